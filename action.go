@@ -1,0 +1,264 @@
+package sabir
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/sabir-go/sabir/validate"
+)
+
+// Handle adds an action to a service: callers reach it as "service.name". The input is checked by its `validate` tags
+// before fn runs. A panic in fn becomes its caller's error. fn may block; it is called by many goroutines at once.
+//
+// A nil fn, an invalid name or a second action of the same name is reported when the service starts, with the file and
+// line of this call.
+func Handle[In, Out any](s *Service, name string, fn func(context.Context, In) (Out, error), options ...ActionOption) {
+	def := &definition{short: name, where: callerLine()}
+	for _, o := range options {
+		o.applyAction(def)
+	}
+	if fn == nil {
+		s.problem(def.where, "action %q has no function: Handle was given nil", name)
+	}
+	def.open = func(a *Action, n *Node, s *Service) (endpoint, error) {
+		h := &handler[In, Out]{fn: fn, action: a}
+		return h, h.compose(n, s, def)
+	}
+	s.define(def)
+}
+
+// ActionOption is an option of Handle and HandleStream: [Use], [Inline], [Visible], [Describe].
+type ActionOption interface{ applyAction(*definition) }
+
+type actionOption func(*definition)
+
+func (o actionOption) applyAction(d *definition) { o(d) }
+
+// Inline declares that the action does not block and returns in microseconds: it then runs on whatever goroutine brings
+// the call, even the one that reads a link, and is never moved to another. Its deadline ends only its context.
+func Inline() ActionOption { return actionOption(func(d *definition) { d.inline = true }) }
+
+// Visible says who may call the action; Public without it.
+func Visible(to Visibility) ActionOption {
+	return actionOption(func(d *definition) { d.visibility = to })
+}
+
+// Describe gives the action a sentence for listings and generated documents.
+func Describe(text string) ActionOption {
+	return actionOption(func(d *definition) { d.description = text })
+}
+
+// definition is an action as its author wrote it; each time its service starts, it opens as an endpoint.
+type definition struct {
+	short       string
+	where       string // file:line of Handle
+	description string
+	visibility  Visibility
+	inline      bool
+	stream      bool
+	middlewares []Middleware
+	open        func(a *Action, n *Node, s *Service) (endpoint, error)
+}
+
+// endpoint is a running action, as the routing table holds it. Callers that know its Go types use the concrete type;
+// these methods are for those that do not.
+type endpoint interface {
+	info() *Action
+	// callAny calls with whatever types in and out point to.
+	callAny(ctx context.Context, in, out any, o callOptions) error
+	// callJSON calls with a JSON document and appends the answer's to dst.
+	callJSON(ctx context.Context, in, dst []byte, o callOptions) ([]byte, error)
+}
+
+// handler is a running action of this node.
+type handler[In, Out any] struct {
+	fn     func(context.Context, In) (Out, error)
+	action *Action
+	step   *step
+	plan   *validate.Plan // nil when In has no rules
+	gate   *gate          // nil when nothing waits for the service's calls
+	direct bool           // no middleware and no gate: the way to fn is a function call
+	chain  Handler        // the way otherwise
+	frames sync.Pool      // of *frame[In, Out]
+}
+
+func (h *handler[In, Out]) info() *Action { return h.action }
+
+// compose builds the way of a call, once: node's middlewares, validation, service's, action's, fn.
+func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err error) {
+	h.action.In, h.action.Out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	h.step = newStep(n, h.action.Service, h.action.Name)
+	h.step.inline = def.inline
+	h.gate = s.gate
+	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {
+		return err
+	}
+	var own, services, nodes bool
+	chain := Handler(h.invoke)
+	chain, own = composeCall(h.action, chain, def.middlewares, localLayer)
+	chain, services = composeCall(h.action, chain, s.middlewares, localLayer)
+	if h.plan != nil {
+		inner := chain
+		chain = func(ctx context.Context, r *Request) error {
+			if err := r.Validate(); err != nil {
+				return err
+			}
+			return inner(ctx, r)
+		}
+	}
+	h.chain, nodes = composeCall(h.action, chain, n.middlewares, localLayer)
+	h.direct = !own && !services && !nodes && h.gate == nil
+	return nil
+}
+
+// call is the way of a call whose types are the handler's own.
+func (h *handler[In, Out]) call(ctx context.Context, in In, o callOptions) (out Out, err error) {
+	c, failed := h.step.enter(ctx)
+	if failed != nil {
+		return out, failed
+	}
+	if !h.direct || o.timeout > 0 {
+		return h.travel(c, in, o)
+	}
+	if _, guarded := c.wantsGuard(); guarded {
+		return h.travel(c, in, o)
+	}
+	if h.plan != nil {
+		if err := h.validate(&in); err != nil {
+			return out, err
+		}
+	}
+	return h.run(c, c, in)
+}
+
+// travel is the way through middlewares, gate and guard.
+func (h *handler[In, Out]) travel(c *callContext, in In, o callOptions) (out Out, err error) {
+	if h.gate != nil {
+		if !h.gate.enter() {
+			return out, h.step.node.unavailable(h.action.Name)
+		}
+		defer h.gate.leave()
+	}
+	f := h.takeFrame()
+	f.action, f.options, f.in = h.action, o, in
+	deadline, guarded := c.wantsGuard()
+	switch {
+	case o.timeout > 0:
+		err = f.Within(c, o.timeout, h.chain)
+	case guarded:
+		err = f.guarded(c, deadline, h.chain)
+	default:
+		err = f.attempt(c, h.chain)
+	}
+	if err == nil {
+		out = f.out
+	} else {
+		err = h.step.node.located(err)
+	}
+	h.putFrame(f)
+	return out, err
+}
+
+// invoke is the inner end of the chain.
+func (h *handler[In, Out]) invoke(ctx context.Context, r *Request) (err error) {
+	f := r.typed.(*frame[In, Out])
+	f.out, err = h.run(ctx, callOf(ctx), f.in)
+	return err
+}
+
+// run runs the author's function, and is where whatever goes wrong in it becomes an *Error.
+func (h *handler[In, Out]) run(ctx context.Context, c *callContext, in In) (out Out, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = c.closeScope(h.action.panicked(v))
+		}
+	}()
+	out, err = h.fn(ctx, in)
+	if c.hasScope() {
+		err = c.closeScope(err)
+	}
+	if err != nil {
+		return out, h.step.node.located(err)
+	}
+	return out, nil
+}
+
+func (h *handler[In, Out]) validate(in *In) error {
+	if h.plan == nil {
+		return nil
+	}
+	return checkRules(h.plan, h.action, in)
+}
+
+func (h *handler[In, Out]) callAny(ctx context.Context, in, out any, o callOptions) error {
+	var typed In
+	if err := convertInto(&typed, in); err != nil {
+		return h.badInput(err)
+	}
+	result, err := h.call(ctx, typed, o)
+	if err != nil {
+		return err
+	}
+	if err := convertInto(out, &result); err != nil {
+		return &Error{Code: Internal, Name: nameBadOutput, Node: h.step.node.id, cause: err,
+			Message: fmt.Sprintf("%s answers with %s, which does not fit the caller's %s: %v", h.action.Name, h.action.Out, reflect.TypeOf(out).Elem(), err)}
+	}
+	return nil
+}
+
+func (h *handler[In, Out]) callJSON(ctx context.Context, in, dst []byte, o callOptions) ([]byte, error) {
+	var typed In
+	if err := decodeJSON(in, &typed); err != nil {
+		return dst, h.badInput(err)
+	}
+	result, err := h.call(ctx, typed, o)
+	if err != nil {
+		return dst, err
+	}
+	return h.step.node.appendJSON(dst, h.action, &result)
+}
+
+func (h *handler[In, Out]) badInput(err error) error {
+	return badInput(h.step.node, h.action.Name, h.action.In, err)
+}
+
+func (h *handler[In, Out]) takeFrame() *frame[In, Out] {
+	if f, ok := h.frames.Get().(*frame[In, Out]); ok {
+		return f
+	}
+	f := &frame[In, Out]{handler: h}
+	f.typed = f
+	return f
+}
+
+// putFrame empties the frame, so that the pool keeps no caller's values alive.
+func (h *handler[In, Out]) putFrame(f *frame[In, Out]) {
+	*f = frame[In, Out]{handler: h, Request: Request{typed: f}}
+	h.frames.Put(f)
+}
+
+// checkRules checks an input against the rules in its struct tags.
+func checkRules[In any](plan *validate.Plan, a *Action, in *In) error {
+	err := plan.Check(unsafe.Pointer(in))
+	if err == nil {
+		return nil
+	}
+	e := &Error{Code: InvalidArgument, Name: nameValidation, Node: a.Node, cause: err, Message: "the input of " + a.Name + " is not valid: " + err.Error()}
+	if fields, ok := err.(validate.Errors); ok {
+		e.Data = fields
+	}
+	return e
+}
+
+// callerLine is the file and line that called the exported function calling this.
+func callerLine() string {
+	_, file, line, ok := runtime.Caller(2)
+	if !ok {
+		return "?"
+	}
+	return shortPath(file) + ":" + itoa(line)
+}

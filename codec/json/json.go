@@ -1,0 +1,112 @@
+package json
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sync"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"github.com/sabir-go/sabir/codec"
+)
+
+// Name is the name of this codec in URLs, flags and handshakes.
+const Name = "json"
+
+// DefaultMaxDepth is how deep objects and arrays may nest unless [MaxDepth] says otherwise.
+const DefaultMaxDepth = 128
+
+// maxMaxDepth is where the library stops by itself.
+const maxMaxDepth = 10_000
+
+// minRoom is the least room in bytes that Append offers the library, so that a small value never makes it grow.
+const minRoom = 512
+
+var registered = New()
+
+func init() { codec.Register(registered) }
+
+// Append appends v as JSON to dst, as the registered codec does: see [codec.Codec].
+func Append(dst []byte, v any) ([]byte, error) { return registered.Append(dst, v) }
+
+// Decode reads the JSON value in data into v, as the registered codec does: see [codec.Codec].
+func Decode(data []byte, v any) error { return registered.Decode(data, v) }
+
+// Option sets how a codec made by [New] behaves.
+type Option func(*jsonCodec)
+
+// Strict makes Decode refuse an object member that the target has no field for, instead of skipping it.
+func Strict() Option { return func(c *jsonCodec) { c.strict = true } }
+
+// MaxDepth sets how deep objects and arrays may nest, from 1 to 10000; [] has depth 1 and [[]] has depth 2. It holds
+// for Decode and for Append, so a codec reads what it wrote. MaxDepth panics if levels is out of that range.
+func MaxDepth(levels int) Option {
+	if levels < 1 || levels > maxMaxDepth {
+		panic(fmt.Sprintf("json: MaxDepth(%d): want 1 to %d levels", levels, maxMaxDepth))
+	}
+	return func(c *jsonCodec) { c.maxDepth = levels }
+}
+
+// New returns a JSON codec with options. It is not registered; the registered one is New without options.
+func New(options ...Option) codec.Codec {
+	c := &jsonCodec{maxDepth: DefaultMaxDepth}
+	for _, option := range options {
+		option(c)
+	}
+	c.library = jsonv2.JoinOptions(
+		jsonv2.Deterministic(true),
+		jsonv2.RejectUnknownMembers(c.strict),
+		// The rest keeps the forms of encoding/json. Where the library has a newer form it would surprise both the
+		// author of a struct tag and a peer that uses encoding/json.
+		jsonv1.FormatByteArrayAsArray(true),
+		jsonv1.FormatBytesWithLegacySemantics(true),
+		jsonv1.FormatDurationAsNano(true),
+		jsonv1.OmitEmptyWithLegacySemantics(true),
+		jsonv1.StringifyWithLegacySemantics(true),
+	)
+	return c
+}
+
+type jsonCodec struct {
+	strict   bool
+	maxDepth int
+	library  jsonv2.Options
+}
+
+func (c *jsonCodec) Name() string { return Name }
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func (c *jsonCodec) Append(dst []byte, v any) ([]byte, error) {
+	out := dst
+	if cap(out)-len(out) < minRoom {
+		out = slices.Grow(out, minRoom)
+	}
+	// The library writes straight into a bytes.Buffer. It is handed only the room behind out, because it sizes its
+	// growth by all that the buffer holds.
+	buffer := buffers.Get().(*bytes.Buffer)
+	*buffer = *bytes.NewBuffer(out[len(out):])
+	err := jsonv2.MarshalWrite(buffer, v, c.library)
+	text := buffer.Bytes()
+	*buffer = bytes.Buffer{} // keep nothing of the caller's in the pool
+	buffers.Put(buffer)
+	if err != nil {
+		return dst, encodeError(err)
+	}
+	if at := tooDeep(text, c.maxDepth); at >= 0 {
+		return dst, &codec.Error{Codec: Name, Offset: -1, Message: depthMessage(c.maxDepth)}
+	}
+	return append(out, text...), nil // already in place, unless the library had to grow the room
+}
+
+func (c *jsonCodec) Decode(data []byte, v any) error {
+	if at := tooDeep(data, c.maxDepth); at >= 0 {
+		return &codec.Error{Codec: Name, Offset: int64(at), Message: depthMessage(c.maxDepth)}
+	}
+	if err := jsonv2.Unmarshal(data, v, c.library); err != nil {
+		return decodeError(data, v, err)
+	}
+	return nil
+}

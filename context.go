@@ -1,0 +1,236 @@
+package sabir
+
+import (
+	"context"
+	"maps"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// CallInfo is what a handler can ask about the call or event it is handling.
+type CallInfo struct {
+	Action    string // full name of the action, "v2.users.get"; "" in an event handler
+	Event     string // name of the event; "" in an action's handler
+	Service   string // full name of the service whose handler runs
+	Caller    string // full name of the action or the event whose handler made this call; "" at the root
+	RequestID string // see WithRequestID; "" where nobody gave one
+	Level     int    // 1 at the root, one more with each nested call
+	Node      string // the node that runs the handler
+}
+
+// Info tells about the call whose handler got ctx. Outside a handler only RequestID can be set.
+func Info(ctx context.Context) CallInfo {
+	info := CallInfo{RequestID: RequestID(ctx)}
+	c := callOf(ctx)
+	if c == nil {
+		return info
+	}
+	info.Service, info.Level, info.Node = c.step.service, c.level, c.step.node.id
+	if c.step.event {
+		info.Event = c.step.name
+	} else {
+		info.Action = c.step.name
+	}
+	if c.parent != nil {
+		info.Caller = c.parent.step.name
+	}
+	return info
+}
+
+// NodeOf is the node whose handler got ctx; nil outside a handler. Use it to call on from a handler that knows no node:
+//
+//	sabir.Call[User](ctx, sabir.NodeOf(ctx), "users.get", in)
+func NodeOf(ctx context.Context) *Node {
+	if c := callOf(ctx); c != nil {
+		return c.step.node
+	}
+	return nil
+}
+
+type (
+	callKey      struct{}
+	requestIDKey struct{}
+	metadataKey  struct{}
+)
+
+// WithRequestID returns a context whose calls, and all they call in turn, carry the request id. Calls that come in over
+// HTTP or from another node have one already; a call made in process from a bare context has none unless it is given
+// here, so that it need not pay for it.
+func WithRequestID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestIDKey{}, id)
+}
+
+// NewRequestID returns a fresh id for WithRequestID: a random UUID (RFC 9562, version 4).
+func NewRequestID() string { return uuid.NewString() }
+
+// RequestID is the id of the request that ctx belongs to, or "".
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
+// WithMetadata returns a context whose calls carry the pair, on top of what ctx carries already. Keys are
+// case-sensitive. Metadata goes with the call to other nodes and on to all nested calls.
+func WithMetadata(ctx context.Context, key, value string) context.Context {
+	old := Metadata(ctx)
+	pairs := make(map[string]string, len(old)+1)
+	maps.Copy(pairs, old)
+	pairs[key] = value
+	return context.WithValue(ctx, metadataKey{}, pairs)
+}
+
+// Metadata is the metadata that ctx carries; it must not be changed. It is nil where there is none.
+func Metadata(ctx context.Context) map[string]string {
+	pairs, _ := ctx.Value(metadataKey{}).(map[string]string)
+	return pairs
+}
+
+// step is one hop of a request: an action, or one handler's share of an event. It holds what is the same for every call.
+type step struct {
+	node    *Node
+	service string // full name
+	name    string // the action's full name, or the event's
+	event   bool
+	inline  bool // declared not to block: never moved to another goroutine
+	root    *callContext
+	// abandoned counts the handlers that run on after their callers were let go.
+	abandoned atomic.Int32
+	nested    atomic.Pointer[map[*callContext]*callContext]
+}
+
+// maxNested bounds how many call paths a step remembers; a call over a path that is not remembered allocates its context.
+const maxNested = 64
+
+// callContext is the context a handler gets. There are two kinds.
+//
+// Shared: which action called which is the same for every call that takes that path, so a call from a bare
+// context.Background(), and the calls nested in it, use a context made once per path; they allocate nothing.
+//
+// Own: a call whose context carries something of its own (deadline, cancellation, values) gets one for itself.
+type callContext struct {
+	context.Context // the caller's
+	step            *step
+	parent          *callContext // of the call this one is nested in; nil at the root
+	level           int
+	shared          bool
+	guard           *guard // the guarded call that this one is or runs in; nil for none
+	scope           atomic.Pointer[scope]
+	scopes          scopeTable // of a shared context: the calls that used Go
+}
+
+// background is what makes a context bare: nothing can be asked of it.
+var background = context.Background()
+
+func newStep(n *Node, service, name string) *step {
+	s := &step{node: n, service: service, name: name}
+	s.root = &callContext{Context: background, step: s, level: 1, shared: true}
+	return s
+}
+
+// Value finds the call itself and leaves the rest to the caller's context.
+func (c *callContext) Value(key any) any {
+	if _, ok := key.(callKey); ok {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// String keeps a printed context to one short line.
+func (c *callContext) String() string { return "sabir call of " + c.step.name }
+
+// callOf finds the call that ctx belongs to, or nil.
+func callOf(ctx context.Context) *callContext {
+	if c, ok := ctx.(*callContext); ok {
+		return c
+	}
+	c, _ := ctx.Value(callKey{}).(*callContext)
+	return c
+}
+
+// enter makes the context for a call of s by someone who holds ctx.
+func (s *step) enter(ctx context.Context) (*callContext, *Error) {
+	if ctx == background {
+		return s.root, nil
+	}
+	if parent, ok := ctx.(*callContext); ok && parent.shared {
+		return s.under(parent)
+	}
+	return s.enterOwn(ctx)
+}
+
+// under finds, or makes, the shared context of s called from parent.
+func (s *step) under(parent *callContext) (*callContext, *Error) {
+	known := s.nested.Load()
+	if known != nil {
+		if c := (*known)[parent]; c != nil {
+			return c, nil
+		}
+	}
+	if parent.level >= s.node.maxLevel {
+		return nil, s.tooManyLevels(parent)
+	}
+	c := &callContext{Context: background, step: s, parent: parent, level: parent.level + 1, shared: true}
+	if known != nil && len(*known) >= maxNested {
+		c.shared = false
+		return c, nil
+	}
+	grown := map[*callContext]*callContext{parent: c}
+	if known != nil {
+		maps.Copy(grown, *known)
+	}
+	if !s.nested.CompareAndSwap(known, &grown) {
+		return s.under(parent) // somebody else added a path: look again
+	}
+	return c, nil
+}
+
+// enterOwn makes a context for this call alone.
+func (s *step) enterOwn(ctx context.Context) (*callContext, *Error) {
+	if err := ctx.Err(); err != nil {
+		return nil, s.gaveUp(err)
+	}
+	c := &callContext{Context: ctx, step: s, parent: callOf(ctx), level: 1}
+	if c.parent != nil {
+		c.level, c.guard = c.parent.level+1, c.parent.guard
+		if c.level > s.node.maxLevel {
+			return nil, s.tooManyLevels(c.parent)
+		}
+	}
+	return c, nil
+}
+
+// wantsGuard tells whether the call must be released at a deadline that no call around it watches already.
+func (c *callContext) wantsGuard() (deadline time.Time, ok bool) {
+	if c.shared || c.step.inline {
+		return deadline, false
+	}
+	deadline, ok = c.Context.Deadline()
+	if !ok || c.guard != nil && !deadline.Before(c.guard.deadline) {
+		return deadline, false
+	}
+	return deadline, true
+}
+
+func (s *step) tooManyLevels(parent *callContext) *Error {
+	return &Error{Code: FailedPrecondition, Name: nameTooManyLevels, Node: s.node.id,
+		Message: "calls are nested " + itoa(parent.level) + " deep at " + s.name + ", called by " + parent.step.name +
+			"; is it calling itself? (sabir.MaxLevel sets the limit)"}
+}
+
+// gaveUp is the error for a context that ended: the caller's doing or the deadline's.
+func (s *step) gaveUp(err error) *Error {
+	if err == context.DeadlineExceeded {
+		return &Error{Code: DeadlineExceeded, Name: nameDeadline, Node: s.node.id, cause: err, Message: "the deadline passed before " + s.name + " answered"}
+	}
+	return &Error{Code: Canceled, Name: nameCanceled, Node: s.node.id, cause: err, Message: "the caller gave up on " + s.name}
+}
+
+// detached is the same call without its caller's deadline and cancellation, for work that outlives the caller.
+func (c *callContext) detached() *callContext {
+	if c.shared {
+		return c
+	}
+	return &callContext{Context: context.WithoutCancel(c.Context), step: c.step, parent: c.parent, level: c.level}
+}

@@ -1,0 +1,102 @@
+package sabir
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/json"
+)
+
+type codecError = codec.Error
+
+// convertInto stores what from points to in what to points to. Types that are the same, or the same but for names and
+// tags, are assigned; others that agree in shape go through JSON, where fields are matched by their JSON names.
+func convertInto(to, from any) error {
+	dst, src := reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()
+	switch howToConvert(src.Type(), dst.Type()) {
+	case assign:
+		dst.Set(src)
+		return nil
+	case reinterpret:
+		dst.Set(src.Convert(dst.Type()))
+		return nil
+	}
+	if src.Kind() == reflect.Interface && !src.IsNil() && src.Elem().Type() == dst.Type() {
+		dst.Set(src.Elem())
+		return nil
+	}
+	text, err := json.Append(nil, from)
+	if err != nil {
+		return fmt.Errorf("%s cannot be converted: %w", src.Type(), err)
+	}
+	return json.Decode(text, to)
+}
+
+// convertValue is convertInto from a value instead of a pointer to one.
+func convertValue(to, from any) error { return convertInto(to, &from) }
+
+type conversion uint8
+
+const (
+	throughJSON conversion = iota
+	assign
+	reinterpret
+)
+
+type typePair struct{ from, to reflect.Type }
+
+// conversions remembers the way from type to type; as many as the program has pairs of types that call each other.
+var conversions sync.Map
+
+func howToConvert(from, to reflect.Type) conversion {
+	if known, ok := conversions.Load(typePair{from, to}); ok {
+		return known.(conversion)
+	}
+	how := throughJSON
+	switch {
+	case from.AssignableTo(to):
+		how = assign
+	case from.Kind() == to.Kind() && from.ConvertibleTo(to) && sameNames(from, to):
+		how = reinterpret
+	}
+	conversions.Store(typePair{from, to}, how)
+	return how
+}
+
+// sameNames tells whether two types that Go can convert also mean the same in JSON: tags do not count for Go.
+func sameNames(a, b reflect.Type) bool {
+	if a == b {
+		return true
+	}
+	if a.Kind() != b.Kind() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if a.Field(i).Tag.Get("json") != b.Field(i).Tag.Get("json") || a.Field(i).Type != b.Field(i).Type {
+				return false
+			}
+		}
+		return true
+	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8,
+		reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64, reflect.String:
+		return true
+	}
+	return false
+}
+
+// decodeJSON reads a JSON document into what v points to.
+func decodeJSON(text []byte, v any) error { return json.Decode(text, v) }
+
+// appendJSON appends the answer of an action as JSON.
+func (n *Node) appendJSON(dst []byte, a *Action, v any) ([]byte, error) {
+	out, err := json.Append(dst, v)
+	if err != nil {
+		return dst, &Error{Code: Internal, Name: nameBadOutput, Node: n.id, cause: err,
+			Message: fmt.Sprintf("the answer of %s cannot be written as JSON: %v", a.Name, err)}
+	}
+	return out, nil
+}

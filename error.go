@@ -1,0 +1,214 @@
+package sabir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+)
+
+// Error is the one error type of Sabir: every error that [Call] and its relatives return is, or wraps into, an *Error,
+// wherever the handler ran. It survives JSON and the wire, so errors.Is and errors.As work on the caller's side:
+//
+//	var ErrOutOfStock = sabir.NewError(sabir.FailedPrecondition, "OutOfStock", "not enough in stock")
+//
+//	if errors.Is(err, ErrOutOfStock) { … }   // also when the handler ran on another machine
+//
+// An Error is a value: it must not be changed after it was returned.
+type Error struct {
+	// Code is the class of the error; it decides the HTTP and gRPC status.
+	Code Code `json:"code"`
+	// Name says which error of its class this is, as an identifier that callers switch on: "OutOfStock".
+	Name string `json:"name"`
+	// Message is for people. It is sent to callers, over HTTP too, so it must hold no secret.
+	Message string `json:"message"`
+	// Data is what a program needs to act on the error, such as the list of fields that failed validation. Over the wire it
+	// arrives as what JSON makes of it; DataAs reads it back into a type.
+	Data any `json:"data,omitempty"`
+	// Retryable says that the same call may succeed later and that trying again does no harm: the handler did not run.
+	Retryable bool `json:"retryable,omitempty"`
+	// Node is where it happened.
+	Node string `json:"node,omitempty"`
+
+	cause error  // what it wraps; stays in this process
+	stack []byte // of a panic; for the log, never sent
+}
+
+// NewError makes an error of the given class and name. Retryable is set for the codes that mean "try again"
+// (Unavailable, ResourceExhausted).
+func NewError(code Code, name, message string) *Error {
+	return &Error{Code: code, Name: name, Message: message, Retryable: int(code) < len(codes) && codes[code].retryable}
+}
+
+// Errorf is NewError with a formatted message. A %w in the format makes the error wrap its argument in this process;
+// over the wire only the text goes.
+func Errorf(code Code, name, format string, args ...any) *Error {
+	e := NewError(code, name, "")
+	wrapped := fmt.Errorf(format, args...)
+	e.Message, e.cause = wrapped.Error(), errors.Unwrap(wrapped)
+	return e
+}
+
+// WithData returns a copy that carries data.
+func (e *Error) WithData(data any) *Error {
+	c := *e
+	c.Data = data
+	return &c
+}
+
+// Error is the name and the message: "OutOfStock: not enough in stock".
+func (e *Error) Error() string {
+	if e.Name == "" {
+		return e.Message
+	}
+	return e.Name + ": " + e.Message
+}
+
+// Unwrap is the cause, in the process where the error was made; nil elsewhere.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Is tells whether target is the same error by code and name, so that a copy that came over the wire still matches the
+// variable it was made from. DeadlineExceeded and Canceled match context's errors too.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case context.DeadlineExceeded:
+		return e.Code == DeadlineExceeded
+	case context.Canceled:
+		return e.Code == Canceled
+	}
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code && t.Name == e.Name
+}
+
+// HTTPStatus is the status that the HTTP face answers with.
+func (e *Error) HTTPStatus() int {
+	if status, ok := builtinStatus[e.Name]; ok {
+		return status
+	}
+	return e.Code.HTTPStatus()
+}
+
+// Stack is the stack of the panic this error stands for, or nil. It is for logs: it never leaves the process.
+func (e *Error) Stack() []byte { return e.stack }
+
+// LogValue writes the error as a group: code, name, message, node, and the stack of a panic.
+func (e *Error) LogValue() slog.Value {
+	attrs := []slog.Attr{
+		slog.String("code", e.Code.String()), slog.String("name", e.Name), slog.String("message", e.Message), slog.String("node", e.Node),
+	}
+	if e.cause != nil && e.cause.Error() != e.Message {
+		attrs = append(attrs, slog.String("cause", e.cause.Error()))
+	}
+	if e.stack != nil {
+		attrs = append(attrs, slog.String("stack", string(e.stack)))
+	}
+	return slog.GroupValue(attrs...)
+}
+
+// AsError finds the *Error in err's chain; a plain error becomes one of code Unknown that wraps it, context's errors
+// become Canceled and DeadlineExceeded. It returns nil for nil.
+func AsError(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := err.(*Error); ok {
+		return e
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		c := *e // keeps what the outer layers say and match
+		c.Message, c.cause = err.Error(), err
+		return &c
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Code: DeadlineExceeded, Name: nameDeadline, Message: err.Error(), cause: err}
+	case errors.Is(err, context.Canceled):
+		return &Error{Code: Canceled, Name: nameCanceled, Message: err.Error(), cause: err}
+	}
+	return &Error{Code: Unknown, Name: nameHandler, Message: err.Error(), cause: err}
+}
+
+// DataAs reads the data of an error into a type: as it is when it was made in this process, through JSON when it came
+// over the wire.
+func DataAs[T any](e *Error) (T, error) {
+	if v, ok := e.Data.(T); ok {
+		return v, nil
+	}
+	var out T
+	err := convertValue(&out, e.Data)
+	return out, err
+}
+
+// The names of the built-in errors: what the runtime itself answers. docs/errors.md explains each; a test holds both
+// lists against each other.
+const (
+	nameActionNotFound = "ActionNotFound"
+	nameUnavailable    = "ServiceUnavailable"
+	nameNodeState      = "NodeState"
+	nameValidation     = "ValidationFailed"
+	nameBadInput       = "BadInput"
+	nameBadOutput      = "BadOutput"
+	nameTooLarge       = "InputTooLarge"
+	nameMediaType      = "UnsupportedMediaType"
+	nameMethod         = "MethodNotAllowed"
+	nameDeadline       = "DeadlineExceeded"
+	nameCanceled       = "Canceled"
+	namePanic          = "Panic"
+	nameHandler        = "HandlerFailed"
+	nameTooManyLevels  = "TooManyLevels"
+	nameAbandoned      = "TooManyAbandoned"
+	nameStreamWanted   = "StreamWanted"
+	nameNoStream       = "NoStream"
+	nameStreamEnded    = "StreamEnded"
+	nameBadName        = "BadName"
+	nameService        = "BadService"
+	nameForbidden      = "NotPublic"
+	nameUnauthorized   = "BadKey"
+	nameRateLimited    = "RateLimited"
+	nameBulkheadFull   = "BulkheadFull"
+	nameBreakerOpen    = "BreakerOpen"
+	nameEventQueueFull = "EventQueueFull"
+)
+
+// The built-in errors that callers most often ask for with errors.Is.
+var (
+	// ErrActionNotFound is answered when no service offers the action.
+	ErrActionNotFound = NewError(NotFound, nameActionNotFound, "no such action")
+	// ErrUnavailable is answered when the action's service is being removed or the node is not running; retryable.
+	ErrUnavailable = NewError(Unavailable, nameUnavailable, "the service is not available")
+	// ErrValidation is answered when the input breaks the rules in its struct tags; Data is validate.Errors.
+	ErrValidation = NewError(InvalidArgument, nameValidation, "the input is not valid")
+	// ErrBadInput is answered when the input cannot be read into the action's type.
+	ErrBadInput = NewError(InvalidArgument, nameBadInput, "the input cannot be read")
+	// ErrDeadline is answered when the call's deadline passed; errors.Is(err, context.DeadlineExceeded) holds too.
+	ErrDeadline = NewError(DeadlineExceeded, nameDeadline, "the deadline passed")
+	// ErrCanceled is answered when the caller gave up; errors.Is(err, context.Canceled) holds too.
+	ErrCanceled = NewError(Canceled, nameCanceled, "the caller gave up")
+	// ErrPanic is answered when the handler, or a goroutine it started with Go, panicked.
+	ErrPanic = NewError(Internal, namePanic, "the handler panicked")
+	// ErrRateLimited is answered by policy.RateLimit; retryable.
+	ErrRateLimited = NewError(ResourceExhausted, nameRateLimited, "too many calls")
+	// ErrBulkheadFull is answered by policy.Bulkhead; retryable.
+	ErrBulkheadFull = NewError(ResourceExhausted, nameBulkheadFull, "too many calls at once")
+	// ErrBreakerOpen is answered by policy.Breaker; retryable.
+	ErrBreakerOpen = NewError(Unavailable, nameBreakerOpen, "the circuit breaker is open")
+)
+
+// builtinStatus holds the built-in names whose HTTP status says more than their code's.
+var builtinStatus = map[string]int{
+	nameValidation: 422,
+	nameTooLarge:   413,
+	nameMediaType:  415,
+	nameMethod:     405,
+}
+
+// panicError turns what recover gave into the caller's error. What the panic said is the cause, for this process and its
+// log; the message, which callers elsewhere see, only names the action: a panic's text may hold anything.
+func panicError(name string, value any) *Error {
+	cause, ok := value.(error)
+	if !ok {
+		cause = fmt.Errorf("%v", value)
+	}
+	return &Error{Code: Internal, Name: namePanic, Message: name + " panicked", cause: cause, stack: debug.Stack()}
+}

@@ -1,0 +1,296 @@
+package sabir
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync/atomic"
+)
+
+// Event is one event on its way through the middlewares to one handler. It belongs to the delivery and must not be kept.
+type Event struct {
+	Name         string
+	Subscription *Subscription
+	payload      any // *T of the handler's type
+}
+
+// Payload points to the payload, a *T of the handler's type.
+func (e *Event) Payload() any { return e.payload }
+
+// Subscription describes a handler of events to its middlewares and to listings.
+type Subscription struct {
+	Service string // full name
+	Pattern string
+	Group   string
+	Type    reflect.Type // of the payload
+	Queued  bool
+}
+
+// On adds a handler of the events that pattern takes: "user.created", "user.*" (one word), "user.**" (one or more).
+//
+// The payload is converted when the emitter's type is another of the same shape; T may be any to take what comes. A
+// handler's error or panic is logged and harms neither the emitter nor other handlers. Handlers run one after the
+// other on the emitter's goroutine, so when Emit returns they are done; one that takes long should be [Queued].
+//
+// When several patterns of a service in the same group take an event, only the most specific one's handler runs, as in
+// net/http's ServeMux; give handlers different groups with [InGroup] to run them all.
+func On[T any](s *Service, pattern string, fn func(context.Context, T) error, options ...EventOption) {
+	def := &eventDefinition{pattern: pattern, where: callerLine(), group: s.name}
+	for _, o := range options {
+		o.applyEvent(def)
+	}
+	if fn == nil {
+		s.problem(def.where, "the handler of event %q is nil", pattern)
+	}
+	if bad := badPattern(pattern); bad != "" {
+		s.problem(def.where, "the event pattern %.100q %s", pattern, bad)
+	}
+	for _, other := range s.handlers {
+		if other.pattern == pattern && other.group == def.group {
+			s.problem(def.where, "service %s has two handlers of %q in group %s; the first is at %s", s.fullName(), pattern, def.group, other.where)
+		}
+	}
+	def.open = func(n *Node, s *Service) (receiver, error) {
+		r := &eventHandler[T]{fn: fn}
+		return r, r.compose(n, s, def)
+	}
+	s.handlers = append(s.handlers, def)
+}
+
+// EventOption is an option of On: [Use], [InGroup], [Queued].
+type EventOption interface{ applyEvent(*eventDefinition) }
+
+type eventOption func(*eventDefinition)
+
+func (o eventOption) applyEvent(d *eventDefinition) { o(d) }
+
+// InGroup puts the handler into a group of its own choosing instead of its service's: an emitted event goes to each
+// group once.
+func InGroup(group string) EventOption {
+	return eventOption(func(d *eventDefinition) { d.group = group })
+}
+
+// Queued gives the handler a queue of the given length and a goroutine, so that emitters need not wait for it. Events of
+// a queue are handled in order. When the queue is full an emitter waits for room, for 5 seconds at most or as long as its
+// context allows, and then gets an error. What is in the queue when the service stops is still handled.
+func Queued(length int) EventOption {
+	return eventOption(func(d *eventDefinition) { d.queue = max(length, 1) })
+}
+
+// eventDefinition is a handler as its author wrote it.
+type eventDefinition struct {
+	pattern     string
+	where       string
+	group       string
+	queue       int
+	middlewares []Middleware
+	open        func(n *Node, s *Service) (receiver, error)
+}
+
+// receiver is a running handler of events, as the event table holds it.
+type receiver interface {
+	about() *Subscription
+	// receiveAny takes a payload of any type; payload points to it.
+	receiveAny(ctx context.Context, at *delivery, payload any) error
+	// begin makes it ready to receive.
+	begin()
+	// finish waits until what was queued is handled and takes no more.
+	finish(ctx context.Context) error
+}
+
+// eventHandler is a running handler of events.
+type eventHandler[T any] struct {
+	fn     func(context.Context, T) error
+	node   *Node
+	sub    *Subscription
+	gate   *gate
+	direct bool
+	chain  EventHandler
+	queue  *eventQueue[T]
+}
+
+func (h *eventHandler[T]) about() *Subscription { return h.sub }
+
+func (h *eventHandler[T]) compose(n *Node, s *Service, def *eventDefinition) error {
+	h.node, h.gate = n, s.gate
+	h.sub = &Subscription{Service: s.fullName(), Pattern: def.pattern, Group: def.group, Type: reflect.TypeFor[T](), Queued: def.queue > 0}
+	var own, services, nodes bool
+	chain := EventHandler(h.invoke)
+	chain, own = composeEvent(h.sub, chain, def.middlewares)
+	chain, services = composeEvent(h.sub, chain, s.middlewares)
+	h.chain, nodes = composeEvent(h.sub, chain, n.middlewares)
+	h.direct = !own && !services && !nodes && h.gate == nil
+	if def.queue > 0 {
+		h.queue = newEventQueue(h, def.queue)
+	}
+	return nil
+}
+
+func (h *eventHandler[T]) begin() {
+	if h.queue != nil {
+		go h.queue.drain()
+	}
+}
+
+// receive is the way of an event whose payload has the handler's type.
+func (h *eventHandler[T]) receive(ctx context.Context, at *delivery, payload T) error {
+	c, failed := at.step.enter(ctx)
+	if failed != nil {
+		return failed
+	}
+	if h.queue != nil {
+		return h.queue.push(ctx, queuedEvent[T]{c.detached(), at, payload})
+	}
+	if h.direct {
+		if err := h.run(c, c, payload); err != nil {
+			h.node.logEvent(at, err)
+		}
+		return nil
+	}
+	h.handle(c, at, payload)
+	return nil
+}
+
+// handle is the way through gate and middlewares.
+func (h *eventHandler[T]) handle(c *callContext, at *delivery, payload T) {
+	if h.gate != nil {
+		if !h.gate.enter() {
+			return // the service is being removed: it does not listen any more
+		}
+		defer h.gate.leave()
+	}
+	e := &Event{Name: at.step.name, Subscription: h.sub, payload: &payload}
+	err := isolate(at.step.name, c, func(ctx context.Context) error { return h.chain(ctx, e) })
+	if err != nil {
+		h.node.logEvent(at, err)
+	}
+}
+
+// invoke is the inner end of the chain.
+func (h *eventHandler[T]) invoke(ctx context.Context, e *Event) error {
+	return h.run(ctx, callOf(ctx), *e.payload.(*T))
+}
+
+func (h *eventHandler[T]) run(ctx context.Context, c *callContext, payload T) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = c.closeScope(panicError("the handler of "+c.step.name+" in "+h.sub.Service, v))
+		}
+	}()
+	err = h.fn(ctx, payload)
+	if c.hasScope() {
+		err = c.closeScope(err)
+	}
+	return err
+}
+
+func (h *eventHandler[T]) receiveAny(ctx context.Context, at *delivery, payload any) error {
+	var typed T
+	if err := convertInto(&typed, payload); err != nil {
+		err = badInput(h.node, "the handler of "+h.sub.Pattern+" in "+h.sub.Service, h.sub.Type, err)
+		h.node.logEvent(at, err)
+		return nil // the emitter did nothing wrong: other handlers understood it
+	}
+	return h.receive(ctx, at, typed)
+}
+
+func (h *eventHandler[T]) finish(ctx context.Context) error {
+	if h.queue == nil {
+		return nil
+	}
+	return h.queue.finish(ctx)
+}
+
+func (n *Node) logEvent(at *delivery, err error) {
+	n.log.Error("event handler failed", "node", n.id, "event", at.step.name, "service", at.step.service,
+		"pattern", at.receiver.about().Pattern, "error", AsError(err))
+}
+
+// Emit tells an event to each group of handlers once: of the services in a group that take it, one gets it, in turn. A
+// service's handlers are in the group of its name unless they say otherwise. Any payload that has a JSON form will do.
+//
+// When Emit returns nil, every handler on this node has run, or has the event in its queue. It returns an error when the
+// name is not valid, when the context has ended, or when a queue stays full; what handlers return is logged, not
+// returned.
+func Emit[T any](ctx context.Context, from Caller, name string, payload T) error {
+	n := from.callingNode()
+	if n == nil {
+		return errNoNode(from, name)
+	}
+	p, err := n.events.Load().plan(name)
+	if err != nil {
+		return err
+	}
+	for i := range p.groups {
+		if failed := deliver(ctx, p.groups[i].pick(), payload); failed != nil && err == nil {
+			err = failed // the other groups still get it
+		}
+	}
+	return err
+}
+
+// Broadcast tells an event to every service that takes it, on every node of the cluster. For the rest see [Emit].
+func Broadcast[T any](ctx context.Context, from Caller, name string, payload T) error {
+	return BroadcastLocal(ctx, from, name, payload)
+}
+
+// BroadcastLocal is Broadcast to the services of this node only.
+func BroadcastLocal[T any](ctx context.Context, from Caller, name string, payload T) error {
+	n := from.callingNode()
+	if n == nil {
+		return errNoNode(from, name)
+	}
+	p, err := n.events.Load().plan(name)
+	if err != nil {
+		return err
+	}
+	for i := range p.groups {
+		for _, at := range p.groups[i].members {
+			if failed := deliver(ctx, at, payload); failed != nil && err == nil {
+				err = failed
+			}
+		}
+	}
+	return err
+}
+
+func deliver[T any](ctx context.Context, at *delivery, payload T) error {
+	if h, ok := at.receiver.(*eventHandler[T]); ok {
+		return h.receive(ctx, at, payload)
+	}
+	return deliverOther(ctx, at, payload)
+}
+
+// deliverOther is not inlined for the reason that callOther is not.
+//
+//go:noinline
+func deliverOther[T any](ctx context.Context, at *delivery, payload T) error {
+	return at.receiver.receiveAny(ctx, at, &payload)
+}
+
+// delivery is one handler that an event goes to: what is the same for every event of that name.
+type delivery struct {
+	step     *step
+	receiver receiver
+}
+
+// eventGroup is the deliveries of which an emitted event takes one.
+type eventGroup struct {
+	name    string
+	members []*delivery
+	turn    atomic.Uint32
+}
+
+func (g *eventGroup) pick() *delivery {
+	if len(g.members) == 1 {
+		return g.members[0]
+	}
+	return g.members[int(g.turn.Add(1))%len(g.members)]
+}
+
+func badEventName(name string) error {
+	if bad := badName(name); bad != "" {
+		return &Error{Code: InvalidArgument, Name: nameBadName, Message: fmt.Sprintf("the event name %.100q %s", name, bad)}
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package sabir
+
+import (
+	"context"
+	"reflect"
+)
+
+// Handler is the rest of a call's way: the next middleware or, at the end, the action itself. It fills in the request's
+// output or returns an error.
+type Handler func(ctx context.Context, r *Request) error
+
+// EventHandler is the rest of an event's way to one handler.
+type EventHandler func(ctx context.Context, e *Event) error
+
+// Middleware wraps what passes through a node. Each field may be nil, and costs nothing then. The functions are called
+// once, when a service starts, with a description of what they wrap, and return the handler that does the work; so what
+// can be looked up or allocated beforehand is. Given to NewNode it applies to everything, given to NewService to the
+// service's actions and handlers, given to Handle or On to that one:
+//
+//	timing := sabir.Middleware{Name: "timing", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+//		return func(ctx context.Context, r *sabir.Request) error {
+//			start := time.Now()
+//			err := next(ctx, r)
+//			slog.Info("called", "action", a.Name, "took", time.Since(start))
+//			return err
+//		}
+//	}}
+//
+// A call passes the node's middlewares, then validation of its input, then the service's, then the action's; within one
+// list the first is the outermost.
+type Middleware struct {
+	// Name is for errors and listings.
+	Name string
+	// Local wraps calls that this node handles, whoever makes them.
+	Local func(a *Action, next Handler) Handler
+	// Remote wraps calls that this node sends to another.
+	Remote func(a *Action, next Handler) Handler
+	// Event wraps the handling of events.
+	Event func(s *Subscription, next EventHandler) EventHandler
+	// Stream wraps a stream's handler from its opening to its end; the request has neither input nor output.
+	Stream func(a *Action, next Handler) Handler
+	// Lifecycle wraps the start and the stop of services (the node's middlewares and the service's) and of the node.
+	Lifecycle func(s Stage, next func(context.Context) error) func(context.Context) error
+	// Signal hears what other middlewares noticed: see Signal. It must return fast. Only a node's middlewares are asked.
+	Signal func(s Signal)
+}
+
+// Stage is a step in the life of a node or a service, for Middleware.Lifecycle.
+type Stage struct {
+	Event   StageEvent
+	Node    string
+	Service string // full name; "" for the node's own stages
+}
+
+// StageEvent is what happens in a Stage.
+type StageEvent string
+
+// The stages.
+const (
+	NodeStart    StageEvent = "node.start"
+	NodeStop     StageEvent = "node.stop"
+	ServiceStart StageEvent = "service.start"
+	ServiceStop  StageEvent = "service.stop"
+)
+
+// Signal is something that a middleware noticed and others may want to count, such as a cache hit or a breaker that
+// opened. Telemetry listens to signals, so that a policy needs to know nothing of metrics.
+type Signal struct {
+	Kind   SignalKind
+	Action string // full name
+}
+
+// SignalKind names a signal.
+type SignalKind string
+
+// The signals that the ready-made policies send.
+const (
+	CacheHit         SignalKind = "cache.hit"
+	CacheMiss        SignalKind = "cache.miss"
+	BreakerOpened    SignalKind = "breaker.opened"
+	BreakerHalfOpen  SignalKind = "breaker.half_open"
+	BreakerClosed    SignalKind = "breaker.closed"
+	Retried          SignalKind = "retry"
+	RateLimited      SignalKind = "rate.limited"
+	BulkheadRejected SignalKind = "bulkhead.rejected"
+	TimedOut         SignalKind = "timeout"
+	FellBack         SignalKind = "fallback"
+)
+
+// Action describes an action to its middlewares, to listings and to whoever generates something from it.
+type Action struct {
+	Name        string       // full name: "users.get", "v2.users.get"
+	Service     string       // full name of its service: "users", "v2.users"
+	Short       string       // name within the service: "get"
+	Version     int          // of the service; 0 for none
+	Node        string       // the node that handles it; "" where that is decided for each call
+	Description string       // see Describe
+	Visibility  Visibility   // who may call it
+	Inline      bool         // declared not to block
+	Stream      bool         // opened with OpenStream, not called
+	Remote      bool         // handled by another node
+	In, Out     reflect.Type // nil for an action of another node
+
+	signal func(Signal) // to those who listen; nil when nobody does
+	node   *Node
+}
+
+// Signal tells whoever listens on the action's node.
+func (a *Action) Signal(kind SignalKind) {
+	if a.signal != nil {
+		a.signal(Signal{Kind: kind, Action: a.Name})
+	}
+}
+
+// panicked makes the caller's error of a panic, and logs it.
+func (a *Action) panicked(value any) error {
+	err := panicError(a.Name, value)
+	a.node.logPanic(err)
+	return err
+}
+
+// Visibility says who may call an action.
+type Visibility uint8
+
+// The visibilities, each including the ones after it.
+const (
+	Public  Visibility = iota // everyone, over HTTP too
+	Cluster                   // the nodes of the cluster; not HTTP
+	Private                   // callers on the same node
+)
+
+// String is "public", "cluster" or "private".
+func (v Visibility) String() string {
+	return [...]string{"public", "cluster", "private"}[min(v, Private)]
+}
+
+// MarshalText gives the name, for JSON.
+func (v Visibility) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// composeCall wraps inner in the given layer of each middleware, the first outermost, and tells whether any had one.
+func composeCall(a *Action, inner Handler, middlewares []Middleware, layer func(*Middleware) func(*Action, Handler) Handler) (outer Handler, wrapped bool) {
+	for i := len(middlewares) - 1; i >= 0; i-- {
+		if wrap := layer(&middlewares[i]); wrap != nil {
+			inner, wrapped = wrap(a, inner), true
+		}
+	}
+	return inner, wrapped
+}
+
+func localLayer(m *Middleware) func(*Action, Handler) Handler  { return m.Local }
+func remoteLayer(m *Middleware) func(*Action, Handler) Handler { return m.Remote }
+func streamLayer(m *Middleware) func(*Action, Handler) Handler { return m.Stream }
+
+// composeEvent is composeCall for events.
+func composeEvent(s *Subscription, inner EventHandler, middlewares []Middleware) (outer EventHandler, wrapped bool) {
+	for i := len(middlewares) - 1; i >= 0; i-- {
+		if wrap := middlewares[i].Event; wrap != nil {
+			inner, wrapped = wrap(s, inner), true
+		}
+	}
+	return inner, wrapped
+}
+
+// composeStage wraps inner in the lifecycle layer of each middleware, the first outermost.
+func composeStage(s Stage, inner func(context.Context) error, middlewares []Middleware) func(context.Context) error {
+	for i := len(middlewares) - 1; i >= 0; i-- {
+		if wrap := middlewares[i].Lifecycle; wrap != nil {
+			inner = wrap(s, inner)
+		}
+	}
+	return inner
+}
+
+// signalTo returns the function that tells all of the middlewares that listen; nil if none does.
+func signalTo(middlewares []Middleware) func(Signal) {
+	var listeners []func(Signal)
+	for i := range middlewares {
+		if middlewares[i].Signal != nil {
+			listeners = append(listeners, middlewares[i].Signal)
+		}
+	}
+	if len(listeners) == 0 {
+		return nil
+	}
+	return func(s Signal) {
+		for _, listen := range listeners {
+			listen(s)
+		}
+	}
+}

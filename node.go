@@ -1,0 +1,422 @@
+package sabir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/sabir-go/sabir/validate"
+)
+
+// Node is one member of a cluster: it runs services and calls actions. Make it with [NewNode]. All its methods, and all
+// functions that take it, may be used by many goroutines at once.
+type Node struct {
+	id          string
+	log         *slog.Logger
+	maxLevel    int
+	stopTimeout time.Duration
+	middlewares []Middleware
+	signal      func(Signal)
+	validator   *validate.Validator
+	toServe     []Servable
+	attached    []func(*Node) (Face, error)
+	remote      Remote
+
+	remoteActions sync.Map // name to *remoteAction
+	remoteNames   atomic.Int64
+
+	state   atomic.Int32 // of State
+	started time.Time
+
+	lifecycle sync.Mutex // one start, stop, addition or removal at a time
+	running   []*Service // in the order they started
+	faces     []Face
+
+	table     atomic.Pointer[table]
+	events    atomic.Pointer[eventTable]
+	slots     map[string]*slot
+	tableLock sync.Mutex
+	changed   chan struct{} // closed and replaced when the table changes
+
+	workers workers
+}
+
+// State is where a node is in its life.
+type State int32
+
+// The states, in order.
+const (
+	Created State = iota
+	Starting
+	Running
+	Stopping
+	Stopped
+)
+
+// String is the state in lower case.
+func (s State) String() string {
+	return [...]string{"not started", "starting", "running", "stopping", "stopped"}[s]
+}
+
+// NodeOption is an option of NewNode: [Serve], [Use], [HTTP], [ID], [Logger], [Validator], [MaxLevel], [StopTimeout],
+// [Via], [Attach].
+type NodeOption interface{ applyNode(*Node) }
+
+type nodeOption func(*Node)
+
+func (o nodeOption) applyNode(n *Node) { o(n) }
+
+// NewNode makes a node; Start or Run starts it.
+func NewNode(options ...NodeOption) *Node {
+	n := &Node{
+		id:          defaultID(),
+		log:         slog.Default(),
+		maxLevel:    100,
+		stopTimeout: 10 * time.Second,
+		slots:       make(map[string]*slot),
+		changed:     make(chan struct{}),
+	}
+	n.table.Store(&table{})
+	n.events.Store(newEventTable(nil))
+	for _, o := range options {
+		o.applyNode(n)
+	}
+	if n.validator == nil {
+		n.validator = validate.New()
+	}
+	n.signal = signalTo(n.middlewares)
+	return n
+}
+
+// Serve gives the node services and groups to run from its start.
+func Serve(services ...Servable) NodeOption {
+	return nodeOption(func(n *Node) { n.toServe = append(n.toServe, services...) })
+}
+
+// ID names the node; without it the name is made of the host's and the process's.
+func ID(id string) NodeOption { return nodeOption(func(n *Node) { n.id = id }) }
+
+// Logger is where the node logs; slog.Default without it.
+func Logger(log *slog.Logger) NodeOption { return nodeOption(func(n *Node) { n.log = log }) }
+
+// Validator gives the node a validator with rules and messages of one's own. Register them before the node starts.
+func Validator(v *validate.Validator) NodeOption {
+	return nodeOption(func(n *Node) { n.validator = v })
+}
+
+// MaxLevel bounds how deep calls may nest, so that actions which call each other in a circle end in an error instead of
+// a full stack; 100 without it.
+func MaxLevel(n int) NodeOption { return nodeOption(func(node *Node) { node.maxLevel = max(n, 1) }) }
+
+// StopTimeout bounds how long Run waits for calls in flight when it ends; 10 seconds without it.
+func StopTimeout(d time.Duration) NodeOption { return nodeOption(func(n *Node) { n.stopTimeout = d }) }
+
+// Use adds middlewares to a node, a service, an action or an event handler, whichever it is given to; see [Middleware].
+func Use(middlewares ...Middleware) UseOption { return UseOption{middlewares} }
+
+// UseOption is what Use returns: an option of NewNode, NewService, Handle, HandleStream and On.
+type UseOption struct{ middlewares []Middleware }
+
+func (u UseOption) applyNode(n *Node)       { n.middlewares = append(n.middlewares, u.middlewares...) }
+func (u UseOption) applyService(s *Service) { s.middlewares = append(s.middlewares, u.middlewares...) }
+func (u UseOption) applyAction(d *definition) {
+	d.middlewares = append(d.middlewares, u.middlewares...)
+}
+func (u UseOption) applyEvent(d *eventDefinition) {
+	d.middlewares = append(d.middlewares, u.middlewares...)
+}
+
+// ID is the node's name.
+func (n *Node) ID() string { return n.id }
+
+// State tells where the node is in its life.
+func (n *Node) State() State { return State(n.state.Load()) }
+
+// Log is the node's logger.
+func (n *Node) Log() *slog.Logger { return n.log }
+
+func (n *Node) callingNode() *Node { return n }
+
+// Run starts the node, waits until the context ends or the process is told to stop (SIGINT, SIGTERM), and stops it
+// gracefully: nothing new is taken, calls in flight finish. A second signal ends the process at once. It returns nil
+// after a clean stop.
+func (n *Node) Run(ctx context.Context) error {
+	ctx, restore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer restore()
+	if err := n.Start(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	restore() // from here a second signal has its usual effect
+	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.stopTimeout)
+	defer cancel()
+	return n.Stop(stopCtx)
+}
+
+// Start starts the services, each after those it needs, and then whatever lets calls in from outside. When one of
+// them fails, those started are stopped again and the error says which failed and why. A node starts once.
+func (n *Node) Start(ctx context.Context) error {
+	if !n.state.CompareAndSwap(int32(Created), int32(Starting)) {
+		return n.wrongState("start", Created)
+	}
+	n.lifecycle.Lock()
+	defer n.lifecycle.Unlock()
+	n.started = time.Now()
+	err := composeStage(Stage{Event: NodeStart, Node: n.id}, n.startAll, n.middlewares)(inLifecycle(ctx, n))
+	if err != nil {
+		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.stopTimeout)
+		defer cancel()
+		return errors.Join(err, n.stopAll(stopCtx))
+	}
+	n.state.Store(int32(Running))
+	n.log.Debug("node started", "node", n.id, "services", len(n.running))
+	return nil
+}
+
+func (n *Node) startAll(ctx context.Context) error {
+	own := newNodeService(n)
+	if err := n.startServices(ctx, append([]*Service{own}, flatten(n.toServe)...)); err != nil {
+		return err
+	}
+	for _, attach := range n.attached {
+		face, err := attach(n)
+		if err != nil {
+			return err
+		}
+		if err := face.Start(ctx); err != nil {
+			return fmt.Errorf("%s: %w", face.Name(), err)
+		}
+		n.faces = append(n.faces, face)
+	}
+	return nil
+}
+
+// Stop lets no more calls in from outside, waits for those in flight, and stops the services, each before those it
+// needs. The context bounds the waiting; when it ends first, Stop goes on without waiting and says so in its error.
+func (n *Node) Stop(ctx context.Context) error {
+	if !n.state.CompareAndSwap(int32(Running), int32(Stopping)) {
+		return n.wrongState("stop", Running)
+	}
+	n.lifecycle.Lock()
+	defer n.lifecycle.Unlock()
+	return composeStage(Stage{Event: NodeStop, Node: n.id}, n.stopAll, n.middlewares)(inLifecycle(ctx, n))
+}
+
+func (n *Node) stopAll(ctx context.Context) error {
+	n.state.Store(int32(Stopping))
+	var errs []error
+	for _, face := range slices.Backward(n.faces) {
+		if err := face.Stop(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", face.Name(), err))
+		}
+	}
+	for _, s := range slices.Backward(slices.Clone(n.running)) {
+		errs = append(errs, n.stopService(ctx, s))
+	}
+	n.workers.close()
+	n.state.Store(int32(Stopped))
+	return errors.Join(errs...)
+}
+
+// Add starts services and groups on a running node. Calls to them work when Add returns.
+func (n *Node) Add(ctx context.Context, services ...Servable) error {
+	return n.change(ctx, "add services to", func(ctx context.Context) error {
+		return n.startServices(ctx, flatten(services))
+	})
+}
+
+// Remove stops services and groups of a running node: new calls get ErrActionNotFound, those in flight finish before the
+// stop hooks run. The context bounds the waiting for them.
+func (n *Node) Remove(ctx context.Context, services ...Servable) error {
+	return n.change(ctx, "remove services from", func(ctx context.Context) error {
+		list := flatten(services)
+		for _, s := range list {
+			if !slices.Contains(n.running, s) {
+				return &Error{Code: NotFound, Name: nameService, Node: n.id, Message: "service " + s.fullName() + " is not running on " + n.id}
+			}
+		}
+		var errs []error
+		for _, s := range slices.Backward(slices.Clone(n.running)) {
+			if slices.Contains(list, s) {
+				errs = append(errs, n.stopService(ctx, s))
+			}
+		}
+		return errors.Join(errs...)
+	})
+}
+
+func (n *Node) change(ctx context.Context, what string, do func(context.Context) error) error {
+	if ctx.Value(lifecycleKey{}) == n {
+		return &Error{Code: FailedPrecondition, Name: nameNodeState, Node: n.id,
+			Message: "a start or stop hook cannot " + what + " the node that runs it; do it from a goroutine of its own"}
+	}
+	n.lifecycle.Lock()
+	defer n.lifecycle.Unlock()
+	if n.State() != Running {
+		return n.wrongState(what, Running)
+	}
+	return do(inLifecycle(ctx, n))
+}
+
+// lifecycleKey marks the contexts of hooks, which run while the node's lifecycle is locked.
+type lifecycleKey struct{}
+
+func inLifecycle(ctx context.Context, n *Node) context.Context {
+	return context.WithValue(ctx, lifecycleKey{}, n)
+}
+
+func (n *Node) wrongState(what string, want State) error {
+	return &Error{Code: FailedPrecondition, Name: nameNodeState, Node: n.id,
+		Message: "cannot " + what + " node " + n.id + ": it is " + n.State().String() + ", not " + want.String()}
+}
+
+// startServices starts services in the order of their needs; when one fails, those of them that started are stopped.
+func (n *Node) startServices(ctx context.Context, list []*Service) error {
+	var errs []error
+	for _, s := range list {
+		errs = append(errs, s.check())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	order, err := startOrder(list)
+	if err != nil {
+		return err
+	}
+	for i, s := range order {
+		if err := n.startService(ctx, s); err != nil {
+			for _, started := range slices.Backward(order[:i]) {
+				err = errors.Join(err, n.stopService(ctx, started))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *Node) startService(ctx context.Context, s *Service) error {
+	if !s.node.CompareAndSwap(nil, n) {
+		return &Error{Code: FailedPrecondition, Name: nameService, Node: n.id,
+			Message: "service " + s.fullName() + " is served already, by node " + s.node.Load().id}
+	}
+	err := n.open(ctx, s)
+	if err != nil {
+		s.node.Store(nil)
+		return err
+	}
+	n.running = append(n.running, s)
+	return nil
+}
+
+func (n *Node) open(ctx context.Context, s *Service) error {
+	for _, other := range n.running {
+		if other.fullName() == s.fullName() {
+			return &Error{Code: AlreadyExists, Name: nameService, Node: n.id,
+				Message: fmt.Sprintf("two services are called %s: one made at %s, the other at %s", s.fullName(), other.where, s.where)}
+		}
+	}
+	s.gate = nil
+	if len(s.onStop) > 0 {
+		s.gate = newGate()
+	}
+	endpoints, err := n.openActions(s)
+	if err != nil {
+		return err
+	}
+	subscriptions, err := n.openEvents(s)
+	if err != nil {
+		return err
+	}
+	for _, need := range s.needs {
+		if err := n.WaitFor(ctx, need); err != nil {
+			return fmt.Errorf("service %s: %w", s.fullName(), err)
+		}
+	}
+	hooks := func(ctx context.Context) error { return runHooks(ctx, s, "start", s.onStart) }
+	if err := n.stage(ServiceStart, s, hooks)(ctx); err != nil {
+		return err
+	}
+	n.subscribe(subscriptions)
+	n.publish(s, endpoints)
+	return nil
+}
+
+func (n *Node) stopService(ctx context.Context, s *Service) error {
+	n.running = slices.DeleteFunc(n.running, func(other *Service) bool { return other == s })
+	n.withdraw(s)
+	err := n.unsubscribe(ctx, s)
+	if s.gate != nil {
+		if late := s.gate.shut(ctx); late != nil {
+			err = errors.Join(err, fmt.Errorf("service %s was stopped with calls still running: %w", s.fullName(), late))
+		}
+	}
+	reversed := slices.Clone(s.onStop)
+	slices.Reverse(reversed)
+	hooks := func(ctx context.Context) error { return runHooks(ctx, s, "stop", reversed) }
+	err = errors.Join(err, n.stage(ServiceStop, s, hooks)(ctx))
+	s.node.Store(nil)
+	return err
+}
+
+func (n *Node) stage(event StageEvent, s *Service, hooks func(context.Context) error) func(context.Context) error {
+	stage := Stage{Event: event, Node: n.id, Service: s.fullName()}
+	return composeStage(stage, composeStage(stage, hooks, s.middlewares), n.middlewares)
+}
+
+// runHooks runs start hooks until one fails, stop hooks all.
+func runHooks(ctx context.Context, s *Service, kind string, hooks []func(context.Context) error) error {
+	var errs []error
+	for _, hook := range hooks {
+		if err := isolate("the "+kind+" hook of "+s.fullName(), ctx, hook); err != nil {
+			errs = append(errs, fmt.Errorf("the %s hook of service %s: %w", kind, s.fullName(), err))
+			if kind == "start" {
+				break
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// compileRules reads the validation rules of a type; nil when it has none.
+func (n *Node) compileRules(t reflect.Type, where string) (*validate.Plan, error) {
+	plan, err := n.validator.Compile(t)
+	if err != nil {
+		return nil, &Error{Code: InvalidArgument, Name: nameService, cause: err, Message: where + ": " + err.Error()}
+	}
+	if plan.Empty() {
+		return nil, nil
+	}
+	return plan, nil
+}
+
+// logPanic writes a panic with its stack; other errors are their callers' business.
+func (n *Node) logPanic(err error) {
+	if e, ok := err.(*Error); ok && e.stack != nil {
+		n.log.Error("panic", "node", n.id, "error", e)
+	}
+}
+
+func defaultID() string {
+	host, _, _ := strings.Cut(hostname(), ".")
+	return host + "-" + itoa(processID)
+}
+
+var processID = os.Getpid()
+
+func hostname() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return host
+}

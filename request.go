@@ -1,0 +1,153 @@
+package sabir
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+)
+
+// Request is one call on its way through the middlewares to its handler and back. It belongs to the call: a middleware
+// must not keep it, nor what Input and Output point to, after it returned. One goroutine works on it at a time.
+type Request struct {
+	action  *Action
+	options callOptions
+	valid   bool // the input was checked and found valid
+	typed   values
+}
+
+// values is what a request knows of its Go types.
+type values interface {
+	input() any
+	output() any
+	copyOutput() any
+	setOutput(value any) bool
+	validate() error
+	fork() *Request
+	adopt(fork *Request)
+}
+
+// Action is the action that is called. It is the same pointer for every call of the action.
+func (r *Request) Action() *Action { return r.action }
+
+// Input points to the input, a *In of the handler's type; a middleware may change what it points to.
+func (r *Request) Input() any { return r.typed.input() }
+
+// Output points to the output, a *Out, which holds the answer once next has returned nil.
+func (r *Request) Output() any { return r.typed.output() }
+
+// CopyOutput returns the output as a value, Out, that may be kept: a shallow copy, so what it points to is shared.
+func (r *Request) CopyOutput() any { return r.typed.copyOutput() }
+
+// SetOutput answers the call with value, an Out as CopyOutput gave it. Another type is an error.
+func (r *Request) SetOutput(value any) error {
+	if !r.typed.setOutput(value) {
+		return &Error{Code: Internal, Name: nameBadOutput,
+			Message: fmt.Sprintf("a middleware answered %s with a %T, want %s", r.action.Name, value, reflect.TypeOf(r.Output()).Elem())}
+	}
+	return nil
+}
+
+// Validate checks the input by the rules in its struct tags, once per call however often it is asked. The runtime asks
+// after the node's middlewares and before the service's and the action's; a middleware that answers without calling next
+// asks first, so that a kept answer never hides a bad input. The error is an *Error that matches ErrValidation.
+func (r *Request) Validate() error {
+	if r.valid {
+		return nil
+	}
+	if err := r.typed.validate(); err != nil {
+		return err
+	}
+	r.valid = true
+	return nil
+}
+
+// NoCache tells whether the caller asked for an answer that is not from a cache.
+func (r *Request) NoCache() bool { return r.options.noCache }
+
+// NoRetry tells whether the caller asked for one attempt only.
+func (r *Request) NoRetry() bool { return r.options.noRetry }
+
+// attempt runs next and turns a panic into the caller's error.
+func (r *Request) attempt(ctx context.Context, next Handler) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = r.action.panicked(v)
+		}
+	}()
+	return next(ctx, r)
+}
+
+// frame is a request with its typed input and output.
+type frame[In, Out any] struct {
+	Request
+	in      In
+	out     Out
+	handler *handler[In, Out]
+}
+
+func (f *frame[In, Out]) input() any  { return &f.in }
+func (f *frame[In, Out]) output() any { return &f.out }
+
+func (f *frame[In, Out]) copyOutput() any { return f.out }
+
+func (f *frame[In, Out]) setOutput(value any) bool {
+	out, ok := value.(Out)
+	if ok {
+		f.out = out
+	}
+	return ok
+}
+
+func (f *frame[In, Out]) validate() error {
+	return f.handler.validate(&f.in)
+}
+
+// fork copies the request for a worker that may outlive the caller.
+func (f *frame[In, Out]) fork() *Request {
+	c := f.handler.takeFrame()
+	c.action, c.options, c.valid, c.in = f.action, f.options, f.valid, f.in
+	return &c.Request
+}
+
+// adopt takes over the answer of a fork whose worker is done with it.
+func (f *frame[In, Out]) adopt(fork *Request) {
+	c := fork.typed.(*frame[In, Out])
+	f.out, f.valid = c.out, c.valid
+	f.handler.putFrame(c)
+}
+
+// pointers is a request whose values are its caller's variables, for an action of another node: that node has the Go
+// types and the rules.
+type pointers struct {
+	Request
+	in, out any
+}
+
+func (p *pointers) request(a *Action, o callOptions) *Request {
+	p.Request = Request{action: a, options: o, typed: p}
+	return &p.Request
+}
+
+func (p *pointers) input() any      { return p.in }
+func (p *pointers) output() any     { return p.out }
+func (p *pointers) copyOutput() any { return reflect.ValueOf(p.out).Elem().Interface() }
+func (p *pointers) validate() error { return nil }
+
+func (p *pointers) setOutput(value any) bool {
+	out, in := reflect.ValueOf(p.out).Elem(), reflect.ValueOf(value)
+	if !in.IsValid() || !in.Type().AssignableTo(out.Type()) {
+		return false
+	}
+	out.Set(in)
+	return true
+}
+
+// fork gives the copy an output of its own; the input is only read.
+func (p *pointers) fork() *Request {
+	c := &pointers{in: p.in, out: reflect.New(reflect.TypeOf(p.out).Elem()).Interface()}
+	return c.request(p.action, p.options)
+}
+
+func (p *pointers) adopt(fork *Request) {
+	reflect.ValueOf(p.out).Elem().Set(reflect.ValueOf(fork.typed.output()).Elem())
+}

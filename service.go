@@ -1,0 +1,204 @@
+package sabir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// Service is a named, versioned set of actions and event handlers. Make it with [NewService], fill it with [Handle],
+// [HandleStream] and [On], and give it to a node with [Serve] or [Node.Add]. It must not be changed after its node
+// started; one node at a time serves it.
+type Service struct {
+	name        string
+	version     int
+	preferred   bool
+	description string
+	where       string
+	group       string
+	needs       []string
+	middlewares []Middleware
+	definitions []*definition
+	handlers    []*eventDefinition
+	onStart     []func(context.Context) error
+	onStop      []func(context.Context) error
+	problems    []error
+
+	node atomic.Pointer[Node]
+	gate *gate // while it runs; nil without stop hooks
+}
+
+// NewService makes an empty service. Its actions are called "name.action", or "v2.name.action" with Version(2).
+func NewService(name string, options ...ServiceOption) *Service {
+	s := &Service{name: name, where: callerLine()}
+	for _, o := range options {
+		o.applyService(s)
+	}
+	if bad := badServiceName(name); bad != "" && !strings.HasPrefix(name, "$") {
+		s.problem(s.where, "the service name %.100q %s", name, bad)
+	}
+	return s
+}
+
+// ServiceOption is an option of NewService: [Version], [Preferred], [Needs], [OnStart], [OnStop], [Use], [Purpose].
+type ServiceOption interface{ applyService(*Service) }
+
+type serviceOption func(*Service)
+
+func (o serviceOption) applyService(s *Service) { o(s) }
+
+// Version makes the service one of several versions that run side by side; n is at least 1. An action of it is
+// "v2.users.get"; "users.get" reaches the service without a version if there is one, else the [Preferred] version, else
+// the highest.
+func Version(n int) ServiceOption {
+	return serviceOption(func(s *Service) {
+		if n < 1 {
+			s.problem(s.where, "the version of %s is %d; it must be at least 1", s.name, n)
+		}
+		s.version = n
+	})
+}
+
+// Preferred makes this version the one that names without a version reach.
+func Preferred() ServiceOption { return serviceOption(func(s *Service) { s.preferred = true }) }
+
+// Purpose gives the service a sentence for listings and generated documents.
+func Purpose(text string) ServiceOption {
+	return serviceOption(func(s *Service) { s.description = text })
+}
+
+// Needs names the services that this one calls. It starts after them, waiting for those that other nodes serve, and
+// stops before them.
+func Needs(services ...string) ServiceOption {
+	return serviceOption(func(s *Service) { s.needs = append(s.needs, services...) })
+}
+
+// OnStart adds a hook that runs before the first action can be called; an error stops the start. Hooks run in order.
+func OnStart(hook func(context.Context) error) ServiceOption {
+	return serviceOption(func(s *Service) { s.onStart = append(s.onStart, hook) })
+}
+
+// OnStop adds a hook that runs after the last call has ended: it may close what the actions use. Hooks run in reverse
+// order, all of them whatever the others return.
+func OnStop(hook func(context.Context) error) ServiceOption {
+	return serviceOption(func(s *Service) { s.onStop = append(s.onStop, hook) })
+}
+
+// fullName is the name with its version: "v2.users".
+func (s *Service) fullName() string { return fullServiceName(s.name, s.version) }
+
+// Name is the service's full name: "users", or "v2.users" with Version(2).
+func (s *Service) Name() string { return s.fullName() }
+
+func (s *Service) callingNode() *Node { return s.node.Load() }
+
+func (s *Service) services() []*Service { return []*Service{s} }
+
+func (s *Service) problem(where, format string, args ...any) {
+	s.problems = append(s.problems, fmt.Errorf(where+": "+format, args...))
+}
+
+func (s *Service) define(def *definition) {
+	if bad := badName(def.short); bad != "" {
+		s.problem(def.where, "the action name %.100q %s", def.short, bad)
+	}
+	for _, other := range s.definitions {
+		if other.short == def.short {
+			s.problem(def.where, "service %s has two actions called %q; the first is at %s", s.fullName(), def.short, other.where)
+		}
+	}
+	s.definitions = append(s.definitions, def)
+}
+
+// check tells all that is wrong with the service at once.
+func (s *Service) check() error {
+	if len(s.problems) == 0 {
+		return nil
+	}
+	return &Error{Code: InvalidArgument, Name: nameService, cause: errors.Join(s.problems...),
+		Message: "service " + s.fullName() + " cannot start: " + errors.Join(s.problems...).Error()}
+}
+
+// Group is several services that start, stop, join and leave a node as one, and share middlewares.
+type Group struct {
+	name    string
+	members []*Service
+}
+
+// NewGroup makes a group of services. The name is for listings.
+func NewGroup(name string, members ...*Service) *Group {
+	g := &Group{name: name, members: members}
+	for _, s := range members {
+		s.group = name
+	}
+	return g
+}
+
+// Use adds middlewares around those of each member. It must be called before the group starts.
+func (g *Group) Use(middlewares ...Middleware) *Group {
+	for _, s := range g.members {
+		s.middlewares = append(slices.Clone(middlewares), s.middlewares...)
+	}
+	return g
+}
+
+func (g *Group) services() []*Service { return g.members }
+
+// Servable is what a node can serve: a *Service or a *Group.
+type Servable interface{ services() []*Service }
+
+// flatten lists the services of all.
+func flatten(all []Servable) (list []*Service) {
+	for _, one := range all {
+		list = append(list, one.services()...)
+	}
+	return list
+}
+
+// startOrder sorts services so that each comes after those it needs. Needs that are not among them are left to waiting.
+func startOrder(list []*Service) ([]*Service, error) {
+	byName := make(map[string][]*Service)
+	for _, s := range list {
+		byName[s.name] = append(byName[s.name], s)
+		if s.version != 0 {
+			byName[s.fullName()] = append(byName[s.fullName()], s)
+		}
+	}
+	const visiting, done = 1, 2
+	state := make(map[*Service]int)
+	var order []*Service
+	var way []string
+	var visit func(s *Service) error
+	visit = func(s *Service) error {
+		switch state[s] {
+		case done:
+			return nil
+		case visiting:
+			from := slices.Index(way, s.fullName())
+			return &Error{Code: InvalidArgument, Name: nameService,
+				Message: "services need each other in a circle: " + strings.Join(append(way[from:], s.fullName()), " needs ")}
+		}
+		state[s] = visiting
+		way = append(way, s.fullName())
+		for _, need := range s.needs {
+			for _, other := range byName[need] {
+				if err := visit(other); err != nil {
+					return err
+				}
+			}
+		}
+		way = way[:len(way)-1]
+		state[s] = done
+		order = append(order, s)
+		return nil
+	}
+	for _, s := range list {
+		if err := visit(s); err != nil {
+			return nil, err
+		}
+	}
+	return order, nil
+}

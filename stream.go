@@ -1,0 +1,365 @@
+package sabir
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"reflect"
+	"sync"
+
+	"github.com/sabir-go/sabir/validate"
+)
+
+// Stream is one end of an open stream: it receives R and sends S. A handler of HandleStream[In, Out] has a
+// Stream[In, Out], its caller a Stream[Out, In]. One goroutine may receive while another sends; neither Recv nor Send may
+// be called by two at once.
+//
+// Both directions have back-pressure: Send waits when the other side is [StreamWindow] values behind.
+type Stream[R, S any] struct {
+	ctx       context.Context
+	recv      func() (R, error)
+	send      func(S) error
+	closeSend func()
+	end       func()
+}
+
+// StreamWindow is how many values may be under way in each direction of a stream before Send waits.
+const StreamWindow = 16
+
+// Context is the stream's context: the handler's own, or the one the caller opened the stream with.
+func (s *Stream[R, S]) Context() context.Context { return s.ctx }
+
+// Recv waits for the next value. It returns io.EOF when the other side has sent its last one; on the caller's side, the
+// handler's error if it returned one.
+func (s *Stream[R, S]) Recv() (R, error) { return s.recv() }
+
+// Send sends a value, waiting while the other side is behind. When the stream has ended it returns io.EOF on the
+// caller's side, where Recv tells why, and the context's error on the handler's.
+func (s *Stream[R, S]) Send(value S) error { return s.send(value) }
+
+// CloseSend says that no more values will be sent; the other side's Recv then returns io.EOF. A handler has no need for it:
+// it says the same by returning.
+func (s *Stream[R, S]) CloseSend() { s.closeSend() }
+
+// Close ends the stream: on the caller's side it cancels the handler's context. Call it (with defer) on every stream that
+// was opened; closing a stream that has ended does nothing.
+func (s *Stream[R, S]) Close() { s.end() }
+
+// All yields what Recv returns until io.EOF. Another error is yielded once, as the last.
+func (s *Stream[R, S]) All() iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		for {
+			value, err := s.Recv()
+			if err == io.EOF || !yield(value, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// HandleStream adds an action that is a stream: fn receives any number of In and sends any number of Out, in any order.
+// The stream ends when fn returns; its error is what the caller's Recv returns. Each In is checked by its `validate`
+// tags: a bad one ends the stream for both sides. fn runs on a goroutine of its own, and its context ends when the caller
+// closes the stream or gives up.
+func HandleStream[In, Out any](s *Service, name string, fn func(context.Context, *Stream[In, Out]) error, options ...ActionOption) {
+	def := &definition{short: name, where: callerLine(), stream: true}
+	for _, o := range options {
+		o.applyAction(def)
+	}
+	if fn == nil {
+		s.problem(def.where, "action %q has no function: HandleStream was given nil", name)
+	}
+	def.open = func(a *Action, n *Node, s *Service) (endpoint, error) {
+		h := &streamHandler[In, Out]{fn: fn, action: a}
+		return h, h.compose(n, s, def)
+	}
+	s.define(def)
+}
+
+// OpenStream opens a stream to an action made with HandleStream. In and Out are the handler's types, or agree with them
+// in shape. The caller must Close the stream.
+func OpenStream[In, Out any](ctx context.Context, from Caller, action string) (*Stream[Out, In], error) {
+	n := from.callingNode()
+	if n == nil {
+		return nil, errNoNode(from, action)
+	}
+	e := n.table.Load().actions[action]
+	if h, ok := e.(*streamHandler[In, Out]); ok {
+		return h.openStream(ctx)
+	}
+	opener, ok := e.(streamOpener)
+	switch {
+	case e == nil:
+		return nil, n.notFound("action", action)
+	case !ok:
+		return nil, &Error{Code: InvalidArgument, Name: nameNoStream, Node: n.id, Message: action + " is not a stream: use Call"}
+	}
+	other, err := opener.openAny(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return convertStream[In, Out](other), nil
+}
+
+// CallStream opens a stream, sends one value and yields what comes back: the common case of one question and many
+// answers. Leaving the loop closes the stream.
+//
+//	for line, err := range sabir.CallStream[Line](ctx, node, "log.tail", Tail{File: "a.log"}) { … }
+func CallStream[Out, In any](ctx context.Context, from Caller, action string, in In) iter.Seq2[Out, error] {
+	return func(yield func(Out, error) bool) {
+		s, err := OpenStream[In, Out](ctx, from, action)
+		if err == nil {
+			defer s.Close()
+			if err = s.Send(in); err == io.EOF {
+				err = nil // Recv tells why
+			}
+			s.CloseSend()
+		}
+		if err != nil {
+			var none Out
+			yield(none, err)
+			return
+		}
+		s.All()(yield)
+	}
+}
+
+// streamHandler is a running stream action of this node.
+type streamHandler[In, Out any] struct {
+	fn     func(context.Context, *Stream[In, Out]) error
+	action *Action
+	step   *step
+	plan   *validate.Plan
+	gate   *gate
+	chain  Handler
+}
+
+func (h *streamHandler[In, Out]) info() *Action { return h.action }
+
+func (h *streamHandler[In, Out]) compose(n *Node, s *Service, def *definition) (err error) {
+	h.action.In, h.action.Out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	h.step = newStep(n, h.action.Service, h.action.Name)
+	h.gate = s.gate
+	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {
+		return err
+	}
+	chain := Handler(func(ctx context.Context, r *Request) error {
+		return h.run(ctx, callOf(ctx), r.typed.(*openedStream[In, Out]).stream)
+	})
+	chain, _ = composeCall(h.action, chain, def.middlewares, streamLayer)
+	chain, _ = composeCall(h.action, chain, s.middlewares, streamLayer)
+	h.chain, _ = composeCall(h.action, chain, n.middlewares, streamLayer)
+	return nil
+}
+
+func (h *streamHandler[In, Out]) run(ctx context.Context, c *callContext, s *Stream[In, Out]) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = c.closeScope(h.action.panicked(v))
+		}
+	}()
+	err = h.fn(ctx, s)
+	if c.hasScope() {
+		err = c.closeScope(err)
+	}
+	return err
+}
+
+func (h *streamHandler[In, Out]) openStream(ctx context.Context) (*Stream[Out, In], error) {
+	ctx, cancel := context.WithCancel(ctx)
+	c, failed := h.step.enter(ctx)
+	if failed == nil && h.gate != nil && !h.gate.enter() {
+		failed = h.step.node.unavailable(h.action.Name)
+	}
+	if failed != nil {
+		cancel()
+		return nil, failed
+	}
+	p := &pipe[In, Out]{
+		handler: h, ctx: ctx, cancel: cancel,
+		up: make(chan In, StreamWindow), upDone: make(chan struct{}),
+		down: make(chan Out, StreamWindow), ended: make(chan struct{}),
+	}
+	r := &openedStream[In, Out]{stream: &Stream[In, Out]{ctx: c, recv: p.handlerRecv, send: p.handlerSend, closeSend: func() {}, end: func() {}}}
+	r.action, r.typed = h.action, r
+	go func() {
+		defer cancel()
+		defer close(p.ended)
+		if h.gate != nil {
+			defer h.gate.leave()
+		}
+		if err := r.attempt(c, h.chain); err != nil {
+			p.err = h.step.node.located(err)
+		}
+	}()
+	return &Stream[Out, In]{ctx: ctx, recv: p.callerRecv, send: p.callerSend, closeSend: sync.OnceFunc(func() { close(p.upDone) }), end: cancel}, nil
+}
+
+// pipe joins the two ends of a stream within a process.
+type pipe[In, Out any] struct {
+	handler *streamHandler[In, Out]
+	ctx     context.Context
+	cancel  context.CancelFunc
+	up      chan In       // caller to handler
+	upDone  chan struct{} // closed when the caller has sent its last
+	down    chan Out      // handler to caller
+	ended   chan struct{} // closed when the handler has returned
+	err     error         // what it returned; read after ended
+}
+
+func (p *pipe[In, Out]) handlerRecv() (in In, err error) {
+	select {
+	case in = <-p.up:
+	case <-p.ctx.Done():
+		return in, p.handler.step.gaveUp(p.ctx.Err())
+	case <-p.upDone:
+		select {
+		case in = <-p.up: // sent before the end
+		default:
+			return in, io.EOF
+		}
+	}
+	if p.handler.plan == nil {
+		return in, nil
+	}
+	if err := checkRules(p.handler.plan, p.handler.action, &in); err != nil {
+		return in, err
+	}
+	return in, nil
+}
+
+func (p *pipe[In, Out]) handlerSend(out Out) error {
+	if err := p.ctx.Err(); err != nil {
+		return p.handler.step.gaveUp(err)
+	}
+	select {
+	case p.down <- out:
+		return nil
+	case <-p.ctx.Done():
+		return p.handler.step.gaveUp(p.ctx.Err())
+	}
+}
+
+func (p *pipe[In, Out]) callerRecv() (out Out, err error) {
+	select {
+	case out = <-p.down:
+		return out, nil
+	default:
+	}
+	select {
+	case out = <-p.down:
+		return out, nil
+	case <-p.ended:
+		select {
+		case out = <-p.down: // sent before the end
+			return out, nil
+		default:
+		}
+		if p.err != nil {
+			return out, p.err
+		}
+		return out, io.EOF
+	case <-p.ctx.Done():
+		select {
+		case <-p.ended: // the end is why: its reason counts
+			return p.callerRecv()
+		default:
+			return out, p.handler.step.gaveUp(p.ctx.Err())
+		}
+	}
+}
+
+func (p *pipe[In, Out]) callerSend(in In) error {
+	select {
+	case <-p.upDone:
+		return &Error{Code: FailedPrecondition, Name: nameStreamEnded, Message: "Send after CloseSend on a stream of " + p.handler.action.Name}
+	case <-p.ended:
+		return io.EOF
+	default:
+	}
+	select {
+	case p.up <- in:
+		return nil
+	case <-p.ended:
+		return io.EOF
+	case <-p.ctx.Done():
+		return p.handler.step.gaveUp(p.ctx.Err())
+	}
+}
+
+// openedStream is a stream on its way through the middlewares: a request without input and output.
+type openedStream[In, Out any] struct {
+	Request
+	stream *Stream[In, Out]
+}
+
+func (o *openedStream[In, Out]) input() any         { return nil }
+func (o *openedStream[In, Out]) output() any        { return nil }
+func (o *openedStream[In, Out]) copyOutput() any    { return nil }
+func (o *openedStream[In, Out]) setOutput(any) bool { return false }
+func (o *openedStream[In, Out]) validate() error    { return nil }
+func (o *openedStream[In, Out]) fork() *Request     { return &o.Request }
+func (o *openedStream[In, Out]) adopt(*Request)     {}
+
+// streamOpener is a stream action for callers that do not know its types.
+type streamOpener interface {
+	openAny(ctx context.Context) (anyStream, error)
+}
+
+// anyStream is a caller's end whose values are given by pointer.
+type anyStream struct {
+	ctx       context.Context
+	recv      func(out any) error
+	send      func(in any) error
+	closeSend func()
+	end       func()
+}
+
+func (h *streamHandler[In, Out]) openAny(ctx context.Context) (anyStream, error) {
+	s, err := h.openStream(ctx)
+	if err != nil {
+		return anyStream{}, err
+	}
+	return anyStream{
+		ctx: s.ctx, closeSend: s.closeSend, end: s.end,
+		recv: func(out any) error {
+			value, err := s.Recv()
+			if err != nil {
+				return err
+			}
+			if err := convertInto(out, &value); err != nil {
+				return &Error{Code: Internal, Name: nameBadOutput, cause: err,
+					Message: fmt.Sprintf("%s sends %s, which does not fit the caller's %s: %v", h.action.Name, h.action.Out, reflect.TypeOf(out).Elem(), err)}
+			}
+			return nil
+		},
+		send: func(in any) error {
+			var value In
+			if err := convertInto(&value, in); err != nil {
+				return badInput(h.step.node, h.action.Name, h.action.In, err)
+			}
+			return s.Send(value)
+		},
+	}, nil
+}
+
+func convertStream[In, Out any](s anyStream) *Stream[Out, In] {
+	return &Stream[Out, In]{
+		ctx: s.ctx, closeSend: s.closeSend, end: s.end,
+		recv: func() (out Out, err error) { err = s.recv(&out); return out, err },
+		send: func(in In) error { return s.send(&in) },
+	}
+}
+
+func (h *streamHandler[In, Out]) callAny(context.Context, any, any, callOptions) error {
+	return h.streamWanted()
+}
+
+func (h *streamHandler[In, Out]) callJSON(_ context.Context, _, dst []byte, _ callOptions) ([]byte, error) {
+	return dst, h.streamWanted()
+}
+
+func (h *streamHandler[In, Out]) streamWanted() error {
+	return &Error{Code: InvalidArgument, Name: nameStreamWanted, Node: h.step.node.id, Message: h.action.Name + " is a stream: use OpenStream or CallStream"}
+}

@@ -1,0 +1,143 @@
+package validate
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/go-playground/validator/v10"
+)
+
+// The library reports where a field is as text, "Order.items[2].price". Field names are given to it in a form that
+// keeps this text readable by machine: dots and brackets inside a name are replaced, and a secret's name is marked.
+const (
+	secretMark   = "\x01"
+	dotMark      = "\x02"
+	openingMark  = "\x03"
+	closingMark  = "\x04"
+	anyMark      = secretMark + dotMark + openingMark + closingMark
+	secretOption = "secret"
+)
+
+var (
+	mark   = strings.NewReplacer(".", dotMark, "[", openingMark, "]", closingMark)
+	unmark = strings.NewReplacer(secretMark, "", dotMark, ".", openingMark, "[", closingMark, "]")
+	// pointerEscape is the escaping of RFC 6901, section 3.
+	pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
+)
+
+// fieldName is a field's name for the library: its JSON name, marked where needed, and "" for an embedded struct
+// without one, whose fields JSON puts into the outer object.
+func fieldName(field reflect.StructField) string {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	switch {
+	case name == "" && field.Anonymous && indirect(field.Type).Kind() == reflect.Struct && !secret(field):
+		return ""
+	case name == "" || name == "-":
+		name = field.Name
+	}
+	name = mark.Replace(name)
+	if secret(field) {
+		name += secretMark
+	}
+	return name
+}
+
+// secret reports whether the field is tagged `sabir:"secret"`.
+func secret(field reflect.StructField) bool {
+	for option := range strings.SplitSeq(field.Tag.Get("sabir"), ",") {
+		if strings.TrimSpace(option) == secretOption {
+			return true
+		}
+	}
+	return false
+}
+
+// location is where a field is in the value that was checked.
+type location struct {
+	path, pointer  string
+	secret, marked bool
+}
+
+// locate reads the library's text. A key of a map ends at the first "]" that can end it, so a key that itself looks
+// like "a].b" is shown in two parts; everything else is exact.
+func locate(text string) location {
+	at := location{path: text, marked: strings.ContainsAny(text, anyMark)}
+	var path []byte // only where it is not the text itself
+	pointer := make([]byte, 0, len(text)+8)
+	for text != "" {
+		part, rest := nextPart(text)
+		name := part
+		switch {
+		case part[0] == '[':
+			name = strings.TrimSuffix(part[1:], "]")
+		case at.marked:
+			at.secret = at.secret || strings.HasSuffix(part, secretMark)
+			name = unmark.Replace(part)
+			part = name
+		}
+		if strings.ContainsAny(name, "~/") {
+			name = pointerEscape.Replace(name)
+		}
+		pointer = append(append(pointer, '/'), name...)
+		if at.marked {
+			path = append(path, part...)
+		}
+		text = rest
+		if strings.HasPrefix(text, ".") {
+			text = text[1:]
+			if at.marked {
+				path = append(path, '.')
+			}
+		}
+	}
+	at.pointer = string(pointer)
+	if at.marked {
+		at.path = string(path)
+	}
+	return at
+}
+
+// nextPart cuts the first name, or key in brackets, off the text.
+func nextPart(text string) (part, rest string) {
+	end := 0
+	if text[0] == '[' {
+		end = min(closing(text)+1, len(text))
+	} else if end = strings.IndexAny(text[1:], ".[") + 1; end == 0 {
+		end = len(text)
+	}
+	return text[:end], text[end:]
+}
+
+// closing is the index of the "]" that ends the key at the start of text.
+func closing(text string) int {
+	for i := 1; i < len(text); i++ {
+		if text[i] == ']' && (i+1 == len(text) || text[i+1] == '.' || text[i+1] == '[') {
+			return i
+		}
+	}
+	return len(text) - 1
+}
+
+// hidingStructLevel marks the secrets among the fields that a struct-level function reports by name.
+type hidingStructLevel struct {
+	validator.StructLevel
+}
+
+// ReportError reports a field like the library's method of that name.
+func (h hidingStructLevel) ReportError(field any, fieldName, structFieldName, tag, param string) {
+	h.StructLevel.ReportError(field, reportedName(h.Current().Type(), fieldName, structFieldName), structFieldName, tag, param)
+}
+
+// reportedName is the marked form of the name under which a field of t is reported.
+func reportedName(t reflect.Type, name, structName string) string {
+	if field, ok := t.FieldByName(structName); ok && secret(field) {
+		return name + secretMark
+	}
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if secret(field) && (name == field.Name || fieldName(field) == name+secretMark) {
+			return name + secretMark
+		}
+	}
+	return name
+}

@@ -1,0 +1,196 @@
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/go-playground/validator/v10"
+)
+
+// maxDepth bounds how many structs may be nested in each other in one value.
+const maxDepth = 1000
+
+// ErrTooDeep is returned for a value with more than 1000 structs nested in each other, or one that contains itself.
+var ErrTooDeep = errors.New("validate: nested too deeply")
+
+// Plan is the compiled check of one type. It is safe for concurrent use. Its zero value and a nil *Plan accept
+// everything.
+type Plan struct {
+	v       *Validator
+	typ     reflect.Type
+	program atomic.Pointer[program]
+}
+
+// program is what a Plan runs: the result of one compilation.
+type program struct {
+	engine *engine
+	typ    reflect.Type // the plan's type, pointers removed
+	ops    []op
+	fields map[string][]op // of a struct: the ops by field
+	dive   string          // the tag that leads from a slice, array or map to its structs; "" for a struct
+}
+
+// Compile returns the check of type t. Types are compiled once.
+//
+// Structs and pointers to structs are checked by their tags. Slices, arrays and maps are checked element by element
+// where their elements are structs, as if tagged "dive". Every other type has nothing to check, see [Plan.Empty].
+//
+// An unknown rule, a parameter that a rule cannot use, or a rule on a kind of field that it does not support is a
+// [*TagError].
+func (v *Validator) Compile(t reflect.Type) (*Plan, error) {
+	if known, ok := v.plans.Load(t); ok {
+		plan := known.(*Plan)
+		_, err := plan.current()
+		return plan, err
+	}
+	if t == nil {
+		return nil, nil
+	}
+	plan := &Plan{v: v, typ: t}
+	if _, err := plan.current(); err != nil {
+		return nil, err
+	}
+	first, _ := v.plans.LoadOrStore(t, plan)
+	return first.(*Plan), nil
+}
+
+// Empty reports whether the type has nothing to check, so that a caller can leave the check out.
+func (p *Plan) Empty() bool {
+	if p == nil || p.v == nil {
+		return true
+	}
+	prog, err := p.current()
+	return err == nil && len(prog.ops) == 0
+}
+
+// Check checks the value at ptr, which must point to a value of the type that was compiled. It returns nil for a
+// valid value, else [Errors], [ErrTooDeep], or, after a later registration made a tag invalid, a [*TagError].
+// It allocates nothing for a valid value whose rules are all compiled, and it does not keep ptr: the value may live
+// on the caller's stack. The value must not be changed meanwhile.
+func (p *Plan) Check(ptr unsafe.Pointer) error {
+	if p == nil {
+		return nil
+	}
+	prog := p.program.Load()
+	if prog == nil {
+		var err error
+		if prog, err = p.current(); err != nil || prog == nil {
+			return err
+		}
+	}
+	hidden := hide(ptr) // a variable of its own: what happens to it must not count for ptr
+	if pass(prog.ops, hidden, 0) {
+		return nil
+	}
+	return p.explain(prog, hidden)
+}
+
+// Struct checks value, a struct or a pointer to one, or a slice, array or map of these. The type is compiled at its
+// first use. A pointer is cheaper: any other value is copied first. See [Plan.Check] for the errors.
+func (v *Validator) Struct(value any) error {
+	rv := reflect.ValueOf(value)
+	if !rv.IsValid() {
+		return nil
+	}
+	if rv.Kind() != reflect.Pointer || rv.IsNil() {
+		box := reflect.New(rv.Type())
+		box.Elem().Set(rv)
+		rv = box
+	}
+	plan, err := v.Compile(rv.Type().Elem())
+	if err != nil {
+		return err
+	}
+	return plan.Check(rv.UnsafePointer())
+}
+
+// current returns the program, compiling it if a registration has dropped it.
+func (p *Plan) current() (*program, error) {
+	if p.v == nil {
+		return nil, nil
+	}
+	if prog := p.program.Load(); prog != nil {
+		return prog, nil
+	}
+	p.v.mu.Lock()
+	defer p.v.mu.Unlock()
+	if prog := p.program.Load(); prog != nil {
+		return prog, nil
+	}
+	e, err := p.v.current()
+	if err != nil {
+		return nil, err
+	}
+	prog, err := compile(e, p.typ)
+	if err != nil {
+		return nil, err
+	}
+	p.program.Store(prog)
+	return prog, nil
+}
+
+// explain asks the library about a value that the compiled check did not accept.
+func (p *Plan) explain(prog *program, ptr unsafe.Pointer) error {
+	if err := prog.tooDeep(prog.ops, ptr, 0); err != nil {
+		return fmt.Errorf("%w: %v", err, p.typ)
+	}
+	// The library keeps pointers to what it looks at, and ptr may point into a stack: it gets a copy.
+	t := p.typ
+	value := reflect.New(t).Elem()
+	value.Set(reflect.NewAt(t, ptr).Elem())
+	for value.Kind() == reflect.Pointer {
+		if value.IsNil() {
+			return Errors{{Rule: "required", Message: "a value is required"}}
+		}
+		value = value.Elem()
+	}
+	var err error
+	if prog.dive == "" {
+		top := value.Addr()
+		base := top.UnsafePointer()
+		// The fields that certainly pass are left out, which halves the library's time.
+		err = prog.engine.lib.StructFiltered(top.Interface(), func(name []byte) bool {
+			ops, ok := prog.fields[string(name)]
+			return ok && pass(ops, base, 0)
+		})
+	} else {
+		err = prog.engine.lib.Var(value.Interface(), prog.dive)
+	}
+	if err == nil {
+		return nil
+	}
+	if failed, ok := errors.AsType[validator.ValidationErrors](err); ok {
+		return prog.engine.errors(failed, prog.typ)
+	}
+	return fmt.Errorf("validate: %v: %w", p.typ, err)
+}
+
+// hide returns ptr in a way that the compiler does not follow, so that the checked value need not be moved to the
+// heap. It is correct because nothing that Check calls keeps the pointer.
+func hide(ptr unsafe.Pointer) unsafe.Pointer {
+	address := uintptr(ptr)
+	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
+}
+
+// divesOf returns the tag that leads from t to the structs in it, and whether there are any.
+func divesOf(t reflect.Type) (tag string, found bool) {
+	depth := 0
+	for range 64 { // type L []L has no end
+		switch t.Kind() {
+		case reflect.Pointer:
+			t = t.Elem()
+		case reflect.Slice, reflect.Array, reflect.Map:
+			t = t.Elem()
+			depth++
+		case reflect.Struct:
+			return strings.TrimPrefix(strings.Repeat(",dive", depth), ","), true
+		default:
+			return "", false
+		}
+	}
+	return "", false
+}

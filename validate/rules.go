@@ -1,0 +1,363 @@
+package validate
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// shape groups the kinds that a rule treats alike.
+type shape uint8
+
+const (
+	shapeOther shape = iota
+	shapeString
+	shapeInt
+	shapeUint
+	shapeFloat
+	shapeBool
+	shapeSlice
+	shapeMap
+	shapeArray
+	shapeReference // channel or function
+)
+
+func shapeOf(t reflect.Type) shape {
+	switch k := t.Kind(); {
+	case k == reflect.String:
+		return shapeString
+	case k >= reflect.Int && k <= reflect.Int64:
+		return shapeInt
+	case k >= reflect.Uint && k <= reflect.Uintptr:
+		return shapeUint
+	case k == reflect.Float32 || k == reflect.Float64:
+		return shapeFloat
+	case k == reflect.Bool:
+		return shapeBool
+	case k == reflect.Slice:
+		return shapeSlice
+	case k == reflect.Map:
+		return shapeMap
+	case k == reflect.Array:
+		return shapeArray
+	case k == reflect.Chan || k == reflect.Func:
+		return shapeReference
+	default:
+		return shapeOther
+	}
+}
+
+// rules compiles one step: a rule, or several of which one has to hold.
+func (c *compiler) rules(at place, alternatives []rule) ([]op, error) {
+	if len(alternatives) == 1 {
+		return c.rule(at, alternatives[0])
+	}
+	inside := at
+	inside.offset = 0
+	var either [][]op
+	for _, r := range alternatives {
+		if builtInAliases[r.name] {
+			return one(op{code: opAsk}), nil
+		}
+		list, err := c.rule(inside, r)
+		if err != nil {
+			return nil, err
+		}
+		either = append(either, list)
+	}
+	if slices.ContainsFunc(either, func(list []op) bool { return len(list) == 0 }) {
+		return nil, nil // one of them always holds
+	}
+	return one(op{code: opOr, offset: at.offset, operand: &operand{either: either}}), nil
+}
+
+// rule compiles one rule. The result is empty for a rule that always holds there.
+func (c *compiler) rule(at place, r rule) ([]op, error) {
+	if c.isForeign(r) {
+		return one(op{code: opAsk}), nil
+	}
+	kind := shapeOf(at.typ)
+	switch r.name {
+	case "required":
+		return c.present(at, stepOmitEmpty), nil
+	case "isdefault":
+		return c.absent(at), nil
+	case "min", "gte", "max", "lte", "gt", "lt", "len":
+		return c.compare(at, r)
+	case "eq", "ne":
+		if kind != shapeString {
+			return c.compare(at, r)
+		}
+	case "oneof":
+		return c.oneOf(at, r)
+	case "number", "numeric":
+		if kind == shapeInt || kind == shapeUint || kind == shapeFloat {
+			return nil, nil
+		}
+	case "boolean":
+		if kind == shapeBool {
+			return nil, nil
+		}
+	}
+	if kind == shapeString {
+		if text, ok := textRules[r.name]; ok {
+			return one(op{code: opText, offset: at.offset, operand: &operand{text: text}}), nil
+		}
+		if text, ok := textParamRules[r.name]; ok {
+			accept := func(s string) bool { return text(s, r.param) }
+			return one(op{code: opText, offset: at.offset, operand: &operand{text: accept}}), nil
+		}
+	}
+	return c.library(at, r)
+}
+
+func one(o op) []op { return []op{o} }
+
+// isForeign reports whether only the library can run a rule, and only on the whole value: because the user wrote it,
+// or because it may look at other fields.
+func (c *compiler) isForeign(r rule) bool {
+	return c.words.rules[r.name] || !isSingle(r.name)
+}
+
+// handsOver reports whether one of the steps has a foreign rule.
+func (c *compiler) handsOver(steps []step) bool {
+	return slices.ContainsFunc(steps, func(s step) bool {
+		return slices.ContainsFunc(s.rules, c.isForeign) || c.handsOver(s.keys)
+	})
+}
+
+// library compiles a rule that the library runs on this value alone.
+func (c *compiler) library(at place, r rule) ([]op, error) {
+	kind := shapeOf(at.typ)
+	switch {
+	case isNested(at.typ):
+		return one(op{code: opAsk}), nil // alone, a struct would be checked by its fields
+	case r.name == "unique" && kind != shapeSlice && kind != shapeArray && kind != shapeMap:
+		return one(op{code: opAsk}), nil // compares with another field
+	case at.owner != nil && at.owner.field.Anonymous && !at.owner.field.IsExported():
+		return one(op{code: opAsk}), nil // the library sees the value of such a field in another way
+	}
+	zero := reflect.Zero(at.typ).Interface()
+	if err := try(func() { _ = c.lib.Var(zero, r.raw) }); err != nil {
+		return nil, at.wrong("rule %q: %v", r.raw, err)
+	}
+	o := op{code: opVar, offset: at.offset, operand: &operand{typ: at.typ, tag: r.raw, lib: c.lib}}
+	if r.name == "email" && kind == shapeString {
+		o.code, o.text = opLikely, plainEmail
+	}
+	return one(o), nil
+}
+
+// present compiles the condition of required and omitempty, and that of omitnil and omitzero. It is empty where the
+// condition always holds: for required and omitempty that is nearly every value reached through a pointer.
+func (c *compiler) present(at place, kind stepKind) []op {
+	o := op{offset: at.offset, width: uint8(at.typ.Size())}
+	sh := shapeOf(at.typ)
+	switch {
+	case sh == shapeReference, (sh == shapeSlice || sh == shapeMap) && kind != stepOmitZero:
+		o.code = opNotNil
+	case kind == stepOmitNil, kind == stepOmitEmpty && at.nullable:
+		return nil
+	case sh == shapeString:
+		o.code, o.lo, o.hi = opRunes, 1, math.MaxInt64
+	case sh == shapeSlice:
+		o.code, o.lo, o.hi = opLen, 1, math.MaxInt64
+	case sh == shapeMap:
+		o.code, o.lo, o.hi, o.operand = opMapLen, 1, math.MaxInt64, &operand{typ: at.typ}
+	case sh == shapeInt:
+		o.code, o.operand = opIntIs, &operand{number: func(n int64) bool { return n != 0 }}
+	case sh == shapeUint:
+		o.code, o.lo, o.hi = opUint, 1, -1
+	case sh == shapeBool:
+		o.code, o.lo = opBool, 1
+	default:
+		o.code, o.operand = opNotZero, &operand{typ: at.typ}
+	}
+	return one(o)
+}
+
+// absent compiles isdefault, the opposite of required.
+func (c *compiler) absent(at place) []op {
+	switch shapeOf(at.typ) {
+	case shapeSlice, shapeMap, shapeReference:
+		return one(op{code: opNil, offset: at.offset})
+	}
+	if at.nullable {
+		return one(op{code: opFail})
+	}
+	return one(op{code: opZero, offset: at.offset, operand: &operand{typ: at.typ}})
+}
+
+// compare compiles a rule that compares a number, or the length of something, with its parameter.
+func (c *compiler) compare(at place, r rule) ([]op, error) {
+	var ops []op
+	var err error
+	switch shapeOf(at.typ) {
+	case shapeString:
+		ops, err = lengths(at, r, op{code: opRunes})
+	case shapeSlice:
+		ops, err = lengths(at, r, op{code: opLen})
+	case shapeMap:
+		ops, err = lengths(at, r, op{code: opMapLen, operand: &operand{typ: at.typ}})
+	case shapeArray:
+		ops, err = arrayLength(at, r)
+	case shapeInt:
+		ops, err = integers(at, r)
+	case shapeUint:
+		ops, err = unsignedIntegers(at, r)
+	case shapeFloat:
+		ops, err = floats(at, r)
+	case shapeBool:
+		if r.name != "eq" && r.name != "ne" {
+			return nil, at.wrong("rule %q does not work on a bool", r.raw)
+		}
+		ops, err = booleans(at, r)
+	default:
+		if isTime(at.typ) {
+			return c.library(at, r) // compares with the time of the check
+		}
+		return nil, at.wrong("rule %q does not work on %v", r.raw, at.typ)
+	}
+	if err != nil {
+		return nil, at.wrong("rule %q: the parameter is not one for %v: %v", r.raw, at.typ, err)
+	}
+	return ops, nil
+}
+
+func lengths(at place, r rule, o op) ([]op, error) {
+	p, err := strconv.ParseInt(r.param, 0, 64)
+	if err != nil {
+		return nil, err
+	}
+	if r.name == "ne" {
+		less, more := o, o
+		less.lo, less.hi = bounds("lt", p, math.MinInt64, math.MaxInt64)
+		more.lo, more.hi = bounds("gt", p, math.MinInt64, math.MaxInt64)
+		return one(op{code: opOr, offset: at.offset, operand: &operand{either: [][]op{{less}, {more}}}}), nil
+	}
+	o.offset = at.offset
+	o.lo, o.hi = bounds(r.name, p, math.MinInt64, math.MaxInt64)
+	return one(o), nil
+}
+
+// arrayLength is decided once, because an array's length is part of its type.
+func arrayLength(at place, r rule) ([]op, error) {
+	p, err := strconv.ParseInt(r.param, 0, 64)
+	if err != nil {
+		return nil, err
+	}
+	n := int64(at.typ.Len())
+	lo, hi := bounds(r.name, p, math.MinInt64, math.MaxInt64)
+	holds := lo <= n && n <= hi
+	if r.name == "ne" {
+		holds = n != p
+	}
+	if holds {
+		return nil, nil
+	}
+	return one(op{code: opFail}), nil
+}
+
+func integers(at place, r rule) ([]op, error) {
+	p, err := strconv.ParseInt(r.param, 0, 64)
+	if at.typ == durationType {
+		if d, failed := time.ParseDuration(r.param); failed == nil {
+			p, err = int64(d), nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	o := op{code: opInt, offset: at.offset, width: uint8(at.typ.Size())}
+	if r.name == "ne" {
+		o.code, o.operand = opIntIs, &operand{number: func(n int64) bool { return n != p }}
+		return one(o), nil
+	}
+	o.lo, o.hi = bounds(r.name, p, math.MinInt64, math.MaxInt64)
+	return one(o), nil
+}
+
+func unsignedIntegers(at place, r rule) ([]op, error) {
+	p, err := strconv.ParseUint(r.param, 0, 64)
+	if err != nil {
+		return nil, err
+	}
+	o := op{code: opUint, offset: at.offset, width: uint8(at.typ.Size())}
+	if r.name == "ne" {
+		o.code, o.operand = opUintIs, &operand{number: func(n int64) bool { return uint64(n) != p }}
+		return one(o), nil
+	}
+	lo, hi := bounds(r.name, p, 0, math.MaxUint64)
+	o.lo, o.hi = int64(lo), int64(hi)
+	return one(o), nil
+}
+
+// bounds are the least and the greatest number that satisfy a rule. No number does where the first is the greater.
+func bounds[T int64 | uint64](name string, p, least, most T) (lo, hi T) {
+	switch name {
+	case "min", "gte":
+		return p, most
+	case "max", "lte":
+		return least, p
+	case "gt":
+		if p == most {
+			return most, least
+		}
+		return p + 1, most
+	case "lt":
+		if p == least {
+			return most, least
+		}
+		return least, p - 1
+	default: // len, eq
+		return p, p
+	}
+}
+
+func floats(at place, r rule) ([]op, error) {
+	p, err := strconv.ParseFloat(r.param, at.typ.Bits())
+	if err != nil {
+		return nil, err
+	}
+	accept := map[string]func(float64) bool{
+		"min": func(f float64) bool { return f >= p },
+		"gte": func(f float64) bool { return f >= p },
+		"max": func(f float64) bool { return f <= p },
+		"lte": func(f float64) bool { return f <= p },
+		"gt":  func(f float64) bool { return f > p },
+		"lt":  func(f float64) bool { return f < p },
+		"len": func(f float64) bool { return f == p },
+		"eq":  func(f float64) bool { return f == p },
+		"ne":  func(f float64) bool { return f != p },
+	}[r.name]
+	return one(op{code: opFloat, offset: at.offset, width: uint8(at.typ.Size()), operand: &operand{float: accept}}), nil
+}
+
+func booleans(at place, r rule) ([]op, error) {
+	p, err := strconv.ParseBool(r.param)
+	if err != nil {
+		return nil, err
+	}
+	o := op{code: opBool, offset: at.offset}
+	if p == (r.name == "eq") {
+		o.lo = 1
+	}
+	return one(o), nil
+}
+
+func (c *compiler) oneOf(at place, r rule) ([]op, error) {
+	o := op{offset: at.offset, width: uint8(at.typ.Size())}
+	switch kind := shapeOf(at.typ); {
+	case kind == shapeString:
+		o.code, o.operand = opText, &operand{text: oneOf(oneOfWords(r.param))}
+	case kind == shapeInt:
+		o.code, o.operand = opIntIs, &operand{number: oneOf(oneOfInts(r.param))}
+	case kind == shapeUint && at.typ.Kind() != reflect.Uintptr:
+		o.code, o.operand = opUintIs, &operand{number: oneOf(oneOfUints(r.param))}
+	default:
+		return nil, at.wrong("rule %q works on strings and whole numbers, not on %v", r.raw, at.typ)
+	}
+	return one(o), nil
+}

@@ -1,0 +1,220 @@
+package validate
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// charClass is a set of ASCII characters.
+type charClass [2]uint64
+
+func newCharClass(chars string) charClass {
+	var class charClass
+	for _, c := range []byte(chars) {
+		class[c>>6] |= 1 << (c & 63)
+	}
+	return class
+}
+
+func (class *charClass) has(c byte) bool { return c < 128 && class[c>>6]&(1<<(c&63)) != 0 }
+
+// all reports whether s has at least one character and all are in the class.
+func (class *charClass) all(s string) bool {
+	for i := range len(s) {
+		if !class.has(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+const (
+	lowerLetters = "abcdefghijklmnopqrstuvwxyz"
+	letters      = lowerLetters + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits       = "0123456789"
+)
+
+var (
+	letterClass   = newCharClass(letters)
+	digitClass    = newCharClass(digits)
+	alnumClass    = newCharClass(letters + digits)
+	hexClass      = newCharClass(digits + "abcdefABCDEF")
+	lowerHexClass = newCharClass(digits + "abcdef")
+	atomClass     = newCharClass(letters + digits + "_+-")
+	hostClass     = newCharClass(letters + digits + "-")
+)
+
+// numeric is [-+]?[0-9]+(.[0-9]+)?
+func numeric(s string) bool {
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		s = s[1:]
+	}
+	whole, fraction, hasFraction := strings.Cut(s, ".")
+	return digitClass.all(whole) && (!hasFraction || digitClass.all(fraction))
+}
+
+func boolean(s string) bool {
+	if len(s) > len("false") {
+		return false
+	}
+	_, err := strconv.ParseBool(s)
+	return err == nil
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 128 {
+			return false
+		}
+	}
+	return true
+}
+
+func printASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func lowercase(s string) bool { return s != "" && s == strings.ToLower(s) }
+func uppercase(s string) bool { return s != "" && s == strings.ToUpper(s) }
+
+// uuid returns a check for the textual form of RFC 9562: version and variant are the characters allowed at the
+// positions of these, "" for any.
+func uuid(class *charClass, version, variant string) func(string) bool {
+	return func(s string) bool {
+		if len(s) != 36 {
+			return false
+		}
+		for i := range len(s) {
+			switch i {
+			case 8, 13, 18, 23:
+				if s[i] != '-' {
+					return false
+				}
+			default:
+				if !class.has(s[i]) {
+					return false
+				}
+			}
+		}
+		return (version == "" || strings.IndexByte(version, s[14]) >= 0) &&
+			(variant == "" || strings.IndexByte(variant, s[19]) >= 0)
+	}
+}
+
+// plainEmail accepts the plain addresses that make up nearly all: a dotted local part of letters, digits, "_", "+"
+// and "-", and a host name that ends in letters. It refuses many valid ones, which the library then decides.
+func plainEmail(s string) bool {
+	if len(s) > 254 {
+		return false
+	}
+	local, host, ok := strings.Cut(s, "@")
+	if !ok || len(local) > 64 || !dotted(local, &atomClass) || !dotted(host, &hostClass) {
+		return false
+	}
+	last := strings.LastIndexByte(host, '.')
+	if last < 0 || !letterClass.all(host[last+1:]) {
+		return false
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		if len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// dotted reports whether s is made of characters of the class, in parts that are joined by single dots.
+func dotted(s string, class *charClass) bool {
+	between := true // at a place where no dot may be
+	for i := range len(s) {
+		switch {
+		case class.has(s[i]):
+			between = false
+		case s[i] == '.' && !between:
+			between = true
+		default:
+			return false
+		}
+	}
+	return !between
+}
+
+// words splits a parameter as oneof does: at spaces, except inside single quotes.
+var words = regexp.MustCompile(`'[^']*'|\S+`)
+
+func oneOfWords(param string) []string {
+	list := words.FindAllString(param, -1)
+	for i := range list {
+		list[i] = strings.ReplaceAll(list[i], "'", "")
+	}
+	return list
+}
+
+// oneOfInts keeps the words that are the usual decimal form of a number, because only these can be met.
+func oneOfInts(param string) []int64 {
+	var list []int64
+	for _, word := range oneOfWords(param) {
+		if n, err := strconv.ParseInt(word, 10, 64); err == nil && strconv.FormatInt(n, 10) == word {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// oneOfUints is oneOfInts for unsigned numbers, given as int64 bits.
+func oneOfUints(param string) []int64 {
+	var list []int64
+	for _, word := range oneOfWords(param) {
+		if n, err := strconv.ParseUint(word, 10, 64); err == nil && strconv.FormatUint(n, 10) == word {
+			list = append(list, int64(n))
+		}
+	}
+	return list
+}
+
+func oneOf[T comparable](list []T) func(T) bool {
+	return func(value T) bool { return slices.Contains(list, value) }
+}
+
+// textRules are the rules on strings without a parameter.
+var textRules = map[string]func(string) bool{
+	"alpha":         letterClass.all,
+	"alphanum":      alnumClass.all,
+	"number":        digitClass.all,
+	"numeric":       numeric,
+	"boolean":       boolean,
+	"ascii":         ascii,
+	"printascii":    printASCII,
+	"lowercase":     lowercase,
+	"uppercase":     uppercase,
+	"uuid":          uuid(&hexClass, "", ""),
+	"uuid3":         uuid(&lowerHexClass, "3", ""),
+	"uuid4":         uuid(&lowerHexClass, "4", "89ab"),
+	"uuid5":         uuid(&lowerHexClass, "5", "89ab"),
+	"uuid7":         uuid(&lowerHexClass, "7", "89ab"),
+	"uuid_rfc4122":  uuid(&hexClass, "", ""),
+	"uuid3_rfc4122": uuid(&hexClass, "3", ""),
+	"uuid4_rfc4122": uuid(&hexClass, "4", "89abAB"),
+	"uuid5_rfc4122": uuid(&hexClass, "5", "89abAB"),
+}
+
+// textParamRules are the rules on strings with a text as parameter.
+var textParamRules = map[string]func(s, param string) bool{
+	"contains":      strings.Contains,
+	"excludes":      func(s, param string) bool { return !strings.Contains(s, param) },
+	"startswith":    strings.HasPrefix,
+	"endswith":      strings.HasSuffix,
+	"startsnotwith": func(s, param string) bool { return !strings.HasPrefix(s, param) },
+	"endsnotwith":   func(s, param string) bool { return !strings.HasSuffix(s, param) },
+	"containsany":   strings.ContainsAny,
+	"excludesall":   func(s, param string) bool { return !strings.ContainsAny(s, param) },
+	"eq":            func(s, param string) bool { return s == param },
+	"ne":            func(s, param string) bool { return s != param },
+}
