@@ -115,24 +115,48 @@ func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err er
 	return nil
 }
 
-// call is the way of a call whose types are the handler's own.
-func (h *handler[In, Out]) call(ctx context.Context, in In, o callOptions) (out Out, err error) {
+// call is the way of a call whose types are the handler's own and that has no options. From a bare context to an action
+// with nothing around it, it is the author's function and a recover; run is the same for all other ways.
+func (h *handler[In, Out]) call(ctx context.Context, in In) (out Out, err error) {
+	c := h.step.bare(ctx)
+	if c == nil || !h.direct {
+		return h.callWith(ctx, in, callOptions{})
+	}
+	if h.plan != nil {
+		if err := checkRules(h.plan, h.action, &in); err != nil {
+			return out, err
+		}
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			err = h.panicked(c, recover())
+		}
+	}()
+	out, err = h.fn(c, in)
+	returned = true
+	if err != nil || c.hasScope() {
+		err = h.settle(c, err)
+	}
+	return out, err
+}
+
+func (h *handler[In, Out]) callWith(ctx context.Context, in In, o callOptions) (out Out, err error) {
 	c, failed := h.step.enter(ctx)
 	if failed != nil {
 		return out, failed
 	}
-	if !h.direct || o.timeout > 0 {
-		return h.travel(c, in, o)
-	}
-	if _, guarded := c.wantsGuard(); guarded {
-		return h.travel(c, in, o)
-	}
-	if h.plan != nil {
-		if err := h.validate(&in); err != nil {
-			return out, err
+	if h.direct && o.timeout == 0 {
+		if _, guarded := c.wantsGuard(); !guarded {
+			if h.plan != nil {
+				if err := h.validate(&in); err != nil {
+					return out, err
+				}
+			}
+			return h.run(c, c, in)
 		}
 	}
-	return h.run(c, c, in)
+	return h.travel(c, in, o)
 }
 
 // travel is the way through middlewares, gate and guard.
@@ -172,19 +196,35 @@ func (h *handler[In, Out]) invoke(ctx context.Context, r *Request) (err error) {
 
 // run runs the author's function, and is where whatever goes wrong in it becomes an *Error.
 func (h *handler[In, Out]) run(ctx context.Context, c *callContext, in In) (out Out, err error) {
+	returned := false
 	defer func() {
-		if v := recover(); v != nil {
-			err = c.closeScope(h.action.panicked(v))
+		if !returned {
+			err = h.panicked(c, recover())
 		}
 	}()
 	out, err = h.fn(ctx, in)
-	if c.hasScope() {
-		err = c.closeScope(err)
+	returned = true
+	if err != nil || c.hasScope() {
+		err = h.settle(c, err)
 	}
-	if err != nil {
-		return out, h.step.node.located(err)
+	return out, err
+}
+
+// settle ends the call's scope and makes an *Error of what went wrong.
+func (h *handler[In, Out]) settle(c *callContext, err error) error {
+	if err = c.closeScope(err); err != nil {
+		return h.step.node.located(err)
 	}
-	return out, nil
+	return nil
+}
+
+// panicked is settle for a handler that did not return. A nil value means that it ended its goroutine (runtime.Goexit),
+// which goes on ending.
+func (h *handler[In, Out]) panicked(c *callContext, value any) error {
+	if value == nil {
+		return nil
+	}
+	return h.settle(c, h.action.panicked(value))
 }
 
 func (h *handler[In, Out]) validate(in *In) error {
@@ -199,7 +239,7 @@ func (h *handler[In, Out]) callAny(ctx context.Context, in, out any, o callOptio
 	if err := convertInto(&typed, in); err != nil {
 		return h.badInput(err)
 	}
-	result, err := h.call(ctx, typed, o)
+	result, err := h.callWith(ctx, typed, o)
 	if err != nil {
 		return err
 	}
@@ -215,7 +255,7 @@ func (h *handler[In, Out]) callJSON(ctx context.Context, in, dst []byte, o callO
 	if err := decodeJSON(in, &typed); err != nil {
 		return dst, h.badInput(err)
 	}
-	result, err := h.call(ctx, typed, o)
+	result, err := h.callWith(ctx, typed, o)
 	if err != nil {
 		return dst, err
 	}

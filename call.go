@@ -33,7 +33,10 @@ func Call[Out, In any](ctx context.Context, from Caller, action string, in In, o
 	}
 	e := n.table.Load().actions[action]
 	if h, ok := e.(*handler[In, Out]); ok {
-		return h.call(ctx, in, gather(options))
+		if len(options) == 0 {
+			return h.call(ctx, in)
+		}
+		return h.callWith(ctx, in, gather(options))
 	}
 	return callOther[Out](ctx, n, e, action, in, gather(options))
 }
@@ -50,46 +53,6 @@ func callOther[Out, In any](ctx context.Context, n *Node, e endpoint, action str
 	}
 	err = e.callAny(ctx, &in, &out, o)
 	return out, err
-}
-
-// Func is an action bound to its Go types: call it like the function it stands for. It is safe for concurrent use.
-type Func[In, Out any] func(ctx context.Context, in In, options ...CallOption) (Out, error)
-
-// Bind looks an action up once and returns it as a function; when services come and go, the function follows. Binding
-// before the action exists is fine, so a service can bind what it needs when it is made; calling before then is an
-// ErrActionNotFound. Bind once and keep the function: the node remembers every name that was bound.
-func Bind[In, Out any](from Caller, action string) Func[In, Out] {
-	if n := from.callingNode(); n != nil {
-		return bound[In, Out](n, n.slot(action), action)
-	}
-	var once sync.Mutex
-	var ready Func[In, Out]
-	return func(ctx context.Context, in In, options ...CallOption) (Out, error) {
-		once.Lock()
-		if n := from.callingNode(); ready == nil && n != nil {
-			ready = bound[In, Out](n, n.slot(action), action)
-		}
-		call := ready
-		once.Unlock()
-		if call == nil {
-			var none Out
-			return none, errNoNode(from, action)
-		}
-		return call(ctx, in, options...)
-	}
-}
-
-func bound[In, Out any](n *Node, s *slot, action string) Func[In, Out] {
-	return func(ctx context.Context, in In, options ...CallOption) (Out, error) {
-		e := s.endpoint.Load()
-		if e == nil {
-			return callOther[Out](ctx, n, nil, action, in, gather(options))
-		}
-		if h, ok := (*e).(*handler[In, Out]); ok {
-			return h.call(ctx, in, gather(options))
-		}
-		return callOther[Out](ctx, n, *e, action, in, gather(options))
-	}
 }
 
 // CallJSON calls an action with a JSON document and returns its answer as one: for gateways, command lines and whoever
@@ -115,6 +78,20 @@ func AppendJSON(ctx context.Context, from Caller, dst []byte, action string, in 
 		in = []byte("{}")
 	}
 	return e.callJSON(ctx, in, dst, gather(options))
+}
+
+// AppendJSON calls this very action with a JSON document and appends its answer to dst: for gateways that decide by the
+// action's description whether a call may pass, and must then reach no other that took over its name meanwhile. Empty
+// input stands for {}. On an error it returns dst as it was. It works for the actions that [Node.Action] and
+// [Node.Actions] return.
+func (a *Action) AppendJSON(ctx context.Context, dst, in []byte, options ...CallOption) ([]byte, error) {
+	if a.endpoint == nil {
+		return dst, &Error{Code: NotFound, Name: nameActionNotFound, Message: a.Name + " is no action of this node: call it by name"}
+	}
+	if len(in) == 0 {
+		in = []byte("{}")
+	}
+	return a.endpoint.callJSON(ctx, in, dst, gather(options))
 }
 
 // Want is one call of a CallAll.
@@ -172,14 +149,7 @@ func NoCache() CallOption { return func(o *callOptions) { o.noCache = true } }
 // NoRetry asks for one attempt only, whatever retry policy is on the way.
 func NoRetry() CallOption { return func(o *callOptions) { o.noRetry = true } }
 
-func gather(options []CallOption) callOptions {
-	if len(options) == 0 {
-		return callOptions{}
-	}
-	return apply(options)
-}
-
-func apply(options []CallOption) (o callOptions) {
+func gather(options []CallOption) (o callOptions) {
 	for _, option := range options {
 		option(&o)
 	}

@@ -66,8 +66,8 @@ func RegisterHTTP(make func(*Node, HTTPConfig) (Face, error)) { httpFace = make 
 
 // HTTPAddr is the host and port where HTTP is served, once the node runs; "" if it is not.
 func (n *Node) HTTPAddr() string {
-	n.lifecycle.Lock()
-	defer n.lifecycle.Unlock()
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
 	for _, face := range n.faces {
 		if f, ok := face.(interface{ HTTPAddr() string }); ok {
 			return f.HTTPAddr()

@@ -102,9 +102,17 @@ func (g *guard) abandon(err error) {
 	}
 }
 
-// work runs on the worker and tells whether somebody took the answer.
-func (g *guard) work() bool {
+// work runs on the worker and tells whether the worker can be used again.
+func (g *guard) work() (again bool) {
+	returned := false
+	defer func() {
+		if !returned { // the handler ended the goroutine (runtime.Goexit), so this worker is lost
+			g.abandon(&Error{Code: Internal, Name: namePanic, Node: g.call.step.node.id, Message: g.call.step.name + " ended its goroutine"})
+			g.call.step.abandoned.Add(-1)
+		}
+	}()
 	err := g.fork.attempt(g.call, g.next)
+	returned = true
 	if g.state.CompareAndSwap(guardRunning, guardAnswered) {
 		g.worker.done <- err
 		return true

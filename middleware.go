@@ -2,6 +2,8 @@ package sabir
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"reflect"
 )
 
@@ -101,8 +103,26 @@ type Action struct {
 	Remote      bool         // handled by another node
 	In, Out     reflect.Type // nil for an action of another node
 
-	signal func(Signal) // to those who listen; nil when nobody does
-	node   *Node
+	signal   func(Signal) // to those who listen; nil when nobody does
+	node     *Node
+	endpoint endpoint // nil for an action of another node
+	refused  []error  // see Refuse
+}
+
+// Refuse is for a middleware that finds, while it wraps an action, that it cannot work with it: the action's service
+// then does not start, and the error says why. For an action of another node, whose calls are wrapped when the first is
+// made, the call fails. It must not be called after the wrapping function returned.
+func (a *Action) Refuse(format string, args ...any) {
+	a.refused = append(a.refused, fmt.Errorf(format, args...))
+}
+
+// refusal is the error for what Refuse was told; nil for nothing.
+func (a *Action) refusal() error {
+	if len(a.refused) == 0 {
+		return nil
+	}
+	err := errors.Join(a.refused...)
+	return &Error{Code: InvalidArgument, Name: nameService, cause: err, Message: "action " + a.Name + " cannot be served: " + err.Error()}
 }
 
 // Signal tells whoever listens on the action's node.

@@ -44,7 +44,7 @@ type Node struct {
 
 	table     atomic.Pointer[table]
 	events    atomic.Pointer[eventTable]
-	slots     map[string]*slot
+	bindings  map[bindingKey]follower
 	tableLock sync.Mutex
 	changed   chan struct{} // closed and replaced when the table changes
 
@@ -83,7 +83,7 @@ func NewNode(options ...NodeOption) *Node {
 		log:         slog.Default(),
 		maxLevel:    100,
 		stopTimeout: 10 * time.Second,
-		slots:       make(map[string]*slot),
+		bindings:    make(map[bindingKey]follower),
 		changed:     make(chan struct{}),
 	}
 	n.table.Store(&table{})
@@ -196,7 +196,9 @@ func (n *Node) startAll(ctx context.Context) error {
 		if err := face.Start(ctx); err != nil {
 			return fmt.Errorf("%s: %w", face.Name(), err)
 		}
+		n.tableLock.Lock()
 		n.faces = append(n.faces, face)
+		n.tableLock.Unlock()
 	}
 	return nil
 }

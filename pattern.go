@@ -1,9 +1,23 @@
 package sabir
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Event names are words joined by dots. In a pattern "*" stands for exactly one word and "**" for one or more:
 // "user.*" takes "user.created", "**.failed" takes "order.payment.failed".
+
+// CheckPattern returns an error that says what is wrong with an event pattern, nil for a good one.
+func CheckPattern(pattern string) error {
+	if bad := badPattern(pattern); bad != "" {
+		return &Error{Code: InvalidArgument, Name: nameBadName, Message: fmt.Sprintf("the pattern %.100q %s", pattern, bad)}
+	}
+	return nil
+}
+
+// MatchPattern tells whether an event pattern takes a name. The names of actions can be matched as well.
+func MatchPattern(pattern, name string) bool { return matches(pattern, name) }
 
 // badPattern says what is wrong with a pattern: "" for nothing.
 func badPattern(pattern string) string {

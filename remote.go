@@ -52,6 +52,9 @@ func (n *Node) elsewhere(name string) (endpoint, error) {
 	}
 	a := &remoteAction{action: &Action{Name: name, Remote: true, node: n, signal: n.signal}, remote: n.remote, step: newStep(n, "", name)}
 	a.chain, _ = composeCall(a.action, a.remote.Send, n.middlewares, remoteLayer)
+	if err := a.action.refusal(); err != nil {
+		return nil, err
+	}
 	if n.remoteNames.Add(1) <= maxRemoteNames {
 		n.remoteActions.Store(name, a)
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -25,9 +24,6 @@ type published struct {
 	since     time.Time
 }
 
-// slot is a name that was bound: it holds what the table holds for it.
-type slot struct{ endpoint atomic.Pointer[endpoint] }
-
 func (n *Node) openActions(s *Service) ([]endpoint, error) {
 	full := s.fullName()
 	list := make([]endpoint, 0, len(s.definitions))
@@ -38,10 +34,14 @@ func (n *Node) openActions(s *Service) ([]endpoint, error) {
 		if err != nil {
 			return nil, fmt.Errorf("action %s: %w", a.Name, err)
 		}
+		if err := a.refusal(); err != nil {
+			return nil, fmt.Errorf("%s: %w", def.where, err)
+		}
 		if other := n.table.Load().byName(a.Name); other != nil {
 			return nil, &Error{Code: AlreadyExists, Name: nameService, Node: n.id,
 				Message: fmt.Sprintf("%s: action %s exists already, in service %s", def.where, a.Name, other.info().Service)}
 		}
+		a.endpoint = e
 		list = append(list, e)
 	}
 	return list, nil
@@ -76,8 +76,8 @@ func (n *Node) changeTable(change func(map[string]*published)) {
 	change(all)
 	next := newTable(all)
 	n.table.Store(next)
-	for name, s := range n.slots {
-		s.set(next.actions[name])
+	for key, b := range n.bindings {
+		b.follow(next.actions[key.action])
 	}
 	close(n.changed)
 	n.changed = make(chan struct{})
@@ -116,27 +116,6 @@ func goesBefore(a, b *Service) bool {
 		return a.preferred
 	}
 	return a.version > b.version
-}
-
-// slot finds or makes the slot of a name.
-func (n *Node) slot(name string) *slot {
-	n.tableLock.Lock()
-	defer n.tableLock.Unlock()
-	s := n.slots[name]
-	if s == nil {
-		s = &slot{}
-		s.set(n.table.Load().actions[name])
-		n.slots[name] = s
-	}
-	return s
-}
-
-func (s *slot) set(e endpoint) {
-	if e == nil {
-		s.endpoint.Store(nil)
-		return
-	}
-	s.endpoint.Store(&e)
 }
 
 // WaitFor waits until all the services can be called, by names with or without a version, or until the context ends.
@@ -208,6 +187,19 @@ func (n *Node) Action(name string) *Action {
 		return e.info()
 	}
 	return nil
+}
+
+// Nearest returns up to three of the names that reach an action which keep accepts, the likeliest first: what was
+// probably meant by a name that reaches none. A gateway passes a keep that hides what its callers may not know of.
+func (n *Node) Nearest(name string, keep func(*Action) bool) []string {
+	actions := n.table.Load().actions
+	var names []string
+	for _, known := range slices.Sorted(maps.Keys(actions)) {
+		if keep(actions[known].info()) {
+			names = append(names, known)
+		}
+	}
+	return nearest(name, names)
 }
 
 // actionNames lists every name that reaches an action, sorted.

@@ -114,7 +114,7 @@ type related struct {
 
 type hidden struct {
 	Depth int `validate:"gte=1"`
-	low   int `validate:"required"` // never looked at
+	low   int `validate:"required"` //lint:ignore U1000 never looked at
 }
 
 type promoted struct {

@@ -8,34 +8,37 @@ import (
 )
 
 // The library reports where a field is as text, "Order.items[2].price". Field names are given to it in a form that
-// keeps this text readable by machine: dots and brackets inside a name are replaced, and a secret's name is marked.
+// keeps this text readable by machine: dots and brackets inside a name are replaced, and the names of secrets and of
+// embedded structs are marked.
 const (
 	secretMark   = "\x01"
 	dotMark      = "\x02"
 	openingMark  = "\x03"
 	closingMark  = "\x04"
-	anyMark      = secretMark + dotMark + openingMark + closingMark
+	embeddedMark = "\x05"
+	anyMark      = secretMark + dotMark + openingMark + closingMark + embeddedMark
 	secretOption = "secret"
 )
 
 var (
 	mark   = strings.NewReplacer(".", dotMark, "[", openingMark, "]", closingMark)
-	unmark = strings.NewReplacer(secretMark, "", dotMark, ".", openingMark, "[", closingMark, "]")
+	unmark = strings.NewReplacer(secretMark, "", embeddedMark, "", dotMark, ".", openingMark, "[", closingMark, "]")
 	// pointerEscape is the escaping of RFC 6901, section 3.
 	pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 )
 
-// fieldName is a field's name for the library: its JSON name, marked where needed, and "" for an embedded struct
-// without one, whose fields JSON puts into the outer object.
+// fieldName is a field's name for the library: its JSON name, with marks. An embedded struct without one is marked
+// as not being part of the path, because JSON puts its fields into the outer object.
 func fieldName(field reflect.StructField) string {
 	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-	switch {
-	case name == "" && field.Anonymous && indirect(field.Type).Kind() == reflect.Struct && !secret(field):
-		return ""
-	case name == "" || name == "-":
+	embedded := name == "" && field.Anonymous && indirect(field.Type).Kind() == reflect.Struct
+	if name == "" || name == "-" {
 		name = field.Name
 	}
 	name = mark.Replace(name)
+	if embedded {
+		name = embeddedMark + name
+	}
 	if secret(field) {
 		name += secretMark
 	}
@@ -66,14 +69,21 @@ func locate(text string) location {
 	pointer := make([]byte, 0, len(text)+8)
 	for text != "" {
 		part, rest := nextPart(text)
+		text = strings.TrimPrefix(rest, ".")
 		name := part
 		switch {
 		case part[0] == '[':
 			name = strings.TrimSuffix(part[1:], "]")
 		case at.marked:
 			at.secret = at.secret || strings.HasSuffix(part, secretMark)
+			if strings.HasPrefix(part, embeddedMark) {
+				continue
+			}
 			name = unmark.Replace(part)
 			part = name
+			if len(path) > 0 {
+				path = append(path, '.')
+			}
 		}
 		if strings.ContainsAny(name, "~/") {
 			name = pointerEscape.Replace(name)
@@ -81,13 +91,6 @@ func locate(text string) location {
 		pointer = append(append(pointer, '/'), name...)
 		if at.marked {
 			path = append(path, part...)
-		}
-		text = rest
-		if strings.HasPrefix(text, ".") {
-			text = text[1:]
-			if at.marked {
-				path = append(path, '.')
-			}
 		}
 	}
 	at.pointer = string(pointer)

@@ -216,7 +216,7 @@ func (v *Validator) current() (*engine, error) {
 }
 
 func newLibrary() *validator.Validate {
-	lib := validator.New(validator.WithRequiredStructEnabled(), validator.WithTagNameFuncBlankOmit())
+	lib := validator.New(validator.WithRequiredStructEnabled())
 	lib.RegisterTagNameFunc(fieldName)
 	return lib
 }

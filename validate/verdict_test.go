@@ -110,19 +110,20 @@ type (
 func to[T any](v T) *T { return &v }
 
 const (
-	someUUID  = "f47ac10b-58cc-4372-a567-0e02b2c3d479"
-	someUUID1 = "F47AC10B-58CC-1372-C567-0E02B2C3D479"
+	someUUID   = "f47ac10b-58cc-4372-a567-0e02b2c3d479"
+	badVariant = "f47ac10b-58cc-4372-0567-0e02b2c3d479"
+	someUUID1  = "F47AC10B-58CC-1372-C567-0E02B2C3D479"
 )
 
 var texts = []string{
 	"", " ", "a", "ab", "abc", "abcd", "ABC", "aBc", "a1", "123", "-1.5", "+7", "1.", ".5", "1.2.3", "--1", "+",
-	"é", "日本", "日本語x", "ß", "\xff", "a\xffb", "true", "True", "TRUE", "f", "0", "no", "user", "admin", "two words",
-	"it's", "a\n", "\x00", "\x7f", "~", someUUID, someUUID1, someUUID + "0", strings.Replace(someUUID, "-", "x", 1),
+	"false", "False", "a,b", "a|b", "é", "日本", "日本語x", "ß", "\xff", "a\xffb", "true", "True", "TRUE", "f", "0", "no", "user", "admin", "two words",
+	"it's", "a\n", "\x00", "\x7f", "~", someUUID, someUUID1, badVariant, someUUID + "0", strings.Replace(someUUID, "-", "x", 1),
 	"a@b.co", "a@b", "a.b@c.de", "@", "a@", "a@-b.co", "A_b+c@x-y.org", "a..b@c.de", "a@b.c0", "é@é.com", "a@b.co.",
 	"\"q s\"@b.co", "a b@c.de", "<a@b.co>", strings.Repeat("x", 64) + "@y.zz", strings.Repeat("x", 300),
 }
 
-var numbers = []int64{math.MinInt64, -129, -1, 0, 1, 2, 3, 4, 127, 128, 255, 256, math.MaxInt64}
+var numbers = []int64{math.MinInt64, -129, -1, 0, 1, 2, 3, 4, 7, 127, 128, 255, 256, math.MaxInt64}
 
 var floatValues = []float64{
 	math.Inf(-1), -1.5, -1, math.Copysign(0, -1), 0, 0.1, float64(float32(0.1)), 1, 1.5, 2, 3, math.NaN(), math.Inf(1),
@@ -224,7 +225,7 @@ var (
 	lengthRules = []string{"min=2", "max=2", "len=2", "eq=2", "ne=2", "gt=2", "gte=2", "lt=2", "lte=2", "min=-1", "max=-1",
 		"gt=9223372036854775807", "lt=-9223372036854775808", "min=0x2", "min=1,max=3", "max=3,min=1,ne=2"}
 	presence = []string{"required", "isdefault", "omitempty", "omitnil", "omitzero", "omitempty,required", "omitnil,required",
-		"omitzero,required", "required|isdefault", "structonly", "nostructlevel", "-"}
+		"omitzero,required", "required|isdefault", "isdefault|required", "structonly", "nostructlevel", "-"}
 	textTags = []string{"min=2", "max=2", "len=2", "eq=abc", "ne=abc", "gt=2", "gte=2", "lt=2", "lte=2", "min=1,max=64",
 		"omitempty,min=2", "omitnil,min=2", "omitzero,min=2", "min=2,omitempty", "eq=a0x2Cb", "contains=0x7C",
 		"oneof=admin user 'two words'", "oneof='it''s' abc", "oneof=", "noneof=abc user", "oneofci=ABC USER",
@@ -258,7 +259,7 @@ func TestEveryRuleAgreesWithTheLibraryOnEveryKind(t *testing.T) {
 				"omitzero,dive,required", "omitnil,dive,alpha|len=0", "dive,oneof=abc user", "dive,uuid4", "unique", "unique,dive,required"}},
 		{types(map[string]string{}, map[word]int{}, map[string]*string{}),
 			[]string{"dive,keys,max=2,endkeys", "dive,keys,alpha,endkeys,required", "min=1,dive,keys,omitempty,min=2,endkeys,min=1", "dive,keys,endkeys"}},
-		{types(map[string]inner{}, map[string]*inner{}), []string{"dive,keys,max=2,endkeys", "dive,keys,max=2,endkeys,required"}},
+		{types(map[string]inner{}, map[string]*inner{}, map[string]**inner{}, map[string]any{}), []string{"dive,keys,max=2,endkeys", "dive,keys,max=2,endkeys,required"}},
 		{types([][]string{}, map[string][]string{}, [][2]string{}), []string{"dive,dive,max=2", "dive,max=2,dive,required"}},
 		{types(inner{}, to(inner{}), []inner{}, []*inner{}, map[string]inner{}, map[string]*inner{}, [2]inner{}),
 			[]string{"required", "omitempty", ""}},
@@ -269,7 +270,7 @@ func TestEveryRuleAgreesWithTheLibraryOnEveryKind(t *testing.T) {
 		{types(chanType, funcType, complex(1, 1), [2]float64{}, [300]byte{}, to(complex(0, 0))), []string{"required", "omitempty", "omitnil,required", "isdefault", "omitzero,isdefault"}},
 		{[]reflect.Type{reflect.TypeFor[any](), reflect.TypeFor[error](), reflect.TypeFor[*any]()}, []string{"", "required", "omitempty", "omitnil", "isdefault", "omitempty,required"}},
 		{types(to(to(to("")))), presence},
-		{types("", 0, uint8(0), 1.5, float32(0), false, []string{}, map[string]int{}, [3]string{}, to(""), to(0), to(false), to([]string{}), to(map[string]int{}),
+		{types("", 0, uint8(0), uint64(0), 1.5, float32(0), false, []string{}, map[string]int{}, [3]string{}, to(""), to(0), to(false), to([]string{}), to(map[string]int{}),
 			inner{}, to(inner{}), time.Time{}, complex(1, 1), [0]int{}, struct{}{}), presence},
 	}
 	v, lib := New(), plainLibrary()

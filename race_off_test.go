@@ -1,0 +1,5 @@
+//go:build !race
+
+package sabir_test
+
+const raceEnabled = false
