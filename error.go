@@ -163,12 +163,13 @@ const (
 	nameStreamEnded    = "StreamEnded"
 	nameBadName        = "BadName"
 	nameService        = "BadService"
-	nameForbidden      = "NotPublic"
+	nameWrongSite      = "WrongSite"
 	nameUnauthorized   = "BadKey"
 	nameRateLimited    = "RateLimited"
 	nameBulkheadFull   = "BulkheadFull"
 	nameBreakerOpen    = "BreakerOpen"
 	nameEventQueueFull = "EventQueueFull"
+	nameNotANode       = "NotANode"
 )
 
 // The built-in errors that callers most often ask for with errors.Is.
@@ -187,6 +188,16 @@ var (
 	ErrCanceled = NewError(Canceled, nameCanceled, "the caller gave up")
 	// ErrPanic is answered when the handler, or a goroutine it started with Go, panicked.
 	ErrPanic = NewError(Internal, namePanic, "the handler panicked")
+	// ErrBadName is answered when a name cannot be one of an action or an event.
+	ErrBadName = NewError(InvalidArgument, nameBadName, "that is no name")
+	// ErrTooLarge is answered when the input is larger than the limit.
+	ErrTooLarge = NewError(InvalidArgument, nameTooLarge, "the input is too large")
+	// ErrBadKey is answered when a caller's key is missing or wrong.
+	ErrBadKey = NewError(Unauthenticated, nameUnauthorized, "the key is missing or wrong")
+	// ErrWrongSite is answered over HTTP when a browser calls for a page of another site, or by a name that is not the node's.
+	ErrWrongSite = NewError(PermissionDenied, nameWrongSite, "the request comes from or is for another site")
+	// ErrNotANode is answered when something other than a node answers at the address of a call; its code follows the status.
+	ErrNotANode = NewError(Unknown, nameNotANode, "that is no Sabir node")
 	// ErrRateLimited is answered by policy.RateLimit; retryable.
 	ErrRateLimited = NewError(ResourceExhausted, nameRateLimited, "too many calls")
 	// ErrBulkheadFull is answered by policy.Bulkhead; retryable.

@@ -157,6 +157,17 @@ func (v Visibility) String() string {
 // MarshalText gives the name, for JSON.
 func (v Visibility) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
+// UnmarshalText reads a name, so that an ActionInfo can be read back from JSON; another name is an error.
+func (v *Visibility) UnmarshalText(text []byte) error {
+	for _, known := range []Visibility{Public, Cluster, Private} {
+		if known.String() == string(text) {
+			*v = known
+			return nil
+		}
+	}
+	return fmt.Errorf("sabir: no visibility is called %q", text)
+}
+
 // composeCall wraps inner in the given layer of each middleware, the first outermost, and tells whether any had one.
 func composeCall(a *Action, inner Handler, middlewares []Middleware, layer func(*Middleware) func(*Action, Handler) Handler) (outer Handler, wrapped bool) {
 	for i := len(middlewares) - 1; i >= 0; i-- {

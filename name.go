@@ -76,7 +76,7 @@ func nearest(name string, known []string) []string {
 		distance int
 	}
 	var guesses []guess
-	limit := max(2, len(name)/3)
+	limit := max(2, len(name)/4)
 	short := name[strings.LastIndexByte(name, '.')+1:]
 	for _, candidate := range known[:min(len(known), consider)] {
 		d := editDistance(name, candidate, limit)

@@ -206,6 +206,9 @@ func (n *Node) startAll(ctx context.Context) error {
 // Stop lets no more calls in from outside, waits for those in flight, and stops the services, each before those it
 // needs. The context bounds the waiting; when it ends first, Stop goes on without waiting and says so in its error.
 func (n *Node) Stop(ctx context.Context) error {
+	if callOf(ctx) != nil {
+		return n.waitsForItself("stop the node")
+	}
 	if !n.state.CompareAndSwap(int32(Running), int32(Stopping)) {
 		return n.wrongState("stop", Running)
 	}
@@ -246,6 +249,9 @@ func (n *Node) Remove(ctx context.Context, services ...Servable) error {
 			if !slices.Contains(n.running, s) {
 				return &Error{Code: NotFound, Name: nameService, Node: n.id, Message: "service " + s.fullName() + " is not running on " + n.id}
 			}
+			if within(ctx, s.fullName()) {
+				return n.waitsForItself("remove service " + s.fullName())
+			}
 		}
 		var errs []error
 		for _, s := range slices.Backward(slices.Clone(n.running)) {
@@ -268,6 +274,21 @@ func (n *Node) change(ctx context.Context, what string, do func(context.Context)
 		return n.wrongState(what, Running)
 	}
 	return do(inLifecycle(ctx, n))
+}
+
+// within tells whether ctx is that of a call which is, or is nested in, a call of the service.
+func within(ctx context.Context, service string) bool {
+	for c := callOf(ctx); c != nil; c = c.parent {
+		if c.step.service == service {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *Node) waitsForItself(what string) error {
+	return &Error{Code: FailedPrecondition, Name: nameNodeState, Node: n.id,
+		Message: "a handler cannot " + what + " that it runs in, because that waits for the handler; do it from a goroutine of its own with another context"}
 }
 
 // lifecycleKey marks the contexts of hooks, which run while the node's lifecycle is locked.

@@ -1,0 +1,154 @@
+package sabir_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec"
+	_ "github.com/sabir-go/sabir/codec/json"
+)
+
+var jsonCodec, _ = codec.Lookup("json")
+
+func TestHandlersKnowWhoCallsThemAndHowDeep(t *testing.T) {
+	s := sabir.NewService("chain", sabir.Version(2))
+	var seen []sabir.CallInfo
+	look := func(next string) func(context.Context, struct{}) (struct{}, error) {
+		return func(ctx context.Context, _ struct{}) (struct{}, error) {
+			seen = append(seen, sabir.Info(ctx))
+			if next == "" {
+				return struct{}{}, nil
+			}
+			return sabir.Call[struct{}](ctx, sabir.NodeOf(ctx), next, struct{}{})
+		}
+	}
+	sabir.Handle(s, "a", look("v2.chain.b"))
+	sabir.Handle(s, "b", look("chain.c"))
+	sabir.Handle(s, "c", look(""))
+	node := start(t, sabir.Serve(s), sabir.ID("n1"))
+	for name, ctx := range waysToCall(t) {
+		for _, id := range []string{"", "r1"} {
+			seen = nil
+			if id != "" {
+				ctx = sabir.WithRequestID(ctx, id)
+			}
+			if _, err := sabir.Call[struct{}](ctx, node, "chain.a", struct{}{}); err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range []sabir.CallInfo{
+				{Action: "v2.chain.a", Service: "v2.chain", Level: 1, RequestID: id, Node: "n1"},
+				{Action: "v2.chain.b", Service: "v2.chain", Level: 2, RequestID: id, Node: "n1", Caller: "v2.chain.a"},
+				{Action: "v2.chain.c", Service: "v2.chain", Level: 3, RequestID: id, Node: "n1", Caller: "v2.chain.b"},
+			} {
+				if seen[i] != want {
+					t.Errorf("%s: got %+v, want %+v", name, seen[i], want)
+				}
+			}
+		}
+	}
+}
+
+func TestMetadataIsPassedOnThroughNestedCalls(t *testing.T) {
+	s := sabir.NewService("chain")
+	sabir.Handle(s, "a", func(ctx context.Context, _ struct{}) (string, error) {
+		return sabir.Call[string](sabir.WithMetadata(ctx, "added", "2"), s, "chain.b", struct{}{})
+	})
+	sabir.Handle(s, "b", func(ctx context.Context, _ struct{}) (string, error) { return fmt.Sprint(sabir.Metadata(ctx)), nil })
+	node := start(t, sabir.Serve(s))
+	ctx := sabir.WithMetadata(context.Background(), "tenant", "1")
+	got, err := sabir.Call[string](ctx, node, "chain.a", struct{}{})
+	if err != nil || got != "map[added:2 tenant:1]" || len(sabir.Metadata(ctx)) != 1 {
+		t.Fatalf("got %s, %v", got, err)
+	}
+}
+
+func TestValuesOfTheCallersContextReachTheHandler(t *testing.T) {
+	type key struct{}
+	s := sabir.NewService("s")
+	sabir.Handle(s, "a", func(ctx context.Context, _ struct{}) (string, error) { return ctx.Value(key{}).(string), nil })
+	node := start(t, sabir.Serve(s))
+	for name, ctx := range waysToCall(t) {
+		if got, err := sabir.Call[string](context.WithValue(ctx, key{}, "v"), node, "s.a", struct{}{}); err != nil || got != "v" {
+			t.Errorf("%s: got %q, %v", name, got, err)
+		}
+	}
+}
+
+func TestActionsThatCallEachOtherInACircleEndInAnError(t *testing.T) {
+	s := sabir.NewService("circle")
+	sabir.Handle(s, "a", func(ctx context.Context, _ struct{}) (struct{}, error) {
+		return sabir.Call[struct{}](ctx, s, "circle.b", struct{}{})
+	})
+	sabir.Handle(s, "b", func(ctx context.Context, _ struct{}) (struct{}, error) {
+		return sabir.Call[struct{}](ctx, s, "circle.a", struct{}{})
+	})
+	node := start(t, sabir.Serve(s), sabir.MaxLevel(10))
+	for name, ctx := range waysToCall(t) {
+		for range 3 {
+			_, err := sabir.Call[struct{}](ctx, node, "circle.a", struct{}{})
+			if e := sabir.AsError(err); e == nil || e.Name != "TooManyLevels" || !strings.Contains(err.Error(), "circle.") {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+	}
+}
+
+func TestMorePathsToAnActionThanAreRememberedStillWork(t *testing.T) {
+	s := sabir.NewService("wide")
+	for i := range 100 {
+		sabir.Handle(s, fmt.Sprint("caller", i), func(ctx context.Context, _ struct{}) (string, error) {
+			return sabir.Call[string](ctx, s, "wide.callee", struct{}{})
+		})
+	}
+	sabir.Handle(s, "callee", func(ctx context.Context, _ struct{}) (string, error) { return sabir.Info(ctx).Caller, nil })
+	node := start(t, sabir.Serve(s))
+	for range 2 {
+		for i := range 100 {
+			want := fmt.Sprint("wide.caller", i)
+			if got, err := sabir.Call[string](context.Background(), node, want, struct{}{}); err != nil || got != want {
+				t.Fatalf("got %q, %v", got, err)
+			}
+		}
+	}
+}
+
+func TestOutsideAHandlerThereIsNoCall(t *testing.T) {
+	if sabir.NodeOf(t.Context()) != nil || sabir.Info(t.Context()) != (sabir.CallInfo{}) {
+		t.Fatal("found a call")
+	}
+}
+
+func TestErrorsFromHandlersKeepTheirIdentity(t *testing.T) {
+	sentinel := errors.New("plain")
+	own := sabir.NewError(sabir.FailedPrecondition, "OutOfStock", "not enough")
+	s := sabir.NewService("bad")
+	for name, err := range map[string]error{
+		"plain": sentinel, "own": own, "wrapped": fmt.Errorf("order 7: %w", own), "late": fmt.Errorf("db: %w", context.DeadlineExceeded),
+	} {
+		sabir.Handle(s, name, func(context.Context, struct{}) (struct{}, error) { return struct{}{}, err })
+	}
+	node := start(t, sabir.Serve(s), sabir.ID("n1"))
+	for name, want := range map[string]struct {
+		is      error
+		code    sabir.Code
+		message string
+	}{
+		"plain":   {sentinel, sabir.Unknown, "plain"},
+		"own":     {own, sabir.FailedPrecondition, "not enough"},
+		"wrapped": {own, sabir.FailedPrecondition, "order 7: OutOfStock: not enough"},
+		"late":    {context.DeadlineExceeded, sabir.DeadlineExceeded, "db: context deadline exceeded"},
+	} {
+		_, err := sabir.Call[struct{}](t.Context(), node, "bad."+name, struct{}{})
+		e, ok := errors.AsType[*sabir.Error](err)
+		if !ok || !errors.Is(err, want.is) || e.Code != want.code || e.Message != want.message || e.Node != "n1" {
+			t.Errorf("%s: got %#v", name, err)
+		}
+	}
+	if own.Node != "" {
+		t.Error("the author's variable was changed")
+	}
+}
