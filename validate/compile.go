@@ -150,12 +150,7 @@ func (c *compiler) steps(at place, tag string) ([]step, error) {
 	}
 	// The library parses the tag, but has nothing to run it on.
 	if err := try(func() { _ = c.lib.Var(nil, tag) }); err != nil {
-		return nil, at.wrong("%v", err)
-	}
-	for alias, meaning := range c.words.aliases {
-		if halfKeyed(meaning) {
-			return nil, at.wrong("alias %q has only one of keys and endkeys", alias)
-		}
+		return nil, at.wrong("%s", strings.Replace(err.Error(), " on field ''", "", 1))
 	}
 	steps := parseTag(tag, c.words.aliases)
 	if c.handsOver(steps) {

@@ -114,13 +114,15 @@ type related struct {
 
 type hidden struct {
 	Depth int `validate:"gte=1"`
-	low   int `validate:"required"` //lint:ignore U1000 never looked at
+	//lint:ignore U1000 the library does not look at it
+	low int `validate:"required"`
 }
 
 type promoted struct {
 	hidden
 	item `validate:"required"`
 	*order
+	//lint:ignore U1000 read by reflection
 	word `validate:"max=3"`
 }
 

@@ -42,20 +42,18 @@ type program struct {
 // An unknown rule, a parameter that a rule cannot use, or a rule on a kind of field that it does not support is a
 // [*TagError].
 func (v *Validator) Compile(t reflect.Type) (*Plan, error) {
-	if known, ok := v.plans.Load(t); ok {
-		plan := known.(*Plan)
-		_, err := plan.current()
-		return plan, err
-	}
 	if t == nil {
 		return nil, nil
 	}
-	plan := &Plan{v: v, typ: t}
+	known, ok := v.plans.Load(t)
+	if !ok {
+		known, _ = v.plans.LoadOrStore(t, &Plan{v: v, typ: t})
+	}
+	plan := known.(*Plan)
 	if _, err := plan.current(); err != nil {
 		return nil, err
 	}
-	first, _ := v.plans.LoadOrStore(t, plan)
-	return first.(*Plan), nil
+	return plan, nil
 }
 
 // Empty reports whether the type has nothing to check, so that a caller can leave the check out.
@@ -70,7 +68,8 @@ func (p *Plan) Empty() bool {
 // Check checks the value at ptr, which must point to a value of the type that was compiled. It returns nil for a
 // valid value, else [Errors], [ErrTooDeep], or, after a later registration made a tag invalid, a [*TagError].
 // It allocates nothing for a valid value whose rules are all compiled, and it does not keep ptr: the value may live
-// on the caller's stack. The value must not be changed meanwhile.
+// on the caller's stack. The value must not be changed meanwhile. Pass unsafe.Pointer(&value) as it is: a pointer that
+// was hidden from the compiler before, by way of a uintptr, could let it put on the stack what must not be there.
 func (p *Plan) Check(ptr unsafe.Pointer) error {
 	if p == nil {
 		return nil
@@ -171,9 +170,14 @@ func (p *Plan) explain(prog *program, ptr unsafe.Pointer) error {
 }
 
 // hide returns ptr in a way that the compiler does not follow, so that a value on the caller's stack need not be moved
-// to the heap to be checked. This rests on two things: nothing that is called with the pointer keeps it, or one made
-// from it, beyond the call or outside the stack; and what the value itself points to is on the heap, because the
-// library is given that (see contentsEscape). TestAValueOnAStackThatMovesIsCheckedRight breaks it.
+// to the heap to be checked. This rests on three things: nothing that is called with the pointer keeps it, or one made
+// from it, outside the stack or beyond the call; what the value itself points to is on the heap, because the library is
+// given that (see contentsEscape); and the result is a pointer to the compiler, which it follows when the stack moves.
+// The last is why hide must not be inlined: the compiler would keep the number instead of the pointer.
+// TestAValueOnAStackThatMovesIsCheckedRight breaks each of them.
+//
+//go:noinline
+//go:nosplit
 func hide(ptr unsafe.Pointer) unsafe.Pointer {
 	address := uintptr(ptr)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
@@ -187,10 +191,10 @@ func contentsEscape(ptr unsafe.Pointer) {
 	}
 }
 
-var (
-	never bool
-	kept  unsafe.Pointer
-)
+var never bool
+
+//lint:ignore U1000 only written, for the compiler to see
+var kept unsafe.Pointer
 
 // divesOf returns the tag that leads from t to the structs in it, and whether there are any.
 func divesOf(t reflect.Type) (tag string, found bool) {

@@ -79,9 +79,13 @@ func (v *Validator) RegisterValidation(tag string, fn validator.Func, callEvenIf
 	)
 }
 
-// RegisterAlias makes alias stand for tags, a comma-separated list of rules. It returns an error for a reserved name
-// and for an alias that would contain itself (the library panics on the first and never returns on the second).
+// RegisterAlias makes alias stand for tags, a comma-separated list of rules. It returns an error for a reserved name,
+// for an alias that would contain itself (the library panics on the first and never returns on the second), and for
+// one that has only one of keys and endkeys.
 func (v *Validator) RegisterAlias(alias, tags string) error {
+	if halfKeyed(tags) {
+		return fmt.Errorf("validate: alias %q = %q needs both keys and endkeys", alias, tags)
+	}
 	v.mu.Lock()
 	aliases := maps.Clone(v.words.aliases)
 	v.mu.Unlock()

@@ -320,6 +320,7 @@ func TestRefusedRegistrations(t *testing.T) {
 		"a reserved name":                func(v *Validator) error { return v.RegisterValidation("required", accept) },
 		"a name with a comma":            func(v *Validator) error { return v.RegisterValidation("a,b", accept) },
 		"an alias with a reserved name":  func(v *Validator) error { return v.RegisterAlias("dive", "min=1") },
+		"an alias with half of the keys": func(v *Validator) error { return v.RegisterAlias("x", "dive,keys") },
 		"an alias of itself":             func(v *Validator) error { return v.RegisterAlias("x", "min=1,x") },
 		"an alias of itself by way":      func(v *Validator) error { return errors.Join(v.RegisterAlias("x", "y"), v.RegisterAlias("y", "x")) },
 		"a struct function without type": func(v *Validator) error { return v.RegisterStructValidation(func(validator.StructLevel) {}, 3) },
@@ -402,6 +403,26 @@ func TestRulesBetweenFields(t *testing.T) {
 	}
 	if want := []string{"change.again", "change.reason", "changes[1].reason"}; !slices.Equal(paths, want) {
 		t.Errorf("got %v", list)
+	}
+}
+
+func TestRulesThatHoldWithoutOtherFieldsStillSeeThem(t *testing.T) {
+	type body struct {
+		A string `json:"a"`
+		B string `json:"b" validate:"required_if=A x"`
+		C string `json:"c" validate:"excluded_with=A"`
+		D *int   `json:"d" validate:"required_unless=A y"`
+	}
+	one := 1
+	v := New()
+	if got := onlyFailure(t, v, body{A: "x", D: &one}); got.Path != "b" || got.Rule != "required_if" {
+		t.Errorf("got %+v", got)
+	}
+	if got := onlyFailure(t, v, body{A: "y", C: "c"}); got.Path != "c" {
+		t.Errorf("got %+v", got)
+	}
+	if got := onlyFailure(t, v, body{}); got.Path != "d" {
+		t.Errorf("got %+v", got)
 	}
 }
 
