@@ -31,6 +31,9 @@ func Handle[In, Out any](s *Service, name string, fn func(context.Context, In) (
 	s.define(def)
 }
 
+// Nothing is the input or the output of an action that has none.
+type Nothing = struct{}
+
 // ActionOption is an option of Handle and HandleStream: [Use], [Inline], [Visible], [Describe].
 type ActionOption interface{ applyAction(*definition) }
 
@@ -130,15 +133,15 @@ func (h *handler[In, Out]) call(ctx context.Context, in In) (out Out, err error)
 	returned := false
 	defer func() {
 		if !returned {
-			err = h.panicked(c, recover())
+			out, err = h.panicked(c, recover())
 		}
 	}()
 	out, err = h.fn(c, in)
 	returned = true
 	if err != nil || c.hasScope() {
-		err = h.settle(c, err)
+		return h.settle(c, out, err)
 	}
-	return out, err
+	return out, nil
 }
 
 func (h *handler[In, Out]) callWith(ctx context.Context, in In, o callOptions) (out Out, err error) {
@@ -199,32 +202,34 @@ func (h *handler[In, Out]) run(ctx context.Context, c *callContext, in In) (out 
 	returned := false
 	defer func() {
 		if !returned {
-			err = h.panicked(c, recover())
+			out, err = h.panicked(c, recover())
 		}
 	}()
 	out, err = h.fn(ctx, in)
 	returned = true
 	if err != nil || c.hasScope() {
-		err = h.settle(c, err)
+		return h.settle(c, out, err)
 	}
-	return out, err
+	return out, nil
 }
 
-// settle ends the call's scope and makes an *Error of what went wrong.
-func (h *handler[In, Out]) settle(c *callContext, err error) error {
-	if err = c.closeScope(err); err != nil {
-		return h.step.node.located(err)
+// settle ends the call's scope and makes an *Error of what went wrong; the output is dropped then.
+func (h *handler[In, Out]) settle(c *callContext, out Out, err error) (Out, error) {
+	if err = c.closeScope(err); err == nil {
+		return out, nil
 	}
-	return nil
+	var none Out
+	return none, h.step.node.fromHandler(err)
 }
 
 // panicked is settle for a handler that did not return. A nil value means that it ended its goroutine (runtime.Goexit),
 // which goes on ending.
-func (h *handler[In, Out]) panicked(c *callContext, value any) error {
+func (h *handler[In, Out]) panicked(c *callContext, value any) (Out, error) {
+	var none Out
 	if value == nil {
-		return nil
+		return none, nil
 	}
-	return h.settle(c, h.action.panicked(value))
+	return h.settle(c, none, h.step.node.panicked(c, h.action.Name, value))
 }
 
 func (h *handler[In, Out]) validate(in *In) error {
@@ -263,7 +268,7 @@ func (h *handler[In, Out]) callJSON(ctx context.Context, in, dst []byte, o callO
 }
 
 func (h *handler[In, Out]) badInput(err error) error {
-	return badInput(h.step.node, h.action.Name, h.action.In, err)
+	return badInput(h.step.node, "the input of "+h.action.Name, err)
 }
 
 func (h *handler[In, Out]) takeFrame() *frame[In, Out] {

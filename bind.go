@@ -11,7 +11,7 @@ type Func[In, Out any] func(ctx context.Context, in In, options ...CallOption) (
 
 // Bind looks an action up once and returns it as a function; when services come and go, the function follows. Binding
 // before the action exists is fine, so a service can bind what it needs when it is made; calling before then is an
-// ErrActionNotFound.
+// ErrActionNotFound. The types are named in the order of the function's own.
 func Bind[In, Out any](from Caller, action string) Func[In, Out] {
 	if n := from.callingNode(); n != nil {
 		return bindingOf[In, Out](n, action).call

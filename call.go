@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -161,18 +160,19 @@ func errNoNode(from Caller, action string) *Error {
 	if s, ok := from.(*Service); ok {
 		who = "service " + s.fullName()
 	}
-	return &Error{Code: Unavailable, Name: nameUnavailable, Message: who + " cannot call " + action + ": no node serves it"}
+	return &Error{Code: Unavailable, Name: nameUnavailable, Retryable: true, Message: who + " cannot call " + action + ": no node serves it"}
 }
 
 // notFound is the error for a name that is in no table; it names what was probably meant.
 func (n *Node) notFound(kind, name string) *Error {
+	if state := n.State(); state != Running {
+		return &Error{Code: Unavailable, Name: nameUnavailable, Node: n.id, Retryable: true,
+			Message: "no " + kind + " is called " + name + ": the node is " + state.String()}
+	}
 	e := &Error{Code: NotFound, Name: nameActionNotFound, Node: n.id, Message: "no " + kind + " is called " + name}
 	if bad := badName(name); bad != "" {
 		e.Message = fmt.Sprintf("%.100q is no name of an action: it %s", name, bad)
 		return e
-	}
-	if state := n.State(); state != Running {
-		e.Message += " (the node is " + state.String() + ")"
 	}
 	if near := nearest(name, n.actionNames()); near != nil {
 		e.Message += "; did you mean " + strings.Join(near, ", ") + "?"
@@ -185,13 +185,24 @@ func (n *Node) unavailable(action string) *Error {
 	return &Error{Code: Unavailable, Name: nameUnavailable, Node: n.id, Retryable: true, Message: "the service of " + action + " is being removed"}
 }
 
-func badInput(n *Node, action string, want reflect.Type, err error) *Error {
-	e := &Error{Code: InvalidArgument, Name: nameBadInput, Node: n.id, cause: err,
-		Message: fmt.Sprintf("the input of %s cannot be read as %s: %v", action, want, err)}
+func badInput(n *Node, what string, err error) *Error {
+	e := &Error{Code: InvalidArgument, Name: nameBadInput, Node: n.id, cause: err, Message: what + " cannot be read: " + err.Error()}
 	if bad, ok := errors.AsType[*codecError](err); ok && bad.Pointer != "" {
 		e.Data = map[string]any{"pointer": bad.Pointer, "want": bad.Want}
 	}
 	return e
+}
+
+// fromHandler makes an *Error of what a handler returned. That an action further down may be called again says nothing
+// of this one, which has run: so what comes from a nested call is not retryable here. An author's own error stays as it is.
+func (n *Node) fromHandler(err error) error {
+	e := AsError(err)
+	if e.Node != "" && e.Retryable {
+		c := *e
+		c.Retryable = false
+		return &c
+	}
+	return n.located(e)
 }
 
 // located makes an *Error of whatever a handler or a middleware returned and notes where it happened.

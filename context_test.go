@@ -152,3 +152,33 @@ func TestErrorsFromHandlersKeepTheirIdentity(t *testing.T) {
 		t.Error("the author's variable was changed")
 	}
 }
+
+func TestRetryableDoesNotPassThroughAHandlerThatHasRun(t *testing.T) {
+	s := sabir.NewService("s")
+	sabir.Handle(s, "inner", func(context.Context, struct{}) (struct{}, error) {
+		return struct{}{}, sabir.NewError(sabir.Unavailable, "Busy", "nothing was done")
+	})
+	sabir.Handle(s, "outer", func(ctx context.Context, _ struct{}) (struct{}, error) {
+		return sabir.Call[struct{}](ctx, s, "s.inner", struct{}{})
+	})
+	node := start(t, sabir.Serve(s))
+	for name, ctx := range waysToCall(t) {
+		for action, want := range map[string]bool{"s.inner": true, "s.outer": false} {
+			_, err := sabir.Call[struct{}](ctx, node, action, struct{}{})
+			if e := sabir.AsError(err); e == nil || e.Name != "Busy" || e.Retryable != want {
+				t.Errorf("%s, %s: got %+v", name, action, e)
+			}
+		}
+	}
+}
+
+func TestACallThatFailsReturnsNoOutput(t *testing.T) {
+	s := sabir.NewService("s")
+	sabir.Handle(s, "half", func(context.Context, struct{}) (int, error) { return 7, errors.New("failed") })
+	node := start(t, sabir.Serve(s))
+	for name, ctx := range waysToCall(t) {
+		if out, err := sabir.Call[int](ctx, node, "s.half", struct{}{}); out != 0 || err == nil {
+			t.Errorf("%s: got %d, %v", name, out, err)
+		}
+	}
+}

@@ -26,7 +26,9 @@ type Error struct {
 	// Data is what a program needs to act on the error, such as the list of fields that failed validation. Over the wire it
 	// arrives as what JSON makes of it; DataAs reads it back into a type.
 	Data any `json:"data,omitempty"`
-	// Retryable says that the same call may succeed later and that trying again does no harm: the handler did not run.
+	// Retryable says that the same call may succeed later and that trying again does no harm, because nothing was done. The
+	// runtime sets it where the handler did not run; an author who sets it, or makes an error of a code that has it, says
+	// the same of the handler. It does not pass through a handler that returns the error of a nested call.
 	Retryable bool `json:"retryable,omitempty"`
 	// Node is where it happened.
 	Node string `json:"node,omitempty"`
@@ -129,14 +131,18 @@ func AsError(err error) *Error {
 	return &Error{Code: Unknown, Name: nameHandler, Message: err.Error(), cause: err}
 }
 
-// DataAs reads the data of an error into a type: as it is when it was made in this process, through JSON when it came
-// over the wire.
-func DataAs[T any](e *Error) (T, error) {
+// DataAs reads the data of the *Error in err into a type: as it is when it was made in this process, through JSON when it
+// came over the wire. An error without data, or with data of another shape, is an error.
+func DataAs[T any](err error) (T, error) {
+	var out T
+	e := AsError(err)
+	if e == nil || e.Data == nil {
+		return out, errors.New("sabir: the error carries no data")
+	}
 	if v, ok := e.Data.(T); ok {
 		return v, nil
 	}
-	var out T
-	err := convertValue(&out, e.Data)
+	err = convertValue(&out, e.Data)
 	return out, err
 }
 

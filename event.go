@@ -28,7 +28,8 @@ type Subscription struct {
 
 // On adds a handler of the events that pattern takes: "user.created", "user.*" (one word), "user.**" (one or more).
 //
-// The payload is converted when the emitter's type is another of the same shape; T may be any to take what comes. A
+// The payload is converted when the emitter's type is another of the same shape; T may be any to take what comes: the
+// emitter's own value, or a json.RawMessage when the event came in as a document. A
 // handler's error or panic is logged and harms neither the emitter nor other handlers. Handlers run one after the
 // other on the emitter's goroutine, so when Emit returns they are done; one that takes long should be [Queued].
 //
@@ -143,7 +144,7 @@ func (h *eventHandler[T]) receive(ctx context.Context, at *delivery, payload T) 
 	}
 	if h.direct {
 		if err := h.run(c, c, payload); err != nil {
-			h.node.logEvent(at, err)
+			h.node.logEvent(c, at, err)
 		}
 		return nil
 	}
@@ -162,7 +163,7 @@ func (h *eventHandler[T]) handle(c *callContext, at *delivery, payload T) {
 	e := &Event{Name: at.step.name, Subscription: h.sub, payload: &payload}
 	err := isolate(at.step.name, c, func(ctx context.Context) error { return h.chain(ctx, e) })
 	if err != nil {
-		h.node.logEvent(at, err)
+		h.node.logEvent(c, at, err)
 	}
 }
 
@@ -187,8 +188,8 @@ func (h *eventHandler[T]) run(ctx context.Context, c *callContext, payload T) (e
 func (h *eventHandler[T]) receiveAny(ctx context.Context, at *delivery, payload any) error {
 	var typed T
 	if err := convertInto(&typed, payload); err != nil {
-		err = badInput(h.node, "the handler of "+h.sub.Pattern+" in "+h.sub.Service, h.sub.Type, err)
-		h.node.logEvent(at, err)
+		err = badInput(h.node, fmt.Sprintf("the payload, for the handler of %s in %s which takes %s,", h.sub.Pattern, h.sub.Service, h.sub.Type), err)
+		h.node.logEvent(ctx, at, err)
 		return nil // the emitter did nothing wrong: other handlers understood it
 	}
 	return h.receive(ctx, at, typed)
@@ -201,8 +202,8 @@ func (h *eventHandler[T]) finish(ctx context.Context) error {
 	return h.queue.finish(ctx)
 }
 
-func (n *Node) logEvent(at *delivery, err error) {
-	n.log.Error("event handler failed", "node", n.id, "event", at.step.name, "service", at.step.service,
+func (n *Node) logEvent(ctx context.Context, at *delivery, err error) {
+	n.log.ErrorContext(ctx, "event handler failed", "node", n.id, "event", at.step.name, "service", at.step.service,
 		"pattern", at.receiver.about().Pattern, "error", AsError(err))
 }
 
@@ -229,7 +230,7 @@ func Emit[T any](ctx context.Context, from Caller, name string, payload T) error
 	return err
 }
 
-// Broadcast tells an event to every service that takes it, on every node of the cluster. For the rest see [Emit].
+// Broadcast tells an event to every service that takes it, not to one of each group only. For the rest see [Emit].
 func Broadcast[T any](ctx context.Context, from Caller, name string, payload T) error {
 	return BroadcastLocal(ctx, from, name, payload)
 }

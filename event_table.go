@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -93,6 +94,7 @@ func (t *eventTable) match(name string) *eventPlan {
 	p := &eventPlan{groups: make([]eventGroup, len(names))}
 	for i, group := range names {
 		p.groups[i].name, p.groups[i].members = group, byGroup[group]
+		p.groups[i].turn.Store(rand.Uint32()) // a plan that is not remembered must not always begin with the same one
 	}
 	return p
 }

@@ -152,7 +152,7 @@ func TestPayloadIsConvertedToTheHandlersType(t *testing.T) {
 	if got != "Ada" || whole != (helloRequest{"Ada", 36}) {
 		t.Fatalf("got %q and %v", got, whole)
 	}
-	if !strings.Contains(text(), "cannot be read as []int") {
+	if !strings.Contains(text(), "takes []int, cannot be read") {
 		t.Fatalf("log: %s", text())
 	}
 }
@@ -204,6 +204,36 @@ func TestQueuedHandlersDoNotHoldUpTheEmitterAndKeepOrder(t *testing.T) {
 	if strings.Join(got, "") != "0123456789" {
 		t.Fatalf("got %v", got)
 	}
+}
+
+func TestWhatIsQueuedAtTheStopCanStillCallItsOwnService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var sent []string
+		s := sabir.NewService("mail")
+		sabir.Handle(s, "send", func(_ context.Context, in helloRequest) (sabir.Nothing, error) {
+			sent = append(sent, in.Name)
+			return sabir.Nothing{}, nil
+		})
+		sabir.On(s, "order.created", func(ctx context.Context, e helloRequest) error {
+			<-release
+			_, err := sabir.Call[sabir.Nothing](ctx, s, "mail.send", e)
+			return err
+		}, sabir.Queued(10))
+		node := start(t, sabir.Serve(s))
+		for _, name := range []string{"a", "b", "c"} {
+			if err := sabir.Emit(t.Context(), node, "order.created", helloRequest{Name: name}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		removed := make(chan error, 1)
+		go func() { removed <- node.Remove(t.Context(), s) }()
+		synctest.Wait()
+		close(release)
+		if err := <-removed; err != nil || strings.Join(sent, "") != "abc" {
+			t.Errorf("sent %v, %v", sent, err)
+		}
+	})
 }
 
 func TestAFullQueueIsAClearErrorAfterAWhile(t *testing.T) {

@@ -18,7 +18,7 @@ type guard struct {
 	call     *callContext
 	deadline time.Time
 	state    atomic.Int32
-	worker   *worker
+	worker   *worker // nil until it has one
 	fork     *Request
 	next     Handler
 }
@@ -45,7 +45,9 @@ type timedCall struct {
 // Inline promise not to block, so for them only the context ends.
 func (r *Request) Within(ctx context.Context, limit time.Duration, next Handler) error {
 	c := callOf(ctx)
-	t := &timedCall{limit: deadlineContext{Context: ctx, deadline: time.Now().Add(limit)}}
+	n := c.step.node
+	end := time.Since(n.epoch) + limit // half the price of time.Now
+	t := &timedCall{limit: deadlineContext{Context: ctx, deadline: n.epoch.Add(end)}}
 	t.call = callContext{Context: &t.limit, step: c.step, parent: c.parent, level: c.level, guard: c.guard}
 	defer t.limit.end()
 	if c.step.inline {
@@ -53,7 +55,7 @@ func (r *Request) Within(ctx context.Context, limit time.Duration, next Handler)
 	}
 	t.call.guard = &t.watch
 	t.watch.call, t.watch.deadline = &t.call, t.limit.deadline
-	return t.watch.run(r, next, limit, ctx.Done())
+	return t.watch.run(r, next, end, ctx.Done())
 }
 
 // guarded runs next for a caller whose own context has the deadline.
@@ -62,8 +64,8 @@ func (r *Request) guarded(c *callContext, deadline time.Time, next Handler) erro
 	return c.guard.run(r, next, 0, c.Done())
 }
 
-// run hands a fork of r to a worker and waits. A limit of 0 leaves the time to canceled.
-func (g *guard) run(r *Request, next Handler, limit time.Duration, canceled <-chan struct{}) error {
+// run hands a fork of r to a worker and waits. The end is in time since the node's epoch; 0 leaves the time to canceled.
+func (g *guard) run(r *Request, next Handler, end time.Duration, canceled <-chan struct{}) error {
 	s := g.call.step
 	if s.abandoned.Load() >= maxAbandoned {
 		return &Error{Code: ResourceExhausted, Name: nameAbandoned, Node: s.node.id, Retryable: true,
@@ -71,8 +73,8 @@ func (g *guard) run(r *Request, next Handler, limit time.Duration, canceled <-ch
 	}
 	w := s.node.workers.take()
 	g.worker, g.fork, g.next = w, r.typed.fork(), next
-	if limit > 0 {
-		w.arm(g, limit)
+	if end > 0 {
+		w.watch(g, end)
 	}
 	w.wake <- g
 	var err error
@@ -86,10 +88,12 @@ func (g *guard) run(r *Request, next Handler, limit time.Duration, canceled <-ch
 			err = <-w.done // the answer may have come between the two
 		}
 	}
-	timerStopped := limit == 0 || w.timer.Stop()
 	if g.state.Load() == guardAnswered {
 		r.typed.adopt(g.fork)
-		s.node.workers.put(w, timerStopped)
+		if end > 0 {
+			w.watched.Store(nil)
+		}
+		s.node.workers.put(w)
 	}
 	return err
 }
@@ -122,29 +126,56 @@ func (g *guard) work() (again bool) {
 }
 
 // worker is a goroutine that runs guarded calls one after the other.
+//
+// Its timer is not stopped after each call and set for the next, which would cost more than all else here. It is left to
+// go off, and then set again if the call that is watched by then has time left: about once per limit, not per call.
 type worker struct {
-	wake  chan *guard
-	done  chan error // of room 1, written once per call: never blocks
-	timer *time.Timer
-	timed *guard // whose limit the timer is set to
-	next  *worker
+	wake    chan *guard
+	done    chan error // of room 1, written once per call: never blocks
+	next    *worker
+	watched atomic.Pointer[guard] // the call under way; nil for none, or none that the timer is for
+	rings   atomic.Int64          // when the timer goes off, in time since the node's epoch; 0 when it is not set
+	setting sync.Mutex            // held to set the timer and rings
+	timer   *time.Timer
 }
 
-func (w *worker) arm(g *guard, limit time.Duration) {
-	w.timed = g
-	if w.timer == nil {
-		w.timer = time.AfterFunc(limit, w.expire)
-		return
+// watch sees to it that the timer goes off at the end of g or before.
+func (w *worker) watch(g *guard, end time.Duration) {
+	w.watched.Store(g) // before rings is read; ring does these two the other way round, so one sees the other
+	if rings := w.rings.Load(); rings == 0 || rings > int64(end) {
+		w.setting.Lock()
+		w.set(g, end)
+		w.setting.Unlock()
 	}
-	w.timer.Reset(limit)
 }
 
-func (w *worker) expire() {
-	g := w.timed
-	g.abandon(g.call.step.gaveUp(context.DeadlineExceeded))
+// set sets the timer. It runs under setting.
+func (w *worker) set(g *guard, end time.Duration) {
+	left := max(time.Until(g.deadline), 1)
+	w.rings.Store(int64(end))
+	if w.timer == nil {
+		w.timer = time.AfterFunc(left, w.ring)
+	} else {
+		w.timer.Reset(left)
+	}
 }
 
-// loop ends when the worker is closed or its call was abandoned: such a worker's timer and channel may be in any state.
+// ring lets the caller go whose time is over, or waits on.
+func (w *worker) ring() {
+	w.setting.Lock()
+	w.rings.Store(0)
+	g := w.watched.Load()
+	over := g != nil && time.Until(g.deadline) <= 0
+	if g != nil && !over {
+		w.set(g, g.deadline.Sub(g.call.step.node.epoch))
+	}
+	w.setting.Unlock()
+	if over {
+		g.abandon(g.call.step.gaveUp(context.DeadlineExceeded))
+	}
+}
+
+// loop ends when the worker is closed or its call was abandoned.
 func (w *worker) loop() {
 	for g := range w.wake {
 		if !g.work() {
@@ -179,9 +210,9 @@ func (p *workers) take() *worker {
 	return w
 }
 
-func (p *workers) put(w *worker, reusable bool) {
+func (p *workers) put(w *worker) {
 	p.mu.Lock()
-	keep := reusable && !p.closed && p.count < maxIdleWorkers
+	keep := !p.closed && p.count < maxIdleWorkers
 	if keep {
 		w.next, p.idle = p.idle, w
 		p.count++
@@ -209,10 +240,15 @@ func (p *workers) close() {
 type deadlineContext struct {
 	context.Context // the parent
 	deadline        time.Time
-	mu              sync.Mutex
-	timed           context.Context // a standard one, made when Done is first asked for
-	cancel          context.CancelFunc
-	ended           bool
+	making          sync.Mutex
+	timed           atomic.Pointer[timedContext] // made when Done is first asked for
+	ended           atomic.Bool
+}
+
+// timedContext is a standard context and what ends it.
+type timedContext struct {
+	context.Context
+	cancel context.CancelFunc
 }
 
 func (d *deadlineContext) Deadline() (time.Time, bool) {
@@ -225,9 +261,8 @@ func (d *deadlineContext) Deadline() (time.Time, bool) {
 func (d *deadlineContext) Done() <-chan struct{} { return d.standard().Done() }
 
 func (d *deadlineContext) Err() error {
-	d.mu.Lock()
-	timed, ended := d.timed, d.ended
-	d.mu.Unlock()
+	ended := d.ended.Load()
+	timed := d.timed.Load()
 	switch {
 	case timed != nil:
 		return timed.Err()
@@ -244,33 +279,42 @@ func (d *deadlineContext) Err() error {
 // Value answers from the standard context once there is one, so that contexts derived from this one attach to it without
 // a goroutine.
 func (d *deadlineContext) Value(key any) any {
-	d.mu.Lock()
-	timed := d.timed
-	d.mu.Unlock()
-	if timed != nil {
+	if timed := d.timed.Load(); timed != nil {
 		return timed.Value(key)
 	}
 	return d.Context.Value(key)
 }
 
 func (d *deadlineContext) standard() context.Context {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.timed == nil {
-		d.timed, d.cancel = context.WithDeadline(d.Context, d.deadline)
-		if d.ended {
-			d.cancel()
-		}
+	if timed := d.timed.Load(); timed != nil {
+		return timed
 	}
-	return d.timed
+	d.making.Lock()
+	defer d.making.Unlock()
+	if timed := d.timed.Load(); timed != nil {
+		return timed
+	}
+	timed := &timedContext{}
+	timed.Context, timed.cancel = context.WithDeadline(d.Context, d.deadline)
+	d.timed.Store(timed)
+	if d.ended.Load() { // end reads these two the other way round, so one of the two releases it
+		d.release(timed)
+	}
+	return timed
 }
 
-// end releases what the context holds; whoever still uses it finds it cancelled.
+// end releases what the context holds; whoever still uses it finds it ended.
 func (d *deadlineContext) end() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.ended = true
-	if d.cancel != nil {
-		d.cancel()
+	d.ended.Store(true)
+	if timed := d.timed.Load(); timed != nil {
+		d.release(timed)
+	}
+}
+
+// release cancels a context whose deadline is yet to come. One whose deadline has passed ends by itself about now, and is
+// left to say why: a handler that outlives its caller must see that it was the deadline.
+func (d *deadlineContext) release(timed *timedContext) {
+	if time.Now().Before(d.deadline) {
+		timed.cancel()
 	}
 }

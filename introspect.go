@@ -46,25 +46,24 @@ type EmitRequest struct {
 // by calling its actions.
 func newNodeService(n *Node) *Service {
 	s := NewService("$node", Purpose("tells about the node it runs on"))
-	type nothing struct{}
-	Handle(s, "info", func(context.Context, nothing) (NodeInfo, error) { return n.Info(), nil },
+	Handle(s, "info", func(context.Context, Nothing) (NodeInfo, error) { return n.Info(), nil },
 		Describe("tells the node's name, state and size"))
-	Handle(s, "nodes", func(context.Context, nothing) ([]NodeInfo, error) { return []NodeInfo{n.Info()}, nil },
+	Handle(s, "nodes", func(context.Context, Nothing) ([]NodeInfo, error) { return []NodeInfo{n.Info()}, nil },
 		Describe("lists the nodes of the cluster"))
-	Handle(s, "services", func(context.Context, nothing) ([]ServiceInfo, error) { return n.Services(), nil },
+	Handle(s, "services", func(context.Context, Nothing) ([]ServiceInfo, error) { return n.Services(), nil },
 		Describe("lists the services"))
-	Handle(s, "actions", func(context.Context, nothing) ([]ActionInfo, error) {
+	Handle(s, "actions", func(context.Context, Nothing) ([]ActionInfo, error) {
 		var list []ActionInfo
 		for _, a := range n.Actions() {
 			list = append(list, describe(a))
 		}
 		return list, nil
 	}, Describe("lists the actions"))
-	Handle(s, "emit", func(ctx context.Context, in EmitRequest) (nothing, error) {
+	Handle(s, "emit", func(ctx context.Context, in EmitRequest) (Nothing, error) {
 		if in.Broadcast {
-			return nothing{}, Broadcast(ctx, n, in.Event, in.Payload)
+			return Nothing{}, Broadcast(ctx, n, in.Event, in.Payload)
 		}
-		return nothing{}, Emit(ctx, n, in.Event, in.Payload)
+		return Nothing{}, Emit(ctx, n, in.Event, in.Payload)
 	}, Describe("emits or broadcasts an event"))
 	return s
 }

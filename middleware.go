@@ -132,13 +132,6 @@ func (a *Action) Signal(kind SignalKind) {
 	}
 }
 
-// panicked makes the caller's error of a panic, and logs it.
-func (a *Action) panicked(value any) error {
-	err := panicError(a.Name, value)
-	a.node.logPanic(err)
-	return err
-}
-
 // Visibility says who may call an action.
 type Visibility uint8
 

@@ -37,6 +37,7 @@ type Node struct {
 
 	state   atomic.Int32 // of State
 	started time.Time
+	epoch   time.Time // when the node was made; the guard's times are counted from here
 
 	lifecycle sync.Mutex // one start, stop, addition or removal at a time
 	running   []*Service // in the order they started
@@ -80,6 +81,7 @@ func (o nodeOption) applyNode(n *Node) { o(n) }
 func NewNode(options ...NodeOption) *Node {
 	n := &Node{
 		id:          defaultID(),
+		epoch:       time.Now(),
 		log:         slog.Default(),
 		maxLevel:    100,
 		stopTimeout: 10 * time.Second,
@@ -98,7 +100,7 @@ func NewNode(options ...NodeOption) *Node {
 	return n
 }
 
-// Serve gives the node services and groups to run from its start.
+// Serve gives the node services and groups to run from its start. A []*Service goes in as a group.
 func Serve(services ...Servable) NodeOption {
 	return nodeOption(func(n *Node) { n.toServe = append(n.toServe, services...) })
 }
@@ -376,8 +378,8 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 
 func (n *Node) stopService(ctx context.Context, s *Service) error {
 	n.running = slices.DeleteFunc(n.running, func(other *Service) bool { return other == s })
+	err := n.unsubscribe(ctx, s) // first, because what is still in its queues may call its actions
 	n.withdraw(s)
-	err := n.unsubscribe(ctx, s)
 	if s.gate != nil {
 		if late := s.gate.shut(ctx); late != nil {
 			err = errors.Join(err, fmt.Errorf("service %s was stopped with calls still running: %w", s.fullName(), late))
@@ -422,10 +424,18 @@ func (n *Node) compileRules(t reflect.Type, where string) (*validate.Plan, error
 	return plan, nil
 }
 
+// panicked makes the caller's error of a panic, and logs it.
+func (n *Node) panicked(ctx context.Context, name string, value any) *Error {
+	err := panicError(name, value)
+	err.Node = n.id
+	n.logPanic(ctx, err)
+	return err
+}
+
 // logPanic writes a panic with its stack; other errors are their callers' business.
-func (n *Node) logPanic(err error) {
+func (n *Node) logPanic(ctx context.Context, err error) {
 	if e, ok := err.(*Error); ok && e.stack != nil {
-		n.log.Error("panic", "node", n.id, "error", e)
+		n.log.ErrorContext(ctx, "panic", "node", n.id, "error", e)
 	}
 }
 

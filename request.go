@@ -29,10 +29,11 @@ type values interface {
 // Action is the action that is called. It is the same pointer for every call of the action.
 func (r *Request) Action() *Action { return r.action }
 
-// Input points to the input, a *In of the handler's type; a middleware may change what it points to.
+// Input points to the input: a *In of the handler's type, or in the Remote layer a pointer to whatever type the caller has.
+// A Local middleware may change what it points to.
 func (r *Request) Input() any { return r.typed.input() }
 
-// Output points to the output, a *Out, which holds the answer once next has returned nil.
+// Output points to the output, typed like Input, which holds the answer once next has returned nil.
 func (r *Request) Output() any { return r.typed.output() }
 
 // CopyOutput returns the output as a value, Out, that may be kept: a shallow copy, so what it points to is shared.
@@ -71,7 +72,7 @@ func (r *Request) NoRetry() bool { return r.options.noRetry }
 func (r *Request) attempt(ctx context.Context, next Handler) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = r.action.panicked(v)
+			err = r.action.node.panicked(ctx, r.action.Name, v)
 		}
 	}()
 	return next(ctx, r)

@@ -68,7 +68,7 @@ func (s *scope) start(ctx context.Context, c *callContext, fn func(context.Conte
 }
 
 func (s *scope) fail(err error) {
-	s.call.step.node.logPanic(err)
+	s.call.step.node.logPanic(s.call, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {

@@ -70,8 +70,8 @@ func Purpose(text string) ServiceOption {
 	return serviceOption(func(s *Service) { s.description = text })
 }
 
-// Needs names the services that this one calls. It starts after them, waiting for those that other nodes serve, and
-// stops before them.
+// Needs names the services that this one calls. It starts after them, waits for those that come later, and stops before
+// them. A node with a Remote (see Via) takes those it does not have to be there.
 func Needs(services ...string) ServiceOption {
 	return serviceOption(func(s *Service) { s.needs = append(s.needs, services...) })
 }

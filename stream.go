@@ -77,8 +77,9 @@ func HandleStream[In, Out any](s *Service, name string, fn func(context.Context,
 	s.define(def)
 }
 
-// OpenStream opens a stream to an action made with HandleStream. In and Out are the handler's types, or agree with them
-// in shape. The caller must Close the stream.
+// OpenStream opens a stream to an action made with HandleStream. In and Out are, in this order, what the handler receives
+// and sends, or types that agree with them in shape; the caller's end has them the other way round. The caller must
+// Close the stream.
 func OpenStream[In, Out any](ctx context.Context, from Caller, action string) (*Stream[Out, In], error) {
 	n := from.callingNode()
 	if n == nil {
@@ -90,6 +91,8 @@ func OpenStream[In, Out any](ctx context.Context, from Caller, action string) (*
 	}
 	opener, ok := e.(streamOpener)
 	switch {
+	case e == nil && n.remote != nil:
+		return nil, &Error{Code: Unimplemented, Name: nameNoStream, Node: n.id, Message: "no stream here is called " + action + ", and streams do not go over a Remote"}
 	case e == nil:
 		return nil, n.notFound("action", action)
 	case !ok:
@@ -156,14 +159,17 @@ func (h *streamHandler[In, Out]) compose(n *Node, s *Service, def *definition) (
 func (h *streamHandler[In, Out]) run(ctx context.Context, c *callContext, s *Stream[In, Out]) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = c.closeScope(h.action.panicked(v))
+			err = c.closeScope(h.step.node.panicked(c, h.action.Name, v))
 		}
 	}()
 	err = h.fn(ctx, s)
 	if c.hasScope() {
 		err = c.closeScope(err)
 	}
-	return err
+	if err != nil {
+		return h.step.node.fromHandler(err)
+	}
+	return nil
 }
 
 func (h *streamHandler[In, Out]) openStream(ctx context.Context) (*Stream[Out, In], error) {
@@ -337,7 +343,7 @@ func (h *streamHandler[In, Out]) openAny(ctx context.Context) (anyStream, error)
 		send: func(in any) error {
 			var value In
 			if err := convertInto(&value, in); err != nil {
-				return badInput(h.step.node, h.action.Name, h.action.In, err)
+				return badInput(h.step.node, "a value for "+h.action.Name, err)
 			}
 			return s.Send(value)
 		},

@@ -67,12 +67,12 @@ func newAccess(where address, config sabir.HTTPConfig) *access {
 // that need no preflight, so the browser's own statement of where it comes from is read.
 func (a *access) checkSite(r *http.Request) *sabir.Error {
 	if a.checkHost && !a.ownHost(r.Host) {
-		return sabir.Errorf(sabir.PermissionDenied, nameWrongHost,
+		return sabir.Errorf(sabir.PermissionDenied, sabir.ErrWrongSite.Name,
 			"the Host header says %.100q, but without a key this node answers only to localhost and its own address: "+
 				"call it as localhost, or give it a key with sabir.HTTPKey", r.Host)
 	}
 	if err := a.origin.Check(r); err != nil {
-		return sabir.NewError(sabir.PermissionDenied, nameWrongOrigin, "a browser sent this for a page of another site, which this node does not take")
+		return sabir.NewError(sabir.PermissionDenied, sabir.ErrWrongSite.Name, "a browser sent this for a page of another site, which this node does not take")
 	}
 	return nil
 }
@@ -101,5 +101,5 @@ func (a *access) checkKey(r *http.Request) *sabir.Error {
 	if subtle.ConstantTimeCompare(given[:], a.keyHash[:]) == 1 && strings.EqualFold(scheme, "Bearer") {
 		return nil
 	}
-	return sabir.NewError(sabir.Unauthenticated, nameBadKey, `this node wants a key: send it as "Authorization: Bearer <key>"`)
+	return sabir.NewError(sabir.Unauthenticated, sabir.ErrBadKey.Name, `this node wants a key: send it as "Authorization: Bearer <key>"`)
 }

@@ -49,10 +49,21 @@ func (l *listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// Close ends Accept; open connections stay.
+// Close ends Accept; open connections stay. Closing again does nothing.
 func (l *listener) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
+	var err error
+	l.once.Do(func() {
+		close(l.closed)
+		err = l.Listener.Close()
+	})
+	return err
+}
+
+// count is how many connections are open.
+func (l *listener) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.open)
 }
 
 // closeUnused closes the connections that nothing was read from.

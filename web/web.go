@@ -29,7 +29,8 @@ type limits struct {
 	readBody    time.Duration // from the same moment to the end of the body
 	write       time.Duration // from the end of the headers to the last byte of the answer
 	idle        time.Duration // between two requests of a connection
-	unused      time.Duration // that a stopping node waits for the first byte of a connection
+	drain       time.Duration // that a stopping node still answers on connections that are open, at the most
+	quiet       time.Duration // without a request, after which they have all learned that it stops
 }
 
 var defaultLimits = limits{
@@ -41,7 +42,8 @@ var defaultLimits = limits{
 	readBody:    30 * time.Second,
 	write:       90 * time.Second, // reading the body, the call, and as much again
 	idle:        2 * time.Minute,
-	unused:      250 * time.Millisecond,
+	drain:       250 * time.Millisecond,
+	quiet:       30 * time.Millisecond,
 }
 
 // face is the HTTP server of one node.
@@ -110,7 +112,7 @@ func (f *face) serve() {
 		f.server.TLSConfig = f.config.TLS.Clone()
 		err = f.server.ServeTLS(f.listener, "", "")
 	}
-	if !errors.Is(err, http.ErrServerClosed) {
+	if !errors.Is(err, http.ErrServerClosed) && !f.handler.stopping.Load() {
 		f.node.Log().Error("http stopped serving", "addr", f.HTTPAddr(), "error", err)
 	}
 }
@@ -121,17 +123,37 @@ func (f *face) Stop(ctx context.Context) error {
 	if f.server == nil {
 		return nil
 	}
-	// The server waits for connections that sent nothing yet, such as those that browsers open ahead of need.
-	unused := time.AfterFunc(f.limits.unused, f.listener.closeUnused)
-	defer unused.Stop()
+	f.handler.stopping.Store(true)
+	f.listener.Close()
+	<-f.served
+	f.drain(ctx)
+	f.listener.closeUnused() // Shutdown would wait for them
 	err := f.server.Shutdown(ctx)
 	if err != nil {
 		cut := f.handler.inFlight.Load()
 		f.server.Close()
 		err = fmt.Errorf("stopped with %d calls still running, which were cut off: %w", cut, err)
 	}
-	<-f.served
 	return err
+}
+
+// drain goes on answering on the open connections until none is left or no request comes any more. Each answer now says
+// that its connection ends, so clients in the middle of their work leave by themselves. Shutdown alone would drop the
+// requests that are on their way, unanswered.
+func (f *face) drain(ctx context.Context) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	began, last, seen := time.Now(), time.Now(), f.handler.requests.Load()
+	for f.listener.count() > 0 && time.Since(began) < f.limits.drain && time.Since(last) < f.limits.quiet {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if now := f.handler.requests.Load(); now != seen {
+			seen, last = now, time.Now()
+		}
+	}
 }
 
 // checkTLS finds what would let a server start and then fail every handshake.

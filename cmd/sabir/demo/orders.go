@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/policy"
 )
 
 // Order is an order that was placed.
@@ -85,7 +86,8 @@ func newOrders() (*orders, *sabir.Service) {
 		reserve:  sabir.Bind[ReserveStock, Reservation](s, "stock.reserve"),
 		watchers: make(map[chan Order]WatchOrders),
 	}
-	sabir.Handle(s, "create", o.create, sabir.Describe("places an order; emits order.created or order.rejected"))
+	sabir.Handle(s, "create", o.create, sabir.Describe("places an order; emits order.created or order.rejected"),
+		sabir.Use(policy.Timeout(2*time.Second), policy.Bulkhead(64, 512)))
 	sabir.Handle(s, "get", o.get, sabir.Describe("finds one of the last 1000 orders"))
 	sabir.Handle(s, "list", o.list, sabir.Describe("lists the latest orders, of one user or all"))
 	sabir.HandleStream(s, "watch", o.watch, sabir.Describe("streams orders as they are placed, of one user or all"))
@@ -209,7 +211,5 @@ func (o *orders) removeWatcher(placed chan Order) {
 }
 
 func (o *orders) crash(context.Context, struct{}) (struct{}, error) {
-	var ledger map[string]int
-	ledger["balance"]++ // a nil map: Go panics
-	return struct{}{}, nil
+	panic("the ledger does not balance")
 }

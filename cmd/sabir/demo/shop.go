@@ -41,9 +41,10 @@ func (s *Shop) Stats() Stats {
 	return Stats{Orders: s.orders.placed.Load(), Rejected: s.orders.rejected.Load(), Mails: s.mail.sent.Load()}
 }
 
-// tell emits an event whose loss does not undo what it tells about: then the log says so.
+// tell emits an event about something that has happened: it is told though the caller may have given up by now, and if
+// it cannot be told, what happened is not undone and the log says so.
 func tell[T any](ctx context.Context, from *sabir.Service, event string, payload T) {
-	if err := sabir.Emit(ctx, from, event, payload); err != nil {
+	if err := sabir.Emit(context.WithoutCancel(ctx), from, event, payload); err != nil {
 		sabir.NodeOf(ctx).Log().Warn("an event was not told", "event", event, "error", err)
 	}
 }

@@ -97,17 +97,13 @@ func TestWhatTheShopRefuses(t *testing.T) {
 }
 
 func TestStockThatRunsLowIsReordered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		shop := open(t)
-		for range 4 { // of 400 ropes
-			call[demo.Order](t, shop, "orders.create", demo.CreateOrder{UserID: "u-1", Lines: rope(90)})
-		}
-		synctest.Wait() // for the queue of stock.low
-		if left := call[demo.Item](t, shop, "stock.get", demo.GetItem{SKU: "rope"}).Quantity; left != 540 {
-			t.Errorf("%d ropes, want the 40 that were left and 500 more", left)
-		}
-		stop(t, shop)
-	})
+	shop := open(t)
+	for range 223 { // of 40,000 ropes, of which less than 20,000 are few
+		call[demo.Order](t, shop, "orders.create", demo.CreateOrder{UserID: "u-1", Lines: rope(90)})
+	}
+	if left := call[demo.Item](t, shop, "stock.get", demo.GetItem{SKU: "rope"}).Quantity; left != 40_000-223*90+40_000 {
+		t.Errorf("%d ropes, want what was left and 40,000 more", left)
+	}
 }
 
 func TestOrdersOfOneUserCanBeWatched(t *testing.T) {
@@ -149,8 +145,8 @@ func TestTrafficIsPacedAndMostlyGood(t *testing.T) {
 		shop.Traffic(ctx, 50)
 		stop(t, shop)
 		stats, reading := shop.Stats(), meter.Total()
-		if tried := reading.Calls; stats.Orders < 400 || stats.Orders > 501 || stats.Rejected == 0 {
-			t.Errorf("%+v after 10 s at 50/s (%d calls), want most of 500 orders placed and a few rejected", stats, tried)
+		if stats.Orders < 400 || stats.Orders > 501 || stats.Rejected == 0 {
+			t.Errorf("%+v after 10 s at 50/s, want most of 500 orders placed and a few rejected", stats)
 		}
 		if reading.Errors <= stats.Rejected {
 			t.Errorf("%d errors and %d rejected orders, want some invalid ones on top", reading.Errors, stats.Rejected)
@@ -158,6 +154,26 @@ func TestTrafficIsPacedAndMostlyGood(t *testing.T) {
 		if stats.Mails != stats.Orders+stats.Rejected {
 			t.Errorf("%d mails for %d orders and %d rejected ones", stats.Mails, stats.Orders, stats.Rejected)
 		}
+	})
+}
+
+func TestAReservationThatMeetsACountIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // for the pause
+		shop := open(t)
+		for range 500 { // the five-hundredth meets one
+			call[demo.Reservation](t, shop, "stock.reserve", demo.ReserveStock{Lines: rope(1)})
+		}
+		if _, err := sabir.Call[demo.Reservation](t.Context(), shop.Node, "stock.reserve", demo.ReserveStock{Lines: rope(1)}, sabir.NoRetry()); err != nil {
+			t.Errorf("right after a count: %v", err) // 500 calls were 501 attempts
+		}
+		for range 497 {
+			call[demo.Reservation](t, shop, "stock.reserve", demo.ReserveStock{Lines: rope(1)})
+		}
+		_, err := sabir.Call[demo.Reservation](t.Context(), shop.Node, "stock.reserve", demo.ReserveStock{Lines: rope(1)}, sabir.NoRetry())
+		if !errors.Is(err, demo.ErrCounting) {
+			t.Errorf("the thousandth attempt, without another: %v, want %v", err, demo.ErrCounting)
+		}
+		stop(t, shop)
 	})
 }
 

@@ -5,8 +5,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/policy"
 )
 
 // Item is something the shop sells.
@@ -51,11 +54,17 @@ type StockLow struct {
 var (
 	ErrItemNotFound = sabir.NewError(sabir.NotFound, "ItemNotFound", "no such item")
 	ErrOutOfStock   = sabir.NewError(sabir.FailedPrecondition, "OutOfStock", "not enough in stock")
+	// ErrCounting passes: its code makes it retryable, and stock.reserve tries again.
+	ErrCounting = sabir.NewError(sabir.Unavailable, "StockCounted", "the shelves are being counted just now")
 )
+
+// countEvery says that one reservation of so many meets a count.
+const countEvery = 500
 
 // stock keeps the items by their SKU.
 type stock struct {
 	service *sabir.Service
+	tried   atomic.Int64 // reservations
 	mu      sync.Mutex
 	items   map[string]*Item
 }
@@ -66,9 +75,9 @@ func newStock() *sabir.Service {
 	st := &stock{service: s, items: seedItems()}
 	sabir.Handle(s, "get", st.get, sabir.Describe("tells an item's price and how many there are"))
 	sabir.Handle(s, "list", st.list, sabir.Describe("lists all items"))
-	sabir.Handle(s, "reserve", st.reserve, sabir.Visible(sabir.Cluster),
+	sabir.Handle(s, "reserve", st.reserve, sabir.Visible(sabir.Cluster), sabir.Use(policy.Retry(policy.Backoff(time.Millisecond, 100*time.Millisecond))),
 		sabir.Describe("takes items from the shelves, all or none; emits stock.low"))
-	sabir.On(s, "stock.low", st.reorder, sabir.Queued(100))
+	sabir.On(s, "stock.low", st.reorder)
 	return s
 }
 
@@ -94,6 +103,9 @@ func (s *stock) list(context.Context, struct{}) ([]Item, error) {
 }
 
 func (s *stock) reserve(ctx context.Context, in ReserveStock) (Reservation, error) {
+	if s.tried.Add(1)%countEvery == 0 {
+		return Reservation{}, ErrCounting
+	}
 	taken, low, err := s.take(in.Lines)
 	if err != nil {
 		return Reservation{}, err
@@ -151,16 +163,17 @@ func (s *stock) reorder(_ context.Context, low StockLow) error {
 // seedItems makes the same items each time. The old chart is not made any more, so it sells out.
 func seedItems() map[string]*Item {
 	items := map[string]*Item{
-		"rope":      {Name: "hemp rope, 20 m", PriceCents: 2450, Quantity: 400},
-		"lantern":   {Name: "brass lantern", PriceCents: 6900, Quantity: 250},
-		"compass":   {Name: "dry compass", PriceCents: 11900, Quantity: 150},
-		"sailcloth": {Name: "sailcloth, 1 m²", PriceCents: 1875, Quantity: 800},
-		"tar":       {Name: "pine tar, 1 l", PriceCents: 990, Quantity: 600},
-		"old-chart": {Name: "chart of the Barbary coast, 1773", PriceCents: 45000, Quantity: 25},
+		"rope":      {Name: "hemp rope, 20 m", PriceCents: 2450},
+		"lantern":   {Name: "brass lantern", PriceCents: 6900},
+		"compass":   {Name: "dry compass", PriceCents: 11900},
+		"sailcloth": {Name: "sailcloth, 1 m²", PriceCents: 1875},
+		"tar":       {Name: "pine tar, 1 l", PriceCents: 990},
+		"old-chart": {Name: "chart of the Barbary coast, 1773", PriceCents: 45000},
 	}
-	for sku, item := range items {
-		item.SKU, item.LowAt, item.Reorder = sku, 50, 500
+	for sku, item := range items { // wholesale: enough for a benchmark
+		item.SKU, item.Quantity, item.LowAt, item.Reorder = sku, 40_000, 20_000, 40_000
 	}
-	items["old-chart"].LowAt, items["old-chart"].Reorder = 5, 0
+	chart := items["old-chart"]
+	chart.Quantity, chart.LowAt, chart.Reorder = 25, 5, 0
 	return items
 }

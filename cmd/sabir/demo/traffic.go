@@ -19,7 +19,7 @@ func (s *Shop) Traffic(ctx context.Context, perSecond float64) {
 	pace := rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/100)))
 	create := sabir.Bind[CreateOrder, Order](s.Node, "orders.create")
 	for pace.Wait(ctx) == nil {
-		_, _ = create(ctx, randomOrder(random))
+		_, _ = create(context.WithoutCancel(ctx), randomOrder(random)) // an order that was begun is finished
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/policy"
 )
 
 // User is a customer.
@@ -66,7 +67,10 @@ type users struct {
 func newUsers() *sabir.Service {
 	s := sabir.NewService("users", sabir.Purpose("knows the customers"))
 	u := &users{service: s, list: seedUsers()}
-	sabir.Handle(s, "get", u.get, sabir.Describe("finds a user by id"))
+	known := policy.NewCache(policy.MaxEntries(maxUsers))
+	known.CleanOn(s, "user.changed", "users.get")
+	sabir.Handle(s, "get", u.get, sabir.Describe("finds a user by id"),
+		sabir.Use(known.For(policy.Keys("id"), policy.TTL(time.Minute))))
 	sabir.Handle(s, "list", u.find, sabir.Describe("lists users, of one city or all"))
 	sabir.Handle(s, "register", u.register, sabir.Describe("adds a user; emits user.registered"))
 	sabir.Handle(s, "block", u.block, sabir.Describe("blocks a user or lets him order again; emits user.changed"))

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cmd/sabir/demo"
+)
+
+func TestMain(m *testing.M) {
+	for _, name := range []string{"SABIR_URL", "SABIR_KEY", "NO_COLOR"} {
+		os.Unsetenv(name)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// outcome is what one run of the command line did.
+type outcome struct {
+	code        int
+	out, errOut string
+}
+
+// sabirRun runs the command line with nothing on stdin.
+func sabirRun(t testing.TB, args ...string) outcome {
+	t.Helper()
+	return sabirRunWith(t, strings.NewReader(""), args...)
+}
+
+func sabirRunWith(t testing.TB, stdin io.Reader, args ...string) outcome {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	code := execute(t.Context(), args, stdin, &out, &errOut)
+	return outcome{code, out.String(), errOut.String()}
+}
+
+// startNode runs a node with HTTP on a free port for the length of a test and makes it the one that commands talk to.
+func startNode(t testing.TB, node *sabir.Node) *sabir.Node {
+	t.Helper()
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := node.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	t.(interface{ Setenv(key, value string) }).Setenv("SABIR_URL", "http://"+node.HTTPAddr())
+	return node
+}
+
+func startDemo(t testing.TB, options ...sabir.HTTPOption) *sabir.Node {
+	t.Helper()
+	return startNode(t, demo.New(quiet(), sabir.HTTP(":0", options...)).Node)
+}
+
+func quiet() sabir.NodeOption { return sabir.Logger(slog.New(slog.DiscardHandler)) }
+
+// nowhere is an address where no node answers.
+const nowhere = "http://127.0.0.1:1"
+
+// oneJSON reads output that must be one line of JSON.
+func oneJSON[T any](t testing.TB, text string) (value T) {
+	t.Helper()
+	if strings.Count(text, "\n") != 1 {
+		t.Fatalf("want one line of JSON, got:\n%s", text)
+	}
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	return value
+}
+
+const (
+	goodOrder = `{"user_id":"u-1","lines":[{"sku":"rope","quantity":2}]}`
+	badOrder  = `{"user_id":"u-1","lines":[{"sku":"rope","quantity":0}]}`
+)

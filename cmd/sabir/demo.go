@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cmd/sabir/demo"
+)
+
+// demoFlags is what sabir demo is told.
+type demoFlags struct {
+	addr      string
+	addrGiven bool
+	quiet     bool
+	rate      float64
+	length    time.Duration
+}
+
+const demoAddr = ":3000"
+
+func (c *cli) demoCommand() *cobra.Command {
+	var flags demoFlags
+	command := &cobra.Command{
+		Use:     "demo [flags]",
+		GroupID: groupTry,
+		Short:   "Run a small shop to try Sabir with",
+		Long: `Runs a small application in this process: the services users, orders, stock and
+mail, which call each other and emit events, with made-up data, some customers
+who place orders all the time, and an HTTP address for your own calls. Use it to
+see Sabir at work, and read its code in cmd/sabir/demo to see how it is written.
+Ctrl-C ends it.`,
+		Example: `  sabir demo
+  sabir demo --http :8080 --rate 500
+  sabir demo --quiet --for 30s`,
+		Args: takes(0, 0, "no argument"),
+		RunE: func(command *cobra.Command, _ []string) error {
+			flags.addrGiven = command.Flags().Changed("http")
+			if !(flags.rate >= 0) || flags.rate > 1e6 {
+				return usagef("the rate is %v: want 0 (no orders) to 1e6 per second", flags.rate)
+			}
+			if flags.length < 0 {
+				return usagef("the time to run is %v: want 0 (until Ctrl-C) or more", flags.length)
+			}
+			return c.demo(command.Context(), flags)
+		},
+	}
+	f := command.Flags()
+	f.StringVar(&flags.addr, "http", demoAddr, "where to serve HTTP; without a host, this machine only")
+	f.Float64Var(&flags.rate, "rate", 20, "orders per second; 0 for none but yours")
+	f.DurationVar(&flags.length, "for", 0, "end after this time (default with Ctrl-C)")
+	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not print the traffic")
+	return command
+}
+
+func (c *cli) demo(ctx context.Context, flags demoFlags) error {
+	if flags.length > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, flags.length)
+		defer cancel()
+	}
+	line := newLiveLine(c.stdout)
+	meter := demo.NewMeter()
+	options := []sabir.NodeOption{
+		sabir.Logger(slog.New(demoLog(line.above(c.stderr)))),
+		sabir.Use(meter.Middleware()),
+	}
+	shop, err := c.openShop(ctx, flags, options)
+	if err != nil {
+		return failf("the demo cannot start: %w", err)
+	}
+	c.greet(shop, flags)
+	var customers sync.WaitGroup
+	if flags.rate > 0 {
+		customers.Go(func() { shop.Traffic(ctx, flags.rate) })
+	}
+	c.showTraffic(ctx, line, shop, meter, flags.quiet)
+	customers.Wait()
+	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err := shop.Stop(stopCtx); err != nil {
+		return failf("the demo did not end cleanly: %w", err)
+	}
+	c.showSummary(shop.Stats(), meter.Total())
+	return nil
+}
+
+// openShop starts the shop. Where the usual port is taken, and nobody asked for it, a free one will do.
+func (c *cli) openShop(ctx context.Context, flags demoFlags, options []sabir.NodeOption) (*demo.Shop, error) {
+	shop, err := c.startShop(ctx, flags.addr, options)
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return shop, err
+	}
+	if flags.addrGiven {
+		return nil, fmt.Errorf("%w; choose another with --http, or :0 for any free one", err)
+	}
+	fmt.Fprintf(c.stderr, "port %s is taken, so the demo takes a free one\n", demoAddr)
+	return c.startShop(ctx, ":0", options)
+}
+
+func (c *cli) startShop(ctx context.Context, addr string, options []sabir.NodeOption) (*demo.Shop, error) {
+	var access []sabir.HTTPOption
+	if key := c.secret(); key != "" {
+		access = append(access, sabir.HTTPKey(key))
+	}
+	shop := demo.New(append([]sabir.NodeOption{sabir.HTTP(addr, access...)}, options...)...)
+	if err := shop.Start(ctx); err != nil {
+		return nil, err
+	}
+	return shop, nil
+}
+
+// greet tells where the demo is and what to try.
+func (c *cli) greet(shop *demo.Shop, flags demoFlags) {
+	url := "http://" + shop.HTTPAddr()
+	if c.json {
+		writeJSON(c.stdout, map[string]any{"type": "ready", "url": url, "node": shop.ID()})
+		return
+	}
+	s := styleOf(c.stdout)
+	to := "" // what sabir needs to be told
+	if url != "http://127.0.0.1:3000" {
+		to = " --url " + url
+	}
+	header := "-H 'Content-Type: application/json'"
+	if c.secret() != "" {
+		header += ` -H "Authorization: Bearer $SABIR_KEY"`
+	}
+	fmt.Fprintf(c.stdout, "%s at %s\n\n", s.bold("The Sabir demo is open"), s.green(url))
+	fmt.Fprintf(c.stdout, "Try, in another terminal:\n")
+	fmt.Fprintf(c.stdout, "  a good call      sabir call users.get id=u-1%s\n", to)
+	fmt.Fprintf(c.stdout, "                   curl %s -d '{\"id\":\"u-1\"}' %s/users/get\n", header, url)
+	fmt.Fprintf(c.stdout, "  an invalid one   sabir call orders.create user_id=u-1 'lines:=[{\"sku\":\"rope\",\"quantity\":0}]'%s\n", to)
+	fmt.Fprintf(c.stdout, "  an unknown one   sabir call user.get id=u-1%s\n", to)
+	fmt.Fprintf(c.stdout, "What else there is: %s\n\n", s.bold("sabir actions"+to))
+	if flags.length == 0 {
+		fmt.Fprintln(c.stdout, "Ctrl-C ends it.")
+	}
+}
+
+// traffic is one line of what goes on.
+type traffic struct {
+	Type string `json:"type"` // "traffic", or "summary" at the end
+	demo.Stats
+	demo.Reading
+}
+
+// How often the traffic is told: to somebody who looks, and to a file.
+const (
+	everyGlance = 500 * time.Millisecond
+	everyEntry  = 5 * time.Second
+)
+
+// showTraffic tells the traffic until the context ends.
+func (c *cli) showTraffic(ctx context.Context, line *liveLine, shop *demo.Shop, meter *demo.Meter, quiet bool) {
+	if quiet {
+		<-ctx.Done()
+		return
+	}
+	every := everyEntry
+	if line.live && !c.json {
+		every = everyGlance
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	defer line.end()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			t := traffic{"traffic", shop.Stats(), meter.Recent()}
+			if c.json {
+				writeJSON(c.stdout, t)
+				continue
+			}
+			line.show(t.String())
+		}
+	}
+}
+
+func (t traffic) String() string {
+	return fmt.Sprintf("%s calls/s · %s orders, %s rejected · %s errors · p99 %s · %s mails",
+		digits(t.CallsPerSec), grouped(t.Orders), grouped(t.Rejected), grouped(t.Errors), micros(t.P99Micros), grouped(t.Mails))
+}
+
+func (c *cli) showSummary(stats demo.Stats, total demo.Reading) {
+	t := traffic{"summary", stats, total}
+	if c.json {
+		writeJSON(c.stdout, t)
+		return
+	}
+	fmt.Fprintf(c.stdout, "The demo has closed after %.1f s: %s calls, %s errors, p99 %s; %s orders, %s rejected; %s mails.\n",
+		t.Seconds, grouped(t.Calls), grouped(t.Reading.Errors), micros(t.P99Micros), grouped(t.Orders), grouped(t.Rejected), grouped(t.Mails))
+}

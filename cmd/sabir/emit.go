@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sabir-go/sabir"
+)
+
+func (c *cli) emitCommand() *cobra.Command {
+	var broadcast bool
+	command := &cobra.Command{
+		Use:     "emit <event> [payload] [flags]",
+		GroupID: groupUse,
+		Short:   "Emit an event on a node",
+		Long: `Tells a running node's services an event, as if one of them had emitted it: each
+group of services that listens gets it once. Use it to try event handlers out.
+
+` + inputHelp,
+		Example: `  sabir emit stock.low sku=rope left:=3
+  sabir emit user.changed '{"id":"u-1"}' --broadcast
+  sabir emit order.rejected @event.json`,
+		Args:              takes(1, -1, "an event, such as order.created"),
+		ValidArgsFunction: c.completeEvents,
+		RunE: func(command *cobra.Command, args []string) error {
+			payload, err := c.readInput(args[1:])
+			if err != nil {
+				return err
+			}
+			body, err := json.Marshal(sabir.EmitRequest{Event: args[0], Payload: payload, Broadcast: broadcast})
+			if err != nil {
+				return usagef("the payload cannot be sent: %v", err)
+			}
+			if _, err := c.ask(command.Context(), "$node.emit", body); err != nil {
+				return err
+			}
+			c.showEmitted(args[0], broadcast)
+			return nil
+		},
+	}
+	command.Flags().BoolVar(&broadcast, "broadcast", false, "tell every service that listens, not one of each group")
+	return command
+}
+
+func (c *cli) showEmitted(event string, broadcast bool) {
+	if c.json {
+		writeJSON(c.stdout, struct {
+			Event     string `json:"event"`
+			Broadcast bool   `json:"broadcast"`
+		}{event, broadcast})
+		return
+	}
+	what := "emitted"
+	if broadcast {
+		what = "broadcast"
+	}
+	fmt.Fprintln(c.stdout, what, event)
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/validate"
+)
+
+// usageError is a command line that cannot be meant.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// failf is an error of the command line's own.
+func failf(format string, args ...any) error {
+	return sabir.Errorf(sabir.FailedPrecondition, "CommandFailed", format, args...)
+}
+
+// fail tells what went wrong, on stderr, and returns the exit code.
+func (c *cli) fail(command *cobra.Command, err error) int {
+	code := exitFailed
+	usage, isUsage := errors.AsType[*usageError](err)
+	if isUsage {
+		code = exitUsage
+		err = sabir.NewError(sabir.InvalidArgument, "Usage", usage.text)
+	}
+	e := sabir.AsError(err)
+	if c.json {
+		writeJSON(c.stderr, struct {
+			Error *sabir.Error `json:"error"`
+			Exit  int          `json:"exit"`
+		}{e, code})
+		return code
+	}
+	c.explain(e)
+	if isUsage {
+		fmt.Fprintln(c.stderr, "  help:", command.CommandPath(), "--help")
+	}
+	return code
+}
+
+// explain writes an error for people: what happened, the details, and what to do.
+func (c *cli) explain(e *sabir.Error) {
+	message, fields := e.Message, fieldsOf(e)
+	if fields != nil {
+		message, _, _ = strings.Cut(message, ": ") // the fields follow, one a line
+	}
+	fmt.Fprintf(c.stderr, "%s %s\n", styleOf(c.stderr).red("error:"), printable(message))
+	writeFields(c.stderr, fields)
+	if about := aboutError(e); about != "" {
+		fmt.Fprintln(c.stderr, "  that is:", printable(about))
+	}
+	if data := dataOf(e, fields); data != "" {
+		fmt.Fprintln(c.stderr, "  data:", printable(data))
+	}
+	if hint := hintFor(e); hint != "" {
+		fmt.Fprintln(c.stderr, "  try:", hint)
+	}
+}
+
+// fieldsOf is the fields that failed validation; nil for another error.
+func fieldsOf(e *sabir.Error) validate.Errors {
+	if !errors.Is(e, sabir.ErrValidation) {
+		return nil
+	}
+	fields, err := sabir.DataAs[validate.Errors](e)
+	if err != nil {
+		return nil
+	}
+	return fields
+}
+
+func writeFields(w io.Writer, fields validate.Errors) {
+	var rows [][]string
+	for _, f := range fields {
+		rule := f.Rule
+		if f.Param != "" {
+			rule += "=" + f.Param
+		}
+		given, _ := json.Marshal(f.Value)
+		rows = append(rows, []string{"  " + firstOf(f.Path, "(input)") + ":", f.Message, fmt.Sprintf("(rule %s, given %s)", rule, given)})
+	}
+	writeRows(w, rows)
+}
+
+// aboutError is the error's name and class, and where it happened.
+func aboutError(e *sabir.Error) string {
+	if e.Name == "CommandFailed" || e.Name == "Usage" {
+		return ""
+	}
+	about := e.Name + " (" + e.Code.String() + ")"
+	if e.Node != "" {
+		about += " on node " + e.Node
+	}
+	if e.Retryable {
+		about += "; the same call may succeed later"
+	}
+	return about
+}
+
+// dataOf is the error's data as JSON, where nothing else shows it.
+func dataOf(e *sabir.Error, fields validate.Errors) string {
+	if e.Data == nil || fields != nil || errors.Is(e, sabir.ErrActionNotFound) {
+		return ""
+	}
+	data, err := json.Marshal(e.Data)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// hintFor is what to do about an error, where that is known.
+func hintFor(e *sabir.Error) string {
+	switch {
+	case unreachable(e):
+		return `start one with "sabir demo", or give another address with --url or SABIR_URL`
+	case errors.Is(e, sabir.ErrActionNotFound):
+		return `"sabir actions" lists what the node offers`
+	case e.Code == sabir.Unauthenticated:
+		return "give the node's key in the environment variable SABIR_KEY, or with --key"
+	case errors.Is(e, sabir.ErrDeadline):
+		return "allow more time with --timeout"
+	}
+	return ""
+}
+
+// unreachable tells whether the call found no node. What a node answers has its name in it.
+func unreachable(e *sabir.Error) bool { return errors.Is(e, sabir.ErrUnavailable) && e.Node == "" }

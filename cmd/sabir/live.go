@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+)
+
+// liveLine is a line that is written over and over at the bottom of a terminal. Elsewhere each becomes a line of its own.
+type liveLine struct {
+	live bool
+	mu   sync.Mutex
+	w    io.Writer
+	text string // as it stands there now
+}
+
+func newLiveLine(w io.Writer) *liveLine {
+	return &liveLine{live: isTerminal(w) && os.Getenv("TERM") != "dumb", w: w}
+}
+
+const eraseLine = "\r\x1b[K"
+
+// show replaces the line.
+func (l *liveLine) show(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.live {
+		fmt.Fprintln(l.w, text)
+		return
+	}
+	l.text = text
+	fmt.Fprint(l.w, eraseLine+text)
+}
+
+// end takes the line away.
+func (l *liveLine) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.text != "" {
+		fmt.Fprint(l.w, eraseLine)
+		l.text = ""
+	}
+}
+
+// above returns a writer for whole lines that may go to the same terminal: they push the live line down.
+func (l *liveLine) above(w io.Writer) io.Writer { return &aboveLine{l, w} }
+
+type aboveLine struct {
+	line *liveLine
+	w    io.Writer
+}
+
+func (a *aboveLine) Write(p []byte) (int, error) {
+	l := a.line
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.text == "" {
+		return a.w.Write(p)
+	}
+	fmt.Fprint(l.w, eraseLine)
+	n, err := a.w.Write(p)
+	fmt.Fprint(l.w, l.text)
+	return n, err
+}
+
+// demoLog writes warnings and errors, one a line. Of a panic's stack it keeps where the panic was: the demo panics on
+// purpose.
+func demoLog(w io.Writer) slog.Handler {
+	return slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == "stack" {
+			return slog.String("at", panicPlace(a.Value.String()))
+		}
+		return a
+	}})
+}
+
+// panicPlace finds in a stack, as runtime/debug.Stack writes it, the file and line that panicked.
+func panicPlace(stack string) string {
+	_, below, _ := strings.Cut(stack, "\npanic(")
+	lines := strings.Split(below, "\n")
+	for i := 2; i+1 < len(lines); i += 2 { // a function, then its file and line
+		if !strings.HasPrefix(lines[i], "runtime.") {
+			place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " ")
+			return place
+		}
+	}
+	return "?"
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestANewServiceBuildsAndPassesItsTestWithoutNetwork(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	got := sabirRun(t, "new", "shop", "--json")
+	if got.code != exitOK {
+		t.Fatalf("%+v", got)
+	}
+	result := oneJSON[newResult](t, got.out)
+	if result.Dir != filepath.Join(dir, "shop") || result.Module != "shop" || !slices.Contains(result.Files, "shop_test.go") {
+		t.Errorf("%+v", result)
+	}
+	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}} {
+		command := exec.CommandContext(t.Context(), "go", args...)
+		command.Dir = result.Dir
+		command.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=readonly", "GOWORK=off")
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("go %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
+func TestNewOverwritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.Mkdir("shop", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := sabirRun(t, "new", "shop"); got.code != exitOK {
+		t.Errorf("an empty directory: %+v", got)
+	}
+	if got := sabirRun(t, "new", "other", "--dir", "shop"); got.code != exitFailed || !strings.Contains(got.errOut, "is not empty") {
+		t.Errorf("one with files: %+v", got)
+	}
+	if _, err := os.Stat(filepath.Join("shop", "other.go")); err == nil {
+		t.Error("a file was written all the same")
+	}
+}
+
+func TestNewSaysThatItUsesADevelopmentVersionAndWhatIsNext(t *testing.T) {
+	t.Chdir(t.TempDir())
+	got := sabirRun(t, "new", "shop", "--module", "example.com/team/shop", "--dir", "services/shop")
+	for _, want := range []string{"module example.com/team/shop", "development version", "cd services/shop && go test ./..."} {
+		if got.code != exitOK || !strings.Contains(got.out, want) {
+			t.Errorf("%q is not in %+v", want, got)
+		}
+	}
+	if got := sabirRun(t, "new", "other", "--sabir", t.TempDir()); got.code != exitFailed || !strings.Contains(got.errOut, "not in a checkout") {
+		t.Errorf("a directory that is no checkout: %+v", got)
+	}
+}

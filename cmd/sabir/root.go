@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// cli is one run of the command line: its streams and the flags that all commands have.
+type cli struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+
+	url     string
+	key     string
+	timeout time.Duration
+	json    bool
+}
+
+// The exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // what was asked for did not work
+	exitUsage  = 2 // it was asked for in the wrong way; nothing was done
+)
+
+// execute runs the command line and returns its exit code.
+func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	c := &cli{stdin: stdin, stdout: stdout, stderr: stderr}
+	root := c.root()
+	root.SetArgs(args)
+	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	c.json = c.json || slices.Contains(args, "--json") // the flags may not have been read
+	return c.fail(command, err)
+}
+
+// The groups of commands in the help.
+const (
+	groupTry  = "try"
+	groupUse  = "use"
+	groupMake = "make"
+)
+
+func (c *cli) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sabir",
+		Short: "Try, call, watch and measure Sabir nodes, and make services",
+		Long: `Sabir is a service runtime: typed Go functions, called at function speed in
+process and over the network. This command line talks to running nodes over
+HTTP. New here? Start the demo in one terminal and call it from another.`,
+		Example: `  sabir demo                        # a small shop on http://127.0.0.1:3000
+  sabir actions                     # what it offers
+  sabir call users.get id=u-1       # a call
+  sabir new greeter                 # a service of your own`,
+		Args:          c.knownCommand,
+		RunE:          func(command *cobra.Command, _ []string) error { return command.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(c.stdin)
+	root.SetOut(c.stdout)
+	root.SetErr(c.stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usagef("%v", err) })
+	flags := root.PersistentFlags()
+	flags.SortFlags = false
+	flags.StringVar(&c.url, "url", "", "the node to talk to (default $SABIR_URL, else http://127.0.0.1:3000)")
+	flags.StringVar(&c.key, "key", "", "the key that the node asks for (default $SABIR_KEY, which other users cannot see)")
+	flags.DurationVar(&c.timeout, "timeout", 10*time.Second, "the most that one call may take")
+	flags.BoolVar(&c.json, "json", false, "write JSON for programs, errors too (to stderr)")
+	root.AddGroup(&cobra.Group{ID: groupTry, Title: "Try it:"}, &cobra.Group{ID: groupUse, Title: "Talk to a node:"},
+		&cobra.Group{ID: groupMake, Title: "Make and measure:"})
+	root.AddCommand(c.demoCommand(), c.callCommand(), c.emitCommand(), c.actionsCommand(), c.servicesCommand(), c.nodesCommand(),
+		c.newCommand(), c.benchCommand(), c.versionCommand())
+	for _, command := range root.Commands() {
+		command.DisableFlagsInUseLine = true
+		command.Flags().SortFlags = false
+	}
+	addCompletion(root)
+	return root
+}
+
+// knownCommand is asked about the arguments that are no command.
+func (c *cli) knownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("there is no command %q", args[0])
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+		text += "; did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return usagef("%s", text)
+}
+
+// takes checks the number of arguments and says which are wanted: takes(1, 1, "the action, such as users.get").
+func takes(least, most int, wanted string) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usagef("%s needs %s", command.Name(), wanted)
+		case most >= 0 && len(args) > most:
+			return usagef("%s takes %s and nothing else: what is %q?", command.Name(), wanted, args[most])
+		}
+		return nil
+	}
+}
+
+// address is the URL of the node to talk to.
+func (c *cli) address() string {
+	return firstOf(c.url, os.Getenv("SABIR_URL"), "http://127.0.0.1:3000")
+}
+
+// secret is the key of the node to talk to; it must never be printed.
+func (c *cli) secret() string { return firstOf(c.key, os.Getenv("SABIR_KEY")) }
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+func TestEveryCommandTeachesItsUse(t *testing.T) {
+	c := &cli{}
+	for _, command := range c.root().Commands() {
+		if command.Name() == "help" {
+			continue
+		}
+		t.Run(command.Name(), func(t *testing.T) {
+			if command.Short == "" || command.Long == "" || strings.HasSuffix(command.Short, ".") {
+				t.Errorf("short %q, long %q", command.Short, command.Long)
+			}
+			if n := strings.Count(command.Example, "sabir "+command.Name()); n < 2 {
+				t.Errorf("%d examples of sabir %s, want 2 or more:\n%s", n, command.Name(), command.Example)
+			}
+			if command.GroupID == "" {
+				t.Error("the command is in no group of the help")
+			}
+		})
+	}
+}
+
+func TestEveryExampleIsACommandLineThatCanBeRead(t *testing.T) {
+	root := (&cli{}).root()
+	check := func(command *cobra.Command) {
+		for line := range strings.Lines(command.Example) {
+			_, words, found := strings.Cut(line, "sabir ")
+			if !found || strings.Contains(line, "'") || strings.Contains(line, "completion") {
+				continue // quoting is the shell's
+			}
+			words, _, _ = strings.Cut(words, "#")
+			words, _, _ = strings.Cut(words, "&&")
+			words, _, _ = strings.Cut(words, "|")
+			target, rest, err := root.Find(strings.Fields(words))
+			if err == nil {
+				err = target.ParseFlags(rest)
+			}
+			if err == nil && target.Args != nil {
+				err = target.Args(target, target.Flags().Args())
+			}
+			if err != nil {
+				t.Errorf("%s: %v", strings.TrimSpace(line), err)
+			}
+		}
+	}
+	check(root)
+	for _, command := range root.Commands() {
+		check(command)
+	}
+}
+
+func TestWithoutACommandTheHelpIsShown(t *testing.T) {
+	got := sabirRun(t)
+	if got.code != exitOK || !strings.Contains(got.out, "sabir demo") || got.errOut != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWrongUsageExitsWith2AndSaysWhereHelpIs(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"unknown command":     {[]string{"cal"}, `there is no command "cal"; did you mean call?`},
+		"unknown flag":        {[]string{"call", "--foo"}, "unknown flag: --foo"},
+		"bad flag value":      {[]string{"call", "a.b", "--timeout", "soon"}, "--timeout"},
+		"no action":           {[]string{"call"}, "call needs an action"},
+		"too many arguments":  {[]string{"nodes", "x"}, `what is "x"?`},
+		"bad JSON":            {[]string{"call", "users.get", `{"id":`}, "unexpected end of JSON input (at byte 6)"},
+		"no field":            {[]string{"call", "users.get", "id=u-1", "u-2"}, `"u-2" is no field`},
+		"field twice":         {[]string{"call", "users.get", "id=a", "id=b"}, "the field id is given twice"},
+		"missing file":        {[]string{"call", "users.get", "@/no/such/file"}, "no such file"},
+		"empty stdin":         {[]string{"call", "users.get", "-"}, "it is empty"},
+		"bad metadata":        {[]string{"call", "users.get", "--meta", "x"}, `the metadata "x" is not key=value`},
+		"bad pattern":         {[]string{"actions", "[*"}, "cannot be read"},
+		"bad URL":             {[]string{"nodes", "--url", "ftp://x"}, "http"},
+		"no callers":          {[]string{"bench", "users.get", "-c", "-1"}, "concurrency"},
+		"no time":             {[]string{"bench", "users.get", "-d", "0s"}, "duration"},
+		"bad rate":            {[]string{"demo", "--rate", "-1"}, "rate"},
+		"bad name":            {[]string{"new", "Shop"}, "lower-case"},
+		"name of Go's":        {[]string{"new", "context"}, "--module"},
+		"module of nonsense":  {[]string{"new", "shop", "--module", "../x"}, "no path of a module"},
+		"a name that is none": {[]string{"new", "v2"}, "v2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			got := sabirRun(t, test.args...)
+			if got.code != exitUsage || !strings.Contains(got.errOut, test.want) || !strings.Contains(got.errOut, "--help") || got.out != "" {
+				t.Errorf("%+v, want exit code 2 and %q", got, test.want)
+			}
+			asJSON := sabirRun(t, append(test.args, "--json")...)
+			failure := oneJSON[failureJSON](t, asJSON.errOut)
+			if asJSON.code != exitUsage || failure.Exit != exitUsage || failure.Error.Name != "Usage" || asJSON.out != "" {
+				t.Errorf("with --json: %+v", asJSON)
+			}
+		})
+	}
+}
+
+// failureJSON is how a failure looks with --json: what programs rely on.
+type failureJSON struct {
+	Error struct {
+		Code, Name, Message, Node string
+		Data                      any
+		Retryable                 bool
+	}
+	Exit int
+}
+
+func TestTheKeyIsNeverPrinted(t *testing.T) {
+	const key = "0123456789-secret-key"
+	startDemo(t)
+	t.Setenv("SABIR_KEY", key)
+	for _, args := range [][]string{{"--help"}, {"call", "--help"}, {"nodes"}, {"nodes", "--url", nowhere}, {"call", "no.such"},
+		{"version"}, {"nope"}, {"nodes", "--url", "ftp://x"}, {"demo", "--http", ":0", "--for", "1ms"}} {
+		for _, extra := range [][]string{nil, {"--json"}, {"--key", key}} {
+			if got := sabirRun(t, append(args, extra...)...); strings.Contains(got.out+got.errOut, key) {
+				t.Errorf("%v %v: %+v", args, extra, got)
+			}
+		}
+	}
+}

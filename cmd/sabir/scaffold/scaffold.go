@@ -1,0 +1,145 @@
+// Package scaffold writes the files of a new service: a module of its own that builds and passes its test.
+package scaffold
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"text/template"
+)
+
+//go:embed templates
+var files embed.FS
+
+var templates = template.Must(template.New("").ParseFS(files, "templates/*.tmpl"))
+
+// Plan says what to write.
+type Plan struct {
+	Name   string // of the service
+	Module string // path of the module; Name if empty
+	Dir    string // where to; must not exist or be empty. Name if empty
+	Sabir  Source // where the module finds Sabir
+}
+
+// Result tells what was written.
+type Result struct {
+	Dir    string   `json:"dir"` // absolute
+	Module string   `json:"module"`
+	Files  []string `json:"files"` // within Dir
+}
+
+var (
+	goodName   = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+	isVersion  = regexp.MustCompile(`^v[0-9]+$`)
+	goodModule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.~-]*(/[A-Za-z0-9_][A-Za-z0-9_.~-]*)*$`)
+)
+
+// CheckName says what is wrong with a service's name, or nil. It becomes the name of files and of a module, so it is
+// narrower than what the runtime takes.
+func CheckName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("the name is empty")
+	case len(name) > 40:
+		return fmt.Errorf("the name %.50q is longer than 40 characters", name)
+	case !goodName.MatchString(name):
+		return fmt.Errorf("the name %q is not made of lower-case letters, digits and single hyphens, beginning with a letter, such as greeter", name)
+	case name == "main" || isVersion.MatchString(name):
+		return fmt.Errorf("a service cannot be called %q, which means something else already", name)
+	}
+	return nil
+}
+
+// CheckModule says what is wrong with a module's path, or nil. standard tells which paths are of Go's library.
+func CheckModule(module string, standard func(string) bool) error {
+	switch {
+	case len(module) > 200 || !goodModule.MatchString(module) || strings.Contains(module, ".."):
+		return fmt.Errorf("%.200q is no path of a module, such as example.com/greeter", module)
+	case module == sabirModule || strings.HasPrefix(module, sabirModule+"/"):
+		return fmt.Errorf("the module %s is Sabir's own", module)
+	case standard(module):
+		return fmt.Errorf("%s is a package of Go's library: give the module another path, such as --module example.com/%s", module, module)
+	}
+	return nil
+}
+
+// Write writes the files. It overwrites nothing: where the directory has something in it already, it writes nothing.
+// Name and Module must have been checked.
+func Write(p Plan) (Result, error) {
+	dir, err := filepath.Abs(p.Dir)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := checkEmpty(dir); err != nil {
+		return Result{}, err
+	}
+	contents, err := p.render()
+	if err != nil {
+		return Result{}, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return Result{}, err
+	}
+	result := Result{Dir: dir, Module: p.Module}
+	for _, file := range contents {
+		if err := create(filepath.Join(dir, file.name), file.text); err != nil {
+			return result, err
+		}
+		result.Files = append(result.Files, file.name)
+	}
+	return result, nil
+}
+
+func checkEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("cannot write into %s: %w", dir, err)
+	case len(entries) > 0:
+		return fmt.Errorf("%s is not empty (it has %s), and nothing is overwritten: choose another place with --dir", dir, entries[0].Name())
+	}
+	return nil
+}
+
+// create writes a file that is not there yet.
+func create(name string, text []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
+
+type content struct {
+	name string
+	text []byte
+}
+
+// render makes all files before the first is written.
+func (p Plan) render() ([]content, error) {
+	list := []content{{name: "go.mod", text: p.Sabir.goMod(p.Module)}}
+	if p.Sabir.sums != nil {
+		list = append(list, content{"go.sum", p.Sabir.sums})
+	}
+	for _, file := range []struct{ name, template string }{
+		{"main.go", "main.go.tmpl"},
+		{p.Name + ".go", "service.go.tmpl"},
+		{p.Name + "_test.go", "service_test.go.tmpl"},
+		{"README.md", "README.md.tmpl"},
+	} {
+		var text bytes.Buffer
+		if err := templates.ExecuteTemplate(&text, file.template, p); err != nil {
+			return nil, err
+		}
+		list = append(list, content{file.name, text.Bytes()})
+	}
+	return list, nil
+}

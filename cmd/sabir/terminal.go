@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// isTerminal tells whether somebody may be looking: files, pipes and buffers are no terminals.
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// style colours text, or not.
+type style struct{ on bool }
+
+// styleOf colours on a terminal, unless NO_COLOR (https://no-color.org) or TERM=dumb say otherwise.
+func styleOf(w io.Writer) style {
+	return style{isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+func (s style) bold(text string) string  { return s.paint("1", text) }
+func (s style) red(text string) string   { return s.paint("31", text) }
+func (s style) green(text string) string { return s.paint("32", text) }
+
+func (s style) paint(code, text string) string {
+	if !s.on {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// printable replaces control characters, so that what a node says cannot steer the terminal. Line breaks and tabs stay.
+func printable(text string) string {
+	bad := func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 }
+	if !strings.ContainsFunc(text, bad) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if bad(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// progress shows a bar on stderr that is full after d, if that is a terminal and nobody wants JSON. The function that it
+// returns takes the bar away.
+func (c *cli) progress(what string, d time.Duration) (done func()) {
+	if c.json || !isTerminal(c.stderr) {
+		return func() {}
+	}
+	bar := progressbar.NewOptions64(d.Milliseconds(), progressbar.OptionSetWriter(c.stderr), progressbar.OptionSetDescription(what),
+		progressbar.OptionSetWidth(30), progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionSetPredictTime(true), progressbar.OptionEnableColorCodes(false))
+	start, tick := time.Now(), time.NewTicker(100*time.Millisecond)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-tick.C:
+				_ = bar.Set64(min(time.Since(start).Milliseconds(), d.Milliseconds()-1)) // a bar that cannot be drawn harms nothing
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return func() {
+		tick.Stop()
+		close(stop)
+		<-stopped
+		_ = bar.Finish()
+	}
+}

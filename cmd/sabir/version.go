@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sabir-go/sabir/cmd/sabir/scaffold"
+)
+
+// versionInfo is what a bug report needs.
+type versionInfo struct {
+	Version  string `json:"version"` // of the module; "(devel)" for a build from a checkout
+	Revision string `json:"revision,omitempty"`
+	Modified bool   `json:"modified,omitempty"` // the checkout had changes
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
+func (c *cli) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version [flags]",
+		GroupID: groupMake,
+		Short:   "Print the version of this program",
+		Long:    `Prints the version of this program and of the Go that built it. Put it into bug reports.`,
+		Example: `  sabir version
+  sabir version --json`,
+		Args: takes(0, 0, "no argument"),
+		RunE: func(*cobra.Command, []string) error {
+			v := version()
+			if c.json {
+				writeJSON(c.stdout, v)
+				return nil
+			}
+			fmt.Fprintf(c.stdout, "sabir %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
+			return nil
+		},
+	}
+}
+
+func version() versionInfo {
+	v := versionInfo{Version: "(devel)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	v.Version = firstOf(scaffold.ModuleIn(info).Version, v.Version)
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			v.Revision = setting.Value
+		case "vcs.modified":
+			v.Modified = setting.Value == "true"
+		}
+	}
+	return v
+}

@@ -1,0 +1,126 @@
+// Calls shows every way to call an action: by name, bound to a Go function, with types of one's own, with JSON, several at
+// once, and with a time limit.
+//
+//	go run ./examples/calls
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/sabir-go/sabir"
+)
+
+type GetUser struct {
+	ID int `json:"id"`
+}
+
+type User struct {
+	ID    int    `json:"id"`
+	Name  string `json:"name"`
+	Email string `json:"email"`
+}
+
+type GetStock struct {
+	Item string `json:"item"`
+}
+
+type Stock struct {
+	Item string `json:"item"`
+	Left int    `json:"left"`
+}
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context) error {
+	node := sabir.NewNode(sabir.Serve(users(), stock()))
+	if err := node.Start(ctx); err != nil {
+		return err
+	}
+	defer node.Stop(ctx)
+
+	// By name. The handler's own types go through as they are: nothing is converted.
+	user, err := sabir.Call[User](ctx, node, "users.get", GetUser{ID: 7})
+	if err != nil {
+		return err
+	}
+	fmt.Println("call:     ", user.Name)
+
+	// Bound: looked up once, then a function like any other.
+	getUser := sabir.Bind[GetUser, User](node, "users.get")
+	if user, err = getUser(ctx, GetUser{ID: 8}); err != nil {
+		return err
+	}
+	fmt.Println("bind:     ", user.Name)
+
+	// With types of one's own, which need not know the handler's: fields are matched by their JSON names.
+	type contact struct {
+		Email string `json:"email"`
+	}
+	to, err := sabir.Call[contact](ctx, node, "users.get", map[string]any{"id": 7})
+	if err != nil {
+		return err
+	}
+	fmt.Println("own types:", to.Email)
+
+	// With a document, for those who know an action by its name only.
+	document, err := sabir.CallJSON(ctx, node, "users.get", []byte(`{"id":7}`))
+	if err != nil {
+		return err
+	}
+	fmt.Println("JSON:     ", string(document))
+
+	// Several at once. There is one error for each call, in order.
+	var pens, ink Stock
+	errs := sabir.CallAll(ctx, node,
+		sabir.Into(&pens, "stock.get", GetStock{Item: "pen"}),
+		sabir.Into(&ink, "stock.get", GetStock{Item: "ink"}))
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	fmt.Println("all:      ", pens.Left, "pens,", ink.Left, "ink")
+
+	// With a limit, as an option of the call or as the deadline of its context, which nested calls share.
+	_, err = sabir.Call[Stock](ctx, node, "stock.count", GetStock{Item: "pen"}, sabir.Timeout(10*time.Millisecond))
+	fmt.Println("timeout:  ", err)
+
+	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	_, err = sabir.Call[Stock](short, node, "stock.count", GetStock{Item: "pen"})
+	fmt.Println("deadline: ", errors.Is(err, context.DeadlineExceeded))
+	return nil
+}
+
+func users() *sabir.Service {
+	all := map[int]User{7: {7, "Ada", "ada@example.org"}, 8: {8, "Grace", "grace@example.org"}}
+	s := sabir.NewService("users")
+	sabir.Handle(s, "get", func(_ context.Context, in GetUser) (User, error) {
+		user, ok := all[in.ID]
+		if !ok {
+			return user, sabir.Errorf(sabir.NotFound, "UserNotFound", "there is no user %d", in.ID)
+		}
+		return user, nil
+	})
+	return s
+}
+
+func stock() *sabir.Service {
+	left := map[string]int{"pen": 12, "ink": 3}
+	s := sabir.NewService("stock")
+	sabir.Handle(s, "get", func(_ context.Context, in GetStock) (Stock, error) {
+		return Stock{in.Item, left[in.Item]}, nil
+	})
+	// Counting by hand takes longer than anybody waits.
+	sabir.Handle(s, "count", func(ctx context.Context, in GetStock) (Stock, error) {
+		<-ctx.Done()
+		return Stock{}, ctx.Err()
+	})
+	return s
+}

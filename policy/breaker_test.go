@@ -1,0 +1,325 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/policy"
+)
+
+func refusedFor(t *testing.T, what string, p sabir.Middleware) {
+	t.Helper()
+	if why := refused(t, p); !strings.Contains(why, "policy."+p.Name) || !strings.Contains(why, what) {
+		t.Errorf("refused with %q, want it to name policy.%s and %s", why, p.Name, what)
+	}
+}
+
+// patient is a rig whose action answers with what the test puts into outcome.
+type patient struct {
+	*rig
+	states  policy.BreakerStates
+	runs    int
+	outcome error
+}
+
+func newPatient(t *testing.T, options ...policy.BreakerOption) *patient {
+	p := &patient{}
+	p.rig = newRig(t, func(context.Context, none) (int, error) { p.runs++; return 1, p.outcome },
+		sabir.Use(policy.Breaker(append(options, policy.ReportTo(&p.states))...)))
+	return p
+}
+
+// meets makes n calls that meet the outcome.
+func (p *patient) meets(n int, outcome error) (last error) {
+	p.outcome = outcome
+	for range n {
+		_, last = p.call(context.Background())
+	}
+	return last
+}
+
+func (p *patient) state() policy.BreakerState {
+	s, ok := p.states.Of("test.run")
+	if !ok {
+		panic("no state")
+	}
+	return s
+}
+
+func TestBreakerOpensWhenTheRatioOfFailuresIsReached(t *testing.T) {
+	p := newPatient(t, policy.MinCalls(10), policy.FailureRatio(0.5))
+	p.meets(5, nil)
+	p.meets(4, errBroken)
+	if p.state() != policy.Closed {
+		t.Fatal("open after 4 failures of 9 calls")
+	}
+	p.meets(1, errBroken)
+	if p.state() != policy.Open {
+		t.Fatal("not open after 5 failures of 10 calls")
+	}
+	if p.heard(sabir.BreakerOpened) != 1 {
+		t.Errorf("signals %v", p.all())
+	}
+}
+
+func TestBreakerStaysClosedBelowTheRatioHoweverLong(t *testing.T) {
+	p := newPatient(t, policy.FailureRatio(0.5))
+	for range 500 {
+		p.meets(3, nil)
+		p.meets(2, errBroken)
+	}
+	if p.state() != policy.Closed {
+		t.Error("it opened at 40 percent of failures")
+	}
+}
+
+func TestBreakerForgetsWhatIsOlderThanItsWindow(t *testing.T) {
+	p := newPatient(t, policy.Window(20), policy.MinCalls(10), policy.FailureRatio(0.5))
+	p.meets(1000, nil)
+	p.meets(20, errBroken)
+	if p.state() != policy.Open {
+		t.Error("a window of failures after 1000 successes did not open it")
+	}
+}
+
+func TestBreakerAnswersAtOnceWhileOpen(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		p := newPatient(t, policy.OpenFor(10*time.Second))
+		p.meets(20, errBroken)
+		runs := p.runs
+		time.Sleep(4 * time.Second)
+		err := p.meets(1, nil)
+		e := sabir.AsError(err)
+		if !errors.Is(err, sabir.ErrBreakerOpen) || e.Code != sabir.Unavailable || !e.Retryable || p.runs != runs {
+			t.Errorf("got %v, retryable %v, after %d runs", err, e.Retryable, p.runs-runs)
+		}
+		if after, err := sabir.DataAs[policy.RetryAfter](e); err != nil || after.Seconds != 6 {
+			t.Errorf("data %v, %v; want 6 seconds", after, err)
+		}
+	})
+}
+
+func TestBreakerClosesAfterASuccessfulTrialAndCountsAnew(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		p := newPatient(t, policy.OpenFor(time.Second))
+		p.meets(20, errBroken)
+		time.Sleep(time.Second)
+		if err := p.meets(1, nil); err != nil || p.state() != policy.Closed {
+			t.Fatalf("the trial got %v and left it %v", err, p.state())
+		}
+		p.meets(19, errBroken)
+		if p.state() != policy.Closed {
+			t.Error("failures from before it closed still count")
+		}
+		want := []sabir.SignalKind{sabir.BreakerOpened, sabir.BreakerHalfOpen, sabir.BreakerClosed}
+		if !slices.Equal(p.all(), want) {
+			t.Errorf("signals %v, want %v", p.all(), want)
+		}
+	})
+}
+
+func TestBreakerOpensAgainWhenATrialFails(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		p := newPatient(t, policy.OpenFor(time.Second), policy.Trials(3))
+		p.meets(20, errBroken)
+		time.Sleep(time.Second)
+		p.meets(2, nil)
+		if p.state() != policy.HalfOpen {
+			t.Fatalf("%v after two of three trials", p.state())
+		}
+		p.meets(1, errBroken)
+		if p.state() != policy.Open {
+			t.Errorf("%v after a failed trial", p.state())
+		}
+	})
+}
+
+func TestBreakerCounts(t *testing.T) {
+	for _, test := range []struct {
+		what string
+		err  error
+		want policy.BreakerState
+	}{
+		{"plain errors as failures", errors.New("plain"), policy.Open},
+		{"Unavailable as a failure", errBusy, policy.Open},
+		{"DeadlineExceeded as a failure", sabir.NewError(sabir.DeadlineExceeded, "Late", ""), policy.Open},
+		{"DataLoss as a failure", sabir.NewError(sabir.DataLoss, "Lost", ""), policy.Open},
+		{"InvalidArgument as none", sabir.NewError(sabir.InvalidArgument, "Bad", ""), policy.Closed},
+		{"NotFound as none", sabir.NewError(sabir.NotFound, "Gone", ""), policy.Closed},
+		{"Canceled as none", sabir.NewError(sabir.Canceled, "Bye", ""), policy.Closed},
+		{"ResourceExhausted as none", sabir.NewError(sabir.ResourceExhausted, "Full", ""), policy.Closed},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			p := newPatient(t)
+			if p.meets(50, test.err); p.state() != test.want {
+				t.Errorf("it is %v, want %v", p.state(), test.want)
+			}
+		})
+	}
+}
+
+func TestBreakerCountsAPanicAsAFailure(t *testing.T) {
+	r := newRig(t, func(context.Context, none) (int, error) { panic("boom") }, sabir.Use(policy.Breaker()))
+	for range 20 {
+		r.call(t.Context())
+	}
+	if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrBreakerOpen) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBreakerCountsWhatFailureIfSays(t *testing.T) {
+	p := newPatient(t, policy.FailureIf(func(e *sabir.Error) bool { return e.Code == sabir.NotFound }))
+	if p.meets(50, errBroken); p.state() != policy.Closed {
+		t.Error("it counted another error")
+	}
+	if p.meets(100, sabir.NewError(sabir.NotFound, "Gone", "")); p.state() != policy.Open {
+		t.Error("it did not count the chosen one")
+	}
+}
+
+func TestBreakerIsOfEachActionItsOwn(t *testing.T) {
+	var states policy.BreakerStates
+	s := sabir.NewService("test", sabir.Use(policy.Breaker(policy.ReportTo(&states))))
+	sabir.Handle(s, "bad", func(context.Context, none) (int, error) { return 0, errBroken })
+	sabir.Handle(s, "good", func(context.Context, none) (int, error) { return 1, nil })
+	node := start(t, sabir.Serve(s))
+	for range 50 {
+		sabir.Call[int](t.Context(), node, "test.bad", none{})
+	}
+	if out, err := sabir.Call[int](t.Context(), node, "test.good", none{}); out != 1 || err != nil {
+		t.Errorf("the other action answers %v", err)
+	}
+	if all := states.All(); len(all) != 2 || all["test.bad"] != policy.Open || all["test.good"] != policy.Closed {
+		t.Errorf("states %v", all)
+	}
+	if _, ok := states.Of("test.none"); ok {
+		t.Error("there is a state of an action that does not exist")
+	}
+}
+
+func TestBreakerOpensOnAHandlerThatHangsInsideATimeout(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := newRig(t, func(context.Context, none) (int, error) { <-release; return 1, nil },
+			sabir.Use(policy.Breaker(policy.MinCalls(5)), policy.Timeout(time.Second)))
+		for range 5 {
+			if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrDeadline) {
+				t.Fatal(err)
+			}
+		}
+		begun := time.Now()
+		if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrBreakerOpen) || time.Since(begun) != 0 {
+			t.Errorf("got %v after %v, want ErrBreakerOpen at once", err, time.Since(begun))
+		}
+		close(release)
+	})
+}
+
+func TestBreakerOpensOnAHandlerThatHangsPastItsCallersDeadline(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := newRig(t, func(context.Context, none) (int, error) { <-release; return 1, nil },
+			sabir.Use(policy.Breaker(policy.MinCalls(5)), policy.Timeout(time.Minute)))
+		for range 5 {
+			r.call(t.Context(), sabir.Timeout(time.Second))
+			synctest.Wait() // the breaker learns of it just after the caller
+		}
+		if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrBreakerOpen) {
+			t.Errorf("got %v, want ErrBreakerOpen", err)
+		}
+		close(release)
+	})
+}
+
+func TestBreakerLetsOneTrialThroughAtATime(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		broken := true
+		r := newRig(t, func(context.Context, none) (int, error) {
+			if broken {
+				return 0, errBroken
+			}
+			<-release
+			return 1, nil
+		}, sabir.Use(policy.Breaker(policy.OpenFor(time.Second))))
+		for range 20 {
+			r.call(t.Context())
+		}
+		broken = false
+		time.Sleep(time.Second)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if out, err := r.call(context.Background()); out != 1 || err != nil {
+				t.Errorf("the trial got %v", err)
+			}
+		})
+		synctest.Wait()
+		for range 10 {
+			if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrBreakerOpen) {
+				t.Errorf("got %v beside the trial", err)
+			}
+		}
+		close(release)
+		wg.Wait()
+		if _, err := r.call(t.Context()); err != nil {
+			t.Errorf("got %v after the trial", err)
+		}
+	})
+}
+
+func TestBreakerGivesUpOnATrialThatNeverReturns(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		release, hangs := make(chan struct{}), false
+		failing := true
+		r := newRig(t, func(context.Context, none) (int, error) {
+			switch {
+			case failing:
+				return 0, errBroken
+			case hangs:
+				<-release
+				return 0, errBroken // comes far too late to count
+			}
+			return 1, nil
+		}, sabir.Use(policy.Breaker(policy.OpenFor(time.Second))))
+		for range 20 {
+			r.call(t.Context())
+		}
+		failing, hangs = false, true
+		time.Sleep(time.Second)
+		var wg sync.WaitGroup
+		wg.Go(func() { r.call(context.Background()) })
+		synctest.Wait()
+		hangs = false
+		time.Sleep(time.Second)
+		if out, err := r.call(t.Context()); out != 1 || err != nil {
+			t.Errorf("the next trial got %v", err)
+		}
+		close(release)
+		wg.Wait()
+		if out, err := r.call(t.Context()); out != 1 || err != nil {
+			t.Errorf("got %v after the late failure", err)
+		}
+	})
+}
+
+func TestBreakerRefusesOptionsOutOfRange(t *testing.T) {
+	for name, p := range map[string]sabir.Middleware{
+		"FailureRatio(0)": policy.Breaker(policy.FailureRatio(0)),
+		"MinCalls(0)":     policy.Breaker(policy.MinCalls(0)),
+		"MinCalls(60)":    policy.Breaker(policy.MinCalls(60)),
+		"Window(1)":       policy.Breaker(policy.Window(1)),
+		"OpenFor(0s)":     policy.Breaker(policy.OpenFor(0)),
+		"Trials(0)":       policy.Breaker(policy.Trials(0)),
+		"FailureIf":       policy.Breaker(policy.FailureIf(nil)),
+	} {
+		refusedFor(t, name, p)
+	}
+}

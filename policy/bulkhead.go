@@ -1,0 +1,181 @@
+package policy
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sabir-go/sabir"
+)
+
+// BulkheadOption is an option of [Bulkhead].
+type BulkheadOption func(*bulkhead)
+
+type bulkhead struct {
+	settings
+	most    int
+	queue   int
+	maxWait time.Duration
+}
+
+// MaxWait sets how long a call may wait for its turn; 1 s without it.
+func MaxWait(d time.Duration) BulkheadOption {
+	return func(c *bulkhead) {
+		c.want(d > 0, "MaxWait(%v): want a positive time", d)
+		c.maxWait = d
+	}
+}
+
+// Bulkhead lets at most a number of calls of an action run at once, so that a slow action cannot take all that the
+// process has. Further calls wait in a queue, first come first served; when the queue is full, or a call has waited for
+// MaxWait, it is answered with sabir.ErrBulkheadFull (code ResourceExhausted, retryable) and the signal
+// sabir.BulkheadRejected is sent. A queue of 0 lets nobody wait. A caller that gives up leaves the queue.
+//
+// A call holds its place until its handler returned. Put [Timeout] outside, before it in the list: inside, a handler that
+// outlives its time limit would have given up its place while it still runs.
+func Bulkhead(most, queue int, options ...BulkheadOption) sabir.Middleware {
+	c := &bulkhead{settings: settings{name: "Bulkhead"}, most: most, queue: queue, maxWait: time.Second}
+	c.want(most >= 1 && most < waiting, "Bulkhead(%d, …): want at least 1 call at once", most)
+	c.want(queue >= 0, "Bulkhead(…, %d): want a queue of 0 or more", queue)
+	for _, o := range options {
+		o(c)
+	}
+	return c.middleware(func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		b := &compartment{bulkhead: c, action: a}
+		return func(ctx context.Context, r *sabir.Request) error {
+			if !b.enterFree() {
+				if err := b.enter(ctx); err != nil {
+					return err
+				}
+			}
+			defer b.leave()
+			return next(ctx, r)
+		}
+	})
+}
+
+// compartment is the bulkhead of one action. While nobody waits, places are taken and left with one atomic operation
+// each. While somebody waits, the flag waiting is set and all goes through the mutex, so nobody overtakes the queue.
+type compartment struct {
+	*bulkhead
+	action *sabir.Action
+	inside atomic.Int32 // calls that run, plus waiting
+	mu     sync.Mutex
+	line   list.List // of *waiter
+}
+
+// waiting is the flag in compartment.inside. It changes only under mu.
+const waiting = 1 << 30
+
+// waiter is a call in the queue.
+type waiter struct{ turn chan struct{} } // closed when it is its turn
+
+// enterFree takes a place if one is free and nobody waits.
+func (b *compartment) enterFree() bool {
+	for {
+		n := b.inside.Load()
+		if int(n) >= b.most { // so with the flag too
+			return false
+		}
+		if b.inside.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// leave gives the place to the first in the queue, or back.
+func (b *compartment) leave() {
+	for {
+		n := b.inside.Load()
+		if n >= waiting {
+			break
+		}
+		if b.inside.CompareAndSwap(n, n-1) {
+			return
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	first := b.line.Front()
+	if first == nil { // the last one left the queue meanwhile, and took the flag down
+		b.inside.Add(-1)
+		return
+	}
+	b.remove(first)
+	close(first.Value.(*waiter).turn)
+}
+
+// remove takes a waiter out of the queue. It runs under mu.
+func (b *compartment) remove(e *list.Element) {
+	b.line.Remove(e)
+	if b.line.Len() == 0 {
+		b.inside.Add(-waiting)
+	}
+}
+
+// enter waits for a place.
+func (b *compartment) enter(ctx context.Context) error {
+	e, err := b.join()
+	if e == nil {
+		return err
+	}
+	w := e.Value.(*waiter)
+	patience := time.NewTimer(b.maxWait)
+	defer patience.Stop()
+	select {
+	case <-w.turn:
+		return nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-patience.C:
+		err = b.full(fmt.Sprintf("waited %v for its turn", b.maxWait))
+	}
+	b.mu.Lock()
+	select {
+	case <-w.turn: // it came at the last moment
+		b.mu.Unlock()
+		if ctx.Err() != nil {
+			b.leave()
+			return ctx.Err()
+		}
+		return nil
+	default:
+		b.remove(e)
+	}
+	b.mu.Unlock()
+	if ctx.Err() == nil {
+		b.action.Signal(sabir.BulkheadRejected)
+	}
+	return err
+}
+
+// join queues up. It returns nil and nil when a place was free after all.
+func (b *compartment) join() (*list.Element, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.line.Len() == 0 {
+		if b.enterFree() {
+			return nil, nil
+		}
+		if b.queue == 0 {
+			break
+		}
+		// The flag goes up only while all places are taken, so that somebody inside will see it when leaving.
+		if n := b.inside.Load(); int(n) >= b.most && b.inside.CompareAndSwap(n, n|waiting) {
+			return b.line.PushBack(&waiter{make(chan struct{})}), nil
+		}
+	}
+	if b.line.Len() >= b.queue {
+		b.action.Signal(sabir.BulkheadRejected)
+		return nil, b.full(fmt.Sprintf("found %d calls running and %d waiting", b.most, b.line.Len()))
+	}
+	return b.line.PushBack(&waiter{make(chan struct{})}), nil
+}
+
+func (b *compartment) full(why string) error {
+	return &sabir.Error{Code: sabir.ResourceExhausted, Name: sabir.ErrBulkheadFull.Name, Retryable: true, Node: b.action.Node,
+		Message: "a call of " + b.action.Name + " " + why + "; the bulkhead is full"}
+}

@@ -1,0 +1,229 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/policy"
+)
+
+// ward is a rig whose action runs until the test lets one call go.
+type ward struct {
+	*rig
+	release chan struct{}
+	running atomic.Int32
+	most    atomic.Int32
+	wg      sync.WaitGroup
+	errs    chan error
+}
+
+func newWard(t *testing.T, p sabir.Middleware) *ward {
+	w := &ward{release: make(chan struct{}), errs: make(chan error, 100)}
+	w.rig = newRig(t, func(context.Context, none) (int, error) {
+		now := w.running.Add(1)
+		defer w.running.Add(-1)
+		for most := w.most.Load(); now > most && !w.most.CompareAndSwap(most, now); most = w.most.Load() {
+		}
+		<-w.release
+		return 1, nil
+	}, sabir.Use(p))
+	return w
+}
+
+// begin starts n calls and waits until each runs, waits or was refused.
+func (w *ward) begin(ctx context.Context, n int) {
+	for range n {
+		w.wg.Go(func() {
+			_, err := w.call(ctx)
+			w.errs <- err
+		})
+	}
+	synctest.Wait()
+}
+
+// end lets all calls go and counts those that failed with target.
+func (w *ward) end(target error) (failed, answered int) {
+	close(w.release)
+	w.wg.Wait()
+	close(w.errs)
+	for err := range w.errs {
+		switch {
+		case err == nil:
+			answered++
+		case errors.Is(err, target):
+			failed++
+		}
+	}
+	return failed, answered
+}
+
+func TestBulkheadRunsNoMoreThanItsNumberAndQueuesNoMoreThanItsQueue(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		w := newWard(t, policy.Bulkhead(3, 5))
+		w.begin(context.Background(), 20)
+		if w.running.Load() != 3 {
+			t.Errorf("%d calls run, want 3", w.running.Load())
+		}
+		if len(w.errs) != 12 || w.heard(sabir.BulkheadRejected) != 12 {
+			t.Errorf("%d calls refused at once and %d signals, want 12", len(w.errs), w.heard(sabir.BulkheadRejected))
+		}
+		failed, answered := w.end(sabir.ErrBulkheadFull)
+		if failed != 12 || answered != 8 || w.most.Load() != 3 {
+			t.Errorf("%d refused, %d answered, %d at most at once; want 12, 8, 3", failed, answered, w.most.Load())
+		}
+	})
+}
+
+func TestBulkheadWithoutAQueueRefusesAtOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		w := newWard(t, policy.Bulkhead(1, 0))
+		w.begin(context.Background(), 1)
+		_, err := w.call(t.Context())
+		if e := sabir.AsError(err); !errors.Is(err, sabir.ErrBulkheadFull) || !e.Retryable || e.Code != sabir.ResourceExhausted {
+			t.Errorf("got %v", err)
+		}
+		w.end(nil)
+	})
+}
+
+func TestBulkheadServesFirstWhoCameFirst(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var order []int
+		release := make(chan struct{})
+		r := newRig(t, func(_ context.Context, n int) (int, error) {
+			order = append(order, n)
+			<-release
+			return n, nil
+		}, sabir.Use(policy.Bulkhead(1, 10)))
+		var wg sync.WaitGroup
+		for n := range 10 {
+			wg.Go(func() { sabir.Call[int](context.Background(), r.node, "test.run", n) })
+			synctest.Wait()
+		}
+		for range 10 {
+			release <- struct{}{}
+			synctest.Wait()
+		}
+		wg.Wait()
+		if !slices.IsSorted(order) || len(order) != 10 {
+			t.Errorf("served in the order %v", order)
+		}
+	})
+}
+
+func TestBulkheadLetsACallWaitForMaxWait(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		w := newWard(t, policy.Bulkhead(1, 1, policy.MaxWait(3*time.Second)))
+		w.begin(context.Background(), 1)
+		begun := time.Now()
+		_, err := w.call(t.Context())
+		if took := time.Since(begun); !errors.Is(err, sabir.ErrBulkheadFull) || took != 3*time.Second || w.heard(sabir.BulkheadRejected) != 1 {
+			t.Errorf("got %v after %v, signals %v", err, took, w.all())
+		}
+		w.end(nil)
+	})
+}
+
+func TestBulkheadForgetsACallerThatGaveUpWaiting(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		w := newWard(t, policy.Bulkhead(1, 1, policy.MaxWait(time.Hour)))
+		w.begin(context.Background(), 1)
+		ctx, cancel := context.WithCancel(context.Background())
+		w.begin(ctx, 1)
+		cancel()
+		synctest.Wait()
+		if err := <-w.errs; codeOf(err) != sabir.Canceled {
+			t.Errorf("the waiting call got %v", err)
+		}
+		w.begin(context.Background(), 1) // takes the place in the queue
+		if failed, answered := w.end(sabir.ErrBulkheadFull); failed != 0 || answered != 2 {
+			t.Errorf("%d refused, %d answered; want 0 and 2", failed, answered)
+		}
+	})
+}
+
+func TestBulkheadInsideATimeoutHoldsThePlaceOfAHandlerThatHangs(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := newRig(t, func(context.Context, none) (int, error) { <-release; return 1, nil },
+			sabir.Use(policy.Timeout(time.Second), policy.Bulkhead(2, 0)))
+		for range 2 {
+			if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrDeadline) {
+				t.Error(err)
+			}
+		}
+		if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrBulkheadFull) {
+			t.Errorf("got %v while two handlers hang", err)
+		}
+		close(release)
+		synctest.Wait()
+		if _, err := r.call(t.Context()); err != nil {
+			t.Errorf("got %v after they returned", err)
+		}
+	})
+}
+
+func TestBulkheadGivesThePlaceBackAfterAPanic(t *testing.T) {
+	panics := sabir.Middleware{Local: func(*sabir.Action, sabir.Handler) sabir.Handler {
+		return func(context.Context, *sabir.Request) error { panic("boom") }
+	}}
+	r := newRig(t, func(context.Context, none) (int, error) { return 1, nil }, sabir.Use(policy.Bulkhead(1, 0), panics))
+	for range 3 {
+		if _, err := r.call(t.Context()); codeOf(err) != sabir.Internal {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// The hand-over between the atomic path and the queue is where places could be lost or doubled.
+func TestBulkheadLosesNoPlaceUnderContention(t *testing.T) {
+	var running, over atomic.Int32
+	r := newRig(t, func(context.Context, none) (int, error) {
+		if running.Add(1) > 4 {
+			over.Add(1)
+		}
+		running.Add(-1)
+		return 1, nil
+	}, sabir.Use(policy.Bulkhead(4, 1000)))
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for i := range 500 {
+				ctx, cancel := context.WithCancel(context.Background())
+				if i%7 == 0 {
+					go cancel()
+				}
+				if _, err := r.call(ctx); err != nil && codeOf(err) != sabir.Canceled {
+					t.Error(err)
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	if over.Load() > 0 {
+		t.Errorf("%d calls ran beside four others", over.Load())
+	}
+	for range 4 { // all places are free again: each of these takes one and gives it back
+		if _, err := r.call(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestBulkheadRefusesOptionsOutOfRange(t *testing.T) {
+	for what, p := range map[string]sabir.Middleware{
+		"Bulkhead(0":  policy.Bulkhead(0, 1),
+		"-1)":         policy.Bulkhead(1, -1),
+		"MaxWait(0s)": policy.Bulkhead(1, 1, policy.MaxWait(0)),
+	} {
+		refusedFor(t, what, p)
+	}
+}

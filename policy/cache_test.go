@@ -1,0 +1,255 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/policy"
+)
+
+type getUser struct {
+	ID     string   `json:"id" validate:"required"`
+	Fields []string `json:"fields"`
+}
+
+type user struct {
+	ID   string   `json:"id"`
+	Run  int      `json:"run"` // which run of the handler made it
+	Tags []string `json:"tags"`
+}
+
+// users is a rig whose action numbers its runs.
+type users struct {
+	*rig
+	runs atomic.Int32
+}
+
+func newUsers(tb testing.TB, options ...sabir.ActionOption) *users {
+	u := &users{}
+	u.rig = newRig(tb, func(_ context.Context, in getUser) (user, error) {
+		return user{in.ID, int(u.runs.Add(1)), []string{"a"}}, nil
+	}, options...)
+	return u
+}
+
+// get is which run of the handler answers for an id.
+func (u *users) get(tb testing.TB, ctx context.Context, id string, options ...sabir.CallOption) int {
+	tb.Helper()
+	out, err := sabir.Call[user](ctx, u.node, "test.run", getUser{ID: id}, options...)
+	if err != nil || out.ID != id {
+		tb.Errorf("%s: got %v, %v", id, out, err)
+	}
+	return out.Run
+}
+
+func cached(options ...policy.CachedOption) sabir.UseOption {
+	return sabir.Use(policy.NewCache().For(options...))
+}
+
+func TestCacheAnswersTheSameQuestionWithoutTheHandler(t *testing.T) {
+	u := newUsers(t, cached())
+	if a, b, other := u.get(t, t.Context(), "ada"), u.get(t, t.Context(), "ada"), u.get(t, t.Context(), "bob"); a != 1 || b != 1 || other != 2 {
+		t.Errorf("runs %d, %d and %d, want 1, 1 and 2", a, b, other)
+	}
+	if u.heard(sabir.CacheMiss) != 2 || u.heard(sabir.CacheHit) != 1 {
+		t.Errorf("signals %v", u.all())
+	}
+}
+
+func TestCacheKeepsAnAnswerForItsTTL(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		u := newUsers(t, cached(policy.TTL(time.Minute)))
+		u.get(t, t.Context(), "ada")
+		time.Sleep(time.Minute - time.Nanosecond)
+		if run := u.get(t, t.Context(), "ada"); run != 1 {
+			t.Error("it was gone before its time")
+		}
+		time.Sleep(time.Nanosecond)
+		if run := u.get(t, t.Context(), "ada"); run != 2 {
+			t.Error("it was still there after its time")
+		}
+	})
+}
+
+func TestCacheKeysDecideWhichCallsShareAnAnswer(t *testing.T) {
+	u := newUsers(t, cached(policy.Keys("id", "#tenant")))
+	ask := func(ctx context.Context, in getUser) int {
+		out, err := sabir.Call[user](ctx, u.node, "test.run", in)
+		if err != nil {
+			t.Error(err)
+		}
+		return out.Run
+	}
+	ctx, other := t.Context(), sabir.WithMetadata(t.Context(), "tenant", "b")
+	if a, b, c := ask(ctx, getUser{ID: "ada"}), ask(ctx, getUser{ID: "ada", Fields: []string{"x"}}), ask(other, getUser{ID: "ada"}); a != 1 || b != 1 || c != 2 {
+		t.Errorf("runs %d, %d and %d, want 1, 1 and 2", a, b, c)
+	}
+}
+
+func TestCacheNeverHidesAnInvalidInput(t *testing.T) {
+	u := &users{}
+	s := sabir.NewService("test")
+	sabir.Handle(s, "run", func(_ context.Context, in getUser) (user, error) { return user{}, nil })
+	u.rig = &rig{node: start(t, sabir.Serve(s), sabir.Use(policy.NewCache().For(policy.Keys("fields"))))}
+	if _, err := sabir.Call[user](t.Context(), u.node, "test.run", getUser{ID: "ada"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sabir.Call[user](t.Context(), u.node, "test.run", getUser{}); !errors.Is(err, sabir.ErrValidation) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCacheDoesNotKeepErrors(t *testing.T) {
+	runs := 0
+	r := newRig(t, func(context.Context, none) (int, error) {
+		if runs++; runs < 3 {
+			return 0, errBroken
+		}
+		return runs, nil
+	}, cached())
+	for _, want := range []int{0, 0, 3, 3} {
+		if out, _ := r.call(t.Context()); out != want {
+			t.Errorf("got %d, want %d", out, want)
+		}
+	}
+}
+
+func TestNoCacheRunsTheHandlerAndKeepsItsAnswer(t *testing.T) {
+	u := newUsers(t, cached())
+	u.get(t, t.Context(), "ada")
+	if run := u.get(t, t.Context(), "ada", sabir.NoCache()); run != 2 {
+		t.Errorf("got run %d in spite of NoCache", run)
+	}
+	if run := u.get(t, t.Context(), "ada"); run != 2 {
+		t.Errorf("got run %d, want the fresh answer", run)
+	}
+}
+
+func TestEnabledSwitchesTheCacheForACall(t *testing.T) {
+	type off struct{}
+	u := newUsers(t, cached(policy.Enabled(func(ctx context.Context) bool { return ctx.Value(off{}) == nil })))
+	without := context.WithValue(t.Context(), off{}, true)
+	if a, b, c := u.get(t, t.Context(), "ada"), u.get(t, without, "ada"), u.get(t, t.Context(), "ada"); a != 1 || b != 2 || c != 1 {
+		t.Errorf("runs %d, %d and %d, want 1, 2 and 1", a, b, c)
+	}
+}
+
+func TestCacheKeepsNoMoreThanMaxEntries(t *testing.T) {
+	u := newUsers(t, sabir.Use(policy.NewCache(policy.MaxEntries(10)).For()))
+	for range 2 {
+		for n := range 500 {
+			u.get(t, t.Context(), fmt.Sprint("u", n))
+		}
+	}
+	if n := u.runs.Load(); n < 900 {
+		t.Errorf("%d runs for 2 x 500 questions: more than ten answers were kept", n)
+	}
+}
+
+func TestCacheOfOneServesManyActionsApart(t *testing.T) {
+	cache := policy.NewCache()
+	s := sabir.NewService("test", sabir.Use(cache.For()))
+	sabir.Handle(s, "double", func(_ context.Context, n int) (int, error) { return 2 * n, nil })
+	sabir.Handle(s, "square", func(_ context.Context, n int) (int, error) { return n * n, nil })
+	node := start(t, sabir.Serve(s))
+	for range 2 {
+		double, err1 := sabir.Call[int](t.Context(), node, "test.double", 5)
+		square, err2 := sabir.Call[int](t.Context(), node, "test.square", 5)
+		if double != 10 || square != 25 || err1 != nil || err2 != nil {
+			t.Errorf("got %d, %d, %v, %v", double, square, err1, err2)
+		}
+	}
+}
+
+func TestCachedAnswersShareWhatTheyPointTo(t *testing.T) {
+	u := newUsers(t, cached())
+	u.get(t, t.Context(), "ada")
+	a, _ := sabir.Call[user](t.Context(), u.node, "test.run", getUser{ID: "ada"})
+	a.ID, a.Tags[0] = "changed", "changed"
+	b, _ := sabir.Call[user](t.Context(), u.node, "test.run", getUser{ID: "ada"})
+	if b.ID != "ada" || b.Tags[0] != "changed" {
+		t.Errorf("got %v: want a copy of the struct and the slice shared, as documented", b)
+	}
+}
+
+func TestCloneGivesEachCallerAnAnswerOfItsOwn(t *testing.T) {
+	copyUser := func(u user) user { u.Tags = append([]string{}, u.Tags...); return u }
+	for what, clone := range map[string]policy.CachedOption{"Clone": policy.Clone(), "CloneWith": policy.CloneWith(copyUser)} {
+		u := newUsers(t, cached(clone))
+		for range 3 { // the first is the one who ran the handler
+			out, err := sabir.Call[user](t.Context(), u.node, "test.run", getUser{ID: "ada"})
+			if err != nil || out.Run != 1 || out.Tags[0] != "a" {
+				t.Errorf("%s: got %v, %v", what, out, err)
+			}
+			out.Tags[0] = "changed"
+		}
+	}
+}
+
+func TestCacheLetsAnAnswerThroughThatItCannotKeep(t *testing.T) {
+	runs := 0
+	r := newRig(t, func(context.Context, none) (func() int, error) {
+		runs++
+		return func() int { return 1 }, nil
+	}, cached(policy.Clone()))
+	for range 2 {
+		if out, err := sabir.Call[func() int](t.Context(), r.node, "test.run", none{}); err != nil || out() != 1 {
+			t.Errorf("got %v", err)
+		}
+	}
+	if runs != 2 {
+		t.Errorf("%d runs", runs)
+	}
+}
+
+func TestCacheDoesWithoutAKeyWhereTheInputHasNone(t *testing.T) {
+	runs := 0
+	r := newRig(t, func(_ context.Context, in any) (int, error) { runs++; return runs, nil }, cached())
+	for want := range 2 {
+		if out, err := sabir.Call[int](t.Context(), r.node, "test.run", any(func() {})); err != nil || out != want+1 {
+			t.Errorf("got %d, %v", out, err)
+		}
+	}
+}
+
+func TestCacheLeavesTheNodesOwnServiceAlone(t *testing.T) {
+	node := start(t, sabir.Use(policy.NewCache().For()))
+	s := sabir.NewService("late")
+	count := func() int {
+		list, err := sabir.Call[[]sabir.ServiceInfo](t.Context(), node, "$node.services", none{})
+		if err != nil {
+			t.Error(err)
+		}
+		return len(list)
+	}
+	before := count()
+	if err := node.Add(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if count() != before+1 {
+		t.Error("the list of services came from the cache")
+	}
+}
+
+func TestCacheRefuses(t *testing.T) {
+	for what, p := range map[string]sabir.Middleware{
+		"MaxEntries(0)":              policy.NewCache(policy.MaxEntries(0)).For(),
+		"TTL(0s)":                    policy.NewCache().For(policy.TTL(0)),
+		"Keys was given none":        policy.NewCache().For(policy.Keys()),
+		`no field "nam"`:             policy.NewCache().For(policy.Keys("nam")),
+		"Enabled was given nil":      policy.NewCache().For(policy.Enabled(nil)),
+		"CloneWith was given nil":    policy.NewCache().For(policy.CloneWith[helloReply](nil)),
+		"exclude each other":         policy.NewCache().For(policy.Clone(), policy.CloneWith(func(r helloReply) helloReply { return r })),
+		"CloneWith copies int, test": policy.NewCache().For(policy.CloneWith(func(n int) int { return n })),
+	} {
+		if what == "CloneWith copies int, test" {
+			p.Name = "CloneWith" // whose name the message bears
+		}
+		refusedFor(t, what, p)
+	}
+}

@@ -1,0 +1,25 @@
+// Package policy has ready-made middlewares that keep a service up when something it depends on is not: time limits,
+// retries, circuit breakers, bulkheads, rate limits, fallbacks and caches.
+//
+// Each is a [sabir.Middleware], so it goes wherever one goes: around one action, a service, or all that a node does.
+// Its state, such as a breaker's, is made for each action of its own.
+//
+//	prices := policy.NewCache(policy.MaxEntries(50_000))
+//
+//	sabir.Handle(shop, "price", price, sabir.Use(
+//		policy.FallbackValue(Price{}),
+//		prices.For(policy.TTL(time.Minute), policy.Keys("item", "#currency")),
+//		policy.RateLimit(1000, 100),
+//		policy.Retry(),
+//		policy.Breaker(),
+//		policy.Timeout(2*time.Second),
+//		policy.Bulkhead(50, 100),
+//	))
+//
+// The first is the outermost. The order above is the one to start from; docs/policies.md says why, and what each costs.
+//
+// An option with a value out of its range, a fallback of another type than its action's, a cache key that its action's
+// input has no field for: the action's service does not start, and the error says which and why.
+//
+// Policies wrap calls, those this node handles and those it sends to another; events and streams pass them by.
+package policy

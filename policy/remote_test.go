@@ -1,0 +1,100 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/policy"
+)
+
+// elsewhere is another node, in this process.
+type elsewhere func(ctx context.Context, r *sabir.Request) error
+
+func (elsewhere) Name() string                                       { return "elsewhere" }
+func (e elsewhere) Send(ctx context.Context, r *sabir.Request) error { return e(ctx, r) }
+
+func callElsewhere[Out, In any](t *testing.T, node *sabir.Node, in In) (Out, error) {
+	t.Helper()
+	return sabir.Call[Out](t.Context(), node, "far.away", in)
+}
+
+func TestRetryRepeatsCallsToOtherNodes(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		tries := 0
+		node := start(t, sabir.Use(policy.Retry()), sabir.Via(elsewhere(func(_ context.Context, r *sabir.Request) error {
+			if tries++; tries < 3 {
+				return errBusy
+			}
+			return r.SetOutput(tries)
+		})))
+		if out, err := callElsewhere[int](t, node, 1); out != 3 || err != nil {
+			t.Errorf("got %d, %v", out, err)
+		}
+	})
+}
+
+func TestTimeoutEndsCallsToOtherNodes(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		node := start(t, sabir.Use(policy.Timeout(time.Second)), sabir.Via(elsewhere(func(ctx context.Context, _ *sabir.Request) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})))
+		begun := time.Now()
+		if _, err := callElsewhere[int](t, node, 1); !errors.Is(err, sabir.ErrDeadline) || time.Since(begun) != time.Second {
+			t.Errorf("got %v after %v", err, time.Since(begun))
+		}
+	})
+}
+
+func TestCacheKeepsAnswersOfOtherNodesByTheTypesOfTheCall(t *testing.T) {
+	sent := 0
+	node := start(t, sabir.Use(policy.NewCache().For(policy.Keys("id"))), sabir.Via(elsewhere(func(_ context.Context, r *sabir.Request) error {
+		sent++
+		return r.DecodeOutput(json.New(), []byte(`{"id":"ada","run":1,"tags":["a"]}`))
+	})))
+	type brief struct {
+		ID string `json:"id"`
+	}
+	for range 2 {
+		if out, err := callElsewhere[user](t, node, getUser{ID: "ada"}); err != nil || out.Run != 1 {
+			t.Errorf("got %v, %v", out, err)
+		}
+		if out, err := callElsewhere[brief](t, node, getUser{ID: "ada"}); err != nil || out.ID != "ada" {
+			t.Errorf("got %v, %v", out, err)
+		}
+	}
+	if sent != 2 {
+		t.Errorf("%d calls were sent, want one for each type of answer", sent)
+	}
+	for range 2 { // an input that has no such field has no key
+		if _, err := callElsewhere[user](t, node, 5); err != nil {
+			t.Error(err)
+		}
+	}
+	if sent != 4 {
+		t.Errorf("%d calls were sent, want 4", sent)
+	}
+}
+
+func TestFallbackValueAnswersForOtherNodesWhereTheTypeFits(t *testing.T) {
+	node := start(t, sabir.Via(elsewhere(func(context.Context, *sabir.Request) error { return errBroken })),
+		sabir.Use(sabir.Middleware{Remote: policy.FallbackValue(7).Remote}))
+	if out, err := callElsewhere[int](t, node, 1); out != 7 || err != nil {
+		t.Errorf("got %d, %v", out, err)
+	}
+	if _, err := callElsewhere[string](t, node, 1); !errors.Is(err, errBroken) {
+		t.Errorf("a caller with another type got %v, want the error", err)
+	}
+}
+
+func TestOptionsOutOfRangeFailCallsToOtherNodes(t *testing.T) {
+	node := start(t, sabir.Via(elsewhere(func(context.Context, *sabir.Request) error { return nil })),
+		sabir.Use(sabir.Middleware{Remote: policy.Retry(policy.Attempts(0)).Remote}))
+	if _, err := callElsewhere[int](t, node, 1); codeOf(err) != sabir.InvalidArgument {
+		t.Errorf("got %v", err)
+	}
+}

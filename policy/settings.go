@@ -1,0 +1,42 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/sabir-go/sabir"
+)
+
+// settings is the part that all policies have: a name, and what is wrong with the options, kept until there is an
+// action that can be refused.
+type settings struct {
+	name     string
+	problems []error
+}
+
+// want notes a problem unless ok.
+func (s *settings) want(ok bool, format string, args ...any) {
+	if !ok {
+		s.problems = append(s.problems, fmt.Errorf(format, args...))
+	}
+}
+
+// wrapper is what Middleware.Local and Remote are.
+type wrapper = func(a *sabir.Action, next sabir.Handler) sabir.Handler
+
+// checked wraps only if the options are good.
+func (s *settings) checked(wrap wrapper) wrapper {
+	return func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		for _, problem := range s.problems {
+			a.Refuse("policy.%s: %w", s.name, problem)
+		}
+		if len(s.problems) > 0 {
+			return next
+		}
+		return wrap(a, next)
+	}
+}
+
+// middleware wraps local and remote calls alike.
+func (s *settings) middleware(wrap wrapper) sabir.Middleware {
+	return sabir.Middleware{Name: s.name, Local: s.checked(wrap), Remote: s.checked(wrap)}
+}

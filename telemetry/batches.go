@@ -1,0 +1,224 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// batches gathers ended spans and gives them to the exporter, many at a time, from one goroutine. It is what the SDK's
+// batch processor is, with two differences: a span costs an append instead of a channel and a wake-up, and every span that
+// is lost is counted.
+type batches struct {
+	exporter sdktrace.SpanExporter
+	limit    int
+	since    time.Time
+	log      func() *slog.Logger
+
+	mu      sync.Mutex
+	pending []sdktrace.ReadOnlySpan
+	busy    int // spans that the exporter has now
+	closed  bool
+	tally   SpanCounts
+
+	spare  []sdktrace.ReadOnlySpan // the goroutine's: the empty slice to swap in for pending
+	wake   chan struct{}           // of room 1
+	flush  chan chan error
+	stop   chan struct{}
+	ended  chan struct{}
+	err    error // of the end; read after ended
+	work   context.Context
+	cancel context.CancelCauseFunc
+	warned time.Time
+	told   uint64 // losses the log knows of
+}
+
+// SpanCounts tells what became of the spans of Traces. Ended is the sum of the others and of those still in the queue.
+type SpanCounts struct {
+	Ended     uint64 // sampled spans that ended
+	Exported  uint64 // the exporter took them
+	Failed    uint64 // the exporter returned an error for their batch
+	QueueFull uint64 // dropped because the exporter was too slow
+	Late      uint64 // dropped because they ended after Shutdown
+}
+
+// Dropped is how many were lost.
+func (c SpanCounts) Dropped() uint64 { return c.Failed + c.QueueFull + c.Late }
+
+const (
+	batchSize     = 512              // spans given to the exporter at once, at most
+	batchDelay    = time.Second      // how long a span waits, at most, for others
+	exportTimeout = 30 * time.Second // for one batch
+	warnInterval  = 10 * time.Second // between two lines in the log
+)
+
+func newBatches(exporter sdktrace.SpanExporter, limit int, log func() *slog.Logger) *batches {
+	b := &batches{exporter: exporter, limit: limit, since: time.Now(), log: log,
+		wake: make(chan struct{}, 1), flush: make(chan chan error), stop: make(chan struct{}), ended: make(chan struct{})}
+	b.work, b.cancel = context.WithCancelCause(context.Background())
+	go b.run()
+	return b
+}
+
+// OnStart implements sdktrace.SpanProcessor.
+func (b *batches) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+
+// OnEnd implements sdktrace.SpanProcessor.
+func (b *batches) OnEnd(s sdktrace.ReadOnlySpan) {
+	if !s.SpanContext().IsSampled() {
+		return
+	}
+	waiting := 0
+	b.mu.Lock()
+	b.tally.Ended++
+	switch {
+	case b.closed:
+		b.tally.Late++
+	case len(b.pending)+b.busy >= b.limit:
+		b.tally.QueueFull++
+	default:
+		b.pending = append(b.pending, s)
+		waiting = len(b.pending)
+	}
+	b.mu.Unlock()
+	if waiting%batchSize != 0 || waiting == 0 {
+		return
+	}
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+	if waiting >= b.limit/4 {
+		// The exporter is behind, perhaps only because it was given no processor yet: it gets this one.
+		runtime.Gosched()
+	}
+}
+
+func (b *batches) counts() SpanCounts {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tally
+}
+
+func (b *batches) run() {
+	defer close(b.ended)
+	tick := time.NewTicker(batchDelay)
+	defer tick.Stop()
+	for {
+		select {
+		case <-b.wake:
+			b.export()
+		case <-tick.C:
+			b.export()
+		case done := <-b.flush:
+			done <- b.export()
+		case <-b.stop:
+			b.warned = time.Time{} // the last word is not held back
+			b.err = errors.Join(b.export(), b.exporter.Shutdown(b.work))
+			b.cancel(nil)
+			return
+		}
+	}
+}
+
+// export gives all that is pending to the exporter.
+func (b *batches) export() error {
+	b.mu.Lock()
+	taken := b.pending
+	b.pending, b.busy = b.spare[:0], len(taken)
+	b.mu.Unlock()
+	var errs []error
+	for rest := taken; len(rest) > 0; {
+		batch := rest[:min(batchSize, len(rest))]
+		rest = rest[len(batch):]
+		err := b.exportOne(batch)
+		b.mu.Lock()
+		b.busy -= len(batch)
+		if err == nil {
+			b.tally.Exported += uint64(len(batch))
+		} else {
+			b.tally.Failed += uint64(len(batch))
+		}
+		b.mu.Unlock()
+		if err != nil {
+			errs = append(errs, fmt.Errorf("telemetry: %d spans lost: %w", len(batch), err))
+		}
+	}
+	clear(taken)
+	b.spare = taken
+	b.warn(errors.Join(errs...))
+	return errors.Join(errs...)
+}
+
+func (b *batches) exportOne(batch []sdktrace.ReadOnlySpan) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the exporter panicked: %v", v)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(b.work, exportTimeout)
+	defer cancel()
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	return b.exporter.ExportSpans(ctx, batch)
+}
+
+// warn tells of losses, a line every 10 seconds at most.
+func (b *batches) warn(err error) {
+	c := b.counts()
+	if c.Dropped() == b.told || time.Since(b.warned) < warnInterval {
+		return
+	}
+	b.log().Warn("spans lost", "lost", c.Dropped()-b.told, "queue_full", c.QueueFull, "export_failed", c.Failed, "late", c.Late, "error", err)
+	b.told, b.warned = c.Dropped(), time.Now()
+}
+
+// ForceFlush implements sdktrace.SpanProcessor: it returns when all spans that ended before it are exported.
+func (b *batches) ForceFlush(ctx context.Context) error {
+	done := make(chan error, 1)
+	select {
+	case b.flush <- done:
+	case <-b.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Shutdown implements sdktrace.SpanProcessor: it exports what is pending and shuts the exporter down. When the context
+// ends first, what is left is lost, and the error says how much.
+func (b *batches) Shutdown(ctx context.Context) error {
+	b.mu.Lock()
+	first := !b.closed
+	b.closed = true
+	b.mu.Unlock()
+	if first {
+		close(b.stop)
+	}
+	select {
+	case <-b.ended:
+		if first {
+			return b.err
+		}
+		return nil
+	case <-ctx.Done():
+	}
+	b.cancel(context.Cause(ctx))
+	b.mu.Lock()
+	left := len(b.pending) + b.busy
+	b.mu.Unlock()
+	return fmt.Errorf("telemetry: the exporter did not take the last %d spans in time: %w", left, ctx.Err())
+}

@@ -1,0 +1,166 @@
+package telemetry_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/telemetry"
+)
+
+// exportFunc is an exporter made of a function.
+type exportFunc func(ctx context.Context, spans []sdktrace.ReadOnlySpan) error
+
+func (f exportFunc) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	return f(ctx, spans)
+}
+func (f exportFunc) Shutdown(context.Context) error { return nil }
+
+// buffer is a log that tests read.
+type buffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+func TestSpansThatDoNotFitInTheQueueAreCountedAndLogged(t *testing.T) {
+	release := make(chan bool)
+	var lines buffer
+	tel := newTelemetry(t, telemetry.Prometheus(), telemetry.Logs(slog.New(slog.NewTextHandler(&lines, nil))),
+		telemetry.Traces(exportFunc(func(context.Context, []sdktrace.ReadOnlySpan) error { <-release; return nil }), telemetry.SpanQueue(1024)))
+	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
+	const calls = 3000
+	for range calls {
+		_ = call(node, context.Background(), "v2.shop.hello")
+	}
+	if c := tel.Spans(); c.QueueFull != calls-1024 || c.Ended != calls {
+		t.Errorf("%+v, want %d lost", c, calls-1024)
+	}
+	close(release)
+	if err := tel.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := scrape(t, tel)
+	p.expect(t, "otel_sdk_processor_span_processed_total", labels{"error_type": "queue_full"}, calls-1024)
+	p.expect(t, "otel_sdk_exporter_span_exported_total", labels{}, 1024)
+	if !strings.Contains(lines.String(), "spans lost") {
+		t.Errorf("the log says %q", lines.String())
+	}
+}
+
+func TestSpansThatTheExporterRefusesAreCounted(t *testing.T) {
+	for name, export := range map[string]exportFunc{
+		"error": func(context.Context, []sdktrace.ReadOnlySpan) error { return errExport },
+		"panic": func(context.Context, []sdktrace.ReadOnlySpan) error { panic(errExport) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tel := newTelemetry(t, telemetry.Logs(quiet), telemetry.Traces(export))
+			node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
+			_ = call(node, context.Background(), "v2.shop.hello")
+			if err := tel.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "collector is down") {
+				t.Errorf("the error is %v", err)
+			}
+			if c := tel.Spans(); c.Failed != 1 || c.Dropped() != 1 || c.Exported != 0 {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+}
+
+func TestStoppingTheNodeFlushes(t *testing.T) {
+	var c counter
+	tel := newTelemetry(t, telemetry.Traces(&c))
+	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
+	for range 10 {
+		_ = call(node, context.Background(), "v2.shop.hello")
+	}
+	stop(t, node)
+	if c.spans.Load() != 10 {
+		t.Errorf("%d spans arrived, want 10", c.spans.Load())
+	}
+}
+
+func TestTheLastNodeToStopShutsDown(t *testing.T) {
+	var c counter
+	tel := newTelemetry(t, telemetry.Logs(quiet), telemetry.Traces(&c))
+	first := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
+	second := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
+	stop(t, first)
+	_ = call(second, context.Background(), "v2.shop.hello")
+	stop(t, second)
+	if c.spans.Load() != 1 || tel.Spans().Late != 0 {
+		t.Errorf("%+v", tel.Spans())
+	}
+	_ = call(second, context.Background(), "v2.shop.hello") // its services are gone: no span
+	if tel.Spans().Ended != 1 {
+		t.Errorf("%+v", tel.Spans())
+	}
+}
+
+func TestANodeThatFailsToStartShutsDownToo(t *testing.T) {
+	tel := newTelemetry(t, telemetry.Traces(&counter{}))
+	bad := sabir.NewService("bad", sabir.OnStart(func(context.Context) error { return errExport }))
+	node := sabir.NewNode(sabir.Serve(bad), sabir.Use(tel.Middleware()), sabir.Logger(quiet))
+	if err := node.Start(t.Context()); !errors.Is(err, errExport) {
+		t.Fatal(err)
+	}
+	_, late := tel.TracerProvider().Tracer("x").Start(t.Context(), "late")
+	late.End()
+	if late.IsRecording() {
+		t.Error("the tracer provider was not shut down")
+	}
+}
+
+func TestAShutdownThatTakesTooLongSaysWhatIsLost(t *testing.T) {
+	exporting := make(chan bool)
+	tel := newTelemetry(t, telemetry.Logs(quiet), telemetry.Traces(exportFunc(func(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {
+		close(exporting)
+		<-ctx.Done()
+		return ctx.Err()
+	})))
+	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
+	_ = call(node, context.Background(), "v2.shop.hello")
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { <-exporting; cancel() }()
+	err := tel.Shutdown(ctx)
+	if err == nil || !strings.Contains(err.Error(), "the last 1 spans") {
+		t.Errorf("the error is %v", err)
+	}
+	if again := tel.Shutdown(context.Background()); again != err {
+		t.Errorf("the second shutdown says %v", again)
+	}
+	_ = node.Stop(context.Background())
+}
+
+func TestSpansAfterShutdownAreCountedAsLate(t *testing.T) {
+	exporter := tracetest.NewInMemoryExporter()
+	tel := newTelemetry(t, telemetry.Logs(quiet), telemetry.Traces(exporter))
+	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
+	if err := tel.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := call(node, context.Background(), "v2.shop.hello"); err != nil {
+		t.Fatal(err)
+	}
+	if c := tel.Spans(); c.Late != 1 || c.Ended != 1 {
+		t.Errorf("%+v", c)
+	}
+}

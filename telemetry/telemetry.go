@@ -1,0 +1,301 @@
+// Package telemetry gives a node metrics, traces and logs: OpenTelemetry's, with a page for Prometheus, and log/slog's.
+// It is one middleware; a node without it pays nothing, and what is not asked for is not composed in.
+//
+//	tel, err := telemetry.New(telemetry.Prometheus(), telemetry.Traces(exporter))
+//	node := sabir.NewNode(sabir.Serve(users), sabir.Use(tel.Middleware()), tel.Serve(":9464"))
+//
+// Give the middleware to NewNode, first of all, so that it sees what callers see: a call that was retried is one call, an
+// answer from a cache is a call too. When the last of the nodes that use it has stopped, it flushes and shuts itself down.
+//
+// docs/telemetry.md lists the metrics, the attributes of spans, and what each part costs.
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/sabir-go/sabir"
+)
+
+// Telemetry is the metrics, traces and logs of a node, or of several in one process, which are counted together. Make it
+// with [New]. Its methods may be used by many goroutines at once.
+type Telemetry struct {
+	metrics  *metrics // nil when off, as the following
+	tracer   *tracer
+	logs     *logs
+	batches  *batches
+	provider *sdkmetric.MeterProvider
+	handler  http.Handler
+	addr     atomic.Pointer[string]
+
+	mu    sync.Mutex
+	nodes int // that have started and not stopped
+	once  sync.Once
+	ended error // of the shutdown
+}
+
+// Option is an option of New: [Prometheus], [Metrics], [Traces], [TracesTo], [Logs], [Buckets], [Resource].
+type Option func(*config) error
+
+type config struct {
+	prometheus bool
+	metrics    bool
+	exporters  []sdkmetric.Exporter
+	bounds     []float64
+	traces     *traceConfig
+	provider   trace.TracerProvider
+	logs       *logs
+	resource   []attribute.KeyValue
+}
+
+// New makes a Telemetry of what the options switch on; without options that is nothing, and its middleware composes
+// nothing into calls.
+func New(options ...Option) (*Telemetry, error) {
+	c := &config{bounds: defaultBounds}
+	var errs []error
+	for _, o := range options {
+		errs = append(errs, o(c))
+	}
+	if c.traces != nil && c.provider != nil {
+		errs = append(errs, errors.New("telemetry: Traces and TracesTo exclude each other"))
+	}
+	b, err := newBounds(c.bounds)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return nil, err
+	}
+	about, err := resource.Merge(resource.Default(), resource.NewSchemaless(c.resource...))
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: %w", err)
+	}
+	t := &Telemetry{logs: c.logs}
+	if c.prometheus || c.metrics {
+		if err := t.openMetrics(c, b, about); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case c.traces != nil:
+		t.openTraces(c.traces, about)
+	case c.provider != nil:
+		t.tracer = &tracer{foreign: c.provider.Tracer(scope.Name, trace.WithSchemaURL(scope.SchemaURL))}
+	}
+	return t, nil
+}
+
+// Metrics counts calls, events and streams, and gives the counts to the exporters once a minute: OTLP's
+// (go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp), stdoutmetric's, or any other. Sums are cumulative.
+// Without exporters the counts are for [Telemetry.Producer] only.
+func Metrics(exporters ...sdkmetric.Exporter) Option {
+	return func(c *config) error {
+		for _, e := range exporters {
+			if e == nil {
+				return errors.New("telemetry: an exporter of Metrics is nil")
+			}
+		}
+		c.metrics = true
+		c.exporters = append(c.exporters, exporters...)
+		return nil
+	}
+}
+
+// Buckets sets the upper bounds, in seconds, of the buckets of all latency histograms: 31 at most. Without it they are
+// 1, 10, 100 µs and 1 ms, and then those of the semantic conventions for RPC, 5 ms to 10 s.
+func Buckets(seconds ...float64) Option {
+	return func(c *config) error {
+		c.bounds = seconds
+		return nil
+	}
+}
+
+// Resource describes the program in every metric and span, on top of what OpenTelemetry finds by itself, such as the
+// environment variables OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES:
+//
+//	telemetry.Resource(attribute.String("service.name", "shop"))
+func Resource(attributes ...attribute.KeyValue) Option {
+	return func(c *config) error {
+		c.resource = append(c.resource, attributes...)
+		return nil
+	}
+}
+
+func (t *Telemetry) openMetrics(c *config, b *bounds, about *resource.Resource) error {
+	t.metrics = newMetrics(b)
+	options := []sdkmetric.Option{sdkmetric.WithResource(about)}
+	if c.prometheus {
+		reader, err := t.openPrometheus()
+		if err != nil {
+			return err
+		}
+		options = append(options, sdkmetric.WithReader(reader))
+	}
+	for _, e := range c.exporters {
+		options = append(options, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e, sdkmetric.WithProducer(producer{t}))))
+	}
+	t.provider = sdkmetric.NewMeterProvider(options...)
+	return nil
+}
+
+func (t *Telemetry) openTraces(c *traceConfig, about *resource.Resource) {
+	sampler := sdktrace.ParentBased(c.sampler)
+	t.batches = newBatches(c.exporter, c.queue, t.log)
+	sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(t.batches), sdktrace.WithSampler(sampler),
+		sdktrace.WithIDGenerator(idGenerator{}), sdktrace.WithResource(about))
+	t.tracer = &tracer{own: &ownTracer{sampler: sampler, batches: t.batches, resource: about, sdk: sdk}}
+}
+
+// log is where telemetry tells of its own troubles.
+func (t *Telemetry) log() *slog.Logger {
+	if t.logs != nil {
+		return t.logs.log
+	}
+	return slog.Default()
+}
+
+// MeterProvider is for metrics of the program's own: they go where Sabir's go. It is nil when metrics are off.
+func (t *Telemetry) MeterProvider() *sdkmetric.MeterProvider { return t.provider }
+
+// TracerProvider is for spans of the program's own and of libraries that trace, such as otelhttp: they go where Sabir's
+// go, and are children of the call whose context they start from. It is nil without [Traces].
+func (t *Telemetry) TracerProvider() *sdktrace.TracerProvider {
+	if t.tracer == nil || t.tracer.own == nil {
+		return nil
+	}
+	return t.tracer.own.sdk
+}
+
+// Producer gives Sabir's counts to a reader of a MeterProvider that the program makes itself:
+//
+//	reader := metric.NewPeriodicReader(exporter, metric.WithProducer(tel.Producer()))
+func (t *Telemetry) Producer() sdkmetric.Producer { return producer{t} }
+
+// Spans tells what became of the spans of [Traces]; the metrics tell it too.
+func (t *Telemetry) Spans() SpanCounts {
+	if t.batches == nil {
+		return SpanCounts{}
+	}
+	return t.batches.counts()
+}
+
+// Middleware is what switches the telemetry on for a node; give it to NewNode with sabir.Use, before other middlewares.
+// Given to a service or an action instead, it sees those only, and hears no signals of policies.
+func (t *Telemetry) Middleware() sabir.Middleware {
+	m := sabir.Middleware{Name: "telemetry", Lifecycle: t.lifecycle}
+	if t.metrics != nil {
+		m.Signal = t.metrics.signals.hear
+	}
+	if t.metrics == nil && t.tracer == nil && t.logs == nil {
+		return m
+	}
+	m.Local = t.layer(serverCalls, trace.SpanKindServer)
+	m.Remote = t.layer(clientCalls, trace.SpanKindClient)
+	m.Stream = t.layer(streams, trace.SpanKindServer)
+	m.Event = t.event
+	return m
+}
+
+// layer composes what is switched on around an action: the span outermost, so that what is logged inside has its ids.
+func (t *Telemetry) layer(f family, kind trace.SpanKind) func(*sabir.Action, sabir.Handler) sabir.Handler {
+	return func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		if t.logs != nil {
+			next = t.logs.call(a, next)
+		}
+		if t.metrics != nil {
+			next = t.metrics.call(f, a, next)
+		}
+		if t.tracer != nil {
+			next = t.tracer.call(kind, a, next)
+		}
+		return next
+	}
+}
+
+func (t *Telemetry) event(s *sabir.Subscription, next sabir.EventHandler) sabir.EventHandler {
+	if t.logs != nil {
+		next = t.logs.event(next)
+	}
+	if t.metrics != nil {
+		next = t.metrics.event(s, next)
+	}
+	if t.tracer != nil {
+		next = t.tracer.event(s, next)
+	}
+	return next
+}
+
+// lifecycle counts the nodes in and out, and shuts down after the last.
+func (t *Telemetry) lifecycle(stage sabir.Stage, next func(context.Context) error) func(context.Context) error {
+	switch stage.Event {
+	case sabir.NodeStart:
+		return func(ctx context.Context) error {
+			t.enter()
+			err := next(ctx)
+			if err != nil { // a node that fails to start is not stopped by anyone
+				err = errors.Join(err, t.leave(ctx))
+			}
+			return err
+		}
+	case sabir.NodeStop:
+		return func(ctx context.Context) error {
+			err := next(ctx)
+			return errors.Join(err, t.leave(ctx))
+		}
+	}
+	return next
+}
+
+func (t *Telemetry) enter() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.nodes++
+}
+
+func (t *Telemetry) leave(ctx context.Context) error {
+	t.mu.Lock()
+	t.nodes--
+	last := t.nodes == 0
+	t.mu.Unlock()
+	if !last {
+		return nil
+	}
+	return t.Shutdown(ctx)
+}
+
+// Flush gives all spans that have ended and the metrics as they are now to their exporters.
+func (t *Telemetry) Flush(ctx context.Context) error {
+	var errs []error
+	if t.batches != nil {
+		errs = append(errs, t.batches.ForceFlush(ctx))
+	}
+	if t.provider != nil {
+		errs = append(errs, t.provider.ForceFlush(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Shutdown flushes, and shuts the exporters down; the context bounds the waiting. Nodes do it by themselves when they
+// stop, so it is for programs that made a Telemetry and started no node. Calls made later are still counted; their spans
+// are dropped and counted as late. A second Shutdown returns what the first did.
+func (t *Telemetry) Shutdown(ctx context.Context) error {
+	t.once.Do(func() {
+		var errs []error
+		if own := t.TracerProvider(); own != nil {
+			errs = append(errs, own.Shutdown(ctx))
+		}
+		if t.provider != nil {
+			errs = append(errs, t.provider.Shutdown(ctx))
+		}
+		t.ended = errors.Join(errs...)
+	})
+	return t.ended
+}

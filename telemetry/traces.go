@@ -1,0 +1,183 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/sabir-go/sabir"
+)
+
+// Traces makes a span of each call, event handled and stream, and gives them to the exporter in batches: OTLP's
+// (go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp), stdouttrace's while developing, or any other. All
+// traces are sampled, unless the caller of another node decided otherwise; see [SampleRatio].
+//
+// Up to 16,384 spans wait for the exporter; what does not fit is dropped, counted (see [Telemetry.Spans]) and logged.
+func Traces(exporter sdktrace.SpanExporter, options ...TraceOption) Option {
+	return func(c *config) error {
+		if exporter == nil {
+			return errors.New("telemetry: Traces was given no exporter")
+		}
+		t := &traceConfig{exporter: exporter, sampler: sdktrace.AlwaysSample(), queue: 16_384}
+		for _, o := range options {
+			if err := o(t); err != nil {
+				return err
+			}
+		}
+		c.traces = t
+		return nil
+	}
+}
+
+// TracesTo makes the spans with a tracer provider of the program's own, such as otel.GetTracerProvider(). What happens
+// to them there, losses too, is its business; so is its shutdown. The SDK's provider costs three to four times as much per
+// span as [Traces] does.
+func TracesTo(provider trace.TracerProvider) Option {
+	return func(c *config) error {
+		if provider == nil {
+			return errors.New("telemetry: TracesTo was given no provider")
+		}
+		c.provider = provider
+		return nil
+	}
+}
+
+// TraceOption is an option of Traces: [SampleRatio], [Sampler], [SpanQueue].
+type TraceOption func(*traceConfig) error
+
+type traceConfig struct {
+	exporter sdktrace.SpanExporter
+	sampler  sdktrace.Sampler
+	queue    int
+}
+
+// SampleRatio traces a share, 0 to 1, of the calls that nobody traces yet; nested calls follow the call they are in.
+func SampleRatio(share float64) TraceOption {
+	return func(t *traceConfig) error {
+		if !(share >= 0 && share <= 1) {
+			return fmt.Errorf("telemetry: SampleRatio is %v, want 0 to 1", share)
+		}
+		t.sampler = sdktrace.TraceIDRatioBased(share)
+		return nil
+	}
+}
+
+// Sampler decides what is traced of the calls that nobody traces yet.
+func Sampler(s sdktrace.Sampler) TraceOption {
+	return func(t *traceConfig) error {
+		if s == nil {
+			return errors.New("telemetry: the Sampler is nil")
+		}
+		t.sampler = s
+		return nil
+	}
+}
+
+// SpanQueue is how many spans may wait for the exporter; 16,384 without it. One takes 216 bytes and up.
+func SpanQueue(length int) TraceOption {
+	return func(t *traceConfig) error {
+		if length < batchSize {
+			return fmt.Errorf("telemetry: SpanQueue is %d, want at least %d", length, batchSize)
+		}
+		t.queue = length
+		return nil
+	}
+}
+
+// tracer starts spans: own ones, or those of the program's provider.
+type tracer struct {
+	own     *ownTracer
+	foreign trace.Tracer
+}
+
+// begin starts the span of a call. A call that comes from another node continues the trace in its metadata.
+func (t *tracer) begin(ctx context.Context, of *spanKind) (context.Context, trace.Span) {
+	from := trace.SpanContextFromContext(ctx)
+	if !from.IsValid() && sabir.Metadata(ctx) != nil {
+		ctx = Extract(ctx)
+		from = trace.SpanContextFromContext(ctx)
+	}
+	var s trace.Span
+	if t.own != nil {
+		ctx, s = t.own.start(ctx, of, from)
+	} else {
+		ctx, s = t.foreign.Start(ctx, of.name, of.options...)
+	}
+	if id := sabir.RequestID(ctx); id != "" && s.IsRecording() {
+		s.SetAttributes(requestIDKey.String(id))
+	}
+	return ctx, s
+}
+
+// isFault tells whether an error of this code is the handling side's fault, by the rule that the semantic conventions
+// have for gRPC, whose codes Sabir's are. The other codes are answers.
+func isFault(code sabir.Code) bool {
+	switch code {
+	case sabir.Unknown, sabir.DeadlineExceeded, sabir.Unimplemented, sabir.Internal, sabir.Unavailable, sabir.DataLoss:
+		return true
+	}
+	return false
+}
+
+// finish ends the span of work that returned err.
+func (of *spanKind) finish(s trace.Span, err error) {
+	if err != nil && s.IsRecording() {
+		e := sabir.AsError(err)
+		s.SetAttributes(statusKey.String(e.Code.String()), errorTypeKey.String(e.Code.String()), errorNameKey.String(e.Name))
+		if of.kind != trace.SpanKindServer || isFault(e.Code) {
+			s.SetStatus(codes.Error, e.Error())
+		}
+		if stack := e.Stack(); stack != nil {
+			s.AddEvent(semconv.ExceptionEventName, trace.WithAttributes(semconv.ExceptionType(e.Name),
+				semconv.ExceptionMessage(whatPanicSaid(e)), semconv.ExceptionStacktrace(string(stack))))
+		}
+	}
+	s.End()
+}
+
+// whatPanicSaid is the cause of a panic's error; its message only names the action.
+func whatPanicSaid(e *sabir.Error) string {
+	if cause := e.Unwrap(); cause != nil {
+		return cause.Error()
+	}
+	return e.Message
+}
+
+// call traces the calls, or the streams, of one action.
+func (t *tracer) call(kind trace.SpanKind, a *sabir.Action, next sabir.Handler) sabir.Handler {
+	of := newSpanKind(a.Name, kind, systemKey.String(system), methodKey.String(a.Name), serviceKey.String(serviceOf(a)))
+	released := kind == trace.SpanKindServer && !a.Inline && !a.Stream
+	return func(ctx context.Context, r *sabir.Request) error {
+		ctx, s := t.begin(ctx, of)
+		if kind == trace.SpanKindClient {
+			ctx = Inject(ctx)
+		}
+		err := error(sabir.ErrPanic) // unless next returns
+		defer func() { of.finish(s, err) }()
+		returned := next(ctx, r)
+		err = outcome(ctx, released, returned)
+		return returned
+	}
+}
+
+// event traces what one handler of events handles. The span is named after the pattern, since patterns are few.
+func (t *tracer) event(sub *sabir.Subscription, next sabir.EventHandler) sabir.EventHandler {
+	of := newSpanKind("handle "+sub.Pattern, trace.SpanKindConsumer,
+		messagingKey.String(system), operationKey.String("handle"), operationTypeKey.String("process"),
+		templateKey.String(sub.Pattern), groupKey.String(sub.Group), serviceKey.String(sub.Service))
+	return func(ctx context.Context, e *sabir.Event) error {
+		ctx, s := t.begin(ctx, of)
+		if e.Name != sub.Pattern && s.IsRecording() {
+			s.SetAttributes(destinationKey.String(e.Name))
+		}
+		err := error(sabir.ErrPanic) // unless next returns
+		defer func() { of.finish(s, err) }()
+		err = next(ctx, e)
+		return err
+	}
+}

@@ -1,0 +1,111 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+)
+
+type whoReply struct {
+	Request  string            `json:"request"`
+	Metadata map[string]string `json:"metadata"`
+	Left     float64           `json:"left"`
+}
+
+// who asks the node what it knows of the request.
+func who(t *testing.T, base string, headers ...string) (reply whoReply, got answer) {
+	t.Helper()
+	got = post(t, base+"/shop/who", `{}`, headers...)
+	if got.status != 200 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if err := json.Unmarshal([]byte(got.body), &reply); err != nil {
+		t.Fatal(err)
+	}
+	return reply, got
+}
+
+func TestTheRequestIDOfTheCallerIsKeptAndSentBack(t *testing.T) {
+	_, base := startShop(t)
+	reply, got := who(t, base, "X-Request-Id: order-7/try-2")
+	if reply.Request != "order-7/try-2" || got.header.Get("X-Request-Id") != "order-7/try-2" {
+		t.Errorf("the handler has %q, the answer %q", reply.Request, got.header.Get("X-Request-Id"))
+	}
+}
+
+func TestARequestWithoutAnIDOrWithAnUnfitOneGetsAFreshOne(t *testing.T) {
+	_, base := startShop(t)
+	for _, headers := range [][]string{nil, {"X-Request-Id: two words"}, {"X-Request-Id: ümlaut"}, {"X-Request-Id: " + strings.Repeat("a", 129)}, {"X-Request-Id: a", "X-Request-Id: b"}} {
+		reply, got := who(t, base, headers...)
+		if len(reply.Request) != 36 || got.header.Get("X-Request-Id") != reply.Request {
+			t.Errorf("%v: the handler has %q, the answer %q", headers, reply.Request, got.header.Get("X-Request-Id"))
+		}
+	}
+}
+
+func TestACallHasTheTimeItsCallerGivesButNeverMoreThanTheLimit(t *testing.T) {
+	_, base := startShop(t)
+	for header, limit := range map[string]float64{"": 30, "500ms": 0.5, "2.5": 2.5, "1m": 30, "3600": 30, "1h30m": 30} {
+		var headers []string
+		if header != "" {
+			headers = []string{"X-Request-Timeout: " + header}
+		}
+		reply, _ := who(t, base, headers...)
+		if reply.Left > limit || reply.Left < limit-0.45 {
+			t.Errorf("%q leaves %v s, want just under %v", header, reply.Left, limit)
+		}
+	}
+}
+
+func TestMetaAndTraceHeadersAreMetadataOfTheCall(t *testing.T) {
+	_, base := startShop(t)
+	trace := "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	reply, _ := who(t, base, "X-Meta-Tenant: acme", "x-meta-user%49d: 7", "Traceparent: "+trace, "X-Meta-Two: a", "X-Meta-Two: b", "X-Other: no")
+	want := map[string]string{"tenant": "acme", "userId": "7", "traceparent": trace, "two": "a, b"}
+	if len(reply.Metadata) != len(want) {
+		t.Errorf("the metadata is %v, want %v", reply.Metadata, want)
+	}
+	for key, value := range want {
+		if reply.Metadata[key] != value {
+			t.Errorf("%s is %q, want %q", key, reply.Metadata[key], value)
+		}
+	}
+}
+
+func TestMetadataIsBounded(t *testing.T) {
+	_, base := startShop(t)
+	var many []string
+	for i := range maxMetadata + 1 {
+		many = append(many, "X-Meta-K"+itoa(i)+": v")
+	}
+	for about, headers := range map[string][]string{"too many": many, "too large": {"X-Meta-Big: " + strings.Repeat("x", maxMetaBytes)}, "broken": {"X-Meta-%zz: 1"}} {
+		if p := post(t, base+"/shop/who", `{}`, headers...).problem(t); p.Status != 400 || p.Name != "BadInput" {
+			t.Errorf("%s: %+v", about, p)
+		}
+	}
+}
+
+func TestMetadataComesThroughHeadersAsItWas(t *testing.T) {
+	given := map[string]string{"tenant": "acme", "userID": "7", "a b%c": "100%", "größe": "groß", "traceparent": "00-1", "x.y_z": ""}
+	h := http.Header{}
+	if err := setMetadata(h, given); err != nil {
+		t.Fatal(err)
+	}
+	ctx, err := withMetadata(context.Background(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := sabir.Metadata(ctx)
+	if len(got) != len(given) {
+		t.Errorf("got %v, want %v", got, given)
+	}
+	for key, value := range given {
+		if got[key] != value {
+			t.Errorf("%q is %q, want %q", key, got[key], value)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package web
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec/json"
+)
+
+// Names of built-in errors that have no variable in package sabir.
+const (
+	nameMediaType     = "UnsupportedMediaType"
+	nameMethod        = "MethodNotAllowed"
+	nameStreamWanted  = "StreamWanted"
+	nameHandler       = "HandlerFailed"
+	nameBadOutput     = "BadOutput"
+	nameTooManyLevels = "TooManyLevels"
+)
+
+// problem is an error as an RFC 9457 document. The members after Detail are extensions that let Client rebuild the error.
+type problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+
+	Code      string `json:"code"`
+	Name      string `json:"name"`
+	Message   string `json:"message"`
+	Data      any    `json:"data,omitempty"`
+	Retryable bool   `json:"retryable"`
+	Node      string `json:"node,omitempty"`
+	RequestID string `json:"requestId,omitempty"`
+}
+
+// typePrefix and an error's name are the type of its problem: an identifier, not an address to open.
+const typePrefix = "urn:sabir:error:"
+
+func newProblem(e *sabir.Error, id string) problem {
+	p := problem{Type: "about:blank", Status: e.HTTPStatus(), Detail: e.Message,
+		Code: e.Code.String(), Name: e.Name, Message: e.Message, Data: e.Data, Retryable: e.Retryable, Node: e.Node, RequestID: id}
+	if e.Name != "" {
+		p.Type = typePrefix + url.PathEscape(e.Name)
+	}
+	if p.Title = http.StatusText(p.Status); p.Status == 499 {
+		p.Title = "Client Closed Request"
+	}
+	return p
+}
+
+// retryAfter is what callers are asked to wait where trying again may help.
+const retryAfter = time.Second
+
+// fail answers with an error that callers may see.
+func (x *exchange) fail(e *sabir.Error) {
+	if e.Node == "" {
+		c := *e
+		c.Node, e = x.node.ID(), &c
+	}
+	p := newProblem(e, x.id)
+	body, err := json.Append(nil, p)
+	if err != nil { // only data that its author made can do that
+		x.node.Log().Error("the data of an error cannot be written as JSON", "request", x.id, "error", e, "reason", err)
+		p.Data = nil
+		if body, err = json.Append(nil, p); err != nil {
+			panic(err)
+		}
+	}
+	if e.Retryable && (p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests) {
+		x.w.Header().Set("Retry-After", seconds(retryAfter))
+	}
+	x.send(p.Status, problemType, append(body, '\n'))
+}
+
+// public is what a call's error looks like from outside. What an author wrote into an *Error is meant for callers. What a
+// plain Go error or a panic said is not, nor which nodes and hidden actions the call needed: that goes to the log instead.
+func (x *exchange) public(a *sabir.Action, err error) *sabir.Error {
+	e := sabir.AsError(err)
+	message, data := e.Message, e.Data
+	switch e.Name {
+	case nameHandler, nameBadOutput, nameTooManyLevels, sabir.ErrPanic.Name, sabir.ErrActionNotFound.Name: // the last is of a nested call
+		message, data = internalMessage(x.id), nil
+	case sabir.ErrDeadline.Name:
+		message = "the deadline passed before " + a.Name + " answered"
+	case sabir.ErrCanceled.Name:
+		message = "the caller gave up on " + a.Name
+	case sabir.ErrUnavailable.Name, sabir.ErrNotANode.Name:
+		message, data = a.Name+" is not available now", nil
+	default:
+		if inner := authored(e); inner != nil {
+			message = inner.Message
+		}
+	}
+	if message != e.Message {
+		x.logHidden(a, e)
+	}
+	return &sabir.Error{Code: e.Code, Name: e.Name, Message: message, Data: data, Retryable: e.Retryable, Node: e.Node}
+}
+
+// authored finds the *Error that its author made, when e only says in its place what a plain Go error around it says, as
+// sabir.AsError makes it of fmt.Errorf("…%w", err). It is nil when e is the author's own.
+func authored(e *sabir.Error) *sabir.Error {
+	cause := e.Unwrap()
+	if cause == nil || cause.Error() != e.Message {
+		return nil
+	}
+	if _, own := cause.(*sabir.Error); own {
+		return nil
+	}
+	inner, ok := errors.AsType[*sabir.Error](cause)
+	if !ok || inner.Code != e.Code || inner.Name != e.Name {
+		return nil
+	}
+	if deeper := authored(inner); deeper != nil {
+		return deeper
+	}
+	return inner
+}
+
+func internalMessage(id string) string {
+	return "internal error; the node's log tells more under request " + id
+}
+
+// logHidden writes what callers are not told. A panic's stack is in the log already.
+func (x *exchange) logHidden(a *sabir.Action, e *sabir.Error) {
+	attrs := []any{"request", x.id, "action", a.Name, slog.Group("error", "code", e.Code.String(), "name", e.Name, "message", e.Message)}
+	if cause := e.Unwrap(); cause != nil && cause.Error() != e.Message {
+		attrs = append(attrs, "cause", cause.Error())
+	}
+	x.node.Log().Error("call over http failed", attrs...)
+}
