@@ -330,6 +330,14 @@ func TestInjectAndExtractAreInverse(t *testing.T) {
 	}
 }
 
+func TestExtractLeavesAContextThatIsInATraceAsItIs(t *testing.T) {
+	here := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}})
+	ctx := sabir.WithMetadata(trace.ContextWithSpanContext(t.Context(), here), "traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	if telemetry.Extract(ctx) != ctx {
+		t.Error("the context was changed")
+	}
+}
+
 func FuzzExtract(f *testing.F) {
 	f.Add("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "vendor=1")
 	f.Add("00-00000000000000000000000000000000-0000000000000000-00", "")
