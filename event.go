@@ -203,7 +203,7 @@ func (h *eventHandler[T]) finish(ctx context.Context) error {
 }
 
 func (n *Node) logEvent(ctx context.Context, at *delivery, err error) {
-	n.log.ErrorContext(ctx, "event handler failed", "node", n.id, "event", at.step.name, "service", at.step.service,
+	n.log.ErrorContext(ctx, "event handler failed", "node", n.id, "event", at.step.name, "request", RequestID(ctx), "service", at.step.service,
 		"pattern", at.receiver.about().Pattern, "error", AsError(err))
 }
 

@@ -62,11 +62,11 @@ func (x *exchange) readBody(buf *buffers) *sabir.Error {
 	body := io.Reader(x.r.Body)
 	switch {
 	case size > x.limits.body:
-		x.w.Header().Set("Connection", "close") // rather than read what nobody wants
 		return x.tooLarge()
 	case size < 0:
 		body = http.MaxBytesReader(x.w, x.r.Body, x.limits.body)
 	}
+	x.read = true
 	in, err := readAll(buf.in[:0], body)
 	buf.in = in
 	if err != nil {
@@ -76,6 +76,24 @@ func (x *exchange) readBody(buf *buffers) *sabir.Error {
 		return badBody(err)
 	}
 	return nil
+}
+
+// The bounds of lingering: what a caller may still send after the answer, and for how long.
+const (
+	lingerBytes = 8 << 20
+	lingerTime  = 500 * time.Millisecond
+)
+
+// linger reads on for a moment after an answer that did not wait for the body. A connection that is closed with unread
+// data is reset, which can take the answer away from a caller who is still sending (RFC 9112, section 9.6).
+func (x *exchange) linger() {
+	if x.read || x.r.Body == nil || x.r.ContentLength == 0 || x.r.ProtoMajor != 1 || x.r.Header.Get("Expect") != "" {
+		return
+	}
+	control := http.NewResponseController(x.w)
+	control.Flush()
+	control.SetReadDeadline(time.Now().Add(lingerTime))
+	io.CopyN(io.Discard, x.r.Body, lingerBytes)
 }
 
 // readAll appends what r has, and grows only as it comes: a large declared length alone costs nothing.

@@ -34,6 +34,7 @@ type exchange struct {
 	r    *http.Request
 	id   string // of the request
 	sent bool   // the answer's status is out
+	read bool   // the body was read, or as much of it as there is
 }
 
 // The values of headers that every answer shares. Nobody changes them.

@@ -152,7 +152,7 @@ func TestAnswersDoNotTellWhichOtherNodesACallNeeded(t *testing.T) {
 	})
 	node := start(t, logTo(&log), sabir.Serve(s), sabir.Via(far), sabir.HTTP(":0"))
 	got := post(t, "http://"+node.HTTPAddr()+"/front/get", `{}`)
-	if p := got.problem(t); got.status != 503 || !p.Retryable || strings.Contains(got.body, "127.0.0.1") || strings.Contains(got.body, "back") {
+	if p := got.problem(t); got.status != 503 || p.Retryable || strings.Contains(got.body, "127.0.0.1") || strings.Contains(got.body, "back") {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if !strings.Contains(log.String(), "127.0.0.1:1") {
@@ -168,6 +168,18 @@ func TestAnAuthorsErrorThatWrapsAPlainOneKeepsItsOwnMessage(t *testing.T) {
 	node := start(t, sabir.Serve(s), sabir.HTTP(":0"))
 	if p := post(t, "http://"+node.HTTPAddr()+"/s/get", `{}`).problem(t); p.Status != 404 || p.Message != "no user has this id: no rows" {
 		t.Errorf("got %+v", p)
+	}
+}
+
+func TestARefusalReachesACallerWhoIsStillSending(t *testing.T) {
+	_, base := startShop(t)
+	body := strings.Repeat(" ", 3<<20)
+	for path, want := range map[string]int{"/shop/hello": 413, "/shop/nothing": 404} {
+		for range 20 {
+			if got := post(t, base+path, body); got.status != want {
+				t.Fatalf("%s: %d", path, got.status)
+			}
+		}
 	}
 }
 

@@ -98,3 +98,11 @@ func (c *conn) Close() error {
 	})
 	return c.Conn.Close()
 }
+
+// CloseWrite lets the server say that it has said all, before it closes.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}

@@ -74,6 +74,7 @@ func (x *exchange) fail(e *sabir.Error) {
 		x.w.Header().Set("Retry-After", seconds(retryAfter))
 	}
 	x.send(p.Status, problemType, append(body, '\n'))
+	x.linger()
 }
 
 // public is what a call's error looks like from outside. What an author wrote into an *Error is meant for callers. What a

@@ -1,0 +1,275 @@
+package sabir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// Run starts the node, waits until the context ends or the process is told to stop (SIGINT, SIGTERM), and stops it
+// gracefully: nothing new is taken, calls in flight finish. A second signal ends the process at once. It returns nil
+// after a clean stop.
+func (n *Node) Run(ctx context.Context) error {
+	ctx, restore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer restore()
+	if err := n.Start(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	restore() // from here a second signal has its usual effect
+	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.stopTimeout)
+	defer cancel()
+	return n.Stop(stopCtx)
+}
+
+// Start starts the services, each after those it needs, and then whatever lets calls in from outside. When one of
+// them fails, those started are stopped again and the error says which failed and why. A node starts once.
+func (n *Node) Start(ctx context.Context) error {
+	if !n.state.CompareAndSwap(int32(Created), int32(Starting)) {
+		return n.wrongState("start", Created)
+	}
+	n.lifecycle.Lock()
+	defer n.lifecycle.Unlock()
+	n.started = time.Now()
+	err := composeStage(Stage{Event: NodeStart, Node: n.id}, n.startAll, n.middlewares)(inLifecycle(ctx, n))
+	if err != nil {
+		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.stopTimeout)
+		defer cancel()
+		return errors.Join(err, n.stopAll(stopCtx))
+	}
+	n.state.Store(int32(Running))
+	n.log.Debug("node started", "node", n.id, "services", len(n.running))
+	return nil
+}
+
+func (n *Node) startAll(ctx context.Context) error {
+	own := newNodeService(n)
+	if err := n.startServices(ctx, append([]*Service{own}, flatten(n.toServe)...)); err != nil {
+		return err
+	}
+	for _, attach := range n.attached {
+		face, err := attach(n)
+		if err != nil {
+			return err
+		}
+		if err := face.Start(ctx); err != nil {
+			return fmt.Errorf("%s: %w", face.Name(), err)
+		}
+		n.tableLock.Lock()
+		n.faces = append(n.faces, face)
+		n.tableLock.Unlock()
+	}
+	return nil
+}
+
+// Stop lets no more calls in from outside, waits for those in flight, and stops the services, each before those it
+// needs. The context bounds the waiting; when it ends first, Stop goes on without waiting and says so in its error.
+func (n *Node) Stop(ctx context.Context) error {
+	if callOf(ctx) != nil {
+		return n.waitsForItself("stop the node")
+	}
+	if !n.state.CompareAndSwap(int32(Running), int32(Stopping)) {
+		return n.wrongState("stop", Running)
+	}
+	n.lifecycle.Lock()
+	defer n.lifecycle.Unlock()
+	return composeStage(Stage{Event: NodeStop, Node: n.id}, n.stopAll, n.middlewares)(inLifecycle(ctx, n))
+}
+
+func (n *Node) stopAll(ctx context.Context) error {
+	n.state.Store(int32(Stopping))
+	var errs []error
+	for _, face := range slices.Backward(n.faces) {
+		if err := face.Stop(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", face.Name(), err))
+		}
+	}
+	for _, s := range slices.Backward(slices.Clone(n.running)) {
+		errs = append(errs, n.stopService(ctx, s))
+	}
+	n.workers.close()
+	n.state.Store(int32(Stopped))
+	return errors.Join(errs...)
+}
+
+// Add starts services and groups on a running node. Calls to them work when Add returns.
+func (n *Node) Add(ctx context.Context, services ...Servable) error {
+	return n.change(ctx, "add services to", func(ctx context.Context) error {
+		return n.startServices(ctx, flatten(services))
+	})
+}
+
+// Remove stops services and groups of a running node: new calls get ErrActionNotFound, those in flight finish before the
+// stop hooks run. The context bounds the waiting for them.
+func (n *Node) Remove(ctx context.Context, services ...Servable) error {
+	return n.change(ctx, "remove services from", func(ctx context.Context) error {
+		list := flatten(services)
+		for _, s := range list {
+			if !slices.Contains(n.running, s) {
+				return &Error{Code: NotFound, Name: nameService, Node: n.id, Message: "service " + s.fullName() + " is not running on " + n.id}
+			}
+			if within(ctx, s.fullName()) {
+				return n.waitsForItself("remove service " + s.fullName())
+			}
+		}
+		var errs []error
+		for _, s := range slices.Backward(slices.Clone(n.running)) {
+			if slices.Contains(list, s) {
+				errs = append(errs, n.stopService(ctx, s))
+			}
+		}
+		return errors.Join(errs...)
+	})
+}
+
+func (n *Node) change(ctx context.Context, what string, do func(context.Context) error) error {
+	if ctx.Value(lifecycleKey{}) == n {
+		return &Error{Code: FailedPrecondition, Name: nameNodeState, Node: n.id,
+			Message: "a start or stop hook cannot " + what + " the node that runs it; do it from a goroutine of its own"}
+	}
+	n.lifecycle.Lock()
+	defer n.lifecycle.Unlock()
+	if n.State() != Running {
+		return n.wrongState(what, Running)
+	}
+	return do(inLifecycle(ctx, n))
+}
+
+// within tells whether ctx is that of a call which is, or is nested in, a call of the service.
+func within(ctx context.Context, service string) bool {
+	for c := callOf(ctx); c != nil; c = c.parent {
+		if c.step.service == service {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *Node) waitsForItself(what string) error {
+	return &Error{Code: FailedPrecondition, Name: nameNodeState, Node: n.id,
+		Message: "a handler cannot " + what + " that it runs in, because that waits for the handler; do it from a goroutine of its own with another context"}
+}
+
+// lifecycleKey marks the contexts of hooks, which run while the node's lifecycle is locked.
+type lifecycleKey struct{}
+
+func inLifecycle(ctx context.Context, n *Node) context.Context {
+	return context.WithValue(ctx, lifecycleKey{}, n)
+}
+
+func (n *Node) wrongState(what string, want State) error {
+	return &Error{Code: FailedPrecondition, Name: nameNodeState, Node: n.id,
+		Message: "cannot " + what + " node " + n.id + ": it is " + n.State().String() + ", not " + want.String()}
+}
+
+// startServices starts services in the order of their needs; when one fails, those of them that started are stopped.
+func (n *Node) startServices(ctx context.Context, list []*Service) error {
+	var errs []error
+	for _, s := range list {
+		errs = append(errs, s.check())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	order, err := startOrder(list)
+	if err != nil {
+		return err
+	}
+	for i, s := range order {
+		if err := n.startService(ctx, s); err != nil {
+			for _, started := range slices.Backward(order[:i]) {
+				err = errors.Join(err, n.stopService(ctx, started))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *Node) startService(ctx context.Context, s *Service) error {
+	if !s.node.CompareAndSwap(nil, n) {
+		return &Error{Code: FailedPrecondition, Name: nameService, Node: n.id,
+			Message: "service " + s.fullName() + " is served already, by node " + s.node.Load().id}
+	}
+	err := n.open(ctx, s)
+	if err != nil {
+		s.node.Store(nil)
+		return err
+	}
+	n.running = append(n.running, s)
+	return nil
+}
+
+func (n *Node) open(ctx context.Context, s *Service) error {
+	for _, other := range n.running {
+		if other.fullName() == s.fullName() {
+			return &Error{Code: AlreadyExists, Name: nameService, Node: n.id,
+				Message: fmt.Sprintf("two services are called %s: one made at %s, the other at %s", s.fullName(), other.where, s.where)}
+		}
+	}
+	s.gate = nil
+	if len(s.onStop) > 0 {
+		s.gate = newGate()
+	}
+	endpoints, err := n.openActions(s)
+	if err != nil {
+		return err
+	}
+	subscriptions, err := n.openEvents(s)
+	if err != nil {
+		return err
+	}
+	for _, need := range s.needs {
+		if err := n.WaitFor(ctx, need); err != nil {
+			return fmt.Errorf("service %s: %w", s.fullName(), err)
+		}
+	}
+	hooks := func(ctx context.Context) error { return runHooks(ctx, s, "start", s.onStart) }
+	if err := n.stage(ServiceStart, s, hooks)(ctx); err != nil {
+		return err
+	}
+	n.subscribe(subscriptions)
+	n.publish(s, endpoints)
+	return nil
+}
+
+func (n *Node) stopService(ctx context.Context, s *Service) error {
+	n.running = slices.DeleteFunc(n.running, func(other *Service) bool { return other == s })
+	err := n.unsubscribe(ctx, s) // first, because what is still in its queues may call its actions
+	n.withdraw(s)
+	if s.gate != nil {
+		if late := s.gate.shut(ctx); late != nil {
+			err = errors.Join(err, fmt.Errorf("service %s was stopped with calls still running: %w", s.fullName(), late))
+		}
+	}
+	reversed := slices.Clone(s.onStop)
+	slices.Reverse(reversed)
+	hooks := func(ctx context.Context) error { return runHooks(ctx, s, "stop", reversed) }
+	err = errors.Join(err, n.stage(ServiceStop, s, hooks)(ctx))
+	s.node.Store(nil)
+	return err
+}
+
+func (n *Node) stage(event StageEvent, s *Service, hooks func(context.Context) error) func(context.Context) error {
+	stage := Stage{Event: event, Node: n.id, Service: s.fullName()}
+	return composeStage(stage, composeStage(stage, hooks, s.middlewares), n.middlewares)
+}
+
+// runHooks runs start hooks until one fails, stop hooks all.
+func runHooks(ctx context.Context, s *Service, kind string, hooks []func(context.Context) error) error {
+	var errs []error
+	for _, hook := range hooks {
+		if err := isolate("the "+kind+" hook of "+s.fullName(), ctx, hook); err != nil {
+			errs = append(errs, fmt.Errorf("the %s hook of service %s: %w", kind, s.fullName(), err))
+			if kind == "start" {
+				break
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
