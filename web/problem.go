@@ -126,8 +126,11 @@ func internalMessage(id string) string {
 	return "internal error; the node's log tells more under request " + id
 }
 
-// logHidden writes what callers are not told. A panic's stack is in the log already.
+// logHidden writes what callers are not told. A panic of this node is in its log already, with the stack and the request.
 func (x *exchange) logHidden(a *sabir.Action, e *sabir.Error) {
+	if e.Stack() != nil {
+		return
+	}
 	attrs := []any{"request", x.id, "action", a.Name, slog.Group("error", "code", e.Code.String(), "name", e.Name, "message", e.Message)}
 	if cause := e.Unwrap(); cause != nil && cause.Error() != e.Message {
 		attrs = append(attrs, "cause", cause.Error())
