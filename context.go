@@ -115,11 +115,12 @@ type callContext struct {
 	step            *step
 	parent          *callContext // of the call this one is nested in; nil at the root
 	level           int
-	shared          bool
-	guard           *guard // the guarded call that this one is or runs in; nil for none
-	scope           atomic.Pointer[scope]
-	scopes          scopeTable // of a shared context: the calls that used Go
+	guard           *guard                // the guarded call that this one is or runs in; nil for none
+	scope           atomic.Pointer[scope] // of an own context that used Go
+	scopes          *scopeTable           // of a shared context: the calls that used Go; nil for an own one
 }
+
+func (c *callContext) shared() bool { return c.scopes != nil }
 
 // background is what makes a context bare: nothing can be asked of it.
 var background = context.Background()
@@ -130,7 +131,7 @@ var backgroundWords = *(*[2]uintptr)(unsafe.Pointer(&background))
 
 func newStep(n *Node, service, name string) *step {
 	s := &step{node: n, service: service, name: name}
-	s.root = &callContext{Context: background, step: s, level: 1, shared: true}
+	s.root = &callContext{Context: background, step: s, level: 1, scopes: &scopeTable{}}
 	return s
 }
 
@@ -159,7 +160,7 @@ func (s *step) bare(ctx context.Context) *callContext {
 	if *(*[2]uintptr)(unsafe.Pointer(&ctx)) == backgroundWords {
 		return s.root
 	}
-	if parent, ok := ctx.(*callContext); ok && parent.shared {
+	if parent, ok := ctx.(*callContext); ok && parent.shared() {
 		if known := s.nested.Load(); known != nil {
 			return (*known)[parent]
 		}
@@ -172,7 +173,7 @@ func (s *step) enter(ctx context.Context) (*callContext, *Error) {
 	if ctx == background {
 		return s.root, nil
 	}
-	if parent, ok := ctx.(*callContext); ok && parent.shared {
+	if parent, ok := ctx.(*callContext); ok && parent.shared() {
 		return s.under(parent)
 	}
 	return s.enterOwn(ctx)
@@ -189,11 +190,11 @@ func (s *step) under(parent *callContext) (*callContext, *Error) {
 	if parent.level >= s.node.maxLevel {
 		return nil, s.tooManyLevels(parent)
 	}
-	c := &callContext{Context: background, step: s, parent: parent, level: parent.level + 1, shared: true}
+	c := &callContext{Context: background, step: s, parent: parent, level: parent.level + 1}
 	if known != nil && len(*known) >= maxNested {
-		c.shared = false
 		return c, nil
 	}
+	c.scopes = &scopeTable{}
 	grown := map[*callContext]*callContext{parent: c}
 	if known != nil {
 		maps.Copy(grown, *known)
@@ -221,7 +222,7 @@ func (s *step) enterOwn(ctx context.Context) (*callContext, *Error) {
 
 // wantsGuard tells whether the call must be released at a deadline that no call around it watches already.
 func (c *callContext) wantsGuard() (deadline time.Time, ok bool) {
-	if c.shared || c.step.inline {
+	if c.shared() || c.step.inline {
 		return deadline, false
 	}
 	deadline, ok = c.Context.Deadline()
@@ -247,7 +248,7 @@ func (s *step) gaveUp(err error) *Error {
 
 // detached is the same call without its caller's deadline and cancellation, for work that outlives the caller.
 func (c *callContext) detached() *callContext {
-	if c.shared {
+	if c.shared() {
 		return c
 	}
 	return &callContext{Context: context.WithoutCancel(c.Context), step: c.step, parent: c.parent, level: c.level}

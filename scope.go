@@ -106,7 +106,7 @@ func isolate(name string, ctx context.Context, fn func(context.Context) error) (
 
 // openScope finds or makes the scope of the call.
 func (c *callContext) openScope() *scope {
-	if c.shared {
+	if c.shared() {
 		return c.scopes.open(c)
 	}
 	if s := c.scope.Load(); s != nil {
@@ -118,7 +118,7 @@ func (c *callContext) openScope() *scope {
 
 // hasScope tells whether closeScope may have something to do.
 func (c *callContext) hasScope() bool {
-	if c.shared {
+	if c.shared() {
 		return c.scopes.live.Load() != 0
 	}
 	return c.scope.Load() != nil
@@ -126,7 +126,7 @@ func (c *callContext) hasScope() bool {
 
 // closeScope ends the scope of the call, if it opened one: every handler's last act.
 func (c *callContext) closeScope(handlerErr error) error {
-	if c.shared {
+	if c.shared() {
 		if s := c.scopes.take(goroutineID()); s != nil {
 			return s.wait(handlerErr)
 		}
