@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -292,7 +293,7 @@ func checkRules[In any](plan *validate.Plan, a *Action, in *In) error {
 	if err == nil {
 		return nil
 	}
-	e := &Error{Code: InvalidArgument, Name: nameValidation, Node: a.Node, cause: err, Message: "the input of " + a.Name + " is not valid: " + err.Error()}
+	e := &Error{Code: InvalidArgument, Name: nameValidation, Node: a.Node, cause: err, Message: "the input of " + a.Name + " is not valid: " + strings.TrimPrefix(err.Error(), "validation failed: ")}
 	if fields, ok := err.(validate.Errors); ok {
 		e.Data = fields
 	}

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -134,15 +137,25 @@ func (c *cli) greet(shop *demo.Shop, flags demoFlags) {
 		header += ` -H "Authorization: Bearer $SABIR_KEY"`
 	}
 	fmt.Fprintf(c.stdout, "%s at %s\n\n", s.bold("The Sabir demo is open"), s.green(url))
+	me := commandLine()
 	fmt.Fprintf(c.stdout, "Try, in another terminal:\n")
-	fmt.Fprintf(c.stdout, "  a good call      sabir call users.get id=u-1%s\n", to)
+	fmt.Fprintf(c.stdout, "  a good call      %s call users.get id=u-1%s\n", me, to)
 	fmt.Fprintf(c.stdout, "                   curl %s -d '{\"id\":\"u-1\"}' %s/users/get\n", header, url)
-	fmt.Fprintf(c.stdout, "  an invalid one   sabir call orders.create user_id=u-1 'lines:=[{\"sku\":\"rope\",\"quantity\":0}]'%s\n", to)
-	fmt.Fprintf(c.stdout, "  an unknown one   sabir call user.get id=u-1%s\n", to)
-	fmt.Fprintf(c.stdout, "What else there is: %s\n\n", s.bold("sabir actions"+to))
+	fmt.Fprintf(c.stdout, "  an invalid one   %s call orders.create user_id=u-1 'lines:=[{\"sku\":\"rope\",\"quantity\":0}]'%s\n", me, to)
+	fmt.Fprintf(c.stdout, "  an unknown one   %s call user.get id=u-1%s\n", me, to)
+	fmt.Fprintf(c.stdout, "What else there is: %s\n\n", s.bold(me+" actions"+to))
 	if flags.length == 0 {
 		fmt.Fprintln(c.stdout, "Ctrl-C ends it.")
 	}
+}
+
+// commandLine is how this program is called again: as it was built, or by "go run" when that built it.
+func commandLine() string {
+	path, err := os.Executable()
+	if err == nil && strings.Contains(path, string(filepath.Separator)+"go-build") {
+		return "go run ./cmd/sabir"
+	}
+	return "sabir"
 }
 
 // traffic is one line of what goes on.

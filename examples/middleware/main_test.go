@@ -16,7 +16,7 @@ func Example() {
 	//    node before orders.place
 	//    node after orders.place
 	//    orders.place was fast: true and succeeded: false
-	//    ValidationFailed: the input of orders.place is not valid: validation failed: item: item is a required field
+	//    ValidationFailed: the input of orders.place is not valid: item: item is a required field
 	// an event:
 	//    node sees stock.empty on its way to orders
 	//    service sees stock.empty on its way to orders

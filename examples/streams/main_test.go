@@ -9,5 +9,5 @@ func Example() {
 	// import: 40 orders, 10000 cents
 	// running: sum 100
 	// running: sum 350
-	// running: ValidationFailed: the input of orders.running is not valid: validation failed: cents: cents must be 0 or greater
+	// running: ValidationFailed: the input of orders.running is not valid: cents: cents must be 0 or greater
 }
