@@ -214,11 +214,7 @@ func (n *Node) logEvent(ctx context.Context, at *delivery, err error) {
 // name is not valid, when the context has ended, or when a queue stays full; what handlers return is logged, not
 // returned.
 func Emit[T any](ctx context.Context, from Caller, name string, payload T) error {
-	n := from.callingNode()
-	if n == nil {
-		return errNoNode(from, name)
-	}
-	p, err := n.events.Load().plan(name)
+	p, err := planOf(from, name)
 	if err != nil {
 		return err
 	}
@@ -237,11 +233,7 @@ func Broadcast[T any](ctx context.Context, from Caller, name string, payload T) 
 
 // BroadcastLocal is Broadcast to the services of this node only.
 func BroadcastLocal[T any](ctx context.Context, from Caller, name string, payload T) error {
-	n := from.callingNode()
-	if n == nil {
-		return errNoNode(from, name)
-	}
-	p, err := n.events.Load().plan(name)
+	p, err := planOf(from, name)
 	if err != nil {
 		return err
 	}
@@ -253,6 +245,15 @@ func BroadcastLocal[T any](ctx context.Context, from Caller, name string, payloa
 		}
 	}
 	return err
+}
+
+// planOf finds where the event goes.
+func planOf(from Caller, name string) (*eventPlan, error) {
+	n := from.callingNode()
+	if n == nil {
+		return nil, errNoNode(from, name)
+	}
+	return n.events.Load().plan(name)
 }
 
 func deliver[T any](ctx context.Context, at *delivery, payload T) error {

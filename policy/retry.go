@@ -66,7 +66,7 @@ func RetryOn(codes ...sabir.Code) RetryOption {
 }
 
 // Retry tries a failed call again, after a pause that grows from attempt to attempt, if the error is marked retryable:
-// the handler did not run, so trying again does no harm. When all attempts fail, the caller gets the last error.
+// nothing was done, so trying again does no harm. When all attempts fail, the caller gets the last error.
 //
 // It gives up at once when the caller asked for one attempt (sabir.NoRetry), when the next attempt would come after the
 // caller's deadline or MaxElapsed, and when the error says to come back later than the longest pause ([RetryAfter]; a
