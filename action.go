@@ -220,7 +220,7 @@ func (h *handler[In, Out]) settle(c *callContext, out Out, err error) (Out, erro
 		return out, nil
 	}
 	var none Out
-	return none, h.step.node.fromHandler(err)
+	return none, c.fromHandler(err)
 }
 
 // panicked is settle for a handler that did not return. A nil value means that it ended its goroutine (runtime.Goexit),

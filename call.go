@@ -193,18 +193,6 @@ func badInput(n *Node, what string, err error) *Error {
 	return e
 }
 
-// fromHandler makes an *Error of what a handler returned. That an action further down may be called again says nothing
-// of this one, which has run: so what comes from a nested call is not retryable here. An author's own error stays as it is.
-func (n *Node) fromHandler(err error) error {
-	e := AsError(err)
-	if e.Node != "" && e.Retryable {
-		c := *e
-		c.Retryable = false
-		return &c
-	}
-	return n.located(e)
-}
-
 // located makes an *Error of whatever a handler or a middleware returned and notes where it happened.
 func (n *Node) located(err error) error {
 	e := AsError(err)

@@ -253,3 +253,18 @@ func (c *callContext) detached() *callContext {
 	}
 	return &callContext{Context: context.WithoutCancel(c.Context), step: c.step, parent: c.parent, level: c.level}
 }
+
+// fromHandler makes an *Error of what the handler returned.
+func (c *callContext) fromHandler(err error) error {
+	if (err == context.DeadlineExceeded || err == context.Canceled) && err == c.Err() {
+		return c.step.gaveUp(err) // the same, whether the handler or its caller noticed first
+	}
+	e := AsError(err)
+	if e.Node != "" && e.Retryable {
+		// That an action further down may be called again says nothing of this one, which has run.
+		inner := *e
+		inner.Retryable = false
+		return &inner
+	}
+	return c.step.node.located(e)
+}

@@ -135,7 +135,7 @@ func TestTheContextOfATimedCallHasItsDeadline(t *testing.T) {
 		})
 		node := start(t, sabir.Serve(s))
 		_, err := sabir.Call[time.Duration](context.Background(), node, "clock.left", struct{}{}, sabir.Timeout(time.Minute))
-		if !errors.Is(err, context.DeadlineExceeded) {
+		if !errors.Is(err, context.DeadlineExceeded) || err.Error() != "DeadlineExceeded: the deadline passed before clock.left answered" {
 			t.Errorf("got %v", err)
 		}
 	})

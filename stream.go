@@ -167,7 +167,7 @@ func (h *streamHandler[In, Out]) run(ctx context.Context, c *callContext, s *Str
 		err = c.closeScope(err)
 	}
 	if err != nil {
-		return h.step.node.fromHandler(err)
+		return c.fromHandler(err)
 	}
 	return nil
 }
