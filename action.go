@@ -139,7 +139,7 @@ func (h *handler[In, Out]) call(ctx context.Context, in In) (out Out, err error)
 	}()
 	out, err = h.fn(c, in)
 	returned = true
-	if err != nil || c.hasScope() {
+	if err != nil || h.step.scopes.live.Load() != 0 {
 		return h.settle(c, out, err)
 	}
 	return out, nil

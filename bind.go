@@ -14,7 +14,13 @@ type Func[In, Out any] func(ctx context.Context, in In, options ...CallOption) (
 // ErrActionNotFound. The types are named in the order of the function's own.
 func Bind[In, Out any](from Caller, action string) Func[In, Out] {
 	if n := from.callingNode(); n != nil {
-		return bindingOf[In, Out](n, action).call
+		b := bindingOf[In, Out](n, action)
+		return func(ctx context.Context, in In, options ...CallOption) (Out, error) {
+			if h := b.handler.Load(); h != nil && len(options) == 0 {
+				return h.call(ctx, in)
+			}
+			return b.callOther(ctx, in, options)
+		}
 	}
 	var ready atomic.Pointer[binding[In, Out]]
 	return func(ctx context.Context, in In, options ...CallOption) (Out, error) {
@@ -28,7 +34,10 @@ func Bind[In, Out any](from Caller, action string) Func[In, Out] {
 			b = bindingOf[In, Out](n, action)
 			ready.Store(b)
 		}
-		return b.call(ctx, in, options...)
+		if h := b.handler.Load(); h != nil && len(options) == 0 {
+			return h.call(ctx, in)
+		}
+		return b.callOther(ctx, in, options)
 	}
 }
 
@@ -40,13 +49,8 @@ type binding[In, Out any] struct {
 	endpoint atomic.Pointer[endpoint]         // nil when there is none on this node
 }
 
-func (b *binding[In, Out]) call(ctx context.Context, in In, options ...CallOption) (Out, error) {
-	if h := b.handler.Load(); h != nil && len(options) == 0 {
-		return h.call(ctx, in)
-	}
-	return b.callOther(ctx, in, options)
-}
-
+// callOther is the way of a call with options, or to a handler of other types, or to none.
+//
 //go:noinline
 func (b *binding[In, Out]) callOther(ctx context.Context, in In, options []CallOption) (Out, error) {
 	if h := b.handler.Load(); h != nil {

@@ -96,6 +96,7 @@ type step struct {
 	event   bool
 	inline  bool // declared not to block: never moved to another goroutine
 	root    *callContext
+	scopes  scopeTable // the calls with shared contexts that used Go
 	// abandoned counts the handlers that run on after their callers were let go.
 	abandoned atomic.Int32
 	nested    atomic.Pointer[map[*callContext]*callContext]
@@ -117,10 +118,8 @@ type callContext struct {
 	level           int
 	guard           *guard                // the guarded call that this one is or runs in; nil for none
 	scope           atomic.Pointer[scope] // of an own context that used Go
-	scopes          *scopeTable           // of a shared context: the calls that used Go; nil for an own one
+	shared          bool
 }
-
-func (c *callContext) shared() bool { return c.scopes != nil }
 
 // background is what makes a context bare: nothing can be asked of it.
 var background = context.Background()
@@ -131,7 +130,7 @@ var backgroundWords = *(*[2]uintptr)(unsafe.Pointer(&background))
 
 func newStep(n *Node, service, name string) *step {
 	s := &step{node: n, service: service, name: name}
-	s.root = &callContext{Context: background, step: s, level: 1, scopes: &scopeTable{}}
+	s.root = &callContext{Context: background, step: s, level: 1, shared: true}
 	return s
 }
 
@@ -160,7 +159,7 @@ func (s *step) bare(ctx context.Context) *callContext {
 	if *(*[2]uintptr)(unsafe.Pointer(&ctx)) == backgroundWords {
 		return s.root
 	}
-	if parent, ok := ctx.(*callContext); ok && parent.shared() {
+	if parent, ok := ctx.(*callContext); ok && parent.shared {
 		if known := s.nested.Load(); known != nil {
 			return (*known)[parent]
 		}
@@ -173,7 +172,7 @@ func (s *step) enter(ctx context.Context) (*callContext, *Error) {
 	if ctx == background {
 		return s.root, nil
 	}
-	if parent, ok := ctx.(*callContext); ok && parent.shared() {
+	if parent, ok := ctx.(*callContext); ok && parent.shared {
 		return s.under(parent)
 	}
 	return s.enterOwn(ctx)
@@ -194,7 +193,7 @@ func (s *step) under(parent *callContext) (*callContext, *Error) {
 	if known != nil && len(*known) >= maxNested {
 		return c, nil
 	}
-	c.scopes = &scopeTable{}
+	c.shared = true
 	grown := map[*callContext]*callContext{parent: c}
 	if known != nil {
 		maps.Copy(grown, *known)
@@ -222,7 +221,7 @@ func (s *step) enterOwn(ctx context.Context) (*callContext, *Error) {
 
 // wantsGuard tells whether the call must be released at a deadline that no call around it watches already.
 func (c *callContext) wantsGuard() (deadline time.Time, ok bool) {
-	if c.shared() || c.step.inline {
+	if c.shared || c.step.inline {
 		return deadline, false
 	}
 	deadline, ok = c.Context.Deadline()
@@ -248,7 +247,7 @@ func (s *step) gaveUp(err error) *Error {
 
 // detached is the same call without its caller's deadline and cancellation, for work that outlives the caller.
 func (c *callContext) detached() *callContext {
-	if c.shared() {
+	if c.shared {
 		return c
 	}
 	return &callContext{Context: context.WithoutCancel(c.Context), step: c.step, parent: c.parent, level: c.level}

@@ -106,8 +106,8 @@ func isolate(name string, ctx context.Context, fn func(context.Context) error) (
 
 // openScope finds or makes the scope of the call.
 func (c *callContext) openScope() *scope {
-	if c.shared() {
-		return c.scopes.open(c)
+	if c.shared {
+		return c.step.scopes.open(c)
 	}
 	if s := c.scope.Load(); s != nil {
 		return s
@@ -118,16 +118,16 @@ func (c *callContext) openScope() *scope {
 
 // hasScope tells whether closeScope may have something to do.
 func (c *callContext) hasScope() bool {
-	if c.shared() {
-		return c.scopes.live.Load() != 0
+	if c.shared {
+		return c.step.scopes.live.Load() != 0
 	}
 	return c.scope.Load() != nil
 }
 
 // closeScope ends the scope of the call, if it opened one: every handler's last act.
 func (c *callContext) closeScope(handlerErr error) error {
-	if c.shared() {
-		if s := c.scopes.take(goroutineID()); s != nil {
+	if c.shared {
+		if s := c.step.scopes.take(c); s != nil {
 			return s.wait(handlerErr)
 		}
 		return handlerErr
@@ -138,13 +138,18 @@ func (c *callContext) closeScope(handlerErr error) error {
 	return handlerErr
 }
 
-// scopeTable tells apart the calls that share one context and started goroutines. A handler runs on one goroutine from
-// start to end, so that goroutine's number names the call. The look-up costs a microsecond, and only calls on a path
-// where some call has a scope open pay it; all others pay for reading live.
+// scopeTable tells apart the calls of one step that share contexts and started goroutines. A handler runs on one
+// goroutine from start to end, so that goroutine's number and the context name the call. The look-up costs a microsecond,
+// and only calls of a step where some call has a scope open pay it; all others pay for reading live.
 type scopeTable struct {
 	live atomic.Int32
 	mu   sync.Mutex
-	of   map[uint64]*scope
+	of   map[scopeKey]*scope
+}
+
+type scopeKey struct {
+	goroutine uint64
+	call      *callContext
 }
 
 // maxScopes bounds the table against programs that call Go from goroutines of their own, where no handler's end takes
@@ -152,10 +157,10 @@ type scopeTable struct {
 const maxScopes = 4096
 
 func (t *scopeTable) open(c *callContext) *scope {
-	id := goroutineID()
+	key := scopeKey{goroutineID(), c}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s := t.of[id]; s != nil {
+	if s := t.of[key]; s != nil {
 		return s
 	}
 	s := &scope{call: c}
@@ -163,19 +168,20 @@ func (t *scopeTable) open(c *callContext) *scope {
 		return s
 	}
 	if t.of == nil {
-		t.of = make(map[uint64]*scope)
+		t.of = make(map[scopeKey]*scope)
 	}
-	t.of[id] = s
+	t.of[key] = s
 	t.live.Add(1)
 	return s
 }
 
-func (t *scopeTable) take(id uint64) *scope {
+func (t *scopeTable) take(c *callContext) *scope {
+	key := scopeKey{goroutineID(), c}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.of[id]
+	s := t.of[key]
 	if s != nil {
-		delete(t.of, id)
+		delete(t.of, key)
 		t.live.Add(-1)
 	}
 	return s
