@@ -156,7 +156,7 @@ func callOf(ctx context.Context) *callContext {
 
 // bare is the context for a call from a bare one, nil for any other: the fast way of enter.
 func (s *step) bare(ctx context.Context) *callContext {
-	if *(*[2]uintptr)(unsafe.Pointer(&ctx)) == backgroundWords {
+	if words := (*[2]uintptr)(unsafe.Pointer(&ctx)); words[0] == backgroundWords[0] && words[1] == backgroundWords[1] {
 		return s.root
 	}
 	if parent, ok := ctx.(*callContext); ok && parent.shared {
