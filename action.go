@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
-	"strings"
 	"sync"
 	"unsafe"
 
@@ -293,9 +292,17 @@ func checkRules[In any](plan *validate.Plan, a *Action, in *In) error {
 	if err == nil {
 		return nil
 	}
-	e := &Error{Code: InvalidArgument, Name: nameValidation, Node: a.Node, cause: err, Message: "the input of " + a.Name + " is not valid: " + strings.TrimPrefix(err.Error(), "validation failed: ")}
+	return a.invalid(err)
+}
+
+// invalid makes the caller's error of broken rules.
+func (a *Action) invalid(err error) *Error {
+	const is = " is not valid: "
+	e := &Error{Code: InvalidArgument, Name: nameValidation, Node: a.Node, cause: err}
 	if fields, ok := err.(validate.Errors); ok {
-		e.Data = fields
+		e.Data, e.Message = fields, fields.After("the input of "+a.Name+is)
+	} else {
+		e.Message = "the input of " + a.Name + is + err.Error()
 	}
 	return e
 }

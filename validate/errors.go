@@ -35,13 +35,27 @@ type FieldError struct {
 
 // Error lists the messages of all fields.
 func (e Errors) Error() string {
+	return e.After("validation failed: ")
+}
+
+// After is the text of Error with another beginning.
+func (e Errors) After(beginning string) string {
+	size := len(beginning)
+	for i := range e {
+		size += len(e[i].Path) + len(e[i].Message) + len(": ; ")
+	}
 	var b strings.Builder
-	b.WriteString("validation failed: ")
-	for i, field := range e {
+	b.Grow(size)
+	b.WriteString(beginning)
+	for i := range e {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		b.WriteString(field.Error())
+		if e[i].Path != "" {
+			b.WriteString(e[i].Path)
+			b.WriteString(": ")
+		}
+		b.WriteString(e[i].Message)
 	}
 	return b.String()
 }
