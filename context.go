@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
-
-	"github.com/google/uuid"
 )
 
 // CallInfo is what a handler can ask about the call or event it is handling.
@@ -50,28 +48,6 @@ func NodeOf(ctx context.Context) *Node {
 	return nil
 }
 
-type (
-	callKey      struct{}
-	requestIDKey struct{}
-	metadataKey  struct{}
-)
-
-// WithRequestID returns a context whose calls, and all they call in turn, carry the request id. Calls that come in over
-// HTTP or from another node have one already; a call made in process from a bare context has none unless it is given
-// here, so that it need not pay for it.
-func WithRequestID(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, requestIDKey{}, id)
-}
-
-// NewRequestID returns a fresh id for WithRequestID: a random UUID (RFC 9562, version 4).
-func NewRequestID() string { return uuid.NewString() }
-
-// RequestID is the id of the request that ctx belongs to, or "".
-func RequestID(ctx context.Context) string {
-	id, _ := ctx.Value(requestIDKey{}).(string)
-	return id
-}
-
 // WithMetadata returns a context whose calls carry the pair, on top of what ctx carries already. Keys are
 // case-sensitive. Metadata goes with the call to other nodes and on to all nested calls.
 func WithMetadata(ctx context.Context, key, value string) context.Context {
@@ -87,6 +63,11 @@ func Metadata(ctx context.Context) map[string]string {
 	pairs, _ := ctx.Value(metadataKey{}).(map[string]string)
 	return pairs
 }
+
+type (
+	callKey     struct{}
+	metadataKey struct{}
+)
 
 // step is one hop of a request: an action, or one handler's share of an event. It holds what is the same for every call.
 type step struct {

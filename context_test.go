@@ -52,6 +52,37 @@ func TestHandlersKnowWhoCallsThemAndHowDeep(t *testing.T) {
 	}
 }
 
+func TestRequestIDsGivesAnIDToWhatHasNone(t *testing.T) {
+	s := sabir.NewService("chain")
+	var ids []string
+	sabir.Handle(s, "a", func(ctx context.Context, _ struct{}) (struct{}, error) {
+		ids = append(ids, sabir.RequestID(ctx))
+		return sabir.Call[struct{}](ctx, s, "chain.b", struct{}{})
+	})
+	sabir.Handle(s, "b", func(ctx context.Context, _ struct{}) (struct{}, error) {
+		ids = append(ids, sabir.RequestID(ctx))
+		return struct{}{}, sabir.Emit(ctx, s, "chain.done", 1)
+	})
+	sabir.On(s, "chain.done", func(ctx context.Context, _ int) error {
+		ids = append(ids, sabir.RequestID(ctx))
+		return nil
+	})
+	node := start(t, sabir.Serve(s), sabir.Use(sabir.RequestIDs()))
+	for name, ctx := range waysToCall(t) {
+		ids = nil
+		if _, err := sabir.Call[struct{}](ctx, node, "chain.a", struct{}{}); err != nil {
+			t.Fatal(err)
+		}
+		if len(ids) != 3 || ids[0] == "" || ids[0] != ids[1] || ids[1] != ids[2] {
+			t.Errorf("%s: got %q", name, ids)
+		}
+		ids = nil
+		if _, err := sabir.Call[struct{}](sabir.WithRequestID(ctx, "mine"), node, "chain.a", struct{}{}); err != nil || ids[0] != "mine" {
+			t.Errorf("%s: got %q, %v", name, ids, err)
+		}
+	}
+}
+
 func TestMetadataIsPassedOnThroughNestedCalls(t *testing.T) {
 	s := sabir.NewService("chain")
 	sabir.Handle(s, "a", func(ctx context.Context, _ struct{}) (string, error) {
