@@ -83,7 +83,6 @@ type handler[In, Out any] struct {
 	action *Action
 	step   *step
 	plan   *validate.Plan // nil when In has no rules
-	gate   *gate          // nil when nothing waits for the service's calls
 	direct bool           // no middleware and no gate: the way to fn is a function call
 	chain  Handler        // the way otherwise
 	frames sync.Pool      // of *frame[In, Out]
@@ -96,7 +95,7 @@ func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err er
 	h.action.In, h.action.Out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
 	h.step = newStep(n, h.action.Service, h.action.Name)
 	h.step.inline = def.inline
-	h.gate = s.gate
+	h.step.gate = s.gate
 	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {
 		return err
 	}
@@ -114,7 +113,7 @@ func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err er
 		}
 	}
 	h.chain, nodes = composeCall(h.action, chain, n.middlewares, localLayer)
-	h.direct = !own && !services && !nodes && h.gate == nil
+	h.direct = !own && !services && !nodes && s.gate == nil
 	return nil
 }
 
@@ -164,11 +163,11 @@ func (h *handler[In, Out]) callWith(ctx context.Context, in In, o callOptions) (
 
 // travel is the way through middlewares, gate and guard.
 func (h *handler[In, Out]) travel(c *callContext, in In, o callOptions) (out Out, err error) {
-	if h.gate != nil {
-		if !h.gate.enter() {
+	if gate := h.step.gate; gate != nil {
+		if !gate.enter() {
 			return out, h.step.node.unavailable(h.action.Name)
 		}
-		defer h.gate.leave()
+		defer gate.leave()
 	}
 	f := h.takeFrame()
 	f.action, f.options, f.in = h.action, o, in

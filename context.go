@@ -78,9 +78,27 @@ type step struct {
 	inline  bool // declared not to block: never moved to another goroutine
 	root    *callContext
 	scopes  scopeTable // the calls with shared contexts that used Go
+	gate    *gate      // nil when nothing waits for the service's calls
 	// abandoned counts the handlers that run on after their callers were let go.
 	abandoned atomic.Int32
 	nested    atomic.Pointer[map[*callContext]*callContext]
+}
+
+// leaveBehind notes that a handler runs on after its caller was let go. The caller is still inside the gate, so the gate
+// cannot become empty before the handler is counted as well.
+func (s *step) leaveBehind() {
+	s.abandoned.Add(1)
+	if s.gate != nil {
+		s.gate.inside.Add(1)
+	}
+}
+
+// catchUp notes that such a handler has ended.
+func (s *step) catchUp() {
+	s.abandoned.Add(-1)
+	if s.gate != nil {
+		s.gate.leave()
+	}
 }
 
 // maxNested bounds how many call paths a step remembers; a call over a path that is not remembered allocates its context.

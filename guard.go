@@ -100,7 +100,7 @@ func (g *guard) run(r *Request, next Handler, end time.Duration, canceled <-chan
 // abandon answers the caller with err unless it has its answer.
 func (g *guard) abandon(err error) {
 	if g.state.CompareAndSwap(guardRunning, guardAbandoned) {
-		g.call.step.abandoned.Add(1)
+		g.call.step.leaveBehind()
 		g.worker.done <- err
 	}
 }
@@ -111,7 +111,7 @@ func (g *guard) work() (again bool) {
 	defer func() {
 		if !returned { // the handler ended the goroutine (runtime.Goexit), so this worker is lost
 			g.abandon(&Error{Code: Internal, Name: namePanic, Node: g.call.step.node.id, Message: g.call.step.name + " ended its goroutine"})
-			g.call.step.abandoned.Add(-1)
+			g.call.step.catchUp()
 		}
 	}()
 	err := g.fork.attempt(g.call, g.next)
@@ -120,6 +120,6 @@ func (g *guard) work() (again bool) {
 		g.worker.done <- err
 		return true
 	}
-	g.call.step.abandoned.Add(-1)
+	g.call.step.catchUp()
 	return false
 }

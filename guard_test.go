@@ -98,6 +98,30 @@ func TestTheLateAnswerOfAnAbandonedHandlerTouchesNobody(t *testing.T) {
 	})
 }
 
+func TestStopHooksWaitForHandlersThatOutliveTheirCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var order []string
+		s := sabir.NewService("slow", sabir.OnStop(func(context.Context) error { order = append(order, "stop hook"); return nil }))
+		sabir.Handle(s, "wait", func(context.Context, struct{}) (struct{}, error) {
+			<-release
+			order = append(order, "handler")
+			return struct{}{}, nil
+		})
+		node := start(t, sabir.Serve(s))
+		if _, err := sabir.Call[struct{}](context.Background(), node, "slow.wait", struct{}{}, sabir.Timeout(time.Second)); !errors.Is(err, sabir.ErrDeadline) {
+			t.Fatal(err)
+		}
+		removed := make(chan error, 1)
+		go func() { removed <- node.Remove(context.Background(), s) }()
+		synctest.Wait()
+		close(release)
+		if err := <-removed; err != nil || strings.Join(order, ", ") != "handler, stop hook" {
+			t.Errorf("got %v, %v", order, err)
+		}
+	})
+}
+
 func TestStuckHandlersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
