@@ -71,6 +71,7 @@ type definition struct {
 // these methods are for those that do not.
 type endpoint interface {
 	info() *Action
+	hop() *step
 	// callAny calls with whatever types in and out point to.
 	callAny(ctx context.Context, in, out any, o callOptions) error
 	// callJSON calls with a JSON document and appends the answer's to dst.
@@ -89,6 +90,7 @@ type handler[In, Out any] struct {
 }
 
 func (h *handler[In, Out]) info() *Action { return h.action }
+func (h *handler[In, Out]) hop() *step    { return h.step }
 
 // compose builds the way of a call, once: node's middlewares, validation, service's, action's, fn.
 func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err error) {

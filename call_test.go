@@ -46,6 +46,34 @@ func TestCallFromABareContextAllocatesNothing(t *testing.T) {
 	}
 }
 
+func TestCallersThatCameAndWentDoNotMakeLaterOnesSlower(t *testing.T) {
+	node := start(t, sabir.Serve(greeter()))
+	outer := sabir.NewService("outer")
+	sabir.Handle(outer, "hello", func(ctx context.Context, in helloRequest) (helloReply, error) {
+		return sabir.Call[helloReply](ctx, outer, "greeter.hello", in)
+	})
+	call := func() {
+		if _, err := sabir.Call[helloReply](context.Background(), node, "outer.hello", helloRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 { // more often than an action remembers its callers
+		if err := node.Add(t.Context(), outer); err != nil {
+			t.Fatal(err)
+		}
+		call()
+		if err := node.Remove(t.Context(), outer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := node.Add(t.Context(), outer); err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(1000, call); n >= 1 && !raceEnabled {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 func TestCallOfAnUnknownActionNamesTheNearest(t *testing.T) {
 	node := start(t, sabir.Serve(greeter()))
 	_, err := sabir.Call[helloReply](t.Context(), node, "greter.helo", helloRequest{})

@@ -62,6 +62,7 @@ func (n *Node) elsewhere(name string) (endpoint, error) {
 }
 
 func (a *remoteAction) info() *Action { return a.action }
+func (a *remoteAction) hop() *step    { return a.step }
 
 func (a *remoteAction) callAny(ctx context.Context, in, out any, o callOptions) error {
 	r := &pointers{in: in, out: out}

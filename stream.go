@@ -139,6 +139,7 @@ type streamHandler[In, Out any] struct {
 }
 
 func (h *streamHandler[In, Out]) info() *Action { return h.action }
+func (h *streamHandler[In, Out]) hop() *step    { return h.step }
 
 func (h *streamHandler[In, Out]) compose(n *Node, s *Service, def *definition) (err error) {
 	h.action.In, h.action.Out = reflect.TypeFor[In](), reflect.TypeFor[Out]()

@@ -63,6 +63,20 @@ func (n *Node) publish(s *Service, endpoints []endpoint) {
 
 func (n *Node) withdraw(s *Service) {
 	n.changeTable(func(all map[string]*published) { delete(all, s.fullName()) })
+	n.forgetPaths()
+}
+
+// forgetPaths makes every action forget who called it, so that the places of callers that have gone are free again.
+func (n *Node) forgetPaths() {
+	for _, p := range n.table.Load().byFull {
+		for _, e := range p.endpoints {
+			e.hop().nested.Store(nil)
+		}
+	}
+	n.remoteActions.Range(func(_, e any) bool {
+		e.(endpoint).hop().nested.Store(nil)
+		return true
+	})
 }
 
 // changeTable builds the next table, hands bound names their new endpoints, and wakes whoever waits for services.
