@@ -1,0 +1,14 @@
+// Package mem is the transport mem://name: connections between parts of one process, for tests and for nodes that live
+// together. Importing it registers [Default] under that scheme.
+//
+// Connections behave as those of a network do: bounded buffers, deadlines, half close. [Network.Cut] and [Network.Stall]
+// make the faults that networks have, at the moment a test wants them. All waits are on condition variables, channels and
+// timers, so it works inside a bubble of testing/synctest; listen and dial in the same bubble.
+package mem
+
+import "github.com/sabir-go/sabir/transport"
+
+// Default is the network behind mem:// addresses.
+var Default = New()
+
+func init() { transport.Register("mem", Default) }

@@ -1,0 +1,57 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+)
+
+// Listen starts to accept connections at an address such as "tcp://:7700", by the transport of its scheme. See
+// [Stream.Listen] for what is refused.
+func Listen(ctx context.Context, address string, config Config) (Listener, error) {
+	at, s, err := open(address)
+	if err != nil {
+		return nil, err
+	}
+	return s.Listen(ctx, at, config)
+}
+
+// Dial connects to an address such as "unix:///run/shop.sock", by the transport of its scheme. See [Stream.Dial].
+func Dial(ctx context.Context, address string, config Config) (net.Conn, error) {
+	to, s, err := open(address)
+	if err != nil {
+		return nil, err
+	}
+	return s.Dial(ctx, to, config)
+}
+
+func open(address string) (*url.URL, Stream, error) {
+	u, err := Parse(address)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, ok := Lookup(u.Scheme)
+	if !ok {
+		return nil, nil, fmt.Errorf("the address %q: %w", u.Redacted(), missingDriver(u.Scheme))
+	}
+	return u, s, nil
+}
+
+// Parse reads an address, which is a URL with a scheme; whether a transport is registered for that does not matter. Its
+// errors do not repeat the address where that could hold a password.
+func Parse(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		// Its text holds the whole address.
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err
+		}
+		return nil, fmt.Errorf(`an address is not a URL such as "tcp://:7700" or "unix:///run/shop.sock": %w`, err)
+	}
+	if u.Scheme == "" {
+		return nil, fmt.Errorf(`the address %q has no scheme: want a URL such as "tcp://:7700" or "unix:///run/shop.sock"`, u.Redacted())
+	}
+	return u, nil
+}

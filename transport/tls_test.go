@@ -1,0 +1,72 @@
+package transport_test
+
+import (
+	"crypto/tls"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir/transport"
+)
+
+func TestTLSNeedsACertificateToListen(t *testing.T) {
+	for _, config := range []*tls.Config{nil, {}} {
+		if _, err := transport.ServerTLS(config); err == nil || !strings.Contains(err.Error(), "tcp.Certificates") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestTLS13IsTheLowestVersion(t *testing.T) {
+	perClient := func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		return &tls.Config{MinVersion: tls.VersionTLS10}, nil
+	}
+	given := &tls.Config{Certificates: make([]tls.Certificate, 1), MinVersion: tls.VersionTLS10, GetConfigForClient: perClient}
+	server, err := transport.ServerTLS(given)
+	if err != nil || server.MinVersion != tls.VersionTLS13 {
+		t.Errorf("server: %v, %v", server, err)
+	}
+	if chosen, err := server.GetConfigForClient(nil); err != nil || chosen.MinVersion != tls.VersionTLS13 {
+		t.Errorf("the server's choice for a client: %v, %v", chosen, err)
+	}
+	client, err := transport.ClientTLS(given, "host")
+	if err != nil || client.MinVersion != tls.VersionTLS13 {
+		t.Errorf("client: %v, %v", client, err)
+	}
+	if given.MinVersion != tls.VersionTLS10 || given.ServerName != "" {
+		t.Error("the configuration that was given has changed")
+	}
+
+	given.MaxVersion = tls.VersionTLS12
+	if _, err := transport.ServerTLS(given); err == nil || !strings.Contains(err.Error(), "TLS 1.2") {
+		t.Errorf("server with TLS 1.2 at most: %v", err)
+	}
+	if _, err := transport.ClientTLS(given, "host"); err == nil || !strings.Contains(err.Error(), "TLS 1.2") {
+		t.Errorf("client with TLS 1.2 at most: %v", err)
+	}
+}
+
+func TestTheServersNameIsTheDialledOneUnlessSet(t *testing.T) {
+	var verified string
+	given := &tls.Config{VerifyConnection: func(state tls.ConnectionState) error {
+		verified = state.ServerName
+		return nil
+	}}
+	for _, test := range []struct{ set, dialled, want string }{
+		{"", "shop.example.com", "shop.example.com"},
+		{"", "192.0.2.1", "192.0.2.1"},
+		{"shop", "192.0.2.1", "shop"},
+	} {
+		given.ServerName = test.set
+		client, err := transport.ClientTLS(given, test.dialled)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client.VerifyConnection(tls.ConnectionState{}) // as crypto/tls calls it for an IP address
+		if client.ServerName != test.want || verified != test.want {
+			t.Errorf("%+v: the name is %q, and %q for the verification", test, client.ServerName, verified)
+		}
+	}
+	if client, err := transport.ClientTLS(nil, "host"); err != nil || client.ServerName != "host" {
+		t.Errorf("without a configuration: %v, %v", client, err)
+	}
+}

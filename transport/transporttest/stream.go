@@ -1,0 +1,149 @@
+// Package transporttest states what transports do, as tests that every one of them runs.
+//
+//	func TestConformance(t *testing.T) {
+//		transporttest.Stream(t, func(t *testing.T) (string, transport.Config) { return "tcp://:0", transport.Config{} })
+//	}
+package transporttest
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sabir-go/sabir/transport"
+)
+
+// patience is how long a test waits for something that must happen before it fails.
+const patience = 10 * time.Second
+
+// Setup tells where a test listens and what both sides are told: an address that is free, different for each call or with
+// a port 0, and a Config to listen and to dial with.
+type Setup func(t *testing.T) (listen string, config transport.Config)
+
+// Stream runs the conformance suite of the [transport.Stream] shape. The transport must be registered.
+func Stream(t *testing.T, setup Setup) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *site)
+	}{
+		{"bytes arrive both ways", bytesArriveBothWays},
+		{"many connections at once keep their bytes apart", manyConnections},
+		{"random sizes arrive intact both ways at once", intactUnderConcurrency},
+		{"concurrent writes do not mix", writesDoNotMix},
+		{"several buffers arrive in order", buffersArriveInOrder},
+		{"an empty write is nothing", emptyWriteIsNothing},
+		{"a side that closed its writes still reads", halfClose},
+		{"close ends the peer's waiting read after what was sent", closeEndsPeersRead},
+		{"close ends the own waiting read", closeEndsOwnRead},
+		{"close ends the own waiting write", closeEndsOwnWrite},
+		{"close ends the peer's waiting write", closeEndsPeersWrite},
+		{"a closed connection says so", closedConnectionSaysSo},
+		{"a read deadline passes and can be set again", readDeadline},
+		{"a read deadline set while a read waits ends it", readDeadlineWhileWaiting},
+		{"a write to a peer that does not read stops after bounded bytes", backPressure},
+		{"closing the listener ends accept", closeEndsAccept},
+		{"connections outlive their listener", connectionsOutliveListener},
+		{"an address is free again after close", addressIsFreeAgain},
+		{"an address is listened on once", listenTwice},
+		{"dialling nobody is refused", dialNobody},
+		{"dialling ends with its context", dialCancelled},
+		{"the listener's address can be dialled", addresses},
+		{"addresses with parts that mean nothing are refused", strangeAddresses},
+		{"others are not let in without proof", uninvited},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			running := goleak.IgnoreCurrent()
+			// Cleanups run last in, first out: this one after all connections are closed.
+			t.Cleanup(func() { goleak.VerifyNone(t, running) })
+			address, config := setup(t)
+			test.run(t, &site{address, config})
+		})
+	}
+}
+
+// site is where one test listens.
+type site struct {
+	address string
+	config  transport.Config
+}
+
+func (s *site) listen(t *testing.T) transport.Listener {
+	t.Helper()
+	l, err := transport.Listen(t.Context(), s.address, s.config)
+	if err != nil {
+		t.Fatalf("listen on %s: %v", s.address, err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func (s *site) dial(t *testing.T, address string) net.Conn {
+	t.Helper()
+	c, err := transport.Dial(t.Context(), address, s.config)
+	if err != nil {
+		t.Fatalf("dial %s: %v", address, err)
+	}
+	return guard(t, c)
+}
+
+// pair is a connection seen from both sides. Both have a deadline, so that a fault fails the test instead of hanging it.
+func (s *site) pair(t *testing.T) (dialled, accepted net.Conn) {
+	t.Helper()
+	l := s.listen(t)
+	return s.connect(t, l)
+}
+
+func (s *site) connect(t *testing.T, l transport.Listener) (dialled, accepted net.Conn) {
+	t.Helper()
+	got := s.accepting(t, l)
+	dialled = s.dial(t, l.Addr())
+	accepted = receive(t, got)
+	if accepted == nil {
+		t.FailNow()
+	}
+	return dialled, accepted
+}
+
+// accepting takes one connection and makes its handshake, if it has one; nil means that failed.
+func (s *site) accepting(t *testing.T, l transport.Listener) <-chan net.Conn {
+	got := make(chan net.Conn, 1)
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			t.Errorf("accept: %v", err)
+			got <- nil
+			return
+		}
+		guard(t, c)
+		if h, ok := c.(interface{ HandshakeContext(context.Context) error }); ok {
+			if err := h.HandshakeContext(t.Context()); err != nil {
+				t.Errorf("handshake: %v", err)
+				c = nil
+			}
+		}
+		got <- c
+	}()
+	return got
+}
+
+func guard(t *testing.T, c net.Conn) net.Conn {
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Errorf("set a deadline: %v", err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// receive waits for a value that must come.
+func receive[T any](t *testing.T, from <-chan T) (value T) {
+	t.Helper()
+	select {
+	case value = <-from:
+	case <-time.After(patience):
+		t.Fatalf("nothing came within %v", patience)
+	}
+	return value
+}
