@@ -1,0 +1,234 @@
+package native
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/sabir-go/sabir/codec"
+)
+
+// Translation decodes what was written with one schema into a Go type with another. It does not change once made.
+type Translation struct {
+	plan *plan
+}
+
+// Resolve compiles the translation from the writer's schema to the reader's Go type:
+//
+//   - fields are matched by name, then by the reader's aliases, in any order;
+//   - a field that only the writer has is skipped, one that only the reader has becomes zero;
+//   - an integer becomes a wider one of the same signedness, float32 float64, complex64 complex128, and T becomes *T.
+//
+// Everything else is a [*codec.Error] whose text names both types and whose Pointer is the field.
+func Resolve(writer *Schema, reader reflect.Type) (*Translation, error) {
+	if reader == nil {
+		return nil, fault(-1, "a nil type cannot be decoded into")
+	}
+	p, err := planOf(reader)
+	if err != nil {
+		return nil, err
+	}
+	read, err := resolve(writer, p)
+	if err != nil {
+		return nil, err
+	}
+	return &Translation{plan: read}, nil
+}
+
+// Decode reads the value in data, all of it, into v, a non-nil pointer to the reader's Go type, as [Type.Decode] does.
+func (t *Translation) Decode(data []byte, v any) error { return t.decode(data, v, false) }
+
+// DecodeAlias is Decode without copies, as [Type.DecodeAlias].
+func (t *Translation) DecodeAlias(data []byte, v any) error { return t.decode(data, v, true) }
+
+func (t *Translation) decode(data []byte, v any, alias bool) error {
+	target, err := targetOf(v)
+	if err != nil {
+		return err
+	}
+	if target != t.plan.typ {
+		return fault(-1, fmt.Sprintf("this translation decodes into a *%s, not a *%s", t.plan.typ, target))
+	}
+	d := decoder{data: data, alias: alias}
+	if err := d.whole(t.plan, reflect.ValueOf(v).UnsafePointer()); err != nil {
+		return err
+	}
+	return nil
+}
+
+// targetOf returns the type that v points to.
+func targetOf(v any) (reflect.Type, error) {
+	t := reflect.TypeOf(v)
+	if t == nil || t.Kind() != reflect.Pointer || reflect.ValueOf(v).IsNil() {
+		return nil, fault(-1, nilTarget)
+	}
+	return t.Elem(), nil
+}
+
+func resolve(writer *Schema, reader *plan) (*plan, error) {
+	if writer == nil {
+		return nil, fault(-1, "a nil schema cannot be read")
+	}
+	if writer.hash == reader.schema().hash {
+		return reader, nil
+	}
+	r := resolver{writer: writer, done: make(map[pair]*plan)}
+	p, err := r.translate(writer.root, reader)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// pair is a writer's type read into a reader's.
+type pair struct {
+	from ref
+	to   *plan
+}
+
+type resolver struct {
+	writer *Schema
+	done   map[pair]*plan // also those under way, which recursive types refer to
+}
+
+// widenings are the changes of kinds without parts that keep every value.
+var widenings = map[[2]Kind]opcode{
+	{Int8, Int16}: opInt8To16, {Int8, Int32}: opInt8To32, {Int8, Int64}: opInt8To64,
+	{Int16, Int32}: opInt32, {Int16, Int64}: opInt64, {Int32, Int64}: opInt64,
+	{Uint8, Uint16}: opUint8To16, {Uint8, Uint32}: opUint8To32, {Uint8, Uint64}: opUint8To64,
+	{Uint16, Uint32}: opUint32, {Uint16, Uint64}: opUint64, {Uint32, Uint64}: opUint64,
+	{Float32, Float64}: opFloat32To64, {Complex64, Complex128}: opComplex64To128,
+}
+
+// translate returns a plan that reads from and stores as to.
+func (r *resolver) translate(from ref, to *plan) (*plan, *codec.Error) {
+	kind := r.writer.kindAt(from)
+	if kind == to.kind && kind < Pointer {
+		return to, nil
+	}
+	if p, ok := r.done[pair{from, to}]; ok {
+		return p, nil
+	}
+	p := &plan{typ: to.typ, kind: to.kind, size: to.size, min: r.writer.minAt(from), length: to.length, maps: to.maps, slices: to.slices}
+	r.done[pair{from, to}] = p
+	if code, ok := widenings[[2]Kind{kind, to.kind}]; ok {
+		if code == opInt64 || code == opUint64 {
+			code = to.ops[0].code // an int of 32 bits checks its range
+		}
+		p.ops = []op{{code: code, sub: p}}
+		return p, nil
+	}
+	if to.kind == Pointer && kind != Pointer && to.elem.kind != Pointer {
+		return p, r.parts(p, opBox, 0, from, to)
+	}
+	if kind != to.kind {
+		return nil, r.impossible(from, to)
+	}
+	def := &r.writer.defs[from-firstDef]
+	switch kind {
+	case Struct:
+		return p, r.structure(p, def, to)
+	case Array:
+		if def.length != uint64(to.length) {
+			return nil, r.impossible(from, to)
+		}
+		code := opArray
+		if to.elem.kind == Uint8 && def.elem == ref(Uint8) {
+			code = opByteArray
+		}
+		return p, r.parts(p, code, 0, def.elem, to)
+	case Map:
+		return p, r.parts(p, opMap, def.key, def.elem, to)
+	case Slice:
+		return p, r.parts(p, opSlice, 0, def.elem, to)
+	}
+	return p, r.parts(p, opPointer, 0, def.elem, to)
+}
+
+// parts finishes p, whose only operation is code, with the translations of its key, if it has one, and its element. The
+// operation is set first, since a recursive type may copy it before its parts are known.
+func (r *resolver) parts(p *plan, code opcode, key, elem ref, to *plan) (err *codec.Error) {
+	p.ops = []op{{code: code, sub: p}}
+	if key != 0 {
+		if p.key, err = r.translate(key, to.key); err != nil {
+			return err
+		}
+	}
+	p.elem, err = r.translate(elem, to.elem)
+	return err
+}
+
+// structure matches fields and lists them in the writer's order.
+func (r *resolver) structure(p *plan, def *definition, to *plan) *codec.Error {
+	match, found := matchFields(def, to.fields)
+	for i, w := range def.fields {
+		path := "/" + escapePointer(w.name)
+		if match[i] < 0 && r.writer.minAt(w.typ) == 0 {
+			continue
+		}
+		if match[i] < 0 {
+			skipped := &plan{skip: r.writer, place: w.typ}
+			p.ops = append(p.ops, op{code: opSkip, sub: skipped, path: path})
+			continue
+		}
+		f := &to.fields[match[i]]
+		inner, err := r.translate(w.typ, f.plan)
+		if err != nil {
+			if err.Pointer == "" {
+				err.Message = fmt.Sprintf("field %q of the writer's %s cannot be read into field %s of %s", w.name, structName(def), f.goName, to.typ)
+			}
+			return under(err, path)
+		}
+		p.ops = inline(p.ops, inner.ops, f.off, path)
+	}
+	for i := range to.fields {
+		if f := &to.fields[i]; !found[i] && f.plan.size > 0 {
+			p.ops = append(p.ops, op{code: opZero, off: f.off, sub: f.plan, path: "/" + escapePointer(f.name)})
+		}
+	}
+	return nil
+}
+
+func structName(def *definition) string {
+	if def.name == "" {
+		return "struct"
+	}
+	return def.name
+}
+
+// matchFields returns for each field of the writer the reader's field or -1, and which of the reader's were found. A
+// name goes before every alias.
+func matchFields(def *definition, fields []field) (match []int, found []bool) {
+	places := make(map[string]int, len(def.fields))
+	match, found = make([]int, len(def.fields)), make([]bool, len(fields))
+	for i, w := range def.fields {
+		places[w.name], match[i] = i, -1
+	}
+	take := func(i int, name string) {
+		if w, ok := places[name]; ok && match[w] < 0 && !found[i] {
+			match[w], found[i] = i, true
+		}
+	}
+	for i := range fields {
+		take(i, fields[i].name)
+	}
+	for i := range fields {
+		for _, alias := range fields[i].aliases {
+			take(i, alias)
+		}
+	}
+	return match, found
+}
+
+func (r *resolver) impossible(from ref, to *plan) *codec.Error {
+	want, got := to.kind.String(), r.writer.nameAt(from)
+	if to.kind == Array {
+		want = fmt.Sprintf("array of %d", to.length)
+	}
+	if from >= firstDef && r.writer.kindAt(from) == Array {
+		got = fmt.Sprintf("array of %d", r.writer.defs[from-firstDef].length)
+	}
+	return &codec.Error{
+		Codec: Name, Offset: -1, Want: fmt.Sprintf("%s (Go type %s)", want, to.typ), Got: got,
+		Message: "the writer's type cannot become the reader's",
+	}
+}
