@@ -194,6 +194,18 @@ var (
 	ErrCanceled = NewError(Canceled, nameCanceled, "the caller gave up")
 	// ErrPanic is answered when the handler, or a goroutine it started with Go, panicked.
 	ErrPanic = NewError(Internal, namePanic, "the handler panicked")
+	// ErrHandler is answered when the handler returned a plain Go error, which it wraps in the process where that was.
+	ErrHandler = NewError(Unknown, nameHandler, "the handler failed")
+	// ErrBadOutput is answered when the answer does not fit the caller's type, or has no JSON form.
+	ErrBadOutput = NewError(Internal, nameBadOutput, "the answer cannot be given")
+	// ErrTooManyLevels is answered when calls are nested deeper than MaxLevel allows.
+	ErrTooManyLevels = NewError(FailedPrecondition, nameTooManyLevels, "calls are nested too deep")
+	// ErrStreamWanted is answered when an action that is a stream is called.
+	ErrStreamWanted = NewError(InvalidArgument, nameStreamWanted, "the action is a stream")
+	// ErrMediaType is answered over HTTP when the body is not application/json.
+	ErrMediaType = NewError(InvalidArgument, nameMediaType, "the body is not JSON")
+	// ErrMethod is answered over HTTP when the method is not the one for the address.
+	ErrMethod = NewError(Unimplemented, nameMethod, "the method is not for this address")
 	// ErrBadName is answered when a name cannot be one of an action or an event.
 	ErrBadName = NewError(InvalidArgument, nameBadName, "that is no name")
 	// ErrTooLarge is answered when the input is larger than the limit.

@@ -78,7 +78,11 @@ func (n *Node) Stop(ctx context.Context) error {
 	}
 	n.lifecycle.Lock()
 	defer n.lifecycle.Unlock()
-	return composeStage(Stage{Event: NodeStop, Node: n.id}, n.stopAll, n.middlewares)(inLifecycle(ctx, n))
+	err := composeStage(Stage{Event: NodeStop, Node: n.id}, n.stopAll, n.middlewares)(inLifecycle(ctx, n))
+	if n.State() != Stopped { // a middleware failed before it went on: that must not keep the services running
+		err = errors.Join(err, n.stopAll(ctx))
+	}
+	return err
 }
 
 func (n *Node) stopAll(ctx context.Context) error {

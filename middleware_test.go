@@ -161,6 +161,24 @@ func TestEventsAndLifecyclePassMiddlewares(t *testing.T) {
 	}
 }
 
+func TestAMiddlewareThatFailsAtTheStopDoesNotKeepServicesRunning(t *testing.T) {
+	stopped := false
+	broken := sabir.Middleware{Lifecycle: func(stage sabir.Stage, next func(context.Context) error) func(context.Context) error {
+		if stage.Event != sabir.NodeStop {
+			return next
+		}
+		return func(context.Context) error { return errors.New("no") }
+	}}
+	node := sabir.NewNode(sabir.Use(broken), sabir.Serve(
+		sabir.NewService("s", sabir.OnStop(func(context.Context) error { stopped = true; return nil }))))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := node.Stop(t.Context()); err == nil || !stopped || node.State() != sabir.Stopped {
+		t.Fatalf("got %v, service stopped %v, node %v", err, stopped, node.State())
+	}
+}
+
 func TestSignalsReachTheNodesListeners(t *testing.T) {
 	var got []sabir.Signal
 	noticing := sabir.Middleware{Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {

@@ -76,6 +76,7 @@ type TagError struct {
 	Reason string
 }
 
+// Error names the field, its struct type and the tag, and says what is wrong with it.
 func (e *TagError) Error() string {
 	return fmt.Sprintf("validate: field %s of %v, tag %q: %s", e.Field, e.Type, e.Tag, e.Reason)
 }

@@ -15,7 +15,7 @@ import (
 // call calls the action and answers with its output or its error.
 func (x *exchange) call(a *sabir.Action) {
 	if a.Stream {
-		x.fail(&sabir.Error{Code: sabir.Unimplemented, Name: nameStreamWanted, Node: x.node.ID(), Message: a.Name + " is a stream, and streams cannot be opened over HTTP yet"})
+		x.fail(&sabir.Error{Code: sabir.Unimplemented, Name: sabir.ErrStreamWanted.Name, Node: x.node.ID(), Message: a.Name + " is a stream, and streams cannot be opened over HTTP yet"})
 		return
 	}
 	if err := checkJSON(x.r); err != nil {

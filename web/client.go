@@ -170,7 +170,7 @@ func (c *Client) Send(ctx context.Context, r *sabir.Request) error {
 		return err
 	}
 	if err := r.DecodeOutput(jsonCodec, answer); err != nil {
-		return sabir.Errorf(sabir.Internal, nameBadOutput, "the answer of %s cannot be read as %T: %w", r.Action().Name, r.Output(), err)
+		return sabir.Errorf(sabir.Internal, sabir.ErrBadOutput.Name, "the answer of %s cannot be read as %T: %w", r.Action().Name, r.Output(), err)
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func (c *Client) exchange(ctx context.Context, method, path, what string, body [
 	answer, err := c.read(response)
 	switch {
 	case errors.Is(err, errTooLong):
-		return nil, sabir.Errorf(sabir.Internal, nameBadOutput, "the answer of %s is longer than the limit of %d bytes (web.MaxAnswer sets it)", what, c.maxAnswer)
+		return nil, sabir.Errorf(sabir.Internal, sabir.ErrBadOutput.Name, "the answer of %s is longer than the limit of %d bytes (web.MaxAnswer sets it)", what, c.maxAnswer)
 	case err != nil:
 		return nil, c.lost(ctx, what, err)
 	case response.StatusCode != http.StatusOK:

@@ -99,7 +99,7 @@ func (x *exchange) otherMethod(allow, advice string) {
 		x.w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	x.fail(sabir.Errorf(sabir.Unimplemented, nameMethod, "the method is %.20q; %s", x.r.Method, advice))
+	x.fail(sabir.Errorf(sabir.Unimplemented, sabir.ErrMethod.Name, "the method is %.20q; %s", x.r.Method, advice))
 }
 
 // health tells that the process lives.

@@ -153,7 +153,7 @@ func checkJSON(r *http.Request) *sabir.Error {
 }
 
 func mediaType(format string, args ...any) *sabir.Error {
-	return sabir.Errorf(sabir.InvalidArgument, nameMediaType, format, args...)
+	return sabir.Errorf(sabir.InvalidArgument, sabir.ErrMediaType.Name, format, args...)
 }
 
 // seconds is a duration as a Retry-After header has it.

@@ -34,7 +34,7 @@ func (x *exchange) index() {
 	}
 	body, err := json.MarshalIndent(list, "", "  ") // people read it
 	if err != nil {
-		x.fail(sabir.NewError(sabir.Internal, nameBadOutput, internalMessage(x.id)))
+		x.fail(sabir.NewError(sabir.Internal, sabir.ErrBadOutput.Name, internalMessage(x.id)))
 		return
 	}
 	x.send(http.StatusOK, jsonType, append(body, '\n'))

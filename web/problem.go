@@ -11,16 +11,6 @@ import (
 	"github.com/sabir-go/sabir/codec/json"
 )
 
-// Names of built-in errors that have no variable in package sabir.
-const (
-	nameMediaType     = "UnsupportedMediaType"
-	nameMethod        = "MethodNotAllowed"
-	nameStreamWanted  = "StreamWanted"
-	nameHandler       = "HandlerFailed"
-	nameBadOutput     = "BadOutput"
-	nameTooManyLevels = "TooManyLevels"
-)
-
 // problem is an error as an RFC 9457 document. The members after Detail are extensions that let Client rebuild the error.
 type problem struct {
 	Type   string `json:"type"`
@@ -83,7 +73,7 @@ func (x *exchange) public(a *sabir.Action, err error) *sabir.Error {
 	e := sabir.AsError(err)
 	message, data := e.Message, e.Data
 	switch e.Name {
-	case nameHandler, nameBadOutput, nameTooManyLevels, sabir.ErrPanic.Name, sabir.ErrActionNotFound.Name: // the last is of a nested call
+	case sabir.ErrHandler.Name, sabir.ErrBadOutput.Name, sabir.ErrTooManyLevels.Name, sabir.ErrPanic.Name, sabir.ErrActionNotFound.Name: // the last is of a nested call
 		message, data = internalMessage(x.id), nil
 	case sabir.ErrDeadline.Name:
 		message = "the deadline passed before " + a.Name + " answered"
