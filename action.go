@@ -8,7 +8,9 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/validate"
+	"github.com/sabir-go/sabir/wire"
 )
 
 // Handle adds an action to a service: callers reach it as "service.name". The input is checked by its `validate` tags
@@ -24,7 +26,7 @@ func Handle[In, Out any](s *Service, name string, fn func(context.Context, In) (
 	if fn == nil {
 		s.problem(def.where, "action %q has no function: Handle was given nil", name)
 	}
-	def.open = func(a *Action, n *Node, s *Service) (endpoint, error) {
+	def.open = func(a *Action, n *Node, s *Service) (local, error) {
 		h := &handler[In, Out]{fn: fn, action: a}
 		return h, h.compose(n, s, def)
 	}
@@ -34,7 +36,7 @@ func Handle[In, Out any](s *Service, name string, fn func(context.Context, In) (
 // Nothing is the input or the output of an action that has none.
 type Nothing = struct{}
 
-// ActionOption is an option of Handle and HandleStream: [Use], [Inline], [Visible], [Describe].
+// ActionOption is an option of Handle and HandleStream: [Use], [Inline], [Idempotent], [Visible], [Describe].
 type ActionOption interface{ applyAction(*definition) }
 
 type actionOption func(*definition)
@@ -44,6 +46,10 @@ func (o actionOption) applyAction(d *definition) { o(d) }
 // Inline declares that the action does not block and returns in microseconds: it then runs on whatever goroutine brings
 // the call, even the one that reads a link, and is never moved to another. Its deadline ends only its context.
 func Inline() ActionOption { return actionOption(func(d *definition) { d.inline = true }) }
+
+// Idempotent declares that the action does no more harm when it runs twice with the same input than once. So a call that
+// was under way when its link was lost, and may or may not have been done, is a retryable error; of other actions it is not.
+func Idempotent() ActionOption { return actionOption(func(d *definition) { d.idempotent = true }) }
 
 // Visible says who may call the action; Public without it.
 func Visible(to Visibility) ActionOption {
@@ -62,20 +68,30 @@ type definition struct {
 	description string
 	visibility  Visibility
 	inline      bool
+	idempotent  bool
 	stream      bool
 	middlewares []Middleware
-	open        func(a *Action, n *Node, s *Service) (endpoint, error)
+	open        func(a *Action, n *Node, s *Service) (local, error)
 }
 
-// endpoint is a running action, as the routing table holds it. Callers that know its Go types use the concrete type;
-// these methods are for those that do not.
+// endpoint is an action that can be called, as the routing table holds it: a handler or a streamHandler of this node, or
+// an away. Callers that know its Go types use the concrete type; these methods are for those that do not.
 type endpoint interface {
 	info() *Action
 	hop() *step
-	// callAny calls with whatever types in and out point to.
-	callAny(ctx context.Context, in, out any, o callOptions) error
 	// callJSON calls with a JSON document and appends the answer's to dst.
 	callJSON(ctx context.Context, in, dst []byte, o callOptions) ([]byte, error)
+}
+
+// local is an endpoint of this node.
+type local interface {
+	endpoint
+	// callAny calls with whatever types in and out point to.
+	callAny(ctx context.Context, in, out any, o callOptions) error
+	// serve answers a call that came over a link, in the format.
+	serve(in *wire.Inbound, format string)
+	// serveStream is serve for streams.
+	serveStream(s *wire.Stream, format string)
 }
 
 // handler is a running action of this node.
@@ -87,6 +103,9 @@ type handler[In, Out any] struct {
 	direct bool           // no middleware and no gate: the way to fn is a function call
 	chain  Handler        // the way otherwise
 	frames sync.Pool      // of *frame[In, Out]
+
+	native   *serving[In, Out] // for calls over links
+	servings sync.Map          // of other formats, by name
 }
 
 func (h *handler[In, Out]) info() *Action { return h.action }
@@ -98,6 +117,7 @@ func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err er
 	h.step = newStep(n, h.action.Service, h.action.Name)
 	h.step.inline = def.inline
 	h.step.gate = s.gate
+	h.native = newServing[In, Out](native.Name)
 	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {
 		return err
 	}

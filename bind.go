@@ -46,21 +46,30 @@ type binding[In, Out any] struct {
 	node     *Node
 	action   string
 	handler  atomic.Pointer[handler[In, Out]] // nil when the endpoint is none, or has other types
-	endpoint atomic.Pointer[endpoint]         // nil when there is none on this node
+	away     atomic.Pointer[caller[In, Out]]  // nil when the action is not on other nodes
+	endpoint atomic.Pointer[endpoint]         // nil when there is none
 }
 
-// callOther is the way of a call with options, or to a handler of other types, or to none.
-//
-//go:noinline
+// callOther is the way of a call with options, to another node, to a handler of other types, or to none.
 func (b *binding[In, Out]) callOther(ctx context.Context, in In, options []CallOption) (Out, error) {
-	if h := b.handler.Load(); h != nil {
-		return h.callWith(ctx, in, gather(options))
+	o := gather(options)
+	if o.node == "" {
+		if c := b.away.Load(); c != nil {
+			return c.call(ctx, in, o)
+		}
+		if h := b.handler.Load(); h != nil {
+			return h.callWith(ctx, in, o)
+		}
 	}
 	var e endpoint
 	if p := b.endpoint.Load(); p != nil {
 		e = *p
 	}
-	return callOther[Out](ctx, b.node, e, b.action, in, gather(options))
+	e, err := b.node.endpointFor(e, b.action, &o)
+	if a, isAway := e.(*away); isAway && err == nil {
+		return callAway[Out](ctx, a, in, o)
+	}
+	return callOther[Out](ctx, e, err, in, o)
 }
 
 // follow takes over what the table now holds for the name.
@@ -72,6 +81,11 @@ func (b *binding[In, Out]) follow(e endpoint) {
 	}
 	h, _ := e.(*handler[In, Out])
 	b.handler.Store(h)
+	var c *caller[In, Out]
+	if a, ok := e.(*away); ok {
+		c = callerOf[In, Out](a)
+	}
+	b.away.Store(c)
 }
 
 // bindingKey tells bindings apart; a node has one for each name and pair of types that the program binds.

@@ -31,26 +31,44 @@ func Call[Out, In any](ctx context.Context, from Caller, action string, in In, o
 		return none, errNoNode(from, action)
 	}
 	e := n.table.Load().actions[action]
-	if h, ok := e.(*handler[In, Out]); ok {
-		if len(options) == 0 {
-			return h.call(ctx, in)
-		}
-		return h.callWith(ctx, in, gather(options))
+	h, ok := e.(*handler[In, Out])
+	if ok && len(options) == 0 {
+		return h.call(ctx, in)
 	}
-	return callOther[Out](ctx, n, e, action, in, gather(options))
+	o := gather(options)
+	if ok && o.node == "" {
+		return h.callWith(ctx, in, o)
+	}
+	e, err := n.endpointFor(e, action, &o)
+	if a, isAway := e.(*away); isAway && err == nil {
+		return callAway[Out](ctx, a, in, o)
+	}
+	return callOther[Out](ctx, e, err, in, o)
 }
 
-// callOther calls what has other types than its caller, or is not on this node. It is not inlined, so that only its own
-// copies of in and out move to the heap, not those of every call.
+// endpointFor is where a call with options goes, given what the table has for the name.
+func (n *Node) endpointFor(e endpoint, action string, o *callOptions) (endpoint, error) {
+	switch {
+	case o.node == n.id:
+		if own := n.table.Load().here[action]; own != nil {
+			return own, nil
+		}
+		return nil, n.notFound("action", action)
+	case o.node != "" || e == nil:
+		return n.elsewhere(action, o)
+	}
+	return e, nil
+}
+
+// callOther calls what has other types than its caller. It is not inlined, so that only its own copies of in and out move
+// to the heap, not those of every call.
 //
 //go:noinline
-func callOther[Out, In any](ctx context.Context, n *Node, e endpoint, action string, in In, o callOptions) (out Out, err error) {
-	if e == nil {
-		if e, err = n.elsewhere(action); err != nil {
-			return out, err
-		}
+func callOther[Out, In any](ctx context.Context, e endpoint, failed error, in In, o callOptions) (out Out, err error) {
+	if failed != nil {
+		return out, failed
 	}
-	err = e.callAny(ctx, &in, &out, o)
+	err = e.(local).callAny(ctx, &in, &out, o)
 	return out, err
 }
 
@@ -66,17 +84,15 @@ func AppendJSON(ctx context.Context, from Caller, dst []byte, action string, in 
 	if n == nil {
 		return dst, errNoNode(from, action)
 	}
-	e := n.table.Load().actions[action]
-	if e == nil {
-		var err error
-		if e, err = n.elsewhere(action); err != nil {
-			return dst, err
-		}
+	o := gather(options)
+	e, err := n.endpointFor(n.table.Load().actions[action], action, &o)
+	if err != nil {
+		return dst, err
 	}
 	if len(in) == 0 {
 		in = []byte("{}")
 	}
-	return e.callJSON(ctx, in, dst, gather(options))
+	return e.callJSON(ctx, in, dst, o)
 }
 
 // AppendJSON calls this very action with a JSON document and appends its answer to dst: for gateways that decide by the
@@ -137,6 +153,8 @@ type callOptions struct {
 	timeout time.Duration
 	noCache bool
 	noRetry bool
+	node    string
+	key     string
 }
 
 // Timeout ends the call after d at the latest: a deadline without a context to cancel.
@@ -148,7 +166,23 @@ func NoCache() CallOption { return func(o *callOptions) { o.noCache = true } }
 // NoRetry asks for one attempt only, whatever retry policy is on the way.
 func NoRetry() CallOption { return func(o *callOptions) { o.noRetry = true } }
 
-func gather(options []CallOption) (o callOptions) {
+// ToNode sends the call to the node of that name, whichever others offer the action. Where it does not, or there is no
+// such node, the call fails.
+func ToNode(id string) CallOption { return func(o *callOptions) { o.node = id } }
+
+// ByKey keeps calls together: under the balancer "hash" (see [Balance]), all with the same key go to the same node as long
+// as it is there.
+func ByKey(key string) CallOption { return func(o *callOptions) { o.key = key } }
+
+// gather is nearly always inlined with no options, where it costs nothing: those of gatherAll move to the heap.
+func gather(options []CallOption) callOptions {
+	if len(options) == 0 {
+		return callOptions{}
+	}
+	return gatherAll(options)
+}
+
+func gatherAll(options []CallOption) (o callOptions) {
 	for _, option := range options {
 		option(&o)
 	}

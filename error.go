@@ -176,6 +176,17 @@ const (
 	nameBreakerOpen    = "BreakerOpen"
 	nameEventQueueFull = "EventQueueFull"
 	nameNotANode       = "NotANode"
+	nameLinkLost       = "LinkLost"
+	nameJoin           = "JoinFailed"
+
+	// What links answer: the names of package wire.
+	nameTooManyCalls    = "TooManyCalls"
+	nameTooManyStreams  = "TooManyStreams"
+	nameMessageTooLarge = "MessageTooLarge"
+	nameHeadTooLarge    = "HeadTooLarge"
+	nameTooMuchDeclared = "TooMuchDeclared"
+	nameNotAnswered     = "NotAnswered"
+	nameBadCompression  = "BadCompression"
 )
 
 // The built-in errors that callers most often ask for with errors.Is.
@@ -216,6 +227,15 @@ var (
 	ErrWrongSite = NewError(PermissionDenied, nameWrongSite, "the request comes from or is for another site")
 	// ErrNotANode is answered when something other than a node answers at the address of a call; its code follows the status.
 	ErrNotANode = NewError(Unknown, nameNotANode, "that is no Sabir node")
+	// ErrLinkLost is answered when the link to another node was lost under a call. It is retryable where the call did not
+	// leave this node, or the action is [Idempotent].
+	ErrLinkLost = NewError(Unavailable, nameLinkLost, "the link was lost")
+	// ErrTooManyCalls is answered when a node has as many calls of others in flight as it takes; retryable.
+	ErrTooManyCalls = NewError(ResourceExhausted, nameTooManyCalls, "too many calls in flight")
+	// ErrMessageTooLarge is answered when a value is larger than the other node takes; see [LinkLimits].
+	ErrMessageTooLarge = NewError(ResourceExhausted, nameMessageTooLarge, "the value is too large")
+	// ErrJoin is why a node with Join does not start.
+	ErrJoin = NewError(Unavailable, nameJoin, "the node cannot join")
 	// ErrRateLimited is answered by policy.RateLimit; retryable.
 	ErrRateLimited = NewError(ResourceExhausted, nameRateLimited, "too many calls")
 	// ErrBulkheadFull is answered by policy.Bulkhead; retryable.
@@ -230,6 +250,8 @@ var builtinStatus = map[string]int{
 	nameTooLarge:   413,
 	nameMediaType:  415,
 	nameMethod:     405,
+
+	nameMessageTooLarge: 413,
 }
 
 // panicError turns what recover gave into the caller's error. What the panic said is the cause, for this process and its

@@ -2,9 +2,14 @@ package sabir
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 	"sync/atomic"
+
+	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/wire"
 )
 
 // Event is one event on its way through the middlewares to one handler. It belongs to the delivery and must not be kept.
@@ -93,6 +98,8 @@ type receiver interface {
 	about() *Subscription
 	// receiveAny takes a payload of any type; payload points to it.
 	receiveAny(ctx context.Context, at *delivery, payload any) error
+	// receiveFrom takes a payload that came over a link, in the format.
+	receiveFrom(in *wire.Inbound, at *delivery, format string) error
 	// begin makes it ready to receive.
 	begin()
 	// finish waits until what was queued is handled and takes no more.
@@ -108,6 +115,8 @@ type eventHandler[T any] struct {
 	direct bool
 	chain  EventHandler
 	queue  *eventQueue[T]
+	native *receiving[T]
+	others sync.Map // format to *receiving[T]
 }
 
 func (h *eventHandler[T]) about() *Subscription { return h.sub }
@@ -121,6 +130,7 @@ func (h *eventHandler[T]) compose(n *Node, s *Service, def *eventDefinition) err
 	chain, services = composeEvent(h.sub, chain, s.middlewares)
 	h.chain, nodes = composeEvent(h.sub, chain, n.middlewares)
 	h.direct = !own && !services && !nodes && h.gate == nil
+	h.native = newReceiving[T](native.Name)
 	if def.queue > 0 {
 		h.queue = newEventQueue(h, def.queue)
 	}
@@ -139,6 +149,10 @@ func (h *eventHandler[T]) receive(ctx context.Context, at *delivery, payload T) 
 	if failed != nil {
 		return failed
 	}
+	return h.receiveIn(c, ctx, at, payload)
+}
+
+func (h *eventHandler[T]) receiveIn(c *callContext, ctx context.Context, at *delivery, payload T) error {
 	if h.queue != nil {
 		return h.queue.push(ctx, queuedEvent[T]{c.detached(), at, payload})
 	}
@@ -207,12 +221,13 @@ func (n *Node) logEvent(ctx context.Context, at *delivery, err error) {
 		"pattern", at.receiver.about().Pattern, "error", AsError(err))
 }
 
-// Emit tells an event to each group of handlers once: of the services in a group that take it, one gets it, in turn. A
-// service's handlers are in the group of its name unless they say otherwise. Any payload that has a JSON form will do.
+// Emit tells an event to each group of handlers once: of the services in a group that take it, in the whole cluster, one
+// gets it, in turn, on this node if there is one here. A service's handlers are in the group of its name unless they say
+// otherwise. Any payload that could be the input of an action will do.
 //
-// When Emit returns nil, every handler on this node has run, or has the event in its queue. It returns an error when the
-// name is not valid, when the context has ended, or when a queue stays full; what handlers return is logged, not
-// returned.
+// When Emit returns nil, every handler that was to get the event has run, or has the event in its queue, on other nodes
+// too. It returns an error when the name is not valid, when the context has ended, when a queue stays full or a node was
+// lost; the other groups have got it all the same. What handlers return is logged where they run, not returned.
 func Emit[T any](ctx context.Context, from Caller, name string, payload T) error {
 	p, err := planOf(from, name)
 	if err != nil {
@@ -223,12 +238,24 @@ func Emit[T any](ctx context.Context, from Caller, name string, payload T) error
 			err = failed // the other groups still get it
 		}
 	}
-	return err
+	if len(p.away) == 0 {
+		return err
+	}
+	return errors.Join(err, tell(ctx, p.away, payload))
 }
 
-// Broadcast tells an event to every service that takes it, not to one of each group only. For the rest see [Emit].
+// Broadcast tells an event to every service that takes it, on every node, not to one of each group only. For the rest
+// see [Emit].
 func Broadcast[T any](ctx context.Context, from Caller, name string, payload T) error {
-	return BroadcastLocal(ctx, from, name, payload)
+	p, err := planOf(from, name)
+	if err != nil {
+		return err
+	}
+	err = broadcastHere(ctx, p, payload)
+	if len(p.others) == 0 {
+		return err
+	}
+	return errors.Join(err, tell(ctx, p.others, payload))
 }
 
 // BroadcastLocal is Broadcast to the services of this node only.
@@ -237,6 +264,10 @@ func BroadcastLocal[T any](ctx context.Context, from Caller, name string, payloa
 	if err != nil {
 		return err
 	}
+	return broadcastHere(ctx, p, payload)
+}
+
+func broadcastHere[T any](ctx context.Context, p *eventPlan, payload T) (err error) {
 	for i := range p.groups {
 		for _, at := range p.groups[i].members {
 			if failed := deliver(ctx, at, payload); failed != nil && err == nil {

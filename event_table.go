@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/sabir-go/sabir/cluster"
 )
 
 // eventTable is the handlers of a node at one moment. Which of them an event goes to is worked out at its first
@@ -15,6 +17,7 @@ import (
 type eventTable struct {
 	node      *Node
 	receivers []subscribed
+	view      *cluster.View
 	plans     atomic.Pointer[map[string]*eventPlan]
 	lock      sync.Mutex
 }
@@ -26,13 +29,17 @@ type subscribed struct {
 }
 
 // eventPlan is where the events of one name go.
-type eventPlan struct{ groups []eventGroup }
+type eventPlan struct {
+	groups []eventGroup // with members on this node
+	away   []*away      // to each group that has members on other nodes only: one of them
+	others []*away      // to each other node that takes it
+}
 
 // maxEventPlans bounds how many names are remembered; events of other names are matched at each emission.
 const maxEventPlans = 4096
 
-func newEventTable(n *Node, receivers ...subscribed) *eventTable {
-	t := &eventTable{node: n, receivers: receivers}
+func newEventTable(n *Node, view *cluster.View, receivers ...subscribed) *eventTable {
+	t := &eventTable{node: n, view: view, receivers: receivers}
 	t.plans.Store(&map[string]*eventPlan{})
 	return t
 }
@@ -96,6 +103,7 @@ func (t *eventTable) match(name string) *eventPlan {
 		p.groups[i].name, p.groups[i].members = group, byGroup[group]
 		p.groups[i].turn.Store(rand.Uint32()) // a plan that is not remembered must not always begin with the same one
 	}
+	t.matchAway(name, p)
 	return p
 }
 
@@ -117,21 +125,23 @@ func (n *Node) subscribe(more []subscribed) {
 	for _, s := range more {
 		s.receiver.begin()
 	}
-	n.events.Store(newEventTable(n, append(slices.Clone(n.events.Load().receivers), more...)...))
+	now := n.events.Load()
+	n.events.Store(newEventTable(n, now.view, append(slices.Clone(now.receivers), more...)...))
 }
 
 // unsubscribe lets no new events to the service and waits until its queues are empty.
 func (n *Node) unsubscribe(ctx context.Context, s *Service) error {
 	n.tableLock.Lock()
 	var stay, leave []subscribed
-	for _, r := range n.events.Load().receivers {
+	now := n.events.Load()
+	for _, r := range now.receivers {
 		if r.service == s {
 			leave = append(leave, r)
 		} else {
 			stay = append(stay, r)
 		}
 	}
-	n.events.Store(newEventTable(n, stay...))
+	n.events.Store(newEventTable(n, now.view, stay...))
 	n.tableLock.Unlock()
 	var errs []error
 	for _, r := range leave {

@@ -4,22 +4,7 @@ import (
 	"context"
 	stdjson "encoding/json"
 	"reflect"
-	"runtime"
-	"time"
 )
-
-// NodeInfo describes a node.
-type NodeInfo struct {
-	ID       string    `json:"id"`
-	State    string    `json:"state"`
-	Since    time.Time `json:"since"`
-	Host     string    `json:"host"`
-	PID      int       `json:"pid"`
-	Go       string    `json:"go"`
-	CPUs     int       `json:"cpus"`
-	Services int       `json:"services"`
-	Actions  int       `json:"actions"`
-}
 
 // ActionInfo describes an action, as $node.actions lists it.
 type ActionInfo struct {
@@ -31,8 +16,9 @@ type ActionInfo struct {
 	Visibility  Visibility `json:"visibility"`
 	Stream      bool       `json:"stream,omitempty"`
 	Inline      bool       `json:"inline,omitempty"`
-	In          string     `json:"in"`  // Go type
-	Out         string     `json:"out"` // Go type
+	In          string     `json:"in"`              // Go type
+	Out         string     `json:"out"`             // Go type
+	Nodes       []string   `json:"nodes,omitempty"` // of an action elsewhere: those that offer it
 }
 
 // EmitRequest is the input of $node.emit.
@@ -48,7 +34,7 @@ func newNodeService(n *Node) *Service {
 	s := NewService("$node", Purpose("tells about the node it runs on"))
 	Handle(s, "info", func(context.Context, Nothing) (NodeInfo, error) { return n.Info(), nil },
 		Describe("tells the node's name, state and size"))
-	Handle(s, "nodes", func(context.Context, Nothing) ([]NodeInfo, error) { return []NodeInfo{n.Info()}, nil },
+	Handle(s, "nodes", func(context.Context, Nothing) ([]NodeInfo, error) { return n.Nodes(), nil },
 		Describe("lists the nodes of the cluster"))
 	Handle(s, "services", func(context.Context, Nothing) ([]ServiceInfo, error) { return n.Services(), nil },
 		Describe("lists the services"))
@@ -68,20 +54,13 @@ func newNodeService(n *Node) *Service {
 	return s
 }
 
-// Info describes the node.
-func (n *Node) Info() NodeInfo {
-	t := n.table.Load()
-	actions := 0
-	for _, p := range t.byFull {
-		actions += len(p.endpoints)
-	}
-	return NodeInfo{ID: n.id, State: n.State().String(), Since: n.started, Host: hostname(), PID: processID,
-		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Services: len(t.byFull), Actions: actions}
-}
-
 func describe(a *Action) ActionInfo {
-	return ActionInfo{Name: a.Name, Service: a.Service, Version: a.Version, Node: a.Node, Description: a.Description,
+	info := ActionInfo{Name: a.Name, Service: a.Service, Version: a.Version, Node: a.Node, Description: a.Description,
 		Visibility: a.Visibility, Stream: a.Stream, Inline: a.Inline, In: typeName(a.In), Out: typeName(a.Out)}
+	if other, ok := a.endpoint.(*away); ok && other.in != "" {
+		info.In, info.Out, info.Nodes = other.in, other.out, other.nodes()
+	}
+	return info
 }
 
 func typeName(t reflect.Type) string {

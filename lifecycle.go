@@ -43,11 +43,15 @@ func (n *Node) Start(ctx context.Context) error {
 		return errors.Join(err, n.stopAll(stopCtx))
 	}
 	n.state.Store(int32(Running))
+	n.tellOthers()
 	n.log.Debug("node started", "node", n.id, "services", len(n.running))
 	return nil
 }
 
 func (n *Node) startAll(ctx context.Context) error {
+	if err := n.join(ctx); err != nil {
+		return err
+	}
 	own := newNodeService(n)
 	if err := n.startServices(ctx, append([]*Service{own}, flatten(n.toServe)...)); err != nil {
 		return err
@@ -93,8 +97,14 @@ func (n *Node) stopAll(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s: %w", face.Name(), err))
 		}
 	}
+	if n.mesh != nil {
+		errs = append(errs, n.mesh.drain(ctx))
+	}
 	for _, s := range slices.Backward(slices.Clone(n.running)) {
 		errs = append(errs, n.stopService(ctx, s))
+	}
+	if n.mesh != nil { // last, because the services may have had something to tell
+		errs = append(errs, n.mesh.leave(ctx))
 	}
 	n.workers.close()
 	n.state.Store(int32(Stopped))

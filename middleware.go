@@ -99,6 +99,7 @@ type Action struct {
 	Description string       // see Describe
 	Visibility  Visibility   // who may call it
 	Inline      bool         // declared not to block
+	Idempotent  bool         // declared to do no harm when it runs twice
 	Stream      bool         // opened with OpenStream, not called
 	Remote      bool         // handled by another node
 	In, Out     reflect.Type // nil for an action of another node

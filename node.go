@@ -27,8 +27,15 @@ type Node struct {
 	attached    []func(*Node) (Face, error)
 	remote      Remote
 
-	remoteActions sync.Map // name to *remoteAction
-	remoteNames   atomic.Int64
+	joins    []joinConfig
+	balances []balance
+	shares   bool  // see SpreadLocal
+	mesh     *mesh // nil outside a cluster
+
+	awayNames   sync.Map // name to *away, of names that are in no table
+	awayCount   atomic.Int64
+	callers     sync.Map // of other nodes, see callerElsewhere
+	callerCount atomic.Int64
 
 	state   atomic.Int32 // of State
 	started time.Time
@@ -64,8 +71,8 @@ func (s State) String() string {
 	return [...]string{"not started", "starting", "running", "stopping", "stopped"}[s]
 }
 
-// NodeOption is an option of NewNode: [Serve], [Use], [HTTP], [ID], [Logger], [Validator], [MaxLevel], [StopTimeout],
-// [Via], [Attach].
+// NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [ID], [Logger], [Validator], [MaxLevel],
+// [StopTimeout], [Balance], [SpreadLocal], [Via], [Attach].
 type NodeOption interface{ applyNode(*Node) }
 
 type nodeOption func(*Node)
@@ -84,7 +91,7 @@ func NewNode(options ...NodeOption) *Node {
 		changed:     make(chan struct{}),
 	}
 	n.table.Store(&table{})
-	n.events.Store(newEventTable(nil))
+	n.events.Store(newEventTable(n, nil))
 	for _, o := range options {
 		o.applyNode(n)
 	}

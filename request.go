@@ -116,39 +116,3 @@ func (f *frame[In, Out]) adopt(fork *Request) {
 	f.out, f.valid = c.out, c.valid
 	f.handler.putFrame(c)
 }
-
-// pointers is a request whose values are its caller's variables, for an action of another node: that node has the Go
-// types and the rules.
-type pointers struct {
-	Request
-	in, out any
-}
-
-func (p *pointers) request(a *Action, o callOptions) *Request {
-	p.Request = Request{action: a, options: o, typed: p}
-	return &p.Request
-}
-
-func (p *pointers) input() any      { return p.in }
-func (p *pointers) output() any     { return p.out }
-func (p *pointers) copyOutput() any { return reflect.ValueOf(p.out).Elem().Interface() }
-func (p *pointers) validate() error { return nil }
-
-func (p *pointers) setOutput(value any) bool {
-	out, in := reflect.ValueOf(p.out).Elem(), reflect.ValueOf(value)
-	if !in.IsValid() || !in.Type().AssignableTo(out.Type()) {
-		return false
-	}
-	out.Set(in)
-	return true
-}
-
-// fork gives the copy an output of its own; the input is only read.
-func (p *pointers) fork() *Request {
-	c := &pointers{in: p.in, out: reflect.New(reflect.TypeOf(p.out).Elem()).Interface()}
-	return c.request(p.action, p.options)
-}
-
-func (p *pointers) adopt(fork *Request) {
-	reflect.ValueOf(p.out).Elem().Set(reflect.ValueOf(fork.typed.output()).Elem())
-}

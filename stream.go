@@ -70,7 +70,7 @@ func HandleStream[In, Out any](s *Service, name string, fn func(context.Context,
 	if fn == nil {
 		s.problem(def.where, "action %q has no function: HandleStream was given nil", name)
 	}
-	def.open = func(a *Action, n *Node, s *Service) (endpoint, error) {
+	def.open = func(a *Action, n *Node, s *Service) (local, error) {
 		h := &streamHandler[In, Out]{fn: fn, action: a}
 		return h, h.compose(n, s, def)
 	}
@@ -80,23 +80,29 @@ func HandleStream[In, Out any](s *Service, name string, fn func(context.Context,
 // OpenStream opens a stream to an action made with HandleStream. In and Out are, in this order, what the handler receives
 // and sends, or types that agree with them in shape; the caller's end has them the other way round. The caller must
 // Close the stream.
-func OpenStream[In, Out any](ctx context.Context, from Caller, action string) (*Stream[Out, In], error) {
+func OpenStream[In, Out any](ctx context.Context, from Caller, action string, options ...CallOption) (*Stream[Out, In], error) {
 	n := from.callingNode()
 	if n == nil {
 		return nil, errNoNode(from, action)
 	}
+	o := gather(options)
 	e := n.table.Load().actions[action]
+	if e == nil && o.node == "" && n.remote != nil {
+		return nil, &Error{Code: Unimplemented, Name: nameNoStream, Node: n.id, Message: "no stream here is called " + action + ", and streams do not go over a Remote"}
+	}
+	e, err := n.endpointFor(e, action, &o)
+	if err != nil {
+		return nil, err
+	}
 	if h, ok := e.(*streamHandler[In, Out]); ok {
 		return h.openStream(ctx)
 	}
+	if a, ok := e.(*away); ok {
+		return openAway[In, Out](ctx, a, o)
+	}
 	opener, ok := e.(streamOpener)
-	switch {
-	case e == nil && n.remote != nil:
-		return nil, &Error{Code: Unimplemented, Name: nameNoStream, Node: n.id, Message: "no stream here is called " + action + ", and streams do not go over a Remote"}
-	case e == nil:
-		return nil, n.notFound("action", action)
-	case !ok:
-		return nil, &Error{Code: InvalidArgument, Name: nameNoStream, Node: n.id, Message: action + " is not a stream: use Call"}
+	if !ok {
+		return nil, noStream(n, action)
 	}
 	other, err := opener.openAny(ctx)
 	if err != nil {
@@ -109,9 +115,9 @@ func OpenStream[In, Out any](ctx context.Context, from Caller, action string) (*
 // answers. Leaving the loop closes the stream.
 //
 //	for line, err := range sabir.CallStream[Line](ctx, node, "log.tail", Tail{File: "a.log"}) { … }
-func CallStream[Out, In any](ctx context.Context, from Caller, action string, in In) iter.Seq2[Out, error] {
+func CallStream[Out, In any](ctx context.Context, from Caller, action string, in In, options ...CallOption) iter.Seq2[Out, error] {
 	return func(yield func(Out, error) bool) {
-		s, err := OpenStream[In, Out](ctx, from, action)
+		s, err := OpenStream[In, Out](ctx, from, action, options...)
 		if err == nil {
 			defer s.Close()
 			if err = s.Send(in); err == io.EOF {

@@ -1,35 +1,41 @@
 package sabir
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sabir-go/sabir/cluster"
 )
 
-// table is what a node offers at one moment: an immutable map, replaced as a whole when services come and go, so a call
-// reads it without a lock.
+// table is what can be called from a node at one moment: immutable maps, replaced as a whole when services come and go,
+// here or on other nodes, so a call reads them without a lock.
 type table struct {
-	actions  map[string]endpoint
-	services map[string]bool // every name a service can be reached by
-	byFull   map[string]*published
+	actions  map[string]endpoint   // by every name that calls of this node can use
+	here     map[string]local      // this node's own, by every name that calls of other nodes can use
+	services map[string]bool       // every name a service can be reached by
+	byFull   map[string]*published // this node's services
+	away     map[string]*away      // by full name: what other nodes offer
+	view     *cluster.View
 }
 
 // published is a service that calls can reach, under its full name.
 type published struct {
 	service   *Service
-	endpoints []endpoint
+	endpoints []local
 	since     time.Time
 }
 
-func (n *Node) openActions(s *Service) ([]endpoint, error) {
+func (n *Node) openActions(s *Service) ([]local, error) {
 	full := s.fullName()
-	list := make([]endpoint, 0, len(s.definitions))
+	list := make([]local, 0, len(s.definitions))
 	for _, def := range s.definitions {
 		a := &Action{Name: full + "." + def.short, Service: full, Short: def.short, Version: s.version, Node: n.id,
-			Description: def.description, Visibility: def.visibility, Inline: def.inline, Stream: def.stream, node: n, signal: n.signal}
+			Description: def.description, Visibility: def.visibility, Inline: def.inline, Stream: def.stream, Idempotent: def.idempotent, node: n, signal: n.signal}
 		e, err := def.open(a, n, s)
 		if err != nil {
 			return nil, fmt.Errorf("action %s: %w", a.Name, err)
@@ -37,7 +43,7 @@ func (n *Node) openActions(s *Service) ([]endpoint, error) {
 		if err := a.refusal(); err != nil {
 			return nil, fmt.Errorf("%s: %w", def.where, err)
 		}
-		if other := n.table.Load().byName(a.Name); other != nil {
+		if other := n.table.Load().here[a.Name]; other != nil && other.info().Name == a.Name {
 			return nil, &Error{Code: AlreadyExists, Name: nameService, Node: n.id,
 				Message: fmt.Sprintf("%s: action %s exists already, in service %s", def.where, a.Name, other.info().Service)}
 		}
@@ -47,15 +53,7 @@ func (n *Node) openActions(s *Service) ([]endpoint, error) {
 	return list, nil
 }
 
-// byName finds an action by its full name only.
-func (t *table) byName(full string) endpoint {
-	if e := t.actions[full]; e != nil && e.info().Name == full {
-		return e
-	}
-	return nil
-}
-
-func (n *Node) publish(s *Service, endpoints []endpoint) {
+func (n *Node) publish(s *Service, endpoints []local) {
 	n.changeTable(func(all map[string]*published) {
 		all[s.fullName()] = &published{s, endpoints, time.Now()}
 	})
@@ -73,22 +71,40 @@ func (n *Node) forgetPaths() {
 			e.hop().nested.Store(nil)
 		}
 	}
-	n.remoteActions.Range(func(_, e any) bool {
-		e.(endpoint).hop().nested.Store(nil)
+	for _, a := range n.table.Load().away {
+		a.step.nested.Store(nil)
+	}
+	n.awayNames.Range(func(_, a any) bool {
+		a.(*away).step.nested.Store(nil)
 		return true
 	})
 }
 
-// changeTable builds the next table, hands bound names their new endpoints, and wakes whoever waits for services.
+// changeTable makes the next table after a change of this node's services, and tells the other nodes.
 func (n *Node) changeTable(change func(map[string]*published)) {
 	n.tableLock.Lock()
 	defer n.tableLock.Unlock()
-	all := maps.Clone(n.table.Load().byFull)
+	old := n.table.Load()
+	all := maps.Clone(old.byFull)
 	if all == nil {
 		all = make(map[string]*published)
 	}
 	change(all)
-	next := newTable(all)
+	n.setTable(n.newTable(all, old.view, old.away))
+	n.tellOthers()
+}
+
+// rebuild makes the next tables after a change of what other nodes offer.
+func (n *Node) rebuild(view *cluster.View) {
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
+	old := n.table.Load()
+	n.setTable(n.newTable(old.byFull, view, old.away))
+	n.events.Store(newEventTable(n, view, n.events.Load().receivers...))
+}
+
+// setTable hands bound names their new endpoints, and wakes whoever waits for services.
+func (n *Node) setTable(next *table) {
 	n.table.Store(next)
 	for key, b := range n.bindings {
 		b.follow(next.actions[key.action])
@@ -97,39 +113,72 @@ func (n *Node) changeTable(change func(map[string]*published)) {
 	n.changed = make(chan struct{})
 }
 
+// version is one version of a service, here or elsewhere, as names without a version choose between them.
+type version struct {
+	full      string
+	number    int
+	preferred bool
+	actions   []string // full names
+}
+
 // newTable works out which names reach what.
-func newTable(all map[string]*published) *table {
-	t := &table{actions: make(map[string]endpoint), services: make(map[string]bool), byFull: all}
-	standsFor := make(map[string]*published) // the service that a name without version reaches
+func (n *Node) newTable(all map[string]*published, view *cluster.View, known map[string]*away) *table {
+	t := &table{actions: make(map[string]endpoint), here: make(map[string]local), services: make(map[string]bool), byFull: all,
+		away: make(map[string]*away), view: view}
+	standsHere := make(map[string]version) // by service name: what a name without version reaches on this node
 	for full, p := range all {
-		t.services[full] = true
-		t.services[p.service.name] = true
+		v := version{full: full, number: p.service.version, preferred: p.service.preferred}
 		for _, e := range p.endpoints {
-			t.actions[e.info().Name] = e
+			name := e.info().Name
+			t.actions[name], t.here[name] = e, e
+			v.actions = append(v.actions, name)
 		}
-		if old := standsFor[p.service.name]; old == nil || goesBefore(p.service, old.service) {
-			standsFor[p.service.name] = p
+		t.services[full] = true
+		choose(standsHere, p.service.name, v)
+	}
+	stands := maps.Clone(standsHere) // and in the whole cluster
+	n.addAway(t, stands, known)
+	for name, v := range standsHere {
+		for _, full := range v.actions {
+			if short := name + full[len(v.full):]; t.here[short] == nil {
+				t.here[short] = t.here[full]
+			}
 		}
 	}
-	for name, p := range standsFor {
-		for _, e := range p.endpoints {
-			if short := name + "." + e.info().Short; t.actions[short] == nil {
-				t.actions[short] = e
+	for name, v := range stands {
+		t.services[name] = true
+		for _, full := range v.actions {
+			if short := name + full[len(v.full):]; t.actions[short] == nil {
+				t.actions[short] = t.actions[full]
 			}
 		}
 	}
 	return t
 }
 
-// goesBefore tells whether names without a version reach a rather than b.
-func goesBefore(a, b *Service) bool {
+// choose lets v stand for the names of its service without a version, if it goes before the one that does so far.
+func choose(stands map[string]version, service string, v version) {
+	old, taken := stands[service]
 	switch {
-	case a.version == 0 || b.version == 0:
-		return a.version == 0
+	case !taken || goesBefore(v, old):
+		stands[service] = v
+	case old.full == v.full: // the same version on several nodes
+		old.actions = append(slices.Clip(old.actions), v.actions...)
+		stands[service] = old
+	}
+}
+
+// goesBefore tells whether names without a version reach a rather than b.
+func goesBefore(a, b version) bool {
+	switch {
+	case a.number == b.number:
+		return false
+	case a.number == 0 || b.number == 0:
+		return a.number == 0
 	case a.preferred != b.preferred:
 		return a.preferred
 	}
-	return a.version > b.version
+	return a.number > b.number
 }
 
 // WaitFor waits until all the services can be called, by names with or without a version, or until the context ends.
@@ -160,17 +209,16 @@ type ServiceInfo struct {
 	Description string    `json:"description,omitempty"`
 	Node        string    `json:"node"`
 	Needs       []string  `json:"needs"`
-	Actions     []string  `json:"actions"` // full names
-	Events      []string  `json:"events"`  // patterns
-	Since       time.Time `json:"since"`
+	Actions     []string  `json:"actions"`        // full names
+	Events      []string  `json:"events"`         // patterns
+	Since       time.Time `json:"since,omitzero"` // on this node; zero for one of another
 }
 
-// Services lists the services that can be called on this node, by name.
+// Services lists the services that can be called from this node, wherever they run, by name and node.
 func (n *Node) Services() []ServiceInfo {
-	all := n.table.Load().byFull
-	list := make([]ServiceInfo, 0, len(all))
-	for _, full := range slices.Sorted(maps.Keys(all)) {
-		p := all[full]
+	t := n.table.Load()
+	list := make([]ServiceInfo, 0, len(t.byFull))
+	for full, p := range t.byFull {
 		info := ServiceInfo{Name: full, Version: p.service.version, Group: p.service.group, Description: p.service.description, Node: n.id, Needs: p.service.needs, Since: p.since}
 		for _, e := range p.endpoints {
 			info.Actions = append(info.Actions, e.info().Name)
@@ -180,22 +228,49 @@ func (n *Node) Services() []ServiceInfo {
 		}
 		list = append(list, info)
 	}
+	if t.view != nil {
+		for _, node := range t.view.Nodes() {
+			for _, s := range t.view.Services(node) {
+				list = append(list, elsewhereInfo(node, s))
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b ServiceInfo) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Node, b.Node))
+	})
 	return list
 }
 
-// Actions lists the actions that can be called on this node, by full name.
+func elsewhereInfo(node string, s cluster.Service) ServiceInfo {
+	info := ServiceInfo{Name: fullServiceName(s.Name, s.Version), Version: s.Version, Group: s.Group, Description: s.Description, Node: node, Needs: s.Needs}
+	for _, a := range s.Actions {
+		info.Actions = append(info.Actions, a.Name)
+	}
+	for _, e := range s.Events {
+		info.Events = append(info.Events, e.Pattern)
+	}
+	return info
+}
+
+// Actions lists the actions that can be called from this node, by full name.
 func (n *Node) Actions() []*Action {
+	t := n.table.Load()
 	var list []*Action
-	for _, p := range n.table.Load().byFull {
+	for _, p := range t.byFull {
 		for _, e := range p.endpoints {
 			list = append(list, e.info())
+		}
+	}
+	for name, a := range t.away {
+		if t.here[name] == nil {
+			list = append(list, a.action)
 		}
 	}
 	slices.SortFunc(list, func(a, b *Action) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
-// Action finds the action that a name reaches, with or without a version; nil if there is none here.
+// Action finds the action that a name reaches, with or without a version, here or on another node; nil if there is none.
 func (n *Node) Action(name string) *Action {
 	if e := n.table.Load().actions[name]; e != nil {
 		return e.info()

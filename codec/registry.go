@@ -3,6 +3,7 @@ package codec
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 )
@@ -49,6 +50,25 @@ func Names() []string {
 	registry.RLock()
 	defer registry.RUnlock()
 	return slices.Sorted(maps.Keys(registry.byName))
+}
+
+// Claimer is implemented by codecs for types that say by themselves how they are to be written, such as the generated
+// messages of Protocol Buffers.
+type Claimer interface {
+	// Claims tells whether values of the type are always to be written by this codec.
+	Claims(t reflect.Type) bool
+}
+
+// Claimed returns the name of the registered codec that claims the type; "" where none does.
+func Claimed(t reflect.Type) string {
+	registry.RLock()
+	defer registry.RUnlock()
+	for _, name := range slices.Sorted(maps.Keys(registry.byName)) {
+		if c, ok := registry.byName[name].(Claimer); ok && c.Claims(t) {
+			return name
+		}
+	}
+	return ""
 }
 
 func validName(name string) bool {

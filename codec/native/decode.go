@@ -251,8 +251,8 @@ func (d *decoder) take(n uint64) []byte {
 // Strings of up to maxShared bytes are copied into blocks of blockBytes, since one allocation for many is faster. A
 // block is never larger than what is left of the data.
 const (
-	maxShared  = 64
-	blockBytes = 512
+	maxShared  = 256
+	blockBytes = 1024
 )
 
 func (d *decoder) string() string {

@@ -16,6 +16,8 @@
 // As a plain [codec.Codec], named "native", each message starts with the hash of its schema, and a message of another
 // schema is refused unless [AddSchema] made that schema known.
 //
+// Who has a schema but no Go type, such as a gateway or a command line, turns messages into JSON with [Schema.AppendJSON].
+//
 // # Types
 //
 // Bools, all integers, floats, complex numbers, strings, byte slices, arrays, slices, maps, pointers, structs,
@@ -44,7 +46,7 @@
 // duplicate map keys, numbers out of range, numbers in more bytes than needed and bools other than 0 and 1 are refused.
 // Strings are bytes: UTF-8 is not checked.
 //
-// Short strings of one message share blocks of up to 512 bytes, so a string that is kept can hold up to that much.
+// Short strings of one message share blocks of up to 1 KiB, so a string that is kept can hold up to that much.
 //
 // Everything in this package may be called from any number of goroutines at once. A value must not change while it
 // is encoded.

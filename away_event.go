@@ -1,0 +1,199 @@
+package sabir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/wire"
+)
+
+// matchAway finds the other nodes that take an event, for a plan that has the groups of this node.
+//
+// Events travel as calls whose answer is nothing: so the emitter knows that they arrived, and cannot send more than the
+// other side takes.
+func (t *eventTable) matchAway(name string, p *eventPlan) {
+	if t.view == nil {
+		return
+	}
+	byGroup := make(map[string]*offers)
+	var groups []string
+	byNode := make(map[string]bool)
+	t.view.Subscriptions(func(node string, _ *cluster.Service, sub cluster.Subscription) bool {
+		to := t.node.mesh.linkedPeer(node)
+		if to == nil || !matches(sub.Pattern, name) {
+			return true
+		}
+		if !byNode[node] {
+			byNode[node] = true
+			a := t.node.newEventAway(name)
+			a.offers.Store(&offers{peers: []*peer{to}})
+			p.others = append(p.others, a)
+		}
+		if p.hasGroup(sub.Group) {
+			return true
+		}
+		o := byGroup[sub.Group]
+		if o == nil {
+			o = &offers{}
+			byGroup[sub.Group] = o
+			groups = append(groups, sub.Group)
+		}
+		if !slices.Contains(o.peers, to) {
+			o.peers, o.candidates = append(o.peers, to), append(o.candidates, to.stats)
+		}
+		return true
+	})
+	for _, group := range groups {
+		a := t.node.newEventAway(name + "@" + group)
+		a.offers.Store(byGroup[group])
+		p.away = append(p.away, a)
+	}
+}
+
+func (p *eventPlan) hasGroup(name string) bool {
+	for i := range p.groups {
+		if p.groups[i].name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// newEventAway is where an event goes over links: the name of its route is the event's, with "@" and the group when only
+// that group is to get it.
+func (n *Node) newEventAway(route string) *away {
+	a := &away{action: &Action{Name: route, Remote: true, node: n}, step: newStep(n, "", route), balancer: n.balancerFor(route), kind: wire.EventRoute}
+	a.step.event = true
+	return a
+}
+
+// tell sends an event to other nodes, all at once, and waits until they have it.
+func tell[T any](ctx context.Context, to []*away, payload T) error {
+	if len(to) == 1 {
+		_, err := callAway[Nothing](ctx, to[0], payload, callOptions{})
+		return err
+	}
+	errs := make([]error, len(to))
+	var wg sync.WaitGroup
+	for i, a := range to {
+		wg.Go(func() { _, errs[i] = callAway[Nothing](ctx, a, payload, callOptions{}) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// servedEvent is the events of one name that a peer sends, as this node's handlers get them.
+type servedEvent struct {
+	node   *Node
+	event  string
+	group  string // "" for all
+	format string
+}
+
+// Inline is false: handlers of events may block.
+func (s *servedEvent) Inline() bool { return false }
+
+// Serve gives one event to its handlers.
+func (s *servedEvent) Serve(in *wire.Inbound) {
+	plan, err := s.node.events.Load().plan(s.event)
+	if err == nil {
+		err = s.deliver(in, plan)
+	}
+	if err != nil {
+		in.Fail(failureOf(s.node.located(err)))
+		return
+	}
+	number, err := nothingForm.number(in.Link())
+	if err == nil {
+		var data []byte
+		data, err = nothingForm.append(in.Buf(), number, &Nothing{})
+		in.Reply(data)
+	}
+	if err != nil {
+		in.Fail(failureOf(err))
+	}
+}
+
+var nothingForm, _ = formOf[Nothing](native.Name)
+
+func (s *servedEvent) deliver(in *wire.Inbound, plan *eventPlan) (err error) {
+	found := false
+	for i := range plan.groups {
+		g := &plan.groups[i]
+		members := g.members
+		if s.group != "" {
+			if g.name != s.group {
+				continue
+			}
+			members = []*delivery{g.pick()}
+		}
+		found = true
+		for _, at := range members {
+			if failed := at.receiver.receiveFrom(in, at, s.format); failed != nil && err == nil {
+				err = failed
+			}
+		}
+	}
+	if !found && s.group != "" {
+		return &Error{Code: Unavailable, Name: nameUnavailable, Node: s.node.id, Retryable: true,
+			Message: "nobody in group " + s.group + " takes " + s.event + " on node " + s.node.id + " any more"}
+	}
+	return err
+}
+
+// ServeStream is never called: no stream is opened on a route of events.
+func (s *servedEvent) ServeStream(stream *wire.Stream) {
+	stream.End(&wire.Failure{Code: uint8(Unimplemented), Name: nameNoStream, Message: "an event is no stream", Node: s.node.id})
+}
+
+// receiving is how an event handler's payload travels in one format.
+type receiving[T any] struct {
+	form   form[T]
+	reader atomic.Pointer[reader[T]]
+	broken error
+}
+
+func (h *eventHandler[T]) receivingIn(format string) *receiving[T] {
+	if format == native.Name && !untyped(h.sub.Type) {
+		return h.native
+	}
+	if known, ok := h.others.Load(format); ok {
+		return known.(*receiving[T])
+	}
+	r := newReceiving[T](format)
+	if r.broken == nil {
+		h.others.Store(format, r)
+	}
+	return r
+}
+
+func newReceiving[T any](format string) *receiving[T] {
+	r := &receiving[T]{}
+	r.form, r.broken = formOf[T](format)
+	return r
+}
+
+func (h *eventHandler[T]) receiveFrom(in *wire.Inbound, at *delivery, format string) error {
+	r := h.receivingIn(format)
+	var payload T
+	err := r.broken
+	if err == nil {
+		err = r.form.decode(in.Payload(), in.Schema(), &r.reader, &payload)
+	}
+	if err != nil {
+		err = badInput(h.node, fmt.Sprintf("the payload, for the handler of %s in %s which takes %s,", h.sub.Pattern, h.sub.Service, h.sub.Type), err)
+		h.node.logEvent(in.Context(), at, err)
+		return nil // the emitter did nothing wrong: other handlers understood it
+	}
+	c, failed := at.step.enterFrom(in)
+	if failed != nil {
+		return failed
+	}
+	return h.receiveIn(c, c, at, payload)
+}

@@ -1,0 +1,349 @@
+package cluster_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sabir-go/sabir/cluster"
+)
+
+// candidates are n nodes called "n0" and so on.
+func candidates(n int) []*cluster.Candidate {
+	var list []*cluster.Candidate
+	for i := range n {
+		list = append(list, cluster.NewCandidate(cluster.Member{ID: fmt.Sprintf("n%d", i)}))
+	}
+	return list
+}
+
+// picks counts who is picked in n picks.
+func picks(b cluster.Balancer, among []*cluster.Candidate, n int) map[string]int {
+	count := make(map[string]int)
+	for range n {
+		count[b.Pick(among, "").ID]++
+	}
+	return count
+}
+
+// each runs a test for every balancer, alone and within Nearest.
+func each(t *testing.T, test func(t *testing.T, b cluster.Balancer)) {
+	for _, name := range cluster.Names() {
+		factory, _ := cluster.Named(name)
+		t.Run(name, func(t *testing.T) { test(t, factory()) })
+		t.Run("nearest "+name, func(t *testing.T) { test(t, cluster.Nearest(cluster.Member{Zone: "north"}, factory())) })
+	}
+}
+
+func TestBalancersAreFoundByName(t *testing.T) {
+	if got := strings.Join(cluster.Names(), " "); got != "ewma hash least random round-robin" {
+		t.Errorf("the names are %q", got)
+	}
+	if factory, known := cluster.Named("fastest"); known || factory != nil {
+		t.Error("found a balancer that does not exist")
+	}
+}
+
+func TestEveryBalancerPicksTheOnlyOne(t *testing.T) {
+	each(t, func(t *testing.T, b cluster.Balancer) {
+		only := candidates(1)
+		for _, key := range []string{"", "a", "b"} {
+			if got := b.Pick(only, key); got != only[0] {
+				t.Errorf("picked %v", got)
+			}
+		}
+	})
+}
+
+func TestEveryBalancerUsesAllThatAreAlikeAndFollowsChanges(t *testing.T) {
+	each(t, func(t *testing.T, b cluster.Balancer) {
+		for _, n := range []int{3, 8, 5, 2} {
+			among := candidates(n)
+			seen := make(map[string]int)
+			for i := range 2000 {
+				seen[b.Pick(among, fmt.Sprint(i)).ID]++
+			}
+			for _, c := range among {
+				if seen[c.ID] < 2000/n/2 {
+					t.Errorf("of %d, %s got %d of 2000 calls", n, c.ID, seen[c.ID])
+				}
+			}
+		}
+	})
+}
+
+func TestEveryBalancerMayBeUsedByMany(t *testing.T) {
+	each(t, func(t *testing.T, b cluster.Balancer) {
+		small, large := candidates(3), candidates(8)
+		var all sync.WaitGroup
+		for i := range 4 {
+			among := [][]*cluster.Candidate{small, large}[i%2]
+			all.Go(func() {
+				for j := range 500 {
+					c := b.Pick(among, fmt.Sprint(j))
+					c.End(c.Begin(), j%7 == 0)
+				}
+			})
+		}
+		all.Wait()
+		for _, c := range slices.Concat(small, large) {
+			if c.InFlight() != 0 {
+				t.Errorf("%s has %d calls in flight", c.ID, c.InFlight())
+			}
+		}
+	})
+}
+
+func TestEveryBalancerPicksWithoutAllocating(t *testing.T) {
+	each(t, func(t *testing.T, b cluster.Balancer) {
+		among := candidates(8)
+		if n := testing.AllocsPerRun(100, func() {
+			c := b.Pick(among, "key")
+			c.End(c.Begin(), false)
+			b.Pick(among, "")
+		}); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}
+
+func TestRoundRobinTakesTurns(t *testing.T) {
+	among := candidates(4)
+	b := cluster.RoundRobin()
+	for round := range 10 {
+		for id, n := range picks(b, among, 4) {
+			if n != 1 {
+				t.Fatalf("round %d: %s was picked %d times", round, id, n)
+			}
+		}
+	}
+}
+
+func TestRandomIsUniform(t *testing.T) {
+	const n, each = 8, 10_000
+	// The standard deviation is 94; six of them are one failure in a hundred million runs.
+	for id, got := range picks(cluster.Random(), candidates(n), n*each) {
+		if math.Abs(float64(got-each)) > 6*94 {
+			t.Errorf("%s was picked %d times, want about %d", id, got, each)
+		}
+	}
+}
+
+func TestLeastInFlightPicksTheIdleOneOfAFew(t *testing.T) {
+	among := candidates(4)
+	for i, c := range among {
+		for range 3 - i%3 { // 3, 2, 1, 3 calls
+			c.Begin()
+		}
+	}
+	if got := picks(cluster.LeastInFlight(), among, 100); got["n2"] != 100 {
+		t.Errorf("picked %v", got)
+	}
+}
+
+func TestLeastInFlightPicksTheBetterOfTwoAmongMany(t *testing.T) {
+	among := candidates(10)
+	among[0].Begin()
+	got := picks(cluster.LeastInFlight(), among, 1000)
+	if got["n0"] != 0 {
+		t.Errorf("the busy one was picked %d times", got["n0"])
+	}
+	for _, c := range among {
+		c.SetLoad(100)
+	}
+	among[3].SetLoad(10)
+	got = picks(cluster.LeastInFlight(), among, 1000)
+	if got["n3"] < 130 || got["n3"] > 270 { // it is one of the two in one of five picks
+		t.Errorf("the one with the least load was picked %d times of 1000, want about 200", got["n3"])
+	}
+	if among[3].Load() != 10 {
+		t.Errorf("the load is %d", among[3].Load())
+	}
+}
+
+func TestLatencyIsMeasuredOnlyWhereItIsWanted(t *testing.T) {
+	c := candidates(1)
+	if start := c[0].Begin(); start != 0 {
+		t.Error("the clock was read for nobody")
+	}
+	cluster.PeakEWMA().Pick(c, "")
+	if start := c[0].Begin(); start == 0 {
+		t.Error("PeakEWMA's candidates are not timed")
+	}
+}
+
+// took makes a call that takes d.
+func took(c *cluster.Candidate, d time.Duration, failed bool) {
+	start := c.Begin()
+	time.Sleep(d)
+	c.End(start, failed)
+}
+
+func TestPeakEWMARisesAtOnceAndFadesSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		among := candidates(1)
+		c := among[0]
+		cluster.PeakEWMA().Pick(among, "")
+		about := func(want time.Duration) {
+			t.Helper()
+			if got := c.Latency(); math.Abs(float64(got-want)) > float64(want)/10 {
+				t.Errorf("the latency is %v, want about %v", got, want)
+			}
+		}
+		took(c, 10*time.Millisecond, false)
+		about(10 * time.Millisecond)
+		took(c, 200*time.Millisecond, false)
+		about(200 * time.Millisecond)
+		took(c, 10*time.Millisecond, false)
+		about(200 * time.Millisecond)
+		time.Sleep(10 * time.Second)
+		about(74 * time.Millisecond) // 200/e
+		took(c, 10*time.Millisecond, false)
+		about(80 * time.Millisecond) // 200/e + 10·(1-1/e)
+		took(c, time.Millisecond, true)
+		about(time.Second)
+	})
+}
+
+func TestPeakEWMAAvoidsSlowBusyAndFailingNodes(t *testing.T) {
+	tests := map[string]func(c *cluster.Candidate){
+		"slow":      func(c *cluster.Candidate) { took(c, 100*time.Millisecond, false) },
+		"failing":   func(c *cluster.Candidate) { took(c, time.Microsecond, true) },
+		"busy":      func(c *cluster.Candidate) { took(c, time.Millisecond, false); c.Begin(); c.Begin() },
+		"stuck":     func(c *cluster.Candidate) { c.Begin() },
+		"slow once": func(c *cluster.Candidate) { took(c, time.Second, false); took(c, time.Millisecond, false) },
+	}
+	for name, spoil := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				among := candidates(4)
+				b := cluster.PeakEWMA()
+				picks(b, among, 100)
+				spoil(among[0])
+				for _, c := range among[1:] {
+					took(c, time.Millisecond, false)
+				}
+				if got := picks(b, among, 1000); got["n0"] != 0 || got["n1"] < 200 {
+					t.Errorf("picked %v", got)
+				}
+			})
+		})
+	}
+}
+
+func TestPeakEWMAGivesASlowNodeAnotherChance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		among := candidates(2)
+		b := cluster.PeakEWMA()
+		picks(b, among, 10)
+		took(among[0], 100*time.Millisecond, false)
+		begin := time.Now()
+		for time.Since(begin) < 5*time.Minute {
+			c := b.Pick(among, "")
+			if c == among[0] {
+				return
+			}
+			took(c, 5*time.Millisecond, false)
+		}
+		t.Error("it was not picked for five minutes")
+	})
+}
+
+func TestConsistentHashGivesAKeyToOneNode(t *testing.T) {
+	among := candidates(10)
+	first, second := cluster.ConsistentHash(), cluster.ConsistentHash() // on two nodes, which have their own candidates
+	other := candidates(10)
+	slices.Reverse(other)
+	count := make(map[string]int)
+	for i := range 10_000 {
+		key := fmt.Sprintf("user-%d", i)
+		a, b := first.Pick(among, key), second.Pick(other, key)
+		if a.ID != b.ID {
+			t.Fatalf("%s goes to %s and to %s", key, a.ID, b.ID)
+		}
+		count[a.ID]++
+	}
+	for id, n := range count {
+		if n < 800 || n > 1200 { // the standard deviation is 30
+			t.Errorf("%s has %d of 10000 keys", id, n)
+		}
+	}
+}
+
+func TestConsistentHashMovesOnlyTheKeysOfTheNodeThatLeft(t *testing.T) {
+	among := candidates(10)
+	b := cluster.ConsistentHash()
+	rest := slices.Concat(among[:4], among[5:])
+	for i := range 10_000 {
+		key := fmt.Sprint(i)
+		before, after := b.Pick(among, key), b.Pick(rest, key)
+		if before != among[4] && before != after {
+			t.Fatalf("key %s moved from %s to %s, though n4 left", key, before.ID, after.ID)
+		}
+		if after == among[4] {
+			t.Fatal("the node that left was picked")
+		}
+	}
+}
+
+func TestConsistentHashTakesTurnsWithoutAKey(t *testing.T) {
+	got := picks(cluster.ConsistentHash(), candidates(4), 400)
+	for id, n := range got {
+		if n != 100 {
+			t.Errorf("%s was picked %d times of 400", id, n)
+		}
+	}
+}
+
+func TestNearestPrefersTheZoneThenLabels(t *testing.T) {
+	at := func(id, zone string, labels ...string) *cluster.Candidate {
+		m := cluster.Member{ID: id, Zone: zone, Labels: map[string]string{}}
+		for _, l := range labels {
+			key, value, _ := strings.Cut(l, "=")
+			m.Labels[key] = value
+		}
+		return cluster.NewCandidate(m)
+	}
+	self := cluster.Member{Zone: "north", Labels: map[string]string{"rack": "7", "disk": "ssd"}}
+	nowhere := cluster.Member{}
+	tests := map[string]struct {
+		self  cluster.Member
+		among []*cluster.Candidate
+		want  string
+	}{
+		"the zone before any labels": {self, []*cluster.Candidate{at("a", "north"), at("b", "south", "rack=7", "disk=ssd"), at("c", "north", "rack=7")}, "a c"},
+		"else the most labels":       {self, []*cluster.Candidate{at("a", "south", "rack=7"), at("b", "west", "rack=7", "disk=ssd"), at("c", "", "disk=hdd")}, "b"},
+		"else all":                   {self, []*cluster.Candidate{at("a", "south", "rack=8"), at("b", ""), at("c", "west")}, "a b c"},
+		"a node without a zone":      {nowhere, []*cluster.Candidate{at("a", ""), at("b", "north")}, "a b"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := cluster.Nearest(test.self, cluster.RoundRobin())
+			got := picks(b, test.among, 60)
+			var ids []string
+			for id := range got {
+				ids = append(ids, id)
+			}
+			slices.Sort(ids)
+			if strings.Join(ids, " ") != test.want {
+				t.Errorf("picked %v, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestNearestSeesAChangeInPlace(t *testing.T) {
+	among := candidates(3)
+	b := cluster.Nearest(cluster.Member{}, cluster.RoundRobin())
+	picks(b, among, 3)
+	fresh := cluster.NewCandidate(cluster.Member{ID: "fresh"})
+	among[1] = fresh
+	if got := picks(b, among, 3); got["fresh"] != 1 || got["n1"] != 0 {
+		t.Errorf("picked %v", got)
+	}
+}

@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/hashicorp/memberlist"
+)
+
+// meta is what a node tells of itself by gossip, in JSON. The names are short because memberlist allows 512 bytes.
+type meta struct {
+	Addr     string            `json:"a,omitempty"`
+	Zone     string            `json:"z,omitempty"`
+	Labels   map[string]string `json:"l,omitempty"`
+	Guest    bool              `json:"g,omitempty"`
+	Instance uint64            `json:"i"`
+}
+
+// encodeMeta checks what cannot be told to others, and says which part is to blame.
+func encodeMeta(m Member) ([]byte, error) {
+	if bad := badID(m.ID); bad != "" {
+		return nil, fmt.Errorf("the id %.100q of this node %s", m.ID, bad)
+	}
+	if m.Addr != "" {
+		if err := checkURL(m.Addr); err != nil {
+			return nil, fmt.Errorf("this node's address: %w", err)
+		}
+	}
+	data, err := json.Marshal(meta{m.Addr, m.Zone, m.Labels, m.Guest, m.Instance})
+	if err != nil {
+		return nil, fmt.Errorf("what node %q tells of itself: %w", m.ID, err)
+	}
+	if len(data) > memberlist.MetaMaxSize {
+		part, size := largestPart(m)
+		return nil, fmt.Errorf("the address, zone and labels of node %q take %d bytes, %d too many: the largest is %s with %d bytes",
+			m.ID, len(data), len(data)-memberlist.MetaMaxSize, part, size)
+	}
+	return data, nil
+}
+
+func largestPart(m Member) (part string, size int) {
+	part, size = fmt.Sprintf("the address %.40q", m.Addr), len(m.Addr)
+	if len(m.Zone) > size {
+		part, size = fmt.Sprintf("the zone %.40q", m.Zone), len(m.Zone)
+	}
+	for key, value := range m.Labels {
+		if n := len(key) + len(value); n > size {
+			part, size = fmt.Sprintf("the label %.40q", key), n
+		}
+	}
+	return part, size
+}
+
+// decodeMeta never trusts the other node.
+func decodeMeta(id string, data []byte) (Member, error) {
+	if len(data) > memberlist.MetaMaxSize {
+		return Member{}, fmt.Errorf("it tells %d bytes of itself; %d is the limit", len(data), memberlist.MetaMaxSize)
+	}
+	var got meta
+	if err := json.Unmarshal(data, &got); err != nil {
+		return Member{}, fmt.Errorf("what it tells of itself: %w", err)
+	}
+	if got.Addr != "" {
+		if err := checkURL(got.Addr); err != nil {
+			return Member{}, err
+		}
+	}
+	return Member{ID: id, Addr: got.Addr, Zone: got.Zone, Labels: got.Labels, Guest: got.Guest, Instance: got.Instance}, nil
+}
+
+// goodbye is what a node that leaves tells each of the others.
+type goodbye struct {
+	ID       string `json:"goodbye"`
+	Instance uint64 `json:"i"`
+}
+
+func encodeGoodbye(self Member) []byte {
+	data, err := json.Marshal(goodbye{self.ID, self.Instance})
+	if err != nil {
+		panic(err) // a string and a number
+	}
+	return data
+}
+
+func decodeGoodbye(data []byte) (id string, instance uint64, err error) {
+	var got goodbye
+	if err := json.Unmarshal(data, &got); err != nil {
+		return "", 0, err
+	}
+	return got.ID, got.Instance, nil
+}

@@ -1,0 +1,72 @@
+package cluster
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+)
+
+func TestTheRosterTellsOnlyTheDifferenceToASlowWatcher(t *testing.T) {
+	tests := map[string]struct {
+		while func(r *roster) // the watcher is busy, having been told that a joined
+		want  []string
+	}{
+		"nothing":                   {func(r *roster) {}, nil},
+		"came and went":             {func(r *roster) { r.set("b", Member{ID: "b"}); r.drop("b", Failed) }, nil},
+		"went and came back":        {func(r *roster) { r.drop("a", Failed); r.set("a", Member{ID: "a"}) }, nil},
+		"went, came back changed":   {func(r *roster) { r.drop("a", Failed); r.set("a", Member{ID: "a", Zone: "x"}) }, []string{"updated a"}},
+		"two updates are one":       {func(r *roster) { r.set("a", Member{ID: "a", Zone: "x"}); r.set("a", Member{ID: "a", Zone: "y"}) }, []string{"updated a"}},
+		"the same again":            {func(r *roster) { r.set("a", Member{ID: "a"}) }, nil},
+		"the last reason counts":    {func(r *roster) { r.drop("a", Failed); r.set("a", Member{ID: "a"}); r.drop("a", Left) }, []string{"left a"}},
+		"in order of the changes":   {func(r *roster) { r.set("c", Member{ID: "c"}); r.set("b", Member{ID: "b"}) }, []string{"joined c", "joined b"}},
+		"gone twice is gone once":   {func(r *roster) { r.drop("a", Failed); r.drop("a", Left) }, []string{"failed a"}},
+		"unknown ones are not left": {func(r *roster) { r.drop("z", Left) }, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var told []string
+				busy := make(chan struct{})
+				r := newRoster(func(c Change) {
+					<-busy
+					told = append(told, c.Kind.String()+" "+c.Member.ID)
+				})
+				r.set("a", Member{ID: "a"})
+				synctest.Wait()
+				test.while(r)
+				close(busy)
+				synctest.Wait()
+				r.stop()
+				if want := append([]string{"joined a"}, test.want...); !slices.Equal(told, want) {
+					t.Errorf("told %q, want %q", told, want)
+				}
+			})
+		})
+	}
+}
+
+func TestTheRosterStopsAfterTheCallUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy, stopped := make(chan struct{}), make(chan struct{})
+		calls := 0
+		r := newRoster(func(Change) {
+			calls++
+			<-busy
+		})
+		r.set("a", Member{ID: "a"})
+		r.set("b", Member{ID: "b"})
+		synctest.Wait()
+		go func() { r.stop(); close(stopped) }()
+		synctest.Wait()
+		select {
+		case <-stopped:
+			t.Error("stop did not wait")
+		default:
+		}
+		close(busy)
+		<-stopped
+		if calls != 1 {
+			t.Errorf("%d calls, want 1", calls)
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package sabir
+
+import (
+	"encoding/binary"
+	stdjson "encoding/json"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/wire"
+)
+
+// form is how values of T travel over links: natively, or in the format of a codec. On the wire a value is the number of
+// its schema on that link, 0 without one, and its bytes.
+type form[T any] struct {
+	native *native.Type[T] // nil: the codec
+	codec  codec.Codec
+}
+
+// formOf is the form of T in the format of that name.
+func formOf[T any](format string) (form[T], error) {
+	if format == native.Name {
+		t := native.For[T]()
+		return form[T]{native: t}, t.Err()
+	}
+	c, ok := codec.Lookup(format)
+	if !ok {
+		return form[T]{}, &codecError{Codec: format, Offset: -1, Message: "the program links no codec of that name"}
+	}
+	return form[T]{codec: c}, nil
+}
+
+// formatFor chooses the format for calls that send In and receive Out: that of a codec which claims both, JSON for values
+// without a type of their own (any, json.RawMessage) and for what the native format cannot hold, else native.
+func formatFor[In, Out any]() string {
+	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	if name := codec.Claimed(in); name != "" && (out == nothingType || codec.Claimed(out) == name) {
+		return name
+	}
+	if name := codec.Claimed(out); name != "" && in == nothingType {
+		return name
+	}
+	if untyped(in) || untyped(out) || native.For[In]().Err() != nil || native.For[Out]().Err() != nil {
+		return json.Name
+	}
+	return native.Name
+}
+
+var (
+	nothingType = reflect.TypeFor[Nothing]()
+	rawType     = reflect.TypeFor[stdjson.RawMessage]()
+)
+
+func untyped(t reflect.Type) bool { return t.Kind() == reflect.Interface || t == rawType }
+
+// number is that of T's schema on the link, which it declares there at first use.
+func (f form[T]) number(l *wire.Link) (uint32, error) {
+	if f.native == nil {
+		return 0, nil
+	}
+	return l.DeclareSchema(f.native.Schema())
+}
+
+func (f form[T]) append(dst []byte, number uint32, v *T) ([]byte, error) {
+	dst = binary.AppendUvarint(dst, uint64(number))
+	if f.native != nil {
+		return f.native.Append(dst, v)
+	}
+	return f.codec.Append(dst, v)
+}
+
+// reader decodes what one peer writes with one schema into T.
+type reader[T any] struct {
+	schema *wire.Schema
+	native *native.Type[T]
+}
+
+// decode reads a value that came with the schema, nil for none, into *v. last remembers the reader of the schema that
+// came before, which is nearly always the same.
+func (f form[T]) decode(data []byte, schema *wire.Schema, last *atomic.Pointer[reader[T]], v *T) error {
+	if f.native == nil && schema == nil {
+		return f.codec.Decode(data, v)
+	}
+	if f.native == nil { // natively written for a reader without a type
+		text, err := schema.AppendJSON(nil, data)
+		if err != nil {
+			return err
+		}
+		return json.Decode(text, v)
+	}
+	if schema == nil {
+		return &codecError{Codec: native.Name, Offset: -1, Message: "a native value came without a schema"}
+	}
+	r := last.Load()
+	if r == nil || r.schema != schema {
+		t, err := f.readerOf(schema)
+		if err != nil {
+			return err
+		}
+		r = &reader[T]{schema, t}
+		last.Store(r)
+	}
+	return r.native.Decode(data, v)
+}
+
+// readerOf finds or compiles what translates from the schema to T. Schemas belong to links, and with a link go its readers.
+func (f form[T]) readerOf(schema *wire.Schema) (*native.Type[T], error) {
+	key := reflect.TypeFor[T]()
+	if known, ok := schema.Readers.Load(key); ok {
+		return known.(*native.Type[T]), nil
+	}
+	t, err := f.native.From(schema.Schema)
+	if err != nil {
+		return nil, err
+	}
+	schema.Readers.Store(key, t)
+	return t, nil
+}

@@ -1,0 +1,47 @@
+package sabir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/wire"
+)
+
+// gossipCarrier carries what the membership library sends: packets as posts on links, connections of their own beside them.
+type gossipCarrier struct{ mesh *mesh }
+
+// Send is the method of cluster.Carrier.
+func (g gossipCarrier) Send(_ context.Context, to cluster.Member, packet []byte) error {
+	m := g.mesh
+	m.mu.Lock()
+	p := m.peers[to.ID]
+	m.mu.Unlock()
+	if p != nil {
+		if l := p.link(); l != nil && l.TryPost(topicGossip, packet) {
+			return nil
+		}
+	}
+	return fmt.Errorf("no link to %s", to)
+}
+
+// Dial is the method of cluster.Carrier.
+func (g gossipCarrier) Dial(ctx context.Context, to cluster.Member) (net.Conn, error) {
+	if to.Addr == g.mesh.ownAddress() {
+		return nil, fmt.Errorf("%s: %w", to, cluster.ErrSelf)
+	}
+	conn, p, err := g.mesh.connect(ctx, to.Addr, wire.ForGossip)
+	if err != nil {
+		if refused, ok := errors.AsType[*wire.HandshakeError](err); ok && refused.Reason == wire.ReasonSameNode {
+			return nil, fmt.Errorf("%w: %w", err, cluster.ErrSelf)
+		}
+		return nil, err
+	}
+	if to.ID != "" && p.Node != to.ID {
+		conn.Close()
+		return nil, fmt.Errorf("at %s is node %s, not %s", to.Addr, p.Node, to.ID)
+	}
+	return conn, nil
+}

@@ -1,0 +1,165 @@
+package sabir
+
+import (
+	"context"
+	"crypto/tls"
+	"maps"
+	"net/url"
+	"strings"
+
+	"github.com/sabir-go/sabir/wire"
+)
+
+// Join makes the node a member of a cluster: it links itself to the other nodes, calls what their services offer, and
+// offers them its own. The address says where it listens and by what transport: "tcp://:7700", "tls://10.0.0.5:7700",
+// "unix:///run/shop.sock", "mem://a".
+//
+// On one machine the address alone is enough, the same for every process: the first one listens there, those that come
+// later find it, join it, and listen on an address of their own. On several machines, name nodes to find the others by,
+// with [Seeds] or in the address: "tcp://0.0.0.0:7700?seeds=10.0.0.5:7700,10.0.0.6:7700".
+//
+// An address without a host means this machine only. To be reached from others, name the host and say who may join, with
+// [ClusterKey] or a TLS configuration that demands client certificates; without either the node refuses to start.
+func Join(address string, options ...JoinOption) NodeOption {
+	config := joinConfig{address: address, cluster: "default", connections: 1}
+	for _, o := range options {
+		o(&config)
+	}
+	return nodeOption(func(n *Node) { n.joins = append(n.joins, config) })
+}
+
+// JoinOption is an option of Join.
+type JoinOption func(*joinConfig)
+
+type joinConfig struct {
+	address     string
+	cluster     string
+	key         string
+	tls         *tls.Config
+	seeds       []string
+	advertise   string
+	zone        string
+	labels      map[string]string
+	connections int
+	guest       bool
+	met         bool // the address is taken: there is a node to meet
+	compression string
+	above       int
+	limits      LinkLimits
+}
+
+// ClusterName names the cluster; "default" without it. Nodes of clusters with other names refuse each other, so several
+// clusters can share a network, and a broker.
+func ClusterName(name string) JoinOption { return func(c *joinConfig) { c.cluster = name } }
+
+// ClusterKey is the secret that every node of the cluster must know, of at least 16 random bytes. It is proved, never sent.
+// It keeps strangers out; it does not hide what is sent, for which there is tls://.
+func ClusterKey(key string) JoinOption { return func(c *joinConfig) { c.key = key } }
+
+// ClusterTLS is the TLS configuration of tls:// links, for both ends: the certificate of this node, the authorities that
+// others' certificates must come from (RootCAs and ClientCAs), and whether they must show one.
+func ClusterTLS(config *tls.Config) JoinOption { return func(c *joinConfig) { c.tls = config } }
+
+// Seeds are addresses of nodes to find the cluster by. One that can be reached is enough; those that cannot are tried again
+// for as long as the node runs.
+func Seeds(addresses ...string) JoinOption {
+	return func(c *joinConfig) { c.seeds = append(c.seeds, addresses...) }
+}
+
+// Advertise is the host, or host:port, that the other nodes dial, where it is not the one that is listened on: in a
+// container or behind an address translation.
+func Advertise(host string) JoinOption { return func(c *joinConfig) { c.advertise = host } }
+
+// Zone says where the node is, such as a data centre or a rack. Calls go to nodes of their own zone while there are any.
+func Zone(name string) JoinOption { return func(c *joinConfig) { c.zone = name } }
+
+// Labels tells the other nodes about this one; they show in listings, and calls prefer nodes that share more of them. All
+// labels, the zone and the address together may take about 400 bytes.
+func Labels(labels map[string]string) JoinOption {
+	return func(c *joinConfig) { c.labels = maps.Clone(labels) }
+}
+
+// Connections is how many connections are kept to each other node; 1 without it, which is fastest as a rule: the more
+// calls share a connection, the more go in one system call.
+func Connections(n int) JoinOption { return func(c *joinConfig) { c.connections = min(max(n, 1), 64) } }
+
+// Guest makes a node that calls others and offers nothing: it does not listen, and the others do not look for it. Command
+// lines and tools are guests.
+func Guest() JoinOption { return func(c *joinConfig) { c.guest = true } }
+
+// Compress makes values of at least above bytes smaller before they are sent, by "s2" (fast) or "zstd" (smaller), to
+// nodes that have it switched on too. Without it nothing is compressed, which is right within a data centre.
+func Compress(algorithm string, above int) JoinOption {
+	return func(c *joinConfig) { c.compression, c.above = algorithm, above }
+}
+
+// LinkLimits bounds what other nodes can make this one hold. 0 stands for the default.
+type LinkLimits struct {
+	Message int // bytes of one input, answer or value of a stream; 64 MiB
+	Calls   int // calls in flight from one other node; 16,384
+	Streams int // streams opened by one other node; 4,096
+	Window  int // bytes of one stream that wait to be received; 256 KiB
+	Node    int // calls in flight from all other nodes together; 65,536
+}
+
+// Limit sets the limits of links.
+func Limit(limits LinkLimits) JoinOption { return func(c *joinConfig) { c.limits = limits } }
+
+const defaultNodeCalls = 64 << 10
+
+// join makes the node a member of its cluster, if it is to be one.
+func (n *Node) join(ctx context.Context) error {
+	if err := n.checkBalances(); err != nil {
+		return err
+	}
+	switch len(n.joins) {
+	case 0:
+		return nil
+	case 1:
+	default:
+		return &Error{Code: InvalidArgument, Name: nameJoin, Node: n.id, Message: "a node is a member of one cluster: give Join once"}
+	}
+	m, err := newMesh(n, n.joins[0])
+	if err != nil {
+		return err
+	}
+	n.mesh = m
+	if err := m.start(ctx); err != nil {
+		n.mesh = nil
+		return err
+	}
+	return nil
+}
+
+// read takes what the address says besides where to listen.
+func (c *joinConfig) read() error {
+	u, err := url.Parse(c.address)
+	if err != nil || u.Scheme == "" {
+		return &Error{Code: InvalidArgument, Name: nameJoin, Message: "Join takes an address such as tcp://:7700"}
+	}
+	query := u.Query()
+	for _, seed := range strings.FieldsFunc(query.Get("seeds"), func(r rune) bool { return r == ',' }) {
+		if !strings.Contains(seed, "://") {
+			seed = u.Scheme + "://" + seed
+		}
+		c.seeds = append(c.seeds, seed)
+	}
+	query.Del("seeds")
+	u.RawQuery = query.Encode()
+	c.address = u.String()
+	return nil
+}
+
+// wire is the configuration of the node's links.
+func (c *joinConfig) wire(n *Node, about []byte) wire.Config {
+	config := wire.Config{Node: n.id, Cluster: c.cluster, About: about, Compression: wire.Compression(c.compression), CompressAbove: c.above, Log: n.log}
+	if c.key != "" {
+		config.Key = []byte(c.key)
+	}
+	if c.limits.Node == 0 {
+		c.limits.Node = defaultNodeCalls
+	}
+	config.Limits = wire.Limits{Message: c.limits.Message, Calls: c.limits.Calls, Streams: c.limits.Streams, Window: c.limits.Window,
+		InFlight: wire.NewBudget(c.limits.Node)}
+	return config
+}

@@ -1,0 +1,250 @@
+package sabir
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/wire"
+)
+
+// servedRoute is what a peer calls, as this node serves it: wire asks it for each call that comes in on the route.
+type servedRoute struct {
+	node   *Node
+	name   string
+	format string
+	found  atomic.Pointer[foundAction]
+}
+
+// foundAction is what the name stood for in a table.
+type foundAction struct {
+	table  *table
+	action local // nil for none
+}
+
+// action finds what the route's name stands for now: it looks again only after the table has changed.
+func (r *servedRoute) action() local {
+	t := r.node.table.Load()
+	if f := r.found.Load(); f != nil && f.table == t {
+		return f.action
+	}
+	e := t.here[r.name]
+	if e != nil && e.info().Visibility == Private {
+		e = nil
+	}
+	r.found.Store(&foundAction{t, e})
+	return e
+}
+
+// Inline tells whether the action may run on the goroutine that reads the link.
+func (r *servedRoute) Inline() bool {
+	e := r.action()
+	return e == nil || e.hop().inline
+}
+
+// Serve answers one call.
+func (r *servedRoute) Serve(in *wire.Inbound) {
+	if e := r.action(); e != nil {
+		e.serve(in, r.format)
+		return
+	}
+	in.Fail(failureOf(r.missing()))
+}
+
+// ServeStream runs the handler of one stream.
+func (r *servedRoute) ServeStream(s *wire.Stream) {
+	if e := r.action(); e != nil {
+		e.serveStream(s, r.format)
+		return
+	}
+	s.End(failureOf(r.missing()))
+}
+
+// missing is the error for an action that is not here: it may have been a moment ago, when the caller's node chose this
+// one, so the call may go to another node.
+func (r *servedRoute) missing() *Error {
+	if state := r.node.State(); state != Running {
+		return &Error{Code: Unavailable, Name: nameUnavailable, Node: r.node.id, Retryable: true, Message: "node " + r.node.id + " is " + state.String()}
+	}
+	e := r.node.notFound("action", r.name)
+	e.Message += " on node " + r.node.id
+	return e
+}
+
+// serve is the way of a call from another node: decode, run as any other call, encode.
+func (h *handler[In, Out]) serve(in *wire.Inbound, format string) {
+	s := h.servingIn(format)
+	f := h.takeFrame()
+	f.action = h.action
+	err := s.broken
+	if err == nil {
+		err = s.in.decode(in.Payload(), in.Schema(), &s.reader, &f.in)
+	}
+	if err != nil {
+		err = h.badInput(err)
+	} else {
+		err = h.serveFrame(in, f)
+	}
+	if err == nil {
+		err = h.answer(in, s, &f.out)
+	}
+	if err != nil {
+		in.Fail(failureOf(h.step.node.located(err)))
+	}
+	h.putFrame(f)
+}
+
+func (h *handler[In, Out]) serveFrame(in *wire.Inbound, f *frame[In, Out]) (err error) {
+	c, failed := h.step.enterFrom(in)
+	if failed != nil {
+		return failed
+	}
+	if gate := h.step.gate; gate != nil {
+		if !gate.enter() {
+			return h.step.node.unavailable(h.action.Name)
+		}
+		defer gate.leave()
+	}
+	if !h.direct {
+		return f.attempt(c, h.chain)
+	}
+	if err := h.validate(&f.in); err != nil {
+		return err
+	}
+	f.out, err = h.run(c, c, f.in)
+	return err
+}
+
+func (h *handler[In, Out]) answer(in *wire.Inbound, s *serving[In, Out], out *Out) error {
+	number, err := s.out.number(in.Link())
+	if err != nil {
+		return err
+	}
+	data, err := s.out.append(in.Buf(), number, out)
+	if err != nil {
+		return &Error{Code: Internal, Name: nameBadOutput, Node: h.step.node.id, cause: err,
+			Message: "the answer of " + h.action.Name + " cannot be sent: " + err.Error()}
+	}
+	in.Reply(data)
+	return nil
+}
+
+// serving is how a handler's input and output travel in one format.
+type serving[In, Out any] struct {
+	in     form[In]
+	out    form[Out]
+	reader atomic.Pointer[reader[In]]
+	broken error
+}
+
+// servingIn is how calls in the format are served: natively as a rule, else in JSON or the format of the types' own codec.
+func (h *handler[In, Out]) servingIn(format string) *serving[In, Out] {
+	if format == native.Name {
+		return h.native
+	}
+	known, ok := h.servings.Load(format)
+	if !ok {
+		s := newServing[In, Out](format)
+		if s.codecMissing() {
+			return s // not kept: any name may come in
+		}
+		known, _ = h.servings.LoadOrStore(format, s)
+	}
+	return known.(*serving[In, Out])
+}
+
+func newServing[In, Out any](format string) *serving[In, Out] {
+	s := &serving[In, Out]{}
+	if s.in, s.broken = formOf[In](format); s.broken == nil {
+		s.out, s.broken = formOf[Out](format)
+	}
+	return s
+}
+
+func (s *serving[In, Out]) codecMissing() bool { return s.in.native == nil && s.in.codec == nil }
+
+// enterFrom makes the context for a call of s that came over a link. A call that carries nothing of its own gets the
+// shared context, as one from a bare context in this process does.
+func (s *step) enterFrom(in *wire.Inbound) (*callContext, *Error) {
+	return s.enterElsewhere(in.Context(), &in.Meta)
+}
+
+// enterStream is enterFrom for streams.
+func (s *step) enterStream(stream *wire.Stream) (*callContext, *Error) {
+	meta := stream.Meta()
+	return s.enterElsewhere(stream.Context(), &meta)
+}
+
+func (s *step) enterElsewhere(ctx context.Context, m *wire.Meta) (*callContext, *Error) {
+	if ctx == background && m.Level == 0 && m.Caller == "" && m.RequestID == "" && m.Metadata == nil {
+		return s.root, nil
+	}
+	if m.Level >= s.node.maxLevel {
+		return nil, s.tooManyLevels(&callContext{step: &step{name: m.Caller}, level: m.Level})
+	}
+	own := &inboundCall{values: inboundContext{Context: ctx, metadata: m.Metadata, requestID: m.RequestID}}
+	own.call = callContext{Context: &own.values, step: s, level: m.Level + 1}
+	if m.Caller != "" {
+		own.call.parent = s.node.callerElsewhere(m.Caller, m.Level)
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		// Whoever waits is on another node, and leaves at the deadline by itself: nobody needs to be let go here.
+		own.call.guard = &own.watch
+		own.watch.deadline = deadline
+	}
+	return &own.call, nil
+}
+
+// inboundCall is the contexts of a call from another node, in one allocation.
+type inboundCall struct {
+	call   callContext
+	values inboundContext
+	watch  guard
+}
+
+// inboundContext carries what came with a call.
+type inboundContext struct {
+	context.Context
+	metadata  map[string]string
+	requestID string
+}
+
+func (c *inboundContext) Value(key any) any {
+	switch key.(type) {
+	case metadataKey:
+		return c.metadata
+	case requestIDKey:
+		if c.requestID != "" {
+			return c.requestID
+		}
+		return nil
+	}
+	return c.Context.Value(key)
+}
+
+// Deadline is that of the caller, less the time that the call was under way.
+func (c *inboundContext) Deadline() (time.Time, bool) { return c.Context.Deadline() }
+
+// maxCallersElsewhere bounds the callers on other nodes that a node remembers by name.
+const maxCallersElsewhere = 4096
+
+// callerElsewhere stands for the action or event of another node whose handler made a call.
+func (n *Node) callerElsewhere(name string, level int) *callContext {
+	type key struct {
+		name  string
+		level int
+	}
+	if known, ok := n.callers.Load(key{name, level}); ok {
+		return known.(*callContext)
+	}
+	c := &callContext{Context: background, step: &step{node: n, name: name}, level: level}
+	if n.callerCount.Add(1) <= maxCallersElsewhere {
+		n.callers.Store(key{name, level}, c)
+	}
+	return c
+}
+
+// jsonFormat is the name of the format of calls whose types are known at one end only.
+const jsonFormat = json.Name

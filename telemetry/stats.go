@@ -1,0 +1,83 @@
+package telemetry
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sabir-go/sabir"
+)
+
+// Stats is what a node's actions have done since its Telemetry was made. All counts only grow (Active aside), so whoever
+// watches a node takes the difference of two Stats: nothing is reset, and several can watch at once.
+type Stats struct {
+	Node    string        `json:"node"`
+	Taken   time.Time     `json:"taken"`
+	Bounds  []float64     `json:"bounds"`  // upper, inclusive ends of the buckets, in seconds; the last bucket has none
+	Actions []ActionStats `json:"actions"` // by name
+}
+
+// ActionStats is the counts of one action, or one stream, of the node.
+type ActionStats struct {
+	Name    string   `json:"name"`
+	Stream  bool     `json:"stream,omitempty"`
+	Calls   uint64   `json:"calls"`   // that have ended, those that failed included
+	Failed  uint64   `json:"failed"`  // of them
+	Active  int64    `json:"active"`  // in flight
+	Buckets []uint64 `json:"buckets"` // calls by how long they took: one more than Bounds
+	Seconds float64  `json:"seconds"` // all calls took together
+}
+
+// Stats makes the service "$telemetry", whose action "$telemetry.stats" answers with [Stats]: what "sabir top" asks each
+// node for. Serve it on the node that the middleware is given to:
+//
+//	tel, err := telemetry.New(telemetry.Metrics())
+//	node := sabir.NewNode(sabir.Serve(users, tel.Stats()), sabir.Use(tel.Middleware()))
+//
+// It adds nothing to a call: it reads the counts that [Metrics] or [Prometheus] keep, when it is asked. Without either its
+// action fails with FailedPrecondition. Nodes that share a Telemetry are counted together, so give each its own. Whoever
+// may call the node's public actions may read it, as they may $node.actions.
+func (t *Telemetry) Stats() *sabir.Service {
+	s := sabir.NewService("$telemetry", sabir.Purpose("tells what the node's actions do"))
+	sabir.Handle(s, "stats", func(ctx context.Context, _ sabir.Nothing) (Stats, error) {
+		if t.metrics == nil {
+			return Stats{}, sabir.NewError(sabir.FailedPrecondition, "MetricsOff", "the node counts nothing: give telemetry.New the option Metrics or Prometheus")
+		}
+		stats := t.metrics.stats()
+		stats.Node = sabir.NodeOf(ctx).ID()
+		return stats, nil
+	}, sabir.Describe("tells how often actions were called, how long that took, and how many calls failed"), sabir.Idempotent())
+	return s
+}
+
+func (m *metrics) stats() Stats {
+	stats := Stats{Taken: time.Now(), Bounds: slices.Clone(m.bounds.seconds), Actions: []ActionStats{}}
+	for _, f := range []family{serverCalls, streams} {
+		for _, t := range m.list(f) {
+			stats.Actions = append(stats.Actions, t.stats(f == streams))
+		}
+	}
+	slices.SortFunc(stats.Actions, func(a, b ActionStats) int { return strings.Compare(a.Name, b.Name) })
+	return stats
+}
+
+func (t *tally) stats(stream bool) ActionStats {
+	name, _ := t.all.Value(methodKey)
+	all := t.bounds.empty()
+	for i := range t.failed {
+		if f := t.failed[i].Load(); f != nil {
+			all.add(&f.took)
+		}
+	}
+	failed := all.count
+	for i := range t.shards {
+		all.add(&t.shards[i].success)
+	}
+	var began uint64
+	for i := range t.shards { // after the ends, so that active is never below 0
+		began += t.shards[i].began.Load()
+	}
+	return ActionStats{Name: name.AsString(), Stream: stream, Calls: all.count, Failed: failed, Active: int64(began - all.count),
+		Buckets: all.counts, Seconds: all.seconds}
+}

@@ -1,0 +1,267 @@
+package wire
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/bits"
+	"slices"
+	"sync"
+)
+
+// largeMessage is a value of more than chunkSize on its way out, in a first frame and chunks.
+type largeMessage struct {
+	kind  kind  // of the first frame
+	flags uint8 // of the first frame, without flagMore
+	of    uint8 // which of flagsOf the chunks have
+	id    uint32
+	route *Route // nil where the frame names none
+	head  []byte
+	value []byte
+
+	begun bool // a part of it may have reached the peer
+	held  bool // after an error: the writer may still be reading value
+}
+
+// sendLarge sends m from this goroutine, some chunks at a time, and other frames go between. It returns before everything
+// was sent where ctx has ended, or with errStopped where stop had something; the peer then has a part of it.
+func (l *Link) sendLarge(ctx context.Context, stop <-chan struct{}, m *largeMessage) error {
+	// Two, so that the next turn is ready when the writer is done with one.
+	var turns [2]segment
+	left, first := m.value, true
+	for i := 0; len(left) > 0; i++ {
+		seg := &turns[i%2]
+		if err := l.waitForSegment(ctx, stop, m, seg); err != nil {
+			l.takeBack(m, &turns)
+			return err
+		}
+		seg.heads, seg.parts, seg.size, seg.frames = seg.heads[:0], seg.parts[:0], 0, 0
+		seg.heads = slices.Grow(seg.heads, turnChunks*headerSize+len(m.head)+3*binary.MaxVarintLen64)
+		for range turnChunks {
+			n := min(len(left), chunkSize)
+			seg.add(m, first, left[:n], n < len(left))
+			left, first = left[n:], false
+			if len(left) == 0 {
+				break
+			}
+		}
+		if err := l.queueSegment(m, seg); err != nil {
+			l.takeBack(m, &turns)
+			return err
+		}
+	}
+	for i := range turns {
+		if err := l.waitForSegment(ctx, stop, m, &turns[i]); err != nil {
+			l.takeBack(m, &turns)
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds a frame to what is written at once.
+func (s *segment) add(m *largeMessage, first bool, part []byte, more bool) {
+	k, flags := kindChunk, m.of
+	if m.kind == kindData {
+		k, flags = kindData, m.flags // a stream has one message under way at a time, so its frames need no other kind
+	}
+	before := len(s.heads)
+	var extra [2 * binary.MaxVarintLen64]byte
+	prefix := extra[:0]
+	if first {
+		k, flags = m.kind, m.flags
+		if m.route != nil {
+			prefix = AppendRef(prefix, m.route.number)
+		}
+		total := binary.AppendUvarint(nil, uint64(len(m.value)))
+		size := len(prefix) + len(m.head) + len(total) + len(part)
+		s.heads = appendHeader(s.heads, size, m.id, k, flags|flagMore)
+		s.heads = append(append(append(s.heads, prefix...), m.head...), total...)
+	} else {
+		if more {
+			flags |= flagMore
+		}
+		s.heads = appendHeader(s.heads, len(part), m.id, k, flags)
+	}
+	s.parts = append(s.parts, s.heads[before:], part)
+	s.size += len(s.heads) - before + len(part)
+	s.frames++
+}
+
+// queueSegment gives seg to the writer.
+func (l *Link) queueSegment(m *largeMessage, seg *segment) error {
+	if seg.done == nil {
+		seg.done = make(chan struct{}, 1)
+	}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return l.lostBy(m.begun)
+	}
+	seg.queued = true
+	l.large = append(l.large, seg)
+	l.unlockAndWrite(byWriter)
+	return nil
+}
+
+// waitForSegment waits until seg was written, if it was queued.
+func (l *Link) waitForSegment(ctx context.Context, stop <-chan struct{}, m *largeMessage, seg *segment) error {
+	if !seg.queued {
+		return nil
+	}
+	select {
+	case <-seg.done:
+		m.begun, seg.queued = true, false
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-stop:
+		return errStopped
+	case <-l.done:
+		return l.lostBy(true)
+	}
+}
+
+// takeBack takes back what was queued and is not being written yet.
+func (l *Link) takeBack(m *largeMessage, turns *[2]segment) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range turns {
+		seg := &turns[i]
+		if !seg.queued {
+			continue
+		}
+		if at := slices.Index(l.large, seg); at >= 0 {
+			l.large = slices.Delete(l.large, at, at+1)
+			continue
+		}
+		m.begun = true
+		select {
+		case <-seg.done:
+		default:
+			m.held = true
+		}
+	}
+}
+
+// sendAndRetract sends a large event or post. Where that ends early the peer is told to forget what it has of it.
+func (l *Link) sendAndRetract(ctx context.Context, m *largeMessage) error {
+	err := l.sendLarge(ctx, nil, m)
+	if err != nil && m.begun {
+		l.mu.Lock()
+		if !l.closed {
+			l.append(m.id, kindCancel, m.of, nil)
+		}
+		l.unlockAndWrite(byWriter)
+	}
+	return err
+}
+
+// partKey names a value of the peer of which a part has come.
+type partKey struct {
+	of uint8 // flagsOf
+	id uint32
+}
+
+// assembly is a value of the peer of which a part has come. The reader alone has it.
+type assembly struct {
+	key   partKey
+	total int
+	buf   []byte
+	flags uint8 // of the first frame
+
+	in     *Inbound // a request or event whose value this is
+	stream *Stream  // or the stream of which it is a message
+	topic  uint8    // or the topic of a post
+}
+
+// maxParts is how many values may be under way in parts at once, besides the messages of streams, and maxPartBytes how many
+// bytes they may hold together, or one value where Limits.Message is larger.
+const (
+	maxParts     = 4 << 10
+	maxPartBytes = 256 << 20
+)
+
+var errTooMuchAtOnce = errors.New("too much at once")
+
+// begin notes the first part of a value. It fails where there is too much under way.
+func (r *reader) begin(a *assembly, part []byte) error {
+	if len(part) > a.total {
+		return protocolError("a value of %d bytes has more in its first frame", a.total)
+	}
+	limit := r.link.config.Limits.Message
+	if a.total > limit {
+		return errTooMuchAtOnce
+	}
+	if a.stream == nil {
+		if len(r.parts) >= maxParts || r.partBytes+a.total > max(maxPartBytes, limit) {
+			return errTooMuchAtOnce
+		}
+		if r.parts[a.key] != nil {
+			return protocolError("value %d begins twice", a.key.id)
+		}
+		r.parts[a.key] = a
+		r.partBytes += a.total
+	}
+	a.make(len(part))
+	a.buf = append(a.buf, part...)
+	return nil
+}
+
+// make makes room for n more bytes: at most a mebibyte, or twice what has really come.
+func (a *assembly) make(n int) {
+	if cap(a.buf)-len(a.buf) >= n {
+		return
+	}
+	grown := largeBuffer(min(a.total, max(1<<20, 2*(len(a.buf)+n))))
+	grown = append(grown, a.buf...)
+	freeLarge(a.buf)
+	a.buf = grown
+}
+
+// forget lets a value go that will not be completed, or that is.
+func (r *reader) forget(a *assembly) {
+	if a.stream == nil {
+		delete(r.parts, a.key)
+		r.partBytes -= a.total
+	}
+}
+
+// Buffers of 128 KiB to 4 MiB are kept for later, until the garbage collector takes them; larger ones are not.
+const (
+	smallestLargeBits = 17
+	largestLargeBits  = 22
+)
+
+var largeBuffers [largestLargeBits + 1]sync.Pool
+
+// largeBuffer returns an empty buffer for n bytes.
+func largeBuffer(n int) []byte {
+	class := max(bits.Len(uint(max(n, 1)-1)), smallestLargeBits)
+	if class > largestLargeBits {
+		return make([]byte, 0, n)
+	}
+	if b, ok := largeBuffers[class].Get().(*[]byte); ok {
+		return *b
+	}
+	return make([]byte, 0, 1<<class)
+}
+
+// freeLarge keeps the buffer for later; nothing may use it any more.
+func freeLarge(b []byte) {
+	class := bits.Len(uint(cap(b))) - 1
+	if class < smallestLargeBits || class > largestLargeBits {
+		return
+	}
+	kept := b[:0] // not b itself, which would be moved to the heap at every call
+	largeBuffers[class].Put(&kept)
+}
+
+// keepSmall is the buffer, emptied, if it is small enough to stay with its owner.
+func keepSmall(b []byte) []byte {
+	if cap(b) > keepCall {
+		freeLarge(b)
+		return nil
+	}
+	return b[:0]
+}

@@ -1,0 +1,275 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/transport"
+)
+
+// Link is a framed, multiplexed connection to another node over which both sides call, open streams, emit and post. All
+// its methods may be called from any number of goroutines.
+//
+// The way of a call is Call.Do (call.go), the outgoing buffer (writer.go), the peer's reader (reader.go), its Inbound
+// (inbound.go) on a worker (jobs.go), and back by the same way.
+type Link struct {
+	conn    net.Conn
+	peer    Peer
+	config  Config
+	handler Handler
+	started time.Time // zero of all times in nanoseconds
+	gathers bool
+
+	// mu guards the outgoing buffer and the calls that wait for a reply, so that a call takes one lock. Nothing under it
+	// blocks or calls out of this package.
+	mu     sync.Mutex
+	closed bool
+	err    error
+	writer
+	calls
+
+	routesSent  int
+	schemasSent map[native.Hash]uint32
+
+	// What this side declared, for looking it up without mu.
+	routes         sync.Map // routeKey to *Route
+	schemas        sync.Map // *native.Schema to uint32
+	schemaPointers atomic.Int64
+	names          atomic.Pointer[map[string]uint32]
+
+	jobs    jobs
+	inbound inboundTable
+	streams streamTables
+	parts   atomic.Uint32 // ids of large events and posts
+
+	health
+	leaving
+
+	done     chan struct{} // closed when the link has ended
+	finished chan struct{} // closed when its reader and writer are gone and Closed was called
+	in       counters
+}
+
+// counters is what the reader counts.
+type counters struct {
+	frames, bytes, reads, strays, dropped atomic.Uint64
+}
+
+// Stats counts what went over a link since its start.
+type Stats struct {
+	FramesIn, FramesOut uint64
+	BytesIn, BytesOut   uint64
+	Reads, Writes       uint64 // of the connection
+	Strays              uint64 // answers that nothing waited for: of calls given up, or sent twice
+	Dropped             uint64 // events that came while Limits.Calls or the Budget was used up
+}
+
+// New makes a link of a connection whose Handshake is done, and starts its reader and its writer. h is told of what the
+// peer does from now on, at the end with Closed. The link closes conn.
+func New(conn net.Conn, peer Peer, c Config, h Handler) *Link {
+	l := &Link{
+		conn:        conn,
+		peer:        peer,
+		config:      c.withDefaults(),
+		handler:     h,
+		started:     time.Now(),
+		gathers:     transport.Gathers(conn),
+		schemasSent: map[native.Hash]uint32{},
+		done:        make(chan struct{}),
+		finished:    make(chan struct{}),
+	}
+	l.names.Store(&map[string]uint32{})
+	l.writer.wake = make(chan struct{}, 1)
+	l.writer.raw = newRawWriter(conn)
+	l.calls.limit = peer.Limits.Calls
+	l.jobs.link = l
+	l.leaving.start()
+	idle.join()
+	l.health.start(l)
+	go l.run()
+	return l
+}
+
+// run is the reader's goroutine, which outlives all others of the link.
+func (l *Link) run() {
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		l.writeLoop()
+	}()
+	l.fail(newReader(l).run())
+	<-written
+	l.health.stop()
+	l.handler.Closed(l, l.Err())
+	idle.leave()
+	close(l.finished)
+}
+
+// Peer is what the handshake found out about the other side.
+func (l *Link) Peer() Peer { return l.peer }
+
+// Done is closed when the link has ended; Err then says why.
+func (l *Link) Done() <-chan struct{} { return l.done }
+
+// Err is nil as long as the link stands. Afterwards it is why it ended: ErrClosed after Close(nil) or Drain of either
+// side, a *ProtocolError, or what the connection said.
+func (l *Link) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Close ends the link at once: calls in flight fail with a *LostError that holds err, or ErrClosed for nil. Handler.Closed
+// is called before long, on another goroutine. For an end without losses see Drain.
+func (l *Link) Close(err error) {
+	if err == nil {
+		err = ErrClosed
+	}
+	l.fail(err)
+}
+
+// fail ends the link for the reason given. Only the first reason counts.
+func (l *Link) fail(err error) {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return
+	}
+	if errors.Is(err, io.EOF) {
+		err = l.reasonOfEOF()
+	}
+	l.closed, l.err = true, err
+	lost := l.takeAllCalls()
+	l.pending, l.large = nil, nil
+	l.mu.Unlock()
+
+	close(l.done)
+	for _, c := range lost {
+		c.done <- struct{}{}
+	}
+	l.inbound.cancelAll()
+	l.streams.failAll(&LostError{Sent: true, Node: l.peer.Node, Err: err})
+	// Last, since TLS says goodbye in it, which may take seconds where the peer does not read.
+	l.conn.Close()
+}
+
+var errPeerGone = errors.New("the peer closed the connection, or its process ended")
+
+// lost is the error of what was not sent because the link has ended. It runs under mu.
+func (l *Link) lost() error {
+	return &LostError{Node: l.peer.Node, Err: l.err}
+}
+
+// lostBy is lost without mu, where done is closed.
+func (l *Link) lostBy(sent bool) error {
+	return &LostError{Sent: sent, Node: l.peer.Node, Err: l.Err()}
+}
+
+// now is the time since the link started, in nanoseconds; never 0.
+func (l *Link) now() int64 { return int64(time.Since(l.started)) + 1 }
+
+// InFlight is how many calls and streams of this side are open.
+func (l *Link) InFlight() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calls.taken + l.streams.ownOpen()
+}
+
+// Stats returns what was counted so far.
+func (l *Link) Stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Stats{
+		FramesIn: l.in.frames.Load(), FramesOut: l.framesOut,
+		BytesIn: l.in.bytes.Load(), BytesOut: uint64(l.takenOut),
+		Reads: l.in.reads.Load(), Writes: l.writes.Load(),
+		Strays: l.in.strays.Load(), Dropped: l.in.dropped.Load(),
+	}
+}
+
+// Emit sends an event along r, which must be an EventRoute. value begins with a schema number, see AppendRef. It waits,
+// as long as ctx allows, while the outgoing buffer is full, and does not wait for the peer to have got it: nil means that
+// the event was given to the link. value may be reused when it has returned nil.
+func (l *Link) Emit(ctx context.Context, r *Route, m Meta, value []byte) error {
+	head, flags, err := l.appendHead(nil, &m)
+	if err != nil {
+		return err
+	}
+	value, compressed, err := l.shrink(value)
+	if err != nil {
+		return err
+	}
+	flags |= compressed
+	if err := l.lockWithRoom(ctx, nil); err != nil {
+		return err
+	}
+	if err := l.announceForNew(r); err != nil {
+		l.mu.Unlock()
+		return err
+	}
+	if len(value) <= chunkSize {
+		l.appendHeaded(0, kindEvent, flags, r, head, value)
+		l.unlockAndWrite(byWriter)
+		return nil
+	}
+	l.mu.Unlock()
+	m2 := largeMessage{kind: kindEvent, flags: flags, of: flagOfEvent, id: l.nextPart(), route: r, head: head, value: value}
+	return l.sendAndRetract(ctx, &m2)
+}
+
+// Post sends data to the peer's Handler.Post under a topic, which the owners agree on. It waits, as long as ctx allows,
+// while the outgoing buffer is full. data may be reused when it has returned nil.
+func (l *Link) Post(ctx context.Context, topic uint8, data []byte) error {
+	if len(data) >= l.peer.Limits.Message {
+		return l.tooLarge(len(data))
+	}
+	if err := l.lockWithRoom(ctx, nil); err != nil {
+		return err
+	}
+	if len(data) < chunkSize {
+		l.appendPost(topic, data)
+		l.unlockAndWrite(byWriter)
+		return nil
+	}
+	l.mu.Unlock()
+	m := largeMessage{kind: kindPost, of: flagOfPost, id: l.nextPart(), head: []byte{topic}, value: data}
+	return l.sendAndRetract(ctx, &m)
+}
+
+// TryPost is Post for data of less than 64 KiB that does not wait: it tells whether the data was given to the link. It is
+// not where the outgoing buffer is full, the data too long or the link ended.
+func (l *Link) TryPost(topic uint8, data []byte) bool {
+	if len(data) >= chunkSize || len(data) >= l.peer.Limits.Message {
+		return false
+	}
+	l.mu.Lock()
+	if l.closed || len(l.pending) >= highWater {
+		l.mu.Unlock()
+		return false
+	}
+	l.appendPost(topic, data)
+	l.unlockAndWrite(byWriter)
+	return true
+}
+
+// appendPost appends a small post. It runs under mu.
+func (l *Link) appendPost(topic uint8, data []byte) {
+	l.framesOut++
+	l.pending = appendHeader(l.pending, 1+len(data), 0, kindPost, 0)
+	l.pending = append(append(l.pending, topic), data...)
+}
+
+// nextPart is an id for a large event or post; never 0. Reused after 2^32 of them, long after the first is complete.
+func (l *Link) nextPart() uint32 {
+	for {
+		if id := l.parts.Add(1); id != 0 {
+			return id
+		}
+	}
+}
