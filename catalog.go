@@ -45,11 +45,17 @@ func describeService(p *published) cluster.Service {
 	return out
 }
 
-// tellLoop tells the others whenever what this node offers has changed.
+// tellLoop tells the others whenever what this node offers has changed, and passes on to the balancers what they tell of
+// their load.
 func (m *mesh) tellLoop() {
+	loads := time.NewTicker(wire.DefaultPingInterval)
+	defer loads.Stop()
 	for {
 		select {
 		case <-m.tell:
+		case <-loads.C:
+			m.takeLoads()
+			continue
 		case <-m.ctx.Done():
 			return
 		}
@@ -61,6 +67,16 @@ func (m *mesh) tellLoop() {
 		m.mu.Unlock()
 		for _, l := range links {
 			m.tellTo(l)
+		}
+	}
+}
+
+func (m *mesh) takeLoads() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.peers {
+		if l := p.link(); l != nil {
+			p.stats.SetLoad(int(l.Load().Calls))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	_ "github.com/sabir-go/sabir/transport/tcp" // so that Join works as it is written everywhere
 	"github.com/sabir-go/sabir/wire"
 )
 

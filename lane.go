@@ -27,7 +27,11 @@ func (f *outgoing[In, Out]) travel(ctx context.Context) error {
 			return err
 		}
 		if p == nil {
-			return c.here(ctx, f)
+			self := c.to.step.node.mesh.self
+			began := self.Begin()
+			err = c.here(ctx, f)
+			self.End(began, overloaded(err))
+			return err
 		}
 		began := p.stats.Begin()
 		err = c.over(ctx, p, f)

@@ -167,10 +167,24 @@ func (m *mesh) meet(ctx context.Context) error {
 	return nil
 }
 
-// settle waits until the nodes that are linked have told what they offer.
+// settle waits until the nodes of the cluster are linked and have told what they offer. Those that the first one knows of
+// are linked at once, so that a node that has started can call them; membership finds the others.
 func (m *mesh) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
+	if first := m.anyPeer(); first != nil {
+		nodes, err := Call[[]NodeInfo](ctx, m.node, "$node.nodes", Nothing{}, ToNode(first.id))
+		if err != nil {
+			m.log.Debug("the other nodes are not known yet", "node", m.node.id, "asked", first.id, "error", err)
+		}
+		var dials sync.WaitGroup
+		for _, other := range nodes {
+			if other.ID != m.node.id && !other.Guest && other.Addr != "" && m.linkedPeer(other.ID) == nil {
+				dials.Go(func() { m.dial(ctx, other.Addr, other.ID) }) // that it fails shows later, if the node is still there
+			}
+		}
+		dials.Wait()
+	}
 	m.mu.Lock()
 	var waits []chan struct{}
 	for _, p := range m.peers {
@@ -372,6 +386,9 @@ func (m *mesh) changed(c cluster.Change) {
 	case cluster.Joined, cluster.Updated:
 		p := m.peer(c.Member.ID)
 		p.member = c.Member
+		if c.Member.Instance != p.about.Instance {
+			p.leaving = false // it is back
+		}
 		m.keep(p)
 	case cluster.Left, cluster.Failed:
 		if p := m.peers[c.Member.ID]; p != nil {

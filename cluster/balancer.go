@@ -8,9 +8,9 @@ import (
 // Balancer picks which candidate gets a call. Make one for each action, from a factory such as one that [Named] returns:
 // its state is that action's.
 //
-// Pick's among is never empty, and none of its elements is nil. The balancer does not keep among, or change it. key is what a call wants to be
-// kept together by; "" for none, and most balancers pass it by. Pick may be called by many goroutines at once and allocates
-// nothing as long as among holds what it held at the last call.
+// Pick's among is never empty and has no nil; the balancer neither keeps nor changes it. key is what calls are kept
+// together by, "" for none; most balancers pass it by. Pick may be called by many goroutines at once. It allocates nothing,
+// but for Nearest when among holds others than at the last call.
 type Balancer interface {
 	Pick(among []*Candidate, key string) *Candidate
 }

@@ -160,8 +160,8 @@ func (g *Gossip) listConfig(run *gossipRun) *memberlist.Config {
 	c.Delegate, c.Events, c.Alive, c.Ping = run.people, run.people, run.people, run.people
 
 	c.ProbeInterval = interval
-	// A helper's "no answer" takes two of these to arrive: leave it time within the interval, or every failed probe counts
-	// against this node's own health and slows the next.
+	// The "no answer" of a node that was asked to ask takes two of these to arrive: leave it time within the interval, or
+	// every failed probe counts against this node's own health and slows the next.
 	c.ProbeTimeout = interval * 2 / 5
 	// 3 intervals to deny a suspicion once another node has confirmed it; 6 without, for then it may be this node that is
 	// slow or has no network.

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"maps"
 	"strings"
 	"testing"
@@ -50,7 +49,7 @@ func FuzzDecodeMeta(f *testing.F) {
 		if err != nil {
 			return // text that JSON writes longer than it was
 		}
-		if back, err := decodeMeta("a", again); err != nil || !back.Equal(m) && bytes.Equal(data, again) {
+		if back, err := decodeMeta("a", again); err != nil || !back.Equal(m) {
 			t.Fatalf("%+v became %+v, %v", m, back, err)
 		}
 	})

@@ -1,0 +1,18 @@
+package main
+
+import (
+	"context"
+
+	_ "github.com/sabir-go/sabir/transport/mem"
+)
+
+func Example() {
+	if err := run(context.Background(), "mem://example"); err != nil {
+		panic(err)
+	}
+	// Output:
+	// answered by first: 5 by second: 5
+	// asked for: second
+	// ValidationFailed: the input of greeter.hello is not valid: name: name is a required field
+	// news of Ada
+}
