@@ -97,6 +97,9 @@ func (a *away) callJSON(ctx context.Context, in, dst []byte, o callOptions) ([]b
 
 // send is the inner end of the chain.
 func (a *away) send(ctx context.Context, r *Request) error {
+	if carry := a.step.node.carry; carry != nil {
+		ctx = carry(ctx)
+	}
 	if r.options.node == "" && a.remote != nil && a.offers.Load() == nil {
 		return a.remote.Send(ctx, r)
 	}

@@ -35,7 +35,11 @@ func openAway[In, Out any](ctx context.Context, a *away, o callOptions) (*Stream
 		return nil, a.failed(p, err)
 	}
 	var meta wire.Meta
-	fillMeta(&meta, own, a.step)
+	var told context.Context = own
+	if n.carry != nil {
+		told = n.carry(told)
+	}
+	fillMeta(&meta, told, a.step)
 	meta.Timeout = timeLeft(ctx)
 	if e.stream, err = link.Open(ctx, link.Declare(wire.StreamRoute, a.action.Name, format), meta); err != nil {
 		if lost, ok := err.(*wire.LostError); ok {
@@ -144,10 +148,10 @@ func (h *streamHandler[In, Out]) serveEnd(s *wire.Stream, format string) (err er
 	}
 	e.ctx = c
 	e.failed = func(err error) error {
-		if c.Err() != nil {
-			return h.step.gaveUp(c.Err())
+		if failure, ok := err.(*wire.Failure); ok && c.Err() == nil {
+			return fromFailure(failure)
 		}
-		return AsError(err)
+		return h.step.gaveUp(cause(c.Err()))
 	}
 	recv := e.recv
 	if h.plan != nil {
@@ -159,7 +163,14 @@ func (h *streamHandler[In, Out]) serveEnd(s *wire.Stream, format string) (err er
 			return in, err
 		}
 	}
-	r := &openedStream[In, Out]{stream: &Stream[In, Out]{ctx: c, recv: recv, send: e.send, closeSend: func() {}, end: func() {}}}
+	send := func(value Out) error {
+		err := e.send(value)
+		if err == io.EOF { // the caller has gone
+			err = h.step.gaveUp(cause(c.Err()))
+		}
+		return err
+	}
+	r := &openedStream[In, Out]{stream: &Stream[In, Out]{ctx: c, recv: recv, send: send, closeSend: func() {}, end: func() {}}}
 	r.action, r.typed = h.action, r
 	return r.attempt(c, h.chain)
 }

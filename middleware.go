@@ -41,6 +41,9 @@ type Middleware struct {
 	Event func(s *Subscription, next EventHandler) EventHandler
 	// Stream wraps a stream's handler from its opening to its end; the request has neither input nor output.
 	Stream func(a *Action, next Handler) Handler
+	// Carry adds to the metadata of the calls, streams and events that this node sends to others, such as the trace that
+	// they are part of. It is the last to see their contexts. Only a node's middlewares are asked.
+	Carry func(ctx context.Context) context.Context
 	// Lifecycle wraps the start and the stop of services (the node's middlewares and the service's) and of the node.
 	Lifecycle func(s Stage, next func(context.Context) error) func(context.Context) error
 	// Signal hears what other middlewares noticed: see Signal. It must return fast. Only a node's middlewares are asked.
@@ -194,6 +197,25 @@ func composeStage(s Stage, inner func(context.Context) error, middlewares []Midd
 		}
 	}
 	return inner
+}
+
+// carryAll returns the function that lets all of the middlewares add their metadata; nil if none does.
+func carryAll(middlewares []Middleware) func(context.Context) context.Context {
+	var all []func(context.Context) context.Context
+	for i := range middlewares {
+		if middlewares[i].Carry != nil {
+			all = append(all, middlewares[i].Carry)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return func(ctx context.Context) context.Context {
+		for _, carry := range all {
+			ctx = carry(ctx)
+		}
+		return ctx
+	}
 }
 
 // signalTo returns the function that tells all of the middlewares that listen; nil if none does.

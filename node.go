@@ -22,6 +22,7 @@ type Node struct {
 	stopTimeout time.Duration
 	middlewares []Middleware
 	signal      func(Signal)
+	carry       func(context.Context) context.Context // see Middleware.Carry; nil for none
 	validator   *validate.Validator
 	toServe     []Servable
 	attached    []func(*Node) (Face, error)
@@ -99,6 +100,7 @@ func NewNode(options ...NodeOption) *Node {
 		n.validator = validate.New()
 	}
 	n.signal = signalTo(n.middlewares)
+	n.carry = carryAll(n.middlewares)
 	return n
 }
 

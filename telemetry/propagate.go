@@ -13,7 +13,7 @@ import (
 var w3c = propagation.TraceContext{}
 
 // Inject returns a context whose metadata tells the trace that ctx is in, as traceparent and tracestate, so that it goes
-// with calls to other nodes. The middleware does it for calls that it sees; transports of one's own that carry metadata
+// with calls, streams and events to other nodes. The middleware of a node does it; transports of one's own that carry metadata
 // need nothing more. Without a span in ctx it is ctx.
 func Inject(ctx context.Context) context.Context {
 	if !trace.SpanContextFromContext(ctx).IsValid() {

@@ -201,6 +201,9 @@ func (t *Telemetry) Middleware() sabir.Middleware {
 	m.Remote = t.layer(clientCalls, trace.SpanKindClient)
 	m.Stream = t.layer(streams, trace.SpanKindServer)
 	m.Event = t.event
+	if t.tracer != nil {
+		m.Carry = Inject
+	}
 	return m
 }
 

@@ -154,9 +154,6 @@ func (t *tracer) call(kind trace.SpanKind, a *sabir.Action, next sabir.Handler) 
 	released := kind == trace.SpanKindServer && !a.Inline && !a.Stream
 	return func(ctx context.Context, r *sabir.Request) error {
 		ctx, s := t.begin(ctx, of)
-		if kind == trace.SpanKindClient {
-			ctx = Inject(ctx)
-		}
 		err := error(sabir.ErrPanic) // unless next returns
 		defer func() { of.finish(s, err) }()
 		returned := next(ctx, r)
