@@ -27,7 +27,8 @@ func formOf[T any](format string) (form[T], error) {
 	}
 	c, ok := codec.Lookup(format)
 	if !ok {
-		return form[T]{}, &codecError{Codec: format, Offset: -1, Message: "the program links no codec of that name"}
+		return form[T]{}, &codecError{Codec: format, Offset: -1,
+			Message: `the program links no codec of that name: add import _ "github.com/sabir-go/sabir/codec/` + format + `" if it is one of these`}
 	}
 	return form[T]{codec: c}, nil
 }
@@ -42,6 +43,9 @@ func formatFor[In, Out any]() string {
 	if name := codec.Claimed(out); name != "" && in == nothingType {
 		return name
 	}
+	if generated(in) || generated(out) {
+		return protobufName
+	}
 	if untyped(in) || untyped(out) || native.For[In]().Err() != nil || native.For[Out]().Err() != nil {
 		return json.Name
 	}
@@ -52,6 +56,16 @@ var (
 	nothingType = reflect.TypeFor[Nothing]()
 	rawType     = reflect.TypeFor[stdjson.RawMessage]()
 )
+
+// protobufName is the codec that generated messages want; formOf fails where the program does not link it.
+const protobufName = "protobuf"
+
+// generated tells whether the type is a message that Protocol Buffers generated. The native format could hold most, but not
+// what they hold beside their fields.
+func generated(t reflect.Type) bool {
+	_, ok := t.MethodByName("ProtoReflect")
+	return ok && t.Kind() == reflect.Pointer
+}
 
 func untyped(t reflect.Type) bool { return t.Kind() == reflect.Interface || t == rawType }
 

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"github.com/sabir-go/sabir/codec/native"
+
+	"github.com/sabir-go/sabir/lab/codecs/shape"
+)
+
+func nativeCodecs() []codec {
+	return []codec{
+		{name: "sabir native", evolves: "yes, schema once per link", settings: "as on a link, strings copied", quick: true, entries: []entry{
+			nativeEntry(shape.Text), nativeEntry(shape.NewPID()), nativeEntry(shape.NewProcessID()), nativeEntry(shape.NewSimple()),
+			nativeEntry(shape.NewComplex()), nativeEntry(shape.NewNested()), nativeEntry(shape.NewItems()), nativeEntry(shape.NewGroups()),
+		}},
+		{name: "sabir native, aliasing", evolves: "yes, schema once per link", settings: "as on a link, strings are parts of the message", entries: []entry{
+			nativeAliasEntry(shape.Text), nativeAliasEntry(shape.NewPID()), nativeAliasEntry(shape.NewProcessID()), nativeAliasEntry(shape.NewSimple()),
+			nativeAliasEntry(shape.NewComplex()), nativeAliasEntry(shape.NewNested()), nativeAliasEntry(shape.NewItems()), nativeAliasEntry(shape.NewGroups()),
+		}},
+		{name: "sabir native, self-told", evolves: "yes, schema hash in each message", settings: "codec.Codec, 8-byte hash ahead", entries: []entry{
+			nativeHashEntry(shape.Text), nativeHashEntry(shape.NewPID()), nativeHashEntry(shape.NewProcessID()), nativeHashEntry(shape.NewSimple()),
+			nativeHashEntry(shape.NewComplex()), nativeHashEntry(shape.NewNested()), nativeHashEntry(shape.NewItems()), nativeHashEntry(shape.NewGroups()),
+		}},
+	}
+}
+
+func nativeEntry[T any](v T) entry {
+	typ := native.For[T]()
+	return entry{
+		encode: func(dst []byte) ([]byte, error) { return typ.Append(dst, &v) },
+		decode: func(data []byte) error {
+			var back T
+			return typ.Decode(data, &back)
+		},
+		verify: func(data []byte) error {
+			var back T
+			if err := typ.Decode(data, &back); err != nil {
+				return err
+			}
+			return same(v, back)
+		},
+	}
+}
+
+func nativeAliasEntry[T any](v T) entry {
+	typ := native.For[T]()
+	e := nativeEntry(v)
+	e.decode = func(data []byte) error {
+		var back T
+		return typ.DecodeAlias(data, &back)
+	}
+	e.verify = func(data []byte) error {
+		var back T
+		if err := typ.DecodeAlias(data, &back); err != nil {
+			return err
+		}
+		return same(v, back)
+	}
+	return e
+}
+
+func nativeHashEntry[T any](v T) entry {
+	return entry{
+		encode: func(dst []byte) ([]byte, error) { return native.Append(dst, &v) },
+		decode: func(data []byte) error {
+			var back T
+			return native.Decode(data, &back)
+		},
+		verify: func(data []byte) error {
+			var back T
+			if err := native.Decode(data, &back); err != nil {
+				return err
+			}
+			return same(v, back)
+		},
+	}
+}

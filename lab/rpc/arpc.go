@@ -1,0 +1,99 @@
+package main
+
+import (
+	"net"
+	"sync"
+
+	"github.com/lesismal/arpc"
+	arpclog "github.com/lesismal/arpc/log"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/sabir-go/sabir/lab/message"
+)
+
+func arpcContenders() []contender {
+	return []contender{
+		arpcWith("arpc", "1 conn, inline handler (its default)", 1, false),
+		arpcWith("arpc, 10 conn", "10 conn, inline handler (its default)", 10, false),
+		arpcWith("arpc, async", "1 conn, goroutine per request", 1, true),
+	}
+}
+
+var quietARPC = sync.OnceFunc(func() { arpclog.SetLevel(arpclog.LevelNone) })
+
+// arpcWith spreads the callers over connections. The message pool is on, as in arpc's own benchmark.
+func arpcWith(name, settings string, connections int, async bool) contender {
+	return contender{
+		name: name, codec: "google protobuf", settings: settings, network: "tcp", modes: []mode{callMode, echoMode},
+		serve: func(address string) (func(), error) {
+			quietARPC()
+			listener, err := net.Listen("tcp", address)
+			if err != nil {
+				return nil, err
+			}
+			server := arpc.NewServer()
+			server.Codec = arpcProto{}
+			server.Handler.EnablePool(true)
+			server.Handler.Handle("say", func(c *arpc.Context) {
+				var in message.Proto
+				if err := c.Bind(&in); err != nil {
+					c.Error(err)
+					return
+				}
+				in.Answer()
+				c.Write(&in)
+			}, async)
+			server.Handler.Handle("echo", func(c *arpc.Context) {
+				var in message.ProtoBlob
+				if err := c.Bind(&in); err != nil {
+					c.Error(err)
+					return
+				}
+				c.Write(&in)
+			}, async)
+			go server.Serve(listener)
+			return func() { server.Stop() }, nil
+		},
+		dial: func(address string, callers int) (*client, error) {
+			quietARPC()
+			clients := make([]*arpc.Client, connections)
+			for i := range clients {
+				handler := arpc.DefaultHandler.Clone()
+				handler.EnablePool(true)
+				c, err := arpc.NewClient(func() (net.Conn, error) { return net.Dial("tcp", address) }, handler)
+				if err != nil {
+					return nil, err
+				}
+				c.Codec = arpcProto{}
+				clients[i] = c
+			}
+			return &client{
+				close: func() {
+					for _, c := range clients {
+						c.Stop()
+					}
+				},
+				say: func(caller int) roundTrip {
+					c := clients[caller%connections]
+					return protoSay(func(request *message.Proto) (*message.Proto, error) {
+						reply := new(message.Proto)
+						return reply, c.Call("say", request, reply, arpc.TimeForever)
+					})(caller)
+				},
+				echo: func(caller, size int) roundTrip {
+					c := clients[caller%connections]
+					return protoEcho(func(request *message.ProtoBlob) (*message.ProtoBlob, error) {
+						reply := new(message.ProtoBlob)
+						return reply, c.Call("echo", request, reply, arpc.TimeForever)
+					})(caller, size)
+				},
+			}, nil
+		},
+	}
+}
+
+// arpcProto is google protobuf as arpc's codec.
+type arpcProto struct{}
+
+func (arpcProto) Marshal(v any) ([]byte, error)      { return proto.Marshal(v.(proto.Message)) }
+func (arpcProto) Unmarshal(data []byte, v any) error { return proto.Unmarshal(data, v.(proto.Message)) }

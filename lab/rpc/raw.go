@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/sabir-go/sabir/lab/message"
+)
+
+// The raw rows have no calls, no codec and no frames: both sides know how many bytes come. They say what the sockets
+// cost.
+
+func rawContenders() []contender {
+	return []contender{
+		raw("raw TCP echo", "tcp", message.RequestBytes), raw("raw unix echo", "unix", message.RequestBytes),
+		{
+			name: "raw copy", codec: "none (bytes)", settings: "1 conn per caller, sent back while it comes in",
+			limit: true, network: "tcp", modes: []mode{echoMode},
+			serve: func(address string) (func(), error) {
+				return acceptEach("tcp", address, func(conn net.Conn) { copyBack(conn) })
+			},
+			dial: func(address string, callers int) (*client, error) {
+				conns, err := dialEach("tcp", address, callers)
+				if err != nil {
+					return nil, err
+				}
+				return &client{close: closeAll(conns), echo: func(caller, size int) roundTrip {
+					return rawCopy(conns[caller], caller, size)
+				}}, nil
+			},
+		},
+		{
+			name: "raw TCP push", codec: "none (bytes)", settings: "1 conn per stream, 64 KiB buffers",
+			limit: true, network: "tcp", modes: []mode{streamMode}, quick: true,
+			serve: func(address string) (func(), error) { return acceptEach("tcp", address, countFrames) },
+			dial: func(address string, callers int) (*client, error) {
+				conns, err := dialEach("tcp", address, callers)
+				if err != nil {
+					return nil, err
+				}
+				return &client{close: closeAll(conns), push: func(caller, size int) (*pushing, error) {
+					return rawPush(conns[caller], size), nil
+				}}, nil
+			},
+		},
+	}
+}
+
+// raw is the echo of a known number of bytes, one connection per caller. The echo mode sends the size ahead, once.
+func raw(name, network string, size int) contender {
+	return contender{
+		name: name, codec: "none (bytes)", settings: "1 conn per caller", limit: true, network: network,
+		modes: []mode{callMode, echoMode}, quick: network == "tcp",
+		serve: func(address string) (func(), error) { return acceptEach(network, address, rawServe) },
+		dial: func(address string, callers int) (*client, error) {
+			conns, err := dialEach(network, address, callers)
+			if err != nil {
+				return nil, err
+			}
+			return &client{
+				close: closeAll(conns),
+				say:   func(caller int) roundTrip { return rawEcho(conns[caller], caller, size) },
+				echo:  func(caller, size int) roundTrip { return rawEcho(conns[caller], caller, size) },
+			}, nil
+		},
+	}
+}
+
+// rawServe reads the size of the messages, then sends back each message when it has it whole.
+func rawServe(conn net.Conn) {
+	var head [4]byte
+	if _, err := io.ReadFull(conn, head[:]); err != nil {
+		return
+	}
+	buffer := make([]byte, binary.LittleEndian.Uint32(head[:]))
+	for {
+		if _, err := io.ReadFull(conn, buffer); err != nil {
+			return
+		}
+		if _, err := conn.Write(buffer); err != nil {
+			return
+		}
+	}
+}
+
+func rawEcho(conn net.Conn, caller, size int) roundTrip {
+	request, reply := message.NewBytes(size), make([]byte, size)
+	started := false
+	return func(sequence int, full bool) error {
+		if !started {
+			if _, err := conn.Write(binary.LittleEndian.AppendUint32(nil, uint32(size))); err != nil {
+				return err
+			}
+			started = true
+		}
+		message.MarkBytes(request, caller, sequence)
+		if _, err := conn.Write(request); err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(conn, reply); err != nil {
+			return err
+		}
+		return message.CheckBytes(request, reply, full)
+	}
+}
+
+// copyBack sends back what comes, 64 KiB at a time; a read and a write each, no splicing in the kernel.
+func copyBack(conn net.Conn) {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := conn.Read(buffer)
+		if err != nil {
+			return
+		}
+		if _, err := conn.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// rawCopy writes and reads at the same time, from two goroutines.
+func rawCopy(conn net.Conn, caller, size int) roundTrip {
+	request, reply := message.NewBytes(size), make([]byte, size)
+	written := make(chan error, 1)
+	return func(sequence int, full bool) error {
+		message.MarkBytes(request, caller, sequence)
+		go func() {
+			_, err := conn.Write(request)
+			written <- err
+		}()
+		if _, err := io.ReadFull(conn, reply); err != nil {
+			return err
+		}
+		if err := <-written; err != nil {
+			return err
+		}
+		return message.CheckBytes(request, reply, full)
+	}
+}
+
+// countFrames counts messages that have their length ahead, until a length of zero; then it sends the two counts.
+func countFrames(conn net.Conn) {
+	in := bufio.NewReaderSize(conn, 64<<10)
+	var head [4]byte
+	var messages, bytes uint64
+	var buffer []byte
+	for {
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			return
+		}
+		size := int(binary.LittleEndian.Uint32(head[:]))
+		if size == 0 {
+			out := binary.LittleEndian.AppendUint64(nil, messages)
+			conn.Write(binary.LittleEndian.AppendUint64(out, bytes))
+			messages, bytes = 0, 0
+			continue
+		}
+		if len(buffer) < size {
+			buffer = make([]byte, size)
+		}
+		if _, err := io.ReadFull(in, buffer[:size]); err != nil {
+			return
+		}
+		messages++
+		bytes += uint64(size)
+	}
+}
+
+func rawPush(conn net.Conn, size int) *pushing {
+	out := bufio.NewWriterSize(conn, 64<<10)
+	frame := append(binary.LittleEndian.AppendUint32(nil, uint32(size)), message.NewBytes(size)...)
+	return &pushing{
+		send: func() error {
+			_, err := out.Write(frame)
+			return err
+		},
+		finish: func() (int64, int64, error) {
+			var counts [16]byte
+			if _, err := out.Write(make([]byte, 4)); err != nil {
+				return 0, 0, err
+			}
+			if err := out.Flush(); err != nil {
+				return 0, 0, err
+			}
+			if _, err := io.ReadFull(conn, counts[:]); err != nil {
+				return 0, 0, err
+			}
+			return int64(binary.LittleEndian.Uint64(counts[:])), int64(binary.LittleEndian.Uint64(counts[8:])), nil
+		},
+	}
+}
+
+// acceptEach runs serve on a goroutine for each connection.
+func acceptEach(network, address string, serve func(net.Conn)) (stop func(), err error) {
+	listener, err := net.Listen(network, address)
+	if err != nil {
+		return nil, err
+	}
+	var open sync.Map
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			open.Store(conn, nil)
+			go func() {
+				defer open.Delete(conn)
+				defer conn.Close()
+				serve(conn)
+			}()
+		}
+	}()
+	return func() {
+		listener.Close()
+		open.Range(func(conn, _ any) bool { conn.(net.Conn).Close(); return true })
+	}, nil
+}
+
+func dialEach(network, address string, n int) ([]net.Conn, error) {
+	conns := make([]net.Conn, 0, n)
+	for range n {
+		conn, err := net.Dial(network, address)
+		if err != nil {
+			closeAll(conns)()
+			return nil, fmt.Errorf("connection %d of %d: %w", len(conns)+1, n, err)
+		}
+		conns = append(conns, conn)
+	}
+	return conns, nil
+}
+
+func closeAll(conns []net.Conn) func() {
+	return func() {
+		for _, conn := range conns {
+			conn.Close()
+		}
+	}
+}
