@@ -16,10 +16,17 @@ type decoder struct {
 	data     []byte
 	pos      int
 	promised int  // bytes behind pos that belong to elements already counted
-	alias    bool // strings and bytes may be parts of data
+	share    int  // strings and byte slices of at least so many bytes become parts of data; see shareNone and shareAll
+	shared   bool // one has
 	block    []byte
 	fault    *codec.Error
 }
+
+// What decoder.share is, besides a number of bytes.
+const (
+	shareAll  = 0
+	shareNone = math.MaxInt
+)
 
 // whole decodes a value that must fill the data.
 func (d *decoder) whole(p *plan, at unsafe.Pointer) *codec.Error {
@@ -260,7 +267,8 @@ func (d *decoder) string() string {
 	if len(b) == 0 {
 		return ""
 	}
-	if d.alias {
+	if len(b) >= d.share {
+		d.shared = true
 		return unsafe.String(&b[0], len(b))
 	}
 	if len(b) > maxShared {
@@ -280,7 +288,8 @@ func (d *decoder) bytes() []byte {
 		return nil
 	}
 	b := d.take(n - 1)
-	if d.fault != nil || d.alias {
+	if d.fault != nil || len(b) >= d.share {
+		d.shared = true
 		return b
 	}
 	return append([]byte{}, b...)

@@ -50,7 +50,7 @@ func (s *Schema) AppendJSON(dst, data []byte) ([]byte, error) {
 		return dst, fault(-1, "a nil schema cannot be read")
 	}
 	j := jsonWriter{
-		decoder: decoder{data: data}, text: dst, start: len(dst), open: MaxDepth,
+		decoder: decoder{data: data, share: shareAll}, text: dst, start: len(dst), open: MaxDepth,
 		limit: jsonFree + jsonPerByte*int64(len(data)),
 	}
 	if j.value(s, s.root, MaxDepth) && j.pos != len(data) {

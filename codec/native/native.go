@@ -65,7 +65,7 @@ func Decode(data []byte, v any) error {
 	if wrong != nil {
 		return wrong
 	}
-	d := decoder{data: data, pos: headerBytes}
+	d := decoder{data: data, pos: headerBytes, share: shareNone}
 	if wrong := d.whole(read, reflect.ValueOf(v).UnsafePointer()); wrong != nil {
 		return wrong
 	}

@@ -35,12 +35,12 @@ func Resolve(writer *Schema, reader reflect.Type) (*Translation, error) {
 }
 
 // Decode reads the value in data, all of it, into v, a non-nil pointer to the reader's Go type, as [Type.Decode] does.
-func (t *Translation) Decode(data []byte, v any) error { return t.decode(data, v, false) }
+func (t *Translation) Decode(data []byte, v any) error { return t.decode(data, v, shareNone) }
 
 // DecodeAlias is Decode without copies, as [Type.DecodeAlias].
-func (t *Translation) DecodeAlias(data []byte, v any) error { return t.decode(data, v, true) }
+func (t *Translation) DecodeAlias(data []byte, v any) error { return t.decode(data, v, shareAll) }
 
-func (t *Translation) decode(data []byte, v any, alias bool) error {
+func (t *Translation) decode(data []byte, v any, share int) error {
 	target, err := targetOf(v)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (t *Translation) decode(data []byte, v any, alias bool) error {
 	if target != t.plan.typ {
 		return fault(-1, fmt.Sprintf("this translation decodes into a *%s, not a *%s", t.plan.typ, target))
 	}
-	d := decoder{data: data, alias: alias}
+	d := decoder{data: data, share: share}
 	if err := d.whole(t.plan, reflect.ValueOf(v).UnsafePointer()); err != nil {
 		return err
 	}

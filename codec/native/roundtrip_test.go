@@ -1,6 +1,7 @@
 package native_test
 
 import (
+	"bytes"
 	"math"
 	"math/big"
 	"net/netip"
@@ -385,4 +386,38 @@ func TestStringsOfAllLengthsShareBlocksWithoutMixing(t *testing.T) {
 		many = append(many, strings.Repeat("x", n))
 	}
 	same(t, many)
+}
+
+func TestDecodeOwnedSharesWhatIsLargeAndCopiesWhatIsSmall(t *testing.T) {
+	type message struct {
+		Name string
+		Body []byte
+	}
+	typ := native.For[message]()
+	data, err := typ.Append(nil, &message{"small", bytes.Repeat([]byte{'x'}, 1000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got message
+	shared, err := typ.DecodeOwned(data, &got)
+	if err != nil || !shared {
+		t.Fatalf("shared %t, %v", shared, err)
+	}
+	clear(data)
+	if got.Name != "small" {
+		t.Errorf("the small string went with the data: %q", got.Name)
+	}
+	if got.Body[0] != 0 {
+		t.Error("the large slice was copied")
+	}
+
+	var list []message
+	many := native.For[[]message]()
+	data, err = many.Append(nil, &[]message{{"a", nil}, {"b", nil}, {"c", nil}, {"d", nil}, {"e", nil}, {"f", nil}, {"g", nil}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shared, err = many.DecodeOwned(data, &list); err != nil || shared {
+		t.Errorf("shared %t, %v: nothing in it is large", shared, err)
+	}
 }

@@ -17,7 +17,7 @@ func ParseSchema(data []byte) (*Schema, error) {
 	if len(data) > maxSchemaBytes {
 		return nil, fault(0, fmt.Sprintf("a schema of %d bytes, at most %d are accepted", len(data), maxSchemaBytes))
 	}
-	r := &schemaReader{decoder{data: data}}
+	r := &schemaReader{decoder{data: data, share: shareNone}}
 	s := r.schema()
 	if r.fault == nil && r.pos != len(data) {
 		r.fail(fmt.Sprintf("%d bytes after the end of the schema", len(data)-r.pos))

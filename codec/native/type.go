@@ -71,22 +71,35 @@ func (t *Type[T]) Append(dst []byte, v *T) ([]byte, error) {
 
 // Decode reads the value in data, all of it, into *v. Nothing in *v refers to data afterwards. Every field that has a name
 // on the wire is replaced; skipped fields are left as they are. On error *v may be partly filled.
-func (t *Type[T]) Decode(data []byte, v *T) error { return t.decode(data, v, false) }
+func (t *Type[T]) Decode(data []byte, v *T) error {
+	_, err := t.decode(data, v, shareNone)
+	return err
+}
 
 // DecodeAlias is Decode without copies: strings and byte slices in *v are parts of data. data must not change or be
 // reused as long as any of them is in use.
-func (t *Type[T]) DecodeAlias(data []byte, v *T) error { return t.decode(data, v, true) }
+func (t *Type[T]) DecodeAlias(data []byte, v *T) error {
+	_, err := t.decode(data, v, shareAll)
+	return err
+}
 
-func (t *Type[T]) decode(data []byte, v *T, alias bool) error {
+// DecodeOwned is Decode of data that the caller has no other use for: what is large in it is not copied. Strings and byte
+// slices that are at least a quarter of data become parts of it, the others are copied, so that no small string keeps a
+// large message in memory. shared tells whether any did; if not, data may be reused.
+func (t *Type[T]) DecodeOwned(data []byte, v *T) (shared bool, err error) {
+	return t.decode(data, v, max(len(data)/4, 1))
+}
+
+func (t *Type[T]) decode(data []byte, v *T, share int) (shared bool, err error) {
 	if t.err != nil {
-		return t.err
+		return false, t.err
 	}
 	if v == nil {
-		return fault(-1, nilTarget)
+		return false, fault(-1, nilTarget)
 	}
-	d := decoder{data: data, alias: alias}
+	d := decoder{data: data, share: share}
 	if err := d.whole(t.read, noescape(unsafe.Pointer(v))); err != nil {
-		return err
+		return d.shared, err
 	}
-	return nil
+	return d.shared, nil
 }
