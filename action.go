@@ -88,8 +88,8 @@ type local interface {
 	endpoint
 	// callAny calls with whatever types in and out point to.
 	callAny(ctx context.Context, in, out any, o callOptions) error
-	// serve answers a call that came over a link, in the format.
-	serve(in *wire.Inbound, format string)
+	// serve answers a call that came over a link, in the format; bare is the context of one that carries nothing.
+	serve(in *wire.Inbound, format string, bare *callContext)
 	// serveStream is serve for streams.
 	serveStream(s *wire.Stream, format string)
 }

@@ -191,7 +191,7 @@ func (h *eventHandler[T]) receiveFrom(in *wire.Inbound, at *delivery, format str
 		h.node.logEvent(in.Context(), at, err)
 		return nil // the emitter did nothing wrong: other handlers understood it
 	}
-	c, failed := at.step.enterFrom(in)
+	c, failed := at.step.enterFrom(in, nil)
 	if failed != nil {
 		return failed
 	}

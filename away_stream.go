@@ -176,7 +176,7 @@ func (h *streamHandler[In, Out]) serveEnd(s *wire.Stream, format string) (err er
 }
 
 // serve answers a call of what is a stream.
-func (h *streamHandler[In, Out]) serve(in *wire.Inbound, _ string) {
+func (h *streamHandler[In, Out]) serve(in *wire.Inbound, _ string, _ *callContext) {
 	in.Fail(failureOf(h.streamWanted()))
 }
 

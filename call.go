@@ -55,6 +55,9 @@ func (n *Node) endpointFor(e endpoint, action string, o *callOptions) (endpoint,
 		}
 		return nil, n.notFound("action", action)
 	case o.node != "" || e == nil:
+		if a, known := e.(*away); known && a.action.Name == action {
+			return a, nil // what is known of the action holds on every node; a name without a version means each node's own
+		}
 		return n.elsewhere(action, o)
 	}
 	return e, nil
@@ -199,6 +202,10 @@ func errNoNode(from Caller, action string) *Error {
 
 // notFound is the error for a name that is in no table; it names what was probably meant.
 func (n *Node) notFound(kind, name string) *Error {
+	return n.notFoundAmong(kind, name, n.actionNames())
+}
+
+func (n *Node) notFoundAmong(kind, name string, known []string) *Error {
 	if state := n.State(); state != Running {
 		return &Error{Code: Unavailable, Name: nameUnavailable, Node: n.id, Retryable: true,
 			Message: "no " + kind + " is called " + name + ": the node is " + state.String()}
@@ -208,7 +215,7 @@ func (n *Node) notFound(kind, name string) *Error {
 		e.Message = fmt.Sprintf("%.100q is no name of an action: it %s", name, bad)
 		return e
 	}
-	if near := nearest(name, n.actionNames()); near != nil {
+	if near := nearest(name, known); near != nil {
 		e.Message += "; did you mean " + strings.Join(near, ", ") + "?"
 		e.Data = map[string]any{"nearest": near}
 	}

@@ -107,7 +107,8 @@ const maxNested = 64
 // callContext is the context a handler gets. There are two kinds.
 //
 // Shared: which action called which is the same for every call that takes that path, so a call from a bare
-// context.Background(), and the calls nested in it, use a context made once per path; they allocate nothing.
+// context.Background(), and the calls nested in it, use a context made once per path; they allocate nothing. So does one
+// that came over a link and brought nothing of its own; its contexts end with the link.
 //
 // Own: a call whose context carries something of its own (deadline, cancellation, values) gets one for itself.
 type callContext struct {
@@ -188,7 +189,7 @@ func (s *step) under(parent *callContext) (*callContext, *Error) {
 	if parent.level >= s.node.maxLevel {
 		return nil, s.tooManyLevels(parent)
 	}
-	c := &callContext{Context: background, step: s, parent: parent, level: parent.level + 1}
+	c := &callContext{Context: parent.Context, step: s, parent: parent, level: parent.level + 1}
 	if known != nil && len(*known) >= maxNested {
 		return c, nil
 	}

@@ -18,7 +18,7 @@ var layers = map[string]int{
 	"wire": 1, "cluster": 1,
 	".":      2,
 	"policy": 3, "telemetry": 3, "web": 3, "actor": 3, "bridge": 3,
-	"cmd": 4, "examples": 4,
+	"cmd": 4, "examples": 4, "conformance": 4,
 }
 
 const module = "github.com/sabir-go/sabir"

@@ -108,6 +108,9 @@ func (c *caller[In, Out]) over(ctx context.Context, p *peer, f *outgoing[In, Out
 	defer call.Free()
 	fillMeta(&call.Meta, ctx, c.to.step)
 	call.Timeout = f.options.timeout
+	if left := timeLeft(ctx); left > 0 && (call.Timeout == 0 || left < call.Timeout) {
+		call.Timeout = left
+	}
 	data, err := c.in.append(call.Buf(), lane.number, &f.in)
 	if err != nil {
 		return badInput(c.to.step.node, "the input of "+c.to.action.Name, err)
@@ -163,8 +166,14 @@ func (a *away) pick(o *callOptions) (*peer, error) {
 	case len(offers.peers) == 1:
 		return offers.peers[0], nil
 	}
-	picked := a.balancer.Pick(offers.candidates, o.key)
-	return offers.peers[slices.Index(offers.candidates, picked)], nil
+	at := slices.Index(offers.candidates, a.balancer.Pick(offers.candidates, o.key))
+	for i := range offers.peers { // past those that were lost a moment ago
+		p := offers.peers[(at+i)%len(offers.peers)]
+		if p == nil || p.link() != nil {
+			return p, nil
+		}
+	}
+	return offers.peers[at], nil
 }
 
 // peerByName is the node that a call names.

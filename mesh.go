@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -39,7 +40,8 @@ type mesh struct {
 
 	mu       sync.Mutex
 	peers    map[string]*peer
-	catalogs map[string][]byte // received and not yet taken over, by node
+	open     map[*wire.Link]bool // all links that are not closed, those too that take no new calls
+	catalogs map[string][]byte   // received and not yet taken over, by node
 	draining bool
 	version  uint64 // of this node's own catalog
 
@@ -60,7 +62,7 @@ func newMesh(n *Node, config joinConfig) (*mesh, error) {
 	if err := config.read(); err != nil {
 		return nil, err
 	}
-	m := &mesh{node: n, log: n.log, config: config, registry: cluster.NewRegistry(), peers: make(map[string]*peer), catalogs: make(map[string][]byte),
+	m := &mesh{node: n, log: n.log, config: config, registry: cluster.NewRegistry(), peers: make(map[string]*peer), open: make(map[*wire.Link]bool), catalogs: make(map[string][]byte),
 		shaking: wire.NewBudget(maxShaking), update: make(chan struct{}, 1), tell: make(chan struct{}, 1)}
 	m.transport = transport.Config{Keyed: config.key != "", TLS: config.tls, Advertise: config.advertise, Name: n.id}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
@@ -81,10 +83,14 @@ func (m *mesh) start(ctx context.Context) error {
 		m.closeListener()
 		return joinError("the node cannot join: ", err)
 	}
+	if m.listener != nil {
+		m.gossip = cluster.NewGossip(gossipCarrier{m}, m.config.seeds, cluster.GossipConfig{Cluster: m.config.cluster, Log: m.log})
+		m.membership = m.gossip
+		// Before it meets others: nodes that are started together, with each other as seeds, wait for one another's answers.
+		m.running.Go(m.acceptLoop)
+	}
 	if err := m.meet(ctx); err != nil {
-		m.cancel()
-		m.closeListener()
-		m.closeLinks(err)
+		m.leave(ctx)
 		return err
 	}
 	m.running.Go(m.updateLoop)
@@ -94,9 +100,6 @@ func (m *mesh) start(ctx context.Context) error {
 		m.running.Go(m.followLoop)
 		return m.settle(ctx)
 	}
-	m.running.Go(m.acceptLoop)
-	m.gossip = cluster.NewGossip(gossipCarrier{m}, m.config.seeds, cluster.GossipConfig{Cluster: m.config.cluster, Log: m.log})
-	m.membership = m.gossip
 	if err := m.membership.Start(ctx, m.member(), m.changed); err != nil {
 		m.leave(ctx)
 		return joinError("the node cannot join: ", err)
@@ -148,21 +151,30 @@ func besides(address, node string) string {
 // meet links the node to the first seed that answers, so that a wrong key or cluster shows at the start. That no seed can
 // be reached is no fault, unless somebody is there who listens: the cluster has to begin with one node.
 func (m *mesh) meet(ctx context.Context) error {
-	for i, seed := range m.config.seeds {
+	var unreached error
+	for _, seed := range m.config.seeds {
+		if seed == m.ownAddress() {
+			continue // a list of seeds may name the node itself
+		}
 		err := m.dial(ctx, seed, "")
 		if err == nil {
 			return nil
 		}
-		refused, isRefusal := errors.AsType[*wire.HandshakeError](err)
-		switch {
-		case isRefusal && refused.Reason == wire.ReasonSameNode && seed == m.ownAddress():
-			continue // a list of seeds may name the node itself
-		case isRefusal:
-			return joinError("the node at "+seed+" does not take this one: ", err)
-		case i == 0 && (m.config.met || m.config.guest):
-			return joinError("no node answers at "+seed+": ", err)
+		if errors.Is(err, cluster.ErrSelf) {
+			continue // by another name
 		}
-		m.log.Info("seed not reached", "node", m.node.id, "seed", seed, "error", err)
+		if refused, ok := errors.AsType[*wire.HandshakeError](err); ok && !refused.Temporary() {
+			return joinError("the node at "+seed+" does not take this one: ", err)
+		}
+		if unreached == nil {
+			unreached = joinError("no node answers at "+seed+": ", err)
+		}
+		if !m.config.guest {
+			m.log.Info("seed not reached", "node", m.node.id, "seed", seed, "error", err)
+		}
+	}
+	if m.config.met || m.config.guest {
+		return unreached
 	}
 	return nil
 }
@@ -267,9 +279,20 @@ func (m *mesh) connect(ctx context.Context, addr string, purpose wire.Purpose) (
 	p, err := wire.Handshake(ctx, conn, m.wire, true, purpose)
 	if err != nil {
 		conn.Close()
+		if refused, ok := errors.AsType[*wire.HandshakeError](err); ok && refused.Reason == wire.ReasonSameNode && m.leadsBack(conn) {
+			err = fmt.Errorf("%w: %w", cluster.ErrSelf, err)
+		}
 		return nil, wire.Peer{}, err
 	}
 	return conn, p, nil
+}
+
+// leadsBack tells whether a connection that this node dialled came out at its own listener.
+func (m *mesh) leadsBack(conn net.Conn) bool {
+	from, _, notFrom := net.SplitHostPort(conn.LocalAddr().String())
+	to, port, notTo := net.SplitHostPort(conn.RemoteAddr().String())
+	own, notOwn := transport.Parse(m.ownAddress())
+	return notFrom == nil && notTo == nil && notOwn == nil && from == to && port == own.Port()
 }
 
 // linked makes a link of a connection and calls go over it from now on.
@@ -288,6 +311,7 @@ func (m *mesh) linked(conn net.Conn, with wire.Peer) {
 	}
 	m.running.Add(1)
 	l := wire.New(conn, with, m.wire, m) // what its reader tells waits for mu
+	m.open[l] = true
 	p := m.peer(with.Node)
 	var stale []*wire.Link
 	if p.about.Instance != about.Instance || p.stats == nil { // the node was started anew: what is left of its former self is dead
@@ -322,6 +346,7 @@ func (m *mesh) peer(id string) *peer {
 func (m *mesh) Closed(l *wire.Link, err error) {
 	defer m.running.Done()
 	m.mu.Lock()
+	delete(m.open, l)
 	p := m.peers[l.Peer().Node]
 	if p == nil {
 		m.mu.Unlock()
@@ -375,7 +400,7 @@ func (m *mesh) Route(l *wire.Link, r *wire.Route) wire.Target {
 		event, group, _ := strings.Cut(r.Name, "@")
 		return &servedEvent{node: m.node, event: event, group: group, format: r.Codec}
 	}
-	return &servedRoute{node: m.node, name: r.Name, format: r.Codec}
+	return &servedRoute{node: m.node, link: l, name: r.Name, format: r.Codec}
 }
 
 // changed hears of changes of membership.
@@ -442,10 +467,7 @@ func (m *mesh) dialAddr(p *peer) string {
 func (m *mesh) drain(ctx context.Context) error {
 	m.mu.Lock()
 	m.draining = true
-	var links []*wire.Link
-	for _, p := range m.peers {
-		links = append(links, p.allLinks()...)
-	}
+	links := slices.Collect(maps.Keys(m.open))
 	m.mu.Unlock()
 	if m.listener != nil {
 		m.closeListener()
@@ -483,10 +505,7 @@ func (m *mesh) closeListener() {
 
 func (m *mesh) closeLinks(err error) {
 	m.mu.Lock()
-	var links []*wire.Link
-	for _, p := range m.peers {
-		links = append(links, p.allLinks()...)
-	}
+	links := slices.Collect(maps.Keys(m.open))
 	m.mu.Unlock()
 	for _, l := range links {
 		l.Close(err)

@@ -13,6 +13,7 @@ import (
 // servedRoute is what a peer calls, as this node serves it: wire asks it for each call that comes in on the route.
 type servedRoute struct {
 	node   *Node
+	link   *wire.Link
 	name   string
 	format string
 	found  atomic.Pointer[foundAction]
@@ -21,33 +22,42 @@ type servedRoute struct {
 // foundAction is what the name stood for in a table.
 type foundAction struct {
 	table  *table
-	action local // nil for none
+	action local        // nil for none
+	bare   *callContext // for calls over the link that carry nothing of their own
 }
 
-// action finds what the route's name stands for now: it looks again only after the table has changed.
-func (r *servedRoute) action() local {
+// look finds what the route's name stands for now: it looks again only after the table has changed.
+func (r *servedRoute) look() *foundAction {
 	t := r.node.table.Load()
-	if f := r.found.Load(); f != nil && f.table == t {
-		return f.action
+	f := r.found.Load()
+	if f != nil && f.table == t {
+		return f
 	}
-	e := t.here[r.name]
-	if e != nil && e.info().Visibility == Private {
-		e = nil
+	next := &foundAction{table: t, action: t.here[r.name]}
+	if next.action != nil && next.action.info().Visibility == Private {
+		next.action = nil
 	}
-	r.found.Store(&foundAction{t, e})
-	return e
+	switch {
+	case next.action == nil:
+	case f != nil && f.action == next.action:
+		next.bare = f.bare // so that calls nested in it find their contexts again
+	default:
+		next.bare = &callContext{Context: r.link.Context(), step: next.action.hop(), level: 1, shared: true}
+	}
+	r.found.Store(next)
+	return next
 }
 
 // Inline tells whether the action may run on the goroutine that reads the link.
 func (r *servedRoute) Inline() bool {
-	e := r.action()
+	e := r.look().action
 	return e == nil || e.hop().inline
 }
 
 // Serve answers one call.
 func (r *servedRoute) Serve(in *wire.Inbound) {
-	if e := r.action(); e != nil {
-		e.serve(in, r.format)
+	if f := r.look(); f.action != nil {
+		f.action.serve(in, r.format, f.bare)
 		return
 	}
 	in.Fail(failureOf(r.missing()))
@@ -55,8 +65,8 @@ func (r *servedRoute) Serve(in *wire.Inbound) {
 
 // ServeStream runs the handler of one stream.
 func (r *servedRoute) ServeStream(s *wire.Stream) {
-	if e := r.action(); e != nil {
-		e.serveStream(s, r.format)
+	if f := r.look(); f.action != nil {
+		f.action.serveStream(s, r.format)
 		return
 	}
 	s.End(failureOf(r.missing()))
@@ -68,13 +78,11 @@ func (r *servedRoute) missing() *Error {
 	if state := r.node.State(); state != Running {
 		return &Error{Code: Unavailable, Name: nameUnavailable, Node: r.node.id, Retryable: true, Message: "node " + r.node.id + " is " + state.String()}
 	}
-	e := r.node.notFound("action", r.name)
-	e.Message += " on node " + r.node.id
-	return e
+	return r.node.notFoundAmong("action on node "+r.node.id, r.name, r.node.namesForOthers())
 }
 
 // serve is the way of a call from another node: decode, run as any other call, encode.
-func (h *handler[In, Out]) serve(in *wire.Inbound, format string) {
+func (h *handler[In, Out]) serve(in *wire.Inbound, format string, bare *callContext) {
 	s := h.servingIn(format)
 	f := h.takeFrame()
 	f.action = h.action
@@ -85,7 +93,7 @@ func (h *handler[In, Out]) serve(in *wire.Inbound, format string) {
 	if err != nil {
 		err = h.badInput(err)
 	} else {
-		err = h.serveFrame(in, f)
+		err = h.serveFrame(in, f, bare)
 	}
 	if err == nil {
 		err = h.answer(in, s, &f.out)
@@ -96,8 +104,8 @@ func (h *handler[In, Out]) serve(in *wire.Inbound, format string) {
 	h.putFrame(f)
 }
 
-func (h *handler[In, Out]) serveFrame(in *wire.Inbound, f *frame[In, Out]) (err error) {
-	c, failed := h.step.enterFrom(in)
+func (h *handler[In, Out]) serveFrame(in *wire.Inbound, f *frame[In, Out], bare *callContext) (err error) {
+	c, failed := h.step.enterFrom(in, bare)
 	if failed != nil {
 		return failed
 	}
@@ -165,10 +173,14 @@ func newServing[In, Out any](format string) *serving[In, Out] {
 
 func (s *serving[In, Out]) codecMissing() bool { return s.in.native == nil && s.in.codec == nil }
 
-// enterFrom makes the context for a call of s that came over a link. A call that carries nothing of its own gets the
-// shared context, as one from a bare context in this process does.
-func (s *step) enterFrom(in *wire.Inbound) (*callContext, *Error) {
-	return s.enterElsewhere(in.Context(), &in.Meta)
+// enterFrom makes the context for a call of s that came over a link. One that carries nothing of its own gets bare, the
+// context that all such calls over the link share, as those from a bare context in this process do.
+func (s *step) enterFrom(in *wire.Inbound, bare *callContext) (*callContext, *Error) {
+	ctx := in.Context()
+	if m := &in.Meta; bare != nil && ctx == bare.Context && m.Level == 0 && m.Caller == "" && m.RequestID == "" && m.Metadata == nil {
+		return bare, nil
+	}
+	return s.enterElsewhere(ctx, &in.Meta)
 }
 
 // enterStream is enterFrom for streams.
@@ -178,9 +190,6 @@ func (s *step) enterStream(stream *wire.Stream) (*callContext, *Error) {
 }
 
 func (s *step) enterElsewhere(ctx context.Context, m *wire.Meta) (*callContext, *Error) {
-	if ctx == background && m.Level == 0 && m.Caller == "" && m.RequestID == "" && m.Metadata == nil {
-		return s.root, nil
-	}
 	if m.Level >= s.node.maxLevel {
 		return nil, s.tooManyLevels(&callContext{step: &step{name: m.Caller}, level: m.Level})
 	}

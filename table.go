@@ -291,6 +291,17 @@ func (n *Node) Nearest(name string, keep func(*Action) bool) []string {
 	return nearest(name, names)
 }
 
+// namesForOthers lists the names by which other nodes reach the actions of this one, sorted.
+func (n *Node) namesForOthers() (names []string) {
+	here := n.table.Load().here
+	for _, name := range slices.Sorted(maps.Keys(here)) {
+		if here[name].info().Visibility != Private {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // actionNames lists every name that reaches an action, sorted.
 func (n *Node) actionNames() []string {
 	return slices.Sorted(maps.Keys(n.table.Load().actions))

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 )
 
@@ -42,14 +41,15 @@ type Call struct {
 	waiting  bool
 }
 
-var callPool = sync.Pool{New: func() any { return &Call{done: make(chan struct{}, 1)} }}
-
 // keepCall is the largest buffer that stays with a Call or an Inbound for the next one.
 const keepCall = 64 << 10
 
 // Call begins a call along r, which must be a CallRoute of this link. It must be given back with Free.
 func (l *Link) Call(r *Route) *Call {
-	c := callPool.Get().(*Call)
+	c, ok := l.unused.Get().(*Call)
+	if !ok {
+		c = &Call{done: make(chan struct{}, 1)}
+	}
 	c.link, c.route = l, r
 	return c
 }
@@ -76,8 +76,9 @@ func (c *Call) Free() {
 	freeLarge(c.large)
 	c.large, c.reply, c.schema, c.err, c.compressed = nil, nil, nil, nil, false
 	c.Meta = Meta{}
+	l := c.link
 	c.link, c.route = nil, nil
-	callPool.Put(c)
+	l.unused.Put(c)
 }
 
 // Do sends value, which was made from Buf, and waits for the answer. It is called once. Its errors are

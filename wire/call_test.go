@@ -190,7 +190,7 @@ func TestALateReplyIsNotTakenForThatOfALaterCall(t *testing.T) {
 }
 
 func TestATimeoutEndsTheCallAndTheServersContext(t *testing.T) {
-	ended := make(chan error, 2)
+	ended, hold := make(chan error, 2), make(chan struct{})
 	server := newNode()
 	server.serve["hang"] = func(in *Inbound) {
 		ctx := in.Context()
@@ -199,8 +199,11 @@ func TestATimeoutEndsTheCallAndTheServersContext(t *testing.T) {
 		}
 		<-ctx.Done()
 		ended <- ctx.Err()
+		<-hold // both see the same deadline, and the answer must not be first
+		in.Reply(AppendRef(in.Buf(), 0))
 	}
 	p := newPair(t, "tcp", newNode(), server)
+	defer close(hold)
 	long := make(chan error, 1)
 	go func() { // a later deadline that is set first
 		_, err := call(context.Background(), p.client, "echo", nil, func(c *Call) { c.Timeout = time.Hour })

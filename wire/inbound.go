@@ -195,10 +195,10 @@ func (in *Inbound) release() {
 }
 
 // Context ends when the caller gives up, its timeout is over, the link is lost, or Serve has returned. It carries no
-// values. Where the caller can neither give up nor set a timeout it is context.Background().
+// values. Where the caller can neither give up nor set a timeout it is the link's Context, which ends with the link only.
 func (in *Inbound) Context() context.Context {
 	if in.flags&flagCancellable == 0 && in.Timeout == 0 {
-		return context.Background()
+		return in.link.context
 	}
 	t := &in.link.inbound
 	t.mu.Lock()

@@ -43,6 +43,7 @@ type Link struct {
 	schemaPointers atomic.Int64
 	names          atomic.Pointer[map[string]uint32]
 
+	unused  sync.Pool // of *Call; of the link, since its calls' channels belong where the link does (see testing/synctest)
 	jobs    jobs
 	inbound inboundTable
 	streams streamTables
@@ -51,6 +52,7 @@ type Link struct {
 	health
 	leaving
 
+	context  *callContext  // ends with the link
 	done     chan struct{} // closed when the link has ended
 	finished chan struct{} // closed when its reader and writer are gone and Closed was called
 	in       counters
@@ -81,6 +83,7 @@ func New(conn net.Conn, peer Peer, c Config, h Handler) *Link {
 		started:     time.Now(),
 		gathers:     transport.Gathers(conn),
 		schemasSent: map[native.Hash]uint32{},
+		context:     &callContext{},
 		done:        make(chan struct{}),
 		finished:    make(chan struct{}),
 	}
@@ -116,6 +119,9 @@ func (l *Link) Peer() Peer { return l.peer }
 
 // Done is closed when the link has ended; Err then says why.
 func (l *Link) Done() <-chan struct{} { return l.done }
+
+// Context ends when the link has ended. It carries no values, and is always the same.
+func (l *Link) Context() context.Context { return l.context }
 
 // Err is nil as long as the link stands. Afterwards it is why it ended: ErrClosed after Close(nil) or Drain of either
 // side, a *ProtocolError, or what the connection said.
@@ -153,6 +159,7 @@ func (l *Link) fail(err error) {
 	for _, c := range lost {
 		c.done <- struct{}{}
 	}
+	l.context.end(context.Canceled)
 	l.inbound.cancelAll()
 	l.streams.failAll(&LostError{Sent: true, Node: l.peer.Node, Err: err})
 	// Last, since TLS says goodbye in it, which may take seconds where the peer does not read.
