@@ -45,7 +45,7 @@ func (t *eventTable) matchAway(name string, p *eventPlan) {
 			groups = append(groups, sub.Group)
 		}
 		if !slices.Contains(o.peers, to) {
-			o.peers, o.candidates = append(o.peers, to), append(o.candidates, to.stats)
+			o.peers, o.candidates = append(o.peers, to), append(o.candidates, to.stats.Load())
 		}
 		return true
 	})
@@ -184,7 +184,7 @@ func (h *eventHandler[T]) receiveFrom(in *wire.Inbound, at *delivery, format str
 	var payload T
 	err := r.broken
 	if err == nil {
-		err = r.form.decode(in.Payload(), in.Schema(), &r.reader, &payload)
+		_, err = r.form.decode(in.Payload(), in.Schema(), false, &r.reader, &payload) // not owned: other handlers read it too
 	}
 	if err != nil {
 		err = badInput(h.node, fmt.Sprintf("the payload, for the handler of %s in %s which takes %s,", h.sub.Pattern, h.sub.Service, h.sub.Type), err)

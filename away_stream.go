@@ -91,7 +91,7 @@ func (e *farEnd[R, S]) recv() (value R, err error) {
 		}
 		return value, err
 	}
-	if err := e.receives.decode(data, schema, &e.reader, &value); err != nil {
+	if _, err := e.receives.decode(data, schema, e.stream.Owned(), &e.reader, &value); err != nil {
 		return value, badInput(e.node, "a value on a stream of "+e.name, err)
 	}
 	return value, nil

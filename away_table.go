@@ -44,7 +44,7 @@ func (n *Node) addOffered(t *table, s *cluster.Service, offered *cluster.Action,
 	o := &offers{}
 	for _, offer := range t.view.Action(offered.Name) {
 		if p := n.mesh.linkedPeer(offer.Node); p != nil {
-			o.peers, o.candidates = append(o.peers, p), append(o.candidates, p.stats)
+			o.peers, o.candidates = append(o.peers, p), append(o.candidates, p.stats.Load())
 		}
 	}
 	if len(o.peers) == 0 {

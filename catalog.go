@@ -76,7 +76,7 @@ func (m *mesh) takeLoads() {
 	defer m.mu.Unlock()
 	for _, p := range m.peers {
 		if l := p.link(); l != nil {
-			p.stats.SetLoad(int(l.Load().Calls))
+			p.stats.Load().SetLoad(int(l.Load().Calls))
 		}
 	}
 }

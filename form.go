@@ -93,32 +93,36 @@ type reader[T any] struct {
 	native *native.Type[T]
 }
 
-// decode reads a value that came with the schema, nil for none, into *v. last remembers the reader of the schema that
-// came before, which is nearly always the same.
-func (f form[T]) decode(data []byte, schema *wire.Schema, last *atomic.Pointer[reader[T]], v *T) error {
+// decode reads a value that came with the schema, nil for none, into *v. Where data is owned, nobody else needs it: large
+// parts of it then become parts of *v, and kept tells that they did. last remembers the reader of the schema that came
+// before, which is nearly always the same.
+func (f form[T]) decode(data []byte, schema *wire.Schema, owned bool, last *atomic.Pointer[reader[T]], v *T) (kept bool, err error) {
 	if f.native == nil && schema == nil {
-		return f.codec.Decode(data, v)
+		return false, f.codec.Decode(data, v)
 	}
 	if f.native == nil { // natively written for a reader without a type
 		text, err := schema.AppendJSON(nil, data)
 		if err != nil {
-			return err
+			return false, err
 		}
-		return json.Decode(text, v)
+		return false, json.Decode(text, v)
 	}
 	if schema == nil { // written by somebody whose type has no native form
-		return json.Decode(data, v)
+		return false, json.Decode(data, v)
 	}
 	r := last.Load()
 	if r == nil || r.schema != schema {
 		t, err := f.readerOf(schema)
 		if err != nil {
-			return err
+			return false, err
 		}
 		r = &reader[T]{schema, t}
 		last.Store(r)
 	}
-	return r.native.Decode(data, v)
+	if owned {
+		return r.native.DecodeOwned(data, v)
+	}
+	return false, r.native.Decode(data, v)
 }
 
 // readerOf finds or compiles what translates from the schema to T. Schemas belong to links, and with a link go its readers.

@@ -33,10 +33,11 @@ func (f *outgoing[In, Out]) travel(ctx context.Context) error {
 			self.End(began, overloaded(err))
 			return err
 		}
-		began := p.stats.Begin()
+		stats := p.stats.Load()
+		began := stats.Begin()
 		err = c.over(ctx, p, f)
 		lost, ok := err.(*wire.LostError)
-		p.stats.End(began, ok || overloaded(err))
+		stats.End(began, ok || overloaded(err))
 		if !ok {
 			return err
 		}
@@ -118,7 +119,11 @@ func (c *caller[In, Out]) over(ctx context.Context, p *peer, f *outgoing[In, Out
 	if err := call.Do(ctx, data); err != nil {
 		return c.to.failed(p, err)
 	}
-	if err := c.out.decode(call.Reply(), call.Schema(), &lane.reader, &f.out); err != nil {
+	kept, err := c.out.decode(call.Reply(), call.Schema(), call.Owned(), &lane.reader, &f.out)
+	if kept {
+		call.Keep()
+	}
+	if err != nil {
 		return &Error{Code: Internal, Name: nameBadOutput, Node: p.id, cause: err,
 			Message: "the answer of " + c.to.action.Name + " cannot be read: " + err.Error()}
 	}

@@ -314,13 +314,13 @@ func (m *mesh) linked(conn net.Conn, with wire.Peer) {
 	m.open[l] = true
 	p := m.peer(with.Node)
 	var stale []*wire.Link
-	if p.about.Instance != about.Instance || p.stats == nil { // the node was started anew: what is left of its former self is dead
+	if p.about.Instance != about.Instance || p.stats.Load() == nil { // the node was started anew: what is left of its former self is dead
 		stale = p.allLinks()
 		p.setLinks(nil)
 		p.unheard()
 	}
 	p.about = about
-	p.stats = cluster.NewCandidate(cluster.Member{ID: p.id, Zone: about.Zone, Labels: about.Labels})
+	p.stats.Store(cluster.NewCandidate(cluster.Member{ID: p.id, Zone: about.Zone, Labels: about.Labels}))
 	p.addLink(l)
 	m.mu.Unlock()
 	for _, old := range stale {
@@ -336,7 +336,7 @@ func (m *mesh) peer(id string) *peer {
 	p := m.peers[id]
 	if p == nil {
 		p = &peer{mesh: m, id: id, told: make(chan struct{})}
-		p.stats = cluster.NewCandidate(cluster.Member{ID: id})
+		p.stats.Store(cluster.NewCandidate(cluster.Member{ID: id}))
 		m.peers[id] = p
 	}
 	return p

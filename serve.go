@@ -88,7 +88,10 @@ func (h *handler[In, Out]) serve(in *wire.Inbound, format string, bare *callCont
 	f.action = h.action
 	err := s.broken
 	if err == nil {
-		err = s.in.decode(in.Payload(), in.Schema(), &s.reader, &f.in)
+		var kept bool
+		if kept, err = s.in.decode(in.Payload(), in.Schema(), in.Owned(), &s.reader, &f.in); kept {
+			in.Keep()
+		}
 	}
 	if err != nil {
 		err = h.badInput(err)

@@ -69,6 +69,12 @@ func (c *Call) Reply() []byte { return c.reply }
 // Schema is the one in which the answer was written, nil where it has none.
 func (c *Call) Schema() *Schema { return c.schema }
 
+// Owned tells whether the reply has a buffer of its own, as long ones do. Its bytes may be kept beyond Free after Keep.
+func (c *Call) Owned() bool { return c.large != nil && !c.compressed }
+
+// Keep leaves the reply's buffer to the caller; see Owned.
+func (c *Call) Keep() { c.large = nil }
+
 // Free gives the call back. Neither it nor its reply may be used afterwards.
 func (c *Call) Free() {
 	c.out = keepSmall(c.out)

@@ -314,6 +314,22 @@ func TestATargetThatDoesNotAnswerFailsTheCall(t *testing.T) {
 	}
 }
 
+func TestATargetThatEndsItsGoroutineFailsTheCallAndNoOther(t *testing.T) {
+	server := newNode()
+	server.serve["exit"] = func(*Inbound) { runtime.Goexit() }
+	server.serve["echo"] = echo
+	p := newPair(t, "tcp", newNode(), server)
+	for range 3 {
+		_, err := call(t.Context(), p.client, "exit", nil)
+		if f, ok := errors.AsType[*Failure](err); !ok || f.Name != NameNotAnswered {
+			t.Fatalf("got %v", err)
+		}
+		if _, err := call(t.Context(), p.client, "echo", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestMoreCallsThanThePeerAcceptsWaitTheirTurn(t *testing.T) {
 	var now, most atomic.Int32
 	server := newNode()

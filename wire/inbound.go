@@ -44,6 +44,12 @@ func (in *Inbound) Payload() []byte { return in.payload }
 // Schema is the one in which the value was written, nil where it has none.
 func (in *Inbound) Schema() *Schema { return in.schema }
 
+// Owned tells whether the payload has a buffer of its own, as long ones do. Its bytes may be kept beyond Serve after Keep.
+func (in *Inbound) Owned() bool { return in.large != nil && in.flags&flagCompressed == 0 }
+
+// Keep leaves the payload's buffer to the target; see Owned.
+func (in *Inbound) Keep() { in.large = nil }
+
 // Buf is an empty buffer for the answer's value, which begins with a schema number (see AppendRef). What was made of it by
 // appending goes to Reply.
 func (in *Inbound) Buf() []byte {
@@ -156,18 +162,22 @@ func (in *Inbound) replyLarge(value []byte, flags uint8) {
 	}
 }
 
-// serve runs the target and answers for it where it did not.
+// serve runs the target.
 func (in *Inbound) serve() {
+	defer in.finish() // deferred for targets that end their goroutine
 	if in.flags&flagCompressed != 0 {
 		plain, err := in.link.expand(in.payload)
 		if err != nil {
 			in.Fail(err.(*Failure))
-			in.release()
 			return
 		}
 		in.payload = plain
 	}
 	in.Route.target.Serve(in)
+}
+
+// finish answers for a target that did not, and ends the request.
+func (in *Inbound) finish() {
 	if !in.answered {
 		in.Fail(&Failure{Code: codeInternal, Name: NameNotAnswered, Node: in.link.config.Node, Message: in.Route.Name + " returned without an answer"})
 	}

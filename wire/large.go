@@ -208,12 +208,15 @@ func (r *reader) begin(a *assembly, part []byte) error {
 	return nil
 }
 
-// make makes room for n more bytes: at most a mebibyte, or twice what has really come.
+// eager is how much room a value gets when its first part has come, whatever it says of its length.
+const eager = 2<<20 + 4<<10
+
+// make makes room for n more bytes: at most eager, or twice what has really come.
 func (a *assembly) make(n int) {
 	if cap(a.buf)-len(a.buf) >= n {
 		return
 	}
-	grown := largeBuffer(min(a.total, max(1<<20, 2*(len(a.buf)+n))))
+	grown := exactBuffer(min(a.total, max(eager, 2*(len(a.buf)+n))))
 	grown = append(grown, a.buf...)
 	freeLarge(a.buf)
 	a.buf = grown
@@ -227,24 +230,57 @@ func (r *reader) forget(a *assembly) {
 	}
 }
 
-// Buffers of 128 KiB to 4 MiB are kept for later, until the garbage collector takes them; larger ones are not.
+// Buffers of 128 KiB to 4 MiB are kept for later, at most maxKept bytes of them in the process. A sync.Pool would not do:
+// values of this size make the garbage collector run so often that it would be empty most of the time.
 const (
 	smallestLargeBits = 17
 	largestLargeBits  = 22
+	maxKept           = 16 << 20
 )
 
-var largeBuffers [largestLargeBits + 1]sync.Pool
+var largeBuffers struct {
+	mu   sync.Mutex
+	free [largestLargeBits + 1][][]byte // by the lower logarithm of their length
+	kept int                            // bytes
+}
+
+// takeLarge is a kept buffer of at least 2^class bytes; nil for none.
+func takeLarge(class int) []byte {
+	if class < smallestLargeBits || class > largestLargeBits {
+		return nil
+	}
+	p := &largeBuffers
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.free[class]) - 1
+	if last < 0 {
+		return nil
+	}
+	b := p.free[class][last]
+	p.free[class][last] = nil
+	p.free[class] = p.free[class][:last]
+	p.kept -= cap(b)
+	return b
+}
 
 // largeBuffer returns an empty buffer for n bytes.
 func largeBuffer(n int) []byte {
 	class := max(bits.Len(uint(max(n, 1)-1)), smallestLargeBits)
+	if b := takeLarge(class); b != nil {
+		return b
+	}
 	if class > largestLargeBits {
 		return make([]byte, 0, n)
 	}
-	if b, ok := largeBuffers[class].Get().(*[]byte); ok {
-		return *b
-	}
 	return make([]byte, 0, 1<<class)
+}
+
+// exactBuffer is largeBuffer for a value that its owner may keep: a new one is no larger than needed.
+func exactBuffer(n int) []byte {
+	if b := takeLarge(bits.Len(uint(max(n, 1) - 1))); b != nil {
+		return b
+	}
+	return make([]byte, 0, n)
 }
 
 // freeLarge keeps the buffer for later; nothing may use it any more.
@@ -253,8 +289,14 @@ func freeLarge(b []byte) {
 	if class < smallestLargeBits || class > largestLargeBits {
 		return
 	}
-	kept := b[:0] // not b itself, which would be moved to the heap at every call
-	largeBuffers[class].Put(&kept)
+	p := &largeBuffers
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept+cap(b) > maxKept {
+		return
+	}
+	p.free[class] = append(p.free[class], b[:0])
+	p.kept += cap(b)
 }
 
 // keepSmall is the buffer, emptied, if it is small enough to stay with its owner.

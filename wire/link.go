@@ -106,13 +106,18 @@ func (l *Link) run() {
 		defer close(written)
 		l.writeLoop()
 	}()
+	defer func() {
+		l.fail(errReaderEnded) // counts where an inline target ended the goroutine
+		<-written
+		l.health.stop()
+		l.handler.Closed(l, l.Err())
+		idle.leave()
+		close(l.finished)
+	}()
 	l.fail(newReader(l).run())
-	<-written
-	l.health.stop()
-	l.handler.Closed(l, l.Err())
-	idle.leave()
-	close(l.finished)
 }
+
+var errReaderEnded = errors.New("wire: a handler declared inline ended the goroutine that reads the link")
 
 // Peer is what the handshake found out about the other side.
 func (l *Link) Peer() Peer { return l.peer }

@@ -8,7 +8,7 @@ import (
 
 const (
 	firstBuffer   = 16 << 10
-	largestBuffer = 256 << 10
+	largestBuffer = 128 << 10 // more than the longest frame
 	// straightAbove is from how many missing bytes of a chunk on they are read into the value's own buffer.
 	straightAbove = 8 << 10
 	// betweenChunks is how much is read after a chunk while more of its value is to come: the next header, and small

@@ -47,6 +47,7 @@ type Stream struct {
 	at       int   // the next of its items
 	offset   int   // where the next short one is
 	returned int64 // bytes received whose credit was not given back yet
+	owned    bool  // the last value has a buffer of its own
 
 	// Of the reader.
 	part    *assembly // a message of which a part has come
@@ -242,6 +243,9 @@ func (s *Stream) Recv() (value []byte, schema *Schema, err error) {
 	}
 }
 
+// Owned tells whether the value that Recv returned last has a buffer of its own, as long ones do, and may be kept.
+func (s *Stream) Owned() bool { return s.owned }
+
 // next is the next of the messages that were taken out of the inbox together.
 func (s *Stream) next() ([]byte, *Schema, error) {
 	m := &s.taken.items[s.at]
@@ -262,6 +266,7 @@ func (s *Stream) next() ([]byte, *Schema, error) {
 		value = plain
 	}
 	schema := m.schema
+	s.owned = m.large != nil
 	s.returned += m.cost
 	if s.returned >= s.window/4 {
 		s.returnCredit()
