@@ -119,11 +119,27 @@ func (m *mesh) updateLoop() {
 	}
 }
 
+// offered hears what a node offers. Posts may pass each other on their way: the newest counts, not the last.
+func (m *mesh) offered(node string, text []byte) {
+	c, err := cluster.ParseCatalog(text)
+	if err != nil {
+		m.log.Warn("what a node offers cannot be read", "node", m.node.id, "peer", node, "error", err)
+		return
+	}
+	c.Node = node // a node can speak for itself only
+	m.mu.Lock()
+	if old, waits := m.catalogs[node]; !waits || old.Instance != c.Instance || old.Version < c.Version {
+		m.catalogs[node] = c
+	}
+	m.mu.Unlock()
+	wake(m.update)
+}
+
 // takeCatalogs puts what has come into the registry, for the nodes that there is a link to.
 func (m *mesh) takeCatalogs() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for node, text := range m.catalogs {
+	for node, c := range m.catalogs {
 		p := m.peers[node]
 		if p == nil || len(p.allLinks()) == 0 {
 			if p == nil {
@@ -132,14 +148,6 @@ func (m *mesh) takeCatalogs() {
 			continue
 		}
 		delete(m.catalogs, node)
-		c, err := cluster.ParseCatalog(text)
-		if err == nil && c.Node != node {
-			c.Node = node // a node can speak for itself only
-		}
-		if err != nil {
-			m.log.Warn("what a node offers cannot be read", "node", m.node.id, "peer", node, "error", err)
-			continue
-		}
 		p.heard = true
 		if !p.leaving {
 			m.registry.Set(c)

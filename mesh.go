@@ -40,8 +40,8 @@ type mesh struct {
 
 	mu       sync.Mutex
 	peers    map[string]*peer
-	open     map[*wire.Link]bool // all links that are not closed, those too that take no new calls
-	catalogs map[string][]byte   // received and not yet taken over, by node
+	open     map[*wire.Link]bool        // all links that are not closed, those too that take no new calls
+	catalogs map[string]cluster.Catalog // received and not yet taken over, by node
 	draining bool
 	version  uint64 // of this node's own catalog
 
@@ -62,7 +62,7 @@ func newMesh(n *Node, config joinConfig) (*mesh, error) {
 	if err := config.read(); err != nil {
 		return nil, err
 	}
-	m := &mesh{node: n, log: n.log, config: config, registry: cluster.NewRegistry(), peers: make(map[string]*peer), open: make(map[*wire.Link]bool), catalogs: make(map[string][]byte),
+	m := &mesh{node: n, log: n.log, config: config, registry: cluster.NewRegistry(), peers: make(map[string]*peer), open: make(map[*wire.Link]bool), catalogs: make(map[string]cluster.Catalog),
 		shaking: wire.NewBudget(maxShaking), update: make(chan struct{}, 1), tell: make(chan struct{}, 1)}
 	m.transport = transport.Config{Keyed: config.key != "", TLS: config.tls, Advertise: config.advertise, Name: n.id}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
@@ -357,12 +357,12 @@ func (m *mesh) Closed(l *wire.Link, err error) {
 	if gone {
 		p.unheard()
 		delete(m.catalogs, p.id)
+		m.registry.Remove(p.id) // under mu: what comes over its next link must not be removed
 	}
 	m.keep(p)
 	m.mu.Unlock()
 	if gone {
 		m.log.Info("link lost", "node", m.node.id, "peer", l.Peer().Node, "error", err)
-		m.registry.Remove(p.id)
 		wake(m.update)
 	}
 }
@@ -374,8 +374,8 @@ func (m *mesh) GoAway(l *wire.Link) {
 		p.leaving = true
 		p.dropLink(l)
 	}
-	m.mu.Unlock()
 	m.registry.Remove(l.Peer().Node)
+	m.mu.Unlock()
 	wake(m.update)
 }
 
@@ -383,10 +383,7 @@ func (m *mesh) GoAway(l *wire.Link) {
 func (m *mesh) Post(l *wire.Link, topic uint8, data []byte) {
 	switch topic {
 	case topicCatalog:
-		m.mu.Lock()
-		m.catalogs[l.Peer().Node] = slices.Clone(data)
-		m.mu.Unlock()
-		wake(m.update)
+		m.offered(l.Peer().Node, data)
 	case topicGossip:
 		if m.gossip != nil {
 			m.gossip.Packet(l.Peer().Node, slices.Clone(data))

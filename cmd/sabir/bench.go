@@ -17,7 +17,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cmd/sabir/demo"
 	"github.com/sabir-go/sabir/cmd/sabir/load"
-	"github.com/sabir-go/sabir/web"
+	"github.com/sabir-go/sabir/policy"
 )
 
 // benchFlags is what sabir bench is told.
@@ -25,6 +25,8 @@ type benchFlags struct {
 	plan        load.Plan
 	local       bool
 	allowErrors bool
+	retry       bool
+	to          string
 }
 
 // benchResult is what sabir bench tells with --json.
@@ -32,7 +34,9 @@ type benchResult struct {
 	Action      string `json:"action"`
 	Target      string `json:"target"` // URL, or "in process"
 	Concurrency int    `json:"concurrency"`
+	Retry       bool   `json:"retry,omitempty"`
 	*load.Report
+	Changes []nodeChange `json:"changes,omitempty"` // of the cluster, while it was measured
 }
 
 const inProcess = "in process"
@@ -55,6 +59,12 @@ how long they took. Use it to compare: before and after a change, HTTP and
 in process. The callers run on this machine and share it with the node if that
 does too.
 
+With --join calls go over links, to all nodes that offer the action. When a node
+dies the others are called on, the calls that failed by it are counted by the
+name of their error, and the report says when which node went or came. --retry
+tries calls again that may be: those that never left, and those of actions that
+are declared idempotent.
+
 One call is made first, and nothing is measured if that fails. If calls fail
 later, the exit code is 1: failed calls say nothing about speed.
 
@@ -62,7 +72,8 @@ later, the exit code is 1: failed calls say nothing about speed.
 		Example: `  sabir bench users.get id=u-1
   sabir bench users.get id=u-1 --local          # the demo's, in process: no HTTP, no JSON
   sabir bench orders.create @order.json -c 100 -d 30s --json
-  sabir bench users.get id=u-1 --rate 2000      # latency at a load, not at the limit`,
+  sabir bench users.get id=u-1 --rate 2000      # latency at a load, not at the limit
+  sabir bench users.get id=u-1 --join tcp://:7700 --callers 1000 --retry`,
 		Args:              takes(1, -1, `an action, such as users.get ("sabir actions" lists them)`),
 		ValidArgsFunction: c.completeBench(&flags.local),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -74,12 +85,17 @@ later, the exit code is 1: failed calls say nothing about speed.
 		},
 	}
 	f := command.Flags()
-	f.IntVarP(&flags.plan.Concurrency, "concurrency", "c", 0, fmt.Sprintf("callers at once (default %d; with --local one per CPU)", defaultConcurrency))
+	f.IntVarP(&flags.plan.Concurrency, "callers", "c", 0, fmt.Sprintf("callers at once, to %d (default %d; with --local one per CPU)", load.MaxConcurrency, defaultConcurrency))
+	f.IntVar(&flags.plan.Concurrency, "concurrency", 0, "what --callers was called once")
+	_ = f.MarkHidden("concurrency") // the flag is there
 	f.DurationVarP(&flags.plan.Duration, "duration", "d", 10*time.Second, "how long to measure")
 	f.DurationVar(&flags.plan.Warmup, "warmup", time.Second, "how long to call before it, unmeasured")
 	f.Float64Var(&flags.plan.Rate, "rate", 0, "calls per second, timed from when each was due; 0 is as many as there can be")
 	f.BoolVar(&flags.local, "local", false, "call the demo's services in process, bound to their Go types")
 	f.BoolVar(&flags.allowErrors, "allow-errors", false, "measure an action that fails, too")
+	f.BoolVar(&flags.retry, "retry", false, "try failed calls again where that does no harm; needs --join")
+	f.StringVar(&flags.to, "to", "", "the node to call, whichever others offer the action; needs --join")
+	c.completeTo(command)
 	return command
 }
 
@@ -94,59 +110,101 @@ func (c *cli) bench(ctx context.Context, action string, body []byte, flags bench
 	if err := plan.Check(); err != nil {
 		return usagef("%v", err)
 	}
-	open := c.overHTTP
 	if flags.local {
-		open, plan.TimeEvery = c.inDemo, localTimeEvery
+		plan.TimeEvery = localTimeEvery
 	}
-	call, target, closeTarget, err := open(ctx, action, body)
+	aim, err := c.aim(ctx, action, body, flags, plan)
 	if err != nil {
 		return err
 	}
-	defer closeTarget()
-	if _, err := call(); err != nil && !flags.allowErrors {
+	defer aim.close()
+	if _, err := aim.call(); err != nil && !flags.allowErrors {
 		return err
 	}
-	done := c.progress("measuring "+action, plan.Warmup+plan.Duration)
-	report := load.Run(ctx, plan, call)
+	tell, done := c.progress("measuring "+action, plan.Warmup+plan.Duration)
+	changes := &nodeWatch{cluster: aim.cluster}
+	changes.look(load.Progress{Warming: true})
+	plan.Watch = func(p load.Progress) {
+		changes.look(p)
+		tell(plan, p)
+	}
+	report := load.Run(ctx, plan, aim.call)
 	done()
-	c.showBench(benchResult{Action: action, Target: target, Concurrency: plan.Concurrency, Report: report})
+	c.showBench(benchResult{Action: action, Target: aim.name, Concurrency: plan.Concurrency, Retry: flags.retry, Report: report, Changes: changes.list})
 	if report.Failed > 0 && !flags.allowErrors {
 		return failf("%s of %s calls failed, so the figures say little; --allow-errors takes them as they are", grouped(report.Failed), grouped(report.Calls))
 	}
 	return nil
 }
 
-// overHTTP makes calls of the node's action.
-func (c *cli) overHTTP(ctx context.Context, action string, body []byte) (load.Call, string, func(), error) {
-	client, err := c.dial()
-	if err != nil {
-		return nil, "", nil, err
-	}
-	return callOver(ctx, client, action, body, c.timeout), client.Name(), client.Close, nil
+// aim is what a bench calls.
+type aim struct {
+	call    load.Call
+	name    string
+	cluster *guest // nil but over links
+	close   func()
 }
 
-func callOver(ctx context.Context, client *web.Client, action string, body []byte, timeout time.Duration) load.Call {
+// maxHTTPCallers is as many connections as a web.Client opens to one node.
+const maxHTTPCallers = 512
+
+func (c *cli) aim(ctx context.Context, action string, body []byte, flags benchFlags, plan load.Plan) (aim, error) {
+	if flags.local {
+		return c.aimAtDemo(ctx, action, body)
+	}
+	joined, err := c.joins()
+	if err != nil {
+		return aim{}, err
+	}
+	if !joined && plan.Concurrency > maxHTTPCallers {
+		return aim{}, usagef("%d callers are too many for HTTP: want %d at most, or --join", plan.Concurrency, maxHTTPCallers)
+	}
+	if joined || flags.retry || flags.to != "" {
+		return c.aimAtCluster(ctx, action, body, flags)
+	}
+	to, err := c.dial()
+	if err != nil {
+		return aim{}, err
+	}
+	return aim{call: callsOf(ctx, to, action, body, c.timeout), name: to.Name(), close: to.Close}, nil
+}
+
+func (c *cli) aimAtCluster(ctx context.Context, action string, body []byte, flags benchFlags) (aim, error) {
+	var more []sabir.NodeOption
+	if flags.retry {
+		more = append(more, sabir.Use(policy.Retry()))
+	}
+	g, err := c.openJoined(ctx, "--retry or --to", more...)
+	if err != nil {
+		return aim{}, err
+	}
+	g.to = flags.to
+	return aim{call: callsOf(ctx, g, action, body, c.timeout), name: g.Name(), cluster: g, close: g.Close}, nil
+}
+
+// callsOf makes calls of the target's action.
+func callsOf(ctx context.Context, to target, action string, body []byte, timeout time.Duration) load.Call {
 	ctx = context.WithoutCancel(ctx) // calls under way at the end are waited for
 	return func() (int, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		answer, err := client.Call(ctx, action, body)
+		answer, err := to.Call(ctx, action, body)
 		return len(answer), named(err, action)
 	}
 }
 
-// inDemo makes calls of the demo's action in this process.
-func (c *cli) inDemo(ctx context.Context, action string, body []byte) (load.Call, string, func(), error) {
+// aimAtDemo makes calls of the demo's action in this process.
+func (c *cli) aimAtDemo(ctx context.Context, action string, body []byte) (aim, error) {
 	shop := demo.New(sabir.Logger(slog.New(slog.DiscardHandler)))
 	call, err := shop.Local(action, body)
 	if err != nil {
-		return nil, "", nil, err
+		return aim{}, err
 	}
 	if err := shop.Start(ctx); err != nil {
-		return nil, "", nil, err
+		return aim{}, err
 	}
 	stop := func() { _ = shop.Stop(context.WithoutCancel(ctx)) } // what is measured is over
-	return func() (int, error) { return 0, call(context.Background()) }, inProcess, stop, nil
+	return aim{call: func() (int, error) { return 0, call(context.Background()) }, name: inProcess, close: stop}, nil
 }
 
 // localActions lists what --local can call.
@@ -162,7 +220,11 @@ func (c *cli) showBench(r benchResult) {
 	if r.Concurrency == 1 {
 		callers = "caller"
 	}
-	fmt.Fprintf(w, "%s, %s, %d %s, %.1f s\n\n", s.bold(r.Action), r.Target, r.Concurrency, callers, r.Seconds)
+	retry := ""
+	if r.Retry {
+		retry = ", with retry"
+	}
+	fmt.Fprintf(w, "%s, %s, %d %s%s, %.1f s\n\n", s.bold(r.Action), r.Target, r.Concurrency, callers, retry, r.Seconds)
 	if r.Interrupted {
 		fmt.Fprintln(w, "  interrupted: these are the figures until then")
 	}
@@ -182,6 +244,7 @@ func (c *cli) showBench(r benchResult) {
 	}
 	writeRows(w, figures)
 	writeErrors(w, s, r.Errors)
+	writeChanges(w, r.Changes)
 	if r.Timed < r.Calls {
 		fmt.Fprintf(w, "\n  times are of one call in %d and include about 0.1 µs for the clock\n", localTimeEvery)
 	}

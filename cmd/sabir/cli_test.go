@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,8 +18,15 @@ import (
 	"github.com/sabir-go/sabir/cmd/sabir/demo"
 )
 
+// asMain is the environment variable that makes the test's program the command line: the processes of a demo are such.
+const asMain = "SABIR_TEST_AS_MAIN"
+
 func TestMain(m *testing.M) {
-	for _, name := range []string{"SABIR_URL", "SABIR_KEY", "NO_COLOR"} {
+	if os.Getenv(asMain) != "" {
+		main()
+		return
+	}
+	for _, name := range []string{"SABIR_URL", "SABIR_JOIN", "SABIR_KEY", "NO_COLOR"} {
 		os.Unsetenv(name)
 	}
 	goleak.VerifyTestMain(m)
@@ -86,3 +94,21 @@ const (
 	goodOrder = `{"user_id":"u-1","lines":[{"sku":"rope","quantity":2}]}`
 	badOrder  = `{"user_id":"u-1","lines":[{"sku":"rope","quantity":0}]}`
 )
+
+// lockedBuffer is a buffer that several goroutines may write to.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -32,10 +33,11 @@ func (c *cli) completeActions(command *cobra.Command, args []string, typed strin
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	list, _ := askFor[[]sabir.ActionInfo](command.Context(), c.hasty(), "$node.actions") // no node, no completion
+	stream, _ := command.Flags().GetBool("stream")
+	list := askHastily[[]sabir.ActionInfo](command.Context(), c, "$node.actions")
 	var names []cobra.Completion
 	for _, a := range list {
-		if strings.HasPrefix(a.Name, typed) && !a.Stream && a.Visibility == sabir.Public && !hidden(a.Service, strings.HasPrefix(typed, "$")) {
+		if strings.HasPrefix(a.Name, typed) && a.Stream == stream && a.Visibility == sabir.Public && !hidden(a.Service, strings.HasPrefix(typed, "$")) {
 			names = append(names, cobra.CompletionWithDesc(a.Name, printable(a.Description)))
 		}
 	}
@@ -47,9 +49,9 @@ func (c *cli) completeEvents(command *cobra.Command, args []string, typed string
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	list, _ := askFor[[]sabir.ServiceInfo](command.Context(), c.hasty(), "$node.services")
+	list := askHastily[[]sabir.ServiceInfo](command.Context(), c, "$node.services")
 	var names []cobra.Completion
-	for _, s := range list {
+	for _, s := range byName(list) {
 		for _, event := range s.Events {
 			if strings.HasPrefix(event, typed) && !strings.Contains(event, "*") {
 				names = append(names, cobra.CompletionWithDesc(event, "taken by "+printable(s.Name)))
@@ -59,7 +61,23 @@ func (c *cli) completeEvents(command *cobra.Command, args []string, typed string
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeLocal completes to the actions of the demo where those are meant, else to those of the node.
+// completeTo completes the flag --to to the nodes of the cluster.
+func (c *cli) completeTo(command *cobra.Command) {
+	complete := func(command *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var names []cobra.Completion
+		for _, n := range askHastily[[]sabir.NodeInfo](command.Context(), c, "$node.nodes") {
+			if strings.HasPrefix(n.ID, typed) && !n.Guest {
+				names = append(names, cobra.CompletionWithDesc(n.ID, printable(n.Addr)))
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	if err := command.RegisterFlagCompletionFunc("to", complete); err != nil {
+		panic(err) // the command has the flag
+	}
+}
+
+// completeBench completes to the actions of the demo where those are meant, else to those of the node.
 func (c *cli) completeBench(local *bool) cobra.CompletionFunc {
 	return func(command *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if !*local || len(args) > 0 {
@@ -69,9 +87,15 @@ func (c *cli) completeBench(local *bool) cobra.CompletionFunc {
 	}
 }
 
-// hasty is the same command line with less patience.
-func (c *cli) hasty() *cli {
+// askHastily is askFor with the patience of a shell: without a node there is nothing to complete to.
+func askHastily[Out any](ctx context.Context, c *cli, action string) (out Out) {
 	hasty := *c
 	hasty.timeout = completionPatience
-	return &hasty
+	to, err := hasty.open(ctx)
+	if err != nil {
+		return out
+	}
+	defer to.Close()
+	out, _ = askFor[Out](ctx, &hasty, to, action)
+	return out
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cmd/sabir/demo"
+	"github.com/sabir-go/sabir/telemetry"
 )
 
 // demoFlags is what sabir demo is told.
@@ -25,6 +26,12 @@ type demoFlags struct {
 	quiet     bool
 	rate      float64
 	length    time.Duration
+
+	nodes     int
+	processes bool
+	restart   bool
+	part      int    // of a child process: which of the nodes it is, from 1; 0 for the demo itself
+	id        string // of a child process: the node's
 }
 
 const demoAddr = ":3000"
@@ -39,8 +46,14 @@ func (c *cli) demoCommand() *cobra.Command {
 mail, which call each other and emit events, with made-up data, some customers
 who place orders all the time, and an HTTP address for your own calls. Use it to
 see Sabir at work, and read its code in cmd/sabir/demo to see how it is written.
-Ctrl-C ends it.`,
+Ctrl-C ends it.
+
+With --nodes the shop is a cluster: each service runs on two of three nodes, so
+that one may go. With --processes each node is a process of its own, whose log is
+shown here; kill one and see the others go on. The nodes meet at --join, which is
+tcp://127.0.0.1:7700, or a free port. Each keeps its own orders and stock.`,
 		Example: `  sabir demo
+  sabir demo --nodes 3 --processes --restart
   sabir demo --http :8080 --rate 500
   sabir demo --quiet --for 30s`,
 		Args: takes(0, 0, "no argument"),
@@ -52,10 +65,29 @@ Ctrl-C ends it.`,
 			if flags.length < 0 {
 				return usagef("the time to run is %v: want 0 (until Ctrl-C) or more", flags.length)
 			}
+			if flags.nodes < 1 || flags.nodes > maxDemoNodes {
+				return usagef("the number of nodes is %d: want 1 to %d", flags.nodes, maxDemoNodes)
+			}
+			if flags.restart && !flags.processes {
+				return usagef("--restart starts processes again: add --processes")
+			}
+			switch {
+			case flags.part > 0:
+				return c.demoPart(command.Context(), flags)
+			case flags.nodes > 1 || flags.processes || c.join != "":
+				return c.demoCluster(command.Context(), flags)
+			}
 			return c.demo(command.Context(), flags)
 		},
 	}
 	f := command.Flags()
+	f.IntVar(&flags.nodes, "nodes", 1, "how many nodes the shop is spread over")
+	f.BoolVar(&flags.processes, "processes", false, "make each node a process of its own")
+	f.BoolVar(&flags.restart, "restart", false, "start a process again that has ended")
+	f.IntVar(&flags.part, "part", 0, "be this one of the nodes, for a demo with --processes")
+	f.StringVar(&flags.id, "id", "", "the name of that node")
+	_ = f.MarkHidden("part") // the flags are there
+	_ = f.MarkHidden("id")
 	f.StringVar(&flags.addr, "http", demoAddr, "where to serve HTTP; without a host, this machine only")
 	f.Float64Var(&flags.rate, "rate", 20, "orders per second; 0 for none but yours")
 	f.DurationVar(&flags.length, "for", 0, "end after this time (default with Ctrl-C)")
@@ -71,9 +103,14 @@ func (c *cli) demo(ctx context.Context, flags demoFlags) error {
 	}
 	line := newLiveLine(c.stdout)
 	meter := demo.NewMeter()
+	tel, err := telemetry.New(telemetry.Metrics(), telemetry.Buckets(demoBuckets...)) // for sabir top
+	if err != nil {
+		return err
+	}
 	options := []sabir.NodeOption{
 		sabir.Logger(slog.New(demoLog(line.above(c.stderr)))),
-		sabir.Use(meter.Middleware()),
+		sabir.Use(tel.Middleware(), meter.Middleware()),
+		sabir.Serve(tel.Stats()),
 	}
 	shop, err := c.openShop(ctx, flags, options)
 	if err != nil {
@@ -95,29 +132,42 @@ func (c *cli) demo(ctx context.Context, flags demoFlags) error {
 	return nil
 }
 
-// openShop starts the shop. Where the usual port is taken, and nobody asked for it, a free one will do.
-func (c *cli) openShop(ctx context.Context, flags demoFlags, options []sabir.NodeOption) (*demo.Shop, error) {
-	shop, err := c.startShop(ctx, flags.addr, options)
+// openShop starts the shop.
+func (c *cli) openShop(ctx context.Context, flags demoFlags, options []sabir.NodeOption) (shop *demo.Shop, err error) {
+	err = c.atAddr(flags, func(addr string) error {
+		shop, err = c.startShop(ctx, addr, options)
+		return err
+	})
+	return shop, err
+}
+
+// atAddr starts what serves HTTP. Where the usual port is taken, and nobody asked for it, a free one will do.
+func (c *cli) atAddr(flags demoFlags, start func(addr string) error) error {
+	err := start(flags.addr)
 	if !errors.Is(err, syscall.EADDRINUSE) {
-		return shop, err
+		return err
 	}
 	if flags.addrGiven {
-		return nil, fmt.Errorf("%w; choose another with --http, or :0 for any free one", err)
+		return fmt.Errorf("%w; choose another with --http, or :0 for any free one", err)
 	}
 	fmt.Fprintf(c.stderr, "port %s is taken, so the demo takes a free one\n", demoAddr)
-	return c.startShop(ctx, ":0", options)
+	return start(":0")
 }
 
 func (c *cli) startShop(ctx context.Context, addr string, options []sabir.NodeOption) (*demo.Shop, error) {
-	var access []sabir.HTTPOption
-	if key := c.secret(); key != "" {
-		access = append(access, sabir.HTTPKey(key))
-	}
-	shop := demo.New(append([]sabir.NodeOption{sabir.HTTP(addr, access...)}, options...)...)
+	shop := demo.New(append([]sabir.NodeOption{c.demoHTTP(addr)}, options...)...)
 	if err := shop.Start(ctx); err != nil {
 		return nil, err
 	}
 	return shop, nil
+}
+
+// demoHTTP serves HTTP, to those who have the key if there is one.
+func (c *cli) demoHTTP(addr string) sabir.NodeOption {
+	if key := c.secret(); key != "" {
+		return sabir.HTTP(addr, sabir.HTTPKey(key))
+	}
+	return sabir.HTTP(addr)
 }
 
 // greet tells where the demo is and what to try.
@@ -143,6 +193,7 @@ func (c *cli) greet(shop *demo.Shop, flags demoFlags) {
 	fmt.Fprintf(c.stdout, "                   curl %s -d '{\"id\":\"u-1\"}' %s/users/get\n", header, url)
 	fmt.Fprintf(c.stdout, "  an invalid one   %s call orders.create user_id=u-1 'lines:=[{\"sku\":\"rope\",\"quantity\":0}]'%s\n", me, to)
 	fmt.Fprintf(c.stdout, "  an unknown one   %s call user.get id=u-1%s\n", me, to)
+	fmt.Fprintf(c.stdout, "  what goes on     %s top%s\n", me, to)
 	fmt.Fprintf(c.stdout, "What else there is: %s\n\n", s.bold(me+" actions"+to))
 	if flags.length == 0 {
 		fmt.Fprintln(c.stdout, "Ctrl-C ends it.")

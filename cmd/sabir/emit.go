@@ -14,14 +14,16 @@ func (c *cli) emitCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:     "emit <event> [payload] [flags]",
 		GroupID: groupUse,
-		Short:   "Emit an event on a node",
-		Long: `Tells a running node's services an event, as if one of them had emitted it: each
-group of services that listens gets it once. Use it to try event handlers out.
+		Short:   "Emit an event on a node or in a cluster",
+		Long: `Tells running services an event, as if one of them had emitted it: each group of
+services that listens gets it once in the whole cluster, with --broadcast each
+service on each node. Use it to try event handlers out.
 
 ` + inputHelp,
 		Example: `  sabir emit stock.low sku=rope left:=3
   sabir emit user.changed '{"id":"u-1"}' --broadcast
-  sabir emit order.rejected @event.json`,
+  sabir emit order.rejected @event.json
+  sabir emit user.changed id=u-1 --broadcast --join tcp://:7700`,
 		Args:              takes(1, -1, "an event, such as order.created"),
 		ValidArgsFunction: c.completeEvents,
 		RunE: func(command *cobra.Command, args []string) error {
@@ -33,7 +35,12 @@ group of services that listens gets it once. Use it to try event handlers out.
 			if err != nil {
 				return usagef("the payload cannot be sent: %v", err)
 			}
-			if _, err := c.ask(command.Context(), "$node.emit", body); err != nil {
+			to, err := c.open(command.Context())
+			if err != nil {
+				return err
+			}
+			defer to.Close()
+			if _, err := c.ask(command.Context(), to, "$node.emit", body); err != nil {
 				return err
 			}
 			c.showEmitted(args[0], broadcast)

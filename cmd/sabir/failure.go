@@ -121,6 +121,9 @@ func dataOf(e *sabir.Error, fields validate.Errors) string {
 
 // hintFor is what to do about an error, where that is known.
 func hintFor(e *sabir.Error) string {
+	if a, ok := errors.AsType[advice](e); ok {
+		return a.do
+	}
 	switch {
 	case unreachable(e):
 		return `start one with "sabir demo", or give another address with --url or SABIR_URL`
@@ -128,6 +131,8 @@ func hintFor(e *sabir.Error) string {
 		return `"sabir actions" lists what the node offers`
 	case e.Code == sabir.Unauthenticated:
 		return "give the node's key in the environment variable SABIR_KEY, or with --key"
+	case errors.Is(e, sabir.ErrLinkLost) && !e.Retryable:
+		return "see whether it was done before you call again: the node may have done it"
 	case errors.Is(e, sabir.ErrDeadline):
 		return "allow more time with --timeout"
 	}

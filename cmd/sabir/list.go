@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -12,37 +13,65 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// The commands that list what a node has. The runtime's own service, $node, is left out unless asked for.
+// The commands that list what a node or a cluster has. The runtime's own service, $node, is left out unless asked for.
 
 func (c *cli) actionsCommand() *cobra.Command {
 	var all bool
 	command := &cobra.Command{
 		Use:     "actions [pattern] [flags]",
 		GroupID: groupUse,
-		Short:   "List the actions that a node offers",
-		Long: `Lists the actions of a running node with their Go types: what can be called. Use
-it to find an action's name and input. A pattern is a part of the name, or a
-whole name with * for anything.`,
+		Short:   "List the actions that can be called",
+		Long: `Lists the actions of a running node or of a cluster with their Go types and the
+nodes that offer them: what can be called. Use it to find an action's name and
+input. A pattern is a part of the name, or a whole name with * for anything.`,
 		Example: `  sabir actions
   sabir actions order
-  sabir actions '*.get' --json`,
+  sabir actions '*.get' --json
+  sabir actions --join tcp://:7700`,
 		Args: takes(0, 1, "one pattern, such as 'users.*'"),
 		RunE: func(command *cobra.Command, args []string) error {
 			matches, err := matcher(args)
 			if err != nil {
 				return err
 			}
-			list, err := askFor[[]sabir.ActionInfo](command.Context(), c, "$node.actions")
+			list, err := c.listActions(command.Context())
 			if err != nil {
 				return err
 			}
 			list = slices.DeleteFunc(list, func(a sabir.ActionInfo) bool { return !matches(a.Name) || hidden(a.Service, all) })
-			show(c, list, []string{"ACTION", "INPUT", "ANSWER", "WHAT"}, actionRow, "no action is called like that")
+			show(c, list, []string{"ACTION", "INPUT", "ANSWER", "NODES", "WHAT"}, actionRow, "no action is called like that")
 			return nil
 		},
 	}
 	command.Flags().BoolVar(&all, "all", false, "list the node's own actions too")
 	return command
+}
+
+// listActions lists actions with all nodes that offer them, the asked one included.
+func (c *cli) listActions(ctx context.Context) ([]sabir.ActionInfo, error) {
+	to, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer to.Close()
+	list, err := askFor[[]sabir.ActionInfo](ctx, c, to, "$node.actions")
+	if err != nil {
+		return nil, err
+	}
+	services, err := askFor[[]sabir.ServiceInfo](ctx, c, to, "$node.services")
+	if err != nil {
+		return nil, err
+	}
+	offer := make(map[string][]string)
+	for _, s := range services {
+		for _, action := range s.Actions {
+			offer[action] = append(offer[action], s.Node)
+		}
+	}
+	for i := range list {
+		list[i].Nodes = offer[list[i].Name]
+	}
+	return list, nil
 }
 
 func actionRow(a sabir.ActionInfo) []string {
@@ -53,7 +82,20 @@ func actionRow(a sabir.ActionInfo) []string {
 	if a.Visibility != sabir.Public {
 		what = a.Visibility.String() + ": " + what
 	}
-	return []string{a.Name, a.In, a.Out, what}
+	nodes := orDash(a.Nodes)
+	if hidden(a.Service, false) {
+		nodes = everyNode
+	}
+	return []string{a.Name, a.In, a.Out, nodes, what}
+}
+
+// everyNode is where the runtime's own services are.
+const everyNode = "every one"
+
+// serviceOnNodes is a service with the nodes that run it.
+type serviceOnNodes struct {
+	sabir.ServiceInfo
+	Nodes []string `json:"nodes"`
 }
 
 func (c *cli) servicesCommand() *cobra.Command {
@@ -61,21 +103,26 @@ func (c *cli) servicesCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:     "services [flags]",
 		GroupID: groupUse,
-		Short:   "List the services that a node runs",
-		Long: `Lists the services of a running node: how many actions each has, which events it
-listens to, which services it needs, and since when it runs. Use it to see
-whether all that should run does.`,
+		Short:   "List the services and the nodes that run them",
+		Long: `Lists the services of a running node or of a cluster: which nodes run each, how
+many actions it has, which events it listens to and which services it needs. Use
+it to see whether all that should run does, and how often.`,
 		Example: `  sabir services
   sabir services --json | jq -r '.[].name'
-  sabir services --url http://10.0.0.7:3000`,
+  sabir services --join tcp://:7700`,
 		Args: takes(0, 0, "no argument"),
 		RunE: func(command *cobra.Command, _ []string) error {
-			list, err := askFor[[]sabir.ServiceInfo](command.Context(), c, "$node.services")
+			to, err := c.open(command.Context())
+			if err != nil {
+				return err
+			}
+			defer to.Close()
+			list, err := askFor[[]sabir.ServiceInfo](command.Context(), c, to, "$node.services")
 			if err != nil {
 				return err
 			}
 			list = slices.DeleteFunc(list, func(s sabir.ServiceInfo) bool { return hidden(s.Name, all) })
-			show(c, list, []string{"SERVICE", "NODE", "ACTIONS", "LISTENS TO", "NEEDS", "UP", "WHAT"}, serviceRow, "the node runs no service")
+			show(c, byName(list), []string{"SERVICE", "NODES", "ACTIONS", "LISTENS TO", "NEEDS", "WHAT"}, serviceRow, "no service runs")
 			return nil
 		},
 	}
@@ -83,35 +130,72 @@ whether all that should run does.`,
 	return command
 }
 
-func serviceRow(s sabir.ServiceInfo) []string {
-	return []string{s.Name, s.Node, strconv.Itoa(len(s.Actions)), orDash(s.Events), orDash(s.Needs), ago(s.Since), s.Description}
+// byName puts together what is one service on several nodes. The list is sorted by name.
+func byName(list []sabir.ServiceInfo) (services []serviceOnNodes) {
+	for _, s := range list {
+		if last := len(services) - 1; last >= 0 && services[last].Name == s.Name {
+			services[last].Nodes = append(services[last].Nodes, s.Node)
+			continue
+		}
+		services = append(services, serviceOnNodes{s, []string{s.Node}})
+	}
+	return services
+}
+
+func serviceRow(s serviceOnNodes) []string {
+	nodes := orDash(s.Nodes)
+	if hidden(s.Name, false) {
+		nodes = everyNode
+	}
+	return []string{s.Name, nodes, strconv.Itoa(len(s.Actions)), orDash(s.Events), orDash(s.Needs), s.Description}
 }
 
 func (c *cli) nodesCommand() *cobra.Command {
-	return &cobra.Command{
+	var all bool
+	command := &cobra.Command{
 		Use:     "nodes [flags]",
 		GroupID: groupUse,
 		Short:   "List the nodes of the cluster",
-		Long: `Lists the nodes that the asked one knows, itself included: their state, where and
-since when they run, and how much they offer. Use it to see whether a node is
-there and which version of Go it runs.`,
-		Example: `  sabir nodes
+		Long: `Lists the nodes of a cluster: their state, zone and address, how busy they are,
+how far away, what they offer, and the process each runs in. With --join every
+node is asked itself, and the round trip is that of a call from here; over HTTP
+all is what the asked node knows. Guests, such as this command line, are left
+out without --all. --json tells more: labels, host, version of Go.`,
+		Example: `  sabir nodes --join tcp://:7700
   sabir nodes --json
   SABIR_URL=http://10.0.0.7:3000 sabir nodes`,
 		Args: takes(0, 0, "no argument"),
 		RunE: func(command *cobra.Command, _ []string) error {
-			list, err := askFor[[]sabir.NodeInfo](command.Context(), c, "$node.nodes")
+			to, err := c.open(command.Context())
 			if err != nil {
 				return err
 			}
-			show(c, list, []string{"NODE", "STATE", "UP", "HOST", "PID", "GO", "CPUS", "SERVICES", "ACTIONS"}, nodeRow, "there is no node")
+			defer to.Close()
+			list, err := c.survey(command.Context(), to, probesOfList)
+			if err != nil {
+				return err
+			}
+			list = slices.DeleteFunc(list, func(s surveyed) bool { return s.Guest && !all })
+			show(c, list, nodeHeader, nodeRow, "there is no node but guests")
 			return nil
 		},
 	}
+	command.Flags().BoolVar(&all, "all", false, "list guests too")
+	return command
 }
 
-func nodeRow(n sabir.NodeInfo) []string {
-	return []string{n.ID, n.State, ago(n.Since), n.Host, fmt.Sprint(n.PID), n.Go, fmt.Sprint(n.CPUs), fmt.Sprint(n.Services), fmt.Sprint(n.Actions)}
+// probesOfList is how often nodes are asked: the first call on a link costs more than those that follow.
+const probesOfList = 3
+
+var nodeHeader = []string{"NODE", "STATE", "UP", "ZONE", "ADDRESS", "CPU", "IN FLIGHT", "RTT", "SERVICES", "PID"}
+
+func nodeRow(s surveyed) []string {
+	trip := "-"
+	if s.RTT > 0 {
+		trip = micros(float64(s.RTT) / 1e3)
+	}
+	return []string{s.ID, s.State, ago(s.Since), firstOf(s.Zone, "-"), firstOf(s.Addr, "-"), fmt.Sprintf("%.0f %%", s.Load.CPU*100),
+		grouped(int64(s.Load.InFlight)), trip, orDash(s.Offers), fmt.Sprint(s.PID)}
 }
 
 // hidden tells whether a service is the runtime's own.

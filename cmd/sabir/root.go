@@ -18,7 +18,12 @@ type cli struct {
 	stdout, stderr io.Writer
 
 	url     string
+	join    string
+	cluster string
 	key     string
+	tlsCert string
+	tlsKey  string
+	tlsCA   string
 	timeout time.Duration
 	json    bool
 }
@@ -55,11 +60,14 @@ func (c *cli) root() *cobra.Command {
 		Use:   "sabir",
 		Short: "Try, call, watch and measure Sabir nodes, and make services",
 		Long: `Sabir is a service runtime: typed Go functions, called at function speed in
-process and over the network. This command line talks to running nodes over
-HTTP. New here? Start the demo in one terminal and call it from another.`,
+process and over the network. This command line talks to a running node over
+HTTP (--url), or joins a cluster as a guest and talks to all of its nodes
+(--join). New here? Start the demo in one terminal and call it from another.`,
 		Example: `  sabir demo                        # a small shop on http://127.0.0.1:3000
   sabir actions                     # what it offers
   sabir call users.get id=u-1       # a call
+  sabir demo --nodes 3 --processes  # the same shop as a cluster
+  sabir top --join tcp://:7700      # what goes on in it
   sabir new greeter                 # a service of your own`,
 		Args:          c.knownCommand,
 		RunE:          func(command *cobra.Command, _ []string) error { return command.Help() },
@@ -73,12 +81,17 @@ HTTP. New here? Start the demo in one terminal and call it from another.`,
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
 	flags.StringVar(&c.url, "url", "", "the node to talk to (default $SABIR_URL, else http://127.0.0.1:3000)")
-	flags.StringVar(&c.key, "key", "", "the key that the node asks for (default $SABIR_KEY, which other users cannot see)")
+	flags.StringVar(&c.join, "join", "", "the cluster to join as a guest, by the address of any node: tcp://:7700 (default $SABIR_JOIN)")
+	flags.StringVar(&c.cluster, "cluster", "", "the cluster's name (default \"default\")")
+	flags.StringVar(&c.key, "key", "", "the key that the node or the cluster asks for (default $SABIR_KEY, which other users cannot see)")
+	flags.StringVar(&c.tlsCert, "tls-cert", "", "for tls:// links: the file with this side's certificate")
+	flags.StringVar(&c.tlsKey, "tls-key", "", "the file with the key of that certificate")
+	flags.StringVar(&c.tlsCA, "tls-ca", "", "the file with the authorities that nodes' certificates must be from (default the system's)")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Second, "the most that one call may take")
 	flags.BoolVar(&c.json, "json", false, "write JSON for programs, errors too (to stderr)")
-	root.AddGroup(&cobra.Group{ID: groupTry, Title: "Try it:"}, &cobra.Group{ID: groupUse, Title: "Talk to a node:"},
+	root.AddGroup(&cobra.Group{ID: groupTry, Title: "Try it:"}, &cobra.Group{ID: groupUse, Title: "Talk to a node or a cluster:"},
 		&cobra.Group{ID: groupMake, Title: "Make and measure:"})
-	root.AddCommand(c.demoCommand(), c.callCommand(), c.emitCommand(), c.actionsCommand(), c.servicesCommand(), c.nodesCommand(),
+	root.AddCommand(c.demoCommand(), c.callCommand(), c.emitCommand(), c.actionsCommand(), c.servicesCommand(), c.nodesCommand(), c.topCommand(),
 		c.newCommand(), c.benchCommand(), c.versionCommand())
 	for _, command := range root.Commands() {
 		command.DisableFlagsInUseLine = true

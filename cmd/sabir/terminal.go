@@ -9,6 +9,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
+
+	"github.com/sabir-go/sabir/cmd/sabir/load"
 )
 
 // isTerminal tells whether somebody may be looking: files, pipes and buffers are no terminals.
@@ -53,32 +55,31 @@ func printable(text string) string {
 	return b.String()
 }
 
-// progress shows a bar on stderr that is full after d, if that is a terminal and nobody wants JSON. The function that it
-// returns takes the bar away.
-func (c *cli) progress(what string, d time.Duration) (done func()) {
+// progress shows a bar on stderr that is full after d, with the figures of the load, if that is a terminal and nobody
+// wants JSON. tell moves it, done takes it away.
+func (c *cli) progress(what string, d time.Duration) (tell func(load.Plan, load.Progress), done func()) {
 	if c.json || !isTerminal(c.stderr) {
-		return func() {}
+		return func(load.Plan, load.Progress) {}, func() {}
 	}
 	bar := progressbar.NewOptions64(d.Milliseconds(), progressbar.OptionSetWriter(c.stderr), progressbar.OptionSetDescription(what),
 		progressbar.OptionSetWidth(30), progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(false),
 		progressbar.OptionSetPredictTime(true), progressbar.OptionEnableColorCodes(false))
-	start, tick := time.Now(), time.NewTicker(100*time.Millisecond)
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for {
-			select {
-			case <-tick.C:
-				_ = bar.Set64(min(time.Since(start).Milliseconds(), d.Milliseconds()-1)) // a bar that cannot be drawn harms nothing
-			case <-stop:
-				return
-			}
+	tell = func(plan load.Plan, p load.Progress) {
+		past := p.Elapsed
+		if !p.Warming {
+			past += plan.Warmup
 		}
-	}()
-	return func() {
-		tick.Stop()
-		close(stop)
-		<-stopped
-		_ = bar.Finish()
+		bar.Describe(what + figures(p))
+		_ = bar.Set64(min(past.Milliseconds(), d.Milliseconds()-1)) // a bar that cannot be drawn harms nothing
 	}
+	return tell, func() { _ = bar.Finish() }
+}
+
+// figures is a load so far, in short.
+func figures(p load.Progress) string {
+	perSecond := grouped(int64(float64(p.Calls) / max(p.Elapsed.Seconds(), 1e-3)))
+	if p.Warming {
+		return ", warming up: " + perSecond + "/s"
+	}
+	return fmt.Sprintf(": %s/s, %s failed", perSecond, grouped(p.Failed))
 }

@@ -40,7 +40,7 @@ func newMail() (*mail, *sabir.Service) {
 	m := &mail{getUser: sabir.Bind[GetUser, User](s, "users.get")}
 	sabir.On(s, "order.created", m.confirm, sabir.Queued(1000))
 	sabir.On(s, "order.rejected", m.regret, sabir.Queued(1000))
-	sabir.Handle(s, "outbox", m.outbox, sabir.Describe("lists the latest mails"))
+	sabir.Handle(s, "outbox", m.outbox, sabir.Describe("lists the latest mails"), sabir.Idempotent())
 	return m, s
 }
 

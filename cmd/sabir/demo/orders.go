@@ -88,8 +88,8 @@ func newOrders() (*orders, *sabir.Service) {
 	}
 	sabir.Handle(s, "create", o.create, sabir.Describe("places an order; emits order.created or order.rejected"),
 		sabir.Use(policy.Timeout(2*time.Second), policy.Bulkhead(64, 512)))
-	sabir.Handle(s, "get", o.get, sabir.Describe("finds one of the last 1000 orders"))
-	sabir.Handle(s, "list", o.list, sabir.Describe("lists the latest orders, of one user or all"))
+	sabir.Handle(s, "get", o.get, sabir.Describe("finds one of the last 1000 orders"), sabir.Idempotent())
+	sabir.Handle(s, "list", o.list, sabir.Describe("lists the latest orders, of one user or all"), sabir.Idempotent())
 	sabir.HandleStream(s, "watch", o.watch, sabir.Describe("streams orders as they are placed, of one user or all"))
 	sabir.Handle(s, "crash", o.crash, sabir.Describe("panics on purpose, to show that only its caller notices"))
 	return o, s

@@ -26,10 +26,24 @@ type Plan struct {
 	// TimeEvery says that each caller times one call of so many, where reading the clock costs as much as a call. All
 	// are counted. 0 and 1 time every call. It has no effect with a rate.
 	TimeEvery int
+	// Watch, if it is not nil, is told ten times a second, warm-up included, how far the load is. It runs in a goroutine
+	// of its own, has returned for the last time when Run does, and slows nobody down.
+	Watch func(Progress)
 }
 
-// MaxConcurrency bounds the callers: as many connections as a web.Client opens to one node.
-const MaxConcurrency = 512
+// Progress is what a load has done so far in its present phase.
+type Progress struct {
+	Warming bool          // the phase is the warm-up
+	Elapsed time.Duration // of the phase
+	Calls   int64
+	Failed  int64
+}
+
+// watchEvery is how often Plan.Watch is told.
+const watchEvery = 100 * time.Millisecond
+
+// MaxConcurrency bounds the callers.
+const MaxConcurrency = 1000
 
 // maxErrorNames bounds the error names that are told apart; the rest counts as "others".
 const maxErrorNames = 20
@@ -62,7 +76,9 @@ func (p Plan) Check() error {
 // context ends first, the report tells what was measured until then.
 func Run(ctx context.Context, plan Plan, call Call) *Report {
 	if plan.Warmup > 0 {
-		newRun(plan).until(ctx, plan.Warmup, call)
+		warming := newRun(plan)
+		warming.warming = true
+		warming.until(ctx, plan.Warmup, call)
 	}
 	run := newRun(plan)
 	elapsed := run.until(ctx, plan.Duration, call)
@@ -77,6 +93,7 @@ func Run(ctx context.Context, plan Plan, call Call) *Report {
 // run is one phase of a load: the warm-up or the measurement.
 type run struct {
 	plan     Plan
+	warming  bool
 	start    time.Time
 	end      time.Time
 	over     chan struct{} // closed when nothing more is to be started
@@ -96,8 +113,9 @@ type totals struct {
 
 // recorder is the latencies of some of the callers: a histogram takes about 300 KiB, so not each has one.
 type recorder struct {
-	mu        sync.Mutex
-	latencies *hdrhistogram.Histogram
+	mu            sync.Mutex
+	latencies     *hdrhistogram.Histogram
+	calls, failed int64 // for those who watch; the totals are exact only at the end
 }
 
 const maxRecorders = 16
@@ -120,6 +138,16 @@ func (r *run) until(ctx context.Context, d time.Duration, call Call) time.Durati
 	r.start = time.Now()
 	r.end = r.start.Add(d)
 	defer time.AfterFunc(d, stop).Stop()
+	if r.plan.Watch != nil {
+		watched := make(chan struct{})
+		defer func() { <-watched }()
+		ended := make(chan struct{})
+		defer close(ended)
+		go func() {
+			defer close(watched)
+			r.tellWatcher(ended)
+		}()
+	}
 	caller := r.callOnAndOn
 	if r.plan.Rate > 0 {
 		caller = r.callWhenDue
@@ -132,20 +160,43 @@ func (r *run) until(ctx context.Context, d time.Duration, call Call) time.Durati
 	return time.Since(r.start)
 }
 
+// tellWatcher tells how far the load is until it has ended.
+func (r *run) tellWatcher(ended chan struct{}) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ended:
+			return
+		}
+		p := Progress{Warming: r.warming, Elapsed: time.Since(r.start)}
+		for _, one := range r.recorder {
+			one.mu.Lock()
+			p.Calls += one.calls
+			p.Failed += one.failed
+			one.mu.Unlock()
+		}
+		r.plan.Watch(p)
+	}
+}
+
 // callOnAndOn calls again as soon as the answer is there.
 func (r *run) callOnAndOn(to *recorder, call Call) {
 	mine := totals{errors: make(map[string]int64)}
-	untimed := 0 // since the last that was timed
+	untimed := 0     // since the last that was timed
+	told := int64(0) // failures that the recorder knows of
 	for !r.stopped.Load() {
 		if untimed++; untimed < r.plan.TimeEvery {
 			mine.add(call())
 			continue
 		}
-		untimed = 0
 		start := time.Now()
 		bytes, err := call()
-		to.add(time.Since(start))
+		took := time.Since(start)
 		mine.add(bytes, err)
+		to.add(took, untimed, mine.failed-told)
+		untimed, told = 0, mine.failed
 	}
 	r.addUp(mine)
 }
@@ -171,8 +222,10 @@ func (r *run) callWhenDue(to *recorder, call Call) {
 			return // it was due before, but there was no time for it
 		}
 		bytes, err := call()
-		to.add(time.Since(due))
+		took := time.Since(due)
+		failed := mine.failed
 		mine.add(bytes, err)
+		to.add(took, 1, mine.failed-failed)
 	}
 }
 
@@ -210,8 +263,11 @@ func errorName(err error) string {
 	return sabir.AsError(err).Name
 }
 
-func (r *recorder) add(took time.Duration) {
+// add records the time of one call, which stands for several that were made and those of them that failed.
+func (r *recorder) add(took time.Duration, calls int, failed int64) {
 	r.mu.Lock()
+	r.calls += int64(calls)
+	r.failed += failed
 	_ = r.latencies.RecordValue(int64(min(max(took, shortest), longest))) // fails only out of range
 	r.mu.Unlock()
 }

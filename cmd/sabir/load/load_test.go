@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,6 +73,28 @@ func TestWhereTheClockIsDearOneCallOfManyIsTimed(t *testing.T) {
 		r := Run(t.Context(), Plan{Concurrency: 2, Duration: 999500 * time.Microsecond, TimeEvery: 10}, taking(time.Millisecond))
 		if r.Calls != 2000 || r.Timed != 200 {
 			t.Errorf("%d calls, %d timed; want 2000 and 200", r.Calls, r.Timed)
+		}
+	})
+}
+
+func TestAWatcherIsToldHowFarTheLoadIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []Progress
+		plan := Plan{Concurrency: 2, Duration: 250 * time.Millisecond, Warmup: 150 * time.Millisecond, Watch: func(p Progress) { told = append(told, p) }}
+		var n atomic.Int64
+		Run(t.Context(), plan, func() (int, error) {
+			time.Sleep(20 * time.Millisecond)
+			if n.Add(1)%2 == 0 {
+				return 0, sabir.ErrDeadline
+			}
+			return 0, nil
+		})
+		if len(told) != 3 || !told[0].Warming || told[1].Warming || told[2].Elapsed != 200*time.Millisecond {
+			t.Fatalf("told %+v, want once while it warms up and twice while it measures", told)
+		}
+		// Ten rounds of 20 ms of two callers; those of the last moment may be told or not.
+		if last := told[2]; last.Calls < 18 || last.Calls > 20 || last.Failed < 9 || last.Failed > 10 {
+			t.Errorf("after 200 ms: %+v, want about 20 calls, half of them failed", last)
 		}
 	})
 }

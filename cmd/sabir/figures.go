@@ -1,0 +1,216 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/telemetry"
+)
+
+// clusterFigures is what goes on in a cluster, or in one node, over the time between two looks.
+type clusterFigures struct {
+	Seconds float64         `json:"seconds"` // between the looks; 0 at the first, which has no rates
+	Nodes   []surveyed      `json:"nodes"`
+	Actions []actionFigures `json:"actions"`
+	Mute    []string        `json:"mute"` // nodes that do not tell what their actions do
+
+	OverHTTP bool `json:"-"`
+}
+
+// actionFigures is what one action did, on all nodes together. Times are in microseconds, as measured in the nodes, and
+// estimated within the buckets that they count in.
+type actionFigures struct {
+	Name         string  `json:"name"`
+	Nodes        int     `json:"nodes"` // that offer it
+	PerSecond    float64 `json:"calls_per_second"`
+	ErrorsPerSec float64 `json:"errors_per_second"`
+	P50          float64 `json:"p50_us"`
+	P99          float64 `json:"p99_us"`
+	Active       int64   `json:"active"`
+	Calls        uint64  `json:"calls"`  // in all
+	Failed       uint64  `json:"failed"` // of them
+}
+
+// total is the sum over all actions, its percentiles left out.
+func (f *clusterFigures) total() (t actionFigures) {
+	for _, a := range f.Actions {
+		t.PerSecond += a.PerSecond
+		t.ErrorsPerSec += a.ErrorsPerSec
+		t.Calls += a.Calls
+		t.Failed += a.Failed
+	}
+	return t
+}
+
+// observer looks at a cluster again and again.
+type observer struct {
+	cli  *cli
+	to   target
+	all  bool // the runtime's own actions too
+	last map[string]telemetry.Stats
+	when time.Time
+}
+
+// look tells what has gone on since the last look.
+func (o *observer) look(ctx context.Context) (clusterFigures, error) {
+	nodes, err := o.cli.survey(ctx, o.to, 1)
+	if err != nil {
+		return clusterFigures{}, err
+	}
+	nodes = slices.DeleteFunc(nodes, func(s surveyed) bool { return s.Guest })
+	now := time.Now()
+	seen := o.ask(ctx, nodes)
+	_, linked := o.to.(*guest)
+	f := clusterFigures{Nodes: nodes, Mute: []string{}, OverHTTP: !linked}
+	if !o.when.IsZero() {
+		f.Seconds = now.Sub(o.when).Seconds()
+	}
+	sums := make(map[string]*sum)
+	for _, n := range nodes {
+		stats, tells := seen[n.ID]
+		if !tells {
+			f.Mute = append(f.Mute, n.ID)
+			continue
+		}
+		addNode(sums, stats, o.last[n.ID])
+	}
+	f.Actions = o.figures(sums, f.Seconds)
+	o.last, o.when = seen, now
+	return f, nil
+}
+
+// ask asks all nodes at once what their actions have done so far. Over HTTP only the asked one can be.
+func (o *observer) ask(ctx context.Context, nodes []surveyed) map[string]telemetry.Stats {
+	const action = "$telemetry.stats"
+	seen := make(map[string]telemetry.Stats)
+	g, isGuest := o.to.(*guest)
+	if !isGuest {
+		if stats, err := askFor[telemetry.Stats](ctx, o.cli, o.to, action); err == nil {
+			seen[stats.Node] = stats
+		}
+		return seen
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	var mu sync.Mutex
+	var asked sync.WaitGroup
+	for _, n := range nodes {
+		if n.State == stateSilent {
+			continue
+		}
+		asked.Go(func() {
+			stats, err := sabir.Call[telemetry.Stats](ctx, g.node, action, sabir.Nothing{}, sabir.ToNode(n.ID))
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			seen[n.ID] = stats
+		})
+	}
+	asked.Wait()
+	return seen
+}
+
+// sum adds up one action over nodes.
+type sum struct {
+	nodes           int
+	active          int64
+	calls, failed   uint64 // in all
+	recent, recentF uint64 // since the last look
+	bounds          []float64
+	buckets         []uint64 // of the recent ones
+}
+
+// addNode adds what a node tells now, less what it told at the last look. One that was started anew counts from 0.
+func addNode(sums map[string]*sum, now, before telemetry.Stats) {
+	known := make(map[string]telemetry.ActionStats)
+	for _, a := range before.Actions {
+		known[a.Name] = a
+	}
+	for _, a := range now.Actions {
+		s := sums[a.Name]
+		if s == nil {
+			s = &sum{bounds: now.Bounds, buckets: make([]uint64, len(now.Bounds)+1)}
+			sums[a.Name] = s
+		}
+		s.nodes++
+		s.active += a.Active
+		s.calls += a.Calls
+		s.failed += a.Failed
+		old := known[a.Name]
+		if old.Calls > a.Calls || before.Node == "" {
+			old = telemetry.ActionStats{}
+		}
+		s.recent += a.Calls - old.Calls
+		s.recentF += a.Failed - min(old.Failed, a.Failed)
+		if !slices.Equal(s.bounds, now.Bounds) {
+			continue // its buckets are others; it counts in everything but percentiles
+		}
+		for i := range min(len(a.Buckets), len(s.buckets)) {
+			n := a.Buckets[i]
+			if i < len(old.Buckets) {
+				n -= min(old.Buckets[i], n)
+			}
+			s.buckets[i] += n
+		}
+	}
+}
+
+func (o *observer) figures(sums map[string]*sum, seconds float64) []actionFigures {
+	list := []actionFigures{}
+	for name, s := range sums {
+		if name[0] == '$' && !o.all || s.calls == 0 && s.active == 0 {
+			continue
+		}
+		a := actionFigures{Name: name, Nodes: s.nodes, Active: s.active, Calls: s.calls, Failed: s.failed,
+			P50: quantile(s.bounds, s.buckets, 0.5) * 1e6, P99: quantile(s.bounds, s.buckets, 0.99) * 1e6}
+		if seconds > 0 {
+			a.PerSecond, a.ErrorsPerSec = float64(s.recent)/seconds, float64(s.recentF)/seconds
+		}
+		list = append(list, a)
+	}
+	slices.SortFunc(list, func(a, b actionFigures) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// quantile estimates, in seconds, what share q of the calls did not exceed: evenly spread within a bucket. In the last
+// bucket, which has no end, it is that bucket's beginning. 0 for no calls.
+func quantile(bounds []float64, buckets []uint64, q float64) float64 {
+	var all uint64
+	for _, n := range buckets {
+		all += n
+	}
+	if all == 0 || len(bounds) == 0 {
+		return 0
+	}
+	rank := q * float64(all)
+	var below float64
+	for i, n := range buckets {
+		if below+float64(n) < rank || n == 0 {
+			below += float64(n)
+			continue
+		}
+		if i >= len(bounds) {
+			break
+		}
+		from := 0.0
+		if i > 0 {
+			from = bounds[i-1]
+		}
+		return from + (bounds[i]-from)*(rank-below)/float64(n)
+	}
+	return bounds[len(bounds)-1]
+}
+
+// why is why the mute nodes tell nothing.
+func (f *clusterFigures) why() string {
+	if f.OverHTTP {
+		return "over HTTP the asked one alone can, if it serves telemetry.Stats; --join asks all"
+	}
+	return "they do not serve telemetry.Stats"
+}

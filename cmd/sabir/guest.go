@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/transport/tcp"
+	"github.com/sabir-go/sabir/wire"
+
+	_ "github.com/sabir-go/sabir/transport/mem"
+)
+
+// guest is the command line as a node of the cluster: it calls all others over links, offers nothing and is not listed.
+type guest struct {
+	node    *sabir.Node
+	address string
+	to      string // the node that all calls go to; "" for whichever offers the action
+}
+
+// joinCluster makes a guest; the caller closes it.
+func (c *cli) joinCluster(ctx context.Context, more ...sabir.NodeOption) (*guest, error) {
+	address := c.joinAddress()
+	if err := checkAddress(address); err != nil {
+		return nil, err
+	}
+	options, err := c.joinOptions()
+	if err != nil {
+		return nil, err
+	}
+	id := "cli-" + strings.ToLower(rand.Text()[:8])
+	node := sabir.NewNode(append([]sabir.NodeOption{sabir.ID(id), sabir.Logger(slog.New(slog.DiscardHandler)),
+		sabir.Join(address, append(options, sabir.Guest())...)}, more...)...)
+	startCtx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	if err := node.Start(startCtx); err != nil {
+		return nil, c.notJoined(address, err)
+	}
+	return &guest{node: node, address: address}, nil
+}
+
+// joinAddress is the address of the cluster; without a scheme it means TCP.
+func (c *cli) joinAddress() string {
+	address := firstOf(c.join, os.Getenv("SABIR_JOIN"))
+	if !strings.Contains(address, "://") {
+		address = "tcp://" + address
+	}
+	return address
+}
+
+// checkAddress says what is wrong with an address before anything is begun.
+func checkAddress(address string) error {
+	u, err := transport.Parse(address)
+	if err != nil {
+		return usagef("%v", err)
+	}
+	if _, ok := transport.Lookup(u.Scheme); !ok {
+		return usagef("links do not go over %s://: want one of %s; an HTTP address goes with --url", u.Scheme, strings.Join(transport.Schemes(), ", "))
+	}
+	return nil
+}
+
+// joinOptions is what the flags say about the cluster.
+func (c *cli) joinOptions() ([]sabir.JoinOption, error) {
+	var options []sabir.JoinOption
+	if c.cluster != "" {
+		options = append(options, sabir.ClusterName(c.cluster))
+	}
+	if key := c.secret(); key != "" {
+		options = append(options, sabir.ClusterKey(key))
+	}
+	if c.tlsCert != "" || c.tlsKey != "" || c.tlsCA != "" {
+		config, err := tcp.Certificates(c.tlsCert, c.tlsKey, c.tlsCA)
+		if err != nil {
+			return nil, usagef("%v", err)
+		}
+		options = append(options, sabir.ClusterTLS(config))
+	}
+	return options, nil
+}
+
+// Call implements target.
+func (g *guest) Call(ctx context.Context, action string, body []byte) ([]byte, error) {
+	answer, err := sabir.CallJSON(ctx, g.node, action, body, g.options()...)
+	return answer, g.toldBy(err)
+}
+
+// options is what each call is made with.
+func (g *guest) options() []sabir.CallOption {
+	if g.to == "" {
+		return nil
+	}
+	return []sabir.CallOption{sabir.ToNode(g.to)}
+}
+
+// toldBy leaves out of an error that it happened on the guest: nobody knows a node of that name.
+func (g *guest) toldBy(err error) error {
+	e, ok := errors.AsType[*sabir.Error](err)
+	if !ok || e.Node != g.node.ID() {
+		return err
+	}
+	c := *e
+	c.Node = ""
+	return &c
+}
+
+// Name implements target.
+func (g *guest) Name() string { return g.address }
+
+// leaveLimit is how long a guest waits for its links to close.
+const leaveLimit = 2 * time.Second
+
+// Close implements target.
+func (g *guest) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveLimit)
+	defer cancel()
+	_ = g.node.Stop(ctx) // what was asked for is done
+}
+
+// advice is an error with what to do about it.
+type advice struct {
+	error
+	do string
+}
+
+func (a advice) Unwrap() error { return a.error }
+
+func joinFailed(text, do string) error {
+	return sabir.Errorf(sabir.Unavailable, sabir.ErrJoin.Name, "%w", advice{errors.New(text), do})
+}
+
+// notJoined says why the cluster could not be joined, and what to do.
+func (c *cli) notJoined(address string, err error) error {
+	if refused, ok := errors.AsType[*wire.HandshakeError](err); ok {
+		switch refused.Reason {
+		case wire.ReasonKey:
+			return joinFailed("the cluster at "+address+" has another key than the one given", "give the cluster's key in the environment variable SABIR_KEY")
+		case wire.ReasonKeyNeeded:
+			if c.secret() != "" {
+				return joinFailed("the cluster at "+address+" has no key, but one was given", "leave out --key, or unset SABIR_KEY")
+			}
+			return joinFailed("the cluster at "+address+" asks for a key", "give it in the environment variable SABIR_KEY")
+		case wire.ReasonCluster:
+			return joinFailed("the node at "+address+" is in another cluster: "+refused.Detail, "name its cluster with --cluster")
+		case wire.ReasonNotSabir, wire.ReasonMalformed, wire.ReasonTimeout:
+			return joinFailed("what listens at "+address+" does not speak Sabir's link protocol: "+string(refused.Reason),
+				"the address of links is that of the node's Join; an HTTP address goes with --url; a tls:// one needs tls:// here too")
+		}
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT) || strings.Contains(err.Error(), "nobody listens") {
+		return joinFailed("nobody listens at "+address, `start a cluster with "sabir demo --nodes 3", or give the address of a node that runs: all of a cluster's will do`)
+	}
+	e, ok := errors.AsType[*sabir.Error](err)
+	if !ok {
+		return err
+	}
+	own := *e
+	own.Node = "" // the guest's, which nobody knows
+	return &own
+}

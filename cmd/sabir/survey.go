@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sabir-go/sabir"
+)
+
+// surveyed is a node as a survey found it: what it tells of itself, and the services it offers.
+type surveyed struct {
+	sabir.NodeInfo
+	Offers []string `json:"offers"` // names of services, without the node's own
+}
+
+// stateSilent is the state of a node that is linked but did not answer.
+const stateSilent = "no answer"
+
+// probeLimit is how long a node may take to tell how it is.
+const probeLimit = time.Second
+
+// survey finds out which nodes there are and how they are. Over links it asks each node itself, as often as it is told,
+// and the fastest answer is the round trip's time; over HTTP all is what the asked node knows.
+func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, error) {
+	nodes, err := askFor[[]sabir.NodeInfo](ctx, c, to, "$node.nodes")
+	if err != nil {
+		return nil, err
+	}
+	services, err := askFor[[]sabir.ServiceInfo](ctx, c, to, "$node.services")
+	if err != nil {
+		return nil, err
+	}
+	list := []surveyed{}
+	for _, info := range nodes {
+		s := surveyed{NodeInfo: info, Offers: []string{}}
+		for _, service := range services {
+			if service.Node == info.ID && !hidden(service.Name, false) {
+				s.Offers = append(s.Offers, service.Name)
+			}
+		}
+		list = append(list, s)
+	}
+	g, isGuest := to.(*guest)
+	if !isGuest {
+		return list, nil
+	}
+	list = slices.DeleteFunc(list, func(s surveyed) bool { return s.ID == g.node.ID() })
+	var asked sync.WaitGroup
+	for i := range list {
+		if !list[i].Guest && list[i].State == sabir.Running.String() {
+			asked.Go(func() { g.probe(ctx, &list[i], probes) })
+		}
+	}
+	asked.Wait()
+	return g.addUnreached(ctx, list), nil
+}
+
+// addUnreached adds the nodes that others know and this guest could not link itself with: they are silent to it.
+func (g *guest) addUnreached(ctx context.Context, list []surveyed) []surveyed {
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	near := slices.IndexFunc(list, func(s surveyed) bool { return !s.Guest && s.State == sabir.Running.String() })
+	if near < 0 {
+		return list
+	}
+	known, err := sabir.Call[[]sabir.NodeInfo](ctx, g.node, "$node.nodes", sabir.Nothing{}, sabir.ToNode(list[near].ID))
+	if err != nil {
+		return list
+	}
+	for _, info := range known {
+		there := slices.ContainsFunc(list, func(s surveyed) bool { return s.ID == info.ID })
+		if there || info.Guest || info.ID == g.node.ID() {
+			continue
+		}
+		info.State, info.RTT, info.Load = stateSilent, 0, sabir.NodeLoad{}
+		list = append(list, surveyed{NodeInfo: info, Offers: []string{}})
+	}
+	slices.SortFunc(list, func(a, b surveyed) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
+
+// probe asks one node how it is.
+func (g *guest) probe(ctx context.Context, s *surveyed, times int) {
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	s.RTT = 0
+	for range times {
+		start := time.Now()
+		info, err := sabir.Call[sabir.NodeInfo](ctx, g.node, "$node.info", sabir.Nothing{}, sabir.ToNode(s.ID))
+		if err != nil {
+			s.State = stateSilent
+			return
+		}
+		if took := time.Since(start); s.RTT == 0 || took < s.RTT {
+			s.RTT = took
+		}
+		s.State, s.Load = info.State, info.Load
+		s.Load.InFlight = max(0, info.Load.InFlight-1) // without the question itself
+	}
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web"
+)
+
+// target is what commands talk to: a node over HTTP, or a cluster that the command line joins as a guest.
+type target interface {
+	// Call calls an action with a JSON document and returns its answer's.
+	Call(ctx context.Context, action string, body []byte) ([]byte, error)
+	// Name is the address, for people.
+	Name() string
+	// Close ends the connection.
+	Close()
+}
+
+// open makes the target that the flags name. Over HTTP that does not connect.
+func (c *cli) open(ctx context.Context) (target, error) {
+	joined, err := c.joins()
+	if err != nil {
+		return nil, err
+	}
+	if joined {
+		return c.joinCluster(ctx)
+	}
+	return c.dial()
+}
+
+// joins tells whether the cluster is to be joined, rather than a node talked to over HTTP. Flags count more than the
+// environment.
+func (c *cli) joins() (bool, error) {
+	switch {
+	case c.join != "" && c.url != "":
+		return false, usagef("--join is for links and --url for HTTP: give one of them")
+	case c.join != "":
+		return true, nil
+	case c.url != "":
+		return false, nil
+	}
+	return os.Getenv("SABIR_JOIN") != "", nil
+}
+
+// openJoined is open for what only a cluster can do.
+func (c *cli) openJoined(ctx context.Context, what string, more ...sabir.NodeOption) (*guest, error) {
+	joined, err := c.joins()
+	if err != nil {
+		return nil, err
+	}
+	if !joined {
+		return nil, usagef("%s needs a cluster: add --join URL, such as --join tcp://:7700", what)
+	}
+	return c.joinCluster(ctx, more...)
+}
+
+// dial makes a client for the node; the caller closes it. It does not connect.
+func (c *cli) dial() (*web.Client, error) {
+	var options []web.Option
+	if key := c.secret(); key != "" {
+		options = append(options, web.Key(key))
+	}
+	client, err := web.Dial(c.address(), options...)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	return client, nil
+}
+
+// ask calls an action of the target once and returns its JSON.
+func (c *cli) ask(ctx context.Context, to target, action string, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	answer, err := to.Call(ctx, action, body)
+	return answer, named(err, action)
+}
+
+// askFor is ask for an answer of a known type.
+func askFor[Out any](ctx context.Context, c *cli, to target, action string) (out Out, err error) {
+	answer, err := c.ask(ctx, to, action, nil)
+	if err != nil {
+		return out, err
+	}
+	if err := json.Unmarshal(answer, &out); err != nil {
+		return out, sabir.Errorf(sabir.Internal, "BadOutput", "the answer of %s from %s cannot be read; does the node run another version of Sabir? %w", action, to.Name(), err)
+	}
+	return out, nil
+}
+
+// named says of an unknown action what it is called, and what else may be meant, rather than where it would be over HTTP.
+func named(err error, action string) error {
+	e, ok := errors.AsType[*sabir.Error](err)
+	if !ok || !errors.Is(e, sabir.ErrActionNotFound) {
+		return err
+	}
+	c := *e
+	c.Message = "the node offers no action " + action
+	type suggestions struct {
+		Nearest []string `json:"nearest"`
+	}
+	if data, err := sabir.DataAs[suggestions](e); err == nil && len(data.Nearest) > 0 {
+		c.Message += "; did you mean " + strings.Join(data.Nearest, ", ") + "?"
+	}
+	return &c
+}
