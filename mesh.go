@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type mesh struct {
 	wire       wire.Config
 	about      about
 	listener   transport.Listener // nil for a guest
+	inherited  transport.Listener // see inherit; nil without. Guarded by mu
 	membership cluster.Membership
 	gossip     *cluster.Gossip // nil for a guest
 	registry   *cluster.Registry
@@ -87,7 +89,7 @@ func (m *mesh) start(ctx context.Context) error {
 		m.gossip = cluster.NewGossip(gossipCarrier{m}, m.config.seeds, cluster.GossipConfig{Cluster: m.config.cluster, Log: m.log})
 		m.membership = m.gossip
 		// Before it meets others: nodes that are started together, with each other as seeds, wait for one another's answers.
-		m.running.Go(m.acceptLoop)
+		m.running.Go(func() { m.acceptLoop(m.listener) })
 	}
 	if err := m.meet(ctx); err != nil {
 		m.leave(ctx)
@@ -103,6 +105,9 @@ func (m *mesh) start(ctx context.Context) error {
 	if err := m.membership.Start(ctx, m.member(), m.changed); err != nil {
 		m.leave(ctx)
 		return joinError("the node cannot join: ", err)
+	}
+	if m.config.met {
+		m.running.Go(m.inherit)
 	}
 	return m.settle(ctx)
 }
@@ -127,6 +132,35 @@ func (m *mesh) listen(ctx context.Context) error {
 	m.listener = l
 	return nil
 }
+
+// inherit takes over the address that the nodes of this machine meet at, when the node that listened there has gone: so
+// newcomers and guests find the cluster by the same address for as long as one of its nodes lives.
+func (m *mesh) inherit() {
+	for {
+		sleep(m.ctx, inheritEvery/2+rand.N(inheritEvery))
+		if m.ctx.Err() != nil {
+			return
+		}
+		l, err := transport.Listen(m.ctx, m.config.address, m.transport)
+		if err != nil {
+			continue // it is taken, as a rule
+		}
+		m.mu.Lock()
+		if m.draining {
+			m.mu.Unlock()
+			l.Close()
+			return
+		}
+		m.inherited = l
+		m.mu.Unlock()
+		m.log.Info("the meeting address is taken over", "node", m.node.id, "addr", m.config.address)
+		m.acceptLoop(l)
+		return
+	}
+}
+
+// inheritEvery is how often a node looks whether the meeting address has become free.
+const inheritEvery = time.Second
 
 // besides is an address to listen on next to one that is taken; "" where a port of one's own was asked for.
 func besides(address, node string) string {
@@ -217,10 +251,10 @@ func (m *mesh) settle(ctx context.Context) error {
 
 const settleLimit = 3 * time.Second
 
-func (m *mesh) acceptLoop() {
+func (m *mesh) acceptLoop(listener transport.Listener) {
 	pause := time.Millisecond
 	for {
-		conn, err := m.listener.Accept()
+		conn, err := listener.Accept()
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
@@ -494,9 +528,14 @@ func (m *mesh) leave(ctx context.Context) error {
 	return err
 }
 
+// closeListener runs when draining is set, or before anything runs, so that nothing is inherited after it.
 func (m *mesh) closeListener() {
-	if m.listener != nil {
-		m.listener.Close()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range []transport.Listener{m.listener, m.inherited} {
+		if l != nil {
+			l.Close()
+		}
 	}
 }
 

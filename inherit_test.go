@@ -1,0 +1,46 @@
+package sabir_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/transport/mem"
+)
+
+func TestTheMeetingAddressOutlivesTheNodeThatTookItFirst(t *testing.T) {
+	const address = "mem://meeting-address-test"
+	start := func(id string, options ...sabir.JoinOption) *sabir.Node {
+		t.Helper()
+		n := sabir.NewNode(sabir.ID(id), sabir.Join(address, options...))
+		if err := n.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	stop := func(n *sabir.Node) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := n.Stop(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second := start("first"), start("second")
+	defer stop(second)
+	stop(first)
+
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		guest := sabir.NewNode(sabir.ID("guest"), sabir.Join(address, sabir.Guest()))
+		err := guest.Start(t.Context())
+		if err == nil {
+			defer stop(guest)
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("nobody listens at the meeting address: %v", err)
+		}
+	}
+}
