@@ -17,8 +17,8 @@ import (
 //
 // On one machine the address alone is enough, the same for every process: the first one listens there, those that come
 // later find it, join it, and listen on an address of their own; when the first one goes, another takes the address over.
-// On several machines, name nodes to find the others by,
-// with [Seeds] or in the address: "tcp://0.0.0.0:7700?seeds=10.0.0.5:7700,10.0.0.6:7700".
+// On several machines, name nodes to find the others by, with [Seeds] or in the address:
+// "tcp://0.0.0.0:7700?seeds=10.0.0.5:7700,10.0.0.6:7700".
 //
 // An address without a host means this machine only. To be reached from others, name the host and say who may join, with
 // [ClusterKey] or a TLS configuration that demands client certificates; without either the node refuses to start.
