@@ -1,0 +1,180 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+)
+
+// patience is how long a behaviour waits for what must come; it only passes when something is broken.
+const patience = 15 * time.Second
+
+// atOnce bounds what must not wait for any timeout of the runtime: less than the shortest of them, and long enough for a
+// busy machine.
+const atOnce = 2 * time.Second
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// cluster is the nodes of one behaviour.
+type cluster struct {
+	t     testing.TB
+	site  *site
+	meet  string // where nodes find each other
+	name  string
+	mu    sync.Mutex
+	nodes []*sabir.Node
+}
+
+var clusters atomic.Int64
+
+// cluster makes a cluster without nodes. Its nodes are stopped when the test ends, all at the same moment.
+func (s *site) cluster(t testing.TB) *cluster {
+	return s.clusterAt(t, s.Address(t))
+}
+
+func (s *site) clusterAt(t testing.TB, address string) *cluster {
+	c := &cluster{t: t, site: s, meet: address, name: fmt.Sprintf("cluster-%d", clusters.Add(1))}
+	t.Cleanup(func() {
+		c.mu.Lock()
+		nodes := c.nodes
+		c.mu.Unlock()
+		s.stopping.Add(len(nodes))
+		for _, n := range nodes {
+			go func() { // leaving takes a while, and nothing waits for it but the end of the suite
+				defer s.stopping.Done()
+				stop(s.whole, n)
+			}()
+		}
+	})
+	return c
+}
+
+// options are the options of a node of the cluster.
+func (c *cluster) options(id string, joins []sabir.JoinOption, more ...sabir.NodeOption) []sabir.NodeOption {
+	all := append([]sabir.JoinOption{sabir.ClusterName(c.name)}, c.site.Options...)
+	return append([]sabir.NodeOption{sabir.ID(id), sabir.Logger(quiet), sabir.Join(c.meet, append(all, joins...)...)}, more...)
+}
+
+// start starts a node and gives it to the cluster.
+func (c *cluster) start(id string, more ...sabir.NodeOption) *sabir.Node {
+	c.t.Helper()
+	return c.join(id, nil, more...)
+}
+
+// join is start with options of Join.
+func (c *cluster) join(id string, joins []sabir.JoinOption, more ...sabir.NodeOption) *sabir.Node {
+	c.t.Helper()
+	n := sabir.NewNode(c.options(id, joins, more...)...)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := n.Start(ctx); err != nil {
+		c.t.Fatalf("node %s does not start: %v", id, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nodes = append(c.nodes, n)
+	if at := n.Info().Addr; len(c.nodes) == 1 && at != "" {
+		c.meet = at
+	}
+	return n
+}
+
+// stop stops a node as a program would. A node that was stopped before is left alone.
+func stop(t testing.TB, n *sabir.Node) {
+	if n.State() != sabir.Running {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := n.Stop(ctx); err != nil {
+		t.Errorf("node %s does not stop cleanly: %v", n.ID(), err)
+	}
+}
+
+// eventually waits until a condition holds that nothing signals.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	within(t, patience, what, holds)
+}
+
+// within is eventually with a bound that is part of the behaviour.
+func within(t testing.TB, bound time.Duration, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(bound)
+	defer deadline.Stop()
+	again := time.NewTicker(2 * time.Millisecond)
+	defer again.Stop()
+	for !holds() {
+		select {
+		case <-again.C:
+		case <-deadline.C:
+			if !holds() {
+				t.Fatalf("after %v it is still not so that %s", bound, what)
+			}
+			return
+		}
+	}
+}
+
+// get takes a value from a channel.
+func get[T any](t testing.TB, what string, from <-chan T) (value T) {
+	t.Helper()
+	select {
+	case value = <-from:
+	case <-time.After(patience):
+		t.Fatalf("%s did not come in %v", what, patience)
+	}
+	return value
+}
+
+// must fails the test for an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// brief is a context that ends after patience, for calls that must not hang the suite.
+func brief(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// offers tells whether a node knows that another offers a service.
+func offers(asked *sabir.Node, service, on string) bool {
+	for _, info := range asked.Services() {
+		if info.Name == service && info.Node == on {
+			return true
+		}
+	}
+	return false
+}
+
+// sees tells whether a node lists another that runs.
+func sees(asked *sabir.Node, id string) bool {
+	for _, info := range asked.Nodes() {
+		if info.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// contains tells whether the text holds all of the words.
+func contains(text string, words ...string) bool {
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,93 @@
+package conformance
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+)
+
+// Transport is what carries the links of the clusters that are tested.
+type Transport struct {
+	// Name is for the names of the tests: "tcp", "tcp with a key".
+	Name string
+	// Address returns an address that no other cluster uses. It may leave the choice of a port to the system; the nodes
+	// that start later join at the address that the first one says it has.
+	Address func(t testing.TB) string
+	// Options are given to Join by every node.
+	Options []sabir.JoinOption
+	// Processes says that nodes in different processes can be linked, with Options that are the same in each process: the
+	// test binary is then started again as a node that can be killed. See [Main].
+	Processes bool
+}
+
+// Run puts the transport through every behaviour. Each is a parallel subtest that is named after it; they wait more than
+// they work, so let many run at once (the flag -parallel).
+func Run(t *testing.T, tr Transport) {
+	t.Run(tr.Name, func(t *testing.T) {
+		t.Parallel()
+		s := &site{Transport: tr, whole: t}
+		t.Cleanup(func() { s.stopping.Wait() })
+		s.openTown(t)
+		for _, part := range parts {
+			for _, b := range part.behaviours {
+				t.Run(b.name, func(t *testing.T) {
+					t.Parallel()
+					b.run(t, s)
+				})
+			}
+		}
+	})
+}
+
+// Part is a group of behaviours of one subject.
+type Part struct {
+	Subject    string
+	Behaviours []string
+}
+
+// Behaviours lists what [Run] proves, in sentences.
+func Behaviours() []Part {
+	var list []Part
+	for _, part := range parts {
+		p := Part{Subject: part.subject}
+		for _, b := range part.behaviours {
+			p.Behaviours = append(p.Behaviours, b.name)
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+type part struct {
+	subject    string
+	behaviours []behaviour
+}
+
+type behaviour struct {
+	name string
+	run  func(t *testing.T, s *site)
+}
+
+// parts is the one table of what is proved.
+var parts = []part{
+	{"Calls", callBehaviours},
+	{"Errors", errorBehaviours},
+	{"Deadlines, cancellation and context", contextBehaviours},
+	{"Events", eventBehaviours},
+	{"Streams", streamBehaviours},
+	{"Names and listings", nameBehaviours},
+	{"Balancing", balanceBehaviours},
+	{"Nodes that come and go", lifeBehaviours},
+	{"Faults", faultBehaviours},
+	{"Who may come in, and how much", limitBehaviours},
+	{"Policies, HTTP and guests", faceBehaviours},
+}
+
+// site is a transport under test.
+type site struct {
+	Transport
+	town     *town
+	whole    *testing.T     // the test that lasts as long as the site
+	stopping sync.WaitGroup // nodes that are being stopped
+}
