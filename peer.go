@@ -99,15 +99,6 @@ func (p *peer) keepLinked(ctx context.Context) {
 	}
 }
 
-// missing is what becomes of a peer whose links were lost and at whose address nobody listens.
-func (m *mesh) missing(p *peer) {
-	if m.membership != nil {
-		m.membership.Failed(p.id)
-		return
-	}
-	m.changed(cluster.Change{Kind: cluster.Failed, Member: cluster.Member{ID: p.id}})
-}
-
 const (
 	firstRedial    = 50 * time.Millisecond
 	lastRedial     = 5 * time.Second

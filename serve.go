@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/wire"
 )
@@ -257,6 +256,3 @@ func (n *Node) callerElsewhere(name string, level int) *callContext {
 	}
 	return c
 }
-
-// jsonFormat is the name of the format of calls whose types are known at one end only.
-const jsonFormat = json.Name

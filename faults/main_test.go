@@ -1,0 +1,37 @@
+//go:build unix
+
+// Package faults_test shows what a cluster of real processes does when one of them is killed, stopped or restarted, when
+// the network between them loses packets or splits, and when strangers knock at a node. The test binary runs itself as
+// the nodes. What needs no process of its own is tested elsewhere: behaviour over every transport in package conformance,
+// hostile bytes in package wire.
+package faults_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain runs the tests, or a node where the process was started as one. It finds goroutines left behind; a probe of the
+// membership's may end a second or two after its node's stop, about as long as goleak looks, so it looks again.
+func TestMain(m *testing.M) {
+	if text := os.Getenv(setupVariable); text != "" {
+		os.Exit(beNode(text))
+	}
+	_ = flag.Set("test.parallel", "4") // whatever the number of processors: those that are parallel wait most of the time
+	code := m.Run()
+	err := goleak.Find()
+	for range 3 {
+		if err != nil {
+			err = goleak.Find()
+		}
+	}
+	if err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
