@@ -79,6 +79,8 @@ type farEnd[R, S any] struct {
 	sends    form[S]
 	number   uint32 // of S's schema on the link
 	buf      []byte
+	got      R // of recv and put of send: where their values do not have to move to the heap
+	put      S
 	closed   atomic.Bool
 	failed   func(error) error
 }
@@ -91,7 +93,10 @@ func (e *farEnd[R, S]) recv() (value R, err error) {
 		}
 		return value, err
 	}
-	if _, err := e.receives.decode(data, schema, e.stream.Owned(), &e.reader, &value); err != nil {
+	var none R
+	_, err = e.receives.decode(data, schema, e.stream.Owned(), &e.reader, &e.got)
+	value, e.got = e.got, none
+	if err != nil {
 		return value, badInput(e.node, "a value on a stream of "+e.name, err)
 	}
 	return value, nil
@@ -101,7 +106,11 @@ func (e *farEnd[R, S]) send(value S) (err error) {
 	if e.closed.Load() {
 		return &Error{Code: FailedPrecondition, Name: nameStreamEnded, Message: "Send after CloseSend on a stream of " + e.name}
 	}
-	if e.buf, err = e.sends.append(e.buf[:0], e.number, &value); err != nil {
+	var none S
+	e.put = value
+	e.buf, err = e.sends.append(e.buf[:0], e.number, &e.put)
+	e.put = none
+	if err != nil {
 		return badInput(e.node, e.what+e.name, err)
 	}
 	if err = e.stream.Send(e.ctx, e.buf); err != nil && err != io.EOF {
