@@ -19,8 +19,9 @@
 // # What is bounded
 //
 // What a peer can make this side hold is bounded by [Limits]: calls and streams in flight, the bytes of a stream that wait
-// unread, the size of a value, and how many routes, schemas and names it may declare. Values that come in parts hold as much
-// as has really come, at most 256 MiB of them together or one of Limits.Message. Callers wait while more than a mebibyte is
+// unread, the size of a value, and how many routes, schemas and names it may declare. Values that come in parts hold what
+// they say they need up to 2 MiB, beyond that twice what has really come, and at most 256 MiB together or one of
+// Limits.Message. Callers wait while more than a mebibyte is
 // to be written, and the reader never waits for them: a peer that asks on and on without reading the answers loses its link.
 // A peer from which nothing comes for Config.SilenceLimit, or that takes nothing for Config.WriteTimeout, loses it too.
 //

@@ -1,0 +1,177 @@
+package sabir
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/wire"
+)
+
+// linked makes a link of a connection and calls go over it from now on.
+func (m *mesh) linked(conn net.Conn, with wire.Peer) {
+	about, err := parseAbout(with.About)
+	if err != nil {
+		conn.Close()
+		m.log.Warn("link refused", "node", m.node.id, "peer", with.Node, "error", err)
+		return
+	}
+	m.mu.Lock()
+	if m.draining {
+		m.mu.Unlock()
+		conn.Close()
+		return
+	}
+	m.running.Add(1)
+	l := wire.New(conn, with, m.wire, m) // what its reader tells waits for mu
+	m.open[l] = true
+	p := m.peer(with.Node)
+	var stale []*wire.Link
+	if p.about.Instance != about.Instance || p.stats.Load() == nil { // the node was started anew: what is left of its former self is dead
+		stale = p.allLinks()
+		p.setLinks(nil)
+		p.unheard()
+	}
+	p.about = about
+	p.stats.Store(cluster.NewCandidate(cluster.Member{ID: p.id, Zone: about.Zone, Labels: about.Labels}))
+	p.addLink(l)
+	m.mu.Unlock()
+	for _, old := range stale {
+		old.Close(errors.New("the node was started anew"))
+	}
+	m.log.Debug("linked", "node", m.node.id, "peer", p.id, "addr", about.Addr)
+	m.tellTo(l)
+	wake(m.update) // its catalog may have come before
+}
+
+// peer finds or makes the peer of that name. It runs under mu.
+func (m *mesh) peer(id string) *peer {
+	p := m.peers[id]
+	if p == nil {
+		p = &peer{mesh: m, id: id, told: make(chan struct{})}
+		p.stats.Store(cluster.NewCandidate(cluster.Member{ID: id}))
+		m.peers[id] = p
+	}
+	return p
+}
+
+// Closed hears that a link is lost or closed.
+func (m *mesh) Closed(l *wire.Link, err error) {
+	defer m.running.Done()
+	m.mu.Lock()
+	delete(m.open, l)
+	p := m.peers[l.Peer().Node]
+	if p == nil {
+		m.mu.Unlock()
+		return
+	}
+	p.dropLink(l)
+	gone := len(p.allLinks()) == 0
+	if gone {
+		p.unheard()
+		delete(m.catalogs, p.id)
+		m.registry.Remove(p.id) // under mu: what comes over its next link must not be removed
+	}
+	m.keep(p)
+	m.mu.Unlock()
+	if gone {
+		m.log.Info("link lost", "node", m.node.id, "peer", l.Peer().Node, "error", err)
+		wake(m.update)
+	}
+}
+
+// GoAway hears that the peer takes no new work over the link.
+func (m *mesh) GoAway(l *wire.Link) {
+	m.mu.Lock()
+	if p := m.peers[l.Peer().Node]; p != nil {
+		p.leaving = true
+		p.dropLink(l)
+	}
+	m.registry.Remove(l.Peer().Node)
+	m.mu.Unlock()
+	wake(m.update)
+}
+
+// Post hears what the peer tells outside of calls.
+func (m *mesh) Post(l *wire.Link, topic uint8, data []byte) {
+	switch topic {
+	case topicCatalog:
+		m.offered(l.Peer().Node, data)
+	case topicGossip:
+		if m.gossip != nil {
+			m.gossip.Packet(l.Peer().Node, slices.Clone(data))
+		}
+	}
+}
+
+// Route hears what the peer is going to call.
+func (m *mesh) Route(l *wire.Link, r *wire.Route) wire.Target {
+	if r.Kind == wire.EventRoute {
+		event, group, _ := strings.Cut(r.Name, "@")
+		return &servedEvent{node: m.node, event: event, group: group, format: r.Codec}
+	}
+	return &servedRoute{node: m.node, link: l, name: r.Name, format: r.Codec}
+}
+
+// changed hears of changes of membership.
+func (m *mesh) changed(c cluster.Change) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch c.Kind {
+	case cluster.Joined, cluster.Updated:
+		p := m.peer(c.Member.ID)
+		p.member = c.Member
+		if c.Member.Instance != p.about.Instance {
+			p.leaving = false // it is back
+		}
+		m.keep(p)
+	case cluster.Left, cluster.Failed:
+		if p := m.peers[c.Member.ID]; p != nil {
+			p.member = cluster.Member{}
+			m.keep(p)
+		}
+	}
+}
+
+// keep sees to it that somebody dials a peer that should be linked and is not, and forgets one that is gone. It runs
+// under mu.
+func (m *mesh) keep(p *peer) {
+	wanted := m.dialAddr(p) != ""
+	switch {
+	case wanted && p.redial == nil:
+		ctx, cancel := context.WithCancel(m.ctx)
+		p.redial = cancel
+		m.running.Go(func() { p.keepLinked(ctx) })
+	case p.member.ID == "" && len(p.allLinks()) == 0:
+		if p.redial != nil {
+			p.redial()
+		}
+		delete(m.peers, p.id)
+	}
+}
+
+// wants is the address to dial for the next link to the peer. When there is none, whoever asked must not ask again.
+func (m *mesh) wants(p *peer) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	addr := m.dialAddr(p)
+	if addr == "" && p.redial != nil {
+		p.redial()
+		p.redial = nil
+	}
+	return addr
+}
+
+// dialAddr is the address to dial for another link to the peer, "" for none. The first link is made by either side, more
+// of them by the one with the smaller name. It runs under mu.
+func (m *mesh) dialAddr(p *peer) string {
+	links := len(p.allLinks())
+	if m.draining || p.leaving || p.member.Addr == "" || p.member.Guest || m.peers[p.id] != p ||
+		links >= m.config.connections || links > 0 && m.node.id > p.id {
+		return ""
+	}
+	return p.member.Addr
+}
