@@ -39,6 +39,7 @@ type joinConfig struct {
 	key         string
 	tls         *tls.Config
 	seeds       []string
+	static      []string
 	advertise   string
 	zone        string
 	labels      map[string]string

@@ -120,6 +120,17 @@ func (m *mesh) Route(l *wire.Link, r *wire.Route) wire.Target {
 func (m *mesh) changed(c cluster.Change) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if c.Member.ID == "" { // an address of Static
+		if c.Kind == cluster.Joined {
+			m.seek(c.Member.Addr)
+		} else {
+			m.sought(c.Member.Addr)
+		}
+		return
+	}
+	if m.static != nil {
+		m.sought(c.Member.Addr)
+	}
 	switch c.Kind {
 	case cluster.Joined, cluster.Updated:
 		p := m.peer(c.Member.ID)

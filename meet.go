@@ -145,7 +145,11 @@ func (m *mesh) acceptLoop(listener transport.Listener) {
 
 // welcome finds out who dialled and what for.
 func (m *mesh) welcome(conn net.Conn) {
-	p, err := wire.Handshake(m.ctx, conn, m.wire, false, "")
+	serves := wire.Purpose("") // all
+	if m.gossip == nil {
+		serves = wire.ForLink
+	}
+	p, err := wire.Handshake(m.ctx, conn, m.wire, false, serves)
 	if err != nil {
 		conn.Close()
 		m.log.Info("connection refused", "node", m.node.id, "from", conn.RemoteAddr(), "error", err)

@@ -26,7 +26,8 @@ type mesh struct {
 	listener   transport.Listener // nil for a guest
 	inherited  transport.Listener // see inherit; nil without. Guarded by mu
 	membership cluster.Membership
-	gossip     *cluster.Gossip // nil for a guest
+	gossip     *cluster.Gossip // nil for a guest, and with Static
+	static     *cluster.Static // nil without Static
 	registry   *cluster.Registry
 	self       *cluster.Candidate // this node, where it shares calls with others
 
@@ -37,8 +38,9 @@ type mesh struct {
 
 	mu       sync.Mutex
 	peers    map[string]*peer
-	open     map[*wire.Link]bool        // all links that are not closed, those too that take no new calls
-	catalogs map[string]cluster.Catalog // received and not yet taken over, by node
+	open     map[*wire.Link]bool           // all links that are not closed, those too that take no new calls
+	catalogs map[string]cluster.Catalog    // received and not yet taken over, by node
+	seeking  map[string]context.CancelFunc // addresses of Static where nobody is known
 	draining bool
 	version  uint64 // of this node's own catalog
 
@@ -56,8 +58,9 @@ func newMesh(n *Node, config joinConfig) (*mesh, error) {
 	if err := config.read(); err != nil {
 		return nil, err
 	}
-	m := &mesh{node: n, log: n.log, config: config, registry: cluster.NewRegistry(), peers: make(map[string]*peer), open: make(map[*wire.Link]bool), catalogs: make(map[string]cluster.Catalog),
-		shaking: wire.NewBudget(maxShaking), update: make(chan struct{}, 1), tell: make(chan struct{}, 1)}
+	m := &mesh{node: n, log: n.log, config: config, registry: cluster.NewRegistry(), peers: make(map[string]*peer), open: make(map[*wire.Link]bool), seeking: make(map[string]context.CancelFunc),
+		catalogs: make(map[string]cluster.Catalog),
+		shaking:  wire.NewBudget(maxShaking), update: make(chan struct{}, 1), tell: make(chan struct{}, 1)}
 	m.transport = transport.Config{Keyed: config.key != "", TLS: config.tls, Advertise: config.advertise, Name: n.id}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m, nil
@@ -78,8 +81,7 @@ func (m *mesh) start(ctx context.Context) error {
 		return joinError("the node cannot join: ", err)
 	}
 	if m.listener != nil {
-		m.gossip = cluster.NewGossip(gossipCarrier{m}, m.config.seeds, cluster.GossipConfig{Cluster: m.config.cluster, Log: m.log})
-		m.membership = m.gossip
+		m.choose()
 		// Before it meets others: nodes that are started together, with each other as seeds, wait for one another's answers.
 		m.running.Go(func() { m.acceptLoop(m.listener) })
 	}
@@ -102,6 +104,17 @@ func (m *mesh) start(ctx context.Context) error {
 		m.running.Go(m.inherit)
 	}
 	return m.settle(ctx)
+}
+
+// choose makes the membership.
+func (m *mesh) choose() {
+	if len(m.config.static) > 0 {
+		m.static = cluster.NewStatic(m.config.static)
+		m.membership = m.static
+		return
+	}
+	m.gossip = cluster.NewGossip(gossipCarrier{m}, m.config.seeds, cluster.GossipConfig{Cluster: m.config.cluster, Log: m.log})
+	m.membership = m.gossip
 }
 
 // settle waits until the nodes of the cluster are linked and have told what they offer. Those that the first one knows of

@@ -1,0 +1,57 @@
+package sabir_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/transport/mem"
+)
+
+func TestNodesAtFixedAddressesFindEachOtherAndTheOneThatComesBack(t *testing.T) {
+	addresses := map[string]string{"a": "mem://static-a", "b": "mem://static-b", "c": "mem://static-c"}
+	all := sabir.Static(addresses["a"], addresses["b"], addresses["c"])
+	start := func(id string) *sabir.Node {
+		t.Helper()
+		s := sabir.NewService("of-" + id)
+		sabir.Handle(s, "name", func(context.Context, sabir.Nothing) (string, error) { return id, nil })
+		n := sabir.NewNode(sabir.ID(id), sabir.Serve(s), sabir.Join(addresses[id], all))
+		if err := n.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	stop := func(n *sabir.Node) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := n.Stop(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reaches := func(from *sabir.Node, id string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+		if err := from.WaitFor(ctx, "of-"+id); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := sabir.Call[string](ctx, from, "of-"+id+".name", sabir.Nothing{}); err != nil || got != id {
+			t.Errorf("%s calls %s: %q, %v", from.ID(), id, got, err)
+		}
+	}
+	a, b, c := start("a"), start("b"), start("c")
+	defer stop(a)
+	defer stop(b)
+	for _, from := range []*sabir.Node{a, b, c} {
+		for id := range addresses {
+			reaches(from, id)
+		}
+	}
+	stop(c)
+	c = start("c")
+	defer stop(c)
+	reaches(a, "c")
+	reaches(c, "b")
+}
