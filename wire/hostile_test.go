@@ -160,6 +160,26 @@ func TestHalfAFrameAndThenNothingEndsTheLinkWhenThePeerCloses(t *testing.T) {
 	}
 }
 
+func TestAHalfRequestGivesItsPlaceBackWhenTheLinkEnds(t *testing.T) {
+	budget := NewBudget(10)
+	n := newNode()
+	n.serve["echo"] = echo
+	p := newRawPeer(t, n, func(c *Config) { c.Limits.InFlight = budget })
+	p.write(routeFrame(CallRoute, "echo"))
+	total := binary.AppendUvarint([]byte{1}, 100<<10)
+	for i := range 11 { // as many as there are places, and one that is refused when all the others have been read
+		p.write(frame(1<<indexBits|uint32(i), kindRequest, flagMore, append(total, 0)...))
+	}
+	if h, _ := p.read(); h.kind != kindError || budget.InUse() != 10 {
+		t.Fatalf("a frame of kind %d, %d places in use", h.kind, budget.InUse())
+	}
+	p.conn.Close()
+	<-n.closed
+	if used := budget.InUse(); used != 0 {
+		t.Fatalf("%d places are still in use", used)
+	}
+}
+
 func TestDuplicateAndStaleAnswersAreIgnored(t *testing.T) {
 	p := newRawPeer(t, newNode())
 	for range 3 {

@@ -119,3 +119,16 @@ func (r *reader) cancel(h header) error {
 	}
 	return nil
 }
+
+// dropParts gives back what values hold of which the rest will not come, when the link has ended: the places of requests
+// among those in flight, which other links share.
+func (r *reader) dropParts() {
+	for _, a := range r.parts {
+		if a.in != nil {
+			a.in.answered = true // nobody hears of it
+			a.in.release()
+		}
+		freeLarge(a.buf)
+	}
+	clear(r.parts)
+}

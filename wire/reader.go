@@ -57,6 +57,7 @@ func newReader(l *Link) *reader {
 
 // run reads until the link ends, and returns why.
 func (r *reader) run() error {
+	defer r.dropParts()
 	for {
 		n, err := r.read()
 		if n > 0 {
