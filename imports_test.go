@@ -14,8 +14,8 @@ import (
 // layers is the order of the rooms: a package may import rooms of lower layers and its own room, nothing else of the
 // project. A new room must be added here before it can import or be imported.
 var layers = map[string]int{
-	"codec": 0, "transport": 0, "validate": 0,
-	"wire": 1, "cluster": 1,
+	"codec": 0, "transport": 0, "validate": 0, "brokers": 0,
+	"wire": 1, "cluster": 1, "channel": 1,
 	".":      2,
 	"policy": 3, "telemetry": 3, "web": 3, "actor": 3, "bridge": 3,
 	"cmd": 4, "examples": 4, "conformance": 4,

@@ -37,6 +37,20 @@ func ListenAddr(ctx context.Context, at *url.URL, config Config) (netip.AddrPort
 		"or leave out the host (%q) to be reached from this machine only", at.Redacted(), bound, fmt.Sprintf("%s://:%d", at.Scheme, port))
 }
 
+// CheckBroker tells drivers of buses whether the broker at that host may be used. One on this machine may. Whoever can
+// reach another one could say to be a node: that is refused unless config is Keyed, or its TLS has a certificate for the
+// broker to check.
+func CheckBroker(ctx context.Context, at *url.URL, config Config) error {
+	ip, err := resolve(ctx, at.Hostname())
+	if err != nil {
+		return fmt.Errorf("the address %q: %w", at.Redacted(), err)
+	}
+	if ip.IsLoopback() || config.Keyed || config.TLS != nil && (len(config.TLS.Certificates) > 0 || config.TLS.GetClientCertificate != nil) {
+		return nil
+	}
+	return fmt.Errorf("refusing to use the broker at %s, over which others could join without proof: set a cluster key, or a TLS configuration with a certificate of this node", at.Redacted())
+}
+
 // DialAddr tells drivers with hosts and ports what to dial: "host:port" for [net.Dialer], where no host and "localhost"
 // have become 127.0.0.1. Other names are left for the dialer to resolve, which can try several addresses.
 func DialAddr(to *url.URL) (string, error) {

@@ -11,6 +11,7 @@ import (
 var registry struct {
 	sync.RWMutex
 	streams map[string]Stream
+	buses   map[string]Bus
 }
 
 // Register makes s the transport of URLs with the scheme, without "://". A driver's package calls it from init, once for
@@ -22,18 +23,39 @@ func Register(scheme string, s Stream) {
 	if s == nil {
 		panic(fmt.Sprintf("transport: Register was given a nil transport for %q", scheme))
 	}
-	if !validScheme(scheme) {
-		panic(fmt.Sprintf("transport: Register: the scheme %q is not made of lower case letters, digits, '+', '-' and '.' after a first letter", scheme))
-	}
 	registry.Lock()
 	defer registry.Unlock()
-	if _, taken := registry.streams[scheme]; taken {
-		panic(fmt.Sprintf("transport: Register: a transport for %q is registered already", scheme))
-	}
+	checkScheme("Register", scheme)
 	if registry.streams == nil {
 		registry.streams = make(map[string]Stream)
 	}
 	registry.streams[scheme] = s
+}
+
+// RegisterBus is [Register] for the other shape of transports.
+func RegisterBus(scheme string, b Bus) {
+	if b == nil {
+		panic(fmt.Sprintf("transport: RegisterBus was given a nil transport for %q", scheme))
+	}
+	registry.Lock()
+	defer registry.Unlock()
+	checkScheme("RegisterBus", scheme)
+	if registry.buses == nil {
+		registry.buses = make(map[string]Bus)
+	}
+	registry.buses[scheme] = b
+}
+
+// checkScheme panics where the scheme cannot be registered. It runs under the registry's lock.
+func checkScheme(caller, scheme string) {
+	if !validScheme(scheme) {
+		panic(fmt.Sprintf("transport: %s: the scheme %q is not made of lower case letters, digits, '+', '-' and '.' after a first letter", caller, scheme))
+	}
+	_, stream := registry.streams[scheme]
+	_, bus := registry.buses[scheme]
+	if stream || bus {
+		panic(fmt.Sprintf("transport: %s: a transport for %q is registered already", caller, scheme))
+	}
 }
 
 // Lookup returns the transport that was registered for the scheme, and whether there is one.
@@ -44,11 +66,21 @@ func Lookup(scheme string) (Stream, bool) {
 	return s, ok
 }
 
-// Schemes returns all registered schemes in alphabetical order. The slice is the caller's.
+// LookupBus is [Lookup] for the other shape of transports.
+func LookupBus(scheme string) (Bus, bool) {
+	registry.RLock()
+	defer registry.RUnlock()
+	b, ok := registry.buses[scheme]
+	return b, ok
+}
+
+// Schemes returns all registered schemes, of both shapes, in alphabetical order. The slice is the caller's.
 func Schemes() []string {
 	registry.RLock()
 	defer registry.RUnlock()
-	return slices.Sorted(maps.Keys(registry.streams))
+	schemes := slices.AppendSeq(slices.Collect(maps.Keys(registry.streams)), maps.Keys(registry.buses))
+	slices.Sort(schemes)
+	return schemes
 }
 
 func validScheme(scheme string) bool {

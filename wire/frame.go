@@ -26,34 +26,34 @@ const (
 type kind uint8
 
 const (
-	kindRequest kind = 1  // a call: head, value
-	kindReply   kind = 2  // its answer: value
-	kindError   kind = 3  // its answer: a Failure
-	kindEvent   kind = 4  // one way: head, value
-	kindChunk   kind = 5  // more of a value whose frame had flagMore
-	kindCancel  kind = 6  // the initiator gave up a call, a stream or a value of which it sent a part
-	kindOpen    kind = 7  // a stream: head
-	kindData    kind = 8  // a message of a stream: value
-	kindCredit  kind = 9  // of a stream: uvarint bytes that the peer may send more
-	kindEnd     kind = 10 // of a stream: nothing, or a Failure
-	kindPing    kind = 11 // 8 bytes, load
-	kindPong    kind = 12 // the 8 bytes of the ping, load
-	kindGoAway  kind = 13 // the sender takes no new work, or (flagAnswer) sends none
-	kindSchema  kind = 14 // uvarint number, schema
-	kindRoute   kind = 15 // uvarint number, kind, name, codec
-	kindName    kind = 16 // uvarint number, name
-	kindPost    kind = 17 // topic, bytes
+	kindRequest kind = 1 // a call: head, value
+	kindReply   kind = 2 // its answer: value
+	kindError   kind = 3 // its answer: a Failure
+	// 4 is not used.
+	kindChunk  kind = 5  // more of a value whose frame had flagMore
+	kindCancel kind = 6  // the initiator gave up a call, a stream or a value of which it sent a part
+	kindOpen   kind = 7  // a stream: head
+	kindData   kind = 8  // a message of a stream: value
+	kindCredit kind = 9  // of a stream: uvarint bytes that the peer may send more
+	kindEnd    kind = 10 // of a stream: nothing, or a Failure
+	kindPing   kind = 11 // 8 bytes, load
+	kindPong   kind = 12 // the 8 bytes of the ping, load
+	kindGoAway kind = 13 // the sender takes no new work, or (flagAnswer) sends none
+	kindSchema kind = 14 // uvarint number, schema
+	kindRoute  kind = 15 // uvarint number, kind, name, codec
+	kindName   kind = 16 // uvarint number, name
+	kindPost   kind = 17 // topic, bytes
 )
 
 // Flags. Which of them a frame may have, its kind says.
 const (
 	flagMore        = 1 << 0 // the value goes on in another frame
 	flagCompressed  = 1 << 1 // the value after its schema number is compressed
-	flagTimeout     = 1 << 2 // request, open, event: a timeout is in the head
+	flagTimeout     = 1 << 2 // request, open: a timeout is in the head
 	flagCancellable = 1 << 3 // request: a cancel may come
-	flagNested      = 1 << 4 // request, open, event: level and caller are in the head
-	flagRequestID   = 1 << 5 // request, open, event: a request id is in the head
-	flagMetadata    = 1 << 6 // request, open, event: metadata is in the head
+	flagNested      = 1 << 4 // request, open: level and caller are in the head
+	flagRequestID   = 1 << 5 // request, open: a request id is in the head
+	flagMetadata    = 1 << 6 // request, open: metadata is in the head
 
 	// flagYours: the id was given by the receiver of the frame. On frames of streams and on chunks of replies.
 	flagYours = 1 << 7
@@ -63,10 +63,9 @@ const (
 	flagFailed = 1 << 3 // end: the stream failed, the body is a Failure
 
 	// Chunks and cancels say whose id they mean.
-	flagOfEvent  = 1 << 2
 	flagOfPost   = 1 << 3
 	flagOfStream = 1 << 4
-	flagsOf      = flagOfEvent | flagOfPost | flagOfStream | flagYours
+	flagsOf      = flagOfPost | flagOfStream | flagYours
 )
 
 // header is a parsed frame header.

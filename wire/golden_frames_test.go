@@ -167,19 +167,20 @@ func TestEventPostAndSchemaAreWhatTheyWere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	number, err := f.link.DeclareSchema(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := make(chan error, 1)
 	go func() {
-		number, err := f.link.DeclareSchema(schema)
-		if err == nil {
-			err = f.link.Emit(context.Background(), f.link.Declare(EventRoute, "sold", "native"), Meta{}, append(AppendRef(nil, number), 7))
-		}
-		if err == nil {
-			err = f.link.Post(context.Background(), 2, []byte("news"))
-		}
-		if err != nil {
-			t.Error(err)
-		}
+		c := f.link.Call(f.link.Declare(EventRoute, "sold", "native"))
+		defer c.Free()
+		lost <- c.Do(context.Background(), append(AppendRef(c.Buf(), number), 7)) // nobody answers before the link ends
 	}()
-	f.expect("schema", "event-route", "event", "post")
+	t.Cleanup(func() { f.link.Close(nil); <-lost })
+	f.expect("schema", "event-route", "event")
+	go f.link.Post(context.Background(), 2, []byte("news"))
+	f.expect("post")
 
 	f.send(golden, "schema", "event-route", "event", "post")
 	in := <-f.served

@@ -22,15 +22,15 @@ type Handler interface {
 type Target interface {
 	// Inline tells whether Serve may run on the reader: for handlers that take a few microseconds and do not block.
 	Inline() bool
-	// Serve serves a request or an event. A request is answered with exactly one Reply or Fail before Serve returns. in and
-	// its payload are valid until then.
+	// Serve serves a request, of a call or an event. It is answered with exactly one Reply or Fail before Serve returns. in
+	// and its payload are valid until then.
 	Serve(in *Inbound)
 	// ServeStream serves a stream on a goroutine of its own. When it returns the stream is over; call End before for an
 	// error.
 	ServeStream(s *Stream)
 }
 
-// Meta is what travels with a request, an event or the opening of a stream besides its value.
+// Meta is what travels with a request or the opening of a stream besides its value.
 type Meta struct {
 	// Timeout is how long the sender waits, 0 for no bound. It has a resolution of one microsecond.
 	Timeout time.Duration

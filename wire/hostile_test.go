@@ -357,7 +357,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(join(streams, frame(1<<indexBits, kindOpen, 0, 1), frame(1<<indexBits, kindData, 0, 0, 'm'), frame(1<<indexBits, kindData, flagMore, 3, 0, 'm'),
 		frame(1<<indexBits, kindData, 0, 'n'), frame(1<<indexBits, kindCredit, 0, 10), frame(1<<indexBits, kindEnd, flagHalf)))
 	f.Add(join(streams, frame(1<<indexBits, kindOpen, 0, 1), frame(1<<indexBits, kindCancel, flagOfStream), frame(2<<indexBits, kindOpen, flagTimeout, 1, 1)))
-	f.Add(join(events, frame(0, kindEvent, 0, 1, 0, 'e'), frame(7, kindEvent, flagMore, 1, 3, 0), frame(7, kindCancel, flagOfEvent)))
+	f.Add(join(events, frame(1<<indexBits, kindRequest, 0, 1, 0, 'e'), frame(7, kindPost, flagMore, 1, 3, 0), frame(7, kindCancel, flagOfPost)))
 	f.Add(join(frame(0, kindName, 0, 1, 1, 'n'), frame(0, kindPost, 0, 1, 2), frame(3, kindPost, flagMore, 1, 2, 9), frame(3, kindChunk, flagOfPost, 8)))
 	f.Add(join(frame(0, kindPing, 0, make([]byte, pingSize)...), frame(0, kindPong, 0, make([]byte, pingSize)...), frame(0, kindGoAway, 0), frame(0, kindGoAway, flagAnswer)))
 	f.Add(join(frame(1<<indexBits, kindReply, 0, 0, 'r'), frame(1<<indexBits, kindReply, flagMore, 3, 0), frame(1<<indexBits, kindChunk, flagYours, 1, 2)))

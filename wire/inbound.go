@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Inbound is a request or an event of the peer. It is valid until Target.Serve returns, and used by the goroutine that
+// Inbound is a request of the peer. It is valid until Target.Serve returns, and used by the goroutine that
 // Serve runs on; Context may be used longer and elsewhere.
 type Inbound struct {
 	// Route is the one it came along.
@@ -59,8 +59,8 @@ func (in *Inbound) Buf() []byte {
 	return in.out[:0]
 }
 
-// Reply answers the request with a value that was made from Buf. An answer to a request that was answered, or to an event,
-// is ignored.
+// Reply answers the request with a value that was made from Buf. An answer to a request that was answered is
+// ignored.
 func (in *Inbound) Reply(value []byte) {
 	if in.answered {
 		return

@@ -14,7 +14,7 @@ type inboundTable struct {
 	byIndex []*Inbound // by the index in the id, which the peer keeps below Limits.Calls
 }
 
-// enter takes a place for a request or event and tells whether there was one.
+// enter takes a place for a request and tells whether there was one.
 func (t *inboundTable) enter(l *Link) bool {
 	if t.serving.Add(1) > int64(l.config.Limits.Calls) {
 		t.serving.Add(-1)

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// jobs is the requests and events of one link that wait to be served. They are at most Limits.Calls.
+// jobs is the requests of one link that wait to be served. They are at most Limits.Calls.
 //
 // Workers take them one after the other. At most one worker at a time is waking: it was called and has not looked at the
 // queue yet. A worker that takes a job while more are queued calls another, unless one is waking. So handlers that do not

@@ -144,7 +144,7 @@ func (l *Link) takeBack(m *largeMessage, turns *[2]segment) {
 	}
 }
 
-// sendAndRetract sends a large event or post. Where that ends early the peer is told to forget what it has of it.
+// sendAndRetract sends a large post. Where that ends early the peer is told to forget what it has of it.
 func (l *Link) sendAndRetract(ctx context.Context, m *largeMessage) error {
 	err := l.sendLarge(ctx, nil, m)
 	if err != nil && m.begun {
@@ -170,7 +170,7 @@ type assembly struct {
 	buf   []byte
 	flags uint8 // of the first frame
 
-	in     *Inbound // a request or event whose value this is
+	in     *Inbound // a request whose value this is
 	stream *Stream  // or the stream of which it is a message
 	topic  uint8    // or the topic of a post
 }

@@ -47,7 +47,7 @@ type Link struct {
 	jobs    jobs
 	inbound inboundTable
 	streams streamTables
-	parts   atomic.Uint32 // ids of large events and posts
+	parts   atomic.Uint32 // ids of large posts
 
 	health
 	leaving
@@ -69,7 +69,7 @@ type Stats struct {
 	BytesIn, BytesOut   uint64
 	Reads, Writes       uint64 // of the connection
 	Strays              uint64 // answers that nothing waited for: of calls given up, or sent twice
-	Dropped             uint64 // events that came while Limits.Calls or the Budget was used up
+	Dropped             uint64 // posts that were too large to be taken
 }
 
 // New makes a link of a connection whose Handshake is done, and starts its reader and its writer. h is told of what the
@@ -205,36 +205,6 @@ func (l *Link) Stats() Stats {
 	}
 }
 
-// Emit sends an event along r, which must be an EventRoute. value begins with a schema number, see AppendRef. It waits,
-// as long as ctx allows, while the outgoing buffer is full, and does not wait for the peer to have got it: nil means that
-// the event was given to the link. value may be reused when it has returned nil.
-func (l *Link) Emit(ctx context.Context, r *Route, m Meta, value []byte) error {
-	head, flags, err := l.appendHead(nil, &m)
-	if err != nil {
-		return err
-	}
-	value, compressed, err := l.shrink(value)
-	if err != nil {
-		return err
-	}
-	flags |= compressed
-	if err := l.lockWithRoom(ctx, nil); err != nil {
-		return err
-	}
-	if err := l.announceForNew(r); err != nil {
-		l.mu.Unlock()
-		return err
-	}
-	if len(value) <= chunkSize {
-		l.appendHeaded(0, kindEvent, flags, r, head, value)
-		l.unlockAndWrite(byWriter)
-		return nil
-	}
-	l.mu.Unlock()
-	m2 := largeMessage{kind: kindEvent, flags: flags, of: flagOfEvent, id: l.nextPart(), route: r, head: head, value: value}
-	return l.sendAndRetract(ctx, &m2)
-}
-
 // Post sends data to the peer's Handler.Post under a topic, which the owners agree on. It waits, as long as ctx allows,
 // while the outgoing buffer is full. data may be reused when it has returned nil.
 func (l *Link) Post(ctx context.Context, topic uint8, data []byte) error {
@@ -277,7 +247,7 @@ func (l *Link) appendPost(topic uint8, data []byte) {
 	l.pending = append(append(l.pending, topic), data...)
 }
 
-// nextPart is an id for a large event or post; never 0. Reused after 2^32 of them, long after the first is complete.
+// nextPart is an id for a large post; never 0. Reused after 2^32 of them, long after the first is complete.
 func (l *Link) nextPart() uint32 {
 	for {
 		if id := l.parts.Add(1); id != 0 {

@@ -4,15 +4,11 @@ import (
 	"time"
 )
 
-// request begins a request or an event.
+// request begins a request.
 func (r *reader) request(h header, body []byte) error {
 	l := r.link
-	k := CallRoute
-	if h.kind == kindEvent {
-		k = EventRoute
-	}
 	head := fields{left: body}
-	route, err := r.route(head.number(len(r.routes)), k)
+	route, err := r.route(head.number(len(r.routes)), false)
 	if err != nil {
 		return err
 	}
@@ -22,7 +18,6 @@ func (r *reader) request(h header, body []byte) error {
 		in = inboundPool.Get().(*Inbound)
 	}
 	in.link, in.Route, in.id, in.flags = l, route, h.id, h.flags
-	in.answered = h.kind == kindEvent
 	if err := r.meta(&head, h.flags, &in.Meta); err != nil {
 		return err
 	}
@@ -37,7 +32,7 @@ func (r *reader) request(h header, body []byte) error {
 		r.batch.write = true
 		return nil
 	}
-	if !l.inbound.enter(l) || h.kind == kindRequest && int(h.id&indexMask) >= l.config.Limits.Calls {
+	if !l.inbound.enter(l) || int(h.id&indexMask) >= l.config.Limits.Calls {
 		return r.refuse(in)
 	}
 	in.counted = true
@@ -45,17 +40,11 @@ func (r *reader) request(h header, body []byte) error {
 		in.copied = append(in.copied[:0], head.left...)
 		return r.queue(in, in.copied)
 	}
-	a := &assembly{total: head.number(maxInt32), in: in, flags: h.flags}
-	if a.key = (partKey{0, h.id}); h.kind == kindEvent {
-		a.key.of = flagOfEvent
-	}
+	a := &assembly{key: partKey{0, h.id}, total: head.number(maxInt32), in: in, flags: h.flags}
 	if head.bad {
 		return protocolError("the head of a request cannot be read")
 	}
 	if err := r.begin(a, head.left); err == errTooMuchAtOnce {
-		if h.kind == kindEvent {
-			l.in.dropped.Add(1)
-		}
 		r.batch.write = true
 		in.failHere(l.refuseLarge(a.total))
 		return r.checkOutgoing()
@@ -89,7 +78,7 @@ func (r *reader) meta(head *fields, flags uint8, m *Meta) error {
 		}
 	}
 	if head.bad {
-		return protocolError("the head of a request, an event or a stream cannot be read")
+		return protocolError("the head of a request or a stream cannot be read")
 	}
 	return nil
 }
@@ -99,12 +88,12 @@ const (
 	maxTimeout = 100 * 365 * 24 * time.Hour
 )
 
-// queue gives a request or event with its whole value to the workers, at the end of the batch.
+// queue gives a request with its whole value to the workers, at the end of the batch.
 func (r *reader) queue(in *Inbound, value []byte) (err error) {
 	if in.schema, in.payload, err = r.value(value); err != nil {
 		return err
 	}
-	if in.flags&(flagCancellable|flagTimeout) != 0 && !in.answered {
+	if in.flags&(flagCancellable|flagTimeout) != 0 {
 		r.link.inbound.add(in)
 	}
 	if r.batch.last == nil {
@@ -117,11 +106,8 @@ func (r *reader) queue(in *Inbound, value []byte) (err error) {
 	return nil
 }
 
-// refuse answers a request for which there is no place, and drops an event.
+// refuse answers a request for which there is no place.
 func (r *reader) refuse(in *Inbound) error {
-	if in.answered {
-		r.link.in.dropped.Add(1)
-	}
 	in.failHere(&Failure{Code: codeResourceExhausted, Retryable: true, Name: NameTooManyCalls, Node: r.link.config.Node,
 		Message: "node " + r.link.config.Node + " serves as many calls as it accepts"})
 	r.batch.write = true

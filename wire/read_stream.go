@@ -9,7 +9,7 @@ import "context"
 func (r *reader) open(h header, body []byte) error {
 	l := r.link
 	head := fields{left: body}
-	route, err := r.route(head.number(len(r.routes)), StreamRoute)
+	route, err := r.route(head.number(len(r.routes)), true)
 	if err != nil {
 		return err
 	}

@@ -152,7 +152,7 @@ func (r *reader) frame(h header, body []byte) error {
 	switch h.kind {
 	case kindReply, kindError:
 		return r.answer(h, body)
-	case kindRequest, kindEvent:
+	case kindRequest:
 		return r.request(h, body)
 	case kindData:
 		return r.data(h, body)

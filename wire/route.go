@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// RouteKind is what is sent along a route.
+// RouteKind is what is sent along a route. To a link, events are calls: they are requests and are answered.
 type RouteKind uint8
 
 // The kinds of routes. The numbers are part of the protocol.
@@ -86,14 +86,14 @@ func (r *reader) learnRoute(body []byte) error {
 	return nil
 }
 
-// route finds one that the peer declared.
-func (r *reader) route(number int, k RouteKind) (*Route, error) {
+// route finds one that the peer declared: for streams, or for requests, which go along routes of calls and of events.
+func (r *reader) route(number int, stream bool) (*Route, error) {
 	if number < 1 || number > len(r.routes) {
 		return nil, protocolError("route %d is not declared", number)
 	}
 	route := r.routes[number-1]
-	if route.Kind != k && (k != CallRoute || route.Kind != EventRoute) { // events are sent as requests where they are to be answered
-		return nil, protocolError("route %d is of kind %d, not %d", number, route.Kind, k)
+	if stream != (route.Kind == StreamRoute) {
+		return nil, protocolError("route %d is of kind %d", number, route.Kind)
 	}
 	return route, nil
 }
