@@ -7,6 +7,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/sabir-go/sabir/transport"
 )
 
 const (
@@ -27,7 +29,7 @@ type flow struct {
 	size  int
 	limit int
 
-	readBy, writeBy deadline
+	readBy, writeBy transport.Deadline
 
 	writing      bool // a write is under way, whose bytes stay together
 	ended        bool // the writer said it has no more
@@ -53,7 +55,7 @@ func (f *flow) read(p []byte) (int, error) {
 			return 0, net.ErrClosed
 		case f.cut:
 			return 0, os.NewSyscallError("read", syscall.ECONNRESET)
-		case f.readBy.passed():
+		case f.readBy.Passed():
 			return 0, os.ErrDeadlineExceeded
 		case len(p) == 0:
 			return 0, nil
@@ -66,7 +68,7 @@ func (f *flow) read(p []byte) (int, error) {
 		case f.ended:
 			return 0, io.EOF
 		}
-		f.readBy.wait(&f.readable)
+		f.readBy.Wait(&f.readable)
 	}
 }
 
@@ -78,7 +80,7 @@ func (f *flow) write(parts ...[]byte) (n int64, err error) {
 		if err := f.writeFault(); err != nil {
 			return 0, err
 		}
-		f.writeBy.wait(&f.writable)
+		f.writeBy.Wait(&f.writable)
 	}
 	f.writing = true
 	defer func() {
@@ -94,7 +96,7 @@ func (f *flow) write(parts ...[]byte) (n int64, err error) {
 				return n, err
 			}
 			if f.size == f.limit {
-				f.writeBy.wait(&f.writable)
+				f.writeBy.Wait(&f.writable)
 				continue
 			}
 			put := f.put(part)
@@ -112,7 +114,7 @@ func (f *flow) writeFault() error {
 		return net.ErrClosed
 	case f.cut:
 		return os.NewSyscallError("write", syscall.ECONNRESET)
-	case f.writeBy.passed():
+	case f.writeBy.Passed():
 		return os.ErrDeadlineExceeded
 	case f.ended, f.readerClosed && !f.stalled:
 		return os.NewSyscallError("write", syscall.EPIPE)
@@ -177,7 +179,7 @@ func (f *flow) end() { f.change(func(f *flow) { f.ended = true }) }
 func (f *flow) closeWriter() {
 	f.change(func(f *flow) {
 		f.ended, f.writerClosed = true, true
-		f.writeBy.stop()
+		f.writeBy.Stop()
 	})
 }
 
@@ -185,7 +187,7 @@ func (f *flow) closeWriter() {
 func (f *flow) closeReader() {
 	f.change(func(f *flow) {
 		f.readerClosed = true
-		f.readBy.stop()
+		f.readBy.Stop()
 		f.drop()
 	})
 }
@@ -201,5 +203,5 @@ func (f *flow) drop() { f.ring, f.start, f.size = nil, 0, 0 }
 
 func (f *flow) stall(stalled bool) { f.change(func(f *flow) { f.stalled = stalled }) }
 
-func (f *flow) readDeadline(at time.Time)  { f.change(func(f *flow) { f.readBy.at = at }) }
-func (f *flow) writeDeadline(at time.Time) { f.change(func(f *flow) { f.writeBy.at = at }) }
+func (f *flow) readDeadline(at time.Time)  { f.change(func(f *flow) { f.readBy.Set(at) }) }
+func (f *flow) writeDeadline(at time.Time) { f.change(func(f *flow) { f.writeBy.Set(at) }) }

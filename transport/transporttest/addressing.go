@@ -44,7 +44,7 @@ func listenTwice(t *testing.T, s *site) {
 func dialNobody(t *testing.T, s *site) {
 	l := s.listen(t)
 	l.Close()
-	c, err := transport.Dial(t.Context(), l.Addr(), s.config)
+	c, err := s.dialTo(t.Context(), l.Addr())
 	if err == nil {
 		c.Close()
 	}
@@ -61,7 +61,7 @@ func dialCancelled(t *testing.T, s *site) {
 	l := s.listen(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	c, err := transport.Dial(ctx, l.Addr(), s.config)
+	c, err := s.dialTo(ctx, l.Addr())
 	if err == nil {
 		c.Close()
 	}

@@ -55,7 +55,7 @@ func manyConnections(t *testing.T, s *site) {
 	})
 	for i := range count {
 		group.Go(func() {
-			c, err := transport.Dial(t.Context(), l.Addr(), s.config)
+			c, err := s.dialTo(t.Context(), l.Addr())
 			if err != nil {
 				t.Errorf("dial: %v", err)
 				l.Close() // so that nobody waits for it

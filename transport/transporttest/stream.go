@@ -8,6 +8,7 @@ package transporttest
 import (
 	"context"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,10 +26,41 @@ type Setup func(t *testing.T) (listen string, config transport.Config)
 
 // Stream runs the conformance suite of the [transport.Stream] shape. The transport must be registered.
 func Stream(t *testing.T, setup Setup) {
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, *site)
-	}{
+	run(t, append(slices.Clone(ofConnections), ofAddresses...), func(t *testing.T) *site {
+		address, config := setup(t)
+		return &site{address: address, config: config,
+			listener: func(ctx context.Context) (transport.Listener, error) { return transport.Listen(ctx, address, config) },
+			dialTo:   func(ctx context.Context, to string) (net.Conn, error) { return transport.Dial(ctx, to, config) }}
+	})
+}
+
+// Connections runs the part of the suite that is about connections, whatever makes them: two functions that do as
+// [transport.Listen] and [transport.Dial] would.
+func Connections(t *testing.T, setup func(t *testing.T) (listen func(context.Context) (transport.Listener, error), dial func(context.Context, string) (net.Conn, error))) {
+	run(t, ofConnections, func(t *testing.T) *site {
+		listen, dial := setup(t)
+		return &site{listener: listen, dialTo: dial}
+	})
+}
+
+func run(t *testing.T, tests []behaviour, setup func(t *testing.T) *site) {
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			running := goleak.IgnoreCurrent()
+			// Cleanups run last in, first out: this one after all connections are closed.
+			t.Cleanup(func() { goleak.VerifyNone(t, running) })
+			test.run(t, setup(t))
+		})
+	}
+}
+
+type behaviour struct {
+	name string
+	run  func(*testing.T, *site)
+}
+
+var (
+	ofConnections = []behaviour{
 		{"bytes arrive both ways", bytesArriveBothWays},
 		{"many connections at once keep their bytes apart", manyConnections},
 		{"random sizes arrive intact both ways at once", intactUnderConcurrency},
@@ -46,35 +78,32 @@ func Stream(t *testing.T, setup Setup) {
 		{"a write to a peer that does not read stops after bounded bytes", backPressure},
 		{"closing the listener ends accept", closeEndsAccept},
 		{"connections outlive their listener", connectionsOutliveListener},
-		{"an address is free again after close", addressIsFreeAgain},
-		{"an address is listened on once", listenTwice},
 		{"dialling nobody is refused", dialNobody},
 		{"dialling ends with its context", dialCancelled},
+	}
+	ofAddresses = []behaviour{
+		{"an address is free again after close", addressIsFreeAgain},
+		{"an address is listened on once", listenTwice},
 		{"the listener's address can be dialled", addresses},
 		{"addresses with parts that mean nothing are refused", strangeAddresses},
 		{"others are not let in without proof", uninvited},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			running := goleak.IgnoreCurrent()
-			// Cleanups run last in, first out: this one after all connections are closed.
-			t.Cleanup(func() { goleak.VerifyNone(t, running) })
-			address, config := setup(t)
-			test.run(t, &site{address, config})
-		})
 	}
-}
+)
 
 // site is where one test listens.
 type site struct {
-	address string
+	listener func(context.Context) (transport.Listener, error)
+	dialTo   func(context.Context, string) (net.Conn, error)
+
+	address string // these two for ofAddresses only
 	config  transport.Config
 }
 
 func (s *site) listen(t *testing.T) transport.Listener {
 	t.Helper()
-	l, err := transport.Listen(t.Context(), s.address, s.config)
+	l, err := s.listener(t.Context())
 	if err != nil {
-		t.Fatalf("listen on %s: %v", s.address, err)
+		t.Fatalf("listen: %v", err)
 	}
 	t.Cleanup(func() { l.Close() })
 	return l
@@ -82,7 +111,7 @@ func (s *site) listen(t *testing.T) transport.Listener {
 
 func (s *site) dial(t *testing.T, address string) net.Conn {
 	t.Helper()
-	c, err := transport.Dial(t.Context(), address, s.config)
+	c, err := s.dialTo(t.Context(), address)
 	if err != nil {
 		t.Fatalf("dial %s: %v", address, err)
 	}

@@ -1,0 +1,354 @@
+package bus
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sabir-go/sabir/transport"
+)
+
+// Window is how many bytes of one direction of a connection may be unread by the other side before a Write waits.
+const Window = 1 << 20
+
+const (
+	largestPacket = 256 << 10
+	backlog       = 128                    // connections that wait for Accept
+	askAfter      = 300 * time.Millisecond // without a sign that what was sent has arrived
+	askAtMost     = 2 * time.Second        // the pause between two questions grows up to this
+	unheardLimit  = 2 * time.Second        // how long the broker must say that nobody listens to a peer's inbox
+	lingerLimit   = 2 * time.Second        // how long what was written before Close is kept for a peer that misses it
+	lookEvery     = 100 * time.Millisecond
+	maxRefusals   = 1024
+)
+
+// Config says who a hub is.
+type Config struct {
+	// Cluster and Node name the subjects; see [Token].
+	Cluster, Node string
+	// Transport is given to the driver.
+	Transport transport.Config
+	// Heard gets what hubs of this cluster broadcast, this one's own too. It must not block and may keep the message.
+	Heard func(message []byte)
+	// Interrupted is told true when the connection to the broker is lost and false when it is back. It must not block.
+	Interrupted func(interrupted bool)
+	// Log takes what nobody can be told by an error; nil is no log.
+	Log *slog.Logger
+}
+
+// Hub is a node's place on a bus. All methods may be called from any number of goroutines at once.
+type Hub struct {
+	config    Config
+	broker    transport.Broker
+	inbox     string
+	everybody string
+	largest   int // bytes of the largest text of a packet
+	listener  *listener
+
+	mu       sync.Mutex
+	changed  sync.Cond // there is work, or the hub is closed
+	sessions map[end]*conn
+	work     []*conn   // conns that have something to send, each once
+	refusals []refusal // bounded by maxRefusals
+	closed   bool
+	lost     bool
+
+	running sync.WaitGroup
+	done    chan struct{}
+}
+
+// end is one side of a session. Both may be of one hub.
+type end struct {
+	session sessionID
+	dialled bool
+}
+
+// refusal is a session that another hub began and that is not taken.
+type refusal struct {
+	to     string
+	packet packet
+}
+
+// Open joins the bus at the address. What is broadcast and sent from then on arrives.
+func Open(ctx context.Context, address string, config Config) (*Hub, error) {
+	at, err := transport.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	driver, ok := transport.LookupBus(at.Scheme)
+	if !ok {
+		return nil, fmt.Errorf("no bus is called %q", at.Scheme)
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	h := &Hub{config: config, sessions: make(map[end]*conn), done: make(chan struct{})}
+	h.changed.L = &h.mu
+	h.everybody = "sabir." + Token(config.Cluster)
+	h.inbox = h.everybody + "." + Token(config.Node) + "-" + strings.ToLower(rand.Text()[:8])
+	broker, err := driver.Connect(ctx, at, config.Transport, transport.BusEvents{Lost: h.brokerLost, Restored: h.brokerRestored, Unheard: h.unheard})
+	if err != nil {
+		return nil, err
+	}
+	h.broker = broker
+	h.largest = min(broker.MaxMessage(), largestPacket) - maxHeader
+	err = broker.Subscribe(ctx, h.inbox, h.arrived)
+	if err == nil && config.Heard != nil {
+		err = broker.Subscribe(ctx, h.everybody, config.Heard)
+	}
+	if err != nil {
+		broker.Close()
+		return nil, fmt.Errorf("%s: %w", at.Redacted(), err)
+	}
+	h.running.Go(h.serve)
+	h.running.Go(h.look)
+	return h, nil
+}
+
+// Addr is where others dial this hub's listener: the broker's address, and behind a # the inbox.
+func (h *Hub) Addr() string { return h.broker.Addr() + "#" + h.inbox }
+
+// Broadcast sends a message to all hubs of the cluster, this one included. It may be lost.
+func (h *Hub) Broadcast(message []byte) error { return h.broker.Publish(h.everybody, message) }
+
+// Listener starts to accept connections. There is one at a time.
+func (h *Hub) Listener() transport.Listener {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.listener = newListener(h)
+	return h.listener
+}
+
+// Dial connects to the listener at an address, within ctx and the transport's DialTimeout.
+func (h *Hub) Dial(ctx context.Context, address string) (net.Conn, error) {
+	to, err := url.Parse(address)
+	if err != nil || to.Fragment == "" {
+		return nil, fmt.Errorf("the address %q is not that of a node on a bus", address)
+	}
+	if limit := h.config.Transport.DialLimit(); limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	var id sessionID
+	rand.Read(id[:])
+	c := newConn(h, end{id, true}, to.Fragment)
+	if err := h.add(c); err != nil {
+		return nil, err
+	}
+	if err := c.dial(ctx); err != nil {
+		c.Close()
+		return nil, &net.OpError{Op: "dial", Net: "bus", Addr: c.RemoteAddr(), Err: err}
+	}
+	return c, nil
+}
+
+// Close leaves the bus. Its connections end, and so do the other sides'.
+func (h *Hub) Close() error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.closed = true
+	h.changed.Broadcast()
+	listener := h.listener
+	h.mu.Unlock()
+	if listener != nil {
+		listener.Close()
+	}
+	close(h.done)
+	h.running.Wait()
+	for _, c := range h.work { // the last words of those that were closed
+		c.serve()
+	}
+	for _, c := range h.all() {
+		c.mu.Lock()
+		said := c.state == closing
+		c.finish(net.ErrClosed)
+		c.mu.Unlock()
+		if !said {
+			c.send(c.packet(kindReset))
+		}
+	}
+	return h.broker.Close()
+}
+
+func (h *Hub) add(c *conn) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return net.ErrClosed
+	}
+	h.sessions[c.end] = c
+	return nil
+}
+
+func (h *Hub) forget(c *conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.sessions[c.end] == c {
+		delete(h.sessions, c.end)
+	}
+}
+
+func (h *Hub) all() []*conn {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := make([]*conn, 0, len(h.sessions))
+	for _, c := range h.sessions {
+		list = append(list, c)
+	}
+	return list
+}
+
+// arrived takes a message to the inbox. It runs on the driver's goroutine and does not block.
+func (h *Hub) arrived(message []byte) {
+	p, err := parse(message)
+	if err != nil {
+		h.config.Log.Debug("message not understood", "node", h.config.Node, "error", err)
+		return
+	}
+	h.mu.Lock()
+	c := h.sessions[end{p.session, p.toDialler}]
+	h.mu.Unlock()
+	switch {
+	case c != nil:
+		c.arrived(&p)
+	case p.kind == kindOpen && !p.toDialler:
+		h.opened(&p)
+	case p.kind == kindAsk, p.kind == kindClose: // it is over, and the other side does not know
+		h.refuse(string(p.text), packet{kind: kindReset, toDialler: !p.toDialler, session: p.session})
+	}
+}
+
+// queue adds a conn to the list of work.
+func (h *Hub) queue(c *conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.work = append(h.work, c)
+	h.changed.Signal()
+}
+
+// opened takes in a session that another hub began.
+func (h *Hub) opened(p *packet) {
+	from := string(p.text)
+	if !validSubject(from) {
+		return
+	}
+	h.mu.Lock()
+	l := h.listener
+	h.mu.Unlock()
+	c := newConn(h, end{p.session, false}, from)
+	c.state = open
+	refused := packet{kind: kindRefuse, toDialler: true, session: p.session}
+	if l == nil || h.add(c) != nil {
+		h.refuse(from, refused)
+		return
+	}
+	if !l.offer(c) {
+		h.forget(c)
+		h.refuse(from, refused)
+		return
+	}
+	c.mu.Lock()
+	c.want(wantAccept)
+	c.mu.Unlock()
+}
+
+// refuse answers another hub about a session that this one does not have. Beyond some that wait to be told, it finds out
+// by itself.
+func (h *Hub) refuse(inbox string, p packet) {
+	if !validSubject(inbox) {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.refusals) < maxRefusals {
+		h.refusals = append(h.refusals, refusal{inbox, p})
+		h.changed.Signal()
+	}
+}
+
+// serve sends what was found to be wanted where nothing may block.
+func (h *Hub) serve() {
+	for {
+		h.mu.Lock()
+		for len(h.work) == 0 && len(h.refusals) == 0 && !h.closed {
+			h.changed.Wait()
+		}
+		if h.closed {
+			h.mu.Unlock()
+			return
+		}
+		work, refusals := h.work, h.refusals
+		h.work, h.refusals = nil, nil
+		h.mu.Unlock()
+		for _, r := range refusals {
+			h.broker.Publish(r.to, r.packet.append(nil)) // who misses it asks again
+		}
+		for _, c := range work {
+			c.serve()
+		}
+	}
+}
+
+// look sees to sessions whose peer has not confirmed what it was sent, and to those that are over.
+func (h *Hub) look() {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-h.done:
+			return
+		case now := <-ticker.C:
+			for _, c := range h.all() {
+				c.look(now)
+			}
+		}
+	}
+}
+
+func (h *Hub) brokerLost(err error) {
+	h.mu.Lock()
+	again := h.lost
+	h.lost = true
+	h.mu.Unlock()
+	if again {
+		return
+	}
+	h.config.Log.Warn("the broker is lost", "node", h.config.Node, "broker", h.broker.Addr(), "error", err)
+	if h.config.Interrupted != nil {
+		h.config.Interrupted(true)
+	}
+}
+
+func (h *Hub) brokerRestored() {
+	h.mu.Lock()
+	h.lost = false
+	h.mu.Unlock()
+	h.config.Log.Info("the broker is back", "node", h.config.Node, "broker", h.broker.Addr())
+	for _, c := range h.all() {
+		c.mu.Lock()
+		c.unheardSince = time.Time{}
+		c.want(wantAsk)
+		c.mu.Unlock()
+	}
+	if h.config.Interrupted != nil {
+		h.config.Interrupted(false)
+	}
+}
+
+func (h *Hub) unheard(subject string) {
+	for _, c := range h.all() {
+		if c.peer == subject {
+			c.unheard()
+		}
+	}
+}
