@@ -165,7 +165,11 @@ func (h *Hub) Close() error {
 	}
 	close(h.done)
 	h.running.Wait()
-	for _, c := range h.work { // the last words of those that were closed
+	h.mu.Lock()
+	work := h.work
+	h.work = nil
+	h.mu.Unlock()
+	for _, c := range work { // the last words of those that were closed
 		c.serve()
 	}
 	for _, c := range h.all() {
