@@ -1,0 +1,332 @@
+package cluster
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// PresenceConfig is the configuration of [NewPresence].
+type PresenceConfig struct {
+	// Key is the cluster key; nil for none. With it messages of those who do not have it are thrown away.
+	Key []byte
+	// Observe lists the others without telling them of this node, as guests do.
+	Observe bool
+	// Interval is how often a node says that it is there; 5 s where 0.
+	Interval time.Duration
+	// Limit is how long a node may be silent before it is Failed; three intervals where 0. The time in which this node has
+	// lost the broker does not count.
+	Limit time.Duration
+	// Log is where it logs; slog.Default where nil.
+	Log *slog.Logger
+}
+
+const (
+	defaultInterval = 5 * time.Second
+	answersAwaited  = 100 * time.Millisecond // by Start, for the nodes that are there
+	answerAtMost    = 200 * time.Millisecond // two answers to who is there are that far apart, however many ask
+	maxPresence     = 16 << 10               // bytes of a message
+)
+
+// Presence is a membership by messages that all nodes get, as over a broker: each says that it is there when it starts, in
+// intervals and when somebody asks, and says goodbye when it stops.
+//
+// A node that is killed is Failed after the limit, or as soon as its links are lost and [Presence.Failed] says so.
+type Presence struct {
+	broadcast func(message []byte) error
+	config    PresenceConfig
+	mac       []byte
+
+	lock     sync.Mutex // guards what follows
+	self     Member
+	roster   *roster // nil before Start and after Stop
+	present  map[string]*presentNode
+	away     bool // the broker is lost
+	twin     error
+	said     int64     // sign.When of the last one
+	answered time.Time // when this node last said that it is there
+	owes     bool      // somebody asked since
+
+	running sync.WaitGroup
+	wake    chan struct{}
+	done    chan struct{}
+}
+
+// presentNode is a node that was heard.
+type presentNode struct {
+	member Member
+	when   int64 // of its last message, by its own clock
+	heard  time.Time
+}
+
+// NewPresence makes a membership whose messages go to all nodes by broadcast, this one included; the owner gives what
+// comes to [Presence.Heard]. broadcast may lose messages and is called by one goroutine at a time.
+func NewPresence(broadcast func(message []byte) error, config PresenceConfig) *Presence {
+	if config.Interval <= 0 {
+		config.Interval = defaultInterval
+	}
+	if config.Limit <= 0 {
+		config.Limit = 3 * config.Interval
+	}
+	if config.Log == nil {
+		config.Log = slog.Default()
+	}
+	p := &Presence{broadcast: broadcast, config: config, present: make(map[string]*presentNode), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	if config.Key != nil {
+		sum := hmac.New(sha256.New, config.Key)
+		sum.Write([]byte("sabir presence 1"))
+		p.mac = sum.Sum(nil)
+	}
+	return p
+}
+
+// sign is what a node says, in JSON behind the 32 bytes of an HMAC-SHA-256 of it, which are zero without a key.
+type sign struct {
+	Kind string `json:"kind"` // here, bye, who
+	ID   string `json:"id"`
+	When int64  `json:"when"` // nanoseconds of the sender's clock, rising, so that an old message is not taken for a new one
+	meta
+}
+
+// Start tells the others and asks who is there; see [Membership]. It waits a tenth of a second for their answers, so that
+// a node of the same id shows: that is its error.
+func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) error {
+	for self.Instance == 0 {
+		self.Instance = rand.Uint64()
+	}
+	if bad := badID(self.ID); bad != "" {
+		return fmt.Errorf("the id %.100q of this node %s", self.ID, bad)
+	}
+	p.lock.Lock()
+	switch {
+	case p.self.ID != "":
+		p.lock.Unlock()
+		return errStarted
+	case watch == nil:
+		p.lock.Unlock()
+		return errNoWatch
+	}
+	p.self, p.roster = self, newRoster(watch)
+	p.lock.Unlock()
+	p.say("who")
+	timer := time.NewTimer(answersAwaited)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		p.Stop(ctx)
+		return ctx.Err()
+	}
+	p.lock.Lock()
+	twin := p.twin
+	p.lock.Unlock()
+	if twin != nil {
+		p.end()
+		return twin
+	}
+	p.say("here")
+	p.running.Go(p.loop)
+	return nil
+}
+
+// Members lists the other nodes; see [Membership].
+func (p *Presence) Members() []Member {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if p.roster == nil {
+		return nil
+	}
+	return p.roster.members()
+}
+
+// Heard takes a message that somebody broadcast. It does not block.
+func (p *Presence) Heard(message []byte) {
+	s, ok := p.read(message)
+	if !ok {
+		return
+	}
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if p.roster == nil || s.Instance == p.self.Instance && s.ID == p.self.ID {
+		return
+	}
+	if s.Kind == "who" {
+		p.owes = true
+		p.signal()
+		return
+	}
+	if s.ID == p.self.ID {
+		if !p.config.Observe && p.twin == nil && s.Kind == "here" {
+			p.twin = fmt.Errorf("a node with the id %q is there already", s.ID)
+			p.config.Log.Error("another node has this one's id: give one of them another", "node", p.self.ID)
+		}
+		return
+	}
+	known := p.present[s.ID]
+	switch {
+	case known != nil && s.When <= known.when && s.Instance == known.member.Instance, known == nil && len(p.present) >= maxMembers:
+		return
+	case s.Kind == "bye":
+		if known != nil && known.member.Instance == s.Instance {
+			delete(p.present, s.ID)
+			p.roster.drop(s.ID, Left)
+		}
+		return
+	case known != nil && s.Instance < known.member.Instance:
+		return // of a run before
+	}
+	m := Member{ID: s.ID, Addr: s.Addr, Zone: s.Zone, Labels: s.Labels, Guest: s.Guest, Instance: s.Instance}
+	p.present[s.ID] = &presentNode{m, s.When, time.Now()}
+	p.roster.set(s.ID, m)
+}
+
+// read checks a message of anybody's.
+func (p *Presence) read(message []byte) (s sign, ok bool) {
+	if len(message) < sha256.Size || len(message) > maxPresence || !hmac.Equal(message[:sha256.Size], p.proof(message[sha256.Size:])) {
+		p.config.Log.Debug("presence not taken: the message is none of this cluster's", "bytes", len(message))
+		return s, false
+	}
+	err := json.Unmarshal(message[sha256.Size:], &s)
+	return s, err == nil && badID(s.ID) == "" && (s.Addr == "" || checkURL(s.Addr) == nil) && (s.Kind == "here" || s.Kind == "bye" || s.Kind == "who")
+}
+
+func (p *Presence) proof(text []byte) []byte {
+	if p.mac == nil {
+		return make([]byte, sha256.Size)
+	}
+	sum := hmac.New(sha256.New, p.mac)
+	sum.Write(text)
+	return sum.Sum(nil)
+}
+
+// say tells all nodes something of this one.
+func (p *Presence) say(kind string) {
+	if p.config.Observe && kind != "who" {
+		return
+	}
+	p.lock.Lock()
+	p.said = max(p.said+1, time.Now().UnixNano())
+	s := sign{kind, p.self.ID, p.said, meta{p.self.Addr, p.self.Zone, p.self.Labels, p.self.Guest, p.self.Instance}}
+	if kind == "here" {
+		p.answered, p.owes = time.Now(), false
+	}
+	p.lock.Unlock()
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // there is nothing in it that JSON cannot hold
+	}
+	if err := p.broadcast(append(p.proof(text), text...)); err != nil {
+		p.config.Log.Debug("presence not told", "node", p.self.ID, "error", err)
+	}
+}
+
+// Failed drops a member, see [Membership]; if it is there all the same it is asked to say so.
+func (p *Presence) Failed(id string) {
+	p.lock.Lock()
+	if p.roster == nil || p.present[id] == nil {
+		p.lock.Unlock()
+		return
+	}
+	delete(p.present, id)
+	p.roster.drop(id, Failed)
+	p.lock.Unlock()
+	p.say("who")
+}
+
+// Interrupted tells that the broker is lost, or that it is back.
+func (p *Presence) Interrupted(away bool) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.away = away
+	for _, there := range p.present {
+		there.heard = time.Now()
+	}
+	if !away {
+		p.owes, p.answered = true, time.Time{}
+		p.signal()
+	}
+}
+
+func (p *Presence) signal() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// loop says that this node is there, in intervals and when asked, and drops those who have been silent.
+func (p *Presence) loop() {
+	ticker := time.NewTicker(p.config.Interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-p.done:
+			return
+		case <-ticker.C:
+			p.dropSilent()
+			p.say("here")
+		case <-p.wake:
+			p.lock.Lock()
+			pause := answerAtMost - time.Since(p.answered)
+			p.lock.Unlock()
+			if pause > 0 {
+				select {
+				case <-p.done:
+					return
+				case <-time.After(pause):
+				}
+			}
+			p.lock.Lock()
+			owes := p.owes
+			p.lock.Unlock()
+			if owes {
+				p.say("here")
+			}
+		}
+	}
+}
+
+func (p *Presence) dropSilent() {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if p.away {
+		return
+	}
+	for id, there := range p.present {
+		if time.Since(there.heard) > p.config.Limit {
+			delete(p.present, id)
+			p.roster.drop(id, Failed)
+		}
+	}
+}
+
+// Stop says goodbye; see [Membership].
+func (p *Presence) Stop(context.Context) error {
+	p.lock.Lock()
+	started := p.roster != nil
+	p.lock.Unlock()
+	if started {
+		p.say("bye")
+		p.end()
+	}
+	return nil
+}
+
+func (p *Presence) end() {
+	p.lock.Lock()
+	roster := p.roster
+	p.roster = nil
+	p.lock.Unlock()
+	if roster == nil {
+		return
+	}
+	close(p.done)
+	p.running.Wait()
+	roster.stop()
+}

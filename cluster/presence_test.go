@@ -1,0 +1,228 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sabir-go/sabir/cluster"
+)
+
+// room is where everybody hears what is said, but for those who are outside.
+type room struct {
+	lock    sync.Mutex
+	inside  []*cluster.Presence
+	outside map[*cluster.Presence]bool
+	said    int
+}
+
+func (r *room) enter(key string, config cluster.PresenceConfig) *cluster.Presence {
+	config.Log = slog.New(slog.DiscardHandler)
+	if key != "" {
+		config.Key = []byte(key)
+	}
+	var p *cluster.Presence
+	p = cluster.NewPresence(func(message []byte) error {
+		r.lock.Lock()
+		defer r.lock.Unlock()
+		r.said++
+		for _, other := range r.inside {
+			if !r.outside[p] && !r.outside[other] {
+				go other.Heard(bytes.Clone(message))
+			}
+		}
+		return nil
+	}, config)
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.inside = append(r.inside, p)
+	return p
+}
+
+func (r *room) shut(p *cluster.Presence, out bool) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if r.outside == nil {
+		r.outside = make(map[*cluster.Presence]bool)
+	}
+	r.outside[p] = out
+}
+
+func startPresence(t *testing.T, p *cluster.Presence, id string) *news {
+	t.Helper()
+	n := new(news)
+	if err := p.Start(t.Context(), cluster.Member{ID: id, Addr: "bus://b#" + id}, n.watch); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Stop(context.Background()) })
+	return n
+}
+
+func wantNews(t *testing.T, who string, n *news, want ...string) {
+	t.Helper()
+	if got := n.take(); !slices.Equal(got, want) {
+		t.Errorf("%s was told %q, want %q", who, got, want)
+	}
+}
+
+func TestNodesThatHearEachOtherAreMembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r room
+		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
+		na := startPresence(t, a, "a")
+		nb := startPresence(t, b, "b")
+		wantNews(t, "a", na, "joined bus://b#b is b")
+		wantNews(t, "b", nb, "joined bus://b#a is a")
+		b.Stop(t.Context())
+		wantNews(t, "a", na, "left bus://b#b is b")
+	})
+}
+
+func TestASilentNodeFailsAfterTheLimitAndComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r room
+		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
+		na := startPresence(t, a, "a")
+		startPresence(t, b, "b")
+		na.take()
+		r.shut(b, true)
+		time.Sleep(14 * time.Second)
+		wantNews(t, "a", na)
+		time.Sleep(8 * time.Second)
+		wantNews(t, "a", na, "failed bus://b#b is b")
+		r.shut(b, false)
+		time.Sleep(6 * time.Second)
+		wantNews(t, "a", na, "joined bus://b#b is b")
+	})
+}
+
+func TestNobodyFailsWhileTheBrokerIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r room
+		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
+		na := startPresence(t, a, "a")
+		startPresence(t, b, "b")
+		na.take()
+		a.Interrupted(true)
+		r.shut(a, true)
+		time.Sleep(time.Hour)
+		wantNews(t, "a", na)
+		r.shut(a, false)
+		a.Interrupted(false)
+		time.Sleep(time.Minute)
+		wantNews(t, "a", na)
+	})
+}
+
+func TestAMemberThatIsSaidToHaveFailedComesBackWhenItIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r room
+		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
+		na := startPresence(t, a, "a")
+		startPresence(t, b, "b")
+		na.take()
+		a.Failed("b")
+		a.Failed("nobody")
+		wantNews(t, "a", na, "failed bus://b#b is b")
+		time.Sleep(time.Second)
+		wantNews(t, "a", na, "joined bus://b#b is b")
+	})
+}
+
+func TestASecondNodeOfAnIDIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r room
+		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
+		startPresence(t, a, "a")
+		if err := b.Start(t.Context(), cluster.Member{ID: "a", Addr: "bus://b#b"}, func(cluster.Change) {}); err == nil {
+			t.Error("it started")
+		}
+	})
+}
+
+func TestStrangersAreNotHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r room
+		a, b := r.enter("the key of the cluster", cluster.PresenceConfig{}), r.enter("another key", cluster.PresenceConfig{})
+		c := r.enter("", cluster.PresenceConfig{})
+		na := startPresence(t, a, "a")
+		startPresence(t, b, "b")
+		startPresence(t, c, "c")
+		for _, message := range [][]byte{nil, make([]byte, 31), make([]byte, 40), make([]byte, 1<<20), append(make([]byte, 32), `{"kind":"here","id":"x"}`...)} {
+			a.Heard(message)
+		}
+		wantNews(t, "a", na)
+	})
+}
+
+func TestAnOldGoodbyeDoesNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r room
+		var bye []byte
+		a := r.enter("", cluster.PresenceConfig{})
+		na := startPresence(t, a, "a")
+		b := cluster.NewPresence(func(message []byte) error {
+			if bytes.Contains(message, []byte(`"bye"`)) {
+				bye = bytes.Clone(message)
+			}
+			go a.Heard(bytes.Clone(message))
+			return nil
+		}, cluster.PresenceConfig{})
+		if err := b.Start(t.Context(), cluster.Member{ID: "b", Addr: "bus://b#b", Instance: 1}, func(cluster.Change) {}); err != nil {
+			t.Fatal(err)
+		}
+		b.Stop(t.Context())
+		again := cluster.NewPresence(func(message []byte) error { go a.Heard(bytes.Clone(message)); return nil }, cluster.PresenceConfig{})
+		if err := again.Start(t.Context(), cluster.Member{ID: "b", Addr: "bus://b#b", Instance: 2}, func(cluster.Change) {}); err != nil {
+			t.Fatal(err)
+		}
+		na.take()
+		a.Heard(bye)
+		wantNews(t, "a", na)
+		again.Stop(t.Context())
+	})
+}
+
+func TestAnObserverIsNotSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r room
+		a, guest := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{Observe: true})
+		na := startPresence(t, a, "a")
+		ng := startPresence(t, guest, "guest")
+		time.Sleep(time.Minute)
+		wantNews(t, "a", na)
+		wantNews(t, "the guest", ng, "joined bus://b#a is a")
+	})
+}
+
+// A hundred nodes that start at once do not each answer each.
+func TestAnswersAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r room
+		var all []*cluster.Presence
+		for range 50 {
+			all = append(all, r.enter("", cluster.PresenceConfig{}))
+		}
+		var wg sync.WaitGroup
+		for i, p := range all {
+			wg.Go(func() { startPresence(t, p, string(rune('A'+i))) })
+		}
+		wg.Wait()
+		time.Sleep(time.Second)
+		for _, p := range all {
+			if n := len(p.Members()); n != 49 {
+				t.Errorf("it knows %d others", n)
+			}
+		}
+		r.lock.Lock()
+		defer r.lock.Unlock()
+		if r.said > 5*50 {
+			t.Errorf("%d messages were sent", r.said)
+		}
+	})
+}
