@@ -33,7 +33,7 @@ func (r *room) enter(key string, config cluster.PresenceConfig) *cluster.Presenc
 		r.said++
 		for _, other := range r.inside {
 			if !r.outside[p] && !r.outside[other] {
-				go other.Heard(bytes.Clone(message))
+				other.Heard(bytes.Clone(message))
 			}
 		}
 		return nil
@@ -170,14 +170,14 @@ func TestAnOldGoodbyeDoesNotCount(t *testing.T) {
 			if bytes.Contains(message, []byte(`"bye"`)) {
 				bye = bytes.Clone(message)
 			}
-			go a.Heard(bytes.Clone(message))
+			a.Heard(bytes.Clone(message))
 			return nil
 		}, cluster.PresenceConfig{})
 		if err := b.Start(t.Context(), cluster.Member{ID: "b", Addr: "bus://b#b", Instance: 1}, func(cluster.Change) {}); err != nil {
 			t.Fatal(err)
 		}
 		b.Stop(t.Context())
-		again := cluster.NewPresence(func(message []byte) error { go a.Heard(bytes.Clone(message)); return nil }, cluster.PresenceConfig{})
+		again := cluster.NewPresence(func(message []byte) error { a.Heard(bytes.Clone(message)); return nil }, cluster.PresenceConfig{})
 		if err := again.Start(t.Context(), cluster.Member{ID: "b", Addr: "bus://b#b", Instance: 2}, func(cluster.Change) {}); err != nil {
 			t.Fatal(err)
 		}
