@@ -51,7 +51,7 @@ func (n *Node) addOffered(t *table, s *cluster.Service, offered *cluster.Action,
 		return false
 	}
 	if own != nil {
-		if own.info().Stream || own.info().Service == "$node" {
+		if own.info().Stream {
 			return true
 		}
 		o.own = own

@@ -65,8 +65,9 @@ func (m *mesh) tellLoop() {
 			links = append(links, p.allLinks()...)
 		}
 		m.mu.Unlock()
+		text := m.catalogText()
 		for _, l := range links {
-			m.tellTo(l)
+			m.tellTo(l, text)
 		}
 	}
 }
@@ -81,12 +82,16 @@ func (m *mesh) takeLoads() {
 	}
 }
 
-// tellTo sends this node's catalog over a link. A peer that does not take it in time has a link that is as good as lost.
-func (m *mesh) tellTo(l *wire.Link) {
+func (m *mesh) catalogText() []byte {
 	text, err := stdjson.Marshal(m.catalog())
 	if err != nil {
 		panic(err) // there is nothing in it that JSON cannot hold
 	}
+	return text
+}
+
+// tellTo sends this node's catalog over a link. A peer that does not take it in time has a link that is as good as lost.
+func (m *mesh) tellTo(l *wire.Link, text []byte) {
 	m.running.Go(func() {
 		ctx, cancel := context.WithTimeout(m.ctx, tellLimit)
 		defer cancel()

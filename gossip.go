@@ -2,7 +2,6 @@ package sabir
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 
@@ -34,9 +33,6 @@ func (g gossipCarrier) Dial(ctx context.Context, to cluster.Member) (net.Conn, e
 	}
 	conn, p, err := g.mesh.connect(ctx, to.Addr, wire.ForGossip)
 	if err != nil {
-		if refused, ok := errors.AsType[*wire.HandshakeError](err); ok && refused.Reason == wire.ReasonSameNode {
-			return nil, fmt.Errorf("%w: %w", err, cluster.ErrSelf)
-		}
 		return nil, err
 	}
 	if to.ID != "" && p.Node != to.ID {

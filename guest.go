@@ -24,8 +24,7 @@ func (m *mesh) followLoop() {
 func (m *mesh) follow(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*followEvery)
 	defer cancel()
-	near := m.anyPeer()
-	if near == nil {
+	if m.anyPeer() == nil {
 		for _, seed := range m.config.seeds {
 			if m.dial(ctx, seed, "") == nil {
 				return
@@ -33,16 +32,14 @@ func (m *mesh) follow(ctx context.Context) {
 		}
 		return
 	}
-	nodes, err := Call[[]NodeInfo](ctx, m.node, "$node.nodes", Nothing{}, ToNode(near.id))
-	if err != nil {
-		return
+	nodes := m.known(ctx)
+	if len(nodes) == 0 {
+		return // nobody answered: the one that was asked is among them
 	}
 	there := make(map[string]bool)
-	for _, info := range nodes {
-		if info.ID != m.node.id && !info.Guest && info.Addr != "" {
-			there[info.ID] = true
-			m.changed(cluster.Change{Kind: cluster.Joined, Member: cluster.Member{ID: info.ID, Addr: info.Addr, Zone: info.Zone, Labels: info.Labels}})
-		}
+	for _, other := range nodes {
+		there[other.ID] = true
+		m.changed(cluster.Change{Kind: cluster.Joined, Member: other})
 	}
 	for _, id := range m.memberIDs() {
 		if !there[id] {

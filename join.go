@@ -4,9 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"maps"
-	"net/url"
 	"strings"
 
+	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/tcp" // so that Join works as it is written everywhere
 	"github.com/sabir-go/sabir/wire"
 )
@@ -25,13 +25,17 @@ import (
 func Join(address string, options ...JoinOption) NodeOption {
 	config := joinConfig{address: address, cluster: "default", connections: 1}
 	for _, o := range options {
-		o(&config)
+		o.applyJoin(&config)
 	}
 	return nodeOption(func(n *Node) { n.joins = append(n.joins, config) })
 }
 
 // JoinOption is an option of Join.
-type JoinOption func(*joinConfig)
+type JoinOption interface{ applyJoin(*joinConfig) }
+
+type joinOption func(*joinConfig)
+
+func (o joinOption) applyJoin(c *joinConfig) { o(c) }
 
 type joinConfig struct {
 	address     string
@@ -45,55 +49,71 @@ type joinConfig struct {
 	labels      map[string]string
 	connections int
 	guest       bool
+	bus         bool // the address is a broker's
 	met         bool // the address is taken: there is a node to meet
 	compression string
 	above       int
 	limits      LinkLimits
+	codecs      []string // see Codecs
 }
 
 // ClusterName names the cluster; "default" without it. Nodes of clusters with other names refuse each other, so several
 // clusters can share a network, and a broker.
-func ClusterName(name string) JoinOption { return func(c *joinConfig) { c.cluster = name } }
+func ClusterName(name string) JoinOption {
+	return joinOption(func(c *joinConfig) { c.cluster = name })
+}
 
 // ClusterKey is the secret that every node of the cluster must know, of at least 16 random bytes. It is proved, never sent.
 // It keeps strangers out; it does not hide what is sent, for which there is tls://.
-func ClusterKey(key string) JoinOption { return func(c *joinConfig) { c.key = key } }
+func ClusterKey(key string) JoinOption {
+	return joinOption(func(c *joinConfig) { c.key = key })
+}
 
 // ClusterTLS is the TLS configuration of tls:// links, for both ends: the certificate of this node, the authorities that
 // others' certificates must come from (RootCAs and ClientCAs), and whether they must show one.
-func ClusterTLS(config *tls.Config) JoinOption { return func(c *joinConfig) { c.tls = config } }
+func ClusterTLS(config *tls.Config) JoinOption {
+	return joinOption(func(c *joinConfig) { c.tls = config })
+}
 
 // Seeds are addresses of nodes to find the cluster by. One that can be reached is enough; those that cannot are tried again
 // for as long as the node runs.
 func Seeds(addresses ...string) JoinOption {
-	return func(c *joinConfig) { c.seeds = append(c.seeds, addresses...) }
+	return joinOption(func(c *joinConfig) { c.seeds = append(c.seeds, addresses...) })
 }
 
 // Advertise is the host, or host:port, that the other nodes dial, where it is not the one that is listened on: in a
 // container or behind an address translation.
-func Advertise(host string) JoinOption { return func(c *joinConfig) { c.advertise = host } }
+func Advertise(host string) JoinOption {
+	return joinOption(func(c *joinConfig) { c.advertise = host })
+}
 
 // Zone says where the node is, such as a data centre or a rack. Calls go to nodes of their own zone while there are any.
-func Zone(name string) JoinOption { return func(c *joinConfig) { c.zone = name } }
+func Zone(name string) JoinOption {
+	return joinOption(func(c *joinConfig) { c.zone = name })
+}
 
 // Labels tells the other nodes about this one; they show in listings, and calls prefer nodes that share more of them. All
 // labels, the zone and the address together may take about 400 bytes.
 func Labels(labels map[string]string) JoinOption {
-	return func(c *joinConfig) { c.labels = maps.Clone(labels) }
+	return joinOption(func(c *joinConfig) { c.labels = maps.Clone(labels) })
 }
 
 // Connections is how many connections are kept to each other node; 1 without it, which is fastest as a rule: the more
 // calls share a connection, the more go in one system call.
-func Connections(n int) JoinOption { return func(c *joinConfig) { c.connections = min(max(n, 1), 64) } }
+func Connections(n int) JoinOption {
+	return joinOption(func(c *joinConfig) { c.connections = min(max(n, 1), 64) })
+}
 
 // Guest makes a node that calls others and offers nothing: it does not listen, and the others do not look for it. Command
 // lines and tools are guests.
-func Guest() JoinOption { return func(c *joinConfig) { c.guest = true } }
+func Guest() JoinOption {
+	return joinOption(func(c *joinConfig) { c.guest = true })
+}
 
 // Compress makes values of at least above bytes smaller before they are sent, by "s2" (fast) or "zstd" (smaller), to
 // nodes that have it switched on too. Without it nothing is compressed, which is right within a data centre.
 func Compress(algorithm string, above int) JoinOption {
-	return func(c *joinConfig) { c.compression, c.above = algorithm, above }
+	return joinOption(func(c *joinConfig) { c.compression, c.above = algorithm, above })
 }
 
 // LinkLimits bounds what other nodes can make this one hold. 0 stands for the default.
@@ -106,7 +126,9 @@ type LinkLimits struct {
 }
 
 // Limit sets the limits of links.
-func Limit(limits LinkLimits) JoinOption { return func(c *joinConfig) { c.limits = limits } }
+func Limit(limits LinkLimits) JoinOption {
+	return joinOption(func(c *joinConfig) { c.limits = limits })
+}
 
 const defaultNodeCalls = 64 << 10
 
@@ -136,9 +158,9 @@ func (n *Node) join(ctx context.Context) error {
 
 // read takes what the address says besides where to listen.
 func (c *joinConfig) read() error {
-	u, err := url.Parse(c.address)
-	if err != nil || u.Scheme == "" {
-		return &Error{Code: InvalidArgument, Name: nameJoin, Message: "Join takes an address such as tcp://:7700"}
+	u, err := transport.Parse(c.address)
+	if err != nil {
+		return &Error{Code: InvalidArgument, Name: nameJoin, Message: "Join: " + err.Error()}
 	}
 	query := u.Query()
 	for _, seed := range strings.FieldsFunc(query.Get("seeds"), func(r rune) bool { return r == ',' }) {
@@ -147,9 +169,15 @@ func (c *joinConfig) read() error {
 		}
 		c.seeds = append(c.seeds, seed)
 	}
-	query.Del("seeds")
-	u.RawQuery = query.Encode()
-	c.address = u.String()
+	if query.Has("seeds") {
+		query.Del("seeds")
+		u.RawQuery = query.Encode()
+		c.address = u.String()
+	}
+	_, c.bus = transport.LookupBus(u.Scheme)
+	if c.bus && len(c.seeds)+len(c.static) > 0 {
+		return &Error{Code: InvalidArgument, Name: nameJoin, Message: "Join: nodes find each other at the broker " + u.Redacted() + ": leave out Seeds and Static"}
+	}
 	return nil
 }
 

@@ -208,7 +208,7 @@ func (a *away) failed(p *peer, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return a.step.gaveUp(cause(err))
 	}
-	return &Error{Code: Internal, Name: nameLinkLost, Node: p.id, cause: err, Message: "calling " + a.action.Name + " on " + p.id + ": " + err.Error()}
+	return a.lost(p, &wire.LostError{Sent: true, Node: p.id, Err: err})
 }
 
 func cause(err error) error {

@@ -13,12 +13,7 @@ import (
 
 // linked makes a link of a connection and calls go over it from now on.
 func (m *mesh) linked(conn net.Conn, with wire.Peer) {
-	about, err := parseAbout(with.About)
-	if err != nil {
-		conn.Close()
-		m.log.Warn("link refused", "node", m.node.id, "peer", with.Node, "error", err)
-		return
-	}
+	about, _ := parseAbout(with.About) // admit read it before
 	m.mu.Lock()
 	if m.draining {
 		m.mu.Unlock()
@@ -34,6 +29,7 @@ func (m *mesh) linked(conn net.Conn, with wire.Peer) {
 		stale = p.allLinks()
 		p.setLinks(nil)
 		p.unheard()
+		p.leaving = false
 	}
 	p.about = about
 	p.stats.Store(cluster.NewCandidate(cluster.Member{ID: p.id, Zone: about.Zone, Labels: about.Labels}))
@@ -43,7 +39,7 @@ func (m *mesh) linked(conn net.Conn, with wire.Peer) {
 		old.Close(errors.New("the node was started anew"))
 	}
 	m.log.Debug("linked", "node", m.node.id, "peer", p.id, "addr", about.Addr)
-	m.tellTo(l)
+	m.tellTo(l, m.catalogText())
 	wake(m.update) // its catalog may have come before
 }
 
@@ -77,10 +73,15 @@ func (m *mesh) Closed(l *wire.Link, err error) {
 	}
 	m.keep(p)
 	m.mu.Unlock()
-	if gone {
-		m.log.Info("link lost", "node", m.node.id, "peer", l.Peer().Node, "error", err)
-		wake(m.update)
+	if !gone {
+		return
 	}
+	wake(m.update)
+	if errors.Is(err, wire.ErrClosed) {
+		m.log.Debug("link closed", "node", m.node.id, "peer", l.Peer().Node)
+		return
+	}
+	m.log.Info("link lost", "node", m.node.id, "peer", l.Peer().Node, "error", err)
 }
 
 // GoAway hears that the peer takes no new work over the link.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/transport/bus"
 	"github.com/sabir-go/sabir/wire"
 )
 
@@ -19,6 +20,9 @@ const maxShaking = 256
 
 // listen takes the address. When a node listens there already, that is the one to meet, and this one listens elsewhere.
 func (m *mesh) listen(ctx context.Context) error {
+	if m.config.bus {
+		return m.connectBus(ctx)
+	}
 	if m.config.guest {
 		m.config.seeds = append([]string{m.config.address}, m.config.seeds...)
 		return nil
@@ -35,6 +39,19 @@ func (m *mesh) listen(ctx context.Context) error {
 		return joinError("the node cannot listen: ", err)
 	}
 	m.listener = l
+	return nil
+}
+
+// connectBus connects to the broker that the address is that of.
+func (m *mesh) connectBus(ctx context.Context) error {
+	hub, err := bus.Open(ctx, m.config.address, bus.Config{Cluster: m.config.cluster, Node: m.node.id, Transport: m.transport, Log: m.log})
+	if err != nil {
+		return joinError("the node cannot use the broker: ", err)
+	}
+	m.hub = hub
+	if !m.config.guest {
+		m.listener = hub.Listener()
+	}
 	return nil
 }
 
@@ -177,7 +194,7 @@ func (m *mesh) dial(ctx context.Context, addr, name string) error {
 }
 
 func (m *mesh) connect(ctx context.Context, addr string, purpose wire.Purpose) (net.Conn, wire.Peer, error) {
-	conn, err := transport.Dial(ctx, addr, m.transport)
+	conn, err := m.dialConn(ctx, addr)
 	if err != nil {
 		return nil, wire.Peer{}, err
 	}
@@ -190,6 +207,24 @@ func (m *mesh) connect(ctx context.Context, addr string, purpose wire.Purpose) (
 		return nil, wire.Peer{}, err
 	}
 	return conn, p, nil
+}
+
+func (m *mesh) dialConn(ctx context.Context, addr string) (net.Conn, error) {
+	if m.hub != nil {
+		return m.hub.Dial(ctx, addr)
+	}
+	return transport.Dial(ctx, addr, m.transport)
+}
+
+// admit is the last word on a peer in the handshake.
+func (m *mesh) admit(p wire.Peer) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.draining {
+		return fmt.Errorf("node %s is leaving", m.node.id)
+	}
+	_, err := parseAbout(p.About)
+	return err
 }
 
 // leadsBack tells whether a connection that this node dialled came out at its own listener.

@@ -3,6 +3,7 @@ package sabir
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/transport/bus"
 	"github.com/sabir-go/sabir/wire"
 )
 
@@ -23,11 +25,13 @@ type mesh struct {
 	transport  transport.Config
 	wire       wire.Config
 	about      about
+	hub        *bus.Hub           // nil without a broker
 	listener   transport.Listener // nil for a guest
 	inherited  transport.Listener // see inherit; nil without. Guarded by mu
-	membership cluster.Membership
-	gossip     *cluster.Gossip // nil for a guest, and with Static
-	static     *cluster.Static // nil without Static
+	membership cluster.Membership // nil for a guest without a broker
+	gossip     *cluster.Gossip    // this one of the three is the membership, or the others
+	static     *cluster.Static
+	presence   *cluster.Presence
 	registry   *cluster.Registry
 	self       *cluster.Candidate // this node, where it shares calls with others
 
@@ -76,12 +80,13 @@ func (m *mesh) start(ctx context.Context) error {
 	m.self = cluster.NewCandidate(m.member())
 	m.wire = m.config.wire(m.node, m.about.json())
 	m.wire.Load = m.node.load
+	m.wire.Admit = m.admit
 	if err := m.wire.Validate(); err != nil {
 		m.closeListener()
 		return joinError("the node cannot join: ", err)
 	}
+	m.choose()
 	if m.listener != nil {
-		m.choose()
 		// Before it meets others: nodes that are started together, with each other as seeds, wait for one another's answers.
 		m.running.Go(func() { m.acceptLoop(m.listener) })
 	}
@@ -91,50 +96,53 @@ func (m *mesh) start(ctx context.Context) error {
 	}
 	m.running.Go(m.updateLoop)
 	m.running.Go(m.tellLoop)
-	if m.listener == nil {
+	if m.membership == nil {
 		m.follow(ctx)
 		m.running.Go(m.followLoop)
-		return m.settle(ctx)
-	}
-	if err := m.membership.Start(ctx, m.member(), m.changed); err != nil {
+	} else if err := m.membership.Start(ctx, m.member(), m.changed); err != nil {
 		m.leave(ctx)
 		return joinError("the node cannot join: ", err)
 	}
 	if m.config.met {
 		m.running.Go(m.inherit)
 	}
-	return m.settle(ctx)
+	m.settle(ctx)
+	if m.config.bus && m.config.guest && m.anyPeer() == nil {
+		m.leave(ctx)
+		return joinError("", fmt.Errorf("no node of the cluster %q is at %s", m.config.cluster, m.hub.Addr()))
+	}
+	return nil
 }
 
 // choose makes the membership.
 func (m *mesh) choose() {
-	if len(m.config.static) > 0 {
+	switch {
+	case m.config.bus:
+		m.presence = cluster.NewPresence(m.hub.Broadcast, cluster.PresenceConfig{Key: m.wire.Key, Observe: m.config.guest, Log: m.log})
+		m.hub.Hear(m.presence.Heard, m.presence.Interrupted)
+		m.membership = m.presence
+	case m.config.guest:
+	case len(m.config.static) > 0:
 		m.static = cluster.NewStatic(m.config.static)
 		m.membership = m.static
-		return
+	default:
+		m.gossip = cluster.NewGossip(gossipCarrier{m}, m.config.seeds, cluster.GossipConfig{Cluster: m.config.cluster, Log: m.log})
+		m.membership = m.gossip
 	}
-	m.gossip = cluster.NewGossip(gossipCarrier{m}, m.config.seeds, cluster.GossipConfig{Cluster: m.config.cluster, Log: m.log})
-	m.membership = m.gossip
 }
 
-// settle waits until the nodes of the cluster are linked and have told what they offer. Those that the first one knows of
-// are linked at once, so that a node that has started can call them; membership finds the others.
-func (m *mesh) settle(ctx context.Context) error {
+// settle waits until the nodes of the cluster are linked and have told what they offer. Those that are known are linked at
+// once, so that a node that has started can call them; membership finds the others.
+func (m *mesh) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
-	if first := m.anyPeer(); first != nil {
-		nodes, err := Call[[]NodeInfo](ctx, m.node, "$node.nodes", Nothing{}, ToNode(first.id))
-		if err != nil {
-			m.log.Debug("the other nodes are not known yet", "node", m.node.id, "asked", first.id, "error", err)
+	var dials sync.WaitGroup
+	for _, other := range m.known(ctx) {
+		if m.linkedPeer(other.ID) == nil {
+			dials.Go(func() { m.dial(ctx, other.Addr, other.ID) }) // that it fails shows later, if the node is still there
 		}
-		var dials sync.WaitGroup
-		for _, other := range nodes {
-			if other.ID != m.node.id && !other.Guest && other.Addr != "" && m.linkedPeer(other.ID) == nil {
-				dials.Go(func() { m.dial(ctx, other.Addr, other.ID) }) // that it fails shows later, if the node is still there
-			}
-		}
-		dials.Wait()
 	}
+	dials.Wait()
 	m.mu.Lock()
 	var waits []chan struct{}
 	for _, p := range m.peers {
@@ -147,10 +155,30 @@ func (m *mesh) settle(ctx context.Context) error {
 		select {
 		case <-told:
 		case <-ctx.Done():
-			return nil
+			return
 		}
 	}
-	return nil
+}
+
+// known is the other nodes that can be dialled, as a broker told of them, or as a node that this one is linked with does.
+func (m *mesh) known(ctx context.Context) (list []cluster.Member) {
+	if m.presence != nil {
+		return slices.DeleteFunc(m.presence.Members(), func(other cluster.Member) bool { return other.Guest })
+	}
+	near := m.anyPeer()
+	if near == nil {
+		return nil
+	}
+	nodes, err := Call[[]NodeInfo](ctx, m.node, "$node.nodes", Nothing{}, ToNode(near.id))
+	if err != nil {
+		m.log.Debug("the other nodes are not known yet", "node", m.node.id, "asked", near.id, "error", err)
+	}
+	for _, info := range nodes {
+		if info.ID != m.node.id && !info.Guest && info.Addr != "" {
+			list = append(list, cluster.Member{ID: info.ID, Addr: info.Addr, Zone: info.Zone, Labels: info.Labels})
+		}
+	}
+	return list
 }
 
 const settleLimit = 3 * time.Second
@@ -173,21 +201,34 @@ func (m *mesh) drain(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// leave ends everything.
+// leave ends everything: what was answered still reaches those who asked, if they take it within a second.
 func (m *mesh) leave(ctx context.Context) error {
 	m.mu.Lock()
 	m.draining = true
+	links := slices.Collect(maps.Keys(m.open))
 	m.mu.Unlock()
 	var err error
 	if m.membership != nil {
 		err = m.membership.Stop(ctx)
 	}
-	m.cancel()
 	m.closeListener()
+	goodbye, cancel := context.WithTimeout(ctx, goodbyeLimit)
+	defer cancel()
+	var drains sync.WaitGroup
+	for _, l := range links {
+		drains.Go(func() { l.Drain(goodbye) })
+	}
+	drains.Wait()
+	m.cancel()
 	m.closeLinks(nil)
 	m.running.Wait()
+	if m.hub != nil {
+		err = errors.Join(err, m.hub.Close())
+	}
 	return err
 }
+
+const goodbyeLimit = time.Second
 
 // closeListener runs when draining is set, or before anything runs, so that nothing is inherited after it.
 func (m *mesh) closeListener() {

@@ -51,7 +51,7 @@ func (p *peer) dropLink(l *wire.Link) {
 
 // unheard forgets that the peer told what it offers. Whoever waits for that waits on. It runs under mu.
 func (p *peer) unheard() {
-	p.heard, p.leaving = false, false
+	p.heard = false
 	select {
 	case <-p.told:
 		p.told = make(chan struct{})

@@ -3,7 +3,6 @@ package sabir
 import (
 	"context"
 	"sync/atomic"
-	"time"
 
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/wire"
@@ -234,9 +233,6 @@ func (c *inboundContext) Value(key any) any {
 	}
 	return c.Context.Value(key)
 }
-
-// Deadline is that of the caller, less the time that the call was under way.
-func (c *inboundContext) Deadline() (time.Time, bool) { return c.Context.Deadline() }
 
 // maxCallersElsewhere bounds the callers on other nodes that a node remembers by name.
 const maxCallersElsewhere = 4096

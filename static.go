@@ -12,7 +12,7 @@ import (
 // Static makes the cluster the nodes at these addresses and no others, without gossip: each node is given the addresses of
 // all, its own may be among them. Addresses where nobody answers are tried again for as long as the node runs.
 func Static(addresses ...string) JoinOption {
-	return func(c *joinConfig) { c.static = append(c.static, addresses...) }
+	return joinOption(func(c *joinConfig) { c.static = append(c.static, addresses...) })
 }
 
 // seek dials an address of Static until it is known who is there. It runs under mu.

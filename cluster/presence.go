@@ -30,7 +30,7 @@ type PresenceConfig struct {
 const (
 	defaultInterval = 5 * time.Second
 	answersAwaited  = 100 * time.Millisecond // by Start, for the nodes that are there
-	answerAtMost    = 50 * time.Millisecond // two answers to who is there are that far apart, however many ask
+	answerAtMost    = 50 * time.Millisecond  // two answers to who is there are that far apart, however many ask
 	maxPresence     = 16 << 10               // bytes of a message
 )
 

@@ -15,6 +15,10 @@ type Config struct {
 	// itself is part of the link's handshake; the transport never sees the key.
 	Keyed bool
 
+	// Secret is derived from the cluster key by the owner, for brokers that the transport itself starts; nil without. The
+	// same key must give the same Secret, from which the key cannot be had.
+	Secret []byte
+
 	// TLS is for transports that encrypt, such as tls://. Listening needs a certificate in it; dialling without it trusts
 	// the authorities of the system. Transports that cannot encrypt refuse to leave the machine with it, rather than drop
 	// it silently.

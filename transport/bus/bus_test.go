@@ -215,10 +215,11 @@ func TestBroadcastsReachTheHubsOfTheClusterAndNoOthers(t *testing.T) {
 	_, address := newBroker(t)
 	heard := make(chan string, 10)
 	open := func(cluster, node string) *bus.Hub {
-		h, err := bus.Open(t.Context(), address, bus.Config{Cluster: cluster, Node: node, Heard: func(m []byte) { heard <- node + " " + string(m) }})
+		h, err := bus.Open(t.Context(), address, bus.Config{Cluster: cluster, Node: node})
 		if err != nil {
 			t.Fatal(err)
 		}
+		h.Hear(func(m []byte) { heard <- node + " " + string(m) }, nil)
 		t.Cleanup(func() { h.Close() })
 		return h
 	}

@@ -34,10 +34,6 @@ type Config struct {
 	Cluster, Node string
 	// Transport is given to the driver.
 	Transport transport.Config
-	// Heard gets what hubs of this cluster broadcast, this one's own too. It must not block and may keep the message.
-	Heard func(message []byte)
-	// Interrupted is told true when the connection to the broker is lost and false when it is back. It must not block.
-	Interrupted func(interrupted bool)
 	// Log takes what nobody can be told by an error; nil is no log.
 	Log *slog.Logger
 }
@@ -58,6 +54,8 @@ type Hub struct {
 	refusals []refusal // bounded by maxRefusals
 	closed   bool
 	lost     bool
+	heard    func(message []byte)
+	told     func(interrupted bool)
 
 	running sync.WaitGroup
 	done    chan struct{}
@@ -99,8 +97,8 @@ func Open(ctx context.Context, address string, config Config) (*Hub, error) {
 	h.broker = broker
 	h.largest = min(broker.MaxMessage(), largestPacket) - maxHeader
 	err = broker.Subscribe(ctx, h.inbox, h.arrived)
-	if err == nil && config.Heard != nil {
-		err = broker.Subscribe(ctx, h.everybody, config.Heard)
+	if err == nil {
+		err = broker.Subscribe(ctx, h.everybody, h.broadcast)
 	}
 	if err != nil {
 		broker.Close()
@@ -116,6 +114,24 @@ func (h *Hub) Addr() string { return h.broker.Addr() + "#" + h.inbox }
 
 // Broadcast sends a message to all hubs of the cluster, this one included. It may be lost.
 func (h *Hub) Broadcast(message []byte) error { return h.broker.Publish(h.everybody, message) }
+
+// Hear has heard called with what hubs of this cluster broadcast, this one's own too, and told with true when the connection
+// to the broker is lost and with false when it is back. They are called one at a time, must not block, and may keep the
+// message. What came before Hear is not told.
+func (h *Hub) Hear(heard func(message []byte), told func(interrupted bool)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.heard, h.told = heard, told
+}
+
+func (h *Hub) broadcast(message []byte) {
+	h.mu.Lock()
+	heard := h.heard
+	h.mu.Unlock()
+	if heard != nil {
+		heard(message)
+	}
+}
 
 // Listener starts to accept connections. There is one at a time.
 func (h *Hub) Listener() transport.Listener {
@@ -321,21 +337,22 @@ func (h *Hub) look() {
 
 func (h *Hub) brokerLost(err error) {
 	h.mu.Lock()
-	again := h.lost
+	again, told := h.lost, h.told
 	h.lost = true
 	h.mu.Unlock()
 	if again {
 		return
 	}
 	h.config.Log.Warn("the broker is lost", "node", h.config.Node, "broker", h.broker.Addr(), "error", err)
-	if h.config.Interrupted != nil {
-		h.config.Interrupted(true)
+	if told != nil {
+		told(true)
 	}
 }
 
 func (h *Hub) brokerRestored() {
 	h.mu.Lock()
 	h.lost = false
+	told := h.told
 	h.mu.Unlock()
 	h.config.Log.Info("the broker is back", "node", h.config.Node, "broker", h.broker.Addr())
 	for _, c := range h.all() {
@@ -344,8 +361,8 @@ func (h *Hub) brokerRestored() {
 		c.want(wantAsk)
 		c.mu.Unlock()
 	}
-	if h.config.Interrupted != nil {
-		h.config.Interrupted(false)
+	if told != nil {
+		told(false)
 	}
 }
 

@@ -3,6 +3,12 @@
 //	func TestConformance(t *testing.T) {
 //		transporttest.Stream(t, func(t *testing.T) (string, transport.Config) { return "tcp://:0", transport.Config{} })
 //	}
+//
+// Transports through a broker are tested with a real one:
+//
+//	func TestConformance(t *testing.T) {
+//		transporttest.Bus(t, brokers.ForTest(t, brokers.NATS, brokers.Config{Password: "secret"}), transport.Config{})
+//	}
 package transporttest
 
 import (

@@ -1,0 +1,190 @@
+package transport
+
+import (
+	"net"
+	"sync"
+)
+
+const (
+	// servedBacklog is how many connections wait for Accept before others are turned away.
+	servedBacklog = 128
+	// servedYoung is how many sockets may not have come to a connection yet. The next one is closed at once.
+	servedYoung = 1024
+)
+
+// Served is the [Listener] of a driver whose connections come out of a server of their own protocol, such as one of
+// net/http: the server reads from Sockets, and its handlers Deliver what has become a connection. It is for drivers.
+//
+// All methods may be called from any number of goroutines at once.
+type Served struct {
+	sockets Listener // nil for none
+	addr    string
+	arrived chan net.Conn
+	closed  chan struct{}
+
+	mu    sync.Mutex
+	ended bool
+	young map[*Socket]struct{}
+}
+
+// NewServed makes a listener whose address is addr. sockets may be nil where others accept them; else Close closes them.
+func NewServed(sockets Listener, addr string) *Served {
+	return &Served{
+		sockets: sockets,
+		addr:    addr,
+		arrived: make(chan net.Conn, servedBacklog),
+		closed:  make(chan struct{}),
+		young:   map[*Socket]struct{}{},
+	}
+}
+
+// Socket is a connection that a server reads its protocol from.
+type Socket struct {
+	net.Conn
+	served *Served
+	once   sync.Once
+	gone   chan struct{}
+}
+
+// Close closes the connection.
+func (s *Socket) Close() error {
+	s.once.Do(func() { close(s.gone) })
+	s.served.grown(s)
+	return s.Conn.Close()
+}
+
+// Gone is closed when Close is called.
+func (s *Socket) Gone() <-chan struct{} { return s.gone }
+
+// Sockets is what a server accepts from; its connections are each a *[Socket]. More than 1024 that were not delivered, in
+// a handshake or silent, do not stay open at once: the next one is closed. Bound the time of each by the server's own
+// limits.
+func (s *Served) Sockets() net.Listener { return servedSockets{s} }
+
+type servedSockets struct{ served *Served }
+
+func (l servedSockets) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.served.sockets.Accept()
+		if err != nil {
+			return nil, err
+		}
+		socket := &Socket{Conn: conn, served: l.served, gone: make(chan struct{})}
+		if l.served.let(socket) {
+			return socket, nil
+		}
+		Abort(conn)
+	}
+}
+
+func (l servedSockets) Close() error   { return l.served.sockets.Close() }
+func (l servedSockets) Addr() net.Addr { return servedAddr(l.served.addr) }
+
+// servedAddr is an address as a net.Addr, which servers want for their logs.
+type servedAddr string
+
+func (servedAddr) Network() string  { return "tcp" }
+func (a servedAddr) String() string { return string(a) }
+
+func (s *Served) let(socket *Socket) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended || len(s.young) == servedYoung {
+		return false
+	}
+	s.young[socket] = struct{}{}
+	return true
+}
+
+func (s *Served) grown(socket *Socket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.young, socket)
+}
+
+// Deliver gives a connection to Accept. It does not wait: it returns false, and leaves the connection to the caller, where
+// the listener is closed or too many connections wait. socket is what the connection runs over, nil where it is not one of
+// Sockets.
+func (s *Served) Deliver(conn net.Conn, socket *Socket) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	select {
+	case s.arrived <- conn:
+		delete(s.young, socket)
+		return true
+	default:
+		return false
+	}
+}
+
+// Accept implements [Listener].
+func (s *Served) Accept() (net.Conn, error) {
+	select {
+	case <-s.closed: // first, for after Close both may be ready
+	default:
+		select {
+		case conn := <-s.arrived:
+			return conn, nil
+		case <-s.closed:
+		}
+	}
+	return nil, s.errClosed("accept")
+}
+
+func (s *Served) errClosed(op string) error {
+	return &net.OpError{Op: op, Net: "tcp", Addr: servedAddr(s.addr), Err: net.ErrClosed}
+}
+
+// Close implements [Listener]. Sockets that were not delivered are closed too.
+func (s *Served) Close() error {
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return s.errClosed("close")
+	}
+	s.ended = true
+	var young []*Socket
+	for socket := range s.young {
+		young = append(young, socket)
+	}
+	s.mu.Unlock()
+	close(s.closed)
+	var err error
+	if s.sockets != nil {
+		err = s.sockets.Close()
+	}
+	for _, socket := range young {
+		Abort(socket)
+	}
+	for {
+		select {
+		case conn := <-s.arrived:
+			go conn.Close() // which may wait for its peer
+		default:
+			return err
+		}
+	}
+}
+
+// Closed is closed by Close.
+func (s *Served) Closed() <-chan struct{} { return s.closed }
+
+// Addr implements [Listener].
+func (s *Served) Addr() string { return s.addr }
+
+// Abort closes a connection without a goodbye, which TLS would wait up to five seconds for where the peer does not read.
+// It is for drivers.
+func Abort(conn net.Conn) {
+	if socket, ok := conn.(*Socket); ok {
+		socket.once.Do(func() { close(socket.gone) })
+		socket.served.grown(socket)
+		conn = socket.Conn
+	}
+	if encrypted, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = encrypted.NetConn()
+	}
+	conn.Close()
+}
