@@ -21,6 +21,7 @@ type about struct {
 	Zone     string            `json:"zone,omitempty"`
 	Labels   map[string]string `json:"labels,omitempty"`
 	Guest    bool              `json:"guest,omitempty"`
+	Codecs   []string          `json:"codecs,omitempty"` // formats that it takes; nil for any
 	Host     string            `json:"host"`
 	PID      int               `json:"pid"`
 	Go       string            `json:"go"`
@@ -30,7 +31,7 @@ type about struct {
 
 func aboutNode(m *mesh) about {
 	return about{Instance: uint64(m.node.epoch.UnixNano()), Addr: m.ownAddress(), Zone: m.config.zone, Labels: m.config.labels, Guest: m.config.guest,
-		Host: hostname(), PID: processID, Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Since: m.node.started}
+		Codecs: m.node.understood(), Host: hostname(), PID: processID, Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Since: m.node.started}
 }
 
 func (a about) json() []byte {
@@ -70,6 +71,7 @@ type NodeInfo struct {
 	Zone     string            `json:"zone,omitempty"`
 	Labels   map[string]string `json:"labels,omitempty"`
 	Guest    bool              `json:"guest,omitempty"`
+	Codecs   []string          `json:"codecs,omitempty"` // formats that it takes; nil for any
 	Host     string            `json:"host"`
 	PID      int               `json:"pid"`
 	Go       string            `json:"go"`

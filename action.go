@@ -70,6 +70,7 @@ type definition struct {
 	inline      bool
 	idempotent  bool
 	stream      bool
+	codecs      []string
 	middlewares []Middleware
 	open        func(a *Action, n *Node, s *Service) (local, error)
 }

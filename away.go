@@ -114,10 +114,6 @@ type traveller interface {
 // caller makes the calls to an action away whose types are In and Out.
 type caller[In, Out any] struct {
 	to     *away
-	format string
-	in     form[In]
-	out    form[Out]
-	broken error // why the types cannot travel
 	lanes  atomic.Pointer[[]*lane[In, Out]]
 	frames sync.Pool // of *outgoing[In, Out]
 }
@@ -127,12 +123,7 @@ func callerOf[In, Out any](a *away) *caller[In, Out] {
 	if known, ok := a.callers.Load(key); ok {
 		return known.(*caller[In, Out])
 	}
-	c := &caller[In, Out]{to: a, format: formatFor[In, Out]()}
-	c.in, c.broken = formOf[In](c.format)
-	if c.broken == nil {
-		c.out, c.broken = formOf[Out](c.format)
-	}
-	known, _ := a.callers.LoadOrStore(key, c)
+	known, _ := a.callers.LoadOrStore(key, &caller[In, Out]{to: a})
 	return known.(*caller[In, Out])
 }
 

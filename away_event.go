@@ -90,10 +90,11 @@ func tell[T any](ctx context.Context, to []*away, payload T) error {
 
 // servedEvent is the events of one name that a peer sends, as this node's handlers get them.
 type servedEvent struct {
-	node   *Node
-	event  string
-	group  string // "" for all
-	format string
+	node    *Node
+	event   string
+	group   string // "" for all
+	format  string
+	refused *Error // why events may not come in the format; nil if they may
 }
 
 // Inline is false: handlers of events may block.
@@ -101,6 +102,10 @@ func (s *servedEvent) Inline() bool { return false }
 
 // Serve gives one event to its handlers.
 func (s *servedEvent) Serve(in *wire.Inbound) {
+	if s.refused != nil {
+		in.Fail(failureOf(s.refused))
+		return
+	}
 	plan, err := s.node.events.Load().plan(s.event)
 	if err == nil {
 		err = s.deliver(in, plan)

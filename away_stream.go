@@ -24,7 +24,10 @@ func openAway[In, Out any](ctx context.Context, a *away, o callOptions) (*Stream
 		return nil, a.lost(p, &wire.LostError{Node: p.id, Err: wire.ErrClosed})
 	}
 	e := &farEnd[Out, In]{node: n, name: a.action.Name, what: "the input of "}
-	format := formatFor[In, Out]()
+	format, err := formatFor[In, Out](n, a.action, p.id, theirFormats(link))
+	if err != nil {
+		return nil, err
+	}
 	if e.sends, err = formOf[In](format); err == nil {
 		e.receives, err = formOf[Out](format)
 	}

@@ -1,6 +1,7 @@
 package sabir
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sabir-go/sabir/cluster"
@@ -65,7 +66,7 @@ func (n *Node) addOffered(t *table, s *cluster.Service, offered *cluster.Action,
 		}
 		a = n.newAway(&Action{Name: offered.Name, Service: fullServiceName(s.Name, s.Version), Short: strings.TrimPrefix(offered.Name, fullServiceName(s.Name, s.Version)+"."),
 			Version: s.Version, Description: offered.Description, Visibility: visible, Inline: offered.Inline, Stream: offered.Stream,
-			Idempotent: offered.Idempotent, Remote: true})
+			Idempotent: offered.Idempotent, Codecs: offered.Codecs, Remote: true})
 		a.in, a.out = offered.In, offered.Out
 	}
 	a.offers.Store(o)
@@ -76,7 +77,7 @@ func (n *Node) addOffered(t *table, s *cluster.Service, offered *cluster.Action,
 // describes tells whether what a node says of an action is what is known of it.
 func (a *away) describes(s *cluster.Service, offered *cluster.Action) bool {
 	return a.action.Version == s.Version && a.action.Description == offered.Description && a.action.Inline == offered.Inline &&
-		a.action.Stream == offered.Stream && a.action.Idempotent == offered.Idempotent && a.in == offered.In && a.out == offered.Out &&
+		a.action.Stream == offered.Stream && a.action.Idempotent == offered.Idempotent && slices.Equal(a.action.Codecs, offered.Codecs) && a.in == offered.In && a.out == offered.Out &&
 		(a.action.Visibility.String() == offered.Visibility || offered.Visibility == "" && a.action.Visibility == Public)
 }
 

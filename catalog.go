@@ -36,7 +36,7 @@ func describeService(p *published) cluster.Service {
 	for _, e := range p.endpoints {
 		if a := e.info(); a.Visibility != Private {
 			out.Actions = append(out.Actions, cluster.Action{Name: a.Name, Description: a.Description, Visibility: a.Visibility.String(),
-				Inline: a.Inline, Stream: a.Stream, Idempotent: a.Idempotent, In: typeName(a.In), Out: typeName(a.Out)})
+				Inline: a.Inline, Stream: a.Stream, Idempotent: a.Idempotent, Codecs: a.Codecs, In: typeName(a.In), Out: typeName(a.Out)})
 		}
 	}
 	for _, h := range s.handlers {

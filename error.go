@@ -178,6 +178,13 @@ const (
 	nameNotANode       = "NotANode"
 	nameLinkLost       = "LinkLost"
 	nameJoin           = "JoinFailed"
+	nameBadChannel     = "BadChannel"
+	nameNoChannels     = "NoChannels"
+	nameChannelAway    = "ChannelAway"
+	nameChannelFull    = "ChannelFull"
+	nameNotOffered     = "NotOffered"
+	nameChannel        = "ChannelFailed"
+	nameNoCodec        = "NoCommonCodec"
 
 	// What links answer: the names of package wire.
 	nameTooManyCalls    = "TooManyCalls"
@@ -235,7 +242,13 @@ var (
 	// ErrMessageTooLarge is answered when a value is larger than the other node takes; see [LinkLimits].
 	ErrMessageTooLarge = NewError(ResourceExhausted, nameMessageTooLarge, "the value is too large")
 	// ErrJoin is why a node with Join does not start.
+	// ErrNoCodec: two nodes have no format for values in common; see Codecs.
+	ErrNoCodec = NewError(FailedPrecondition, nameNoCodec, "no codec in common")
+	// ErrJoin: the node cannot become a member of its cluster.
 	ErrJoin = NewError(Unavailable, nameJoin, "the node cannot join")
+	// ErrChannelAway is answered when the broker of a channel cannot be reached or does not answer; retryable. What was
+	// published may be kept all the same.
+	ErrChannelAway = NewError(Unavailable, nameChannelAway, "the broker is away")
 	// ErrRateLimited is answered by policy.RateLimit; retryable.
 	ErrRateLimited = NewError(ResourceExhausted, nameRateLimited, "too many calls")
 	// ErrBulkheadFull is answered by policy.Bulkhead; retryable.

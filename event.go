@@ -72,9 +72,12 @@ func (o eventOption) applyEvent(d *eventDefinition) { o(d) }
 
 // InGroup puts the handler into a group of its own choosing instead of its service's: an emitted event goes to each
 // group once.
-func InGroup(group string) EventOption {
-	return eventOption(func(d *eventDefinition) { d.group = group })
-}
+func InGroup(group string) GroupOption { return GroupOption{group} }
+
+// GroupOption is what InGroup returns: an option of On and Consume.
+type GroupOption struct{ name string }
+
+func (o GroupOption) applyEvent(d *eventDefinition) { d.group = o.name }
 
 // Queued gives the handler a queue of the given length and a goroutine, so that emitters need not wait for it. Events of
 // a queue are handled in order. When the queue is full an emitter waits for room, for 5 seconds at most or as long as its

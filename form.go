@@ -29,29 +29,9 @@ func formOf[T any](format string) (form[T], error) {
 	}
 	c, ok := codec.Lookup(format)
 	if !ok {
-		return form[T]{}, &codecError{Codec: format, Offset: -1,
-			Message: `the program links no codec of that name: add import _ "github.com/sabir-go/sabir/codec/` + format + `" if it is one of these`}
+		return form[T]{}, missingCodec(format)
 	}
 	return form[T]{codec: c}, nil
-}
-
-// formatFor chooses the format for calls that send In and receive Out: that of a codec which claims both, JSON for values
-// without a type of their own (any, json.RawMessage) and for what the native format cannot hold, else native.
-func formatFor[In, Out any]() string {
-	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
-	if name := codec.Claimed(in); name != "" && (out == nothingType || codec.Claimed(out) == name) {
-		return name
-	}
-	if name := codec.Claimed(out); name != "" && in == nothingType {
-		return name
-	}
-	if generated(in) || generated(out) {
-		return protobufName
-	}
-	if untyped(in) || untyped(out) || native.For[In]().Err() != nil || native.For[Out]().Err() != nil {
-		return json.Name
-	}
-	return native.Name
 }
 
 var (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/sabir-go/sabir/transport"
@@ -136,6 +137,11 @@ const defaultNodeCalls = 64 << 10
 func (n *Node) join(ctx context.Context) error {
 	if err := n.checkBalances(); err != nil {
 		return err
+	}
+	for _, j := range n.joins {
+		if err := linkedFormats(slices.Concat(n.codecs, j.codecs)); err != nil {
+			return joinError("Codecs: ", err)
+		}
 	}
 	switch len(n.joins) {
 	case 0:

@@ -18,9 +18,6 @@ const maxReroutes = 3
 // reached its node is taken to another at once.
 func (f *outgoing[In, Out]) travel(ctx context.Context) error {
 	c := f.caller
-	if c.broken != nil {
-		return badInput(c.to.step.node, "the types of a call of "+c.to.action.Name, c.broken)
-	}
 	for tries := 0; ; tries++ {
 		p, err := c.to.pick(&f.options)
 		if err != nil {
@@ -60,6 +57,8 @@ func overloaded(err error) bool {
 type lane[In, Out any] struct {
 	link   *wire.Link
 	route  *wire.Route
+	in     form[In]
+	out    form[Out]
 	number uint32 // of In's schema on the link
 	reader atomic.Pointer[reader[Out]]
 }
@@ -73,12 +72,21 @@ func (c *caller[In, Out]) laneOn(l *wire.Link) (*lane[In, Out], error) {
 			}
 		}
 	}
-	route := l.Declare(c.to.kind, c.to.action.Name, c.format)
-	number, err := c.in.number(l)
+	made := &lane[In, Out]{link: l}
+	format, err := formatFor[In, Out](c.to.step.node, c.to.action, l.Peer().Node, theirFormats(l))
 	if err != nil {
 		return nil, err
 	}
-	made := &lane[In, Out]{link: l, route: route, number: number}
+	if made.in, err = formOf[In](format); err == nil {
+		made.out, err = formOf[Out](format)
+	}
+	if err != nil {
+		return nil, badInput(c.to.step.node, "the types of a call of "+c.to.action.Name, err)
+	}
+	if made.number, err = made.in.number(l); err != nil {
+		return nil, err
+	}
+	made.route = l.Declare(c.to.kind, c.to.action.Name, format)
 	for {
 		old := c.lanes.Load()
 		grown := []*lane[In, Out]{made}
@@ -112,14 +120,14 @@ func (c *caller[In, Out]) over(ctx context.Context, p *peer, f *outgoing[In, Out
 	if left := timeLeft(ctx); left > 0 && (call.Timeout == 0 || left < call.Timeout) {
 		call.Timeout = left
 	}
-	data, err := c.in.append(call.Buf(), lane.number, &f.in)
+	data, err := lane.in.append(call.Buf(), lane.number, &f.in)
 	if err != nil {
 		return badInput(c.to.step.node, "the input of "+c.to.action.Name, err)
 	}
 	if err := call.Do(ctx, data); err != nil {
 		return c.to.failed(p, err)
 	}
-	kept, err := c.out.decode(call.Reply(), call.Schema(), call.Owned(), &lane.reader, &f.out)
+	kept, err := lane.out.decode(call.Reply(), call.Schema(), call.Owned(), &lane.reader, &f.out)
 	if kept {
 		call.Keep()
 	}

@@ -52,8 +52,11 @@ func (n *Node) startAll(ctx context.Context) error {
 	if err := n.join(ctx); err != nil {
 		return err
 	}
-	own := newNodeService(n)
-	if err := n.startServices(ctx, append([]*Service{own}, flatten(n.toServe)...)); err != nil {
+	if err := n.startChannels(ctx); err != nil {
+		return err
+	}
+	own := n.withChannels([]*Service{newNodeService(n)})
+	if err := n.startServices(ctx, append(own, flatten(n.toServe)...)); err != nil {
 		return err
 	}
 	for _, attach := range n.attached {
@@ -106,6 +109,7 @@ func (n *Node) stopAll(ctx context.Context) error {
 	if n.mesh != nil { // last, because the services may have had something to tell
 		errs = append(errs, n.mesh.leave(ctx))
 	}
+	errs = append(errs, n.closeChannels())
 	n.workers.close()
 	n.state.Store(int32(Stopped))
 	return errors.Join(errs...)
@@ -243,18 +247,23 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 			return fmt.Errorf("service %s: %w", s.fullName(), err)
 		}
 	}
+	if err := n.openConsumers(ctx, s); err != nil {
+		return err
+	}
 	hooks := func(ctx context.Context) error { return runHooks(ctx, s, "start", s.onStart) }
 	if err := n.stage(ServiceStart, s, hooks)(ctx); err != nil {
+		n.dropConsumers(s)
 		return err
 	}
 	n.subscribe(subscriptions)
 	n.publish(s, endpoints)
+	n.beginConsumers(s)
 	return nil
 }
 
 func (n *Node) stopService(ctx context.Context, s *Service) error {
 	n.running = slices.DeleteFunc(n.running, func(other *Service) bool { return other == s })
-	err := n.unsubscribe(ctx, s) // first, because what is still in its queues may call its actions
+	err := errors.Join(n.stopConsumers(ctx, s), n.unsubscribe(ctx, s)) // first, because what is still in its queues may call its actions
 	n.withdraw(s)
 	if s.gate != nil {
 		if late := s.gate.shut(ctx); late != nil {

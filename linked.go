@@ -112,7 +112,7 @@ func (m *mesh) Post(l *wire.Link, topic uint8, data []byte) {
 func (m *mesh) Route(l *wire.Link, r *wire.Route) wire.Target {
 	if r.Kind == wire.EventRoute {
 		event, group, _ := strings.Cut(r.Name, "@")
-		return &servedEvent{node: m.node, event: event, group: group, format: r.Codec}
+		return &servedEvent{node: m.node, event: event, group: group, format: r.Codec, refused: m.node.takes(event, nil, r.Codec)}
 	}
 	return &servedRoute{node: m.node, link: l, name: r.Name, format: r.Codec}
 }

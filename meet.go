@@ -15,9 +15,6 @@ import (
 	"github.com/sabir-go/sabir/wire"
 )
 
-// maxShaking bounds the connections whose other end has not proved who it is.
-const maxShaking = 256
-
 // listen takes the address. When a node listens there already, that is the one to meet, and this one listens elsewhere.
 func (m *mesh) listen(ctx context.Context) error {
 	if m.config.bus {
@@ -147,16 +144,13 @@ func (m *mesh) acceptLoop(listener transport.Listener) {
 			sleep(m.ctx, pause)
 			pause = min(2*pause, time.Second)
 			continue
-		case !m.shaking.Take():
-			m.log.Warn("connection refused: too many that have not proved who they are", "node", m.node.id, "limit", maxShaking)
-			conn.Close()
-			continue
 		}
 		pause = time.Millisecond
-		m.running.Go(func() {
-			defer m.shaking.Give()
-			m.welcome(conn)
-		})
+		if oldest := m.shaking.add(conn); oldest != nil {
+			m.log.Warn("connection closed: too many have not proved who they are", "node", m.node.id, "from", oldest.RemoteAddr(), "limit", maxShaking)
+			oldest.Close()
+		}
+		m.running.Go(func() { m.welcome(conn) })
 	}
 }
 
@@ -167,6 +161,7 @@ func (m *mesh) welcome(conn net.Conn) {
 		serves = wire.ForLink
 	}
 	p, err := wire.Handshake(m.ctx, conn, m.wire, false, serves)
+	m.shaking.remove(conn)
 	if err != nil {
 		conn.Close()
 		m.log.Info("connection refused", "node", m.node.id, "from", conn.RemoteAddr(), "error", err)

@@ -38,7 +38,7 @@ type mesh struct {
 	ctx     context.Context // ends when the node leaves
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	shaking *wire.Budget // handshakes under way that others began
+	shaking shaking
 
 	mu       sync.Mutex
 	peers    map[string]*peer
@@ -64,7 +64,7 @@ func newMesh(n *Node, config joinConfig) (*mesh, error) {
 	}
 	m := &mesh{node: n, log: n.log, config: config, registry: cluster.NewRegistry(), peers: make(map[string]*peer), open: make(map[*wire.Link]bool), seeking: make(map[string]context.CancelFunc),
 		catalogs: make(map[string]cluster.Catalog),
-		shaking:  wire.NewBudget(maxShaking), update: make(chan struct{}, 1), tell: make(chan struct{}, 1)}
+		update:   make(chan struct{}, 1), tell: make(chan struct{}, 1)}
 	m.transport = transport.Config{Keyed: config.key != "", TLS: config.tls, Advertise: config.advertise, Name: n.id}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m, nil
@@ -82,7 +82,7 @@ func (m *mesh) start(ctx context.Context) error {
 	m.wire.Load = m.node.load
 	m.wire.Admit = m.admit
 	if err := m.wire.Validate(); err != nil {
-		m.closeListener()
+		m.leave(ctx)
 		return joinError("the node cannot join: ", err)
 	}
 	m.choose()
@@ -101,7 +101,7 @@ func (m *mesh) start(ctx context.Context) error {
 		m.running.Go(m.followLoop)
 	} else if err := m.membership.Start(ctx, m.member(), m.changed); err != nil {
 		m.leave(ctx)
-		return joinError("the node cannot join: ", err)
+		return joinError("the node cannot join at "+m.place()+": ", err)
 	}
 	if m.config.met {
 		m.running.Go(m.inherit)
@@ -109,9 +109,17 @@ func (m *mesh) start(ctx context.Context) error {
 	m.settle(ctx)
 	if m.config.bus && m.config.guest && m.anyPeer() == nil {
 		m.leave(ctx)
-		return joinError("", fmt.Errorf("no node of the cluster %q is at %s", m.config.cluster, m.hub.Addr()))
+		return joinError("", fmt.Errorf("no node of the cluster %q is at %s", m.config.cluster, m.place()))
 	}
 	return nil
+}
+
+// place is where the nodes meet, for errors.
+func (m *mesh) place() string {
+	if at, err := transport.Parse(m.config.address); err == nil {
+		return at.Redacted()
+	}
+	return m.config.address
 }
 
 // choose makes the membership.

@@ -104,6 +104,7 @@ type Action struct {
 	Inline      bool         // declared not to block
 	Idempotent  bool         // declared to do no harm when it runs twice
 	Stream      bool         // opened with OpenStream, not called
+	Codecs      []string     // formats for its values, see Codecs; nil for those of the nodes
 	Remote      bool         // handled by another node
 	In, Out     reflect.Type // nil for an action of another node
 

@@ -24,9 +24,11 @@ type Node struct {
 	signal      func(Signal)
 	carry       func(context.Context) context.Context // see Middleware.Carry; nil for none
 	validator   *validate.Validator
+	codecs      []string // see Codecs
 	toServe     []Servable
 	attached    []func(*Node) (Face, error)
 	remote      Remote
+	channels    nodeChannels // see Channels
 
 	joins    []joinConfig
 	balances []balance
@@ -73,7 +75,7 @@ func (s State) String() string {
 }
 
 // NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [ID], [Logger], [Validator], [MaxLevel],
-// [StopTimeout], [Balance], [SpreadLocal], [Via], [Attach].
+// [StopTimeout], [Balance], [SpreadLocal], [Via], [Attach], [Channels].
 type NodeOption interface{ applyNode(*Node) }
 
 type nodeOption func(*Node)

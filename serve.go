@@ -20,7 +20,8 @@ type servedRoute struct {
 // foundAction is what the name stood for in a table.
 type foundAction struct {
 	table  *table
-	action local        // nil for none
+	action local        // nil for none, or for one that may not be called like this
+	why    *Error       // why not, where it is there
 	bare   *callContext // for calls over the link that carry nothing of their own
 }
 
@@ -34,6 +35,11 @@ func (r *servedRoute) look() *foundAction {
 	next := &foundAction{table: t, action: t.here[r.name]}
 	if next.action != nil && next.action.info().Visibility == Private {
 		next.action = nil
+	}
+	if next.action != nil {
+		if next.why = r.node.takes(r.name, next.action.info().Codecs, r.format); next.why != nil {
+			next.action = nil
+		}
 	}
 	switch {
 	case next.action == nil:
@@ -54,25 +60,30 @@ func (r *servedRoute) Inline() bool {
 
 // Serve answers one call.
 func (r *servedRoute) Serve(in *wire.Inbound) {
-	if f := r.look(); f.action != nil {
+	f := r.look()
+	if f.action != nil {
 		f.action.serve(in, r.format, f.bare)
 		return
 	}
-	in.Fail(failureOf(r.missing()))
+	in.Fail(failureOf(r.missing(f)))
 }
 
 // ServeStream runs the handler of one stream.
 func (r *servedRoute) ServeStream(s *wire.Stream) {
-	if f := r.look(); f.action != nil {
+	f := r.look()
+	if f.action != nil {
 		f.action.serveStream(s, r.format)
 		return
 	}
-	s.End(failureOf(r.missing()))
+	s.End(failureOf(r.missing(f)))
 }
 
 // missing is the error for an action that is not here: it may have been a moment ago, when the caller's node chose this
 // one, so the call may go to another node.
-func (r *servedRoute) missing() *Error {
+func (r *servedRoute) missing(f *foundAction) *Error {
+	if f.why != nil {
+		return f.why
+	}
 	if state := r.node.State(); state != Running {
 		return &Error{Code: Unavailable, Name: nameUnavailable, Node: r.node.id, Retryable: true, Message: "node " + r.node.id + " is " + state.String()}
 	}

@@ -23,12 +23,15 @@ type Service struct {
 	middlewares []Middleware
 	definitions []*definition
 	handlers    []*eventDefinition
+	consumers   []*consumerDefinition
 	onStart     []func(context.Context) error
 	onStop      []func(context.Context) error
 	problems    []error
 
 	node atomic.Pointer[Node]
 	gate *gate // while it runs; nil without stop hooks
+
+	consuming []*consumption // while it runs
 }
 
 // NewService makes an empty service. Its actions are called "name.action", or "v2.name.action" with Version(2).

@@ -35,7 +35,11 @@ func (n *Node) openActions(s *Service) ([]local, error) {
 	list := make([]local, 0, len(s.definitions))
 	for _, def := range s.definitions {
 		a := &Action{Name: full + "." + def.short, Service: full, Short: def.short, Version: s.version, Node: n.id,
-			Description: def.description, Visibility: def.visibility, Inline: def.inline, Stream: def.stream, Idempotent: def.idempotent, node: n, signal: n.signal}
+			Description: def.description, Visibility: def.visibility, Inline: def.inline, Stream: def.stream, Idempotent: def.idempotent,
+			Codecs: def.codecs, node: n, signal: n.signal}
+		if err := linkedFormats(def.codecs); err != nil {
+			return nil, fmt.Errorf("%s: Codecs: %w", def.where, err)
+		}
 		e, err := def.open(a, n, s)
 		if err != nil {
 			return nil, fmt.Errorf("action %s: %w", a.Name, err)

@@ -37,8 +37,11 @@ type Action struct {
 	Inline      bool   `json:"inline,omitempty"`
 	Stream      bool   `json:"stream,omitempty"`
 	Idempotent  bool   `json:"idempotent,omitempty"`
-	In          string `json:"in,omitempty"`  // Go type, for listings
-	Out         string `json:"out,omitempty"` // Go type, for listings
+
+	Codecs []string `json:"codecs,omitempty"` // formats for its values, the best first; nil for those of the nodes
+
+	In  string `json:"in,omitempty"`  // Go type, for listings
+	Out string `json:"out,omitempty"` // Go type, for listings
 }
 
 // Subscription is a pattern of event names that a service listens to.

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -29,7 +30,8 @@ type PresenceConfig struct {
 
 const (
 	defaultInterval = 5 * time.Second
-	answersAwaited  = 100 * time.Millisecond // by Start, for the nodes that are there
+	answersAwaited  = 100 * time.Millisecond // by Start, after its own question came back, for those of the others
+	echoAwaited     = 2 * time.Second
 	answerAtMost    = 50 * time.Millisecond  // two answers to who is there are that far apart, however many ask
 	maxPresence     = 16 << 10               // bytes of a message
 )
@@ -49,11 +51,13 @@ type Presence struct {
 	present  map[string]*presentNode
 	away     bool // the broker is lost
 	twin     error
+	stranger bool      // somebody was heard whose key is another
 	said     int64     // sign.When of the last one
 	answered time.Time // when this node last said that it is there
 	owes     bool      // somebody asked since
 
 	running sync.WaitGroup
+	echo    chan struct{} // this node's own question came back
 	wake    chan struct{}
 	done    chan struct{}
 }
@@ -77,7 +81,7 @@ func NewPresence(broadcast func(message []byte) error, config PresenceConfig) *P
 	if config.Log == nil {
 		config.Log = slog.Default()
 	}
-	p := &Presence{broadcast: broadcast, config: config, present: make(map[string]*presentNode), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	p := &Presence{broadcast: broadcast, config: config, present: make(map[string]*presentNode), echo: make(chan struct{}, 1), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	if config.Key != nil {
 		sum := hmac.New(sha256.New, config.Key)
 		sum.Write([]byte("sabir presence 1"))
@@ -94,8 +98,8 @@ type sign struct {
 	meta
 }
 
-// Start tells the others and asks who is there; see [Membership]. It waits a tenth of a second for their answers, so that
-// a node of the same id shows: that is its error.
+// Start tells the others and asks who is there; see [Membership]. It waits at least a tenth of a second for their answers, so that
+// a node of the same id shows, and nodes of which none has this one's key: these are its errors.
 func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) error {
 	for self.Instance == 0 {
 		self.Instance = rand.Uint64()
@@ -114,25 +118,45 @@ func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) e
 	}
 	p.self, p.roster = self, newRoster(watch)
 	p.lock.Unlock()
-	p.say("who")
-	timer := time.NewTimer(answersAwaited)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+	if err := p.ask(ctx); err != nil {
 		p.Stop(ctx)
-		return ctx.Err()
+		return err
 	}
 	p.lock.Lock()
-	twin := p.twin
+	err := p.twin
+	if err == nil && p.stranger && len(p.present) == 0 {
+		err = errors.New("wrong key: the nodes of this cluster have another cluster key than this one, or one of them has none")
+	}
 	p.lock.Unlock()
-	if twin != nil {
+	if err != nil {
 		p.end()
-		return twin
+		return err
 	}
 	p.say("here")
 	p.running.Go(p.loop)
 	return nil
+}
+
+// ask asks who is there, and waits for the answers: they come not long after the question came back to this node.
+func (p *Presence) ask(ctx context.Context) error {
+	asked := time.Now()
+	p.say("who")
+	timer := time.NewTimer(echoAwaited)
+	defer timer.Stop()
+	select {
+	case <-p.echo:
+		timer.Reset(max(answersAwaited, 2*time.Since(asked)))
+	case <-timer.C:
+		return nil // whoever is there says so in time
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Members lists the other nodes; see [Membership].
@@ -147,23 +171,36 @@ func (p *Presence) Members() []Member {
 
 // Heard takes a message that somebody broadcast. It does not block.
 func (p *Presence) Heard(message []byte) {
-	s, ok := p.read(message)
+	s, proved, ok := p.read(message)
 	if !ok {
 		return
 	}
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	if p.roster == nil || s.Instance == p.self.Instance && s.ID == p.self.ID {
+	if p.roster == nil {
 		return
 	}
-	if s.Kind == "who" {
+	if s.Instance == p.self.Instance && s.ID == p.self.ID {
+		select {
+		case p.echo <- struct{}{}:
+		default:
+		}
+		return
+	}
+	if !proved {
+		p.stranger = true
+	}
+	if s.Kind == "who" { // strangers too, so that they find out that their key is another
 		p.owes = true
 		p.signal()
 		return
 	}
+	if !proved {
+		return
+	}
 	if s.ID == p.self.ID {
 		if !p.config.Observe && p.twin == nil && s.Kind == "here" {
-			p.twin = fmt.Errorf("a node with the id %q is there already", s.ID)
+			p.twin = fmt.Errorf("same node id: a node %q is there already", s.ID)
 			p.config.Log.Error("another node has this one's id: give one of them another", "node", p.self.ID)
 		}
 		return
@@ -186,14 +223,14 @@ func (p *Presence) Heard(message []byte) {
 	p.roster.set(s.ID, m)
 }
 
-// read checks a message of anybody's.
-func (p *Presence) read(message []byte) (s sign, ok bool) {
-	if len(message) < sha256.Size || len(message) > maxPresence || !hmac.Equal(message[:sha256.Size], p.proof(message[sha256.Size:])) {
-		p.config.Log.Debug("presence not taken: the message is none of this cluster's", "bytes", len(message))
-		return s, false
+// read checks a message of anybody's, and tells whether the sender proved to have the key that this node has.
+func (p *Presence) read(message []byte) (s sign, proved, ok bool) {
+	if len(message) < sha256.Size || len(message) > maxPresence {
+		return s, false, false
 	}
+	proved = hmac.Equal(message[:sha256.Size], p.proof(message[sha256.Size:]))
 	err := json.Unmarshal(message[sha256.Size:], &s)
-	return s, err == nil && badID(s.ID) == "" && (s.Addr == "" || checkURL(s.Addr) == nil) && (s.Kind == "here" || s.Kind == "bye" || s.Kind == "who")
+	return s, proved, err == nil && badID(s.ID) == "" && (s.Addr == "" || checkURL(s.Addr) == nil) && (s.Kind == "here" || s.Kind == "bye" || s.Kind == "who")
 }
 
 func (p *Presence) proof(text []byte) []byte {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -33,7 +34,7 @@ func (r *room) enter(key string, config cluster.PresenceConfig) *cluster.Presenc
 		r.said++
 		for _, other := range r.inside {
 			if !r.outside[p] && !r.outside[other] {
-				other.Heard(bytes.Clone(message))
+				other.Heard(bytes.Clone(message)) // p is among them, as over a broker
 			}
 		}
 		return nil
@@ -151,8 +152,11 @@ func TestStrangersAreNotHeard(t *testing.T) {
 		a, b := r.enter("the key of the cluster", cluster.PresenceConfig{}), r.enter("another key", cluster.PresenceConfig{})
 		c := r.enter("", cluster.PresenceConfig{})
 		na := startPresence(t, a, "a")
-		startPresence(t, b, "b")
-		startPresence(t, c, "c")
+		for id, stranger := range map[string]*cluster.Presence{"b": b, "c": c} {
+			if err := stranger.Start(t.Context(), cluster.Member{ID: id}, func(cluster.Change) {}); err == nil || !strings.Contains(err.Error(), "wrong key") {
+				t.Errorf("%s starts: %v", id, err)
+			}
+		}
 		for _, message := range [][]byte{nil, make([]byte, 31), make([]byte, 40), make([]byte, 1<<20), append(make([]byte, 32), `{"kind":"here","id":"x"}`...)} {
 			a.Heard(message)
 		}

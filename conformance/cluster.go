@@ -20,6 +20,15 @@ const patience = 15 * time.Second
 // busy machine.
 const atOnce = 2 * time.Second
 
+// noticed is how soon a node that was killed is out of use: at once where its connections break, and over a broker when
+// that has said for a while that nobody is there.
+func (s *site) noticed() time.Duration {
+	if s.Broker {
+		return 2 * atOnce
+	}
+	return atOnce
+}
+
 var quiet = slog.New(slog.DiscardHandler)
 
 // cluster is the nodes of one behaviour.

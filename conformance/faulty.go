@@ -35,11 +35,22 @@ func pathOf(a, b string) path { return path{min(a, b), max(a, b)} }
 
 var faultyLock sync.Mutex
 
+// breaker is a transport between whose nodes tests can break what they like.
+type breaker interface {
+	kill(node string)
+	sever(a, b string)
+	mend(a, b string)
+	interrupt(a, b string)
+}
+
 // faultyFor finds or makes the faulty form of the transport of an address.
-func faultyFor(t testing.TB, address string) (*faulty, string) {
+func faultyFor(t testing.TB, address string) (breaker, string) {
 	scheme, _, _ := strings.Cut(address, "://")
 	faultyLock.Lock()
 	defer faultyLock.Unlock()
+	if bus, ok := transport.LookupBus(scheme); ok {
+		return faultyBusFor(bus, scheme), faultyPrefix + address
+	}
 	if known, ok := transport.Lookup(faultyPrefix + scheme); ok {
 		return known.(*faulty), faultyPrefix + address
 	}
@@ -167,6 +178,7 @@ type faultyListener struct {
 	node   string
 }
 
+// Addr is where the faulty transport dials.
 func (l *faultyListener) Addr() string { return faultyPrefix + l.Listener.Addr() }
 
 func (l *faultyListener) Accept() (net.Conn, error) {
@@ -185,7 +197,7 @@ func (l *faultyListener) Accept() (net.Conn, error) {
 // the first one's.
 type faultyCluster struct {
 	*cluster
-	faulty *faulty
+	faulty breaker
 }
 
 func (s *site) faultyCluster(t testing.TB) *faultyCluster {
@@ -204,7 +216,7 @@ func (c *faultyCluster) join(id string, joins []sabir.JoinOption, more ...sabir.
 	c.mu.Lock()
 	first := len(c.nodes) == 0
 	c.mu.Unlock()
-	if first {
+	if first || c.site.Broker {
 		return c.cluster.join(id, joins, more...)
 	}
 	meet := c.meet

@@ -14,7 +14,7 @@ import (
 
 var lifeBehaviours = []behaviour{
 	{"a node that starts later finds and is found by all", joinLater},
-	{"a node finds the others by any seed that can be reached", seeds},
+	{"a node finds the others by any seed that can be reached, or at the broker", seeds},
 	{"nodes that start at the same moment find each other", startTogether},
 	{"a node that stops under load lets not one call fail", stopUnderLoad},
 	{"a rolling restart under load lets not one call fail", rollingRestart},
@@ -93,6 +93,13 @@ func joinLater(t *testing.T, s *site) {
 
 func seeds(t *testing.T, s *site) {
 	c := s.cluster(t)
+	if s.Broker { // where seeds have no meaning
+		err := sabir.NewNode(c.options("a", []sabir.JoinOption{sabir.Seeds("tcp://127.0.0.1:1")})...).Start(brief(t))
+		if err == nil || !contains(err.Error(), "Seeds") {
+			t.Errorf("got %v", err)
+		}
+		return
+	}
 	a := c.start("a", sabir.Serve(whereabouts("sa")))
 	meet := c.meet
 	c.meet = s.Address(t)

@@ -19,6 +19,9 @@ type Transport struct {
 	// Processes says that nodes in different processes can be linked, with Options that are the same in each process: the
 	// test binary is then started again as a node that can be killed. See [Main].
 	Processes bool
+	// Broker says that Address is a broker's: nodes meet there, those of clusters with other names do not see each other,
+	// and a node that is killed is found out by the broker's silence.
+	Broker bool
 }
 
 // Run puts the transport through every behaviour. Each is a parallel subtest that is named after it; they wait more than

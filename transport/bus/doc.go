@@ -13,7 +13,7 @@
 // keeps what the other side has not read yet, at most [Window] bytes, and sends it again when the other side says that
 // something is missing: when a gap shows, when nothing was confirmed for a while, and when the connection to the broker is
 // back. A session therefore outlives a restart of the broker, and nothing in it is lost, doubled or in another order. It
-// ends when one side closes it, or when the broker says for two seconds that nobody listens to the other side's inbox.
+// ends when one side closes it, or when the broker says for more than a second that nobody listens to the other side's inbox.
 //
 // Whoever has access to the broker can read and disturb what goes over it. The cluster key keeps such a one from being taken
 // for a node; the broker's own accounts and TLS keep strangers from the broker.

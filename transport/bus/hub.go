@@ -19,11 +19,11 @@ const Window = 1 << 20
 
 const (
 	largestPacket = 256 << 10
-	backlog       = 128                    // connections that wait for Accept
-	askAfter      = 300 * time.Millisecond // without a sign that what was sent has arrived
-	askAtMost     = 2 * time.Second        // the pause between two questions grows up to this
-	unheardLimit  = 2 * time.Second        // how long the broker must say that nobody listens to a peer's inbox
-	lingerLimit   = 2 * time.Second        // how long what was written before Close is kept for a peer that misses it
+	backlog       = 128                     // connections that wait for Accept
+	askAfter      = 150 * time.Millisecond  // without a sign that what was sent has arrived
+	askAtMost     = 2 * time.Second         // the pause between two questions grows up to this
+	unheardLimit  = 1200 * time.Millisecond // how long the broker must say that nobody listens to a peer's inbox
+	lingerLimit   = 2 * time.Second         // how long what was written before Close is kept for a peer that misses it
 	lookEvery     = 100 * time.Millisecond
 	maxRefusals   = 1024
 )
@@ -73,12 +73,13 @@ type refusal struct {
 	packet packet
 }
 
-// Open joins the bus at the address. What is broadcast and sent from then on arrives.
+// Open joins the bus at the address, which may be that of another hub. What is broadcast and sent from then on arrives.
 func Open(ctx context.Context, address string, config Config) (*Hub, error) {
 	at, err := transport.Parse(address)
 	if err != nil {
 		return nil, err
 	}
+	at.Fragment = ""
 	driver, ok := transport.LookupBus(at.Scheme)
 	if !ok {
 		return nil, fmt.Errorf("no bus is called %q", at.Scheme)
