@@ -40,6 +40,15 @@
 // A number for a target of type any becomes a float64, as in encoding/json, and so loses digits beyond 2^53: give the
 // target an integer type where that matters.
 //
+// # How it works
+//
+// The types and texts that occur most are written and read by this package, over a type that is compiled once. Everything else
+// is done by github.com/go-json-experiment/json, the code of Go's encoding/json/v2: types with methods of their own, maps whose
+// keys are not strings, tags with other options than omitempty and omitzero, texts with rare forms, and every text with
+// a fault in it, so that errors and meanings are the library's. What both can do they do alike, which the tests compare.
+//
+// Short strings of one text share blocks of up to 1 KiB, so a string that is kept can hold up to that much.
+//
 // Decoding takes memory in proportion to the text. Measured in the worst case, [{"":{"":1}},...] into any, it takes 64
 // bytes for each byte of text, garbage included. A target of type []T takes up to the size of T for each two bytes
 // ("0,"). Bound the length of the text with that in mind.

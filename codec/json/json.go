@@ -10,6 +10,7 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/layout"
 )
 
 // Name is the name of this codec in URLs, flags and handshakes.
@@ -80,6 +81,9 @@ func (c *jsonCodec) Name() string { return Name }
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func (c *jsonCodec) Append(dst []byte, v any) ([]byte, error) {
+	if out, ok := c.appendFast(dst, v); ok {
+		return out, nil
+	}
 	out := dst
 	if cap(out)-len(out) < minRoom {
 		out = slices.Grow(out, minRoom)
@@ -101,7 +105,45 @@ func (c *jsonCodec) Append(dst []byte, v any) ([]byte, error) {
 	return append(out, text...), nil // already in place, unless the library had to grow the room
 }
 
+// appendFast writes v, or returns false where that is left to the library.
+func (c *jsonCodec) appendFast(dst []byte, v any) ([]byte, bool) {
+	t, at, ok := layout.Source(v)
+	if !ok {
+		return dst, false
+	}
+	p := planOf(t)
+	if p == nil {
+		return dst, false
+	}
+	w := writer{codec: c}
+	out, ok := w.value(dst, p, at, c.maxDepth)
+	if !ok || w.foreign && tooDeep(out[len(dst):], c.maxDepth) >= 0 {
+		return dst, false
+	}
+	return out, true
+}
+
+// decodeFast reads data into v, or returns false where that is left to the library. Then some of *v may be set already; the
+// library sets it again.
+func (c *jsonCodec) decodeFast(data []byte, v any) bool {
+	t, at, ok := layout.Target(v)
+	if !ok {
+		return false
+	}
+	p := planOf(t)
+	if p == nil {
+		return false
+	}
+	r := readers.Get().(*reader)
+	defer r.release()
+	r.codec, r.data = c, data
+	return r.whole(p, at)
+}
+
 func (c *jsonCodec) Decode(data []byte, v any) error {
+	if c.decodeFast(data, v) {
+		return nil
+	}
 	if at := tooDeep(data, c.maxDepth); at >= 0 {
 		return &codec.Error{Codec: Name, Offset: int64(at), Message: depthMessage(c.maxDepth)}
 	}

@@ -1,11 +1,3 @@
-// Package protobuf is the codec for the generated messages of Protocol Buffers
-// (https://protobuf.dev/programming-guides/encoding). Importing it makes every call whose input and output are such
-// messages travel in their own format:
-//
-//	import _ "github.com/sabir-go/sabir/codec/protobuf"
-//
-// It takes proto.Message values only: pointers to generated structs. Encoding and decoding are
-// google.golang.org/protobuf's, which bounds nesting at 10,000 and checks UTF-8.
 package protobuf
 
 import (
@@ -15,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/layout"
 )
 
 // Name is the name of this codec in URLs, flags and handshakes.
@@ -33,14 +26,34 @@ func (protobuf) Claims(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer && t.Implements(messageType)
 }
 
-// Append encodes v, a message or a pointer to a variable that holds one. A nil message is written as an empty one.
-func (protobuf) Append(dst []byte, v any) ([]byte, error) {
-	m, ok := v.(proto.Message)
-	if !ok {
-		if m, ok = held(v); !ok {
-			return dst, refused(v)
-		}
+func (protobuf) Append(dst []byte, v any) ([]byte, error) { return Append(dst, v) }
+func (protobuf) Decode(data []byte, v any) error          { return Decode(data, v) }
+
+// Append appends the encoding of v to dst, as the registered codec does: see [codec.Codec]. v is a generated message, a
+// plain Go value, or a pointer to a variable for either. A nil message is written as an empty one.
+func Append(dst []byte, v any) ([]byte, error) {
+	if m, ok := v.(proto.Message); ok {
+		return appendProto(dst, m)
 	}
+	t, at, ok := layout.Source(v)
+	if !ok {
+		return dst, fault(-1, "a nil pointer has no value to encode")
+	}
+	if t.Kind() == reflect.Pointer && t.Implements(messageType) {
+		return appendProto(dst, reflect.ValueOf(v).Elem().Interface().(proto.Message))
+	}
+	m, err := planOf(t)
+	if err != nil {
+		return dst, err
+	}
+	out, err := appendMessage(dst, m, at, layout.MaxDepth)
+	if err != nil {
+		return dst, err
+	}
+	return out, nil
+}
+
+func appendProto(dst []byte, m proto.Message) ([]byte, error) {
 	out, err := proto.MarshalOptions{}.MarshalAppend(dst, m)
 	if err != nil {
 		return dst, &codec.Error{Codec: Name, Offset: -1, Message: err.Error(), Err: err}
@@ -48,34 +61,39 @@ func (protobuf) Append(dst []byte, v any) ([]byte, error) {
 	return out, nil
 }
 
-// Decode decodes into v, a message, which is emptied first, or a pointer to a variable for one, which gets a new one.
-func (protobuf) Decode(data []byte, v any) error {
-	m, ok := v.(proto.Message)
+// Decode reads data into v, as the registered codec does: see [codec.Codec]. v is a generated message or a pointer to a plain Go
+// value, which is emptied first, or a pointer to a variable for a generated message, which gets a new one.
+func Decode(data []byte, v any) error {
+	if m, ok := v.(proto.Message); ok {
+		return decodeProto(data, v, m)
+	}
+	t, at, ok := layout.Target(v)
 	if !ok {
-		target := reflect.ValueOf(v)
-		if target.Kind() != reflect.Pointer || target.IsNil() || !(protobuf{}).Claims(target.Type().Elem()) {
-			return refused(v)
-		}
-		fresh := reflect.New(target.Type().Elem().Elem())
-		target.Elem().Set(fresh)
-		m = fresh.Interface().(proto.Message)
+		return fault(-1, fmt.Sprintf("Decode needs a pointer that is not nil, got %T", v))
+	}
+	if t.Kind() == reflect.Pointer && t.Implements(messageType) {
+		fresh := reflect.New(t.Elem())
+		reflect.ValueOf(v).Elem().Set(fresh)
+		return decodeProto(data, v, fresh.Interface().(proto.Message))
+	}
+	m, err := planOf(t)
+	if err != nil {
+		return err
+	}
+	m.typ.Zero(at)
+	d := decoder{data: data}
+	if err := d.message(m, data, at, layout.MaxDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+func decodeProto(data []byte, v any, m proto.Message) error {
+	if !m.ProtoReflect().IsValid() {
+		return fault(-1, fmt.Sprintf("Decode needs a pointer that is not nil, got a nil %T", v))
 	}
 	if err := proto.Unmarshal(data, m); err != nil {
 		return &codec.Error{Codec: Name, Offset: -1, Message: err.Error(), Err: err}
 	}
 	return nil
-}
-
-// held is the message in the variable that v points to.
-func held(v any) (proto.Message, bool) {
-	p := reflect.ValueOf(v)
-	if p.Kind() != reflect.Pointer || p.IsNil() || p.Type().Elem().Kind() != reflect.Pointer {
-		return nil, false
-	}
-	m, ok := p.Elem().Interface().(proto.Message)
-	return m, ok
-}
-
-func refused(v any) error {
-	return &codec.Error{Codec: Name, Offset: -1, Message: fmt.Sprintf("%T is no protobuf message: want a pointer to a generated struct", v)}
 }

@@ -3,6 +3,7 @@ package protobuf_test
 import (
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -39,10 +40,11 @@ func TestAMessageComesBack(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoMessageIsRefused(t *testing.T) {
+func TestWhatHasNoValueIsRefused(t *testing.T) {
 	c := lookup(t)
-	number := 7
-	for _, v := range []any{7, &number, nil, "text", struct{}{}} {
+	type holder struct{ Value wrapperspb.StringValue }
+	byValue := reflect.ValueOf(wrapperspb.String("Ada")).Elem().Interface()
+	for _, v := range []any{nil, (*int)(nil), make(chan int), func() {}, byValue, &holder{}} {
 		if out, err := c.Append([]byte("x"), v); err == nil || string(out) != "x" {
 			t.Errorf("Append(%T): %q, %v", v, out, err)
 		}
@@ -86,4 +88,93 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestWhatIsWrittenInDepthIsRead(t *testing.T) {
+	type chain struct{ Next *chain }
+	type holder struct{ Any any }
+	var head *chain
+	var v any = "end"
+	deepest := 0
+	for levels := 1; levels < 200; levels++ {
+		head, v = &chain{head}, []any{v}
+		if data, err := protobuf.Append(nil, head); err == nil {
+			if err := protobuf.Decode(data, new(chain)); err != nil {
+				t.Fatalf("%d messages cannot be read: %v", levels, err)
+			}
+		}
+		if data, err := protobuf.Append(nil, holder{v}); err == nil {
+			if err := protobuf.Decode(data, new(holder)); err != nil {
+				t.Fatalf("%d lists cannot be read: %v", levels, err)
+			}
+			deepest = levels
+		}
+	}
+	if deepest < 100 || deepest > 128 {
+		t.Errorf("the deepest list that is written has %d levels", deepest)
+	}
+}
+
+func TestAnErrorSaysWhereAndWhat(t *testing.T) {
+	type writer struct{ Lines []struct{ Count string } }
+	type reader struct{ Lines []struct{ Count int } }
+	data, err := protobuf.Append(nil, writer{Lines: []struct{ Count string }{{"a"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = protobuf.Decode(data, new(reader))
+	if want := "protobuf: at /Lines/0/Count: want a varint, got bytes with their length (offset 3)"; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestNumbersThatDoNotFitAreRefused(t *testing.T) {
+	for _, pair := range []struct{ from, into any }{
+		{int64(1 << 40), new(int32)}, {int32(200), new(int8)}, {int8(-1), new(uint8)}, {uint64(1 << 63), new(uint32)}, {int16(-300), new(int8)},
+	} {
+		data, err := protobuf.Append(nil, pair.from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := protobuf.Decode(data, pair.into); err == nil || !strings.Contains(err.Error(), "out of the range") {
+			t.Errorf("%v into %T: %v", pair.from, pair.into, err)
+		}
+	}
+}
+
+func TestArraysWantAllOfTheirElementsOrNone(t *testing.T) {
+	type three struct{ N [3]int32 }
+	for name, tt := range map[string]struct {
+		data string
+		ok   bool
+	}{"three": {"\x0a\x03\x01\x02\x03", true}, "none": {"", true}, "two": {"\x0a\x02\x01\x02", false}, "four": {"\x08\x01\x08\x01\x08\x01\x08\x01", false}} {
+		if err := protobuf.Decode([]byte(tt.data), new(three)); (err == nil) != tt.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTheLastOfTwoCountsAndMessagesAreMerged(t *testing.T) {
+	type inner struct{ A, B int32 }
+	type outer struct {
+		N     int32
+		Inner *inner
+		Map   map[string]int32
+	}
+	data := "\x08\x01\x08\x02" + "\x12\x02\x08\x05" + "\x12\x02\x10\x06" + "\x1a\x05\x0a\x01k\x10\x01" + "\x1a\x05\x0a\x01k\x10\x02"
+	var got outer
+	if err := protobuf.Decode([]byte(data), &got); err != nil || got.N != 2 || *got.Inner != (inner{5, 6}) || got.Map["k"] != 2 || len(got.Map) != 1 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestTheTargetIsEmptiedFirst(t *testing.T) {
+	type value struct {
+		A int
+		B []int
+	}
+	got := value{1, []int{1}}
+	if err := protobuf.Decode(nil, &got); err != nil || got.A != 0 || got.B != nil {
+		t.Errorf("got %+v, %v", got, err)
+	}
 }

@@ -1,0 +1,103 @@
+package avro
+
+import (
+	"fmt"
+
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/layout"
+)
+
+// Name is the name of this codec in URLs, flags and handshakes.
+const Name = "avro"
+
+var registered = New()
+
+func init() { codec.Register(registered) }
+
+// Append appends v and the schema of its type to dst, as the registered codec does: see [codec.Codec].
+func Append(dst []byte, v any) ([]byte, error) { return registered.Append(dst, v) }
+
+// Decode reads data, in either of the two forms, into v, as the registered codec does: see [codec.Codec].
+func Decode(data []byte, v any) error { return registered.Decode(data, v) }
+
+// Option sets how a codec made by [New] behaves.
+type Option func(*avroCodec)
+
+// Fingerprint makes Append write the 10 bytes of a single-object encoding before a value instead of a container file around
+// it. Who decodes must have the same schema, or know it from [AddSchema].
+func Fingerprint() Option { return func(c *avroCodec) { c.fingerprint = true } }
+
+// New returns an Avro codec with options. It is not registered; the registered one is New without options. All of them read
+// both forms.
+func New(options ...Option) codec.Codec {
+	c := &avroCodec{}
+	for _, option := range options {
+		option(c)
+	}
+	return c
+}
+
+type avroCodec struct {
+	fingerprint bool
+}
+
+func (c *avroCodec) Name() string { return Name }
+
+func (c *avroCodec) Append(dst []byte, v any) ([]byte, error) {
+	t, at, ok := layout.Source(v)
+	if !ok {
+		return dst, fault(-1, "a nil pointer has no value to encode")
+	}
+	p, wrong := planOf(t)
+	if wrong != nil {
+		return dst, wrong
+	}
+	e := encoders.Get().(*encoder)
+	e.Reset(nil)
+	e.Error, e.failed = nil, nil
+	e.value(p.write, at, layout.MaxDepth)
+	if e.failed != nil {
+		wrong = e.failed
+		encoders.Put(e)
+		return dst, wrong
+	}
+	if c.fingerprint {
+		dst = appendSingleObject(dst, p, e.Buffer())
+	} else {
+		dst = appendContainer(dst, p, e.Buffer())
+	}
+	if cap(e.Buffer()) <= maxKept {
+		encoders.Put(e)
+	}
+	return dst, nil
+}
+
+func (c *avroCodec) Decode(data []byte, v any) error {
+	t, at, ok := layout.Target(v)
+	if !ok {
+		return fault(-1, fmt.Sprintf("Decode needs a pointer that is not nil, got %T", v))
+	}
+	p, wrong := planOf(t)
+	if wrong != nil {
+		return wrong
+	}
+	body, start, read, wrong := p.open(data)
+	if wrong != nil {
+		return wrong
+	}
+	p.typ.Zero(at)
+	d := decoder{data: body, start: start, steps: firstSteps + stepsPerByte*len(data)}
+	d.value(read, at, layout.MaxDepth)
+	if rest := len(body) - d.pos; rest > 0 {
+		d.fail(fmt.Sprintf("%d bytes after the end of the value", rest))
+	}
+	if d.failed != nil {
+		return d.failed
+	}
+	return nil
+}
+
+// fault makes an error of this codec at an unknown place. The path is put before it on the way out.
+func fault(offset int, text string) *codec.Error {
+	return &codec.Error{Codec: Name, Offset: int64(offset), Message: text}
+}

@@ -1,0 +1,246 @@
+package avro
+
+import (
+	hamba "github.com/hamba/avro/v2"
+
+	"github.com/sabir-go/sabir/codec/layout"
+)
+
+// readCode says what a reader does with the next value of the writer.
+type readCode uint8
+
+const (
+	readFail    readCode = iota // the writer's type does not fit
+	readSkip                    // the target has no such field
+	readNull                    // nothing, which leaves the target zero
+	readDynamic                 // anything, into an interface
+	readBool
+	readInteger // int and long into integers
+	readInt     // int and long into floats
+	readFloat
+	readDouble
+	readText  // string and bytes into what Go has for either
+	readFixed // N bytes into the same
+	readUint64
+	readMicros
+	readMillis
+	readEnum
+	readPointer
+	readUnion
+	readArray
+	readEntries // an array of key and value into a map
+	readMap
+	readRecord
+)
+
+// reader is how what one type of a writer wrote is read into one Go type.
+type reader struct {
+	code     readCode
+	typ      *layout.Type
+	schema   hamba.Schema // of readSkip and readDynamic
+	elem     *reader      // of a pointer, an array and a map
+	key      *reader      // of a map
+	branches []*reader    // of a union
+	fields   []readerField
+	symbols  []string
+	size     int    // of readFixed
+	hollow   bool   // of an array: its items may take no bytes
+	failure  string // of readFail: the writer's type
+}
+
+// readerField is one field of a writer's record.
+type readerField struct {
+	off  uintptr
+	step string
+	read *reader
+}
+
+// readers compiles the way from a schema to a Go type. Names of records do not matter, those of fields do.
+type readers struct {
+	done  map[readerKey]*reader
+	boxes map[*layout.Type]*layout.Type
+}
+
+type readerKey struct {
+	schema hamba.Schema // a record, which may refer to itself
+	typ    *layout.Type
+}
+
+func newReaders() *readers {
+	return &readers{done: make(map[readerKey]*reader), boxes: make(map[*layout.Type]*layout.Type)}
+}
+
+func dereference(s hamba.Schema) hamba.Schema {
+	if ref, ok := s.(*hamba.RefSchema); ok {
+		return ref.Schema()
+	}
+	return s
+}
+
+// of returns how to read what s describes into t.
+func (c *readers) of(s hamba.Schema, t *layout.Type) *reader {
+	s = dereference(s)
+	if t.Kind == layout.Any {
+		return &reader{code: readDynamic, typ: t, schema: s}
+	}
+	switch s := s.(type) {
+	case *hamba.UnionSchema:
+		r := &reader{code: readUnion, typ: t}
+		for _, branch := range s.Types() {
+			r.branches = append(r.branches, c.of(branch, t))
+		}
+		return r
+	case *hamba.NullSchema:
+		switch t.Kind {
+		case layout.Pointer, layout.Slice, layout.Map, layout.Bytes:
+			return &reader{code: readNull, typ: t}
+		}
+		return misfit(s, t)
+	}
+	if t.Kind == layout.Pointer {
+		return &reader{code: readPointer, typ: t, elem: c.of(s, pointed(t, c.boxes))}
+	}
+	switch s := s.(type) {
+	case *hamba.PrimitiveSchema:
+		return primitive(s, t)
+	case *hamba.FixedSchema:
+		return fixed(s, t)
+	case *hamba.EnumSchema:
+		if t.Kind == layout.String {
+			return &reader{code: readEnum, typ: t, symbols: s.Symbols()}
+		}
+	case *hamba.ArraySchema:
+		return c.array(s, t)
+	case *hamba.MapSchema:
+		if t.Kind == layout.Map && textKeys(t) {
+			key := &reader{code: readText, typ: t.Key}
+			return &reader{code: readMap, typ: t, key: key, elem: c.of(s.Values(), t.Elem)}
+		}
+	case *hamba.RecordSchema:
+		if t.Kind == layout.Struct {
+			return c.record(s, t)
+		}
+	}
+	return misfit(s, t)
+}
+
+func misfit(s hamba.Schema, t *layout.Type) *reader {
+	return &reader{code: readFail, typ: t, failure: string(s.Type())}
+}
+
+// primitive follows the rules of the specification for types that may stand for each other, and reads integers into each
+// integer type of Go as long as they fit.
+func primitive(s *hamba.PrimitiveSchema, t *layout.Type) *reader {
+	r := &reader{typ: t}
+	integer := s.Type() == hamba.Int || s.Type() == hamba.Long
+	switch t.Kind {
+	case layout.Bool:
+		if s.Type() == hamba.Boolean {
+			r.code = readBool
+		}
+	case layout.Int8, layout.Int16, layout.Int32, layout.Int64, layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint64:
+		if integer {
+			r.code = readInteger
+		}
+	case layout.Float32, layout.Float64:
+		switch {
+		case integer:
+			r.code = readInt
+		case s.Type() == hamba.Float:
+			r.code = readFloat
+		case s.Type() == hamba.Double && t.Kind == layout.Float64:
+			r.code = readDouble
+		}
+	case layout.String, layout.Bytes, layout.Text, layout.Binary:
+		if s.Type() == hamba.String || s.Type() == hamba.Bytes {
+			r.code = readText
+		}
+	case layout.Time:
+		if s.Type() == hamba.Long && s.Logical() != nil {
+			switch s.Logical().Type() {
+			case hamba.TimestampMicros, hamba.LocalTimestampMicros:
+				r.code = readMicros
+			case hamba.TimestampMillis, hamba.LocalTimestampMillis:
+				r.code = readMillis
+			}
+		}
+	}
+	if r.code == readFail {
+		return misfit(s, t)
+	}
+	return r
+}
+
+func fixed(s *hamba.FixedSchema, t *layout.Type) *reader {
+	switch {
+	case t.Kind == layout.ByteArray && t.Len == s.Size(), t.Kind == layout.Bytes && s.Size() >= 0:
+		return &reader{code: readFixed, typ: t, size: s.Size()}
+	case t.Kind == layout.Uint64 && s.Size() == 8:
+		return &reader{code: readUint64, typ: t}
+	}
+	return misfit(s, t)
+}
+
+func (c *readers) array(s *hamba.ArraySchema, t *layout.Type) *reader {
+	switch t.Kind {
+	case layout.Slice, layout.Array:
+		return &reader{code: readArray, typ: t, elem: c.of(s.Items(), t.Elem), hollow: hollow(s.Items())}
+	case layout.Map:
+		entry, ok := dereference(s.Items()).(*hamba.RecordSchema)
+		if ok && len(entry.Fields()) == 2 && entry.Fields()[0].Name() == "key" && entry.Fields()[1].Name() == "value" {
+			return &reader{code: readEntries, typ: t, hollow: hollow(s.Items()),
+				key: c.of(entry.Fields()[0].Type(), t.Key), elem: c.of(entry.Fields()[1].Type(), t.Elem)}
+		}
+	}
+	return misfit(s, t)
+}
+
+// record returns the unfinished reader while the record is being compiled.
+func (c *readers) record(s *hamba.RecordSchema, t *layout.Type) *reader {
+	key := readerKey{s, t}
+	if done, ok := c.done[key]; ok {
+		return done
+	}
+	r := &reader{code: readRecord, typ: t}
+	c.done[key] = r
+	byName := make(map[string]*layout.Field, len(t.Fields))
+	for i := range t.Fields {
+		byName[layout.Identifier(t.Fields[i].Name)] = &t.Fields[i]
+	}
+	for _, f := range s.Fields() {
+		field := byName[f.Name()]
+		if field == nil {
+			r.fields = append(r.fields, readerField{read: &reader{code: readSkip, schema: f.Type()}})
+			continue
+		}
+		r.fields = append(r.fields, readerField{field.Offset, field.Step, c.of(f.Type(), field.Type)})
+	}
+	return r
+}
+
+// hollow tells whether values of a schema may take no bytes. It says yes where that would take long to find out.
+func hollow(s hamba.Schema) bool {
+	steps := 1000
+	return takesNothing(s, &steps)
+}
+
+func takesNothing(s hamba.Schema, steps *int) bool {
+	*steps--
+	if *steps < 0 {
+		return true
+	}
+	switch s := dereference(s).(type) {
+	case *hamba.NullSchema:
+		return true
+	case *hamba.FixedSchema:
+		return s.Size() <= 0
+	case *hamba.RecordSchema:
+		for _, f := range s.Fields() {
+			if !takesNothing(f.Type(), steps) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

@@ -1,0 +1,195 @@
+package json
+
+import (
+	"encoding"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"github.com/sabir-go/sabir/codec/layout"
+)
+
+// plan is a compiled type. The types that occur most are written and read here; the library does the rest, such as types
+// with methods of their own and maps whose keys are not strings, and it says what is wrong where something is: whatever this
+// package cannot do is done once more, from the start, by the library.
+type plan struct {
+	*layout.Type
+	elem   *plan
+	fields []field
+	index  map[string]int // of fields, by name
+}
+
+type field struct {
+	name   string
+	key    string // the name in quotes and the colon, with a comma before them
+	off    uintptr
+	plan   *plan
+	absent func(p *plan, at unsafe.Pointer) bool // nil: the field is always written
+}
+
+// plans holds every compiled type: reflect.Type to *plan, nil for types that are the library's business altogether. It
+// grows with the types of the program, never with input.
+var plans sync.Map
+
+func planOf(t reflect.Type) *plan {
+	if p, ok := plans.Load(t); ok {
+		return p.(*plan)
+	}
+	var p *plan
+	if described, err := layout.Of(t, layout.Rules{Tag: "json", Custom: foreign}); err == nil {
+		p = compile(described, make(map[*layout.Type]*plan))
+	}
+	plans.Store(t, p)
+	return p
+}
+
+func compile(t *layout.Type, seen map[*layout.Type]*plan) *plan {
+	if known, ok := seen[t]; ok {
+		return known
+	}
+	p := &plan{Type: t, index: make(map[string]int, len(t.Fields))}
+	seen[t] = p
+	if t.Elem != nil {
+		p.elem = compile(t.Elem, seen)
+	}
+	for i, f := range t.Fields {
+		name, _ := appendString([]byte{','}, f.Name)
+		p.fields = append(p.fields, field{name: f.Name, key: string(name) + ":", off: f.Offset, plan: compile(f.Type, seen), absent: absence(f)})
+		p.index[f.Name] = i
+	}
+	return p
+}
+
+var (
+	timeType  = reflect.TypeFor[time.Time]()
+	bytesType = reflect.TypeFor[byte]()
+)
+
+// ownForm are the methods by which a type says itself what it looks like.
+var ownForm = []reflect.Type{
+	reflect.TypeFor[jsonv2.Marshaler](), reflect.TypeFor[jsonv2.MarshalerTo](), reflect.TypeFor[jsonv2.Unmarshaler](),
+	reflect.TypeFor[jsonv2.UnmarshalerFrom](), reflect.TypeFor[jsonv1.Marshaler](), reflect.TypeFor[jsonv1.Unmarshaler](),
+	reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextAppender](), reflect.TypeFor[encoding.TextUnmarshaler](),
+	reflect.TypeFor[encoding.BinaryMarshaler](), // package layout would take these
+}
+
+// foreign tells which types are the library's business.
+func foreign(t reflect.Type) bool {
+	if t == timeType {
+		return false
+	}
+	if t.Kind() != reflect.Pointer {
+		for _, own := range ownForm {
+			if t.Implements(own) || reflect.PointerTo(t).Implements(own) {
+				return true
+			}
+		}
+	}
+	switch t.Kind() {
+	case reflect.Interface:
+		return t.NumMethod() > 0
+	case reflect.Map:
+		return t.Key().Kind() != reflect.String || foreign(t.Key())
+	case reflect.Slice, reflect.Array:
+		return t.Elem().Kind() == reflect.Uint8 && t.Elem() != bytesType
+	case reflect.Complex64, reflect.Complex128:
+		return true
+	case reflect.Struct:
+		return foreignStruct(t)
+	}
+	return false
+}
+
+// foreignStruct tells whether the struct uses tags, or embeds types, that only the library knows how to treat.
+func foreignStruct(t reflect.Type) bool {
+	names := make(map[string]bool, t.NumField())
+	for f := range t.Fields() {
+		tag, tagged := f.Tag.Lookup("json")
+		if tag == "-" {
+			continue
+		}
+		if f.Anonymous && (f.Type.Kind() != reflect.Struct || tagged || f.Type == timeType || foreign(f.Type)) {
+			return true
+		}
+		if f.Anonymous {
+			continue
+		}
+		if !f.IsExported() {
+			if tagged {
+				return true
+			}
+			continue
+		}
+		name, options, _ := strings.Cut(tag, ",")
+		if name == "" {
+			name = f.Name
+		}
+		if names[name] || strings.ContainsFunc(name, unusual) || strings.HasPrefix(name, "-") {
+			return true
+		}
+		names[name] = true
+		for option := range strings.SplitSeq(options, ",") {
+			if option != "" && option != "omitempty" && option != "omitzero" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unusual is for characters in a name that a tag may have to quote.
+func unusual(r rune) bool {
+	return r >= 0x80 || r <= ' ' || strings.ContainsRune(`"'\`+"`", r)
+}
+
+// absence returns what tells whether the field is left out, or nil.
+func absence(f layout.Field) func(*plan, unsafe.Pointer) bool {
+	options := f.Tag.Get("json") + ","
+	empty, zero := strings.Contains(options, ",omitempty,"), strings.Contains(options, ",omitzero,")
+	switch {
+	case empty && zero:
+		return func(p *plan, at unsafe.Pointer) bool { return isEmpty(p, at) || isZero(p, at) }
+	case empty:
+		return isEmpty
+	case zero:
+		return isZero
+	}
+	return nil
+}
+
+// isEmpty is what omitempty means to encoding/json.
+func isEmpty(p *plan, at unsafe.Pointer) bool {
+	switch p.Kind {
+	case layout.String:
+		return load[string](at) == ""
+	case layout.Slice, layout.Bytes:
+		return load[layout.SliceHeader](at).Len == 0
+	}
+	v := reflect.NewAt(p.Go, at).Elem()
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
+	}
+	return v.IsZero()
+}
+
+// isZero is what omitzero means to encoding/json.
+func isZero(p *plan, at unsafe.Pointer) bool {
+	v := reflect.NewAt(p.Go, at)
+	if own, ok := v.Interface().(interface{ IsZero() bool }); ok && (p.Go.Kind() != reflect.Pointer || !v.Elem().IsNil()) {
+		return own.IsZero()
+	}
+	return v.Elem().IsZero()
+}
+
+// load returns the value at at.
+func load[T any](at unsafe.Pointer) T { return *(*T)(at) }
+
+func store[T any](at unsafe.Pointer, v T) { *(*T)(at) = v }

@@ -1,0 +1,85 @@
+package json
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// plainByte tells for each byte whether it stands for itself in a string of JSON and is ASCII.
+var plainByte = func() (plain [256]bool) {
+	for b := byte(' '); b < utf8.RuneSelf; b++ {
+		plain[b] = b != '"' && b != '\\'
+	}
+	return plain
+}()
+
+const hex = "0123456789abcdef"
+
+// appendString writes s in quotes. It returns false where s is not valid UTF-8.
+func appendString(dst []byte, s string) ([]byte, bool) {
+	dst = append(dst, '"')
+	done := 0
+	for i := 0; i < len(s); {
+		b := s[i]
+		if plainByte[b] {
+			i++
+			continue
+		}
+		if b >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				return dst, false
+			}
+			i += size
+			continue
+		}
+		dst = append(dst, s[done:i]...)
+		dst = appendEscape(dst, b)
+		i++
+		done = i
+	}
+	return append(append(dst, s[done:]...), '"'), true
+}
+
+func appendEscape(dst []byte, b byte) []byte {
+	switch b {
+	case '"', '\\':
+		return append(dst, '\\', b)
+	case '\b':
+		return append(dst, '\\', 'b')
+	case '\f':
+		return append(dst, '\\', 'f')
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	}
+	return append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&15])
+}
+
+// appendFloat writes f as ECMAScript does (ECMA-262, section 6.1.6.1.20), and so does encoding/json. It returns false for what JSON cannot say.
+func appendFloat(dst []byte, f float64, bits int) ([]byte, bool) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return dst, false
+	}
+	limit := int64(1e15)
+	if bits == 32 {
+		limit = 1 << 24 // beyond, the shortest digits are not the exact ones
+	}
+	if whole := int64(f); float64(whole) == f && whole > -limit && whole < limit && (whole != 0 || !math.Signbit(f)) {
+		return strconv.AppendInt(dst, whole, 10), true
+	}
+	form := byte('f')
+	if abs := math.Abs(f); abs != 0 && (bits == 64 && (abs < 1e-6 || abs >= 1e21) || bits == 32 && (float32(abs) < 1e-6 || float32(abs) >= 1e21)) {
+		form = 'e'
+	}
+	dst = strconv.AppendFloat(dst, f, form, -1, bits)
+	if n := len(dst); form == 'e' && dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' { // e-09 is e-9
+		dst[n-2] = dst[n-1]
+		dst = dst[:n-1]
+	}
+	return dst, true
+}

@@ -1,0 +1,34 @@
+package native_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/codectest"
+	"github.com/sabir-go/sabir/codec/native"
+)
+
+var features = codectest.Features{
+	KeepsNil:     true,
+	UTF8:         codectest.UTF8Kept,
+	BytesPerByte: bytesPerByte,
+	Hostile: map[string][]byte{
+		"a hash alone":             make([]byte, 8),
+		"the hash of another type": []byte(strings.Repeat("\x55", 100)),
+	},
+}
+
+func registered(t testing.TB) codec.Codec {
+	c, ok := codec.Lookup(native.Name)
+	if !ok {
+		t.Fatal("the codec is not registered")
+	}
+	return c
+}
+
+func TestConformance(t *testing.T) { codectest.Run(t, registered(t), features) }
+
+func FuzzShapes(f *testing.F) { codectest.Fuzz(f, registered(f), features) }
+
+func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, registered(b)) }

@@ -1,0 +1,215 @@
+package protobuf
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"unicode"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/sabir-go/sabir/codec/layout"
+)
+
+// descriptors holds what Descriptor has made: reflect.Type to protoreflect.MessageDescriptor.
+var descriptors sync.Map
+
+// Descriptor returns the message that values of t are written as. That of a generated message is its own. All messages
+// derived for t stand in one file, which [protoreflect.MessageDescriptor.ParentFile] returns; it is not registered
+// anywhere. The descriptor of a type is made once.
+func Descriptor(t reflect.Type) (protoreflect.MessageDescriptor, error) {
+	if t == nil {
+		return nil, fault(-1, "no type to describe")
+	}
+	if known, ok := descriptors.Load(t); ok {
+		return known.(protoreflect.MessageDescriptor), nil
+	}
+	if t.Kind() == reflect.Pointer && t.Implements(messageType) {
+		return reflect.Zero(t).Interface().(proto.Message).ProtoReflect().Descriptor(), nil
+	}
+	m, wrong := planOf(t)
+	if wrong != nil {
+		return nil, wrong
+	}
+	made, err := newDescriber(t).describe(m)
+	if err != nil {
+		return nil, fmt.Errorf("protobuf: %s has no descriptor: %w", t, err)
+	}
+	kept, _ := descriptors.LoadOrStore(t, made)
+	return kept.(protoreflect.MessageDescriptor), nil
+}
+
+// describer makes one file.
+type describer struct {
+	file  *descriptorpb.FileDescriptorProto
+	names map[*message]string
+	taken map[string]bool
+}
+
+func newDescriber(t reflect.Type) *describer {
+	name := "sabir"
+	if path := t.PkgPath(); path != "" {
+		name = strings.ToLower(layout.Identifier(path[strings.LastIndexByte(path, '/')+1:]))
+	}
+	return &describer{
+		file:  &descriptorpb.FileDescriptorProto{Syntax: proto.String("proto3"), Package: &name},
+		names: make(map[*message]string), taken: make(map[string]bool),
+	}
+}
+
+func (d *describer) describe(m *message) (protoreflect.MessageDescriptor, error) {
+	name := d.message(m)
+	name = name[strings.LastIndexByte(name, '.')+1:]
+	d.file.Name = proto.String(d.file.GetPackage() + "/" + name + ".proto")
+	file, err := protodesc.NewFile(d.file, protoregistry.GlobalFiles)
+	if err != nil {
+		return nil, err
+	}
+	return file.Messages().ByName(protoreflect.Name(name)), nil
+}
+
+// message adds m and returns its full name.
+func (d *describer) message(m *message) string {
+	if name, ok := d.names[m]; ok {
+		return name
+	}
+	name := d.free(typeName(m.typ))
+	full := "." + d.file.GetPackage() + "." + name
+	d.names[m] = full
+	out := &descriptorpb.DescriptorProto{Name: &name}
+	d.file.MessageType = append(d.file.MessageType, out)
+	own := make(map[string]bool)
+	for i := range m.fields {
+		d.field(out, full, &m.fields[i], own)
+	}
+	return full
+}
+
+// free is name, or name and a number where it is taken.
+func (d *describer) free(name string) string {
+	unique := name
+	for i := 2; d.taken[unique]; i++ {
+		unique = fmt.Sprintf("%s%d", name, i)
+	}
+	d.taken[unique] = true
+	return unique
+}
+
+// field adds f to the message out. own has the names that are taken in it.
+func (d *describer) field(out *descriptorpb.DescriptorProto, full string, f *field, own map[string]bool) {
+	name := layout.Identifier(f.name)
+	for i := 2; own[strings.ToLower(name)]; i++ {
+		name = fmt.Sprintf("%s_%d", layout.Identifier(f.name), i)
+	}
+	own[strings.ToLower(name)] = true
+	described := &descriptorpb.FieldDescriptorProto{
+		Name: &name, JsonName: &f.name, Number: proto.Int32(int32(f.number)),
+		Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
+	}
+	out.Field = append(out.Field, described)
+	switch f.shape {
+	case list, array:
+		described.Label = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
+	case mapping:
+		described.Label = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
+		described.Type = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum()
+		described.TypeName = proto.String(full + "." + d.entry(out, full, f, name))
+		return
+	}
+	described.Type, described.TypeName = d.kind(&f.value)
+	if (f.shape == optional || f.shape == always) && described.TypeName == nil {
+		described.Proto3Optional = proto.Bool(true)
+		described.OneofIndex = proto.Int32(int32(len(out.OneofDecl)))
+		out.OneofDecl = append(out.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String("_" + name)})
+	}
+}
+
+// entry adds the message that a map repeats and returns its name, which for a real map is fixed by its field's.
+func (d *describer) entry(out *descriptorpb.DescriptorProto, full string, f *field, name string) string {
+	entry := &descriptorpb.DescriptorProto{Name: proto.String(camel(name) + "Entry")}
+	for i := range f.value.msg.fields {
+		part := &f.value.msg.fields[i]
+		described := &descriptorpb.FieldDescriptorProto{
+			Name: &part.name, JsonName: &part.name, Number: proto.Int32(int32(part.number)),
+			Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
+		}
+		described.Type, described.TypeName = d.kind(&part.value)
+		entry.Field = append(entry.Field, described)
+	}
+	if f.value.msg.entry {
+		entry.Options = &descriptorpb.MessageOptions{MapEntry: proto.Bool(true)}
+	}
+	out.NestedType = append(out.NestedType, entry)
+	return entry.GetName()
+}
+
+var scalarTypes = map[layout.Kind]descriptorpb.FieldDescriptorProto_Type{
+	layout.Bool: descriptorpb.FieldDescriptorProto_TYPE_BOOL,
+	layout.Int8: descriptorpb.FieldDescriptorProto_TYPE_INT32, layout.Int16: descriptorpb.FieldDescriptorProto_TYPE_INT32,
+	layout.Int32: descriptorpb.FieldDescriptorProto_TYPE_INT32, layout.Int64: descriptorpb.FieldDescriptorProto_TYPE_INT64,
+	layout.Uint8: descriptorpb.FieldDescriptorProto_TYPE_UINT32, layout.Uint16: descriptorpb.FieldDescriptorProto_TYPE_UINT32,
+	layout.Uint32: descriptorpb.FieldDescriptorProto_TYPE_UINT32, layout.Uint64: descriptorpb.FieldDescriptorProto_TYPE_UINT64,
+	layout.Float32: descriptorpb.FieldDescriptorProto_TYPE_FLOAT, layout.Float64: descriptorpb.FieldDescriptorProto_TYPE_DOUBLE,
+	layout.String: descriptorpb.FieldDescriptorProto_TYPE_STRING, layout.Text: descriptorpb.FieldDescriptorProto_TYPE_STRING,
+	layout.Bytes: descriptorpb.FieldDescriptorProto_TYPE_BYTES, layout.ByteArray: descriptorpb.FieldDescriptorProto_TYPE_BYTES,
+	layout.Binary: descriptorpb.FieldDescriptorProto_TYPE_BYTES,
+}
+
+// kind is the type of a field and, for a message, its name.
+func (d *describer) kind(v *value) (*descriptorpb.FieldDescriptorProto_Type, *string) {
+	if scalar, ok := scalarTypes[v.kind]; ok {
+		return scalar.Enum(), nil
+	}
+	var name string
+	switch v.kind {
+	case layout.Time:
+		name = d.imported((*timestamppb.Timestamp)(nil).ProtoReflect().Descriptor())
+	case layout.Any:
+		name = d.imported((*structpb.Value)(nil).ProtoReflect().Descriptor())
+	case layout.Custom:
+		name = d.imported(reflect.Zero(v.typ.Go).Interface().(proto.Message).ProtoReflect().Descriptor())
+	default:
+		name = d.message(v.msg)
+	}
+	return descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), &name
+}
+
+// imported adds the file of m to the imports and returns the full name of m.
+func (d *describer) imported(m protoreflect.MessageDescriptor) string {
+	path := m.ParentFile().Path()
+	for _, known := range d.file.Dependency {
+		if known == path {
+			return "." + string(m.FullName())
+		}
+	}
+	d.file.Dependency = append(d.file.Dependency, path)
+	return "." + string(m.FullName())
+}
+
+// typeName is what a message for t is called.
+func typeName(t *layout.Type) string { return camel(t.Name()) }
+
+// camel is a name in the form of messages: "line_items" is "LineItems".
+func camel(name string) string {
+	var b strings.Builder
+	upper := true
+	for _, r := range layout.Identifier(name) {
+		switch {
+		case r == '_':
+			upper = true
+		case upper:
+			b.WriteRune(unicode.ToUpper(r))
+			upper = false
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
