@@ -100,8 +100,14 @@ var drivers = []struct {
 	name    string
 	schemes []string
 }{
+	{"transport/grpc", []string{"grpc", "grpc+tls"}},
+	{"transport/h2", []string{"grpc+tcp", "h2c"}},
+	{"transport/http", []string{"http", "https"}},
+	{"transport/kcp", []string{"kcp"}},
 	{"transport/mem", []string{"mem"}},
+	{"transport/quic", []string{"quic"}},
 	{"transport/tcp", []string{"tcp", "tls", "unix"}},
+	{"transport/utp", []string{"utp"}},
 }
 
 // missingDriver says what to do about a scheme that nothing was registered for.

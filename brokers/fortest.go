@@ -1,0 +1,99 @@
+package brokers
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"testing"
+)
+
+// NeedsBrokers is the variable of the environment that makes a missing broker a failure of the tests that want it.
+const NeedsBrokers = "SABIR_NEEDS_BROKERS"
+
+// ForTest starts a broker that ends with the test. At most one Config may be given. Where the broker is not installed it
+// skips the test, naming the Debian package that has it, or fails it where the variable SABIR_NEEDS_BROKERS is set. If
+// the test fails, the end of the broker's log is logged.
+func ForTest(t testing.TB, kind Kind, config ...Config) *Server {
+	t.Helper()
+	var c Config
+	if len(config) > 0 {
+		c = config[0]
+	}
+	s, err := Start(kind, c)
+	if err != nil {
+		missing(t, err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the end of the log of %s:\n%s", s.kind, tail(s.Log()))
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: %v", s.kind, err)
+		}
+	})
+	return s
+}
+
+func missing(t testing.TB, err error) {
+	t.Helper()
+	if errors.Is(err, ErrMissing) && os.Getenv(NeedsBrokers) == "" {
+		t.Skipf("NOT TESTED: %v", err)
+	}
+	t.Fatal(err)
+}
+
+var shared struct {
+	sync.Mutex
+	servers map[Kind]*Server
+	errs    map[Kind]error
+}
+
+// ForTestShared is [ForTest] for tests that can live with others' data in the broker, and that neither stop nor suspend
+// it: all of a process's tests get the same one, with the zero Config. TestMain must end it after the tests: see [Stopping].
+func ForTestShared(t testing.TB, kind Kind) *Server {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if s := shared.servers[kind]; s != nil {
+		return s
+	}
+	if err := shared.errs[kind]; err != nil {
+		missing(t, err)
+	}
+	s, err := Start(kind, Config{})
+	if err != nil {
+		if shared.errs == nil {
+			shared.errs = make(map[Kind]error)
+		}
+		shared.errs[kind] = err
+		missing(t, err)
+	}
+	if shared.servers == nil {
+		shared.servers = make(map[Kind]*Server)
+	}
+	shared.servers[kind] = s
+	return s
+}
+
+// StopShared ends what ForTestShared started. A later ForTestShared starts anew.
+func StopShared() {
+	shared.Lock()
+	defer shared.Unlock()
+	for _, s := range shared.servers {
+		s.Close()
+	}
+	clear(shared.servers)
+	clear(shared.errs)
+}
+
+// Stopping is for TestMain: m, and then StopShared. That comes before goleak looks for goroutines that were left behind:
+//
+//	func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
+func Stopping(m interface{ Run() int }) interface{ Run() int } { return stopping{m} }
+
+type stopping struct{ tests interface{ Run() int } }
+
+func (s stopping) Run() int {
+	defer StopShared()
+	return s.tests.Run()
+}

@@ -1,0 +1,237 @@
+package amqp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sabir-go/sabir/transport"
+)
+
+const (
+	handOverLimit = time.Second
+	firstPause    = 50 * time.Millisecond
+	longestPause  = time.Second
+)
+
+// broker is a session that is made again whenever it breaks.
+type broker struct {
+	site    *site
+	events  transport.BusEvents
+	session atomic.Pointer[session] // nil while there is none
+	closed  atomic.Bool
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu            sync.Mutex
+	subscriptions map[string]*subscription // by subject
+}
+
+type subscription struct {
+	subject   string
+	deliver   func([]byte)
+	queue     string // in the present session
+	confirmed bool
+	cancelled atomic.Bool // before it was confirmed
+}
+
+func connect(ctx context.Context, s *site, events transport.BusEvents) (transport.Broker, error) {
+	p, err := s.open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the broker at %s: %w", s.name, err)
+	}
+	b := &broker{site: s, events: events, subscriptions: make(map[string]*subscription)}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.session.Store(p)
+	b.running.Go(func() { b.run(p) })
+	return b, nil
+}
+
+func (b *broker) Addr() string { return b.site.addr }
+
+func (b *broker) MaxMessage() int { return largestMessage }
+
+func (b *broker) Publish(subject string, data []byte) error { return b.publish(subject, data, false) }
+
+func (b *broker) Probe(subject string, data []byte) error { return b.publish(subject, data, true) }
+
+var errAway = errors.New("there is no connection now")
+
+func (b *broker) publish(subject string, data []byte, probe bool) error {
+	if len(data) > largestMessage {
+		return b.explain(fmt.Errorf("a message of %d bytes is larger than the %d that are taken", len(data), largestMessage))
+	}
+	p := b.session.Load()
+	if p == nil {
+		return b.explain(errAway)
+	}
+	return b.explain(p.publish(subject, data, probe))
+}
+
+// explain says which broker an error is of.
+func (b *broker) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if b.closed.Load() {
+		err = net.ErrClosed
+	}
+	return fmt.Errorf("the broker at %s: %w", b.site.name, err)
+}
+
+// Subscribe fails at once where there is no connection.
+func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(data []byte)) error {
+	if err := ctx.Err(); err != nil {
+		return b.explain(err)
+	}
+	entry := &subscription{subject: subject}
+	entry.deliver = func(message []byte) {
+		if !entry.cancelled.Load() && !b.closed.Load() {
+			deliver(message)
+		}
+	}
+	told := make(chan error, 1)
+	b.mu.Lock()
+	p := b.session.Load()
+	switch {
+	case b.closed.Load() || p == nil:
+		b.mu.Unlock()
+		return b.explain(errAway)
+	case b.subscriptions[subject] != nil:
+		b.mu.Unlock()
+		return b.explain(fmt.Errorf("%s is subscribed to already", subject))
+	}
+	b.subscriptions[subject] = entry
+	b.running.Go(func() { told <- p.subscribe(entry) }) // the library's questions know no context
+	b.mu.Unlock()
+
+	var err error
+	asking := false
+	select {
+	case err = <-told:
+	case <-ctx.Done():
+		err, asking = ctx.Err(), true
+	case <-p.ended:
+		err = p.reason()
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		entry.confirmed = true
+		return nil
+	}
+	entry.cancelled.Store(true)
+	delete(b.subscriptions, subject)
+	if asking && !b.closed.Load() {
+		b.running.Go(func() {
+			if <-told == nil {
+				p.unsubscribe(entry)
+			}
+		})
+	}
+	return b.explain(fmt.Errorf("subscribe to %s: %w", subject, err))
+}
+
+// run waits for the end of the session and connects again.
+func (b *broker) run(p *session) {
+	for p != nil {
+		p.watch(b.returned)
+		b.session.Store(nil)
+		if b.closed.Load() {
+			return
+		}
+		if b.events.Lost != nil {
+			b.events.Lost(b.explain(p.reason()))
+		}
+		if p = b.again(); p != nil && b.events.Restored != nil {
+			b.events.Restored()
+		}
+	}
+}
+
+func (b *broker) returned(subject string) {
+	if b.events.Unheard != nil && !b.closed.Load() {
+		b.events.Unheard(subject)
+	}
+}
+
+// again connects until it works; nil means that the broker was closed.
+func (b *broker) again() *session {
+	pause := firstPause
+	for !b.closed.Load() {
+		if p, err := b.renew(); err == nil {
+			return p
+		}
+		select {
+		case <-b.ctx.Done():
+		case <-time.After(pause/2 + rand.N(pause)):
+		}
+		pause = min(2*pause, longestPause)
+	}
+	return nil
+}
+
+// renew makes a session with the subscriptions that were confirmed.
+func (b *broker) renew() (*session, error) {
+	ctx, cancel := b.ctx, context.CancelFunc(func() {})
+	if limit := b.site.config.DialLimit(); limit > 0 {
+		ctx, cancel = context.WithTimeout(ctx, limit)
+	}
+	defer cancel()
+	p, err := b.site.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { p.fail(ctx.Err()) })
+	defer stop()
+	if err := b.resubscribe(p); err != nil {
+		p.fail(err)
+		p.watch(func(string) {}) // until its deliveries have ended
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed.Load() || !stop() {
+		p.fail(net.ErrClosed)
+		p.watch(func(string) {})
+		return nil, net.ErrClosed
+	}
+	b.session.Store(p)
+	return p, nil
+}
+
+func (b *broker) resubscribe(p *session) error {
+	var confirmed []*subscription
+	b.mu.Lock()
+	for _, entry := range b.subscriptions {
+		if entry.confirmed {
+			confirmed = append(confirmed, entry)
+		}
+	}
+	b.mu.Unlock()
+	for _, entry := range confirmed {
+		if err := p.subscribe(entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close leaves within a second or so, even where the broker stands still.
+func (b *broker) Close() error {
+	b.mu.Lock()
+	first := !b.closed.Swap(true)
+	b.mu.Unlock()
+	if p := b.session.Load(); first && p != nil {
+		p.leave(handOverLimit)
+	}
+	b.cancel()
+	b.running.Wait()
+	return nil
+}

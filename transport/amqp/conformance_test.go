@@ -1,0 +1,18 @@
+package amqp_test
+
+import (
+	"testing"
+
+	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/transport"
+	_ "github.com/sabir-go/sabir/transport/amqp"
+	"github.com/sabir-go/sabir/transport/transporttest"
+)
+
+func TestConformance(t *testing.T) {
+	transporttest.Bus(t, brokers.ForTest(t, brokers.RabbitMQ, brokers.Config{Password: "s3cret"}), transport.Config{})
+}
+
+func BenchmarkBatchedEcho(b *testing.B) {
+	transporttest.BenchmarkBus(b, brokers.ForTestShared(b, brokers.RabbitMQ).URL(), transport.Config{})
+}

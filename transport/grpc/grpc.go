@@ -1,0 +1,46 @@
+package grpc
+
+import (
+	"fmt"
+	"net/url"
+
+	"github.com/sabir-go/sabir/transport"
+	_ "github.com/sabir-go/sabir/transport/tcp" // whose sockets this runs over
+)
+
+func init() {
+	transport.Register("grpc", driver{})
+	transport.Register("grpc+tls", driver{encrypted: true})
+}
+
+const (
+	service = "sabir.Link"
+	method  = "Connect"
+
+	// window is how many bytes the peer sends ahead of reads.
+	window = 1 << 20
+	// bufferSize is that of gRPC's buffers before the socket: a write of it, and a read of it, is one system call.
+	bufferSize = 64 << 10
+)
+
+// driver is grpc:// or grpc+tls://.
+type driver struct{ encrypted bool }
+
+// socket is the transport that this one runs over, with its address and configuration.
+func (d driver) socket(u *url.URL, config transport.Config) (transport.Stream, *url.URL, transport.Config, error) {
+	scheme := "tcp"
+	switch {
+	case d.encrypted:
+		scheme = "tls"
+		config.TLS = withH2(config.TLS)
+	case config.TLS != nil:
+		return nil, nil, config, fmt.Errorf("the address %q is not encrypted, but there is a TLS configuration: use grpc+tls://%s, or leave the configuration out", u.Redacted(), u.Host)
+	}
+	lower, ok := transport.Lookup(scheme)
+	if !ok {
+		return nil, nil, config, fmt.Errorf("the transport %s:// is not registered", scheme)
+	}
+	socket := *u
+	socket.Scheme = scheme
+	return lower, &socket, config, nil
+}

@@ -1,0 +1,15 @@
+package kcp_test
+
+import (
+	"testing"
+
+	"github.com/sabir-go/sabir/transport"
+	_ "github.com/sabir-go/sabir/transport/kcp"
+	"github.com/sabir-go/sabir/transport/transporttest"
+)
+
+func TestConformance(t *testing.T) {
+	transporttest.Stream(t, func(t *testing.T) (string, transport.Config) { return "kcp://:0", transport.Config{} })
+}
+
+func BenchmarkKCP(b *testing.B) { transporttest.Benchmark(b, "kcp://:0", transport.Config{}) }

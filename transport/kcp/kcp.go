@@ -1,0 +1,180 @@
+package kcp
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/xtaci/kcp-go/v5"
+
+	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/transport/session"
+)
+
+func init() { transport.Register("kcp", carrier{}) }
+
+const (
+	// window is how many units of 1 KiB may be under way or unread.
+	window = 512
+
+	// sendPackets is more packets than the window and small frames can fill, so that a write does not wait for KCP, and
+	// receivePackets leaves room for as many while the ones before are still unread.
+	sendPackets    = window + 128
+	receivePackets = 2 * sendPackets
+
+	// interval is how many milliseconds KCP lets pass before it looks for packets to send again: the least it takes.
+	interval = 10
+
+	// fastResend is how many acknowledgements past a packet mean that it is lost.
+	fastResend = 2
+
+	// openWait may be short because the packet that makes a session is the one with the open frame, or a late one of a
+	// session that is gone.
+	openWait = 500 * time.Millisecond
+
+	// socketBuffer is asked of the system, which may grant less.
+	socketBuffer = 4 << 20
+)
+
+type carrier struct{}
+
+func settings(config transport.Config) session.Settings {
+	return session.Settings{Name: "kcp", Window: window, KeepAlive: config.KeepAliveIdle(), OpenWait: openWait}
+}
+
+func tune(s *kcp.UDPSession) {
+	//lint:ignore SA1019 there is no other way to have small writes share a packet
+	s.SetStreamMode(true)
+	s.SetWriteDelay(false)
+	s.SetACKNoDelay(false) // acknowledgements go with data, within interval: 1.6 times the calls of one packet for each
+	s.SetNoDelay(1, interval, fastResend, 1)
+	s.SetWindowSize(sendPackets, receivePackets)
+}
+
+// size asks for buffers that hold bursts. What the system does not grant is lost and sent again.
+func size(udp *net.UDPConn, config transport.Config) {
+	udp.SetReadBuffer(max(config.ReadBuffer, socketBuffer))
+	udp.SetWriteBuffer(max(config.WriteBuffer, socketBuffer))
+}
+
+func errPlain(u *url.URL) error {
+	return fmt.Errorf("the address %q is not encrypted, but there is a TLS configuration: use quic://%s or tls://%s, or leave the configuration out", u.Redacted(), u.Host, u.Host)
+}
+
+func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config) (transport.Listener, error) {
+	if config.TLS != nil {
+		return nil, errPlain(at)
+	}
+	bind, err := transport.ListenAddr(ctx, at, config)
+	if err != nil {
+		return nil, err
+	}
+	network := "udp"
+	if bind.Addr().Is4() {
+		network = "udp4"
+	}
+	udp, err := net.ListenUDP(network, net.UDPAddrFromAddrPort(bind))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%w: something listens there already; take another port, or port 0 for a free one", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	bound := udp.LocalAddr().(*net.UDPAddr).AddrPort()
+	addr, err := transport.AdvertisedAddr(at.Scheme, netip.AddrPortFrom(bound.Addr().Unmap(), bound.Port()), config)
+	if err != nil {
+		udp.Close()
+		return nil, err
+	}
+	size(udp, config)
+	accepting, err := kcp.ServeConn(nil, 0, 0, udp)
+	if err != nil {
+		udp.Close()
+		return nil, fmt.Errorf("listening on %s: %w", at.Redacted(), err)
+	}
+	served := make(chan struct{})
+	l := session.NewListener(addr, settings(config), session.NewPort(func() {
+		udp.Close()
+		<-served
+	}))
+	go func() {
+		defer close(served)
+		serve(accepting, l)
+	}()
+	return l, nil
+}
+
+// serve ends when the socket is closed.
+func serve(accepting *kcp.Listener, l *session.Listener) {
+	for {
+		s, err := accepting.AcceptKCP()
+		if err != nil {
+			break
+		}
+		tune(s)
+		l.Serve(s)
+	}
+	// Sessions that nobody takes would keep their goroutines. The library chooses by chance between the error and one of
+	// them, so that so many errors in a row mean that none is left.
+	for errs := 0; errs < 64; {
+		s, err := accepting.AcceptKCP()
+		if err != nil {
+			errs++
+			continue
+		}
+		s.Close()
+	}
+	accepting.Close()
+}
+
+func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (net.Conn, error) {
+	if config.TLS != nil {
+		return nil, errPlain(to)
+	}
+	address, err := transport.DialAddr(to)
+	if err != nil {
+		return nil, err
+	}
+	if limit := config.DialLimit(); limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	// A connected socket is told when nobody is there, or no longer (RFC 1122, section 4.1.3.3).
+	raw, err := new(net.Dialer).DialContext(ctx, "udp", address)
+	if err != nil {
+		return nil, err
+	}
+	udp := raw.(*net.UDPConn)
+	size(udp, config)
+	var packets net.PacketConn = connected{udp}
+	if runtime.GOOS == "linux" {
+		packets = udp // the library sends in batches over this type only, with system calls that take an address here too
+	}
+	var id [4]byte
+	rand.Read(id[:])
+	s, err := kcp.NewConn4(binary.LittleEndian.Uint32(id[:]), udp.RemoteAddr(), nil, 0, 0, true, packets)
+	if err != nil {
+		udp.Close()
+		return nil, err
+	}
+	tune(s)
+	c, err := session.Dial(ctx, s, settings(config), func() {})
+	if err != nil {
+		return nil, fmt.Errorf("dialling %s (%s): %w", to.Redacted(), address, err)
+	}
+	return c, nil
+}
+
+// connected is a socket that sends to one address, so it takes no other.
+type connected struct{ *net.UDPConn }
+
+func (c connected) WriteTo(b []byte, _ net.Addr) (int, error) { return c.Write(b) }

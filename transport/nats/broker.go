@@ -1,0 +1,261 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	natsgo "github.com/nats-io/nats.go"
+
+	"github.com/sabir-go/sabir/transport"
+)
+
+func init() { transport.RegisterBus("nats", driver{}) }
+
+type driver struct{}
+
+// handOver is how long Close may take to hand over what was published.
+const handOver = time.Second
+
+// broker is a connection for links. The order of locks: of a subscription, then events.
+type broker struct {
+	*line
+	events transport.BusEvents
+	probes string // the beginning of the subjects to which servers answer probes, with a '.'
+
+	down   atomic.Bool // from Lost to Restored
+	closed atomic.Bool
+	ended  chan struct{} // closed by the first Close when it is done
+
+	telling  sync.Mutex // held while events run
+	mu       sync.Mutex
+	subjects map[string]*subscription
+}
+
+// subscription is one subject's.
+type subscription struct {
+	sync.Mutex // held while deliver runs
+	deliver    func(data []byte)
+	ended      bool
+}
+
+func (driver) Connect(ctx context.Context, at *url.URL, config transport.Config, events transport.BusEvents) (transport.Broker, error) {
+	a, err := parse(at)
+	if err != nil {
+		return nil, err
+	}
+	b := &broker{events: events, ended: make(chan struct{}), subjects: make(map[string]*subscription)}
+	b.line, err = connect(ctx, a, config, natsgo.DisconnectErrHandler(b.lost), natsgo.ReconnectHandler(b.restored))
+	if err != nil {
+		return nil, err
+	}
+	inbox := natsgo.NewInbox()
+	b.probes = inbox + "."
+	if err := b.subscribe(ctx, inbox+".>", b.answered); err != nil {
+		b.Close()
+		return nil, fmt.Errorf("connecting to %s: %w", at.Redacted(), err)
+	}
+	return b, nil
+}
+
+func (b *broker) Publish(subject string, data []byte) error {
+	if b.down.Load() {
+		return b.without()
+	}
+	if err := b.conn.Publish(subject, data); err != nil {
+		return b.fault(subject, data, err)
+	}
+	return nil
+}
+
+// Probe asks for an answer: the server gives one itself where nobody subscribes (NATS calls it "no responders", ADR-4).
+func (b *broker) Probe(subject string, data []byte) error {
+	if b.down.Load() {
+		return b.without()
+	}
+	if err := b.conn.PublishRequest(subject, b.probes+subject, data); err != nil {
+		return b.fault(subject, data, err)
+	}
+	return nil
+}
+
+// without is the error of what cannot be done now.
+func (b *broker) without() error {
+	if b.closed.Load() {
+		return errClosed
+	}
+	return errors.New("there is no connection to the broker: try again when it is restored")
+}
+
+func (b *broker) fault(subject string, data []byte, err error) error {
+	switch {
+	case b.closed.Load() || errors.Is(err, natsgo.ErrConnectionClosed):
+		return errClosed
+	case errors.Is(err, natsgo.ErrReconnectBufExceeded):
+		return b.without()
+	case errors.Is(err, natsgo.ErrMaxPayload):
+		return fmt.Errorf("a message of %d bytes on %s is too large: the broker takes %d", len(data), subject, b.MaxMessage())
+	}
+	return fmt.Errorf("publishing on %s: %w", subject, err)
+}
+
+func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(data []byte)) error {
+	s := &subscription{deliver: deliver}
+	b.mu.Lock()
+	if b.closed.Load() {
+		b.mu.Unlock()
+		return errClosed
+	}
+	if b.subjects[subject] != nil {
+		b.mu.Unlock()
+		return fmt.Errorf("%s is subscribed to already", subject)
+	}
+	b.subjects[subject] = s
+	b.mu.Unlock()
+
+	err := b.subscribe(ctx, subject, func(m *natsgo.Msg) {
+		s.Lock()
+		defer s.Unlock()
+		if !s.ended {
+			s.deliver(m.Data)
+		}
+	})
+	if err != nil {
+		b.mu.Lock()
+		delete(b.subjects, subject)
+		b.mu.Unlock()
+		s.end()
+	}
+	return err
+}
+
+func (s *subscription) end() {
+	s.Lock()
+	defer s.Unlock()
+	s.ended = true
+}
+
+// subscribe returns when the server has the subscription.
+func (b *broker) subscribe(ctx context.Context, subject string, handle natsgo.MsgHandler) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("subscribing to %s: %w", subject, ctx.Err())
+	}
+	if b.down.Load() {
+		return b.without()
+	}
+	sub, err := b.conn.Subscribe(subject, handle)
+	if err == nil {
+		limited, cancel := context.WithTimeout(ctx, writeLimit) // nats.go wants a limit
+		err = b.conn.FlushWithContext(limited)
+		cancel()
+		// What the server refuses it says before it answers the flush.
+		if last := b.conn.LastError(); err == nil && errors.Is(last, natsgo.ErrPermissionViolation) && strings.Contains(last.Error(), `"`+subject+`"`) {
+			err = last
+		}
+		if err != nil {
+			sub.Unsubscribe()
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case b.closed.Load():
+		return errClosed
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	}
+	return fmt.Errorf("subscribing to %s: %w", subject, err)
+}
+
+// answered takes what comes back of a probe: the server's word that nobody subscribes.
+func (b *broker) answered(m *natsgo.Msg) {
+	if len(m.Data) > 0 || m.Header.Get("Status") != "503" {
+		return
+	}
+	b.telling.Lock()
+	defer b.telling.Unlock()
+	if !b.closed.Load() && b.events.Unheard != nil {
+		b.events.Unheard(strings.TrimPrefix(m.Subject, b.probes))
+	}
+}
+
+// lost is called by nats.go, never while restored is.
+func (b *broker) lost(_ *natsgo.Conn, err error) {
+	if err == nil {
+		err = errors.New("the broker ended the connection")
+	}
+	b.telling.Lock()
+	defer b.telling.Unlock()
+	if b.closed.Load() || b.down.Swap(true) {
+		return
+	}
+	if b.events.Lost != nil {
+		b.events.Lost(err)
+	}
+}
+
+// restored is called when the subscriptions have been sent, and waits until the server has them.
+func (b *broker) restored(conn *natsgo.Conn) {
+	if b.closed.Load() {
+		return
+	}
+	if err := conn.FlushTimeout(writeLimit); err != nil {
+		conn.ForceReconnect() // does nothing where that is under way
+		return
+	}
+	b.telling.Lock()
+	defer b.telling.Unlock()
+	if b.closed.Load() || !b.down.Swap(false) {
+		return
+	}
+	if b.events.Restored != nil {
+		b.events.Restored()
+	}
+}
+
+func (b *broker) MaxMessage() int { return int(b.conn.MaxPayload()) }
+
+func (b *broker) Addr() string { return b.addr }
+
+func (b *broker) Close() error {
+	b.mu.Lock()
+	first := !b.closed.Swap(true)
+	b.mu.Unlock()
+	if !first {
+		<-b.ended
+		return nil
+	}
+	defer close(b.ended)
+
+	// Callbacks end first: what the owner does in them must not go on beyond this.
+	b.telling.Lock()
+	b.telling.Unlock() //lint:ignore SA2001 waits for an event that runs
+	for _, s := range b.subjects {
+		s.end()
+	}
+
+	// A server that stands still holds the flush up, and all who publish, until the connection is cut.
+	flushed := make(chan struct{})
+	go func() {
+		defer close(flushed)
+		if !b.down.Load() {
+			b.conn.FlushTimeout(handOver)
+		}
+	}()
+	limit := time.NewTimer(handOver)
+	defer limit.Stop()
+	select {
+	case <-flushed:
+	case <-limit.C:
+	}
+	b.dialer.cut()
+	<-flushed
+	b.conn.Close()
+	b.release()
+	return nil
+}

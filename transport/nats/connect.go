@@ -1,0 +1,185 @@
+package nats
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	natsgo "github.com/nats-io/nats.go"
+
+	"github.com/sabir-go/sabir/transport"
+)
+
+const (
+	firstPause, lastPause = 50 * time.Millisecond, time.Second
+	// writeLimit bounds how long a write may wait for a server that takes nothing.
+	writeLimit = 5 * time.Second
+	// writeBuffer is how much waits for nats.go's writer before Publish writes itself. With nats.go's own 32 KiB every
+	// second message of 17 KB (25 requests) does, which is 0.7 times as fast or less.
+	writeBuffer = 64 << 10
+)
+
+// Connect joins the server or servers at an address of this package, embedded ones too, as the transport does: a plain
+// connection for other uses of the same broker, such as JetStream. It connects again for as long as it is not closed.
+// Options come after those of Connect and may override them; those that say where and how to dial must not be given.
+//
+// release must be called once, after the connection was closed, and ends an embedded server that nobody uses any more.
+func Connect(ctx context.Context, at *url.URL, config transport.Config, options ...natsgo.Option) (conn *natsgo.Conn, release func(), err error) {
+	a, err := parse(at)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := connect(ctx, a, config, options...)
+	if err != nil {
+		return nil, nil, err
+	}
+	return l.conn, l.release, nil
+}
+
+// line is a connection and what there is to end with it.
+type line struct {
+	conn    *natsgo.Conn
+	dialer  *dialer
+	addr    string // for others
+	dropped func() // gives the embedded server back
+}
+
+func (l *line) release() {
+	l.dialer.cut()
+	l.dropped()
+}
+
+func connect(ctx context.Context, a *address, config transport.Config, options ...natsgo.Option) (*line, error) {
+	if limit := config.DialLimit(); limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	l := &line{dialer: newDialer(a.url.Scheme, config), dropped: func() {}}
+	how, err := l.way(ctx, a, config)
+	if err != nil {
+		return nil, err
+	}
+	credentials, err := credentialsOf(a, config)
+	if err != nil {
+		l.release()
+		return nil, err
+	}
+	all := slices.Concat([]natsgo.Option{
+		natsgo.Timeout(patience(config)),
+		natsgo.MaxReconnects(-1),
+		natsgo.CustomReconnectDelay(pause),
+		natsgo.ReconnectBufSize(-1), // what is published without a server is refused, not kept
+		natsgo.IgnoreAuthErrorAbort(),
+		natsgo.FlusherTimeout(writeLimit),
+		natsgo.WriteBufferSize(writeBuffer),
+		natsgo.PingInterval(config.KeepAliveIdle() / 3), // 0 asks never
+		natsgo.MaxPingsOutstanding(2),
+		natsgo.Name(config.Name),
+		natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {}), // without one it prints
+	}, how, credentials, options)
+	urls := strings.Join(a.servers, ",")
+	if a.embedded() {
+		urls = natsgo.DefaultURL // it must be some
+	}
+	stop := context.AfterFunc(ctx, l.dialer.cut)
+	l.conn, err = natsgo.Connect(urls, all...)
+	stop()
+	if err == nil && ctx.Err() != nil {
+		l.conn.Close()
+		err = ctx.Err()
+	}
+	if err != nil {
+		l.release()
+		return nil, fmt.Errorf("connecting to %s: %w", a.url.Redacted(), l.dialer.explain(ctx, err))
+	}
+	return l, nil
+}
+
+// way is how to get to the server.
+func (l *line) way(ctx context.Context, a *address, config transport.Config) ([]natsgo.Option, error) {
+	if a.embedded() {
+		e, err := embed(ctx, a, config)
+		if err != nil {
+			return nil, err
+		}
+		l.dropped, l.addr = sync.OnceFunc(e.drop), e.addr
+		options := []natsgo.Option{natsgo.InProcessServer(embeddedDialer{e, l.dialer})}
+		if e.secured() {
+			// Not natsgo.Secure: the way to the own server is not encrypted, that to another process's is.
+			secure, err := l.dialer.clientTLS()
+			if err != nil {
+				l.release()
+				return nil, err
+			}
+			options = append(options, func(o *natsgo.Options) error {
+				o.TLSConfig = secure
+				return nil
+			})
+		}
+		return options, nil
+	}
+	for _, server := range a.servers {
+		if err := transport.CheckBroker(ctx, &url.URL{Scheme: a.url.Scheme, Host: server}, config); err != nil {
+			return nil, err
+		}
+	}
+	l.addr = a.public()
+	options := []natsgo.Option{natsgo.SetCustomDialer(l.dialer), natsgo.SkipHostLookup()}
+	if config.TLS == nil && !a.secure {
+		return options, nil // the server says whether to encrypt
+	}
+	secure, err := l.dialer.clientTLS()
+	if err != nil {
+		return nil, err
+	}
+	return append(options, natsgo.Secure(secure)), nil
+}
+
+// pause is how long to wait before the n-th round of attempts of an outage, from 1.
+func pause(n int) time.Duration {
+	if n == 1 {
+		return 0
+	}
+	full := min(firstPause<<min(n-2, 10), lastPause)
+	return full/2 + rand.N(full/2)
+}
+
+// patience is what nats.go allows for one attempt. It is longer than that of the dialer, which knows contexts and cuts
+// the connection off, so that the reason of a failure is the same each time.
+func patience(config transport.Config) time.Duration {
+	if limit := config.DialLimit(); limit > 0 {
+		return limit + time.Second
+	}
+	return time.Minute
+}
+
+// credentialsOf is what to tell the server: what the address says, or else the proof that embedded servers ask for.
+func credentialsOf(a *address, config transport.Config) ([]natsgo.Option, error) {
+	if user := a.url.User; user != nil {
+		if password, ok := user.Password(); ok {
+			return []natsgo.Option{natsgo.UserInfo(user.Username(), password)}, nil
+		}
+		return []natsgo.Option{natsgo.Token(user.Username())}, nil
+	}
+	if config.Secret == nil {
+		return nil, nil
+	}
+	pair, err := clientKey(config.Secret)
+	if err != nil {
+		return nil, err
+	}
+	public, err := pair.PublicKey()
+	if err != nil {
+		return nil, err
+	}
+	return []natsgo.Option{natsgo.Nkey(public, pair.Sign)}, nil
+}
+
+var errClosed = fmt.Errorf("the connection to the broker: %w", net.ErrClosed)

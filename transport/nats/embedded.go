@@ -1,0 +1,254 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	natsgo "github.com/nats-io/nats.go"
+
+	"github.com/sabir-go/sabir/transport"
+)
+
+// Names of embedded servers begin so, which tells them from others.
+const (
+	meshName  = "sabir-mesh-"
+	storeName = "sabir-store-"
+)
+
+// embedded is this process's part in an address with an embedded server: mostly a server, or none where another process
+// has the store.
+type embedded struct {
+	key     string
+	address *address
+	config  transport.Config
+	listen  netip.AddrPort // where the first server for the address listens
+	addr    string         // for clients
+	uses    int            // guarded by shared's lock
+
+	mu     sync.Mutex
+	server *server.Server // nil while another process's serves
+	lock   *folderLock    // of the store
+	ended  bool
+}
+
+// shared are all of the process, by what they are to be the same for.
+var shared = struct {
+	sync.Mutex
+	servers map[string]*embedded
+}{servers: make(map[string]*embedded)}
+
+// embed returns the embedded server for the address, started where this is its first use. drop must be called for each.
+func embed(ctx context.Context, a *address, config transport.Config) (*embedded, error) {
+	key := a.url.String() + "\n" + config.Name + "\n" + string(config.Secret)
+	shared.Lock()
+	defer shared.Unlock()
+	if e := shared.servers[key]; e != nil {
+		e.uses++
+		return e, nil
+	}
+	e := &embedded{key: key, address: a, config: config, uses: 1}
+	if err := e.start(ctx); err != nil {
+		return nil, fmt.Errorf("%s: %w", a.url.Redacted(), err)
+	}
+	shared.servers[key] = e
+	return e, nil
+}
+
+// drop ends the server with its last use.
+func (e *embedded) drop() {
+	shared.Lock()
+	defer shared.Unlock()
+	if e.uses--; e.uses > 0 {
+		return
+	}
+	delete(shared.servers, e.key)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.ended = true
+	if e.server != nil {
+		e.server.Shutdown()
+		e.server.WaitForShutdown()
+	}
+	e.lock.release()
+}
+
+func (e *embedded) start(ctx context.Context) error {
+	at := &url.URL{Scheme: e.address.url.Scheme, Host: net.JoinHostPort(e.address.host, strconv.Itoa(e.address.port))}
+	var err error
+	if e.listen, err = transport.ListenAddr(ctx, at, transport.Config{Keyed: true}); err != nil {
+		return err
+	}
+	if !e.listen.Addr().IsLoopback() && (!e.config.Keyed || e.config.Secret == nil) {
+		return fmt.Errorf("refusing to listen on %s, where other machines could connect without proof: set a cluster key, or leave out host=", e.listen.Addr())
+	}
+	again := time.NewTicker(firstPause)
+	defer again.Stop()
+	for {
+		err := e.try(ctx)
+		if !errors.Is(err, errAgain) {
+			return err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%w (%w)", err, ctx.Err())
+		}
+	}
+}
+
+// errAgain says that who had the port is about to go, or to come.
+var errAgain = errors.New("the port is taken, but nobody answers there")
+
+// try starts the first server for the address, or does what is to be done where that runs.
+func (e *embedded) try(ctx context.Context) error {
+	err := e.startFirst(ctx)
+	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, errLocked) || e.listen.Port() == 0 {
+		return err
+	}
+	first, err := e.first(ctx)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return errAgain
+	case err != nil:
+		return err
+	case strings.HasPrefix(first, storeName):
+		e.addr = e.clientURL(e.listen.Port())
+		return nil // served by the other process
+	case e.address.store != "":
+		return fmt.Errorf("an embedded server without a store has the port %d: give all processes the same address", e.listen.Port())
+	}
+	s, err := startServer(ctx, e.address, e.config, e.listen, false)
+	if err != nil {
+		return err
+	}
+	awaitRoute(ctx, s)
+	e.runs(s)
+	return nil
+}
+
+func (e *embedded) startFirst(ctx context.Context) error {
+	if e.address.store != "" {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if err := e.openStore(ctx); err != nil {
+			return err
+		}
+		e.addr = e.clientURL(portOf(e.server))
+		return nil
+	}
+	s, err := startServer(ctx, e.address, e.config, e.listen, true)
+	if err == nil {
+		e.runs(s)
+	}
+	return err
+}
+
+// openStore has this process own the store. The caller has e.mu.
+func (e *embedded) openStore(ctx context.Context) error {
+	lock, err := lockFolder(e.address.store)
+	if err != nil {
+		return err
+	}
+	s, err := startServer(ctx, e.address, e.config, e.listen, true)
+	if err != nil {
+		lock.release()
+		return err
+	}
+	e.server, e.lock = s, lock
+	return nil
+}
+
+// runs notes the server.
+func (e *embedded) runs(s *server.Server) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.server = s
+	e.addr = e.clientURL(portOf(s))
+}
+
+func portOf(s *server.Server) uint16 { return uint16(s.Addr().(*net.TCPAddr).Port) }
+
+func (e *embedded) clientURL(port uint16) string {
+	addr, err := transport.AdvertisedAddr("nats", netip.AddrPortFrom(e.listen.Addr(), port), e.config)
+	if err != nil {
+		return "" // start has tried it
+	}
+	return addr
+}
+
+// near is where this machine reaches the first server.
+func (e *embedded) near() netip.AddrPort { return nearBy(e.listen) }
+
+// secured tells whether clients and routes use TLS: beyond loopback, where it is configured.
+func (e *embedded) secured() bool { return e.config.TLS != nil && !e.listen.Addr().IsLoopback() }
+
+// first is the name of the server that has the port. One that does not answer in time, because its process stands still,
+// is taken for one of a mesh.
+func (e *embedded) first(ctx context.Context) (string, error) {
+	d := newDialer("nats", e.config)
+	defer d.cut()
+	defer context.AfterFunc(ctx, d.cut)()
+	credentials, err := credentialsOf(e.address, e.config)
+	if err != nil {
+		return "", err
+	}
+	options := append(credentials, natsgo.NoReconnect(), natsgo.Timeout(time.Second), natsgo.SetCustomDialer(d))
+	if e.secured() {
+		secure, err := d.clientTLS()
+		if err != nil {
+			return "", err
+		}
+		options = append(options, natsgo.Secure(secure))
+	}
+	conn, err := natsgo.Connect("nats://"+e.near().String(), options...)
+	if err != nil {
+		err = d.explain(ctx, err)
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, natsgo.ErrAuthorization):
+		return "", fmt.Errorf("the server that has the port %d wants another cluster key: use another port for this cluster, as in nats://embedded:%d", e.listen.Port(), e.listen.Port()+1)
+	case errors.Is(err, natsgo.ErrTimeout) || errors.Is(err, os.ErrDeadlineExceeded):
+		return meshName, nil
+	default:
+		return "", fmt.Errorf("what has the port %d: %w", e.listen.Port(), err)
+	}
+	defer conn.Close()
+	name := conn.ConnectedServerName()
+	if !strings.HasPrefix(name, meshName) && !strings.HasPrefix(name, storeName) {
+		return "", fmt.Errorf("the port %d has a NATS server that is not embedded: use it by nats://%s, or another port by nats://embedded:%d",
+			e.listen.Port(), e.near().String(), e.listen.Port()+1)
+	}
+	return name, nil
+}
+
+// connect is how nats.go reaches the server. Where another process's serves and is gone, it takes over.
+func (e *embedded) connect(d *dialer) (net.Conn, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ended {
+		return nil, errClosed
+	}
+	if e.server != nil {
+		return e.server.InProcessConn()
+	}
+	conn, err := d.Dial("tcp", e.near().String())
+	if err == nil || e.address.store == "" || !errors.Is(err, syscall.ECONNREFUSED) {
+		return conn, err
+	}
+	if err := e.openStore(d.ctx); err != nil {
+		return nil, err
+	}
+	return e.server.InProcessConn()
+}

@@ -1,0 +1,383 @@
+package nats_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	natsgo "github.com/nats-io/nats.go"
+
+	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/transport/nats"
+	"github.com/sabir-go/sabir/transport/transporttest"
+)
+
+// patience is how long a test waits for what should come.
+const patience = 20 * time.Second
+
+// freePort is a port that is free for clients, and the one for routes too.
+func freePort(t *testing.T) int {
+	t.Helper()
+	for range 100 {
+		port := 16384 + rand.IntN(14000)
+		clients, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue
+		}
+		routes, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+2000))
+		clients.Close()
+		if err != nil {
+			continue
+		}
+		routes.Close()
+		return port
+	}
+	t.Fatal("no free port")
+	return 0
+}
+
+func try(t *testing.T, address string, config transport.Config) (transport.Broker, error) {
+	t.Helper()
+	at, err := transport.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver, _ := transport.LookupBus("nats")
+	broker, err := driver.Connect(t.Context(), at, config, transport.BusEvents{})
+	if err == nil {
+		t.Cleanup(func() { broker.Close() })
+	}
+	return broker, err
+}
+
+func join(t *testing.T, address string, config transport.Config) transport.Broker {
+	t.Helper()
+	broker, err := try(t, address, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return broker
+}
+
+func named(name string) transport.Config { return transport.Config{Name: name} }
+
+func listen(t *testing.T, broker transport.Broker, subject string) <-chan string {
+	t.Helper()
+	messages := make(chan string, 1000)
+	if err := broker.Subscribe(t.Context(), subject, func(data []byte) { messages <- string(data) }); err != nil {
+		t.Fatal(err)
+	}
+	return messages
+}
+
+// until repeats act until the text arrives: subscriptions need a moment to get around in a mesh.
+func until(t *testing.T, messages <-chan string, text string, act func()) {
+	t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	limit := time.After(patience)
+	for act(); ; {
+		select {
+		case got := <-messages:
+			if got == text {
+				return
+			}
+		case <-again.C:
+			act()
+		case <-limit:
+			t.Fatalf("%q did not arrive", text)
+		}
+	}
+}
+
+func publish(t *testing.T, broker transport.Broker, subject, text string) {
+	t.Helper()
+	if err := broker.Publish(subject, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAnEmbeddedServerPassesMessagesWithinTheProcess(t *testing.T) {
+	one, two := join(t, "nats://embedded:0", transport.Config{}), join(t, "nats://embedded:0", transport.Config{})
+	if one.Addr() != two.Addr() || !strings.HasPrefix(one.Addr(), "nats://127.0.0.1:") {
+		t.Errorf("the addresses are %s and %s, want those of one server", one.Addr(), two.Addr())
+	}
+	messages := listen(t, two, "news")
+	publish(t, one, "news", "hello")
+	select {
+	case got := <-messages:
+		if got != "hello" {
+			t.Errorf("%q arrived", got)
+		}
+	case <-time.After(patience):
+		t.Error("nothing arrived")
+	}
+}
+
+func TestPlainClientsConnectToAnEmbeddedServer(t *testing.T) {
+	embedded := join(t, "nats://embedded:0", transport.Config{})
+	messages := listen(t, embedded, "news")
+	conn, err := natsgo.Connect(embedded.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.Publish("news", []byte("from outside")); err != nil {
+		t.Fatal(err)
+	}
+	until(t, messages, "from outside", func() {})
+}
+
+func TestAnEmbeddedServerEndsWithItsLastUse(t *testing.T) {
+	one, two := join(t, "nats://embedded:0", transport.Config{}), join(t, "nats://embedded:0", transport.Config{})
+	at, err := url.Parse(one.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.Close()
+	messages := listen(t, two, "still")
+	publish(t, two, "still", "here")
+	until(t, messages, "here", func() {})
+	two.Close()
+	if conn, err := net.Dial("tcp", at.Host); !errors.Is(err, syscall.ECONNREFUSED) {
+		if err == nil {
+			conn.Close()
+		}
+		t.Errorf("connecting to the server gives %v, want ECONNREFUSED", err)
+	}
+}
+
+func TestServersOfOneAddressFormAMesh(t *testing.T) {
+	address := fmt.Sprintf("nats://embedded:%d", freePort(t))
+	var all []transport.Broker
+	var arrived []<-chan string
+	addrs := make(map[string]bool)
+	for i := range 3 {
+		broker := join(t, address, named(strconv.Itoa(i)))
+		all, arrived = append(all, broker), append(arrived, listen(t, broker, "news"))
+		addrs[broker.Addr()] = true
+	}
+	if len(addrs) != 3 {
+		t.Errorf("there are %d servers, want 3: %v", len(addrs), addrs)
+	}
+	for i, from := range all {
+		for _, messages := range arrived {
+			text := fmt.Sprint("from ", i)
+			until(t, messages, text, func() { publish(t, from, "news", text) })
+		}
+	}
+}
+
+func TestAProbeIsHeardAcrossTheMeshAndUnheardWhereNobodyIs(t *testing.T) {
+	address := fmt.Sprintf("nats://embedded:%d", freePort(t))
+	subscriber := join(t, address, named("subscriber"))
+	at, _ := transport.Parse(address)
+	driver, _ := transport.LookupBus("nats")
+	unheard := make(chan string, 1000)
+	prober, err := driver.Connect(t.Context(), at, named("prober"), transport.BusEvents{Unheard: func(subject string) { unheard <- subject }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { prober.Close() })
+	messages := listen(t, subscriber, "asked")
+	until(t, messages, "anybody?", func() { prober.Probe("asked", []byte("anybody?")) })
+	for len(unheard) > 0 { // while the subscription was on its way
+		<-unheard
+	}
+	prober.Probe("asked", []byte("again"))
+	prober.Probe("nobody", []byte("anybody?"))
+	if got := <-unheard; got != "nobody" {
+		t.Errorf("%s is unheard", got)
+	}
+	until(t, messages, "again", func() {})
+}
+
+func TestAMeshSurvivesTheKillOfAnyProcessAndTakesNewOnes(t *testing.T) {
+	port := freePort(t)
+	address := fmt.Sprintf("nats://embedded:%d", port)
+	first, killFirst := startPeer(t, address, "first")
+	if want := fmt.Sprintf("nats://127.0.0.1:%d", port); first != want {
+		t.Errorf("the first server is at %s, want %s", first, want)
+	}
+	_, killSecond := startPeer(t, address, "second")
+	_, _ = startPeer(t, address, "third")
+	own := join(t, address, transport.Config{})
+	answers := listen(t, own, "answers")
+	ask := func(name string) {
+		t.Helper()
+		until(t, answers, name, func() { own.Publish(name+".ask", nil) })
+	}
+	ask("first")
+	ask("second")
+	ask("third")
+
+	killFirst()
+	ask("second") // by a way of its own
+	ask("third")
+	fourth, _ := startPeer(t, address, "fourth")
+	if fourth != first {
+		t.Errorf("the next server is at %s, want where the first was, %s", fourth, first)
+	}
+	ask("fourth")
+	ask("third")
+
+	killSecond()
+	_, _ = startPeer(t, address, "fifth")
+	ask("fifth")
+	ask("fourth")
+}
+
+func TestProcessesThatStartAtTheSameMomentFormOneMesh(t *testing.T) {
+	address := fmt.Sprintf("nats://embedded:%d", freePort(t))
+	var peers []*peerProcess
+	for i := range 5 {
+		peers = append(peers, beginPeer(t, address, fmt.Sprint("peer-", i)))
+	}
+	own := join(t, address, transport.Config{})
+	answers := listen(t, own, "answers")
+	for i, peer := range peers {
+		peer.await(t)
+		name := fmt.Sprint("peer-", i)
+		until(t, answers, name, func() { own.Publish(name+".ask", nil) })
+	}
+}
+
+func TestAServerThatStandsStillKeepsNobodyFromStarting(t *testing.T) {
+	port := freePort(t)
+	address := fmt.Sprintf("nats://embedded:%d", port)
+	peer := launchPeer(t, address, "still")
+	if err := peer.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	own := join(t, address, transport.Config{})
+	answers := listen(t, own, "answers")
+	messages := listen(t, own, "own")
+	publish(t, own, "own", "works")
+	until(t, messages, "works", func() {})
+	if err := peer.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	until(t, answers, "still", func() { own.Publish("still.ask", nil) })
+}
+
+func TestOtherThingsOnThePortAreToldApart(t *testing.T) {
+	t.Run("a NATS server", func(t *testing.T) {
+		at, _ := url.Parse(brokers.ForTestShared(t, brokers.NATS).URL())
+		_, err := try(t, "nats://embedded:"+at.Port(), transport.Config{})
+		if err == nil || !strings.Contains(err.Error(), "not embedded") || !strings.Contains(err.Error(), at.Host) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+	t.Run("no NATS server", func(t *testing.T) {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", freePort(t)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				io.WriteString(conn, "SSH-2.0-x\r\n")
+				conn.Close()
+			}
+		}()
+		defer func() {
+			l.Close()
+			<-ended
+		}()
+		_, err = try(t, fmt.Sprintf("nats://embedded:%d", l.Addr().(*net.TCPAddr).Port), transport.Config{})
+		if err == nil || !strings.Contains(err.Error(), "what has the port") {
+			t.Errorf("the error is %v", err)
+		}
+	})
+	t.Run("another cluster", func(t *testing.T) {
+		address := fmt.Sprintf("nats://embedded:%d", freePort(t))
+		join(t, address, transport.Config{Name: "a", Keyed: true, Secret: []byte("one")})
+		_, err := try(t, address, transport.Config{Name: "b", Keyed: true, Secret: []byte("two")})
+		if err == nil || !strings.Contains(err.Error(), "another cluster key") {
+			t.Errorf("the error is %v", err)
+		}
+		if _, err := try(t, address, transport.Config{Name: "c"}); err == nil {
+			t.Error("a server without the key joined")
+		}
+	})
+}
+
+func TestBeyondLoopbackAnEmbeddedServerNeedsTheKey(t *testing.T) {
+	for _, config := range []transport.Config{{}, {Keyed: true}, {Secret: []byte("x")}} {
+		_, err := try(t, "nats://embedded:0?host=0.0.0.0", config)
+		if err == nil || !strings.Contains(err.Error(), "refusing") || !strings.Contains(err.Error(), "key") {
+			t.Errorf("Keyed %v: the error is %v", config.Keyed, err)
+		}
+	}
+	files := transporttest.NewAuthority(t, "test authority").Issue(t, t.TempDir(), "127.0.0.1")
+	for name, config := range map[string]transport.Config{"plain": {}, "TLS": {TLS: certificates(t, files)}} {
+		t.Run(name, func(t *testing.T) {
+			config.Keyed, config.Secret, config.Advertise = true, []byte("secret of the cluster"), "127.0.0.1"
+			port := freePort(t)
+			address := fmt.Sprintf("nats://embedded:%d?host=0.0.0.0", port)
+			first, second, third := config, config, config
+			first.Name, second.Name, third.Name = "first", "second", "third"
+			one, two := join(t, address, first), join(t, address, second)
+			messages := listen(t, two, "news")
+			until(t, messages, "by route", func() { publish(t, one, "news", "by route") })
+			// Somebody with the key, from outside.
+			guest := join(t, two.Addr(), third)
+			publish(t, guest, "news", "from a guest")
+			until(t, messages, "from a guest", func() {})
+
+			wrong := third
+			wrong.Secret = []byte("another")
+			if _, err := try(t, two.Addr(), wrong); !errors.Is(err, natsgo.ErrAuthorization) {
+				t.Errorf("another key gives %v, want an authorization error", err)
+			}
+			wrong.Secret = nil
+			if _, err := try(t, two.Addr(), wrong); !errors.Is(err, natsgo.ErrAuthorization) {
+				t.Errorf("no key gives %v, want an authorization error", err)
+			}
+		})
+	}
+}
+
+func TestConnectGivesAPlainConnectionToTheSameServer(t *testing.T) {
+	address := "nats://embedded:0"
+	broker := join(t, address, transport.Config{})
+	at, _ := url.Parse(address)
+	conn, release, err := nats.Connect(t.Context(), at, transport.Config{}, natsgo.Name("plain"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := listen(t, broker, "news")
+	if err := conn.Publish("news", []byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	until(t, messages, "hello", func() {})
+	if conn.Opts.Name != "plain" {
+		t.Errorf("the option was not heard: the name is %q", conn.Opts.Name)
+	}
+	conn.Close()
+	release()
+	publish(t, broker, "news", "still there")
+	until(t, messages, "still there", func() {})
+}
+
+func TestServersFurtherAwayAreJoinedByRoutes(t *testing.T) {
+	port := freePort(t)
+	one := join(t, fmt.Sprintf("nats://embedded:%d", port), named("one"))
+	two := join(t, fmt.Sprintf("nats://embedded:0?routes=127.0.0.1:%d", port+2000), named("two"))
+	messages := listen(t, one, "news")
+	until(t, messages, "hello", func() { publish(t, two, "news", "hello") })
+}

@@ -1,0 +1,226 @@
+package nats
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nuid"
+
+	"github.com/sabir-go/sabir/transport"
+)
+
+const (
+	// clusterName is the same for all embedded servers: a route to another cluster's is refused.
+	clusterName = "sabir"
+	// routeUser is whose password servers tell each other.
+	routeUser = "sabir"
+	// routeWait is how long a new server waits for its way into the mesh.
+	routeWait = 2 * time.Second
+)
+
+// startServer runs a server that listens: the first one where the address says, others at free ports with a route to
+// the first. With a store there is only the first, alone.
+func startServer(ctx context.Context, a *address, config transport.Config, listen netip.AddrPort, first bool) (*server.Server, error) {
+	options, err := serverOptions(a, config, listen, first)
+	if err != nil {
+		return nil, err
+	}
+	s, err := server.NewServer(options)
+	if err != nil {
+		return nil, err
+	}
+	log := &serverLog{fatal: make(chan error, 1)}
+	s.SetLoggerV2(log, false, false, false)
+	s.Start()
+	if err := awaitReady(ctx, s, log.fatal); err != nil {
+		s.Shutdown()
+		s.WaitForShutdown()
+		return nil, err
+	}
+	return s, nil
+}
+
+func serverOptions(a *address, config transport.Config, listen netip.AddrPort, first bool) (*server.Options, error) {
+	idle := config.KeepAliveIdle()
+	options := &server.Options{
+		ServerName: meshName + nuid.Next(),
+		Host:       listen.Addr().String(),
+		Port:       server.RANDOM_PORT,
+		NoSigs:     true,
+		NoLog:      true, // to files
+	}
+	if idle > 0 {
+		options.PingInterval, options.MaxPingsOut = idle/3, 2
+	}
+	if first && a.port != 0 {
+		options.Port = a.port
+	}
+	if host := advertisedHost(config); host != "" {
+		options.ClientAdvertise = host
+	}
+	if config.Secret != nil {
+		pair, err := clientKey(config.Secret)
+		if err != nil {
+			return nil, err
+		}
+		public, err := pair.PublicKey()
+		if err != nil {
+			return nil, err
+		}
+		options.Nkeys = []*server.NkeyUser{{Nkey: public}}
+	}
+	if config.TLS != nil && !listen.Addr().IsLoopback() {
+		secure, err := transport.ServerTLS(config.TLS)
+		if err != nil {
+			return nil, err
+		}
+		options.TLSConfig, options.TLSTimeout = secure, 5
+	}
+	if a.store != "" {
+		options.ServerName = storeName + nuid.Next()
+		options.JetStream, options.StoreDir, options.SyncAlways = true, a.store, a.sync
+		return options, nil
+	}
+	return options, addRoutes(options, a, config, listen, first)
+}
+
+func addRoutes(options *server.Options, a *address, config transport.Config, listen netip.AddrPort, first bool) error {
+	cluster := &options.Cluster
+	cluster.Name, cluster.Host, cluster.Port = clusterName, options.Host, server.RANDOM_PORT
+	cluster.PoolSize = -1 // one connection between two servers, so that subscriptions and messages keep their order
+	cluster.PingInterval, cluster.MaxPingsOut = options.PingInterval, options.MaxPingsOut
+	cluster.Advertise = advertisedHost(config)
+	routes := a.routes
+	if a.port != 0 && first {
+		cluster.Port = a.routePort()
+	} else if a.port != 0 {
+		near := netip.AddrPortFrom(nearBy(listen).Addr(), uint16(a.routePort()))
+		routes = append([]string{near.String()}, routes...)
+	}
+	var user *url.Userinfo
+	if config.Secret != nil {
+		password, err := routePassword(config.Secret)
+		if err != nil {
+			return err
+		}
+		cluster.Username, cluster.Password = routeUser, password
+		user = url.UserPassword(routeUser, password)
+	}
+	for _, route := range routes {
+		options.Routes = append(options.Routes, &url.URL{Scheme: "nats-route", Host: route, User: user})
+	}
+	if options.TLSConfig != nil {
+		cluster.TLSConfig, cluster.TLSTimeout = routeTLS(options.TLSConfig), options.TLSTimeout
+	}
+	return nil
+}
+
+// routeTLS is for servers that are each other's clients. They find each other by IP addresses, which Go's TLS does not
+// pass on to VerifyConnection: there the authority counts, and the name is any that the certificate is for.
+func routeTLS(config *tls.Config) *tls.Config {
+	verify := config.VerifyConnection
+	if verify == nil {
+		return config
+	}
+	config = config.Clone()
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		if state.ServerName == "" && len(state.PeerCertificates) > 0 {
+			switch shown := state.PeerCertificates[0]; {
+			case len(shown.IPAddresses) > 0:
+				state.ServerName = shown.IPAddresses[0].String()
+			case len(shown.DNSNames) > 0:
+				state.ServerName = shown.DNSNames[0]
+			}
+		}
+		return verify(state)
+	}
+	return config
+}
+
+// nearBy is where this machine reaches what listens there.
+func nearBy(listen netip.AddrPort) netip.AddrPort {
+	ip := listen.Addr()
+	switch {
+	case !ip.IsUnspecified():
+		return listen
+	case ip.Is4():
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), listen.Port())
+	}
+	return netip.AddrPortFrom(netip.IPv6Loopback(), listen.Port())
+}
+
+// advertisedHost is Config.Advertise without a port, of which a server has two.
+func advertisedHost(config transport.Config) string {
+	if host, _, err := net.SplitHostPort(config.Advertise); err == nil {
+		return host
+	}
+	return config.Advertise
+}
+
+// awaitReady returns when the server listens for all that it is to listen for.
+func awaitReady(ctx context.Context, s *server.Server, fatal <-chan error) error {
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for !s.ReadyForConnections(time.Millisecond) {
+		select {
+		case err := <-fatal:
+			return err
+		case <-ctx.Done():
+			return fmt.Errorf("the server does not become ready: %w", ctx.Err())
+		case <-again.C:
+		}
+	}
+	return nil
+}
+
+// awaitRoute returns when the server is connected to another one, or cannot be for now: its process may stand still.
+func awaitRoute(ctx context.Context, s *server.Server) {
+	limit, again := time.NewTimer(routeWait), time.NewTicker(2*time.Millisecond)
+	defer limit.Stop()
+	defer again.Stop()
+	for s.NumRoutes() == 0 {
+		select {
+		case <-again.C:
+		case <-limit.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// serverLog passes on what a server complains about.
+type serverLog struct{ fatal chan error }
+
+func (*serverLog) Noticef(string, ...any) {}
+func (*serverLog) Debugf(string, ...any)  {}
+func (*serverLog) Tracef(string, ...any)  {}
+
+func (*serverLog) Warnf(format string, arguments ...any) {
+	slog.Warn("embedded NATS server: " + fmt.Sprintf(format, arguments...))
+}
+
+func (*serverLog) Errorf(format string, arguments ...any) {
+	slog.Warn("embedded NATS server: " + fmt.Sprintf(format, arguments...))
+}
+
+// Fatalf is called where nats-server, as a program, would exit.
+func (l *serverLog) Fatalf(format string, arguments ...any) {
+	err := fmt.Errorf(format, arguments...)
+	for _, argument := range arguments {
+		if cause, ok := argument.(error); ok {
+			err = cause
+		}
+	}
+	select {
+	case l.fatal <- err:
+	default:
+	}
+}

@@ -1,0 +1,160 @@
+package nats_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/transport/nats"
+)
+
+// stream opens a stream of the store behind an address.
+func stream(t *testing.T, address, name string) jetstream.JetStream {
+	t.Helper()
+	at, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, release, err := nats.Connect(t.Context(), at, named(name), natsgo.Name(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		conn.Close()
+		release()
+	})
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
+
+func TestAStoreKeepsMessagesFromOneServerToTheNext(t *testing.T) {
+	address := "nats://embedded:0?sync=true&store=" + url.QueryEscape(t.TempDir())
+	at, _ := url.Parse(address)
+	for round := range 2 {
+		conn, release, err := nats.Connect(t.Context(), at, transport.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		js, err := jetstream.New(conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if round == 0 {
+			if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "orders", Subjects: []string{"orders"}}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := js.Publish(t.Context(), "orders", []byte("one")); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			s, err := js.Stream(t.Context(), "orders")
+			if err != nil {
+				t.Fatal(err)
+			}
+			message, err := s.GetMsg(t.Context(), 1)
+			if err != nil || string(message.Data) != "one" {
+				t.Errorf("the message is %v, %v", message, err)
+			}
+		}
+		conn.Close()
+		release()
+	}
+}
+
+func TestAStoresOwnerThatIsKilledIsFollowedByAnother(t *testing.T) {
+	address := fmt.Sprintf("nats://embedded:%d?store=%s", freePort(t), url.QueryEscape(t.TempDir()))
+	addr, kill := startPeer(t, address, "owner")
+	own := join(t, address, transport.Config{})
+	if own.Addr() != addr {
+		t.Errorf("the store is at %s, the owner said %s", own.Addr(), addr)
+	}
+	answers := listen(t, own, "answers")
+	until(t, answers, "owner", func() { own.Publish("owner.ask", nil) })
+	_, _ = startPeer(t, address, "another") // which may become the owner too
+	js := stream(t, address, "js")
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "orders", Subjects: []string{"orders"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(t.Context(), "orders", []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	kill()
+
+	until(t, answers, "another", func() { own.Publish("another.ask", nil) })
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for deadline := time.Now().Add(patience); ; <-again.C {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		message, err := func() (*jetstream.RawStreamMsg, error) {
+			s, err := js.Stream(ctx, "orders")
+			if err != nil {
+				return nil, err
+			}
+			return s.GetMsg(ctx, 1)
+		}()
+		cancel()
+		if err == nil && string(message.Data) == "one" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the message is not there: %v", err)
+		}
+	}
+}
+
+func TestAStoreInUseIsSaidSo(t *testing.T) {
+	dir := url.QueryEscape(t.TempDir())
+	join(t, "nats://embedded:0?store="+dir, named("one"))
+	_, err := try(t, "nats://embedded:0?store="+dir, named("two"))
+	if err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestServersWithAndWithoutAStoreShareAPortOnlyWhereTheStoreIsFirst(t *testing.T) {
+	dir := url.QueryEscape(t.TempDir())
+	address := fmt.Sprintf("nats://embedded:%d", freePort(t))
+	without := join(t, address, named("without"))
+	_, err := try(t, address+"?store="+dir, named("with"))
+	if err == nil || !strings.Contains(err.Error(), "same address") {
+		t.Errorf("a store after a mesh: the error is %v", err)
+	}
+	without.Close()
+
+	with := join(t, address+"?store="+dir, named("with"))
+	without = join(t, address, named("without"))
+	if with.Addr() != without.Addr() {
+		t.Errorf("there are two servers: %s and %s", with.Addr(), without.Addr())
+	}
+	messages := listen(t, with, "news")
+	publish(t, without, "news", "hello")
+	until(t, messages, "hello", func() {})
+}
+
+func TestProcessesWithOneStoreThatStartAtTheSameMomentHaveOneOwner(t *testing.T) {
+	address := fmt.Sprintf("nats://embedded:%d?store=%s", freePort(t), url.QueryEscape(t.TempDir()))
+	var peers []*peerProcess
+	for i := range 4 {
+		peers = append(peers, beginPeer(t, address, fmt.Sprint("peer-", i)))
+	}
+	own := join(t, address, transport.Config{})
+	answers := listen(t, own, "answers")
+	for i, peer := range peers {
+		peer.await(t)
+		if peer.addr != own.Addr() {
+			t.Errorf("a process says %s, another one %s", peer.addr, own.Addr())
+		}
+		name := fmt.Sprint("peer-", i)
+		until(t, answers, name, func() { own.Publish(name+".ask", nil) })
+	}
+}

@@ -1,0 +1,286 @@
+package quic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"golang.org/x/time/rate"
+
+	"github.com/sabir-go/sabir/transport"
+)
+
+func init() {
+	transport.Register("quic", carrier{})
+	// The library asks for 7 MiB of socket buffers and writes to the standard logger where the system grants less. Less is
+	// enough for a link, and a library of a library has nothing to say on stderr.
+	const quiet = "QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING"
+	if _, set := os.LookupEnv(quiet); !set {
+		os.Setenv(quiet, "true")
+	}
+}
+
+const (
+	// greeting is the one byte that a listener begins its stream with: only what was sent makes a stream known.
+	greeting = 1
+
+	// backlog is how many connections may wait for Accept; more are refused.
+	backlog = 128
+
+	// unverified is how many handshakes a second a listener begins with addresses that could be forged. More must show
+	// first that they receive what is sent to them (RFC 9000, section 8.1.2).
+	unverified = 256
+
+	// window is how many bytes of one side may be under way or unread.
+	window = 4 << 20
+
+	// goodbyeWait bounds how long a closed connection waits for the peer to read to the end and close too.
+	goodbyeWait = time.Minute
+
+	// releaseWait bounds how long Close of a listener waits for closed connections to let go of its port.
+	releaseWait = time.Second
+)
+
+// The application's error codes (RFC 9000, section 20.2).
+const (
+	codeClosed  quic.ApplicationErrorCode = iota // both sides closed
+	codeRefused                                  // nobody accepts here, or too many wait
+	codeTimeout                                  // one side closed, and the other did not within goodbyeWait
+)
+
+type carrier struct{}
+
+// settings are what both sides tell the library.
+func settings(config transport.Config) *quic.Config {
+	received := uint64(window)
+	if config.ReadBuffer > 0 {
+		received = uint64(config.ReadBuffer)
+	}
+	s := &quic.Config{
+		InitialStreamReceiveWindow:     min(received, 512<<10),
+		MaxStreamReceiveWindow:         received,
+		InitialConnectionReceiveWindow: min(received, 512<<10),
+		MaxConnectionReceiveWindow:     received,
+		MaxIncomingStreams:             -1,
+		MaxIncomingUniStreams:          1, // the goodbye
+		MaxIdleTimeout:                 24 * time.Hour,
+	}
+	if idle := config.KeepAliveIdle(); idle > 0 {
+		s.KeepAlivePeriod, s.MaxIdleTimeout = idle, 2*idle
+	}
+	return s
+}
+
+func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config) (transport.Listener, error) {
+	bind, err := transport.ListenAddr(ctx, at, config)
+	if err != nil {
+		return nil, err
+	}
+	server, err := serverTLS(at, config)
+	if err != nil {
+		return nil, err
+	}
+	network := "udp"
+	if bind.Addr().Is4() {
+		network = "udp4"
+	}
+	udp, err := net.ListenUDP(network, net.UDPAddrFromAddrPort(bind))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%w: something listens there already; take another port, or port 0 for a free one", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	bound := udp.LocalAddr().(*net.UDPAddr).AddrPort()
+	addr, err := transport.AdvertisedAddr(at.Scheme, netip.AddrPortFrom(bound.Addr().Unmap(), bound.Port()), config)
+	if err != nil {
+		udp.Close()
+		return nil, err
+	}
+	pace := rate.NewLimiter(unverified, unverified)
+	shared := &quic.Transport{Conn: udp, VerifySourceAddress: func(net.Addr) bool { return !pace.Allow() }}
+	accepting, err := shared.Listen(server, settings(config))
+	if err != nil {
+		udp.Close()
+		return nil, fmt.Errorf("listening on %s: %w", at.Redacted(), err)
+	}
+	l := &listener{
+		socket:    newSocket(shared, udp),
+		accepting: accepting,
+		addr:      addr,
+		waiting:   make(chan *conn, backlog),
+		closed:    make(chan struct{}),
+	}
+	l.socket.hold()
+	go l.run()
+	return l, nil
+}
+
+// Dial ends when the listener has taken the connection, so that certificates of both sides have been checked.
+func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (net.Conn, error) {
+	address, err := transport.DialAddr(to)
+	if err != nil {
+		return nil, err
+	}
+	if limit := config.DialLimit(); limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	c, err := dial(ctx, address, to, config)
+	if err == nil {
+		return c, nil
+	}
+	_, idle := errors.AsType[*quic.HandshakeTimeoutError](err)
+	refused, ended := errors.AsType[*quic.ApplicationError](err)
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case ended && refused.ErrorCode == codeRefused || isTransport(err, quic.ConnectionRefused):
+		err = syscall.ECONNREFUSED
+	case idle:
+		err = fmt.Errorf("no answer: %w", syscall.ETIMEDOUT)
+	}
+	return nil, fmt.Errorf("dialling %s (%s): %w", to.Redacted(), address, err)
+}
+
+func isTransport(err error, code quic.TransportErrorCode) bool {
+	e, ok := errors.AsType[*quic.TransportError](err)
+	return ok && e.ErrorCode == code
+}
+
+func dial(ctx context.Context, address string, to *url.URL, config transport.Config) (*conn, error) {
+	// A connected socket is told when nobody is there, or no longer (RFC 1122, section 4.1.3.3).
+	raw, err := new(net.Dialer).DialContext(ctx, "udp", address)
+	if err != nil {
+		return nil, err
+	}
+	udp := raw.(*net.UDPConn)
+	client, err := clientTLS(to, udp.RemoteAddr().(*net.UDPAddr).IP, config)
+	if err != nil {
+		udp.Close()
+		return nil, err
+	}
+	own := &quic.Transport{Conn: connected{udp}}
+	s := settings(config)
+	s.MaxIncomingStreams = 1
+	s.HandshakeIdleTimeout = config.DialLimit()
+	socket := newSocket(own, udp)
+	socket.hold()
+	defer socket.drop() // the connection holds it too
+	link, err := own.Dial(ctx, udp.RemoteAddr(), client, s)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := link.AcceptStream(ctx)
+	if err == nil {
+		_, err = readGreeting(stream)
+	}
+	if err != nil {
+		link.CloseWithError(codeClosed, "")
+		return nil, err
+	}
+	return newConn(link, stream, socket, udp.LocalAddr(), udp.RemoteAddr()), nil
+}
+
+func readGreeting(stream *quic.Stream) (byte, error) {
+	first := make([]byte, 1)
+	if _, err := stream.Read(first); err != nil {
+		return 0, err
+	}
+	if first[0] != greeting {
+		return 0, fmt.Errorf("the listener began with %#x instead of %#x: it speaks another version", first[0], greeting)
+	}
+	return first[0], nil
+}
+
+// listener takes connections off the library's at once, so that a peer is not made to wait for Accept.
+type listener struct {
+	socket    *socket
+	accepting *quic.Listener
+	addr      string
+	waiting   chan *conn
+
+	once   sync.Once
+	closed chan struct{}
+}
+
+// run ends when the socket closes. Until then, which may be long after Close, it refuses whoever still comes.
+func (l *listener) run() {
+	for {
+		link, err := l.accepting.Accept(context.Background())
+		if err != nil {
+			return
+		}
+		l.take(link)
+	}
+}
+
+func (l *listener) take(link *quic.Conn) {
+	select {
+	case <-l.closed:
+		link.CloseWithError(codeRefused, "nobody listens here any more")
+		return
+	default:
+	}
+	stream, err := link.OpenStream()
+	if err == nil {
+		_, err = stream.Write([]byte{greeting}) // so few bytes are copied and do not wait
+	}
+	if err != nil {
+		link.CloseWithError(codeRefused, "the connection allows no stream")
+		return
+	}
+	c := newConn(link, stream, l.socket, link.LocalAddr(), link.RemoteAddr())
+	select {
+	case l.waiting <- c:
+	default:
+		c.refuse("too many connections wait to be accepted")
+	}
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	select {
+	case <-l.closed:
+		return nil, l.errClosed()
+	default:
+	}
+	select {
+	case c := <-l.waiting:
+		return c, nil
+	case <-l.closed:
+		return nil, l.errClosed()
+	}
+}
+
+func (l *listener) errClosed() error { return fmt.Errorf("accepting on %s: %w", l.addr, net.ErrClosed) }
+
+func (l *listener) Addr() string { return l.addr }
+
+// Close waits up to a second for connections that were closed before, so that the address is free again. Connections that
+// are open keep the port.
+func (l *listener) Close() error {
+	l.once.Do(func() {
+		close(l.closed)
+		for {
+			select {
+			case c := <-l.waiting:
+				c.refuse("nobody listens here any more")
+				continue
+			default:
+			}
+			break
+		}
+		l.socket.drop()
+		l.socket.await(releaseWait)
+	})
+	return nil
+}

@@ -1,0 +1,229 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 10 * time.Second
+
+func testSettings() Settings {
+	return Settings{Name: "test", Window: 64, OpenWait: patience}
+}
+
+// carriers is two ends of a carrier; TCP is reliable and in order, too.
+func carriers(t *testing.T) (a, b net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if a, err = net.Dial("tcp", l.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	if b, err = l.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	b.SetDeadline(time.Now().Add(patience))
+	return a, b
+}
+
+func listen(t *testing.T, settings Settings) *Listener {
+	t.Helper()
+	l := NewListener("test://here", settings, NewPort(func() {}))
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func dial(t *testing.T, l *Listener, settings Settings) (net.Conn, error) {
+	t.Helper()
+	a, b := carriers(t)
+	b.SetDeadline(time.Time{})
+	l.Serve(b)
+	c, err := Dial(t.Context(), a, settings, func() {})
+	if err != nil {
+		return nil, err
+	}
+	c.SetDeadline(time.Now().Add(patience))
+	t.Cleanup(func() { c.Close() })
+	return c, nil
+}
+
+// dialScripted connects to a peer that accepts and then does what the script says, over the bare carrier.
+func dialScripted(t *testing.T, settings Settings, script func(peer net.Conn)) net.Conn {
+	t.Helper()
+	a, b := carriers(t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		io.ReadFull(b, make([]byte, headSize)) // open
+		b.Write(appendFrame(nil, kindAccept, version<<16|64))
+		script(b)
+	}()
+	c, err := Dial(t.Context(), a, settings, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Close()
+		b.Close()
+		<-done
+	})
+	return c
+}
+
+func TestAPeerThatAnswersNoQuestionIsGivenUp(t *testing.T) {
+	settings := testSettings()
+	settings.KeepAlive = 30 * time.Millisecond
+	asked := make(chan byte, 1)
+	c := dialScripted(t, settings, func(peer net.Conn) {
+		first := make([]byte, headSize)
+		io.ReadFull(peer, first)
+		asked <- first[0]
+		io.Copy(io.Discard, peer)
+	})
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ETIMEDOUT) {
+		t.Errorf("the read ended with %v, want ETIMEDOUT", err)
+	}
+	if k := kind(<-asked); k != kindPing {
+		t.Errorf("the peer was sent a frame of kind %d, want a ping", k)
+	}
+}
+
+func TestASilentPeerThatAnswersIsKept(t *testing.T) {
+	settings := testSettings()
+	settings.KeepAlive = 10 * time.Millisecond
+	l := listen(t, settings)
+	c, err := dial(t, l, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer accepted.Close()
+	c.SetReadDeadline(time.Now().Add(20 * settings.KeepAlive))
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the read ended with %v, want its deadline", err)
+	}
+}
+
+func TestAPeerThatSendsMoreThanTheWindowIsNotListenedTo(t *testing.T) {
+	settings := testSettings()
+	settings.Window = 8
+	c := dialScripted(t, settings, func(peer net.Conn) {
+		io.ReadFull(peer, make([]byte, headSize+1)) // so that Dial has ended
+		peer.Write(append(appendFrame(nil, kindData, 9*unit), make([]byte, 9*unit)...))
+	})
+	if _, err := c.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := io.ReadAll(c)
+	if err == nil || !strings.Contains(err.Error(), "window of 8 units") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnUnansweredDialEndsWithItsContext(t *testing.T) {
+	a, _ := carriers(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := Dial(ctx, a, testSettings(), func() {}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want context.DeadlineExceeded", err)
+	}
+	a.Close()
+}
+
+func TestADialWhoseContextEndsTellsTheListener(t *testing.T) {
+	a, b := carriers(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Dial(ctx, a, testSettings(), func() {})
+		ended <- err
+	}()
+	frame := make([]byte, headSize)
+	io.ReadFull(b, frame)
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the dial ended with %v, want context.Canceled", err)
+	}
+	if _, err := io.ReadFull(b, frame); err != nil || kind(frame[0]) != kindClose {
+		t.Errorf("the listener was sent a frame of kind %d (%v), want close", frame[0], err)
+	}
+	b.Close()
+}
+
+func TestMoreConnectionsThanMayWaitAreRefused(t *testing.T) {
+	l := listen(t, testSettings())
+	for i := range backlog {
+		if _, err := dial(t, l, testSettings()); err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+	}
+	// The last ones may be on their way into the queue while the next is let through, to be closed there.
+	var err error
+	for range 10 {
+		if _, err = dial(t, l, testSettings()); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("more gave %v, want ECONNREFUSED", err)
+	}
+}
+
+func TestACarrierThatOpensNothingIsGivenUp(t *testing.T) {
+	settings := testSettings()
+	settings.OpenWait = 20 * time.Millisecond
+	l := listen(t, settings)
+	a, b := carriers(t)
+	b.SetDeadline(time.Time{})
+	l.Serve(b)
+	a.SetDeadline(time.Now().Add(patience))
+	frame := make([]byte, headSize)
+	if _, err := io.ReadFull(a, frame); err != nil || kind(frame[0]) != kindClose {
+		t.Errorf("read a frame of kind %d (%v), want close", frame[0], err)
+	}
+	if _, err := a.Read(frame); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the carrier ended with %v", err)
+	}
+}
+
+func TestAListenerThatClosedRefusesWhileItsConnectionsLive(t *testing.T) {
+	l := listen(t, testSettings())
+	c, err := dial(t, l, testSettings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer accepted.Close()
+	l.Close()
+	if _, err := dial(t, l, testSettings()); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("dialling the closed listener gave %v, want ECONNREFUSED", err)
+	}
+	if _, err := c.Write([]byte("x")); err != nil {
+		t.Error(err)
+	}
+	if _, err := io.ReadFull(accepted, make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,209 @@
+package transporttest
+
+import (
+	"context"
+	"encoding/binary"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir/transport"
+)
+
+func (s *busSite) kill(t *testing.T) {
+	t.Helper()
+	if err := s.Kill(); err != nil {
+		t.Fatalf("kill the broker: %v", err)
+	}
+	// The next test finds a broker in any case. Restarting one that runs would be a waste of seconds.
+	t.Cleanup(func() {
+		if t.Failed() {
+			s.Restart()
+		}
+	})
+}
+
+func (s *busSite) restart(t *testing.T) {
+	t.Helper()
+	if err := s.Restart(); err != nil {
+		t.Fatalf("restart the broker: %v", err)
+	}
+}
+
+func (s *busSite) suspend(t *testing.T) {
+	t.Helper()
+	if err := s.Suspend(); err != nil {
+		t.Fatalf("suspend the broker: %v", err)
+	}
+	t.Cleanup(func() { s.Resume() })
+}
+
+func (s *busSite) resume(t *testing.T) {
+	t.Helper()
+	if err := s.Resume(); err != nil {
+		t.Fatalf("resume the broker: %v", err)
+	}
+}
+
+func outage(t *testing.T, s *busSite) {
+	first, second, silent := s.connect(t), s.connect(t), s.connectWith(t, transport.BusEvents{})
+	one, another := first.subscribe(t, s.subject("one")), first.subscribe(t, s.subject("another"))
+	back := second.subscribe(t, s.subject("back"))
+	unnoticed := make(chan []byte, 16)
+	if err := silent.Subscribe(t.Context(), s.subject("silent"), func(data []byte) { unnoticed <- data }); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s.kill(t)
+		for _, m := range []*member{first, second} {
+			if err := receive(t, m.lost); err == nil {
+				t.Error("Lost came without an error")
+			} else {
+				s.hidesSecret(t, "Lost", err.Error())
+			}
+			m.Probe(s.subject("one"), []byte("lost"))
+		}
+		s.restart(t)
+		receive(t, first.restored)
+		receive(t, second.restored)
+		second.publish(t, s.subject("one"), "again")
+		second.probe(t, s.subject("another"), "again")
+		first.publish(t, s.subject("back"), "again")
+		for _, messages := range []<-chan []byte{one, another, back} {
+			await(t, messages, "again")
+		}
+		for _, m := range []*member{first, second} {
+			none(t, "a second loss in one outage", m.lost)
+			none(t, "Restored twice after one outage", m.restored)
+			none(t, "unheard, which no broker can have said", m.unheard)
+		}
+	}
+	// Nobody tells when the silent one is back.
+	deadline := time.Now().Add(patience)
+	for {
+		first.publish(t, s.subject("silent"), "x")
+		select {
+		case <-unnoticed:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("a broker without events is not back after %v", patience)
+		}
+	}
+}
+
+func orderAroundOutage(t *testing.T, s *busSite) {
+	publisher, subscriber := s.connect(t), s.connect(t)
+	messages := subscriber.subscribe(t, s.subject("count"))
+	stop, stopped := make(chan struct{}), make(chan uint64, 1)
+	go func() {
+		body := make([]byte, 500)
+		pace := time.NewTicker(100 * time.Microsecond)
+		defer pace.Stop()
+		for i := uint64(1); ; i++ {
+			binary.BigEndian.PutUint64(body, i)
+			send := publisher.Publish
+			if i%5 == 0 {
+				send = publisher.Probe
+			}
+			err := send(s.subject("count"), body)
+			select {
+			case <-stop:
+				if err == nil {
+					stopped <- i
+					return
+				}
+			case <-pace.C:
+			}
+		}
+	}()
+	last, gaps := uint64(0), 0
+	take := func(message []byte) {
+		i := binary.BigEndian.Uint64(message)
+		if i <= last {
+			t.Fatalf("message %d arrived after message %d", i, last)
+		}
+		if i != last+1 {
+			gaps++
+		}
+		last = i
+	}
+	for range 100 {
+		take(receive(t, messages))
+	}
+	s.kill(t)
+	receive(t, publisher.lost)
+	receive(t, subscriber.lost)
+	s.restart(t)
+	receive(t, publisher.restored)
+	receive(t, subscriber.restored)
+	for len(messages) > 0 {
+		take(<-messages)
+	}
+	for range 100 {
+		take(receive(t, messages))
+	}
+	close(stop)
+	end := receive(t, stopped)
+	for last < end {
+		take(receive(t, messages))
+	}
+	t.Logf("%d messages, the last of them arrived, %d gaps", end, gaps)
+}
+
+func publishDuringOutage(t *testing.T, s *busSite) {
+	const count, size = 4000, 64 << 10
+	m := s.connect(t)
+	messages := m.subscribe(t, s.subject("x"))
+	s.kill(t)
+	receive(t, m.lost)
+	before := heap()
+	block := make([]byte, size)
+	quick(t, "publishing 4000 messages without a broker", 5*time.Second, func() {
+		for i := range count {
+			send := m.Publish
+			if i%2 == 1 {
+				send = m.Probe
+			}
+			send(s.subject("x"), block) // fails, or drops
+		}
+	})
+	if grown := heap() - before; grown > 64<<20 {
+		t.Errorf("%d MiB are kept of what was published without a broker", grown>>20)
+	}
+	s.restart(t)
+	receive(t, m.restored)
+	m.publish(t, s.subject("x"), "end")
+	for arrived := 0; string(receive(t, messages)) != "end"; arrived++ { // some may have been kept
+		if arrived > 1024 {
+			t.Fatal("more than 1024 messages were kept")
+		}
+	}
+	none(t, "unheard, though we subscribe", m.unheard)
+}
+
+func heap() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+func subscribeDuringOutage(t *testing.T, s *busSite) {
+	m := s.connect(t)
+	s.kill(t)
+	receive(t, m.lost)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	quick(t, "Subscribe with a context of 50ms", 2*time.Second, func() {
+		if err := m.Subscribe(ctx, s.subject("x"), func([]byte) {}); err == nil {
+			t.Error("Subscribe went well without a broker")
+		}
+	})
+	s.restart(t)
+	receive(t, m.restored)
+	messages := m.subscribe(t, s.subject("x"))
+	m.publish(t, s.subject("x"), "x")
+	await(t, messages, "x")
+}

@@ -1,0 +1,205 @@
+package utp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"syscall"
+	"time"
+
+	"github.com/anacrolix/utp"
+
+	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/transport/session"
+)
+
+func init() { transport.Register("utp", carrier{}) }
+
+const (
+	// window is how many units of 1 KiB may be under way or unread. The library takes 256 packets before a write waits for
+	// the peer's library, and each holds more than a unit.
+	window = 224
+
+	// openWait is for the first packet after the library's own handshake, which may be lost and sent again.
+	openWait = 5 * time.Second
+
+	// keepAlive is the longest silence: the library gives up after two minutes of it.
+	keepAlive = 30 * time.Second
+)
+
+type carrier struct{}
+
+func settings(config transport.Config) session.Settings {
+	s := session.Settings{Name: "utp", Window: window, KeepAlive: config.KeepAliveIdle(), OpenWait: openWait}
+	if s.KeepAlive == 0 || s.KeepAlive > keepAlive {
+		s.KeepAlive = keepAlive
+	}
+	return s
+}
+
+func errPlain(u *url.URL) error {
+	return fmt.Errorf("the address %q is not encrypted, but there is a TLS configuration: use quic://%s or tls://%s, or leave the configuration out", u.Redacted(), u.Host, u.Host)
+}
+
+func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config) (transport.Listener, error) {
+	if config.TLS != nil {
+		return nil, errPlain(at)
+	}
+	bind, err := transport.ListenAddr(ctx, at, config)
+	if err != nil {
+		return nil, err
+	}
+	network := "udp"
+	if bind.Addr().Is4() {
+		network = "udp4"
+	}
+	udp, err := net.ListenUDP(network, net.UDPAddrFromAddrPort(bind))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%w: something listens there already; take another port, or port 0 for a free one", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	bound := udp.LocalAddr().(*net.UDPAddr).AddrPort()
+	addr, err := transport.AdvertisedAddr(at.Scheme, netip.AddrPortFrom(bound.Addr().Unmap(), bound.Port()), config)
+	if err != nil {
+		udp.Close()
+		return nil, err
+	}
+	packets := newPackets(udp, nil, config)
+	accepting, err := utp.NewSocketFromPacketConn(packets)
+	if err != nil {
+		udp.Close()
+		return nil, fmt.Errorf("listening on %s: %w", at.Redacted(), err)
+	}
+	served := make(chan struct{})
+	l := session.NewListener(addr, settings(config), session.NewPort(func() {
+		accepting.CloseNow()
+		<-served
+	}))
+	go func() {
+		defer close(served)
+		for {
+			c, err := accepting.Accept()
+			if err != nil {
+				return
+			}
+			packets.accepted.Add(1)
+			l.Serve(&accepted{c, udp.LocalAddr()})
+		}
+	}()
+	return l, nil
+}
+
+func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (net.Conn, error) {
+	if config.TLS != nil {
+		return nil, errPlain(to)
+	}
+	address, err := transport.DialAddr(to)
+	if err != nil {
+		return nil, err
+	}
+	if limit := config.DialLimit(); limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	c, err := dial(ctx, address, config)
+	if err != nil {
+		return nil, fmt.Errorf("dialling %s (%s): %w", to.Redacted(), address, err)
+	}
+	return c, nil
+}
+
+func dial(ctx context.Context, address string, config transport.Config) (net.Conn, error) {
+	// A connected socket is told when nobody is there, or no longer (RFC 1122, section 4.1.3.3).
+	connected, err := new(net.Dialer).DialContext(ctx, "udp", address)
+	if err != nil {
+		return nil, err
+	}
+	udp := connected.(*net.UDPConn)
+	opening, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
+	packets := newPackets(udp, udp.RemoteAddr(), config)
+	raw := &dialled{packets: packets}
+	if raw.socket, err = utp.NewSocketFromPacketConn(packets); err != nil {
+		udp.Close()
+		return nil, err
+	}
+	go func() {
+		select {
+		case <-packets.broken:
+			refuse(packets.failure)
+		case <-opening.Done():
+		}
+	}()
+	if raw.Conn, err = raw.socket.DialContext(opening, "", udp.RemoteAddr().String()); err != nil {
+		raw.socket.CloseNow()
+		if cause := context.Cause(opening); cause != nil {
+			err = cause
+		} else if err.Error() == "peer reset" { // for which the library has no value
+			err = syscall.ECONNREFUSED
+		}
+		return nil, err
+	}
+	go raw.watch()
+	c, err := session.Dial(ctx, raw, settings(config), func() {})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// accepted is a connection over the socket of a listener.
+type accepted struct {
+	net.Conn
+	local net.Addr
+}
+
+func (a *accepted) LocalAddr() net.Addr  { return a.local }
+func (a *accepted) RemoteAddr() net.Addr { return named{a.Conn.RemoteAddr()} }
+
+// named is an address whose network is not "utp/udp" but, as with the other transports over UDP, "udp".
+type named struct{ net.Addr }
+
+func (named) Network() string { return "udp" }
+
+// dialled is a connection with a socket of its own.
+type dialled struct {
+	net.Conn
+	socket  *utp.Socket
+	packets *packets
+}
+
+// watch ends reads when the socket fails, which the library would not hear of.
+func (d *dialled) watch() {
+	select {
+	case <-d.packets.broken:
+		d.Conn.SetReadDeadline(time.Unix(1, 0))
+	case <-d.packets.closed:
+	}
+}
+
+func (d *dialled) Read(p []byte) (int, error) {
+	n, err := d.Conn.Read(p)
+	if err == nil {
+		return n, nil
+	}
+	select {
+	case <-d.packets.broken:
+		return n, d.packets.failure
+	default:
+		return n, err
+	}
+}
+
+func (d *dialled) Close() error {
+	d.Conn.Close()
+	return d.socket.CloseNow()
+}
+
+func (d *dialled) LocalAddr() net.Addr  { return d.packets.udp.LocalAddr() }
+func (d *dialled) RemoteAddr() net.Addr { return d.packets.peer }

@@ -1,0 +1,20 @@
+package utp_test
+
+import (
+	"crypto/tls"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir/transport"
+)
+
+func TestATLSConfigurationIsRefused(t *testing.T) {
+	config := transport.Config{TLS: &tls.Config{}}
+	_, listenErr := transport.Listen(t.Context(), "utp://:0", config)
+	_, dialErr := transport.Dial(t.Context(), "utp://:7700", config)
+	for _, err := range []error{listenErr, dialErr} {
+		if err == nil || !strings.Contains(err.Error(), "use quic://") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
