@@ -20,14 +20,28 @@ const patience = 15 * time.Second
 // busy machine.
 const atOnce = 2 * time.Second
 
-// noticed is how soon a node that was killed is out of use: at once where its connections break, and over a broker when
-// that has said for a while that nobody is there.
+// noticed is how soon a process that was killed is out of use: at once where its connections break, over a broker when
+// that has said for a while that nobody is there, and else when it has been silent for long enough.
 func (s *site) noticed() time.Duration {
+	switch {
+	case s.Silent:
+		return silence
+	case s.Broker:
+		return 2 * atOnce
+	}
+	return atOnce
+}
+
+// cutOff is noticed for nodes whose connections a test broke.
+func (s *site) cutOff() time.Duration {
 	if s.Broker {
 		return 2 * atOnce
 	}
 	return atOnce
 }
+
+// silence is how long it takes at most until a link counts as lost to a peer of which nothing is heard.
+const silence = 10 * time.Second
 
 var quiet = slog.New(slog.DiscardHandler)
 

@@ -73,7 +73,7 @@ func lostCalls(t *testing.T, s *site, retryable bool, options ...sabir.ActionOpt
 			t.Errorf("got %+v", e)
 		}
 	}
-	if took := time.Since(died); took > s.noticed() {
+	if took := time.Since(died); took > s.cutOff() {
 		t.Errorf("the last call failed after %v", took)
 	}
 }
@@ -104,13 +104,13 @@ func lostStream(t *testing.T, s *site) {
 	if _, err = stream.Recv(); !errors.Is(err, sabir.ErrLinkLost) {
 		t.Errorf("the caller got %v", err)
 	}
-	if took := time.Since(died); took > s.noticed() {
+	if took := time.Since(died); took > s.cutOff() {
 		t.Errorf("the stream ended after %v", took)
 	}
 	if err := get(t, "the end at the handler", ended); err == nil {
 		t.Error("the handler's Recv gave no error")
 	}
-	if took := time.Since(died); took > s.noticed() && !s.Broker { // cut off from a broker, a node goes by the silence
+	if took := time.Since(died); took > s.cutOff() && !s.Broker { // cut off from a broker, a node goes by the silence
 		t.Errorf("the handler's end after %v", took)
 	}
 }
@@ -127,7 +127,7 @@ func lostCaller(t *testing.T, s *site) {
 	get(t, "the call at the handler", began)
 	c.kill(near)
 	died := time.Now()
-	if e := get(t, "the handler's end", ended); !errors.Is(e.err, context.Canceled) || time.Since(died) > s.noticed() {
+	if e := get(t, "the handler's end", ended); !errors.Is(e.err, context.Canceled) || time.Since(died) > s.cutOff() {
 		t.Errorf("the handler on %s saw %v after %v", far.ID(), e.err, time.Since(died))
 	}
 }
@@ -303,7 +303,7 @@ func splitAndHeal(t *testing.T, s *site) {
 	across(c.faulty.sever)
 	halved := 3 * time.Second
 	if s.Broker {
-		halved = 10 * time.Second // by the silence
+		halved = silence
 	}
 	within(t, halved, "each half lists itself only", func() bool {
 		return len(nodes[0].Nodes()) == 2 && len(nodes[1].Nodes()) == 2 && len(nodes[2].Nodes()) == 2 && len(nodes[3].Nodes()) == 2

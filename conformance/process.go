@@ -109,7 +109,7 @@ func killedProcess(t *testing.T, s *site) {
 	if took := time.Since(killed); took > s.noticed() {
 		t.Errorf("the calls failed after %v", took)
 	}
-	within(t, 3*time.Second-time.Since(killed), "the process is gone from the listings", func() bool {
+	within(t, max(3*time.Second, s.noticed())-time.Since(killed), "the process is gone from the listings", func() bool {
 		return !sees(a, "child") && !offers(a, "child", "child")
 	})
 }
@@ -122,7 +122,7 @@ func restartedProcess(t *testing.T, s *site) {
 	a := c.start("a")
 	for range 2 {
 		pid, kill := c.child(t, "child")
-		within(t, 5*time.Second, "the process can be called", func() bool {
+		within(t, patience, "the process can be called", func() bool {
 			out, err := sabir.Call[int](brief(t), a, "child.pid", 1)
 			return err == nil && out == pid
 		})

@@ -22,6 +22,8 @@ type Transport struct {
 	// Broker says that Address is a broker's: nodes meet there, those of clusters with other names do not see each other,
 	// and a node that is killed is found out by the broker's silence.
 	Broker bool
+	// Silent says that nothing tells of a process that was killed: its links end by its silence.
+	Silent bool
 }
 
 // Run puts the transport through every behaviour. Each is a parallel subtest that is named after it; they wait more than

@@ -11,11 +11,25 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/conformance"
+	_ "github.com/sabir-go/sabir/transport/amqp"
+	_ "github.com/sabir-go/sabir/transport/grpc"
+	_ "github.com/sabir-go/sabir/transport/h2"
+	_ "github.com/sabir-go/sabir/transport/http"
+	_ "github.com/sabir-go/sabir/transport/kcp"
 	_ "github.com/sabir-go/sabir/transport/mem"
+	_ "github.com/sabir-go/sabir/transport/mqtt"
+	_ "github.com/sabir-go/sabir/transport/nats"
+	_ "github.com/sabir-go/sabir/transport/quic"
+	_ "github.com/sabir-go/sabir/transport/redis"
 	"github.com/sabir-go/sabir/transport/tcp"
 	"github.com/sabir-go/sabir/transport/transporttest"
+	_ "github.com/sabir-go/sabir/transport/utp"
 )
+
+// all runs the transports too that the quick loop leaves out.
+var all = flag.Bool("all", false, "test every transport, and not only those of the quick loop")
 
 var (
 	overMem  = conformance.Transport{Name: "mem", Address: memAddress}
@@ -27,15 +41,26 @@ var (
 		Options: []sabir.JoinOption{sabir.Connections(2)}}
 	compressed = conformance.Transport{Name: "tcp with everything compressed", Address: tcpAddress, Processes: true,
 		Options: []sabir.JoinOption{sabir.Compress("s2", 1)}}
+
+	overQUIC     = conformance.Transport{Name: "quic", Address: loopback("quic"), Processes: true, Silent: true}
+	overKCP      = conformance.Transport{Name: "kcp", Address: loopback("kcp"), Processes: true, Silent: true}
+	overUTP      = conformance.Transport{Name: "utp", Address: loopback("utp"), Processes: true, Silent: true}
+	overGRPC     = conformance.Transport{Name: "grpc", Address: loopback("grpc"), Processes: true}
+	overHTTP2    = conformance.Transport{Name: "grpc+tcp", Address: loopback("grpc+tcp"), Processes: true}
+	overHTTP     = conformance.Transport{Name: "http", Address: loopback("http"), Processes: true}
+	overEmbedded = conformance.Transport{Name: "nats embedded", Address: func(testing.TB) string { return "nats://embedded:0" }, Broker: true}
 )
 
 func TestMain(m *testing.M) {
-	conformance.Main(overTCP, overUnix, keyed, doubled, compressed)
+	conformance.Main(overTCP, overUnix, keyed, doubled, compressed, overQUIC, overKCP, overUTP, overGRPC, overHTTP2, overHTTP,
+		broker("nats", ""), broker("redis", ""), broker("mqtt", ""), broker("amqp", ""))
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
 		_ = parallel.Value.Set("12") // they wait more than they work
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(brokers.Stopping(m),
+		goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).sched"), // the library starts these with the process
+		goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).prepend"))
 }
 
 func TestMem(t *testing.T)         { conformance.Run(t, overMem) }
@@ -44,6 +69,38 @@ func TestUnix(t *testing.T)        { conformance.Run(t, overUnix) }
 func TestKeyed(t *testing.T)       { conformance.Run(t, keyed) }
 func TestConnections(t *testing.T) { conformance.Run(t, doubled) }
 func TestCompressed(t *testing.T)  { conformance.Run(t, compressed) }
+func TestEmbedded(t *testing.T)    { conformance.Run(t, overEmbedded) }
+
+func TestQUIC(t *testing.T)  { slow(t, overQUIC) }
+func TestKCP(t *testing.T)   { slow(t, overKCP) }
+func TestUTP(t *testing.T)   { slow(t, overUTP) }
+func TestGRPC(t *testing.T)  { slow(t, overGRPC) }
+func TestHTTP2(t *testing.T) { slow(t, overHTTP2) }
+func TestHTTP(t *testing.T)  { slow(t, overHTTP) }
+
+func TestNATS(t *testing.T)     { overBroker(t, "nats", brokers.NATS) }
+func TestRedis(t *testing.T)    { overBroker(t, "redis", brokers.Redis) }
+func TestMQTT(t *testing.T)     { overBroker(t, "mqtt", brokers.Mosquitto) }
+func TestRabbitMQ(t *testing.T) { overBroker(t, "amqp", brokers.RabbitMQ) }
+
+// slow is a transport that the quick loop leaves out: its own package has tests in that loop.
+func slow(t *testing.T, tr conformance.Transport) {
+	if !*all {
+		t.Skip("not in the quick loop: go test ./conformance -all")
+	}
+	conformance.Run(t, tr)
+}
+
+func overBroker(t *testing.T, name string, kind brokers.Kind) {
+	if !*all {
+		t.Skip("not in the quick loop: go test ./conformance -all")
+	}
+	conformance.Run(t, broker(name, brokers.ForTest(t, kind).URL()))
+}
+
+func broker(name, url string) conformance.Transport {
+	return conformance.Transport{Name: name, Address: func(testing.TB) string { return url }, Broker: true, Processes: true}
+}
 
 func TestTLS(t *testing.T) {
 	files := transporttest.NewAuthority(t, "conformance").Issue(t, t.TempDir(), "127.0.0.1")
@@ -56,6 +113,10 @@ func TestTLS(t *testing.T) {
 		Address: func(testing.TB) string { return "tls://127.0.0.1:0" },
 		Options: []sabir.JoinOption{sabir.ClusterTLS(config)},
 	})
+}
+
+func loopback(scheme string) func(testing.TB) string {
+	return func(testing.TB) string { return scheme + "://127.0.0.1:0" }
 }
 
 func tcpAddress(testing.TB) string { return "tcp://127.0.0.1:0" }
