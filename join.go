@@ -2,6 +2,8 @@ package sabir
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"crypto/tls"
 	"maps"
 	"slices"
@@ -185,6 +187,16 @@ func (c *joinConfig) read() error {
 		return &Error{Code: InvalidArgument, Name: nameJoin, Message: "Join: nodes find each other at the broker " + u.Redacted() + ": leave out Seeds and Static"}
 	}
 	return nil
+}
+
+// secret is for brokers that the transport starts itself: made of the cluster key, and of no use for anything else.
+func (c *joinConfig) secret() []byte {
+	if c.key == "" {
+		return nil
+	}
+	mac := hmac.New(sha256.New, []byte(c.key))
+	mac.Write([]byte("sabir broker 1"))
+	return mac.Sum(nil)
 }
 
 // wire is the configuration of the node's links.

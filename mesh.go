@@ -65,7 +65,7 @@ func newMesh(n *Node, config joinConfig) (*mesh, error) {
 	m := &mesh{node: n, log: n.log, config: config, registry: cluster.NewRegistry(), peers: make(map[string]*peer), open: make(map[*wire.Link]bool), seeking: make(map[string]context.CancelFunc),
 		catalogs: make(map[string]cluster.Catalog),
 		update:   make(chan struct{}, 1), tell: make(chan struct{}, 1)}
-	m.transport = transport.Config{Keyed: config.key != "", TLS: config.tls, Advertise: config.advertise, Name: n.id}
+	m.transport = transport.Config{Keyed: config.key != "", Secret: config.secret(), TLS: config.tls, Advertise: config.advertise, Name: n.id}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m, nil
 }
@@ -171,6 +171,9 @@ func (m *mesh) settle(ctx context.Context) {
 // known is the other nodes that can be dialled, as a broker told of them, or as a node that this one is linked with does.
 func (m *mesh) known(ctx context.Context) (list []cluster.Member) {
 	if m.presence != nil {
+		for m.config.guest && len(m.presence.Members()) == 0 && ctx.Err() == nil {
+			sleep(ctx, guestLooks) // it is of no use alone
+		}
 		return slices.DeleteFunc(m.presence.Members(), func(other cluster.Member) bool { return other.Guest })
 	}
 	near := m.anyPeer()
@@ -189,7 +192,10 @@ func (m *mesh) known(ctx context.Context) (list []cluster.Member) {
 	return list
 }
 
-const settleLimit = 3 * time.Second
+const (
+	settleLimit = 3 * time.Second
+	guestLooks  = 50 * time.Millisecond
+)
 
 // drain lets no more calls in from the others, and waits for those in flight.
 func (m *mesh) drain(ctx context.Context) error {

@@ -30,7 +30,7 @@ type PresenceConfig struct {
 
 const (
 	defaultInterval = 5 * time.Second
-	answersAwaited  = 100 * time.Millisecond // by Start, after its own question came back, for those of the others
+	answersAwaited  = 100 * time.Millisecond // by Start, after its own question came back; twice where nobody answers
 	echoAwaited     = 2 * time.Second
 	answerAtMost    = 50 * time.Millisecond  // two answers to who is there are that far apart, however many ask
 	maxPresence     = 16 << 10               // bytes of a message
@@ -118,12 +118,16 @@ func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) e
 	}
 	p.self, p.roster = self, newRoster(watch)
 	p.lock.Unlock()
-	if err := p.ask(ctx); err != nil {
+	err := p.ask(ctx)
+	if err == nil && p.alone() { // or the others are slow
+		err = p.ask(ctx)
+	}
+	if err != nil {
 		p.Stop(ctx)
 		return err
 	}
 	p.lock.Lock()
-	err := p.twin
+	err = p.twin
 	if err == nil && p.stranger && len(p.present) == 0 {
 		err = errors.New("wrong key: the nodes of this cluster have another cluster key than this one, or one of them has none")
 	}
@@ -135,6 +139,12 @@ func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) e
 	p.say("here")
 	p.running.Go(p.loop)
 	return nil
+}
+
+func (p *Presence) alone() bool {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	return len(p.present) == 0 && !p.stranger && p.twin == nil
 }
 
 // ask asks who is there, and waits for the answers: they come not long after the question came back to this node.

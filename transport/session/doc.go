@@ -18,6 +18,6 @@
 // them. A side therefore always reads what arrives, so that its carrier's own window never stays shut, and a frame behind
 // unread data is not held up by it.
 //
-// A side that closes waits until the other has closed too, for a minute at most, before it gives the carrier up: earlier,
+// A side that closes waits until the other has closed too, for five seconds at most, before it gives the carrier up: earlier,
 // it would cut off what it wrote last.
 package session
