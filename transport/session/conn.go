@@ -32,7 +32,7 @@ type Settings struct {
 
 const (
 	goodbyeWait = 5 * time.Second // for the peer to read to the end and close too
-	closedWait  = time.Second // for the last answer of a peer that has closed
+	closedWait  = time.Second     // for the last answer of a peer that has closed
 
 	// lastWait lets the last answer leave, for carriers may send from a goroutine of their own, and what the peer's carrier
 	// still has to say arrive where it belongs.

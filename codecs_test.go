@@ -1,0 +1,160 @@
+package sabir_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/json"
+	_ "github.com/sabir-go/sabir/transport/mem"
+)
+
+// counted is JSON under other names, that counts how often it is used.
+type counted struct {
+	codec.Codec
+	name string
+	used atomic.Int64
+}
+
+func (c *counted) Name() string { return c.name }
+
+func (c *counted) Append(dst []byte, v any) ([]byte, error) {
+	c.used.Add(1)
+	return c.Codec.Append(dst, v)
+}
+
+var red, blue = &counted{Codec: json.New(), name: "red"}, &counted{Codec: json.New(), name: "blue"}
+
+func init() {
+	codec.Register(red)
+	codec.Register(blue)
+}
+
+type paint struct{ Colour string }
+
+func paintNode(t *testing.T, id, address string, options ...any) *sabir.Node {
+	t.Helper()
+	s := sabir.NewService("paint-" + id)
+	handler := func(_ context.Context, in paint) (paint, error) { return in, nil }
+	sabir.Handle(s, "mix", handler)
+	sabir.Handle(s, "blue", handler, sabir.Codecs("blue"))
+	sabir.HandleStream(s, "flow", func(_ context.Context, stream *sabir.Stream[paint, paint]) error {
+		in, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		return stream.Send(in)
+	})
+	sabir.On(s, "painted", func(context.Context, paint) error { return nil })
+	var join []sabir.JoinOption
+	all := []sabir.NodeOption{sabir.ID(id), sabir.Serve(s)}
+	for _, o := range options {
+		switch o := o.(type) {
+		case sabir.NodeOption:
+			all = append(all, o)
+		case sabir.JoinOption:
+			join = append(join, o)
+		}
+	}
+	n := sabir.NewNode(append(all, sabir.Join(address, join...))...)
+	if err := n.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Stop(context.Background()) })
+	return n
+}
+
+// forLinks makes it plain that Codecs is meant for Join and not for the node.
+type forLinks struct{ sabir.JoinOption }
+
+func TestTheFormatOfValuesIsNegotiated(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		action       string
+		here, there  []any
+		want         *counted // that is used both ways; nil for neither
+		wantNoCommon bool
+	}{
+		{name: "native without Codecs", action: "mix"},
+		{name: "the caller's choice", action: "mix", here: []any{sabir.Codecs("red")}, want: red},
+		{name: "the first of the caller's that the other takes", action: "mix", here: []any{sabir.Codecs("blue", "red")}, there: []any{sabir.Codecs("red", "native")}, want: red},
+		{name: "the other's choice where the caller has none", action: "mix", there: []any{sabir.Codecs("blue")}, want: blue},
+		{name: "the action's choice first", action: "blue", here: []any{sabir.Codecs("red", "blue")}, want: blue},
+		{name: "the choice for links before that for the node", action: "mix", here: []any{sabir.Codecs("red"), forLinks{sabir.Codecs("blue")}}, want: blue},
+		{name: "nothing in common", action: "mix", here: []any{sabir.Codecs("red")}, there: []any{sabir.Codecs("blue")}, wantNoCommon: true},
+		{name: "nothing in common with an action", action: "blue", here: []any{sabir.Codecs("red")}, wantNoCommon: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			address := "mem://codecs-" + strings.ReplaceAll(test.name, " ", "-")
+			paintNode(t, "there", address, test.there...)
+			here := paintNode(t, "here", address, test.here...)
+			red.used.Store(0)
+			blue.used.Store(0)
+			out, err := sabir.Call[paint](t.Context(), here, "paint-there."+test.action, paint{"green"})
+			if test.wantNoCommon {
+				if !errors.Is(err, sabir.ErrNoCodec) || !strings.Contains(err.Error(), "red") || !strings.Contains(err.Error(), "blue") {
+					t.Errorf("the call ended with %v", err)
+				}
+				return
+			}
+			if err != nil || out.Colour != "green" {
+				t.Fatalf("%v, %v", out, err)
+			}
+			for _, c := range []*counted{red, blue} {
+				want := int64(0)
+				if c == test.want {
+					want = 2
+				}
+				if used := c.used.Load(); used != want {
+					t.Errorf("%s was used %d times, want %d", c.name, used, want)
+				}
+			}
+		})
+	}
+}
+
+func TestStreamsAndEventsTravelInTheChosenFormatToo(t *testing.T) {
+	paintNode(t, "there", "mem://codecs-streams")
+	here := paintNode(t, "here", "mem://codecs-streams", sabir.Codecs("red"))
+	red.used.Store(0)
+	stream, err := sabir.OpenStream[paint, paint](t.Context(), here, "paint-there.flow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	if err := stream.Send(paint{"green"}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := stream.Recv(); err != nil || out.Colour != "green" || red.used.Load() != 2 {
+		t.Errorf("%v, %v; red was used %d times", out, err, red.used.Load())
+	}
+	if err := sabir.Emit(t.Context(), here, "painted", paint{"green"}); err != nil || red.used.Load() < 3 {
+		t.Errorf("%v; red was used %d times", err, red.used.Load())
+	}
+}
+
+func TestValuesWithoutATypeTravelAsJSONWhateverWasChosen(t *testing.T) {
+	paintNode(t, "there", "mem://codecs-any", sabir.Codecs("blue"))
+	here := paintNode(t, "here", "mem://codecs-any", sabir.Codecs("red"))
+	out, err := sabir.Call[any](t.Context(), here, "paint-there.mix", map[string]any{"Colour": "green"})
+	if m, ok := out.(map[string]any); err != nil || !ok || m["Colour"] != "green" {
+		t.Errorf("%v, %v", out, err)
+	}
+}
+
+func TestACodecThatIsNotLinkedIsRefusedAtTheStart(t *testing.T) {
+	n := sabir.NewNode(sabir.Codecs("morse"), sabir.Join("mem://codecs-morse"))
+	if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "morse") {
+		t.Errorf("the node started: %v", err)
+	}
+	s := sabir.NewService("s")
+	sabir.Handle(s, "a", func(context.Context, int) (int, error) { return 0, nil }, sabir.Codecs("morse"))
+	n = sabir.NewNode(sabir.Serve(s))
+	if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "morse") {
+		t.Errorf("the service started: %v", err)
+	}
+}
