@@ -8,7 +8,7 @@
 //
 // nats-server is built from the version in this module's go.mod, which needs the go command and takes a few seconds the
 // first time. The others must be installed: ForTest skips the test where they are not, or fails it where the variable
-// SABIR_NEEDS_BROKERS is set, as it should be in continuous integration.
+// SABIR_TEST_ALL is set, as it should be in continuous integration.
 //
 // Brokers do not outlive the process that started them, even if that is killed: on Linux the kernel sees to it (prctl(2),
 // PR_SET_PDEATHSIG), elsewhere only Close does. The package is for Unix systems.

@@ -7,14 +7,27 @@ import (
 	"testing"
 )
 
-// NeedsBrokers is the variable of the environment that makes a missing broker a failure of the tests that want it.
-const NeedsBrokers = "SABIR_NEEDS_BROKERS"
+// TestAll is the variable of the environment that makes a missing broker a failure of the tests that want it, and without
+// which the tests that take minutes are left out; ./test sets it.
+const TestAll = "SABIR_TEST_ALL"
+
+// Slow skips a test that takes too long for the quick loop, which go test ./... is.
+func Slow(t testing.TB) {
+	t.Helper()
+	if os.Getenv(TestAll) == "" {
+		t.Skipf("NOT TESTED: not in the quick loop; run ./test, or set %s=1", TestAll)
+	}
+}
 
 // ForTest starts a broker that ends with the test. At most one Config may be given. Where the broker is not installed it
-// skips the test, naming the Debian package that has it, or fails it where the variable SABIR_NEEDS_BROKERS is set. If
+// skips the test, naming the Debian package that has it, or fails it where the variable SABIR_TEST_ALL is set; so it does
+// with RabbitMQ, which takes seconds to start, where that is not set. If
 // the test fails, the end of the broker's log is logged.
 func ForTest(t testing.TB, kind Kind, config ...Config) *Server {
 	t.Helper()
+	if kind == RabbitMQ {
+		Slow(t)
+	}
 	var c Config
 	if len(config) > 0 {
 		c = config[0]
@@ -36,7 +49,7 @@ func ForTest(t testing.TB, kind Kind, config ...Config) *Server {
 
 func missing(t testing.TB, err error) {
 	t.Helper()
-	if errors.Is(err, ErrMissing) && os.Getenv(NeedsBrokers) == "" {
+	if errors.Is(err, ErrMissing) && os.Getenv(TestAll) == "" {
 		t.Skipf("NOT TESTED: %v", err)
 	}
 	t.Fatal(err)
@@ -52,6 +65,9 @@ var shared struct {
 // it: all of a process's tests get the same one, with the zero Config. TestMain must end it after the tests: see [Stopping].
 func ForTestShared(t testing.TB, kind Kind) *Server {
 	t.Helper()
+	if kind == RabbitMQ {
+		Slow(t)
+	}
 	shared.Lock()
 	defer shared.Unlock()
 	if s := shared.servers[kind]; s != nil {

@@ -374,7 +374,7 @@ func TestAMissingBrokerSkipsTheTestNamingItsPackage(t *testing.T) {
 	path := t.TempDir()
 	for needed, want := range map[string]string{"": "skipped", "1": "failed"} {
 		t.Setenv("PATH", path)
-		t.Setenv(brokers.NeedsBrokers, needed)
+		t.Setenv(brokers.TestAll, needed)
 		fake := &recorder{TB: t}
 		ended := make(chan struct{})
 		go func() {
@@ -383,7 +383,7 @@ func TestAMissingBrokerSkipsTheTestNamingItsPackage(t *testing.T) {
 		}()
 		<-ended
 		if fake.how != want || !strings.Contains(fake.text, "Debian package redis-server") {
-			t.Errorf("%s=%q: the test was %s with %q", brokers.NeedsBrokers, needed, fake.how, fake.text)
+			t.Errorf("%s=%q: the test was %s with %q", brokers.TestAll, needed, fake.how, fake.text)
 		}
 	}
 }

@@ -30,9 +30,6 @@ import (
 	_ "github.com/sabir-go/sabir/transport/utp"
 )
 
-// all runs the transports too that the quick loop leaves out.
-var all = flag.Bool("all", false, "test every transport, and not only those of the quick loop")
-
 var (
 	overMem  = conformance.Transport{Name: "mem", Address: memAddress}
 	overTCP  = conformance.Transport{Name: "tcp", Address: tcpAddress, Processes: true}
@@ -101,16 +98,12 @@ func TestRabbitMQ(t *testing.T) { overBroker(t, "amqp", brokers.RabbitMQ) }
 
 // slow is a transport that the quick loop leaves out: its own package has tests in that loop.
 func slow(t *testing.T, tr conformance.Transport) {
-	if !*all {
-		t.Skip("not in the quick loop: go test ./conformance -all")
-	}
+	brokers.Slow(t)
 	conformance.Run(t, tr)
 }
 
 func overBroker(t *testing.T, name string, kind brokers.Kind) {
-	if !*all {
-		t.Skip("not in the quick loop: go test ./conformance -all")
-	}
+	brokers.Slow(t)
 	conformance.Run(t, broker(name, brokers.ForTest(t, kind).URL()))
 }
 
