@@ -12,7 +12,17 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/transport"
+	_ "github.com/sabir-go/sabir/transport/amqp" // whatever a cluster was joined at
+	_ "github.com/sabir-go/sabir/transport/grpc"
+	_ "github.com/sabir-go/sabir/transport/h2"
+	_ "github.com/sabir-go/sabir/transport/http"
+	_ "github.com/sabir-go/sabir/transport/kcp"
+	_ "github.com/sabir-go/sabir/transport/mqtt"
+	_ "github.com/sabir-go/sabir/transport/nats"
+	_ "github.com/sabir-go/sabir/transport/quic"
+	_ "github.com/sabir-go/sabir/transport/redis"
 	"github.com/sabir-go/sabir/transport/tcp"
+	_ "github.com/sabir-go/sabir/transport/utp"
 	"github.com/sabir-go/sabir/wire"
 
 	_ "github.com/sabir-go/sabir/transport/mem"
