@@ -71,7 +71,9 @@ func checkAddress(address string) error {
 	if err != nil {
 		return usagef("%v", err)
 	}
-	if _, ok := transport.Lookup(u.Scheme); !ok {
+	_, stream := transport.Lookup(u.Scheme)
+	_, bus := transport.LookupBus(u.Scheme)
+	if !stream && !bus {
 		return usagef("links do not go over %s://: want one of %s; an HTTP address goes with --url", u.Scheme, strings.Join(transport.Schemes(), ", "))
 	}
 	return nil
@@ -166,6 +168,12 @@ func (c *cli) notJoined(address string, err error) error {
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT) || strings.Contains(err.Error(), "nobody listens") {
 		return joinFailed("nobody listens at "+address, `start a cluster with "sabir demo --nodes 3", or give the address of a node that runs: all of a cluster's will do`)
+	}
+	if strings.HasPrefix(address, "http://") || strings.HasPrefix(address, "https://") {
+		return joinFailed("no node takes links at "+address+": "+err.Error(), "the HTTP address of a node goes with --url")
+	}
+	if strings.Contains(err.Error(), "wrong key") { // as nodes at a broker say it
+		return joinFailed("the cluster at "+address+" has another key than the one given, or none", "give the cluster's key in the environment variable SABIR_KEY, or unset it")
 	}
 	e, ok := errors.AsType[*sabir.Error](err)
 	if !ok {

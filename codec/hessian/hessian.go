@@ -1,0 +1,82 @@
+package hessian
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"github.com/sabir-go/sabir/codec"
+)
+
+// Name is the name of this codec in URLs, flags and handshakes.
+const Name = "hessian"
+
+// MaxDepth is how deep lists, maps and objects may nest in one value.
+const MaxDepth = 128
+
+func init() { codec.Register(plain{}) }
+
+// plain is the codec as it is registered.
+type plain struct{}
+
+func (plain) Name() string                             { return Name }
+func (plain) Append(dst []byte, v any) ([]byte, error) { return Append(dst, v) }
+func (plain) Decode(data []byte, v any) error          { return Decode(data, v) }
+
+var (
+	encoders = sync.Pool{New: func() any { return new(Encoder) }}
+	decoders = sync.Pool{New: func() any { return new(Decoder) }}
+)
+
+// Append appends v to dst, as the registered codec does: see [codec.Codec]. A pointer is a little faster than a value.
+// Equal values give equal bytes: maps with keys of strings or numbers are written in the order of their keys.
+func Append(dst []byte, v any) ([]byte, error) {
+	e := encoders.Get().(*Encoder)
+	e.out = dst
+	err := e.root(v)
+	out := e.out
+	e.release()
+	if err != nil {
+		return dst, err
+	}
+	return out, nil
+}
+
+// Decode reads the one value in data into v, a non-nil pointer, as the registered codec does: see [codec.Codec].
+func Decode(data []byte, v any) error {
+	p, at, err := targetOf(v)
+	if err != nil {
+		return err
+	}
+	d := decoders.Get().(*Decoder)
+	d.data = data
+	if d.value(p, at) && d.pos != len(d.data) {
+		d.fail(fmt.Sprintf("%d bytes after the end of the value", len(d.data)-d.pos))
+	}
+	wrong := d.fault
+	d.release()
+	if wrong != nil {
+		return wrong
+	}
+	return nil
+}
+
+// targetOf returns the plan and the address of what v points to.
+func targetOf(v any) (*plan, unsafe.Pointer, error) {
+	t := reflect.TypeOf(v)
+	if t == nil || t.Kind() != reflect.Pointer {
+		return nil, nil, fault(-1, fmt.Sprintf("the target is a %v, want a pointer to a value", t))
+	}
+	at := (*emptyInterface)(unsafe.Pointer(&v)).data
+	if at == nil {
+		return nil, nil, fault(-1, "the target is nil, want a pointer to a value")
+	}
+	p, err := planOf(t.Elem())
+	return p, at, err
+}
+
+// emptyInterface is how a value of type any lies in memory.
+type emptyInterface struct {
+	typ, data unsafe.Pointer
+}
