@@ -29,7 +29,9 @@ func TestMain(m *testing.M) {
 	for _, name := range []string{"SABIR_URL", "SABIR_JOIN", "SABIR_KEY", "NO_COLOR"} {
 		os.Unsetenv(name)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).sched"), // the library starts these with the process
+		goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).prepend"))
 }
 
 // outcome is what one run of the command line did.

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel"
+)
+
+// The commands about durable channels ask the service $channels of nodes that use some.
+
+func (c *cli) channelsCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:     "channels [flags]",
+		GroupID: groupUse,
+		Short:   "List durable channels; list, replay and delete their dead letters",
+		Long: `Lists the durable channels that a running node or the nodes of a cluster use, a
+line for each group of consumers: how many messages are kept, wait for the group,
+are in flight and come again later. Use it to see whether consumers keep up, and
+whether there are dead letters: messages that were given up.`,
+		Example: `  sabir channels
+  sabir channels --join tcp://:7700
+  sabir channels letters shop.orders.dead
+  sabir channels replay shop.orders.dead --all
+  sabir channels delete shop.orders.dead 17 18`,
+		Args: takes(0, 0, "no argument; see its commands for dead letters"),
+		RunE: func(command *cobra.Command, _ []string) error {
+			to, err := c.open(command.Context())
+			if err != nil {
+				return err
+			}
+			defer to.Close()
+			list, err := c.listChannels(command.Context(), to)
+			if err != nil {
+				return err
+			}
+			list = mergeChannels(list)
+			if c.json {
+				writeJSON(c.stdout, list)
+				return nil
+			}
+			var rows [][]string
+			for _, info := range list {
+				rows = append(rows, channelRows(info)...)
+			}
+			if len(rows) == 0 {
+				fmt.Fprintln(c.stderr, "no channel is used")
+				return nil
+			}
+			c.writeTable([]string{"CHANNEL", "KEPT", "GROUP", "WAITING", "IN FLIGHT", "DELAYED", "REDELIVERED", "BROKER"}, rows)
+			return nil
+		},
+	}
+	command.AddCommand(c.lettersCommand(), c.settleCommand("replay", "Publish dead letters again, for the groups that gave them up", "replayed"),
+		c.settleCommand("delete", "Delete dead letters for good", "deleted"))
+	return command
+}
+
+func (c *cli) lettersCommand() *cobra.Command {
+	in := sabir.LettersRequest{}
+	command := &cobra.Command{
+		Use:   "letters <channel> [flags]",
+		Short: "List dead letters with the reason and where they are from",
+		Long: `Lists the messages of a channel of dead letters, the oldest first: their keys,
+where they are from, who gave them up after how many attempts, and why.`,
+		Example: `  sabir channels letters shop.orders.dead
+  sabir channels letters shop.orders.dead --json | jq '.[].data'`,
+		Args: takes(1, 1, "the channel of dead letters, such as shop.orders.dead"),
+		RunE: func(command *cobra.Command, args []string) error {
+			in.Channel = args[0]
+			to, err := c.open(command.Context())
+			if err != nil {
+				return err
+			}
+			defer to.Close()
+			letters, err := askUser[[]sabir.Letter](command.Context(), c, to, "letters", in)
+			if err != nil {
+				return err
+			}
+			show(c, letters, []string{"KEY", "FROM", "GROUP", "ATTEMPTS", "WHEN", "REASON", "DATA"}, letterRow, "there are no dead letters in "+args[0])
+			return nil
+		},
+	}
+	command.Flags().IntVar(&in.Limit, "limit", 100, "the most to list")
+	return command
+}
+
+// settleCommand is the command that replays or deletes letters.
+func (c *cli) settleCommand(name, short, did string) *cobra.Command {
+	in := sabir.LettersRequest{}
+	command := &cobra.Command{
+		Use:     name + " <channel> [key...] [flags]",
+		Short:   short,
+		Long:    short + `: those with the keys that "sabir channels letters" lists, or all.`,
+		Example: "  sabir channels " + name + " shop.orders.dead 17 18\n  sabir channels " + name + " shop.orders.dead --all",
+		Args:    takes(1, -1, "the channel of dead letters, such as shop.orders.dead"),
+		RunE: func(command *cobra.Command, args []string) error {
+			in.Channel, in.Keys = args[0], args[1:]
+			if in.All != (len(in.Keys) == 0) {
+				return usagef("%s needs the keys of letters, or --all: one of them", name)
+			}
+			to, err := c.open(command.Context())
+			if err != nil {
+				return err
+			}
+			defer to.Close()
+			n, err := askUser[int](command.Context(), c, to, name, in)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				writeJSON(c.stdout, map[string]int{did: n})
+				return nil
+			}
+			fmt.Fprintf(c.stdout, "%s %s\n", grouped(int64(n)), did)
+			return nil
+		},
+	}
+	command.Flags().BoolVar(&in.All, "all", false, "all there are")
+	return command
+}
+
+// listChannels asks the node, or all nodes of the cluster that use channels.
+func (c *cli) listChannels(ctx context.Context, to target) ([]sabir.ChannelInfo, error) {
+	g, ok := to.(*guest)
+	if !ok {
+		return askFor[[]sabir.ChannelInfo](ctx, c, to, "$channels.list")
+	}
+	nodes, err := askFor[[]sabir.NodeInfo](ctx, c, to, "$node.nodes")
+	if err != nil {
+		return nil, err
+	}
+	var all []sabir.ChannelInfo
+	for _, n := range nodes {
+		if n.Guest || n.ID == g.node.ID() {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, c.timeout)
+		list, err := sabir.Call[[]sabir.ChannelInfo](ctx, g.node, "$channels.list", sabir.Nothing{}, sabir.ToNode(n.ID))
+		cancel()
+		if errors.Is(err, sabir.ErrActionNotFound) {
+			continue // it has no broker
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+// askUser asks, about dead letters, a node that uses their channel: it knows where they are from.
+func askUser[Out any](ctx context.Context, c *cli, to target, action string, in sabir.LettersRequest) (out Out, err error) {
+	g, ok := to.(*guest)
+	if !ok {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return out, err
+		}
+		answer, err := c.ask(ctx, to, "$channels."+action, text)
+		if err != nil {
+			return out, err
+		}
+		return out, json.Unmarshal(answer, &out)
+	}
+	list, err := c.listChannels(ctx, to)
+	if err != nil {
+		return out, err
+	}
+	i := slices.IndexFunc(list, func(info sabir.ChannelInfo) bool { return info.Name == in.Channel })
+	if i < 0 {
+		return out, errors.New("no node uses the channel " + in.Channel + `; "sabir channels" lists those that are used`)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	return sabir.Call[Out](ctx, g.node, "$channels."+action, in, sabir.ToNode(list[i].Node))
+}
+
+// mergeChannels puts together what several nodes say of one channel. Brokers that cannot tell a node of others' groups
+// make it know its own only.
+func mergeChannels(list []sabir.ChannelInfo) (merged []sabir.ChannelInfo) {
+	slices.SortStableFunc(list, func(a, b sabir.ChannelInfo) int {
+		return cmp.Or(strings.Compare(a.Broker, b.Broker), strings.Compare(a.Name, b.Name))
+	})
+	for _, info := range list {
+		last := len(merged) - 1
+		if last < 0 || merged[last].Name != info.Name || merged[last].Broker != info.Broker {
+			merged = append(merged, info)
+			continue
+		}
+		for _, g := range info.Groups {
+			if !slices.ContainsFunc(merged[last].Groups, func(known channel.GroupStats) bool { return known.Name == g.Name }) {
+				merged[last].Groups = append(merged[last].Groups, g)
+			}
+		}
+	}
+	return merged
+}
+
+func channelRows(info sabir.ChannelInfo) (rows [][]string) {
+	kept := grouped(int64(info.Kept))
+	if info.Dead {
+		kept += " dead"
+	}
+	for _, g := range info.Groups {
+		rows = append(rows, []string{info.Name, kept, g.Name, grouped(int64(g.Waiting)), grouped(int64(g.InFlight)), grouped(int64(g.Delayed)), grouped(int64(g.Retried)), info.Broker})
+	}
+	if len(rows) == 0 {
+		rows = [][]string{{info.Name, kept, "-", "-", "-", "-", "-", info.Broker}}
+	}
+	return rows
+}
+
+func letterRow(l sabir.Letter) []string {
+	from := sabir.DeadInfo{Channel: "-", Group: "-"}
+	when := "-"
+	if l.Dead != nil {
+		from, when = *l.Dead, ago(l.Dead.Time)+" ago"
+	}
+	data := []rune(string(l.Data))
+	if len(data) > 60 {
+		data = append(data[:59], '…')
+	}
+	return []string{l.Key, from.Channel, from.Group, fmt.Sprint(from.Attempts), when, firstOf(from.Reason, "-"), string(data)}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/channel/mem"
+	_ "github.com/sabir-go/sabir/web"
+)
+
+// startShop runs a node whose only consumer gives up every message, and publishes three.
+func startShop(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
+	t.Helper()
+	orders := sabir.NewChannel[string]("shop.orders")
+	billing := sabir.NewService("billing")
+	sabir.Consume(billing, orders, func(context.Context, string) error { return sabir.DeadLetter(errors.New("no such user")) })
+	node := startNode(t, sabir.NewNode(append(options, quiet(), sabir.HTTP(":0"), sabir.Channels("mem://"), sabir.Serve(billing))...))
+	for _, order := range []string{"rope", "tar", "oil"} {
+		if _, err := orders.Publish(t.Context(), node, order); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		letters, err := sabir.DeadLetters(t.Context(), node, "shop.orders.dead", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(letters) == 3 {
+			return node
+		}
+		<-tick.C
+	}
+}
+
+func TestChannelsAreListedAndTheirDeadLettersReplayedAndDeleted(t *testing.T) {
+	for name, flags := range map[string][]string{"over HTTP": nil, "over links": {"--join", "mem://channels-command"}} {
+		t.Run(name, func(t *testing.T) {
+			startShop(t, sabir.Join("mem://channels-command"))
+			run := func(args ...string) outcome {
+				t.Helper()
+				o := sabirRun(t, append(args, flags...)...)
+				if o.code != exitOK {
+					t.Fatalf("%q: %+v", args, o)
+				}
+				return o
+			}
+			o := run("channels")
+			if lines := strings.Split(strings.TrimSpace(o.out), "\n"); len(lines) != 3 ||
+				!strings.HasPrefix(strings.Join(strings.Fields(lines[1]), " "), "shop.orders 3 billing 0 0") ||
+				!strings.HasPrefix(strings.Join(strings.Fields(lines[2]), " "), "shop.orders.dead 3 dead") {
+				t.Errorf("got:\n%s", o.out)
+			}
+			if list := oneJSON[[]sabir.ChannelInfo](t, run("channels", "--json").out); len(list) != 2 || list[1].Kept != 3 || !list[1].Dead {
+				t.Errorf("got %+v", list)
+			}
+			if o = run("channels", "letters", "shop.orders.dead"); !strings.Contains(o.out, "no such user") || !strings.Contains(o.out, `"rope"`) {
+				t.Errorf("got:\n%s", o.out)
+			}
+			letters := oneJSON[[]sabir.Letter](t, run("channels", "letters", "shop.orders.dead", "--json", "--limit", "2").out)
+			if len(letters) != 2 || letters[0].Dead.Group != "billing" {
+				t.Fatalf("got %+v", letters)
+			}
+			if o = run("channels", "delete", "shop.orders.dead", letters[0].Key); o.out != "1 deleted\n" {
+				t.Errorf("got %q", o.out)
+			}
+			if o = run("channels", "replay", "shop.orders.dead", letters[1].Key); o.out != "1 replayed\n" {
+				t.Errorf("got %q", o.out)
+			}
+			if n := oneJSON[map[string]int](t, run("channels", "delete", "shop.orders.dead", "--all", "--json").out); n["deleted"] < 1 {
+				t.Errorf("got %v", n)
+			}
+		})
+	}
+}
+
+func TestChannelsCommandsSayWhatIsMissing(t *testing.T) {
+	startNode(t, sabir.NewNode(quiet(), sabir.HTTP(":0")))
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"channels"}, exitFailed, "$channels.list"},
+		{[]string{"channels", "letters"}, exitUsage, "shop.orders.dead"},
+		{[]string{"channels", "delete", "a.dead"}, exitUsage, "--all"},
+		{[]string{"channels", "replay", "a.dead", "1", "--all"}, exitUsage, "--all"},
+	} {
+		if o := sabirRun(t, test.args...); o.code != test.code || !strings.Contains(o.errOut, test.want) {
+			t.Errorf("%q: %+v", test.args, o)
+		}
+	}
+}
