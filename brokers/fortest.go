@@ -2,26 +2,45 @@ package brokers
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"testing"
 )
 
-// TestAll is the variable of the environment that makes a missing broker a failure of the tests that want it, and without
-// which the tests that take minutes are left out; ./test sets it.
+// TestAll is the variable of the environment without which tests that take minutes are left out; ./test sets it.
 const TestAll = "SABIR_TEST_ALL"
+
+// NotTestedFile is the variable of the environment that names a file for what [NotTested] says; ./test sets it, and shows
+// the file at its end.
+const NotTestedFile = "SABIR_NOT_TESTED"
 
 // Slow skips a test that takes too long for the quick loop, which go test ./... is.
 func Slow(t testing.TB) {
 	t.Helper()
 	if os.Getenv(TestAll) == "" {
-		t.Skipf("NOT TESTED: not in the quick loop; run ./test, or set %s=1", TestAll)
+		t.Skipf("not in the quick loop: run ./test, or set %s=1", TestAll)
 	}
 }
 
+// NotTested skips a test for which this machine lacks something, and says so where it is not overlooked.
+func NotTested(t testing.TB, format string, args ...any) {
+	t.Helper()
+	text := "NOT TESTED: " + t.Name() + ": " + fmt.Sprintf(format, args...)
+	if name := os.Getenv(NotTestedFile); name != "" {
+		f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		fmt.Fprintln(f, text)
+	}
+	t.Skip(text)
+}
+
 // ForTest starts a broker that ends with the test. At most one Config may be given. Where the broker is not installed it
-// skips the test, naming the Debian package that has it, or fails it where the variable SABIR_TEST_ALL is set; so it does
-// with RabbitMQ, which takes seconds to start, where that is not set. If
+// skips the test, naming the Debian package that has it, see [NotTested]. RabbitMQ, which takes seconds to start, is for
+// [Slow] tests. If
 // the test fails, the end of the broker's log is logged.
 func ForTest(t testing.TB, kind Kind, config ...Config) *Server {
 	t.Helper()
@@ -49,8 +68,8 @@ func ForTest(t testing.TB, kind Kind, config ...Config) *Server {
 
 func missing(t testing.TB, err error) {
 	t.Helper()
-	if errors.Is(err, ErrMissing) && os.Getenv(TestAll) == "" {
-		t.Skipf("NOT TESTED: %v", err)
+	if errors.Is(err, ErrMissing) {
+		NotTested(t, "%v", err)
 	}
 	t.Fatal(err)
 }

@@ -370,20 +370,21 @@ type tests int
 
 func (code tests) Run() int { return int(code) }
 
-func TestAMissingBrokerSkipsTheTestNamingItsPackage(t *testing.T) {
-	path := t.TempDir()
-	for needed, want := range map[string]string{"": "skipped", "1": "failed"} {
-		t.Setenv("PATH", path)
-		t.Setenv(brokers.TestAll, needed)
-		fake := &recorder{TB: t}
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			brokers.ForTest(fake, brokers.Redis)
-		}()
-		<-ended
-		if fake.how != want || !strings.Contains(fake.text, "Debian package redis-server") {
-			t.Errorf("%s=%q: the test was %s with %q", brokers.TestAll, needed, fake.how, fake.text)
+func TestAMissingBrokerSkipsTheTestNamingItsPackageAndSaysSoInTheFile(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	file := filepath.Join(t.TempDir(), "not-tested")
+	t.Setenv(brokers.NotTestedFile, file)
+	fake := &recorder{TB: t}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		brokers.ForTest(fake, brokers.Redis)
+	}()
+	<-ended
+	written, err := os.ReadFile(file)
+	for _, text := range []string{fake.text, string(written)} {
+		if fake.how != "skipped" || err != nil || !strings.Contains(text, "Debian package redis-server") || !strings.Contains(text, t.Name()) {
+			t.Errorf("the test was %s with %q; in the file is %q, %v", fake.how, fake.text, written, err)
 		}
 	}
 }

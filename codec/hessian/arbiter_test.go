@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/codec/hessian"
 )
 
@@ -255,7 +256,7 @@ func javaArbiter(t *testing.T) func(args ...string) string {
 		err = exec.Command("javac", "-version").Run()
 	}
 	if err != nil {
-		t.Skipf("NOT TESTED AGAINST JAVA: no JDK here (%v): install default-jdk-headless, 17 or later", err)
+		brokers.NotTested(t, "against Java: no JDK here (%v): install default-jdk-headless, 17 or later", err)
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -269,7 +270,7 @@ func javaArbiter(t *testing.T) func(args ...string) string {
 	for jar, sum := range jars {
 		file := filepath.Join(cache, filepath.Base(jar))
 		if err := ensureJar(file, jar, sum); err != nil {
-			t.Skipf("NOT TESTED AGAINST JAVA: Maven Central cannot be reached: %v", err)
+			brokers.NotTested(t, "against Java: Maven Central cannot be reached: %v", err)
 		}
 		path = append(path, file)
 	}
