@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(setupVariable); text != "" {
 		os.Exit(beNode(text))
 	}
+	if text := os.Getenv(chaosVariable); text != "" {
+		os.Exit(beChaotic(text))
+	}
 	_ = flag.Set("test.parallel", "4") // whatever the number of processors: those that are parallel wait most of the time
 	code := m.Run()
 	err := goleak.Find()

@@ -1,0 +1,25 @@
+// Package amqp keeps channels in RabbitMQ (3.10 or later) over AMQP 0-9-1.
+//
+// It registers itself as the engine of amqp://user:password@host:5672/vhost, and amqps:// for TLS. Of the address it takes
+// the parameter prefix, of the names it gives exchanges and queues, "sabir" without it.
+//
+// A channel is a fanout exchange, prefix:name, with a stream as its log, prefix:log:name, and a quorum queue for each
+// group, prefix:group:name:group. A group that is new and does not start with what is new is filled from the log first;
+// what is published meanwhile it may then get twice. A retry waits in a quorum queue with a time to live,
+// prefix:wait:name:group:milliseconds, one for each power of two times 100 ms, so that it may come up to twice as late
+// as asked for. A channel of dead letters has a quorum queue in place of the log, prefix:letters:name, and a group of it
+// begins with what is new.
+//
+// What RabbitMQ does not do over this protocol: tell the place of a message (no sequences, so a group cannot start at one),
+// keep a message once that was published twice, limit a channel by number, list all channels. Limits of age and
+// bytes apply to the log, by whole segments of 64 MB; groups' queues keep what they were given until it was handled. The
+// limits of a log that exists can only be changed by a policy of the server.
+//
+// A consumer holds its messages for as long as its connection lives: AckWait has no effect. A machine that is gone is
+// noticed after two heartbeats of 10 seconds. The server ends the channel of a consumer that has not answered for 30
+// minutes, which its setting consumer_timeout changes.
+//
+// A publisher is answered when the log and the queues of all groups have the message. Quorum queues have brought it to
+// the disk by then; streams leave that to the kernel. So it survives a server that is killed; of a power cut what the
+// groups have not handled survives, and with several servers, queues on a majority of them.
+package amqp

@@ -1,0 +1,234 @@
+package amqp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	amqp091 "github.com/rabbitmq/amqp091-go"
+
+	"github.com/sabir-go/sabir/channel"
+)
+
+const (
+	patience  = 5 * time.Second  // for one answer of the server
+	heartbeat = 10 * time.Second // silence of two of them ends the connection
+)
+
+// session is one connection, from its beginning to its end.
+type session struct {
+	conn    *amqp091.Connection
+	gone    chan struct{} // closed when the connection is
+	blocked atomic.Bool   // the server takes no messages for want of memory or disk
+
+	mu         sync.Mutex
+	publishing *amqp091.Channel // in confirm mode; nil until it is used
+}
+
+func dial(ctx context.Context, address, name string, config *tls.Config) (*session, error) {
+	wait := patience
+	if end, ok := ctx.Deadline(); ok {
+		wait = min(wait, max(time.Until(end), time.Millisecond))
+	}
+	dialer := net.Dialer{Timeout: wait}
+	conn, err := amqp091.DialConfig(address, amqp091.Config{
+		Heartbeat: heartbeat, TLSClientConfig: config, Properties: amqp091.Table{"connection_name": "sabir channels of " + name},
+		Dial: func(network, addr string) (net.Conn, error) {
+			c, err := dialer.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return c, c.SetDeadline(time.Now().Add(wait)) // for the handshake; the library clears it
+		},
+	})
+	if err != nil {
+		return nil, failure(err)
+	}
+	s := &session{conn: conn, gone: make(chan struct{})}
+	blocked := conn.NotifyBlocked(make(chan amqp091.Blocking, 8))
+	closed := conn.NotifyClose(make(chan *amqp091.Error, 1))
+	go func() {
+		for b := range blocked {
+			s.blocked.Store(b.Active)
+		}
+	}()
+	go func() {
+		<-closed
+		close(s.gone)
+	}()
+	return s, nil
+}
+
+func (s *session) alive() bool {
+	select {
+	case <-s.gone:
+		return false
+	default:
+		return true
+	}
+}
+
+// publisher is the channel for publishing. One that the server closed is replaced.
+func (s *session) publisher() (*amqp091.Channel, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.publishing != nil && !s.publishing.IsClosed() {
+		return s.publishing, nil
+	}
+	ch, err := s.conn.Channel()
+	if err == nil {
+		err = ch.Confirm(false)
+	}
+	if err != nil {
+		return nil, failure(err)
+	}
+	s.publishing = ch
+	return ch, nil
+}
+
+// on runs do with a channel of its own: the server closes a channel on which something failed.
+func (s *session) on(do func(*amqp091.Channel) error) error {
+	ch, err := s.conn.Channel()
+	if err != nil {
+		return failure(err)
+	}
+	err = do(ch)
+	if !ch.IsClosed() {
+		_ = ch.Close() // what matters was answered
+	}
+	return failure(err)
+}
+
+// exists tells whether there is a queue of that name, and how many messages it has ready.
+func (s *session) exists(queue string) (ready int, ok bool, err error) {
+	err = s.on(func(ch *amqp091.Channel) error {
+		q, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil)
+		ready = q.Messages
+		return err
+	})
+	if said, is := errors.AsType[*amqp091.Error](err); is && said.Code == amqp091.NotFound {
+		return 0, false, nil
+	}
+	return ready, err == nil, err
+}
+
+// written is how long RabbitMQ (3.10) may take to write down that it has a stream or a quorum queue. One that is killed
+// before does not find it again, with all that it has taken: so nothing is put into a new queue before that.
+const written = time.Second
+
+// make declares a stream or a quorum queue. Where it is new, make returns when the server will not forget it.
+func (s *session) make(ctx context.Context, queue string, arguments amqp091.Table) error {
+	_, there, err := s.exists(queue)
+	if err == nil {
+		err = s.on(func(ch *amqp091.Channel) error {
+			_, err := ch.QueueDeclare(queue, true, false, false, false, arguments)
+			return err
+		})
+	}
+	if err != nil || there {
+		return err
+	}
+	return rest(ctx, written)
+}
+
+// put publishes messages and waits until the server has each. errs has as many errors as there are messages.
+func (s *session) put(ctx context.Context, exchange, key string, list []amqp091.Publishing, errs []error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	fail := func(err error) {
+		for i := range errs {
+			errs[i] = err
+		}
+	}
+	if s.blocked.Load() {
+		fail(fmt.Errorf("%w: it is short of memory or disk", channel.ErrFull))
+		return
+	}
+	ch, err := s.publisher()
+	if err != nil {
+		fail(err)
+		return
+	}
+	confirms := make([]*amqp091.DeferredConfirmation, len(list))
+	for i, p := range list {
+		confirms[i], errs[i] = ch.PublishWithDeferredConfirm(exchange, key, false, false, p)
+	}
+	for i, c := range confirms {
+		if errs[i] != nil {
+			errs[i] = failure(errs[i])
+			continue
+		}
+		acked, err := c.WaitContext(ctx)
+		switch {
+		case err != nil:
+			errs[i] = fmt.Errorf("%w: it did not answer: %w", channel.ErrAway, err)
+		case !acked && ch.IsClosed():
+			errs[i] = fmt.Errorf("%w: the connection broke before it answered", channel.ErrAway)
+		case !acked:
+			errs[i] = fmt.Errorf("%w: it refused the message", channel.ErrFull)
+		}
+	}
+}
+
+// keep connects again for as long as the store is open.
+func (s *store) keep() {
+	defer close(s.kept)
+	for {
+		current := s.current.Load()
+		select {
+		case <-current.gone:
+		case <-s.ended.Done():
+			return
+		}
+		s.log.Warn("channels: connection to the broker lost", "broker", s.shown)
+		for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+			next, err := dial(s.ended, s.address, s.name, s.tls)
+			if err == nil {
+				s.current.Store(next)
+				s.log.Info("channels: connection to the broker is back", "broker", s.shown)
+				break
+			}
+			timer := time.NewTimer(wait/2 + rand.N(wait))
+			select {
+			case <-timer.C:
+			case <-s.ended.Done():
+				timer.Stop()
+				return
+			}
+		}
+	}
+}
+
+// session is the connection, where there is one now.
+func (s *store) session() (*session, error) {
+	if s.ended.Err() != nil {
+		return nil, channel.ErrClosed
+	}
+	current := s.current.Load()
+	if !current.alive() {
+		return nil, fmt.Errorf("%w: no connection to %s", channel.ErrAway, s.shown)
+	}
+	return current, nil
+}
+
+// failure makes the channel's error of the client's.
+func failure(err error) error {
+	if err == nil || errors.Is(err, channel.ErrAway) || errors.Is(err, channel.ErrNotOffered) || errors.Is(err, channel.ErrClosed) {
+		return err
+	}
+	said, ok := errors.AsType[*amqp091.Error](err)
+	if !ok || errors.Is(err, amqp091.ErrClosed) {
+		return fmt.Errorf("%w: %w", channel.ErrAway, err) // the network's
+	}
+	switch said.Code {
+	case amqp091.ConnectionForced, amqp091.InternalError, amqp091.ResourceError, amqp091.FrameError, amqp091.UnexpectedFrame, amqp091.ChannelError:
+		return fmt.Errorf("%w: %w", channel.ErrAway, err)
+	}
+	return err
+}

@@ -1,0 +1,311 @@
+package amqp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	amqp091 "github.com/rabbitmq/amqp091-go"
+
+	"github.com/sabir-go/sabir/channel"
+)
+
+func init() {
+	channel.Register("amqp", engine{})
+	channel.Register("amqps", engine{})
+}
+
+type engine struct{}
+
+const (
+	headHeader    = "Sabir-Head"
+	attemptHeader = "Sabir-Attempts" // how often a message was handed out before it waited
+	segment       = 64 << 20         // bytes of a log's files
+	maxLetters    = 100_000          // that are looked through for those to remove
+)
+
+type store struct {
+	address string // with its password
+	shown   string // without
+	prefix  string
+	name    string
+	tls     *tls.Config
+	log     *slog.Logger
+
+	ended   context.Context
+	end     context.CancelFunc
+	kept    chan struct{} // closed when keep has ended
+	current atomic.Pointer[session]
+
+	mu     sync.Mutex
+	specs  map[string]channel.Spec
+	groups []*group
+}
+
+func (engine) Open(ctx context.Context, at *url.URL, config channel.Config) (channel.Store, error) {
+	s := &store{shown: at.Redacted(), prefix: "sabir", name: config.Name, tls: config.TLS, log: config.Log, kept: make(chan struct{}), specs: make(map[string]channel.Spec)}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	for name, values := range at.Query() {
+		if name != "prefix" || values[0] == "" || strings.Contains(values[0], ":") {
+			return nil, fmt.Errorf("channel: the address %s has the parameter %q; known is prefix, without colons", s.shown, name)
+		}
+		s.prefix = values[0]
+	}
+	if at.Scheme == "amqp" && config.TLS != nil {
+		return nil, fmt.Errorf("channel: the address %s would not be encrypted, although there is a TLS configuration: use amqps://", s.shown)
+	}
+	bare := *at
+	bare.RawQuery = ""
+	s.address = bare.String()
+	first, err := dial(ctx, s.address, s.name, s.tls)
+	if err != nil {
+		return nil, fmt.Errorf("channel: %s: %w", s.shown, err)
+	}
+	s.ended, s.end = context.WithCancel(context.Background())
+	s.current.Store(first)
+	go s.keep()
+	return s, nil
+}
+
+func (s *store) Features() channel.Features {
+	return channel.Features{Durable: true, KeepAge: true, KeepBytes: true}
+}
+
+func (s *store) exchange(name string) string     { return s.prefix + ":" + name }
+func (s *store) logOf(name string) string        { return s.prefix + ":log:" + name }
+func (s *store) lettersOf(name string) string    { return s.prefix + ":letters:" + name }
+func (s *store) queue(name, group string) string { return s.prefix + ":group:" + name + ":" + group }
+
+func (s *store) Declare(ctx context.Context, spec channel.Spec) error {
+	if spec.MaxCount > 0 {
+		return fmt.Errorf("channel %s: a limit of number is %w: RabbitMQ's streams have limits of age and bytes", spec.Name, channel.ErrNotOffered)
+	}
+	session, err := s.session()
+	if err == nil {
+		err = s.declare(ctx, session, spec)
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.specs[spec.Name] = spec
+	return nil
+}
+
+func (s *store) declare(ctx context.Context, session *session, spec channel.Spec) error {
+	queue, arguments := s.logOf(spec.Name), amqp091.Table{amqp091.QueueTypeArg: amqp091.QueueTypeStream, amqp091.StreamMaxSegmentSizeBytesArg: segment}
+	if spec.MaxAge > 0 {
+		arguments[amqp091.StreamMaxAgeArg] = fmt.Sprintf("%ds", max(1, int64(spec.MaxAge.Seconds())))
+	}
+	if spec.MaxBytes > 0 {
+		arguments[amqp091.StreamMaxLenBytesArg] = spec.MaxBytes
+	}
+	if spec.Letters {
+		queue, arguments = s.lettersOf(spec.Name), quorum()
+	}
+	err := session.make(ctx, queue, arguments)
+	if said, ok := errors.AsType[*amqp091.Error](err); ok && said.Code == amqp091.PreconditionFailed {
+		s.log.Warn("channels: the channel keeps the limits that it was made with; a policy of the server can change them", "channel", spec.Name, "reason", said.Reason)
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	return session.on(func(ch *amqp091.Channel) error {
+		if err := ch.ExchangeDeclare(s.exchange(spec.Name), "fanout", true, false, false, false, nil); err != nil {
+			return err
+		}
+		return ch.QueueBind(queue, "", s.exchange(spec.Name), false, nil)
+	})
+}
+
+// quorum is the arguments of a queue that keeps its messages. RabbitMQ 4 would drop one that came back 20 times.
+func quorum() amqp091.Table {
+	return amqp091.Table{amqp091.QueueTypeArg: amqp091.QueueTypeQuorum, "x-delivery-limit": int64(1 << 30)}
+}
+
+func (s *store) spec(name string) (channel.Spec, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	spec, ok := s.specs[name]
+	if !ok {
+		return spec, fmt.Errorf("channel %s was not declared", name)
+	}
+	return spec, nil
+}
+
+// Publish needs no buffer of its own: each caller waits for the answers to what it published.
+func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgoing) {
+	spec, err := s.spec(name)
+	if err == nil {
+		err = ctx.Err()
+	}
+	session, lost := s.session()
+	if err == nil {
+		err = lost
+	}
+	var list []amqp091.Publishing
+	var sent []*channel.Outgoing
+	for _, m := range batch {
+		if m.Err = err; err != nil {
+			continue
+		}
+		if spec.MaxMessage > 0 && len(m.Data) > spec.MaxMessage {
+			m.Err = fmt.Errorf("%w: %d bytes, the channel takes %d", channel.ErrTooLarge, len(m.Data), spec.MaxMessage)
+			continue
+		}
+		p, failed := publishing(&m.Message)
+		if m.Err = failed; failed == nil {
+			list, sent = append(list, p), append(sent, m)
+		}
+	}
+	if len(sent) == 0 {
+		return
+	}
+	errs := make([]error, len(sent))
+	session.put(ctx, s.exchange(name), "", list, errs)
+	for i, m := range sent {
+		m.Err = errs[i]
+	}
+}
+
+func publishing(m *channel.Message) (amqp091.Publishing, error) {
+	head, err := channel.AppendHead(nil, &m.Head)
+	return amqp091.Publishing{Headers: amqp091.Table{headHeader: string(head)}, DeliveryMode: amqp091.Persistent, MessageId: m.ID, Timestamp: m.Time, Body: m.Data}, err
+}
+
+// messageOf reads a message that publishing made.
+func messageOf(d *amqp091.Delivery) (m channel.Message, err error) {
+	head, _ := d.Headers[headHeader].(string)
+	m.Head, err = channel.ReadHead([]byte(head))
+	m.Data = d.Body
+	if m.ID == "" {
+		m.ID = d.MessageId
+	}
+	return m, err
+}
+
+// Stats counts, of what is handed out, only what this store's own consumers hold.
+func (s *store) Stats(_ context.Context, name string) (stats channel.Stats, err error) {
+	spec, err := s.spec(name)
+	if err != nil {
+		return stats, err
+	}
+	session, err := s.session()
+	if err != nil {
+		return stats, err
+	}
+	queue := s.logOf(name)
+	if spec.Letters {
+		queue = s.lettersOf(name)
+	}
+	count, _, err := session.exists(queue)
+	if err != nil {
+		return stats, err
+	}
+	stats.Messages = uint64(count)
+	s.mu.Lock()
+	groups := slices.Clone(s.groups)
+	s.mu.Unlock()
+	for _, g := range groups {
+		if g.spec.Channel != name || slices.ContainsFunc(stats.Groups, func(other channel.GroupStats) bool { return other.Name == g.spec.Name }) {
+			continue
+		}
+		ready, _, err := session.exists(g.queue)
+		if err != nil {
+			return stats, err
+		}
+		delayed, err := g.delayed(session)
+		if err != nil {
+			return stats, err
+		}
+		stats.Groups = append(stats.Groups, channel.GroupStats{Name: g.spec.Name, Waiting: uint64(ready), InFlight: uint64(max(0, g.held.Load())), Delayed: delayed})
+	}
+	slices.SortFunc(stats.Groups, func(a, b channel.GroupStats) int { return strings.Compare(a.Name, b.Name) })
+	return stats, nil
+}
+
+// browse shows letters to see, which tells whether to take each out and whether to go on. The others go back.
+func (s *store) browse(name string, see func(channel.Message) (take, more bool)) error {
+	spec, err := s.spec(name)
+	if err != nil {
+		return err
+	}
+	if !spec.Letters {
+		return fmt.Errorf("channel %s is no channel of dead letters: listing and removing its messages is %w", name, channel.ErrNotOffered)
+	}
+	session, err := s.session()
+	if err != nil {
+		return err
+	}
+	return session.on(func(ch *amqp091.Channel) error {
+		for range maxLetters {
+			d, ok, err := ch.Get(s.lettersOf(name), false)
+			if err != nil || !ok {
+				return err
+			}
+			m, _ := messageOf(&d) // one that cannot be read is listed without a head
+			take, more := see(m)
+			if take {
+				err = d.Ack(false)
+			}
+			if err != nil || !more {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Letters sorts what it saw by time: RabbitMQ may give back in another order what was looked at before.
+func (s *store) Letters(_ context.Context, name string, limit int) (list []channel.Letter, err error) {
+	err = s.browse(name, func(m channel.Message) (take, more bool) {
+		list = append(list, channel.Letter{Key: m.ID, Message: m})
+		return false, len(list) < limit
+	})
+	slices.SortStableFunc(list, func(a, b channel.Letter) int { return a.Time.Compare(b.Time) })
+	return list, err
+}
+
+func (s *store) Remove(_ context.Context, name string, keys ...string) (removed int, err error) {
+	wanted := make(map[string]bool)
+	for _, key := range keys {
+		wanted[key] = true
+	}
+	err = s.browse(name, func(m channel.Message) (take, more bool) {
+		if wanted[m.ID] {
+			delete(wanted, m.ID)
+			removed++
+			return true, len(wanted) > 0
+		}
+		return false, true
+	})
+	return removed, err
+}
+
+func (s *store) Close() error {
+	s.end()
+	<-s.kept
+	s.mu.Lock()
+	groups := s.groups
+	s.groups = nil
+	s.mu.Unlock()
+	for _, g := range groups {
+		_ = g.Close() // it never fails
+	}
+	current := s.current.Load()
+	_ = current.conn.CloseDeadline(time.Now().Add(time.Second)) // a broker that is away cannot be told
+	<-current.gone
+	return nil
+}

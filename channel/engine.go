@@ -1,0 +1,171 @@
+package channel
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net/url"
+	"time"
+)
+
+// Engine knows one kind of broker.
+type Engine interface {
+	// Open connects to the broker at the address, within ctx. Where nobody answers the error is [ErrAway]. Errors name the
+	// address without its password. What the address says that the engine does not know is refused.
+	Open(ctx context.Context, at *url.URL, config Config) (Store, error)
+}
+
+// Config is what an engine may be told besides the address.
+type Config struct {
+	// Name is the node's, for the broker's listings.
+	Name string
+	// TLS is for addresses of brokers that encrypt; nil trusts the authorities of the system.
+	TLS *tls.Config
+	// Secret is that of transport.Config, for a broker inside the process that links use too.
+	Secret []byte
+	// Log is where the engine tells of connections lost and found; nil is slog.Default.
+	Log *slog.Logger
+}
+
+// What a [Store] answers, for errors.Is.
+var (
+	// ErrAway says that the broker cannot be reached now, or did not answer in time. What was asked may have been done.
+	ErrAway = errors.New("the broker is away")
+	// ErrNotOffered says that this kind of broker cannot do what was asked.
+	ErrNotOffered = errors.New("not offered by this broker")
+	// ErrTooLarge says that a message is larger than the channel or the broker takes.
+	ErrTooLarge = errors.New("the message is too large")
+	// ErrFull says that the broker has no room for more; what was asked was not done.
+	ErrFull = errors.New("the broker has no room")
+	// ErrClosed says that the store or the group was closed.
+	ErrClosed = errors.New("closed")
+)
+
+// Store is a connection to a broker that keeps channels. It connects again by itself for as long as it is not closed;
+// until then calls end in [ErrAway].
+//
+// Names of channels and groups are made of words of letters, digits, '_' and '-', joined by dots, up to 200 bytes.
+// All methods may be called from any number of goroutines at once.
+type Store interface {
+	// Features tells what the engine can do.
+	Features() Features
+
+	// Declare makes the channel, or changes the limits of one that is there. It must be called before the others.
+	Declare(ctx context.Context, spec Spec) error
+
+	// Publish gives messages to the broker, in their order, and returns when each is kept or has an error: that is where a
+	// broker that was told to keep its word through a crash has it on its disk. It fills in each one's Sequence, Duplicate
+	// and Err. It waits while the engine's own bounded buffer is full.
+	Publish(ctx context.Context, channel string, batch []*Outgoing)
+
+	// Join makes the node a consumer of the group. A group that is new starts at spec.From; an old one goes on where it was.
+	Join(ctx context.Context, spec GroupSpec) (Group, error)
+
+	// Stats counts the channel's messages.
+	Stats(ctx context.Context, channel string) (Stats, error)
+
+	// Letters lists up to limit messages of a channel declared with Spec.Letters, the oldest first, without taking them.
+	Letters(ctx context.Context, channel string, limit int) ([]Letter, error)
+
+	// Remove takes those messages out of a channel declared with Spec.Letters, and tells how many were there.
+	Remove(ctx context.Context, channel string, keys ...string) (int, error)
+
+	// Close ends the connection. What was published before has its answer.
+	Close() error
+}
+
+// Features tells engines apart.
+type Features struct {
+	Durable                          bool // messages survive the process that holds them
+	Dedup                            bool // a message published twice with one ID within two minutes is kept once
+	Sequences                        bool // messages have places that grow with the order of publishing
+	Lease                            bool // a consumer that is silent for AckWait loses its messages; else when its connection breaks
+	KeepAge, KeepBytes, KeepMessages bool
+}
+
+// Spec describes a channel.
+type Spec struct {
+	Name       string
+	MaxAge     time.Duration // older messages are dropped, handled or not; 0 for none
+	MaxBytes   int64         // the oldest are dropped above it; 0 for none
+	MaxCount   int64         // the same for their number
+	MaxMessage int           // bytes of data in one message
+	Letters    bool          // messages are looked at and taken out one by one, as well as by groups
+}
+
+// Outgoing is a message to publish, and what became of it.
+type Outgoing struct {
+	Message
+	Dedup     bool   // the publisher chose the ID: see Features.Dedup. Without it engines may spare themselves the work
+	Sequence  uint64 // its place in the channel; 0 where the engine has none
+	Duplicate bool   // a message of that ID was there already
+	Err       error  // nil when the broker keeps it
+}
+
+// GroupSpec describes a group of consumers of one channel.
+type GroupSpec struct {
+	Channel  string
+	Name     string
+	From     Position
+	AckWait  time.Duration // a message that was handed out and not heard of for so long goes to another consumer
+	InFlight int           // the most that this consumer will hold
+}
+
+// Position is where a new group starts. The zero Position is the oldest message that is kept.
+type Position struct {
+	New      bool      // with what is published after the group was made
+	Sequence uint64    // with the message of that place; 0 for none
+	Time     time.Time // with the first message kept since; zero for none
+}
+
+// Group is one consumer of a group.
+//
+// All methods may be called from any number of goroutines at once, but one at a time calls Receive.
+type Group interface {
+	// Receive waits for messages and returns up to limit, at least one unless the error says why. It never hands out more
+	// than the node asked for: limit counts down with each delivery until that is Done, Retried or Released.
+	Receive(ctx context.Context, limit int) ([]*Delivery, error)
+	// Done says that the messages were handled. When it returns nil, the broker will not hand them out again, or, where
+	// noted by the engine, only if the broker itself fails before it has written that down.
+	Done(ctx context.Context, d ...*Delivery) error
+	// Retry hands the message out again, to any consumer of the group, after the time.
+	Retry(ctx context.Context, d *Delivery, after time.Duration) error
+	// Extend says that the messages are still being handled: it must be called within AckWait.
+	Extend(ctx context.Context, d ...*Delivery) error
+	// Close gives back what was received by the engine and not by the caller. Deliveries can be Done until the store closes,
+	// unless they go elsewhere first.
+	Close() error
+}
+
+// Delivery is a message that was handed to a consumer.
+type Delivery struct {
+	Message
+	Sequence uint64 // its place in the channel; 0 where the engine has none
+	Attempt  int    // 1 when it is handed out for the first time. Handing out counts, whatever became of it.
+	Handle   any    // the engine's own
+	Broken   error  // the message is there and its head cannot be read
+}
+
+// Letter is a message of a channel of dead letters.
+type Letter struct {
+	Key string // for Remove
+	Message
+}
+
+// Stats counts a channel's messages.
+type Stats struct {
+	Messages uint64       `json:"messages"` // kept now, handled or not
+	Bytes    uint64       `json:"bytes"`    // 0 where the engine does not know
+	Last     uint64       `json:"last"`     // the place of the newest; 0 where the engine has none
+	Groups   []GroupStats `json:"groups"`   // by name
+}
+
+// GroupStats counts what a group has before it.
+type GroupStats struct {
+	Name     string `json:"name"`
+	Waiting  uint64 `json:"waiting"`   // not handed out yet
+	InFlight uint64 `json:"in_flight"` // handed out and neither handled nor back
+	Delayed  uint64 `json:"delayed"`   // waiting to be tried again; part of InFlight where the engine cannot tell
+	Retried  uint64 `json:"retried"`   // of those in flight and delayed, how many were handed out before; 0 where the engine cannot tell
+}

@@ -1,0 +1,36 @@
+package jetstream_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/channeltest"
+)
+
+func TestAnEmbeddedServer(t *testing.T) {
+	// Port 0 is any free one: the test shares no server with others of the machine.
+	address := "nats://embedded:0?store=" + t.TempDir()
+	keeper, err := channel.Open(t.Context(), address, channel.Config{Name: "suite"}) // keeps the server between the stores of the suite
+	if err != nil {
+		t.Fatal(err)
+	}
+	channeltest.Run(t, channeltest.Setup{Address: address})
+	if err := keeper.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := channel.Open(t.Context(), address, channel.Config{Name: "suite"})
+	if err != nil {
+		t.Fatalf("the store was not left in order: %v", err)
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAServerWithoutJetStreamSaysWhatToDo(t *testing.T) {
+	_, err := channel.Open(t.Context(), "nats://embedded:0", channel.Config{Name: "suite"})
+	if err == nil || !strings.Contains(err.Error(), "store=folder") {
+		t.Fatalf("got %v", err)
+	}
+}

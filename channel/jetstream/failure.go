@@ -1,0 +1,54 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sabir-go/sabir/channel"
+)
+
+// Codes of the server's errors (nats-server, server/errors.json) that the client has no names for.
+const (
+	codeInsufficientResources = 10023
+	codeStorageExceeded       = 10047
+	codeMessageTooLarge       = 10054
+	codeStoreFailed           = 10077
+)
+
+// away is the errors after which the same may work a little later.
+var away = []error{
+	nats.ErrConnectionClosed, nats.ErrDisconnected, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrNoServers, nats.ErrConnectionReconnecting,
+	nats.ErrReconnectBufExceeded, nats.ErrStaleConnection, nats.ErrConnectionDraining, context.DeadlineExceeded, context.Canceled,
+	jetstream.ErrNoStreamResponse, jetstream.ErrAsyncPublishTimeout, jetstream.ErrNoHeartbeat, jetstream.ErrServerShutdown,
+	jetstream.ErrConnectionClosed, jetstream.ErrTooManyStalledMsgs, jetstream.ErrConsumerLeadershipChanged,
+}
+
+// failure makes the channel's error of the client's.
+func failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, nats.ErrMaxPayload) {
+		return fmt.Errorf("%w: %w", channel.ErrTooLarge, err)
+	}
+	for _, known := range away {
+		if errors.Is(err, known) {
+			return fmt.Errorf("%w: %w", channel.ErrAway, err)
+		}
+	}
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+		switch {
+		case api.ErrorCode == codeMessageTooLarge:
+			return fmt.Errorf("%w: %w", channel.ErrTooLarge, err)
+		case api.ErrorCode == codeInsufficientResources, api.ErrorCode == codeStorageExceeded, api.ErrorCode == codeStoreFailed:
+			return fmt.Errorf("%w: %w", channel.ErrFull, err)
+		case api.Code == 503:
+			return fmt.Errorf("%w: %w", channel.ErrAway, err)
+		}
+	}
+	return err
+}

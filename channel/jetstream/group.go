@@ -1,0 +1,201 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sabir-go/sabir/channel"
+)
+
+// pullFor is how long one request for messages stands with the server.
+const pullFor = 30 * time.Second
+
+// group is one node's part of a durable consumer. One request at a time stands with the server, for as many messages as
+// the caller wanted when it was made.
+type group struct {
+	consumer jetstream.Consumer
+	ended    context.Context
+	end      context.CancelFunc
+
+	mu     sync.Mutex
+	cancel context.CancelFunc // of the request; under mu
+
+	receiving sync.Mutex
+	batch     jetstream.MessageBatch // under receiving
+}
+
+func (s *store) Join(ctx context.Context, spec channel.GroupSpec) (channel.Group, error) {
+	stream, err := s.stream(spec.Channel)
+	if err != nil {
+		return nil, err
+	}
+	config := jetstream.ConsumerConfig{
+		Durable: durable(spec.Name), Description: "group " + spec.Name + " of channel " + spec.Channel,
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: spec.AckWait, MaxDeliver: -1, MaxAckPending: maxOut, DeliverPolicy: jetstream.DeliverAllPolicy,
+	}
+	switch {
+	case spec.From.New:
+		config.DeliverPolicy = jetstream.DeliverNewPolicy
+	case spec.From.Sequence > 0:
+		config.DeliverPolicy, config.OptStartSeq = jetstream.DeliverByStartSequencePolicy, spec.From.Sequence
+	case !spec.From.Time.IsZero():
+		at := spec.From.Time.UTC()
+		config.DeliverPolicy, config.OptStartTime = jetstream.DeliverByStartTimePolicy, &at
+	}
+	consumer, err := stream.Consumer(ctx, config.Durable)
+	switch {
+	case errors.Is(err, jetstream.ErrConsumerNotFound):
+		consumer, err = stream.CreateOrUpdateConsumer(ctx, config)
+	case err == nil && consumer.CachedInfo().Config.AckWait != spec.AckWait:
+		config = consumer.CachedInfo().Config // where the group started cannot be changed
+		config.AckWait = spec.AckWait
+		consumer, err = stream.UpdateConsumer(ctx, config)
+	}
+	if err != nil {
+		return nil, failure(err)
+	}
+	g := &group{consumer: consumer}
+	g.ended, g.end = context.WithCancel(context.Background())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.groups = append(s.groups, g)
+	return g, nil
+}
+
+func (g *group) Receive(ctx context.Context, limit int) ([]*channel.Delivery, error) {
+	g.receiving.Lock()
+	defer g.receiving.Unlock()
+	for {
+		if g.ended.Err() != nil {
+			return nil, channel.ErrClosed
+		}
+		if err := g.ask(limit); err != nil {
+			return nil, err
+		}
+		select {
+		case msg, ok := <-g.batch.Messages():
+			if ok {
+				return g.collect(msg, limit), nil
+			}
+			err := g.batch.Error()
+			g.batch = nil
+			if err = failure(err); err != nil && !errors.Is(err, channel.ErrAway) {
+				return nil, err
+			}
+			if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+				return nil, err // the caller waits a little before it asks again
+			}
+		case <-g.ended.Done():
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// ask makes a request where none stands.
+func (g *group) ask(limit int) error {
+	if g.batch != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(g.ended, pullFor)
+	batch, err := g.consumer.Fetch(limit, jetstream.FetchContext(ctx))
+	if err != nil {
+		cancel()
+		return failure(err)
+	}
+	g.mu.Lock()
+	if g.cancel != nil {
+		g.cancel()
+	}
+	g.cancel = cancel
+	g.mu.Unlock()
+	g.batch = batch
+	return nil
+}
+
+// collect takes what came together with a message.
+func (g *group) collect(msg jetstream.Msg, limit int) []*channel.Delivery {
+	list := []*channel.Delivery{delivery(msg)}
+	for len(list) < limit {
+		select {
+		case msg, ok := <-g.batch.Messages():
+			if !ok {
+				g.batch = nil
+				return list
+			}
+			list = append(list, delivery(msg))
+		default:
+			return list
+		}
+	}
+	return list
+}
+
+func delivery(msg jetstream.Msg) *channel.Delivery {
+	d := &channel.Delivery{Handle: msg, Attempt: 1}
+	d.Data = msg.Data()
+	d.Head, d.Broken = channel.ReadHead([]byte(msg.Headers().Get(headHeader)))
+	meta, err := msg.Metadata()
+	if err != nil {
+		d.Broken = errors.Join(d.Broken, err)
+		return d
+	}
+	d.Sequence, d.Attempt = meta.Sequence.Stream, int(meta.NumDelivered)
+	return d
+}
+
+// each runs do for all deliveries.
+func each(list []*channel.Delivery, do func(jetstream.Msg) error) error {
+	for _, d := range list {
+		if err := do(d.Handle.(jetstream.Msg)); err != nil {
+			return fmt.Errorf("message %d: %w", d.Sequence, failure(err))
+		}
+	}
+	return nil
+}
+
+// Done does not wait for the server: what is lost on the way to it is handed out again.
+func (g *group) Done(_ context.Context, list ...*channel.Delivery) error {
+	return each(list, jetstream.Msg.Ack)
+}
+
+func (g *group) Retry(_ context.Context, d *channel.Delivery, after time.Duration) error {
+	if after <= 0 {
+		return each([]*channel.Delivery{d}, jetstream.Msg.Nak)
+	}
+	return each([]*channel.Delivery{d}, func(msg jetstream.Msg) error { return msg.NakWithDelay(after) })
+}
+
+func (g *group) Extend(_ context.Context, list ...*channel.Delivery) error {
+	return each(list, jetstream.Msg.InProgress)
+}
+
+// renew ends the request that stands, so that the next one goes to the server that is there now.
+func (g *group) renew() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.cancel != nil {
+		g.cancel()
+		g.cancel = nil
+	}
+}
+
+func (g *group) Close() error {
+	g.end()
+	g.renew()
+	g.receiving.Lock()
+	defer g.receiving.Unlock()
+	if g.batch == nil {
+		return nil
+	}
+	for msg := range g.batch.Messages() { // closed by now, or soon
+		_ = msg.Nak() // it comes again without, later
+	}
+	g.batch = nil
+	return nil
+}

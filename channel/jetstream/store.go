@@ -1,0 +1,276 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/transport"
+	natstransport "github.com/sabir-go/sabir/transport/nats"
+)
+
+func init() { channel.Register("nats", engine{}) }
+
+type engine struct{}
+
+const (
+	dedupWindow  = 2 * time.Minute // how long the server remembers IDs
+	patience     = 5 * time.Second // for one answer of the server
+	maxPublished = 4096            // messages on their way to the server
+	maxOut       = 65_536          // messages of a group that are handed out or delayed
+	headHeader   = "Sabir-Head"
+)
+
+// store is a connection to the servers.
+type store struct {
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	prefix   string
+	replicas int
+	release  func()
+
+	mu      sync.Mutex
+	groups  []*group
+	streams map[string]jetstream.Stream
+}
+
+func (engine) Open(ctx context.Context, at *url.URL, config channel.Config) (channel.Store, error) {
+	s := &store{prefix: "sabir", replicas: 1, streams: make(map[string]jetstream.Stream)}
+	own, query := *at, at.Query()
+	if query.Has("prefix") {
+		s.prefix = query.Get("prefix")
+	}
+	if s.prefix == "" || strings.ContainsAny(s.prefix, ".*> \t\r\n/\\") {
+		return nil, fmt.Errorf("channel: the address %s has the prefix %q: want letters, digits, '_' and '-'", at.Redacted(), s.prefix)
+	}
+	if query.Has("replicas") {
+		var err error
+		if s.replicas, err = strconv.Atoi(query.Get("replicas")); err != nil || s.replicas < 1 || s.replicas > 5 {
+			return nil, fmt.Errorf("channel: the address %s has replicas=%s: want 1 to 5", at.Redacted(), query.Get("replicas"))
+		}
+	}
+	query.Del("prefix")
+	query.Del("replicas")
+	own.RawQuery = query.Encode() // the rest is for the connection, which refuses what it does not know
+	if err := s.connect(ctx, &own, config); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *store) connect(ctx context.Context, at *url.URL, config channel.Config) error {
+	log := config.Log
+	if log == nil {
+		log = slog.Default()
+	}
+	conn, release, err := natstransport.Connect(ctx, at, transport.Config{Name: config.Name, TLS: config.TLS, Secret: config.Secret, Keyed: true}, // the broker's own users keep others out
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				log.Warn("channels: connection to the broker lost", "broker", at.Redacted(), "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			log.Info("channels: connection to the broker is back", "broker", at.Redacted())
+			s.renew()
+		}))
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, nats.ErrNoServers) || errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", channel.ErrAway, err)
+	}
+	if err != nil {
+		return fmt.Errorf("channel: %w", err)
+	}
+	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(maxPublished), jetstream.WithPublishAsyncTimeout(patience), jetstream.WithDefaultTimeout(patience))
+	if err == nil {
+		_, err = js.AccountInfo(ctx)
+	}
+	if err != nil {
+		conn.Close()
+		release()
+		if errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
+			return fmt.Errorf("channel: the server at %s runs without JetStream: give it a jetstream block, or nats://embedded a store=folder: %w", at.Redacted(), err)
+		}
+		return fmt.Errorf("channel: %s: JetStream: %w", at.Redacted(), failure(err))
+	}
+	s.conn, s.js, s.release = conn, js, release
+	return nil
+}
+
+func (s *store) Features() channel.Features {
+	return channel.Features{Durable: true, Dedup: true, Sequences: true, Lease: true, KeepAge: true, KeepBytes: true, KeepMessages: true}
+}
+
+// streamName and subject are those of a channel. Streams cannot have dots in their names, and channels have no '='.
+func (s *store) streamName(name string) string { return s.prefix + "=" + durable(name) }
+func (s *store) subject(name string) string    { return s.prefix + ".channel." + name }
+func durable(name string) string               { return strings.ReplaceAll(name, ".", "=") }
+
+func (s *store) Declare(ctx context.Context, spec channel.Spec) error {
+	orNone := func(n int64) int64 {
+		if n == 0 {
+			return -1
+		}
+		return n
+	}
+	config := jetstream.StreamConfig{
+		Name: s.streamName(spec.Name), Description: "channel " + spec.Name, Subjects: []string{s.subject(spec.Name)},
+		Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardOld, Replicas: s.replicas,
+		MaxAge: spec.MaxAge, MaxBytes: orNone(spec.MaxBytes), MaxMsgs: orNone(spec.MaxCount), Duplicates: dedupWindow,
+	}
+	if spec.MaxMessage > 0 {
+		config.MaxMsgSize = int32(min(spec.MaxMessage+channel.MaxHead, 1<<30))
+	}
+	if spec.MaxAge > 0 {
+		config.Duplicates = min(dedupWindow, spec.MaxAge)
+	}
+	stream, err := s.js.CreateOrUpdateStream(ctx, config)
+	if err != nil {
+		return failure(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams[spec.Name] = stream
+	return nil
+}
+
+func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgoing) {
+	answers := make([]jetstream.PubAckFuture, len(batch))
+	stream := s.streamName(name)
+	for i, m := range batch {
+		head, err := channel.AppendHead(nil, &m.Head)
+		if err == nil {
+			msg := &nats.Msg{Subject: s.subject(name), Data: m.Data,
+				Header: nats.Header{jetstream.MsgIDHeader: {m.ID}, jetstream.ExpectedStreamHeader: {stream}, headHeader: {string(head)}}}
+			answers[i], err = s.js.PublishMsgAsync(msg, jetstream.WithStallWait(patience), jetstream.WithRetryAttempts(0))
+		}
+		m.Err = failure(err)
+		if err != nil && !s.conn.IsConnected() {
+			m.Err = fmt.Errorf("%w: %w", channel.ErrAway, err)
+		}
+	}
+	for i, m := range batch {
+		if m.Err != nil {
+			continue
+		}
+		select {
+		case ack := <-answers[i].Ok():
+			m.Sequence, m.Duplicate = ack.Sequence, ack.Duplicate
+		case err := <-answers[i].Err():
+			m.Err = failure(err)
+		case <-ctx.Done():
+			m.Err = fmt.Errorf("%w: it did not answer: %w", channel.ErrAway, ctx.Err())
+		}
+	}
+}
+
+// stream finds the stream of a channel that was declared.
+func (s *store) stream(name string) (jetstream.Stream, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stream := s.streams[name]; stream != nil {
+		return stream, nil
+	}
+	return nil, fmt.Errorf("channel %s was not declared", name)
+}
+
+func (s *store) Stats(ctx context.Context, name string) (channel.Stats, error) {
+	stream, err := s.stream(name)
+	if err != nil {
+		return channel.Stats{}, err
+	}
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return channel.Stats{}, failure(err)
+	}
+	stats := channel.Stats{Messages: info.State.Msgs, Bytes: info.State.Bytes, Last: info.State.LastSeq}
+	list := stream.ListConsumers(ctx)
+	for c := range list.Info() {
+		stats.Groups = append(stats.Groups, channel.GroupStats{Name: strings.ReplaceAll(c.Name, "=", "."),
+			Waiting: c.NumPending, InFlight: uint64(c.NumAckPending), Retried: uint64(c.NumRedelivered)})
+	}
+	slices.SortFunc(stats.Groups, func(a, b channel.GroupStats) int { return strings.Compare(a.Name, b.Name) })
+	return stats, failure(list.Err())
+}
+
+func (s *store) Letters(ctx context.Context, name string, limit int) (list []channel.Letter, err error) {
+	stream, err := s.stream(name)
+	if err != nil {
+		return nil, err
+	}
+	next := uint64(1)
+	for len(list) < limit {
+		raw, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(s.subject(name)))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			break
+		}
+		if err != nil {
+			return list, failure(err)
+		}
+		next = raw.Sequence + 1
+		letter := channel.Letter{Key: strconv.FormatUint(raw.Sequence, 10)}
+		letter.Data = raw.Data
+		letter.Head, _ = channel.ReadHead([]byte(raw.Header.Get(headHeader))) // one that cannot be read is listed without a head
+		list = append(list, letter)
+	}
+	return list, nil
+}
+
+func (s *store) Remove(ctx context.Context, name string, keys ...string) (removed int, err error) {
+	stream, err := s.stream(name)
+	if err != nil {
+		return 0, err
+	}
+	for _, key := range keys {
+		sequence, err := strconv.ParseUint(key, 10, 64)
+		if err != nil {
+			continue // nothing has such a key
+		}
+		err = stream.DeleteMsg(ctx, sequence)
+		if errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) {
+			if _, gone := stream.GetMsg(ctx, sequence); errors.Is(gone, jetstream.ErrMsgNotFound) {
+				continue
+			}
+		}
+		if err != nil {
+			return removed, failure(err)
+		}
+		removed++
+	}
+	return removed, nil
+}
+
+func (s *store) Close() error {
+	s.mu.Lock()
+	groups := s.groups
+	s.groups = nil
+	s.mu.Unlock()
+	for _, g := range groups {
+		_ = g.Close() // it never fails
+	}
+	if s.conn.IsConnected() {
+		_ = s.conn.FlushTimeout(time.Second) // acknowledgements on their way; without them messages come again
+	}
+	s.conn.Close()
+	s.release()
+	return nil
+}
+
+// renew has all groups ask again: the server that knew of their requests is gone.
+func (s *store) renew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range s.groups {
+		g.renew()
+	}
+}

@@ -1,0 +1,184 @@
+package mem
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sabir-go/sabir/channel"
+)
+
+func init() { channel.Register("mem", engine{}) }
+
+type engine struct{}
+
+// places are the stores by name; each is removed when its last user closes it.
+var places = struct {
+	sync.Mutex
+	byName map[string]*place
+}{byName: make(map[string]*place)}
+
+type place struct {
+	name  string
+	users int
+
+	mu       sync.Mutex
+	channels map[string]*queue
+}
+
+func (engine) Open(_ context.Context, at *url.URL, _ channel.Config) (channel.Store, error) {
+	if at.RawQuery != "" || at.User != nil {
+		return nil, fmt.Errorf("channel: the address %s is not mem:// and a name", at.Redacted())
+	}
+	places.Lock()
+	defer places.Unlock()
+	name := at.Host + at.Path
+	p := places.byName[name]
+	if p == nil || name == "" {
+		p = &place{name: name, channels: make(map[string]*queue)}
+	}
+	if name != "" {
+		places.byName[name] = p
+	}
+	p.users++
+	return &store{place: p}, nil
+}
+
+// store is one user of a place.
+type store struct {
+	place  *place
+	mu     sync.Mutex
+	groups []*consumer
+	closed bool
+}
+
+func (s *store) Features() channel.Features {
+	return channel.Features{Dedup: true, Sequences: true, Lease: true, KeepAge: true, KeepBytes: true, KeepMessages: true}
+}
+
+func (s *store) Declare(_ context.Context, spec channel.Spec) error {
+	s.place.mu.Lock()
+	defer s.place.mu.Unlock()
+	q := s.place.channels[spec.Name]
+	if q == nil {
+		q = newQueue()
+		s.place.channels[spec.Name] = q
+	}
+	q.mu.Lock()
+	q.spec = spec
+	q.mu.Unlock()
+	return nil
+}
+
+func (s *store) queue(name string) (*queue, error) {
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return nil, channel.ErrClosed
+	}
+	s.place.mu.Lock()
+	defer s.place.mu.Unlock()
+	if q := s.place.channels[name]; q != nil {
+		return q, nil
+	}
+	return nil, fmt.Errorf("channel %s was not declared", name)
+}
+
+func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgoing) {
+	q, err := s.queue(name)
+	if err == nil {
+		err = ctx.Err()
+	}
+	for _, m := range batch {
+		if m.Err = err; err == nil {
+			q.add(m, time.Now())
+		}
+	}
+}
+
+func (s *store) Join(_ context.Context, spec channel.GroupSpec) (channel.Group, error) {
+	q, err := s.queue(spec.Channel)
+	if err != nil {
+		return nil, err
+	}
+	c := &consumer{group: q.join(spec), wait: spec.AckWait, ended: make(chan struct{})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.groups = append(s.groups, c)
+	return c, nil
+}
+
+func (s *store) Stats(_ context.Context, name string) (channel.Stats, error) {
+	q, err := s.queue(name)
+	if err != nil {
+		return channel.Stats{}, err
+	}
+	return q.stats(time.Now()), nil
+}
+
+func (s *store) Letters(_ context.Context, name string, limit int) ([]channel.Letter, error) {
+	q, err := s.queue(name)
+	if err != nil {
+		return nil, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.trim(time.Now())
+	var list []channel.Letter
+	for _, e := range q.entries {
+		if !e.gone && len(list) < limit {
+			list = append(list, channel.Letter{Key: strconv.FormatUint(e.sequence, 10), Message: e.message()})
+		}
+	}
+	return list, nil
+}
+
+func (s *store) Remove(_ context.Context, name string, keys ...string) (removed int, err error) {
+	q, err := s.queue(name)
+	if err != nil {
+		return 0, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, e := range q.entries {
+		if !e.gone && slices.Contains(keys, strconv.FormatUint(e.sequence, 10)) {
+			q.drop(e)
+			removed++
+		}
+	}
+	return removed, nil
+}
+
+func (s *store) Close() error {
+	s.mu.Lock()
+	groups := s.groups
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	for _, c := range groups {
+		_ = c.Close() // it never fails
+	}
+	places.Lock()
+	defer places.Unlock()
+	if s.place.users--; s.place.users == 0 && places.byName[s.place.name] == s.place {
+		delete(places.byName, s.place.name)
+	}
+	return nil
+}
+
+// message copies what a caller may change.
+func (e *entry) message() channel.Message {
+	m := e.kept
+	m.Data = slices.Clone(m.Data)
+	m.ID = strings.Clone(m.ID)
+	return m
+}

@@ -1,0 +1,63 @@
+package redis
+
+import "github.com/redis/rueidis"
+
+// The scripts. Each is one step for Redis: all of it is in the append-only file, or nothing.
+
+// publishOnce keeps a message unless its ID was used in the last two minutes.
+// KEYS: log, id. ARGV: milliseconds to remember, head, data, limits of XADD...
+var publishOnce = rueidis.NewLuaScript(`
+local known = redis.call('GET', KEYS[2])
+if known then return {known, 1} end
+local add = {'XADD', KEYS[1]}
+for i = 4, #ARGV do add[#add+1] = ARGV[i] end
+for _, word in ipairs({'*', 'head', ARGV[2], 'data', ARGV[3]}) do add[#add+1] = word end
+local id = redis.call(unpack(add))
+redis.call('SET', KEYS[2], id, 'PX', ARGV[1])
+return {id, 0}`)
+
+// take hands out messages that are due again, then new ones. When there are none it tells how many milliseconds there
+// are until one is due (-1 for none) and the last id that the group was given.
+// KEYS: log, due. ARGV: group, limit, milliseconds until due again.
+var take = rueidis.NewLuaScript(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local limit = tonumber(ARGV[2])
+local out = {}
+for _, id in ipairs(redis.call('ZRANGE', KEYS[2], '-inf', now, 'BYSCORE', 'LIMIT', 0, limit)) do
+  local got = redis.call('XCLAIM', KEYS[1], ARGV[1], 'sabir', 0, id)
+  if got[1] then
+    local pending = redis.call('XPENDING', KEYS[1], ARGV[1], id, id, 1)
+    redis.call('ZADD', KEYS[2], now + ARGV[3], id)
+    out[#out+1] = {id, pending[1][4], got[1][2]}
+  else
+    redis.call('XACK', KEYS[1], ARGV[1], id)
+    redis.call('ZREM', KEYS[2], id)
+  end
+end
+if #out < limit then
+  local new = redis.call('XREADGROUP', 'GROUP', ARGV[1], 'sabir', 'COUNT', limit - #out, 'STREAMS', KEYS[1], '>')
+  if new then
+    for _, entry in ipairs(new[1][2]) do
+      redis.call('ZADD', KEYS[2], now + ARGV[3], entry[1])
+      out[#out+1] = {entry[1], 1, entry[2]}
+    end
+  end
+end
+if #out > 0 then return {out, 0, ''} end
+local wait = -1
+local first = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')
+if first[2] then wait = math.max(0, tonumber(first[2]) - now) end
+for _, group in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
+  local about = {}
+  for i = 1, #group, 2 do about[group[i]] = group[i+1] end
+  if about['name'] == ARGV[1] then return {out, wait, about['last-delivered-id']} end
+end
+return {out, wait, '0-0'}`)
+
+// again says when messages that are out are due. KEYS: due. ARGV: milliseconds from now, ids...
+var again = rueidis.NewLuaScript(`
+local time = redis.call('TIME')
+local due = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+for i = 2, #ARGV do redis.call('ZADD', KEYS[1], 'XX', due, ARGV[i]) end
+return #ARGV - 1`)

@@ -1,0 +1,32 @@
+package channel_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir/channel"
+)
+
+func TestOpenSaysWhatToImport(t *testing.T) {
+	for address, want := range map[string]string{
+		"redis://ada:geheim@host": "channel/redis",
+		"nats://host":             "channel/jetstream",
+		"kafka://host":            "amqp, amqps, mem, nats, redis, rediss",
+		"://":                     "nats://127.0.0.1:4222",
+		"":                        "nats://127.0.0.1:4222",
+	} {
+		_, err := channel.Open(t.Context(), address, channel.Config{})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") {
+			t.Errorf("%q: got %v", address, err)
+		}
+	}
+}
+
+func TestRegisterPanicsOnMistakes(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	channel.Register("", nil)
+}

@@ -1,0 +1,203 @@
+package sabir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/json"
+)
+
+// Consume has a service handle the messages of a channel. Each group of consumers gets every message; within a group, on
+// however many nodes, each message goes to one. A service's handlers are in the group of its name unless they say
+// otherwise by [InGroup]. A group that is new begins with the oldest message that is kept.
+//
+// A handler that returns nil has handled its message. After an error or a panic the message comes again, to any consumer
+// of the group, after a time that doubles with each attempt; after the last attempt it becomes a dead letter, with the
+// reason (see [Attempts], [DeadLettersTo]). Some errors make it a dead letter at once, since trying again cannot help:
+// those of [DeadLetter], those with the codes InvalidArgument, Unimplemented and DataLoss, and a message that cannot be
+// decoded into T.
+//
+// Every handing out is an attempt, also one that ended with its process: so a message that kills its consumers becomes a
+// dead letter too.
+//
+// A handler may take as long as it wants: the node tells the broker that it is at work. When the service stops, handlers
+// that run are waited for, and messages that none has begun go back.
+//
+// Middlewares see a message as an [Event] whose name is the channel's. [DeliveryOf] tells about it.
+func Consume[T any](s *Service, c *Channel[T], fn func(context.Context, T) error, options ...ConsumeOption) {
+	def := &consumerDefinition{spec: c.spec, where: callerLine(), group: s.name, dead: c.spec.Name + deadSuffix, inFlight: 16,
+		attempts: 5, first: time.Second, longest: time.Minute, ackWait: 30 * time.Second}
+	for _, o := range options {
+		o.applyConsumer(def)
+	}
+	if c.broken != nil {
+		s.problem(def.where, "%v", c.broken)
+	}
+	if fn == nil {
+		s.problem(def.where, "the handler of channel %q is nil", c.spec.Name)
+	}
+	for what, name := range map[string]string{"group": def.group, "channel of dead letters": def.dead} {
+		if bad := badName(name); bad != "" {
+			s.problem(def.where, "the name of the %s, %.100q, %s", what, name, bad)
+		}
+	}
+	for _, other := range s.consumers {
+		if other.spec.Name == def.spec.Name && other.group == def.group {
+			s.problem(def.where, "service %s has two consumers of channel %s in group %s; the first is at %s", s.fullName(), def.spec.Name, def.group, other.where)
+		}
+	}
+	def.payload = reflect.TypeFor[T]()
+	def.invoke = func(ctx context.Context, payload any) error { return fn(ctx, *payload.(*T)) }
+	def.decode = func(m *channel.Message) (any, error) {
+		name := m.Codec
+		if name == "" {
+			name = json.Name
+		}
+		format, ok := codec.Lookup(name)
+		if !ok {
+			return nil, fmt.Errorf("the message is written as %s, and the program links no codec of that name", name)
+		}
+		value := new(T)
+		return value, format.Decode(m.Data, value)
+	}
+	s.consumers = append(s.consumers, def)
+}
+
+// deadSuffix makes the name of the channel that dead letters go to.
+const deadSuffix = ".dead"
+
+// consumerDefinition is a consumer as its author wrote it.
+type consumerDefinition struct {
+	spec        channel.Spec
+	where       string
+	group       string
+	dead        string
+	from        channel.Position
+	inFlight    int
+	attempts    int
+	first       time.Duration
+	longest     time.Duration
+	ackWait     time.Duration
+	middlewares []Middleware
+	payload     reflect.Type
+	invoke      func(ctx context.Context, payload any) error
+	decode      func(*channel.Message) (payload any, err error)
+}
+
+// ConsumeOption is an option of Consume: [InGroup], [MaxInFlight], [Attempts], [AckWait], [DeadLettersTo], [FromStart],
+// [FromTime], [FromSequence], [OnlyNew], [Use].
+type ConsumeOption interface{ applyConsumer(*consumerDefinition) }
+
+type consumeOption func(*consumerDefinition)
+
+func (o consumeOption) applyConsumer(d *consumerDefinition) { o(d) }
+
+func (o GroupOption) applyConsumer(d *consumerDefinition) { d.group = o.name }
+
+func (u UseOption) applyConsumer(d *consumerDefinition) {
+	d.middlewares = append(d.middlewares, u.middlewares...)
+}
+
+// MaxInFlight is how many messages the consumer handles at once on each node; 16 without it.
+func MaxInFlight(n int) ConsumeOption {
+	return consumeOption(func(d *consumerDefinition) { d.inFlight = min(max(n, 1), 10_000) })
+}
+
+// Attempts is how often a message is handed out before it becomes a dead letter, and how long it waits after the first
+// failure and at most; 5 times, a second and a minute without it. The waiting time doubles with each attempt, and up to
+// half of it is left to chance, so that what failed together does not come again together.
+func Attempts(n int, first, longest time.Duration) ConsumeOption {
+	return consumeOption(func(d *consumerDefinition) {
+		d.attempts, d.first, d.longest = max(n, 1), max(first, 0), max(first, longest)
+	})
+}
+
+// AckWait is how long the broker hears nothing of a message before it gives it to another consumer: how long the messages
+// of a node that was killed are held up. 30 seconds without it, a second at least. RabbitMQ goes by the node's connection
+// instead.
+func AckWait(d time.Duration) ConsumeOption {
+	return consumeOption(func(def *consumerDefinition) { def.ackWait = max(d, time.Second) })
+}
+
+// DeadLettersTo names the channel that messages go to which are given up; "shop.orders.dead" for shop.orders without it.
+// It is a channel like others: it can be consumed, and [DeadLetters] lists it. Letters are kept until they are deleted or
+// replayed.
+func DeadLettersTo(name string) ConsumeOption {
+	return consumeOption(func(d *consumerDefinition) { d.dead = name })
+}
+
+// FromStart has a group that is new begin with the oldest message that is kept, as it does without an option. A group that
+// exists goes on where it was, whatever these options say.
+func FromStart() ConsumeOption {
+	return consumeOption(func(d *consumerDefinition) { d.from = channel.Position{} })
+}
+
+// OnlyNew has a group that is new begin with what is published after it was made.
+func OnlyNew() ConsumeOption {
+	return consumeOption(func(d *consumerDefinition) { d.from = channel.Position{New: true} })
+}
+
+// FromTime has a group that is new begin with the first message that was published at or after the time: give the group a
+// new name to replay a channel.
+func FromTime(t time.Time) ConsumeOption {
+	return consumeOption(func(d *consumerDefinition) { d.from = channel.Position{Time: t} })
+}
+
+// FromSequence has a group that is new begin with the message at that place: see [Receipt]. RabbitMQ does not offer it.
+func FromSequence(sequence uint64) ConsumeOption {
+	return consumeOption(func(d *consumerDefinition) { d.from = channel.Position{Sequence: sequence} })
+}
+
+// Delivery is what a handler can ask about the message it is handling.
+type Delivery struct {
+	Channel   string
+	Group     string
+	ID        string    // see MessageID
+	Sequence  uint64    // its place in the channel; 0 where the broker has none
+	Published time.Time // by the publisher's clock
+	Attempt   int       // 1 for the first
+	Attempts  int       // the last one's number
+	// Dead is how the message became a dead letter, for a consumer of dead letters; nil for others.
+	Dead *DeadInfo
+}
+
+// DeadInfo is how a message became a dead letter: where it was, who gave it up after how many attempts, and why.
+type DeadInfo = channel.Dead
+
+type deliveryKey struct{}
+
+// DeliveryOf tells about the message whose handler got ctx; false in other handlers.
+func DeliveryOf(ctx context.Context) (Delivery, bool) {
+	d, ok := ctx.Value(deliveryKey{}).(*Delivery)
+	if !ok {
+		return Delivery{}, false
+	}
+	return *d, true
+}
+
+// DeadLetter is for a handler that knows that its message will never be handled: the message becomes a dead letter at
+// once, with the error as the reason.
+func DeadLetter(err error) error {
+	if err == nil {
+		err = errors.New("the handler gave it up")
+	}
+	return &hopelessError{err}
+}
+
+type hopelessError struct{ error }
+
+func (e *hopelessError) Unwrap() error { return e.error }
+
+// hopeless tells whether trying again cannot help.
+func hopeless(err error) bool {
+	if _, ok := errors.AsType[*hopelessError](err); ok {
+		return true
+	}
+	e, ok := errors.AsType[*Error](err)
+	return ok && (e.Code == InvalidArgument || e.Code == Unimplemented || e.Code == DataLoss)
+}

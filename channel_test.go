@@ -1,0 +1,653 @@
+package sabir_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/channel/mem"
+)
+
+type parcel struct {
+	ID   int    `json:"id"`
+	Name string `json:"name,omitempty"`
+}
+
+// parcels is a channel with a name of its own for each test.
+func parcels(t *testing.T, options ...sabir.ChannelOption) *sabir.Channel[parcel] {
+	words := strings.FieldsFunc(t.Name(), func(r rune) bool { return r == '/' || r == '#' })
+	return sabir.NewChannel[parcel](strings.Join(words, "."), options...)
+}
+
+// channelNode is a running node with channels in memory, of a name that nodes of one test share.
+func channelNode(t *testing.T, services ...sabir.Servable) *sabir.Node {
+	t.Helper()
+	return startNode(t, sabir.ID(fmt.Sprintf("n%d", nodeNumber.Add(1))), sabir.Channels("mem://"+strings.ReplaceAll(t.Name(), "/", "-")), sabir.Serve(services...))
+}
+
+var nodeNumber atomic.Int64
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func startNode(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
+	t.Helper()
+	n := sabir.NewNode(append([]sabir.NodeOption{sabir.Logger(quiet)}, options...)...)
+	if err := n.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if n.State() == sabir.Running {
+			stopNode(t, n)
+		}
+	})
+	return n
+}
+
+func stopNode(t *testing.T, n *sabir.Node) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := n.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// next waits for a value.
+func next[T any](t *testing.T, from <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(10 * time.Second):
+		t.Fatal("nothing came in 10 seconds")
+		panic("unreachable")
+	}
+}
+
+func publish(t *testing.T, c *sabir.Channel[parcel], n sabir.Caller, ids ...int) {
+	t.Helper()
+	for _, id := range ids {
+		if _, err := c.Publish(t.Context(), n, parcel{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// fast makes retries quick.
+var fast = sabir.Attempts(3, time.Millisecond, 5*time.Millisecond)
+
+func TestAPublishedMessageIsHandled(t *testing.T) {
+	c := parcels(t)
+	s := sabir.NewService("billing")
+	got := make(chan parcel, 1)
+	sabir.Consume(s, c, func(_ context.Context, p parcel) error {
+		got <- p
+		return nil
+	})
+	n := channelNode(t, s)
+	receipt, err := c.Publish(t.Context(), n, parcel{7, "tea"})
+	if err != nil || receipt.ID == "" || receipt.Sequence != 1 || receipt.Duplicate {
+		t.Fatalf("%+v, %v", receipt, err)
+	}
+	if p := next(t, got); p != (parcel{7, "tea"}) {
+		t.Fatalf("got %+v", p)
+	}
+}
+
+func TestAMessagePublishedBeforeItsConsumerStartedIsHandled(t *testing.T) {
+	c := parcels(t)
+	n := channelNode(t)
+	publish(t, c, n, 1, 2)
+	s := sabir.NewService("billing")
+	got := make(chan int, 2)
+	sabir.Consume(s, c, func(_ context.Context, p parcel) error {
+		got <- p.ID
+		return nil
+	}, sabir.MaxInFlight(1))
+	if err := n.Add(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := next(t, got), next(t, got); a != 1 || b != 2 {
+		t.Fatalf("got %d, %d", a, b)
+	}
+}
+
+func TestWhereANewGroupBegins(t *testing.T) {
+	c := parcels(t)
+	n := channelNode(t)
+	publish(t, c, n, 1)
+	between := time.Now()
+	second, err := c.Publish(t.Context(), n, parcel{ID: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got sync.Map
+	all := make(chan string, 100)
+	s := sabir.NewService("s")
+	for name, option := range map[string]sabir.ConsumeOption{
+		"start": sabir.FromStart(), "new": sabir.OnlyNew(), "time": sabir.FromTime(between), "sequence": sabir.FromSequence(second.Sequence),
+	} {
+		sabir.Consume(s, c, func(_ context.Context, p parcel) error {
+			list, _ := got.LoadOrStore(name, &sync.Map{})
+			list.(*sync.Map).Store(p.ID, true)
+			all <- name
+			return nil
+		}, option, sabir.InGroup(name))
+	}
+	if err := n.Add(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, c, n, 3)
+	for range 3 + 1 + 2 + 2 {
+		next(t, all)
+	}
+	for name, want := range map[string][]int{"start": {1, 2, 3}, "new": {3}, "time": {2, 3}, "sequence": {2, 3}} {
+		list, _ := got.Load(name)
+		var ids []int
+		list.(*sync.Map).Range(func(id, _ any) bool {
+			ids = append(ids, id.(int))
+			return true
+		})
+		if slices.Sort(ids); !slices.Equal(ids, want) {
+			t.Errorf("%s: got %v, want %v", name, ids, want)
+		}
+	}
+}
+
+func TestEachGroupGetsEveryMessageAndOneOfItsMembersHandlesIt(t *testing.T) {
+	c := parcels(t)
+	got := make(chan string, 100)
+	make := func(name string) *sabir.Service {
+		s := sabir.NewService(name)
+		sabir.Consume(s, c, func(_ context.Context, p parcel) error {
+			got <- fmt.Sprint(name, p.ID)
+			return nil
+		})
+		return s
+	}
+	one, two := channelNode(t, make("billing"), make("mail")), channelNode(t, make("billing"), make("mail"))
+	publish(t, c, one, 1)
+	publish(t, c, two, 2)
+	var all []string
+	for range 4 {
+		all = append(all, next(t, got))
+	}
+	if slices.Sort(all); !slices.Equal(all, []string{"billing1", "billing2", "mail1", "mail2"}) {
+		t.Fatalf("got %q", all)
+	}
+}
+
+func TestAFailedMessageComesAgainUntilItIsHandled(t *testing.T) {
+	c := parcels(t)
+	s := sabir.NewService("billing")
+	attempts := make(chan sabir.Delivery, 10)
+	sabir.Consume(s, c, func(ctx context.Context, p parcel) error {
+		d, ok := sabir.DeliveryOf(ctx)
+		if !ok {
+			return errors.New("no delivery")
+		}
+		attempts <- d
+		switch d.Attempt {
+		case 1:
+			return errors.New("the till is locked")
+		case 2:
+			panic("the till is on fire")
+		}
+		return nil
+	}, fast)
+	n := channelNode(t, s)
+	publish(t, c, n, 1)
+	for want := 1; want <= 3; want++ {
+		if d := next(t, attempts); d.Attempt != want || d.Attempts != 3 || d.Channel != c.Name() || d.Group != "billing" || d.Sequence != 1 || d.Published.IsZero() || d.ID == "" {
+			t.Fatalf("attempt %d is %+v", want, d)
+		}
+	}
+	stopNode(t, n)
+	if len(attempts) > 0 {
+		t.Fatal("it came again although it was handled")
+	}
+}
+
+func TestAMessageThatIsGivenUpBecomesADeadLetter(t *testing.T) {
+	stuck := errors.New("the printer is out of paper")
+	for name, test := range map[string]struct {
+		handler  func(context.Context, parcel) error
+		attempts int
+		code     string
+		reason   string
+	}{
+		"after the last attempt":  {func(context.Context, parcel) error { return stuck }, 3, "Unknown", stuck.Error()},
+		"at once when it says so": {func(context.Context, parcel) error { return sabir.DeadLetter(stuck) }, 1, "Unknown", stuck.Error()},
+		"at once when input is bad": {func(context.Context, parcel) error {
+			return fmt.Errorf("because: %w", sabir.NewError(sabir.InvalidArgument, "BadParcel", "no such size"))
+		}, 1, "InvalidArgument", "no such size"},
+		"after panics": {func(context.Context, parcel) error { panic("fire") }, 3, "Internal", "fire"},
+		"after failures of goroutines": {func(ctx context.Context, _ parcel) error {
+			sabir.Go(ctx, func(context.Context) error { return stuck })
+			return nil
+		}, 3, "Unknown", stuck.Error()},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+			c := parcels(t)
+			s, dead := sabir.NewService("billing"), sabir.NewService("undertaker")
+			var attempts atomic.Int32
+			sabir.Consume(s, c, func(ctx context.Context, p parcel) error {
+				attempts.Add(1)
+				return test.handler(ctx, p)
+			}, fast)
+			letters := make(chan sabir.Delivery, 1)
+			sabir.Consume(dead, sabir.NewChannel[parcel](c.Name()+".dead"), func(ctx context.Context, _ parcel) error {
+				d, _ := sabir.DeliveryOf(ctx)
+				letters <- d
+				return nil
+			})
+			n := channelNode(t, s, dead)
+			publish(t, c, n, 9)
+			d := next(t, letters).Dead
+			if d == nil || d.Channel != c.Name() || d.Group != "billing" || d.Attempts != test.attempts || d.Sequence != 1 || d.Code != test.code ||
+				!strings.Contains(d.Reason, test.reason) || d.Node != n.ID() || int(attempts.Load()) != test.attempts {
+				t.Fatalf("%d attempts, %+v", attempts.Load(), d)
+			}
+		})
+	}
+}
+
+func TestAMessageThatCannotBeDecodedBecomesADeadLetter(t *testing.T) {
+	texts := sabir.NewChannel[string](t.Name())
+	s := sabir.NewService("billing")
+	sabir.Consume(s, sabir.NewChannel[parcel](t.Name()), func(context.Context, parcel) error { return nil })
+	n := channelNode(t, s)
+	if _, err := texts.Publish(t.Context(), n, "no parcel"); err != nil {
+		t.Fatal(err)
+	}
+	letters := awaitLetters(t, n, t.Name()+".dead", 1)
+	if string(letters[0].Data) != `"no parcel"` || letters[0].Dead.Code != "InvalidArgument" || letters[0].Dead.Attempts != 1 || !strings.Contains(letters[0].Dead.Reason, "parcel") {
+		t.Fatalf("%+v, %+v", letters[0], letters[0].Dead)
+	}
+}
+
+// awaitLetters waits until there are n dead letters.
+func awaitLetters(t *testing.T, n *sabir.Node, name string, want int) []sabir.Letter {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		letters, err := sabir.DeadLetters(ctx, n, name, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(letters) == want {
+			return letters
+		}
+		<-tick.C
+	}
+}
+
+func TestADeadLetterIsReplayedForTheGroupThatGaveItUpOnly(t *testing.T) {
+	c := parcels(t)
+	var mended atomic.Bool
+	billed, mailed := make(chan int, 10), make(chan int, 10)
+	billing, mail := sabir.NewService("billing"), sabir.NewService("mail")
+	sabir.Consume(billing, c, func(_ context.Context, p parcel) error {
+		if !mended.Load() {
+			return sabir.DeadLetter(errors.New("broken"))
+		}
+		billed <- p.ID
+		return nil
+	})
+	sabir.Consume(mail, c, func(_ context.Context, p parcel) error {
+		mailed <- p.ID
+		return nil
+	}, sabir.MaxInFlight(1))
+	n := channelNode(t, billing, mail)
+	publish(t, c, n, 1, 2, 3)
+	letters := awaitLetters(t, n, c.Name()+".dead", 3)
+	if deleted, err := sabir.DeleteDeadLetters(t.Context(), n, c.Name()+".dead", letters[0].Key); deleted != 1 || err != nil {
+		t.Fatal(deleted, err)
+	}
+	mended.Store(true)
+	if replayed, err := sabir.Replay(t.Context(), n, c.Name()+".dead"); replayed != 2 || err != nil {
+		t.Fatal(replayed, err)
+	}
+	var left parcel
+	if err := json.Unmarshal(letters[0].Data, &left); err != nil {
+		t.Fatal(err)
+	}
+	if got := []int{next(t, billed), next(t, billed)}; slices.Contains(got, left.ID) {
+		t.Fatalf("the deleted letter %d was replayed: %v", left.ID, got)
+	}
+	awaitLetters(t, n, c.Name()+".dead", 0)
+	publish(t, c, n, 4) // comes after the replayed ones
+	var all []int
+	for range 4 {
+		all = append(all, next(t, mailed))
+	}
+	if !slices.Equal(all, []int{1, 2, 3, 4}) {
+		t.Fatalf("the other group got %v", all)
+	}
+}
+
+func TestWithTheSameIDAMessageIsKeptOnce(t *testing.T) {
+	c := parcels(t)
+	n := channelNode(t)
+	first, err := c.Publish(t.Context(), n, parcel{ID: 1}, sabir.MessageID("order-1"))
+	if err != nil || first.ID != "order-1" || first.Duplicate {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	again, err := c.Publish(t.Context(), n, parcel{ID: 1}, sabir.MessageID("order-1"))
+	if err != nil || !again.Duplicate || again.Sequence != first.Sequence {
+		t.Fatalf("%+v, %v", again, err)
+	}
+}
+
+func TestPublishAllKeepsTheOrder(t *testing.T) {
+	c := parcels(t)
+	s := sabir.NewService("billing")
+	got := make(chan int, 1000)
+	sabir.Consume(s, c, func(_ context.Context, p parcel) error {
+		got <- p.ID
+		return nil
+	}, sabir.MaxInFlight(1))
+	n := channelNode(t, s)
+	var values []parcel
+	for i := range 1000 {
+		values = append(values, parcel{ID: i})
+	}
+	receipts, err := c.PublishAll(t.Context(), n, values)
+	if err != nil || len(receipts) != 1000 || receipts[999].Sequence != 1000 {
+		t.Fatalf("%d receipts, %v", len(receipts), err)
+	}
+	for i := range 1000 {
+		if id := next(t, got); id != i {
+			t.Fatalf("message %d is %d", i, id)
+		}
+	}
+}
+
+func TestARequestIDAndMetadataTravelWithAMessage(t *testing.T) {
+	c := parcels(t)
+	type seen struct {
+		request, metadata, carried string
+		info                       sabir.CallInfo
+	}
+	got := make(chan seen, 1)
+	s := sabir.NewService("billing")
+	sabir.Consume(s, c, func(ctx context.Context, _ parcel) error {
+		got <- seen{sabir.RequestID(ctx), sabir.Metadata(ctx)["tenant"], sabir.Metadata(ctx)["carried"], sabir.Info(ctx)}
+		return nil
+	})
+	n := startNode(t, sabir.Channels("mem://"), sabir.Serve(s), sabir.Use(sabir.Middleware{
+		Carry: func(ctx context.Context) context.Context { return sabir.WithMetadata(ctx, "carried", "yes") }}))
+	ctx := sabir.WithMetadata(sabir.WithRequestID(t.Context(), "r-1"), "tenant", "acme")
+	if _, err := c.Publish(ctx, n, parcel{}); err != nil {
+		t.Fatal(err)
+	}
+	v := next(t, got)
+	if v.request != "r-1" || v.metadata != "acme" || v.carried != "yes" || v.info.Event != c.Name() || v.info.Service != "billing" || v.info.Node != n.ID() {
+		t.Fatalf("%+v", v)
+	}
+}
+
+func TestMiddlewaresSeeMessagesAsEvents(t *testing.T) {
+	c := parcels(t)
+	seen := make(chan string, 10)
+	layer := func(name string) sabir.UseOption {
+		return sabir.Use(sabir.Middleware{Event: func(s *sabir.Subscription, next sabir.EventHandler) sabir.EventHandler {
+			return func(ctx context.Context, e *sabir.Event) error {
+				seen <- fmt.Sprint(name, e.Name == c.Name(), s.Group, e.Payload().(*parcel).ID)
+				return next(ctx, e)
+			}
+		}})
+	}
+	s := sabir.NewService("billing", layer("service"))
+	sabir.Consume(s, c, func(context.Context, parcel) error { return nil }, layer("own"))
+	n := startNode(t, sabir.Channels("mem://"), sabir.Serve(s), layer("node"))
+	publish(t, c, n, 5)
+	for _, want := range []string{"node", "service", "own"} {
+		if got := next(t, seen); got != fmt.Sprint(want, true, "billing", 5) {
+			t.Fatalf("got %q, want %s", got, want)
+		}
+	}
+}
+
+func TestNoMoreThanMaxInFlightRunAtOnce(t *testing.T) {
+	c := parcels(t)
+	var now, most atomic.Int32
+	begun, release, done := make(chan bool, 100), make(chan bool), make(chan bool, 100)
+	s := sabir.NewService("billing")
+	sabir.Consume(s, c, func(context.Context, parcel) error {
+		most.Store(max(most.Load(), now.Add(1)))
+		begun <- true
+		<-release
+		now.Add(-1)
+		done <- true
+		return nil
+	}, sabir.MaxInFlight(3))
+	n := channelNode(t, s)
+	publish(t, c, n, 1, 2, 3, 4, 5, 6)
+	for range 3 {
+		next(t, begun)
+	}
+	list, err := n.ChannelList(t.Context())
+	if err != nil || len(list) != 2 || list[0].Groups[0].InFlight != 3 || list[0].Groups[0].Waiting != 3 || list[0].Kept != 6 || !list[1].Dead {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	close(release)
+	for range 6 {
+		next(t, done)
+	}
+	if most.Load() != 3 {
+		t.Fatalf("%d ran at once", most.Load())
+	}
+}
+
+func TestAHandlerMayTakeLongerThanAckWait(t *testing.T) {
+	c := parcels(t)
+	s := sabir.NewService("billing")
+	begun, release := make(chan int, 10), make(chan bool)
+	sabir.Consume(s, c, func(ctx context.Context, _ parcel) error {
+		d, _ := sabir.DeliveryOf(ctx)
+		begun <- d.Attempt
+		<-release
+		return nil
+	}, sabir.AckWait(time.Second))
+	n := channelNode(t, s)
+	publish(t, c, n, 1)
+	next(t, begun)
+	select {
+	case attempt := <-begun:
+		t.Fatalf("attempt %d began while the first one ran", attempt)
+	case <-time.After(2500 * time.Millisecond): // what must not happen has no signal to wait for
+	}
+	close(release)
+}
+
+func TestStoppingWaitsForHandlersAndGivesTheRestBack(t *testing.T) {
+	c := parcels(t)
+	begun, release := make(chan int, 10), make(chan bool)
+	make := func(handler func(context.Context, parcel) error) *sabir.Service {
+		s := sabir.NewService("billing")
+		sabir.Consume(s, c, handler, sabir.MaxInFlight(1))
+		return s
+	}
+	var finished atomic.Int32
+	one := channelNode(t, make(func(_ context.Context, p parcel) error {
+		begun <- p.ID
+		<-release
+		finished.Add(1)
+		return nil
+	}))
+	keeper := channelNode(t) // keeps mem:// when the first node has gone
+	publish(t, c, keeper, 1, 2, 3)
+	next(t, begun)
+	stopped := inBackground(func() { stopNode(t, one) })
+	close(release)
+	next(t, stopped)
+	if finished.Load() < 1 { // others may have begun before the stop
+		t.Fatal("the handler was not waited for")
+	}
+	rest := int(3 - finished.Load())
+	got := consumeSome(t, keeper, make, rest)
+	if len(got) != rest {
+		t.Fatalf("got %v", got)
+	}
+}
+
+// inBackground runs fn in the background and tells when it is done.
+func inBackground(fn func()) <-chan bool {
+	done := make(chan bool, 1)
+	go func() {
+		fn()
+		done <- true
+	}()
+	return done
+}
+
+// consumeSome consumes n messages on a node.
+func consumeSome(t *testing.T, node *sabir.Node, service func(func(context.Context, parcel) error) *sabir.Service, n int) (ids []int) {
+	t.Helper()
+	got := make(chan int, 10)
+	if err := node.Add(t.Context(), service(func(_ context.Context, p parcel) error {
+		got <- p.ID
+		return nil
+	})); err != nil {
+		t.Fatal(err)
+	}
+	for range n {
+		ids = append(ids, next(t, got))
+	}
+	return ids
+}
+
+func TestAMessageWhoseHandlerIsNotWaitedForComesAgain(t *testing.T) {
+	c := parcels(t)
+	s := sabir.NewService("billing")
+	begun, ended := make(chan bool, 1), make(chan bool, 1)
+	sabir.Consume(s, c, func(ctx context.Context, _ parcel) error {
+		begun <- true
+		<-ctx.Done() // until it is told that nobody waits
+		ended <- true
+		return ctx.Err()
+	})
+	keeper, one := channelNode(t), channelNode(t, s)
+	publish(t, c, keeper, 1)
+	next(t, begun)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := one.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), c.Name()) {
+		t.Fatalf("stop: %v", err)
+	}
+	next(t, ended)
+	again := make(chan int, 1)
+	other := sabir.NewService("billing")
+	sabir.Consume(other, c, func(ctx context.Context, p parcel) error {
+		again <- p.ID
+		return nil
+	})
+	if err := keeper.Add(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	next(t, again)
+}
+
+func TestWhatIsWrongWithAConsumerIsToldWhenItsServiceStarts(t *testing.T) {
+	s := sabir.NewService("billing")
+	sabir.Consume(s, sabir.NewChannel[parcel]("no good"), func(context.Context, parcel) error { return nil })
+	sabir.Consume[parcel](s, sabir.NewChannel[parcel]("nil"), nil)
+	sabir.Consume(s, sabir.NewChannel[parcel]("group"), func(context.Context, parcel) error { return nil }, sabir.InGroup("a b"))
+	sabir.Consume(s, sabir.NewChannel[parcel]("dead"), func(context.Context, parcel) error { return nil }, sabir.DeadLettersTo(""))
+	sabir.Consume(s, sabir.NewChannel[parcel]("twice"), func(context.Context, parcel) error { return nil })
+	sabir.Consume(s, sabir.NewChannel[parcel]("twice"), func(context.Context, parcel) error { return nil })
+	sabir.Consume(s, sabir.NewChannel[parcel]("native", sabir.Encoded("native")), func(context.Context, parcel) error { return nil })
+	err := sabir.NewNode(sabir.Channels("mem://"), sabir.Serve(s)).Start(t.Context())
+	for _, want := range []string{`"no good"`, `"nil" is nil`, `a b`, "dead letters", "two consumers of channel twice", "natively", "channel_test.go:"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+}
+
+func TestPublishTellsWhatIsWrong(t *testing.T) {
+	n := channelNode(t)
+	bare := startNode(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, test := range map[string]struct {
+		ctx     context.Context
+		channel *sabir.Channel[parcel]
+		node    *sabir.Node
+		value   parcel
+		want    error
+		text    string
+	}{
+		"a bad name":        {t.Context(), sabir.NewChannel[parcel]("a..b"), n, parcel{}, sabir.NewError(sabir.InvalidArgument, "BadChannel", ""), "empty word"},
+		"too large":         {t.Context(), sabir.NewChannel[parcel]("a", sabir.MaxMessage(100)), n, parcel{Name: strings.Repeat("x", 100)}, sabir.ErrMessageTooLarge, "100"},
+		"no broker":         {t.Context(), sabir.NewChannel[parcel]("a"), bare, parcel{}, sabir.NewError(sabir.FailedPrecondition, "NoChannels", ""), "sabir.Channels"},
+		"an ended context":  {ended, sabir.NewChannel[parcel]("a"), n, parcel{}, context.Canceled, ""},
+		"an unlinked codec": {t.Context(), sabir.NewChannel[parcel]("a", sabir.Encoded("runes")), n, parcel{}, nil, "runes"},
+	} {
+		_, err := test.channel.Publish(test.ctx, test.node, test.value)
+		if err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestANodeDoesNotStartWhileItsBrokerIsAway(t *testing.T) {
+	err := sabir.NewNode(sabir.Logger(quiet), sabir.Channels("redis://ada:geheim@127.0.0.1:1")).Start(t.Context())
+	if !errors.Is(err, sabir.ErrChannelAway) || strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestTheBrokerOfTheClusterKeepsChannelsWhereNoOtherIsNamed(t *testing.T) {
+	c := parcels(t)
+	n := startNode(t, sabir.Join("mem://"+t.Name()))
+	publish(t, c, n, 1)
+	list, err := n.ChannelList(t.Context())
+	if err != nil || len(list) != 1 || list[0].Kept != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+}
+
+func TestTheChannelsServiceListsReplaysAndDeletes(t *testing.T) {
+	c := parcels(t)
+	s := sabir.NewService("billing")
+	sabir.Consume(s, c, func(context.Context, parcel) error { return sabir.DeadLetter(errors.New("broken")) })
+	n := channelNode(t, s)
+	publish(t, c, n, 1, 2)
+	dead := c.Name() + ".dead"
+	letters := awaitLetters(t, n, dead, 2)
+	list, err := sabir.Call[[]sabir.ChannelInfo](t.Context(), n, "$channels.list", sabir.Nothing{})
+	if err != nil || len(list) != 2 || list[0].Name != c.Name() || list[1].Name != dead || list[1].Kept != 2 || list[0].Groups[0].Name != "billing" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	got, err := sabir.Call[[]sabir.Letter](t.Context(), n, "$channels.letters", sabir.LettersRequest{Channel: dead})
+	if err != nil || len(got) != 2 || got[0].Dead.Reason != "broken" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if _, err := sabir.Call[int](t.Context(), n, "$channels.delete", sabir.LettersRequest{Channel: dead}); sabir.AsError(err).Code != sabir.InvalidArgument {
+		t.Fatalf("deleting nothing in particular: %v", err)
+	}
+	if deleted, err := sabir.Call[int](t.Context(), n, "$channels.delete", sabir.LettersRequest{Channel: dead, Keys: []string{letters[0].Key}}); err != nil || deleted != 1 {
+		t.Fatal(deleted, err)
+	}
+	if replayed, err := sabir.Call[int](t.Context(), n, "$channels.replay", sabir.LettersRequest{Channel: dead, All: true}); err != nil || replayed != 1 {
+		t.Fatal(replayed, err)
+	}
+	awaitLetters(t, n, dead, 1) // it failed again
+	if deleted, err := sabir.Call[int](t.Context(), n, "$channels.delete", sabir.LettersRequest{Channel: dead, All: true}); err != nil || deleted != 1 {
+		t.Fatal(deleted, err)
+	}
+}

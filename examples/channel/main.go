@@ -1,0 +1,104 @@
+// Channel shows a durable channel: a published order is billed although the first attempt fails, what cannot be billed
+// becomes a dead letter with its reason, and comes back when the fault is mended. The address of the broker is all that
+// changes from the memory of this process to NATS JetStream, Redis Streams or RabbitMQ.
+//
+//	go run ./examples/channel
+//	go run ./examples/channel nats://embedded?store=/tmp/shop
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/channel/amqp"
+	_ "github.com/sabir-go/sabir/channel/jetstream"
+	_ "github.com/sabir-go/sabir/channel/mem"
+	_ "github.com/sabir-go/sabir/channel/redis"
+)
+
+type Order struct {
+	ID    int `json:"id"`
+	Cents int `json:"cents"`
+}
+
+// Orders is what publishers and consumers share: a name and a type.
+var Orders = sabir.NewChannel[Order]("example.orders", sabir.KeepFor(24*time.Hour))
+
+func main() {
+	address := "mem://"
+	if len(os.Args) > 1 {
+		address = os.Args[1]
+	}
+	if err := run(context.Background(), address); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, address string) error {
+	var fixed atomic.Bool
+	billed := make(chan string)
+	billing := sabir.NewService("billing")
+	sabir.Consume(billing, Orders, func(ctx context.Context, o Order) error {
+		d, _ := sabir.DeliveryOf(ctx)
+		if o.Cents < 0 && !fixed.Load() {
+			return sabir.DeadLetter(fmt.Errorf("order %d costs less than nothing", o.ID)) // no use to try again
+		}
+		if d.Attempt == 1 && o.ID == 1 {
+			return errors.New("the till is locked") // comes again
+		}
+		billed <- fmt.Sprintf("order %d is billed, attempt %d", o.ID, d.Attempt)
+		return nil
+	}, sabir.Attempts(5, 50*time.Millisecond, time.Second), sabir.MaxInFlight(1))
+
+	node := sabir.NewNode(sabir.Channels(address), sabir.Serve(billing), sabir.Logger(slog.New(slog.DiscardHandler)))
+	if err := node.Start(ctx); err != nil {
+		return err
+	}
+	defer node.Stop(ctx)
+
+	// When Publish returns, the broker keeps the order: it will be billed, whatever ends in between.
+	if _, err := Orders.Publish(ctx, node, Order{1, 500}, sabir.MessageID("order-1")); err != nil {
+		return err
+	}
+	fmt.Println(<-billed)
+	if _, err := Orders.Publish(ctx, node, Order{2, -500}); err != nil {
+		return err
+	}
+	letters, err := awaitLetter(ctx, node)
+	if err != nil {
+		return err
+	}
+	for _, l := range letters {
+		fmt.Println("dead letter:", l.Dead.Reason)
+	}
+	fixed.Store(true)
+	if _, err := sabir.Replay(ctx, node, "example.orders.dead"); err != nil {
+		return err
+	}
+	fmt.Println(<-billed)
+	return nil
+}
+
+// awaitLetter waits until there is a dead letter.
+func awaitLetter(ctx context.Context, node *sabir.Node) ([]sabir.Letter, error) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		letters, err := sabir.DeadLetters(ctx, node, "example.orders.dead", 10)
+		if err != nil || len(letters) > 0 {
+			return letters, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
