@@ -32,8 +32,8 @@ const (
 	defaultInterval = 5 * time.Second
 	answersAwaited  = 100 * time.Millisecond // by Start, after its own question came back; twice where nobody answers
 	echoAwaited     = 2 * time.Second
-	answerAtMost    = 50 * time.Millisecond  // two answers to who is there are that far apart, however many ask
-	maxPresence     = 16 << 10               // bytes of a message
+	answerAtMost    = 50 * time.Millisecond // two answers to who is there are that far apart, however many ask
+	maxPresence     = 16 << 10              // bytes of a message
 )
 
 // Presence is a membership by messages that all nodes get, as over a broker: each says that it is there when it starts, in

@@ -32,9 +32,7 @@ var chaosTime = flag.Duration("chaos", time.Minute, "how long each broker's chan
 // A message that was acknowledged to its publisher is never lost: every group handles it at least once, although
 // publishers, consumers and the broker are killed at random, by SIGKILL, while it is on its way.
 func TestAcknowledgedMessagesSurviveKillsOfPublishersConsumersAndTheBroker(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a minute and more for each broker")
-	}
+	brokers.Slow(t)
 	for _, test := range []struct {
 		kind   brokers.Kind
 		config brokers.Config
