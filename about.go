@@ -95,7 +95,7 @@ func (n *Node) Info() NodeInfo {
 	for _, p := range t.byFull {
 		actions += len(p.endpoints)
 	}
-	info := NodeInfo{ID: n.id, State: n.State().String(), Since: n.started, Host: hostname(), PID: processID,
+	info := NodeInfo{ID: n.id, State: n.State().String(), Since: n.started, Codecs: n.understood(), Host: hostname(), PID: processID,
 		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Services: len(t.byFull), Actions: actions}
 	if n.mesh != nil {
 		info.Addr, info.Zone, info.Labels, info.Guest = n.mesh.ownAddress(), n.mesh.config.zone, n.mesh.config.labels, n.mesh.config.guest
@@ -124,7 +124,7 @@ func (m *mesh) nodes() []NodeInfo {
 			continue
 		}
 		a := p.about
-		info := NodeInfo{ID: p.id, State: Running.String(), Since: a.Since, Addr: a.Addr, Zone: a.Zone, Labels: maps.Clone(a.Labels), Guest: a.Guest,
+		info := NodeInfo{ID: p.id, State: Running.String(), Since: a.Since, Addr: a.Addr, Zone: a.Zone, Labels: maps.Clone(a.Labels), Guest: a.Guest, Codecs: a.Codecs,
 			Host: a.Host, PID: a.PID, Go: a.Go, CPUs: a.CPUs}
 		if p.leaving {
 			info.State = Stopping.String()

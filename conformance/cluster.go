@@ -103,7 +103,7 @@ func (c *cluster) join(id string, joins []sabir.JoinOption, more ...sabir.NodeOp
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.nodes = append(c.nodes, n)
-	if at := n.Info().Addr; len(c.nodes) == 1 && at != "" {
+	if at := n.Info().Addr; len(c.nodes) == 1 && at != "" && !c.site.Broker {
 		c.meet = at
 	}
 	return n

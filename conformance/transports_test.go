@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -47,7 +48,7 @@ var (
 	overGRPC     = conformance.Transport{Name: "grpc", Address: loopback("grpc"), Processes: true}
 	overHTTP2    = conformance.Transport{Name: "grpc+tcp", Address: loopback("grpc+tcp"), Processes: true}
 	overHTTP     = conformance.Transport{Name: "http", Address: loopback("http"), Processes: true}
-	overEmbedded = conformance.Transport{Name: "nats embedded", Address: func(testing.TB) string { return "nats://embedded:0" }, Broker: true}
+	overEmbedded = conformance.Transport{Name: "nats embedded", Address: embeddedAddress, Broker: true}
 )
 
 func TestMain(m *testing.M) {
@@ -122,6 +123,16 @@ func TestTLS(t *testing.T) {
 		Address: func(testing.TB) string { return "tls://127.0.0.1:0" },
 		Options: []sabir.JoinOption{sabir.ClusterTLS(config)},
 	})
+}
+
+// embeddedAddress is the same for all nodes of a cluster: each has a server of its own, and these form a NATS cluster.
+func embeddedAddress(t testing.TB) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "nats://embedded:" + strconv.Itoa(16384+l.Addr().(*net.TCPAddr).Port%16384)
 }
 
 func loopback(scheme string) func(testing.TB) string {

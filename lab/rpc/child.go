@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
+
+	"github.com/sabir-go/sabir/lab/message"
 )
 
 // A child is this program started again, as the server or the client of one contender, so that neither has a heap or
@@ -17,6 +20,9 @@ type order struct {
 	Contender string `json:"contender"`
 	Address   string `json:"address"`
 	Load      load   `json:"load"`
+
+	// Request is the message as JSON, for the peers that are not written in Go.
+	Request *message.Message `json:"request,omitempty"`
 }
 
 // report is one line of a child.
@@ -52,7 +58,7 @@ func runRole(text string, say func(report)) error {
 		return fmt.Errorf("%s=%s: %w", roleVariable, text, err)
 	}
 	orders := bufio.NewScanner(os.Stdin)
-	for _, c := range contenders() {
+	for _, c := range slices.Concat(contenders(), carried()) {
 		if c.name != o.Contender {
 			continue
 		}
@@ -105,6 +111,9 @@ func runClient(c contender, o order, orders *bufio.Scanner, say func(report)) er
 
 // prepare warms up and returns what then measures.
 func (l load) prepare(c *client) (measure func() (outcome, error), err error) {
+	if l.Mode == batchMode {
+		return l.prepareBatches(c)
+	}
 	if l.Mode == streamMode {
 		warm := l
 		warm.Duration = l.Warmup

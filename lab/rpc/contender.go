@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/sabir-go/sabir/brokers"
 )
 
 // contender is one way to make a call from one process to another.
@@ -14,9 +16,12 @@ type contender struct {
 	codec    string // what turns the message into bytes
 	settings string // connections, and whatever is not the default
 	limit    bool   // not a peer but a limit: less work than any RPC library must do
-	network  string // "tcp" or "unix"
+	network  string // "tcp", "udp" or "unix"; with a broker it has no meaning
 	modes    []mode
 	quick    bool // takes part in -quick
+
+	broker brokers.Kind // which runs beside the two processes; the address is its URL
+	node   bool         // both sides are the Node program of package peers, in place of serve and dial
 
 	// serve starts the server's side at an address and returns when it listens.
 	serve func(address string) (stop func(), err error)
@@ -31,6 +36,7 @@ const (
 	callMode   mode = "call"   // echo of the 677-byte message
 	echoMode   mode = "echo"   // echo of a blob
 	streamMode mode = "stream" // blobs one way, counted by the server
+	batchMode  mode = "batch"  // 25 messages of 677 bytes as one, answered by one of 25 of 611 bytes
 )
 
 // client is the client's side of a contender. Of its functions those are set whose modes the contender has; each is
@@ -39,6 +45,7 @@ type client struct {
 	say   func(caller int) roundTrip
 	echo  func(caller, size int) roundTrip
 	push  func(caller, size int) (*pushing, error)
+	batch batching
 	close func()
 }
 
@@ -55,7 +62,7 @@ type pushing struct {
 // has says whether the contender takes part in a mode.
 func (c contender) has(m mode) bool { return slices.Contains(c.modes, m) }
 
-// contenders are all of them, in the order of the files.
+// contenders are all of them but those of single carriers, in the order of the files.
 func contenders() []contender {
 	return slices.Concat(rawContenders(), muxContenders(), netrpcContenders(), grpcContenders(), drpcContenders(),
 		arpcContenders(), rpcxContenders(), kitexContenders(), natsContenders(), sabirContenders())
@@ -77,6 +84,14 @@ func freeAddress(network string) (address string, remove func(), err error) {
 			return "", nil, fmt.Errorf("a folder for the socket: %w", err)
 		}
 		return filepath.Join(dir, "socket"), func() { os.RemoveAll(dir) }, nil
+	}
+	if network == "udp" {
+		conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			return "", nil, fmt.Errorf("a free port: %w", err)
+		}
+		defer conn.Close()
+		return conn.LocalAddr().String(), func() {}, nil
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

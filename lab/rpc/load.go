@@ -39,6 +39,7 @@ type outcome struct {
 	P999    float64       `json:"p999"`
 	Client  usage         `json:"client"`
 	Server  usage         `json:"server"`
+	Broker  usage         `json:"broker"` // CPU only; zero without one
 }
 
 // caller is one of the closed loop's callers. Nobody else touches it while it runs.
@@ -116,12 +117,17 @@ func (l load) measure(all []*caller) (outcome, error) {
 			histogram.RecordValue(max(int64(latency), 1))
 		}
 	}
-	unit := float64(latencyUnit)
-	result.Mean = histogram.Mean() * unit
-	result.P50 = float64(histogram.ValueAtQuantile(50)) * unit
-	result.P99 = float64(histogram.ValueAtQuantile(99)) * unit
-	result.P999 = float64(histogram.ValueAtQuantile(99.9)) * unit
+	result.setLatencies(histogram)
 	return result, nil
+}
+
+// setLatencies takes a histogram in latencyUnit.
+func (o *outcome) setLatencies(histogram *hdrhistogram.Histogram) {
+	unit := float64(latencyUnit)
+	o.Mean = histogram.Mean() * unit
+	o.P50 = float64(histogram.ValueAtQuantile(50)) * unit
+	o.P99 = float64(histogram.ValueAtQuantile(99)) * unit
+	o.P999 = float64(histogram.ValueAtQuantile(99.9)) * unit
 }
 
 // run makes calls until stop is set. A call's latency goes from the end of the one before, so the clock is read once

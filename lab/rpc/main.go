@@ -4,11 +4,13 @@
 //	go run ./rpc                     echo of the 677-byte message with 1, 100 and 1000 callers
 //	go run ./rpc -message 1MiB       echo of one field of 1 MiB against a raw copy
 //	go run ./rpc -streams            1 KiB messages over streams, one way
+//	go run ./rpc -carriers           each transport against its peers and its library's raw echo
 //	go run ./rpc -quick              a smoke run
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -37,6 +39,7 @@ func main() {
 // plan is what the flags ask for.
 type plan struct {
 	contenders []contender
+	carriers   []carrier // in place of contenders
 	mode       mode
 	size       int // of a blob
 	callers    []int
@@ -50,6 +53,9 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if len(p.carriers) > 0 {
+		return p.runCarriers(ctx, out, progress)
+	}
 	groups := p.measure(ctx, progress)
 	if p.json {
 		return writeJSON(out, p, groups)
@@ -60,13 +66,16 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 func planOf(args []string, messages io.Writer) (plan, error) {
 	flags := flag.NewFlagSet("rpc", flag.ContinueOnError)
 	flags.SetOutput(messages)
-	callers := flags.String("callers", "", "concurrent callers, a list (default 1,100,1000; with -message 1,10; with -streams 1,10)")
+	callers := flags.String("callers", "", "concurrent callers, a list (default 1,100,1000; with -message 1,10; with -streams 1,10; with -carriers 100)")
 	runs := flags.Int("runs", 5, "runs of each contender; the medians are shown")
 	duration := flags.Duration("duration", 3*time.Second, "length of a run, without its warm-up of a fifth of that")
 	only := flags.String("only", "", "contenders whose names contain one of these, a list")
+	flags.StringVar(only, "rows", "", "the same as -only")
+	var wanted carrierNames
+	flags.Var(&wanted, "carriers", "measure all transports, each with its peers and the raw echo of its library; or some: -carriers=quic,nats")
 	size := flags.String("message", "", "echo one field of this many bytes, such as 1MiB or 64KiB, in place of the 677-byte message")
 	streams := flags.Bool("streams", false, "send messages of 1 KiB, or of -message, one way over a stream per caller")
-	quick := flags.Bool("quick", false, "a smoke run: one run of 0.2 s, few contenders, 1 and 10 callers")
+	quick := flags.Bool("quick", false, "a smoke run: one run of 0.2 s, few contenders, 1 and 10 callers; with -carriers all, 10 callers")
 	asJSON := flags.Bool("json", false, "write JSON")
 	if err := flags.Parse(args); err != nil {
 		return plan{}, err
@@ -88,8 +97,17 @@ func planOf(args []string, messages io.Writer) (plan, error) {
 		}
 		p.size = n
 	}
+	if len(wanted) > 0 {
+		if *size != "" || *streams {
+			return plan{}, errors.New("-carriers has messages of its own: leave out -message and -streams")
+		}
+		p.callers = []int{100}
+	}
 	if *quick {
 		p.runs, p.duration, p.callers = 1, 200*time.Millisecond, []int{1, 10}
+		if len(wanted) > 0 {
+			p.callers = []int{10}
+		}
 	}
 	if *callers != "" {
 		list, err := parseCallers(*callers)
@@ -100,6 +118,11 @@ func planOf(args []string, messages io.Writer) (plan, error) {
 	}
 	if p.runs < 1 || p.duration < 10*time.Millisecond {
 		return plan{}, fmt.Errorf("-runs %d -duration %s: want at least 1 run of 10ms", p.runs, p.duration)
+	}
+	if len(wanted) > 0 {
+		var err error
+		p.carriers, err = chooseCarriers(wanted, *only)
+		return p, err
 	}
 	p.contenders = choose(p.mode, *only, *quick)
 	if len(p.contenders) == 0 {
@@ -187,11 +210,7 @@ func (p plan) measure(ctx context.Context, progress io.Writer) []group {
 			bar.Describe(fmt.Sprintf("%s, %d callers", g.contender.name, g.callers))
 			result, err := runOnce(ctx, g.contender, load{Mode: p.mode, Callers: g.callers, Size: p.size,
 				Warmup: p.duration / 5, Duration: p.duration})
-			if err != nil {
-				g.failures = append(g.failures, err.Error())
-			} else {
-				g.outcomes = append(g.outcomes, result)
-			}
+			g.add(result, err)
 			bar.Add(1)
 			if ctx.Err() != nil {
 				return groups

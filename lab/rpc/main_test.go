@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sabir-go/sabir/brokers"
 )
 
 // The test program starts itself as the children too.
@@ -15,7 +17,7 @@ func TestMain(m *testing.M) {
 	if childMain() {
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(brokers.Stopping(m).Run())
 }
 
 func TestQuickRunMeasuresInTwoProcesses(t *testing.T) {
@@ -92,6 +94,9 @@ func TestWrongFlagsAreRefused(t *testing.T) {
 		"size too small":    {"-message", "7"},
 		"size overflows":    {"-message", "9999999999999MiB"},
 		"argument":          {"sabir"},
+		"unknown carrier":   {"-carriers=quic,pigeons"},
+		"no row":            {"-carriers=quic", "-only", "kitex"},
+		"carriers' message": {"-carriers", "-message", "1MiB"},
 	} {
 		if _, err := planOf(args, io.Discard); err == nil {
 			t.Errorf("%s: %v was accepted", name, args)
@@ -109,7 +114,7 @@ func TestSizes(t *testing.T) {
 
 func TestContendersHaveNamesOfTheirOwn(t *testing.T) {
 	var seen []string
-	for _, c := range contenders() {
+	for _, c := range slices.Concat(contenders(), distinct(carried())) {
 		if slices.Contains(seen, c.name) {
 			t.Errorf("two are called %s", c.name)
 		}

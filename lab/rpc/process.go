@@ -11,6 +11,11 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/sabir-go/sabir/brokers"
+
+	"github.com/sabir-go/sabir/lab/message"
+	"github.com/sabir-go/sabir/lab/peers"
 )
 
 // process is a child as its parent sees it.
@@ -22,21 +27,24 @@ type process struct {
 	said    *tail
 }
 
-// start runs this program as a child. ctx ends it.
-func start(ctx context.Context, o order) (*process, error) {
+// start runs this program as a child, or another one that knows the same orders and reports. ctx ends it.
+func start(ctx context.Context, o order, program ...string) (*process, error) {
 	text, err := json.Marshal(o)
 	if err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("the path of this program: %w", err)
+	if len(program) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("the path of this program: %w", err)
+		}
+		program = []string{self}
 	}
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	p := &process{what: o.Contender + " " + o.Role, command: exec.CommandContext(ctx, self), reports: make(chan report, 1), said: new(tail)}
+	p := &process{what: o.Contender + " " + o.Role, command: exec.CommandContext(ctx, program[0], program[1:]...), reports: make(chan report, 1), said: new(tail)}
 	p.command.Env = append(os.Environ(), roleVariable+"="+string(text))
 	p.command.ExtraFiles = []*os.File{write}
 	p.command.Stdout, p.command.Stderr = p.said, p.said
@@ -113,14 +121,28 @@ const startPatience = 30 * time.Second
 
 // runOnce measures one contender once: a new server, a new client.
 func runOnce(ctx context.Context, c contender, l load) (outcome, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, l.Warmup+l.Duration+startPatience, errors.New("a call hangs, or the machine is too busy"))
-	defer cancel()
 	address, remove, err := freeAddress(c.network)
 	if err != nil {
 		return outcome{}, err
 	}
 	defer remove()
-	server, err := start(ctx, order{Role: "server", Contender: c.name, Address: address})
+	return runAt(ctx, c, l, address, nil)
+}
+
+// runAt measures one contender once at an address, with the broker that runs there, if any.
+func runAt(ctx context.Context, c contender, l load, address string, broker *brokers.Server) (outcome, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, l.Warmup+l.Duration+startPatience, errors.New("a call hangs, or the machine is too busy"))
+	defer cancel()
+	o := order{Role: "server", Contender: c.name, Address: address, Load: l}
+	var program []string
+	if c.node {
+		var err error
+		if program, err = peers.Node(ctx, io.Discard); err != nil {
+			return outcome{}, err
+		}
+		o.Request = message.New()
+	}
+	server, err := start(ctx, o, program...)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -128,7 +150,8 @@ func runOnce(ctx context.Context, c contender, l load) (outcome, error) {
 	if _, err := server.next(ctx); err != nil {
 		return outcome{}, err
 	}
-	client, err := start(ctx, order{Role: "client", Contender: c.name, Address: address, Load: l})
+	o.Role = "client"
+	client, err := start(ctx, o, program...)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -137,6 +160,10 @@ func runOnce(ctx context.Context, c contender, l load) (outcome, error) {
 		return outcome{}, err
 	}
 	before, err := server.ask(ctx, orderUsage)
+	if err != nil {
+		return outcome{}, err
+	}
+	brokerBefore, err := brokerUsage(broker)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -151,8 +178,13 @@ func runOnce(ctx context.Context, c contender, l load) (outcome, error) {
 	if before.Usage == nil || after.Usage == nil || measured.Outcome == nil {
 		return outcome{}, fmt.Errorf("%s: a report without its figures", c.name)
 	}
+	brokerAfter, err := brokerUsage(broker)
+	if err != nil {
+		return outcome{}, err
+	}
 	result := *measured.Outcome
 	result.Server = after.Usage.since(*before.Usage)
+	result.Broker = brokerAfter.since(brokerBefore)
 	return result, nil
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	"github.com/sabir-go/sabir/lab/message"
 )
 
@@ -50,4 +52,14 @@ func protoPush(size int, send func(*message.ProtoBlob) error, finish func() (*me
 			return counted.Messages, counted.Bytes, nil
 		},
 	}
+}
+
+// answerProto is what a server does with the bytes of a request.
+func answerProto(request []byte) ([]byte, error) {
+	var in message.Proto
+	if err := proto.Unmarshal(request, &in); err != nil {
+		return nil, err
+	}
+	in.Answer()
+	return proto.Marshal(&in)
 }

@@ -194,6 +194,20 @@ func rawPush(conn net.Conn, size int) *pushing {
 	}
 }
 
+var tcpStreams = streams{
+	network: "tcp",
+	serve: func(address string, handle func(io.ReadWriter)) (func(), error) {
+		return acceptEach("tcp", address, func(conn net.Conn) { handle(conn) })
+	},
+	dial: func(address string, n int) ([]io.ReadWriter, func(), error) {
+		conns, err := dialEach("tcp", address, n)
+		if err != nil {
+			return nil, nil, err
+		}
+		return asStreams(conns), closeAll(conns), nil
+	},
+}
+
 // acceptEach runs serve on a goroutine for each connection.
 func acceptEach(network, address string, serve func(net.Conn)) (stop func(), err error) {
 	listener, err := net.Listen(network, address)

@@ -25,7 +25,8 @@ type figures struct {
 	P50           table.Spread `json:"p50_ns"`
 	P99           table.Spread `json:"p99_ns"`
 	P999          table.Spread `json:"p999_ns"`
-	CPU           table.Spread `json:"cpu_ns"` // client and server, a call
+	CPU           table.Spread `json:"cpu_ns"`        // client, server and broker, a call
+	BrokerCPU     table.Spread `json:"broker_cpu_ns"` // the broker's part of that
 	ClientMallocs table.Spread `json:"client_allocs"`
 	ServerMallocs table.Spread `json:"server_allocs"`
 	Errors        int64        `json:"errors"`   // of all runs
@@ -51,7 +52,8 @@ func (g group) figures() figures {
 		P50:           of(func(o outcome) float64 { return o.P50 }),
 		P99:           of(func(o outcome) float64 { return o.P99 }),
 		P999:          of(func(o outcome) float64 { return o.P999 }),
-		CPU:           perCall(func(o outcome) float64 { return float64(o.Client.CPU + o.Server.CPU) }),
+		CPU:           perCall(func(o outcome) float64 { return float64(o.Client.CPU + o.Server.CPU + o.Broker.CPU) }),
+		BrokerCPU:     perCall(func(o outcome) float64 { return float64(o.Broker.CPU) }),
 		ClientMallocs: perCall(func(o outcome) float64 { return float64(o.Client.Mallocs) }),
 		ServerMallocs: perCall(func(o outcome) float64 { return float64(o.Server.Mallocs) }),
 		Errors:        int64(len(g.failures)),

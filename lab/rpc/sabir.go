@@ -29,39 +29,44 @@ func sabirContenders() []contender {
 }
 
 func sabirWith(name, codec, settings, network, action string, modes []mode) contender {
-	return contender{
-		name: name, codec: codec, settings: settings, network: network, modes: modes, quick: name == "sabir",
-		serve: func(address string) (func(), error) {
-			node := sabir.NewNode(sabir.ID("server"), sabir.Logger(slog.New(slog.DiscardHandler)),
-				sabir.Join(network+"://"+address), sabir.Serve(sabirHello()))
-			if err := node.Start(context.Background()); err != nil {
-				return nil, err
-			}
-			return func() { node.Stop(context.Background()) }, nil
-		},
-		dial: func(address string, callers int) (*client, error) {
-			node := sabir.NewNode(sabir.ID("client"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join(network+"://"+address))
-			if err := node.Start(context.Background()); err != nil {
-				return nil, err
-			}
-			ctx, cancel := context.WithTimeout(context.Background(), sabirPatience)
-			defer cancel()
-			if err := node.WaitFor(ctx, "hello"); err != nil {
-				return nil, err
-			}
-			c := &client{
-				close: func() { node.Stop(context.Background()) },
-				say:   func(caller int) roundTrip { return sabirSay(node, action, caller) },
-				echo:  func(caller, size int) roundTrip { return sabirEcho(node, caller, size) },
-				push:  func(caller, size int) (*pushing, error) { return sabirPush(node, size) },
-			}
-			if codec == "google protobuf" {
-				say := sabir.Bind[*message.Proto, *message.Proto](node, action)
-				c.say = protoSay(func(request *message.Proto) (*message.Proto, error) { return say(context.Background(), request) })
-			}
-			return c, nil
-		},
+	c := contender{name: name, codec: codec, settings: settings, network: network, modes: modes, quick: name == "sabir"}
+	address := func(address string) string { return network + "://" + address }
+	return sabirAt(c, action, address, address)
+}
+
+// sabirAt makes the two sides. atServer and atClient turn the contender's address into what each joins.
+func sabirAt(c contender, action string, atServer, atClient func(address string) string) contender {
+	c.serve = func(address string) (func(), error) {
+		node := sabir.NewNode(sabir.ID("server"), sabir.Logger(slog.New(slog.DiscardHandler)),
+			sabir.Join(atServer(address)), sabir.Serve(sabirHello()))
+		if err := node.Start(context.Background()); err != nil {
+			return nil, err
+		}
+		return func() { node.Stop(context.Background()) }, nil
 	}
+	c.dial = func(address string, callers int) (*client, error) {
+		node := sabir.NewNode(sabir.ID("client"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join(atClient(address)))
+		if err := node.Start(context.Background()); err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), sabirPatience)
+		defer cancel()
+		if err := node.WaitFor(ctx, "hello"); err != nil {
+			return nil, err
+		}
+		dialed := &client{
+			close: func() { node.Stop(context.Background()) },
+			say:   func(caller int) roundTrip { return sabirSay(node, action, caller) },
+			echo:  func(caller, size int) roundTrip { return sabirEcho(node, caller, size) },
+			push:  func(caller, size int) (*pushing, error) { return sabirPush(node, size) },
+		}
+		if c.codec == "google protobuf" {
+			say := sabir.Bind[*message.Proto, *message.Proto](node, action)
+			dialed.say = protoSay(func(request *message.Proto) (*message.Proto, error) { return say(context.Background(), request) })
+		}
+		return dialed, nil
+	}
+	return c
 }
 
 func sabirHello() *sabir.Service {

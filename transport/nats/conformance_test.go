@@ -5,7 +5,7 @@ import (
 
 	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/transport"
-	_ "github.com/sabir-go/sabir/transport/nats"
+	"github.com/sabir-go/sabir/transport/nats"
 	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
@@ -17,4 +17,18 @@ func TestConformanceOverTLS(t *testing.T) {
 	files := transporttest.NewAuthority(t, "test authority").Issue(t, t.TempDir(), "127.0.0.1")
 	server := brokers.ForTest(t, brokers.NATS, brokers.Config{Password: "s3cret", Cert: files.Cert, Key: files.Key, CA: files.CA})
 	transporttest.Bus(t, server, transport.Config{TLS: certificates(t, files)})
+}
+
+// A cluster key is for embedded servers. Others have accounts of their own, or none, and do not ask for it.
+func TestAServerThatIsNotEmbeddedIsUsedWithAClusterKeyToo(t *testing.T) {
+	at, err := transport.Parse(brokers.ForTest(t, brokers.NATS).URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, release, err := nats.Connect(t.Context(), at, transport.Config{Keyed: true, Secret: []byte("made of the key of a cluster....")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	release()
 }

@@ -2,6 +2,7 @@ package nats
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -71,7 +72,7 @@ func connect(ctx context.Context, a *address, config transport.Config, options .
 		l.release()
 		return nil, err
 	}
-	all := slices.Concat([]natsgo.Option{
+	common := slices.Concat([]natsgo.Option{
 		natsgo.Timeout(patience(config)),
 		natsgo.MaxReconnects(-1),
 		natsgo.CustomReconnectDelay(pause),
@@ -83,13 +84,16 @@ func connect(ctx context.Context, a *address, config transport.Config, options .
 		natsgo.MaxPingsOutstanding(2),
 		natsgo.Name(config.Name),
 		natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {}), // without one it prints
-	}, how, credentials, options)
+	}, how, options)
 	urls := strings.Join(a.servers, ",")
 	if a.embedded() {
 		urls = natsgo.DefaultURL // it must be some
 	}
 	stop := context.AfterFunc(ctx, l.dialer.cut)
-	l.conn, err = natsgo.Connect(urls, all...)
+	l.conn, err = natsgo.Connect(urls, append(credentials, common...)...)
+	if errors.Is(err, natsgo.ErrNkeysNotSupported) { // a server that is not embedded has accounts of its own, or none
+		l.conn, err = natsgo.Connect(urls, common...)
+	}
 	stop()
 	if err == nil && ctx.Err() != nil {
 		l.conn.Close()
