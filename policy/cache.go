@@ -26,9 +26,8 @@ type Cache struct {
 	entries  int
 	problems []error
 
-	// cleaning is held for reading while an answer is put into the store, and for writing while a cleaning begins, so that
-	// no answer from before a cleaning gets into the store after it.
-	cleaning   sync.RWMutex
+	together   *together // what CleanTogether made
+	mu         sync.Mutex
 	places     map[placeName]*place
 	complained atomic.Int64 // when it was last logged that the store fails, in nanoseconds of Unix time
 }
@@ -58,30 +57,28 @@ func NewCache(options ...CacheOption) *Cache {
 }
 
 // Clean forgets the answers of all actions whose full names the patterns take: "users.get", "users.*", "v2.users.**". A
-// call that begins after Clean returned is not answered with what was worked out before. The error tells of a pattern
-// that is not valid, or of a store that failed.
+// call that begins after Clean returned is not answered with what was worked out before: on this node, on all that share
+// the store, and after [Cache.CleanTogether] on all that share the name. The error tells of a pattern that is not valid, of
+// a store that failed, or of nodes that were not reached; what can be cleaned is cleaned all the same.
 func (c *Cache) Clean(ctx context.Context, patterns ...string) error {
+	err := c.cleanHere(ctx, patterns)
+	if c.together == nil {
+		return err
+	}
+	return errors.Join(err, c.together.tell(ctx, patterns))
+}
+
+// cleanHere cleans the store, and so the nodes that share it.
+func (c *Cache) cleanHere(ctx context.Context, patterns []string) error {
 	var errs []error
 	for _, pattern := range patterns {
 		if err := sabir.CheckPattern(pattern); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		c.retire(pattern)
 		errs = append(errs, c.store.Clean(ctx, pattern))
 	}
 	return errors.Join(errs...)
-}
-
-// retire keeps answers that are being worked out now from being kept or shared with later calls.
-func (c *Cache) retire(pattern string) {
-	c.cleaning.Lock()
-	defer c.cleaning.Unlock()
-	for name, p := range c.places {
-		if sabir.MatchPattern(pattern, name.action) {
-			p.age.Add(1)
-		}
-	}
 }
 
 // CleanOn cleans the cache by the patterns whenever an event comes that event takes, itself a pattern. Call it before the
@@ -89,7 +86,7 @@ func (c *Cache) retire(pattern string) {
 // service's and every node's cleaning hears the event, emitted or broadcast.
 func (c *Cache) CleanOn(s *sabir.Service, event string, patterns ...string) {
 	sabir.On(s, event, func(ctx context.Context, _ any) error {
-		return c.Clean(ctx, patterns...)
+		return c.cleanHere(ctx, patterns)
 	}, sabir.InGroup("cache-"+sabir.NewRequestID()))
 }
 
@@ -193,7 +190,7 @@ func (c *cached) wrap(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		way.codec = jsonCodec
 	}
 	if a.In != nil {
-		way.place = c.cache.open(a.Name, a.In, a.Out, way.codec)
+		way.place = c.cache.open(a.Name, a.In, a.Out, c.paths, way.codec)
 	}
 	return way.call
 }

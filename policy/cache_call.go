@@ -1,16 +1,19 @@
 package policy
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/codec/native"
 )
 
 var jsonCodec = json.New()
@@ -30,7 +33,6 @@ type cachedAction struct {
 // place is where the answers of one action and form are kept and worked out.
 type place struct {
 	Place
-	age     atomic.Uint64 // one more with each cleaning
 	mu      sync.Mutex
 	flights map[string]*flight
 }
@@ -38,7 +40,7 @@ type place struct {
 // flight is an answer that is being worked out.
 type flight struct {
 	place  *place
-	age    uint64 // of the place when it began
+	age    uint64 // what the store told the call that began it
 	outer  *flight
 	done   chan struct{}
 	answer any
@@ -52,14 +54,15 @@ var errNoAnswer = fmt.Errorf("policy: the call that worked out the answer gave u
 type flightKey struct{}
 
 // open finds or makes the place for an action's answers of the given types.
-func (c *Cache) open(action string, in, out reflect.Type, format codec.Codec) *place {
-	form := typeName(in) + " " + typeName(out)
+func (c *Cache) open(action string, in, out reflect.Type, paths []string, format codec.Codec) *place {
+	form := typeName(in) + " " + typeName(out) + " " + strings.Join(paths, ",")
 	if format != nil {
-		form += " " + format.Name()
+		// Programs of two versions share a store while one replaces the other. Types of one name may differ then.
+		form += " " + format.Name() + " " + shape(in) + " " + shape(out)
 	}
 	name := placeName{action, form}
-	c.cleaning.Lock()
-	defer c.cleaning.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	p := c.places[name]
 	if p == nil {
 		p = &place{Place: noPlace{}, flights: make(map[string]*flight)}
@@ -69,6 +72,15 @@ func (c *Cache) open(action string, in, out reflect.Type, format codec.Codec) *p
 		}
 	}
 	return p
+}
+
+// shape tells types of one name apart by their fields; "" where the native format cannot describe them.
+func shape(t reflect.Type) string {
+	schema, err := native.SchemaOf(t)
+	if err != nil {
+		return ""
+	}
+	return schema.Hash().String()
 }
 
 func (c *cachedAction) call(ctx context.Context, r *sabir.Request) error {
@@ -88,20 +100,23 @@ func (c *cachedAction) call(ctx context.Context, r *sabir.Request) error {
 		w.put()
 		return c.next(ctx, r)
 	}
-	if !r.NoCache() {
-		if _, found := c.look(ctx, r, p, w.buf); found {
-			w.put()
-			c.action.Signal(sabir.CacheHit)
-			return nil
-		}
-		c.action.Signal(sabir.CacheMiss)
-	}
-	key := string(w.buf)
-	w.put()
 	if r.NoCache() {
+		key := bytes.Clone(w.buf)
+		w.put()
 		return c.refresh(ctx, r, p, key)
 	}
-	return c.share(ctx, r, p, key)
+	kept, err := p.Get(ctx, w.buf)
+	if err != nil {
+		c.complain(ctx, err)
+	} else if c.answer(ctx, r, &kept) {
+		w.put()
+		c.action.Signal(sabir.CacheHit)
+		return nil
+	}
+	c.action.Signal(sabir.CacheMiss)
+	key := string(w.buf)
+	w.put()
+	return c.share(ctx, r, p, key, kept.Age)
 }
 
 // callTypes are the types of a call to another node.
@@ -112,22 +127,23 @@ func (c *cachedAction) byTypes(r *sabir.Request) (*place, *keyPlan) {
 	types := callTypes{reflect.TypeOf(r.Input()).Elem(), reflect.TypeOf(r.Output()).Elem()}
 	p, ok := c.places.Load(types)
 	if !ok {
-		p, _ = c.places.LoadOrStore(types, c.cache.open(c.action.Name, types.in, types.out, c.codec))
+		p, _ = c.places.LoadOrStore(types, c.cache.open(c.action.Name, types.in, types.out, c.paths, c.codec))
 	}
 	return p.(*place), c.key.of(types.in)
 }
 
-// look answers a call from the store. A store that fails, or that has what cannot be read (any more), has no answer.
-func (c *cachedAction) look(ctx context.Context, r *sabir.Request, p *place, key []byte) (answer any, found bool) {
-	answer, found, err := p.Get(ctx, key)
-	if err == nil && found {
-		err = c.give(r, answer)
+// answer answers a call with what the store has, if that can be read (any more).
+func (c *cachedAction) answer(ctx context.Context, r *sabir.Request, kept *Kept) bool {
+	err := kept.Spoiled
+	if err == nil && kept.Found {
+		if err = c.give(r, kept.Answer); err == nil {
+			return true
+		}
 	}
 	if err != nil {
 		c.complain(ctx, err)
-		return nil, false
 	}
-	return answer, found
+	return false
 }
 
 // complaints is the least time between two log lines about a store that fails.
@@ -164,9 +180,7 @@ func (c *cachedAction) take(ctx context.Context, r *sabir.Request) (any, error) 
 	if c.codec != nil {
 		text, err := c.codec.Append(nil, r.Output())
 		if err != nil {
-			c.unfit.Do(func() {
-				sabir.NodeOf(ctx).Log().Warn("an answer cannot be cached", "action", c.action.Name, "codec", c.codec.Name(), "error", err)
-			})
+			c.regret(ctx, err)
 		}
 		return text, err
 	}
@@ -177,35 +191,50 @@ func (c *cachedAction) take(ctx context.Context, r *sabir.Request) (any, error) 
 	return answer, nil
 }
 
-// keep puts an answer into the store, unless the place was cleaned since it was begun.
-func (c *cachedAction) keep(ctx context.Context, p *place, key string, answer any, age uint64) {
-	c.cache.cleaning.RLock()
-	defer c.cache.cleaning.RUnlock()
-	if p.age.Load() != age {
-		return
-	}
-	if err := p.Set(ctx, []byte(key), answer, c.ttl); err != nil {
+// regret logs, once for the action, that an answer cannot be kept.
+func (c *cachedAction) regret(ctx context.Context, err error) {
+	c.unfit.Do(func() {
+		log := sabir.NodeOf(ctx).Log()
+		if c.codec != nil {
+			log = log.With("codec", c.codec.Name())
+		}
+		log.Warn("an answer cannot be cached", "action", c.action.Name, "error", err)
+	})
+}
+
+// keep puts an answer into the store.
+func (c *cachedAction) keep(ctx context.Context, p *place, key []byte, answer any, age uint64) {
+	err := p.Set(ctx, key, answer, c.ttl, age)
+	if errors.Is(err, ErrNotKept) {
+		c.regret(ctx, err)
+	} else if err != nil {
 		c.complain(ctx, err)
 	}
 }
 
 // refresh is the way of a call that wants no answer from the cache.
-func (c *cachedAction) refresh(ctx context.Context, r *sabir.Request, p *place, key string) error {
-	age := p.age.Load()
+func (c *cachedAction) refresh(ctx context.Context, r *sabir.Request, p *place, key []byte) error {
+	kept, unknown := p.Get(ctx, key) // for its age
+	if unknown != nil {
+		c.complain(ctx, unknown)
+	}
 	if err := c.next(ctx, r); err != nil {
 		return err
 	}
+	if unknown != nil {
+		return nil
+	}
 	if answer, err := c.take(ctx, r); err == nil {
-		c.keep(ctx, p, key, answer, age)
+		c.keep(ctx, p, key, answer, kept.Age)
 	}
 	return nil
 }
 
 // share works out the answer, or waits for the call that does.
-func (c *cachedAction) share(ctx context.Context, r *sabir.Request, p *place, key string) error {
+func (c *cachedAction) share(ctx context.Context, r *sabir.Request, p *place, key string, age uint64) error {
 	outer, _ := ctx.Value(flightKey{}).(*flight)
 	for {
-		f, first := p.board(key, outer)
+		f, first := p.board(key, age, outer)
 		if first {
 			return c.lead(ctx, r, f, key)
 		}
@@ -228,10 +257,9 @@ func (c *cachedAction) share(ctx context.Context, r *sabir.Request, p *place, ke
 }
 
 // board finds the flight for a key, or begins one. One from before a cleaning is for the calls from before it only.
-func (p *place) board(key string, outer *flight) (f *flight, first bool) {
+func (p *place) board(key string, age uint64, outer *flight) (f *flight, first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	age := p.age.Load()
 	if f = p.flights[key]; f != nil && f.age == age {
 		return f, false
 	}
@@ -264,22 +292,20 @@ func (f *flight) carries(inner *flight) bool {
 func (c *cachedAction) lead(ctx context.Context, r *sabir.Request, f *flight, key string) error {
 	f.err = sabir.Errorf(sabir.Internal, "Panic", "the call of %s that worked out the answer for others panicked", c.action.Name)
 	defer f.place.land(key, f)
-	if shared, ok := f.place.Place.(Locker); ok {
-		unlock, err := shared.Lock(ctx, []byte(key))
-		switch {
-		case err == nil:
-			defer unlock()
-		case ctx.Err() != nil:
-			f.err = errNoAnswer
-			return ctx.Err()
-		default:
-			c.complain(ctx, err)
-		}
-	}
 	// Another may have landed between this call's first look and its boarding.
-	if answer, found := c.look(ctx, r, f.place, []byte(key)); found {
-		f.answer, f.err = answer, nil
-		return nil
+	kept, unlock, unknown := f.place.lock(ctx, []byte(key))
+	switch {
+	case unknown == nil:
+		defer unlock()
+		if c.answer(ctx, r, &kept) {
+			f.answer, f.err = kept.Answer, nil
+			return nil
+		}
+	case ctx.Err() != nil:
+		f.err = errNoAnswer
+		return ctx.Err()
+	default:
+		c.complain(ctx, unknown)
 	}
 	if err := c.next(context.WithValue(ctx, flightKey{}, f), r); err != nil {
 		f.err = err
@@ -294,6 +320,17 @@ func (c *cachedAction) lead(ctx context.Context, r *sabir.Request, f *flight, ke
 		return nil
 	}
 	f.answer, f.err = answer, nil
-	c.keep(ctx, f.place, key, answer, f.age)
+	if unknown == nil {
+		c.keep(ctx, f.place, []byte(key), answer, kept.Age)
+	}
 	return nil
+}
+
+// lock looks once more, where other nodes share the place when none of them works out the answer.
+func (p *place) lock(ctx context.Context, key []byte) (Kept, func(), error) {
+	if shared, ok := p.Place.(Locker); ok {
+		return shared.Lock(ctx, key)
+	}
+	kept, err := p.Get(ctx, key)
+	return kept, func() {}, err
 }

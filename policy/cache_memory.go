@@ -37,7 +37,7 @@ type placeName struct{ action, form string }
 
 type memoryEntry struct {
 	place   *memoryPlace
-	age     uint64 // of the place when the entry was made
+	age     uint64 // of the place when the answer began to be worked out
 	expires time.Duration
 	key     string
 	answer  any
@@ -81,17 +81,21 @@ func (m *memory) Clean(_ context.Context, pattern string) error {
 	return nil
 }
 
-func (p *memoryPlace) Get(_ context.Context, key []byte) (any, bool, error) {
+func (p *memoryPlace) Get(_ context.Context, key []byte) (Kept, error) {
+	age := p.age.Load()
 	e, ok := p.store.entries.GetIfPresent(maphash.Bytes(p.seed, key))
-	if !ok || e.place != p || e.age != p.age.Load() || e.key != string(key) || time.Since(p.store.start) >= e.expires {
-		return nil, false, nil
+	if !ok || e.place != p || e.age != age || e.key != string(key) || time.Since(p.store.start) >= e.expires {
+		return Kept{Age: age}, nil
 	}
-	return e.answer, true, nil
+	return Kept{Answer: e.answer, Found: true, Age: age}, nil
 }
 
-func (p *memoryPlace) Set(_ context.Context, key []byte, answer any, ttl time.Duration) error {
+func (p *memoryPlace) Set(_ context.Context, key []byte, answer any, ttl time.Duration, age uint64) error {
+	if p.age.Load() != age {
+		return nil // nobody would find it, and it would take the place of one that is good
+	}
 	p.store.entries.Set(maphash.Bytes(p.seed, key), &memoryEntry{
-		place: p, age: p.age.Load(), expires: time.Since(p.store.start) + ttl, key: string(key), answer: answer,
+		place: p, age: age, expires: time.Since(p.store.start) + ttl, key: string(key), answer: answer,
 	})
 	return nil
 }
@@ -99,5 +103,5 @@ func (p *memoryPlace) Set(_ context.Context, key []byte, answer any, ttl time.Du
 // noPlace keeps nothing.
 type noPlace struct{}
 
-func (noPlace) Get(context.Context, []byte) (any, bool, error)        { return nil, false, nil }
-func (noPlace) Set(context.Context, []byte, any, time.Duration) error { return nil }
+func (noPlace) Get(context.Context, []byte) (Kept, error)                     { return Kept{}, nil }
+func (noPlace) Set(context.Context, []byte, any, time.Duration, uint64) error { return nil }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/sabir-go/sabir/codec"
@@ -26,15 +27,35 @@ type Store interface {
 // Place is where a Store keeps one action's answers.
 type Place interface {
 	// Get returns the answer that is kept under key, if any. The key is the caller's again when Get returns.
-	Get(ctx context.Context, key []byte) (answer any, found bool, err error)
-	// Set keeps an answer for as long as ttl at most. The key is the caller's again when Set returns.
-	Set(ctx context.Context, key []byte, answer any, ttl time.Duration) error
+	Get(ctx context.Context, key []byte) (Kept, error)
+	// Set keeps an answer for as long as ttl at most. Age is what Get or Lock told before the answer began to be worked out:
+	// an answer from before a cleaning must not be found after it, also when it is set after it. An answer that the store
+	// does not want, for its size or otherwise, is an error with [ErrNotKept] in it. The key is the caller's again when Set
+	// returns.
+	Set(ctx context.Context, key []byte, answer any, ttl time.Duration, age uint64) error
 }
+
+// Kept is what a [Place] has under a key.
+type Kept struct {
+	// Answer is the answer, if one was Found.
+	Answer any
+	Found  bool
+	// Age changes whenever the action's answers are cleaned. It is told whether or not an answer was found. Calls that are
+	// told different ages do not share an answer that is being worked out.
+	Age uint64
+	// Spoiled says why what is there is no answer. It is logged, and the next Set replaces it.
+	Spoiled error
+}
+
+// ErrNotKept is in the error of a Set whose answer the store does not want. It is logged once for each action.
+var ErrNotKept = errors.New("the store does not keep it")
 
 // Locker is a Place that other nodes share and that can see to it that only one of them works out an answer at a time.
 // Without it each node's cache does so for its own callers.
 type Locker interface {
-	// Lock waits until no other holds the lock of the key, or for the context. The lock must end by itself after a while,
-	// for nodes that die holding it.
-	Lock(ctx context.Context, key []byte) (unlock func(), err error)
+	// Lock is Get for a call that is going to work out the answer. It returns as soon as there is an answer, by whoever it
+	// was worked out; or with the lock of the key, when no other holds it; or when the context ends. The caller calls unlock
+	// once unless there was an error, and it must not block. The lock must end by itself after a while, for nodes that die
+	// holding it.
+	Lock(ctx context.Context, key []byte) (kept Kept, unlock func(), err error)
 }

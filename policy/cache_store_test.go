@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
@@ -19,13 +22,19 @@ import (
 // shared is a store of bytes as several nodes could share one, with a lock.
 type shared struct {
 	mu      sync.Mutex
-	answers map[string][]byte // by action, form and key
+	age     uint64
+	answers map[string]sharedAnswer // by action, form and key
 	locks   map[string]chan struct{}
 	broken  error
 }
 
+type sharedAnswer struct {
+	text []byte
+	age  uint64
+}
+
 func newShared() *shared {
-	return &shared{answers: map[string][]byte{}, locks: map[string]chan struct{}{}}
+	return &shared{answers: map[string]sharedAnswer{}, locks: map[string]chan struct{}{}}
 }
 
 func (s *shared) Codec() codec.Codec { return json.New() }
@@ -37,6 +46,7 @@ func (s *shared) Open(action, form string) policy.Place {
 func (s *shared) Clean(_ context.Context, pattern string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.age++
 	for key := range s.answers {
 		if action, _, _ := strings.Cut(key, "\x00"); sabir.MatchPattern(pattern, action) {
 			delete(s.answers, key)
@@ -51,26 +61,47 @@ func (s *shared) fail(err error) {
 	s.broken = err
 }
 
+// spoil puts bytes in place of all answers.
+func (s *shared) spoil(text string) {
+	for key, a := range s.answers {
+		s.answers[key] = sharedAnswer{[]byte(text), a.age}
+	}
+}
+
 type sharedPlace struct {
 	*shared
 	prefix string
 }
 
-func (p *sharedPlace) Get(_ context.Context, key []byte) (any, bool, error) {
+func (p *sharedPlace) Get(_ context.Context, key []byte) (policy.Kept, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text, ok := p.answers[p.prefix+string(key)]
-	return text, ok, p.broken
+	a, ok := p.answers[p.prefix+string(key)]
+	switch {
+	case p.broken != nil:
+		return policy.Kept{}, p.broken
+	case !ok:
+		return policy.Kept{Age: p.age}, nil
+	case len(a.text) == 0:
+		return policy.Kept{Age: p.age, Spoiled: errors.New("it is empty")}, nil
+	}
+	return policy.Kept{Answer: a.text, Found: true, Age: p.age}, nil
 }
 
-func (p *sharedPlace) Set(_ context.Context, key []byte, answer any, _ time.Duration) error {
+func (p *sharedPlace) Set(_ context.Context, key []byte, answer any, _ time.Duration, age uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.answers[p.prefix+string(key)] = answer.([]byte)
+	text := answer.([]byte)
+	if len(text) > 1000 {
+		return fmt.Errorf("an answer of %d bytes: %w", len(text), policy.ErrNotKept)
+	}
+	if age == p.age {
+		p.answers[p.prefix+string(key)] = sharedAnswer{text, age}
+	}
 	return p.broken
 }
 
-func (p *sharedPlace) Lock(ctx context.Context, key []byte) (func(), error) {
+func (p *sharedPlace) Lock(ctx context.Context, key []byte) (policy.Kept, func(), error) {
 	p.mu.Lock()
 	lock := p.locks[p.prefix+string(key)]
 	if lock == nil {
@@ -80,9 +111,13 @@ func (p *sharedPlace) Lock(ctx context.Context, key []byte) (func(), error) {
 	p.mu.Unlock()
 	select {
 	case lock <- struct{}{}:
-		return func() { <-lock }, nil
+		kept, err := p.Get(ctx, key)
+		if err != nil {
+			<-lock
+		}
+		return kept, func() { <-lock }, err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return policy.Kept{}, nil, ctx.Err()
 	}
 }
 
@@ -161,9 +196,7 @@ func TestAnswersThatCannotBeReadAnyMoreAreReplaced(t *testing.T) {
 	store := newShared()
 	u := newUsers(t, sabir.Use(policy.NewCache(policy.KeptIn(store)).For()))
 	u.get(t, t.Context(), "ada")
-	for key := range store.answers {
-		store.answers[key] = []byte(`{"id":"eve","run":"one"}`) // as a program of another version may have left it
-	}
+	store.spoil(`{"id":"eve","run":"one"}`) // as a program of another version may have left it
 	if a, b := u.get(t, t.Context(), "ada"), u.get(t, t.Context(), "ada"); a != 2 || b != 2 {
 		t.Errorf("runs %d and %d, want 2 and 2", a, b)
 	}
@@ -180,5 +213,115 @@ func TestCleanReachesTheStoreAndTellsItsError(t *testing.T) {
 	store.fail(errBusy)
 	if err := cache.Clean(t.Context(), "test.*"); !errors.Is(err, errBusy) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnswersThatAreSpoiledInTheStoreAreReplaced(t *testing.T) {
+	store := newShared()
+	u := newUsers(t, sabir.Use(policy.NewCache(policy.KeptIn(store)).For()))
+	u.get(t, t.Context(), "ada")
+	store.spoil("")
+	if a, b := u.get(t, t.Context(), "ada"), u.get(t, t.Context(), "ada"); a != 2 || b != 2 {
+		t.Errorf("runs %d and %d, want 2 and 2", a, b)
+	}
+}
+
+func TestAnswersThatTheStoreDoesNotWantAreLoggedOnceAndGivenToTheirCallers(t *testing.T) {
+	var log bytes.Buffer
+	s := sabir.NewService("test")
+	sabir.Handle(s, "run", func(context.Context, none) (string, error) { return strings.Repeat("x", 2000), nil },
+		sabir.Use(policy.NewCache(policy.KeptIn(newShared())).For()))
+	node := start(t, sabir.Serve(s), sabir.Logger(slog.New(slog.NewTextHandler(&log, nil))))
+	for range 3 {
+		if out, err := sabir.Call[string](t.Context(), node, "test.run", none{}); len(out) != 2000 || err != nil {
+			t.Errorf("got %d bytes, %v", len(out), err)
+		}
+	}
+	if n := strings.Count(log.String(), "an answer cannot be cached"); n != 1 {
+		t.Errorf("the log has it %d times:\n%s", n, log.String())
+	}
+}
+
+// The cleaning is another node's, of which this node hears from the store alone.
+func TestStoreCleanedByAnotherNodeHoldsForAnswersThatAreBeingWorkedOut(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		store := newShared()
+		var value atomic.Int32
+		r := newRig(t, func(context.Context, none) (int, error) {
+			v := int(value.Load())
+			time.Sleep(time.Second)
+			return v, nil
+		}, sabir.Use(policy.NewCache(policy.KeptIn(store)).For()))
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if out, _ := r.call(context.Background()); out != 0 {
+				t.Errorf("the call from before got %d", out)
+			}
+		})
+		synctest.Wait()
+		value.Store(1)
+		if err := policy.NewCache(policy.KeptIn(store)).Clean(t.Context(), "test.*"); err != nil {
+			t.Error(err)
+		}
+		for range 2 {
+			if out, _ := r.call(t.Context()); out != 1 {
+				t.Errorf("a call from after the cleaning got %d", out)
+			}
+		}
+		wg.Wait()
+	})
+}
+
+func TestACacheInMemoryBeforeOneInAStoreOfSeveralNodes(t *testing.T) {
+	store := newShared()
+	var runs atomic.Int32
+	var nodes []*rig
+	var nears []*policy.Cache
+	for range 2 {
+		near := policy.NewCache()
+		nears = append(nears, near)
+		nodes = append(nodes, newRig(t, func(context.Context, none) (int, error) { return int(runs.Add(1)), nil },
+			sabir.Use(near.For(), policy.NewCache(policy.KeptIn(store)).For())))
+	}
+	call := func(r *rig) int {
+		out, err := r.call(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		return out
+	}
+	if a, b := call(nodes[0]), call(nodes[1]); a != 1 || b != 1 {
+		t.Errorf("runs %d and %d, want 1 and 1", a, b)
+	}
+	store.fail(errBroken)
+	if a, b := call(nodes[0]), call(nodes[1]); a != 1 || b != 1 {
+		t.Errorf("runs %d and %d: the store was asked for what is in memory", a, b)
+	}
+	store.fail(nil)
+	for _, clean := range []*policy.Cache{policy.NewCache(policy.KeptIn(store)), nears[0], nears[1]} { // the far one first
+		if err := clean.Clean(t.Context(), "test.*"); err != nil {
+			t.Error(err)
+		}
+	}
+	if a, b := call(nodes[0]), call(nodes[1]); a != 2 || b != 2 {
+		t.Errorf("runs %d and %d, want 2 and 2", a, b)
+	}
+}
+
+// One action may have two caches with other keys in one store.
+func TestCachesOfOneActionWithOtherKeysAreKeptApart(t *testing.T) {
+	type in struct {
+		A string `json:"a"`
+		B string `json:"b"`
+	}
+	store := newShared()
+	echo := func(_ context.Context, i in) (string, error) { return i.A + i.B, nil }
+	byA := newRig(t, echo, sabir.Use(policy.NewCache(policy.KeptIn(store)).For(policy.Keys("a"))))
+	byB := newRig(t, echo, sabir.Use(policy.NewCache(policy.KeptIn(store)).For(policy.Keys("b"))))
+	if out, err := sabir.Call[string](t.Context(), byA.node, "test.run", in{A: "x"}); out != "x" || err != nil {
+		t.Errorf("got %q, %v", out, err)
+	}
+	if out, err := sabir.Call[string](t.Context(), byB.node, "test.run", in{A: "y", B: "x"}); out != "yx" || err != nil {
+		t.Errorf("got %q, %v", out, err)
 	}
 }

@@ -167,3 +167,19 @@ func ExampleCache() {
 	// 1 1 2 2
 	// 3
 }
+
+// Each node keeps prices in its own memory. The one that changes a price has all of them forget it.
+func ExampleCache_CleanTogether() {
+	prices := policy.NewCache()
+	shop := sabir.NewService("shop")
+	prices.CleanTogether(shop, "prices")
+	sabir.Handle(shop, "price", func(_ context.Context, in GetPrice) (Price, error) {
+		return Price{in.Item, 100}, nil // from a slow database
+	}, sabir.Use(prices.For(policy.TTL(time.Hour))))
+	sabir.Handle(shop, "reprice", func(ctx context.Context, in Price) (sabir.Nothing, error) {
+		// The database has the new price; from here on no node gives the old one.
+		return sabir.Nothing{}, prices.Clean(ctx, "shop.price")
+	})
+	node := sabir.NewNode(sabir.Serve(shop), sabir.Join("tcp://:7700"))
+	log.Fatal(node.Run(context.Background()))
+}

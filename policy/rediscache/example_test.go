@@ -1,0 +1,49 @@
+package rediscache_test
+
+import (
+	"context"
+	"log"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/policy"
+	"github.com/sabir-go/sabir/policy/rediscache"
+)
+
+type Price struct {
+	Cents int `json:"cents"`
+}
+
+func Example() {
+	store, err := rediscache.Open("redis://cache.internal:6379", "shop")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+
+	prices := policy.NewCache(policy.KeptIn(store))
+	shop := sabir.NewService("shop")
+	sabir.Handle(shop, "price", func(ctx context.Context, item string) (Price, error) {
+		return Price{Cents: 100}, nil // from a slow database
+	}, sabir.Use(prices.For(policy.TTL(time.Minute))))
+	sabir.Handle(shop, "reprice", func(ctx context.Context, item string) (sabir.Nothing, error) {
+		// The database has the new price; from here on no node gives the old one.
+		return sabir.Nothing{}, prices.Clean(ctx, "shop.price")
+	})
+
+	node := sabir.NewNode(sabir.Serve(shop), sabir.Join("tcp://:7700"))
+	log.Fatal(node.Run(context.Background()))
+}
+
+// An answer that may be a second old need not be asked for in Redis each time: a cache in memory stands before it.
+func Example_inMemoryBeforeRedis() {
+	store, err := rediscache.Open("redis://cache.internal:6379", "shop")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+
+	near, far := policy.NewCache(), policy.NewCache(policy.KeptIn(store))
+	shop := sabir.NewService("shop", sabir.Use(near.For(policy.TTL(time.Second)), far.For(policy.TTL(time.Hour))))
+	sabir.Handle(shop, "price", func(ctx context.Context, item string) (Price, error) { return Price{Cents: 100}, nil })
+}

@@ -1,0 +1,233 @@
+package rediscache_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/policy/rediscache"
+)
+
+// patient is for tests whose calls may be late because the machine is busy with them.
+var patient = rediscache.Timeout(20 * time.Second)
+
+// process is another node, in a process of its own: see runNode.
+type process struct {
+	*exec.Cmd
+	in  io.Writer
+	out *bufio.Scanner
+}
+
+func newProcess(t *testing.T, url string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command(os.Args[0])}
+	p.Env = append(os.Environ(), asNode+"="+url)
+	p.Stderr = os.Stderr
+	in, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.in, p.out = in, bufio.NewScanner(out)
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		_ = p.Wait()
+	})
+	if line := p.read(); line != "ready" {
+		t.Fatalf("the process says %q", line)
+	}
+	return p
+}
+
+func (p *process) read() string {
+	p.out.Scan()
+	return p.out.Text()
+}
+
+func (p *process) write(line string) { fmt.Fprintln(p.in, line) }
+
+func TestTheHandlerRunsOnceForAThousandCallsOnEachOfFourNodes(t *testing.T) {
+	url := brokers.ForTest(t, brokers.Redis).URL()
+	var r runs
+	var nodes []*node
+	for range 4 {
+		nodes = append(nodes, newNode(t, open(t, url, patient), func(ctx context.Context, id string) (user, error) {
+			time.Sleep(50 * time.Millisecond) // the work
+			return r.handler(ctx, id)
+		}))
+	}
+	for _, id := range []string{"ada", "bob", "eve"} {
+		r.Store(0)
+		var wg sync.WaitGroup
+		for _, n := range nodes {
+			for range 1000 {
+				wg.Go(func() { n.get(t, id) })
+			}
+		}
+		wg.Wait()
+		if r.Load() != 1 {
+			t.Errorf("%s: the handler ran %d times", id, r.Load())
+		}
+	}
+}
+
+func TestTheHandlerRunsOnceForAThousandCallsInEachOfThreeProcesses(t *testing.T) {
+	url := brokers.ForTest(t, brokers.Redis).URL()
+	processes := []*process{newProcess(t, url), newProcess(t, url), newProcess(t, url)}
+	for _, id := range []string{"ada", "bob", "eve"} {
+		total := 0
+		for _, p := range processes {
+			p.write(id)
+		}
+		for _, p := range processes {
+			var runs int
+			if _, err := fmt.Sscan(p.read(), &runs); err != nil {
+				t.Fatal(err)
+			}
+			total += runs
+		}
+		if total != 1 {
+			t.Errorf("%s: the handler ran %d times", id, total)
+		}
+	}
+}
+
+// The other process is killed while its handler runs. Its lease is a second.
+func TestANodeThatIsKilledWhileItWorksCostsTheOthersItsLease(t *testing.T) {
+	url := brokers.ForTest(t, brokers.Redis).URL()
+	holder := newProcess(t, url)
+	holder.write("hold")
+	if line := holder.read(); line != "holding" {
+		t.Fatalf("the process says %q", line)
+	}
+	n := newNode(t, open(t, url), func(context.Context, string) (string, error) { return "here", nil })
+	if err := holder.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	out, err := sabir.Call[string](t.Context(), n.Node, "users.get", "hold")
+	if waited := time.Since(begun); err != nil || out != "here" || waited < 300*time.Millisecond || waited > 3*time.Second {
+		t.Errorf("got %q, %v after %v, want about 1s", out, err, waited)
+	}
+}
+
+func TestALockIsHeldForAsLongAsItsHolderWorks(t *testing.T) {
+	url := brokers.ForTest(t, brokers.Redis).URL()
+	var r runs
+	slow := func(ctx context.Context, id string) (user, error) {
+		time.Sleep(700 * time.Millisecond) // the work, many leases long
+		return r.handler(ctx, id)
+	}
+	a := newNode(t, open(t, url, rediscache.Lease(100*time.Millisecond)), slow)
+	b := newNode(t, open(t, url, rediscache.Lease(100*time.Millisecond)), slow)
+	var wg sync.WaitGroup
+	wg.Go(func() { a.get(t, "ada") })
+	wg.Go(func() { b.get(t, "ada") })
+	wg.Wait()
+	if r.Load() != 1 {
+		t.Errorf("the handler ran %d times", r.Load())
+	}
+}
+
+func TestALockThatNobodyProlongsEndsWithItsLease(t *testing.T) {
+	url := brokers.ForTest(t, brokers.Redis).URL()
+	lost, other := open(t, url, rediscache.Lease(300*time.Millisecond)), open(t, url)
+	if _, _, err := lock(t.Context(), lost, "k"); err != nil {
+		t.Fatal(err)
+	}
+	lost.Close() // as a node that dies: nothing is released or prolonged
+	begun := time.Now()
+	_, unlock, err := lock(t.Context(), other, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+	if waited := time.Since(begun); waited < 200*time.Millisecond || waited > 2*time.Second {
+		t.Errorf("the lock was free after %v, want 300ms", waited)
+	}
+}
+
+func TestALockThatIsReleasedIsTakenAtOnce(t *testing.T) {
+	url := brokers.ForTest(t, brokers.Redis).URL()
+	a, b := open(t, url), open(t, url)
+	_, unlock, err := lock(t.Context(), a, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := make(chan time.Time)
+	var waiting atomic.Bool
+	go func() {
+		waiting.Store(true)
+		_, unlock, err := lock(context.Background(), b, "k")
+		if err != nil {
+			t.Error(err)
+		} else {
+			unlock()
+		}
+		taken <- time.Now()
+	}()
+	select {
+	case <-taken:
+		t.Fatal("two hold it")
+	case <-time.After(200 * time.Millisecond):
+	}
+	released := time.Now()
+	unlock()
+	if waited := (<-taken).Sub(released); waited > time.Second {
+		t.Errorf("it took %v", waited)
+	}
+}
+
+func TestWaitingForALockEndsWithTheContext(t *testing.T) {
+	url := brokers.ForTest(t, brokers.Redis).URL()
+	a, b := open(t, url), open(t, url)
+	_, unlock, err := lock(t.Context(), a, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, _, err := lock(ctx, b, "k"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestALockIsNotReleasedByOneWhoseLeaseHasEnded(t *testing.T) {
+	url := brokers.ForTest(t, brokers.Redis).URL()
+	a, b, c := open(t, url), open(t, url), open(t, url)
+	_, late, err := lock(t.Context(), a, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := client(t, url)
+	raw.Do(t.Context(), raw.B().Flushall().Build())
+	_, unlock, err := lock(t.Context(), b, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	late()
+	a.Close() // when it was heard
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, _, err := lock(ctx, c, "k"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("two hold it: %v", err)
+	}
+	unlock()
+}
