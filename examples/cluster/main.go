@@ -6,6 +6,11 @@
 //	go run ./cmd/sabir nodes --join tcp://127.0.0.1:7700
 //	go run ./cmd/sabir call greeter.hello name=Ada --join tcp://127.0.0.1:7700
 //
+// The same over NATS, with a server inside each process or one of your own; whatever transport is imported will do:
+//
+//	go run ./examples/cluster -address nats://embedded
+//	go run ./examples/cluster -address nats://127.0.0.1:4222
+//
 // With -once it starts three nodes in one process, calls, tells an event to all, and ends.
 package main
 
@@ -17,6 +22,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/transport/nats"
 )
 
 type HelloRequest struct {

@@ -16,3 +16,15 @@ func Example() {
 	// ValidationFailed: the input of greeter.hello is not valid: name: name is a required field
 	// news of Ada
 }
+
+// Another URL is all it takes.
+func Example_nats() {
+	if err := run(context.Background(), "nats://embedded:0"); err != nil {
+		panic(err)
+	}
+	// Output:
+	// answered by first: 5 by second: 5
+	// asked for: second
+	// ValidationFailed: the input of greeter.hello is not valid: name: name is a required field
+	// news of Ada
+}
