@@ -19,7 +19,7 @@ func Example() {
 
 // Another URL is all it takes.
 func Example_nats() {
-	if err := run(context.Background(), "nats://embedded:0"); err != nil {
+	if err := run(context.Background(), "nats://embedded:27842"); err != nil {
 		panic(err)
 	}
 	// Output:

@@ -49,13 +49,6 @@ func (b *broker) lose(share float64) {
 	b.loses = func(string, []byte) bool { return rand.Float64() < share }
 }
 
-// loseIf makes the broker lose the messages for which lost is true.
-func (b *broker) loseIf(lost func(subject string, message []byte) bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.loses = lost
-}
-
 // stop makes everybody lose the broker, and start brings it back.
 func (b *broker) stop()  { b.set(true) }
 func (b *broker) start() { b.set(false) }
