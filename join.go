@@ -16,7 +16,8 @@ import (
 
 // Join makes the node a member of a cluster: it links itself to the other nodes, calls what their services offer, and
 // offers them its own. The address says where it listens and by what transport: "tcp://:7700", "tls://10.0.0.5:7700",
-// "unix:///run/shop.sock", "mem://a".
+// "unix:///run/shop.sock", "quic://:7700"; or at what broker the nodes meet: "nats://10.0.0.9:4222", "redis://…", "mqtt://…",
+// "amqp://…", "nats://embedded". All but tcp, tls and unix want their package to be imported; docs/transports.md tells them apart.
 //
 // On one machine the address alone is enough, the same for every process: the first one listens there, those that come
 // later find it, join it, and listen on an address of their own; when the first one goes, another takes the address over.
@@ -61,7 +62,7 @@ type joinConfig struct {
 }
 
 // ClusterName names the cluster; "default" without it. Nodes of clusters with other names refuse each other, so several
-// clusters can share a network, and a broker.
+// clusters can share a network. Over a broker they do not see each other.
 func ClusterName(name string) JoinOption {
 	return joinOption(func(c *joinConfig) { c.cluster = name })
 }
