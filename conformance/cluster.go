@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/transport"
 )
 
 // patience is how long a behaviour waits for what must come; it only passes when something is broken.
@@ -107,6 +108,15 @@ func (c *cluster) join(id string, joins []sabir.JoinOption, more ...sabir.NodeOp
 		c.meet = at
 	}
 	return n
+}
+
+// shown is where nodes find each other, as errors show it: without a password.
+func (c *cluster) shown() string {
+	at, err := transport.Parse(c.meet)
+	if err != nil {
+		return c.meet
+	}
+	return at.Redacted()
 }
 
 // stop stops a node as a program would. A node that was stopped before is left alone.

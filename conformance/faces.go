@@ -254,7 +254,7 @@ func guestAlone(t *testing.T, s *site) {
 	gone := c.start("gone")
 	stop(t, gone)
 	n := sabir.NewNode(c.options("guest", []sabir.JoinOption{sabir.Guest()})...)
-	if err := n.Start(brief(t)); !errors.Is(err, sabir.ErrJoin) || !contains(err.Error(), c.meet) {
+	if err := n.Start(brief(t)); !errors.Is(err, sabir.ErrJoin) || !contains(err.Error(), c.shown()) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -40,7 +40,7 @@ func refusal(t *testing.T, c *cluster, joins ...sabir.JoinOption) error {
 
 func checkRefusal(t *testing.T, c *cluster, err error, words ...string) {
 	t.Helper()
-	if !errors.Is(err, sabir.ErrJoin) || !contains(err.Error(), words...) || !contains(err.Error(), c.meet) {
+	if !errors.Is(err, sabir.ErrJoin) || !contains(err.Error(), words...) || !contains(err.Error(), c.shown()) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,22 +179,24 @@ func TestAWriteDeadlineThatHasPassedLeavesTheConnectionWhole(t *testing.T) {
 func TestWhatIsReadAheadIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := carried()
-		sent := make(chan int)
+		var sent atomic.Int64
+		ended := make(chan struct{})
 		go func() {
-			block, total := make([]byte, 1000), 0
+			defer close(ended)
+			block := make([]byte, 1000)
 			for {
 				if _, err := a.Write(block); err != nil {
-					sent <- total
 					return
 				}
-				total += len(block)
+				sent.Add(int64(len(block)))
 			}
 		}()
 		synctest.Wait() // until it waits
-		b.Close()
-		if total := <-sent; total > 128<<10 || total < 64<<10 {
+		if total := sent.Load(); total > 128<<10 || total < 64<<10 {
 			t.Errorf("%d bytes went to a side that does not read", total)
 		}
+		b.Close()
+		<-ended
 		a.Close()
 	})
 }
