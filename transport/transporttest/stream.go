@@ -34,6 +34,9 @@ type Setup func(t *testing.T) (listen string, config transport.Config)
 func Stream(t *testing.T, setup Setup) {
 	run(t, append(slices.Clone(ofConnections), ofAddresses...), func(t *testing.T) *site {
 		address, config := setup(t)
+		if config.DialTimeout == 0 {
+			config.DialTimeout = 2 * patience // many handshakes at once take their time under the race detector
+		}
 		return &site{address: address, config: config,
 			listener: func(ctx context.Context) (transport.Listener, error) { return transport.Listen(ctx, address, config) },
 			dialTo:   func(ctx context.Context, to string) (net.Conn, error) { return transport.Dial(ctx, to, config) }}
@@ -165,7 +168,7 @@ func (s *site) accepting(t *testing.T, l transport.Listener) <-chan net.Conn {
 }
 
 func guard(t *testing.T, c net.Conn) net.Conn {
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(2 * patience)); err != nil {
 		t.Errorf("set a deadline: %v", err)
 	}
 	t.Cleanup(func() { c.Close() })
