@@ -3,6 +3,7 @@ package json
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -126,18 +127,15 @@ func (c *jsonCodec) appendFast(dst []byte, v any) ([]byte, bool) {
 // decodeFast reads data into v, or returns false where that is left to the library. Then some of *v may be set already; the
 // library sets it again.
 func (c *jsonCodec) decodeFast(data []byte, v any) bool {
-	t, at, ok := layout.Target(v)
-	if !ok {
-		return false
-	}
-	p := planOf(t)
+	r := readers.Get().(*reader)
+	defer r.release()
+	p := r.planFor(v)
 	if p == nil {
 		return false
 	}
-	r := readers.Get().(*reader)
-	defer r.release()
 	r.codec, r.data = c, data
-	return r.whole(p, at)
+	to := reflect.ValueOf(v).UnsafePointer()
+	return to != nil && r.whole(p, to)
 }
 
 func (c *jsonCodec) Decode(data []byte, v any) error {

@@ -22,6 +22,7 @@ type plan struct {
 	elem   *plan
 	fields []field
 	index  map[string]int // of fields, by name
+	loose  bool           // a []any or a map[string]any, or what lies in memory as they do
 }
 
 type field struct {
@@ -56,6 +57,7 @@ func compile(t *layout.Type, seen map[*layout.Type]*plan) *plan {
 	seen[t] = p
 	if t.Elem != nil {
 		p.elem = compile(t.Elem, seen)
+		p.loose = t.Elem.Go == anyType && (t.Kind == layout.Slice || t.Kind == layout.Map && t.Key.Go == keyType)
 	}
 	for i, f := range t.Fields {
 		name, _ := appendString([]byte{','}, f.Name)
@@ -68,6 +70,8 @@ func compile(t *layout.Type, seen map[*layout.Type]*plan) *plan {
 var (
 	timeType  = reflect.TypeFor[time.Time]()
 	bytesType = reflect.TypeFor[byte]()
+	anyType   = reflect.TypeFor[any]()
+	keyType   = reflect.TypeFor[string]()
 )
 
 // ownForm are the methods by which a type says itself what it looks like.

@@ -19,10 +19,16 @@ type reader struct {
 	data    []byte
 	pos     int
 	strings layout.Strings
-	scratch []byte // of a string with escapes
+	boxes   boxes
 	other   []otherName
 	inside  int // how many lists and maps the value is in
 	room    int // bytes that foresee has made
+
+	// The rest stays for the next text.
+	scratch []byte // of a string with escapes
+	names   names
+	target  reflect.Type // of the last text, which is often the next one's too
+	plan    *plan
 }
 
 // otherName is a member that the target does not have, of the object that begins at owner.
@@ -33,14 +39,29 @@ type otherName struct {
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// release keeps nothing of the text in the pool but room for escapes.
 func (r *reader) release() {
-	scratch := r.scratch[:0]
-	if cap(scratch) > maxPooled {
-		scratch = nil
-	}
-	*r = reader{scratch: scratch}
+	r.reset()
 	readers.Put(r)
+}
+
+// reset keeps nothing of the text for the next one but names, and room.
+func (r *reader) reset() {
+	if cap(r.scratch) > maxPooled {
+		r.scratch = nil
+	}
+	r.codec, r.data, r.pos, r.strings, r.boxes, r.other, r.inside, r.room = nil, nil, 0, layout.Strings{}, boxes{}, nil, 0, 0
+}
+
+// planFor returns the plan of what v points to, or nil where that is the library's business.
+func (r *reader) planFor(v any) *plan {
+	t := reflect.TypeOf(v)
+	if t == nil || t.Kind() != reflect.Pointer {
+		return nil
+	}
+	if t != r.target {
+		r.target, r.plan = t, planOf(t.Elem())
+	}
+	return r.plan
 }
 
 // whole reads the text, which is one value and nothing else.
@@ -68,6 +89,10 @@ func (r *reader) peek() byte {
 	if r.pos < len(r.data) && r.data[r.pos] > ' ' {
 		return r.data[r.pos]
 	}
+	return r.peekBehindSpace()
+}
+
+func (r *reader) peekBehindSpace() byte {
 	r.space()
 	if r.pos < len(r.data) {
 		return r.data[r.pos]
@@ -77,6 +102,14 @@ func (r *reader) peek() byte {
 
 // take takes b, if that is the next byte that is no white space.
 func (r *reader) take(b byte) bool {
+	if r.pos < len(r.data) && r.data[r.pos] == b {
+		r.pos++
+		return true
+	}
+	return r.takeBehindSpace(b)
+}
+
+func (r *reader) takeBehindSpace(b byte) bool {
 	if r.peek() != b || b == 0 {
 		return false
 	}
@@ -84,10 +117,10 @@ func (r *reader) take(b byte) bool {
 	return true
 }
 
-// word takes a literal whose first byte has been seen.
-func (r *reader) word(literal string) bool {
-	end := r.pos + len(literal)
-	if end > len(r.data) || string(r.data[r.pos:end]) != literal {
+// literal takes s, if that is next.
+func (r *reader) literal(s string) bool {
+	end := r.pos + len(s)
+	if end > len(r.data) || string(r.data[r.pos:end]) != s {
 		return false
 	}
 	r.pos = end
@@ -97,7 +130,7 @@ func (r *reader) word(literal string) bool {
 func (r *reader) value(p *plan, at unsafe.Pointer, left int) bool {
 	next := r.peek()
 	if next == 'n' && p.Kind != layout.Custom {
-		if !r.word("null") {
+		if !r.literal("null") {
 			return false
 		}
 		p.Zero(at)
@@ -147,7 +180,7 @@ func (r *reader) value(p *plan, at unsafe.Pointer, left int) bool {
 		if next == 'f' {
 			word = "false"
 		}
-		if !r.word(word) {
+		if !r.literal(word) {
 			return false
 		}
 		store(at, next == 't')
@@ -206,183 +239,6 @@ func (r *reader) another(end byte) (more, ok bool) {
 		return true, true
 	}
 	return false, r.take(end)
-}
-
-// A list of elements of up to smallElement bytes begins with room for firstRoom of them.
-const (
-	smallElement = 32
-	firstRoom    = 4
-)
-
-// Room is made ahead where longList bytes of text or more are left, and roomPerByte bytes at most for each byte of text.
-const (
-	longList    = 2048
-	roomPerByte = 16
-)
-
-func (r *reader) slice(p *plan, at unsafe.Pointer, left int) bool {
-	more, ok := r.first('[', ']')
-	if left < 0 {
-		return false
-	}
-	made := p.MakeSlice(0)
-	if more && p.elem.Size <= smallElement {
-		made = p.MakeSlice(firstRoom)
-		made.Len = 0
-	}
-	start := r.pos
-	r.inside++
-	for more && ok {
-		if !r.value(p.elem, p.GrowSlice(unsafe.Pointer(&made)), left) {
-			return false
-		}
-		if more, ok = r.another(']'); more && made.Len == 1 {
-			r.foresee(p, &made, r.pos-start)
-		}
-	}
-	r.inside--
-	if ok {
-		store(at, made)
-	}
-	return ok
-}
-
-// foresee makes room for the elements that may follow the first one, which took length bytes: as many as would fill the
-// rest of the text. Only lists that are in no other list or map get it, since of those there are few.
-func (r *reader) foresee(p *plan, made *layout.SliceHeader, length int) {
-	left := len(r.data) - r.pos
-	if r.inside > 1 || left < longList {
-		return
-	}
-	n := min(left/length+1, (roomPerByte*len(r.data)-r.room)/max(int(p.elem.Size), 1))
-	if n <= 0 {
-		return
-	}
-	r.room += n * int(p.elem.Size)
-	reflect.NewAt(p.Go, unsafe.Pointer(made)).Elem().Grow(n)
-}
-
-func (r *reader) array(p *plan, at unsafe.Pointer, left int) bool {
-	more, ok := r.first('[', ']')
-	if left < 0 {
-		return false
-	}
-	i := 0
-	for more && ok {
-		if i == p.Len {
-			return false
-		}
-		element := unsafe.Add(at, uintptr(i)*p.elem.Size)
-		p.elem.Zero(element)
-		if !r.value(p.elem, element, left) {
-			return false
-		}
-		i++
-		more, ok = r.another(']')
-	}
-	return ok && i == p.Len
-}
-
-func (r *reader) structure(p *plan, at unsafe.Pointer, left int) bool {
-	owner := r.pos
-	more, ok := r.first('{', '}')
-	if left < 0 {
-		return false
-	}
-	var few [4]uint64
-	seen := few[:]
-	if len(p.fields) > 64*len(few) {
-		seen = make([]uint64, len(p.fields)/64+1)
-	}
-	others := len(r.other)
-	expected := 0 // writers keep to one order, so the next field is most often the next one
-	for more && ok {
-		name, known := r.name()
-		if !known || !r.take(':') {
-			return false
-		}
-		i := p.find(name, expected)
-		if i < 0 {
-			if !r.unknown(owner, name, left) {
-				return false
-			}
-			more, ok = r.another('}')
-			continue
-		}
-		if seen[i/64]&(1<<(i%64)) != 0 {
-			return false
-		}
-		seen[i/64] |= 1 << (i % 64)
-		expected = i + 1
-		f := &p.fields[i]
-		if !r.value(f.plan, unsafe.Add(at, f.off), left) {
-			return false
-		}
-		more, ok = r.another('}')
-	}
-	r.other = r.other[:others]
-	return ok
-}
-
-// find returns which field has the name, or -1.
-func (p *plan) find(name []byte, expected int) int {
-	if expected < len(p.fields) && p.fields[expected].name == string(name) {
-		return expected
-	}
-	if at, ok := p.index[string(name)]; ok {
-		return at
-	}
-	return -1
-}
-
-// maxOthers is how many unknown members of an object are told apart one by one. More than that are the library's business.
-const maxOthers = 32
-
-// unknown skips a member that the target does not have, after its colon.
-func (r *reader) unknown(owner int, name []byte, left int) bool {
-	return !r.codec.strict && r.distinct(owner, name) && r.skip(left)
-}
-
-// distinct notes the name of a member of the object that begins at owner, and tells whether it is new.
-func (r *reader) distinct(owner int, name []byte) bool {
-	count := 0
-	for i := len(r.other) - 1; i >= 0 && r.other[i].owner == owner; i-- {
-		if count++; count > maxOthers || r.other[i].name == string(name) {
-			return false
-		}
-	}
-	r.other = append(r.other, otherName{owner, r.strings.Copy(name, len(r.data)-r.pos)})
-	return true
-}
-
-func (r *reader) mapping(p *plan, at unsafe.Pointer, left int) bool {
-	if to := load[unsafe.Pointer](at); to != nil && reflect.NewAt(p.Go, at).Elem().Len() > 0 {
-		return false // the library adds to what is there
-	}
-	more, ok := r.first('{', '}')
-	if left < 0 || !ok {
-		return false
-	}
-	entries := p.MakeMap(0)
-	defer entries.Release()
-	r.inside++
-	defer func() { r.inside-- }()
-	for more && ok {
-		name, known := r.name()
-		if !known || !r.take(':') {
-			return false
-		}
-		entries.Clear()
-		store(entries.Key, r.strings.Copy(name, len(r.data)-r.pos))
-		if !r.value(p.elem, entries.Elem, left) || !entries.Put() {
-			return false
-		}
-		more, ok = r.another('}')
-	}
-	if ok {
-		entries.Store(at)
-	}
-	return ok
 }
 
 // foreign lets the library read a part.

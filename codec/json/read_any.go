@@ -1,36 +1,52 @@
 package json
 
+// emptyList saves the memory of putting one into an any.
+var emptyList any = []any{}
+
 // dynamic reads a value into plain Go types.
 func (r *reader) dynamic(left int) (any, bool) {
 	switch r.peek() {
 	case 'n':
-		return nil, r.word("null")
+		return nil, r.literal("null")
 	case 't':
-		return true, r.word("true")
+		return true, r.literal("true")
 	case 'f':
-		return false, r.word("false")
+		return false, r.literal("false")
 	case '"':
 		s, ok := r.text()
-		return s, ok
+		return r.boxes.text(s), ok
 	case '[':
-		return r.dynamicList(left - 1)
+		list, ok := r.dynamicList(left - 1)
+		if len(list) == 0 {
+			return emptyList, ok
+		}
+		return list, ok
 	case '{':
-		return r.dynamicMap(left - 1)
+		m, ok := r.dynamicMap(left - 1)
+		return m, ok
 	}
-	d, ok := r.digits()
-	if !ok {
+	var d digits
+	if !r.digits(&d) {
 		return nil, false
 	}
+	if d.integer && d.exact && !d.negative && d.mantissa < uint64(len(wholes)) {
+		return whole(d.mantissa), true
+	}
 	f, ok := d.float64()
-	return f, ok
+	return r.boxes.float(f), ok
 }
 
-func (r *reader) dynamicList(left int) (any, bool) {
+// fewElements is up to how many elements a list is collected on the stack first, where the garbage collector does not look at
+// each write, and then made in its size.
+const fewElements = 8
+
+func (r *reader) dynamicList(left int) ([]any, bool) {
 	more, ok := r.first('[', ']')
 	if left < 0 {
 		return nil, false
 	}
-	list := []any{}
+	var few [fewElements]any
+	list := few[:0]
 	for more && ok {
 		v, known := r.dynamic(left)
 		if !known {
@@ -39,10 +55,15 @@ func (r *reader) dynamicList(left int) (any, bool) {
 		list = append(list, v)
 		more, ok = r.another(']')
 	}
-	return list, ok
+	if len(list) > fewElements {
+		return list, ok
+	}
+	made := make([]any, len(list))
+	copy(made, list)
+	return made, ok
 }
 
-func (r *reader) dynamicMap(left int) (any, bool) {
+func (r *reader) dynamicMap(left int) (map[string]any, bool) {
 	more, ok := r.first('{', '}')
 	if left < 0 {
 		return nil, false
@@ -53,29 +74,37 @@ func (r *reader) dynamicMap(left int) (any, bool) {
 		if !known || !r.take(':') {
 			return nil, false
 		}
-		name := r.strings.Copy(b, len(r.data)-r.pos)
+		name := r.key(b)
 		v, known := r.dynamic(left)
 		if !known {
 			return nil, false
 		}
 		before := len(m)
 		if m[name] = v; len(m) == before {
-			return nil, false
+			return nil, false // the name is there twice
 		}
 		more, ok = r.another('}')
 	}
 	return m, ok
 }
 
+// key returns the name of a member of a map.
+func (r *reader) key(name []byte) string {
+	if len(name) > maxKnown {
+		return r.strings.Copy(name, len(r.data)-r.pos)
+	}
+	return r.names.of(name)
+}
+
 // skip checks a value and forgets it.
 func (r *reader) skip(left int) bool {
 	switch r.peek() {
 	case 'n':
-		return r.word("null")
+		return r.literal("null")
 	case 't':
-		return r.word("true")
+		return r.literal("true")
 	case 'f':
-		return r.word("false")
+		return r.literal("false")
 	case '"':
 		_, ok := r.unquoted()
 		return ok
@@ -84,8 +113,8 @@ func (r *reader) skip(left int) bool {
 	case '{':
 		return r.skipMap(left - 1)
 	}
-	_, ok := r.digits()
-	return ok
+	var d digits
+	return r.digits(&d)
 }
 
 func (r *reader) skipList(left int) bool {

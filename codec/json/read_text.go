@@ -1,6 +1,8 @@
 package json
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -26,68 +28,93 @@ func (r *reader) raw() ([]byte, bool) {
 
 // unquoted reads a string. What it returns is good until the next string is read.
 func (r *reader) unquoted() ([]byte, bool) {
-	if !r.take('"') {
+	if r.peek() != '"' {
 		return nil, false
 	}
-	data, start := r.data, r.pos
-	for i := start; i < len(data); {
-		b := data[i]
-		if plainByte[b] {
-			i++
-			continue
-		}
-		switch {
-		case b == '"':
-			r.pos = i + 1
-			return data[start:i], true
-		case b == '\\':
-			return r.escaped(start, i)
-		case b < ' ':
-			return nil, false
-		case b < utf8.RuneSelf:
-			i++ // 0x7f
-		default:
-			c, size := utf8.DecodeRune(data[i:])
-			if c == utf8.RuneError && size == 1 {
-				return nil, false
-			}
-			i += size
-		}
+	data, start := r.data, r.pos+1
+	i := start + plainPrefix(data[start:])
+	if i == len(data) {
+		return nil, false
 	}
-	return nil, false
+	if data[i] == '"' {
+		r.pos = i + 1
+		return data[start:i], true
+	}
+	return r.irregular(start, i)
+}
+
+// irregular reads on a string that began at start and has a byte at i that is not plain.
+func (r *reader) irregular(start, i int) ([]byte, bool) {
+	data := r.data
+	end := i + untilSyntax(data[i:])
+	if end == len(data) || data[end] < ' ' {
+		return nil, false
+	}
+	if data[end] == '"' {
+		r.pos = end + 1
+		return data[start:end], utf8.Valid(data[i:end])
+	}
+	return r.escaped(start, end)
 }
 
 // escaped reads on a string that began at start and has its first escape at i.
 func (r *reader) escaped(start, i int) ([]byte, bool) {
 	data := r.data
 	out := append(r.scratch[:0], data[start:i]...)
-	for i < len(data) {
-		b := data[i]
-		switch {
-		case b == '"':
-			r.pos, r.scratch = i+1, out
-			return out, true
-		case b == '\\':
-			c, next, ok := escape(data, i+1)
-			if !ok {
-				return nil, false
-			}
-			out, i = utf8.AppendRune(out, c), next
-		case b < ' ':
+	for i < len(data) && data[i] == '\\' {
+		c, next, ok := escape(data, i+1)
+		if !ok {
 			return nil, false
-		case b < utf8.RuneSelf:
-			out = append(out, b)
-			i++
-		default:
-			c, size := utf8.DecodeRune(data[i:])
-			if c == utf8.RuneError && size == 1 {
-				return nil, false
-			}
-			out = append(out, data[i:i+size]...)
-			i += size
+		}
+		if c < utf8.RuneSelf {
+			out = append(out, byte(c))
+		} else {
+			out = utf8.AppendRune(out, c)
+		}
+		i = next + untilSyntax(data[next:])
+		out = append(out, data[next:i]...)
+	}
+	if i == len(data) || data[i] != '"' {
+		return nil, false
+	}
+	r.pos, r.scratch = i+1, out
+	return out, utf8.Valid(out) // what an escape stands for is valid and whole, so this is about the rest
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x80 * ones
+)
+
+// plainPrefix returns how many bytes at the start of b stand for themselves in a string and are ASCII. It looks at eight at a
+// time: after the subtractions, the lowest byte with its high bit set is the first that is not plain.
+func plainPrefix(b []byte) int {
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		if odd := (((w ^ '"'*ones) - ones) | ((w ^ '\\'*ones) - ones) | (w - ' '*ones) | w) & highs; odd != 0 {
+			return i + bits.TrailingZeros64(odd)/8
 		}
 	}
-	return nil, false
+	for i < len(b) && plainByte[b[i]] {
+		i++
+	}
+	return i
+}
+
+// untilSyntax returns how many bytes at the start of b are no quote, backslash or control character.
+func untilSyntax(b []byte) int {
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		if odd := (((w ^ '"'*ones) - ones) | ((w ^ '\\'*ones) - ones) | (w - ' '*ones)) & ^w & highs; odd != 0 {
+			return i + bits.TrailingZeros64(odd)/8
+		}
+	}
+	for i < len(b) && (plainByte[b[i]] || b[i] >= utf8.RuneSelf) {
+		i++
+	}
+	return i
 }
 
 // escape reads what is behind a backslash.
