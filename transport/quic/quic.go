@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"net/url"
@@ -136,6 +137,15 @@ func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (
 		defer cancel()
 	}
 	c, err := dial(ctx, address, to, config)
+	// The library refuses whoever comes while 32 connections wait for its Accept, which a busy listener leaves them for a
+	// moment.
+	for pause := firstPause; pause <= lastPause && isTransport(err, quic.ConnectionRefused) && ctx.Err() == nil; pause *= 2 {
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-ctx.Done():
+		}
+		c, err = dial(ctx, address, to, config)
+	}
 	if err == nil {
 		return c, nil
 	}
@@ -151,6 +161,11 @@ func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (
 	}
 	return nil, fmt.Errorf("dialling %s (%s): %w", to.Redacted(), address, err)
 }
+
+const (
+	firstPause = 10 * time.Millisecond
+	lastPause  = 160 * time.Millisecond
+)
 
 func isTransport(err error, code quic.TransportErrorCode) bool {
 	e, ok := errors.AsType[*quic.TransportError](err)
