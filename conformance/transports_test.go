@@ -81,8 +81,8 @@ func TestMem(t *testing.T)         { conformance.Run(t, overMem) }
 func TestTCP(t *testing.T)         { conformance.Run(t, overTCP) }
 func TestUnix(t *testing.T)        { conformance.Run(t, overUnix) }
 func TestKeyed(t *testing.T)       { conformance.Run(t, keyed) }
-func TestConnections(t *testing.T) { conformance.Run(t, doubled) }
-func TestCompressed(t *testing.T)  { conformance.Run(t, compressed) }
+func TestConnections(t *testing.T) { slow(t, doubled) }
+func TestCompressed(t *testing.T)  { slow(t, compressed) }
 func TestEmbedded(t *testing.T)    { conformance.Run(t, overEmbedded) }
 
 func TestQUIC(t *testing.T)  { slow(t, overQUIC) }

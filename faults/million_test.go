@@ -2,12 +2,14 @@
 
 package faults_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/sabir-go/sabir/brokers"
+)
 
 func TestAMillionCallsLeaveNothingBehind(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes about ten seconds")
-	}
+	brokers.Slow(t)
 	calls := 1_000_000
 	if raceEnabled {
 		calls = 50_000

@@ -4,11 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/channel"
 	"github.com/sabir-go/sabir/channel/channeltest"
 )
 
 func TestAnEmbeddedServer(t *testing.T) {
+	brokers.Slow(t) // the quick loop has a server of its own
 	// Port 0 is any free one: the test shares no server with others of the machine.
 	address := "nats://embedded:0?store=" + t.TempDir()
 	keeper, err := channel.Open(t.Context(), address, channel.Config{Name: "suite"}) // keeps the server between the stores of the suite
