@@ -117,10 +117,14 @@ func (m *mesh) nodes() []NodeInfo {
 	view := m.registry.View()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	open := make(map[string]bool) // links that take no new calls too
+	for l := range m.open {
+		open[l.Peer().Node] = true
+	}
 	var list []NodeInfo
 	for _, p := range m.peers {
 		links := p.allLinks()
-		if len(links) == 0 && !p.leaving {
+		if !open[p.id] || len(links) == 0 && !p.leaving {
 			continue
 		}
 		a := p.about
