@@ -1,0 +1,89 @@
+package actor
+
+import "iter"
+
+// few is a map that is usually empty or has very few entries: it then takes as little memory as they do.
+type few[K comparable, V any] struct {
+	list []pair[K, V]
+	rest map[K]V // instead of list, where there are more
+}
+
+type pair[K comparable, V any] struct {
+	key   K
+	value V
+}
+
+const fewEntries = 8
+
+func (f *few[K, V]) set(key K, value V) {
+	if f.rest != nil {
+		f.rest[key] = value
+		return
+	}
+	for i := range f.list {
+		if f.list[i].key == key {
+			f.list[i].value = value
+			return
+		}
+	}
+	if len(f.list) < fewEntries {
+		f.list = append(f.list, pair[K, V]{key, value})
+		return
+	}
+	f.rest = make(map[K]V)
+	for _, e := range f.list {
+		f.rest[e.key] = e.value
+	}
+	f.rest[key] = value
+	f.list = nil
+}
+
+func (f *few[K, V]) get(key K) (V, bool) {
+	if f.rest != nil {
+		v, ok := f.rest[key]
+		return v, ok
+	}
+	for i := range f.list {
+		if f.list[i].key == key {
+			return f.list[i].value, true
+		}
+	}
+	var none V
+	return none, false
+}
+
+// drop removes an entry, and tells whether there was one.
+func (f *few[K, V]) drop(key K) bool {
+	if f.rest != nil {
+		_, ok := f.rest[key]
+		delete(f.rest, key)
+		return ok
+	}
+	for i := range f.list {
+		if f.list[i].key == key {
+			last := len(f.list) - 1
+			f.list[i] = f.list[last]
+			f.list[last] = pair[K, V]{}
+			f.list = f.list[:last]
+			return true
+		}
+	}
+	return false
+}
+
+func (f *few[K, V]) len() int { return len(f.list) + len(f.rest) }
+
+func (f *few[K, V]) all() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		for _, e := range f.list {
+			if !yield(e.key, e.value) {
+				return
+			}
+		}
+		for key, value := range f.rest {
+			if !yield(key, value) {
+				return
+			}
+		}
+	}
+}

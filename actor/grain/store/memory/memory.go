@@ -1,0 +1,112 @@
+// Package memory keeps the state of grains in the memory of the process: for tests and the first ten minutes. What it
+// holds ends with the process, and other processes do not see it. It is as large as what is saved in it.
+//
+// It registers itself as the driver of mem://. Stores opened at the same address, such as mem://shop, share their grains
+// for as long as one of them is open; mem:// without a name is a place of its own each time, as [New] is.
+//
+// Revisions are numbers of one count for the whole process, so none is used twice.
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sabir-go/sabir/actor/grain/store"
+)
+
+func init() { store.Register("mem", driver{}) }
+
+// New makes an empty store. At most one Config may be given; of it, MaxState is used.
+func New(config ...store.Config) store.Store {
+	var c store.Config
+	if len(config) > 0 {
+		c = config[0]
+	}
+	return store.New(&backend{place: newPlace(), leave: func() {}}, c)
+}
+
+// versions is the last version of any place.
+var versions atomic.Uint64
+
+// place is where grains are.
+type place struct {
+	mu    sync.RWMutex
+	slots map[name]store.Slot
+	open  int // stores; under the lock of places
+}
+
+type name struct{ kind, key string }
+
+func newPlace() *place { return &place{slots: make(map[name]store.Slot)} }
+
+var places = struct {
+	sync.Mutex
+	named map[string]*place
+}{named: make(map[string]*place)}
+
+type driver struct{}
+
+func (driver) Open(_ context.Context, at *url.URL, _ store.Config) (store.Backend, error) {
+	if at.Opaque != "" || at.User != nil || at.Path != "" && at.Path != "/" || at.RawQuery != "" || at.Fragment != "" {
+		return nil, fmt.Errorf("store: the address %q is not mem:// or mem://name", at.Redacted())
+	}
+	if at.Host == "" {
+		return &backend{place: newPlace(), leave: func() {}}, nil
+	}
+	places.Lock()
+	defer places.Unlock()
+	p := places.named[at.Host]
+	if p == nil {
+		p = newPlace()
+		places.named[at.Host] = p
+	}
+	p.open++
+	return &backend{place: p, leave: func() {
+		places.Lock()
+		defer places.Unlock()
+		if p.open--; p.open == 0 {
+			delete(places.named, at.Host)
+		}
+	}}, nil
+}
+
+// backend is one store's way to a place.
+type backend struct {
+	*place
+	leave func()
+}
+
+func (b *backend) Read(_ context.Context, kind, key string) (store.Slot, error) {
+	b.mu.RLock()
+	slot := b.slots[name{kind, key}]
+	b.mu.RUnlock()
+	slot.State = bytes.Clone(slot.State) // what is in the map is never changed
+	return slot, nil
+}
+
+func (b *backend) Write(_ context.Context, kind, key string, expect uint64, slot store.Slot) (uint64, error) {
+	slot.State = bytes.Clone(slot.State)
+	n := name{kind, key}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.slots[n].Version != expect {
+		return 0, store.ErrFenced
+	}
+	slot.Version = versions.Add(1)
+	if slot.Gone {
+		// Nothing has to stay: there are no copies of writes under way, and versions are counted elsewhere.
+		delete(b.slots, n)
+	} else {
+		b.slots[n] = slot
+	}
+	return slot.Version, nil
+}
+
+func (b *backend) Close() error {
+	b.leave()
+	return nil
+}

@@ -1,0 +1,36 @@
+package actor
+
+import "context"
+
+// lifetime is the context of a process: it ends with it.
+type lifetime struct {
+	context.Context
+	cancel context.CancelCauseFunc
+}
+
+// Context ends when the process does, for work that its callbacks start and calls that they make. Where a call is handled
+// whose caller gave a context, it carries that one's values too, such as its trace, and ends with it. It may be used by any
+// goroutine.
+func (p *Process) Context() context.Context {
+	p.slot.mu.Lock()
+	m := p.slot.extra()
+	if m.context == nil {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		m.context = &lifetime{ctx, cancel}
+	}
+	own := m.context
+	p.slot.mu.Unlock()
+	if p.current != nil {
+		if c, ok := p.current.body.(asked); ok && c.context() != nil {
+			return inCall(c.context(), own)
+		}
+	}
+	return own
+}
+
+// inCall is the caller's context, which ends with the process too.
+func inCall(ctx context.Context, own *lifetime) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	context.AfterFunc(own, func() { cancel(context.Cause(own)) })
+	return ctx
+}
