@@ -161,7 +161,7 @@ func (w *worker) find(turns int) *slot {
 	}
 	if c.active <= c.size {
 		if s := c.take(); s != nil {
-			c.mu.Unlock()
+			c.wakeOne() // for what else is ready
 			return s
 		}
 	}
