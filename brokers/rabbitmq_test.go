@@ -13,9 +13,6 @@ import (
 )
 
 func TestRabbitMQStartsStandsStillDiesAndComesBack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes 20 seconds")
-	}
 	s := brokers.ForTest(t, brokers.RabbitMQ, brokers.Config{Password: "s3cret"})
 	if !strings.Contains(s.URL(), "amqp://sabir:s3cret@127.0.0.1:") {
 		t.Errorf("the URL is %s", s.URL())

@@ -1,12 +1,14 @@
 package transport_test
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/transport"
@@ -152,6 +154,26 @@ func TestDefaultTimes(t *testing.T) {
 			t.Errorf("%v means %v and %v, want %v and %v", test.set, c.DialLimit(), c.KeepAliveIdle(), test.dial, test.idle)
 		}
 	}
+}
+
+func TestADialEndsAtItsLimitOrWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		limited, cancel := transport.Config{DialTimeout: time.Minute}.WithDialLimit(t.Context())
+		defer cancel()
+		<-limited.Done()
+		if took := time.Since(began); took != time.Minute || limited.Err() != context.DeadlineExceeded {
+			t.Errorf("it ended after %v with %v", took, limited.Err())
+		}
+		outer, end := context.WithCancel(t.Context())
+		unlimited, cancel := transport.Config{DialTimeout: -1}.WithDialLimit(outer)
+		defer cancel()
+		if _, bounded := unlimited.Deadline(); bounded {
+			t.Error("a negative DialTimeout is a bound")
+		}
+		end()
+		<-unlimited.Done()
+	})
 }
 
 // FuzzAddress looks for addresses that break the parser, or that are dialled elsewhere than they are listened on.

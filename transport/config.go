@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"crypto/tls"
 	"time"
 )
@@ -56,6 +57,14 @@ func (c Config) DialLimit() time.Duration {
 		return defaultDialTimeout
 	}
 	return max(0, c.DialTimeout)
+}
+
+// WithDialLimit is a ctx that ends after DialLimit at the latest. The caller must cancel it. It is for drivers.
+func (c Config) WithDialLimit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if limit := c.DialLimit(); limit > 0 {
+		return context.WithTimeout(ctx, limit)
+	}
+	return context.WithCancel(ctx)
 }
 
 // KeepAliveIdle is KeepAlive with its default filled in, 0 for never. It is for drivers.

@@ -4,7 +4,23 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 )
+
+// CheckPlain is for drivers that do not encrypt: it is an error where there is a TLS configuration, so that a mistake in one
+// address does not send in the clear what was meant to be encrypted. The error names the schemes to use instead.
+func CheckPlain(at *url.URL, config Config, instead ...string) error {
+	if config.TLS == nil {
+		return nil
+	}
+	other := make([]string, len(instead))
+	for i, scheme := range instead {
+		other[i] = scheme + "://" + at.Host
+	}
+	return fmt.Errorf("the address %q is not encrypted, but there is a TLS configuration: use %s, or leave the configuration out",
+		at.Redacted(), strings.Join(other, " or "))
+}
 
 // ServerTLS is for drivers that encrypt: a copy of config for listening, with TLS 1.3 as the lowest version. It is an
 // error where there is no certificate to show.

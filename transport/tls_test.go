@@ -70,3 +70,14 @@ func TestTheServersNameIsTheDialledOneUnlessSet(t *testing.T) {
 		t.Errorf("without a configuration: %v, %v", client, err)
 	}
 }
+
+func TestWithATLSConfigurationNothingIsSentInTheClear(t *testing.T) {
+	at := parse(t, "kcp://ann:secret@shop.example.com:7700")
+	if err := transport.CheckPlain(at, transport.Config{}, "quic"); err != nil {
+		t.Errorf("without a TLS configuration it gave %v", err)
+	}
+	err := transport.CheckPlain(at, transport.Config{TLS: &tls.Config{}}, "quic", "tls")
+	if err == nil || !strings.Contains(err.Error(), "use quic://shop.example.com:7700 or tls://shop.example.com:7700") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("with one it gave %v", err)
+	}
+}

@@ -248,9 +248,7 @@ var jars = map[string]string{
 // way to Maven Central, since then nobody is there who could judge.
 func javaArbiter(t *testing.T) func(args ...string) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("a Java program takes some seconds, which -short leaves out")
-	}
+	brokers.Slow(t)
 	java, err := exec.LookPath("java")
 	if err == nil {
 		err = exec.Command("javac", "-version").Run()

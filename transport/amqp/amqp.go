@@ -2,8 +2,6 @@ package amqp
 
 import (
 	"context"
-	"crypto/tls"
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -11,26 +9,25 @@ import (
 )
 
 func init() {
-	transport.RegisterBus("amqp", bus{port: "5672"})
-	transport.RegisterBus("amqps", bus{port: "5671", secure: true})
+	transport.RegisterBus("amqp", bus{plain})
+	transport.RegisterBus("amqps", bus{secure})
 }
 
+var (
+	plain  = transport.BrokerForm{Port: "5672", Path: "/vhost"}
+	secure = transport.BrokerForm{Port: "5671", Path: "/vhost", Secure: true}
+)
+
 // bus is amqp:// and amqps://.
-type bus struct {
-	port   string // where the address has none
-	secure bool
-}
+type bus struct{ form transport.BrokerForm }
 
 func (d bus) Connect(ctx context.Context, at *url.URL, config transport.Config, events transport.BusEvents) (transport.Broker, error) {
 	s, err := d.site(at, config)
 	if err != nil {
 		return nil, err
 	}
-	if limit := config.DialLimit(); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
+	ctx, cancel := config.WithDialLimit(ctx)
+	defer cancel()
 	if err := transport.CheckBroker(ctx, at, config); err != nil {
 		return nil, err
 	}
@@ -39,49 +36,23 @@ func (d bus) Connect(ctx context.Context, at *url.URL, config transport.Config, 
 
 // site is a broker and how to reach it.
 type site struct {
-	name                  string // for errors
-	addr                  string // for others
-	dial                  string // host:port
-	tls                   *tls.Config
+	transport.BrokerAddr
 	user, password, vhost string
 	config                transport.Config
 }
 
 func (d bus) site(at *url.URL, config transport.Config) (*site, error) {
-	if at.Opaque != "" || at.RawQuery != "" || at.Fragment != "" {
-		return nil, fmt.Errorf("the address %q is not %s://user:password@host:port/vhost", at.Redacted(), at.Scheme)
-	}
-	host := at.Hostname()
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	plain := url.URL{Scheme: at.Scheme, Host: at.Host}
-	if at.Port() == "" {
-		plain.Host += ":" + d.port
-	}
-	dial, err := transport.DialAddr(&plain)
+	addr, err := d.form.Parse(at, config)
 	if err != nil {
 		return nil, err
 	}
-	if at.Hostname() == "" {
-		plain.Host = dial
-	}
-	plain.Path, plain.RawPath = at.Path, at.RawPath
-	s := &site{name: at.Redacted(), addr: plain.String(), dial: dial, user: "guest", password: "guest", vhost: "/", config: config}
+	s := &site{BrokerAddr: addr, user: "guest", password: "guest", vhost: "/", config: config}
 	if at.User != nil {
 		s.user = at.User.Username()
 		s.password, _ = at.User.Password()
 	}
 	if vhost := strings.TrimPrefix(at.Path, "/"); vhost != "" {
 		s.vhost = vhost
-	}
-	switch {
-	case !d.secure && config.TLS != nil:
-		return nil, fmt.Errorf("the address %q is not encrypted, but there is a TLS configuration: use amqps://, or leave the configuration out", s.name)
-	case d.secure:
-		if s.tls, err = transport.ClientTLS(config.TLS, host); err != nil {
-			return nil, fmt.Errorf("the address %q: %w", s.name, err)
-		}
 	}
 	return s, nil
 }

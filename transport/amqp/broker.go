@@ -44,7 +44,7 @@ type subscription struct {
 func connect(ctx context.Context, s *site, events transport.BusEvents) (transport.Broker, error) {
 	p, err := s.open(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("connect to the broker at %s: %w", s.name, err)
+		return nil, fmt.Errorf("connect to the broker at %s: %w", s.Name, err)
 	}
 	b := &broker{site: s, events: events, subscriptions: make(map[string]*subscription)}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
@@ -53,7 +53,7 @@ func connect(ctx context.Context, s *site, events transport.BusEvents) (transpor
 	return b, nil
 }
 
-func (b *broker) Addr() string { return b.site.addr }
+func (b *broker) Addr() string { return b.site.Addr }
 
 func (b *broker) MaxMessage() int { return largestMessage }
 
@@ -82,7 +82,7 @@ func (b *broker) explain(err error) error {
 	if b.closed.Load() {
 		err = net.ErrClosed
 	}
-	return fmt.Errorf("the broker at %s: %w", b.site.name, err)
+	return fmt.Errorf("the broker at %s: %w", b.site.Name, err)
 }
 
 // Subscribe fails at once where there is no connection.
@@ -179,10 +179,7 @@ func (b *broker) again() *session {
 
 // renew makes a session with the subscriptions that were confirmed.
 func (b *broker) renew() (*session, error) {
-	ctx, cancel := b.ctx, context.CancelFunc(func() {})
-	if limit := b.site.config.DialLimit(); limit > 0 {
-		ctx, cancel = context.WithTimeout(ctx, limit)
-	}
+	ctx, cancel := b.site.config.WithDialLimit(b.ctx)
 	defer cancel()
 	p, err := b.site.open(ctx)
 	if err != nil {

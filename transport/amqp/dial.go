@@ -14,7 +14,7 @@ func (s *site) dialRaw(ctx context.Context) (raw net.Conn, socket *net.TCPConn, 
 		KeepAlive:       -1, // as KeepAliveConfig says, and else never
 		KeepAliveConfig: net.KeepAliveConfig{Enable: idle > 0, Idle: idle, Interval: max(idle/3, time.Second), Count: 3},
 	}
-	raw, err = dialer.DialContext(ctx, "tcp", s.dial)
+	raw, err = dialer.DialContext(ctx, "tcp", s.HostPort)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -25,8 +25,8 @@ func (s *site) dialRaw(ctx context.Context) (raw net.Conn, socket *net.TCPConn, 
 	if s.config.WriteBuffer > 0 && err == nil {
 		err = socket.SetWriteBuffer(s.config.WriteBuffer)
 	}
-	if err == nil && s.tls != nil {
-		encrypted := tls.Client(raw, s.tls)
+	if err == nil && s.TLS != nil {
+		encrypted := tls.Client(raw, s.TLS)
 		raw, err = encrypted, encrypted.HandshakeContext(ctx)
 	}
 	if err != nil {

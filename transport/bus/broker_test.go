@@ -18,6 +18,7 @@ type broker struct {
 	mu    sync.Mutex
 	users []*user
 	loses func(subject string, message []byte) bool
+	holds chan struct{} // before a packet that accepts a session is published, something is received from it
 	away  bool
 }
 
@@ -47,6 +48,23 @@ func (b *broker) lose(share float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.loses = func(string, []byte) bool { return rand.Float64() < share }
+}
+
+// holdAccept makes who publishes a packet that accepts a session wait for a value from the channel, or its end.
+func (b *broker) holdAccept() chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.holds = make(chan struct{})
+	return b.holds
+}
+
+func (b *broker) hold(data []byte) {
+	b.mu.Lock()
+	holds := b.holds
+	b.mu.Unlock()
+	if holds != nil && data[0]&0x7f == kindAccept {
+		<-holds
+	}
 }
 
 // stop makes everybody lose the broker, and start brings it back.
@@ -135,6 +153,7 @@ func (u *user) publish(subject string, data []byte, probe bool) error {
 		return net.ErrClosed
 	}
 	b := u.broker
+	b.hold(data)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.away || b.loses != nil && b.loses(subject, data) {

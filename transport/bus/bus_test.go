@@ -130,6 +130,36 @@ func TestWhatWasWrittenBeforeCloseArrivesThoughItIsLostAtFirst(t *testing.T) {
 	})
 }
 
+func TestTheOtherSideReadsTheEndThoughAllElseIsConfirmedBeforeItIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, address := newBroker(t)
+		a := hub(t, address, "a")
+		l := a.Listener()
+		p := newPuppet(t, address, a)
+		accept := b.holdAccept()
+		p.send(kindOpen, 0, 0)
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // until the hub's worker is in the middle of saying that the session is there
+		io.WriteString(conn, "last")
+		conn.Close()
+		p.send(kindOpen, 0, 0) // to have the worker say it again, in front of where the stream ends
+		synctest.Wait()
+		accept <- struct{}{}
+		synctest.Wait() // until it does
+		p.send(kindAck, 4, 4)
+		synctest.Wait()
+		close(accept)
+		p.expect(kindData, 0)
+		p.expect(kindAccept, 0)
+		p.expect(kindAccept, 0)
+		p.expect(kindClose, 4)
+		p.send(kindAck, 5, 4)
+	})
+}
+
 func TestASessionOutlivesARestartOfTheBroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, address := newBroker(t)
@@ -241,36 +271,26 @@ func TestBroadcastsReachTheHubsOfTheClusterAndNoOthers(t *testing.T) {
 // A peer that breaks the rules loses its session, and memory is bounded.
 func TestPacketsThatBreakTheRules(t *testing.T) {
 	_, address := newBroker(t)
-	at, _ := transport.Parse(address)
 	for _, test := range []struct {
-		name   string
-		packet func(session [16]byte) []byte
+		name      string
+		kind      byte
+		at, taken uint64
 	}{
-		{"confirms what was not sent", func(id [16]byte) []byte { return bus.Packet(5, false, id, 1<<40, 0, nil) }},
-		{"has read what was not sent", func(id [16]byte) []byte { return bus.Packet(4, false, id, 0, 1<<40, nil) }},
+		{"confirms what was not sent", kindAck, 1 << 40, 0},
+		{"has read what was not sent", kindData, 0, 1 << 40},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := hub(t, address, "a")
 			l := a.Listener()
-			got := make(chan []byte, 16)
-			attacker, err := driver{}.Connect(t.Context(), at, transport.Config{}, transport.BusEvents{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer attacker.Close()
-			attacker.Subscribe(t.Context(), "attacker", func(m []byte) { got <- m })
-			id := [16]byte{1}
-			_, inbox, _ := strings.Cut(a.Addr(), "#")
-			attacker.Publish(inbox, bus.Packet(1, false, id, 0, 0, []byte("attacker")))
-			<-got // accepted
+			p := newPuppet(t, address, a)
+			p.send(kindOpen, 0, 0)
+			p.expect(kindAccept, 0)
 			conn, err := l.Accept()
 			if err != nil {
 				t.Fatal(err)
 			}
-			attacker.Publish(inbox, test.packet(id))
-			if m := <-got; m[0]&0x7f != 9 {
-				t.Errorf("answered with a packet of kind %d, want a reset", m[0]&0x7f)
-			}
+			p.send(test.kind, test.at, test.taken)
+			p.expect(kindReset, 0)
 			if _, err := conn.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "broke the rules") {
 				t.Errorf("the read ended with %v", err)
 			}

@@ -10,6 +10,16 @@ func Packet(k byte, toDialler bool, session [16]byte, at, taken uint64, text []b
 	return p.append(nil)
 }
 
+// KindAndOffset reads a message of another hub.
+func KindAndOffset(t *testing.T, message []byte) (byte, uint64) {
+	t.Helper()
+	p, err := parse(message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return byte(p.kind), p.at
+}
+
 // CheckParse tells whether what is read from a message says the same when it is written again.
 func CheckParse(t *testing.T, message []byte) {
 	p, err := parse(message)

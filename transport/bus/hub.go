@@ -148,11 +148,8 @@ func (h *Hub) Dial(ctx context.Context, address string) (net.Conn, error) {
 	if err != nil || to.Fragment == "" {
 		return nil, fmt.Errorf("the address %q is not that of a node on a bus", address)
 	}
-	if limit := h.config.Transport.DialLimit(); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
+	ctx, cancel := h.config.Transport.WithDialLimit(ctx)
+	defer cancel()
 	var id sessionID
 	rand.Read(id[:])
 	c := newConn(h, end{id, true}, to.Fragment)

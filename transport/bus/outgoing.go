@@ -5,6 +5,7 @@ type outgoing struct {
 	sent    uint64 // offset of the next byte
 	read    uint64 // by the other side, as far as it told
 	arrived uint64 // at the other side, as far as it told
+	ended   bool   // sent includes where the stream ends
 	unread  []message
 	spare   [][]byte // buffers of messages that were read
 

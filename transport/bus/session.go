@@ -84,6 +84,11 @@ func (c *conn) sendClose() {
 	defer c.sending.Unlock()
 	p := c.packet(kindClose)
 	c.mu.Lock()
+	if c.state == over {
+		c.mu.Unlock()
+		return
+	}
+	c.out.ended = true
 	p.at, p.taken = c.out.sent, c.in.taken
 	p.text = []byte(c.hub.inbox)
 	data := p.append(nil)
@@ -160,7 +165,7 @@ func (c *conn) arrived(p *packet) {
 	case kindClose:
 		c.ended(p.at)
 	}
-	if c.state == closing && c.wants&wantClose == 0 && c.out.arrived == c.out.sent {
+	if c.state == closing && c.out.ended && c.out.arrived == c.out.sent {
 		c.finish(nil)
 	}
 }

@@ -29,12 +29,11 @@ type driver struct{ encrypted bool }
 // socket is the transport that this one runs over, with its address and configuration.
 func (d driver) socket(u *url.URL, config transport.Config) (transport.Stream, *url.URL, transport.Config, error) {
 	scheme := "tcp"
-	switch {
-	case d.encrypted:
+	if d.encrypted {
 		scheme = "tls"
 		config.TLS = withH2(config.TLS)
-	case config.TLS != nil:
-		return nil, nil, config, fmt.Errorf("the address %q is not encrypted, but there is a TLS configuration: use grpc+tls://%s, or leave the configuration out", u.Redacted(), u.Host)
+	} else if err := transport.CheckPlain(u, config, "grpc+tls"); err != nil {
+		return nil, nil, config, err
 	}
 	lower, ok := transport.Lookup(scheme)
 	if !ok {

@@ -50,14 +50,9 @@ func below(u *url.URL) (transport.Stream, *url.URL, error) {
 	return tcp, &socket, nil
 }
 
-// errPlain keeps a program that was given certificates from talking in the clear by a mistake in one address.
-func errPlain(u *url.URL) error {
-	return fmt.Errorf("the address %q is not encrypted, but there is a TLS configuration: use grpc+tls:// or https:// instead, or leave the configuration out", u.Redacted())
-}
-
 func (driver) Listen(ctx context.Context, at *url.URL, config transport.Config) (transport.Listener, error) {
-	if config.TLS != nil {
-		return nil, errPlain(at)
+	if err := transport.CheckPlain(at, config, "grpc+tls", "https"); err != nil {
+		return nil, err
 	}
 	tcp, socket, err := below(at)
 	if err != nil {
@@ -106,18 +101,15 @@ func settings() *http.HTTP2Config {
 }
 
 func (driver) Dial(ctx context.Context, to *url.URL, config transport.Config) (net.Conn, error) {
-	if config.TLS != nil {
-		return nil, errPlain(to)
+	if err := transport.CheckPlain(to, config, "grpc+tls", "https"); err != nil {
+		return nil, err
 	}
 	tcp, socket, err := below(to)
 	if err != nil {
 		return nil, err
 	}
-	if limit := config.DialLimit(); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
+	ctx, cancel := config.WithDialLimit(ctx)
+	defer cancel()
 	raw, err := tcp.Dial(ctx, socket, config)
 	if err != nil {
 		return nil, fmt.Errorf("the address %q: %w", to.Redacted(), err)

@@ -4,17 +4,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"testing"
 
 	"github.com/sabir-go/sabir/transport"
-)
-
-const (
-	batch        = 25
-	requestBatch = batch * 677
-	replyBatch   = batch * 611
-	inFlight     = 4 // batches, as 100 callers make them
+	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 // BenchmarkRawBatchedEcho is what links over this carrier are compared with: net/http alone, a write for each batch.
@@ -25,12 +18,7 @@ func BenchmarkRawBatchedEcho(b *testing.B) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		control.Flush()
-		serveBatches(r.Body, func(reply []byte) error {
-			if _, err := w.Write(reply); err != nil {
-				return err
-			}
-			return control.Flush()
-		})
+		transporttest.AnswerBatches(answering{r.Body, w, control})
 	}))
 	server.Config.Protocols, server.Config.HTTP2 = protocols, settings
 	server.Start()
@@ -45,79 +33,28 @@ func BenchmarkRawBatchedEcho(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer response.Body.Close()
-	callBatches(b, response.Body, func(request []byte) error {
-		_, err := out.Write(request)
-		return err
-	})
+	transporttest.AskBatches(b, struct {
+		io.Reader
+		io.Writer
+	}{response.Body, out})
+}
+
+// answering is the side of a request's handler. Each write goes out at once.
+type answering struct {
+	io.Reader
+	to      io.Writer
+	control *http.ResponseController
+}
+
+func (a answering) Write(p []byte) (int, error) {
+	n, err := a.to.Write(p)
+	if err == nil {
+		err = a.control.Flush()
+	}
+	return n, err
 }
 
 // BenchmarkBatchedEcho is the same over the transport's connections.
 func BenchmarkBatchedEcho(b *testing.B) {
-	l, err := transport.Listen(b.Context(), "h2c://:0", transport.Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		serveBatches(conn, func(reply []byte) error {
-			_, err := conn.Write(reply)
-			return err
-		})
-	}()
-	conn, err := transport.Dial(b.Context(), l.Addr(), transport.Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer conn.Close()
-	callBatches(b, conn, func(request []byte) error {
-		_, err := conn.Write(request)
-		return err
-	})
-}
-
-// serveBatches answers each batch of requests with one of replies.
-func serveBatches(in io.Reader, write func([]byte) error) {
-	request, reply := make([]byte, requestBatch), make([]byte, replyBatch)
-	for {
-		if _, err := io.ReadFull(in, request); err != nil {
-			return
-		}
-		if err := write(reply); err != nil {
-			return
-		}
-	}
-}
-
-// callBatches keeps some batches in flight, and reports the calls in them.
-func callBatches(b *testing.B, in io.Reader, write func([]byte) error) {
-	turns := make(chan struct{}, inFlight)
-	for range inFlight {
-		turns <- struct{}{}
-	}
-	var reader sync.WaitGroup
-	b.ResetTimer()
-	reader.Go(func() {
-		reply := make([]byte, replyBatch)
-		for range b.N {
-			if _, err := io.ReadFull(in, reply); err != nil {
-				b.Error(err)
-				return
-			}
-			turns <- struct{}{}
-		}
-	})
-	request := make([]byte, requestBatch)
-	for range b.N {
-		<-turns
-		if err := write(request); err != nil {
-			b.Fatal(err)
-		}
-	}
-	reader.Wait()
-	b.ReportMetric(float64(b.N)*batch/b.Elapsed().Seconds(), "calls/s")
+	transporttest.BenchmarkStream(b, "h2c://:0", transport.Config{})
 }

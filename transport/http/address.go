@@ -25,10 +25,10 @@ func (d driver) check(u *url.URL, config transport.Config) error {
 	if u.Opaque != "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return fmt.Errorf("the address %q is not %s://host:port/path", u.Redacted(), u.Scheme)
 	}
-	if !d.encrypted && config.TLS != nil {
-		return fmt.Errorf("the address %q is not encrypted, but there is a TLS configuration: use https://%s, or leave the configuration out", u, u.Host)
+	if d.encrypted {
+		return nil
 	}
-	return nil
+	return transport.CheckPlain(u, config, "https")
 }
 
 // whole is the address with what is left out of it filled in, as it is compared and shown.

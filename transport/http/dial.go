@@ -23,11 +23,8 @@ func (d driver) Dial(ctx context.Context, to *url.URL, config transport.Config) 
 	if full.Hostname() == "" {
 		full.Host = net.JoinHostPort("127.0.0.1", full.Port())
 	}
-	if limit := config.DialLimit(); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
+	ctx, cancel := config.WithDialLimit(ctx)
+	defer cancel()
 	raw, way, err := reach(ctx, full, config)
 	if err != nil {
 		return nil, fmt.Errorf("the address %q%s: %w", full, way, err)

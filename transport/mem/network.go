@@ -92,11 +92,8 @@ func (n *Network) Dial(ctx context.Context, to *url.URL, config transport.Config
 	if err != nil {
 		return nil, err
 	}
-	if limit := config.DialLimit(); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
+	ctx, cancel := config.WithDialLimit(ctx)
+	defer cancel()
 	c, err := n.dial(ctx, addr(config.Name), name, limitOf(config))
 	if err != nil {
 		return nil, &net.OpError{Op: "dial", Net: "mem", Source: addr(config.Name), Addr: name, Err: err}

@@ -46,7 +46,7 @@ type subscription struct {
 func connect(ctx context.Context, s *site, events transport.BusEvents) (transport.Broker, error) {
 	c, err := s.open(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("connect to the broker at %s: %w", s.name, err)
+		return nil, fmt.Errorf("connect to the broker at %s: %w", s.Name, err)
 	}
 	b := &broker{site: s, events: events, subscriptions: make(map[string]*subscription), asked: make(map[uint16]chan error)}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
@@ -55,7 +55,7 @@ func connect(ctx context.Context, s *site, events transport.BusEvents) (transpor
 	return b, nil
 }
 
-func (b *broker) Addr() string { return b.site.addr }
+func (b *broker) Addr() string { return b.site.Addr }
 
 func (b *broker) MaxMessage() int { return int(b.largest.Load()) }
 
@@ -95,7 +95,7 @@ func (b *broker) explain(err error) error {
 	if b.closed.Load() {
 		err = net.ErrClosed
 	}
-	return fmt.Errorf("the broker at %s: %w", b.site.name, err)
+	return fmt.Errorf("the broker at %s: %w", b.site.Name, err)
 }
 
 // Subscribe fails at once where there is no connection.
@@ -196,10 +196,7 @@ func (b *broker) again() *conn {
 
 // renew makes a connection with the subscriptions that were confirmed.
 func (b *broker) renew() (*conn, error) {
-	ctx, cancel := b.ctx, context.CancelFunc(func() {})
-	if limit := b.site.config.DialLimit(); limit > 0 {
-		ctx, cancel = context.WithTimeout(ctx, limit)
-	}
+	ctx, cancel := b.site.config.WithDialLimit(b.ctx)
 	defer cancel()
 	c, err := b.site.open(ctx)
 	if err != nil {

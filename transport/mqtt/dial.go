@@ -14,7 +14,7 @@ func (s *site) dialRaw(ctx context.Context) (net.Conn, error) {
 		KeepAlive:       -1, // as KeepAliveConfig says, and else never
 		KeepAliveConfig: net.KeepAliveConfig{Enable: idle > 0, Idle: idle, Interval: max(idle/3, time.Second), Count: 3},
 	}
-	dialled, err := dialer.DialContext(ctx, "tcp", s.dial)
+	dialled, err := dialer.DialContext(ctx, "tcp", s.HostPort)
 	if err != nil {
 		return nil, err
 	}
@@ -26,8 +26,8 @@ func (s *site) dialRaw(ctx context.Context) (net.Conn, error) {
 	if s.config.WriteBuffer > 0 && err == nil {
 		err = socket.SetWriteBuffer(s.config.WriteBuffer)
 	}
-	if err == nil && s.tls != nil {
-		encrypted := tls.Client(raw, s.tls)
+	if err == nil && s.TLS != nil {
+		encrypted := tls.Client(raw, s.TLS)
 		raw, err = encrypted, encrypted.HandshakeContext(ctx)
 	}
 	if err != nil {

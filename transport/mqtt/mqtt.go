@@ -3,8 +3,6 @@ package mqtt
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
-	"fmt"
 	"net/url"
 	"time"
 
@@ -12,26 +10,25 @@ import (
 )
 
 func init() {
-	transport.RegisterBus("mqtt", bus{port: "1883"})
-	transport.RegisterBus("mqtts", bus{port: "8883", secure: true})
+	transport.RegisterBus("mqtt", bus{plain})
+	transport.RegisterBus("mqtts", bus{secure})
 }
 
+var (
+	plain  = transport.BrokerForm{Port: "1883"}
+	secure = transport.BrokerForm{Port: "8883", Secure: true}
+)
+
 // bus is mqtt:// and mqtts://.
-type bus struct {
-	port   string // where the address has none
-	secure bool
-}
+type bus struct{ form transport.BrokerForm }
 
 func (d bus) Connect(ctx context.Context, at *url.URL, config transport.Config, events transport.BusEvents) (transport.Broker, error) {
 	s, err := d.site(at, config)
 	if err != nil {
 		return nil, err
 	}
-	if limit := config.DialLimit(); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
+	ctx, cancel := config.WithDialLimit(ctx)
+	defer cancel()
 	if err := transport.CheckBroker(ctx, at, config); err != nil {
 		return nil, err
 	}
@@ -40,45 +37,19 @@ func (d bus) Connect(ctx context.Context, at *url.URL, config transport.Config, 
 
 // site is a broker and how to reach it.
 type site struct {
-	name           string // for errors
-	addr           string // for others
-	dial           string // host:port
-	tls            *tls.Config
+	transport.BrokerAddr
 	user, password string
 	client         string // by which the broker knows us
 	config         transport.Config
 }
 
 func (d bus) site(at *url.URL, config transport.Config) (*site, error) {
-	if at.Opaque != "" || at.Path != "" && at.Path != "/" || at.RawQuery != "" || at.Fragment != "" {
-		return nil, fmt.Errorf("the address %q is not %s://user:password@host:port", at.Redacted(), at.Scheme)
-	}
-	host := at.Hostname()
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	plain := url.URL{Scheme: at.Scheme, Host: at.Host}
-	if at.Port() == "" {
-		plain.Host += ":" + d.port
-	}
-	dial, err := transport.DialAddr(&plain)
+	addr, err := d.form.Parse(at, config)
 	if err != nil {
 		return nil, err
 	}
-	if at.Hostname() == "" {
-		plain.Host = dial
-	}
-	s := &site{name: at.Redacted(), addr: plain.String(), dial: dial, client: "sabir-" + rand.Text(), config: config}
-	s.user = at.User.Username()
+	s := &site{BrokerAddr: addr, user: at.User.Username(), client: "sabir-" + rand.Text(), config: config}
 	s.password, _ = at.User.Password()
-	switch {
-	case !d.secure && config.TLS != nil:
-		return nil, fmt.Errorf("the address %q is not encrypted, but there is a TLS configuration: use mqtts://, or leave the configuration out", s.name)
-	case d.secure:
-		if s.tls, err = transport.ClientTLS(config.TLS, host); err != nil {
-			return nil, fmt.Errorf("the address %q: %w", s.name, err)
-		}
-	}
 	return s, nil
 }
 

@@ -1,7 +1,6 @@
 package mqtt
 
 import (
-	"crypto/tls"
 	"net/url"
 	"strings"
 	"testing"
@@ -10,9 +9,8 @@ import (
 )
 
 func TestAddresses(t *testing.T) {
-	plain, secure := bus{port: "1883"}, bus{port: "8883", secure: true}
 	for _, test := range []struct {
-		bus                        bus
+		form                       transport.BrokerForm
 		address                    string
 		dial, addr, user, password string
 	}{
@@ -26,41 +24,25 @@ func TestAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := test.bus.site(at, transport.Config{})
+		s, err := bus{test.form}.site(at, transport.Config{})
 		if err != nil {
 			t.Errorf("%s: %v", test.address, err)
 			continue
 		}
-		if s.dial != test.dial || s.addr != test.addr || s.user != test.user || s.password != test.password {
+		if s.HostPort != test.dial || s.Addr != test.addr || s.user != test.user || s.password != test.password {
 			t.Errorf("%s is read as %+v", test.address, s)
 		}
-		if strings.Contains(s.name, "secret") {
-			t.Errorf("the name %s shows the password", s.name)
+		if strings.Contains(s.Name, "secret") {
+			t.Errorf("the name %s shows the password", s.Name)
 		}
 	}
 }
 
-func TestAddressesThatAreRefused(t *testing.T) {
-	for _, test := range []struct {
-		address string
-		config  transport.Config
-		says    string
-	}{
-		{"mqtt:broker", transport.Config{}, "is not mqtt://"},
-		{"mqtt://broker/topic", transport.Config{}, "is not mqtt://"},
-		{"mqtt://broker?heartbeat=3", transport.Config{}, "is not mqtt://"},
-		{"mqtt://broker#part", transport.Config{}, "is not mqtt://"},
-		{"mqtt://broker:0", transport.Config{}, "port 0"},
-		{"mqtt://ann:secret@broker", transport.Config{TLS: &tls.Config{}}, "mqtts://"},
-	} {
-		at, err := url.Parse(test.address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := (bus{port: "1883"}).site(at, test.config); err == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s gave %v, want an error with %q", test.address, err, test.says)
-		} else if strings.Contains(err.Error(), "secret") {
-			t.Errorf("the error shows the password: %v", err)
+func TestATopicIsNoPartOfAnAddress(t *testing.T) {
+	for _, form := range []transport.BrokerForm{plain, secure} {
+		at := &url.URL{Scheme: "mqtt", Host: "broker", Path: "/topic"}
+		if _, err := (bus{form}).site(at, transport.Config{}); err == nil || !strings.HasSuffix(err.Error(), "is not mqtt://user:password@host:port") {
+			t.Errorf("%s gave %v", at, err)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/eclipse/paho.golang/packets"
 
 	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 // talk is a broker that answers the first packets of one connection by a list, and then closes it or, where the list
@@ -64,7 +65,7 @@ func TestAnswersToCONNECT(t *testing.T) {
 		{"nothing", "", "no answer to CONNECT"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := open(t, talk(t, test.answer), transport.Config{}, transport.BusEvents{})
+			_, err := transporttest.Connect(t, talk(t, test.answer), transport.Config{}, transport.BusEvents{})
 			if err == nil || !strings.Contains(err.Error(), test.says) {
 				t.Fatalf("the error is %v, want one with %q", err, test.says)
 			}
@@ -76,7 +77,7 @@ func TestAnswersToCONNECT(t *testing.T) {
 }
 
 func TestTheBrokersKeepAliveGoesBeforeOnesOwn(t *testing.T) {
-	b, err := open(t, talk(t, "\x20\x06\x00\x00\x03\x13\x00\x01", stay), transport.Config{}, transport.BusEvents{})
+	b, err := transporttest.Connect(t, talk(t, "\x20\x06\x00\x00\x03\x13\x00\x01", stay), transport.Config{}, transport.BusEvents{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestTheBrokersKeepAliveGoesBeforeOnesOwn(t *testing.T) {
 }
 
 func TestASubscriptionThatTheBrokerRefusesIsAnError(t *testing.T) {
-	b, err := open(t, talk(t, welcome, "\x90\x04\x01\x02\x00\x87", stay), transport.Config{}, transport.BusEvents{})
+	b, err := transporttest.Connect(t, talk(t, welcome, "\x90\x04\x01\x02\x00\x87", stay), transport.Config{}, transport.BusEvents{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,12 +107,12 @@ func TestWhatABrokerMustNotSayIsALossThatTellsIt(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lost := make(chan error, 1)
-			b, err := open(t, talk(t, welcome, test.says), transport.Config{}, transport.BusEvents{Lost: func(err error) { lost <- err }})
+			b, err := transporttest.Connect(t, talk(t, welcome, test.says), transport.Config{}, transport.BusEvents{Lost: func(err error) { lost <- err }})
 			if err != nil {
 				t.Fatal(err)
 			}
 			b.Publish("x", nil) // which is answered
-			if err := receive(t, lost); !strings.Contains(err.Error(), test.want) {
+			if err := transporttest.Receive(t, lost); !strings.Contains(err.Error(), test.want) {
 				t.Errorf("the loss is told as %v, want %q in it", err, test.want)
 			}
 		})

@@ -57,11 +57,8 @@ func (l *line) release() {
 }
 
 func connect(ctx context.Context, a *address, config transport.Config, options ...natsgo.Option) (*line, error) {
-	if limit := config.DialLimit(); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
+	ctx, cancel := config.WithDialLimit(ctx)
+	defer cancel()
 	l := &line{dialer: newDialer(a.url.Scheme, config), dropped: func() {}}
 	how, err := l.way(ctx, a, config)
 	if err != nil {

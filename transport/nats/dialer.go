@@ -35,10 +35,7 @@ func newDialer(scheme string, config transport.Config) *dialer {
 
 // Dial is called by nats.go. Servers may tell of others, to which what is said in transport.CheckBroker applies too.
 func (d *dialer) Dial(network, address string) (net.Conn, error) {
-	ctx, cancel := d.ctx, context.CancelFunc(func() {})
-	if limit := d.config.DialLimit(); limit > 0 {
-		ctx, cancel = context.WithTimeout(ctx, limit)
-	}
+	ctx, cancel := d.config.WithDialLimit(d.ctx)
 	defer cancel()
 	err := transport.CheckBroker(ctx, &url.URL{Scheme: d.scheme, Host: address}, d.config)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"net/netip"
 	"net/url"
 	"os"
 	"sync"
@@ -81,29 +80,12 @@ func settings(config transport.Config) *quic.Config {
 }
 
 func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config) (transport.Listener, error) {
-	bind, err := transport.ListenAddr(ctx, at, config)
-	if err != nil {
-		return nil, err
-	}
 	server, err := serverTLS(at, config)
 	if err != nil {
 		return nil, err
 	}
-	network := "udp"
-	if bind.Addr().Is4() {
-		network = "udp4"
-	}
-	udp, err := net.ListenUDP(network, net.UDPAddrFromAddrPort(bind))
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%w: something listens there already; take another port, or port 0 for a free one", err)
-	}
+	udp, addr, err := transport.ListenUDP(ctx, at, config)
 	if err != nil {
-		return nil, err
-	}
-	bound := udp.LocalAddr().(*net.UDPAddr).AddrPort()
-	addr, err := transport.AdvertisedAddr(at.Scheme, netip.AddrPortFrom(bound.Addr().Unmap(), bound.Port()), config)
-	if err != nil {
-		udp.Close()
 		return nil, err
 	}
 	pace := rate.NewLimiter(unverified, unverified)
@@ -131,11 +113,8 @@ func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (
 	if err != nil {
 		return nil, err
 	}
-	if limit := config.DialLimit(); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
+	ctx, cancel := config.WithDialLimit(ctx)
+	defer cancel()
 	c, err := dial(ctx, address, to, config)
 	// The library refuses whoever comes while 32 connections wait for its Accept, which a busy listener leaves them for a
 	// moment.

@@ -3,55 +3,26 @@ package quic_test
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"io"
 	"testing"
 
 	"github.com/quic-go/quic-go"
 
+	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
-// BenchmarkRawBatchedEcho is what the library itself reaches with 100 messages under way: 4 batches of 25 messages, each
-// batch one write of 25 x 677 bytes that is answered by one of 25 x 611.
+// BenchmarkRawBatchedEcho is what the library itself reaches, with which BenchmarkBatchedEcho compares.
 func BenchmarkRawBatchedEcho(b *testing.B) {
-	const frames, request, reply, under = 25, 677, 611, 4
 	client, server := rawPair(b)
-	done := make(chan error, 1)
+	done := make(chan struct{})
 	go func() {
-		in, out := make([]byte, frames*request), make([]byte, frames*reply)
-		for {
-			if _, err := io.ReadFull(server, in); err != nil {
-				done <- err
-				return
-			}
-			if _, err := server.Write(out); err != nil {
-				done <- err
-				return
-			}
-		}
+		defer close(done)
+		transporttest.AnswerBatches(server)
 	}()
-	out, in := make([]byte, frames*request), make([]byte, frames*reply)
-	batches := 0
-	for range under {
-		if _, err := client.Write(out); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for b.Loop() {
-		if _, err := io.ReadFull(client, in); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := client.Write(out); err != nil {
-			b.Fatal(err)
-		}
-		batches++
-	}
-	b.ReportMetric(float64(frames*batches)/b.Elapsed().Seconds(), "messages/s")
+	transporttest.AskBatches(b, client)
 	client.Close()
-	if err := <-done; !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		b.Error(err)
-	}
+	<-done
 }
 
 // rawPair is both ends of one stream of the library.
@@ -97,4 +68,9 @@ func rawPair(b *testing.B) (client, server *quic.Stream) {
 		b.Fatal(err)
 	}
 	return client, server
+}
+
+// BenchmarkBatchedEcho is the same over the transport's connections.
+func BenchmarkBatchedEcho(b *testing.B) {
+	transporttest.BenchmarkStream(b, "quic://:0", transport.Config{})
 }

@@ -12,31 +12,18 @@ import (
 
 	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 // patience is how long a test waits for what should come.
 const patience = 20 * time.Second
-
-func connect(t *testing.T, address string, config transport.Config, events transport.BusEvents) (transport.Broker, error) {
-	t.Helper()
-	at, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	driver, _ := transport.LookupBus(at.Scheme)
-	broker, err := driver.Connect(t.Context(), at, config, events)
-	if err == nil {
-		t.Cleanup(func() { broker.Close() })
-	}
-	return broker, err
-}
 
 func TestAConnectionThatTheServerCutsIsRestored(t *testing.T) {
 	server := brokers.ForTestShared(t, brokers.Redis)
 	for _, kind := range []string{"pubsub", "normal"} {
 		t.Run(kind, func(t *testing.T) {
 			lost, restored := make(chan error, 10), make(chan struct{}, 10)
-			broker, err := connect(t, server.URL(), transport.Config{}, transport.BusEvents{
+			broker, err := transporttest.Connect(t, server.URL(), transport.Config{}, transport.BusEvents{
 				Lost:     func(err error) { lost <- err },
 				Restored: func() { restored <- struct{}{} },
 			})
@@ -88,7 +75,7 @@ func TestAUserWithoutTheRightLearnsOfIt(t *testing.T) {
 	server := brokers.ForTest(t, brokers.Redis, brokers.Config{Extra: `user bob on >s3cret resetchannels &allowed +@all`})
 	at, _ := url.Parse(server.URL())
 	at.User = url.UserPassword("bob", "s3cret")
-	broker, err := connect(t, at.String(), transport.Config{}, transport.BusEvents{})
+	broker, err := transporttest.Connect(t, at.String(), transport.Config{}, transport.BusEvents{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +106,7 @@ func TestAUserWithoutTheRightLearnsOfIt(t *testing.T) {
 func TestALockHeldWhilePublishingAndTakenByCallbacksDoesNoHarm(t *testing.T) {
 	server := brokers.ForTestShared(t, brokers.Redis)
 	var own sync.Mutex
-	broker, err := connect(t, server.URL(), transport.Config{}, transport.BusEvents{Unheard: func(string) {
+	broker, err := transporttest.Connect(t, server.URL(), transport.Config{}, transport.BusEvents{Unheard: func(string) {
 		own.Lock()
 		defer own.Unlock()
 	}})
@@ -164,7 +151,7 @@ func TestALockHeldWhilePublishingAndTakenByCallbacksDoesNoHarm(t *testing.T) {
 
 func TestTLSIsNotDroppedSilently(t *testing.T) {
 	config := transport.Config{Keyed: true, TLS: &tls.Config{}, DialTimeout: time.Second}
-	if _, err := connect(t, "redis://192.0.2.1", config, transport.BusEvents{}); err == nil || !strings.Contains(err.Error(), "rediss://") {
+	if _, err := transporttest.Connect(t, "redis://192.0.2.1", config, transport.BusEvents{}); err == nil || !strings.Contains(err.Error(), "rediss://") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -32,11 +32,8 @@ var errMore = errors.New("the connection is lost, or the server does not speak R
 
 // open connects, within ctx. deliver is called with each message, one at a time.
 func open(ctx context.Context, a *address, config transport.Config, deliver func(channel, message string)) (*session, error) {
-	if limit := config.DialLimit(); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
+	ctx, cancel := config.WithDialLimit(ctx)
+	defer cancel()
 	if a.secure {
 		secure, err := transport.ClientTLS(config.TLS, a.url.Hostname())
 		if err != nil {

@@ -19,22 +19,17 @@ func init() { transport.Register("tcp", plain{}) }
 type plain struct{}
 
 func (plain) Listen(ctx context.Context, at *url.URL, config transport.Config) (transport.Listener, error) {
-	if config.TLS != nil {
-		return nil, errPlain(at)
+	if err := transport.CheckPlain(at, config, "tls"); err != nil {
+		return nil, err
 	}
 	return listen(ctx, at, config)
 }
 
 func (plain) Dial(ctx context.Context, to *url.URL, config transport.Config) (net.Conn, error) {
-	if config.TLS != nil {
-		return nil, errPlain(to)
+	if err := transport.CheckPlain(to, config, "tls"); err != nil {
+		return nil, err
 	}
 	return dial(ctx, to, config)
-}
-
-// errPlain keeps a program that was given certificates from talking in the clear by a mistake in one address.
-func errPlain(u *url.URL) error {
-	return fmt.Errorf("the address %q is not encrypted, but there is a TLS configuration: use tls://%s, or leave the configuration out", u.Redacted(), u.Host)
 }
 
 // listener is a bound TCP socket.

@@ -39,11 +39,8 @@ func (encrypted) Dial(ctx context.Context, to *url.URL, config transport.Config)
 	if err != nil {
 		return nil, fmt.Errorf("the address %q: %w", to.Redacted(), err)
 	}
-	if limit := config.DialLimit(); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
+	ctx, cancel := config.WithDialLimit(ctx)
+	defer cancel()
 	raw, err := dial(ctx, to, config)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -47,6 +48,24 @@ func NewAuthority(t testing.TB, name string) *Authority {
 
 // Files are the paths of a certificate, its key and the authority's certificate, all in PEM form.
 type Files struct{ Cert, Key, CA string }
+
+// Client is a configuration that trusts the authority and shows the certificate.
+func (f Files) Client(t testing.TB) *tls.Config {
+	t.Helper()
+	certificate, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority, err := os.ReadFile(f.CA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(authority) {
+		t.Fatalf("no certificate in %s", f.CA)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{certificate}, RootCAs: roots}
+}
 
 // Issue writes a certificate for a server and client of the names, which may be IP addresses, into a directory, in place
 // of what Issue wrote there before. Each file is replaced by a rename, the certificate's last.

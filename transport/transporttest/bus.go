@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,110 +93,16 @@ type busSite struct {
 
 func (s *busSite) subject(name string) string { return s.prefix + "." + name }
 
-// member is a connection to the broker, and what it was told.
-type member struct {
-	transport.Broker
-	lost     chan error
-	restored chan struct{}
-	unheard  chan string
-	events   atomic.Int64 // that run
-}
-
 // connect joins the broker until the test ends.
-func (s *busSite) connect(t *testing.T) *member {
-	t.Helper()
-	m := &member{lost: make(chan error, 16), restored: make(chan struct{}, 16), unheard: make(chan string, 1<<14)}
-	m.Broker = s.connectWith(t, transport.BusEvents{
-		Lost: func(err error) {
-			defer m.event(t)()
-			tell(t, m.lost, err)
-		},
-		Restored: func() {
-			defer m.event(t)()
-			tell(t, m.restored, struct{}{})
-		},
-		Unheard: func(subject string) {
-			defer m.event(t)()
-			tell(t, m.unheard, subject)
-		},
-	})
-	return m
-}
+func (s *busSite) connect(t *testing.T) *Member { return Join(t, s.URL(), s.config) }
 
 func (s *busSite) connectWith(t *testing.T, events transport.BusEvents) transport.Broker {
 	t.Helper()
-	broker, err := s.try(t, s.URL(), s.config, events)
+	broker, err := Connect(t, s.URL(), s.config, events)
 	if err != nil {
 		t.Fatalf("connect: %v", err)
 	}
 	return broker
-}
-
-// try joins a broker that may be another one, or not be there.
-func (s *busSite) try(t *testing.T, address string, config transport.Config, events transport.BusEvents) (transport.Broker, error) {
-	t.Helper()
-	at, err := transport.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	driver, ok := transport.LookupBus(at.Scheme)
-	if !ok {
-		t.Fatalf("no bus is registered for %s://", at.Scheme)
-	}
-	broker, err := driver.Connect(t.Context(), at, config, events)
-	if err == nil {
-		t.Cleanup(func() { broker.Close() })
-	}
-	return broker, err
-}
-
-// event is called when an event begins, and what it returns when that ends.
-func (m *member) event(t *testing.T) func() {
-	if m.events.Add(1) > 1 {
-		t.Error("two events came at a time")
-	}
-	return func() { m.events.Add(-1) }
-}
-
-// tell hands a value to the test without waiting.
-func tell[T any](t *testing.T, to chan<- T, value T) {
-	select {
-	case to <- value:
-	default:
-		t.Errorf("more came than a test expects: %v", value)
-	}
-}
-
-// subscribe returns where the messages on a subject arrive.
-func (m *member) subscribe(t *testing.T, subject string) <-chan []byte {
-	t.Helper()
-	messages := make(chan []byte, 1<<15)
-	if err := m.Subscribe(t.Context(), subject, func(data []byte) { tell(t, messages, data) }); err != nil {
-		t.Fatalf("subscribe to %s: %v", subject, err)
-	}
-	return messages
-}
-
-func (m *member) publish(t *testing.T, subject, text string) {
-	t.Helper()
-	if err := m.Publish(subject, []byte(text)); err != nil {
-		t.Fatalf("publish on %s: %v", subject, err)
-	}
-}
-
-func (m *member) probe(t *testing.T, subject, text string) {
-	t.Helper()
-	if err := m.Probe(subject, []byte(text)); err != nil {
-		t.Fatalf("probe %s: %v", subject, err)
-	}
-}
-
-// await reads messages until one is the text, and fails where another one of the test's comes first.
-func await(t *testing.T, messages <-chan []byte, text string) {
-	t.Helper()
-	if got := string(receive(t, messages)); got != text {
-		t.Fatalf("%s arrived, want %s", short(got), short(text))
-	}
 }
 
 // short is a message for an error.

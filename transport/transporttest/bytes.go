@@ -193,7 +193,7 @@ func buffersArriveInOrder(t *testing.T, s *site) {
 	if _, err := io.ReadFull(accepted, got); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("the buffers did not arrive as they were written: %v", err)
 	}
-	if err := receive(t, written); err != nil {
+	if err := Receive(t, written); err != nil {
 		t.Error(err)
 	}
 }

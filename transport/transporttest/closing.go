@@ -56,14 +56,14 @@ func closeEndsPeersRead(t *testing.T, s *site) {
 	send(t, dialled, "last words")
 	dialled.Close()
 	expect(t, accepted, "last words")
-	if err := receive(t, read(accepted)); !errors.Is(err, io.EOF) {
+	if err := Receive(t, read(accepted)); !errors.Is(err, io.EOF) {
 		t.Errorf("the read ended with %v, want EOF", err)
 	}
 
 	dialled, accepted = s.connect(t, l)
 	waiting := read(dialled)
 	accepted.Close()
-	if err := receive(t, waiting); !errors.Is(err, io.EOF) {
+	if err := Receive(t, waiting); !errors.Is(err, io.EOF) {
 		t.Errorf("the waiting read ended with %v, want EOF", err)
 	}
 }
@@ -72,7 +72,7 @@ func closeEndsOwnRead(t *testing.T, s *site) {
 	dialled, _ := s.pair(t)
 	waiting := read(dialled)
 	dialled.Close()
-	if err := receive(t, waiting); !errors.Is(err, net.ErrClosed) {
+	if err := Receive(t, waiting); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("the read ended with %v, want net.ErrClosed", err)
 	}
 }
@@ -115,7 +115,7 @@ func closeEndsOwnWrite(t *testing.T, s *site) {
 	dialled, _ := s.pair(t)
 	waiting := fill(t, dialled)
 	dialled.Close()
-	if err := receive(t, waiting); !errors.Is(err, net.ErrClosed) {
+	if err := Receive(t, waiting); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("the write ended with %v, want net.ErrClosed", err)
 	}
 }
@@ -124,7 +124,7 @@ func closeEndsPeersWrite(t *testing.T, s *site) {
 	dialled, accepted := s.pair(t)
 	waiting := fill(t, dialled)
 	accepted.Close()
-	if err := receive(t, waiting); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+	if err := Receive(t, waiting); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the write ended with %v, want an error that tells of the peer", err)
 	}
 }
@@ -153,7 +153,7 @@ func closeEndsAccept(t *testing.T, s *site) {
 	if err := l.Close(); err != nil {
 		t.Errorf("close: %v", err)
 	}
-	if err := receive(t, ended); !errors.Is(err, net.ErrClosed) {
+	if err := Receive(t, ended); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("accept ended with %v, want net.ErrClosed", err)
 	}
 	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {

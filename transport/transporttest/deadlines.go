@@ -49,12 +49,12 @@ func readDeadlineWhileWaiting(t *testing.T, s *site) {
 	dialled, _ := s.pair(t)
 	waiting := read(dialled)
 	dialled.SetReadDeadline(time.Now())
-	timedOut(t, "the waiting read", receive(t, waiting))
+	timedOut(t, "the waiting read", Receive(t, waiting))
 }
 
 func backPressure(t *testing.T, s *site) {
 	dialled, _ := s.pair(t)
 	waiting := fill(t, dialled) // fails where more than boundedBytes go in
 	dialled.SetWriteDeadline(time.Now())
-	timedOut(t, "the waiting write", receive(t, waiting))
+	timedOut(t, "the waiting write", Receive(t, waiting))
 }

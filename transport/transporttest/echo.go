@@ -1,6 +1,8 @@
 package transporttest
 
 import (
+	"io"
+	"net"
 	"testing"
 
 	"github.com/sabir-go/sabir/transport"
@@ -89,4 +91,63 @@ func BenchmarkBus(b *testing.B, address string, config transport.Config) {
 		return func(message []byte) error { return asking.Publish("benchmark.questions", message) },
 			func(message []byte) error { return answering.Publish("benchmark.answers", message) }
 	})
+}
+
+// AskBatches measures what a stream carries of the calls of 100 callers whose frames share writes, as [BatchedEcho] does for
+// a bus: four batches are under way, of 25 frames of 677 bytes, and each is answered by 25 frames of 611 bytes. over is the
+// side that asks; the other one runs [AnswerBatches]. It writes each batch by one Write and reads while it does. It reports
+// requests/s, 25 for each batch.
+func AskBatches(b *testing.B, over io.ReadWriter) {
+	b.Helper()
+	free, asked := make(chan struct{}, echoUnderWay), make(chan struct{}, echoUnderWay)
+	for range echoUnderWay {
+		free <- struct{}{}
+	}
+	var failure error // to be read when free is closed
+	go func() {
+		defer close(free)
+		response := make([]byte, echoFrames*echoResponse)
+		for range asked {
+			if _, failure = io.ReadFull(over, response); failure != nil {
+				return
+			}
+			free <- struct{}{}
+		}
+	}()
+	request := make([]byte, echoFrames*echoRequest)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := <-free; !ok {
+			b.Fatalf("read: %v", failure)
+		}
+		if _, err := over.Write(request); err != nil {
+			b.Fatalf("write: %v", err)
+		}
+		asked <- struct{}{}
+	}
+	b.ReportMetric(float64(b.N*echoFrames)/b.Elapsed().Seconds(), "requests/s")
+	close(asked)
+	for range free {
+	}
+	if failure != nil {
+		b.Fatalf("read: %v", failure)
+	}
+}
+
+// AnswerBatches is the side that answers what [AskBatches] asks, each batch by one Write, until the stream ends.
+func AnswerBatches(over io.ReadWriter) {
+	request, response := make([]byte, echoFrames*echoRequest), make([]byte, echoFrames*echoResponse)
+	for {
+		if _, err := io.ReadFull(over, request); err != nil {
+			return
+		}
+		if _, err := over.Write(response); err != nil {
+			return
+		}
+	}
+}
+
+// BenchmarkStream is [AskBatches] over a transport's connection.
+func BenchmarkStream(b *testing.B, listen string, config transport.Config) {
+	AskBatches(b, benchmarkPeer(b, listen, config, func(peer net.Conn) { AnswerBatches(peer) }))
 }

@@ -31,7 +31,7 @@ func connectNobody(t *testing.T, s *busSite) {
 	}
 	free := l.Addr().String()
 	l.Close()
-	_, err = s.try(t, s.at(t, func(at *url.URL) { at.Host = free }), s.config, transport.BusEvents{})
+	_, err = Connect(t, s.at(t, func(at *url.URL) { at.Host = free }), s.config, transport.BusEvents{})
 	if !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Fatalf("connecting where nobody listens gave %v, want ECONNREFUSED", err)
 	}
@@ -67,7 +67,7 @@ func connectSilent(t *testing.T, s *busSite) {
 	address := s.at(t, func(at *url.URL) { at.Host = l.Addr().String() })
 	config := s.config
 	config.DialTimeout = 100 * time.Millisecond
-	quick(t, "connecting with a DialTimeout of 100ms", 2*time.Second, func() { _, err = s.try(t, address, config, transport.BusEvents{}) })
+	quick(t, "connecting with a DialTimeout of 100ms", 2*time.Second, func() { _, err = Connect(t, address, config, transport.BusEvents{}) })
 	if err == nil {
 		t.Fatal("connecting to one that says nothing went well")
 	}
@@ -95,7 +95,7 @@ func wrongPassword(t *testing.T, s *busSite) {
 	wrong := "wrong-" + s.secret()
 	address := s.at(t, func(at *url.URL) { at.User = url.UserPassword(at.User.Username(), wrong) })
 	var err error
-	quick(t, "being refused", 5*time.Second, func() { _, err = s.try(t, address, s.config, transport.BusEvents{}) })
+	quick(t, "being refused", 5*time.Second, func() { _, err = Connect(t, address, s.config, transport.BusEvents{}) })
 	if err == nil {
 		t.Fatal("a wrong password was good enough")
 	}
@@ -111,7 +111,7 @@ func wrongPassword(t *testing.T, s *busSite) {
 
 func strangeBrokers(t *testing.T, s *busSite) {
 	for _, tail := range []string{"?colour=red", "#part"} {
-		if _, err := s.try(t, s.URL()+tail, s.config, transport.BusEvents{}); err == nil {
+		if _, err := Connect(t, s.URL()+tail, s.config, transport.BusEvents{}); err == nil {
 			t.Errorf("connecting to …%s went well: a misspelt option would be without effect", tail)
 		} else {
 			s.hidesSecret(t, "the error", err.Error())
@@ -131,7 +131,7 @@ func brokerAddress(t *testing.T, s *busSite) {
 		t.Errorf("Addr is %s for a broker at %s", m.Addr(), at.Redacted())
 	}
 	addr.User = at.User
-	if _, err := s.try(t, addr.String(), s.config, transport.BusEvents{}); err != nil {
+	if _, err := Connect(t, addr.String(), s.config, transport.BusEvents{}); err != nil {
 		t.Errorf("others cannot connect to %s: %v", m.Addr(), err)
 	}
 }
@@ -145,7 +145,7 @@ func brokerElsewhere(t *testing.T, s *busSite) {
 	}
 	for _, host := range []string{"192.0.2.1", "[2001:db8::1]"} { // for documentation: nobody is there
 		address := s.at(t, func(at *url.URL) { at.Host = host + ":" + at.Port() })
-		_, err := s.try(t, address, config, transport.BusEvents{})
+		_, err := Connect(t, address, config, transport.BusEvents{})
 		if err == nil {
 			t.Errorf("connecting to %s without a key went well", host)
 			continue

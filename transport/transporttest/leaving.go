@@ -18,7 +18,7 @@ const leaveLimit = 3 * time.Second
 
 func closedBrokerSaysSo(t *testing.T, s *busSite) {
 	m := s.connect(t)
-	m.subscribe(t, s.subject("x"))
+	m.Messages(t, s.subject("x"))
 	if err := m.Close(); err != nil {
 		t.Errorf("close: %v", err)
 	}
@@ -32,23 +32,23 @@ func closedBrokerSaysSo(t *testing.T, s *busSite) {
 		t.Errorf("Subscribe gave %v, want net.ErrClosed", err)
 	}
 	m.Close() // once more is harmless
-	none(t, "the own close was told as a loss", m.lost)
+	none(t, "the own close was told as a loss", m.Lost)
 }
 
 func closeHandsOver(t *testing.T, s *busSite) {
 	const count = 2000
-	messages := s.connect(t).subscribe(t, s.subject("last"))
+	messages := s.connect(t).Messages(t, s.subject("last"))
 	publisher := s.connect(t)
 	// What it has not read when it closes its socket would have the system cut the connection, and the broker lose what
 	// it has not read.
-	publisher.subscribe(t, s.subject("last"))
+	publisher.Messages(t, s.subject("last"))
 	body := strings.Repeat("x", 1000)
 	for i := range count {
 		publisher.publish(t, s.subject("last"), fmt.Sprint(i, body))
 	}
 	quick(t, "Close", leaveLimit, func() { publisher.Close() })
 	for i := range count {
-		await(t, messages, fmt.Sprint(i, body))
+		Await(t, messages, fmt.Sprint(i, body))
 	}
 }
 
@@ -92,18 +92,18 @@ func closeEndsCallbacks(t *testing.T, s *busSite) {
 			}
 		}
 	})
-	receive(t, begun)
+	Receive(t, begun)
 	quick(t, "Close", leaveLimit, func() { broker.Close() })
 	closed.Store(true)
 	// What would come now would come within the way of another message to and from the broker.
-	messages := other.subscribe(t, s.subject("after"))
+	messages := other.Messages(t, s.subject("after"))
 	other.publish(t, s.subject("after"), "x")
-	await(t, messages, "x")
+	Await(t, messages, "x")
 }
 
 func closeByMany(t *testing.T, s *busSite) {
 	m := s.connect(t)
-	m.subscribe(t, s.subject("x"))
+	m.Messages(t, s.subject("x"))
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() { m.Publish(s.subject("x"), []byte("x")) })
@@ -114,21 +114,21 @@ func closeByMany(t *testing.T, s *busSite) {
 		group.Wait()
 		close(all)
 	}()
-	receive(t, all)
+	Receive(t, all)
 }
 
 func closeDuringOutage(t *testing.T, s *busSite) {
 	m := s.connect(t)
-	m.subscribe(t, s.subject("x"))
+	m.Messages(t, s.subject("x"))
 	s.kill(t)
-	receive(t, m.lost)
+	Receive(t, m.Lost)
 	m.Publish(s.subject("x"), []byte("x"))
 	quick(t, "Close", leaveLimit, func() { m.Close() })
 	if err := m.Publish(s.subject("x"), []byte("x")); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Publish gave %v, want net.ErrClosed", err)
 	}
 	s.restart(t)
-	none(t, "a closed broker came back", m.restored)
+	none(t, "a closed broker came back", m.Restored)
 }
 
 func brokerStandsStill(t *testing.T, s *busSite) {
@@ -154,7 +154,7 @@ func brokerStandsStill(t *testing.T, s *busSite) {
 	for waiting := false; !waiting; {
 		select {
 		case <-moved:
-			if published.Load() > boundedBytes && len(m.lost) == 0 { // once it is lost they may be dropped
+			if published.Load() > boundedBytes && len(m.Lost) == 0 { // once it is lost they may be dropped
 				t.Fatalf("%d bytes were published to a broker that stands still", published.Load())
 			}
 		case err := <-ended:
@@ -166,21 +166,21 @@ func brokerStandsStill(t *testing.T, s *busSite) {
 		}
 	}
 	quick(t, "Close", leaveLimit, func() { m.Close() })
-	if err := receive(t, ended); err == nil {
+	if err := Receive(t, ended); err == nil {
 		t.Error("the waiting Publish went well")
 	}
 }
 
 func brokerGoesOn(t *testing.T, s *busSite) {
 	publisher, subscriber := s.connect(t), s.connect(t)
-	messages := subscriber.subscribe(t, s.subject("on"))
+	messages := subscriber.Messages(t, s.subject("on"))
 	publisher.publish(t, s.subject("on"), "before")
-	await(t, messages, "before")
+	Await(t, messages, "before")
 	s.suspend(t)
 	publisher.publish(t, s.subject("on"), "meanwhile")
 	s.resume(t)
 	publisher.publish(t, s.subject("on"), "after")
-	await(t, messages, "meanwhile")
-	await(t, messages, "after")
-	none(t, "the connection was lost", publisher.lost)
+	Await(t, messages, "meanwhile")
+	Await(t, messages, "after")
+	none(t, "the connection was lost", publisher.Lost)
 }

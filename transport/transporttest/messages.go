@@ -17,36 +17,36 @@ func everySubscriber(t *testing.T, s *busSite) {
 	publisher := s.connect(t)
 	var arrived []<-chan []byte
 	for range 3 {
-		arrived = append(arrived, s.connect(t).subscribe(t, s.subject("news")))
+		arrived = append(arrived, s.connect(t).Messages(t, s.subject("news")))
 	}
 	publisher.publish(t, s.subject("news"), "one")
 	publisher.publish(t, s.subject("news"), "two")
 	for _, messages := range arrived {
-		first := receive(t, messages)
+		first := Receive(t, messages)
 		if string(first) != "one" {
 			t.Fatalf("%q arrived", first)
 		}
 		copy(first, "xxx") // which is no other subscriber's
-		await(t, messages, "two")
+		Await(t, messages, "two")
 	}
 }
 
 func ownMessages(t *testing.T, s *busSite) {
 	m := s.connect(t)
-	messages := m.subscribe(t, s.subject("all"))
+	messages := m.Messages(t, s.subject("all"))
 	m.publish(t, s.subject("all"), "from me")
-	await(t, messages, "from me")
+	Await(t, messages, "from me")
 	m.probe(t, s.subject("all"), "from me too")
-	await(t, messages, "from me too")
+	Await(t, messages, "from me too")
 }
 
 func subscribedAtOnce(t *testing.T, s *busSite) {
 	publisher, subscriber := s.connect(t), s.connect(t)
 	for i := range 30 {
 		subject := s.subject(fmt.Sprint(i))
-		messages := subscriber.subscribe(t, subject)
+		messages := subscriber.Messages(t, subject)
 		publisher.publish(t, subject, subject)
-		await(t, messages, subject)
+		Await(t, messages, subject)
 	}
 }
 
@@ -57,9 +57,9 @@ func subscribeCancelled(t *testing.T, s *busSite) {
 	if err := m.Subscribe(ctx, s.subject("x"), func([]byte) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("subscribing with a cancelled context gave %v, want context.Canceled", err)
 	}
-	messages := m.subscribe(t, s.subject("x")) // can be tried again
+	messages := m.Messages(t, s.subject("x")) // can be tried again
 	m.publish(t, s.subject("x"), "x")
-	await(t, messages, "x")
+	Await(t, messages, "x")
 }
 
 func subjectsApart(t *testing.T, s *busSite) {
@@ -73,22 +73,22 @@ func subjectsApart(t *testing.T, s *busSite) {
 	}
 	arrived := make(map[string]<-chan []byte)
 	for _, subject := range subjects {
-		arrived[subject] = subscriber.subscribe(t, subject)
+		arrived[subject] = subscriber.Messages(t, subject)
 	}
 	for _, subject := range subjects {
 		publisher.publish(t, subject, subject)
 		publisher.publish(t, subject, "end")
 	}
 	for _, subject := range subjects {
-		await(t, arrived[subject], subject)
-		await(t, arrived[subject], "end")
+		Await(t, arrived[subject], subject)
+		Await(t, arrived[subject], "end")
 	}
 }
 
 func messagesInOrder(t *testing.T, s *busSite) {
 	const count = 5000
 	publisher, subscriber := s.connect(t), s.connect(t)
-	messages := subscriber.subscribe(t, s.subject("order"))
+	messages := subscriber.Messages(t, s.subject("order"))
 	var group sync.WaitGroup
 	defer group.Wait()
 	group.Go(func() {
@@ -104,7 +104,7 @@ func messagesInOrder(t *testing.T, s *busSite) {
 		}
 	})
 	for want := range uint64(count) {
-		if got := binary.BigEndian.Uint64(receive(t, messages)); got != want {
+		if got := binary.BigEndian.Uint64(Receive(t, messages)); got != want {
 			t.Fatalf("message %d arrived, want %d", got, want)
 		}
 	}
@@ -116,7 +116,7 @@ func manyPublishers(t *testing.T, s *busSite) {
 	subject := func(i int) string { return s.subject(fmt.Sprint("many-", i%subjects)) }
 	var arrived []<-chan []byte
 	for i := range subjects {
-		arrived = append(arrived, subscriber.subscribe(t, subject(i)))
+		arrived = append(arrived, subscriber.Messages(t, subject(i)))
 	}
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -134,7 +134,7 @@ func manyPublishers(t *testing.T, s *busSite) {
 	for k := range subjects {
 		for range publishers * count / subjects {
 			var from, n int
-			if _, err := fmt.Sscan(string(receive(t, arrived[k])), &from, &n); err != nil {
+			if _, err := fmt.Sscan(string(Receive(t, arrived[k])), &from, &n); err != nil {
 				t.Fatal(err)
 			}
 			if n != next[from] || from%subjects != k {
@@ -166,7 +166,7 @@ func oneDeliveryAtATime(t *testing.T, s *busSite) {
 	for range count {
 		publisher.publish(t, s.subject("one"), "x")
 	}
-	receive(t, all)
+	Receive(t, all)
 }
 
 // largestTried bounds what the tests of sizes send: brokers may take messages of hundreds of MiB.
@@ -177,7 +177,7 @@ func messageSizes(t *testing.T, s *busSite) {
 	if publisher.MaxMessage() < 256<<10 {
 		t.Fatalf("the largest message is of %d bytes, want 256 KiB at least", publisher.MaxMessage())
 	}
-	messages := subscriber.subscribe(t, s.subject("sizes"))
+	messages := subscriber.Messages(t, s.subject("sizes"))
 	body := make([]byte, min(publisher.MaxMessage(), largestTried))
 	for i := range body {
 		body[i] = byte(rand.Uint32())
@@ -187,7 +187,7 @@ func messageSizes(t *testing.T, s *busSite) {
 		if err := publisher.Publish(s.subject("sizes"), body[:size]); err != nil {
 			t.Fatalf("publish %d bytes: %v", size, err)
 		}
-		if got := receive(t, messages); !bytes.Equal(got, body[:size]) {
+		if got := Receive(t, messages); !bytes.Equal(got, body[:size]) {
 			t.Fatalf("%d bytes arrived for %d, or others", len(got), size)
 		}
 	}
@@ -201,7 +201,7 @@ func messageSizes(t *testing.T, s *busSite) {
 		}
 	}
 	for _, size := range sizes[:len(sizes)-1] {
-		if got := receive(t, messages); !bytes.Equal(got, body[:size]) {
+		if got := Receive(t, messages); !bytes.Equal(got, body[:size]) {
 			t.Fatalf("%d bytes arrived for %d, or others", len(got), size)
 		}
 	}
@@ -209,7 +209,7 @@ func messageSizes(t *testing.T, s *busSite) {
 
 func messageTooLarge(t *testing.T, s *busSite) {
 	m := s.connect(t)
-	messages := m.subscribe(t, s.subject("large"))
+	messages := m.Messages(t, s.subject("large"))
 	tooLarge := make([]byte, m.MaxMessage()+1) // which the system need not back with memory
 	for name, send := range map[string]func(string, []byte) error{"Publish": m.Publish, "Probe": m.Probe} {
 		if err := send(s.subject("large"), tooLarge); err == nil {
@@ -219,14 +219,14 @@ func messageTooLarge(t *testing.T, s *busSite) {
 		}
 	}
 	m.publish(t, s.subject("large"), "small")
-	await(t, messages, "small")
-	none(t, "the connection was lost", m.lost)
+	Await(t, messages, "small")
+	none(t, "the connection was lost", m.Lost)
 }
 
 func dataIsCallers(t *testing.T, s *busSite) {
 	const count = 500
 	publisher, subscriber := s.connect(t), s.connect(t)
-	messages := subscriber.subscribe(t, s.subject("reuse"))
+	messages := subscriber.Messages(t, s.subject("reuse"))
 	body := make([]byte, 2000)
 	for i := range count {
 		for k := range body {
@@ -244,7 +244,7 @@ func dataIsCallers(t *testing.T, s *busSite) {
 		}
 	}
 	for i := range count {
-		if got := receive(t, messages); bytes.Count(got, []byte{byte(i)}) != len(body) {
+		if got := Receive(t, messages); bytes.Count(got, []byte{byte(i)}) != len(body) {
 			t.Fatalf("message %d was changed after it had been published", i)
 		}
 	}
@@ -253,13 +253,13 @@ func dataIsCallers(t *testing.T, s *busSite) {
 func dataIsReceivers(t *testing.T, s *busSite) {
 	const count, size = 500, 2000
 	publisher, subscriber := s.connect(t), s.connect(t)
-	messages := subscriber.subscribe(t, s.subject("keep"))
+	messages := subscriber.Messages(t, s.subject("keep"))
 	for i := range count {
 		publisher.publish(t, s.subject("keep"), strings.Repeat(string(rune('a'+i%26)), size))
 	}
 	var kept [][]byte
 	for range count {
-		kept = append(kept, receive(t, messages))
+		kept = append(kept, Receive(t, messages))
 	}
 	for i, got := range kept {
 		if bytes.Count(got, []byte{byte('a' + i%26)}) != size {

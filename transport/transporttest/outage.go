@@ -47,16 +47,16 @@ func (s *busSite) resume(t *testing.T) {
 
 func outage(t *testing.T, s *busSite) {
 	first, second, silent := s.connect(t), s.connect(t), s.connectWith(t, transport.BusEvents{})
-	one, another := first.subscribe(t, s.subject("one")), first.subscribe(t, s.subject("another"))
-	back := second.subscribe(t, s.subject("back"))
+	one, another := first.Messages(t, s.subject("one")), first.Messages(t, s.subject("another"))
+	back := second.Messages(t, s.subject("back"))
 	unnoticed := make(chan []byte, 16)
 	if err := silent.Subscribe(t.Context(), s.subject("silent"), func(data []byte) { unnoticed <- data }); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		s.kill(t)
-		for _, m := range []*member{first, second} {
-			if err := receive(t, m.lost); err == nil {
+		for _, m := range []*Member{first, second} {
+			if err := Receive(t, m.Lost); err == nil {
 				t.Error("Lost came without an error")
 			} else {
 				s.hidesSecret(t, "Lost", err.Error())
@@ -64,18 +64,18 @@ func outage(t *testing.T, s *busSite) {
 			m.Probe(s.subject("one"), []byte("lost"))
 		}
 		s.restart(t)
-		receive(t, first.restored)
-		receive(t, second.restored)
+		Receive(t, first.Restored)
+		Receive(t, second.Restored)
 		second.publish(t, s.subject("one"), "again")
 		second.probe(t, s.subject("another"), "again")
 		first.publish(t, s.subject("back"), "again")
 		for _, messages := range []<-chan []byte{one, another, back} {
-			await(t, messages, "again")
+			Await(t, messages, "again")
 		}
-		for _, m := range []*member{first, second} {
-			none(t, "a second loss in one outage", m.lost)
-			none(t, "Restored twice after one outage", m.restored)
-			none(t, "unheard, which no broker can have said", m.unheard)
+		for _, m := range []*Member{first, second} {
+			none(t, "a second loss in one outage", m.Lost)
+			none(t, "Restored twice after one outage", m.Restored)
+			none(t, "unheard, which no broker can have said", m.Unheard)
 		}
 	}
 	// Nobody tells when the silent one is back.
@@ -95,7 +95,7 @@ func outage(t *testing.T, s *busSite) {
 
 func orderAroundOutage(t *testing.T, s *busSite) {
 	publisher, subscriber := s.connect(t), s.connect(t)
-	messages := subscriber.subscribe(t, s.subject("count"))
+	messages := subscriber.Messages(t, s.subject("count"))
 	stop, stopped := make(chan struct{}), make(chan uint64, 1)
 	go func() {
 		body := make([]byte, 500)
@@ -130,24 +130,24 @@ func orderAroundOutage(t *testing.T, s *busSite) {
 		last = i
 	}
 	for range 100 {
-		take(receive(t, messages))
+		take(Receive(t, messages))
 	}
 	s.kill(t)
-	receive(t, publisher.lost)
-	receive(t, subscriber.lost)
+	Receive(t, publisher.Lost)
+	Receive(t, subscriber.Lost)
 	s.restart(t)
-	receive(t, publisher.restored)
-	receive(t, subscriber.restored)
+	Receive(t, publisher.Restored)
+	Receive(t, subscriber.Restored)
 	for len(messages) > 0 {
 		take(<-messages)
 	}
 	for range 100 {
-		take(receive(t, messages))
+		take(Receive(t, messages))
 	}
 	close(stop)
-	end := receive(t, stopped)
+	end := Receive(t, stopped)
 	for last < end {
-		take(receive(t, messages))
+		take(Receive(t, messages))
 	}
 	t.Logf("%d messages, the last of them arrived, %d gaps", end, gaps)
 }
@@ -155,9 +155,9 @@ func orderAroundOutage(t *testing.T, s *busSite) {
 func publishDuringOutage(t *testing.T, s *busSite) {
 	const count, size = 4000, 64 << 10
 	m := s.connect(t)
-	messages := m.subscribe(t, s.subject("x"))
+	messages := m.Messages(t, s.subject("x"))
 	s.kill(t)
-	receive(t, m.lost)
+	Receive(t, m.Lost)
 	before := heap()
 	block := make([]byte, size)
 	quick(t, "publishing 4000 messages without a broker", 5*time.Second, func() {
@@ -173,14 +173,14 @@ func publishDuringOutage(t *testing.T, s *busSite) {
 		t.Errorf("%d MiB are kept of what was published without a broker", grown>>20)
 	}
 	s.restart(t)
-	receive(t, m.restored)
+	Receive(t, m.Restored)
 	m.publish(t, s.subject("x"), "end")
-	for arrived := 0; string(receive(t, messages)) != "end"; arrived++ { // some may have been kept
+	for arrived := 0; string(Receive(t, messages)) != "end"; arrived++ { // some may have been kept
 		if arrived > 1024 {
 			t.Fatal("more than 1024 messages were kept")
 		}
 	}
-	none(t, "unheard, though we subscribe", m.unheard)
+	none(t, "unheard, though we subscribe", m.Unheard)
 }
 
 func heap() int64 {
@@ -193,7 +193,7 @@ func heap() int64 {
 func subscribeDuringOutage(t *testing.T, s *busSite) {
 	m := s.connect(t)
 	s.kill(t)
-	receive(t, m.lost)
+	Receive(t, m.Lost)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	quick(t, "Subscribe with a context of 50ms", 2*time.Second, func() {
@@ -202,8 +202,8 @@ func subscribeDuringOutage(t *testing.T, s *busSite) {
 		}
 	})
 	s.restart(t)
-	receive(t, m.restored)
-	messages := m.subscribe(t, s.subject("x"))
+	Receive(t, m.Restored)
+	messages := m.Messages(t, s.subject("x"))
 	m.publish(t, s.subject("x"), "x")
-	await(t, messages, "x")
+	Await(t, messages, "x")
 }

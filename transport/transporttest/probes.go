@@ -14,34 +14,34 @@ func probeUnheard(t *testing.T, s *busSite) {
 	m.publish(t, s.subject("published"), "is not asked about")
 	for _, name := range []string{"first", "second", "second"} {
 		m.probe(t, s.subject(name), "anybody?")
-		if got := receive(t, m.unheard); got != s.subject(name) {
+		if got := Receive(t, m.Unheard); got != s.subject(name) {
 			t.Errorf("%s is said to be unheard, want %s", got, s.subject(name))
 		}
 	}
-	none(t, "unheard once more", m.unheard)
+	none(t, "unheard once more", m.Unheard)
 }
 
 func probeHeard(t *testing.T, s *busSite) {
 	prober, subscriber := s.connect(t), s.connect(t)
-	messages := subscriber.subscribe(t, s.subject("heard"))
+	messages := subscriber.Messages(t, s.subject("heard"))
 	for range 100 {
 		prober.probe(t, s.subject("heard"), "anybody?")
 	}
 	prober.probe(t, s.subject("nobody"), "anybody?")
-	if got := receive(t, prober.unheard); got != s.subject("nobody") {
+	if got := Receive(t, prober.Unheard); got != s.subject("nobody") {
 		t.Errorf("%s is said to be unheard, and has a subscriber", got)
 	}
 	for range 100 {
-		await(t, messages, "anybody?")
+		Await(t, messages, "anybody?")
 	}
-	none(t, "unheard", prober.unheard)
-	none(t, "unheard by the subscriber", subscriber.unheard)
+	none(t, "unheard", prober.Unheard)
+	none(t, "unheard by the subscriber", subscriber.Unheard)
 }
 
 func probesInOrder(t *testing.T, s *busSite) {
 	const count = 2000
 	publisher, subscriber := s.connect(t), s.connect(t)
-	messages := subscriber.subscribe(t, s.subject("mixed"))
+	messages := subscriber.Messages(t, s.subject("mixed"))
 	var group sync.WaitGroup
 	defer group.Wait()
 	group.Go(func() {
@@ -59,25 +59,25 @@ func probesInOrder(t *testing.T, s *busSite) {
 		}
 	})
 	for want := range uint64(count) {
-		if got := binary.BigEndian.Uint64(receive(t, messages)); got != want {
+		if got := binary.BigEndian.Uint64(Receive(t, messages)); got != want {
 			t.Fatalf("message %d arrived, want %d", got, want)
 		}
 	}
-	none(t, "unheard", publisher.unheard)
+	none(t, "unheard", publisher.Unheard)
 }
 
 func unheardAfterLeaving(t *testing.T, s *busSite) {
 	prober, subscriber := s.connect(t), s.connect(t)
-	messages := subscriber.subscribe(t, s.subject("left"))
+	messages := subscriber.Messages(t, s.subject("left"))
 	prober.probe(t, s.subject("left"), "x")
-	await(t, messages, "x")
+	Await(t, messages, "x")
 	subscriber.Close()
 	// The broker may take a moment to see it.
 	deadline := time.Now().Add(patience)
 	for {
 		prober.probe(t, s.subject("left"), "x")
 		select {
-		case got := <-prober.unheard:
+		case got := <-prober.Unheard:
 			if got != s.subject("left") {
 				t.Fatalf("%s is said to be unheard", got)
 			}
@@ -105,21 +105,21 @@ func eventsOutside(t *testing.T, s *busSite) {
 			defer own.Unlock()
 			returned <- broker.Probe(s.subject("nobody"), []byte("anybody?"))
 		}()
-		if err := receive(t, returned); err != nil {
+		if err := Receive(t, returned); err != nil {
 			t.Fatal(err)
 		}
-		receive(t, unheard)
+		Receive(t, unheard)
 	}
 }
 
 func noEvents(t *testing.T, s *busSite) {
 	broker, listening := s.connectWith(t, transport.BusEvents{}), s.connect(t)
-	messages := listening.subscribe(t, s.subject("then"))
+	messages := listening.Messages(t, s.subject("then"))
 	if err := broker.Probe(s.subject("nobody"), []byte("anybody?")); err != nil {
 		t.Fatal(err)
 	}
 	if err := broker.Publish(s.subject("then"), []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	await(t, messages, "x")
+	Await(t, messages, "x")
 }

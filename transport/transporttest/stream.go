@@ -138,7 +138,7 @@ func (s *site) connect(t *testing.T, l transport.Listener) (dialled, accepted ne
 	t.Helper()
 	got := s.accepting(t, l)
 	dialled = s.dial(t, l.Addr())
-	accepted = receive(t, got)
+	accepted = Receive(t, got)
 	if accepted == nil {
 		t.FailNow()
 	}
@@ -175,8 +175,8 @@ func guard(t *testing.T, c net.Conn) net.Conn {
 	return c
 }
 
-// receive waits for a value that must come.
-func receive[T any](t *testing.T, from <-chan T) (value T) {
+// Receive waits for a value that must come, 10 seconds at most.
+func Receive[T any](t *testing.T, from <-chan T) (value T) {
 	t.Helper()
 	select {
 	case value = <-from:

@@ -2,10 +2,8 @@ package utp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
 	"syscall"
 	"time"
@@ -40,33 +38,12 @@ func settings(config transport.Config) session.Settings {
 	return s
 }
 
-func errPlain(u *url.URL) error {
-	return fmt.Errorf("the address %q is not encrypted, but there is a TLS configuration: use quic://%s or tls://%s, or leave the configuration out", u.Redacted(), u.Host, u.Host)
-}
-
 func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config) (transport.Listener, error) {
-	if config.TLS != nil {
-		return nil, errPlain(at)
-	}
-	bind, err := transport.ListenAddr(ctx, at, config)
-	if err != nil {
+	if err := transport.CheckPlain(at, config, "quic", "tls"); err != nil {
 		return nil, err
 	}
-	network := "udp"
-	if bind.Addr().Is4() {
-		network = "udp4"
-	}
-	udp, err := net.ListenUDP(network, net.UDPAddrFromAddrPort(bind))
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%w: something listens there already; take another port, or port 0 for a free one", err)
-	}
+	udp, addr, err := transport.ListenUDP(ctx, at, config)
 	if err != nil {
-		return nil, err
-	}
-	bound := udp.LocalAddr().(*net.UDPAddr).AddrPort()
-	addr, err := transport.AdvertisedAddr(at.Scheme, netip.AddrPortFrom(bound.Addr().Unmap(), bound.Port()), config)
-	if err != nil {
-		udp.Close()
 		return nil, err
 	}
 	packets := newPackets(udp, nil, config)
@@ -95,18 +72,15 @@ func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config)
 }
 
 func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (net.Conn, error) {
-	if config.TLS != nil {
-		return nil, errPlain(to)
+	if err := transport.CheckPlain(to, config, "quic", "tls"); err != nil {
+		return nil, err
 	}
 	address, err := transport.DialAddr(to)
 	if err != nil {
 		return nil, err
 	}
-	if limit := config.DialLimit(); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
+	ctx, cancel := config.WithDialLimit(ctx)
+	defer cancel()
 	c, err := dial(ctx, address, config)
 	if err != nil {
 		return nil, fmt.Errorf("dialling %s (%s): %w", to.Redacted(), address, err)

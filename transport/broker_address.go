@@ -1,0 +1,63 @@
+package transport
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// BrokerForm says what the addresses of a kind of broker look like: scheme://user:password@host:port, with or without a path.
+// It is for drivers.
+type BrokerForm struct {
+	Port   string // where an address has none
+	Path   string // what may follow host and port, as errors say it, such as "/vhost"; empty where nothing may
+	Secure bool   // TLS on the connection, for schemes such as mqtts
+}
+
+// BrokerAddr is a broker as an address says it.
+type BrokerAddr struct {
+	Name     string      // for errors: the address without the password
+	Addr     string      // for others, see [Broker]: the address with its port, and without user and password
+	HostPort string      // for [net.Dialer]; no host and "localhost" have become 127.0.0.1
+	TLS      *tls.Config // for the connection, see [ClientTLS]; nil where it is not encrypted
+}
+
+// Parse takes an address apart. It is an error where a part of it means nothing, where it is not encrypted although config
+// has a TLS configuration, or where that configuration cannot be used. No error shows the password. Whether the broker may
+// be used is for [CheckBroker] to say.
+func (f BrokerForm) Parse(at *url.URL, config Config) (BrokerAddr, error) {
+	stray := f.Path == "" && at.Path != "" && at.Path != "/"
+	if stray || at.Opaque != "" || at.RawQuery != "" || at.ForceQuery || at.Fragment != "" {
+		return BrokerAddr{}, fmt.Errorf("the address %q is not %s://user:password@host:port%s", at.Redacted(), at.Scheme, f.Path)
+	}
+	host, port := at.Hostname(), at.Port()
+	if _, err := netip.ParseAddr(host); err != nil && strings.ContainsAny(host, ":[]%") {
+		return BrokerAddr{}, fmt.Errorf("the address %q has the host %q, which is none", at.Redacted(), host)
+	}
+	if host == "" {
+		host = loopback.String()
+	}
+	if port == "" {
+		port = f.Port
+	}
+	own := url.URL{Scheme: at.Scheme, Host: net.JoinHostPort(host, port)}
+	hostPort, err := DialAddr(&own)
+	if err != nil {
+		return BrokerAddr{}, err
+	}
+	if f.Path != "" {
+		own.Path, own.RawPath = at.Path, at.RawPath
+	}
+	var encrypted *tls.Config
+	if f.Secure {
+		if encrypted, err = ClientTLS(config.TLS, host); err != nil {
+			return BrokerAddr{}, fmt.Errorf("the address %q: %w", at.Redacted(), err)
+		}
+	} else if err := CheckPlain(at, config, at.Scheme+"s"); err != nil {
+		return BrokerAddr{}, err
+	}
+	return BrokerAddr{Name: at.Redacted(), Addr: own.String(), HostPort: hostPort, TLS: encrypted}, nil
+}

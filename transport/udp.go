@@ -1,0 +1,39 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"syscall"
+)
+
+// ListenUDP is for drivers over UDP: a socket that is bound to what [ListenAddr] says for an address, under the same
+// conditions, and the address of it for others, see [AdvertisedAddr]. The caller must close the socket.
+func ListenUDP(ctx context.Context, at *url.URL, config Config) (*net.UDPConn, string, error) {
+	bind, err := ListenAddr(ctx, at, config)
+	if err != nil {
+		return nil, "", err
+	}
+	// With "udp", Go takes 0.0.0.0 for all IPv6 addresses too.
+	network := "udp"
+	if bind.Addr().Is4() {
+		network = "udp4"
+	}
+	udp, err := net.ListenUDP(network, net.UDPAddrFromAddrPort(bind))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, "", fmt.Errorf("%w: something listens there already; take another port, or port 0 for a free one", err)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	bound := udp.LocalAddr().(*net.UDPAddr).AddrPort()
+	addr, err := AdvertisedAddr(at.Scheme, netip.AddrPortFrom(bound.Addr().Unmap(), bound.Port()), config)
+	if err != nil {
+		udp.Close()
+		return nil, "", err
+	}
+	return udp, addr, nil
+}
