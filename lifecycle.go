@@ -49,6 +49,9 @@ func (n *Node) Start(ctx context.Context) error {
 }
 
 func (n *Node) startAll(ctx context.Context) error {
+	if err := n.startExtensions(ctx); err != nil {
+		return err
+	}
 	if err := n.join(ctx); err != nil {
 		return err
 	}
@@ -106,6 +109,7 @@ func (n *Node) stopAll(ctx context.Context) error {
 	for _, s := range slices.Backward(slices.Clone(n.running)) {
 		errs = append(errs, n.stopService(ctx, s))
 	}
+	errs = append(errs, n.stopExtensions(ctx))
 	if n.mesh != nil { // last, because the services may have had something to tell
 		errs = append(errs, n.mesh.leave(ctx))
 	}

@@ -57,6 +57,12 @@ func (m *mesh) peer(id string) *peer {
 // Closed hears that a link is lost or closed.
 func (m *mesh) Closed(l *wire.Link, err error) {
 	defer m.running.Done()
+	m.closed(l, err)
+	m.unlinked(l, err)
+}
+
+// closed forgets the link.
+func (m *mesh) closed(l *wire.Link, err error) {
 	m.mu.Lock()
 	delete(m.open, l)
 	p := m.peers[l.Peer().Node]
@@ -105,6 +111,8 @@ func (m *mesh) Post(l *wire.Link, topic uint8, data []byte) {
 		if m.gossip != nil {
 			m.gossip.Packet(l.Peer().Node, slices.Clone(data))
 		}
+	default:
+		m.posted(l, topic, data)
 	}
 }
 

@@ -29,6 +29,7 @@ type Node struct {
 	attached    []func(*Node) (Face, error)
 	remote      Remote
 	channels    nodeChannels // see Channels
+	extensions  extensions   // see Extend
 
 	joins    []joinConfig
 	balances []balance
@@ -75,7 +76,8 @@ func (s State) String() string {
 }
 
 // NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [ID], [Logger], [Validator], [MaxLevel],
-// [StopTimeout], [Balance], [SpreadLocal], [Via], [Attach], [Channels].
+// [StopTimeout], [Balance], [SpreadLocal], [Via], [Attach], [Channels],
+// [Extend].
 type NodeOption interface{ applyNode(*Node) }
 
 type nodeOption func(*Node)

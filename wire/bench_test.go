@@ -67,6 +67,7 @@ func init() {
 func benchmarkNode(inline bool) *node {
 	n := newNode()
 	n.inline = inline
+	n.post = answerPosts()
 	reply := make([]byte, replySize)
 	n.serve["say"] = func(in *Inbound) { in.Reply(append(AppendRef(in.Buf(), 0), reply...)) }
 	n.serve["echo"] = echo
@@ -152,8 +153,13 @@ func (p process) dial(b *testing.B) net.Conn {
 	return conn
 }
 
-func (p process) link(b *testing.B) *Link {
-	l := New(p.dial(b), peerOfTest(Config{Node: "server"}, true), Config{Node: "client"}, newNode())
+func (p process) link(b *testing.B) *Link { return p.linkWith(b, nil) }
+
+// linkWith is a link whose posts of the other process go to post.
+func (p process) linkWith(b *testing.B, post func(*Link, uint8, []byte)) *Link {
+	n := newNode()
+	n.post = post
+	l := New(p.dial(b), peerOfTest(Config{Node: "server"}, true), Config{Node: "client"}, n)
 	b.Cleanup(func() { l.Close(nil); <-l.finished })
 	return l
 }

@@ -20,7 +20,7 @@ type leaving struct {
 	peerGone bool         // the peer sent one, and was answered: no new work may be sent
 	draining atomic.Bool  // this side waits for the end, and sends no new work either
 	awaited  atomic.Bool  // somebody waits for changes
-	sending  atomic.Int32 // long answers that are being sent, for which nothing else is counted any more
+	sending  atomic.Int32 // long answers and posts that are being sent, for which nothing else is counted
 	closing  bool         // all is finished, the connection is being closed
 
 	mu      sync.Mutex

@@ -13,6 +13,7 @@ import (
 type shouter struct{ closed chan struct{} }
 
 func (s shouter) Route(*wire.Link, *wire.Route) wire.Target { return s }
+func (s shouter) Opened(*wire.Link)                         {}
 func (s shouter) Post(*wire.Link, uint8, []byte)            {}
 func (s shouter) GoAway(*wire.Link)                         {}
 func (s shouter) Closed(*wire.Link, error)                  { close(s.closed) }

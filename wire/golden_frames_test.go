@@ -41,6 +41,7 @@ func newFrozen(t *testing.T) *frozen {
 }
 
 func (f *frozen) Route(*Link, *Route) Target                 { return f }
+func (f *frozen) Opened(*Link)                               {}
 func (f *frozen) Post(_ *Link, topic uint8, data []byte)     { f.posts <- string(topic) + string(data) }
 func (f *frozen) GoAway(*Link)                               { f.goAways <- true }
 func (f *frozen) Closed(*Link, error)                        {}

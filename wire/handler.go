@@ -5,6 +5,9 @@ import "time"
 // Handler is the owner of a link, who is told what the peer does. Its methods are called on the link's reader, one at a
 // time and in the order in which things arrived, and must not block: while they run, nothing else is read.
 type Handler interface {
+	// Opened is called once and before all other methods: nothing of what the peer says has been read. New may not have
+	// returned yet.
+	Opened(l *Link)
 	// Route is told of a route that the peer declared, once for each, before anything uses it. It returns what serves the
 	// route; never nil.
 	Route(l *Link, r *Route) Target

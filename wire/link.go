@@ -73,7 +73,7 @@ type Stats struct {
 }
 
 // New makes a link of a connection whose Handshake is done, and starts its reader and its writer. h is told of what the
-// peer does from now on, at the end with Closed. The link closes conn.
+// peer does from now on, first with Opened and at the end with Closed. The link closes conn.
 func New(conn net.Conn, peer Peer, c Config, h Handler) *Link {
 	l := &Link{
 		conn:        conn,
@@ -114,6 +114,7 @@ func (l *Link) run() {
 		idle.leave()
 		close(l.finished)
 	}()
+	l.handler.Opened(l)
 	l.fail(newReader(l).run())
 }
 
@@ -206,7 +207,19 @@ func (l *Link) Stats() Stats {
 }
 
 // Post sends data to the peer's Handler.Post under a topic, which the owners agree on. It waits, as long as ctx allows,
-// while the outgoing buffer is full. data may be reused when it has returned nil.
+// while more than a mebibyte of the link is still to be written, and for data of more than 64 KiB until all of it is written.
+// It works as long as the link is open, also after GoAway of either side; only Drain of this side, which waits for
+// what was posted, refuses it from the moment on at which everything is sent.
+//
+// Posts arrive in order: one that Post or TryPost had taken before another was begun arrives before it, whatever their
+// sizes. One without an error is on its way; it is lost if the link ends otherwise than by Drain of this side before
+// the peer has read it, or if the peer has no room for a value that comes in parts (see Stats.Dropped), which takes
+// hundreds of mebibytes under way at once.
+//
+// The error is a *Failure where data is as long as the peer's Limits.Message or longer, ctx.Err(), or a *LostError when the
+// link has ended or is about to; LostError.Sent tells whether a part of data may have reached the peer. data of up to 64 KiB was
+// not sent where there is an error. With more, the peer may have it all the same after ctx has ended. data may be reused
+// when Post has returned nil, and with up to 64 KiB in any case.
 func (l *Link) Post(ctx context.Context, topic uint8, data []byte) error {
 	if len(data) >= l.peer.Limits.Message {
 		return l.tooLarge(len(data))
@@ -214,24 +227,30 @@ func (l *Link) Post(ctx context.Context, topic uint8, data []byte) error {
 	if err := l.lockWithRoom(ctx, nil); err != nil {
 		return err
 	}
-	if len(data) < chunkSize {
+	if l.leaving.closing {
+		l.mu.Unlock()
+		return &LostError{Node: l.peer.Node, Err: ErrClosed}
+	}
+	if len(data) <= chunkSize {
 		l.appendPost(topic, data)
 		l.unlockAndWrite(byWriter)
 		return nil
 	}
+	l.leaving.sending.Add(1) // under mu, so that Drain waits for it
 	l.mu.Unlock()
+	defer l.leaving.sent()
 	m := largeMessage{kind: kindPost, of: flagOfPost, id: l.nextPart(), head: []byte{topic}, value: data}
 	return l.sendAndRetract(ctx, &m)
 }
 
 // TryPost is Post for data of less than 64 KiB that does not wait: it tells whether the data was given to the link. It is
-// not where the outgoing buffer is full, the data too long or the link ended.
+// not where the outgoing buffer is full, the data too long or the link ended. data may be reused in any case.
 func (l *Link) TryPost(topic uint8, data []byte) bool {
 	if len(data) >= chunkSize || len(data) >= l.peer.Limits.Message {
 		return false
 	}
 	l.mu.Lock()
-	if l.closed || len(l.pending) >= highWater {
+	if l.closed || l.leaving.closing || len(l.pending) >= highWater {
 		l.mu.Unlock()
 		return false
 	}

@@ -39,6 +39,7 @@ func (n *node) Post(l *Link, topic uint8, data []byte) {
 		n.post(l, topic, data)
 	}
 }
+func (n *node) Opened(*Link)              {}
 func (n *node) GoAway(*Link)              { n.goAway <- struct{}{} }
 func (n *node) Closed(_ *Link, err error) { n.closed <- err }
 

@@ -226,9 +226,7 @@ func (l *Link) writeLoop() {
 	for {
 		select {
 		case <-l.wake:
-			if l.raw == nil {
-				runtime.Gosched() // so that others who are ready to run append too, and more goes in one write
-			}
+			runtime.Gosched() // so that others who are ready to run append too, and more goes in one write
 			if err := l.writeAll(); err != nil {
 				l.fail(err)
 			}
