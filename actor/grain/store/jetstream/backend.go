@@ -145,6 +145,11 @@ func (b *backend) whileLinked(ctx context.Context) (context.Context, context.Can
 
 // bucket makes the stream, or sees to it that the one that is there is fit for use.
 func (b *backend) bucket(ctx context.Context, replicas int) error {
+	if _, err := b.js.AccountInfo(ctx); errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
+		return err
+	} else if err != nil {
+		return failure(err)
+	}
 	stream, err := b.js.Stream(ctx, b.name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		stream, err = b.js.CreateStream(ctx, jetstream.StreamConfig{
@@ -168,11 +173,14 @@ func (b *backend) bucket(ctx context.Context, replicas int) error {
 	if replicas != 0 {
 		want.Replicas = replicas
 	}
-	want.AllowDirect = direct(want.Replicas)
-	if want.Replicas != c.Replicas || want.AllowDirect != c.AllowDirect {
+	want.AllowDirect, want.AllowMsgTTL = direct(want.Replicas), true
+	if want.Replicas != c.Replicas || want.AllowDirect != c.AllowDirect || want.AllowMsgTTL != c.AllowMsgTTL {
 		if stream, err = b.js.UpdateStream(ctx, want); err != nil {
 			return failure(err)
 		}
+	}
+	if !stream.CachedInfo().Config.AllowMsgTTL {
+		return errors.New("the server is too old to let the markers of deleted grains go after a while: use nats-server 2.11 or later")
 	}
 	b.stream = stream
 	return nil

@@ -21,5 +21,7 @@
 //
 // A server takes messages up to its max_payload, 1 MiB unless it is told otherwise: larger states are refused with
 // [store.ErrTooLarge]. Load asks the bucket's leader; where several servers keep the bucket, one that was leader until a
-// moment ago may give an answer that is out of date, as it does not know better. Save is then refused.
+// moment ago may give an answer that is out of date, as it does not know better. Save is then refused. When the leader of
+// such a bucket is lost, the others take up to some 10 seconds to agree on another; until then operations wait, or end in
+// [store.ErrAway].
 package jetstream

@@ -15,27 +15,26 @@ type line struct {
 
 	mu    sync.Mutex
 	pairs map[*pair]bool
-	fate  fate          // of what is sent from now on
-	mark  []byte        // what to look for among what is held
-	seen  chan struct{} // closed when it was held
+	fate  fate // of requests with the mark, and of all that comes after them on their connection
+	mark  []byte
+	seen  chan struct{} // closed when there was one
 }
 
-// fate is what becomes of bytes.
+// fate is what becomes of requests.
 type fate int
 
 const (
 	pass    fate = iota
-	swallow      // requests arrive, answers do not
-	hold         // requests stay on the way until they are let go
+	swallow      // they arrive, and the answers do not
+	hold         // they stay on the way until they are let go
 )
 
 // pair is one connection of a client, and the one to the broker that stands for it.
 type pair struct {
 	client, broker net.Conn
+	fate           fate
 	held           []byte
-	holding        bool // for this connection, until it is let go
-	orphan         bool // the client's is cut
-	answered       chan struct{}
+	answered       chan struct{} // closed when the broker says something
 }
 
 func newLine(t *testing.T, target string) *line {
@@ -85,29 +84,37 @@ func (l *line) requests(p *pair) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := p.client.Read(buffer)
-		l.mu.Lock()
-		if l.fate == hold {
-			p.holding = true
-		}
-		if p.holding {
-			p.held = append(p.held, buffer[:n]...)
-			if l.seen != nil && bytes.Contains(p.held, l.mark) {
-				close(l.seen)
-				l.seen = nil
+		if l.holds(p, buffer[:n]) {
+			if err != nil {
+				return // the broker is not to know that the client has gone
 			}
+			continue
 		}
-		holding := p.holding
-		l.mu.Unlock()
-		if !holding && n > 0 {
+		if n > 0 {
 			p.broker.Write(buffer[:n])
 		}
 		if err != nil {
-			if !holding {
-				p.broker.Close()
-			}
+			p.broker.Close()
 			return
 		}
 	}
+}
+
+// holds tells whether what was read stays on the way.
+func (l *line) holds(p *pair, data []byte) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fate != pass && bytes.Contains(data, l.mark) {
+		p.fate = l.fate
+		if l.seen != nil {
+			close(l.seen)
+			l.seen = nil
+		}
+	}
+	if p.fate == hold {
+		p.held = append(p.held, data...)
+	}
+	return p.fate == hold
 }
 
 func (l *line) answers(p *pair) {
@@ -119,31 +126,26 @@ func (l *line) answers(p *pair) {
 			return
 		}
 		l.mu.Lock()
-		dropped := l.fate == swallow || p.orphan
+		deaf := p.fate == swallow
 		if p.answered != nil {
 			close(p.answered)
 			p.answered = nil
 		}
 		l.mu.Unlock()
-		if !dropped {
+		if !deaf {
 			p.client.Write(buffer[:n])
 		}
 	}
 }
 
-// swallow loses answers, until cut.
-func (l *line) swallow() {
+// disturb gives a fate to requests with the mark, and to what comes after them, until cut. The channel is closed when
+// there was one.
+func (l *line) disturb(fate fate, mark string) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.fate = swallow
-}
-
-// hold keeps requests on the way, until cut. The channel is closed when one with the mark is among them.
-func (l *line) hold(mark []byte) <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.fate, l.mark, l.seen = hold, mark, make(chan struct{})
-	return l.seen
+	seen := make(chan struct{})
+	l.fate, l.mark, l.seen = fate, []byte(mark), seen
+	return seen
 }
 
 // cut ends the clients' connections; new ones are as they should be. What was held is kept.
@@ -152,7 +154,6 @@ func (l *line) cut() {
 	defer l.mu.Unlock()
 	l.fate = pass
 	for p := range l.pairs {
-		p.orphan = true
 		p.client.Close()
 	}
 }
@@ -163,11 +164,12 @@ func (l *line) letGo(t *testing.T) {
 	l.mu.Lock()
 	var waiting []chan struct{}
 	for p := range l.pairs {
-		if len(p.held) == 0 || !bytes.Contains(p.held, l.mark) {
+		if !bytes.Contains(p.held, l.mark) || len(p.held) == 0 {
 			continue
 		}
-		p.answered = make(chan struct{})
-		waiting = append(waiting, p.answered)
+		answered := make(chan struct{})
+		p.answered = answered
+		waiting = append(waiting, answered)
 		p.broker.Write(p.held)
 		p.held = nil
 	}

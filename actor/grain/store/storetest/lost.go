@@ -31,21 +31,17 @@ func appears(t *testing.T, st store.Store, kind, key string, not uint64) store.E
 func lostAnswer(s suite, t *testing.T) {
 	l := newLine(t, s.Broker.Addr())
 	author, other := s.over(t, l), s.open(t)
+	kind := "suite.lost"
+	save(t, other, kind, "warm", "x", 0) // a driver may have to teach the broker first
 	for _, key := range []string{"first", "later"} {
-		kind, revision := "suite.lost", uint64(0)
+		revision := uint64(0)
 		if key == "later" {
 			revision = save(t, author, kind, key, "before", 0)
-		} else {
-			load(t, author, kind, key)
 		}
-		l.swallow()
-		if key == "first" {
-			// What is looked up before would be lost as well, so the write would not be under way.
-			l.cut()
-		}
+		l.disturb(swallow, "the-lost-state")
 		done := make(chan outcome, 1)
 		go func() {
-			r, err := author.Save(t.Context(), kind, key, []byte("after"), revision)
+			r, err := author.Save(t.Context(), kind, key, []byte("the-lost-state"), revision)
 			done <- outcome{r, err}
 		}()
 		entry := appears(t, other, kind, key, revision)
@@ -57,7 +53,7 @@ func lostAnswer(s suite, t *testing.T) {
 		if got.revision != entry.Revision {
 			t.Fatalf("%s: the author has revision %d; in the store it became %d", key, got.revision, entry.Revision)
 		}
-		want(t, other, kind, key, "after", got.revision)
+		want(t, other, kind, key, "the-lost-state", got.revision)
 		save(t, author, kind, key, "goes on", got.revision)
 	}
 }
@@ -67,7 +63,7 @@ func lostDelete(s suite, t *testing.T) {
 	author, other := s.over(t, l), s.open(t)
 	kind := "suite.lostdelete"
 	revision := save(t, author, kind, "k", "x", 0)
-	l.swallow()
+	l.disturb(swallow, kind)
 	done := make(chan error, 1)
 	go func() { done <- author.Delete(t.Context(), kind, "k", revision) }()
 	appears(t, other, kind, "k", revision)
@@ -83,7 +79,7 @@ func lostAndFenced(s suite, t *testing.T) {
 	author, other := s.over(t, l), s.open(t)
 	kind := "suite.both"
 	revision := save(t, author, kind, "k", "before", 0)
-	l.swallow()
+	l.disturb(swallow, kind)
 	done := make(chan error, 1)
 	go func() {
 		_, err := author.Save(t.Context(), kind, "k", []byte("mine"), revision)
@@ -101,7 +97,7 @@ func lostAndFenced(s suite, t *testing.T) {
 // unknown does a write that stays on the way, and ends its connection.
 func unknown(t *testing.T, l *line, mark string, write func(ctx context.Context) error) {
 	t.Helper()
-	held := l.hold([]byte(mark))
+	held := l.disturb(hold, mark)
 	ctx, cancel := context.WithTimeout(t.Context(), short)
 	defer cancel()
 	begun := time.Now()
@@ -153,40 +149,45 @@ func lateFirstSave(s suite, t *testing.T) {
 	l := newLine(t, s.Broker.Addr())
 	author, other := s.over(t, l), s.open(t)
 	kind := "suite.latefirst"
-	// A write that names no slot at all is what the second client's would be too: it must not come to stand beside it.
-	load(t, author, kind, "k")
-	l.hold([]byte("nothing like it"))
+	look := l.disturb(hold, kind)
 	ctx, cancel := context.WithTimeout(t.Context(), short)
-	_, err := author.Save(ctx, kind, "k", []byte("early"), 0) // stays in the look-up
+	_, err := author.Save(ctx, kind, "k", []byte("too-late-a-state"), 0) // it looks up first, and gets no further
 	cancel()
 	mustBe(t, err, context.DeadlineExceeded)
 	if errors.Is(err, store.ErrUnknown) {
 		t.Fatalf("no write was sent: %v", err)
 	}
+	<-look
 	l.cut()
-	if entry := settled(t, author, kind, "k"); entry.Revision != 0 {
-		t.Fatalf("got %+v", entry)
-	}
+	settled(t, author, kind, "k")
 
-	// The look-up passes and the write does not.
-	release := l.holdWrites([]byte("too-late-a-state"))
-	ctx, cancel = context.WithTimeout(t.Context(), short)
-	_, err = author.Save(ctx, kind, "k", []byte("too-late-a-state"), 0)
-	cancel()
-	mustBe(t, err, store.ErrUnknown)
-	<-release
-	l.cut()
+	unknown(t, l, "too-late-a-state", func(ctx context.Context) error {
+		_, err := author.Save(ctx, kind, "k", []byte("too-late-a-state"), 0)
+		return err
+	})
 	if entry := settled(t, author, kind, "k"); entry.Revision != 0 || entry.State != nil {
 		t.Fatalf("got %+v", entry)
 	}
-	first := save(t, other, kind, "k", "other's", 0)
-	if err := other.Delete(t.Context(), kind, "k", first); err != nil {
+	l.letGo(t)
+	want(t, other, kind, "k", "", 0)
+	save(t, author, kind, "k", "goes on", 0)
+}
+
+// lateAndDeleted is of an author that ended before it could load again.
+func lateAndDeleted(s suite, t *testing.T) {
+	l := newLine(t, s.Broker.Addr())
+	author, other := s.over(t, l), s.open(t)
+	kind := "suite.latedeleted"
+	unknown(t, l, "too-late-a-state", func(ctx context.Context) error {
+		_, err := author.Save(ctx, kind, "k", []byte("too-late-a-state"), 0)
+		return err
+	})
+	revision := save(t, other, kind, "k", "other's", 0)
+	if err := other.Delete(t.Context(), kind, "k", revision); err != nil {
 		t.Fatal(err)
 	}
 	l.letGo(t)
 	want(t, other, kind, "k", "", 0)
-	want(t, author, kind, "k", "", 0)
-	save(t, author, kind, "k", "goes on", 0)
 }
 
 func lateDelete(s suite, t *testing.T) {

@@ -56,6 +56,7 @@ func Run(t *testing.T, setup Setup) {
 		{"who is fenced while its answer is lost is told both", lostAndFenced},
 		{"a save of unknown outcome that arrives late is refused", lateSave},
 		{"a first save of unknown outcome that arrives late is refused", lateFirstSave},
+		{"a first save that arrives late does not bring back what was deleted", lateAndDeleted},
 		{"a delete of unknown outcome that arrives late is refused", lateDelete},
 		{"a save of unknown outcome that was done is loaded", unknownAndDone},
 		{"operations on a broker that is silent end with their context", silent},
