@@ -1,0 +1,130 @@
+package main
+
+import "errors"
+
+// channelContenders are plain Go: what a process costs at least where it is a goroutine with a channel. They are no actors:
+// nothing has an address, is supervised or can be stopped from outside.
+func channelContenders() []contender {
+	return []contender{{
+		name: "go channels", settings: "reference: goroutine and channel of 128 for each process; publish is a loop over the channels",
+		scenarios: oneNode, start: func(setup) (node, error) {
+			return &channels{inboxes: map[string]chan Message{}, requests: map[string]chan channelRequest{}, end: make(chan struct{})}, nil
+		},
+	}}
+}
+
+// channelSize is the room of each process's channel.
+const channelSize = 128
+
+type channels struct {
+	inboxes  map[string]chan Message
+	requests map[string]chan channelRequest
+	all      []chan Message
+	end      chan struct{}
+}
+
+type channelRequest struct {
+	message Message
+	reply   chan Message
+}
+
+var errNoProcess = errors.New("no process has that name on this node")
+
+func (n *channels) stop() { close(n.end) }
+
+// receive does without a select: only what ends by itself is measured here, and stop has nothing to wait for.
+func (n *channels) receive(name string, to *counter) error {
+	inbox := make(chan Message, channelSize)
+	n.inboxes[name] = inbox
+	go func() {
+		for m := range inbox {
+			to.add(m)
+		}
+	}()
+	return nil
+}
+
+func (n *channels) send(to place, count uint64) (func() error, error) {
+	inbox, ok := n.inboxes[to.Name]
+	if !ok {
+		return nil, errNoProcess
+	}
+	begin := make(chan struct{})
+	go func() {
+		<-begin
+		for i := range count {
+			inbox <- messageAt(i)
+		}
+		close(inbox)
+	}()
+	return func() error { close(begin); return nil }, nil
+}
+
+func (n *channels) answer(name string) error {
+	requests := make(chan channelRequest, channelSize)
+	n.requests[name] = requests
+	go func() {
+		for {
+			select {
+			case r := <-requests:
+				r.reply <- r.message.answer()
+			case <-n.end:
+				return
+			}
+		}
+	}()
+	return nil
+}
+
+func (n *channels) calling(to place, body func(func(Message) (Message, error)) error) error {
+	requests, ok := n.requests[to.Name]
+	if !ok {
+		return errNoProcess
+	}
+	reply := make(chan Message, 1)
+	return body(func(m Message) (Message, error) {
+		requests <- channelRequest{m, reply}
+		return <-reply, nil
+	})
+}
+
+// start starts processes which have a channel each.
+func (n *channels) start(count int, started *tally, take func() func(Message)) {
+	n.all = make([]chan Message, count)
+	for i := range n.all {
+		inbox := make(chan Message, channelSize)
+		n.all[i] = inbox
+		go func() {
+			handle := take()
+			started.add()
+			for {
+				select {
+				case m := <-inbox:
+					handle(m)
+				case <-n.end:
+					return
+				}
+			}
+		}()
+	}
+}
+
+func (n *channels) idle(count int, started *tally) error {
+	n.start(count, started, func() func(Message) {
+		var got int
+		return func(Message) { got++ }
+	})
+	return nil
+}
+
+func (n *channels) subscribe(count int, to *tally) (func(Message) error, error) {
+	ready := newTally(count)
+	n.start(count, ready, func() func(Message) { return (&subscriber{deliveries: to}).take })
+	<-ready.done
+	return func(m Message) error {
+		for _, inbox := range n.all {
+			inbox <- m
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	// Two of the peers cannot be linked into one program without it.
+	_ "github.com/sabir-go/sabir/lab/actors/protonames"
+)
+
+// contender is one actor library. To add one: write a file with a node, and put it into contenders.
+type contender struct {
+	name     string
+	codec    string // between nodes
+	settings string // what is not the library's default, and what must be known of its defaults
+
+	// ours is Sabir's own, which the others are compared with. One row in each scenario at most is ours.
+	ours bool
+
+	// scenarios are those the contender takes part in, by name.
+	scenarios []string
+
+	// processes bounds the number of processes in the memory and publish scenarios; 0 is no bound.
+	processes int
+
+	// start starts the contender's runtime in this OS process.
+	start func(setup) (node, error)
+}
+
+// setup is what a node is started with.
+type setup struct {
+	// Address is where the node listens, host:port; "" is a node without a network.
+	Address string
+	// Peer is the address of the other node; "" for a node on its own.
+	Peer string
+	// Scenario is what the node is started for.
+	Scenario string
+	// Fail reports what goes wrong inside a process, such as a message that could not be sent. Anyone may call it.
+	Fail func(error)
+}
+
+// place is where a process is: Node is the address of its node, "" for this one.
+type place struct{ Node, Name string }
+
+// node is one contender's runtime in one OS process. All methods but stop are called from one goroutine, and only those
+// that the contender's scenarios need. Everything a contender does per message stands in its own file: no interface is in
+// the way of a message.
+type node interface {
+	// receive starts a process under a name. It passes each message that comes to the counter.
+	receive(name string, to *counter) error
+
+	// send starts a process that knows the process at to. After begin is called it sends messageAt(0) to messageAt(n-1) to it,
+	// as fast as it can, from within the process. begin does not wait for that. A contender whose mailboxes are bounded
+	// waits where one is full, in the way its library has for that; a message that cannot be sent is reported to Fail.
+	send(to place, n uint64) (begin func() error, err error)
+
+	// answer starts a process under a name that replies to each request with its Message.answer.
+	answer(name string) error
+
+	// calling runs body in a process of its own, or on a goroutine where the library makes its calls from outside, and
+	// returns when body has returned. call makes one request to the process at to and waits for the reply.
+	// It is called from several goroutines at once, once for each caller.
+	calling(to place, body func(call func(Message) (Message, error)) error) error
+
+	// idle starts n processes that wait for messages. Each one calls started.add when it runs for the first time.
+	idle(n int, started *tally) error
+
+	// subscribe starts n processes, each with a subscriber{deliveries: to} that takes each publication that comes. When it returns
+	// all are subscribed. publish publishes one message to all of them, with what the library has for that.
+	subscribe(n int, to *tally) (publish func(Message) error, err error)
+
+	// stop ends the node. Nothing is called after it.
+	stop()
+}
+
+// The scenarios, by name. See scenario.go for what they do.
+const (
+	local11     = "local-1-1"
+	localNN     = "local-n-n"
+	remote11    = "remote-1-1"
+	remoteNN    = "remote-n-n"
+	localCall   = "local-call"
+	remoteCall  = "remote-call"
+	remoteCalls = "remote-calls"
+	memory      = "memory"
+	publish     = "publish"
+)
+
+var (
+	everyScenario = []string{local11, localNN, remote11, remoteNN, localCall, remoteCall, remoteCalls, memory, publish}
+	oneNode       = []string{local11, localNN, localCall, memory, publish}
+	manyProcesses = []string{memory, publish}
+)
+
+// callPatience is the time limit of a call with the libraries that need one. It is longer than any call takes.
+const callPatience = 30 * time.Second
+
+// contenders are all of them. Sabir's place is the first one: sabirContenders(), from sabir.go, with ours set.
+func contenders() []contender {
+	return slices.Concat(ergoContenders(), hollywoodContenders(), protoactorContenders(), goaktContenders(), channelContenders())
+}
+
+func (c contender) has(scenario string) bool { return slices.Contains(c.scenarios, scenario) }

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+
+	"ergo.services/ergo"
+	"ergo.services/ergo/act"
+	"ergo.services/ergo/gen"
+	"ergo.services/ergo/net/edf"
+	"ergo.services/ergo/net/handshake"
+	"ergo.services/ergo/net/registrar"
+)
+
+func ergoContenders() []contender {
+	return []contender{{
+		name: "ergo v3.2", codec: "EDF", scenarios: everyScenario, start: startErgo,
+		settings: "its benchmark's defaults; CPUs/2 TCP connections for N-N, 1 for 1-1 (with 3 the first messages overtake), 3 for calls; calls from processes",
+	}}
+}
+
+// ergoCallSeconds is callPatience as Ergo counts it.
+const ergoCallSeconds = int(callPatience / 1e9)
+
+type ergoNode struct {
+	gen.Node
+	fail func(error)
+	lock *sync.Mutex
+}
+
+// startErgo starts a node with the options of Ergo's own ping benchmark: all defaults but the cookie, and for N-N a pool of
+// CPUs/2 connections. For 1-1 the pool is 1, not the default 3: one pair of processes uses one connection of the pool, but
+// which one changes while the others join, and what is sent meanwhile comes out of order. Logging is off. The node is called after its port, and finds its peer by a static route, so that
+// the registrar, which every node with a network has, is not asked. Its port is the lower of the two nodes' ports, on
+// UDP and TCP of another loopback address; whoever is first serves it.
+func startErgo(s setup) (node, error) {
+	var options gen.NodeOptions
+	options.Log.DefaultLogger.Disable = true
+	options.Network.Cookie = "lab"
+	options.Network.Mode = gen.NetworkModeDisabled
+	if s.Address == "" {
+		started, err := ergo.StartNode("local@localhost", options)
+		return ergoNode{started, s.Fail, new(sync.Mutex)}, err
+	}
+	if err := edf.RegisterTypeOf(Message{}); err != nil && err != gen.ErrTaken {
+		return nil, fmt.Errorf("register the message: %w", err)
+	}
+	port, err := portOf(s.Address)
+	if err != nil {
+		return nil, err
+	}
+	peerPort, err := portOf(s.Peer)
+	if err != nil {
+		return nil, err
+	}
+	pool := 0 // Ergo's default, 3
+	switch s.Scenario {
+	case remote11:
+		pool = 1
+	case remoteNN:
+		pool = max(runtime.NumCPU()/2, 1)
+	}
+	options.Network.Mode = gen.NetworkModeEnabled
+	options.Network.Registrar = registrar.Create(registrar.Options{Port: min(port, peerPort) - 1})
+	options.Network.Acceptors = []gen.AcceptorOptions{{
+		Host: "127.0.0.1", Port: port, PortRange: 1, Handshake: handshake.Create(handshake.Options{PoolSize: pool}),
+	}}
+	started, err := ergo.StartNode(ergoName(s.Address), options)
+	if err != nil {
+		return nil, err
+	}
+	err = started.Network().AddRoute(string(ergoName(s.Peer)), gen.NetworkRoute{Route: gen.Route{Host: "127.0.0.1", Port: peerPort}}, 1)
+	if err != nil {
+		started.StopForce()
+		return nil, fmt.Errorf("the route to %s: %w", s.Peer, err)
+	}
+	return ergoNode{started, s.Fail, new(sync.Mutex)}, nil
+}
+
+func portOf(address string) (uint16, error) {
+	_, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return 0, err
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	return uint16(port), err
+}
+
+func ergoName(address string) gen.Atom {
+	return gen.Atom("lab" + address[strings.LastIndexByte(address, ':')+1:] + "@localhost")
+}
+
+// pid is the PID of the process at a place: what Ergo's benchmark sends to. One at a time asks for it, for the first has to
+// connect to the other node.
+func (n ergoNode) pid(to place) (gen.PID, error) {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	if to.Node == "" {
+		return n.ProcessPID(gen.Atom(to.Name))
+	}
+	pid, err := n.Call(gen.ProcessID{Name: gen.Atom(to.Name), Node: ergoName(to.Node)}, whoAreYou)
+	if err != nil {
+		return gen.PID{}, fmt.Errorf("ask %s at %s for its PID: %w", to.Name, to.Node, err)
+	}
+	return pid.(gen.PID), nil
+}
+
+// whoAreYou asks a process for its PID.
+const whoAreYou = "who are you"
+
+type ergoPong struct {
+	act.Actor
+	to *counter
+}
+
+func (p *ergoPong) HandleMessage(_ gen.PID, message any) error {
+	p.to.add(message.(Message))
+	return nil
+}
+
+func (p *ergoPong) HandleCall(gen.PID, gen.Ref, any) (any, error) { return p.PID(), nil }
+
+func (n ergoNode) receive(name string, to *counter) error {
+	_, err := n.SpawnRegister(gen.Atom(name), func() gen.ProcessBehavior { return &ergoPong{to: to} }, gen.ProcessOptions{})
+	return err
+}
+
+// ergoRunner runs what it is told to, in itself.
+type ergoRunner struct {
+	act.Actor
+	run func(gen.Process)
+}
+
+func (p *ergoRunner) HandleMessage(gen.PID, any) error {
+	p.run(p)
+	return nil
+}
+
+func (n ergoNode) runner(run func(gen.Process)) (begin func() error, err error) {
+	pid, err := n.Spawn(func() gen.ProcessBehavior { return &ergoRunner{run: run} }, gen.ProcessOptions{})
+	return func() error { return n.Node.Send(pid, "begin") }, err
+}
+
+func (n ergoNode) send(to place, count uint64) (func() error, error) {
+	pid, err := n.pid(to)
+	if err != nil {
+		return nil, err
+	}
+	return n.runner(func(self gen.Process) {
+		for i := range count {
+			if err := self.SendPID(pid, messageAt(i)); err != nil {
+				n.fail(fmt.Errorf("send message %d: %w", i, err))
+				return
+			}
+		}
+	})
+}
+
+type ergoAnswer struct{ act.Actor }
+
+func (p *ergoAnswer) HandleCall(_ gen.PID, _ gen.Ref, request any) (any, error) {
+	if m, ok := request.(Message); ok {
+		return m.answer(), nil
+	}
+	return p.PID(), nil
+}
+
+func (n ergoNode) answer(name string) error {
+	_, err := n.SpawnRegister(gen.Atom(name), func() gen.ProcessBehavior { return &ergoAnswer{} }, gen.ProcessOptions{})
+	return err
+}
+
+func (n ergoNode) calling(to place, body func(func(Message) (Message, error)) error) error {
+	pid, err := n.pid(to)
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	begin, err := n.runner(func(self gen.Process) {
+		done <- body(func(m Message) (Message, error) {
+			reply, err := self.CallPID(pid, m, ergoCallSeconds)
+			if err != nil {
+				return Message{}, err
+			}
+			return reply.(Message), nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if err := begin(); err != nil {
+		return err
+	}
+	return <-done
+}
+
+// ergoIdle counts itself as started when Init runs, which is before Spawn returns.
+type ergoIdle struct {
+	act.Actor
+	started *tally
+}
+
+func (p *ergoIdle) Init(...any) error {
+	p.started.add()
+	return nil
+}
+
+func (n ergoNode) idle(count int, started *tally) error {
+	for range count {
+		if _, err := n.Spawn(func() gen.ProcessBehavior { return &ergoIdle{started: started} }, gen.ProcessOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ergoSubscriber monitors an event, as Ergo's pub/sub benchmark does: not in Init, where that is not allowed.
+type ergoSubscriber struct {
+	act.Actor
+	subscriber
+	event gen.Event
+	ready *tally
+}
+
+func (p *ergoSubscriber) Init(...any) error { return p.Send(p.PID(), "subscribe") }
+
+func (p *ergoSubscriber) HandleMessage(gen.PID, any) error {
+	if _, err := p.MonitorEvent(p.event); err != nil {
+		return err
+	}
+	p.ready.add()
+	return nil
+}
+
+func (p *ergoSubscriber) HandleEvent(event gen.MessageEvent) error {
+	p.take(event.Message.(Message))
+	return nil
+}
+
+func (n ergoNode) subscribe(count int, to *tally) (func(Message) error, error) {
+	const name = "publications"
+	token, err := n.RegisterEvent(name, gen.EventOptions{})
+	if err != nil {
+		return nil, err
+	}
+	ready, event := newTally(count), gen.Event{Node: n.Name(), Name: name}
+	for range count {
+		if _, err := n.Spawn(func() gen.ProcessBehavior {
+			return &ergoSubscriber{subscriber: subscriber{deliveries: to}, event: event, ready: ready}
+		}, gen.ProcessOptions{}); err != nil {
+			return nil, err
+		}
+	}
+	if err := ready.wait("subscribed"); err != nil {
+		return nil, err
+	}
+	return func(m Message) error { return n.SendEvent(name, token, gen.MessageOptions{}, m) }, nil
+}
+
+func (n ergoNode) stop() { n.StopForce() }

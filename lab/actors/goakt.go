@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/tochemey/goakt/v4/actor"
+	"github.com/tochemey/goakt/v4/log"
+	"github.com/tochemey/goakt/v4/remote"
+)
+
+func goaktContenders() []contender {
+	return []contender{{
+		name: "goakt v4.2", codec: "google protobuf", scenarios: everyScenario, start: startGoakt, processes: goaktProcesses,
+		settings: "its benchmark's: no log, 1 try to start; actors long-lived; calls from outside",
+	}}
+}
+
+// goaktProcesses is how many it starts and subscribes in half a minute; a million would take more than five.
+const goaktProcesses = 100_000
+
+type goakt struct {
+	actor.ActorSystem
+	fail func(error)
+	self *actor.PID // whose name the calls from outside have, as in goakt's benchmark
+}
+
+// startGoakt has the options of goakt's own benchmarks. Actors are long-lived, so that none is put away for being idle.
+func startGoakt(s setup) (node, error) {
+	options := []actor.Option{actor.WithLogger(log.DiscardLogger), actor.WithActorInitMaxRetries(1)}
+	if s.Address != "" {
+		port, err := portOf(s.Address)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, actor.WithRemote(remote.NewConfig("127.0.0.1", int(port))))
+	}
+	if s.Scenario == publish {
+		options = append(options, actor.WithPubSub())
+	}
+	system, err := actor.NewActorSystem("lab", options...)
+	if err != nil {
+		return nil, err
+	}
+	if err := system.Start(context.Background()); err != nil {
+		return nil, err
+	}
+	n := &goakt{ActorSystem: system, fail: s.Fail}
+	n.self, err = n.spawn("self", func(*actor.ReceiveContext) {})
+	return n, err
+}
+
+// goaktActor is an actor that is one function.
+type goaktActor struct{ handle func(*actor.ReceiveContext) }
+
+func (a *goaktActor) PreStart(*actor.Context) error   { return nil }
+func (a *goaktActor) PostStop(*actor.Context) error   { return nil }
+func (a *goaktActor) Receive(c *actor.ReceiveContext) { a.handle(c) }
+func (n *goakt) stop()                                { n.Stop(context.Background()) }
+
+func (n *goakt) spawn(name string, handle func(*actor.ReceiveContext)) (*actor.PID, error) {
+	return n.Spawn(context.Background(), name, &goaktActor{handle}, actor.WithLongLived())
+}
+
+func (n *goakt) pid(to place) (*actor.PID, error) {
+	if to.Node == "" {
+		return n.ActorOf(context.Background(), to.Name)
+	}
+	port, err := portOf(to.Node)
+	if err != nil {
+		return nil, err
+	}
+	return n.self.RemoteLookup(context.Background(), "127.0.0.1", int(port), to.Name)
+}
+
+func (n *goakt) receive(name string, to *counter) error {
+	_, err := n.spawn(name, func(c *actor.ReceiveContext) {
+		switch m := c.Message().(type) {
+		case Message:
+			to.add(m)
+		case *Ping:
+			to.add(m.message())
+		}
+	})
+	return err
+}
+
+func (n *goakt) send(to place, count uint64) (func() error, error) {
+	target, err := n.pid(to)
+	if err != nil {
+		return nil, err
+	}
+	// Tell of the PID is what the context's Tell does, but says what went wrong.
+	sender, err := n.spawn("to-"+to.Name, func(c *actor.ReceiveContext) {
+		if _, ok := c.Message().(beginning); !ok {
+			return
+		}
+		self, ctx := c.Self(), context.Background()
+		for i := range count {
+			var err error
+			if to.Node == "" {
+				err = self.Tell(ctx, target, messageAt(i))
+			} else {
+				err = self.Tell(ctx, target, messageAt(i).proto())
+			}
+			if err != nil {
+				n.fail(fmt.Errorf("send message %d: %w", i, err))
+				return
+			}
+		}
+	})
+	return func() error { return actor.Tell(context.Background(), sender, beginning{}) }, err
+}
+
+func (n *goakt) answer(name string) error {
+	_, err := n.spawn(name, func(c *actor.ReceiveContext) {
+		switch m := c.Message().(type) {
+		case Message:
+			c.Response(m.answer())
+		case *Ping:
+			c.Response(m.message().answer().proto())
+		}
+	})
+	return err
+}
+
+func (n *goakt) calling(to place, body func(func(Message) (Message, error)) error) error {
+	target, err := n.pid(to)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	return body(func(m Message) (Message, error) {
+		if to.Node == "" {
+			return messageOf(n.self.Ask(ctx, target, m, callPatience))
+		}
+		return messageOf(n.self.Ask(ctx, target, m.proto(), callPatience))
+	})
+}
+
+func (n *goakt) idle(count int, started *tally) error {
+	for i := range count {
+		if _, err := n.spawn(strconv.Itoa(i), func(c *actor.ReceiveContext) {
+			if _, ok := c.Message().(*actor.PostStart); ok {
+				started.add()
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// subscribe is the system's topic actor. Each subscriber waits for its acknowledgement.
+func (n *goakt) subscribe(count int, to *tally) (func(Message) error, error) {
+	const topic = "publications"
+	ready := newTally(count)
+	for i := range count {
+		s := subscriber{deliveries: to}
+		if _, err := n.spawn(strconv.Itoa(i), func(c *actor.ReceiveContext) {
+			switch m := c.Message().(type) {
+			case *actor.PostStart:
+				c.Tell(n.TopicActor(), actor.NewSubscribe(topic))
+			case *actor.SubscribeAck:
+				ready.add()
+			case Message:
+				s.take(m)
+			}
+		}); err != nil {
+			return nil, err
+		}
+	}
+	if err := ready.wait("subscribed"); err != nil {
+		return nil, err
+	}
+	return func(m Message) error {
+		return n.self.Tell(context.Background(), n.TopicActor(), actor.NewPublish("1", topic, m))
+	}, nil
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+
+	"github.com/anthdm/hollywood/actor"
+	"github.com/anthdm/hollywood/remote"
+)
+
+// hollywoodContenders are the library with its defaults, and for many processes once more with small inboxes: a default
+// one has room for 1024 messages, 24 KiB from the start, of which a million do not fit into most machines. Inboxes grow.
+func hollywoodContenders() []contender {
+	return []contender{
+		{name: "hollywood", codec: "google protobuf", settings: "defaults (inbox 1024), as its benchmark; calls from outside", scenarios: everyScenario,
+			processes: 100_000, start: func(s setup) (node, error) { return startHollywood(s, 0) }},
+		{name: "hollywood, inbox 16", settings: "inboxes of 16, which grow", scenarios: manyProcesses,
+			start: func(s setup) (node, error) { return startHollywood(s, 16) }},
+	}
+}
+
+type hollywood struct {
+	*actor.Engine
+	remote  *remote.Remote
+	options []actor.OptFunc
+	peer    bool
+}
+
+func startHollywood(s setup, inbox int) (node, error) {
+	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError})))
+	n, config := &hollywood{peer: s.Address != ""}, actor.NewEngineConfig()
+	if inbox > 0 {
+		n.options = []actor.OptFunc{actor.WithInboxSize(inbox)}
+	}
+	if n.peer {
+		n.remote = remote.New(s.Address, remote.NewConfig())
+		config = config.WithRemote(n.remote)
+	}
+	engine, err := actor.NewEngine(config)
+	if err != nil {
+		return nil, err
+	}
+	n.Engine = engine
+	engine.Subscribe(engine.SpawnFunc(func(c *actor.Context) {
+		switch event := c.Message().(type) {
+		case actor.DeadLetterEvent:
+			s.Fail(fmt.Errorf("a dead letter to %s", event.Target))
+		case actor.RemoteUnreachableEvent:
+			s.Fail(fmt.Errorf("%s cannot be reached", event.ListenAddr))
+		}
+	}, "events"))
+	return n, nil
+}
+
+// stop leaves the subscription of the events open: the process ends right after.
+func (n *hollywood) stop() {
+	if n.remote != nil {
+		n.remote.Stop()
+	}
+}
+
+const hollywoodKind = "lab"
+
+func (n *hollywood) pid(to place) *actor.PID {
+	if to.Node == "" {
+		to.Node = n.Address()
+	}
+	return actor.NewPID(to.Node, hollywoodKind+"/"+to.Name)
+}
+
+func (n *hollywood) spawn(name string, handle func(*actor.Context)) *actor.PID {
+	return n.SpawnFunc(handle, hollywoodKind, append(n.options, actor.WithID(name))...)
+}
+
+// A message is a plain struct on one node; between nodes it must be protobuf.
+func (n *hollywood) receive(name string, to *counter) error {
+	n.spawn(name, func(c *actor.Context) {
+		switch m := c.Message().(type) {
+		case Message:
+			to.add(m)
+		case *Ping:
+			to.add(m.message())
+		}
+	})
+	return nil
+}
+
+func (n *hollywood) send(to place, count uint64) (func() error, error) {
+	target := n.pid(to)
+	pid := n.spawn("to "+to.Name, func(c *actor.Context) {
+		if _, ok := c.Message().(beginning); !ok {
+			return
+		}
+		if to.Node == "" {
+			for i := range count {
+				c.Send(target, messageAt(i))
+			}
+			return
+		}
+		for i := range count {
+			c.Send(target, messageAt(i).proto())
+		}
+	})
+	return func() error { n.Send(pid, beginning{}); return nil }, nil
+}
+
+func (n *hollywood) answer(name string) error {
+	n.spawn(name, func(c *actor.Context) {
+		switch m := c.Message().(type) {
+		case Message:
+			c.Respond(m.answer())
+		case *Ping:
+			c.Respond(m.message().answer().proto())
+		}
+	})
+	return nil
+}
+
+func (n *hollywood) calling(to place, body func(func(Message) (Message, error)) error) error {
+	target := n.pid(to)
+	return body(func(m Message) (Message, error) {
+		if to.Node == "" {
+			return messageOf(n.Request(target, m, callPatience).Result())
+		}
+		return messageOf(n.Request(target, m.proto(), callPatience).Result())
+	})
+}
+
+func (n *hollywood) idle(count int, started *tally) error {
+	for i := range count {
+		n.spawn(strconv.Itoa(i), func(c *actor.Context) {
+			if _, ok := c.Message().(actor.Started); ok {
+				started.add()
+			}
+		})
+	}
+	return nil
+}
+
+// ready is published before the publication that is measured, to know that all are subscribed.
+type ready struct{}
+
+// subscribe is the engine's event stream. It also carries an event for each actor that starts, to all who are subscribed
+// by then, so the processes start first. It is one actor: what is published comes after the subscriptions.
+func (n *hollywood) subscribe(count int, to *tally) (func(Message) error, error) {
+	started, subscribed := newTally(count), newTally(count)
+	var pids []*actor.PID
+	for i := range count {
+		s := subscriber{deliveries: to}
+		pids = append(pids, n.spawn(strconv.Itoa(i), func(c *actor.Context) {
+			switch m := c.Message().(type) {
+			case actor.Started:
+				started.add()
+			case ready:
+				subscribed.add()
+			case Message:
+				s.take(m)
+			}
+		}))
+	}
+	if err := started.wait("started"); err != nil {
+		return nil, err
+	}
+	for _, pid := range pids {
+		n.Subscribe(pid)
+	}
+	n.BroadcastEvent(ready{})
+	if err := subscribed.wait("subscribed"); err != nil {
+		return nil, err
+	}
+	return func(m Message) error { n.BroadcastEvent(m); return nil }, nil
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/remote"
+)
+
+func protoactorContenders() []contender {
+	return []contender{{
+		name: "protoactor-go", codec: "google protobuf", scenarios: everyScenario, start: startProtoactor,
+		settings: "defaults (unbounded mailboxes, gRPC); publish by the event stream, a send each; calls from outside",
+	}}
+}
+
+type protoactor struct {
+	*actor.ActorSystem
+	remote *remote.Remote
+}
+
+// startProtoactor leaves everything at its default but the log. The mailboxes of protoactor-go's remote benchmark are bounded
+// to a million messages; the default ones are unbounded, as those of the other peers are.
+func startProtoactor(s setup) (node, error) {
+	n := &protoactor{ActorSystem: actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
+		return slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError}))
+	}))}
+	n.EventStream.Subscribe(func(event any) {
+		if letter, ok := event.(*actor.DeadLetterEvent); ok {
+			switch letter.Message.(type) {
+			case Message, *Ping:
+				s.Fail(fmt.Errorf("a dead letter to %s", letter.PID))
+			}
+		}
+	})
+	if s.Address == "" {
+		return n, nil
+	}
+	port, err := portOf(s.Address)
+	if err != nil {
+		return nil, err
+	}
+	n.remote = remote.NewRemote(n.ActorSystem, remote.Configure("127.0.0.1", int(port)))
+	n.remote.Start()
+	return n, nil
+}
+
+func (n *protoactor) stop() {
+	if n.remote != nil {
+		n.remote.Shutdown(false)
+	}
+	n.Shutdown()
+}
+
+func (n *protoactor) pid(to place) *actor.PID {
+	if to.Node == "" {
+		to.Node = n.Address()
+	}
+	return actor.NewPID(to.Node, to.Name)
+}
+
+func (n *protoactor) spawn(name string, handle actor.ReceiveFunc) (*actor.PID, error) {
+	return n.Root.SpawnNamed(actor.PropsFromFunc(handle), name)
+}
+
+func (n *protoactor) receive(name string, to *counter) error {
+	_, err := n.spawn(name, func(c actor.Context) {
+		switch m := c.Message().(type) {
+		case Message:
+			to.add(m)
+		case *Ping:
+			to.add(m.message())
+		}
+	})
+	return err
+}
+
+func (n *protoactor) send(to place, count uint64) (func() error, error) {
+	target := n.pid(to)
+	pid, err := n.spawn("to "+to.Name, func(c actor.Context) {
+		if _, ok := c.Message().(beginning); !ok {
+			return
+		}
+		if to.Node == "" {
+			for i := range count {
+				c.Send(target, messageAt(i))
+			}
+			return
+		}
+		for i := range count {
+			c.Send(target, messageAt(i).proto())
+		}
+	})
+	return func() error { n.Root.Send(pid, beginning{}); return nil }, err
+}
+
+func (n *protoactor) answer(name string) error {
+	_, err := n.spawn(name, func(c actor.Context) {
+		switch m := c.Message().(type) {
+		case Message:
+			c.Respond(m.answer())
+		case *Ping:
+			c.Respond(m.message().answer().proto())
+		}
+	})
+	return err
+}
+
+func (n *protoactor) calling(to place, body func(func(Message) (Message, error)) error) error {
+	target := n.pid(to)
+	return body(func(m Message) (Message, error) {
+		if to.Node == "" {
+			return messageOf(n.Root.RequestFuture(target, m, callPatience).Result())
+		}
+		return messageOf(n.Root.RequestFuture(target, m.proto(), callPatience).Result())
+	})
+}
+
+func (n *protoactor) idle(count int, started *tally) error {
+	for i := range count {
+		if _, err := n.spawn(strconv.Itoa(i), func(c actor.Context) {
+			if _, ok := c.Message().(*actor.Started); ok {
+				started.add()
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// subscribe is the system's event stream, which calls a function for each subscription; the function sends to the process.
+func (n *protoactor) subscribe(count int, to *tally) (func(Message) error, error) {
+	started := newTally(count)
+	for i := range count {
+		s := subscriber{deliveries: to}
+		pid, err := n.spawn(strconv.Itoa(i), func(c actor.Context) {
+			switch m := c.Message().(type) {
+			case *actor.Started:
+				started.add()
+			case Message:
+				s.take(m)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		n.EventStream.Subscribe(func(event any) {
+			if m, ok := event.(Message); ok {
+				n.Root.Send(pid, m)
+			}
+		})
+	}
+	if err := started.wait("started"); err != nil {
+		return nil, err
+	}
+	return func(m Message) error { n.EventStream.Publish(m); return nil }, nil
+}
