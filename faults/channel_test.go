@@ -27,7 +27,7 @@ import (
 )
 
 // chaosTime is how long publishers, consumers and the broker are killed.
-var chaosTime = flag.Duration("chaos", time.Minute, "how long each broker's channels are put under fire")
+var chaosTime = flag.Duration("chaos", 30*time.Second, "how long each broker's channels are put under fire")
 
 // A message that was acknowledged to its publisher is never lost: every group handles it at least once, although
 // publishers, consumers and the broker are killed at random, by SIGKILL, while it is on its way.

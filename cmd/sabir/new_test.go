@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sabir-go/sabir/brokers"
 )
 
 func TestANewServiceBuildsAndPassesItsTestWithoutNetwork(t *testing.T) {
+	brokers.Slow(t) // it builds a program
 	dir := t.TempDir()
 	t.Chdir(dir)
 	got := sabirRun(t, "new", "shop", "--json")

@@ -21,8 +21,10 @@ const (
 	valueList   = 6
 )
 
-// any decodes a google.protobuf.Value into nil, float64, string, bool, map[string]any or []any.
-func (d *decoder) any(data []byte, left int) (decoded any, err *codec.Error) {
+// any decodes a google.protobuf.Value into nil, float64, string, bool, map[string]any or []any. Where the same field came
+// before, what it held is merged with, as messages are that come twice: objects and lists grow, others are replaced.
+func (d *decoder) any(data []byte, left int, before any) (decoded any, err *codec.Error) {
+	decoded = before
 	err = d.each(data, func(number protowire.Number, wire protowire.Type, b []byte, n uint64) *codec.Error {
 		switch {
 		case number == valueNull && wire == protowire.VarintType:
@@ -37,10 +39,12 @@ func (d *decoder) any(data []byte, left int) (decoded any, err *codec.Error) {
 			}
 			decoded = string(b)
 		case number == valueStruct && wire == protowire.BytesType:
-			decoded, err = d.anyMap(b, left)
+			object, _ := decoded.(map[string]any)
+			decoded, err = d.anyMap(b, left, object)
 			return err
 		case number == valueList && wire == protowire.BytesType:
-			decoded, err = d.anyList(b, left)
+			list, _ := decoded.([]any)
+			decoded, err = d.anyList(b, left, list)
 			return err
 		}
 		return nil
@@ -82,16 +86,18 @@ func (d *decoder) each(data []byte, do func(number protowire.Number, wire protow
 
 const anyTooDeep = "more than 128 messages inside each other"
 
-func (d *decoder) anyList(data []byte, left int) (any, *codec.Error) {
+func (d *decoder) anyList(data []byte, left int, list []any) (any, *codec.Error) {
 	if left == 0 {
 		return nil, d.fault(data, anyTooDeep)
 	}
-	list := []any{}
+	if list == nil {
+		list = []any{}
+	}
 	err := d.each(data, func(number protowire.Number, wire protowire.Type, b []byte, _ uint64) *codec.Error {
 		if number != 1 || wire != protowire.BytesType {
 			return nil
 		}
-		v, err := d.any(b, left-1)
+		v, err := d.any(b, left-1, nil)
 		if err != nil {
 			return layout.UnderIndex(err, len(list))
 		}
@@ -101,11 +107,13 @@ func (d *decoder) anyList(data []byte, left int) (any, *codec.Error) {
 	return list, err
 }
 
-func (d *decoder) anyMap(data []byte, left int) (any, *codec.Error) {
+func (d *decoder) anyMap(data []byte, left int, made map[string]any) (any, *codec.Error) {
 	if left == 0 {
 		return nil, d.fault(data, anyTooDeep)
 	}
-	made := map[string]any{}
+	if made == nil {
+		made = map[string]any{}
+	}
 	err := d.each(data, func(number protowire.Number, wire protowire.Type, entry []byte, _ uint64) *codec.Error {
 		if number != 1 || wire != protowire.BytesType {
 			return nil
@@ -120,7 +128,7 @@ func (d *decoder) anyMap(data []byte, left int) (any, *codec.Error) {
 			case number == 1:
 				key = string(b)
 			case number == 2:
-				v, err = d.any(b, left-1)
+				v, err = d.any(b, left-1, v)
 			}
 			return err
 		})

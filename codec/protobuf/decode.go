@@ -298,7 +298,7 @@ func (d *decoder) bytes(v *value, b []byte, rest int, at unsafe.Pointer, left in
 	case layout.Time:
 		return d.time(b, (*time.Time)(at))
 	case layout.Any:
-		decoded, err := d.any(b, left-1)
+		decoded, err := d.any(b, left-1, *(*any)(at))
 		*(*any)(at) = decoded
 		return err
 	case layout.Custom:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -218,6 +219,28 @@ func TestListsOfNumbersAreReadPackedAndNot(t *testing.T) {
 		var got numbers
 		if err := protobuf.Decode(data, &got); err != nil || !reflect.DeepEqual(got.N, []int32{1, 2, 3}) {
 			t.Errorf("%s: %v, %v", name, got.N, err)
+		}
+	}
+}
+
+func TestAnAnyThatComesTwiceIsMergedAsTheLibraryDoes(t *testing.T) {
+	type carrier struct{ V any }
+	object := func(key string, v float64) []byte { return mustAppend(t, carrier{map[string]any{key: v}}) }
+	list := func(v float64) []byte { return mustAppend(t, carrier{[]any{v}}) }
+	unknown := []byte{0x0a, 2, 0x10, 1} // the field of a number, as a varint
+	for name, test := range map[string]struct {
+		data []byte
+		want any
+	}{
+		"objects grow":                  {slices.Concat(object("a", 1), object("b", 2), object("a", 3)), map[string]any{"a": 3.0, "b": 2.0}},
+		"lists grow":                    {slices.Concat(list(1), list(2)), []any{1.0, 2.0}},
+		"others are replaced":           {slices.Concat(object("a", 1), list(2), mustAppend(t, carrier{"x"})), "x"},
+		"what is not known is left out": {slices.Concat(object("a", 1), unknown), map[string]any{"a": 1.0}},
+		"a list after an object is new": {slices.Concat(list(1), object("a", 1), list(2)), []any{2.0}},
+	} {
+		var got carrier
+		if err := protobuf.Decode(test.data, &got); err != nil || !reflect.DeepEqual(got.V, test.want) {
+			t.Errorf("%s: got %v, %v", name, got.V, err)
 		}
 	}
 }
