@@ -95,9 +95,9 @@ var (
 // callPatience is the time limit of a call with the libraries that need one. It is longer than any call takes.
 const callPatience = 30 * time.Second
 
-// contenders are all of them. Sabir's place is the first one: sabirContenders(), from sabir.go, with ours set.
+// contenders are all of them, Sabir first.
 func contenders() []contender {
-	return slices.Concat(ergoContenders(), hollywoodContenders(), protoactorContenders(), goaktContenders(), channelContenders())
+	return slices.Concat(sabirContenders(), ergoContenders(), hollywoodContenders(), protoactorContenders(), goaktContenders(), channelContenders())
 }
 
 func (c contender) has(scenario string) bool { return slices.Contains(c.scenarios, scenario) }

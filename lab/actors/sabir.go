@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+	_ "github.com/sabir-go/sabir/transport/tcp"
+)
+
+func sabirContenders() []contender {
+	return []contender{{name: "sabir", codec: "native", ours: true, scenarios: everyScenario, start: startSabir,
+		settings: "pong's mailbox holds 65,536 messages and lets senders of its node wait, those of another node 1,073,741,824; calls from outside"}}
+}
+
+type sabirNode struct {
+	setup
+	system *actor.System
+	node   *sabir.Node // nil without a network
+}
+
+func startSabir(s setup) (node, error) {
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	n := &sabirNode{setup: s, system: actor.NewSystem(actor.Logger(quiet))}
+	if s.Address == "" {
+		return n, nil
+	}
+	options := []sabir.JoinOption{}
+	if s.Peer != "" {
+		options = append(options, sabir.Seeds("tcp://"+s.Peer))
+	}
+	n.node = sabir.NewNode(sabir.ID(s.Address), sabir.Logger(quiet), n.system.Extension(), sabir.Join("tcp://"+s.Address, options...))
+	return n, n.node.Start(context.Background())
+}
+
+func (n *sabirNode) stop() {
+	if n.node != nil {
+		n.node.Stop(context.Background())
+		return
+	}
+	n.system.Stop(context.Background())
+}
+
+func (n *sabirNode) name(to place) actor.Name { return actor.Name{Name: to.Name, Node: to.Node} }
+
+type pong struct{ to *counter }
+
+func (s *pong) Init(_ *actor.Process, to *counter) error           { s.to = to; return nil }
+func (s *pong) Take(_ *actor.Process, m Message) error             { s.to.add(m); return nil }
+func (s *pong) Who(p *actor.Process, _ who) (actor.PID, error)     { return p.PID(), nil }
+func (s *answerer) Who(p *actor.Process, _ who) (actor.PID, error) { return p.PID(), nil }
+
+// who asks a process for its PID.
+type who struct{}
+
+var pongs = actor.Define("pong", (*pong).Init, actor.On((*pong).Take), actor.Answer((*pong).Who))
+
+func (n *sabirNode) receive(name string, to *counter) error {
+	mailbox := actor.Mailbox(64<<10, actor.Wait)
+	if n.node != nil {
+		mailbox = actor.Mailbox(1<<30, actor.Reject) // nobody waits on another node
+	}
+	_, err := actor.Spawn(n.system, pongs, to, actor.Named(name), mailbox)
+	return err
+}
+
+type pinger struct {
+	to    actor.PID
+	count uint64
+	fail  func(error)
+}
+
+func (s *pinger) Init(_ *actor.Process, from pinger) error { *s = from; return nil }
+
+func (s *pinger) Begin(p *actor.Process, _ beginning) error {
+	for i := range s.count {
+		if err := actor.Send(p, s.to, messageAt(i)); err != nil {
+			s.fail(err)
+		}
+	}
+	return nil
+}
+
+var pingers = actor.Define("pinger", (*pinger).Init, actor.On((*pinger).Begin))
+
+func (n *sabirNode) send(to place, count uint64) (func() error, error) {
+	pid, err := actor.Call[actor.PID](context.Background(), n.system, n.name(to), who{})
+	if err != nil {
+		return nil, err
+	}
+	ping, err := actor.Spawn(n.system, pingers, pinger{pid, count, n.Fail})
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return actor.Send(n.system, ping, beginning{}) }, nil
+}
+
+type answerer struct{}
+
+func (answerer) Answer(_ *actor.Process, m Message) (Message, error) { return m.answer(), nil }
+
+var answerers = actor.Define[answerer, struct{}]("answerer", nil, actor.Answer((*answerer).Answer), actor.Answer((*answerer).Who))
+
+func (n *sabirNode) answer(name string) error {
+	_, err := actor.Spawn(n.system, answerers, struct{}{}, actor.Named(name))
+	return err
+}
+
+func (n *sabirNode) calling(to place, body func(func(Message) (Message, error)) error) error {
+	ctx := context.Background()
+	pid, err := actor.Call[actor.PID](ctx, n.system, n.name(to), who{})
+	if err != nil {
+		return err
+	}
+	return body(func(m Message) (Message, error) { return actor.Call[Message](ctx, n.system, pid, m) })
+}
+
+type sleeper struct{}
+
+func (*sleeper) Init(_ *actor.Process, started *tally) error { started.add(); return nil }
+
+var sleepers = actor.Define("sleeper", (*sleeper).Init)
+
+func (n *sabirNode) idle(count int, started *tally) error {
+	for range count {
+		if _, err := actor.Spawn(n.system, sleepers, started); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *subscriber) Init(p *actor.Process, to *tally) error {
+	s.deliveries = to
+	return p.LinkEvent(actor.Name{Name: publications})
+}
+
+func (s *subscriber) Take(_ *actor.Process, m Message) error { s.take(m); return nil }
+
+const publications = "publications"
+
+var subscribers = actor.Define("subscriber", (*subscriber).Init, actor.On((*subscriber).Take))
+
+// publisher owns the event that the processes subscribe to.
+type publisher struct{ event *actor.Event[Message] }
+
+func (s *publisher) Init(p *actor.Process, _ struct{}) (err error) {
+	s.event, err = actor.NewEvent[Message](p, publications)
+	return err
+}
+
+func (s *publisher) Publish(p *actor.Process, m Message) error { return actor.Publish(p, s.event, m) }
+
+var publishers = actor.Define("publisher", (*publisher).Init, actor.On((*publisher).Publish))
+
+func (n *sabirNode) subscribe(count int, to *tally) (func(Message) error, error) {
+	pid, err := actor.Spawn(n.system, publishers, struct{}{})
+	if err != nil {
+		return nil, err
+	}
+	for range count {
+		if _, err := actor.Spawn(n.system, subscribers, to); err != nil {
+			return nil, err
+		}
+	}
+	return func(m Message) error { return actor.Send(n.system, pid, m) }, nil
+}
