@@ -46,6 +46,20 @@ type Extension interface {
 	Unlinked(l *wire.Link, err error)
 }
 
+// Offering is an [Extension] that also offers services, for tools to ask it: their names begin with "$". The node asks for
+// them once, after Start, and runs them beside $node, before those that it was given with [Serve].
+type Offering interface{ Services() []Servable }
+
+// offered is the services of the extensions.
+func (n *Node) offered() (list []*Service) {
+	for _, e := range n.extensions.started {
+		if o, ok := e.(Offering); ok {
+			list = append(list, flatten(o.Services())...)
+		}
+	}
+	return list
+}
+
 // firstTopic is the lowest topic of an extension. Those below are for mesh.
 const firstTopic uint8 = 16
 

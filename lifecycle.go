@@ -58,7 +58,7 @@ func (n *Node) startAll(ctx context.Context) error {
 	if err := n.startChannels(ctx); err != nil {
 		return err
 	}
-	own := n.withChannels([]*Service{newNodeService(n)})
+	own := append(n.withChannels([]*Service{newNodeService(n)}), n.offered()...)
 	if err := n.startServices(ctx, append(own, flatten(n.toServe)...)); err != nil {
 		return err
 	}

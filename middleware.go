@@ -236,3 +236,13 @@ func signalTo(middlewares []Middleware) func(Signal) {
 		}
 	}
 }
+
+// Carry returns ctx with the metadata that this node's middlewares add to what leaves the node, such as the trace, see
+// Middleware.Carry: for what travels to other nodes by other means than calls, streams and events. It is ctx where they add
+// nothing.
+func (n *Node) Carry(ctx context.Context) context.Context {
+	if n.carry == nil {
+		return ctx
+	}
+	return n.carry(ctx)
+}

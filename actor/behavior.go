@@ -32,7 +32,9 @@ type definition struct {
 	name     string
 	handlers []entry
 	any      handler // of OnAny; nil for none
+	anyCall  handler // of AnswerAny; nil for none
 	exits    bool    // has a handler for Exit
+	unlisted bool    // of processes of the runtime itself
 }
 
 type entry struct {
@@ -59,6 +61,10 @@ func Define[S, A any](name string, init func(*S, *Process, A) error, handlers ..
 	b := &Behavior[S, A]{d: definition{name: name}, begin: init}
 	for _, h := range handlers {
 		e := h.entry()
+		if e.kind == nil && h.calls() {
+			b.d.anyCall = h
+			continue
+		}
 		if e.kind == nil {
 			b.d.any = h
 			continue
@@ -67,6 +73,7 @@ func Define[S, A any](name string, init func(*S, *Process, A) error, handlers ..
 			panic("actor: behaviour " + name + " has two handlers for " + e.kind.name)
 		}
 		b.d.handlers = append(b.d.handlers, e)
+		register(e.kind)
 		b.d.exits = b.d.exits || e.kind.of == reflect.TypeFor[Exit]()
 	}
 	return b
@@ -106,7 +113,7 @@ func (h *onMessage[S, M]) handle(p *Process, l *letter) error {
 		if err := h.fn(s, p, b.items[i]); err != nil {
 			return err
 		}
-		if p.slot.signals.Load() != 0 {
+		if p.slot.signals.Load() != 0 || p.ended != nil {
 			break
 		}
 	}
@@ -151,11 +158,46 @@ func (h *onCall[S, In, Out]) handle(p *Process, l *letter) error {
 	c := l.body.(*call[In])
 	l.at++
 	out, err := h.fn(p.slot.state.(*S), p, c.in)
-	switch {
-	case err == nil:
-		answer(p, c.request, out)
-	case err != error(ErrLater):
-		c.request.fail(err)
-	}
+	replied(p, c.request, out, err)
 	return nil
+}
+
+// AnswerAny handles calls for whose type there is no other handler, such as in a process that passes them on. What it
+// returns must be of the type that the caller waits for.
+func AnswerAny[S any](fn func(s *S, p *Process, in any) (any, error)) Handler[S] {
+	return &onAnyCall[S]{fn}
+}
+
+type onAnyCall[S any] struct {
+	fn func(*S, *Process, any) (any, error)
+}
+
+func (h *onAnyCall[S]) of(*S)        {}
+func (h *onAnyCall[S]) calls() bool  { return true }
+func (h *onAnyCall[S]) entry() entry { return entry{nil, h} }
+
+func (h *onAnyCall[S]) handle(p *Process, l *letter) error {
+	r := l.body.(asked).asks()
+	in := l.body.value(0)
+	l.at++
+	out, err := h.fn(p.slot.state.(*S), p, in)
+	replied(p, r, out, err)
+	return nil
+}
+
+// replied is the end of a handler of calls. What it sent goes before the answer, so that the caller finds it done.
+func replied[Out any](p *Process, r Request, out Out, err error) {
+	switch err {
+	case nil:
+		p.box.flushHeld()
+		answer(p, r, out)
+	case error(ErrLater):
+		if !p.forwarded {
+			p.answerLater(r)
+		}
+		p.forwarded = false
+	default:
+		p.box.flushHeld()
+		r.fail(err)
+	}
 }

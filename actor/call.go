@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -26,7 +27,7 @@ func Call[Out, In any, A Address](ctx context.Context, from Sender, to A, in In)
 	if err != nil {
 		return zero, err
 	}
-	w, turn := newWaiter[Out]()
+	w, turn := newWaiter[Out](s)
 	c := messagesOf[In]().call(in, Request{to: w, turn: turn})
 	if ctx != context.Background() {
 		c.ctx = ctx
@@ -37,6 +38,9 @@ func Call[Out, In any, A Address](ctx context.Context, from Sender, to A, in In)
 	}
 	if err := s.push(pid, &c.head, p); err != nil {
 		w.failed(turn, err)
+	}
+	if s.crew.stepping != nil {
+		s.stepCall(ctx, p, pid, messagesOf[In]().k.name, func() bool { return w.waits(turn) }, func(err error) { w.failed(turn, err) })
 	}
 	return w.wait(ctx, s, p, turn)
 }
@@ -110,12 +114,41 @@ func (p *Process) Request() Request {
 // Reply answers a call. Only the first answer counts, and only if the caller still waits; a caller that does not is
 // nothing to worry about.
 func Reply[Out any](from Sender, r Request, out Out) {
-	answer(from.process(), r, out)
+	p := from.process()
+	if p != nil {
+		p.box.flushHeld()
+	}
+	answer(p, r, out)
 }
 
 // ReplyError answers a call with an error.
 func ReplyError(from Sender, r Request, err error) {
+	if p := from.process(); p != nil {
+		p.box.flushHeld()
+	}
 	r.fail(err)
+}
+
+// answerLater notes a call that was not answered yet: its caller is told when the process ends before it is. That it was
+// answered is found out only where the notes would take more room.
+func (p *Process) answerLater(r Request) {
+	p.release = nil
+	p.slot.mu.Lock()
+	defer p.slot.mu.Unlock()
+	m := p.slot.extra()
+	if len(m.later) == cap(m.later) {
+		m.later = slices.DeleteFunc(m.later, func(r Request) bool { return !r.waits() })
+		m.later = slices.Grow(m.later, len(m.later)+4)
+	}
+	m.later = append(m.later, r)
+}
+
+func (c *awayCall) waits(uint64) bool { return !c.answer.Load() }
+
+// waits tells whether nobody has answered yet, as far as that is known here.
+func (r Request) waits() bool {
+	w, ok := r.to.(interface{ waits(turn uint64) bool })
+	return ok && w.waits(r.turn)
 }
 
 func answer[Out any](p *Process, r Request, out Out) {
@@ -124,6 +157,10 @@ func answer[Out any](p *Process, r Request, out Out) {
 			w.value = out
 			w.done <- struct{}{}
 		}
+		return
+	}
+	if c, ok := r.to.(*awayCall); ok {
+		answerAway(c, p, out)
 		return
 	}
 	if r.to != nil {
@@ -146,17 +183,18 @@ type waiter[Out any] struct {
 	err   error
 	limit deadline
 	pool  *sync.Pool
+	away  atomic.Pointer[awaited] // of the call that went to another node last
 }
 
-var waiterPools sync.Map // reflect.Type to *sync.Pool
-
-func newWaiter[Out any]() (*waiter[Out], uint64) {
+// newWaiter takes a waiter of the system, not of the program: a channel that was made in a bubble of testing/synctest must
+// not be used outside.
+func newWaiter[Out any](s *System) (*waiter[Out], uint64) {
 	var pool *sync.Pool
 	t := reflect.TypeFor[Out]()
-	if known, ok := waiterPools.Load(t); ok {
+	if known, ok := s.waiters.Load(t); ok {
 		pool = known.(*sync.Pool)
 	} else {
-		known, _ := waiterPools.LoadOrStore(t, &sync.Pool{})
+		known, _ := s.waiters.LoadOrStore(t, &sync.Pool{})
 		pool = known.(*sync.Pool)
 	}
 	w, ok := pool.Get().(*waiter[Out])
@@ -166,6 +204,8 @@ func newWaiter[Out any]() (*waiter[Out], uint64) {
 	}
 	return w, w.turn.Add(1)
 }
+
+func (w *waiter[Out]) waits(turn uint64) bool { return w.turn.Load() == turn }
 
 func (w *waiter[Out]) claim(turn uint64) bool { return w.turn.CompareAndSwap(turn, turn+1) }
 
@@ -194,6 +234,9 @@ func (w *waiter[Out]) wait(ctx context.Context, s *System, p *Process, turn uint
 	if !limited {
 		s.deadlines.remove(&w.limit)
 	}
+	if a := w.away.Swap(nil); a != nil {
+		a.giveUp()
+	}
 	out, err := w.value, w.err
 	var zero Out
 	w.value, w.err = zero, nil
@@ -209,6 +252,13 @@ func (w *waiter[Out]) failed(turn uint64, err error) {
 }
 
 func (w *waiter[Out]) answered(turn uint64, out any) {
+	if value, ok := out.(Out); ok {
+		if w.claim(turn) {
+			w.value = value
+			w.done <- struct{}{}
+		}
+		return
+	}
 	w.failed(turn, fmt.Errorf("%w: the process answers with %T, not with %s", ErrNotHandled, out, reflect.TypeFor[Out]()))
 }
 

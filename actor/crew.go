@@ -13,6 +13,8 @@ type crew struct {
 	size   int // workers that drain at once
 	limit  int // workers there may be
 
+	stepping *stepping // without workers, see Stepped; nil elsewhere
+
 	mu       sync.Mutex
 	first    *slot // ready, in the order in which they became so
 	last     *slot
@@ -31,6 +33,9 @@ type worker struct {
 	next atomic.Pointer[slot] // the process that this worker made ready last: it runs it next, on the same processor
 	beat atomic.Uint32        // counts letters
 	seen uint32               // beat, when the watch looked last
+	turn atomic.Uint32        // counts processes
+	last uint32               // turn, when the watch looked last
+	over atomic.Bool          // the process has had its turn
 	wake chan *slot           // of room 1; nil ends the worker
 
 	held atomic.Bool // does not count as active; changed under crew.mu
@@ -224,8 +229,9 @@ const (
 	watchRests = 50 // looks without work, before the watch ends
 )
 
-// watch looks after workers that stay in one callback: what they have woken goes to others, what they have sent goes out,
-// and while there is work for more, they do not count. It runs as long as there is work.
+// watch sees to it that what workers have sent goes out, and looks after those that stay with one process: what they have
+// woken goes to others, and where others are ready it is their turn. Who stays in one callback does not count then. It runs
+// as long as there is work.
 func (c *crew) watch() {
 	for resting := 0; ; resting++ {
 		time.Sleep(watchEvery)
@@ -238,17 +244,18 @@ func (c *crew) watch() {
 			return
 		}
 		for _, w := range c.working {
-			if beat := w.beat.Load(); beat != w.seen {
-				w.seen = beat
-				continue
-			}
-			c.takeNext(w)
-			if c.first != nil {
-				c.hold(w)
-			}
 			if w.self.box.held.Load() {
 				c.gone.Go(w.self.box.flushFor) // which waits where the link to another node is full
 			}
+			turn, beat := w.turn.Load(), w.beat.Load()
+			if turn == w.last {
+				c.takeNext(w)
+				w.over.Store(c.first != nil)
+			}
+			if beat == w.seen && c.first != nil {
+				c.hold(w)
+			}
+			w.last, w.seen = turn, beat
 		}
 		c.wakeOne()
 	}
@@ -256,6 +263,12 @@ func (c *crew) watch() {
 
 // stop lets the workers end as soon as nothing is ready, and waits for them.
 func (c *crew) stop() {
+	c.dismiss()
+	c.gone.Wait()
+}
+
+// dismiss is stop without the waiting.
+func (c *crew) dismiss() {
 	c.mu.Lock()
 	c.stopped = true
 	for _, w := range c.idle {
@@ -263,5 +276,4 @@ func (c *crew) stop() {
 	}
 	c.idle = nil
 	c.mu.Unlock()
-	c.gone.Wait()
 }

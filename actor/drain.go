@@ -14,9 +14,14 @@ func (w *worker) drain(s *slot) {
 	s.mu.Lock()
 	s.life = busy
 	p.slot, p.pid = s, PID{w.crew.system.home, s.id}
-	mine := s.normal // taken whole, so that senders and this worker seldom meet
-	s.normal = lane{}
+	mine := s.takeNormal()
 	s.mu.Unlock()
+	w.turn.Add(1)
+	w.over.Store(false)
+	turn := quantum
+	if w.crew.stepping != nil {
+		turn = 1
+	}
 	for handled := 0; ; {
 		w.beat.Add(1)
 		var l *letter
@@ -46,7 +51,8 @@ func (w *worker) drain(s *slot) {
 			p.end(&mine, reason, true)
 			return
 		}
-		if handled >= quantum {
+		if handled >= turn || p.tired || w.over.Load() {
+			p.tired = false
 			p.yield(&mine)
 			return
 		}
@@ -60,7 +66,7 @@ func (p *Process) refill(mine *lane) (log *letter, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.normal.first != nil {
-		*mine, s.normal = s.normal, lane{}
+		*mine = s.takeNormal()
 		return nil, true
 	}
 	if s.signals.Load()&^sigWaiters != 0 {
@@ -75,7 +81,7 @@ func (p *Process) refill(mine *lane) (log *letter, more bool) {
 	return nil, false
 }
 
-// yield puts back what is left: it is another's turn.
+// yield puts back what is left: it is another's turn. Where nothing is left, the process sleeps.
 func (p *Process) yield(mine *lane) {
 	p.box.flush()
 	s := p.slot
@@ -84,8 +90,14 @@ func (p *Process) yield(mine *lane) {
 		s.normal.addFirst(mine.first, mine.last)
 	}
 	s.life = ready
+	if s.normal.first == nil && s.signals.Load() == 0 && (s.more == nil || s.more.lanes[PriorityLog].first == nil) {
+		s.life = idle
+	}
+	again := s.life == ready
 	s.mu.Unlock()
-	p.worker.crew.add(s, nil)
+	if again {
+		p.system.crew.add(s, nil)
+	}
 }
 
 // attend looks at the signals: why the process was killed, or a letter that goes before the others.
@@ -126,26 +138,42 @@ func (p *Process) receive(l *letter, mine *lane) error {
 			return reason
 		}
 	}
-	if k == downKind && !p.downed(l.body.(*batch[Down]).items[0]) {
+	if k == downKind && !p.downed(&l.body.(*batch[Down]).items[0]) || k == eventDownKind && !p.dropSubscription(l.body.(*batch[EventDown]).items[0].of) {
 		p.done(l)
 		return nil
 	}
-	if h == nil && !l.call {
+	if h == nil {
+		if k == inspectKind {
+			p.inspected(l)
+			return nil
+		}
 		h = s.behavior.any
+		if l.call {
+			h = s.behavior.anyCall
+		}
 	}
 	if h == nil {
 		p.system.notHandled(p.pid, l)
 		p.done(l)
 		return nil
 	}
+	bounded := l.lane >= PriorityNormal
+	if bounded {
+		s.waiting.Add(-1) // what is being handled does not wait
+	}
 	p.current = l
 	err := p.guarded(h, l)
 	p.current = nil
+	if p.release != nil {
+		p.release()
+		p.release = nil
+	}
+	p.called = nil
 	if p.ended != nil {
 		err, p.ended = p.ended, nil
 	}
-	if l.lane >= PriorityNormal {
-		s.waiting.Add(before - l.at)
+	if more := l.at - before - 1; bounded && more > 0 {
+		s.waiting.Add(-more)
 	}
 	if l.at < l.count {
 		if l.lane == PriorityNormal {
@@ -153,6 +181,9 @@ func (p *Process) receive(l *letter, mine *lane) error {
 		} else {
 			s.mu.Lock()
 			s.more.lanes[l.lane].addFirst(l, l)
+			if l.lane < PriorityNormal {
+				set(&s.signals, sigLanes)
+			}
 			s.mu.Unlock()
 		}
 		return err

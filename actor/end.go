@@ -1,5 +1,7 @@
 package actor
 
+import "errors"
+
 // Exit is the word that a process has ended, to those that are linked with it, or that it should end, from Stop. A process
 // whose behaviour has a handler for it gets it as a message. Else it ends the process too, with the same reason, unless that
 // is ErrNormal.
@@ -7,7 +9,11 @@ type Exit struct {
 	From   PID
 	Reason error
 
+	// Event is the event that has ended, where the process has subscribed to it with LinkEvent; From is its producer.
+	Event Name
+
 	linked bool // sent by the end of a process
+	of     *subscription
 }
 
 // Down is the word that a process which was monitored has ended, or that its node was lost.
@@ -96,16 +102,20 @@ func exitLetter(e Exit) *letter {
 
 // exited decides about an exit: it ends the process for the reason, is to be handled, or neither.
 func (p *Process) exited(e Exit) (reason error, handle bool) {
-	if e.linked && !p.dropLink(e.From) {
+	if e.linked && !p.dropLink(e.From) || e.of != nil && !p.dropSubscription(e.of) {
 		return nil, false // it was unlinked before it came to know
 	}
-	if !e.From.Zero() && e.From == p.slot.parent && e.Reason != error(ErrNormal) {
+	if m := p.slot.more; m != nil && m.trap == trapParent {
+		return nil, true
+	}
+	normal := errors.Is(e.Reason, ErrNormal)
+	if !e.From.Zero() && e.From == p.slot.parent && !normal {
 		return e.Reason, false
 	}
 	if p.traps() {
 		return nil, true
 	}
-	if e.Reason == error(ErrNormal) && e.From != p.pid {
+	if normal && e.From != p.pid {
 		return nil, false
 	}
 	return e.Reason, false
@@ -123,7 +133,7 @@ func (p *Process) TrapExit(on bool) {
 
 func (p *Process) traps() bool {
 	if m := p.slot.more; m != nil && m.trap != trapIfHandled {
-		return m.trap == trapOn
+		return m.trap != trapOff
 	}
 	return p.slot.behavior.exits
 }
@@ -136,14 +146,18 @@ func (p *Process) end(mine *lane, reason error, last bool) {
 		p.terminate(t, reason)
 	}
 	p.box.flush()
+	p.ended = nil // in Terminate nobody can be stopped
 
 	at.mu.Lock()
-	m := at.more
+	m, behavior := at.more, at.behavior.name
 	lanes := []lane{*mine, at.normal}
 	if m != nil {
 		lanes = append(lanes, m.lanes[:]...)
 	}
-	at.normal, at.more, at.state, at.behavior, at.parent = lane{}, nil, nil, nil, PID{}
+	if at.behavior.unlisted {
+		s.unlisted.Add(-1)
+	}
+	at.normal, at.more, at.state, at.behavior, at.parent, at.heritage = lane{}, nil, nil, nil, PID{}, nil
 	at.life, at.id = dying, 0
 	at.signals.Store(0)
 	at.waiting.Store(0)
@@ -154,11 +168,14 @@ func (p *Process) end(mine *lane, reason error, last bool) {
 			s.undelivered(p.pid, l)
 		}
 	}
+	s.table.give(at) // before anybody knows, so that who starts another instead finds room
 	if m != nil {
 		s.tellEnd(p.pid, m, reason)
 	}
-	s.table.give(at)
 	s.ended(p.pid, reason)
+	if st := s.crew.stepping; st != nil && st.tell.Ended != nil {
+		st.tell.Ended(p.pid, behavior, reason)
+	}
 }
 
 func (p *Process) terminate(t Terminator, reason error) {
@@ -179,6 +196,9 @@ func (s *System) tellEnd(pid PID, m *more, reason error) {
 	if m.context != nil {
 		m.context.cancel(reason)
 	}
+	for _, r := range m.later {
+		r.fail(problem(ErrNoProcess, s.home.Value().node, "%s has ended before it answered: %v", pid, reason))
+	}
 	for other := range m.links.all() {
 		s.push(other, exitLetter(Exit{From: pid, Reason: reason, linked: true}), nil)
 	}
@@ -187,6 +207,12 @@ func (s *System) tellEnd(pid PID, m *more, reason error) {
 	}
 	for ref, other := range m.watches.all() {
 		s.unwatch(other, ref, pid)
+	}
+	if m.events != nil {
+		m.events.ended(s, pid, reason)
+	}
+	for _, group := range m.groups {
+		s.groups.leave(s, group, pid)
 	}
 	if m.left != nil {
 		m.left()

@@ -3,6 +3,9 @@ package actor
 import (
 	"reflect"
 	"sync"
+	"sync/atomic"
+
+	"github.com/sabir-go/sabir/codec/native"
 )
 
 // letter is what lies in a mailbox: some messages of one type from one sender, in the order in which they were sent, or a
@@ -17,6 +20,9 @@ type letter struct {
 	call  bool // a *call[T]
 	away  bool // it came from another node
 }
+
+// left is how many of its messages were not handled.
+func (l *letter) left() int32 { return l.count - l.at }
 
 // body is what a letter holds: a *batch[T] of messages or a *call[T].
 type body interface {
@@ -34,7 +40,10 @@ type kind struct {
 }
 
 // typedKind is a *messages[T].
-type typedKind interface{ kind() *kind }
+type typedKind interface {
+	kind() *kind
+	wireForm
+}
 
 // messages makes batches of T.
 type messages[T any] struct {
@@ -43,6 +52,7 @@ type messages[T any] struct {
 	single sync.Pool // batches with room for one
 	runs   sync.Pool // batches with room for length
 	calls  sync.Pool
+	codec  atomic.Pointer[native.Type[T]] // nil until needed, see coded
 }
 
 func (m *messages[T]) kind() *kind { return &m.k }
@@ -100,6 +110,18 @@ func (m *messages[T]) run() *batch[T] {
 func (b *batch[T]) letter() *letter { return &b.head }
 func (b *batch[T]) kind() *kind     { return &b.of.k }
 func (b *batch[T]) value(i int) any { return b.items[i] }
+
+// split takes the first n messages that were not handled out of the letter, into one of their own.
+func (b *batch[T]) split(n int32) *letter {
+	h, part := &b.head, b.of.run()
+	part.items = append(part.items, b.items[h.at:h.at+n]...)
+	part.head.from, part.head.lane, part.head.away, part.head.count = h.from, h.lane, h.away, n
+	h.at += n
+	return &part.head
+}
+
+// splitting is a *batch[T].
+type splitting interface{ split(n int32) *letter }
 
 // free gives the letter back. Nobody may have a reference to it.
 func (b *batch[T]) free() {

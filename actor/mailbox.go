@@ -15,11 +15,11 @@ const SendTimeout = 5 * time.Second
 // push gives a letter to a process, wherever it lives. by is the process that sends, nil for none; what it has sent to the
 // same process before was pushed before. On error the letter was not taken, and is freed.
 func (s *System) push(to PID, l *letter, by *Process) error {
-	if to.home != s.home || to.id == 0 {
-		return s.pushAway(to, l)
+	if to.home != s.home && to.id != 0 {
+		return s.pushAway(to, l, by)
 	}
 	at := s.table.find(to.id)
-	if at == nil {
+	if at == nil || to.id == 0 {
 		return s.undelivered(to, l)
 	}
 	at.mu.Lock()
@@ -27,14 +27,15 @@ func (s *System) push(to PID, l *letter, by *Process) error {
 		at.mu.Unlock()
 		return s.undelivered(to, l)
 	}
-	if l.lane >= PriorityNormal && at.waiting.Load()+l.count > at.bound {
+	if l.lane >= PriorityNormal && at.waiting.Load()+l.left() > at.bound {
 		return s.overflow(at, to, l, by) // it unlocks
 	}
+	run := l.count > 1
 	sleeping := at.put(l)
-	at.mu.Unlock()
+	at.mu.Unlock() // from here on the letter may be handled, and freed
 	if sleeping {
 		s.crew.add(at, workerOf(by))
-	} else if by != nil && by.worker != nil && l.count > 1 && by.worker.next.Load() == at {
+	} else if run && by != nil && by.worker != nil && by.worker.next.Load() == at {
 		s.crew.promote(by.worker, at) // a whole run: this callback goes on, and there is work for two
 	}
 	return nil
@@ -52,10 +53,10 @@ func (s *slot) put(l *letter) (wasAsleep bool) {
 	switch l.lane {
 	case PriorityNormal:
 		s.normal.add(l)
-		s.waiting.Add(l.count)
+		s.waiting.Add(l.left())
 	case PriorityLog:
 		s.extra().lanes[PriorityLog].add(l)
-		s.waiting.Add(l.count)
+		s.waiting.Add(l.left())
 	default:
 		s.extra().lanes[l.lane].add(l)
 		set(&s.signals, sigLanes)
@@ -78,85 +79,123 @@ func set(signals *atomic.Uint32, bits uint32) { signals.Store(signals.Load() | b
 // overflow does what the mailbox's rule says. The letter may hold several messages; what there is room for goes in. It
 // runs under at.mu and unlocks it.
 func (s *System) overflow(at *slot, to PID, l *letter, by *Process) error {
-	switch at.rule {
-	case DropNewest:
-		at.mu.Unlock()
-		s.dead.dropped.Add(int64(l.count))
+	rule := at.rule
+	if rule == Wait && !l.away && l.from != to {
+		return s.waitForRoom(at, to, l, by)
+	}
+	if rule == DropOldest {
+		at.dropOldest(s, l)
+	}
+	all, wake := at.putSome(l)
+	at.mu.Unlock()
+	if wake {
+		s.crew.add(at, workerOf(by))
+	}
+	if all {
+		return nil
+	}
+	s.dead.dropped.Add(int64(l.left()))
+	if rule == DropNewest && !l.call { // who calls waits for an answer, and is told
 		l.body.free()
 		return nil
-	case DropOldest:
-		at.dropOldest(s, l)
-		if at.waiting.Load()+l.count <= at.bound {
-			sleeping := at.put(l)
-			at.mu.Unlock()
-			if sleeping {
-				s.crew.add(at, workerOf(by))
-			}
-			return nil
-		}
-	case Wait:
-		if !l.away && l.from != to {
-			return s.waitForRoom(at, to, l, by)
-		}
 	}
-	at.mu.Unlock()
-	s.dead.dropped.Add(int64(l.count))
 	return s.refuse(l, problem(ErrMailboxFull, s.home.Value().node, "%d messages wait for %s", at.waiting.Load(), to))
 }
 
-// dropOldest makes room for l in its lane, as far as letters that no worker has taken yet allow. It runs under mu.
+// putSome is put for as many messages of the letter as there is room for, and tells whether that was all. It runs under mu.
+func (at *slot) putSome(l *letter) (all, wake bool) {
+	room := at.bound - at.waiting.Load()
+	if l.left() <= room {
+		return true, at.put(l)
+	}
+	if run, ok := l.body.(splitting); ok && room > 0 {
+		return false, at.put(run.split(room))
+	}
+	return false, false
+}
+
+// dropOldest makes room for l in its lane, as far as letters that no worker has taken yet allow; then l loses its own
+// oldest. It runs under mu.
 func (at *slot) dropOldest(s *System, l *letter) {
 	q := &at.normal
 	if l.lane == PriorityLog {
 		q = &at.extra().lanes[PriorityLog]
 	}
-	for at.waiting.Load()+l.count > at.bound {
-		old := q.take()
-		if old == nil {
-			return
+	excess := at.waiting.Load() + l.left() - at.bound
+	for excess > 0 && q.first != nil {
+		old := q.first
+		lost := min(excess, old.left())
+		excess -= lost
+		at.waiting.Add(-lost)
+		s.dead.dropped.Add(int64(lost))
+		if lost == old.left() {
+			s.refuse(q.take(), ErrMailboxFull)
+		} else {
+			old.at += lost
 		}
-		at.waiting.Add(old.at - old.count)
-		s.dead.dropped.Add(int64(old.count - old.at))
-		s.refuse(old, ErrMailboxFull)
+	}
+	if excess > 0 && excess < l.left() {
+		l.at += excess
+		s.dead.dropped.Add(int64(excess))
 	}
 }
 
 // waitForRoom runs under at.mu and unlocks it.
 func (s *System) waitForRoom(at *slot, to PID, l *letter, by *Process) error {
-	late, cancel := context.WithTimeout(context.Background(), SendTimeout)
-	defer cancel()
+	late := make(chan struct{})
+	stop := s.clock.AfterFunc(SendTimeout, func() { close(late) })
+	defer stop()
+	ctx := context.Background()
+	if c, ok := l.body.(asked); ok && c.context() != nil {
+		ctx = c.context()
+	}
 	if by != nil {
 		by.leave()
 		defer by.enter()
 	}
 	for {
+		all, wake := at.putSome(l)
 		m := at.extra()
 		if m.room == nil {
 			m.room = make(chan struct{})
 		}
 		room := m.room
-		set(&at.signals, sigWaiters)
+		if !all {
+			set(&at.signals, sigWaiters)
+		}
 		at.mu.Unlock()
-		select {
-		case <-room:
-		case <-late.Done():
-			s.dead.dropped.Add(int64(l.count))
-			return s.refuse(l, problem(ErrMailboxFull, s.home.Value().node, "there was no room for %s within %s", to, SendTimeout))
+		if wake {
+			s.crew.add(at, nil)
+		}
+		if all {
+			return nil
+		}
+		if err := s.roomIn(ctx, to, room, late); err != nil {
+			s.dead.dropped.Add(int64(l.left()))
+			return s.refuse(l, err)
 		}
 		at.mu.Lock()
 		if at.id != to.id || at.life == dying {
 			at.mu.Unlock()
 			return s.undelivered(to, l)
 		}
-		if waiting := at.waiting.Load(); waiting+l.count <= at.bound || waiting == 0 {
-			sleeping := at.put(l)
-			at.mu.Unlock()
-			if sleeping {
-				s.crew.add(at, nil)
-			}
+	}
+}
+
+// roomIn waits until there is room in the mailbox of a process.
+func (s *System) roomIn(ctx context.Context, to PID, room, late <-chan struct{}) error {
+	if s.crew.stepping != nil && s.Step() {
+		return nil // there may be
+	} else if s.crew.stepping == nil {
+		select {
+		case <-room:
 			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-late:
 		}
 	}
+	return problem(ErrMailboxFull, s.home.Value().node, "there was no room for %s within %s", to, SendTimeout)
 }
 
 // undelivered is what becomes of a letter to a process that is not there.

@@ -58,9 +58,19 @@ func (s *System) tellDown(to PID, d Down) {
 	s.push(to, l, nil)
 }
 
-// downed tells whether the process still wants to know.
-func (p *Process) downed(d Down) bool {
+// downed tells whether the process still wants to know. It says so in d where a name was monitored.
+func (p *Process) downed(d *Down) bool {
 	p.slot.mu.Lock()
 	defer p.slot.mu.Unlock()
-	return p.slot.more != nil && p.slot.more.watches.drop(d.Ref)
+	if p.slot.more == nil {
+		return false
+	}
+	if other, ok := p.slot.more.watches.get(d.Ref); ok && other.home.Value().name != "" {
+		h := other.home.Value()
+		d.Name = Name{Name: h.name, Node: h.node}
+		if d.PID == other {
+			d.PID = PID{}
+		}
+	}
+	return p.slot.more.watches.drop(d.Ref)
 }

@@ -136,4 +136,7 @@ func (s *System) forget(pid PID, m *more) {
 	for a := range m.aliases.all() {
 		s.aliases.Delete(a)
 	}
+	for node := range m.nodes.all() {
+		s.away.forget(node, pid)
+	}
 }

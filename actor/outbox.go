@@ -28,6 +28,13 @@ func (b *outbox) flush() {
 	b.mu.Unlock()
 }
 
+// flushHeld is flush where something is held back.
+func (b *outbox) flushHeld() {
+	if b.held.Load() {
+		b.flush()
+	}
+}
+
 // flushFor is flush by somebody else than the owner, who stays in a callback.
 func (b *outbox) flushFor() {
 	b.mu.Lock()

@@ -15,10 +15,13 @@ type PID struct {
 	id   uint64 // slot in the lower half, generation of the slot in the upper
 }
 
-// home is one run of a node.
+// home is one run of a node. A PID with a name or an alias in it is nobody's: it stands for the process that has that on
+// another node, and never gets out of this package.
 type home struct {
 	node     string
 	instance uint64
+	name     string
+	alias    uint64
 }
 
 // Zero tells whether the PID names no process.
@@ -68,7 +71,7 @@ func ParsePID(text string) (PID, error) {
 	if err1 != nil || err2 != nil || err3 != nil || high == 0 {
 		return bad()
 	}
-	return PID{unique.Make(home{node, run}), high<<32 | low}, nil
+	return PID{unique.Make(home{node: node, instance: run}), high<<32 | low}, nil
 }
 
 func cutLast(text, sep string) (before, after string, ok bool) {
@@ -119,7 +122,7 @@ func (p *PID) UnmarshalBinary(data []byte) error {
 	if id>>32 == 0 {
 		return fmt.Errorf("actor: a PID of generation 0")
 	}
-	*p = PID{unique.Make(home{string(data[16:]), binary.LittleEndian.Uint64(data[8:])}), id}
+	*p = PID{homeOf(data[16:], binary.LittleEndian.Uint64(data[8:])), id}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -11,15 +12,19 @@ import (
 // until the callback returns and is used by the goroutine that the callback runs on; give other goroutines PID, System
 // and Context.
 type Process struct {
-	system  *System
-	slot    *slot
-	pid     PID
-	current *letter // being handled; nil in Init and Terminate
-	box     outbox
-	worker  *worker // nil in Init
-	recent  [4]typedKind
-	place   uint8 // in recent that is replaced next
-	ended   error // why the process is to end after this callback, see Stop
+	system    *System
+	slot      *slot
+	pid       PID
+	current   *letter // being handled; nil in Init and Terminate
+	box       outbox
+	worker    *worker // nil in Init
+	recent    [4]typedKind
+	place     uint8           // in recent that is replaced next
+	ended     error           // why the process is to end after this callback, see Stop
+	called    context.Context // what Context has returned in this call; nil for nothing
+	release   func()          // of what belongs to this callback, see Context; nil for nothing
+	tired     bool            // it is another's turn after this callback
+	forwarded bool            // the call that is being handled
 }
 
 // PID is the process's own.
@@ -42,9 +47,9 @@ func (p *Process) Sender() PID {
 // Behavior is the name of the process's behaviour.
 func (p *Process) Behavior() string { return p.slot.behavior.name }
 
-// Log is the system's logger with the process's PID and behaviour.
+// Log is the system's logger with the process's PID and behaviour, from the level on that LogLevel has set.
 func (p *Process) Log() *slog.Logger {
-	return p.system.log.With("pid", p.pid.String(), "behavior", p.slot.behavior.name)
+	return p.slot.heritage.logger(p.system.log).With("pid", p.pid.String(), "behavior", p.slot.behavior.name)
 }
 
 // Stop ends the process after this callback, with the reason; nil is ErrNormal. Terminate is called then.

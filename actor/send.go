@@ -53,7 +53,7 @@ func begin[M any](p *Process, to PID, message M) error {
 	if b.body != nil {
 		err = b.handOver(p)
 	}
-	if b.to != to {
+	if b.to != to || p.worker == nil { // whom no worker runs, the watch does not see
 		b.to = to
 		one := m.letterOf(message)
 		one.head.from = p.pid

@@ -3,6 +3,7 @@ package actor
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // slot is where a process lives: its mailbox, what handles its messages, and where it is in its life. A slot is used for
@@ -18,6 +19,7 @@ type slot struct {
 	mu         sync.Mutex // guards all below, except what only the running worker uses
 	life       life
 	rule       Overflow
+	supervised bool   // its end is its parent's business
 	id         uint64 // 0: the slot is free
 	generation uint32
 	bound      int32
@@ -26,6 +28,8 @@ type slot struct {
 	more       *more // what few processes have
 	behavior   *definition
 	parent     PID
+	begun      time.Duration // when, since the system was made
+	heritage   *heritage
 	state      any // *S of the behaviour; only the worker that runs the process uses it
 }
 
@@ -60,8 +64,11 @@ type more struct {
 	watches few[Ref, PID]          // what this process monitors
 	watched few[watched, struct{}] // who monitors this process
 	groups  []string               // that it is in
+	nodes   few[string, struct{}]  // that it monitors
 	left    func()                 // called after the end
+	events  *eventful              // its own, and those it has subscribed to
 	context *lifetime
+	later   []Request // calls that are to be answered later, some of which may have been
 }
 
 // trapping is whether exits come as messages.
@@ -71,7 +78,25 @@ const (
 	trapIfHandled trapping = iota // they do if the behaviour has a handler for Exit
 	trapOn
 	trapOff
+	trapParent // that of the parent too
 )
+
+// takeNormal takes the normal lane whole, so that senders and the worker seldom meet. Where the oldest are to be dropped,
+// it takes one message: the others still can be. It runs under mu.
+func (s *slot) takeNormal() lane {
+	l := s.normal.first
+	if s.rule != DropOldest || l == nil {
+		whole := s.normal
+		s.normal = lane{}
+		return whole
+	}
+	if run, ok := l.body.(splitting); ok && l.left() > 1 {
+		l = run.split(1)
+	} else {
+		s.normal.take()
+	}
+	return lane{l, l}
+}
 
 func (s *slot) extra() *more {
 	if s.more == nil {

@@ -14,10 +14,14 @@ type spawning struct {
 	node        string
 	linked      bool
 	monitored   bool
+	supervised  bool
+	heritage    *heritage
 	bound       int
 	rule        Overflow
 	initTimeout time.Duration
-	ref         Ref // with monitored, what Spawn found
+	ref         Ref       // with monitored, what Spawn found
+	parent      PID       // on another node, where that starts it
+	ready       func(PID) // called after Init, before anything else of the process can be known; may be nil
 }
 
 // Named registers the process under a name on its node before Init runs. ErrNameTaken where another has it.
@@ -47,7 +51,11 @@ func Spawn[S, A any](from Sender, b *Behavior[S, A], args A, options ...SpawnOpt
 	if o.node != "" && o.node != s.home.Value().node {
 		return spawnAway(s, from.process(), b, args, o)
 	}
-	return b.spawn(s, from.process(), args, &o)
+	pid, err := b.spawn(s, from.process(), args, &o)
+	if err != nil && o.ref != 0 {
+		from.process().Demonitor(o.ref)
+	}
+	return pid, err
 }
 
 // Spec is a process that can be started, and started again: what supervisors and pools are given.
@@ -81,33 +89,46 @@ func (b *Behavior[S, A]) spawn(s *System, by *Process, args A, o *spawning) (PID
 	if at == nil {
 		return PID{}, problem(ErrTooMany, s.home.Value().node, "%d", s.maxProcesses)
 	}
-	var parent PID
+	parent := o.parent
 	if by != nil {
 		parent = by.pid
 	}
+	begun := s.clock.Now().Sub(s.begun)
 	at.mu.Lock()
 	at.generation++
 	at.id = uint64(at.generation)<<32 | uint64(at.index)
 	at.life, at.rule, at.bound = born, o.rule, int32(min(max(o.bound, 1), 1<<30))
 	at.behavior, at.parent, at.state = &b.d, parent, any(new(S))
+	if b.d.unlisted {
+		s.unlisted.Add(1)
+	}
+	at.supervised, at.heritage = o.supervised && by != nil, inherited(by, o.heritage)
+	at.begun = begun
 	pid := PID{s.home, at.id}
 	at.mu.Unlock()
+	if st := s.crew.stepping; st != nil && st.tell.Started != nil {
+		st.tell.Started(pid, parent, b.d.name)
+	}
 
 	p := handles.Get().(*Process)
 	p.system, p.slot, p.pid, p.worker = s, at, pid, nil
 	p.box.owner = p
 	err := s.prepare(p, by, o)
 	if err == nil && b.begin != nil {
-		if o.initTimeout > 0 {
+		if o.initTimeout > 0 && s.crew.stepping == nil {
 			return pid, b.beginWithin(p, by, args, o)
 		}
 		err = b.initialize(p, args)
 	}
+	o.tellReady(pid, err)
 	return pid, p.begun(by, err)
 }
 
 // prepare does what must be done before Init runs.
 func (s *System) prepare(p, by *Process, o *spawning) error {
+	if !s.running() { // Stop may not have seen it
+		return ErrStopped
+	}
 	if o.name != "" {
 		if err := p.Register(o.name); err != nil {
 			return err
@@ -116,6 +137,15 @@ func (s *System) prepare(p, by *Process, o *spawning) error {
 	if o.linked && by != nil {
 		by.addLink(p.pid)
 		p.addLink(by.pid)
+	}
+	if o.monitored && by != nil {
+		o.ref = by.Monitor(p.pid)
+	}
+	if o.linked && by == nil && !o.parent.Zero() {
+		p.addLink(o.parent)
+	}
+	if o.monitored && by == nil && !o.parent.Zero() {
+		return s.monitor(p.pid, o.ref, o.parent)
 	}
 	return nil
 }
@@ -178,10 +208,14 @@ func (b *Behavior[S, A]) beginWithin(p, by *Process, args A, o *spawning) error 
 	select {
 	case err := <-done:
 		stop()
+		o.tellReady(pid, err)
 		return p.begun(by, err)
 	case <-late:
 	}
 	s.Kill(pid)
+	if by != nil {
+		by.dropLink(pid) // who started it is told by the error
+	}
 	go func() { p.begun(nil, <-done) }()
 	return problem(ErrInit, s.home.Value().node, "%s has had %s", b.d.name, o.initTimeout)
 }

@@ -25,13 +25,19 @@ type System struct {
 	log          *slog.Logger
 	clock        Clock
 	maxProcesses int
+	begun        time.Time
 
 	table     table
 	crew      crew
 	deadlines deadlines
+	waiters   sync.Map // reflect.Type of an answer to *sync.Pool of *waiter
 	refs      atomic.Uint64
 	names     sync.Map // string to PID
 	aliases   sync.Map // Alias to PID
+	away      network
+	events    eventTable
+	groups    groupTable
+	unlisted  atomic.Int64 // processes of the runtime itself
 	stopped   atomic.Bool
 	dead      struct{ letters, dropped, unhandled atomic.Int64 }
 }
@@ -57,12 +63,15 @@ func WithClock(c Clock) Option { return func(s *System) { s.clock = c } }
 // NewSystem makes a system, which runs until Stop, or with its node.
 func NewSystem(options ...Option) *System {
 	s := &System{log: slog.Default(), clock: machineClock{}, maxProcesses: DefaultMaxProcesses}
-	s.home = unique.Make(home{"local", uint64(time.Now().UnixNano())})
+	s.home = unique.Make(home{node: "local", instance: uint64(time.Now().UnixNano())})
 	s.crew.size = runtime.GOMAXPROCS(0)
 	for _, option := range options {
 		option(s)
 	}
-	s.deadlines.clock = s.clock
+	s.deadlines.clock, s.begun = s.clock, s.clock.Now()
+	if s.crew.stepping != nil {
+		s.crew.size = 0
+	}
 	s.crew.start(s, s.crew.size)
 	return s
 }
@@ -71,11 +80,17 @@ func (s *System) running() bool { return !s.stopped.Load() }
 
 // Alive tells whether a process of this node has not ended.
 func (s *System) Alive(pid PID) bool {
-	return s.with(pid, func(*more) {}) == nil
+	at := s.table.find(pid.id)
+	if at == nil || pid.home != s.home || pid.id == 0 {
+		return false
+	}
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	return at.id == pid.id && at.life != dying
 }
 
-// Count is how many processes live on this node.
-func (s *System) Count() int { return s.table.count() }
+// Count is how many processes live on this node, without those of the runtime itself, as it has for events and groups.
+func (s *System) Count() int { return s.table.count() - int(s.unlisted.Load()) }
 
 // Lost is what became of messages that no process handled.
 type Lost struct {
@@ -113,14 +128,20 @@ func (s *System) Stop(ctx context.Context) error {
 		return nil
 	}
 	for pid := range s.all() {
-		s.push(pid, exitLetter(Exit{Reason: ErrShutdown}), nil)
+		if !s.leftToParent(pid) {
+			s.push(pid, exitLetter(Exit{Reason: ErrShutdown}), nil)
+		}
 	}
 	for s.table.count() > 0 {
+		if s.crew.stepping != nil {
+			return s.stepToEnd()
+		}
 		select {
 		case <-ctx.Done():
 			for pid := range s.all() {
 				s.Kill(pid)
 			}
+			s.crew.dismiss()
 			return ctx.Err()
 		case <-time.After(time.Millisecond):
 		}

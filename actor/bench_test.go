@@ -17,32 +17,11 @@ func (c *counter) Total(p *Process, _ total) (int, error) { return c.total, nil 
 
 var counterB = Define("counter", (*counter).Init, On((*counter).Add), Answer((*counter).Total))
 
-func TestCounter(t *testing.T) {
-	s := NewSystem()
-	pid, err := Spawn(s, counterB, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 1000 {
-		if err := Send(s, pid, add{2}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := Call[int](t.Context(), s, pid, total{})
-	if err != nil || got != 2005 {
-		t.Fatal(got, err)
-	}
-	if err := s.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
 type start struct {
 	to PID
 	n  int
 }
 type ping struct{ I, Seq int }
-type done struct{}
 type pinger struct{}
 
 func (*pinger) Start(p *Process, m start) error {

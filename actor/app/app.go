@@ -1,0 +1,208 @@
+package app
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/supervise"
+)
+
+// App is an application.
+type App struct {
+	// Name names it on its node.
+	Name string
+	// Root is the process that it consists of, usually a supervisor with others: when it ends, the application has ended.
+	Root actor.Spec
+	// Needs are the applications that must run before it starts.
+	Needs []string
+	// Mode is what its end means for the others.
+	Mode Mode
+	// Shutdown is how long Root may take to end before it is killed, as in supervise.Child.
+	Shutdown time.Duration
+	// Env is what its processes find by Env. It is copied; values must not be changed later, but for what SetEnv sets.
+	Env map[string]any
+	// LogLevel is from which level on its processes log; nil for that of the system's logger. SetLogLevel changes it.
+	LogLevel slog.Leveler
+}
+
+// Mode is what happens when an application ends that nobody has stopped.
+type Mode uint8
+
+const (
+	Temporary Mode = iota // it is logged
+	Transient             // where the reason is a failure, all others are stopped, and then the system, see Config.Stop
+	Permanent             // so they are, whatever the reason
+)
+
+// String is the mode in words.
+func (m Mode) String() string {
+	if m > Permanent {
+		return "unknown"
+	}
+	return [...]string{"temporary", "transient", "permanent"}[m]
+}
+
+// MarshalText is String, for JSON and the like.
+func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (m *Mode) UnmarshalText(text []byte) error {
+	for _, mode := range []Mode{Temporary, Transient, Permanent} {
+		if mode.String() == string(text) {
+			*m = mode
+			return nil
+		}
+	}
+	return problem(ErrConfig, "no mode is called %q", text)
+}
+
+// What can go wrong.
+var (
+	// ErrConfig: what the controller was given makes no sense.
+	ErrConfig = sabir.NewError(sabir.InvalidArgument, "ApplicationConfig", "applications cannot be like that")
+	// ErrUnknown: the controller knows no such application.
+	ErrUnknown = sabir.NewError(sabir.NotFound, "NoApplication", "no such application on this node")
+	// ErrNeeded: others that run need it: see WithDependents.
+	ErrNeeded = sabir.NewError(sabir.FailedPrecondition, "ApplicationNeeded", "other applications need it")
+	// ErrNotStarted: the application, or one that it needs, did not start. It wraps the reason.
+	ErrNotStarted = sabir.NewError(sabir.Aborted, "ApplicationNotStarted", "the application did not start")
+	// ErrEnded: a permanent application has ended, or a transient one by a failure. It wraps the reason.
+	ErrEnded = sabir.NewError(sabir.Aborted, "ApplicationEnded", "an application has ended that all depends on")
+)
+
+func problem(of *sabir.Error, format string, args ...any) error {
+	e := sabir.Errorf(of.Code, of.Name, of.Message+": "+format, args...)
+	e.Retryable = of.Retryable
+	return e
+}
+
+// scope is what the processes of one application share.
+type scope struct {
+	name  string
+	level *variable
+
+	mu  sync.RWMutex
+	env map[string]any
+}
+
+type scopeKey struct{}
+
+// variable is a level that can be changed.
+type variable struct {
+	mu    sync.RWMutex
+	level slog.Leveler
+}
+
+func (v *variable) Level() slog.Level {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.level.Level()
+}
+
+func (v *variable) set(level slog.Leveler) {
+	v.mu.Lock()
+	v.level = level
+	v.mu.Unlock()
+}
+
+// Of is the application that a process belongs to: it was started by one of its processes on the same node. "" for none.
+func Of(p *actor.Process) string {
+	if s, ok := p.Value(scopeKey{}).(*scope); ok {
+		return s.name
+	}
+	return ""
+}
+
+// Env is a value of the environment of the application that a process belongs to.
+func Env(p *actor.Process, key string) (any, bool) {
+	s, ok := p.Value(scopeKey{}).(*scope)
+	if !ok {
+		return nil, false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	value, ok := s.env[key]
+	return value, ok
+}
+
+// EnvAs is Env for a value of type T, or what it is to be where there is none of that type.
+func EnvAs[T any](p *actor.Process, key string, otherwise T) T {
+	if value, ok := Env(p, key); ok {
+		if typed, ok := value.(T); ok {
+			return typed
+		}
+	}
+	return otherwise
+}
+
+// application is an App that a controller knows.
+type application struct {
+	App
+	scope *scope
+	pid   actor.PID // zero while it does not run
+	since time.Time // of its start
+	turn  int       // counts starts, so that the order is known
+}
+
+// known checks apps and makes them ready to be started.
+func known(apps []App) (map[string]*application, error) {
+	all := make(map[string]*application, len(apps))
+	for _, a := range apps {
+		switch {
+		case a.Name == "" || a.Name == controllerID || a.Root.Zero():
+			return nil, problem(ErrConfig, "%q needs a name other than %q and a Root", a.Name, controllerID)
+		case all[a.Name] != nil:
+			return nil, problem(ErrConfig, "there are two called %q", a.Name)
+		case a.Mode > Permanent || a.Shutdown < supervise.Brutal:
+			return nil, problem(ErrConfig, "%q has mode %d and shutdown %s", a.Name, a.Mode, a.Shutdown)
+		}
+		if a.LogLevel == nil {
+			a.LogLevel = actor.SystemLevel
+		}
+		env := maps.Clone(a.Env)
+		if env == nil {
+			env = map[string]any{}
+		}
+		a.Needs = slices.Clone(a.Needs)
+		all[a.Name] = &application{App: a, scope: &scope{name: a.Name, level: &variable{level: a.LogLevel}, env: env}}
+	}
+	for _, a := range apps {
+		if _, err := order(all, a.Name); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// order is an application after all that it needs.
+func order(all map[string]*application, name string) (list []*application, err error) {
+	const open, done = 1, 2
+	seen := map[string]int{}
+	var visit func(name, by string) error
+	visit = func(name, by string) error {
+		a := all[name]
+		switch {
+		case a == nil:
+			return problem(ErrConfig, "%q needs %q, which is not known", by, name)
+		case seen[name] == open:
+			return problem(ErrConfig, "%q needs itself, by %q", name, by)
+		case seen[name] == done:
+			return nil
+		}
+		seen[name] = open
+		for _, other := range a.Needs {
+			if err := visit(other, name); err != nil {
+				return err
+			}
+		}
+		seen[name] = done
+		list = append(list, a)
+		return nil
+	}
+	return list, visit(name, name)
+}

@@ -1,0 +1,103 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/app"
+	_ "github.com/sabir-go/sabir/transport/mem"
+)
+
+// twoNodes is the systems of two nodes of one cluster: near, and far, whose world is returned.
+func twoNodes(t *testing.T) (near *actor.System, far *world) {
+	t.Helper()
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	address := "mem://" + t.Name()
+	var systems []*actor.System
+	for _, id := range []string{"far", "near"} {
+		s := actor.NewSystem(actor.Logger(quiet))
+		n := sabir.NewNode(sabir.ID(id), sabir.Logger(quiet), s.Extension(), sabir.Join(address))
+		if err := n.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		address = n.Info().Addr
+		systems = append(systems, s)
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			if err := n.Stop(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	far = &world{t, systems[0], &buffer{}, make(chan string, 1000)}
+	far.control(app.Config{Apps: []app.App{far.app("a"), far.bare("b", app.Temporary)}})
+	for end := time.Now().Add(patience); ; { // until the nodes know of each other
+		_, err := app.List(t.Context(), systems[1], app.OnNode("far"))
+		if !errors.Is(err, actor.ErrNoConnection) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+	return systems[1], far
+}
+
+func TestApplicationIsControlledFromAnotherNodeThatIsPermitted(t *testing.T) {
+	near, far := twoNodes(t)
+	app.Permit(far.system, "near")
+	ctx, onFar := t.Context(), app.OnNode("far")
+	if err := app.Start(ctx, near, "b", onFar); err != nil {
+		t.Fatal(err)
+	}
+	far.expect("start b")
+	list, err := app.List(ctx, near, onFar)
+	if err != nil || len(list) != 2 || list[0].Running || !list[1].Running || list[1].PID.Node() != "far" {
+		t.Error(list, err)
+	}
+	if err := app.SetEnv(ctx, near, "b", "k", "v", onFar); err != nil {
+		t.Error(err)
+	}
+	if err := app.SetLogLevel(ctx, near, "b", slog.LevelDebug, onFar); err != nil {
+		t.Error(err)
+	}
+	far.inside(far.info("b").PID, func(p *actor.Process) {
+		if app.EnvAs(p, "k", "") != "v" || !p.Log().Enabled(ctx, slog.LevelDebug) {
+			t.Error("neither the environment nor the level came")
+		}
+	})
+	if err := app.SetEnv(ctx, near, "b", "k", 5, onFar); !errors.Is(err, app.ErrConfig) {
+		t.Error("a number was sent:", err)
+	}
+	if err := app.Stop(ctx, near, "b", onFar); err != nil {
+		t.Error(err)
+	}
+	far.expect("end b")
+	if err := app.Start(ctx, near, "x", onFar); !errors.Is(err, app.ErrUnknown) {
+		t.Error(err)
+	}
+}
+
+func TestApplicationIsNotControlledFromAnotherNodeWithoutPermission(t *testing.T) {
+	near, far := twoNodes(t)
+	if err := app.Start(t.Context(), near, "a", app.OnNode("far")); !errors.Is(err, actor.ErrNotPermitted) {
+		t.Error(err)
+	}
+	if far.info("a").Running {
+		t.Error("it was started")
+	}
+}
+
+func TestApplicationOnAnUnknownNodeIsNotReached(t *testing.T) {
+	w := newWorld(t)
+	if err := app.Start(t.Context(), w.system, "a", app.OnNode("nowhere")); !errors.Is(err, actor.ErrNoConnection) {
+		t.Error(err)
+	}
+}

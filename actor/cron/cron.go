@@ -1,0 +1,186 @@
+// Package cron does things at certain times: it sends messages, or runs functions in processes of their own.
+//
+//	jobs, err := cron.Start(system)
+//	err = cron.Add(ctx, system, jobs, cron.Job{
+//		Name: "report",
+//		Spec: "CRON_TZ=Europe/Berlin 30 6 * * MON-FRI",
+//		Do:   cron.Send(reporter, Report{}),
+//	})
+//
+// A scheduler is a process; its jobs are gone with it, and what it did not live to do is not done. It goes by the clock of the
+// system, so tests can move the time.
+//
+// # Times
+//
+// An expression has five fields, minute, hour, day of the month, month and day of the week, or six with seconds before them, or
+// is one of @yearly, @monthly, @weekly, @daily, @hourly and @every 90s. It is in UTC where neither the job's Location nor CRON_TZ=
+// before the fields says otherwise. Where a location moves its clocks forward, what falls into the hour that is left out happens an
+// hour later by that clock; where it moves them back, what falls into the hour that comes twice happens the first time only, but
+// for expressions that name all hours: they go on (as cron(8) of Vixie's cron does).
+package cron
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+)
+
+// Job is what is to be done, and when.
+type Job struct {
+	Name string // unique in its scheduler, 1 to 255 bytes
+
+	// Spec is a cron expression; or Every, which is then the time between two, from the time at which the job was added on: a run
+	// that is late does not move those after it. It is at least a millisecond.
+	Spec  string
+	Every time.Duration
+
+	Location *time.Location // for Spec; UTC where it is nil
+	Jitter   time.Duration  // each run comes later, by a random time below this; with Every it must be less than that
+	Do       Action
+	Overlap  Overlap
+	CatchUp  int  // how many missed runs are made up for, 0 to 1000; see Missed in Status
+	Disabled bool // until Enable
+}
+
+// Overlap is what happens when it is time and the last Run of the job has not ended.
+type Overlap uint8
+
+const (
+	Skip  Overlap = iota // nothing
+	Queue                // it runs when that has ended; one waits at most
+	Allow                // it runs too, up to MaxRunning at once
+)
+
+// The bounds of a scheduler.
+const (
+	MaxJobs    = 10_000
+	MaxRunning = 100 // runs of one job
+	maxCatchUp = 1000
+	maxName    = 255
+)
+
+// ErrNoJob: the scheduler has no job of that name.
+var ErrNoJob = sabir.NewError(sabir.NotFound, "NoJob", "no such job")
+
+// ErrJobExists: it has one already.
+var ErrJobExists = sabir.NewError(sabir.AlreadyExists, "JobExists", "there is a job of this name")
+
+// Action is what a job does: Send or Run.
+type Action struct {
+	send func(p *actor.Process) error
+	run  func(p *actor.Process) error
+}
+
+// Send sends a message, from the scheduler. An error is noted in the job's Status.
+func Send[M any, A actor.Address](to A, message M) Action {
+	return Action{send: func(p *actor.Process) error { return actor.Send(p, to, message) }}
+}
+
+// Run runs a function in a process of its own, which ends when it returns. Its error is noted in the job's Status. When the
+// scheduler ends, p.Context does, and the process is killed when the function returns.
+func Run(fn func(p *actor.Process) error) Action { return Action{run: fn} }
+
+// Status is how a job is.
+type Status struct {
+	Name    string
+	Enabled bool
+	Next    time.Time // zero for never
+	Last    time.Time // when it ran last; zero for never
+	Runs    int
+	// Missed is how many runs did not happen at their time, since the scheduler came to it only when a later one was due: the
+	// machine slept, or its clock was moved. Of those that are due at once the last one counts as in time; of the others CatchUp
+	// are made up for.
+	Missed  int
+	Skipped int // because of Overlap
+	Running int
+	Failed  int
+	Error   string // of the last run that failed
+}
+
+// Start starts a scheduler without jobs.
+func Start(from actor.Sender, options ...actor.SpawnOption) (actor.PID, error) {
+	return Spec(options...).Start(from)
+}
+
+// Spec is a scheduler with jobs, to be started by somebody else, such as a supervisor, which so gives it its jobs again.
+func Spec(options ...actor.SpawnOption) actor.Spec { return SpecWith(nil, options...) }
+
+// SpecWith is Spec of a scheduler that begins with jobs.
+func SpecWith(jobs []Job, options ...actor.SpawnOption) actor.Spec {
+	return behavior.Spec(jobs, options...)
+}
+
+// The calls of a scheduler. They stay on this node, since jobs hold functions.
+type (
+	add    struct{ job Job }
+	remove struct{ name string }
+	enable struct {
+		name string
+		on   bool
+	}
+	list struct{}
+	next struct {
+		name string
+		n    int
+	}
+)
+
+// Add adds a job. ErrJobExists where there is one of this name, actor.ErrTooMany beyond MaxJobs; other errors tell what is wrong
+// with it. Schedulers on other nodes cannot be given jobs.
+func Add[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, job Job) error {
+	_, err := actor.Call[sabir.Nothing](ctx, from, scheduler, add{job})
+	return err
+}
+
+// Remove removes a job. What runs already goes on.
+func Remove[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, name string) error {
+	_, err := actor.Call[sabir.Nothing](ctx, from, scheduler, remove{name})
+	return err
+}
+
+// Enable lets a job go on from now; what was due while it was disabled is not missed.
+func Enable[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, name string) error {
+	_, err := actor.Call[sabir.Nothing](ctx, from, scheduler, enable{name, true})
+	return err
+}
+
+// Disable lets a job rest. What runs already goes on.
+func Disable[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, name string) error {
+	_, err := actor.Call[sabir.Nothing](ctx, from, scheduler, enable{name, false})
+	return err
+}
+
+// List is all jobs, by name.
+func List[A actor.Address](ctx context.Context, from actor.Sender, scheduler A) ([]Status, error) {
+	return actor.Call[[]Status](ctx, from, scheduler, list{})
+}
+
+// Next is the next n times of a job, 1000 at most, without jitter; fewer where there are no more. Whether it is enabled does
+// not matter.
+func Next[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, name string, n int) ([]time.Time, error) {
+	return actor.Call[[]time.Time](ctx, from, scheduler, next{name, n})
+}
+
+func (j *Job) check() error {
+	switch {
+	case j.Name == "" || len(j.Name) > maxName:
+		return fmt.Errorf("cron: the name of a job has 1 to %d bytes", maxName)
+	case (j.Spec == "") == (j.Every == 0):
+		return fmt.Errorf("cron: job %q needs either Spec or Every", j.Name)
+	case j.Every != 0 && j.Every < time.Millisecond:
+		return fmt.Errorf("cron: job %q: Every is %s, and at least a millisecond", j.Name, j.Every)
+	case j.Jitter < 0 || j.Every != 0 && j.Jitter >= j.Every:
+		return fmt.Errorf("cron: job %q: Jitter is %s: not negative, and less than Every", j.Name, j.Jitter)
+	case j.Overlap > Allow:
+		return fmt.Errorf("cron: job %q: there is no Overlap %d", j.Name, j.Overlap)
+	case j.CatchUp < 0 || j.CatchUp > maxCatchUp:
+		return fmt.Errorf("cron: job %q: CatchUp is %d, and 0 to %d", j.Name, j.CatchUp, maxCatchUp)
+	case j.Do.send == nil && j.Do.run == nil:
+		return errors.New("cron: job " + j.Name + " has nothing to do: set Do to cron.Send or cron.Run")
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package cron
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	parser "github.com/netresearch/go-cron"
+)
+
+// schedule tells the times of a job.
+type schedule interface {
+	// Next is the first time after t; zero for none.
+	Next(t time.Time) time.Time
+}
+
+// maxSpec bounds expressions, in bytes.
+const maxSpec = 1000
+
+var expressions = parser.MustNewParser(parser.SecondOptional | parser.Minute | parser.Hour | parser.Dom | parser.Month | parser.Dow | parser.Descriptor)
+
+// parse reads an expression.
+func parse(spec string, location *time.Location) (schedule, error) {
+	if location == nil {
+		location = time.UTC
+	}
+	if len(spec) > maxSpec {
+		return nil, fmt.Errorf("cron: an expression has at most %d bytes", maxSpec)
+	}
+	read, err := expressions.Parse(spec)
+	if err != nil {
+		return nil, fmt.Errorf("cron: the expression %q: %w", spec, err)
+	}
+	fields, ok := read.(*parser.SpecSchedule)
+	if !ok {
+		return read, nil
+	}
+	if !strings.Contains(spec, "TZ=") {
+		fields.Location = location
+	}
+	return wallClock{fields}, nil
+}
+
+// wallClock is an expression of a location, in which hours may come twice.
+type wallClock struct{ *parser.SpecSchedule }
+
+const everyHour = 1<<24 - 1
+
+func (w wallClock) Next(t time.Time) time.Time {
+	at := w.SpecSchedule.Next(t)
+	for w.Hour&everyHour != everyHour && !at.IsZero() && again(at.In(w.Location)) {
+		at = w.SpecSchedule.Next(at)
+	}
+	return at
+}
+
+// again tells whether clocks have shown a time before, until they were moved back.
+func again(t time.Time) bool {
+	const longest = 3 * time.Hour // that clocks are moved by at once
+	_, now := t.Zone()
+	_, before := t.Add(-longest).Zone()
+	if before <= now {
+		return false
+	}
+	_, then := t.Add(-time.Duration(before-now) * time.Second).Zone()
+	return then == before
+}
+
+// every is equal times from a beginning.
+type every struct {
+	begin time.Time
+	each  time.Duration
+}
+
+func (e every) Next(t time.Time) time.Time {
+	if t.Before(e.begin) {
+		return e.begin.Add(e.each)
+	}
+	return e.begin.Add((t.Sub(e.begin)/e.each + 1) * e.each)
+}

@@ -1,0 +1,317 @@
+package actor
+
+import (
+	"errors"
+
+	"github.com/sabir-go/sabir"
+)
+
+// eventsName is the name of the process by which other nodes subscribe to the events of this one.
+const eventsName = "$events"
+
+// mirror stands on this node for an event of another. It is one subscriber for the other node, a process that gets each value
+// once and publishes it here in a hub of its own. It comes with the first subscriber here, and goes with the last.
+type mirror struct {
+	system *System
+	name   Name
+	pid    PID
+
+	// The table's mu guards these.
+	hub     anyHub          // nil until the other node has told what it is
+	waiting []*subscription // until then
+	count   int
+}
+
+func (t *eventTable) joinMirror(s *System, sub *subscription) error {
+	t.mu.Lock()
+	m := t.mirrors[sub.name]
+	if m == nil {
+		m = &mirror{system: s, name: sub.name}
+		var err error
+		if m.pid, err = Spawn(s, mirrorBehavior, m); err != nil {
+			t.mu.Unlock()
+			return err
+		}
+		if t.mirrors == nil {
+			t.mirrors = make(map[Name]*mirror)
+		}
+		t.mirrors[sub.name] = m
+		defer Send(s, m.pid, mirrorBegins{})
+	}
+	sub.to = m
+	m.count++
+	hub := m.hub
+	if hub == nil {
+		m.waiting = append(m.waiting, sub)
+	}
+	t.mu.Unlock()
+	if hub != nil {
+		m.pass(hub, sub)
+	}
+	return nil
+}
+
+func (m *mirror) join(*subscription) error { return nil } // joinMirror does it
+
+// pass gives a subscriber to the hub, or tells it why not.
+func (m *mirror) pass(hub anyHub, sub *subscription) {
+	if err := hub.join(sub); err != nil {
+		m.system.tellOver(sub, PID{}, err)
+	}
+}
+
+// tellOver tells one subscriber of the end, even if its mailbox is full.
+func (s *System) tellOver(sub *subscription, producer PID, reason error) {
+	var ready chain
+	ready.tell(s, sub, sub.over(producer, reason))
+	ready.flush(s)
+}
+
+func (m *mirror) leave(sub *subscription) {
+	t := &m.system.events
+	t.mu.Lock()
+	hub := m.hub
+	for i, other := range m.waiting {
+		if other == sub {
+			m.waiting = append(m.waiting[:i], m.waiting[i+1:]...)
+			break
+		}
+	}
+	m.count--
+	last := m.count == 0 && t.mirrors[m.name] == m
+	if last {
+		delete(t.mirrors, m.name)
+	}
+	t.mu.Unlock()
+	if hub != nil {
+		hub.leave(sub)
+	}
+	if last {
+		m.system.Kill(m.pid) // which the other node monitors
+		if hub != nil {
+			hub.end(ErrNormal)
+		}
+	}
+}
+
+// opened gives those who have waited to the hub.
+func (m *mirror) opened(hub anyHub) {
+	t := &m.system.events
+	t.mu.Lock()
+	m.hub = hub
+	waiting := m.waiting
+	m.waiting = nil
+	t.mu.Unlock()
+	for _, sub := range waiting {
+		m.pass(hub, sub)
+	}
+}
+
+// over ends the mirror: all subscribers are told.
+func (m *mirror) over(reason error) {
+	t := &m.system.events
+	t.mu.Lock()
+	if t.mirrors[m.name] == m {
+		delete(t.mirrors, m.name)
+	}
+	hub, waiting := m.hub, m.waiting
+	m.waiting = nil
+	t.mu.Unlock()
+	for _, sub := range waiting {
+		m.system.tellOver(sub, PID{}, reason)
+	}
+	if hub != nil {
+		hub.end(reason)
+	}
+}
+
+// The messages between a mirror and the producer's node.
+type (
+	mirrorBegins struct{}
+
+	eventJoin struct{ Event string }
+
+	eventAccepted struct {
+		Type     string // of the values, as in kind
+		Keep     int
+		Producer PID
+		Keeper   PID // who looks after mirrors there
+	}
+
+	eventOver struct {
+		Code          sabir.Code
+		Name, Message string
+	}
+)
+
+// mirrorProcess is the process of a mirror.
+type mirrorProcess struct{ *mirror }
+
+var mirrorBehavior = unlisted(Define("event-mirror", (*mirrorProcess).Init,
+	On((*mirrorProcess).Begin), On((*mirrorProcess).Over), On((*mirrorProcess).Down), Handler[mirrorProcess](mirrored{})))
+
+func (m *mirrorProcess) Init(p *Process, of *mirror) error { m.mirror = of; return nil }
+
+func (m *mirrorProcess) Begin(p *Process, _ mirrorBegins) error {
+	accepted, err := Call[eventAccepted](p.Context(), p, Name{Name: eventsName, Node: m.name.Node}, eventJoin{m.name.Name})
+	if err != nil {
+		if errors.Is(err, ErrNoProcess) { // which comes with the node's first event
+			err = problem(ErrNoEvent, m.name.Node, "%q", m.name.Name)
+		}
+		m.over(err)
+		return ErrNormal
+	}
+	known, ok := registered.Load(accepted.Type)
+	of, typed := known.(interface {
+		hub(*System, Name, PID, eventOptions) anyHub
+	})
+	if !ok || !typed {
+		m.over(problem(ErrNotHandled, m.system.homeName(), "nobody here handles %s, which the event %s sends", accepted.Type, m.name))
+		return ErrNormal
+	}
+	p.Monitor(accepted.Keeper)
+	m.opened(of.hub(p.system, m.name, accepted.Producer, eventOptions{keep: min(max(accepted.Keep, 0), MaxKept), backlog: DefaultBacklog}))
+	return nil
+}
+
+func (m *messages[T]) hub(s *System, name Name, producer PID, o eventOptions) anyHub {
+	return newHub[T](s, name, producer, o)
+}
+
+func (m *mirrorProcess) Over(p *Process, over eventOver) error {
+	m.over(over.reason())
+	return ErrNormal
+}
+
+func (m *mirrorProcess) Down(p *Process, down Down) error {
+	m.over(down.Reason)
+	return ErrNormal
+}
+
+// mirrored handles values of whatever type.
+type mirrored struct{}
+
+func (mirrored) of(*mirrorProcess) {}
+func (mirrored) calls() bool       { return false }
+func (mirrored) entry() entry      { return entry{} }
+
+func (mirrored) handle(p *Process, l *letter) error {
+	hub := p.slot.state.(*mirrorProcess).mirror.hub // set by this process
+	from := int(l.at)
+	l.at = l.count
+	if hub != nil {
+		hub.publishAll(p, l.body, from)
+	}
+	return nil
+}
+
+// publishAll publishes what came from the producer's node. While the relays here have too much to do, it waits.
+func (h *hub[T]) publishAll(by *Process, body body, from int) {
+	b, ok := body.(*batch[T])
+	if !ok {
+		return // not of this event
+	}
+	for _, value := range b.items[from:] {
+		for errors.Is(h.publish(by, value), ErrMailboxFull) {
+			continue
+		}
+	}
+}
+
+// joinAway lets the mirror on another node join.
+func (h *hub[T]) joinAway(mirror PID) (eventAccepted, error) {
+	h.mu.Lock()
+	if h.over {
+		h.mu.Unlock()
+		return eventAccepted{}, problem(ErrNoEvent, h.system.homeName(), "%q has ended", h.name.Name)
+	}
+	r, err := h.newRelay()
+	if err != nil {
+		h.mu.Unlock()
+		return eventAccepted{}, err
+	}
+	r.mirror = &mirror
+	if h.away == nil {
+		h.away = make(map[PID]*relay[T])
+	}
+	h.away[mirror] = r
+	r.changes = append(r.changes, change[T]{at: len(r.pending), kept: h.kept[:len(h.kept):len(h.kept)]})
+	h.kick(r, nil)
+	return eventAccepted{Type: h.of.k.name, Keep: h.options.keep, Producer: h.producer}, nil
+}
+
+func (h *hub[T]) leaveAway(mirror PID) {
+	h.mu.Lock()
+	r := h.away[mirror]
+	delete(h.away, mirror)
+	if r == nil || h.over {
+		h.mu.Unlock()
+		return
+	}
+	r.changes = append(r.changes, change[T]{at: len(r.pending), leaves: true})
+	h.kick(r, nil)
+}
+
+func overOf(reason error) eventOver {
+	e := sabir.AsError(reason)
+	return eventOver{e.Code, e.Name, e.Message}
+}
+
+func (o eventOver) reason() error {
+	if e := reasons[o.Name]; e != nil && e.Code == o.Code {
+		return e
+	}
+	return sabir.NewError(o.Code, o.Name, o.Message)
+}
+
+// eventKeeper is the process by which other nodes subscribe, one for each.
+type eventKeeper struct{ mirrors map[Ref]keptMirror }
+
+type keptMirror struct {
+	of  anyHub
+	pid PID
+}
+
+var eventKeeperBehavior = unlisted(Define[eventKeeper, struct{}]("events", nil, Answer((*eventKeeper).Join), On((*eventKeeper).Down)))
+
+func (k *eventKeeper) Join(p *Process, join eventJoin) (eventAccepted, error) {
+	h, err := p.system.events.find(p.system, join.Event)
+	if err != nil {
+		return eventAccepted{}, err
+	}
+	mirror := p.Sender()
+	accepted, err := h.joinAway(mirror)
+	if err != nil {
+		return eventAccepted{}, err
+	}
+	if k.mirrors == nil {
+		k.mirrors = make(map[Ref]keptMirror)
+	}
+	k.mirrors[p.Monitor(mirror)] = keptMirror{h, mirror}
+	accepted.Keeper = p.pid
+	return accepted, nil
+}
+
+func (k *eventKeeper) Down(p *Process, down Down) error {
+	kept := k.mirrors[down.Ref]
+	delete(k.mirrors, down.Ref)
+	if kept.of != nil {
+		kept.of.leaveAway(kept.pid)
+	}
+	return nil
+}
+
+// serveEvents starts the keeper with the node's first event: before that there is nothing to subscribe to.
+func (s *System) serveEvents() error {
+	if s.node == nil {
+		return nil
+	}
+	if _, ok := s.Whereis(eventsName); ok {
+		return nil
+	}
+	_, err := Spawn(s, eventKeeperBehavior, struct{}{}, Named(eventsName))
+	if errors.Is(err, ErrNameTaken) {
+		return nil
+	}
+	return err
+}

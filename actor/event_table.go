@@ -1,0 +1,70 @@
+package actor
+
+import "sync"
+
+// eventTable is the events of this node, and those of others that somebody here has subscribed to.
+type eventTable struct {
+	mu      sync.Mutex
+	local   map[string]anyHub
+	mirrors map[Name]*mirror
+}
+
+// anyHub is a *hub[T].
+type anyHub interface {
+	feed
+	end(reason error)
+	joinAway(mirror PID) (eventAccepted, error)
+	leaveAway(mirror PID)
+	publishAll(by *Process, body body, from int)
+}
+
+func (t *eventTable) add(s *System, name string, h anyHub) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, taken := t.local[name]; taken {
+		return problem(ErrNameTaken, s.homeName(), "there is an event %q on this node", name)
+	}
+	if t.local == nil {
+		t.local = make(map[string]anyHub)
+	}
+	t.local[name] = h
+	return nil
+}
+
+func (t *eventTable) remove(name string, h anyHub) {
+	t.mu.Lock()
+	if t.local[name] == h {
+		delete(t.local, name)
+	}
+	t.mu.Unlock()
+}
+
+// join gives a subscription to where its values come from.
+func (t *eventTable) join(s *System, sub *subscription) error {
+	if sub.name.Node != "" {
+		return t.joinMirror(s, sub)
+	}
+	h, err := t.find(s, sub.name.Name)
+	if err != nil {
+		return err
+	}
+	sub.to = h
+	return h.join(sub)
+}
+
+func (t *eventTable) find(s *System, name string) (anyHub, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if h, ok := t.local[name]; ok {
+		return h, nil
+	}
+	return nil, problem(ErrNoEvent, s.homeName(), "%q", name)
+}
+
+// eventName is a name by which an event is known here: without a node if it is of this one.
+func (s *System) eventName(n Name) Name {
+	if n.Node == s.homeName() {
+		n.Node = ""
+	}
+	return n
+}

@@ -1,0 +1,188 @@
+package grain
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/sabir-go/sabir/actor"
+)
+
+// activation is an active grain: its entry in the directory, and what its process knows of itself.
+//
+// pins counts the messages that lie in its mailbox, are being put there or are being handled. With the bit closing no more
+// are put there; who comes then waits in parked until the process has ended. Whoever brings pins to closing alone sees to it
+// that the process ends: so none is lost between an activation and the next.
+type activation struct {
+	grains  *Grains
+	kind    *kind
+	address Address
+	pid     actor.PID
+	pins    atomic.Int64
+	used    atomic.Uint32 // the look at which it was used last
+
+	parked []parked // guarded by the shard's mu
+
+	// The process's own.
+	revision uint64
+	failure  error // what those get that still wait; set with closing
+	spoiled  error // why the state is to be loaded again
+	ready    bool  // the state is loaded
+	wrote    bool  // the handler that runs has saved
+	resting  bool  // it is to rest as soon as nothing waits
+	ended    bool
+}
+
+const closing = 1 << 62
+
+// pinned is what pin says.
+type pinned uint8
+
+const (
+	pinOpen    pinned = iota // the caller may put a message into the mailbox, and must, or unpin
+	pinClosing               // the activation is ending
+	pinFull                  // as many messages wait as may
+)
+
+func (a *activation) pin() pinned {
+	n := a.pins.Add(1)
+	switch {
+	case n > closing:
+		a.unpin()
+		return pinClosing
+	case n > int64(a.grains.mailbox):
+		a.unpin()
+		return pinFull
+	}
+	return pinOpen
+}
+
+func (a *activation) unpin() {
+	if a.pins.Add(-1) == closing {
+		// Nobody hears it where the process has ended already, which is no harm.
+		_ = actor.SendPriority(a.grains.system, a.pid, actor.PrioritySystem, closeNow{})
+	}
+}
+
+// What the process is told by this package.
+type (
+	restIdle struct{} // to rest, if it is still idle
+	moveAway struct{} // to end: it belongs to another node
+	closeNow struct{} // to look whether it is time to end
+)
+
+// close lets nobody in any more. Who waits in the mailbox gets err.
+func (a *activation) close(err error) {
+	a.failure = err
+	a.pins.Or(closing)
+}
+
+// turn is one handler's turn. It loads the state where that has not been done, and undoes what a failure has left.
+func (a *activation) turn(s stateful, p *actor.Process, run func() error) error {
+	if a.failure != nil {
+		return a.failure
+	}
+	a.wrote = false
+	if !a.ready {
+		if err := a.load(s, p); err != nil {
+			a.forget(s)
+			a.close(err)
+			return err
+		}
+		a.ready = true
+	}
+	err := a.guard(p, "a handler", run)
+	if a.spoiled == nil {
+		return handedOut(err)
+	}
+	if err == nil || !errors.Is(err, a.spoiled) {
+		err = a.spoiled
+	}
+	a.forget(s)
+	if !a.grains.view.Load().mine(a.address) {
+		a.close(errMoved)
+	}
+	return err
+}
+
+// forget makes the grain as new.
+func (a *activation) forget(s stateful) {
+	a.kind.zero(s)
+	s.attach(a)
+	a.ready, a.spoiled, a.revision = false, nil, 0
+}
+
+// guard runs a callback; a panic spoils the state, and is the error.
+func (a *activation) guard(p *actor.Process, what string, run func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = a.spoil(problem(actor.ErrPanic, a.grains.self, "%s of grain %s: %v", what, a.address, v))
+			p.Log().Error("panic in a grain", "grain", a.address.String(), "in", what, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		}
+	}()
+	return run()
+}
+
+// done is the end of every callback. pinned says that it has handled a message that was counted.
+func (a *activation) done(s stateful, p *actor.Process, pinned bool) {
+	var left int64
+	if pinned {
+		a.used.Store(a.grains.look.Load())
+		left = a.pins.Add(-1)
+	} else {
+		left = a.pins.Load()
+	}
+	if left == closing || a.resting && left == 0 && a.pins.CompareAndSwap(0, closing) {
+		a.finish(s, p)
+	}
+}
+
+// finish ends the activation: nothing waits, and nobody is let in.
+func (a *activation) finish(s stateful, p *actor.Process) {
+	if a.ended {
+		return
+	}
+	a.ended = true
+	if h, ok := s.(interface{ Deactivate(*actor.Process) }); ok && a.ready {
+		err := a.guard(p, "Deactivate", func() error { h.Deactivate(p); return a.spoiled })
+		if err != nil {
+			p.Log().Warn("a grain has ended without what Deactivate saves", "grain", a.address.String(), "error", err)
+		}
+	}
+	if a.failure == nil {
+		a.failure = errMoved
+	}
+	a.grains.directory.gone(a)
+	p.Stop(nil)
+}
+
+// rest is restIdle.
+func (a *activation) rest(s stateful, p *actor.Process) {
+	if a.grains.idle(a) && a.pins.CompareAndSwap(0, closing) {
+		a.finish(s, p)
+	}
+}
+
+// leave is moveAway.
+func (a *activation) leave(s stateful, p *actor.Process) {
+	if a.failure == nil {
+		a.close(errMoved)
+	}
+	a.done(s, p, false)
+}
+
+// takes tells whether the grain has a handler for a type.
+func (a *activation) takes(of reflect.Type, call bool) error {
+	types, what := a.kind.messages, "messages"
+	if call {
+		types, what = a.kind.calls, "calls"
+	}
+	for _, t := range types {
+		if t == of {
+			return nil
+		}
+	}
+	return problem(actor.ErrNotHandled, a.grains.self, "grains of kind %s take no %s with %s", a.kind.name, what, of)
+}

@@ -1,0 +1,121 @@
+package grain_test
+
+import (
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/grain"
+)
+
+type bare struct{ sum int }
+
+type look struct{ N int }
+
+var bares = actor.Define[bare, struct{}]("bare", nil, actor.Answer(func(b *bare, _ *actor.Process, m look) (int, error) {
+	b.sum += m.N
+	return b.sum, nil
+}))
+
+type light struct{ grain.State[tally] }
+
+func (l *light) Look(_ *actor.Process, m look) (int, error) {
+	l.Value.Sum += m.N
+	return l.Value.Sum, nil
+}
+
+func (l *light) Tell(_ *actor.Process, m note) error { l.Value.Sum += m.I; return nil }
+
+var lights = grain.Define("light", grain.Answer((*light).Look), grain.On((*light).Tell))
+
+// BenchmarkCall is a call of an active grain against that of a process.
+func BenchmarkCall(b *testing.B) {
+	system, _ := start(b, grain.Serve(lights))
+	b.Run("process", func(b *testing.B) {
+		pid, err := actor.Spawn(system, bares, struct{}{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := actor.Call[int](b.Context(), system, pid, look{1}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("grain", func(b *testing.B) {
+		to := lights.Key("x")
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := grain.Call[int](b.Context(), system, to, look{1}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkSend is messages to one grain against messages to one process, of a system.
+func BenchmarkSend(b *testing.B) {
+	system, _ := start(b, grain.Serve(lights))
+	to := lights.Key("x")
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if err := grain.Send(system, to, note{1}); err != nil {
+			b.Fatal(err)
+		}
+		if i%1000 == 999 {
+			if _, err := grain.Call[int](b.Context(), system, to, look{1}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// BenchmarkActivate is the first call of one grain after another, with a store in memory.
+func BenchmarkActivate(b *testing.B) {
+	system, g := start(b, grain.Serve(lights))
+	i := 0
+	b.ReportAllocs()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for b.Loop() {
+		i++
+		if err := grain.Send(system, lights.Key(strconv.Itoa(i)), note{1}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for g.Stats().Loaded < int64(i) {
+		runtime.Gosched()
+	}
+	b.ReportMetric(float64(i)/b.Elapsed().Seconds(), "activations/s")
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(i), "B/grain")
+}
+
+// BenchmarkIdle is the look at a million grains of which none is idle.
+func BenchmarkIdle(b *testing.B) {
+	c := newClock()
+	system, g := startOn(b, actor.NewSystem(actor.WithClock(c)), grain.Serve(lights), grain.IdleAfter(time.Hour))
+	const n = 1_000_000
+	for i := range n {
+		if err := grain.Send(system, lights.Key(strconv.Itoa(i)), note{1}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for g.Stats().Loaded < n {
+		runtime.Gosched()
+	}
+	for range 4 {
+		c.advance(15 * time.Minute)
+		until(b, "the look is over", func() bool { return c.waits(15 * time.Minute) })
+	}
+	want(b, "active", g.Stats().Active, n)
+	began := time.Now()
+	c.advance(15 * time.Minute)
+	until(b, "all rest", func() bool { return g.Stats().Active == 0 })
+	b.ReportMetric(n/time.Since(began).Seconds(), "rests/s")
+}

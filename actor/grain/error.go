@@ -1,0 +1,80 @@
+package grain
+
+import (
+	"strings"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/grain/store"
+)
+
+// What can go wrong with grains, beside the errors of package actor, of package store and of handlers. They survive the wire.
+var (
+	// ErrNoOwner: no node was found in time that serves the grain. Nothing was done; retryable.
+	ErrNoOwner = sabir.NewError(sabir.Unavailable, "NoOwner", "no node serves the grain now")
+	// ErrUnknown: the call may have been handled or not, since its node was lost; or its Save may have been done or not. It
+	// is store.ErrUnknown too.
+	ErrUnknown = sabir.NewError(sabir.Unknown, "OutcomeUnknown", "the call of the grain may have been handled or not")
+	// ErrFenced: another activation of the grain has saved. Nothing was saved by this call; retryable. It is store.ErrFenced.
+	ErrFenced = store.ErrFenced
+	// ErrTooMany: as many grains are active on the owner as may be. Nothing was done; retryable.
+	ErrTooMany = sabir.NewError(sabir.ResourceExhausted, "TooManyGrains", "as many grains are active as the node may have")
+	// ErrBadState: what is saved cannot be read as the type of the state, or the state cannot be written.
+	ErrBadState = sabir.NewError(sabir.DataLoss, "BadGrainState", "the saved state of the grain cannot be read")
+	// ErrNotStarted: the system has no grains, or they have stopped.
+	ErrNotStarted = sabir.NewError(sabir.FailedPrecondition, "GrainsNotStarted", "the system of processes has no grains: see grain.New and Grains.Start")
+)
+
+// errMoved refuses what the grain's activation has not handled: it is not here, or not any more. Callers never see it.
+var errMoved = sabir.NewError(sabir.Unavailable, "GrainMoved", "the grain is not here")
+
+// hostName is the name of the process on each node that takes what is for its grains.
+const hostName = "$grains"
+
+// problem is one of the errors above with what it was about.
+func problem(of *sabir.Error, node, format string, args ...any) *sabir.Error {
+	e := sabir.Errorf(of.Code, of.Name, of.Message+": "+format, args...)
+	e.Node, e.Retryable = node, of.Retryable
+	return e
+}
+
+func moved(err error) bool {
+	e, ok := err.(*sabir.Error)
+	return ok && e.Name == errMoved.Name && e.Code == errMoved.Code
+}
+
+// unhandled tells of a call's error that nothing was done, since the grain was not reached at its owner. A handler's own
+// error never looks like that, see handedOut.
+func (g *Grains) unhandled(err error, owner string) bool {
+	e, ok := err.(*sabir.Error)
+	if !ok {
+		return false
+	}
+	switch e.Name {
+	case errMoved.Name:
+		return e.Code == errMoved.Code
+	case actor.ErrNoConnection.Name:
+		return owner != g.self && e.Node == g.self && e.Retryable
+	case actor.ErrNoProcess.Name:
+		return e.Node == owner && strings.Contains(e.Message, `"`+hostName+`"`)
+	}
+	return false
+}
+
+// lost tells of a call's error that the owner was lost while it may have handled the call.
+func (g *Grains) lost(err error, owner string) bool {
+	e, ok := err.(*sabir.Error)
+	return ok && e.Name == actor.ErrNoConnection.Name && owner != g.self && e.Node == g.self && !e.Retryable
+}
+
+// handedOut is a handler's error as its caller gets it. Retryable promises that nothing was done, which a connection that
+// failed inside of the handler cannot.
+func handedOut(err error) error {
+	e := sabir.AsError(err)
+	if e == nil || e.Name != actor.ErrNoConnection.Name || !e.Retryable {
+		return err
+	}
+	c := *e
+	c.Retryable = false
+	return &c
+}

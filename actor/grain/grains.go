@@ -1,0 +1,227 @@
+package grain
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/wire"
+)
+
+// Grains is the grains of a node: those that it serves, and the way to those of others. It begins with Start, or with its
+// node where it was given to that as Extension. All its methods may be used by many goroutines at once.
+type Grains struct {
+	system    *actor.System
+	store     store.Store
+	form      byte
+	idleAfter time.Duration
+	maxActive int
+	mailbox   int
+	among     int
+	wrong     error // with the options
+
+	kinds     map[string]*kind
+	self      string
+	directory directory
+	view      atomic.Pointer[view]
+	look      atomic.Uint32 // counts the looks for idle grains
+	host      actor.PID
+	janitor   actor.PID
+	// base is the context of what is asked of the store, which bounds how long that takes. It is not the caller's: a caller
+	// that gives up would leave a write of which nobody knows whether it was done.
+	base context.Context
+	end  context.CancelFunc
+
+	counts struct{ loaded, fenced, discarded atomic.Int64 }
+
+	mu      sync.Mutex
+	state   runState
+	leaving atomic.Bool
+	empty   chan struct{} // closed when the last activation has gone, while leaving
+	once    sync.Once     // closes empty
+}
+
+type runState uint8
+
+const (
+	made runState = iota
+	started
+	stopped
+)
+
+// Defaults of the options.
+const (
+	DefaultIdleAfter = 10 * time.Minute
+	DefaultMaxActive = 4 << 20
+	DefaultMailbox   = 1 << 16
+)
+
+// looks is how often all grains are looked at in the time after which they rest.
+const looks = 4
+
+// Option is an option of New.
+type Option func(*Grains)
+
+// Serve makes the node one of those that share out the grains of these kinds. Without it the node only calls.
+func Serve(kinds ...Served) Option {
+	return func(g *Grains) {
+		for _, k := range kinds {
+			if k := k.served(); g.kinds[k.name] == nil {
+				g.kinds[k.name] = k
+			} else {
+				g.wrong = fmt.Errorf("grain: kind %s is served twice: give each a name of its own", k.name)
+			}
+		}
+	}
+}
+
+// Store is where states are kept: the same on all nodes that serve a kind. Who opened it closes it, after the end of the
+// grains.
+func Store(s store.Store) Option { return func(g *Grains) { g.store = s } }
+
+// IdleAfter is how long a grain is not used before it rests, and up to a quarter longer. DefaultIdleAfter without it.
+func IdleAfter(d time.Duration) Option {
+	return func(g *Grains) { g.idleAfter = max(d, looks*time.Millisecond) }
+}
+
+// MaxActive bounds the activations of this node; one more is refused with ErrTooMany. DefaultMaxActive without it.
+func MaxActive(n int) Option { return func(g *Grains) { g.maxActive = max(n, 1) } }
+
+// Mailbox bounds the calls and messages that wait for one grain; one more is refused with actor.ErrMailboxFull.
+// DefaultMailbox without it.
+func Mailbox(n int) Option { return func(g *Grains) { g.mailbox = min(max(n, 1), coreMailbox/2) } }
+
+// Among lets a grain be active only while at least n nodes that serve its kind are reached, this one counted; 1 without
+// it. With more than half of the nodes that there are, the smaller side of a split cluster answers ErrNoOwner instead of
+// answering from states that the larger side may have changed. It is the same on all nodes.
+func Among(n int) Option { return func(g *Grains) { g.among = max(n, 1) } }
+
+// NativeState saves states in the native codec, with its schema, instead of JSON: faster, and not for people. What is saved
+// is read in either form.
+func NativeState() Option { return func(g *Grains) { g.form = formNative } }
+
+// New makes the grains of a system, one Grains for each. Wrong options show at the start.
+func New(system *actor.System, options ...Option) *Grains {
+	g := &Grains{
+		system: system, form: formJSON, idleAfter: DefaultIdleAfter, maxActive: DefaultMaxActive, mailbox: DefaultMailbox, among: 1,
+		kinds: map[string]*kind{}, empty: make(chan struct{}),
+	}
+	for _, option := range options {
+		option(g)
+	}
+	g.directory.grains, g.directory.seed = g, maphash.MakeSeed()
+	g.base, g.end = context.WithCancel(context.Background())
+	return g
+}
+
+// bySystem finds the grains of who sends: *actor.System to *Grains.
+var bySystem sync.Map
+
+// of is the grains of who sends.
+func of(from actor.Sender) (*Grains, error) {
+	if g, ok := bySystem.Load(actor.SystemOf(from)); ok {
+		return g.(*Grains), nil
+	}
+	return nil, ErrNotStarted
+}
+
+// Start begins: from now on the node takes its part of the grains. The system must be running.
+func (g *Grains) Start(context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.state != made {
+		return fmt.Errorf("grain: Start was called before: make another Grains")
+	}
+	for _, k := range g.kinds {
+		if k.keeps && g.store == nil && g.wrong == nil {
+			g.wrong = fmt.Errorf("grain: kind %s has a state and there is no store: give grain.New the option grain.Store, such as grain.Store(memory.New())", k.name)
+		}
+	}
+	if g.wrong != nil {
+		return g.wrong
+	}
+	if err := g.startProcesses(); err != nil {
+		return err
+	}
+	g.state = started
+	return nil
+}
+
+// Stop ends the activations in peace: what they handle is finished, Deactivate runs, and the nodes that are left own their
+// grains. It returns when all have ended, or with the error of ctx: what has not ended then is left to the end of the
+// system.
+func (g *Grains) Stop(ctx context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.state != started {
+		return nil
+	}
+	g.state = stopped
+	defer bySystem.CompareAndDelete(g.system, g)
+	defer g.end()
+	if _, err := actor.Call[struct{}](ctx, g.system, g.host, farewell{}); err != nil {
+		return fmt.Errorf("grain: stop: %w", err)
+	}
+	select {
+	case <-g.empty:
+	case <-ctx.Done():
+		return fmt.Errorf("grain: stop: %d grains are still active: %w", g.directory.count.Load(), ctx.Err())
+	}
+	// They have handled all that came before: an Exit would go before that.
+	_ = actor.Send(g.system, g.janitor, finished{})
+	_ = actor.Send(g.system, g.host, finished{})
+	return nil
+}
+
+// left is told how many activations are left when one has gone.
+func (g *Grains) left(n int64) {
+	if n == 0 && g.leaving.Load() {
+		g.once.Do(func() { close(g.empty) })
+	}
+}
+
+// Topic is the topic of Extension. Nothing is posted on it: grains talk by processes.
+const Topic uint8 = 17
+
+// Extension lets the grains start and stop with a node. Give it to the node after that of the system.
+func (g *Grains) Extension() sabir.NodeOption { return sabir.Extend(Topic, extension{g}) }
+
+type extension struct{ g *Grains }
+
+func (e extension) Name() string                                   { return "grains" }
+func (e extension) Start(ctx context.Context, _ *sabir.Node) error { return e.g.Start(ctx) }
+func (e extension) Stop(ctx context.Context) error                 { return e.g.Stop(ctx) }
+func (e extension) Linked(*wire.Link)                              {}
+func (e extension) Posted(*wire.Link, []byte)                      {}
+func (e extension) Unlinked(*wire.Link, error)                     {}
+
+// idle tells whether an activation may rest.
+func (g *Grains) idle(a *activation) bool { return g.look.Load()-a.used.Load() > looks }
+
+// Owner is the node that owns a grain, as this node sees it now; ErrNoOwner where there is none.
+func (g *Grains) Owner(of Address) (string, error) {
+	v := g.view.Load()
+	if v == nil {
+		return "", ErrNotStarted
+	}
+	return v.owner(of)
+}
+
+// Stats is what the grains of a node have done since the start.
+type Stats struct {
+	Active    int64 `json:"active"`    // activations now
+	Loaded    int64 `json:"loaded"`    // times that a state was loaded for an activation
+	Fenced    int64 `json:"fenced"`    // activations that learned that another had saved
+	Discarded int64 `json:"discarded"` // messages that no activation handled
+}
+
+// Stats counts.
+func (g *Grains) Stats() Stats {
+	return Stats{g.directory.count.Load(), g.counts.loaded.Load(), g.counts.fenced.Load(), g.counts.discarded.Load()}
+}

@@ -1,0 +1,281 @@
+package grain
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/sabir-go/sabir/actor"
+)
+
+// host is the process of a node that the other nodes know as "$grains". It tells them what the node serves, learns what they
+// serve, and takes what they send to grains here; it never waits for any of them.
+type host struct {
+	g       *Grains
+	serving map[string][]string // nodes to kinds
+	leaving bool
+}
+
+// hello tells another node's host what this node serves. It goes in the same lane as NodeUp and NodeDown, so that it is never
+// handled after the loss of the node that it came from.
+type hello struct {
+	Kinds  []string
+	Answer bool // with a hello
+}
+
+type (
+	farewell struct{} // the call that begins the end
+	finished struct{}
+)
+
+func init() { actor.Register[hello]() }
+
+func (g *Grains) startProcesses() error {
+	handlers := []actor.Handler[host]{
+		actor.On((*host).Hello), actor.On((*host).Up), actor.On((*host).Down), actor.On((*host).Exit), actor.On((*host).Finished),
+		actor.Answer((*host).Farewell),
+	}
+	type of struct {
+		of    reflect.Type
+		calls bool
+	}
+	known := map[of]bool{}
+	for _, k := range g.kinds {
+		for _, h := range k.hosts {
+			if what := (of{h.of, h.calls}); !known[what] {
+				known[what] = true
+				handlers = append(handlers, h.handler)
+			}
+		}
+	}
+	if _, twice := bySystem.Load(g.system); twice {
+		return fmt.Errorf("grain: the system has grains already: give all kinds to one grain.New")
+	}
+	janitor, err := actor.Spawn(g.system, janitors, g)
+	if err != nil {
+		return err
+	}
+	g.janitor, g.self = janitor, janitor.Node()
+	g.publish(map[string][]string{g.self: g.served()})
+	bySystem.Store(g.system, g)
+	pid, err := actor.Spawn(g.system, actor.Define("grains", (*host).Init, handlers...), g, actor.Named(hostName), actor.Mailbox(coreMailbox, actor.Reject))
+	if err != nil {
+		bySystem.CompareAndDelete(g.system, g)
+		_ = actor.Kill(g.system, janitor)
+		return err
+	}
+	g.host = pid
+	return nil
+}
+
+func (g *Grains) served() []string { return slices.Sorted(maps.Keys(g.kinds)) }
+
+// publish makes a new view, and sees to the activations that belong elsewhere by it.
+func (g *Grains) publish(serving map[string][]string) {
+	before := g.view.Swap(newView(g.self, g.among, serving))
+	if before != nil {
+		close(before.changed)
+		_ = actor.Send(g.system, g.janitor, moveOthers{})
+	}
+}
+
+// Init begins to learn what others serve.
+func (h *host) Init(p *actor.Process, g *Grains) error {
+	h.g, h.serving = g, map[string][]string{g.self: g.served()}
+	p.MonitorNode("")
+	return nil
+}
+
+// Up tells a node that has come what this one serves.
+func (h *host) Up(p *actor.Process, up actor.NodeUp) error {
+	h.greet(p, up.Node, true)
+	return nil
+}
+
+func (h *host) greet(p *actor.Process, node string, answer bool) {
+	// Where that node has no grains yet, it will ask when it has. Where it is lost, so is this.
+	_ = actor.SendPriority(p, actor.Name{Name: hostName, Node: node}, actor.PrioritySystem, hello{h.serving[h.g.self], answer})
+}
+
+// Hello learns what a node serves.
+func (h *host) Hello(p *actor.Process, m hello) error {
+	node := p.Sender().Node()
+	if node == "" || node == h.g.self {
+		return nil
+	}
+	if m.Answer {
+		h.greet(p, node, false)
+	}
+	if known, ok := h.serving[node]; !ok || !slices.Equal(known, m.Kinds) {
+		h.serving[node] = m.Kinds
+		h.g.publish(h.serving)
+	}
+	return nil
+}
+
+// Down forgets a node.
+func (h *host) Down(_ *actor.Process, down actor.NodeDown) error {
+	if _, ok := h.serving[down.Node]; ok && down.Node != h.g.self {
+		delete(h.serving, down.Node)
+		h.g.publish(h.serving)
+	}
+	return nil
+}
+
+// Farewell gives what the node serves to others.
+func (h *host) Farewell(p *actor.Process, _ farewell) (struct{}, error) {
+	h.leave(p)
+	return struct{}{}, nil
+}
+
+func (h *host) leave(p *actor.Process) {
+	if h.leaving {
+		return
+	}
+	h.leaving = true
+	h.serving[h.g.self] = nil
+	for node := range h.serving {
+		if node != h.g.self {
+			h.greet(p, node, false)
+		}
+	}
+	h.g.leaving.Store(true)
+	h.g.publish(h.serving)
+	h.g.left(h.g.directory.count.Load())
+}
+
+// Exit is the end of the system, or somebody's order: the same, without waiting.
+func (h *host) Exit(p *actor.Process, e actor.Exit) error {
+	if e.Reason == error(actor.ErrNormal) {
+		return nil
+	}
+	h.leave(p)
+	return e.Reason
+}
+
+// Finished ends the process.
+func (h *host) Finished(*actor.Process, finished) error { return actor.ErrNormal }
+
+// routed is a message or a call for a grain of another node.
+type routed[In any] struct {
+	Kind, Key string
+	Hops      uint8
+	Message   In
+}
+
+// important is routed whose sender wants to know that it has come.
+type important[In any] struct {
+	Kind, Key string
+	Message   In
+}
+
+// hostCall takes a call for a grain.
+func hostCall[In any](h *host, p *actor.Process, r routed[In]) (struct{}, error) {
+	g, held := h.g, p.Held()
+	hand := func(from actor.Sender, a *activation) {
+		if err := a.takes(reflect.TypeFor[In](), true); err != nil {
+			a.unpin()
+			actor.ReplyError(from, held.Request(), err)
+		} else if actor.HandOn(from, held, a.pid, visit[In]{in: r.Message}) != nil {
+			go g.directory.dead(a) // not here: the shard may be locked
+		}
+	}
+	a, err := g.directory.enter(Address{r.Kind, r.Key}, func(a *activation, err error) {
+		if err != nil {
+			actor.ReplyError(g.system, held.Request(), err)
+			return
+		}
+		hand(g.system, a)
+	})
+	if err != nil {
+		return struct{}{}, err
+	}
+	if a != nil {
+		hand(p, a)
+	}
+	return struct{}{}, actor.ErrLater
+}
+
+// hostMessage takes a message for a grain, and sends it on where that is elsewhere.
+func hostMessage[M any](h *host, p *actor.Process, r routed[M]) error {
+	g, held := h.g, p.Held()
+	a, err := g.directory.enter(Address{r.Kind, r.Key}, func(a *activation, err error) {
+		if err != nil {
+			reroute(g, r, err)
+			return
+		}
+		_ = put(g.system, held, a, r.Message, r.Hops) // counted
+	})
+	if err != nil {
+		reroute(g, r, err)
+	} else if a != nil {
+		_ = put(p, held, a, r.Message, r.Hops) // counted
+	}
+	return nil
+}
+
+// hostImportant is hostMessage whose sender waits until the message lies in the grain's mailbox.
+func hostImportant[M any](h *host, p *actor.Process, r important[M]) (struct{}, error) {
+	g, held := h.g, p.Held()
+	arrived := func(from actor.Sender, a *activation, err error) {
+		if err == nil {
+			err = put(from, held.Message(), a, r.Message, 0)
+		}
+		if err != nil {
+			actor.ReplyError(from, held.Request(), err)
+		} else {
+			actor.Reply(from, held.Request(), struct{}{})
+		}
+	}
+	a, err := g.directory.enter(Address{r.Kind, r.Key}, func(a *activation, err error) { arrived(g.system, a, err) })
+	if a != nil || err != nil {
+		arrived(p, a, err)
+	}
+	return struct{}{}, actor.ErrLater
+}
+
+// put puts a message into the mailbox of an activation that was pinned for it.
+func put[M any](from actor.Sender, held actor.Held, a *activation, m M, hops uint8) error {
+	err := a.takes(reflect.TypeFor[M](), false)
+	if err != nil {
+		a.unpin()
+	} else if err = actor.HandOn(from, held, a.pid, visit[M]{m, hops}); err != nil {
+		go a.grains.directory.dead(a) // not here: the shard may be locked
+	}
+	if err != nil {
+		a.grains.discard(a.address, err)
+	}
+	return err
+}
+
+// maxHops is how often a message that nobody waits for is sent on before it is lost, which takes some four seconds.
+const maxHops = 12
+
+// reroute sends a message that was not handled here to where the grain is now. Only the first time it goes at once: what
+// comes back finds that the nodes do not agree yet.
+func reroute[M any](g *Grains, r routed[M], why error) {
+	r.Hops++
+	owner, err := g.view.Load().owner(Address{r.Kind, r.Key})
+	if !moved(why) || r.Hops > maxHops {
+		g.discard(Address{r.Kind, r.Key}, why)
+		return
+	}
+	if err != nil {
+		owner = g.self
+	}
+	to := actor.Name{Name: hostName, Node: owner}
+	if r.Hops > 1 || err != nil {
+		actor.SendAfter(g.system, to, time.Millisecond<<r.Hops, r)
+	} else if err = actor.Send(g.system, to, r); err != nil {
+		g.discard(Address{r.Kind, r.Key}, err)
+	}
+}
+
+// discard says that a message was lost, which nobody waits for.
+func (g *Grains) discard(of Address, err error) {
+	g.counts.discarded.Add(1)
+	slog.Warn("a message to a grain was lost", "grain", of.String(), "error", err)
+}

@@ -1,0 +1,262 @@
+package grain_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/grain"
+	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/actor/grain/store/memory"
+)
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(memberVariable); text != "" {
+		runMember(text)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// The grain of most tests: a counter, whose handlers do what they are told.
+type tally struct{ Sum int }
+
+type counter struct {
+	grain.State[tally]
+	asleep int // not saved
+}
+
+type (
+	add     struct{ N int }            // and saves
+	count   struct{}                   // does not save
+	exact   struct{}                   // count that is Strong
+	careful struct{ N int }            // adds, saves, and panics if N is negative, before it has saved
+	spoil   struct{ Err error }        // adds 1000 in memory and fails
+	pause   struct{}                   // waits until the test says so
+	bump    struct{ N int }            // a message; negative fails
+	rest    struct{}                   // asks for rest
+	drop    struct{}                   // deletes
+	nap     struct{ N int }            // changes what is not saved
+	who     struct{}                   // tells who sends
+	tell    struct{ To chan<- string } // sends there when it is handled
+)
+
+var errRefused = errors.New("refused")
+
+func (c *counter) Add(p *actor.Process, m add) (int, error) {
+	c.Value.Sum += m.N
+	return c.Value.Sum, c.Save(p)
+}
+
+func (c *counter) Careful(p *actor.Process, m careful) (int, error) {
+	c.Value.Sum += m.N
+	if m.N < 0 {
+		panic("less than nothing")
+	}
+	return c.Value.Sum, c.Save(p)
+}
+
+func (c *counter) Spoil(_ *actor.Process, m spoil) (int, error) {
+	c.Value.Sum += 1000
+	return 0, m.Err
+}
+
+func (c *counter) Bump(p *actor.Process, m bump) error {
+	c.Value.Sum += m.N
+	if m.N < 0 {
+		return errRefused
+	}
+	return c.Save(p)
+}
+
+func (c *counter) Count(*actor.Process, count) (int, error) { return c.Value.Sum, nil }
+func (c *counter) Exact(*actor.Process, exact) (int, error) { return c.Value.Sum, nil }
+func (c *counter) Nap(_ *actor.Process, m nap) (int, error) { c.asleep += m.N; return c.asleep, nil }
+func (c *counter) Drop(p *actor.Process, _ drop) (bool, error) {
+	err := c.Delete(p)
+	return c.Saved(), err
+}
+func (c *counter) Who(p *actor.Process, _ who) (actor.PID, error) {
+	return p.Sender(), nil
+}
+
+func (c *counter) Rest(p *actor.Process, _ rest) (int, error) {
+	c.State.Rest(p)
+	return c.Value.Sum, nil
+}
+
+var counters = grain.Define("counter",
+	grain.Answer((*counter).Add), grain.Answer((*counter).Careful), grain.Answer((*counter).Spoil), grain.Answer((*counter).Count),
+	grain.Answer((*counter).Exact, grain.Strong), grain.Answer((*counter).Nap), grain.Answer((*counter).Drop),
+	grain.Answer((*counter).Rest), grain.Answer((*counter).Who), grain.On((*counter).Bump))
+
+// start makes a system with grains that keep their states in memory, unless the options say otherwise.
+func start(t testing.TB, options ...grain.Option) (*actor.System, *grain.Grains) {
+	t.Helper()
+	return startOn(t, actor.NewSystem(), options...)
+}
+
+func startOn(t testing.TB, system *actor.System, options ...grain.Option) (*actor.System, *grain.Grains) {
+	t.Helper()
+	g := grain.New(system, append([]grain.Option{grain.Serve(counters), grain.Store(memory.New())}, options...)...)
+	if err := g.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := g.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := system.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return system, g
+}
+
+// call is grain.Call that must not fail.
+func call[Out, In any](t testing.TB, from actor.Sender, to grain.Address, in In) Out {
+	t.Helper()
+	out, err := grain.Call[Out](t.Context(), from, to, in)
+	if err != nil {
+		t.Fatalf("%T to %s: %v", in, to, err)
+	}
+	return out
+}
+
+func want[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Fatalf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func wantError(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("got error %v, want %v", err, want)
+	}
+}
+
+// clock is a time that the test moves.
+type clock struct {
+	mu     sync.Mutex
+	now    time.Time
+	timers map[*timer]struct{}
+}
+
+type timer struct {
+	at time.Time
+	fn func()
+}
+
+func newClock() *clock {
+	return &clock{now: time.Unix(1_800_000_000, 0), timers: map[*timer]struct{}{}}
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) AfterFunc(d time.Duration, fn func()) func() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x := &timer{c.now.Add(d), fn}
+	c.timers[x] = struct{}{}
+	return func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		_, waits := c.timers[x]
+		delete(c.timers, x)
+		return waits
+	}
+}
+
+// advance moves the time and runs what is due.
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	c.now = c.now.Add(d)
+	var due []func()
+	for x := range c.timers {
+		if !x.at.After(c.now) {
+			due = append(due, x.fn)
+			delete(c.timers, x)
+		}
+	}
+	c.mu.Unlock()
+	for _, fn := range due {
+		fn()
+	}
+}
+
+// until waits until a condition holds that something else brings about.
+func until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("not within 20 s: %s", what)
+		}
+	}
+}
+
+// watched is a store that counts, and fails where it is told to.
+type watched struct {
+	store.Store
+	mu    sync.Mutex
+	loads map[string]int
+	fail  error         // of every Load and Save
+	hold  chan struct{} // Load waits until it is closed
+}
+
+func watch() *watched { return &watched{Store: memory.New(), loads: map[string]int{}} }
+
+func (w *watched) set(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fail = err
+}
+
+func (w *watched) loaded(key string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.loads[key]
+}
+
+func (w *watched) Load(ctx context.Context, kind, key string) (store.Entry, error) {
+	w.mu.Lock()
+	w.loads[key]++
+	err, hold := w.fail, w.hold
+	w.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
+	if err != nil {
+		return store.Entry{}, err
+	}
+	return w.Store.Load(ctx, kind, key)
+}
+
+func (w *watched) Save(ctx context.Context, kind, key string, state []byte, revision uint64) (uint64, error) {
+	w.mu.Lock()
+	err := w.fail
+	w.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	return w.Store.Save(ctx, kind, key, state, revision)
+}

@@ -1,0 +1,302 @@
+package actor
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// fill sends 0 to n-1 to a process that is busy, one by one, and returns how many were refused.
+func fill(s *System, to PID, n int) (refused int) {
+	for i := range n {
+		if Send(s, to, i) != nil {
+			refused++
+		}
+	}
+	return refused
+}
+
+func TestAFullMailboxDoesWhatItsRuleSays(t *testing.T) {
+	for _, c := range []struct {
+		rule    Overflow
+		want    []any
+		refused int
+	}{
+		{Reject, []any{0, 1, 2}, 2},
+		{DropNewest, []any{0, 1, 2}, 0},
+		{DropOldest, []any{2, 3, 4}, 0},
+	} {
+		t.Run(c.rule.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *System) {
+				var got notes
+				pid := spawn(t, s, hooks{any: got.note}, Mailbox(3, c.rule))
+				g := busyIn(t, s, pid)
+				if refused := fill(s, pid, 5); refused != c.refused {
+					t.Errorf("%d were refused, not %d", refused, c.refused)
+				}
+				close(g.open)
+				got.want(t, c.want...)
+				if lost := s.Lost(); lost != (Lost{Overflowed: 2}) {
+					t.Errorf("counted as lost: %+v", lost)
+				}
+			})
+		})
+	}
+}
+
+func TestARunOfMessagesGoesInAsFarAsThereIsRoom(t *testing.T) {
+	for _, c := range []struct {
+		rule Overflow
+		want []any
+	}{
+		{Reject, []any{0, 1, 2}},
+		{DropNewest, []any{0, 1, 2}},
+		{DropOldest, []any{2, 3, 4}},
+		{Wait, []any{0, 1, 2, 3, 4}},
+	} {
+		for _, alone := range []bool{true, false} {
+			t.Run(fmt.Sprint(c.rule, " alone=", alone), func(t *testing.T) {
+				bubble(t, func(t *testing.T, s *System) {
+					var got notes
+					to := spawn(t, s, hooks{any: got.note}, Mailbox(3, c.rule))
+					g := busyIn(t, s, to)
+					from := spawn(t, s, hooks{})
+					begun := time.Now()
+					tell(t, s, from, func(p *Process) error {
+						if alone {
+							Send(p, from, "other") // so that nothing of what follows was sent to that process in a row
+						}
+						for i := range 5 {
+							Send(p, to, i)
+						}
+						return nil
+					})
+					synctest.Wait()
+					close(g.open)
+					got.want(t, c.want...)
+					if c.rule == Wait && time.Since(begun) >= SendTimeout {
+						t.Error("the sender waited though there was room")
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestDropOldestKeepsTheLatestAlsoInTheMiddleOfTheMailbox(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var got notes
+		second := newGate()
+		pid := spawn(t, s, hooks{any: func(p *Process, m any) error {
+			got.add(m)
+			if m == 0 {
+				return second.pass(p)
+			}
+			return nil
+		}}, Mailbox(3, DropOldest))
+		first := busyIn(t, s, pid)
+		fill(s, pid, 3)
+		close(first.open)
+		<-second.entered
+		for i := 3; i <= 50; i++ {
+			if err := Send(s, pid, i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(second.open)
+		got.want(t, 0, 48, 49, 50)
+	})
+}
+
+func TestDropOldestLosesOnlyMessagesOfItsLane(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var got notes
+		pid := spawn(t, s, hooks{any: got.note}, Mailbox(2, DropOldest))
+		g := busyIn(t, s, pid)
+		Send(s, pid, "normal")
+		for i := range 3 {
+			SendPriority(s, pid, PriorityLog, i)
+		}
+		close(g.open)
+		got.want(t, "normal", 2)
+	})
+}
+
+func TestTheBoundIsNotForUrgentAndSystem(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var got notes
+		pid := spawn(t, s, hooks{any: got.note}, Mailbox(1, Reject))
+		g := busyIn(t, s, pid)
+		fill(s, pid, 1)
+		if err := SendPriority(s, pid, PriorityUrgent, "u"); err != nil {
+			t.Error(err)
+		}
+		if err := SendPriority(s, pid, PrioritySystem, "s"); err != nil {
+			t.Error(err)
+		}
+		wantError(t, SendPriority(s, pid, PriorityLog, "l"), ErrMailboxFull)
+		close(g.open)
+		got.want(t, "u", "s", 0)
+	})
+}
+
+func TestTheMessageThatIsHandledDoesNotWait(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		pid := spawn(t, s, hooks{}, Mailbox(1, Reject))
+		g := busyIn(t, s, pid)
+		if err := Send(s, pid, 1); err != nil {
+			t.Error(err)
+		}
+		wantError(t, Send(s, pid, 2), ErrMailboxFull)
+		close(g.open)
+	})
+}
+
+func TestWhenMessagesWereHandledThereIsRoomAgain(t *testing.T) {
+	for _, rule := range []Overflow{Reject, DropNewest, DropOldest, Wait} {
+		t.Run(rule.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *System) {
+				handled := 0
+				pid := spawn(t, s, hooks{any: func(*Process, any) error { handled++; return nil }}, Mailbox(10, rule))
+				from := spawn(t, s, hooks{})
+				for range 100 {
+					fill(s, pid, 5)
+					in(t, s, from, func(p *Process) {
+						for i := range 5 {
+							SendPriority(p, pid, PriorityNormal, i)
+						}
+					})
+					synctest.Wait()
+				}
+				if handled != 1000 {
+					t.Errorf("%d of 1000 were handled", handled)
+				}
+				if info, err := s.Info(pid); err != nil || info.Waiting != 0 {
+					t.Errorf("%d wait in an empty mailbox (%v)", info.Waiting, err)
+				}
+			})
+		})
+	}
+}
+
+func TestASenderWaitsForRoom(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var got notes
+		pid := spawn(t, s, hooks{any: got.note}, Mailbox(1, Wait))
+		g := busyIn(t, s, pid)
+		fill(s, pid, 1)
+
+		goroutine := make(chan error, 1)
+		go func() { goroutine <- Send(s, pid, "goroutine") }()
+		synctest.Wait()
+		from := spawn(t, s, hooks{})
+		process := make(chan error, 1)
+		tell(t, s, from, func(p *Process) error { process <- Send(p, pid, "process"); return nil })
+		synctest.Wait()
+		if len(goroutine)+len(process) != 0 {
+			t.Fatal("a sender did not wait")
+		}
+		close(g.open)
+		for _, sent := range []chan error{goroutine, process} {
+			if err := <-sent; err != nil {
+				t.Error(err)
+			}
+		}
+		synctest.Wait()
+		if n := len(got.all()); n != 3 {
+			t.Errorf("%d of 3 came", n)
+		}
+	})
+}
+
+func TestASenderWaitsNoLongerThanSendTimeout(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
+		g := busyIn(t, s, pid)
+		fill(s, pid, 1)
+		begun := time.Now()
+		wantError(t, Send(s, pid, "late"), ErrMailboxFull)
+		if waited := time.Since(begun); waited != SendTimeout {
+			t.Errorf("it waited for %s", waited)
+		}
+		close(g.open)
+	})
+}
+
+func TestACallWaitsForRoomNoLongerThanItsContext(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
+		g := busyIn(t, s, pid)
+		fill(s, pid, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begun := time.Now()
+		_, err := Call[any](ctx, s, pid, ask{})
+		wantError(t, err, context.DeadlineExceeded)
+		if waited := time.Since(begun); waited != time.Second {
+			t.Errorf("it waited for %s", waited)
+		}
+		close(g.open)
+	})
+}
+
+func TestAProcessDoesNotWaitForRoomInItsOwnMailbox(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
+		begun := time.Now()
+		in(t, s, pid, func(p *Process) {
+			SendPriority(p, p.PID(), PriorityNormal, 1)
+			wantError(t, SendPriority(p, p.PID(), PriorityNormal, 2), ErrMailboxFull)
+		})
+		if time.Since(begun) != 0 {
+			t.Error("it waited")
+		}
+	})
+}
+
+func TestASenderThatWaitsIsToldWhenTheProcessEnds(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
+		g := busyIn(t, s, pid)
+		fill(s, pid, 1)
+		sent := make(chan error, 1)
+		go func() { sent <- Send(s, pid, "late") }()
+		synctest.Wait()
+		s.Kill(pid)
+		close(g.open)
+		wantError(t, <-sent, ErrNoProcess)
+	})
+}
+
+func TestMessagesToAProcessThatIsNotThereAreCounted(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		pid := spawn(t, s, hooks{})
+		g := busyIn(t, s, pid)
+		fill(s, pid, 3)
+		s.Kill(pid)
+		close(g.open)
+		synctest.Wait()
+		wantError(t, Send(s, pid, 4), ErrNoProcess)
+		wantError(t, Send(s, PID{}, 5), ErrNoProcess)
+		if lost := s.Lost(); lost != (Lost{Undelivered: 5}) {
+			t.Errorf("counted as lost: %+v", lost)
+		}
+	})
+}
+
+func TestMessagesThatNobodyHandlesAreCounted(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		deaf := Define[puppet, hooks]("deaf", nil)
+		pid, err := Spawn(s, deaf, hooks{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(s, pid, 3)
+		synctest.Wait()
+		if lost := s.Lost(); lost != (Lost{NotHandled: 3}) || !s.Alive(pid) {
+			t.Errorf("counted as lost: %+v; alive: %v", lost, s.Alive(pid))
+		}
+	})
+}

@@ -1,0 +1,273 @@
+package meta
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+)
+
+// Data is bytes that came over a connection, in the order in which they came; how they are cut is the network's. They are the
+// receiver's own.
+type Data struct{ Bytes []byte }
+
+// Conn is a TCP connection, for the process that handles it. It may be used by several goroutines.
+type Conn struct {
+	net.Conn // Read is not for the process: what comes are its Data
+	write    time.Duration
+	ctx      context.Context
+	cancel   context.CancelFunc
+}
+
+func newConn(ctx context.Context, c net.Conn, o *netOptions) *Conn {
+	ctx, cancel := context.WithCancel(ctx)
+	conn := &Conn{Conn: c, write: o.write, ctx: ctx, cancel: cancel}
+	context.AfterFunc(ctx, func() { c.Close() })
+	return conn
+}
+
+// Write writes all of data. It waits while the peer does not read, at most for the WriteTimeout; the connection is of no use
+// after an error.
+func (c *Conn) Write(data []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(c.write)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(data)
+}
+
+// Close ends the connection; the Exit with ErrClosed comes all the same.
+func (c *Conn) Close() error { c.cancel(); return nil }
+
+// CloseWrite tells the peer that nothing more comes; reading goes on.
+func (c *Conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// read sends what comes to the process of the connection, and then its end. The process may still write, until it ends.
+func (c *Conn) read(s *actor.System, to actor.PID, o *netOptions) {
+	closed(s, to, c.readAll(s, to, o))
+	<-c.ctx.Done()
+}
+
+// closed tells the process that handles a socket of its end, after the data, as soon as there is room in its mailbox.
+func closed(s *actor.System, to actor.PID, err error) {
+	reason := ErrClosed
+	if err != io.EOF {
+		reason = sabir.Errorf(ErrClosed.Code, ErrClosed.Name, "%s: %w", ErrClosed.Message, err)
+	}
+	_ = Deliver(context.Background(), s, to, math.MaxInt, actor.Exit{Reason: reason}) // unless the process has ended
+}
+
+func (c *Conn) readAll(s *actor.System, to actor.PID, o *netOptions) error {
+	buffer := make([]byte, o.readSize)
+	for {
+		if o.idle > 0 {
+			if err := c.SetReadDeadline(time.Now().Add(o.idle)); err != nil {
+				return err
+			}
+		}
+		n, err := c.Conn.Read(buffer)
+		if n > 0 {
+			if err := Deliver(c.ctx, s, to, o.window, Data{bytes.Clone(buffer[:n])}); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return fmt.Errorf("nothing came for %s", o.idle)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Server is a listener.
+type Server struct {
+	PID  actor.PID // of its meta process: when that ends, so do the listener and all its connections
+	Addr net.Addr  // that it is bound to
+}
+
+// tracked is a connection and the process that handles it.
+type tracked struct {
+	pid   actor.PID
+	close context.CancelFunc
+}
+
+// ListenTCP listens on an address such as ":7000", which without a host is 127.0.0.1, and starts a process of the behaviour for
+// each connection. That gets the connection when it begins, what comes as Data, and when the connection has ended an Exit
+// whose reason is ErrClosed, after the last Data: without a handler for Exit it ends then. When the process ends, the connection
+// does; a peer that has sent all it has to say can still be answered until then.
+//
+//	type echo struct{ conn *meta.Conn }
+//
+//	func (e *echo) Init(p *actor.Process, conn *meta.Conn) error { e.conn = conn; return nil }
+//	func (e *echo) Data(p *actor.Process, d meta.Data) error     { _, err := e.conn.Write(d.Bytes); return err }
+//
+// While Window messages wait for the process, nothing is read, and so the peer has to wait. An address that other machines can
+// reach is refused without TLS or Exposed.
+func ListenTCP[S any](from actor.Sender, address string, b *actor.Behavior[S, *Conn], options ...NetOption) (Server, error) {
+	o := netOptionsOf(options)
+	if err := o.check(); err != nil {
+		return Server{}, err
+	}
+	bound, err := o.listenAddr(context.Background(), "tcp", address)
+	if err != nil {
+		return Server{}, err
+	}
+	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(bound))
+	if err != nil {
+		return Server{}, fmt.Errorf("meta: %w", err)
+	}
+	closing := closers{}
+	accept := func(ctx context.Context, m Meta) error {
+		context.AfterFunc(ctx, func() { l.Close() })
+		return acceptAll(ctx, m, l, b, &o)
+	}
+	pid, err := Start(from, "tcp-listener", Device[tracked]{Run: accept, Handle: closing.track, down: closing.down})
+	if err != nil {
+		l.Close()
+		return Server{}, err
+	}
+	return Server{pid, l.Addr()}, nil
+}
+
+// closers is what is to be closed when a process ends. Only the callbacks of one process use it.
+type closers map[actor.Ref]context.CancelFunc
+
+func (c closers) track(p *actor.Process, t tracked) error {
+	c[p.Monitor(t.pid)] = t.close
+	return nil
+}
+
+func (c closers) down(d actor.Down) {
+	if end := c[d.Ref]; end != nil {
+		end()
+	}
+	delete(c, d.Ref)
+}
+
+func acceptAll[S any](ctx context.Context, m Meta, l net.Listener, b *actor.Behavior[S, *Conn], o *netOptions) error {
+	var open sync.WaitGroup
+	defer open.Wait()
+	room := make(chan struct{}, o.connections)
+	for {
+		select {
+		case room <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		c, err := l.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				c.Close()
+			}
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return err
+		case err != nil: // of one connection, or of too many open files
+			<-room
+			select {
+			case <-time.After(acceptPause):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		open.Go(func() {
+			defer func() { <-room }()
+			serve(ctx, m, c, b, o)
+		})
+	}
+}
+
+// acceptPause is how long a listener rests after it could not accept.
+const acceptPause = 10 * time.Millisecond
+
+// serve is one connection of a listener.
+func serve[S any](ctx context.Context, m Meta, c net.Conn, b *actor.Behavior[S, *Conn], o *netOptions) {
+	if o.tls != nil {
+		secured := tls.Server(c, o.tls)
+		bound, cancel := context.WithTimeout(ctx, handshakeTimeout)
+		err := secured.HandshakeContext(bound)
+		cancel()
+		if err != nil {
+			c.Close()
+			return
+		}
+		c = secured
+	}
+	conn := newConn(ctx, c, o)
+	defer conn.cancel()
+	pid, err := actor.Spawn(m.System, b, conn, o.process...)
+	if err != nil {
+		return // Init has refused it
+	}
+	if actor.Send(m.System, m.PID, tracked{pid, conn.cancel}) != nil {
+		conn.cancel() // the listener has ended
+	}
+	conn.read(m.System, pid, o)
+}
+
+// DialTCP connects with an address and starts a process of the behaviour for the connection, as ListenTCP does. It ends with
+// who called DialTCP. It waits for the connection until ctx ends, 30 seconds at most.
+func DialTCP[S any](ctx context.Context, from actor.Sender, address string, b *actor.Behavior[S, *Conn], options ...NetOption) (actor.PID, error) {
+	o := netOptionsOf(options)
+	if err := o.check(); err != nil {
+		return actor.PID{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	c, err := o.dial(ctx, address)
+	if err != nil {
+		return actor.PID{}, fmt.Errorf("meta: %w", err)
+	}
+	conn := newConn(context.Background(), c, &o)
+	pid, err := handled(from, "tcp-client", b, conn, conn.cancel, &o, func(s *actor.System, pid actor.PID) { conn.read(s, pid, &o) })
+	if err != nil {
+		conn.cancel()
+	}
+	return pid, err
+}
+
+func (o *netOptions) dial(ctx context.Context, address string) (net.Conn, error) {
+	if o.tls != nil {
+		return (&tls.Dialer{Config: o.tls}).DialContext(ctx, "tcp", address)
+	}
+	return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+}
+
+// handled starts the process that handles one socket, and the meta process that reads it. The socket, the two and their owner
+// end together.
+func handled[S, C any](from actor.Sender, name string, b *actor.Behavior[S, C], socket C, end context.CancelFunc, o *netOptions, read func(*actor.System, actor.PID)) (actor.PID, error) {
+	pid, err := actor.Spawn(from, b, socket, o.process...)
+	if err != nil {
+		return pid, err
+	}
+	closing := closers{}
+	run := func(ctx context.Context, m Meta) error {
+		context.AfterFunc(ctx, end)
+		if err := actor.Send(m.System, m.PID, tracked{pid, end}); err != nil {
+			end()
+		}
+		read(m.System, pid)
+		return nil
+	}
+	if _, err := Start(from, name, Device[tracked]{Run: run, Handle: closing.track, down: closing.down}); err != nil {
+		_ = actor.Kill(systemOf(from), pid)
+		return actor.PID{}, err
+	}
+	return pid, nil
+}

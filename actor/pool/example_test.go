@@ -1,0 +1,33 @@
+package pool_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/pool"
+)
+
+type shouter struct{}
+
+func (*shouter) Shout(_ *actor.Process, text string) (string, error) {
+	return strings.ToUpper(text), nil
+}
+
+var shouterBehavior = actor.Define[shouter, struct{}]("shouter", nil, actor.Answer((*shouter).Shout))
+
+func Example() {
+	ctx := context.Background()
+	system := actor.NewSystem()
+	defer system.Stop(ctx)
+
+	shouters, err := pool.Start(system, shouterBehavior.Spec(struct{}{}), pool.Size(4), pool.With(actor.Named("shouters")))
+	if err != nil {
+		log.Fatal(err)
+	}
+	loud, err := actor.Call[string](ctx, system, shouters, "hello")
+	fmt.Println(loud, err)
+	// Output: HELLO <nil>
+}

@@ -1,0 +1,185 @@
+package pool
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/sabir-go/sabir/actor"
+)
+
+// pool is the state of a pool's process.
+type pool struct {
+	config
+	workers  []actor.PID
+	retiring []actor.PID
+	next     int
+	seed     maphash.Seed
+	ended    []time.Time // of the workers that ended within the time
+	count    int         // of restarts since the beginning
+}
+
+var behavior = actor.Define("pool", (*pool).Init,
+	actor.OnAny((*pool).pass), actor.AnswerAny((*pool).passCall),
+	actor.On((*pool).Exit), actor.On((*pool).Retire),
+	actor.Answer((*pool).Resize), actor.Answer((*pool).Info),
+)
+
+func defaultSize() int { return runtime.GOMAXPROCS(0) }
+
+func (l *pool) Init(p *actor.Process, c config) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	l.config, l.seed = c, maphash.MakeSeed()
+	return l.grow(p, c.size)
+}
+
+// grow starts workers until there are size.
+func (l *pool) grow(p *actor.Process, size int) error {
+	for len(l.workers) < size {
+		pid, err := l.worker.Start(p, actor.Linked())
+		if err != nil {
+			return fmt.Errorf("pool: a worker, %s, could not be started: %w", l.worker.Behavior(), err)
+		}
+		l.workers = append(l.workers, pid)
+	}
+	return nil
+}
+
+func (l *pool) pass(p *actor.Process, message any) error {
+	_ = actor.Forward(p, l.choose(p, message)) // to a full or ended worker: what Send to that would do
+	return nil
+}
+
+func (l *pool) passCall(p *actor.Process, in any) (any, error) {
+	if err := actor.Forward(p, l.choose(p, in)); err != nil {
+		return nil, err
+	}
+	return nil, actor.ErrLater
+}
+
+// choose picks the worker for a message.
+func (l *pool) choose(p *actor.Process, message any) actor.PID {
+	n := len(l.workers)
+	switch {
+	case l.key != nil:
+		return l.workers[jump(maphash.String(l.seed, l.key(message)), n)]
+	case l.pick == Random:
+		return l.workers[rand.IntN(n)]
+	case l.pick == LeastWaiting:
+		return l.leastWaiting(p.System())
+	}
+	l.next = (l.next + 1) % n
+	return l.workers[l.next]
+}
+
+// leastWaiting begins after the one that was picked last, so that of several with nothing waiting each has its turn.
+func (l *pool) leastWaiting(s *actor.System) actor.PID {
+	best, least := 0, -1
+	for i := range l.workers {
+		at := (l.next + 1 + i) % len(l.workers)
+		waiting := s.Waiting(l.workers[at])
+		if least < 0 || waiting < least {
+			best, least = at, waiting
+		}
+		if waiting == 0 {
+			break
+		}
+	}
+	l.next = best
+	return l.workers[best]
+}
+
+// jump is the bucket of a key among n: Lamping and Veach, arXiv:1406.2294.
+func jump(key uint64, n int) int {
+	b, j := int64(-1), int64(0)
+	for j < int64(n) {
+		b = j
+		key = key*2862933555777941757 + 1
+		j = int64(float64(b+1) * (float64(int64(1)<<31) / float64((key>>33)+1)))
+	}
+	return int(b)
+}
+
+// Exit starts a worker anew, in the place of the one that has ended. Who else tells the pool to end is obeyed.
+func (l *pool) Exit(p *actor.Process, e actor.Exit) error {
+	if i := slices.Index(l.retiring, e.From); i >= 0 {
+		l.retiring = slices.Delete(l.retiring, i, i+1)
+		return nil
+	}
+	at := slices.Index(l.workers, e.From)
+	if at < 0 {
+		return e.Reason
+	}
+	for reason := e.Reason; ; {
+		if !l.bears(p.Now()) {
+			p.Log().Error("the pool ends: its workers end too often", "restarts", len(l.ended)-1, "within", l.within, "reason", reason)
+			return reason
+		}
+		pid, err := l.worker.Start(p, actor.Linked())
+		if err == nil {
+			l.workers[at] = pid
+			return nil
+		}
+		if errors.Is(err, actor.ErrStopped) {
+			return actor.ErrShutdown // the whole system ends
+		}
+		reason = err
+	}
+}
+
+// bears counts the end of a worker, and tells whether the pool goes on.
+func (l *pool) bears(now time.Time) bool {
+	l.count++
+	l.ended = slices.DeleteFunc(l.ended, func(t time.Time) bool { return now.Sub(t) > l.within })
+	l.ended = append(l.ended, now)
+	limit := l.restarts
+	if limit == 0 {
+		limit = DefaultRestarts * l.size
+	}
+	return len(l.ended) <= limit
+}
+
+// retire is when the pool looks at a worker that is to end.
+type retire struct{ worker actor.PID }
+
+// retireEvery is how often it looks.
+const retireEvery = 10 * time.Millisecond
+
+func (l *pool) Retire(p *actor.Process, r retire) error {
+	if p.System().Waiting(r.worker) == 0 {
+		_ = actor.Stop(p, r.worker, actor.ErrShutdown) // unless it has ended already
+		return nil
+	}
+	actor.SendAfter(p, p.PID(), retireEvery, r)
+	return nil
+}
+
+func (l *pool) Resize(p *actor.Process, r resize) (Info, error) {
+	c := config{size: r.Size, within: 1}
+	if err := c.check(); err != nil {
+		return Info{}, err
+	}
+	if err := l.grow(p, r.Size); err != nil {
+		return Info{}, err
+	}
+	for _, pid := range l.workers[r.Size:] {
+		l.retiring = append(l.retiring, pid)
+		if err := actor.Send(p, p.PID(), retire{pid}); err != nil { // after what was forwarded
+			return Info{}, err
+		}
+	}
+	l.workers, l.size = slices.Delete(l.workers, r.Size, len(l.workers)), r.Size
+	return l.info(), nil
+}
+
+func (l *pool) Info(*actor.Process, ask) (Info, error) { return l.info(), nil }
+
+func (l *pool) info() Info {
+	return Info{slices.Clone(l.workers), len(l.retiring), l.count}
+}

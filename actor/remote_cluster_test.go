@@ -1,0 +1,344 @@
+package actor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+	_ "github.com/sabir-go/sabir/transport/mem"
+	_ "github.com/sabir-go/sabir/transport/tcp"
+)
+
+// patience is how long a test waits for what should come at once, on a machine that has much else to do.
+const patience = 20 * time.Second
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// member is a node with processes.
+type member struct {
+	*actor.System
+	node *sabir.Node
+}
+
+// joinMembers starts nodes of one cluster in this process and waits until all know of each other.
+func joinMembers(t testing.TB, address string, ids ...string) []member {
+	t.Helper()
+	var all []member
+	for _, id := range ids {
+		all = append(all, startMember(t, id, address))
+		address = all[0].node.Info().Addr
+	}
+	for _, m := range all {
+		for _, other := range all {
+			if other.node != m.node {
+				m.awaitNode(t, other.node.ID())
+			}
+		}
+	}
+	return all
+}
+
+func startMember(t testing.TB, id, address string, options ...sabir.JoinOption) member {
+	t.Helper()
+	s := actor.NewSystem(actor.Logger(quiet))
+	n := sabir.NewNode(sabir.ID(id), sabir.Logger(quiet), s.Extension(), sabir.Join(address, options...))
+	if err := n.Start(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	m := member{s, n}
+	t.Cleanup(m.stop)
+	return m
+}
+
+func (m member) stop() {
+	if m.node.State() == sabir.Running {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		_ = m.node.Stop(ctx)
+	}
+}
+
+// cut ends the link to a node.
+func (m member) cut(node string) { m.CutLink(node) }
+
+// awaitNode waits until the processes of a node can be reached.
+func (m member) awaitNode(t testing.TB, node string) {
+	t.Helper()
+	w := m.witness(t)
+	m.order(t, w, watchNode{node})
+	for {
+		if up, ok := w.next(t).(actor.NodeUp); ok && up.Node == node {
+			break
+		}
+	}
+	_ = actor.Kill(m, w.pid)
+	for m.Alive(w.pid) {
+		runtime.Gosched()
+	}
+}
+
+func overNetworks(t *testing.T, test func(t *testing.T, address string)) {
+	t.Run("mem", func(t *testing.T) { test(t, "mem://"+strings.ReplaceAll(t.Name(), "/", "-")) })
+	t.Run("tcp", func(t *testing.T) { test(t, "tcp://127.0.0.1:0") })
+}
+
+// What tests send.
+type (
+	item struct {
+		Seq  int
+		Text string
+		Pad  [5]int64
+	}
+	holder struct {
+		Of    actor.PID
+		Alias actor.Alias
+	}
+	echo struct{ Text string }
+	// neverHandled is registered, and no behaviour has a handler for it.
+	neverHandled struct{ N int }
+	// unheardOf is not registered.
+	unheardOf struct{ N int }
+	// later is a call that is answered by the next item.
+	later struct{}
+	// asking is what a call brought with it.
+	asking  struct{}
+	brought struct {
+		Deadline  bool
+		RequestID string
+		Metadata  map[string]string
+	}
+	refusing struct{}
+	// channels has no form on the wire.
+	channels     struct{ C chan int }
+	asksChannels struct{}
+	hanging      struct{}
+)
+
+// What a witness is told to do, from its own node.
+type (
+	watchNode  struct{ Node string }
+	forgetNode struct{ Node string }
+	link       struct{ To actor.PID }
+	unlink     struct{ To actor.PID }
+	watch      struct{ To actor.PID }
+	watchName  struct{ To actor.Name }
+	unwatch    struct{ Ref actor.Ref }
+	sendAll    struct {
+		To      actor.PID
+		From, N int
+	}
+	stopSelf    struct{}
+	do          struct{ Fn func(p *actor.Process) error }
+	makeAlias   struct{}
+	interrupted struct{ Cause string }
+)
+
+var errRefused = sabir.NewError(sabir.FailedPrecondition, "Refused", "not today").WithData(map[string]any{"day": "today"})
+
+// witness is a process that tells the test what it gets.
+type witness struct {
+	heard   chan any
+	waiting actor.Request
+}
+
+func (w *witness) Init(p *actor.Process, heard chan any) error {
+	if heard == nil { // it was started by another node
+		heard = make(chan any, 1000)
+	}
+	w.heard = heard
+	return nil
+}
+
+type from struct {
+	Sender actor.PID
+	What   any
+}
+
+func tell[M any](w *witness, p *actor.Process, m M) error {
+	w.heard <- m
+	return nil
+}
+
+func (w *witness) Item(p *actor.Process, m item) error {
+	if !w.waiting.Zero() {
+		actor.Reply(p, w.waiting, m)
+		w.waiting = actor.Request{}
+	}
+	return tell(w, p, m)
+}
+
+// Exit ends the process only when its system stops.
+func (w *witness) Exit(p *actor.Process, e actor.Exit) error {
+	if e.From.Zero() && e.Reason == error(actor.ErrShutdown) {
+		return e.Reason
+	}
+	return tell(w, p, e)
+}
+
+func (w *witness) Holder(p *actor.Process, m holder) error {
+	w.heard <- from{p.Sender(), m}
+	return nil
+}
+
+func (w *witness) Echo(p *actor.Process, m echo) (echo, error) { return m, nil }
+func (w *witness) Channels(*actor.Process, asksChannels) (channels, error) {
+	return channels{make(chan int)}, nil
+}
+func (w *witness) Refuse(*actor.Process, refusing) (item, error) { return item{}, errRefused }
+func (w *witness) Later(p *actor.Process, _ later) (item, error) {
+	w.waiting = p.Request()
+	return item{}, actor.ErrLater
+}
+func (w *witness) Alias(p *actor.Process, _ makeAlias) (holder, error) {
+	a, err := p.NewAlias()
+	return holder{p.PID(), a}, err
+}
+
+func (w *witness) Asking(p *actor.Process, _ asking) (brought, error) {
+	ctx := p.Context()
+	_, limited := ctx.Deadline()
+	return brought{limited, sabir.RequestID(ctx), sabir.Metadata(ctx)}, nil
+}
+
+// Hang never answers, and tells when the context of the call has ended.
+func (w *witness) Hang(p *actor.Process, _ hanging) (item, error) {
+	w.heard <- hanging{}
+	<-p.Context().Done()
+	w.heard <- interrupted{fmt.Sprint(p.Context().Err())}
+	return item{}, actor.ErrLater
+}
+
+func (w *witness) Do(p *actor.Process, m do) (sabir.Nothing, error) { return sabir.Nothing{}, m.Fn(p) }
+
+func (w *witness) WatchNode(p *actor.Process, m watchNode) (sabir.Nothing, error) {
+	p.MonitorNode(m.Node)
+	return sabir.Nothing{}, nil
+}
+func (w *witness) ForgetNode(p *actor.Process, m forgetNode) (sabir.Nothing, error) {
+	p.DemonitorNode(m.Node)
+	return sabir.Nothing{}, nil
+}
+func (w *witness) Link(p *actor.Process, m link) (sabir.Nothing, error) {
+	return sabir.Nothing{}, p.Link(m.To)
+}
+func (w *witness) Unlink(p *actor.Process, m unlink) (sabir.Nothing, error) {
+	p.Unlink(m.To)
+	return sabir.Nothing{}, nil
+}
+func (w *witness) Watch(p *actor.Process, m watch) (actor.Ref, error) { return p.Monitor(m.To), nil }
+func (w *witness) WatchName(p *actor.Process, m watchName) (actor.Ref, error) {
+	return p.MonitorName(m.To), nil
+}
+func (w *witness) Unwatch(p *actor.Process, m unwatch) (sabir.Nothing, error) {
+	p.Demonitor(m.Ref)
+	return sabir.Nothing{}, nil
+}
+func (w *witness) SendAll(p *actor.Process, m sendAll) error {
+	for i := range m.N {
+		if err := actor.Send(p, m.To, item{Seq: m.From + i}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+func (w *witness) StopSelf(*actor.Process, stopSelf) error { return errRefused }
+
+var witnessBehavior = actor.Define("witness", (*witness).Init,
+	actor.On((*witness).Item), actor.On((*witness).Holder), actor.On((*witness).SendAll), actor.On((*witness).StopSelf),
+	actor.On((*witness).Exit), actor.On(tell[actor.Down]), actor.On(tell[actor.NodeUp]), actor.On(tell[actor.NodeDown]),
+	actor.Answer((*witness).Echo), actor.Answer((*witness).Refuse), actor.Answer((*witness).Channels), actor.Answer((*witness).Later), actor.Answer((*witness).Asking),
+	actor.Answer((*witness).Hang), actor.Answer((*witness).Do), actor.Answer((*witness).Alias),
+	actor.Answer((*witness).WatchNode), actor.Answer((*witness).ForgetNode), actor.Answer((*witness).Link), actor.Answer((*witness).Unlink),
+	actor.Answer((*witness).Watch), actor.Answer((*witness).WatchName), actor.Answer((*witness).Unwatch),
+)
+
+// watched is a witness as the test sees it.
+type watched struct {
+	pid   actor.PID
+	heard chan any
+}
+
+func (m member) witness(t testing.TB, options ...actor.SpawnOption) watched {
+	t.Helper()
+	w := watched{heard: make(chan any, 10_000)}
+	var err error
+	if w.pid, err = actor.Spawn(m, witnessBehavior, w.heard, options...); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// next is what the witness heard next.
+func (w watched) next(t testing.TB) any {
+	t.Helper()
+	select {
+	case m := <-w.heard:
+		return m
+	case <-time.After(patience):
+		t.Fatal("the process got nothing")
+		return nil
+	}
+}
+
+func nextOf[M any](t testing.TB, w watched) M {
+	t.Helper()
+	got := w.next(t)
+	m, ok := got.(M)
+	if !ok {
+		t.Fatalf("the process got %T %+v, not %T", got, got, m)
+	}
+	return m
+}
+
+// order makes a witness do something, and waits until it has.
+func (m member) order(t testing.TB, w watched, what any) {
+	t.Helper()
+	var err error
+	ctx := context.Background()
+	switch o := what.(type) {
+	case watchNode:
+		_, err = actor.Call[sabir.Nothing](ctx, m, w.pid, o)
+	case forgetNode:
+		_, err = actor.Call[sabir.Nothing](ctx, m, w.pid, o)
+	case link:
+		_, err = actor.Call[sabir.Nothing](ctx, m, w.pid, o)
+	case unlink:
+		_, err = actor.Call[sabir.Nothing](ctx, m, w.pid, o)
+	case do:
+		_, err = actor.Call[sabir.Nothing](ctx, m, w.pid, o)
+	case unwatch:
+		_, err = actor.Call[sabir.Nothing](ctx, m, w.pid, o)
+	default:
+		t.Fatalf("%T is no order", what)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inProcess runs fn in a callback of a process of the node.
+func (m member) inProcess(t testing.TB, fn func(p *actor.Process) error) {
+	t.Helper()
+	w := m.witness(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	if _, err := actor.Call[sabir.Nothing](ctx, m, w.pid, do{fn}); err != nil {
+		t.Fatal(err)
+	}
+	_ = actor.Kill(m, w.pid)
+}
+
+func wantError(t testing.TB, err error, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("the error is %v, not %v", err, want)
+	}
+}

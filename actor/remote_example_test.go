@@ -1,0 +1,46 @@
+package actor_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+)
+
+type greet struct{ Name string }
+
+type greeter struct{}
+
+func (*greeter) Greet(_ *actor.Process, m greet) (string, error) { return "Hello, " + m.Name, nil }
+
+var greeterBehavior = actor.Define[greeter, struct{}]("greeter", nil, actor.Answer((*greeter).Greet))
+
+// Two nodes of one cluster. One starts a process on the other, which permits it, and calls it like one of its own.
+func ExampleSystem_Extension() {
+	ctx := context.Background()
+	there, here := actor.NewSystem(), actor.NewSystem()
+	one := sabir.NewNode(sabir.ID("one"), there.Extension(), sabir.Join("mem://greetings"))
+	two := sabir.NewNode(sabir.ID("two"), here.Extension(), sabir.Join("mem://greetings"))
+	for _, n := range []*sabir.Node{one, two} {
+		if err := n.Start(ctx); err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer n.Stop(ctx)
+	}
+	actor.Permit(there, greeterBehavior, "two")
+
+	for len(here.Nodes()) == 0 { // a process would wait for NodeUp, see MonitorNode
+		runtime.Gosched()
+	}
+	pid, err := actor.Spawn(here, greeterBehavior, struct{}{}, actor.OnNode("one"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	text, err := actor.Call[string](ctx, here, pid, greet{"Ada"})
+	fmt.Println(text, err, pid.Node())
+	// Output: Hello, Ada <nil> one
+}

@@ -1,0 +1,202 @@
+package actor_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir/actor"
+)
+
+func TestMessagesToAProcessOfAnotherNodeArriveInTheOrderInWhichTheyWereSent(t *testing.T) {
+	overNetworks(t, func(t *testing.T, address string) {
+		const n, senders = 5000, 3
+		m := joinMembers(t, address, "a", "b")
+		a, b := m[0], m[1]
+		to := b.witness(t)
+		for range senders {
+			if err := actor.Send(a, a.witness(t).pid, sendAll{To: to.pid, N: n}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Each sender's numbers come in order, so every number comes, and none before the one below it.
+		seen := make([]int, n)
+		for range n * senders {
+			i := nextOf[item](t, to).Seq
+			if i > 0 && seen[i] >= seen[i-1] {
+				t.Fatalf("%d came before %d", i, i-1)
+			}
+			seen[i]++
+		}
+	})
+}
+
+func TestMessagesKeepWhatIsInThem(t *testing.T) {
+	overNetworks(t, func(t *testing.T, address string) {
+		m := joinMembers(t, address, "a", "b")
+		a, b := m[0], m[1]
+		to, other := b.witness(t), a.witness(t)
+		h, err := actor.Call[holder](t.Context(), a, other.pid, makeAlias{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.order(t, other, do{func(p *actor.Process) error { return actor.Send(p, to.pid, h) }})
+		got := nextOf[from](t, to)
+		if got.Sender != other.pid || got.What != h {
+			t.Fatalf("%+v of %s came, not %+v of %s", got.What, got.Sender, h, other.pid)
+		}
+		for _, back := range []error{
+			actor.Send(b, got.What.(holder).Of, item{Seq: 1}),
+			actor.Send(b, got.What.(holder).Alias, item{Seq: 2}),
+		} {
+			if back != nil {
+				t.Fatal(back)
+			}
+		}
+		for i := range 2 {
+			if seq := nextOf[item](t, other).Seq; seq != i+1 {
+				t.Errorf("%d came back", seq)
+			}
+		}
+	})
+}
+
+func TestANameOnAnotherNodeIsFoundThere(t *testing.T) {
+	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
+	a, b := m[0], m[1]
+	to := b.witness(t, actor.Named("box"))
+	name := actor.Name{Name: "box", Node: "b"}
+	if err := actor.Send(a, name, item{Seq: 7}); err != nil {
+		t.Fatal(err)
+	}
+	if got := nextOf[item](t, to); got.Seq != 7 {
+		t.Errorf("%+v came", got)
+	}
+	got, err := actor.Call[echo](t.Context(), a, name, echo{"hello"})
+	if err != nil || got.Text != "hello" {
+		t.Error(got, err)
+	}
+	_, err = actor.Call[echo](t.Context(), a, actor.Name{Name: "nobody", Node: "b"}, echo{"hello"})
+	wantError(t, err, actor.ErrNoProcess)
+	wantError(t, actor.SendImportant(t.Context(), a, actor.Name{Name: "nobody", Node: "b"}, item{}), actor.ErrNoProcess)
+	wantError(t, actor.Send(a, actor.Name{Name: "box", Node: "c"}, item{}), actor.ErrNoConnection)
+}
+
+func TestUrgentMessagesOvertakeOthersOnAnotherNode(t *testing.T) {
+	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
+	a, b := m[0], m[1]
+	to, sender := b.witness(t), a.witness(t)
+	release, begun := make(chan struct{}), make(chan struct{})
+	go func() {
+		_, _ = actor.Call[struct{}](t.Context(), b, to.pid, do{func(*actor.Process) error { close(begun); <-release; return nil }})
+	}()
+	<-begun
+	a.order(t, sender, do{func(p *actor.Process) error {
+		for i, lane := range []actor.Priority{actor.PriorityLog, actor.PriorityNormal, actor.PrioritySystem, actor.PriorityUrgent} {
+			if err := actor.SendPriority(p, to.pid, lane, item{Seq: i}); err != nil {
+				return err
+			}
+		}
+		return actor.SendImportant(t.Context(), p, to.pid, item{Seq: 4})
+	}})
+	close(release)
+	var got []int
+	for range 5 {
+		got = append(got, nextOf[item](t, to).Seq)
+	}
+	if fmt.Sprint(got) != "[3 2 1 4 0]" {
+		t.Errorf("they came as %v", got)
+	}
+}
+
+func TestLargeMessagesKeepTheirPlaceAmongSmallOnes(t *testing.T) {
+	overNetworks(t, func(t *testing.T, address string) {
+		m := joinMembers(t, address, "a", "b")
+		a, b := m[0], m[1]
+		to := b.witness(t)
+		sizes := []int{1, 200, 59 << 10, 1, 64 << 10, 3, 3 << 20, 70 << 10, 70 << 10, 5, 1 << 20, 0}
+		a.inProcess(t, func(p *actor.Process) error {
+			for i, size := range sizes {
+				if err := actor.Send(p, to.pid, item{Seq: i, Text: strings.Repeat("x", size)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		for i, size := range sizes {
+			if got := nextOf[item](t, to); got.Seq != i || len(got.Text) != size {
+				t.Fatalf("message %d of %d bytes came instead of %d of %d", got.Seq, len(got.Text), i, size)
+			}
+		}
+	})
+}
+
+func TestAnImportantMessageIsKnownToLieInTheMailboxOrRefused(t *testing.T) {
+	overNetworks(t, func(t *testing.T, address string) {
+		m := joinMembers(t, address, "a", "b")
+		a, b := m[0], m[1]
+		to := b.witness(t)
+		if err := actor.SendImportant(t.Context(), a, to.pid, item{Seq: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if got := nextOf[item](t, to); got.Seq != 1 {
+			t.Error(got)
+		}
+
+		full := b.witness(t, actor.Mailbox(1, actor.Wait))
+		release, begun := make(chan struct{}), make(chan struct{})
+		go func() {
+			_, _ = actor.Call[struct{}](t.Context(), b, full.pid, do{func(*actor.Process) error { close(begun); <-release; return nil }})
+		}()
+		<-begun
+		var err error
+		for i := 0; i < 3 && err == nil; i++ { // the call that is being handled may count
+			err = actor.SendImportant(t.Context(), a, full.pid, item{})
+		}
+		wantError(t, err, actor.ErrMailboxFull)
+		close(release)
+
+		_ = actor.Kill(b, to.pid)
+		for b.Alive(to.pid) {
+			runtime.Gosched()
+		}
+		wantError(t, actor.SendImportant(t.Context(), a, to.pid, item{}), actor.ErrNoProcess)
+	})
+}
+
+func TestMessagesThatNothingCanReadAreCountedAndCallsRefused(t *testing.T) {
+	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
+	a, b := m[0], m[1]
+	to := b.witness(t)
+	actor.Register[neverHandled]()
+	for range 3 {
+		if err := actor.Send(a, to.pid, unheardOf{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := actor.Send(a, to.pid, neverHandled{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := actor.Call[item](t.Context(), a, to.pid, unheardOf{}) // also waits until the messages have come
+	wantError(t, err, actor.ErrNotHandled)
+	_, err = actor.Call[item](t.Context(), a, to.pid, neverHandled{})
+	wantError(t, err, actor.ErrNotHandled)
+	if lost := b.Lost().NotHandled; lost != 4 {
+		t.Errorf("%d messages are counted as not handled, not 4", lost)
+	}
+	wantError(t, actor.SendImportant(t.Context(), a, to.pid, unheardOf{}), actor.ErrNotHandled)
+}
+
+func TestWhatHasNoFormOnTheWireIsRefusedAtItsSender(t *testing.T) {
+	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
+	a, b := m[0], m[1]
+	to := b.witness(t)
+	type channel struct{ C chan int }
+	wantError(t, actor.Send(a, to.pid, channel{}), actor.ErrNoWireForm)
+	wantError(t, actor.SendImportant(t.Context(), a, to.pid, channel{}), actor.ErrNoWireForm)
+	_, err := actor.Call[item](t.Context(), a, to.pid, channel{})
+	wantError(t, err, actor.ErrNoWireForm)
+	_, err = actor.Call[channels](t.Context(), a, to.pid, asksChannels{})
+	wantError(t, err, actor.ErrNoWireForm)
+}

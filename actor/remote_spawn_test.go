@@ -1,0 +1,107 @@
+package actor_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/sabir-go/sabir/actor"
+)
+
+type childArgs struct {
+	Parent actor.PID
+	Fail   bool
+}
+
+type remoteChild struct{}
+
+func (*remoteChild) Init(p *actor.Process, args childArgs) error {
+	if args.Fail {
+		return errRefused
+	}
+	return actor.Send(p, args.Parent, holder{Of: p.PID()})
+}
+
+func (*remoteChild) StopSelf(*actor.Process, stopSelf) error { return errRefused }
+
+var (
+	childBehavior  = actor.Define("child", (*remoteChild).Init, actor.On((*remoteChild).StopSelf))
+	secretBehavior = actor.Define("secret", (*remoteChild).Init)
+)
+
+func TestAPermittedBehaviourStartsOnAnotherNode(t *testing.T) {
+	overNetworks(t, func(t *testing.T, address string) {
+		m := joinMembers(t, address, "a", "b")
+		a, b := m[0], m[1]
+		actor.Permit(b.System, childBehavior, "a")
+		parent := a.witness(t)
+		pid, err := actor.Spawn(a, childBehavior, childArgs{Parent: parent.pid}, actor.OnNode("b"), actor.Named("kid"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := nextOf[from](t, parent); pid.Node() != "b" || !b.Alive(pid) || got.Sender != pid {
+			t.Errorf("%s was started, %+v came", pid, got)
+		}
+		if got, ok := b.Whereis("kid"); !ok || got != pid {
+			t.Errorf("the name is that of %s", got)
+		}
+		_, err = actor.Spawn(a, childBehavior, childArgs{Parent: parent.pid}, actor.OnNode("b"), actor.Named("kid"))
+		wantError(t, err, actor.ErrNameTaken)
+		_, err = actor.Spawn(a, childBehavior, childArgs{Fail: true}, actor.OnNode("b"))
+		wantError(t, err, errRefused)
+	})
+}
+
+func TestABehaviourThatIsNotPermittedDoesNotStart(t *testing.T) {
+	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
+	actor.Permit(m[1].System, childBehavior, "c", "d")
+	for _, b := range []*actor.Behavior[remoteChild, childArgs]{childBehavior, secretBehavior} {
+		_, err := actor.Spawn(m[0], b, childArgs{}, actor.OnNode("b"), actor.Named("kid"))
+		wantError(t, err, actor.ErrNotPermitted)
+	}
+	_, err := actor.Spawn(m[0], childBehavior, childArgs{}, actor.OnNode("nowhere"))
+	wantError(t, err, actor.ErrNoConnection)
+	if pid, ok := m[1].Whereis("kid"); ok {
+		t.Errorf("%s was started", pid)
+	}
+}
+
+func TestAProcessStartedLinkedOnAnotherNodeIsLinked(t *testing.T) {
+	overNetworks(t, func(t *testing.T, address string) {
+		m := joinMembers(t, address, "a", "b")
+		a, b := m[0], m[1]
+		actor.Permit(b.System, childBehavior)
+		parent := a.witness(t)
+		spawn := func(options ...actor.SpawnOption) (pid actor.PID) {
+			a.order(t, parent, do{func(p *actor.Process) (err error) {
+				pid, err = actor.Spawn(p, childBehavior, childArgs{Parent: p.PID()}, append(options, actor.OnNode("b"))...)
+				return err
+			}})
+			nextOf[from](t, parent)
+			return pid
+		}
+		pid := spawn(actor.Linked())
+		if err := actor.Send(a, pid, stopSelf{}); err != nil {
+			t.Fatal(err)
+		}
+		exit := nextOf[actor.Exit](t, parent)
+		if exit.From != pid {
+			t.Errorf("the exit is %+v", exit)
+		}
+		wantError(t, exit.Reason, errRefused)
+
+		pid = spawn(actor.Supervised())
+		_ = actor.Kill(b, pid)
+		exit, down := nextOf[actor.Exit](t, parent), nextOf[actor.Down](t, parent)
+		if exit.From != pid || down.PID != pid || exit.Reason != error(actor.ErrKilled) || down.Reason != error(actor.ErrKilled) {
+			t.Errorf("the exit is %+v, the down %+v", exit, down)
+		}
+
+		pid = spawn(actor.Linked())
+		watcher := b.witness(t)
+		b.order(t, watcher, do{func(p *actor.Process) error { p.Monitor(pid); return nil }})
+		_ = actor.Kill(a, parent.pid)
+		if down := nextOf[actor.Down](t, watcher); down.PID != pid || !errors.Is(down.Reason, actor.ErrKilled) {
+			t.Errorf("the down is %+v", down)
+		}
+	})
+}

@@ -1,0 +1,201 @@
+package actor_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/supervise"
+)
+
+// sitter is a process that does nothing until it is told.
+type sitter struct{}
+
+type (
+	nothingMuch struct{}
+	fallOver    struct{}
+	holdStill   struct{ started, until chan struct{} }
+)
+
+var sitting = actor.Define[sitter, string]("list.sitter", nil,
+	actor.On(func(*sitter, *actor.Process, nothingMuch) error { return nil }),
+	actor.On(func(*sitter, *actor.Process, fallOver) error { return errors.New("it fell over") }),
+	actor.On(func(_ *sitter, _ *actor.Process, m holdStill) error {
+		close(m.started)
+		<-m.until
+		return nil
+	}))
+
+func startQuiet(t *testing.T) *actor.System {
+	t.Helper()
+	s := actor.NewSystem(actor.Logger(quiet))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := s.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// holdUp keeps a process in a callback for the length of a test, with so many messages waiting.
+func holdUp(t *testing.T, s *actor.System, pid actor.PID, waiting int) {
+	t.Helper()
+	h := holdStill{make(chan struct{}), make(chan struct{})}
+	t.Cleanup(func() { close(h.until) })
+	must(t, actor.Send(s, pid, h))
+	<-h.started
+	for range waiting {
+		must(t, actor.Send(s, pid, nothingMuch{}))
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func spawnSitter(t *testing.T, s *actor.System, options ...actor.SpawnOption) actor.PID {
+	t.Helper()
+	pid, err := actor.Spawn(s, sitting, "", options...)
+	must(t, err)
+	return pid
+}
+
+func TestAListHasTheFirstInItsOrderAndSaysHowManyMoreThereAre(t *testing.T) {
+	s := startQuiet(t)
+	oldest := spawnSitter(t, s)
+	named := spawnSitter(t, s, actor.Named("zoe"))
+	first := spawnSitter(t, s, actor.Named("ada"))
+	for range 3000 {
+		spawnSitter(t, s)
+	}
+	holdUp(t, s, named, 2)
+	holdUp(t, s, first, 5)
+	for name, test := range map[string]struct {
+		query actor.Query
+		want  []actor.PID
+		more  int
+	}{
+		"by messages waiting":       {actor.Query{Limit: 2}, []actor.PID{first, named}, 3001},
+		"by age":                    {actor.Query{Sort: actor.SortAge, Limit: 1}, []actor.PID{oldest}, 3002},
+		"by name":                   {actor.Query{Sort: actor.SortName, Limit: 2}, []actor.PID{first, named}, 3001},
+		"a part of a name":          {actor.Query{Match: "zo"}, []actor.PID{named}, 0},
+		"a whole name with a *":     {actor.Query{Match: "a*a"}, []actor.PID{first}, 0},
+		"a * that is not the whole": {actor.Query{Match: "z*o"}, nil, 0},
+		"a PID":                     {actor.Query{Match: oldest.String()}, []actor.PID{oldest}, 0},
+		"a behaviour":               {actor.Query{Match: "list.*", Limit: 1}, []actor.PID{first}, 3002},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := s.List(test.query)
+			must(t, err)
+			var pids []actor.PID
+			for _, one := range got.Processes {
+				pids = append(pids, one.PID)
+			}
+			if !slices.Equal(pids, test.want) || got.More != test.more || got.Count != 3003 {
+				t.Errorf("got %v and %d more of %d, want %v and %d", pids, got.More, got.Count, test.want, test.more)
+			}
+		})
+	}
+	if got, err := s.List(actor.Query{Limit: 1e9}); err != nil || len(got.Processes) != actor.MaxTold || got.Processes[0].Waiting != 5 {
+		t.Errorf("%d processes at once, %v", len(got.Processes), err)
+	}
+	if _, err := s.List(actor.Query{Sort: "size"}); sabir.AsError(err).Code != sabir.InvalidArgument {
+		t.Errorf("sorted by size: %v", err)
+	}
+}
+
+func TestATreeShowsSupervisorsTheirChildrenAndThoseOfNobody(t *testing.T) {
+	s := startQuiet(t)
+	_, err := supervise.Spec(supervise.Config{Name: "shop", Intensity: 3},
+		supervise.Child{ID: "stock", Start: sitting.Spec("", actor.Named("stock"))},
+		supervise.Child{ID: "desks", Start: supervise.Dynamic(sitting, supervise.Config{Name: "desks"}, supervise.Child{})},
+	).Start(s)
+	must(t, err)
+	for range 150 {
+		_, err := supervise.StartOne[string](t.Context(), s, actor.Name{Name: "desks"}, "")
+		must(t, err)
+	}
+	stock, _ := s.Whereis("stock")
+	must(t, actor.Send(s, stock, fallOver{}))
+	for again := stock; again == stock; again, _ = s.Whereis("stock") { // until its supervisor has restarted it
+		_, err := supervise.Children(t.Context(), s, actor.Name{Name: "shop"})
+		must(t, err)
+	}
+	stranger := spawnSitter(t, s)
+
+	got, err := s.Tree(t.Context(), actor.Query{})
+	must(t, err)
+	if len(got.Trees) != 1 || got.More != 0 || got.Count != 154 || len(got.Loose) != 1 || got.Loose[0].PID != stranger || got.MoreLoose != 0 {
+		t.Fatalf("%+v", got)
+	}
+	shop := got.Trees[0]
+	if shop.Name != "shop" || shop.Strategy != "one-for-one" || len(shop.Children) != 2 {
+		t.Fatalf("%+v", shop)
+	}
+	if c := shop.Children[0]; c.ID != "stock" || c.Restarts != 1 || c.Restart != "permanent" || c.State != "running" || c.Name != "stock" || c.Life == "" {
+		t.Errorf("%+v", c)
+	}
+	if c := shop.Children[1]; c.ID != "desks" || c.Strategy != "dynamic" || len(c.Children) != 100 || c.Unlisted != 50 {
+		t.Errorf("%d children and %d more", len(c.Children), c.Unlisted)
+	}
+	if got, err := s.Tree(t.Context(), actor.Query{Limit: 3, Depth: 1}); err != nil || got.Trees[0].Children[1].Unlisted != 150 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestATreeSaysWhichSupervisorDoesNotAnswer(t *testing.T) {
+	s := startQuiet(t)
+	h := holdStill{make(chan struct{}), make(chan struct{})}
+	stuck := actor.Define[sitter, struct{}]("list.stuck", func(*sitter, *actor.Process, struct{}) error {
+		close(h.started)
+		<-h.until
+		return nil
+	})
+	_, err := supervise.Spec(supervise.Config{Name: "shop"}).Start(s)
+	must(t, err)
+	added := make(chan error, 1)
+	go func() {
+		_, err := supervise.StartChild(context.Background(), s, actor.Name{Name: "shop"}, supervise.Child{ID: "stuck", Start: stuck.Spec(struct{}{})})
+		added <- err
+	}()
+	<-h.started
+	got, err := s.Tree(t.Context(), actor.Query{})
+	close(h.until)
+	must(t, err)
+	must(t, <-added)
+	if len(got.Trees) != 1 || got.Trees[0].Problem != "it does not answer" {
+		t.Errorf("%+v", got.Trees)
+	}
+}
+
+func TestANodeWithProcessesAnswersForThem(t *testing.T) {
+	m := startMember(t, "shop-1", "mem://processes-service")
+	for i := range 3 {
+		spawnSitter(t, m.System, actor.Named(fmt.Sprintf("desk-%d", i)))
+	}
+	answer, err := sabir.CallJSON(t.Context(), m.node, "$processes.list", []byte(`{"sort":"name","limit":2,"match":"desk"}`))
+	must(t, err)
+	var list actor.Listing
+	must(t, json.Unmarshal(answer, &list))
+	if list.Node != "shop-1" || list.Count != m.Count() || len(list.Processes) != 2 || list.More != 1 || list.Processes[1].Name != "desk-1" {
+		t.Errorf("%s", answer)
+	}
+	tree, err := sabir.Call[actor.Overview](t.Context(), m.node, "$processes.tree", actor.Query{})
+	if err != nil || len(tree.Loose) != 3 || len(tree.Trees) != 0 {
+		t.Errorf("%+v, %v", tree, err)
+	}
+	if _, err = sabir.CallJSON(t.Context(), m.node, "$processes.list", []byte(`{"sort":"size"}`)); err == nil || !strings.Contains(err.Error(), "size") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,127 @@
+package actor
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sabir-go/sabir/brokers"
+)
+
+func TestStopEndsAllProcesses(t *testing.T) {
+	stopMany(t, 100_000)
+}
+
+func TestStopEndsAMillionProcesses(t *testing.T) {
+	brokers.Slow(t)
+	stopMany(t, 1_000_000)
+}
+
+func stopMany(t *testing.T, n int) {
+	s := quiet()
+	for i := range n {
+		pid, err := Spawn(s, counterB, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%10 == 0 {
+			Send(s, pid, add{1})
+		}
+	}
+	if s.Count() != n {
+		t.Errorf("%d of %d live", s.Count(), n)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := s.Stop(ctx); err != nil || s.Count() != 0 {
+		t.Errorf("%v; %d live", err, s.Count())
+	}
+	if lost := s.Lost(); lost.Undelivered > int64(n/10) {
+		t.Errorf("counted as lost: %+v", lost)
+	}
+}
+
+func TestStopLetsProcessesFinishWhatLiesBeforeIt(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var got notes
+		pid := spawn(t, s, hooks{terminate: func(_ *Process, reason error) { got.add(reason) }})
+		g := busyIn(t, s, pid)
+		stopped := make(chan error, 1)
+		go func() { stopped <- s.Stop(context.Background()) }()
+		time.Sleep(time.Second)
+		if len(stopped) != 0 || !s.Alive(pid) {
+			t.Error("it did not wait for a callback")
+		}
+		close(g.open)
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		got.want(t, ErrShutdown)
+	})
+}
+
+func TestStopKillsWhoHasNotEndedInTime(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		stubborn, err := Spawn(s, catchers, hooks{terminate: func(*Process, error) { t.Error("Terminate was called") }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		wantError(t, s.Stop(ctx), context.DeadlineExceeded)
+		time.Sleep(time.Second) // what is left of the workers ends
+		synctest.Wait()
+		if s.Alive(stubborn) {
+			t.Error("it lives")
+		}
+	})
+}
+
+func TestStopEndsAProcessThatIsJustStarting(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var got notes
+		g := newGate()
+		started := make(chan error, 1)
+		go func() {
+			_, err := Spawn(s, puppets, hooks{init: g.pass, terminate: func(_ *Process, reason error) { got.add(reason) }})
+			started <- err
+		}()
+		<-g.entered
+		stopped := make(chan error, 1)
+		go func() { stopped <- s.Stop(context.Background()) }()
+		synctest.Wait()
+		close(g.open)
+		if err := <-stopped; err != nil || <-started != nil {
+			t.Error(err)
+		}
+		got.want(t, ErrShutdown)
+	})
+}
+
+func TestStopAndSpawnAtOnceLeaveNobodyBehind(t *testing.T) {
+	for range 200 {
+		s := quiet()
+		begun := make(chan struct{})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			close(begun)
+			for {
+				if _, err := Spawn(s, counterB, 1); err != nil {
+					return
+				}
+			}
+		}()
+		<-begun
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		if err := s.Stop(ctx); err != nil {
+			t.Fatalf("%v; %d live", err, s.Count())
+		}
+		cancel()
+		<-done
+		if s.Count() != 0 {
+			t.Fatalf("%d live", s.Count())
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package supervise
+
+import (
+	"context"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+)
+
+type (
+	startChild     struct{ child Child }
+	terminateChild struct{ ID string }
+	restartChild   struct{ ID string }
+	deleteChild    struct{ ID string }
+)
+
+// StartChild adds a child at the end of a supervisor's list and starts it. Where it does not start it is not added. It may
+// be called on the supervisor's own node only: what a Child starts is a function. Errors: ErrChildExists, ErrConfig,
+// ErrStart, ErrEnding, and those of actor.Call.
+func StartChild[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, c Child) (actor.PID, error) {
+	return actor.Call[actor.PID](ctx, from, supervisor, startChild{c})
+}
+
+func (s *supervisor) startChild(p *actor.Process, m startChild) (actor.PID, error) {
+	if s.ending != nil {
+		return actor.PID{}, ErrEnding
+	}
+	if s.marked {
+		return postpone(s, p, m, (*supervisor).startChild)
+	}
+	c, err := s.add(m.child)
+	if err != nil {
+		return actor.PID{}, err
+	}
+	if err := s.start(p, c); err != nil {
+		s.remove(c)
+		return actor.PID{}, notStarted(c, err)
+	}
+	return c.pid, nil
+}
+
+func notStarted(c *child, err error) error {
+	return sabir.Errorf(ErrStart.Code, ErrStart.Name, "%s: %q: %w", ErrStart.Message, c.ID, err)
+}
+
+// TerminateChild ends a child as its Shutdown says, and returns when it has ended. It is not restarted, but stays in the list
+// for RestartChild, unless it is Temporary. That it does not run is no error. Errors: ErrNoChild, and those of actor.Call: a
+// child may take longer to end than ctx allows, and ends all the same.
+func TerminateChild[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, id string) error {
+	_, err := actor.Call[struct{}](ctx, from, supervisor, terminateChild{id})
+	return err
+}
+
+func (s *supervisor) terminateChild(p *actor.Process, m terminateChild) (none struct{}, err error) {
+	c := s.byID[m.ID]
+	if c == nil {
+		return none, problem(ErrNoChild, "%q", m.ID)
+	}
+	c.again = false
+	if c.pid.Zero() {
+		c.state = Ended
+		if c.Restart == Temporary {
+			s.remove(c)
+		}
+		return none, nil
+	}
+	if len(c.waits) == maxWaiting {
+		return none, problem(actor.ErrMailboxFull, "%d calls wait for the end of child %q", maxWaiting, c.ID)
+	}
+	c.waits = append(c.waits, p.Request())
+	if c.state != Ending {
+		s.shut(p, c)
+	}
+	return none, actor.ErrLater
+}
+
+// RestartChild starts a child again that TerminateChild has ended, or that has ended and was not to be restarted. Errors:
+// ErrNoChild, ErrChildRuns, ErrStart, ErrEnding, and those of actor.Call.
+func RestartChild[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, id string) (actor.PID, error) {
+	return actor.Call[actor.PID](ctx, from, supervisor, restartChild{id})
+}
+
+func (s *supervisor) restartChild(p *actor.Process, m restartChild) (actor.PID, error) {
+	if s.marked && s.ending == nil {
+		return postpone(s, p, m, (*supervisor).restartChild)
+	}
+	c, err := s.resting(m.ID)
+	if err != nil {
+		return actor.PID{}, err
+	}
+	if s.ending != nil {
+		return actor.PID{}, ErrEnding
+	}
+	if err := s.start(p, c); err != nil {
+		return actor.PID{}, notStarted(c, err)
+	}
+	return c.pid, nil
+}
+
+// DeleteChild takes a child out of the list that does not run. Errors: ErrNoChild, ErrChildRuns, and those of actor.Call.
+func DeleteChild[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, id string) error {
+	_, err := actor.Call[struct{}](ctx, from, supervisor, deleteChild{id})
+	return err
+}
+
+func (s *supervisor) deleteChild(p *actor.Process, m deleteChild) (none struct{}, err error) {
+	c, err := s.resting(m.ID)
+	if err == nil {
+		s.remove(c)
+	}
+	return none, err
+}
+
+// resting finds a child that does not run and is not about to.
+func (s *supervisor) resting(id string) (*child, error) {
+	c := s.byID[id]
+	switch {
+	case c == nil:
+		return nil, problem(ErrNoChild, "%q", id)
+	case c.state != Ended || c.again:
+		return nil, problem(ErrChildRuns, "%q is %s", id, c.state)
+	}
+	return c, nil
+}

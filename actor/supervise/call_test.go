@@ -1,0 +1,221 @@
+package supervise_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/supervise"
+)
+
+func TestStartChildAddsItAtTheEnd(t *testing.T) {
+	w := newWorld(t)
+	pid := w.start(supervise.Spec(often(supervise.RestForOne), w.worker("a")))
+	child, err := supervise.StartChild(t.Context(), w.system, pid, w.worker("b"))
+	if err != nil || child != w.child(pid, "b").PID {
+		t.Fatal(child, err)
+	}
+	w.expect("start a", "start b")
+	w.crash(pid, "a", errCrash)
+	w.expect("end a", "shut b", "start a", "start b")
+}
+
+func TestStartChildRefusesAnIDThatIsThere(t *testing.T) {
+	w := newWorld(t)
+	pid := w.start(supervise.Spec(supervise.Config{}, w.worker("a")))
+	w.expect("start a")
+	if _, err := supervise.StartChild(t.Context(), w.system, pid, w.worker("a")); !errors.Is(err, supervise.ErrChildExists) {
+		t.Error(err)
+	}
+	w.nothingElse(pid)
+}
+
+func TestChildThatDoesNotStartIsNotAdded(t *testing.T) {
+	w := newWorld(t)
+	pid := w.start(supervise.Spec(supervise.Config{}))
+	var fails atomic.Int32
+	fails.Store(1)
+	if _, err := supervise.StartChild(t.Context(), w.system, pid, w.unwilling("a", &fails)); !errors.Is(err, supervise.ErrStart) || !errors.Is(err, errCrash) {
+		t.Error(err)
+	}
+	w.expect("fail a")
+	if got := w.states(pid); got != "" {
+		t.Error(got)
+	}
+}
+
+func TestTerminatedChildIsNotRestartedUntilRestartChild(t *testing.T) {
+	w := newWorld(t)
+	pid := w.start(supervise.Spec(supervise.Config{}, w.workers("a", "b")...))
+	w.expect("start a", "start b")
+	if err := supervise.TerminateChild(t.Context(), w.system, pid, "a"); err != nil {
+		t.Fatal(err)
+	}
+	w.expect("shut a")
+	if got := w.states(pid); got != "a ended 0, b running 0, " {
+		t.Error(got)
+	}
+	if err := supervise.TerminateChild(t.Context(), w.system, pid, "a"); err != nil {
+		t.Error("it has ended already:", err)
+	}
+	child, err := supervise.RestartChild(t.Context(), w.system, pid, "a")
+	if err != nil || child != w.child(pid, "a").PID {
+		t.Error(child, err)
+	}
+	w.expect("start a")
+}
+
+func TestTerminatedTemporaryChildIsForgotten(t *testing.T) {
+	w := newWorld(t)
+	a := w.worker("a")
+	a.Restart = supervise.Temporary
+	pid := w.start(supervise.Spec(supervise.Config{}, a))
+	if err := supervise.TerminateChild(t.Context(), w.system, pid, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.states(pid); got != "" {
+		t.Error(got)
+	}
+}
+
+func TestTerminateChildEndsTheAttemptsToRestart(t *testing.T) {
+	w := newWorld(t)
+	j := w.job("a")
+	var starts atomic.Int32
+	j.quiet = true
+	j.init = func(*actor.Process) error {
+		if starts.Add(1) > 1 {
+			return errCrash
+		}
+		return nil
+	}
+	pid := w.start(supervise.Spec(supervise.Config{Intensity: 1 << 30}, supervise.Child{ID: "a", Start: working.Spec(j)}))
+	w.crash(pid, "a", errCrash)
+	for starts.Load() < 10 {
+		w.children(pid)
+	}
+	if err := supervise.TerminateChild(t.Context(), w.system, pid, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.states(pid); got != "a ended 0, " {
+		t.Error(got)
+	}
+	w.children(pid)
+	n := starts.Load()
+	w.children(pid)
+	if starts.Load() != n {
+		t.Error("it is still tried")
+	}
+}
+
+func TestDeleteChildForgetsOneThatHasEnded(t *testing.T) {
+	w := newWorld(t)
+	pid := w.start(supervise.Spec(supervise.Config{}, w.workers("a", "b")...))
+	ctx := t.Context()
+	if err := supervise.DeleteChild(ctx, w.system, pid, "a"); !errors.Is(err, supervise.ErrChildRuns) {
+		t.Error(err)
+	}
+	if err := supervise.TerminateChild(ctx, w.system, pid, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := supervise.DeleteChild(ctx, w.system, pid, "a"); err != nil {
+		t.Error(err)
+	}
+	if got := w.states(pid); got != "b running 0, " {
+		t.Error(got)
+	}
+}
+
+func TestRestartChildRefusesOneThatRuns(t *testing.T) {
+	w := newWorld(t)
+	pid := w.start(supervise.Spec(supervise.Config{}, w.worker("a")))
+	if _, err := supervise.RestartChild(t.Context(), w.system, pid, "a"); !errors.Is(err, supervise.ErrChildRuns) {
+		t.Error(err)
+	}
+}
+
+func TestCallsWithAnUnknownIDFail(t *testing.T) {
+	w := newWorld(t)
+	pid := w.start(supervise.Spec(supervise.Config{}))
+	ctx := t.Context()
+	_, restart := supervise.RestartChild(ctx, w.system, pid, "x")
+	for _, err := range []error{restart, supervise.TerminateChild(ctx, w.system, pid, "x"), supervise.DeleteChild(ctx, w.system, pid, "x")} {
+		if !errors.Is(err, supervise.ErrNoChild) {
+			t.Error(err)
+		}
+	}
+}
+
+func TestStartChildWaitsForTheRestartOfTheOthers(t *testing.T) {
+	w := newWorld(t)
+	b, hold := w.held("b")
+	pid := w.start(supervise.Spec(often(supervise.AllForOne), w.worker("a"), b))
+	w.expect("start a", "start b")
+	w.crash(pid, "a", errCrash)
+	w.expect("end a")
+	w.clock.armed(t, supervise.DefaultShutdown)
+	started := make(chan error)
+	go func() {
+		_, err := supervise.StartChild(context.Background(), w.system, pid, w.worker("c"))
+		started <- err
+	}()
+	w.nothingElse(pid)
+	close(hold)
+	w.expect("shut b", "start a", "start b", "start c")
+	if err := <-started; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEndingSupervisorStartsNothing(t *testing.T) {
+	w := newWorld(t)
+	b, hold := w.held("b")
+	pid := w.start(supervise.Spec(supervise.Config{}, w.worker("a"), b))
+	w.expect("start a", "start b")
+	actor.Stop(w.system, pid, nil)
+	w.clock.armed(t, supervise.DefaultShutdown)
+	if _, err := supervise.StartChild(t.Context(), w.system, pid, w.worker("c")); !errors.Is(err, supervise.ErrEnding) {
+		t.Error(err)
+	}
+	close(hold)
+	w.expect("shut b", "shut a")
+}
+
+func TestSupervisorIsFoundByItsName(t *testing.T) {
+	w := newWorld(t)
+	w.start(supervise.Spec(supervise.Config{Name: "shop"}, w.worker("a")))
+	list, err := supervise.Children(t.Context(), w.system, actor.Name{Name: "shop"})
+	if err != nil || len(list) != 1 || list[0].ID != "a" || list[0].Behavior != "worker" || list[0].Supervisor {
+		t.Error(list, err)
+	}
+}
+
+func TestConfigWithoutSenseIsRefused(t *testing.T) {
+	w := newWorld(t)
+	ok := w.worker("a")
+	significant, permanent := ok, ok
+	significant.Restart, significant.Significant = supervise.Transient, true
+	permanent.Significant = true
+	for name, spec := range map[string]actor.Spec{
+		"no ID":                    supervise.Spec(supervise.Config{}, supervise.Child{Start: ok.Start}),
+		"no Start":                 supervise.Spec(supervise.Config{}, supervise.Child{ID: "a"}),
+		"negative shutdown":        supervise.Spec(supervise.Config{}, supervise.Child{ID: "a", Start: ok.Start, Shutdown: -2}),
+		"unknown restart":          supervise.Spec(supervise.Config{}, supervise.Child{ID: "a", Start: ok.Start, Restart: 9}),
+		"unknown strategy":         supervise.Spec(supervise.Config{Strategy: 9}),
+		"negative period":          supervise.Spec(supervise.Config{Period: -1}),
+		"significant for nothing":  supervise.Spec(supervise.Config{}, significant),
+		"permanent significant":    supervise.Spec(supervise.Config{AutoShutdown: supervise.AnySignificant}, permanent),
+		"dynamic with an ID":       supervise.Dynamic(working, supervise.Config{}, supervise.Child{ID: "a"}),
+		"dynamic with a strategy":  supervise.Dynamic(working, supervise.Config{Strategy: supervise.AllForOne}, supervise.Child{}),
+		"dynamic with a bad child": supervise.Dynamic(working, supervise.Config{}, supervise.Child{Shutdown: -5}),
+	} {
+		if _, err := spec.Start(w.system); !errors.Is(err, supervise.ErrConfig) {
+			t.Error(name, err)
+		}
+	}
+	if _, err := supervise.Spec(supervise.Config{}, ok, ok).Start(w.system); !errors.Is(err, supervise.ErrChildExists) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,179 @@
+package supervise
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sabir-go/sabir/actor"
+)
+
+// Config is how a supervisor treats its children.
+type Config struct {
+	// Name is under which the supervisor is registered on its node; "" for no name.
+	Name string
+	// Strategy is who is restarted together. OneForOne without it. Dynamic supervisors are always OneForOne.
+	Strategy Strategy
+	// Intensity is how many restarts there may be within Period: one more, and the supervisor ends all its children and then
+	// itself, with ErrIntensity. An attempt to restart that fails counts too. 0 is DefaultIntensity, NoRestarts none.
+	Intensity int
+	// Period is DefaultPeriod where it is 0.
+	Period time.Duration
+	// AutoShutdown is whether the supervisor ends, with actor.ErrShutdown, when significant children have ended.
+	AutoShutdown AutoShutdown
+	// Ended, if it is not nil, is called in a callback of the supervisor when a child has ended by itself and is not restarted:
+	// not where the supervisor has told it to end or is about to end. It must not wait for anything, nor call the supervisor.
+	Ended func(p *actor.Process, id string, child actor.PID, reason error)
+}
+
+// What Config has where it says nothing, as in OTP.
+const (
+	DefaultIntensity = 1
+	DefaultPeriod    = 5 * time.Second
+)
+
+// NoRestarts is the Intensity of a supervisor which ends with the first failure.
+const NoRestarts = -1
+
+// Strategy is which children are restarted when one has failed.
+type Strategy uint8
+
+const (
+	// OneForOne restarts the child that failed.
+	OneForOne Strategy = iota
+	// AllForOne ends all others, the last one first, and starts all in their order.
+	AllForOne
+	// RestForOne ends those that were started after the one that failed, the last one first, and starts it and them in their
+	// order.
+	RestForOne
+)
+
+// String is the strategy in words.
+func (s Strategy) String() string { return word(int(s), "one-for-one", "all-for-one", "rest-for-one") }
+
+// MarshalText is String, for JSON and the like.
+func (s Strategy) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *Strategy) UnmarshalText(text []byte) error {
+	return read(s, text, OneForOne, AllForOne, RestForOne)
+}
+
+// AutoShutdown is when a supervisor ends because its children have. Only those count that have Child.Significant, ended by
+// themselves, and are not restarted.
+type AutoShutdown uint8
+
+const (
+	Never          AutoShutdown = iota
+	AnySignificant              // with the first of them
+	AllSignificant              // when none of them runs any more
+)
+
+// Child is a child of a supervisor.
+type Child struct {
+	// ID names it within its supervisor.
+	ID string
+	// Start is what it is. In Dynamic it stays empty.
+	Start actor.Spec
+	// Restart is whether it is restarted: Permanent without it.
+	Restart Restart
+	// Shutdown is how long it may take to end when the supervisor tells it to, by actor.ErrShutdown, before it is killed.
+	// Brutal kills it at once, Infinity waits. 0 is DefaultShutdown, and Infinity for supervisors.
+	Shutdown time.Duration
+	// Significant makes it count for Config.AutoShutdown. It cannot be Permanent then.
+	Significant bool
+}
+
+// The bounds of Child.Shutdown.
+const (
+	Brutal          time.Duration = -1
+	Infinity        time.Duration = math.MaxInt64
+	DefaultShutdown               = 5 * time.Second
+)
+
+// KillTimeout is how long a supervisor waits for the end of a child that it has killed: longer only if a callback of the child
+// does not return, which nothing can end. The supervisor then logs that and goes on as if it had ended.
+const KillTimeout = 5 * time.Second
+
+// Restart is whether a child that has ended is restarted.
+type Restart uint8
+
+const (
+	Permanent Restart = iota // always
+	Transient                // unless the reason is actor.ErrNormal or actor.ErrShutdown
+	Temporary                // never; the supervisor forgets it when it has ended
+)
+
+// String is the type in words.
+func (r Restart) String() string { return word(int(r), "permanent", "transient", "temporary") }
+
+// MarshalText is String, for JSON and the like.
+func (r Restart) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (r *Restart) UnmarshalText(text []byte) error {
+	return read(r, text, Permanent, Transient, Temporary)
+}
+
+func word(i int, words ...string) string {
+	if i >= len(words) {
+		return "unknown"
+	}
+	return words[i]
+}
+
+func read[T fmt.Stringer](into *T, text []byte, values ...T) error {
+	for _, v := range values {
+		if v.String() == string(text) {
+			*into = v
+			return nil
+		}
+	}
+	return fmt.Errorf("supervise: no %T is called %q", *into, text)
+}
+
+// complete puts in what is meant by zeros.
+func (c Config) complete() (Config, error) {
+	switch {
+	case c.Intensity == 0:
+		c.Intensity = DefaultIntensity
+	case c.Intensity < 0:
+		c.Intensity = 0
+	}
+	if c.Period == 0 {
+		c.Period = DefaultPeriod
+	}
+	if c.Period < 0 || c.Strategy > RestForOne || c.AutoShutdown > AllSignificant {
+		return c, problem(ErrConfig, "period %s, strategy %d, auto shutdown %d", c.Period, c.Strategy, c.AutoShutdown)
+	}
+	return c, nil
+}
+
+// complete puts in what is meant by zeros, for a child of a supervisor with the Config.
+func (c Child) complete(of Config) (Child, error) {
+	switch {
+	case c.Restart > Temporary:
+		return c, problem(ErrConfig, "child %q has restart type %d", c.ID, c.Restart)
+	case c.Shutdown < Brutal:
+		return c, problem(ErrConfig, "child %q has shutdown %s", c.ID, c.Shutdown)
+	case c.Significant && c.Restart == Permanent:
+		return c, problem(ErrConfig, "child %q is permanent, so it is always restarted and cannot be significant", c.ID)
+	case c.Significant && of.AutoShutdown == Never:
+		return c, problem(ErrConfig, "child %q is significant, but the supervisor never shuts down by itself", c.ID)
+	}
+	if c.Shutdown == 0 {
+		c.Shutdown = DefaultShutdown
+		if supervises(c.Start.Behavior()) {
+			c.Shutdown = Infinity
+		}
+	}
+	return c, nil
+}
+
+// supervises tells whether a behaviour is that of supervisors.
+func supervises(behavior string) bool { return behavior == fixedName || behavior == dynamicName }
+
+const (
+	fixedName   = "supervisor"
+	dynamicName = "supervisor.dynamic"
+)

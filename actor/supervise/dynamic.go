@@ -1,0 +1,312 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sabir-go/sabir/actor"
+)
+
+// Dynamic is a supervisor of any number of children of one behaviour, each started by StartOne with args of its own: "simple
+// one for one" in OTP. It starts with none. Of the Child, ID, Start and Significant stay empty; of the Config, Strategy and
+// AutoShutdown. The options are for each child.
+//
+// What it does for one child does not depend on how many there are; a million are fine. When it ends, it tells all children
+// to end and then waits for them together: the Shutdown is for all.
+func Dynamic[S, A any](b *actor.Behavior[S, A], c Config, each Child, options ...actor.SpawnOption) actor.Spec {
+	return dynamicOf[A]().Spec(dynamicPlan[A]{c, each, b.Name(), func(p *actor.Process, args A) (actor.PID, error) {
+		return actor.Spawn(p, b, args, append(options[:len(options):len(options)], actor.Supervised())...)
+	}})
+}
+
+type dynamicPlan[A any] struct {
+	config   Config
+	each     Child
+	behavior string
+	spawn    func(*actor.Process, A) (actor.PID, error)
+}
+
+func dynamicOf[A any]() *actor.Behavior[dynamic[A], dynamicPlan[A]] {
+	return actor.Define(dynamicName, (*dynamic[A]).init,
+		actor.On((*dynamic[A]).exit),
+		actor.On((*dynamic[A]).down),
+		actor.On((*dynamic[A]).tooLate),
+		actor.On((*dynamic[A]).retry),
+		actor.Answer((*dynamic[A]).start),
+		actor.Answer((*dynamic[A]).terminate),
+		actor.Answer((*dynamic[A]).describe),
+	)
+}
+
+// dynamic is the state of a dynamic supervisor.
+type dynamic[A any] struct {
+	dynamicPlan[A]
+	children   map[actor.PID]one[A]
+	shutting   map[actor.PID]*shutting // of children, those that TerminateOne has told to end
+	restarting int                     // retries on their way
+	ending     error                   // why the supervisor ends as soon as its children have; nil while it does not
+	history    history
+}
+
+// one is a child; args is the zero value where it is Temporary.
+type one[A any] struct {
+	args     A
+	restarts int32
+}
+
+type shutting struct {
+	timer func() bool
+	waits []actor.Request
+}
+
+func (s *dynamic[A]) init(p *actor.Process, with dynamicPlan[A]) (err error) {
+	p.TrapParent()
+	s.dynamicPlan = with
+	if s.config, err = s.config.complete(); err != nil {
+		return err
+	}
+	if s.each, err = s.each.complete(s.config); err != nil {
+		return err
+	}
+	if !s.each.Start.Zero() || s.each.ID != "" || s.each.Significant || s.config.Strategy != OneForOne || s.config.AutoShutdown != Never {
+		return problem(ErrConfig, "a dynamic supervisor takes no ID, Start, Significant, Strategy and AutoShutdown")
+	}
+	if supervises(s.behavior) && with.each.Shutdown == 0 {
+		s.each.Shutdown = Infinity
+	}
+	if s.config.Name != "" {
+		if err := p.Register(s.config.Name); err != nil {
+			return err
+		}
+	}
+	s.children = make(map[actor.PID]one[A])
+	s.shutting = make(map[actor.PID]*shutting)
+	return nil
+}
+
+// StartOne starts a child of a dynamic supervisor; args is what its Init gets, and must be of the type that the behaviour
+// takes, else the error is actor.ErrNotHandled. The other errors are that of the child's Init, ErrEnding, and those of
+// actor.Call.
+func StartOne[Args any, A actor.Address](ctx context.Context, from actor.Sender, supervisor A, args Args) (actor.PID, error) {
+	return actor.Call[actor.PID](ctx, from, supervisor, startOne[Args]{args})
+}
+
+type startOne[A any] struct{ Args A }
+
+func (s *dynamic[A]) start(p *actor.Process, m startOne[A]) (actor.PID, error) {
+	if s.ending != nil {
+		return actor.PID{}, ErrEnding
+	}
+	pid, err := s.spawn(p, m.Args)
+	if err != nil {
+		return actor.PID{}, err
+	}
+	s.keep(pid, m.Args, 0)
+	return pid, nil
+}
+
+func (s *dynamic[A]) keep(pid actor.PID, args A, restarts int32) {
+	c := one[A]{restarts: restarts}
+	if s.each.Restart != Temporary {
+		c.args = args
+	}
+	s.children[pid] = c
+}
+
+// TerminateOne ends a child of a dynamic supervisor as its Shutdown says, and returns when it has ended. It is forgotten
+// then. Errors: ErrNoChild, and those of actor.Call: a child may take longer to end than ctx allows, and ends all the same.
+func TerminateOne[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, child actor.PID) error {
+	_, err := actor.Call[struct{}](ctx, from, supervisor, terminateOne{child})
+	return err
+}
+
+type terminateOne struct{ Child actor.PID }
+
+func (s *dynamic[A]) terminate(p *actor.Process, m terminateOne) (none struct{}, err error) {
+	if _, ok := s.children[m.Child]; !ok {
+		return none, problem(ErrNoChild, "%s", m.Child)
+	}
+	c := s.shutting[m.Child]
+	if c == nil {
+		c = &shutting{}
+		s.shutting[m.Child] = c
+		if s.ending == nil {
+			s.shut(p, m.Child, c)
+		}
+	}
+	if len(c.waits) == maxWaiting {
+		return none, problem(actor.ErrMailboxFull, "%d calls wait for the end of %s", maxWaiting, m.Child)
+	}
+	c.waits = append(c.waits, p.Request())
+	return none, actor.ErrLater
+}
+
+// shut tells one child to end, and sees to it that it does.
+func (s *dynamic[A]) shut(p *actor.Process, pid actor.PID, c *shutting) {
+	switch s.each.Shutdown {
+	case Brutal:
+		actor.Kill(p, pid)
+		c.timer = actor.SendAfter(p, p.PID(), KillTimeout, tooLate{pid, true})
+		return
+	case Infinity:
+	default:
+		c.timer = actor.SendAfter(p, p.PID(), s.each.Shutdown, tooLate{pid, false})
+	}
+	actor.Stop(p, pid, actor.ErrShutdown)
+}
+
+// down is the word that a child has ended.
+func (s *dynamic[A]) down(p *actor.Process, d actor.Down) error {
+	c, ok := s.children[d.PID]
+	if !ok {
+		return nil // it was given up before
+	}
+	delete(s.children, d.PID)
+	asked := s.shutting[d.PID]
+	if asked != nil {
+		delete(s.shutting, d.PID)
+		if asked.timer != nil {
+			asked.timer()
+		}
+		for _, r := range asked.waits {
+			actor.Reply(p, r, struct{}{})
+		}
+	}
+	if asked != nil || s.ending != nil {
+		s.endIfAlone(p)
+		return nil
+	}
+	again := s.each.Restart.again(d.Reason)
+	if !peaceful(d.Reason) {
+		p.Log().Warn("a child ended", "childPID", d.PID.String(), "reason", d.Reason, "restart", again)
+	}
+	switch {
+	case again && s.allowed(p, d.Reason):
+		s.restart(p, retryOne[A](c))
+	case !again && s.config.Ended != nil:
+		s.config.Ended(p, "", d.PID, d.Reason)
+	}
+	return nil
+}
+
+// retryOne is the supervisor's word to itself to try again to restart a child.
+type retryOne[A any] struct {
+	args     A
+	restarts int32
+}
+
+func (s *dynamic[A]) retry(p *actor.Process, r retryOne[A]) error {
+	s.restarting--
+	if s.ending == nil {
+		s.restart(p, r)
+	}
+	return nil
+}
+
+func (s *dynamic[A]) restart(p *actor.Process, r retryOne[A]) {
+	pid, err := s.spawn(p, r.args)
+	switch {
+	case err == nil:
+		s.keep(pid, r.args, r.restarts+1)
+	case errors.Is(err, actor.ErrNormal):
+	default:
+		p.Log().Warn("a child did not restart", "reason", err)
+		if s.allowed(p, err) {
+			s.restarting++
+			toSelf(p, r)
+		}
+	}
+}
+
+// allowed counts a restart. Where there were too many it begins the end of the supervisor.
+func (s *dynamic[A]) allowed(p *actor.Process, reason error) bool {
+	if !s.history.tooMany(p.Now(), s.config.Intensity, s.config.Period) {
+		return true
+	}
+	err := problem(ErrIntensity, "more than %d in %s; the last child ended by: %v", s.config.Intensity, s.config.Period, reason)
+	p.Log().Error("a supervisor gives up", "supervisor", s.config.Name, "reason", err)
+	s.end(p, err)
+	return false
+}
+
+// end tells all children to end. The supervisor does when the last of them has.
+func (s *dynamic[A]) end(p *actor.Process, reason error) {
+	if s.ending != nil {
+		return
+	}
+	s.ending = reason
+	for pid := range s.children {
+		if s.each.Shutdown == Brutal {
+			actor.Kill(p, pid)
+		} else {
+			actor.Stop(p, pid, actor.ErrShutdown)
+		}
+	}
+	switch s.each.Shutdown {
+	case Brutal:
+		actor.SendAfter(p, p.PID(), KillTimeout, tooLate{killed: true})
+	case Infinity:
+	default:
+		actor.SendAfter(p, p.PID(), s.each.Shutdown, tooLate{})
+	}
+	s.endIfAlone(p)
+}
+
+func (s *dynamic[A]) endIfAlone(p *actor.Process) {
+	if s.ending != nil && len(s.children) == 0 {
+		p.Stop(s.ending)
+	}
+}
+
+// tooLate says that a child, or where it names none some of those that are to end with the supervisor, have not ended.
+func (s *dynamic[A]) tooLate(p *actor.Process, m tooLate) error {
+	late := []actor.PID{m.pid}
+	if m.pid.Zero() {
+		late = late[:0]
+		for pid := range s.children {
+			late = append(late, pid)
+		}
+	}
+	for _, pid := range late {
+		if _, ok := s.children[pid]; !ok {
+			continue
+		}
+		if m.killed {
+			logLost(p, "", pid)
+			s.down(p, actor.Down{PID: pid, Reason: actor.ErrKilled})
+			continue
+		}
+		actor.Kill(p, pid)
+	}
+	if !m.killed {
+		stop := actor.SendAfter(p, p.PID(), KillTimeout, tooLate{m.pid, true})
+		if c := s.shutting[m.pid]; c != nil {
+			c.timer = stop
+		}
+	}
+	return nil
+}
+
+// exit is the word that the supervisor should end, or that somebody ended whom it is linked with: of a child, down tells.
+func (s *dynamic[A]) exit(p *actor.Process, e actor.Exit) error {
+	if !e.Linked() || e.From == p.Parent() {
+		s.end(p, e.Reason)
+	}
+	return nil
+}
+
+func (s *dynamic[A]) describe(*actor.Process, describe) (Description, error) {
+	d := Description{Name: s.config.Name, Dynamic: true, Children: []Info{}}
+	for pid, c := range s.children {
+		if len(d.Children) == MaxListed {
+			break
+		}
+		state := Running
+		if s.ending != nil || s.shutting[pid] != nil {
+			state = Ending
+		}
+		d.Children = append(d.Children, Info{"", pid, s.behavior, supervises(s.behavior), s.each.Restart, int(c.restarts), state})
+	}
+	d.Unlisted = len(s.children) + s.restarting - len(d.Children)
+	return d, nil
+}

@@ -1,0 +1,140 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sabir-go/sabir/actor"
+)
+
+// Node is a process in a supervision tree.
+type Node struct {
+	Info
+	Name     string   `json:"name,omitempty"`     // of a supervisor: Config.Name
+	Strategy Strategy `json:"strategy"`           // of a supervisor
+	Dynamic  bool     `json:"dynamic,omitempty"`  // of a supervisor
+	Children []Node   `json:"children,omitempty"` // of a supervisor
+	Unlisted int      `json:"unlisted,omitempty"` // children that are not in Children, see MaxListed
+	Problem  string   `json:"problem,omitempty"`  // why it is not known what is below a supervisor
+}
+
+// maxDepth bounds how deep Tree goes.
+const maxDepth = 100
+
+// Tree is a supervisor with all below it. It asks one supervisor after the other, so the tree may show what never was at one
+// time. A supervisor below that does not answer is shown with its Problem. Errors are those of actor.Call to the first one,
+// and of ctx.
+func Tree[A actor.Address](ctx context.Context, from actor.Sender, supervisor A) (Node, error) {
+	d, err := Describe(ctx, from, supervisor)
+	if err != nil {
+		return Node{}, err
+	}
+	root := Node{Info: Info{Supervisor: true, Behavior: fixedName}}
+	if pid, ok := any(supervisor).(actor.PID); ok {
+		root.PID = pid
+	}
+	if d.Dynamic {
+		root.Behavior = dynamicName
+	}
+	root.grow(ctx, from, d, 1)
+	return root, ctx.Err()
+}
+
+func (n *Node) grow(ctx context.Context, from actor.Sender, d Description, depth int) {
+	n.Name, n.Strategy, n.Dynamic, n.Unlisted = d.Name, d.Strategy, d.Dynamic, d.Unlisted
+	n.Children = make([]Node, len(d.Children))
+	for i, info := range d.Children {
+		below := &n.Children[i]
+		below.Info = info
+		if !info.Supervisor || info.PID.Zero() || ctx.Err() != nil {
+			continue
+		}
+		if depth == maxDepth {
+			below.Problem = fmt.Sprintf("the tree is shown to a depth of %d", maxDepth)
+			continue
+		}
+		d, err := Describe(ctx, from, info.PID)
+		if err != nil {
+			below.Problem = reason(err)
+			continue
+		}
+		below.grow(ctx, from, d, depth+1)
+	}
+}
+
+func reason(err error) string {
+	if errors.Is(err, actor.ErrCallTimeout) {
+		return "it does not answer"
+	}
+	return err.Error()
+}
+
+// String draws the tree, one process a line:
+//
+//	shop · one-for-one · local/18a3f0c2d1e00000/1.1
+//	├─ db · store · permanent · local/18a3f0c2d1e00000/2.1
+//	└─ orders · supervisor, rest-for-one · permanent · local/18a3f0c2d1e00000/3.1 · 2 restarts
+//	   └─ desk · desk · transient · ended
+func (n Node) String() string {
+	var b strings.Builder
+	n.draw(&b, "", "")
+	return b.String()
+}
+
+func (n Node) draw(b *strings.Builder, first, rest string) {
+	b.WriteString(first)
+	b.WriteString(strings.Join(n.words(), " · "))
+	b.WriteByte('\n')
+	for i, c := range n.Children {
+		if i == len(n.Children)-1 && n.Unlisted == 0 {
+			c.draw(b, rest+"└─ ", rest+"   ")
+		} else {
+			c.draw(b, rest+"├─ ", rest+"│  ")
+		}
+	}
+	if n.Unlisted > 0 {
+		fmt.Fprintf(b, "%s└─ %d more\n", rest, n.Unlisted)
+	}
+}
+
+func (n Node) words() []string {
+	var w []string
+	add := func(word string) {
+		if word != "" {
+			w = append(w, word)
+		}
+	}
+	add(n.ID)
+	if n.Name != n.ID {
+		add(n.Name)
+	}
+	switch {
+	case n.Dynamic:
+		add("dynamic supervisor")
+	case n.Supervisor && n.Problem == "" && !n.PID.Zero():
+		add("supervisor, " + n.Strategy.String())
+	default:
+		add(n.Behavior)
+	}
+	if n.ID != "" || !n.Supervisor {
+		add(n.Restart.String())
+	}
+	if n.State != Running {
+		add(n.State.String())
+	}
+	if !n.PID.Zero() {
+		add(n.PID.String())
+	}
+	switch {
+	case n.Restarts == 1:
+		add("1 restart")
+	case n.Restarts > 1:
+		add(fmt.Sprintf("%d restarts", n.Restarts))
+	}
+	if n.Problem != "" {
+		add("(" + n.Problem + ")")
+	}
+	return w
+}

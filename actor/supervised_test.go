@@ -1,0 +1,112 @@
+package actor_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/sabir-go/sabir/actor"
+)
+
+// guardian looks after a process, and ends when that has.
+type guardian struct{ seen chan any }
+
+func (g *guardian) init(p *actor.Process, seen chan any) error {
+	p.TrapParent()
+	g.seen = seen
+	_, err := actor.Spawn(p, heirs, struct{}{}, actor.Supervised(), actor.Named("ward"))
+	return err
+}
+
+func (g *guardian) exit(p *actor.Process, e actor.Exit) error {
+	g.seen <- e
+	if ward, ok := p.System().Whereis("ward"); ok && !e.Linked() {
+		return actor.Stop(p, ward, e.Reason)
+	}
+	return nil
+}
+
+func (g *guardian) down(p *actor.Process, d actor.Down) error {
+	g.seen <- d
+	return actor.ErrNormal
+}
+
+func (*guardian) within(p *actor.Process, m within) (struct{}, error) {
+	m.fn(p)
+	return struct{}{}, nil
+}
+
+var guardians = actor.Define("guardian", (*guardian).init,
+	actor.On((*guardian).exit),
+	actor.On((*guardian).down),
+	actor.Answer((*guardian).within),
+)
+
+func TestStopOfTheSystemLeavesTheSupervisedToThoseWhoLookAfterThem(t *testing.T) {
+	s := actor.NewSystem()
+	seen := make(chan any, 10)
+	if _, err := actor.Spawn(s, guardians, seen); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	told, ok := (<-seen).(actor.Exit)
+	if !ok || told.Linked() || !told.From.Zero() {
+		t.Error("first comes the word of the system:", told)
+	}
+	if e, ok := (<-seen).(actor.Exit); !ok || !e.Linked() || !errors.Is(e.Reason, actor.ErrShutdown) {
+		t.Error("then that the ward has ended:", e)
+	}
+	if d, ok := (<-seen).(actor.Down); !ok || !errors.Is(d.Reason, actor.ErrShutdown) {
+		t.Error("and that for the monitor:", d)
+	}
+}
+
+func TestTrapParentMakesTheParentsExitAMessage(t *testing.T) {
+	s := actor.NewSystem()
+	defer s.Stop(context.Background())
+	seen := make(chan any, 10)
+	parent, err := actor.Spawn(s, heirs, struct{}{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	insideOf(t, s, parent, func(p *actor.Process) {
+		pid, err := actor.Spawn(p, guardians, seen)
+		if err == nil {
+			err = actor.Stop(p, pid, errors.New("go"))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if e := (<-seen).(actor.Exit); e.From != parent || e.Linked() {
+		t.Error(e)
+	}
+	<-seen
+	<-seen
+}
+
+func TestSupervisedProcessThatDoesNotStartIsNoNewsForItsGuardian(t *testing.T) {
+	s := actor.NewSystem()
+	defer s.Stop(context.Background())
+	seen := make(chan any, 10)
+	pid, err := actor.Spawn(s, guardians, seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	insideOf(t, s, pid, func(p *actor.Process) {
+		if _, err := actor.Spawn(p, heirs, struct{}{}, actor.Supervised(), actor.Named("ward")); !errors.Is(err, actor.ErrNameTaken) {
+			t.Error(err)
+		}
+		if links := p.Links(); len(links) != 1 {
+			t.Error("it is linked with", links)
+		}
+	})
+	ward, _ := s.Whereis("ward")
+	actor.Kill(s, ward)
+	<-seen
+	if d := (<-seen).(actor.Down); d.PID != ward || len(seen) != 0 {
+		t.Error(d)
+	}
+}
