@@ -26,7 +26,7 @@ func (w *worker) drain(s *slot) {
 		w.beat.Add(1)
 		var l *letter
 		if s.signals.Load() != 0 {
-			killed, urgent := p.attend()
+			urgent, killed := p.attend()
 			if killed != nil {
 				p.end(&mine, killed, false)
 				return
@@ -100,14 +100,14 @@ func (p *Process) yield(mine *lane) {
 	}
 }
 
-// attend looks at the signals: why the process was killed, or a letter that goes before the others.
-func (p *Process) attend() (killed error, l *letter) {
+// attend looks at the signals: a letter that goes before the others, or why the process was killed.
+func (p *Process) attend() (l *letter, killed error) {
 	s := p.slot
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.extra()
 	if s.signals.Load()&sigKilled != 0 {
-		return m.killed, nil
+		return nil, m.killed
 	}
 	if l = m.lanes[PriorityUrgent].take(); l == nil {
 		l = m.lanes[PrioritySystem].take()
@@ -122,7 +122,7 @@ func (p *Process) attend() (killed error, l *letter) {
 		left &^= sigWaiters
 	}
 	s.signals.Store(left)
-	return nil, l
+	return l, nil
 }
 
 // receive handles a letter, or the first messages of it: then it goes back to the front of mine. It returns why the process
