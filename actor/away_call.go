@@ -142,6 +142,7 @@ type awayCall struct {
 	number   uint64
 	answer   atomic.Bool // has been given
 	released context.CancelFunc
+	onward   atomic.Pointer[awaited] // where it was forwarded to another node
 }
 
 func (s *session) readCall(r *parcel) error {
@@ -225,6 +226,9 @@ func (c *awayCall) claim() bool {
 func (c *awayCall) cancel() {
 	c.answer.Store(true)
 	c.released()
+	if a := c.onward.Load(); a != nil {
+		a.giveUp()
+	}
 }
 
 func (c *awayCall) failed(_ uint64, err error) {

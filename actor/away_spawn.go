@@ -145,6 +145,12 @@ func (s *session) readSpawn(r *parcel) error {
 		s.fail(number, err)
 		return nil
 	}
+	if o.linked || o.monitored {
+		if err := s.heldEnough(); err != nil {
+			s.fail(number, err)
+			return nil
+		}
+	}
 	s.mu.Lock()
 	full := s.spawns >= maxSpawns
 	if !full {
@@ -202,8 +208,8 @@ func (s *session) readSpawned(r *parcel) error {
 	}
 	if !a.parent.Zero() {
 		_ = s.system.with(a.parent, func(m *more) { // it waits, or was killed: then severed or its end see to the rest
-			if a.linked {
-				m.links.set(pid, struct{}{})
+			if a.linked && m.links.set(pid, struct{}{}) {
+				s.system.hold(pid, 1)
 			}
 			if a.ref != 0 {
 				m.watches.set(a.ref, pid)

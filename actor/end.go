@@ -200,9 +200,11 @@ func (s *System) tellEnd(pid PID, m *more, reason error) {
 		r.fail(problem(ErrNoProcess, s.home.Value().node, "%s has ended before it answered: %v", pid, reason))
 	}
 	for other := range m.links.all() {
+		s.hold(other, -1)
 		s.push(other, exitLetter(Exit{From: pid, Reason: reason, linked: true}), nil)
 	}
 	for w := range m.watched.all() {
+		s.hold(w.watcher, -1)
 		s.tellDown(w.watcher, Down{Ref: w.ref, PID: pid, Reason: reason})
 	}
 	for ref, other := range m.watches.all() {

@@ -152,7 +152,8 @@ type subscription struct {
 	link     bool
 	behavior *definition
 	to       feed
-	at       int // in its relay; only that uses it
+	at       int  // in its relay; only that uses it
+	refused  bool // by the hub of a mirror; the table's mu guards it
 }
 
 // feed is where a subscription gets its values from: a *hub[T], or a *mirror.

@@ -2,6 +2,7 @@ package actor
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/sabir-go/sabir"
 )
@@ -40,23 +41,49 @@ func (t *eventTable) joinMirror(s *System, sub *subscription) error {
 	}
 	sub.to = m
 	m.count++
-	hub := m.hub
+	hub, last := m.hub, false
 	if hub == nil {
 		m.waiting = append(m.waiting, sub)
+	} else {
+		last = m.pass(sub)
 	}
 	t.mu.Unlock()
-	if hub != nil {
-		m.pass(hub, sub)
+	if last {
+		m.end(hub)
 	}
 	return nil
 }
 
 func (m *mirror) join(*subscription) error { return nil } // joinMirror does it
 
-// pass gives a subscriber to the hub, or tells it why not.
-func (m *mirror) pass(hub anyHub, sub *subscription) {
-	if err := hub.join(sub); err != nil {
-		m.system.tellOver(sub, PID{}, err)
+// pass gives a subscriber to the hub, or tells it why not; then it may have been the last. It runs under the table's mu, so that
+// nobody leaves the hub before it has joined.
+func (m *mirror) pass(sub *subscription) (last bool) {
+	err := m.hub.join(sub)
+	if err == nil {
+		return false
+	}
+	m.system.tellOver(sub, PID{}, err)
+	sub.refused = true
+	return m.less()
+}
+
+// less takes one off, and the mirror out of the table if that was the last. It runs under the table's mu.
+func (m *mirror) less() (last bool) {
+	t := &m.system.events
+	m.count--
+	last = m.count == 0 && t.mirrors[m.name] == m
+	if last {
+		delete(t.mirrors, m.name)
+	}
+	return last
+}
+
+// end ends a mirror that nobody needs any more.
+func (m *mirror) end(hub anyHub) {
+	_ = m.system.Kill(m.pid) // which the other node monitors
+	if hub != nil {
+		hub.end(ErrNormal)
 	}
 }
 
@@ -71,26 +98,14 @@ func (m *mirror) leave(sub *subscription) {
 	t := &m.system.events
 	t.mu.Lock()
 	hub := m.hub
-	for i, other := range m.waiting {
-		if other == sub {
-			m.waiting = append(m.waiting[:i], m.waiting[i+1:]...)
-			break
-		}
-	}
-	m.count--
-	last := m.count == 0 && t.mirrors[m.name] == m
-	if last {
-		delete(t.mirrors, m.name)
-	}
+	m.waiting = slices.DeleteFunc(m.waiting, func(other *subscription) bool { return other == sub })
+	last := !sub.refused && m.less()
 	t.mu.Unlock()
 	if hub != nil {
 		hub.leave(sub)
 	}
 	if last {
-		m.system.Kill(m.pid) // which the other node monitors
-		if hub != nil {
-			hub.end(ErrNormal)
-		}
+		m.end(hub)
 	}
 }
 
@@ -99,11 +114,14 @@ func (m *mirror) opened(hub anyHub) {
 	t := &m.system.events
 	t.mu.Lock()
 	m.hub = hub
-	waiting := m.waiting
+	last := false
+	for _, sub := range m.waiting {
+		last = m.pass(sub) || last
+	}
 	m.waiting = nil
 	t.mu.Unlock()
-	for _, sub := range waiting {
-		m.pass(hub, sub)
+	if last {
+		m.end(hub)
 	}
 }
 

@@ -198,6 +198,9 @@ func (r *relay[T]) change(p *Process, c *change[T]) int {
 	}
 	last := len(r.ids) - 1
 	at := c.sub.at
+	if at < 0 {
+		return 1 // the hub had refused it
+	}
 	r.ids[at], r.subs[at] = r.ids[last], r.subs[last]
 	r.subs[at].at = at
 	r.subs[last] = nil

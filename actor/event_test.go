@@ -309,6 +309,30 @@ func TestAnEventThatIsNotThere(t *testing.T) {
 	})
 }
 
+func TestASubscriberOnAnotherNodeWithoutAHandlerIsToldSo(t *testing.T) {
+	actor.Register[stranger]()
+	all := joinMembers(t, "tcp://127.0.0.1:0", "a", "b")
+	producer, w := sit(t, all[0].System), sit(t, all[1].System)
+	var ev *actor.Event[stranger]
+	producer.must(func(p *actor.Process) (err error) {
+		ev, err = actor.NewEvent[stranger](p, "strange")
+		return err
+	})
+	event := actor.Name{Name: "strange", Node: "a"}
+	for range 2 { // it may try again
+		w.monitors(event)
+		if down := (watched{w.pid, w.heard}).next(t).(actor.EventDown); !errors.Is(down.Reason, actor.ErrNotHandled) {
+			t.Error(down.Reason)
+		}
+	}
+	if err := actor.Publish(all[0].System, ev, stranger{1}); err != nil {
+		t.Error(err)
+	}
+	for ev.Mirrors() > 0 { // whom nobody needs
+		runtime.Gosched()
+	}
+}
+
 func TestTheLossOfItsNodeEndsAnEvent(t *testing.T) {
 	all := joinMembers(t, "tcp://127.0.0.1:0", "a", "b")
 	producer, w := sit(t, all[0].System), sit(t, all[1].System)

@@ -15,20 +15,22 @@ type pair[K comparable, V any] struct {
 
 const fewEntries = 8
 
-func (f *few[K, V]) set(key K, value V) {
+// set sets an entry, and tells whether there was none.
+func (f *few[K, V]) set(key K, value V) (added bool) {
 	if f.rest != nil {
+		before := len(f.rest)
 		f.rest[key] = value
-		return
+		return len(f.rest) > before
 	}
 	for i := range f.list {
 		if f.list[i].key == key {
 			f.list[i].value = value
-			return
+			return false
 		}
 	}
 	if len(f.list) < fewEntries {
 		f.list = append(f.list, pair[K, V]{key, value})
-		return
+		return true
 	}
 	f.rest = make(map[K]V)
 	for _, e := range f.list {
@@ -36,6 +38,7 @@ func (f *few[K, V]) set(key K, value V) {
 	}
 	f.rest[key] = value
 	f.list = nil
+	return true
 }
 
 func (f *few[K, V]) get(key K) (V, bool) {

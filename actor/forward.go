@@ -2,7 +2,8 @@ package actor
 
 // Forward passes the message or call that is being handled on to another process, as if its sender had sent it there: Sender
 // is the original one, and a call is answered by that process, straight to who called. The handler of a call returns ErrLater
-// after it. To another node goes the sender only if it is a process of this one; it is the zero PID there else.
+// after it. To another node goes the sender only if it is a process of this one; it is the zero PID there else. The answer to a
+// call of another node comes back by way of this one: the caller gets ErrNoConnection when either is lost before.
 //
 // On an error nothing was passed on, and who called gets the error. Outside of handlers there is nothing to forward:
 // ErrNotHandled.

@@ -36,14 +36,20 @@ func (p *Process) Links() []PID {
 
 func (p *Process) addLink(other PID) {
 	p.slot.mu.Lock()
-	p.slot.extra().links.set(other, struct{}{})
+	if p.slot.extra().links.set(other, struct{}{}) {
+		p.system.hold(other, 1)
+	}
 	p.slot.mu.Unlock()
 }
 
 func (p *Process) dropLink(other PID) bool {
 	p.slot.mu.Lock()
 	defer p.slot.mu.Unlock()
-	return p.slot.more != nil && p.slot.more.links.drop(other)
+	if p.slot.more == nil || !p.slot.more.links.drop(other) {
+		return false
+	}
+	p.system.hold(other, -1)
+	return true
 }
 
 // link adds other to the links of a process.
@@ -51,7 +57,11 @@ func (s *System) link(to, other PID) error {
 	if to.home != s.home {
 		return s.linkAway(to, other)
 	}
-	return s.with(to, func(m *more) { m.links.set(other, struct{}{}) })
+	return s.with(to, func(m *more) {
+		if m.links.set(other, struct{}{}) {
+			s.hold(other, 1)
+		}
+	})
 }
 
 func (s *System) unlink(to, other PID) {
@@ -59,7 +69,11 @@ func (s *System) unlink(to, other PID) {
 		s.unlinkAway(to, other)
 		return
 	}
-	s.with(to, func(m *more) { m.links.drop(other) })
+	s.with(to, func(m *more) {
+		if m.links.drop(other) {
+			s.hold(other, -1)
+		}
+	})
 }
 
 // with runs fn under the lock of a process of this system.

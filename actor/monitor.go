@@ -35,7 +35,11 @@ func (s *System) monitor(to PID, ref Ref, watcher PID) error {
 	if to.home != s.home {
 		return s.watchAway(to, ref, watcher)
 	}
-	return s.with(to, func(m *more) { m.watched.set(watched{ref, watcher}, struct{}{}) })
+	return s.with(to, func(m *more) {
+		if m.watched.set(watched{ref, watcher}, struct{}{}) {
+			s.hold(watcher, 1)
+		}
+	})
 }
 
 func (s *System) unwatch(to PID, ref Ref, watcher PID) {
@@ -43,7 +47,11 @@ func (s *System) unwatch(to PID, ref Ref, watcher PID) {
 		s.unwatchAway(to, ref, watcher)
 		return
 	}
-	s.with(to, func(m *more) { m.watched.drop(watched{ref, watcher}) })
+	s.with(to, func(m *more) {
+		if m.watched.drop(watched{ref, watcher}) {
+			s.hold(watcher, -1)
+		}
+	})
 }
 
 // watched is a monitor, as the process knows it that is monitored.

@@ -62,6 +62,9 @@ type network struct {
 
 	permitted sync.Map // name of a behaviour to permission
 
+	held     sync.Map // unique.Handle[home] to *atomic.Int64: see hold
+	heldLess int64    // than maxHeld, for tests
+
 	mu       sync.Mutex
 	peers    map[string]*peer
 	watchers map[string]map[PID]struct{} // of nodes, "" for all; see MonitorNode
@@ -163,6 +166,7 @@ func (n *network) raise(s *session) {
 		return
 	}
 	s.up = true
+	n.forgetHeld(s.home)
 	n.byHome.Store(s.home, s)
 	n.byNode.Store(s.node, s)
 	tellWatchers(n, s.node, NodeUp{s.node})
@@ -257,7 +261,9 @@ func (s *System) severed(lost unique.Handle[home]) {
 				}
 			}
 			for _, w := range watchers {
-				m.watched.drop(w)
+				if m.watched.drop(w) {
+					s.hold(w.watcher, -1)
+				}
 			}
 		}
 		at.mu.Unlock()

@@ -280,7 +280,9 @@ func (s *session) readLink(r *parcel, link bool) error {
 		s.system.unlink(to, other)
 		return nil
 	}
-	if err := s.system.link(to, other); err != nil {
+	if err := s.heldEnough(); err != nil {
+		s.say(s.exitPost(Exit{From: to, Reason: err, linked: true}, other))
+	} else if err := s.system.link(to, other); err != nil {
 		s.say(s.exitPost(Exit{From: to, Reason: ErrNoProcess, linked: true}, other))
 	}
 	return nil
@@ -310,6 +312,9 @@ func (s *session) readWatch(r *parcel, watch bool) error {
 			s.system.unwatch(pid, w.ref, w.watcher)
 		}
 		return nil
+	}
+	if err == nil {
+		err = s.heldEnough()
 	}
 	if err == nil {
 		err = s.system.monitor(pid, w.ref, w.watcher)

@@ -27,7 +27,9 @@ type session struct {
 	// Outgoing.
 	types     sync.Map // *kind, or reflect.Type of arguments, to uint64: the types that the peer knows by their number
 	declaring sync.Mutex
-	numbers   uint64 // of types; guarded by declaring
+	numbers   uint64       // of types; guarded by declaring
+	relays    int          // of those, for answers that are passed on
+	relaying  atomic.Int64 // bytes of such answers that wait
 	queue     queue
 
 	mu      sync.Mutex

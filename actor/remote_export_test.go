@@ -1,6 +1,9 @@
 package actor
 
-import "errors"
+import (
+	"errors"
+	"sync/atomic"
+)
 
 var errCut = errors.New("cut by the test")
 
@@ -9,6 +12,22 @@ func (s *System) CutLink(node string) {
 	if known, ok := s.away.byNode.Load(node); ok {
 		known.(*session).link.Close(errCut)
 	}
+}
+
+// HoldAtMost bounds the links and monitors of a peer; before the system starts.
+func (s *System) HoldAtMost(n int64) { s.away.heldLess = maxHeld - n }
+
+// Held is how many links and monitors there are with a node.
+func (s *System) Held(node string) int64 {
+	known, ok := s.away.byNode.Load(node)
+	if !ok {
+		return 0
+	}
+	count, ok := s.away.held.Load(known.(*session).home)
+	if !ok {
+		return 0
+	}
+	return count.(*atomic.Int64).Load()
 }
 
 // Say posts to the system of another node what the test wants.

@@ -80,9 +80,7 @@ type Overview struct {
 	Trees []Branch `json:"trees"` // from supervisors that nobody supervises
 	More  int      `json:"more"`  // such supervisors that are not in Trees
 
-	// Loose is some of those that nobody supervises, the most messages waiting first; without the system's own, whose names
-	// begin with "$".
-	Loose     []Summary `json:"loose"`
+	Loose     []Summary `json:"loose"` // some of those that nobody supervises, the most messages waiting first
 	MoreLoose int       `json:"moreLoose"`
 }
 
@@ -264,7 +262,7 @@ func (s *System) Tree(ctx context.Context, q Query) (Overview, error) {
 	for pid := range s.listed() {
 		one, kin, ok := s.summary(pid, now)
 		switch {
-		case !ok || kin.supervised && s.oversees(one.Parent) || strings.HasPrefix(one.Name, "$"):
+		case !ok || kin.supervised && s.oversees(one.Parent):
 		case !kin.overseer:
 			nobodys++
 			loose.add(one)
