@@ -95,7 +95,7 @@ func (a *activation) turn(s stateful, p *actor.Process, run func() error) error 
 	}
 	err := a.guard(p, "a handler", run)
 	if a.spoiled == nil {
-		return handedOut(err)
+		return handedOut(err, a.wrote)
 	}
 	if err == nil || !errors.Is(err, a.spoiled) {
 		err = a.spoiled
@@ -104,7 +104,7 @@ func (a *activation) turn(s stateful, p *actor.Process, run func() error) error 
 	if !a.grains.view.Load().mine(a.address) {
 		a.close(errMoved)
 	}
-	return err
+	return handedOut(err, a.wrote)
 }
 
 // forget makes the grain as new.

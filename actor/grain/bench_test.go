@@ -8,6 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
+	"github.com/sabir-go/sabir/actor/grain/store/memory"
 )
 
 type bare struct{ sum int }
@@ -56,7 +57,33 @@ func BenchmarkCall(b *testing.B) {
 	})
 }
 
-// BenchmarkSend is messages to one grain against messages to one process, of a system.
+// BenchmarkCallAway is a call from another node in this process, over TCP.
+func BenchmarkCallAway(b *testing.B) {
+	w := newTown(b, memory.New())
+	near, far := w.join("near"), w.join("far", grain.Serve(lights))
+	agree(b, "light", 1, near, far)
+	b.Run("process", func(b *testing.B) {
+		pid, err := actor.Spawn(far, bares, struct{}{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if _, err := actor.Call[int](b.Context(), near, pid, look{1}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("grain", func(b *testing.B) {
+		to := lights.Key("x")
+		for b.Loop() {
+			if _, err := grain.Call[int](b.Context(), near, to, look{1}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkSend is messages to one grain, with a call after each thousand.
 func BenchmarkSend(b *testing.B) {
 	system, _ := start(b, grain.Serve(lights))
 	to := lights.Key("x")
@@ -96,7 +123,8 @@ func BenchmarkActivate(b *testing.B) {
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(i), "B/grain")
 }
 
-// BenchmarkIdle is the look at a million grains of which none is idle.
+// BenchmarkIdle is the looks at a million grains of which none is idle yet, four in each IdleAfter, and then all of them
+// coming to rest.
 func BenchmarkIdle(b *testing.B) {
 	c := newClock()
 	system, g := startOn(b, actor.NewSystem(actor.WithClock(c)), grain.Serve(lights), grain.IdleAfter(time.Hour))
@@ -109,12 +137,14 @@ func BenchmarkIdle(b *testing.B) {
 	for g.Stats().Loaded < n {
 		runtime.Gosched()
 	}
+	began := time.Now()
 	for range 4 {
 		c.advance(15 * time.Minute)
 		until(b, "the look is over", func() bool { return c.waits(15 * time.Minute) })
 	}
 	want(b, "active", g.Stats().Active, n)
-	began := time.Now()
+	b.ReportMetric(float64(time.Since(began).Milliseconds())/4, "ms/look")
+	began = time.Now()
 	c.advance(15 * time.Minute)
 	until(b, "all rest", func() bool { return g.Stats().Active == 0 })
 	b.ReportMetric(n/time.Since(began).Seconds(), "rests/s")

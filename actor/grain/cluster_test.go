@@ -85,8 +85,16 @@ func TestNodesShareOutTheGrainsAndReachAllOfThem(t *testing.T) {
 func TestANodeServesOnlyWhatItSays(t *testing.T) {
 	w := newTown(t, memory.New())
 	a, b := w.join("a", grain.Serve(counters)), w.join("b", grain.Serve(homes))
-	agree(t, "counter", 1, a, b)
-	agree(t, "home", 1, a, b)
+	for _, m := range []*member{a, b} {
+		for _, kind := range []string{"counter", "home"} {
+			if err := m.grains.WaitFor(t.Context(), kind, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	short, cancel := context.WithCancel(t.Context())
+	cancel()
+	wantError(t, a.grains.WaitFor(short, "home", 2), grain.ErrNoOwner)
 	for i := range 50 {
 		want(t, "where", call[string](t, a, homes.Key(fmt.Sprint(i)), where{}), "b")
 	}

@@ -29,11 +29,13 @@
 // A node serves the kinds that it was given with [Serve], and may call all. The nodes that serve a kind share out its
 // grains by rendezvous hashing over kind and key, so when one of n comes or goes, about one in n grains moves. A node
 // learns what others serve when the link between their systems comes up, and forgets it when that is lost or the other
-// stops. The caller's node finds the owner and sends the call there. A node that is asked for a grain it does not own
-// refuses. The caller's node then tries again, until the call's deadline, or for actor.CallTimeout, where its node or
-// another has a new view of the cluster; so it does where the owner's link was lost before the call was sent. All this is
-// where nothing was done. A call that was sent and not answered because the owner was lost is not tried again: its error
-// is [ErrUnknown]. A call whose time is over may have been handled, as always.
+// stops; see Grains.WaitFor for the first moments of a node.
+//
+// The caller's node finds the owner and sends the call there. A node that is asked for a grain it does not own refuses.
+// Then the caller's node tries again as its view of the cluster changes, until the call's deadline, or for
+// actor.CallTimeout; so it does where the link to the owner was lost before the call was sent. All this is where nothing
+// was done. A call that was sent and not answered because the owner was lost is not tried again: its error is
+// [ErrUnknown]. A call whose time is over may have been handled, as always.
 //
 // When the cluster changes, activations that belong elsewhere end: the message being handled is finished, calls that wait
 // are refused as above and messages are sent on to the new owner, with nobody as their sender. Meanwhile messages sent
@@ -44,8 +46,8 @@
 // On one node there is one activation of a grain at a time; calls that come at once wait for the same. In the cluster there
 // may be two for a moment while it changes, and as long as it is split. Each state has a revision in the store, and who
 // saves names the one it has loaded or saved last. So of two activations one saves, and the other is told [ErrFenced]:
-// what it changed is forgotten, the caller gets that error, which is retryable as nothing was saved, and the next call
-// finds the grain where its owner is now, or loads it anew. What the handler has done besides was done.
+// what it changed is forgotten, the caller gets that error, which is retryable where this handler had saved nothing before,
+// and the next call finds the grain where its owner is now, or loads it anew. What the handler has done besides was done.
 //
 // An activation that was fenced out and does not know it yet answers calls that save nothing from its old state. Who must
 // not see that makes the handler [Strong], which asks the store before it answers, or serves only where most nodes are

@@ -15,7 +15,8 @@ var (
 	// ErrUnknown: the call may have been handled or not, since its node was lost; or its Save may have been done or not. It
 	// is store.ErrUnknown too.
 	ErrUnknown = sabir.NewError(sabir.Unknown, "OutcomeUnknown", "the call of the grain may have been handled or not")
-	// ErrFenced: another activation of the grain has saved. Nothing was saved by this call; retryable. It is store.ErrFenced.
+	// ErrFenced: another activation of the grain has saved. It is store.ErrFenced. It is retryable where the handler had not
+	// saved before: nothing was saved by this call.
 	ErrFenced = store.ErrFenced
 	// ErrTooMany: as many grains are active on the owner as may be. Nothing was done; retryable.
 	ErrTooMany = sabir.NewError(sabir.ResourceExhausted, "TooManyGrains", "as many grains are active as the node may have")
@@ -67,11 +68,11 @@ func (g *Grains) lost(err error, owner string) bool {
 	return ok && e.Name == actor.ErrNoConnection.Name && owner != g.self && e.Node == g.self && !e.Retryable
 }
 
-// handedOut is a handler's error as its caller gets it. Retryable promises that nothing was done, which a connection that
-// failed inside of the handler cannot.
-func handedOut(err error) error {
+// handedOut is a handler's error as its caller gets it. Retryable promises that nothing was done, which a handler that has
+// saved cannot, nor one inside of which a connection has failed.
+func handedOut(err error, saved bool) error {
 	e := sabir.AsError(err)
-	if e == nil || e.Name != actor.ErrNoConnection.Name || !e.Retryable {
+	if e == nil || !e.Retryable || !saved && e.Name != actor.ErrNoConnection.Name {
 		return err
 	}
 	c := *e

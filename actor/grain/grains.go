@@ -131,7 +131,8 @@ func of(from actor.Sender) (*Grains, error) {
 	return nil, ErrNotStarted
 }
 
-// Start begins: from now on the node takes its part of the grains. The system must be running.
+// Start begins: from now on the node takes its part of the grains. The system must be running. Who starts stops, also where
+// the system has stopped before.
 func (g *Grains) Start(context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -211,6 +212,28 @@ func (g *Grains) Owner(of Address) (string, error) {
 		return "", ErrNotStarted
 	}
 	return v.owner(of)
+}
+
+// WaitFor waits until this node knows at least n nodes, itself counted, that serve a kind. A node that has just started knows
+// only itself at first, and may activate what is active elsewhere: fencing makes that safe, and waiting makes it rare.
+func (g *Grains) WaitFor(ctx context.Context, kind string, n int) error {
+	for {
+		v := g.view.Load()
+		if v == nil {
+			return ErrNotStarted
+		}
+		known := len(v.kinds[kind])
+		if known >= n {
+			return nil
+		}
+		select {
+		case <-v.changed:
+		case <-g.base.Done():
+			return ErrNotStarted
+		case <-ctx.Done():
+			return problem(ErrNoOwner, g.self, "%d nodes are known to serve %s, and %d were waited for (%w)", known, kind, n, ctx.Err())
+		}
+	}
 }
 
 // Stats is what the grains of a node have done since the start.

@@ -33,18 +33,17 @@ type counter struct {
 }
 
 type (
-	add     struct{ N int }            // and saves
-	count   struct{}                   // does not save
-	exact   struct{}                   // count that is Strong
-	careful struct{ N int }            // adds, saves, and panics if N is negative, before it has saved
-	spoil   struct{ Err error }        // adds 1000 in memory and fails
-	pause   struct{}                   // waits until the test says so
-	bump    struct{ N int }            // a message; negative fails
-	rest    struct{}                   // asks for rest
-	drop    struct{}                   // deletes
-	nap     struct{ N int }            // changes what is not saved
-	who     struct{}                   // tells who sends
-	tell    struct{ To chan<- string } // sends there when it is handled
+	add     struct{ N int }          // and saves
+	count   struct{}                 // does not save
+	exact   struct{}                 // count that is Strong
+	careful struct{ N int }          // adds, saves, and panics if N is negative, before it has saved
+	spoil   struct{ Err error }      // adds 1000 in memory and fails
+	bump    struct{ N int }          // a message; negative fails
+	rest    struct{}                 // asks for rest
+	drop    struct{}                 // deletes
+	twice   struct{ Between func() } // adds one and saves, two times
+	nap     struct{ N int }          // changes what is not saved
+	who     struct{}                 // tells who sends
 )
 
 var errRefused = errors.New("refused")
@@ -59,6 +58,16 @@ func (c *counter) Careful(p *actor.Process, m careful) (int, error) {
 	if m.N < 0 {
 		panic("less than nothing")
 	}
+	return c.Value.Sum, c.Save(p)
+}
+
+func (c *counter) Twice(p *actor.Process, m twice) (int, error) {
+	c.Value.Sum++
+	if err := c.Save(p); err != nil {
+		return 0, err
+	}
+	m.Between()
+	c.Value.Sum++
 	return c.Value.Sum, c.Save(p)
 }
 
@@ -93,7 +102,7 @@ func (c *counter) Rest(p *actor.Process, _ rest) (int, error) {
 
 var counters = grain.Define("counter",
 	grain.Answer((*counter).Add), grain.Answer((*counter).Careful), grain.Answer((*counter).Spoil), grain.Answer((*counter).Count),
-	grain.Answer((*counter).Exact, grain.Strong), grain.Answer((*counter).Nap), grain.Answer((*counter).Drop),
+	grain.Answer((*counter).Exact, grain.Strong), grain.Answer((*counter).Nap), grain.Answer((*counter).Drop), grain.Answer((*counter).Twice),
 	grain.Answer((*counter).Rest), grain.Answer((*counter).Who), grain.On((*counter).Bump))
 
 // start makes a system with grains that keep their states in memory, unless the options say otherwise.

@@ -73,6 +73,23 @@ func TestWhatAFailureLeavesIsForgotten(t *testing.T) {
 	})
 }
 
+func TestAnErrorAfterASaveIsNotRetryable(t *testing.T) {
+	st := watch()
+	system, _ := start(t, grain.Store(st))
+	for what, test := range map[string]struct {
+		between func()
+		want    error
+	}{
+		"the store is away": {func() { st.set(store.ErrAway) }, store.ErrAway},
+		"another has saved": {func() { saveElsewhere(t, st, ada, 70) }, grain.ErrFenced},
+	} {
+		_, err := grain.Call[int](t.Context(), system, ada, twice{test.between})
+		wantError(t, err, test.want)
+		want(t, what+": retryable", sabir.AsError(err).Retryable, false)
+		st.set(nil)
+	}
+}
+
 func TestASaveOfWhichNobodyKnowsIsLoadedAgain(t *testing.T) {
 	st := watch()
 	system, _ := start(t, grain.Store(st))

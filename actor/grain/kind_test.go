@@ -1,0 +1,73 @@
+package grain_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/grain"
+	"github.com/sabir-go/sabir/actor/grain/store/memory"
+)
+
+func TestMistakesInAKindShowWhenItIsDefined(t *testing.T) {
+	type stateless struct{}
+	for what, define := range map[string]func(){
+		"a name that is not one":     func() { grain.Define[counter]("Counter!") },
+		"a type without a state":     func() { grain.Define[stateless]("x") },
+		"two handlers for one type":  func() { grain.Define("x", grain.Answer((*counter).Add), grain.Answer((*counter).Add)) },
+		"two handlers for a message": func() { grain.Define("x", grain.On((*counter).Bump), grain.On((*counter).Bump)) },
+		"a handler of the runtime's": func() { grain.Define("x", grain.On(func(*counter, *actor.Process, actor.Exit) error { return nil })) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("Define did not panic")
+				}
+			}()
+			define()
+		})
+	}
+}
+
+func TestMistakesInTheOptionsShowAtTheStart(t *testing.T) {
+	for what, test := range map[string]struct {
+		options []grain.Option
+		want    string
+	}{
+		"a kind twice": {[]grain.Option{grain.Serve(counters, counters), grain.Store(memory.New())}, "twice"},
+		"no store":     {[]grain.Option{grain.Serve(counters)}, "grain.Store"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			system := actor.NewSystem()
+			defer system.Stop(t.Context())
+			if err := grain.New(system, test.options...).Start(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want something about %s", err, test.want)
+			}
+		})
+	}
+	t.Run("grains twice", func(t *testing.T) {
+		system, _ := start(t)
+		if err := grain.New(system).Start(t.Context()); err == nil {
+			t.Error("it started")
+		}
+		want(t, "the first goes on", call[int](t, system, ada, add{1}), 1)
+	})
+}
+
+func TestStatesOfBothFormsAreRead(t *testing.T) {
+	st := memory.New()
+	for i, options := range [][]grain.Option{{grain.Store(st)}, {grain.Store(st), grain.NativeState()}, {grain.Store(st), grain.NativeState()}, {grain.Store(st)}} {
+		system := actor.NewSystem()
+		g := grain.New(system, append(options, grain.Serve(counters))...)
+		if err := g.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want(t, "the count", call[int](t, system, ada, add{1}), i+1)
+		if err := g.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := system.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
