@@ -11,7 +11,7 @@ func Example() {
 		panic(err)
 	}
 	// Output:
-	// answered by first: 5 by second: 5
+	// answered by [first second]
 	// asked for: second
 	// ValidationFailed: the input of greeter.hello is not valid: name: name is a required field
 	// news of Ada
@@ -23,7 +23,7 @@ func Example_nats() {
 		panic(err)
 	}
 	// Output:
-	// answered by first: 5 by second: 5
+	// answered by [first second]
 	// asked for: second
 	// ValidationFailed: the input of greeter.hello is not valid: name: name is a required field
 	// news of Ada
