@@ -64,17 +64,25 @@ func (c *cli) completeEvents(command *cobra.Command, args []string, typed string
 // completeTo completes the flag --to to the nodes of the cluster.
 func (c *cli) completeTo(command *cobra.Command) {
 	complete := func(command *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		var names []cobra.Completion
-		for _, n := range askHastily[[]sabir.NodeInfo](command.Context(), c, "$node.nodes") {
-			if strings.HasPrefix(n.ID, typed) && !n.Guest {
-				names = append(names, cobra.CompletionWithDesc(n.ID, printable(n.Addr)))
-			}
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return c.completeNode(command, nil, typed)
 	}
 	if err := command.RegisterFlagCompletionFunc("to", complete); err != nil {
 		panic(err) // the command has the flag
 	}
+}
+
+// completeNode completes the first argument to the nodes of the cluster.
+func (c *cli) completeNode(command *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []cobra.Completion
+	for _, n := range askHastily[[]sabir.NodeInfo](command.Context(), c, "$node.nodes") {
+		if strings.HasPrefix(n.ID, typed) && !n.Guest {
+			names = append(names, cobra.CompletionWithDesc(n.ID, printable(n.Addr)))
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeBench completes to the actions of the demo where those are meant, else to those of the node.

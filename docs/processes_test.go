@@ -1,0 +1,531 @@
+// Package docs holds the guides. Its tests hold processes.md against the code: the examples of the page are those of this file,
+// so they compile and run, and each test that the page names is there.
+package docs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/actortest"
+	"github.com/sabir-go/sabir/actor/app"
+	"github.com/sabir-go/sabir/actor/cron"
+	"github.com/sabir-go/sabir/actor/grain"
+	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/actor/meta"
+	"github.com/sabir-go/sabir/actor/pool"
+	"github.com/sabir-go/sabir/actor/supervise"
+	_ "github.com/sabir-go/sabir/transport/mem"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var quiet = actor.Logger(slog.New(slog.NewTextHandler(io.Discard, nil)))
+
+// A first process.
+
+type Add struct{ N int }
+type Total struct{}
+
+type Counter struct{ total int }
+
+func (c *Counter) Init(p *actor.Process, start int) error { c.total = start; return nil }
+
+func (c *Counter) Add(p *actor.Process, m Add) error { c.total += m.N; return nil }
+
+func (c *Counter) Total(p *actor.Process, _ Total) (int, error) { return c.total, nil }
+
+var counter = actor.Define("counter", (*Counter).Init,
+	actor.On((*Counter).Add),
+	actor.Answer((*Counter).Total))
+
+func Example_counter() {
+	ctx := context.Background()
+
+	system := actor.NewSystem()
+	defer system.Stop(ctx)
+
+	pid, err := actor.Spawn(system, counter, 40) // returns when Init has
+	if err != nil {
+		log.Fatal(err)
+	}
+	actor.Send(system, pid, Add{2}) // does not wait
+	total, err := actor.Call[int](ctx, system, pid, Total{})
+	fmt.Println(total, err)
+	// Output: 42 <nil>
+}
+
+// Messages.
+
+type Tick struct{}
+
+type Clock struct{ ticks int }
+
+func (c *Clock) Init(p *actor.Process, every time.Duration) error {
+	actor.SendAfter(p, p.PID(), every, Tick{})
+	return nil
+}
+
+func (c *Clock) Tick(p *actor.Process, _ Tick) error {
+	c.ticks++
+	if c.ticks == 10 {
+		return actor.ErrNormal // it has nothing more to do
+	}
+	actor.SendAfter(p, p.PID(), time.Second, Tick{})
+	return nil
+}
+
+var clocks = actor.Define("clock", (*Clock).Init, actor.On((*Clock).Tick))
+
+func Example_send() {
+	ctx := context.Background()
+	system := actor.NewSystem()
+	defer system.Stop(ctx)
+
+	pid, err := actor.Spawn(system, counter, 0, actor.Named("visits"), actor.Mailbox(10_000, actor.DropOldest))
+	if err != nil {
+		log.Fatal(err)
+	}
+	actor.Send(system, actor.Name{Name: "visits"}, Add{1})
+	actor.SendPriority(system, pid, actor.PriorityUrgent, Add{1}) // before all that waits
+	err = actor.SendImportant(ctx, system, pid, Add{1})           // nil: it lies in the mailbox
+	if errors.Is(err, actor.ErrNoProcess) {
+		fmt.Println("nobody there")
+	}
+	total, err := actor.Call[int](ctx, system, pid, Total{})
+	fmt.Println(total, err)
+	// Output: 3 <nil>
+}
+
+// Calls.
+
+type Order struct{ ID int }
+type Shipped struct{ ID int }
+type Receipt struct{ Order int }
+
+type Desk struct{ open map[int]actor.Request }
+
+func (d *Desk) Init(p *actor.Process, _ struct{}) error { d.open = map[int]actor.Request{}; return nil }
+
+func (d *Desk) Order(p *actor.Process, o Order) (Receipt, error) {
+	d.open[o.ID] = p.Request() // the call, to be answered when there is something to tell
+	return Receipt{}, actor.ErrLater
+}
+
+func (d *Desk) Shipped(p *actor.Process, s Shipped) error {
+	actor.Reply(p, d.open[s.ID], Receipt{Order: s.ID})
+	delete(d.open, s.ID)
+	return nil
+}
+
+var desks = actor.Define("desk", (*Desk).Init, actor.Answer((*Desk).Order), actor.On((*Desk).Shipped))
+
+func TestADeskAnswersLater(t *testing.T) {
+	system := actor.NewSystem(quiet)
+	defer system.Stop(context.Background())
+	desk, err := actor.Spawn(system, desks, struct{}{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := make(chan error, 1)
+	go func() {
+		_, err := actor.Call[Receipt](context.Background(), system, desk, Order{8})
+		answers <- err
+	}()
+	for {
+		actor.Send(system, desk, Shipped{8}) // the first may come before the order
+		select {
+		case err := <-answers:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		default:
+		}
+	}
+}
+
+// Links and monitors.
+
+type Watch struct{ PID actor.PID }
+
+type Watcher struct{ told chan<- string }
+
+func (w *Watcher) Init(p *actor.Process, told chan<- string) error { w.told = told; return nil }
+
+func (w *Watcher) Watch(p *actor.Process, m Watch) error {
+	p.Monitor(m.PID)     // a Down comes when it ends
+	return p.Link(m.PID) // an Exit comes when it ends, and it gets one when this process does
+}
+
+func (w *Watcher) Down(p *actor.Process, d actor.Down) error {
+	w.told <- fmt.Sprint("down: ", d.Reason)
+	return nil
+}
+
+func (w *Watcher) Exit(p *actor.Process, e actor.Exit) error { // without this handler the Exit would end the watcher
+	if !e.Linked() {
+		return e.Reason // somebody told this process to end, such as System.Stop
+	}
+	w.told <- fmt.Sprint("exit: ", e.Reason)
+	return nil
+}
+
+var watchers = actor.Define("watcher", (*Watcher).Init,
+	actor.On((*Watcher).Watch), actor.On((*Watcher).Down), actor.On((*Watcher).Exit))
+
+func TestWatchersAreTold(t *testing.T) {
+	system := actor.NewSystem(quiet)
+	defer system.Stop(context.Background())
+	told := make(chan string, 2)
+	watcher, err := actor.Spawn(system, watchers, told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := actor.Spawn(system, counter, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = actor.Send(system, watcher, Watch{pid})
+	for system.Alive(pid) {
+		if info, _ := system.Info(pid); info.Monitored == 1 && len(info.Links) == 1 {
+			_ = actor.Kill(system, pid)
+			break
+		}
+	}
+	got := map[string]bool{<-told: true, <-told: true}
+	if !got["down: "+actor.ErrKilled.Error()] || !got["exit: "+actor.ErrKilled.Error()] {
+		t.Errorf("%v", got)
+	}
+}
+
+// Supervision.
+
+func shop() actor.Spec {
+	return supervise.Spec(
+		supervise.Config{Name: "shop", Strategy: supervise.RestForOne, Intensity: 5, Period: 10 * time.Second},
+		supervise.Child{ID: "stock", Start: counter.Spec(100, actor.Named("stock"))},
+		supervise.Child{ID: "desk", Start: desks.Spec(struct{}{}, actor.Named("desk")), Shutdown: 2 * time.Second},
+		supervise.Child{ID: "clocks", Start: supervise.Dynamic(clocks, supervise.Config{Name: "clocks"}, supervise.Child{Restart: supervise.Transient})},
+	)
+}
+
+func Example_supervision() {
+	ctx := context.Background()
+	system := actor.NewSystem()
+	defer system.Stop(ctx)
+
+	if _, err := shop().Start(system); err != nil {
+		log.Fatal(err)
+	}
+	clock, err := supervise.StartOne(ctx, system, actor.Name{Name: "clocks"}, time.Second) // as many as wanted, while it runs
+	if err != nil {
+		log.Fatal(err)
+	}
+	tree, err := supervise.Tree(ctx, system, actor.Name{Name: "shop"})
+	fmt.Println(len(tree.Children), system.Alive(clock), err)
+	// Output: 3 true <nil>
+}
+
+// Applications.
+
+func Example_application() {
+	ctx, cancel := context.WithCancel(context.Background())
+	system := actor.NewSystem()
+	defer system.Stop(ctx)
+	cancel() // as Ctrl-C would
+
+	err := app.Run(ctx, system, app.Config{Apps: []app.App{
+		{Name: "store", Root: counter.Spec(0, actor.Named("store"))},
+		{Name: "shop", Needs: []string{"store"}, Mode: app.Permanent, Root: shop(), Env: map[string]any{"currency": "EUR"}},
+	}})
+	fmt.Println(err)
+}
+
+// Groups and events.
+
+type Price struct {
+	Item  string
+	Cents int
+}
+
+type Market struct{ prices *actor.Event[Price] }
+
+func (m *Market) Init(p *actor.Process, _ struct{}) (err error) {
+	m.prices, err = actor.NewEvent[Price](p, "prices", actor.Keep(10)) // newcomers get the last 10 first
+	return err
+}
+
+func (m *Market) Price(p *actor.Process, price Price) error { return actor.Publish(p, m.prices, price) }
+
+type Trader struct{ saw chan<- Price }
+
+func (t *Trader) Init(p *actor.Process, saw chan<- Price) error {
+	t.saw = saw
+	if err := p.Join("traders"); err != nil {
+		return err
+	}
+	return p.LinkEvent(actor.Name{Name: "prices"}) // or with Node: "market-1"
+}
+
+func (t *Trader) Price(p *actor.Process, price Price) error { t.saw <- price; return nil }
+
+var (
+	markets = actor.Define("market", (*Market).Init, actor.On((*Market).Price))
+	traders = actor.Define("trader", (*Trader).Init, actor.On((*Trader).Price))
+)
+
+func Example_groupsAndEvents() {
+	ctx := context.Background()
+	system := actor.NewSystem(quiet)
+	defer system.Stop(ctx)
+	market, err := actor.Spawn(system, markets, struct{}{}, actor.Named("market"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	saw := make(chan Price, 2)
+	if _, err := actor.Spawn(system, traders, saw); err != nil {
+		log.Fatal(err)
+	}
+
+	actor.Send(system, market, Price{"rope", 1200}) // the market publishes it
+	fmt.Println(<-saw)
+	actor.SendGroup(system, "traders", Price{"tar", 300})
+	fmt.Println(<-saw)
+	// Output:
+	// {rope 1200}
+	// {tar 300}
+}
+
+// Other nodes.
+
+func TestProcessesOfTwoNodes(t *testing.T) {
+	ctx, address, name := t.Context(), "mem://docs-processes", sabir.ID("office-1")
+
+	system := actor.NewSystem()
+	node := sabir.NewNode(name, system.Extension(), sabir.Join(address)) // tcp://:7700, or any other
+	actor.Permit(system, counter)                                        // others may start counters here
+	if err := node.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	defer stop(node)
+
+	near := actor.NewSystem()
+	other := sabir.NewNode(sabir.ID("office-2"), near.Extension(), sabir.Join(address))
+	if err := other.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	defer stop(other)
+	waitFor(t, near, "office-1")
+
+	pid, err := actor.Spawn(near, counter, 40, actor.OnNode("office-1"), actor.Named("visits"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	actor.Send(near, pid, Add{2})
+	total, err := actor.Call[int](ctx, near, actor.Name{Name: "visits", Node: "office-1"}, Total{})
+	if err != nil || total != 42 || pid.Node() != "office-1" {
+		t.Errorf("%d, %v, %s", total, err, pid)
+	}
+}
+
+type nodeWatcher struct{ up chan<- string }
+
+var nodeWatchers = actor.Define("node-watcher", func(w *nodeWatcher, p *actor.Process, up chan<- string) error {
+	w.up = up
+	p.MonitorNode("")
+	return nil
+}, actor.On(func(w *nodeWatcher, _ *actor.Process, n actor.NodeUp) error { w.up <- n.Node; return nil }))
+
+// waitFor waits until the processes of a node can be reached.
+func waitFor(t *testing.T, s *actor.System, node string) {
+	t.Helper()
+	up := make(chan string, 10)
+	pid, err := actor.Spawn(s, nodeWatchers, up)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for <-up != node {
+	}
+	_ = actor.Kill(s, pid)
+}
+
+func stop(n *sabir.Node) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_ = n.Stop(ctx)
+}
+
+// What the page says of one name on two nodes.
+func TestOneNameOnTwoNodesIsTwoProcesses(t *testing.T) {
+	var systems []*actor.System
+	for _, id := range []string{"twin-1", "twin-2"} {
+		s := actor.NewSystem(quiet)
+		n := sabir.NewNode(sabir.ID(id), s.Extension(), sabir.Join("mem://docs-twins"))
+		if err := n.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		defer stop(n)
+		systems = append(systems, s)
+	}
+	waitFor(t, systems[0], "twin-2")
+	for i, s := range systems {
+		if _, err := actor.Spawn(s, counter, i+1, actor.Named("visits")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, name := range []actor.Name{{Name: "visits"}, {Name: "visits", Node: "twin-2"}} {
+		if got, err := actor.Call[int](t.Context(), systems[0], name, Total{}); err != nil || got != i+1 {
+			t.Errorf("%s: %d, %v", name, got, err)
+		}
+	}
+	if _, err := actor.Spawn(systems[0], counter, 3, actor.Named("visits")); !errors.Is(err, actor.ErrNameTaken) {
+		t.Errorf("twice on one node: %v", err)
+	}
+}
+
+// Services and processes.
+
+type User struct{ Name string }
+
+type Guide struct{}
+
+func (g *Guide) Greet(p *actor.Process, id int) (string, error) { // a process that calls a service
+	user, err := sabir.Call[User](p.Context(), p.Node(), "users.get", id)
+	return "Hello, " + user.Name, err
+}
+
+var guides = actor.Define[Guide, struct{}]("guide", nil, actor.Answer((*Guide).Greet))
+
+func TestAProcessCallsAServiceAndAServiceAProcess(t *testing.T) {
+	ctx := t.Context()
+	system := actor.NewSystem()
+	users := sabir.NewService("users")
+	sabir.Handle(users, "get", func(ctx context.Context, id int) (User, error) { return User{"Ada"}, nil })
+
+	greeter := sabir.NewService("greeter") // a service whose action a process answers
+	actor.Handle[int, string](greeter, "greet", system, actor.Name{Name: "guide"})
+
+	node := sabir.NewNode(system.Extension(), sabir.Serve(users, greeter))
+	if err := node.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	defer stop(node)
+	if _, err := actor.Spawn(system, guides, struct{}{}, actor.Named("guide")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := sabir.Call[string](ctx, node, "greeter.greet", 7); err != nil || got != "Hello, Ada" {
+		t.Error(got, err)
+	}
+}
+
+// Pools, cron, meta processes.
+
+type Echo struct{ conn *meta.Conn }
+
+func (e *Echo) Init(p *actor.Process, conn *meta.Conn) error { e.conn = conn; return nil }
+
+func (e *Echo) Data(p *actor.Process, d meta.Data) error { _, err := e.conn.Write(d.Bytes); return err }
+
+var echoes = actor.Define("echo", (*Echo).Init, actor.On((*Echo).Data))
+
+type Site struct{}
+
+func (s *Site) Get(p *actor.Process, r meta.Request) (meta.Response, error) {
+	return meta.Response{Body: []byte("hello")}, nil
+}
+
+var sites = actor.Define[Site, struct{}]("site", nil, actor.Answer((*Site).Get))
+
+func Example_poolsAndJobs() {
+	ctx := context.Background()
+	system := actor.NewSystem(quiet)
+	defer system.Stop(ctx)
+
+	site, err := pool.Start(system, sites.Spec(struct{}{}), pool.Size(8), pool.Pick(pool.LeastWaiting))
+	if err != nil {
+		log.Fatal(err)
+	}
+	var handler http.Handler = meta.Handler(system, site) // each request is a call of one of the eight
+
+	jobs, err := cron.Start(system)
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = cron.Add(ctx, system, jobs, cron.Job{Name: "count", Spec: "30 6 * * MON-FRI", Do: cron.Send(actor.Name{Name: "visits"}, Add{1})})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	server, err := meta.ListenTCP(system, "127.0.0.1:0", echoes) // each connection is a process
+	if err != nil {
+		log.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", server.Addr.String())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "hello")
+	answer := make([]byte, 5)
+	_, err = io.ReadFull(conn, answer)
+	fmt.Println(string(answer), err, handler != nil)
+	// Output: hello <nil> true
+}
+
+// Grains.
+
+type Profile struct{ Visits int } // what is saved
+
+type Visitor struct{ grain.State[Profile] }
+
+type Visit struct{}
+
+func (v *Visitor) Visit(p *actor.Process, _ Visit) (int, error) {
+	v.Value.Visits++
+	return v.Value.Visits, v.Save(p)
+}
+
+var visitors = grain.Define("visitor", grain.Answer((*Visitor).Visit))
+
+func TestAGrainCountsItsVisits(t *testing.T) {
+	ctx, store := t.Context(), memory.New()
+	defer store.Close()
+	system := actor.NewSystem()
+	grains := grain.New(system, grain.Serve(visitors), grain.Store(store))
+	node := sabir.NewNode(system.Extension(), grains.Extension(), sabir.Join("mem://docs-grains"))
+	if err := node.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	defer stop(node)
+	visits, err := grain.Call[int](ctx, system, visitors.Key("ada"), Visit{}) // on whichever node ada is
+	if err != nil || visits != 1 {
+		t.Error(visits, err)
+	}
+}
+
+// Testing.
+
+func TestTheClockEndsAfterTenTicks(t *testing.T) {
+	k := actortest.New(t)
+	pid := actortest.Spawn(k, clocks, time.Second)
+	k.Advance(9 * time.Second)
+	if _, ended := k.Ended(pid); ended {
+		t.Error("it ended too early")
+	}
+	k.Advance(time.Second)
+	if reason, _ := k.Ended(pid); !errors.Is(reason, actor.ErrNormal) {
+		t.Errorf("it ended by %v", reason)
+	}
+}

@@ -1,0 +1,258 @@
+package docs
+
+import (
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+var update = flag.Bool("update", false, "write processes-rules.md anew")
+
+const rulesHead = `# The rules of processes
+
+What holds for processes, supervisors, applications and what belongs to them. Each line is the name of a test that shows it. The
+rules are those of Erlang/OTP; where one differs, the comment of its package says so. ` + "`go test ./actor/...`" + ` runs them all,
+and no goroutine may be left over. [processes.md](processes.md) is the guide.
+
+This page is written by ` + "`go test ./docs -run Rule -update`" + `, and a test holds it against the code.
+`
+
+// theRooms is the packages about processes, in the order of the page.
+var theRooms = []string{"actor", "actor/supervise", "actor/app", "actor/pool", "actor/cron", "actor/meta", "actor/actortest", "actor/grain"}
+
+// source is what a package's files declare.
+type source struct {
+	tests map[string][]string // by file, in their order
+	names []string            // exported ones of more than one word, the longest first
+}
+
+func readSource(t *testing.T, folder string) source {
+	t.Helper()
+	s := source{tests: map[string][]string{}}
+	files, err := filepath.Glob(filepath.Join("..", folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			s.names = append(s.names, exported(file)...)
+			continue
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(f.Name.Name, "Test") && f.Name.Name != "TestMain" {
+				s.tests[filepath.Base(path)] = append(s.tests[filepath.Base(path)], f.Name.Name)
+			}
+		}
+	}
+	slices.SortFunc(s.names, func(a, b string) int { return len(b) - len(a) })
+	return s
+}
+
+// exported is the functions, types and values of a file that a sentence should not take apart.
+func exported(file *ast.File) (names []string) {
+	add := func(name string) {
+		if ast.IsExported(name) && strings.ContainsFunc(name[1:], unicode.IsUpper) && len(name) > 4 {
+			names = append(names, name)
+		}
+	}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			add(d.Name.Name)
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					add(spec.Name.Name)
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						add(name.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+var acronyms = []string{"PIDs", "PID", "JSON", "HTTP", "TCP", "UDP", "TLS", "OTP", "ID"}
+
+// sentence makes words of a test's name, and leaves what is a name in the code as it is.
+func sentence(test string, names []string) string {
+	rest := strings.TrimPrefix(test, "Test")
+	var words []string
+	for rest != "" {
+		word := firstOf(rest, names)
+		if word == "" {
+			word = firstOf(rest, acronyms)
+		}
+		if word == "" {
+			word = strings.ToLower(plainWord(rest))
+		}
+		words, rest = append(words, word), rest[len(word):]
+	}
+	return strings.Join(words, " ")
+}
+
+// firstOf is which of some words a text begins with; "" for none.
+func firstOf(text string, words []string) string {
+	for _, word := range words {
+		if after, ok := strings.CutPrefix(text, word); ok && (after == "" || !unicode.IsLower(rune(after[0]))) {
+			return word
+		}
+	}
+	return ""
+}
+
+var plain = regexp.MustCompile(`^(?:[A-Z]?[a-z]+|[0-9]+|.)`)
+
+func plainWord(text string) string { return plain.FindString(text) }
+
+func TestTheRulesPageListsEveryRule(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(rulesHead)
+	for _, room := range theRooms {
+		s := readSource(t, room)
+		if len(s.tests) == 0 {
+			continue
+		}
+		b.WriteString("\n## Package " + room + "\n")
+		for _, file := range slices.Sorted(maps.Keys(s.tests)) {
+			b.WriteString("\n[" + file + "](../" + room + "/" + file + ")\n\n")
+			for _, test := range s.tests[file] {
+				b.WriteString("- " + sentence(test, s.names) + "\n")
+			}
+		}
+	}
+	const page = "processes-rules.md"
+	if *update {
+		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(text) != b.String() {
+		t.Errorf("docs/%s does not list the tests that there are: run go test ./docs -run Rule -update. It lacks:\n%s\nand has too much:\n%s",
+			page, without(b.String(), string(text)), without(string(text), b.String()))
+	}
+}
+
+// without is the lines of a text that another does not have.
+func without(text, other string) string {
+	var only []string
+	for line := range strings.Lines(text) {
+		if !strings.Contains(other, line) {
+			only = append(only, line)
+		}
+	}
+	return strings.Join(only, "")
+}
+
+func TestASentenceKeepsNamesAndTakesTheRestApart(t *testing.T) {
+	for test, want := range map[string]string{
+		"TestAFullMailboxDoesWhatItsRuleSays": "a full mailbox does what its rule says",
+		"TestAPIDIsNeverUsedAgain":            "a PID is never used again",
+		"TestANameHas1To255Bytes":             "a name has 1 to 255 bytes",
+		"TestStartChildRefusesAnIDThatIs":     "StartChild refuses an ID that is",
+	} {
+		if got := sentence(test, []string{"StartChild", "StartChi"}); got != want {
+			t.Errorf("%s became %q, want %q", test, got, want)
+		}
+	}
+}
+
+// readGuide is the text of processes.md.
+func readGuide(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("processes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestTheTestsThatTheGuideNamesAreThere(t *testing.T) {
+	there := map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == ".git" || path == "../lab") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, match := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllSubmatch(text, -1) {
+			there[string(match[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(readGuide(t), -1)
+	if len(named) < 20 {
+		t.Errorf("the guide names %d tests", len(named))
+	}
+	for _, match := range named {
+		if !there[match[1]] {
+			t.Errorf("there is no %s", match[1])
+		}
+	}
+}
+
+func TestTheCodeOfTheGuideIsThatOfItsTests(t *testing.T) {
+	code, err := os.ReadFile("processes_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := "\n" + flat(string(code)) + "\n"
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, short, _ := strings.Cut(string(readme), "\n## Processes\n")
+	short, _, ok := strings.Cut(short, "\n## ")
+	if !ok {
+		t.Error("README.md has no section about processes, or it is the last")
+	}
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readGuide(t)+short, -1)
+	if len(blocks) < 10 {
+		t.Errorf("the guide has %d blocks of code", len(blocks))
+	}
+	for _, block := range blocks {
+		if !strings.Contains(all, "\n"+flat(block[1])+"\n") {
+			t.Errorf("this is in docs/processes.md or README.md and not in docs/processes_test.go:\n%s", block[1])
+		}
+	}
+}
+
+// flat is the lines of a text that are not empty, without indentation, and with one space wherever there are several.
+func flat(code string) string {
+	var lines []string
+	for line := range strings.Lines(code) {
+		if words := strings.Fields(line); len(words) > 0 {
+			lines = append(lines, strings.Join(words, " "))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
