@@ -3,6 +3,7 @@ package actor
 import (
 	"context"
 	"encoding/binary"
+	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -247,6 +248,14 @@ func (c *awayCall) answered(_ uint64, out any) {
 func answerAway[Out any](c *awayCall, by *Process, out Out) {
 	s, m := c.session, messagesOf[Out]()
 	if c.answer.Load() {
+		return
+	}
+	if m.k.of.Kind() == reflect.Interface { // of a handler that answers with values of any type
+		if known, ok := kinds.Load(reflect.TypeOf(out)); ok {
+			known.(typedKind).answer(c, by, out)
+			return
+		}
+		c.failed(0, problem(ErrNoWireForm, s.system.homeName(), "the answer is a %T, of which this program knows nothing: see Register", out))
 		return
 	}
 	number, err := s.typeNumber(by, &m.k)

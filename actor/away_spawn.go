@@ -207,12 +207,12 @@ func (s *session) readSpawned(r *parcel) error {
 		return nil
 	}
 	if !a.parent.Zero() {
-		_ = s.system.with(a.parent, func(m *more) { // it waits, or was killed: then severed or its end see to the rest
-			if a.linked && m.links.set(pid, struct{}{}) {
+		_ = s.system.with(a.parent, func(at *slot) { // it waits, or was killed: then severed or its end see to the rest
+			if a.linked && at.setLink(pid) {
 				s.system.hold(pid, 1)
 			}
 			if a.ref != 0 {
-				m.watches.set(a.ref, pid)
+				at.extra().watches.set(a.ref, pid)
 			}
 		})
 	}

@@ -135,7 +135,7 @@ func (p *Process) answerLater(r Request) {
 	p.release = nil
 	p.slot.mu.Lock()
 	defer p.slot.mu.Unlock()
-	m := p.slot.extra()
+	m := p.slot.rarely()
 	if len(m.later) == cap(m.later) {
 		m.later = slices.DeleteFunc(m.later, func(r Request) bool { return !r.waits() })
 		m.later = slices.Grow(m.later, len(m.later)+4)

@@ -221,7 +221,7 @@ func TestAnswersThatWereGivenAreNotKept(t *testing.T) {
 			Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) { Reply(p, p.Request(), any(1)); return nil, ErrLater }})
 		}
 		in(t, s, pid, func(p *Process) {
-			if n := cap(p.slot.more.later); n > 16 {
+			if n := cap(p.slot.rare().later); n > 16 {
 				t.Errorf("it keeps room for %d calls", n)
 			}
 		})

@@ -72,10 +72,8 @@ func (p *Process) refill(mine *lane) (log *letter, more bool) {
 	if s.signals.Load()&^sigWaiters != 0 {
 		return nil, true
 	}
-	if s.more != nil {
-		if l := s.more.lanes[PriorityLog].take(); l != nil {
-			return l, true
-		}
+	if l := s.takeFrom(PriorityLog); l != nil {
+		return l, true
 	}
 	s.life = idle
 	return nil, false
@@ -90,7 +88,7 @@ func (p *Process) yield(mine *lane) {
 		s.normal.addFirst(mine.first, mine.last)
 	}
 	s.life = ready
-	if s.normal.first == nil && s.signals.Load() == 0 && (s.more == nil || s.more.lanes[PriorityLog].first == nil) {
+	if s.normal.first == nil && s.signals.Load() == 0 && !s.waits(PriorityLog) {
 		s.life = idle
 	}
 	again := s.life == ready
@@ -105,20 +103,19 @@ func (p *Process) attend() (l *letter, killed error) {
 	s := p.slot
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.extra()
 	if s.signals.Load()&sigKilled != 0 {
-		return nil, m.killed
+		return nil, ErrKilled
 	}
-	if l = m.lanes[PriorityUrgent].take(); l == nil {
-		l = m.lanes[PrioritySystem].take()
+	if l = s.takeFrom(PriorityUrgent); l == nil {
+		l = s.takeFrom(PrioritySystem)
 	}
 	left := s.signals.Load() &^ sigLanes
-	if m.lanes[PriorityUrgent].first != nil || m.lanes[PrioritySystem].first != nil {
+	if s.waits(PriorityUrgent) || s.waits(PrioritySystem) {
 		left |= sigLanes
 	}
-	if m.room != nil && s.waiting.Load() <= s.bound/2 {
-		close(m.room)
-		m.room = nil
+	if r := s.rare(); r != nil && r.room != nil && s.waiting.Load() <= s.bound/2 {
+		close(r.room)
+		r.room = nil
 		left &^= sigWaiters
 	}
 	s.signals.Store(left)
@@ -180,7 +177,7 @@ func (p *Process) receive(l *letter, mine *lane) error {
 			mine.addFirst(l, l)
 		} else {
 			s.mu.Lock()
-			s.more.lanes[l.lane].addFirst(l, l)
+			s.lane(l.lane).addFirst(l, l)
 			if l.lane < PriorityNormal {
 				set(&s.signals, sigLanes)
 			}

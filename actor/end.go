@@ -81,10 +81,9 @@ func (s *System) Kill(pid PID) error {
 		at.mu.Unlock()
 		return problem(ErrNoProcess, s.home.Value().node, "%s", pid)
 	}
-	at.extra().killed = ErrKilled
 	set(&at.signals, sigKilled)
-	if c := at.more.context; c != nil {
-		c.cancel(ErrKilled)
+	if r := at.rare(); r != nil && r.context != nil {
+		r.context.cancel(ErrKilled)
 	}
 	wake := at.rouse()
 	at.mu.Unlock()
@@ -151,14 +150,18 @@ func (p *Process) end(mine *lane, reason error, last bool) {
 	at.mu.Lock()
 	m, behavior := at.more, at.behavior.name
 	lanes := []lane{*mine, at.normal}
-	if m != nil {
+	if m != nil && m.lanes != nil {
 		lanes = append(lanes, m.lanes[:]...)
+	}
+	var parent PID
+	if at.bonded {
+		parent = at.parent
 	}
 	if at.behavior.unlisted {
 		s.unlisted.Add(-1)
 	}
 	at.normal, at.more, at.state, at.behavior, at.parent, at.heritage = lane{}, nil, nil, nil, PID{}, nil
-	at.life, at.id = dying, 0
+	at.life, at.id, at.bonded = dying, 0, false
 	at.signals.Store(0)
 	at.waiting.Store(0)
 	at.mu.Unlock()
@@ -169,6 +172,12 @@ func (p *Process) end(mine *lane, reason error, last bool) {
 		}
 	}
 	s.table.give(at) // before anybody knows, so that who starts another instead finds room
+	if m != nil && m.rare != nil {
+		s.endRare(p.pid, m.rare, reason) // first, so that its names are free when others are told
+	}
+	if !parent.Zero() {
+		s.tellLink(parent, p.pid, reason)
+	}
 	if m != nil {
 		s.tellEnd(p.pid, m, reason)
 	}
@@ -187,21 +196,30 @@ func (p *Process) terminate(t Terminator, reason error) {
 	t.Terminate(p, reason)
 }
 
-// tellEnd tells links and monitors that a process has ended, after its names are free.
+// endRare ends what a process has in rare.
+func (s *System) endRare(pid PID, r *rare, reason error) {
+	s.forget(pid, r)
+	if r.room != nil {
+		close(r.room)
+	}
+	if r.context != nil {
+		r.context.cancel(reason)
+	}
+	for _, later := range r.later {
+		later.fail(problem(ErrNoProcess, s.home.Value().node, "%s has ended before it answered: %v", pid, reason))
+	}
+	if r.events != nil {
+		r.events.ended(s, pid, reason)
+	}
+	for _, group := range r.groups {
+		s.groups.leave(s, group, pid)
+	}
+}
+
+// tellEnd tells links and monitors that a process has ended.
 func (s *System) tellEnd(pid PID, m *more, reason error) {
-	s.forget(pid, m)
-	if m.room != nil {
-		close(m.room)
-	}
-	if m.context != nil {
-		m.context.cancel(reason)
-	}
-	for _, r := range m.later {
-		r.fail(problem(ErrNoProcess, s.home.Value().node, "%s has ended before it answered: %v", pid, reason))
-	}
 	for other := range m.links.all() {
-		s.hold(other, -1)
-		s.push(other, exitLetter(Exit{From: pid, Reason: reason, linked: true}), nil)
+		s.tellLink(other, pid, reason)
 	}
 	for w := range m.watched.all() {
 		s.hold(w.watcher, -1)
@@ -210,13 +228,9 @@ func (s *System) tellEnd(pid PID, m *more, reason error) {
 	for ref, other := range m.watches.all() {
 		s.unwatch(other, ref, pid)
 	}
-	if m.events != nil {
-		m.events.ended(s, pid, reason)
-	}
-	for _, group := range m.groups {
-		s.groups.leave(s, group, pid)
-	}
-	if m.left != nil {
-		m.left()
-	}
+}
+
+func (s *System) tellLink(other, ended PID, reason error) {
+	s.hold(other, -1)
+	s.push(other, exitLetter(Exit{From: ended, Reason: reason, linked: true}), nil)
 }

@@ -27,7 +27,7 @@ var (
 	// ErrNameTaken: another process has the name.
 	ErrNameTaken = sabir.NewError(sabir.AlreadyExists, "NameTaken", "the name is taken")
 	// ErrTooMany: a limit of the system was reached.
-	ErrTooMany = sabir.NewError(sabir.ResourceExhausted, "TooManyProcesses", "as many processes as the system may have")
+	ErrTooMany = sabir.NewError(sabir.ResourceExhausted, "TooMany", "a limit was reached")
 	// ErrStopped: the system has stopped, or has not started.
 	ErrStopped = sabir.NewError(sabir.Unavailable, "SystemStopped", "the system of processes is not running")
 	// ErrNotPermitted: the other node does not let others do that.

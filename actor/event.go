@@ -70,7 +70,7 @@ func NewEvent[T any](p *Process, name string, options ...EventOption) (*Event[T]
 		return nil, err
 	}
 	p.slot.mu.Lock()
-	e := p.slot.extra().eventful()
+	e := p.slot.rarely().eventful()
 	e.owned = append(e.owned, h)
 	p.slot.mu.Unlock()
 	return &Event[T]{h}, nil
@@ -113,8 +113,8 @@ func (p *Process) Unsubscribe(event Name) {
 	name := p.system.eventName(event)
 	p.slot.mu.Lock()
 	var sub *subscription
-	if m := p.slot.more; m != nil && m.events != nil {
-		sub = m.events.take(func(s *subscription) bool { return s.name == name })
+	if r := p.slot.rare(); r != nil && r.events != nil {
+		sub = r.events.take(func(s *subscription) bool { return s.name == name })
 	}
 	p.slot.mu.Unlock()
 	if sub != nil {
@@ -127,7 +127,7 @@ func (p *Process) subscribe(event Name, link bool) (Ref, error) {
 	sub := &subscription{given: event, name: s.eventName(event), pid: p.pid, ref: Ref(s.refs.Add(1)), link: link, at: -1}
 	sub.behavior = p.slot.behavior
 	p.slot.mu.Lock()
-	e := p.slot.extra().eventful()
+	e := p.slot.rarely().eventful()
 	for _, other := range e.subs {
 		if other.name == sub.name {
 			p.slot.mu.Unlock()
@@ -170,11 +170,11 @@ type eventful struct {
 	groups []string // that it monitors
 }
 
-func (m *more) eventful() *eventful {
-	if m.events == nil {
-		m.events = &eventful{}
+func (r *rare) eventful() *eventful {
+	if r.events == nil {
+		r.events = &eventful{}
 	}
-	return m.events
+	return r.events
 }
 
 // take removes a subscription; nil where there is none.
@@ -208,8 +208,8 @@ func (e *eventful) ended(s *System, pid PID, reason error) {
 func (p *Process) dropSubscription(sub *subscription) bool {
 	p.slot.mu.Lock()
 	defer p.slot.mu.Unlock()
-	m := p.slot.more
-	return m != nil && m.events != nil && m.events.take(func(s *subscription) bool { return s == sub }) != nil
+	r := p.slot.rare()
+	return r != nil && r.events != nil && r.events.take(func(s *subscription) bool { return s == sub }) != nil
 }
 
 var eventDownKind = &messagesOf[EventDown]().k

@@ -2,25 +2,100 @@ package actor
 
 import "iter"
 
-// few is a map that is usually empty or has very few entries: it then takes as little memory as they do.
+// few is a map that usually has no entry or one, which is in it, and else very few: it takes as little memory as they do.
+// The zero key is no key.
 type few[K comparable, V any] struct {
-	list []pair[K, V]
-	rest map[K]V // instead of list, where there are more
+	one  pair[K, V]
+	rest *several[K, V] // the others; nil where there never was more than one
 }
 
 type pair[K comparable, V any] struct {
+	value V // first: behind the key, a value of no size would take room
 	key   K
-	value V
 }
-
-const fewEntries = 8
 
 // set sets an entry, and tells whether there was none.
 func (f *few[K, V]) set(key K, value V) (added bool) {
+	var none K
+	switch {
+	case f.one.key == key || f.rest == nil && f.one.key == none:
+		added = f.one.key == none
+		f.one = pair[K, V]{value, key}
+		return added
+	case f.rest == nil:
+		f.rest = &several[K, V]{}
+	}
+	return f.rest.set(key, value)
+}
+
+func (f *few[K, V]) get(key K) (value V, ok bool) {
+	var none K
+	switch {
+	case f.one.key == key:
+		return f.one.value, key != none
+	case f.rest == nil:
+		return value, false
+	}
+	return f.rest.get(key)
+}
+
+// drop removes an entry, and tells whether there was one.
+func (f *few[K, V]) drop(key K) bool {
+	var none K
+	switch {
+	case f.one.key == key:
+		f.one = pair[K, V]{}
+		return key != none
+	case f.rest == nil:
+		return false
+	}
+	return f.rest.drop(key)
+}
+
+func (f *few[K, V]) len() int {
+	var none K
+	n := 0
+	if f.one.key != none {
+		n = 1
+	}
 	if f.rest != nil {
-		before := len(f.rest)
-		f.rest[key] = value
-		return len(f.rest) > before
+		n += len(f.rest.list) + len(f.rest.index)
+	}
+	return n
+}
+
+func (f *few[K, V]) all() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		var none K
+		if f.one.key != none && !yield(f.one.key, f.one.value) || f.rest == nil {
+			return
+		}
+		for _, e := range f.rest.list {
+			if !yield(e.key, e.value) {
+				return
+			}
+		}
+		for key, value := range f.rest.index {
+			if !yield(key, value) {
+				return
+			}
+		}
+	}
+}
+
+// several is a list, or a map where there are more.
+type several[K comparable, V any] struct {
+	list  []pair[K, V]
+	index map[K]V // instead of list
+}
+
+const severalEntries = 8
+
+func (f *several[K, V]) set(key K, value V) (added bool) {
+	if f.index != nil {
+		before := len(f.index)
+		f.index[key] = value
+		return len(f.index) > before
 	}
 	for i := range f.list {
 		if f.list[i].key == key {
@@ -28,39 +103,37 @@ func (f *few[K, V]) set(key K, value V) (added bool) {
 			return false
 		}
 	}
-	if len(f.list) < fewEntries {
-		f.list = append(f.list, pair[K, V]{key, value})
+	if len(f.list) < severalEntries {
+		f.list = append(f.list, pair[K, V]{value, key})
 		return true
 	}
-	f.rest = make(map[K]V)
+	f.index = make(map[K]V)
 	for _, e := range f.list {
-		f.rest[e.key] = e.value
+		f.index[e.key] = e.value
 	}
-	f.rest[key] = value
+	f.index[key] = value
 	f.list = nil
 	return true
 }
 
-func (f *few[K, V]) get(key K) (V, bool) {
-	if f.rest != nil {
-		v, ok := f.rest[key]
-		return v, ok
+func (f *several[K, V]) get(key K) (value V, ok bool) {
+	if f.index != nil {
+		value, ok = f.index[key]
+		return value, ok
 	}
 	for i := range f.list {
 		if f.list[i].key == key {
 			return f.list[i].value, true
 		}
 	}
-	var none V
-	return none, false
+	return value, false
 }
 
-// drop removes an entry, and tells whether there was one.
-func (f *few[K, V]) drop(key K) bool {
-	if f.rest != nil {
-		_, ok := f.rest[key]
-		delete(f.rest, key)
-		return ok
+func (f *several[K, V]) drop(key K) bool {
+	if f.index != nil {
+		before := len(f.index)
+		delete(f.index, key)
+		return len(f.index) < before
 	}
 	for i := range f.list {
 		if f.list[i].key == key {
@@ -72,21 +145,4 @@ func (f *few[K, V]) drop(key K) bool {
 		}
 	}
 	return false
-}
-
-func (f *few[K, V]) len() int { return len(f.list) + len(f.rest) }
-
-func (f *few[K, V]) all() iter.Seq2[K, V] {
-	return func(yield func(K, V) bool) {
-		for _, e := range f.list {
-			if !yield(e.key, e.value) {
-				return
-			}
-		}
-		for key, value := range f.rest {
-			if !yield(key, value) {
-				return
-			}
-		}
-	}
 }

@@ -31,7 +31,7 @@ func (p *Process) Join(group string) error {
 		return fmt.Errorf("actor: the name of a group has 1 to %d bytes", maxName)
 	}
 	p.slot.mu.Lock()
-	m := p.slot.extra()
+	m := p.slot.rarely()
 	in, many := slices.Contains(m.groups, group), len(m.groups) >= maxGroups
 	if !in && !many {
 		m.groups = append(m.groups, group)
@@ -60,7 +60,7 @@ func (p *Process) Leave(group string) {
 func (p *Process) forgetGroup(group string) bool {
 	p.slot.mu.Lock()
 	defer p.slot.mu.Unlock()
-	m := p.slot.more
+	m := p.slot.rare()
 	if m == nil {
 		return false
 	}
@@ -87,7 +87,7 @@ func (p *Process) MonitorGroup(group string) ([]PID, error) {
 		return nil, fmt.Errorf("actor: the name of a group has 1 to %d bytes", maxName)
 	}
 	p.slot.mu.Lock()
-	e := p.slot.extra().eventful()
+	e := p.slot.rarely().eventful()
 	known, many := slices.Contains(e.groups, group), len(e.groups) >= maxGroups
 	if !known && !many {
 		e.groups = append(e.groups, group)
@@ -102,7 +102,7 @@ func (p *Process) MonitorGroup(group string) ([]PID, error) {
 // DemonitorGroup takes MonitorGroup back. What was told before may still lie in the mailbox.
 func (p *Process) DemonitorGroup(group string) {
 	p.slot.mu.Lock()
-	if m := p.slot.more; m != nil && m.events != nil {
+	if m := p.slot.rare(); m != nil && m.events != nil {
 		m.events.groups = slices.DeleteFunc(m.events.groups, func(g string) bool { return g == group })
 	}
 	p.slot.mu.Unlock()

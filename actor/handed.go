@@ -49,5 +49,8 @@ func HandOn[M any](from Sender, h Held, to PID, message M) error {
 	if p != nil {
 		p.box.flush()
 	}
+	if to.home != s.home {
+		return s.refuse(l, problem(ErrNoProcess, s.homeName(), "%s is of another node: what was held is handed on here only", to))
+	}
 	return s.push(to, l, p)
 }

@@ -69,6 +69,10 @@ func (at *slot) info(s *System, pid PID) (Info, bool) {
 		Waiting: int(at.waiting.Load()), Bound: int(at.bound), Overflow: at.rule.String(), Traps: at.behavior.exits,
 		Age: s.clock.Now().Sub(s.begun) - at.begun,
 	}
+	i.Links = slices.SortedFunc(at.links(), PID.Compare)
+	if r := at.rare(); r != nil {
+		i.Name, i.Aliases, i.Groups = r.name, r.aliases.len(), slices.Clone(r.groups)
+	}
 	m := at.more
 	if m == nil {
 		return i, true
@@ -76,14 +80,10 @@ func (at *slot) info(s *System, pid PID) (Info, bool) {
 	if m.trap != trapIfHandled {
 		i.Traps = m.trap != trapOff
 	}
-	i.Name, i.Aliases, i.Monitored, i.Groups = m.name, m.aliases.len(), m.watched.len(), slices.Clone(m.groups)
-	for other := range m.links.all() {
-		i.Links = append(i.Links, other)
-	}
+	i.Monitored = m.watched.len()
 	for _, other := range m.watches.all() {
 		i.Monitors = append(i.Monitors, other)
 	}
-	slices.SortFunc(i.Links, PID.Compare)
 	slices.SortFunc(i.Monitors, PID.Compare)
 	return i, true
 }

@@ -13,7 +13,7 @@ type lifetime struct {
 // has returned; but not then where the call is answered later. It may be used by any goroutine.
 func (p *Process) Context() context.Context {
 	p.slot.mu.Lock()
-	m := p.slot.extra()
+	m := p.slot.rarely()
 	if m.context == nil {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		m.context = &lifetime{ctx, cancel}

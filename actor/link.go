@@ -1,5 +1,10 @@
 package actor
 
+import (
+	"iter"
+	"slices"
+)
+
 // Link links this process with another: when one ends, the other gets an Exit. Linking twice is linking once. ErrNoProcess
 // where there is no such process; of one on another node that shows later, by an Exit.
 func (p *Process) Link(other PID) error {
@@ -14,8 +19,12 @@ func (p *Process) Link(other PID) error {
 	return err
 }
 
-// Unlink takes a link back. No Exit of it comes after that.
+// Unlink takes a link back. No Exit of it comes after that. A process that was started as Supervised stays linked with who
+// looks after it.
 func (p *Process) Unlink(other PID) {
+	if p.slot.supervised && other == p.slot.parent {
+		return
+	}
 	if p.dropLink(other) {
 		p.system.unlink(other, p.pid)
 	}
@@ -25,18 +34,45 @@ func (p *Process) Unlink(other PID) {
 func (p *Process) Links() []PID {
 	p.slot.mu.Lock()
 	defer p.slot.mu.Unlock()
-	var list []PID
-	if p.slot.more != nil {
-		for other := range p.slot.more.links.all() {
-			list = append(list, other)
+	return slices.Collect(p.slot.links())
+}
+
+// links is the processes that this one is linked with. It runs under mu.
+func (s *slot) links() iter.Seq[PID] {
+	return func(yield func(PID) bool) {
+		if s.bonded && !yield(s.parent) || s.more == nil {
+			return
+		}
+		for other := range s.more.links.all() {
+			if !yield(other) {
+				return
+			}
 		}
 	}
-	return list
+}
+
+// setLink adds a link, and tells whether there was none. That with the parent, which many have, takes no room. It runs
+// under mu.
+func (s *slot) setLink(other PID) (added bool) {
+	if other == s.parent {
+		added, s.bonded = !s.bonded, true
+		return added
+	}
+	return s.extra().links.set(other, struct{}{})
+}
+
+// dropLink removes a link, and tells whether there was one. It runs under mu.
+func (s *slot) dropLink(other PID) (dropped bool) {
+	if other == s.parent {
+		dropped, s.bonded = s.bonded, false
+		return dropped
+	}
+	return s.more != nil && s.more.links.drop(other)
 }
 
 func (p *Process) addLink(other PID) {
 	p.slot.mu.Lock()
-	if p.slot.extra().links.set(other, struct{}{}) {
+	if p.slot.setLink(other) {
 		p.system.hold(other, 1)
 	}
 	p.slot.mu.Unlock()
@@ -45,7 +81,7 @@ func (p *Process) addLink(other PID) {
 func (p *Process) dropLink(other PID) bool {
 	p.slot.mu.Lock()
 	defer p.slot.mu.Unlock()
-	if p.slot.more == nil || !p.slot.more.links.drop(other) {
+	if !p.slot.dropLink(other) {
 		return false
 	}
 	p.system.hold(other, -1)
@@ -57,8 +93,8 @@ func (s *System) link(to, other PID) error {
 	if to.home != s.home {
 		return s.linkAway(to, other)
 	}
-	return s.with(to, func(m *more) {
-		if m.links.set(other, struct{}{}) {
+	return s.with(to, func(at *slot) {
+		if at.setLink(other) {
 			s.hold(other, 1)
 		}
 	})
@@ -69,21 +105,21 @@ func (s *System) unlink(to, other PID) {
 		s.unlinkAway(to, other)
 		return
 	}
-	s.with(to, func(m *more) {
-		if m.links.drop(other) {
+	s.with(to, func(at *slot) {
+		if at.dropLink(other) {
 			s.hold(other, -1)
 		}
 	})
 }
 
 // with runs fn under the lock of a process of this system.
-func (s *System) with(pid PID, fn func(*more)) error {
+func (s *System) with(pid PID, fn func(*slot)) error {
 	at := s.table.find(pid.id)
 	if at != nil && pid.home == s.home {
 		at.mu.Lock()
 		defer at.mu.Unlock()
 		if at.id == pid.id && at.life != dying {
-			fn(at.extra())
+			fn(at)
 			return nil
 		}
 	}

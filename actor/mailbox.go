@@ -55,10 +55,10 @@ func (s *slot) put(l *letter) (wasAsleep bool) {
 		s.normal.add(l)
 		s.waiting.Add(l.left())
 	case PriorityLog:
-		s.extra().lanes[PriorityLog].add(l)
+		s.lane(PriorityLog).add(l)
 		s.waiting.Add(l.left())
 	default:
-		s.extra().lanes[l.lane].add(l)
+		s.lane(l.lane).add(l)
 		set(&s.signals, sigLanes)
 	}
 	return s.rouse()
@@ -119,7 +119,7 @@ func (at *slot) putSome(l *letter) (all, wake bool) {
 func (at *slot) dropOldest(s *System, l *letter) {
 	q := &at.normal
 	if l.lane == PriorityLog {
-		q = &at.extra().lanes[PriorityLog]
+		q = at.lane(PriorityLog)
 	}
 	excess := at.waiting.Load() + l.left() - at.bound
 	for excess > 0 && q.first != nil {
@@ -155,7 +155,7 @@ func (s *System) waitForRoom(at *slot, to PID, l *letter, by *Process) error {
 	}
 	for {
 		all, wake := at.putSome(l)
-		m := at.extra()
+		m := at.rarely()
 		if m.room == nil {
 			m.room = make(chan struct{})
 		}

@@ -35,8 +35,8 @@ func (s *System) monitor(to PID, ref Ref, watcher PID) error {
 	if to.home != s.home {
 		return s.watchAway(to, ref, watcher)
 	}
-	return s.with(to, func(m *more) {
-		if m.watched.set(watched{ref, watcher}, struct{}{}) {
+	return s.with(to, func(at *slot) {
+		if at.extra().watched.set(watched{ref, watcher}, struct{}{}) {
 			s.hold(watcher, 1)
 		}
 	})
@@ -47,8 +47,8 @@ func (s *System) unwatch(to PID, ref Ref, watcher PID) {
 		s.unwatchAway(to, ref, watcher)
 		return
 	}
-	s.with(to, func(m *more) {
-		if m.watched.drop(watched{ref, watcher}) {
+	s.with(to, func(at *slot) {
+		if at.more != nil && at.more.watched.drop(watched{ref, watcher}) {
 			s.hold(watcher, -1)
 		}
 	})

@@ -47,8 +47,8 @@ func (p *Process) Register(name string) error {
 	}
 	p.slot.mu.Lock()
 	has := ""
-	if p.slot.more != nil {
-		has = p.slot.more.name
+	if r := p.slot.rare(); r != nil {
+		has = r.name
 	}
 	p.slot.mu.Unlock()
 	if has != "" {
@@ -58,7 +58,7 @@ func (p *Process) Register(name string) error {
 		return problem(ErrNameTaken, p.pid.Node(), "%q is %s", name, other)
 	}
 	p.slot.mu.Lock()
-	p.slot.extra().name = name
+	p.slot.rarely().name = name
 	p.slot.mu.Unlock()
 	return nil
 }
@@ -67,9 +67,9 @@ func (p *Process) Register(name string) error {
 func (p *Process) Unregister() {
 	p.slot.mu.Lock()
 	defer p.slot.mu.Unlock()
-	if m := p.slot.more; m != nil && m.name != "" {
-		p.system.names.CompareAndDelete(m.name, p.pid)
-		m.name = ""
+	if r := p.slot.rare(); r != nil && r.name != "" {
+		p.system.names.CompareAndDelete(r.name, p.pid)
+		r.name = ""
 	}
 }
 
@@ -98,11 +98,11 @@ func (p *Process) NewAlias() (Alias, error) {
 	a := Alias{p.system.home, p.system.refs.Add(1)}
 	p.slot.mu.Lock()
 	defer p.slot.mu.Unlock()
-	m := p.slot.extra()
-	if m.aliases.len() >= maxAliases {
+	r := p.slot.rarely()
+	if r.aliases.len() >= maxAliases {
 		return Alias{}, problem(ErrTooMany, p.pid.Node(), "a process has at most %d aliases", maxAliases)
 	}
-	m.aliases.set(a, struct{}{})
+	r.aliases.set(a, struct{}{})
 	p.system.aliases.Store(a, p.pid)
 	return a, nil
 }
@@ -113,7 +113,7 @@ const maxAliases = 1000
 func (p *Process) DropAlias(a Alias) {
 	p.slot.mu.Lock()
 	defer p.slot.mu.Unlock()
-	if m := p.slot.more; m != nil && m.aliases.drop(a) {
+	if r := p.slot.rare(); r != nil && r.aliases.drop(a) {
 		p.system.aliases.Delete(a)
 	}
 }
@@ -129,14 +129,14 @@ func (s *System) aliased(a Alias) (PID, error) {
 }
 
 // forget frees the names of a process that has ended.
-func (s *System) forget(pid PID, m *more) {
-	if m.name != "" {
-		s.names.CompareAndDelete(m.name, pid)
+func (s *System) forget(pid PID, r *rare) {
+	if r.name != "" {
+		s.names.CompareAndDelete(r.name, pid)
 	}
-	for a := range m.aliases.all() {
+	for a := range r.aliases.all() {
 		s.aliases.Delete(a)
 	}
-	for node := range m.nodes.all() {
+	for node := range r.nodes.all() {
 		s.away.forget(node, pid)
 	}
 }

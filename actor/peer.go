@@ -244,12 +244,14 @@ func (s *System) severed(lost unique.Handle[home]) {
 		links, watches, watchers = links[:0], watches[:0], watchers[:0]
 		at := s.table.find(pid.id)
 		at.mu.Lock()
-		if m := at.more; m != nil && at.id == pid.id {
-			for other := range m.links.all() {
+		if at.id == pid.id {
+			for other := range at.links() {
 				if other.home == lost {
 					links = append(links, other)
 				}
 			}
+		}
+		if m := at.more; m != nil && at.id == pid.id {
 			for ref, other := range m.watches.all() {
 				if other.home == lost || other.standsAt(node) {
 					watches = append(watches, Down{Ref: ref, PID: other, Reason: reason})

@@ -35,7 +35,7 @@ func (p *Process) MonitorNode(node string) {
 	}
 	n.watchers[node][p.pid] = struct{}{}
 	p.slot.mu.Lock()
-	p.slot.extra().nodes.set(node, struct{}{})
+	p.slot.rarely().nodes.set(node, struct{}{})
 	p.slot.mu.Unlock()
 	if node == "" {
 		for _, up := range s.Nodes() {
@@ -51,7 +51,8 @@ func (p *Process) MonitorNode(node string) {
 // DemonitorNode takes MonitorNode back. What was told before may still lie in the mailbox.
 func (p *Process) DemonitorNode(node string) {
 	p.slot.mu.Lock()
-	known := p.slot.more != nil && p.slot.more.nodes.drop(node)
+	r := p.slot.rare()
+	known := r != nil && r.nodes.drop(node)
 	p.slot.mu.Unlock()
 	if known {
 		p.system.away.forget(node, p.pid)

@@ -39,7 +39,11 @@ type wireForm interface {
 	schema() (*native.Schema, error)
 	// reader reads values that were written with another schema.
 	reader(writer *native.Schema) (reader, error)
+	// answer answers a call of another node with a value of the type.
+	answer(c *awayCall, by *Process, out any)
 }
+
+func (m *messages[T]) answer(c *awayCall, by *Process, out any) { answerAway(c, by, out.(T)) }
 
 // reader makes letters of what came from another node.
 type reader interface {

@@ -34,6 +34,23 @@ func TestACallToAnotherNodeGetsItsAnswer(t *testing.T) {
 	})
 }
 
+// parrot answers every call with what came.
+type parrot struct{}
+
+var parrots = actor.Define[parrot, struct{}]("parrot", nil,
+	actor.AnswerAny(func(_ *parrot, _ *actor.Process, in any) (any, error) { return in, nil }))
+
+func TestAHandlerOfCallsOfAnyTypeAnswersAnotherNode(t *testing.T) {
+	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
+	to, err := actor.Spawn(m[1], parrots, struct{}{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := actor.Call[echo](t.Context(), m[0], to, echo{"hello"}); err != nil || got.Text != "hello" {
+		t.Fatal(got, err)
+	}
+}
+
 func TestManyCallsAtOnceGetTheirOwnAnswers(t *testing.T) {
 	m := joinMembers(t, "tcp://127.0.0.1:0", "a", "b")
 	to := m[1].witness(t)

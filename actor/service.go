@@ -156,8 +156,14 @@ func (s *System) summary(pid PID, now time.Duration) (one Summary, kin kinship, 
 	kin.supervised = at.supervised
 	one = Summary{PID: pid, Behavior: at.behavior.name, Parent: at.parent, Life: at.life.String(), Waiting: int(at.waiting.Load()),
 		Bound: int(at.bound), Age: max(0, now-at.begun)}
+	if r := at.rare(); r != nil {
+		one.Name = r.name
+	}
 	if m := at.more; m != nil {
-		one.Name, one.Links, one.Monitored = m.name, m.links.len(), m.watched.len()
+		one.Links, one.Monitored = m.links.len(), m.watched.len()
+	}
+	if at.bonded {
+		one.Links++
 	}
 	return one, kin, true
 }

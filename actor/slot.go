@@ -20,12 +20,13 @@ type slot struct {
 	life       life
 	rule       Overflow
 	supervised bool   // its end is its parent's business
+	bonded     bool   // it is linked with its parent
 	id         uint64 // 0: the slot is free
 	generation uint32
 	bound      int32
 	normal     lane
 	next       *slot // in the crew's list of those that are ready
-	more       *more // what few processes have
+	more       *more // what plain processes do not have
 	behavior   *definition
 	parent     PID
 	begun      time.Duration // when, since the system was made
@@ -52,21 +53,25 @@ const (
 	sigWaiters                    // somebody waits for room
 )
 
-// more is what a process has beside its mailbox, where it has any of it.
+// more is what a process has beside its mailbox, where it has any of it. There may be very many that do: see
+// TestASleepingProcessTakesAtMost400Bytes.
 type more struct {
-	lanes   [4]lane // normal is not used
-	killed  error   // the reason, with sigKilled
-	room    chan struct{}
-	trap    trapping
-	name    string
-	aliases few[Alias, struct{}]
-	links   few[PID, struct{}]
+	links   few[PID, struct{}]     // but for its parent, see slot.links
 	watches few[Ref, PID]          // what this process monitors
 	watched few[watched, struct{}] // who monitors this process
-	groups  []string               // that it is in
-	nodes   few[string, struct{}]  // that it monitors
-	left    func()                 // called after the end
-	events  *eventful              // its own, and those it has subscribed to
+	lanes   *[4]lane               // normal is not used; nil where nothing ever came in the others
+	rare    *rare
+	trap    trapping
+}
+
+// rare is what few processes have.
+type rare struct {
+	room    chan struct{}
+	name    string
+	aliases few[Alias, struct{}]
+	groups  []string              // that it is in
+	nodes   few[string, struct{}] // that it monitors
+	events  *eventful             // its own, and those it has subscribed to
 	context *lifetime
 	later   []Request // calls that are to be answered later, some of which may have been
 }
@@ -105,6 +110,44 @@ func (s *slot) extra() *more {
 	return s.more
 }
 
+func (s *slot) rarely() *rare {
+	m := s.extra()
+	if m.rare == nil {
+		m.rare = &rare{}
+	}
+	return m.rare
+}
+
+// rare is what the process has of it; nil for nothing.
+func (s *slot) rare() *rare {
+	if s.more == nil {
+		return nil
+	}
+	return s.more.rare
+}
+
+// lane is where letters with a priority other than the normal go.
+func (s *slot) lane(p Priority) *lane {
+	m := s.extra()
+	if m.lanes == nil {
+		m.lanes = &[4]lane{}
+	}
+	return &m.lanes[p]
+}
+
+// takeFrom takes the first letter of such a lane; nil for none.
+func (s *slot) takeFrom(p Priority) *letter {
+	if !s.waits(p) {
+		return nil
+	}
+	return s.more.lanes[p].take()
+}
+
+// waits tells whether there is a letter in such a lane.
+func (s *slot) waits(p Priority) bool {
+	return s.more != nil && s.more.lanes != nil && s.more.lanes[p].first != nil
+}
+
 // slotsPerSlab is how many slots are made at once.
 const slotsPerSlab = 1024
 
@@ -116,6 +159,7 @@ type table struct {
 	used  uint32   // slots that were used at least once
 	freed []uint32 // to be used again
 	alive int
+	empty chan struct{} // closed when nobody is alive; nil where nobody waits for that
 }
 
 // find returns the slot of an id, which may be another process's by now: whoever locks the slot has to look.
@@ -164,10 +208,27 @@ func (t *table) grow() {
 func (t *table) give(s *slot) {
 	t.mu.Lock()
 	t.alive--
+	if t.alive == 0 && t.empty != nil {
+		close(t.empty)
+		t.empty = nil
+	}
 	if s.generation < lastGeneration { // else its ids are used up
 		t.freed = append(t.freed, s.index)
 	}
 	t.mu.Unlock()
+}
+
+// emptied is closed as soon as nobody is alive.
+func (t *table) emptied() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	empty := make(chan struct{})
+	if t.alive == 0 {
+		close(empty)
+	} else {
+		t.empty = empty
+	}
+	return empty
 }
 
 const lastGeneration = 1<<32 - 1

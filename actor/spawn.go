@@ -138,7 +138,7 @@ func (s *System) prepare(p, by *Process, o *spawning) error {
 		by.addLink(p.pid)
 		p.addLink(by.pid)
 	}
-	if o.monitored && by != nil {
+	if o.monitored && by != nil && !o.supervised { // of one that is supervised, the link tells
 		o.ref = by.Monitor(p.pid)
 	}
 	if o.linked && by == nil && !o.parent.Zero() {
@@ -169,7 +169,7 @@ func (p *Process) begun(by *Process, err error) error {
 	p.box.flush()
 	at.mu.Lock()
 	if err == nil && at.signals.Load()&sigKilled != 0 {
-		err = at.more.killed
+		err = ErrKilled
 	}
 	if err != nil {
 		at.mu.Unlock()

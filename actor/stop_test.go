@@ -34,9 +34,11 @@ func stopMany(t *testing.T, n int) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	begun := time.Now()
 	if err := s.Stop(ctx); err != nil || s.Count() != 0 {
 		t.Errorf("%v; %d live", err, s.Count())
 	}
+	t.Logf("stopped %d in %s", n, time.Since(begun))
 	if lost := s.Lost(); lost.Undelivered > int64(n/10) {
 		t.Errorf("counted as lost: %+v", lost)
 	}

@@ -1,8 +1,8 @@
 package actor
 
-// Supervised starts the process for one that looks after it, such as a supervisor: linked with it and monitored by it from
-// before Init runs, and System.Stop leaves the end of the process to it as long as it lives. A system cannot look after
-// one.
+// Supervised starts the process for one that looks after it, such as a supervisor: linked with it from before Init runs,
+// which the process cannot take back, and System.Stop leaves the end of the process to it as long as it lives. A process on
+// another node can unlink itself; so it is monitored too. A system cannot look after one.
 func Supervised() SpawnOption {
 	return func(o *spawning) { o.linked, o.monitored, o.supervised = true, true, true }
 }

@@ -20,15 +20,13 @@ func (g *guardian) init(p *actor.Process, seen chan any) error {
 
 func (g *guardian) exit(p *actor.Process, e actor.Exit) error {
 	g.seen <- e
+	if e.Linked() && e.From != p.Parent() {
+		return actor.ErrNormal
+	}
 	if ward, ok := p.System().Whereis("ward"); ok && !e.Linked() {
 		return actor.Stop(p, ward, e.Reason)
 	}
 	return nil
-}
-
-func (g *guardian) down(p *actor.Process, d actor.Down) error {
-	g.seen <- d
-	return actor.ErrNormal
 }
 
 func (*guardian) within(p *actor.Process, m within) (struct{}, error) {
@@ -38,7 +36,6 @@ func (*guardian) within(p *actor.Process, m within) (struct{}, error) {
 
 var guardians = actor.Define("guardian", (*guardian).init,
 	actor.On((*guardian).exit),
-	actor.On((*guardian).down),
 	actor.Answer((*guardian).within),
 )
 
@@ -57,9 +54,6 @@ func TestStopOfTheSystemLeavesTheSupervisedToThoseWhoLookAfterThem(t *testing.T)
 	}
 	if e, ok := (<-seen).(actor.Exit); !ok || !e.Linked() || !errors.Is(e.Reason, actor.ErrShutdown) {
 		t.Error("then that the ward has ended:", e)
-	}
-	if d, ok := (<-seen).(actor.Down); !ok || !errors.Is(d.Reason, actor.ErrShutdown) {
-		t.Error("and that for the monitor:", d)
 	}
 }
 
@@ -84,7 +78,22 @@ func TestTrapParentMakesTheParentsExitAMessage(t *testing.T) {
 		t.Error(e)
 	}
 	<-seen
-	<-seen
+}
+
+func TestSupervisedProcessCannotUnlinkItself(t *testing.T) {
+	s := actor.NewSystem()
+	defer s.Stop(context.Background())
+	seen := make(chan any, 10)
+	pid, err := actor.Spawn(s, guardians, seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ward, _ := s.Whereis("ward")
+	insideOf(t, s, ward, func(p *actor.Process) { p.Unlink(pid) })
+	actor.Kill(s, ward)
+	if e := (<-seen).(actor.Exit); e.From != ward || !e.Linked() {
+		t.Error(e)
+	}
 }
 
 func TestSupervisedProcessThatDoesNotStartIsNoNewsForItsGuardian(t *testing.T) {
@@ -105,8 +114,7 @@ func TestSupervisedProcessThatDoesNotStartIsNoNewsForItsGuardian(t *testing.T) {
 	})
 	ward, _ := s.Whereis("ward")
 	actor.Kill(s, ward)
-	<-seen
-	if d := (<-seen).(actor.Down); d.PID != ward || len(seen) != 0 {
-		t.Error(d)
+	if e := (<-seen).(actor.Exit); e.From != ward || len(seen) != 0 {
+		t.Error(e)
 	}
 }

@@ -132,19 +132,17 @@ func (s *System) Stop(ctx context.Context) error {
 			s.push(pid, exitLetter(Exit{Reason: ErrShutdown}), nil)
 		}
 	}
-	for s.table.count() > 0 {
-		if s.crew.stepping != nil {
-			return s.stepToEnd()
+	if s.crew.stepping != nil && s.table.count() > 0 {
+		return s.stepToEnd()
+	}
+	select {
+	case <-s.table.emptied():
+	case <-ctx.Done():
+		for pid := range s.all() {
+			s.Kill(pid)
 		}
-		select {
-		case <-ctx.Done():
-			for pid := range s.all() {
-				s.Kill(pid)
-			}
-			s.crew.dismiss()
-			return ctx.Err()
-		case <-time.After(time.Millisecond):
-		}
+		s.crew.dismiss()
+		return ctx.Err()
 	}
 	s.crew.stop()
 	return nil

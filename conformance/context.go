@@ -279,23 +279,25 @@ type traced struct {
 
 func (s *site) traced(t *testing.T, offered *sabir.Service, start func(context.Context, *sabir.Service) error) *traced {
 	tr := &traced{}
-	node := func() sabir.NodeOption {
-		exporter := tracetest.NewInMemoryExporter()
-		made, err := telemetry.New(telemetry.Traces(exporter))
-		must(t, err)
-		tr.spans, tr.telemetry = append(tr.spans, exporter), append(tr.telemetry, made)
-		return sabir.Use(made.Middleware())
-	}
 	c := s.cluster(t)
 	starter := sabir.NewService("starter")
 	sabir.Handle(starter, "it", func(ctx context.Context, _ int) (int, error) { return 0, start(ctx, starter) })
-	first, second := node(), node()
+	first, second := tr.option(t), tr.option(t)
 	tr.second = c.start("second", sabir.Serve(offered), second)
 	tr.first = c.start("first", sabir.Serve(starter), first)
 	must(t, tr.first.WaitFor(brief(t), offered.Name()))
 	_, err := sabir.Call[int](brief(t), tr.first, "starter.it", 1)
 	must(t, err)
 	return tr
+}
+
+// option lets one more node have traces.
+func (tr *traced) option(t *testing.T) sabir.NodeOption {
+	exporter := tracetest.NewInMemoryExporter()
+	made, err := telemetry.New(telemetry.Traces(exporter))
+	must(t, err)
+	tr.spans, tr.telemetry = append(tr.spans, exporter), append(tr.telemetry, made)
+	return sabir.Use(made.Middleware())
 }
 
 // continues checks that the second node's span of the name is in the trace of the first node's span of starter.it.

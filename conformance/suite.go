@@ -87,6 +87,8 @@ var parts = []part{
 	{"Faults", faultBehaviours},
 	{"Who may come in, and how much", limitBehaviours},
 	{"Policies, HTTP and guests", faceBehaviours},
+	{"Processes", processBehaviours},
+	{"Processes of nodes that come and go", processLossBehaviours},
 }
 
 // site is a transport under test.

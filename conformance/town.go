@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
 )
 
 // town is a cluster of three nodes that behaviours share, each with services of its own names: ann calls, bob and cid
 // offer.
 type town struct {
 	ann, bob, cid *sabir.Node
+	processes     map[string]*actor.System // by node
 }
 
 // nodes are the three.
@@ -21,7 +23,9 @@ func (w *town) nodes() []*sabir.Node { return []*sabir.Node{w.ann, w.bob, w.cid}
 // openTown starts the town of the site.
 func (s *site) openTown(t *testing.T) {
 	c := s.cluster(t)
-	w := &town{ann: c.start("ann"), bob: c.start("bob"), cid: c.start("cid")}
+	ann, bob, cid := processes(), processes(), processes()
+	w := &town{ann: c.start("ann", ann.Extension()), bob: c.start("bob", bob.Extension()), cid: c.start("cid", cid.Extension())}
+	w.processes = map[string]*actor.System{"ann": ann, "bob": bob, "cid": cid}
 	eventually(t, "the three nodes are linked", func() bool {
 		return sees(w.ann, "bob") && sees(w.ann, "cid") && sees(w.bob, "cid")
 	})

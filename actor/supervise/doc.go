@@ -10,7 +10,7 @@
 //		supervise.Child{ID: "orders", Start: supervise.Spec(supervise.Config{}, …)},
 //	).Start(system)
 //
-// The children are linked with their supervisor and monitored by it. When a supervisor is killed, its children end with it.
+// The children are linked with their supervisor. When a supervisor is killed, its children end with it.
 //
 // A supervisor starts its children in its own callbacks: as long as the Init of one takes, it does nothing else (see
 // [actor.InitTimeout]). But it never waits in a callback for one to end, so it answers, restarts others, and obeys Kill

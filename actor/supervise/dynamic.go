@@ -155,16 +155,22 @@ func (s *dynamic[A]) shut(p *actor.Process, pid actor.PID, c *shutting) {
 	actor.Stop(p, pid, actor.ErrShutdown)
 }
 
-// down is the word that a child has ended.
+// down is the word that a child on another node has ended, which may have unlinked itself; see exit.
 func (s *dynamic[A]) down(p *actor.Process, d actor.Down) error {
-	c, ok := s.children[d.PID]
+	s.left(p, d.PID, d.Reason)
+	return nil
+}
+
+// left is what follows from the end of a child.
+func (s *dynamic[A]) left(p *actor.Process, pid actor.PID, reason error) {
+	c, ok := s.children[pid]
 	if !ok {
-		return nil // it was given up before
+		return // it was given up before
 	}
-	delete(s.children, d.PID)
-	asked := s.shutting[d.PID]
+	delete(s.children, pid)
+	asked := s.shutting[pid]
 	if asked != nil {
-		delete(s.shutting, d.PID)
+		delete(s.shutting, pid)
 		if asked.timer != nil {
 			asked.timer()
 		}
@@ -174,19 +180,18 @@ func (s *dynamic[A]) down(p *actor.Process, d actor.Down) error {
 	}
 	if asked != nil || s.ending != nil {
 		s.endIfAlone(p)
-		return nil
+		return
 	}
-	again := s.each.Restart.again(d.Reason)
-	if !peaceful(d.Reason) {
-		p.Log().Warn("a child ended", "childPID", d.PID.String(), "reason", d.Reason, "restart", again)
+	again := s.each.Restart.again(reason)
+	if !peaceful(reason) {
+		p.Log().Warn("a child ended", "childPID", pid.String(), "reason", reason, "restart", again)
 	}
 	switch {
-	case again && s.allowed(p, d.Reason):
+	case again && s.allowed(p, reason):
 		s.restart(p, retryOne[A](c))
 	case !again && s.config.Ended != nil:
-		s.config.Ended(p, "", d.PID, d.Reason)
+		s.config.Ended(p, "", pid, reason)
 	}
-	return nil
 }
 
 // retryOne is the supervisor's word to itself to try again to restart a child.
@@ -273,7 +278,7 @@ func (s *dynamic[A]) tooLate(p *actor.Process, m tooLate) error {
 		}
 		if m.killed {
 			logLost(p, "", pid)
-			s.down(p, actor.Down{PID: pid, Reason: actor.ErrKilled})
+			s.left(p, pid, actor.ErrKilled)
 			continue
 		}
 		actor.Kill(p, pid)
@@ -287,10 +292,12 @@ func (s *dynamic[A]) tooLate(p *actor.Process, m tooLate) error {
 	return nil
 }
 
-// exit is the word that the supervisor should end, or that somebody ended whom it is linked with: of a child, down tells.
+// exit is the word that the supervisor should end, or that somebody ended whom it is linked with, such as a child.
 func (s *dynamic[A]) exit(p *actor.Process, e actor.Exit) error {
 	if !e.Linked() || e.From == p.Parent() {
 		s.end(p, e.Reason)
+	} else {
+		s.left(p, e.From, e.Reason)
 	}
 	return nil
 }

@@ -134,13 +134,19 @@ func (s *supervisor) start(p *actor.Process, c *child) error {
 	return nil
 }
 
-// down is the word that a child has ended.
+// down is the word that a child on another node has ended, which may have unlinked itself; see exit.
 func (s *supervisor) down(p *actor.Process, d actor.Down) error {
-	c := s.byPID[d.PID]
+	s.left(p, d.PID, d.Reason)
+	return nil
+}
+
+// left is what follows from the end of a child.
+func (s *supervisor) left(p *actor.Process, pid actor.PID, reason error) {
+	c := s.byPID[pid]
 	if c == nil {
-		return nil // it was given up before
+		return // it was given up before
 	}
-	delete(s.byPID, d.PID)
+	delete(s.byPID, pid)
 	asked := c.state == Ending
 	c.pid, c.state = actor.PID{}, Ended
 	if c.timer != nil {
@@ -156,27 +162,26 @@ func (s *supervisor) down(p *actor.Process, d actor.Down) error {
 			s.remove(c)
 		}
 	} else {
-		s.ended(p, c, d)
+		s.ended(p, c, pid, reason)
 	}
 	s.advance(p)
-	return nil
 }
 
 // ended decides what follows from the end of a child by itself.
-func (s *supervisor) ended(p *actor.Process, c *child, d actor.Down) {
-	again := c.Restart.again(d.Reason)
-	if !peaceful(d.Reason) {
-		p.Log().Warn("a child ended", "child", c.ID, "childPID", d.PID.String(), "reason", d.Reason, "restart", again)
+func (s *supervisor) ended(p *actor.Process, c *child, pid actor.PID, reason error) {
+	again := c.Restart.again(reason)
+	if !peaceful(reason) {
+		p.Log().Warn("a child ended", "child", c.ID, "childPID", pid.String(), "reason", reason, "restart", again)
 	}
 	if again {
-		s.failed(p, c, d.Reason, false)
+		s.failed(p, c, reason, false)
 		return
 	}
 	if c.Restart == Temporary {
 		s.remove(c)
 	}
 	if s.config.Ended != nil {
-		s.config.Ended(p, c.ID, d.PID, d.Reason)
+		s.config.Ended(p, c.ID, pid, reason)
 	}
 	if c.Significant && (s.config.AutoShutdown == AnySignificant || !slices.ContainsFunc(s.children, func(c *child) bool {
 		return c.Significant && c.state != Ended
@@ -216,7 +221,7 @@ func (s *supervisor) failed(p *actor.Process, c *child, reason error, ofRestart 
 	if ofRestart {
 		toSelf(p, retry{})
 	}
-	// Else down goes on with advance.
+	// Else left goes on with advance.
 }
 
 // retry is the supervisor's word to itself to try again. Between two attempts it handles what else has come.
@@ -342,17 +347,19 @@ func (s *supervisor) tooLate(p *actor.Process, m tooLate) error {
 	case c == nil:
 	case m.killed:
 		logLost(p, c.ID, c.pid)
-		return s.down(p, actor.Down{PID: c.pid, Reason: actor.ErrKilled})
+		s.left(p, c.pid, actor.ErrKilled)
 	default:
 		s.kill(p, c)
 	}
 	return nil
 }
 
-// exit is the word that the supervisor should end, or that somebody ended whom it is linked with: of a child, down tells.
+// exit is the word that the supervisor should end, or that somebody ended whom it is linked with, such as a child.
 func (s *supervisor) exit(p *actor.Process, e actor.Exit) error {
 	if !e.Linked() || e.From == p.Parent() {
 		s.end(p, e.Reason)
+	} else {
+		s.left(p, e.From, e.Reason)
 	}
 	return nil
 }

@@ -216,7 +216,19 @@ func (d *decoder) longUvarint() uint64 {
 			return uint64(low&0x7f) | uint64(high)<<7
 		}
 	}
-	v, size, wrong := readLong(d.data[d.pos:])
+	rest := d.data[d.pos:]
+	if len(rest) >= 9 {
+		w := binary.LittleEndian.Uint64(rest)
+		if v, size := readWord(w); size > 0 {
+			d.pos += size
+			return v
+		}
+		if ninth := rest[8]; w&continued == continued && ninth-1 < 0x7f {
+			d.pos += 9
+			return squeezed(w) | uint64(ninth)<<56
+		}
+	}
+	v, size, wrong := readLong(rest)
 	if wrong != "" {
 		d.fail(wrong)
 	}

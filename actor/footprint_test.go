@@ -1,0 +1,65 @@
+package actor
+
+import (
+	"context"
+	"runtime"
+	"testing"
+)
+
+// The bytes are those of everything that there is per process, also what its parent keeps of it, but not its state.
+func TestASleepingProcessTakesAtMost400Bytes(t *testing.T) {
+	for _, test := range []struct {
+		what    string
+		limit   int
+		options []SpawnOption
+		then    func(p *Process, child PID)
+	}{
+		{"plain", 150, nil, nil},
+		{"linked", 250, []SpawnOption{Linked()}, nil},
+		{"supervised", 250, []SpawnOption{Supervised()}, nil},
+		{"linked and monitored", 400, []SpawnOption{Linked()}, func(p *Process, child PID) { p.Monitor(child) }},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			const n = 200_000
+			s := quiet()
+			parent, err := Spawn(s, puppets, hooks{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := inUse()
+			in(t, s, parent, func(p *Process) {
+				for range n {
+					child, err := Spawn(p, stateless, struct{}{}, test.options...)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if test.then != nil {
+						test.then(p, child)
+					}
+				}
+			})
+			each := (inUse() - before) / n
+			t.Logf("%d bytes", each)
+			if each > test.limit {
+				t.Errorf("a process takes %d bytes, more than %d", each, test.limit)
+			}
+			if s.Count() != n+1 {
+				t.Errorf("%d live", s.Count())
+			}
+			if err := s.Stop(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+var stateless = Define[struct{}, struct{}]("stateless", nil)
+
+// inUse is how many bytes of memory are in use.
+func inUse() int {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}

@@ -1,0 +1,39 @@
+package supervise_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/supervise"
+)
+
+// The bytes are also those that the supervisor keeps for each child, with its args.
+func TestASleepingChildTakesAtMost400Bytes(t *testing.T) {
+	const n, limit = 200_000, 400
+	w := newWorld(t)
+	pid := w.start(supervise.Dynamic(idle, supervise.Config{}, supervise.Child{}))
+	s := w.start(starting.Spec(struct{}{}))
+	before := inUse()
+	if got, err := actor.Call[int](context.Background(), w.system, s, startMany{pid, n}); err != nil || got != n {
+		t.Fatal(got, err)
+	}
+	each := (inUse() - before) / n
+	t.Logf("%d bytes", each)
+	if each > limit {
+		t.Errorf("a child takes %d bytes, more than %d", each, limit)
+	}
+	if list := w.children(pid); len(list) != supervise.MaxListed {
+		t.Errorf("%d children are listed", len(list))
+	}
+}
+
+// inUse is how many bytes of memory are in use.
+func inUse() int {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
