@@ -34,7 +34,8 @@ func (f BrokerForm) Parse(at *url.URL, config Config) (BrokerAddr, error) {
 		return BrokerAddr{}, fmt.Errorf("the address %q is not %s://user:password@host:port%s", at.Redacted(), at.Scheme, f.Path)
 	}
 	host, port := at.Hostname(), at.Port()
-	if _, err := netip.ParseAddr(host); err != nil && strings.ContainsAny(host, ":[]%") {
+	ip, err := netip.ParseAddr(host)
+	if err != nil && strings.ContainsAny(host, ":[]%") || strings.ContainsFunc(ip.Zone(), notInZone) {
 		return BrokerAddr{}, fmt.Errorf("the address %q has the host %q, which is none", at.Redacted(), host)
 	}
 	if host == "" {
@@ -60,4 +61,11 @@ func (f BrokerForm) Parse(at *url.URL, config Config) (BrokerAddr, error) {
 		return BrokerAddr{}, err
 	}
 	return BrokerAddr{Name: at.Redacted(), Addr: own.String(), HostPort: hostPort, TLS: encrypted}, nil
+}
+
+// notInZone tells what the name of a network interface, as the zone of an IPv6 address has it, does not contain here: what a
+// URL may hold as it is (RFC 6874, section 2) stays readable for others.
+func notInZone(r rune) bool {
+	letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+	return !letter && !strings.ContainsRune("-._~", r)
 }
