@@ -38,7 +38,10 @@ func (d *deframer) take(buf []byte) (int, error) {
 			i += used
 			continue
 		}
-		part := buf[i:min(int64(len(buf)), int64(i)+d.left)]
+		part := buf[i:]
+		if int64(len(part)) > d.left { // left can be as large as an int64, so nothing is added to it
+			part = part[:d.left]
+		}
 		if d.current.Masked {
 			ws.Cipher(part, d.current.Mask, d.at)
 			d.at = (d.at + len(part)) % 4

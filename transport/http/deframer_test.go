@@ -90,11 +90,20 @@ func TestFramesThatBreakTheProtocolAreErrors(t *testing.T) {
 	}
 }
 
+func TestAFrameMayClaimTheLongestLengthThereIs(t *testing.T) {
+	header := []byte{0x82, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
+	got, err := inParts(newDeframer(new([]string)), append(header, "so far"...), 100)
+	if err != nil || string(got) != "so far" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
 // FuzzDeframer holds that what comes out does not depend on how the bytes came in.
 func FuzzDeframer(f *testing.F) {
 	f.Add(slices.Concat(frame(ws.OpBinary, true, "one"), frame(ws.OpPing, true, "x"), frame(ws.OpClose, true, "")), uint8(1))
 	f.Add(frame(ws.OpBinary, false, string(make([]byte, 300))), uint8(200))
 	f.Add([]byte{0x82, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0}, uint8(3))
+	f.Add([]byte{0x82, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 'x'}, uint8(3))
 	f.Fuzz(func(t *testing.T, stream []byte, size uint8) {
 		var wholePings, partPings []string
 		whole, parts := newDeframer(&wholePings), newDeframer(&partPings)
