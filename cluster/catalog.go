@@ -40,6 +40,8 @@ type Action struct {
 
 	Codecs []string `json:"codecs,omitempty"` // formats for its values, the best first; nil for those of the nodes
 
+	Routes json.RawMessage `json:"routes,omitempty"` // REST forms, as the nodes write them for each other
+
 	In  string `json:"in,omitempty"`  // Go type, for listings
 	Out string `json:"out,omitempty"` // Go type, for listings
 }
@@ -149,7 +151,7 @@ func (s *Service) check() error {
 		if err := checkNames("action", a.Name); err != nil {
 			return err
 		}
-		if err := checkTexts(a.Description, a.Visibility, a.In, a.Out); err != nil {
+		if err := checkTexts(a.Description, a.Visibility, a.In, a.Out, string(a.Routes)); err != nil {
 			return fmt.Errorf("action %.100q: %w", a.Name, err)
 		}
 	}

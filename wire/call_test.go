@@ -181,11 +181,11 @@ func TestALateReplyIsNotTakenForThatOfALaterCall(t *testing.T) {
 			t.Fatalf("call %d got %q, %v", i, got, err)
 		}
 	}
+	for p.client.InFlight() > 0 { // until the late reply has come
+		runtime.Gosched()
+	}
 	if strays := p.client.Stats().Strays; strays != 1 {
 		t.Fatalf("%d strays", strays)
-	}
-	if open := p.client.InFlight(); open != 0 {
-		t.Fatalf("%d in flight", open)
 	}
 }
 
@@ -332,10 +332,17 @@ func TestATargetThatEndsItsGoroutineFailsTheCallAndNoOther(t *testing.T) {
 
 func TestMoreCallsThanThePeerAcceptsWaitTheirTurn(t *testing.T) {
 	var now, most atomic.Int32
+	var meet sync.WaitGroup // of the first two
+	meet.Add(2)
+	var came atomic.Int32
 	server := newNode()
 	server.serve["work"] = func(in *Inbound) {
 		n := now.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		if came.Add(1) <= 2 {
+			meet.Done()
+			meet.Wait() // which hangs where they are served one after the other
 		}
 		runtime.Gosched()
 		now.Add(-1)
@@ -353,7 +360,7 @@ func TestMoreCallsThanThePeerAcceptsWaitTheirTurn(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if m := most.Load(); m > 4 || m < 2 {
+	if m := most.Load(); m > 4 {
 		t.Fatalf("%d at once", m)
 	}
 }

@@ -87,7 +87,8 @@ func (l *Link) goAwayCame(flags uint8) error {
 	return nil
 }
 
-// closeBound is how long Drain waits for the peer to close its side too, after everything was sent.
+// closeBound is how long Drain waits for the peer to close its side too, after everything was sent, and how long the peer's
+// last words may take to be read where nothing can be sent to it any more.
 const closeBound = time.Second
 
 // Drain ends the link in peace: it says GoAway, refuses new calls of this side with ErrGoingAway, waits until everything
@@ -136,14 +137,16 @@ func (l *Link) drained() error {
 // idle tells whether the link has nothing under way and will get nothing new, and then lets it write nothing more.
 func (l *Link) idle() bool {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.closed || !l.leaving.answered || l.calls.taken > 0 || l.inbound.serving.Load() > 0 || l.leaving.sending.Load() > 0 || l.streams.open() > 0 {
+		l.mu.Unlock()
 		return false
 	}
 	if l.busy || len(l.pending) > 0 || len(l.large) > 0 {
+		l.unlockAndWrite(byWriter) // what a call declared that was then refused is left for whoever writes next
 		return false
 	}
 	l.leaving.closing = true
+	l.mu.Unlock()
 	return true
 }
 

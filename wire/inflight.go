@@ -12,6 +12,7 @@ type inboundTable struct {
 
 	mu      sync.Mutex
 	byIndex []*Inbound // by the index in the id, which the peer keeps below Limits.Calls
+	over    bool       // the link has ended
 }
 
 // enter takes a place for a request and tells whether there was one.
@@ -42,7 +43,7 @@ func (t *inboundTable) add(in *Inbound) {
 	if index >= len(t.byIndex) {
 		t.byIndex = append(t.byIndex, make([]*Inbound, index+1-len(t.byIndex))...)
 	}
-	in.listed = true
+	in.listed, in.cancelled = true, t.over // the reader may still be at what it had read when the link ended
 	t.byIndex[index] = in
 }
 
@@ -70,6 +71,7 @@ func (t *inboundTable) cancel(id uint32) {
 func (t *inboundTable) cancelAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.over = true
 	for _, in := range t.byIndex {
 		if in != nil {
 			in.cancel()

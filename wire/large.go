@@ -6,7 +6,9 @@ import (
 	"errors"
 	"math/bits"
 	"slices"
+	"strings"
 	"sync"
+	"unsafe"
 )
 
 // largeMessage is a value of more than chunkSize on its way out, in a first frame and chunks.
@@ -216,7 +218,7 @@ func (a *assembly) make(n int) {
 	if cap(a.buf)-len(a.buf) >= n {
 		return
 	}
-	grown := exactBuffer(min(a.total, max(eager, 2*(len(a.buf)+n))))
+	grown := largeBuffer(min(a.total, max(eager, 2*(len(a.buf)+n))))
 	grown = append(grown, a.buf...)
 	freeLarge(a.buf)
 	a.buf = grown
@@ -231,69 +233,86 @@ func (r *reader) forget(a *assembly) {
 }
 
 // Buffers of 128 KiB to 4 MiB are kept for later, at most maxKept bytes of them in the process. A sync.Pool would not do:
-// values of this size make the garbage collector run so often that it would be empty most of the time.
-const (
-	smallestLargeBits = 17
-	largestLargeBits  = 22
-	maxKept           = 16 << 20
+// values of this size make the garbage collector run so often that it would be empty most of the time. They come in
+// classes, four to each doubling, so that a value wastes a fifth of its buffer at most.
+var (
+	smallestLarge = largeClass(128 << 10)
+	largestLarge  = largeClass(4 << 20)
 )
+
+const maxKept = 16 << 20
+
+// largeClass is the greatest class whose buffers have no more than n bytes.
+func largeClass(n int) int {
+	doubling := bits.Len(uint(n)) - 1
+	return 4*doubling + n>>(doubling-2)&3
+}
+
+// classSize is how many bytes the buffers of a class have.
+func classSize(class int) int { return (4 + class&3) << (class/4 - 2) }
 
 var largeBuffers struct {
 	mu   sync.Mutex
-	free [largestLargeBits + 1][][]byte // by the lower logarithm of their length
-	kept int                            // bytes
-}
-
-// takeLarge is a kept buffer of at least 2^class bytes; nil for none.
-func takeLarge(class int) []byte {
-	if class < smallestLargeBits || class > largestLargeBits {
-		return nil
-	}
-	p := &largeBuffers
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	last := len(p.free[class]) - 1
-	if last < 0 {
-		return nil
-	}
-	b := p.free[class][last]
-	p.free[class][last] = nil
-	p.free[class] = p.free[class][:last]
-	p.kept -= cap(b)
-	return b
+	free map[int][][]byte // by their class
+	kept int              // bytes
 }
 
 // largeBuffer returns an empty buffer for n bytes.
 func largeBuffer(n int) []byte {
-	class := max(bits.Len(uint(max(n, 1)-1)), smallestLargeBits)
+	class := max(largeClass(max(n, 4)), smallestLarge)
+	if classSize(class) < n {
+		class++
+	}
+	if class > largestLarge {
+		return uncleared(n)
+	}
 	if b := takeLarge(class); b != nil {
 		return b
 	}
-	if class > largestLargeBits {
-		return make([]byte, 0, n)
-	}
-	return make([]byte, 0, 1<<class)
+	return uncleared(classSize(class))
 }
 
-// exactBuffer is largeBuffer for a value that its owner may keep: a new one is no larger than needed.
-func exactBuffer(n int) []byte {
-	if b := takeLarge(bits.Len(uint(max(n, 1) - 1))); b != nil {
-		return b
+// takeLarge is a kept buffer of a class; nil for none.
+func takeLarge(class int) []byte {
+	p := &largeBuffers
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	free := p.free[class]
+	last := len(free) - 1
+	if last < 0 {
+		return nil
 	}
-	return make([]byte, 0, n)
+	b := free[last]
+	free[last] = nil
+	p.free[class] = free[:last]
+	p.kept -= cap(b)
+	return b
+}
+
+// uncleared is an empty buffer for n bytes whose memory may hold anything: clearing a mebibyte takes as long as copying it, and
+// nobody sees a byte here that was not written first. A strings.Builder is who makes such memory; it is dropped here, so its
+// string, which must not change, is nobody's.
+func uncleared(n int) []byte {
+	var b strings.Builder
+	b.Grow(n)
+	b.WriteByte(0)
+	return unsafe.Slice(unsafe.StringData(b.String()), b.Cap())[:0]
 }
 
 // freeLarge keeps the buffer for later; nothing may use it any more.
 func freeLarge(b []byte) {
-	class := bits.Len(uint(cap(b))) - 1
-	if class < smallestLargeBits || class > largestLargeBits {
+	if cap(b) < classSize(smallestLarge) {
 		return
 	}
+	class := largeClass(cap(b))
 	p := &largeBuffers
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.kept+cap(b) > maxKept {
+	if class > largestLarge || p.kept+cap(b) > maxKept {
 		return
+	}
+	if p.free == nil {
+		p.free = make(map[int][][]byte)
 	}
 	p.free[class] = append(p.free[class], b[:0])
 	p.kept += cap(b)

@@ -54,6 +54,7 @@ type Link struct {
 
 	context  *callContext  // ends with the link
 	done     chan struct{} // closed when the link has ended
+	failed   chan struct{} // closed when all that was under way then has been told
 	finished chan struct{} // closed when its reader and writer are gone and Closed was called
 	in       counters
 }
@@ -85,6 +86,7 @@ func New(conn net.Conn, peer Peer, c Config, h Handler) *Link {
 		schemasSent: map[native.Hash]uint32{},
 		context:     &callContext{},
 		done:        make(chan struct{}),
+		failed:      make(chan struct{}),
 		finished:    make(chan struct{}),
 	}
 	l.names.Store(&map[string]uint32{})
@@ -108,6 +110,7 @@ func (l *Link) run() {
 	}()
 	defer func() {
 		l.fail(errReaderEnded) // counts where an inline target ended the goroutine
+		<-l.failed             // by another goroutine, which may still be at it
 		<-written
 		l.health.stop()
 		l.handler.Closed(l, l.Err())
@@ -168,6 +171,7 @@ func (l *Link) fail(err error) {
 	l.context.end(context.Canceled)
 	l.inbound.cancelAll()
 	l.streams.failAll(&LostError{Sent: true, Node: l.peer.Node, Err: err})
+	close(l.failed)
 	// Last, since TLS says goodbye in it, which may take seconds where the peer does not read.
 	l.conn.Close()
 }

@@ -6,7 +6,9 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,6 +67,73 @@ func TestALostLinkEndsEverythingAtOnce(t *testing.T) {
 	}
 }
 
+// listening is a node that looks at the link when it hears of its end.
+type listening struct {
+	*node
+	closing func()
+}
+
+func (n listening) Closed(l *Link, err error) {
+	n.closing()
+	n.node.Closed(l, err)
+}
+
+func TestClosedComesWhenAllThatWasUnderWayHasFailed(t *testing.T) {
+	const streams = 200
+	for range 50 {
+		server := newNode()
+		server.streams["hang"] = func(s *Stream) { <-s.Context().Done() }
+		a, b := conns(t, "mem")
+		var all []*Stream
+		opened := make(chan struct{})
+		client := listening{newNode(), func() {
+			<-opened
+			for i, s := range all {
+				select {
+				case <-s.over:
+				default:
+					t.Errorf("stream %d of %d goes on", i, streams)
+					return
+				}
+			}
+		}}
+		near := New(a, peerOfTest(Config{Node: "server"}, true), Config{Node: "client"}, client)
+		far := New(b, peerOfTest(Config{Node: "client"}, false), Config{Node: "server"}, server)
+		for range streams {
+			all = append(all, openStream(t, near, "hang"))
+		}
+		close(opened)
+		go near.Close(nil) // while its reader finds that the other side has closed
+		far.Close(nil)
+		<-near.finished
+		<-far.finished
+	}
+}
+
+func TestARequestThatIsReadAfterTheEndOfItsLinkIsCancelled(t *testing.T) {
+	ended := make(chan error, 1)
+	n := newNode()
+	n.post = func(l *Link, _ uint8, _ []byte) { l.Close(nil) }
+	n.serve["hang"] = func(in *Inbound) {
+		select {
+		case <-in.Context().Done():
+			ended <- in.Context().Err()
+		case <-time.After(10 * time.Second):
+			ended <- errors.New("it goes on")
+		}
+	}
+	a, b := net.Pipe()
+	l := New(a, peerOfTest(Config{Node: "there"}, false), Config{Node: "here"}, n)
+	go io.Copy(io.Discard, b)
+	// Together, so that the request is read with the post that ends the link.
+	b.Write(slices.Concat(routeFrame(CallRoute, "hang"), frame(0, kindPost, 0, 1), frame(1<<indexBits, kindRequest, flagCancellable, 1, 0)))
+	if err := <-ended; err != context.Canceled {
+		t.Errorf("the context of the request: %v", err)
+	}
+	b.Close()
+	<-l.finished
+}
+
 func TestDrainLetsCallsOfBothSidesFinish(t *testing.T) {
 	for _, network := range []string{"tcp", "mem"} {
 		serving, hold := make(chan struct{}, 2), make(chan struct{})
@@ -110,6 +179,53 @@ func TestDrainLetsCallsOfBothSidesFinish(t *testing.T) {
 		if err := <-server.closed; err != ErrClosed {
 			t.Fatalf("the server's link ended with %v", err)
 		}
+	}
+}
+
+func TestDrainWritesTheEndsOfAllStreams(t *testing.T) {
+	const streams = 8
+	for range 200 {
+		end := make(chan struct{})
+		client, server := newNode(), newNode()
+		server.streams["hold"] = func(*Stream) { <-end }
+		p := newPair(t, "mem", client, server)
+		var all []*Stream
+		for range streams {
+			all = append(all, openStream(t, p.client, "hold"))
+		}
+		drained := make(chan error)
+		go func() { drained <- p.server.Drain(t.Context()) }()
+		<-client.goAway
+		close(end)
+		for _, s := range all {
+			if _, _, err := s.Recv(); err != io.EOF {
+				t.Fatalf("a stream whose handler returned ended with %v", err)
+			}
+		}
+		if err := <-drained; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestDrainEndsThoughARefusedCallHadDeclaredSomething(t *testing.T) {
+	client, server := newNode(), newNode()
+	p := newPair(t, "tcp", client, server, func(client, server *Config) { // no ping takes along what was left
+		client.PingInterval, client.SilenceLimit = time.Hour, 3*time.Hour
+		server.PingInterval, server.SilenceLimit = time.Hour, 3*time.Hour
+	})
+	p.server.GoAway()
+	<-client.goAway
+	p.client.GoAway()
+	<-server.goAway
+	_, err := call(t.Context(), p.client, "work", nil, func(c *Call) { c.Caller = "one that the server has not heard of" })
+	if lost, ok := errors.AsType[*LostError](err); !ok || lost.Err != ErrGoingAway {
+		t.Fatalf("a new call got %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := p.client.Drain(ctx); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -256,6 +372,85 @@ func TestACallOnAStuckLinkEndsByItsTimeout(t *testing.T) {
 		}
 		l.Close(nil)
 		<-l.finished
+	})
+}
+
+// deaf is a connection whose other side has closed: what it sent is still read, and what is written to it fails.
+type deaf struct {
+	net.Conn
+	sent   chan []byte // closed where what it sent ends
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (d *deaf) Read(p []byte) (int, error) {
+	select {
+	case <-d.closed: // first, since both may be ready
+		return 0, net.ErrClosed
+	default:
+	}
+	select {
+	case data, more := <-d.sent:
+		if !more {
+			return 0, io.EOF
+		}
+		return copy(p, data), nil
+	case <-d.closed:
+		return 0, net.ErrClosed
+	}
+}
+func (d *deaf) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+func (d *deaf) Close() error              { d.once.Do(func() { close(d.closed) }); return nil }
+
+func TestTheLastWordsOfAPeerThatGoesAreReadThoughNothingCanBeSentToIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := &deaf{sent: make(chan []byte, 2), closed: make(chan struct{})}
+		var heard []string
+		n := newNode()
+		n.post = func(_ *Link, _ uint8, data []byte) { heard = append(heard, string(data)) }
+		l := New(conn, peerOfTest(Config{Node: "leaving"}, true), Config{Node: "here"}, n)
+		conn.sent <- appendFrame(nil, 0, kindGoAway, 0, nil)
+		synctest.Wait() // until the answer could not be sent
+		conn.sent <- appendFrame(nil, 0, kindPost, 0, []byte("\x10last words"))
+		close(conn.sent)
+		<-l.finished
+		if len(heard) != 1 || heard[0] != "last words" {
+			t.Errorf("heard %q", heard)
+		}
+		if err := <-n.closed; err != ErrClosed {
+			t.Errorf("the link ended with %v", err)
+		}
+	})
+}
+
+func TestALinkThatCannotSendToAPeerThatGoesEndsThoughThatNeverCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := &deaf{sent: make(chan []byte, 1), closed: make(chan struct{})}
+		n := newNode()
+		began := time.Now()
+		l := New(conn, peerOfTest(Config{Node: "leaving"}, true), Config{Node: "here"}, n)
+		conn.sent <- appendFrame(nil, 0, kindGoAway, 0, nil)
+		<-l.finished
+		if err := <-n.closed; !errors.Is(err, syscall.EPIPE) {
+			t.Errorf("the link ended with %v", err)
+		}
+		if took := time.Since(began); took != closeBound {
+			t.Errorf("after %v", took)
+		}
+	})
+}
+
+func TestALinkThatCannotSendToAPeerThatStaysEndsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := &deaf{sent: make(chan []byte), closed: make(chan struct{})}
+		n := newNode()
+		began := time.Now()
+		l := New(conn, peerOfTest(Config{Node: "there"}, true), Config{Node: "here"}, n)
+		l.TryPost(16, nil)
+		<-l.finished
+		if err := <-n.closed; !errors.Is(err, syscall.EPIPE) || time.Since(began) != 0 {
+			t.Errorf("the link ended with %v after %v", err, time.Since(began))
+		}
 	})
 }
 

@@ -341,11 +341,14 @@ func (s *Stream) End(f *Failure) {
 // sendEnd tells the opener that the stream is over, once. The opener may then use its number for another, so the stream
 // leaves the table first.
 func (s *Stream) sendEnd(flags uint8, body []byte) {
-	if s.link.streams.removeTheirs(s) {
-		s.sendFrame(kindEnd, flags, body)
+	l := s.link
+	l.mu.Lock() // around both, so that Drain does not find the stream gone and its end not yet among what is to be written
+	if l.streams.removeTheirs(s) && !l.closed {
+		l.append(s.id, kindEnd, flags|s.yours(), body)
 	}
+	l.unlockAndWrite(byWriter)
 	s.end(context.Canceled)
-	s.link.leaving.signal()
+	l.leaving.signal()
 }
 
 // Cancel ends the stream for both sides, without waiting for messages that are under way. A stream that has ended is left

@@ -41,9 +41,10 @@ type writer struct {
 	room    chan struct{} // closed when pending is below highWater again; nil where nobody waits
 
 	// Of who has the role.
-	raw  *rawWriter // nil where conn cannot write without waiting
-	rest []byte     // what a write that must not wait has left to the goroutine
-	full []byte     // the buffer of which rest is the end
+	raw   *rawWriter // nil where conn cannot write without waiting
+	rest  []byte     // what a write that must not wait has left to the goroutine
+	full  []byte     // the buffer of which rest is the end
+	fault error      // of a write that must not wait
 
 	wake      chan struct{} // gives the role to the writer's goroutine. Of room 1: there is one role
 	takenOut  int64         // bytes that were taken from pending so far
@@ -164,7 +165,8 @@ func (l *Link) writeWithoutWaiting() {
 		n, err := l.raw.write(buf)
 		l.writes.Add(1)
 		if err != nil {
-			l.fail(err)
+			l.fault = err
+			l.wake <- struct{}{} // the goroutine may wait with it, see writeFailed
 			return
 		}
 		if n < len(buf) {
@@ -228,7 +230,7 @@ func (l *Link) writeLoop() {
 		case <-l.wake:
 			runtime.Gosched() // so that others who are ready to run append too, and more goes in one write
 			if err := l.writeAll(); err != nil {
-				l.fail(err)
+				l.writeFailed(err)
 			}
 		case <-l.done:
 			return
@@ -236,8 +238,29 @@ func (l *Link) writeLoop() {
 	}
 }
 
+// writeFailed ends the link, over which nothing can be sent any more. Where the peer has said that it goes, it may just have
+// closed, and its last words are still to be read: the link then ends when they have been, or after closeBound. It keeps the
+// role of who writes.
+func (l *Link) writeFailed(err error) {
+	l.mu.Lock()
+	going := l.leaving.peerGone
+	l.mu.Unlock()
+	if going {
+		bound := time.NewTimer(closeBound)
+		defer bound.Stop()
+		select {
+		case <-l.done:
+		case <-bound.C:
+		}
+	}
+	l.fail(err)
+}
+
 // writeAll has the role, and gives it up when nothing is left to write.
 func (l *Link) writeAll() error {
+	if l.fault != nil {
+		return l.fault
+	}
 	written := l.full
 	if err := l.writeWaiting(l.rest); err != nil {
 		return err

@@ -122,6 +122,9 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err == nil && b.session.Load() != p { // the next session may have been made without it
+		err = errAway
+	}
 	if err == nil {
 		entry.confirmed = true
 		return nil

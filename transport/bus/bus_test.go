@@ -218,6 +218,25 @@ func TestDiallingAnInboxThatNobodyHasIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
+// Otherwise it would be a matter of chance whether a quick answer or the context is heard first.
+func TestADialWhoseContextHasEndedAsksNobody(t *testing.T) {
+	b, address := newBroker(t)
+	to, from := hub(t, address, "a"), hub(t, address, "b")
+	l := to.Listener()
+	b.mu.Lock()
+	b.loses = func(subject string, _ []byte) bool {
+		t.Errorf("something was published on %s", subject)
+		return false
+	}
+	b.mu.Unlock()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := from.Dial(ctx, l.Addr()); !errors.Is(err, context.Canceled) {
+		t.Errorf("dialling gave %v, want context.Canceled", err)
+	}
+	b.lose(0)
+}
+
 func TestClosingAHubEndsItsConnectionsOnTheOtherSideToo(t *testing.T) {
 	_, address := newBroker(t)
 	a, b := hub(t, address, "a"), hub(t, address, "b")

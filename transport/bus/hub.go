@@ -153,6 +153,9 @@ func (h *Hub) Dial(ctx context.Context, address string) (net.Conn, error) {
 	var id sessionID
 	rand.Read(id[:])
 	c := newConn(h, end{id, true}, to.Fragment)
+	if err := ctx.Err(); err != nil { // before anybody is asked, who might answer at once
+		return nil, &net.OpError{Op: "dial", Net: "bus", Addr: c.RemoteAddr(), Err: err}
+	}
 	if err := h.add(c); err != nil {
 		return nil, err
 	}

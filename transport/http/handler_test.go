@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -108,11 +109,12 @@ func TestAHandlerNeedsAKey(t *testing.T) {
 }
 
 func TestAddressesThatTakeNoHandler(t *testing.T) {
-	if _, err := http.NewHandler("http://shop.example.com/taken"); err != nil {
+	taken := "shop-" + strings.ToLower(rand.Text()) // in no other run of this process
+	if _, err := http.NewHandler("http://" + taken + ".example.com/taken"); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ address, want string }{
-		{"http://SHOP.example.com:80/taken", "already"},
+		{"http://" + strings.ToUpper(taken) + ".example.com:80/taken", "already"},
 		{"tcp://shop.example.com:80", "not one to dial"},
 		{"https://:443/x", "not one to dial"},
 		{"https://shop.example.com:0/x", "not one to dial"},

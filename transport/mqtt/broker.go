@@ -133,6 +133,9 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err == nil && b.conn.Load() != c { // the next connection may have been made without it
+		err = errAway
+	}
 	if err == nil {
 		entry.confirmed = true
 		return nil

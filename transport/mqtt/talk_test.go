@@ -2,6 +2,7 @@ package mqtt
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -94,6 +95,43 @@ func TestASubscriptionThatTheBrokerRefusesIsAnError(t *testing.T) {
 	err = b.Subscribe(t.Context(), "secret.plans", func([]byte) {})
 	if err == nil || !strings.Contains(err.Error(), "0x87: Not authorized") || !strings.Contains(err.Error(), "secret.plans") {
 		t.Errorf("Subscribe gave %v", err)
+	}
+}
+
+// The connection that comes next takes over what was confirmed when it was made. A subscription that is confirmed later, by
+// the one before, would be nobody's.
+func TestASubscriptionIsNotConfirmedByAConnectionThatIsGone(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	connected := make(chan net.Conn, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		packets.ReadPacket(conn)
+		io.WriteString(conn, welcome)
+		connected <- conn
+	}()
+	b, err := transporttest.Connect(t, "mqtt://"+l.Addr().String(), transport.Config{}, transport.BusEvents{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := transporttest.Receive(t, connected)
+	defer conn.Close()
+	subscribed := make(chan error, 1)
+	go func() { subscribed <- b.Subscribe(t.Context(), "late", func([]byte) {}) }()
+	if _, err := packets.ReadPacket(conn); err != nil {
+		t.Fatal(err)
+	}
+	b.(*broker).conn.Store(nil) // as where it has ended
+	io.WriteString(conn, "\x90\x04\x01\x02\x00\x00")
+	if err := transporttest.Receive(t, subscribed); !errors.Is(err, errAway) {
+		t.Errorf("Subscribe gave %v, want %v", err, errAway)
 	}
 }
 

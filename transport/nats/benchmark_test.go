@@ -69,7 +69,7 @@ func BenchmarkRequestReply(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		request := make([]byte, 677)
 		for pb.Next() {
-			if _, err := asking.Request("benchmark.requests", request, natsgo.DefaultTimeout); err != nil {
+			if _, err := asking.Request("benchmark.requests", request, patience); err != nil {
 				b.Error(err)
 				return
 			}

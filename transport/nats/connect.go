@@ -57,10 +57,17 @@ func (l *line) release() {
 }
 
 func connect(ctx context.Context, a *address, config transport.Config, options ...natsgo.Option) (*line, error) {
+	l := &line{dialer: newDialer(a.url.Scheme, config), dropped: func() {}}
+	var own *embedded
+	if a.embedded() {
+		var err error
+		if own, err = embed(ctx, a, config); err != nil {
+			return nil, err
+		}
+	}
 	ctx, cancel := config.WithDialLimit(ctx)
 	defer cancel()
-	l := &line{dialer: newDialer(a.url.Scheme, config), dropped: func() {}}
-	how, err := l.way(ctx, a, config)
+	how, err := l.way(ctx, a, config, own)
 	if err != nil {
 		return nil, err
 	}
@@ -103,13 +110,9 @@ func connect(ctx context.Context, a *address, config transport.Config, options .
 	return l, nil
 }
 
-// way is how to get to the server.
-func (l *line) way(ctx context.Context, a *address, config transport.Config) ([]natsgo.Option, error) {
-	if a.embedded() {
-		e, err := embed(ctx, a, config)
-		if err != nil {
-			return nil, err
-		}
+// way is how to get to the server, where e is the embedded one, or nil.
+func (l *line) way(ctx context.Context, a *address, config transport.Config, e *embedded) ([]natsgo.Option, error) {
+	if e != nil {
 		l.dropped, l.addr = sync.OnceFunc(e.drop), e.addr
 		options := []natsgo.Option{natsgo.InProcessServer(embeddedDialer{e, l.dialer})}
 		if e.secured() {

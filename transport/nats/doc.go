@@ -12,9 +12,10 @@
 // nats://embedded starts a real nats-server, to which the own node's messages do not cross a socket. It listens on
 // 127.0.0.1:4222 for others, or at the port that the address names, and for routes of other servers 2000 above
 // (NATS's custom). If another embedded server is there already, this one listens on free ports and joins it: all processes
-// of a machine that say nats://embedded are one NATS cluster, a full mesh. Each may die, the first one too; whoever starts
-// next takes the ports that are free again, and the others find it within about a second. Port 0 is any free port: such a
-// server looks for no others.
+// of a machine that say nats://embedded are one NATS cluster, a full mesh. Each may die, the first one too: within about two
+// seconds another process runs a second server at the ports that are free again, where newcomers and plain clients find
+// the mesh as before. Where only the port for routes is taken, connecting fails. Port 0 is any free port: such a server
+// looks for no others.
 //
 //	nats://embedded?host=192.0.2.1        listens there, for other machines too; needs a cluster key
 //	nats://embedded?routes=192.0.2.2:6222 joins these servers, by the ports for routes

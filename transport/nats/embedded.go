@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"net/url"
@@ -35,6 +36,9 @@ type embedded struct {
 	listen  netip.AddrPort // where the first server for the address listens
 	addr    string         // for clients
 	uses    int            // guarded by shared's lock
+
+	stop       context.CancelFunc // ends inherit; nil where that does not run
+	inheriting chan struct{}      // closed when inherit has ended
 
 	mu     sync.Mutex
 	server *server.Server // nil while another process's serves
@@ -73,6 +77,10 @@ func (e *embedded) drop() {
 		return
 	}
 	delete(shared.servers, e.key)
+	if e.stop != nil {
+		e.stop()
+		<-e.inheriting
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ended = true
@@ -92,11 +100,18 @@ func (e *embedded) start(ctx context.Context) error {
 	if !e.listen.Addr().IsLoopback() && (!e.config.Keyed || e.config.Secret == nil) {
 		return fmt.Errorf("refusing to listen on %s, where other machines could connect without proof: set a cluster key, or leave out host=", e.listen.Addr())
 	}
-	again := time.NewTicker(firstPause)
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	begun, again := time.Now(), time.NewTicker(firstPause)
 	defer again.Stop()
 	for {
 		err := e.try(ctx)
-		if !errors.Is(err, errAgain) {
+		routes, alone := errors.AsType[routePortError](err)
+		switch {
+		case alone && time.Since(begun) >= portWait:
+			return fmt.Errorf("the port %d is taken, where the server would listen for routes of others: use another port, as in nats://embedded:%d: %w",
+				e.address.routePort(), e.listen.Port()+1, routes.error)
+		case !alone && !errors.Is(err, errAgain):
 			return err
 		}
 		select {
@@ -107,18 +122,26 @@ func (e *embedded) start(ctx context.Context) error {
 	}
 }
 
+// startLimit is how long a server may take to start, which is work and not waiting: longer than dialling may, for a machine
+// that is busy.
+const startLimit = 15 * time.Second
+
+// portWait is how long one of the two ports may be taken without the other: a server that starts or ends has it for a moment.
+const portWait = 2 * time.Second
+
 // errAgain says that who had the port is about to go, or to come.
 var errAgain = errors.New("the port is taken, but nobody answers there")
 
 // try starts the first server for the address, or does what is to be done where that runs.
 func (e *embedded) try(ctx context.Context) error {
 	err := e.startFirst(ctx)
-	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, errLocked) || e.listen.Port() == 0 {
+	_, alone := errors.AsType[routePortError](err)
+	if alone || !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, errLocked) || e.listen.Port() == 0 {
 		return err
 	}
 	first, err := e.first(ctx)
 	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF):
 		return errAgain
 	case err != nil:
 		return err
@@ -134,6 +157,9 @@ func (e *embedded) try(ctx context.Context) error {
 	}
 	awaitRoute(ctx, s)
 	e.runs(s)
+	lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
+	e.stop, e.inheriting = stop, make(chan struct{})
+	go e.inherit(lasting)
 	return nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -23,6 +25,11 @@ const (
 	routeUser = "sabir"
 	// routeWait is how long a new server waits for its way into the mesh.
 	routeWait = 2 * time.Second
+	// proofWait is how many seconds a server waits until who connected has shown its key; with TLS more than TLSTimeout.
+	proofWait = 6.0
+	// gossipedTries is how often, once a second, a server tries to reach another of which a third one told it, before it
+	// takes that for gone. Two servers without a connection of their own pass nothing on to each other.
+	gossipedTries = 5
 )
 
 // startServer runs a server that listens: the first one where the address says, others at free ports with a route to
@@ -30,6 +37,9 @@ const (
 func startServer(ctx context.Context, a *address, config transport.Config, listen netip.AddrPort, first bool) (*server.Server, error) {
 	options, err := serverOptions(a, config, listen, first)
 	if err != nil {
+		return nil, err
+	}
+	if err := portsFree(options); err != nil {
 		return nil, err
 	}
 	s, err := server.NewServer(options)
@@ -47,6 +57,32 @@ func startServer(ctx context.Context, a *address, config transport.Config, liste
 	return s, nil
 }
 
+// routePortError says that the port for clients is free, and the one for routes that goes with it is not.
+type routePortError struct{ error }
+
+func (e routePortError) Unwrap() error { return e.error }
+
+// portsFree tells whether a server could listen at the ports that it is to have. nats-server itself would listen at one
+// of two where the other is taken, which keeps another server from both.
+func portsFree(options *server.Options) error {
+	if options.Port == server.RANDOM_PORT {
+		return nil
+	}
+	clients, err := net.Listen("tcp", net.JoinHostPort(options.Host, strconv.Itoa(options.Port)))
+	if err != nil {
+		return err
+	}
+	defer clients.Close()
+	if options.Cluster.Port <= 0 {
+		return nil
+	}
+	routes, err := net.Listen("tcp", net.JoinHostPort(options.Host, strconv.Itoa(options.Cluster.Port)))
+	if err != nil {
+		return routePortError{err}
+	}
+	return routes.Close()
+}
+
 func serverOptions(a *address, config transport.Config, listen netip.AddrPort, first bool) (*server.Options, error) {
 	idle := config.KeepAliveIdle()
 	options := &server.Options{
@@ -56,6 +92,7 @@ func serverOptions(a *address, config transport.Config, listen netip.AddrPort, f
 		NoSigs:     true,
 		NoLog:      true, // to files
 	}
+	options.AuthTimeout = proofWait
 	if idle > 0 {
 		options.PingInterval, options.MaxPingsOut = idle/3, 2
 	}
@@ -95,6 +132,7 @@ func addRoutes(options *server.Options, a *address, config transport.Config, lis
 	cluster := &options.Cluster
 	cluster.Name, cluster.Host, cluster.Port = clusterName, options.Host, server.RANDOM_PORT
 	cluster.PoolSize = -1 // one connection between two servers, so that subscriptions and messages keep their order
+	cluster.AuthTimeout, cluster.ConnectRetries = proofWait, gossipedTries
 	cluster.PingInterval, cluster.MaxPingsOut = options.PingInterval, options.MaxPingsOut
 	cluster.Advertise = advertisedHost(config)
 	routes := a.routes
@@ -196,23 +234,27 @@ func awaitRoute(ctx context.Context, s *server.Server) {
 	}
 }
 
-// serverLog passes on what a server complains about.
-type serverLog struct{ fatal chan error }
+// serverLog passes on what a server complains about, until it cannot go on: what it says after that is of its end.
+type serverLog struct {
+	fatal chan error
+	ended atomic.Bool
+}
 
 func (*serverLog) Noticef(string, ...any) {}
 func (*serverLog) Debugf(string, ...any)  {}
 func (*serverLog) Tracef(string, ...any)  {}
 
-func (*serverLog) Warnf(format string, arguments ...any) {
-	slog.Warn("embedded NATS server: " + fmt.Sprintf(format, arguments...))
+func (l *serverLog) Warnf(format string, arguments ...any) {
+	if !l.ended.Load() {
+		slog.Warn("embedded NATS server: " + fmt.Sprintf(format, arguments...))
+	}
 }
 
-func (*serverLog) Errorf(format string, arguments ...any) {
-	slog.Warn("embedded NATS server: " + fmt.Sprintf(format, arguments...))
-}
+func (l *serverLog) Errorf(format string, arguments ...any) { l.Warnf(format, arguments...) }
 
 // Fatalf is called where nats-server, as a program, would exit.
 func (l *serverLog) Fatalf(format string, arguments ...any) {
+	l.ended.Store(true)
 	err := fmt.Errorf(format, arguments...)
 	for _, argument := range arguments {
 		if cause, ok := argument.(error); ok {

@@ -221,16 +221,15 @@ func (c *Conn) Write(p []byte) (int, error) {
 	wrote := 0
 	for {
 		n, err := c.reserve(len(p) - wrote)
+		if err == nil && n > 0 {
+			err = c.sendData(p[wrote : wrote+n])
+		}
 		if err != nil {
 			return wrote, c.fault("write", err)
 		}
-		if n == 0 {
+		if wrote += n; wrote == len(p) { // what goes wrong from now on is for the next Write to say
 			return wrote, nil
 		}
-		if err := c.sendData(p[wrote : wrote+n]); err != nil {
-			return wrote, c.fault("write", err)
-		}
-		wrote += n
 	}
 }
 

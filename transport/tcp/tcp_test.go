@@ -126,17 +126,19 @@ func silent(t *testing.T) (address string, accepted <-chan net.Conn) {
 	t.Cleanup(func() {
 		l.Close()
 		<-ended
+		for len(taken) > 0 {
+			(<-taken).Close()
+		}
 	})
 	return "tls://" + l.Addr().String(), taken
 }
 
 func TestAHandshakeWithASilentServerEndsWithItsTime(t *testing.T) {
-	address, accepted := silent(t)
+	address, _ := silent(t)
 	_, err := transport.Dial(t.Context(), address, transport.Config{DialTimeout: 50 * time.Millisecond})
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), address) {
 		t.Errorf("got %v", err)
 	}
-	(<-accepted).Close()
 }
 
 func TestAHandshakeWithASilentServerEndsWithItsContext(t *testing.T) {

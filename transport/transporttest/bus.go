@@ -78,7 +78,7 @@ func Bus(t *testing.T, server BusServer, config transport.Config) {
 		t.Run(test.name, func(t *testing.T) {
 			running := goleak.IgnoreCurrent()
 			broker := goleak.IgnoreAnyFunction("os/exec.(*Cmd).Wait") // for the end of one that was restarted
-			t.Cleanup(func() { goleak.VerifyNone(t, running, broker) })
+			t.Cleanup(func() { nothingLeft(t, running, broker) })
 			test.run(t, &busSite{server, config, fmt.Sprintf("test.%x", rand.Uint64())})
 		})
 	}

@@ -13,8 +13,12 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// leaveLimit is how long Close may take: a second to hand over what was published, and a bit.
-const leaveLimit = 3 * time.Second
+const (
+	// handOver is how long Close waits for the broker to take what was published.
+	handOver = time.Second
+	// leaveLimit is how long Close may take: handOver, and what a busy machine adds to it.
+	leaveLimit = 10 * time.Second
+)
 
 func closedBrokerSaysSo(t *testing.T, s *busSite) {
 	m := s.connect(t)
@@ -36,20 +40,40 @@ func closedBrokerSaysSo(t *testing.T, s *busSite) {
 }
 
 func closeHandsOver(t *testing.T, s *busSite) {
+	// A broker that is given no time to run within handOver gets less. That is no fault, and shows in how long Close takes.
+	for round := range 20 {
+		if closeHandedOver(t, s, s.subject(fmt.Sprint("last-", round))) {
+			return
+		}
+	}
+	t.Error("Close never had an answer from the broker in time")
+}
+
+// closeHandedOver is false where Close gave up on the broker.
+func closeHandedOver(t *testing.T, s *busSite, subject string) bool {
 	const count = 2000
-	messages := s.connect(t).Messages(t, s.subject("last"))
+	messages := s.connect(t).Messages(t, subject)
 	publisher := s.connect(t)
 	// What it has not read when it closes its socket would have the system cut the connection, and the broker lose what
 	// it has not read.
-	publisher.Messages(t, s.subject("last"))
+	publisher.Messages(t, subject)
 	body := strings.Repeat("x", 1000)
 	for i := range count {
-		publisher.publish(t, s.subject("last"), fmt.Sprint(i, body))
+		publisher.publish(t, subject, fmt.Sprint(i, body))
 	}
-	quick(t, "Close", leaveLimit, func() { publisher.Close() })
+	begun := time.Now()
+	publisher.Close()
+	took := time.Since(begun)
+	if took > leaveLimit {
+		t.Errorf("Close took %v, want %v at most", took, leaveLimit)
+	}
+	if took >= handOver {
+		return false
+	}
 	for i := range count {
 		Await(t, messages, fmt.Sprint(i, body))
 	}
+	return true
 }
 
 func closeEndsCallbacks(t *testing.T, s *busSite) {

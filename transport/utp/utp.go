@@ -2,6 +2,7 @@ package utp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -81,12 +82,31 @@ func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (
 	}
 	ctx, cancel := config.WithDialLimit(ctx)
 	defer cancel()
-	c, err := dial(ctx, address, config)
-	if err != nil {
+	for wait := resetWait; ; wait *= 2 {
+		c, err := dial(ctx, address, config)
+		if err == nil {
+			return c, nil
+		}
+		if errors.Is(err, errReset) && wait <= longestResetWait {
+			select {
+			case <-time.After(wait):
+				continue
+			case <-ctx.Done():
+			}
+		}
 		return nil, fmt.Errorf("dialling %s (%s): %w", to.Redacted(), address, err)
 	}
-	return c, nil
 }
+
+// errReset is what the other side answered. It does so too where more than fifty dial at once: the library's queue of those
+// who were not accepted yet is no longer, and whoever falls out of it is told the same as where nobody accepts. So it is tried
+// again, four times within 750 ms.
+var errReset = fmt.Errorf("reset by the listener: %w", syscall.ECONNREFUSED)
+
+const (
+	resetWait        = 50 * time.Millisecond
+	longestResetWait = 400 * time.Millisecond
+)
 
 func dial(ctx context.Context, address string, config transport.Config) (net.Conn, error) {
 	// A connected socket is told when nobody is there, or no longer (RFC 1122, section 4.1.3.3).
@@ -115,7 +135,7 @@ func dial(ctx context.Context, address string, config transport.Config) (net.Con
 		if cause := context.Cause(opening); cause != nil {
 			err = cause
 		} else if err.Error() == "peer reset" { // for which the library has no value
-			err = syscall.ECONNREFUSED
+			err = errReset
 		}
 		return nil, err
 	}

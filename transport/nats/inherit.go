@@ -1,0 +1,34 @@
+package nats
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+)
+
+// inheritEvery is about how often a server looks whether the ports of the address have become free.
+const inheritEvery = time.Second
+
+// inherit runs a second server at the ports of the address when who had them is gone. Those who look for the mesh by the
+// address find it again, and so do servers that the one that is gone had not yet told of each other: all of them have
+// routes to that address, and go on trying.
+func (e *embedded) inherit(ctx context.Context) {
+	defer close(e.inheriting)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(inheritEvery/2 + rand.N(inheritEvery)):
+		}
+		s, err := startServer(ctx, e.address, e.config, e.listen, true)
+		if err != nil {
+			continue // a port is taken, as a rule
+		}
+		slog.Info("embedded NATS server: the ports of the address are taken over", "node", e.config.Name, "addr", e.address.url.Redacted())
+		<-ctx.Done()
+		s.Shutdown()
+		s.WaitForShutdown()
+		return
+	}
+}
