@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/go-playground/validator/v10"
+
+	"github.com/sabir-go/sabir/validate/tag"
 )
 
 var (
@@ -60,9 +62,9 @@ func (c *compiler) top(t reflect.Type, dives int) ([]op, error) {
 		}
 		return s.ops, nil
 	}
-	steps := make([]step, dives)
+	steps := make([]tag.Step, dives)
 	for i := range steps {
-		steps[i].kind = stepDive
+		steps[i].Kind = tag.Dive
 	}
 	return c.value(place{typ: t}, steps)
 }
@@ -144,15 +146,18 @@ func (c *compiler) fields(t reflect.Type, offset uintptr, byName map[string][]op
 }
 
 // steps parses a field's tag, after the library has parsed it without complaint.
-func (c *compiler) steps(at place, tag string) ([]step, error) {
-	if tag == "" {
+func (c *compiler) steps(at place, text string) ([]tag.Step, error) {
+	if text == "" {
 		return nil, nil
 	}
 	// The library parses the tag, but has nothing to run it on.
-	if err := try(func() { _ = c.lib.Var(nil, tag) }); err != nil {
+	if err := try(func() { _ = c.lib.Var(nil, text) }); err != nil {
 		return nil, at.wrong("%s", strings.Replace(err.Error(), " on field ''", "", 1))
 	}
-	steps := parseTag(tag, c.words.aliases)
+	steps := tag.Parse(text, c.words.aliases)
+	if leftOut(steps) {
+		return nil, at.wrong("this program was built without the rule validateFn (by the build tag validator_novalidatefn)")
+	}
 	if c.handsOver(steps) {
 		if err := c.rehearse(at); err != nil {
 			return nil, at.wrong("%v", err)
@@ -194,7 +199,7 @@ func try(f func()) (err error) {
 }
 
 // value compiles the steps of a tag for the value at a place, in the order in which the library takes them.
-func (c *compiler) value(at place, steps []step) ([]op, error) {
+func (c *compiler) value(at place, steps []tag.Step) ([]op, error) {
 	if at.typ.Kind() == reflect.Interface {
 		return c.iface(at, steps)
 	}
@@ -209,28 +214,28 @@ func (c *compiler) value(at place, steps []step) ([]op, error) {
 	}
 	var ops []op
 	for i, s := range steps {
-		switch s.kind {
-		case stepRule:
-			more, err := c.rules(at, s.rules)
+		switch s.Kind {
+		case tag.Check:
+			more, err := c.rules(at, s.Rules)
 			if err != nil {
 				return nil, err
 			}
 			ops = join(ops, more)
-		case stepDive:
+		case tag.Dive:
 			more, err := c.dive(at, s, steps[i+1:])
 			return join(ops, more), err
-		case stepStructOnly:
+		case tag.StructOnly:
 			if isNested(at.typ) && c.words.structLevel[at.typ] {
 				ops = append(ops, op{code: opAsk})
 			}
 			return ops, nil
-		case stepNoStructLevel, stepEndKeys:
+		case tag.NoStructLevel, tag.EndKeys:
 			return ops, nil
 		default:
 			here := at
 			here.offset = 0
 			rest, err := c.value(at, steps[i+1:])
-			return join(ops, unless(c.present(here, s.kind), at.offset, rest)), err
+			return join(ops, unless(c.present(here, s.Kind), at.offset, rest)), err
 		}
 	}
 	if isNested(at.typ) {
@@ -253,7 +258,7 @@ func (c *compiler) nested(at place) ([]op, error) {
 }
 
 // pointer compiles a pointer: what nil means depends on the first step, the rest is for the value pointed to.
-func (c *compiler) pointer(at place, steps []step) ([]op, error) {
+func (c *compiler) pointer(at place, steps []tag.Step) ([]op, error) {
 	if indirect(at.typ).Kind() == reflect.Pointer {
 		return one(op{code: opAsk}), nil // type P *P
 	}
@@ -269,7 +274,7 @@ func (c *compiler) pointer(at place, steps []step) ([]op, error) {
 }
 
 // iface compiles an interface, whose content only the library can check.
-func (c *compiler) iface(at place, steps []step) ([]op, error) {
+func (c *compiler) iface(at place, steps []tag.Step) ([]op, error) {
 	return []op{{code: opInterface, offset: at.offset, nilPasses: c.nilPasses(steps), operand: &operand{
 		typ:      at.typ,
 		untagged: len(steps) == 0 && len(c.words.typeFuncs) == 0,
@@ -278,34 +283,34 @@ func (c *compiler) iface(at place, steps []step) ([]op, error) {
 
 // nilPasses reports whether a nil pointer certainly passes: the library looks at the first step only. It also
 // refuses nil where the first rule runs on nil values, so that the library is asked.
-func (c *compiler) nilPasses(steps []step) bool {
+func (c *compiler) nilPasses(steps []tag.Step) bool {
 	if len(steps) == 0 {
 		return true
 	}
-	switch first := steps[0]; first.kind {
-	case stepOmitEmpty, stepOmitNil, stepOmitZero:
+	switch first := steps[0]; first.Kind {
+	case tag.OmitEmpty, tag.OmitNil, tag.OmitZero:
 		return true
-	case stepRule:
-		return len(first.rules) == 1 && first.rules[0].raw == "isdefault"
+	case tag.Check:
+		return len(first.Rules) == 1 && first.Rules[0].Raw == "isdefault"
 	default:
 		return false
 	}
 }
 
 // dive compiles the steps after a dive for the elements of a slice, array or map.
-func (c *compiler) dive(at place, s step, steps []step) ([]op, error) {
+func (c *compiler) dive(at place, s tag.Step, steps []tag.Step) ([]op, error) {
 	t := at.typ
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array, reflect.Map:
 	default:
 		return nil, at.wrong("dive needs a slice, array or map, not %v", t)
 	}
-	if s.keyed && t.Kind() != reflect.Map {
+	if s.Keyed && t.Kind() != reflect.Map {
 		return nil, at.wrong("keys needs a map, not %v", t)
 	}
 	var list []op
 	var err error
-	if !s.keyed || len(steps) > 0 || isStructOrPointerToOne(t.Elem()) {
+	if !s.Keyed || len(steps) > 0 || isStructOrPointerToOne(t.Elem()) {
 		if list, err = c.element(at, t.Elem(), steps); err != nil {
 			return nil, err
 		}
@@ -323,8 +328,8 @@ func (c *compiler) dive(at place, s step, steps []step) ([]op, error) {
 		return []op{{code: opArray, offset: at.offset, hi: int64(t.Len()), operand: &operand{list: list, size: t.Elem().Size()}}}, nil
 	default:
 		var keys []op
-		if s.keyed {
-			if keys, err = c.element(at, t.Key(), s.keys); err != nil {
+		if s.Keyed {
+			if keys, err = c.element(at, t.Key(), s.Keys); err != nil {
 				return nil, err
 			}
 		}
@@ -336,7 +341,7 @@ func (c *compiler) dive(at place, s step, steps []step) ([]op, error) {
 }
 
 // element compiles what is checked on every element.
-func (c *compiler) element(at place, t reflect.Type, steps []step) ([]op, error) {
+func (c *compiler) element(at place, t reflect.Type, steps []tag.Step) ([]op, error) {
 	element := at.elsewhere(t, false)
 	if element.owner == nil {
 		element.owner = &owner{strukt: at.typ}

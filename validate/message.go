@@ -10,6 +10,8 @@ import (
 	"github.com/go-playground/locales"
 	ut "github.com/go-playground/universal-translator"
 	"github.com/go-playground/validator/v10"
+
+	"github.com/sabir-go/sabir/validate/tag"
 )
 
 // message makes the text for a failed field.
@@ -97,7 +99,7 @@ func (e *engine) message(fe validator.FieldError) string {
 // is not a decimal number, such as the "5s" of a duration.
 func translatable(fe validator.FieldError) bool {
 	if fe.Tag() != fe.ActualTag() {
-		return builtInAliases[fe.Tag()]
+		return tag.Alias(fe.Tag())
 	}
 	switch fe.Tag() {
 	case "len", "min", "max", "gt", "gte", "lt", "lte":

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/sabir-go/sabir/validate/tag"
 )
 
 // shape groups the kinds that a rule treats alike.
@@ -50,7 +52,7 @@ func shapeOf(t reflect.Type) shape {
 }
 
 // rules compiles one step: a rule, or several of which one has to hold.
-func (c *compiler) rules(at place, alternatives []rule) ([]op, error) {
+func (c *compiler) rules(at place, alternatives []tag.Rule) ([]op, error) {
 	if len(alternatives) == 1 {
 		return c.rule(at, alternatives[0])
 	}
@@ -58,7 +60,7 @@ func (c *compiler) rules(at place, alternatives []rule) ([]op, error) {
 	inside.offset = 0
 	var either [][]op
 	for _, r := range alternatives {
-		if builtInAliases[r.name] {
+		if tag.Alias(r.Name) {
 			return one(op{code: opAsk}), nil
 		}
 		list, err := c.rule(inside, r)
@@ -74,14 +76,14 @@ func (c *compiler) rules(at place, alternatives []rule) ([]op, error) {
 }
 
 // rule compiles one rule. The result is empty for a rule that always holds there.
-func (c *compiler) rule(at place, r rule) ([]op, error) {
+func (c *compiler) rule(at place, r tag.Rule) ([]op, error) {
 	if c.isForeign(r) {
 		return one(op{code: opAsk}), nil
 	}
 	kind := shapeOf(at.typ)
-	switch r.name {
+	switch r.Name {
 	case "required":
-		return c.present(at, stepOmitEmpty), nil
+		return c.present(at, tag.OmitEmpty), nil
 	case "isdefault":
 		return c.absent(at), nil
 	case "min", "gte", "max", "lte", "gt", "lt", "len":
@@ -102,11 +104,11 @@ func (c *compiler) rule(at place, r rule) ([]op, error) {
 		}
 	}
 	if kind == shapeString {
-		if text, ok := textRules[r.name]; ok {
+		if text, ok := textRules[r.Name]; ok {
 			return one(op{code: opText, offset: at.offset, operand: &operand{text: text}}), nil
 		}
-		if text, ok := textParamRules[r.name]; ok {
-			accept := func(s string) bool { return text(s, r.param) }
+		if text, ok := textParamRules[r.Name]; ok {
+			accept := func(s string) bool { return text(s, r.Param) }
 			return one(op{code: opText, offset: at.offset, operand: &operand{text: accept}}), nil
 		}
 	}
@@ -117,34 +119,34 @@ func one(o op) []op { return []op{o} }
 
 // isForeign reports whether only the library can run a rule, and only on the whole value: because the user wrote it,
 // or because it may look at other fields.
-func (c *compiler) isForeign(r rule) bool {
-	return c.words.rules[r.name] || !isSingle(r.name)
+func (c *compiler) isForeign(r tag.Rule) bool {
+	return c.words.rules[r.Name] || !tag.Single(r.Name)
 }
 
 // handsOver reports whether one of the steps has a foreign rule.
-func (c *compiler) handsOver(steps []step) bool {
-	return slices.ContainsFunc(steps, func(s step) bool {
-		return slices.ContainsFunc(s.rules, c.isForeign) || c.handsOver(s.keys)
+func (c *compiler) handsOver(steps []tag.Step) bool {
+	return slices.ContainsFunc(steps, func(s tag.Step) bool {
+		return slices.ContainsFunc(s.Rules, c.isForeign) || c.handsOver(s.Keys)
 	})
 }
 
 // library compiles a rule that the library runs on this value alone.
-func (c *compiler) library(at place, r rule) ([]op, error) {
+func (c *compiler) library(at place, r tag.Rule) ([]op, error) {
 	kind := shapeOf(at.typ)
 	switch {
 	case isNested(at.typ):
 		return one(op{code: opAsk}), nil // alone, a struct would be checked by its fields
-	case r.name == "unique" && kind != shapeSlice && kind != shapeArray && kind != shapeMap:
+	case r.Name == "unique" && kind != shapeSlice && kind != shapeArray && kind != shapeMap:
 		return one(op{code: opAsk}), nil // compares with another field
 	case at.owner != nil && at.owner.field.Anonymous && !at.owner.field.IsExported():
 		return one(op{code: opAsk}), nil // the library sees the value of such a field in another way
 	}
 	zero := reflect.Zero(at.typ).Interface()
-	if err := try(func() { _ = c.lib.Var(zero, r.raw) }); err != nil {
-		return nil, at.wrong("rule %q: %v", r.raw, err)
+	if err := try(func() { _ = c.lib.Var(zero, r.Raw) }); err != nil {
+		return nil, at.wrong("rule %q: %v", r.Raw, err)
 	}
-	o := op{code: opVar, offset: at.offset, operand: &operand{typ: at.typ, tag: r.raw, lib: c.lib}}
-	if r.name == "email" && kind == shapeString {
+	o := op{code: opVar, offset: at.offset, operand: &operand{typ: at.typ, tag: r.Raw, lib: c.lib}}
+	if r.Name == "email" && kind == shapeString {
 		o.code, o.text = opLikely, plainEmail
 	}
 	return one(o), nil
@@ -152,13 +154,13 @@ func (c *compiler) library(at place, r rule) ([]op, error) {
 
 // present compiles the condition of required and omitempty, and that of omitnil and omitzero. It is empty where the
 // condition always holds: for required and omitempty that is nearly every value reached through a pointer.
-func (c *compiler) present(at place, kind stepKind) []op {
+func (c *compiler) present(at place, kind tag.Kind) []op {
 	o := op{offset: at.offset, width: uint8(at.typ.Size())}
 	sh := shapeOf(at.typ)
 	switch {
-	case sh == shapeReference, (sh == shapeSlice || sh == shapeMap) && kind != stepOmitZero:
+	case sh == shapeReference, (sh == shapeSlice || sh == shapeMap) && kind != tag.OmitZero:
 		o.code = opNotNil
-	case kind == stepOmitNil, kind == stepOmitEmpty && at.nullable:
+	case kind == tag.OmitNil, kind == tag.OmitEmpty && at.nullable:
 		return nil
 	case sh == shapeString:
 		o.code, o.lo, o.hi = opRunes, 1, math.MaxInt64
@@ -191,7 +193,7 @@ func (c *compiler) absent(at place) []op {
 }
 
 // compare compiles a rule that compares a number, or the length of something, with its parameter.
-func (c *compiler) compare(at place, r rule) ([]op, error) {
+func (c *compiler) compare(at place, r tag.Rule) ([]op, error) {
 	var ops []op
 	var err error
 	switch shapeOf(at.typ) {
@@ -210,48 +212,48 @@ func (c *compiler) compare(at place, r rule) ([]op, error) {
 	case shapeFloat:
 		ops, err = floats(at, r)
 	case shapeBool:
-		if r.name != "eq" && r.name != "ne" {
-			return nil, at.wrong("rule %q does not work on a bool", r.raw)
+		if r.Name != "eq" && r.Name != "ne" {
+			return nil, at.wrong("rule %q does not work on a bool", r.Raw)
 		}
 		ops, err = booleans(at, r)
 	default:
 		if isTime(at.typ) {
 			return c.library(at, r) // compares with the time of the check
 		}
-		return nil, at.wrong("rule %q does not work on %v", r.raw, at.typ)
+		return nil, at.wrong("rule %q does not work on %v", r.Raw, at.typ)
 	}
 	if err != nil {
-		return nil, at.wrong("rule %q: the parameter is not one for %v: %v", r.raw, at.typ, err)
+		return nil, at.wrong("rule %q: the parameter is not one for %v: %v", r.Raw, at.typ, err)
 	}
 	return ops, nil
 }
 
-func lengths(at place, r rule, o op) ([]op, error) {
-	p, err := strconv.ParseInt(r.param, 0, 64)
+func lengths(at place, r tag.Rule, o op) ([]op, error) {
+	p, err := strconv.ParseInt(r.Param, 0, 64)
 	if err != nil {
 		return nil, err
 	}
-	if r.name == "ne" {
+	if r.Name == "ne" {
 		less, more := o, o
 		less.lo, less.hi = bounds("lt", p, math.MinInt64, math.MaxInt64)
 		more.lo, more.hi = bounds("gt", p, math.MinInt64, math.MaxInt64)
 		return one(op{code: opOr, offset: at.offset, operand: &operand{either: [][]op{{less}, {more}}}}), nil
 	}
 	o.offset = at.offset
-	o.lo, o.hi = bounds(r.name, p, math.MinInt64, math.MaxInt64)
+	o.lo, o.hi = bounds(r.Name, p, math.MinInt64, math.MaxInt64)
 	return one(o), nil
 }
 
 // arrayLength is decided once, because an array's length is part of its type.
-func arrayLength(at place, r rule) ([]op, error) {
-	p, err := strconv.ParseInt(r.param, 0, 64)
+func arrayLength(at place, r tag.Rule) ([]op, error) {
+	p, err := strconv.ParseInt(r.Param, 0, 64)
 	if err != nil {
 		return nil, err
 	}
 	n := int64(at.typ.Len())
-	lo, hi := bounds(r.name, p, math.MinInt64, math.MaxInt64)
+	lo, hi := bounds(r.Name, p, math.MinInt64, math.MaxInt64)
 	holds := lo <= n && n <= hi
-	if r.name == "ne" {
+	if r.Name == "ne" {
 		holds = n != p
 	}
 	if holds {
@@ -260,10 +262,10 @@ func arrayLength(at place, r rule) ([]op, error) {
 	return one(op{code: opFail}), nil
 }
 
-func integers(at place, r rule) ([]op, error) {
-	p, err := strconv.ParseInt(r.param, 0, 64)
+func integers(at place, r tag.Rule) ([]op, error) {
+	p, err := strconv.ParseInt(r.Param, 0, 64)
 	if at.typ == durationType {
-		if d, failed := time.ParseDuration(r.param); failed == nil {
+		if d, failed := time.ParseDuration(r.Param); failed == nil {
 			p, err = int64(d), nil
 		}
 	}
@@ -271,25 +273,25 @@ func integers(at place, r rule) ([]op, error) {
 		return nil, err
 	}
 	o := op{code: opInt, offset: at.offset, width: uint8(at.typ.Size())}
-	if r.name == "ne" {
+	if r.Name == "ne" {
 		o.code, o.operand = opIntIs, &operand{number: func(n int64) bool { return n != p }}
 		return one(o), nil
 	}
-	o.lo, o.hi = bounds(r.name, p, math.MinInt64, math.MaxInt64)
+	o.lo, o.hi = bounds(r.Name, p, math.MinInt64, math.MaxInt64)
 	return one(o), nil
 }
 
-func unsignedIntegers(at place, r rule) ([]op, error) {
-	p, err := strconv.ParseUint(r.param, 0, 64)
+func unsignedIntegers(at place, r tag.Rule) ([]op, error) {
+	p, err := strconv.ParseUint(r.Param, 0, 64)
 	if err != nil {
 		return nil, err
 	}
 	o := op{code: opUint, offset: at.offset, width: uint8(at.typ.Size())}
-	if r.name == "ne" {
+	if r.Name == "ne" {
 		o.code, o.operand = opUintIs, &operand{number: func(n int64) bool { return uint64(n) != p }}
 		return one(o), nil
 	}
-	lo, hi := bounds(r.name, p, 0, math.MaxUint64)
+	lo, hi := bounds(r.Name, p, 0, math.MaxUint64)
 	o.lo, o.hi = int64(lo), int64(hi)
 	return one(o), nil
 }
@@ -316,8 +318,8 @@ func bounds[T int64 | uint64](name string, p, least, most T) (lo, hi T) {
 	}
 }
 
-func floats(at place, r rule) ([]op, error) {
-	p, err := strconv.ParseFloat(r.param, at.typ.Bits())
+func floats(at place, r tag.Rule) ([]op, error) {
+	p, err := strconv.ParseFloat(r.Param, at.typ.Bits())
 	if err != nil {
 		return nil, err
 	}
@@ -331,33 +333,33 @@ func floats(at place, r rule) ([]op, error) {
 		"len": func(f float64) bool { return f == p },
 		"eq":  func(f float64) bool { return f == p },
 		"ne":  func(f float64) bool { return f != p },
-	}[r.name]
+	}[r.Name]
 	return one(op{code: opFloat, offset: at.offset, width: uint8(at.typ.Size()), operand: &operand{float: accept}}), nil
 }
 
-func booleans(at place, r rule) ([]op, error) {
-	p, err := strconv.ParseBool(r.param)
+func booleans(at place, r tag.Rule) ([]op, error) {
+	p, err := strconv.ParseBool(r.Param)
 	if err != nil {
 		return nil, err
 	}
 	o := op{code: opBool, offset: at.offset}
-	if p == (r.name == "eq") {
+	if p == (r.Name == "eq") {
 		o.lo = 1
 	}
 	return one(o), nil
 }
 
-func (c *compiler) oneOf(at place, r rule) ([]op, error) {
+func (c *compiler) oneOf(at place, r tag.Rule) ([]op, error) {
 	o := op{offset: at.offset, width: uint8(at.typ.Size())}
 	switch kind := shapeOf(at.typ); {
 	case kind == shapeString:
-		o.code, o.operand = opText, &operand{text: oneOf(oneOfWords(r.param))}
+		o.code, o.operand = opText, &operand{text: oneOf(tag.Words(r.Param))}
 	case kind == shapeInt:
-		o.code, o.operand = opIntIs, &operand{number: oneOf(oneOfInts(r.param))}
+		o.code, o.operand = opIntIs, &operand{number: oneOf(oneOfInts(r.Param))}
 	case kind == shapeUint && at.typ.Kind() != reflect.Uintptr:
-		o.code, o.operand = opUintIs, &operand{number: oneOf(oneOfUints(r.param))}
+		o.code, o.operand = opUintIs, &operand{number: oneOf(oneOfUints(r.Param))}
 	default:
-		return nil, at.wrong("rule %q works on strings and whole numbers, not on %v", r.raw, at.typ)
+		return nil, at.wrong("rule %q works on strings and whole numbers, not on %v", r.Raw, at.typ)
 	}
 	return one(o), nil
 }

@@ -1,10 +1,11 @@
 package validate
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sabir-go/sabir/validate/tag"
 )
 
 // charClass is a set of ASCII characters.
@@ -146,21 +147,10 @@ func dotted(s string, class *charClass) bool {
 	return !between
 }
 
-// words splits a parameter as oneof does: at spaces, except inside single quotes.
-var words = regexp.MustCompile(`'[^']*'|\S+`)
-
-func oneOfWords(param string) []string {
-	list := words.FindAllString(param, -1)
-	for i := range list {
-		list[i] = strings.ReplaceAll(list[i], "'", "")
-	}
-	return list
-}
-
 // oneOfInts keeps the words that are the usual decimal form of a number, because only these can be met.
 func oneOfInts(param string) []int64 {
 	var list []int64
-	for _, word := range oneOfWords(param) {
+	for _, word := range tag.Words(param) {
 		if n, err := strconv.ParseInt(word, 10, 64); err == nil && strconv.FormatInt(n, 10) == word {
 			list = append(list, n)
 		}
@@ -171,7 +161,7 @@ func oneOfInts(param string) []int64 {
 // oneOfUints is oneOfInts for unsigned numbers, given as int64 bits.
 func oneOfUints(param string) []int64 {
 	var list []int64
-	for _, word := range oneOfWords(param) {
+	for _, word := range tag.Words(param) {
 		if n, err := strconv.ParseUint(word, 10, 64); err == nil && strconv.FormatUint(n, 10) == word {
 			list = append(list, int64(n))
 		}

@@ -206,7 +206,7 @@ func (v *Validator) current() (*engine, error) {
 		e.probe.RegisterAlias(alias, tags)
 	}
 	accept := func(validator.FieldLevel) bool { return true }
-	for _, rule := range append(slices.Collect(maps.Keys(e.words.rules)), "validateFn") {
+	for _, rule := range append(slices.Collect(maps.Keys(e.words.rules)), method) {
 		if err := e.probe.RegisterValidation(rule, accept); err != nil {
 			return nil, err
 		}

@@ -18,6 +18,8 @@ import (
 	ut "github.com/go-playground/universal-translator"
 	"github.com/go-playground/validator/v10"
 	german "github.com/go-playground/validator/v10/translations/de"
+
+	"github.com/sabir-go/sabir/validate/tag"
 )
 
 // failures checks value and returns its errors.
@@ -736,18 +738,18 @@ func TestConcurrentChecksAndRegistrations(t *testing.T) {
 
 func TestEveryRuleTakenToLookAtOneValueIsOneOfTheLibrarys(t *testing.T) {
 	lib := plainLibrary()
-	for rule := range singleRules {
+	for rule := range tag.Singles() {
 		if err := try(func() { _ = lib.Var(nil, rule) }); err != nil {
 			t.Error(err)
 		}
 	}
 	for rule := range textRules {
-		if !singleRules[rule] {
+		if !tag.Single(rule) {
 			t.Errorf("%s is compiled but not listed", rule)
 		}
 	}
 	for rule := range textParamRules {
-		if !singleRules[rule] {
+		if !tag.Single(rule) {
 			t.Errorf("%s is compiled but not listed", rule)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"reflect"
 	"sync"
-	"time"
 	"unsafe"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -202,27 +201,16 @@ func (r *reader) special(p *plan, at unsafe.Pointer) bool {
 		return false
 	}
 	if p.Kind == layout.Time {
-		var t time.Time
-		if !strictTime(raw) || t.UnmarshalText(raw) != nil {
-			return false
+		t, ok := readTime(raw)
+		if ok {
+			store(at, t)
 		}
-		store(at, t)
-		return true
+		return ok
 	}
 	decoded := make([]byte, base64.StdEncoding.DecodedLen(len(raw)))
 	n, err := base64.StdEncoding.Strict().Decode(decoded, raw)
 	store(at, decoded[:n:n])
 	return err == nil
-}
-
-// strictTime checks what time.Time.UnmarshalText lets pass though RFC 3339 does not: an hour of one digit, a comma before the
-// fraction, and offsets of a day and more.
-func strictTime(raw []byte) bool {
-	n := len(raw)
-	if n < len("2006-01-02T15:04:05Z") || raw[len("2006-01-02T15")] != ':' || raw[len("2006-01-02T15:04:05")] == ',' {
-		return false
-	}
-	return raw[n-1] == 'Z' || string(raw[n-5:n-3]) <= "23" && string(raw[n-2:]) <= "59"
 }
 
 // first takes the opening bracket. more is false where the closing one follows.

@@ -84,8 +84,8 @@ func scalar(dst []byte, p *plan, at unsafe.Pointer) ([]byte, bool) {
 		dst = base64.StdEncoding.AppendEncode(append(dst, '"'), load[[]byte](at))
 		return append(dst, '"'), true
 	case layout.Time:
-		out, err := (*time.Time)(at).AppendText(append(dst, '"'))
-		return append(out, '"'), err == nil
+		out, ok := appendTime(append(dst, '"'), (*time.Time)(at))
+		return append(out, '"'), ok
 	}
 	return dst, false
 }

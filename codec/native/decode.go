@@ -268,7 +268,7 @@ func (d *decoder) take(n uint64) []byte {
 }
 
 // Strings of up to maxShared bytes are copied into blocks of blockBytes, since one allocation for many is faster. A
-// block is never larger than what is left of the data.
+// block is never larger than what is left of the data, and there is none for a string that little follows.
 const (
 	maxShared  = 256
 	blockBytes = 1024
@@ -283,11 +283,11 @@ func (d *decoder) string() string {
 		d.shared = true
 		return unsafe.String(&b[0], len(b))
 	}
-	if len(b) > maxShared {
-		return string(b)
-	}
-	if cap(d.block)-len(d.block) < len(b) {
-		d.block = make([]byte, 0, min(len(d.data)-d.pos+len(b), blockBytes))
+	if rest := len(d.data) - d.pos; cap(d.block)-len(d.block) < len(b) {
+		if len(b) > maxShared || len(b) > rest {
+			return string(b)
+		}
+		d.block = make([]byte, 0, min(rest+len(b), blockBytes))
 	}
 	start := len(d.block)
 	d.block = append(d.block, b...)

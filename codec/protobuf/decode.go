@@ -323,9 +323,12 @@ func (d *decoder) generated(t *layout.Type, b []byte, at unsafe.Pointer) *codec.
 // valueAt is the value of type t at at, which can be set.
 func valueAt(t *layout.Type, at unsafe.Pointer) reflect.Value { return reflect.NewAt(t.Go, at).Elem() }
 
-// time decodes a google.protobuf.Timestamp.
+// time decodes a google.protobuf.Timestamp. One that comes again changes the parts that it has.
 func (d *decoder) time(data []byte, at *time.Time) *codec.Error {
 	var parts [3]uint64 // by number
+	if !at.IsZero() {
+		parts[1], parts[2] = uint64(at.Unix()), uint64(at.Nanosecond())
+	}
 	for len(data) > 0 {
 		tag, size := consumeTag(data)
 		if size < 0 {

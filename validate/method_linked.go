@@ -1,0 +1,5 @@
+//go:build !validator_novalidatefn
+
+package validate
+
+const callsMethods = true
