@@ -111,7 +111,7 @@ func BenchmarkSpawn(b *testing.B) {
 		}
 	}
 	b.StopTimer()
-	ctx, c := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, c := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer c()
 	s.Stop(ctx)
 }

@@ -119,13 +119,12 @@ func (c *crew) wakeOne() {
 	w.at = len(c.working)
 	c.working = append(c.working, w)
 	c.active++
-	watch := !c.watching
-	c.watching = true
+	if !c.watching {
+		c.watching = true
+		c.gone.Go(c.watch) // before the process runs: at its end stop may be waiting
+	}
 	c.mu.Unlock()
 	w.wake <- s
-	if watch {
-		c.gone.Go(c.watch)
-	}
 }
 
 // take takes the first that is ready; nil for none. It runs under mu.

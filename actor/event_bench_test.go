@@ -120,7 +120,7 @@ func reportDeliveries(b *testing.B, n int, before time.Duration) {
 }
 
 func stopFor(b *testing.B, s *System) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	s.Stop(ctx)
 }

@@ -117,7 +117,7 @@ func TestAfterUnlinkNoExitComes(t *testing.T) {
 			p.Unlink(one)
 		})
 		got.want(t)
-	})
+	}, Workers(2)) // one ends while a callback of the other runs
 }
 
 func TestUnlinkWorksForBoth(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"testing"
+	"time"
 )
 
 // The bytes are those of everything that there is per process, also what its parent keeps of it, but not its state.
@@ -27,17 +28,22 @@ func TestASleepingProcessTakesAtMost400Bytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := inUse()
-			in(t, s, parent, func(p *Process) {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // more than CallTimeout: there are many to start
+			defer cancel()
+			if _, err := Call[any](ctx, s, parent, ask{func(p *Process) (any, error) {
 				for range n {
 					child, err := Spawn(p, stateless, struct{}{}, test.options...)
 					if err != nil {
-						t.Fatal(err)
+						return nil, err
 					}
 					if test.then != nil {
 						test.then(p, child)
 					}
 				}
-			})
+				return nil, nil
+			}}); err != nil {
+				t.Fatal(err)
+			}
 			each := (inUse() - before) / n
 			t.Logf("%d bytes", each)
 			if each > test.limit {

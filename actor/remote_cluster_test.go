@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a test waits for what should come at once, on a machine that has much else to do.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
@@ -302,7 +302,8 @@ func nextOf[M any](t testing.TB, w watched) M {
 func (m member) order(t testing.TB, w watched, what any) {
 	t.Helper()
 	var err error
-	ctx := context.Background()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
 	switch o := what.(type) {
 	case watchNode:
 		_, err = actor.Call[sabir.Nothing](ctx, m, w.pid, o)

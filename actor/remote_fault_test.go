@@ -122,7 +122,9 @@ func TestAfterALostLinkNothingIsDuplicatedOrReordered(t *testing.T) {
 		for round := range rounds {
 			sent := make(chan error, 1)
 			go func() {
-				_, err := actor.Call[struct{}](context.Background(), a, a.witness(t).pid, do{func(p *actor.Process) error {
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
+				defer cancel()
+				_, err := actor.Call[struct{}](ctx, a, a.witness(t).pid, do{func(p *actor.Process) error {
 					for i := range n {
 						_ = actor.Send(p, to.pid, item{Seq: round*n + i}) // those in the gap are lost
 					}

@@ -32,7 +32,7 @@ func stopMany(t *testing.T, n int) {
 	if s.Count() != n {
 		t.Errorf("%d of %d live", s.Count(), n)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	begun := time.Now()
 	if err := s.Stop(ctx); err != nil || s.Count() != 0 {
@@ -116,7 +116,7 @@ func TestStopAndSpawnAtOnceLeaveNobodyBehind(t *testing.T) {
 			}
 		}()
 		<-begun
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		if err := s.Stop(ctx); err != nil {
 			t.Fatalf("%v; %d live", err, s.Count())
 		}

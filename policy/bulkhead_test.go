@@ -191,7 +191,7 @@ func TestBulkheadLosesNoPlaceUnderContention(t *testing.T) {
 		}
 		running.Add(-1)
 		return 1, nil
-	}, sabir.Use(policy.Bulkhead(4, 1000)))
+	}, sabir.Use(policy.Bulkhead(4, 1000, policy.MaxWait(time.Minute)))) // however busy the machine is
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {

@@ -185,6 +185,7 @@ func (c *cached) wrap(a *sabir.Action, next sabir.Handler) sabir.Handler {
 	if c.cloned != nil {
 		fits(a, "CloneWith copies", c.cloned, a.Out)
 	}
+	a.Note(sabir.CacheNote, c.ttl)
 	way := &cachedAction{cached: c, action: a, key: key, next: next, codec: c.cache.store.Codec()}
 	if way.codec == nil && c.asJSON {
 		way.codec = jsonCodec

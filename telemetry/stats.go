@@ -81,3 +81,60 @@ func (t *tally) stats(stream bool) ActionStats {
 	return ActionStats{Name: name.AsString(), Stream: stream, Calls: all.count, Failed: failed, Active: int64(began - all.count),
 		Buckets: all.counts, Seconds: all.seconds}
 }
+
+// Since is what the actions have done since an earlier look at the node, in the order of s: the counts less those of before,
+// and Active as it is now. An action that was not there before, or whose count of calls has fallen because the node was
+// started anew, counts from 0; so does everything if before is a zero Stats. Neither Stats is changed.
+func (s Stats) Since(before Stats) Stats {
+	known := make(map[string]ActionStats, len(before.Actions))
+	for _, a := range before.Actions {
+		known[a.Name] = a
+	}
+	same := slices.Equal(s.Bounds, before.Bounds)
+	s.Actions = slices.Clone(s.Actions)
+	for i := range s.Actions {
+		a := &s.Actions[i]
+		old := known[a.Name]
+		if !same || old.Calls > a.Calls {
+			continue
+		}
+		a.Calls -= old.Calls
+		a.Failed -= min(old.Failed, a.Failed)
+		a.Seconds -= min(old.Seconds, a.Seconds)
+		a.Buckets = slices.Clone(a.Buckets)
+		for i := range min(len(a.Buckets), len(old.Buckets)) {
+			a.Buckets[i] -= min(old.Buckets[i], a.Buckets[i])
+		}
+	}
+	return s
+}
+
+// Quantile estimates the time, in seconds, that a share q (0 to 1) of calls did not exceed, from the Bounds of [Stats] and
+// from the Buckets of one of its actions, or from sums and differences of such Buckets. Calls are taken to be spread evenly
+// within a bucket; in the last one, which has no end, the estimate is its beginning. 0 stands for no calls.
+func Quantile(bounds []float64, buckets []uint64, q float64) float64 {
+	var all uint64
+	for _, n := range buckets {
+		all += n
+	}
+	if all == 0 || len(bounds) == 0 {
+		return 0
+	}
+	rank := q * float64(all)
+	var below float64
+	for i, n := range buckets {
+		if below+float64(n) < rank || n == 0 {
+			below += float64(n)
+			continue
+		}
+		if i >= len(bounds) {
+			break
+		}
+		from := 0.0
+		if i > 0 {
+			from = bounds[i-1]
+		}
+		return from + (bounds[i]-from)*(rank-below)/float64(n)
+	}
+	return bounds[len(bounds)-1]
+}

@@ -1,6 +1,8 @@
 package telemetry_test
 
 import (
+	"math"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -65,5 +67,55 @@ func TestStatsOfATelemetryWithoutMetricsSayWhatIsMissing(t *testing.T) {
 	_, err := sabir.Call[telemetry.Stats](t.Context(), node, "$telemetry.stats", sabir.Nothing{})
 	if e := sabir.AsError(err); err == nil || e.Code != sabir.FailedPrecondition || e.Name != "MetricsOff" {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestWhatWasDoneSinceALookIsTheDifference(t *testing.T) {
+	bounds := []float64{1}
+	before := telemetry.Stats{Node: "a", Bounds: bounds, Actions: []telemetry.ActionStats{{Name: "x", Calls: 100, Failed: 9, Active: 7, Buckets: []uint64{90, 10}, Seconds: 50}}}
+	for name, test := range map[string]struct{ now, want telemetry.ActionStats }{
+		"it went on": {telemetry.ActionStats{Name: "x", Calls: 130, Failed: 10, Active: 2, Buckets: []uint64{115, 15}, Seconds: 60},
+			telemetry.ActionStats{Name: "x", Calls: 30, Failed: 1, Active: 2, Buckets: []uint64{25, 5}, Seconds: 10}},
+		"nothing was called": {before.Actions[0], telemetry.ActionStats{Name: "x", Active: 7, Buckets: []uint64{0, 0}}},
+		"it began anew":      {telemetry.ActionStats{Name: "x", Calls: 7, Failed: 2, Buckets: []uint64{7, 0}}, telemetry.ActionStats{Name: "x", Calls: 7, Failed: 2, Buckets: []uint64{7, 0}}},
+		"an action is new":   {telemetry.ActionStats{Name: "y", Calls: 5, Buckets: []uint64{5, 0}}, telemetry.ActionStats{Name: "y", Calls: 5, Buckets: []uint64{5, 0}}},
+	} {
+		now := telemetry.Stats{Node: "a", Bounds: bounds, Actions: []telemetry.ActionStats{test.now}}
+		calls, first := test.now.Calls, test.now.Buckets[0]
+		if got := now.Since(before).Actions[0]; !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+		if got := now.Actions[0]; got.Calls != calls || got.Buckets[0] != first {
+			t.Errorf("%s: the later look was changed to %+v", name, got)
+		}
+		if got := now.Since(telemetry.Stats{}).Actions[0]; !reflect.DeepEqual(got, test.now) {
+			t.Errorf("%s: since nothing: %+v, want all", name, got)
+		}
+		now.Bounds = []float64{2}
+		if got := now.Since(before).Actions[0]; !reflect.DeepEqual(got, test.now) {
+			t.Errorf("%s: with other bounds: %+v, want all", name, got)
+		}
+	}
+}
+
+func TestAQuantileIsEstimatedWithinItsBucket(t *testing.T) {
+	bounds := []float64{1, 2, 4}
+	for name, test := range map[string]struct {
+		buckets []uint64
+		q, want float64
+	}{
+		"no calls":             {[]uint64{0, 0, 0, 0}, 0.5, 0},
+		"in the first":         {[]uint64{10, 0, 0, 0}, 0.5, 0.5},
+		"in the middle":        {[]uint64{0, 4, 4, 0}, 0.75, 3},
+		"at a bound":           {[]uint64{5, 5, 0, 0}, 0.5, 1},
+		"past an empty one":    {[]uint64{1, 0, 1, 0}, 1, 4},
+		"past two gaps":        {[]uint64{5, 0, 5, 0}, 0.99, 3.96},
+		"in the one with none": {[]uint64{0, 0, 0, 3}, 0.99, 4},
+		"mostly in that":       {[]uint64{1, 0, 0, 9}, 0.99, 4},
+		"no buckets":           {nil, 0.5, 0},
+	} {
+		if got := telemetry.Quantile(bounds, test.buckets, test.q); math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
 	}
 }

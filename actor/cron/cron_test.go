@@ -15,7 +15,7 @@ import (
 	"github.com/sabir-go/sabir/actor/cron"
 )
 
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // midday is when the clocks of tests begin.
 var midday = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
@@ -141,7 +140,7 @@ func (w *town) join(id string, options ...grain.Option) *member {
 
 func (m *member) stop() {
 	m.once.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := m.node.Stop(ctx); err != nil {
 			m.t.Errorf("%s does not stop: %v", m.id, err)

@@ -118,7 +118,7 @@ func startOn(t testing.TB, system *actor.System, options ...grain.Option) (*acto
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := g.Stop(ctx); err != nil {
 			t.Error(err)
@@ -207,10 +207,14 @@ func (c *clock) advance(d time.Duration) {
 	}
 }
 
+// patience is how long a test waits for what must happen: also for a million grains coming to rest, on a machine that has much
+// else to do.
+const patience = 5 * time.Minute
+
 // until waits until a condition holds that something else brings about.
 func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -218,7 +222,7 @@ func until(t testing.TB, what string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("not within 20 s: %s", what)
+			t.Fatalf("not within %v: %s", patience, what)
 		}
 	}
 }

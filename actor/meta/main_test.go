@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
@@ -74,7 +74,9 @@ func newOwner(t testing.TB, s *actor.System) owned {
 
 func (o owned) do(fn func(p *actor.Process) error) {
 	o.t.Helper()
-	if _, err := actor.Call[sabir.Nothing](context.Background(), o.s, o.pid, do{fn}); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if _, err := actor.Call[sabir.Nothing](ctx, o.s, o.pid, do{fn}); err != nil {
 		o.t.Fatal(err)
 	}
 }

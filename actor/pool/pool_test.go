@@ -14,7 +14,7 @@ import (
 	"github.com/sabir-go/sabir/actor/pool"
 )
 
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 

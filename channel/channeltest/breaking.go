@@ -55,7 +55,7 @@ func awayPublish(b *bench) {
 		if !errors.Is(m.Err, channel.ErrAway) {
 			b.Errorf("got %v, want ErrAway", m.Err)
 		}
-		if took := time.Since(began); took > 1500*time.Millisecond {
+		if took := time.Since(began); took > 4*time.Second { // less than the 5 seconds that stores wait by themselves
 			b.Errorf("it took %v, the context had 500 ms", took)
 		}
 	}
@@ -119,11 +119,12 @@ func handedOutSurvives(b *bench) {
 	})
 	b.kill()
 	b.restart()
+	b.eventually("after")
 	var got []string
 	for len(got) < 2 {
 		d := b.receive(g, 1)[0]
 		_ = g.Done(b.Context(), d)
-		if text := string(d.Data); !slices.Contains(got, text) && text != "done" { // that it was done may be lost with the broker
+		if text := string(d.Data); !slices.Contains(got, text) && text != "done" && text != "after" { // that it was done may be lost with the broker
 			got = append(got, text)
 		}
 	}

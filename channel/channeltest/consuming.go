@@ -103,10 +103,10 @@ func goesOn(b *bench) {
 
 func handled(b *bench) {
 	b.declare(channel.Spec{})
-	g := b.join(channel.GroupSpec{AckWait: time.Second})
+	g := b.join(channel.GroupSpec{AckWait: 3 * time.Second}) // in which a busy machine must answer
 	b.publish("a")
 	b.done(g, b.receive(g, 1)...)
-	b.nothing(g, 1500*time.Millisecond)
+	b.nothing(g, 4*time.Second)
 }
 
 func comesAgain(b *bench) {
@@ -140,11 +140,11 @@ func consumerGone(b *bench) {
 
 func extending(b *bench) {
 	b.declare(channel.Spec{})
-	g := b.join(channel.GroupSpec{AckWait: time.Second})
+	g := b.join(channel.GroupSpec{AckWait: 3 * time.Second}) // in which a busy machine must extend
 	b.publish("a")
 	d := b.receive(g, 1)
-	for range 6 {
-		b.nothing(g, 300*time.Millisecond)
+	for range 8 {
+		b.nothing(g, 500*time.Millisecond)
 		if err := g.Extend(b.Context(), d...); err != nil {
 			b.Fatal(err)
 		}
@@ -199,11 +199,21 @@ func limited(b *bench) {
 func waitEnds(b *bench) {
 	b.declare(channel.Spec{})
 	g := b.join(channel.GroupSpec{})
-	ctx, cancel := context.WithTimeout(b.Context(), 100*time.Millisecond)
-	defer cancel()
-	began := time.Now()
-	if _, err := g.Receive(ctx, 1); err == nil || time.Since(began) > 2*time.Second {
-		b.Fatalf("%v after %v", err, time.Since(began))
+	took := patience
+	for range 10 { // a busy machine is late now and then, but not each time
+		ctx, cancel := context.WithTimeout(b.Context(), 100*time.Millisecond)
+		began := time.Now()
+		_, err := g.Receive(ctx, 1)
+		cancel()
+		if err == nil {
+			b.Fatal("it ended without an error")
+		}
+		if took = min(took, time.Since(began)); took < time.Second {
+			break
+		}
+	}
+	if took > time.Second {
+		b.Fatalf("it took %v at least, the context had 100 ms", took)
 	}
 	b.publish("a")
 	if got := texts(b.receive(g, 1)); got[0] != "a" {
@@ -277,10 +287,13 @@ func dropAge(b *bench) {
 	b.store.Publish(b.Context(), b.name, batch)
 	pause(b.Context(), 1500*time.Millisecond)
 	b.publish("new")
-	s, err := b.store.Stats(b.Context(), b.name)
-	if err != nil || s.Messages > 200 {
-		b.Fatalf("%d are kept, %v", s.Messages, err)
-	}
+	b.until("200 are kept at most", func() bool { // some engines drop by a timer of theirs
+		s, err := b.store.Stats(b.Context(), b.name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return s.Messages <= 200
+	})
 }
 
 func letters(b *bench) {

@@ -4,6 +4,7 @@ package channeltest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -160,6 +161,12 @@ func (b *bench) joinAt(s channel.Store, spec channel.GroupSpec) channel.Group {
 		spec.InFlight = 100
 	}
 	g, err := s.Join(b.Context(), spec)
+	// A broker that was killed may still end connections that a client has kept for later.
+	for limit := time.Now().Add(patience); errors.Is(err, channel.ErrAway) && time.Now().Before(limit); {
+		b.Logf("join: %v; once more", err)
+		pause(b.Context(), 50*time.Millisecond)
+		g, err = s.Join(b.Context(), spec)
+	}
 	if err != nil {
 		b.Fatalf("join %+v: %v", spec, err)
 	}

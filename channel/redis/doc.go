@@ -14,6 +14,7 @@
 // by bytes.
 //
 // How much Redis keeps through a crash is its own setting. With "appendonly yes" and "appendfsync always" a message that
-// was acknowledged survives a power cut; with "appendfsync everysec" it survives a server that is killed, and up to two
-// seconds are lost with the power. Without appendonly messages are lost with the server: the engine then warns in the log.
+// was acknowledged survives a power cut; with "appendfsync everysec" it survives a server that is killed, unless the
+// disk was too busy (Redis then answers before it writes), and up to two seconds are lost with the power. Without
+// appendonly messages are lost with the server: the engine then warns in the log.
 package redis

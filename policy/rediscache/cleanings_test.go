@@ -79,7 +79,7 @@ func TestNoAnswerIsOlderThanTheLastCleaningWhateverGoesOn(t *testing.T) {
 	var value, cleaned atomic.Int32
 	var nodes []*node
 	for range 3 {
-		nodes = append(nodes, newNode(t, open(t, url, patient), func(_ context.Context, id string) (user, error) {
+		nodes = append(nodes, newNode(t, open(t, url), func(_ context.Context, id string) (user, error) {
 			v := value.Load()
 			time.Sleep(time.Millisecond)
 			return user{id, int(v)}, nil
@@ -88,10 +88,11 @@ func TestNoAnswerIsOlderThanTheLastCleaningWhateverGoesOn(t *testing.T) {
 	end := time.Now().Add(2 * time.Second)
 	var wg sync.WaitGroup
 	var calls, cleanings atomic.Int32
+	goesOn := func() bool { return time.Now().Before(end) || calls.Load() < 100 || cleanings.Load() < 20 }
 	for _, n := range nodes {
 		for i := range 8 {
 			wg.Go(func() {
-				for time.Now().Before(end) {
+				for goesOn() && !t.Failed() {
 					least := cleaned.Load()
 					if v := n.get(t, fmt.Sprint("key", i%2)); v < int(least) {
 						t.Errorf("an answer is of %d after the cleaning of %d", v, least)
@@ -103,7 +104,7 @@ func TestNoAnswerIsOlderThanTheLastCleaningWhateverGoesOn(t *testing.T) {
 		}
 	}
 	wg.Go(func() {
-		for i := 0; time.Now().Before(end); i++ {
+		for i := 0; goesOn() && !t.Failed(); i++ {
 			v := value.Add(1)
 			nodes[i%len(nodes)].clean(t, "users.*")
 			cleaned.Store(v)
@@ -114,9 +115,6 @@ func TestNoAnswerIsOlderThanTheLastCleaningWhateverGoesOn(t *testing.T) {
 		}
 	})
 	wg.Wait()
-	if calls.Load() < 100 || cleanings.Load() < 20 {
-		t.Errorf("only %d calls and %d cleanings", calls.Load(), cleanings.Load())
-	}
 	t.Logf("%d calls, %d cleanings", calls.Load(), cleanings.Load())
 }
 

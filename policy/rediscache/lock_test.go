@@ -13,12 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/policy/rediscache"
 )
 
-// patient is for tests whose calls may be late because the machine is busy with them.
+// patient is for tests whose calls may be late because the machine is busy with them, or with others.
 var patient = rediscache.Timeout(20 * time.Second)
 
 // process is another node, in a process of its own: see runNode.
@@ -28,10 +30,10 @@ type process struct {
 	out *bufio.Scanner
 }
 
-func newProcess(t *testing.T, url string) *process {
+func newProcess(t *testing.T, url string, lease time.Duration) *process {
 	t.Helper()
 	p := &process{Cmd: exec.Command(os.Args[0])}
-	p.Env = append(os.Environ(), asNode+"="+url)
+	p.Env = append(os.Environ(), asNode+"="+url, leaseOfNode+"="+lease.String())
 	p.Stderr = os.Stderr
 	in, err := p.StdinPipe()
 	if err != nil {
@@ -67,7 +69,7 @@ func TestTheHandlerRunsOnceForAThousandCallsOnEachOfFourNodes(t *testing.T) {
 	var r runs
 	var nodes []*node
 	for range 4 {
-		nodes = append(nodes, newNode(t, open(t, url, patient), func(ctx context.Context, id string) (user, error) {
+		nodes = append(nodes, newNode(t, open(t, url), func(ctx context.Context, id string) (user, error) {
 			time.Sleep(50 * time.Millisecond) // the work
 			return r.handler(ctx, id)
 		}))
@@ -89,7 +91,8 @@ func TestTheHandlerRunsOnceForAThousandCallsOnEachOfFourNodes(t *testing.T) {
 
 func TestTheHandlerRunsOnceForAThousandCallsInEachOfThreeProcesses(t *testing.T) {
 	url := brokers.ForTest(t, brokers.Redis).URL()
-	processes := []*process{newProcess(t, url), newProcess(t, url), newProcess(t, url)}
+	const lease = time.Minute // however busy they are, none takes another for lost
+	processes := []*process{newProcess(t, url, lease), newProcess(t, url, lease), newProcess(t, url, lease)}
 	for _, id := range []string{"ada", "bob", "eve"} {
 		total := 0
 		for _, p := range processes {
@@ -111,31 +114,50 @@ func TestTheHandlerRunsOnceForAThousandCallsInEachOfThreeProcesses(t *testing.T)
 // The other process is killed while its handler runs. Its lease is a second.
 func TestANodeThatIsKilledWhileItWorksCostsTheOthersItsLease(t *testing.T) {
 	url := brokers.ForTest(t, brokers.Redis).URL()
-	holder := newProcess(t, url)
+	holder := newProcess(t, url, time.Second)
 	holder.write("hold")
 	if line := holder.read(); line != "holding" {
 		t.Fatalf("the process says %q", line)
 	}
-	n := newNode(t, open(t, url), func(context.Context, string) (string, error) { return "here", nil })
+	n := newNode(t, open(t, url, rediscache.Lease(time.Minute)), func(context.Context, string) (string, error) { return "here", nil })
+	raw := client(t, url)
 	if err := holder.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	begun := time.Now()
+	left := leaseLeft(t, raw)
 	out, err := sabir.Call[string](t.Context(), n.Node, "users.get", "hold")
-	if waited := time.Since(begun); err != nil || out != "here" || waited < 300*time.Millisecond || waited > 3*time.Second {
-		t.Errorf("got %q, %v after %v, want about 1s", out, err, waited)
+	if waited := time.Since(begun); err != nil || out != "here" || waited < left || waited > 30*time.Second {
+		t.Errorf("got %q, %v after %v, want %v", out, err, waited, left)
 	}
+}
+
+// leaseLeft is how long the lock lasts that is the only key in Redis which ends by itself.
+func leaseLeft(t *testing.T, raw rueidis.Client) (left time.Duration) {
+	t.Helper()
+	keys, err := raw.Do(t.Context(), raw.B().Keys().Pattern("*").Build()).AsStrSlice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys {
+		milliseconds, err := raw.Do(t.Context(), raw.B().Pttl().Key(key).Build()).AsInt64()
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = max(left, time.Duration(milliseconds)*time.Millisecond)
+	}
+	return left
 }
 
 func TestALockIsHeldForAsLongAsItsHolderWorks(t *testing.T) {
 	url := brokers.ForTest(t, brokers.Redis).URL()
 	var r runs
 	slow := func(ctx context.Context, id string) (user, error) {
-		time.Sleep(700 * time.Millisecond) // the work, many leases long
+		time.Sleep(3500 * time.Millisecond) // the work, some leases long
 		return r.handler(ctx, id)
 	}
-	a := newNode(t, open(t, url, rediscache.Lease(100*time.Millisecond)), slow)
-	b := newNode(t, open(t, url, rediscache.Lease(100*time.Millisecond)), slow)
+	a := newNode(t, open(t, url, rediscache.Lease(time.Second)), slow)
+	b := newNode(t, open(t, url, rediscache.Lease(time.Second)), slow)
 	var wg sync.WaitGroup
 	wg.Go(func() { a.get(t, "ada") })
 	wg.Go(func() { b.get(t, "ada") })
@@ -147,25 +169,26 @@ func TestALockIsHeldForAsLongAsItsHolderWorks(t *testing.T) {
 
 func TestALockThatNobodyProlongsEndsWithItsLease(t *testing.T) {
 	url := brokers.ForTest(t, brokers.Redis).URL()
-	lost, other := open(t, url, rediscache.Lease(300*time.Millisecond)), open(t, url)
+	const lease = 300 * time.Millisecond
+	lost, other := open(t, url, rediscache.Lease(lease)), open(t, url, rediscache.Lease(time.Minute))
+	begun := time.Now()
 	if _, _, err := lock(t.Context(), lost, "k"); err != nil {
 		t.Fatal(err)
 	}
 	lost.Close() // as a node that dies: nothing is released or prolonged
-	begun := time.Now()
 	_, unlock, err := lock(t.Context(), other, "k")
 	if err != nil {
 		t.Fatal(err)
 	}
 	unlock()
-	if waited := time.Since(begun); waited < 200*time.Millisecond || waited > 2*time.Second {
-		t.Errorf("the lock was free after %v, want 300ms", waited)
+	if waited := time.Since(begun); waited < lease*9/10 || waited > 30*time.Second {
+		t.Errorf("the lock was free after %v, want %v", waited, lease)
 	}
 }
 
 func TestALockThatIsReleasedIsTakenAtOnce(t *testing.T) {
 	url := brokers.ForTest(t, brokers.Redis).URL()
-	a, b := open(t, url), open(t, url)
+	a, b := open(t, url, rediscache.Lease(time.Minute)), open(t, url, rediscache.Lease(time.Minute))
 	_, unlock, err := lock(t.Context(), a, "k")
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +212,7 @@ func TestALockThatIsReleasedIsTakenAtOnce(t *testing.T) {
 	}
 	released := time.Now()
 	unlock()
-	if waited := (<-taken).Sub(released); waited > time.Second {
+	if waited := (<-taken).Sub(released); waited > 20*time.Second {
 		t.Errorf("it took %v", waited)
 	}
 }

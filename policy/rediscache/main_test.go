@@ -22,6 +22,9 @@ import (
 // the Redis at that address.
 const asNode = "SABIR_TEST_CACHE_NODE"
 
+// leaseOfNode is the variable that says what its rediscache.Lease is.
+const leaseOfNode = "SABIR_TEST_CACHE_LEASE"
+
 func TestMain(m *testing.M) {
 	if address := os.Getenv(asNode); address != "" {
 		runNode(address)
@@ -33,7 +36,11 @@ func TestMain(m *testing.M) {
 // runNode makes 1000 calls at once for each line that it reads, and writes how many times the handler ran. On the line
 // "hold" it makes one call, whose handler says so and never returns.
 func runNode(address string) {
-	store, err := rediscache.Open(address, "test", patient, rediscache.Lease(time.Second))
+	lease, err := time.ParseDuration(os.Getenv(leaseOfNode))
+	if err != nil {
+		panic(err)
+	}
+	store, err := rediscache.Open(address, "test", patient, rediscache.Lease(lease))
 	if err != nil {
 		panic(err)
 	}

@@ -48,10 +48,10 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// open opens a store for the length of a test.
+// open opens a store for the length of a test. It is patient unless it is told otherwise.
 func open(tb testing.TB, url string, options ...rediscache.Option) *rediscache.Store {
 	tb.Helper()
-	store, err := rediscache.Open(url, "test", options...)
+	store, err := rediscache.Open(url, "test", append([]rediscache.Option{patient}, options...)...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -108,17 +108,17 @@ func (n *node) clean(tb testing.TB, patterns ...string) {
 	}
 }
 
-// eventually asks again until something holds, for 10 seconds at most.
+// eventually asks again until something holds, for a minute at most.
 func eventually(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	limit := time.After(10 * time.Second)
+	limit := time.After(time.Minute)
 	for !holds() {
 		select {
 		case <-again.C:
 		case <-limit:
-			tb.Fatalf("after 10 s it still does not hold that %s", what)
+			tb.Fatalf("after a minute it still does not hold that %s", what)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func TestARedisThatHangsIsWaitedForOnce(t *testing.T) {
 	for range 100 {
 		n.get(t, "ada")
 	}
-	if took := time.Since(begun); took > 900*time.Millisecond {
+	if took := time.Since(begun); took > 5*time.Second { // it would be 20 s if each of the second hundred waited
 		t.Errorf("200 calls took %v", took)
 	}
 	if err := server.Resume(); err != nil {

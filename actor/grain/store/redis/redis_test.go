@@ -15,7 +15,7 @@ import (
 )
 
 func TestStore(t *testing.T) {
-	broker := brokers.ForTest(t, brokers.Redis)
+	broker := brokers.ForTest(t, brokers.Redis, brokers.Config{Sync: true}) // everysec answers before it writes where the disk is busy
 	storetest.Run(t, storetest.Setup{Address: broker.URL(), Broker: broker})
 }
 
