@@ -95,10 +95,13 @@ func (n *Node) Info() NodeInfo {
 	for _, p := range t.byFull {
 		actions += len(p.endpoints)
 	}
-	info := NodeInfo{ID: n.id, State: n.State().String(), Since: n.started, Codecs: n.understood(), Host: hostname(), PID: processID,
+	n.tableLock.Lock()
+	since := n.started
+	n.tableLock.Unlock()
+	info := NodeInfo{ID: n.id, State: n.State().String(), Since: since, Codecs: n.understood(), Host: hostname(), PID: processID,
 		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Services: len(t.byFull), Actions: actions}
-	if n.mesh != nil {
-		info.Addr, info.Zone, info.Labels, info.Guest = n.mesh.ownAddress(), n.mesh.config.zone, n.mesh.config.labels, n.mesh.config.guest
+	if m := n.mesh.Load(); m != nil {
+		info.Addr, info.Zone, info.Labels, info.Guest = m.ownAddress(), m.config.zone, m.config.labels, m.config.guest
 		info.Load = loadInfo(n.load())
 	}
 	return info
@@ -107,8 +110,8 @@ func (n *Node) Info() NodeInfo {
 // Nodes describes the nodes of the cluster that this one is linked with, itself first, the others by name.
 func (n *Node) Nodes() []NodeInfo {
 	list := []NodeInfo{n.Info()}
-	if n.mesh != nil {
-		list = append(list, n.mesh.nodes()...)
+	if m := n.mesh.Load(); m != nil {
+		list = append(list, m.nodes()...)
 	}
 	return list
 }
@@ -153,8 +156,8 @@ func loadInfo(l wire.Load) NodeLoad {
 // load is what the node tells in its heartbeats.
 func (n *Node) load() wire.Load {
 	load := wire.Load{CPU: processorShare()}
-	if n.mesh != nil {
-		load.Calls = uint32(n.mesh.wire.Limits.InFlight.InUse())
+	if m := n.mesh.Load(); m != nil {
+		load.Calls = uint32(m.wire.Limits.InFlight.InUse())
 	}
 	return load
 }

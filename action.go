@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"runtime"
 	"sync"
 	"unsafe"
 
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/schema/route"
 	"github.com/sabir-go/sabir/validate"
 	"github.com/sabir-go/sabir/wire"
 )
@@ -19,7 +19,7 @@ import (
 // A nil fn, an invalid name or a second action of the same name is reported when the service starts, with the file and
 // line of this call.
 func Handle[In, Out any](s *Service, name string, fn func(context.Context, In) (Out, error), options ...ActionOption) {
-	def := &definition{short: name, where: callerLine()}
+	def := &definition{short: name, where: callSite()}
 	for _, o := range options {
 		o.applyAction(def)
 	}
@@ -36,7 +36,8 @@ func Handle[In, Out any](s *Service, name string, fn func(context.Context, In) (
 // Nothing is the input or the output of an action that has none.
 type Nothing = struct{}
 
-// ActionOption is an option of Handle and HandleStream: [Use], [Inline], [Idempotent], [Visible], [Describe].
+// ActionOption is an option of Handle and HandleStream: [Use], [Inline], [Idempotent], [Visible], [Describe],
+// [Codecs], [Route], [Fails], [Example], [Deprecated].
 type ActionOption interface{ applyAction(*definition) }
 
 type actionOption func(*definition)
@@ -64,13 +65,17 @@ func Describe(text string) ActionOption {
 // definition is an action as its author wrote it; each time its service starts, it opens as an endpoint.
 type definition struct {
 	short       string
-	where       string // file:line of Handle
+	where       site // file:line of Handle
 	description string
 	visibility  Visibility
 	inline      bool
 	idempotent  bool
 	stream      bool
 	codecs      []string
+	routes      []route.Route
+	errors      []*Error
+	examples    []ActionExample
+	deprecated  string
 	middlewares []Middleware
 	open        func(a *Action, n *Node, s *Service) (local, error)
 }
@@ -82,6 +87,10 @@ type endpoint interface {
 	hop() *step
 	// callJSON calls with a JSON document and appends the answer's to dst.
 	callJSON(ctx context.Context, in, dst []byte, o callOptions) ([]byte, error)
+	// serveJSON is callJSON for a call that came in from outside.
+	serveJSON(in Inbound, dst, body []byte) ([]byte, error)
+	// wrap makes an endpoint for the same action whose JSON calls and streams pass the middlewares first.
+	wrap(a *Action, middlewares []Middleware) endpoint
 }
 
 // local is an endpoint of this node.
@@ -115,6 +124,9 @@ func (h *handler[In, Out]) hop() *step    { return h.step }
 // compose builds the way of a call, once: node's middlewares, validation, service's, action's, fn.
 func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err error) {
 	h.action.In, h.action.Out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	if err := h.action.state(def); err != nil {
+		return err
+	}
 	h.step = newStep(n, h.action.Service, h.action.Name)
 	h.step.inline = def.inline
 	h.step.gate = s.gate
@@ -327,13 +339,4 @@ func (a *Action) invalid(err error) *Error {
 		e.Message = "the input of " + a.Name + is + err.Error()
 	}
 	return e
-}
-
-// callerLine is the file and line that called the exported function calling this.
-func callerLine() string {
-	_, file, line, ok := runtime.Caller(2)
-	if !ok {
-		return "?"
-	}
-	return shortPath(file) + ":" + itoa(line)
 }

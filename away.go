@@ -24,6 +24,7 @@ type away struct {
 	kind     wire.RouteKind
 	wrapped  bool     // there are middlewares on the way
 	in, out  string   // Go types, for listings
+	routes   string   // REST forms, as the nodes that offer it say
 	callers  sync.Map // type of a caller[In, Out] to it
 }
 
@@ -132,10 +133,14 @@ func (c *caller[In, Out]) call(ctx context.Context, in In, o callOptions) (out O
 	if failed != nil {
 		return out, failed
 	}
-	ctx = own
+	return c.travel(own, in, o)
+}
+
+// travel is the way of a call whose context was made for it.
+func (c *caller[In, Out]) travel(ctx context.Context, in In, o callOptions) (out Out, err error) {
 	if o.timeout > 0 && (c.to.wrapped || c.to.remote != nil) { // a link keeps the time itself
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(own, o.timeout)
+		ctx, cancel = context.WithTimeout(ctx, o.timeout)
 		defer cancel()
 	}
 	f := c.takeFrame()

@@ -25,7 +25,7 @@ func (t *eventTable) matchAway(name string, p *eventPlan) {
 	var groups []string
 	byNode := make(map[string]bool)
 	t.view.Subscriptions(func(node string, _ *cluster.Service, sub cluster.Subscription) bool {
-		to := t.node.mesh.linkedPeer(node)
+		to := t.node.mesh.Load().linkedPeer(node)
 		if to == nil || !matches(sub.Pattern, name) {
 			return true
 		}
@@ -76,16 +76,23 @@ func (n *Node) newEventAway(route string) *away {
 // tell sends an event to other nodes, all at once, and waits until they have it.
 func tell[T any](ctx context.Context, to []*away, payload T) error {
 	if len(to) == 1 {
-		_, err := callAway[Nothing](ctx, to[0], payload, callOptions{})
-		return err
+		return tellOne(ctx, to[0], payload)
 	}
 	errs := make([]error, len(to))
 	var wg sync.WaitGroup
 	for i, a := range to {
-		wg.Go(func() { _, errs[i] = callAway[Nothing](ctx, a, payload, callOptions{}) })
+		wg.Go(func() { errs[i] = tellOne(ctx, a, payload) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+func tellOne[T any](ctx context.Context, to *away, payload T) error {
+	_, err := callAway[Nothing](ctx, to, payload, callOptions{})
+	if failure, ok := errors.AsType[*Error](err); ok && failure.Name == nameGroupGone && len(to.offers.Load().peers) == 1 {
+		return nil // the last of the group has just left, which this node did not know yet: nobody takes the event, as may be
+	}
+	return err
 }
 
 // servedEvent is the events of one name that a peer sends, as this node's handlers get them.
@@ -146,7 +153,7 @@ func (s *servedEvent) deliver(in *wire.Inbound, plan *eventPlan) (err error) {
 		}
 	}
 	if !found && s.group != "" {
-		return &Error{Code: Unavailable, Name: nameUnavailable, Node: s.node.id, Retryable: true,
+		return &Error{Code: Unavailable, Name: nameGroupGone, Node: s.node.id, Retryable: true,
 			Message: "nobody in group " + s.group + " takes " + s.event + " on node " + s.node.id + " any more"}
 	}
 	return err

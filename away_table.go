@@ -44,7 +44,7 @@ func (n *Node) addOffered(t *table, s *cluster.Service, offered *cluster.Action,
 	}
 	o := &offers{}
 	for _, offer := range t.view.Action(offered.Name) {
-		if p := n.mesh.linkedPeer(offer.Node); p != nil {
+		if p := n.mesh.Load().linkedPeer(offer.Node); p != nil {
 			o.peers, o.candidates = append(o.peers, p), append(o.candidates, p.stats.Load())
 		}
 	}
@@ -56,7 +56,7 @@ func (n *Node) addOffered(t *table, s *cluster.Service, offered *cluster.Action,
 			return true
 		}
 		o.own = own
-		o.peers, o.candidates = append(o.peers, nil), append(o.candidates, n.mesh.self)
+		o.peers, o.candidates = append(o.peers, nil), append(o.candidates, n.mesh.Load().self)
 	}
 	a := known
 	if a == nil || !a.describes(s, offered) {
@@ -66,8 +66,8 @@ func (n *Node) addOffered(t *table, s *cluster.Service, offered *cluster.Action,
 		}
 		a = n.newAway(&Action{Name: offered.Name, Service: fullServiceName(s.Name, s.Version), Short: strings.TrimPrefix(offered.Name, fullServiceName(s.Name, s.Version)+"."),
 			Version: s.Version, Description: offered.Description, Visibility: visible, Inline: offered.Inline, Stream: offered.Stream,
-			Idempotent: offered.Idempotent, Codecs: offered.Codecs, Remote: true})
-		a.in, a.out = offered.In, offered.Out
+			Idempotent: offered.Idempotent, Codecs: offered.Codecs, Routes: parseRoutes(offered.Routes), Remote: true})
+		a.in, a.out, a.routes = offered.In, offered.Out, string(offered.Routes)
 	}
 	a.offers.Store(o)
 	t.away[offered.Name], t.actions[offered.Name] = a, a
@@ -77,7 +77,7 @@ func (n *Node) addOffered(t *table, s *cluster.Service, offered *cluster.Action,
 // describes tells whether what a node says of an action is what is known of it.
 func (a *away) describes(s *cluster.Service, offered *cluster.Action) bool {
 	return a.action.Version == s.Version && a.action.Description == offered.Description && a.action.Inline == offered.Inline &&
-		a.action.Stream == offered.Stream && a.action.Idempotent == offered.Idempotent && slices.Equal(a.action.Codecs, offered.Codecs) && a.in == offered.In && a.out == offered.Out &&
+		a.action.Stream == offered.Stream && a.action.Idempotent == offered.Idempotent && slices.Equal(a.action.Codecs, offered.Codecs) && a.in == offered.In && a.out == offered.Out && a.routes == string(offered.Routes) &&
 		(a.action.Visibility.String() == offered.Visibility || offered.Visibility == "" && a.action.Visibility == Public)
 }
 
@@ -93,8 +93,8 @@ func (m *mesh) linkedPeer(node string) *peer {
 
 // tellOthers tells the cluster that this node's services have changed.
 func (n *Node) tellOthers() {
-	if n.mesh != nil {
-		wake(n.mesh.tell)
+	if m := n.mesh.Load(); m != nil {
+		wake(m.tell)
 	}
 }
 
@@ -125,10 +125,11 @@ func (n *Node) balancerFor(action string) cluster.Balancer {
 			make = named
 		}
 	}
-	if n.mesh == nil || n.mesh.config.zone == "" && len(n.mesh.config.labels) == 0 {
+	m := n.mesh.Load()
+	if m == nil || m.config.zone == "" && len(m.config.labels) == 0 {
 		return make()
 	}
-	return cluster.Nearest(n.mesh.member(), make())
+	return cluster.Nearest(m.member(), make())
 }
 
 func (b balance) takes(action string) bool {

@@ -104,7 +104,7 @@ func AppendJSON(ctx context.Context, from Caller, dst []byte, action string, in 
 // [Node.Actions] return.
 func (a *Action) AppendJSON(ctx context.Context, dst, in []byte, options ...CallOption) ([]byte, error) {
 	if a.endpoint == nil {
-		return dst, &Error{Code: NotFound, Name: nameActionNotFound, Message: a.Name + " is no action of this node: call it by name"}
+		return dst, a.notHere()
 	}
 	if len(in) == 0 {
 		in = []byte("{}")

@@ -252,3 +252,19 @@ func BenchmarkStream(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkCallWhoseGoroutineFails(b *testing.B) {
+	failure := sabir.NewError(sabir.Aborted, "Failed", "it failed elsewhere")
+	s := sabir.NewService("greeter")
+	sabir.Handle(s, "hello", func(ctx context.Context, in helloRequest) (helloReply, error) {
+		sabir.Go(ctx, func(context.Context) error { return failure })
+		return helloReply{}, nil
+	})
+	node := start(b, sabir.Serve(s))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := sabir.Call[helloReply](context.Background(), node, "greeter.hello", helloRequest{"Ada", 36}); sabir.AsError(err).Name != failure.Name {
+			b.Fatal(err)
+		}
+	}
+}

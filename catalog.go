@@ -36,7 +36,7 @@ func describeService(p *published) cluster.Service {
 	for _, e := range p.endpoints {
 		if a := e.info(); a.Visibility != Private {
 			out.Actions = append(out.Actions, cluster.Action{Name: a.Name, Description: a.Description, Visibility: a.Visibility.String(),
-				Inline: a.Inline, Stream: a.Stream, Idempotent: a.Idempotent, Codecs: a.Codecs, In: typeName(a.In), Out: typeName(a.Out)})
+				Inline: a.Inline, Stream: a.Stream, Idempotent: a.Idempotent, Codecs: a.Codecs, Routes: routesText(a.Routes), In: typeName(a.In), Out: typeName(a.Out)})
 		}
 	}
 	for _, h := range s.handlers {
@@ -124,7 +124,8 @@ func (m *mesh) updateLoop() {
 	}
 }
 
-// offered hears what a node offers. Posts may pass each other on their way: the newest counts, not the last.
+// offered hears what a node offers. Posts may pass each other on their way: the newest counts, not the last, and what a
+// former self of the node said does not count at all.
 func (m *mesh) offered(node string, text []byte) {
 	c, err := cluster.ParseCatalog(text)
 	if err != nil {
@@ -133,11 +134,14 @@ func (m *mesh) offered(node string, text []byte) {
 	}
 	c.Node = node // a node can speak for itself only
 	m.mu.Lock()
-	if old, waits := m.catalogs[node]; !waits || old.Instance != c.Instance || old.Version < c.Version {
-		m.catalogs[node] = c
+	defer m.mu.Unlock()
+	if p := m.peers[node]; p == nil || p.about.Instance != c.Instance {
+		return
 	}
-	m.mu.Unlock()
-	wake(m.update)
+	if old, waits := m.catalogs[node]; !waits || old.Version < c.Version {
+		m.catalogs[node] = c
+		wake(m.update)
+	}
 }
 
 // takeCatalogs puts what has come into the registry, for the nodes that there is a link to.

@@ -30,7 +30,7 @@ import (
 //
 // Middlewares see a message as an [Event] whose name is the channel's. [DeliveryOf] tells about it.
 func Consume[T any](s *Service, c *Channel[T], fn func(context.Context, T) error, options ...ConsumeOption) {
-	def := &consumerDefinition{spec: c.spec, where: callerLine(), group: s.name, dead: c.spec.Name + deadSuffix, inFlight: 16,
+	def := &consumerDefinition{spec: c.spec, where: callSite(), group: s.name, dead: c.spec.Name + deadSuffix, inFlight: 16,
 		attempts: 5, first: time.Second, longest: time.Minute, ackWait: 30 * time.Second}
 	for _, o := range options {
 		o.applyConsumer(def)
@@ -74,7 +74,7 @@ const deadSuffix = ".dead"
 // consumerDefinition is a consumer as its author wrote it.
 type consumerDefinition struct {
 	spec        channel.Spec
-	where       string
+	where       site
 	group       string
 	dead        string
 	from        channel.Position

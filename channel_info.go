@@ -38,6 +38,9 @@ func (n *Node) ChannelList(ctx context.Context) ([]ChannelInfo, error) {
 		specs = append(specs, spec)
 	}
 	n.channels.mu.Unlock()
+	if store == nil { // the node has stopped, or has used none yet
+		return nil, nil
+	}
 	slices.SortFunc(specs, func(a, b channel.Spec) int { return strings.Compare(a.Name, b.Name) })
 	var list []ChannelInfo
 	for _, spec := range specs {

@@ -94,8 +94,8 @@ func (n *Node) channelStore(ctx context.Context) (channel.Store, error) {
 			Message: "node " + n.id + ` has no broker for channels: give NewNode sabir.Channels("nats://host:4222"), or redis://, amqp://, mem://`}
 	}
 	config := channel.Config{Name: n.id, TLS: c.tls, Log: n.log}
-	if n.mesh != nil {
-		config.Secret = n.mesh.transport.Secret
+	if m := n.mesh.Load(); m != nil {
+		config.Secret = m.transport.Secret
 	}
 	store, err := channel.Open(ctx, address, config)
 	if err != nil {

@@ -39,8 +39,8 @@ func (o CodecsOption) applyAction(d *definition) { d.codecs = o.names }
 
 // formats is what this node sends and takes, the best first; nil for whatever it can.
 func (n *Node) formats() []string {
-	if n.mesh != nil && n.mesh.config.codecs != nil {
-		return n.mesh.config.codecs
+	if len(n.joins) > 0 && n.joins[0].codecs != nil {
+		return n.joins[0].codecs
 	}
 	return n.codecs
 }

@@ -26,7 +26,7 @@ func Info(ctx context.Context) CallInfo {
 	if c == nil {
 		return info
 	}
-	info.Service, info.Level, info.Node = c.step.service, c.level, c.step.node.id
+	info.Service, info.Level, info.Node = c.step.service, int(c.level), c.step.node.id
 	if c.step.event {
 		info.Event = c.step.name
 	} else {
@@ -77,15 +77,16 @@ type step struct {
 	event   bool
 	inline  bool // declared not to block: never moved to another goroutine
 	root    *callContext
-	scopes  scopeTable // the calls with shared contexts that used Go
-	gate    *gate      // nil when nothing waits for the service's calls
+	scopes  scopeTable  // the calls with shared contexts that used Go
+	goes    atomic.Bool // a handler used Go: from then on each call has a context of its own, which finds its scope at once
+	gate    *gate       // nil when nothing waits for the service's calls
 	// abandoned counts the handlers that run on after their callers were let go.
 	abandoned atomic.Int32
 	nested    atomic.Pointer[map[*callContext]*callContext]
 }
 
-// leaveBehind notes that a handler runs on after its caller was let go. The caller is still inside the gate, so the gate
-// cannot become empty before the handler is counted as well.
+// leaveBehind notes that a handler runs on after its caller is let go, before that is: the caller is still inside the gate
+// then, so the gate cannot become empty before the handler is counted as well.
 func (s *step) leaveBehind() {
 	s.abandoned.Add(1)
 	if s.gate != nil {
@@ -110,14 +111,16 @@ const maxNested = 64
 // context.Background(), and the calls nested in it, use a context made once per path; they allocate nothing. So does one
 // that came over a link and brought nothing of its own; its contexts end with the link.
 //
-// Own: a call whose context carries something of its own (deadline, cancellation, values) gets one for itself.
+// Own: a call whose context carries something of its own (deadline, cancellation, values) gets one for itself, and so does
+// every call of a step whose handler has ever used Go.
 type callContext struct {
 	context.Context // the caller's
 	step            *step
-	parent          *callContext // of the call this one is nested in; nil at the root
-	level           int
+	parent          *callContext          // of the call this one is nested in; nil at the root
 	guard           *guard                // the guarded call that this one is or runs in; nil for none
+	until           *time.Time            // when whoever waits leaves, or is let go; nil where nobody sees to that
 	scope           atomic.Pointer[scope] // of an own context that used Go
+	level           int32
 	shared          bool
 }
 
@@ -156,6 +159,9 @@ func callOf(ctx context.Context) *callContext {
 
 // bare is the context for a call from a bare one, nil for any other: the fast way of enter.
 func (s *step) bare(ctx context.Context) *callContext {
+	if s.goes.Load() {
+		return nil
+	}
 	if words := (*[2]uintptr)(unsafe.Pointer(&ctx)); words[0] == backgroundWords[0] && words[1] == backgroundWords[1] {
 		return s.root
 	}
@@ -169,6 +175,9 @@ func (s *step) bare(ctx context.Context) *callContext {
 
 // enter makes the context for a call of s by someone who holds ctx.
 func (s *step) enter(ctx context.Context) (*callContext, *Error) {
+	if s.goes.Load() {
+		return s.enterOwn(ctx)
+	}
 	if ctx == background {
 		return s.root, nil
 	}
@@ -186,7 +195,7 @@ func (s *step) under(parent *callContext) (*callContext, *Error) {
 			return c, nil
 		}
 	}
-	if parent.level >= s.node.maxLevel {
+	if int(parent.level) >= s.node.maxLevel {
 		return nil, s.tooManyLevels(parent)
 	}
 	c := &callContext{Context: parent.Context, step: s, parent: parent, level: parent.level + 1}
@@ -211,8 +220,8 @@ func (s *step) enterOwn(ctx context.Context) (*callContext, *Error) {
 	}
 	c := &callContext{Context: ctx, step: s, parent: callOf(ctx), level: 1}
 	if c.parent != nil {
-		c.level, c.guard = c.parent.level+1, c.parent.guard
-		if c.level > s.node.maxLevel {
+		c.level, c.guard, c.until = c.parent.level+1, c.parent.guard, c.parent.until
+		if int(c.level) > s.node.maxLevel {
 			return nil, s.tooManyLevels(c.parent)
 		}
 	}
@@ -225,7 +234,7 @@ func (c *callContext) wantsGuard() (deadline time.Time, ok bool) {
 		return deadline, false
 	}
 	deadline, ok = c.Context.Deadline()
-	if !ok || c.guard != nil && !deadline.Before(c.guard.deadline) {
+	if !ok || c.until != nil && !deadline.Before(*c.until) {
 		return deadline, false
 	}
 	return deadline, true
@@ -233,7 +242,7 @@ func (c *callContext) wantsGuard() (deadline time.Time, ok bool) {
 
 func (s *step) tooManyLevels(parent *callContext) *Error {
 	return &Error{Code: FailedPrecondition, Name: nameTooManyLevels, Node: s.node.id,
-		Message: "calls are nested " + itoa(parent.level) + " deep at " + s.name + ", called by " + parent.step.name +
+		Message: "calls are nested " + itoa(int(parent.level)) + " deep at " + s.name + ", called by " + parent.step.name +
 			"; is it calling itself? (sabir.MaxLevel sets the limit)"}
 }
 

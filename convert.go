@@ -22,6 +22,15 @@ func convertInto(to, from any) error {
 	case reinterpret:
 		dst.Set(src.Convert(dst.Type()))
 		return nil
+	case fromJSON:
+		return json.Decode(src.Bytes(), to)
+	case toJSON:
+		text, err := json.Append(nil, from)
+		if err != nil {
+			return fmt.Errorf("%s cannot be converted: %w", src.Type(), err)
+		}
+		dst.SetBytes(text)
+		return nil
 	}
 	if src.Kind() == reflect.Interface && !src.IsNil() && src.Elem().Type() == dst.Type() {
 		dst.Set(src.Elem())
@@ -43,6 +52,8 @@ const (
 	throughJSON conversion = iota
 	assign
 	reinterpret
+	fromJSON // json.RawMessage to what it says
+	toJSON   // and back
 )
 
 type typePair struct{ from, to reflect.Type }
@@ -56,6 +67,10 @@ func howToConvert(from, to reflect.Type) conversion {
 	}
 	how := throughJSON
 	switch {
+	case from != to && from == rawType && to.Kind() != reflect.Interface:
+		how = fromJSON
+	case from != to && to == rawType && from.Kind() != reflect.Interface:
+		how = toJSON
 	case from.AssignableTo(to):
 		how = assign
 	case from.Kind() == to.Kind() && from.ConvertibleTo(to) && sameNames(from, to):

@@ -151,6 +151,7 @@ func DataAs[T any](err error) (T, error) {
 const (
 	nameActionNotFound = "ActionNotFound"
 	nameUnavailable    = "ServiceUnavailable"
+	nameGroupGone      = "GroupGone"
 	nameNodeState      = "NodeState"
 	nameValidation     = "ValidationFailed"
 	nameBadInput       = "BadInput"
@@ -239,9 +240,10 @@ var (
 	ErrLinkLost = NewError(Unavailable, nameLinkLost, "the link was lost")
 	// ErrTooManyCalls is answered when a node has as many calls of others in flight as it takes; retryable.
 	ErrTooManyCalls = NewError(ResourceExhausted, nameTooManyCalls, "too many calls in flight")
+	// ErrTooManyAbandoned is answered when too many handlers still run past their deadlines; retryable.
+	ErrTooManyAbandoned = NewError(ResourceExhausted, nameAbandoned, "too many handlers are running past their deadlines")
 	// ErrMessageTooLarge is answered when a value is larger than the other node takes; see [LinkLimits].
 	ErrMessageTooLarge = NewError(ResourceExhausted, nameMessageTooLarge, "the value is too large")
-	// ErrJoin is why a node with Join does not start.
 	// ErrNoCodec: two nodes have no format for values in common; see Codecs.
 	ErrNoCodec = NewError(FailedPrecondition, nameNoCodec, "no codec in common")
 	// ErrJoin: the node cannot become a member of its cluster.

@@ -41,7 +41,7 @@ type Subscription struct {
 // When several patterns of a service in the same group take an event, only the most specific one's handler runs, as in
 // net/http's ServeMux; give handlers different groups with [InGroup] to run them all.
 func On[T any](s *Service, pattern string, fn func(context.Context, T) error, options ...EventOption) {
-	def := &eventDefinition{pattern: pattern, where: callerLine(), group: s.name}
+	def := &eventDefinition{pattern: pattern, where: callSite(), group: s.name}
 	for _, o := range options {
 		o.applyEvent(def)
 	}
@@ -89,7 +89,7 @@ func Queued(length int) EventOption {
 // eventDefinition is a handler as its author wrote it.
 type eventDefinition struct {
 	pattern     string
-	where       string
+	where       site
 	group       string
 	queue       int
 	middlewares []Middleware

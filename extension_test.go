@@ -388,7 +388,9 @@ func TestPostsOnATopicThatNobodyHasAreIgnored(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	for _, h := range b.rest() {
-		t.Errorf("%s %q", h.what, h.data)
+		if h.what != "linked" { // another link, where both dialled at the same time
+			t.Errorf("%s %q", h.what, h.data)
+		}
 	}
 	if nodes := nodeB.Nodes(); len(nodes) != 2 {
 		t.Errorf("the nodes are %v", nodes)
@@ -446,8 +448,8 @@ func TestAPanicOfAnExtensionIsLoggedAndEndsTheLinkAloneWithAnError(t *testing.T)
 				t.Error("the other extension heard of another link")
 			}
 			again := a.next(t, "linked").link // they link anew
-			if err := again.Post(t.Context(), topicOfTest, []byte("again")); err != nil {
-				t.Fatal(err)
+			for again.Post(t.Context(), topicOfTest, []byte("again")) != nil {
+				again = a.next(t, "linked").link // that was the other one, where both had dialled at the same time
 			}
 			for b.next(t, "posted").data != "again" {
 			}
@@ -464,8 +466,13 @@ type sink struct {
 func (s *sink) Name() string                             { return "sink" }
 func (s *sink) Start(context.Context, *sabir.Node) error { return nil }
 func (s *sink) Stop(context.Context) error               { return nil }
-func (s *sink) Linked(l *wire.Link)                      { s.links <- l }
 func (s *sink) Unlinked(*wire.Link, error)               {}
+func (s *sink) Linked(l *wire.Link) {
+	select {
+	case s.links <- l:
+	default: // one is enough: there are two where both dialled at the same time
+	}
+}
 func (s *sink) Posted(_ *wire.Link, data []byte) {
 	if len(data) == 0 {
 		s.ended <- struct{}{}

@@ -22,9 +22,10 @@ func Attach(make func(*Node) (Face, error)) NodeOption {
 
 // HTTPConfig is what HTTP and its options set, for the package that serves it.
 type HTTPConfig struct {
-	Addr string
-	Key  string
-	TLS  *tls.Config
+	Addr    string
+	Key     string
+	TLS     *tls.Config
+	Options []any // of the package that serves it, in the order in which they were given
 }
 
 // HTTP exposes the public actions at POST /service/action, JSON in and out, with health at /health and readiness at

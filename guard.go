@@ -47,12 +47,12 @@ func (r *Request) Within(ctx context.Context, limit time.Duration, next Handler)
 	n := c.step.node
 	end := time.Since(n.epoch) + limit // half the price of time.Now
 	t := &timedCall{limit: deadlineContext{Context: ctx, deadline: n.epoch.Add(end)}}
-	t.call = callContext{Context: &t.limit, step: c.step, parent: c.parent, level: c.level, guard: c.guard}
+	t.call = callContext{Context: &t.limit, step: c.step, parent: c.parent, level: c.level, guard: c.guard, until: c.until}
 	defer t.limit.end()
 	if c.step.inline {
 		return next(&t.call, r)
 	}
-	t.call.guard = &t.watch
+	t.call.guard, t.call.until = &t.watch, &t.watch.deadline
 	t.watch.call, t.watch.deadline = &t.call, t.limit.deadline
 	return t.watch.run(r, next, end, ctx.Done())
 }
@@ -60,6 +60,7 @@ func (r *Request) Within(ctx context.Context, limit time.Duration, next Handler)
 // guarded runs next for a caller whose own context has the deadline.
 func (r *Request) guarded(c *callContext, deadline time.Time, next Handler) error {
 	c.guard = &guard{call: c, deadline: deadline}
+	c.until = &c.guard.deadline
 	return c.guard.run(r, next, 0, c.Done())
 }
 
@@ -99,10 +100,15 @@ func (g *guard) run(r *Request, next Handler, end time.Duration, canceled <-chan
 
 // abandon answers the caller with err unless it has its answer.
 func (g *guard) abandon(err error) {
-	if g.state.CompareAndSwap(guardRunning, guardAbandoned) {
-		g.call.step.leaveBehind()
-		g.worker.done <- err
+	if g.state.Load() != guardRunning {
+		return
 	}
+	g.call.step.leaveBehind() // first, since the worker takes it back as soon as it sees that the caller was let go
+	if g.state.CompareAndSwap(guardRunning, guardAbandoned) {
+		g.worker.done <- err
+		return
+	}
+	g.call.step.catchUp() // the answer came meanwhile
 }
 
 // work runs on the worker and tells whether the worker can be used again.

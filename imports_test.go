@@ -15,10 +15,11 @@ import (
 // project. A new room must be added here before it can import or be imported.
 var layers = map[string]int{
 	"codec": 0, "transport": 0, "validate": 0, "brokers": 0,
-	"wire": 1, "cluster": 1, "channel": 1,
+	"wire": 1, "cluster": 1, "channel": 1, "schema": 1,
 	".":      2,
-	"policy": 3, "telemetry": 3, "web": 3, "actor": 3, "bridge": 3,
-	"cmd": 4, "examples": 4, "conformance": 4,
+	"policy": 3, "telemetry": 3, "actor": 3, "bridge": 3,
+	"web": 4,
+	"cmd": 5, "examples": 5, "conformance": 5,
 }
 
 const module = "github.com/sabir-go/sabir"

@@ -45,6 +45,10 @@ func newNodeService(n *Node) *Service {
 		}
 		return list, nil
 	}, Describe("lists the actions"))
+	Handle(s, "api", func(_ context.Context, in DescribeRequest) (ActionDescription, error) {
+		return n.describeAction(in.Action)
+	},
+		Describe("describes an action of the node with the schemas of its types"), Idempotent())
 	Handle(s, "emit", func(ctx context.Context, in EmitRequest) (Nothing, error) {
 		if in.Broadcast {
 			return Nothing{}, Broadcast(ctx, n, in.Event, in.Payload)

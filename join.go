@@ -31,7 +31,7 @@ func Join(address string, options ...JoinOption) NodeOption {
 	for _, o := range options {
 		o.applyJoin(&config)
 	}
-	return nodeOption(func(n *Node) { n.joins = append(n.joins, config) })
+	return nodeOption(func(n *Node) { n.joins, n.enter = append(n.joins, config), enter })
 }
 
 // JoinOption is an option of Join.
@@ -153,13 +153,17 @@ func (n *Node) join(ctx context.Context) error {
 	default:
 		return &Error{Code: InvalidArgument, Name: nameJoin, Node: n.id, Message: "a node is a member of one cluster: give Join once"}
 	}
-	m, err := newMesh(n, n.joins[0])
+	return n.enter(ctx, n, n.joins[0])
+}
+
+// enter makes the node a member. Only Join leads here, so a program without it is built without all that clusters need.
+func enter(ctx context.Context, n *Node, config joinConfig) error {
+	m, err := newMesh(n, config)
 	if err != nil {
 		return err
 	}
-	n.mesh = m
 	if err := m.start(ctx); err != nil {
-		n.mesh = nil
+		n.mesh.Store(nil)
 		return err
 	}
 	return nil

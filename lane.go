@@ -24,7 +24,7 @@ func (f *outgoing[In, Out]) travel(ctx context.Context) error {
 			return err
 		}
 		if p == nil {
-			self := c.to.step.node.mesh.self
+			self := c.to.step.node.mesh.Load().self
 			began := self.Begin()
 			err = c.here(ctx, f)
 			self.End(began, overloaded(err))
@@ -163,7 +163,7 @@ func fillMeta(m *wire.Meta, ctx context.Context, own *step) {
 		c = c.parent
 	}
 	if c != nil {
-		m.Level, m.Caller = c.level, c.step.name
+		m.Level, m.Caller = int(c.level), c.step.name
 	}
 }
 
@@ -191,8 +191,8 @@ func (a *away) pick(o *callOptions) (*peer, error) {
 
 // peerByName is the node that a call names.
 func (n *Node) peerByName(action, node string) (*peer, error) {
-	if n.mesh != nil {
-		if p := n.mesh.linkedPeer(node); p != nil {
+	if m := n.mesh.Load(); m != nil {
+		if p := m.linkedPeer(node); p != nil {
 			return p, nil
 		}
 	}

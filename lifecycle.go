@@ -35,7 +35,9 @@ func (n *Node) Start(ctx context.Context) error {
 	}
 	n.lifecycle.Lock()
 	defer n.lifecycle.Unlock()
+	n.tableLock.Lock()
 	n.started = time.Now()
+	n.tableLock.Unlock()
 	err := composeStage(Stage{Event: NodeStart, Node: n.id}, n.startAll, n.middlewares)(inLifecycle(ctx, n))
 	if err != nil {
 		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.stopTimeout)
@@ -103,15 +105,16 @@ func (n *Node) stopAll(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s: %w", face.Name(), err))
 		}
 	}
-	if n.mesh != nil {
-		errs = append(errs, n.mesh.drain(ctx))
+	m := n.mesh.Load()
+	if m != nil {
+		errs = append(errs, m.drain(ctx))
 	}
 	for _, s := range slices.Backward(slices.Clone(n.running)) {
 		errs = append(errs, n.stopService(ctx, s))
 	}
 	errs = append(errs, n.stopExtensions(ctx))
-	if n.mesh != nil { // last, because the services may have had something to tell
-		errs = append(errs, n.mesh.leave(ctx))
+	if m != nil { // last, because the services may have had something to tell
+		errs = append(errs, m.leave(ctx))
 	}
 	errs = append(errs, n.closeChannels())
 	n.workers.close()
@@ -202,8 +205,10 @@ func (n *Node) startServices(ctx context.Context, list []*Service) error {
 	if err != nil {
 		return err
 	}
+	defer n.publishWaiting()
 	for i, s := range order {
 		if err := n.startService(ctx, s); err != nil {
+			n.publishWaiting()
 			for _, started := range slices.Backward(order[:i]) {
 				err = errors.Join(err, n.stopService(ctx, started))
 			}
@@ -245,6 +250,9 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 	subscriptions, err := n.openEvents(s)
 	if err != nil {
 		return err
+	}
+	if len(s.needs)+len(s.onStart)+len(s.consumers) > 0 || n.watched || watchesLife(s.middlewares) {
+		n.publishWaiting() // whoever looks from here on finds the services before this one
 	}
 	for _, need := range s.needs {
 		if err := n.WaitFor(ctx, need); err != nil {

@@ -30,6 +30,8 @@ func (m *mesh) linked(conn net.Conn, with wire.Peer) {
 		p.setLinks(nil)
 		p.unheard()
 		p.leaving = false
+		delete(m.catalogs, p.id)
+		m.registry.Remove(p.id)
 	}
 	p.about = about
 	p.stats.Store(cluster.NewCandidate(cluster.Member{ID: p.id, Zone: about.Zone, Labels: about.Labels}))
@@ -90,15 +92,18 @@ func (m *mesh) closed(l *wire.Link, err error) {
 	m.log.Info("link lost", "node", m.node.id, "peer", l.Peer().Node, "error", err)
 }
 
-// GoAway hears that the peer takes no new work over the link.
+// GoAway hears that the peer takes no new work over the link. That may be the last word of a former self, heard after the
+// node was started anew.
 func (m *mesh) GoAway(l *wire.Link) {
 	m.mu.Lock()
-	if p := m.peers[l.Peer().Node]; p != nil {
-		p.leaving = true
-		p.dropLink(l)
+	defer m.mu.Unlock()
+	p := m.peers[l.Peer().Node]
+	if p == nil || !slices.Contains(p.allLinks(), l) {
+		return
 	}
-	m.registry.Remove(l.Peer().Node)
-	m.mu.Unlock()
+	p.leaving = true
+	p.dropLink(l)
+	m.registry.Remove(p.id)
 	wake(m.update)
 }
 

@@ -86,6 +86,7 @@ func (m *mesh) start(ctx context.Context) error {
 		return joinError("the node cannot join: ", err)
 	}
 	m.choose()
+	m.node.mesh.Store(m) // when it has all that is read without mu: the node may be asked things while it starts
 	if m.listener != nil {
 		// Before it meets others: nodes that are started together, with each other as seeds, wait for one another's answers.
 		m.running.Go(func() { m.acceptLoop(m.listener) })

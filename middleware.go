@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+
+	"github.com/sabir-go/sabir/schema/route"
 )
 
 // Handler is the rest of a call's way: the next middleware or, at the end, the action itself. It fills in the request's
@@ -108,6 +111,12 @@ type Action struct {
 	Remote      bool         // handled by another node
 	In, Out     reflect.Type // nil for an action of another node
 
+	Routes     []route.Route   // REST forms, see Route
+	Errors     []*Error        // declared, see Fails; nil for an action of another node
+	Examples   []ActionExample // see Example; nil for an action of another node
+	Deprecated string          // what to use instead; "" for what is not deprecated
+
+	notes    map[any]any  // see Note
 	signal   func(Signal) // to those who listen; nil when nobody does
 	node     *Node
 	endpoint endpoint // nil for an action of another node
@@ -198,6 +207,11 @@ func composeStage(s Stage, inner func(context.Context) error, middlewares []Midd
 		}
 	}
 	return inner
+}
+
+// watchesLife tells whether one of the middlewares wraps the start and stop of services.
+func watchesLife(middlewares []Middleware) bool {
+	return slices.ContainsFunc(middlewares, func(m Middleware) bool { return m.Lifecycle != nil })
 }
 
 // carryAll returns the function that lets all of the middlewares add their metadata; nil if none does.

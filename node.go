@@ -32,9 +32,10 @@ type Node struct {
 	extensions  extensions   // see Extend
 
 	joins    []joinConfig
+	enter    func(context.Context, *Node, joinConfig) error // of the last Join
 	balances []balance
-	shares   bool  // see SpreadLocal
-	mesh     *mesh // nil outside a cluster
+	shares   bool                 // see SpreadLocal
+	mesh     atomic.Pointer[mesh] // nil outside a cluster, and until the node joins one
 
 	awayNames   sync.Map // name to *away, of names that are in no table
 	awayCount   atomic.Int64
@@ -45,8 +46,10 @@ type Node struct {
 	started time.Time
 	epoch   time.Time // when the node was made; the guard's times are counted from here
 
-	lifecycle sync.Mutex // one start, stop, addition or removal at a time
-	running   []*Service // in the order they started
+	lifecycle sync.Mutex   // one start, stop, addition or removal at a time
+	running   []*Service   // in the order they started
+	waiting   []*published // started, and not to be reached yet
+	watched   bool         // a middleware looks at the life of services
 	faces     []Face
 
 	table     atomic.Pointer[table]
@@ -104,6 +107,7 @@ func NewNode(options ...NodeOption) *Node {
 		n.validator = validate.New()
 	}
 	n.signal = signalTo(n.middlewares)
+	n.watched = watchesLife(n.middlewares)
 	n.carry = carryAll(n.middlewares)
 	return n
 }
@@ -158,10 +162,10 @@ func (n *Node) Log() *slog.Logger { return n.log }
 func (n *Node) callingNode() *Node { return n }
 
 // compileRules reads the validation rules of a type; nil when it has none.
-func (n *Node) compileRules(t reflect.Type, where string) (*validate.Plan, error) {
+func (n *Node) compileRules(t reflect.Type, where site) (*validate.Plan, error) {
 	plan, err := n.validator.Compile(t)
 	if err != nil {
-		return nil, &Error{Code: InvalidArgument, Name: nameService, cause: err, Message: where + ": " + err.Error()}
+		return nil, &Error{Code: InvalidArgument, Name: nameService, cause: err, Message: where.String() + ": " + err.Error()}
 	}
 	if plan.Empty() {
 		return nil, nil

@@ -40,6 +40,27 @@ func TestServicesStartAfterThoseTheyNeedAndStopBefore(t *testing.T) {
 	}
 }
 
+func TestANodeMayBeAskedThingsWhileItStarts(t *testing.T) {
+	for range 10 {
+		node := sabir.NewNode(sabir.ID("a"), sabir.Logger(quiet), sabir.Join("mem://asked-while-it-starts"), sabir.Serve(greeter()))
+		started := make(chan error, 1)
+		go func() { started <- node.Start(t.Context()) }()
+		for node.State() != sabir.Running { // the race detector has something to say where this is wrong
+			if nodes := node.Nodes(); len(nodes) != 1 || nodes[0].ID != "a" {
+				t.Errorf("the nodes are %+v", nodes)
+			}
+			_, err := sabir.Call[helloReply](t.Context(), node, "greeter.hello", helloRequest{}, sabir.ToNode("b"))
+			if !errors.Is(err, sabir.ErrUnavailable) {
+				t.Errorf("a call to a node that is not there: %v", err)
+			}
+		}
+		if err := <-started; err != nil {
+			t.Fatal(err)
+		}
+		stopNode(t, node)
+	}
+}
+
 func TestServicesThatNeedEachOtherAreNamed(t *testing.T) {
 	err := sabir.NewNode(sabir.Serve(
 		sabir.NewService("a", sabir.Needs("b")), sabir.NewService("b", sabir.Needs("c")), sabir.NewService("c", sabir.Needs("a")),

@@ -81,8 +81,11 @@ func (p *pipe[In, Out]) callerRecv() (out Out, err error) {
 
 func (p *pipe[In, Out]) callerSend(in In) error {
 	select {
-	case <-p.upDone:
+	case <-p.upDone: // the caller's mistake, also where the handler has ended since
 		return &Error{Code: FailedPrecondition, Name: nameStreamEnded, Message: "Send after CloseSend on a stream of " + p.handler.action.Name}
+	default:
+	}
+	select {
 	case <-p.ended:
 		return io.EOF
 	default:
@@ -93,6 +96,11 @@ func (p *pipe[In, Out]) callerSend(in In) error {
 	case <-p.ended:
 		return io.EOF
 	case <-p.ctx.Done():
-		return p.handler.step.gaveUp(p.ctx.Err())
+		select {
+		case <-p.ended: // the end is why
+			return io.EOF
+		default:
+			return p.handler.step.gaveUp(p.ctx.Err())
+		}
 	}
 }

@@ -50,7 +50,7 @@ type scope struct {
 
 func (s *scope) start(ctx context.Context, c *callContext, fn func(context.Context) error) {
 	ctx, cancel := context.WithCancel(ctx)
-	own := &callContext{Context: ctx, step: c.step, parent: c.parent, level: c.level, guard: c.guard}
+	own := &callContext{Context: ctx, step: c.step, parent: c.parent, level: c.level, guard: c.guard, until: c.until}
 	own.scope.Store(s)
 	s.mu.Lock()
 	s.cancels = append(s.cancels, cancel)
@@ -107,6 +107,7 @@ func isolate(name string, ctx context.Context, fn func(context.Context) error) (
 // openScope finds or makes the scope of the call.
 func (c *callContext) openScope() *scope {
 	if c.shared {
+		c.step.goes.Store(true)
 		return c.step.scopes.open(c)
 	}
 	if s := c.scope.Load(); s != nil {
@@ -139,8 +140,8 @@ func (c *callContext) closeScope(handlerErr error) error {
 }
 
 // scopeTable tells apart the calls of one step that share contexts and started goroutines. A handler runs on one
-// goroutine from start to end, so that goroutine's number and the context name the call. The look-up costs a microsecond,
-// and only calls of a step where some call has a scope open pay it; all others pay for reading live.
+// goroutine from start to end, so that goroutine's number and the context name the call. Only the first calls that use Go
+// pay for the look-up, some microseconds: later ones of the step have contexts of their own.
 type scopeTable struct {
 	live atomic.Int32
 	mu   sync.Mutex

@@ -123,7 +123,9 @@ func TestCallWaitsForItsGoroutines(t *testing.T) {
 		return struct{}{}, nil
 	})
 	node := start(t, sabir.Serve(s))
-	for name, ctx := range waysToCall(t) {
+	ways := waysToCall(t)
+	ways["bare context, again"] = context.Background()
+	for name, ctx := range ways {
 		clear(done[:])
 		if _, err := sabir.Call[struct{}](ctx, node, "many.go", struct{}{}); err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package sabir
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/wire"
@@ -52,10 +53,11 @@ func (r *servedRoute) look() *foundAction {
 	return next
 }
 
-// Inline tells whether the action may run on the goroutine that reads the link.
+// Inline tells whether the action may run on the goroutine that reads the link. One that is not there may not: Serve looks
+// again, and may find it.
 func (r *servedRoute) Inline() bool {
 	e := r.look().action
-	return e == nil || e.hop().inline
+	return e != nil && e.hop().inline
 }
 
 // Serve answers one call.
@@ -189,7 +191,7 @@ func (s *serving[In, Out]) codecMissing() bool { return s.in.native == nil && s.
 // context that all such calls over the link share, as those from a bare context in this process do.
 func (s *step) enterFrom(in *wire.Inbound, bare *callContext) (*callContext, *Error) {
 	ctx := in.Context()
-	if m := &in.Meta; bare != nil && ctx == bare.Context && m.Level == 0 && m.Caller == "" && m.RequestID == "" && m.Metadata == nil {
+	if m := &in.Meta; bare != nil && !s.goes.Load() && ctx == bare.Context && m.Level == 0 && m.Caller == "" && m.RequestID == "" && m.Metadata == nil {
 		return bare, nil
 	}
 	return s.enterElsewhere(ctx, &in.Meta)
@@ -203,26 +205,26 @@ func (s *step) enterStream(stream *wire.Stream) (*callContext, *Error) {
 
 func (s *step) enterElsewhere(ctx context.Context, m *wire.Meta) (*callContext, *Error) {
 	if m.Level >= s.node.maxLevel {
-		return nil, s.tooManyLevels(&callContext{step: &step{name: m.Caller}, level: m.Level})
+		return nil, s.tooManyLevels(&callContext{step: &step{name: m.Caller}, level: int32(m.Level)})
 	}
 	own := &inboundCall{values: inboundContext{Context: ctx, metadata: m.Metadata, requestID: m.RequestID}}
-	own.call = callContext{Context: &own.values, step: s, level: m.Level + 1}
+	own.call = callContext{Context: &own.values, step: s, level: int32(m.Level) + 1}
 	if m.Caller != "" {
 		own.call.parent = s.node.callerElsewhere(m.Caller, m.Level)
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		// Whoever waits is on another node, and leaves at the deadline by itself: nobody needs to be let go here.
-		own.call.guard = &own.watch
-		own.watch.deadline = deadline
+		own.deadline = deadline
+		own.call.until = &own.deadline
 	}
 	return &own.call, nil
 }
 
 // inboundCall is the contexts of a call from another node, in one allocation.
 type inboundCall struct {
-	call   callContext
-	values inboundContext
-	watch  guard
+	call     callContext
+	values   inboundContext
+	deadline time.Time
 }
 
 // inboundContext carries what came with a call.
@@ -257,7 +259,7 @@ func (n *Node) callerElsewhere(name string, level int) *callContext {
 	if known, ok := n.callers.Load(key{name, level}); ok {
 		return known.(*callContext)
 	}
-	c := &callContext{Context: background, step: &step{node: n, name: name}, level: level}
+	c := &callContext{Context: background, step: &step{node: n, name: name}, level: int32(level)}
 	if n.callerCount.Add(1) <= maxCallersElsewhere {
 		n.callers.Store(key{name, level}, c)
 	}

@@ -17,11 +17,12 @@ type Service struct {
 	version     int
 	preferred   bool
 	description string
-	where       string
+	where       site
 	group       string
 	needs       []string
 	middlewares []Middleware
 	definitions []*definition
+	defined     map[string]*definition // the same by name
 	handlers    []*eventDefinition
 	consumers   []*consumerDefinition
 	onStart     []func(context.Context) error
@@ -36,7 +37,7 @@ type Service struct {
 
 // NewService makes an empty service. Its actions are called "name.action", or "v2.name.action" with Version(2).
 func NewService(name string, options ...ServiceOption) *Service {
-	s := &Service{name: name, where: callerLine()}
+	s := &Service{name: name, where: callSite()}
 	for _, o := range options {
 		o.applyService(s)
 	}
@@ -100,18 +101,21 @@ func (s *Service) callingNode() *Node { return s.node.Load() }
 
 func (s *Service) services() []*Service { return []*Service{s} }
 
-func (s *Service) problem(where, format string, args ...any) {
-	s.problems = append(s.problems, fmt.Errorf(where+": "+format, args...))
+func (s *Service) problem(where site, format string, args ...any) {
+	s.problems = append(s.problems, fmt.Errorf(where.String()+": "+format, args...))
 }
 
 func (s *Service) define(def *definition) {
 	if bad := badName(def.short); bad != "" {
 		s.problem(def.where, "the action name %.100q %s", def.short, bad)
 	}
-	for _, other := range s.definitions {
-		if other.short == def.short {
-			s.problem(def.where, "service %s has two actions called %q; the first is at %s", s.fullName(), def.short, other.where)
+	if other := s.defined[def.short]; other != nil {
+		s.problem(def.where, "service %s has two actions called %q; the first is at %s", s.fullName(), def.short, other.where)
+	} else {
+		if s.defined == nil {
+			s.defined = make(map[string]*definition)
 		}
+		s.defined[def.short] = def
 	}
 	s.definitions = append(s.definitions, def)
 }

@@ -63,7 +63,7 @@ func (s *Stream[R, S]) All() iter.Seq2[R, error] {
 // tags: a bad one ends the stream for both sides. fn runs on a goroutine of its own, and its context ends when the caller
 // closes the stream or gives up.
 func HandleStream[In, Out any](s *Service, name string, fn func(context.Context, *Stream[In, Out]) error, options ...ActionOption) {
-	def := &definition{short: name, where: callerLine(), stream: true}
+	def := &definition{short: name, where: callSite(), stream: true}
 	for _, o := range options {
 		o.applyAction(def)
 	}
@@ -149,6 +149,9 @@ func (h *streamHandler[In, Out]) hop() *step    { return h.step }
 
 func (h *streamHandler[In, Out]) compose(n *Node, s *Service, def *definition) (err error) {
 	h.action.In, h.action.Out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	if err := h.action.state(def); err != nil {
+		return err
+	}
 	h.step = newStep(n, h.action.Service, h.action.Name)
 	h.gate = s.gate
 	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {

@@ -270,8 +270,15 @@ func TestSendAfterCloseSendIsAnError(t *testing.T) {
 	defer st.Close()
 	st.CloseSend()
 	st.CloseSend()
-	if err := st.Send(number{}); sabir.AsError(err) == nil || sabir.AsError(err).Name != "StreamEnded" {
-		t.Fatalf("got %v", err)
+	for range 2 {
+		if err := st.Send(number{}); sabir.AsError(err) == nil || sabir.AsError(err).Name != "StreamEnded" {
+			t.Fatalf("got %v", err)
+		}
+		for _, err := range st.All() { // to its end: the handler's end does not make it another error
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

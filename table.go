@@ -47,9 +47,13 @@ func (n *Node) openActions(s *Service) ([]local, error) {
 		if err := a.refusal(); err != nil {
 			return nil, fmt.Errorf("%s: %w", def.where, err)
 		}
-		if other := n.table.Load().here[a.Name]; other != nil && other.info().Name == a.Name {
+		other := n.waitingAction(a.Name)
+		if known := n.table.Load().here[a.Name]; known != nil {
+			other = known.info()
+		}
+		if other != nil && other.Name == a.Name {
 			return nil, &Error{Code: AlreadyExists, Name: nameService, Node: n.id,
-				Message: fmt.Sprintf("%s: action %s exists already, in service %s", def.where, a.Name, other.info().Service)}
+				Message: fmt.Sprintf("%s: action %s exists already, in service %s", def.where, a.Name, other.Service)}
 		}
 		a.endpoint = e
 		list = append(list, e)
@@ -57,10 +61,41 @@ func (n *Node) openActions(s *Service) ([]local, error) {
 	return list, nil
 }
 
+// publish lets calls reach a service. While the node starts that waits for publishWaiting: a table for each of many services
+// would take the square of their number.
 func (n *Node) publish(s *Service, endpoints []local) {
+	n.waiting = append(n.waiting, &published{s, endpoints, time.Now()})
+	if n.State() != Starting || len(s.handlers)+len(s.consumers) > 0 { // whose handlers may call its actions from now on
+		n.publishWaiting()
+	}
+}
+
+// publishWaiting lets calls reach the services that wait to be published.
+func (n *Node) publishWaiting() {
+	if len(n.waiting) == 0 {
+		return
+	}
 	n.changeTable(func(all map[string]*published) {
-		all[s.fullName()] = &published{s, endpoints, time.Now()}
+		for _, p := range n.waiting {
+			all[p.service.fullName()] = p
+		}
 	})
+	n.waiting = nil
+}
+
+// waitingAction is an action of that name in a service that waits to be published; nil for none.
+func (n *Node) waitingAction(name string) *Action {
+	for _, p := range n.waiting {
+		if !strings.HasPrefix(name, p.service.fullName()+".") {
+			continue
+		}
+		for _, e := range p.endpoints {
+			if a := e.info(); a.Name == name {
+				return a
+			}
+		}
+	}
+	return nil
 }
 
 func (n *Node) withdraw(s *Service) {
@@ -98,13 +133,14 @@ func (n *Node) changeTable(change func(map[string]*published)) {
 	n.tellOthers()
 }
 
-// rebuild makes the next tables after a change of what other nodes offer.
+// rebuild makes the next tables after a change of what other nodes offer. The one of events comes first: who finds a service
+// in the other, or was woken by it, may emit at once.
 func (n *Node) rebuild(view *cluster.View) {
 	n.tableLock.Lock()
 	defer n.tableLock.Unlock()
+	n.events.Store(newEventTable(n, view, n.events.Load().receivers...))
 	old := n.table.Load()
 	n.setTable(n.newTable(old.byFull, view, old.away))
-	n.events.Store(newEventTable(n, view, n.events.Load().receivers...))
 }
 
 // setTable hands bound names their new endpoints, and wakes whoever waits for services.
@@ -127,7 +163,11 @@ type version struct {
 
 // newTable works out which names reach what.
 func (n *Node) newTable(all map[string]*published, view *cluster.View, known map[string]*away) *table {
-	t := &table{actions: make(map[string]endpoint), here: make(map[string]local), services: make(map[string]bool), byFull: all,
+	own := 0
+	for _, p := range all {
+		own += len(p.endpoints)
+	}
+	t := &table{actions: make(map[string]endpoint, own), here: make(map[string]local, own), services: make(map[string]bool), byFull: all,
 		away: make(map[string]*away), view: view}
 	standsHere := make(map[string]version) // by service name: what a name without version reaches on this node
 	for full, p := range all {
@@ -203,6 +243,14 @@ func (n *Node) WaitFor(ctx context.Context, services ...string) error {
 				Message: "gave up waiting for " + strings.Join(missing, ", ") + ": " + ctx.Err().Error()}
 		}
 	}
+}
+
+// Changed returns a channel that is closed at the next change of what can be called from this node, here or elsewhere: for
+// who keeps something that was made of [Node.Actions].
+func (n *Node) Changed() <-chan struct{} {
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
+	return n.changed
 }
 
 // ServiceInfo describes a running service.

@@ -30,6 +30,7 @@ var eventBehaviours = []behaviour{
 	{"an event that nobody takes is no error", eventForNobody},
 	{"$node.emit emits in the whole cluster", eventByName},
 	{"a service that is added or removed later gets events or none", eventsFollow},
+	{"an emitter does not notice that the last of a group comes and goes", eventsWhileOneLeaves},
 	{"an event of 5 MB arrives whole", eventLarge},
 }
 
@@ -295,6 +296,30 @@ func eventByName(t *testing.T, s *site) {
 	if got := count(got); !maps.Equal(got, map[string]int{"bob": 1, "cid": 1}) {
 		t.Errorf("broadcast, heard on %v", got)
 	}
+}
+
+func eventsWhileOneLeaves(t *testing.T, s *site) {
+	w := s.town
+	event := name() + ".happened"
+	ctx, stop := context.WithCancel(t.Context())
+	var emitted sync.WaitGroup
+	emitted.Go(func() {
+		for ctx.Err() == nil {
+			if err := sabir.Emit(brief(t), w.ann, event, greeting{"Ada"}); err != nil {
+				t.Errorf("while the last of the group left: %v", err)
+				return
+			}
+		}
+	})
+	for range 20 {
+		service := sabir.NewService(name())
+		sabir.On(service, event, func(context.Context, greeting) error { return nil })
+		must(t, w.bob.Add(brief(t), service))
+		eventually(t, "ann knows of the service", func() bool { return offers(w.ann, service.Name(), "bob") })
+		must(t, w.bob.Remove(brief(t), service))
+	}
+	stop()
+	emitted.Wait()
 }
 
 func eventsFollow(t *testing.T, s *site) {

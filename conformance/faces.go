@@ -64,10 +64,10 @@ func policyRetry(t *testing.T, s *site) {
 
 func policyTimeout(t *testing.T, s *site) {
 	began, ended := make(chan struct{}, 1), make(chan ending, 1)
-	caller := s.pair(t, waits(began, ended), sabir.Use(policy.Timeout(200*time.Millisecond)))
+	caller := s.pair(t, waits(began, ended), sabir.Use(policy.Timeout(soon)))
 	start := time.Now()
 	_, err := sabir.Call[int](context.Background(), caller, "svc.it", 1)
-	if took := time.Since(start); !errors.Is(err, sabir.ErrDeadline) || took < 200*time.Millisecond || took > atOnce {
+	if took := time.Since(start); !errors.Is(err, sabir.ErrDeadline) || took < soon || took > soon+atOnce {
 		t.Errorf("got %v after %v", err, took)
 	}
 	if e := get(t, "the handler's end", ended); e.err == nil {

@@ -140,7 +140,7 @@ func elsewhere(t *testing.T, s *site) {
 		eventually(t, "near knows of "+n.ID(), func() bool { return offers(near, "svc", n.ID()) })
 	}
 	c.kill(a)
-	// What was sent before the loss shows may be lost with the link: the first call to a is. Those after it are not.
+	// What was sent before the loss shows may be lost with the link: the first call over each link to a is. Those after it are not.
 	failed := 0
 	for i := range 100 {
 		out, err := sabir.Call[string](brief(t), near, "svc.it", 1)
@@ -154,8 +154,8 @@ func elsewhere(t *testing.T, s *site) {
 			}
 		}
 	}
-	if failed > 1 {
-		t.Errorf("%d calls failed, one after the other", failed)
+	if links := max(s.Connections, 1); failed > links {
+		t.Errorf("%d calls failed, one after the other, over %d links", failed, links)
 	}
 }
 
@@ -167,7 +167,7 @@ func goneSoon(t *testing.T, s *site) {
 		must(t, n.WaitFor(brief(t), "svc"))
 	}
 	c.kill(dead)
-	within(t, 3*time.Second, "the others list neither it nor its services", func() bool {
+	within(t, max(3*time.Second, s.cutOff()), "the others list neither it nor its services", func() bool {
 		for _, n := range nodes[:2] {
 			if sees(n, dead.ID()) || offers(n, "svc", dead.ID()) {
 				return false
@@ -268,7 +268,8 @@ func linkAgain(t *testing.T, s *site) {
 	must(t, b.WaitFor(brief(t), "sa"))
 	for range 3 {
 		c.faulty.interrupt(a.ID(), b.ID())
-		eventually(t, "calls go both ways again", func() bool {
+		// Over a broker it takes more than half of patience on an idle machine: nothing is heard for 7 seconds.
+		within(t, 4*patience, "calls go both ways again", func() bool {
 			_, err1 := sabir.Call[string](brief(t), a, "sb.it", 1)
 			_, err2 := sabir.Call[string](brief(t), b, "sa.it", 1)
 			return err1 == nil && err2 == nil

@@ -211,15 +211,15 @@ func processImportant(t *testing.T, s *site) {
 func processDeadline(t *testing.T, s *site) {
 	ann, bob, _ := s.town.reachable(t)
 	far := settle(t, bob)
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
 	begun := time.Now()
 	_, err := actor.Call[numbered](ctx, ann, far.pid, waiting{})
-	if took := time.Since(begun); !errors.Is(err, context.DeadlineExceeded) || took > atOnce {
+	if took := time.Since(begun); !errors.Is(err, context.DeadlineExceeded) || took > soon+atOnce {
 		t.Errorf("got %v after %v", err, took)
 	}
 	hears[waiting](t, far)
-	if saw := hears[waited](t, far); !saw.Limited || saw.Err == "" || time.Since(begun) > atOnce {
+	if saw := hears[waited](t, far); !saw.Limited || saw.Err == "" || time.Since(begun) > soon+atOnce {
 		t.Errorf("the process saw %+v after %v", saw, time.Since(begun))
 	}
 }

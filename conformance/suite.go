@@ -24,6 +24,8 @@ type Transport struct {
 	Broker bool
 	// Silent says that nothing tells of a process that was killed: its links end by its silence.
 	Silent bool
+	// Connections is how many links two nodes have, by the Options; 0 is one. The loss of each shows by itself.
+	Connections int
 }
 
 // Run puts the transport through every behaviour. Each is a parallel subtest that is named after it; they wait more than

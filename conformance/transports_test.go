@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -38,7 +39,7 @@ var (
 	keyed    = conformance.Transport{Name: "tcp with a key", Address: tcpAddress, Processes: true,
 		Options: []sabir.JoinOption{sabir.ClusterKey("the key of a cluster, for tests.")}}
 	doubled = conformance.Transport{Name: "tcp with 2 connections", Address: tcpAddress, Processes: true,
-		Options: []sabir.JoinOption{sabir.Connections(2)}}
+		Connections: 2, Options: []sabir.JoinOption{sabir.Connections(2)}}
 	compressed = conformance.Transport{Name: "tcp with everything compressed", Address: tcpAddress, Processes: true,
 		Options: []sabir.JoinOption{sabir.Compress("s2", 1)}}
 
@@ -136,14 +137,34 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-// embeddedAddress is the same for all nodes of a cluster: each has a server of its own, and these form a NATS cluster.
+// embeddedAddress is the same for all nodes of a cluster: each has a server of its own, and these form a NATS cluster. No
+// two clusters of this process have a port in common, and both ports, of which the one for routes is 2000 above, are free
+// and below those that kernels give to outgoing connections.
 func embeddedAddress(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 2000 {
+		n := int(embeddedPorts.Add(1))
+		port := 16384 + n/2000%3*4000 + n%2000
+		if canListen(port) && canListen(port+2000) {
+			return "nats://embedded:" + strconv.Itoa(port)
+		}
 	}
-	defer l.Close()
-	return "nats://embedded:" + strconv.Itoa(16384+l.Addr().(*net.TCPAddr).Port%16384)
+	t.Fatal("no two ports 2000 apart are free")
+	return ""
+}
+
+// embeddedPorts begins anywhere, for other test binaries use ports of the same range.
+var embeddedPorts = func() *atomic.Int64 {
+	var n atomic.Int64
+	n.Store(rand.Int64N(6000))
+	return &n
+}()
+
+func canListen(port int) bool {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
 }
 
 func loopback(scheme string) func(testing.TB) string {

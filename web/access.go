@@ -6,33 +6,50 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/web/exchange"
 )
 
 // minKey is the fewest characters of a key that may guard a node beyond its own machine.
 const minKey = 16
 
 // checkAccess refuses to listen where nobody said who may call.
-func checkAccess(where address, config sabir.HTTPConfig) error {
+func checkAccess(where address, config sabir.HTTPConfig, s *settings) error {
 	if err := checkTLS(config.TLS); err != nil {
 		return err
 	}
-	if strings.ContainsFunc(config.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("the HTTP key has a space, a line break or a character outside ASCII, which no Authorization header can carry; was it read from a file with its last newline?")
+	if err := checkKey(config.Key); err != nil {
+		return err
 	}
 	switch {
-	case where.loopback(), demandsCertificates(config.TLS):
+	case where.loopback(), demandsCertificates(config.TLS), s.open:
 		return nil
-	case config.Key == "":
+	case config.Key == "" && !s.root.guarded():
 		return fmt.Errorf("refusing to listen on %s, where other machines could call without a key: "+
-			"add sabir.HTTPKey(…) or sabir.HTTPTLS with ClientAuth tls.RequireAndVerifyClientCert and ClientCAs, "+
-			"or leave out the host (%q) to be reached from this machine only", where.at, fmt.Sprintf(":%d", where.at.Port()))
-	case len(config.Key) < minKey:
+			"add sabir.HTTPKey(…), web.Auth(…) or sabir.HTTPTLS with ClientAuth tls.RequireAndVerifyClientCert and ClientCAs, "+
+			"or web.Open() if anyone may call, or leave out the host (%q) to be reached from this machine only", where.at, fmt.Sprintf(":%d", where.at.Port()))
+	case config.Key != "" && len(config.Key) < minKey:
 		return fmt.Errorf("refusing to listen on %s with a key of %d characters: use at least %d random ones (openssl rand -hex 16)", where.at, len(config.Key), minKey)
+	}
+	return nil
+}
+
+func checkKey(key string) error {
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("the HTTP key has a space, a line break or a character outside ASCII, which no Authorization header can carry; was it read from a file with its last newline?")
+	}
+	return nil
+}
+
+// checkTLS finds what would let a server start and then fail every handshake.
+func checkTLS(config *tls.Config) error {
+	if config != nil && len(config.Certificates) == 0 && config.GetCertificate == nil && config.GetConfigForClient == nil {
+		return errors.New("the TLS configuration has no certificate: set Certificates or GetCertificate")
 	}
 	return nil
 }
@@ -43,63 +60,74 @@ func demandsCertificates(config *tls.Config) bool {
 	return config != nil && config.ClientAuth == tls.RequireAndVerifyClientCert && config.ClientCAs != nil
 }
 
-// access decides who may ask the face for anything.
-type access struct {
-	keyHash   [sha256.Size]byte
-	keyed     bool
+// site keeps web pages of other sites out, which a user's browser could otherwise make call this machine. A page can be
+// bound to 127.0.0.1 by its own DNS name (DNS rebinding), so that name must be one of ours; and it can send requests that
+// need no preflight, so the browser's own statement of where it comes from is read.
+type site struct {
 	checkHost bool
 	host      string // the configured one
-	origin    *http.CrossOriginProtection
 }
 
-func newAccess(where address, config sabir.HTTPConfig) *access {
-	return &access{
-		keyHash:   sha256.Sum256([]byte(config.Key)),
-		keyed:     config.Key != "",
-		checkHost: where.loopback() && config.Key == "",
-		host:      where.host,
-		origin:    http.NewCrossOriginProtection(),
+// sameSite tells whether the request comes from no other site's page: it only reads, or no browser sent it, or the browser
+// says so (Fetch Metadata; before that, the Origin header). The rules are those of net/http.CrossOriginProtection.
+func sameSite(x *exchange.Exchange) bool {
+	if x.Method == "GET" || x.Method == "HEAD" || x.Method == "OPTIONS" {
+		return !x.Header.Has("Upgrade") || sameOrigin(x) // a WebSocket begins with GET and has no preflight
 	}
+	switch x.Header.Get("Sec-Fetch-Site") {
+	case "":
+		return sameOrigin(x)
+	case "same-origin", "none":
+		return true
+	}
+	return false
 }
 
-// checkSite keeps web pages of other sites out, which a user's browser could otherwise make call this machine. A page can
-// be bound to 127.0.0.1 by its own DNS name (DNS rebinding), so that name must be one of ours; and it can send requests
-// that need no preflight, so the browser's own statement of where it comes from is read.
-func (a *access) checkSite(r *http.Request) *sabir.Error {
-	if a.checkHost && !a.ownHost(r.Host) {
-		return sabir.Errorf(sabir.PermissionDenied, sabir.ErrWrongSite.Name,
-			"the Host header says %.100q, but without a key this node answers only to localhost and its own address: "+
-				"call it as localhost, or give it a key with sabir.HTTPKey", r.Host)
+func sameOrigin(x *exchange.Exchange) bool {
+	origin := x.Header.Get("Origin")
+	if origin == "" {
+		return true
 	}
-	if err := a.origin.Check(r); err != nil {
-		return sabir.NewError(sabir.PermissionDenied, sabir.ErrWrongSite.Name, "a browser sent this for a page of another site, which this node does not take")
-	}
-	return nil
+	u, err := url.Parse(origin)
+	return err == nil && u.Host == x.Host
 }
 
 // ownHost tells whether a Host header names this machine. Nothing is sent by HTTP/1.0 probes, never by a browser.
-func (a *access) ownHost(header string) bool {
+func (s *site) ownHost(header string) bool {
 	host := header
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
 		host = host[:i]
 	}
+	if host == "localhost" || host == "127.0.0.1" || host == "" {
+		return true
+	}
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	if host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.EqualFold(host, a.host) {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.EqualFold(host, s.host) {
 		return true
 	}
 	ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// checkKey compares hashes, so that the time it takes tells nothing of the key.
-func (a *access) checkKey(r *http.Request) *sabir.Error {
-	if !a.keyed {
-		return nil
-	}
-	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+// faceKey is the key of the whole face, by its hash.
+type faceKey struct{ hash [sha256.Size]byte }
+
+func newFaceKey(key string) *faceKey { return &faceKey{sha256.Sum256([]byte(key))} }
+
+// opens compares hashes, so that the time it takes tells nothing of the key.
+func (k *faceKey) opens(x *exchange.Exchange) bool {
+	scheme, key, _ := strings.Cut(x.Header.Get("Authorization"), " ")
 	given := sha256.Sum256([]byte(strings.TrimLeft(key, " ")))
-	if subtle.ConstantTimeCompare(given[:], a.keyHash[:]) == 1 && strings.EqualFold(scheme, "Bearer") {
+	return subtle.ConstantTimeCompare(given[:], k.hash[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+}
+
+func (k *faceKey) check(x *exchange.Exchange) error {
+	if k.opens(x) {
 		return nil
 	}
+	x.Answer.Add("WWW-Authenticate", `Bearer realm="sabir"`)
 	return sabir.NewError(sabir.Unauthenticated, sabir.ErrBadKey.Name, `this node wants a key: send it as "Authorization: Bearer <key>"`)
 }
+
+// keyScheme is the face's key for documents.
+var keyScheme = api.Scheme{Type: "http", Scheme: "bearer", Description: "The key of the node."}

@@ -11,7 +11,7 @@ import (
 
 // readError makes the error that an answer stands for. It returns one whatever the bytes are.
 func readError(where string, status int, contentType string, body []byte) *sabir.Error {
-	if kind, _, err := mime.ParseMediaType(contentType); err != nil || kind != problemType[0] {
+	if kind, _, err := mime.ParseMediaType(contentType); err != nil || kind != problemType {
 		return notSabir(where, status, contentType)
 	}
 	var p problem

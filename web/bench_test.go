@@ -69,7 +69,10 @@ func BenchmarkHandlerUnknown(b *testing.B) {
 
 func benchmarkHandler(b *testing.B, path, body string, status int) {
 	node, _ := startShop(b)
-	h := newHandler(node, newAccess(address{}, sabir.HTTPConfig{}), defaultLimits)
+	h, err := Handler(node)
+	if err != nil {
+		b.Fatal(err)
+	}
 	text := strings.NewReader(body)
 	r := httptest.NewRequest(http.MethodPost, path, text)
 	r.Header.Set("Content-Type", "application/json")
@@ -88,7 +91,7 @@ func benchmarkHandler(b *testing.B, path, body string, status int) {
 // BenchmarkNetHTTP is the floor: net/http with a handler that does nothing, and the same client.
 func BenchmarkNetHTTP(b *testing.B) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header()["Content-Type"] = jsonType
+		w.Header().Set("Content-Type", jsonType)
 		w.Write(helloJSON)
 	}))
 	defer server.Close()

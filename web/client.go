@@ -184,7 +184,7 @@ func sendable(action string) bool {
 			return false
 		}
 	}
-	return len(action) > 0 && len(action) <= maxPath && !strings.Contains("."+action+".", "..")
+	return len(action) > 0 && len(action) <= maxActionName && !strings.Contains("."+action+".", "..")
 }
 
 // exchange sends one request and returns the body of its good answer.
@@ -201,6 +201,9 @@ func (c *Client) exchange(ctx context.Context, method, path, what string, body [
 		return nil, c.lost(ctx, what, err)
 	}
 	defer response.Body.Close()
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/x-ndjson") {
+		return nil, sabir.Errorf(sabir.Unimplemented, sabir.ErrStreamWanted.Name, "%s is a stream, which a call over HTTP cannot read", what)
+	}
 	answer, err := c.read(response)
 	switch {
 	case errors.Is(err, errTooLong):
@@ -223,7 +226,7 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 	if body != nil {
 		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		h["Content-Type"] = jsonType
+		h["Content-Type"] = []string{jsonType}
 	}
 	if len(body) == 0 {
 		request.Body = http.NoBody

@@ -22,7 +22,10 @@ func FuzzPath(f *testing.F) {
 		}, sabir.Visible(to), sabir.Inline())
 	}
 	node := start(f, sabir.Serve(s))
-	h := newHandler(node, newAccess(address{}, sabir.HTTPConfig{}), defaultLimits)
+	h, err := Handler(node)
+	if err != nil {
+		f.Fatal(err)
+	}
 	for _, path := range []string{"/shop/hello", "/shop/secret", "/shop.secret", "/shop//secret", "/shop/%73ecret", "/shop%2Fsecret", "/shop/./secret", "/x/../shop/secret",
 		"/%24node/info", "/shop/hello/", "//shop/hello", "/shop/hello?x=/shop/secret", "*", "", "/", "/shop\\secret", "/shop/secret\x00", "/%zz"} {
 		f.Add(path)
@@ -46,9 +49,6 @@ func FuzzPath(f *testing.F) {
 		case w.Code == http.StatusInternalServerError:
 			t.Fatalf("%q: %s", path, w.Body)
 		}
-		if name, ok := actionName(u.Path); ok && actionPath(name) != u.Path {
-			t.Fatalf("%q becomes %q, and that %q", u.Path, name, actionPath(name))
-		}
 	})
 }
 
@@ -67,7 +67,7 @@ func FuzzReadError(f *testing.F) {
 		if e.HTTPStatus() < 400 || e.Message == "" {
 			t.Fatalf("%+v has the status %d and says %q", e, e.HTTPStatus(), e.Error())
 		}
-		if !strings.HasPrefix(contentType, "application/problem+json") && strings.Contains(body, e.Name) && e.Name != "NotANode" {
+		if !strings.HasPrefix(strings.ToLower(strings.TrimSpace(contentType)), "application/problem+json") && strings.Contains(body, e.Name) && e.Name != "NotANode" {
 			t.Fatalf("%+v is read from a body that is no problem document", e)
 		}
 	})

@@ -1,210 +1,125 @@
 package web
 
 import (
-	"bytes"
-	"fmt"
 	"net/http"
-	"runtime/debug"
+	"net/netip"
 	"strings"
 	"sync"
-	"sync/atomic"
 
-	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// handler answers the requests of one node.
-type handler struct {
-	node     *sabir.Node
-	access   *access
-	limits   limits
-	requests atomic.Int64 // that came
-	inFlight atomic.Int64 // calls
-	stopping atomic.Bool
-	guessing sync.Mutex // one at a time looks for similar names
+// ServeHTTP answers what came through net/http.
+func (f *face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.requests.Add(1)
+	x := exchanges.Get().(*exchange.Exchange)
+	defer func() {
+		x.Reset()
+		x.Context, x.TLS = nil, nil
+		exchanges.Put(x)
+	}()
+	fill(x, r)
+	if f.stopping.Load() {
+		w.Header().Set("Connection", "close")
+	}
+	to, params := f.find(x)
+	x.Params = params
+	switch {
+	case to == nil:
+		f.other(w, r, x)
+	case to.action != nil && to.action.Stream:
+		f.open(w, r, x, to)
+	default:
+		x.Route = to
+		whole := f.read(x, w, r, to)
+		if whole {
+			f.answer(x, to, false)
+		}
+		write(w, r, x)
+		if !whole {
+			linger(w, r)
+		}
+	}
 }
 
-func newHandler(n *sabir.Node, a *access, l limits) *handler {
-	return &handler{node: n, access: a, limits: l}
+var exchanges = sync.Pool{New: func() any { return new(exchange.Exchange) }}
+
+// fill makes an exchange of a request.
+func fill(x *exchange.Exchange, r *http.Request) {
+	x.Context, x.Method, x.Path, x.Query, x.Host = r.Context(), r.Method, r.URL.EscapedPath(), r.URL.RawQuery, r.Host
+	x.TLS, x.HTTP2, x.Length = r.TLS, r.ProtoMajor == 2, r.ContentLength
+	x.Remote, _ = netip.ParseAddrPort(r.RemoteAddr)
+	for name, values := range r.Header {
+		for _, value := range values {
+			x.Header.Add(name, value)
+		}
+	}
+	x.ID = requestID(&x.Header)
 }
 
-// exchange is one request and its answer.
-type exchange struct {
-	*handler
-	w    http.ResponseWriter
-	r    *http.Request
-	id   string // of the request
-	sent bool   // the answer's status is out
-	read bool   // the body was read, or as much of it as there is
+// find is the target of a request, among the face's own pages too.
+func (f *face) find(x *exchange.Exchange) (*target, []string) {
+	method := x.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	to, params := f.tables.get().find(x.Method, x.Path, x.Params[:0])
+	if to == nil && method != x.Method {
+		to, params = f.tables.get().find(method, x.Path, x.Params[:0])
+	}
+	if to == nil && x.Method == http.MethodGet && x.Header.Has("Upgrade") { // a WebSocket, which begins with GET
+		if call, _ := f.tables.get().find(http.MethodPost, x.Path, nil); call != nil && call.binder == nil && call.action != nil && call.action.Stream {
+			return call, params
+		}
+	}
+	if to == nil && method == http.MethodGet && (x.Path != "/" || f.mounted("/") == nil) {
+		to = f.own[strings.ReplaceAll(x.Path, "%24", "$")]
+	}
+	return to, params
 }
 
-// The values of headers that every answer shares. Nobody changes them.
-var (
-	nosniff     = []string{"nosniff"}
-	jsonType    = []string{"application/json"}
-	closing     = []string{"close"}
-	problemType = []string{"application/problem+json"}
-)
-
-// ServeHTTP checks who asks and goes by the path. The order matters: who may not call learns nothing of what there is.
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{handler: h, w: w, r: r, id: requestID(r.Header)}
-	defer x.recover()
-	h.requests.Add(1)
+// write writes the answer.
+func write(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) {
 	header := w.Header()
-	if h.stopping.Load() {
-		header["Connection"] = closing
+	for _, f := range x.Answer.Fields() {
+		header.Add(f.Name, f.Value)
 	}
-	header[requestIDHeader] = []string{x.id}
-	header["X-Content-Type-Options"] = nosniff
-	if err := h.access.checkSite(r); err != nil {
-		x.fail(err)
+	header.Set(requestIDHeader, x.ID)
+	header.Set("X-Content-Type-Options", "nosniff")
+	status := x.Status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	if x.Type != "" {
+		header.Set("Content-Type", x.Type)
+	}
+	if status != http.StatusNotModified && status != http.StatusNoContent {
+		header.Set("Content-Length", itoa(len(x.Out)))
+	}
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead && status != http.StatusNotModified && status != http.StatusNoContent {
+		w.Write(x.Out) // an error means that the caller is gone
+	}
+}
+
+// other answers what is no target: what is mounted, events, questions of browsers, and nothing at all.
+func (f *face) other(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) {
+	if r.Method == http.MethodOptions && f.doorOf(x.Path).preflight(x) {
+		write(w, r, x)
 		return
 	}
-	switch r.URL.Path {
-	case "/health":
-		x.fixed(x.health)
-		return
-	case "/ready":
-		x.fixed(x.ready)
+	to := &target{door: &f.settings.root, path: x.Path, steps: f.doorOf(x.Path).steps, page: (*visit).nothing}
+	if len(f.settings.events) > 0 && x.Path == eventsPath && r.Method == http.MethodGet {
+		f.listen(w, r, x, to)
 		return
 	}
-	if err := h.access.checkKey(r); err != nil {
-		header.Set("WWW-Authenticate", `Bearer realm="sabir"`)
-		x.fail(err)
+	if m := f.mounted(x.Path); m != nil {
+		f.visitMounted(w, r, x, m)
 		return
 	}
-	if r.URL.Path == "/" {
-		x.fixed(x.index)
-		return
+	f.answer(x, to, false)
+	write(w, r, x)
+	if x.Status >= 400 {
+		linger(w, r)
 	}
-	x.action()
-}
-
-// fixed answers a route that is only read.
-func (x *exchange) fixed(get func()) {
-	switch x.r.Method {
-	case http.MethodGet, http.MethodHead:
-		get()
-	default:
-		x.otherMethod("GET, HEAD, OPTIONS", "this address is only read: use GET")
-	}
-}
-
-// otherMethod answers OPTIONS with what is allowed, and all the rest with an error that says it too. It sends no CORS
-// headers, so browsers let no other site's page call.
-func (x *exchange) otherMethod(allow, advice string) {
-	x.w.Header().Set("Allow", allow)
-	if x.r.Method == http.MethodOptions {
-		x.sent = true
-		x.w.WriteHeader(http.StatusNoContent)
-		return
-	}
-	x.fail(sabir.Errorf(sabir.Unimplemented, sabir.ErrMethod.Name, "the method is %.20q; %s", x.r.Method, advice))
-}
-
-// health tells that the process lives.
-func (x *exchange) health() { x.send(http.StatusOK, jsonType, []byte(`{"status":"ok"}`+"\n")) }
-
-// ready tells whether calls should be sent here.
-func (x *exchange) ready() {
-	if state := x.node.State(); state != sabir.Running {
-		x.fail(&sabir.Error{Code: sabir.Unavailable, Name: sabir.ErrUnavailable.Name, Node: x.node.ID(), Retryable: true, Message: "the node is " + state.String()})
-		return
-	}
-	x.send(http.StatusOK, jsonType, []byte(`{"status":"ready"}`+"\n"))
-}
-
-// action finds the action that the path names, if callers over HTTP may know of it.
-func (x *exchange) action() {
-	name, ok := actionName(x.r.URL.Path)
-	var a *sabir.Action
-	if ok && onlyDollar(x.r.URL.RawPath) {
-		a = x.node.Action(name)
-	}
-	switch {
-	case a == nil || !callable(a):
-		x.fail(x.notFound(name, a))
-	case x.r.Method != http.MethodPost:
-		x.otherMethod("POST, OPTIONS", "call an action with POST and a JSON body")
-	default:
-		x.call(a)
-	}
-}
-
-// callable tells whether callers over HTTP may know of an action.
-func callable(a *sabir.Action) bool { return a.Visibility == sabir.Public }
-
-// actionName turns "/v2/users/get" into "v2.users.get". An action has one address: dots, empty words and a slash at the
-// end make it another's.
-func actionName(path string) (name string, ok bool) {
-	words, ok := strings.CutPrefix(path, "/")
-	if !ok || len(path) > maxPath || strings.Contains(path, ".") || strings.Contains(path+"/", "//") {
-		return "", false
-	}
-	return strings.ReplaceAll(words, "/", "."), true
-}
-
-// actionPath is actionName's other side.
-func actionPath(name string) string { return "/" + strings.ReplaceAll(name, ".", "/") }
-
-// maxPath is more than the longest name that an action can have.
-const maxPath = 512
-
-// onlyDollar allows one spelling besides the plain one: shells and libraries like to write /$node as /%24node. Any other
-// encoding, above all of a slash, would give an action a second address that a proxy in front does not know.
-func onlyDollar(rawPath string) bool {
-	return !strings.Contains(strings.ReplaceAll(rawPath, "%24", "$"), "%")
-}
-
-// maxGuess bounds the names for which similar ones are looked up: comparing takes the square of their length. So that
-// wrong names cannot keep the node busy, only one is looked up at a time, and the others get no advice.
-const maxGuess = 100
-
-// notFound is the same for an action that is not public as for one that does not exist.
-func (x *exchange) notFound(name string, hidden *sabir.Action) *sabir.Error {
-	e := &sabir.Error{Code: sabir.NotFound, Name: sabir.ErrActionNotFound.Name, Node: x.node.ID(), Message: fmt.Sprintf("no action has the address %.200q", x.r.URL.Path)}
-	if hidden == nil && x.node.State() != sabir.Running {
-		e.Message += " (the node is " + x.node.State().String() + ")"
-	}
-	if name == "" || len(name) > maxGuess || !x.guessing.TryLock() {
-		return e
-	}
-	defer x.guessing.Unlock()
-	near := x.node.Nearest(name, func(a *sabir.Action) bool { return callable(a) && !a.Stream })
-	if near == nil {
-		return e
-	}
-	paths := make([]string, len(near))
-	for i, n := range near {
-		paths[i] = actionPath(n)
-	}
-	e.Message += "; did you mean " + strings.Join(paths, ", ") + "?"
-	e.Data = map[string]any{"nearest": near}
-	return e
-}
-
-// send writes a whole answer.
-func (x *exchange) send(status int, contentType []string, body []byte) {
-	header := x.w.Header()
-	header["Content-Type"] = contentType
-	header["Content-Length"] = []string{itoa(len(body))}
-	x.sent = true
-	x.w.WriteHeader(status)
-	x.w.Write(body) // an error means that the caller is gone
-}
-
-// recover answers for a fault of the face itself; a handler's panic is an error long before it could come here.
-func (x *exchange) recover() {
-	v := recover()
-	switch {
-	case v == nil:
-		return
-	case v == http.ErrAbortHandler:
-		panic(v)
-	}
-	x.node.Log().Error("http panicked", "request", x.id, "path", x.r.URL.Path, "panic", fmt.Sprint(v), "stack", string(bytes.TrimSpace(debug.Stack())))
-	if x.sent {
-		panic(http.ErrAbortHandler) // the answer is broken off, so that the caller cannot take it for whole
-	}
-	x.fail(&sabir.Error{Code: sabir.Internal, Name: sabir.ErrPanic.Name, Node: x.node.ID(), Message: internalMessage(x.id)})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web/exchange"
 )
 
 func TestEveryAnswerHasTheStatusThatSaysWhatHappened(t *testing.T) {
@@ -62,7 +63,6 @@ func TestEveryAnswerHasTheStatusThatSaysWhatHappened(t *testing.T) {
 		{"a very long path", "POST", "/" + strings.Repeat("a/", 5000) + "a", `{}`, nil, 404, "ActionNotFound", ""},
 		{"another method", "GET", "/shop/hello", ``, nil, 405, "MethodNotAllowed", "POST"},
 		{"another method for what is read", "POST", "/health", `{}`, nil, 405, "MethodNotAllowed", "GET"},
-		{"a stream", "POST", "/shop/watch", `{}`, nil, 501, "StreamWanted", "stream"},
 
 		{"an author's error", "POST", "/shop/buy", `{}`, nil, 409, "OutOfStock", `"data":{"left":3}`},
 		{"an author's error with data that is no JSON", "POST", "/shop/oddData", `{}`, nil, 409, "OutOfStock", "not enough in stock"},
@@ -185,7 +185,7 @@ func TestARefusalReachesACallerWhoIsStillSending(t *testing.T) {
 
 func TestAMethodThatIsNotAllowedIsAnsweredWithThoseThatAre(t *testing.T) {
 	_, base := startShop(t)
-	for path, want := range map[string]string{"/shop/hello": "POST, OPTIONS", "/": "GET, HEAD, OPTIONS"} {
+	for path, want := range map[string]string{"/shop/hello": "OPTIONS, POST", "/": "GET, HEAD, OPTIONS"} {
 		if got := ask(t, "DELETE", base+path, "").header.Get("Allow"); got != want {
 			t.Errorf("%s allows %q, want %q", path, got, want)
 		}
@@ -202,7 +202,7 @@ func TestWhereTryingAgainMayHelpTheAnswerSaysWhen(t *testing.T) {
 	}
 }
 
-func TestTheIndexListsThePublicActionsAndNoStreams(t *testing.T) {
+func TestTheIndexListsThePublicActions(t *testing.T) {
 	_, base := startShop(t)
 	var list index
 	if err := json.Unmarshal([]byte(ask(t, "GET", base+"/", "").body), &list); err != nil {
@@ -215,7 +215,7 @@ func TestTheIndexListsThePublicActionsAndNoStreams(t *testing.T) {
 	if got := names["shop.hello"]; got.Path != "/shop/hello" || got.Description != "greets" {
 		t.Errorf("shop.hello is listed as %+v", got)
 	}
-	for _, hidden := range []string{"shop.secret", "shop.internal", "shop.watch"} {
+	for _, hidden := range []string{"shop.secret", "shop.internal"} {
 		if _, listed := names[hidden]; listed {
 			t.Errorf("%s is listed", hidden)
 		}
@@ -239,8 +239,10 @@ func TestANameWithoutVersionReachesTheHighestVersionOverHTTPToo(t *testing.T) {
 func TestAFaultOfTheFaceItselfIsAnsweredAndLogged(t *testing.T) {
 	var log logBuffer
 	node := start(t, logTo(&log), sabir.Serve(shop()))
-	h := newHandler(node, newAccess(address{}, sabir.HTTPConfig{}), defaultLimits)
-	h.access = nil // makes every request panic
+	h, err := Handler(node, Use(exchange.Filter{Name: "faulty", Before: func(*exchange.Exchange) error { panic("oh") }}))
+	if err != nil {
+		t.Fatal(err)
+	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 	if w.Code != 500 || !strings.Contains(w.Body.String(), `"name":"Panic"`) || !strings.Contains(log.String(), "http panicked") {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"fmt"
 	"mime"
 	"net/http"
@@ -9,8 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web/auth"
+	"github.com/sabir-go/sabir/web/exchange"
 )
 
 // The headers that carry what belongs to a call, in the form that net/http keeps them.
@@ -20,23 +22,38 @@ const (
 	metaPrefix      = "X-Meta-"
 )
 
-// traceHeaders travel as metadata of the same name in lower case (W3C Trace Context).
-var traceHeaders = [...]struct{ header, key string }{{"Traceparent", "traceparent"}, {"Tracestate", "tracestate"}}
+// ownKeys are headers that travel as metadata of the same name in lower case: W3C Trace Context, and Server-Sent Events.
+var ownKeys = [...]struct{ header, key string }{{"Traceparent", "traceparent"}, {"Tracestate", "tracestate"}, {"Last-Event-Id", "last-event-id"}}
 
 const (
-	maxRequestID  = 128
-	maxMetadata   = 32      // pairs of a request
-	maxMetaBytes  = 8 << 10 // of their keys and values
-	maxTraceBytes = 512     // of a trace header; longer ones are left out (W3C Trace Context, section 3.3.1.5)
+	maxRequestID = 128
+	maxMetadata  = 32      // pairs of a request
+	maxMetaBytes = 8 << 10 // of their keys and values
 )
 
-// requestID is the caller's id of the request if it is one to 128 printable ASCII characters without spaces, else a fresh
-// one: it goes into logs and back into a header.
-func requestID(h http.Header) string {
-	if given := h[requestIDHeader]; len(given) == 1 && given[0] != "" && len(given[0]) <= maxRequestID && visible(given[0]) {
-		return given[0]
+// requestID is the caller's id of the request, or a fresh one where there is none.
+func requestID(h *exchange.Header) string {
+	if given := givenID(h); given != "" {
+		return strings.Clone(given) // for logs, without the rest of its request
 	}
 	return sabir.NewRequestID()
+}
+
+// givenID is the caller's id of the request if it is one to 128 printable ASCII characters without spaces, else "": it goes
+// into logs and back into a header.
+func givenID(h *exchange.Header) string {
+	if !h.Has(requestIDHeader) {
+		return ""
+	}
+	given, lines := "", 0
+	for value := range h.All(requestIDHeader) {
+		given = value
+		lines++
+	}
+	if lines == 1 && len(given) <= maxRequestID && visible(given) {
+		return given
+	}
+	return ""
 }
 
 func visible(s string) bool {
@@ -50,7 +67,7 @@ func visible(s string) bool {
 
 // timeout is how long the caller is ready to wait, a Go duration ("500ms") or a number of seconds ("2.5"), but limit at
 // the most and where nothing is said.
-func timeout(h http.Header, limit time.Duration) (time.Duration, *sabir.Error) {
+func timeout(h *exchange.Header, limit time.Duration) (time.Duration, error) {
 	text := h.Get(timeoutHeader)
 	if text == "" {
 		return limit, nil
@@ -68,38 +85,75 @@ func timeout(h http.Header, limit time.Duration) (time.Duration, *sabir.Error) {
 	return min(d, limit), nil
 }
 
-// withMetadata puts the pairs of X-Meta-<Key> headers and the trace into the context. HTTP does not tell A from a in a
-// header's name, so keys are in lower case, except for what is percent-encoded.
-func withMetadata(ctx context.Context, h http.Header) (context.Context, *sabir.Error) {
-	pairs, size := 0, 0
-	for name, values := range h {
-		key, ok := strings.CutPrefix(name, metaPrefix)
-		if !ok || key == "" || len(values) == 0 {
+// metadata is the pairs of the X-Meta-<Key> headers, the trace and where a stream is to go on; nil for none. HTTP does not
+// tell A from a in a header's name, so keys are in lower case, except for what is percent-encoded. What the face itself
+// says of its callers nobody else can say.
+func metadata(x *exchange.Exchange) (map[string]string, error) {
+	var pairs map[string]string
+	size := 0
+	for _, f := range x.Header.Fields() {
+		key, err := metadataKey(f.Name)
+		if err != nil {
+			return nil, err
+		}
+		if key == "" || size > maxMetaBytes {
 			continue
 		}
-		key, err := url.PathUnescape(strings.ToLower(key))
-		if err != nil {
-			return ctx, sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name, "the header name %.100q has a broken percent-encoding", name)
+		if !utf8.ValidString(key) || !utf8.ValidString(f.Value) { // which no JSON could carry on
+			if !strings.EqualFold(f.Name[:2], "x-") {
+				continue // as an unfit traceparent is to be treated (W3C Trace Context, section 4.3)
+			}
+			return nil, sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name, "the header %.100q is not valid UTF-8", f.Name)
 		}
-		value := strings.Join(values, ", ") // RFC 9110, section 5.3
-		pairs, size = pairs+1, size+len(key)+len(value)
-		if pairs > maxMetadata || size > maxMetaBytes {
-			return ctx, sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name,
-				"there is too much metadata: at most %d %s headers of %d bytes together", maxMetadata, metaPrefix, maxMetaBytes)
+		if pairs == nil {
+			pairs = make(map[string]string)
 		}
-		ctx = sabir.WithMetadata(ctx, key, value)
+		if old, twice := pairs[key]; twice {
+			pairs[key] = old + ", " + f.Value // RFC 9110, section 5.3
+		} else {
+			pairs[key] = strings.Clone(f.Value)
+		}
+		size += len(key) + len(f.Value)
 	}
-	for _, t := range traceHeaders {
-		if v := h[t.header]; len(v) > 0 && len(v[0]) <= maxTraceBytes {
-			ctx = sabir.WithMetadata(ctx, t.key, v[0])
+	if len(pairs) > maxMetadata || size > maxMetaBytes {
+		return nil, sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name,
+			"there is too much metadata: at most %d %s headers of %d bytes together", maxMetadata, metaPrefix, maxMetaBytes)
+	}
+	return pairs, nil
+}
+
+// begins is what the names of headers that may be metadata begin with.
+var begins = [256]bool{'X': true, 'x': true, 'T': true, 't': true, 'L': true, 'l': true}
+
+// metadataKey is the key that a header's value is metadata under; "" for a header that is none.
+func metadataKey(name string) (string, error) {
+	if name == "" || !begins[name[0]] {
+		return "", nil
+	}
+	for _, known := range ownKeys {
+		if strings.EqualFold(name, known.header) {
+			return known.key, nil
 		}
 	}
-	return ctx, nil
+	if len(name) <= len(metaPrefix) || !strings.EqualFold(name[:len(metaPrefix)], metaPrefix) {
+		return "", nil
+	}
+	key, err := url.PathUnescape(strings.ToLower(name[len(metaPrefix):]))
+	if err != nil {
+		return "", sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name, "the header name %.100q has a broken percent-encoding", name)
+	}
+	if key == auth.MetadataKey {
+		return "", sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name, "the header %.100q says who calls, which only this node can say", name)
+	}
+	return key, nil
 }
 
 // setMetadata is withMetadata's other side.
 func setMetadata(h http.Header, metadata map[string]string) error {
 	for key, value := range metadata {
+		if key == auth.MetadataKey {
+			continue // the other node finds out by itself who calls it
+		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) || strings.Trim(value, " ") != value {
 			return fmt.Errorf("the metadata %q has a value with a control character or an outer space, which HTTP cannot carry", key)
 		}
@@ -110,7 +164,7 @@ func setMetadata(h http.Header, metadata map[string]string) error {
 
 // metaHeader is the header for a key: what is not a lower-case letter, a digit, "-", "_" or "." is percent-encoded.
 func metaHeader(key string) string {
-	for _, t := range traceHeaders {
+	for _, t := range ownKeys {
 		if key == t.key {
 			return t.header
 		}
@@ -129,22 +183,22 @@ func metaHeader(key string) string {
 
 // checkJSON tells whether the request says that it brings JSON. Asking for it is also what keeps web pages of other sites
 // from posting without a preflight.
-func checkJSON(r *http.Request) *sabir.Error {
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+func checkJSON(x *exchange.Exchange) error {
+	if encoding := x.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return mediaType("the body is encoded with %.40q: send it as it is", encoding)
 	}
-	given := r.Header["Content-Type"]
+	given := x.Header.Get("Content-Type")
 	switch {
-	case len(given) == 0 && r.ContentLength == 0:
+	case given == "application/json":
 		return nil
-	case len(given) == 0:
+	case given == "" && len(x.Body) == 0 && !x.Header.Has("Content-Type"):
+		return nil
+	case given == "":
 		return mediaType(`the body has no type: send "Content-Type: application/json"`)
-	case len(given) == 1 && given[0] == "application/json":
-		return nil
 	}
-	kind, parameters, err := mime.ParseMediaType(given[0])
-	if err != nil || kind != "application/json" || len(given) > 1 {
-		return mediaType(`the body is %.100q: send "Content-Type: application/json"`, strings.Join(given, ", "))
+	kind, parameters, err := mime.ParseMediaType(given)
+	if err != nil || kind != "application/json" {
+		return mediaType(`the body is %.100q: send "Content-Type: application/json"`, given)
 	}
 	if charset, ok := parameters["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
 		return mediaType("the body is in %.40q: send UTF-8", charset)

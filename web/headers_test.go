@@ -1,13 +1,12 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web/exchange"
 )
 
 type whoReply struct {
@@ -95,11 +94,14 @@ func TestMetadataComesThroughHeadersAsItWas(t *testing.T) {
 	if err := setMetadata(h, given); err != nil {
 		t.Fatal(err)
 	}
-	ctx, err := withMetadata(context.Background(), h)
+	var x exchange.Exchange
+	for name, values := range h {
+		x.Header.Add(name, values[0])
+	}
+	got, err := metadata(&x)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := sabir.Metadata(ctx)
 	if len(got) != len(given) {
 		t.Errorf("got %v, want %v", got, given)
 	}

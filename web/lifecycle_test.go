@@ -61,7 +61,7 @@ func atStop() (sabir.NodeOption, chan struct{}) {
 }
 
 func stopContext(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -222,7 +222,7 @@ func TestAHandlerThatNeverReturnsKeepsNobodyPastTheDeadline(t *testing.T) {
 
 func TestTheDefaultLimitEndsCallsThatNameNone(t *testing.T) {
 	g := newGated(t)
-	node := start(t, sabir.Serve(g.service), withLimits(func(l *limits) { l.call = 20 * time.Millisecond }))
+	node := start(t, sabir.Serve(g.service), sabir.HTTP(":0", Timeout(20*time.Millisecond)))
 	if got := post(t, "http://"+node.HTTPAddr()+"/slow/patient", `{}`); got.status != 504 {
 		t.Errorf("%d %s", got.status, got.body)
 	}
@@ -231,12 +231,14 @@ func TestTheDefaultLimitEndsCallsThatNameNone(t *testing.T) {
 func TestTheTimeForTheBodyDoesNotEndTheCall(t *testing.T) {
 	for about, body := range map[string]string{"with a body": "{}", "without": ""} {
 		t.Run(about, func(t *testing.T) {
+			t.Parallel()
 			g := newGated(t)
-			node := start(t, sabir.Serve(g.service), withLimits(func(l *limits) { l.readBody, l.readHeaders = 40*time.Millisecond, 40*time.Millisecond }))
+			const limit = time.Second // time enough to send a request
+			node := start(t, sabir.Serve(g.service), withLimits(func(l *limits) { l.readBody, l.readHeaders = limit, limit }))
 			answered := make(chan answer, 1)
 			go func() { answered <- post(t, "http://"+node.HTTPAddr()+"/slow/work", body) }()
 			<-g.entered
-			time.AfterFunc(120*time.Millisecond, g.let)
+			time.AfterFunc(limit+limit/2, g.let)
 			if got := <-answered; got.status != 200 {
 				t.Errorf("%d %s", got.status, got.body)
 			}

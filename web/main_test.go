@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -110,7 +111,7 @@ func start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 		if node.State() != sabir.Running {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := node.Stop(ctx); err != nil {
 			tb.Error(err)
@@ -118,6 +119,9 @@ func start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 	})
 	return node
 }
+
+// patience is how long a test waits for what must come, on a machine that has much else to do.
+const patience = time.Minute
 
 // startShop runs a node with the shop and tells its URL.
 func startShop(tb testing.TB, options ...sabir.NodeOption) (*sabir.Node, string) {
@@ -129,17 +133,20 @@ func startShop(tb testing.TB, options ...sabir.NodeOption) (*sabir.Node, string)
 // withLimits is sabir.HTTP on a free port with limits that a test can wait for.
 func withLimits(change func(*limits)) sabir.NodeOption {
 	return sabir.Attach(func(n *sabir.Node) (sabir.Face, error) {
-		l := defaultLimits
-		change(&l)
-		return &face{node: n, config: sabir.HTTPConfig{Addr: ":0"}, limits: l}, nil
+		f, err := newFace(n, sabir.HTTPConfig{Addr: ":0"})
+		if err == nil {
+			change(&f.settings.limits)
+		}
+		return f, err
 	})
 }
 
 // capture is sabir.HTTP on a free port that shows the test its face.
 func capture(into **face) sabir.NodeOption {
 	return sabir.Attach(func(n *sabir.Node) (sabir.Face, error) {
-		*into = &face{node: n, config: sabir.HTTPConfig{Addr: ":0"}, limits: defaultLimits}
-		return *into, nil
+		f, err := newFace(n, sabir.HTTPConfig{Addr: ":0"})
+		*into = f
+		return f, err
 	})
 }
 
@@ -183,7 +190,8 @@ func ask(tb testing.TB, method, url, body string, headers ...string) answer {
 	if slices := r.Header["Content-Type"]; len(slices) > 1 {
 		r.Header["Content-Type"] = slices[1:]
 	}
-	transport := &http.Transport{DisableKeepAlives: true}
+	transport := &http.Transport{DisableCompression: true}
+	defer transport.CloseIdleConnections()
 	response, err := transport.RoundTrip(r)
 	if err != nil {
 		tb.Fatal(err)
@@ -210,4 +218,11 @@ func dialNode(tb testing.TB, node *sabir.Node, options ...Option) *Client {
 	}
 	tb.Cleanup(c.Close)
 	return c
+}
+
+// recorded is the answer of a handler that does not listen.
+func recorded(h http.Handler, method, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+	return w
 }

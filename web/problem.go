@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/web/bind"
 )
 
 // problem is an error as an RFC 9457 document. The members after Detail are extensions that let Client rebuild the error.
@@ -45,36 +46,56 @@ func newProblem(e *sabir.Error, id string) problem {
 // retryAfter is what callers are asked to wait where trying again may help.
 const retryAfter = time.Second
 
-// fail answers with an error that callers may see.
-func (x *exchange) fail(e *sabir.Error) {
+// fail makes the answer an error that callers may see.
+func (v *visit) fail(err error) {
+	v.Keep()
+	p := newProblem(v.located(err), v.ID)
+	v.Out = v.appendProblem(v.Out[:0], p)
+	v.Status, v.Type = p.Status, problemType
+	if p.Retryable && (p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests) && !v.Answer.Has("Retry-After") {
+		v.Answer.Set("Retry-After", seconds(retryAfter))
+	}
+}
+
+// located is the error of a call or a filter as callers may see it, with the node where it happened.
+func (f *face) located(err error) *sabir.Error {
+	if faults, ok := err.(bind.Errors); ok {
+		err = badParameters(faults)
+	}
+	e := sabir.AsError(err)
 	if e.Node == "" {
 		c := *e
-		c.Node, e = x.node.ID(), &c
+		c.Node, e = f.node.ID(), &c
 	}
-	p := newProblem(e, x.id)
-	body, err := json.Append(nil, p)
+	return e
+}
+
+// badParameters is the error for what does not fit the path, the query, headers or cookies.
+func badParameters(faults bind.Errors) *sabir.Error {
+	e := sabir.NewError(sabir.InvalidArgument, sabir.ErrBadInput.Name, faults.Error())
+	return e.WithData(faults)
+}
+
+func (f *face) appendProblem(dst []byte, p problem) []byte {
+	out, err := json.Append(dst, p)
 	if err != nil { // only data that its author made can do that
-		x.node.Log().Error("the data of an error cannot be written as JSON", "request", x.id, "error", e, "reason", err)
+		f.node.Log().Error("the data of an error cannot be written as JSON", "request", p.RequestID, "error", p.Name, "reason", err)
 		p.Data = nil
-		if body, err = json.Append(nil, p); err != nil {
+		if out, err = json.Append(dst, p); err != nil {
 			panic(err)
 		}
 	}
-	if e.Retryable && (p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests) {
-		x.w.Header().Set("Retry-After", seconds(retryAfter))
-	}
-	x.send(p.Status, problemType, append(body, '\n'))
-	x.linger()
+	return append(out, '\n')
 }
 
 // public is what a call's error looks like from outside. What an author wrote into an *Error is meant for callers. What a
 // plain Go error or a panic said is not, nor which nodes and hidden actions the call needed: that goes to the log instead.
-func (x *exchange) public(a *sabir.Action, err error) *sabir.Error {
+func (f *face) public(a *sabir.Action, id string, err error) *sabir.Error {
 	e := sabir.AsError(err)
 	message, data := e.Message, e.Data
 	switch e.Name {
 	case sabir.ErrHandler.Name, sabir.ErrBadOutput.Name, sabir.ErrTooManyLevels.Name, sabir.ErrPanic.Name, sabir.ErrActionNotFound.Name: // the last is of a nested call
-		message, data = internalMessage(x.id), nil
+		message, data = internalMessage(id), nil
 	case sabir.ErrDeadline.Name:
 		message = "the deadline passed before " + a.Name + " answered"
 	case sabir.ErrCanceled.Name:
@@ -87,7 +108,7 @@ func (x *exchange) public(a *sabir.Action, err error) *sabir.Error {
 		}
 	}
 	if message != e.Message {
-		x.logHidden(a, e)
+		f.logHidden(a, id, e)
 	}
 	return &sabir.Error{Code: e.Code, Name: e.Name, Message: message, Data: data, Retryable: e.Retryable, Node: e.Node}
 }
@@ -117,13 +138,13 @@ func internalMessage(id string) string {
 }
 
 // logHidden writes what callers are not told. A panic of this node is in its log already, with the stack and the request.
-func (x *exchange) logHidden(a *sabir.Action, e *sabir.Error) {
+func (f *face) logHidden(a *sabir.Action, id string, e *sabir.Error) {
 	if e.Stack() != nil {
 		return
 	}
-	attrs := []any{"request", x.id, "action", a.Name, slog.Group("error", "code", e.Code.String(), "name", e.Name, "message", e.Message)}
+	attrs := []any{"request", id, "action", a.Name, slog.Group("error", "code", e.Code.String(), "name", e.Name, "message", e.Message)}
 	if cause := e.Unwrap(); cause != nil && cause.Error() != e.Message {
 		attrs = append(attrs, "cause", cause.Error())
 	}
-	x.node.Log().Error("call over http failed", attrs...)
+	f.node.Log().Error("call over http failed", attrs...)
 }

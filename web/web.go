@@ -2,60 +2,93 @@ package web
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"time"
+	"sync"
+	"sync/atomic"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web/auth"
+	"github.com/sabir-go/sabir/web/http1"
+	"github.com/sabir-go/sabir/web/stream"
 )
 
 func init() {
-	sabir.RegisterHTTP(func(n *sabir.Node, config sabir.HTTPConfig) (sabir.Face, error) {
-		return &face{node: n, config: config, limits: defaultLimits}, nil
-	})
+	sabir.RegisterHTTP(func(n *sabir.Node, config sabir.HTTPConfig) (sabir.Face, error) { return newFace(n, config) })
 }
 
-// limits bounds what callers can make the face hold or wait for.
-type limits struct {
-	body        int64         // bytes of a request's body
-	headers     int           // bytes of a request's headers
-	connections int           // open at once; further ones wait to be accepted
-	call        time.Duration // of every call, and the most that a caller can ask for
-	readHeaders time.Duration // from the first byte of a request, or its connection, to the end of its headers
-	readBody    time.Duration // from the same moment to the end of the body
-	write       time.Duration // from the end of the headers to the last byte of the answer
-	idle        time.Duration // between two requests of a connection
-	drain       time.Duration // that a stopping node still answers on connections that are open, at the most
-	quiet       time.Duration // without a request, after which they have all learned that it stops
-}
-
-var defaultLimits = limits{
-	body:        1 << 20,
-	headers:     64 << 10,
-	connections: 10_000,
-	call:        30 * time.Second,
-	readHeaders: 5 * time.Second,
-	readBody:    30 * time.Second,
-	write:       90 * time.Second, // reading the body, the call, and as much again
-	idle:        2 * time.Minute,
-	drain:       250 * time.Millisecond,
-	quiet:       30 * time.Millisecond,
-}
-
-// face is the HTTP server of one node.
+// face is the HTTP side of one node.
 type face struct {
-	node   *sabir.Node
-	config sabir.HTTPConfig
-	limits limits
+	node     *sabir.Node
+	config   sabir.HTTPConfig
+	settings *settings
+	tables   tables
+	own      map[string]*target // the face's own pages, by path
+	mounts   []*mounted
+	streams  *stream.Streams
 
-	listener *listener
-	server   *http.Server
-	handler  *handler
+	eventsLock sync.Mutex
+	events     *stream.Events // from the first listener on
+
+	requests atomic.Int64 // that came
+	inFlight atomic.Int64 // calls
+	stopping atomic.Bool
+	guessing atomic.Bool // one at a time looks for similar names
+
+	listener net.Listener
+	server   *http1.Server
 	served   chan struct{} // closed when the server accepts no more
+}
+
+func newFace(n *sabir.Node, config sabir.HTTPConfig) (*face, error) {
+	s, err := newSettings(config.Options)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range s.doors() {
+		if err := auth.Check(d.authenticators...); err != nil {
+			return nil, fmt.Errorf("web.Auth: %w", err)
+		}
+	}
+	if _, err := stream.NewEvents(s.events...); err != nil && s.events != nil {
+		return nil, fmt.Errorf("web.Events: %w", err)
+	}
+	f := &face{node: n, config: config, settings: s, streams: stream.New(n, stream.Limits{})}
+	f.tables.face = f
+	return f, nil
+}
+
+// Handler is the face of a node as a handler for an existing server of net/http, under http.StripPrefix if it is not at the
+// root. Options are those of sabir.HTTP but for what is about listening. The server around it has to see to limits of
+// connections, to TLS and to who can reach it; browsers' requests for other sites are refused here. The handler answers once
+// the node runs. The error is what is wrong with the options.
+func Handler(n *sabir.Node, options ...sabir.HTTPOption) (http.Handler, error) {
+	var config sabir.HTTPConfig
+	for _, o := range options {
+		o(&config)
+	}
+	f, err := newFace(n, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkKey(config.Key); err != nil {
+		return nil, err
+	}
+	return f, f.prepare(&site{}, false)
+}
+
+// prepare makes what requests pass, and the handlers that are mounted.
+func (f *face) prepare(s *site, loopback bool) error {
+	f.settings.tools = f.settings.root
+	f.settings.tools.anonymous = false
+	for _, d := range append(f.settings.doors(), &f.settings.tools) {
+		d.assemble(s, f.config.Key)
+	}
+	f.own = f.pages()
+	return f.mount(loopback)
 }
 
 // Name is "http" and the address as configured.
@@ -78,26 +111,32 @@ func (f *face) HTTPAddr() string {
 func (f *face) Start(ctx context.Context) error {
 	where, err := resolve(ctx, f.config.Addr)
 	if err == nil {
-		err = checkAccess(where, f.config)
+		err = checkAccess(where, f.config, f.settings)
 	}
 	if err != nil {
 		return err
 	}
-	inner, err := net.Listen("tcp", where.at.String())
-	if err != nil {
+	guarded := f.config.Key != "" || f.settings.root.guarded()
+	if err := f.prepare(&site{checkHost: where.loopback() && !guarded, host: where.host}, where.loopback()); err != nil {
+		return err
+	}
+	if f.listener, err = net.Listen("tcp", where.at.String()); err != nil {
+		f.listener = nil
 		return fmt.Errorf("cannot listen on %s: %w", where.at, err)
 	}
-	f.listener = newListener(inner, f.limits.connections)
-	f.handler = newHandler(f.node, newAccess(where, f.config), f.limits)
-	f.server = &http.Server{
-		Handler:           f.handler,
-		ReadHeaderTimeout: f.limits.readHeaders,
-		ReadTimeout:       f.limits.readBody,
-		WriteTimeout:      f.limits.write,
-		IdleTimeout:       f.limits.idle,
-		MaxHeaderBytes:    f.limits.headers,
-		ErrorLog:          slog.NewLogLogger(f.node.Log().Handler(), slog.LevelDebug), // what peers do wrong, such as a broken handshake
-	}
+	l := f.settings.limits
+	f.server = http1.NewServer(http1.Config{Handler: f, TLS: f.config.TLS, Log: f.node.Log(),
+		Limits: http1.Limits{Connections: l.connections, HeadTime: l.readHeaders, BodyTime: l.readBody, CallTime: f.settings.root.timeout,
+			WriteTime: l.write, IdleTime: l.idle, Drain: l.drain, Quiet: l.quiet},
+		Fallback: &http.Server{
+			Handler:           f,
+			ReadHeaderTimeout: l.readHeaders,
+			ReadTimeout:       l.readBody,
+			WriteTimeout:      l.write,
+			IdleTimeout:       l.idle,
+			MaxHeaderBytes:    l.headers,
+			ErrorLog:          slog.NewLogLogger(f.node.Log().Handler(), slog.LevelDebug), // what peers do wrong, such as a broken handshake
+		}})
 	f.served = make(chan struct{})
 	go f.serve()
 	return nil
@@ -105,61 +144,28 @@ func (f *face) Start(ctx context.Context) error {
 
 func (f *face) serve() {
 	defer close(f.served)
-	var err error
-	if f.config.TLS == nil {
-		err = f.server.Serve(f.listener)
-	} else {
-		f.server.TLSConfig = f.config.TLS.Clone()
-		err = f.server.ServeTLS(f.listener, "", "")
-	}
-	if !errors.Is(err, http.ErrServerClosed) && !f.handler.stopping.Load() {
+	err := f.server.Serve(f.listener)
+	if err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) && !f.stopping.Load() {
 		f.node.Log().Error("http stopped serving", "addr", f.HTTPAddr(), "error", err)
 	}
 }
 
-// Stop takes no more connections and waits for the calls in flight, or for the context; those that remain are then cut
-// off, and the error tells how many. Readiness has turned 503 by then, because the node is stopping.
+// Stop takes no more connections, ends streams, and waits for the calls in flight, or for the context; those that remain are
+// then cut off, and the error tells how many. Readiness has turned 503 by then, because the node is stopping.
 func (f *face) Stop(ctx context.Context) error {
+	f.stopping.Store(true)
 	if f.server == nil {
 		return nil
 	}
-	f.handler.stopping.Store(true)
-	f.listener.Close()
-	<-f.served
-	f.drain(ctx)
-	f.listener.closeUnused() // Shutdown would wait for them
+	streams := make(chan error, 1)
+	go func() { streams <- f.streams.Stop(ctx) }()
 	err := f.server.Shutdown(ctx)
 	if err != nil {
-		cut := f.handler.inFlight.Load()
+		cut := f.inFlight.Load()
 		f.server.Close()
 		err = fmt.Errorf("stopped with %d calls still running, which were cut off: %w", cut, err)
 	}
+	err = errors.Join(err, <-streams)
+	<-f.served
 	return err
-}
-
-// drain goes on answering on the open connections until none is left or no request comes any more. Each answer now says
-// that its connection ends, so clients in the middle of their work leave by themselves. Shutdown alone would drop the
-// requests that are on their way, unanswered.
-func (f *face) drain(ctx context.Context) {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	began, last, seen := time.Now(), time.Now(), f.handler.requests.Load()
-	for f.listener.count() > 0 && time.Since(began) < f.limits.drain && time.Since(last) < f.limits.quiet {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		if now := f.handler.requests.Load(); now != seen {
-			seen, last = now, time.Now()
-		}
-	}
-}
-
-// checkTLS finds what would let a server start and then fail every handshake.
-func checkTLS(config *tls.Config) error {
-	if config != nil && len(config.Certificates) == 0 && config.GetCertificate == nil && config.GetConfigForClient == nil {
-		return errors.New("the TLS configuration has no certificate: set Certificates or GetCertificate")
-	}
-	return nil
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/sabir-go/sabir"
 )
@@ -77,11 +77,19 @@ func TestBenchWhoseCallsFailLaterExitsWith1AndSaysWhy(t *testing.T) {
 }
 
 func TestAnInterruptedBenchReportsWhatItHas(t *testing.T) {
-	startDemo(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	steady := sabir.NewService("steady")
+	var calls atomic.Int64
+	sabir.Handle(steady, "tick", func(context.Context, struct{}) (struct{}, error) {
+		if calls.Add(1) == 100 {
+			cancel()
+		}
+		return struct{}{}, nil
+	})
+	startNode(t, sabir.NewNode(quiet(), sabir.Serve(steady), sabir.HTTP(":0")))
 	var out, errOut strings.Builder
-	code := execute(ctx, []string{"bench", "stock.list", "-d", "1h", "--warmup", "0s"}, strings.NewReader(""), &out, &errOut)
+	code := execute(ctx, []string{"bench", "steady.tick", "-d", "1h", "--warmup", "0s"}, strings.NewReader(""), &out, &errOut)
 	if code != exitOK || !strings.Contains(out.String(), "interrupted") || errOut.Len() > 0 {
 		t.Errorf("exit code %d, %s %s", code, out.String(), errOut.String())
 	}

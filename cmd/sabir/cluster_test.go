@@ -35,7 +35,7 @@ func startCluster(t testing.TB, c *cli) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := nodes.stop(ctx); err != nil {
 			t.Error(err)
@@ -53,7 +53,7 @@ func startMember(t testing.TB, id, address string, services ...sabir.Servable) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := node.Stop(ctx); err != nil {
 			t.Error(err)
@@ -323,7 +323,7 @@ func TestBenchMeasuresOverLinksWithAThousandCallers(t *testing.T) {
 }
 
 func TestTheDemoIsAClusterInOneProcess(t *testing.T) {
-	ctx, end := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, end := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer end()
 	var ready struct {
 		URL, Join string

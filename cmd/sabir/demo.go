@@ -17,6 +17,9 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cmd/sabir/demo"
 	"github.com/sabir-go/sabir/telemetry"
+	"github.com/sabir-go/sabir/web"
+	"github.com/sabir-go/sabir/web/dashboard"
+	"github.com/sabir-go/sabir/web/openapi"
 )
 
 // demoFlags is what sabir demo is told.
@@ -103,14 +106,14 @@ func (c *cli) demo(ctx context.Context, flags demoFlags) error {
 	}
 	line := newLiveLine(c.stdout)
 	meter := demo.NewMeter()
-	tel, err := telemetry.New(telemetry.Metrics(), telemetry.Buckets(demoBuckets...)) // for sabir top
+	told, telling, err := demoTelemetry()
 	if err != nil {
 		return err
 	}
 	options := []sabir.NodeOption{
 		sabir.Logger(slog.New(demoLog(line.above(c.stderr)))),
-		sabir.Use(tel.Middleware(), meter.Middleware()),
-		sabir.Serve(tel.Stats()),
+		sabir.Use(telling, meter.Middleware()),
+		told,
 	}
 	shop, err := c.openShop(ctx, flags, options)
 	if err != nil {
@@ -162,12 +165,26 @@ func (c *cli) startShop(ctx context.Context, addr string, options []sabir.NodeOp
 	return shop, nil
 }
 
-// demoHTTP serves HTTP, to those who have the key if there is one.
+// demoHTTP serves HTTP with all its pages, to those who have the key if there is one.
 func (c *cli) demoHTTP(addr string) sabir.NodeOption {
-	if key := c.secret(); key != "" {
-		return sabir.HTTP(addr, sabir.HTTPKey(key))
+	options := []sabir.HTTPOption{
+		web.About("The chandler's shop", "1", "Sabir's demo: made-up users, stock and orders."),
+		openapi.At("/docs"), dashboard.At("/dashboard"), web.Events("**"),
 	}
-	return sabir.HTTP(addr)
+	if key := c.secret(); key != "" {
+		options = append(options, sabir.HTTPKey(key))
+	}
+	return sabir.HTTP(addr, options...)
+}
+
+// demoTelemetry is what sabir top and the dashboard ask a node of the demo for: what its actions do, and its latest traces.
+func demoTelemetry() (sabir.NodeOption, sabir.Middleware, error) {
+	traces := dashboard.Traces(2000)
+	tel, err := telemetry.New(telemetry.Metrics(), telemetry.Buckets(demoBuckets...), telemetry.Traces(traces, telemetry.SampleRatio(0.05)))
+	if err != nil {
+		return nil, sabir.Middleware{}, err
+	}
+	return sabir.Serve(tel.Stats(), traces.Service()), tel.Middleware(), nil
 }
 
 // greet tells where the demo is and what to try.
@@ -193,7 +210,10 @@ func (c *cli) greet(shop *demo.Shop, flags demoFlags) {
 	fmt.Fprintf(c.stdout, "                   curl %s -d '{\"id\":\"u-1\"}' %s/users/get\n", header, url)
 	fmt.Fprintf(c.stdout, "  an invalid one   %s call orders.create user_id=u-1 'lines:=[{\"sku\":\"rope\",\"quantity\":0}]'%s\n", me, to)
 	fmt.Fprintf(c.stdout, "  an unknown one   %s call user.get id=u-1%s\n", me, to)
+	fmt.Fprintf(c.stdout, "  a REST form      curl %s/users/u-1\n", url)
+	fmt.Fprintf(c.stdout, "  a typed client   %s gen ts %s > shop.ts\n", me, url)
 	fmt.Fprintf(c.stdout, "  what goes on     %s top%s\n", me, to)
+	fmt.Fprintf(c.stdout, "  in a browser     %s/dashboard, %s/docs\n", url, url)
 	fmt.Fprintf(c.stdout, "What else there is: %s\n\n", s.bold(me+" actions"+to))
 	if flags.length == 0 {
 		fmt.Fprintln(c.stdout, "Ctrl-C ends it.")

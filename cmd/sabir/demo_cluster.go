@@ -253,6 +253,7 @@ func (d *clusterDemo) greet(front *guest, members []member) {
 	}
 	fmt.Fprintf(d.out, "  who is there     %s nodes%s\n", me, to)
 	fmt.Fprintf(d.out, "  what goes on     %s top%s\n", me, to)
+	fmt.Fprintf(d.out, "  in a browser     %s/dashboard, %s/docs\n", httpURL, httpURL)
 	fmt.Fprintf(d.out, "  a call           %s call users.get id=u-1%s\n", me, to)
 	fmt.Fprintf(d.out, "  a load           %s bench users.get id=u-1 --retry -d 30s%s\n", me, to)
 	if last := members[len(members)-1]; d.flags.processes && len(members) > 1 {

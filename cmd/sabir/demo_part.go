@@ -12,7 +12,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cmd/sabir/demo"
-	"github.com/sabir-go/sabir/telemetry"
 )
 
 // member is one node of the demo's cluster.
@@ -40,7 +39,7 @@ func (c *cli) newMember(id string, part, of int, address string, log slog.Handle
 	if err != nil {
 		return nil, err
 	}
-	tel, err := telemetry.New(telemetry.Metrics(), telemetry.Buckets(demoBuckets...))
+	told, telling, err := demoTelemetry()
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +50,8 @@ func (c *cli) newMember(id string, part, of int, address string, log slog.Handle
 		}
 		return next
 	}}
-	return demo.NewPart(part, of, sabir.ID(id), sabir.Logger(slog.New(log)), sabir.Join(address, join...), sabir.Serve(tel.Stats()),
-		sabir.Use(tel.Middleware(), joined)), nil
+	return demo.NewPart(part, of, sabir.ID(id), sabir.Logger(slog.New(log)), sabir.Join(address, join...), told,
+		sabir.Use(telling, joined)), nil
 }
 
 // memberOf describes a node that runs.

@@ -28,7 +28,7 @@ type runningDemo struct {
 func startProcesses(t *testing.T, flags ...string) *runningDemo {
 	t.Helper()
 	t.Setenv(asMain, "1")
-	ctx, end := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, end := context.WithTimeout(t.Context(), 3*time.Minute)
 	read, write := io.Pipe()
 	d := &runningDemo{nodes: make(map[string]member), lines: make(chan string, 1000), end: end, code: make(chan int, 1), log: &lockedBuffer{}}
 	args := append([]string{"demo", "--processes", "--http", ":0", "--json", "--rate", "50", "--join", freePort(t)}, flags...)
@@ -101,7 +101,7 @@ func TestABenchWithRetryLosesNoCallWhenAProcessIsKilled(t *testing.T) {
 	defer d.end()
 	measured := make(chan outcome)
 	go func() {
-		measured <- sabirRun(t, "bench", "users.get", "id=u-1", "--join", d.join, "--retry", "--callers", "50", "-d", "2s", "--warmup", "0s", "--json")
+		measured <- sabirRun(t, "bench", "users.get", "id=u-1", "--join", d.join, "--retry", "--callers", "50", "-d", "5s", "--warmup", "0s", "--json")
 	}()
 	d.waitForCalls(t, "3", "users.get", 1000)
 	d.kill(t, "3")

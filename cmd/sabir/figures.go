@@ -128,11 +128,8 @@ type sum struct {
 
 // addNode adds what a node tells now, less what it told at the last look. One that was started anew counts from 0.
 func addNode(sums map[string]*sum, now, before telemetry.Stats) {
-	known := make(map[string]telemetry.ActionStats)
-	for _, a := range before.Actions {
-		known[a.Name] = a
-	}
-	for _, a := range now.Actions {
+	recent := now.Since(before)
+	for i, a := range now.Actions {
 		s := sums[a.Name]
 		if s == nil {
 			s = &sum{bounds: now.Bounds, buckets: make([]uint64, len(now.Bounds)+1)}
@@ -142,21 +139,13 @@ func addNode(sums map[string]*sum, now, before telemetry.Stats) {
 		s.active += a.Active
 		s.calls += a.Calls
 		s.failed += a.Failed
-		old := known[a.Name]
-		if old.Calls > a.Calls || before.Node == "" {
-			old = telemetry.ActionStats{}
-		}
-		s.recent += a.Calls - old.Calls
-		s.recentF += a.Failed - min(old.Failed, a.Failed)
+		s.recent += recent.Actions[i].Calls
+		s.recentF += recent.Actions[i].Failed
 		if !slices.Equal(s.bounds, now.Bounds) {
 			continue // its buckets are others; it counts in everything but percentiles
 		}
-		for i := range min(len(a.Buckets), len(s.buckets)) {
-			n := a.Buckets[i]
-			if i < len(old.Buckets) {
-				n -= min(old.Buckets[i], n)
-			}
-			s.buckets[i] += n
+		for j := range min(len(a.Buckets), len(s.buckets)) {
+			s.buckets[j] += recent.Actions[i].Buckets[j]
 		}
 	}
 }
@@ -168,7 +157,7 @@ func (o *observer) figures(sums map[string]*sum, seconds float64) []actionFigure
 			continue
 		}
 		a := actionFigures{Name: name, Nodes: s.nodes, Active: s.active, Calls: s.calls, Failed: s.failed,
-			P50: quantile(s.bounds, s.buckets, 0.5) * 1e6, P99: quantile(s.bounds, s.buckets, 0.99) * 1e6}
+			P50: telemetry.Quantile(s.bounds, s.buckets, 0.5) * 1e6, P99: telemetry.Quantile(s.bounds, s.buckets, 0.99) * 1e6}
 		if seconds > 0 {
 			a.PerSecond, a.ErrorsPerSec = float64(s.recent)/seconds, float64(s.recentF)/seconds
 		}
@@ -176,35 +165,6 @@ func (o *observer) figures(sums map[string]*sum, seconds float64) []actionFigure
 	}
 	slices.SortFunc(list, func(a, b actionFigures) int { return cmp.Compare(a.Name, b.Name) })
 	return list
-}
-
-// quantile estimates, in seconds, what share q of the calls did not exceed: evenly spread within a bucket. In the last
-// bucket, which has no end, it is that bucket's beginning. 0 for no calls.
-func quantile(bounds []float64, buckets []uint64, q float64) float64 {
-	var all uint64
-	for _, n := range buckets {
-		all += n
-	}
-	if all == 0 || len(bounds) == 0 {
-		return 0
-	}
-	rank := q * float64(all)
-	var below float64
-	for i, n := range buckets {
-		if below+float64(n) < rank || n == 0 {
-			below += float64(n)
-			continue
-		}
-		if i >= len(bounds) {
-			break
-		}
-		from := 0.0
-		if i > 0 {
-			from = bounds[i-1]
-		}
-		return from + (bounds[i]-from)*(rank-below)/float64(n)
-	}
-	return bounds[len(bounds)-1]
 }
 
 // why is why the mute nodes tell nothing.

@@ -1,7 +1,8 @@
 package main
 
 import (
-	"math"
+	"context"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -13,15 +14,25 @@ import (
 
 func TestTopTellsWhatTheActionsOfAClusterDo(t *testing.T) {
 	startCluster(t, &cli{})
-	calls := make(chan outcome)
+	ctx, end := context.WithCancel(t.Context())
+	calls := make(chan int)
 	go func() {
-		calls <- sabirRun(t, "bench", "users.get", "id=u-1", "-c", "4", "-d", "600ms", "--warmup", "0s")
+		bench := []string{"bench", "users.get", "id=u-1", "-c", "4", "-d", "1h", "--warmup", "0s"}
+		calls <- execute(ctx, bench, strings.NewReader(""), io.Discard, io.Discard)
 	}()
-	got := oneJSON[clusterFigures](t, sabirRun(t, "top", "--once", "--every", "300ms", "--json").out)
-	if made := <-calls; made.code != exitOK {
-		t.Errorf("%+v", made)
+	var got clusterFigures
+	i := -1
+	for late := time.Now().Add(time.Minute); time.Now().Before(late); { // until the calls have begun
+		got = oneJSON[clusterFigures](t, sabirRun(t, "top", "--once", "--every", "300ms", "--json").out)
+		i = slices.IndexFunc(got.Actions, func(a actionFigures) bool { return a.Name == "users.get" })
+		if i >= 0 && got.Actions[i].Nodes == 2 && got.Actions[i].PerSecond >= 100 {
+			break
+		}
 	}
-	i := slices.IndexFunc(got.Actions, func(a actionFigures) bool { return a.Name == "users.get" })
+	end()
+	if code := <-calls; code != exitOK {
+		t.Errorf("the calls: exit code %d", code)
+	}
 	if i < 0 || len(got.Nodes) != 3 || len(got.Mute) != 0 {
 		t.Fatalf("%+v", got)
 	}
@@ -54,25 +65,6 @@ func TestTopSaysWhichNodesTellNothing(t *testing.T) {
 	got := sabirRun(t, "top", "--once", "--every", "100ms", "--join", address)
 	if got.code != exitFailed || !strings.Contains(got.out, "no figures of actions from mute: they do not serve telemetry.Stats") || !strings.Contains(got.errOut, "telemetry.Stats") {
 		t.Errorf("%+v", got)
-	}
-}
-
-func TestAQuantileIsEstimatedWithinItsBucket(t *testing.T) {
-	bounds := []float64{1, 2, 4}
-	for name, test := range map[string]struct {
-		buckets []uint64
-		q, want float64
-	}{
-		"no calls":             {[]uint64{0, 0, 0, 0}, 0.5, 0},
-		"in the first":         {[]uint64{10, 0, 0, 0}, 0.5, 0.5},
-		"in the middle":        {[]uint64{0, 4, 4, 0}, 0.75, 3},
-		"at a bound":           {[]uint64{5, 5, 0, 0}, 0.5, 1},
-		"past an empty one":    {[]uint64{1, 0, 1, 0}, 1, 4},
-		"in the one with none": {[]uint64{0, 0, 0, 3}, 0.99, 4},
-	} {
-		if got := quantile(bounds, test.buckets, test.q); math.Abs(got-test.want) > 1e-9 {
-			t.Errorf("%s: %v, want %v", name, got, test.want)
-		}
 	}
 }
 

@@ -43,7 +43,7 @@ func (g guest) say(t *testing.T, text string) {
 // sees waits for a line.
 func (g guest) sees(t *testing.T, want string) {
 	t.Helper()
-	for limit := time.After(20 * time.Second); ; {
+	for limit := time.After(2 * time.Minute); ; {
 		select {
 		case line := <-g.lines:
 			if line == want {

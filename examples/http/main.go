@@ -1,101 +1,164 @@
-// HTTP shows a node that serves its public actions as POST /service/action, and what callers are answered to a good
-// input, an invalid one, and a wrong address.
+// HTTP is an API for orders: REST forms, rules, a declared error, an action for clerks only, a stream, events, a page for
+// browsers, documentation and a dashboard. It runs until Ctrl-C and says where.
 //
 //	go run ./examples/http
+//	curl localhost:3000/orders -H 'Content-Type: application/json' -d '{"item":"rope","quantity":2}'
+//	curl localhost:3000/orders/1
+//	curl -N localhost:3000/orders/1/watch -H 'Accept: text/event-stream'
+//	sabir gen ts -o api.ts
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"crypto/rand"
+	"embed"
+	"flag"
 	"fmt"
-	"io"
+	"io/fs"
 	"log"
-	"net/http"
-	"strings"
+	"os"
+	"sync"
+	"time"
 
 	"github.com/sabir-go/sabir"
-	_ "github.com/sabir-go/sabir/web" // serves sabir.HTTP
+	"github.com/sabir-go/sabir/web"
+	"github.com/sabir-go/sabir/web/auth"
+	"github.com/sabir-go/sabir/web/dashboard"
+	"github.com/sabir-go/sabir/web/openapi"
 )
 
-type SignUp struct {
-	Name  string `json:"name" validate:"required,max=64"`
-	Email string `json:"email" validate:"required,email"`
+type Order struct {
+	ID       int       `json:"id"`
+	Item     string    `json:"item"`
+	Quantity int       `json:"quantity"`
+	State    string    `json:"state" validate:"oneof=placed cancelled"`
+	Placed   time.Time `json:"placed"`
 }
 
-type User struct {
-	ID   int    `json:"id"`
-	Name string `json:"name"`
+type Place struct {
+	Item     string `json:"item" validate:"required,max=80" doc:"what is ordered" example:"rope"`
+	Quantity int    `json:"quantity" validate:"min=1,max=100"`
+}
+
+type Find struct {
+	ID int `json:"id" validate:"min=1"`
+}
+
+type List struct {
+	State string `json:"state" validate:"omitempty,oneof=placed cancelled"`
+	Limit int    `json:"limit" validate:"max=100" doc:"20 if it is 0"`
+}
+
+var ErrNoSuchOrder = sabir.NewError(sabir.NotFound, "NoSuchOrder", "no such order")
+
+// orders keeps the orders in memory; what changes an order closes its channel and makes another.
+type orders struct {
+	service *sabir.Service
+	mu      sync.Mutex
+	list    []Order
+	changed []chan struct{}
+}
+
+func newOrders() *sabir.Service {
+	s := sabir.NewService("orders", sabir.Purpose("takes orders"))
+	o := &orders{service: s}
+	find := sabir.Fails(ErrNoSuchOrder)
+	sabir.Handle(s, "place", o.place, sabir.Route("POST", "/orders"), sabir.Describe("places an order"))
+	sabir.Handle(s, "get", o.get, sabir.Route("GET", "/orders/{id}"), find)
+	sabir.Handle(s, "list", o.all, sabir.Route("GET", "/orders"))
+	sabir.Handle(s, "cancel", o.cancel, sabir.Route("DELETE", "/orders/{id}"), find, sabir.Use(auth.Require("clerk")))
+	sabir.HandleStream(s, "watch", o.watch, sabir.Route("GET", "/orders/{id}/watch"), find)
+	return s
+}
+
+func (o *orders) place(ctx context.Context, in Place) (Order, error) {
+	o.mu.Lock()
+	order := Order{len(o.list) + 1, in.Item, in.Quantity, "placed", time.Now().UTC()}
+	o.list, o.changed = append(o.list, order), append(o.changed, make(chan struct{}))
+	o.mu.Unlock()
+	return order, sabir.Emit(ctx, o.service, "orders.placed", order)
+}
+
+func (o *orders) get(_ context.Context, in Find) (Order, error) {
+	order, _, err := o.find(in.ID)
+	return order, err
+}
+
+func (o *orders) find(id int) (order Order, changed <-chan struct{}, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if id < 1 || id > len(o.list) {
+		return order, nil, ErrNoSuchOrder
+	}
+	return o.list[id-1], o.changed[id-1], nil
+}
+
+func (o *orders) all(_ context.Context, in List) ([]Order, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var found []Order
+	for _, order := range o.list {
+		if len(found) < cmp.Or(in.Limit, 20) && cmp.Or(in.State, order.State) == order.State {
+			found = append(found, order)
+		}
+	}
+	return found, nil
+}
+
+func (o *orders) cancel(ctx context.Context, in Find) (order Order, err error) {
+	if _, _, err := o.find(in.ID); err != nil {
+		return order, err
+	}
+	o.mu.Lock()
+	o.list[in.ID-1].State = "cancelled"
+	order = o.list[in.ID-1]
+	close(o.changed[in.ID-1])
+	o.changed[in.ID-1] = make(chan struct{})
+	o.mu.Unlock()
+	return order, sabir.Emit(ctx, o.service, "orders.cancelled", order)
+}
+
+// watch sends the order, and again whenever it changes, until it is cancelled.
+func (o *orders) watch(ctx context.Context, s *sabir.Stream[Find, Order]) error {
+	in, err := s.Recv()
+	if err != nil {
+		return err
+	}
+	for {
+		order, changed, err := o.find(in.ID)
+		if err != nil {
+			return err
+		}
+		if err := s.Send(order); err != nil || order.State == "cancelled" {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+//go:embed page
+var page embed.FS
+
+// newNode makes a node that serves the orders. Everybody may call, and the key makes its bearer a clerk.
+func newNode(addr, key string) *sabir.Node {
+	files, _ := fs.Sub(page, "page")
+	clerk := auth.Key(map[string]auth.Principal{key: {Subject: "clerk", Roles: []string{"clerk"}}})
+	return sabir.NewNode(sabir.Serve(newOrders()), sabir.HTTP(addr,
+		web.About("Orders", "1", "An example."), web.Auth(clerk), web.Anonymous(), web.Events("orders.*"),
+		web.Static("/page", files), openapi.At("/docs"), dashboard.At("/dashboard")))
 }
 
 func main() {
-	if err := run(context.Background()); err != nil {
+	addr := flag.String("http", ":3000", "where to serve; :3000 is this machine only")
+	flag.Parse()
+	key := cmp.Or(os.Getenv("ORDERS_KEY"), rand.Text())
+	fmt.Printf("serving on %s: /page, /docs, /dashboard; the clerk's X-Api-Key is %s\n", *addr, key)
+	if err := newNode(*addr, key).Run(context.Background()); err != nil {
 		log.Fatal(err)
 	}
-}
-
-func run(ctx context.Context) error {
-	users := sabir.NewService("users")
-	sabir.Handle(users, "create", func(_ context.Context, in SignUp) (User, error) {
-		return User{7, in.Name}, nil
-	})
-	sabir.Handle(users, "purge", func(context.Context, struct{}) (struct{}, error) {
-		return struct{}{}, nil
-	}, sabir.Visible(sabir.Private)) // for this node's services only: HTTP does not know it
-
-	// Port 0 takes a free one. ":3000" is port 3000 for this machine only; for others name a host and set sabir.HTTPKey.
-	node := sabir.NewNode(sabir.Serve(users), sabir.HTTP("127.0.0.1:0"))
-	if err := node.Start(ctx); err != nil {
-		return err
-	}
-	defer node.Stop(ctx)
-
-	base := "http://" + node.HTTPAddr()
-	for _, request := range []struct{ path, body string }{
-		{"/users/create", `{"name":"Ada","email":"ada@example.org"}`},
-		{"/users/create", `{"name":"","email":"ada"}`},
-		{"/users/create", `{"name":7}`},
-		{"/users/creat", `{}`},
-		{"/users/purge", `{}`},
-	} {
-		if err := post(ctx, base, request.path, request.body); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// post prints what the node answers: the action's output, or an error as a problem document (RFC 9457).
-func post(ctx context.Context, base, path, body string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, base+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
-	fmt.Println("POST", path, body)
-	if response.StatusCode == http.StatusOK {
-		fmt.Printf("  %s: %s\n", response.Status, answer)
-		return nil
-	}
-	var problem struct {
-		Name   string `json:"name"`
-		Detail string `json:"detail"`
-		Data   any    `json:"data"`
-	}
-	if err := json.Unmarshal(answer, &problem); err != nil {
-		return err
-	}
-	fmt.Printf("  %s: %s: %s\n", response.Status, problem.Name, problem.Detail)
-	if fields, ok := problem.Data.([]any); ok {
-		fmt.Println("  fields to mend:", len(fields))
-	}
-	return nil
 }

@@ -69,10 +69,10 @@ func newUsers() *sabir.Service {
 	u := &users{service: s, list: seedUsers()}
 	known := policy.NewCache(policy.MaxEntries(maxUsers))
 	known.CleanOn(s, "user.changed", "users.get")
-	sabir.Handle(s, "get", u.get, sabir.Describe("finds a user by id"), sabir.Idempotent(),
+	sabir.Handle(s, "get", u.get, sabir.Describe("finds a user by id"), sabir.Idempotent(), sabir.Route("GET", "/users/{id}"),
 		sabir.Use(known.For(policy.Keys("id"), policy.TTL(time.Minute))))
-	sabir.Handle(s, "list", u.find, sabir.Describe("lists users, of one city or all"), sabir.Idempotent())
-	sabir.Handle(s, "register", u.register, sabir.Describe("adds a user; emits user.registered"))
+	sabir.Handle(s, "list", u.find, sabir.Describe("lists users, of one city or all"), sabir.Idempotent(), sabir.Route("GET", "/users"))
+	sabir.Handle(s, "register", u.register, sabir.Describe("adds a user; emits user.registered"), sabir.Route("POST", "/users"))
 	sabir.Handle(s, "block", u.block, sabir.Describe("blocks a user or lets him order again; emits user.changed"))
 	return s
 }

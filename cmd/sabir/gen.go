@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/web/openapi"
+	"github.com/sabir-go/sabir/web/typescript"
+)
+
+// generator is one thing that sabir gen makes of an API.
+type generator struct {
+	name, short, long string
+	example           string
+	// prepare adds the flags of its own and gives the function that writes.
+	prepare func(command *cobra.Command) func(w io.Writer, a api.API) error
+}
+
+var generators = []generator{
+	{
+		name:  "ts",
+		short: "Write a TypeScript client",
+		long: `Writes one TypeScript module without dependencies: the types of all inputs,
+outputs and errors, and a client for browsers and Node 20 or later, with typed
+errors, streams, uploads, batches and checks of inputs. Write it into the
+sources of the program that calls, and again when the API has changed: what does
+not fit any more does not compile.`,
+		example: `  sabir gen ts -o src/api.ts
+  sabir gen ts https://api.example.com -o src/api.ts
+  sabir gen ts api.json > api.ts`,
+		prepare: func(*cobra.Command) func(w io.Writer, a api.API) error {
+			return func(w io.Writer, a api.API) error { return typescript.Write(w, a) }
+		},
+	},
+	{
+		name:  "openapi",
+		short: "Write an OpenAPI 3.1 document",
+		long: `Writes an OpenAPI 3.1 document as JSON, with the schemas of all types, examples,
+errors and ways to authenticate. Give it to tools that know OpenAPI.`,
+		example: `  sabir gen openapi -o openapi.json
+  sabir gen openapi https://api.example.com > openapi.json`,
+		prepare: func(*cobra.Command) func(w io.Writer, a api.API) error { return writeOpenAPI },
+	},
+	protoGenerator,
+}
+
+func writeOpenAPI(w io.Writer, a api.API) error {
+	document, err := openapi.Document(a)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(bytes.TrimRight(document, "\n"), '\n'))
+	return err
+}
+
+// genResult is what sabir gen tells with --json about a file that it wrote.
+type genResult struct {
+	File    string `json:"file"`
+	Bytes   int    `json:"bytes"`
+	Actions int    `json:"actions"`
+	Changed bool   `json:"changed"` // the file said something else before, or was not there
+}
+
+func (c *cli) genCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:     "gen <what> [flags]",
+		GroupID: groupMake,
+		Short:   "Write clients and documents from what a node offers",
+		Long: `Writes clients and documents from the description of what a node offers over
+HTTP, and tells what changed between two of them. The description comes from
+
+  the running node            (--url, or as an argument: https://api.example.com)
+  a cluster                   (--join tcp://:7700)
+  a file, or stdin with -     (curl 'http://127.0.0.1:3000/$api' > api.json)
+
+A file makes it repeatable: keep it with the sources, and compare with it before
+a release.`,
+		Example: `  sabir gen ts -o src/api.ts
+  sabir gen openapi -o openapi.json
+  sabir gen proto -o shop.proto --lock shop.proto.lock
+  sabir gen diff api.json http://127.0.0.1:3000`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("gen needs what to write: %s", strings.Join(generatorNames(), ", "))
+			}
+			return usagef("gen cannot write %q: want one of %s", args[0], strings.Join(generatorNames(), ", "))
+		},
+		RunE: func(*cobra.Command, []string) error { return nil }, // Args has refused
+	}
+	for _, g := range generators {
+		command.AddCommand(c.generatorCommand(g))
+	}
+	command.AddCommand(c.genDiffCommand())
+	return command
+}
+
+func generatorNames() (names []string) {
+	for _, g := range generators {
+		names = append(names, g.name)
+	}
+	return append(names, "diff")
+}
+
+func (c *cli) generatorCommand(g generator) *cobra.Command {
+	var file string
+	var write func(w io.Writer, a api.API) error
+	command := &cobra.Command{
+		Use:     g.name + " [url or api.json] [flags]",
+		Short:   g.short,
+		Long:    g.long,
+		Example: g.example,
+		Args:    takes(0, 1, "one source: a URL, a file with a description, or - for stdin"),
+		RunE: func(command *cobra.Command, args []string) error {
+			source := ""
+			if len(args) > 0 {
+				source = args[0]
+			}
+			described, err := c.describedAPI(command.Context(), source)
+			if err != nil {
+				return err
+			}
+			var text bytes.Buffer
+			if err := write(&text, described); err != nil {
+				if _, usage := errors.AsType[*usageError](err); usage {
+					return err
+				}
+				return failf("%w", err)
+			}
+			if file == "" {
+				_, err := c.stdout.Write(text.Bytes())
+				return err
+			}
+			return c.writeGenerated(file, text.Bytes(), len(described.Actions))
+		},
+		ValidArgsFunction:     completeSource,
+		DisableFlagsInUseLine: true,
+	}
+	command.Flags().StringVarP(&file, "output", "o", "", "the file to write (default stdout); one that says the same already is left as it is")
+	write = g.prepare(command)
+	command.Flags().SortFlags = false
+	return command
+}
+
+// completeSource completes a source to files with descriptions.
+func completeSource(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []cobra.Completion{"json"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// writeGenerated writes a file, whole or not at all. One with the same bytes is not touched, so that what watches files
+// does not build again.
+func (c *cli) writeGenerated(file string, text []byte, actions int) error {
+	result := genResult{File: file, Bytes: len(text), Actions: actions}
+	before, err := os.ReadFile(file)
+	if result.Changed = err != nil || !bytes.Equal(before, text); result.Changed {
+		if err := replaceFile(file, text); err != nil {
+			return failf("the file cannot be written: %w", err)
+		}
+	}
+	if c.json {
+		writeJSON(c.stdout, result)
+		return nil
+	}
+	did := "wrote"
+	if !result.Changed {
+		did = "unchanged:"
+	}
+	fmt.Fprintf(c.stdout, "%s %s (%d actions, %s bytes)\n", did, file, actions, grouped(int64(len(text))))
+	return nil
+}
+
+func replaceFile(file string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone already where all went well
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), file)
+}

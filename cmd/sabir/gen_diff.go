@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sabir-go/sabir/web/api"
+)
+
+// genDiff is what sabir gen diff tells with --json.
+type genDiff struct {
+	Breaking bool         `json:"breaking"`
+	Changes  []api.Change `json:"changes"`
+}
+
+func (c *cli) genDiffCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "diff <old> <new> [flags]",
+		Short: "Tell what changed for callers, and fail if something breaks them",
+		Long: `Compares two descriptions of an API and tells what changed for its callers. Each
+is a URL, a file, or - for stdin. The exit code is 1 where a change may break
+callers that were written for the old one, so that a build can refuse it.`,
+		Example: `  curl -s 'http://127.0.0.1:3000/$api' > api.json
+  sabir gen diff api.json http://127.0.0.1:3000
+  sabir gen diff api.json next.json --json`,
+		Args: takes(2, 2, "the old and the new description: URLs or files"),
+		RunE: func(command *cobra.Command, args []string) error {
+			before, err := c.describedAPI(command.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			after, err := c.describedAPI(command.Context(), args[1])
+			if err != nil {
+				return err
+			}
+			return c.showDiff(api.Diff(before, after))
+		},
+		ValidArgsFunction:     completeSource,
+		DisableFlagsInUseLine: true,
+	}
+}
+
+func (c *cli) showDiff(changes []api.Change) error {
+	breaking := 0
+	for _, change := range changes {
+		if change.Breaking {
+			breaking++
+		}
+	}
+	if c.json {
+		if changes == nil {
+			changes = []api.Change{}
+		}
+		writeJSON(c.stdout, genDiff{breaking > 0, changes})
+	} else {
+		for _, change := range changes {
+			fmt.Fprintln(c.stdout, printable(change.String()))
+		}
+		if len(changes) == 0 {
+			fmt.Fprintln(c.stdout, "nothing changed for callers")
+		}
+	}
+	if breaking > 0 {
+		return failf("%d of %d changes may break callers", breaking, len(changes))
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/web/protofile"
+)
+
+var protoGenerator = generator{
+	name:  "proto",
+	short: "Write a .proto file",
+	long: `Writes a file of Protocol Buffers (proto3): a service for each service, an rpc
+for each action, a message for each type.
+
+Fields are numbered in their order, so a field that is added in between changes
+the numbers behind it. --lock keeps them: it names a file that remembers which
+numbers were given, to be kept with the sources.`,
+	example: `  sabir gen proto -o shop.proto --lock shop.proto.lock
+  sabir gen proto https://api.example.com --package shop.v1 > shop.proto`,
+	prepare: func(command *cobra.Command) func(w io.Writer, a api.API) error {
+		var options protofile.Options
+		var lock string
+		flags := command.Flags()
+		flags.StringVar(&options.Package, "package", "", "the package of the file (default made of the API's title)")
+		flags.StringVar(&options.GoPackage, "go-package", "", "the option go_package of the file")
+		flags.StringVar(&lock, "lock", "", "the file that keeps the numbers of fields; made where it is not there yet")
+		return func(w io.Writer, a api.API) error { return writeProto(w, a, options, lock) }
+	},
+}
+
+// writeProto writes the file, and brings the lock up to date.
+func writeProto(w io.Writer, a api.API, options protofile.Options, lock string) error {
+	if lock == "" {
+		return protofile.Write(w, a, options)
+	}
+	before, err := os.ReadFile(lock)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return usagef("the lock cannot be read: %v", err)
+	}
+	options.Lock = protofile.Lock{}
+	if len(before) > 0 {
+		if err := json.Unmarshal(before, &options.Lock); err != nil {
+			return usagef("the lock %s cannot be read: %v", lock, err)
+		}
+	}
+	if err := protofile.Write(w, a, options); err != nil {
+		return err
+	}
+	after, err := json.MarshalIndent(options.Lock, "", "  ") // in the order of names
+	if err != nil {
+		return err
+	}
+	if after = append(after, '\n'); bytes.Equal(before, after) {
+		return nil
+	}
+	return replaceFile(lock, after)
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/web/auth"
+)
+
+// maxDescription bounds the description of an API, in bytes. One action takes about a thousand.
+const maxDescription = 64 << 20
+
+// describedAPI gets a description from a URL, a file or stdin; without a source from the node or the cluster that the flags
+// name.
+func (c *cli) describedAPI(ctx context.Context, source string) (api.API, error) {
+	switch {
+	case source == "-":
+		return readDescription(c.stdin, "stdin")
+	case strings.HasPrefix(source, "http://"), strings.HasPrefix(source, "https://"):
+		return c.fetchDescription(ctx, source)
+	case source != "":
+		f, err := os.Open(source)
+		if err != nil {
+			return api.API{}, usagef("the description cannot be read: %v", err)
+		}
+		defer f.Close()
+		return readDescription(f, source)
+	}
+	joined, err := c.joins()
+	if err != nil {
+		return api.API{}, err
+	}
+	if joined {
+		return c.describeCluster(ctx)
+	}
+	address := c.address()
+	switch {
+	case strings.Contains(address, "://"):
+	case strings.HasPrefix(address, ":"):
+		address = "http://127.0.0.1" + address
+	default:
+		address = "http://" + address
+	}
+	return c.fetchDescription(ctx, address)
+}
+
+// readDescription reads a description.
+func readDescription(r io.Reader, name string) (a api.API, err error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxDescription+1))
+	if err != nil {
+		return a, usagef("the description in %s cannot be read: %v", name, err)
+	}
+	if len(text) > maxDescription {
+		return a, usagef("the description in %s is larger than %d MiB", name, maxDescription>>20)
+	}
+	var other struct {
+		OpenAPI string           `json:"openapi"`
+		Actions *json.RawMessage `json:"actions"`
+	}
+	err = json.Unmarshal(text, &other)
+	if err == nil {
+		err = json.Unmarshal(text, &a)
+	}
+	switch {
+	case err != nil:
+		return a, usagef("%s has no description of an API: %v", name, err)
+	case other.OpenAPI != "":
+		return a, usagef("%s is an OpenAPI document; want the node's own description, which is at /$api", name)
+	case other.Actions == nil:
+		return a, usagef(`%s has no description of an API: it has no "actions"; a node gives one at /$api`, name)
+	}
+	return a, nil
+}
+
+// fetchDescription asks a node over HTTP.
+func (c *cli) fetchDescription(ctx context.Context, address string) (a api.API, err error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return a, usagef("%q is no address of a node: want http://HOST:PORT", address)
+	}
+	where := strings.TrimSuffix(address, "/")
+	if !strings.HasSuffix(where, "/$api") {
+		where += "/$api"
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
+	if err != nil {
+		return a, usagef("%v", err)
+	}
+	if key := c.secret(); key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment}
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport, CheckRedirect: refuseRedirect}).Do(request)
+	if err != nil {
+		return a, sabir.Errorf(sabir.Unavailable, sabir.ErrUnavailable.Name, "no node answers at %s: %w", address, errors.Unwrap(err))
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return a, refusal(where, response)
+	}
+	a, err = readDescription(response.Body, where)
+	if e, ok := errors.AsType[*usageError](err); ok {
+		return a, failf("%s", e.text) // what the node says is not the caller's mistake
+	}
+	return a, err
+}
+
+// refuseRedirect keeps the key from going elsewhere.
+func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// refusal is the error that a node answered.
+func refusal(where string, response *http.Response) error {
+	var e sabir.Error
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	if err == nil && strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") && json.Unmarshal(text, &e) == nil && e.Message != "" {
+		return &e
+	}
+	return failf("%s answered %s: is that a node of Sabir, of this version?", where, response.Status)
+}
+
+// describeCluster asks the nodes of a cluster what they say of their actions.
+func (c *cli) describeCluster(ctx context.Context) (api.API, error) {
+	g, err := c.joinCluster(ctx)
+	if err != nil {
+		return api.API{}, err
+	}
+	defer g.Close()
+	var failed error
+	frame := api.API{Title: "cluster", Version: "0"}
+	described, err := api.Of(frame, g.node.Actions(), api.Sources{
+		Place: func(a *sabir.Action, _ *api.Action) bool {
+			return a.Visibility == sabir.Public && !hidden(a.Service, false)
+		},
+		Lookup: func(a *sabir.Action) (sabir.ActionDescription, bool) {
+			d, err := c.describeAction(ctx, g, a.Name)
+			if err != nil {
+				failed = err
+			}
+			return d, err == nil
+		},
+		Scopes: auth.ScopesKey,
+	})
+	if failed != nil {
+		return api.API{}, failed
+	}
+	if err != nil {
+		return api.API{}, failf("%w", err)
+	}
+	if len(described.Actions) == 0 {
+		return api.API{}, failf("the cluster at %s offers no public action", g.address)
+	}
+	return described, nil
+}
+
+// describeAction asks a node that has the action.
+func (c *cli) describeAction(ctx context.Context, g *guest, action string) (d sabir.ActionDescription, err error) {
+	input, err := json.Marshal(sabir.DescribeRequest{Action: action})
+	if err != nil {
+		return d, err
+	}
+	service := action[:strings.LastIndex(action, ".")]
+	for _, s := range g.node.Services() {
+		if s.Name != service {
+			continue
+		}
+		at := *g
+		at.to = s.Node
+		answer, err := c.ask(ctx, &at, "$node.api", input)
+		if err != nil {
+			return d, err
+		}
+		return d, json.Unmarshal(answer, &d)
+	}
+	return d, failf("no node offers %s any more", action)
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// described is the description of an API with one action, whose input has this member besides.
+func described(member string) string {
+	return `{"title":"T","version":"1","actions":[{"name":"users.get","service":"users","path":"/users/get","in":{"$ref":"#/$defs/GetUser"}}],` +
+		`"types":{"GetUser":{"type":"object","properties":{"id":{"type":"string"},"` + member + `":{"type":"string"}},"required":["id","` + member + `"]}}}`
+}
+
+func written(t *testing.T, text string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "api.json")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestAClientIsWrittenFromARunningNode(t *testing.T) {
+	startDemo(t)
+	got := sabirRun(t, "gen", "ts")
+	if got.code != exitOK || !strings.Contains(got.out, "export function createClient(") || !strings.Contains(got.out, "  users: UsersApi;\n") {
+		t.Errorf("exit code %d, %s\n%.2000s", got.code, got.errOut, got.out)
+	}
+}
+
+func TestAnOpenAPIDocumentIsWrittenFromARunningNode(t *testing.T) {
+	startDemo(t)
+	got := sabirRun(t, "gen", "openapi")
+	var document struct {
+		OpenAPI string                    `json:"openapi"`
+		Paths   map[string]map[string]any `json:"paths"`
+	}
+	if err := json.Unmarshal([]byte(got.out), &document); err != nil || got.code != exitOK || !strings.HasPrefix(document.OpenAPI, "3.1") || document.Paths["/users/get"] == nil {
+		t.Errorf("exit code %d, %s, %v\n%.500s", got.code, got.errOut, err, got.out)
+	}
+}
+
+func TestAClientIsWrittenFromACluster(t *testing.T) {
+	startCluster(t, &cli{})
+	got := sabirRun(t, "gen", "ts")
+	if got.code != exitOK || !strings.Contains(got.out, "  users: UsersApi;\n") {
+		t.Errorf("exit code %d, %s\n%.2000s", got.code, got.errOut, got.out)
+	}
+}
+
+func TestAProtoFileKeepsItsNumbersWithALock(t *testing.T) {
+	dir := t.TempDir()
+	lock := filepath.Join(dir, "api.lock")
+	first := sabirRun(t, "gen", "proto", written(t, described("lang")), "--package", "shop.v1", "--lock", lock)
+	if first.code != exitOK || !strings.Contains(first.out, "package shop.v1;") || !strings.Contains(first.out, "string lang = 2;") {
+		t.Fatalf("exit code %d, %s\n%s", first.code, first.errOut, first.out)
+	}
+	swapped := strings.Replace(described("lang"), `"id":{"type":"string"},"lang":{"type":"string"}`, `"lang":{"type":"string"},"id":{"type":"string"}`, 1)
+	again := sabirRun(t, "gen", "proto", written(t, swapped), "--package", "shop.v1", "--lock", lock)
+	if again.code != exitOK || !strings.Contains(again.out, "string lang = 2;") {
+		t.Errorf("exit code %d, %s\n%s", again.code, again.errOut, again.out)
+	}
+	if err := os.WriteFile(lock, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if broken := sabirRun(t, "gen", "proto", written(t, described("lang")), "--lock", lock); broken.code != exitUsage || !strings.Contains(broken.errOut, "the lock "+lock+" cannot be read") {
+		t.Errorf("%+v", broken)
+	}
+}
+
+func TestADescriptionComesFromAFileOrStdin(t *testing.T) {
+	fromFile := sabirRun(t, "gen", "ts", written(t, described("lang")))
+	fromStdin := sabirRunWith(t, strings.NewReader(described("lang")), "gen", "ts", "-")
+	if fromFile.code != exitOK || !strings.Contains(fromFile.out, "  lang: string;\n") || fromFile != fromStdin {
+		t.Errorf("from the file %d %s, from stdin %d %s", fromFile.code, fromFile.errOut, fromStdin.code, fromStdin.errOut)
+	}
+}
+
+func TestAFileThatSaysTheSameIsLeftAsItIs(t *testing.T) {
+	source, file := written(t, described("lang")), filepath.Join(t.TempDir(), "api.ts")
+	first := sabirRun(t, "gen", "ts", source, "-o", file)
+	before, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(first, err)
+	}
+	again := oneJSON[genResult](t, sabirRun(t, "gen", "ts", source, "-o", file, "--json").out)
+	after, err := os.Stat(file)
+	if err != nil || !os.SameFile(before, after) || again.Changed || again.Actions != 1 || again.Bytes != int(after.Size()) {
+		t.Errorf("%+v %v", again, err)
+	}
+	if !strings.HasPrefix(first.out, "wrote "+file) {
+		t.Errorf("it says %q", first.out)
+	}
+	other := oneJSON[genResult](t, sabirRun(t, "gen", "ts", written(t, described("x")), "-o", file, "--json").out)
+	if !other.Changed {
+		t.Errorf("%+v", other)
+	}
+}
+
+func TestABreakingChangeFails(t *testing.T) {
+	before, after := written(t, described("lang")), written(t, described("tongue"))
+	got := sabirRun(t, "gen", "diff", before, after)
+	if got.code != exitFailed || !strings.Contains(got.out, "BREAKING") || !strings.Contains(got.out, "tongue") || !strings.Contains(got.errOut, "may break callers") {
+		t.Errorf("%+v", got)
+	}
+	asJSON := sabirRun(t, "gen", "diff", before, after, "--json")
+	if told := oneJSON[genDiff](t, asJSON.out); asJSON.code != exitFailed || !told.Breaking || len(told.Changes) == 0 {
+		t.Errorf("%+v", asJSON)
+	}
+	same := sabirRun(t, "gen", "diff", before, before)
+	if same.code != exitOK || same.out != "nothing changed for callers\n" {
+		t.Errorf("%+v", same)
+	}
+}
+
+func TestWhatCannotBeGeneratedSaysWhy(t *testing.T) {
+	elsewhere := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(elsewhere.Close)
+	for name, test := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"nothing wanted":       {[]string{"gen"}, exitUsage, "gen needs what to write: ts, openapi"},
+		"unknown":              {[]string{"gen", "perl"}, exitUsage, `gen cannot write "perl"`},
+		"no such file":         {[]string{"gen", "ts", "/no/such.json"}, exitUsage, "no such file"},
+		"no JSON":              {[]string{"gen", "ts", written(t, "{")}, exitUsage, "has no description of an API"},
+		"another JSON":         {[]string{"gen", "ts", written(t, "{}")}, exitUsage, `it has no "actions"`},
+		"an OpenAPI document":  {[]string{"gen", "ts", written(t, `{"openapi":"3.1.0"}`)}, exitUsage, "is an OpenAPI document"},
+		"no node":              {[]string{"gen", "ts", nowhere}, exitFailed, "no node answers at " + nowhere},
+		"another server":       {[]string{"gen", "ts", elsewhere.URL}, exitFailed, "404"},
+		"one to compare":       {[]string{"gen", "diff", "a.json"}, exitUsage, "diff needs the old and the new description"},
+		"a folder that is not": {[]string{"gen", "ts", written(t, described("x")), "-o", "/no/such/folder/api.ts"}, exitFailed, "cannot be written"},
+		"a type that is not":   {[]string{"gen", "ts", written(t, strings.Replace(described("x"), `"GetUser":`, `"Other":`, 1))}, exitFailed, "#/$defs/GetUser"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := sabirRun(t, test.args...)
+			if got.code != test.code || !strings.Contains(got.errOut, test.want) || got.out != "" {
+				t.Errorf("%+v, want exit code %d and %q", got, test.code, test.want)
+			}
+		})
+	}
+}
+
+func TestTheKindsOfGenTeachTheirUse(t *testing.T) {
+	for _, command := range (&cli{}).genCommand().Commands() {
+		if command.Short == "" || command.Long == "" || strings.Count(command.Example, "sabir gen "+command.Name()) < 2 {
+			t.Errorf("%s: short %q, long %q, example %q", command.Name(), command.Short, command.Long, command.Example)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package sabir
+
+import (
+	"runtime"
+	"testing"
+)
+
+func TestStopHooksWaitForACallerThatIsJustBeingLetGo(t *testing.T) {
+	s := newStep(NewNode(), "slow", "slow.wait")
+	for range 20_000 {
+		s.gate = newGate()
+		s.gate.enter() // the caller, who is inside until the end
+		s.gate.inside.Add(gateClosed)
+		g := &guard{call: &callContext{Context: background, step: s}, worker: &worker{done: make(chan error, 1)}}
+		worked := make(chan struct{})
+		go func() {
+			defer close(worked)
+			for g.state.Load() == guardRunning {
+				runtime.Gosched()
+			}
+			s.catchUp() // the handler returns in the moment in which its caller is let go
+		}()
+		g.abandon(nil)
+		<-worked
+		select {
+		case <-s.gate.empty:
+			t.Fatal("the gate was empty while the caller was inside")
+		default:
+		}
+		s.gate.leave()
+		<-s.gate.empty
+		if n := s.abandoned.Load(); n != 0 {
+			t.Fatalf("%d handlers are counted as left behind", n)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package sabir
+
+import (
+	"context"
+	"testing"
+
+	"github.com/sabir-go/sabir/wire"
+)
+
+// What is not there when a call is read may be when it is served, and may block.
+func TestOnlyAnInlineActionThatIsThereRunsOnTheReader(t *testing.T) {
+	s := NewService("svc")
+	nothing := func(context.Context, Nothing) (Nothing, error) { return Nothing{}, nil }
+	Handle(s, "quick", nothing, Inline())
+	Handle(s, "slow", nothing)
+	n := NewNode()
+	if err := n.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer n.Stop(context.Background())
+	for _, there := range []bool{false, true} {
+		if there {
+			if err := n.Add(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, inline := range map[string]bool{"svc.quick": true, "svc.slow": false} {
+			r := &servedRoute{node: n, link: new(wire.Link), name: name, format: "native"}
+			if r.Inline() != (there && inline) {
+				t.Errorf("%s, there %v: inline %v", name, there, r.Inline())
+			}
+		}
+	}
+}

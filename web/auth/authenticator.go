@@ -1,0 +1,195 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/web/exchange"
+)
+
+// Authenticator finds out who calls, by one kind of credentials. It is used by many goroutines at once.
+type Authenticator interface {
+	// Name is the name of the kind, for documents and as the principal's scheme if that is empty: "jwt".
+	Name() string
+	// Scheme describes the credentials for documents.
+	Scheme() api.Scheme
+	// Authenticate reads the credentials of a request. It returns nil, nil where there are none of its kind, and may set
+	// headers of the answer. An error is the answer: a *sabir.Error as it is, another one as ErrBadCredentials without its
+	// text. The principal is shared from then on and must not be changed; strings of the exchange must be copied into it.
+	Authenticate(x *exchange.Exchange) (*Principal, error)
+}
+
+// Check tells what is wrong with the settings of authenticators that have a method Check() error, as those of this package
+// do; nil for nothing. A face asks before it starts. One that does not gets ErrMisconfigured for every request.
+func Check(authenticators ...Authenticator) error {
+	var errs []error
+	for _, a := range authenticators {
+		if checked, ok := a.(interface{ Check() error }); ok {
+			errs = append(errs, checked.Check())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Filter asks the authenticators in their order, until one knows the caller, and sets the exchange's Caller to a
+// *Principal. Wrong credentials end the request with status 401, and so does it when there are none.
+func Filter(authenticators ...Authenticator) exchange.Filter {
+	return newGate(authenticators, false).filter()
+}
+
+// Optional is Filter that lets callers without credentials pass as nobody, for faces on which only some actions are
+// guarded. Wrong credentials, or those in an Authorization header that no authenticator reads, still end the request.
+func Optional(authenticators ...Authenticator) exchange.Filter {
+	return newGate(authenticators, true).filter()
+}
+
+type gate struct {
+	authenticators []Authenticator
+	challenges     []string // one for each way to say who calls
+	optional       bool
+	problem        error
+}
+
+func newGate(authenticators []Authenticator, optional bool) *gate {
+	g := &gate{authenticators: authenticators, optional: optional, problem: Check(authenticators...)}
+	for _, a := range authenticators {
+		g.challenges = append(g.challenges, challenge(a.Scheme()))
+	}
+	if len(authenticators) == 0 && !optional {
+		g.problem = errors.New("auth.Filter was given no authenticator: nobody could call")
+	}
+	return g
+}
+
+func (g *gate) filter() exchange.Filter {
+	return exchange.Filter{Name: "auth", Before: g.before, After: g.after}
+}
+
+func (g *gate) before(x *exchange.Exchange) error {
+	if g.problem != nil {
+		return because(ErrMisconfigured, g.problem)
+	}
+	x.Caller = nil
+	for i, a := range g.authenticators {
+		p, err := a.Authenticate(x)
+		if err != nil {
+			return g.refuse(x, i, err)
+		}
+		if p != nil {
+			return admit(x, a, p)
+		}
+	}
+	switch {
+	case x.Header.Has("Authorization"):
+		return g.refuse(x, nobody, badCredentials("nothing here reads the Authorization header that came"))
+	case g.optional:
+		return nil
+	}
+	return g.refuse(x, nobody, ErrNotSignedIn)
+}
+
+func admit(x *exchange.Exchange, a Authenticator, p *Principal) error {
+	if p.carried == nil {
+		c := *p
+		if c.Scheme == "" {
+			c.Scheme = a.Name()
+		}
+		if c.Subject == "" || c.Scheme == SystemScheme {
+			return sabir.NewError(sabir.Internal, ErrMisconfigured.Name, "the authenticator "+a.Name()+" found a principal without a subject, or of the reserved scheme")
+		}
+		ready, err := c.ready()
+		if err != nil {
+			return because(ErrMisconfigured, err)
+		}
+		p = ready
+	}
+	x.Caller = p
+	return nil
+}
+
+// nobody is the place of the authenticator where none is to blame.
+const nobody = -1
+
+// refuse is the answer to wrong or missing credentials; by is the place of the authenticator that found them wrong.
+func (g *gate) refuse(x *exchange.Exchange, by int, err error) error {
+	e, ok := errors.AsType[*sabir.Error](err)
+	switch {
+	case ok:
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		e = sabir.AsError(err)
+	default:
+		e = because(ErrBadCredentials, err)
+	}
+	if e.Code == sabir.Unauthenticated {
+		g.challenge(x, by)
+	}
+	return e
+}
+
+// challenge says how to sign in (RFC 9110, section 11.6.1); to a bearer of a bad token also that it is bad (RFC 6750,
+// section 3).
+func (g *gate) challenge(x *exchange.Exchange, bad int) {
+	for i, text := range g.challenges {
+		if i == bad && strings.HasPrefix(text, "Bearer") {
+			text += `, error="invalid_token"`
+		}
+		x.Answer.Add("WWW-Authenticate", text)
+	}
+}
+
+// after says how to sign in where an action demanded it.
+func (g *gate) after(x *exchange.Exchange) {
+	if x.Status == 401 && !x.Answer.Has("WWW-Authenticate") {
+		g.challenge(x, nobody)
+	}
+}
+
+// challenge is a scheme as a challenge. What is sent in a header or cookie of its own has no registered name
+// (RFC 9110, section 16.4), but an answer with 401 must have a challenge.
+func challenge(s api.Scheme) string {
+	switch {
+	case s.Type == "http" && strings.EqualFold(s.Scheme, "basic"):
+		return `Basic realm="sabir", charset="UTF-8"`
+	case s.Type == "http" && strings.EqualFold(s.Scheme, "bearer"):
+		return `Bearer realm="sabir"`
+	case s.Type == "apiKey" && s.In == "cookie":
+		return `Cookie realm="sabir", name="` + s.Name + `"`
+	case s.Type == "apiKey":
+		return `ApiKey realm="sabir", in="` + s.In + `", name="` + s.Name + `"`
+	}
+	return `Certificate realm="sabir"`
+}
+
+// authorization is the credentials of the Authorization header, if that is there once and is of the scheme, which is
+// compared without its case (RFC 9110, section 11.1).
+func authorization(x *exchange.Exchange, scheme string) (credentials string, ok bool, err error) {
+	line, ok, err := only(x, "Authorization")
+	if err != nil || !ok {
+		return "", false, err
+	}
+	if strings.ContainsAny(line, "\r\n") { // which decoders of base64 pass over
+		return "", false, badCredentials("the Authorization header has a line break")
+	}
+	given, rest, _ := strings.Cut(line, " ")
+	if !strings.EqualFold(given, scheme) {
+		return "", false, nil
+	}
+	return strings.Trim(rest, " "), true, nil
+}
+
+// only is the value of a header that is there at most once.
+func only(x *exchange.Exchange, name string) (value string, ok bool, err error) {
+	for _, field := range x.Header.Fields() {
+		if len(field.Name) != len(name) || !strings.EqualFold(field.Name, name) {
+			continue
+		}
+		if ok {
+			return "", false, badCredentials("there is more than one " + name + " header")
+		}
+		value, ok = field.Value, true
+	}
+	return value, ok, nil
+}

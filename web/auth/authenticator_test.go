@@ -1,0 +1,198 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/web/auth"
+	"github.com/sabir-go/sabir/web/exchange"
+)
+
+// byHeader finds whoever the header X-<name> says, and fails for "bad".
+type byHeader struct {
+	name   string
+	fails  error
+	claims map[string]any
+}
+
+func (b byHeader) Name() string { return b.name }
+func (b byHeader) Scheme() api.Scheme {
+	return api.Scheme{Type: "apiKey", In: "header", Name: "X-" + b.name}
+}
+func (b byHeader) Authenticate(x *exchange.Exchange) (*auth.Principal, error) {
+	switch who := x.Header.Get("X-" + b.name); who {
+	case "":
+		return nil, nil
+	case "bad":
+		return nil, b.fails
+	case "empty":
+		return &auth.Principal{}, nil
+	case "system":
+		return &auth.Principal{Subject: "x", Scheme: auth.SystemScheme}, nil
+	default:
+		return &auth.Principal{Subject: who, Claims: b.claims}, nil
+	}
+}
+
+func TestTheFirstAuthenticatorThatKnowsTheCallerDecides(t *testing.T) {
+	filter := auth.Filter(byHeader{name: "one"}, byHeader{name: "two"})
+	for _, c := range []struct {
+		headers []string
+		want    string
+	}{
+		{[]string{"X-One", "ada"}, "one:ada"},
+		{[]string{"X-Two", "bob"}, "two:bob"},
+		{[]string{"X-Two", "bob", "X-One", "ada"}, "one:ada"},
+	} {
+		x := request(c.headers...)
+		if err := filter.Before(x); err != nil {
+			t.Fatal(err)
+		}
+		if p, _ := auth.Of(x); p.Scheme+":"+p.Subject != c.want {
+			t.Errorf("%v: got %+v, want %s", c.headers, p, c.want)
+		}
+	}
+}
+
+func TestWrongCredentialsEndTheRequestWithoutAskingOthers(t *testing.T) {
+	secret := errors.New("the password is hunter2")
+	for _, filter := range []exchange.Filter{
+		auth.Filter(byHeader{name: "one", fails: secret}, byHeader{name: "two"}),
+		auth.Optional(byHeader{name: "one", fails: secret}, byHeader{name: "two"}),
+	} {
+		x := request("X-One", "bad", "X-Two", "bob")
+		err := filter.Before(x)
+		if !errors.Is(err, auth.ErrBadCredentials) || sabir.AsError(err).HTTPStatus() != 401 {
+			t.Errorf("got %v", err)
+		}
+		if strings.Contains(err.Error(), "hunter2") || !errors.Is(err, secret) {
+			t.Errorf("the cause must be kept and not told: %v", err)
+		}
+		if !x.Answer.Has("WWW-Authenticate") || x.Caller != nil {
+			t.Error("there is no challenge, or a caller")
+		}
+	}
+}
+
+func TestAnErrorOfAnotherClassIsTheAnswerAsItIs(t *testing.T) {
+	x := request("X-One", "bad")
+	err := auth.Filter(byHeader{name: "one", fails: auth.ErrKeysAway}).Before(x)
+	if !errors.Is(err, auth.ErrKeysAway) || x.Answer.Has("WWW-Authenticate") {
+		t.Errorf("got %v", err)
+	}
+	if err := auth.Filter(byHeader{name: "one", fails: context.Canceled}).Before(request("X-One", "bad")); !errors.Is(err, sabir.ErrCanceled) {
+		t.Errorf("a caller who gave up gets %v", err)
+	}
+}
+
+func TestWithoutCredentialsFilterRefusesAndOptionalLetsPass(t *testing.T) {
+	x := request()
+	if err := auth.Filter(byHeader{name: "one"}).Before(x); !errors.Is(err, auth.ErrNotSignedIn) {
+		t.Errorf("got %v", err)
+	}
+	x = request()
+	if err := auth.Optional(byHeader{name: "one"}).Before(x); err != nil || x.Caller != nil {
+		t.Errorf("got %v, %v", err, x.Caller)
+	}
+}
+
+func TestOptionalRefusesAnAuthorizationThatNobodyReads(t *testing.T) {
+	for _, value := range []string{"Bearer nonsense", "Digest x", "", "Basic"} {
+		if err := auth.Optional(byHeader{name: "one"}).Before(request("Authorization", value)); !errors.Is(err, auth.ErrBadCredentials) {
+			t.Errorf("%q: got %v", value, err)
+		}
+	}
+}
+
+func TestACallerThatTheExchangeHadBeforeIsForgotten(t *testing.T) {
+	x := request()
+	x.Caller = &ada
+	if err := auth.Optional(byHeader{name: "one"}).Before(x); err != nil || x.Caller != nil {
+		t.Errorf("got %v, %v", err, x.Caller)
+	}
+}
+
+func TestEveryWayToSignInIsNamed(t *testing.T) {
+	x := request()
+	filter := auth.Filter(auth.JWT(auth.Secret(make([]byte, 32))), auth.Basic(auth.Users(nil)), auth.Key(map[string]auth.Principal{strings.Repeat("k", 16): {Subject: "x"}}),
+		auth.Session(make([]byte, 32)), auth.Certificate(nil))
+	if err := filter.Before(x); !errors.Is(err, auth.ErrNotSignedIn) {
+		t.Fatal(err)
+	}
+	want := []string{`Bearer realm="sabir"`, `Basic realm="sabir", charset="UTF-8"`, `ApiKey realm="sabir", in="header", name="X-Api-Key"`,
+		`Cookie realm="sabir", name="__Host-session"`, `Certificate realm="sabir"`}
+	if got := slices.Collect(x.Answer.All("WWW-Authenticate")); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAnActionThatDemandsACallerHasTheChallengeToo(t *testing.T) {
+	filter := auth.Optional(auth.JWT(auth.Secret(make([]byte, 32))))
+	for status, want := range map[int]bool{401: true, 403: false, 200: false, 0: false} {
+		x := request()
+		x.Status = status
+		if filter.After(x); x.Answer.Has("WWW-Authenticate") != want {
+			t.Errorf("status %d: challenge %v", status, !want)
+		}
+	}
+}
+
+func TestAnAuthenticatorCannotMakeTheSystemOrNobody(t *testing.T) {
+	for _, who := range []string{"system", "empty"} {
+		x := request("X-One", who)
+		if err := auth.Filter(byHeader{name: "one"}).Before(x); !errors.Is(err, auth.ErrMisconfigured) || x.Caller != nil {
+			t.Errorf("%s: got %v, %v", who, err, x.Caller)
+		}
+	}
+	if err := auth.Filter(byHeader{name: "one", claims: map[string]any{"f": func() {}}}).Before(request("X-One", "ada")); !errors.Is(err, auth.ErrMisconfigured) {
+		t.Errorf("claims without a JSON form: %v", err)
+	}
+}
+
+func TestSettingsThatAreNotSoundRefuseEverybody(t *testing.T) {
+	key := strings.Repeat("k", 16)
+	for want, a := range map[string]auth.Authenticator{
+		"31 bytes":            auth.JWT(auth.Secret(make([]byte, 31))),
+		"no key":              auth.JWT(),
+		"no algorithm":        auth.JWT(auth.Secret(make([]byte, 32)), auth.Algorithms("none")),
+		"Leeway":              auth.JWT(auth.Secret(make([]byte, 32)), auth.Leeway(-1)),
+		"exclude each other":  auth.JWT(auth.Secret(make([]byte, 32)), auth.AnyAudience(), auth.Audience("x")),
+		"RolesIn":             auth.JWT(auth.Secret(make([]byte, 32)), auth.RolesIn()),
+		"SubjectIn":           auth.JWT(auth.Secret(make([]byte, 32)), auth.SubjectIn("")),
+		"want https":          auth.JWT(auth.JWKS("http://example.com/keys")),
+		"want a URL":          auth.JWT(auth.JWKS("keys.json")),
+		"twice":               auth.JWT(auth.JWKS("https://a.example/keys"), auth.JWKS("https://b.example/keys")),
+		"no keys":             auth.Key(nil),
+		"want 16 to":          auth.Key(map[string]auth.Principal{"short": {Subject: "x"}}),
+		"without a subject":   auth.Key(map[string]auth.Principal{key: {}}),
+		"is reserved":         auth.Key(map[string]auth.Principal{key: {Subject: "x", Scheme: auth.SystemScheme}}),
+		"what HashKey makes":  auth.Key(map[string]auth.Principal{"sha256:abc": {Subject: "x"}}),
+		"AsBearer":            auth.Key(map[string]auth.Principal{key: {Subject: "x"}}, auth.InHeader("Authorization")),
+		"KeyBy was given nil": auth.KeyBy(nil),
+		"the check is nil":    auth.Basic(nil),
+		"AtOnce(0)":           auth.Basic(auth.Users(nil), auth.AtOnce(0)),
+		"Remember(1h0m0s)":    auth.Basic(auth.Users(nil), auth.Remember(3600e9)),
+		"a secret of 5 bytes": auth.Session([]byte("short")),
+		"a secret of 6 bytes": auth.Session(make([]byte, 32), auth.OldSecrets([]byte("short6"))),
+		"want the former":     auth.Session(make([]byte, 32), auth.Idle(2e9), auth.Lifetime(1e9)),
+		"CookieName":          auth.Session(make([]byte, 32), auth.CookieName("a b")),
+		"StillGood":           auth.Session(make([]byte, 32), auth.StillGood(nil)),
+		"Lifetime(0s)":        auth.Session(make([]byte, 32), auth.Idle(1e9), auth.Lifetime(0)),
+	} {
+		if err := auth.Check(a); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+		err := auth.Optional(a).Before(request())
+		if !errors.Is(err, auth.ErrMisconfigured) || strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the caller gets %v", want, err)
+		}
+	}
+	if err := auth.Filter().Before(request()); !errors.Is(err, auth.ErrMisconfigured) {
+		t.Errorf("a filter without authenticators: %v", err)
+	}
+}

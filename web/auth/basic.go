@@ -1,0 +1,159 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/web/exchange"
+)
+
+// maxWaiting is how many requests may wait for their passwords to be checked.
+const maxWaiting = 100
+
+// BasicOption is an option of [Basic].
+type BasicOption func(*basic)
+
+// AtOnce is how many passwords may be checked at once, as many as there are processors without it; 100 further ones wait.
+func AtOnce(n int) BasicOption {
+	return func(b *basic) {
+		b.want(n >= 1, "AtOnce(%d): want at least 1", n)
+		b.atOnce = n
+	}
+}
+
+// Remember is for how long a password that was right is not checked again; a minute without it, 0 for not at all, at most
+// 5 minutes. Only a keyed hash of it is kept.
+func Remember(d time.Duration) BasicOption {
+	return func(b *basic) {
+		b.want(d >= 0 && d <= verifiedAtMost, "Remember(%v): want 0 to %v", d, verifiedAtMost)
+		b.remember = d
+	}
+}
+
+type basic struct {
+	settings
+	check    func(ctx context.Context, name, password string) (*Principal, error)
+	atOnce   int
+	remember time.Duration
+
+	slots   chan struct{}
+	waiting atomic.Int32
+	secret  [sha256.Size]byte
+	known   *verified[*Principal]
+}
+
+// Basic authenticates by a name and a password (RFC 7617), which every request brings: use it over TLS. The check, such as
+// [Users], returns nil, nil for what is wrong. It may be slow: a bounded number runs at once, requests beyond those that may
+// wait get ErrTooManyChecks, and what was right is remembered.
+func Basic(check func(ctx context.Context, name, password string) (*Principal, error), options ...BasicOption) Authenticator {
+	b := &basic{settings: settings{name: "Basic"}, check: check, atOnce: runtime.GOMAXPROCS(0), remember: time.Minute, known: newVerified[*Principal]()}
+	for _, o := range options {
+		o(b)
+	}
+	b.want(check != nil, "the check is nil")
+	b.slots = make(chan struct{}, max(b.atOnce, 1))
+	rand.Read(b.secret[:])
+	return b
+}
+
+func (b *basic) Name() string       { return "basic" }
+func (b *basic) Scheme() api.Scheme { return api.Scheme{Type: "http", Scheme: "basic"} }
+
+func (b *basic) Authenticate(x *exchange.Exchange) (*Principal, error) {
+	credentials, ok, err := authorization(x, "Basic")
+	if err != nil || !ok {
+		return nil, err
+	}
+	if len(b.problems) > 0 {
+		return nil, because(ErrMisconfigured, b.Check())
+	}
+	name, password, ok := parseBasic(credentials)
+	if !ok {
+		return nil, ErrBadCredentials
+	}
+	hash, now := b.hash(credentials), time.Now()
+	if p, ok := b.known.get(hash, now); ok {
+		return p, nil
+	}
+	if err := b.wait(x.Context); err != nil {
+		return nil, err
+	}
+	p, err := b.checked(x.Context, name, password)
+	if err != nil || p == nil {
+		if err == nil {
+			err = ErrBadCredentials
+		}
+		return nil, err
+	}
+	c := *p
+	if c.Scheme == "" {
+		c.Scheme = b.Name()
+	}
+	if c.Subject == "" || c.Scheme == SystemScheme {
+		c.carried = nil
+		return &c, nil // the filter says what is wrong with it
+	}
+	ready, err := c.ready()
+	if err != nil {
+		return nil, because(ErrMisconfigured, err)
+	}
+	now = time.Now()
+	b.known.put(hash, ready, now, now.Add(b.remember))
+	return ready, nil
+}
+
+// wait waits for its turn to check a password.
+func (b *basic) wait(ctx context.Context) error {
+	select {
+	case b.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	if b.waiting.Add(1) > maxWaiting {
+		b.waiting.Add(-1)
+		return ErrTooManyChecks
+	}
+	defer b.waiting.Add(-1)
+	select {
+	case b.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (b *basic) checked(ctx context.Context, name, password string) (*Principal, error) {
+	defer func() { <-b.slots }()
+	return b.check(ctx, name, password)
+}
+
+// hash is what is remembered of credentials: of no use without the secret, which never leaves the process.
+func (b *basic) hash(credentials string) [sha256.Size]byte {
+	var room [256]byte
+	return sha256.Sum256(append(append(room[:0], b.secret[:]...), credentials...))
+}
+
+// parseBasic reads "name:password" in base64. Neither may have control characters, and the text is UTF-8 (RFC 7617,
+// section 2 and 2.1).
+func parseBasic(credentials string) (name, password string, ok bool) {
+	if len(credentials) > 2*maxPassword {
+		return "", "", false
+	}
+	text, err := base64.StdEncoding.DecodeString(credentials)
+	if err != nil || !utf8.Valid(text) {
+		return "", "", false
+	}
+	if strings.ContainsFunc(string(text), func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", "", false
+	}
+	name, password, ok = strings.Cut(string(text), ":")
+	return name, password, ok && name != ""
+}

@@ -1,0 +1,24 @@
+// Package auth finds out who calls over HTTP, and says what they may do.
+//
+//	node := sabir.NewNode(sabir.Serve(users), sabir.HTTP("0.0.0.0:3000", web.Auth(
+//		auth.JWT(auth.JWKS("https://login.example.com/keys"), auth.Issuer("https://login.example.com"), auth.Audience("users")),
+//		auth.Key(map[string]auth.Principal{os.Getenv("BACKUP_KEY"): {Subject: "backup", Roles: []string{"reader"}}}))))
+//
+//	sabir.Handle(users, "delete", deleteUser, sabir.Use(auth.Require("admin")))
+//
+//	func deleteUser(ctx context.Context, in DeleteUser) (sabir.Nothing, error) {
+//		who, _ := auth.From(ctx)
+//		…
+//	}
+//
+// [JWT], [Key], [KeyBy], [Basic], [Session] and [Certificate] are authenticators; [Filter] asks them in their order. Whoever
+// they find is the call's [Principal]: handlers read it with [From], [Require] and [RequireFunc] guard actions by it. It
+// travels with the call to other nodes and into nested calls.
+//
+// # Whom a guarded action trusts
+//
+// A guarded action refuses every call without a principal, also one that was made in the same process: so an action that
+// is guarded stays so behind a face that knows nothing of this package. What a node does for itself, in a timer or when it
+// starts, is called with [AsSystem]; what it does for somebody, with [As]. Nodes of a cluster trust each other: the principal
+// that one sends along is not proved again. Nothing from outside may set the metadata [MetadataKey], which faces take care of.
+package auth

@@ -1,0 +1,272 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The bounds of fetching keys.
+const (
+	maxKeySet       = 512 << 10 // bytes
+	maxKeysInSet    = 100
+	keysFresh       = time.Hour        // after that they are fetched again, while the old ones still serve
+	keysStale       = 24 * time.Hour   // after that the old ones serve no more
+	keysPause       = 30 * time.Second // between two fetches, whatever key ids tokens name
+	keysPauseFailed = 2 * time.Second  // while there are none at all
+	keysTimeout     = 10 * time.Second
+)
+
+// JWKS fetches the keys from a URL (RFC 7517, section 5): https, or http on this machine. They are fetched when the first
+// token comes, hourly, and when a token names a key that is not among them, at most every 30 seconds. While the URL cannot
+// be reached the keys serve for 24 hours. Secret keys (kty "oct") in it are ignored, and so are keys for encryption.
+func JWKS(url string) JWTOption { return JWKSBy(url, nil) }
+
+// JWKSBy is JWKS with a client of its own, for a proxy or private authorities.
+func JWKSBy(address string, client *http.Client) JWTOption {
+	return func(t *tokens) {
+		err := checkKeyURL(address)
+		t.want(err == nil, "JWKS(%q): %w", address, err)
+		t.want(t.fetched == nil, "JWKS was given twice")
+		t.fetched = newKeySet(address, client)
+	}
+}
+
+func checkKeyURL(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return errors.New("want a URL such as https://login.example.com/keys")
+	}
+	ip, _ := netip.ParseAddr(u.Hostname())
+	if u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || ip.IsLoopback()) {
+		return nil
+	}
+	return errors.New("want https: keys that come in the clear can be anybody's")
+}
+
+// keySet is keys that come from a URL.
+type keySet struct {
+	url        string
+	client     *http.Client
+	current    atomic.Pointer[fetchedKeys]
+	generation atomic.Uint64 // rises when the keys change
+
+	mu     sync.Mutex
+	flight chan struct{} // closed when the fetch under way ends; nil for none
+	tried  time.Time     // when the last fetch began
+	failed error         // why the last fetch failed; nil if it did not
+}
+
+type fetchedKeys struct {
+	keys []tokenKey
+	body []byte
+	at   time.Time
+}
+
+func newKeySet(address string, client *http.Client) *keySet {
+	own := http.Client{}
+	if client != nil {
+		own = *client
+	}
+	if own.CheckRedirect == nil {
+		own.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+			if len(via) > 3 {
+				return errors.New("too many redirects")
+			}
+			return checkKeyURL(r.URL.String())
+		}
+	}
+	return &keySet{url: address, client: &own}
+}
+
+// find is the keys for a token. It waits for a fetch only where the keys that are there do not serve.
+func (s *keySet) find(ctx context.Context, kid, alg string) ([]tokenKey, error) {
+	now := time.Now()
+	current := s.current.Load()
+	if current != nil && now.Sub(current.at) < keysStale {
+		if found := fitting(current.keys, kid, alg); len(found) > 0 {
+			if now.Sub(current.at) >= keysFresh {
+				s.fetch(now)
+			}
+			return found, nil
+		}
+	}
+	if flight := s.fetch(now); flight != nil {
+		select {
+		case <-flight:
+		case <-ctx.Done():
+			return nil, because(ErrKeysAway, context.Cause(ctx))
+		}
+	}
+	current = s.current.Load()
+	if current == nil || time.Since(current.at) >= keysStale {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return nil, because(ErrKeysAway, fmt.Errorf("%s: %w", s.url, s.failed))
+	}
+	return fitting(current.keys, kid, alg), nil
+}
+
+// fetch begins to fetch the keys, unless it is too early. The channel is closed when the fetch under way, if any, ends.
+func (s *keySet) fetch(now time.Time) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.flight != nil {
+		return s.flight
+	}
+	pause := keysPause
+	if s.current.Load() == nil {
+		pause = keysPauseFailed
+	}
+	if !s.tried.IsZero() && now.Sub(s.tried) < pause {
+		return nil
+	}
+	s.tried, s.flight = now, make(chan struct{})
+	go func() {
+		fetched, err := s.get()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.failed = err; err == nil {
+			old := s.current.Swap(fetched)
+			if old == nil || !bytes.Equal(old.body, fetched.body) {
+				s.generation.Add(1)
+			}
+		}
+		close(s.flight)
+		s.flight = nil
+	}()
+	return s.flight
+}
+
+// get fetches the keys. It is not bound to the request that wants them: others wait for them too.
+func (s *keySet) get() (*fetchedKeys, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), keysTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "application/jwk-set+json, application/json")
+	answer, err := s.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("it answered %s", answer.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxKeySet+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > maxKeySet {
+		return nil, fmt.Errorf("it answered with more than %d bytes", maxKeySet)
+	}
+	keys, err := parseKeySet(body)
+	if err != nil {
+		return nil, err
+	}
+	return &fetchedKeys{keys, body, time.Now()}, nil
+}
+
+// webKey is a JSON web key (RFC 7517, section 4; RFC 7518, section 6; RFC 8037, section 2).
+type webKey struct {
+	Kty    string   `json:"kty"`
+	Kid    string   `json:"kid"`
+	Use    string   `json:"use"`
+	KeyOps []string `json:"key_ops"`
+	Alg    string   `json:"alg"`
+	Crv    string   `json:"crv"`
+	N      string   `json:"n"`
+	E      string   `json:"e"`
+	X      string   `json:"x"`
+	Y      string   `json:"y"`
+}
+
+// parseKeySet reads the keys that can check signatures. Others are left out (RFC 7517, section 5).
+func parseKeySet(body []byte) ([]tokenKey, error) {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(body, &set); err != nil {
+		return nil, fmt.Errorf("it is no JSON web key set: %w", err)
+	}
+	if len(set.Keys) > maxKeysInSet {
+		return nil, fmt.Errorf("it has %d keys: want at most %d", len(set.Keys), maxKeysInSet)
+	}
+	var keys []tokenKey
+	for _, raw := range set.Keys {
+		var w webKey
+		if json.Unmarshal(raw, &w) != nil {
+			continue
+		}
+		if k, ok := w.tokenKey(); ok {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("it has no key that can check a signature")
+	}
+	return keys, nil
+}
+
+func (w *webKey) tokenKey() (tokenKey, bool) {
+	if w.Use != "" && w.Use != "sig" || len(w.KeyOps) > 0 && !slices.Contains(w.KeyOps, "verify") {
+		return tokenKey{}, false
+	}
+	public, err := w.public()
+	if err != nil {
+		return tokenKey{}, false
+	}
+	k, err := newTokenKey(w.Kid, public)
+	if err != nil {
+		return k, false
+	}
+	if w.Alg != "" {
+		if !slices.Contains(k.algs, w.Alg) {
+			return k, false
+		}
+		k.algs = []string{w.Alg}
+	}
+	return k, true
+}
+
+func (w *webKey) public() (any, error) {
+	switch {
+	case w.Kty == "RSA":
+		n, err1 := base64.RawURLEncoding.DecodeString(w.N)
+		e, err2 := base64.RawURLEncoding.DecodeString(w.E)
+		if err := errors.Join(err1, err2); err != nil || len(n) > maxRSA/8 || len(e) == 0 || len(e) > 3 {
+			return nil, errors.New("no RSA key")
+		}
+		return &rsa.PublicKey{N: new(big.Int).SetBytes(n), E: int(new(big.Int).SetBytes(e).Int64())}, nil
+	case w.Kty == "EC":
+		curve, ok := map[string]elliptic.Curve{"P-256": elliptic.P256(), "P-384": elliptic.P384(), "P-521": elliptic.P521()}[w.Crv]
+		x, err1 := base64.RawURLEncoding.DecodeString(w.X)
+		y, err2 := base64.RawURLEncoding.DecodeString(w.Y)
+		if err := errors.Join(err1, err2); err != nil || !ok || len(x) != (curve.Params().BitSize+7)/8 || len(y) != len(x) {
+			return nil, errors.New("no EC key")
+		}
+		return ecdsa.ParseUncompressedPublicKey(curve, slices.Concat([]byte{4}, x, y))
+	case w.Kty == "OKP" && w.Crv == "Ed25519":
+		x, err := base64.RawURLEncoding.DecodeString(w.X)
+		return ed25519.PublicKey(x), err
+	}
+	return nil, fmt.Errorf("a key of type %q", w.Kty)
+}

@@ -1,0 +1,255 @@
+package auth_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/big"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/sabir-go/sabir/web/auth"
+)
+
+func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+// webKey is a public key as a JSON web key, with changes; a nil value removes a member.
+func webKey(kid string, public any, changes map[string]any) map[string]any {
+	k := map[string]any{"kid": kid}
+	switch public := public.(type) {
+	case *rsa.PublicKey:
+		k["kty"], k["n"], k["e"] = "RSA", b64(public.N.Bytes()), b64(big.NewInt(int64(public.E)).Bytes())
+	case *ecdsa.PublicKey:
+		point := must(public.Bytes())[1:]
+		k["kty"], k["crv"], k["x"], k["y"] = "EC", public.Curve.Params().Name, b64(point[:len(point)/2]), b64(point[len(point)/2:])
+	case ed25519.PublicKey:
+		k["kty"], k["crv"], k["x"] = "OKP", "Ed25519", b64(public)
+	case []byte:
+		k["kty"], k["k"] = "oct", b64(public)
+	}
+	for name, value := range changes {
+		if k[name] = value; value == nil {
+			delete(k, name)
+		}
+	}
+	return k
+}
+
+func keySet(keys ...map[string]any) string {
+	return string(must(json.Marshal(map[string]any{"keys": keys})))
+}
+
+// login is a server of keys, without a network.
+type login struct {
+	answer  func() (int, string)
+	fetches atomic.Int32
+}
+
+func (l *login) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.fetches.Add(1)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	code, body := l.answer()
+	if code == 0 {
+		return nil, errors.New("connection refused by login.example.com")
+	}
+	answer := &http.Response{StatusCode: code, Status: http.StatusText(code), Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}
+	if code == http.StatusFound {
+		answer.Header.Set("Location", body)
+	}
+	return answer, nil
+}
+
+func (l *login) jwt(options ...auth.JWTOption) auth.Authenticator {
+	return auth.JWT(append(options, auth.JWKSBy("https://login.example.com/keys", &http.Client{Transport: l}))...)
+}
+
+func serving(set string) *login { return &login{answer: func() (int, string) { return 200, set }} }
+
+func signedBy(kid string, method jwt.SigningMethod, key any) string {
+	header := map[string]any{}
+	if kid != "" {
+		header["kid"] = kid
+	}
+	return sign(method, key, claims(nil), header)
+}
+
+func TestKeysAreFetchedOnce(t *testing.T) {
+	l := serving(keySet(webKey("r", &rsaKey().PublicKey, nil), webKey("e", &p256().PublicKey, map[string]any{"use": "sig", "alg": "ES256"}), webKey("d", edwards().Public(), map[string]any{"key_ops": []string{"verify"}}),
+		webKey("f", &p384().PublicKey, nil), webKey("g", &p521().PublicKey, nil)))
+	a := l.jwt()
+	for _, token := range []string{signedBy("r", jwt.SigningMethodRS256, rsaKey()), signedBy("r", jwt.SigningMethodPS512, rsaKey()), signedBy("e", jwt.SigningMethodES256, p256()),
+		signedBy("d", jwt.SigningMethodEdDSA, edwards()), signedBy("f", jwt.SigningMethodES384, p384()), signedBy("g", jwt.SigningMethodES512, p521())} {
+		admitted(t, a, bearer(token))
+		admitted(t, a, bearer(token))
+	}
+	if n := l.fetches.Load(); n != 1 {
+		t.Errorf("fetched %d times", n)
+	}
+}
+
+func TestKeysThatAreNotForCheckingAreIgnored(t *testing.T) {
+	good := webKey("good", &p256().PublicKey, nil)
+	for what, key := range map[string]map[string]any{
+		"encryption":          webKey("k", &p384().PublicKey, map[string]any{"use": "enc"}),
+		"signing only":        webKey("k", &p384().PublicKey, map[string]any{"key_ops": []string{"sign"}}),
+		"another algorithm":   webKey("k", &p384().PublicKey, map[string]any{"alg": "ES256"}),
+		"another curve":       webKey("k", &p384().PublicKey, map[string]any{"crv": "P-521"}),
+		"not on the curve":    webKey("k", &p384().PublicKey, map[string]any{"y": b64(make([]byte, 48))}),
+		"short coordinate":    webKey("k", &p384().PublicKey, map[string]any{"x": "AA"}),
+		"bad base64":          webKey("k", &p384().PublicKey, map[string]any{"x": "=="}),
+		"another type":        webKey("k", &p384().PublicKey, map[string]any{"kty": "XX"}),
+		"a type of a type":    webKey("k", &p384().PublicKey, map[string]any{"kty": 1}),
+		"no key, but a value": {"kid": 1},
+	} {
+		a := serving(keySet(key, good)).jwt()
+		admitted(t, a, bearer(signedBy("good", jwt.SigningMethodES256, p256())))
+		if e := refused(t, a, bearer(signedBy("k", jwt.SigningMethodES384, p384())), auth.ErrBadCredentials); e == nil {
+			t.Error(what)
+		}
+	}
+}
+
+func TestASecretFromAURLIsNoKey(t *testing.T) {
+	a := serving(keySet(webKey("s", secret, nil), webKey("good", &p256().PublicKey, nil))).jwt()
+	refused(t, a, bearer(signedBy("s", hs256, secret)), auth.ErrBadCredentials)
+	a = serving(keySet(webKey("s", secret, nil))).jwt()
+	refused(t, a, bearer(signedBy("s", hs256, secret)), auth.ErrKeysAway)
+}
+
+func TestATokenWithoutAKeyIDIsForTheOnlyKey(t *testing.T) {
+	one, two := webKey("a", &p256().PublicKey, nil), webKey("b", &p384().PublicKey, nil)
+	admitted(t, serving(keySet(one)).jwt(), bearer(signedBy("", jwt.SigningMethodES256, p256())))
+	refused(t, serving(keySet(one, two)).jwt(), bearer(signedBy("", jwt.SigningMethodES256, p256())), auth.ErrBadCredentials)
+}
+
+func TestWhileThereAreNoKeysTheAnswerIsTryAgain(t *testing.T) {
+	many := make([]map[string]any, 101)
+	for i := range many {
+		many[i] = webKey("k", &p256().PublicKey, nil)
+	}
+	for what, l := range map[string]*login{
+		"unreachable":       {answer: func() (int, string) { return 0, "" }},
+		"an error":          {answer: func() (int, string) { return 500, keySet(webKey("e", &p256().PublicKey, nil)) }},
+		"no JSON":           serving("<html>"),
+		"no keys":           serving(keySet()),
+		"too many keys":     serving(keySet(many...)),
+		"too large":         serving(`{"keys":[],"x":"` + strings.Repeat("x", 512<<10) + `"}`),
+		"redirect to http":  {answer: func() (int, string) { return 302, "http://login.example.com/keys" }},
+		"redirect for ever": {answer: func() (int, string) { return 302, "https://login.example.com/keys" }},
+	} {
+		e := refused(t, l.jwt(), bearer(signedBy("e", jwt.SigningMethodES256, p256())), auth.ErrKeysAway)
+		if !e.Retryable || e.HTTPStatus() != 503 || strings.Contains(e.Message, "login.example.com") {
+			t.Errorf("%s: got %+v", what, e)
+		}
+		if l.fetches.Load() > 5 {
+			t.Errorf("%s: fetched %d times", what, l.fetches.Load())
+		}
+	}
+}
+
+func TestANewKeyIsFoundAndAnUnknownOneIsNotAskedForAgainAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set := keySet(webKey("e", &p256().PublicKey, nil))
+		l := &login{answer: func() (int, string) { return 200, set }}
+		a := l.jwt()
+		admitted(t, a, bearer(signedBy("e", jwt.SigningMethodES256, p256())))
+		set = keySet(webKey("e", &p256().PublicKey, nil), webKey("f", &p384().PublicKey, nil))
+		for range 50 {
+			refused(t, a, bearer(signedBy("f", jwt.SigningMethodES384, p384())), auth.ErrBadCredentials)
+		}
+		if n := l.fetches.Load(); n != 1 {
+			t.Errorf("fetched %d times in one instant", n)
+		}
+		time.Sleep(30 * time.Second)
+		admitted(t, a, bearer(signedBy("f", jwt.SigningMethodES384, p384())))
+		if n := l.fetches.Load(); n != 2 {
+			t.Errorf("fetched %d times", n)
+		}
+	})
+}
+
+func TestAKeyThatIsWithdrawnStopsWorking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set := keySet(webKey("e", &p256().PublicKey, nil))
+		l := &login{answer: func() (int, string) { return 200, set }}
+		a := l.jwt()
+		token := sign(jwt.SigningMethodES256, p256(), claims(map[string]any{"exp": time.Now().Add(72 * time.Hour).Unix()}), map[string]any{"kid": "e"})
+		admitted(t, a, bearer(token))
+		set = keySet(webKey("f", &p384().PublicKey, nil))
+		time.Sleep(time.Hour)
+		admitted(t, a, bearer(token)) // the old keys serve while new ones are fetched
+		synctest.Wait()
+		refused(t, a, bearer(token), auth.ErrBadCredentials)
+	})
+}
+
+func TestKeysServeForADayWhileTheURLIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		up := true
+		l := &login{answer: func() (int, string) {
+			if !up {
+				return 0, ""
+			}
+			return 200, keySet(webKey("e", &p256().PublicKey, nil))
+		}}
+		a := l.jwt()
+		token := sign(jwt.SigningMethodES256, p256(), claims(map[string]any{"exp": time.Now().Add(72 * time.Hour).Unix()}), map[string]any{"kid": "e"})
+		admitted(t, a, bearer(token))
+		up = false
+		for range 23 {
+			time.Sleep(time.Hour)
+			admitted(t, a, bearer(token))
+			synctest.Wait()
+		}
+		time.Sleep(time.Hour)
+		refused(t, a, bearer(token), auth.ErrKeysAway)
+		up = true
+		time.Sleep(time.Minute)
+		admitted(t, a, bearer(token))
+	})
+}
+
+func TestAFetchThatHangsDoesNotHoldItsCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &slowLogin{}
+		a := auth.JWT(auth.JWKSBy("https://login.example.com/keys", &http.Client{Transport: l}))
+		x := bearer(signedBy("e", jwt.SigningMethodES256, p256()))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		x.Context = ctx
+		began := time.Now()
+		refused(t, a, x, auth.ErrKeysAway)
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("the caller waited %v", took)
+		}
+		refused(t, a, bearer(signedBy("e", jwt.SigningMethodES256, p256())), auth.ErrKeysAway)
+		if took := time.Since(began); took != 10*time.Second {
+			t.Errorf("the fetch took %v", took)
+		}
+		if n := l.fetches.Load(); n != 1 {
+			t.Errorf("fetched %d times", n)
+		}
+	})
+}
+
+// slowLogin answers when the request is given up.
+type slowLogin struct{ fetches atomic.Int32 }
+
+func (l *slowLogin) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.fetches.Add(1)
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}

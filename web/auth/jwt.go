@@ -1,0 +1,348 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/web/exchange"
+)
+
+const (
+	maxToken      = 8 << 10 // bytes of a token
+	defaultLeeway = 30 * time.Second
+)
+
+// JWTOption is an option of [JWT].
+type JWTOption func(*tokens)
+
+// Secret is a key for HS256, HS384 and HS512, which has at least 32, 48 and 64 bytes for them. It checks tokens of any key id;
+// name one with [PublicKey].
+func Secret(secret []byte) JWTOption { return PublicKey("", secret) }
+
+// PublicKey is a key for tokens that name the key id in their header, or for those of any with "": an *rsa.PublicKey of 2048
+// to 8192 bits, an *ecdsa.PublicKey on P-256, P-384 or P-521, an ed25519.PublicKey, or a []byte as for [Secret].
+func PublicKey(kid string, key any) JWTOption {
+	return func(t *tokens) {
+		k, err := newTokenKey(kid, key)
+		t.want(err == nil, "a key for %q is %w", kid, err)
+		t.keys = append(t.keys, k)
+	}
+}
+
+// Algorithms allows these only, of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, HS256, HS384 and
+// HS512. Without it, those that fit a key are allowed. "none" never is.
+func Algorithms(names ...string) JWTOption {
+	return func(t *tokens) {
+		for _, name := range names {
+			t.want(slices.Contains(allAlgorithms, name), "no algorithm is called %q", name)
+		}
+		t.want(len(names) > 0, "Algorithms was given none")
+		t.algorithms = names
+	}
+}
+
+var allAlgorithms = []string{"HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+
+// Issuer takes tokens of these issuers only.
+func Issuer(issuers ...string) JWTOption {
+	return func(t *tokens) { t.issuers = append(t.issuers, issuers...) }
+}
+
+// Audience takes tokens that are for one of these. Without it, only tokens are taken that name no audience at all
+// (RFC 7519, section 4.1.3), see [AnyAudience].
+func Audience(audiences ...string) JWTOption {
+	return func(t *tokens) { t.audiences = append(t.audiences, audiences...) }
+}
+
+// AnyAudience takes tokens whoever they are for: then one that was given to another service works here too.
+func AnyAudience() JWTOption { return func(t *tokens) { t.anyAudience = true } }
+
+// Leeway is by how much clocks may differ; 30 seconds without it, at most 5 minutes.
+func Leeway(d time.Duration) JWTOption {
+	return func(t *tokens) {
+		t.want(d >= 0 && d <= 5*time.Minute, "Leeway(%v): want 0 to 5 minutes", d)
+		t.leeway = d
+	}
+}
+
+// MayLackExpiry takes tokens without an expiry too, which are good for as long as their key is.
+func MayLackExpiry() JWTOption { return func(t *tokens) { t.mayLackExpiry = true } }
+
+// TokenType takes only tokens whose header says this type, such as "at+jwt" for access tokens (RFC 9068, section 4).
+func TokenType(typ string) JWTOption { return func(t *tokens) { t.typ = typ } }
+
+// RolesIn names the claims that hold roles, with dots for claims in claims: "realm_access.roles". Each is a list of texts,
+// or one text with spaces between ("scope"). Without it, it is "roles".
+func RolesIn(claims ...string) JWTOption {
+	return func(t *tokens) {
+		t.want(len(claims) > 0, "RolesIn was given no claim")
+		t.rolesIn = claims
+	}
+}
+
+// SubjectIn names the claim that says who it is; "sub" without it.
+func SubjectIn(claim string) JWTOption {
+	return func(t *tokens) {
+		t.want(claim != "", "SubjectIn was given no claim")
+		t.subjectIn = claim
+	}
+}
+
+// KeepClaims keeps only these claims in the principal, which travels with calls; without it, all.
+func KeepClaims(names ...string) JWTOption {
+	return func(t *tokens) { t.keep, t.keeps = names, true }
+}
+
+// tokens checks JSON web tokens.
+type tokens struct {
+	settings
+	keys          []tokenKey
+	fetched       *keySet // of JWKS; nil for none
+	algorithms    []string
+	issuers       []string
+	audiences     []string
+	anyAudience   bool
+	leeway        time.Duration
+	mayLackExpiry bool
+	typ           string
+	rolesIn       []string
+	subjectIn     string
+	keep          []string
+	keeps         bool
+
+	parser *jwt.Parser
+	known  *verified[knownToken]
+}
+
+type knownToken struct {
+	principal  *Principal
+	generation uint64 // of the fetched keys it was checked with
+}
+
+// JWT authenticates by a JSON web token (RFC 7519) in "Authorization: Bearer <token>", of at most 8 KiB. What has no two
+// dots is no token, and left to the authenticators after it.
+//
+// The signature is checked with a key that the options name, by an algorithm that is made for it: what the token says of
+// itself selects among those, no more. A token must have an expiry and a subject; it may not be used before its nbf. Tokens
+// with critical extensions are refused (RFC 7515, section 4.1.11). A token that was found valid is remembered by its hash
+// until it expires, at most 5 minutes and until the fetched keys change; 10,000 at most.
+func JWT(options ...JWTOption) Authenticator {
+	t := &tokens{settings: settings{name: "JWT"}, leeway: defaultLeeway, rolesIn: []string{"roles"}, subjectIn: "sub", known: newVerified[knownToken]()}
+	for _, o := range options {
+		o(t)
+	}
+	t.want(len(t.keys) > 0 || t.fetched != nil, "no key: give it Secret, PublicKey or JWKS")
+	t.want(!t.anyAudience || len(t.audiences) == 0, "Audience and AnyAudience exclude each other")
+	if t.algorithms == nil {
+		t.algorithms = allAlgorithms
+	}
+	rules := []jwt.ParserOption{jwt.WithValidMethods(t.algorithms), jwt.WithLeeway(t.leeway), jwt.WithStrictDecoding()}
+	if !t.mayLackExpiry {
+		rules = append(rules, jwt.WithExpirationRequired())
+	}
+	if len(t.audiences) > 0 {
+		rules = append(rules, jwt.WithAudience(t.audiences...))
+	}
+	t.parser = jwt.NewParser(rules...)
+	return t
+}
+
+func (t *tokens) Name() string { return "jwt" }
+
+func (t *tokens) Scheme() api.Scheme {
+	return api.Scheme{Type: "http", Scheme: "bearer", Format: "JWT"}
+}
+
+func (t *tokens) Authenticate(x *exchange.Exchange) (*Principal, error) {
+	token, ok, err := authorization(x, "Bearer")
+	if err != nil || !ok || strings.Count(token, ".") != 2 {
+		return nil, err
+	}
+	if err := t.Check(); err != nil {
+		return nil, because(ErrMisconfigured, err)
+	}
+	if len(token) > maxToken {
+		return nil, badCredentials(fmt.Sprintf("the token has more than %d bytes", maxToken))
+	}
+	hash, now := hashOf(token), time.Now()
+	if known, ok := t.known.get(hash, now); ok && known.generation == t.generation() {
+		return known.principal, nil
+	}
+	generation := t.generation()
+	claims := jwt.MapClaims{}
+	_, err = t.parser.ParseWithClaims(strings.Clone(token), claims, func(token *jwt.Token) (any, error) {
+		return t.keysFor(x.Context, token.Header)
+	})
+	if err == nil {
+		err = t.checkClaims(claims)
+	}
+	if err != nil {
+		return nil, tokenFault(err)
+	}
+	p, err := t.principal(claims)
+	if err != nil {
+		return nil, err
+	}
+	until := now.Add(verifiedAtMost)
+	if expiry, err := claims.GetExpirationTime(); err == nil && expiry != nil {
+		until = expiry.Add(t.leeway)
+	}
+	t.known.put(hash, knownToken{p, generation}, now, until)
+	return p, nil
+}
+
+func (t *tokens) generation() uint64 {
+	if t.fetched == nil {
+		return 0
+	}
+	return t.fetched.generation.Load()
+}
+
+// keysFor is the keys that a token with the header may be signed with.
+func (t *tokens) keysFor(ctx context.Context, header map[string]any) (any, error) {
+	if _, critical := header["crit"]; critical {
+		return nil, badCredentials("the token has critical extensions, and none is known here")
+	}
+	if typ, _ := header["typ"].(string); t.typ != "" && !strings.EqualFold(strings.TrimPrefix(typ, "application/"), t.typ) {
+		return nil, badCredentials("the token is of another type than " + t.typ)
+	}
+	alg, _ := header["alg"].(string)
+	kid, isText := header["kid"].(string)
+	if _, given := header["kid"]; given && !isText {
+		return nil, badCredentials("the token's key id is no text")
+	}
+	found := fitting(t.keys, kid, alg)
+	if len(found) == 0 && t.fetched != nil {
+		var err error
+		if found, err = t.fetched.find(ctx, kid, alg); err != nil {
+			return nil, err
+		}
+	}
+	if len(found) == 0 {
+		return nil, badCredentials("no key here fits the token's key id and algorithm")
+	}
+	set := jwt.VerificationKeySet{}
+	for _, k := range found {
+		set.Keys = append(set.Keys, k.key)
+	}
+	return set, nil
+}
+
+// checkClaims is what the library does not check: one of several issuers, and an audience that nobody asked for.
+func (t *tokens) checkClaims(claims jwt.MapClaims) error {
+	issuer, err := claims.GetIssuer()
+	if err != nil {
+		return err
+	}
+	if len(t.issuers) > 0 && !slices.Contains(t.issuers, issuer) {
+		return jwt.ErrTokenInvalidIssuer
+	}
+	if len(t.audiences) > 0 || t.anyAudience {
+		return nil
+	}
+	if _, given := claims["aud"]; given {
+		return badCredentials("the token names an audience, and this node was not told which one it is")
+	}
+	return nil
+}
+
+// principal is who the claims are about.
+func (t *tokens) principal(claims jwt.MapClaims) (*Principal, error) {
+	p := &Principal{Scheme: t.Name(), Claims: claims}
+	p.Subject, _ = claimAt(claims, t.subjectIn).(string)
+	if p.Subject == "" {
+		return nil, badCredentials("the token names no subject")
+	}
+	for _, path := range t.rolesIn {
+		p.Roles = append(p.Roles, texts(claimAt(claims, path))...)
+	}
+	if t.keeps {
+		p.Claims = nil
+		for _, name := range t.keep {
+			if value, ok := claims[name]; ok {
+				if p.Claims == nil {
+					p.Claims = make(map[string]any, len(t.keep))
+				}
+				p.Claims[name] = value
+			}
+		}
+	}
+	return p.ready()
+}
+
+// claimAt finds a claim, by its whole name first: there are names with dots, such as those that are URLs.
+func claimAt(claims map[string]any, path string) any {
+	if value, ok := claims[path]; ok {
+		return value
+	}
+	first, rest, ok := strings.Cut(path, ".")
+	if inner, isObject := claims[first].(map[string]any); ok && isObject {
+		return claimAt(inner, rest)
+	}
+	return nil
+}
+
+// texts is a claim that is a list of texts, or one with spaces between (RFC 8693, section 4.2).
+func texts(claim any) (all []string) {
+	switch claim := claim.(type) {
+	case string:
+		return strings.Fields(claim)
+	case []any:
+		for _, value := range claim {
+			if text, ok := value.(string); ok && text != "" {
+				all = append(all, text)
+			}
+		}
+	}
+	return all
+}
+
+// tokenFault is the answer to a token that is not valid. What is said is known to its bearer.
+func tokenFault(err error) error {
+	if e, ok := errors.AsType[*sabir.Error](err); ok {
+		return e
+	}
+	for _, fault := range tokenFaults {
+		if errors.Is(err, fault.err) {
+			return badCredentials(fault.text)
+		}
+	}
+	return badCredentials("the token is not valid")
+}
+
+var tokenFaults = []struct {
+	err  error
+	text string
+}{
+	{jwt.ErrTokenSignatureInvalid, "the token's signature is not valid"},
+	{jwt.ErrTokenMalformed, "the token is malformed"},
+	{jwt.ErrTokenExpired, "the token has expired"},
+	{jwt.ErrTokenNotValidYet, "the token is not valid yet"},
+	{jwt.ErrTokenInvalidAudience, "the token is for another audience"},
+	{jwt.ErrTokenInvalidIssuer, "the token is of another issuer"},
+	{jwt.ErrTokenRequiredClaimMissing, "the token lacks a claim that is needed: exp, or an audience"},
+}
+
+// settings is the part that all authenticators have: a name, and what is wrong with the options.
+type settings struct {
+	name     string
+	problems []error
+}
+
+// want notes a problem unless ok.
+func (s *settings) want(ok bool, format string, args ...any) {
+	if !ok {
+		s.problems = append(s.problems, fmt.Errorf("auth."+s.name+": "+format, args...))
+	}
+}
+
+// Check tells what is wrong with the settings; nil for nothing.
+func (s *settings) Check() error { return errors.Join(s.problems...) }

@@ -1,0 +1,97 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/sabir-go/sabir"
+)
+
+type note string
+
+// ScopesKey is the key under which Require notes its roles on an action, a []string: empty where it is enough to be signed
+// in. See sabir.Action.Noted.
+const ScopesKey note = "auth.scopes"
+
+// Require lets only principals call that have one of the roles; without roles, all who are signed in. Others get
+// ErrNotSignedIn or ErrNotAllowed. It guards an action, a service's or all of a node's, calls and streams alike, whichever
+// way they come: see the package's comment for calls of nodes. Put it before policy.Cache, whose answers would go past it.
+//
+// On an action or a service it runs after the input was validated; on a node, before.
+func Require(roles ...string) sabir.Middleware {
+	roles = slices.Clone(roles)
+	check := func(_ context.Context, p *Principal, _ *sabir.Request) error {
+		if len(roles) == 0 || p.HasAny(roles...) {
+			return nil
+		}
+		return ErrNotAllowed
+	}
+	return guard("auth.Require", roles, check, func(a *sabir.Action) {
+		if slices.Contains(roles, "") {
+			a.Refuse("auth.Require was given an empty role; without roles it asks for no more than to be signed in")
+		}
+	})
+}
+
+// RequireFunc lets only principals call for whom the function returns nil. in points to the action's input; it is nil for
+// streams. Its error is the caller's if it is a *sabir.Error; of another, callers only hear ErrNotAllowed. It is not asked
+// about the system.
+//
+//	ownOnly := auth.RequireFunc(func(ctx context.Context, p auth.Principal, in any) error {
+//		if in, ok := in.(*GetUser); ok && in.ID == p.Subject {
+//			return nil
+//		}
+//		return auth.ErrNotAllowed
+//	})
+func RequireFunc(allow func(ctx context.Context, p Principal, in any) error) sabir.Middleware {
+	check := func(ctx context.Context, p *Principal, r *sabir.Request) error {
+		if p.Scheme == SystemScheme {
+			return nil
+		}
+		var in any
+		if !r.Action().Stream {
+			in = r.Input()
+		}
+		err := allow(ctx, p.plain(), in)
+		if err == nil {
+			return nil
+		}
+		if e, ok := errors.AsType[*sabir.Error](err); ok {
+			return e
+		}
+		return because(ErrNotAllowed, err)
+	}
+	return guard("auth.RequireFunc", nil, check, func(a *sabir.Action) {
+		if allow == nil {
+			a.Refuse("auth.RequireFunc was given nil")
+		}
+	})
+}
+
+func guard(name string, roles []string, check func(context.Context, *Principal, *sabir.Request) error, verify func(*sabir.Action)) sabir.Middleware {
+	wrap := func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		if strings.HasPrefix(a.Service, "$") && a.Visibility != sabir.Public {
+			return next // what nodes ask each other, for nobody in particular
+		}
+		verify(a)
+		if noted, _ := a.Noted(ScopesKey).([]string); len(noted) == 0 { // the innermost says the most
+			a.Note(ScopesKey, append([]string{}, roles...))
+		}
+		return func(ctx context.Context, r *sabir.Request) error {
+			p, decoded := principalOf(ctx)
+			if p == nil {
+				return ErrNotSignedIn
+			}
+			if err := check(ctx, p, r); err != nil {
+				return err
+			}
+			if decoded {
+				ctx = context.WithValue(ctx, principalKey{}, p)
+			}
+			return next(ctx, r)
+		}
+	}
+	return sabir.Middleware{Name: name, Local: wrap, Stream: wrap}
+}

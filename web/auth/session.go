@@ -1,0 +1,293 @@
+package auth
+
+import (
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/chacha20poly1305"
+
+	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/web/exchange"
+)
+
+const (
+	maxCookie = 4096 // bytes of name, value and attributes that browsers keep (RFC 6265bis, section 5.6)
+	minSecret = 32
+)
+
+// SessionOption is an option of [Session].
+type SessionOption func(*Sessions)
+
+// CookieName names the cookie; "session" without it. Over TLS the browser gets it as "__Host-<name>", which no other host,
+// not even a subdomain, can set (RFC 6265bis, section 4.1.3.2).
+func CookieName(name string) SessionOption {
+	return func(s *Sessions) {
+		s.want(isToken(name) && !strings.HasPrefix(name, "__"), "CookieName(%q): want a word", name)
+		s.cookie = name
+	}
+}
+
+// Idle is for how long a session lives on without a request; a day without it. Each session is prolonged once half of it
+// has passed.
+func Idle(d time.Duration) SessionOption {
+	return func(s *Sessions) {
+		s.want(d >= time.Second, "Idle(%v): want at least a second", d)
+		s.idle = d
+	}
+}
+
+// Lifetime is how long a session lives at most, whatever happens; 30 days without it.
+func Lifetime(d time.Duration) SessionOption {
+	return func(s *Sessions) {
+		s.want(d >= time.Second, "Lifetime(%v): want at least a second", d)
+		s.lifetime = d
+	}
+}
+
+// OldSecrets are former secrets: sessions that began under them go on, and are renewed under the new one.
+func OldSecrets(secrets ...[]byte) SessionOption {
+	return func(s *Sessions) {
+		for _, secret := range secrets {
+			s.addSecret(secret)
+		}
+	}
+}
+
+// StillGood is asked at most every 5 minutes for each session whether it may go on: for whoever was signed out elsewhere or
+// lost a role since it began. It must be fast, and safe for use by many goroutines.
+func StillGood(good func(p Principal, began time.Time) bool) SessionOption {
+	return func(s *Sessions) {
+		s.want(good != nil, "StillGood was given nil")
+		s.good = good
+	}
+}
+
+// Sessions authenticates by a cookie that [Sessions.SignIn] set. The principal itself is in it, encrypted and signed
+// (XChaCha20-Poly1305), so nothing is kept on the server, and every node with the secret can read it. What SignOut removes is
+// the cookie: a copy of it stays good until it expires, or StillGood says no.
+//
+// The cookie is HttpOnly, SameSite=Lax and, except over plain HTTP on this machine, Secure. It keeps other sites from
+// calling with it except by links; where pages of other sites may call with credentials, they may call for the user.
+type Sessions struct {
+	settings
+	cookie   string
+	hostOnly string        // its name over TLS
+	sealing  []cipher.AEAD // the first seals, all open
+	idle     time.Duration
+	lifetime time.Duration
+	good     func(Principal, time.Time) bool
+	known    *verified[*session]
+}
+
+// session is what the cookie holds.
+type session struct {
+	Principal *Principal `json:"p"`
+	Began     int64      `json:"b"` // Unix seconds
+	Renewed   int64      `json:"r"`
+}
+
+// Session makes sessions under a secret of at least 32 random bytes: openssl rand 32. Nodes behind one name need the same.
+func Session(secret []byte, options ...SessionOption) *Sessions {
+	s := &Sessions{settings: settings{name: "Session"}, cookie: "session", idle: 24 * time.Hour, lifetime: 30 * 24 * time.Hour, known: newVerified[*session]()}
+	s.addSecret(secret)
+	for _, o := range options {
+		o(s)
+	}
+	s.hostOnly = "__Host-" + s.cookie
+	s.want(s.idle <= s.lifetime, "Idle is %v and Lifetime %v: want the former shorter", s.idle, s.lifetime)
+	return s
+}
+
+func (s *Sessions) addSecret(secret []byte) {
+	s.want(len(secret) >= minSecret, "a secret of %d bytes: want at least %d random ones", len(secret), minSecret)
+	key, err := hkdf.Key(sha256.New, secret, nil, "sabir session cookie 1", chacha20poly1305.KeySize)
+	if err == nil {
+		var aead cipher.AEAD
+		if aead, err = chacha20poly1305.NewX(key); err == nil {
+			s.sealing = append(s.sealing, aead)
+			return
+		}
+	}
+	s.want(false, "the secret: %w", err)
+}
+
+// Name is "session".
+func (s *Sessions) Name() string { return "session" }
+
+// Scheme is a cookie.
+func (s *Sessions) Scheme() api.Scheme {
+	return api.Scheme{Type: "apiKey", In: "cookie", Name: s.hostOnly}
+}
+
+// Authenticate reads the cookie and prolongs the session when half of its idle time has passed. A cookie that is not valid
+// any more is removed, and its sender nobody: browsers send old cookies, and must be able to sign in again.
+func (s *Sessions) Authenticate(x *exchange.Exchange) (*Principal, error) {
+	value := x.Cookie(s.cookieName(x))
+	if value == "" {
+		return nil, nil
+	}
+	if len(s.problems) > 0 {
+		return nil, because(ErrMisconfigured, s.Check())
+	}
+	now := time.Now()
+	found := s.open(value, now)
+	if found == nil {
+		s.setCookie(x, "", -1)
+		return nil, nil
+	}
+	if now.Sub(time.Unix(found.Renewed, 0)) >= s.idle/2 && now.Unix() > found.Renewed {
+		if err := s.renew(x, found, now); err != nil {
+			return nil, err
+		}
+	}
+	return found.Principal, nil
+}
+
+// open is the session in a cookie; nil for none that is good.
+func (s *Sessions) open(value string, now time.Time) *session {
+	if len(value) > maxCookie {
+		return nil
+	}
+	hash := hashOf(value)
+	if found, ok := s.known.get(hash, now); ok {
+		return found
+	}
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(value)
+	if err != nil || len(sealed) < chacha20poly1305.NonceSizeX {
+		return nil
+	}
+	var text []byte
+	for _, aead := range s.sealing {
+		if text, err = aead.Open(nil, sealed[:chacha20poly1305.NonceSizeX], sealed[chacha20poly1305.NonceSizeX:], []byte(s.cookie)); err == nil {
+			break
+		}
+	}
+	found := &session{}
+	if err != nil || json.Decode(text, found) != nil || found.Principal == nil || found.Principal.Subject == "" {
+		return nil
+	}
+	began, ends := time.Unix(found.Began, 0), s.ends(found)
+	if !now.Before(ends) || s.good != nil && !s.good(found.Principal.plain(), began) {
+		return nil
+	}
+	if found.Principal, err = found.Principal.ready(); err != nil {
+		return nil
+	}
+	s.known.put(hash, found, now, ends)
+	return found
+}
+
+// ends is when the session ends if nothing happens.
+func (s *Sessions) ends(of *session) time.Time {
+	idle, last := time.Unix(of.Renewed, 0).Add(s.idle), time.Unix(of.Began, 0).Add(s.lifetime)
+	if idle.Before(last) {
+		return idle
+	}
+	return last
+}
+
+// SignIn begins a session: the answer to the exchange sets its cookie, and the rest of the request is made for p. A session
+// that the request came with ends. The error tells that the cookie would be too large for browsers, that p has no subject, or
+// ErrNoExchange for an x that is nil.
+func (s *Sessions) SignIn(x *exchange.Exchange, p Principal) error {
+	if x == nil {
+		return ErrNoExchange
+	}
+	if err := s.Check(); err != nil {
+		return because(ErrMisconfigured, err)
+	}
+	if p.Subject == "" {
+		return fmt.Errorf("auth: SignIn: the principal has no subject")
+	}
+	p.Scheme = s.Name()
+	ready, err := p.ready()
+	if err != nil {
+		return fmt.Errorf("auth: SignIn: the claims have no JSON form: %w", err)
+	}
+	now := time.Now()
+	if err := s.renew(x, &session{Principal: ready, Began: now.Unix()}, now); err != nil {
+		return err
+	}
+	x.Caller = ready
+	return nil
+}
+
+// SignOut ends the session: the answer removes its cookie, and the rest of the request is made for nobody. The error is
+// ErrNoExchange for an x that is nil.
+func (s *Sessions) SignOut(x *exchange.Exchange) error {
+	if x == nil {
+		return ErrNoExchange
+	}
+	s.setCookie(x, "", -1)
+	x.Caller = nil
+	return nil
+}
+
+// renew sends the session with a new idle time.
+func (s *Sessions) renew(x *exchange.Exchange, of *session, now time.Time) error {
+	renewed := &session{Principal: of.Principal, Began: of.Began, Renewed: now.Unix()}
+	text, err := json.Append(nil, renewed)
+	if err != nil {
+		return err
+	}
+	sealed := make([]byte, chacha20poly1305.NonceSizeX, chacha20poly1305.NonceSizeX+len(text)+chacha20poly1305.Overhead)
+	rand.Read(sealed)
+	sealed = s.sealing[0].Seal(sealed, sealed, text, []byte(s.cookie))
+	age := int(s.ends(renewed).Unix() - now.Unix())
+	return s.setCookie(x, base64.RawURLEncoding.EncodeToString(sealed), max(age, 1))
+}
+
+// setCookie sets the cookie in the answer, in place of one that was set before. An age below 0 removes it.
+func (s *Sessions) setCookie(x *exchange.Exchange, value string, age int) error {
+	name := s.cookieName(x)
+	cookie := http.Cookie{Name: name, Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: secure(x)}
+	line := cookie.String()
+	if line == "" || len(line) > maxCookie {
+		return fmt.Errorf("auth: the session's cookie has %d bytes, and browsers keep %d: put less into the principal's claims", len(line), maxCookie)
+	}
+	var others []string
+	for set := range x.Answer.All("Set-Cookie") {
+		if !strings.HasPrefix(set, name+"=") {
+			others = append(others, set)
+		}
+	}
+	x.Answer.Set("Set-Cookie", line)
+	for _, other := range others {
+		x.Answer.Add("Set-Cookie", other)
+	}
+	return nil
+}
+
+func (s *Sessions) cookieName(x *exchange.Exchange) string {
+	if secure(x) {
+		return s.hostOnly
+	}
+	return s.cookie
+}
+
+// secure tells whether cookies are for TLS only: always, except that a browser on this machine came without TLS. A proxy in
+// front that ends TLS leaves its public name in the Host header.
+func secure(x *exchange.Exchange) bool {
+	if x.TLS != nil {
+		return true
+	}
+	host := x.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	if strings.EqualFold(host, "localhost") || len(host) > 10 && strings.EqualFold(host[len(host)-10:], ".localhost") {
+		return false
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err != nil || !ip.Unmap().IsLoopback()
+}

@@ -1,0 +1,84 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web/exchange"
+)
+
+// read reads the body, whose declared size is checked before anything is allocated for it. Where it fails, the exchange has
+// the answer.
+func (f *face) read(x *exchange.Exchange, w http.ResponseWriter, r *http.Request, to *target) bool {
+	v := visit{Exchange: x, face: f, to: to}
+	limit := to.body
+	if to.body == 0 || r.Body == nil || r.Body == http.NoBody {
+		return true
+	}
+	if r.ContentLength > limit {
+		v.fail(v.tooLarge(limit))
+		return false
+	}
+	body, err := readAll(x.Body[:0], http.MaxBytesReader(w, r.Body, limit))
+	x.Body = body
+	if err == nil {
+		// The deadline for the body must not end the call: while it runs, the server reads on to notice when the caller goes.
+		http.NewResponseController(w).SetReadDeadline(time.Time{})
+		return true
+	}
+	if _, over := errors.AsType[*http.MaxBytesError](err); over {
+		v.fail(v.tooLarge(limit))
+	} else {
+		v.fail(badBody(err))
+	}
+	return false
+}
+
+// readAll appends what r has, and grows only as it comes: a large declared length alone costs nothing.
+func readAll(dst []byte, r io.Reader) ([]byte, error) {
+	for {
+		if len(dst) == cap(dst) {
+			dst = append(dst, 0)[:len(dst)]
+		}
+		n, err := r.Read(dst[len(dst):cap(dst)])
+		dst = dst[:len(dst)+n]
+		if err == io.EOF {
+			return dst, nil
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+}
+
+// badBody is for a body that did not come as announced. Its connection is of no use any more.
+func badBody(err error) *sabir.Error {
+	if timeout, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err); ok && timeout.Timeout() {
+		return sabir.NewError(sabir.InvalidArgument, sabir.ErrBadInput.Name, "the body did not come in time")
+	}
+	return sabir.NewError(sabir.InvalidArgument, sabir.ErrBadInput.Name, "the body ends before its announced length, or its chunks are malformed")
+}
+
+// The bounds of lingering: what a caller may still send after the answer, and for how long.
+const (
+	lingerBytes = 8 << 20
+	lingerTime  = 500 * time.Millisecond
+)
+
+// linger reads on for a moment after an answer that did not wait for the body. A connection that is closed with unread
+// data is reset, which can take the answer away from a caller who is still sending (RFC 9112, section 9.6).
+func linger(w http.ResponseWriter, r *http.Request) {
+	if r.Body == nil || r.ContentLength == 0 || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" {
+		return
+	}
+	control := http.NewResponseController(w)
+	control.Flush()
+	control.SetReadDeadline(time.Now().Add(lingerTime))
+	io.CopyN(io.Discard, r.Body, lingerBytes)
+}

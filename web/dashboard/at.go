@@ -1,0 +1,26 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web"
+)
+
+// At puts the dashboard under a path of the node's HTTP face, such as "/dashboard". Without it there is none.
+//
+// Where other machines can reach the face, the node starts only if the face or the dashboard has a key of at least 16
+// characters; whoever logs in with it sees all that the dashboard shows and can call the cluster's public actions, see
+// [ReadOnly].
+func At(prefix string, options ...Option) sabir.HTTPOption {
+	return web.Mounted(prefix, func(site web.Site) (http.Handler, error) {
+		c := config{guarded: !site.Loopback}
+		for _, o := range options {
+			o(&c)
+		}
+		if !c.ownKey {
+			c.key = site.Key
+		}
+		return newBoard(site.Node, prefix, c)
+	})
+}

@@ -1,0 +1,216 @@
+package dashboard
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sabir-go/sabir"
+)
+
+// Option is an option of At.
+type Option func(*config)
+
+type config struct {
+	key      string
+	ownKey   bool
+	readOnly bool
+	every    time.Duration
+	guarded  bool // somebody other than this machine's users can reach it
+	schemas  schemaSource
+}
+
+// Key gives the dashboard a key of its own instead of the face's: who has it may see the dashboard and call public actions
+// through it, and nothing else. Off loopback it needs at least 16 characters.
+func Key(key string) Option { return func(c *config) { c.key, c.ownKey = key, true } }
+
+// ReadOnly hides the form that calls actions, and refuses such calls.
+func ReadOnly() Option { return func(c *config) { c.readOnly = true } }
+
+// Every is how often the nodes are asked while somebody watches: every second without it, and at least 100 ms apart.
+func Every(d time.Duration) Option { return func(c *config) { c.every = max(d, 100*time.Millisecond) } }
+
+// minKey is the fewest characters of a key that may guard a dashboard beyond its own machine.
+const minKey = 16
+
+// board is a dashboard of one node.
+type board struct {
+	node     *sabir.Node
+	prefix   string // without a slash at the end
+	config   config
+	keyHash  [sha256.Size]byte
+	sessions *sessions // nil where everyone may look
+	attempts *attempts
+	origin   *http.CrossOriginProtection
+	hub      *hub
+	events   *tap
+	asked    *asked
+	routes   map[string]route
+	files    map[string]file
+}
+
+// route is one address of the dashboard's own API.
+type route struct {
+	method string
+	open   bool // needs no session
+	serve  http.HandlerFunc
+}
+
+func newBoard(n *sabir.Node, prefix string, c config) (*board, error) {
+	prefix = strings.TrimSuffix(prefix, "/")
+	switch {
+	case prefix == "" || prefix[0] != '/' || strings.ContainsAny(prefix, "?#%\\\" ") || strings.Contains(prefix, "//"):
+		return nil, fmt.Errorf("dashboard: the path %q cannot be used: it has to be like /dashboard", prefix)
+	case c.ownKey && c.key == "":
+		return nil, errors.New("dashboard: Key was given no key")
+	case c.guarded && c.key == "":
+		return nil, errors.New("dashboard: other machines could see it and call actions with it: give it a key with dashboard.Key, or the face one with sabir.HTTPKey")
+	case c.guarded && len(c.key) < minKey:
+		return nil, fmt.Errorf("dashboard: a key of %d characters is too short for what other machines can reach: use at least %d random ones (openssl rand -hex 16)", len(c.key), minKey)
+	}
+	if c.every == 0 {
+		c.every = time.Second
+	}
+	if c.schemas == nil {
+		c.schemas = askSchema
+	}
+	files, err := readFiles(pages)
+	if err != nil {
+		return nil, err
+	}
+	b := &board{node: n, prefix: prefix, config: c, attempts: newAttempts(time.Now), origin: http.NewCrossOriginProtection(), files: files}
+	if c.key != "" {
+		b.keyHash = sha256.Sum256([]byte(c.key))
+		if b.sessions, err = newSessions(c.key, time.Now); err != nil {
+			return nil, err
+		}
+	}
+	b.hub = newHub(n, c.every)
+	b.events = newTap(n)
+	b.asked = newAsked()
+	b.routes = map[string]route{
+		"/login":         {http.MethodPost, true, b.login},
+		"/logout":        {http.MethodPost, false, b.logout},
+		"/api/stream":    {http.MethodGet, false, b.stream},
+		"/api/events":    {http.MethodGet, false, b.streamEvents},
+		"/api/action":    {http.MethodGet, false, b.action},
+		"/api/latency":   {http.MethodGet, false, b.latency},
+		"/api/processes": {http.MethodGet, false, b.processes},
+		"/api/traces":    {http.MethodGet, false, b.traces},
+		"/api/trace":     {http.MethodGet, false, b.trace},
+		"/api/call":      {http.MethodPost, false, b.call},
+	}
+	return b, nil
+}
+
+// Public tells the face to let requests through without its key: the dashboard has a login page, and checks the rest itself.
+func (b *board) Public() bool { return true }
+
+// security is the headers of every answer. Scripts and styles come from the dashboard's own files alone, so that nothing that
+// a node or an event says can become part of the page (www.w3.org/TR/CSP3).
+var security = map[string]string{
+	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+	"X-Content-Type-Options":       "nosniff",
+	"Referrer-Policy":              "no-referrer",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Cache-Control":                "no-store",
+}
+
+// callHeader is demanded with every request that changes something. Pages of other sites cannot send it without asking
+// first, and are refused then.
+const callHeader = "X-Sabir-Dashboard"
+
+// ServeHTTP serves the dashboard below its prefix.
+func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for name, value := range security {
+		w.Header().Set(name, value)
+	}
+	path, below := strings.CutPrefix(r.URL.Path, b.prefix)
+	switch {
+	case path == "" || !below && path == "/":
+		http.Redirect(w, r, b.prefix+"/", http.StatusSeeOther)
+		return
+	case path[0] != '/' || r.URL.RawPath != "":
+		b.fail(w, sabir.Errorf(sabir.NotFound, "NotFound", "the dashboard has no page %.100q", r.URL.Path))
+		return
+	}
+	if err := b.origin.Check(r); err != nil {
+		b.fail(w, sabir.NewError(sabir.PermissionDenied, sabir.ErrWrongSite.Name, "a browser sent this for a page of another site"))
+		return
+	}
+	if to, known := b.routes[path]; known && (to.method == r.Method || !to.open) {
+		b.serveRoute(w, r, to)
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		b.fail(w, sabir.Errorf(sabir.Unimplemented, sabir.ErrMethod.Name, "the method is %.20q; this address is only read", r.Method))
+		return
+	}
+	b.servePage(w, r, path)
+}
+
+func (b *board) serveRoute(w http.ResponseWriter, r *http.Request, to route) {
+	if to.method != r.Method {
+		w.Header().Set("Allow", to.method)
+		b.fail(w, sabir.Errorf(sabir.Unimplemented, sabir.ErrMethod.Name, "the method is %.20q; use %s", r.Method, to.method))
+		return
+	}
+	if !to.open {
+		if err := b.checkSession(r); err != nil {
+			b.fail(w, err)
+			return
+		}
+		if to.method == http.MethodPost && r.Header.Get(callHeader) != "1" {
+			b.fail(w, sabir.Errorf(sabir.PermissionDenied, sabir.ErrWrongSite.Name, "the header %s: 1 is missing, by which the dashboard knows its own page", callHeader))
+			return
+		}
+	}
+	to.serve(w, r)
+}
+
+// checkSession lets through whoever has logged in, or sends the key itself, as programs do.
+func (b *board) checkSession(r *http.Request) *sabir.Error {
+	if b.sessions == nil {
+		return nil
+	}
+	if cookie, err := r.Cookie(cookieName); err == nil && b.sessions.valid(cookie.Value) {
+		return nil
+	}
+	scheme, key, given := strings.Cut(r.Header.Get("Authorization"), " ")
+	if given && strings.EqualFold(scheme, "Bearer") {
+		if !b.attempts.allow(r.RemoteAddr) {
+			return tooManyAttempts()
+		}
+		if b.keyFits(strings.TrimSpace(key)) {
+			return nil
+		}
+		b.attempts.failed(r.RemoteAddr)
+	}
+	return sabir.NewError(sabir.Unauthenticated, sabir.ErrBadKey.Name, "log in first: open "+b.prefix+"/login in a browser")
+}
+
+// keyFits compares hashes, so that the time it takes tells nothing of the key.
+func (b *board) keyFits(key string) bool {
+	given := sha256.Sum256([]byte(key))
+	return subtle.ConstantTimeCompare(given[:], b.keyHash[:]) == 1
+}
+
+//go:embed page
+var embedded embed.FS
+
+var pages = func() fs.FS {
+	sub, err := fs.Sub(embedded, "page")
+	if err != nil {
+		panic(err) // the folder is part of the program
+	}
+	return sub
+}()

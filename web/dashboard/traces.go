@@ -1,0 +1,141 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sabir-go/sabir"
+)
+
+// traceSummary is one trace in the list.
+type traceSummary struct {
+	Trace  string   `json:"trace"`
+	Name   string   `json:"name"`  // of its first span
+	Start  int64    `json:"start"` // Unix microseconds
+	Took   float64  `json:"took"`  // microseconds
+	Spans  int      `json:"spans"`
+	Failed int      `json:"failed"` // of them
+	Error  string   `json:"error,omitempty"`
+	Nodes  []string `json:"nodes"`
+	Names  []string `json:"names"` // of all spans, for the filter
+}
+
+// traceList is the latest traces, and the nodes that tell of none.
+type traceList struct {
+	Traces []traceSummary `json:"traces"`
+	Told   []string       `json:"told"` // nodes
+	Mute   []string       `json:"mute"`
+}
+
+// traceSpans is all spans of one trace, by their start.
+type traceSpans struct {
+	Trace string     `json:"trace"`
+	Spans []spanInfo `json:"spans"`
+}
+
+// maxTraces bounds the list; maxFailed of them are for older ones that failed.
+const (
+	maxTraces = 200
+	maxFailed = 50
+)
+
+// askSpans asks all nodes for spans. One that several tell of, because they share a ring, is taken once.
+func (b *board) askSpans(ctx context.Context, q spanQuery) (spans []spanInfo, told, silent []string) {
+	var mu sync.Mutex
+	seen := make(map[string]bool)
+	told, silent = []string{}, []string{}
+	eachNode(b.nodesNamed(""), func(n sabir.NodeInfo) {
+		list, err := ask[spanList](ctx, b.node, n.ID, "$traces.recent", q)
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			silent = append(silent, n.ID)
+			return
+		}
+		told = append(told, n.ID)
+		for _, s := range list.Spans {
+			if !seen[s.ID] {
+				seen[s.ID] = true
+				spans = append(spans, s)
+			}
+		}
+	})
+	slices.Sort(told)
+	slices.Sort(silent)
+	return spans, told, silent
+}
+
+// traces tells the latest traces, without those of what the dashboard itself asks.
+func (b *board) traces(w http.ResponseWriter, r *http.Request) {
+	v, err := b.asked.get(r.Context(), "traces", func(ctx context.Context) (any, error) {
+		spans, told, silent := b.askSpans(ctx, spanQuery{Limit: maxSpans})
+		return traceList{summarize(spans), told, silent}, nil
+	})
+	b.answer(w, v, err)
+}
+
+func summarize(spans []spanInfo) []traceSummary {
+	byTrace := make(map[string][]spanInfo)
+	for _, s := range spans {
+		byTrace[s.Trace] = append(byTrace[s.Trace], s)
+	}
+	list := []traceSummary{}
+	for id, all := range byTrace {
+		slices.SortFunc(all, func(a, b spanInfo) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Took, a.Took)) })
+		if strings.HasPrefix(all[0].Name, "$") {
+			continue
+		}
+		t := traceSummary{Trace: id, Name: all[0].Name, Start: all[0].Start, Spans: len(all)}
+		var end float64
+		for _, s := range all {
+			end = max(end, float64(s.Start-t.Start)+s.Took)
+			if s.Failed {
+				t.Failed++
+			}
+			if t.Error == "" || s.Parent == "" && s.Error != "" {
+				t.Error = s.Error
+			}
+			if !slices.Contains(t.Nodes, s.Node) {
+				t.Nodes = append(t.Nodes, s.Node)
+			}
+			if len(t.Names) < 20 && !slices.Contains(t.Names, s.Name) {
+				t.Names = append(t.Names, s.Name)
+			}
+		}
+		slices.Sort(t.Nodes)
+		t.Took = end
+		list = append(list, t)
+	}
+	slices.SortFunc(list, func(a, b traceSummary) int {
+		return cmp.Or(cmp.Compare(b.Start, a.Start), strings.Compare(a.Trace, b.Trace))
+	})
+	kept := list[:0]
+	for _, t := range list {
+		if len(kept) < maxTraces-maxFailed || len(kept) < maxTraces && t.Failed > 0 {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// trace tells all spans of one trace.
+func (b *board) trace(w http.ResponseWriter, r *http.Request) {
+	id := r.URL.Query().Get("id")
+	if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
+		b.fail(w, sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name, "%.40q is no trace: its id has 32 hexadecimal digits", id))
+		return
+	}
+	v, err := b.asked.get(r.Context(), "trace "+id, func(ctx context.Context) (any, error) {
+		spans, _, _ := b.askSpans(ctx, spanQuery{Trace: id})
+		if len(spans) == 0 {
+			return nil, sabir.NewError(sabir.NotFound, "NotFound", "no node holds that trace any more: rings keep the latest spans only")
+		}
+		slices.SortFunc(spans, func(a, b spanInfo) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Took, a.Took)) })
+		return traceSpans{id, spans}, nil
+	})
+	b.answer(w, v, err)
+}

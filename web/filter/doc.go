@@ -1,0 +1,15 @@
+// Package filter has ready-made filters for the HTTP face: who may call from where and how often, and what answers look like.
+//
+//	sabir.HTTP("0.0.0.0:3000", web.Use(
+//		filter.Log(slog.Default()),
+//		filter.Secure(),
+//		filter.CORS(filter.Policy{Origins: []string{"https://app.example.com"}}),
+//		filter.Compress(),
+//		filter.Cache(),
+//		filter.RateLimit(50, 100)))
+//
+// The first is the outermost: [Log] sees what was sent, [Compress] compresses what [Cache] made an ETag of. [RateLimit] by
+// principal goes behind the authentication.
+//
+// A filter whose settings are not sound answers every request with [ErrMisconfigured], and says why.
+package filter

@@ -1,0 +1,217 @@
+package filter_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/policy"
+	"github.com/sabir-go/sabir/web/auth"
+	"github.com/sabir-go/sabir/web/exchange"
+	"github.com/sabir-go/sabir/web/filter"
+)
+
+// passes counts how many of n requests pass.
+func passes(f exchange.Filter, n int, make func() *exchange.Exchange) (passed int) {
+	for range n {
+		if f.Before(make()) == nil {
+			passed++
+		}
+	}
+	return passed
+}
+
+func from(addr string) func() *exchange.Exchange {
+	return func() *exchange.Exchange {
+		x := request()
+		x.Remote = netip.AddrPortFrom(netip.MustParseAddr(addr), 1)
+		return x
+	}
+}
+
+func TestRateLimitLetsABurstThroughAndThenTheRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := filter.RateLimit(10, 5)
+		for _, c := range []struct {
+			after time.Duration
+			want  int
+		}{{0, 5}, {300 * time.Millisecond, 3}, {time.Hour, 5}} {
+			time.Sleep(c.after)
+			if n := passes(f, 20, from("192.0.2.1")); n != c.want {
+				t.Errorf("%d passed after %v, want %d", n, c.after, c.want)
+			}
+		}
+	})
+}
+
+func TestAddressesHaveLimitsOfTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := filter.RateLimit(1, 2)
+		for _, c := range []struct {
+			addr string
+			want int
+		}{
+			{"192.0.2.1", 2}, {"192.0.2.1", 0}, {"::ffff:192.0.2.1", 0}, {"192.0.2.2", 2},
+			{"2001:db8::1", 2}, {"2001:db8::ffff:ffff:ffff:ffff", 0}, {"2001:db8:0:1::1", 2},
+		} {
+			if n := passes(f, 5, from(c.addr)); n != c.want {
+				t.Errorf("%s: %d passed, want %d", c.addr, n, c.want)
+			}
+		}
+		unix := func() *exchange.Exchange { return &exchange.Exchange{} }
+		if n := passes(f, 5, unix); n != 2 {
+			t.Errorf("without an address %d passed", n)
+		}
+	})
+}
+
+func TestALimitedCallIsToldWhenToTryAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := filter.RateLimit(0.4, 2)
+		x := request()
+		f.Before(x)
+		if got := headers(x, "RateLimit-Policy", "RateLimit", "Retry-After"); got != "RateLimit-Policy: \"default\";q=2;w=5\nRateLimit: \"default\";r=1;t=3" {
+			t.Errorf("got %s", got)
+		}
+		f.Before(request())
+		x = request()
+		err := f.Before(x)
+		if got := headers(x, "RateLimit-Policy", "RateLimit", "Retry-After"); got != "RateLimit-Policy: \"default\";q=2;w=5\nRateLimit: \"default\";r=0;t=3\nRetry-After: 3" {
+			t.Errorf("got %s", got)
+		}
+		e := sabir.AsError(err)
+		if !errors.Is(err, sabir.ErrRateLimited) || e.HTTPStatus() != 429 || !e.Retryable {
+			t.Errorf("got %v", err)
+		}
+		if after, err := sabir.DataAs[policy.RetryAfter](e); err != nil || after.Seconds != 2.5 {
+			t.Errorf("the data is %v, %v", after, err)
+		}
+		time.Sleep(2500 * time.Millisecond)
+		if err := f.Before(request()); err != nil {
+			t.Errorf("got %v at the time it named", err)
+		}
+	})
+}
+
+func TestRateLimitByPrincipalRouteAndHeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		make := func(addr, subject, path, tenant string) func() *exchange.Exchange {
+			return func() *exchange.Exchange {
+				x := from(addr)()
+				x.Path = path
+				x.Header.Add("X-Tenant", tenant)
+				if subject != "" {
+					x.Caller = &auth.Principal{Subject: subject, Scheme: "jwt"}
+				}
+				return x
+			}
+		}
+		for what, c := range map[string]struct {
+			f           exchange.Filter
+			same, apart func() *exchange.Exchange
+		}{
+			"principal":           {filter.RateLimit(1, 2, filter.ByPrincipal()), make("192.0.2.9", "ada", "/b", "b"), make("192.0.2.1", "bob", "/a", "a")},
+			"principal or nobody": {filter.RateLimit(1, 2, filter.ByPrincipal()), make("192.0.2.2", "ada", "/a", "a"), make("192.0.2.1", "", "/a", "a")},
+			"route":               {filter.RateLimit(1, 2, filter.ByRoute()), make("192.0.2.1", "bob", "/a", "b"), make("192.0.2.1", "ada", "/b", "a")},
+			"header":              {filter.RateLimit(1, 2, filter.ByHeader("x-tenant")), make("192.0.2.1", "bob", "/b", "a"), make("192.0.2.1", "ada", "/a", "b")},
+			"together and route":  {filter.RateLimit(1, 2, filter.Together(), filter.ByRoute()), make("192.0.2.9", "bob", "/a", "b"), make("192.0.2.1", "ada", "/b", "a")},
+		} {
+			first := make("192.0.2.1", "ada", "/a", "a")
+			if a, b, c := passes(c.f, 5, first), passes(c.f, 5, c.same), passes(c.f, 5, c.apart); a != 2 || b != 0 || c != 2 {
+				t.Errorf("%s: %d, %d, %d passed, want 2, 0, 2", what, a, b, c)
+			}
+		}
+	})
+}
+
+func TestOneLimitForAllCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := filter.RateLimit(1, 3, filter.Together())
+		if a, b := passes(f, 2, from("192.0.2.1")), passes(f, 2, from("192.0.2.2")); a != 2 || b != 1 {
+			t.Errorf("%d and %d passed", a, b)
+		}
+	})
+}
+
+func TestRateLimitBehindAProxy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := filter.RateLimit(1, 1, filter.Behind(filter.Proxies{From: prefixes("192.0.2.1/32")}))
+		passed := 0
+		for i := range 10 { // what the client writes before the proxy's word changes nothing
+			if f.Before(request("X-Forwarded-For", fmt.Sprintf("1.1.1.%d, 198.51.100.7", i))) == nil {
+				passed++
+			}
+		}
+		if passed != 1 {
+			t.Errorf("%d passed", passed)
+		}
+		if err := f.Before(request("X-Forwarded-For", "198.51.100.8")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestABoundedNumberOfCallersIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := filter.RateLimit(0.001, 1, filter.MaxCallers(10))
+		passed := 0
+		for range 2 {
+			for i := range 1000 {
+				passed += passes(f, 1, from(fmt.Sprintf("10.0.%d.%d", i/256, i%256)))
+			}
+		}
+		if passed < 1900 {
+			t.Errorf("%d of 2000 passed: more than ten of a thousand callers were remembered", passed)
+		}
+	})
+}
+
+func TestCallsAtOnceAreCountedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := filter.RateLimit(1, 100)
+		var passed atomic.Int32
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() { passed.Add(int32(passes(f, 50, from("192.0.2.1")))) })
+		}
+		wg.Wait()
+		if passed.Load() != 100 {
+			t.Errorf("%d passed, want 100", passed.Load())
+		}
+	})
+}
+
+func TestHeadersOfCallsThatPassedCanBeLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := filter.RateLimit(1, 1, filter.OnlyWhenLimited(), filter.PolicyName("api"))
+		x := request()
+		if f.Before(x); len(x.Answer.Fields()) != 0 {
+			t.Errorf("got %q", x.Answer.Fields())
+		}
+		if f.Before(x); headers(x, "RateLimit") != `RateLimit: "api";r=0;t=1` {
+			t.Errorf("got %q", x.Answer.Fields())
+		}
+	})
+}
+
+func TestRateLimitsThatAreNotSound(t *testing.T) {
+	for why, f := range map[string]exchange.Filter{
+		"RateLimit(0": filter.RateLimit(0, 1), "RateLimit(-1": filter.RateLimit(-1, 1), "RateLimit(2e+07": filter.RateLimit(2e7, 1), ", 0)": filter.RateLimit(1, 0), "centuries": filter.RateLimit(1e-9, 1e9),
+		"MaxCallers(0)": filter.RateLimit(1, 1, filter.MaxCallers(0)), "ByHeader": filter.RateLimit(1, 1, filter.ByHeader("")), "PolicyName": filter.RateLimit(1, 1, filter.PolicyName(`a"b`)),
+		"Together excludes": filter.RateLimit(1, 1, filter.Together(), filter.ByPrincipal()), "X-Real-IP": filter.RateLimit(1, 1, filter.Behind(filter.Proxies{Header: "X-Real-IP"})),
+	} {
+		misconfigured(t, f, why)
+	}
+}
+
+func BenchmarkRateLimit(b *testing.B) {
+	for name, options := range map[string][]filter.RateOption{"headers": nil, "quiet": {filter.OnlyWhenLimited()}} {
+		b.Run(name, func(b *testing.B) { bench(b, filter.RateLimit(10_000_000, 1_000_000, options...), roomy(), nil) })
+	}
+}

@@ -1,0 +1,357 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/policy"
+	"github.com/sabir-go/sabir/web/auth"
+	"github.com/sabir-go/sabir/web/exchange"
+	"github.com/sabir-go/sabir/web/filter"
+)
+
+type findItem struct {
+	ID      int      `json:"id"`
+	Page    int      `json:"page" validate:"min=0"`
+	Tags    []string `json:"tags" query:"tag"`
+	Tenant  string   `json:"tenant" header:"X-Tenant"`
+	Session string   `json:"session" cookie:"session"`
+}
+
+type putItem struct {
+	ID   int    `json:"id"`
+	Name string `json:"name" validate:"required"`
+}
+
+// store is a service with REST forms.
+func store() *sabir.Service {
+	s := sabir.NewService("items")
+	sabir.Handle(s, "find", func(_ context.Context, in findItem) (findItem, error) { return in, nil }, sabir.Route("GET", "/items/{id}"))
+	sabir.Handle(s, "put", func(_ context.Context, in putItem) (putItem, error) { return in, nil },
+		sabir.Route("PUT", "/items/{id}"), sabir.Route("POST", "/shelves/{id}/items"))
+	kept := policy.NewCache()
+	sabir.Handle(s, "price", func(_ context.Context, in struct {
+		ID int `json:"id"`
+	}) (int, error) {
+		return 100 * in.ID, nil
+	}, sabir.Route("GET", "/items/{id}/price"), sabir.Use(kept.For(policy.TTL(time.Minute))))
+	sabir.HandleStream(s, "tail", func(_ context.Context, s *sabir.Stream[putItem, string]) error {
+		in, err := s.Recv()
+		if err != nil {
+			return err
+		}
+		for _, word := range []string{"one", "two"} {
+			if err := s.Send(word + " of " + in.Name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, sabir.Route("GET", "/tail/{id}"))
+	return s
+}
+
+func startStore(tb testing.TB, options ...sabir.HTTPOption) (*sabir.Node, string) {
+	tb.Helper()
+	node := start(tb, sabir.Serve(shop(), store()), sabir.HTTP(":0", options...))
+	return node, "http://" + node.HTTPAddr()
+}
+
+func TestFieldsComeFromWhereTheRouteSaysTheyDo(t *testing.T) {
+	_, base := startStore(t)
+	for about, test := range map[string]struct {
+		method, path, body string
+		headers            []string
+		want               string
+	}{
+		"everywhere":     {"GET", "/items/7?page=2&tag=a&tag=b+c", "", []string{"X-Tenant: acme", "Cookie: session=s1"}, `{"id":7,"page":2,"tags":["a","b c"],"tenant":"acme","session":"s1"}`},
+		"only the path":  {"GET", "/items/7", "", nil, `{"id":7,"page":0,"tags":[],"tenant":"","session":""}`},
+		"HEAD":           {"HEAD", "/items/7", "", nil, ""},
+		"path and body":  {"PUT", "/items/7", `{"name":"lamp"}`, nil, `{"id":7,"name":"lamp"}`},
+		"a second route": {"POST", "/shelves/7/items", `{"name":"lamp"}`, nil, `{"id":7,"name":"lamp"}`},
+		"the call":       {"POST", "/items/put", `{"id":8,"name":"lamp"}`, nil, `{"id":8,"name":"lamp"}`},
+	} {
+		if got := ask(t, test.method, base+test.path, test.body, test.headers...); got.status != 200 || got.body != test.want {
+			t.Errorf("%s: %d %s, want %s", about, got.status, got.body, test.want)
+		}
+	}
+}
+
+func TestWhatDoesNotFitIsToldWithWhereItCameFrom(t *testing.T) {
+	_, base := startStore(t)
+	for about, test := range map[string]struct {
+		method, path, body string
+		status             int
+		in, name           string
+	}{
+		"a path":       {"GET", "/items/x", "", 400, "path", "id"},
+		"a query":      {"GET", "/items/7?page=y", "", 400, "query", "page"},
+		"a rule":       {"GET", "/items/7?page=-1", "", 422, "query", "page"},
+		"a rule below": {"PUT", "/items/7", `{"name":""}`, 422, "body", ""},
+	} {
+		p := ask(t, test.method, base+test.path, test.body).problem(t)
+		list, _ := p.Data.([]any)
+		if p.Status != test.status || len(list) != 1 {
+			t.Errorf("%s: %+v", about, p)
+			continue
+		}
+		fault := list[0].(map[string]any)
+		name, _ := fault["name"].(string)
+		if fault["in"] != test.in || name != test.name || fault["message"] == "" {
+			t.Errorf("%s: %v", about, fault)
+		}
+	}
+	if p := ask(t, "PUT", base+"/items/7", `{"id":8,"name":"lamp"}`).problem(t); p.Status != 400 || !strings.Contains(p.Detail, "id comes from the path") {
+		t.Errorf("a field that is there twice: %+v", p)
+	}
+}
+
+func TestCachedAnswersAreNotSentAgain(t *testing.T) {
+	_, base := startStore(t)
+	first := ask(t, "GET", base+"/items/7/price", "")
+	tag := first.header.Get("Etag")
+	if first.status != 200 || tag == "" || !strings.Contains(first.header.Get("Cache-Control"), "max-age=60") {
+		t.Fatalf("%d %v", first.status, first.header)
+	}
+	if again := ask(t, "GET", base+"/items/7/price", "", "If-None-Match: "+tag); again.status != 304 || again.body != "" {
+		t.Errorf("%d %q", again.status, again.body)
+	}
+	if call := post(t, base+"/items/price", `{"id":7}`); call.header.Get("Etag") != "" {
+		t.Errorf("a call, which is no GET, has the tag %s", call.header.Get("Etag"))
+	}
+}
+
+func TestAGroupPutsItsServicesUnderItsPrefix(t *testing.T) {
+	var seen []string
+	note := exchange.Filter{Name: "note", Before: func(x *exchange.Exchange) error { seen = append(seen, x.Path); return nil }}
+	var around []string
+	hook := sabir.Middleware{Name: "hook", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		return func(ctx context.Context, r *sabir.Request) error {
+			around = append(around, a.Name)
+			ExchangeOf(ctx).Answer.Set("X-Seen", "yes")
+			return next(ctx, r)
+		}
+	}}
+	_, base := startStore(t, Group("/v1", Services("items"), Use(note), Around(hook), BodyLimit(20)))
+	if got := ask(t, "GET", base+"/v1/items/7", ""); got.status != 200 || got.header.Get("X-Seen") != "yes" {
+		t.Errorf("in the group: %d %s %v", got.status, got.body, got.header)
+	}
+	if got := post(t, base+"/v1/items/put", `{"id":7,"name":"lamp"}`); got.status != 413 {
+		t.Errorf("over the group's limit: %d", got.status)
+	}
+	if got := ask(t, "GET", base+"/items/7", ""); got.status != 404 {
+		t.Errorf("outside the group: %d", got.status)
+	}
+	if got := post(t, base+"/shop/hello", `{"name":"Ada"}`); got.status != 200 || got.header.Get("X-Seen") != "" {
+		t.Errorf("another service: %d", got.status)
+	}
+	if len(seen) < 1 || seen[0] != "/v1/items/7" || len(around) != 1 || around[0] != "items.find" {
+		t.Errorf("the filter saw %v, the middleware %v", seen, around)
+	}
+}
+
+func TestCallersShowWhoTheyAre(t *testing.T) {
+	guarded := sabir.NewService("admin")
+	sabir.Handle(guarded, "who", func(ctx context.Context, _ sabir.Nothing) (string, error) {
+		p, _ := auth.From(ctx)
+		return p.Subject, nil
+	}, sabir.Use(auth.Require("admin")))
+	keys := auth.Key(map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"admin"}}, "key-of-bob-0123456789": {Subject: "bob"}})
+	node := start(t, sabir.Serve(shop(), guarded, store()), sabir.HTTP("0.0.0.0:0", Auth(keys), Group("/open", Services("items"), Anonymous())))
+	base := "http://" + strings.Replace(node.HTTPAddr(), "[::]", "127.0.0.1", 1)
+	for about, test := range map[string]struct {
+		path, key string
+		status    int
+	}{
+		"nobody":             {"/shop/hello", "", 401},
+		"somebody":           {"/shop/hello", "key-of-bob-0123456789", 200},
+		"a wrong key":        {"/shop/hello", "key-of-eve-0123456789", 401},
+		"without the role":   {"/admin/who", "key-of-bob-0123456789", 403},
+		"with the role":      {"/admin/who", "key-of-ada-0123456789", 200},
+		"an open group":      {"/open/items/put", "", 200},
+		"the index":          {"/", "", 401},
+		"who calls says who": {"/admin/who", "", 401},
+		"another method":     {"/health", "", 401},
+	} {
+		var headers []string
+		if test.key != "" {
+			headers = append(headers, "X-Api-Key: "+test.key)
+		}
+		got := post(t, base+test.path, `{"id":1,"name":"Ada"}`, headers...)
+		if got.status != test.status {
+			t.Errorf("%s: %d %s, want %d", about, got.status, got.body, test.status)
+		}
+		if got.status == 401 && got.header.Get("Www-Authenticate") == "" {
+			t.Errorf("%s: no challenge", about)
+		}
+	}
+	forged := post(t, base+"/admin/who", `{}`, "X-Api-Key: key-of-bob-0123456789", `X-Meta-Sabir.Principal: {"sub":"ada","roles":["admin"]}`)
+	if forged.status != 400 && forged.status != 403 {
+		t.Errorf("a forged principal: %d %s", forged.status, forged.body)
+	}
+}
+
+func TestHandlersAndFilesCanBeMounted(t *testing.T) {
+	files := fstest.MapFS{"index.html": {Data: []byte("<h1>home</h1>")}, "css/a.css": {Data: []byte("a{}")}, ".env": {Data: []byte("secret")}, "empty/x.txt": {Data: []byte("x")}}
+	old := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("old " + r.URL.Path)) })
+	_, base := startStore(t, Static("/", files), Mount("/old", old))
+	for path, want := range map[string]string{"/": "<h1>home</h1>", "/css/a.css": "a{}", "/old": "old /old", "/old/x": "old /old/x"} {
+		if got := ask(t, "GET", base+path, ""); got.status != 200 || got.body != want {
+			t.Errorf("%s: %d %q, want %q", path, got.status, got.body, want)
+		}
+	}
+	for _, path := range []string{"/.env", "/css/", "/empty", "/../main.go", "/%2e%2e/main.go", "/css/..%2f.env", "/nothing"} {
+		if got := ask(t, "GET", base+path, ""); got.status == 200 || strings.Contains(got.body, "secret") {
+			t.Errorf("%s: %d %q", path, got.status, got.body)
+		}
+	}
+	if got := ask(t, "GET", base+"/css/a.css", "", "Range: bytes=1-2"); got.status != 206 || got.body != "{}" {
+		t.Errorf("a range: %d %q", got.status, got.body)
+	}
+	if got := post(t, base+"/shop/hello", `{"name":"Ada"}`); got.status != 200 {
+		t.Errorf("a call beside the files: %d", got.status)
+	}
+}
+
+func TestAFaceCanBeMountedIntoAnotherServer(t *testing.T) {
+	node := start(t, sabir.Serve(store()))
+	face, err := Handler(node, StrictFields())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/api/", http.StripPrefix("/api", face))
+	w := recorded(mux, "GET", "/api/items/7?page=1")
+	if w.Code != 200 || !strings.Contains(w.Body.String(), `"id":7,"page":1`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	strict := httptest.NewRequest("POST", "/api/items/put", strings.NewReader(`{"id":1,"nmae":"lamp"}`))
+	strict.Header.Set("Content-Type", "application/json")
+	refused := httptest.NewRecorder()
+	mux.ServeHTTP(refused, strict)
+	if refused.Code != 400 || !strings.Contains(refused.Body.String(), "nmae") {
+		t.Errorf("a member that is not known: %d %s", refused.Code, refused.Body)
+	}
+	if w := recorded(mux, "GET", "/api/items/7?pgae=1"); w.Code != 400 || !strings.Contains(w.Body.String(), "pgae") {
+		t.Errorf("a parameter that is not known: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestABatchMakesSeveralCalls(t *testing.T) {
+	_, base := startStore(t)
+	got := post(t, base+"/batch", `[{"action":"shop.hello","input":{"name":"Ada"}},{"action":"shop.hello","input":{"name":""}},
+		{"action":"shop.nothing"},{"action":"shop.watch"},{"action":"shop.secret"},{"action":"items.put","input":{"id":1,"name":"lamp"}}]`)
+	var answers []batchAnswer
+	if err := json.Unmarshal([]byte(got.body), &answers); err != nil || got.status != 200 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	for i, want := range []int{200, 422, 404, 501, 404, 200} {
+		if answers[i].Status != want || (answers[i].Output != nil) != (want == 200) || (answers[i].Problem != nil) != (want != 200) {
+			t.Errorf("call %d: %d %s %s, want %d", i, answers[i].Status, answers[i].Output, answers[i].Problem, want)
+		}
+	}
+	if got := post(t, base+"/batch", "["+strings.TrimSuffix(strings.Repeat(`{"action":"shop.hello"},`, maxBatch+1), ",")+"]"); got.status != 413 {
+		t.Errorf("too many calls: %d", got.status)
+	}
+	if got := post(t, base+"/batch", `{}`); got.status != 400 {
+		t.Errorf("no list: %d", got.status)
+	}
+}
+
+func TestAStreamIsServedOnItsAddresses(t *testing.T) {
+	_, base := startStore(t)
+	for about, got := range map[string]answer{
+		"the call": post(t, base+"/items/tail", `{"name":"x"}`),
+		"lines":    post(t, base+"/items/tail", `{"name":"x"}`, "Accept: application/x-ndjson"),
+	} {
+		if got.status != 200 || got.body != "\"one of x\"\n\"two of x\"\n" {
+			t.Errorf("%s: %d %q", about, got.status, got.body)
+		}
+	}
+	got := ask(t, "GET", base+"/tail/7?name=x", "", "Accept: text/event-stream")
+	if got.status != 200 || !strings.Contains(got.body, "data: \"one of x\"\n") || !strings.Contains(got.body, "event: end") || got.header.Get("X-Request-Id") == "" {
+		t.Errorf("events: %d %q", got.status, got.body)
+	}
+}
+
+func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
+	for about, test := range map[string]struct {
+		option sabir.HTTPOption
+		about  string
+	}{
+		"a prefix":           {Group("v1"), "without a slash"},
+		"a group in a group": {Group("/v1", Group("/v2")), "whole face"},
+		"a time":             {Timeout(-1), "above zero"},
+		"connections":        {MaxConnections(0), "at least 1"},
+		"a filter":           {Use(filter.RateLimit(-1, 0)), "RateLimit"},
+		"a pattern":          {Events("a..b"), "a..b"},
+		"a mount":            {Mounted("/x", func(Site) (http.Handler, error) { return nil, errors.New("no template") }), "no template"},
+		"something else":     {func(c *sabir.HTTPConfig) { c.Options = append(c.Options, 7) }, "int"},
+	} {
+		err := sabir.NewNode(sabir.HTTP(":0", test.option)).Start(t.Context())
+		if err == nil || !strings.Contains(err.Error(), test.about) {
+			t.Errorf("%s: %v", about, err)
+		}
+	}
+}
+
+func echoPut(_ context.Context, in putItem) (putItem, error) { return in, nil }
+
+func TestAFaceForEverybodyOffersNothingForItsOperators(t *testing.T) {
+	node := start(t, sabir.Serve(store()), sabir.HTTP("0.0.0.0:0", Open()))
+	base := "http://" + strings.Replace(node.HTTPAddr(), "[::]", "127.0.0.1", 1)
+	if got := post(t, base+"/$node/emit", `{"event":"x"}`); got.status != 404 {
+		t.Errorf("an event from anybody: %d", got.status)
+	}
+	if got := ask(t, "GET", base+"/items/7", ""); got.status != 200 {
+		t.Errorf("what is meant for everybody: %d", got.status)
+	}
+	keys := auth.Key(map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}})
+	node = start(t, sabir.Serve(store()), sabir.HTTP(":0", Auth(keys), Anonymous()))
+	base = "http://" + node.HTTPAddr()
+	if got := post(t, base+"/$node/info", ``); got.status != 401 {
+		t.Errorf("with callers that may be anonymous: %d", got.status)
+	}
+	if got := post(t, base+"/$node/info", ``, "X-Api-Key: key-of-ada-0123456789"); got.status != 200 {
+		t.Errorf("with a key: %d", got.status)
+	}
+}
+
+func TestFilesAtTheRootLeaveTheFacesOwnPages(t *testing.T) {
+	_, base := startStore(t, Static("/", fstest.MapFS{"index.html": {Data: []byte("home")}}), Static("/app", fstest.MapFS{"index.html": {Data: []byte("app")}}), Events("**"))
+	for path, want := range map[string]string{"/": "home", "/health": `{"status":"ok"}` + "\n", "/app/": "app", "/app": "app"} {
+		if got := ask(t, "GET", base+path, ""); got.status != 200 && got.status != 308 || got.status == 200 && got.body != want {
+			t.Errorf("%s: %d %q", path, got.status, got.body)
+		}
+	}
+	if got := ask(t, "GET", base+"/app", ""); got.status != 308 || got.header.Get("Location") != "/app/" {
+		t.Errorf("a folder without its slash: %d %v", got.status, got.header)
+	}
+	if got := ask(t, "GET", base+"/events?topic=..", ""); got.status != 400 {
+		t.Errorf("events: %d %s", got.status, got.body)
+	}
+}
+
+func TestPagesOfOtherSitesReadBatchesWhereTheyMay(t *testing.T) {
+	_, base := startStore(t, Use(filter.CORS(filter.Policy{Origins: []string{"https://app.example"}})))
+	got := post(t, base+"/batch", `[{"action":"shop.hello","input":{"name":"Ada"}}]`, "Origin: https://app.example", "Sec-Fetch-Site: cross-site")
+	if got.status != 200 || got.header.Get("Access-Control-Allow-Origin") != "https://app.example" {
+		t.Errorf("%d %v", got.status, got.header)
+	}
+}
+
+func TestWhoCallsIsNotPassedOnToAnotherCluster(t *testing.T) {
+	far, _ := startStore(t)
+	node := start(t, sabir.Via(dialNode(t, far)))
+	ctx := auth.As(t.Context(), auth.Principal{Subject: "ada"})
+	if _, err := sabir.Call[helloReply](ctx, node, "shop.hello", helloRequest{Name: "Ada"}); err != nil {
+		t.Error(err)
+	}
+}
