@@ -1,61 +1,75 @@
 package main
 
 import (
-	"bytes"
-	"io"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/lab/table"
+	"github.com/sabir-go/sabir/lab/child"
 )
 
-// small is a plan that every contender carries out in about a second.
-var small = plan{rounds: 1, messages: 3000, processes: 300, duration: 20 * time.Millisecond, patience: 30 * time.Second}
+// That each contender does each work is tested where the tables are, in package seeds/ergo.
 
-func TestEveryContenderDeliversAll(t *testing.T) {
-	for _, s := range scenarios() {
-		for _, c := range contenders() {
-			if !c.has(s.name) {
-				continue
-			}
-			t.Run(s.name+"/"+c.name, func(t *testing.T) {
-				t.Parallel()
-				result, err := runOnce(t.Context(), s, small.order(s.name, c), small.patience)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if s.name == remoteNN && strings.HasPrefix(c.name, "ergo") {
-					result.Faults.Disorder = 0 // with 6 CPUs or more its pool is still being filled: see startErgo
-				}
-				if result.Faults != (faults{}) || len(result.Problems) > 0 {
-					t.Errorf("faults: %s, problems: %q", result.Faults, result.Problems)
-				}
-				if len(result.Figures) != len(s.columns) {
-					t.Fatalf("%d figures for %d columns", len(result.Figures), len(s.columns))
-				}
-				if s.name != memory && result.Figures[0] <= 0 { // few processes may weigh less than what a collection frees
-					t.Errorf("%s is %v", s.columns[0].name, result.Figures[0])
-				}
-			})
+func TestAnUnknownContenderOrWorkIsRefused(t *testing.T) {
+	for _, o := range []child.Order{{Row: "akka", Work: local11}, {Row: "channels", Work: "sleep"}} {
+		if _, err := start(o); err == nil {
+			t.Errorf("%+v was started", o)
 		}
 	}
 }
 
-func TestEachScenarioHasContendersAndOneOursAtMost(t *testing.T) {
-	for _, s := range scenarios() {
-		var all, ours int
-		for _, c := range contenders() {
-			if c.has(s.name) {
-				all++
-				if c.ours {
-					ours++
-				}
-			}
-		}
-		if all < 4 || ours > 1 {
-			t.Errorf("%s: %d contenders, %d of them ours", s.name, all, ours)
-		}
+func TestWhatGoesWrongIsInTheSample(t *testing.T) {
+	inside := new(problems)
+	s, err := counted(1000, inside, func() error { inside.add(errors.New("the queue is full")); return nil },
+		func() (time.Time, faults) { return time.Now(), faults{Lost: 16, Disorder: 2} })
+	if err != nil || s.Operations != 1000 || s.Elapsed <= 0 || s.Wrong != 19 || s.Problem != "16 lost, 2 out of order; the queue is full" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	s, err = counted(1000, new(problems), func() error { return nil }, func() (time.Time, faults) { return time.Now(), faults{} })
+	if err != nil || s.Wrong != 0 || s.Problem != "" {
+		t.Errorf("nothing went wrong: %+v, %v", s, err)
+	}
+}
+
+func TestManyProblemsAreCountedAndTheFirstAreTold(t *testing.T) {
+	p := new(problems)
+	for _, text := range []string{"a", "b", "c", "d", "e"} {
+		p.add(errors.New(text))
+	}
+	if count, words := p.all(); count != 5 || words != "a; b; c" {
+		t.Errorf("%d, %q", count, words)
+	}
+}
+
+func TestANodeOfTwoAnswersWords(t *testing.T) {
+	inside, begun := new(problems), false
+	at := time.Now()
+	job := side(func() error { begun = true; return nil }, func() (time.Time, faults) { return at, faults{Extra: 1} }, inside)
+	first, err := job.Answer("begin")
+	if err != nil || !begun || first.(moment).At < at.UnixNano() {
+		t.Errorf("begin: %+v, %v", first, err)
+	}
+	inside.add(errors.New("unreachable"))
+	last, err := job.Answer("end")
+	if m := last.(moment); err != nil || m.At != at.UnixNano() || m.Wrong != 2 || !strings.Contains(m.Problem, "1 too many; unreachable") {
+		t.Errorf("end: %+v, %v", last, err)
+	}
+	if _, err := job.Answer("wait"); err == nil {
+		t.Error("an unknown word was answered")
+	}
+}
+
+func TestWrongRepliesAreCounted(t *testing.T) {
+	c := caller{stride: 4}
+	if err := c.run(func(m Message) (Message, error) { return Message{Value: m.Value, Sequence: m.Sequence}, nil }, 0); err != nil {
+		t.Fatal(err)
+	}
+	if c.wrong != 4 || c.calls != 4 || c.problem == "" {
+		t.Errorf("%d of %d wrong, %q", c.wrong, c.calls, c.problem)
+	}
+	if err := c.run(func(m Message) (Message, error) { return m.answer(), nil }, 0); err != nil || c.wrong != 0 {
+		t.Errorf("right replies: %d wrong, %v", c.wrong, err)
 	}
 }
 
@@ -107,72 +121,6 @@ func TestASubscriberCountsThePublicationOnceAndNothingElse(t *testing.T) {
 		}
 		if got, wrong := s.deliveries.got.Load(), s.deliveries.wrong.Load(); got != c.got || wrong != c.wrong {
 			t.Errorf("%s: %d counted, %d wrong, want %d and %d", name, got, wrong, c.got, c.wrong)
-		}
-	}
-}
-
-func TestARunThatLosesMessagesHasNoRate(t *testing.T) {
-	o := order{Pairs: 2, Messages: 500}
-	if got := o.perSecond(time.Second, faults{}); got != 1000 {
-		t.Errorf("2 x 500 messages in a second: %v per second", got)
-	}
-	if got := o.perSecond(time.Second, faults{Lost: 1}); got != 0 {
-		t.Errorf("with one lost: %v per second", got)
-	}
-	g := group{scenario: scenarios()[0]}
-	g.add(outcome{Figures: []float64{0}, Faults: faults{Lost: 16}, Problems: []string{"the queue is full"}}, nil)
-	if len(g.outcomes) != 0 || len(g.failures) != 1 || !strings.Contains(g.failures[0], "16 lost; the queue is full") {
-		t.Errorf("outcomes %v, failures %q", g.outcomes, g.failures)
-	}
-}
-
-func TestTablesSayHowManyTimesBetterOursIs(t *testing.T) {
-	rate := scenario{name: "rate", columns: []column{{name: "messages/s", write: table.Count}}}
-	cost := scenario{name: "cost", columns: []column{{name: "bytes each", write: table.Count, less: true}}}
-	for _, s := range []scenario{rate, cost} {
-		ours := &group{scenario: s, contender: contender{name: "sabir", ours: true}, outcomes: []outcome{{Figures: []float64{200}}}}
-		peer := &group{scenario: s, contender: contender{name: "peer"}, outcomes: []outcome{{Figures: []float64{100}}, {Figures: []float64{300}}, {Figures: []float64{400}}}}
-		gone := &group{scenario: s, contender: contender{name: "gone"}, failures: []string{"it ended"}}
-		var out bytes.Buffer
-		if err := writeTable(&out, small, s, []*group{ours, peer, gone}); err != nil {
-			t.Fatal(err)
-		}
-		want := "0.667x" // 200 a second against 300
-		if s.name == "cost" {
-			want = "1.50x" // 200 bytes against 300
-		}
-		for _, part := range []string{want, "3/3", "0/1", "! gone: it ended"} {
-			if !strings.Contains(out.String(), part) {
-				t.Errorf("%s: no %q in\n%s", s.name, part, out.String())
-			}
-		}
-	}
-}
-
-func TestOnlyTakesScenariosAndContenders(t *testing.T) {
-	for _, c := range []struct {
-		list                  string
-		scenarios, contenders int
-	}{
-		{"", len(scenarios()), len(contenders())},
-		{"local-1-1", 1, len(contenders())},
-		{"ergo", len(scenarios()), 1},
-		{"remote,ergo,go channels", 4, 2},
-	} {
-		gotScenarios, gotContenders, err := choose(c.list)
-		if err != nil || len(gotScenarios) != c.scenarios || len(gotContenders) != c.contenders {
-			t.Errorf("%q: %d scenarios, %d contenders, %v; want %d and %d", c.list, len(gotScenarios), len(gotContenders), err, c.scenarios, c.contenders)
-		}
-	}
-	if _, _, err := choose("akka"); err == nil || !strings.Contains(err.Error(), "akka") {
-		t.Errorf("an unknown name: %v", err)
-	}
-}
-
-func TestFlagsThatMeanNothingAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"-rounds", "0"}, {"-messages", "2"}, {"-processes", "0"}, {"-duration", "1ms"}, {"ergo"}, {"-only", "akka"}} {
-		if _, err := planOf(args, io.Discard); err == nil {
-			t.Errorf("%q: no error", args)
 		}
 	}
 }

@@ -2,20 +2,11 @@ package main
 
 import "errors"
 
-// channelContenders are plain Go: what a process costs at least where it is a goroutine with a channel. They are no actors:
-// nothing has an address, is supervised or can be stopped from outside.
-func channelContenders() []contender {
-	return []contender{{
-		name: "go channels", settings: "reference: goroutine and channel of 128 for each process; publish is a loop over the channels",
-		scenarios: oneNode, start: func(setup) (node, error) {
-			return &channels{inboxes: map[string]chan Message{}, requests: map[string]chan channelRequest{}, end: make(chan struct{})}, nil
-		},
-	}}
-}
-
 // channelSize is the room of each process's channel.
 const channelSize = 128
 
+// channels are plain Go: what a process costs at least where it is a goroutine with a channel. They are no actors: nothing has an
+// address, is supervised or can be stopped from outside.
 type channels struct {
 	inboxes  map[string]chan Message
 	requests map[string]chan channelRequest
@@ -26,6 +17,10 @@ type channels struct {
 type channelRequest struct {
 	message Message
 	reply   chan Message
+}
+
+func startChannels() *channels {
+	return &channels{inboxes: map[string]chan Message{}, requests: map[string]chan channelRequest{}, end: make(chan struct{})}
 }
 
 var errNoProcess = errors.New("no process has that name on this node")
@@ -117,14 +112,21 @@ func (n *channels) idle(count int, started *tally) error {
 	return nil
 }
 
-func (n *channels) subscribe(count int, to *tally) (func(Message) error, error) {
-	ready := newTally(count)
-	n.start(count, ready, func() func(Message) { return (&subscriber{deliveries: to}).take })
-	<-ready.done
+// publisher is a loop over the channels.
+func (n *channels) publisher() (func(Message) error, error) {
 	return func(m Message) error {
 		for _, inbox := range n.all {
 			inbox <- m
 		}
 		return nil
 	}, nil
+}
+
+func (n *channels) subscribe(node string, count int, to *tally) error {
+	if node != "" {
+		return errOneNode
+	}
+	ready := newTally(count)
+	n.start(count, ready, func() func(Message) { return (&subscriber{deliveries: to}).take })
+	return ready.wait("subscribed")
 }

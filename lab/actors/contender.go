@@ -1,7 +1,8 @@
 package main
 
 import (
-	"slices"
+	"errors"
+	"fmt"
 	"time"
 
 	// Two of the peers cannot be linked into one program without it.
@@ -10,21 +11,33 @@ import (
 
 // contender is one actor library. To add one: write a file with a node, and put it into contenders.
 type contender struct {
-	name     string
-	codec    string // between nodes
-	settings string // what is not the library's default, and what must be known of its defaults
-
-	// ours is Sabir's own, which the others are compared with. One row in each scenario at most is ours.
-	ours bool
-
-	// scenarios are those the contender takes part in, by name.
-	scenarios []string
-
-	// processes bounds the number of processes in the memory and publish scenarios; 0 is no bound.
-	processes int
-
+	name string
 	// start starts the contender's runtime in this OS process.
 	start func(setup) (node, error)
+}
+
+// contenders are all of them.
+func contenders() []contender {
+	return []contender{
+		{"Sabir", startSabir},
+		{"Ergo", startErgo},
+		{"hollywood", func(s setup) (node, error) { return startHollywood(s, 0) }},
+		{"hollywood, inbox 16", func(s setup) (node, error) { return startHollywood(s, 16) }},
+		{"protoactor-go", startProtoactor},
+		{"goakt", startGoakt},
+		{"channels", func(setup) (node, error) { return startChannels(), nil }},
+		{"direct", func(setup) (node, error) { return &direct{channels: startChannels()}, nil }},
+		{"TCP", startTCP},
+	}
+}
+
+func contenderOf(name string) (contender, error) {
+	for _, c := range contenders() {
+		if c.name == name {
+			return c, nil
+		}
+	}
+	return contender{}, fmt.Errorf("no contender is called %q", name)
 }
 
 // setup is what a node is started with.
@@ -33,8 +46,8 @@ type setup struct {
 	Address string
 	// Peer is the address of the other node; "" for a node on its own.
 	Peer string
-	// Scenario is what the node is started for.
-	Scenario string
+	// Work is what the node is started for.
+	Work string
 	// Fail reports what goes wrong inside a process, such as a message that could not be sent. Anyone may call it.
 	Fail func(error)
 }
@@ -43,7 +56,7 @@ type setup struct {
 type place struct{ Node, Name string }
 
 // node is one contender's runtime in one OS process. All methods but stop are called from one goroutine, and only those
-// that the contender's scenarios need. Everything a contender does per message stands in its own file: no interface is in
+// that the contender's works need. Everything a contender does per message stands in its own file: no interface is in
 // the way of a message.
 type node interface {
 	// receive starts a process under a name. It passes each message that comes to the counter.
@@ -65,39 +78,20 @@ type node interface {
 	// idle starts n processes that wait for messages. Each one calls started.add when it runs for the first time.
 	idle(n int, started *tally) error
 
-	// subscribe starts n processes, each with a subscriber{deliveries: to} that takes each publication that comes. When it returns
-	// all are subscribed. publish publishes one message to all of them, with what the library has for that.
-	subscribe(n int, to *tally) (publish func(Message) error, err error)
+	// publisher makes the event, or what else the library has to publish by, before anyone has subscribed. publish publishes
+	// one message to all subscribers.
+	publisher() (publish func(Message) error, err error)
+
+	// subscribe starts n processes, each with a subscriber{deliveries: to} that takes each publication that comes from the publisher
+	// of a node, "" for this one. When it returns all are subscribed.
+	subscribe(node string, n int, to *tally) error
 
 	// stop ends the node. Nothing is called after it.
 	stop()
 }
 
-// The scenarios, by name. See scenario.go for what they do.
-const (
-	local11     = "local-1-1"
-	localNN     = "local-n-n"
-	remote11    = "remote-1-1"
-	remoteNN    = "remote-n-n"
-	localCall   = "local-call"
-	remoteCall  = "remote-call"
-	remoteCalls = "remote-calls"
-	memory      = "memory"
-	publish     = "publish"
-)
-
-var (
-	everyScenario = []string{local11, localNN, remote11, remoteNN, localCall, remoteCall, remoteCalls, memory, publish}
-	oneNode       = []string{local11, localNN, localCall, memory, publish}
-	manyProcesses = []string{memory, publish}
-)
-
 // callPatience is the time limit of a call with the libraries that need one. It is longer than any call takes.
 const callPatience = 30 * time.Second
 
-// contenders are all of them, Sabir first.
-func contenders() []contender {
-	return slices.Concat(sabirContenders(), ergoContenders(), hollywoodContenders(), protoactorContenders(), goaktContenders(), channelContenders())
-}
-
-func (c contender) has(scenario string) bool { return slices.Contains(c.scenarios, scenario) }
+// errOneNode is the answer to what a library has on one node only.
+var errOneNode = errors.New("it has this on one node only")

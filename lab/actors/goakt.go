@@ -10,16 +10,6 @@ import (
 	"github.com/tochemey/goakt/v4/remote"
 )
 
-func goaktContenders() []contender {
-	return []contender{{
-		name: "goakt v4.2", codec: "google protobuf", scenarios: everyScenario, start: startGoakt, processes: goaktProcesses,
-		settings: "its benchmark's: no log, 1 try to start; actors long-lived; calls from outside",
-	}}
-}
-
-// goaktProcesses is how many it starts and subscribes in half a minute; a million would take more than five.
-const goaktProcesses = 100_000
-
 type goakt struct {
 	actor.ActorSystem
 	fail func(error)
@@ -36,7 +26,7 @@ func startGoakt(s setup) (node, error) {
 		}
 		options = append(options, actor.WithRemote(remote.NewConfig("127.0.0.1", int(port))))
 	}
-	if s.Scenario == publish {
+	if s.Work == publish {
 		options = append(options, actor.WithPubSub())
 	}
 	system, err := actor.NewActorSystem("lab", options...)
@@ -152,29 +142,34 @@ func (n *goakt) idle(count int, started *tally) error {
 	return nil
 }
 
-// subscribe is the system's topic actor. Each subscriber waits for its acknowledgement.
-func (n *goakt) subscribe(count int, to *tally) (func(Message) error, error) {
-	const topic = "publications"
+// publisher sends to the system's topic actor.
+func (n *goakt) publisher() (func(Message) error, error) {
+	return func(m Message) error {
+		return n.self.Tell(context.Background(), n.TopicActor(), actor.NewPublish("1", publications, m))
+	}, nil
+}
+
+// subscribe is at the system's topic actor too. Each subscriber waits for its acknowledgement. Between nodes topics need goakt's
+// cluster, which is not measured here.
+func (n *goakt) subscribe(node string, count int, to *tally) error {
+	if node != "" {
+		return errOneNode
+	}
 	ready := newTally(count)
 	for i := range count {
 		s := subscriber{deliveries: to}
 		if _, err := n.spawn(strconv.Itoa(i), func(c *actor.ReceiveContext) {
 			switch m := c.Message().(type) {
 			case *actor.PostStart:
-				c.Tell(n.TopicActor(), actor.NewSubscribe(topic))
+				c.Tell(n.TopicActor(), actor.NewSubscribe(publications))
 			case *actor.SubscribeAck:
 				ready.add()
 			case Message:
 				s.take(m)
 			}
 		}); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := ready.wait("subscribed"); err != nil {
-		return nil, err
-	}
-	return func(m Message) error {
-		return n.self.Tell(context.Background(), n.TopicActor(), actor.NewPublish("1", topic, m))
-	}, nil
+	return ready.wait("subscribed")
 }

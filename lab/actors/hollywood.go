@@ -10,17 +10,6 @@ import (
 	"github.com/anthdm/hollywood/remote"
 )
 
-// hollywoodContenders are the library with its defaults, and for many processes once more with small inboxes: a default
-// one has room for 1024 messages, 24 KiB from the start, of which a million do not fit into most machines. Inboxes grow.
-func hollywoodContenders() []contender {
-	return []contender{
-		{name: "hollywood", codec: "google protobuf", settings: "defaults (inbox 1024), as its benchmark; calls from outside", scenarios: everyScenario,
-			processes: 100_000, start: func(s setup) (node, error) { return startHollywood(s, 0) }},
-		{name: "hollywood, inbox 16", settings: "inboxes of 16, which grow", scenarios: manyProcesses,
-			start: func(s setup) (node, error) { return startHollywood(s, 16) }},
-	}
-}
-
 type hollywood struct {
 	*actor.Engine
 	remote  *remote.Remote
@@ -28,6 +17,8 @@ type hollywood struct {
 	peer    bool
 }
 
+// startHollywood leaves everything at its default but, where inbox is not 0, the room of the inboxes: a default one has room for
+// 1024 messages, 24 KiB from the start, of which a million do not fit into most machines. Inboxes grow.
 func startHollywood(s setup, inbox int) (node, error) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError})))
 	n, config := &hollywood{peer: s.Address != ""}, actor.NewEngineConfig()
@@ -139,12 +130,19 @@ func (n *hollywood) idle(count int, started *tally) error {
 	return nil
 }
 
+func (n *hollywood) publisher() (func(Message) error, error) {
+	return func(m Message) error { n.BroadcastEvent(m); return nil }, nil
+}
+
 // ready is published before the publication that is measured, to know that all are subscribed.
 type ready struct{}
 
 // subscribe is the engine's event stream. It also carries an event for each actor that starts, to all who are subscribed
 // by then, so the processes start first. It is one actor: what is published comes after the subscriptions.
-func (n *hollywood) subscribe(count int, to *tally) (func(Message) error, error) {
+func (n *hollywood) subscribe(node string, count int, to *tally) error {
+	if node != "" {
+		return errOneNode
+	}
 	started, subscribed := newTally(count), newTally(count)
 	var pids []*actor.PID
 	for i := range count {
@@ -161,14 +159,11 @@ func (n *hollywood) subscribe(count int, to *tally) (func(Message) error, error)
 		}))
 	}
 	if err := started.wait("started"); err != nil {
-		return nil, err
+		return err
 	}
 	for _, pid := range pids {
 		n.Subscribe(pid)
 	}
 	n.BroadcastEvent(ready{})
-	if err := subscribed.wait("subscribed"); err != nil {
-		return nil, err
-	}
-	return func(m Message) error { n.BroadcastEvent(m); return nil }, nil
+	return subscribed.wait("subscribed")
 }

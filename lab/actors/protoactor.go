@@ -10,13 +10,6 @@ import (
 	"github.com/asynkron/protoactor-go/remote"
 )
 
-func protoactorContenders() []contender {
-	return []contender{{
-		name: "protoactor-go", codec: "google protobuf", scenarios: everyScenario, start: startProtoactor,
-		settings: "defaults (unbounded mailboxes, gRPC); publish by the event stream, a send each; calls from outside",
-	}}
-}
-
 type protoactor struct {
 	*actor.ActorSystem
 	remote *remote.Remote
@@ -132,8 +125,15 @@ func (n *protoactor) idle(count int, started *tally) error {
 	return nil
 }
 
-// subscribe is the system's event stream, which calls a function for each subscription; the function sends to the process.
-func (n *protoactor) subscribe(count int, to *tally) (func(Message) error, error) {
+func (n *protoactor) publisher() (func(Message) error, error) {
+	return func(m Message) error { n.EventStream.Publish(m); return nil }, nil
+}
+
+// subscribe is at the system's event stream, which calls a function for each subscription; the function sends to the process.
+func (n *protoactor) subscribe(node string, count int, to *tally) error {
+	if node != "" {
+		return errOneNode
+	}
 	started := newTally(count)
 	for i := range count {
 		s := subscriber{deliveries: to}
@@ -146,7 +146,7 @@ func (n *protoactor) subscribe(count int, to *tally) (func(Message) error, error
 			}
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		n.EventStream.Subscribe(func(event any) {
 			if m, ok := event.(Message); ok {
@@ -154,8 +154,5 @@ func (n *protoactor) subscribe(count int, to *tally) (func(Message) error, error
 			}
 		})
 	}
-	if err := started.wait("started"); err != nil {
-		return nil, err
-	}
-	return func(m Message) error { n.EventStream.Publish(m); return nil }, nil
+	return started.wait("started")
 }

@@ -10,11 +10,6 @@ import (
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
-func sabirContenders() []contender {
-	return []contender{{name: "sabir", codec: "native", ours: true, scenarios: everyScenario, start: startSabir,
-		settings: "pong's mailbox holds 65,536 messages and lets senders of its node wait, those of another node 1,073,741,824; calls from outside"}}
-}
-
 type sabirNode struct {
 	setup
 	system *actor.System
@@ -132,38 +127,72 @@ func (n *sabirNode) idle(count int, started *tally) error {
 	return nil
 }
 
-func (s *subscriber) Init(p *actor.Process, to *tally) error {
-	s.deliveries = to
-	return p.LinkEvent(actor.Name{Name: publications})
+// sabirSubscriber gets on two nodes a welcome before anything else, which tells that it has subscribed.
+type sabirSubscriber struct {
+	subscriber
+	subscribed *tally
 }
 
-func (s *subscriber) Take(_ *actor.Process, m Message) error { s.take(m); return nil }
+// subscription is what a subscriber starts with.
+type subscription struct {
+	event                  actor.Name
+	deliveries, subscribed *tally
+}
 
-const publications = "publications"
+var welcome = messageAt(1)
 
-var subscribers = actor.Define("subscriber", (*subscriber).Init, actor.On((*subscriber).Take))
+func (s *sabirSubscriber) Init(p *actor.Process, from subscription) error {
+	s.deliveries, s.subscribed = from.deliveries, from.subscribed
+	return p.LinkEvent(from.event)
+}
+
+func (s *sabirSubscriber) Take(_ *actor.Process, m Message) error {
+	if m == welcome && s.subscribed != nil {
+		s.subscribed.add()
+		return nil
+	}
+	s.take(m)
+	return nil
+}
+
+var subscribing = actor.Define("subscriber", (*sabirSubscriber).Init, actor.On((*sabirSubscriber).Take))
+
+func (n *sabirNode) subscribe(node string, count int, to *tally) error {
+	s := subscription{event: actor.Name{Name: publications, Node: node}, deliveries: to}
+	if node != "" { // a subscription to another node's event takes effect later
+		s.subscribed = newTally(count)
+	}
+	for range count {
+		if _, err := actor.Spawn(n.system, subscribing, s); err != nil {
+			return err
+		}
+	}
+	if s.subscribed == nil {
+		return nil
+	}
+	return s.subscribed.wait("subscribed")
+}
 
 // publisher owns the event that the processes subscribe to.
 type publisher struct{ event *actor.Event[Message] }
 
-func (s *publisher) Init(p *actor.Process, _ struct{}) (err error) {
-	s.event, err = actor.NewEvent[Message](p, publications)
-	return err
+// Init makes an event that welcomes subscribers, where they are on another node.
+func (s *publisher) Init(p *actor.Process, welcomes bool) (err error) {
+	if !welcomes {
+		s.event, err = actor.NewEvent[Message](p, publications)
+		return err
+	}
+	if s.event, err = actor.NewEvent[Message](p, publications, actor.Keep(1)); err != nil {
+		return err
+	}
+	return actor.Publish(p, s.event, welcome)
 }
 
 func (s *publisher) Publish(p *actor.Process, m Message) error { return actor.Publish(p, s.event, m) }
 
 var publishers = actor.Define("publisher", (*publisher).Init, actor.On((*publisher).Publish))
 
-func (n *sabirNode) subscribe(count int, to *tally) (func(Message) error, error) {
-	pid, err := actor.Spawn(n.system, publishers, struct{}{})
-	if err != nil {
-		return nil, err
-	}
-	for range count {
-		if _, err := actor.Spawn(n.system, subscribers, to); err != nil {
-			return nil, err
-		}
-	}
-	return func(m Message) error { return actor.Send(n.system, pid, m) }, nil
+func (n *sabirNode) publisher() (func(Message) error, error) {
+	pid, err := actor.Spawn(n.system, publishers, n.node != nil)
+	return func(m Message) error { return actor.Send(n.system, pid, m) }, err
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func avroCodecs() []codec {
-	return []codec{{name: "hamba/avro", evolves: "yes, with the writer's schema", settings: "schema known, writer and reader reused", entries: []entry{
+	return []codec{{name: "hamba/avro", entries: []entry{
 		avroEntry(`"string"`, shape.Text), avroEntry(avroPID, shape.NewPID()), avroEntry(avroProcessID, shape.NewProcessID()),
 		avroEntry(avroSimple, shape.NewSimple()), avroEntry(avroComplex, shape.NewComplex()), avroEntry(avroNested, shape.NewNested()),
 		avroEntry(`{"type":"map","values":`+avroItem+`}`, shape.NewItems()),

@@ -9,7 +9,7 @@ import (
 )
 
 func bencCodecs() []codec {
-	return []codec{{name: "benc", evolves: "no (its generator's form: yes)", settings: "by hand, strings copied", entries: []entry{
+	return []codec{{name: "benc", entries: []entry{
 		bencEntry(shape.Text, bstd.SizeString, bstd.MarshalString, bstd.UnmarshalString),
 		bencEntry(shape.NewPID(), bencSizePID, bencMarshalPID, bencUnmarshalPID),
 		bencEntry(shape.NewProcessID(), bencSizeProcessID, bencMarshalProcessID, bencUnmarshalProcessID),

@@ -9,7 +9,7 @@ import (
 )
 
 func cborCodecs() []codec {
-	return []codec{{name: "fxamacker/cbor", evolves: "yes, field names", settings: "default options, MarshalToBuffer", entries: []entry{
+	return []codec{{name: "cbor", entries: []entry{
 		cborEntry(shape.Text), cborEntry(shape.NewPID()), cborEntry(shape.NewProcessID()), cborEntry(shape.NewSimple()),
 		cborEntry(shape.NewComplex()), cborEntry(shape.NewNested()), cborEntry(shape.NewItems()), cborEntry(shape.NewGroups()),
 	}}}

@@ -8,15 +8,12 @@ import (
 )
 
 // shapes are the eight values, in the order of the tables.
-var shapes = []string{"string", "PID", "process id", "simple struct", "complex struct", "nested struct", "map", "nested map"}
+var shapes = []string{"String", "PID", "ProcessID", "Simple Struct", "Complex Struct", "Nested Struct", "Map", "Nested Map"}
 
 // codec is one library as it is set up here.
 type codec struct {
-	name     string
-	evolves  string // whether a field can be added or removed without breaking the other side
-	settings string
-	quick    bool // takes part in -quick
-	entries  []entry
+	name    string
+	entries []entry // in the order of shapes
 }
 
 // entry is one shape in one codec. Its functions are used by one goroutine.
@@ -25,23 +22,26 @@ type entry struct {
 	encode func(dst []byte) ([]byte, error)
 	// decode decodes into a new value, as a server does with each message.
 	decode func(data []byte) error
-	// verify decodes and compares with what was encoded.
+	// verify decodes what encode makes and compares it with what was encoded.
 	verify func(data []byte) error
+	// decodes is what decode is given, where that is not what encode makes.
+	decodes []byte
 }
 
-// codecs are all of them: Sabir's first, then what its ratios are measured against.
+// codecs are all of them.
 func codecs() []codec {
-	return slices.Concat(nativeCodecs(), protobufCodecs(), vtprotobufCodecs(), gobCodecs(), msgpCodecs(), musCodecs(), bencCodecs(),
-		cborCodecs(), avroCodecs(), sonicCodecs())
+	return slices.Concat(nativeCodecs(), protobufCodecs(), vtprotobufCodecs(), gobCodecs(), edfCodecs(), msgpCodecs(), musCodecs(),
+		bencCodecs(), cborCodecs(), avroCodecs(), sonicCodecs(), copyCodecs())
 }
 
-// missing says which codecs are not here, and why.
-func missing() []string {
-	return []string{"EDF (ergo.services/ergo): the module proxy answers 403 Forbidden, so the ratios are against google protobuf alone"}
+func codecOf(name string) (codec, error) {
+	for _, c := range codecs() {
+		if c.name == name {
+			return c, nil
+		}
+	}
+	return codec{}, fmt.Errorf("no codec is called %q", name)
 }
-
-// baselines are the codecs whose better one the ratios are measured against.
-var baselines = []string{"google protobuf"}
 
 // check encodes and decodes every shape once.
 func (c codec) check() error {

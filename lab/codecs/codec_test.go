@@ -1,14 +1,14 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
-	"io"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/lab/child"
 	"github.com/sabir-go/sabir/lab/codecs/shape"
 )
 
@@ -37,69 +37,74 @@ func TestAWrongRoundTripIsFound(t *testing.T) {
 	}
 }
 
-func TestEveryBaselineIsACodec(t *testing.T) {
-	for _, name := range baselines {
-		if !slices.ContainsFunc(codecs(), func(c codec) bool { return c.name == name }) {
-			t.Errorf("no codec is called %s", name)
+func TestEveryCellIsMeasured(t *testing.T) {
+	for _, c := range codecs() {
+		job, err := start(child.Order{Row: c.name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range shapes {
+			for _, d := range []direction{encoding, decoding} {
+				for range 2 { // calibrated, and as calibrated
+					answer, err := job.Answer(fmt.Sprintf("%s %d %d", d, i, 100*time.Microsecond))
+					if err != nil {
+						t.Fatalf("%s, %s, %s: %v", c.name, name, d, err)
+					}
+					s := answer.(child.Sample)
+					if s.Operations <= 0 || s.Elapsed <= 0 || s.Wrong != 0 || s.Figures["size"] <= 0 {
+						t.Errorf("%s, %s, %s: %+v", c.name, name, d, s)
+					}
+				}
+			}
 		}
 	}
 }
 
-func TestQuickRunMeasuresEveryCell(t *testing.T) {
-	var out strings.Builder
-	if err := run(context.Background(), []string{"-quick", "-json"}, &out, io.Discard); err != nil {
+func TestAllocationsAreCounted(t *testing.T) {
+	kept := make([][]byte, 1)
+	e := entry{
+		encode: func(dst []byte) ([]byte, error) { return append(dst, 1), nil },
+		decode: func([]byte) error { kept[0] = make([]byte, 64); return nil },
+		verify: func([]byte) error { return nil },
+	}
+	c, err := newCell(e, decoding)
+	if err != nil {
 		t.Fatal(err)
 	}
-	var doc document
-	if err := json.Unmarshal([]byte(out.String()), &doc); err != nil {
-		t.Fatal(err)
-	}
-	if want := len(doc.Codecs) * len(shapes) * 2; len(doc.Cells) != want || want == 0 {
-		t.Errorf("%d cells, want %d", len(doc.Cells), want)
-	}
-	for _, c := range doc.Cells {
-		if c.Nanos.Median <= 0 || c.Bytes <= 0 {
-			t.Errorf("%s, %s, %s: %v ns, %d bytes", c.Codec, c.Shape, c.Direction, c.Nanos.Median, c.Bytes)
-		}
+	s, err := c.measure(time.Millisecond)
+	if err != nil || s.Figures["allocs"] != 1 || s.Figures["allocated"] != 64 || s.Figures["size"] != 1 {
+		t.Errorf("one allocation of 64 bytes for each: %+v, %v", s, err)
 	}
 }
 
-func TestTablesNameEveryCodecAndShape(t *testing.T) {
-	var out strings.Builder
-	if err := run(context.Background(), []string{"-quick", "-only", "native,google,gob"}, &out, io.Discard); err != nil {
+func TestACodecThatGoesWrongWhileItIsMeasuredIsFound(t *testing.T) {
+	calls := 0
+	e := entry{
+		encode: func(dst []byte) ([]byte, error) { calls++; return append(dst, 1), nil },
+		decode: func([]byte) error { return nil },
+		verify: func([]byte) error {
+			if calls > 10 {
+				return errors.New("another value")
+			}
+			return nil
+		},
+	}
+	c, err := newCell(e, encoding)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range append([]string{"sabir native", "google protobuf", "gob", "geometric mean", "Missing"}, shapes...) {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the output has no %q", want)
-		}
+	if s, err := c.measure(time.Millisecond); err != nil || s.Wrong != 1 || s.Problem != "another value" {
+		t.Errorf("%+v, %v", s, err)
 	}
 }
 
-func TestRatiosAreAgainstTheBestBaseline(t *testing.T) {
-	r := results{cells: []*cell{
-		{Codec: "google protobuf", Shape: "PID", Direction: decoding},
-		{Codec: "sabir native", Shape: "PID", Direction: decoding},
-	}}
-	r.cells[0].Nanos.Median, r.cells[1].Nanos.Median = 60, 20
-	if got := r.base("PID", decoding); got != 60 {
-		t.Errorf("base is %v, want protobuf's 60", got)
+func TestWhatCannotBeMeasuredIsRefused(t *testing.T) {
+	if _, err := start(child.Order{Row: "another codec"}); err == nil {
+		t.Error("an unknown codec was started")
 	}
-	if got := r.base("map", decoding); got != 0 {
-		t.Errorf("base of what was not measured is %v, want 0", got)
-	}
-}
-
-func TestWrongFlagsAreRefused(t *testing.T) {
-	for name, args := range map[string][]string{
-		"unknown codec": {"-only", "nothing of the kind"},
-		"no rounds":     {"-rounds", "0"},
-		"too short":     {"-round", (50 * time.Microsecond).String()},
-		"argument":      {"native"},
-		"unknown flag":  {"-what"},
-	} {
-		if _, err := planOf(args, io.Discard); err == nil {
-			t.Errorf("%s: %v was accepted", name, args)
+	for _, word := range []string{"", "encode", "encode 1", "encode 8 1000", "encode -1 1000", "decode 1 0", "read 1 1000"} {
+		if n, d, err := measureWord(word); err == nil {
+			t.Errorf("%q was taken for %v, %v", word, n, d)
 		}
 	}
 }
@@ -109,14 +114,13 @@ func BenchmarkCodecs(b *testing.B) {
 		for i, name := range shapes {
 			for _, c := range codecs() {
 				b.Run(string(d)+"/"+name+"/"+c.name, func(b *testing.B) {
-					first, err := c.entries[i].encode(nil)
+					cell, err := newCell(c.entries[i], d)
 					if err != nil {
 						b.Fatal(err)
 					}
-					loop := loopOf(c.entries[i], d, slices.Clone(first))
 					b.ReportAllocs()
 					for b.Loop() {
-						if err := loop(1); err != nil {
+						if err := cell.loop(1); err != nil {
 							b.Fatal(err)
 						}
 					}

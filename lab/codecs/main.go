@@ -1,119 +1,64 @@
-// Command codecs measures Sabir's native codec against other Go codecs on eight shapes, encoding and decoding apart.
-//
-//	go run ./codecs            the tables
-//	go run ./codecs -quick     a smoke run
-//	go test ./codecs -bench .  the same loops as Go benchmarks
+// Command codecs is Go's codecs as the lab measures them, on eight shapes: a process for each codec.
 package main
 
 import (
-	"context"
-	"flag"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
-	"strings"
+	"slices"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
+	"github.com/sabir-go/sabir/lab/child"
 )
 
-func main() {
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer cancel()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "codecs:", err)
-		os.Exit(1)
-	}
-}
+func main() { child.Main(start) }
 
-// plan is what the flags ask for.
-type plan struct {
-	codecs []codec
-	rounds int
-	round  time.Duration
-	json   bool
-}
-
-func planOf(args []string, messages io.Writer) (plan, error) {
-	flags := flag.NewFlagSet("codecs", flag.ContinueOnError)
-	flags.SetOutput(messages)
-	rounds := flags.Int("rounds", 5, "rounds; the medians are shown")
-	round := flags.Duration("round", 50*time.Millisecond, "time for each codec, shape and direction in a round")
-	only := flags.String("only", "", "codecs whose names contain one of these, a list")
-	quick := flags.Bool("quick", false, "a smoke run: one round of 1ms, few codecs")
-	asJSON := flags.Bool("json", false, "write JSON")
-	if err := flags.Parse(args); err != nil {
-		return plan{}, err
-	}
-	if flags.NArg() > 0 {
-		return plan{}, fmt.Errorf("%q is not a flag; see -help", flags.Arg(0))
-	}
-	p := plan{rounds: *rounds, round: *round, json: *asJSON}
-	if *quick {
-		p.rounds, p.round = 1, time.Millisecond
-	}
-	if p.rounds < 1 || p.round < 100*time.Microsecond {
-		return plan{}, fmt.Errorf("-rounds %d -round %s: want at least 1 round of 100µs", p.rounds, p.round)
-	}
-	var all []string
-	for _, c := range codecs() {
-		all = append(all, c.name)
-		if *only == "" && (c.quick || !*quick) || *only != "" && containsOne(c.name, *only) {
-			p.codecs = append(p.codecs, c)
-		}
-	}
-	if len(p.codecs) == 0 {
-		return plan{}, fmt.Errorf("no codec has -only %q in its name; all: %s", *only, strings.Join(all, "; "))
-	}
-	return p, nil
-}
-
-func containsOne(name, list string) bool {
-	for part := range strings.SplitSeq(list, ",") {
-		if strings.Contains(name, strings.TrimSpace(part)) {
-			return true
-		}
-	}
-	return false
-}
-
-// run measures each cell once in every round, so that noise hits all alike.
-func run(ctx context.Context, args []string, out, progress io.Writer) error {
-	p, err := planOf(args, progress)
+// start checks all shapes of the codec that the order's row names. What is measured the lab says in words, see measureWord.
+func start(o child.Order) (child.Job, error) {
+	c, err := codecOf(o.Row)
 	if err != nil {
-		return err
+		return child.Job{}, err
 	}
-	cells, err := cellsOf(p.codecs, p.round)
-	if err != nil {
-		return err
+	if err := c.check(); err != nil {
+		return child.Job{}, err
 	}
-	bar := progressOf(len(cells)*p.rounds, progress)
-	for range p.rounds {
-		for _, c := range cells {
-			if ctx.Err() != nil {
-				return fmt.Errorf("stopped before the end: %w", ctx.Err())
-			}
-			if err := c.round(); err != nil {
-				return err
-			}
-			bar.Add(1)
+	cells := map[string]*cell{}
+	return child.Job{Answer: func(word string) (any, error) {
+		name, d, err := measureWord(word)
+		if err != nil {
+			return nil, err
 		}
-	}
-	bar.Finish()
-	r := results{codecs: p.codecs, cells: cells}
-	if p.json {
-		return r.writeJSON(out, p)
-	}
-	return r.write(out, p)
+		if cells[name.String()] == nil {
+			if cells[name.String()], err = newCell(c.entries[name.shape], name.direction); err != nil {
+				return nil, err
+			}
+		}
+		return cells[name.String()].measure(d)
+	}}, nil
 }
 
-// progressOf shows a bar on a terminal and nothing elsewhere.
-func progressOf(steps int, to io.Writer) *progressbar.ProgressBar {
-	if file, ok := to.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
-		return progressbar.DefaultSilent(int64(steps))
+// direction is one way through a codec.
+type direction string
+
+const (
+	encoding direction = "encode"
+	decoding direction = "decode"
+)
+
+// cellName is what is measured of a codec.
+type cellName struct {
+	direction direction
+	shape     int // of shapes
+}
+
+func (n cellName) String() string { return fmt.Sprintf("%s %d", n.direction, n.shape) }
+
+// measureWord reads an order: the direction, the number of the shape, and for how many nanoseconds to measure, such as
+// "decode 3 50000000". It is answered by a child.Sample.
+func measureWord(word string) (n cellName, d time.Duration, err error) {
+	if _, err := fmt.Sscanf(word, "%s %d %d", &n.direction, &n.shape, &d); err != nil {
+		return n, d, fmt.Errorf("%q: want a direction, a shape and nanoseconds: %w", word, err)
 	}
-	return progressbar.NewOptions(steps, progressbar.OptionSetWriter(to), progressbar.OptionShowCount(),
-		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
+	if !slices.Contains([]direction{encoding, decoding}, n.direction) || n.shape < 0 || n.shape >= len(shapes) || d <= 0 {
+		return n, d, fmt.Errorf("%q: no such direction, shape or time", word)
+	}
+	return n, d, nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func msgpCodecs() []codec {
-	return []codec{{name: "msgp", evolves: "yes, field names", settings: "generated, MarshalMsg", entries: []entry{
+	return []codec{{name: "msgp", entries: []entry{
 		msgpText(), msgpEntry(new(shape.NewPID())), msgpEntry(new(shape.NewProcessID())), msgpEntry(new(shape.NewSimple())),
 		msgpEntry(new(shape.NewComplex())), msgpEntry(new(shape.NewNested())), msgpEntry(new(shape.NewItems())),
 		msgpEntry(new(shape.NewGroups())),

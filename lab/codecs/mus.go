@@ -13,7 +13,7 @@ import (
 
 func musCodecs() []codec {
 	items := ord.NewMapSer[string, shape.Item](ord.String, musItem)
-	return []codec{{name: "mus-go", evolves: "no, versions by hand", settings: "serializers by hand, strings copied", entries: []entry{
+	return []codec{{name: "mus-go", entries: []entry{
 		musEntry(shape.Text, ord.String), musEntry(shape.NewPID(), musPID), musEntry(shape.NewProcessID(), musProcessID),
 		musEntry(shape.NewSimple(), musSimple), musEntry(shape.NewComplex(), musComplex), musEntry(shape.NewNested(), musNested),
 		musEntry(map[string]shape.Item(shape.NewItems()), items),

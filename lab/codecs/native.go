@@ -8,15 +8,15 @@ import (
 
 func nativeCodecs() []codec {
 	return []codec{
-		{name: "sabir native", evolves: "yes, schema once per link", settings: "as on a link, strings copied", quick: true, entries: []entry{
+		{name: "Sabir", entries: []entry{
 			nativeEntry(shape.Text), nativeEntry(shape.NewPID()), nativeEntry(shape.NewProcessID()), nativeEntry(shape.NewSimple()),
 			nativeEntry(shape.NewComplex()), nativeEntry(shape.NewNested()), nativeEntry(shape.NewItems()), nativeEntry(shape.NewGroups()),
 		}},
-		{name: "sabir native, aliasing", evolves: "yes, schema once per link", settings: "as on a link, strings are parts of the message", entries: []entry{
+		{name: "Sabir, aliasing", entries: []entry{
 			nativeAliasEntry(shape.Text), nativeAliasEntry(shape.NewPID()), nativeAliasEntry(shape.NewProcessID()), nativeAliasEntry(shape.NewSimple()),
 			nativeAliasEntry(shape.NewComplex()), nativeAliasEntry(shape.NewNested()), nativeAliasEntry(shape.NewItems()), nativeAliasEntry(shape.NewGroups()),
 		}},
-		{name: "sabir native, self-told", evolves: "yes, schema hash in each message", settings: "codec.Codec, 8-byte hash ahead", entries: []entry{
+		{name: "Sabir, self-told", entries: []entry{
 			nativeHashEntry(shape.Text), nativeHashEntry(shape.NewPID()), nativeHashEntry(shape.NewProcessID()), nativeHashEntry(shape.NewSimple()),
 			nativeHashEntry(shape.NewComplex()), nativeHashEntry(shape.NewNested()), nativeHashEntry(shape.NewItems()), nativeHashEntry(shape.NewGroups()),
 		}},

@@ -9,7 +9,7 @@ import (
 )
 
 func protobufCodecs() []codec {
-	return []codec{{name: "google protobuf", evolves: "yes, field numbers", settings: "generated, MarshalAppend", quick: true, entries: []entry{
+	return []codec{{name: "Protobuf", entries: []entry{
 		protobufEntry(shapepb.NewText()), protobufEntry(shapepb.NewPID()), protobufEntry(shapepb.NewProcessID()), protobufEntry(shapepb.NewSimple()),
 		protobufEntry(shapepb.NewComplex()), protobufEntry(shapepb.NewNested()), protobufEntry(shapepb.NewItems()), protobufEntry(shapepb.NewGroups()),
 	}}}

@@ -8,7 +8,7 @@ import (
 )
 
 func sonicCodecs() []codec {
-	return []codec{{name: "sonic", evolves: "yes, field names", settings: "JSON, default config, EncodeInto", entries: []entry{
+	return []codec{{name: "sonic", entries: []entry{
 		sonicEntry(shape.Text), sonicEntry(shape.NewPID()), sonicEntry(shape.NewProcessID()), sonicEntry(shape.NewSimple()),
 		sonicEntry(shape.NewComplex()), sonicEntry(shape.NewNested()), sonicEntry(shape.NewItems()), sonicEntry(shape.NewGroups()),
 	}}}

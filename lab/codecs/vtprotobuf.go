@@ -9,7 +9,7 @@ import (
 )
 
 func vtprotobufCodecs() []codec {
-	return []codec{{name: "vtprotobuf", evolves: "yes, field numbers", settings: "generated", entries: []entry{
+	return []codec{{name: "vtprotobuf", entries: []entry{
 		vtprotobufEntry(shapepb.NewText()), vtprotobufEntry(shapepb.NewPID()), vtprotobufEntry(shapepb.NewProcessID()), vtprotobufEntry(shapepb.NewSimple()),
 		vtprotobufEntry(shapepb.NewComplex()), vtprotobufEntry(shapepb.NewNested()), vtprotobufEntry(shapepb.NewItems()), vtprotobufEntry(shapepb.NewGroups()),
 	}}}

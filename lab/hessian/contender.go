@@ -12,28 +12,51 @@ import (
 	"github.com/sabir-go/sabir/codec/json"
 )
 
-// contender is one library. Its functions are used by one goroutine.
+// contender is one library. It is used by one goroutine, for one value.
 type contender struct {
-	name   string
-	format string // contenders of one format must understand each other
+	value  any
 	encode func(dst []byte, v any) ([]byte, error)
 	decode func(data []byte) (any, error)
 }
 
-func contenders() []contender {
-	encoder := dubbo.NewEncoder()
-	return []contender{
-		{"Sabir hessian", "hessian", hessian.Append, decodeAny(mustLookup(hessian.Name))},
-		{"dubbo-go-hessian2", "hessian", func(dst []byte, v any) ([]byte, error) {
+// contenderOf is the one that a row of the table names.
+func contenderOf(row string) (contender, error) {
+	switch row {
+	case "sabir hessian":
+		return contender{complexObject(), hessian.Append, decodeAny(mustLookup(hessian.Name))}, nil
+	case "sabir json":
+		return contender{complexObject(), json.Append, decodeAny(mustLookup(json.Name))}, nil
+	case "sabir hessian, struct":
+		return typed(mustLookup(hessian.Name))
+	case "sabir json, struct":
+		return typed(mustLookup(json.Name))
+	case "dubbo-go-hessian2":
+		encoder := dubbo.NewEncoder()
+		return contender{complexObject(), func(_ []byte, v any) ([]byte, error) {
 			encoder.ReuseBufferClean()
 			err := encoder.Encode(v)
 			return encoder.Buffer(), err
-		}, func(data []byte) (any, error) { return dubbo.NewDecoder(data).Decode() }},
-		{"Sabir json", "json", json.Append, decodeAny(mustLookup(json.Name))},
-		{"encoding/json", "json", func(dst []byte, v any) ([]byte, error) { return stdjson.Marshal(v) }, func(data []byte) (v any, err error) {
-			return v, stdjson.Unmarshal(data, &v)
-		}},
+		}, func(data []byte) (any, error) { return dubbo.NewDecoder(data).Decode() }}, nil
+	case "encoding/json":
+		return contender{complexObject(), func(_ []byte, v any) ([]byte, error) { return stdjson.Marshal(v) },
+			func(data []byte) (v any, err error) { return v, stdjson.Unmarshal(data, &v) }}, nil
 	}
+	return contender{}, fmt.Errorf("no contender is called %q", row)
+}
+
+// typed is a codec with a Go type for the object, as a service has one.
+func typed(c codec.Codec) (contender, error) {
+	data, err := c.Append(nil, complexObject())
+	if err != nil {
+		return contender{}, err
+	}
+	decode := func(data []byte) (any, error) {
+		v := new(complexStruct)
+		err := c.Decode(data, v)
+		return v, err
+	}
+	value, err := decode(data)
+	return contender{value, c.Append, decode}, err
 }
 
 func mustLookup(name string) codec.Codec {
@@ -49,51 +72,6 @@ func decodeAny(c codec.Codec) func(data []byte) (any, error) {
 		err = c.Decode(data, &v)
 		return v, err
 	}
-}
-
-// typed are Sabir's codecs with a Go type for the complex object, as a service has one.
-func typed() []contender {
-	var all []contender
-	for _, name := range []string{hessian.Name, json.Name} {
-		c := mustLookup(name)
-		all = append(all, contender{"Sabir " + name + ", struct", name, c.Append, func(data []byte) (any, error) {
-			v := new(complexStruct)
-			err := c.Decode(data, v)
-			return v, err
-		}})
-	}
-	return all
-}
-
-// check has each contender read what all others of its format wrote, and compares the answers as JSON.
-func check(all []contender) error {
-	var wrong []error
-	for _, value := range values {
-		want, err := stdjson.Marshal(value.value)
-		if err != nil {
-			return err
-		}
-		for _, writer := range all {
-			data, err := writer.encode(nil, value.value)
-			if err != nil {
-				return fmt.Errorf("%s, %s: %w", writer.name, value.name, err)
-			}
-			data = append([]byte(nil), data...)
-			for _, reader := range all {
-				if reader.format != writer.format {
-					continue
-				}
-				got, err := reader.decode(data)
-				if err == nil {
-					err = sameJSON(want, got)
-				}
-				if err != nil {
-					wrong = append(wrong, fmt.Errorf("%s from %s, %s: %w", reader.name, writer.name, value.name, err))
-				}
-			}
-		}
-	}
-	return errors.Join(wrong...)
 }
 
 // sameJSON compares values that may have other Go types for the same numbers and maps.

@@ -1,188 +1,98 @@
-// Command hessian measures Sabir's Hessian and JSON codecs against dubbo-go-hessian2, encoding/json and, where Node and npm
-// are there, hessian.js and Node's own JSON, on the complex object of node-hsf's benchmark and on small values.
-//
-//	go run ./hessian          the table
-//	go run ./hessian -node=false -rounds 25 -round 20ms   Go's side alone, for a noisy machine
-//	go run ./hessian -quick   a smoke run, without Node
+// Command hessian writes and reads the complex object of node-hsf's benchmark with one codec, over and over, as the lab orders
+// it: the order's Row is the codec, its Work "encode" or "decode", or "copy" for the row "memory copy".
 package main
 
 import (
-	"cmp"
-	"context"
-	"flag"
+	stdjson "encoding/json"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"os/signal"
-	"slices"
 	"time"
 
-	"github.com/sabir-go/sabir/lab/table"
+	"github.com/sabir-go/sabir/codec/hessian"
+	"github.com/sabir-go/sabir/lab/child"
 )
 
-func main() {
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer cancel()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "hessian:", err)
-		os.Exit(1)
+func main() { child.Main(start) }
+
+// memoryCopy is the limit: as many bytes as the object has in Hessian, copied.
+const memoryCopy = "memory copy"
+
+func start(o child.Order) (child.Job, error) {
+	size, do, err := operation(o.Row, o.Work)
+	if err != nil {
+		return child.Job{}, fmt.Errorf("%s, %s: %w", o.Row, o.Work, err)
 	}
+	return child.Job{Measure: func(d time.Duration) (child.Sample, error) {
+		s, err := child.Repeat(d, do)
+		s.Figures = map[string]float64{"bytes": float64(size)}
+		return s, err
+	}}, nil
 }
 
-func run(ctx context.Context, args []string, out, messages io.Writer) error {
-	flags := flag.NewFlagSet("hessian", flag.ContinueOnError)
-	flags.SetOutput(messages)
-	rounds := flags.Int("rounds", 5, "rounds; the medians are shown")
-	round := flags.Duration("round", 50*time.Millisecond, "time for each cell in a round")
-	withNode := flags.Bool("node", true, "measure Node's side too, where npm is here")
-	quick := flags.Bool("quick", false, "a smoke run: one round of 1ms, without Node")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if *quick {
-		*rounds, *round = 1, time.Millisecond
-	}
-	if *rounds < 1 || *round < time.Millisecond {
-		return fmt.Errorf("-rounds %d -round %s: want at least 1 round of 1ms", *rounds, *round)
-	}
-	if err := check(contenders()); err != nil {
-		return err
-	}
-	var js *node
-	if *withNode && !*quick {
-		var err error
-		if js, err = peers(ctx, messages); err != nil {
-			return err
+// operation does its work n times and then looks at the last result; size is that of the object.
+func operation(row, work string) (size int, do func(n int) error, err error) {
+	if row == memoryCopy {
+		data, err := hessian.Append(nil, complexObject())
+		if err != nil {
+			return 0, nil, err
 		}
+		buffer := make([]byte, 0, len(data))
+		return len(data), func(n int) error {
+			for range n {
+				buffer = append(buffer[:0], data...)
+			}
+			if string(buffer) != string(data) {
+				return fmt.Errorf("the copy is another")
+			}
+			return nil
+		}, nil
 	}
-	cells, err := allCells(*round)
+	c, err := contenderOf(row)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
-	for range *rounds {
-		for _, c := range cells {
-			if c.loop == nil {
-				continue
-			}
-			if ctx.Err() != nil {
-				return fmt.Errorf("stopped before the end: %w", ctx.Err())
-			}
-			if err := c.round(); err != nil {
-				return err
-			}
-		}
-		if js == nil {
-			continue
-		}
-		measured, err := js.round(ctx, *round)
+	want, err := stdjson.Marshal(complexObject())
+	if err != nil {
+		return 0, nil, err
+	}
+	first, err := c.encode(nil, c.value)
+	if err != nil {
+		return 0, nil, err
+	}
+	data := append([]byte(nil), first...) // some encode into a buffer that they use again
+	check := func(data []byte) error {
+		v, err := c.decode(data)
 		if err != nil {
 			return err
 		}
-		cells = merge(cells, measured)
+		return sameJSON(want, v)
 	}
-	return write(out, cells)
-}
-
-// peers returns Node's side, or nil and a message where there is none.
-func peers(ctx context.Context, messages io.Writer) (*node, error) {
-	if _, err := exec.LookPath("npm"); err != nil {
-		fmt.Fprintln(messages, "Node is not here, so hessian.js is not measured: install nodejs and npm")
-		return nil, nil
+	if err := check(data); err != nil {
+		return 0, nil, err
 	}
-	return newNode(ctx)
-}
-
-func allCells(round time.Duration) ([]*cell, error) {
-	var all []*cell
-	for _, v := range values {
-		contending := contenders()
-		if v.name == "complex" {
-			contending = append(contending, typed()...)
-		}
-		for _, c := range contending {
-			value := v.value
-			if slices.ContainsFunc(typed(), func(t contender) bool { return t.name == c.name }) {
-				var err error
-				if value, err = asStruct(c, v.value); err != nil {
-					return nil, err
+	switch work {
+	case "encode":
+		buffer := make([]byte, 0, 4096)
+		return len(data), func(n int) error {
+			var last []byte
+			for range n {
+				if last, err = c.encode(buffer, c.value); err != nil {
+					return err
 				}
 			}
-			cells, err := cellsOf(c, v.name, value)
-			if err != nil {
-				return nil, err
+			if len(last) != len(data) { // maps may come in another order
+				return fmt.Errorf("%d bytes, and %d before", len(last), len(data))
 			}
-			all = append(all, cells...)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b *cell) int { // the same work of all contenders in a row, so that they meet the same noise
-		return cmp.Or(cmp.Compare(order(a.Value), order(b.Value)), -cmp.Compare(a.Direction, b.Direction))
-	})
-	for _, c := range all {
-		if err := c.calibrate(round); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-// asStruct makes the struct of the complex object.
-func asStruct(c contender, v any) (any, error) {
-	data, err := c.encode(nil, v)
-	if err != nil {
-		return nil, err
-	}
-	return c.decode(data)
-}
-
-// merge adds the runs of cells that were measured elsewhere.
-func merge(cells, more []*cell) []*cell {
-	for _, m := range more {
-		at := slices.IndexFunc(cells, func(c *cell) bool {
-			return c.Contender == m.Contender && c.Value == m.Value && c.Direction == m.Direction
-		})
-		if at < 0 {
-			cells = append(cells, m)
-			continue
-		}
-		cells[at].runs = append(cells[at].runs, m.runs...)
-		cells[at].Nanos = table.SpreadOf(cells[at].runs)
-	}
-	return cells
-}
-
-// write prints the medians, and how many times as long as Sabir's codecs each peer takes: the median of the rounds' ratios,
-// since what is measured within a second meets the same noise.
-func write(out io.Writer, cells []*cell) error {
-	ours := make(map[string][]float64)
-	for _, c := range cells {
-		ours[c.Contender+c.Value+c.Direction] = c.runs
-	}
-	ratio := func(c *cell, to string) string {
-		var ratios []float64
-		for i, of := range ours[to+c.Value+c.Direction] {
-			if i < len(c.runs) && of > 0 {
-				ratios = append(ratios, c.runs[i]/of)
+			return nil
+		}, nil
+	case "decode":
+		return len(data), func(n int) error {
+			for range n {
+				if _, err := c.decode(data); err != nil {
+					return err
+				}
 			}
-		}
-		return table.Digits(table.SpreadOf(ratios).Median)
+			return nil
+		}, nil
 	}
-	slices.SortStableFunc(cells, func(a, b *cell) int {
-		return cmp.Or(cmp.Compare(order(a.Value), order(b.Value)), -cmp.Compare(a.Direction, b.Direction))
-	})
-	t := table.New("value", "direction", "contender", "ns", "±%", "bytes", "x hessian", "x json")
-	for _, c := range cells {
-		t.Row(c.Value, c.Direction, c.Contender, table.Digits(c.Nanos.Median), table.Digits(c.Nanos.Percent()), fmt.Sprint(c.Bytes), ratio(c, "Sabir hessian"), ratio(c, "Sabir json"))
-	}
-	fmt.Fprintln(out, "CPU time, medians of the rounds; ±% is half of what lies between the least and the greatest. x hessian and x json: the time in\nunits of Sabir's codec of that format on the same value without a Go type, in the same round; the median.")
-	return t.Print(out)
-}
-
-func order(name string) int {
-	for i, v := range values {
-		if v.name == name {
-			return i
-		}
-	}
-	return len(values)
+	return 0, nil, fmt.Errorf("no such work")
 }

@@ -1,17 +1,5 @@
 package main
 
-// values are what is measured, in the order of the tables.
-var values = []struct {
-	name  string
-	value any
-}{
-	{"complex", complexObject()},
-	{"text", "ok"},
-	{"number", int32(1024)},
-	{"map", map[string]any{"foo": "bar"}},
-	{"list", []any{int32(1), int32(2), int32(3)}},
-}
-
 // complexObject is the reply of the action "parse" of node-hsf's published benchmark.
 func complexObject() map[string]any {
 	return map[string]any{

@@ -10,9 +10,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/sabir-go/sabir/brokers"
-
 	"github.com/sabir-go/sabir/lab/message"
+	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
 // amqpBus is amqp091-go alone: a direct exchange and a queue of its own for what is subscribed to, no acknowledgements.
@@ -64,19 +63,18 @@ func consume(address, queue string) (*amqp.Channel, deliveries, func(), error) {
 
 // amqpCalls is the request and reply that RabbitMQ's tutorial has, on amqp091-go: a queue of requests, a queue of replies
 // for each client, a message for each.
-func amqpCalls() contender {
+func amqpCalls() work.Contender {
 	const requests = "lab.requests"
-	return contender{
-		name: "amqp091-go request-reply", codec: "google protobuf", broker: brokers.RabbitMQ, modes: []mode{callMode},
-		settings: "plain library, reply queue, 1 conn and channel a side, no acks",
-		serve: func(address string) (func(), error) {
+	return work.Contender{
+		Name: "amqp091-go request-reply",
+		Serve: func(address string) (func(), error) {
 			channel, incoming, stop, err := consume(address, requests)
 			if err != nil {
 				return nil, err
 			}
 			go func() {
 				for request := range incoming.come {
-					if reply, err := answerProto(request.Body); err == nil {
+					if reply, err := work.AnswerProto(request.Body); err == nil {
 						channel.PublishWithContext(context.Background(), "", request.ReplyTo, false, false,
 							amqp.Publishing{CorrelationId: request.CorrelationId, Body: reply})
 					}
@@ -84,7 +82,7 @@ func amqpCalls() contender {
 			}()
 			return stop, nil
 		},
-		dial: func(address string, callers int) (*client, error) {
+		Dial: func(address string, callers int) (*work.Client, error) {
 			channel, incoming, stop, err := consume(address, "")
 			if err != nil {
 				return nil, err
@@ -99,9 +97,9 @@ func amqpCalls() contender {
 				}
 				waiting.Range(func(_, to any) bool { close(to.(chan []byte)); return true })
 			}()
-			return &client{close: stop, say: func(caller int) roundTrip {
+			return &work.Client{Close: stop, Say: func(caller int) work.RoundTrip {
 				mine := make(chan []byte, 1)
-				return protoSay(func(request *message.Proto) (*message.Proto, error) {
+				return work.ProtoSay(func(request *message.Proto) (*message.Proto, error) {
 					data, err := proto.Marshal(request)
 					if err != nil {
 						return nil, err

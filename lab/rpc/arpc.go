@@ -9,23 +9,24 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sabir-go/sabir/lab/message"
+	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
-func arpcContenders() []contender {
-	return []contender{
-		arpcWith("arpc", "1 conn, inline handler (its default)", 1, false),
-		arpcWith("arpc, 10 conn", "10 conn, inline handler (its default)", 10, false),
-		arpcWith("arpc, async", "1 conn, goroutine per request", 1, true),
+func arpcContenders() []work.Contender {
+	return []work.Contender{
+		arpcWith("arpc", 1, false),
+		arpcWith("arpc, 10 conns", 10, false),
+		arpcWith("arpc, async", 1, true),
 	}
 }
 
 var quietARPC = sync.OnceFunc(func() { arpclog.SetLevel(arpclog.LevelNone) })
 
 // arpcWith spreads the callers over connections. The message pool is on, as in arpc's own benchmark.
-func arpcWith(name, settings string, connections int, async bool) contender {
-	return contender{
-		name: name, codec: "google protobuf", settings: settings, network: "tcp", modes: []mode{callMode, echoMode},
-		serve: func(address string) (func(), error) {
+func arpcWith(name string, connections int, async bool) work.Contender {
+	return work.Contender{
+		Name: name,
+		Serve: func(address string) (func(), error) {
 			quietARPC()
 			listener, err := net.Listen("tcp", address)
 			if err != nil {
@@ -54,7 +55,7 @@ func arpcWith(name, settings string, connections int, async bool) contender {
 			go server.Serve(listener)
 			return func() { server.Stop() }, nil
 		},
-		dial: func(address string, callers int) (*client, error) {
+		Dial: func(address string, callers int) (*work.Client, error) {
 			quietARPC()
 			clients := make([]*arpc.Client, connections)
 			for i := range clients {
@@ -67,22 +68,22 @@ func arpcWith(name, settings string, connections int, async bool) contender {
 				c.Codec = arpcProto{}
 				clients[i] = c
 			}
-			return &client{
-				close: func() {
+			return &work.Client{
+				Close: func() {
 					for _, c := range clients {
 						c.Stop()
 					}
 				},
-				say: func(caller int) roundTrip {
+				Say: func(caller int) work.RoundTrip {
 					c := clients[caller%connections]
-					return protoSay(func(request *message.Proto) (*message.Proto, error) {
+					return work.ProtoSay(func(request *message.Proto) (*message.Proto, error) {
 						reply := new(message.Proto)
 						return reply, c.Call("say", request, reply, arpc.TimeForever)
 					})(caller)
 				},
-				echo: func(caller, size int) roundTrip {
+				Echo: func(caller, size int) work.RoundTrip {
 					c := clients[caller%connections]
-					return protoEcho(func(request *message.ProtoBlob) (*message.ProtoBlob, error) {
+					return work.ProtoEcho(func(request *message.ProtoBlob) (*message.ProtoBlob, error) {
 						reply := new(message.ProtoBlob)
 						return reply, c.Call("echo", request, reply, arpc.TimeForever)
 					})(caller, size)

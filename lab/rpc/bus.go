@@ -3,7 +3,7 @@ package main
 import (
 	"slices"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
 // bus is the client of a broker. connect subscribes to one subject, calls deliver for each message that comes, one after
@@ -17,12 +17,12 @@ const (
 )
 
 // batched is the raw batched echo over a broker: a message for each batch.
-func (connect bus) batched(name string, kind brokers.Kind, settings string) contender {
-	return contender{
-		name: name, codec: "none (bytes)", settings: settings, limit: true, modes: []mode{batchMode}, broker: kind,
-		serve: func(address string) (func(), error) {
+func (connect bus) batched(name string) work.Contender {
+	return work.Contender{
+		Name: name,
+		Serve: func(address string) (func(), error) {
 			waiting := make(chan []byte, busQueue)
-			publish, stop, err := connect(address, questions, func(request []byte) { waiting <- answerBatch(nil, request) })
+			publish, stop, err := connect(address, questions, func(request []byte) { waiting <- work.AnswerBatch(nil, request) })
 			if err != nil {
 				return nil, err
 			}
@@ -35,13 +35,13 @@ func (connect bus) batched(name string, kind brokers.Kind, settings string) cont
 			}()
 			return stop, nil
 		},
-		dial: func(address string, callers int) (*client, error) {
+		Dial: func(address string, callers int) (*work.Client, error) {
 			var deliverReply func([]byte)
 			publish, stop, err := connect(address, answers, func(reply []byte) { deliverReply(reply) })
 			if err != nil {
 				return nil, err
 			}
-			return &client{close: stop, batch: func(messages int, deliver func([]byte)) (func([]byte) error, error) {
+			return &work.Client{Close: stop, Batch: func(messages int, deliver func([]byte)) (func([]byte) error, error) {
 				deliverReply = deliver
 				return func(request []byte) error { return publish(questions, slices.Clone(request)) }, nil
 			}}, nil

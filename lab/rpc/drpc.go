@@ -9,13 +9,13 @@ import (
 	"storj.io/drpc/drpcserver"
 
 	"github.com/sabir-go/sabir/lab/message"
+	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
-func drpcContenders() []contender {
-	return []contender{{
-		name: "drpc", codec: "google protobuf", settings: "1 conn per caller (one call at a time each)", network: "tcp",
-		modes: []mode{callMode},
-		serve: func(address string) (func(), error) {
+func drpcContenders() []work.Contender {
+	return []work.Contender{{
+		Name: "drpc",
+		Serve: func(address string) (func(), error) {
 			listener, err := net.Listen("tcp", address)
 			if err != nil {
 				return nil, err
@@ -32,7 +32,7 @@ func drpcContenders() []contender {
 			}()
 			return func() { cancel(); <-ended }, nil
 		},
-		dial: func(address string, callers int) (*client, error) {
+		Dial: func(address string, callers int) (*work.Client, error) {
 			conns, err := dialEach("tcp", address, callers)
 			if err != nil {
 				return nil, err
@@ -41,8 +41,8 @@ func drpcContenders() []contender {
 			for i, conn := range conns {
 				stubs[i] = message.NewDRPCHelloClient(drpcconn.New(conn))
 			}
-			return &client{close: closeAll(conns), say: func(caller int) roundTrip {
-				return protoSay(func(request *message.Proto) (*message.Proto, error) {
+			return &work.Client{Close: closeAll(conns), Say: func(caller int) work.RoundTrip {
+				return work.ProtoSay(func(request *message.Proto) (*message.Proto, error) {
 					return stubs[caller].Say(context.Background(), request)
 				})(caller)
 			}}, nil

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/mem"
 
 	"github.com/sabir-go/sabir/lab/message"
+	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
 // grpcBidi is the method of both: its descriptor has any messages.
@@ -39,10 +40,10 @@ func openGRPCStream(conn *grpc.ClientConn, options ...grpc.CallOption) (grpc.Cli
 }
 
 // grpcKept keeps a bidirectional stream open for each caller.
-func grpcKept(name, settings string, conns int) contender {
-	return contender{
-		name: name, codec: "google protobuf", settings: settings, network: "tcp", modes: []mode{callMode},
-		serve: func(address string) (func(), error) {
+func grpcKept(name string, conns int) work.Contender {
+	return work.Contender{
+		Name: name,
+		Serve: func(address string) (func(), error) {
 			return serveGRPCStreams(address, func(s grpc.ServerStream) error {
 				for {
 					request := new(message.Proto)
@@ -56,7 +57,7 @@ func grpcKept(name, settings string, conns int) contender {
 				}
 			})
 		},
-		dial: func(address string, callers int) (*client, error) {
+		Dial: func(address string, callers int) (*work.Client, error) {
 			open := make([]*grpc.ClientConn, 0, conns)
 			stop := func() {
 				for _, conn := range open {
@@ -79,9 +80,9 @@ func grpcKept(name, settings string, conns int) contender {
 					return nil, err
 				}
 			}
-			return &client{close: stop, say: func(caller int) roundTrip {
+			return &work.Client{Close: stop, Say: func(caller int) work.RoundTrip {
 				stream := kept[caller]
-				return protoSay(func(request *message.Proto) (*message.Proto, error) {
+				return work.ProtoSay(func(request *message.Proto) (*message.Proto, error) {
 					if err := stream.SendMsg(request); err != nil {
 						return nil, err
 					}
@@ -95,7 +96,6 @@ func grpcKept(name, settings string, conns int) contender {
 
 // grpcBytes has a message for each write; windows and buffers are those of Sabir's carrier.
 var grpcBytes = streams{
-	network: "tcp",
 	serve: func(address string, handle func(io.ReadWriter)) (func(), error) {
 		return serveGRPCStreams(address, func(s grpc.ServerStream) error {
 			handle(&grpcConn{stream: s})

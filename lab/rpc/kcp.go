@@ -7,7 +7,6 @@ import (
 )
 
 var kcpStreams = streams{
-	network: "udp",
 	serve: func(address string, handle func(io.ReadWriter)) (func(), error) {
 		listener, err := kcp.ListenWithOptions(address, nil, 0, 0)
 		if err != nil {

@@ -15,12 +15,13 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sabir-go/sabir/lab/message"
+	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
-func kitexContenders() []contender {
-	return []contender{
-		kitexWith("kitex, mux", "1 conn, TTHeader", []kitexserver.Option{kitexserver.WithMuxTransport()}, kitex.WithMuxConnection(1)),
-		kitexWith("kitex, pool", "1 conn per call in flight, TTHeader", nil, kitex.WithLongConnection(kitexPool)),
+func kitexContenders() []work.Contender {
+	return []work.Contender{
+		kitexWith("kitex, mux", []kitexserver.Option{kitexserver.WithMuxTransport()}, kitex.WithMuxConnection(1)),
+		kitexWith("kitex, pool", nil, kitex.WithLongConnection(kitexPool)),
 	}
 }
 
@@ -29,10 +30,10 @@ var kitexPool = connpool.IdleConfig{MaxIdlePerAddress: 1000, MaxIdleGlobal: 1000
 
 var quietKitex = sync.OnceFunc(func() { klog.SetLevel(klog.LevelFatal) })
 
-func kitexWith(name, settings string, serverOptions []kitexserver.Option, clientOption kitex.Option) contender {
-	return contender{
-		name: name, codec: "google protobuf", settings: settings, network: "tcp", modes: []mode{callMode, echoMode},
-		serve: func(address string) (func(), error) {
+func kitexWith(name string, serverOptions []kitexserver.Option, clientOption kitex.Option) work.Contender {
+	return work.Contender{
+		Name: name,
+		Serve: func(address string) (func(), error) {
 			quietKitex()
 			listener, err := net.Listen("tcp", address)
 			if err != nil {
@@ -45,21 +46,21 @@ func kitexWith(name, settings string, serverOptions []kitexserver.Option, client
 			go server.Run()
 			return func() { server.Stop() }, nil
 		},
-		dial: func(address string, callers int) (*client, error) {
+		Dial: func(address string, callers int) (*work.Client, error) {
 			quietKitex()
 			c, err := kitex.NewClient(kitexService(), kitex.WithDestService("Hello"), kitex.WithHostPorts(address),
 				kitex.WithTransportProtocol(transport.TTHeader), clientOption)
 			if err != nil {
 				return nil, err
 			}
-			return &client{
-				close: func() {},
-				say: protoSay(func(request *message.Proto) (*message.Proto, error) {
+			return &work.Client{
+				Close: func() {},
+				Say: work.ProtoSay(func(request *message.Proto) (*message.Proto, error) {
 					var reply kitexProto
 					err := c.Call(context.Background(), "Say", &kitexProto{value: request}, &reply)
 					return reply.value, err
 				}),
-				echo: protoEcho(func(request *message.ProtoBlob) (*message.ProtoBlob, error) {
+				Echo: work.ProtoEcho(func(request *message.ProtoBlob) (*message.ProtoBlob, error) {
 					var reply kitexBlob
 					err := c.Call(context.Background(), "Echo", &kitexBlob{value: request}, &reply)
 					return reply.value, err

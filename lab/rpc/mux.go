@@ -10,28 +10,28 @@ import (
 	"sync"
 
 	"github.com/sabir-go/sabir/lab/message"
+	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
 // The bare multiplexer says what one connection with many callers can carry in Go when nothing else is done: no codec,
 // no names, no deadlines, no errors, no limits; the server answers on the goroutine that reads. It is a limit, not a
 // peer: no library that does a library's work can reach it.
 
-func muxContenders() []contender {
-	return []contender{bareMux("limit: bare Go mux", "tcp", true), bareMux("limit: bare Go mux, unix", "unix", false)}
+func muxContenders() []work.Contender {
+	return []work.Contender{bareMux("bare Go mux", "tcp"), bareMux("bare Go mux, unix", "unix")}
 }
 
-func bareMux(name, network string, quick bool) contender {
-	return contender{
-		name: name, codec: "none (bytes)", settings: "1 conn, inline, writer yields once", limit: true, network: network,
-		modes: []mode{callMode}, quick: quick,
-		serve: func(address string) (func(), error) { return acceptEach(network, address, muxServe) },
-		dial: func(address string, callers int) (*client, error) {
+func bareMux(name, network string) work.Contender {
+	return work.Contender{
+		Name:  name,
+		Serve: func(address string) (func(), error) { return acceptEach(network, address, muxServe) },
+		Dial: func(address string, callers int) (*work.Client, error) {
 			conn, err := net.Dial(network, address)
 			if err != nil {
 				return nil, err
 			}
 			m := newMux(conn, callers)
-			return &client{close: func() { conn.Close() }, say: m.caller}, nil
+			return &work.Client{Close: func() { conn.Close() }, Say: m.caller}, nil
 		},
 	}
 }
@@ -67,7 +67,7 @@ func newMux(conn net.Conn, callers int) *mux {
 	return m
 }
 
-func (m *mux) caller(caller int) roundTrip {
+func (m *mux) caller(caller int) work.RoundTrip {
 	slot, request := &m.slots[caller], message.NewBytes(message.RequestBytes)
 	return func(sequence int, full bool) error {
 		message.MarkBytes(request, caller, sequence)

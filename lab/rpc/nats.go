@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -13,53 +14,63 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sabir-go/sabir/lab/message"
+	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
 // natsPatience is how long a request may take. NATS has no request without a limit.
 const natsPatience = 30 * time.Second
 
-func natsContenders() []contender {
-	return []contender{{
-		name: "nats request-reply", codec: "google protobuf", network: "tcp", modes: []mode{callMode},
-		settings: "broker in the server's process, responder connected in process, 1 client conn",
-		serve:    natsServer(embedNATS, natsRespond),
-		dial:     dialNATS,
-	}}
+func natsContenders() []work.Contender {
+	return []work.Contender{
+		natsCalls("nats.go request-reply", joinNATS, natsRespond),
+		natsCalls("nats.go micro API", joinNATS, natsMicro),
+		natsCalls("nats.go request-reply, embedded", embedNATS, natsRespond),
+		natsCalls("nats.go micro API, embedded", embedNATS, natsMicro),
+		natsBusBy(joinNATS).batched("raw batched echo, nats"),
+		embeddedBatches(),
+	}
 }
 
-// dialNATS is the client's side of request-reply and of the micro API, which differ in the server only.
-func dialNATS(address string, callers int) (*client, error) {
-	conn, err := nats.Connect(address)
+// natsCalls is request-reply or the micro API, which differ in the server only. Each has a subject of its own, so that
+// several can share a broker.
+func natsCalls(name string, connect func(address string) (*nats.Conn, func(), error), respond func(*nats.Conn, string) error) work.Contender {
+	subject := "lab." + strings.NewReplacer(" ", "-", ",", "", ".", "").Replace(name)
+	return work.Contender{
+		Name: name,
+		Serve: func(address string) (func(), error) {
+			conn, stop, err := connect(address)
+			if err != nil {
+				return nil, err
+			}
+			if err := errors.Join(respond(conn, subject), conn.Flush()); err != nil {
+				stop()
+				return nil, err
+			}
+			return stop, nil
+		},
+		Dial: func(address string, callers int) (*work.Client, error) {
+			conn, err := nats.Connect(address)
+			if err != nil {
+				return nil, err
+			}
+			return &work.Client{Close: conn.Close, Say: work.ProtoSay(func(request *message.Proto) (*message.Proto, error) {
+				return natsRequest(conn, subject, request)
+			})}, nil
+		},
+	}
+}
+
+func natsRequest(conn *nats.Conn, subject string, request *message.Proto) (*message.Proto, error) {
+	data, err := proto.Marshal(request)
 	if err != nil {
 		return nil, err
 	}
-	return &client{close: conn.Close, say: protoSay(func(request *message.Proto) (*message.Proto, error) {
-		data, err := proto.Marshal(request)
-		if err != nil {
-			return nil, err
-		}
-		answer, err := conn.Request("hello.say", data, natsPatience)
-		if err != nil {
-			return nil, err
-		}
-		reply := new(message.Proto)
-		return reply, proto.Unmarshal(answer.Data, reply)
-	})}, nil
-}
-
-// natsServer connects the server's side and has it answer.
-func natsServer(connect func(address string) (*nats.Conn, func(), error), respond func(*nats.Conn) error) func(string) (func(), error) {
-	return func(address string) (func(), error) {
-		conn, stop, err := connect(address)
-		if err != nil {
-			return nil, err
-		}
-		if err := errors.Join(respond(conn), conn.Flush()); err != nil {
-			stop()
-			return nil, err
-		}
-		return stop, nil
+	answer, err := conn.Request(subject, data, natsPatience)
+	if err != nil {
+		return nil, err
 	}
+	reply := new(message.Proto)
+	return reply, proto.Unmarshal(answer.Data, reply)
 }
 
 // joinNATS connects to a broker that runs elsewhere.
@@ -72,9 +83,9 @@ func joinNATS(address string) (*nats.Conn, func(), error) {
 }
 
 // natsRespond answers on the subscription's goroutine, as nats.go does.
-func natsRespond(conn *nats.Conn) error {
-	_, err := conn.Subscribe("hello.say", func(m *nats.Msg) {
-		if data, err := answerProto(m.Data); err == nil {
+func natsRespond(conn *nats.Conn, subject string) error {
+	_, err := conn.Subscribe(subject, func(m *nats.Msg) {
+		if data, err := work.AnswerProto(m.Data); err == nil {
 			m.Respond(data)
 		}
 	})
@@ -82,11 +93,11 @@ func natsRespond(conn *nats.Conn) error {
 }
 
 // natsMicro is the same by the micro API.
-func natsMicro(conn *nats.Conn) error {
+func natsMicro(conn *nats.Conn, subject string) error {
 	_, err := micro.AddService(conn, micro.Config{Name: "hello", Version: "1.0.0", Endpoint: &micro.EndpointConfig{
-		Subject: "hello.say",
+		Subject: subject,
 		Handler: micro.HandlerFunc(func(r micro.Request) {
-			data, err := answerProto(r.Data())
+			data, err := work.AnswerProto(r.Data())
 			if err != nil {
 				r.Error("400", err.Error(), nil)
 				return

@@ -4,13 +4,11 @@ import (
 	"net"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
-// natsBus is nats.go alone.
-func natsBus(address, subject string, deliver func([]byte)) (func(string, []byte) error, func(), error) {
-	return natsBusBy(joinNATS)(address, subject, deliver)
-}
-
+// natsBusBy is nats.go alone.
 func natsBusBy(connect func(string) (*nats.Conn, func(), error)) bus {
 	return func(address, subject string, deliver func([]byte)) (func(string, []byte) error, func(), error) {
 		conn, stop, err := connect(address)
@@ -29,9 +27,9 @@ func natsBusBy(connect func(string) (*nats.Conn, func(), error)) bus {
 }
 
 // embeddedBatches is the raw batched echo with the broker in the server's process.
-func embeddedBatches() contender {
-	c := natsBusBy(joinNATS).batched("raw batched echo, nats embedded", "", "broker in the server's process, nats.go, 25 messages a message")
-	c.network, c.serve = "tcp", natsBusBy(embedNATS).batched("", "", "").serve
+func embeddedBatches() work.Contender {
+	c := natsBusBy(joinNATS).batched("raw batched echo, nats embedded")
+	c.Serve = natsBusBy(embedNATS).batched("").Serve
 	return c
 }
 

@@ -5,31 +5,31 @@ import (
 	"net/rpc"
 
 	"github.com/sabir-go/sabir/lab/message"
+	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
-func netrpcContenders() []contender {
-	return []contender{netRPC("net/rpc", "tcp"), netRPC("net/rpc, unix", "unix")}
+func netrpcContenders() []work.Contender {
+	return []work.Contender{netRPC("net/rpc", "tcp"), netRPC("net/rpc, unix", "unix")}
 }
 
 // netRPC is the standard library's, which has gob as its only codec of its own.
-func netRPC(name, network string) contender {
-	return contender{
-		name: name, codec: "gob", settings: "1 conn", network: network, modes: []mode{callMode, echoMode},
-		quick: network == "tcp",
-		serve: func(address string) (func(), error) {
+func netRPC(name, network string) work.Contender {
+	return work.Contender{
+		Name: name,
+		Serve: func(address string) (func(), error) {
 			server := rpc.NewServer()
 			if err := server.RegisterName("Hello", netrpcHello{}); err != nil {
 				return nil, err
 			}
 			return acceptEach(network, address, func(conn net.Conn) { server.ServeConn(conn) })
 		},
-		dial: func(address string, callers int) (*client, error) {
+		Dial: func(address string, callers int) (*work.Client, error) {
 			c, err := rpc.Dial(network, address)
 			if err != nil {
 				return nil, err
 			}
-			return &client{close: func() { c.Close() },
-				say: func(caller int) roundTrip {
+			return &work.Client{Close: func() { c.Close() },
+				Say: func(caller int) work.RoundTrip {
 					request, kept := message.New(), new(message.Keeper)
 					return func(sequence int, full bool) error {
 						request.Mark(caller, sequence)
@@ -43,7 +43,7 @@ func netRPC(name, network string) contender {
 						return kept.Message(request, &reply)
 					}
 				},
-				echo: func(caller, size int) roundTrip {
+				Echo: func(caller, size int) work.RoundTrip {
 					request := &message.Blob{Data: message.NewBytes(size)}
 					return func(sequence int, full bool) error {
 						message.MarkBytes(request.Data, caller, sequence)

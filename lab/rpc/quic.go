@@ -15,35 +15,36 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sabir-go/sabir/lab/message"
+	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
 const quicProtocol = "lab"
 
 // quicStreams has streams that stay open, all in one connection.
-var quicStreams = streams{network: "udp", serve: serveQUIC, dial: dialQUICStreams}
+var quicStreams = streams{serve: serveQUIC, dial: dialQUICStreams}
 
 // quicPerCall opens a stream for each call, in one connection; its end is the message's end.
-func quicPerCall() contender {
-	return contender{
-		name: "quic-go, stream per call", codec: "google protobuf", settings: "1 conn, TLS 1.3", network: "udp", modes: []mode{callMode},
-		serve: func(address string) (func(), error) {
+func quicPerCall() work.Contender {
+	return work.Contender{
+		Name: "quic-go, stream per call",
+		Serve: func(address string) (func(), error) {
 			return serveQUIC(address, func(stream io.ReadWriter) {
 				defer stream.(io.Closer).Close()
 				request, err := io.ReadAll(stream)
 				if err != nil {
 					return
 				}
-				if reply, err := answerProto(request); err == nil {
+				if reply, err := work.AnswerProto(request); err == nil {
 					stream.Write(reply)
 				}
 			})
 		},
-		dial: func(address string, callers int) (*client, error) {
+		Dial: func(address string, callers int) (*work.Client, error) {
 			conn, err := dialQUIC(address)
 			if err != nil {
 				return nil, err
 			}
-			return &client{close: func() { conn.CloseWithError(0, "") }, say: protoSay(func(request *message.Proto) (*message.Proto, error) {
+			return &work.Client{Close: func() { conn.CloseWithError(0, "") }, Say: work.ProtoSay(func(request *message.Proto) (*message.Proto, error) {
 				return quicCall(conn, request)
 			})}, nil
 		},
@@ -72,8 +73,11 @@ func quicCall(conn *quic.Conn, request *message.Proto) (*message.Proto, error) {
 	return reply, proto.Unmarshal(data, reply)
 }
 
-// quicConfig lets as many streams be open as there may be callers; the rest is the default.
-func quicConfig() *quic.Config { return &quic.Config{MaxIncomingStreams: 20_000} }
+// quicConfig lets as many streams be open as there may be callers, and keeps connections between measurements; the rest is the
+// default.
+func quicConfig() *quic.Config {
+	return &quic.Config{MaxIncomingStreams: 20_000, KeepAlivePeriod: 10 * time.Second}
+}
 
 func serveQUIC(address string, handle func(io.ReadWriter)) (func(), error) {
 	certificate, err := selfSigned()

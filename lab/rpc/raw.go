@@ -9,40 +9,39 @@ import (
 	"sync"
 
 	"github.com/sabir-go/sabir/lab/message"
+	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
 // The raw rows have no calls, no codec and no frames: both sides know how many bytes come. They say what the sockets
 // cost.
 
-func rawContenders() []contender {
-	return []contender{
+func rawContenders() []work.Contender {
+	return []work.Contender{
 		raw("raw TCP echo", "tcp", message.RequestBytes), raw("raw unix echo", "unix", message.RequestBytes),
 		{
-			name: "raw copy", codec: "none (bytes)", settings: "1 conn per caller, sent back while it comes in",
-			limit: true, network: "tcp", modes: []mode{echoMode},
-			serve: func(address string) (func(), error) {
+			Name: "raw copy",
+			Serve: func(address string) (func(), error) {
 				return acceptEach("tcp", address, func(conn net.Conn) { copyBack(conn) })
 			},
-			dial: func(address string, callers int) (*client, error) {
+			Dial: func(address string, callers int) (*work.Client, error) {
 				conns, err := dialEach("tcp", address, callers)
 				if err != nil {
 					return nil, err
 				}
-				return &client{close: closeAll(conns), echo: func(caller, size int) roundTrip {
+				return &work.Client{Close: closeAll(conns), Echo: func(caller, size int) work.RoundTrip {
 					return rawCopy(conns[caller], caller, size)
 				}}, nil
 			},
 		},
 		{
-			name: "raw TCP push", codec: "none (bytes)", settings: "1 conn per stream, 64 KiB buffers",
-			limit: true, network: "tcp", modes: []mode{streamMode}, quick: true,
-			serve: func(address string) (func(), error) { return acceptEach("tcp", address, countFrames) },
-			dial: func(address string, callers int) (*client, error) {
+			Name:  "raw TCP push",
+			Serve: func(address string) (func(), error) { return acceptEach("tcp", address, countFrames) },
+			Dial: func(address string, callers int) (*work.Client, error) {
 				conns, err := dialEach("tcp", address, callers)
 				if err != nil {
 					return nil, err
 				}
-				return &client{close: closeAll(conns), push: func(caller, size int) (*pushing, error) {
+				return &work.Client{Close: closeAll(conns), Push: func(caller, size int) (*work.Pushing, error) {
 					return rawPush(conns[caller], size), nil
 				}}, nil
 			},
@@ -51,20 +50,19 @@ func rawContenders() []contender {
 }
 
 // raw is the echo of a known number of bytes, one connection per caller. The echo mode sends the size ahead, once.
-func raw(name, network string, size int) contender {
-	return contender{
-		name: name, codec: "none (bytes)", settings: "1 conn per caller", limit: true, network: network,
-		modes: []mode{callMode, echoMode}, quick: network == "tcp",
-		serve: func(address string) (func(), error) { return acceptEach(network, address, rawServe) },
-		dial: func(address string, callers int) (*client, error) {
+func raw(name, network string, size int) work.Contender {
+	return work.Contender{
+		Name:  name,
+		Serve: func(address string) (func(), error) { return acceptEach(network, address, rawServe) },
+		Dial: func(address string, callers int) (*work.Client, error) {
 			conns, err := dialEach(network, address, callers)
 			if err != nil {
 				return nil, err
 			}
-			return &client{
-				close: closeAll(conns),
-				say:   func(caller int) roundTrip { return rawEcho(conns[caller], caller, size) },
-				echo:  func(caller, size int) roundTrip { return rawEcho(conns[caller], caller, size) },
+			return &work.Client{
+				Close: closeAll(conns),
+				Say:   func(caller int) work.RoundTrip { return rawEcho(conns[caller], caller, size) },
+				Echo:  func(caller, size int) work.RoundTrip { return rawEcho(conns[caller], caller, size) },
 			}, nil
 		},
 	}
@@ -87,7 +85,7 @@ func rawServe(conn net.Conn) {
 	}
 }
 
-func rawEcho(conn net.Conn, caller, size int) roundTrip {
+func rawEcho(conn net.Conn, caller, size int) work.RoundTrip {
 	request, reply := message.NewBytes(size), make([]byte, size)
 	started := false
 	return func(sequence int, full bool) error {
@@ -123,7 +121,7 @@ func copyBack(conn net.Conn) {
 }
 
 // rawCopy writes and reads at the same time, from two goroutines.
-func rawCopy(conn net.Conn, caller, size int) roundTrip {
+func rawCopy(conn net.Conn, caller, size int) work.RoundTrip {
 	request, reply := message.NewBytes(size), make([]byte, size)
 	written := make(chan error, 1)
 	return func(sequence int, full bool) error {
@@ -170,15 +168,15 @@ func countFrames(conn net.Conn) {
 	}
 }
 
-func rawPush(conn net.Conn, size int) *pushing {
+func rawPush(conn net.Conn, size int) *work.Pushing {
 	out := bufio.NewWriterSize(conn, 64<<10)
 	frame := append(binary.LittleEndian.AppendUint32(nil, uint32(size)), message.NewBytes(size)...)
-	return &pushing{
-		send: func() error {
+	return &work.Pushing{
+		Send: func() error {
 			_, err := out.Write(frame)
 			return err
 		},
-		finish: func() (int64, int64, error) {
+		Finish: func() (int64, int64, error) {
 			var counts [16]byte
 			if _, err := out.Write(make([]byte, 4)); err != nil {
 				return 0, 0, err
@@ -194,18 +192,21 @@ func rawPush(conn net.Conn, size int) *pushing {
 	}
 }
 
-var tcpStreams = streams{
-	network: "tcp",
-	serve: func(address string, handle func(io.ReadWriter)) (func(), error) {
-		return acceptEach("tcp", address, func(conn net.Conn) { handle(conn) })
-	},
-	dial: func(address string, n int) ([]io.ReadWriter, func(), error) {
-		conns, err := dialEach("tcp", address, n)
-		if err != nil {
-			return nil, nil, err
-		}
-		return asStreams(conns), closeAll(conns), nil
-	},
+var tcpStreams, unixStreams = sockets("tcp"), sockets("unix")
+
+func sockets(network string) streams {
+	return streams{
+		serve: func(address string, handle func(io.ReadWriter)) (func(), error) {
+			return acceptEach(network, address, func(conn net.Conn) { handle(conn) })
+		},
+		dial: func(address string, n int) ([]io.ReadWriter, func(), error) {
+			conns, err := dialEach(network, address, n)
+			if err != nil {
+				return nil, nil, err
+			}
+			return asStreams(conns), closeAll(conns), nil
+		},
+	}
 }
 
 // acceptEach runs serve on a goroutine for each connection.

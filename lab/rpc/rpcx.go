@@ -11,18 +11,19 @@ import (
 	rpcxserver "github.com/smallnest/rpcx/server"
 
 	"github.com/sabir-go/sabir/lab/message"
+	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
-func rpcxContenders() []contender {
-	return []contender{rpcxWith("rpcx", 1, "1 conn"), rpcxWith("rpcx, 4 conn async", 4, "4 conn, async write", rpcxserver.WithAsyncWrite())}
+func rpcxContenders() []work.Contender {
+	return []work.Contender{rpcxWith("rpcx", 1), rpcxWith("rpcx, 4 conns async", 4, rpcxserver.WithAsyncWrite())}
 }
 
 var quietRPCX = sync.OnceFunc(rpcxlog.SetDummyLogger)
 
-func rpcxWith(name string, connections int, settings string, options ...rpcxserver.OptionFn) contender {
-	return contender{
-		name: name, codec: "google protobuf", settings: settings, network: "tcp", modes: []mode{callMode, echoMode},
-		serve: func(address string) (func(), error) {
+func rpcxWith(name string, connections int, options ...rpcxserver.OptionFn) work.Contender {
+	return work.Contender{
+		Name: name,
+		Serve: func(address string) (func(), error) {
 			quietRPCX()
 			listener, err := net.Listen("tcp", address)
 			if err != nil {
@@ -35,7 +36,7 @@ func rpcxWith(name string, connections int, settings string, options ...rpcxserv
 			go server.ServeListener("tcp", listener)
 			return func() { server.Close() }, nil
 		},
-		dial: func(address string, callers int) (*client, error) {
+		Dial: func(address string, callers int) (*work.Client, error) {
 			quietRPCX()
 			option := rpcx.DefaultOption
 			option.SerializeType = protocol.ProtoBuffer
@@ -46,22 +47,22 @@ func rpcxWith(name string, connections int, settings string, options ...rpcxserv
 					return nil, err
 				}
 			}
-			return &client{
-				close: func() {
+			return &work.Client{
+				Close: func() {
 					for _, c := range clients {
 						c.Close()
 					}
 				},
-				say: func(caller int) roundTrip {
+				Say: func(caller int) work.RoundTrip {
 					c := clients[caller%connections]
-					return protoSay(func(request *message.Proto) (*message.Proto, error) {
+					return work.ProtoSay(func(request *message.Proto) (*message.Proto, error) {
 						reply := new(message.Proto)
 						return reply, c.Call(context.Background(), "Hello", "Say", request, reply)
 					})(caller)
 				},
-				echo: func(caller, size int) roundTrip {
+				Echo: func(caller, size int) work.RoundTrip {
 					c := clients[caller%connections]
-					return protoEcho(func(request *message.ProtoBlob) (*message.ProtoBlob, error) {
+					return work.ProtoEcho(func(request *message.ProtoBlob) (*message.ProtoBlob, error) {
 						reply := new(message.ProtoBlob)
 						return reply, c.Call(context.Background(), "Hello", "Echo", request, reply)
 					})(caller, size)

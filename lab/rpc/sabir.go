@@ -4,69 +4,115 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	_ "github.com/sabir-go/sabir/codec/protobuf" // protobuf messages travel as such
-	_ "github.com/sabir-go/sabir/transport/tcp"  // tcp:// and unix://
+	_ "github.com/sabir-go/sabir/transport/amqp"
+	_ "github.com/sabir-go/sabir/transport/grpc"
+	_ "github.com/sabir-go/sabir/transport/h2"
+	_ "github.com/sabir-go/sabir/transport/http"
+	_ "github.com/sabir-go/sabir/transport/kcp"
+	_ "github.com/sabir-go/sabir/transport/mem"
+	_ "github.com/sabir-go/sabir/transport/mqtt"
+	_ "github.com/sabir-go/sabir/transport/nats"
+	_ "github.com/sabir-go/sabir/transport/quic"
+	_ "github.com/sabir-go/sabir/transport/redis"
+	_ "github.com/sabir-go/sabir/transport/tcp" // tcp:// and unix://
+	_ "github.com/sabir-go/sabir/transport/utp"
 
 	"github.com/sabir-go/sabir/lab/message"
+	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
 // sabirPatience is how long a client waits for the server's service to be known to it.
 const sabirPatience = 15 * time.Second
 
-func sabirContenders() []contender {
-	all := []mode{callMode, echoMode, streamMode}
-	return []contender{
-		sabirWith("sabir", "native", "1 link, default handlers", "tcp", "hello.say", all),
-		sabirWith("sabir, inline", "native", "1 link, inline handlers", "tcp", "hello.sayInline", []mode{callMode}),
-		sabirWith("sabir, unix", "native", "1 link, default handlers", "unix", "hello.say", all),
-		sabirWith("sabir, inline, unix", "native", "1 link, inline handlers", "unix", "hello.sayInline", []mode{callMode}),
-		sabirWith("sabir, protobuf", "google protobuf", "1 link, default handlers", "tcp", "hello.sayProto", []mode{callMode}),
-		sabirWith("sabir, protobuf, inline", "google protobuf", "1 link, inline handlers", "tcp", "hello.sayProtoInline", []mode{callMode}),
+// sabirContenders are nodes that know each other over a transport, by its own codec and by protobuf.
+func sabirContenders() []work.Contender {
+	var all []work.Contender
+	for _, scheme := range []string{"tcp", "unix", "quic", "kcp", "utp", "grpc", "grpc+tcp", "http", "nats", "redis", "mqtt", "amqp"} {
+		over := func(address string) string { return scheme + "://" + address }
+		if slices.Contains([]string{"nats", "redis", "mqtt", "amqp"}, scheme) {
+			over = func(brokerURL string) string { return brokerURL }
+		}
+		all = append(all, sabirAt("sabir "+scheme, "hello.say", over, over), sabirAt("sabir "+scheme+", protobuf", "hello.sayProto", over, over))
+		if scheme == "tcp" || scheme == "unix" {
+			all = append(all, sabirAt("sabir "+scheme+", inline", "hello.sayInline", over, over),
+				sabirAt("sabir "+scheme+", protobuf, inline", "hello.sayProtoInline", over, over))
+		}
+	}
+	embedded := func(address string) string { return "nats://embedded:" + portOf(address) }
+	joined := func(address string) string { return "nats://" + address }
+	inMemory := func(string) string { return "mem://server" }
+	other := func(string) string { return "mem://client" }
+	return append(all, sabirAt("sabir mem", "hello.say", inMemory, other, sabir.Seeds("mem://server")),
+		sabirAt("sabir mem, protobuf", "hello.sayProto", inMemory, other, sabir.Seeds("mem://server")),
+		sabirAt("sabir nats embedded", "hello.say", embedded, joined),
+		sabirAt("sabir nats embedded, protobuf", "hello.sayProto", embedded, joined),
+		sabirAt("sabir nats embedded in both", "hello.say", embedded, embedded), sabirAlone())
+}
+
+// sabirAt makes the two sides. atServer and atClient turn the contender's address into what each joins. The cluster has the
+// contender's name, so that several can share a broker.
+func sabirAt(name, action string, atServer, atClient func(address string) string, ofClient ...sabir.JoinOption) work.Contender {
+	return work.Contender{
+		Name: name,
+		Serve: func(address string) (func(), error) {
+			return startSabir(sabir.ID("server"), sabir.Join(atServer(address), sabir.ClusterName(name)), sabir.Serve(sabirHello()))
+		},
+		Dial: func(address string, callers int) (*work.Client, error) {
+			node := sabir.NewNode(sabir.ID("client"), sabir.Logger(slog.New(slog.DiscardHandler)),
+				sabir.Join(atClient(address), append(ofClient, sabir.ClusterName(name))...))
+			return sabirClient(node, action)
+		},
 	}
 }
 
-func sabirWith(name, codec, settings, network, action string, modes []mode) contender {
-	c := contender{name: name, codec: codec, settings: settings, network: network, modes: modes, quick: name == "sabir"}
-	address := func(address string) string { return network + "://" + address }
-	return sabirAt(c, action, address, address)
+// sabirAlone is one node that calls itself.
+func sabirAlone() work.Contender {
+	return work.Contender{
+		Name:  "sabir, one node",
+		Serve: func(string) (func(), error) { return func() {}, nil },
+		Dial: func(string, int) (*work.Client, error) {
+			node := sabir.NewNode(sabir.ID("both"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(sabirHello()))
+			return sabirClient(node, "hello.say")
+		},
+	}
 }
 
-// sabirAt makes the two sides. atServer and atClient turn the contender's address into what each joins.
-func sabirAt(c contender, action string, atServer, atClient func(address string) string) contender {
-	c.serve = func(address string) (func(), error) {
-		node := sabir.NewNode(sabir.ID("server"), sabir.Logger(slog.New(slog.DiscardHandler)),
-			sabir.Join(atServer(address)), sabir.Serve(sabirHello()))
-		if err := node.Start(context.Background()); err != nil {
-			return nil, err
-		}
-		return func() { node.Stop(context.Background()) }, nil
+func startSabir(options ...sabir.NodeOption) (stop func(), err error) {
+	node := sabir.NewNode(append(options, sabir.Logger(slog.New(slog.DiscardHandler)))...)
+	if err := node.Start(context.Background()); err != nil {
+		return nil, err
 	}
-	c.dial = func(address string, callers int) (*client, error) {
-		node := sabir.NewNode(sabir.ID("client"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join(atClient(address)))
-		if err := node.Start(context.Background()); err != nil {
-			return nil, err
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), sabirPatience)
-		defer cancel()
-		if err := node.WaitFor(ctx, "hello"); err != nil {
-			return nil, err
-		}
-		dialed := &client{
-			close: func() { node.Stop(context.Background()) },
-			say:   func(caller int) roundTrip { return sabirSay(node, action, caller) },
-			echo:  func(caller, size int) roundTrip { return sabirEcho(node, caller, size) },
-			push:  func(caller, size int) (*pushing, error) { return sabirPush(node, size) },
-		}
-		if c.codec == "google protobuf" {
-			say := sabir.Bind[*message.Proto, *message.Proto](node, action)
-			dialed.say = protoSay(func(request *message.Proto) (*message.Proto, error) { return say(context.Background(), request) })
-		}
-		return dialed, nil
+	return func() { node.Stop(context.Background()) }, nil
+}
+
+func sabirClient(node *sabir.Node, action string) (*work.Client, error) {
+	if err := node.Start(context.Background()); err != nil {
+		return nil, err
 	}
-	return c
+	stop := func() { node.Stop(context.Background()) }
+	ctx, cancel := context.WithTimeout(context.Background(), sabirPatience)
+	defer cancel()
+	if err := node.WaitFor(ctx, "hello"); err != nil {
+		stop()
+		return nil, err
+	}
+	c := &work.Client{
+		Close: stop,
+		Say:   func(caller int) work.RoundTrip { return sabirSay(node, action, caller) },
+		Echo:  func(caller, size int) work.RoundTrip { return sabirEcho(node, caller, size) },
+		Push:  func(caller, size int) (*work.Pushing, error) { return sabirPush(node, size) },
+	}
+	if strings.HasPrefix(action, "hello.sayProto") {
+		say := sabir.Bind[*message.Proto, *message.Proto](node, action)
+		c.Say = work.ProtoSay(func(request *message.Proto) (*message.Proto, error) { return say(context.Background(), request) })
+	}
+	return c, nil
 }
 
 func sabirHello() *sabir.Service {
@@ -101,7 +147,7 @@ func sabirHello() *sabir.Service {
 	return hello
 }
 
-func sabirSay(node *sabir.Node, action string, caller int) roundTrip {
+func sabirSay(node *sabir.Node, action string, caller int) work.RoundTrip {
 	say, request := sabir.Bind[message.Message, message.Message](node, action), message.New()
 	kept := new(message.Keeper)
 	return func(sequence int, full bool) error {
@@ -117,7 +163,7 @@ func sabirSay(node *sabir.Node, action string, caller int) roundTrip {
 	}
 }
 
-func sabirEcho(node *sabir.Node, caller, size int) roundTrip {
+func sabirEcho(node *sabir.Node, caller, size int) work.RoundTrip {
 	echo, data := sabir.Bind[message.Blob, message.Blob](node, "hello.echo"), message.NewBytes(size)
 	return func(sequence int, full bool) error {
 		message.MarkBytes(data, caller, sequence)
@@ -129,15 +175,15 @@ func sabirEcho(node *sabir.Node, caller, size int) roundTrip {
 	}
 }
 
-func sabirPush(node *sabir.Node, size int) (*pushing, error) {
+func sabirPush(node *sabir.Node, size int) (*work.Pushing, error) {
 	stream, err := sabir.OpenStream[message.Blob, message.Received](context.Background(), node, "hello.push")
 	if err != nil {
 		return nil, err
 	}
 	data := message.NewBytes(size)
-	return &pushing{
-		send: func() error { return stream.Send(message.Blob{Data: data}) },
-		finish: func() (int64, int64, error) {
+	return &work.Pushing{
+		Send: func() error { return stream.Send(message.Blob{Data: data}) },
+		Finish: func() (int64, int64, error) {
 			defer stream.Close()
 			stream.CloseSend()
 			counted, err := stream.Recv()

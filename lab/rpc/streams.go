@@ -10,11 +10,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sabir-go/sabir/lab/message"
+	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
 // streams is a library that carries bytes: what the contenders that use it bare have in common.
 type streams struct {
-	network string // of its address, as in contender
 	// serve accepts connections and runs handle on a goroutine for each.
 	serve func(address string, handle func(io.ReadWriter)) (stop func(), err error)
 	// dial opens n connections, or n streams in one.
@@ -61,17 +61,17 @@ func dialAll[T io.ReadWriteCloser](n int, dial func() (T, error)) ([]io.ReadWrit
 }
 
 // bare has a stream for each caller, on which a message has its length ahead.
-func (s streams) bare(name, settings string) contender {
-	return contender{
-		name: name, codec: "google protobuf", settings: settings, network: s.network, modes: []mode{callMode},
-		serve: func(address string) (func(), error) { return s.serve(address, serveFrames) },
-		dial: func(address string, callers int) (*client, error) {
+func (s streams) bare(name string) work.Contender {
+	return work.Contender{
+		Name:  name,
+		Serve: func(address string) (func(), error) { return s.serve(address, serveFrames) },
+		Dial: func(address string, callers int) (*work.Client, error) {
 			all, stop, err := s.dial(address, callers)
 			if err != nil {
 				return nil, err
 			}
-			return &client{close: stop, say: func(caller int) roundTrip {
-				return protoSay(frames(all[caller]))(caller)
+			return &work.Client{Close: stop, Say: func(caller int) work.RoundTrip {
+				return work.ProtoSay(frames(all[caller]))(caller)
 			}}, nil
 		},
 	}
@@ -140,20 +140,19 @@ func frames(conn io.ReadWriter) func(*message.Proto) (*message.Proto, error) {
 }
 
 // batched is the raw batched echo: one stream, which begins with the size of the batches.
-func (s streams) batched(name string) contender {
-	return contender{
-		name: name, codec: "none (bytes)", settings: "1 conn, 25 messages a write", limit: true, network: s.network,
-		modes: []mode{batchMode},
-		serve: func(address string) (func(), error) { return s.serve(address, serveBatches) },
-		dial: func(address string, callers int) (*client, error) {
+func (s streams) batched(name string) work.Contender {
+	return work.Contender{
+		Name:  name,
+		Serve: func(address string) (func(), error) { return s.serve(address, serveBatches) },
+		Dial: func(address string, callers int) (*work.Client, error) {
 			all, stop, err := s.dial(address, 1)
 			if err != nil {
 				return nil, err
 			}
 			var reading sync.WaitGroup
-			return &client{
-				close: func() { stop(); reading.Wait() },
-				batch: func(messages int, deliver func([]byte)) (func([]byte) error, error) {
+			return &work.Client{
+				Close: func() { stop(); reading.Wait() },
+				Batch: func(messages int, deliver func([]byte)) (func([]byte) error, error) {
 					conn := all[0]
 					if _, err := conn.Write(binary.LittleEndian.AppendUint32(nil, uint32(messages))); err != nil {
 						return nil, err
@@ -183,7 +182,7 @@ func serveBatches(conn io.ReadWriter) {
 		return
 	}
 	messages := binary.LittleEndian.Uint32(head[:])
-	if messages > batchMessages {
+	if messages > work.BatchMessages {
 		return
 	}
 	request := make([]byte, messages*message.RequestBytes)
@@ -192,7 +191,7 @@ func serveBatches(conn io.ReadWriter) {
 		if _, err := io.ReadFull(conn, request); err != nil {
 			return
 		}
-		reply = answerBatch(reply, request)
+		reply = work.AnswerBatch(reply, request)
 		if _, err := conn.Write(reply); err != nil {
 			return
 		}

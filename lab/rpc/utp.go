@@ -8,7 +8,6 @@ import (
 )
 
 var utpStreams = streams{
-	network: "udp",
 	serve: func(address string, handle func(io.ReadWriter)) (func(), error) {
 		socket, err := utp.NewSocket("udp", address)
 		if err != nil {

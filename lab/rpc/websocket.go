@@ -12,7 +12,6 @@ import (
 
 // webSockets have one frame for each write. They are for what is read whole, message by message or byte by byte.
 var webSockets = streams{
-	network: "tcp",
 	serve: func(address string, handle func(io.ReadWriter)) (func(), error) {
 		return acceptEach("tcp", address, func(conn net.Conn) {
 			if _, err := ws.Upgrade(conn); err != nil {

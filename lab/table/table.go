@@ -76,10 +76,10 @@ func (t *Table) line(row []string, widths []int) string {
 	return strings.TrimRight(text.String(), " ")
 }
 
-// numeric says whether every cell of a column begins as a number does, or is empty or a dash.
+// numeric says whether every cell of a column begins as a number does, with ~ for those that are uncertain, or is empty or a dash.
 func (t *Table) numeric(column int) bool {
 	for _, row := range t.rows {
-		if len(row) == len(t.header) && row[column] != "" && !strings.ContainsAny(row[column][:1], "0123456789-") {
+		if len(row) == len(t.header) && row[column] != "" && !strings.ContainsAny(row[column][:1], "0123456789-~") {
 			return false
 		}
 	}

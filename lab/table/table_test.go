@@ -11,12 +11,13 @@ func TestColumnsAreAlignedByTheirWidestCell(t *testing.T) {
 	table.Row("a", "1", "x")
 	table.Rule("limits")
 	table.Row("longer", "123", "yes")
+	table.Row("rough", "~2")
 	table.Row("none", "-")
 	var out strings.Builder
 	if err := table.Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	want := "name     µs  note\n------  ---  ----\na         1  x\n-- limits\nlonger  123  yes\nnone      -\n"
+	want := "name     µs  note\n------  ---  ----\na         1  x\n-- limits\nlonger  123  yes\nrough    ~2\nnone      -\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}

@@ -2,6 +2,11 @@
 'use strict';
 const path = require('path');
 
+const ID = '5f9a6c1e-27d0-4b1c-9f43-8c7b0a1d2e3f';
+
+// fields are what a RES packet has around the value.
+const fields = value => ({ ver: '4', sender: 'node-100', id: ID, meta: {}, success: true, data: value });
+
 // moleculer drives one of Moleculer's serializers with a RES packet whose data is the value, as Moleculer's transit does: a new
 // packet for each message, since the serializers with a schema change the packet that they are given.
 function moleculer(name) {
@@ -11,15 +16,9 @@ function moleculer(name) {
   const serializer = new Serializers[name]();
   serializer.init(new ServiceBroker({ logger: false }));
   return {
+    packet: fields,
     encode(value) {
-      const packet = new Packet(PACKET_RESPONSE, 'node-101', {
-        ver: '4',
-        sender: 'node-100',
-        id: '5f9a6c1e-27d0-4b1c-9f43-8c7b0a1d2e3f',
-        meta: {},
-        success: true,
-        data: value,
-      });
+      const packet = new Packet(PACKET_RESPONSE, 'node-101', fields(value));
       return serializer.serialize(packet.payload, packet.type);
     },
     decode: data => serializer.deserialize(data, PACKET_RESPONSE),
@@ -27,24 +26,8 @@ function moleculer(name) {
   };
 }
 
-const itself = value => value;
-
-exports.contenders = {
-  'hessian.js'() {
-    const hessian = require('hessian.js');
-    return { encode: value => hessian.encode(value, '2.0'), decode: data => hessian.decode(data, '2.0'), answer: itself };
-  },
-  // v4 is the Hessian 2 that Caucho's library 4 speaks; without it sofa-hessian-node writes the draft of it.
-  'sofa-hessian-node'() {
-    const { v4 } = require('sofa-hessian-node');
-    return { encode: value => v4.encode(value, '2.0'), decode: data => v4.decode(data, '2.0'), answer: itself };
-  },
-  // A message is bytes, as it is for the others.
-  'JSON in Node'() {
-    return { encode: value => Buffer.from(JSON.stringify(value)), decode: data => JSON.parse(data), answer: itself };
-  },
-};
-
+exports.ID = ID;
+exports.contenders = {};
 for (const name of ['JSON', 'Avro', 'MsgPack', 'Notepack', 'ProtoBuf', 'Thrift', 'CBOR']) {
-  exports.contenders[`Moleculer ${name}`] = () => moleculer(name);
+  exports.contenders[name] = () => moleculer(name);
 }

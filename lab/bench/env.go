@@ -1,0 +1,104 @@
+package bench
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/sabir-go/sabir/brokers"
+)
+
+// Env is what a table's rows share while they are open.
+type Env struct {
+	// Quick says that this is a quick run: work that is counted, not timed, should be a tenth or less.
+	Quick bool
+
+	lock    sync.Mutex
+	dir     string
+	brokers map[brokers.Kind]broker
+}
+
+type broker struct {
+	server  *brokers.Server
+	process *Process
+}
+
+// Broker is the table's broker of a kind, started at the first call, with its process for the row's Processes.
+func (e *Env) Broker(kind brokers.Kind) (*brokers.Server, *Process, error) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	if b, there := e.brokers[kind]; there {
+		return b.server, b.process, nil
+	}
+	server, err := brokers.Start(kind, brokers.Config{})
+	if err != nil {
+		return nil, nil, err
+	}
+	process, err := Adopt("broker", server.PID())
+	if err != nil {
+		server.Close()
+		return nil, nil, err
+	}
+	if e.brokers == nil {
+		e.brokers = map[brokers.Kind]broker{}
+	}
+	e.brokers[kind] = broker{server, process}
+	return server, process, nil
+}
+
+// Socket is the path of a socket that does not exist yet.
+func (e *Env) Socket(name string) (string, error) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	if e.dir == "" {
+		dir, err := os.MkdirTemp("", "lab-")
+		if err != nil {
+			return "", fmt.Errorf("a folder for sockets: %w", err)
+		}
+		e.dir = dir
+	}
+	return filepath.Join(e.dir, name), nil
+}
+
+// FreeAddress is an address of this machine, host:port, that nobody listens at just now; network is "tcp" or "udp".
+func FreeAddress(network string) (string, error) {
+	if network == "udp" {
+		conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			return "", fmt.Errorf("a free port: %w", err)
+		}
+		defer conn.Close()
+		return conn.LocalAddr().String(), nil
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("a free port: %w", err)
+	}
+	defer listener.Close()
+	return listener.Addr().String(), nil
+}
+
+// close ends the brokers and removes the sockets.
+func (e *Env) close() {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	for _, b := range e.brokers {
+		b.server.Close()
+	}
+	if e.dir != "" {
+		os.RemoveAll(e.dir)
+	}
+}
+
+// together is a runner with processes besides its own, such as a broker.
+type together struct {
+	Runner
+	more []*Process
+}
+
+// With is a row whose figures have those of more processes, which somebody else ends.
+func With(r Runner, more ...*Process) Runner { return together{r, more} }
+
+func (t together) Processes() []*Process { return append(t.Runner.Processes(), t.more...) }

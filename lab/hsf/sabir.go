@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/codec/hessian"
+	_ "github.com/sabir-go/sabir/transport/tcp"
+)
+
+// sabirPatience is how long a client waits for the server's service to be known to it.
+const sabirPatience = 15 * time.Second
+
+var errAsync = sabir.NewError(sabir.Internal, "AsyncError", "async is not defined")
+
+func serveSabir(address string, s Setting) (func(), error) {
+	node := sabir.NewNode(sabir.ID("server"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(benchmark()),
+		sabir.Join("tcp://"+address, sabir.Codecs(s.Codec)))
+	if err := node.Start(context.Background()); err != nil {
+		return nil, err
+	}
+	return func() { node.Stop(context.Background()) }, nil
+}
+
+// benchmark is the service of the report.
+func benchmark() *sabir.Service {
+	service := sabir.NewService("benchmark")
+	sabir.Handle(service, ping, func(context.Context, sabir.Nothing) (string, error) { return "echo", nil })
+	sabir.Handle(service, noError, func(context.Context, sabir.Nothing) (string, error) { return "ok", nil })
+	sabir.Handle(service, parse, func(_ context.Context, in Args) (Parsed, error) { return parsed(), checkArgs(in) })
+	sabir.Handle(service, asyncError, func(ctx context.Context, _ sabir.Nothing) (string, error) {
+		sabir.Go(ctx, func(context.Context) error { return errAsync })
+		return "not reached its caller", nil
+	})
+	sabir.Handle(service, panics, func(ctx context.Context, _ sabir.Nothing) (string, error) {
+		sabir.Go(ctx, func(context.Context) error { panic("async is not defined") })
+		return "not reached its caller", nil
+	})
+	return service
+}
+
+// dialSabir links a guest: a node that listens nowhere has no address but the server's to be reached by, so that the link can be
+// led through something that counts.
+func dialSabir(address, method string, connections int, s Setting) (*client, error) {
+	node := sabir.NewNode(sabir.ID("client"), sabir.Logger(slog.New(slog.DiscardHandler)),
+		sabir.Join("tcp://"+address, sabir.Guest(), sabir.Connections(max(connections, 1)), sabir.Codecs(s.Codec)))
+	if err := node.Start(context.Background()); err != nil {
+		return nil, err
+	}
+	stop := func() { node.Stop(context.Background()) }
+	ctx, cancel := context.WithTimeout(context.Background(), sabirPatience)
+	defer cancel()
+	if err := node.WaitFor(ctx, "benchmark"); err != nil {
+		stop()
+		return nil, err
+	}
+	action := "benchmark." + method
+	if method == parse {
+		call := sabir.Bind[Args, Parsed](node, action)
+		return &client{close: stop, call: func(int) func(bool) error {
+			return func(full bool) error {
+				reply, err := call(context.Background(), args)
+				if err != nil {
+					return err
+				}
+				return reply.check(full)
+			}
+		}}, nil
+	}
+	call := sabir.Bind[sabir.Nothing, string](node, action)
+	check, known := sabirChecks[method]
+	if !known {
+		stop()
+		return nil, fmt.Errorf("no method is called %q", method)
+	}
+	return &client{close: stop, call: func(int) func(bool) error {
+		return func(bool) error { return check(call(context.Background(), sabir.Nothing{})) }
+	}}, nil
+}
+
+var sabirChecks = map[string]func(reply string, err error) error{
+	ping:       wantText("echo"),
+	noError:    wantText("ok"),
+	asyncError: wantError(errAsync),
+	panics:     wantError(sabir.ErrPanic),
+}
+
+func wantText(text string) func(string, error) error {
+	return func(reply string, err error) error {
+		if err == nil && reply != text {
+			return errText
+		}
+		return err
+	}
+}
+
+func wantError(want *sabir.Error) func(string, error) error {
+	return func(_ string, err error) error {
+		if err == nil {
+			return errors.New("it did not fail")
+		}
+		if got := sabir.AsError(err); got.Name != want.Name || got.Code != want.Code {
+			return fmt.Errorf("it failed with another error: %w", err)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,30 @@
+package ask
+
+// Job is what the load program is told besides the names of its order: child.Order's Extra. The order's Work is what is measured:
+// an action, ColdStart or IdleConnections; its Callers are the connections, its Size the requests under way on each.
+type Job struct {
+	Server Server `json:"server"`
+
+	// Tool is the command line of autocannon or wrk, and Kind which of them it is, for actions.
+	Kind string   `json:"kind,omitempty"`
+	Tool []string `json:"tool,omitempty"`
+
+	// Command starts the server, in Dir and with Env besides, where the load program does that itself; an address is put after
+	// it, and then Arguments.
+	Command   []string `json:"command,omitempty"`
+	Arguments []string `json:"arguments,omitempty"`
+	Dir       string   `json:"dir,omitempty"`
+	Env       []string `json:"env,omitempty"`
+}
+
+// The kinds of tools.
+const (
+	Autocannon = "autocannon"
+	Wrk        = "wrk"
+)
+
+// What is measured besides the actions.
+const (
+	ColdStart       = "cold-start"
+	IdleConnections = "idle-connections"
+)

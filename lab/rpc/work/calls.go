@@ -1,0 +1,39 @@
+package work
+
+import (
+	"time"
+
+	"github.com/sabir-go/sabir/lab/child"
+)
+
+// fullCheckEach is in how many replies one is compared in every field while measuring; the others are by their marks.
+const fullCheckEach = 1000
+
+// caller is one of the closed loop's callers. Two do not share a cache line.
+type caller struct {
+	call     RoundTrip
+	sequence int
+	_        [64]byte
+}
+
+func (c *caller) next(full bool) error {
+	c.sequence++
+	return c.call(c.sequence, full || c.sequence%fullCheckEach == 0)
+}
+
+// calling is a closed loop of calls. What callers keep of a call, such as the last reply, they keep from one measurement to
+// the next.
+func calling(callers int, roundTripOf func(caller int) RoundTrip) func(time.Duration) (child.Sample, error) {
+	all := make([]caller, callers)
+	for i := range all {
+		all[i].call = roundTripOf(i)
+	}
+	warm := false
+	return func(d time.Duration) (child.Sample, error) {
+		full := !warm
+		warm = true
+		return child.Closed(d, callers, func(i int) func() error {
+			return func() error { return all[i].next(full) }
+		})
+	}
+}

@@ -1,0 +1,68 @@
+package work
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"github.com/sabir-go/sabir/lab/message"
+)
+
+// What the contenders that carry protobuf messages have in common: the request, the reply and its check. Each gives the
+// call itself, which returns a reply of its own.
+
+// ProtoSay makes calls with the message.
+func ProtoSay(call func(request *message.Proto) (*message.Proto, error)) func(caller int) RoundTrip {
+	return func(caller int) RoundTrip {
+		request, kept := message.NewProto(), new(message.Keeper)
+		return func(sequence int, full bool) error {
+			request.Mark(caller, sequence)
+			reply, err := call(request)
+			if err != nil {
+				return err
+			}
+			if err := request.CheckReply(reply, full); err != nil || !full {
+				return err
+			}
+			return kept.Proto(request, reply)
+		}
+	}
+}
+
+// ProtoEcho makes calls with a blob.
+func ProtoEcho(call func(request *message.ProtoBlob) (*message.ProtoBlob, error)) func(caller, size int) RoundTrip {
+	return func(caller, size int) RoundTrip {
+		request := &message.ProtoBlob{Data: message.NewBytes(size)}
+		return func(sequence int, full bool) error {
+			message.MarkBytes(request.Data, caller, sequence)
+			reply, err := call(request)
+			if err != nil {
+				return err
+			}
+			return message.CheckBytes(request.Data, reply.Data, full)
+		}
+	}
+}
+
+// ProtoPush sends blobs over a stream.
+func ProtoPush(size int, send func(*message.ProtoBlob) error, finish func() (*message.ProtoReceived, error)) *Pushing {
+	blob := &message.ProtoBlob{Data: message.NewBytes(size)}
+	return &Pushing{
+		Send: func() error { return send(blob) },
+		Finish: func() (int64, int64, error) {
+			counted, err := finish()
+			if err != nil {
+				return 0, 0, err
+			}
+			return counted.Messages, counted.Bytes, nil
+		},
+	}
+}
+
+// AnswerProto is what a server does with the bytes of a request.
+func AnswerProto(request []byte) ([]byte, error) {
+	var in message.Proto
+	if err := proto.Unmarshal(request, &in); err != nil {
+		return nil, err
+	}
+	in.Answer()
+	return proto.Marshal(&in)
+}

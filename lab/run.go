@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sabir-go/sabir/lab/bench"
+	"github.com/sabir-go/sabir/lab/report"
+	"github.com/sabir-go/sabir/lab/seeds"
+)
+
+func runCommand() *cobra.Command {
+	var chosen selection
+	var quick bool
+	var file string
+	var rounds int
+	var duration time.Duration
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Measure, and show the tables",
+		Long: `Run measures the tables one after another. The rows of a table take turns: each is measured once in every round, so that
+what disturbs the machine disturbs all alike. Programs are built, and peers installed from their registries, when they are first
+needed; what cannot be had keeps its row, with the reason.
+
+Use a machine that does nothing else. Ctrl-C ends the run and keeps what was measured. The results go to a file after each table;
+"lab report" makes a page of them.`,
+		Example: `  go run -C lab . run --quick --seed go-micro
+  go run -C lab . run --seed moleculer --table events --row sabir,moleculer
+  go run -C lab . run --json results/2026-11-22.json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			all, err := chosen.choose(seeds.All())
+			if err != nil {
+				return err
+			}
+			if file == "" {
+				if file, err = lastRun(); err != nil {
+					return err
+				}
+			}
+			plan := bench.Whole
+			if quick {
+				plan = bench.Quick
+			}
+			if rounds > 0 {
+				plan.Rounds = rounds
+			}
+			if duration > 0 {
+				plan.Duration, plan.Fixed = duration, true
+			}
+			return run(c, plan, all, file)
+		},
+	}
+	chosen.flags(c)
+	c.Flags().BoolVar(&quick, "quick", false, "three short rounds of the main rows: under three minutes for a seed")
+	c.Flags().StringVar(&file, "json", "", `write the results to this file (default: "last.json" in the user's cache folder)`)
+	c.Flags().IntVar(&rounds, "rounds", 0, "measure each row so many times (default 5, quick 3)")
+	c.Flags().DurationVar(&duration, "duration", 0, "length of each measurement, for all tables (default: the table's own)")
+	return c
+}
+
+// lastRun is where results go that were given no file.
+func lastRun() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no cache folder: give a file with --json: %w", err)
+	}
+	dir := filepath.Join(cache, "sabir-lab")
+	return filepath.Join(dir, "last.json"), os.MkdirAll(dir, 0o755)
+}
+
+func run(c *cobra.Command, plan bench.Plan, all []bench.Seed, file string) error {
+	bar := newProgress(c.ErrOrStderr())
+	var saving error
+	shown := 0
+	results := plan.Run(c.Context(), all, bar, func(r *bench.Results) {
+		err := r.Save(file)
+		if err != nil && saving == nil { // the tables are still shown
+			bar.Note("%v", err)
+		}
+		saving = err
+		tables := 0
+		for _, s := range r.Seeds {
+			for _, t := range s.Tables {
+				if tables++; tables > shown {
+					bar.clear()
+					fmt.Fprintf(c.OutOrStdout(), "\n%s: %s\n\n", s.Title, t.Title)
+					report.Text(c.OutOrStdout(), t)
+				}
+			}
+		}
+		shown = tables
+	})
+	bar.end()
+	if saving == nil {
+		bar.Note("\nmeasured for %s; the results are in %s: lab report makes a page of them", results.Took.Round(time.Second), file)
+	}
+	if results.Cut {
+		return errors.Join(errors.New("ended before its end: what was measured is kept"), saving)
+	}
+	return saving
+}

@@ -1,0 +1,36 @@
+// Package ergo is what the lab makes anew of Ergo's benchmarks.
+package ergo
+
+import "github.com/sabir-go/sabir/lab/bench"
+
+// Seed has all its tables.
+func Seed() bench.Seed {
+	return seedOf(amounts{messages: 3_000_000, processes: 1_000_000, quickMessages: 300_000, quickProcesses: 50_000})
+}
+
+// amounts are how much is counted.
+type amounts struct {
+	messages, processes           int
+	quickMessages, quickProcesses int // the same in quick runs
+}
+
+func (a amounts) messagesIn(e *bench.Env) int {
+	if e.Quick {
+		return a.quickMessages
+	}
+	return a.messages
+}
+
+func (a amounts) processesIn(e *bench.Env) int {
+	if e.Quick {
+		return a.quickProcesses
+	}
+	return a.processes
+}
+
+func seedOf(a amounts) bench.Seed {
+	return bench.Seed{Name: "ergo", Title: "Ergo",
+		About:  "Benchmarks of the Ergo framework 3 (MacBook Air M3, 2024): messages between processes, a million of them, and serialization.",
+		Tables: []bench.Table{pingTable(a), callTable(), processTable(a), publishTable(a), encodingTable(), decodingTable()},
+	}
+}

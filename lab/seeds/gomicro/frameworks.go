@@ -1,0 +1,71 @@
+package gomicro
+
+import (
+	"slices"
+
+	"github.com/sabir-go/sabir/lab/bench"
+)
+
+// frameworks are RPC libraries of Go over TCP with few and many callers.
+func frameworks() bench.Table {
+	return bench.Table{
+		Name: "frameworks", Title: "RPC frameworks over TCP", Columns: figures(), Duration: duration,
+		About: aboutMessage + "Server and client are two processes on loopback. Limits do less than any library must: *raw TCP echo* has a connection " +
+			"for each caller and knows how many bytes come; *bare Go mux* shares one connection; both send 677 bytes both ways. Not comparable: " +
+			"net/rpc and Sabir carry a plain Go struct, *Sabir, protobuf* and all others a protobuf message; arpc and the *inline* rows of Sabir " +
+			"run handlers on the goroutine that reads, the others have a goroutine for each request; NATS has a broker between the two sides.",
+		Why: map[string]string{"1 caller": "fasthttp has a connection for each caller, and the goroutine that asks reads the answer itself, as in the raw echo. Where callers " +
+			"share a connection one goroutine reads for all and wakes the caller, on a virtual processor that has gone to sleep meanwhile: the bare mux, which does nothing else, shows what " +
+			"that costs. On the server one goroutine reads and another runs the handler; *Sabir, inline* spares that. With more than one caller the shared connection is the faster way."},
+		Rows: rows(frameworkGroups()...),
+	}
+}
+
+func frameworkGroups() []group {
+	return []group{
+		frameworkGroup(order{group: "100 callers", work: calling, callers: 100}),
+		frameworkGroup(order{group: "1 caller", work: calling, callers: 1}),
+		frameworkGroup(order{group: "1000 callers", work: calling, callers: 1000}),
+	}
+}
+
+func frameworkGroup(o order) group {
+	entries := []entry{
+		{name: "Sabir", contender: "sabir tcp", main: true},
+		{name: "Sabir, inline", contender: "sabir tcp, inline"},
+		{name: "Sabir, protobuf", contender: "sabir tcp, protobuf", main: true},
+		{name: "Sabir, protobuf, inline", contender: "sabir tcp, protobuf, inline"},
+		{name: "go-micro 1, TCP", contender: "go-micro 1, tcp", main: true},
+		{name: "go-micro 1, HTTP", contender: "go-micro 1, http"},
+		{name: "go-micro 1, gRPC", contender: "go-micro 1, grpc"},
+		{name: "go-micro 5, HTTP", contender: "go-micro 5, http", main: true},
+		{name: "go-micro 6", missing: missingV6},
+		{name: "grpc-go, unary", contender: "grpc-go", main: true},
+		{name: "grpc-go, bidi stream", contender: "grpc-go bidi, 4 conns", main: true},
+		{name: "connect-go, HTTP/1.1", contender: "connect-go, HTTP/1.1"},
+		{name: "connect-go, h2c", contender: "connect-go, h2c", main: true},
+		{name: "kitex, mux", contender: "kitex, mux", main: true},
+		{name: "kitex, pool", contender: "kitex, pool"},
+		{name: "rpcx", contender: "rpcx", main: true},
+		{name: "rpcx, 4 connections", contender: "rpcx, 4 conns async"},
+		{name: "arpc", contender: "arpc", main: true},
+		{name: "arpc, 10 connections", contender: "arpc, 10 conns"},
+		{name: "arpc, async", contender: "arpc, async"},
+		{name: "drpc", contender: "drpc", main: true},
+		{name: "net/rpc", contender: "net/rpc", main: true},
+		{name: "nats.go, micro API", contender: "nats.go micro API, embedded", main: true},
+		{name: "fasthttp", contender: "fasthttp", main: true},
+		{name: "hslam/rpc", missing: "the module proxy serves neither its list of versions nor 0.0.1, 0.0.2 or the latest"},
+		{name: "raw TCP echo", contender: "raw TCP echo", main: true},
+		{name: "bare Go mux", contender: "bare Go mux", main: true},
+	}
+	quick := []string{"sabir tcp", "grpc-go", "arpc", "net/rpc", "raw TCP echo", "bare Go mux"}
+	for i, e := range entries {
+		if o.callers != 100 {
+			entries[i].main = slices.Contains(quick, e.contender)
+		} else if e.contender == "go-micro 1, tcp" {
+			entries[i].published = publishedTCP
+		}
+	}
+	return groupOf(o, entries...)
+}
