@@ -1,23 +1,50 @@
 package brokers
 
 import (
-	"errors"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"strconv"
 )
 
-// freePort is a loopback port on which nothing listens. It lies below those that kernels give to outgoing connections
-// (32768 and up on Linux, 49152 and up by RFC 6335): otherwise a client's attempts to connect again could be given the
-// port of the broker that is gone, and keep it from coming back.
-func freePort() (int, error) {
+// FreeAddress is a loopback address, host:port, at which nothing listens just now: for servers whose address has to be known
+// before they are there, or that come back where they were. network is "tcp" or "udp". The port lies below those that kernels
+// give to outgoing connections and to who asks for any port (32768 and up on Linux, 49152 and up by RFC 6335), so a client's
+// attempts to connect again, or any other program, are not given the port of a server that is gone for a moment.
+func FreeAddress(network string) (string, error) {
 	for range 100 {
-		port := 16384 + rand.IntN(16384)
-		listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err != nil {
-			continue
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(16384+rand.IntN(16384)))
+		if taken(network, address) == nil {
+			return address, nil
 		}
-		return port, listener.Close()
 	}
-	return 0, errors.New("no free port was found from 16384 to 32767")
+	return "", fmt.Errorf("no free %s port was found from 16384 to 32767", network)
+}
+
+// taken says why nothing can listen at address.
+func taken(network, address string) error {
+	var listening io.Closer
+	var err error
+	if network == "udp" {
+		listening, err = net.ListenPacket(network, address)
+	} else {
+		listening, err = net.Listen(network, address)
+	}
+	if err != nil {
+		return err
+	}
+	return listening.Close()
+}
+
+func freePort() (int, error) {
+	address, err := FreeAddress("tcp")
+	if err != nil {
+		return 0, err
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(port)
 }

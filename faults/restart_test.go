@@ -3,10 +3,11 @@
 package faults_test
 
 import (
-	"net"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/sabir-go/sabir/brokers"
 )
 
 func TestARollingRestartOfThreeNodesUnderLoadFailsNoCall(t *testing.T) {
@@ -55,10 +56,10 @@ func TestARollingRestartOfThreeNodesUnderLoadFailsNoCall(t *testing.T) {
 
 // freeAddress is an address of this machine where nobody listens.
 func freeAddress(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	t.Helper()
+	address, err := brokers.FreeAddress("tcp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return "tcp://" + l.Addr().String()
+	return "tcp://" + address
 }

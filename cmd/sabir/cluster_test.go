@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
@@ -19,12 +19,11 @@ const clusterKey = "0123456789-cluster-key"
 // freePort is an address that nobody listens on.
 func freePort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := brokers.FreeAddress("tcp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return "tcp://" + l.Addr().String()
+	return "tcp://" + address
 }
 
 // startCluster runs the demo's cluster of three nodes for the length of a test and makes it the one that commands join.

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -60,24 +59,6 @@ func (e *Env) Socket(name string) (string, error) {
 		e.dir = dir
 	}
 	return filepath.Join(e.dir, name), nil
-}
-
-// FreeAddress is an address of this machine, host:port, that nobody listens at just now; network is "tcp" or "udp".
-func FreeAddress(network string) (string, error) {
-	if network == "udp" {
-		conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-		if err != nil {
-			return "", fmt.Errorf("a free port: %w", err)
-		}
-		defer conn.Close()
-		return conn.LocalAddr().String(), nil
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("a free port: %w", err)
-	}
-	defer listener.Close()
-	return listener.Addr().String(), nil
 }
 
 // close ends the brokers and removes the sockets.

@@ -2,23 +2,22 @@ package main
 
 import (
 	"encoding/json"
-	"net"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/lab/child"
 )
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := brokers.FreeAddress("tcp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	return address
 }
 
 // lacks are the codecs and methods that a contender has not.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sabir-go/sabir/brokers"
 
-	"github.com/sabir-go/sabir/lab/bench"
 	"github.com/sabir-go/sabir/lab/child"
 )
 
@@ -18,7 +17,7 @@ func TestEveryContenderBringsPayloadsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := func(t *testing.T) string {
-		free, err := bench.FreeAddress("tcp")
+		free, err := brokers.FreeAddress("tcp")
 		if err != nil {
 			t.Fatal(err)
 		}

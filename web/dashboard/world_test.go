@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/supervise"
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/cmd/sabir/demo"
 	"github.com/sabir-go/sabir/telemetry"
 )
@@ -33,10 +33,9 @@ var quiet = sabir.Logger(slog.New(slog.NewTextHandler(io.Discard, nil)))
 // freeAddress is where the nodes of a test meet.
 func freeAddress(tb testing.TB) string {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := brokers.FreeAddress("tcp")
 	must(tb, err)
-	defer l.Close()
-	return "tcp://" + l.Addr().String()
+	return "tcp://" + address
 }
 
 func must(tb testing.TB, err error) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/lab/http/ask"
 )
 
@@ -28,7 +29,7 @@ type process struct {
 
 // startServer starts a server on a free port of this machine.
 func startServer(job ask.Job) (*process, error) {
-	address, err := freeAddress()
+	address, err := brokers.FreeAddress("tcp")
 	if err != nil {
 		return nil, err
 	}
@@ -90,14 +91,4 @@ func (p *process) resident() (float64, error) {
 		}
 	}
 	return 0, errors.New("the server's memory: /proc/PID/status has no VmRSS")
-}
-
-// freeAddress has a port that nobody listens on just now.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("a free port: %w", err)
-	}
-	defer listener.Close()
-	return listener.Addr().String(), nil
 }

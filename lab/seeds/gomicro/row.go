@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/lab/bench"
 	"github.com/sabir-go/sabir/lab/child"
 )
@@ -95,7 +96,7 @@ func (c Contender) open(ctx context.Context, e *bench.Env, o order) (bench.Runne
 	case "unix":
 		work.Address, err = e.Socket(socketOf(c.Name, o))
 	default:
-		work.Address, err = bench.FreeAddress(c.Network)
+		work.Address, err = brokers.FreeAddress(c.Network)
 	}
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/lab/bench"
 	"github.com/sabir-go/sabir/lab/child"
 )
@@ -65,7 +66,7 @@ var callers = []caller{
 // open starts the server, counts the bytes of some calls, and starts the client that is measured.
 func (c caller) open(codec, work string) func(context.Context, *bench.Env) (bench.Runner, error) {
 	return func(ctx context.Context, _ *bench.Env) (bench.Runner, error) {
-		address, err := bench.FreeAddress("tcp")
+		address, err := brokers.FreeAddress("tcp")
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/lab/bench"
 	"github.com/sabir-go/sabir/lab/child"
 	"github.com/sabir-go/sabir/lab/http/ask"
@@ -76,7 +77,7 @@ func siteRows(connections int, published string) []bench.Row {
 // open starts the server, and what asks it.
 func (s site) open(connections int) func(context.Context, *bench.Env) (bench.Runner, error) {
 	return func(ctx context.Context, _ *bench.Env) (bench.Runner, error) {
-		address, err := bench.FreeAddress("tcp")
+		address, err := brokers.FreeAddress("tcp")
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/lab/bench"
 	"github.com/sabir-go/sabir/lab/child"
 	"github.com/sabir-go/sabir/lab/http/ask"
@@ -42,7 +43,7 @@ type underLoad struct{ server, load *bench.Process }
 // open starts a contender's server and, when that gives the right answers, is ready to ask it.
 func (l load) open(c contender) func(context.Context, *bench.Env) (bench.Runner, error) {
 	return func(ctx context.Context, _ *bench.Env) (bench.Runner, error) {
-		address, err := bench.FreeAddress("tcp")
+		address, err := brokers.FreeAddress("tcp")
 		if err != nil {
 			return nil, err
 		}

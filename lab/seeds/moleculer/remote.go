@@ -134,7 +134,7 @@ func (r remote) open(ctx context.Context, e *bench.Env) (bench.Runner, []*bench.
 		}
 		o.Address, more = server.URL(), []*bench.Process{process}
 	} else {
-		address, err := bench.FreeAddress("tcp")
+		address, err := brokers.FreeAddress("tcp")
 		if err != nil {
 			return nil, nil, err
 		}

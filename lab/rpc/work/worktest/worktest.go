@@ -10,7 +10,6 @@ import (
 
 	"github.com/sabir-go/sabir/brokers"
 
-	"github.com/sabir-go/sabir/lab/bench"
 	"github.com/sabir-go/sabir/lab/child"
 	"github.com/sabir-go/sabir/lab/rpc/work"
 	"github.com/sabir-go/sabir/lab/seeds/gomicro"
@@ -94,7 +93,7 @@ func addressOf(t *testing.T, l gomicro.Contender) string {
 	case l.Network == "unix":
 		return filepath.Join(t.TempDir(), "s")
 	}
-	address, err := bench.FreeAddress(l.Network)
+	address, err := brokers.FreeAddress(l.Network)
 	if err != nil {
 		t.Fatal(err)
 	}
