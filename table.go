@@ -143,12 +143,13 @@ func (n *Node) rebuild(view *cluster.View) {
 	n.setTable(n.newTable(old.byFull, view, old.away))
 }
 
-// setTable hands bound names their new endpoints, and wakes whoever waits for services.
+// setTable hands bound names their new endpoints, and wakes whoever waits for services. The names come first: who finds a
+// service in the table may call it by one at once.
 func (n *Node) setTable(next *table) {
-	n.table.Store(next)
 	for key, b := range n.bindings {
 		b.follow(next.actions[key.action])
 	}
+	n.table.Store(next)
 	close(n.changed)
 	n.changed = make(chan struct{})
 }

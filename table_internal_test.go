@@ -1,6 +1,7 @@
 package sabir
 
 import (
+	"context"
 	"testing"
 
 	"github.com/sabir-go/sabir/cluster"
@@ -34,4 +35,34 @@ func TestWhoFindsAServiceOfAnotherNodeReachesItWithEventsToo(t *testing.T) {
 		}
 	}
 	<-done
+}
+
+// early is a bound name that notes whether the table already showed what it is handed.
+type early struct {
+	node   *Node
+	action string
+	handed int
+	late   bool
+}
+
+func (f *early) follow(e endpoint) {
+	if e != nil {
+		f.handed++
+		f.late = f.late || f.node.table.Load().actions[f.action] != nil
+	}
+}
+
+func TestWhoFindsAServiceReachesItByABoundNameToo(t *testing.T) {
+	service := NewService("svc")
+	Handle(service, "it", func(context.Context, int) (int, error) { return 0, nil })
+	n := NewNode(Serve(service))
+	f := &early{node: n, action: "svc.it"}
+	n.bindings[bindingKey{action: f.action}] = f
+	if err := n.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer n.Stop(context.Background())
+	if f.handed != 1 || f.late {
+		t.Errorf("the name was handed %d endpoints, after the table had it: %v", f.handed, f.late)
+	}
 }
