@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -61,6 +62,7 @@ type memoryConn struct {
 	batch  []byte
 	left   atomic.Int64
 	good   int // answers with status 200
+	close  sync.Once
 	closed chan struct{}
 }
 
@@ -76,7 +78,10 @@ func (c *memoryConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (c *memoryConn) Close() error { close(c.closed); return nil }
+func (c *memoryConn) Close() error {
+	c.close.Do(func() { close(c.closed) })
+	return nil
+}
 
 func (c *memoryConn) LocalAddr() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 3000}
