@@ -241,7 +241,7 @@ func ExampleUse() {
 		filter.CORS(filter.Policy{Origins: []string{"https://app.example.com"}}),
 		filter.Compress(),
 		filter.Cache(filter.MaxAge(time.Minute)),
-		filter.RateLimit(1, 2))))
+		filter.RateLimit(1.0/60, 2))))
 	defer stop()
 
 	response := send("GET", base+"/hello/Ada", "", "Origin: https://app.example.com")
@@ -255,7 +255,7 @@ func ExampleUse() {
 	// Access-Control-Allow-Origin: https://app.example.com
 	// Cache-Control: private, max-age=60
 	// X-Frame-Options: DENY
-	// RateLimit: "default";r=1;t=1
+	// RateLimit: "default";r=1;t=60
 	// 304
 	// 429
 }

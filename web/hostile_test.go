@@ -241,14 +241,21 @@ var smuggling = map[string]struct {
 // alone and between other requests of the connection. (h.secret is checked when the test ends.)
 func TestNoSmuggledRequestIsTakenForOne(t *testing.T) {
 	w := worldOf(t, nil)
+	wanted := make(map[string]bool) // the words of earlier requests: net/http may have answered before their handlers ran
 	for about, test := range smuggling {
 		for _, before := range []string{"", "before"} {
-			request := test.request
+			outer := fmt.Sprintf("o%04d", len(wanted)) // as long as the word it replaces
+			request := strings.ReplaceAll(test.request, "outer", outer)
+			var want []string
+			for _, word := range test.want {
+				want = append(want, strings.ReplaceAll(word, "outer", outer))
+			}
+			wanted[outer] = want != nil
 			if before != "" {
 				request = saying(before) + request
 			}
 			answers, err := wireTo(t, w.HTTPAddr()).all(request)
-			said := w.said()
+			said := slices.DeleteFunc(w.said(), func(word string) bool { return word != outer && wanted[word] })
 			if before != "" {
 				if len(said) == 0 || said[0] != before || len(answers) == 0 || answers[0].body != `{"word":"before"}` {
 					t.Errorf("%s: the request before it was answered with %v", about, answers)
@@ -259,9 +266,9 @@ func TestNoSmuggledRequestIsTakenForOne(t *testing.T) {
 			switch {
 			case err != nil:
 				t.Errorf("%s: %v", about, err)
-			case slices.Contains(said, "smuggled") && !slices.Contains(test.want, "smuggled"):
+			case slices.Contains(said, "smuggled"):
 				t.Errorf("%s: the hidden request ran: %q", about, said)
-			case len(said) > 0 && !slices.Equal(said, test.want):
+			case len(said) > 0 && !slices.Equal(said, want):
 				t.Errorf("%s: %q ran", about, said)
 			case len(said) == 0 && len(answers) > 0 && (answers[0].status < 400 || answers[0].status >= 600 || answers[0].status == 500):
 				t.Errorf("%s: answered with %d", about, answers[0].status)
@@ -302,12 +309,12 @@ func TestBehindAProxyEveryCallerGetsItsOwnAnswer(t *testing.T) {
 
 // RFC 9112, section 6.1: chunks go before a length.
 func TestALengthBesideChunksHidesNoRequest(t *testing.T) {
-	w := worldOf(t, nil)
 	inner := saying("smuggled")
 	for about, request := range map[string]string{
 		"a length that ends early": sayHead + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n" + outerChop,
 		"a length that spans more": sayHead + fmt.Sprintf("Content-Length: %d\r\n", len(outerChop)+len(inner)) + "Transfer-Encoding: chunked\r\n\r\n" + outerChop,
 	} {
+		w := worldOf(t, nil) // of its own, since a handler may run behind its answer
 		answers, err := wireTo(t, w.HTTPAddr()).all(request)
 		if said := w.said(); err != nil || len(answers) != 1 || answers[0].status == 500 || len(said) > 1 || len(said) == 1 && said[0] != "outer" {
 			t.Errorf("%s: %v, %v, %q ran", about, answers, err, said)

@@ -155,24 +155,27 @@ func TestALookTellsRatesAndLatencies(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	want[look](r, "look")
-	for range 10 {
-		_, _ = sabir.CallJSON(t.Context(), n, "ledger.lose", nil)
-	}
-	var calls, failed uint64
+	var made, calls, failed uint64
 	var rated bool
-	for calls < 10 || !rated {
+	for calls < made || !rated {
+		if calls == made { // at first, and where the look that had the rates was overtaken by the next
+			for range 10 {
+				_, _ = sabir.CallJSON(t.Context(), n, "ledger.lose", nil)
+			}
+			made += 10
+		}
 		l := want[look](r, "look")
 		for _, a := range l.Actions {
 			if a.Name == "ledger.lose" {
 				calls, failed, rated = a.Calls, a.Failed, rated || a.Rate > 0 && a.Errors == a.Rate && a.P50 > 0 && a.P99 >= a.P50
 			}
 		}
-		if len(l.Nodes) != 1 || !l.Nodes[0].Self || l.Nodes[0].Telemetry != "" {
+		if len(l.Nodes) != 1 || !l.Nodes[0].Self || l.Nodes[0].Telemetry != "" && l.Nodes[0].Telemetry != silent { // as it is on a busy machine
 			t.Fatalf("%+v", l.Nodes)
 		}
 	}
-	if calls != 10 || failed != 10 {
-		t.Errorf("%d calls, %d failed", calls, failed)
+	if calls != made || failed != made {
+		t.Errorf("%d calls of %d, %d failed", calls, made, failed)
 	}
 	w := b.ask(t, "GET", "/api/latency?action=ledger.lose", "")
 	var lat latencies
@@ -181,7 +184,7 @@ func TestALookTellsRatesAndLatencies(t *testing.T) {
 	for _, n := range lat.All {
 		all += n
 	}
-	if all != 10 || len(lat.All) != len(lat.Bounds)+1 || len(lat.Recent) != len(lat.All) {
+	if all != made || len(lat.All) != len(lat.Bounds)+1 || len(lat.Recent) != len(lat.All) {
 		t.Errorf("%+v", lat)
 	}
 }
@@ -200,7 +203,11 @@ func TestANodeWithoutFiguresIsSaidToHaveNone(t *testing.T) {
 			b := boardOf(t, openNode(t, test.options...), config{})
 			r := read(t, serve(t, b)+"/api/stream")
 			defer r.close()
-			if l := want[look](r, "look"); l.Nodes[0].Telemetry != test.want || len(l.Actions) != 0 {
+			l := want[look](r, "look")
+			for l.Nodes[0].Telemetry == silent { // on a busy machine it does not answer in time
+				l = want[look](r, "look")
+			}
+			if l.Nodes[0].Telemetry != test.want || len(l.Actions) != 0 {
 				t.Errorf("%+v", l)
 			}
 		})

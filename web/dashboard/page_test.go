@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/brokers"
 )
 
 // TestThePageInABrowser looks at all views of a cluster of three nodes with Chromium, and uses them.
@@ -275,8 +276,9 @@ func TestEmptyAndReadOnlyViewsSayWhatToDo(t *testing.T) {
 
 // TestThePageComesBackWithItsNode stops a node and starts another at its address.
 func TestThePageComesBackWithItsNode(t *testing.T) {
-	n := openNode(t, sabir.HTTP(":0", At("/dashboard")))
-	address := n.HTTPAddr()
+	address, err := brokers.FreeAddress("tcp") // which nobody else is given while no node is there
+	must(t, err)
+	n := openNode(t, sabir.HTTP(address, At("/dashboard")))
 	b := openBrowser(t, "http://"+address+"/dashboard")
 	b.view("")
 	b.until(`document.querySelector('#status').dataset.kind === 'live'`)

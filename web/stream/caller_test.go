@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -31,7 +32,7 @@ func TestACallerWhoGoesEndsTheHandler(t *testing.T) {
 func TestACallerWhoGoesBeforeTheHeadEndsTheHandler(t *testing.T) {
 	s := serve(t, patient)
 	c := s.dialAndSay(t, "GET /t.silent HTTP/1.1\r\nHost: a\r\n\r\n")
-	s.wantOpen(t, 1)
+	<-s.arrived // a stream is open before its handler runs
 	c.Close()
 	s.wantEnd(t)
 }
@@ -75,25 +76,48 @@ func TestACallerWhoDoesNotReadIsCutOff(t *testing.T) {
 }
 
 func TestACallerWhoReadsSlowlyIsNotCutOff(t *testing.T) {
-	s := serve(t, stream.Limits{Write: time.Second})
-	c := s.dialAndSay(t, "GET /t.floodBytes HTTP/1.1\r\nHost: a\r\n\r\n")
-	c.SetReadBuffer(4 << 10)
+	for limit := time.Second; ; limit *= 2 {
+		s := serve(t, stream.Limits{Write: limit})
+		c := s.dialAndSay(t, "GET /t.floodBytes HTTP/1.1\r\nHost: a\r\n\r\n")
+		c.SetReadBuffer(4 << 10)
+		paused, err := readSlowly(c, limit+limit/2)
+		c.Close()
+		s.wantEnd(t)
+		if err == nil {
+			return
+		}
+		if paused < limit/2 || limit > until/4 {
+			t.Fatalf("cut off: %v; the longest pause between two reads was %v, the limit is %v", err, paused, limit)
+		}
+		// Where the machine kept the reader waiting for as long as that, it may have been cut off with right.
+	}
+}
+
+// readSlowly reads for so long, a little every 5 ms, and tells the longest time between two reads.
+func readSlowly(c net.Conn, d time.Duration) (paused time.Duration, err error) {
 	buf := make([]byte, 256<<10)
 	pace := time.NewTicker(5 * time.Millisecond)
 	defer pace.Stop()
-	for began := time.Now(); time.Since(began) < 1500*time.Millisecond; <-pace.C {
-		if _, err := c.Read(buf); err != nil {
-			t.Fatal("cut off: ", err)
+	last := time.Now()
+	for began := last; time.Since(began) < d; <-pace.C {
+		_, err := c.Read(buf)
+		now := time.Now()
+		paused = max(paused, now.Sub(last))
+		if err != nil {
+			return paused, err
 		}
+		last = now
 	}
-	c.Close()
-	s.wantEnd(t)
+	return paused, nil
 }
 
 // What the server's own timeouts would end goes on: a stream has no length.
 func TestTheServersTimeoutsAreNotForStreams(t *testing.T) {
-	s := serve(t, quick, func(_ *served, w *httptest.Server) {
+	limits := patient
+	limits.Heartbeat = quick.Heartbeat
+	s := serve(t, limits, func(_ *served, w *httptest.Server) {
 		w.Config.ReadTimeout, w.Config.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
+		w.Config.ReadHeaderTimeout = until // the request's beginning comes in time for certain
 	})
 	answer := s.ask(t, "POST", "/t.greet", `{"n":1}`, "Content-Type", jsonBody, "Accept", sseAccept)
 	got := make([]byte, len("id: 1\ndata: {\"n\":1}\n\n")+6*len(":\n\n")) // 6 heartbeats are 300 ms
@@ -106,7 +130,7 @@ func TestTheServersTimeoutsAreNotForStreams(t *testing.T) {
 
 // Where path and query have the input, a body is read away, so that the connection is good for the next request.
 func TestABodyBesidesABoundInputCountsForNothing(t *testing.T) {
-	s := serve(t, quick)
+	s := serve(t, patient)
 	c := s.dial(t)
 	answers := bufio.NewReader(c)
 	for range 2 {
@@ -119,8 +143,9 @@ func TestABodyBesidesABoundInputCountsForNothing(t *testing.T) {
 			t.Fatal(text)
 		}
 	}
-	io.WriteString(c, "POST /t.sum?in=%7B%22n%22:4%7D HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\nxy")
-	answer, err := http.ReadResponse(answers, nil)
+	half := serve(t, quick).dial(t)
+	io.WriteString(half, "POST /t.sum?in=%7B%22n%22:4%7D HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\nxy")
+	answer, err := http.ReadResponse(bufio.NewReader(half), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +176,7 @@ func TestAStopEndsLiveStreams(t *testing.T) {
 func TestAStopBeforeTheFirstValueIsAPlainAnswer(t *testing.T) {
 	s := serve(t, patient)
 	c := s.dialAndSay(t, "GET /t.silent HTTP/1.1\r\nHost: a\r\n\r\n")
-	s.wantOpen(t, 1)
+	<-s.arrived // a stream is open before its handler runs
 	if err := s.streams.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -111,8 +111,9 @@ func (s *served) service() *sabir.Service {
 		s.ended <- context.Cause(ctx)
 		return ctx.Err()
 	})
-	// silent waits, and says nothing at all.
+	// silent waits, and says nothing at all to its caller.
 	sabir.HandleStream(all, "silent", func(ctx context.Context, _ *sabir.Stream[number, number]) error {
+		signal(s.arrived, "silent")
 		<-ctx.Done()
 		s.ended <- ctx.Err()
 		return ctx.Err()

@@ -116,7 +116,7 @@ func startNode(t *testing.T) *sabir.Node {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := node.Stop(ctx); err != nil {
 			t.Error(err)

@@ -4,7 +4,7 @@ import { ApiError, createClient, validateUsersCreate, validators, type NewUser }
 declare const process: { argv: string[]; exitCode: number };
 
 const baseUrl = process.argv[2]!;
-const api = createClient({ baseUrl, timeout: 10_000 });
+const api = createClient({ baseUrl, timeout: 60_000 });
 
 function same(got: unknown, want: unknown, about = ""): void {
   if (!Object.is(got, want)) throw new Error(`got ${String(got)}, want ${String(want)} ${about}`);
