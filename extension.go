@@ -29,7 +29,7 @@ type Extension interface {
 	Start(ctx context.Context, n *Node) error
 	// Stop is called once after Start returned nil, also where the node could not start. The services have stopped, and the
 	// links still carry posts both ways: those that Stop makes are sent before the links end, as far as the peers take them
-	// within a second and ctx has not ended. Posted and Unlinked are still called, also after Stop, and Linked where a
+	// within three seconds and ctx has not ended. Posted and Unlinked are still called, also after Stop, and Linked where a
 	// link was on its way; all links had their Unlinked when [Node.Stop] returns. A node that fails to join ends its links before it calls Stop.
 	Stop(ctx context.Context) error
 	// Linked says that there is a link to another node, Peer().Node, over which Post works from now on. It is called once

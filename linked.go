@@ -34,7 +34,9 @@ func (m *mesh) linked(conn net.Conn, with wire.Peer) {
 		m.registry.Remove(p.id)
 	}
 	p.about = about
-	p.stats.Store(cluster.NewCandidate(cluster.Member{ID: p.id, Zone: about.Zone, Labels: about.Labels}))
+	if len(p.allLinks()) == 0 { // with more links it goes on counting: tables have it
+		p.stats.Store(cluster.NewCandidate(cluster.Member{ID: p.id, Zone: about.Zone, Labels: about.Labels}))
+	}
 	p.addLink(l)
 	m.mu.Unlock()
 	for _, old := range stale {

@@ -143,7 +143,11 @@ func (m *mesh) choose() {
 // settle waits until the nodes of the cluster are linked and have told what they offer. Those that are known are linked at
 // once, so that a node that has started can call them; membership finds the others.
 func (m *mesh) settle(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, settleLimit)
+	limit := settleLimit
+	if m.config.bus && m.config.guest {
+		limit = guestLimit
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var dials sync.WaitGroup
 	for _, other := range m.known(ctx) {
@@ -195,6 +199,7 @@ func (m *mesh) known(ctx context.Context) (list []cluster.Member) {
 
 const (
 	settleLimit = 3 * time.Second
+	guestLimit  = 6 * time.Second // in which each node that is at a broker says so of itself
 	guestLooks  = 50 * time.Millisecond
 )
 
@@ -216,7 +221,7 @@ func (m *mesh) drain(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// leave ends everything: what was answered still reaches those who asked, if they take it within a second.
+// leave ends everything: what was answered still reaches those who asked, if they take it within three seconds.
 func (m *mesh) leave(ctx context.Context) error {
 	m.mu.Lock()
 	m.draining = true
@@ -243,7 +248,7 @@ func (m *mesh) leave(ctx context.Context) error {
 	return err
 }
 
-const goodbyeLimit = time.Second
+const goodbyeLimit = 3 * time.Second
 
 // closeListener runs when draining is set, or before anything runs, so that nothing is inherited after it.
 func (m *mesh) closeListener() {

@@ -15,7 +15,7 @@ import (
 type peer struct {
 	mesh  *mesh
 	id    string
-	stats atomic.Pointer[cluster.Candidate] // replaced when a link is made, under mesh.mu
+	stats atomic.Pointer[cluster.Candidate] // replaced when the first link is made, under mesh.mu
 
 	links atomic.Pointer[[]*wire.Link] // over which calls may go; replaced under mesh.mu
 	turn  atomic.Uint32

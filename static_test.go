@@ -24,7 +24,7 @@ func TestNodesAtFixedAddressesFindEachOtherAndTheOneThatComesBack(t *testing.T) 
 	}
 	stop := func(n *sabir.Node) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := n.Stop(ctx); err != nil {
 			t.Fatal(err)
@@ -32,7 +32,7 @@ func TestNodesAtFixedAddressesFindEachOtherAndTheOneThatComesBack(t *testing.T) 
 	}
 	reaches := func(from *sabir.Node, id string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := from.WaitFor(ctx, "of-"+id); err != nil {
 			t.Fatal(err)

@@ -32,8 +32,9 @@ const (
 	defaultInterval = 5 * time.Second
 	answersAwaited  = 100 * time.Millisecond // by Start, after its own question came back; twice where nobody answers
 	echoAwaited     = 2 * time.Second
-	answerAtMost    = 50 * time.Millisecond // two answers to who is there are that far apart, however many ask
-	maxPresence     = 16 << 10              // bytes of a message
+	askAgain        = 200 * time.Millisecond // who is there, where nobody answered; the pause grows up to the interval
+	answerAtMost    = 50 * time.Millisecond  // two answers to who is there are that far apart, however many ask
+	maxPresence     = 16 << 10               // bytes of a message
 )
 
 // Presence is a membership by messages that all nodes get, as over a broker: each says that it is there when it starts, in
@@ -307,10 +308,14 @@ func (p *Presence) signal() {
 	}
 }
 
-// loop says that this node is there, in intervals and when asked, and drops those who have been silent.
+// loop says that this node is there, in intervals and when asked, and drops those who have been silent. Where nobody was
+// heard it asks again: a broker of several servers may not have had the way to the others yet.
 func (p *Presence) loop() {
 	ticker := time.NewTicker(p.config.Interval)
 	defer ticker.Stop()
+	patience := askAgain
+	again := time.NewTimer(patience)
+	defer again.Stop()
 	for {
 		select {
 		case <-p.done:
@@ -318,6 +323,14 @@ func (p *Presence) loop() {
 		case <-ticker.C:
 			p.dropSilent()
 			p.say("here")
+		case <-again.C:
+			if !p.alone() {
+				continue
+			}
+			p.say("who")
+			if patience *= 2; patience < p.config.Interval {
+				again.Reset(patience)
+			}
 		case <-p.wake:
 			p.lock.Lock()
 			pause := answerAtMost - time.Since(p.answered)

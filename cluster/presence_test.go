@@ -204,6 +204,24 @@ func TestAnObserverIsNotSeen(t *testing.T) {
 	})
 }
 
+// Without that, a guest would give up before the others say again that they are there.
+func TestWhoHearsNobodyAtTheStartSoonAsksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for id, config := range map[string]cluster.PresenceConfig{"b": {}, "guest": {Observe: true}} {
+			var r room
+			startPresence(t, r.enter("", cluster.PresenceConfig{Interval: time.Hour}), "a")
+			late := r.enter("", config)
+			r.shut(late, true)
+			n := startPresence(t, late, id)
+			r.shut(late, false)
+			time.Sleep(time.Second)
+			if got := n.take(); !slices.Contains(got, "joined bus://b#a is a") {
+				t.Errorf("%s was told %q", id, got)
+			}
+		}
+	})
+}
+
 // A hundred nodes that start at once do not each answer each.
 func TestAnswersAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -38,7 +38,7 @@ func cluster(t *testing.T, address string, value *atomic.Int32, together func(c 
 		}
 		members = append(members, m)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for _, m := range members {
 		if err := m.WaitFor(ctx, "of-0", "of-1", "of-2"); err != nil {

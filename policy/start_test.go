@@ -32,7 +32,7 @@ func stop(tb testing.TB, node *sabir.Node) {
 	if node.State() != sabir.Running {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := node.Stop(ctx); err != nil {
 		tb.Error(err)

@@ -112,6 +112,9 @@ func (s *Store) outcome(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	late := errors.Is(err, context.DeadlineExceeded)
+	if limit, limited := ctx.Deadline(); late && limited && !time.Now().Before(limit) {
+		return err // of ctx, which does not know it yet: its timer is late
+	}
 	said, ok := rueidis.IsRedisErr(err)
 	switch {
 	case ok && !said.IsLoading():

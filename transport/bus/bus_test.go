@@ -130,6 +130,60 @@ func TestWhatWasWrittenBeforeCloseArrivesThoughItIsLostAtFirst(t *testing.T) {
 	})
 }
 
+func TestWhatWasWrittenBeforeCloseArrivesThoughTheHubLeavesAndItIsLostAtFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, address := newBroker(t)
+		from, to := hub(t, address, "a"), hub(t, address, "b")
+		l := to.Listener()
+		dialled, err := from.Dial(t.Context(), l.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.lose(1)
+		io.WriteString(dialled, "last words")
+		dialled.Close()
+		accepted.SetReadDeadline(time.Now().Add(time.Minute))
+		left := make(chan error)
+		go func() { left <- from.Close() }()
+		synctest.Wait()
+		b.lose(0)
+		if got, err := io.ReadAll(accepted); err != nil || string(got) != "last words" {
+			t.Errorf("read %q, %v", got, err)
+		}
+		if err := <-left; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAHubThatLeavesDoesNotWaitForThoseThatLeaveToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, address := newBroker(t)
+		one, other := hub(t, address, "a"), hub(t, address, "b")
+		l := other.Listener()
+		dialled, err := one.Dial(t.Context(), l.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		var leaving sync.WaitGroup
+		leaving.Go(func() { dialled.Close(); one.Close() })
+		leaving.Go(func() { accepted.Close(); other.Close() })
+		leaving.Wait()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
 func TestTheOtherSideReadsTheEndThoughAllElseIsConfirmedBeforeItIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, address := newBroker(t)

@@ -250,6 +250,13 @@ func (c *conn) Close() error {
 	return nil
 }
 
+// lingers tells whether the other side may still miss, and read, what was written before Close.
+func (c *conn) lingers() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state == closing && !c.in.finished && c.unheardSince.IsZero()
+}
+
 // finish ends the session on this side for good. It runs under mu.
 func (c *conn) finish(cause error) {
 	if c.state == over {

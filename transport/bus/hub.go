@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ const (
 	unheardLimit  = 1200 * time.Millisecond // how long the broker must say that nobody listens to a peer's inbox
 	lingerLimit   = 2 * time.Second         // how long what was written before Close is kept for a peer that misses it
 	lookEvery     = 100 * time.Millisecond
+	lingerLook    = 2 * time.Millisecond
 	maxRefusals   = 1024
 )
 
@@ -48,11 +50,12 @@ type Hub struct {
 	listener  *listener
 
 	mu       sync.Mutex
-	changed  sync.Cond // there is work, or the hub is closed
+	changed  sync.Cond // there is work, or nothing more is done
 	sessions map[end]*conn
 	work     []*conn   // conns that have something to send, each once
 	refusals []refusal // bounded by maxRefusals
 	closed   bool
+	left     bool // closed, and nothing more is done
 	lost     bool
 	heard    func(message []byte)
 	told     func(interrupted bool)
@@ -166,7 +169,8 @@ func (h *Hub) Dial(ctx context.Context, address string) (net.Conn, error) {
 	return c, nil
 }
 
-// Close leaves the bus. Its connections end, and so do the other sides'.
+// Close leaves the bus. Its connections end, and so do the other sides'. For what was written before connections were closed
+// it waits until it has arrived, two seconds at most: brokers lose it where they end with the hub.
 func (h *Hub) Close() error {
 	h.mu.Lock()
 	if h.closed {
@@ -174,12 +178,16 @@ func (h *Hub) Close() error {
 		return nil
 	}
 	h.closed = true
-	h.changed.Broadcast()
 	listener := h.listener
 	h.mu.Unlock()
 	if listener != nil {
 		listener.Close()
 	}
+	h.linger()
+	h.mu.Lock()
+	h.left = true
+	h.changed.Broadcast()
+	h.mu.Unlock()
 	close(h.done)
 	h.running.Wait()
 	h.mu.Lock()
@@ -199,6 +207,22 @@ func (h *Hub) Close() error {
 		}
 	}
 	return h.broker.Close()
+}
+
+// linger waits for the last words of connections that were closed.
+func (h *Hub) linger() {
+	again := time.NewTicker(lingerLook)
+	defer again.Stop()
+	for h.lingers() {
+		<-again.C
+	}
+}
+
+func (h *Hub) lingers() bool {
+	h.mu.Lock()
+	lost := h.lost
+	h.mu.Unlock()
+	return !lost && slices.ContainsFunc(h.all(), (*conn).lingers)
 }
 
 func (h *Hub) add(c *conn) error {
@@ -301,10 +325,10 @@ func (h *Hub) refuse(inbox string, p packet) {
 func (h *Hub) serve() {
 	for {
 		h.mu.Lock()
-		for len(h.work) == 0 && len(h.refusals) == 0 && !h.closed {
+		for len(h.work) == 0 && len(h.refusals) == 0 && !h.left {
 			h.changed.Wait()
 		}
-		if h.closed {
+		if h.left {
 			h.mu.Unlock()
 			return
 		}

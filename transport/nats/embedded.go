@@ -126,6 +126,9 @@ func (e *embedded) start(ctx context.Context) error {
 // that is busy.
 const startLimit = 15 * time.Second
 
+// answerWait is how long the server that has the port may take to answer: longer than it does on a machine that is busy.
+const answerWait = 3 * time.Second
+
 // portWait is how long one of the two ports may be taken without the other: a server that starts or ends has it for a moment.
 const portWait = 2 * time.Second
 
@@ -229,7 +232,7 @@ func (e *embedded) first(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	options := append(credentials, natsgo.NoReconnect(), natsgo.Timeout(time.Second), natsgo.SetCustomDialer(d))
+	options := append(credentials, natsgo.NoReconnect(), natsgo.Timeout(answerWait), natsgo.SetCustomDialer(d))
 	if e.secured() {
 		secure, err := d.clientTLS()
 		if err != nil {

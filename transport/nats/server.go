@@ -50,6 +50,11 @@ func startServer(ctx context.Context, a *address, config transport.Config, liste
 	s.SetLoggerV2(log, false, false, false)
 	s.Start()
 	if err := awaitReady(ctx, s, log.fatal); err != nil {
+		if ctx.Err() != nil { // a server that is shut down while it begins to listen for routes goes on listening (nats-server 2.15)
+			begun, cancel := context.WithTimeout(context.WithoutCancel(ctx), startLimit)
+			_ = awaitReady(begun, s, log.fatal)
+			cancel()
+		}
 		s.Shutdown()
 		s.WaitForShutdown()
 		return nil, err

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 func testSettings() Settings {
 	return Settings{Name: "test", Window: 64, OpenWait: patience}
