@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long a behaviour waits for what must come; it only passes when something is broken.
-const patience = 15 * time.Second
+const patience = time.Minute
 
 // atOnce bounds what must not wait for any timeout of the runtime: less than the shortest of them, and long enough for a
 // busy machine.

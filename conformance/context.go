@@ -35,30 +35,48 @@ var contextBehaviours = []behaviour{
 // reach its handler, so on a busy machine it must be long beside what a call takes.
 const soon = 2 * time.Second
 
+// reaching makes a call that has the time that it is given, and where that had passed before its handler began, one that has
+// twice as long.
+func reaching(t *testing.T, began <-chan struct{}, call func(limit time.Duration)) {
+	t.Helper()
+	for limit := soon; limit < patience; limit *= 2 {
+		call(limit)
+		select {
+		case <-began:
+			return
+		case <-time.After(limit):
+			t.Logf("a call does not reach its handler in %v", limit)
+		}
+	}
+	t.Fatal("no call reaches its handler")
+}
+
 func deadlineEndsCaller(t *testing.T, s *site) {
 	w := s.town
-	free, began := make(chan struct{}), make(chan struct{})
+	free, began := make(chan struct{}), make(chan struct{}, 10)
 	t.Cleanup(func() { close(free) })
 	action := remote(t, w, func(context.Context, int) (int, error) {
-		close(began)
+		began <- struct{}{}
 		<-free // as if it knew of no context
 		return 1, nil
 	})
-	start := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
-	defer cancel()
-	_, err := sabir.Call[int](ctx, w.ann, action, 1)
-	if !errors.Is(err, sabir.ErrDeadline) || !errors.Is(err, context.DeadlineExceeded) || sabir.AsError(err).Retryable {
-		t.Errorf("got %+v", err)
-	}
-	if took := time.Since(start); took < soon || took > soon+atOnce {
-		t.Errorf("the caller was let go after %v", took)
-	}
-	get(t, "the call at the handler", began)
+	reaching(t, began, func(limit time.Duration) {
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		_, err := sabir.Call[int](ctx, w.ann, action, 1)
+		if !errors.Is(err, sabir.ErrDeadline) || !errors.Is(err, context.DeadlineExceeded) || sabir.AsError(err).Retryable {
+			t.Errorf("got %+v", err)
+		}
+		if took := time.Since(start); took < limit || took > limit+atOnce {
+			t.Errorf("the caller was let go after %v", took)
+		}
+	})
 }
 
 // ending is what a handler saw when its context ended.
 type ending struct {
+	began    time.Time
 	deadline time.Time
 	has      bool
 	err      error
@@ -67,7 +85,7 @@ type ending struct {
 // waits is a handler that waits for the end of its context and tells what it saw.
 func waits(began chan<- struct{}, ended chan<- ending) func(context.Context, int) (int, error) {
 	return func(ctx context.Context, _ int) (int, error) {
-		var e ending
+		e := ending{began: time.Now()}
 		e.deadline, e.has = ctx.Deadline()
 		began <- struct{}{}
 		select {
@@ -82,34 +100,39 @@ func waits(began chan<- struct{}, ended chan<- ending) func(context.Context, int
 
 func deadlineReachesHandler(t *testing.T, s *site) {
 	w := s.town
-	began, ended := make(chan struct{}, 1), make(chan ending, 1)
+	began, ended := make(chan struct{}, 10), make(chan ending, 10)
 	action := remote(t, w, waits(began, ended))
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
-	defer cancel()
-	start := time.Now()
-	_, err := sabir.Call[int](ctx, w.ann, action, 1)
-	if !errors.Is(err, sabir.ErrDeadline) {
-		t.Errorf("the caller got %v", err)
-	}
+	var start, limit time.Time
+	var given time.Duration
+	reaching(t, began, func(lasting time.Duration) {
+		start, given = time.Now(), lasting
+		ctx, cancel := context.WithTimeout(t.Context(), given)
+		defer cancel()
+		limit, _ = ctx.Deadline()
+		if _, err := sabir.Call[int](ctx, w.ann, action, 1); !errors.Is(err, sabir.ErrDeadline) {
+			t.Errorf("the caller got %v", err)
+		}
+	})
 	e := get(t, "the handler's end", ended)
-	limit, _ := ctx.Deadline()
-	if off := e.deadline.Sub(limit).Abs(); !e.has || off > time.Second {
+	if off := e.deadline.Sub(limit); !e.has || off < -time.Second || off > e.began.Sub(start)+time.Second { // later by as long as the call was under way
 		t.Errorf("the handler's deadline is %v from the caller's (%v)", off, e.has)
 	}
-	if e.err == nil || time.Since(start) > soon+atOnce { // its own deadline or the caller's goodbye, whichever comes first
+	if e.err == nil || time.Since(start) > given+atOnce { // its own deadline or the caller's goodbye, whichever comes first
 		t.Errorf("the handler saw %v after %v", e.err, time.Since(start))
 	}
 }
 
 func timeoutOption(t *testing.T, s *site) {
 	w := s.town
-	began, ended := make(chan struct{}, 1), make(chan ending, 1)
+	began, ended := make(chan struct{}, 10), make(chan ending, 10)
 	action := remote(t, w, waits(began, ended))
-	start := time.Now()
-	_, err := sabir.Call[int](context.Background(), w.ann, action, 1, sabir.Timeout(soon))
-	if took := time.Since(start); !errors.Is(err, sabir.ErrDeadline) || took < soon || took > soon+atOnce {
-		t.Errorf("got %v after %v", err, took)
-	}
+	reaching(t, began, func(limit time.Duration) {
+		start := time.Now()
+		_, err := sabir.Call[int](context.Background(), w.ann, action, 1, sabir.Timeout(limit))
+		if took := time.Since(start); !errors.Is(err, sabir.ErrDeadline) || took < limit || took > limit+atOnce {
+			t.Errorf("got %v after %v", err, took)
+		}
+	})
 	if e := get(t, "the handler's end", ended); !e.has || !errors.Is(e.err, context.DeadlineExceeded) {
 		t.Errorf("the handler saw %+v", e)
 	}
@@ -164,13 +187,15 @@ func between(t *testing.T, w *town, inner string) string {
 
 func deadlineOverTwoHops(t *testing.T, s *site) {
 	w := s.town
-	began, ended := make(chan struct{}, 1), make(chan ending, 1)
+	began, ended := make(chan struct{}, 10), make(chan ending, 10)
 	outer := between(t, w, remote(t, w, waits(began, ended)))
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
-	defer cancel()
-	if _, err := sabir.Call[int](ctx, w.ann, outer, 1); !errors.Is(err, sabir.ErrDeadline) {
-		t.Errorf("the caller got %v", err)
-	}
+	reaching(t, began, func(limit time.Duration) {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		if _, err := sabir.Call[int](ctx, w.ann, outer, 1); !errors.Is(err, sabir.ErrDeadline) {
+			t.Errorf("the caller got %v", err)
+		}
+	})
 	if e := get(t, "the handler's end", ended); !e.has || e.err == nil {
 		t.Errorf("the handler saw %+v", e)
 	}

@@ -40,7 +40,6 @@ type breaker interface {
 	kill(node string)
 	sever(a, b string)
 	mend(a, b string)
-	interrupt(a, b string)
 }
 
 // faultyFor finds or makes the faulty form of the transport of an address.
@@ -223,6 +222,19 @@ func (c *faultyCluster) join(id string, joins []sabir.JoinOption, more ...sabir.
 	_, c.meet = faultyFor(c.t, c.site.Address(c.t))
 	defer func() { c.meet = meet }()
 	return c.cluster.join(id, append([]sabir.JoinOption{sabir.Seeds(meet)}, joins...), more...)
+}
+
+// interrupt ends what links two nodes, and lets them be linked again: at once, or where a link ends by its silence, when both
+// have noticed.
+func (c *faultyCluster) interrupt(a, b *sabir.Node) {
+	c.t.Helper()
+	if f, ok := c.faulty.(*faulty); ok {
+		f.interrupt(a.ID(), b.ID())
+		return
+	}
+	c.faulty.sever(a.ID(), b.ID())
+	eventually(c.t, "both have lost each other", func() bool { return !sees(a, b.ID()) && !sees(b, a.ID()) })
+	c.faulty.mend(a.ID(), b.ID())
 }
 
 // kill breaks all that a node has, for good. Nobody waits for it any more.

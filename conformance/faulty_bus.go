@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/url"
 	"sync"
-	"time"
 
 	"github.com/sabir-go/sabir/transport"
 )
@@ -62,12 +61,6 @@ func (f *faultyBus) mend(a, b string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.cut, pathOf(a, b))
-}
-
-// interrupt severs for longer than a link is silent before it counts as lost.
-func (f *faultyBus) interrupt(a, b string) {
-	f.sever(a, b)
-	time.AfterFunc(7*time.Second, func() { f.mend(a, b) })
 }
 
 func (f *faultyBus) severed(a, b string) bool {

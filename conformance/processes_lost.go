@@ -151,7 +151,7 @@ func processLinkAgain(t *testing.T, s *site) {
 	hears[actor.NodeUp](t, watching)
 	const count = 4000
 	sent := from.flood(l.near, to.pid, 0, count)
-	l.faulty.interrupt(l.nearAt.ID(), l.farAt.ID())
+	l.interrupt(l.nearAt, l.farAt)
 	hears[actor.NodeDown](t, watching)
 	hears[actor.NodeUp](t, watching)
 	must(t, get(t, "the sender's end", sent))

@@ -138,12 +138,12 @@ func TestTLS(t *testing.T) {
 }
 
 // embeddedAddress is the same for all nodes of a cluster: each has a server of its own, and these form a NATS cluster. No
-// two clusters of this process have a port in common, and both ports, of which the one for routes is 2000 above, are free
-// and below those that kernels give to outgoing connections.
+// two clusters of this process have a port in common. Both ports, of which the one for routes is 2000 above, are free, and
+// below those that kernels give to outgoing connections, and those where tests of other packages start and stop servers
+// meanwhile.
 func embeddedAddress(t testing.TB) string {
 	for range 2000 {
-		n := int(embeddedPorts.Add(1))
-		port := 16384 + n/2000%3*4000 + n%2000
+		port := 12288 + int(embeddedPorts.Add(1))%2000
 		if canListen(port) && canListen(port+2000) {
 			return "nats://embedded:" + strconv.Itoa(port)
 		}
@@ -152,10 +152,10 @@ func embeddedAddress(t testing.TB) string {
 	return ""
 }
 
-// embeddedPorts begins anywhere, for other test binaries use ports of the same range.
+// embeddedPorts begins anywhere, for this suite may run twice on a machine.
 var embeddedPorts = func() *atomic.Int64 {
 	var n atomic.Int64
-	n.Store(rand.Int64N(6000))
+	n.Store(rand.Int64N(2000))
 	return &n
 }()
 

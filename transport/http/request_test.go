@@ -87,7 +87,7 @@ func TestASilentStrangerIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(time.Minute))
 	if _, err := io.WriteString(conn, "GET /sabir HTTP/1.1\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func stranger(t *testing.T, l transport.Listener) (far, accepted net.Conn) {
 	}
 	t.Cleanup(func() { accepted.Close() })
 	for _, c := range []net.Conn{far, accepted} {
-		c.SetDeadline(time.Now().Add(10 * time.Second))
+		c.SetDeadline(time.Now().Add(time.Minute))
 	}
 	return far, accepted
 }

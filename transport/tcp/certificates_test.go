@@ -54,7 +54,7 @@ func handshake(t *testing.T, server, client *tls.Config, host string) (state tls
 		t.Fatal(err)
 	}
 	a, b := pipe(t)
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	a.SetDeadline(deadline)
 	b.SetDeadline(deadline)
 	ended := make(chan error, 1)

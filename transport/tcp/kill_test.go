@@ -41,7 +41,7 @@ func TestAReadEndsAtOnceWhenThePeersProcessIsKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			conn.SetDeadline(time.Now().Add(20 * time.Second))
+			conn.SetDeadline(time.Now().Add(time.Minute))
 			buffer := make([]byte, 1)
 			if _, err := conn.Write([]byte("x")); err != nil {
 				t.Fatal(err)
