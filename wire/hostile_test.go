@@ -48,7 +48,7 @@ func (p *rawPeer) write(frames ...[]byte) {
 // read reads the next frame that is not a ping.
 func (p *rawPeer) read() (header, []byte) {
 	p.t.Helper()
-	p.conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	p.conn.SetReadDeadline(time.Now().Add(time.Minute))
 	for {
 		head := make([]byte, headerSize)
 		if _, err := io.ReadFull(p.conn, head); err != nil {
@@ -76,7 +76,7 @@ func (p *rawPeer) ended() {
 		if _, ok := errors.AsType[*ProtocolError](err); !ok {
 			p.t.Fatalf("the link ended with %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		p.t.Fatal("the link stands")
 	}
 }
@@ -118,6 +118,9 @@ func TestFramesAgainstTheProtocolEndTheLink(t *testing.T) {
 		{"a value longer than it said", [][]byte{call, frame(1<<indexBits, kindRequest, flagMore, 1, 3, 0), frame(1<<indexBits, kindChunk, 0, 1, 2, 3, 4)}},
 		{"a value shorter than it said", [][]byte{call, frame(1<<indexBits, kindRequest, flagMore, 1, 9, 0), frame(1<<indexBits, kindChunk, 0, 1)}},
 		{"the same long request twice", [][]byte{call, frame(1<<indexBits, kindRequest, flagMore, 1, 9, 0), frame(1<<indexBits, kindRequest, flagMore, 1, 9, 0)}},
+		{"a long request without its length", [][]byte{call, frame(1<<indexBits, kindRequest, flagMore, 1)}},
+		{"a long request with more in its first frame", [][]byte{call, frame(1<<indexBits, kindRequest, flagMore, 1, 1, 0, 0)}},
+		{"a long request with a schema that was not declared", [][]byte{call, frame(1<<indexBits, kindRequest, flagMore, 1, 2, 7), frame(1<<indexBits, kindChunk, 0, 1)}},
 		{"a credit that cannot be read", [][]byte{frame(1, kindCredit, 0)}},
 		{"an error that cannot be read", [][]byte{stream, frame(1<<indexBits, kindOpen, 0, 1), frame(1<<indexBits, kindEnd, flagFailed, 1)}},
 		{"a stream ended for good by its opener", [][]byte{stream, frame(1<<indexBits, kindOpen, 0, 1), frame(1<<indexBits, kindEnd, 0)}},
@@ -128,9 +131,13 @@ func TestFramesAgainstTheProtocolEndTheLink(t *testing.T) {
 			n := newNode()
 			n.serve["echo"] = echo
 			n.streams["sink"] = func(s *Stream) { <-s.Context().Done() }
-			p := newRawPeer(t, n)
+			budget := NewBudget(10)
+			p := newRawPeer(t, n, func(c *Config) { c.Limits.InFlight = budget })
 			p.write(c.frames...)
 			p.ended()
+			if used := budget.InUse(); used != 0 { // other links would lack them for ever
+				t.Errorf("%d places are still in use", used)
+			}
 		})
 	}
 }
@@ -208,6 +215,27 @@ func TestDuplicateAndStaleAnswersAreIgnored(t *testing.T) {
 	}
 	if err := p.link.Err(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestRequestsWithANumberBeyondTheLimitTakeNoPlace(t *testing.T) {
+	n := newNode()
+	n.serve["echo"] = echo
+	budget := NewBudget(10)
+	p := newRawPeer(t, n, func(c *Config) { c.Limits.Calls, c.Limits.InFlight = 10, budget })
+	p.write(routeFrame(CallRoute, "echo"))
+	for i := range 30 {
+		p.write(frame(1<<indexBits|uint32(10+i), kindRequest, 0, 1, 0))
+		if h, _ := p.read(); h.kind != kindError {
+			t.Fatalf("got kind %d", h.kind)
+		}
+	}
+	if used := budget.InUse(); used != 0 {
+		t.Errorf("%d places are in use", used)
+	}
+	p.write(frame(1<<indexBits, kindRequest, 0, 1, 0))
+	if h, _ := p.read(); h.kind != kindReply {
+		t.Errorf("got kind %d", h.kind)
 	}
 }
 
@@ -304,6 +332,29 @@ func TestLongValuesThatNeverEndHoldNoMoreThanTheyBring(t *testing.T) {
 	}
 }
 
+func TestLongMessagesOfManyStreamsThatNeverEndHoldLittle(t *testing.T) {
+	n := newNode()
+	n.streams["sink"] = func(s *Stream) { <-s.Context().Done() }
+	p := newRawPeer(t, n)
+	p.write(routeFrame(StreamRoute, "sink"))
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range uint32(DefaultStreams) { // each brings one byte of 60 MiB
+		p.write(frame(1<<indexBits|i, kindOpen, 0, 1), frame(1<<indexBits|i, kindData, flagMore, append(binary.AppendUvarint(nil, 60<<20), 0)...))
+	}
+	p.write(frame(0, kindPing, 0, make([]byte, pingSize)...))
+	for h, _ := p.read(); h.kind != kindPong; h, _ = p.read() {
+	}
+	runtime.ReadMemStats(&after)
+	if open := p.link.streams.open(); open != DefaultStreams {
+		t.Fatalf("%d streams are open", open)
+	}
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 2*maxPartBytes {
+		t.Fatalf("the heap grew by %d bytes", grown)
+	}
+}
+
 func TestAPeerThatAsksWithoutReadingIsCutOffAndOthersAreNot(t *testing.T) {
 	n := newNode()
 	n.inline = true
@@ -341,7 +392,8 @@ func TestAPeerThatAsksWithoutReadingIsCutOffAndOthersAreNot(t *testing.T) {
 	}
 }
 
-// FuzzFrames gives a link arbitrary bytes. Whatever they are, it neither panics nor hangs, and ends when they end.
+// FuzzFrames gives a link arbitrary bytes. Whatever they are, it neither panics nor hangs, ends when they end, and gives back
+// what other links share.
 func FuzzFrames(f *testing.F) {
 	calls, streams, events := routeFrame(CallRoute, "echo"), routeFrame(StreamRoute, "echo"), routeFrame(EventRoute, "echo")
 	join := func(frames ...[]byte) (all []byte) {
@@ -375,7 +427,7 @@ func FuzzFrames(f *testing.F) {
 			}
 		}
 		a, b := net.Pipe()
-		limits := Limits{Message: 1 << 20, Calls: 8, Streams: 8, Window: 4096, Routes: 8, Schemas: 8, Names: 8}
+		limits := Limits{Message: 1 << 20, Calls: 8, Streams: 8, Window: 4096, Routes: 8, Schemas: 8, Names: 8, InFlight: NewBudget(8)}
 		l := New(a, peerOfTest(Config{Node: "fuzz", Limits: limits}, false), Config{Node: "here", Limits: limits}, n)
 		var all sync.WaitGroup
 		all.Go(func() { io.Copy(io.Discard, b) })
@@ -386,5 +438,10 @@ func FuzzFrames(f *testing.F) {
 		<-n.closed
 		<-l.finished
 		all.Wait()
+		for begun := time.Now(); limits.InFlight.InUse() > 0 || l.streams.open() > 0; runtime.Gosched() { // until the last is served
+			if time.Since(begun) > 8*time.Second { // before the fuzzer says less
+				t.Fatalf("%d places are still in use, and %d streams are open", limits.InFlight.InUse(), l.streams.open())
+			}
+		}
 	})
 }

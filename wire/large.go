@@ -210,15 +210,29 @@ func (r *reader) begin(a *assembly, part []byte) error {
 	return nil
 }
 
-// eager is how much room a value gets when its first part has come, whatever it says of its length.
-const eager = 2<<20 + 4<<10
+// eager is how much room a value gets when its first part has come, whatever it says of its length. Messages of streams are
+// not among maxParts, so theirs get it while no more than eagerStreams are open.
+const (
+	eager        = 2<<20 + 4<<10
+	eagerStreams = maxPartBytes / eager
+)
 
 // make makes room for n more bytes: at most eager, or twice what has really come.
 func (a *assembly) make(n int) {
 	if cap(a.buf)-len(a.buf) >= n {
 		return
 	}
-	grown := largeBuffer(min(a.total, max(eager, 2*(len(a.buf)+n))))
+	room := 2 * (len(a.buf) + n)
+	if a.stream == nil || a.stream.link.streams.open() <= eagerStreams {
+		room = max(room, eager)
+	}
+	room = min(room, a.total)
+	var grown []byte
+	if room < chunkSize {
+		grown = make([]byte, 0, room)
+	} else {
+		grown = largeBuffer(room)
+	}
 	grown = append(grown, a.buf...)
 	freeLarge(a.buf)
 	a.buf = grown

@@ -118,7 +118,7 @@ func TestARequestThatIsReadAfterTheEndOfItsLinkIsCancelled(t *testing.T) {
 		select {
 		case <-in.Context().Done():
 			ended <- in.Context().Err()
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			ended <- errors.New("it goes on")
 		}
 	}
@@ -222,7 +222,7 @@ func TestDrainEndsThoughARefusedCallHadDeclaredSomething(t *testing.T) {
 	if lost, ok := errors.AsType[*LostError](err); !ok || lost.Err != ErrGoingAway {
 		t.Fatalf("a new call got %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := p.client.Drain(ctx); err != nil {
 		t.Error(err)

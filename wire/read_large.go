@@ -120,13 +120,11 @@ func (r *reader) cancel(h header) error {
 	return nil
 }
 
-// dropParts gives back what values hold of which the rest will not come, when the link has ended: the places of requests
-// among those in flight, which other links share.
+// dropParts gives back what values hold of which the rest will not come, when the link has ended.
 func (r *reader) dropParts() {
 	for _, a := range r.parts {
 		if a.in != nil {
-			a.in.answered = true // nobody hears of it
-			a.in.release()
+			a.in.drop()
 		}
 		freeLarge(a.buf)
 	}

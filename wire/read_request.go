@@ -32,7 +32,7 @@ func (r *reader) request(h header, body []byte) error {
 		r.batch.write = true
 		return nil
 	}
-	if !l.inbound.enter(l) || int(h.id&indexMask) >= l.config.Limits.Calls {
+	if int(h.id&indexMask) >= l.config.Limits.Calls || !l.inbound.enter(l) { // in this order: who entered has a place to give back
 		return r.refuse(in)
 	}
 	in.counted = true
@@ -42,6 +42,7 @@ func (r *reader) request(h header, body []byte) error {
 	}
 	a := &assembly{key: partKey{0, h.id}, total: head.number(maxInt32), in: in, flags: h.flags}
 	if head.bad {
+		in.drop()
 		return protocolError("the head of a request cannot be read")
 	}
 	if err := r.begin(a, head.left); err == errTooMuchAtOnce {
@@ -49,6 +50,7 @@ func (r *reader) request(h header, body []byte) error {
 		in.failHere(l.refuseLarge(a.total))
 		return r.checkOutgoing()
 	} else if err != nil {
+		in.drop()
 		return err
 	}
 	return r.partCame(a, h.flags)
@@ -91,6 +93,7 @@ const (
 // queue gives a request with its whole value to the workers, at the end of the batch.
 func (r *reader) queue(in *Inbound, value []byte) (err error) {
 	if in.schema, in.payload, err = r.value(value); err != nil {
+		in.drop()
 		return err
 	}
 	if in.flags&(flagCancellable|flagTimeout) != 0 {
@@ -119,6 +122,13 @@ func (in *Inbound) failHere(f *Failure) {
 	in.onReader = true
 	in.Fail(f)
 	in.onReader = false
+	in.release()
+}
+
+// drop ends a request that cannot be answered, since the link ends: it gives back the place among those in flight, which
+// other links share.
+func (in *Inbound) drop() {
+	in.answered = true
 	in.release()
 }
 
