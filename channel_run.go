@@ -305,7 +305,7 @@ func (c *consumption) invoke(ctx context.Context, payload any) (err error) {
 
 // backoff is how long a message waits after an attempt.
 func (c *consumption) backoff(attempt int) time.Duration {
-	d := c.def.first << min(attempt-1, 30)
+	d := c.def.first << max(0, min(attempt-1, 30)) // an attempt is what a broker says
 	if d > c.def.longest || d < c.def.first {
 		d = c.def.longest
 	}

@@ -55,7 +55,7 @@ func startNode(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 
 func stopNode(t *testing.T, n *sabir.Node) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := n.Stop(ctx); err != nil {
 		t.Error(err)
@@ -68,8 +68,8 @@ func next[T any](t *testing.T, from <-chan T) T {
 	select {
 	case v := <-from:
 		return v
-	case <-time.After(10 * time.Second):
-		t.Fatal("nothing came in 10 seconds")
+	case <-time.After(time.Minute):
+		t.Fatal("nothing came in a minute")
 		panic("unreachable")
 	}
 }
@@ -279,7 +279,7 @@ func TestAMessageThatCannotBeDecodedBecomesADeadLetter(t *testing.T) {
 // awaitLetters waits until there are n dead letters.
 func awaitLetters(t *testing.T, n *sabir.Node, name string, want int) []sabir.Letter {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

@@ -260,7 +260,9 @@ func FuzzPosts(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := Call[guest](t.Context(), r, pid, guest{N: 3}); err != nil && r.Alive(pid) || err == nil && got.N != 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // CallTimeout can pass on a machine that has much else to do
+		defer cancel()
+		if got, err := Call[guest](ctx, r, pid, guest{N: 3}); err != nil && r.Alive(pid) || err == nil && got.N != 3 {
 			t.Fatal(got, err)
 		}
 	})

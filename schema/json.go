@@ -85,6 +85,8 @@ func (s *Schema) UnmarshalJSON(text []byte) error {
 	return decodeWith(text, func(r *reader) { *s = r.schema(0) })
 }
 
+var tooDeep = fmt.Sprintf("schemas nested at most %d deep", MaxDepth)
+
 // reader reads schemas token by token, so that what lies deep inside is looked at once. It stops at the first fault.
 type reader struct {
 	*json.Decoder
@@ -152,12 +154,15 @@ func (r *reader) items(read func()) {
 
 func (r *reader) schema(depth int) (s Schema) {
 	if depth == MaxDepth {
-		r.fail(fmt.Sprintf("schemas nested at most %d deep", MaxDepth))
+		r.fail(tooDeep)
 		return s
 	}
 	switch r.next() {
 	case true:
 	case false:
+		if depth+1 == MaxDepth { // it is written as two
+			r.fail(tooDeep)
+		}
 		s.Not = &Schema{}
 	case json.Delim('{'):
 		r.rest(func(name string) { r.keyword(&s, name, depth+1) })

@@ -163,6 +163,11 @@ func FuzzSchema(f *testing.F) {
 	for _, text := range []string{`{"type":["string","null"],"properties":{"a":{"enum":[1,null]}},"minimum":1e400}`, `true`, `{"anyOf":[{"not":false}],"items":{}}`, `{"x":[{}],"const":null}`} {
 		f.Add([]byte(text))
 	}
+	for _, innermost := range []string{"{}", "true", "false", `{"not":false}`} {
+		for depth := schema.MaxDepth - 3; depth < schema.MaxDepth; depth++ {
+			f.Add([]byte(strings.Repeat(`{"not":`, depth) + innermost + strings.Repeat("}", depth)))
+		}
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var s schema.Schema
 		if err := s.UnmarshalJSON(text); err != nil {

@@ -137,12 +137,16 @@ func (g *group) delivery(d amqp091.Delivery) *channel.Delivery {
 	return out
 }
 
+// mostAttempts is more than any message is handed out, and far from an overflow.
+const mostAttempts = 1 << 20
+
+// number is a count in a header, which anybody may have written.
 func number(v any) int {
 	switch n := v.(type) {
 	case int64:
-		return int(n)
+		return int(max(0, min(n, mostAttempts)))
 	case int32:
-		return int(n)
+		return int(max(0, min(n, mostAttempts)))
 	}
 	return 0
 }

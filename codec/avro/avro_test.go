@@ -1,9 +1,11 @@
 package avro_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -175,6 +177,36 @@ func TestSchemasWhoseValuesDoubleWithEachLevelAreRefusedQuickly(t *testing.T) {
 	list := container(`{"type":"array","items":"null"}`, []byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01})
 	if err := avro.Decode(list, new(any)); err == nil {
 		t.Error("a list of 2^62 nulls was decoded")
+	}
+}
+
+// A value without content takes memory, but no bytes of the message.
+func TestListsOfValuesWithoutContentTakeMemoryInProportion(t *testing.T) {
+	type wide struct{ A, B, C, D, E, F, G, H string }
+	for _, items := range []string{
+		`"null"`, `{"type":"fixed","name":"F","size":0}`, `{"type":"record","name":"A","fields":[]}`,
+		`{"type":"record","name":"A","fields":[{"name":"a","type":"null"}]}`,
+		`{"type":"record","name":"A","fields":[{"name":"a","type":{"type":"record","name":"B","fields":[{"name":"a","type":"null"}]}}]}`,
+		`{"type":"record","name":"A","fields":[{"name":"key","type":{"type":"record","name":"B","fields":[]}},{"name":"value","type":"null"}]}`,
+	} {
+		schema := fmt.Sprintf(`{"type":"array","items":%s}%s`, items, strings.Repeat(" ", 10_000))
+		for _, target := range []func() any{
+			func() any { return new(any) }, func() any { return new([]any) }, func() any { return new([]wide) }, func() any { return new([]*wide) },
+			func() any { return new([]struct{}) }, func() any { return new(map[struct{}]*wide) },
+		} {
+			for count := 1 << 8; count <= 1<<18; count *= 2 {
+				data := container(schema, append(binary.AppendVarint(nil, int64(count)), 0))
+				into := target()
+				avro.Decode(data, into) // the schema is known now
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				err := avro.Decode(data, into)
+				runtime.ReadMemStats(&after)
+				if taken := after.TotalAlloc - before.TotalAlloc; taken > uint64(256<<10+640*len(data)) {
+					t.Errorf("%d of %s into a %T: %d bytes of data took %d bytes, %v", count, items, into, len(data), taken, err)
+				}
+			}
+		}
 	}
 }
 

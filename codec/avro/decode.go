@@ -18,6 +18,8 @@ const endsEarly = "the data ends inside a value"
 const (
 	firstSteps   = 1024
 	stepsPerByte = 16
+	bytesPerStep = 16 // of memory, for what takes no bytes of the message
+	emptyMap     = 16 // steps for a map[string]any
 )
 
 // decoder reads one value from data. The library's reader is not used because it cannot tell how many bytes are left, and so
@@ -98,8 +100,12 @@ func (d *decoder) nested(r *reader, at unsafe.Pointer, left int) {
 	case readDynamic:
 		*(*any)(at) = d.dynamic(r.schema, left)
 	case readPointer:
+		start := d.pos
 		*(*unsafe.Pointer)(at) = r.typ.New()
 		d.value(r.elem, *(*unsafe.Pointer)(at), left)
+		if d.pos == start {
+			d.step(int(r.typ.Elem.Size) / bytesPerStep)
+		}
 	case readUnion:
 		i := d.long()
 		if i < 0 || i >= int64(len(r.branches)) {
@@ -180,6 +186,9 @@ func (d *decoder) array(r *reader, at unsafe.Pointer, left int) {
 		if d.failed != nil || n == 0 {
 			break
 		}
+		if r.hollow && !d.step(n*int(r.typ.Elem.Size)/bytesPerStep) {
+			return
+		}
 		base, ok := d.room(r.typ, at, total, n)
 		if !ok {
 			return
@@ -234,7 +243,11 @@ func (d *decoder) mapping(r *reader, at unsafe.Pointer, left int) {
 		return
 	}
 	n := d.count(r.hollow)
-	entries := r.typ.MakeMap(n)
+	room := n
+	if r.hollow { // all keys are the same then
+		room = 0
+	}
+	entries := r.typ.MakeMap(room)
 	defer entries.Release()
 	for i := 0; d.failed == nil && n > 0; n = d.count(r.hollow) {
 		for range n {

@@ -162,6 +162,7 @@ func (d *decoder) dynamicRecord(s *hamba.RecordSchema, left int) any {
 	if !d.step(1 + len(s.Fields())) {
 		return nil
 	}
+	start := d.pos
 	made := make(map[string]any, len(s.Fields()))
 	for _, f := range s.Fields() {
 		made[f.Name()] = d.dynamic(f.Type(), left)
@@ -169,6 +170,9 @@ func (d *decoder) dynamicRecord(s *hamba.RecordSchema, left int) any {
 			layout.Under(d.failed, "/"+f.Name())
 			return nil
 		}
+	}
+	if d.pos == start {
+		d.step(emptyMap + 2*len(s.Fields()))
 	}
 	return made
 }

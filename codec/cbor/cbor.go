@@ -117,16 +117,21 @@ func (format) AppendList(dst []byte, n int) []byte { return appendHead(dst, majo
 
 func (format) AppendMap(dst []byte, n int) []byte { return appendHead(dst, majorMap, uint64(n)) }
 
-func (format) AppendTime(dst []byte, t time.Time) []byte {
+// AppendTime refuses what RFC 3339 has no form for, and so no reader a way to read: years beyond 9999, or an offset of 24
+// hours and more. Seconds since 1970, which can be read, may give such a time.
+func (format) AppendTime(dst []byte, t time.Time) ([]byte, error) {
 	dst = append(appendHead(dst, majorTag, tagTime), majorText|oneByte, 0)
 	start := len(dst)
-	dst = t.AppendFormat(dst, time.RFC3339Nano)
+	dst, err := t.AppendText(dst)
+	if err != nil {
+		return dst, err
+	}
 	n := len(dst) - start
 	if n >= oneByte {
 		dst[start-1] = byte(n)
-		return dst
+		return dst, nil
 	}
 	// The length fits into the first byte.
 	dst[start-2] = majorText | byte(n)
-	return append(dst[:start-1], dst[start:]...)
+	return append(dst[:start-1], dst[start:]...), nil
 }

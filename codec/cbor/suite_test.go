@@ -1,8 +1,10 @@
 package cbor_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/cbor"
@@ -55,3 +57,19 @@ func TestConformance(t *testing.T) { codectest.Run(t, registered(t), features) }
 func FuzzDecode(f *testing.F) { codectest.Fuzz(f, registered(f), features) }
 
 func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, registered(b)) }
+
+// Times that were read as seconds since 1970, or with an offset of 24 hours and 60 minutes.
+func TestATimeThatRFC3339HasNoFormForIsReadButNotWritten(t *testing.T) {
+	for _, data := range []string{
+		"\xc1\x1b\x00\x00\x0f\xff\xff\xff\xff\xff", "\xc1\x3b\x00\x00\x0f\xff\xff\xff\xff\xff", "\xc0\x78\x199999-12-31T23:59:59+24:60",
+	} {
+		var at time.Time
+		if err := cbor.Decode([]byte(data), &at); err != nil {
+			t.Fatal(err)
+		}
+		out, err := cbor.Append([]byte("before"), at)
+		if _, ok := errors.AsType[*codec.Error](err); !ok || string(out) != "before" {
+			t.Errorf("%v became %q, %v", at, out, err)
+		}
+	}
+}

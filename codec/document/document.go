@@ -59,9 +59,9 @@ type Format interface {
 	AppendFloat64(dst []byte, v float64) []byte
 	AppendText(dst []byte, v string) []byte
 	AppendBytes(dst []byte, v []byte) []byte
-	AppendTime(dst []byte, v time.Time) []byte
-	AppendList(dst []byte, n int) []byte // what comes before n elements
-	AppendMap(dst []byte, n int) []byte  // what comes before n entries
+	AppendTime(dst []byte, v time.Time) ([]byte, error) // the error is that of a time that the format has no form for
+	AppendList(dst []byte, n int) []byte                // what comes before n elements
+	AppendMap(dst []byte, n int) []byte                 // what comes before n entries
 
 	// Next reads the token at data[at:] into t and returns where the next one begins. The fault says what is wrong, or
 	// is "". Data is never taken beyond its end.

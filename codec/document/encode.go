@@ -83,7 +83,11 @@ func (e *engine) appendScalar(dst []byte, p *plan, at unsafe.Pointer) ([]byte, *
 	case layout.ByteArray:
 		return f.AppendBytes(dst, unsafe.Slice((*byte)(at), p.Len)), nil
 	case layout.Time:
-		return f.AppendTime(dst, load[time.Time](at)), nil
+		out, err := f.AppendTime(dst, load[time.Time](at))
+		if err != nil {
+			return dst, e.wrapped(err)
+		}
+		return out, nil
 	}
 	own, err := p.Marshal(nil, at)
 	if err != nil {

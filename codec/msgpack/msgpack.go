@@ -152,14 +152,14 @@ func appendLength(dst []byte, n int, one, two, four byte) []byte {
 }
 
 // AppendTime writes the smallest of the three timestamp forms that holds t.
-func (format) AppendTime(dst []byte, t time.Time) []byte {
+func (format) AppendTime(dst []byte, t time.Time) ([]byte, error) {
 	seconds, nanos := t.Unix(), uint64(t.Nanosecond())
 	switch {
 	case seconds>>34 != 0:
 		dst = binary.BigEndian.AppendUint32(append(dst, ext8, 12, timestamps), uint32(nanos))
-		return binary.BigEndian.AppendUint64(dst, uint64(seconds))
+		return binary.BigEndian.AppendUint64(dst, uint64(seconds)), nil
 	case nanos == 0 && seconds <= math.MaxUint32:
-		return binary.BigEndian.AppendUint32(append(dst, fixExt4, timestamps), uint32(seconds))
+		return binary.BigEndian.AppendUint32(append(dst, fixExt4, timestamps), uint32(seconds)), nil
 	}
-	return binary.BigEndian.AppendUint64(append(dst, fixExt8, timestamps), nanos<<34|uint64(seconds))
+	return binary.BigEndian.AppendUint64(append(dst, fixExt8, timestamps), nanos<<34|uint64(seconds)), nil
 }

@@ -73,7 +73,7 @@ func (d *decoder) packed(f *field, data []byte, at unsafe.Pointer, counts []int)
 		h := (*layout.SliceHeader)(at)
 		n = h.Len
 		if h.Cap-n < count {
-			made := f.typ.MakeSlice(n + count)
+			made := f.typ.MakeSlice(max(n+count, 2*n)) // twice, since a list may come in any number of parts
 			if n > 0 {
 				reflect.Copy(valueAt(f.typ, unsafe.Pointer(&made)), valueAt(f.typ, at))
 			}

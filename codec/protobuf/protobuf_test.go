@@ -3,6 +3,7 @@ package protobuf_test
 import (
 	"errors"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -88,6 +89,25 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A list may come in any number of parts: each must not move all that came before.
+func TestAListInManyPartsTakesMemoryInProportion(t *testing.T) {
+	type lists struct {
+		Packed []int64
+		Texts  []string
+	}
+	for name, part := range map[string]string{"packed": "\x0a\x01\x05", "two packed": "\x0a\x02\x05\x06", "not packed": "\x08\x05", "texts": "\x12\x00\x08\x05"} {
+		data := []byte(strings.Repeat(part, 20_000))
+		var got lists
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := protobuf.Decode(data, &got)
+		runtime.ReadMemStats(&after)
+		if taken := after.TotalAlloc - before.TotalAlloc; err != nil || len(got.Packed) < 20_000 || taken > uint64(100*len(data)) {
+			t.Errorf("%s: %d bytes of data took %d bytes for %d elements, %v", name, len(data), taken, len(got.Packed), err)
+		}
+	}
 }
 
 func TestWhatIsWrittenInDepthIsRead(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 // Whatever a query is, the input is JSON with the values that net/url reads of it, or there is an error. The opposite is
 // held too: where net/url reads values that fit, there is no error.
 func FuzzQuery(f *testing.F) {
-	for _, seed := range []string{"page=3&name=a+b&tag=x&tag=y", "n%61me=%C3%A4&years=1&years=02", "deep+search=true&deep%20search=false", "name=%ff&x=%zz", "tag=\"&tag=\\&&=", "page=-1&ratio=1e3;", "a;b=c"} {
+	for _, seed := range []string{"page=3&name=a+b&tag=x&tag=y", "n%61me=%C3%A4&years=1&years=02", "deep+search=true&deep%20search=false", "name=%ff&x=%zz", "tag=\"&tag=\\&&=", "page=-1&ratio=1e3;", "a;b=c", "ratio=1e999&page=99999999999999999999"} {
 		f.Add(seed)
 	}
 	b := bind.New(newRoute[search](f, "GET", "/search/{id}"))
@@ -26,7 +26,7 @@ func FuzzQuery(f *testing.F) {
 		out, err := b.Append(nil, request([]string{"7"}, query))
 		values, parsed := slowQuery(query)
 		if err == nil {
-			var got map[string]any
+			var got map[string]json.RawMessage // a number may be too large for any type
 			if err := json.Unmarshal(out, &got); err != nil {
 				t.Fatalf("%q became %s: %v", query, out, err)
 			}

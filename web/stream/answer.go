@@ -54,8 +54,10 @@ func (x *session) answerAll(s *values) (broken bool, err error) {
 
 // pump puts the stream's values into the box, in the form of the answer, until the stream ends.
 func (x *session) pump(s *values, box *outbox) error {
-	first, _ := strconv.Atoi(x.r.Header.Get("Last-Event-ID"))
-	id := max(first, 0)
+	id, err := strconv.ParseUint(x.r.Header.Get("Last-Event-ID"), 10, 53) // which JavaScript can hold
+	if err != nil {
+		id = 0
+	}
 	var head []byte
 	for {
 		if x.form == octets {
@@ -75,7 +77,7 @@ func (x *session) pump(s *values, box *outbox) error {
 		taken := false
 		if x.form == sse {
 			id++
-			head = strconv.AppendInt(append(head[:0], "id: "...), int64(id), 10)
+			head = strconv.AppendUint(append(head[:0], "id: "...), id, 10)
 			head = append(head, "\ndata: "...)
 			taken = box.put(head, value, doubleLine)
 		} else {

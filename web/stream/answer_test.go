@@ -221,9 +221,11 @@ func TestSilenceIsFilled(t *testing.T) {
 
 func TestIDsGoOnBehindLastEventID(t *testing.T) {
 	s := serve(t, patient)
-	answer := s.ask(t, "GET", "/t.metadata", "", "Accept", sseAccept, "Last-Event-ID", "41")
-	if text := readAll(t, answer); !strings.HasPrefix(text, "id: 42\ndata: {\"last-event-id\":\"41\"}\n\n") {
-		t.Error(text)
+	for last, next := range map[string]string{"41": "42", "-7": "1", "x": "1", "9223372036854775807": "1", "99999999999999999999": "1"} {
+		answer := s.ask(t, "GET", "/t.metadata", "", "Accept", sseAccept, "Last-Event-ID", last)
+		if text := readAll(t, answer); !strings.HasPrefix(text, "id: "+next+"\ndata: {\"last-event-id\":\""+last+"\"}\n\n") {
+			t.Error(text)
+		}
 	}
 }
 

@@ -86,8 +86,21 @@ func TestALineReadersErrorComesAfterTheWholeLines(t *testing.T) {
 	}
 }
 
+func TestAMessageIsAValueOrTheEnd(t *testing.T) {
+	for _, text := range []string{`{"value":1,"end":null}`, `{"value":1,"end":true}`, `{"end":null}`, `{"end":1}`, `{"end":false}`, `{}`} {
+		if value, last, err := parseMessage([]byte(text)); err == nil {
+			t.Errorf("%s was taken as %s, %v", text, value, last)
+		}
+	}
+	for _, text := range []string{`{ "end" : true }`, `{"value":null}`, `{"value" : true}`} {
+		if _, _, err := parseMessage([]byte(text)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func FuzzMessage(f *testing.F) {
-	for _, text := range []string{`{"value":1}`, `{"end":true}`, `{"value":1,"end":true}`, `{"value":{}}}`, `{"value":1}}`, `{"value":"a","value":1}`, `{ "value":[1] }`, `{"end":null}`} {
+	for _, text := range []string{`{"value":1}`, `{"end":true}`, `{"value":1,"end":true}`, `{"value":{}}}`, `{"value":1}}`, `{"value":"a","value":1}`, `{ "value":[1] }`, `{"end":null}`, `{"value":1,"end":null}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

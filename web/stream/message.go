@@ -27,9 +27,9 @@ func parseMessage(text []byte) (value []byte, last bool, err error) {
 	}
 	var message struct {
 		Value jsontext.Value `json:"value"`
-		End   *bool          `json:"end"`
+		End   jsontext.Value `json:"end"` // not a *bool: null is no more than any other value
 	}
-	if err := json.Unmarshal(text, &message, json.RejectUnknownMembers(true)); err != nil || (message.Value == nil) == (message.End == nil) || message.End != nil && !*message.End {
+	if err := json.Unmarshal(text, &message, json.RejectUnknownMembers(true)); err != nil || (message.Value == nil) == (message.End == nil) || message.End != nil && string(message.End) != "true" {
 		return nil, false, badInput(`a message is neither {"value":…} nor {"end":true}`)
 	}
 	return message.Value, message.End != nil, nil
