@@ -72,13 +72,13 @@ type recipe struct {
 func recipeOf(kind Kind) (recipe, error) {
 	switch kind {
 	case NATS:
-		return recipe{"nats", "nats", "", 20 * time.Second, natsProgram, startNATS, natsAnswers}, nil
+		return recipe{"nats", "nats", "", time.Minute, natsProgram, startNATS, natsAnswers}, nil
 	case Redis:
-		return recipe{"redis", "rediss", "redis-server", 20 * time.Second, installed("redis-server"), startRedis, redisAnswers}, nil
+		return recipe{"redis", "rediss", "redis-server", time.Minute, installed("redis-server"), startRedis, redisAnswers}, nil
 	case Mosquitto:
-		return recipe{"mqtt", "mqtts", "mosquitto", 20 * time.Second, installed("mosquitto", "/usr/sbin/mosquitto"), startMosquitto, mosquittoAnswers}, nil
+		return recipe{"mqtt", "mqtts", "mosquitto", time.Minute, installed("mosquitto", "/usr/sbin/mosquitto"), startMosquitto, mosquittoAnswers}, nil
 	case RabbitMQ:
-		return recipe{"amqp", "amqps", "rabbitmq-server", 90 * time.Second, installed("rabbitmq-server", "/usr/lib/rabbitmq/bin/rabbitmq-server"), startRabbitMQ, rabbitMQAnswers}, nil
+		return recipe{"amqp", "amqps", "rabbitmq-server", 3 * time.Minute, installed("rabbitmq-server", "/usr/lib/rabbitmq/bin/rabbitmq-server"), startRabbitMQ, rabbitMQAnswers}, nil
 	}
 	return recipe{}, fmt.Errorf("there is no broker %q: want brokers.NATS, Redis, Mosquitto or RabbitMQ", string(kind))
 }
