@@ -186,7 +186,7 @@ func TestNodesThatAPartitionSeparatesDropEachOtherAndComeTogetherAgain(t *testin
 			cut := time.Now()
 			const timeout = time.Second
 			timed := ask[report](nodes[1], "load", workload{To: "left", Callers: 10, Calls: 10, Timeout: timeout})
-			if timed.Failed["DeadlineExceeded/DeadlineExceeded"] != 10 || timed.Slowest > timeout+time.Second {
+			if timed.Failed["DeadlineExceeded/DeadlineExceeded"] != 10 || timed.Slowest > timeout+late {
 				t.Errorf("calls with a deadline of %v: %v", timeout, timed)
 			}
 			r := endless()

@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a test waits for what should come at once, on a machine that has much else to do.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // process is a node in a process of its own, as the test sees it. The test writes commands to its standard input, a line
 // each, and reads an answer to each from its standard output.
