@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"runtime"
 	"strings"
@@ -86,6 +87,20 @@ func TestTimesAreRoundedDownToMicrosecondsAndComeBackInUTC(t *testing.T) {
 	var got time.Time
 	if err := avro.Decode(data, &got); err != nil || !got.Equal(sent.Truncate(time.Microsecond)) || got.Location() != time.UTC {
 		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestATimeBeyondSixtyFourBitsOfMicrosecondsIsRefused(t *testing.T) {
+	for _, year := range []int{-300_000, 300_000} {
+		if data, err := avro.Append(nil, time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)); err == nil || !strings.Contains(err.Error(), "timestamp-micros") {
+			t.Errorf("the year %d: %x, %v", year, data, err)
+		}
+	}
+	for _, micros := range []int64{math.MinInt64, math.MaxInt64} {
+		var back time.Time
+		if data, err := avro.Append(nil, time.UnixMicro(micros)); err != nil || avro.Decode(data, &back) != nil || back.UnixMicro() != micros {
+			t.Errorf("%d came back as %v, %v", micros, back, err)
+		}
 	}
 }
 

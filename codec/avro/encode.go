@@ -119,7 +119,13 @@ func (e *encoder) value(w *writer, at unsafe.Pointer, left int) {
 	case layout.Binary, layout.Text:
 		e.marshaled(w, at)
 	case layout.Time:
-		e.WriteLong((*time.Time)(at).UnixMicro())
+		t := *(*time.Time)(at)
+		micros := t.UnixMicro()
+		if time.UnixMicro(micros).Unix() != t.Unix() {
+			e.fail("a time before the year -290308 or after 294246 has no timestamp-micros")
+			return
+		}
+		e.WriteLong(micros)
 	default:
 		if left == 0 {
 			e.fail(tooDeep + "; a value that contains itself cannot be encoded")
