@@ -30,9 +30,15 @@ func (s *System) Held(node string) int64 {
 	return count.(*atomic.Int64).Load()
 }
 
-// Say posts to the system of another node what the test wants.
-func (s *System) Say(node string, post []byte) {
-	if known, ok := s.away.byNode.Load(node); ok {
-		known.(*session).say(post)
+// Say posts to the system of another node what the test wants, and returns what tells whether the link that it went by is still
+// the one that goes there.
+func (s *System) Say(node string, post []byte) (stands func() bool) {
+	said, ok := s.away.byNode.Load(node)
+	if ok {
+		said.(*session).say(post)
+	}
+	return func() bool {
+		now, known := s.away.byNode.Load(node)
+		return ok && known && now == said
 	}
 }
