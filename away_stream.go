@@ -8,20 +8,35 @@ import (
 	"github.com/sabir-go/sabir/wire"
 )
 
-// openAway opens a stream to an action of another node: what the caller sends is In, what it receives Out.
+// openAway opens a stream to an action of another node: what the caller sends is In, what it receives Out. What certainly
+// never reached its node is opened at another at once, as calls are.
 func openAway[In, Out any](ctx context.Context, a *away, o callOptions) (*Stream[Out, In], error) {
-	n := a.step.node
 	own, failed := a.step.enter(ctx)
 	if failed != nil {
 		return nil, failed
 	}
-	p, err := a.pick(&o)
-	if err != nil {
-		return nil, err
+	for tries := 0; ; tries++ {
+		p, err := a.pick(&o)
+		if err != nil {
+			return nil, err
+		}
+		stream, err := openOver[In, Out](ctx, own, a, p)
+		lost, ok := err.(*wire.LostError)
+		if !ok {
+			return stream, err
+		}
+		if lost.Sent || tries == maxReroutes || ctx.Err() != nil {
+			return nil, a.lost(p, lost)
+		}
 	}
+}
+
+// openOver opens the stream over a link to the peer. own is the context of the step, ctx the caller's.
+func openOver[In, Out any](ctx, own context.Context, a *away, p *peer) (*Stream[Out, In], error) {
+	n := a.step.node
 	link := p.link()
 	if link == nil {
-		return nil, a.lost(p, &wire.LostError{Node: p.id, Err: wire.ErrClosed})
+		return nil, &wire.LostError{Node: p.id, Err: wire.ErrClosed}
 	}
 	e := &farEnd[Out, In]{node: n, name: a.action.Name, what: "the input of "}
 	format, err := formatFor[In, Out](n, a.action, p.id, theirFormats(link))
@@ -35,18 +50,17 @@ func openAway[In, Out any](ctx context.Context, a *away, o callOptions) (*Stream
 		return nil, badInput(n, "the types of a stream of "+a.action.Name, err)
 	}
 	if e.number, err = e.sends.number(link); err != nil {
-		return nil, a.failed(p, err)
+		return nil, err
+	}
+	if n.carry != nil {
+		own = n.carry(own)
 	}
 	var meta wire.Meta
-	var told context.Context = own
-	if n.carry != nil {
-		told = n.carry(told)
-	}
-	fillMeta(&meta, told, a.step)
+	fillMeta(&meta, own, a.step)
 	meta.Timeout = timeLeft(ctx)
 	if e.stream, err = link.Open(ctx, link.Declare(wire.StreamRoute, a.action.Name, format), meta); err != nil {
 		if lost, ok := err.(*wire.LostError); ok {
-			return nil, a.lost(p, lost)
+			return nil, lost
 		}
 		return nil, a.failed(p, err)
 	}

@@ -56,7 +56,11 @@ func (f form[T]) number(l *wire.Link) (uint32, error) {
 	if f.native == nil {
 		return 0, nil
 	}
-	return l.DeclareSchema(f.native.Schema())
+	number, err := l.DeclareSchema(f.native.Schema())
+	if failure, ok := err.(*wire.Failure); ok { // the peer knows as many as it accepts
+		return 0, fromFailure(failure)
+	}
+	return number, err
 }
 
 func (f form[T]) append(dst []byte, number uint32, v *T) ([]byte, error) {
