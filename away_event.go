@@ -89,10 +89,20 @@ func tell[T any](ctx context.Context, to []*away, payload T) error {
 
 func tellOne[T any](ctx context.Context, to *away, payload T) error {
 	_, err := callAway[Nothing](ctx, to, payload, callOptions{})
-	if failure, ok := errors.AsType[*Error](err); ok && failure.Name == nameGroupGone && len(to.offers.Load().peers) == 1 {
+	if err != nil && to.left(err) {
 		return nil // the last of the group has just left, which this node did not know yet: nobody takes the event, as may be
 	}
 	return err
+}
+
+// left tells whether an event did not arrive because all that were to get it have left in peace, or the one handler has.
+func (a *away) left(err error) bool {
+	to := a.offers.Load().peers
+	if lost, ok := errors.AsType[*wire.LostError](err); ok {
+		return !lost.Sent && !slices.ContainsFunc(to, func(p *peer) bool { return !p.hasLeft() })
+	}
+	failure, ok := errors.AsType[*Error](err)
+	return ok && failure.Name == nameGroupGone && len(to) == 1
 }
 
 // servedEvent is the events of one name that a peer sends, as this node's handlers get them.

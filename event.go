@@ -230,7 +230,8 @@ func (n *Node) logEvent(ctx context.Context, at *delivery, err error) {
 //
 // When Emit returns nil, every handler that was to get the event has run, or has the event in its queue, on other nodes
 // too. It returns an error when the name is not valid, when the context has ended, when a queue stays full or a node was
-// lost; the other groups have got it all the same. What handlers return is logged where they run, not returned.
+// lost; the other groups have got it all the same. A node that has just left in peace takes no events, which is no error. What
+// handlers return is logged where they run, not returned.
 func Emit[T any](ctx context.Context, from Caller, name string, payload T) error {
 	p, err := planOf(from, name)
 	if err != nil {

@@ -2,6 +2,7 @@ package sabir
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"testing"
@@ -32,6 +33,7 @@ func calledAndCaller(t *testing.T, ctx context.Context, called ...string) *Node 
 	for _, id := range called {
 		s := NewService("svc")
 		Handle(s, "it", func(_ context.Context, in int) (string, error) { return id, nil })
+		On(s, "news", func(context.Context, int) error { return nil })
 		HandleStream(s, "flow", func(ctx context.Context, stream *Stream[int, string]) error {
 			for _, err := range stream.All() {
 				if err != nil {
@@ -93,6 +95,40 @@ func TestCallsAndStreamsGoToAnotherNodeWhereALinkTakesNoMore(t *testing.T) {
 			t.Errorf("the stream: %s, %v", on, err)
 		}
 		stream.Close()
+	}
+}
+
+func TestAnEventForANodeThatHasJustLeftIsForNobody(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	caller := calledAndCaller(t, ctx, "a")
+	plan, err := planOf(caller, "news")
+	if err != nil || len(plan.away) != 1 || len(plan.others) != 1 {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	a := caller.mesh.Load().linkedPeer("a")
+	var dropped []*wire.Link
+	for kind, to := range map[string][]*away{"Emit": plan.away, "Broadcast": plan.others} {
+		var lost error
+		for lost == nil { // it goes over a second link that has just come, where both nodes dialled
+			for _, link := range a.allLinks() {
+				a.dropLink(link)
+				dropped = append(dropped, link)
+			}
+			lost = tell(ctx, to, 1)
+		}
+		if !errors.Is(lost, ErrLinkLost) {
+			t.Errorf("%s where the link is lost: %v", kind, lost)
+		}
+	}
+	for _, link := range dropped {
+		a.addLink(link)
+		caller.mesh.Load().GoAway(link)
+	}
+	for kind, to := range map[string][]*away{"Emit": plan.away, "Broadcast": plan.others} {
+		if err := tell(ctx, to, 1); err != nil {
+			t.Errorf("%s where the node has left: %v", kind, err)
+		}
 	}
 }
 

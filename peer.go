@@ -41,6 +41,13 @@ func (p *peer) link() *wire.Link {
 	return (*links)[int(p.turn.Add(1))%len(*links)]
 }
 
+// hasLeft tells whether the peer said that it takes no new calls, and has no link that takes any.
+func (p *peer) hasLeft() bool {
+	p.mesh.mu.Lock()
+	defer p.mesh.mu.Unlock()
+	return p.leaving && len(p.allLinks()) == 0
+}
+
 func (p *peer) addLink(l *wire.Link) {
 	p.setLinks(append(slices.Clone(p.allLinks()), l))
 }
