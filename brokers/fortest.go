@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"sync"
 	"testing"
 )
@@ -38,10 +39,19 @@ func NotTested(t testing.TB, format string, args ...any) {
 	t.Skip(text)
 }
 
+// Program finds a program that a test needs. Without it the test is [NotTested], naming the Debian package that has it.
+func Program(t testing.TB, name, debian string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		NotTested(t, "%s was not found (Debian package %s)", name, debian)
+	}
+	return path
+}
+
 // ForTest starts a broker that ends with the test. At most one Config may be given. Where the broker is not installed it
 // skips the test, naming the Debian package that has it, see [NotTested]. RabbitMQ, which takes seconds to start, is for
-// [Slow] tests. If
-// the test fails, the end of the broker's log is logged.
+// [Slow] tests. If the test fails, the end of the broker's log is logged.
 func ForTest(t testing.TB, kind Kind, config ...Config) *Server {
 	t.Helper()
 	if kind == RabbitMQ {

@@ -13,14 +13,21 @@ import (
 // give to outgoing connections and to who asks for any port (32768 and up on Linux, 49152 and up by RFC 6335), so a client's
 // attempts to connect again, or any other program, are not given the port of a server that is gone for a moment.
 func FreeAddress(network string) (string, error) {
+	port, err := freePort(network)
+	return atPort(port), err
+}
+
+func freePort(network string) (int, error) {
 	for range 100 {
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(16384+rand.IntN(16384)))
-		if taken(network, address) == nil {
-			return address, nil
+		port := 16384 + rand.IntN(16384)
+		if taken(network, atPort(port)) == nil {
+			return port, nil
 		}
 	}
-	return "", fmt.Errorf("no free %s port was found from 16384 to 32767", network)
+	return 0, fmt.Errorf("no free %s port was found from 16384 to 32767", network)
 }
+
+func atPort(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
 // taken says why nothing can listen at address.
 func taken(network, address string) error {
@@ -35,16 +42,4 @@ func taken(network, address string) error {
 		return err
 	}
 	return listening.Close()
-}
-
-func freePort() (int, error) {
-	address, err := FreeAddress("tcp")
-	if err != nil {
-		return 0, err
-	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(port)
 }

@@ -66,7 +66,7 @@ func Start(kind Kind, config Config) (*Server, error) {
 	}
 	// Another process may take the port between its choice and its use.
 	for attempt := range 3 {
-		if s.port, err = freePort(); err == nil {
+		if s.port, err = freePort("tcp"); err == nil {
 			clear(s.ports)
 			err = s.run()
 		}
@@ -245,7 +245,7 @@ func (s *Server) otherPort(use string) (int, error) {
 	if port := s.ports[use]; port != 0 {
 		return port, nil
 	}
-	port, err := freePort()
+	port, err := freePort("tcp")
 	s.ports[use] = port
 	return port, err
 }

@@ -206,7 +206,7 @@ func TestTypesAreJSONSchema(t *testing.T) {
 // TestAnotherValidatorFindsTheDocumentValid runs a validator of the JavaScript world, at the version of its lock file.
 func TestAnotherValidatorFindsTheDocumentValid(t *testing.T) {
 	brokers.Slow(t)
-	npm, node := program(t, "npm", "npm"), program(t, "node", "nodejs")
+	npm, node := brokers.Program(t, "npm", "npm"), brokers.Program(t, "node", "nodejs")
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "validator"))); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ var compilerFiles = []string{"package.json", "package-lock.json"}
 // compiler is the folder that has node_modules with the compiler.
 func compiler(t testing.TB) string {
 	t.Helper()
-	node := program(t, "node", "nodejs")
+	node := brokers.Program(t, "node", "nodejs")
 	dir, err := compilerFolder()
 	if err != nil {
 		t.Fatal(err)
@@ -31,22 +31,12 @@ func compiler(t testing.TB) string {
 		return dir
 	}
 	brokers.Slow(t)
-	npm := program(t, "npm", "npm")
+	npm := brokers.Program(t, "npm", "npm")
 	_ = node
 	if err := installCompiler(t, npm, dir); err != nil {
 		brokers.NotTested(t, "npm could not install the TypeScript compiler; is the network there? %v", err)
 	}
 	return dir
-}
-
-// program finds a program, or says which Debian package has it.
-func program(t testing.TB, name, debian string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		brokers.NotTested(t, "%s was not found (Debian package %s)", name, debian)
-	}
-	return path
 }
 
 func compilerFolder() (string, error) {
@@ -135,7 +125,7 @@ func tsc(t testing.TB, dir string, args ...string) string {
 func runTSC(t testing.TB, dir string, args ...string) (string, error) {
 	t.Helper()
 	script := filepath.Join(compiler(t), "node_modules", "typescript", "bin", "tsc")
-	command := exec.CommandContext(t.Context(), program(t, "node", "nodejs"), append([]string{script}, args...)...)
+	command := exec.CommandContext(t.Context(), brokers.Program(t, "node", "nodejs"), append([]string{script}, args...)...)
 	command.Dir = dir
 	out, err := command.CombinedOutput()
 	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {

@@ -11,9 +11,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/schema"
 	"github.com/sabir-go/sabir/schema/route"
 	"github.com/sabir-go/sabir/web/api"
@@ -71,7 +73,7 @@ func TestInNodeTheClientDoesWhatItMust(t *testing.T) {
 	dir := emitted(t)
 	server, s := startShop(t, nil)
 	// Node has WebSocket since version 22, and 20 with this flag.
-	command := exec.CommandContext(t.Context(), program(t, "node", "nodejs"), "--experimental-websocket", "--disallow-code-generation-from-strings",
+	command := exec.CommandContext(t.Context(), brokers.Program(t, "node", "nodejs"), "--experimental-websocket", "--disallow-code-generation-from-strings",
 		filepath.Join(dir, "main.js"), server.URL)
 	out, err := command.CombinedOutput()
 	judge(t, string(out), err)
@@ -100,7 +102,7 @@ func (s *shopServer) expectLeft(paths ...string) {
 		select {
 		case path := <-s.left:
 			delete(missing, path)
-		case <-s.t.Context().Done():
+		case <-time.After(time.Minute):
 			s.t.Fatalf("nobody gave up %v", missing)
 		}
 	}

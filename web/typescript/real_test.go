@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/api"
 )
@@ -162,7 +163,7 @@ func TestTheClientOfARealNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(t *testing.T, which string, least int) {
-		command := exec.CommandContext(t.Context(), program(t, "node", "nodejs"), "--experimental-websocket", "--disallow-code-generation-from-strings",
+		command := exec.CommandContext(t.Context(), brokers.Program(t, "node", "nodejs"), "--experimental-websocket", "--disallow-code-generation-from-strings",
 			filepath.Join(dir, "real.js"), "http://"+node.HTTPAddr(), which)
 		lines, err := command.CombinedOutput()
 		if err != nil || strings.Contains(string(lines), "FAILED") || strings.Count(string(lines), "ok ") < least {
