@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/wire"
 )
 
@@ -33,25 +34,22 @@ const clusterKey = "a key for the tests of networks"
 func newNetwork(t *testing.T) *network {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("network namespaces need root")
+		brokers.NotTested(t, "network namespaces need root")
 	}
-	for _, tool := range []string{"ip", "nft"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("the command %s is not there (packages iproute2 and nftables)", tool)
-		}
-	}
+	brokers.Program(t, "ip", "iproute2")
+	brokers.Program(t, "nft", "nftables")
 	sweep()
 	n := &network{t: t}
 	id := fmt.Sprintf("sabir-%d-%d", os.Getpid(), networks.Add(1))
 	for i := range n.names {
 		n.names[i] = fmt.Sprintf("%s-%d", id, i)
 		if out, err := exec.Command("ip", "netns", "add", n.names[i]).CombinedOutput(); err != nil {
-			t.Skipf("this machine allows no network namespaces: %v: %s", err, out)
+			brokers.NotTested(t, "this machine allows no network namespaces: %v: %s", err, out)
 		}
 		t.Cleanup(func() { n.run("ip", "netns", "del", n.names[i]) })
 	}
 	if out, err := exec.Command("ip", "link", "add", "cable", "netns", n.names[0], "type", "veth", "peer", "name", "cable", "netns", n.names[1]).CombinedOutput(); err != nil {
-		t.Skipf("this machine allows no veth interfaces: %v: %s", err, out)
+		brokers.NotTested(t, "this machine allows no veth interfaces: %v: %s", err, out)
 	}
 	for i := range n.names {
 		n.in(i, "ip", "addr", "add", n.host(i)+"/24", "dev", "cable")
@@ -59,7 +57,7 @@ func newNetwork(t *testing.T) *network {
 		n.in(i, "ip", "link", "set", "lo", "up") // the namespace's own
 		if out, err := exec.Command("ip", "netns", "exec", n.names[i], "nft", "add table ip faults; add chain ip faults input { type filter hook input priority 0; }; "+
 			"add chain ip faults output { type filter hook output priority 0; }").CombinedOutput(); err != nil {
-			t.Skipf("this machine allows no packet filter: %v: %s", err, out)
+			brokers.NotTested(t, "this machine allows no packet filter: %v: %s", err, out)
 		}
 	}
 	return n

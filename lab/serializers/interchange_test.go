@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -21,9 +20,7 @@ const avroHead = 10
 // Where both say that they speak a format, each must read what the other wrote.
 func TestSabirAndMoleculerReadEachOthersPackets(t *testing.T) {
 	brokers.Slow(t)
-	if _, err := exec.LookPath("npm"); err != nil {
-		brokers.NotTested(t, "Moleculer's serializers: npm is not installed")
-	}
+	brokers.Program(t, "npm", "npm")
 	const size = "1 kB"
 	dir := t.TempDir()
 	text, err := documents.JSON(size)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -135,34 +134,35 @@ func TestWhatCannotBeHadIsTheRowsReason(t *testing.T) {
 
 // Every contender is started, checked and closed; the load is a script that asks for nothing.
 func TestAllServersGiveTheRightAnswers(t *testing.T) {
-	all, once := whoCanRunHere(t), twoRounds
+	once := twoRounds
 	once.Rounds = 1
-	for name, r := range measure(t, once, underTool(scripted(t, ""), all...)) {
-		if r.Failure != "" || len(r.Rounds) != 1 {
-			t.Errorf("%s: %q, %d rounds", name, r.Failure, len(r.Rounds))
-		}
-	}
-}
-
-func whoCanRunHere(t *testing.T) []contender {
-	t.Helper()
-	_, noNode := exec.LookPath("npm")
-	var here []contender
+	servers := map[string][]contender{}
 	for _, c := range contenders {
-		if c.missing == "" && (noNode == nil || !strings.HasPrefix(c.program.Name, "node")) {
-			here = append(here, c)
+		if c.missing != "" {
+			continue
 		}
+		of := "Go"
+		if strings.HasPrefix(c.program.Name, "node") {
+			of = "Node"
+		}
+		servers[of] = append(servers[of], c)
 	}
-	if noNode != nil {
-		t.Log("NOT TESTED: the servers of Node: npm is not here")
+	for of, all := range servers {
+		t.Run(of, func(t *testing.T) {
+			if of == "Node" {
+				brokers.Program(t, "npm", "npm")
+			}
+			for name, r := range measure(t, once, underTool(scripted(t, ""), all...)) {
+				if r.Failure != "" || len(r.Rounds) != 1 {
+					t.Errorf("%s: %q, %d rounds", name, r.Failure, len(r.Rounds))
+				}
+			}
+		})
 	}
-	return here
 }
 
 func TestARealLoad(t *testing.T) {
-	if _, err := exec.LookPath("wrk"); err != nil {
-		brokers.NotTested(t, "wrk is not here: apt-get install wrk")
-	}
+	brokers.Program(t, "wrk", "wrk")
 	once := twoRounds
 	once.Rounds = 1
 	r := measure(t, once, underTool(wrk, contenders[0]))[contenders[0].name]

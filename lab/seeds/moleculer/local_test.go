@@ -1,7 +1,6 @@
 package moleculer
 
 import (
-	"os/exec"
 	"slices"
 	"testing"
 	"time"
@@ -24,9 +23,7 @@ func (l logged) Note(format string, a ...any)   { l.Logf(format, a...) }
 func TestPeersOfNodeAnswerRight(t *testing.T) {
 	brokers.Slow(t)
 	for _, tool := range []string{"npm", "redis-server"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			brokers.NotTested(t, "the peers of Node: %s is not installed", tool)
-		}
+		brokers.Program(t, tool, tool)
 	}
 	plan := bench.Plan{Rounds: 1, Duration: 5 * time.Millisecond, Fixed: true, Quick: true, Patience: time.Minute}
 	for _, table := range slices.Concat(localTables(), middlewareTables(), telemetryTables(), cacheTables(), validatorTables(), eventTables()) {

@@ -2,7 +2,6 @@ package moleculer
 
 import (
 	"encoding/json"
-	"os/exec"
 	"slices"
 	"testing"
 	"time"
@@ -18,9 +17,7 @@ import (
 func TestPeersOfNodeAnswerRightFromAnotherNode(t *testing.T) {
 	brokers.Slow(t)
 	for _, tool := range []string{"npm", "redis-server", "rabbitmq-server"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			brokers.NotTested(t, "the peers of Node: %s is not installed", tool)
-		}
+		brokers.Program(t, tool, tool)
 	}
 	plan := bench.Plan{Rounds: 1, Duration: 20 * time.Millisecond, Fixed: true, Patience: time.Minute}
 	for _, table := range append(remoteTables(), serializerTables()...) {
