@@ -94,7 +94,7 @@ func dialRawBatches(address string, _ settings, callers int) ([]echo, func(), er
 }
 
 // dialBatches has a message for each batch.
-func (connect bus) dialBatches(address string, s settings, callers int) ([]echo, func(), error) {
+func (connect overBus) dialBatches(address string, s settings, callers int) ([]echo, func(), error) {
 	b := newBatches(callers)
 	publish, stop, err := connect(address, back(s), b.deliver)
 	if err != nil {

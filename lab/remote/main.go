@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir/brokers"
 
+	"github.com/sabir-go/sabir/lab/bus"
 	"github.com/sabir-go/sabir/lab/child"
 )
 
@@ -43,8 +44,8 @@ var contenders = func() map[string]contender {
 		"raw" + withBatches: {serveRaw, dialRawBatches},
 		"channels":          {serveChannels, dialChannels},
 	}
-	for kind, connect := range map[brokers.Kind]bus{
-		brokers.NATS: natsBus, brokers.Redis: redisBus, brokers.Mosquitto: mqttBus, brokers.RabbitMQ: amqpBus,
+	for kind, connect := range map[brokers.Kind]overBus{
+		brokers.NATS: bus.NATS, brokers.Redis: bus.Redis, brokers.Mosquitto: bus.MQTT, brokers.RabbitMQ: bus.AMQP,
 	} {
 		all[string(kind)] = contender{connect.serve, connect.dial}
 		all[string(kind)+withBatches] = contender{connect.serve, connect.dialBatches}

@@ -3,7 +3,8 @@ package main
 import (
 	"io"
 	"net"
-	"sync"
+
+	"github.com/sabir-go/sabir/lab/sockets"
 )
 
 // copyBytes is how much is sent back at once, at most.
@@ -11,29 +12,7 @@ const copyBytes = 16 << 10
 
 // serveRaw sends back what it gets. Clients have a connection for each caller; there are no frames and no codec.
 func serveRaw(address string, _ settings) (func(), error) {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	var open sync.Map
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			open.Store(conn, nil)
-			go func() {
-				defer open.Delete(conn)
-				defer conn.Close()
-				sendBack(conn)
-			}()
-		}
-	}()
-	return func() {
-		listener.Close()
-		open.Range(func(conn, _ any) bool { conn.(net.Conn).Close(); return true })
-	}, nil
+	return sockets.AcceptEach("tcp", address, sendBack)
 }
 
 func sendBack(conn net.Conn) {
@@ -50,20 +29,12 @@ func sendBack(conn net.Conn) {
 }
 
 func dialRaw(address string, _ settings, callers int) ([]echo, func(), error) {
-	var conns []net.Conn
-	stop := func() {
-		for _, conn := range conns {
-			conn.Close()
-		}
+	conns, err := sockets.DialEach("tcp", address, callers)
+	if err != nil {
+		return nil, nil, err
 	}
 	echoes := make([]echo, callers)
-	for i := range echoes {
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			stop()
-			return nil, nil, err
-		}
-		conns = append(conns, conn)
+	for i, conn := range conns {
 		reply := make([]byte, payloadBytes)
 		echoes[i] = func(request []byte) ([]byte, error) {
 			if _, err := conn.Write(request); err != nil {
@@ -73,5 +44,5 @@ func dialRaw(address string, _ settings, callers int) ([]echo, func(), error) {
 			return reply, err
 		}
 	}
-	return echoes, stop, nil
+	return echoes, sockets.CloseAll(conns), nil
 }

@@ -3,12 +3,9 @@ package main
 import (
 	"slices"
 
+	"github.com/sabir-go/sabir/lab/bus"
 	"github.com/sabir-go/sabir/lab/rpc/work"
 )
-
-// bus is the client of a broker. connect subscribes to one subject, calls deliver for each message that comes, one after
-// another, and returns what publishes; a message's bytes are deliver's until it returns.
-type bus func(address, subject string, deliver func([]byte)) (publish func(subject string, data []byte) error, stop func(), err error)
 
 const (
 	questions = "lab.questions"
@@ -16,8 +13,8 @@ const (
 	busQueue  = 64 // batches that may wait to be answered: more than are under way
 )
 
-// batched is the raw batched echo over a broker: a message for each batch.
-func (connect bus) batched(name string) work.Contender {
+// batched is the raw batched echo over a broker, by its bare client: a message for each batch.
+func batched(name string, connect bus.Connect) work.Contender {
 	return work.Contender{
 		Name: name,
 		Serve: func(address string) (func(), error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sabir-go/sabir/lab/message"
 	"github.com/sabir-go/sabir/lab/rpc/work"
+	"github.com/sabir-go/sabir/lab/sockets"
 )
 
 func drpcContenders() []work.Contender {
@@ -33,7 +34,7 @@ func drpcContenders() []work.Contender {
 			return func() { cancel(); <-ended }, nil
 		},
 		Dial: func(address string, callers int) (*work.Client, error) {
-			conns, err := dialEach("tcp", address, callers)
+			conns, err := sockets.DialEach("tcp", address, callers)
 			if err != nil {
 				return nil, err
 			}
@@ -41,7 +42,7 @@ func drpcContenders() []work.Contender {
 			for i, conn := range conns {
 				stubs[i] = message.NewDRPCHelloClient(drpcconn.New(conn))
 			}
-			return &work.Client{Close: closeAll(conns), Say: func(caller int) work.RoundTrip {
+			return &work.Client{Close: sockets.CloseAll(conns), Say: func(caller int) work.RoundTrip {
 				return work.ProtoSay(func(request *message.Proto) (*message.Proto, error) {
 					return stubs[caller].Say(context.Background(), request)
 				})(caller)

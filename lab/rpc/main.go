@@ -5,6 +5,7 @@ package main
 import (
 	"slices"
 
+	"github.com/sabir-go/sabir/lab/bus"
 	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
@@ -32,7 +33,7 @@ func streamContenders() []work.Contender {
 // brokerContenders are the clients of brokers, alone; those of NATS are natsContenders.
 func brokerContenders() []work.Contender {
 	return []work.Contender{
-		amqpCalls(), bus(amqpBus).batched("raw batched echo, amqp"), bus(redisBus).batched("raw batched echo, redis"),
-		bus(mqttBus).batched("raw batched echo, mqtt"),
+		amqpCalls(), batched("raw batched echo, amqp", bus.AMQP), batched("raw batched echo, redis", bus.Redis),
+		batched("raw batched echo, mqtt", bus.MQTT),
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sabir-go/sabir/lab/message"
 	"github.com/sabir-go/sabir/lab/rpc/work"
+	"github.com/sabir-go/sabir/lab/sockets"
 )
 
 // The bare multiplexer says what one connection with many callers can carry in Go when nothing else is done: no codec,
@@ -24,7 +25,7 @@ func muxContenders() []work.Contender {
 func bareMux(name, network string) work.Contender {
 	return work.Contender{
 		Name:  name,
-		Serve: func(address string) (func(), error) { return acceptEach(network, address, muxServe) },
+		Serve: func(address string) (func(), error) { return sockets.AcceptEach(network, address, muxServe) },
 		Dial: func(address string, callers int) (*work.Client, error) {
 			conn, err := net.Dial(network, address)
 			if err != nil {

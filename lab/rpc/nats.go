@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/sabir-go/sabir/lab/bus"
 	"github.com/sabir-go/sabir/lab/message"
 	"github.com/sabir-go/sabir/lab/rpc/work"
 )
@@ -26,7 +27,7 @@ func natsContenders() []work.Contender {
 		natsCalls("nats.go micro API", joinNATS, natsMicro),
 		natsCalls("nats.go request-reply, embedded", embedNATS, natsRespond),
 		natsCalls("nats.go micro API, embedded", embedNATS, natsMicro),
-		natsBusBy(joinNATS).batched("raw batched echo, nats"),
+		batched("raw batched echo, nats", bus.NATS),
 		embeddedBatches(),
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sabir-go/sabir/lab/message"
 	"github.com/sabir-go/sabir/lab/rpc/work"
+	"github.com/sabir-go/sabir/lab/sockets"
 )
 
 func netrpcContenders() []work.Contender {
@@ -21,7 +22,7 @@ func netRPC(name, network string) work.Contender {
 			if err := server.RegisterName("Hello", netrpcHello{}); err != nil {
 				return nil, err
 			}
-			return acceptEach(network, address, func(conn net.Conn) { server.ServeConn(conn) })
+			return sockets.AcceptEach(network, address, func(conn net.Conn) { server.ServeConn(conn) })
 		},
 		Dial: func(address string, callers int) (*work.Client, error) {
 			c, err := rpc.Dial(network, address)

@@ -3,13 +3,12 @@ package main
 import (
 	"bufio"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"net"
-	"sync"
 
 	"github.com/sabir-go/sabir/lab/message"
 	"github.com/sabir-go/sabir/lab/rpc/work"
+	"github.com/sabir-go/sabir/lab/sockets"
 )
 
 // The raw rows have no calls, no codec and no frames: both sides know how many bytes come. They say what the sockets
@@ -21,27 +20,27 @@ func rawContenders() []work.Contender {
 		{
 			Name: "raw copy",
 			Serve: func(address string) (func(), error) {
-				return acceptEach("tcp", address, func(conn net.Conn) { copyBack(conn) })
+				return sockets.AcceptEach("tcp", address, func(conn net.Conn) { copyBack(conn) })
 			},
 			Dial: func(address string, callers int) (*work.Client, error) {
-				conns, err := dialEach("tcp", address, callers)
+				conns, err := sockets.DialEach("tcp", address, callers)
 				if err != nil {
 					return nil, err
 				}
-				return &work.Client{Close: closeAll(conns), Echo: func(caller, size int) work.RoundTrip {
+				return &work.Client{Close: sockets.CloseAll(conns), Echo: func(caller, size int) work.RoundTrip {
 					return rawCopy(conns[caller], caller, size)
 				}}, nil
 			},
 		},
 		{
 			Name:  "raw TCP push",
-			Serve: func(address string) (func(), error) { return acceptEach("tcp", address, countFrames) },
+			Serve: func(address string) (func(), error) { return sockets.AcceptEach("tcp", address, countFrames) },
 			Dial: func(address string, callers int) (*work.Client, error) {
-				conns, err := dialEach("tcp", address, callers)
+				conns, err := sockets.DialEach("tcp", address, callers)
 				if err != nil {
 					return nil, err
 				}
-				return &work.Client{Close: closeAll(conns), Push: func(caller, size int) (*work.Pushing, error) {
+				return &work.Client{Close: sockets.CloseAll(conns), Push: func(caller, size int) (*work.Pushing, error) {
 					return rawPush(conns[caller], size), nil
 				}}, nil
 			},
@@ -53,14 +52,14 @@ func rawContenders() []work.Contender {
 func raw(name, network string, size int) work.Contender {
 	return work.Contender{
 		Name:  name,
-		Serve: func(address string) (func(), error) { return acceptEach(network, address, rawServe) },
+		Serve: func(address string) (func(), error) { return sockets.AcceptEach(network, address, rawServe) },
 		Dial: func(address string, callers int) (*work.Client, error) {
-			conns, err := dialEach(network, address, callers)
+			conns, err := sockets.DialEach(network, address, callers)
 			if err != nil {
 				return nil, err
 			}
 			return &work.Client{
-				Close: closeAll(conns),
+				Close: sockets.CloseAll(conns),
 				Say:   func(caller int) work.RoundTrip { return rawEcho(conns[caller], caller, size) },
 				Echo:  func(caller, size int) work.RoundTrip { return rawEcho(conns[caller], caller, size) },
 			}, nil
@@ -192,67 +191,19 @@ func rawPush(conn net.Conn, size int) *work.Pushing {
 	}
 }
 
-var tcpStreams, unixStreams = sockets("tcp"), sockets("unix")
+var tcpStreams, unixStreams = overSockets("tcp"), overSockets("unix")
 
-func sockets(network string) streams {
+func overSockets(network string) streams {
 	return streams{
 		serve: func(address string, handle func(io.ReadWriter)) (func(), error) {
-			return acceptEach(network, address, func(conn net.Conn) { handle(conn) })
+			return sockets.AcceptEach(network, address, func(conn net.Conn) { handle(conn) })
 		},
 		dial: func(address string, n int) ([]io.ReadWriter, func(), error) {
-			conns, err := dialEach(network, address, n)
+			conns, err := sockets.DialEach(network, address, n)
 			if err != nil {
 				return nil, nil, err
 			}
-			return asStreams(conns), closeAll(conns), nil
+			return asStreams(conns), sockets.CloseAll(conns), nil
 		},
-	}
-}
-
-// acceptEach runs serve on a goroutine for each connection.
-func acceptEach(network, address string, serve func(net.Conn)) (stop func(), err error) {
-	listener, err := net.Listen(network, address)
-	if err != nil {
-		return nil, err
-	}
-	var open sync.Map
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			open.Store(conn, nil)
-			go func() {
-				defer open.Delete(conn)
-				defer conn.Close()
-				serve(conn)
-			}()
-		}
-	}()
-	return func() {
-		listener.Close()
-		open.Range(func(conn, _ any) bool { conn.(net.Conn).Close(); return true })
-	}, nil
-}
-
-func dialEach(network, address string, n int) ([]net.Conn, error) {
-	conns := make([]net.Conn, 0, n)
-	for range n {
-		conn, err := net.Dial(network, address)
-		if err != nil {
-			closeAll(conns)()
-			return nil, fmt.Errorf("connection %d of %d: %w", len(conns)+1, n, err)
-		}
-		conns = append(conns, conn)
-	}
-	return conns, nil
-}
-
-func closeAll(conns []net.Conn) func() {
-	return func() {
-		for _, conn := range conns {
-			conn.Close()
-		}
 	}
 }

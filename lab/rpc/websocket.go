@@ -8,12 +8,14 @@ import (
 	"net"
 
 	"github.com/gobwas/ws"
+
+	"github.com/sabir-go/sabir/lab/sockets"
 )
 
 // webSockets have one frame for each write. They are for what is read whole, message by message or byte by byte.
 var webSockets = streams{
 	serve: func(address string, handle func(io.ReadWriter)) (func(), error) {
-		return acceptEach("tcp", address, func(conn net.Conn) {
+		return sockets.AcceptEach("tcp", address, func(conn net.Conn) {
 			if _, err := ws.Upgrade(conn); err != nil {
 				return
 			}

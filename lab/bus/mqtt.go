@@ -1,4 +1,4 @@
-package main
+package bus
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/eclipse/paho.golang/paho"
 )
 
-// mqttBus is the client of paho.golang alone, with quality of service 0. Subjects become topics.
-func mqttBus(address, subject string, deliver func([]byte)) (func(string, []byte) error, func(), error) {
+// MQTT is the client of paho.golang, with quality of service 0. Subjects become topics.
+func MQTT(address, subject string, deliver func([]byte)) (func(string, []byte) error, func(), error) {
 	at, err := url.Parse(address)
 	if err != nil {
 		return nil, nil, err

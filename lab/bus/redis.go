@@ -1,4 +1,4 @@
-package main
+package bus
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// redisBus is rueidis alone: publish and subscribe.
-func redisBus(address, subject string, deliver func([]byte)) (func(string, []byte) error, func(), error) {
+// Redis is rueidis: publish and subscribe.
+func Redis(address, subject string, deliver func([]byte)) (func(string, []byte) error, func(), error) {
 	options, err := rueidis.ParseURL(address)
 	if err != nil {
 		return nil, nil, err
