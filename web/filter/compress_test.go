@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -214,15 +215,14 @@ func TestManyAnswersAreCompressedAtOnce(t *testing.T) {
 }
 
 func FuzzAcceptEncoding(f *testing.F) {
-	for _, seed := range []string{"gzip, zstd;q=0.5", "*;q=0", ";;;", "gzip;q=1.0000", "identity;q=0,*"} {
+	for _, seed := range []string{"gzip, zstd;q=0.5", "*;q=0", ";;;", "gzip;q=1.0000", "identity;q=0,*", "zſtd"} {
 		f.Add(seed)
 	}
 	compress := filter.Compress(filter.AtLeast(0))
 	f.Fuzz(func(t *testing.T, accept string) {
 		x := answered(request("Accept-Encoding", accept), document[:2000])
 		through(compress, x)
-		lower := strings.ToLower(accept)
-		if encoding := x.Answer.Get("Content-Encoding"); encoding != "" && !strings.Contains(lower, encoding) && !strings.Contains(accept, "*") {
+		if encoding := x.Answer.Get("Content-Encoding"); encoding != "" && !regexp.MustCompile("(?i)"+encoding).MatchString(accept) && !strings.Contains(accept, "*") {
 			t.Fatalf("%q got %s", accept, encoding)
 		}
 		if plain(t, x) != document[:2000] {
