@@ -81,6 +81,13 @@ func TestClosedLoopCountsRightAndWrongAnswers(t *testing.T) {
 	}
 }
 
+func TestEachCallerDoesAtLeastOneOperation(t *testing.T) {
+	s, err := Closed(0, 1000, func(int) func() error { return func() error { return nil } })
+	if err != nil || s.Operations < 1000 {
+		t.Errorf("%d operations of 1000 callers, %v", s.Operations, err)
+	}
+}
+
 func TestCallerWhoseCallsAllFailStops(t *testing.T) {
 	begun := time.Now()
 	s, err := Closed(time.Hour, 1, func(int) func() error { return func() error { return errors.New("refused") } })

@@ -21,7 +21,8 @@ type caller struct {
 }
 
 // Closed is a closed loop: each caller begins its next operation when the last has ended, until d is over. do(i) makes the
-// operation of caller i, which reports a wrong answer as an error; it is called once for each caller and d.
+// operation of caller i, which reports a wrong answer as an error; it is called once for each caller and d. Each caller does at
+// least one, however short d is.
 //
 // A latency goes from the end of the operation before to the end of this one, so one reading of the clock serves both and what
 // the loop does itself is part of it; nothing is left out while an operation is late, since the caller waits for it.
@@ -63,7 +64,7 @@ func Closed(d time.Duration, callers int, do func(caller int) func() error) (Sam
 
 func (c *caller) run(started time.Time, stop *atomic.Bool) {
 	last, failed := time.Since(started), 0
-	for !stop.Load() {
+	for ended := false; !ended; ended = stop.Load() {
 		err := c.do()
 		now := time.Since(started)
 		took := now - last

@@ -84,10 +84,10 @@ func (b *batches) deliver(reply []byte) {
 
 func (b *batches) fail(err error) { b.problem.CompareAndSwap(nil, &err) }
 
-// run sends for some time and returns when all replies are here.
+// run sends for some time, at least one batch, and returns when all replies are here.
 func (b *batches) run(d time.Duration) error {
 	end := time.Now().Add(d)
-	for time.Now().Before(end) && b.problem.Load() == nil {
+	for more := true; more && b.problem.Load() == nil; more = time.Now().Before(end) {
 		<-b.free
 		binary.LittleEndian.PutUint64(b.request, b.sent)
 		b.starts[b.sent%uint64(len(b.starts))].Store(int64(time.Since(b.started)))

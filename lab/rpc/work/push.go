@@ -20,8 +20,8 @@ type Pushing struct {
 // clockEach is how many messages a stream sends between two looks at whether it should end.
 const clockEach = 64
 
-// push measures streams: each caller opens one, sends until the time is up, and then asks the server what has come.
-// Messages that the server has not counted are wrong.
+// push measures streams: each caller opens one, sends until the time is up, one message at least, and then asks the server
+// what has come. Messages that the server has not counted are wrong.
 func (c *Client) push(d time.Duration, callers, size int) (child.Sample, error) {
 	type result struct {
 		sent, counted int64
@@ -67,7 +67,7 @@ func (c *Client) pushOne(caller, size int, stop *atomic.Bool) (sent, counted int
 		return 0, 0, err
 	}
 	var sending error
-	for sending == nil && (sent%clockEach != 0 || !stop.Load()) {
+	for sending == nil && (sent == 0 || sent%clockEach != 0 || !stop.Load()) {
 		if sending = stream.Send(); sending == nil {
 			sent++
 		}
