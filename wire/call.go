@@ -138,14 +138,16 @@ func (c *Call) Do(ctx context.Context, value []byte) error {
 	m := largeMessage{kind: kindRequest, flags: flags, id: id, route: c.route, head: head, value: value}
 	err = l.sendLarge(ctx, c.done, &m)
 	c.keepHint(len(value))
+	if m.held {
+		c.out = nil // the writer may still be reading it
+	}
 	switch {
-	case err == errStopped: // the answer came before the request was sent completely
+	case err == errStopped: // the answer came, or the deadline, before the request was sent completely
+		l.giveUpRest(id, m.begun)
 		return c.answered()
 	case err != nil && !m.begun: // the peer knows nothing of it, so it will not answer
 		c.giveUpSlot()
 		return err
-	case m.held:
-		c.out = nil // the writer may still be reading it
 	}
 	return c.wait(ctx)
 }

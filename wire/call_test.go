@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"reflect"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/codec/native"
@@ -497,6 +499,56 @@ func TestALargeCallThatIsGivenUpHalfWayIsForgotten(t *testing.T) {
 		for p.client.InFlight() > 0 || p.server.inbound.serving.Load() > 0 { // answers that come late
 			runtime.Gosched()
 		}
+	}
+}
+
+// gated is a connection of which each write waits for a value from a channel, or its end.
+type gated struct {
+	net.Conn
+	gate chan struct{}
+}
+
+func (g *gated) Write(p []byte) (int, error) {
+	<-g.gate
+	return g.Conn.Write(p)
+}
+
+func TestALargeCallWhoseTimeIsOverBeforeItIsSentIsForgotten(t *testing.T) {
+	for written, writes := range map[string]int{"nothing": 0, "what comes before it": 1, "a part of it": 2} {
+		t.Run(written, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := conns(t, "mem")
+				g := &gated{a, make(chan struct{})}
+				cc, sc := Config{Node: "client"}, Config{Node: "server"}
+				serving := newNode()
+				serving.serve["echo"] = echo
+				client, server := New(g, peerOfTest(sc, true), cc, newNode()), New(b, peerOfTest(cc, false), sc, serving)
+				client.TryPost(1, nil)
+				synctest.Wait() // the post is being written, and what follows waits
+				failed := make(chan error)
+				go func() {
+					_, err := call(context.Background(), client, "echo", make([]byte, 1<<20), func(c *Call) { c.Timeout = time.Second })
+					failed <- err
+				}()
+				for range writes {
+					g.gate <- struct{}{}
+				}
+				if err := <-failed; err != context.DeadlineExceeded {
+					t.Error(err)
+				}
+				close(g.gate)
+				if _, err := call(context.Background(), client, "echo", []byte("after")); err != nil {
+					t.Errorf("the next call: %v", err)
+				}
+				synctest.Wait()
+				if mine, theirs := client.InFlight(), server.inbound.serving.Load(); mine > 0 || theirs > 0 {
+					t.Errorf("%d calls are in flight, %d served", mine, theirs)
+				}
+				client.Close(nil)
+				<-client.finished
+				<-server.finished
+			})
+		})
 	}
 }
 

@@ -204,6 +204,19 @@ func (l *Link) abandon(c *Call) bool {
 	return true
 }
 
+// giveUpRest gives up a request that was not sent completely, where its deadline ended it: the peer does not count the time
+// of what it does not have yet. Where it was answered there is nothing to do.
+func (l *Link) giveUpRest(id uint32, begun bool) {
+	l.mu.Lock()
+	s := &l.slots[id&indexMask]
+	if waits := s.busy && s.id == id && !l.closed; waits && begun {
+		l.append(id, kindCancel, 0, nil)
+	} else if waits {
+		l.release(id)
+	}
+	l.unlockAndWrite(byWriter)
+}
+
 // watchDeadline sees to it that the timer rings at the call's deadline or before. There is one timer for all calls of a
 // link: where they have the same timeout it is set about once in that time, not once per call. It runs under mu.
 func (l *Link) watchDeadline(c *Call, deadline int64) {

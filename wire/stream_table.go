@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 )
 
 // streamTables is the open streams of a link. An id is made as that of a call; the sides number theirs apart.
@@ -13,8 +12,8 @@ type streamTables struct {
 	ids    []uint32  // the last id of each
 	free   []uint32
 	theirs []*Stream
-	opened atomic.Int32 // of both, not yet ended
-	mine   atomic.Int32
+
+	ownCount, theirsCount int // not yet ended
 }
 
 // addOwn numbers a stream of this side and tells whether the peer has room for it.
@@ -37,8 +36,7 @@ func (t *streamTables) addOwn(s *Stream, limit int) bool {
 	}
 	s.id = t.ids[index]
 	t.own[index] = s
-	t.opened.Add(1)
-	t.mine.Add(1)
+	t.ownCount++
 	return true
 }
 
@@ -57,7 +55,7 @@ func (t *streamTables) addTheirs(s *Stream, limit int) bool {
 		return false
 	}
 	t.theirs[index] = s
-	t.opened.Add(1)
+	t.theirsCount++
 	return true
 }
 
@@ -70,7 +68,7 @@ func (t *streamTables) removeTheirs(s *Stream) bool {
 		return false
 	}
 	t.theirs[index] = nil
-	t.opened.Add(-1)
+	t.theirsCount--
 	return true
 }
 
@@ -81,8 +79,7 @@ func (t *streamTables) removeOwn(s *Stream) {
 	if removed {
 		t.own[index] = nil
 		t.free = append(t.free, index)
-		t.opened.Add(-1)
-		t.mine.Add(-1)
+		t.ownCount--
 	}
 	t.mu.Unlock()
 	if removed {
@@ -104,10 +101,27 @@ func (t *streamTables) find(id uint32, own bool) *Stream {
 	return nil
 }
 
-func (t *streamTables) open() int    { return int(t.opened.Load()) }
-func (t *streamTables) ownOpen() int { return int(t.mine.Load()) }
+// counts is how many streams are open, of this side and of the peer. One of the two may end while the other is looked at,
+// so nobody counts them one after the other.
+func (t *streamTables) counts() (own, theirs int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ownCount, t.theirsCount
+}
+
+func (t *streamTables) open() int {
+	own, theirs := t.counts()
+	return own + theirs
+}
+
+func (t *streamTables) ownOpen() int {
+	own, _ := t.counts()
+	return own
+}
+
 func (t *streamTables) theirsOpen() int {
-	return int(t.opened.Load() - t.mine.Load())
+	_, theirs := t.counts()
+	return theirs
 }
 
 // failAll ends all streams with the loss of the link.

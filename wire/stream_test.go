@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -250,5 +251,27 @@ func TestPostsArrive(t *testing.T) {
 	}
 	if p.client.TryPost(3, make([]byte, chunkSize)) {
 		t.Fatal("TryPost of more than it may take")
+	}
+}
+
+// Otherwise Retire would go by a moment in which a stream of this side is half counted, and leave one of the peer behind.
+func TestAStreamOfThePeerIsCountedWhileOthersComeAndGo(t *testing.T) {
+	tables, l := streamTables{}, &Link{}
+	if !tables.addTheirs(&Stream{id: 1 << indexBits}, 1) {
+		t.Fatal("there is no room")
+	}
+	var over atomic.Bool
+	go func() {
+		defer over.Store(true)
+		for range 100_000 {
+			s := &Stream{link: l}
+			tables.addOwn(s, 1)
+			tables.removeOwn(s)
+		}
+	}()
+	for !over.Load() {
+		if n := tables.theirsOpen(); n != 1 {
+			t.Fatalf("%d are open", n)
+		}
 	}
 }
