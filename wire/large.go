@@ -196,7 +196,7 @@ func (r *reader) begin(a *assembly, part []byte) error {
 		return errTooMuchAtOnce
 	}
 	if a.stream == nil {
-		if len(r.parts) >= maxParts || r.partBytes+a.total > max(maxPartBytes, limit) {
+		if len(r.parts) >= maxParts || a.total > max(maxPartBytes, limit)-r.partBytes {
 			return errTooMuchAtOnce
 		}
 		if r.parts[a.key] != nil {

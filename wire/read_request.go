@@ -59,7 +59,11 @@ func (r *reader) request(h header, body []byte) error {
 // meta reads what appendHead appended.
 func (r *reader) meta(head *fields, flags uint8, m *Meta) error {
 	if flags&flagTimeout != 0 {
-		m.Timeout = time.Duration(head.number(int(maxTimeout/time.Microsecond))) * time.Microsecond
+		micros := head.uvarint()
+		if micros > uint64(maxTimeout/time.Microsecond) {
+			head.fail()
+		}
+		m.Timeout = time.Duration(micros) * time.Microsecond
 	}
 	if flags&flagNested != 0 {
 		m.Level = head.number(maxInt32)

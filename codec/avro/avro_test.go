@@ -106,9 +106,9 @@ func TestATimeBeyondSixtyFourBitsOfMicrosecondsIsRefused(t *testing.T) {
 
 func TestAnAvroTagNamesAFieldAndSkipsOne(t *testing.T) {
 	type tagged struct {
-		A int `json:"a" avro:"first"`
-		B int `avro:"-"`
-		C int `json:"c-d"`
+		A int64 `json:"a" avro:"first"`
+		B int64 `avro:"-"`
+		C int64 `json:"c-d"`
 	}
 	text, err := avro.Schema(reflect.TypeFor[tagged]())
 	want := `{"type":"record","name":"Tagged","fields":[{"name":"first","type":"long"},{"name":"c_d","type":"long"}]}`

@@ -27,6 +27,9 @@ func (e *Encoder) any(dst []byte, v any) []byte {
 	case bool:
 		return appendBool(dst, v)
 	case int:
+		if math.MaxInt == math.MaxInt32 { // as in a struct
+			return appendInt(dst, int32(v))
+		}
 		return appendLong(dst, int64(v))
 	case int32:
 		return appendInt(dst, v)

@@ -24,7 +24,7 @@ func TestForms(t *testing.T) {
 		{time.UnixMilli(894621060000), "K\x00\xe3\x83\x8f"}, {time.UnixMilli(1), "J\x00\x00\x00\x00\x00\x00\x00\x01"},
 		{"", "\x00"}, {"\u00c3", "\x01\xc3\x83"}, {"\U0001F600", "\x02\xed\xa0\xbd\xed\xb8\x80"},
 		{[]byte{1, 2}, "\x22\x01\x02"}, {[3]byte{}, "\x23\x00\x00\x00"}, {[]string(nil), "N"}, {map[bool]int32{true: 1, false: 0}, "HF\x90T\x91Z"},
-		{map[int]string{-1: "a", 2: "b", 1: ""}, "H\xdf\x01a\xe1\x00\xe2\x01bZ"}, {(*person)(nil), "N"}, {hessian.Decimal(""), "N"},
+		{map[int64]string{-1: "a", 2: "b", 1: ""}, "H\xdf\x01a\xe1\x00\xe2\x01bZ"}, {(*person)(nil), "N"}, {hessian.Decimal(""), "N"},
 	} {
 		if got := string(encode(t, c.value)); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%T %v: got %q, want %q", c.value, c.value, got, c.want)

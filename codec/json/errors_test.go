@@ -15,7 +15,7 @@ import (
 )
 
 type order struct {
-	Count    int            `json:"count"`
+	Count    int64          `json:"count"`
 	Small    uint8          `json:"small"`
 	Signed   int16          `json:"signed"`
 	Ratio    float32        `json:"ratio"`

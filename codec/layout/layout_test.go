@@ -116,8 +116,12 @@ func TestTheOwnTagSkipsAFieldAndMayNameIt(t *testing.T) {
 
 func TestKinds(t *testing.T) {
 	type selfMap map[string]selfMap
+	signed, unsigned := layout.Int64, layout.Uint64
+	if math.MaxInt == math.MaxInt32 {
+		signed, unsigned = layout.Int32, layout.Uint32
+	}
 	for typ, want := range map[reflect.Type]layout.Kind{
-		reflect.TypeFor[int](): layout.Int64, reflect.TypeFor[uintptr](): layout.Uint64, reflect.TypeFor[time.Duration](): layout.Int64,
+		reflect.TypeFor[int](): signed, reflect.TypeFor[uintptr](): unsigned, reflect.TypeFor[time.Duration](): layout.Int64,
 		reflect.TypeFor[json.RawMessage](): layout.Bytes, reflect.TypeFor[[3]byte](): layout.ByteArray, reflect.TypeFor[time.Time](): layout.Time,
 		reflect.TypeFor[netip.Addr](): layout.Binary, reflect.TypeFor[any](): layout.Any, reflect.TypeFor[complex64](): layout.Struct,
 		reflect.TypeFor[selfMap](): layout.Map, reflect.TypeFor[*int](): layout.Pointer,

@@ -55,6 +55,7 @@ func long(data []byte, at int, b byte, t *document.Token) (int, string) {
 		return at, endsEarly
 	}
 	n := unsigned(data[at:], size)
+	length := int(min(n, math.MaxInt)) // an int may have 32 bits
 	at += size
 	switch b {
 	case uint8b, uint16b, uint32b, uint64b:
@@ -70,15 +71,15 @@ func long(data []byte, at int, b byte, t *document.Token) (int, string) {
 	case float64b:
 		t.Kind, t.Bits = document.Float, n
 	case str8, str16, str32:
-		return run(data, at, int(n), document.Text, t)
+		return run(data, at, length, document.Text, t)
 	case bin8, bin16, bin32:
-		return run(data, at, int(n), document.Bytes, t)
+		return run(data, at, length, document.Bytes, t)
 	case array16, array32:
-		t.Kind, t.N = document.List, int(n)
+		t.Kind, t.N = document.List, length
 	case map16, map32:
-		t.Kind, t.N = document.Map, int(n)
+		t.Kind, t.N = document.Map, length
 	default: // ext8, ext16, ext32
-		return extension(data, at, int(n), t)
+		return extension(data, at, length, t)
 	}
 	return at, ""
 }

@@ -55,7 +55,7 @@ func TestBadNumbersAreRefused(t *testing.T) {
 
 func TestAnErrorSaysWhereAndWhat(t *testing.T) {
 	type writer struct{ Lines []struct{ Count string } }
-	type reader struct{ Lines []struct{ Count int } }
+	type reader struct{ Lines []struct{ Count int64 } }
 	v := writer{Lines: []struct{ Count string }{{"a"}}}
 	data, err := thrift.Binary.Append(nil, v)
 	if err != nil {

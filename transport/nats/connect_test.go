@@ -2,6 +2,7 @@ package nats
 
 import (
 	"bytes"
+	"math"
 	"testing"
 	"time"
 )
@@ -10,7 +11,7 @@ func TestAttemptsToConnectComeAtOnceAndThenFromEvery50msToEverySecond(t *testing
 	if got := pause(1); got != 0 {
 		t.Errorf("the first attempt waits for %v", got)
 	}
-	for round, limit := range map[int]time.Duration{2: 50, 3: 100, 4: 200, 6: 800, 7: 1000, 100: 1000, 1 << 40: 1000} {
+	for round, limit := range map[int]time.Duration{2: 50, 3: 100, 4: 200, 6: 800, 7: 1000, 100: 1000, math.MaxInt: 1000} {
 		limit *= time.Millisecond
 		for range 100 {
 			if got := pause(round); got < limit/2 || got >= limit {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"testing"
 	"testing/synctest"
@@ -91,7 +92,7 @@ func TestARefusalThatTheStoreDoesNotBearOutIsAskedAgain(t *testing.T) {
 		if revision, err := s.Save(t.Context(), "k", "k", nil, 7); err != nil || revision != 8 {
 			t.Fatalf("got %d, %v", revision, err)
 		}
-		refusals = 1 << 40
+		refusals = math.MaxInt32
 		_, err := s.Save(t.Context(), "k", "k", nil, 7)
 		if !errors.Is(err, store.ErrAway) || errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrUnknown) {
 			t.Fatalf("it was refused each time, so nothing was done: got %v", err)
