@@ -108,8 +108,13 @@ func (p *Process) exited(e Exit) (reason error, handle bool) {
 		return nil, true
 	}
 	normal := errors.Is(e.Reason, ErrNormal)
-	if !e.From.Zero() && e.From == p.slot.parent && !normal {
-		return e.Reason, false
+	if !e.From.Zero() && e.From == p.slot.parent {
+		switch {
+		case !normal:
+			return e.Reason, false
+		case p.slot.supervised && !p.system.running():
+			return ErrShutdown, false // System.Stop has left it to the parent, which is not there any more
+		}
 	}
 	if p.traps() {
 		return nil, true
@@ -148,6 +153,12 @@ func (p *Process) end(mine *lane, reason error, last bool) {
 	p.ended = nil // in Terminate nobody can be stopped
 
 	at.mu.Lock()
+	known := at.rare()
+	at.mu.Unlock()
+	if known != nil {
+		s.forget(p.pid, known) // first, so that its name is free for who finds that it has ended, in whatever way
+	}
+	at.mu.Lock()
 	m, behavior := at.more, at.behavior.name
 	lanes := []lane{*mine, at.normal}
 	if m != nil && m.lanes != nil {
@@ -166,14 +177,14 @@ func (p *Process) end(mine *lane, reason error, last bool) {
 	at.waiting.Store(0)
 	at.mu.Unlock()
 
+	s.table.give(at) // before anybody is told, so that who starts another instead finds room
 	for i := range lanes {
 		for l := lanes[i].take(); l != nil; l = lanes[i].take() {
 			s.undelivered(p.pid, l)
 		}
 	}
-	s.table.give(at) // before anybody knows, so that who starts another instead finds room
 	if m != nil && m.rare != nil {
-		s.endRare(p.pid, m.rare, reason) // first, so that its names are free when others are told
+		s.endRare(p.pid, m.rare, reason)
 	}
 	if !parent.Zero() {
 		s.tellLink(parent, p.pid, reason)
@@ -196,9 +207,8 @@ func (p *Process) terminate(t Terminator, reason error) {
 	t.Terminate(p, reason)
 }
 
-// endRare ends what a process has in rare.
+// endRare ends what a process has in rare, but for its names.
 func (s *System) endRare(pid PID, r *rare, reason error) {
-	s.forget(pid, r)
 	if r.room != nil {
 		close(r.room)
 	}

@@ -190,8 +190,9 @@ func (h *hub[T]) waitForRoom(by *Process) error {
 	return nil
 }
 
-// end tells all subscribers, after what was published.
+// end tells all subscribers, after what was published. The name is free before.
 func (h *hub[T]) end(reason error) {
+	h.system.events.remove(h.name.Name, h)
 	h.mu.Lock()
 	if h.over {
 		h.mu.Unlock()
@@ -223,5 +224,4 @@ func (h *hub[T]) end(reason error) {
 	for _, r := range wake {
 		h.wake(r, nil)
 	}
-	h.system.events.remove(h.name.Name, h)
 }

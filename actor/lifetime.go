@@ -16,6 +16,9 @@ func (p *Process) Context() context.Context {
 	m := p.slot.rarely()
 	if m.context == nil {
 		ctx, cancel := context.WithCancelCause(context.Background())
+		if p.slot.signals.Load()&sigKilled != 0 {
+			cancel(ErrKilled) // Kill came before, and found none to end
+		}
 		m.context = &lifetime{ctx, cancel}
 	}
 	own := m.context

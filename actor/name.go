@@ -128,7 +128,7 @@ func (s *System) aliased(a Alias) (PID, error) {
 	return PID{}, problem(ErrNoProcess, s.home.Value().node, "the alias is nobody's")
 }
 
-// forget frees the names of a process that has ended.
+// forget frees the names of a process that ends.
 func (s *System) forget(pid PID, r *rare) {
 	if r.name != "" {
 		s.names.CompareAndDelete(r.name, pid)

@@ -3,6 +3,7 @@ package actor
 import (
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"github.com/sabir-go/sabir/codec/native"
 )
@@ -142,11 +143,25 @@ func (s *session) readSend(r *parcel) error {
 			return errMalformed
 		}
 		if err != nil {
-			s.system.dead.unhandled.Add(1)
-			s.system.log.Warn("message from another node not understood", "node", s.node, "type", d.name, "error", err)
+			s.misunderstood(d, err)
 		}
 	}
 	return nil
+}
+
+// complainEvery is how often it is logged at most that messages of a peer are not understood, of which there may be very many.
+const complainEvery = time.Second
+
+// misunderstood counts a message that could not be read.
+func (s *session) misunderstood(d *declared, err error) {
+	s.system.dead.unhandled.Add(1)
+	now := s.system.clock.Now()
+	if !s.complained.IsZero() && now.Sub(s.complained) < complainEvery {
+		s.unsaid++
+		return
+	}
+	s.system.log.Warn("message from another node not understood", "node", s.node, "type", d.name, "error", err, "notLogged", s.unsaid)
+	s.complained, s.unsaid = now, 0
 }
 
 // skip counts messages that nothing here can read.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unique"
 
 	"github.com/sabir-go/sabir"
@@ -42,6 +43,8 @@ type session struct {
 	broken        bool       // the peer has said something that cannot be: nothing more of it is read
 	declared      []*declared
 	declaredBytes int
+	complained    time.Time // when it was last logged that a message was not understood
+	unsaid        int       // such messages since, see misunderstood
 }
 
 // buffers is what posts are written in.

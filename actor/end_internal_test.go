@@ -1,0 +1,154 @@
+package actor
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// refusal is who waits for an answer and does something at the moment at which the call fails.
+type refusal func(err error)
+
+func (r refusal) failed(_ uint64, err error) { r(err) }
+func (r refusal) answered(uint64, any)       {}
+
+func TestWhoIsToldThatAProcessHasEndedFindsItsNameAndItsPlaceFree(t *testing.T) {
+	s := quiet(MaxProcesses(1))
+	defer s.Stop(context.Background())
+	pid := spawn(t, s, hooks{}, Named("it"))
+	gate := busyIn(t, s, pid)
+	var again error
+	told := make(chan error, 1)
+	call := messagesOf[ask]().call(ask{}, Request{to: refusal(func(err error) {
+		_, again = Spawn(s, puppets, hooks{}, Named("it"))
+		told <- err
+	})})
+	if err := s.push(pid, &call.head, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.Kill(pid)
+	close(gate.open)
+	wantError(t, <-told, ErrNoProcess)
+	if again != nil {
+		t.Error("another could not take its place:", again)
+	}
+}
+
+func TestTheContextThatIsAskedForAfterKillHasEnded(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		pid := spawn(t, s, hooks{})
+		entered, killed := make(chan struct{}), make(chan struct{})
+		cause := make(chan error, 1)
+		tell(t, s, pid, func(p *Process) error {
+			close(entered)
+			<-killed
+			cause <- context.Cause(p.Context())
+			return nil
+		})
+		<-entered
+		s.Kill(pid)
+		close(killed)
+		wantError(t, <-cause, ErrKilled)
+	})
+}
+
+func TestStopEndsTheSupervisedWhoseParentEndsNormally(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		parent, err := Spawn(s, catchers, hooks{any: func(*Process, any) error { return ErrNormal }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got notes
+		in(t, s, parent, func(p *Process) {
+			spawn(t, p, hooks{terminate: func(_ *Process, reason error) { got.add(reason) }}, Supervised())
+		})
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := s.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+		got.want(t, ErrShutdown)
+	})
+}
+
+func TestTheNameOfAnEventIsFreeWhenItsEndIsTold(t *testing.T) {
+	s := quiet()
+	defer s.Stop(context.Background())
+	producer := spawn(t, s, hooks{})
+	var event *Event[int]
+	in(t, s, producer, func(p *Process) {
+		var err error
+		if event, err = NewEvent[int](p, "it"); err != nil {
+			t.Error(err)
+		}
+	})
+	told := make(chan struct{})
+	var once sync.Once
+	subscriber := spawn(t, s, hooks{any: func(_ *Process, m any) error {
+		if _, ok := m.(EventDown); ok {
+			once.Do(func() { close(told) })
+		}
+		return nil
+	}})
+	in(t, s, subscriber, func(p *Process) {
+		if _, err := p.MonitorEvent(Name{Name: "it"}); err != nil {
+			t.Error(err)
+		}
+	})
+	s.events.mu.Lock() // so the name stays
+	ended := make(chan struct{})
+	go func() {
+		event.End()
+		close(ended)
+	}()
+	select {
+	case <-told:
+		t.Error("the end was told while the name was taken")
+	case <-time.After(100 * time.Millisecond): // nothing is to happen
+	}
+	s.events.mu.Unlock()
+	<-ended
+	<-told
+	if _, err := s.events.find(s, "it"); !errors.Is(err, ErrNoEvent) {
+		t.Error(err)
+	}
+}
+
+// lines is a log that counts its lines.
+type lines struct {
+	mu   sync.Mutex
+	text []string
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, string(b))
+	return len(b), nil
+}
+
+func TestThatMessagesOfAPeerAreNotUnderstoodIsLoggedOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lines
+		s := NewSystem(Logger(slog.New(slog.NewTextHandler(&log, nil))))
+		defer s.Stop(context.Background())
+		peer := &session{system: s, node: "b"}
+		d := &declared{name: "it"}
+		for range 1000 {
+			peer.misunderstood(d, errMalformed)
+		}
+		time.Sleep(complainEvery)
+		peer.misunderstood(d, errMalformed)
+		if len(log.text) != 2 || !strings.Contains(log.text[0], "notLogged=0") || !strings.Contains(log.text[1], "notLogged=999") {
+			t.Errorf("logged: %q", log.text)
+		}
+		if lost := s.Lost(); lost.NotHandled != 1001 {
+			t.Errorf("counted: %+v", lost)
+		}
+	})
+}
