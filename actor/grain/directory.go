@@ -84,7 +84,7 @@ func (d *directory) enter(of Address, wait parked) (*activation, error) {
 
 // begin activates a grain, unless somebody else just has.
 func (d *directory) begin(sh *shard, of Address) (*activation, error) {
-	if err := d.admit(of); err != nil {
+	if err := d.admit(of); err != nil { // which is asked again below, but here costs little
 		return nil, err
 	}
 	sh.mu.Lock()
@@ -103,11 +103,28 @@ func (d *directory) admit(of Address) error {
 	return store.CheckName(of.Kind, of.Key)
 }
 
-// activate starts the process of an activation, which has one pin. It runs under the shard's mu.
+// activate makes an activation, which has one pin. It runs under the shard's mu, and looks at the view only when it holds that
+// and is counted: so what it makes by an old view is seen by the janitor, which comes after the new one, and by Stop.
 func (d *directory) activate(sh *shard, of Address) (*activation, error) {
+	a, err := d.start(of, d.count.Add(1))
+	if err != nil {
+		d.grains.left(d.count.Add(-1))
+		return nil, err
+	}
+	if sh.active == nil {
+		sh.active = map[Address]*activation{}
+	}
+	sh.active[of] = a
+	return a, nil
+}
+
+// start starts the process of an activation, the nth now.
+func (d *directory) start(of Address, nth int64) (*activation, error) {
+	if err := d.admit(of); err != nil {
+		return nil, err
+	}
 	g := d.grains
-	if d.count.Add(1) > int64(g.maxActive) {
-		d.count.Add(-1)
+	if nth > int64(g.maxActive) {
 		return nil, problem(ErrTooMany, g.self, "%d, when %s was to be", g.maxActive, of)
 	}
 	a := &activation{grains: g, kind: g.kinds[of.Kind], address: of}
@@ -115,17 +132,12 @@ func (d *directory) activate(sh *shard, of Address) (*activation, error) {
 	a.used.Store(g.look.Load())
 	pid, err := a.kind.spawn(a)
 	if err != nil {
-		d.count.Add(-1)
 		if e, ok := err.(interface{ Is(error) bool }); ok && e.Is(actor.ErrStopped) {
 			err = errMoved
 		}
 		return nil, err
 	}
 	a.pid = pid
-	if sh.active == nil {
-		sh.active = map[Address]*activation{}
-	}
-	sh.active[of] = a
 	return a, nil
 }
 
@@ -163,9 +175,6 @@ func (d *directory) replace(a *activation) (left []parked, _ error) {
 	d.grains.left(d.count.Add(-1))
 	if len(a.parked) == 0 {
 		return nil, nil
-	}
-	if err := d.admit(a.address); err != nil {
-		return a.parked, err
 	}
 	next, err := d.activate(sh, a.address)
 	if err != nil {

@@ -28,7 +28,7 @@ type hello struct {
 
 type (
 	farewell struct{} // the call that begins the end
-	finished struct{}
+	finished struct{ last bool }
 )
 
 func init() { actor.Register[hello]() }
@@ -142,8 +142,8 @@ func (h *host) leave(p *actor.Process) {
 			h.greet(p, node, false)
 		}
 	}
-	h.g.leaving.Store(true)
 	h.g.publish(h.serving)
+	h.g.leaving.Store(true) // after that nothing is activated here, so none that has gone is followed by another
 	h.g.left(h.g.directory.count.Load())
 }
 
@@ -156,8 +156,14 @@ func (h *host) Exit(p *actor.Process, e actor.Exit) error {
 	return e.Reason
 }
 
-// Finished ends the process.
-func (h *host) Finished(*actor.Process, finished) error { return actor.ErrNormal }
+// Finished ends the process, when it has answered what came to it by its name.
+func (h *host) Finished(p *actor.Process, m finished) error {
+	if m.last {
+		return actor.ErrNormal
+	}
+	p.Unregister()
+	return actor.SendPriority(p, p.PID(), actor.PriorityNormal, finished{last: true})
+}
 
 // routed is a message or a call for a grain of another node.
 type routed[In any] struct {
