@@ -56,6 +56,7 @@ type Presence struct {
 	said     int64     // sign.When of the last one
 	answered time.Time // when this node last said that it is there
 	owes     bool      // somebody asked since
+	asks     bool      // who is there
 
 	running sync.WaitGroup
 	echo    chan struct{} // this node's own question came back
@@ -253,7 +254,8 @@ func (p *Presence) proof(text []byte) []byte {
 	return sum.Sum(nil)
 }
 
-// say tells all nodes something of this one.
+// say tells all nodes something of this one. Start, then the loop and at last Stop call it, so that what is said is heard in
+// the order of sign.When.
 func (p *Presence) say(kind string) {
 	if p.config.Observe && kind != "who" {
 		return
@@ -277,14 +279,14 @@ func (p *Presence) say(kind string) {
 // Failed drops a member, see [Membership]; if it is there all the same it is asked to say so.
 func (p *Presence) Failed(id string) {
 	p.lock.Lock()
+	defer p.lock.Unlock()
 	if p.roster == nil || p.present[id] == nil {
-		p.lock.Unlock()
 		return
 	}
 	delete(p.present, id)
 	p.roster.drop(id, Failed)
-	p.lock.Unlock()
-	p.say("who")
+	p.asks = true
+	p.signal()
 }
 
 // Interrupted tells that the broker is lost, or that it is back.
@@ -333,8 +335,12 @@ func (p *Presence) loop() {
 			}
 		case <-p.wake:
 			p.lock.Lock()
-			pause := answerAtMost - time.Since(p.answered)
+			asks, pause := p.asks, answerAtMost-time.Since(p.answered)
+			p.asks = false
 			p.lock.Unlock()
+			if asks {
+				p.say("who")
+			}
 			if pause > 0 {
 				select {
 				case <-p.done:
@@ -355,7 +361,7 @@ func (p *Presence) loop() {
 func (p *Presence) dropSilent() {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	if p.away {
+	if p.away || p.roster == nil { // it may have stopped
 		return
 	}
 	for id, there := range p.present {
@@ -368,25 +374,23 @@ func (p *Presence) dropSilent() {
 
 // Stop says goodbye; see [Membership].
 func (p *Presence) Stop(context.Context) error {
-	p.lock.Lock()
-	started := p.roster != nil
-	p.lock.Unlock()
-	if started {
-		p.say("bye")
-		p.end()
+	if p.end() {
+		p.say("bye") // nothing more is said behind it, which would bring this node back
 	}
 	return nil
 }
 
-func (p *Presence) end() {
+// end ends what Start began, and tells whether it did so.
+func (p *Presence) end() bool {
 	p.lock.Lock()
 	roster := p.roster
 	p.roster = nil
 	p.lock.Unlock()
 	if roster == nil {
-		return
+		return false
 	}
 	close(p.done)
 	p.running.Wait()
 	roster.stop()
+	return true
 }

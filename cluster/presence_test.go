@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -247,4 +248,70 @@ func TestAnswersAreShared(t *testing.T) {
 			t.Errorf("%d messages were sent", r.said)
 		}
 	})
+}
+
+// A message behind the goodbye would make the node a member again, up to the limit of silence.
+func TestNothingIsSaidBehindTheGoodbye(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b *cluster.Presence
+		var said []string
+		b = cluster.NewPresence(func(message []byte) error {
+			said = append(said, string(message[32:]))
+			if bytes.Contains(message, []byte(`"bye"`)) { // the broker is slow, and somebody asks meanwhile
+				b.Heard(append(make([]byte, 32), `{"kind":"who","id":"c"}`...))
+				time.Sleep(time.Second)
+			}
+			return nil
+		}, cluster.PresenceConfig{})
+		startPresence(t, b, "b")
+		b.Stop(t.Context())
+		time.Sleep(time.Second)
+		if last := said[len(said)-1]; !strings.Contains(last, `"bye"`) {
+			t.Errorf("the last of %d messages is %s", len(said), last)
+		}
+	})
+}
+
+// Otherwise the others might hear them in another order, and take the first for an old one.
+func TestOneMessageIsToldAfterTheOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b *cluster.Presence
+		var telling atomic.Int32
+		b = cluster.NewPresence(func(message []byte) error {
+			if telling.Add(1) > 1 {
+				t.Error("two at once")
+			}
+			if bytes.Contains(message, []byte(`"here"`)) {
+				go b.Failed("a") // which asks who is there
+			}
+			time.Sleep(time.Second)
+			telling.Add(-1)
+			return nil
+		}, cluster.PresenceConfig{})
+		startPresence(t, b, "b")
+		b.Heard(append(make([]byte, 32), `{"kind":"here","id":"a"}`...))
+		time.Sleep(time.Minute)
+	})
+}
+
+// Whoever has stopped no longer has a list to take the silent from, though the time for it may have come meanwhile.
+func TestStoppingWhileSomebodyIsSilentForTooLong(t *testing.T) {
+	for range 20 { // the loop that ends may take any of the two that wait, the tick and the end
+		synctest.Test(t, func(t *testing.T) {
+			var slow atomic.Bool
+			b := cluster.NewPresence(func([]byte) error {
+				if slow.Load() {
+					time.Sleep(10 * time.Second)
+				}
+				return nil
+			}, cluster.PresenceConfig{Interval: 5 * time.Second})
+			startPresence(t, b, "b")
+			b.Heard(append(make([]byte, 32), `{"kind":"here","id":"a"}`...))
+			time.Sleep(16 * time.Second)
+			slow.Store(true)
+			b.Heard(append(make([]byte, 32), `{"kind":"who","id":"c"}`...)) // the answer lasts beyond the next tick
+			time.Sleep(5 * time.Second)
+			b.Stop(t.Context())
+		})
+	}
 }
