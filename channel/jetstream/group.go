@@ -103,17 +103,17 @@ func (g *group) ask(limit int) error {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(g.ended, pullFor)
+	g.mu.Lock()
+	if g.cancel != nil {
+		g.cancel()
+	}
+	g.cancel = cancel // before the request is made: a server may be gone with it at any time from then on
+	g.mu.Unlock()
 	batch, err := g.consumer.Fetch(limit, jetstream.FetchContext(ctx))
 	if err != nil {
 		cancel()
 		return failure(err)
 	}
-	g.mu.Lock()
-	if g.cancel != nil {
-		g.cancel()
-	}
-	g.cancel = cancel
-	g.mu.Unlock()
 	g.batch = batch
 	return nil
 }

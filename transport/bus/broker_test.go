@@ -30,6 +30,7 @@ var (
 func init() {
 	brokerName <- 0
 	transport.RegisterBus("test", driver{})
+	transport.RegisterBus("shaky", shaky{})
 }
 
 // newBroker starts a broker with an address of its own.
@@ -99,6 +100,18 @@ func (driver) Connect(_ context.Context, at *url.URL, _ transport.Config, events
 	u.broker.mu.Unlock()
 	u.running.Go(u.run)
 	return u, nil
+}
+
+// shaky is a driver whose connection is lost as soon as it is there, and back again.
+type shaky struct{ driver }
+
+func (s shaky) Connect(ctx context.Context, at *url.URL, config transport.Config, events transport.BusEvents) (transport.Broker, error) {
+	broker, err := s.driver.Connect(ctx, at, config, events)
+	if err == nil {
+		events.Lost(net.ErrClosed)
+		events.Restored()
+	}
+	return broker, err
 }
 
 // user is a connection to the broker. What it is told and what it gets come one after the other on a goroutine of its own.

@@ -231,6 +231,11 @@ func TestASessionOutlivesARestartOfTheBroker(t *testing.T) {
 	})
 }
 
+func TestABrokerMayBeLostWhileAHubIsOpened(t *testing.T) {
+	_, address := newBroker(t)
+	hub(t, strings.Replace(address, "test:", "shaky:", 1), "a")
+}
+
 func TestAPeerThatNobodyHearsIsLostAfterSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, address := newBroker(t)

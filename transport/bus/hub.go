@@ -43,6 +43,7 @@ type Config struct {
 // Hub is a node's place on a bus. All methods may be called from any number of goroutines at once.
 type Hub struct {
 	config    Config
+	at        string // the broker's address, for the log: events may come before there is a broker
 	broker    transport.Broker
 	inbox     string
 	everybody string
@@ -90,7 +91,7 @@ func Open(ctx context.Context, address string, config Config) (*Hub, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &Hub{config: config, sessions: make(map[end]*conn), done: make(chan struct{})}
+	h := &Hub{config: config, at: at.Redacted(), sessions: make(map[end]*conn), done: make(chan struct{})}
 	h.changed.L = &h.mu
 	h.everybody = "sabir." + Token(config.Cluster)
 	h.inbox = h.everybody + "." + Token(config.Node) + "-" + strings.ToLower(rand.Text()[:8])
@@ -368,7 +369,7 @@ func (h *Hub) brokerLost(err error) {
 	if again {
 		return
 	}
-	h.config.Log.Warn("the broker is lost", "node", h.config.Node, "broker", h.broker.Addr(), "error", err)
+	h.config.Log.Warn("the broker is lost", "node", h.config.Node, "broker", h.at, "error", err)
 	if told != nil {
 		told(true)
 	}
@@ -379,7 +380,7 @@ func (h *Hub) brokerRestored() {
 	h.lost = false
 	told := h.told
 	h.mu.Unlock()
-	h.config.Log.Info("the broker is back", "node", h.config.Node, "broker", h.broker.Addr())
+	h.config.Log.Info("the broker is back", "node", h.config.Node, "broker", h.at)
 	for _, c := range h.all() {
 		c.mu.Lock()
 		c.unheardSince = time.Time{}

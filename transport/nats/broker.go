@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -225,6 +227,7 @@ func (b *broker) Addr() string { return b.addr }
 func (b *broker) Close() error {
 	b.mu.Lock()
 	first := !b.closed.Swap(true)
+	subjects := slices.Collect(maps.Values(b.subjects))
 	b.mu.Unlock()
 	if !first {
 		<-b.ended
@@ -235,7 +238,7 @@ func (b *broker) Close() error {
 	// Callbacks end first: what the owner does in them must not go on beyond this.
 	b.telling.Lock()
 	b.telling.Unlock() //lint:ignore SA2001 waits for an event that runs
-	for _, s := range b.subjects {
+	for _, s := range subjects {
 		s.end()
 	}
 

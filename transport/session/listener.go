@@ -64,13 +64,29 @@ func (l *Listener) Serve(raw Raw) {
 		return
 	}
 	a := &Accepted{Conn: newConn(raw, l.settings, func() {}), port: l.port}
-	go a.pump()
-	go l.open(a)
+	go func() {
+		// Here, since a frame that has come is read at once from now on. On a busy machine much time may pass before.
+		late := time.AfterFunc(l.settings.OpenWait, a.notOpened)
+		go l.open(a, late)
+		a.pump()
+	}()
+}
+
+var errNotOpened = errors.New("the peer opened no connection")
+
+// notOpened gives a carrier up that has no open frame by now.
+func (a *Accepted) notOpened() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.opened && a.failure == nil {
+		a.failure = errNotOpened
+		a.wakeAll()
+	}
 }
 
 // open waits for the peer's first frame.
-func (l *Listener) open(a *Accepted) {
-	late := time.AfterFunc(l.settings.OpenWait, func() { a.fail(errors.New("the peer opened no connection")) })
+func (l *Listener) open(a *Accepted, late *time.Timer) {
+	defer late.Stop()
 	a.mu.Lock()
 	for a.failure == nil && !a.opened {
 		a.changed.Wait()
@@ -78,8 +94,8 @@ func (l *Listener) open(a *Accepted) {
 	opened := a.failure == nil && !a.accepted
 	a.mu.Unlock()
 	<-l.opening
-	if !late.Stop() || !opened || !l.port.hold() {
-		a.fail(errors.New("the peer opened no connection"))
+	if !opened || !l.port.hold() {
+		a.fail(errNotOpened)
 		a.Conn.Close()
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -286,5 +287,37 @@ func TestAListenerThatClosedRefusesWhileItsConnectionsLive(t *testing.T) {
 	}
 	if _, err := io.ReadFull(accepted, make([]byte, 1)); err != nil {
 		t.Error(err)
+	}
+}
+
+// A peer whose carrier has confirmed its open frame would wait for the answer up to its own limit.
+func TestAPeerThatHasOpenedIsAcceptedHoweverBusyTheProcessIs(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	settings := testSettings()
+	settings.OpenWait = 500 * time.Millisecond
+	l := listen(t, settings)
+	a, b := carriers(t)
+	b.SetDeadline(time.Time{})
+	if _, err := a.Write(appendFrame(nil, kindOpen, version<<16|settings.Window)); err != nil {
+		t.Fatal(err)
+	}
+	accepted := make(chan net.Conn, 1)
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			accepted <- c
+		}
+	}()
+	for range 100 {
+		go func() {
+			for began := time.Now(); time.Since(began) < 10*time.Millisecond; {
+			}
+		}()
+	}
+	l.Serve(b)
+	select {
+	case c := <-accepted:
+		c.Close()
+	case <-time.After(patience):
+		t.Fatal("it is not accepted")
 	}
 }
