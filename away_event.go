@@ -21,11 +21,12 @@ func (t *eventTable) matchAway(name string, p *eventPlan) {
 	if t.view == nil {
 		return
 	}
+	linked := t.node.linkedPeers()
 	byGroup := make(map[string]*offers)
 	var groups []string
 	byNode := make(map[string]bool)
 	t.view.Subscriptions(func(node string, _ *cluster.Service, sub cluster.Subscription) bool {
-		to := t.node.mesh.Load().linkedPeer(node)
+		to := linked[node]
 		if to == nil || !matches(sub.Pattern, name) {
 			return true
 		}
@@ -50,7 +51,7 @@ func (t *eventTable) matchAway(name string, p *eventPlan) {
 		return true
 	})
 	for _, group := range groups {
-		a := t.node.newEventAway(name + "@" + group)
+		a := t.node.newEventAway(groupRoute(name, group))
 		a.offers.Store(byGroup[group])
 		p.away = append(p.away, a)
 	}
@@ -65,8 +66,10 @@ func (p *eventPlan) hasGroup(name string) bool {
 	return false
 }
 
-// newEventAway is where an event goes over links: the name of its route is the event's, with "@" and the group when only
-// that group is to get it.
+// groupRoute is the name of the route of an event that one group is to get.
+func groupRoute(event, group string) string { return event + "@" + group }
+
+// newEventAway is where an event goes over links: its route has the event's name, or that of groupRoute.
 func (n *Node) newEventAway(route string) *away {
 	a := &away{action: &Action{Name: route, Remote: true, node: n}, step: newStep(n, "", route), balancer: n.balancerFor(route), kind: wire.EventRoute}
 	a.step.event = true
@@ -90,20 +93,28 @@ func tell[T any](ctx context.Context, to []*away, payload T) error {
 func tellOne[T any](ctx context.Context, to *away, payload T) error {
 	_, err := callAway[Nothing](ctx, to, payload, callOptions{})
 	if err != nil && to.left(err) {
-		return nil // the last of the group has just left, which this node did not know yet: nobody takes the event, as may be
+		return nil // the last of the group have just left, which this node did not know yet: nobody takes the event, as may be
 	}
 	return err
 }
 
-// left tells whether an event did not arrive because all that were to get it have left in peace, or the one handler has.
+// left tells whether an event did not arrive because all that were to get it have left in peace, or their handlers have.
 func (a *away) left(err error) bool {
 	to := a.offers.Load().peers
 	if lost, ok := errors.AsType[*wire.LostError](err); ok {
 		return !lost.Sent && !slices.ContainsFunc(to, func(p *peer) bool { return !p.hasLeft() })
 	}
-	failure, ok := errors.AsType[*Error](err)
-	return ok && failure.Name == nameGroupGone && len(to) == 1
+	return a.gone(err) && len(to) <= 1+maxReroutes
 }
+
+// gone tells whether nobody took an event on the node that it went to, because the handlers of the group have just gone.
+func (a *away) gone(err error) bool {
+	failure, ok := err.(*Error)
+	return ok && a.kind == wire.EventRoute && failure.Name == nameGroupGone
+}
+
+// others is how many other nodes an event goes to, one after the other, where the handlers of its group have gone.
+func (a *away) others() int { return min(maxReroutes, len(a.offers.Load().peers)-1) }
 
 // servedEvent is the events of one name that a peer sends, as this node's handlers get them.
 type servedEvent struct {
@@ -123,11 +134,7 @@ func (s *servedEvent) Serve(in *wire.Inbound) {
 		in.Fail(failureOf(s.refused))
 		return
 	}
-	plan, err := s.node.events.Load().plan(s.event)
-	if err == nil {
-		err = s.deliver(in, plan)
-	}
-	if err != nil {
+	if err := s.deliver(in); err != nil {
 		in.Fail(failureOf(s.node.located(err)))
 		return
 	}
@@ -144,7 +151,11 @@ func (s *servedEvent) Serve(in *wire.Inbound) {
 
 var nothingForm, _ = formOf[Nothing](native.Name)
 
-func (s *servedEvent) deliver(in *wire.Inbound, plan *eventPlan) (err error) {
+func (s *servedEvent) deliver(in *wire.Inbound) error {
+	plan, err := s.node.events.Load().plan(s.event)
+	if err != nil {
+		return err
+	}
 	found := false
 	for i := range plan.groups {
 		g := &plan.groups[i]
@@ -157,7 +168,11 @@ func (s *servedEvent) deliver(in *wire.Inbound, plan *eventPlan) (err error) {
 		}
 		found = true
 		for _, at := range members {
-			if failed := at.receiver.receiveFrom(in, at, s.format); failed != nil && err == nil {
+			failed := at.receiver.receiveFrom(in, at, s.format)
+			if failed == errGone && s.group != "" {
+				return s.deliver(in) // another of the group may still be there
+			}
+			if failed != nil && failed != errGone && err == nil {
 				err = failed
 			}
 		}

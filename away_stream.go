@@ -15,8 +15,9 @@ func openAway[In, Out any](ctx context.Context, a *away, o callOptions) (*Stream
 	if failed != nil {
 		return nil, failed
 	}
-	for tries := 0; ; tries++ {
-		p, err := a.pick(&o)
+	var tried []*peer
+	for {
+		p, err := a.pick(&o, tried)
 		if err != nil {
 			return nil, err
 		}
@@ -25,9 +26,10 @@ func openAway[In, Out any](ctx context.Context, a *away, o callOptions) (*Stream
 		if !ok {
 			return stream, err
 		}
-		if lost.Sent || tries == maxReroutes || ctx.Err() != nil {
+		if lost.Sent || len(tried) == maxReroutes || ctx.Err() != nil {
 			return nil, a.lost(p, lost)
 		}
+		tried = append(tried, p)
 	}
 }
 
@@ -59,10 +61,7 @@ func openOver[In, Out any](ctx, own context.Context, a *away, p *peer) (*Stream[
 	fillMeta(&meta, own, a.step)
 	meta.Timeout = timeLeft(ctx)
 	if e.stream, err = link.Open(ctx, link.Declare(wire.StreamRoute, a.action.Name, format), meta); err != nil {
-		if lost, ok := err.(*wire.LostError); ok {
-			return nil, lost
-		}
-		return nil, a.failed(p, err)
+		return nil, a.failed(p, link, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	e.ctx = ctx
@@ -73,7 +72,7 @@ func openOver[In, Out any](ctx, own context.Context, a *away, p *peer) (*Stream[
 		if failed := ctx.Err(); failed != nil {
 			return a.step.gaveUp(failed)
 		}
-		return a.failed(p, err)
+		return a.failed(p, link, err)
 	}
 	stop := context.AfterFunc(ctx, e.stream.Cancel)
 	end := func() {

@@ -13,7 +13,11 @@ func (n *Node) addAway(t *table, stands map[string]version, known map[string]*aw
 	if t.view == nil {
 		return
 	}
+	linked := n.linkedPeers()
 	for _, node := range t.view.Nodes() {
+		if linked[node] == nil {
+			continue // it has just gone: the next view is without it
+		}
 		services := t.view.Services(node)
 		for i := range services {
 			s := &services[i]
@@ -25,8 +29,8 @@ func (n *Node) addAway(t *table, stands map[string]version, known map[string]*aw
 				if !strings.HasPrefix(offered.Name, v.full+".") || badName(offered.Name) != "" {
 					continue // not what a node of this kind says
 				}
-				if t.away[offered.Name] == nil && !n.addOffered(t, s, &offered, known[offered.Name]) {
-					continue
+				if t.away[offered.Name] == nil {
+					n.addOffered(t, linked, s, &offered, known[offered.Name])
 				}
 				v.actions = append(v.actions, offered.Name)
 			}
@@ -36,25 +40,19 @@ func (n *Node) addAway(t *table, stands map[string]version, known map[string]*aw
 	}
 }
 
-// addOffered adds one action, and tells whether anybody can be reached who offers it.
-func (n *Node) addOffered(t *table, s *cluster.Service, offered *cluster.Action, known *away) bool {
+// addOffered adds one action, which one of the linked nodes offers at least.
+func (n *Node) addOffered(t *table, linked map[string]*peer, s *cluster.Service, offered *cluster.Action, known *away) {
 	own := t.here[offered.Name]
-	if own != nil && !n.shares {
-		return true
+	if own != nil && (!n.shares || own.info().Stream) {
+		return
 	}
 	o := &offers{}
 	for _, offer := range t.view.Action(offered.Name) {
-		if p := n.mesh.Load().linkedPeer(offer.Node); p != nil {
+		if p := linked[offer.Node]; p != nil {
 			o.peers, o.candidates = append(o.peers, p), append(o.candidates, p.stats.Load())
 		}
 	}
-	if len(o.peers) == 0 {
-		return false
-	}
 	if own != nil {
-		if own.info().Stream {
-			return true
-		}
 		o.own = own
 		o.peers, o.candidates = append(o.peers, nil), append(o.candidates, n.mesh.Load().self)
 	}
@@ -71,7 +69,6 @@ func (n *Node) addOffered(t *table, s *cluster.Service, offered *cluster.Action,
 	}
 	a.offers.Store(o)
 	t.away[offered.Name], t.actions[offered.Name] = a, a
-	return true
 }
 
 // describes tells whether what a node says of an action is what is known of it.
@@ -85,10 +82,27 @@ func (a *away) describes(s *cluster.Service, offered *cluster.Action) bool {
 func (m *mesh) linkedPeer(node string) *peer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if p := m.peers[node]; p != nil && !p.leaving && len(p.allLinks()) > 0 {
+	if p := m.peers[node]; p != nil && p.takesCalls() {
 		return p
 	}
 	return nil
+}
+
+// linkedPeers is the nodes that calls can go to, all as they are at one moment: none outside a cluster.
+func (n *Node) linkedPeers() map[string]*peer {
+	m := n.mesh.Load()
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	linked := make(map[string]*peer)
+	for id, p := range m.peers {
+		if p.takesCalls() {
+			linked[id] = p
+		}
+	}
+	return linked
 }
 
 // tellOthers tells the cluster that this node's services have changed.

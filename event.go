@@ -99,7 +99,7 @@ type eventDefinition struct {
 // receiver is a running handler of events, as the event table holds it.
 type receiver interface {
 	about() *Subscription
-	// receiveAny takes a payload of any type; payload points to it.
+	// receiveAny takes a payload of any type; payload points to it. The error is errGone where the service has gone.
 	receiveAny(ctx context.Context, at *delivery, payload any) error
 	// receiveFrom takes a payload that came over a link, in the format.
 	receiveFrom(in *wire.Inbound, at *delivery, format string) error
@@ -165,15 +165,18 @@ func (h *eventHandler[T]) receiveIn(c *callContext, ctx context.Context, at *del
 		}
 		return nil
 	}
-	h.handle(c, at, payload)
-	return nil
+	return h.handle(c, at, payload)
 }
 
-// handle is the way through gate and middlewares.
-func (h *eventHandler[T]) handle(c *callContext, at *delivery, payload T) {
+// errGone says that a handler's service has stopped listening, a moment after the handler was chosen for an event. The
+// table of events is without it by then.
+var errGone = &Error{Code: Unavailable, Name: nameGroupGone, Retryable: true, Message: "the service is being removed"}
+
+// handle is the way through gate and middlewares. Its error is errGone or nil.
+func (h *eventHandler[T]) handle(c *callContext, at *delivery, payload T) error {
 	if h.gate != nil {
 		if !h.gate.enter() {
-			return // the service is being removed: it does not listen any more
+			return errGone
 		}
 		defer h.gate.leave()
 	}
@@ -182,6 +185,7 @@ func (h *eventHandler[T]) handle(c *callContext, at *delivery, payload T) {
 	if err != nil {
 		h.node.logEvent(c, at, err)
 	}
+	return nil
 }
 
 // invoke is the inner end of the chain.
@@ -238,7 +242,11 @@ func Emit[T any](ctx context.Context, from Caller, name string, payload T) error
 		return err
 	}
 	for i := range p.groups {
-		if failed := deliver(ctx, p.groups[i].pick(), payload); failed != nil && err == nil {
+		failed := deliver(ctx, p.groups[i].pick(), payload)
+		if failed == errGone {
+			failed = emitAgain(ctx, from, name, p.groups[i].name, payload)
+		}
+		if failed != nil && err == nil {
 			err = failed // the other groups still get it
 		}
 	}
@@ -246,6 +254,29 @@ func Emit[T any](ctx context.Context, from Caller, name string, payload T) error
 		return err
 	}
 	return errors.Join(err, tell(ctx, p.away, payload))
+}
+
+// emitAgain tells an event to a group whose member that was to get it has just gone: to another, here or elsewhere.
+func emitAgain[T any](ctx context.Context, from Caller, name, group string, payload T) error {
+	p, err := planOf(from, name)
+	if err != nil {
+		return err
+	}
+	for i := range p.groups {
+		if p.groups[i].name == group {
+			err := deliver(ctx, p.groups[i].pick(), payload)
+			if err == errGone {
+				err = emitAgain(ctx, from, name, group, payload)
+			}
+			return err
+		}
+	}
+	for _, to := range p.away {
+		if to.action.Name == groupRoute(name, group) {
+			return tellOne(ctx, to, payload)
+		}
+	}
+	return nil // it was the last of the group
 }
 
 // Broadcast tells an event to every service that takes it, on every node, not to one of each group only. For the rest
@@ -274,7 +305,7 @@ func BroadcastLocal[T any](ctx context.Context, from Caller, name string, payloa
 func broadcastHere[T any](ctx context.Context, p *eventPlan, payload T) (err error) {
 	for i := range p.groups {
 		for _, at := range p.groups[i].members {
-			if failed := deliver(ctx, at, payload); failed != nil && err == nil {
+			if failed := deliver(ctx, at, payload); failed != nil && failed != errGone && err == nil {
 				err = failed
 			}
 		}

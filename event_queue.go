@@ -39,7 +39,7 @@ func (q *eventQueue[T]) push(ctx context.Context, e queuedEvent[T]) error {
 	q.senders.RLock()
 	defer q.senders.RUnlock()
 	if q.closed {
-		return nil // the service has stopped listening
+		return errGone
 	}
 	select {
 	case q.events <- e:

@@ -11,22 +11,27 @@ import (
 	"github.com/sabir-go/sabir/wire"
 )
 
-// maxReroutes is how many other nodes a call is offered to when links are lost before it left.
+// maxReroutes is how many other nodes a call is offered to when links are lost before it left, or an event.
 const maxReroutes = 3
 
 // travel takes the request to one of the nodes that offer the action, and brings its answer. What certainly never
-// reached its node is taken to another at once.
+// reached its node is taken to another at once, and so is an event whose handlers there have gone.
 func (f *outgoing[In, Out]) travel(ctx context.Context) error {
 	c := f.caller
-	for tries := 0; ; tries++ {
-		p, err := c.to.pick(&f.options)
+	var tried []*peer
+	for {
+		p, err := c.to.pick(&f.options, tried)
 		if err != nil {
 			return err
 		}
 		if p == nil {
+			own := c.to.offers.Load().own
+			if own == nil {
+				continue // it has just gone, and is not among the offers any more
+			}
 			self := c.to.step.node.mesh.Load().self
 			began := self.Begin()
-			err = c.here(ctx, f)
+			err = c.here(ctx, own, f)
 			self.End(began, overloaded(err))
 			return err
 		}
@@ -35,12 +40,13 @@ func (f *outgoing[In, Out]) travel(ctx context.Context) error {
 		err = c.over(ctx, p, f)
 		lost, ok := err.(*wire.LostError)
 		stats.End(began, ok || overloaded(err))
-		if !ok {
+		switch {
+		case ok && (lost.Sent || len(tried) == maxReroutes || ctx.Err() != nil):
+			return c.to.lost(p, lost)
+		case !ok && !(c.to.gone(err) && len(tried) < c.to.others()):
 			return err
 		}
-		if lost.Sent || tries == maxReroutes || ctx.Err() != nil {
-			return c.to.lost(p, lost)
-		}
+		tried = append(tried, p)
 	}
 }
 
@@ -125,7 +131,7 @@ func (c *caller[In, Out]) over(ctx context.Context, p *peer, f *outgoing[In, Out
 		return badInput(c.to.step.node, "the input of "+c.to.action.Name, err)
 	}
 	if err := call.Do(ctx, data); err != nil {
-		return c.to.failed(p, err)
+		return c.to.failed(p, link, err)
 	}
 	kept, err := lane.out.decode(call.Reply(), call.Schema(), call.Owned(), &lane.reader, &f.out)
 	if kept {
@@ -139,11 +145,7 @@ func (c *caller[In, Out]) over(ctx context.Context, p *peer, f *outgoing[In, Out
 }
 
 // here is the way of a call that the balancer left on this node.
-func (c *caller[In, Out]) here(ctx context.Context, f *outgoing[In, Out]) (err error) {
-	own := c.to.offers.Load().own
-	if own == nil {
-		return c.to.step.node.noNode(c.to.action.Name) // it has just gone
-	}
+func (c *caller[In, Out]) here(ctx context.Context, own local, f *outgoing[In, Out]) (err error) {
 	if h, ok := own.(*handler[In, Out]); ok {
 		f.out, err = h.callWith(ctx, f.in, f.options)
 		return err
@@ -167,8 +169,9 @@ func fillMeta(m *wire.Meta, ctx context.Context, own *step) {
 	}
 }
 
-// pick chooses the node for a call: nil for this one.
-func (a *away) pick(o *callOptions) (*peer, error) {
+// pick chooses the node for a call: nil for this one. Those that the call tried in vain are taken again only where there are
+// no others.
+func (a *away) pick(o *callOptions, tried []*peer) (*peer, error) {
 	if o.node != "" {
 		return a.step.node.peerByName(a.action.Name, o.node)
 	}
@@ -182,7 +185,7 @@ func (a *away) pick(o *callOptions) (*peer, error) {
 	at := slices.Index(offers.candidates, a.balancer.Pick(offers.candidates, o.key))
 	for i := range offers.peers { // past those that were lost a moment ago
 		p := offers.peers[(at+i)%len(offers.peers)]
-		if p == nil || p.link() != nil {
+		if p == nil || p.link() != nil && !slices.Contains(tried, p) {
 			return p, nil
 		}
 	}
@@ -205,12 +208,15 @@ func (n *Node) noNode(action string) *Error {
 	return &Error{Code: Unavailable, Name: nameUnavailable, Node: n.id, Retryable: true, Message: "no node offers " + action + " any more"}
 }
 
-// failed makes the caller's error of what a link's Do returned.
-func (a *away) failed(p *peer, err error) error {
+// failed makes the caller's error of what a call or a stream over the link ended with.
+func (a *away) failed(p *peer, link *wire.Link, err error) error {
 	switch e := err.(type) {
 	case *wire.Failure:
 		return fromFailure(e)
 	case *wire.LostError:
+		if e.Err == wire.ErrGoingAway {
+			p.mesh.refused(link)
+		}
 		return e
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {

@@ -5,31 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/codec/native"
 	_ "github.com/sabir-go/sabir/transport/mem"
 	"github.com/sabir-go/sabir/wire"
 )
 
 // calledAndCaller starts nodes that offer svc, with an action it and a stream flow, and last one that calls them.
-func calledAndCaller(t *testing.T, ctx context.Context, called ...string) *Node {
+func calledAndCaller(t *testing.T, ctx context.Context, called []string, options ...NodeOption) *Node {
 	t.Helper()
-	begin := func(id string, options ...NodeOption) *Node {
-		n := NewNode(append(options, ID(id), Join("mem://"+t.Name()))...)
-		if err := n.Start(ctx); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			stopping, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			if err := n.Stop(stopping); err != nil {
-				t.Error(err)
-			}
-		})
-		return n
-	}
+	begin := beginner(t, ctx)
+	var nodes []*Node
 	for _, id := range called {
 		s := NewService("svc")
 		Handle(s, "it", func(_ context.Context, in int) (string, error) { return id, nil })
@@ -45,63 +36,155 @@ func calledAndCaller(t *testing.T, ctx context.Context, called ...string) *Node 
 			}
 			return nil
 		})
-		begin(id, Serve(s))
+		nodes = append(nodes, begin(id, Serve(s)))
 	}
-	caller := begin("caller")
-	if err := caller.WaitFor(ctx, "svc"); err != nil {
-		t.Fatal(err)
+	caller := begin("caller", options...)
+	nodes = append(nodes, caller)
+	for changed := caller.Changed(); len(nodesOf(caller, "svc.it")) < len(called); changed = caller.Changed() {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			t.Fatal("the caller does not know all nodes")
+		}
 	}
+	awaitLinks(ctx, nodes)
 	return caller
 }
 
-func TestCallsAndStreamsGoToAnotherNodeWhereALinkTakesNoMore(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	caller := calledAndCaller(t, ctx, "a", "b")
-	held, err := OpenStream[int, string](ctx, caller, "svc.flow", ToNode("a"))
-	if err != nil {
-		t.Fatal(err)
+// nodesOf lists the nodes that a caller knows to offer an action.
+func nodesOf(caller *Node, action string) []string {
+	if a := caller.Action(action); a != nil {
+		return a.endpoint.(*away).nodes()
 	}
-	defer held.Close()
-	a := caller.mesh.Load().linkedPeer("a")
-	draining := make(map[*wire.Link]bool)
-	for refused := false; !refused; {
-		for _, link := range a.allLinks() { // two, where both nodes dialled
-			if !draining[link] {
-				draining[link] = true
-				go link.Drain(ctx) // it takes nothing new from now on; the one with the stream stands
+	return nil
+}
+
+// awaitLinks waits until all nodes are linked with each other and none dials another: so no further link comes.
+func awaitLinks(ctx context.Context, nodes []*Node) {
+	for _, n := range nodes {
+		for _, other := range nodes {
+			for other != n && ctx.Err() == nil && !n.mesh.Load().restsWith(other.id) {
+				runtime.Gosched()
 			}
 		}
-		stream, err := OpenStream[int, string](ctx, caller, "svc.flow", ToNode("a"))
-		if refused = err != nil; !refused {
-			stream.Close()
+	}
+}
+
+func (m *mesh) restsWith(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.peers[id]
+	return p != nil && p.takesCalls() && p.redial == nil
+}
+
+// keyFor is a key whose calls go to the node, whatever balancer the caller has.
+func keyFor(t *testing.T, caller *Node, node string) CallOption {
+	offers := caller.Action("svc.it").endpoint.(*away).offers.Load()
+	balancer := cluster.ConsistentHash()
+	for i := range 1000 {
+		key := fmt.Sprint("key ", i)
+		if offers.peers[slices.Index(offers.candidates, balancer.Pick(offers.candidates, key))].id == node {
+			return ByKey(key)
 		}
 	}
-	if len(a.allLinks()) == 0 {
-		t.Fatal("the table does without the link already")
-	}
+	t.Fatal("no key is that of " + node)
+	return nil
+}
+
+// goTo makes calls and opens streams, and tells where one goes elsewhere than to the node.
+func goTo(t *testing.T, node string, call func() (string, error), open func() (*Stream[string, int], error)) {
+	t.Helper()
 	for range 4 {
-		if on, err := Call[string](ctx, caller, "svc.it", 1); on != "b" || err != nil {
+		if on, err := call(); on != node || err != nil {
 			t.Errorf("the call: %s, %v", on, err)
 		}
-		stream, err := OpenStream[int, string](ctx, caller, "svc.flow")
+		stream, err := open()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := stream.Send(1); err != nil {
 			t.Fatal(err)
 		}
-		if on, err := stream.Recv(); on != "b" || err != nil {
+		if on, err := stream.Recv(); on != node || err != nil {
 			t.Errorf("the stream: %s, %v", on, err)
 		}
 		stream.Close()
 	}
 }
 
+func TestCallsAndStreamsGoToAnotherNodeWhereALinkTakesNoMore(t *testing.T) {
+	for _, balancer := range cluster.Names() {
+		t.Run(balancer, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			caller := calledAndCaller(t, ctx, []string{"a", "b"}, Balance(balancer))
+			key := keyFor(t, caller, "a")
+			held, err := OpenStream[int, string](ctx, caller, "svc.flow", ToNode("a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer held.Close()
+			a := caller.mesh.Load().linkedPeer("a")
+			for _, link := range a.allLinks() {
+				go link.Drain(ctx) // it takes nothing new from now on; the one with the stream stands
+				awaitRefusal(ctx, link)
+			}
+			if len(a.allLinks()) == 0 {
+				t.Fatal("the table does without the link already")
+			}
+			goTo(t, "b", func() (string, error) {
+				return Call[string](ctx, caller, "svc.it", 1, key)
+			}, func() (*Stream[string, int], error) {
+				return OpenStream[int, string](ctx, caller, "svc.flow", key)
+			})
+		})
+	}
+}
+
+// awaitRefusal waits until the link takes no new work.
+func awaitRefusal(ctx context.Context, link *wire.Link) {
+	for ctx.Err() == nil {
+		stream, err := link.Open(ctx, link.Declare(wire.StreamRoute, "svc.flow", native.Name), wire.Meta{})
+		if _, ok := errors.AsType[*wire.LostError](err); ok {
+			return
+		}
+		if err != nil { // too many at once: those that were cancelled count until the other node has heard of it
+			runtime.Gosched()
+			continue
+		}
+		stream.Cancel()
+	}
+}
+
+func TestCallsAndStreamsGoToAnotherNodeWhereALinkHasEnded(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	caller := calledAndCaller(t, ctx, []string{"a", "b"}, Balance("hash"))
+	key := gather([]CallOption{keyFor(t, caller, "a")})
+	m := caller.mesh.Load()
+	ended, b := &peer{mesh: m, id: "a"}, m.linkedPeer("b") // before the node hears of the end
+	ended.stats.Store(cluster.NewCandidate(cluster.Member{ID: "a"}))
+	for _, link := range m.linkedPeer("a").allLinks() {
+		link.Close(errors.New("lost"))
+		ended.addLink(link)
+	}
+	to := func(action string) *away {
+		a := caller.newAway(&Action{Name: action, Service: "svc"})
+		a.offers.Store(&offers{peers: []*peer{ended, b}, candidates: []*cluster.Candidate{ended.stats.Load(), b.stats.Load()}})
+		return a
+	}
+	it, flow := to("svc.it"), to("svc.flow")
+	goTo(t, "b", func() (string, error) {
+		return callAway[string](ctx, it, 1, key)
+	}, func() (*Stream[string, int], error) {
+		return openAway[int, string](ctx, flow, key)
+	})
+}
+
 func TestAnEventForANodeThatHasJustLeftIsForNobody(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	caller := calledAndCaller(t, ctx, "a")
+	caller := calledAndCaller(t, ctx, []string{"a"})
 	plan, err := planOf(caller, "news")
 	if err != nil || len(plan.away) != 1 || len(plan.others) != 1 {
 		t.Fatalf("%+v, %v", plan, err)
@@ -132,10 +215,49 @@ func TestAnEventForANodeThatHasJustLeftIsForNobody(t *testing.T) {
 	}
 }
 
+func TestAnEventForANodeThatIsAboutToBeHeardToLeaveIsForNobody(t *testing.T) {
+	for _, kind := range []string{"Emit", "Broadcast"} {
+		t.Run(kind, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			caller := calledAndCaller(t, ctx, []string{"a"})
+			plan, err := planOf(caller, "news")
+			if err != nil {
+				t.Fatal(err)
+			}
+			to := map[string][]*away{"Emit": plan.away, "Broadcast": plan.others}[kind]
+			held, err := OpenStream[int, string](ctx, caller, "svc.flow")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer held.Close()
+			m := caller.mesh.Load()
+			for _, link := range m.linkedPeer("a").allLinks() {
+				go link.Drain(ctx) // for calls it is the same whose word it was; the link with the stream stands
+				awaitRefusal(ctx, link)
+			}
+			m.setEnding(true)
+			if err := tell(ctx, to, 1); !errors.Is(err, ErrLinkLost) {
+				t.Errorf("where it is the emitter that leaves: %v", err)
+			}
+			m.setEnding(false)
+			if err := tell(ctx, to, 1); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func (m *mesh) setEnding(ending bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ending = ending
+}
+
 func TestOneSchemaTooManyIsAnErrorThatSaysSo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	caller := calledAndCaller(t, ctx, "a")
+	caller := calledAndCaller(t, ctx, []string{"a"})
 	var called, opened error
 	for called == nil || opened == nil { // a second link may come while the first is used up, where both nodes dialled
 		for _, link := range caller.mesh.Load().linkedPeer("a").allLinks() {

@@ -25,19 +25,16 @@ func (m *mesh) linked(conn net.Conn, with wire.Peer) {
 	m.open[l] = true
 	p := m.peer(with.Node)
 	var stale []*wire.Link
-	if p.about.Instance != about.Instance || p.stats.Load() == nil { // the node was started anew: what is left of its former self is dead
+	if p.about.Instance != 0 && p.about.Instance != about.Instance { // the node was started anew: what is left of its former self is dead
 		stale = p.allLinks()
-		p.setLinks(nil)
-		p.unheard()
-		p.leaving = false
-		delete(m.catalogs, p.id)
-		m.registry.Remove(p.id)
+		p = m.succeed(p)
 	}
 	p.about = about
 	if len(p.allLinks()) == 0 { // with more links it goes on counting: tables have it
 		p.stats.Store(cluster.NewCandidate(cluster.Member{ID: p.id, Zone: about.Zone, Labels: about.Labels}))
 	}
 	p.addLink(l)
+	m.keep(p)
 	m.mu.Unlock()
 	for _, old := range stale {
 		old.Close(errors.New("the node was started anew"))
@@ -55,6 +52,22 @@ func (m *mesh) peer(id string) *peer {
 		p.stats.Store(cluster.NewCandidate(cluster.Member{ID: id}))
 		m.peers[id] = p
 	}
+	return p
+}
+
+// succeed makes the peer of a node that was started anew. The tables hold that of its former self until the next are made: so
+// what goes by what that one offered does not go to the new one, which may offer nothing yet. It runs under mu.
+func (m *mesh) succeed(former *peer) *peer {
+	former.setLinks(nil)
+	former.unheard()
+	if former.redial != nil {
+		former.redial()
+	}
+	delete(m.catalogs, former.id)
+	m.registry.Remove(former.id)
+	delete(m.peers, former.id)
+	p := m.peer(former.id)
+	p.member, p.told = former.member, former.told
 	return p
 }
 
@@ -104,9 +117,19 @@ func (m *mesh) GoAway(l *wire.Link) {
 		return
 	}
 	p.leaving = true
-	p.dropLink(l)
+	p.setLinks(nil) // the others say the same in a moment
 	m.registry.Remove(p.id)
 	wake(m.update)
+}
+
+// refused hears that a link takes no new calls, of which GoAway tells in a moment: until then it would be tried again.
+func (m *mesh) refused(l *wire.Link) {
+	m.mu.Lock()
+	ending := m.ending
+	m.mu.Unlock()
+	if !ending { // else it is this node that goes
+		m.GoAway(l)
+	}
 }
 
 // Post hears what the peer tells outside of calls.

@@ -109,7 +109,7 @@ func (m *mesh) meet(ctx context.Context) error {
 		if seed == m.ownAddress() {
 			continue // a list of seeds may name the node itself
 		}
-		err := m.dial(ctx, seed, "")
+		err := m.dialSeed(ctx, seed)
 		if err == nil {
 			return nil
 		}
@@ -130,6 +130,28 @@ func (m *mesh) meet(ctx context.Context) error {
 		return unreached
 	}
 	return nil
+}
+
+// dialSeed dials a seed. Where this node cannot start without it, since a node listens at the address that both were given, it
+// is dialled again if it takes too long: on a machine with much to do it is only slow.
+func (m *mesh) dialSeed(ctx context.Context, seed string) error {
+	for tries := 1; ; tries++ {
+		err := m.dial(ctx, seed, "")
+		if err == nil || !m.config.met || tries == seedTries || !tookTooLong(err) || ctx.Err() != nil {
+			return err
+		}
+		m.log.Info("seed is slow", "node", m.node.id, "seed", seed, "error", err)
+	}
+}
+
+const seedTries = 3
+
+// tookTooLong tells whether a dial failed for want of time, on either side: the other one closes the connection then.
+func tookTooLong(err error) bool {
+	if refused, ok := errors.AsType[*wire.HandshakeError](err); ok {
+		return refused.Reason == wire.ReasonTimeout || refused.Reason == wire.ReasonLost
+	}
+	return errors.Is(err, context.DeadlineExceeded)
 }
 
 func (m *mesh) acceptLoop(listener transport.Listener) {

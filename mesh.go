@@ -46,6 +46,7 @@ type mesh struct {
 	catalogs map[string]cluster.Catalog    // received and not yet taken over, by node
 	seeking  map[string]context.CancelFunc // addresses of Static where nobody is known
 	draining bool
+	ending   bool   // the links end
 	version  uint64 // of this node's own catalog
 
 	update chan struct{} // there is something for updateLoop to do
@@ -232,6 +233,9 @@ func (m *mesh) leave(ctx context.Context) error {
 		err = m.membership.Stop(ctx)
 	}
 	m.closeListener()
+	m.mu.Lock()
+	m.ending = true
+	m.mu.Unlock()
 	goodbye, cancel := context.WithTimeout(ctx, goodbyeLimit)
 	defer cancel()
 	var drains sync.WaitGroup

@@ -41,6 +41,9 @@ func (p *peer) link() *wire.Link {
 	return (*links)[int(p.turn.Add(1))%len(*links)]
 }
 
+// takesCalls tells whether calls can go to the peer. It runs under mesh.mu.
+func (p *peer) takesCalls() bool { return !p.leaving && len(p.allLinks()) > 0 }
+
 // hasLeft tells whether the peer said that it takes no new calls, and has no link that takes any.
 func (p *peer) hasLeft() bool {
 	p.mesh.mu.Lock()

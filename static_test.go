@@ -50,6 +50,9 @@ func TestNodesAtFixedAddressesFindEachOtherAndTheOneThatComesBack(t *testing.T) 
 		}
 	}
 	stop(c)
+	for changed := a.Changed(); a.Action("of-c.name") != nil; changed = a.Changed() { // that of the one that has gone
+		<-changed
+	}
 	c = start("c")
 	defer stop(c)
 	reaches(a, "c")
