@@ -7,6 +7,9 @@ import (
 	"os/exec"
 	"sync"
 	"testing"
+	"time"
+
+	"go.uber.org/goleak"
 )
 
 // TestAll is the variable of the environment without which tests that take minutes are left out; ./test sets it.
@@ -131,14 +134,30 @@ func StopShared() {
 	clear(shared.errs)
 }
 
-// Stopping is for TestMain: m, and then StopShared. That comes before goleak looks for goroutines that were left behind:
+// Stopping is for TestMain: m, then [StopShared], then some time for goroutines that end by themselves, such as a probe of
+// memberlist's after its node's stop or what waits for the last packets over UDP. All that comes before goleak looks for
+// goroutines that were left behind, which waits for a second or two:
 //
 //	func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
-func Stopping(m interface{ Run() int }) interface{ Run() int } { return stopping{m} }
+//
+// What goleak is told to ignore must be given here too.
+func Stopping(m interface{ Run() int }, ignored ...goleak.Option) interface{ Run() int } {
+	return stopping{m, ignored}
+}
 
-type stopping struct{ tests interface{ Run() int } }
+type stopping struct {
+	tests   interface{ Run() int }
+	ignored []goleak.Option
+}
+
+// settling is how long goroutines may take to end by themselves: UDP waits up to a minute for the goodbye of a process that was
+// killed.
+const settling = 90 * time.Second
 
 func (s stopping) Run() int {
-	defer StopShared()
-	return s.tests.Run()
+	code := s.tests.Run()
+	StopShared()
+	for begun := time.Now(); code == 0 && time.Since(begun) < settling && goleak.Find(s.ignored...) != nil; {
+	}
+	return code
 }

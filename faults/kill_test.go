@@ -4,6 +4,7 @@ package faults_test
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -109,7 +110,7 @@ func TestCallsOfAnIdempotentActionWithRetriesSurviveAKill(t *testing.T) {
 	doomed := start(t, setup{ID: "doomed", Works: true, Seeds: []string{healthy.addr}})
 	caller := start(t, setup{ID: "caller", Seeds: []string{healthy.addr}, Retry: true})
 	caller.awaitOffers("healthy", "doomed")
-	calls := begin[report](caller, "load", workload{Callers: 50, Wait: time.Millisecond})
+	calls := beginCalls(t, caller, workload{Callers: 50, Wait: time.Millisecond})
 	ask[report](caller, "load", workload{Callers: 10, Calls: 1000}) // until the load is under way
 	doomed.kill()
 	caller.awaitOffers("healthy")
@@ -166,7 +167,7 @@ func TestAServerIsRidOfAKilledClientsCallsStreamsAndMemory(t *testing.T) {
 			client.awaitOffers("server")
 			begin[report](client, "load", workload{Hold: true, Callers: calls, Calls: calls, Timeout: test.timeout})
 			for range streams {
-				begin[pushed](client, "push", push{To: "server", Bytes: 1 << 40})
+				begin[pushed](client, "push", push{To: "server", Bytes: math.MaxInt})
 			}
 			until(t, patience, "the calls and streams are being served", func() bool { return server.figures().Held == calls+streams })
 

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/sabir-go/sabir"
@@ -81,6 +82,15 @@ func (h *host) load(w workload) report {
 	return all.report
 }
 
+// beginCalls begins the one load of a process, and returns when the first of its calls has ended.
+func beginCalls(t *testing.T, p *process, w workload) (wait func() report) {
+	t.Helper()
+	before := p.figures().Made
+	wait = begin[report](p, "load", w)
+	until(t, patience, "the calls are under way", func() bool { return p.figures().Made > before })
+	return wait
+}
+
 func (h *host) goesOn(w workload, began time.Time, tickets *atomic.Int64) bool {
 	if w.Pause > 0 {
 		select {
@@ -120,6 +130,7 @@ func (h *host) one(w workload, into *tally) {
 		}
 	}
 	into.count(time.Since(began), out.Node, err)
+	h.made.Add(1)
 }
 
 var pattern = func() []byte {

@@ -8,15 +8,15 @@ package faults_test
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/sabir-go/sabir/brokers"
 )
 
-// TestMain runs the tests, or a node where the process was started as one. It finds goroutines left behind; a probe of the
-// membership's may end a second or two after its node's stop, about as long as goleak looks, so it looks again.
+// TestMain runs the tests, or a node where the process was started as one. It finds goroutines left behind.
 func TestMain(m *testing.M) {
 	if text := os.Getenv(setupVariable); text != "" {
 		os.Exit(beNode(text))
@@ -25,16 +25,5 @@ func TestMain(m *testing.M) {
 		os.Exit(beChaotic(text))
 	}
 	_ = flag.Set("test.parallel", "4") // whatever the number of processors: those that are parallel wait most of the time
-	code := m.Run()
-	err := goleak.Find()
-	for range 3 {
-		if err != nil {
-			err = goleak.Find()
-		}
-	}
-	if err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	goleak.VerifyTestMain(brokers.Stopping(m))
 }

@@ -48,6 +48,7 @@ type setup struct {
 type host struct {
 	*sabir.Node
 	held   atomic.Int64 // handlers of work.hold that are running
+	made   atomic.Int64 // calls of loads that have ended
 	halted chan struct{}
 	halt   sync.Once
 }
@@ -277,6 +278,7 @@ type figures struct {
 	Files      int // that are open, connections included; -1 where the system does not say
 	Held       int // handlers of work.hold and work.sum that are running
 	InFlight   int // calls from other nodes, as the node counts them
+	Made       int // calls of its loads that have ended
 }
 
 func (h *host) figures() figures {
@@ -284,7 +286,7 @@ func (h *host) figures() figures {
 	runtime.GC() // pools are emptied in two steps
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	return figures{Goroutines: runtime.NumGoroutine(), Heap: int(memory.HeapAlloc), Files: openFiles(), Held: int(h.held.Load()), InFlight: h.Info().Load.InFlight}
+	return figures{Goroutines: runtime.NumGoroutine(), Heap: int(memory.HeapAlloc), Files: openFiles(), Held: int(h.held.Load()), InFlight: h.Info().Load.InFlight, Made: int(h.made.Load())}
 }
 
 func openFiles() int {

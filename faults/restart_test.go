@@ -25,7 +25,7 @@ func TestARollingRestartOfThreeNodesUnderLoadFailsNoCall(t *testing.T) {
 	loads := map[string]func() report{}
 	for name, caller := range callers {
 		caller.awaitOffers(ids...)
-		loads[name] = begin[report](caller, "load", workload{Callers: 20, Timeout: 10 * time.Second, Wait: 2 * time.Millisecond, Size: 500})
+		loads[name] = beginCalls(t, caller, workload{Callers: 20, Timeout: 10 * time.Second, Wait: 2 * time.Millisecond, Size: 500})
 	}
 	for i, id := range ids {
 		others := slices.Delete(slices.Clone(ids), i, i+1)

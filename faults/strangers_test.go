@@ -110,7 +110,7 @@ func TestStrangersDoNotDisturbTheCallsOfANode(t *testing.T) {
 			ask[report](caller, "load", workload{Callers: 50, Calls: 10_000, Size: 500}) // what is made once is there
 			before := server.figures()
 
-			calls := begin[report](caller, "load", workload{Callers: 10, Pause: 5 * time.Millisecond, Size: 500})
+			calls := beginCalls(t, caller, workload{Callers: 10, Pause: 5 * time.Millisecond, Size: 500})
 			leave := test.annoy(t, server.addr)
 			during := server.figures()
 			closed := leave()
@@ -151,7 +151,7 @@ func TestANodeGoesOnWithTooManyOpenFilesAndRecovers(t *testing.T) {
 	server := start(t, setup{ID: "server", Works: true, Files: files})
 	caller := start(t, setup{ID: "caller", Seeds: []string{server.addr}})
 	caller.awaitOffers("server")
-	calls := begin[report](caller, "load", workload{Callers: 10, Pause: 5 * time.Millisecond})
+	calls := beginCalls(t, caller, workload{Callers: 10, Pause: 5 * time.Millisecond})
 	knocking := knock(t, server.addr, 4*files, func(net.Conn) {})
 	until(t, patience, "the node runs out of files", func() bool { return strings.Contains(server.log.String(), "too many open files") })
 
@@ -181,7 +181,7 @@ func TestANodeWhoseListenQueueWasFullServesAndTakesNewNodes(t *testing.T) {
 	caller := start(t, setup{ID: "caller", Seeds: []string{server.addr}})
 	caller.awaitOffers("server")
 	before := server.figures()
-	calls := begin[report](caller, "load", workload{Callers: 10, Pause: 5 * time.Millisecond})
+	calls := beginCalls(t, caller, workload{Callers: 10, Pause: 5 * time.Millisecond})
 
 	server.signal(syscall.SIGSTOP) // so that it accepts nothing
 	var waiting []net.Conn

@@ -12,9 +12,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/brokers"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
 
 // start runs a node for the length of a test or benchmark.
 func start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {

@@ -17,9 +17,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/brokers"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
 
 type helloRequest struct {
 	Name string `json:"name" validate:"required,max=64"`

@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/brokers"
 )
 
 func TestMain(m *testing.M) {
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 		runMember(text)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(brokers.Stopping(m))
 }
 
 // The grain of most tests: a counter, whose handlers do what they are told.

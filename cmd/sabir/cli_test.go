@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/cmd/sabir/demo"
 )
 
@@ -29,9 +30,11 @@ func TestMain(m *testing.M) {
 	for _, name := range []string{"SABIR_URL", "SABIR_JOIN", "SABIR_KEY", "NO_COLOR"} {
 		os.Unsetenv(name)
 	}
-	goleak.VerifyTestMain(m,
+	ignored := []goleak.Option{
 		goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).sched"), // the library starts these with the process
-		goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).prepend"))
+		goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).prepend"),
+	}
+	goleak.VerifyTestMain(brokers.Stopping(m, ignored...), ignored...)
 }
 
 // outcome is what one run of the command line did.

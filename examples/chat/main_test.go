@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sabir-go/sabir/brokers"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(brokers.Stopping(m))
 }
 
 // guest is one who chats, as the test sees it.
@@ -114,12 +114,11 @@ func TestTwoChatOverTwoNodes(t *testing.T) {
 }
 
 func TestAKilledTerminalIsNoticed(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := brokers.FreeAddress("tcp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := "tcp://" + l.Addr().String()
-	l.Close()
+	address := "tcp://" + free
 	ada, _ := enter(t, address, "ada")
 	ada.say(t, "/who") // so that she is there first
 	ada.sees(t, "here: you")

@@ -21,10 +21,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/web/stream"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
 
 type number struct {
 	N int `json:"n" validate:"gte=0"`

@@ -21,7 +21,7 @@ import (
 	"github.com/sabir-go/sabir/web/api"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(cleaning{m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(cleaning{m})) }
 
 // cleaning removes what the tests share.
 type cleaning struct{ tests interface{ Run() int } }

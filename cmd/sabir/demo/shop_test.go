@@ -12,10 +12,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/cmd/sabir/demo"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
 
 // open runs the shop for the length of a test.
 func open(t testing.TB, options ...sabir.NodeOption) *demo.Shop {
