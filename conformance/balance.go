@@ -211,20 +211,22 @@ func spreadLeast(t *testing.T, s *site) {
 			return "caller", nil
 		})))
 		// 40 calls that all hang: whoever has fewer gets the next, so each node has about ten in the end.
-		var wg sync.WaitGroup
+		const calls = 40
+		answered := make(chan error, calls)
 		own := 0
-		for range 40 {
-			wg.Go(func() {
-				if _, err := sabir.Call[string](context.Background(), f.caller, "svc.it", 1); err != nil {
-					t.Error(err)
-				}
-			})
+		for range calls {
+			go func() {
+				_, err := sabir.Call[string](context.Background(), f.caller, "svc.it", 1)
+				answered <- err
+			}()
 			if get(t, "the call at its handler", began) == "caller" {
 				own++
 			}
 		}
 		close(free)
-		wg.Wait()
+		for range calls {
+			must(t, get(t, "an answer", answered))
+		}
 		if own < 5 || own > 15 {
 			t.Errorf("%s: the caller's own node got %d of 40 calls that hang, with three others", balancer, own)
 		}

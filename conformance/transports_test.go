@@ -2,7 +2,6 @@ package conformance_test
 
 import (
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -59,23 +57,11 @@ func TestMain(m *testing.M) {
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
 		_ = parallel.Value.Set(atOnce)
 	}
-	code := brokers.Stopping(m).Run()
-	leaked := leaks()
-	// What is sent over UDP waits for the goodbye of processes that were killed.
-	for begun := time.Now(); leaked != nil && time.Since(begun) < 15*time.Second; {
-		leaked = leaks()
-	}
-	if leaked != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, leaked)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func leaks() error {
-	return goleak.Find(
+	ignored := []goleak.Option{
 		goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).sched"), // the library starts these with the process
-		goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).prepend"))
+		goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).prepend"),
+	}
+	goleak.VerifyTestMain(brokers.Stopping(m, ignored...), ignored...)
 }
 
 func TestMem(t *testing.T)         { conformance.Run(t, overMem) }
