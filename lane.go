@@ -185,7 +185,7 @@ func (a *away) pick(o *callOptions, tried []*peer) (*peer, error) {
 	at := slices.Index(offers.candidates, a.balancer.Pick(offers.candidates, o.key))
 	for i := range offers.peers { // past those that were lost a moment ago
 		p := offers.peers[(at+i)%len(offers.peers)]
-		if p == nil || p.link() != nil && !slices.Contains(tried, p) {
+		if p == nil || len(p.allLinks()) > 0 && !slices.Contains(tried, p) {
 			return p, nil
 		}
 	}

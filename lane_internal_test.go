@@ -283,3 +283,24 @@ func useUpSchemas(t *testing.T, link *wire.Link) {
 		more = err == nil
 	}
 }
+
+// Else a caller by itself, whose every call is picked once and sent once, would have but one of two links.
+func TestThePickOfANodeTakesNoneOfItsLinks(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	to := calledAndCaller(t, ctx, []string{"a", "b"}).Action("svc.it").endpoint.(*away)
+	peers := to.offers.Load().peers
+	for _, p := range peers {
+		p.setLinks(append(p.allLinks(), p.link()))
+	}
+	for range 4 {
+		if _, err := to.pick(&callOptions{}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range peers {
+		if turn := p.turn.Load(); turn != 0 {
+			t.Errorf("no call was sent, and the turn among the links of %s is %d", p.id, turn)
+		}
+	}
+}
