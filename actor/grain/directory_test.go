@@ -94,7 +94,7 @@ func TestStopWaitsForAnActivationThatBegins(t *testing.T) {
 	}
 }
 
-func TestStopDoesNotWaitForAnActivationThatWasRefused(t *testing.T) {
+func TestAnActivationThatWasRefusedDoesNotHoldUpStop(t *testing.T) {
 	g := startGrains(t)
 	k := g.kinds["plain"]
 	spawn := k.spawn
