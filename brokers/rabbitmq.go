@@ -35,7 +35,9 @@ func startRabbitMQ(s *Server) error {
 		"ERL_EPMD_ADDRESS=127.0.0.1",
 		fmt.Sprintf("RABBITMQ_NODENAME=sabir%d@localhost", s.port),
 		fmt.Sprintf("RABBITMQ_DIST_PORT=%d", distribution),
-		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=-kernel inet_dist_use_interface {127,0,0,1}",
+		// After its restart a server may hand a message whose delay is over to a queue that is not there yet. It tries again after
+		// three minutes by itself, which is longer than a test waits.
+		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=-kernel inet_dist_use_interface {127,0,0,1} -rabbit dead_letter_worker_publisher_confirm_timeout 5000",
 		"RABBITMQ_MNESIA_BASE=" + s.file("mnesia"),
 		"RABBITMQ_LOG_BASE=" + s.file("log"),
 		"RABBITMQ_LOGS=-",

@@ -7,7 +7,8 @@
 // group, prefix:group:name:group. A group that is new and does not start with what is new is filled from the log first;
 // what is published meanwhile it may then get twice. A retry waits in a quorum queue with a time to live,
 // prefix:wait:name:group:milliseconds, one for each power of two times 100 ms, so that it may come up to twice as late
-// as asked for. A channel of dead letters has a quorum queue in place of the log, prefix:letters:name, and a group of it
+// as asked for; after a restart of the server up to three minutes later, which its setting of the application rabbit
+// dead_letter_worker_publisher_confirm_timeout (milliseconds) changes. A channel of dead letters has a quorum queue in place of the log, prefix:letters:name, and a group of it
 // begins with what is new.
 //
 // What RabbitMQ does not do over this protocol: tell the place of a message (no sequences, so a group cannot start at one),
