@@ -166,6 +166,28 @@ func TestGrainsMoveToANodeThatComesAndFromOneThatStops(t *testing.T) {
 	want(t, "active on b", b.grains.Stats().Active, grains)
 }
 
+func TestNoNodeSendsGrainsToOneThatHasStopped(t *testing.T) {
+	w := newTown(t, memory.New())
+	a, b, c := w.join("a", serve), w.join("b", serve), w.join("c", serve)
+	agree(t, "home", 3, a, b, c)
+	left := []*member{a, b, c}
+	for len(left) > 1 {
+		gone := left[0]
+		left = left[1:]
+		if err := gone.grains.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range left {
+			for i := range 100 {
+				of := homes.Key(fmt.Sprint(i))
+				if owner, err := m.grains.Owner(of); err != nil || owner == gone.id {
+					t.Fatalf("%s takes %s for the owner of %s (%v)", m.id, owner, of, err)
+				}
+			}
+		}
+	}
+}
+
 func TestCallsGoOnWhileNodesComeAndGo(t *testing.T) {
 	w := newTown(t, memory.New())
 	guest := w.join("guest")

@@ -141,8 +141,15 @@ func TestTheHostAnswersWhatCameBeforeItsEnd(t *testing.T) {
 	go callHost("first")
 	<-busy
 	g.publish(map[string][]string{"other": {"plain"}})
-	if err := actor.Send(system, g.host, finished{}); err != nil {
-		t.Fatal(err)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := actor.Call[struct{}](t.Context(), system, g.host, finish{})
+		ended <- err
+	}()
+	for end := time.Now().Add(patience); system.Waiting(g.host) < 1; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the order to end has not come")
+		}
 	}
 	go callHost("second")
 	for end := time.Now().Add(patience); system.Waiting(g.host) < 2; time.Sleep(time.Millisecond) {
@@ -155,6 +162,9 @@ func TestTheHostAnswersWhatCameBeforeItsEnd(t *testing.T) {
 		if err := <-failed; !moved(err) {
 			t.Error("the caller is not told where nothing was done:", err)
 		}
+	}
+	if err := <-ended; err != nil {
+		t.Error("the order to end is not answered:", err)
 	}
 	for end := time.Now().Add(patience); system.Alive(g.host); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {

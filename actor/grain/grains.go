@@ -40,11 +40,13 @@ type Grains struct {
 
 	counts struct{ loaded, fenced, discarded atomic.Int64 }
 
-	mu      sync.Mutex
-	state   runState
-	leaving atomic.Bool
-	empty   chan struct{} // closed when the last activation has gone, while leaving
-	once    sync.Once     // closes empty
+	mu       sync.Mutex
+	state    runState
+	leaving  atomic.Bool
+	empty    chan struct{} // closed when the last activation has gone, while leaving
+	once     sync.Once     // closes empty
+	told     chan struct{} // closed when all other nodes know, while leaving
+	toldOnce sync.Once     // closes told
 }
 
 type runState uint8
@@ -110,7 +112,7 @@ func NativeState() Option { return func(g *Grains) { g.form = formNative } }
 func New(system *actor.System, options ...Option) *Grains {
 	g := &Grains{
 		system: system, form: formJSON, idleAfter: DefaultIdleAfter, maxActive: DefaultMaxActive, mailbox: DefaultMailbox, among: 1,
-		kinds: map[string]*kind{}, empty: make(chan struct{}),
+		kinds: map[string]*kind{}, empty: make(chan struct{}), told: make(chan struct{}),
 	}
 	for _, option := range options {
 		option(g)
@@ -155,8 +157,8 @@ func (g *Grains) Start(context.Context) error {
 }
 
 // Stop ends the activations in peace: what they handle is finished, Deactivate runs, and the nodes that are left own their
-// grains. It returns when all have ended, or with the error of ctx: what has not ended then is left to the end of the
-// system.
+// grains. It returns when all have ended and the other nodes send nothing more here, for whose word it waits at most 3 s; or
+// with the error of ctx: what has not ended then is left to the end of the system.
 func (g *Grains) Stop(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -174,11 +176,24 @@ func (g *Grains) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("grain: stop: %d grains are still active: %w", g.directory.count.Load(), ctx.Err())
 	}
-	// They have handled all that came before: an Exit would go before that.
+	// What others have sent here by the view before comes ahead of their word that they know of the farewell.
+	patience := time.NewTimer(farewellLimit)
+	defer patience.Stop()
+	select {
+	case <-g.told:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
 	_ = actor.Send(g.system, g.janitor, finished{})
-	_ = actor.Send(g.system, g.host, finished{})
+	// It handles all that came before: an Exit would go ahead of that.
+	if _, err := actor.Call[struct{}](ctx, g.system, g.host, finish{}); err != nil {
+		return fmt.Errorf("grain: stop: %w", err)
+	}
 	return nil
 }
+
+// farewellLimit bounds how long Stop waits for other nodes' word that they send nothing more.
+const farewellLimit = 3 * time.Second
 
 // left is told how many activations are left when one has gone.
 func (g *Grains) left(n int64) {

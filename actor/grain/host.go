@@ -17,6 +17,8 @@ type host struct {
 	g       *Grains
 	serving map[string][]string // nodes to kinds
 	leaving bool
+	awaited map[string]bool // nodes that have not said yet that they know of the farewell
+	stop    actor.Request   // the call of finish
 }
 
 // hello tells another node's host what this node serves. It goes in the same lane as NodeUp and NodeDown, so that it is never
@@ -24,11 +26,13 @@ type host struct {
 type hello struct {
 	Kinds  []string
 	Answer bool // with a hello
+	Over   bool // the last word: nobody is there to answer any more
 }
 
 type (
 	farewell struct{} // the call that begins the end
-	finished struct{ last bool }
+	finish   struct{} // the call that ends the process
+	finished struct{} // behind what came before that
 )
 
 func init() { actor.Register[hello]() }
@@ -36,7 +40,7 @@ func init() { actor.Register[hello]() }
 func (g *Grains) startProcesses() error {
 	handlers := []actor.Handler[host]{
 		actor.On((*host).Hello), actor.On((*host).Up), actor.On((*host).Down), actor.On((*host).Exit), actor.On((*host).Finished),
-		actor.Answer((*host).Farewell),
+		actor.Answer((*host).Farewell), actor.Answer((*host).Finish),
 	}
 	type of struct {
 		of    reflect.Type
@@ -96,8 +100,12 @@ func (h *host) Up(p *actor.Process, up actor.NodeUp) error {
 }
 
 func (h *host) greet(p *actor.Process, node string, answer bool) {
+	h.say(p, node, hello{Kinds: h.serving[h.g.self], Answer: answer})
+}
+
+func (h *host) say(p *actor.Process, node string, m hello) {
 	// Where that node has no grains yet, it will ask when it has. Where it is lost, so is this.
-	_ = actor.SendPriority(p, actor.Name{Name: hostName, Node: node}, actor.PrioritySystem, hello{h.serving[h.g.self], answer})
+	_ = actor.SendPriority(p, actor.Name{Name: hostName, Node: node}, actor.PrioritySystem, m)
 }
 
 // Hello learns what a node serves.
@@ -106,23 +114,43 @@ func (h *host) Hello(p *actor.Process, m hello) error {
 	if node == "" || node == h.g.self {
 		return nil
 	}
-	if m.Answer {
-		h.greet(p, node, false)
+	if m.Over {
+		h.forget(node)
+		return nil
 	}
 	if known, ok := h.serving[node]; !ok || !slices.Equal(known, m.Kinds) {
 		h.serving[node] = m.Kinds
 		h.g.publish(h.serving)
 	}
+	if m.Answer { // behind all that was sent by the view before
+		h.greet(p, node, false)
+	}
+	h.heardFrom(node)
 	return nil
+}
+
+// heardFrom hears that a node goes by this one's farewell, or is lost.
+func (h *host) heardFrom(node string) {
+	delete(h.awaited, node)
+	if h.leaving && len(h.awaited) == 0 {
+		h.g.toldOnce.Do(func() { close(h.g.told) })
+	}
 }
 
 // Down forgets a node.
 func (h *host) Down(_ *actor.Process, down actor.NodeDown) error {
-	if _, ok := h.serving[down.Node]; ok && down.Node != h.g.self {
-		delete(h.serving, down.Node)
-		h.g.publish(h.serving)
+	if down.Node != h.g.self {
+		h.forget(down.Node)
 	}
 	return nil
+}
+
+func (h *host) forget(node string) {
+	if _, ok := h.serving[node]; ok {
+		delete(h.serving, node)
+		h.g.publish(h.serving)
+	}
+	h.heardFrom(node)
 }
 
 // Farewell gives what the node serves to others.
@@ -135,13 +163,15 @@ func (h *host) leave(p *actor.Process) {
 	if h.leaving {
 		return
 	}
-	h.leaving = true
+	h.leaving, h.awaited = true, map[string]bool{}
 	h.serving[h.g.self] = nil
 	for node := range h.serving {
 		if node != h.g.self {
-			h.greet(p, node, false)
+			h.awaited[node] = true
+			h.greet(p, node, true)
 		}
 	}
+	h.heardFrom(h.g.self)
 	h.g.publish(h.serving)
 	h.g.leaving.Store(true) // after that nothing is activated here, so none that has gone is followed by another
 	h.g.left(h.g.directory.count.Load())
@@ -156,13 +186,25 @@ func (h *host) Exit(p *actor.Process, e actor.Exit) error {
 	return e.Reason
 }
 
-// Finished ends the process, when it has answered what came to it by its name.
-func (h *host) Finished(p *actor.Process, m finished) error {
-	if m.last {
-		return actor.ErrNormal
-	}
+// Finish ends the process, when it has answered what came to it by its name.
+func (h *host) Finish(p *actor.Process, _ finish) (struct{}, error) {
+	h.stop = p.Request()
 	p.Unregister()
-	return actor.SendPriority(p, p.PID(), actor.PriorityNormal, finished{last: true})
+	if err := actor.SendPriority(p, p.PID(), actor.PriorityNormal, finished{}); err != nil {
+		return struct{}{}, err
+	}
+	return struct{}{}, actor.ErrLater
+}
+
+// Finished is the end.
+func (h *host) Finished(p *actor.Process, _ finished) error {
+	for node := range h.serving {
+		if node != h.g.self {
+			h.say(p, node, hello{Over: true})
+		}
+	}
+	actor.Reply(p, h.stop, struct{}{})
+	return actor.ErrNormal
 }
 
 // routed is a message or a call for a grain of another node.
