@@ -107,13 +107,20 @@ func (a *away) left(err error) bool {
 	return a.gone(err) && len(to) <= 1+maxReroutes
 }
 
-// gone tells whether nobody took an event on the node that it went to, because the handlers of the group have just gone.
+// gone tells whether nobody took a call or an event on the node that it went to, because the action or the handlers of the
+// group have just gone.
 func (a *away) gone(err error) bool {
 	failure, ok := err.(*Error)
-	return ok && a.kind == wire.EventRoute && failure.Name == nameGroupGone
+	switch {
+	case !ok || !failure.Retryable: // a handler has run
+		return false
+	case a.kind == wire.EventRoute:
+		return failure.Name == nameGroupGone
+	}
+	return failure.Name == nameActionNotFound || failure.Name == nameUnavailable
 }
 
-// others is how many other nodes an event goes to, one after the other, where the handlers of its group have gone.
+// others is how many other nodes a call or an event goes to, one after the other, where nobody takes it.
 func (a *away) others() int { return min(maxReroutes, len(a.offers.Load().peers)-1) }
 
 // servedEvent is the events of one name that a peer sends, as this node's handlers get them.

@@ -72,7 +72,7 @@ func openOver[In, Out any](ctx, own context.Context, a *away, p *peer) (*Stream[
 		if failed := ctx.Err(); failed != nil {
 			return a.step.gaveUp(failed)
 		}
-		return a.failed(p, link, err)
+		return nowhere(a.failed(p, link, err))
 	}
 	stop := context.AfterFunc(ctx, e.stream.Cancel)
 	end := func() {

@@ -15,7 +15,7 @@ import (
 const maxReroutes = 3
 
 // travel takes the request to one of the nodes that offer the action, and brings its answer. What certainly never
-// reached its node is taken to another at once, and so is an event whose handlers there have gone.
+// reached its node is taken to another at once, and so is what came when its action or its handlers had gone from there.
 func (f *outgoing[In, Out]) travel(ctx context.Context) error {
 	c := f.caller
 	var tried []*peer
@@ -43,11 +43,19 @@ func (f *outgoing[In, Out]) travel(ctx context.Context) error {
 		switch {
 		case ok && (lost.Sent || len(tried) == maxReroutes || ctx.Err() != nil):
 			return c.to.lost(p, lost)
-		case !ok && !(c.to.gone(err) && len(tried) < c.to.others()):
-			return err
+		case !ok && !(c.to.gone(err) && f.options.node == "" && len(tried) < c.to.others()):
+			return nowhere(err)
 		}
 		tried = append(tried, p)
 	}
+}
+
+// nowhere is the error of a call that went to no other node: an action that is not there is no reason to try again.
+func nowhere(err error) error {
+	if e, ok := err.(*Error); ok && e.Name == nameActionNotFound {
+		e.Retryable = false
+	}
+	return err
 }
 
 // overloaded tells whether a node did not do the work that it was asked for.

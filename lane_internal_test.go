@@ -181,6 +181,66 @@ func TestCallsAndStreamsGoToAnotherNodeWhereALinkHasEnded(t *testing.T) {
 	})
 }
 
+func TestACallGoesToAnotherNodeWhereItsActionWasJustRemoved(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	begin := beginner(t, ctx)
+	services, nodes := map[string]*Service{}, map[string]*Node{}
+	ran := 0
+	for _, id := range []string{"a", "b"} {
+		s := NewService("svc")
+		Handle(s, "it", func(context.Context, int) (string, error) { return id, nil })
+		Handle(s, "nested", func(ctx context.Context, in int) (string, error) {
+			ran++
+			return Call[string](ctx, nodes[id], "svc.other", in)
+		})
+		services[id], nodes[id] = s, begin(id, Serve(s))
+	}
+	caller := begin("caller")
+	awaitNodes := func(want ...string) {
+		t.Helper()
+		for changed := caller.Changed(); !slices.Equal(nodesOf(caller, "svc.it"), want); changed = caller.Changed() {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				t.Fatal("the caller knows", nodesOf(caller, "svc.it"))
+			}
+		}
+	}
+	awaitNodes("a", "b")
+	to := caller.Action("svc.it").endpoint.(*away)
+	before := to.offers.Load()
+	remove := func(id string) {
+		t.Helper()
+		if err := nodes[id].Remove(ctx, services[id]); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if _, err := Call[string](ctx, caller, "svc.nested", 1); !errors.Is(err, ErrActionNotFound) || ran != 1 {
+		t.Errorf("a handler that ran %d times: %v", ran, err)
+	}
+	remove("a")
+	awaitNodes("b")
+	to.offers.Store(before) // as before the caller heard of it
+	for range 4 {
+		if on, err := callAway[string](ctx, to, 1, callOptions{}); on != "b" || err != nil {
+			t.Errorf("%s, %v", on, err)
+		}
+	}
+	if _, err := callAway[string](ctx, to, 1, callOptions{node: "a"}); !errors.Is(err, ErrActionNotFound) || AsError(err).Retryable {
+		t.Errorf("on the node that is named: %v", err)
+	}
+	remove("b")
+	awaitNodes()
+	to.offers.Store(before)
+	for range 2 {
+		if _, err := callAway[string](ctx, to, 1, callOptions{}); !errors.Is(err, ErrActionNotFound) || AsError(err).Retryable {
+			t.Errorf("on all nodes: %v", err)
+		}
+	}
+}
+
 func TestAnEventForANodeThatHasJustLeftIsForNobody(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

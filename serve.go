@@ -89,7 +89,9 @@ func (r *servedRoute) missing(f *foundAction) *Error {
 	if state := r.node.State(); state != Running {
 		return &Error{Code: Unavailable, Name: nameUnavailable, Node: r.node.id, Retryable: true, Message: "node " + r.node.id + " is " + state.String()}
 	}
-	return r.node.notFoundAmong("action on node "+r.node.id, r.name, r.node.namesForOthers())
+	e := r.node.notFoundAmong("action on node "+r.node.id, r.name, r.node.namesForOthers())
+	e.Retryable = true // on another node; what a handler says of its own calls never is
+	return e
 }
 
 // serve is the way of a call from another node: decode, run as any other call, encode.
