@@ -13,6 +13,7 @@ type eventQueue[T any] struct {
 	ended   chan struct{} // closed when the goroutine is done
 	senders sync.RWMutex  // held for reading while sending, so that nobody sends on a closed channel
 	closed  bool
+	closing chan struct{} // closed before that, for senders that wait for room
 }
 
 type queuedEvent[T any] struct {
@@ -25,7 +26,7 @@ type queuedEvent[T any] struct {
 const queuePatience = 5 * time.Second
 
 func newEventQueue[T any](h *eventHandler[T], length int) *eventQueue[T] {
-	return &eventQueue[T]{handler: h, events: make(chan queuedEvent[T], length), ended: make(chan struct{})}
+	return &eventQueue[T]{handler: h, events: make(chan queuedEvent[T], length), ended: make(chan struct{}), closing: make(chan struct{})}
 }
 
 func (q *eventQueue[T]) drain() {
@@ -53,6 +54,8 @@ func (q *eventQueue[T]) push(ctx context.Context, e queuedEvent[T]) error {
 		return nil
 	case <-ctx.Done():
 		return e.at.step.gaveUp(ctx.Err())
+	case <-q.closing:
+		return errGone
 	case <-patience.C:
 		return &Error{Code: ResourceExhausted, Name: nameEventQueueFull, Node: e.at.step.node.id, Retryable: true,
 			Message: "the queue of " + q.handler.sub.Service + " for " + q.handler.sub.Pattern + " is full (" + itoa(cap(q.events)) + " events)"}
@@ -61,6 +64,7 @@ func (q *eventQueue[T]) push(ctx context.Context, e queuedEvent[T]) error {
 
 // finish closes the queue and waits until what is in it was handled, or for the context.
 func (q *eventQueue[T]) finish(ctx context.Context) error {
+	close(q.closing)
 	q.senders.Lock()
 	q.closed = true
 	close(q.events)

@@ -260,6 +260,32 @@ func TestAFullQueueIsAClearErrorAfterAWhile(t *testing.T) {
 	})
 }
 
+func TestARemovalWaitsForNoEmitterThatWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		s := sabir.NewService("slow")
+		sabir.On(s, "job", func(context.Context, int) error { <-release; return nil }, sabir.Queued(1))
+		node := start(t, sabir.Serve(s))
+		emitted := make(chan error, 3)
+		for range 3 { // one is handled, one is in the queue, one waits
+			go func() { emitted <- sabir.Emit(context.Background(), node, "job", 1) }()
+			synctest.Wait()
+		}
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := node.Remove(ctx, s); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		for range 3 {
+			if err := <-emitted; err != nil || time.Since(began) != time.Second {
+				t.Errorf("an emitter got %v after %v", err, time.Since(began))
+			}
+		}
+		close(release)
+	})
+}
+
 func TestRemovedServicesHearNothing(t *testing.T) {
 	var h heard
 	s := sabir.NewService("listener", sabir.OnStop(func(context.Context) error { return nil }))
