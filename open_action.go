@@ -36,14 +36,18 @@ func openWrapped[In, Out any](ctx context.Context, w *wrappedAway) (*Stream[Out,
 		return nil, failed
 	}
 	opened := make(chan *Stream[Out, In], 1)
-	closed := make(chan struct{})
+	closed, unwanted := make(chan struct{}), make(chan struct{})
 	o := &opening{open: func(ctx context.Context) error {
 		s, err := openAway[In, Out](ctx, w.away, callOptions{})
 		if err != nil {
 			return err
 		}
 		opened <- untilClosed(s, sync.OnceFunc(func() { close(closed) }))
-		<-closed
+		select {
+		case <-closed:
+		case <-unwanted: // a middleware has answered meanwhile
+			s.Close()
+		}
 		return nil
 	}}
 	o.action, o.typed = w.action, o
@@ -53,6 +57,7 @@ func openWrapped[In, Out any](ctx context.Context, w *wrappedAway) (*Stream[Out,
 	case s := <-opened:
 		return s, nil
 	case err := <-refused:
+		close(unwanted)
 		if err == nil {
 			err = noStream(w.action.node, w.action.Name) // a middleware that answered in the stream's place
 		}
@@ -85,3 +90,6 @@ type opening struct {
 	jsonRequest
 	open func(ctx context.Context) error
 }
+
+func (o *opening) fork() *Request { return &o.Request }
+func (o *opening) adopt(*Request) {}
