@@ -22,7 +22,7 @@ func reportCommand() *cobra.Command {
 		Long: `Report writes report.md and report.html, which needs nothing else, from the results of runs. Without files it takes the
 last run that was given no file. Several files must be of one machine; a seed of a later file takes the place of an earlier one.`,
 		Example: `  go run -C lab . report
-  go run -C lab . report --out results/2026-11-22 results/2026-11-22/*.json`,
+  go run -C lab . report --out results/2026-11-23 results/2026-11-23/*.json`,
 		RunE: func(c *cobra.Command, files []string) error {
 			if len(files) == 0 {
 				last, err := lastRun()

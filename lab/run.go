@@ -31,7 +31,7 @@ Use a machine that does nothing else. Ctrl-C ends the run and keeps what was mea
 "lab report" makes a page of them.`,
 		Example: `  go run -C lab . run --quick --seed go-micro
   go run -C lab . run --seed moleculer --table events --row sabir,moleculer
-  go run -C lab . run --json results/2026-11-22.json`,
+  go run -C lab . run --json results/2026-11-23.json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			all, err := chosen.choose(seeds.All())
