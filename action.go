@@ -8,9 +8,9 @@ import (
 	"unsafe"
 
 	"github.com/sabir-go/sabir/codec/native"
-	"github.com/sabir-go/sabir/schema/route"
+	"github.com/sabir-go/sabir/internal/route"
+	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/validate"
-	"github.com/sabir-go/sabir/wire"
 )
 
 // Handle adds an action to a service: callers reach it as "service.name". The input is checked by its `validate` tags
@@ -19,12 +19,15 @@ import (
 // A nil fn, an invalid name or a second action of the same name is reported when the service starts, with the file and
 // line of this call.
 func Handle[In, Out any](s *Service, name string, fn func(context.Context, In) (Out, error), options ...ActionOption) {
-	def := &definition{short: name, where: callSite()}
+	handle(s, &definition{short: name, where: callerSite()}, fn, options)
+}
+
+func handle[In, Out any](s *Service, def *definition, fn func(context.Context, In) (Out, error), options []ActionOption) {
 	for _, o := range options {
 		o.applyAction(def)
 	}
 	if fn == nil {
-		s.problem(def.where, "action %q has no function: Handle was given nil", name)
+		s.problem(def.where, "action %q has no function: Handle was given nil", def.short)
 	}
 	def.open = func(a *Action, n *Node, s *Service) (local, error) {
 		h := &handler[In, Out]{fn: fn, action: a}
@@ -52,7 +55,7 @@ func Inline() ActionOption { return actionOption(func(d *definition) { d.inline 
 // was under way when its link was lost, and may or may not have been done, is a retryable error; of other actions it is not.
 func Idempotent() ActionOption { return actionOption(func(d *definition) { d.idempotent = true }) }
 
-// Visible says who may call the action; Public without it.
+// Visible sets the callers that the action is for. Default: Public.
 func Visible(to Visibility) ActionOption {
 	return actionOption(func(d *definition) { d.visibility = to })
 }
@@ -65,7 +68,7 @@ func Describe(text string) ActionOption {
 // definition is an action as its author wrote it; each time its service starts, it opens as an endpoint.
 type definition struct {
 	short       string
-	where       site // file:line of Handle
+	where       callSite // file:line of Handle
 	description string
 	visibility  Visibility
 	inline      bool
@@ -80,11 +83,11 @@ type definition struct {
 	open        func(a *Action, n *Node, s *Service) (local, error)
 }
 
-// endpoint is an action that can be called, as the routing table holds it: a handler or a streamHandler of this node, or
-// an away. Callers that know its Go types use the concrete type; these methods are for those that do not.
+// endpoint is an action that can be called, as the routing table holds it: a handler or a streamHandler of this node, or a
+// remoteAction. Callers that know its Go types use the concrete type; these methods are for those that do not.
 type endpoint interface {
 	info() *Action
-	hop() *step
+	operation() *operation
 	// callJSON calls with a JSON document and appends the answer's to dst.
 	callJSON(ctx context.Context, in, dst []byte, o callOptions) ([]byte, error)
 	// serveJSON is callJSON for a call that came in from outside.
@@ -106,31 +109,31 @@ type local interface {
 
 // handler is a running action of this node.
 type handler[In, Out any] struct {
-	fn     func(context.Context, In) (Out, error)
-	action *Action
-	step   *step
-	plan   *validate.Plan // nil when In has no rules
-	direct bool           // no middleware and no gate: the way to fn is a function call
-	chain  Handler        // the way otherwise
-	frames sync.Pool      // of *frame[In, Out]
+	fn       func(context.Context, In) (Out, error)
+	action   *Action
+	op       *operation
+	plan     *validate.Plan // nil when In has no rules
+	direct   bool           // no middleware and no gate: the way to fn is a function call
+	chain    Handler        // the way otherwise
+	requests sync.Pool      // of *typedRequest[In, Out]
 
-	native   *serving[In, Out] // for calls over links
-	servings sync.Map          // of other formats, by name
+	native  *callFormat[In, Out] // for calls over links
+	formats sync.Map             // of other formats, by name
 }
 
-func (h *handler[In, Out]) info() *Action { return h.action }
-func (h *handler[In, Out]) hop() *step    { return h.step }
+func (h *handler[In, Out]) info() *Action         { return h.action }
+func (h *handler[In, Out]) operation() *operation { return h.op }
 
-// compose builds the way of a call, once: node's middlewares, validation, service's, action's, fn.
+// compose wraps fn once, when the service starts: in the action's middlewares, the service's, validation and the node's.
 func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err error) {
 	h.action.In, h.action.Out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
-	if err := h.action.state(def); err != nil {
+	if err := h.action.annotate(def); err != nil {
 		return err
 	}
-	h.step = newStep(n, h.action.Service, h.action.Name)
-	h.step.inline = def.inline
-	h.step.gate = s.gate
-	h.native = newServing[In, Out](native.Name)
+	h.op = newOperation(n, h.action.Service, h.action.Name)
+	h.op.inline = def.inline
+	h.op.gate = s.gate
+	h.native = newCallFormat[In, Out](native.Name)
 	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {
 		return err
 	}
@@ -152,10 +155,11 @@ func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err er
 	return nil
 }
 
-// call is the way of a call whose types are the handler's own and that has no options. From a bare context to an action
-// with nothing around it, it is the author's function and a recover; run is the same for all other ways.
+// call handles a call with the handler's own types and without options, which is the fast path: from a bare context to an
+// action with nothing around it, it is the author's function and a recover. What is done here must be the same as in run,
+// which handles all other calls.
 func (h *handler[In, Out]) call(ctx context.Context, in In) (out Out, err error) {
-	c := h.step.bare(ctx)
+	c := h.op.bareContext(ctx)
 	if c == nil || !h.direct {
 		return h.callWith(ctx, in, callOptions{})
 	}
@@ -171,20 +175,21 @@ func (h *handler[In, Out]) call(ctx context.Context, in In) (out Out, err error)
 		}
 	}()
 	out, err = h.fn(c, in)
-	returned = true
-	if err != nil || h.step.scopes.live.Load() != 0 {
-		return h.settle(c, out, err)
+	if err != nil || h.op.scopes.live.Load() != 0 {
+		out, err = h.finish(c, out, err) // asks err, whose methods may panic
 	}
-	return out, nil
+	returned = true
+	return out, err
 }
 
+// callWith handles calls with options, with a context of their own, or with middlewares.
 func (h *handler[In, Out]) callWith(ctx context.Context, in In, o callOptions) (out Out, err error) {
-	c, failed := h.step.enter(ctx)
+	c, failed := h.op.enter(ctx)
 	if failed != nil {
 		return out, failed
 	}
 	if h.direct && o.timeout == 0 {
-		if _, guarded := c.wantsGuard(); !guarded {
+		if _, guarded := c.needsGuard(); !guarded {
 			if h.plan != nil {
 				if err := h.validate(&in); err != nil {
 					return out, err
@@ -193,20 +198,20 @@ func (h *handler[In, Out]) callWith(ctx context.Context, in In, o callOptions) (
 			return h.run(c, c, in)
 		}
 	}
-	return h.travel(c, in, o)
+	return h.callChain(c, in, o)
 }
 
-// travel is the way through middlewares, gate and guard.
-func (h *handler[In, Out]) travel(c *callContext, in In, o callOptions) (out Out, err error) {
-	if gate := h.step.gate; gate != nil {
+// callChain runs the call through gate, guard and middlewares. c is its context.
+func (h *handler[In, Out]) callChain(c *callContext, in In, o callOptions) (out Out, err error) {
+	if gate := h.op.gate; gate != nil {
 		if !gate.enter() {
-			return out, h.step.node.unavailable(h.action.Name)
+			return out, h.op.node.unavailable(h.action.Name)
 		}
 		defer gate.leave()
 	}
-	f := h.takeFrame()
+	f := h.takeRequest()
 	f.action, f.options, f.in = h.action, o, in
-	deadline, guarded := c.wantsGuard()
+	deadline, guarded := c.needsGuard()
 	switch {
 	case o.timeout > 0:
 		err = f.Within(c, o.timeout, h.chain)
@@ -218,20 +223,20 @@ func (h *handler[In, Out]) travel(c *callContext, in In, o callOptions) (out Out
 	if err == nil {
 		out = f.out
 	} else {
-		err = h.step.node.located(err)
+		err = h.op.node.located(err)
 	}
-	h.putFrame(f)
+	h.putRequest(f)
 	return out, err
 }
 
 // invoke is the inner end of the chain.
 func (h *handler[In, Out]) invoke(ctx context.Context, r *Request) (err error) {
-	f := r.typed.(*frame[In, Out])
+	f := r.typed.(*typedRequest[In, Out])
 	f.out, err = h.run(ctx, callOf(ctx), f.in)
 	return err
 }
 
-// run runs the author's function, and is where whatever goes wrong in it becomes an *Error.
+// run runs the author's function. Its error, panic or Goexit becomes an *Error here.
 func (h *handler[In, Out]) run(ctx context.Context, c *callContext, in In) (out Out, err error) {
 	returned := false
 	defer func() {
@@ -240,30 +245,25 @@ func (h *handler[In, Out]) run(ctx context.Context, c *callContext, in In) (out 
 		}
 	}()
 	out, err = h.fn(ctx, in)
-	returned = true
 	if err != nil || c.hasScope() {
-		return h.settle(c, out, err)
+		out, err = h.finish(c, out, err)
 	}
-	return out, nil
+	returned = true
+	return out, err
 }
 
-// settle ends the call's scope and makes an *Error of what went wrong; the output is dropped then.
-func (h *handler[In, Out]) settle(c *callContext, out Out, err error) (Out, error) {
+// finish waits for the goroutines that the call started with Go, and returns the output or, if anything failed, an *Error.
+func (h *handler[In, Out]) finish(c *callContext, out Out, err error) (Out, error) {
 	if err = c.closeScope(err); err == nil {
 		return out, nil
 	}
 	var none Out
-	return none, c.fromHandler(err)
+	return none, c.handlerError(err)
 }
 
-// panicked is settle for a handler that did not return. A nil value means that it ended its goroutine (runtime.Goexit),
-// which goes on ending.
-func (h *handler[In, Out]) panicked(c *callContext, value any) (Out, error) {
-	var none Out
-	if value == nil {
-		return none, nil
-	}
-	return h.settle(c, none, h.step.node.panicked(c, h.action.Name, value))
+// panicked replaces finish for a handler that did not return.
+func (h *handler[In, Out]) panicked(c *callContext, value any) (none Out, err error) {
+	return none, c.recovered(h.action.Name, value)
 }
 
 func (h *handler[In, Out]) validate(in *In) error {
@@ -283,8 +283,8 @@ func (h *handler[In, Out]) callAny(ctx context.Context, in, out any, o callOptio
 		return err
 	}
 	if err := convertInto(out, &result); err != nil {
-		return &Error{Code: Internal, Name: nameBadOutput, Node: h.step.node.id, cause: err,
-			Message: fmt.Sprintf("%s answers with %s, which does not fit the caller's %s: %v", h.action.Name, h.action.Out, reflect.TypeOf(out).Elem(), err)}
+		n := h.op.node
+		return n.badOutput("the answer of "+h.action.Name, n.id, mismatch(h.action.Out, out), err)
 	}
 	return nil
 }
@@ -298,26 +298,31 @@ func (h *handler[In, Out]) callJSON(ctx context.Context, in, dst []byte, o callO
 	if err != nil {
 		return dst, err
 	}
-	return h.step.node.appendJSON(dst, h.action, &result)
+	return h.op.node.appendJSON(dst, h.action, &result)
+}
+
+// mismatch is the error of an output that cannot be given to a caller of another type; out points to what the caller wants.
+func mismatch(has reflect.Type, out any) string {
+	return fmt.Sprintf("is %s, which does not fit the caller's %s", has, reflect.TypeOf(out).Elem())
 }
 
 func (h *handler[In, Out]) badInput(err error) error {
-	return badInput(h.step.node, "the input of "+h.action.Name, err)
+	return badInput(h.op.node, "the input of "+h.action.Name, err)
 }
 
-func (h *handler[In, Out]) takeFrame() *frame[In, Out] {
-	if f, ok := h.frames.Get().(*frame[In, Out]); ok {
+func (h *handler[In, Out]) takeRequest() *typedRequest[In, Out] {
+	if f, ok := h.requests.Get().(*typedRequest[In, Out]); ok {
 		return f
 	}
-	f := &frame[In, Out]{handler: h}
+	f := &typedRequest[In, Out]{handler: h}
 	f.typed = f
 	return f
 }
 
-// putFrame empties the frame, so that the pool keeps no caller's values alive.
-func (h *handler[In, Out]) putFrame(f *frame[In, Out]) {
-	*f = frame[In, Out]{handler: h, Request: Request{typed: f}}
-	h.frames.Put(f)
+// putRequest empties the request, so that the pool keeps no caller's values reachable.
+func (h *handler[In, Out]) putRequest(f *typedRequest[In, Out]) {
+	*f = typedRequest[In, Out]{handler: h, Request: Request{typed: f}}
+	h.requests.Put(f)
 }
 
 // checkRules checks an input against the rules in its struct tags.
@@ -332,6 +337,9 @@ func checkRules[In any](plan *validate.Plan, a *Action, in *In) error {
 // invalid makes the caller's error of broken rules.
 func (a *Action) invalid(err error) *Error {
 	const is = " is not valid: "
+	if e := a.node.panicInside("the input of "+a.Name, err); e != nil {
+		return e
+	}
 	e := &Error{Code: InvalidArgument, Name: nameValidation, Node: a.Node, cause: err}
 	if fields, ok := err.(validate.Errors); ok {
 		e.Data, e.Message = fields, fields.After("the input of "+a.Name+is)

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+	"weak"
 )
 
-// Caller is who makes a call: a *Node, or a *Service, which calls through the node that serves it.
+// Caller makes calls: a *Node, or a *Service, which calls through the node that serves it.
 type Caller interface {
 	// callingNode is the node to call through; nil for a service that no node serves.
 	callingNode() *Node
@@ -40,34 +44,34 @@ func Call[Out, In any](ctx context.Context, from Caller, action string, in In, o
 		return h.callWith(ctx, in, o)
 	}
 	e, err := n.endpointFor(e, action, &o)
-	if a, isAway := e.(*away); isAway && err == nil {
-		return callAway[Out](ctx, a, in, o)
+	if a, isRemote := e.(*remoteAction); isRemote && err == nil {
+		return callRemote[Out](ctx, a, in, o)
 	}
-	return callOther[Out](ctx, e, err, in, o)
+	return callConverted[Out](ctx, e, err, in, o)
 }
 
-// endpointFor is where a call with options goes, given what the table has for the name.
+// endpointFor finds the endpoint for a call with options. e is what the routing table has for the name.
 func (n *Node) endpointFor(e endpoint, action string, o *callOptions) (endpoint, error) {
 	switch {
 	case o.node == n.id:
-		if own := n.table.Load().here[action]; own != nil {
+		if own := n.table.Load().localActions[action]; own != nil {
 			return own, nil
 		}
 		return nil, n.notFound("action", action)
 	case o.node != "" || e == nil:
-		if a, known := e.(*away); known && a.action.Name == action {
+		if a, known := e.(*remoteAction); known && a.action.Name == action {
 			return a, nil // what is known of the action holds on every node; a name without a version means each node's own
 		}
-		return n.elsewhere(action, o)
+		return n.remoteByName(action, o)
 	}
 	return e, nil
 }
 
-// callOther calls what has other types than its caller. It is not inlined, so that only its own copies of in and out move
-// to the heap, not those of every call.
+// callConverted calls an endpoint whose types are not the caller's. It must not be inlined: only its own copies of in and
+// out move to the heap then, not those of every call.
 //
 //go:noinline
-func callOther[Out, In any](ctx context.Context, e endpoint, failed error, in In, o callOptions) (out Out, err error) {
+func callConverted[Out, In any](ctx context.Context, e endpoint, failed error, in In, o callOptions) (out Out, err error) {
 	if failed != nil {
 		return out, failed
 	}
@@ -75,8 +79,8 @@ func callOther[Out, In any](ctx context.Context, e endpoint, failed error, in In
 	return out, err
 }
 
-// CallJSON calls an action with a JSON document and returns its answer as one: for gateways, command lines and whoever
-// knows an action by name only. Empty input stands for {}.
+// CallJSON calls an action with a JSON document and returns its answer as one: for gateways, command lines and code that
+// knows an action by its name only. Empty input stands for {}.
 func CallJSON(ctx context.Context, from Caller, action string, in []byte, options ...CallOption) ([]byte, error) {
 	return AppendJSON(ctx, from, nil, action, in, options...)
 }
@@ -112,41 +116,50 @@ func (a *Action) AppendJSON(ctx context.Context, dst, in []byte, options ...Call
 	return a.endpoint.callJSON(ctx, in, dst, gather(options))
 }
 
-// Want is one call of a CallAll.
-type Want struct {
+// PreparedCall is one of the calls that [All] makes at once. Make it with [Into] or [Contract.Into].
+type PreparedCall struct {
 	action string
 	call   func(ctx context.Context, from Caller) error
 }
 
-// Into describes a call whose answer is to be stored in *out.
-func Into[Out, In any](out *Out, action string, in In, options ...CallOption) Want {
-	return Want{action, func(ctx context.Context, from Caller) (err error) {
+// Into describes a call by name whose answer is to be stored in *out.
+func Into[Out, In any](out *Out, action string, in In, options ...CallOption) PreparedCall {
+	return PreparedCall{action, func(ctx context.Context, from Caller) (err error) {
 		*out, err = Call[Out](ctx, from, action, in, options...)
 		return err
 	}}
 }
 
-// CallAll makes several calls at once and waits for all of them. It returns one error per call, in order, nil for the
-// calls that succeeded; errors.Join of them is nil when all did:
+// All makes several calls at once and waits for all of them. Its error joins those of the calls that failed, in order; the
+// answers of the others are stored:
 //
 //	var user User
 //	var stock Stock
-//	errs := sabir.CallAll(ctx, node,
-//		sabir.Into(&user, "users.get", GetUser{ID: id}),
-//		sabir.Into(&stock, "stock.get", GetStock{Item: item}))
+//	err := sabir.All(ctx, node, users.Get.Into(&user, GetUser{ID: id}), stocks.Get.Into(&stock, GetStock{Item: item}))
 //
 // The outputs must be different variables.
-func CallAll(ctx context.Context, from Caller, calls ...Want) []error {
+func All(ctx context.Context, from Caller, calls ...PreparedCall) error {
 	errs := make([]error, len(calls))
 	var wg sync.WaitGroup
 	for i := 1; i < len(calls); i++ {
-		wg.Go(func() { errs[i] = calls[i].call(ctx, from) })
+		wg.Go(func() {
+			call := func(ctx context.Context) error { return calls[i].call(ctx, from) }
+			isolateGoroutine(calls[i].action, ctx, call, func(err error) { errs[i] = logEnded(from, err) })
+		})
 	}
 	if len(calls) > 0 {
 		errs[0] = calls[0].call(ctx, from) // one of them may as well run here
 	}
 	wg.Wait()
-	return errs
+	return errors.Join(errs...)
+}
+
+// logEnded logs the error of a call whose goroutine ended early, and returns it.
+func logEnded(from Caller, err error) error {
+	if n := from.callingNode(); n != nil {
+		n.logPanic(background, err)
+	}
+	return err
 }
 
 // CallOption changes one call.
@@ -177,7 +190,8 @@ func ToNode(id string) CallOption { return func(o *callOptions) { o.node = id } 
 // as it is there.
 func ByKey(key string) CallOption { return func(o *callOptions) { o.key = key } }
 
-// gather is nearly always inlined with no options, where it costs nothing: those of gatherAll move to the heap.
+// gather is nearly always inlined where there are no options, and costs nothing there: only the variables of gatherAll move
+// to the heap.
 func gather(options []CallOption) callOptions {
 	if len(options) == 0 {
 		return callOptions{}
@@ -200,7 +214,7 @@ func errNoNode(from Caller, action string) *Error {
 	return &Error{Code: Unavailable, Name: nameUnavailable, Retryable: true, Message: who + " cannot call " + action + ": no node serves it"}
 }
 
-// notFound is the error for a name that is in no table; it names what was probably meant.
+// notFound is the error for a name that no table has, with the names that were probably meant.
 func (n *Node) notFound(kind, name string) *Error {
 	return n.notFoundAmong(kind, name, n.actionNames())
 }
@@ -226,21 +240,136 @@ func (n *Node) unavailable(action string) *Error {
 	return &Error{Code: Unavailable, Name: nameUnavailable, Node: n.id, Retryable: true, Message: "the service of " + action + " is being removed"}
 }
 
-func badInput(n *Node, what string, err error) *Error {
-	e := &Error{Code: InvalidArgument, Name: nameBadInput, Node: n.id, cause: err, Message: what + " cannot be read: " + err.Error()}
-	if bad, ok := errors.AsType[*codecError](err); ok && bad.Pointer != "" {
-		e.Data = map[string]any{"pointer": bad.Pointer, "want": bad.Want}
-	}
-	return e
-}
-
-// located makes an *Error of whatever a handler or a middleware returned and notes where it happened.
+// located makes an *Error of what a handler or a middleware returned, and sets the node where it happened.
 func (n *Node) located(err error) error {
 	e := AsError(err)
+	n.logPanic(background, e) // of a method of err; others were logged where they were made
 	if e.Node == "" {
 		c := *e
 		c.Node = n.id
 		return &c
 	}
 	return e
+}
+
+// Func is an action bound to its Go types: call it like the function it stands for. It is safe for concurrent use.
+type Func[In, Out any] func(ctx context.Context, in In, options ...CallOption) (Out, error)
+
+// Bind looks an action up once and returns it as a function; when services come and go, the function follows. Binding
+// before the action exists is fine, so a service can bind what it needs when it is made; calling before then is an
+// ErrActionNotFound. The types are named in the order of the function's own.
+func Bind[In, Out any](from Caller, action string) Func[In, Out] {
+	if n := from.callingNode(); n != nil {
+		b := bindingOf[In, Out](n, action)
+		return func(ctx context.Context, in In, options ...CallOption) (Out, error) {
+			if h := b.handler.Load(); h != nil && len(options) == 0 {
+				return h.call(ctx, in)
+			}
+			return b.callGeneral(ctx, in, options)
+		}
+	}
+	var ready atomic.Pointer[binding[In, Out]]
+	return func(ctx context.Context, in In, options ...CallOption) (Out, error) {
+		n := from.callingNode()
+		if n == nil {
+			var none Out
+			return none, errNoNode(from, action)
+		}
+		b := ready.Load()
+		if b == nil || b.node != n {
+			b = bindingOf[In, Out](n, action)
+			ready.Store(b)
+		}
+		if h := b.handler.Load(); h != nil && len(options) == 0 {
+			return h.call(ctx, in)
+		}
+		return b.callGeneral(ctx, in, options)
+	}
+}
+
+// binding follows one name with one pair of types: the table hands it each new endpoint, so a call looks nothing up.
+type binding[In, Out any] struct {
+	node         *Node
+	action       string
+	handler      atomic.Pointer[handler[In, Out]]      // nil when the endpoint is none, or has other types
+	remoteCaller atomic.Pointer[remoteCaller[In, Out]] // nil when the action is not on other nodes
+	endpoint     atomic.Pointer[endpoint]              // nil when there is none
+}
+
+// callGeneral calls what the fast path cannot: with options, on another node, with other types, or nothing.
+func (b *binding[In, Out]) callGeneral(ctx context.Context, in In, options []CallOption) (Out, error) {
+	o := gather(options)
+	if o.node == "" {
+		if c := b.remoteCaller.Load(); c != nil {
+			return c.call(ctx, in, o)
+		}
+		if h := b.handler.Load(); h != nil {
+			return h.callWith(ctx, in, o)
+		}
+	}
+	var e endpoint
+	if p := b.endpoint.Load(); p != nil {
+		e = *p
+	}
+	e, err := b.node.endpointFor(e, b.action, &o)
+	if a, isRemote := e.(*remoteAction); isRemote && err == nil {
+		return callRemote[Out](ctx, a, in, o)
+	}
+	return callConverted[Out](ctx, e, err, in, o)
+}
+
+// follow takes the endpoint that the routing table now has for the name.
+func (b *binding[In, Out]) follow(e endpoint) {
+	if e == nil {
+		b.endpoint.Store(nil)
+	} else {
+		b.endpoint.Store(&e)
+	}
+	h, _ := e.(*handler[In, Out])
+	b.handler.Store(h)
+	var c *remoteCaller[In, Out]
+	if a, ok := e.(*remoteAction); ok {
+		c = remoteCallerOf[In, Out](a)
+	}
+	b.remoteCaller.Store(c)
+}
+
+// bindingKey identifies a binding of a node: there is one for each name and pair of types that the program still uses.
+type bindingKey struct {
+	action string
+	types  reflect.Type
+}
+
+// follower is a binding without its types.
+type follower interface{ follow(endpoint) }
+
+func bindingOf[In, Out any](n *Node, action string) *binding[In, Out] {
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
+	key := bindingKey{action, reflect.TypeFor[binding[In, Out]]()}
+	if held := n.bindings[key]; held != nil {
+		if known, ok := held().(*binding[In, Out]); ok {
+			return known
+		}
+	}
+	b := &binding[In, Out]{node: n, action: action}
+	b.follow(n.table.Load().actions[action])
+	weakly := weak.Make(b) // so that programs that bind names as they come do not fill the node
+	n.bindings[key] = func() follower {
+		if b := weakly.Value(); b != nil {
+			return b
+		}
+		return nil
+	}
+	runtime.AddCleanup(b, n.forgetBinding, key)
+	return b
+}
+
+// forgetBinding removes a binding that has been garbage collected.
+func (n *Node) forgetBinding(key bindingKey) {
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
+	if held := n.bindings[key]; held != nil && held() == nil { // else it was bound again
+		delete(n.bindings, key)
+	}
 }

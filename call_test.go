@@ -186,24 +186,24 @@ func TestInputIsCheckedBeforeTheHandlerAndEveryFieldIsListed(t *testing.T) {
 	}
 }
 
-func TestCallAllReturnsResultsAndErrorsInOrder(t *testing.T) {
+func TestAllStoresTheAnswersAndJoinsTheErrors(t *testing.T) {
 	s := greeter()
 	sabir.Handle(s, "fail", func(context.Context, helloRequest) (helloReply, error) { return helloReply{}, errors.New("no") })
 	node := start(t, sabir.Serve(s))
 	var a, b, c helloReply
-	errs := sabir.CallAll(t.Context(), node,
+	err := sabir.All(t.Context(), node,
 		sabir.Into(&a, "greeter.hello", helloRequest{"A", 1}),
 		sabir.Into(&b, "greeter.fail", helloRequest{"B", 2}),
 		sabir.Into(&c, "greeter.hello", helloRequest{"C", 3}))
-	if errs[0] != nil || errs[1] == nil || errs[2] != nil || a.Age != 2 || c.Age != 4 {
-		t.Fatalf("got %v %v %v: %v", a, b, c, errs)
+	if joined, ok := err.(interface{ Unwrap() []error }); !ok || len(joined.Unwrap()) != 1 || !errors.Is(err, sabir.ErrHandler) || a.Age != 2 || c.Age != 4 {
+		t.Fatalf("got %v %v %v: %v", a, b, c, err)
 	}
-	if errors.Join(sabir.CallAll(t.Context(), node)...) != nil {
-		t.Fatal("no calls, yet an error")
+	if err := sabir.All(t.Context(), node); err != nil {
+		t.Fatalf("no calls, yet %v", err)
 	}
 }
 
-func TestCallAllRunsItsCallsAtTheSameTime(t *testing.T) {
+func TestAllRunsItsCallsAtTheSameTime(t *testing.T) {
 	var meet sync.WaitGroup
 	meet.Add(3)
 	s := sabir.NewService("meeting")
@@ -214,11 +214,11 @@ func TestCallAllRunsItsCallsAtTheSameTime(t *testing.T) {
 	})
 	node := start(t, sabir.Serve(s))
 	var outs [3]struct{}
-	var wants []sabir.Want
+	var calls []sabir.PreparedCall
 	for i := range outs {
-		wants = append(wants, sabir.Into(&outs[i], "meeting.wait", struct{}{}))
+		calls = append(calls, sabir.Into(&outs[i], "meeting.wait", struct{}{}))
 	}
-	if err := errors.Join(sabir.CallAll(t.Context(), node, wants...)...); err != nil {
+	if err := sabir.All(t.Context(), node, calls...); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/sabir-go/sabir/channel"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
@@ -16,7 +14,7 @@ import (
 
 // Channel is a durable queue of messages of one type, kept by a broker until each group of consumers has handled them: at
 // least once. Make it with [NewChannel], once for the program, and share it; its methods may be called from many
-// goroutines at once. Which broker keeps it is the node's business: see [Channels].
+// goroutines at once. The node sets the broker that keeps it: see [Channels].
 //
 //	var Orders = sabir.NewChannel[Order]("shop.orders")
 //
@@ -26,7 +24,7 @@ import (
 //
 // A message whose Publish returned nil is not lost, whatever ends: the publisher, consumers, the broker. It may be handled
 // more than once, for example when a consumer ends between its work and the broker's hearing of it; handlers must bear
-// that. docs/channels.md tells what each broker must be set to, and for how long messages are kept.
+// that. docs/channels.md lists what each broker must be set to, and for how long messages are kept.
 //
 // Messages are handed out in the order in which they were published. Several are in flight at once, on several nodes, and
 // one that failed comes again later: so there is no order between them that a handler could rely on. Where one matters,
@@ -37,14 +35,14 @@ type Channel[T any] struct {
 	broken error // what was wrong with its making
 }
 
-// DefaultKeep is how long channels keep messages without KeepFor: 7 days.
+// DefaultKeep is the time that channels keep messages without KeepFor: 7 days.
 const DefaultKeep = 7 * 24 * time.Hour
 
-// defaultMessage leaves room for the head below the megabyte that brokers take.
+// defaultMessage and a head together fit the megabyte that brokers take.
 const defaultMessage = 1<<20 - channel.MaxHead
 
-// NewChannel names a channel. Its name is words of letters, digits, "_" and "-", joined by dots. What is wrong with it is
-// told when it is used.
+// NewChannel names a channel. Its name is words of letters, digits, "_" and "-", joined by dots. An error in it is
+// returned when the channel is used.
 func NewChannel[T any](name string, options ...ChannelOption) *Channel[T] {
 	d := channelDefinition{spec: channel.Spec{Name: name, MaxAge: DefaultKeep, MaxMessage: defaultMessage}, format: codec.Claimed(reflect.TypeFor[T]())}
 	if d.format == "" {
@@ -58,7 +56,7 @@ func NewChannel[T any](name string, options ...ChannelOption) *Channel[T] {
 		c.broken = &Error{Code: InvalidArgument, Name: nameBadChannel, Message: fmt.Sprintf("the channel's name %.100q %s", name, bad)}
 	} else if d.format == native.Name {
 		c.broken = &Error{Code: InvalidArgument, Name: nameBadChannel,
-			Message: "channel " + name + " cannot be encoded natively: a message is read by programs that its schema was never told; use json, or another codec"}
+			Message: "channel " + name + " cannot be encoded natively: a message is read by programs that never got its schema; use json, or another codec"}
 	}
 	return c
 }
@@ -74,7 +72,7 @@ type channelDefinition struct {
 	format string
 }
 
-// KeepFor is for how long messages are kept, handled or not; 7 days without it, 0 for as long as the other limits allow.
+// KeepFor sets the time for which messages are kept, handled or not. Default: 7 days; 0 for as long as the other limits allow.
 // RabbitMQ applies it to what new groups can start from; what a group has before it is kept until it is handled.
 func KeepFor(age time.Duration) ChannelOption {
 	return func(c *channelDefinition) { c.spec.MaxAge = max(0, age) }
@@ -90,26 +88,26 @@ func KeepMessages(n int64) ChannelOption {
 	return func(c *channelDefinition) { c.spec.MaxCount = max(0, n) }
 }
 
-// Encoded names the codec that messages are written with: "json" without it, or the one that claims the type, such as
-// "protobuf" for generated messages. Each message says its codec, so consumers read old messages after a change; the
+// Encoded names the codec that messages are written with: by default "json", or the one that claims the type, such as
+// "protobuf" for generated messages. Each message names its codec, so consumers read old messages after a change; the
 // program must link the codec's package. "native" is refused: its bytes cannot be read without a schema.
 func Encoded(codec string) ChannelOption {
 	return func(c *channelDefinition) { c.format = codec }
 }
 
-// MaxMessage is the most bytes that a message may have when encoded; 983,040 without it, which fits the brokers' usual limit
+// MaxMessage is the most bytes that a message may have when encoded. Default: 983,040, which fits the brokers' usual limit
 // of a megabyte.
 func MaxMessage(bytes int) ChannelOption {
 	return func(c *channelDefinition) { c.spec.MaxMessage = max(1, bytes) }
 }
 
-// Receipt is the broker's word that it keeps a message.
+// Receipt is returned when the broker keeps a message.
 type Receipt struct {
 	// ID is the message's: the one given by MessageID, else a new one.
 	ID string
 	// Sequence is the message's place in the channel: later messages have larger ones. 0 where the broker has none (RabbitMQ).
 	Sequence uint64
-	// Duplicate says that the channel had a message of this ID already, so this one was left out.
+	// Duplicate reports that the channel had a message of this ID already, so this one was left out.
 	Duplicate bool
 }
 
@@ -124,9 +122,9 @@ func MessageID(id string) PublishOption {
 }
 
 // Publish gives a message to the broker and returns when the broker keeps it. The request id and the metadata of ctx
-// travel with it.
+// go with it.
 //
-// A broker that is away is tried again until ctx ends, or for 10 seconds where ctx has no deadline; the error is then
+// A broker that cannot be reached is tried again until ctx ends, or for 10 seconds where ctx has no deadline; the error is then
 // [ErrChannelAway], and the message may have been kept all the same.
 func (c *Channel[T]) Publish(ctx context.Context, from Caller, value T, options ...PublishOption) (Receipt, error) {
 	n, err := c.publisher(ctx, from)
@@ -146,7 +144,7 @@ func (c *Channel[T]) Publish(ctx context.Context, from Caller, value T, options 
 
 // PublishAll gives several messages to the broker at once, which is many times faster than one after the other. It returns
 // a receipt for each; where there is an error, those without an ID were not kept, or not surely. Those that were are in
-// the order of values, unless the broker was away in between.
+// the order of values, unless the broker could not be reached in between.
 func (c *Channel[T]) PublishAll(ctx context.Context, from Caller, values []T) ([]Receipt, error) {
 	n, err := c.publisher(ctx, from)
 	if err != nil {
@@ -201,7 +199,7 @@ func (n *Node) newOutgoing(ctx context.Context, format string) *channel.Outgoing
 	if n.carry != nil {
 		ctx = n.carry(ctx)
 	}
-	return &channel.Outgoing{Message: channel.Message{Head: channel.Head{ID: uuid.NewString(), Time: time.Now(), Codec: format,
+	return &channel.Outgoing{Message: channel.Message{Head: channel.Head{ID: NewRequestID(), Time: time.Now(), Codec: format,
 		Request: RequestID(ctx), Metadata: Metadata(ctx)}}}
 }
 
@@ -209,11 +207,15 @@ func (c *Channel[T]) encode(n *Node, m *channel.Outgoing, value *T) error {
 	if m.ID == "" || len(m.ID) > maxName {
 		return &Error{Code: InvalidArgument, Name: nameBadChannel, Node: n.id, Message: "the id of a message for " + c.spec.Name + " must have 1 to " + itoa(maxName) + " bytes"}
 	}
-	format, err := formOf[T](c.format)
+	format, err := formatOf[T](c.format)
 	if err != nil {
 		return err
 	}
-	if m.Data, err = format.codec.Append(nil, value); err != nil {
+	m.Data, err = format.codec.Append(nil, value)
+	if err != nil {
+		if failed := n.panicInside("the message for "+c.spec.Name, err); failed != nil {
+			return failed
+		}
 		return &Error{Code: InvalidArgument, Name: nameBadInput, Node: n.id, cause: err,
 			Message: fmt.Sprintf("the message for %s cannot be written as %s: %v", c.spec.Name, c.format, err)}
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 func TestTheWaitAfterAnyAttemptIsWithinItsBounds(t *testing.T) {
-	c := &consumption{def: &consumerDefinition{first: time.Second, longest: time.Minute}}
+	c := &consumer{def: &consumerDefinition{first: time.Second, longest: time.Minute}}
 	for _, attempt := range []int{math.MinInt, -1, 0, 1, 2, 7, 64, math.MaxInt} {
 		if after := c.backoff(attempt); after < time.Second/2 || after > time.Minute {
 			t.Errorf("attempt %d: %v", attempt, after)

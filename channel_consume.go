@@ -13,8 +13,8 @@ import (
 )
 
 // Consume has a service handle the messages of a channel. Each group of consumers gets every message; within a group, on
-// however many nodes, each message goes to one. A service's handlers are in the group of its name unless they say
-// otherwise by [InGroup]. A group that is new begins with the oldest message that is kept.
+// however many nodes, each message goes to one. A service's handlers are in the group of its name unless they set
+// another by [InGroup]. A group that is new begins with the oldest message that is kept.
 //
 // A handler that returns nil has handled its message. After an error or a panic the message comes again, to any consumer
 // of the group, after a time that doubles with each attempt; after the last attempt it becomes a dead letter, with the
@@ -22,15 +22,17 @@ import (
 // those of [DeadLetter], those with the codes InvalidArgument, Unimplemented and DataLoss, and a message that cannot be
 // decoded into T.
 //
-// Every handing out is an attempt, also one that ended with its process: so a message that kills its consumers becomes a
-// dead letter too.
+// An attempt counts when its handler was begun, not when the message was only handed out, and lost with the process of its
+// consumer. A message that was lost twice is handled alone, while no other handler of the node's consumers runs; when the
+// process ends then too, that counts. So a message that kills its consumers becomes a dead letter as well, after it has ended
+// two processes more than it has attempts, and takes no other along.
 //
-// A handler may take as long as it wants: the node tells the broker that it is at work. When the service stops, handlers
+// A handler may take as long as it wants: the node keeps the broker from giving its message to another. When the service stops, handlers
 // that run are waited for, and messages that none has begun go back.
 //
-// Middlewares see a message as an [Event] whose name is the channel's. [DeliveryOf] tells about it.
+// Middlewares see a message as an [Event] whose name is the channel's. [DeliveryOf] describes it.
 func Consume[T any](s *Service, c *Channel[T], fn func(context.Context, T) error, options ...ConsumeOption) {
-	def := &consumerDefinition{spec: c.spec, where: callSite(), group: s.name, dead: c.spec.Name + deadSuffix, inFlight: 16,
+	def := &consumerDefinition{spec: c.spec, where: callerSite(), group: s.name, dead: c.spec.Name + deadSuffix, inFlight: 16,
 		attempts: 5, first: time.Second, longest: time.Minute, ackWait: 30 * time.Second}
 	for _, o := range options {
 		o.applyConsumer(def)
@@ -41,7 +43,7 @@ func Consume[T any](s *Service, c *Channel[T], fn func(context.Context, T) error
 	if fn == nil {
 		s.problem(def.where, "the handler of channel %q is nil", c.spec.Name)
 	}
-	for what, name := range map[string]string{"group": def.group, "channel of dead letters": def.dead} {
+	for what, name := range map[string]string{"group": def.group, "channel of dead letters": def.dead, "channel of begun messages": c.spec.Name + begunSuffix} {
 		if bad := badName(name); bad != "" {
 			s.problem(def.where, "the name of the %s, %.100q, %s", what, name, bad)
 		}
@@ -74,7 +76,7 @@ const deadSuffix = ".dead"
 // consumerDefinition is a consumer as its author wrote it.
 type consumerDefinition struct {
 	spec        channel.Spec
-	where       site
+	where       callSite
 	group       string
 	dead        string
 	from        channel.Position
@@ -103,13 +105,13 @@ func (u UseOption) applyConsumer(d *consumerDefinition) {
 	d.middlewares = append(d.middlewares, u.middlewares...)
 }
 
-// MaxInFlight is how many messages the consumer handles at once on each node; 16 without it.
+// MaxInFlight bounds the messages that the consumer handles at once on each node. Default: 16.
 func MaxInFlight(n int) ConsumeOption {
 	return consumeOption(func(d *consumerDefinition) { d.inFlight = min(max(n, 1), 10_000) })
 }
 
-// Attempts is how often a message is handed out before it becomes a dead letter, and how long it waits after the first
-// failure and at most; 5 times, a second and a minute without it. The waiting time doubles with each attempt, and up to
+// Attempts sets how often a message is handed out before it becomes a dead letter, and how long it waits after the first
+// failure and at most. Default: 5 times, a second and a minute. The waiting time doubles with each attempt, and up to
 // half of it is left to chance, so that what failed together does not come again together.
 func Attempts(n int, first, longest time.Duration) ConsumeOption {
 	return consumeOption(func(d *consumerDefinition) {
@@ -117,22 +119,22 @@ func Attempts(n int, first, longest time.Duration) ConsumeOption {
 	})
 }
 
-// AckWait is how long the broker hears nothing of a message before it gives it to another consumer: how long the messages
-// of a node that was killed are held up. 30 seconds without it, a second at least. RabbitMQ goes by the node's connection
-// instead.
+// AckWait sets how long the broker receives nothing about a message before it gives it to another consumer: how long the
+// messages of a node that was killed are held up. Default: 30 seconds; a second at least. RabbitMQ goes by the node's
+// connection instead.
 func AckWait(d time.Duration) ConsumeOption {
 	return consumeOption(func(def *consumerDefinition) { def.ackWait = max(d, time.Second) })
 }
 
-// DeadLettersTo names the channel that messages go to which are given up; "shop.orders.dead" for shop.orders without it.
-// It is a channel like others: it can be consumed, and [DeadLetters] lists it. Letters are kept until they are deleted or
+// DeadLettersTo names the channel for messages that no attempt could handle. Default: "shop.orders.dead" for shop.orders.
+// It is a channel like others: it can be consumed, and [DeadLetters] lists it. Messages in it are kept until they are deleted or
 // replayed.
 func DeadLettersTo(name string) ConsumeOption {
 	return consumeOption(func(d *consumerDefinition) { d.dead = name })
 }
 
 // FromStart has a group that is new begin with the oldest message that is kept, as it does without an option. A group that
-// exists goes on where it was, whatever these options say.
+// exists goes on where it was, regardless of these options.
 func FromStart() ConsumeOption {
 	return consumeOption(func(d *consumerDefinition) { d.from = channel.Position{} })
 }
@@ -153,7 +155,7 @@ func FromSequence(sequence uint64) ConsumeOption {
 	return consumeOption(func(d *consumerDefinition) { d.from = channel.Position{Sequence: sequence} })
 }
 
-// Delivery is what a handler can ask about the message it is handling.
+// Delivery describes the message that a handler is handling.
 type Delivery struct {
 	Channel   string
 	Group     string
@@ -162,16 +164,17 @@ type Delivery struct {
 	Published time.Time // by the publisher's clock
 	Attempt   int       // 1 for the first
 	Attempts  int       // the last one's number
-	// Dead is how the message became a dead letter, for a consumer of dead letters; nil for others.
+	// Dead describes how the message became a dead letter, for a consumer of dead letters; nil for others.
 	Dead *DeadInfo
 }
 
-// DeadInfo is how a message became a dead letter: where it was, who gave it up after how many attempts, and why.
+// DeadInfo describes how a message became a dead letter: where it was, which group failed to handle it, after how many
+// attempts, and why.
 type DeadInfo = channel.Dead
 
 type deliveryKey struct{}
 
-// DeliveryOf tells about the message whose handler got ctx; false in other handlers.
+// DeliveryOf describes the message whose handler got ctx; false in other handlers.
 func DeliveryOf(ctx context.Context) (Delivery, bool) {
 	d, ok := ctx.Value(deliveryKey{}).(*Delivery)
 	if !ok {
@@ -186,16 +189,16 @@ func DeadLetter(err error) error {
 	if err == nil {
 		err = errors.New("the handler gave it up")
 	}
-	return &hopelessError{err}
+	return &permanentError{err}
 }
 
-type hopelessError struct{ error }
+type permanentError struct{ error }
 
-func (e *hopelessError) Unwrap() error { return e.error }
+func (e *permanentError) Unwrap() error { return e.error }
 
-// hopeless tells whether trying again cannot help.
-func hopeless(err error) bool {
-	if _, ok := errors.AsType[*hopelessError](err); ok {
+// permanent reports whether trying again cannot help.
+func permanent(err error) bool {
+	if _, ok := errors.AsType[*permanentError](err); ok {
 		return true
 	}
 	e, ok := errors.AsType[*Error](err)

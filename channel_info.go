@@ -9,11 +9,11 @@ import (
 	"github.com/sabir-go/sabir/channel"
 )
 
-// ChannelInfo tells about a channel that a node uses, as $channels.list lists it.
+// ChannelInfo describes a channel that a node uses, as $channels.list lists it.
 type ChannelInfo struct {
 	Name   string               `json:"name"`
 	Broker string               `json:"broker"` // its address without a password
-	Node   string               `json:"node"`   // which says so
+	Node   string               `json:"node"`   // which reports this
 	Kept   uint64               `json:"kept"`   // messages, handled or not
 	Bytes  uint64               `json:"bytes,omitempty"`
 	Last   uint64               `json:"last,omitempty"` // the newest one's place
@@ -26,7 +26,7 @@ type LettersRequest struct {
 	Channel string   `json:"channel" validate:"required"` // such as "shop.orders.dead"
 	Keys    []string `json:"keys,omitempty"`
 	All     bool     `json:"all,omitempty"`   // of replay and delete: all there are, instead of keys
-	Limit   int      `json:"limit,omitempty"` // of letters: 100 without it
+	Limit   int      `json:"limit,omitempty"` // of $channels.letters; default: 100
 }
 
 // ChannelList lists the channels that the node has used since its start, with their counts at the broker.
@@ -35,7 +35,9 @@ func (n *Node) ChannelList(ctx context.Context) ([]ChannelInfo, error) {
 	store := n.channels.store
 	var specs []channel.Spec
 	for _, spec := range n.channels.declared {
-		specs = append(specs, spec)
+		if !strings.HasSuffix(spec.Name, begunSuffix) { // of no use to other packages
+			specs = append(specs, spec)
+		}
 	}
 	n.channels.mu.Unlock()
 	if store == nil { // the node has stopped, or has used none yet
@@ -62,12 +64,12 @@ func redacted(address string) string {
 	return at.Redacted()
 }
 
-// withChannels adds the service that tells about channels, to a node that has a broker for them.
+// withChannels adds the service that describes channels, to a node that has a broker for them.
 func (n *Node) withChannels(list []*Service) []*Service {
 	if n.channelsAddress() == "" {
 		return list
 	}
-	s := NewService("$channels", Purpose("tells about durable channels and their dead letters"))
+	s := NewService("$channels", Purpose("describes durable channels and their dead letters"))
 	Handle(s, "list", func(ctx context.Context, _ Nothing) ([]ChannelInfo, error) { return n.ChannelList(ctx) },
 		Describe("lists the channels that the node uses"))
 	Handle(s, "letters", func(ctx context.Context, in LettersRequest) ([]Letter, error) {
@@ -87,7 +89,7 @@ func (n *Node) withChannels(list []*Service) []*Service {
 			return 0, err
 		}
 		if in.All {
-			letters, err := DeadLetters(ctx, n, in.Channel, maxLetters)
+			letters, err := DeadLetters(ctx, n, in.Channel, maxDeadMessages)
 			if err != nil {
 				return 0, err
 			}

@@ -13,16 +13,17 @@ import (
 	"github.com/sabir-go/sabir/channel"
 )
 
-// Channels says which broker keeps the node's channels: "nats://10.0.0.5:4222" (JetStream), "redis://10.0.0.5:6379"
+// Channels sets the broker that keeps the node's channels: "nats://10.0.0.5:4222" (JetStream), "redis://10.0.0.5:6379"
 // (Streams), "amqp://user:password@10.0.0.5:5672" (RabbitMQ), or "mem://" for tests and the first ten minutes, which
 // keeps them in this process and loses them with it. The program must import the engine:
 //
 //	import _ "github.com/sabir-go/sabir/channel/jetstream" // or redis, amqp, mem
 //
-// Without it the broker of [Join] keeps them, where there is one and the program imports its engine. A node that was told
+// By default the broker of [Join] keeps them, where there is one and the program imports its engine. A node with
 // Channels does not start while the broker cannot be reached; later it connects again by itself.
 //
-// Whoever can write to the broker can write to its channels: it is the broker's users and rights that keep strangers out.
+// Every client that can write to the broker can write to its channels: it is the broker's users and rights that keep strangers
+// out.
 func Channels(address string, options ...ChannelsOption) NodeOption {
 	return nodeOption(func(n *Node) {
 		n.channels.address = address
@@ -46,16 +47,18 @@ type nodeChannels struct {
 	mu       sync.Mutex
 	store    channel.Store
 	declared map[string]channel.Spec
-	consumed []*consumption
+	consumed []*consumer
 	closed   bool
+
+	handlerLock handlerLock // of the handlers of all consumers
 }
 
 // channelsAddress is the broker's address; "" for none.
 func (n *Node) channelsAddress() string {
-	if n.channels.address != "" || len(n.joins) == 0 || !channel.Offered(n.joins[0].address) {
+	if n.channels.address != "" || len(n.joins) == 0 || !channel.Offered(n.joins[0].Address) {
 		return n.channels.address
 	}
-	at, err := url.Parse(n.joins[0].address)
+	at, err := url.Parse(n.joins[0].Address)
 	if err != nil {
 		return ""
 	}
@@ -68,7 +71,7 @@ func (n *Node) channelsAddress() string {
 	return at.String()
 }
 
-// startChannels connects to the broker that the node was told.
+// startChannels connects to the broker that Channels names, so that a node without its broker does not start.
 func (n *Node) startChannels(ctx context.Context) error {
 	if n.channels.address == "" {
 		return nil
@@ -95,7 +98,7 @@ func (n *Node) channelStore(ctx context.Context) (channel.Store, error) {
 	}
 	config := channel.Config{Name: n.id, TLS: c.tls, Log: n.log}
 	if m := n.mesh.Load(); m != nil {
-		config.Secret = m.transport.Secret
+		config.Secret = m.Secret()
 	}
 	store, err := channel.Open(ctx, address, config)
 	if err != nil {
@@ -105,7 +108,7 @@ func (n *Node) channelStore(ctx context.Context) (channel.Store, error) {
 	return store, nil
 }
 
-// declare tells the broker of a channel before its first use.
+// declare declares a channel at the broker before its first use.
 func (n *Node) declare(ctx context.Context, spec channel.Spec) (channel.Store, error) {
 	store, err := n.channelStore(ctx)
 	if err != nil {
@@ -139,13 +142,13 @@ func (n *Node) closeChannels() error {
 	return store.Close()
 }
 
-// publishPatience is how long a publisher without a deadline waits for a broker that is away.
-const publishPatience = 10 * time.Second
+// publishTimeout is the time that a publisher without a deadline waits for a broker that cannot be reached.
+const publishTimeout = 10 * time.Second
 
-// publishTo publishes messages, those again for which the broker was away. The error is the first one's.
+// publishTo publishes messages, and again those for which the broker could not be reached. The error is the first one's.
 func (n *Node) publishTo(ctx context.Context, spec channel.Spec, batch []*channel.Outgoing) error {
 	if _, ok := ctx.Deadline(); !ok {
-		limited, cancel := context.WithTimeout(ctx, publishPatience)
+		limited, cancel := context.WithTimeout(ctx, publishTimeout)
 		defer cancel()
 		ctx = limited
 	}
@@ -172,14 +175,14 @@ func (n *Node) publishTo(ctx context.Context, spec channel.Spec, batch []*channe
 				m.Err = err
 			}
 		}
-		if !errors.Is(err, channel.ErrAway) || !pauseFor(ctx, pause/2+rand.N(pause)) {
+		if !errors.Is(err, channel.ErrAway) || !sleepWithin(ctx, pause/2+rand.N(pause)) {
 			return n.channelError(what, err)
 		}
 	}
 }
 
-// pauseFor waits; false when the context ended first, or will.
-func pauseFor(ctx context.Context, d time.Duration) bool {
+// sleepWithin sleeps; it returns false where ctx ended first, or will.
+func sleepWithin(ctx context.Context, d time.Duration) bool {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
 		return false
 	}
@@ -193,7 +196,7 @@ func pauseFor(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// channelErrors is what the errors of engines are to callers.
+// channelErrors maps the errors of engines to those of callers.
 var channelErrors = []struct {
 	is        error
 	code      Code

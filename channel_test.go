@@ -18,15 +18,15 @@ import (
 	_ "github.com/sabir-go/sabir/channel/mem"
 )
 
-type parcel struct {
+type article struct {
 	ID   int    `json:"id"`
 	Name string `json:"name,omitempty"`
 }
 
 // parcels is a channel with a name of its own for each test.
-func parcels(t *testing.T, options ...sabir.ChannelOption) *sabir.Channel[parcel] {
+func parcels(t *testing.T, options ...sabir.ChannelOption) *sabir.Channel[article] {
 	words := strings.FieldsFunc(t.Name(), func(r rune) bool { return r == '/' || r == '#' })
-	return sabir.NewChannel[parcel](strings.Join(words, "."), options...)
+	return sabir.NewChannel[article](strings.Join(words, "."), options...)
 }
 
 // channelNode is a running node with channels in memory, of a name that nodes of one test share.
@@ -74,10 +74,10 @@ func next[T any](t *testing.T, from <-chan T) T {
 	}
 }
 
-func publish(t *testing.T, c *sabir.Channel[parcel], n sabir.Caller, ids ...int) {
+func publish(t *testing.T, c *sabir.Channel[article], n sabir.Caller, ids ...int) {
 	t.Helper()
 	for _, id := range ids {
-		if _, err := c.Publish(t.Context(), n, parcel{ID: id}); err != nil {
+		if _, err := c.Publish(t.Context(), n, article{ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,17 +89,17 @@ var fast = sabir.Attempts(3, time.Millisecond, 5*time.Millisecond)
 func TestAPublishedMessageIsHandled(t *testing.T) {
 	c := parcels(t)
 	s := sabir.NewService("billing")
-	got := make(chan parcel, 1)
-	sabir.Consume(s, c, func(_ context.Context, p parcel) error {
+	got := make(chan article, 1)
+	sabir.Consume(s, c, func(_ context.Context, p article) error {
 		got <- p
 		return nil
 	})
 	n := channelNode(t, s)
-	receipt, err := c.Publish(t.Context(), n, parcel{7, "tea"})
+	receipt, err := c.Publish(t.Context(), n, article{7, "tea"})
 	if err != nil || receipt.ID == "" || receipt.Sequence != 1 || receipt.Duplicate {
 		t.Fatalf("%+v, %v", receipt, err)
 	}
-	if p := next(t, got); p != (parcel{7, "tea"}) {
+	if p := next(t, got); p != (article{7, "tea"}) {
 		t.Fatalf("got %+v", p)
 	}
 }
@@ -110,7 +110,7 @@ func TestAMessagePublishedBeforeItsConsumerStartedIsHandled(t *testing.T) {
 	publish(t, c, n, 1, 2)
 	s := sabir.NewService("billing")
 	got := make(chan int, 2)
-	sabir.Consume(s, c, func(_ context.Context, p parcel) error {
+	sabir.Consume(s, c, func(_ context.Context, p article) error {
 		got <- p.ID
 		return nil
 	}, sabir.MaxInFlight(1))
@@ -127,7 +127,7 @@ func TestWhereANewGroupBegins(t *testing.T) {
 	n := channelNode(t)
 	publish(t, c, n, 1)
 	between := time.Now()
-	second, err := c.Publish(t.Context(), n, parcel{ID: 2})
+	second, err := c.Publish(t.Context(), n, article{ID: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestWhereANewGroupBegins(t *testing.T) {
 	for name, option := range map[string]sabir.ConsumeOption{
 		"start": sabir.FromStart(), "new": sabir.OnlyNew(), "time": sabir.FromTime(between), "sequence": sabir.FromSequence(second.Sequence),
 	} {
-		sabir.Consume(s, c, func(_ context.Context, p parcel) error {
+		sabir.Consume(s, c, func(_ context.Context, p article) error {
 			list, _ := got.LoadOrStore(name, &sync.Map{})
 			list.(*sync.Map).Store(p.ID, true)
 			all <- name
@@ -169,7 +169,7 @@ func TestEachGroupGetsEveryMessageAndOneOfItsMembersHandlesIt(t *testing.T) {
 	got := make(chan string, 100)
 	make := func(name string) *sabir.Service {
 		s := sabir.NewService(name)
-		sabir.Consume(s, c, func(_ context.Context, p parcel) error {
+		sabir.Consume(s, c, func(_ context.Context, p article) error {
 			got <- fmt.Sprint(name, p.ID)
 			return nil
 		})
@@ -191,7 +191,7 @@ func TestAFailedMessageComesAgainUntilItIsHandled(t *testing.T) {
 	c := parcels(t)
 	s := sabir.NewService("billing")
 	attempts := make(chan sabir.Delivery, 10)
-	sabir.Consume(s, c, func(ctx context.Context, p parcel) error {
+	sabir.Consume(s, c, func(ctx context.Context, p article) error {
 		d, ok := sabir.DeliveryOf(ctx)
 		if !ok {
 			return errors.New("no delivery")
@@ -221,18 +221,18 @@ func TestAFailedMessageComesAgainUntilItIsHandled(t *testing.T) {
 func TestAMessageThatIsGivenUpBecomesADeadLetter(t *testing.T) {
 	stuck := errors.New("the printer is out of paper")
 	for name, test := range map[string]struct {
-		handler  func(context.Context, parcel) error
+		handler  func(context.Context, article) error
 		attempts int
 		code     string
 		reason   string
 	}{
-		"after the last attempt":  {func(context.Context, parcel) error { return stuck }, 3, "Unknown", stuck.Error()},
-		"at once when it says so": {func(context.Context, parcel) error { return sabir.DeadLetter(stuck) }, 1, "Unknown", stuck.Error()},
-		"at once when input is bad": {func(context.Context, parcel) error {
+		"after the last attempt":  {func(context.Context, article) error { return stuck }, 3, "Unknown", stuck.Error()},
+		"at once when it says so": {func(context.Context, article) error { return sabir.DeadLetter(stuck) }, 1, "Unknown", stuck.Error()},
+		"at once when input is bad": {func(context.Context, article) error {
 			return fmt.Errorf("because: %w", sabir.NewError(sabir.InvalidArgument, "BadParcel", "no such size"))
 		}, 1, "InvalidArgument", "no such size"},
-		"after panics": {func(context.Context, parcel) error { panic("fire") }, 3, "Internal", "fire"},
-		"after failures of goroutines": {func(ctx context.Context, _ parcel) error {
+		"after panics": {func(context.Context, article) error { panic("fire") }, 3, "Internal", "fire"},
+		"after failures of goroutines": {func(ctx context.Context, _ article) error {
 			sabir.Go(ctx, func(context.Context) error { return stuck })
 			return nil
 		}, 3, "Unknown", stuck.Error()},
@@ -241,12 +241,12 @@ func TestAMessageThatIsGivenUpBecomesADeadLetter(t *testing.T) {
 			c := parcels(t)
 			s, dead := sabir.NewService("billing"), sabir.NewService("undertaker")
 			var attempts atomic.Int32
-			sabir.Consume(s, c, func(ctx context.Context, p parcel) error {
+			sabir.Consume(s, c, func(ctx context.Context, p article) error {
 				attempts.Add(1)
 				return test.handler(ctx, p)
 			}, fast)
 			letters := make(chan sabir.Delivery, 1)
-			sabir.Consume(dead, sabir.NewChannel[parcel](c.Name()+".dead"), func(ctx context.Context, _ parcel) error {
+			sabir.Consume(dead, sabir.NewChannel[article](c.Name()+".dead"), func(ctx context.Context, _ article) error {
 				d, _ := sabir.DeliveryOf(ctx)
 				letters <- d
 				return nil
@@ -265,13 +265,13 @@ func TestAMessageThatIsGivenUpBecomesADeadLetter(t *testing.T) {
 func TestAMessageThatCannotBeDecodedBecomesADeadLetter(t *testing.T) {
 	texts := sabir.NewChannel[string](t.Name())
 	s := sabir.NewService("billing")
-	sabir.Consume(s, sabir.NewChannel[parcel](t.Name()), func(context.Context, parcel) error { return nil })
+	sabir.Consume(s, sabir.NewChannel[article](t.Name()), func(context.Context, article) error { return nil })
 	n := channelNode(t, s)
-	if _, err := texts.Publish(t.Context(), n, "no parcel"); err != nil {
+	if _, err := texts.Publish(t.Context(), n, "no article"); err != nil {
 		t.Fatal(err)
 	}
 	letters := awaitLetters(t, n, t.Name()+".dead", 1)
-	if string(letters[0].Data) != `"no parcel"` || letters[0].Dead.Code != "InvalidArgument" || letters[0].Dead.Attempts != 1 || !strings.Contains(letters[0].Dead.Reason, "parcel") {
+	if string(letters[0].Data) != `"no article"` || letters[0].Dead.Code != "InvalidArgument" || letters[0].Dead.Attempts != 1 || !strings.Contains(letters[0].Dead.Reason, "article") {
 		t.Fatalf("%+v, %+v", letters[0], letters[0].Dead)
 	}
 }
@@ -300,14 +300,14 @@ func TestADeadLetterIsReplayedForTheGroupThatGaveItUpOnly(t *testing.T) {
 	var mended atomic.Bool
 	billed, mailed := make(chan int, 10), make(chan int, 10)
 	billing, mail := sabir.NewService("billing"), sabir.NewService("mail")
-	sabir.Consume(billing, c, func(_ context.Context, p parcel) error {
+	sabir.Consume(billing, c, func(_ context.Context, p article) error {
 		if !mended.Load() {
 			return sabir.DeadLetter(errors.New("broken"))
 		}
 		billed <- p.ID
 		return nil
 	})
-	sabir.Consume(mail, c, func(_ context.Context, p parcel) error {
+	sabir.Consume(mail, c, func(_ context.Context, p article) error {
 		mailed <- p.ID
 		return nil
 	}, sabir.MaxInFlight(1))
@@ -321,7 +321,7 @@ func TestADeadLetterIsReplayedForTheGroupThatGaveItUpOnly(t *testing.T) {
 	if replayed, err := sabir.Replay(t.Context(), n, c.Name()+".dead"); replayed != 2 || err != nil {
 		t.Fatal(replayed, err)
 	}
-	var left parcel
+	var left article
 	if err := json.Unmarshal(letters[0].Data, &left); err != nil {
 		t.Fatal(err)
 	}
@@ -342,11 +342,11 @@ func TestADeadLetterIsReplayedForTheGroupThatGaveItUpOnly(t *testing.T) {
 func TestWithTheSameIDAMessageIsKeptOnce(t *testing.T) {
 	c := parcels(t)
 	n := channelNode(t)
-	first, err := c.Publish(t.Context(), n, parcel{ID: 1}, sabir.MessageID("order-1"))
+	first, err := c.Publish(t.Context(), n, article{ID: 1}, sabir.MessageID("order-1"))
 	if err != nil || first.ID != "order-1" || first.Duplicate {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	again, err := c.Publish(t.Context(), n, parcel{ID: 1}, sabir.MessageID("order-1"))
+	again, err := c.Publish(t.Context(), n, article{ID: 1}, sabir.MessageID("order-1"))
 	if err != nil || !again.Duplicate || again.Sequence != first.Sequence {
 		t.Fatalf("%+v, %v", again, err)
 	}
@@ -356,14 +356,14 @@ func TestPublishAllKeepsTheOrder(t *testing.T) {
 	c := parcels(t)
 	s := sabir.NewService("billing")
 	got := make(chan int, 1000)
-	sabir.Consume(s, c, func(_ context.Context, p parcel) error {
+	sabir.Consume(s, c, func(_ context.Context, p article) error {
 		got <- p.ID
 		return nil
 	}, sabir.MaxInFlight(1))
 	n := channelNode(t, s)
-	var values []parcel
+	var values []article
 	for i := range 1000 {
-		values = append(values, parcel{ID: i})
+		values = append(values, article{ID: i})
 	}
 	receipts, err := c.PublishAll(t.Context(), n, values)
 	if err != nil || len(receipts) != 1000 || receipts[999].Sequence != 1000 {
@@ -384,14 +384,14 @@ func TestARequestIDAndMetadataTravelWithAMessage(t *testing.T) {
 	}
 	got := make(chan seen, 1)
 	s := sabir.NewService("billing")
-	sabir.Consume(s, c, func(ctx context.Context, _ parcel) error {
+	sabir.Consume(s, c, func(ctx context.Context, _ article) error {
 		got <- seen{sabir.RequestID(ctx), sabir.Metadata(ctx)["tenant"], sabir.Metadata(ctx)["carried"], sabir.Info(ctx)}
 		return nil
 	})
 	n := startNode(t, sabir.Channels("mem://"), sabir.Serve(s), sabir.Use(sabir.Middleware{
 		Carry: func(ctx context.Context) context.Context { return sabir.WithMetadata(ctx, "carried", "yes") }}))
 	ctx := sabir.WithMetadata(sabir.WithRequestID(t.Context(), "r-1"), "tenant", "acme")
-	if _, err := c.Publish(ctx, n, parcel{}); err != nil {
+	if _, err := c.Publish(ctx, n, article{}); err != nil {
 		t.Fatal(err)
 	}
 	v := next(t, got)
@@ -406,13 +406,13 @@ func TestMiddlewaresSeeMessagesAsEvents(t *testing.T) {
 	layer := func(name string) sabir.UseOption {
 		return sabir.Use(sabir.Middleware{Event: func(s *sabir.Subscription, next sabir.EventHandler) sabir.EventHandler {
 			return func(ctx context.Context, e *sabir.Event) error {
-				seen <- fmt.Sprint(name, e.Name == c.Name(), s.Group, e.Payload().(*parcel).ID)
+				seen <- fmt.Sprint(name, e.Name == c.Name(), s.Group, e.Payload().(*article).ID)
 				return next(ctx, e)
 			}
 		}})
 	}
 	s := sabir.NewService("billing", layer("service"))
-	sabir.Consume(s, c, func(context.Context, parcel) error { return nil }, layer("own"))
+	sabir.Consume(s, c, func(context.Context, article) error { return nil }, layer("own"))
 	n := startNode(t, sabir.Channels("mem://"), sabir.Serve(s), layer("node"))
 	publish(t, c, n, 5)
 	for _, want := range []string{"node", "service", "own"} {
@@ -427,7 +427,7 @@ func TestNoMoreThanMaxInFlightRunAtOnce(t *testing.T) {
 	var now, most atomic.Int32
 	begun, release, done := make(chan bool, 100), make(chan bool), make(chan bool, 100)
 	s := sabir.NewService("billing")
-	sabir.Consume(s, c, func(context.Context, parcel) error {
+	sabir.Consume(s, c, func(context.Context, article) error {
 		n := now.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
@@ -460,7 +460,7 @@ func TestAHandlerMayTakeLongerThanAckWait(t *testing.T) {
 		c := parcels(t)
 		s := sabir.NewService("billing")
 		begun, release := make(chan int, 10), make(chan bool)
-		sabir.Consume(s, c, func(ctx context.Context, _ parcel) error {
+		sabir.Consume(s, c, func(ctx context.Context, _ article) error {
 			d, _ := sabir.DeliveryOf(ctx)
 			begun <- d.Attempt
 			<-release
@@ -481,13 +481,13 @@ func TestAHandlerMayTakeLongerThanAckWait(t *testing.T) {
 func TestStoppingWaitsForHandlersAndGivesTheRestBack(t *testing.T) {
 	c := parcels(t)
 	begun, release := make(chan int, 10), make(chan bool)
-	make := func(handler func(context.Context, parcel) error) *sabir.Service {
+	make := func(handler func(context.Context, article) error) *sabir.Service {
 		s := sabir.NewService("billing")
 		sabir.Consume(s, c, handler, sabir.MaxInFlight(1))
 		return s
 	}
 	var finished atomic.Int32
-	one := channelNode(t, make(func(_ context.Context, p parcel) error {
+	one := channelNode(t, make(func(_ context.Context, p article) error {
 		begun <- p.ID
 		<-release
 		finished.Add(1)
@@ -509,7 +509,7 @@ func TestStoppingWaitsForHandlersAndGivesTheRestBack(t *testing.T) {
 	}
 }
 
-// inBackground runs fn in the background and tells when it is done.
+// inBackground runs fn in the background and signals when it is done.
 func inBackground(fn func()) <-chan bool {
 	done := make(chan bool, 1)
 	go func() {
@@ -520,10 +520,10 @@ func inBackground(fn func()) <-chan bool {
 }
 
 // consumeSome consumes n messages on a node.
-func consumeSome(t *testing.T, node *sabir.Node, service func(func(context.Context, parcel) error) *sabir.Service, n int) (ids []int) {
+func consumeSome(t *testing.T, node *sabir.Node, service func(func(context.Context, article) error) *sabir.Service, n int) (ids []int) {
 	t.Helper()
 	got := make(chan int, 10)
-	if err := node.Add(t.Context(), service(func(_ context.Context, p parcel) error {
+	if err := node.Add(t.Context(), service(func(_ context.Context, p article) error {
 		got <- p.ID
 		return nil
 	})); err != nil {
@@ -539,9 +539,9 @@ func TestAMessageWhoseHandlerIsNotWaitedForComesAgain(t *testing.T) {
 	c := parcels(t)
 	s := sabir.NewService("billing")
 	begun, ended := make(chan bool, 1), make(chan bool, 1)
-	sabir.Consume(s, c, func(ctx context.Context, _ parcel) error {
+	sabir.Consume(s, c, func(ctx context.Context, _ article) error {
 		begun <- true
-		<-ctx.Done() // until it is told that nobody waits
+		<-ctx.Done() // until it is notified that no caller waits
 		ended <- true
 		return ctx.Err()
 	})
@@ -556,7 +556,7 @@ func TestAMessageWhoseHandlerIsNotWaitedForComesAgain(t *testing.T) {
 	next(t, ended)
 	again := make(chan int, 1)
 	other := sabir.NewService("billing")
-	sabir.Consume(other, c, func(ctx context.Context, p parcel) error {
+	sabir.Consume(other, c, func(ctx context.Context, p article) error {
 		again <- p.ID
 		return nil
 	})
@@ -568,13 +568,13 @@ func TestAMessageWhoseHandlerIsNotWaitedForComesAgain(t *testing.T) {
 
 func TestWhatIsWrongWithAConsumerIsToldWhenItsServiceStarts(t *testing.T) {
 	s := sabir.NewService("billing")
-	sabir.Consume(s, sabir.NewChannel[parcel]("no good"), func(context.Context, parcel) error { return nil })
-	sabir.Consume[parcel](s, sabir.NewChannel[parcel]("nil"), nil)
-	sabir.Consume(s, sabir.NewChannel[parcel]("group"), func(context.Context, parcel) error { return nil }, sabir.InGroup("a b"))
-	sabir.Consume(s, sabir.NewChannel[parcel]("dead"), func(context.Context, parcel) error { return nil }, sabir.DeadLettersTo(""))
-	sabir.Consume(s, sabir.NewChannel[parcel]("twice"), func(context.Context, parcel) error { return nil })
-	sabir.Consume(s, sabir.NewChannel[parcel]("twice"), func(context.Context, parcel) error { return nil })
-	sabir.Consume(s, sabir.NewChannel[parcel]("native", sabir.Encoded("native")), func(context.Context, parcel) error { return nil })
+	sabir.Consume(s, sabir.NewChannel[article]("no good"), func(context.Context, article) error { return nil })
+	sabir.Consume[article](s, sabir.NewChannel[article]("nil"), nil)
+	sabir.Consume(s, sabir.NewChannel[article]("group"), func(context.Context, article) error { return nil }, sabir.InGroup("a b"))
+	sabir.Consume(s, sabir.NewChannel[article]("dead"), func(context.Context, article) error { return nil }, sabir.DeadLettersTo(""))
+	sabir.Consume(s, sabir.NewChannel[article]("twice"), func(context.Context, article) error { return nil })
+	sabir.Consume(s, sabir.NewChannel[article]("twice"), func(context.Context, article) error { return nil })
+	sabir.Consume(s, sabir.NewChannel[article]("native", sabir.Encoded("native")), func(context.Context, article) error { return nil })
 	err := sabir.NewNode(sabir.Channels("mem://"), sabir.Serve(s)).Start(t.Context())
 	for _, want := range []string{`"no good"`, `"nil" is nil`, `a b`, "dead letters", "two consumers of channel twice", "natively", "channel_test.go:"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -590,17 +590,17 @@ func TestPublishTellsWhatIsWrong(t *testing.T) {
 	cancel()
 	for name, test := range map[string]struct {
 		ctx     context.Context
-		channel *sabir.Channel[parcel]
+		channel *sabir.Channel[article]
 		node    *sabir.Node
-		value   parcel
+		value   article
 		want    error
 		text    string
 	}{
-		"a bad name":        {t.Context(), sabir.NewChannel[parcel]("a..b"), n, parcel{}, sabir.NewError(sabir.InvalidArgument, "BadChannel", ""), "empty word"},
-		"too large":         {t.Context(), sabir.NewChannel[parcel]("a", sabir.MaxMessage(100)), n, parcel{Name: strings.Repeat("x", 100)}, sabir.ErrMessageTooLarge, "100"},
-		"no broker":         {t.Context(), sabir.NewChannel[parcel]("a"), bare, parcel{}, sabir.NewError(sabir.FailedPrecondition, "NoChannels", ""), "sabir.Channels"},
-		"an ended context":  {ended, sabir.NewChannel[parcel]("a"), n, parcel{}, context.Canceled, ""},
-		"an unlinked codec": {t.Context(), sabir.NewChannel[parcel]("a", sabir.Encoded("runes")), n, parcel{}, nil, "runes"},
+		"a bad name":        {t.Context(), sabir.NewChannel[article]("a..b"), n, article{}, sabir.NewError(sabir.InvalidArgument, "BadChannel", ""), "empty word"},
+		"too large":         {t.Context(), sabir.NewChannel[article]("a", sabir.MaxMessage(100)), n, article{Name: strings.Repeat("x", 100)}, sabir.ErrMessageTooLarge, "100"},
+		"no broker":         {t.Context(), sabir.NewChannel[article]("a"), bare, article{}, sabir.NewError(sabir.FailedPrecondition, "NoChannels", ""), "sabir.Channels"},
+		"an ended context":  {ended, sabir.NewChannel[article]("a"), n, article{}, context.Canceled, ""},
+		"an unlinked codec": {t.Context(), sabir.NewChannel[article]("a", sabir.Encoded("runes")), n, article{}, nil, "runes"},
 	} {
 		_, err := test.channel.Publish(test.ctx, test.node, test.value)
 		if err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
@@ -618,13 +618,6 @@ func TestANodeThatHasStoppedListsNoChannels(t *testing.T) {
 	}
 }
 
-func TestANodeDoesNotStartWhileItsBrokerIsAway(t *testing.T) {
-	err := sabir.NewNode(sabir.Logger(quiet), sabir.Channels("redis://ada:geheim@127.0.0.1:1")).Start(t.Context())
-	if !errors.Is(err, sabir.ErrChannelAway) || strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), "127.0.0.1:1") {
-		t.Fatalf("got %v", err)
-	}
-}
-
 func TestTheBrokerOfTheClusterKeepsChannelsWhereNoOtherIsNamed(t *testing.T) {
 	c := parcels(t)
 	n := startNode(t, sabir.Join("mem://"+t.Name()))
@@ -638,7 +631,7 @@ func TestTheBrokerOfTheClusterKeepsChannelsWhereNoOtherIsNamed(t *testing.T) {
 func TestTheChannelsServiceListsReplaysAndDeletes(t *testing.T) {
 	c := parcels(t)
 	s := sabir.NewService("billing")
-	sabir.Consume(s, c, func(context.Context, parcel) error { return sabir.DeadLetter(errors.New("broken")) })
+	sabir.Consume(s, c, func(context.Context, article) error { return sabir.DeadLetter(errors.New("broken")) })
 	n := channelNode(t, s)
 	publish(t, c, n, 1, 2)
 	dead := c.Name() + ".dead"

@@ -2,38 +2,40 @@ package sabir
 
 import (
 	"context"
+	"encoding/hex"
 	"maps"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 	"unsafe"
 )
 
-// CallInfo is what a handler can ask about the call or event it is handling.
+// CallInfo describes the call or event that a handler is handling.
 type CallInfo struct {
 	Action    string // full name of the action, "v2.users.get"; "" in an event handler
 	Event     string // name of the event; "" in an action's handler
 	Service   string // full name of the service whose handler runs
 	Caller    string // full name of the action or the event whose handler made this call; "" at the root
-	RequestID string // see WithRequestID; "" where nobody gave one
+	RequestID string // see WithRequestID; "" where none was given
 	Level     int    // 1 at the root, one more with each nested call
 	Node      string // the node that runs the handler
 }
 
-// Info tells about the call whose handler got ctx. Outside a handler only RequestID can be set.
+// Info describes the call whose handler got ctx. Outside a handler only RequestID can be set.
 func Info(ctx context.Context) CallInfo {
 	info := CallInfo{RequestID: RequestID(ctx)}
 	c := callOf(ctx)
 	if c == nil {
 		return info
 	}
-	info.Service, info.Level, info.Node = c.step.service, int(c.level), c.step.node.id
-	if c.step.event {
-		info.Event = c.step.name
+	info.Service, info.Level, info.Node = c.op.service, int(c.level), c.op.node.id
+	if c.op.event {
+		info.Event = c.op.name
 	} else {
-		info.Action = c.step.name
+		info.Action = c.op.name
 	}
 	if c.parent != nil {
-		info.Caller = c.parent.step.name
+		info.Caller = c.parent.op.name
 	}
 	return info
 }
@@ -43,7 +45,7 @@ func Info(ctx context.Context) CallInfo {
 //	sabir.Call[User](ctx, sabir.NodeOf(ctx), "users.get", in)
 func NodeOf(ctx context.Context) *Node {
 	if c := callOf(ctx); c != nil {
-		return c.step.node
+		return c.op.node
 	}
 	return nil
 }
@@ -69,8 +71,9 @@ type (
 	metadataKey struct{}
 )
 
-// step is one hop of a request: an action, or one handler's share of an event. It holds what is the same for every call.
-type step struct {
+// operation is the target of a call of a handler: an action, or one handler's share of an event. It holds what is the same for
+// every call.
+type operation struct {
 	node    *Node
 	service string // full name
 	name    string // the action's full name, or the event's
@@ -78,32 +81,38 @@ type step struct {
 	inline  bool // declared not to block: never moved to another goroutine
 	root    *callContext
 	scopes  scopeTable  // the calls with shared contexts that used Go
-	goes    atomic.Bool // a handler used Go: from then on each call has a context of its own, which finds its scope at once
+	usesGo  atomic.Bool // a handler used Go: from then on each call has a context of its own, which finds its scope at once
 	gate    *gate       // nil when nothing waits for the service's calls
-	// abandoned counts the handlers that run on after their callers were let go.
-	abandoned atomic.Int32
-	nested    atomic.Pointer[map[*callContext]*callContext]
+	// abandoned counts the handlers that still run after their callers were answered.
+	abandoned     atomic.Int32
+	nested        atomic.Pointer[map[*callContext]*callContext]
+	unsharedCalls atomic.Int32 // calls over paths that nested had no place for
 }
 
-// leaveBehind notes that a handler runs on after its caller is let go, before that is: the caller is still inside the gate
-// then, so the gate cannot become empty before the handler is counted as well.
-func (s *step) leaveBehind() {
+// countAbandoned counts a handler that will run on after its caller was answered. It must be called before the caller is:
+// the caller is still inside the gate then, so the gate cannot become empty before the handler is counted too.
+func (s *operation) countAbandoned() {
 	s.abandoned.Add(1)
 	if s.gate != nil {
 		s.gate.inside.Add(1)
 	}
 }
 
-// catchUp notes that such a handler has ended.
-func (s *step) catchUp() {
+// uncountAbandoned is called when such a handler has ended.
+func (s *operation) uncountAbandoned() {
 	s.abandoned.Add(-1)
 	if s.gate != nil {
 		s.gate.leave()
 	}
 }
 
-// maxNested bounds how many call paths a step remembers; a call over a path that is not remembered allocates its context.
-const maxNested = 64
+const (
+	// maxNested bounds the call paths that an operation remembers. A call over a path that is not remembered allocates its
+	// context. After forgetNested such calls the operation forgets all paths, since those may belong to links and services
+	// that are gone.
+	maxNested    = 64
+	forgetNested = 1024
+)
 
 // callContext is the context a handler gets. There are two kinds.
 //
@@ -112,28 +121,28 @@ const maxNested = 64
 // that came over a link and brought nothing of its own; its contexts end with the link.
 //
 // Own: a call whose context carries something of its own (deadline, cancellation, values) gets one for itself, and so does
-// every call of a step whose handler has ever used Go.
+// every call of an operation whose handler has ever used Go.
 type callContext struct {
 	context.Context // the caller's
-	step            *step
+	op              *operation
 	parent          *callContext          // of the call this one is nested in; nil at the root
 	guard           *guard                // the guarded call that this one is or runs in; nil for none
-	until           *time.Time            // when whoever waits leaves, or is let go; nil where nobody sees to that
+	releasedAt      *time.Time            // when the caller stops waiting, or is answered without the handler; nil where it waits
 	scope           atomic.Pointer[scope] // of an own context that used Go
 	level           int32
 	shared          bool
 }
 
-// background is what makes a context bare: nothing can be asked of it.
+// background is the bare context: it carries nothing.
 var background = context.Background()
 
-// backgroundWords is background's two words. Comparing them is a few nanoseconds faster than comparing interfaces, on
-// the path where that shows; where they should ever differ for equal contexts, enter compares again.
+// backgroundWords is the memory of background, which is an interface of two words. Comparing the words is some nanoseconds
+// faster than comparing interfaces, where it shows; should they ever differ for equal contexts, enter compares again.
 var backgroundWords = *(*[2]uintptr)(unsafe.Pointer(&background))
 
-func newStep(n *Node, service, name string) *step {
-	s := &step{node: n, service: service, name: name}
-	s.root = &callContext{Context: background, step: s, level: 1, shared: true}
+func newOperation(n *Node, service, name string) *operation {
+	s := &operation{node: n, service: service, name: name}
+	s.root = &callContext{Context: background, op: s, level: 1, shared: true}
 	return s
 }
 
@@ -146,7 +155,7 @@ func (c *callContext) Value(key any) any {
 }
 
 // String keeps a printed context to one short line.
-func (c *callContext) String() string { return "sabir call of " + c.step.name }
+func (c *callContext) String() string { return "sabir call of " + c.op.name }
 
 // callOf finds the call that ctx belongs to, or nil.
 func callOf(ctx context.Context) *callContext {
@@ -157,9 +166,10 @@ func callOf(ctx context.Context) *callContext {
 	return c
 }
 
-// bare is the context for a call from a bare one, nil for any other: the fast way of enter.
-func (s *step) bare(ctx context.Context) *callContext {
-	if s.goes.Load() {
+// bareContext is the fast part of enter: the shared context for a call from a bare context, or from a shared one on a path
+// that is known; nil for any other.
+func (s *operation) bareContext(ctx context.Context) *callContext {
+	if s.usesGo.Load() {
 		return nil
 	}
 	if words := (*[2]uintptr)(unsafe.Pointer(&ctx)); words[0] == backgroundWords[0] && words[1] == backgroundWords[1] {
@@ -173,22 +183,22 @@ func (s *step) bare(ctx context.Context) *callContext {
 	return nil
 }
 
-// enter makes the context for a call of s by someone who holds ctx.
-func (s *step) enter(ctx context.Context) (*callContext, *Error) {
-	if s.goes.Load() {
+// enter makes the context for a call of s that was made with ctx.
+func (s *operation) enter(ctx context.Context) (*callContext, *Error) {
+	if s.usesGo.Load() {
 		return s.enterOwn(ctx)
 	}
 	if ctx == background {
 		return s.root, nil
 	}
 	if parent, ok := ctx.(*callContext); ok && parent.shared {
-		return s.under(parent)
+		return s.nestedUnder(parent)
 	}
 	return s.enterOwn(ctx)
 }
 
-// under finds, or makes, the shared context of s called from parent.
-func (s *step) under(parent *callContext) (*callContext, *Error) {
+// nestedUnder finds or makes the shared context of s called from parent.
+func (s *operation) nestedUnder(parent *callContext) (*callContext, *Error) {
 	known := s.nested.Load()
 	if known != nil {
 		if c := (*known)[parent]; c != nil {
@@ -198,8 +208,11 @@ func (s *step) under(parent *callContext) (*callContext, *Error) {
 	if int(parent.level) >= s.node.maxLevel {
 		return nil, s.tooManyLevels(parent)
 	}
-	c := &callContext{Context: parent.Context, step: s, parent: parent, level: parent.level + 1}
+	c := &callContext{Context: parent.Context, op: s, parent: parent, level: parent.level + 1}
 	if known != nil && len(*known) >= maxNested {
+		if s.unsharedCalls.Add(1)%forgetNested == 0 {
+			s.nested.CompareAndSwap(known, nil)
+		}
 		return c, nil
 	}
 	c.shared = true
@@ -208,19 +221,19 @@ func (s *step) under(parent *callContext) (*callContext, *Error) {
 		maps.Copy(grown, *known)
 	}
 	if !s.nested.CompareAndSwap(known, &grown) {
-		return s.under(parent) // somebody else added a path: look again
+		return s.nestedUnder(parent) // another goroutine added a path: look again
 	}
 	return c, nil
 }
 
 // enterOwn makes a context for this call alone.
-func (s *step) enterOwn(ctx context.Context) (*callContext, *Error) {
+func (s *operation) enterOwn(ctx context.Context) (*callContext, *Error) {
 	if err := ctx.Err(); err != nil {
-		return nil, s.gaveUp(err)
+		return nil, s.contextError(err)
 	}
-	c := &callContext{Context: ctx, step: s, parent: callOf(ctx), level: 1}
+	c := &callContext{Context: ctx, op: s, parent: callOf(ctx), level: 1}
 	if c.parent != nil {
-		c.level, c.guard, c.until = c.parent.level+1, c.parent.guard, c.parent.until
+		c.level, c.guard, c.releasedAt = c.parent.level+1, c.parent.guard, c.parent.releasedAt
 		if int(c.level) > s.node.maxLevel {
 			return nil, s.tooManyLevels(c.parent)
 		}
@@ -228,51 +241,143 @@ func (s *step) enterOwn(ctx context.Context) (*callContext, *Error) {
 	return c, nil
 }
 
-// wantsGuard tells whether the call must be released at a deadline that no call around it watches already.
-func (c *callContext) wantsGuard() (deadline time.Time, ok bool) {
-	if c.shared || c.step.inline {
+// needsGuard reports whether the call has a deadline at which its caller must be answered, and no call around it sees to
+// that.
+func (c *callContext) needsGuard() (deadline time.Time, ok bool) {
+	if c.shared || c.op.inline {
 		return deadline, false
 	}
 	deadline, ok = c.Context.Deadline()
-	if !ok || c.until != nil && !deadline.Before(*c.until) {
+	if !ok || c.releasedAt != nil && !deadline.Before(*c.releasedAt) {
 		return deadline, false
 	}
 	return deadline, true
 }
 
-func (s *step) tooManyLevels(parent *callContext) *Error {
+func (s *operation) tooManyLevels(parent *callContext) *Error {
 	return &Error{Code: FailedPrecondition, Name: nameTooManyLevels, Node: s.node.id,
-		Message: "calls are nested " + itoa(int(parent.level)) + " deep at " + s.name + ", called by " + parent.step.name +
+		Message: "calls are nested " + itoa(int(parent.level)) + " deep at " + s.name + ", called by " + parent.op.name +
 			"; is it calling itself? (sabir.MaxLevel sets the limit)"}
 }
 
-// gaveUp is the error for a context that ended: the caller's doing or the deadline's.
-func (s *step) gaveUp(err error) *Error {
+// contextError is the caller's error for a context that ended: canceled, or past its deadline.
+func (s *operation) contextError(err error) *Error {
 	if err == context.DeadlineExceeded {
 		return &Error{Code: DeadlineExceeded, Name: nameDeadline, Node: s.node.id, cause: err, Message: "the deadline passed before " + s.name + " answered"}
 	}
 	return &Error{Code: Canceled, Name: nameCanceled, Node: s.node.id, cause: err, Message: "the caller gave up on " + s.name}
 }
 
-// detached is the same call without its caller's deadline and cancellation, for work that outlives the caller.
+// detached is the call without its caller's deadline and cancellation, for work that continues after the caller was
+// answered.
 func (c *callContext) detached() *callContext {
 	if c.shared {
 		return c
 	}
-	return &callContext{Context: context.WithoutCancel(c.Context), step: c.step, parent: c.parent, level: c.level}
+	return &callContext{Context: context.WithoutCancel(c.Context), op: c.op, parent: c.parent, level: c.level}
 }
 
-// fromHandler makes an *Error of what the handler returned.
-func (c *callContext) fromHandler(err error) error {
+// handlerError makes an *Error of what the handler returned.
+func (c *callContext) handlerError(err error) error {
 	if (err == context.DeadlineExceeded || err == context.Canceled) && err == c.Err() {
-		return c.step.gaveUp(err) // the same, whether the handler or its caller noticed first
+		return c.op.contextError(err) // the same, whether the handler or its caller noticed first
 	}
 	e := AsError(err)
 	if e.Node != "" && e.Retryable {
-		// That an action further down may be called again says nothing of this one, which has run.
+		// That an action further down may be called again implies nothing about this one, which has run.
 		inner := *e
 		inner.Retryable = false
 		return &inner
 	}
-	return c.step.node.located(e)
+	return c.op.node.located(e)
+}
+
+// recovered is the handler's error where its function did not return. value is what recover returned: nil means that the
+// goroutine is ending (runtime.Goexit). It cannot be stopped from that, so the error is then made by the code that started
+// the goroutine.
+func (c *callContext) recovered(name string, value any) error {
+	if value == nil {
+		c.closeScope(nil)
+		return nil
+	}
+	err := panicError(name, value)
+	c.op.node.logPanic(c, err)
+	return c.handlerError(c.closeScope(err))
+}
+
+// WithRequestID returns a context whose calls, and all they call in turn, carry the request id. Calls that come in over
+// HTTP or from another node have one already; a call made in process from a bare context has none unless it is given
+// here or by [RequestIDs], so that it need not pay for it.
+func WithRequestID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestIDKey{}, id)
+}
+
+// NewRequestID returns a fresh id for WithRequestID: a random UUID (RFC 9562, version 4). It identifies requests, and is
+// no secret: its bits come from math/rand/v2, which the runtime seeds from the system.
+func NewRequestID() string {
+	var text [36]byte
+	return string(AppendRequestID(text[:0]))
+}
+
+// AppendRequestID is NewRequestID that appends the id to dst.
+func AppendRequestID(dst []byte) []byte {
+	high, low := rand.Uint64(), rand.Uint64()
+	high, low = high&^0xf000|0x4000, low&^(3<<62)|2<<62 // the version and the variant
+	var text [36]byte
+	putHex(text[0:8], high>>32)
+	text[8] = '-'
+	putHex(text[9:13], high>>16)
+	text[13] = '-'
+	putHex(text[14:18], high)
+	text[18] = '-'
+	putHex(text[19:23], low>>48)
+	text[23] = '-'
+	putHex(text[24:36], low)
+	return append(dst, text[:]...)
+}
+
+// putHex writes the last digits of v.
+func putHex(dst []byte, v uint64) {
+	for i := len(dst) - 2; i >= 0; i -= 2 {
+		pair := hexPairs[v&0xff]
+		dst[i], dst[i+1] = pair[0], pair[1]
+		v >>= 8
+	}
+}
+
+// hexPairs is all bytes in hexadecimal.
+var hexPairs = func() (pairs [256][2]byte) {
+	for i := range pairs {
+		hex.Encode(pairs[i][:], []byte{byte(i)})
+	}
+	return pairs
+}()
+
+// RequestID is the id of the request that ctx belongs to, or "".
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
+type requestIDKey struct{}
+
+// RequestIDs is a middleware that gives a fresh request id to each call, stream and event that has none:
+//
+//	node := sabir.NewNode(sabir.Use(sabir.RequestIDs()))
+func RequestIDs() Middleware {
+	call := func(_ *Action, next Handler) Handler {
+		return func(ctx context.Context, r *Request) error { return next(withAnyRequestID(ctx), r) }
+	}
+	return Middleware{Name: "request ids", Local: call, Remote: call, Stream: call,
+		Event: func(_ *Subscription, next EventHandler) EventHandler {
+			return func(ctx context.Context, e *Event) error { return next(withAnyRequestID(ctx), e) }
+		},
+	}
+}
+
+func withAnyRequestID(ctx context.Context) context.Context {
+	if RequestID(ctx) != "" {
+		return ctx
+	}
+	return WithRequestID(ctx, NewRequestID())
 }

@@ -3,10 +3,12 @@ package sabir
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 type codecError = codec.Error
@@ -24,6 +26,8 @@ func convertInto(to, from any) error {
 		return nil
 	case fromJSON:
 		return json.Decode(src.Bytes(), to)
+	case unrelated:
+		return fmt.Errorf("%s and %s have no field in common", src.Type(), dst.Type())
 	case toJSON:
 		text, err := json.Append(nil, from)
 		if err != nil {
@@ -52,8 +56,9 @@ const (
 	throughJSON conversion = iota
 	assign
 	reinterpret
-	fromJSON // json.RawMessage to what it says
-	toJSON   // and back
+	fromJSON  // json.RawMessage to the value that it holds
+	toJSON    // and back
+	unrelated // structs without a field in common: none
 )
 
 type typePair struct{ from, to reflect.Type }
@@ -75,12 +80,39 @@ func howToConvert(from, to reflect.Type) conversion {
 		how = assign
 	case from.Kind() == to.Kind() && from.ConvertibleTo(to) && sameNames(from, to):
 		how = reinterpret
+	case !fieldInCommon(from, to):
+		how = unrelated
 	}
 	conversions.Store(typePair{from, to}, how)
 	return how
 }
 
-// sameNames tells whether two types that Go can convert also mean the same in JSON: tags do not count for Go.
+// fieldInCommon reports whether a value of one type can carry anything over to another: it is false for two structs that both
+// have fields, of which none is the other's in JSON. Such types are different things, and a conversion would give the zero
+// value.
+func fieldInCommon(from, to reflect.Type) bool {
+	if from.Kind() == reflect.Pointer {
+		from = from.Elem()
+	}
+	if to.Kind() == reflect.Pointer {
+		to = to.Elem()
+	}
+	if from.Kind() != reflect.Struct || to.Kind() != reflect.Struct || json.WritesItself(from) || json.ReadsItself(to) {
+		return true
+	}
+	has, _ := layout.JSON.Members(from)
+	wants, _ := layout.JSON.Members(to)
+	if len(has) == 0 || len(wants) == 0 {
+		return true
+	}
+	names := make(map[string]bool, len(has))
+	for i := range has {
+		names[has[i].Name] = true
+	}
+	return slices.ContainsFunc(wants, func(m layout.Member) bool { return names[m.Name] || m.Has("embed") })
+}
+
+// sameNames reports whether two types that Go can convert also mean the same in JSON: tags do not count for Go.
 func sameNames(a, b reflect.Type) bool {
 	if a == b {
 		return true
@@ -110,8 +142,7 @@ func decodeJSON(text []byte, v any) error { return json.Decode(text, v) }
 func (n *Node) appendJSON(dst []byte, a *Action, v any) ([]byte, error) {
 	out, err := json.Append(dst, v)
 	if err != nil {
-		return dst, &Error{Code: Internal, Name: nameBadOutput, Node: n.id, cause: err,
-			Message: fmt.Sprintf("the answer of %s cannot be written as JSON: %v", a.Name, err)}
+		return dst, n.badOutput("the answer of "+a.Name, n.id, "cannot be written as JSON", err)
 	}
 	return out, nil
 }

@@ -20,13 +20,13 @@
 //
 // # Calls
 //
-// [Call] calls an action by name, [Bind] makes a function of one, [CallAll] makes several calls at once, [CallJSON] calls
+// [Call] calls an action by name, [Bind] makes a function of one, [All] makes several calls at once, [CallJSON] calls
 // with a document instead of a value, and [OpenStream] and [CallStream] open streams. Deadlines and cancellation come
 // with the context; what else a handler can ask of its context is in [Info], [RequestID] and [Metadata].
 //
 // # Events
 //
-// [Emit] tells an event to each group of handlers once, [Broadcast] to every service. [On] adds a handler.
+// [Emit] sends an event to each group of handlers once, [Broadcast] to every service. [On] adds a handler.
 //
 // # Around a call
 //
@@ -37,11 +37,101 @@
 // # Errors
 //
 // Every error is an [*Error] with a code, a name and, where it helps, data; it is the same on the caller's side wherever
-// the handler ran. A panic in a handler, or in a goroutine that the handler started with [Go], is its caller's error and
-// nobody else's.
+// the handler ran. A panic in a handler, or in a goroutine that the handler started with [Go], is returned to its caller as an
+// error and affects no other call.
 //
-// # The way of a call
+// # How it works: five walks
 //
-// Read on in call.go (Call), action.go (call, travel, invoke, run), request.go and guard.go: a call goes down these in that
-// order.
+// Each walk names the functions that one message passes, in their order; a test checks that they exist. A name without a package
+// is of this one. What the packages below do is in their own documentation.
+//
+// # Walk: a local call
+//
+//	Call                         call.go: finds the handler of the name in the routing table
+//	handler.call                 action.go: from a bare context to an action with nothing around it, all is done here
+//	operation.bareContext        context.go: the context that all such calls share, so nothing is allocated
+//	checkRules                   action.go: validates the input by its tags
+//	handler.callWith             the same for any other call: a context of its own, options, middlewares
+//	operation.enter              context.go: makes that context
+//	handler.callChain            middlewares, the service's gate, and a guard where there is a deadline
+//	Request.guarded              guard.go: hands the call to a worker, so that its caller can leave at the deadline
+//	worker.loop                  guard.go: runs it
+//	handler.invoke               the inner end of the middlewares
+//	handler.run                  the author's function; its panic becomes the caller's error
+//	handler.finish               waits for what the handler started with Go
+//
+// # Walk: a remote call
+//
+//	Call                         call.go: the routing table has a remoteAction for the name
+//	callRemote                   remote_action.go
+//	remoteCaller.call            one for each pair of types: keeps a pool of requests
+//	remoteCaller.callChain       the middlewares of the Remote layer
+//	remoteAction.send            their inner end
+//	remoteRequest.roundTrip      remote_call.go: tries nodes until one has the call
+//	remoteAction.pick            the balancer chooses among those that offer the action
+//	remoteCaller.callPeer        counts the call for balancers
+//	mesh.Peer.Link               one of the links to that node
+//	remoteCaller.callOverLink    encodes into the link's buffer and waits for the answer
+//	remoteCaller.codecOn         what was agreed with that link about the types
+//	valueFormat.append           format.go
+//	wire.Link.Call
+//	wire.Call.Do                 sends and waits
+//	mesh.Mesh.Route              the other node: once for each name on a link
+//	meshHost.Route               mesh_host.go
+//	inboundRoute.Serve           serve.go: for each call
+//	inboundRoute.resolve         what the name means now
+//	handler.serve                decodes, runs, encodes
+//	operation.enterFromLink      the context, with what came along
+//	handler.serveRequest         from here as a local call
+//	handler.run                  action.go
+//	handler.answer               encodes into the link's buffer
+//	wire.Inbound.Reply
+//	valueFormat.decode           back on the first node, in callOverLink
+//
+// # Walk: an event
+//
+//	Emit                         event.go
+//	eventTable.plan              event_table.go: which handlers and nodes take the name, remembered
+//	eventGroup.pick              one handler of each group, on this node if it has one
+//	deliver                      event.go
+//	eventHandler.receive         runs the handler, or puts the event into its queue
+//	eventQueue.push              event_queue.go
+//	eventHandler.run
+//	sendEvent                    remote_event.go: to groups that are on other nodes only
+//	callRemote                   from here an event is a call without an answer, up to the other node
+//	meshHost.Route               mesh_host.go
+//	inboundEvents.Serve          serve_event.go
+//	inboundEvents.deliver        one handler of the group, or all
+//	eventHandler.receiveFrom     decodes; then as above
+//
+// # Walk: a stream
+//
+//	OpenStream                   stream.go
+//	streamHandler.openStream     on this node: the handler runs on a goroutine of its own
+//	pipe.callerSend              stream_pipe.go: two Go channels join the ends
+//	pipe.handlerRecv
+//	openRemoteStream             remote_stream.go: on another node
+//	openOverLink
+//	wire.Link.Open
+//	linkStream.send              encodes a value; waits where the other side is behind
+//	inboundRoute.ServeStream     serve.go: the other node
+//	streamHandler.serveStream    serve_stream.go
+//	streamHandler.serveOver      makes the handler's end
+//	linkStream.recv              remote_stream.go: decodes a value
+//	streamHandler.run            stream.go: the author's function
+//
+// # Walk: a durable publish
+//
+//	Channel.Publish              channel.go
+//	Channel.encode
+//	Node.publishTo               channel_node.go: tries again while the broker cannot be reached
+//	Node.declare                 once for each channel
+//	Node.channelStore            connects at first use
+//	channel.Open                 finds the engine by the address's scheme; it keeps the message
+//	consumer.receive             channel_consumer.go: on each node with a consumer
+//	consumer.handle              channel_attempt.go: one goroutine for each message
+//	consumer.try                 decodes and runs the middlewares
+//	consumer.invoke              the author's function
+//	consumer.settle              done, again later, or a dead letter
+//	consumer.acknowledge         channel_consumer.go: many at once
 package sabir

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 )
 
 // Error is the one error type of Sabir: every error that [Call] and its relatives return is, or wraps into, an *Error,
@@ -19,18 +18,18 @@ import (
 type Error struct {
 	// Code is the class of the error; it decides the HTTP and gRPC status.
 	Code Code `json:"code"`
-	// Name says which error of its class this is, as an identifier that callers switch on: "OutOfStock".
+	// Name identifies this error within its class, as an identifier that callers switch on: "OutOfStock".
 	Name string `json:"name"`
-	// Message is for people. It is sent to callers, over HTTP too, so it must hold no secret.
+	// Message is text for users. It is sent to callers, over HTTP too, so it must hold no secret.
 	Message string `json:"message"`
 	// Data is what a program needs to act on the error, such as the list of fields that failed validation. Over the wire it
 	// arrives as what JSON makes of it; DataAs reads it back into a type.
 	Data any `json:"data,omitempty"`
-	// Retryable says that the same call may succeed later and that trying again does no harm, because nothing was done. The
-	// runtime sets it where the handler did not run; an author who sets it, or makes an error of a code that has it, says
-	// the same of the handler. It does not pass through a handler that returns the error of a nested call.
+	// Retryable means that the same call may succeed later and that trying again does no harm, because nothing was done. The
+	// runtime sets it where the handler did not run; an author who sets it, or makes an error of a code that has it, states
+	// the same about the handler. It does not pass through a handler that returns the error of a nested call.
 	Retryable bool `json:"retryable,omitempty"`
-	// Node is where it happened.
+	// Node names the node on which it happened.
 	Node string `json:"node,omitempty"`
 
 	cause error  // what it wraps; stays in this process
@@ -70,7 +69,7 @@ func (e *Error) Error() string {
 // Unwrap is the cause, in the process where the error was made; nil elsewhere.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is tells whether target is the same error by code and name, so that a copy that came over the wire still matches the
+// Is reports whether target is the same error by code and name, so that a copy that came over the wire still matches the
 // variable it was made from. DeadlineExceeded and Canceled match context's errors too.
 func (e *Error) Is(target error) bool {
 	switch target {
@@ -83,7 +82,7 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code && t.Name == e.Name
 }
 
-// HTTPStatus is the status that the HTTP face answers with.
+// HTTPStatus is the status of an HTTP answer with the error.
 func (e *Error) HTTPStatus() int {
 	if status, ok := builtinStatus[e.Name]; ok {
 		return status
@@ -99,8 +98,10 @@ func (e *Error) LogValue() slog.Value {
 	attrs := []slog.Attr{
 		slog.String("code", e.Code.String()), slog.String("name", e.Name), slog.String("message", e.Message), slog.String("node", e.Node),
 	}
-	if e.cause != nil && e.cause.Error() != e.Message {
-		attrs = append(attrs, slog.String("cause", e.cause.Error()))
+	if e.cause != nil {
+		if cause := fmt.Sprint(e.cause); cause != e.Message { // by fmt, which takes a panic of its method for its text
+			attrs = append(attrs, slog.String("cause", cause))
+		}
 	}
 	if e.stack != nil {
 		attrs = append(attrs, slog.String("stack", string(e.stack)))
@@ -109,18 +110,35 @@ func (e *Error) LogValue() slog.Value {
 }
 
 // AsError finds the *Error in err's chain; a plain error becomes one of code Unknown that wraps it, context's errors
-// become Canceled and DeadlineExceeded. It returns nil for nil.
-func AsError(err error) *Error {
+// become Canceled and DeadlineExceeded. It returns nil for nil only: a nil *Error that was returned as an error is one of code
+// Unknown. Where a method of err panics (Error, Is, As, Unwrap), that is an ErrPanic with the stack.
+func AsError(err error) (e *Error) {
 	if err == nil {
 		return nil
 	}
-	if e, ok := err.(*Error); ok {
+	if e, ok := err.(*Error); ok && e != nil {
 		return e
 	}
-	if e, ok := errors.AsType[*Error](err); ok {
-		c := *e // keeps what the outer layers say and match
+	defer func() {
+		if v := recover(); v != nil {
+			e = panicError(fmt.Sprintf("a method of the error %T", err), v)
+		}
+	}()
+	return asError(err)
+}
+
+func asError(err error) *Error {
+	e, ok := errors.AsType[*Error](err)
+	if ok && e == nil {
+		return &Error{Code: Unknown, Name: nameHandler, Message: "a nil *sabir.Error was returned as an error: return nil, as an error, for none"}
+	}
+	if ok {
+		c := *e // keeps the text of the outer layers and what they match
 		c.Message, c.cause = err.Error(), err
 		return &c
+	}
+	if panicked := panicBeneath("a value", err); panicked != nil {
+		return panicked
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -132,7 +150,8 @@ func AsError(err error) *Error {
 }
 
 // DataAs reads the data of the *Error in err into a type: as it is when it was made in this process, through JSON when it
-// came over the wire. An error without data, or with data of another shape, is an error.
+// came over the wire. An error without data, or with data of another shape, is an error; so is a type whose own methods panic,
+// an ErrPanic with the stack.
 func DataAs[T any](err error) (T, error) {
 	var out T
 	e := AsError(err)
@@ -142,7 +161,11 @@ func DataAs[T any](err error) (T, error) {
 	if v, ok := e.Data.(T); ok {
 		return v, nil
 	}
-	err = convertValue(&out, e.Data)
+	if err = convertValue(&out, e.Data); err != nil {
+		if panicked := panicBeneath("the data of the error", err); panicked != nil {
+			err = panicked
+		}
+	}
 	return out, err
 }
 
@@ -209,9 +232,10 @@ var (
 	ErrBadInput = NewError(InvalidArgument, nameBadInput, "the input cannot be read")
 	// ErrDeadline is answered when the call's deadline passed; errors.Is(err, context.DeadlineExceeded) holds too.
 	ErrDeadline = NewError(DeadlineExceeded, nameDeadline, "the deadline passed")
-	// ErrCanceled is answered when the caller gave up; errors.Is(err, context.Canceled) holds too.
+	// ErrCanceled is answered when the caller no longer waits; errors.Is(err, context.Canceled) holds too.
 	ErrCanceled = NewError(Canceled, nameCanceled, "the caller gave up")
-	// ErrPanic is answered when the handler, or a goroutine it started with Go, panicked.
+	// ErrPanic is answered when the handler, a goroutine it started with Go, a middleware, or a method of the input, the answer
+	// or the error (such as UnmarshalText, MarshalJSON, Validate) panicked, or ended its goroutine.
 	ErrPanic = NewError(Internal, namePanic, "the handler panicked")
 	// ErrHandler is answered when the handler returned a plain Go error, which it wraps in the process where that was.
 	ErrHandler = NewError(Unknown, nameHandler, "the handler failed")
@@ -259,7 +283,7 @@ var (
 	ErrBreakerOpen = NewError(Unavailable, nameBreakerOpen, "the circuit breaker is open")
 )
 
-// builtinStatus holds the built-in names whose HTTP status says more than their code's.
+// builtinStatus holds the built-in names whose HTTP status is more specific than their code's.
 var builtinStatus = map[string]int{
 	nameValidation: 422,
 	nameTooLarge:   413,
@@ -269,12 +293,90 @@ var builtinStatus = map[string]int{
 	nameMessageTooLarge: 413,
 }
 
-// panicError turns what recover gave into the caller's error. What the panic said is the cause, for this process and its
-// log; the message, which callers elsewhere see, only names the action: a panic's text may hold anything.
-func panicError(name string, value any) *Error {
-	cause, ok := value.(error)
-	if !ok {
-		cause = fmt.Errorf("%v", value)
+// Code is the class of an [Error]: what kind of thing went wrong, whatever the service. The set and the numbers are
+// those of gRPC (https://grpc.io/docs/guides/status-codes), so a code means to a Go programmer what it always meant.
+type Code uint8
+
+// The codes. Their HTTP and gRPC status are in docs/errors.md, which a test holds against this file.
+const (
+	OK                 Code = 0  // not an error; never the code of an Error
+	Canceled           Code = 1  // the caller no longer waits
+	Unknown            Code = 2  // a plain Go error from a handler
+	InvalidArgument    Code = 3  // the input is wrong, whatever the state of the service
+	DeadlineExceeded   Code = 4  // the deadline passed first; the work may still have been done
+	NotFound           Code = 5  // the action, or the thing asked for, does not exist
+	AlreadyExists      Code = 6  // the thing to create is there already
+	PermissionDenied   Code = 7  // the caller is known and may not
+	ResourceExhausted  Code = 8  // a limit was reached: rate, queue, quota
+	FailedPrecondition Code = 9  // the state of the service forbids it; do not retry before the state changed
+	Aborted            Code = 10 // a conflict with another call
+	OutOfRange         Code = 11 // past the end of something
+	Unimplemented      Code = 12 // not offered
+	Internal           Code = 13 // a fault of the service: a panic, a broken invariant
+	Unavailable        Code = 14 // not reachable now; trying again may help
+	DataLoss           Code = 15 // data is gone or damaged
+	Unauthenticated    Code = 16 // the caller is not known
+)
+
+// codes is the one table of a code's name and statuses, indexed by the code, which is its gRPC status too.
+var codes = [...]struct {
+	name      string
+	http      int
+	retryable bool
+}{
+	OK:                 {"OK", 200, false},
+	Canceled:           {"Canceled", 499, false},
+	Unknown:            {"Unknown", 500, false},
+	InvalidArgument:    {"InvalidArgument", 400, false},
+	DeadlineExceeded:   {"DeadlineExceeded", 504, false},
+	NotFound:           {"NotFound", 404, false},
+	AlreadyExists:      {"AlreadyExists", 409, false},
+	PermissionDenied:   {"PermissionDenied", 403, false},
+	ResourceExhausted:  {"ResourceExhausted", 429, true},
+	FailedPrecondition: {"FailedPrecondition", 409, false},
+	Aborted:            {"Aborted", 409, false},
+	OutOfRange:         {"OutOfRange", 400, false},
+	Unimplemented:      {"Unimplemented", 501, false},
+	Internal:           {"Internal", 500, false},
+	Unavailable:        {"Unavailable", 503, true},
+	DataLoss:           {"DataLoss", 500, false},
+	Unauthenticated:    {"Unauthenticated", 401, false},
+}
+
+// String is the code's name, such as "NotFound".
+func (c Code) String() string {
+	if int(c) < len(codes) {
+		return codes[c].name
 	}
-	return &Error{Code: Internal, Name: namePanic, Message: name + " panicked", cause: cause, stack: debug.Stack()}
+	return fmt.Sprintf("Code(%d)", uint8(c))
+}
+
+// HTTPStatus is the HTTP status for errors of this code; 500 for a code that is not in the table.
+func (c Code) HTTPStatus() int {
+	if int(c) < len(codes) {
+		return codes[c].http
+	}
+	return 500
+}
+
+// GRPCStatus is the gRPC status number for errors of this code; 2 (UNKNOWN) for a code that is not in the table.
+func (c Code) GRPCStatus() int {
+	if int(c) < len(codes) {
+		return int(c)
+	}
+	return int(Unknown)
+}
+
+// MarshalText gives the name, for JSON and for logs.
+func (c Code) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads a name; one that is not in the table is an error.
+func (c *Code) UnmarshalText(text []byte) error {
+	for i := range codes {
+		if codes[i].name == string(text) {
+			*c = Code(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("sabir: no error code is called %q", text)
 }

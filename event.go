@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sabir-go/sabir/codec/native"
-	"github.com/sabir-go/sabir/wire"
+	"github.com/sabir-go/sabir/internal/wire"
 )
 
 // Event is one event on its way through the middlewares to one handler. It belongs to the delivery and must not be kept.
@@ -41,7 +41,11 @@ type Subscription struct {
 // When several patterns of a service in the same group take an event, only the most specific one's handler runs, as in
 // net/http's ServeMux; give handlers different groups with [InGroup] to run them all.
 func On[T any](s *Service, pattern string, fn func(context.Context, T) error, options ...EventOption) {
-	def := &eventDefinition{pattern: pattern, where: callSite(), group: s.name}
+	on(s, &eventDefinition{pattern: pattern, where: callerSite(), group: s.name}, fn, options)
+}
+
+func on[T any](s *Service, def *eventDefinition, fn func(context.Context, T) error, options []EventOption) {
+	pattern := def.pattern
 	for _, o := range options {
 		o.applyEvent(def)
 	}
@@ -74,13 +78,13 @@ func (o eventOption) applyEvent(d *eventDefinition) { o(d) }
 // group once.
 func InGroup(group string) GroupOption { return GroupOption{group} }
 
-// GroupOption is what InGroup returns: an option of On and Consume.
+// GroupOption is the result of InGroup: an option of On and Consume.
 type GroupOption struct{ name string }
 
 func (o GroupOption) applyEvent(d *eventDefinition) { d.group = o.name }
 
 // Queued gives the handler a queue of the given length and a goroutine, so that emitters need not wait for it. Events of
-// a queue are handled in order. When the queue is full an emitter waits for room, for 5 seconds at most or as long as its
+// a queue are handled in order. When the queue is full an emitter waits, for 5 seconds at most or as long as its
 // context allows, and then gets an error. What is in the queue when the service stops is still handled.
 func Queued(length int) EventOption {
 	return eventOption(func(d *eventDefinition) { d.queue = max(length, 1) })
@@ -89,7 +93,7 @@ func Queued(length int) EventOption {
 // eventDefinition is a handler as its author wrote it.
 type eventDefinition struct {
 	pattern     string
-	where       site
+	where       callSite
 	group       string
 	queue       int
 	middlewares []Middleware
@@ -98,7 +102,7 @@ type eventDefinition struct {
 
 // receiver is a running handler of events, as the event table holds it.
 type receiver interface {
-	about() *Subscription
+	subscription() *Subscription
 	// receiveAny takes a payload of any type; payload points to it. The error is errGone where the service has gone.
 	receiveAny(ctx context.Context, at *delivery, payload any) error
 	// receiveFrom takes a payload that came over a link, in the format.
@@ -111,18 +115,18 @@ type receiver interface {
 
 // eventHandler is a running handler of events.
 type eventHandler[T any] struct {
-	fn     func(context.Context, T) error
-	node   *Node
-	sub    *Subscription
-	gate   *gate
-	direct bool
-	chain  EventHandler
-	queue  *eventQueue[T]
-	native *receiving[T]
-	others sync.Map // format to *receiving[T]
+	fn      func(context.Context, T) error
+	node    *Node
+	sub     *Subscription
+	gate    *gate
+	direct  bool
+	chain   EventHandler
+	queue   *eventQueue[T]
+	native  *eventFormat[T]
+	formats sync.Map // format to *receiving[T]
 }
 
-func (h *eventHandler[T]) about() *Subscription { return h.sub }
+func (h *eventHandler[T]) subscription() *Subscription { return h.sub }
 
 func (h *eventHandler[T]) compose(n *Node, s *Service, def *eventDefinition) error {
 	h.node, h.gate = n, s.gate
@@ -133,7 +137,7 @@ func (h *eventHandler[T]) compose(n *Node, s *Service, def *eventDefinition) err
 	chain, services = composeEvent(h.sub, chain, s.middlewares)
 	h.chain, nodes = composeEvent(h.sub, chain, n.middlewares)
 	h.direct = !own && !services && !nodes && h.gate == nil
-	h.native = newReceiving[T](native.Name)
+	h.native = newEventFormat[T](native.Name)
 	if def.queue > 0 {
 		h.queue = newEventQueue(h, def.queue)
 	}
@@ -146,9 +150,9 @@ func (h *eventHandler[T]) begin() {
 	}
 }
 
-// receive is the way of an event whose payload has the handler's type.
+// receive takes an event whose payload has the handler's type.
 func (h *eventHandler[T]) receive(ctx context.Context, at *delivery, payload T) error {
-	c, failed := at.step.enter(ctx)
+	c, failed := at.op.enter(ctx)
 	if failed != nil {
 		return failed
 	}
@@ -168,20 +172,20 @@ func (h *eventHandler[T]) receiveIn(c *callContext, ctx context.Context, at *del
 	return h.handle(c, at, payload)
 }
 
-// errGone says that a handler's service has stopped listening, a moment after the handler was chosen for an event. The
-// table of events is without it by then.
-var errGone = &Error{Code: Unavailable, Name: nameGroupGone, Retryable: true, Message: "the service is being removed"}
+// errGroupGone means that a handler's service stopped listening a moment after the handler was chosen for an event. The
+// table of events no longer has it by then.
+var errGroupGone = &Error{Code: Unavailable, Name: nameGroupGone, Retryable: true, Message: "the service is being removed"}
 
-// handle is the way through gate and middlewares. Its error is errGone or nil.
+// handle runs the handler inside gate and middlewares. Its error is errGroupGone or nil.
 func (h *eventHandler[T]) handle(c *callContext, at *delivery, payload T) error {
 	if h.gate != nil {
 		if !h.gate.enter() {
-			return errGone
+			return errGroupGone
 		}
 		defer h.gate.leave()
 	}
-	e := &Event{Name: at.step.name, Subscription: h.sub, payload: &payload}
-	err := isolate(at.step.name, c, func(ctx context.Context) error { return h.chain(ctx, e) })
+	e := &Event{Name: at.op.name, Subscription: h.sub, payload: &payload}
+	err := isolate(at.op.name, c, func(ctx context.Context) error { return h.chain(ctx, e) })
 	if err != nil {
 		h.node.logEvent(c, at, err)
 	}
@@ -194,26 +198,35 @@ func (h *eventHandler[T]) invoke(ctx context.Context, e *Event) error {
 }
 
 func (h *eventHandler[T]) run(ctx context.Context, c *callContext, payload T) (err error) {
+	returned := false
 	defer func() {
-		if v := recover(); v != nil {
-			err = c.closeScope(panicError("the handler of "+c.step.name+" in "+h.sub.Service, v))
+		if !returned { // the error is logged, see logEvent
+			err = c.closeScope(panicError("the handler of "+c.op.name+" in "+h.sub.Service, recover()))
 		}
 	}()
 	err = h.fn(ctx, payload)
 	if c.hasScope() {
 		err = c.closeScope(err)
 	}
+	returned = true
 	return err
 }
 
 func (h *eventHandler[T]) receiveAny(ctx context.Context, at *delivery, payload any) error {
 	var typed T
 	if err := convertInto(&typed, payload); err != nil {
-		err = badInput(h.node, fmt.Sprintf("the payload, for the handler of %s in %s which takes %s,", h.sub.Pattern, h.sub.Service, h.sub.Type), err)
-		h.node.logEvent(ctx, at, err)
+		h.unreadable(ctx, at, err)
 		return nil // the emitter did nothing wrong: other handlers understood it
 	}
 	return h.receive(ctx, at, typed)
+}
+
+// unreadable logs that the payload of an event cannot be read into the handler's type.
+func (h *eventHandler[T]) unreadable(ctx context.Context, at *delivery, err error) {
+	failed := badInput(h.node, fmt.Sprintf("the payload, for the handler of %s in %s which takes %s,", h.sub.Pattern, h.sub.Service, h.sub.Type), err)
+	if failed.Name != namePanic { // which is in the log
+		h.node.logEvent(ctx, at, failed)
+	}
 }
 
 func (h *eventHandler[T]) finish(ctx context.Context) error {
@@ -224,17 +237,17 @@ func (h *eventHandler[T]) finish(ctx context.Context) error {
 }
 
 func (n *Node) logEvent(ctx context.Context, at *delivery, err error) {
-	n.log.ErrorContext(ctx, "event handler failed", "node", n.id, "event", at.step.name, "request", RequestID(ctx), "service", at.step.service,
-		"pattern", at.receiver.about().Pattern, "error", AsError(err))
+	n.log.ErrorContext(ctx, "event handler failed", "node", n.id, "event", at.op.name, "request", RequestID(ctx), "service", at.op.service,
+		"pattern", at.receiver.subscription().Pattern, "error", AsError(err))
 }
 
-// Emit tells an event to each group of handlers once: of the services in a group that take it, in the whole cluster, one
-// gets it, in turn, on this node if there is one here. A service's handlers are in the group of its name unless they say
-// otherwise. Any payload that could be the input of an action will do.
+// Emit sends an event to each group of handlers once: of the services in a group that take it, in the whole cluster, one
+// gets it, in turn, on this node if there is one here. A service's handlers are in the group of its name unless they set
+// another. Any payload that could be the input of an action will do.
 //
 // When Emit returns nil, every handler that was to get the event has run, or has the event in its queue, on other nodes
 // too. It returns an error when the name is not valid, when the context has ended, when a queue stays full or a node was
-// lost; the other groups have got it all the same. A node that has just left in peace takes no events, which is no error. What
+// lost; the other groups have got it all the same. A node that has just left in order takes no events, which is no error. What
 // handlers return is logged where they run, not returned.
 func Emit[T any](ctx context.Context, from Caller, name string, payload T) error {
 	p, err := planOf(from, name)
@@ -243,20 +256,20 @@ func Emit[T any](ctx context.Context, from Caller, name string, payload T) error
 	}
 	for i := range p.groups {
 		failed := deliver(ctx, p.groups[i].pick(), payload)
-		if failed == errGone {
+		if failed == errGroupGone {
 			failed = emitAgain(ctx, from, name, p.groups[i].name, payload)
 		}
 		if failed != nil && err == nil {
 			err = failed // the other groups still get it
 		}
 	}
-	if len(p.away) == 0 {
+	if len(p.remoteGroups) == 0 {
 		return err
 	}
-	return errors.Join(err, tell(ctx, p.away, payload))
+	return errors.Join(err, sendEvent(ctx, p.remoteGroups, payload))
 }
 
-// emitAgain tells an event to a group whose member that was to get it has just gone: to another, here or elsewhere.
+// emitAgain sends an event to another member of a group, here or on another node, when the chosen one has just gone.
 func emitAgain[T any](ctx context.Context, from Caller, name, group string, payload T) error {
 	p, err := planOf(from, name)
 	if err != nil {
@@ -265,21 +278,21 @@ func emitAgain[T any](ctx context.Context, from Caller, name, group string, payl
 	for i := range p.groups {
 		if p.groups[i].name == group {
 			err := deliver(ctx, p.groups[i].pick(), payload)
-			if err == errGone {
+			if err == errGroupGone {
 				err = emitAgain(ctx, from, name, group, payload)
 			}
 			return err
 		}
 	}
-	for _, to := range p.away {
-		if to.action.Name == groupRoute(name, group) {
-			return tellOne(ctx, to, payload)
+	for _, to := range p.remoteGroups {
+		if to.group == group {
+			return sendEventTo(ctx, to, payload)
 		}
 	}
 	return nil // it was the last of the group
 }
 
-// Broadcast tells an event to every service that takes it, on every node, not to one of each group only. For the rest
+// Broadcast sends an event to every service that takes it, on every node, not to one of each group only. For the rest
 // see [Emit].
 func Broadcast[T any](ctx context.Context, from Caller, name string, payload T) error {
 	p, err := planOf(from, name)
@@ -287,10 +300,10 @@ func Broadcast[T any](ctx context.Context, from Caller, name string, payload T) 
 		return err
 	}
 	err = broadcastHere(ctx, p, payload)
-	if len(p.others) == 0 {
+	if len(p.remoteNodes) == 0 {
 		return err
 	}
-	return errors.Join(err, tell(ctx, p.others, payload))
+	return errors.Join(err, sendEvent(ctx, p.remoteNodes, payload))
 }
 
 // BroadcastLocal is Broadcast to the services of this node only.
@@ -305,7 +318,7 @@ func BroadcastLocal[T any](ctx context.Context, from Caller, name string, payloa
 func broadcastHere[T any](ctx context.Context, p *eventPlan, payload T) (err error) {
 	for i := range p.groups {
 		for _, at := range p.groups[i].members {
-			if failed := deliver(ctx, at, payload); failed != nil && failed != errGone && err == nil {
+			if failed := deliver(ctx, at, payload); failed != nil && failed != errGroupGone && err == nil {
 				err = failed
 			}
 		}
@@ -313,7 +326,7 @@ func broadcastHere[T any](ctx context.Context, p *eventPlan, payload T) (err err
 	return err
 }
 
-// planOf finds where the event goes.
+// planOf finds the handlers and nodes for an event.
 func planOf(from Caller, name string) (*eventPlan, error) {
 	n := from.callingNode()
 	if n == nil {
@@ -326,19 +339,19 @@ func deliver[T any](ctx context.Context, at *delivery, payload T) error {
 	if h, ok := at.receiver.(*eventHandler[T]); ok {
 		return h.receive(ctx, at, payload)
 	}
-	return deliverOther(ctx, at, payload)
+	return deliverConverted(ctx, at, payload)
 }
 
-// deliverOther is not inlined for the reason that callOther is not.
+// deliverConverted must not be inlined, for the reason that callConverted must not.
 //
 //go:noinline
-func deliverOther[T any](ctx context.Context, at *delivery, payload T) error {
+func deliverConverted[T any](ctx context.Context, at *delivery, payload T) error {
 	return at.receiver.receiveAny(ctx, at, &payload)
 }
 
-// delivery is one handler that an event goes to: what is the same for every event of that name.
+// delivery is one handler for the events of one name. It holds what is the same for all of them.
 type delivery struct {
-	step     *step
+	op       *operation
 	receiver receiver
 }
 

@@ -11,9 +11,9 @@ type eventQueue[T any] struct {
 	handler *eventHandler[T]
 	events  chan queuedEvent[T]
 	ended   chan struct{} // closed when the goroutine is done
-	senders sync.RWMutex  // held for reading while sending, so that nobody sends on a closed channel
+	senders sync.RWMutex  // held for reading while sending, so that no send is on a closed channel
 	closed  bool
-	closing chan struct{} // closed before that, for senders that wait for room
+	closing chan struct{} // closed before that, for senders that wait
 }
 
 type queuedEvent[T any] struct {
@@ -22,42 +22,53 @@ type queuedEvent[T any] struct {
 	payload T
 }
 
-// queuePatience is how long an emitter waits for room in a full queue.
-const queuePatience = 5 * time.Second
+// queueTimeout is the time that an emitter waits at a full queue.
+const queueTimeout = 5 * time.Second
 
 func newEventQueue[T any](h *eventHandler[T], length int) *eventQueue[T] {
 	return &eventQueue[T]{handler: h, events: make(chan queuedEvent[T], length), ended: make(chan struct{}), closing: make(chan struct{})}
 }
 
+// drain handles events until the queue is closed and empty. A handler that ends the goroutine makes it continue on another.
 func (q *eventQueue[T]) drain() {
-	defer close(q.ended)
-	for e := range q.events {
+	var e queuedEvent[T]
+	closed := false
+	defer func() {
+		if closed {
+			close(q.ended)
+			return
+		}
+		go q.drain()
+		q.handler.node.logEvent(e.ctx, e.at, panicError("the handler of "+e.at.op.name+" in "+q.handler.sub.Service, recover()))
+	}()
+	for e = range q.events {
 		q.handler.handle(e.ctx, e.at, e.payload)
 	}
+	closed = true
 }
 
 func (q *eventQueue[T]) push(ctx context.Context, e queuedEvent[T]) error {
 	q.senders.RLock()
 	defer q.senders.RUnlock()
 	if q.closed {
-		return errGone
+		return errGroupGone
 	}
 	select {
 	case q.events <- e:
 		return nil
 	default:
 	}
-	patience := time.NewTimer(queuePatience)
-	defer patience.Stop()
+	timeout := time.NewTimer(queueTimeout)
+	defer timeout.Stop()
 	select {
 	case q.events <- e:
 		return nil
 	case <-ctx.Done():
-		return e.at.step.gaveUp(ctx.Err())
+		return e.at.op.contextError(ctx.Err())
 	case <-q.closing:
-		return errGone
-	case <-patience.C:
-		return &Error{Code: ResourceExhausted, Name: nameEventQueueFull, Node: e.at.step.node.id, Retryable: true,
+		return errGroupGone
+	case <-timeout.C:
+		return &Error{Code: ResourceExhausted, Name: nameEventQueueFull, Node: e.at.op.node.id, Retryable: true,
 			Message: "the queue of " + q.handler.sub.Service + " for " + q.handler.sub.Pattern + " is full (" + itoa(cap(q.events)) + " events)"}
 	}
 }

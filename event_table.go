@@ -3,23 +3,20 @@ package sabir
 import (
 	"context"
 	"errors"
-	"maps"
 	"math/rand/v2"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/recent"
 )
 
-// eventTable is the handlers of a node at one moment. Which of them an event goes to is worked out at its first
-// emission and remembered, so later ones read a map.
+// eventTable is the handlers of a node at one moment. The plan for a name is made when the first event of that name is
+// emitted and then remembered, so that later ones read a map.
 type eventTable struct {
 	node      *Node
 	receivers []subscribed
 	view      *cluster.View
-	plans     atomic.Pointer[map[string]*eventPlan]
-	lock      sync.Mutex
+	plans     *recent.Cache[string, *eventPlan] // of the names that are emitted here, and of those that other nodes send
 }
 
 // subscribed is a running handler and the service it belongs to.
@@ -28,42 +25,28 @@ type subscribed struct {
 	receiver receiver
 }
 
-// eventPlan is where the events of one name go.
+// eventPlan is the handlers and nodes that the events of one name go to.
 type eventPlan struct {
-	groups []eventGroup // with members on this node
-	away   []*away      // to each group that has members on other nodes only: one of them
-	others []*away      // to each other node that takes it
+	groups       []eventGroup    // with members on this node
+	remoteGroups []*remoteAction // to each group that has members on other nodes only: one of them
+	remoteNodes  []*remoteAction // to each other node that takes it
 }
 
-// maxEventPlans bounds how many names are remembered; events of other names are matched at each emission.
+// maxEventPlans bounds the names that are remembered. For an event of any other name a plan is made anew.
 const maxEventPlans = 4096
 
 func newEventTable(n *Node, view *cluster.View, receivers ...subscribed) *eventTable {
-	t := &eventTable{node: n, view: view, receivers: receivers}
-	t.plans.Store(&map[string]*eventPlan{})
-	return t
+	return &eventTable{node: n, view: view, receivers: receivers, plans: recent.New[string, *eventPlan](maxEventPlans)}
 }
 
 func (t *eventTable) plan(name string) (*eventPlan, error) {
-	if p := (*t.plans.Load())[name]; p != nil {
+	if p, ok := t.plans.Get(name); ok {
 		return p, nil
 	}
 	if err := badEventName(name); err != nil {
 		return nil, err
 	}
-	p := t.match(name)
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	known := *t.plans.Load()
-	if first := known[name]; first != nil {
-		return first, nil
-	}
-	if len(known) < maxEventPlans {
-		grown := maps.Clone(known)
-		grown[name] = p
-		t.plans.Store(&grown)
-	}
-	return p, nil
+	return t.plans.Add(name, t.match(name)), nil
 }
 
 // match finds, for each group and service, the most specific handler that takes the name.
@@ -75,7 +58,7 @@ func (t *eventTable) match(name string) *eventPlan {
 	best := make(map[member]subscribed)
 	var order []member
 	for _, s := range t.receivers {
-		sub := s.receiver.about()
+		sub := s.receiver.subscription()
 		if !matches(sub.Pattern, name) {
 			continue
 		}
@@ -84,7 +67,7 @@ func (t *eventTable) match(name string) *eventPlan {
 		if !found {
 			order = append(order, m)
 		}
-		if !found || moreSpecific(sub.Pattern, old.receiver.about().Pattern) {
+		if !found || moreSpecific(sub.Pattern, old.receiver.subscription().Pattern) {
 			best[m] = s
 		}
 	}
@@ -94,24 +77,28 @@ func (t *eventTable) match(name string) *eventPlan {
 		if byGroup[m.group] == nil {
 			names = append(names, m.group)
 		}
-		step := newStep(t.node, best[m].receiver.about().Service, name)
-		step.event = true
-		byGroup[m.group] = append(byGroup[m.group], &delivery{step, best[m].receiver})
+		op := newOperation(t.node, best[m].receiver.subscription().Service, name)
+		op.event = true
+		byGroup[m.group] = append(byGroup[m.group], &delivery{op, best[m].receiver})
 	}
 	p := &eventPlan{groups: make([]eventGroup, len(names))}
 	for i, group := range names {
 		p.groups[i].name, p.groups[i].members = group, byGroup[group]
 		p.groups[i].turn.Store(rand.Uint32()) // a plan that is not remembered must not always begin with the same one
 	}
-	t.matchAway(name, p)
+	t.matchRemote(name, p)
 	return p
 }
 
 func (n *Node) openEvents(s *Service) ([]subscribed, error) {
 	list := make([]subscribed, 0, len(s.handlers))
 	for _, def := range s.handlers {
-		r, err := def.open(n, s)
-		if err != nil {
+		var r receiver
+		open := func(context.Context) (err error) {
+			r, err = def.open(n, s)
+			return err
+		}
+		if err := n.isolated("the handler of "+def.pattern+" in "+s.fullName(), background, open); err != nil {
 			return nil, err
 		}
 		list = append(list, subscribed{s, r})

@@ -39,7 +39,7 @@ func ExampleBind() {
 	// Output: 800 <nil>
 }
 
-func ExampleCallAll() {
+func ExampleAll() {
 	stock := sabir.NewService("stock")
 	sabir.Handle(stock, "left", func(_ context.Context, item string) (int, error) {
 		if item == "ink" {
@@ -55,14 +55,11 @@ func ExampleCallAll() {
 	defer node.Stop(ctx)
 
 	var pens, ink int
-	errs := sabir.CallAll(ctx, node,
-		sabir.Into(&pens, "stock.left", "pen"),
-		sabir.Into(&ink, "stock.left", "ink"))
-	fmt.Println(pens, errs[0])
-	fmt.Println(ink, errs[1])
+	left := sabir.NewAction[string, int]("stock.left")
+	err := sabir.All(ctx, node, left.Into(&pens, "pen"), left.Into(&ink, "ink"))
+	fmt.Println(pens, ink, err)
 	// Output:
-	// 12 <nil>
-	// 0 HandlerFailed: the shelf is gone
+	// 12 0 HandlerFailed: the shelf is gone
 }
 
 func ExampleCallJSON() {
@@ -174,7 +171,7 @@ func ExampleHandleStream() {
 		panic(err)
 	}
 	defer stream.Close()
-	for _, n := range []int{1, 2, 3} { // fewer than sabir.StreamWindow, so nobody waits
+	for _, n := range []int{1, 2, 3} { // fewer than sabir.StreamWindow, so no Send waits
 		if err := stream.Send(n); err != nil {
 			panic(err)
 		}

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/wire"
 	_ "github.com/sabir-go/sabir/transport/mem"
-	"github.com/sabir-go/sabir/wire"
 )
 
 const topicOfTest = 200
 
-// recorder is an extension that tells the test what it hears. The functions may be nil.
+// recorder is an extension that reports to the test what it receives. The functions may be nil.
 type recorder struct {
 	heard     chan note
 	start     func(*sabir.Node) error
@@ -93,7 +93,7 @@ func (r *recorder) next(t *testing.T, what string) note {
 	}
 }
 
-// rest is what was heard and not taken yet.
+// rest returns what was received and not taken yet.
 func (r *recorder) rest() (all []note) {
 	for {
 		select {
@@ -175,7 +175,7 @@ func TestAnExtensionHearsOfEachLinkFirstThenItsPostsInOrderAndAtLastOfItsEnd(t *
 	})
 }
 
-// recordersEnd checks all that a recorder heard until its node had stopped.
+// recordersEnd checks all that a recorder received until its node had stopped.
 func recordersEnd(t *testing.T, r *recorder, peer string, links, posts int) {
 	t.Helper()
 	byLink := map[*wire.Link][]string{}
@@ -253,7 +253,8 @@ func TestLinksOfANodeThatStopsCarryPostsBothWaysUntilItsExtensionsHaveStopped(t 
 
 func TestWhatAnExtensionPostsWhileItStopsArrives(t *testing.T) {
 	overNetworks(t, func(t *testing.T, network string) {
-		// A node that is given no time to read within the goodbye may not get all. That is no fault, and shows in how long the stop takes.
+		// A node that is given no time to read within the closing time may not get all. That is no fault, and shows in how long
+		// the stop takes.
 		for range 20 {
 			if postedWhileStopping(t, network) {
 				return
@@ -263,7 +264,7 @@ func TestWhatAnExtensionPostsWhileItStopsArrives(t *testing.T) {
 	})
 }
 
-// postedWhileStopping is false where the node that stopped gave up on the other one.
+// postedWhileStopping is false where the node that stopped no longer waited for the other one.
 func postedWhileStopping(t *testing.T, network string) bool {
 	const posts, goodbye = 500, 3 * time.Second
 	a, b := newRecorder(), newRecorder()
@@ -443,7 +444,7 @@ func TestAPanicOfAnExtensionIsLoggedAndEndsTheLinkAloneWithAnError(t *testing.T)
 			case "Unlinked":
 				b.onClosing = fall
 			}
-			other := newRecorder() // is told of everything nevertheless
+			other := newRecorder() // is notified of everything nevertheless
 			address := "mem://extension-panics-in-" + where
 			startExtended(t, "a", sabir.Extend(topicOfTest, a), sabir.Join(address))
 			startExtended(t, "b", sabir.Logger(log), sabir.Extend(topicOfTest, b), sabir.Extend(topicOfTest+1, other), sabir.Join(address))
@@ -483,7 +484,7 @@ func TestAPanicOfAnExtensionIsLoggedAndEndsTheLinkAloneWithAnError(t *testing.T)
 	}
 }
 
-// sink is an extension that takes posts, and tells of its links and of posts without data.
+// sink is an extension that takes posts, and reports its links and posts without data.
 type sink struct {
 	links chan *wire.Link
 	ended chan struct{}

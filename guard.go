@@ -2,17 +2,18 @@ package sabir
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// guard lets a caller go at its deadline although the handler still runs. A Go function cannot be stopped from outside,
-// so a call with a deadline runs on a worker goroutine, reused from call to call, while its caller waits for whichever
-// comes first: the answer, the deadline, the caller's own cancellation, or the failure of a goroutine that the call
-// started with Go. A handler that outlives its caller is abandoned: it works on a fork of the request, so its late
-// answer touches nothing.
+// guard answers a caller at its deadline although the handler still runs. A Go function cannot be stopped from outside, so a
+// call with a deadline runs on a worker goroutine, which is used again for other calls, while its caller waits for whichever
+// comes first: the output, the deadline, the caller's cancellation, or the failure of a goroutine that the call started with
+// Go. A handler that runs on after that is abandoned: it has a fork of the request, so its late output touches nothing of
+// the caller's.
 //
-// Calls nested in a guarded one run on its worker: one hand-over per request, not per call.
+// Calls nested in a guarded one run on its worker: one change of goroutines per request, not per call.
 type guard struct {
 	call     *callContext
 	deadline time.Time
@@ -28,8 +29,8 @@ const (
 	guardAbandoned       // something else was first; the worker is still busy
 )
 
-// maxAbandoned bounds, for each action, the handlers that still run after their callers were let go. While so many are
-// stuck, further calls with a deadline fail at once instead of adding to them.
+// maxAbandoned bounds, for each action, the handlers that still run after their callers were answered. While there are so
+// many, further calls with a deadline fail at once instead of adding to them.
 const maxAbandoned = 1000
 
 // timedCall is the context and the guard of a call with a time limit, in one allocation.
@@ -44,15 +45,15 @@ type timedCall struct {
 // Inline promise not to block, so for them only the context ends.
 func (r *Request) Within(ctx context.Context, limit time.Duration, next Handler) error {
 	c := callOf(ctx)
-	n := c.step.node
+	n := c.op.node
 	end := time.Since(n.epoch) + limit // half the price of time.Now
 	t := &timedCall{limit: deadlineContext{Context: ctx, deadline: n.epoch.Add(end)}}
-	t.call = callContext{Context: &t.limit, step: c.step, parent: c.parent, level: c.level, guard: c.guard, until: c.until}
+	t.call = callContext{Context: &t.limit, op: c.op, parent: c.parent, level: c.level, guard: c.guard, releasedAt: c.releasedAt}
 	defer t.limit.end()
-	if c.step.inline {
+	if c.op.inline {
 		return next(&t.call, r)
 	}
-	t.call.guard, t.call.until = &t.watch, &t.watch.deadline
+	t.call.guard, t.call.releasedAt = &t.watch, &t.watch.deadline
 	t.watch.call, t.watch.deadline = &t.call, t.limit.deadline
 	return t.watch.run(r, next, end, ctx.Done())
 }
@@ -60,13 +61,14 @@ func (r *Request) Within(ctx context.Context, limit time.Duration, next Handler)
 // guarded runs next for a caller whose own context has the deadline.
 func (r *Request) guarded(c *callContext, deadline time.Time, next Handler) error {
 	c.guard = &guard{call: c, deadline: deadline}
-	c.until = &c.guard.deadline
+	c.releasedAt = &c.guard.deadline
 	return c.guard.run(r, next, 0, c.Done())
 }
 
-// run hands a fork of r to a worker and waits. The end is in time since the node's epoch; 0 leaves the time to canceled.
+// run hands a fork of r to a worker and waits. end is in time since the node's epoch; with 0 the deadline is that of the
+// context, which ends canceled.
 func (g *guard) run(r *Request, next Handler, end time.Duration, canceled <-chan struct{}) error {
-	s := g.call.step
+	s := g.call.op
 	if s.abandoned.Load() >= maxAbandoned {
 		return &Error{Code: ResourceExhausted, Name: nameAbandoned, Node: s.node.id, Retryable: true,
 			Message: itoa(maxAbandoned) + " handlers of " + s.name + " are still running past their deadlines"}
@@ -84,7 +86,7 @@ func (g *guard) run(r *Request, next Handler, end time.Duration, canceled <-chan
 		select {
 		case err = <-w.done:
 		case <-canceled:
-			g.abandon(s.gaveUp(g.call.Err()))
+			g.abandon(s.contextError(g.call.Err()))
 			err = <-w.done // the answer may have come between the two
 		}
 	}
@@ -103,21 +105,21 @@ func (g *guard) abandon(err error) {
 	if g.state.Load() != guardRunning {
 		return
 	}
-	g.call.step.leaveBehind() // first, since the worker takes it back as soon as it sees that the caller was let go
+	g.call.op.countAbandoned() // first, since the worker uncounts it as soon as it sees that the caller was answered
 	if g.state.CompareAndSwap(guardRunning, guardAbandoned) {
 		g.worker.done <- err
 		return
 	}
-	g.call.step.catchUp() // the answer came meanwhile
+	g.call.op.uncountAbandoned() // the answer came meanwhile
 }
 
-// work runs on the worker and tells whether the worker can be used again.
+// work runs on the worker, and reports whether the worker can be used again.
 func (g *guard) work() (again bool) {
 	returned := false
 	defer func() {
 		if !returned { // the handler ended the goroutine (runtime.Goexit), so this worker is lost
-			g.abandon(&Error{Code: Internal, Name: namePanic, Node: g.call.step.node.id, Message: g.call.step.name + " ended its goroutine"})
-			g.call.step.catchUp()
+			g.abandon(g.call.op.node.panicked(g.call, g.call.op.name, nil))
+			g.call.op.uncountAbandoned()
 		}
 	}()
 	err := g.fork.attempt(g.call, g.next)
@@ -126,6 +128,201 @@ func (g *guard) work() (again bool) {
 		g.worker.done <- err
 		return true
 	}
-	g.call.step.catchUp()
+	g.call.op.uncountAbandoned()
 	return false
+}
+
+// worker is a goroutine that runs guarded calls, one after the other.
+//
+// Its timer is not stopped after each call and set for the next, which would cost more than all else here. It fires, and is
+// then set again if the call that is watched by then has time left: about once per limit, not per call.
+type worker struct {
+	wake      chan *guard
+	done      chan error // has a buffer of 1, written once per call: never blocks
+	next      *worker
+	watched   atomic.Pointer[guard] // the call under way; nil for none, or none that the timer is for
+	firesAt   atomic.Int64          // when the timer goes off, in time since the node's epoch; 0 when it is not set
+	timerLock sync.Mutex            // held to set the timer and firesAt
+	timer     *time.Timer
+}
+
+// watch makes sure that the timer fires at the end of g or before.
+func (w *worker) watch(g *guard, end time.Duration) {
+	w.watched.Store(g) // before firesAt is read; timerFired does these two in the other order, so one of the two sees the other
+	if rings := w.firesAt.Load(); rings == 0 || rings > int64(end) {
+		w.timerLock.Lock()
+		w.set(g, end)
+		w.timerLock.Unlock()
+	}
+}
+
+// set sets the timer. The caller holds timerLock.
+func (w *worker) set(g *guard, end time.Duration) {
+	left := max(time.Until(g.deadline), 1)
+	w.firesAt.Store(int64(end))
+	if w.timer == nil {
+		w.timer = time.AfterFunc(left, w.timerFired)
+	} else {
+		w.timer.Reset(left)
+	}
+}
+
+// timerFired answers the caller of the watched call if its time is over, else sets the timer again.
+func (w *worker) timerFired() {
+	w.timerLock.Lock()
+	w.firesAt.Store(0)
+	g := w.watched.Load()
+	over := g != nil && time.Until(g.deadline) <= 0
+	if g != nil && !over {
+		w.set(g, g.deadline.Sub(g.call.op.node.epoch))
+	}
+	w.timerLock.Unlock()
+	if over {
+		g.abandon(g.call.op.contextError(context.DeadlineExceeded))
+	}
+}
+
+// loop ends when the worker is closed, or when its call was abandoned.
+func (w *worker) loop() {
+	for g := range w.wake {
+		if !g.work() {
+			return
+		}
+	}
+}
+
+// workers holds the idle workers of a node, last in, first out.
+type workers struct {
+	mu     sync.Mutex
+	idle   *worker
+	count  int
+	closed bool
+}
+
+// maxIdleWorkers bounds the goroutines kept for later calls (2 to 8 KiB each).
+const maxIdleWorkers = 1024
+
+func (p *workers) take() *worker {
+	p.mu.Lock()
+	w := p.idle
+	if w != nil {
+		p.idle = w.next
+		p.count--
+	}
+	p.mu.Unlock()
+	if w == nil {
+		w = &worker{wake: make(chan *guard), done: make(chan error, 1)}
+		go w.loop()
+	}
+	return w
+}
+
+func (p *workers) put(w *worker) {
+	p.mu.Lock()
+	keep := !p.closed && p.count < maxIdleWorkers
+	if keep {
+		w.next, p.idle = p.idle, w
+		p.count++
+	}
+	p.mu.Unlock()
+	if !keep {
+		close(w.wake)
+	}
+}
+
+// close ends the idle workers; busy ones end after their call.
+func (p *workers) close() {
+	p.mu.Lock()
+	w := p.idle
+	p.idle, p.count, p.closed = nil, 0, true
+	p.mu.Unlock()
+	for w != nil {
+		next := w.next
+		close(w.wake)
+		w = next
+	}
+}
+
+// deadlineContext is a context with a deadline that sets no timer until Done is called.
+type deadlineContext struct {
+	context.Context // the parent
+	deadline        time.Time
+	making          sync.Mutex
+	timed           atomic.Pointer[timedContext] // made when Done is first asked for
+	ended           atomic.Bool
+}
+
+// timedContext is a standard context and what ends it.
+type timedContext struct {
+	context.Context
+	cancel context.CancelFunc
+}
+
+func (d *deadlineContext) Deadline() (time.Time, bool) {
+	if outer, ok := d.Context.Deadline(); ok && outer.Before(d.deadline) {
+		return outer, true
+	}
+	return d.deadline, true
+}
+
+func (d *deadlineContext) Done() <-chan struct{} { return d.standard().Done() }
+
+func (d *deadlineContext) Err() error {
+	ended := d.ended.Load()
+	timed := d.timed.Load()
+	switch {
+	case timed != nil:
+		return timed.Err()
+	case d.Context.Err() != nil:
+		return d.Context.Err()
+	case !time.Now().Before(d.deadline):
+		return context.DeadlineExceeded
+	case ended:
+		return context.Canceled
+	}
+	return nil
+}
+
+// Value answers from the standard context once there is one, so that contexts derived from this one attach to it without
+// a goroutine.
+func (d *deadlineContext) Value(key any) any {
+	if timed := d.timed.Load(); timed != nil {
+		return timed.Value(key)
+	}
+	return d.Context.Value(key)
+}
+
+// standard makes the standard context of Done, once.
+func (d *deadlineContext) standard() context.Context {
+	if timed := d.timed.Load(); timed != nil {
+		return timed
+	}
+	d.making.Lock()
+	defer d.making.Unlock()
+	if timed := d.timed.Load(); timed != nil {
+		return timed
+	}
+	timed := &timedContext{}
+	timed.Context, timed.cancel = context.WithDeadline(d.Context, d.deadline)
+	d.timed.Store(timed)
+	if d.ended.Load() { // end reads these two the other way round, so one of the two releases it
+		d.release(timed)
+	}
+	return timed
+}
+
+// end releases what the context holds. Code that still uses the context finds it ended.
+func (d *deadlineContext) end() {
+	d.ended.Store(true)
+	if timed := d.timed.Load(); timed != nil {
+		d.release(timed)
+	}
+}
+
+// release cancels a context whose deadline is yet to come. One whose deadline has passed ends by itself about now, and is
+// left to report why: a handler that outlives its caller must see that it was the deadline.
+func (d *deadlineContext) release(timed *timedContext) {
+	if time.Now().Before(d.deadline) {
+		timed.cancel()
+	}
 }

@@ -6,19 +6,19 @@ import (
 )
 
 func TestStopHooksWaitForACallerThatIsJustBeingLetGo(t *testing.T) {
-	s := newStep(NewNode(), "slow", "slow.wait")
+	s := newOperation(NewNode(), "slow", "slow.wait")
 	for range 20_000 {
 		s.gate = newGate()
-		s.gate.enter() // the caller, who is inside until the end
+		s.gate.enter() // the caller, which is inside until the end
 		s.gate.inside.Add(gateClosed)
-		g := &guard{call: &callContext{Context: background, step: s}, worker: &worker{done: make(chan error, 1)}}
+		g := &guard{call: &callContext{Context: background, op: s}, worker: &worker{done: make(chan error, 1)}}
 		worked := make(chan struct{})
 		go func() {
 			defer close(worked)
 			for g.state.Load() == guardRunning {
 				runtime.Gosched()
 			}
-			s.catchUp() // the handler returns in the moment in which its caller is let go
+			s.uncountAbandoned() // the handler returns in the moment in which its caller is let go
 		}()
 		g.abandon(nil)
 		<-worked

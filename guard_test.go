@@ -13,7 +13,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// stuck is a service with an action that ignores its context and returns when told.
+// stuck is a service with an action that ignores its context and returns when released.
 func stuck(release <-chan struct{}, options ...sabir.ActionOption) *sabir.Service {
 	s := sabir.NewService("stuck")
 	sabir.Handle(s, "wait", func(context.Context, struct{}) (helloReply, error) {

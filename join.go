@@ -2,122 +2,114 @@ package sabir
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"crypto/tls"
 	"maps"
+	"runtime"
 	"slices"
-	"strings"
 
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/wire"
 	_ "github.com/sabir-go/sabir/transport/tcp" // so that Join works as it is written everywhere
-	"github.com/sabir-go/sabir/wire"
 )
 
 // Join makes the node a member of a cluster: it links itself to the other nodes, calls what their services offer, and
-// offers them its own. The address says where it listens and by what transport: "tcp://:7700", "tls://10.0.0.5:7700",
+// offers them its own. The address sets where it listens and by what transport: "tcp://:7700", "tls://10.0.0.5:7700",
 // "unix:///run/shop.sock", "quic://:7700"; or at what broker the nodes meet: "nats://10.0.0.9:4222", "redis://…", "mqtt://…",
-// "amqp://…", "nats://embedded". All but tcp, tls and unix want their package to be imported; docs/transports.md tells them apart.
+// "amqp://…", "nats://embedded". All but tcp, tls and unix want their package to be imported; docs/transports.md compares them.
 //
 // On one machine the address alone is enough, the same for every process: the first one listens there, those that come
 // later find it, join it, and listen on an address of their own; when the first one goes, another takes the address over.
 // On several machines, name nodes to find the others by, with [Seeds] or in the address:
 // "tcp://0.0.0.0:7700?seeds=10.0.0.5:7700,10.0.0.6:7700".
 //
-// An address without a host means this machine only. To be reached from others, name the host and say who may join, with
+// An address without a host means this machine only. To be reached from others, name the host and restrict who may join, with
 // [ClusterKey] or a TLS configuration that demands client certificates; without either the node refuses to start.
 func Join(address string, options ...JoinOption) NodeOption {
-	config := joinConfig{address: address, cluster: "default", connections: 1}
+	config := mesh.Config{Address: address, Cluster: "default", Connections: 1}
 	for _, o := range options {
 		o.applyJoin(&config)
 	}
-	return nodeOption(func(n *Node) { n.joins, n.enter = append(n.joins, config), enter })
+	return nodeOption(func(n *Node) { n.joins, n.joinCluster = append(n.joins, config), joinMesh })
 }
 
 // JoinOption is an option of Join.
-type JoinOption interface{ applyJoin(*joinConfig) }
+type JoinOption interface{ applyJoin(*mesh.Config) }
 
-type joinOption func(*joinConfig)
+type joinOption func(*mesh.Config)
 
-func (o joinOption) applyJoin(c *joinConfig) { o(c) }
+func (o joinOption) applyJoin(c *mesh.Config) { o(c) }
 
-type joinConfig struct {
-	address     string
-	cluster     string
-	key         string
-	tls         *tls.Config
-	seeds       []string
-	static      []string
-	advertise   string
-	zone        string
-	labels      map[string]string
-	connections int
-	guest       bool
-	bus         bool // the address is a broker's
-	met         bool // the address is taken: there is a node to meet
-	compression string
-	above       int
-	limits      LinkLimits
-	codecs      []string // see Codecs
-}
-
-// ClusterName names the cluster; "default" without it. Nodes of clusters with other names refuse each other, so several
+// ClusterName names the cluster. Default: "default". Nodes of clusters with other names refuse each other, so several
 // clusters can share a network. Over a broker they do not see each other.
 func ClusterName(name string) JoinOption {
-	return joinOption(func(c *joinConfig) { c.cluster = name })
+	return joinOption(func(c *mesh.Config) { c.Cluster = name })
 }
 
 // ClusterKey is the secret that every node of the cluster must know, of at least 16 random bytes. It is proved, never sent.
 // It keeps strangers out; it does not hide what is sent, for which there is tls://.
 func ClusterKey(key string) JoinOption {
-	return joinOption(func(c *joinConfig) { c.key = key })
+	return joinOption(func(c *mesh.Config) { c.Key = key })
 }
 
 // ClusterTLS is the TLS configuration of tls:// links, for both ends: the certificate of this node, the authorities that
 // others' certificates must come from (RootCAs and ClientCAs), and whether they must show one.
 func ClusterTLS(config *tls.Config) JoinOption {
-	return joinOption(func(c *joinConfig) { c.tls = config })
+	return joinOption(func(c *mesh.Config) { c.TLS = config })
 }
 
 // Seeds are addresses of nodes to find the cluster by. One that can be reached is enough; those that cannot are tried again
 // for as long as the node runs.
 func Seeds(addresses ...string) JoinOption {
-	return joinOption(func(c *joinConfig) { c.seeds = append(c.seeds, addresses...) })
+	return joinOption(func(c *mesh.Config) { c.Seeds = append(c.Seeds, addresses...) })
+}
+
+// Static makes the cluster the nodes at these addresses and no others, without gossip: each node is given the addresses of
+// all, its own may be among them. Addresses that do not answer are tried again for as long as the node runs.
+func Static(addresses ...string) JoinOption {
+	return joinOption(func(c *mesh.Config) { c.Static = append(c.Static, addresses...) })
 }
 
 // Advertise is the host, or host:port, that the other nodes dial, where it is not the one that is listened on: in a
 // container or behind an address translation.
 func Advertise(host string) JoinOption {
-	return joinOption(func(c *joinConfig) { c.advertise = host })
+	return joinOption(func(c *mesh.Config) { c.Advertise = host })
 }
 
-// Zone says where the node is, such as a data centre or a rack. Calls go to nodes of their own zone while there are any.
+// PacketSize bounds the bytes of a packet of quic, kcp and utp. Default and minimum: 1,200; TCP to other
+// machines is held to packets of the same size on Linux. Give more where every path between the nodes carries it, and much is
+// to be sent: packets that are too large for a path are lost, and links with them. See docs/transports.md.
+func PacketSize(bytes int) JoinOption {
+	return joinOption(func(c *mesh.Config) { c.PacketSize = bytes })
+}
+
+// Zone names the place of the node, such as a data centre or a rack. Calls go to nodes of their own zone while there are any.
 func Zone(name string) JoinOption {
-	return joinOption(func(c *joinConfig) { c.zone = name })
+	return joinOption(func(c *mesh.Config) { c.Zone = name })
 }
 
-// Labels tells the other nodes about this one; they show in listings, and calls prefer nodes that share more of them. All
+// Labels describe this node to the others; they show in listings, and calls prefer nodes that share more of them. All
 // labels, the zone and the address together may take about 400 bytes.
 func Labels(labels map[string]string) JoinOption {
-	return joinOption(func(c *joinConfig) { c.labels = maps.Clone(labels) })
+	return joinOption(func(c *mesh.Config) { c.Labels = maps.Clone(labels) })
 }
 
-// Connections is how many connections are kept to each other node; 1 without it, which is fastest as a rule: the more
+// Connections sets how many connections are kept to each other node. Default: 1, which is fastest as a rule: the more
 // calls share a connection, the more go in one system call.
 func Connections(n int) JoinOption {
-	return joinOption(func(c *joinConfig) { c.connections = min(max(n, 1), 64) })
+	return joinOption(func(c *mesh.Config) { c.Connections = min(max(n, 1), 64) })
 }
 
 // Guest makes a node that calls others and offers nothing: it does not listen, and the others do not look for it. Command
 // lines and tools are guests.
 func Guest() JoinOption {
-	return joinOption(func(c *joinConfig) { c.guest = true })
+	return joinOption(func(c *mesh.Config) { c.Observer = true })
 }
 
 // Compress makes values of at least above bytes smaller before they are sent, by "s2" (fast) or "zstd" (smaller), to
-// nodes that have it switched on too. Without it nothing is compressed, which is right within a data centre.
+// nodes that have it switched on too. By default nothing is compressed, which is right within a data centre. Import
+// _ "github.com/sabir-go/sabir/transport/compress" for it.
 func Compress(algorithm string, above int) JoinOption {
-	return joinOption(func(c *joinConfig) { c.compression, c.above = algorithm, above })
+	return joinOption(func(c *mesh.Config) { c.Compression, c.CompressAbove = algorithm, above })
 }
 
 // LinkLimits bounds what other nodes can make this one hold. 0 stands for the default.
@@ -131,10 +123,11 @@ type LinkLimits struct {
 
 // Limit sets the limits of links.
 func Limit(limits LinkLimits) JoinOption {
-	return joinOption(func(c *joinConfig) { c.limits = limits })
+	return joinOption(func(c *mesh.Config) {
+		c.Limits = wire.Limits{Message: limits.Message, Calls: limits.Calls, Streams: limits.Streams, Window: limits.Window}
+		c.NodeCalls = limits.Node
+	})
 }
-
-const defaultNodeCalls = 64 << 10
 
 // join makes the node a member of its cluster, if it is to be one.
 func (n *Node) join(ctx context.Context) error {
@@ -142,7 +135,7 @@ func (n *Node) join(ctx context.Context) error {
 		return err
 	}
 	for _, j := range n.joins {
-		if err := linkedFormats(slices.Concat(n.codecs, j.codecs)); err != nil {
+		if err := linkedFormats(slices.Concat(n.codecs, j.Codecs)); err != nil {
 			return joinError("Codecs: ", err)
 		}
 	}
@@ -153,67 +146,29 @@ func (n *Node) join(ctx context.Context) error {
 	default:
 		return &Error{Code: InvalidArgument, Name: nameJoin, Node: n.id, Message: "a node is a member of one cluster: give Join once"}
 	}
-	return n.enter(ctx, n, n.joins[0])
+	return n.joinCluster(ctx, n, n.joins[0])
 }
 
-// enter makes the node a member. Only Join leads here, so a program without it is built without all that clusters need.
-func enter(ctx context.Context, n *Node, config joinConfig) error {
-	m, err := newMesh(n, config)
-	if err != nil {
-		return err
-	}
-	if err := m.start(ctx); err != nil {
-		n.mesh.Store(nil)
-		return err
-	}
-	return nil
-}
-
-// read takes what the address says besides where to listen.
-func (c *joinConfig) read() error {
-	u, err := transport.Parse(c.address)
+// joinMesh makes the node a member. Only Join leads here, so a program without it is built without all that clusters need.
+func joinMesh(ctx context.Context, n *Node, config mesh.Config) error {
+	config.Node, config.Log = n.id, n.log
+	config.Info = mesh.Info{Instance: uint64(n.epoch.UnixNano()), Codecs: n.acceptedFormats(), Host: hostname(), PID: processID,
+		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Since: n.started}
+	m, err := mesh.New(meshHost{n}, config)
 	if err != nil {
 		return &Error{Code: InvalidArgument, Name: nameJoin, Message: "Join: " + err.Error()}
 	}
-	query := u.Query()
-	for _, seed := range strings.FieldsFunc(query.Get("seeds"), func(r rune) bool { return r == ',' }) {
-		if !strings.Contains(seed, "://") {
-			seed = u.Scheme + "://" + seed
-		}
-		c.seeds = append(c.seeds, seed)
+	if err := m.Listen(ctx); err != nil {
+		return joinError("", err)
 	}
-	if query.Has("seeds") {
-		query.Del("seeds")
-		u.RawQuery = query.Encode()
-		c.address = u.String()
-	}
-	_, c.bus = transport.LookupBus(u.Scheme)
-	if c.bus && len(c.seeds)+len(c.static) > 0 {
-		return &Error{Code: InvalidArgument, Name: nameJoin, Message: "Join: nodes find each other at the broker " + u.Redacted() + ": leave out Seeds and Static"}
+	n.mesh.Store(m) // before it is linked: the node may be asked things while it starts
+	if err := m.Start(ctx); err != nil {
+		n.mesh.Store(nil)
+		return joinError("", err)
 	}
 	return nil
 }
 
-// secret is for brokers that the transport starts itself: made of the cluster key, and of no use for anything else.
-func (c *joinConfig) secret() []byte {
-	if c.key == "" {
-		return nil
-	}
-	mac := hmac.New(sha256.New, []byte(c.key))
-	mac.Write([]byte("sabir broker 1"))
-	return mac.Sum(nil)
-}
-
-// wire is the configuration of the node's links.
-func (c *joinConfig) wire(n *Node, about []byte) wire.Config {
-	config := wire.Config{Node: n.id, Cluster: c.cluster, About: about, Compression: wire.Compression(c.compression), CompressAbove: c.above, Log: n.log}
-	if c.key != "" {
-		config.Key = []byte(c.key)
-	}
-	if c.limits.Node == 0 {
-		c.limits.Node = defaultNodeCalls
-	}
-	config.Limits = wire.Limits{Message: c.limits.Message, Calls: c.limits.Calls, Streams: c.limits.Streams, Window: c.limits.Window,
-		InFlight: wire.NewBudget(c.limits.Node)}
-	return config
+func joinError(what string, err error) *Error {
+	return &Error{Code: Unavailable, Name: nameJoin, cause: err, Message: what + err.Error()}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Run starts the node, waits until the context ends or the process is told to stop (SIGINT, SIGTERM), and stops it
+// Run starts the node, waits until the context ends or the process gets a signal to stop (SIGINT, SIGTERM), and stops it
 // gracefully: nothing new is taken, calls in flight finish. A second signal ends the process at once. It returns nil
 // after a clean stop.
 func (n *Node) Run(ctx context.Context) error {
@@ -28,7 +28,7 @@ func (n *Node) Run(ctx context.Context) error {
 }
 
 // Start starts the services, each after those it needs, and then whatever lets calls in from outside. When one of
-// them fails, those started are stopped again and the error says which failed and why. A node starts once.
+// them fails, those started are stopped again and the error names which failed and why. A node starts once.
 func (n *Node) Start(ctx context.Context) error {
 	if !n.state.CompareAndSwap(int32(Created), int32(Starting)) {
 		return n.wrongState("start", Created)
@@ -38,14 +38,14 @@ func (n *Node) Start(ctx context.Context) error {
 	n.tableLock.Lock()
 	n.started = time.Now()
 	n.tableLock.Unlock()
-	err := composeStage(Stage{Event: NodeStart, Node: n.id}, n.startAll, n.middlewares)(inLifecycle(ctx, n))
+	err := n.runStage(inLifecycle(ctx, n), Stage{Event: NodeStart, Node: n.id}, n.startAll, n.middlewares)
 	if err != nil {
 		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.stopTimeout)
 		defer cancel()
 		return errors.Join(err, n.stopAll(stopCtx))
 	}
 	n.state.Store(int32(Running))
-	n.tellOthers()
+	n.announce()
 	n.log.Debug("node started", "node", n.id, "services", len(n.running))
 	return nil
 }
@@ -60,37 +60,43 @@ func (n *Node) startAll(ctx context.Context) error {
 	if err := n.startChannels(ctx); err != nil {
 		return err
 	}
-	own := append(n.withChannels([]*Service{newNodeService(n)}), n.offered()...)
+	own := append(n.withChannels([]*Service{newNodeService(n)}), n.extensionServices()...)
 	if err := n.startServices(ctx, append(own, flatten(n.toServe)...)); err != nil {
 		return err
 	}
 	for _, attach := range n.attached {
-		face, err := attach(n)
-		if err != nil {
+		var gateway Face
+		begin := func(ctx context.Context) (err error) {
+			if gateway, err = attach(n); err != nil {
+				return err
+			}
+			if err = gateway.Start(ctx); err != nil {
+				return fmt.Errorf("%s: %w", gateway.Name(), err)
+			}
+			return nil
+		}
+		if err := n.isolated("the start of a gateway", ctx, begin); err != nil {
 			return err
 		}
-		if err := face.Start(ctx); err != nil {
-			return fmt.Errorf("%s: %w", face.Name(), err)
-		}
 		n.tableLock.Lock()
-		n.faces = append(n.faces, face)
+		n.gateways = append(n.gateways, gateway)
 		n.tableLock.Unlock()
 	}
 	return nil
 }
 
 // Stop lets no more calls in from outside, waits for those in flight, and stops the services, each before those it
-// needs. The context bounds the waiting; when it ends first, Stop goes on without waiting and says so in its error.
+// needs. The context bounds the waiting; when it ends first, Stop goes on without waiting and reports it in its error.
 func (n *Node) Stop(ctx context.Context) error {
 	if callOf(ctx) != nil {
-		return n.waitsForItself("stop the node")
+		return n.selfWaitError("stop the node")
 	}
 	if !n.state.CompareAndSwap(int32(Running), int32(Stopping)) {
 		return n.wrongState("stop", Running)
 	}
 	n.lifecycle.Lock()
 	defer n.lifecycle.Unlock()
-	err := composeStage(Stage{Event: NodeStop, Node: n.id}, n.stopAll, n.middlewares)(inLifecycle(ctx, n))
+	err := n.runStage(inLifecycle(ctx, n), Stage{Event: NodeStop, Node: n.id}, n.stopAll, n.middlewares)
 	if n.State() != Stopped { // a middleware failed before it went on: that must not keep the services running
 		err = errors.Join(err, n.stopAll(ctx))
 	}
@@ -100,21 +106,21 @@ func (n *Node) Stop(ctx context.Context) error {
 func (n *Node) stopAll(ctx context.Context) error {
 	n.state.Store(int32(Stopping))
 	var errs []error
-	for _, face := range slices.Backward(n.faces) {
-		if err := face.Stop(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", face.Name(), err))
+	for _, gateway := range slices.Backward(n.gateways) {
+		if err := n.isolated("the stop of a gateway", ctx, gateway.Stop); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", gateway.Name(), err))
 		}
 	}
 	m := n.mesh.Load()
 	if m != nil {
-		errs = append(errs, m.drain(ctx))
+		errs = append(errs, m.Drain(ctx))
 	}
 	for _, s := range slices.Backward(slices.Clone(n.running)) {
 		errs = append(errs, n.stopService(ctx, s))
 	}
 	errs = append(errs, n.stopExtensions(ctx))
-	if m != nil { // last, because the services may have had something to tell
-		errs = append(errs, m.leave(ctx))
+	if m != nil { // last, because stop hooks may make calls to other nodes
+		errs = append(errs, m.Leave(ctx))
 	}
 	errs = append(errs, n.closeChannels())
 	n.workers.close()
@@ -139,7 +145,7 @@ func (n *Node) Remove(ctx context.Context, services ...Servable) error {
 				return &Error{Code: NotFound, Name: nameService, Node: n.id, Message: "service " + s.fullName() + " is not running on " + n.id}
 			}
 			if within(ctx, s.fullName()) {
-				return n.waitsForItself("remove service " + s.fullName())
+				return n.selfWaitError("remove service " + s.fullName())
 			}
 		}
 		var errs []error
@@ -165,17 +171,17 @@ func (n *Node) change(ctx context.Context, what string, do func(context.Context)
 	return do(inLifecycle(ctx, n))
 }
 
-// within tells whether ctx is that of a call which is, or is nested in, a call of the service.
+// within reports whether ctx belongs to a call of the service, or to one nested in it.
 func within(ctx context.Context, service string) bool {
 	for c := callOf(ctx); c != nil; c = c.parent {
-		if c.step.service == service {
+		if c.op.service == service {
 			return true
 		}
 	}
 	return false
 }
 
-func (n *Node) waitsForItself(what string) error {
+func (n *Node) selfWaitError(what string) error {
 	return &Error{Code: FailedPrecondition, Name: nameNodeState, Node: n.id,
 		Message: "a handler cannot " + what + " that it runs in, because that waits for the handler; do it from a goroutine of its own with another context"}
 }
@@ -251,8 +257,8 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 	if err != nil {
 		return err
 	}
-	if len(s.needs)+len(s.onStart)+len(s.consumers) > 0 || n.watched || watchesLife(s.middlewares) {
-		n.publishWaiting() // whoever looks from here on finds the services before this one
+	if len(s.needs)+len(s.onStart)+len(s.consumers) > 0 || n.lifecycleWrapped || wrapsLifecycle(s.middlewares) {
+		n.publishWaiting() // the services before this one can be called from here on
 	}
 	for _, need := range s.needs {
 		if err := n.WaitFor(ctx, need); err != nil {
@@ -263,7 +269,7 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 		return err
 	}
 	hooks := func(ctx context.Context) error { return runHooks(ctx, s, "start", s.onStart) }
-	if err := n.stage(ServiceStart, s, hooks)(ctx); err != nil {
+	if err := n.stage(ctx, ServiceStart, s, hooks); err != nil {
 		n.dropConsumers(s)
 		return err
 	}
@@ -285,21 +291,27 @@ func (n *Node) stopService(ctx context.Context, s *Service) error {
 	reversed := slices.Clone(s.onStop)
 	slices.Reverse(reversed)
 	hooks := func(ctx context.Context) error { return runHooks(ctx, s, "stop", reversed) }
-	err = errors.Join(err, n.stage(ServiceStop, s, hooks)(ctx))
+	err = errors.Join(err, n.stage(ctx, ServiceStop, s, hooks))
 	s.node.Store(nil)
 	return err
 }
 
-func (n *Node) stage(event StageEvent, s *Service, hooks func(context.Context) error) func(context.Context) error {
-	stage := Stage{Event: event, Node: n.id, Service: s.fullName()}
-	return composeStage(stage, composeStage(stage, hooks, s.middlewares), n.middlewares)
+func (n *Node) stage(ctx context.Context, event StageEvent, s *Service, hooks func(context.Context) error) error {
+	return n.runStage(ctx, Stage{Event: event, Node: n.id, Service: s.fullName()}, hooks, slices.Concat(n.middlewares, s.middlewares))
+}
+
+// runStage runs a stage inside the middlewares. A panic of one of them is the stage's error.
+func (n *Node) runStage(ctx context.Context, s Stage, inner func(context.Context) error, middlewares []Middleware) error {
+	return n.isolated("the stage "+string(s.Event)+" "+s.Service, ctx, func(ctx context.Context) error {
+		return composeStage(s, inner, middlewares)(ctx)
+	})
 }
 
 // runHooks runs start hooks until one fails, stop hooks all.
 func runHooks(ctx context.Context, s *Service, kind string, hooks []func(context.Context) error) error {
 	var errs []error
 	for _, hook := range hooks {
-		if err := isolate("the "+kind+" hook of "+s.fullName(), ctx, hook); err != nil {
+		if err := s.node.Load().isolated("the "+kind+" hook of "+s.fullName(), ctx, hook); err != nil {
 			errs = append(errs, fmt.Errorf("the %s hook of service %s: %w", kind, s.fullName(), err))
 			if kind == "start" {
 				break

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/sabir-go/sabir/schema/route"
+	"github.com/sabir-go/sabir/internal/route"
 )
 
 // Handler is the rest of a call's way: the next middleware or, at the end, the action itself. It fills in the request's
@@ -34,9 +34,9 @@ type EventHandler func(ctx context.Context, e *Event) error
 // A call passes the node's middlewares, then validation of its input, then the service's, then the action's; within one
 // list the first is the outermost.
 type Middleware struct {
-	// Name is for errors and listings.
+	// Name identifies it in errors and listings.
 	Name string
-	// Local wraps calls that this node handles, whoever makes them.
+	// Local wraps calls that this node handles, from any caller.
 	Local func(a *Action, next Handler) Handler
 	// Remote wraps calls that this node sends to another.
 	Remote func(a *Action, next Handler) Handler
@@ -49,18 +49,18 @@ type Middleware struct {
 	Carry func(ctx context.Context) context.Context
 	// Lifecycle wraps the start and the stop of services (the node's middlewares and the service's) and of the node.
 	Lifecycle func(s Stage, next func(context.Context) error) func(context.Context) error
-	// Signal hears what other middlewares noticed: see Signal. It must return fast. Only a node's middlewares are asked.
+	// Signal receives the signals of other middlewares: see Signal. It must return fast. Only a node's middlewares are asked.
 	Signal func(s Signal)
 }
 
-// Stage is a step in the life of a node or a service, for Middleware.Lifecycle.
+// Stage is a moment in the life of a node or a service, for Middleware.Lifecycle.
 type Stage struct {
 	Event   StageEvent
 	Node    string
 	Service string // full name; "" for the node's own stages
 }
 
-// StageEvent is what happens in a Stage.
+// StageEvent is an event within a Stage.
 type StageEvent string
 
 // The stages.
@@ -72,7 +72,7 @@ const (
 )
 
 // Signal is something that a middleware noticed and others may want to count, such as a cache hit or a breaker that
-// opened. Telemetry listens to signals, so that a policy needs to know nothing of metrics.
+// opened. Telemetry listens to signals, so that a policy does not depend on metrics.
 type Signal struct {
 	Kind   SignalKind
 	Action string // full name
@@ -95,7 +95,7 @@ const (
 	FellBack         SignalKind = "fallback"
 )
 
-// Action describes an action to its middlewares, to listings and to whoever generates something from it.
+// Action describes an action to its middlewares, to listings and to generators.
 type Action struct {
 	Name        string       // full name: "users.get", "v2.users.get"
 	Service     string       // full name of its service: "users", "v2.users"
@@ -103,7 +103,7 @@ type Action struct {
 	Version     int          // of the service; 0 for none
 	Node        string       // the node that handles it; "" where that is decided for each call
 	Description string       // see Describe
-	Visibility  Visibility   // who may call it
+	Visibility  Visibility   // the callers that it is for
 	Inline      bool         // declared not to block
 	Idempotent  bool         // declared to do no harm when it runs twice
 	Stream      bool         // opened with OpenStream, not called
@@ -117,20 +117,20 @@ type Action struct {
 	Deprecated string          // what to use instead; "" for what is not deprecated
 
 	notes    map[any]any  // see Note
-	signal   func(Signal) // to those who listen; nil when nobody does
+	signal   func(Signal) // to the listeners; nil without any
 	node     *Node
 	endpoint endpoint // nil for an action of another node
 	refused  []error  // see Refuse
 }
 
 // Refuse is for a middleware that finds, while it wraps an action, that it cannot work with it: the action's service
-// then does not start, and the error says why. For an action of another node, whose calls are wrapped when the first is
+// then does not start, and the error gives the reason. For an action of another node, whose calls are wrapped when the first is
 // made, the call fails. It must not be called after the wrapping function returned.
 func (a *Action) Refuse(format string, args ...any) {
 	a.refused = append(a.refused, fmt.Errorf(format, args...))
 }
 
-// refusal is the error for what Refuse was told; nil for nothing.
+// refusal is the error for what Refuse was called with; nil for nothing.
 func (a *Action) refusal() error {
 	if len(a.refused) == 0 {
 		return nil
@@ -139,19 +139,19 @@ func (a *Action) refusal() error {
 	return &Error{Code: InvalidArgument, Name: nameService, cause: err, Message: "action " + a.Name + " cannot be served: " + err.Error()}
 }
 
-// Signal tells whoever listens on the action's node.
+// Signal sends a signal to the listeners on the action's node.
 func (a *Action) Signal(kind SignalKind) {
 	if a.signal != nil {
 		a.signal(Signal{Kind: kind, Action: a.Name})
 	}
 }
 
-// Visibility says who may call an action.
+// Visibility is the callers that an action is for.
 type Visibility uint8
 
 // The visibilities, each including the ones after it.
 const (
-	Public  Visibility = iota // everyone, over HTTP too
+	Public  Visibility = iota // all callers, over HTTP too
 	Cluster                   // the nodes of the cluster; not HTTP
 	Private                   // callers on the same node
 )
@@ -175,14 +175,26 @@ func (v *Visibility) UnmarshalText(text []byte) error {
 	return fmt.Errorf("sabir: no visibility is called %q", text)
 }
 
-// composeCall wraps inner in the given layer of each middleware, the first outermost, and tells whether any had one.
+// composeCall wraps inner in the given layer of each middleware, the first outermost, and reports whether any had one.
 func composeCall(a *Action, inner Handler, middlewares []Middleware, layer func(*Middleware) func(*Action, Handler) Handler) (outer Handler, wrapped bool) {
 	for i := len(middlewares) - 1; i >= 0; i-- {
 		if wrap := layer(&middlewares[i]); wrap != nil {
-			inner, wrapped = wrap(a, inner), true
+			inner, wrapped = wrapCall(a, middlewares[i].Name, inner, wrap), true
 		}
 	}
 	return inner, wrapped
+}
+
+// wrapCall has one middleware wrap the action. One that panics refuses it: on other nodes' actions it runs while tables are
+// made, where no caller waits for an error.
+func wrapCall(a *Action, name string, inner Handler, wrap func(*Action, Handler) Handler) (outer Handler) {
+	defer func() {
+		if v := recover(); v != nil {
+			outer = inner
+			a.Refuse("middleware %q: %w", name, a.node.panicked(background, "the middleware "+name, v))
+		}
+	}()
+	return wrap(a, inner)
 }
 
 func localLayer(m *Middleware) func(*Action, Handler) Handler  { return m.Local }
@@ -209,8 +221,8 @@ func composeStage(s Stage, inner func(context.Context) error, middlewares []Midd
 	return inner
 }
 
-// watchesLife tells whether one of the middlewares wraps the start and stop of services.
-func watchesLife(middlewares []Middleware) bool {
+// wrapsLifecycle reports whether one of the middlewares wraps the start and stop of services.
+func wrapsLifecycle(middlewares []Middleware) bool {
 	return slices.ContainsFunc(middlewares, func(m Middleware) bool { return m.Lifecycle != nil })
 }
 
@@ -233,8 +245,9 @@ func carryAll(middlewares []Middleware) func(context.Context) context.Context {
 	}
 }
 
-// signalTo returns the function that tells all of the middlewares that listen; nil if none does.
-func signalTo(middlewares []Middleware) func(Signal) {
+// signalTo returns the function that calls all middlewares that listen to signals; nil if none does. Policies signal while
+// they hold their locks, so a listener that panics is logged and must harm nothing else.
+func (n *Node) signalTo(middlewares []Middleware) func(Signal) {
 	var listeners []func(Signal)
 	for i := range middlewares {
 		if middlewares[i].Signal != nil {
@@ -246,17 +259,34 @@ func signalTo(middlewares []Middleware) func(Signal) {
 	}
 	return func(s Signal) {
 		for _, listen := range listeners {
-			listen(s)
+			n.notify(listen, s)
 		}
 	}
 }
 
 // Carry returns ctx with the metadata that this node's middlewares add to what leaves the node, such as the trace, see
-// Middleware.Carry: for what travels to other nodes by other means than calls, streams and events. It is ctx where they add
+// Middleware.Carry: for what goes to other nodes by other means than calls, streams and events. It is ctx where they add
 // nothing.
-func (n *Node) Carry(ctx context.Context) context.Context {
+//
+// It is ctx as well where one of them panics, which is logged.
+func (n *Node) Carry(ctx context.Context) (carried context.Context) {
 	if n.carry == nil {
 		return ctx
 	}
+	defer func() {
+		if v := recover(); v != nil {
+			n.panicked(ctx, "Carry of a middleware", v)
+			carried = ctx
+		}
+	}()
 	return n.carry(ctx)
+}
+
+func (n *Node) notify(listen func(Signal), s Signal) {
+	defer func() {
+		if v := recover(); v != nil {
+			n.panicked(background, "Signal of a middleware", v)
+		}
+	}()
+	listen(s)
 }

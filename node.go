@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/recent"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -31,37 +33,35 @@ type Node struct {
 	channels    nodeChannels // see Channels
 	extensions  extensions   // see Extend
 
-	joins    []joinConfig
-	enter    func(context.Context, *Node, joinConfig) error // of the last Join
-	balances []balance
-	shares   bool                 // see SpreadLocal
-	mesh     atomic.Pointer[mesh] // nil outside a cluster, and until the node joins one
+	joins       []mesh.Config
+	joinCluster func(context.Context, *Node, mesh.Config) error // of the last Join
+	balances    []balance
+	shares      bool                      // see SpreadLocal
+	mesh        atomic.Pointer[mesh.Mesh] // nil outside a cluster, and until the node joins one
 
-	awayNames   sync.Map // name to *away, of names that are in no table
-	awayCount   atomic.Int64
-	callers     sync.Map // of other nodes, see callerElsewhere
-	callerCount atomic.Int64
+	remoteNames   *recent.Cache[string, *remoteAction]      // of names that are in no table
+	remoteParents *recent.Cache[remoteParent, *callContext] // of other nodes
 
 	state   atomic.Int32 // of State
 	started time.Time
 	epoch   time.Time // when the node was made; the guard's times are counted from here
 
-	lifecycle sync.Mutex   // one start, stop, addition or removal at a time
-	running   []*Service   // in the order they started
-	waiting   []*published // started, and not to be reached yet
-	watched   bool         // a middleware looks at the life of services
-	faces     []Face
+	lifecycle        sync.Mutex   // one start, stop, addition or removal at a time
+	running          []*Service   // in the order they started
+	waiting          []*published // started, and not to be reached yet
+	lifecycleWrapped bool         // a middleware looks at the life of services
+	gateways         []Face
 
-	table     atomic.Pointer[table]
+	table     atomic.Pointer[routingTable]
 	events    atomic.Pointer[eventTable]
-	bindings  map[bindingKey]follower
+	bindings  map[bindingKey]func() follower // nil where the binding is not in use any more
 	tableLock sync.Mutex
 	changed   chan struct{} // closed and replaced when the table changes
 
 	workers workers
 }
 
-// State is where a node is in its life.
+// State is the stage of a node between its creation and its stop.
 type State int32
 
 // The states, in order.
@@ -90,15 +90,17 @@ func (o nodeOption) applyNode(n *Node) { o(n) }
 // NewNode makes a node; Start or Run starts it.
 func NewNode(options ...NodeOption) *Node {
 	n := &Node{
-		id:          defaultID(),
-		epoch:       time.Now(),
-		log:         slog.Default(),
-		maxLevel:    100,
-		stopTimeout: 10 * time.Second,
-		bindings:    make(map[bindingKey]follower),
-		changed:     make(chan struct{}),
+		id:            defaultID(),
+		epoch:         time.Now(),
+		log:           slog.Default(),
+		maxLevel:      100,
+		stopTimeout:   10 * time.Second,
+		bindings:      make(map[bindingKey]func() follower),
+		remoteNames:   recent.New[string, *remoteAction](maxRemoteNames),
+		remoteParents: recent.New[remoteParent, *callContext](maxRemoteParents),
+		changed:       make(chan struct{}),
 	}
-	n.table.Store(&table{})
+	n.table.Store(&routingTable{})
 	n.events.Store(newEventTable(n, nil))
 	for _, o := range options {
 		o.applyNode(n)
@@ -106,8 +108,9 @@ func NewNode(options ...NodeOption) *Node {
 	if n.validator == nil {
 		n.validator = validate.New()
 	}
-	n.signal = signalTo(n.middlewares)
-	n.watched = watchesLife(n.middlewares)
+	n.log = safely(n.log)
+	n.signal = n.signalTo(n.middlewares)
+	n.lifecycleWrapped = wrapsLifecycle(n.middlewares)
 	n.carry = carryAll(n.middlewares)
 	return n
 }
@@ -117,28 +120,28 @@ func Serve(services ...Servable) NodeOption {
 	return nodeOption(func(n *Node) { n.toServe = append(n.toServe, services...) })
 }
 
-// ID names the node; without it the name is made of the host's and the process's.
+// ID names the node. By default the name is made of the host's and the process's.
 func ID(id string) NodeOption { return nodeOption(func(n *Node) { n.id = id }) }
 
-// Logger is where the node logs; slog.Default without it.
+// Logger sets the node's logger. Default: slog.Default.
 func Logger(log *slog.Logger) NodeOption { return nodeOption(func(n *Node) { n.log = log }) }
 
-// Validator gives the node a validator with rules and messages of one's own. Register them before the node starts.
+// Validator gives the node a validator with the program's rules and messages. Register them before the node starts.
 func Validator(v *validate.Validator) NodeOption {
 	return nodeOption(func(n *Node) { n.validator = v })
 }
 
 // MaxLevel bounds how deep calls may nest, so that actions which call each other in a circle end in an error instead of
-// a full stack; 100 without it.
+// a full stack. Default: 100.
 func MaxLevel(n int) NodeOption { return nodeOption(func(node *Node) { node.maxLevel = max(n, 1) }) }
 
-// StopTimeout bounds how long Run waits for calls in flight when it ends; 10 seconds without it.
+// StopTimeout bounds how long Run waits for calls in flight when it ends. Default: 10 seconds.
 func StopTimeout(d time.Duration) NodeOption { return nodeOption(func(n *Node) { n.stopTimeout = d }) }
 
 // Use adds middlewares to a node, a service, an action or an event handler, whichever it is given to; see [Middleware].
 func Use(middlewares ...Middleware) UseOption { return UseOption{middlewares} }
 
-// UseOption is what Use returns: an option of NewNode, NewService, Handle, HandleStream and On.
+// UseOption is the result of Use: an option of NewNode, NewService, Handle, HandleStream and On.
 type UseOption struct{ middlewares []Middleware }
 
 func (u UseOption) applyNode(n *Node)       { n.middlewares = append(n.middlewares, u.middlewares...) }
@@ -153,7 +156,7 @@ func (u UseOption) applyEvent(d *eventDefinition) {
 // ID is the node's name.
 func (n *Node) ID() string { return n.id }
 
-// State tells where the node is in its life.
+// State is the node's current state.
 func (n *Node) State() State { return State(n.state.Load()) }
 
 // Log is the node's logger.
@@ -161,8 +164,8 @@ func (n *Node) Log() *slog.Logger { return n.log }
 
 func (n *Node) callingNode() *Node { return n }
 
-// compileRules reads the validation rules of a type; nil when it has none.
-func (n *Node) compileRules(t reflect.Type, where site) (*validate.Plan, error) {
+// compileRules compiles the validation rules of a type; nil when it has none.
+func (n *Node) compileRules(t reflect.Type, where callSite) (*validate.Plan, error) {
 	plan, err := n.validator.Compile(t)
 	if err != nil {
 		return nil, &Error{Code: InvalidArgument, Name: nameService, cause: err, Message: where.String() + ": " + err.Error()}
@@ -171,21 +174,6 @@ func (n *Node) compileRules(t reflect.Type, where site) (*validate.Plan, error) 
 		return nil, nil
 	}
 	return plan, nil
-}
-
-// panicked makes the caller's error of a panic, and logs it.
-func (n *Node) panicked(ctx context.Context, name string, value any) *Error {
-	err := panicError(name, value)
-	err.Node = n.id
-	n.logPanic(ctx, err)
-	return err
-}
-
-// logPanic writes a panic with its stack; other errors are their callers' business.
-func (n *Node) logPanic(ctx context.Context, err error) {
-	if e, ok := err.(*Error); ok && e.stack != nil {
-		n.log.ErrorContext(ctx, "panic", "node", n.id, "request", RequestID(ctx), "error", e)
-	}
 }
 
 func defaultID() string {

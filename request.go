@@ -12,11 +12,11 @@ type Request struct {
 	action  *Action
 	options callOptions
 	valid   bool // the input was checked and found valid
-	typed   values
+	typed   typedValues
 }
 
-// values is what a request knows of its Go types.
-type values interface {
+// typedValues is the part of a request that knows its Go types.
+type typedValues interface {
 	input() any
 	output() any
 	copyOutput() any
@@ -62,10 +62,10 @@ func (r *Request) Validate() error {
 	return nil
 }
 
-// NoCache tells whether the caller asked for an answer that is not from a cache.
+// NoCache reports whether the caller asked for an answer that is not from a cache.
 func (r *Request) NoCache() bool { return r.options.noCache }
 
-// NoRetry tells whether the caller asked for one attempt only.
+// NoRetry reports whether the caller asked for one attempt only.
 func (r *Request) NoRetry() bool { return r.options.noRetry }
 
 // attempt runs next and turns a panic into the caller's error.
@@ -78,20 +78,20 @@ func (r *Request) attempt(ctx context.Context, next Handler) (err error) {
 	return next(ctx, r)
 }
 
-// frame is a request with its typed input and output.
-type frame[In, Out any] struct {
+// typedRequest is a request with its typed input and output.
+type typedRequest[In, Out any] struct {
 	Request
 	in      In
 	out     Out
 	handler *handler[In, Out]
 }
 
-func (f *frame[In, Out]) input() any  { return &f.in }
-func (f *frame[In, Out]) output() any { return &f.out }
+func (f *typedRequest[In, Out]) input() any  { return &f.in }
+func (f *typedRequest[In, Out]) output() any { return &f.out }
 
-func (f *frame[In, Out]) copyOutput() any { return f.out }
+func (f *typedRequest[In, Out]) copyOutput() any { return f.out }
 
-func (f *frame[In, Out]) setOutput(value any) bool {
+func (f *typedRequest[In, Out]) setOutput(value any) bool {
 	out, ok := value.(Out)
 	if ok {
 		f.out = out
@@ -99,20 +99,20 @@ func (f *frame[In, Out]) setOutput(value any) bool {
 	return ok
 }
 
-func (f *frame[In, Out]) validate() error {
+func (f *typedRequest[In, Out]) validate() error {
 	return f.handler.validate(&f.in)
 }
 
 // fork copies the request for a worker that may outlive the caller.
-func (f *frame[In, Out]) fork() *Request {
-	c := f.handler.takeFrame()
+func (f *typedRequest[In, Out]) fork() *Request {
+	c := f.handler.takeRequest()
 	c.action, c.options, c.valid, c.in = f.action, f.options, f.valid, f.in
 	return &c.Request
 }
 
 // adopt takes over the answer of a fork whose worker is done with it.
-func (f *frame[In, Out]) adopt(fork *Request) {
-	c := fork.typed.(*frame[In, Out])
+func (f *typedRequest[In, Out]) adopt(fork *Request) {
+	c := fork.typed.(*typedRequest[In, Out])
 	f.out, f.valid = c.out, c.valid
-	f.handler.putFrame(c)
+	f.handler.putRequest(c)
 }

@@ -1,11 +1,15 @@
 package sabir
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"net"
 	"testing"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/mesh"
 )
 
 func TestCallsForTheFormerSelfOfANodeDoNotGoToTheNewOne(t *testing.T) {
@@ -27,30 +31,32 @@ func TestCallsForTheFormerSelfOfANodeDoNotGoToTheNewOne(t *testing.T) {
 		}
 	}
 	awaitLinks(ctx, []*Node{a, b, caller})
-	a.mesh.Load().mu.Lock()
-	a.mesh.Load().draining = true // it does not come back
-	a.mesh.Load().mu.Unlock()
+	a.mesh.Load().StopDialing() // it does not come back
 
 	m := caller.mesh.Load()
-	anew := m.linkedPeer("a").link().Peer()
-	about, err := parseAbout(anew.About)
+	anew := m.Peer("a").Link().Peer()
+	var info mesh.Info
+	if err := json.Unmarshal(anew.About, &info); err != nil {
+		t.Fatal(err)
+	}
+	info.Instance++
+	text, err := json.Marshal(info)
 	if err != nil {
 		t.Fatal(err)
 	}
-	about.Instance++
-	anew.About = about.json()
+	anew.About = text
 	conn, silent := net.Pipe()
 	defer silent.Close()
 	go io.Copy(io.Discard, silent) // it is busy with its start
 	caller.tableLock.Lock()        // the tables are as before
-	m.linked(conn, anew)
+	m.AddLink(conn, anew)
 	for range 4 {
 		if on, err := Call[string](ctx, caller, "svc.it", 1, Timeout(5*time.Second)); on != "b" || err != nil {
 			t.Errorf("the call: %s, %v", on, err)
 		}
 	}
 	caller.tableLock.Unlock()
-	if p := m.linkedPeer("a"); p == nil || p.about.Instance != about.Instance {
+	if p := m.Peer("a"); p == nil || !bytes.Equal(p.Link().Peer().About, text) {
 		t.Errorf("the new one is not linked: %+v", p)
 	}
 }

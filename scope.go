@@ -12,7 +12,7 @@ import (
 
 // Go runs fn in a goroutine that belongs to the call whose handler got ctx. The call ends when its handler and all such
 // goroutines have ended; if fn panics or returns an error, that is the caller's error (the first one counts), and the
-// contexts of the call's other goroutines are cancelled. So a goroutine's failure reaches exactly the one who asked
+// contexts of the call's other goroutines are cancelled. So a goroutine's failure reaches exactly the caller that asked
 // for the work, and cannot take the process down:
 //
 //	sabir.Handle(s, "import", func(ctx context.Context, in Import) (Report, error) {
@@ -29,11 +29,11 @@ import (
 func Go(ctx context.Context, fn func(context.Context) error) {
 	c := callOf(ctx)
 	if c == nil {
-		go func() {
-			if err := isolate("sabir.Go", ctx, fn); err != nil {
+		go isolateGoroutine("sabir.Go", ctx, fn, func(err error) {
+			if err != nil {
 				slog.Default().Error("goroutine outside a call failed", "error", AsError(err))
 			}
-		}()
+		})
 		return
 	}
 	c.openScope().start(ctx, c, fn)
@@ -50,7 +50,7 @@ type scope struct {
 
 func (s *scope) start(ctx context.Context, c *callContext, fn func(context.Context) error) {
 	ctx, cancel := context.WithCancel(ctx)
-	own := &callContext{Context: ctx, step: c.step, parent: c.parent, level: c.level, guard: c.guard, until: c.until}
+	own := &callContext{Context: ctx, op: c.op, parent: c.parent, level: c.level, guard: c.guard, releasedAt: c.releasedAt}
 	own.scope.Store(s)
 	s.mu.Lock()
 	s.cancels = append(s.cancels, cancel)
@@ -61,14 +61,16 @@ func (s *scope) start(ctx context.Context, c *callContext, fn func(context.Conte
 	}
 	s.wg.Go(func() {
 		defer cancel()
-		if err := isolate(c.step.name, own, fn); err != nil {
-			s.fail(err)
-		}
+		isolateGoroutine(c.op.name, own, fn, func(err error) {
+			if err != nil {
+				s.fail(err)
+			}
+		})
 	})
 }
 
 func (s *scope) fail(err error) {
-	s.call.step.node.logPanic(s.call, err)
+	s.call.op.node.logPanic(s.call, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
@@ -94,21 +96,11 @@ func (s *scope) wait(handlerErr error) error {
 	return handlerErr
 }
 
-// isolate runs fn and turns a panic into its error.
-func isolate(name string, ctx context.Context, fn func(context.Context) error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = panicError(name, v)
-		}
-	}()
-	return fn(ctx)
-}
-
 // openScope finds or makes the scope of the call.
 func (c *callContext) openScope() *scope {
 	if c.shared {
-		c.step.goes.Store(true)
-		return c.step.scopes.open(c)
+		c.op.usesGo.Store(true)
+		return c.op.scopes.open(c)
 	}
 	if s := c.scope.Load(); s != nil {
 		return s
@@ -117,10 +109,10 @@ func (c *callContext) openScope() *scope {
 	return c.scope.Load()
 }
 
-// hasScope tells whether closeScope may have something to do.
+// hasScope reports whether closeScope may have something to do.
 func (c *callContext) hasScope() bool {
 	if c.shared {
-		return c.step.scopes.live.Load() != 0
+		return c.op.scopes.live.Load() != 0
 	}
 	return c.scope.Load() != nil
 }
@@ -128,7 +120,7 @@ func (c *callContext) hasScope() bool {
 // closeScope ends the scope of the call, if it opened one: every handler's last act.
 func (c *callContext) closeScope(handlerErr error) error {
 	if c.shared {
-		if s := c.step.scopes.take(c); s != nil {
+		if s := c.op.scopes.take(c); s != nil {
 			return s.wait(handlerErr)
 		}
 		return handlerErr
@@ -139,9 +131,9 @@ func (c *callContext) closeScope(handlerErr error) error {
 	return handlerErr
 }
 
-// scopeTable tells apart the calls of one step that share contexts and started goroutines. A handler runs on one
-// goroutine from start to end, so that goroutine's number and the context name the call. Only the first calls that use Go
-// pay for the look-up, some microseconds: later ones of the step have contexts of their own.
+// scopeTable finds the scopes of calls that share their contexts. A handler runs on one goroutine from start to end, so the
+// number of its goroutine and the context identify the call. Only the first calls of an operation that use Go pay for the
+// look-up, some microseconds: later ones have contexts of their own.
 type scopeTable struct {
 	live atomic.Int32
 	mu   sync.Mutex
@@ -189,7 +181,7 @@ func (t *scopeTable) take(c *callContext) *scope {
 }
 
 // goroutineID reads the number of the running goroutine from the head of its stack trace, "goroutine 42 [running]:", the
-// only place where Go tells it. Numbers are never used twice in a process.
+// only place where Go shows it. Numbers are never used twice in a process.
 func goroutineID() uint64 {
 	var buf [64]byte
 	trace := bytes.TrimPrefix(buf[:runtime.Stack(buf[:], false)], []byte("goroutine "))

@@ -6,39 +6,39 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/codec/native"
-	"github.com/sabir-go/sabir/wire"
+	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// servedRoute is what a peer calls, as this node serves it: wire asks it for each call that comes in on the route.
-type servedRoute struct {
-	node   *Node
-	link   *wire.Link
-	name   string
-	format string
-	found  atomic.Pointer[foundAction]
+// inboundRoute serves the calls that a peer sends under one name; package wire calls it for each.
+type inboundRoute struct {
+	node     *Node
+	link     *wire.Link
+	name     string
+	format   string
+	resolved atomic.Pointer[resolvedAction]
 }
 
-// foundAction is what the name stood for in a table.
-type foundAction struct {
-	table  *table
-	action local        // nil for none, or for one that may not be called like this
-	why    *Error       // why not, where it is there
-	bare   *callContext // for calls over the link that carry nothing of their own
+// resolvedAction is the action that the name has in one routing table.
+type resolvedAction struct {
+	table   *routingTable
+	action  local        // nil for none, or for one that may not be called like this
+	refusal *Error       // why not, where it is there
+	bare    *callContext // for calls over the link that carry nothing of their own
 }
 
-// look finds what the route's name stands for now: it looks again only after the table has changed.
-func (r *servedRoute) look() *foundAction {
+// resolve finds what the route's name means now. It looks again only after the table has changed.
+func (r *inboundRoute) resolve() *resolvedAction {
 	t := r.node.table.Load()
-	f := r.found.Load()
+	f := r.resolved.Load()
 	if f != nil && f.table == t {
 		return f
 	}
-	next := &foundAction{table: t, action: t.here[r.name]}
+	next := &resolvedAction{table: t, action: t.localActions[r.name]}
 	if next.action != nil && next.action.info().Visibility == Private {
 		next.action = nil
 	}
 	if next.action != nil {
-		if next.why = r.node.takes(r.name, next.action.info().Codecs, r.format); next.why != nil {
+		if next.refusal = r.node.checkFormat(r.name, next.action.info().Codecs, r.format); next.refusal != nil {
 			next.action = nil
 		}
 	}
@@ -47,57 +47,71 @@ func (r *servedRoute) look() *foundAction {
 	case f != nil && f.action == next.action:
 		next.bare = f.bare // so that calls nested in it find their contexts again
 	default:
-		next.bare = &callContext{Context: r.link.Context(), step: next.action.hop(), level: 1, shared: true}
+		next.bare = &callContext{Context: r.link.Context(), op: next.action.operation(), level: 1, shared: true}
 	}
-	r.found.Store(next)
+	r.resolved.Store(next)
 	return next
 }
 
-// Inline tells whether the action may run on the goroutine that reads the link. One that is not there may not: Serve looks
-// again, and may find it.
-func (r *servedRoute) Inline() bool {
-	e := r.look().action
-	return e != nil && e.hop().inline
+// Inline reports whether the action may run on the goroutine that reads the link. An action that is not there may not: Serve
+// looks again, and may find one.
+func (r *inboundRoute) Inline() bool {
+	e := r.resolve().action
+	return e != nil && e.operation().inline
 }
 
-// Serve answers one call.
-func (r *servedRoute) Serve(in *wire.Inbound) {
-	f := r.look()
-	if f.action != nil {
-		f.action.serve(in, r.format, f.bare)
+// Serve answers one call. The goroutine belongs to the link, so whatever ends it early must become the caller's error here.
+func (r *inboundRoute) Serve(in *wire.Inbound) {
+	f := r.resolve()
+	if f.action == nil {
+		in.Fail(r.node.failureOf(r.missing(f)))
 		return
 	}
-	in.Fail(failureOf(r.missing(f)))
+	returned := false
+	defer func() {
+		if !returned {
+			in.Fail(r.node.failureOf(r.node.panicked(background, r.name, recover())))
+		}
+	}()
+	f.action.serve(in, r.format, f.bare)
+	returned = true
 }
 
 // ServeStream runs the handler of one stream.
-func (r *servedRoute) ServeStream(s *wire.Stream) {
-	f := r.look()
-	if f.action != nil {
-		f.action.serveStream(s, r.format)
+func (r *inboundRoute) ServeStream(s *wire.Stream) {
+	f := r.resolve()
+	if f.action == nil {
+		s.End(r.node.failureOf(r.missing(f)))
 		return
 	}
-	s.End(failureOf(r.missing(f)))
+	returned := false
+	defer func() {
+		if !returned {
+			s.End(r.node.failureOf(r.node.panicked(background, r.name, recover())))
+		}
+	}()
+	f.action.serveStream(s, r.format)
+	returned = true
 }
 
-// missing is the error for an action that is not here: it may have been a moment ago, when the caller's node chose this
-// one, so the call may go to another node.
-func (r *servedRoute) missing(f *foundAction) *Error {
-	if f.why != nil {
-		return f.why
+// missing is the error for an action that is not here. It may have been here when the caller's node chose this one, so the
+// error is retryable and the call goes to another node.
+func (r *inboundRoute) missing(f *resolvedAction) *Error {
+	if f.refusal != nil {
+		return f.refusal
 	}
 	if state := r.node.State(); state != Running {
 		return &Error{Code: Unavailable, Name: nameUnavailable, Node: r.node.id, Retryable: true, Message: "node " + r.node.id + " is " + state.String()}
 	}
 	e := r.node.notFoundAmong("action on node "+r.node.id, r.name, r.node.namesForOthers())
-	e.Retryable = true // on another node; what a handler says of its own calls never is
+	e.Retryable = true // on another node; what a handler returns from its own calls never is
 	return e
 }
 
-// serve is the way of a call from another node: decode, run as any other call, encode.
+// serve handles a call from another node: it decodes the input, runs the handler like any call, and encodes the output.
 func (h *handler[In, Out]) serve(in *wire.Inbound, format string, bare *callContext) {
-	s := h.servingIn(format)
-	f := h.takeFrame()
+	s := h.formatNamed(format)
+	f := h.takeRequest()
 	f.action = h.action
 	err := s.broken
 	if err == nil {
@@ -109,25 +123,25 @@ func (h *handler[In, Out]) serve(in *wire.Inbound, format string, bare *callCont
 	if err != nil {
 		err = h.badInput(err)
 	} else {
-		err = h.serveFrame(in, f, bare)
+		err = h.serveRequest(in, f, bare)
 	}
 	if err == nil {
 		err = h.answer(in, s, &f.out)
 	}
 	if err != nil {
-		in.Fail(failureOf(h.step.node.located(err)))
+		in.Fail(h.op.node.failureOf(h.op.node.located(err)))
 	}
-	h.putFrame(f)
+	h.putRequest(f)
 }
 
-func (h *handler[In, Out]) serveFrame(in *wire.Inbound, f *frame[In, Out], bare *callContext) (err error) {
-	c, failed := h.step.enterFrom(in, bare)
+func (h *handler[In, Out]) serveRequest(in *wire.Inbound, f *typedRequest[In, Out], bare *callContext) (err error) {
+	c, failed := h.op.enterFromLink(in, bare)
 	if failed != nil {
 		return failed
 	}
-	if gate := h.step.gate; gate != nil {
+	if gate := h.op.gate; gate != nil {
 		if !gate.enter() {
-			return h.step.node.unavailable(h.action.Name)
+			return h.op.node.unavailable(h.action.Name)
 		}
 		defer gate.leave()
 	}
@@ -141,102 +155,97 @@ func (h *handler[In, Out]) serveFrame(in *wire.Inbound, f *frame[In, Out], bare 
 	return err
 }
 
-func (h *handler[In, Out]) answer(in *wire.Inbound, s *serving[In, Out], out *Out) error {
-	number, err := s.out.number(in.Link())
+func (h *handler[In, Out]) answer(in *wire.Inbound, s *callFormat[In, Out], out *Out) error {
+	data, err := s.out.append(in.Buf(), s.out.schemaNumber(in.Link()), out)
 	if err != nil {
-		return err
-	}
-	data, err := s.out.append(in.Buf(), number, out)
-	if err != nil {
-		return &Error{Code: Internal, Name: nameBadOutput, Node: h.step.node.id, cause: err,
-			Message: "the answer of " + h.action.Name + " cannot be sent: " + err.Error()}
+		return h.op.node.badOutput("the answer of "+h.action.Name, h.op.node.id, "cannot be sent", err)
 	}
 	in.Reply(data)
 	return nil
 }
 
-// serving is how a handler's input and output travel in one format.
-type serving[In, Out any] struct {
-	in     form[In]
-	out    form[Out]
+// callFormat encodes and decodes a handler's input and output in one format.
+type callFormat[In, Out any] struct {
+	in     valueFormat[In]
+	out    valueFormat[Out]
 	reader atomic.Pointer[reader[In]]
 	broken error
 }
 
-// servingIn is how calls in the format are served: natively as a rule, else in JSON or the format of the types' own codec.
-func (h *handler[In, Out]) servingIn(format string) *serving[In, Out] {
+// formatNamed is the callFormat for a format: native as a rule, else JSON or that of the types' own codec.
+func (h *handler[In, Out]) formatNamed(format string) *callFormat[In, Out] {
 	if format == native.Name {
 		return h.native
 	}
-	known, ok := h.servings.Load(format)
+	known, ok := h.formats.Load(format)
 	if !ok {
-		s := newServing[In, Out](format)
+		s := newCallFormat[In, Out](format)
 		if s.codecMissing() {
 			return s // not kept: any name may come in
 		}
-		known, _ = h.servings.LoadOrStore(format, s)
+		known, _ = h.formats.LoadOrStore(format, s)
 	}
-	return known.(*serving[In, Out])
+	return known.(*callFormat[In, Out])
 }
 
-func newServing[In, Out any](format string) *serving[In, Out] {
-	s := &serving[In, Out]{}
-	if s.in, s.broken = formOf[In](format); s.broken == nil {
-		s.out, s.broken = formOf[Out](format)
+func newCallFormat[In, Out any](format string) *callFormat[In, Out] {
+	s := &callFormat[In, Out]{}
+	if s.in, s.broken = formatOf[In](format); s.broken == nil {
+		s.out, s.broken = formatOf[Out](format)
 	}
 	return s
 }
 
-func (s *serving[In, Out]) codecMissing() bool { return s.in.native == nil && s.in.codec == nil }
+func (s *callFormat[In, Out]) codecMissing() bool { return s.in.native == nil && s.in.codec == nil }
 
-// enterFrom makes the context for a call of s that came over a link. One that carries nothing of its own gets bare, the
-// context that all such calls over the link share, as those from a bare context in this process do.
-func (s *step) enterFrom(in *wire.Inbound, bare *callContext) (*callContext, *Error) {
+// enterFromLink makes the context for a call over a link. A call that carries nothing of its own gets bare, the context that
+// all such calls over the link share, as those from a bare context in this process do.
+func (s *operation) enterFromLink(in *wire.Inbound, bare *callContext) (*callContext, *Error) {
 	ctx := in.Context()
-	if m := &in.Meta; bare != nil && !s.goes.Load() && ctx == bare.Context && m.Level == 0 && m.Caller == "" && m.RequestID == "" && m.Metadata == nil {
+	if m := &in.Meta; bare != nil && !s.usesGo.Load() && ctx == bare.Context && m.Level == 0 && m.Caller == "" && m.RequestID == "" && m.Metadata == nil {
 		return bare, nil
 	}
-	return s.enterElsewhere(ctx, &in.Meta)
+	return s.enterRemote(ctx, &in.Meta)
 }
 
-// enterStream is enterFrom for streams.
-func (s *step) enterStream(stream *wire.Stream) (*callContext, *Error) {
+// enterFromStream is enterFrom for streams.
+func (s *operation) enterFromStream(stream *wire.Stream) (*callContext, *Error) {
 	meta := stream.Meta()
-	return s.enterElsewhere(stream.Context(), &meta)
+	return s.enterRemote(stream.Context(), &meta)
 }
 
-func (s *step) enterElsewhere(ctx context.Context, m *wire.Meta) (*callContext, *Error) {
+func (s *operation) enterRemote(ctx context.Context, m *wire.Meta) (*callContext, *Error) {
 	if m.Level >= s.node.maxLevel {
-		return nil, s.tooManyLevels(&callContext{step: &step{name: m.Caller}, level: int32(m.Level)})
+		return nil, s.tooManyLevels(&callContext{op: &operation{name: m.Caller}, level: int32(m.Level)})
 	}
-	own := &inboundCall{values: inboundContext{Context: ctx, metadata: m.Metadata, requestID: m.RequestID}}
-	own.call = callContext{Context: &own.values, step: s, level: int32(m.Level) + 1}
+	own := &linkCall{values: linkContext{Context: ctx, metadata: m.Metadata, requestID: m.RequestID}}
+	own.call = callContext{Context: &own.values, op: s, level: int32(m.Level) + 1}
 	if m.Caller != "" {
-		own.call.parent = s.node.callerElsewhere(m.Caller, m.Level)
+		own.call.parent = s.node.remoteParent(m.Caller, m.Level)
 	}
 	if deadline, ok := ctx.Deadline(); ok {
-		// Whoever waits is on another node, and leaves at the deadline by itself: nobody needs to be let go here.
+		// The caller is on another node, which answers it at the deadline: no guard is needed here.
 		own.deadline = deadline
-		own.call.until = &own.deadline
+		own.call.releasedAt = &own.deadline
 	}
 	return &own.call, nil
 }
 
-// inboundCall is the contexts of a call from another node, in one allocation.
-type inboundCall struct {
+// linkCall holds both contexts of a call from another node, in one allocation.
+type linkCall struct {
 	call     callContext
-	values   inboundContext
+	values   linkContext
 	deadline time.Time
 }
 
-// inboundContext carries what came with a call.
-type inboundContext struct {
+// linkContext carries what came with a call over a link.
+type linkContext struct {
 	context.Context
 	metadata  map[string]string
 	requestID string
 }
 
-func (c *inboundContext) Value(key any) any {
+func (c *linkContext) Value(key any) any {
 	switch key.(type) {
 	case metadataKey:
 		return c.metadata
@@ -249,21 +258,20 @@ func (c *inboundContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// maxCallersElsewhere bounds the callers on other nodes that a node remembers by name.
-const maxCallersElsewhere = 4096
+// maxRemoteParents bounds the callers on other nodes that a node remembers.
+const maxRemoteParents = 4096
 
-// callerElsewhere stands for the action or event of another node whose handler made a call.
-func (n *Node) callerElsewhere(name string, level int) *callContext {
-	type key struct {
-		name  string
-		level int
+// remoteParent identifies a handler of another node that makes calls to this one.
+type remoteParent struct {
+	name  string
+	level int
+}
+
+// remoteParent is the context that stands for such a handler: the parent of its calls.
+func (n *Node) remoteParent(name string, level int) *callContext {
+	key := remoteParent{name, level}
+	if known, ok := n.remoteParents.Get(key); ok {
+		return known
 	}
-	if known, ok := n.callers.Load(key{name, level}); ok {
-		return known.(*callContext)
-	}
-	c := &callContext{Context: background, step: &step{node: n, name: name}, level: int32(level)}
-	if n.callerCount.Add(1) <= maxCallersElsewhere {
-		n.callers.Store(key{name, level}, c)
-	}
-	return c
+	return n.remoteParents.Add(key, &callContext{Context: background, op: &operation{node: n, name: name}, level: int32(level)})
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/sabir-go/sabir/wire"
+	"github.com/sabir-go/sabir/internal/wire"
 )
 
 // What is not there when a call is read may be when it is served, and may block.
@@ -25,7 +25,7 @@ func TestOnlyAnInlineActionThatIsThereRunsOnTheReader(t *testing.T) {
 			}
 		}
 		for name, inline := range map[string]bool{"svc.quick": true, "svc.slow": false} {
-			r := &servedRoute{node: n, link: new(wire.Link), name: name, format: "native"}
+			r := &inboundRoute{node: n, link: new(wire.Link), name: name, format: "native"}
 			if r.Inline() != (there && inline) {
 				t.Errorf("%s, there %v: inline %v", name, there, r.Inline())
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -17,7 +18,7 @@ type Service struct {
 	version     int
 	preferred   bool
 	description string
-	where       site
+	where       callSite
 	group       string
 	needs       []string
 	middlewares []Middleware
@@ -32,12 +33,12 @@ type Service struct {
 	node atomic.Pointer[Node]
 	gate *gate // while it runs; nil without stop hooks
 
-	consuming []*consumption // while it runs
+	runningConsumers []*consumer // while it runs
 }
 
 // NewService makes an empty service. Its actions are called "name.action", or "v2.name.action" with Version(2).
 func NewService(name string, options ...ServiceOption) *Service {
-	s := &Service{name: name, where: callSite()}
+	s := &Service{name: name, where: callerSite()}
 	for _, o := range options {
 		o.applyService(s)
 	}
@@ -101,7 +102,7 @@ func (s *Service) callingNode() *Node { return s.node.Load() }
 
 func (s *Service) services() []*Service { return []*Service{s} }
 
-func (s *Service) problem(where site, format string, args ...any) {
+func (s *Service) problem(where callSite, format string, args ...any) {
 	s.problems = append(s.problems, fmt.Errorf(where.String()+": "+format, args...))
 }
 
@@ -120,7 +121,7 @@ func (s *Service) define(def *definition) {
 	s.definitions = append(s.definitions, def)
 }
 
-// check tells all that is wrong with the service at once.
+// check returns all errors of the service's declaration at once.
 func (s *Service) check() error {
 	if len(s.problems) == 0 {
 		return nil
@@ -154,7 +155,7 @@ func (g *Group) Use(middlewares ...Middleware) *Group {
 
 func (g *Group) services() []*Service { return g.members }
 
-// Servable is what a node can serve: a *Service or a *Group.
+// Servable is anything that a node can serve: a *Service or a *Group.
 type Servable interface{ services() []*Service }
 
 // flatten lists the services of all.
@@ -208,4 +209,45 @@ func startOrder(list []*Service) ([]*Service, error) {
 		}
 	}
 	return order, nil
+}
+
+// gate counts the calls inside a service that has a stop hook, so that the hook runs after the last of them: it may
+// close what they use. A service without one has nothing to wait for, so its calls are not counted.
+type gate struct {
+	inside atomic.Int64 // plus gateClosed once closed
+	empty  chan struct{}
+	once   sync.Once
+}
+
+const gateClosed = int64(-1) << 62
+
+func newGate() *gate { return &gate{empty: make(chan struct{})} }
+
+// enter counts a call in; false when the gate is closed.
+func (g *gate) enter() bool {
+	if g.inside.Add(1) > 0 {
+		return true
+	}
+	g.leave()
+	return false
+}
+
+// leave counts a call out. The last one out of a closed gate ends the wait of shut.
+func (g *gate) leave() {
+	if g.inside.Add(-1) == gateClosed {
+		g.once.Do(func() { close(g.empty) }) // calls that came late may each be the last
+	}
+}
+
+// shut keeps new calls out and waits for those inside, or for the context.
+func (g *gate) shut(ctx context.Context) error {
+	if g.inside.Add(gateClosed) == gateClosed {
+		return nil
+	}
+	select {
+	case <-g.empty:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -30,7 +30,7 @@ func TestACallGoesToAnotherNodeWhereTheOwnServiceThatWasPickedHasJustGone(t *tes
 	if err := caller.Add(ctx, own); err != nil {
 		t.Fatal(err)
 	}
-	caller.Action("svc.it").endpoint.(*away).balancer = &picksItself{func() {
+	caller.Action("svc.it").endpoint.(*remoteAction).balancer = &picksItself{func() {
 		if err := caller.Remove(ctx, own); err != nil {
 			t.Error(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// BenchmarkStart is what a node with 5,000 actions, each with a REST form, takes to start, in few and in many services.
+// BenchmarkStart measures the start of a node with 5,000 actions, each with a REST form, in few and in many services.
 func BenchmarkStart(b *testing.B) {
 	for _, services := range []int{1, 100} {
 		b.Run(fmt.Sprintf("%d services", services), func(b *testing.B) {

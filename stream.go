@@ -2,7 +2,6 @@ package sabir
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"iter"
 	"reflect"
@@ -24,7 +23,7 @@ type Stream[R, S any] struct {
 	end       func()
 }
 
-// StreamWindow is how many values may be under way in each direction of a stream before Send waits.
+// StreamWindow is the number of values that may be under way in each direction of a stream before Send waits.
 const StreamWindow = 16
 
 // Context is the stream's context: the handler's own, or the one the caller opened the stream with.
@@ -35,11 +34,11 @@ func (s *Stream[R, S]) Context() context.Context { return s.ctx }
 func (s *Stream[R, S]) Recv() (R, error) { return s.recv() }
 
 // Send sends a value, waiting while the other side is behind. When the stream has ended it returns io.EOF on the
-// caller's side, where Recv tells why, and the context's error on the handler's.
+// caller's side, where Recv returns the reason, and the context's error on the handler's.
 func (s *Stream[R, S]) Send(value S) error { return s.send(value) }
 
-// CloseSend says that no more values will be sent; the other side's Recv then returns io.EOF. A handler has no need for it:
-// it says the same by returning.
+// CloseSend signals that no more values will be sent; the other side's Recv then returns io.EOF. A handler has no need for it:
+// it signals the same by returning.
 func (s *Stream[R, S]) CloseSend() { s.closeSend() }
 
 // Close ends the stream: on the caller's side it cancels the handler's context. Call it (with defer) on every stream that
@@ -61,14 +60,17 @@ func (s *Stream[R, S]) All() iter.Seq2[R, error] {
 // HandleStream adds an action that is a stream: fn receives any number of In and sends any number of Out, in any order.
 // The stream ends when fn returns; its error is what the caller's Recv returns. Each In is checked by its `validate`
 // tags: a bad one ends the stream for both sides. fn runs on a goroutine of its own, and its context ends when the caller
-// closes the stream or gives up.
+// closes the stream or no longer waits.
 func HandleStream[In, Out any](s *Service, name string, fn func(context.Context, *Stream[In, Out]) error, options ...ActionOption) {
-	def := &definition{short: name, where: callSite(), stream: true}
+	handleStream(s, &definition{short: name, where: callerSite(), stream: true}, fn, options)
+}
+
+func handleStream[In, Out any](s *Service, def *definition, fn func(context.Context, *Stream[In, Out]) error, options []ActionOption) {
 	for _, o := range options {
 		o.applyAction(def)
 	}
 	if fn == nil {
-		s.problem(def.where, "action %q has no function: HandleStream was given nil", name)
+		s.problem(def.where, "action %q has no function: HandleStream was given nil", def.short)
 	}
 	def.open = func(a *Action, n *Node, s *Service) (local, error) {
 		h := &streamHandler[In, Out]{fn: fn, action: a}
@@ -97,8 +99,8 @@ func OpenStream[In, Out any](ctx context.Context, from Caller, action string, op
 	if h, ok := e.(*streamHandler[In, Out]); ok {
 		return h.openStream(ctx)
 	}
-	if a, ok := e.(*away); ok {
-		return openAway[In, Out](ctx, a, o)
+	if a, ok := e.(*remoteAction); ok {
+		return openRemoteStream[In, Out](ctx, a, o)
 	}
 	opener, ok := e.(streamOpener)
 	if !ok {
@@ -121,7 +123,7 @@ func CallStream[Out, In any](ctx context.Context, from Caller, action string, in
 		if err == nil {
 			defer s.Close()
 			if err = s.Send(in); err == io.EOF {
-				err = nil // Recv tells why
+				err = nil // Recv returns the reason
 			}
 			s.CloseSend()
 		}
@@ -138,21 +140,21 @@ func CallStream[Out, In any](ctx context.Context, from Caller, action string, in
 type streamHandler[In, Out any] struct {
 	fn     func(context.Context, *Stream[In, Out]) error
 	action *Action
-	step   *step
+	op     *operation
 	plan   *validate.Plan
 	gate   *gate
 	chain  Handler
 }
 
-func (h *streamHandler[In, Out]) info() *Action { return h.action }
-func (h *streamHandler[In, Out]) hop() *step    { return h.step }
+func (h *streamHandler[In, Out]) info() *Action         { return h.action }
+func (h *streamHandler[In, Out]) operation() *operation { return h.op }
 
 func (h *streamHandler[In, Out]) compose(n *Node, s *Service, def *definition) (err error) {
 	h.action.In, h.action.Out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
-	if err := h.action.state(def); err != nil {
+	if err := h.action.annotate(def); err != nil {
 		return err
 	}
-	h.step = newStep(n, h.action.Service, h.action.Name)
+	h.op = newOperation(n, h.action.Service, h.action.Name)
 	h.gate = s.gate
 	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {
 		return err
@@ -167,9 +169,10 @@ func (h *streamHandler[In, Out]) compose(n *Node, s *Service, def *definition) (
 }
 
 func (h *streamHandler[In, Out]) run(ctx context.Context, c *callContext, s *Stream[In, Out]) (err error) {
+	returned := false
 	defer func() {
-		if v := recover(); v != nil {
-			err = c.closeScope(h.step.node.panicked(c, h.action.Name, v))
+		if !returned {
+			err = c.recovered(h.action.Name, recover())
 		}
 	}()
 	err = h.fn(ctx, s)
@@ -177,16 +180,17 @@ func (h *streamHandler[In, Out]) run(ctx context.Context, c *callContext, s *Str
 		err = c.closeScope(err)
 	}
 	if err != nil {
-		return c.fromHandler(err)
+		err = c.handlerError(err)
 	}
-	return nil
+	returned = true
+	return err
 }
 
 func (h *streamHandler[In, Out]) openStream(ctx context.Context) (*Stream[Out, In], error) {
 	ctx, cancel := context.WithCancel(ctx)
-	c, failed := h.step.enter(ctx)
+	c, failed := h.op.enter(ctx)
 	if failed == nil && h.gate != nil && !h.gate.enter() {
-		failed = h.step.node.unavailable(h.action.Name)
+		failed = h.op.node.unavailable(h.action.Name)
 	}
 	if failed != nil {
 		cancel()
@@ -199,17 +203,18 @@ func (h *streamHandler[In, Out]) openStream(ctx context.Context) (*Stream[Out, I
 	}
 	r := &openedStream[In, Out]{stream: &Stream[In, Out]{ctx: c, recv: p.handlerRecv, send: p.handlerSend, closeSend: func() {}, end: func() {}}}
 	r.action, r.typed = h.action, r
-	go func() {
+	run := func(context.Context) error { return r.attempt(c, h.chain) }
+	go isolateGoroutine(h.action.Name, c, run, func(err error) {
 		defer cancel()
 		defer close(p.ended)
 		if h.gate != nil {
 			defer h.gate.leave()
 		}
-		if err := r.attempt(c, h.chain); err != nil {
-			p.err = h.step.node.located(err)
+		if err != nil {
+			p.err = h.op.node.located(err)
 		}
-	}()
-	return &Stream[Out, In]{ctx: ctx, recv: p.callerRecv, send: p.callerSend, closeSend: sync.OnceFunc(func() { close(p.upDone) }), end: cancel}, nil
+	})
+	return &Stream[Out, In]{ctx: ctx, recv: p.callerRecv, send: p.callerSend, closeSend: sync.OnceFunc(func() { close(p.upDone) }), end: p.abandon}, nil
 }
 
 // openedStream is a stream on its way through the middlewares: a request without input and output.
@@ -253,15 +258,14 @@ func (h *streamHandler[In, Out]) openAny(ctx context.Context) (anyStream, error)
 				return err
 			}
 			if err := convertInto(out, &value); err != nil {
-				return &Error{Code: Internal, Name: nameBadOutput, cause: err,
-					Message: fmt.Sprintf("%s sends %s, which does not fit the caller's %s: %v", h.action.Name, h.action.Out, reflect.TypeOf(out).Elem(), err)}
+				return h.op.node.badOutput("a value of "+h.action.Name, h.op.node.id, mismatch(h.action.Out, out), err)
 			}
 			return nil
 		},
 		send: func(in any) error {
 			var value In
 			if err := convertInto(&value, in); err != nil {
-				return badInput(h.step.node, "a value for "+h.action.Name, err)
+				return badInput(h.op.node, "a value for "+h.action.Name, err)
 			}
 			return s.Send(value)
 		},
@@ -285,5 +289,5 @@ func (h *streamHandler[In, Out]) callJSON(_ context.Context, _, dst []byte, _ ca
 }
 
 func (h *streamHandler[In, Out]) streamWanted() error {
-	return &Error{Code: InvalidArgument, Name: nameStreamWanted, Node: h.step.node.id, Message: h.action.Name + " is a stream: use OpenStream or CallStream"}
+	return &Error{Code: InvalidArgument, Name: nameStreamWanted, Node: h.op.node.id, Message: h.action.Name + " is a stream: use OpenStream or CallStream"}
 }

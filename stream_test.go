@@ -167,22 +167,22 @@ func TestSenderWaitsForASlowReceiver(t *testing.T) {
 func TestStreamErrors(t *testing.T) {
 	log, _ := logged()
 	s := numbers()
-	sabir.HandleStream(s, "fail", func(_ context.Context, st *sabir.Stream[number, number]) error {
+	sabir.HandleStream(s, "fail", func(_ context.Context, st *sabir.Stream[countTo, number]) error {
 		_ = st.Send(number{1})
 		return sabir.NewError(sabir.Aborted, "Enough", "no more")
 	})
-	sabir.HandleStream(s, "panic", func(context.Context, *sabir.Stream[number, number]) error { panic("boom") })
-	sabir.HandleStream(s, "go", func(ctx context.Context, _ *sabir.Stream[number, number]) error {
+	sabir.HandleStream(s, "panic", func(context.Context, *sabir.Stream[countTo, number]) error { panic("boom") })
+	sabir.HandleStream(s, "go", func(ctx context.Context, _ *sabir.Stream[countTo, number]) error {
 		sabir.Go(ctx, func(context.Context) error { panic("boom") })
 		return nil
 	})
 	sabir.Handle(s, "call", hello)
 	node := start(t, sabir.Serve(s), log)
 	for name, c := range map[string]struct {
-		action string
-		in     countTo
-		values int
-		want   error
+		action      string
+		in          countTo
+		typedValues int
+		want        error
 	}{
 		"the handler's error comes after what it sent": {"numbers.fail", countTo{}, 1, sabir.NewError(sabir.Aborted, "Enough", "")},
 		"a panic":                     {"numbers.panic", countTo{}, 0, sabir.ErrPanic},
@@ -192,16 +192,16 @@ func TestStreamErrors(t *testing.T) {
 		"an action that is no stream": {"numbers.call", countTo{}, 0, sabir.NewError(sabir.InvalidArgument, "NoStream", "")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			values := 0
+			typedValues := 0
 			var last error
 			for _, err := range sabir.CallStream[number](t.Context(), node, c.action, c.in) {
 				if err == nil {
-					values++
+					typedValues++
 				}
 				last = err
 			}
-			if values != c.values || !errors.Is(last, c.want) {
-				t.Fatalf("%d values, then %v", values, last)
+			if typedValues != c.typedValues || !errors.Is(last, c.want) {
+				t.Fatalf("%d values, then %v", typedValues, last)
 			}
 		})
 	}

@@ -4,8 +4,8 @@ import (
 	"reflect"
 )
 
-// Behavior is what a kind of process does: how it begins and what handles its messages. S is its state, of which each
-// process has its own, A what it is started with. Make it with Define, usually as a package variable; it does not change.
+// Behavior defines a sort of process: how it begins and which functions handle its messages. S is its state, of which each
+// process has its own; A is the argument of Init. Make it with Define, usually as a package variable; it does not change.
 //
 //	type Counter struct{ total int }
 //
@@ -18,49 +18,50 @@ import (
 //		actor.Answer((*Counter).Total),
 //	)
 //
-// All callbacks of one process run one at a time, and may block: others are not held up.
+// All callbacks of one process run one at a time. They may block without holding up other processes.
 //
-// Two more are found by their name on *S: Terminate(p *actor.Process, reason error), called when the process ends other than
-// by Kill, and Inspect() any, whose result is shown to who asks about the process; it must not change the state.
+// Two more callbacks are found by their name on *S: Terminate(p *actor.Process, reason error), which runs when the process ends
+// other than by Kill, and Inspect() any, which returns something to show about the process and must not change the state.
 type Behavior[S, A any] struct {
-	d     definition
-	begin func(*S, *Process, A) error
+	d    definition
+	init func(*S, *Process, A) error
 }
 
-// definition is the part of a Behavior without types.
+// definition is the part of a Behavior that does not depend on its types.
 type definition struct {
-	name     string
-	handlers []entry
-	any      handler // of OnAny; nil for none
-	anyCall  handler // of AnswerAny; nil for none
-	exits    bool    // has a handler for Exit
-	unlisted bool    // of processes of the runtime itself
+	name            string
+	handlers        []handlerEntry
+	any             handler // of OnAny; nil for none
+	anyCall         handler // of AnswerAny; nil for none
+	exits           bool    // has a handler for Exit
+	internalProcess bool    // of processes of the runtime itself
 }
 
-type entry struct {
+type handlerEntry struct {
 	kind    *kind
 	handler handler
 }
 
-// handler handles the messages of a letter: those from l.at on, until all are done, one fails, or there is a signal.
+// handler handles the messages of an envelope from l.at on, until all are done, one fails, or there is a signal.
 type handler interface {
-	handle(p *Process, l *letter) error
+	handle(p *Process, l *envelope) error
+	// calls reports whether it handles calls, not messages.
 	calls() bool // handles calls, not messages
 }
 
-// Handler is what On, Answer and OnAny return, for Define.
+// Handler is the result of On, Answer and OnAny, and an argument of Define.
 type Handler[S any] interface {
 	handler
-	entry() entry
+	handlerEntry() handlerEntry
 	of(*S)
 }
 
-// Define makes a behaviour. The name is for people and for starting processes on other nodes: letters, digits, and . - _ /.
+// Define makes a behaviour. The name is for logs and for starting processes on other nodes: letters, digits, and . - _ /.
 // init may be nil. Two handlers for one type of messages, or of calls, are a mistake in the program: Define panics.
 func Define[S, A any](name string, init func(*S, *Process, A) error, handlers ...Handler[S]) *Behavior[S, A] {
-	b := &Behavior[S, A]{d: definition{name: name}, begin: init}
+	b := &Behavior[S, A]{d: definition{name: name}, init: init}
 	for _, h := range handlers {
-		e := h.entry()
+		e := h.handlerEntry()
 		if e.kind == nil && h.calls() {
 			b.d.anyCall = h
 			continue
@@ -82,7 +83,7 @@ func Define[S, A any](name string, init func(*S, *Process, A) error, handlers ..
 // Name is the behaviour's name.
 func (b *Behavior[S, A]) Name() string { return b.d.name }
 
-// find is the handler for messages or calls of a type; nil for none.
+// find returns the handler for messages or calls of a type; nil if there is none.
 func (d *definition) find(k *kind, calls bool) handler {
 	for i := range d.handlers {
 		if e := &d.handlers[i]; e.kind == k && e.handler.calls() == calls {
@@ -92,7 +93,7 @@ func (d *definition) find(k *kind, calls bool) handler {
 	return nil
 }
 
-// On handles messages of type M. An error that it returns ends the process with that reason; ErrNormal ends it in peace.
+// On handles messages of type M. An error that it returns ends the process with that reason; ErrNormal ends it normally.
 func On[S, M any](fn func(*S, *Process, M) error) Handler[S] {
 	return &onMessage[S, M]{fn: fn, of_: messagesOf[M]()}
 }
@@ -102,18 +103,18 @@ type onMessage[S, M any] struct {
 	of_ *messages[M]
 }
 
-func (h *onMessage[S, M]) of(*S)        {}
-func (h *onMessage[S, M]) calls() bool  { return false }
-func (h *onMessage[S, M]) entry() entry { return entry{&h.of_.k, h} }
+func (h *onMessage[S, M]) of(*S)                      {}
+func (h *onMessage[S, M]) calls() bool                { return false }
+func (h *onMessage[S, M]) handlerEntry() handlerEntry { return handlerEntry{&h.of_.k, h} }
 
-func (h *onMessage[S, M]) handle(p *Process, l *letter) error {
-	b, s := l.body.(*batch[M]), p.slot.state.(*S)
+func (h *onMessage[S, M]) handle(p *Process, l *envelope) error {
+	b, s := l.body.(*batch[M]), p.entry.state.(*S)
 	for i := int(l.at); i < len(b.items); i++ {
 		l.at++
 		if err := h.fn(s, p, b.items[i]); err != nil {
 			return err
 		}
-		if p.slot.signals.Load() != 0 || p.ended != nil {
+		if p.entry.signals.Load() != 0 || p.ended != nil {
 			break
 		}
 	}
@@ -129,14 +130,14 @@ type onAny[S any] struct {
 	fn func(*S, *Process, any) error
 }
 
-func (h *onAny[S]) of(*S)        {}
-func (h *onAny[S]) calls() bool  { return false }
-func (h *onAny[S]) entry() entry { return entry{nil, h} }
+func (h *onAny[S]) of(*S)                      {}
+func (h *onAny[S]) calls() bool                { return false }
+func (h *onAny[S]) handlerEntry() handlerEntry { return handlerEntry{nil, h} }
 
-func (h *onAny[S]) handle(p *Process, l *letter) error {
+func (h *onAny[S]) handle(p *Process, l *envelope) error {
 	message := l.body.value(int(l.at))
 	l.at++
-	return h.fn(p.slot.state.(*S), p, message)
+	return h.fn(p.entry.state.(*S), p, message)
 }
 
 // Answer handles calls: what it returns is the caller's answer. An error is the caller's too and does not end the process;
@@ -150,14 +151,14 @@ type onCall[S, In, Out any] struct {
 	of_ *messages[In]
 }
 
-func (h *onCall[S, In, Out]) of(*S)        {}
-func (h *onCall[S, In, Out]) calls() bool  { return true }
-func (h *onCall[S, In, Out]) entry() entry { return entry{&h.of_.k, h} }
+func (h *onCall[S, In, Out]) of(*S)                      {}
+func (h *onCall[S, In, Out]) calls() bool                { return true }
+func (h *onCall[S, In, Out]) handlerEntry() handlerEntry { return handlerEntry{&h.of_.k, h} }
 
-func (h *onCall[S, In, Out]) handle(p *Process, l *letter) error {
+func (h *onCall[S, In, Out]) handle(p *Process, l *envelope) error {
 	c := l.body.(*call[In])
 	l.at++
-	out, err := h.fn(p.slot.state.(*S), p, c.in)
+	out, err := h.fn(p.entry.state.(*S), p, c.in)
 	replied(p, c.request, out, err)
 	return nil
 }
@@ -172,20 +173,21 @@ type onAnyCall[S any] struct {
 	fn func(*S, *Process, any) (any, error)
 }
 
-func (h *onAnyCall[S]) of(*S)        {}
-func (h *onAnyCall[S]) calls() bool  { return true }
-func (h *onAnyCall[S]) entry() entry { return entry{nil, h} }
+func (h *onAnyCall[S]) of(*S)                      {}
+func (h *onAnyCall[S]) calls() bool                { return true }
+func (h *onAnyCall[S]) handlerEntry() handlerEntry { return handlerEntry{nil, h} }
 
-func (h *onAnyCall[S]) handle(p *Process, l *letter) error {
-	r := l.body.(asked).asks()
+func (h *onAnyCall[S]) handle(p *Process, l *envelope) error {
+	r := l.body.(callBody).replyTo()
 	in := l.body.value(0)
 	l.at++
-	out, err := h.fn(p.slot.state.(*S), p, in)
+	out, err := h.fn(p.entry.state.(*S), p, in)
 	replied(p, r, out, err)
 	return nil
 }
 
-// replied is the end of a handler of calls. What it sent goes before the answer, so that the caller finds it done.
+// replied ends a handler of calls. Messages that the handler sent go out before the answer, so that the caller finds their
+// effects.
 func replied[Out any](p *Process, r Request, out Out, err error) {
 	switch err {
 	case nil:
@@ -200,4 +202,11 @@ func replied[Out any](p *Process, r Request, out Out, err error) {
 		p.box.flushHeld()
 		r.fail(err)
 	}
+}
+
+// internalProcess marks the behaviour of processes of the runtime itself, such as those that deliver events. They are neither
+// counted nor listed.
+func internalProcess[S, A any](b *Behavior[S, A]) *Behavior[S, A] {
+	b.d.internalProcess = true
+	return b
 }

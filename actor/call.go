@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/sabir-go/sabir"
 )
 
 // Call asks a process and waits for its answer:
@@ -39,64 +41,64 @@ func Call[Out, In any, A Address](ctx context.Context, from Sender, to A, in In)
 	if err := s.push(pid, &c.head, p); err != nil {
 		w.failed(turn, err)
 	}
-	if s.crew.stepping != nil {
-		s.stepCall(ctx, p, pid, messagesOf[In]().k.name, func() bool { return w.waits(turn) }, func(err error) { w.failed(turn, err) })
+	if s.scheduler.stepping != nil {
+		s.scheduler.stepping.call(ctx, p, pid, messagesOf[In]().k.name, func() bool { return w.waits(turn) }, func(err error) { w.failed(turn, err) })
 	}
 	return w.wait(ctx, s, p, turn)
 }
 
-// call is a letter that somebody waits for the answer of.
+// call is the body of an envelope with a call: In goes to the process, the reply to request.
 type call[In any] struct {
-	head    letter
+	head    envelope
 	of      *messages[In]
 	in      In
 	request Request
-	ctx     context.Context // the caller's; nil for one without anything
+	ctx     context.Context // the caller's; nil for context.Background
 }
 
 func (m *messages[In]) call(in In, r Request) *call[In] {
 	c, ok := m.calls.Get().(*call[In])
 	if !ok {
 		c = &call[In]{of: m}
-		c.head.body, c.head.lane, c.head.count, c.head.call = c, PriorityNormal, 1, true
+		c.head.body, c.head.priority, c.head.count, c.head.call = c, PriorityNormal, 1, true
 	}
 	c.in, c.request = in, r
 	return c
 }
 
-func (c *call[In]) letter() *letter          { return &c.head }
+func (c *call[In]) envelope() *envelope      { return &c.head }
 func (c *call[In]) kind() *kind              { return &c.of.k }
 func (c *call[In]) value(int) any            { return c.in }
-func (c *call[In]) asks() Request            { return c.request }
+func (c *call[In]) replyTo() Request         { return c.request }
 func (c *call[In]) context() context.Context { return c.ctx }
 
 func (c *call[In]) free() {
 	var zero In
 	c.in, c.request, c.ctx = zero, Request{}, nil
 	h := &c.head
-	h.next, h.from, h.at, h.count, h.lane, h.away = nil, PID{}, 0, 1, PriorityNormal, false
+	h.next, h.from, h.at, h.count, h.priority, h.remote = nil, PID{}, 0, 1, PriorityNormal, false
 	c.of.calls.Put(c)
 }
 
-// asked is a *call[In].
-type asked interface {
-	asks() Request
+// callBody is implemented by *call[In] for every In.
+type callBody interface {
+	replyTo() Request
 	context() context.Context
 }
 
-// Request is a call that is to be answered later. It may be kept, copied and used by any goroutine.
+// Request is a call that will be answered later. You may keep, copy and use it in any goroutine.
 type Request struct {
-	to   answered
+	to   replyTarget
 	turn uint64
 }
 
-// Zero tells whether there is nothing to answer.
+// Zero reports whether there is nothing to answer.
 func (r Request) Zero() bool { return r.to == nil }
 
-// answered is who waits for an answer: a *waiter[Out], or somebody on another node.
-type answered interface {
+// replyTarget receives the reply to a call: a *waiter[Out] of this system, a *remoteCall of another node.
+type replyTarget interface {
 	failed(turn uint64, err error)
-	// answered gets an answer whose type is not the one waited for, or not known to be.
+	// answered completes the call with a value whose type is not known to be the one waited for.
 	answered(turn uint64, out any)
 }
 
@@ -104,8 +106,8 @@ type answered interface {
 // where no call is handled.
 func (p *Process) Request() Request {
 	if p.current != nil {
-		if c, ok := p.current.body.(asked); ok {
-			return c.asks()
+		if c, ok := p.current.body.(callBody); ok {
+			return c.replyTo()
 		}
 	}
 	return Request{}
@@ -129,13 +131,13 @@ func ReplyError(from Sender, r Request, err error) {
 	r.fail(err)
 }
 
-// answerLater notes a call that was not answered yet: its caller is told when the process ends before it is. That it was
-// answered is found out only where the notes would take more room.
+// answerLater registers a call that has not been answered yet, so that it fails if the process ends before. Answered calls are
+// removed only when the list would have to grow.
 func (p *Process) answerLater(r Request) {
 	p.release = nil
-	p.slot.mu.Lock()
-	defer p.slot.mu.Unlock()
-	m := p.slot.rarely()
+	p.entry.mu.Lock()
+	defer p.entry.mu.Unlock()
+	m := p.entry.ensureRare()
 	if len(m.later) == cap(m.later) {
 		m.later = slices.DeleteFunc(m.later, func(r Request) bool { return !r.waits() })
 		m.later = slices.Grow(m.later, len(m.later)+4)
@@ -143,9 +145,9 @@ func (p *Process) answerLater(r Request) {
 	m.later = append(m.later, r)
 }
 
-func (c *awayCall) waits(uint64) bool { return !c.answer.Load() }
+func (c *remoteCall) waits(uint64) bool { return !c.answer.Load() }
 
-// waits tells whether nobody has answered yet, as far as that is known here.
+// waits reports whether the call is still open, as far as this node knows.
 func (r Request) waits() bool {
 	w, ok := r.to.(interface{ waits(turn uint64) bool })
 	return ok && w.waits(r.turn)
@@ -159,8 +161,8 @@ func answer[Out any](p *Process, r Request, out Out) {
 		}
 		return
 	}
-	if c, ok := r.to.(*awayCall); ok {
-		answerAway(c, p, out)
+	if c, ok := r.to.(*remoteCall); ok {
+		replyRemote(c, p, out)
 		return
 	}
 	if r.to != nil {
@@ -174,20 +176,20 @@ func (r Request) fail(err error) {
 	}
 }
 
-// waiter is a call of this system that waits for an answer of type Out. It is used again and again; turn tells the calls
-// apart, so that a late answer is never taken for another's.
+// waiter is a caller of this system that waits for an answer of type Out. It is used for many calls: turn distinguishes them, so
+// that a late answer is never taken for that of another call.
 type waiter[Out any] struct {
-	turn  atomic.Uint64 // odd: somebody waits
-	done  chan struct{}
-	value Out
-	err   error
-	limit deadline
-	pool  *sync.Pool
-	away  atomic.Pointer[awaited] // of the call that went to another node last
+	turn   atomic.Uint64 // odd while a caller waits
+	done   chan struct{}
+	value  Out
+	err    error
+	limit  deadline
+	pool   *sync.Pool
+	remote atomic.Pointer[pendingReply] // set while the call is at another node
 }
 
-// newWaiter takes a waiter of the system, not of the program: a channel that was made in a bubble of testing/synctest must
-// not be used outside.
+// newWaiter takes a waiter from a pool of the system. The pool is not global, because a channel made in a testing/synctest
+// bubble must not be used outside it.
 func newWaiter[Out any](s *System) (*waiter[Out], uint64) {
 	var pool *sync.Pool
 	t := reflect.TypeFor[Out]()
@@ -216,7 +218,7 @@ func (w *waiter[Out]) wait(ctx context.Context, s *System, p *Process, turn uint
 		s.deadlines.add(&w.limit, turn)
 	}
 	if p != nil {
-		p.leave()
+		p.beginBlocking()
 	}
 	if ended := ctx.Done(); ended == nil {
 		<-w.done
@@ -229,13 +231,13 @@ func (w *waiter[Out]) wait(ctx context.Context, s *System, p *Process, turn uint
 		}
 	}
 	if p != nil {
-		p.enter()
+		p.endBlocking()
 	}
 	if !limited {
 		s.deadlines.remove(&w.limit)
 	}
-	if a := w.away.Swap(nil); a != nil {
-		a.giveUp()
+	if a := w.remote.Swap(nil); a != nil {
+		a.cancel()
 	}
 	out, err := w.value, w.err
 	var zero Out
@@ -263,3 +265,18 @@ func (w *waiter[Out]) answered(turn uint64, out any) {
 }
 
 func (w *waiter[Out]) expired(turn uint64) { w.failed(turn, ErrCallTimeout) }
+
+// Handle gives a service an action that a process answers. The call's context goes along, with its deadline, metadata,
+// request id and trace, and the process's errors are the caller's:
+//
+//	orders := sabir.NewService("orders")
+//	actor.Handle[Place, Receipt](orders, "place", system, actor.Name{Name: "orders"})
+//
+// A process calls services by its node, with its own context: sabir.Call[User](p.Context(), p.Node(), "users.get", id).
+// Calls of an action wait for the process one after another; where several processes should share them, let the address be
+// that of a pool.
+func Handle[In, Out any, A Address](service *sabir.Service, name string, s *System, to A, options ...sabir.ActionOption) {
+	sabir.Handle(service, name, func(ctx context.Context, in In) (Out, error) {
+		return Call[Out](ctx, s, to, in)
+	}, options...)
+}

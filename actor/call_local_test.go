@@ -103,10 +103,10 @@ func TestACallEndsAfterCallTimeoutWhereTheContextHasNoDeadline(t *testing.T) {
 		defer cancel()
 		for _, ctx := range []context.Context{context.Background(), ctx} {
 			for range 3 {
-				begun := time.Now()
+				started := time.Now()
 				_, err := Call[any](ctx, s, pid, ask{func(*Process) (any, error) { return nil, ErrLater }})
 				wantError(t, err, ErrCallTimeout)
-				if waited := time.Since(begun); waited != CallTimeout {
+				if waited := time.Since(started); waited != CallTimeout {
 					t.Errorf("it waited for %s", waited)
 				}
 			}
@@ -121,9 +121,9 @@ func TestManyCallsEndEachAtItsOwnTime(t *testing.T) {
 		for i := range 20 {
 			go func() {
 				time.Sleep(time.Duration(i) * 100 * time.Millisecond)
-				begun := time.Now()
+				started := time.Now()
 				Call[any](context.Background(), s, pid, ask{func(*Process) (any, error) { return nil, ErrLater }})
-				waited <- time.Since(begun)
+				waited <- time.Since(started)
 			}()
 		}
 		for range 20 {
@@ -141,10 +141,10 @@ func TestACallEndsWithItsContext(t *testing.T) {
 
 		late, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		begun := time.Now()
+		started := time.Now()
 		_, err := Call[any](late, s, pid, never)
 		wantError(t, err, context.DeadlineExceeded)
-		if waited := time.Since(begun); waited != time.Minute {
+		if waited := time.Since(started); waited != time.Minute {
 			t.Errorf("it waited for %s", waited)
 		}
 
@@ -157,7 +157,7 @@ func TestACallEndsWithItsContext(t *testing.T) {
 
 func TestACallOfAProcessThatIsNotThereFailsAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		begun := time.Now()
+		started := time.Now()
 		_, err := Call[any](t.Context(), s, PID{}, ask{})
 		wantError(t, err, ErrNoProcess)
 		pid := spawn(t, s, hooks{})
@@ -167,7 +167,7 @@ func TestACallOfAProcessThatIsNotThereFailsAtOnce(t *testing.T) {
 		wantError(t, err, ErrNoProcess)
 		_, err = Call[any](t.Context(), s, Name{Name: "nobody"}, ask{})
 		wantError(t, err, ErrNoProcess)
-		if time.Since(begun) != 0 {
+		if time.Since(started) != 0 {
 			t.Error("it waited")
 		}
 	})
@@ -186,10 +186,10 @@ func TestACallerIsToldWhenTheProcessEndsBeforeItAnswers(t *testing.T) {
 					for range noted { // calls that were answered, which are not kept
 						Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) { Reply(p, p.Request(), any(1)); return nil, ErrLater }})
 					}
-					begun := time.Now()
+					started := time.Now()
 					_, err := Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) { meanwhile(s, p); return nil, ErrLater }})
 					wantError(t, err, ErrNoProcess)
-					if time.Since(begun) != 0 {
+					if time.Since(started) != 0 {
 						t.Error("it waited")
 					}
 				})
@@ -221,7 +221,7 @@ func TestAnswersThatWereGivenAreNotKept(t *testing.T) {
 			Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) { Reply(p, p.Request(), any(1)); return nil, ErrLater }})
 		}
 		in(t, s, pid, func(p *Process) {
-			if n := cap(p.slot.rare().later); n > 16 {
+			if n := cap(p.entry.rareState().later); n > 16 {
 				t.Errorf("it keeps room for %d calls", n)
 			}
 		})
@@ -304,9 +304,9 @@ func TestACallToAFullMailboxFails(t *testing.T) {
 				if rule == DropOldest {
 					fill(s, pid, 1) // the call is the oldest
 				}
-				begun := time.Now()
+				started := time.Now()
 				wantError(t, <-failed, ErrMailboxFull)
-				if time.Since(begun) != 0 {
+				if time.Since(started) != 0 {
 					t.Error("it waited")
 				}
 				close(g.open)
@@ -318,14 +318,14 @@ func TestACallToAFullMailboxFails(t *testing.T) {
 func TestCallsInACircleEndByTheTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		a, b := spawn(t, s, hooks{}), spawn(t, s, hooks{})
-		begun := time.Now()
+		started := time.Now()
 		_, err := Call[any](t.Context(), s, a, ask{func(p *Process) (any, error) {
 			return Call[any](context.Background(), p, b, ask{func(p *Process) (any, error) {
 				return Call[any](context.Background(), p, a, ask{nothing})
 			}})
 		}})
 		wantError(t, err, ErrCallTimeout)
-		if waited := time.Since(begun); waited != CallTimeout {
+		if waited := time.Since(started); waited != CallTimeout {
 			t.Errorf("it waited for %s", waited)
 		}
 		in(t, s, a, func(*Process) {})

@@ -2,10 +2,10 @@ package actor
 
 import "time"
 
-// Clock is the time of a system: the machine's, or one that a test moves.
+// Clock is the time of a system: that of the machine, or one that a test moves.
 type Clock interface {
 	Now() time.Time
-	// AfterFunc calls fn on a goroutine of its own when d is over. stop prevents that and tells whether it did.
+	// AfterFunc calls fn on a goroutine of its own after d. stop prevents that and reports whether it did.
 	AfterFunc(d time.Duration, fn func()) (stop func() bool)
 }
 

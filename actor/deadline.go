@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// CallTimeout is how long a call waits whose context has no deadline.
+// CallTimeout bounds a call whose context has no deadline.
 const CallTimeout = 5 * time.Second
 
-// deadlines is the calls without a deadline of their own. All wait equally long, so the list is in the order in which they
-// end, and one timer, for the first of them, is enough.
+// deadlines holds the calls that have no deadline of their own. They all wait equally long, so the list is in the order in
+// which they expire and one timer is enough.
 type deadlines struct {
 	clock Clock
 

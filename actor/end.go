@@ -2,9 +2,8 @@ package actor
 
 import "errors"
 
-// Exit is the word that a process has ended, to those that are linked with it, or that it should end, from Stop. A process
-// whose behaviour has a handler for it gets it as a message. Else it ends the process too, with the same reason, unless that
-// is ErrNormal.
+// Exit is sent to a process when a process linked with it has ended, or by Stop to ask it to end. If the behaviour has a
+// handler for Exit, it gets it as a message. Otherwise the process ends too, for the same reason, unless that is ErrNormal.
 type Exit struct {
 	From   PID
 	Reason error
@@ -12,15 +11,15 @@ type Exit struct {
 	// Event is the event that has ended, where the process has subscribed to it with LinkEvent; From is its producer.
 	Event Name
 
-	linked bool // sent by the end of a process
+	linked bool // sent by the end of a linked process, not by Stop
 	of     *subscription
 }
 
-// Down is the word that a process which was monitored has ended, or that its node was lost.
+// Down is sent to a process when one that it monitors has ended, or when the node of that process was lost.
 type Down struct {
 	Ref    Ref
-	PID    PID  // zero where a name was monitored that nobody had
-	Name   Name // where a name was monitored
+	PID    PID  // zero if no process had the monitored name
+	Name   Name // set if a name was monitored
 	Reason error
 }
 
@@ -35,8 +34,8 @@ type Terminator interface {
 	Terminate(p *Process, reason error)
 }
 
-// Stop tells a process to end, with the reason; nil is ErrShutdown. It is an Exit from the sender: a process that handles
-// those decides by itself, but for that of its parent, which ends it in any case.
+// Stop asks a process to end for a reason; nil is ErrShutdown. The process gets an Exit from the sender. If it handles Exits it
+// decides by itself, except that an Exit from its parent always ends it.
 func Stop[A Address](from Sender, to A, reason error) error {
 	if reason == nil {
 		reason = ErrShutdown
@@ -51,11 +50,10 @@ func Stop[A Address](from Sender, to A, reason error) error {
 		p.box.flush()
 		e.From = p.pid
 	}
-	return s.push(pid, exitLetter(e), p)
+	return s.push(pid, exitEnvelope(e), p)
 }
 
-// Kill ends a process without another callback; one that is running ends when it returns. Links and monitors are told
-// ErrKilled.
+// Kill ends a process without another callback; a running callback ends it when it returns. Links and monitors get ErrKilled.
 func Kill[A Address](from Sender, to A) error {
 	pid, err := resolve(from.in(), to)
 	if err != nil {
@@ -67,52 +65,26 @@ func Kill[A Address](from Sender, to A) error {
 	return from.in().Kill(pid)
 }
 
-// Kill is the function Kill, from the system.
-func (s *System) Kill(pid PID) error {
-	if pid.home != s.home {
-		return s.killAway(pid)
-	}
-	at := s.table.find(pid.id)
-	if at == nil {
-		return problem(ErrNoProcess, s.home.Value().node, "%s", pid)
-	}
-	at.mu.Lock()
-	if at.id != pid.id || at.life == dying {
-		at.mu.Unlock()
-		return problem(ErrNoProcess, s.home.Value().node, "%s", pid)
-	}
-	set(&at.signals, sigKilled)
-	if r := at.rare(); r != nil && r.context != nil {
-		r.context.cancel(ErrKilled)
-	}
-	wake := at.rouse()
-	at.mu.Unlock()
-	if wake {
-		s.crew.add(at, nil)
-	}
-	return nil
-}
-
-func exitLetter(e Exit) *letter {
-	l := &messagesOf[Exit]().letterOf(e).head
-	l.from, l.lane = e.From, PrioritySystem
+func exitEnvelope(e Exit) *envelope {
+	l := &messagesOf[Exit]().envelopeOf(e).head
+	l.from, l.priority = e.From, PrioritySystem
 	return l
 }
 
-// exited decides about an exit: it ends the process for the reason, is to be handled, or neither.
-func (p *Process) exited(e Exit) (reason error, handle bool) {
+// decideExit decides what an Exit does: it ends the process for the reason, is handled as a message, or is ignored.
+func (p *Process) decideExit(e Exit) (reason error, handle bool) {
 	if e.linked && !p.dropLink(e.From) || e.of != nil && !p.dropSubscription(e.of) {
 		return nil, false // it was unlinked before it came to know
 	}
-	if m := p.slot.more; m != nil && m.trap == trapParent {
+	if m := p.entry.cold; m != nil && m.trap == trapParent {
 		return nil, true
 	}
 	normal := errors.Is(e.Reason, ErrNormal)
-	if !e.From.Zero() && e.From == p.slot.parent {
+	if !e.From.Zero() && e.From == p.entry.parent {
 		switch {
 		case !normal:
 			return e.Reason, false
-		case p.slot.supervised && !p.system.running():
+		case p.entry.supervised && !p.system.running():
 			return ErrShutdown, false // System.Stop has left it to the parent, which is not there any more
 		}
 	}
@@ -125,92 +97,99 @@ func (p *Process) exited(e Exit) (reason error, handle bool) {
 	return e.Reason, false
 }
 
-// TrapExit says whether exits come as messages. Without it they do if the behaviour has a handler for Exit.
+// TrapExit sets whether exits come as messages. By default they do if the behaviour has a handler for Exit.
 func (p *Process) TrapExit(on bool) {
-	p.slot.mu.Lock()
-	p.slot.extra().trap = trapOff
+	p.entry.mu.Lock()
+	p.entry.ensureCold().trap = trapOff
 	if on {
-		p.slot.more.trap = trapOn
+		p.entry.cold.trap = trapOn
 	}
-	p.slot.mu.Unlock()
+	p.entry.mu.Unlock()
 }
 
 func (p *Process) traps() bool {
-	if m := p.slot.more; m != nil && m.trap != trapIfHandled {
+	if m := p.entry.cold; m != nil && m.trap != trapIfHandled {
 		return m.trap != trapOff
 	}
-	return p.slot.behavior.exits
+	return p.entry.behavior.exits
 }
 
-// end ends the process: its last callback, and word to all who are to know. What lay in its mailbox is lost, and who
-// waits for an answer is told.
-func (p *Process) end(mine *lane, reason error, last bool) {
-	s, at := p.system, p.slot
+// end ends the process: it runs Terminate, empties the mailbox, fails open calls, and notifies links and monitors.
+//
+// The order matters. Names are freed before any other process can notice the end, so that a restarted process finds its name
+// free. The entry is given back before the notifications, so that a supervisor can start another process at once. Notifications
+// go out without any lock held.
+func (p *Process) end(mine *queue, reason error, last bool) {
+	s, at := p.system, p.entry
+	p.ending, p.reason = terminating, reason
 	if t, ok := at.state.(Terminator); ok && last {
 		p.terminate(t, reason)
 	}
 	p.box.flush()
-	p.ended = nil // in Terminate nobody can be stopped
+	p.ended = nil // in Terminate no process can be stopped
 
 	at.mu.Lock()
-	known := at.rare()
+	known := at.rareState()
 	at.mu.Unlock()
 	if known != nil {
-		s.forget(p.pid, known) // first, so that its name is free for who finds that it has ended, in whatever way
+		known.forgetNames(s, p.pid) // first, so that its name is free for any process that finds that it has ended
 	}
 	at.mu.Lock()
-	m, behavior := at.more, at.behavior.name
-	lanes := []lane{*mine, at.normal}
-	if m != nil && m.lanes != nil {
-		lanes = append(lanes, m.lanes[:]...)
+	m, behavior := at.cold, at.behavior.name
+	queues := []queue{*mine, at.normal}
+	if m != nil && m.queues != nil {
+		queues = append(queues, m.queues[:]...)
 	}
 	var parent PID
-	if at.bonded {
+	if at.linkedToParent {
 		parent = at.parent
 	}
-	if at.behavior.unlisted {
-		s.unlisted.Add(-1)
+	if at.behavior.internalProcess {
+		s.internalProcess.Add(-1)
 	}
-	at.normal, at.more, at.state, at.behavior, at.parent, at.heritage = lane{}, nil, nil, nil, PID{}, nil
-	at.life, at.id, at.bonded = dying, 0, false
+	at.normal, at.cold, at.state, at.behavior, at.parent, at.settings = queue{}, nil, nil, nil, PID{}, nil
+	at.phase, at.id, at.linkedToParent = terminated, 0, false
 	at.signals.Store(0)
 	at.waiting.Store(0)
 	at.mu.Unlock()
+	p.ending, p.reason = ended, nil
 
-	s.table.give(at) // before anybody is told, so that who starts another instead finds room
-	for i := range lanes {
-		for l := lanes[i].take(); l != nil; l = lanes[i].take() {
+	s.processes.give(at) // before any notification, so that a process started in its place finds space
+	for i := range queues {
+		for l := queues[i].take(); l != nil; l = queues[i].take() {
 			s.undelivered(p.pid, l)
 		}
 	}
-	if m != nil && m.rare != nil {
-		s.endRare(p.pid, m.rare, reason)
+	if m != nil && m.rareState != nil {
+		m.rareState.release(s, p.pid, reason)
 	}
 	if !parent.Zero() {
-		s.tellLink(parent, p.pid, reason)
+		s.sendLinkExit(parent, p.pid, reason)
 	}
 	if m != nil {
-		s.tellEnd(p.pid, m, reason)
+		m.notifyEnd(s, p.pid, reason)
 	}
 	s.ended(p.pid, reason)
-	if st := s.crew.stepping; st != nil && st.tell.Ended != nil {
-		st.tell.Ended(p.pid, behavior, reason)
+	if st := s.scheduler.stepping; st != nil && st.hooks.Ended != nil {
+		st.hooks.Ended(p.pid, behavior, reason)
 	}
 }
 
 func (p *Process) terminate(t Terminator, reason error) {
+	returned := false
 	defer func() {
-		if value := recover(); value != nil {
-			p.panicked("Terminate", value)
+		if !returned {
+			_ = p.failed("Terminate", recover()) // the reason stays
 		}
 	}()
 	t.Terminate(p, reason)
+	returned = true
 }
 
-// endRare ends what a process has in rare, but for its names.
-func (s *System) endRare(pid PID, r *rare, reason error) {
-	if r.room != nil {
-		close(r.room)
+// release ends what a process has in its rareState, except for its names.
+func (r *rareState) release(s *System, pid PID, reason error) {
+	if r.spaceFreed != nil {
+		close(r.spaceFreed)
 	}
 	if r.context != nil {
 		r.context.cancel(reason)
@@ -226,21 +205,28 @@ func (s *System) endRare(pid PID, r *rare, reason error) {
 	}
 }
 
-// tellEnd tells links and monitors that a process has ended.
-func (s *System) tellEnd(pid PID, m *more, reason error) {
+// notifyEnd notifies links and monitors of the end of a process.
+func (m *coldState) notifyEnd(s *System, pid PID, reason error) {
 	for other := range m.links.all() {
-		s.tellLink(other, pid, reason)
+		s.sendLinkExit(other, pid, reason)
 	}
 	for w := range m.watched.all() {
-		s.hold(w.watcher, -1)
-		s.tellDown(w.watcher, Down{Ref: w.ref, PID: pid, Reason: reason})
+		s.remote.count(w.watcher, -1)
+		s.sendDown(w.watcher, Down{Ref: w.ref, PID: pid, Reason: reason})
 	}
 	for ref, other := range m.watches.all() {
 		s.unwatch(other, ref, pid)
 	}
 }
 
-func (s *System) tellLink(other, ended PID, reason error) {
-	s.hold(other, -1)
-	s.push(other, exitLetter(Exit{From: ended, Reason: reason, linked: true}), nil)
+// TrapParent makes every Exit come as a message, even that of the parent. It is for a process that must end others, by
+// messages, before it ends itself. The process has to end by its own decision, which only Kill can replace. Its behaviour needs
+// a handler for Exit.
+func (p *Process) TrapParent() {
+	p.entry.mu.Lock()
+	p.entry.ensureCold().trap = trapParent
+	p.entry.mu.Unlock()
 }
+
+// Linked reports whether the Exit was sent by the end of a linked process; otherwise Stop sent it.
+func (e Exit) Linked() bool { return e.linked }

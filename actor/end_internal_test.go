@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// refusal is who waits for an answer and does something at the moment at which the call fails.
+// refusal waits for an answer and does something at the moment at which the call fails.
 type refusal func(err error)
 
 func (r refusal) failed(_ uint64, err error) { r(err) }
@@ -44,7 +44,7 @@ func TestTheContextThatIsAskedForAfterKillHasEnded(t *testing.T) {
 		pid := spawn(t, s, hooks{})
 		entered, killed := make(chan struct{}), make(chan struct{})
 		cause := make(chan error, 1)
-		tell(t, s, pid, func(p *Process) error {
+		notify(t, s, pid, func(p *Process) error {
 			close(entered)
 			<-killed
 			cause <- context.Cause(p.Context())
@@ -140,10 +140,10 @@ func TestThatMessagesOfAPeerAreNotUnderstoodIsLoggedOnceASecond(t *testing.T) {
 		peer := &session{system: s, node: "b"}
 		d := &declared{name: "it"}
 		for range 1000 {
-			peer.misunderstood(d, errMalformed)
+			peer.logUnreadable(d, errMalformed)
 		}
-		time.Sleep(complainEvery)
-		peer.misunderstood(d, errMalformed)
+		time.Sleep(warnEvery)
+		peer.logUnreadable(d, errMalformed)
 		if len(log.text) != 2 || !strings.Contains(log.text[0], "notLogged=0") || !strings.Contains(log.text[1], "notLogged=999") {
 			t.Errorf("logged: %q", log.text)
 		}

@@ -2,11 +2,11 @@ package actor
 
 import "github.com/sabir-go/sabir"
 
-// Why a process ended. They survive the wire: errors.Is works on them wherever the process lived.
+// Why a process ended. They survive the wire: errors.Is works on them wherever the process was running.
 var (
 	// ErrNormal: it had nothing more to do. A callback that returns it ends its process; links to it do nothing.
 	ErrNormal = sabir.NewError(sabir.Canceled, "Normal", "the process ended normally")
-	// ErrShutdown: it was told to end by its supervisor, its parent or Stop.
+	// ErrShutdown: it was ended by its supervisor, its parent or Stop.
 	ErrShutdown = sabir.NewError(sabir.Canceled, "Shutdown", "the process was told to end")
 	// ErrKilled: it was ended by Kill, without another callback.
 	ErrKilled = sabir.NewError(sabir.Aborted, "Killed", "the process was killed")

@@ -6,17 +6,17 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// Event is the right to publish values of type T to whoever has subscribed, on any node. Who holds it can publish: the
-// process that made it with NewEvent, and whom it gives it to on the same node. It ends with that process, or by End.
+// Event is the right to publish values of type T to subscribers on any node: NewEvent returns it, and the process may give it
+// to others on its node. The event ends with the process that made it, or by End.
 type Event[T any] struct{ hub *hub[T] }
 
-// EventDown is the word that an event has ended to a process that subscribed with MonitorEvent. All values that were published
-// before came before it.
+// EventDown is sent to a process that subscribed with MonitorEvent, when the event has ended. All values published before come
+// before it.
 type EventDown struct {
-	Event    Name // as it was given to MonitorEvent
+	Event    Name // as given to MonitorEvent
 	Ref      Ref
 	Producer PID // zero where there was none
-	// Reason is why the producer ended, ErrNormal after End, ErrNoEvent where there was no such event, or
+	// Reason is the reason of the producer's end, ErrNormal after End, ErrNoEvent where there was no such event, or
 	// ErrNoConnection when its node was lost.
 	Reason error
 
@@ -24,7 +24,7 @@ type EventDown struct {
 }
 
 var (
-	// ErrNoEvent: nobody has registered an event of this name on that node, or no more.
+	// ErrNoEvent: no event of this name is registered on that node, or no longer.
 	ErrNoEvent = sabir.NewError(sabir.NotFound, "NoEvent", "no such event")
 	// ErrSubscribed: the process has subscribed to the event already.
 	ErrSubscribed = sabir.NewError(sabir.AlreadyExists, "Subscribed", "the process has subscribed to this event already")
@@ -35,16 +35,16 @@ type EventOption func(*eventOptions)
 
 type eventOptions struct{ keep, backlog int }
 
-// Keep makes an event remember its last n values: newcomers get them first. 0 without it, MaxKept at most.
+// Keep makes an event remember its last n values: newcomers get them first. Default: 0; MaxKept at most.
 func Keep(n int) EventOption { return func(o *eventOptions) { o.keep = n } }
 
 // MaxKept bounds what Keep may ask for.
 const MaxKept = 1 << 20
 
-// Backlog bounds how many published values may wait until they are handed out; Publish then waits. DefaultBacklog without it.
+// Backlog bounds how many published values may wait until they are handed out; Publish then waits. Default: DefaultBacklog.
 func Backlog(n int) EventOption { return func(o *eventOptions) { o.backlog = n } }
 
-// DefaultBacklog is how many published values of an event may wait where Backlog does not say otherwise.
+// DefaultBacklog is the Backlog of an event without that option.
 const DefaultBacklog = 16 << 10
 
 // NewEvent registers an event under a name that is unique among the events of its node. ErrNameTaken where there is one
@@ -63,33 +63,33 @@ func NewEvent[T any](p *Process, name string, options ...EventOption) (*Event[T]
 		return nil, fmt.Errorf("actor: event %q: Keep(%d) must be 0 to %d, Backlog(%d) at least 1", name, o.keep, MaxKept, o.backlog)
 	}
 	h := newHub[T](p.system, Name{Name: name}, p.pid, o)
-	if err := p.system.serveEvents(); err != nil {
+	if err := p.system.events.serve(p.system); err != nil {
 		return nil, err
 	}
 	if err := p.system.events.add(p.system, name, h); err != nil {
 		return nil, err
 	}
-	p.slot.mu.Lock()
-	e := p.slot.rarely().eventful()
+	p.entry.mu.Lock()
+	e := p.entry.ensureRare().eventState()
 	e.owned = append(e.owned, h)
-	p.slot.mu.Unlock()
+	p.entry.mu.Unlock()
 	return &Event[T]{h}, nil
 }
 
-// Publish gives a value to all who have subscribed, and does not wait until they have it. Each gets all values in the order
-// of the calls of Publish, from the producer as sender, in the normal lane. A subscriber whose mailbox is full loses the value
-// (Lost counts it; DropOldest loses an older message instead) and holds nobody up, even if its rule is Wait.
+// Publish sends a value to all subscribers and does not wait until they have it. Each gets all values in the order of the calls
+// of Publish, with the producer as sender, with normal priority. A subscriber whose mailbox is full loses the value (Lost
+// counts it; DropOldest loses an older message instead) and holds up no one, even if its rule is Wait.
 //
-// Publish waits for room, SendTimeout at most, where as many values as Backlog says have not been handed out yet; then nobody
-// gets the value, and the error is ErrMailboxFull. ErrNoEvent after the event's end.
+// Publish waits while Backlog values have not been delivered yet, SendTimeout at most; then no subscriber gets the value, and
+// the error is ErrMailboxFull. ErrNoEvent after the event's end.
 func Publish[T any](from Sender, event *Event[T], value T) error {
 	return event.hub.publish(from.process(), value)
 }
 
-// End ends the event: who is subscribed is told ErrNormal, and the name is free.
+// End ends the event: subscribers get ErrNormal, and the name is free.
 func (e *Event[T]) End() { e.hub.end(ErrNormal) }
 
-// Name is the event's name on its node.
+// Name returns the event's name on its node.
 func (e *Event[T]) Name() string { return e.hub.name.Name }
 
 // LinkEvent subscribes this process to an event, of this node where event.Node is "". Its values come as messages of their
@@ -110,13 +110,13 @@ func (p *Process) MonitorEvent(event Name) (Ref, error) { return p.subscribe(eve
 // Unsubscribe ends the subscription to an event, if there is one. No Exit or EventDown of it comes after that; values that lie
 // in the mailbox already do.
 func (p *Process) Unsubscribe(event Name) {
-	name := p.system.eventName(event)
-	p.slot.mu.Lock()
+	name := p.system.events.key(p.system, event)
+	p.entry.mu.Lock()
 	var sub *subscription
-	if r := p.slot.rare(); r != nil && r.events != nil {
+	if r := p.entry.rareState(); r != nil && r.events != nil {
 		sub = r.events.take(func(s *subscription) bool { return s.name == name })
 	}
-	p.slot.mu.Unlock()
+	p.entry.mu.Unlock()
 	if sub != nil {
 		sub.to.leave(sub)
 	}
@@ -124,18 +124,18 @@ func (p *Process) Unsubscribe(event Name) {
 
 func (p *Process) subscribe(event Name, link bool) (Ref, error) {
 	s := p.system
-	sub := &subscription{given: event, name: s.eventName(event), pid: p.pid, ref: Ref(s.refs.Add(1)), link: link, at: -1}
-	sub.behavior = p.slot.behavior
-	p.slot.mu.Lock()
-	e := p.slot.rarely().eventful()
+	sub := &subscription{given: event, name: s.events.key(s, event), pid: p.pid, ref: Ref(s.refs.Add(1)), link: link, at: -1}
+	sub.behavior = p.entry.behavior
+	p.entry.mu.Lock()
+	e := p.entry.ensureRare().eventState()
 	for _, other := range e.subs {
 		if other.name == sub.name {
-			p.slot.mu.Unlock()
-			return 0, problem(ErrSubscribed, s.homeName(), "%s", event)
+			p.entry.mu.Unlock()
+			return 0, problem(ErrSubscribed, s.nodeName(), "%s", event)
 		}
 	}
 	e.subs = append(e.subs, sub)
-	p.slot.mu.Unlock()
+	p.entry.mu.Unlock()
 	if err := s.events.join(s, sub); err != nil {
 		p.dropSubscription(sub)
 		return 0, err
@@ -143,42 +143,42 @@ func (p *Process) subscribe(event Name, link bool) (Ref, error) {
 	return sub.ref, nil
 }
 
-// subscription is one process's, to one event.
+// subscription connects one process with one event.
 type subscription struct {
-	given    Name // by the user
-	name     Name // with the node, for an event on another
+	given    Name // the name as the user wrote it
+	name     Name // with the node, for an event of another
 	pid      PID
 	ref      Ref
 	link     bool
 	behavior *definition
-	to       feed
-	at       int  // in its relay; only that uses it
+	to       eventSource
+	at       int  // index in its relay, -1 before; only the relay uses it
 	refused  bool // by the hub of a mirror; the table's mu guards it
 }
 
-// feed is where a subscription gets its values from: a *hub[T], or a *mirror.
-type feed interface {
+// eventSource is the source of a subscription's values: a *hub[T], or a *mirror.
+type eventSource interface {
 	join(*subscription) error
 	leave(*subscription)
 }
 
-// eventful is what a process has that has to do with events, and the groups that it monitors.
-type eventful struct {
+// eventState holds the events and subscriptions of a process, and the groups that it monitors.
+type eventState struct {
 	owned []interface{ end(reason error) } // *hub[T]
 	subs  []*subscription
 
 	groups []string // that it monitors
 }
 
-func (r *rare) eventful() *eventful {
+func (r *rareState) eventState() *eventState {
 	if r.events == nil {
-		r.events = &eventful{}
+		r.events = &eventState{}
 	}
 	return r.events
 }
 
 // take removes a subscription; nil where there is none.
-func (e *eventful) take(is func(*subscription) bool) *subscription {
+func (e *eventState) take(is func(*subscription) bool) *subscription {
 	for i, sub := range e.subs {
 		if is(sub) {
 			last := len(e.subs) - 1
@@ -192,7 +192,7 @@ func (e *eventful) take(is func(*subscription) bool) *subscription {
 }
 
 // ended runs after the process has ended.
-func (e *eventful) ended(s *System, pid PID, reason error) {
+func (e *eventState) ended(s *System, pid PID, reason error) {
 	for _, h := range e.owned {
 		h.end(reason)
 	}
@@ -204,24 +204,24 @@ func (e *eventful) ended(s *System, pid PID, reason error) {
 	}
 }
 
-// dropSubscription tells whether the process still had it.
+// dropSubscription removes a subscription and reports whether the process still had it.
 func (p *Process) dropSubscription(sub *subscription) bool {
-	p.slot.mu.Lock()
-	defer p.slot.mu.Unlock()
-	r := p.slot.rare()
+	p.entry.mu.Lock()
+	defer p.entry.mu.Unlock()
+	r := p.entry.rareState()
 	return r != nil && r.events != nil && r.events.take(func(s *subscription) bool { return s == sub }) != nil
 }
 
 var eventDownKind = &messagesOf[EventDown]().k
 
-// over is the letter that tells a subscriber of the end.
-func (sub *subscription) over(producer PID, reason error) *letter {
+// over makes the envelope that reports the end of the event.
+func (sub *subscription) over(producer PID, reason error) *envelope {
 	if sub.link {
-		l := exitLetter(Exit{From: producer, Reason: reason, Event: sub.given, of: sub})
-		l.lane = PriorityNormal // after the values
+		l := exitEnvelope(Exit{From: producer, Reason: reason, Event: sub.given, of: sub})
+		l.priority = PriorityNormal // after the values
 		return l
 	}
-	l := &messagesOf[EventDown]().letterOf(EventDown{Event: sub.given, Ref: sub.ref, Producer: producer, Reason: reason, of: sub}).head
+	l := &messagesOf[EventDown]().envelopeOf(EventDown{Event: sub.given, Ref: sub.ref, Producer: producer, Reason: reason, of: sub}).head
 	l.from = producer
 	return l
 }

@@ -13,7 +13,7 @@ type tick struct {
 	At int64
 }
 
-// listener counts what it gets; the last of all says that a round is over.
+// listener counts what it gets; the last one signals that a round is over.
 type listener struct{ field *field }
 
 type field struct {
@@ -89,7 +89,7 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// BenchmarkSendAll is what BenchmarkPublish is measured against: a Send for each process.
+// BenchmarkSendAll is the baseline of BenchmarkPublish: a Send for each process.
 func BenchmarkSendAll(b *testing.B) {
 	const n = 1_000_000
 	s := NewSystem()

@@ -1,12 +1,12 @@
 package actor
 
-// chain is processes that have become ready and that no worker knows of yet.
-type chain struct {
-	first, last *slot
+// readyList collects processes that have become ready, to schedule many at once.
+type readyList struct {
+	first, last *entry
 	length      int
 }
 
-func (c *chain) add(s *System, at *slot) {
+func (c *readyList) add(s *System, at *entry) {
 	if c.first == nil {
 		c.first = at
 	} else {
@@ -18,24 +18,24 @@ func (c *chain) add(s *System, at *slot) {
 	}
 }
 
-func (c *chain) flush(s *System) {
+func (c *readyList) flush(s *System) {
 	if c.first != nil {
-		s.crew.addAll(c.first, c.last)
-		*c = chain{}
+		s.scheduler.addAll(c.first, c.last)
+		*c = readyList{}
 	}
 }
 
-// put is System.push for many processes, and never waits.
-func (c *chain) put(s *System, id uint64, l *letter) {
-	at := s.table.find(id)
+// put is System.push for many processes of this node. It never waits.
+func (c *readyList) put(s *System, id uint64, l *envelope) {
+	at := s.processes.find(id)
 	at.mu.Lock()
-	if at.id != id || at.life == dying {
+	if at.id != id || at.phase == terminated {
 		at.mu.Unlock()
 		l.body.free()
 		return
 	}
-	if l.lane >= PriorityNormal && at.waiting.Load()+l.count > at.bound {
-		l.away = true // nobody waits
+	if l.priority >= PriorityNormal && at.waiting.Load()+l.count > at.bound {
+		l.remote = true // nothing waits
 		s.overflow(at, PID{s.home, id}, l, nil)
 		return
 	}
@@ -46,11 +46,11 @@ func (c *chain) put(s *System, id uint64, l *letter) {
 	}
 }
 
-// tell puts a letter into a mailbox even if it is full: the end of an event is not lost.
-func (c *chain) tell(s *System, sub *subscription, l *letter) {
-	at := s.table.find(sub.pid.id)
+// notify puts an envelope into a mailbox even if that is full, because the end of an event must not be lost.
+func (c *readyList) notify(s *System, sub *subscription, l *envelope) {
+	at := s.processes.find(sub.pid.id)
 	at.mu.Lock()
-	if at.id != sub.pid.id || at.life == dying {
+	if at.id != sub.pid.id || at.phase == terminated {
 		at.mu.Unlock()
 		l.body.free()
 		return

@@ -13,7 +13,7 @@ type quote struct {
 	Price  int
 }
 
-// ticker publishes what it is told.
+// ticker publishes what it receives.
 type ticker struct{ quotes *actor.Event[quote] }
 
 func (t *ticker) Init(p *actor.Process, _ struct{}) (err error) {

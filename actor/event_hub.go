@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// hub is an event on one node: its producer's, or one that has subscribers. It gives what is published to relays, which hand it
-// out to the subscribers.
+// hub is an event on one node: the producer's, or another with subscribers. It gives published values to relays, which deliver
+// them to the subscribers. The values of a hub go through all relays in the same order, since both happen under mu.
 type hub[T any] struct {
 	system   *System
 	of       *messages[T]
@@ -15,65 +15,68 @@ type hub[T any] struct {
 	producer PID
 	options  eventOptions
 
-	mu     sync.Mutex
-	kept   []T // what is in it is never overwritten, so newcomers share it
-	relays []*relay[T]
-	away   map[PID]*relay[T] // one for each node that has subscribers, by its mirror
-	over   bool
-	room   chan struct{} // publishers wait for it; nil if none does
+	mu             sync.Mutex
+	kept           []T // never overwritten in place, so newcomers share the slice
+	forwardedTypes []*relay[T]
+	remote         map[PID]*relay[T] // one relay for each node with subscribers, by its mirror
+	over           bool
+	spaceFreed     chan struct{} // closed when a relay has taken its values; nil if no publisher waits
 }
 
 func newHub[T any](s *System, name Name, producer PID, o eventOptions) *hub[T] {
 	h := &hub[T]{system: s, of: messagesOf[T](), name: name, producer: producer, options: o}
-	h.relays = make([]*relay[T], max(runtime.GOMAXPROCS(0), 1))
+	h.forwardedTypes = make([]*relay[T], max(runtime.GOMAXPROCS(0), 1))
 	return h
 }
 
-// neighbours is how many slots in a row have the same relay: their memory lies together, and few processes need few relays.
-const neighbours = 4096
+// entriesPerRelay is the number of neighbouring entries that share a relay. Their memory is contiguous, and a few processes
+// need only few relays.
+const entriesPerRelay = 4096
 
 func (h *hub[T]) join(sub *subscription) error {
 	if d := sub.behavior; d.find(&h.of.k, false) == nil && d.any == nil {
-		return problem(ErrNotHandled, h.system.homeName(), "behaviour %s has no handler for %s, which the event %q sends", d.name, h.of.k.name, h.name)
+		return problem(ErrNotHandled, h.system.nodeName(), "behaviour %s has no handler for %s, which the event %q sends", d.name, h.of.k.name, h.name)
 	}
 	return h.change(sub, h.shard(sub.pid))
 }
 
-func (h *hub[T]) shard(pid PID) int { return int(uint32(pid.id)) / neighbours % len(h.relays) }
+func (h *hub[T]) shard(pid PID) int {
+	return int(uint32(pid.id)) / entriesPerRelay % len(h.forwardedTypes)
+}
 
-// change has a newcomer join at a relay.
+// change adds a subscriber to a relay.
 func (h *hub[T]) change(sub *subscription, shard int) error {
 	h.mu.Lock()
 	if h.over {
 		h.mu.Unlock()
-		return problem(ErrNoEvent, h.system.homeName(), "%q has ended", h.name)
+		return problem(ErrNoEvent, h.system.nodeName(), "%q has ended", h.name)
 	}
-	r := h.relays[shard]
+	r := h.forwardedTypes[shard]
 	if r == nil {
 		var err error
 		if r, err = h.newRelay(); err != nil {
 			h.mu.Unlock()
 			return err
 		}
-		h.relays[shard] = r
+		h.forwardedTypes[shard] = r
 	}
 	r.changes = append(r.changes, change[T]{at: len(r.pending), sub: sub, kept: h.kept[:len(h.kept):len(h.kept)]})
-	h.kick(r, nil) // it unlocks
+	h.unlockAndWake(r, nil) // it unlocks
 	return nil
 }
 
 func (h *hub[T]) leave(sub *subscription) {
 	h.mu.Lock()
-	r := h.relays[h.shard(sub.pid)]
+	r := h.forwardedTypes[h.shard(sub.pid)]
 	if r == nil || h.over {
 		h.mu.Unlock()
 		return
 	}
 	r.changes = append(r.changes, change[T]{at: len(r.pending), sub: sub, leaves: true})
-	h.kick(r, nil)
+	h.unlockAndWake(r, nil)
 }
 
-// newRelay runs under mu.
+// newRelay starts a relay. Call it with mu held.
 func (h *hub[T]) newRelay() (*relay[T], error) {
 	r := &relay[T]{hub: h}
 	var err error
@@ -81,8 +84,8 @@ func (h *hub[T]) newRelay() (*relay[T], error) {
 	return r, err
 }
 
-// kick wakes a relay, unless it is awake. It runs under mu and unlocks it.
-func (h *hub[T]) kick(r *relay[T], by *Process) {
+// unlockAndWake unlocks mu and wakes a relay that is not awake.
+func (h *hub[T]) unlockAndWake(r *relay[T], by *Process) {
 	wake := !r.awake
 	r.awake = true
 	h.mu.Unlock()
@@ -92,30 +95,30 @@ func (h *hub[T]) kick(r *relay[T], by *Process) {
 }
 
 func (h *hub[T]) wake(r *relay[T], by *Process) {
-	h.system.push(r.pid, &messagesOf[turn]().letterOf(turn{}).head, by)
+	h.system.push(r.pid, &messagesOf[wakeRelay]().envelopeOf(wakeRelay{}).head, by)
 }
 
 // publish gives a value to all relays.
 func (h *hub[T]) publish(by *Process, value T) error {
 	h.mu.Lock()
 	if h.full() {
-		if err := h.waitForRoom(by); err != nil { // it unlocks on error
+		if err := h.waitForSpace(by); err != nil { // it unlocks on error
 			return err
 		}
 	}
 	if h.over {
 		h.mu.Unlock()
-		return problem(ErrNoEvent, h.system.homeName(), "%q has ended", h.name)
+		return problem(ErrNoEvent, h.system.nodeName(), "%q has ended", h.name)
 	}
 	h.keep(value)
 	var asleep [8]*relay[T]
 	wake := asleep[:0]
-	for _, r := range h.relays {
+	for _, r := range h.forwardedTypes {
 		if r != nil && r.add(value) {
 			wake = append(wake, r)
 		}
 	}
-	for _, r := range h.away {
+	for _, r := range h.remote {
 		if r.add(value) {
 			wake = append(wake, r)
 		}
@@ -127,7 +130,7 @@ func (h *hub[T]) publish(by *Process, value T) error {
 	return nil
 }
 
-// add runs under the hub's mu, and tells whether the relay is to be woken.
+// add appends a value and reports whether the caller has to wake the relay. Call it with the hub's mu held.
 func (r *relay[T]) add(value T) bool {
 	r.pending = append(r.pending, value)
 	wake := !r.awake
@@ -135,7 +138,7 @@ func (r *relay[T]) add(value T) bool {
 	return wake
 }
 
-// keep remembers a value for newcomers. It runs under mu.
+// keep remembers a value for newcomers. Call it with mu held.
 func (h *hub[T]) keep(value T) {
 	n := h.options.keep
 	if n == 0 {
@@ -151,14 +154,14 @@ func (h *hub[T]) keep(value T) {
 	}
 }
 
-// full tells whether a relay has as much to do as may be. It runs under mu.
+// full reports whether a relay has a full backlog. Call it with mu held.
 func (h *hub[T]) full() bool {
-	for _, r := range h.relays {
+	for _, r := range h.forwardedTypes {
 		if r != nil && len(r.pending) >= h.options.backlog {
 			return true
 		}
 	}
-	for _, r := range h.away {
+	for _, r := range h.remote {
 		if len(r.pending) >= h.options.backlog {
 			return true
 		}
@@ -166,31 +169,32 @@ func (h *hub[T]) full() bool {
 	return false
 }
 
-// waitForRoom runs under mu, which it has unlocked only if it returns an error.
-func (h *hub[T]) waitForRoom(by *Process) error {
+// waitForSpace waits until no relay has a full backlog. Call it with mu held; it returns with mu held unless it returns an
+// error.
+func (h *hub[T]) waitForSpace(by *Process) error {
 	late := time.NewTimer(SendTimeout)
 	defer late.Stop()
 	if by != nil {
-		by.leave()
-		defer by.enter()
+		by.beginBlocking()
+		defer by.endBlocking()
 	}
 	for h.full() && !h.over {
-		if h.room == nil {
-			h.room = make(chan struct{})
+		if h.spaceFreed == nil {
+			h.spaceFreed = make(chan struct{})
 		}
-		room := h.room
+		spaceFreed := h.spaceFreed
 		h.mu.Unlock()
 		select {
-		case <-room:
+		case <-spaceFreed:
 		case <-late.C:
-			return problem(ErrMailboxFull, h.system.homeName(), "%d values of the event %q wait, and there was no room within %s", h.options.backlog, h.name, SendTimeout)
+			return problem(ErrMailboxFull, h.system.nodeName(), "%d values of the event %q wait, and there was no room within %s", h.options.backlog, h.name, SendTimeout)
 		}
 		h.mu.Lock()
 	}
 	return nil
 }
 
-// end tells all subscribers, after what was published. The name is free before.
+// end ends the event: subscribers are notified after the last value. The name is free before.
 func (h *hub[T]) end(reason error) {
 	h.system.events.remove(h.name.Name, h)
 	h.mu.Lock()
@@ -200,9 +204,9 @@ func (h *hub[T]) end(reason error) {
 	}
 	h.over = true
 	h.kept = nil
-	if h.room != nil {
-		close(h.room)
-		h.room = nil
+	if h.spaceFreed != nil {
+		close(h.spaceFreed)
+		h.spaceFreed = nil
 	}
 	var wake []*relay[T]
 	finish := func(r *relay[T]) {
@@ -212,12 +216,12 @@ func (h *hub[T]) end(reason error) {
 			wake = append(wake, r)
 		}
 	}
-	for _, r := range h.relays {
+	for _, r := range h.forwardedTypes {
 		if r != nil {
 			finish(r)
 		}
 	}
-	for _, r := range h.away {
+	for _, r := range h.remote {
 		finish(r)
 	}
 	h.mu.Unlock()

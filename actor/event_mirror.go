@@ -10,15 +10,15 @@ import (
 // eventsName is the name of the process by which other nodes subscribe to the events of this one.
 const eventsName = "$events"
 
-// mirror stands on this node for an event of another. It is one subscriber for the other node, a process that gets each value
-// once and publishes it here in a hub of its own. It comes with the first subscriber here, and goes with the last.
+// mirror represents an event of another node on this one. It is the only subscriber on behalf of this node: a process that gets
+// each value once and publishes it here, in a hub of its own. It starts with the first subscriber here and ends with the last.
 type mirror struct {
 	system *System
 	name   Name
 	pid    PID
 
-	// The table's mu guards these.
-	hub     anyHub          // nil until the other node has told what it is
+	// nil until the other node has described the event
+	hub     anyHub          // nil until the other node has sent its type
 	waiting []*subscription // until then
 	count   int
 }
@@ -45,7 +45,7 @@ func (t *eventTable) joinMirror(s *System, sub *subscription) error {
 	if hub == nil {
 		m.waiting = append(m.waiting, sub)
 	} else {
-		last = m.pass(sub)
+		last = m.admit(sub)
 	}
 	t.mu.Unlock()
 	if last {
@@ -54,22 +54,24 @@ func (t *eventTable) joinMirror(s *System, sub *subscription) error {
 	return nil
 }
 
+// join does nothing: joinMirror has joined already.
 func (m *mirror) join(*subscription) error { return nil } // joinMirror does it
 
-// pass gives a subscriber to the hub, or tells it why not; then it may have been the last. It runs under the table's mu, so that
-// nobody leaves the hub before it has joined.
-func (m *mirror) pass(sub *subscription) (last bool) {
+// admit gives a subscriber to the hub. If the hub refuses it, the subscriber is notified, and last reports whether it was the
+// only one. Call it with the table's mu held, so that a subscriber cannot leave the hub before it has joined.
+func (m *mirror) admit(sub *subscription) (last bool) {
 	err := m.hub.join(sub)
 	if err == nil {
 		return false
 	}
-	m.system.tellOver(sub, PID{}, err)
+	sub.end(m.system, PID{}, err)
 	sub.refused = true
-	return m.less()
+	return m.removeSubscriber()
 }
 
-// less takes one off, and the mirror out of the table if that was the last. It runs under the table's mu.
-func (m *mirror) less() (last bool) {
+// removeSubscriber counts one subscriber less, and removes the mirror from the table after the last. Call it with the table's
+// mu held.
+func (m *mirror) removeSubscriber() (last bool) {
 	t := &m.system.events
 	m.count--
 	last = m.count == 0 && t.mirrors[m.name] == m
@@ -79,7 +81,7 @@ func (m *mirror) less() (last bool) {
 	return last
 }
 
-// end ends a mirror that nobody needs any more.
+// end ends a mirror without subscribers.
 func (m *mirror) end(hub anyHub) {
 	_ = m.system.Kill(m.pid) // which the other node monitors
 	if hub != nil {
@@ -87,10 +89,10 @@ func (m *mirror) end(hub anyHub) {
 	}
 }
 
-// tellOver tells one subscriber of the end, even if its mailbox is full.
-func (s *System) tellOver(sub *subscription, producer PID, reason error) {
-	var ready chain
-	ready.tell(s, sub, sub.over(producer, reason))
+// end notifies one subscriber of the end of its event, even if its mailbox is full.
+func (sub *subscription) end(s *System, producer PID, reason error) {
+	var ready readyList
+	ready.notify(s, sub, sub.over(producer, reason))
 	ready.flush(s)
 }
 
@@ -99,7 +101,7 @@ func (m *mirror) leave(sub *subscription) {
 	t.mu.Lock()
 	hub := m.hub
 	m.waiting = slices.DeleteFunc(m.waiting, func(other *subscription) bool { return other == sub })
-	last := !sub.refused && m.less()
+	last := !sub.refused && m.removeSubscriber()
 	t.mu.Unlock()
 	if hub != nil {
 		hub.leave(sub)
@@ -109,14 +111,14 @@ func (m *mirror) leave(sub *subscription) {
 	}
 }
 
-// opened gives those who have waited to the hub.
-func (m *mirror) opened(hub anyHub) {
+// attach gives the waiting subscribers to the hub.
+func (m *mirror) attach(hub anyHub) {
 	t := &m.system.events
 	t.mu.Lock()
 	m.hub = hub
 	last := false
 	for _, sub := range m.waiting {
-		last = m.pass(sub) || last
+		last = m.admit(sub) || last
 	}
 	m.waiting = nil
 	t.mu.Unlock()
@@ -125,7 +127,7 @@ func (m *mirror) opened(hub anyHub) {
 	}
 }
 
-// over ends the mirror: all subscribers are told.
+// over ends the mirror and notifies all its subscribers.
 func (m *mirror) over(reason error) {
 	t := &m.system.events
 	t.mu.Lock()
@@ -136,7 +138,7 @@ func (m *mirror) over(reason error) {
 	m.waiting = nil
 	t.mu.Unlock()
 	for _, sub := range waiting {
-		m.system.tellOver(sub, PID{}, reason)
+		sub.end(m.system, PID{}, reason)
 	}
 	if hub != nil {
 		hub.end(reason)
@@ -153,7 +155,7 @@ type (
 		Type     string // of the values, as in kind
 		Keep     int
 		Producer PID
-		Keeper   PID // who looks after mirrors there
+		Keeper   PID // the process that looks after mirrors there
 	}
 
 	eventOver struct {
@@ -165,7 +167,7 @@ type (
 // mirrorProcess is the process of a mirror.
 type mirrorProcess struct{ *mirror }
 
-var mirrorBehavior = unlisted(Define("event-mirror", (*mirrorProcess).Init,
+var mirrorBehavior = internalProcess(Define("event-mirror", (*mirrorProcess).Init,
 	On((*mirrorProcess).Begin), On((*mirrorProcess).Over), On((*mirrorProcess).Down), Handler[mirrorProcess](mirrored{})))
 
 func (m *mirrorProcess) Init(p *Process, of *mirror) error { m.mirror = of; return nil }
@@ -184,11 +186,11 @@ func (m *mirrorProcess) Begin(p *Process, _ mirrorBegins) error {
 		hub(*System, Name, PID, eventOptions) anyHub
 	})
 	if !ok || !typed {
-		m.over(problem(ErrNotHandled, m.system.homeName(), "nobody here handles %s, which the event %s sends", accepted.Type, m.name))
+		m.over(problem(ErrNotHandled, m.system.nodeName(), "nobody here handles %s, which the event %s sends", accepted.Type, m.name))
 		return ErrNormal
 	}
 	p.Monitor(accepted.Keeper)
-	m.opened(of.hub(p.system, m.name, accepted.Producer, eventOptions{keep: min(max(accepted.Keep, 0), MaxKept), backlog: DefaultBacklog}))
+	m.attach(of.hub(p.system, m.name, accepted.Producer, eventOptions{keep: min(max(accepted.Keep, 0), MaxKept), backlog: DefaultBacklog}))
 	return nil
 }
 
@@ -206,15 +208,15 @@ func (m *mirrorProcess) Down(p *Process, down Down) error {
 	return ErrNormal
 }
 
-// mirrored handles values of whatever type.
+// mirrored handles values of any type.
 type mirrored struct{}
 
-func (mirrored) of(*mirrorProcess) {}
-func (mirrored) calls() bool       { return false }
-func (mirrored) entry() entry      { return entry{} }
+func (mirrored) of(*mirrorProcess)          {}
+func (mirrored) calls() bool                { return false }
+func (mirrored) handlerEntry() handlerEntry { return handlerEntry{} }
 
-func (mirrored) handle(p *Process, l *letter) error {
-	hub := p.slot.state.(*mirrorProcess).mirror.hub // set by this process
+func (mirrored) handle(p *Process, l *envelope) error {
+	hub := p.entry.state.(*mirrorProcess).mirror.hub // set by this process
 	from := int(l.at)
 	l.at = l.count
 	if hub != nil {
@@ -223,7 +225,7 @@ func (mirrored) handle(p *Process, l *letter) error {
 	return nil
 }
 
-// publishAll publishes what came from the producer's node. While the relays here have too much to do, it waits.
+// publishAll publishes what came from the producer's node. It waits while the relays here have a full backlog.
 func (h *hub[T]) publishAll(by *Process, body body, from int) {
 	b, ok := body.(*batch[T])
 	if !ok {
@@ -236,12 +238,12 @@ func (h *hub[T]) publishAll(by *Process, body body, from int) {
 	}
 }
 
-// joinAway lets the mirror on another node join.
-func (h *hub[T]) joinAway(mirror PID) (eventAccepted, error) {
+// joinRemote adds the mirror on another node.
+func (h *hub[T]) joinRemote(mirror PID) (eventAccepted, error) {
 	h.mu.Lock()
 	if h.over {
 		h.mu.Unlock()
-		return eventAccepted{}, problem(ErrNoEvent, h.system.homeName(), "%q has ended", h.name.Name)
+		return eventAccepted{}, problem(ErrNoEvent, h.system.nodeName(), "%q has ended", h.name.Name)
 	}
 	r, err := h.newRelay()
 	if err != nil {
@@ -249,25 +251,25 @@ func (h *hub[T]) joinAway(mirror PID) (eventAccepted, error) {
 		return eventAccepted{}, err
 	}
 	r.mirror = &mirror
-	if h.away == nil {
-		h.away = make(map[PID]*relay[T])
+	if h.remote == nil {
+		h.remote = make(map[PID]*relay[T])
 	}
-	h.away[mirror] = r
+	h.remote[mirror] = r
 	r.changes = append(r.changes, change[T]{at: len(r.pending), kept: h.kept[:len(h.kept):len(h.kept)]})
-	h.kick(r, nil)
+	h.unlockAndWake(r, nil)
 	return eventAccepted{Type: h.of.k.name, Keep: h.options.keep, Producer: h.producer}, nil
 }
 
-func (h *hub[T]) leaveAway(mirror PID) {
+func (h *hub[T]) leaveRemote(mirror PID) {
 	h.mu.Lock()
-	r := h.away[mirror]
-	delete(h.away, mirror)
+	r := h.remote[mirror]
+	delete(h.remote, mirror)
 	if r == nil || h.over {
 		h.mu.Unlock()
 		return
 	}
 	r.changes = append(r.changes, change[T]{at: len(r.pending), leaves: true})
-	h.kick(r, nil)
+	h.unlockAndWake(r, nil)
 }
 
 func overOf(reason error) eventOver {
@@ -282,7 +284,7 @@ func (o eventOver) reason() error {
 	return sabir.NewError(o.Code, o.Name, o.Message)
 }
 
-// eventKeeper is the process by which other nodes subscribe, one for each.
+// eventKeeper is the process through which other nodes subscribe to the events of this one.
 type eventKeeper struct{ mirrors map[Ref]keptMirror }
 
 type keptMirror struct {
@@ -290,7 +292,7 @@ type keptMirror struct {
 	pid PID
 }
 
-var eventKeeperBehavior = unlisted(Define[eventKeeper, struct{}]("events", nil, Answer((*eventKeeper).Join), On((*eventKeeper).Down)))
+var eventKeeperBehavior = internalProcess(Define[eventKeeper, struct{}]("events", nil, Answer((*eventKeeper).Join), On((*eventKeeper).Down)))
 
 func (k *eventKeeper) Join(p *Process, join eventJoin) (eventAccepted, error) {
 	h, err := p.system.events.find(p.system, join.Event)
@@ -298,7 +300,7 @@ func (k *eventKeeper) Join(p *Process, join eventJoin) (eventAccepted, error) {
 		return eventAccepted{}, err
 	}
 	mirror := p.Sender()
-	accepted, err := h.joinAway(mirror)
+	accepted, err := h.joinRemote(mirror)
 	if err != nil {
 		return eventAccepted{}, err
 	}
@@ -314,13 +316,13 @@ func (k *eventKeeper) Down(p *Process, down Down) error {
 	kept := k.mirrors[down.Ref]
 	delete(k.mirrors, down.Ref)
 	if kept.of != nil {
-		kept.of.leaveAway(kept.pid)
+		kept.of.leaveRemote(kept.pid)
 	}
 	return nil
 }
 
-// serveEvents starts the keeper with the node's first event: before that there is nothing to subscribe to.
-func (s *System) serveEvents() error {
+// serve starts the keeper with the node's first event: before, there is nothing to subscribe to.
+func (t *eventTable) serve(s *System) error {
 	if s.node == nil {
 		return nil
 	}

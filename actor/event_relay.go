@@ -1,9 +1,9 @@
 package actor
 
-// relay is a process that hands out what an event publishes to some of its subscribers on this node, or to the mirror on another
-// node that does so there. One relay does one thing after another, in the order in which they happened to the hub: that is
-// why each subscriber gets each value once and in order. After some deliveries others have their turn, so that those who got
-// something handle it while it is in the processor's cache, and letters are used again.
+// relay is a process that delivers the values of an event to some of its subscribers on this node, or to the mirror on another
+// node. It does one thing after another in the order in which they happened to the hub, which is why each subscriber gets each
+// value once and in order. After relayTurn deliveries it lets others run, so that subscribers handle what they got while it is
+// in the processor's cache, and envelopes are reused.
 type relay[T any] struct {
 	hub *hub[T]
 	pid PID
@@ -16,33 +16,33 @@ type relay[T any] struct {
 	// What it has taken and does now.
 	values  []T
 	todo    []change[T]
-	at, end int  // values[at:end] are being handed out
-	next    int  // to this subscriber
+	at, end int  // values[at:end] are being delivered
+	next    int  // index of the subscriber that is next
 	mirror  *PID // of another node; subs is not used then
 
-	ids  []uint64 // of subs, in one piece to go through
+	ids  []uint64 // ids of subs, in one slice to iterate over
 	subs []*subscription
 
-	ready chain
+	ready readyList
 	slab  []batch[T]
 }
 
-// change is something that happens to a relay between two values.
+// change is something that happens to a relay between two values: a subscriber joins or leaves, or the event ends.
 type change[T any] struct {
-	at     int // values of its batch that come before
+	at     int // index in pending before which it happens
 	sub    *subscription
 	kept   []T
 	leaves bool
 	over   error // the event's end
 }
 
-// turn is what wakes a relay.
-type turn struct{}
+// wakeRelay is the message that wakes a relay.
+type wakeRelay struct{}
 
 const (
-	relayTurn   = 1024 // letters that a relay hands out before it is another's turn
-	readyAtOnce = 256  // processes that are given to the workers together
-	letterSlab  = 64   // letters made at once
+	relayTurn    = 1024 // envelopes delivered before others run
+	readyAtOnce  = 256  // processes scheduled together
+	envelopeSlab = 64   // envelopes made at once
 )
 
 // relayProcess is the process of a relay, whatever its type of values.
@@ -50,12 +50,12 @@ type relayProcess struct{ relaying }
 
 type relaying interface{ turn(p *Process) error }
 
-var relayBehavior = unlisted(Define("event-relay", (*relayProcess).Init, On((*relayProcess).Turn)))
+var relayBehavior = internalProcess(Define("event-relay", (*relayProcess).Init, On((*relayProcess).Turn)))
 
 func (r *relayProcess) Init(p *Process, of relaying) error { r.relaying = of; return nil }
-func (r *relayProcess) Turn(p *Process, _ turn) error      { return r.turn(p) }
+func (r *relayProcess) Turn(p *Process, _ wakeRelay) error { return r.turn(p) }
 
-// turn does some of what there is to do.
+// turn does a part of what there is to do.
 func (r *relay[T]) turn(p *Process) error {
 	for left := relayTurn; left > 0; {
 		switch {
@@ -84,10 +84,10 @@ func (r *relay[T]) turn(p *Process) error {
 	}
 	r.ready.flush(p.system)
 	p.tired = true
-	return Send(p, p.pid, turn{})
+	return Send(p, p.pid, wakeRelay{})
 }
 
-// take takes what was published, and tells whether there is anything.
+// take takes what was published and reports whether there is anything.
 func (r *relay[T]) take() bool {
 	h := r.hub
 	clear(r.values)
@@ -96,22 +96,22 @@ func (r *relay[T]) take() bool {
 	r.values, r.pending = r.pending, r.values[:0]
 	r.todo, r.changes = r.changes, nil
 	r.at, r.end = 0, 0
-	if h.room != nil {
-		close(h.room)
-		h.room = nil
+	if h.spaceFreed != nil {
+		close(h.spaceFreed)
+		h.spaceFreed = nil
 	}
 	r.awake = len(r.values) > 0 || len(r.todo) > 0
 	return r.awake
 }
 
-// handOut gives the values to subscribers, as many as may be had for left letters, and returns how many letters it took.
+// handOut delivers the values to as many subscribers as left envelopes reach, and returns how many envelopes it used.
 func (r *relay[T]) handOut(p *Process, left int) int {
 	values := r.values[r.at:r.end]
 	if r.mirror != nil {
 		r.at = r.end
-		return r.sendAway(p, values)
+		return r.sendRemote(p, values)
 	}
-	each := r.letters(len(values))
+	each := r.envelopes(len(values))
 	from := r.next
 	r.next = min(len(r.ids), from+max(left/each, 1))
 	for _, id := range r.ids[from:r.next] {
@@ -124,15 +124,15 @@ func (r *relay[T]) handOut(p *Process, left int) int {
 	return max(taken, 1)
 }
 
-// sendAway gives values to the mirror on another node. That node's end comes as a Down to who looks after mirrors.
-func (r *relay[T]) sendAway(p *Process, values []T) int {
+// sendRemote sends values to the mirror on another node. Its end comes to the event keeper, as a Down.
+func (r *relay[T]) sendRemote(p *Process, values []T) int {
 	run := r.run(values)
 	p.system.push(*r.mirror, &run.head, p)
 	return len(values)
 }
 
-// letters is how many letters bring n values: runs have room for many, and would mostly be empty with few.
-func (r *relay[T]) letters(n int) int {
+// envelopes returns how many envelopes n values take: runs have space for many and would mostly be empty with few.
+func (r *relay[T]) envelopes(n int) int {
 	if n*4 >= r.hub.of.length {
 		return 1
 	}
@@ -151,10 +151,10 @@ func (r *relay[T]) single(value T) *batch[T] {
 	b, ok := m.single.Get().(*batch[T])
 	if !ok {
 		if len(r.slab) == 0 {
-			r.slab = make([]batch[T], letterSlab)
+			r.slab = make([]batch[T], envelopeSlab)
 		}
 		b, r.slab = &r.slab[0], r.slab[1:]
-		b.of, b.head.body, b.head.lane = m, b, PriorityNormal
+		b.of, b.head.body, b.head.priority = m, b, PriorityNormal
 		b.items = b.one[:0]
 	}
 	b.items = append(b.items, value)
@@ -162,9 +162,9 @@ func (r *relay[T]) single(value T) *batch[T] {
 	return b
 }
 
-// give gives values to one process, at most of.length of them.
+// give delivers values to one process, at most of.length of them.
 func (r *relay[T]) give(s *System, id uint64, values []T) {
-	if r.letters(len(values)) == 1 && len(values) > 1 {
+	if r.envelopes(len(values)) == 1 && len(values) > 1 {
 		r.ready.put(s, id, &r.run(values).head)
 		return
 	}
@@ -173,13 +173,13 @@ func (r *relay[T]) give(s *System, id uint64, values []T) {
 	}
 }
 
-// change lets a subscriber join or leave, and returns how many letters that took.
+// change adds or removes a subscriber, and returns how many envelopes that took.
 func (r *relay[T]) change(p *Process, c *change[T]) int {
 	switch {
 	case r.mirror != nil:
 		for kept := c.kept; len(kept) > 0; {
 			n := min(len(kept), r.hub.of.length)
-			r.sendAway(p, kept[:n])
+			r.sendRemote(p, kept[:n])
 			kept = kept[n:]
 		}
 		return 1 + len(c.kept)
@@ -187,14 +187,14 @@ func (r *relay[T]) change(p *Process, c *change[T]) int {
 		c.sub.at = len(r.ids)
 		r.ids = append(r.ids, c.sub.pid.id)
 		r.subs = append(r.subs, c.sub)
-		letters := 1
+		envelopes := 1
 		for kept := c.kept; len(kept) > 0; {
 			n := min(len(kept), r.hub.of.length)
 			r.give(p.system, c.sub.pid.id, kept[:n])
-			letters += r.letters(n)
+			envelopes += r.envelopes(n)
 			kept = kept[n:]
 		}
-		return letters
+		return envelopes
 	}
 	last := len(r.ids) - 1
 	at := c.sub.at
@@ -208,7 +208,7 @@ func (r *relay[T]) change(p *Process, c *change[T]) int {
 	return 1
 }
 
-// finish tells the subscribers that the event is over. When all know, the relay ends.
+// finish notifies the subscribers of the end of the event. The relay ends when all are notified.
 func (r *relay[T]) finish(p *Process, reason error) error {
 	s := p.system
 	if r.mirror != nil {
@@ -218,12 +218,12 @@ func (r *relay[T]) finish(p *Process, reason error) error {
 	}
 	upto := min(r.next+relayTurn, len(r.subs))
 	for _, sub := range r.subs[r.next:upto] {
-		r.ready.tell(s, sub, sub.over(r.hub.producer, reason))
+		r.ready.notify(s, sub, sub.over(r.hub.producer, reason))
 	}
 	r.ready.flush(s)
 	if r.next = upto; r.next == len(r.subs) {
 		return ErrNormal
 	}
 	p.tired = true
-	return Send(p, p.pid, turn{})
+	return Send(p, p.pid, wakeRelay{})
 }

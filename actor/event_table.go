@@ -2,7 +2,7 @@ package actor
 
 import "sync"
 
-// eventTable is the events of this node, and those of others that somebody here has subscribed to.
+// eventTable holds the events of this node, and the mirrors of events of other nodes that processes here subscribe to.
 type eventTable struct {
 	mu      sync.Mutex
 	local   map[string]anyHub
@@ -11,10 +11,10 @@ type eventTable struct {
 
 // anyHub is a *hub[T].
 type anyHub interface {
-	feed
+	eventSource
 	end(reason error)
-	joinAway(mirror PID) (eventAccepted, error)
-	leaveAway(mirror PID)
+	joinRemote(mirror PID) (eventAccepted, error)
+	leaveRemote(mirror PID)
 	publishAll(by *Process, body body, from int)
 }
 
@@ -22,7 +22,7 @@ func (t *eventTable) add(s *System, name string, h anyHub) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, taken := t.local[name]; taken {
-		return problem(ErrNameTaken, s.homeName(), "there is an event %q on this node", name)
+		return problem(ErrNameTaken, s.nodeName(), "there is an event %q on this node", name)
 	}
 	if t.local == nil {
 		t.local = make(map[string]anyHub)
@@ -39,7 +39,7 @@ func (t *eventTable) remove(name string, h anyHub) {
 	t.mu.Unlock()
 }
 
-// join gives a subscription to where its values come from.
+// join gives a subscription to its source.
 func (t *eventTable) join(s *System, sub *subscription) error {
 	if sub.name.Node != "" {
 		return t.joinMirror(s, sub)
@@ -58,12 +58,12 @@ func (t *eventTable) find(s *System, name string) (anyHub, error) {
 	if h, ok := t.local[name]; ok {
 		return h, nil
 	}
-	return nil, problem(ErrNoEvent, s.homeName(), "%q", name)
+	return nil, problem(ErrNoEvent, s.nodeName(), "%q", name)
 }
 
-// eventName is a name by which an event is known here: without a node if it is of this one.
-func (s *System) eventName(n Name) Name {
-	if n.Node == s.homeName() {
+// key is the name by which an event is known here: without a node if it is of this one.
+func (t *eventTable) key(s *System, n Name) Name {
+	if n.Node == s.nodeName() {
 		n.Node = ""
 	}
 	return n

@@ -13,10 +13,10 @@ import (
 
 type price struct{ N int }
 
-// stranger is what no seat has a handler for.
+// stranger is a message that no seat has a handler for.
 type stranger struct{ N int }
 
-// seat is a process that tells what it gets, and does what it is told.
+// seat is a process that reports what it gets, and does what the test orders.
 type seat struct{ heard chan any }
 
 type seatDo struct{ Fn func(p *actor.Process) error }
@@ -68,7 +68,7 @@ func sit(t testing.TB, s *actor.System, options ...actor.SpawnOption) taken {
 // do runs fn in a callback of the process.
 func (w taken) do(fn func(p *actor.Process) error) error {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	_, err := actor.Call[sabir.Nothing](ctx, w.s, w.pid, seatDo{fn})
 	return err
@@ -149,7 +149,7 @@ func (w taken) monitors(event actor.Name) (ref actor.Ref) {
 func newSystem(t testing.TB, options ...actor.Option) *actor.System {
 	s := actor.NewSystem(append([]actor.Option{actor.Logger(quiet)}, options...)...)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		if err := s.Stop(ctx); err != nil {
 			t.Error(err)
@@ -328,7 +328,7 @@ func TestASubscriberOnAnotherNodeWithoutAHandlerIsToldSo(t *testing.T) {
 	if err := actor.Publish(all[0].System, ev, stranger{1}); err != nil {
 		t.Error(err)
 	}
-	for ev.Mirrors() > 0 { // whom nobody needs
+	for ev.Mirrors() > 0 { // which nothing needs
 		runtime.Gosched()
 	}
 }
@@ -344,6 +344,17 @@ func TestTheLossOfItsNodeEndsAnEvent(t *testing.T) {
 	if _, ok := (watched{w.pid, w.heard}).next(t).(actor.EventDown); !ok {
 		t.Error("no EventDown")
 	}
+}
+
+func TestABacklogOfNothingIsRefused(t *testing.T) {
+	producer := sit(t, newSystem(t))
+	producer.must(func(p *actor.Process) error {
+		if _, err := actor.NewEvent[price](p, "prices", actor.Backlog(0)); err == nil {
+			t.Error("an event that can hold no value was registered")
+		}
+		_, err := actor.NewEvent[price](p, "prices", actor.Backlog(1))
+		return err
+	})
 }
 
 func TestUnsubscribingEndsIt(t *testing.T) {

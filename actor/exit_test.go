@@ -26,7 +26,7 @@ func twoLinked(t *testing.T, s *System, b *Behavior[puppet, hooks], got *notes) 
 // with ends the process with a reason.
 func endWith(t *testing.T, s *System, pid PID, reason error) {
 	t.Helper()
-	tell(t, s, pid, func(*Process) error { return reason })
+	notify(t, s, pid, func(*Process) error { return reason })
 }
 
 func TestWhenOneOfTwoLinkedEndsTheOtherDoesForTheSameReason(t *testing.T) {
@@ -110,7 +110,7 @@ func TestAfterUnlinkNoExitComes(t *testing.T) {
 		one, other := twoLinked(t, s, catchers, &got)
 		in(t, s, other, func(p *Process) {
 			s.Kill(one)
-			synctest.Wait() // the exit lies in the mailbox now
+			synctest.Wait() // the exit is in the mailbox now
 			if info, _ := s.Info(one); !info.PID.Zero() {
 				t.Error("it has not ended yet")
 			}
@@ -285,7 +285,7 @@ func TestTerminateIsTheLastCallback(t *testing.T) {
 			bubble(t, func(t *testing.T, s *System) {
 				var got notes
 				pid := spawn(t, s, hooks{any: got.note, terminate: func(_ *Process, reason error) { got.add(reason) }})
-				tell(t, s, pid, func(p *Process) error { return c.end(s, p) })
+				notify(t, s, pid, func(p *Process) error { return c.end(s, p) })
 				got.want(t, c.want)
 				if s.Alive(pid) {
 					t.Error("it lives")

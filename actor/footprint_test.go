@@ -9,6 +9,9 @@ import (
 
 // The bytes are those of everything that there is per process, also what its parent keeps of it, but not its state.
 func TestASleepingProcessTakesAtMost400Bytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, test := range []struct {
 		what    string
 		limit   int
@@ -61,7 +64,7 @@ func TestASleepingProcessTakesAtMost400Bytes(t *testing.T) {
 
 var stateless = Define[struct{}, struct{}]("stateless", nil)
 
-// inUse is how many bytes of memory are in use.
+// inUse is the number of bytes of memory in use.
 func inUse() int {
 	runtime.GC()
 	runtime.GC()

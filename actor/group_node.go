@@ -1,9 +1,9 @@
 package actor
 
-// groupsName is the name of the process that tells other nodes of the groups of this one, and hears of theirs.
+// groupsName is the name of the process that exchanges memberships with the other nodes.
 const groupsName = "$groups"
 
-// What nodes tell each other.
+// These messages go between the group keepers of two nodes. Their names and fields are part of the wire format.
 type (
 	// groupChange is one process that has joined or left.
 	groupChange struct {
@@ -13,26 +13,27 @@ type (
 		Caster PID
 	}
 
-	// groupState is all memberships of a node, in several parts.
+	// groupState holds all memberships of a node, in several parts.
 	groupState struct {
 		First, Last bool
 		Members     []groupChange
 	}
 )
 
-// statePart is how many memberships go together.
+// statePart is the number of memberships in one groupState.
 const statePart = 500
 
-// groupKeeper is the process of that name. What it knows is in the table; it decides what comes of other nodes.
+// groupKeeper is the state of that process. The memberships themselves are in groupTable; the keeper decides which changes of
+// other nodes are applied.
 type groupKeeper struct {
-	up map[string]map[GroupJoined]struct{} // nodes, with the parts of their state that have come; nil for none
+	up map[string]map[GroupJoined]struct{} // nodes that are up, with the parts of their groupState so far; nil between two
 }
 
-var groupKeeperBehavior = unlisted(Define("groups", (*groupKeeper).Init,
+var groupKeeperBehavior = internalProcess(Define("groups", (*groupKeeper).Init,
 	On((*groupKeeper).Change), On((*groupKeeper).State), On((*groupKeeper).Up), On((*groupKeeper).Down)))
 
-// serveGroups starts the keeper. It is called when the system starts with its node.
-func (s *System) serveGroups() error {
+// serve starts the keeper, when the system starts with its node.
+func (t *groupTable) serve(s *System) error {
 	_, err := Spawn(s, groupKeeperBehavior, struct{}{}, Named(groupsName))
 	return err
 }
@@ -43,7 +44,7 @@ func (k *groupKeeper) Init(p *Process, _ struct{}) error {
 	return nil
 }
 
-// Up tells a node all that it must know.
+// Up sends a new node all memberships of this one.
 func (k *groupKeeper) Up(p *Process, up NodeUp) error {
 	k.up[up.Node] = nil
 	all := p.system.groups.memberships()
@@ -55,14 +56,14 @@ func (k *groupKeeper) Up(p *Process, up NodeUp) error {
 	return nil
 }
 
-// Down takes out who lived there.
+// Down removes the members on a node.
 func (k *groupKeeper) Down(p *Process, down NodeDown) error {
 	delete(k.up, down.Node)
-	p.system.groups.keepAway(p.system, down.Node, nil)
+	p.system.groups.retainRemote(p.system, down.Node, nil)
 	return nil
 }
 
-// Change is one on this node, to be told, or one on another.
+// Change sends on a change of this node, or applies one of another.
 func (k *groupKeeper) Change(p *Process, c groupChange) error {
 	if p.Sender().Zero() {
 		for node := range k.up {
@@ -71,12 +72,12 @@ func (k *groupKeeper) Change(p *Process, c groupChange) error {
 		return nil
 	}
 	if node, ok := k.from(p, c.PID, c.Caster); ok {
-		p.system.groups.changeAway(p.system, node, c)
+		p.system.groups.changeRemote(p.system, node, c)
 	}
 	return nil
 }
 
-// State is that of another node. Who was a member there and is not in it has left.
+// State applies the memberships of another node. A known member that is not among them has left.
 func (k *groupKeeper) State(p *Process, state groupState) error {
 	node, ok := k.from(p)
 	if !ok {
@@ -89,17 +90,17 @@ func (k *groupKeeper) State(p *Process, state groupState) error {
 		if _, ok := k.from(p, c.PID, c.Caster); ok {
 			k.up[node][GroupJoined{c.Group, c.PID}] = struct{}{}
 			c.Joined = true
-			p.system.groups.changeAway(p.system, node, c)
+			p.system.groups.changeRemote(p.system, node, c)
 		}
 	}
 	if state.Last {
-		p.system.groups.keepAway(p.system, node, k.up[node])
+		p.system.groups.retainRemote(p.system, node, k.up[node])
 		k.up[node] = nil
 	}
 	return nil
 }
 
-// from is the node of the sender, if it is up. A node speaks for its own processes only.
+// from returns the node of the sender if it is up. A node acts for its own processes only.
 func (k *groupKeeper) from(p *Process, of ...PID) (node string, ok bool) {
 	sender := p.Sender()
 	node = sender.Node()
@@ -107,10 +108,10 @@ func (k *groupKeeper) from(p *Process, of ...PID) (node string, ok bool) {
 	for _, pid := range of {
 		ok = ok && pid.home == sender.home && !pid.Zero()
 	}
-	return node, ok && node != p.system.homeName()
+	return node, ok && node != p.system.nodeName()
 }
 
-// send tells another keeper. That it cannot be told is the end of the session, after which both begin anew.
+// send sends to another keeper. An error means that the session has ended; then both sides start over.
 func (k *groupKeeper) send(p *Process, node string, m any) {
 	to := Name{Name: groupsName, Node: node}
 	switch m := m.(type) {
@@ -121,23 +122,24 @@ func (k *groupKeeper) send(p *Process, node string, m any) {
 	}
 }
 
-// caster is the process of a group on a node with members of it, to which other nodes send what all members there get.
-type caster struct{ group string }
+// distributor is the process of a group, on a node with members of it, that receives what other nodes send to the group and
+// delivers it here.
+type distributor struct{ group string }
 
-var casterBehavior = unlisted(Define("group", (*caster).Init, Handler[caster](cast{})))
+var distributorBehavior = internalProcess(Define("group", (*distributor).Init, Handler[distributor](distributeAny{})))
 
-func (c *caster) Init(_ *Process, group string) error { c.group = group; return nil }
+func (c *distributor) Init(_ *Process, group string) error { c.group = group; return nil }
 
-// cast handles messages of whatever type.
-type cast struct{}
+// distributeAny handles messages of any type.
+type distributeAny struct{}
 
-func (cast) of(*caster)   {}
-func (cast) calls() bool  { return false }
-func (cast) entry() entry { return entry{} }
+func (distributeAny) of(*distributor)            {}
+func (distributeAny) calls() bool                { return false }
+func (distributeAny) handlerEntry() handlerEntry { return handlerEntry{} }
 
-func (cast) handle(p *Process, l *letter) error {
-	local, _ := p.system.groups.recipients(p.slot.state.(*caster).group)
-	scatter(p.system, local, l)
+func (distributeAny) handle(p *Process, l *envelope) error {
+	local, _ := p.system.groups.recipients(p.entry.state.(*distributor).group)
+	deliverToAll(p.system, local, l)
 	l.at = l.count
 	return nil
 }

@@ -6,27 +6,27 @@ import (
 	"sync"
 )
 
-// groupTable is the groups, as far as this node knows of them.
+// groupTable holds the groups that this node knows.
 type groupTable struct {
 	mu     sync.Mutex
 	groups map[string]*group
 }
 
-// group is one with members or monitors.
+// group is one group with members or monitors.
 type group struct {
-	local    pidSet
-	away     map[string]*awayMembers // by node
-	watchers map[PID]struct{}
-	caster   PID   // the process here that hands out what other nodes send; zero for none
-	sent     []PID // local, for SendGroup; nil when it has changed
+	local       pidSet
+	remote      map[string]*remoteMembers // by node
+	watchers    map[PID]struct{}
+	distributor PID   // of this node; zero for none
+	sent        []PID // copy of local for SendGroup, nil after a change
 }
 
-type awayMembers struct {
+type remoteMembers struct {
 	pidSet
-	caster PID
+	distributor PID
 }
 
-// pidSet is PIDs in one piece, with where each is.
+// pidSet is a set of PIDs in one slice, with their indexes.
 type pidSet struct {
 	list []PID
 	at   map[PID]int
@@ -57,7 +57,7 @@ func (p *pidSet) drop(pid PID) bool {
 	return true
 }
 
-// get finds or makes a group. It runs under mu.
+// get finds or makes a group. Call it with mu held.
 func (t *groupTable) get(name string) *group {
 	g := t.groups[name]
 	if g == nil {
@@ -70,18 +70,18 @@ func (t *groupTable) get(name string) *group {
 	return g
 }
 
-// tidy forgets a group in which nobody is left. It runs under mu.
+// tidy removes a group without members and monitors. Call it with mu held.
 func (t *groupTable) tidy(s *System, name string, g *group) {
-	if len(g.local.list) == 0 && !g.caster.Zero() {
-		s.Kill(g.caster)
-		g.caster = PID{}
+	if len(g.local.list) == 0 && !g.distributor.Zero() {
+		s.Kill(g.distributor)
+		g.distributor = PID{}
 	}
-	if len(g.local.list) == 0 && len(g.away) == 0 && len(g.watchers) == 0 {
+	if len(g.local.list) == 0 && len(g.remote) == 0 && len(g.watchers) == 0 {
 		delete(t.groups, name)
 	}
 }
 
-func (g *group) tell(s *System, joined bool, name string, pid PID) {
+func (g *group) notify(s *System, joined bool, name string, pid PID) {
 	for watcher := range g.watchers {
 		if joined {
 			inform(s, watcher, GroupJoined{name, pid})
@@ -91,14 +91,14 @@ func (g *group) tell(s *System, joined bool, name string, pid PID) {
 	}
 }
 
-// members runs under mu.
+// members lists the members of a group. Call it with mu held.
 func (t *groupTable) members(name string) []PID {
 	g := t.groups[name]
 	if g == nil {
 		return nil
 	}
 	all := slices.Clone(g.local.list)
-	for _, m := range g.away {
+	for _, m := range g.remote {
 		all = append(all, m.list...)
 	}
 	return all
@@ -109,17 +109,17 @@ func (t *groupTable) join(s *System, name string, pid PID) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	g := t.get(name)
-	if g.caster.Zero() && s.node != nil {
+	if g.distributor.Zero() && s.node != nil {
 		var err error
-		if g.caster, err = Spawn(s, casterBehavior, name); err != nil {
+		if g.distributor, err = Spawn(s, distributorBehavior, name); err != nil {
 			t.tidy(s, name, g)
 			return err
 		}
 	}
 	if g.local.add(pid) {
 		g.sent = nil
-		g.tell(s, true, name, pid)
-		t.spread(s, groupChange{true, name, pid, g.caster})
+		g.notify(s, true, name, pid)
+		t.spread(s, groupChange{true, name, pid, g.distributor})
 	}
 	return nil
 }
@@ -132,19 +132,19 @@ func (t *groupTable) leave(s *System, name string, pid PID) {
 		return
 	}
 	g.sent = nil
-	g.tell(s, false, name, pid)
-	t.spread(s, groupChange{false, name, pid, g.caster})
+	g.notify(s, false, name, pid)
+	t.spread(s, groupChange{false, name, pid, g.distributor})
 	t.tidy(s, name, g)
 }
 
-// spread gives a change to the process that tells the other nodes, in the order in which changes happen. It runs under mu.
+// spread passes a change to the keeper in the order in which changes happen, which is why it must be called with mu held.
 func (t *groupTable) spread(s *System, c groupChange) {
 	if s.node == nil {
 		return
 	}
 	if pid, ok := s.Whereis(groupsName); ok {
-		l := &messagesOf[groupChange]().letterOf(c).head
-		l.lane = PrioritySystem // which has no bound, and the same order as what comes of nodes
+		l := &messagesOf[groupChange]().envelopeOf(c).head
+		l.priority = PrioritySystem // which has no bound, and the same order as what comes of nodes
 		s.push(pid, l, nil)
 	}
 }
@@ -169,7 +169,7 @@ func (t *groupTable) unwatch(s *System, name string, pid PID) {
 	}
 }
 
-// recipients is the members here, which must not be changed, and who hands out on other nodes.
+// recipients returns the members here, which must not be changed, and the distributors on other nodes.
 func (t *groupTable) recipients(name string) (local, casters []PID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -180,109 +180,109 @@ func (t *groupTable) recipients(name string) (local, casters []PID) {
 	if g.sent == nil {
 		g.sent = slices.Clone(g.local.list)
 	}
-	for _, m := range g.away {
-		casters = append(casters, m.caster)
+	for _, m := range g.remote {
+		casters = append(casters, m.distributor)
 	}
 	return g.sent, casters
 }
 
-// changeAway is a change on another node.
-func (t *groupTable) changeAway(s *System, node string, c groupChange) {
+// changeRemote applies a change on another node.
+func (t *groupTable) changeRemote(s *System, node string, c groupChange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c.Joined {
-		t.joinAway(s, node, c)
+		t.joinRemote(s, node, c)
 	} else {
-		t.leaveAway(s, node, c.Group, c.PID)
+		t.leaveRemote(s, node, c.Group, c.PID)
 	}
 }
 
-// joinAway runs under mu.
-func (t *groupTable) joinAway(s *System, node string, c groupChange) {
+// joinRemote adds a member on another node. Call it with mu held.
+func (t *groupTable) joinRemote(s *System, node string, c groupChange) {
 	g := t.get(c.Group)
-	m := g.away[node]
+	m := g.remote[node]
 	if m == nil {
-		if g.away == nil {
-			g.away = make(map[string]*awayMembers)
+		if g.remote == nil {
+			g.remote = make(map[string]*remoteMembers)
 		}
-		m = &awayMembers{}
-		g.away[node] = m
+		m = &remoteMembers{}
+		g.remote[node] = m
 	}
-	m.caster = c.Caster
+	m.distributor = c.Caster
 	if m.add(c.PID) {
-		g.tell(s, true, c.Group, c.PID)
+		g.notify(s, true, c.Group, c.PID)
 	}
 }
 
-// leaveAway runs under mu.
-func (t *groupTable) leaveAway(s *System, node, name string, pid PID) {
+// leaveRemote removes a member on another node. Call it with mu held.
+func (t *groupTable) leaveRemote(s *System, node, name string, pid PID) {
 	g := t.groups[name]
-	if g == nil || g.away[node] == nil || !g.away[node].drop(pid) {
+	if g == nil || g.remote[node] == nil || !g.remote[node].drop(pid) {
 		return
 	}
-	if len(g.away[node].list) == 0 {
-		delete(g.away, node)
+	if len(g.remote[node].list) == 0 {
+		delete(g.remote, node)
 	}
-	g.tell(s, false, name, pid)
+	g.notify(s, false, name, pid)
 	t.tidy(s, name, g)
 }
 
-// keepAway takes out the members of a node that are not in the set.
-func (t *groupTable) keepAway(s *System, node string, in map[GroupJoined]struct{}) {
+// retainRemote removes the members on a node that are not in the set.
+func (t *groupTable) retainRemote(s *System, node string, in map[GroupJoined]struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for name, g := range t.groups {
-		m := g.away[node]
+		m := g.remote[node]
 		if m == nil {
 			continue
 		}
 		for _, pid := range slices.Clone(m.list) {
 			if _, kept := in[GroupJoined{name, pid}]; !kept {
-				t.leaveAway(s, node, name, pid)
+				t.leaveRemote(s, node, name, pid)
 			}
 		}
 	}
 }
 
-// memberships is all of this node.
+// memberships lists the members on this node, for a groupState.
 func (t *groupTable) memberships() []groupChange {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var all []groupChange
 	for name, g := range t.groups {
 		for _, pid := range g.local.list {
-			all = append(all, groupChange{true, name, pid, g.caster})
+			all = append(all, groupChange{true, name, pid, g.distributor})
 		}
 	}
 	return all
 }
 
-// sendCasters sends a message to those who hand it out on other nodes.
-func sendCasters[M any](s *System, p *Process, casters []PID, sender PID, message M) error {
+// sendDistributors sends a message to the distributors on other nodes.
+func sendDistributors[M any](s *System, p *Process, casters []PID, sender PID, message M) error {
 	var errs []error
-	for _, caster := range casters {
-		b := messagesOf[M]().letterOf(message)
+	for _, distributor := range casters {
+		b := messagesOf[M]().envelopeOf(message)
 		b.head.from = sender
-		errs = append(errs, s.push(caster, &b.head, p))
+		errs = append(errs, s.push(distributor, &b.head, p))
 	}
 	return errors.Join(errs...)
 }
 
-// scatter gives each message of a letter that was not handled to all members.
-func scatter(s *System, members []PID, l *letter) {
-	var ready chain
+// deliverToAll gives each unhandled message of an envelope to all members.
+func deliverToAll(s *System, members []PID, l *envelope) {
+	var ready readyList
 	l.body.(interface {
-		scatter(*System, []PID, *chain)
-	}).scatter(s, members, &ready)
+		deliverToAll(*System, []PID, *readyList)
+	}).deliverToAll(s, members, &ready)
 	ready.flush(s)
 }
 
-func (b *batch[T]) scatter(s *System, members []PID, ready *chain) {
+func (b *batch[T]) deliverToAll(s *System, members []PID, ready *readyList) {
 	for _, pid := range members {
 		for _, message := range b.items[b.head.at:] {
-			one := b.of.letterOf(message)
+			one := b.of.envelopeOf(message)
 			one.head.from = b.head.from
-			one.head.lane = b.head.lane
+			one.head.priority = b.head.priority
 			ready.put(s, pid.id, &one.head)
 		}
 	}

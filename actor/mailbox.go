@@ -2,45 +2,48 @@ package actor
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 )
 
-// DefaultMailbox is how many messages may wait in a mailbox where Mailbox does not say otherwise.
+// DefaultMailbox is the bound of a mailbox, in messages, where Mailbox sets no other bound.
 const DefaultMailbox = 1 << 20
 
-// SendTimeout is how long a sender waits at most for room in a mailbox whose rule is Wait.
+// SendTimeout bounds the time that a sender waits for space in a mailbox whose rule is Wait.
 const SendTimeout = 5 * time.Second
 
-// push gives a letter to a process, wherever it lives. by is the process that sends, nil for none; what it has sent to the
-// same process before was pushed before. On error the letter was not taken, and is freed.
-func (s *System) push(to PID, l *letter, by *Process) error {
+// push gives an envelope to a process, wherever that runs. by is the sending process, or nil; what it sent to the same process
+// before must have been pushed before, since this keeps the order. push takes over the envelope: on an error it has been freed
+// and a call in it has failed, except for errWaits.
+func (s *System) push(to PID, l *envelope, by *Process) error {
 	if to.home != s.home && to.id != 0 {
-		return s.pushAway(to, l, by)
+		return s.remote.push(to, l, by)
 	}
-	at := s.table.find(to.id)
+	at := s.processes.find(to.id)
 	if at == nil || to.id == 0 {
 		return s.undelivered(to, l)
 	}
 	at.mu.Lock()
-	if at.id != to.id || at.life == dying {
+	if at.id != to.id || at.phase == terminated {
 		at.mu.Unlock()
 		return s.undelivered(to, l)
 	}
-	if l.lane >= PriorityNormal && at.waiting.Load()+l.left() > at.bound {
+	if l.priority >= PriorityNormal && at.waiting.Load()+l.left() > at.bound {
 		return s.overflow(at, to, l, by) // it unlocks
 	}
 	run := l.count > 1
 	sleeping := at.put(l)
-	at.mu.Unlock() // from here on the letter may be handled, and freed
+	at.mu.Unlock() // from here on the envelope may be handled, and freed
 	if sleeping {
-		s.crew.add(at, workerOf(by))
+		s.scheduler.add(at, workerOf(by))
 	} else if run && by != nil && by.worker != nil && by.worker.next.Load() == at {
-		s.crew.promote(by.worker, at) // a whole run: this callback goes on, and there is work for two
+		s.scheduler.promote(by.worker, at) // a whole run: this callback goes on, and there is work for two
 	}
 	return nil
 }
 
+// workerOf returns the worker that runs p's callback, if there is one.
 func workerOf(p *Process) *worker {
 	if p == nil {
 		return nil
@@ -48,40 +51,49 @@ func workerOf(p *Process) *worker {
 	return p.worker
 }
 
-// put puts a letter into its lane, and tells whether the process was asleep and is now ready. It runs under mu.
-func (s *slot) put(l *letter) (wasAsleep bool) {
-	switch l.lane {
+// put puts an envelope into its queue and reports whether the process was asleep and is ready now: then the caller gives it to
+// the scheduler, after it has unlocked mu. Call it with mu held.
+func (s *entry) put(l *envelope) (wasAsleep bool) {
+	switch l.priority {
 	case PriorityNormal:
 		s.normal.add(l)
 		s.waiting.Add(l.left())
 	case PriorityLog:
-		s.lane(PriorityLog).add(l)
+		s.queueFor(PriorityLog).add(l)
 		s.waiting.Add(l.left())
 	default:
-		s.lane(l.lane).add(l)
-		set(&s.signals, sigLanes)
+		s.queueFor(l.priority).add(l)
+		set(&s.signals, sigQueues)
 	}
-	return s.rouse()
+	return s.wake()
 }
 
-// rouse makes a process that sleeps ready, and tells whether it did. Whoever is told has to give it to the crew. It runs
-// under mu.
-func (s *slot) rouse() bool {
-	if s.life != idle {
+// wake makes a sleeping process ready and reports whether it did: then the caller gives it to the scheduler. Call it with mu
+// held.
+func (s *entry) wake() bool {
+	if s.phase != idle {
 		return false
 	}
-	s.life = ready
+	s.phase = ready
 	return true
 }
 
 func set(signals *atomic.Uint32, bits uint32) { signals.Store(signals.Load() | bits) } // writers hold mu
 
-// overflow does what the mailbox's rule says. The letter may hold several messages; what there is room for goes in. It
-// runs under at.mu and unlocks it.
-func (s *System) overflow(at *slot, to PID, l *letter, by *Process) error {
+// overflow applies the mailbox's rule to an envelope that does not fit. Of several messages in it, those that fit go in. Call
+// it with at.mu held; it unlocks it.
+func (s *System) overflow(at *entry, to PID, l *envelope, by *Process) error {
 	rule := at.rule
-	if rule == Wait && !l.away && l.from != to {
-		return s.waitForRoom(at, to, l, by)
+	if rule == Wait && !l.remote && l.from != to {
+		if l.known {
+			at.mu.Unlock()
+			return errWaits
+		}
+		ctx := context.Background()
+		if c, ok := l.body.(callBody); ok && c.context() != nil {
+			ctx = c.context()
+		}
+		return s.waitForSpace(ctx, at, to, l, by)
 	}
 	if rule == DropOldest {
 		at.dropOldest(s, l)
@@ -89,37 +101,38 @@ func (s *System) overflow(at *slot, to PID, l *letter, by *Process) error {
 	all, wake := at.putSome(l)
 	at.mu.Unlock()
 	if wake {
-		s.crew.add(at, workerOf(by))
+		s.scheduler.add(at, workerOf(by))
 	}
 	if all {
 		return nil
 	}
 	s.dead.dropped.Add(int64(l.left()))
-	if rule == DropNewest && !l.call { // who calls waits for an answer, and is told
+	if rule == DropNewest && !l.call && !l.known { // a caller waits for an answer, and is notified
 		l.body.free()
 		return nil
 	}
 	return s.refuse(l, problem(ErrMailboxFull, s.home.Value().node, "%d messages wait for %s", at.waiting.Load(), to))
 }
 
-// putSome is put for as many messages of the letter as there is room for, and tells whether that was all. It runs under mu.
-func (at *slot) putSome(l *letter) (all, wake bool) {
-	room := at.bound - at.waiting.Load()
-	if l.left() <= room {
+// putSome puts as many messages of the envelope into the mailbox as fit. all reports whether those were all, wake whether the
+// caller has to schedule the process. Call it with mu held.
+func (at *entry) putSome(l *envelope) (all, wake bool) {
+	capacity := at.bound - at.waiting.Load()
+	if l.left() <= capacity {
 		return true, at.put(l)
 	}
-	if run, ok := l.body.(splitting); ok && room > 0 {
-		return false, at.put(run.split(room))
+	if run, ok := l.body.(splitting); ok && capacity > 0 {
+		return false, at.put(run.split(capacity))
 	}
 	return false, false
 }
 
-// dropOldest makes room for l in its lane, as far as letters that no worker has taken yet allow; then l loses its own
-// oldest. It runs under mu.
-func (at *slot) dropOldest(s *System, l *letter) {
+// dropOldest makes space for l by dropping the oldest envelopes of its queue that no worker has taken yet; if that is not
+// enough, l loses its own oldest messages. Call it with mu held.
+func (at *entry) dropOldest(s *System, l *envelope) {
 	q := &at.normal
-	if l.lane == PriorityLog {
-		q = at.lane(PriorityLog)
+	if l.priority == PriorityLog {
+		q = at.queueFor(PriorityLog)
 	}
 	excess := at.waiting.Load() + l.left() - at.bound
 	for excess > 0 && q.first != nil {
@@ -140,55 +153,72 @@ func (at *slot) dropOldest(s *System, l *letter) {
 	}
 }
 
-// waitForRoom runs under at.mu and unlocks it.
-func (s *System) waitForRoom(at *slot, to PID, l *letter, by *Process) error {
+// errWaits is returned by push for an envelope whose sender waits to learn whether it was accepted and now has to wait for
+// space. The envelope was neither taken nor freed: pushKnown waits with it, under the context of the sender.
+var errWaits = errors.New("the mailbox is full, and its senders wait")
+
+// pushKnown is push for a sender that learns whether its message was accepted. If the mailbox is full and its rule is Wait, it
+// waits no longer than ctx.
+func (s *System) pushKnown(ctx context.Context, to PID, l *envelope, by *Process) error {
+	l.known = true
+	err := s.push(to, l, by)
+	if err != errWaits {
+		return err
+	}
+	at := s.processes.find(to.id)
+	at.mu.Lock()
+	if at.id != to.id || at.phase == terminated {
+		at.mu.Unlock()
+		return s.undelivered(to, l)
+	}
+	return s.waitForSpace(ctx, at, to, l, by)
+}
+
+// waitForSpace waits until the envelope fits. Call it with at.mu held; it unlocks it.
+func (s *System) waitForSpace(ctx context.Context, at *entry, to PID, l *envelope, by *Process) error {
 	late := make(chan struct{})
 	stop := s.clock.AfterFunc(SendTimeout, func() { close(late) })
 	defer stop()
-	ctx := context.Background()
-	if c, ok := l.body.(asked); ok && c.context() != nil {
-		ctx = c.context()
-	}
 	if by != nil {
-		by.leave()
-		defer by.enter()
+		by.beginBlocking()
+		defer by.endBlocking()
 	}
 	for {
 		all, wake := at.putSome(l)
-		m := at.rarely()
-		if m.room == nil {
-			m.room = make(chan struct{})
+		m := at.ensureRare()
+		if m.spaceFreed == nil {
+			m.spaceFreed = make(chan struct{})
 		}
-		room := m.room
+		spaceFreed := m.spaceFreed
 		if !all {
 			set(&at.signals, sigWaiters)
 		}
 		at.mu.Unlock()
 		if wake {
-			s.crew.add(at, nil)
+			s.scheduler.add(at, nil)
 		}
 		if all {
 			return nil
 		}
-		if err := s.roomIn(ctx, to, room, late); err != nil {
+		if err := s.awaitSpace(ctx, to, spaceFreed, late); err != nil {
 			s.dead.dropped.Add(int64(l.left()))
 			return s.refuse(l, err)
 		}
 		at.mu.Lock()
-		if at.id != to.id || at.life == dying {
+		if at.id != to.id || at.phase == terminated {
 			at.mu.Unlock()
 			return s.undelivered(to, l)
 		}
 	}
 }
 
-// roomIn waits until there is room in the mailbox of a process.
-func (s *System) roomIn(ctx context.Context, to PID, room, late <-chan struct{}) error {
-	if s.crew.stepping != nil && s.Step() {
+// awaitSpace waits until messages were taken from a full mailbox.
+func (s *System) awaitSpace(ctx context.Context, to PID, spaceFreed, late <-chan struct{}) error {
+	if s.scheduler.stepping != nil && s.Step() {
 		return nil // there may be
-	} else if s.crew.stepping == nil {
+	} else if s.scheduler.stepping == nil {
 		select {
-		case <-room:
+		case <-spaceFreed:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -198,18 +228,18 @@ func (s *System) roomIn(ctx context.Context, to PID, room, late <-chan struct{})
 	return problem(ErrMailboxFull, s.home.Value().node, "there was no room for %s within %s", to, SendTimeout)
 }
 
-// undelivered is what becomes of a letter to a process that is not there.
-func (s *System) undelivered(to PID, l *letter) error {
-	if l.lane != PrioritySystem { // nobody misses the word that another has ended
-		s.dead.letters.Add(int64(l.count - l.at))
+// undelivered counts and frees an envelope to a process that does not exist.
+func (s *System) undelivered(to PID, l *envelope) error {
+	if l.priority != PrioritySystem { // no notification that another has ended is lost
+		s.dead.undelivered.Add(int64(l.count - l.at))
 	}
 	return s.refuse(l, problem(ErrNoProcess, s.home.Value().node, "%s", to))
 }
 
-// refuse frees a letter that was not taken; who waits for its answer gets the error.
-func (s *System) refuse(l *letter, err error) error {
-	if c, ok := l.body.(asked); ok {
-		c.asks().fail(err)
+// refuse frees an envelope that was not accepted. A call in it fails with err.
+func (s *System) refuse(l *envelope, err error) error {
+	if c, ok := l.body.(callBody); ok {
+		c.replyTo().fail(err)
 	}
 	l.body.free()
 	return err

@@ -2,6 +2,7 @@ package actor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -46,6 +47,93 @@ func TestAFullMailboxDoesWhatItsRuleSays(t *testing.T) {
 	}
 }
 
+func TestEachImportantMessageThatIsConfirmedIsHandledAndEachOtherRefused(t *testing.T) {
+	for _, c := range []struct {
+		rule      Overflow
+		confirmed int
+		err       error
+	}{
+		{Reject, 10, ErrMailboxFull},
+		{DropNewest, 10, ErrMailboxFull},
+		{Wait, 10, context.DeadlineExceeded},
+	} {
+		t.Run(c.rule.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *System) {
+				var got notes
+				pid := spawn(t, s, hooks{any: got.note}, Mailbox(10, c.rule))
+				g := busyIn(t, s, pid)
+				var confirmed []any
+				for i := range 50 {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					err := SendImportant(ctx, s, pid, i)
+					cancel()
+					if err == nil {
+						confirmed = append(confirmed, i)
+					} else if !errors.Is(err, c.err) {
+						t.Fatalf("message %d: %v", i, err)
+					}
+				}
+				if len(confirmed) != c.confirmed {
+					t.Errorf("%d were confirmed, not %d", len(confirmed), c.confirmed)
+				}
+				close(g.open)
+				got.want(t, confirmed...)
+				if lost := s.Lost(); lost != (Lost{Overflowed: 40}) {
+					t.Errorf("counted as lost: %+v", lost)
+				}
+			})
+		})
+	}
+}
+
+func TestAnImportantMessageTakesThePlaceOfTheOldestInAMailboxWithDropOldest(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var got notes
+		pid := spawn(t, s, hooks{any: got.note}, Mailbox(3, DropOldest))
+		g := busyIn(t, s, pid)
+		for i := range 5 {
+			if err := SendImportant(t.Context(), s, pid, i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(g.open)
+		got.want(t, 2, 3, 4)
+	})
+}
+
+func TestAnImportantMessageWaitsForRoomWithOthers(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var got notes
+		pid := spawn(t, s, hooks{any: got.note}, Mailbox(1, Wait))
+		g := busyIn(t, s, pid)
+		fill(s, pid, 1)
+		sent := make(chan error)
+		go func() { sent <- SendImportant(t.Context(), s, pid, 1) }()
+		synctest.Wait()
+		close(g.open)
+		if err := <-sent; err != nil {
+			t.Fatal(err)
+		}
+		got.want(t, 0, 1)
+	})
+}
+
+func TestAnImportantMessageThatWaitsForRoomIsRefusedWhenTheProcessEnds(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
+		g := busyIn(t, s, pid)
+		fill(s, pid, 1)
+		sent := make(chan error)
+		go func() { sent <- SendImportant(t.Context(), s, pid, 1) }()
+		synctest.Wait()
+		_ = Kill(s, pid)
+		close(g.open)
+		if err := <-sent; !errors.Is(err, ErrNoProcess) {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestARunOfMessagesGoesInAsFarAsThereIsRoom(t *testing.T) {
 	for _, c := range []struct {
 		rule Overflow
@@ -63,8 +151,8 @@ func TestARunOfMessagesGoesInAsFarAsThereIsRoom(t *testing.T) {
 					to := spawn(t, s, hooks{any: got.note}, Mailbox(3, c.rule))
 					g := busyIn(t, s, to)
 					from := spawn(t, s, hooks{})
-					begun := time.Now()
-					tell(t, s, from, func(p *Process) error {
+					started := time.Now()
+					notify(t, s, from, func(p *Process) error {
 						if alone {
 							Send(p, from, "other") // so that nothing of what follows was sent to that process in a row
 						}
@@ -76,7 +164,7 @@ func TestARunOfMessagesGoesInAsFarAsThereIsRoom(t *testing.T) {
 					synctest.Wait()
 					close(g.open)
 					got.want(t, c.want...)
-					if c.rule == Wait && time.Since(begun) >= SendTimeout {
+					if c.rule == Wait && time.Since(started) >= SendTimeout {
 						t.Error("the sender waited though there was room")
 					}
 				})
@@ -193,7 +281,7 @@ func TestASenderWaitsForRoom(t *testing.T) {
 		synctest.Wait()
 		from := spawn(t, s, hooks{})
 		process := make(chan error, 1)
-		tell(t, s, from, func(p *Process) error { process <- Send(p, pid, "process"); return nil })
+		notify(t, s, from, func(p *Process) error { process <- Send(p, pid, "process"); return nil })
 		synctest.Wait()
 		if len(goroutine)+len(process) != 0 {
 			t.Fatal("a sender did not wait")
@@ -216,9 +304,9 @@ func TestASenderWaitsNoLongerThanSendTimeout(t *testing.T) {
 		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
 		g := busyIn(t, s, pid)
 		fill(s, pid, 1)
-		begun := time.Now()
+		started := time.Now()
 		wantError(t, Send(s, pid, "late"), ErrMailboxFull)
-		if waited := time.Since(begun); waited != SendTimeout {
+		if waited := time.Since(started); waited != SendTimeout {
 			t.Errorf("it waited for %s", waited)
 		}
 		close(g.open)
@@ -232,10 +320,10 @@ func TestACallWaitsForRoomNoLongerThanItsContext(t *testing.T) {
 		fill(s, pid, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		begun := time.Now()
+		started := time.Now()
 		_, err := Call[any](ctx, s, pid, ask{})
 		wantError(t, err, context.DeadlineExceeded)
-		if waited := time.Since(begun); waited != time.Second {
+		if waited := time.Since(started); waited != time.Second {
 			t.Errorf("it waited for %s", waited)
 		}
 		close(g.open)
@@ -245,12 +333,12 @@ func TestACallWaitsForRoomNoLongerThanItsContext(t *testing.T) {
 func TestAProcessDoesNotWaitForRoomInItsOwnMailbox(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
-		begun := time.Now()
+		started := time.Now()
 		in(t, s, pid, func(p *Process) {
 			SendPriority(p, p.PID(), PriorityNormal, 1)
 			wantError(t, SendPriority(p, p.PID(), PriorityNormal, 2), ErrMailboxFull)
 		})
-		if time.Since(begun) != 0 {
+		if time.Since(started) != 0 {
 			t.Error("it waited")
 		}
 	})

@@ -64,7 +64,7 @@ func TestAfterDemonitorNoDownComes(t *testing.T) {
 			p.Demonitor(p.Monitor(after))
 			ref := p.Monitor(before)
 			s.Kill(before)
-			synctest.Wait() // the Down lies in the mailbox now
+			synctest.Wait() // the Down is in the mailbox now
 			p.Demonitor(ref)
 			p.Demonitor(ref)
 		})

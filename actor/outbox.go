@@ -5,48 +5,48 @@ import (
 	"sync/atomic"
 )
 
-// outbox holds back what a callback sends to one process in a row, so that it is handed over in one piece: the first
-// message goes at once, so that its receiver wakes up, those that follow go together. They go when there are many, before
-// anything is sent to another process, before a call, and when the process has handled what lies in its mailbox; where a
-// callback takes longer, the watch sees to it.
+// outbox collects the messages that a callback sends to one process in a row, so that they are pushed as one envelope. The
+// first message is pushed at once, so that the receiver wakes up; those that follow wait in body. They are pushed when there
+// are many of them, before anything is sent to another process, before a call, and when the mailbox of the sender is empty. If
+// the callback takes longer than that, the watchdog pushes them, which is why there is a mutex.
 type outbox struct {
 	owner *Process
 
-	mu   sync.Mutex  // the owner's, and the watch's
-	to   PID         // of the last message; zero for none
-	body body        // what is held back for it; nil for nothing
-	held atomic.Bool // whether body is set, for those who look without the lock
+	mu   sync.Mutex  // taken by the process and by the watchdog
+	to   PID         // receiver of the last message; zero for none
+	body body        // messages held back for it; nil for none
+	held atomic.Bool // body is not nil; for the watchdog, which looks without the lock
 }
 
-// flush hands over what is held back. That it is not delivered is nobody's error any more: it is a dead letter.
+// flush pushes what is held back. Its errors reach no one: Send has returned long ago. Lost counts the messages.
 func (b *outbox) flush() {
 	b.mu.Lock()
+	defer b.mu.Unlock() // also when what writes a message ends the goroutine
 	if b.body != nil {
 		b.handOver(b.owner)
 	}
 	b.to = PID{}
-	b.mu.Unlock()
 }
 
-// flushHeld is flush where something is held back.
+// flushHeld is flush, without the lock if nothing is held back.
 func (b *outbox) flushHeld() {
 	if b.held.Load() {
 		b.flush()
 	}
 }
 
-// flushFor is flush by somebody else than the owner, who stays in a callback.
+// flushFor is flush from another goroutine than the process's: it must not take part in blocking on its behalf.
 func (b *outbox) flushFor() {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.body != nil {
 		b.handOver(nil)
 	}
-	b.mu.Unlock()
 }
 
-// handOver runs under mu.
+// handOver pushes what is held back. Call it with mu held.
 func (b *outbox) handOver(by *Process) error {
-	l := b.body.letter()
+	l := b.body.envelope()
 	b.body = nil
 	b.held.Store(false)
 	return b.owner.system.push(b.to, l, by)

@@ -26,7 +26,7 @@ func TestWhatACallbackSendsComesThoughItGoesOnForLong(t *testing.T) {
 		var got notes
 		to, from := spawn(t, s, hooks{any: got.note}), spawn(t, s, hooks{})
 		g := newGate()
-		tell(t, s, from, long(to, g, nil))
+		notify(t, s, from, long(to, g, nil))
 		<-g.entered
 		time.Sleep(2 * watchEvery) // of the bubble's time
 		got.want(t, 1, 2, 3)
@@ -56,7 +56,7 @@ func TestWhatIsHeldBackComesThoughTheProcessHasMoreToDo(t *testing.T) {
 		last := 0
 		to, from := spawn(t, s, hooks{any: func(_ *Process, m any) error { last = m.(int); return nil }}), spawn(t, s, hooks{})
 		for i := range 100 {
-			tell(t, s, from, func(p *Process) error {
+			notify(t, s, from, func(p *Process) error {
 				if i > 3 && last < i-4 {
 					t.Errorf("%d callbacks have sent, and only %d messages have come", i, last)
 				}
@@ -86,7 +86,7 @@ func TestWhatIsHeldBackGoesBeforeAnythingElseThatTheCallbackDoes(t *testing.T) {
 				var got notes
 				to, from, other := spawn(t, s, hooks{any: got.note}), spawn(t, s, hooks{}), spawn(t, s, hooks{})
 				g := newGate()
-				tell(t, s, from, long(to, g, func(p *Process) { then(p, to, other) }))
+				notify(t, s, from, long(to, g, func(p *Process) { then(p, to, other) }))
 				<-g.entered
 				synctest.Wait() // and no time passes, so the watch has not seen it
 				if n := len(got.all()); n < 3 {
@@ -125,7 +125,7 @@ func TestWhatAHandlerOfCallsSendsGoesBeforeTheAnswer(t *testing.T) {
 					}})
 				}()
 				synctest.Wait()
-				tell(t, s, from, g.pass) // taken out of the mailbox with the call, so that the process does not rest between them
+				notify(t, s, from, g.pass) // taken out of the mailbox with the call, so that the process does not rest between them
 				close(before.open)
 				<-done
 				if info, _ := s.Info(to); info.Waiting != 3 {

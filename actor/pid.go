@@ -12,11 +12,11 @@ import (
 // its node was started anew. The zero PID names none. PIDs are comparable, small, and may be sent in messages.
 type PID struct {
 	home unique.Handle[home]
-	id   uint64 // slot in the lower half, generation of the slot in the upper
+	id   uint64 // entry in the lower half, generation of the entry in the upper
 }
 
-// home is one run of a node. A PID with a name or an alias in it is nobody's: it stands for the process that has that on
-// another node, and never gets out of this package.
+// home is one run of a node: after a restart, instance is another. A PID whose home has a name or an alias is a placeholder,
+// which stands for the process at that address of another node and never leaves this package.
 type home struct {
 	node     string
 	instance uint64
@@ -24,10 +24,10 @@ type home struct {
 	alias    uint64
 }
 
-// Zero tells whether the PID names no process.
+// Zero reports whether the PID names no process.
 func (p PID) Zero() bool { return p.id == 0 }
 
-// Node is the name of the node that the process lives on; "" for the zero PID.
+// Node is the name of the node that the process runs on; "" for the zero PID.
 func (p PID) Node() string {
 	if p.id == 0 {
 		return ""
@@ -38,7 +38,7 @@ func (p PID) Node() string {
 // Compare orders PIDs: by node, its run, and then by what else they are made of.
 func (p PID) Compare(other PID) int { return strings.Compare(p.String(), other.String()) }
 
-// String is the text form, such as "orders-1/18a3f0c2d1e00000/7.1": node, run of the node, slot and generation. ParsePID
+// String is the text form, such as "orders-1/18a3f0c2d1e00000/7.1": node, run of the node, entry and generation. ParsePID
 // reads it.
 func (p PID) String() string {
 	if p.id == 0 {
@@ -61,12 +61,12 @@ func ParsePID(text string) (PID, error) {
 		return bad()
 	}
 	node, instance, ok := cutLast(rest, "/")
-	slot, generation, dot := strings.Cut(last, ".")
+	entry, generation, dot := strings.Cut(last, ".")
 	if !ok || !dot || node == "" {
 		return bad()
 	}
 	run, err1 := strconv.ParseUint(instance, 16, 64)
-	low, err2 := strconv.ParseUint(slot, 10, 32)
+	low, err2 := strconv.ParseUint(entry, 10, 32)
 	high, err3 := strconv.ParseUint(generation, 10, 32)
 	if err1 != nil || err2 != nil || err3 != nil || high == 0 {
 		return bad()
@@ -94,7 +94,7 @@ func (p *PID) UnmarshalText(text []byte) error {
 	return err
 }
 
-// MarshalBinary is the form in which PIDs travel between nodes: generation and slot (uint64, little endian), the run of
+// MarshalBinary is the form in which PIDs travel between nodes: generation and entry (uint64, little endian), the run of
 // the node (uint64) and its name. The zero PID is empty.
 func (p PID) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 

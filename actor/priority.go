@@ -1,11 +1,10 @@
 package actor
 
-// Priority is the lane of a mailbox that a message lies in. A process handles all that lies in a lower lane before
-// anything in a higher one; within a lane messages keep their order. So the order between two processes is kept for
-// messages of one priority.
+// Priority selects the queue of a mailbox. A process handles everything of a lower priority value before anything of a higher
+// one; within a priority messages keep their order. So the order between two processes is kept for messages of one priority.
 type Priority uint8
 
-// The priorities. Exits and the word of ended processes come as PrioritySystem.
+// The priorities. Exit and Down come as PrioritySystem.
 const (
 	PriorityUrgent Priority = iota
 	PrioritySystem
@@ -21,17 +20,17 @@ func (p Priority) String() string {
 	return [...]string{"urgent", "system", "normal", "log"}[p]
 }
 
-// Overflow is what happens to a message that comes to a full mailbox.
+// Overflow is a rule for messages that come to a full mailbox.
 type Overflow uint8
 
 const (
-	// Reject refuses the message: its sender gets ErrMailboxFull where it can be told. See Send for when that is.
+	// Reject refuses the message: its sender gets ErrMailboxFull where it can be reported. See Send for when that is.
 	Reject Overflow = iota
-	// DropNewest loses the message; its sender is told nothing.
+	// DropNewest loses the message without an error, except for calls and SendImportant, which get ErrMailboxFull.
 	DropNewest
-	// DropOldest loses the message that has waited longest in the same lane.
+	// DropOldest loses the message that has waited longest in the same queue, also one that SendImportant has confirmed.
 	DropOldest
-	// Wait makes the sender wait for room, at most for SendTimeout. A process that sends to itself, and a sender on another
+	// Wait makes the sender wait for space, at most for SendTimeout. A process that sends to itself, and a sender on another
 	// node, does not wait: for them it is Reject.
 	Wait
 )

@@ -12,31 +12,43 @@ import (
 // until the callback returns and is used by the goroutine that the callback runs on; give other goroutines PID, System
 // and Context.
 type Process struct {
-	system    *System
-	slot      *slot
-	pid       PID
-	current   *letter // being handled; nil in Init and Terminate
-	box       outbox
-	worker    *worker // nil in Init
-	recent    [4]typedKind
-	place     uint8           // in recent that is replaced next
-	ended     error           // why the process is to end after this callback, see Stop
-	called    context.Context // what Context has returned in this call; nil for nothing
-	release   func()          // of what belongs to this callback, see Context; nil for nothing
-	tired     bool            // it is another's turn after this callback
-	forwarded bool            // the call that is being handled
+	system     *System
+	entry      *entry
+	pid        PID
+	current    *envelope // being handled; nil in Init and Terminate
+	box        outbox
+	worker     *worker // nil while Init runs
+	recent     [4]typedKind
+	recentNext uint8           // index in recent to replace next
+	ended      error           // reason to end after this callback, see Stop
+	called     context.Context // what Context has returned for this message; nil if it was not called
+	release    func()          // ends called; nil if there is nothing to release
+	tired      bool            // end the turn after this callback
+	forwarded  bool            // the call that is being handled
+	exit       error           // error of a callback that ended its goroutine; nil if none did
+	ending     ending          // how far end has come
+	reason     error           // with terminating, why
 }
 
-// PID is the process's own.
+// ending is the progress of Process.end.
+type ending uint8
+
+const (
+	notEnding   ending = iota
+	terminating        // Terminate runs
+	ended              // the entry may belong to another process
+)
+
+// PID returns the PID of this process.
 func (p *Process) PID() PID { return p.pid }
 
-// System is the one that the process lives in.
+// System returns the system that runs this process.
 func (p *Process) System() *System { return p.system }
 
-// Parent is who started the process; the zero PID for a system.
-func (p *Process) Parent() PID { return p.slot.parent }
+// Parent returns the process that started this one; the zero PID if a system did.
+func (p *Process) Parent() PID { return p.entry.parent }
 
-// Sender is who sent the message or call that is being handled; the zero PID where it was not a process.
+// Sender returns the process that sent the message or call being handled; the zero PID if no process did.
 func (p *Process) Sender() PID {
 	if p.current == nil {
 		return PID{}
@@ -44,15 +56,15 @@ func (p *Process) Sender() PID {
 	return p.current.from
 }
 
-// Behavior is the name of the process's behaviour.
-func (p *Process) Behavior() string { return p.slot.behavior.name }
+// Behavior returns the name of the process's behaviour.
+func (p *Process) Behavior() string { return p.entry.behavior.name }
 
-// Log is the system's logger with the process's PID and behaviour, from the level on that LogLevel has set.
+// Log returns the system's logger with the PID and the behaviour of the process. LogLevel sets its level.
 func (p *Process) Log() *slog.Logger {
-	return p.slot.heritage.logger(p.system.log).With("pid", p.pid.String(), "behavior", p.slot.behavior.name)
+	return p.entry.settings.logger(p.system.log).With("pid", p.pid.String(), "behavior", p.entry.behavior.name)
 }
 
-// Stop ends the process after this callback, with the reason; nil is ErrNormal. Terminate is called then.
+// Stop ends the process after this callback, for a reason; nil is ErrNormal. Terminate is called then.
 func (p *Process) Stop(reason error) {
 	if reason == nil {
 		reason = ErrNormal
@@ -60,7 +72,7 @@ func (p *Process) Stop(reason error) {
 	p.ended = reason
 }
 
-// Node is the node that the system runs on, for calls of services; nil where it runs on none.
+// Node returns the node of the system, for calls of services; nil if there is none.
 //
 //	user, err := sabir.Call[User](p.Context(), p.Node(), "users.get", id)
 func (p *Process) Node() *sabir.Node { return p.system.node }
@@ -68,26 +80,33 @@ func (p *Process) Node() *sabir.Node { return p.system.node }
 func (p *Process) in() *System       { return p.system }
 func (p *Process) process() *Process { return p }
 
-// Now is the time by the system's clock.
+// Now returns the time of the system's clock.
 func (p *Process) Now() time.Time { return p.system.clock.Now() }
 
 var _ Sender = (*Process)(nil)
 
-// Sender is who sends and calls: a *Process in its callbacks, or a *System anywhere else.
+// Sender is the origin of messages and calls: a *Process in its own callbacks, a *System anywhere else.
 type Sender interface {
 	in() *System
 	process() *Process // nil for a system
 }
 
-// leave says that the callback is going to wait, and enter that it is over: meanwhile another worker takes its place.
-func (p *Process) leave() {
+// beginBlocking announces that the callback is about to wait, so that another worker takes over until endBlocking. Without
+// them, a few waiting callbacks would stop all processes.
+func (p *Process) beginBlocking() {
 	if p.worker != nil {
-		p.worker.crew.leave(p.worker)
+		p.worker.scheduler.beginBlocking(p.worker)
 	}
 }
 
-func (p *Process) enter() {
+func (p *Process) endBlocking() {
 	if p.worker != nil {
-		p.worker.crew.enter(p.worker)
+		p.worker.scheduler.endBlocking(p.worker)
 	}
 }
+
+// SystemOf returns the system of a sender.
+func SystemOf(from Sender) *System { return from.in() }
+
+// SenderAway reports whether the message or call being handled came from another node, even if its sender is not a process.
+func (p *Process) SenderAway() bool { return p.current != nil && p.current.remote }

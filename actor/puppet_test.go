@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// puppet is a process that does what the test says.
+// puppet is a process that does what the test orders.
 type puppet struct{ hooks }
 
-// hooks is what a puppet does; each may be nil.
+// hooks holds the actions of a puppet; each may be nil.
 type hooks struct {
 	init      func(*Process) error
 	any       func(*Process, any) error
@@ -72,7 +72,7 @@ func quiet(options ...Option) *System {
 	return NewSystem(append([]Option{Logger(slog.New(slog.DiscardHandler))}, options...)...)
 }
 
-// bubble runs a test with a system in a bubble of testing/synctest: time passes when everybody waits, and synctest.Wait
+// bubble runs a test with a system in a bubble of testing/synctest: time passes when all goroutines wait, and synctest.Wait
 // waits until all messages were handled.
 func bubble(t *testing.T, test func(t *testing.T, s *System), options ...Option) {
 	synctest.Test(t, func(t *testing.T) {
@@ -108,15 +108,15 @@ func in(t *testing.T, s *System, pid PID, fn func(p *Process)) {
 	}
 }
 
-// tell runs fn in a puppet, and does not wait.
-func tell(t *testing.T, s *System, pid PID, fn func(p *Process) error) {
+// notify runs fn in a puppet, and does not wait.
+func notify(t *testing.T, s *System, pid PID, fn func(p *Process) error) {
 	t.Helper()
 	if err := Send(s, pid, do{fn}); err != nil {
 		t.Fatalf("tell %s: %v", pid, err)
 	}
 }
 
-// notes is what processes have noted, in the order in which they did.
+// notes holds what processes have noted, in the order in which they did.
 type notes struct {
 	mu   sync.Mutex
 	list []any
@@ -180,7 +180,7 @@ func (g gate) pass(*Process) error {
 func busyIn(t *testing.T, s *System, pid PID) gate {
 	t.Helper()
 	g := newGate()
-	tell(t, s, pid, g.pass)
+	notify(t, s, pid, g.pass)
 	<-g.entered
 	return g
 }

@@ -118,14 +118,14 @@ func TestTheErrorOfACallSurvivesTheWire(t *testing.T) {
 func TestDeadlineRequestIDAndMetadataOfACallTravel(t *testing.T) {
 	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
 	to := m[1].witness(t)
-	got, err := actor.Call[brought](t.Context(), m[0], to.pid, asking{})
+	got, err := actor.Call[brought](t.Context(), m[0], to.pid, pendingCalls{})
 	if err != nil || got.Deadline || got.RequestID != "" || len(got.Metadata) != 0 {
 		t.Error(got, err)
 	}
 	ctx := sabir.WithRequestID(sabir.WithMetadata(sabir.WithMetadata(t.Context(), "tenant", "acme"), "zone", "north"), "r-1")
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
-	got, err = actor.Call[brought](ctx, m[0], to.pid, asking{})
+	got, err = actor.Call[brought](ctx, m[0], to.pid, pendingCalls{})
 	if err != nil || !got.Deadline || got.RequestID != "r-1" || !maps.Equal(got.Metadata, map[string]string{"tenant": "acme", "zone": "north"}) {
 		t.Error(got, err)
 	}
@@ -156,7 +156,7 @@ func TestTheDeadlineOfACallEndsItsContextOnTheOtherNode(t *testing.T) {
 		_, err := actor.Call[item](ctx, m[0], to.pid, hanging{})
 		cancel()
 		wantError(t, err, context.DeadlineExceeded)
-		ctx, cancel = context.WithTimeout(t.Context(), patience)
+		ctx, cancel = context.WithTimeout(t.Context(), testTimeout)
 		_, err = actor.Call[echo](ctx, m[0], to.pid, echo{}) // comes behind it, and is handled when it is over
 		cancel()
 		if err != nil {
@@ -185,7 +185,7 @@ func TestACallFailsWhenTheNodeIsLost(t *testing.T) {
 			if !errors.Is(err, actor.ErrNoConnection) && !errors.Is(err, actor.ErrNoProcess) { // it may have ended first
 				t.Error(err)
 			}
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			t.Fatal("the call still waits")
 		}
 		_, err := actor.Call[echo](t.Context(), m[0], to.pid, echo{})

@@ -17,8 +17,8 @@ import (
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
-// patience is how long a test waits for what should come at once, on a machine that has much else to do.
-const patience = 2 * time.Minute
+// testTimeout is the timeout of a test for what should come at once, on a machine that has much else to do.
+const testTimeout = 2 * time.Minute
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
@@ -60,7 +60,7 @@ func startMember(t testing.TB, id, address string, options ...sabir.JoinOption) 
 
 func (m member) stop() {
 	if m.node.State() == sabir.Running {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		_ = m.node.Stop(ctx)
 	}
@@ -108,9 +108,9 @@ type (
 	unheardOf struct{ N int }
 	// later is a call that is answered by the next item.
 	later struct{}
-	// asking is what a call brought with it.
-	asking  struct{}
-	brought struct {
+	// pendingCalls is what a call brought with it.
+	pendingCalls struct{}
+	brought      struct {
 		Deadline  bool
 		RequestID string
 		Metadata  map[string]string
@@ -122,7 +122,7 @@ type (
 	hanging      struct{}
 )
 
-// What a witness is told to do, from its own node.
+// The orders to a witness, from its own node.
 type (
 	watchNode  struct{ Node string }
 	forgetNode struct{ Node string }
@@ -143,7 +143,7 @@ type (
 
 var errRefused = sabir.NewError(sabir.FailedPrecondition, "Refused", "not today").WithData(map[string]any{"day": "today"})
 
-// witness is a process that tells the test what it gets.
+// witness is a process that reports to the test what it gets.
 type witness struct {
 	heard   chan any
 	waiting actor.Request
@@ -162,7 +162,7 @@ type from struct {
 	What   any
 }
 
-func tell[M any](w *witness, p *actor.Process, m M) error {
+func notify[M any](w *witness, p *actor.Process, m M) error {
 	w.heard <- m
 	return nil
 }
@@ -172,7 +172,7 @@ func (w *witness) Item(p *actor.Process, m item) error {
 		actor.Reply(p, w.waiting, m)
 		w.waiting = actor.Request{}
 	}
-	return tell(w, p, m)
+	return notify(w, p, m)
 }
 
 // Exit ends the process only when its system stops.
@@ -180,7 +180,7 @@ func (w *witness) Exit(p *actor.Process, e actor.Exit) error {
 	if e.From.Zero() && e.Reason == error(actor.ErrShutdown) {
 		return e.Reason
 	}
-	return tell(w, p, e)
+	return notify(w, p, e)
 }
 
 func (w *witness) Holder(p *actor.Process, m holder) error {
@@ -202,13 +202,13 @@ func (w *witness) Alias(p *actor.Process, _ makeAlias) (holder, error) {
 	return holder{p.PID(), a}, err
 }
 
-func (w *witness) Asking(p *actor.Process, _ asking) (brought, error) {
+func (w *witness) Asking(p *actor.Process, _ pendingCalls) (brought, error) {
 	ctx := p.Context()
 	_, limited := ctx.Deadline()
 	return brought{limited, sabir.RequestID(ctx), sabir.Metadata(ctx)}, nil
 }
 
-// Hang never answers, and tells when the context of the call has ended.
+// Hang never answers, and reports when the context of the call has ended.
 func (w *witness) Hang(p *actor.Process, _ hanging) (item, error) {
 	w.heard <- hanging{}
 	<-p.Context().Done()
@@ -253,14 +253,14 @@ func (w *witness) StopSelf(*actor.Process, stopSelf) error { return errRefused }
 
 var witnessBehavior = actor.Define("witness", (*witness).Init,
 	actor.On((*witness).Item), actor.On((*witness).Holder), actor.On((*witness).SendAll), actor.On((*witness).StopSelf),
-	actor.On((*witness).Exit), actor.On(tell[actor.Down]), actor.On(tell[actor.NodeUp]), actor.On(tell[actor.NodeDown]),
+	actor.On((*witness).Exit), actor.On(notify[actor.Down]), actor.On(notify[actor.NodeUp]), actor.On(notify[actor.NodeDown]),
 	actor.Answer((*witness).Echo), actor.Answer((*witness).Refuse), actor.Answer((*witness).Channels), actor.Answer((*witness).Later), actor.Answer((*witness).Asking),
 	actor.Answer((*witness).Hang), actor.Answer((*witness).Do), actor.Answer((*witness).Alias),
 	actor.Answer((*witness).WatchNode), actor.Answer((*witness).ForgetNode), actor.Answer((*witness).Link), actor.Answer((*witness).Unlink),
 	actor.Answer((*witness).Watch), actor.Answer((*witness).WatchName), actor.Answer((*witness).Unwatch),
 )
 
-// watched is a witness as the test sees it.
+// watched identifies a monitor in the process that is monitored.
 type watched struct {
 	pid   actor.PID
 	heard chan any
@@ -276,13 +276,13 @@ func (m member) witness(t testing.TB, options ...actor.SpawnOption) watched {
 	return w
 }
 
-// next is what the witness heard next.
+// next returns what the witness received next.
 func (w watched) next(t testing.TB) any {
 	t.Helper()
 	select {
 	case m := <-w.heard:
 		return m
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("the process got nothing")
 		return nil
 	}
@@ -302,7 +302,7 @@ func nextOf[M any](t testing.TB, w watched) M {
 func (m member) order(t testing.TB, w watched, what any) {
 	t.Helper()
 	var err error
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	switch o := what.(type) {
 	case watchNode:
@@ -329,7 +329,7 @@ func (m member) order(t testing.TB, w watched, what any) {
 func (m member) inProcess(t testing.TB, fn func(p *actor.Process) error) {
 	t.Helper()
 	w := m.witness(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
 	defer cancel()
 	if _, err := actor.Call[sabir.Nothing](ctx, m, w.pid, do{fn}); err != nil {
 		t.Fatal(err)

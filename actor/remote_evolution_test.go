@@ -52,7 +52,7 @@ func TestMessagesOfAnotherVersionOfTheirTypeAreTranslated(t *testing.T) {
 	if note := <-got; note != "old" {
 		t.Error(note)
 	}
-	// An answer in the new form cannot become the old one, since its number has become wider: the caller is told.
+	// An answer in the new form cannot become the old one, since its number has become wider: the caller gets an error.
 	_, err = oldOrders(m[0], to)
 	wantError(t, err, actor.ErrNotHandled)
 }

@@ -26,7 +26,7 @@ func TestACallFailsWhenTheProcessOfItsNodeIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed := make(chan error, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*testTimeout)
 	defer cancel()
 	go func() {
 		_, err := actor.Call[item](ctx, m, pid.Of, later{})
@@ -76,7 +76,7 @@ func TestAPIDOfAnEarlierRunOfANodeIsNobodys(t *testing.T) {
 	wantError(t, actor.Send(m, old.Of, item{}), actor.ErrNoConnection)
 
 	c = startChild(t, "b")
-	// Whoever is new finds the node that has been there all the time.
+	// A new node finds the node that has been there all the time.
 	again := sabir.NewNode(sabir.ID("c"), sabir.Logger(quiet), sabir.Join("tcp://127.0.0.1:0", sabir.Seeds(c.address, m.node.Info().Addr)))
 	if err := again.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestAfterALostLinkNothingIsDuplicatedOrReordered(t *testing.T) {
 		for round := range rounds {
 			sent := make(chan error, 1)
 			go func() {
-				ctx, cancel := context.WithTimeout(context.Background(), patience)
+				ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 				defer cancel()
 				_, err := actor.Call[struct{}](ctx, a, a.witness(t).pid, do{func(p *actor.Process) error {
 					for i := range n {

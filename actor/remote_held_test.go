@@ -32,7 +32,7 @@ func TestWhoAsksForTooManyLinksAndMonitorsIsToldSo(t *testing.T) {
 	}})
 	settled := func() {
 		t.Helper()
-		if _, err := actor.Call[echo](t.Context(), a, two.pid, echo{}); err != nil { // what was said before has come
+		if _, err := actor.Call[echo](t.Context(), a, two.pid, echo{}); err != nil { // what was sent before has come
 			t.Fatal(err)
 		}
 	}
@@ -116,7 +116,7 @@ func TestLinksAndMonitorsAreCountedExactly(t *testing.T) {
 	if _, err := actor.Call[echo](t.Context(), a, two.pid, echo{}); err != nil {
 		t.Fatal(err)
 	}
-	if x, y := a.Held("b"), b.Held("a"); x != 1 || y != 2 { // a monitor costs the node of who is monitored
+	if x, y := a.Held("b"), b.Held("a"); x != 1 || y != 2 { // a monitor costs the node of the process that is monitored
 		t.Errorf("%d and %d are held with a link and a monitor", x, y)
 	}
 	a.cut("b")

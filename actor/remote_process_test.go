@@ -16,7 +16,7 @@ import (
 // childVariable makes the test binary a node in a process of its own, with the id that it holds.
 const childVariable = "SABIR_ACTOR_TEST_NODE"
 
-// TestRemoteNodeInAProcessOfItsOwn is what startChild runs. It is no test without that.
+// TestRemoteNodeInAProcessOfItsOwn is run by startChild. It is no test without that.
 func TestRemoteNodeInAProcessOfItsOwn(t *testing.T) {
 	id := os.Getenv(childVariable)
 	if id == "" {
@@ -58,7 +58,7 @@ func startChild(t testing.TB, id string) *child {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.kill)
-	watchdog := time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill() })
+	watchdog := time.AfterFunc(testTimeout, func() { _ = c.cmd.Process.Kill() })
 	defer watchdog.Stop()
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
@@ -79,6 +79,6 @@ func (c *child) kill() {
 // stuck is a process whose Init does not end.
 type stuck struct{}
 
-var stuckBehavior = actor.Define("stuck", func(_ *stuck, _ *actor.Process, begun actor.PID) error {
+var stuckBehavior = actor.Define("stuck", func(_ *stuck, _ *actor.Process, started actor.PID) error {
 	select {}
 })

@@ -87,14 +87,14 @@ func TestUrgentMessagesOvertakeOthersOnAnotherNode(t *testing.T) {
 	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
 	a, b := m[0], m[1]
 	to, sender := b.witness(t), a.witness(t)
-	release, begun := make(chan struct{}), make(chan struct{})
+	release, started := make(chan struct{}), make(chan struct{})
 	go func() {
-		_, _ = actor.Call[struct{}](t.Context(), b, to.pid, do{func(*actor.Process) error { close(begun); <-release; return nil }})
+		_, _ = actor.Call[struct{}](t.Context(), b, to.pid, do{func(*actor.Process) error { close(started); <-release; return nil }})
 	}()
-	<-begun
+	<-started
 	a.order(t, sender, do{func(p *actor.Process) error {
-		for i, lane := range []actor.Priority{actor.PriorityLog, actor.PriorityNormal, actor.PrioritySystem, actor.PriorityUrgent} {
-			if err := actor.SendPriority(p, to.pid, lane, item{Seq: i}); err != nil {
+		for i, queue := range []actor.Priority{actor.PriorityLog, actor.PriorityNormal, actor.PrioritySystem, actor.PriorityUrgent} {
+			if err := actor.SendPriority(p, to.pid, queue, item{Seq: i}); err != nil {
 				return err
 			}
 		}
@@ -145,11 +145,11 @@ func TestAnImportantMessageIsKnownToLieInTheMailboxOrRefused(t *testing.T) {
 		}
 
 		full := b.witness(t, actor.Mailbox(1, actor.Wait))
-		release, begun := make(chan struct{}), make(chan struct{})
+		release, started := make(chan struct{}), make(chan struct{})
 		go func() {
-			_, _ = actor.Call[struct{}](t.Context(), b, full.pid, do{func(*actor.Process) error { close(begun); <-release; return nil }})
+			_, _ = actor.Call[struct{}](t.Context(), b, full.pid, do{func(*actor.Process) error { close(started); <-release; return nil }})
 		}()
-		<-begun
+		<-started
 		var err error
 		for i := 0; i < 3 && err == nil; i++ { // the call that is being handled may count
 			err = actor.SendImportant(t.Context(), a, full.pid, item{})
@@ -163,6 +163,52 @@ func TestAnImportantMessageIsKnownToLieInTheMailboxOrRefused(t *testing.T) {
 		}
 		wantError(t, actor.SendImportant(t.Context(), a, to.pid, item{}), actor.ErrNoProcess)
 	})
+}
+
+func TestEachImportantMessageThatIsConfirmedIsHandledOnAnotherNodeByEachAddress(t *testing.T) {
+	for _, rule := range []actor.Overflow{actor.Reject, actor.DropNewest, actor.Wait} {
+		t.Run(rule.String(), func(t *testing.T) {
+			m := joinMembers(t, fmt.Sprintf("mem://important%d", rule), "a", "b")
+			a, b := m[0], m[1]
+			to := b.witness(t, actor.Mailbox(10, rule), actor.Named("full"))
+			release, started, alias := make(chan struct{}), make(chan struct{}), make(chan actor.Alias, 1)
+			go func() {
+				_, _ = actor.Call[struct{}](t.Context(), b, to.pid, do{func(p *actor.Process) error {
+					made, err := p.NewAlias()
+					alias <- made
+					close(started)
+					<-release
+					return err
+				}})
+			}()
+			<-started
+			sends := []func(item) error{
+				func(m item) error { return actor.SendImportant(t.Context(), a, to.pid, m) },
+				func(m item) error { return actor.SendImportant(t.Context(), a, actor.Name{Name: "full", Node: "b"}, m) },
+			}
+			if made := <-alias; made != (actor.Alias{}) {
+				sends = append(sends, func(m item) error { return actor.SendImportant(t.Context(), a, made, m) })
+			}
+			var confirmed []int
+			for i := range 51 {
+				err := sends[i%len(sends)](item{Seq: i})
+				if err == nil {
+					confirmed = append(confirmed, i)
+				} else {
+					wantError(t, err, actor.ErrMailboxFull)
+				}
+			}
+			close(release)
+			for _, want := range confirmed {
+				if got := nextOf[item](t, to); got.Seq != want {
+					t.Fatalf("message %d came, and %d was confirmed", got.Seq, want)
+				}
+			}
+			if lost := b.Lost(); len(confirmed) < 9 || lost.Overflowed != int64(51-len(confirmed)) {
+				t.Errorf("%d were confirmed, and %d lost", len(confirmed), lost.Overflowed)
+			}
+		})
+	}
 }
 
 func TestMessagesThatNothingCanReadAreCountedAndCallsRefused(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Address is where a message goes: to a PID, to whoever has a Name, or to an Alias.
+// Address is the receiver of a message: a PID, a Name or an Alias.
 type Address interface{ PID | Name | Alias }
 
 // Send sends a message to a process of this or another node and does not wait until it is handled. Messages from one
@@ -13,9 +13,9 @@ type Address interface{ PID | Name | Alias }
 // goroutines, in no certain order.
 //
 // What a callback sends to one process in a row is handed over together, at the latest when the callback returns or after
-// a few milliseconds. So an error tells only what is known at once, and may be that of a message sent before: ErrNoProcess,
+// a few milliseconds. So an error reports only what is known at once, and may be that of a message sent before: ErrNoProcess,
 // ErrMailboxFull, ErrNoConnection, ErrStopped. That a message was sent to a process that has ended is no reason to worry
-// for most; who must know uses SendImportant, or a call.
+// for most; a sender that must know uses SendImportant, or a call.
 func Send[M any, A Address](from Sender, to A, message M) error {
 	s, p := from.in(), from.process()
 	pid, err := resolve(s, to)
@@ -23,7 +23,7 @@ func Send[M any, A Address](from Sender, to A, message M) error {
 		return err
 	}
 	if p == nil {
-		return s.push(pid, &messagesOf[M]().letterOf(message).head, nil)
+		return s.push(pid, &messagesOf[M]().envelopeOf(message).head, nil)
 	}
 	b := &p.box
 	b.mu.Lock()
@@ -35,14 +35,14 @@ func Send[M any, A Address](from Sender, to A, message M) error {
 			return nil
 		}
 	}
-	err = begin(p, pid, message)
-	b.mu.Unlock()
-	return err
+	return startRun(p, pid, message)
 }
 
-// begin is Send where nothing of this type is held back for the process, or a run is full. It runs under the outbox's mu.
-func begin[M any](p *Process, to PID, message M) error {
+// startRun is the slow half of Send: nothing of this type is held back for the receiver, or the run is full. It unlocks the
+// outbox's mu, which the caller holds, also if encoding a message ends the goroutine.
+func startRun[M any](p *Process, to PID, message M) error {
 	b := &p.box
+	defer b.mu.Unlock()
 	m := recent[M](p)
 	if run, ok := b.body.(*batch[M]); ok && b.to == to {
 		run.items = append(run.items, message)
@@ -53,9 +53,9 @@ func begin[M any](p *Process, to PID, message M) error {
 	if b.body != nil {
 		err = b.handOver(p)
 	}
-	if b.to != to || p.worker == nil { // whom no worker runs, the watch does not see
+	if b.to != to || p.worker == nil { // the watch does not see an entry that no worker runs
 		b.to = to
-		one := m.letterOf(message)
+		one := m.envelopeOf(message)
 		one.head.from = p.pid
 		return p.system.push(to, &one.head, p)
 	}
@@ -67,7 +67,7 @@ func begin[M any](p *Process, to PID, message M) error {
 	return err
 }
 
-// recent is messagesOf for the few types that a process sends most.
+// recent is messagesOf with a small cache for the types that a process sends most.
 func recent[M any](p *Process) *messages[M] {
 	for _, k := range p.recent {
 		if m, ok := k.(*messages[M]); ok {
@@ -75,20 +75,20 @@ func recent[M any](p *Process) *messages[M] {
 		}
 	}
 	m := messagesOf[M]()
-	p.recent[p.place%uint8(len(p.recent))] = m
-	p.place++
+	p.recent[p.recentNext%uint8(len(p.recent))] = m
+	p.recentNext++
 	return m
 }
 
-// SendPriority is Send in another lane of the mailbox. The message goes at once.
+// SendPriority is Send with another priority. The message goes at once.
 func SendPriority[M any, A Address](from Sender, to A, priority Priority, message M) error {
 	s, p := from.in(), from.process()
 	pid, err := resolve(s, to)
 	if err != nil {
 		return err
 	}
-	one := messagesOf[M]().letterOf(message)
-	one.head.lane = min(priority, PriorityLog)
+	one := messagesOf[M]().envelopeOf(message)
+	one.head.priority = min(priority, PriorityLog)
 	if p != nil {
 		one.head.from = p.pid
 		p.box.flush()
@@ -96,28 +96,35 @@ func SendPriority[M any, A Address](from Sender, to A, priority Priority, messag
 	return s.push(pid, &one.head, p)
 }
 
-// SendImportant is Send that knows: without an error the message lies in the mailbox of the process. Where that lives on
-// another node, it waits for that node's word, as long as ctx allows, or for CallTimeout where ctx has no deadline; after
-// ErrCallTimeout, ErrNoConnection and the error of ctx the message may lie there all the same.
+// SendImportant is Send with a confirmation: it returns nil when the message was put into the mailbox of the process, with all
+// that this process had sent there before, and an error when it was not. Where the process runs on another node, it waits for
+// that node's answer, as long as ctx allows, or for CallTimeout where ctx has no deadline; after ErrCallTimeout,
+// ErrNoConnection and the error of ctx the message may lie there all the same.
+//
+// A full mailbox answers by its rule: ErrMailboxFull of Reject and DropNewest, which lose the message; of Wait after
+// SendTimeout, or the error of ctx when that ends first; DropOldest takes the message and loses the oldest. So in a mailbox with
+// DropOldest a message that was confirmed may be lost to later ones.
+//
+// Nil does not mean that the message will be handled: the process may end before, or have no handler for it, and one that passes
+// messages on, such as a pool, may find no space where they go. A sender that must know that makes a call.
 func SendImportant[M any, A Address](ctx context.Context, from Sender, to A, message M) error {
 	s, p := from.in(), from.process()
 	pid, err := resolve(s, to)
 	if err != nil {
 		return err
 	}
-	one := messagesOf[M]().letterOf(message)
+	one := messagesOf[M]().envelopeOf(message)
 	if p != nil {
 		one.head.from = p.pid
 		p.box.flush()
 	}
 	if pid.home == s.home {
-		return s.push(pid, &one.head, p)
+		return s.pushKnown(ctx, pid, &one.head, p)
 	}
-	return s.pushImportant(ctx, pid, &one.head, p)
+	return s.remote.pushImportant(ctx, pid, &one.head, p)
 }
 
-// SendAfter sends a message when d is over. stop prevents that and tells whether it did. A process's own timers end with
-// it.
+// SendAfter sends a message after d. stop prevents that and reports whether it did. A process's own timers end with it.
 func SendAfter[M any, A Address](from Sender, to A, d time.Duration, message M) (stop func() bool) {
 	s := from.in()
 	var self PID
@@ -132,7 +139,7 @@ func SendAfter[M any, A Address](from Sender, to A, d time.Duration, message M) 
 		if err != nil {
 			return
 		}
-		one := messagesOf[M]().letterOf(message)
+		one := messagesOf[M]().envelopeOf(message)
 		one.head.from = self
 		s.push(pid, &one.head, nil)
 	})

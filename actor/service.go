@@ -21,16 +21,15 @@ func (e extension) Services() []sabir.Servable {
 	return []sabir.Servable{s}
 }
 
-// Query is which processes to tell about, the input of $processes.list and $processes.tree.
+// Query selects processes, as the input of $processes.list and $processes.tree.
 type Query struct {
 	// Match is a part of the name, behaviour or PID, or a whole one with * for anything; "" for all. Of list only.
 	Match string `json:"match,omitempty"`
 	// Sort is SortWaiting, which is also meant by "", SortAge or SortName. Of list only.
 	Sort string `json:"sort,omitempty"`
-	// Limit is the most processes to tell about: MaxTold without it and at most.
+	// Limit bounds the processes in the answer. Default and maximum: MaxListed.
 	Limit int `json:"limit,omitempty"`
-	// Depth is how many levels below a supervisor that nobody supervises are told about: MaxDepth without it and at most. Of
-	// tree only.
+	// Depth bounds the levels below a root supervisor. Default and maximum: MaxDepth. Of tree only.
 	Depth int `json:"depth,omitempty"`
 }
 
@@ -41,15 +40,15 @@ const (
 	SortName    = "name"    // by name, then behaviour; those without a name last
 )
 
-// The bounds of what is told at once, so that it fits into one answer however many processes there are.
+// These constants bound an answer, so that it fits into one message however many processes there are.
 const (
-	MaxTold  = 1000 // processes
-	MaxDepth = 20   // levels of a tree
-	maxWards = 100  // children of one supervisor in a tree
-	maxLoose = 20   // processes of a tree that nobody supervises
+	MaxListed = 1000 // processes
+	MaxDepth  = 20   // levels of a tree
+	maxWards  = 100  // children of one supervisor in a tree
+	maxLoose  = 20   // unsupervised processes next to a tree
 )
 
-// Summary is a process in a list: what Info tells, without what may be long.
+// Summary is the short form of Info, without what may be long.
 type Summary struct {
 	PID       PID           `json:"pid,omitzero"`
 	Name      string        `json:"name,omitempty"`
@@ -63,7 +62,7 @@ type Summary struct {
 	Age       time.Duration `json:"age,omitempty"`       // in nanoseconds
 }
 
-// Listing is processes of a node.
+// Listing describes processes of a node.
 type Listing struct {
 	Node      string    `json:"node"`
 	Count     int       `json:"count"` // all processes of the node
@@ -72,46 +71,46 @@ type Listing struct {
 	More      int       `json:"more"` // others that match
 }
 
-// Overview is the supervision trees of a node.
+// Overview describes the supervision trees of a node.
 type Overview struct {
 	Node  string   `json:"node"`
 	Count int      `json:"count"` // all processes of the node
 	Lost  Lost     `json:"lost"`
-	Trees []Branch `json:"trees"` // from supervisors that nobody supervises
-	More  int      `json:"more"`  // such supervisors that are not in Trees
+	Trees []Branch `json:"trees"` // from supervisors that have no supervisor
+	More  int      `json:"more"`  // root supervisors that are not in Trees
 
-	Loose     []Summary `json:"loose"` // some of those that nobody supervises, the most messages waiting first
+	Loose     []Summary `json:"loose"` // some unsupervised processes, the most messages waiting first
 	MoreLoose int       `json:"moreLoose"`
 }
 
-// Branch is a process in a tree with those that it looks after.
+// Branch is a process in a tree with the processes that it supervises.
 type Branch struct {
 	Summary
 	ID       string   `json:"id,omitempty"`       // that its supervisor knows it by
 	Restart  string   `json:"restart,omitempty"`  // when its supervisor restarts it: permanent, transient or temporary
 	Restarts int      `json:"restarts,omitempty"` // how often it did
-	State    string   `json:"state,omitempty"`    // what its supervisor says of it: running, restarting, ending or ended
+	State    string   `json:"state,omitempty"`    // its state in its supervisor: running, restarting, ending or ended
 	Strategy string   `json:"strategy,omitempty"` // of a supervisor
 	Children []Branch `json:"children,omitempty"` // of a supervisor
 	Unlisted int      `json:"unlisted,omitempty"` // children that are not in Children
 	Problem  string   `json:"problem,omitempty"`  // why it is not known what is below
 }
 
-// Overseer is implemented by the states of processes that look after others, such as supervisors: their Inspect returns an
+// Overseer is implemented by the states of processes that supervise others, such as supervisors: their Inspect returns an
 // Oversight.
 type Overseer interface {
 	Inspector
 	Oversees()
 }
 
-// Oversight is whom a process looks after.
+// Oversight describes the processes that one supervises.
 type Oversight struct {
 	Strategy string `json:"strategy"`
 	Wards    []Ward `json:"wards"`
 	Unlisted int    `json:"unlisted,omitempty"` // that are not in Wards
 }
 
-// Ward is a process that another looks after.
+// Ward is a supervised process.
 type Ward struct {
 	ID       string `json:"id,omitempty"`
 	PID      PID    `json:"pid,omitzero"` // zero while it has no process
@@ -121,7 +120,7 @@ type Ward struct {
 	State    string `json:"state"`
 }
 
-// List tells about the processes of this node. It looks at all of them, and keeps as many as it tells about.
+// List describes the processes of this node. It looks at all of them and keeps only as many as it returns.
 func (s *System) List(q Query) (Listing, error) {
 	order, err := q.order()
 	if err != nil {
@@ -135,50 +134,50 @@ func (s *System) List(q Query) (Listing, error) {
 		}
 	}
 	list := best.list()
-	return Listing{s.homeName(), s.Count(), s.Lost(), list, found - len(list)}, nil
+	return Listing{s.nodeName(), s.Count(), s.Lost(), list, found - len(list)}, nil
 }
 
-// age is how long there has been the system.
-func (s *System) age() time.Duration { return s.clock.Now().Sub(s.begun) }
+// age returns how long the system has existed.
+func (s *System) age() time.Duration { return s.clock.Now().Sub(s.started) }
 
-// summary tells about a process, whose age is that when the system had the age now, and about its supervision.
-func (s *System) summary(pid PID, now time.Duration) (one Summary, kin kinship, ok bool) {
-	at := s.table.find(pid.id)
+// summary describes a process and its place in a supervision tree. now is the age of the system.
+func (s *System) summary(pid PID, now time.Duration) (one Summary, kin supervision, ok bool) {
+	at := s.processes.find(pid.id)
 	if at == nil || pid.home != s.home || pid.id == 0 {
 		return one, kin, false
 	}
 	at.mu.Lock()
 	defer at.mu.Unlock()
-	if at.id != pid.id || at.life == dying {
+	if at.id != pid.id || at.phase == terminated {
 		return one, kin, false
 	}
 	_, kin.overseer = at.state.(Overseer)
 	kin.supervised = at.supervised
-	one = Summary{PID: pid, Behavior: at.behavior.name, Parent: at.parent, Life: at.life.String(), Waiting: int(at.waiting.Load()),
-		Bound: int(at.bound), Age: max(0, now-at.begun)}
-	if r := at.rare(); r != nil {
+	one = Summary{PID: pid, Behavior: at.behavior.name, Parent: at.parent, Life: at.phase.String(), Waiting: int(at.waiting.Load()),
+		Bound: int(at.bound), Age: max(0, now-at.started)}
+	if r := at.rareState(); r != nil {
 		one.Name = r.name
 	}
-	if m := at.more; m != nil {
+	if m := at.cold; m != nil {
 		one.Links, one.Monitored = m.links.len(), m.watched.len()
 	}
-	if at.bonded {
+	if at.linkedToParent {
 		one.Links++
 	}
 	return one, kin, true
 }
 
-// kinship is a process's place in a tree.
-type kinship struct {
-	overseer   bool // it looks after others
-	supervised bool // its parent looks after it, if that lives
+// supervision is a process's place in a tree.
+type supervision struct {
+	overseer   bool // it supervises others
+	supervised bool // its parent supervises it, if that is running
 }
 
 func (q Query) limit() int {
 	if q.Limit <= 0 {
-		return MaxTold
+		return MaxListed
 	}
-	return min(q.Limit, MaxTold)
+	return min(q.Limit, MaxListed)
 }
 
 func (q Query) order() (func(a, b *Summary) int, error) {
@@ -204,11 +203,11 @@ func nameless(one *Summary) int {
 }
 
 func (q Query) matches(one *Summary) bool {
-	return q.Match == "" || like(one.Name, q.Match) || like(one.Behavior, q.Match) || like(one.PID.String(), q.Match)
+	return q.Match == "" || matchesPattern(one.Name, q.Match) || matchesPattern(one.Behavior, q.Match) || matchesPattern(one.PID.String(), q.Match)
 }
 
-// like tells whether a text is what a pattern means: one that has it in it, or with * for anything one that is all of it.
-func like(text, pattern string) bool {
+// matchesPattern reports whether a text contains the pattern or, if the pattern has a *, matches it as a whole.
+func matchesPattern(text, pattern string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
 		return strings.Contains(text, pattern)
@@ -223,7 +222,7 @@ func like(text, pattern string) bool {
 	return ok && strings.HasSuffix(text, parts[last])
 }
 
-// ranked keeps the first few of many.
+// ranked keeps the first limit of many, in order.
 type ranked struct {
 	order func(a, b *Summary) int
 	limit int
@@ -250,19 +249,19 @@ func (r *ranked) list() []Summary {
 	return r.kept[:min(len(r.kept), r.limit)]
 }
 
-// inspectTime is how long a supervisor may take to tell about its children, and treeTime all of them together.
+// inspectTime bounds how long one supervisor may take to describe its children, and treeTime all of them together.
 const (
 	inspectTime = 500 * time.Millisecond
 	treeTime    = 3 * time.Second
 )
 
-// Tree tells about the supervisors of this node and who is below them, and about some of the processes that nobody
-// supervises. It asks one supervisor after the other, so it may show what never was at one time; one that does not answer is
-// shown with its Problem.
+// Tree describes the supervisors of this node with their children, and some of the unsupervised processes. It asks one
+// supervisor after the other, so it may show what never existed at one moment; one that does not answer is shown with its
+// Problem.
 func (s *System) Tree(ctx context.Context, q Query) (Overview, error) {
 	byWaiting, _ := Query{}.order()
 	loose, nobodys := ranked{order: byWaiting, limit: maxLoose}, 0
-	o := Overview{Node: s.homeName(), Count: s.Count(), Lost: s.Lost(), Trees: []Branch{}}
+	o := Overview{Node: s.nodeName(), Count: s.Count(), Lost: s.Lost(), Trees: []Branch{}}
 	var roots []Summary
 	now := s.age()
 	for pid := range s.listed() {
@@ -282,7 +281,7 @@ func (s *System) Tree(ctx context.Context, q Query) (Overview, error) {
 	o.MoreLoose = nobodys - len(o.Loose)
 	ctx, cancel := context.WithTimeout(ctx, treeTime)
 	defer cancel()
-	g := gardener{s, ctx, q.limit(), MaxDepth}
+	g := treeBuilder{s, ctx, q.limit(), MaxDepth}
 	if q.Depth > 0 {
 		g.depth = min(q.Depth, MaxDepth)
 	}
@@ -305,24 +304,24 @@ func (s *System) oversees(pid PID) bool {
 	return ok && kin.overseer
 }
 
-// gardener grows a tree.
-type gardener struct {
+// treeBuilder builds a tree by asking its supervisors.
+type treeBuilder struct {
 	system *System
 	ctx    context.Context
 	left   int // branches that still may be
 	depth  int
 }
 
-// grow asks a supervisor about those below it.
-func (g *gardener) grow(b *Branch, level int) {
-	if b.Life == born.String() {
+// grow asks a supervisor for its children.
+func (g *treeBuilder) grow(b *Branch, level int) {
+	if b.Life == initializing.String() {
 		b.Problem = "it is starting"
 		return
 	}
 	ctx, cancel := context.WithTimeout(g.ctx, inspectTime)
 	defer cancel()
-	told, err := g.system.Inspect(ctx, b.PID)
-	sight, ok := told.(Oversight)
+	state, err := g.system.Inspect(ctx, b.PID)
+	sight, ok := state.(Oversight)
 	switch {
 	case ctx.Err() != nil:
 		b.Problem = "it does not answer"

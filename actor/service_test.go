@@ -14,7 +14,7 @@ import (
 	"github.com/sabir-go/sabir/actor/supervise"
 )
 
-// sitter is a process that does nothing until it is told.
+// sitter is a process that does nothing until it is ended.
 type sitter struct{}
 
 type (
@@ -36,7 +36,7 @@ func startQuiet(t *testing.T) *actor.System {
 	t.Helper()
 	s := actor.NewSystem(actor.Logger(quiet))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		if err := s.Stop(ctx); err != nil {
 			t.Error(err)
@@ -107,7 +107,7 @@ func TestAListHasTheFirstInItsOrderAndSaysHowManyMoreThereAre(t *testing.T) {
 			}
 		})
 	}
-	if got, err := s.List(actor.Query{Limit: 1e9}); err != nil || len(got.Processes) != actor.MaxTold || got.Processes[0].Waiting != 5 {
+	if got, err := s.List(actor.Query{Limit: 1e9}); err != nil || len(got.Processes) != actor.MaxListed || got.Processes[0].Waiting != 5 {
 		t.Errorf("%d processes at once, %v", len(got.Processes), err)
 	}
 	if _, err := s.List(actor.Query{Sort: "size"}); sabir.AsError(err).Code != sabir.InvalidArgument {

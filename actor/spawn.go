@@ -8,20 +8,20 @@ import (
 // SpawnOption is an option of Spawn.
 type SpawnOption func(*spawning)
 
-// spawning is what a process is started with beside its behaviour.
+// spawning holds the options of Spawn.
 type spawning struct {
 	name        string
 	node        string
 	linked      bool
 	monitored   bool
 	supervised  bool
-	heritage    *heritage
+	settings    *settings
 	bound       int
 	rule        Overflow
 	initTimeout time.Duration
 	ref         Ref       // with monitored, what Spawn found
-	parent      PID       // on another node, where that starts it
-	ready       func(PID) // called after Init, before anything else of the process can be known; may be nil
+	parent      PID       // of a process that another node starts here
+	ready       func(PID) // called after Init, before others can learn of the process; may be nil
 }
 
 // Named registers the process under a name on its node before Init runs. ErrNameTaken where another has it.
@@ -30,12 +30,12 @@ func Named(name string) SpawnOption { return func(o *spawning) { o.name = name }
 // Linked links the process with the one that starts it, before Init runs. A system cannot be linked with.
 func Linked() SpawnOption { return func(o *spawning) { o.linked = true } }
 
-// Mailbox bounds how many messages wait, and says what happens to one too many. DefaultMailbox and Reject without it.
+// Mailbox bounds how many messages wait, and sets what happens to one too many. Default: DefaultMailbox and Reject.
 func Mailbox(messages int, rule Overflow) SpawnOption {
 	return func(o *spawning) { o.bound, o.rule = messages, rule }
 }
 
-// InitTimeout bounds how long Init may take: then the process is killed and Spawn fails with ErrInit. Without it, Init runs
+// InitTimeout bounds how long Init may take: then the process is killed and Spawn fails with ErrInit. By default, Init runs
 // on the goroutine of Spawn and has as long as it needs.
 func InitTimeout(d time.Duration) SpawnOption { return func(o *spawning) { o.initTimeout = d } }
 
@@ -49,7 +49,7 @@ func Spawn[S, A any](from Sender, b *Behavior[S, A], args A, options ...SpawnOpt
 		option(&o)
 	}
 	if o.node != "" && o.node != s.home.Value().node {
-		return spawnAway(s, from.process(), b, args, o)
+		return spawnRemote(s, from.process(), b, args, o)
 	}
 	pid, err := b.spawn(s, from.process(), args, &o)
 	if err != nil && o.ref != 0 {
@@ -58,13 +58,13 @@ func Spawn[S, A any](from Sender, b *Behavior[S, A], args A, options ...SpawnOpt
 	return pid, err
 }
 
-// Spec is a process that can be started, and started again: what supervisors and pools are given.
+// Spec describes a process that can be started, and started again. Supervisors and pools take Specs.
 type Spec struct {
 	behavior string
 	start    func(from Sender, options []SpawnOption) (PID, error)
 }
 
-// Spec is the behaviour with what it is started with, to be started by somebody else.
+// Spec is the behaviour with what it is started with, to be started by another process.
 func (b *Behavior[S, A]) Spec(args A, options ...SpawnOption) Spec {
 	return Spec{b.d.name, func(from Sender, more []SpawnOption) (PID, error) {
 		return Spawn(from, b, args, append(options[:len(options):len(options)], more...)...)
@@ -77,15 +77,15 @@ func (s Spec) Behavior() string { return s.behavior }
 // Start is Spawn of the process, with more options.
 func (s Spec) Start(from Sender, options ...SpawnOption) (PID, error) { return s.start(from, options) }
 
-// handles is Process values for callbacks that no worker runs.
-var handles = sync.Pool{New: func() any { return new(Process) }}
+// processPool holds Process values for callbacks that no worker runs: Init.
+var processPool = sync.Pool{New: func() any { return new(Process) }}
 
-// spawn starts a process here; by is nil where a system starts it.
+// spawn starts a process on this node. by is nil if a system starts it.
 func (b *Behavior[S, A]) spawn(s *System, by *Process, args A, o *spawning) (PID, error) {
 	if !s.running() {
 		return PID{}, ErrStopped
 	}
-	at := s.table.take(s.maxProcesses)
+	at := s.processes.take(s.maxProcesses)
 	if at == nil {
 		return PID{}, problem(ErrTooMany, s.home.Value().node, "%d", s.maxProcesses)
 	}
@@ -93,39 +93,39 @@ func (b *Behavior[S, A]) spawn(s *System, by *Process, args A, o *spawning) (PID
 	if by != nil {
 		parent = by.pid
 	}
-	begun := s.clock.Now().Sub(s.begun)
+	started := s.clock.Now().Sub(s.started)
 	at.mu.Lock()
 	at.generation++
 	at.id = uint64(at.generation)<<32 | uint64(at.index)
-	at.life, at.rule, at.bound = born, o.rule, int32(min(max(o.bound, 1), 1<<30))
+	at.phase, at.rule, at.bound = initializing, o.rule, int32(min(max(o.bound, 1), 1<<30))
 	at.behavior, at.parent, at.state = &b.d, parent, any(new(S))
-	if b.d.unlisted {
-		s.unlisted.Add(1)
+	if b.d.internalProcess {
+		s.internalProcess.Add(1)
 	}
-	at.supervised, at.heritage = o.supervised && by != nil, inherited(by, o.heritage)
-	at.begun = begun
+	at.supervised, at.settings = o.supervised && by != nil, inheritSettings(by, o.settings)
+	at.started = started
 	pid := PID{s.home, at.id}
 	at.mu.Unlock()
-	if st := s.crew.stepping; st != nil && st.tell.Started != nil {
-		st.tell.Started(pid, parent, b.d.name)
+	if st := s.scheduler.stepping; st != nil && st.hooks.Started != nil {
+		st.hooks.Started(pid, parent, b.d.name)
 	}
 
-	p := handles.Get().(*Process)
-	p.system, p.slot, p.pid, p.worker = s, at, pid, nil
+	p := processPool.Get().(*Process)
+	p.system, p.entry, p.pid, p.worker = s, at, pid, nil
 	p.box.owner = p
-	err := s.prepare(p, by, o)
-	if err == nil && b.begin != nil {
-		if o.initTimeout > 0 && s.crew.stepping == nil {
-			return pid, b.beginWithin(p, by, args, o)
+	err := o.prepare(s, p, by)
+	if err == nil && b.init != nil {
+		if (o.initTimeout > 0 || o.supervised && by != nil) && s.scheduler.stepping == nil {
+			return pid, b.initInGoroutine(p, by, args, o)
 		}
-		err = b.initialize(p, args)
+		err = b.initialize(p, args, func(err error) { _ = p.started(by, err) })
 	}
-	o.tellReady(pid, err)
-	return pid, p.begun(by, err)
+	o.notifyReady(pid, err)
+	return pid, p.started(by, err)
 }
 
-// prepare does what must be done before Init runs.
-func (s *System) prepare(p, by *Process, o *spawning) error {
+// prepare registers, links and monitors the process before Init runs.
+func (o *spawning) prepare(s *System, p, by *Process) error {
 	if !s.running() { // Stop may not have seen it
 		return ErrStopped
 	}
@@ -138,7 +138,7 @@ func (s *System) prepare(p, by *Process, o *spawning) error {
 		by.addLink(p.pid)
 		p.addLink(by.pid)
 	}
-	if o.monitored && by != nil && !o.supervised { // of one that is supervised, the link tells
+	if o.monitored && by != nil && !o.supervised { // of one that is supervised, the link reports it
 		o.ref = by.Monitor(p.pid)
 	}
 	if o.linked && by == nil && !o.parent.Zero() {
@@ -150,21 +150,31 @@ func (s *System) prepare(p, by *Process, o *spawning) error {
 	return nil
 }
 
-func (b *Behavior[S, A]) initialize(p *Process, args A) (err error) {
+// initialize runs Init. If Init ends its goroutine, initialize does not return and exited is called instead.
+func (b *Behavior[S, A]) initialize(p *Process, args A, exited func(error)) (err error) {
+	returned := false
 	defer func() {
+		if returned {
+			return
+		}
 		if value := recover(); value != nil {
 			err = p.panicked("Init", value)
+			return
 		}
+		err = p.failed("Init", nil)
+		p.exit = nil
+		exited(err)
 	}()
-	if err = b.begin(p.slot.state.(*S), p, args); err == nil {
+	if err = b.init(p.entry.state.(*S), p, args); err == nil {
 		err = p.ended
 	}
+	returned = true
 	return err
 }
 
-// begun lets the process begin its work after Init, or ends it. It gives p back.
-func (p *Process) begun(by *Process, err error) error {
-	s, at := p.system, p.slot
+// started puts the process to work after Init, or ends it if that failed. It gives p back to its pool.
+func (p *Process) started(by *Process, err error) error {
+	s, at := p.system, p.entry
 	p.ended = nil
 	p.box.flush()
 	at.mu.Lock()
@@ -174,48 +184,70 @@ func (p *Process) begun(by *Process, err error) error {
 	if err != nil {
 		at.mu.Unlock()
 		if by != nil {
-			by.dropLink(p.pid) // who started it is told by the error
+			by.dropLink(p.pid) // the error reports it to the process that started it
 			p.dropLink(by.pid)
 		}
-		p.end(&lane{}, err, false)
+		p.end(&queue{}, err, false)
 	} else {
 		waits := at.normal.first != nil || at.signals.Load() != 0
-		at.life = idle
+		at.phase = idle
 		if waits {
-			at.life = ready
+			at.phase = ready
 		}
 		at.mu.Unlock()
 		if waits {
-			s.crew.add(at, workerOf(by))
+			s.scheduler.add(at, workerOf(by))
 		}
 	}
-	p.slot, p.box.owner = nil, nil
-	handles.Put(p)
+	p.entry, p.box.owner = nil, nil
+	processPool.Put(p)
 	return err
 }
 
-// beginWithin runs Init on a goroutine of its own. When the time is over, the process is ended as soon as Init returns.
-func (b *Behavior[S, A]) beginWithin(p, by *Process, args A, o *spawning) error {
+// initInGoroutine runs Init on a goroutine of its own. That is needed for InitTimeout, and for a child of a supervisor, which
+// must survive an Init that ends its goroutine. When the time is over, Spawn returns, and the process ends as soon as Init
+// does.
+func (b *Behavior[S, A]) initInGoroutine(p, by *Process, args A, o *spawning) error {
 	s, pid := p.system, p.pid
 	late := make(chan struct{})
 	done := make(chan error, 1)
-	stop := s.clock.AfterFunc(o.initTimeout, func() { close(late) })
-	if by != nil {
-		by.leave()
-		defer by.enter()
+	stop := func() bool { return true }
+	if o.initTimeout > 0 {
+		stop = s.clock.AfterFunc(o.initTimeout, func() { close(late) })
 	}
-	go func() { done <- b.initialize(p, args) }()
+	if by != nil {
+		by.beginBlocking()
+		defer by.endBlocking()
+	}
+	go func() { done <- b.initialize(p, args, func(err error) { done <- err }) }()
 	select {
 	case err := <-done:
 		stop()
-		o.tellReady(pid, err)
-		return p.begun(by, err)
+		o.notifyReady(pid, err)
+		return p.started(by, err)
 	case <-late:
 	}
 	s.Kill(pid)
 	if by != nil {
-		by.dropLink(pid) // who started it is told by the error
+		by.dropLink(pid) // the error reports it to the process that started it
 	}
-	go func() { p.begun(nil, <-done) }()
+	go func() { p.started(nil, <-done) }()
 	return problem(ErrInit, s.home.Value().node, "%s has had %s", b.d.name, o.initTimeout)
 }
+
+// Supervised starts a process for one that supervises it: linked with it before Init runs, a link that the process cannot
+// remove; and System.Stop leaves it to the supervisor to end it, as long as that runs. A process on another node could unlink
+// itself, so it is monitored too. A system cannot supervise.
+func Supervised() SpawnOption {
+	return func(o *spawning) { o.linked, o.monitored, o.supervised = true, true, true }
+}
+
+// With is the same process with more options, which come after its own.
+func (s Spec) With(options ...SpawnOption) Spec {
+	return Spec{s.behavior, func(from Sender, more []SpawnOption) (PID, error) {
+		return s.start(from, append(options[:len(options):len(options)], more...))
+	}}
+}
+
+// Zero reports whether the Spec is the zero value, which cannot be started.
+func (s Spec) Zero() bool { return s.start == nil }

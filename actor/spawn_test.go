@@ -19,7 +19,7 @@ func TestAPIDIsNeverUsedAgain(t *testing.T) {
 			s.Kill(pid)
 			synctest.Wait()
 		}
-		if used := s.table.used; used > 2 {
+		if used := s.processes.used; used > 2 {
 			t.Errorf("%d slots were used for one process at a time", used)
 		}
 		for pid := range seen {
@@ -34,7 +34,7 @@ func TestASlotWhoseGenerationsAreUsedUpIsNotUsedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		s.Kill(spawn(t, s, hooks{}))
 		synctest.Wait()
-		s.table.find(0).generation = lastGeneration - 1
+		s.processes.find(0).generation = lastGeneration - 1
 		last := spawn(t, s, hooks{})
 		s.Kill(last)
 		synctest.Wait()
@@ -46,15 +46,15 @@ func TestASlotWhoseGenerationsAreUsedUpIsNotUsedAgain(t *testing.T) {
 
 func TestSpawnReturnsWhenInitHas(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		begun := time.Now()
+		started := time.Now()
 		var self PID
 		pid := spawn(t, s, hooks{init: func(p *Process) error {
 			time.Sleep(time.Minute)
 			self = p.PID()
 			return nil
 		}})
-		if time.Since(begun) != time.Minute || self != pid {
-			t.Errorf("Init had %s; its PID is %s, not %s", time.Since(begun), self, pid)
+		if time.Since(started) != time.Minute || self != pid {
+			t.Errorf("Init had %s; its PID is %s, not %s", time.Since(started), self, pid)
 		}
 	})
 }
@@ -110,7 +110,7 @@ func TestInitThatTakesTooLongEndsTheProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		in(t, s, parent, func(p *Process) {
-			begun := time.Now()
+			started := time.Now()
 			_, err := Spawn(p, puppets, hooks{init: func(p *Process) error {
 				failed = p.PID()
 				<-p.Context().Done()
@@ -118,7 +118,7 @@ func TestInitThatTakesTooLongEndsTheProcess(t *testing.T) {
 				return nil
 			}}, InitTimeout(time.Second), Linked())
 			wantError(t, err, ErrInit)
-			if waited := time.Since(begun); waited != time.Second {
+			if waited := time.Since(started); waited != time.Second {
 				t.Errorf("it waited for %s", waited)
 			}
 		})

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Stepping is what a system without workers tells whoever steps it; each may be nil. They run on the goroutine that steps or
-// starts a process, and must not use the system.
+// Stepping has callbacks for the code that steps a system without workers; each may be nil. They run on the goroutine that
+// steps or starts a process, and must not use the system.
 type Stepping struct {
-	// Started tells that a process was started, before its Init runs.
+	// Started is called when a process was started, before its Init runs.
 	Started func(pid, parent PID, behavior string)
-	// Ended tells that a process has ended, also one whose Init has failed.
+	// Ended is called when a process has ended, also one whose Init has failed.
 	Ended func(pid PID, behavior string, reason error)
-	// Stuck tells that a call of a process cannot be answered, because no process is ready. The call fails with
+	// Stuck reports that a call of a process cannot be answered, because no process is ready. The call fails with
 	// ErrCallTimeout.
 	Stuck func(problem string, to PID)
 }
@@ -23,28 +23,29 @@ type Stepping struct {
 // back when a callback sends. What differs:
 //
 //   - a call runs other processes until it is answered, and fails where none is ready;
-//   - a sender that waits for room in a mailbox does the same;
+//   - a sender that waits for space in a mailbox does the same;
 //   - InitTimeout is not looked at.
 //
 // Such a system is used by one goroutine at a time. With a Clock that the test moves, nothing depends on time.
 func Stepped(to Stepping) Option {
-	return func(s *System) { s.crew.stepping = &stepping{tell: to} }
+	return func(s *System) { s.scheduler.stepping = &stepping{system: s, hooks: to} }
 }
 
-// stepping is the crew of a system that is stepped.
+// stepping replaces the workers of a system that is stepped.
 type stepping struct {
-	tell   Stepping
-	spare  []*worker  // that drain nothing now; one for each Step within a call within a Step
-	asking []question // the calls that go on, the innermost last
+	system       *System
+	hooks        Stepping
+	spare        []*worker     // unused now; a Step inside a call inside a Step needs another
+	pendingCalls []pendingCall // calls in progress, the innermost last
 }
 
-// question is a call that runs other processes until it is answered.
-type question struct {
+// pendingCall is a call that steps other processes until it is answered.
+type pendingCall struct {
 	from, to PID
 	with     string
 }
 
-func (q question) String() string {
+func (q pendingCall) String() string {
 	who := "the test"
 	if !q.from.Zero() {
 		who = q.from.String()
@@ -52,10 +53,10 @@ func (q question) String() string {
 	return fmt.Sprintf("%s calls %s with %s", who, q.to, q.with)
 }
 
-// Step lets the process that became ready first handle one message, in a system that was made with Stepped. It tells whether
+// Step lets the process that became ready first handle one message, in a system that was made with Stepped. It reports whether
 // there was one.
 func (s *System) Step() bool {
-	c := &s.crew
+	c := &s.scheduler
 	if c.stepping == nil {
 		panic("actor: Step is for systems made with Stepped")
 	}
@@ -71,7 +72,7 @@ func (s *System) Step() bool {
 		return false
 	}
 	if w == nil {
-		w = &worker{crew: c}
+		w = &worker{scheduler: c}
 		w.self.system = s // without a worker: there is no other to take its place
 		w.self.box.owner = &w.self
 	}
@@ -82,50 +83,49 @@ func (s *System) Step() bool {
 	return true
 }
 
-// stepCall runs processes until a call is answered.
-func (s *System) stepCall(ctx context.Context, by *Process, to PID, with string, waits func() bool, fail func(error)) {
-	st := s.crew.stepping
-	q := question{to: to, with: with}
+// call steps processes until waits reports that the call was answered.
+func (st *stepping) call(ctx context.Context, by *Process, to PID, with string, waits func() bool, fail func(error)) {
+	q := pendingCall{to: to, with: with}
 	if by != nil {
 		q.from = by.pid
 	}
-	st.asking = append(st.asking, q)
+	st.pendingCalls = append(st.pendingCalls, q)
 	for waits() {
 		if err := ctx.Err(); err != nil {
 			fail(err)
-		} else if !s.Step() {
-			fail(s.stuck())
+		} else if !st.system.Step() {
+			fail(st.stuck())
 		}
 	}
-	st.asking = st.asking[:len(st.asking)-1]
+	st.pendingCalls = st.pendingCalls[:len(st.pendingCalls)-1]
 }
 
-// stuck says which call will never be answered, and tells whoever steps.
-func (s *System) stuck() error {
-	st := s.crew.stepping
-	last := len(st.asking) - 1
-	text := st.asking[last].String() + ", and nobody who is ready will answer"
+// stuck describes the call that will never be answered, and calls Stuck.
+func (st *stepping) stuck() error {
+	last := len(st.pendingCalls) - 1
+	text := st.pendingCalls[last].String() + ", and nobody who is ready will answer"
 	var outer []string
-	for _, q := range st.asking[:last] {
+	for _, q := range st.pendingCalls[:last] {
 		outer = append(outer, q.String())
 	}
 	if outer != nil {
 		text += "; meanwhile " + strings.Join(outer, "; ")
 	}
-	if st.tell.Stuck != nil {
-		st.tell.Stuck(text, st.asking[last].to)
+	if st.hooks.Stuck != nil {
+		st.hooks.Stuck(text, st.pendingCalls[last].to)
 	}
-	return problem(ErrCallTimeout, s.homeName(), "%s", text)
+	return problem(ErrCallTimeout, st.system.nodeName(), "%s", text)
 }
 
-// stepToEnd is the rest of Stop.
-func (s *System) stepToEnd() error {
+// runToEnd is the rest of System.Stop.
+func (st *stepping) runToEnd() error {
+	s := st.system
 	for s.Step() {
 	}
-	if s.table.count() == 0 {
+	if s.processes.count() == 0 {
 		return nil
 	}
-	left := s.table.count()
+	left := s.processes.count()
 	for pid := range s.all() {
 		s.Kill(pid)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
 func TestStopEndsAllProcesses(t *testing.T) {
@@ -34,11 +34,11 @@ func stopMany(t *testing.T, n int) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	begun := time.Now()
+	started := time.Now()
 	if err := s.Stop(ctx); err != nil || s.Count() != 0 {
 		t.Errorf("%v; %d live", err, s.Count())
 	}
-	t.Logf("stopped %d in %s", n, time.Since(begun))
+	t.Logf("stopped %d in %s", n, time.Since(started))
 	if lost := s.Lost(); lost.Undelivered > int64(n/10) {
 		t.Errorf("counted as lost: %+v", lost)
 	}
@@ -102,20 +102,23 @@ func TestStopEndsAProcessThatIsJustStarting(t *testing.T) {
 }
 
 func TestStopAndSpawnAtOnceLeaveNobodyBehind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for range 200 {
 		s := quiet()
-		begun := make(chan struct{})
+		started := make(chan struct{})
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			close(begun)
+			close(started)
 			for {
 				if _, err := Spawn(s, counterB, 1); err != nil {
 					return
 				}
 			}
 		}()
-		<-begun
+		<-started
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		if err := s.Stop(ctx); err != nil {
 			t.Fatalf("%v; %d live", err, s.Count())

@@ -8,7 +8,7 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// guardian looks after a process, and ends when that has.
+// guardian supervises a process, and ends when that has.
 type guardian struct{ seen chan any }
 
 func (g *guardian) init(p *actor.Process, seen chan any) error {
@@ -29,14 +29,14 @@ func (g *guardian) exit(p *actor.Process, e actor.Exit) error {
 	return nil
 }
 
-func (*guardian) within(p *actor.Process, m within) (struct{}, error) {
+func (*guardian) withCallTimeout(p *actor.Process, m withCallTimeout) (struct{}, error) {
 	m.fn(p)
 	return struct{}{}, nil
 }
 
 var guardians = actor.Define("guardian", (*guardian).init,
 	actor.On((*guardian).exit),
-	actor.Answer((*guardian).within),
+	actor.Answer((*guardian).withCallTimeout),
 )
 
 func TestStopOfTheSystemLeavesTheSupervisedToThoseWhoLookAfterThem(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,37 +26,38 @@ type System struct {
 	log          *slog.Logger
 	clock        Clock
 	maxProcesses int
-	begun        time.Time
+	started      time.Time
 
-	table     table
-	crew      crew
-	deadlines deadlines
-	waiters   sync.Map // reflect.Type of an answer to *sync.Pool of *waiter
-	refs      atomic.Uint64
-	names     sync.Map // string to PID
-	aliases   sync.Map // Alias to PID
-	away      network
-	events    eventTable
-	groups    groupTable
-	unlisted  atomic.Int64 // processes of the runtime itself
-	stopped   atomic.Bool
-	dead      struct{ letters, dropped, unhandled atomic.Int64 }
+	processes       processTable
+	scheduler       scheduler
+	deadlines       deadlines
+	waiters         sync.Map // reflect.Type of an answer to *sync.Pool of *waiter
+	refs            atomic.Uint64
+	names           sync.Map // string to PID
+	aliases         sync.Map // Alias to PID
+	remote          network
+	events          eventTable
+	groups          groupTable
+	internalProcess atomic.Int64 // processes of the runtime itself
+	stopped         atomic.Bool
+	faults          faults
+	dead            struct{ undelivered, dropped, unhandled atomic.Int64 }
 }
 
-// DefaultMaxProcesses is how many processes a system has at most, where MaxProcesses does not say otherwise.
+// DefaultMaxProcesses bounds the processes of a system without the option MaxProcesses.
 const DefaultMaxProcesses = 16 << 20
 
 // Option is an option of NewSystem.
 type Option func(*System)
 
-// Logger is where the system logs; slog.Default without it.
+// Logger sets the logger of the system. Default: slog.Default.
 func Logger(log *slog.Logger) Option { return func(s *System) { s.log = log } }
 
-// MaxProcesses bounds how many processes live at once. DefaultMaxProcesses without it.
+// MaxProcesses bounds the number of processes. Default: DefaultMaxProcesses.
 func MaxProcesses(n int) Option { return func(s *System) { s.maxProcesses = n } }
 
-// Workers is how many callbacks run at once, those that wait not counted; as many as GOMAXPROCS without it.
-func Workers(n int) Option { return func(s *System) { s.crew.size = max(n, 1) } }
+// Workers sets how many callbacks run at once, without those that block. Default: GOMAXPROCS.
+func Workers(n int) Option { return func(s *System) { s.scheduler.size = max(n, 1) } }
 
 // WithClock gives the system another clock, for tests.
 func WithClock(c Clock) Option { return func(s *System) { s.clock = c } }
@@ -63,36 +65,37 @@ func WithClock(c Clock) Option { return func(s *System) { s.clock = c } }
 // NewSystem makes a system, which runs until Stop, or with its node.
 func NewSystem(options ...Option) *System {
 	s := &System{log: slog.Default(), clock: machineClock{}, maxProcesses: DefaultMaxProcesses}
+	s.remote.system, s.faults.system = s, s
 	s.home = unique.Make(home{node: "local", instance: uint64(time.Now().UnixNano())})
-	s.crew.size = runtime.GOMAXPROCS(0)
+	s.scheduler.size = runtime.GOMAXPROCS(0)
 	for _, option := range options {
 		option(s)
 	}
-	s.deadlines.clock, s.begun = s.clock, s.clock.Now()
-	if s.crew.stepping != nil {
-		s.crew.size = 0
+	s.deadlines.clock, s.started = s.clock, s.clock.Now()
+	if s.scheduler.stepping != nil {
+		s.scheduler.size = 0
 	}
-	s.crew.start(s, s.crew.size)
+	s.scheduler.start(s, s.scheduler.size)
 	return s
 }
 
 func (s *System) running() bool { return !s.stopped.Load() }
 
-// Alive tells whether a process of this node has not ended.
+// Alive reports whether a process of this node exists. It is false from the moment the process has ended.
 func (s *System) Alive(pid PID) bool {
-	at := s.table.find(pid.id)
+	at := s.processes.find(pid.id)
 	if at == nil || pid.home != s.home || pid.id == 0 {
 		return false
 	}
 	at.mu.Lock()
 	defer at.mu.Unlock()
-	return at.id == pid.id && at.life != dying
+	return at.id == pid.id && at.phase != terminated
 }
 
-// Count is how many processes live on this node, without those of the runtime itself, as it has for events and groups.
-func (s *System) Count() int { return s.table.count() - int(s.unlisted.Load()) }
+// Count returns the number of processes on this node, without those that the runtime starts for events and groups.
+func (s *System) Count() int { return s.processes.count() - int(s.internalProcess.Load()) }
 
-// Lost is what became of messages that no process handled.
+// Lost counts messages that no process handled.
 type Lost struct {
 	Undelivered int64 `json:"undelivered"` // to processes that had ended, or ended before they handled them
 	Overflowed  int64 `json:"overflowed"`  // to full mailboxes
@@ -101,12 +104,12 @@ type Lost struct {
 
 // Lost counts messages since the start.
 func (s *System) Lost() Lost {
-	return Lost{s.dead.letters.Load(), s.dead.dropped.Load(), s.dead.unhandled.Load()}
+	return Lost{s.dead.undelivered.Load(), s.dead.dropped.Load(), s.dead.unhandled.Load()}
 }
 
-func (s *System) notHandled(pid PID, l *letter) {
-	if c, ok := l.body.(asked); ok {
-		c.asks().fail(problem(ErrNotHandled, s.home.Value().node, "%s takes no calls with %s", pid, l.body.kind().name))
+func (s *System) notHandled(pid PID, l *envelope) {
+	if c, ok := l.body.(callBody); ok {
+		c.replyTo().fail(problem(ErrNotHandled, s.home.Value().node, "%s takes no calls with %s", pid, l.body.kind().name))
 		return
 	}
 	s.dead.unhandled.Add(int64(l.count - l.at))
@@ -121,41 +124,41 @@ func (s *System) ended(pid PID, reason error) {
 	s.log.Debug("process ended", "pid", pid.String(), "reason", reason)
 }
 
-// Stop ends all processes, in no order but that which supervisors and applications keep: everybody gets the Exit that Stop
-// sends, and who has not ended when ctx does is killed.
+// Stop ends all processes. Each gets an Exit with ErrShutdown, except for those that a supervisor ends. Processes that have not
+// ended when ctx does are killed.
 func (s *System) Stop(ctx context.Context) error {
 	if !s.stopped.CompareAndSwap(false, true) {
 		return nil
 	}
 	for pid := range s.all() {
 		if !s.leftToParent(pid) {
-			s.push(pid, exitLetter(Exit{Reason: ErrShutdown}), nil)
+			s.push(pid, exitEnvelope(Exit{Reason: ErrShutdown}), nil)
 		}
 	}
-	if s.crew.stepping != nil && s.table.count() > 0 {
-		return s.stepToEnd()
+	if s.scheduler.stepping != nil && s.processes.count() > 0 {
+		return s.scheduler.stepping.runToEnd()
 	}
 	select {
-	case <-s.table.emptied():
+	case <-s.processes.emptied():
 	case <-ctx.Done():
 		for pid := range s.all() {
 			s.Kill(pid)
 		}
-		s.crew.dismiss()
+		s.scheduler.dismiss()
 		return ctx.Err()
 	}
-	s.crew.stop()
+	s.scheduler.stop()
 	return nil
 }
 
-// all is the processes that live.
+// all yields the PIDs of the processes that exist.
 func (s *System) all() func(yield func(PID) bool) {
 	return func(yield func(PID) bool) {
-		s.table.mu.Lock()
-		used := s.table.used
-		s.table.mu.Unlock()
+		s.processes.mu.Lock()
+		used := s.processes.used
+		s.processes.mu.Unlock()
 		for i := range used {
-			at := s.table.find(uint64(i))
+			at := s.processes.find(uint64(i))
 			at.mu.Lock()
 			id := at.id
 			at.mu.Unlock()
@@ -166,10 +169,82 @@ func (s *System) all() func(yield func(PID) bool) {
 	}
 }
 
-func (s *System) homeName() string { return s.home.Value().node }
+func (s *System) nodeName() string { return s.home.Value().node }
 
 func (s *System) process() *Process { return nil }
 
 func (s *System) in() *System { return s }
 
 var _ Sender = (*System)(nil)
+
+// leftToParent reports whether a supervisor of this node will end the process.
+func (s *System) leftToParent(pid PID) bool {
+	at := s.processes.find(pid.id)
+	at.mu.Lock()
+	parent, supervised := at.parent, at.supervised && at.id == pid.id
+	at.mu.Unlock()
+	return supervised && s.Alive(parent)
+}
+
+// Waiting returns the number of messages in the mailbox of a process, without the one being handled; 0 if this node has no such
+// process. It takes no lock, so it may count for the next process in the same place if one has just ended.
+func (s *System) Waiting(pid PID) int {
+	at := s.processes.find(pid.id)
+	if at == nil || pid.home != s.home || pid.id == 0 {
+		return 0
+	}
+	return int(at.waiting.Load())
+}
+
+// Whereis returns the process that has a name on this node.
+func (s *System) Whereis(name string) (PID, bool) {
+	pid, ok := s.names.Load(name)
+	if !ok {
+		return PID{}, false
+	}
+	return pid.(PID), true
+}
+
+// Members returns the members of a group that this node knows, first those of this node, in no further order.
+func (s *System) Members(group string) []PID {
+	t := &s.groups
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.members(group)
+}
+
+// Nodes returns the other nodes whose processes can be reached, sorted.
+func (s *System) Nodes() []string {
+	var nodes []string
+	for node := range s.remote.byNode.Range {
+		nodes = append(nodes, node.(string))
+	}
+	slices.Sort(nodes)
+	return nodes
+}
+
+// Kill is the function Kill, from the system.
+func (s *System) Kill(pid PID) error {
+	if pid.home != s.home {
+		return s.remote.kill(pid)
+	}
+	at := s.processes.find(pid.id)
+	if at == nil {
+		return problem(ErrNoProcess, s.home.Value().node, "%s", pid)
+	}
+	at.mu.Lock()
+	if at.id != pid.id || at.phase == terminated {
+		at.mu.Unlock()
+		return problem(ErrNoProcess, s.home.Value().node, "%s", pid)
+	}
+	set(&at.signals, sigKilled)
+	if r := at.rareState(); r != nil && r.context != nil {
+		r.context.cancel(ErrKilled)
+	}
+	wake := at.wake()
+	at.mu.Unlock()
+	if wake {
+		s.scheduler.add(at, nil)
+	}
+	return nil
+}

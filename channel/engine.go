@@ -11,12 +11,12 @@ import (
 
 // Engine knows one kind of broker.
 type Engine interface {
-	// Open connects to the broker at the address, within ctx. Where nobody answers the error is [ErrAway]. Errors name the
-	// address without its password. What the address says that the engine does not know is refused.
+	// Open connects to the broker at the address, within ctx. Where nothing answers the error is [ErrAway]. Errors name the
+	// address without its password. Unknown parts of the address are refused.
 	Open(ctx context.Context, at *url.URL, config Config) (Store, error)
 }
 
-// Config is what an engine may be told besides the address.
+// Config holds an engine's settings besides the address.
 type Config struct {
 	// Name is the node's, for the broker's listings.
 	Name string
@@ -24,21 +24,21 @@ type Config struct {
 	TLS *tls.Config
 	// Secret is that of transport.Config, for a broker inside the process that links use too.
 	Secret []byte
-	// Log is where the engine tells of connections lost and found; nil is slog.Default.
+	// Log is where the engine logs lost and restored connections; nil is slog.Default.
 	Log *slog.Logger
 }
 
 // What a [Store] answers, for errors.Is.
 var (
-	// ErrAway says that the broker cannot be reached now, or did not answer in time. What was asked may have been done.
+	// ErrAway means that the broker cannot be reached now, or did not answer in time. What was asked may have been done.
 	ErrAway = errors.New("the broker is away")
-	// ErrNotOffered says that this kind of broker cannot do what was asked.
+	// ErrNotOffered means that this kind of broker cannot do what was asked.
 	ErrNotOffered = errors.New("not offered by this broker")
-	// ErrTooLarge says that a message is larger than the channel or the broker takes.
+	// ErrTooLarge means that a message is larger than the channel or the broker takes.
 	ErrTooLarge = errors.New("the message is too large")
-	// ErrFull says that the broker has no room for more; what was asked was not done.
+	// ErrFull means that the broker has no space for more; what was asked was not done.
 	ErrFull = errors.New("the broker has no room")
-	// ErrClosed says that the store or the group was closed.
+	// ErrClosed means that the store or the group was closed.
 	ErrClosed = errors.New("closed")
 )
 
@@ -48,14 +48,14 @@ var (
 // Names of channels and groups are made of words of letters, digits, '_' and '-', joined by dots, up to 200 bytes.
 // All methods may be called from any number of goroutines at once.
 type Store interface {
-	// Features tells what the engine can do.
+	// Features returns what the engine can do.
 	Features() Features
 
 	// Declare makes the channel, or changes the limits of one that is there. It must be called before the others.
 	Declare(ctx context.Context, spec Spec) error
 
 	// Publish gives messages to the broker, in their order, and returns when each is kept or has an error: that is where a
-	// broker that was told to keep its word through a crash has it on its disk. It fills in each one's Sequence, Duplicate
+	// broker configured to survive a crash has it on its disk. It fills in each one's Sequence, Duplicate
 	// and Err. It waits while the engine's own bounded buffer is full.
 	Publish(ctx context.Context, channel string, batch []*Outgoing)
 
@@ -68,14 +68,14 @@ type Store interface {
 	// Letters lists up to limit messages of a channel declared with Spec.Letters, the oldest first, without taking them.
 	Letters(ctx context.Context, channel string, limit int) ([]Letter, error)
 
-	// Remove takes those messages out of a channel declared with Spec.Letters, and tells how many were there.
+	// Remove takes those messages out of a channel declared with Spec.Letters, and returns how many were there.
 	Remove(ctx context.Context, channel string, keys ...string) (int, error)
 
 	// Close ends the connection. What was published before has its answer.
 	Close() error
 }
 
-// Features tells engines apart.
+// Features are the abilities in which engines differ.
 type Features struct {
 	Durable                          bool // messages survive the process that holds them
 	Dedup                            bool // a message published twice with one ID within two minutes is kept once
@@ -108,11 +108,11 @@ type GroupSpec struct {
 	Channel  string
 	Name     string
 	From     Position
-	AckWait  time.Duration // a message that was handed out and not heard of for so long goes to another consumer
+	AckWait  time.Duration // a message that was handed out and not acknowledged for so long goes to another consumer
 	InFlight int           // the most that this consumer will hold
 }
 
-// Position is where a new group starts. The zero Position is the oldest message that is kept.
+// Position is the place at which a new group starts. The zero Position is the oldest message that is kept.
 type Position struct {
 	New      bool      // with what is published after the group was made
 	Sequence uint64    // with the message of that place; 0 for none
@@ -123,15 +123,22 @@ type Position struct {
 //
 // All methods may be called from any number of goroutines at once, but one at a time calls Receive.
 type Group interface {
-	// Receive waits for messages and returns up to limit, at least one unless the error says why. It never hands out more
+	// Receive waits for messages and returns up to limit, at least one unless there is an error. It never hands out more
 	// than the node asked for: limit counts down with each delivery until that is Done, Retried or Released.
+	//
+	// A message that is handed out again after Retry has the next Attempt. One that comes again without it, since its
+	// consumer ended or was lost or gave it back, has the same Attempt and may have a larger Lost: the engine cannot know
+	// whether its handler had begun.
 	Receive(ctx context.Context, limit int) ([]*Delivery, error)
-	// Done says that the messages were handled. When it returns nil, the broker will not hand them out again, or, where
+	// Done reports that the messages were handled. When it returns nil, the broker will not hand them out again, or, where
 	// noted by the engine, only if the broker itself fails before it has written that down.
 	Done(ctx context.Context, d ...*Delivery) error
-	// Retry hands the message out again, to any consumer of the group, after the time.
+	// Retry reports that the attempt failed, which counts it, and hands the message out again, to any consumer of the group,
+	// after the time. Attempt of what is then handed out is one more than that of d, which the caller may have raised.
 	Retry(ctx context.Context, d *Delivery, after time.Duration) error
-	// Extend says that the messages are still being handled: it must be called within AckWait.
+	// Release gives a message back whose attempt does not count, to be handed out again at once, to any consumer of the group.
+	Release(ctx context.Context, d *Delivery) error
+	// Extend reports that the messages are still being handled: it must be called within AckWait.
 	Extend(ctx context.Context, d ...*Delivery) error
 	// Close gives back what was received by the engine and not by the caller. Deliveries can be Done until the store closes,
 	// unless they go elsewhere first.
@@ -142,12 +149,13 @@ type Group interface {
 type Delivery struct {
 	Message
 	Sequence uint64 // its place in the channel; 0 where the engine has none
-	Attempt  int    // 1 when it is handed out for the first time. Handing out counts, whatever became of it.
+	Attempt  int    // 1 more than the number of attempts that were counted: see Group.Retry
+	Lost     int    // how often it was handed out besides those, without a result
 	Handle   any    // the engine's own
 	Broken   error  // the message is there and its head cannot be read
 }
 
-// Letter is a message of a channel of dead letters.
+// Letter is a dead-lettered message.
 type Letter struct {
 	Key string // for Remove
 	Message
@@ -166,6 +174,6 @@ type GroupStats struct {
 	Name     string `json:"name"`
 	Waiting  uint64 `json:"waiting"`   // not handed out yet
 	InFlight uint64 `json:"in_flight"` // handed out and neither handled nor back
-	Delayed  uint64 `json:"delayed"`   // waiting to be tried again; part of InFlight where the engine cannot tell
-	Retried  uint64 `json:"retried"`   // of those in flight and delayed, how many were handed out before; 0 where the engine cannot tell
+	Delayed  uint64 `json:"delayed"`   // waiting to be tried again; part of InFlight where not known
+	Retried  uint64 `json:"retried"`   // of those in flight and delayed, how many were handed out before; 0 where unknown
 }

@@ -12,10 +12,10 @@ type Message struct {
 	Data []byte
 }
 
-// Head is what a message says of itself besides its data. It is kept as JSON beside the data, so that other programs, and
+// Head is the metadata of a message besides its data. It is kept as JSON beside the data, so that other programs, and
 // those of later years, can read it.
 type Head struct {
-	// ID tells the message from all others. A publisher who sends a message twice gives it the same ID both times; engines
+	// ID identifies the message. A publisher that sends a message twice gives it the same ID both times; engines
 	// that can then keep it once.
 	ID string `json:"id"`
 	// Time is when it was published, by the publisher's clock.
@@ -26,13 +26,13 @@ type Head struct {
 	Request string `json:"request,omitempty"`
 	// Metadata goes with the message from the publisher's context to the handler's.
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// Only names the one group that is to handle it, where others have done so already: a dead letter that is tried again.
+	// Only names the one group that is to handle it, where others have done so: a dead-lettered message that is tried again.
 	Only string `json:"only,omitempty"`
-	// Dead says how a message became a dead letter; nil for all others.
+	// Dead describes why a message was dead-lettered; nil for all others.
 	Dead *Dead `json:"dead,omitempty"`
 }
 
-// Dead is how a message became a dead letter.
+// Dead describes why and where a message was dead-lettered.
 type Dead struct {
 	Channel  string    `json:"channel"`            // where it was published
 	Group    string    `json:"group"`              // of the consumers that gave it up
@@ -40,7 +40,7 @@ type Dead struct {
 	Attempts int       `json:"attempts"`           // how often it was handed out
 	Code     string    `json:"code"`               // of the last error, such as "Internal"
 	Reason   string    `json:"reason"`             // the last error's text
-	Time     time.Time `json:"time"`               // when it was given up
+	Time     time.Time `json:"time"`               // when it was dead-lettered
 	Node     string    `json:"node,omitempty"`     // by which node
 }
 
@@ -59,7 +59,7 @@ func AppendHead(dst []byte, h *Head) ([]byte, error) {
 	return append(dst, text...), nil
 }
 
-// ReadHead reads what AppendHead wrote. A message that somebody else put there may have no head: that of no bytes is
+// ReadHead reads what AppendHead wrote. A message that another program put there may have no head: that of no bytes is
 // empty.
 func ReadHead(text []byte) (h Head, err error) {
 	if len(text) == 0 {

@@ -7,46 +7,23 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/sabir-go/sabir/internal/registry"
 )
 
-var registry struct {
-	sync.RWMutex
-	engines map[string]Engine
-}
+var engines = registry.New[Engine]("channel")
 
 // Register makes e the engine of addresses with the scheme, without "://". An engine's package calls it from init.
 //
-// It panics if e is nil or the scheme is empty or taken: each is a mistake in the program that shows at its start.
-func Register(scheme string, e Engine) {
-	registry.Lock()
-	defer registry.Unlock()
-	if e == nil || scheme == "" {
-		panic(fmt.Sprintf("channel: Register was given no engine or no scheme (%q)", scheme))
-	}
-	if _, taken := registry.engines[scheme]; taken {
-		panic(fmt.Sprintf("channel: Register: an engine for %q is registered already", scheme))
-	}
-	if registry.engines == nil {
-		registry.engines = make(map[string]Engine)
-	}
-	registry.engines[scheme] = e
-}
+// It panics if e is nil, if the scheme is not one as URLs have it, or if it is taken: each is a mistake in the program that
+// shows at its start.
+func Register(scheme string, e Engine) { engines.Register(scheme, e) }
 
-// Offered tells whether an engine is registered for the scheme of the address.
+// Offered reports whether an engine is registered for the scheme of the address.
 func Offered(address string) bool {
 	scheme, _, _ := strings.Cut(address, "://")
-	registry.RLock()
-	defer registry.RUnlock()
-	_, ok := registry.engines[scheme]
+	_, ok := engines.Lookup(scheme)
 	return ok
-}
-
-// Schemes returns the registered schemes in alphabetical order.
-func Schemes() []string {
-	registry.RLock()
-	defer registry.RUnlock()
-	return slices.Sorted(maps.Keys(registry.engines))
 }
 
 // drivers are the packages of this module and their schemes, so that an error can name the import that is missing.
@@ -60,10 +37,7 @@ func Open(ctx context.Context, address string, config Config) (Store, error) {
 	if err != nil || at.Scheme == "" {
 		return nil, fmt.Errorf("channel: that is no address of a broker; want one such as nats://127.0.0.1:4222, redis://127.0.0.1:6379, amqp://127.0.0.1:5672 or mem://")
 	}
-	registry.RLock()
-	e, ok := registry.engines[at.Scheme]
-	registry.RUnlock()
-	if ok {
+	if e, ok := engines.Lookup(at.Scheme); ok {
 		return e.Open(ctx, at, config)
 	}
 	if driver, known := drivers[at.Scheme]; known {

@@ -22,7 +22,7 @@ func candidates(n int) []*cluster.Candidate {
 	return list
 }
 
-// picks counts who is picked in n picks.
+// picks counts the candidates picked in n picks.
 func picks(b cluster.Balancer, among []*cluster.Candidate, n int) map[string]int {
 	count := make(map[string]int)
 	for range n {

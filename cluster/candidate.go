@@ -39,7 +39,7 @@ func (c *Candidate) Begin() (start int64) {
 	return 0
 }
 
-// End is the end of a call. failed says that the node did not do its work, such as a lost link, an overload or a timeout;
+// End is the end of a call. failed means that the node did not do its work, such as a lost link, an overload or a timeout;
 // an error that the action means is not a failure.
 func (c *Candidate) End(start int64, failed bool) {
 	c.inFlight.Add(-1)
@@ -48,10 +48,10 @@ func (c *Candidate) End(start int64, failed bool) {
 	}
 }
 
-// InFlight is how many calls from this node to that one have begun and not ended.
+// InFlight is the number of calls from this node to that one have begun and not ended.
 func (c *Candidate) InFlight() int { return int(c.inFlight.Load()) }
 
-// SetLoad notes the load that the node told in its last heartbeat: calls in flight there, from all its callers.
+// SetLoad sets the load that the node reported in its last heartbeat: calls in flight there, from all its callers.
 func (c *Candidate) SetLoad(calls int) { c.load.Store(int64(calls)) }
 
 // Load is what SetLoad noted last; 0 before.
@@ -70,11 +70,11 @@ func (c *Candidate) Latency() time.Duration {
 // (https://github.com/twitter/finagle, com.twitter.finagle.loadbalancer.p2c, PeakEwma).
 type latency struct {
 	cost atomic.Uint64 // float64 bits, ns
-	when atomic.Int64  // of cost, as clock says
+	when atomic.Int64  // of cost, by the clock
 }
 
 const (
-	// decay is how long ago a call weighs 1/e. Finagle's default: a node that was slow gets its full share back within
+	// decay is the age at which a call weighs 1/e. Finagle's default: a node that was slow gets its full share back within
 	// about half a minute.
 	decay = 10 * time.Second
 	// failureCost is the latency a failure counts as at least, so that a node that fails fast does not look fast.
@@ -106,7 +106,7 @@ func (l *latency) observe(now, start int64, failed bool) {
 	}
 }
 
-// at is the average decayed to a moment, so that a node nobody calls any more gets another chance.
+// at is the average decayed to a moment, so that a node that is no longer called gets another chance.
 func (l *latency) at(now int64) float64 {
 	cost := math.Float64frombits(l.cost.Load())
 	since := now - l.when.Load()

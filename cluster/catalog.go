@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Catalog is what a node offers, as it tells its peers, in JSON.
+// Catalog is what a node offers, as it is sent to other nodes in JSON.
 type Catalog struct {
 	Node     string    `json:"node"`               // id
 	Instance uint64    `json:"instance,omitempty"` // Member.Instance: one run of the node
@@ -65,8 +65,8 @@ const (
 	maxText          = 4096 // bytes of a description or a Go type
 )
 
-// ParseCatalog reads what a peer says it offers, and checks it: sizes, counts, names, and that nothing is offered twice.
-// It keeps nothing of data. Unknown fields are passed over, so that newer nodes can say more.
+// ParseCatalog reads the catalog of another node and checks it: sizes, counts, names, and that nothing is in it twice. It
+// keeps nothing of data. Unknown fields are ignored, so that newer nodes can add some.
 func ParseCatalog(data []byte) (Catalog, error) {
 	if len(data) > MaxCatalog {
 		return Catalog{}, fmt.Errorf("catalog: %d bytes; %d is the limit", len(data), MaxCatalog)

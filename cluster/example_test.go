@@ -24,7 +24,7 @@ func ExampleRegistry() {
 	// Output: a offers users.get
 }
 
-// A balancer picks among the candidates that offer an action; the candidate is told when the call begins and ends.
+// A balancer picks among the candidates that offer an action; the candidate is notified when the call begins and ends.
 func ExampleBalancer() {
 	a := cluster.NewCandidate(cluster.Member{ID: "a"})
 	b := cluster.NewCandidate(cluster.Member{ID: "b"})
@@ -49,16 +49,16 @@ func ExampleNearest() {
 	// Output: b
 }
 
-// Who is at an address of a static list shows when a link to it is up.
+// The node at an address of a static list shows when a link to it is up.
 func ExampleStatic() {
-	told := make(chan cluster.Change)
+	received := make(chan cluster.Change)
 	peers := cluster.NewStatic([]string{"tcp://10.0.0.2:7700"})
-	_ = peers.Start(context.Background(), cluster.Member{ID: "me"}, func(c cluster.Change) { told <- c })
+	_ = peers.Start(context.Background(), cluster.Member{ID: "me"}, func(c cluster.Change) { received <- c })
 
-	change := <-told
+	change := <-received
 	fmt.Println(change.Kind, change.Member)
 	peers.Identified("tcp://10.0.0.2:7700", cluster.Member{ID: "a"})
-	change = <-told
+	change = <-received
 	fmt.Println(change.Kind, change.Member)
 	_ = peers.Stop(context.Background())
 	// Output:

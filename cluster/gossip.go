@@ -14,8 +14,8 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// Carrier carries what the nodes of a [Gossip] have to say to each other, over links or whatever the owner has. All methods
-// are called by many goroutines at once.
+// Carrier transports the packets and connections of a [Gossip], over links or whatever else its owner has. All methods are
+// called by many goroutines at once.
 type Carrier interface {
 	// Send sends a packet as UDP would: it may be lost, and Send does not wait for anything. It returns an error when the
 	// packet certainly did not go, such as when there is no link to that node, which lets the others be asked sooner. The
@@ -31,17 +31,17 @@ type Carrier interface {
 
 // GossipConfig is the configuration of [NewGossip]. Its zero value is for tests; a cluster has a name.
 type GossipConfig struct {
-	// Cluster is the cluster's name, up to 255 bytes. Packets and connections of another cluster are thrown away.
+	// Cluster is the cluster's name, up to 255 bytes. Packets and connections of another cluster are ignored.
 	Cluster string
 
-	// ProbeInterval is how often a node asks another one whether it is there; 400 ms where 0. All other times go by it: a
+	// ProbeInterval is the interval at which a node probes another one; 400 ms where 0. All other times go by it: a
 	// direct answer is expected in 2/5 of it, news is passed on every 1/5, and a node that did not answer has 3 intervals
 	// (in a cluster of more than 10 nodes, 3·log10 of their number) to deny that it failed. With the default, in a cluster
 	// of up to 10, a node that went silent is Failed about 2 s later (of 480 measured crashes, 3 took more than 3 s), and
 	// one that stalls for a second is not. A shorter interval finds failures sooner and believes in more that are none.
 	ProbeInterval time.Duration
 
-	// Log is where it logs; slog.Default where nil.
+	// Log is the logger; slog.Default where nil.
 	Log *slog.Logger
 }
 
@@ -59,7 +59,7 @@ const (
 // hashicorp/memberlist does it. It needs no ports of its own: a [Carrier] carries it.
 //
 // A node that was failed wrongly, because it or the network stalled, comes back by itself, and so do the halves of a
-// cluster that was split: seeds are visited again for ever, failed members for an hour.
+// cluster that was split: seeds are contacted again for ever, failed members for an hour.
 type Gossip struct {
 	carrier Carrier
 	config  GossipConfig
@@ -89,13 +89,13 @@ func NewGossip(carrier Carrier, seeds []string, config GossipConfig) *Gossip {
 type gossipRun struct {
 	self      Member
 	list      *memberlist.Memberlist
-	people    *people
+	delegate  *gossipDelegate
 	roster    *roster
 	transport *gossipTransport
-	seeker    *seeker
+	rejoiner  *rejoiner
 }
 
-// Start joins; see [Membership]. It fails for an id, an address, labels or a cluster name that cannot be told to others:
+// Start joins; see [Membership]. It fails for an id, an address, labels or a cluster name that cannot be sent to others:
 // address, zone and labels together take at most about 500 bytes.
 func (g *Gossip) Start(ctx context.Context, self Member, watch func(Change)) error {
 	g.lock.Lock()
@@ -135,9 +135,9 @@ func (g *Gossip) Start(ctx context.Context, self Member, watch func(Change)) err
 
 func (g *Gossip) start(self Member, meta []byte, watch func(Change)) (*gossipRun, error) {
 	run := &gossipRun{self: self, roster: newRoster(watch)}
-	run.seeker = newSeeker(g.log)
-	run.people = newPeople(self, meta, run.roster, run.seeker, g.log)
-	run.transport = newGossipTransport(g.carrier, run.people, run.seeker, g.config.ProbeInterval)
+	run.rejoiner = newRejoiner(g.log)
+	run.delegate = newGossipDelegate(self, meta, run.roster, run.rejoiner, g.log)
+	run.transport = newGossipTransport(g.carrier, run.delegate, run.rejoiner, g.config.ProbeInterval)
 	list, err := memberlist.Create(g.listConfig(run))
 	if err != nil {
 		run.transport.close()
@@ -145,7 +145,7 @@ func (g *Gossip) start(self Member, meta []byte, watch func(Change)) (*gossipRun
 		return nil, err
 	}
 	run.list = list
-	run.seeker.start(list.Join, g.seeds, self.Addr)
+	run.rejoiner.start(list.Join, g.seeds, self.Addr)
 	return run, nil
 }
 
@@ -157,7 +157,7 @@ func (g *Gossip) listConfig(run *gossipRun) *memberlist.Config {
 	c.Label = g.config.Cluster
 	c.Transport = run.transport
 	c.Logger = log.New(gossipLog{g.log}, "", 0)
-	c.Delegate, c.Events, c.Alive, c.Ping = run.people, run.people, run.people, run.people
+	c.Delegate, c.Events, c.Alive, c.Ping = run.delegate, run.delegate, run.delegate, run.delegate
 
 	c.ProbeInterval = interval
 	// The "no answer" of a node that was asked to ask takes two of these to arrive: leave it time within the interval, or
@@ -169,12 +169,12 @@ func (g *Gossip) listConfig(run *gossipRun) *memberlist.Config {
 	c.SuspicionMaxTimeoutMult = 2
 	c.AwarenessMaxMultiplier = 4 // a node that finds itself slow asks up to 4 times less often
 	c.GossipInterval = interval / 5
-	c.GossipToTheDeadTime = 60 * interval // how long one that was failed wrongly is told so, to deny it
+	c.GossipToTheDeadTime = 60 * interval // how long a node that was wrongly held for failed gets news, to deny it
 	c.PushPullInterval = 30 * interval    // a full exchange with one node; repairs what lost packets left undone
 	c.TCPTimeout = exchangeTimeout
 	c.UDPBufferSize = packetSize     // packets go over links, which have no MTU
 	c.EnableCompression = false      // LZW of small packets costs more than it saves
-	c.QueueCheckInterval = time.Hour // feeds a metric nobody reads
+	c.QueueCheckInterval = time.Hour // feeds a metric that is not read
 	return c
 }
 
@@ -189,7 +189,7 @@ func (g *Gossip) Members() []Member {
 // Failed drops a member until it answers a probe or sends a packet; see [Membership].
 func (g *Gossip) Failed(id string) {
 	if run := g.run(); run != nil {
-		run.people.givenUp(id)
+		run.delegate.markUnreachable(id)
 	}
 }
 
@@ -197,7 +197,7 @@ func (g *Gossip) Failed(id string) {
 // can be handled is dropped.
 func (g *Gossip) Packet(from string, data []byte) {
 	if run := g.run(); run != nil {
-		run.people.signOfLife(from)
+		run.delegate.markAlive(from)
 		run.transport.packet(from, data)
 	}
 }
@@ -221,13 +221,13 @@ func (g *Gossip) Stop(ctx context.Context) error {
 	if run == nil {
 		return nil
 	}
-	run.seeker.stop()
+	run.rejoiner.stop()
 	err := run.leave(ctx, g.log)
 	g.current.Lock()
 	g.running = nil
 	g.current.Unlock()
 	err = errors.Join(err, run.list.Shutdown()) // closes the transport too
-	run.seeker.wait()
+	run.rejoiner.wait()
 	run.roster.stop()
 	return err
 }
@@ -238,20 +238,20 @@ func (g *Gossip) run() *gossipRun {
 	return g.running
 }
 
-// leave says goodbye to each member directly, which is what makes them see Left, and then spreads the news as gossip, which
-// keeps those who missed it from probing.
+// leave sends a goodbye to each member directly, which is what makes them see Left, and then spreads the news as gossip, which
+// keeps nodes that missed it from probing.
 func (run *gossipRun) leave(ctx context.Context, log *slog.Logger) error {
 	others := run.roster.members()
 	if len(others) == 0 {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("the other nodes were not told that this one leaves: %w", err)
+		return fmt.Errorf("the other nodes do not know that this one leaves: %w", err)
 	}
 	goodbye := encodeGoodbye(run.self)
 	for _, node := range run.list.Members() {
 		if node.Name != run.self.ID {
-			_ = run.list.SendBestEffort(node, goodbye) // whom it does not reach learns it by gossip
+			_ = run.list.SendBestEffort(node, goodbye) // nodes that it does not reach learn it by gossip
 		}
 	}
 	left := make(chan error, 1)
@@ -260,11 +260,11 @@ func (run *gossipRun) leave(ctx context.Context, log *slog.Logger) error {
 	case err := <-left:
 		if err != nil {
 			// It waits for others to pass the news on, in vain where the last of them leave at the same moment. The goodbyes are
-			// sent, and whom they did not reach notices soon.
+			// sent, and nodes that they did not reach notice soon.
 			log.Debug("the news that this node leaves was not passed on", "node", run.self.ID, "error", err)
 		}
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("not all nodes were told that this one leaves: %w", ctx.Err())
+		return fmt.Errorf("not all nodes know that this one leaves: %w", ctx.Err())
 	}
 }

@@ -46,7 +46,7 @@ func TestALinksHintRemovesACrashedNodeAtOnce(t *testing.T) {
 			t.Error("the node is still a member")
 		}
 		time.Sleep(time.Minute)
-		if got := a.told(); !slices.Equal(got, []string{"joined b", "failed b"}) {
+		if got := a.log(); !slices.Equal(got, []string{"joined b", "failed b"}) {
 			t.Errorf("a was told %v", got)
 		}
 	})
@@ -61,7 +61,7 @@ func TestAWrongHintIsTakenBackByASignOfLife(t *testing.T) {
 		a.Failed("nobody")
 		synctest.Wait()
 		within(t, 2*time.Second, "b is back", func() bool { return a.last("b") == "joined" })
-		if got := a.told(); !slices.Equal(got, []string{"joined b", "failed b", "joined b"}) {
+		if got := a.log(); !slices.Equal(got, []string{"joined b", "failed b", "joined b"}) {
 			t.Errorf("a was told %v", got)
 		}
 	})
@@ -78,7 +78,7 @@ func TestANodeThatStallsForASecondIsNotFailed(t *testing.T) {
 			time.Sleep(5 * time.Second)
 		}
 		for _, m := range []*node{a, b, c} {
-			if got := m.told(); len(got) != 2 {
+			if got := m.log(); len(got) != 2 {
 				t.Errorf("%s was told %v", m.self.ID, got)
 			}
 		}
@@ -93,7 +93,7 @@ func TestAFalseFailureIsTakenBack(t *testing.T) {
 		meet(t, time.Second, a, b, c)
 		net.stalls(b, 6*time.Second)
 		synctest.Wait()
-		if !slices.Contains(a.told(), "failed b") || !slices.Contains(c.told(), "failed b") {
+		if !slices.Contains(a.log(), "failed b") || !slices.Contains(c.log(), "failed b") {
 			t.Fatal("b was not failed: this test tests nothing")
 		}
 		meet(t, 2*time.Second, a, b, c)
@@ -189,8 +189,8 @@ func TestFiftyNodesMeetAndSeeCrashes(t *testing.T) {
 		took := within(t, 10*time.Second, "five crashes are seen by all", func() bool { return acquainted(nodes[:45]...) })
 		t.Logf("crashes seen within %v", took)
 		for _, m := range nodes[:45] {
-			if got := m.told(); len(got) != 49+5 {
-				t.Errorf("%s was told %d changes, want 54", m.self.ID, len(got))
+			if got := m.log(); len(got) != 49+5 {
+				t.Errorf("%s got %d changes, want 54", m.self.ID, len(got))
 			}
 		}
 	})

@@ -8,8 +8,8 @@ import (
 
 // gossipLog takes memberlist's lines, such as "[WARN] memberlist: Refuting a suspect message (from: b)", to a slog.Logger.
 //
-// Most of what memberlist calls errors is another node that does not answer, which members are told as a change, or one
-// lost packet that the protocol makes up for. So its errors are our debugging lines but for the few below, which tell of this
+// Most of what memberlist calls errors is another node that does not answer, which the owner gets as a change, or one
+// lost packet that the protocol makes up for. So its errors are our debugging lines except those below, which are about this
 // node itself or of a peer that speaks something else.
 type gossipLog struct{ log *slog.Logger }
 

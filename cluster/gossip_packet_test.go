@@ -48,7 +48,7 @@ func TestGarbageFromAPeerDoesNoHarm(t *testing.T) {
 	})
 }
 
-// aliveB is memberlist's packet that says that b is there.
+// aliveB is memberlist's packet that announces b.
 const aliveB = "\x04\x86\xabIncarnation\x01\xa4Node\xa1b\xa4Addr\xc4\x04\x7f\x00\x00\x01\xa4Port\x01\xa4Meta\xc4\x07{\"i\":7}\xa3Vsn\xc4\x06\x01\x05\x02\x00\x00\x00"
 
 // A peer is authenticated, but its packets are not trusted: whatever it sends must not end this node, where memberlist reads

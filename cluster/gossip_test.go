@@ -104,7 +104,7 @@ func TestANodeThatLeavesIsLeftAndNotFailed(t *testing.T) {
 		dialled := net.dialled("a", url("b")) + net.dialled("c", url("b"))
 		time.Sleep(10 * time.Second)
 		for _, m := range []*node{a, c} {
-			if got := m.told(); !slices.Contains(got, "left b") || slices.Contains(got, "failed b") {
+			if got := m.log(); !slices.Contains(got, "left b") || slices.Contains(got, "failed b") {
 				t.Errorf("%s was told %v", m.self.ID, got)
 			}
 		}
@@ -146,7 +146,7 @@ func TestARestartUnderTheSameIDIsToldAtOnce(t *testing.T) {
 			t.Error("both runs have the same instance")
 		}
 		time.Sleep(30 * time.Second)
-		if got := a.told(); slices.Contains(got, "failed b") || !slices.Contains(got, "updated b") {
+		if got := a.log(); slices.Contains(got, "failed b") || !slices.Contains(got, "updated b") {
 			t.Errorf("a was told %v", got)
 		}
 	})
@@ -162,7 +162,7 @@ func TestANodeThatLeftMayComeBack(t *testing.T) {
 		}
 		b = net.node(t, "b", url("a"))
 		meet(t, 2*time.Second, a, b)
-		if got := a.told(); !slices.Equal(got, []string{"joined b", "left b", "joined b"}) {
+		if got := a.log(); !slices.Equal(got, []string{"joined b", "left b", "joined b"}) {
 			t.Errorf("a was told %v", got)
 		}
 	})

@@ -14,34 +14,35 @@ import (
 //
 // memberlist wants each node at an IP address and a port. Ours are at URLs, and are found by name, so all get the same
 // made-up address. That has a good side: a node that restarts at another URL is no conflict of addresses to memberlist, it
-// only has something new to tell. A node without a name is one to visit, at a made-up port that the seeker gave out.
+// only has a new meta. A node without a name is a target of the rejoiner, at a made-up port.
 type gossipTransport struct {
-	carrier Carrier
-	people  *people
-	seeker  *seeker
-	patient time.Duration // bounds a Send
-	ctx     context.Context
-	cancel  context.CancelFunc
-	packets chan *memberlist.Packet
-	conns   chan net.Conn
+	carrier     Carrier
+	delegate    *gossipDelegate
+	rejoiner    *rejoiner
+	sendTimeout time.Duration // bounds a Send
+	ctx         context.Context
+	cancel      context.CancelFunc
+	packets     chan *memberlist.Packet
+	conns       chan net.Conn
 }
 
 var _ memberlist.NodeAwareTransport = (*gossipTransport)(nil)
 
-// madeUpIP and nodePort are the address of every node. Loopback, because memberlist warns of public addresses.
-var madeUpIP = net.IPv4(127, 0, 0, 1).To4()
+// placeholderIP and nodePort are the address of every node. It is a loopback address because memberlist warns of public
+// ones.
+var placeholderIP = net.IPv4(127, 0, 0, 1).To4()
 
 const nodePort = 1
 
-func newGossipTransport(c Carrier, p *people, s *seeker, patient time.Duration) *gossipTransport {
+func newGossipTransport(c Carrier, p *gossipDelegate, s *rejoiner, patient time.Duration) *gossipTransport {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &gossipTransport{carrier: c, people: p, seeker: s, patient: patient, ctx: ctx, cancel: cancel,
+	return &gossipTransport{carrier: c, delegate: p, rejoiner: s, sendTimeout: patient, ctx: ctx, cancel: cancel,
 		packets: make(chan *memberlist.Packet, packetQueue), conns: make(chan net.Conn)}
 }
 
 // FinalAdvertiseAddr is the made-up address.
 func (t *gossipTransport) FinalAdvertiseAddr(string, int) (net.IP, int, error) {
-	return madeUpIP, nodePort, nil
+	return placeholderIP, nodePort, nil
 }
 
 // WriteTo is WriteToAddress without a name.
@@ -52,7 +53,7 @@ func (t *gossipTransport) WriteTo(b []byte, addr string) (time.Time, error) {
 // WriteToAddress sends a packet. memberlist takes an error as the other side's only if it looks like one of a UDP socket;
 // after any other it would never suspect the node.
 func (t *gossipTransport) WriteToAddress(b []byte, to memberlist.Address) (time.Time, error) {
-	ctx, cancel := context.WithTimeout(t.ctx, t.patient)
+	ctx, cancel := context.WithTimeout(t.ctx, t.sendTimeout)
 	defer cancel()
 	now := time.Now()
 	if err := t.carrier.Send(ctx, t.member(to), b); err != nil {
@@ -72,16 +73,16 @@ func (t *gossipTransport) DialAddressTimeout(to memberlist.Address, timeout time
 	defer cancel()
 	conn, err := t.carrier.Dial(ctx, t.member(to))
 	if err != nil {
-		t.seeker.unreached(port(to), err)
+		t.rejoiner.setFailure(port(to), err)
 		return nil, err
 	}
 	return t.bound(conn), nil
 }
 
-// PacketCh is where packets come in.
+// PacketCh delivers incoming packets.
 func (t *gossipTransport) PacketCh() <-chan *memberlist.Packet { return t.packets }
 
-// StreamCh is where connections come in.
+// StreamCh delivers incoming connections.
 func (t *gossipTransport) StreamCh() <-chan net.Conn { return t.conns }
 
 // Shutdown closes the connections under way.
@@ -130,12 +131,12 @@ func (c *boundConn) Close() error {
 
 func (t *gossipTransport) member(at memberlist.Address) Member {
 	if at.Name != "" {
-		return t.people.find(at.Name)
+		return t.delegate.find(at.Name)
 	}
-	return t.seeker.member(port(at))
+	return t.rejoiner.member(port(at))
 }
 
-// port is the made-up one.
+// port is the placeholder port of an address.
 func port(at memberlist.Address) int {
 	_, text, _ := net.SplitHostPort(at.Addr)
 	port, _ := strconv.Atoi(text)

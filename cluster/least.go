@@ -1,14 +1,14 @@
 package cluster
 
 // LeastInFlight picks the candidate with the fewest calls from this node in flight. Up to 4 candidates are all looked at;
-// above that it is the better of two random ones, which comes close and avoids that everybody runs to the same one
+// above that it is the better of two random ones, which comes close and avoids that all callers choose the same one
 // (Mitzenmacher 2001, "The power of two choices in randomized load balancing"). Where two have the same number, the
-// load they told in their last heartbeat decides between two, and chance among all.
+// load in their last heartbeats decides between two, and chance among all.
 func LeastInFlight() Balancer { return leastInFlight{} }
 
 type leastInFlight struct{}
 
-// fewCandidates is how many are looked at one by one.
+// fewCandidates is the number of candidates that are looked at one by one.
 const fewCandidates = 4
 
 func (leastInFlight) Pick(among []*Candidate, _ string) *Candidate {

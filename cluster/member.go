@@ -18,11 +18,11 @@ type Member struct {
 	Labels map[string]string // what Nearest prefers next; not to be changed
 	Guest  bool              // a command line or a client: it offers nothing and is not dialled
 
-	// Instance tells one run of a node from the next under the same id. A membership picks it where it is zero.
+	// Instance is different for each run of a node under the same id. A membership picks it where it is zero.
 	Instance uint64
 }
 
-// Equal tells whether all fields are the same.
+// Equal reports whether all fields are the same.
 func (m Member) Equal(other Member) bool {
 	return m.ID == other.ID && m.Addr == other.Addr && m.Zone == other.Zone && m.Guest == other.Guest &&
 		m.Instance == other.Instance && maps.Equal(m.Labels, other.Labels)
@@ -36,10 +36,10 @@ func (m Member) String() string {
 	return m.ID
 }
 
-// ChangeKind says what happened to a member.
+// ChangeKind is what happened to a member.
 type ChangeKind uint8
 
-// The kinds of changes. Left is a node that said goodbye, Failed one that went silent or was given up. For one node they
+// The kinds of changes. Left is a node that sent a goodbye, Failed one that went silent or whose links failed. For one node they
 // alternate: Joined, any number of Updated, then Left or Failed, and Joined again if it comes back.
 const (
 	Joined ChangeKind = iota
@@ -72,22 +72,22 @@ type Membership interface {
 	// bounds Start itself, not what it starts.
 	//
 	// watch must not call Stop, and should return soon: while it runs, further changes wait, and those that cancel each
-	// other out are not told.
+	// other out are left out.
 	Start(ctx context.Context, self Member, watch func(Change)) error
 
-	// Members lists the other nodes, by id. It may be ahead of what watch was told.
+	// Members lists the other nodes, by id. It may be ahead of the calls of watch.
 	Members() []Member
 
 	// Failed is a hint: the link to a node was lost and dialling it again is refused, so it is most likely gone. The member
-	// is dropped, and told as Failed, until it shows a sign of life.
+	// is dropped, and Failed for watch, until it answers again.
 	Failed(id string)
 
 	// Stop leaves, so that the others see Left and not Failed, and ends everything Start began. watch is not called after
-	// it returned. It returns the context's error when that ended before the others could be told.
+	// it returned. It returns the context's error when that ended before the others could be informed.
 	Stop(ctx context.Context) error
 }
 
-// ErrSelf is what a [Carrier] wraps when the address it was to dial is this node's own, so that it is not tried again.
+// ErrSelf is wrapped by the error of a [Carrier] that was to dial this node's own address, which is then not dialled again.
 var ErrSelf = errors.New("the address is this node's own")
 
 var (
@@ -98,7 +98,7 @@ var (
 // maxID bounds a node's id, in bytes.
 const maxID = 200
 
-// badID says what is wrong with a node's id: "" for nothing.
+// badID is what is wrong with a node's id; "" for nothing.
 func badID(id string) string {
 	switch {
 	case id == "":

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// meta is what a node tells of itself by gossip, in JSON. The names are short because memberlist allows 512 bytes.
+// meta describes a node in gossip, as JSON. The names are short because memberlist allows 512 bytes.
 type meta struct {
 	Addr     string            `json:"a,omitempty"`
 	Zone     string            `json:"z,omitempty"`
@@ -16,7 +16,7 @@ type meta struct {
 	Instance uint64            `json:"i"`
 }
 
-// encodeMeta checks what cannot be told to others, and says which part is to blame.
+// encodeMeta fails for what cannot be sent to other nodes, and names the part that is too large.
 func encodeMeta(m Member) ([]byte, error) {
 	if bad := badID(m.ID); bad != "" {
 		return nil, fmt.Errorf("the id %.100q of this node %s", m.ID, bad)
@@ -28,7 +28,7 @@ func encodeMeta(m Member) ([]byte, error) {
 	}
 	data, err := json.Marshal(meta{m.Addr, m.Zone, m.Labels, m.Guest, m.Instance})
 	if err != nil {
-		return nil, fmt.Errorf("what node %q tells of itself: %w", m.ID, err)
+		return nil, fmt.Errorf("the description of node %q: %w", m.ID, err)
 	}
 	if len(data) > memberlist.MetaMaxSize {
 		part, size := largestPart(m)
@@ -54,11 +54,11 @@ func largestPart(m Member) (part string, size int) {
 // decodeMeta never trusts the other node.
 func decodeMeta(id string, data []byte) (Member, error) {
 	if len(data) > memberlist.MetaMaxSize {
-		return Member{}, fmt.Errorf("it tells %d bytes of itself; %d is the limit", len(data), memberlist.MetaMaxSize)
+		return Member{}, fmt.Errorf("its description has %d bytes; %d is the limit", len(data), memberlist.MetaMaxSize)
 	}
 	var got meta
 	if err := json.Unmarshal(data, &got); err != nil {
-		return Member{}, fmt.Errorf("what it tells of itself: %w", err)
+		return Member{}, fmt.Errorf("its description: %w", err)
 	}
 	if got.Addr != "" {
 		if err := checkURL(got.Addr); err != nil {
@@ -68,7 +68,7 @@ func decodeMeta(id string, data []byte) (Member, error) {
 	return Member{ID: id, Addr: got.Addr, Zone: got.Zone, Labels: got.Labels, Guest: got.Guest, Instance: got.Instance}, nil
 }
 
-// goodbye is what a node that leaves tells each of the others.
+// goodbye is sent to each other node by a node that leaves.
 type goodbye struct {
 	ID       string `json:"goodbye"`
 	Instance uint64 `json:"i"`

@@ -18,7 +18,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 )
 
-// network joins gossips in memory. Connections between nodes can be cut, with or without the sender being told.
+// network joins gossips in memory. Connections between nodes can be cut, with or without an error for the sender.
 type network struct {
 	lock   sync.Mutex
 	nodes  map[string]*node // by URL
@@ -37,7 +37,7 @@ type pipe struct {
 	one, two net.Conn
 }
 
-// node is a member of the network: a Gossip, its Carrier and what it was told.
+// node is a member of the network: a Gossip, its Carrier and the changes it received.
 type node struct {
 	*cluster.Gossip
 	network *network
@@ -89,8 +89,8 @@ func (m *node) watch(c cluster.Change) {
 	m.changes = append(m.changes, c)
 }
 
-// told is what watch was told, such as "joined b".
-func (m *node) told() []string {
+// log returns the changes that watch received, such as "joined b".
+func (m *node) log() []string {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	var list []string
@@ -100,7 +100,7 @@ func (m *node) told() []string {
 	return list
 }
 
-// last is what watch was told last of a node.
+// last is the last change that watch received of a node.
 func (m *node) last(id string) string {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -171,7 +171,7 @@ func (n *network) closeConns(which func(a, b string) bool) {
 
 var errCut = errors.New("no way there")
 
-// find is nil where there is no way; silent says whether that shows.
+// find is nil where there is no way; silent reports whether that shows.
 func (m *node) find(to cluster.Member) (found *node, silent bool) {
 	n := m.network
 	n.lock.Lock()
@@ -234,7 +234,7 @@ func (m *node) Dial(ctx context.Context, to cluster.Member) (net.Conn, error) {
 	return one, nil
 }
 
-// waiting tells whether one of two nodes is stalled, and puts by what is to happen between them.
+// waiting reports whether one of two nodes is stalled, and puts by what is to happen between them.
 func (n *network) waiting(a, b *node, then func()) bool {
 	n.lock.Lock()
 	defer n.lock.Unlock()
@@ -261,7 +261,7 @@ func (n *network) stalls(m *node, d time.Duration) {
 	}
 }
 
-// dialled is how often a node dialled a URL.
+// dialled returns how often a node dialled a URL.
 func (n *network) dialled(from, url string) int {
 	n.lock.Lock()
 	defer n.lock.Unlock()

@@ -15,48 +15,48 @@ import (
 
 // PresenceConfig is the configuration of [NewPresence].
 type PresenceConfig struct {
-	// Key is the cluster key; nil for none. With it messages of those who do not have it are thrown away.
+	// Key is the cluster key; nil for none. With it messages of programs without it are ignored.
 	Key []byte
-	// Observe lists the others without telling them of this node, as guests do.
+	// Observe lists the others without announcing this node, as observers do.
 	Observe bool
-	// Interval is how often a node says that it is there; 5 s where 0.
+	// Interval is the interval at which a node announces itself; 5 s where 0.
 	Interval time.Duration
-	// Limit is how long a node may be silent before it is Failed; three intervals where 0. The time in which this node has
+	// Limit is the time that a node may be silent before it is Failed; three intervals where 0. The time in which this node has
 	// lost the broker does not count.
 	Limit time.Duration
-	// Log is where it logs; slog.Default where nil.
+	// Log is the logger; slog.Default where nil.
 	Log *slog.Logger
 }
 
 const (
-	defaultInterval = 5 * time.Second
-	answersAwaited  = 100 * time.Millisecond // by Start, after its own question came back; twice where nobody answers
-	echoAwaited     = 2 * time.Second
-	askAgain        = 200 * time.Millisecond // who is there, where nobody answered; the pause grows up to the interval
-	answerAtMost    = 50 * time.Millisecond  // two answers to who is there are that far apart, however many ask
-	maxPresence     = 16 << 10               // bytes of a message
+	defaultInterval   = 5 * time.Second
+	answerTimeout     = 100 * time.Millisecond // by Start, after its own question came back; twice where nothing answers
+	echoTimeout       = 2 * time.Second
+	firstRetry        = 200 * time.Millisecond // after a question that no node answered; the pause grows up to the interval
+	minAnswerInterval = 50 * time.Millisecond  // between two answers, however many nodes ask
+	maxPresence       = 16 << 10               // bytes of a message
 )
 
-// Presence is a membership by messages that all nodes get, as over a broker: each says that it is there when it starts, in
-// intervals and when somebody asks, and says goodbye when it stops.
+// Presence is a membership by messages that all nodes get, as over a broker. Each node announces itself when it starts, in
+// intervals and when another asks, and sends a goodbye when it stops.
 //
-// A node that is killed is Failed after the limit, or as soon as its links are lost and [Presence.Failed] says so.
+// A node that is killed is Failed after the limit, or as soon as its links are lost and the owner calls [Presence.Failed].
 type Presence struct {
 	broadcast func(message []byte) error
 	config    PresenceConfig
 	mac       []byte
 
-	lock     sync.Mutex // guards what follows
-	self     Member
-	roster   *roster // nil before Start and after Stop
-	present  map[string]*presentNode
-	away     bool // the broker is lost
-	twin     error
-	stranger bool      // somebody was heard whose key is another
-	said     int64     // sign.When of the last one
-	answered time.Time // when this node last said that it is there
-	owes     bool      // somebody asked since
-	asks     bool      // who is there
+	lock         sync.Mutex // guards what follows
+	self         Member
+	roster       *roster // nil before Start and after Stop
+	present      map[string]*presentNode
+	disconnected bool // the broker is lost
+	duplicate    error
+	keyMismatch  bool      // a message came of a node whose key is another
+	lastSent     int64     // sign.When of the last one
+	lastAnswer   time.Time // when this node last announced itself
+	answerDue    bool      // another node has asked since
+	askDue       bool      // this node has to ask the others
 
 	running sync.WaitGroup
 	echo    chan struct{} // this node's own question came back
@@ -64,14 +64,14 @@ type Presence struct {
 	done    chan struct{}
 }
 
-// presentNode is a node that was heard.
+// presentNode is a node that has announced itself.
 type presentNode struct {
-	member Member
-	when   int64 // of its last message, by its own clock
-	heard  time.Time
+	member   Member
+	lastSent int64 // of its last message, by its own clock
+	lastSeen time.Time
 }
 
-// NewPresence makes a membership whose messages go to all nodes by broadcast, this one included; the owner gives what
+// NewPresence makes a membership whose messages go to all nodes by broadcast, this one included; the owner passes what
 // comes to [Presence.Heard]. broadcast may lose messages and is called by one goroutine at a time.
 func NewPresence(broadcast func(message []byte) error, config PresenceConfig) *Presence {
 	if config.Interval <= 0 {
@@ -92,15 +92,15 @@ func NewPresence(broadcast func(message []byte) error, config PresenceConfig) *P
 	return p
 }
 
-// sign is what a node says, in JSON behind the 32 bytes of an HMAC-SHA-256 of it, which are zero without a key.
-type sign struct {
+// presenceMessage is sent as JSON behind 32 bytes: its HMAC-SHA-256, or zeros without a key.
+type presenceMessage struct {
 	Kind string `json:"kind"` // here, bye, who
 	ID   string `json:"id"`
 	When int64  `json:"when"` // nanoseconds of the sender's clock, rising, so that an old message is not taken for a new one
 	meta
 }
 
-// Start tells the others and asks who is there; see [Membership]. It waits at least a tenth of a second for their answers, so that
+// Start announces this node and asks the others to do so; see [Membership]. It waits at least a tenth of a second for their answers, so that
 // a node of the same id shows, and nodes of which none has this one's key: these are its errors.
 func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) error {
 	for self.Instance == 0 {
@@ -129,8 +129,8 @@ func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) e
 		return err
 	}
 	p.lock.Lock()
-	err = p.twin
-	if err == nil && p.stranger && len(p.present) == 0 {
+	err = p.duplicate
+	if err == nil && p.keyMismatch && len(p.present) == 0 {
 		err = errors.New("wrong key: the nodes of this cluster have another cluster key than this one, or one of them has none")
 	}
 	p.lock.Unlock()
@@ -138,7 +138,7 @@ func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) e
 		p.end()
 		return err
 	}
-	p.say("here")
+	p.send("here")
 	p.running.Go(p.loop)
 	return nil
 }
@@ -146,20 +146,21 @@ func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) e
 func (p *Presence) alone() bool {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	return len(p.present) == 0 && !p.stranger && p.twin == nil
+	return len(p.present) == 0 && !p.keyMismatch && p.duplicate == nil
 }
 
-// ask asks who is there, and waits for the answers: they come not long after the question came back to this node.
+// ask asks the other nodes to announce themselves, and waits for them: their answers come not long after the question came
+// back to this node.
 func (p *Presence) ask(ctx context.Context) error {
 	asked := time.Now()
-	p.say("who")
-	timer := time.NewTimer(echoAwaited)
+	p.send("who")
+	timer := time.NewTimer(echoTimeout)
 	defer timer.Stop()
 	select {
 	case <-p.echo:
-		timer.Reset(max(answersAwaited, 2*time.Since(asked)))
+		timer.Reset(max(answerTimeout, 2*time.Since(asked)))
 	case <-timer.C:
-		return nil // whoever is there says so in time
+		return nil // the others announce themselves in time
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -181,8 +182,8 @@ func (p *Presence) Members() []Member {
 	return p.roster.members()
 }
 
-// Heard takes a message that somebody broadcast. It does not block.
-func (p *Presence) Heard(message []byte) {
+// Receive takes a message that any node broadcast. It does not block.
+func (p *Presence) Receive(message []byte) {
 	s, proved, ok := p.read(message)
 	if !ok {
 		return
@@ -200,10 +201,10 @@ func (p *Presence) Heard(message []byte) {
 		return
 	}
 	if !proved {
-		p.stranger = true
+		p.keyMismatch = true
 	}
-	if s.Kind == "who" { // strangers too, so that they find out that their key is another
-		p.owes = true
+	if s.Kind == "who" { // nodes with another key too, so that they can find out
+		p.answerDue = true
 		p.signal()
 		return
 	}
@@ -211,15 +212,15 @@ func (p *Presence) Heard(message []byte) {
 		return
 	}
 	if s.ID == p.self.ID {
-		if !p.config.Observe && p.twin == nil && s.Kind == "here" {
-			p.twin = fmt.Errorf("same node id: a node %q is there already", s.ID)
+		if !p.config.Observe && p.duplicate == nil && s.Kind == "here" {
+			p.duplicate = fmt.Errorf("same node id: a node %q is there already", s.ID)
 			p.config.Log.Error("another node has this one's id: give one of them another", "node", p.self.ID)
 		}
 		return
 	}
 	known := p.present[s.ID]
 	switch {
-	case known != nil && s.When <= known.when && s.Instance == known.member.Instance, known == nil && len(p.present) >= maxMembers:
+	case known != nil && s.When <= known.lastSent && s.Instance == known.member.Instance, known == nil && len(p.present) >= maxMembers:
 		return
 	case s.Kind == "bye":
 		if known != nil && known.member.Instance == s.Instance {
@@ -235,8 +236,8 @@ func (p *Presence) Heard(message []byte) {
 	p.roster.set(s.ID, m)
 }
 
-// read checks a message of anybody's, and tells whether the sender proved to have the key that this node has.
-func (p *Presence) read(message []byte) (s sign, proved, ok bool) {
+// read decodes and checks a message. proved reports whether its sender has the same key as this node.
+func (p *Presence) read(message []byte) (s presenceMessage, proved, ok bool) {
 	if len(message) < sha256.Size || len(message) > maxPresence {
 		return s, false, false
 	}
@@ -254,17 +255,17 @@ func (p *Presence) proof(text []byte) []byte {
 	return sum.Sum(nil)
 }
 
-// say tells all nodes something of this one. Start, then the loop and at last Stop call it, so that what is said is heard in
-// the order of sign.When.
-func (p *Presence) say(kind string) {
+// send broadcasts a message about this node. Start, then loop and at last Stop call it and no other function, so that messages go
+// in the order of presenceMessage.When.
+func (p *Presence) send(kind string) {
 	if p.config.Observe && kind != "who" {
 		return
 	}
 	p.lock.Lock()
-	p.said = max(p.said+1, time.Now().UnixNano())
-	s := sign{kind, p.self.ID, p.said, meta{p.self.Addr, p.self.Zone, p.self.Labels, p.self.Guest, p.self.Instance}}
+	p.lastSent = max(p.lastSent+1, time.Now().UnixNano())
+	s := presenceMessage{kind, p.self.ID, p.lastSent, meta{p.self.Addr, p.self.Zone, p.self.Labels, p.self.Guest, p.self.Instance}}
 	if kind == "here" {
-		p.answered, p.owes = time.Now(), false
+		p.lastAnswer, p.answerDue = time.Now(), false
 	}
 	p.lock.Unlock()
 	text, err := json.Marshal(s)
@@ -272,11 +273,11 @@ func (p *Presence) say(kind string) {
 		panic(err) // there is nothing in it that JSON cannot hold
 	}
 	if err := p.broadcast(append(p.proof(text), text...)); err != nil {
-		p.config.Log.Debug("presence not told", "node", p.self.ID, "error", err)
+		p.config.Log.Debug("presence not announced", "node", p.self.ID, "error", err)
 	}
 }
 
-// Failed drops a member, see [Membership]; if it is there all the same it is asked to say so.
+// Failed drops a member, see [Membership], and asks it to announce itself if it is still there.
 func (p *Presence) Failed(id string) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -285,20 +286,21 @@ func (p *Presence) Failed(id string) {
 	}
 	delete(p.present, id)
 	p.roster.drop(id, Failed)
-	p.asks = true
+	p.askDue = true
 	p.signal()
 }
 
-// Interrupted tells that the broker is lost, or that it is back.
-func (p *Presence) Interrupted(away bool) {
+// Interrupted takes note that the connection to the broker is lost, or that it is back. Silence meanwhile does not
+// count against members.
+func (p *Presence) Interrupted(lost bool) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	p.away = away
+	p.disconnected = lost
 	for _, there := range p.present {
-		there.heard = time.Now()
+		there.lastSeen = time.Now()
 	}
-	if !away {
-		p.owes, p.answered = true, time.Time{}
+	if !lost {
+		p.answerDue, p.lastAnswer = true, time.Time{}
 		p.signal()
 	}
 }
@@ -310,13 +312,13 @@ func (p *Presence) signal() {
 	}
 }
 
-// loop says that this node is there, in intervals and when asked, and drops those who have been silent. Where nobody was
-// heard it asks again: a broker of several servers may not have had the way to the others yet.
+// loop announces this node in intervals and when asked, and drops members that have been silent for too long. While it knows
+// no other node it asks again: a broker of several servers may not have had a path to the others yet.
 func (p *Presence) loop() {
 	ticker := time.NewTicker(p.config.Interval)
 	defer ticker.Stop()
-	patience := askAgain
-	again := time.NewTimer(patience)
+	pause := firstRetry
+	again := time.NewTimer(pause)
 	defer again.Stop()
 	for {
 		select {
@@ -324,22 +326,22 @@ func (p *Presence) loop() {
 			return
 		case <-ticker.C:
 			p.dropSilent()
-			p.say("here")
+			p.send("here")
 		case <-again.C:
 			if !p.alone() {
 				continue
 			}
-			p.say("who")
-			if patience *= 2; patience < p.config.Interval {
-				again.Reset(patience)
+			p.send("who")
+			if pause *= 2; pause < p.config.Interval {
+				again.Reset(pause)
 			}
 		case <-p.wake:
 			p.lock.Lock()
-			asks, pause := p.asks, answerAtMost-time.Since(p.answered)
-			p.asks = false
+			asks, pause := p.askDue, minAnswerInterval-time.Since(p.lastAnswer)
+			p.askDue = false
 			p.lock.Unlock()
 			if asks {
-				p.say("who")
+				p.send("who")
 			}
 			if pause > 0 {
 				select {
@@ -349,10 +351,10 @@ func (p *Presence) loop() {
 				}
 			}
 			p.lock.Lock()
-			owes := p.owes
+			owes := p.answerDue
 			p.lock.Unlock()
 			if owes {
-				p.say("here")
+				p.send("here")
 			}
 		}
 	}
@@ -361,26 +363,26 @@ func (p *Presence) loop() {
 func (p *Presence) dropSilent() {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	if p.away || p.roster == nil { // it may have stopped
+	if p.disconnected || p.roster == nil { // it may have stopped
 		return
 	}
 	for id, there := range p.present {
-		if time.Since(there.heard) > p.config.Limit {
+		if time.Since(there.lastSeen) > p.config.Limit {
 			delete(p.present, id)
 			p.roster.drop(id, Failed)
 		}
 	}
 }
 
-// Stop says goodbye; see [Membership].
+// Stop sends a goodbye; see [Membership].
 func (p *Presence) Stop(context.Context) error {
 	if p.end() {
-		p.say("bye") // nothing more is said behind it, which would bring this node back
+		p.send("bye") // the last message: another would bring this node back
 	}
 	return nil
 }
 
-// end ends what Start began, and tells whether it did so.
+// end ends what Start began, and reports whether it did.
 func (p *Presence) end() bool {
 	p.lock.Lock()
 	roster := p.roster

@@ -15,15 +15,15 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 )
 
-// room is where everybody hears what is said, but for those who are outside.
-type room struct {
+// broker gives each message to all members but those that are shut out.
+type broker struct {
 	lock    sync.Mutex
 	inside  []*cluster.Presence
 	outside map[*cluster.Presence]bool
 	said    int
 }
 
-func (r *room) enter(key string, config cluster.PresenceConfig) *cluster.Presence {
+func (r *broker) enter(key string, config cluster.PresenceConfig) *cluster.Presence {
 	config.Log = slog.New(slog.DiscardHandler)
 	if key != "" {
 		config.Key = []byte(key)
@@ -35,7 +35,7 @@ func (r *room) enter(key string, config cluster.PresenceConfig) *cluster.Presenc
 		r.said++
 		for _, other := range r.inside {
 			if !r.outside[p] && !r.outside[other] {
-				other.Heard(bytes.Clone(message)) // p is among them, as over a broker
+				other.Receive(bytes.Clone(message)) // p is among them, as over a broker
 			}
 		}
 		return nil
@@ -46,7 +46,7 @@ func (r *room) enter(key string, config cluster.PresenceConfig) *cluster.Presenc
 	return p
 }
 
-func (r *room) shut(p *cluster.Presence, out bool) {
+func (r *broker) shut(p *cluster.Presence, out bool) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if r.outside == nil {
@@ -65,16 +65,16 @@ func startPresence(t *testing.T, p *cluster.Presence, id string) *news {
 	return n
 }
 
-func wantNews(t *testing.T, who string, n *news, want ...string) {
+func wantNews(t *testing.T, node string, n *news, want ...string) {
 	t.Helper()
 	if got := n.take(); !slices.Equal(got, want) {
-		t.Errorf("%s was told %q, want %q", who, got, want)
+		t.Errorf("%s was told %q, want %q", node, got, want)
 	}
 }
 
 func TestNodesThatHearEachOtherAreMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r room
+		var r broker
 		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
 		na := startPresence(t, a, "a")
 		nb := startPresence(t, b, "b")
@@ -87,7 +87,7 @@ func TestNodesThatHearEachOtherAreMembers(t *testing.T) {
 
 func TestASilentNodeFailsAfterTheLimitAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r room
+		var r broker
 		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
 		na := startPresence(t, a, "a")
 		startPresence(t, b, "b")
@@ -105,7 +105,7 @@ func TestASilentNodeFailsAfterTheLimitAndComesBack(t *testing.T) {
 
 func TestNobodyFailsWhileTheBrokerIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r room
+		var r broker
 		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
 		na := startPresence(t, a, "a")
 		startPresence(t, b, "b")
@@ -123,7 +123,7 @@ func TestNobodyFailsWhileTheBrokerIsLost(t *testing.T) {
 
 func TestAMemberThatIsSaidToHaveFailedComesBackWhenItIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r room
+		var r broker
 		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
 		na := startPresence(t, a, "a")
 		startPresence(t, b, "b")
@@ -138,7 +138,7 @@ func TestAMemberThatIsSaidToHaveFailedComesBackWhenItIsThere(t *testing.T) {
 
 func TestASecondNodeOfAnIDIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r room
+		var r broker
 		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
 		startPresence(t, a, "a")
 		if err := b.Start(t.Context(), cluster.Member{ID: "a", Addr: "bus://b#b"}, func(cluster.Change) {}); err == nil {
@@ -149,7 +149,7 @@ func TestASecondNodeOfAnIDIsRefused(t *testing.T) {
 
 func TestStrangersAreNotHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r room
+		var r broker
 		a, b := r.enter("the key of the cluster", cluster.PresenceConfig{}), r.enter("another key", cluster.PresenceConfig{})
 		c := r.enter("", cluster.PresenceConfig{})
 		na := startPresence(t, a, "a")
@@ -159,7 +159,7 @@ func TestStrangersAreNotHeard(t *testing.T) {
 			}
 		}
 		for _, message := range [][]byte{nil, make([]byte, 31), make([]byte, 40), make([]byte, 1<<20), append(make([]byte, 32), `{"kind":"here","id":"x"}`...)} {
-			a.Heard(message)
+			a.Receive(message)
 		}
 		wantNews(t, "a", na)
 	})
@@ -167,7 +167,7 @@ func TestStrangersAreNotHeard(t *testing.T) {
 
 func TestAnOldGoodbyeDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r room
+		var r broker
 		var bye []byte
 		a := r.enter("", cluster.PresenceConfig{})
 		na := startPresence(t, a, "a")
@@ -175,19 +175,19 @@ func TestAnOldGoodbyeDoesNotCount(t *testing.T) {
 			if bytes.Contains(message, []byte(`"bye"`)) {
 				bye = bytes.Clone(message)
 			}
-			a.Heard(bytes.Clone(message))
+			a.Receive(bytes.Clone(message))
 			return nil
 		}, cluster.PresenceConfig{})
 		if err := b.Start(t.Context(), cluster.Member{ID: "b", Addr: "bus://b#b", Instance: 1}, func(cluster.Change) {}); err != nil {
 			t.Fatal(err)
 		}
 		b.Stop(t.Context())
-		again := cluster.NewPresence(func(message []byte) error { a.Heard(bytes.Clone(message)); return nil }, cluster.PresenceConfig{})
+		again := cluster.NewPresence(func(message []byte) error { a.Receive(bytes.Clone(message)); return nil }, cluster.PresenceConfig{})
 		if err := again.Start(t.Context(), cluster.Member{ID: "b", Addr: "bus://b#b", Instance: 2}, func(cluster.Change) {}); err != nil {
 			t.Fatal(err)
 		}
 		na.take()
-		a.Heard(bye)
+		a.Receive(bye)
 		wantNews(t, "a", na)
 		again.Stop(t.Context())
 	})
@@ -195,7 +195,7 @@ func TestAnOldGoodbyeDoesNotCount(t *testing.T) {
 
 func TestAnObserverIsNotSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r room
+		var r broker
 		a, guest := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{Observe: true})
 		na := startPresence(t, a, "a")
 		ng := startPresence(t, guest, "guest")
@@ -205,11 +205,11 @@ func TestAnObserverIsNotSeen(t *testing.T) {
 	})
 }
 
-// Without that, a guest would give up before the others say again that they are there.
+// Without that, an observer would stop waiting before the others announce themselves again.
 func TestWhoHearsNobodyAtTheStartSoonAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for id, config := range map[string]cluster.PresenceConfig{"b": {}, "guest": {Observe: true}} {
-			var r room
+			var r broker
 			startPresence(t, r.enter("", cluster.PresenceConfig{Interval: time.Hour}), "a")
 			late := r.enter("", config)
 			r.shut(late, true)
@@ -226,7 +226,7 @@ func TestWhoHearsNobodyAtTheStartSoonAsksAgain(t *testing.T) {
 // A hundred nodes that start at once do not each answer each.
 func TestAnswersAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r room
+		var r broker
 		var all []*cluster.Presence
 		for range 50 {
 			all = append(all, r.enter("", cluster.PresenceConfig{}))
@@ -257,8 +257,8 @@ func TestNothingIsSaidBehindTheGoodbye(t *testing.T) {
 		var said []string
 		b = cluster.NewPresence(func(message []byte) error {
 			said = append(said, string(message[32:]))
-			if bytes.Contains(message, []byte(`"bye"`)) { // the broker is slow, and somebody asks meanwhile
-				b.Heard(append(make([]byte, 32), `{"kind":"who","id":"c"}`...))
+			if bytes.Contains(message, []byte(`"bye"`)) { // the broker is slow, and a node asks meanwhile
+				b.Receive(append(make([]byte, 32), `{"kind":"who","id":"c"}`...))
 				time.Sleep(time.Second)
 			}
 			return nil
@@ -282,19 +282,19 @@ func TestOneMessageIsToldAfterTheOther(t *testing.T) {
 				t.Error("two at once")
 			}
 			if bytes.Contains(message, []byte(`"here"`)) {
-				go b.Failed("a") // which asks who is there
+				go b.Failed("a") // which asks which nodes are there
 			}
 			time.Sleep(time.Second)
 			telling.Add(-1)
 			return nil
 		}, cluster.PresenceConfig{})
 		startPresence(t, b, "b")
-		b.Heard(append(make([]byte, 32), `{"kind":"here","id":"a"}`...))
+		b.Receive(append(make([]byte, 32), `{"kind":"here","id":"a"}`...))
 		time.Sleep(time.Minute)
 	})
 }
 
-// Whoever has stopped no longer has a list to take the silent from, though the time for it may have come meanwhile.
+// A node that has stopped no longer has a list to take the silent from, though the time for it may have come meanwhile.
 func TestStoppingWhileSomebodyIsSilentForTooLong(t *testing.T) {
 	for range 20 { // the loop that ends may take any of the two that wait, the tick and the end
 		synctest.Test(t, func(t *testing.T) {
@@ -306,10 +306,10 @@ func TestStoppingWhileSomebodyIsSilentForTooLong(t *testing.T) {
 				return nil
 			}, cluster.PresenceConfig{Interval: 5 * time.Second})
 			startPresence(t, b, "b")
-			b.Heard(append(make([]byte, 32), `{"kind":"here","id":"a"}`...))
+			b.Receive(append(make([]byte, 32), `{"kind":"here","id":"a"}`...))
 			time.Sleep(16 * time.Second)
 			slow.Store(true)
-			b.Heard(append(make([]byte, 32), `{"kind":"who","id":"c"}`...)) // the answer lasts beyond the next tick
+			b.Receive(append(make([]byte, 32), `{"kind":"who","id":"c"}`...)) // the answer lasts beyond the next tick
 			time.Sleep(5 * time.Second)
 			b.Stop(t.Context())
 		})

@@ -25,9 +25,9 @@ func NewRegistry() *Registry {
 // View is what the registry holds now.
 func (r *Registry) View() *View { return r.view.Load() }
 
-// Set takes a node's catalog in place of its last one, and tells whether it was taken. One of the same instance that is
-// not newer is not, so catalogs may arrive out of order; one of another instance always is. The registry keeps c: it must
-// not be changed afterwards.
+// Set replaces a node's catalog and reports whether it did. A catalog of the same instance that is not newer is ignored, so
+// catalogs may arrive out of order; one of another instance never is. The registry keeps c: it must not be changed
+// afterwards.
 func (r *Registry) Set(c Catalog) (changed bool) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -40,7 +40,7 @@ func (r *Registry) Set(c Catalog) (changed bool) {
 	return true
 }
 
-// Remove forgets a node, and tells whether it was there.
+// Remove forgets a node, and reports whether it was there.
 func (r *Registry) Remove(node string) (changed bool) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -67,7 +67,7 @@ type Offer struct {
 	Action  *Action
 }
 
-// Nodes lists the nodes that told what they offer, sorted.
+// Nodes lists the nodes whose catalogs are known, sorted.
 func (v *View) Nodes() []string { return v.nodes }
 
 // Catalog is what a node offers; nil for an unknown node.
@@ -81,7 +81,7 @@ func (v *View) Services(node string) []Service {
 	return nil
 }
 
-// Action lists who offers an action, given its full name, by node; nil when nobody does.
+// Action lists the nodes that offer an action, given its full name, by node; nil for none.
 func (v *View) Action(full string) []Offer { return v.actions[full] }
 
 // Actions lists the full names of all actions, sorted.

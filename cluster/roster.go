@@ -6,49 +6,49 @@ import (
 	"sync"
 )
 
-// roster is who is there now, and tells a watch function what changed, one change at a time on a goroutine of its own. It
-// keeps no list of changes but compares what was told with what is, so it holds at most two entries a member however slow
-// watch is.
+// roster is the list of current members. It gives a watch function the changes, one at a time on a goroutine of its own. It
+// does not queue changes but compares what watch was given last with the current members, so it holds at most two entries
+// for each member however slow watch is.
 type roster struct {
 	watch func(Change)
 	done  chan struct{} // closed when watch will not be called again
 
-	lock    sync.Mutex
-	wake    sync.Cond
-	now     map[string]Member // by key: an id or an address
-	told    map[string]Member
-	changed []string // keys to compare, oldest first, each once
-	reasons map[string]ChangeKind
-	stopped bool
+	lock     sync.Mutex
+	wake     sync.Cond
+	current  map[string]Member // by key: an id or an address
+	notified map[string]Member
+	changed  []string // keys to compare, oldest first, each once
+	reasons  map[string]ChangeKind
+	stopped  bool
 }
 
 func newRoster(watch func(Change)) *roster {
-	r := &roster{watch: watch, done: make(chan struct{}), now: make(map[string]Member), told: make(map[string]Member),
+	r := &roster{watch: watch, done: make(chan struct{}), current: make(map[string]Member), notified: make(map[string]Member),
 		reasons: make(map[string]ChangeKind)}
 	r.wake.L = &r.lock
-	go r.tell()
+	go r.notifyLoop()
 	return r
 }
 
-// set says that a member is there, as described.
+// set adds or replaces a member.
 func (r *roster) set(key string, m Member) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	if old, known := r.now[key]; known && old.Equal(m) {
+	if old, known := r.current[key]; known && old.Equal(m) {
 		return
 	}
-	r.now[key] = m
+	r.current[key] = m
 	r.compare(key)
 }
 
-// drop says that a member is gone, and why: Left or Failed.
+// drop removes a member; why is Left or Failed.
 func (r *roster) drop(key string, why ChangeKind) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	if _, known := r.now[key]; !known {
+	if _, known := r.current[key]; !known {
 		return
 	}
-	delete(r.now, key)
+	delete(r.current, key)
 	r.reasons[key] = why
 	r.compare(key)
 }
@@ -60,12 +60,12 @@ func (r *roster) compare(key string) {
 	}
 }
 
-// members lists who is there, by id and then by address.
+// members lists the current members, by id and then by address.
 func (r *roster) members() []Member {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	list := make([]Member, 0, len(r.now))
-	for _, m := range r.now {
+	list := make([]Member, 0, len(r.current))
+	for _, m := range r.current {
 		list = append(list, m)
 	}
 	slices.SortFunc(list, func(a, b Member) int {
@@ -86,7 +86,7 @@ func (r *roster) stop() {
 	<-r.done
 }
 
-func (r *roster) tell() {
+func (r *roster) notifyLoop() {
 	defer close(r.done)
 	for {
 		changes, more := r.next()
@@ -99,7 +99,7 @@ func (r *roster) tell() {
 	}
 }
 
-// next waits for a key whose member differs from what was told, and is the changes to tell.
+// next waits until watch has something to learn, and returns it; false after stop.
 func (r *roster) next() ([]Change, bool) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -118,26 +118,26 @@ func (r *roster) next() ([]Change, bool) {
 	}
 }
 
-// difference marks a key as told.
+// difference compares a key's member with what watch was given last, and takes it as given.
 func (r *roster) difference(key string) []Change {
-	now, here := r.now[key]
-	told, known := r.told[key]
+	now, here := r.current[key]
+	last, known := r.notified[key]
 	why := r.reasons[key]
 	delete(r.reasons, key)
 	if here {
-		r.told[key] = now
+		r.notified[key] = now
 	} else {
-		delete(r.told, key)
+		delete(r.notified, key)
 	}
 	switch {
 	case here && !known:
 		return []Change{{Joined, now}}
-	case here && told.ID != "" && told.ID != now.ID: // another node at the same address, or none yet
-		return []Change{{Failed, told}, {Joined, now}}
-	case here && !told.Equal(now):
+	case here && last.ID != "" && last.ID != now.ID: // another node at the same address, or none yet
+		return []Change{{Failed, last}, {Joined, now}}
+	case here && !last.Equal(now):
 		return []Change{{Updated, now}}
 	case !here && known:
-		return []Change{{why, told}}
+		return []Change{{why, last}}
 	}
 	return nil
 }

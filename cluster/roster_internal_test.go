@@ -8,7 +8,7 @@ import (
 
 func TestTheRosterTellsOnlyTheDifferenceToASlowWatcher(t *testing.T) {
 	tests := map[string]struct {
-		while func(r *roster) // the watcher is busy, having been told that a joined
+		while func(r *roster) // the watcher is busy, having received that a joined
 		want  []string
 	}{
 		"nothing":                   {func(r *roster) {}, nil},
@@ -25,11 +25,11 @@ func TestTheRosterTellsOnlyTheDifferenceToASlowWatcher(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var told []string
+				var received []string
 				busy := make(chan struct{})
 				r := newRoster(func(c Change) {
 					<-busy
-					told = append(told, c.Kind.String()+" "+c.Member.ID)
+					received = append(received, c.Kind.String()+" "+c.Member.ID)
 				})
 				r.set("a", Member{ID: "a"})
 				synctest.Wait()
@@ -37,8 +37,8 @@ func TestTheRosterTellsOnlyTheDifferenceToASlowWatcher(t *testing.T) {
 				close(busy)
 				synctest.Wait()
 				r.stop()
-				if want := append([]string{"joined a"}, test.want...); !slices.Equal(told, want) {
-					t.Errorf("told %q, want %q", told, want)
+				if want := append([]string{"joined a"}, test.want...); !slices.Equal(received, want) {
+					t.Errorf("told %q, want %q", received, want)
 				}
 			})
 		})

@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// Static is a membership of nodes at fixed addresses, which are never given up. Who is at an address is only known once a
-// link is up, so each address is first a member with an Addr and no ID. The owner tells who answered with
-// [Static.Identified], which is an Updated change. [Static.Failed] makes it an address without a node again: Failed for the
-// node, then Joined for the address.
+// Static is a membership of nodes at fixed addresses, which are never dropped. The id of the node at an address is only
+// known once a link is up, so each address is first a member with an Addr and no ID. The owner calls [Static.Identified]
+// when a node has answered, which is an Updated change. [Static.Failed] makes it an address without a node again: Failed for
+// the node, then Joined for the address.
 //
 // All nodes can be given the same list: a node's own address, and a second address of a node that is known by another one,
 // are left out as soon as they are recognised.
@@ -41,7 +41,7 @@ func NewStatic(peers []string) *Static {
 	return s
 }
 
-// Start tells watch the addresses; see [Membership].
+// Start gives watch the addresses; see [Membership].
 func (s *Static) Start(_ context.Context, self Member, watch func(Change)) error {
 	if watch == nil {
 		return errNoWatch
@@ -69,7 +69,7 @@ func (s *Static) Start(_ context.Context, self Member, watch func(Change)) error
 	return nil
 }
 
-// Members lists the other nodes by id; addresses whose nodes are not known come first.
+// Members lists the other nodes by id; addresses with unknown nodes come first.
 func (s *Static) Members() []Member {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -79,8 +79,8 @@ func (s *Static) Members() []Member {
 	return s.roster.members()
 }
 
-// Identified tells who answered at one of the addresses. The member keeps that address, whatever m.Addr says, because it
-// is the one known to work from here. An address that is not in the list is ignored. For an address that turns out to be
+// Identified sets the node that answered at one of the addresses. The member keeps that address, whatever m.Addr is, because
+// it is the one known to work from here. An address that is not in the list is ignored. For an address that turns out to be
 // this node's own, m is this node.
 func (s *Static) Identified(addr string, m Member) {
 	s.lock.Lock()
@@ -104,7 +104,7 @@ func (s *Static) Failed(id string) {
 	s.show()
 }
 
-// Stop ends the calls of watch. There is nobody to say goodbye to but the links.
+// Stop ends the calls of watch. Other nodes see the end of the links.
 func (s *Static) Stop(context.Context) error {
 	s.lock.Lock()
 	roster := s.roster
@@ -142,8 +142,8 @@ func (s *Static) show() {
 
 // checkURL refuses what no transport could dial.
 func checkURL(addr string) error {
-	_, place, found := strings.Cut(addr, "://")
-	if u, err := url.Parse(addr); err != nil || u.Scheme == "" || !found || place == "" {
+	_, rejoinTarget, found := strings.Cut(addr, "://")
+	if u, err := url.Parse(addr); err != nil || u.Scheme == "" || !found || rejoinTarget == "" {
 		return fmt.Errorf("the address %.200q is not a URL such as \"tcp://10.0.0.1:7700\"", addr)
 	}
 	return nil

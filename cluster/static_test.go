@@ -10,7 +10,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 )
 
-// news collects what a watch function is told.
+// news collects what a watch function receives.
 type news struct {
 	lock sync.Mutex
 	list []string
@@ -26,7 +26,7 @@ func (n *news) watch(c cluster.Change) {
 	n.list = append(n.list, text)
 }
 
-// take waits until all is told, and is what was since the last take.
+// take waits until all is reported, and returns what came since the last take.
 func (n *news) take() []string {
 	synctest.Wait()
 	n.lock.Lock()

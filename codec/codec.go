@@ -1,6 +1,6 @@
 // Package codec turns values into bytes and back.
 //
-// A [Codec] is one format: native, JSON, MessagePack and so on. Each format lives in a package of its own below this
+// A [Codec] is one format: native, JSON, MessagePack and so on. Each format is in a package of its own below this
 // one and registers itself when it is imported, as database/sql drivers do, so a program links only what it uses:
 //
 //	import _ "github.com/sabir-go/sabir/codec/json"
@@ -13,11 +13,19 @@ package codec
 //
 // All methods may be called from any number of goroutines at once.
 //
-// A codec is safe on hostile input: Decode ends with a value or an error, never a panic of its own, whatever data
-// holds. It takes memory in proportion to len(data) and to the size of the Go types in the target, it bounds nesting,
-// and it refuses bytes after the value. It does not bound len(data): the caller, who knows where the bytes come from,
-// does that before the call. Methods of the caller's own types that take part in encoding (such as MarshalJSON) run
-// on the calling goroutine, and a panic in one of them reaches the caller.
+// Append and Decode never panic. Methods of the value's own types that take part (MarshalJSON, UnmarshalText, IsZero) run on
+// the calling goroutine. Where one of them panics, or a library beneath the codec does, the error is a [*PanicError]. A
+// method that calls [runtime.Goexit] ends the calling goroutine, after its deferred functions; the codec itself goes on to
+// serve other goroutines. [Register] and [Contained] make a codec so.
+//
+// A codec is safe on hostile input: Decode ends with a value or an error, whatever data holds. It takes memory in
+// proportion to len(data) and to the size of the Go types in the target, it bounds nesting, in both directions, and it
+// refuses bytes after the value. It does not bound len(data): the caller, which knows where the bytes come from, does that
+// before the call.
+//
+// No error comes of what Go itself cannot recover from, which ends the process: a stack overflow in a method that calls
+// itself without end, a map that changes while it is encoded, memory that has run out, a panic on a goroutine that a method
+// started.
 type Codec interface {
 	// Name is the name of the format: lower case letters and digits, such as "json". It is used in URLs, flags and
 	// handshakes, so it never changes.

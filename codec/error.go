@@ -10,11 +10,11 @@ import (
 // so it may be as long as the message.
 const maxPointerText = 128
 
-// Error says why a value could not be decoded or encoded, and where. It is the error that every codec returns for
+// Error describes why a value could not be decoded or encoded, and where. It is the error that every codec returns for
 // bad input; find it with errors.As or errors.AsType[*codec.Error].
 //
 // A codec puts no text of a string from the input into it, which could be a secret; the names of members and keys in
-// Pointer are the exception, and what a type's own method says when it refuses its input.
+// Pointer are the exception, and so is the error of a type's own method when it refuses its input.
 type Error struct {
 	// Codec is the name of the codec, such as "json".
 	Codec string
@@ -31,7 +31,7 @@ type Error struct {
 	// the fault is of another kind.
 	Want, Got string
 
-	// Message says what is wrong where Want and Got do not, or adds to them. It may be "".
+	// Message describes what is wrong where Want and Got do not, or adds to them. It may be "".
 	Message string
 
 	// Err is the error beneath this one, or nil. It is not part of the text, so that the text does not depend on a

@@ -3,9 +3,11 @@ package policy
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"github.com/sabir-go/sabir"
 )
@@ -24,7 +26,7 @@ type breaker struct {
 	states   *BreakerStates
 }
 
-// FailureRatio sets the share of calls that must fail to open the breaker: above 0, up to 1; 0.5 without it.
+// FailureRatio sets the share of calls that must fail to open the breaker: above 0, up to 1. Default: 0.5.
 func FailureRatio(ratio float64) BreakerOption {
 	return func(c *breaker) {
 		c.want(ratio > 0 && ratio <= 1, "FailureRatio(%v): want more than 0, at most 1", ratio)
@@ -33,7 +35,7 @@ func FailureRatio(ratio float64) BreakerOption {
 }
 
 // MinCalls sets how many calls it takes to judge, so that one failure in the first two calls opens nothing: 1 to half
-// the window; 20 without it.
+// the window. Default: 20.
 func MinCalls(n int) BreakerOption {
 	return func(c *breaker) {
 		c.want(n >= 1, "MinCalls(%d): want at least 1", n)
@@ -41,7 +43,7 @@ func MinCalls(n int) BreakerOption {
 	}
 }
 
-// Window sets how many calls back the breaker looks, 2 to 1,000,000; 100 without it. It is moved on half of it at a time,
+// Window sets how many calls back the breaker looks, 2 to 1,000,000. Default: 100. It is moved on half of it at a time,
 // so the ratio is that of the last n/2 to n calls.
 func Window(n int) BreakerOption {
 	return func(c *breaker) {
@@ -50,7 +52,7 @@ func Window(n int) BreakerOption {
 	}
 }
 
-// OpenFor sets how long an open breaker keeps calls away before it lets a trial through; 5 s without it.
+// OpenFor sets how long an open breaker rejects calls before it lets a trial through. Default: 5 s.
 func OpenFor(d time.Duration) BreakerOption {
 	return func(c *breaker) {
 		c.want(d > 0, "OpenFor(%v): want a positive time", d)
@@ -58,8 +60,8 @@ func OpenFor(d time.Duration) BreakerOption {
 	}
 }
 
-// Trials sets how many trial calls must succeed to close the breaker again, which is also how many run at once; 1
-// without it.
+// Trials sets how many trial calls must succeed to close the breaker again, which is also how many run at once.
+// Default: 1.
 func Trials(n int) BreakerOption {
 	return func(c *breaker) {
 		c.want(n >= 1, "Trials(%d): want at least 1", n)
@@ -67,7 +69,7 @@ func Trials(n int) BreakerOption {
 	}
 }
 
-// FailureIf says which errors count as failures, instead of what [Breaker] says. It is called by many goroutines at once.
+// FailureIf sets which errors count as failures, instead of the default of [Breaker]. It is called by many goroutines at once.
 func FailureIf(failure func(*sabir.Error) bool) BreakerOption {
 	return func(c *breaker) {
 		c.want(failure != nil, "FailureIf was given nil")
@@ -75,24 +77,24 @@ func FailureIf(failure func(*sabir.Error) bool) BreakerOption {
 	}
 }
 
-// ReportTo lets states tell the state of the breaker of each action.
+// ReportTo lets states report the state of the breaker of each action.
 func ReportTo(states *BreakerStates) BreakerOption {
 	return func(c *breaker) { c.states = states }
 }
 
-// Breaker stops calling an action that keeps failing, so that its callers learn so at once and it gets time to recover.
+// Breaker stops calling an action that keeps failing, so that its callers get an error at once and it gets time to recover.
 // Each action has a breaker of its own.
 //
 // Closed, the breaker lets all calls through and counts. When at least MinCalls were counted in the Window and
 // FailureRatio of them failed, it opens: for the time of OpenFor every call is answered with sabir.ErrBreakerOpen (code
-// Unavailable, retryable, with [RetryAfter] as data). Then it is half-open: as many calls as Trials says go through; when
+// Unavailable, retryable, with [RetryAfter] as data). Then it is half-open: as many calls as Trials sets go through; when
 // all of them succeed it closes and counts anew, when one fails it opens again. Trials that have not come back after
-// another OpenFor are given up, and others are let through.
+// another OpenFor are abandoned, and others are let through.
 //
 // Failures are errors of the codes Unknown, Internal, Unavailable, DeadlineExceeded and DataLoss: what the service, or
 // something it needs, did wrong. Errors that a caller brought upon itself, such as InvalidArgument and NotFound, show that the
 // service works and count as successes. Neither are Canceled, the caller's doing, and ResourceExhausted: a bulkhead or
-// rate limit further in already keeps calls away, and turning all of them away as well would make it worse.
+// rate limit further in already rejects calls, and rejecting all of them as well would make it worse.
 //
 // A handler that hangs reports no error, so put a [Timeout] inside the breaker, after it in the list.
 //
@@ -111,12 +113,15 @@ func Breaker(options ...BreakerOption) sabir.Middleware {
 			if BreakerState(b.state.Load()) != Closed {
 				return b.try(ctx, r, next)
 			}
-			err := next(ctx, r)
-			if err == nil {
-				b.succeeded()
-			} else {
-				b.count(err)
-			}
+			err := error(sabir.ErrPanic) // unless next returns
+			defer func() {
+				if err == nil {
+					b.succeeded()
+				} else {
+					b.count(err)
+				}
+			}()
+			err = next(ctx, r)
 			return err
 		}
 	})
@@ -130,7 +135,7 @@ func isFailure(e *sabir.Error) bool {
 	return false
 }
 
-// BreakerState is what a breaker does with calls.
+// BreakerState is the state of a circuit breaker.
 type BreakerState int32
 
 // The states of a breaker.
@@ -145,15 +150,12 @@ func (s BreakerState) String() string {
 	return [...]string{"closed", "half-open", "open"}[s]
 }
 
-// BreakerStates tells the states of breakers; see [ReportTo]. The zero value is ready. It may be used by many goroutines
+// BreakerStates reports the states of breakers; see [ReportTo]. The zero value is ready. It may be used by many goroutines
 // at once.
 type BreakerStates struct {
 	mu       sync.Mutex
-	circuits map[string]*circuit
+	circuits map[string]weak.Pointer[circuit] // which go with their actions: those of other nodes are as many as their names
 }
-
-// maxStates bounds the actions whose state is kept: those of other nodes are as many as their names.
-const maxStates = 100_000
 
 func (s *BreakerStates) add(action string, c *circuit) {
 	if s == nil {
@@ -162,18 +164,24 @@ func (s *BreakerStates) add(action string, c *circuit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.circuits == nil {
-		s.circuits = make(map[string]*circuit)
+		s.circuits = make(map[string]weak.Pointer[circuit])
 	}
-	if len(s.circuits) < maxStates {
-		s.circuits[action] = c
-	}
+	held := weak.Make(c)
+	s.circuits[action] = held
+	runtime.AddCleanup(c, func(action string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.circuits[action] == held { // else another took its place
+			delete(s.circuits, action)
+		}
+	}, action)
 }
 
 // Of is the state of an action's breaker; false when there is none.
 func (s *BreakerStates) Of(action string) (BreakerState, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.circuits[action]
+	c := s.circuits[action].Value()
 	if c == nil {
 		return Closed, false
 	}
@@ -185,8 +193,10 @@ func (s *BreakerStates) All() map[string]BreakerState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make(map[string]BreakerState, len(s.circuits))
-	for action, c := range s.circuits {
-		all[action] = BreakerState(c.state.Load())
+	for action, held := range s.circuits {
+		if c := held.Value(); c != nil {
+			all[action] = BreakerState(c.state.Load())
+		}
 	}
 	return all
 }
@@ -203,7 +213,7 @@ type circuit struct {
 	previous atomic.Uint64
 
 	mu        sync.Mutex // held to change the state
-	until     time.Time  // open: of the first trial; half-open: when the trials under way are given up
+	until     time.Time  // open: of the first trial; half-open: when the trials under way are abandoned
 	round     int        // which trials count
 	free      int        // trials that may still begin
 	successes int        // trials that succeeded
@@ -253,7 +263,7 @@ func (c *circuit) count(err error) {
 	c.turn()
 }
 
-// isNeither tells the errors that are no success either.
+// isNeither reports whether an error counts neither as a failure nor as a success.
 func isNeither(e *sabir.Error) bool {
 	return e.Code == sabir.Canceled || e.Code == sabir.ResourceExhausted
 }
@@ -277,19 +287,19 @@ func (c *circuit) try(ctx context.Context, r *sabir.Request, next sabir.Handler)
 	}
 	returned := false
 	defer func() {
-		if !returned { // a middleware further in panicked
+		if !returned { // a middleware further in panicked, or what FailureIf was given did
 			c.settle(round, true, false)
 		}
 	}()
+	failed, neither := false, false
 	err := next(ctx, r)
-	returned = true
-	if err == nil {
-		c.settle(round, false, false)
-		return nil
+	if err != nil {
+		e := sabir.AsError(err)
+		failed = c.failure(e)
+		neither = !failed && isNeither(e)
 	}
-	e := sabir.AsError(err)
-	failed := c.failure(e)
-	c.settle(round, failed, !failed && isNeither(e))
+	returned = true
+	c.settle(round, failed, neither)
 	return err
 }
 

@@ -3,6 +3,8 @@ package policy_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -230,7 +232,7 @@ func TestBreakerOpensOnAHandlerThatHangsPastItsCallersDeadline(t *testing.T) {
 			sabir.Use(policy.Breaker(policy.MinCalls(5)), policy.Timeout(time.Minute)))
 		for range 5 {
 			r.call(t.Context(), sabir.Timeout(time.Second))
-			synctest.Wait() // the breaker learns of it just after the caller
+			synctest.Wait() // the breaker gets it just after the caller
 		}
 		if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrBreakerOpen) {
 			t.Errorf("got %v, want ErrBreakerOpen", err)
@@ -321,5 +323,49 @@ func TestBreakerRefusesOptionsOutOfRange(t *testing.T) {
 		"FailureIf":       policy.Breaker(policy.FailureIf(nil)),
 	} {
 		refusedFor(t, name, p)
+	}
+}
+
+// nowhere answers every call of another node's action.
+type nowhere struct{}
+
+func (nowhere) Name() string                               { return "nowhere" }
+func (nowhere) Send(context.Context, *sabir.Request) error { return nil }
+
+func TestStatesOfBreakersGoWithTheirActions(t *testing.T) {
+	var states policy.BreakerStates
+	node := start(t, sabir.Via(nowhere{}), sabir.Use(policy.Breaker(policy.ReportTo(&states))))
+	for i := range 20_000 {
+		if _, err := sabir.Call[int](t.Context(), node, fmt.Sprintf("users.get%d", i), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const remembered = 8192 // actions of other nodes that a node remembers
+	for limit := time.Now().Add(time.Minute); len(states.All()) > remembered; runtime.GC() {
+		if time.Now().After(limit) {
+			t.Fatalf("%d states are held", len(states.All()))
+		}
+	}
+	if _, ok := states.Of("users.get19999"); !ok {
+		t.Error("the last one has no state")
+	}
+}
+
+func TestATrialOfWhichFailureIfPanicsIsAFailure(t *testing.T) {
+	panics := false
+	failure := func(*sabir.Error) bool {
+		if panics {
+			panic("boom")
+		}
+		return true
+	}
+	p := newPatient(t, policy.MinCalls(1), policy.OpenFor(time.Millisecond), policy.FailureIf(failure))
+	p.meets(1, errBroken)
+	panics = true
+	for before := p.runs; p.runs == before; { // until a trial is let through
+		p.meets(1, errBroken)
+	}
+	if p.state() != policy.Open {
+		t.Errorf("the breaker is %v after the trial, want open", p.state())
 	}
 }

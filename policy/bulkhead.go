@@ -21,7 +21,7 @@ type bulkhead struct {
 	maxWait time.Duration
 }
 
-// MaxWait sets how long a call may wait for its turn; 1 s without it.
+// MaxWait sets how long a call may wait for its turn. Default: 1 s.
 func MaxWait(d time.Duration) BulkheadOption {
 	return func(c *bulkhead) {
 		c.want(d > 0, "MaxWait(%v): want a positive time", d)
@@ -32,10 +32,10 @@ func MaxWait(d time.Duration) BulkheadOption {
 // Bulkhead lets at most a number of calls of an action run at once, so that a slow action cannot take all that the
 // process has. Further calls wait in a queue, first come first served; when the queue is full, or a call has waited for
 // MaxWait, it is answered with sabir.ErrBulkheadFull (code ResourceExhausted, retryable) and the signal
-// sabir.BulkheadRejected is sent. A queue of 0 lets nobody wait. A caller that gives up leaves the queue.
+// sabir.BulkheadRejected is sent. A queue of 0 lets no call wait. A caller that stops waiting leaves the queue.
 //
 // A call holds its place until its handler returned. Put [Timeout] outside, before it in the list: inside, a handler that
-// outlives its time limit would have given up its place while it still runs.
+// outlives its time limit would have freed its place while it still runs.
 func Bulkhead(most, queue int, options ...BulkheadOption) sabir.Middleware {
 	c := &bulkhead{settings: settings{name: "Bulkhead"}, most: most, queue: queue, maxWait: time.Second}
 	c.want(most >= 1 && most < waiting, "Bulkhead(%d, …): want at least 1 call at once", most)
@@ -57,30 +57,30 @@ func Bulkhead(most, queue int, options ...BulkheadOption) sabir.Middleware {
 	})
 }
 
-// compartment is the bulkhead of one action. While nobody waits, places are taken and left with one atomic operation
-// each. While somebody waits, the flag waiting is set and all goes through the mutex, so nobody overtakes the queue.
+// compartment is the bulkhead of one action. While no call waits, entering and leaving take one atomic operation each. While a
+// call waits, the flag waiting is set and everything goes through the mutex, so that no call overtakes the queue.
 type compartment struct {
 	*bulkhead
-	action *sabir.Action
-	inside atomic.Int32 // calls that run, plus waiting
-	mu     sync.Mutex
-	line   list.List // of *waiter
+	action  *sabir.Action
+	running atomic.Int32 // calls that run, plus the flag waiting
+	mu      sync.Mutex
+	waiters list.List // of *waiter
 }
 
-// waiting is the flag in compartment.inside. It changes only under mu.
+// waiting is the flag in compartment.running. It changes only under mu.
 const waiting = 1 << 30
 
 // waiter is a call in the queue.
 type waiter struct{ turn chan struct{} } // closed when it is its turn
 
-// enterFree takes a place if one is free and nobody waits.
+// enterFree takes a place if one is free and no call waits.
 func (b *compartment) enterFree() bool {
 	for {
-		n := b.inside.Load()
+		n := b.running.Load()
 		if int(n) >= b.most { // so with the flag too
 			return false
 		}
-		if b.inside.CompareAndSwap(n, n+1) {
+		if b.running.CompareAndSwap(n, n+1) {
 			return true
 		}
 	}
@@ -89,19 +89,19 @@ func (b *compartment) enterFree() bool {
 // leave gives the place to the first in the queue, or back.
 func (b *compartment) leave() {
 	for {
-		n := b.inside.Load()
+		n := b.running.Load()
 		if n >= waiting {
 			break
 		}
-		if b.inside.CompareAndSwap(n, n-1) {
+		if b.running.CompareAndSwap(n, n-1) {
 			return
 		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	first := b.line.Front()
+	first := b.waiters.Front()
 	if first == nil { // the last one left the queue meanwhile, and took the flag down
-		b.inside.Add(-1)
+		b.running.Add(-1)
 		return
 	}
 	b.remove(first)
@@ -110,9 +110,9 @@ func (b *compartment) leave() {
 
 // remove takes a waiter out of the queue. It runs under mu.
 func (b *compartment) remove(e *list.Element) {
-	b.line.Remove(e)
-	if b.line.Len() == 0 {
-		b.inside.Add(-waiting)
+	b.waiters.Remove(e)
+	if b.waiters.Len() == 0 {
+		b.running.Add(-waiting)
 	}
 }
 
@@ -123,14 +123,14 @@ func (b *compartment) enter(ctx context.Context) error {
 		return err
 	}
 	w := e.Value.(*waiter)
-	patience := time.NewTimer(b.maxWait)
-	defer patience.Stop()
+	timer := time.NewTimer(b.maxWait)
+	defer timer.Stop()
 	select {
 	case <-w.turn:
 		return nil
 	case <-ctx.Done():
 		err = ctx.Err()
-	case <-patience.C:
+	case <-timer.C:
 		err = b.full(fmt.Sprintf("waited %v for its turn", b.maxWait))
 	}
 	b.mu.Lock()
@@ -156,23 +156,23 @@ func (b *compartment) enter(ctx context.Context) error {
 func (b *compartment) join() (*list.Element, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for b.line.Len() == 0 {
+	for b.waiters.Len() == 0 {
 		if b.enterFree() {
 			return nil, nil
 		}
 		if b.queue == 0 {
 			break
 		}
-		// The flag goes up only while all places are taken, so that somebody inside will see it when leaving.
-		if n := b.inside.Load(); int(n) >= b.most && b.inside.CompareAndSwap(n, n|waiting) {
-			return b.line.PushBack(&waiter{make(chan struct{})}), nil
+		// The flag goes up only while all places are taken, so that a call inside will see it when leaving.
+		if n := b.running.Load(); int(n) >= b.most && b.running.CompareAndSwap(n, n|waiting) {
+			return b.waiters.PushBack(&waiter{make(chan struct{})}), nil
 		}
 	}
-	if b.line.Len() >= b.queue {
+	if b.waiters.Len() >= b.queue {
 		b.action.Signal(sabir.BulkheadRejected)
-		return nil, b.full(fmt.Sprintf("found %d calls running and %d waiting", b.most, b.line.Len()))
+		return nil, b.full(fmt.Sprintf("found %d calls running and %d waiting", b.most, b.waiters.Len()))
 	}
-	return b.line.PushBack(&waiter{make(chan struct{})}), nil
+	return b.waiters.PushBack(&waiter{make(chan struct{})}), nil
 }
 
 func (b *compartment) full(why string) error {

@@ -26,16 +26,16 @@ type Cache struct {
 	entries  int
 	problems []error
 
-	together   *together // what CleanTogether made
+	cacheGroup *cacheGroup // what CleanTogether made
 	mu         sync.Mutex
 	places     map[placeName]*place
-	complained atomic.Int64 // when it was last logged that the store fails, in nanoseconds of Unix time
+	lastWarned atomic.Int64 // when it was last logged that the store fails, in nanoseconds of Unix time
 }
 
 // CacheOption is an option of [NewCache].
 type CacheOption func(*Cache)
 
-// MaxEntries bounds the answers that the cache keeps in memory, of all actions together; 10,000 without it.
+// MaxEntries bounds the answers that the cache keeps in memory, of all actions together. Default: 10,000.
 func MaxEntries(n int) CacheOption { return func(c *Cache) { c.entries = n } }
 
 // KeptIn gives the cache a store of its own choosing instead of one in memory.
@@ -58,14 +58,14 @@ func NewCache(options ...CacheOption) *Cache {
 
 // Clean forgets the answers of all actions whose full names the patterns take: "users.get", "users.*", "v2.users.**". A
 // call that begins after Clean returned is not answered with what was worked out before: on this node, on all that share
-// the store, and after [Cache.CleanTogether] on all that share the name. The error tells of a pattern that is not valid, of
+// the store, and after [Cache.CleanTogether] on all that share the name. The error reports a pattern that is not valid, of
 // a store that failed, or of nodes that were not reached; what can be cleaned is cleaned all the same.
 func (c *Cache) Clean(ctx context.Context, patterns ...string) error {
 	err := c.cleanHere(ctx, patterns)
-	if c.together == nil {
+	if c.cacheGroup == nil {
 		return err
 	}
-	return errors.Join(err, c.together.tell(ctx, patterns))
+	return errors.Join(err, c.cacheGroup.broadcast(ctx, patterns))
 }
 
 // cleanHere cleans the store, and so the nodes that share it.
@@ -83,7 +83,7 @@ func (c *Cache) cleanHere(ctx context.Context, patterns []string) error {
 
 // CleanOn cleans the cache by the patterns whenever an event comes that event takes, itself a pattern. Call it before the
 // service starts; a pattern that is not valid keeps it from starting, or is logged when the event comes. Every
-// service's and every node's cleaning hears the event, emitted or broadcast.
+// service's and every node's cleaning receives the event, emitted or broadcast.
 func (c *Cache) CleanOn(s *sabir.Service, event string, patterns ...string) {
 	sabir.On(s, event, func(ctx context.Context, _ any) error {
 		return c.cleanHere(ctx, patterns)
@@ -93,7 +93,7 @@ func (c *Cache) CleanOn(s *sabir.Service, event string, patterns ...string) {
 // CachedOption is an option of [Cache.For].
 type CachedOption func(*cached)
 
-// cached is how the answers of one or more actions are kept.
+// cached holds the options of For: how the answers of one or more actions are kept.
 type cached struct {
 	settings
 	cache   *Cache
@@ -105,7 +105,7 @@ type cached struct {
 	cloned  reflect.Type // what clone takes
 }
 
-// TTL sets how long an answer is good for; a minute without it.
+// TTL sets how long an answer is good for. Default: a minute.
 func TTL(d time.Duration) CachedOption {
 	return func(c *cached) {
 		c.want(d > 0, "TTL(%v): want a positive time", d)
@@ -116,6 +116,10 @@ func TTL(d time.Duration) CachedOption {
 // Keys names what an answer depends on: fields of the input by their JSON names, with dots for fields of fields
 // ("filter.tag"), and the caller's metadata with a # ("#tenant"). Calls that agree in all of these share an answer.
 // Without Keys it is the whole input, and no metadata.
+//
+// A name means the field that the JSON codec fills under it. A service whose paths name no field, or may name two, does
+// not start. A path may lead into an any; a call whose value there the path cannot enter, such as a list, is neither
+// answered nor kept.
 func Keys(paths ...string) CachedOption {
 	return func(c *cached) {
 		c.want(len(paths) > 0, "Keys was given none; leave it out to take the whole input")
@@ -174,7 +178,7 @@ func (c *Cache) For(options ...CachedOption) sabir.Middleware {
 }
 
 func (c *cached) wrap(a *sabir.Action, next sabir.Handler) sabir.Handler {
-	if strings.HasPrefix(a.Service, "$") { // what a node tells about itself is never old
+	if strings.HasPrefix(a.Service, "$") { // what a node reports about itself must never be old
 		return next
 	}
 	key, err := newKeys(a, c.paths)

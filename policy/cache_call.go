@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 
 var jsonCodec = json.New()
 
-// cachedAction is the way of one action's calls through a cache.
+// cachedAction calls one action through a cache.
 type cachedAction struct {
 	*cached
 	action *sabir.Action
@@ -26,28 +25,28 @@ type cachedAction struct {
 	next   sabir.Handler
 	place  *place      // nil for an action of another node: its calls have their callers' types
 	places sync.Map    // of callTypes to *place, for an action of another node
-	codec  codec.Codec // nil where answers are kept as Go values
-	unfit  sync.Once   // an answer that the codec cannot write was logged
+	codec  codec.Codec // nil if answers are kept as Go values
+	unfit  sync.Once   // logs once that answers cannot be kept
 }
 
-// place is where the answers of one action and form are kept and worked out.
+// place holds the answers of one action and form, and the calls that compute them now.
 type place struct {
 	Place
 	mu      sync.Mutex
 	flights map[string]*flight
 }
 
-// flight is an answer that is being worked out.
+// flight is a call that computes an answer for all callers that ask for it meanwhile (single flight).
 type flight struct {
 	place  *place
-	age    uint64 // what the store told the call that began it
-	outer  *flight
+	age    uint64  // from the store, when the flight began; a cleaning changes it
+	outer  *flight // the flight whose call this one is nested in
 	done   chan struct{}
 	answer any
 	err    error
 }
 
-// errNoAnswer ends a flight whose call gave up: it says nothing about the answer.
+// errNoAnswer ends a flight whose caller no longer waits. The others then compute the answer themselves.
 var errNoAnswer = fmt.Errorf("policy: the call that worked out the answer gave up")
 
 // flightKey finds the flight that a context's call works for.
@@ -55,7 +54,7 @@ type flightKey struct{}
 
 // open finds or makes the place for an action's answers of the given types.
 func (c *Cache) open(action string, in, out reflect.Type, paths []string, format codec.Codec) *place {
-	form := typeName(in) + " " + typeName(out) + " " + strings.Join(paths, ",")
+	form := fmt.Sprintf("%s %s %q", typeName(in), typeName(out), paths)
 	if format != nil {
 		// Programs of two versions share a store while one replaces the other. Types of one name may differ then.
 		form += " " + format.Name() + " " + shape(in) + " " + shape(out)
@@ -74,7 +73,7 @@ func (c *Cache) open(action string, in, out reflect.Type, paths []string, format
 	return p
 }
 
-// shape tells types of one name apart by their fields; "" where the native format cannot describe them.
+// shape distinguishes types of one name by their fields; "" if the native format cannot describe them.
 func shape(t reflect.Type) string {
 	schema, err := native.SchemaOf(t)
 	if err != nil {
@@ -107,7 +106,7 @@ func (c *cachedAction) call(ctx context.Context, r *sabir.Request) error {
 	}
 	kept, err := p.Get(ctx, w.buf)
 	if err != nil {
-		c.complain(ctx, err)
+		c.warnStore(ctx, err)
 	} else if c.answer(ctx, r, &kept) {
 		w.put()
 		c.action.Signal(sabir.CacheHit)
@@ -116,13 +115,13 @@ func (c *cachedAction) call(ctx context.Context, r *sabir.Request) error {
 	c.action.Signal(sabir.CacheMiss)
 	key := string(w.buf)
 	w.put()
-	return c.share(ctx, r, p, key, kept.Age)
+	return c.shareFlight(ctx, r, p, key, kept.Age)
 }
 
 // callTypes are the types of a call to another node.
 type callTypes struct{ in, out reflect.Type }
 
-// byTypes finds the place and the plan for a call to another node.
+// byTypes finds the place and the key plan for a call to another node.
 func (c *cachedAction) byTypes(r *sabir.Request) (*place, *keyPlan) {
 	types := callTypes{reflect.TypeOf(r.Input()).Elem(), reflect.TypeOf(r.Output()).Elem()}
 	p, ok := c.places.Load(types)
@@ -132,33 +131,33 @@ func (c *cachedAction) byTypes(r *sabir.Request) (*place, *keyPlan) {
 	return p.(*place), c.key.of(types.in)
 }
 
-// answer answers a call with what the store has, if that can be read (any more).
+// answer answers a call with the store's entry, if that can be read.
 func (c *cachedAction) answer(ctx context.Context, r *sabir.Request, kept *Kept) bool {
 	err := kept.Spoiled
 	if err == nil && kept.Found {
-		if err = c.give(r, kept.Answer); err == nil {
+		if err = c.decodeAnswer(r, kept.Answer); err == nil {
 			return true
 		}
 	}
 	if err != nil {
-		c.complain(ctx, err)
+		c.warnStore(ctx, err)
 	}
 	return false
 }
 
-// complaints is the least time between two log lines about a store that fails.
-const complaints = time.Minute
+// warnInterval limits the log lines about a store that fails.
+const warnInterval = time.Minute
 
-// complain logs that the store failed, unless it is because the caller gave up.
-func (c *cachedAction) complain(ctx context.Context, err error) {
-	now, last := time.Now().UnixNano(), c.cache.complained.Load()
-	if ctx.Err() == nil && now-last >= int64(complaints) && c.cache.complained.CompareAndSwap(last, now) {
-		sabir.NodeOf(ctx).Log().Warn("the cache's store fails; calls do without it", "action", c.action.Name, "error", err)
+// warnStore logs that the store failed, unless the caller's context ended.
+func (c *cachedAction) warnStore(ctx context.Context, err error) {
+	now, last := time.Now().UnixNano(), c.cache.lastWarned.Load()
+	if ctx.Err() == nil && now-last >= int64(warnInterval) && c.cache.lastWarned.CompareAndSwap(last, now) {
+		sabir.NodeOf(ctx).Log().Warn("the cache's store fails; calls do without it", "action", c.action.Name, "error", withStack(err))
 	}
 }
 
-// give answers a call with an answer as the store keeps it.
-func (c *cachedAction) give(r *sabir.Request, answer any) error {
+// decodeAnswer sets the output of a call from the form that the store keeps.
+func (c *cachedAction) decodeAnswer(r *sabir.Request, answer any) error {
 	if c.codec != nil {
 		text, _ := answer.([]byte)
 		out := reflect.ValueOf(r.Output()).Elem()
@@ -175,12 +174,12 @@ func (c *cachedAction) give(r *sabir.Request, answer any) error {
 	return r.SetOutput(answer)
 }
 
-// take makes of a call's output what the store keeps. What cannot be kept is still an answer to its own caller.
-func (c *cachedAction) take(ctx context.Context, r *sabir.Request) (any, error) {
+// encodeAnswer makes the form that the store keeps of a call's output. If it fails, the call itself still succeeds.
+func (c *cachedAction) encodeAnswer(ctx context.Context, r *sabir.Request) (any, error) {
 	if c.codec != nil {
 		text, err := c.codec.Append(nil, r.Output())
 		if err != nil {
-			c.regret(ctx, err)
+			c.warnNotCacheable(ctx, err)
 		}
 		return text, err
 	}
@@ -191,32 +190,40 @@ func (c *cachedAction) take(ctx context.Context, r *sabir.Request) (any, error) 
 	return answer, nil
 }
 
-// regret logs, once for the action, that an answer cannot be kept.
-func (c *cachedAction) regret(ctx context.Context, err error) {
+// warnNotCacheable logs, once for the action, that an answer cannot be kept.
+func (c *cachedAction) warnNotCacheable(ctx context.Context, err error) {
 	c.unfit.Do(func() {
 		log := sabir.NodeOf(ctx).Log()
 		if c.codec != nil {
 			log = log.With("codec", c.codec.Name())
 		}
-		log.Warn("an answer cannot be cached", "action", c.action.Name, "error", err)
+		log.Warn("an answer cannot be cached", "action", c.action.Name, "error", withStack(err))
 	})
+}
+
+// withStack returns the error for the log, with the stack if a method of the answer panicked.
+func withStack(err error) error {
+	if e := sabir.AsError(err); e.Stack() != nil {
+		return e
+	}
+	return err
 }
 
 // keep puts an answer into the store.
 func (c *cachedAction) keep(ctx context.Context, p *place, key []byte, answer any, age uint64) {
 	err := p.Set(ctx, key, answer, c.ttl, age)
 	if errors.Is(err, ErrNotKept) {
-		c.regret(ctx, err)
+		c.warnNotCacheable(ctx, err)
 	} else if err != nil {
-		c.complain(ctx, err)
+		c.warnStore(ctx, err)
 	}
 }
 
-// refresh is the way of a call that wants no answer from the cache.
+// refresh handles a call that wants a fresh answer. It does not read the cache but updates it.
 func (c *cachedAction) refresh(ctx context.Context, r *sabir.Request, p *place, key []byte) error {
 	kept, unknown := p.Get(ctx, key) // for its age
 	if unknown != nil {
-		c.complain(ctx, unknown)
+		c.warnStore(ctx, unknown)
 	}
 	if err := c.next(ctx, r); err != nil {
 		return err
@@ -224,19 +231,19 @@ func (c *cachedAction) refresh(ctx context.Context, r *sabir.Request, p *place, 
 	if unknown != nil {
 		return nil
 	}
-	if answer, err := c.take(ctx, r); err == nil {
+	if answer, err := c.encodeAnswer(ctx, r); err == nil {
 		c.keep(ctx, p, key, answer, kept.Age)
 	}
 	return nil
 }
 
-// share works out the answer, or waits for the call that does.
-func (c *cachedAction) share(ctx context.Context, r *sabir.Request, p *place, key string, age uint64) error {
+// shareFlight computes the answer, or waits for the flight that does.
+func (c *cachedAction) shareFlight(ctx context.Context, r *sabir.Request, p *place, key string, age uint64) error {
 	outer, _ := ctx.Value(flightKey{}).(*flight)
 	for {
-		f, first := p.board(key, age, outer)
+		f, first := p.joinFlight(key, age, outer)
 		if first {
-			return c.lead(ctx, r, f, key)
+			return c.runFlight(ctx, r, f, key)
 		}
 		if f.carries(outer) { // waiting would be for itself
 			return c.next(ctx, r)
@@ -248,7 +255,7 @@ func (c *cachedAction) share(ctx context.Context, r *sabir.Request, p *place, ke
 		}
 		switch f.err {
 		case nil:
-			return c.give(r, f.answer)
+			return c.decodeAnswer(r, f.answer)
 		case errNoAnswer:
 		default:
 			return f.err
@@ -256,8 +263,8 @@ func (c *cachedAction) share(ctx context.Context, r *sabir.Request, p *place, ke
 	}
 }
 
-// board finds the flight for a key, or begins one. One from before a cleaning is for the calls from before it only.
-func (p *place) board(key string, age uint64, outer *flight) (f *flight, first bool) {
+// joinFlight returns the flight for a key, or begins one. A flight from before a cleaning serves only the calls from before it.
+func (p *place) joinFlight(key string, age uint64, outer *flight) (f *flight, first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if f = p.flights[key]; f != nil && f.age == age {
@@ -268,8 +275,8 @@ func (p *place) board(key string, age uint64, outer *flight) (f *flight, first b
 	return f, true
 }
 
-// land ends a flight: whoever waits for it goes on.
-func (p *place) land(key string, f *flight) {
+// finishFlight ends a flight and lets those that wait for it go on.
+func (p *place) finishFlight(key string, f *flight) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.flights[key] == f {
@@ -278,7 +285,8 @@ func (p *place) land(key string, f *flight) {
 	close(f.done)
 }
 
-// carries tells whether a call that works for inner is nested in this flight's.
+// carries reports whether a call of the flight inner is nested in a call of this one. Waiting for it would be waiting for
+// itself.
 func (f *flight) carries(inner *flight) bool {
 	for ; inner != nil; inner = inner.outer {
 		if inner == f {
@@ -288,10 +296,10 @@ func (f *flight) carries(inner *flight) bool {
 	return false
 }
 
-// lead works out the answer for all who wait for it.
-func (c *cachedAction) lead(ctx context.Context, r *sabir.Request, f *flight, key string) error {
+// runFlight computes the answer for all that wait for it.
+func (c *cachedAction) runFlight(ctx context.Context, r *sabir.Request, f *flight, key string) error {
 	f.err = sabir.Errorf(sabir.Internal, "Panic", "the call of %s that worked out the answer for others panicked", c.action.Name)
-	defer f.place.land(key, f)
+	defer f.place.finishFlight(key, f)
 	// Another may have landed between this call's first look and its boarding.
 	kept, unlock, unknown := f.place.lock(ctx, []byte(key))
 	switch {
@@ -305,7 +313,7 @@ func (c *cachedAction) lead(ctx context.Context, r *sabir.Request, f *flight, ke
 		f.err = errNoAnswer
 		return ctx.Err()
 	default:
-		c.complain(ctx, unknown)
+		c.warnStore(ctx, unknown)
 	}
 	if err := c.next(context.WithValue(ctx, flightKey{}, f), r); err != nil {
 		f.err = err
@@ -314,7 +322,7 @@ func (c *cachedAction) lead(ctx context.Context, r *sabir.Request, f *flight, ke
 		}
 		return err
 	}
-	answer, err := c.take(ctx, r)
+	answer, err := c.encodeAnswer(ctx, r)
 	if err != nil {
 		f.err = errNoAnswer // each works out its own
 		return nil
@@ -326,7 +334,7 @@ func (c *cachedAction) lead(ctx context.Context, r *sabir.Request, f *flight, ke
 	return nil
 }
 
-// lock looks once more, where other nodes share the place when none of them works out the answer.
+// lock reads the entry again. If nodes share the store, it also waits until no other node computes the answer.
 func (p *place) lock(ctx context.Context, key []byte) (Kept, func(), error) {
 	if shared, ok := p.Place.(Locker); ok {
 		return shared.Lock(ctx, key)

@@ -14,8 +14,8 @@ import (
 )
 
 // InMemory makes a store in this process for a number of answers, as [NewCache] has one by itself. When it is full, an
-// answer that is not asked for often makes room (W-TinyLFU, https://arxiv.org/abs/1512.00727). Answers that expired, or
-// were cleaned, are never given out, but take up their place until they are replaced or make room. It has no goroutines.
+// answer that is not asked for often is removed for it (W-TinyLFU, https://arxiv.org/abs/1512.00727). Answers that expired, or
+// were cleaned, are never given out, but take up their place until they are replaced or removed. It has no goroutines.
 func InMemory(maxEntries int) Store {
 	return &memory{
 		start:   time.Now(),
@@ -92,7 +92,7 @@ func (p *memoryPlace) Get(_ context.Context, key []byte) (Kept, error) {
 
 func (p *memoryPlace) Set(_ context.Context, key []byte, answer any, ttl time.Duration, age uint64) error {
 	if p.age.Load() != age {
-		return nil // nobody would find it, and it would take the place of one that is good
+		return nil // no call would find it, and it would take the place of one that is good
 	}
 	p.store.entries.Set(maphash.Bytes(p.seed, key), &memoryEntry{
 		place: p, age: age, expires: time.Since(p.store.start) + ttl, key: string(key), answer: answer,
@@ -105,3 +105,6 @@ type noPlace struct{}
 
 func (noPlace) Get(context.Context, []byte) (Kept, error)                     { return Kept{}, nil }
 func (noPlace) Set(context.Context, []byte, any, time.Duration, uint64) error { return nil }
+
+// inPlace runs otter's upkeep on the goroutine that made it necessary, so that a store has no goroutines to stop.
+func inPlace(fn func()) { fn() }

@@ -8,10 +8,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 )
 
-// Store is where a [Cache] keeps answers: [InMemory], or one of your own that other nodes share. It bounds what it keeps.
-// Its methods are called by many goroutines at once.
-//
-// A store that fails takes nothing down: the cache then does without it, and logs so once a minute.
+// Store keeps the answers of a [Cache]: [InMemory], or one of your own that nodes share. It bounds what it keeps.
 type Store interface {
 	// Codec is the format in which the store wants answers: it gets and gives []byte then. A store in this process returns
 	// nil; it gets and gives the answers themselves, as Go values that it must not change.
@@ -24,26 +21,26 @@ type Store interface {
 	Clean(ctx context.Context, pattern string) error
 }
 
-// Place is where a Store keeps one action's answers.
+// Place keeps one action's answers in a Store.
 type Place interface {
 	// Get returns the answer that is kept under key, if any. The key is the caller's again when Get returns.
 	Get(ctx context.Context, key []byte) (Kept, error)
-	// Set keeps an answer for as long as ttl at most. Age is what Get or Lock told before the answer began to be worked out:
+	// Set keeps an answer for as long as ttl at most. Age is what Get or Lock returned before the answer began to be worked out:
 	// an answer from before a cleaning must not be found after it, also when it is set after it. An answer that the store
 	// does not want, for its size or otherwise, is an error with [ErrNotKept] in it. The key is the caller's again when Set
 	// returns.
 	Set(ctx context.Context, key []byte, answer any, ttl time.Duration, age uint64) error
 }
 
-// Kept is what a [Place] has under a key.
+// Kept is the entry of a [Place] under a key.
 type Kept struct {
 	// Answer is the answer, if one was Found.
 	Answer any
 	Found  bool
-	// Age changes whenever the action's answers are cleaned. It is told whether or not an answer was found. Calls that are
-	// told different ages do not share an answer that is being worked out.
+	// Age changes whenever the action's answers are cleaned. It is returned whether or not an answer was found. Calls that are
+	// given different ages do not share an answer that is being worked out.
 	Age uint64
-	// Spoiled says why what is there is no answer. It is logged, and the next Set replaces it.
+	// Spoiled is the reason why what is there is no answer. It is logged, and the next Set replaces it.
 	Spoiled error
 }
 
@@ -53,8 +50,8 @@ var ErrNotKept = errors.New("the store does not keep it")
 // Locker is a Place that other nodes share and that can see to it that only one of them works out an answer at a time.
 // Without it each node's cache does so for its own callers.
 type Locker interface {
-	// Lock is Get for a call that is going to work out the answer. It returns as soon as there is an answer, by whoever it
-	// was worked out; or with the lock of the key, when no other holds it; or when the context ends. The caller calls unlock
+	// Lock is Get for a call that is going to work out the answer. It returns as soon as there is an answer, whichever call
+	// worked it out; or with the lock of the key, when no other holds it; or when the context ends. The caller calls unlock
 	// once unless there was an error, and it must not block. The lock must end by itself after a while, for nodes that die
 	// holding it.
 	Lock(ctx context.Context, key []byte) (kept Kept, unlock func(), err error)

@@ -242,7 +242,7 @@ func TestAnswersThatTheStoreDoesNotWantAreLoggedOnceAndGivenToTheirCallers(t *te
 	}
 }
 
-// The cleaning is another node's, of which this node hears from the store alone.
+// The cleaning is another node's, which this node learns of from the store alone.
 func TestStoreCleanedByAnotherNodeHoldsForAnswersThatAreBeingWorkedOut(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		store := newShared()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func newUsers(tb testing.TB, options ...sabir.ActionOption) *users {
 	return u
 }
 
-// get is which run of the handler answers for an id.
+// get returns the number of the handler's run that answers for an id.
 func (u *users) get(tb testing.TB, ctx context.Context, id string, options ...sabir.CallOption) int {
 	tb.Helper()
 	out, err := sabir.Call[user](ctx, u.node, "test.run", getUser{ID: id}, options...)
@@ -47,6 +48,7 @@ func (u *users) get(tb testing.TB, ctx context.Context, id string, options ...sa
 	return out.Run
 }
 
+// cached holds the options of For: how the answers of one or more actions are kept.
 func cached(options ...policy.CachedOption) sabir.UseOption {
 	return sabir.Use(policy.NewCache().For(options...))
 }
@@ -88,6 +90,34 @@ func TestCacheKeysDecideWhichCallsShareAnAnswer(t *testing.T) {
 	ctx, other := t.Context(), sabir.WithMetadata(t.Context(), "tenant", "b")
 	if a, b, c := ask(ctx, getUser{ID: "ada"}), ask(ctx, getUser{ID: "ada", Fields: []string{"x"}}), ask(other, getUser{ID: "ada"}); a != 1 || b != 1 || c != 2 {
 		t.Errorf("runs %d, %d and %d, want 1, 1 and 2", a, b, c)
+	}
+}
+
+// The input embeds a struct with another field of the JSON name, which JSON never fills.
+func TestCacheDoesNotAnswerOneCallerWithTheAnswerOfAnother(t *testing.T) {
+	type base struct {
+		ID string `json:"id"`
+	}
+	type in struct {
+		base
+		User string `json:"id"`
+	}
+	r := newRig(t, func(_ context.Context, in in) (string, error) { return "for " + in.User, nil }, cached(policy.Keys("id")))
+	for _, who := range []string{"alice", "bob", "alice"} {
+		if got, err := sabir.Call[string](t.Context(), r.node, "test.run", map[string]string{"id": who}); err != nil || got != "for "+who {
+			t.Errorf("%s got %q, %v", who, got, err)
+		}
+	}
+}
+
+func TestAServiceWhoseKeysNameNothingDoesNotStart(t *testing.T) {
+	s := sabir.NewService("test")
+	sabir.Handle(s, "run", func(_ context.Context, in getUser) (string, error) { return "", nil }, cached(policy.Keys("user")))
+	node := sabir.NewNode(sabir.Serve(s))
+	defer node.Stop(context.Background())
+	err := node.Start(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "cache_test.go:") || !strings.Contains(err.Error(), `has no field "user"; it has id, fields`) {
+		t.Errorf("got %v, want the line and the field", err)
 	}
 }
 
@@ -181,7 +211,7 @@ func TestCloneGivesEachCallerAnAnswerOfItsOwn(t *testing.T) {
 	copyUser := func(u user) user { u.Tags = append([]string{}, u.Tags...); return u }
 	for what, clone := range map[string]policy.CachedOption{"Clone": policy.Clone(), "CloneWith": policy.CloneWith(copyUser)} {
 		u := newUsers(t, cached(clone))
-		for range 3 { // the first is the one who ran the handler
+		for range 3 { // the first is the one that ran the handler
 			out, err := sabir.Call[user](t.Context(), u.node, "test.run", getUser{ID: "ada"})
 			if err != nil || out.Run != 1 || out.Tags[0] != "a" {
 				t.Errorf("%s: got %v, %v", what, out, err)

@@ -16,10 +16,10 @@
 //		policy.Bulkhead(50, 100),
 //	))
 //
-// The first is the outermost. The order above is the one to start from; docs/policies.md says why, and what each costs.
+// The first is the outermost. The order above is the one to start from; docs/policies.md explains why, and what each costs.
 //
 // An option with a value out of its range, a fallback of another type than its action's, a cache key that its action's
-// input has no field for: the action's service does not start, and the error says which and why.
+// input has no field for: the action's service does not start, and the error names which and why.
 //
 // Policies wrap calls, those this node handles and those it sends to another; events and streams pass them by.
 package policy

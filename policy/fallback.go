@@ -15,7 +15,7 @@ type fallback struct {
 	when func(*sabir.Error) bool
 }
 
-// FallbackIf says for which errors to fall back, instead of what [Fallback] says. It is called by many goroutines at
+// FallbackIf sets for which errors to fall back, instead of the default of [Fallback]. It is called by many goroutines at
 // once.
 func FallbackIf(when func(*sabir.Error) bool) FallbackOption {
 	return func(c *fallback) {
@@ -27,7 +27,7 @@ func FallbackIf(when func(*sabir.Error) bool) FallbackOption {
 // Fallback answers in place of an action that failed: fn gets the input and the error, and its answer, or its error, is
 // the caller's. In and Out must be the action's own types.
 //
-// It falls back when the service failed or turned the call away: codes Unknown, Internal, Unavailable, DeadlineExceeded,
+// It falls back when the service failed or rejected the call: codes Unknown, Internal, Unavailable, DeadlineExceeded,
 // DataLoss, ResourceExhausted. It does not for what the caller must learn, such as a failed validation or NotFound, nor
 // when the caller gave up. It cannot help once the caller's own deadline passed: the caller has its answer then. Put a
 // shorter [Timeout] inside.
@@ -55,7 +55,7 @@ func Fallback[In, Out any](fn func(ctx context.Context, in In, err error) (Out, 
 }
 
 // FallbackValue answers with value in place of an action that failed. Out must be the action's own type. What value
-// points to is shared by all who get it, and must not be changed. For the rest see [Fallback].
+// points to is shared by all callers that get it, and must not be changed. For the rest see [Fallback].
 func FallbackValue[Out any](value Out, options ...FallbackOption) sabir.Middleware {
 	c := newFallback("FallbackValue", options)
 	return c.middleware(func(a *sabir.Action, next sabir.Handler) sabir.Handler {

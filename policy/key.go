@@ -72,7 +72,7 @@ func (k *keyPlan) write(w *keyWriter, ctx context.Context, r *sabir.Request) {
 	}
 }
 
-// A key begins with a byte that tells whether it is written out or, being long, its SHA-256 (FIPS 180-4).
+// A key begins with a byte that reports whether it is written out or, being long, its SHA-256 (FIPS 180-4).
 const (
 	plainKey     = 0
 	hashedKey    = 1
@@ -103,7 +103,15 @@ func compilePath(in reflect.Type, path string) (writePart, error) {
 		if name == "" {
 			return nil, fmt.Errorf(`the key "#" lacks the name of the metadata`)
 		}
+		if found := fieldsAlong(in, path); len(found) > 0 {
+			return nil, fmt.Errorf("the key %q may mean the metadata or the field %s of %v: rename the field in JSON", path, found[0].StructField.Name, in)
+		}
 		return func(w *keyWriter, ctx context.Context, _ unsafe.Pointer) { writeMetadata(w, ctx, name) }, nil
+	}
+	for step := range strings.SplitSeq(path, ".") {
+		if step == "" {
+			return nil, fmt.Errorf("the key %q has a step without a name; leave Keys out to take the whole input", path)
+		}
 	}
 	write, err := compileField(in, path)
 	if err != nil {
@@ -115,150 +123,20 @@ func compilePath(in reflect.Type, path string) (writePart, error) {
 func writeMetadata(w *keyWriter, ctx context.Context, name string) {
 	value, ok := sabir.Metadata(ctx)[name]
 	if !ok {
-		w.buf = append(w.buf, 0)
+		w.buf = append(w.buf, missing)
 		return
 	}
-	w.buf = append(w.buf, 1)
+	w.buf = append(w.buf, present)
 	w.text(value)
 }
 
-// compileField compiles the way from a value of type t along a path to the writer of what is there. Where the way ends
-// early, at a nil pointer or a missing map entry, a 0 is written instead of the 1 that goes before what is there.
-func compileField(t reflect.Type, path string) (writeValue, error) {
-	if path == "" {
-		of, err := writerOf(t)
-		if err != nil {
-			return nil, err
-		}
-		return of.write, nil
-	}
-	name, rest, _ := strings.Cut(path, ".")
-	switch t.Kind() {
-	case reflect.Pointer:
-		inner, err := compileField(t.Elem(), path)
-		return func(w *keyWriter, p unsafe.Pointer) {
-			if p = *(*unsafe.Pointer)(p); p == nil {
-				w.buf = append(w.buf, 0)
-				return
-			}
-			w.buf = append(w.buf, 1)
-			inner(w, p)
-		}, err
-	case reflect.Struct:
-		if f, ok := fieldByName(t, name); ok {
-			return compileStep(t, f.Index, rest)
-		}
-		return nil, fmt.Errorf("%v has no field %q; it has %s", t, name, strings.Join(fieldNames(t), ", "))
-	case reflect.Map:
-		if t.Key().Kind() == reflect.String {
-			return compileEntry(t, name, rest)
-		}
-	case reflect.Interface:
-		return func(w *keyWriter, p unsafe.Pointer) { writeUnder(w, reflect.NewAt(t, p).Elem().Elem(), path) }, nil
-	}
-	return nil, fmt.Errorf("there is no %q in a %v", path, t)
-}
-
-// compileStep goes down the index of a field, which passes through embedded structs, and on along the rest of the path.
-func compileStep(t reflect.Type, index []int, rest string) (writeValue, error) {
-	if len(index) == 0 {
-		return compileField(t, rest)
-	}
-	if t.Kind() == reflect.Pointer { // an embedded one
-		inner, err := compileStep(t.Elem(), index, rest)
-		return func(w *keyWriter, p unsafe.Pointer) {
-			if p = *(*unsafe.Pointer)(p); p == nil {
-				w.buf = append(w.buf, 0)
-				return
-			}
-			w.buf = append(w.buf, 1)
-			inner(w, p)
-		}, err
-	}
-	f := t.Field(index[0])
-	inner, err := compileStep(f.Type, index[1:], rest)
-	if f.Offset == 0 {
-		return inner, err
-	}
-	return func(w *keyWriter, p unsafe.Pointer) { inner(w, unsafe.Add(p, f.Offset)) }, err
-}
-
-func compileEntry(t reflect.Type, name, rest string) (writeValue, error) {
-	inner, err := compileField(t.Elem(), rest)
-	key := reflect.ValueOf(name).Convert(t.Key())
-	return func(w *keyWriter, p unsafe.Pointer) {
-		entry := reflect.NewAt(t, p).Elem().MapIndex(key)
-		if !entry.IsValid() {
-			w.buf = append(w.buf, 0)
-			return
-		}
-		copied := reflect.New(t.Elem())
-		copied.Elem().Set(entry)
-		w.buf = append(w.buf, 1)
-		inner(w, copied.UnsafePointer())
-	}, err
-}
-
-// writeUnder writes what is at the end of a path in a value whose type is known only now: one of string-keyed maps.
-func writeUnder(w *keyWriter, v reflect.Value, path string) {
-	for path != "" && v.IsValid() {
-		var name string
-		name, path, _ = strings.Cut(path, ".")
-		if v.Kind() != reflect.Map || v.Type().Key().Kind() != reflect.String {
-			v = reflect.Value{}
-			break
-		}
-		v = v.MapIndex(reflect.ValueOf(name).Convert(v.Type().Key()))
-		if v.Kind() == reflect.Interface {
-			v = v.Elem()
-		}
-	}
-	writeDynamic(w, v)
-}
-
-// fieldByName finds the field that has a name in JSON.
-func fieldByName(t reflect.Type, name string) (reflect.StructField, bool) {
-	for _, f := range reflect.VisibleFields(t) {
-		if jsonName(f) == name {
-			return f, true
-		}
-	}
-	return reflect.StructField{}, false
-}
-
-func fieldNames(t reflect.Type) (names []string) {
-	for _, f := range reflect.VisibleFields(t) {
-		if name := jsonName(f); name != "" {
-			names = append(names, name)
-		}
-	}
-	if names == nil {
-		return []string{"none"}
-	}
-	return names
-}
-
-// jsonName is the name of a field in JSON; "" for one that has none.
-func jsonName(f reflect.StructField) string {
-	tag := f.Tag.Get("json")
-	name, _, _ := strings.Cut(tag, ",")
-	switch {
-	case !f.IsExported() || tag == "-":
-		return ""
-	case name != "":
-		return name
-	case f.Anonymous && isStruct(f.Type):
-		return "" // its fields stand for it
-	}
-	return f.Name
-}
-
-func isStruct(t reflect.Type) bool {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t.Kind() == reflect.Struct
-}
+// Each place at which a way may end early has one of these before what is there, so that a way that ends, at a nil pointer or
+// where there is no such entry, is distinguished from each one that goes on, also to null, "" or 0.
+const (
+	missing = 0
+	present = 1
+	typed   = 2 // in an interface: the name of the type follows, then what a path of that type writes
+)
 
 var keyWriters = sync.Pool{New: func() any { return &keyWriter{buf: make([]byte, 0, 128)} }}
 

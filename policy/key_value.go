@@ -67,14 +67,14 @@ var writers = struct {
 // typeWriter is the writer of a type. Types that contain themselves need it before it is complete.
 type typeWriter struct{ write writeValue }
 
-// typeNames holds names that tell types apart.
+// typeNames holds names that distinguish types.
 var typeNames = struct {
 	sync.Mutex
 	of   map[reflect.Type]string
 	used map[string]int
 }{of: make(map[reflect.Type]string), used: make(map[string]int)}
 
-// typeName tells a type from all others of the process, and is the same in every process unless two types declared
+// typeName distinguishes a type from all others of the process, and is the same in every process unless two types declared
 // inside functions share a name.
 func typeName(t reflect.Type) string {
 	typeNames.Lock()
@@ -91,7 +91,7 @@ func typeName(t reflect.Type) string {
 	return name
 }
 
-// writerOf compiles the writer of a type, or says why it can be no part of a key.
+// writerOf compiles the writer of a type, or returns why it can be no part of a key.
 func writerOf(t reflect.Type) (*typeWriter, error) {
 	writers.Lock()
 	defer writers.Unlock()

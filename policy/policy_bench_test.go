@@ -50,7 +50,7 @@ func fallBack() sabir.Middleware { return policy.FallbackValue(helloReply{}) }
 
 func BenchmarkNoPolicy(b *testing.B) { callThrough(b) }
 
-// BenchmarkPassing is what any middleware costs that does nothing.
+// BenchmarkPassing measures a middleware that does nothing.
 func BenchmarkPassing(b *testing.B) { callThrough(b, sabir.Use(passing())) }
 
 func BenchmarkRetry(b *testing.B)    { callThrough(b, sabir.Use(policy.Retry())) }

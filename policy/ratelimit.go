@@ -3,15 +3,11 @@ package policy
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
-	"math"
 	"reflect"
-	"sync/atomic"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/ratelimit"
 )
 
 // RateOption is an option of [RateLimit].
@@ -19,10 +15,9 @@ type RateOption func(*rateLimit)
 
 type rateLimit struct {
 	settings
-	interval int64 // nanoseconds between calls at the full rate
-	room     int64 // the burst, in nanoseconds
-	keys     []string
-	maxKeys  int
+	limit   ratelimit.Limit
+	keys    []string
+	maxKeys int
 }
 
 // PerKey limits the calls of each key by themselves: a key is drawn from fields of the input and from metadata, as for
@@ -34,7 +29,7 @@ func PerKey(keys ...string) RateOption {
 	}
 }
 
-// MaxKeys bounds how many keys are remembered for each action; 10,000 without it. A key that was not used for long is
+// MaxKeys bounds how many keys are remembered for each action. Default: 10,000. A key that was not used for long is
 // forgotten, and begins with a full burst when it comes back.
 func MaxKeys(n int) RateOption {
 	return func(c *rateLimit) {
@@ -43,25 +38,14 @@ func MaxKeys(n int) RateOption {
 	}
 }
 
-// maxRate bounds the rate: above it, nanoseconds are too coarse to tell it within one percent.
-const maxRate = 10_000_000
-
 // RateLimit lets an action be called rate times a second on average, and burst times at once after a pause. A call above
 // that is answered at once with sabir.ErrRateLimited (code ResourceExhausted, retryable), whose data is [RetryAfter], and
 // the signal sabir.RateLimited is sent. The rate is above 0 and at most 10,000,000; it may be less than 1.
-//
-// It is the generic cell rate algorithm (ITU-T I.371): one number per action or key, the time at which the bucket will be
-// full again, changed with one atomic operation.
 func RateLimit(rate float64, burst int, options ...RateOption) sabir.Middleware {
 	c := &rateLimit{settings: settings{name: "RateLimit"}, maxKeys: 10_000}
-	interval := float64(time.Second) / rate
-	c.want(rate > 0 && rate <= maxRate, "RateLimit(%v, …): want more than 0, at most %d calls a second", rate, maxRate)
-	c.want(burst >= 1, "RateLimit(…, %d): want a burst of at least 1", burst)
-	c.want(rate <= 0 || interval*float64(burst) < math.MaxInt64/4, "RateLimit(%v, %d): it would take centuries to fill the bucket", rate, burst)
-	if len(c.problems) == 0 {
-		c.interval = int64(math.Round(interval))
-		c.room = c.interval * int64(burst)
-	}
+	var problems []error
+	c.limit, problems = ratelimit.New(rate, burst)
+	c.problems = append(c.problems, problems...)
 	for _, o := range options {
 		o(c)
 	}
@@ -69,9 +53,9 @@ func RateLimit(rate float64, burst int, options ...RateOption) sabir.Middleware 
 		if len(c.keys) > 0 {
 			return c.perKey(a, next)
 		}
-		start, b := time.Now(), &bucket{}
+		bucket := c.limit.NewBucket()
 		return func(ctx context.Context, r *sabir.Request) error {
-			if wait := c.take(b, int64(time.Since(start))); wait > 0 {
+			if _, wait := bucket.Take(); wait > 0 {
 				return c.limited(a, wait)
 			}
 			return next(ctx, r)
@@ -79,28 +63,10 @@ func RateLimit(rate float64, burst int, options ...RateOption) sabir.Middleware 
 	})
 }
 
-// bucket holds the time, in nanoseconds since the limit was made, at which it will be full again.
-type bucket struct{ full atomic.Int64 }
-
-// take takes one call out of the bucket, or tells how long until there is one.
-func (c *rateLimit) take(b *bucket, now int64) (wait int64) {
-	for {
-		full := b.full.Load()
-		then := max(full, now) + c.interval
-		if wait := then - now - c.room; wait > 0 {
-			return wait
-		}
-		if b.full.CompareAndSwap(full, then) {
-			return 0
-		}
-	}
-}
-
-func (c *rateLimit) limited(a *sabir.Action, wait int64) error {
+func (c *rateLimit) limited(a *sabir.Action, wait time.Duration) error {
 	a.Signal(sabir.RateLimited)
-	after := time.Duration(wait)
-	return &sabir.Error{Code: sabir.ResourceExhausted, Name: sabir.ErrRateLimited.Name, Retryable: true, Data: retryAfter(after), Node: a.Node,
-		Message: fmt.Sprintf("%s is called more often than its rate limit allows; try again in %v", a.Name, after.Round(time.Millisecond))}
+	return &sabir.Error{Code: sabir.ResourceExhausted, Name: sabir.ErrRateLimited.Name, Retryable: true, Data: retryAfter(wait), Node: a.Node,
+		Message: fmt.Sprintf("%s is called more often than its rate limit allows; try again in %v", a.Name, wait.Round(time.Millisecond))}
 }
 
 func (c *rateLimit) perKey(a *sabir.Action, next sabir.Handler) sabir.Handler {
@@ -109,26 +75,18 @@ func (c *rateLimit) perKey(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		a.Refuse("policy.RateLimit: %w", err)
 		return next
 	}
-	start, seed := time.Now(), maphash.MakeSeed()
-	buckets := otter.Must(&otter.Options[uint64, *bucket]{MaximumSize: c.maxKeys, Executor: inPlace})
+	buckets := c.limit.NewBuckets(c.maxKeys)
 	return func(ctx context.Context, r *sabir.Request) error {
 		w := takeKeyWriter()
 		key.of(reflect.TypeOf(r.Input()).Elem()).write(w, ctx, r)
 		if w.bad {
 			w.buf = w.buf[:0]
 		}
-		hash := maphash.Bytes(seed, w.buf)
+		_, wait := buckets.Take(w.buf)
 		w.put()
-		b, ok := buckets.GetIfPresent(hash)
-		if !ok {
-			b, _ = buckets.SetIfAbsent(hash, &bucket{})
-		}
-		if wait := c.take(b, int64(time.Since(start))); wait > 0 {
+		if wait > 0 {
 			return c.limited(a, wait)
 		}
 		return next(ctx, r)
 	}
 }
-
-// inPlace runs otter's upkeep on the goroutine that made it necessary, so that a store has no goroutines to stop.
-func inPlace(fn func()) { fn() }

@@ -24,7 +24,7 @@ type retry struct {
 // maxAttempts bounds Attempts.
 const maxAttempts = 20
 
-// Attempts sets how often a call is tried in all, the first time included: 1 to 20, 3 without it.
+// Attempts sets how often a call is tried in all, the first time included: 1 to 20. Default: 3.
 func Attempts(n int) RetryOption {
 	return func(c *retry) {
 		c.want(n >= 1 && n <= maxAttempts, "Attempts(%d): want 1 to %d", n, maxAttempts)
@@ -32,8 +32,8 @@ func Attempts(n int) RetryOption {
 	}
 }
 
-// Backoff sets the pause before the second attempt, and the longest one; each pause is twice the one before it. 100 ms
-// and 2 s without it.
+// Backoff sets the pause before the second attempt, and the longest one; each pause is twice the one before it. Default: 100 ms
+// and 2 s.
 func Backoff(first, most time.Duration) RetryOption {
 	return func(c *retry) {
 		c.want(first > 0 && first <= most, "Backoff(%v, %v): want a positive pause and one that is not shorter", first, most)
@@ -50,7 +50,7 @@ func Jitter(share float64) RetryOption {
 	}
 }
 
-// MaxElapsed sets how long after the first failure the last attempt may begin; 30 s without it.
+// MaxElapsed sets how long after the first failure the last attempt may begin. Default: 30 s.
 func MaxElapsed(d time.Duration) RetryOption {
 	return func(c *retry) {
 		c.want(d > 0, "MaxElapsed(%v): want a positive time", d)
@@ -68,8 +68,8 @@ func RetryOn(codes ...sabir.Code) RetryOption {
 // Retry tries a failed call again, after a pause that grows from attempt to attempt, if the error is marked retryable:
 // nothing was done, so trying again does no harm. When all attempts fail, the caller gets the last error.
 //
-// It gives up at once when the caller asked for one attempt (sabir.NoRetry), when the next attempt would come after the
-// caller's deadline or MaxElapsed, and when the error says to come back later than the longest pause ([RetryAfter]; a
+// It stops at once when the caller asked for one attempt (sabir.NoRetry), when the next attempt would come after the
+// caller's deadline or MaxElapsed, and when the error asks to come back later than the longest pause ([RetryAfter]; a
 // shorter wish is granted). Each attempt after the first sends the signal sabir.Retried. A call that succeeds at once
 // pays for one comparison.
 func Retry(options ...RetryOption) sabir.Middleware {
@@ -107,7 +107,7 @@ func (c *retry) again(ctx context.Context, a *sabir.Action, r *sabir.Request, ne
 	return err
 }
 
-// pause is how long to wait after the given attempt; false when the error is not to be retried.
+// pause returns how long to wait after the given attempt; false if the error is not to be retried.
 func (c *retry) pause(e *sabir.Error, attempt int) (time.Duration, bool) {
 	if !e.Retryable && !slices.Contains(c.codes, e.Code) {
 		return 0, false
@@ -117,11 +117,11 @@ func (c *retry) pause(e *sabir.Error, attempt int) (time.Duration, bool) {
 		pause = c.first << shift
 	}
 	pause -= time.Duration(c.jitter * rand.Float64() * float64(pause))
-	wish := patience(e)
+	wish := retryDelay(e)
 	return max(pause, wish), wish <= c.most
 }
 
-// sleep tells whether the whole pause passed before the context ended.
+// sleep reports whether the whole pause passed before the context ended.
 func sleep(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

@@ -14,8 +14,8 @@ type RetryAfter struct {
 
 func retryAfter(d time.Duration) RetryAfter { return RetryAfter{max(d, 0).Seconds()} }
 
-// patience is how long the error asks to wait; 0 when it does not say.
-func patience(e *sabir.Error) time.Duration {
+// retryDelay returns how long the error asks to wait; 0 if it names no time.
+func retryDelay(e *sabir.Error) time.Duration {
 	if e.Data == nil {
 		return 0
 	}
@@ -23,6 +23,6 @@ func patience(e *sabir.Error) time.Duration {
 	if err != nil || !(after.Seconds > 0) {
 		return 0
 	}
-	const most = 24 * time.Hour // and no overflow, whatever another node says
+	const most = 24 * time.Hour // and no overflow, whatever another node sends
 	return time.Duration(min(after.Seconds, most.Seconds()) * float64(time.Second))
 }

@@ -20,7 +20,7 @@ func (s *settings) want(ok bool, format string, args ...any) {
 	}
 }
 
-// wrapper is what Middleware.Local and Remote are.
+// wrapper is the type of Middleware.Local and Remote.
 type wrapper = func(a *sabir.Action, next sabir.Handler) sabir.Handler
 
 // checked wraps only if the options are good.

@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// batches gathers ended spans and gives them to the exporter, many at a time, from one goroutine. It is what the SDK's
-// batch processor is, with two differences: a span costs an append instead of a channel and a wake-up, and every span that
-// is lost is counted.
+// batches collects ended spans and gives them to the exporter, many at a time, from one goroutine. It replaces the SDK's batch
+// processor: a span costs an append instead of a channel and a wake-up, and every lost span is counted.
 type batches struct {
 	exporter sdktrace.SpanExporter
 	limit    int
@@ -27,19 +27,19 @@ type batches struct {
 	closed  bool
 	tally   SpanCounts
 
-	spare  []sdktrace.ReadOnlySpan // the goroutine's: the empty slice to swap in for pending
-	wake   chan struct{}           // of room 1
-	flush  chan chan error
-	stop   chan struct{}
-	ended  chan struct{}
-	err    error // of the end; read after ended
-	work   context.Context
-	cancel context.CancelCauseFunc
-	warned time.Time
-	told   uint64 // losses the log knows of
+	spare    []sdktrace.ReadOnlySpan // the goroutine's: an empty slice to swap with pending
+	wake     chan struct{}           // of capacity 1
+	flush    chan chan error
+	stop     chan struct{}
+	ended    chan struct{}
+	err      error // of the end; read after ended
+	work     context.Context
+	cancel   context.CancelCauseFunc
+	warned   time.Time
+	reported uint64 // losses logged so far
 }
 
-// SpanCounts tells what became of the spans of Traces. Ended is the sum of the others and of those still in the queue.
+// SpanCounts reports what became of the spans of Traces. Ended is the sum of the others and of those still in the queue.
 type SpanCounts struct {
 	Ended     uint64 // sampled spans that ended
 	Exported  uint64 // the exporter took them
@@ -48,7 +48,7 @@ type SpanCounts struct {
 	Late      uint64 // dropped because they ended after Shutdown
 }
 
-// Dropped is how many were lost.
+// Dropped returns how many spans were lost.
 func (c SpanCounts) Dropped() uint64 { return c.Failed + c.QueueFull + c.Late }
 
 const (
@@ -119,8 +119,8 @@ func (b *batches) run() {
 		case done := <-b.flush:
 			done <- b.export()
 		case <-b.stop:
-			b.warned = time.Time{} // the last word is not held back
-			b.err = errors.Join(b.export(), b.exporter.Shutdown(b.work))
+			b.warned = time.Time{} // the last report is not held back
+			b.err = errors.Join(b.export(), b.isolated("its shutdown", func() error { return b.exporter.Shutdown(b.work) }))
 			b.cancel(nil)
 			return
 		}
@@ -156,28 +156,55 @@ func (b *batches) export() error {
 	return errors.Join(errs...)
 }
 
-func (b *batches) exportOne(batch []sdktrace.ReadOnlySpan) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("the exporter panicked: %v", v)
-		}
-	}()
+func (b *batches) exportOne(batch []sdktrace.ReadOnlySpan) error {
 	ctx, cancel := context.WithTimeout(b.work, exportTimeout)
 	defer cancel()
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	return b.exporter.ExportSpans(ctx, batch)
+	return b.isolated("an export", func() error { return b.exporter.ExportSpans(ctx, batch) })
 }
 
-// warn tells of losses, a line every 10 seconds at most.
+func (b *batches) isolated(what string, do func() error) error {
+	return isolated(b.log(), "the span exporter, in "+what, do)
+}
+
+// isolated runs code of an exporter on a goroutine that it may end, logs a panic and makes an error of it.
+func isolated(log *slog.Logger, who string, do func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		returned := false
+		defer func() {
+			if !returned {
+				if v := recover(); v != nil {
+					err = fmt.Errorf("%s, panicked: %v", who, v)
+				} else {
+					err = fmt.Errorf("%s, ended its goroutine", who)
+				}
+				defer func() { _ = recover() }() // of the log, which cannot report it
+				defer func() { done <- err }()
+				log.Error("panic", "error", err, "stack", string(debug.Stack()))
+				return
+			}
+			done <- err
+		}()
+		err = do()
+		returned = true
+	}()
+	return <-done
+}
+
+// warn logs losses, a line every 10 seconds at most.
 func (b *batches) warn(err error) {
 	c := b.counts()
-	if c.Dropped() == b.told || time.Since(b.warned) < warnInterval {
+	if c.Dropped() == b.reported || time.Since(b.warned) < warnInterval {
 		return
 	}
-	b.log().Warn("spans lost", "lost", c.Dropped()-b.told, "queue_full", c.QueueFull, "export_failed", c.Failed, "late", c.Late, "error", err)
-	b.told, b.warned = c.Dropped(), time.Now()
+	defer func() { _ = recover() }() // of the program's own log; this goroutine has spans to export
+	lost := c.Dropped() - b.reported
+	b.reported, b.warned = c.Dropped(), time.Now()
+	b.log().Warn("spans lost", "lost", lost, "queue_full", c.QueueFull, "export_failed", c.Failed, "late", c.Late, "error", err)
 }
 
 // ForceFlush implements sdktrace.SpanProcessor: it returns when all spans that ended before it are exported.
@@ -199,7 +226,7 @@ func (b *batches) ForceFlush(ctx context.Context) error {
 }
 
 // Shutdown implements sdktrace.SpanProcessor: it exports what is pending and shuts the exporter down. When the context
-// ends first, what is left is lost, and the error says how much.
+// ends first, what is left is lost, and the error reports how much.
 func (b *batches) Shutdown(ctx context.Context) error {
 	b.mu.Lock()
 	first := !b.closed

@@ -47,7 +47,7 @@ func Example() {
 	// Output: sabir_server_calls_total{rpc_method="greeter.hello",rpc_system_name="sabir",sabir_service="greeter"} 3
 }
 
-// Records that tell which call they belong to.
+// Records that name the call they belong to.
 func ExampleLogHandler() {
 	options := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {

@@ -15,7 +15,7 @@ var defaultBounds = []float64{
 	0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
 }
 
-// maxBounds is how many bounds a histogram may have; it makes the counts an array.
+// maxBounds bounds the buckets of a histogram, whose counts are an array.
 const maxBounds = 31
 
 // bounds are the upper, inclusive ends of a histogram's buckets; the last bucket has none.
@@ -73,7 +73,7 @@ func (h *histogram) record(bucket int, d time.Duration) {
 	h.nanos.Add(int64(d))
 }
 
-// reading is what histograms held at one moment.
+// reading is a snapshot of histograms.
 type reading struct {
 	counts  []uint64
 	count   uint64

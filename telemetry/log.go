@@ -11,9 +11,9 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// LogHandler adds to each record what its context tells: node, service, action or event, and request_id of the call that
+// LogHandler adds to each record what its context holds: node, service, action or event, and request_id of the call that
 // it is logged in; trace_id and span_id, in OpenTelemetry's hexadecimal form, of its span. Fields that the context does not
-// tell are left out. They stay at the top level whatever groups the logger opened. Log with the context to have them:
+// hold are left out. They stay at the top level whatever groups the logger opened. Log with the context to have them:
 //
 //	slog.SetDefault(slog.New(telemetry.LogHandler(slog.NewJSONHandler(os.Stderr, nil))))
 //	slog.InfoContext(ctx, "order placed", "order", id)
@@ -75,7 +75,7 @@ func (h *logHandler) then(open func(slog.Handler) slog.Handler) slog.Handler {
 	return &logHandler{h.root, append(h.groups[:len(h.groups):len(h.groups)], open)}
 }
 
-// callAttrs is what ctx tells of the call it belongs to.
+// callAttrs returns the log attributes of the call that ctx belongs to.
 func callAttrs(ctx context.Context) []slog.Attr {
 	if ctx == nil {
 		return nil

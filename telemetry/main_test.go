@@ -51,7 +51,7 @@ func stop(t *testing.T, node *sabir.Node) {
 	}
 }
 
-// page is what Prometheus reads, parsed by Prometheus's own parser.
+// page is the page that Prometheus reads, parsed by Prometheus's own parser.
 type page map[string]*dto.MetricFamily
 
 func scrape(t *testing.T, tel *telemetry.Telemetry) page {

@@ -45,7 +45,7 @@ const (
 	families
 )
 
-// maxTallies bounds, for each family, the names that are told apart; the work under further names is counted together, as
+// maxTallies bounds, for each family, the names that are counted apart; the work under further names is counted together, as
 // "other". What a program serves is bounded by the program; the names of other nodes' actions are its callers'.
 var maxTallies = [families]int{serverCalls: 10_000, clientCalls: 1_000, events: 10_000, streams: 10_000}
 
@@ -131,7 +131,7 @@ func (m *metrics) ofSubscription(s *sabir.Subscription) *tally {
 	})
 }
 
-// serviceOf is the service of an action; for another node's, which tells no service, all before the last dot.
+// serviceOf is the service of an action; for another node's, which names no service, all before the last dot.
 func serviceOf(a *sabir.Action) string {
 	if a.Service != "" {
 		return a.Service
@@ -160,7 +160,7 @@ func (m *metrics) call(f family, a *sabir.Action, next sabir.Handler) sabir.Hand
 	}
 }
 
-// outcome is what the caller got of a call that returned err. A caller with a deadline is answered at its deadline although
+// outcome is the caller's result of a call that returned err. A caller with a deadline is answered at its deadline although
 // the handler runs on: what the handler returns after that is not what the caller got. Only released calls, those that are
 // neither Inline nor another node's, run that way.
 func outcome(ctx context.Context, released bool, err error) error {

@@ -158,8 +158,8 @@ func TestACallWhoseCallerWasLetGoAtTheDeadlineIsAnError(t *testing.T) {
 		p := scrape(t, tel)
 		failed := ofAction("slow", "deaf").and("rpc_response_status_code", "DeadlineExceeded").and("error_type", "DeadlineExceeded")
 		p.expect(t, "sabir_server_errors_total", failed.and("sabir_error_name", "DeadlineExceeded"), 1)
-		if took := p.find("rpc_server_call_duration_seconds", failed).GetHistogram().GetSampleSum(); took != 3 {
-			t.Errorf("it took %v s, want 3", took)
+		if durations := p.find("rpc_server_call_duration_seconds", failed).GetHistogram().GetSampleSum(); durations != 3 {
+			t.Errorf("it took %v s, want 3", durations)
 		}
 		if err := node.Stop(context.Background()); err != nil {
 			t.Fatal(err)

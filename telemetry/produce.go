@@ -12,7 +12,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
-// scope is what OpenTelemetry calls the library that metrics and spans come from.
+// scope is the instrumentation scope, OpenTelemetry's name for the library that metrics and spans come from.
 var scope = instrumentation.Scope{Name: "github.com/sabir-go/sabir/telemetry", SchemaURL: semconv.SchemaURL}
 
 // familyMetrics are the metrics of a family.
@@ -78,12 +78,12 @@ func (w writer) family(m familyMetrics, tallies []*tally) []metricdata.Metrics {
 		return nil
 	}
 	var ended, active, errors []metricdata.DataPoint[int64]
-	var took []metricdata.HistogramDataPoint[float64]
+	var durations []metricdata.HistogramDataPoint[float64]
 	for _, t := range tallies {
 		failed, named := t.readFailures(w)
 		r := t.read()
-		took = append(took, w.histogram(t.ok, t.bounds, r.success))
-		took = append(took, failed...)
+		durations = append(durations, w.histogram(t.ok, t.bounds, r.success))
+		durations = append(durations, failed...)
 		errors = append(errors, named...)
 		count := int64(r.ended)
 		if m == metricsOf[streams] {
@@ -93,19 +93,19 @@ func (w writer) family(m familyMetrics, tallies []*tally) []metricdata.Metrics {
 		active = append(active, w.point(t.all, r.active))
 	}
 	list := []metricdata.Metrics{{Name: m.duration, Unit: "s", Description: m.durationText,
-		Data: metricdata.Histogram[float64]{DataPoints: took, Temporality: metricdata.CumulativeTemporality}}}
+		Data: metricdata.Histogram[float64]{DataPoints: durations, Temporality: metricdata.CumulativeTemporality}}}
 	list = append(list, w.sum(m.ended, m.unit, m.what+".", true, ended)...)
 	list = append(list, w.sum(m.active, m.unit, m.what+" and not ended yet.", false, active)...)
 	return append(list, w.sum(m.errors, m.unit, m.what+" that ended with an error, by code and name.", true, errors)...)
 }
 
 // readFailures reads the failed work of a tally: durations by code, counts by code and name.
-func (t *tally) readFailures(w writer) (took []metricdata.HistogramDataPoint[float64], named []metricdata.DataPoint[int64]) {
+func (t *tally) readFailures(w writer) (durations []metricdata.HistogramDataPoint[float64], named []metricdata.DataPoint[int64]) {
 	for i := range t.failed {
 		if f := t.failed[i].Load(); f != nil {
 			r := t.bounds.empty()
-			r.add(&f.took)
-			took = append(took, w.histogram(f.attributes, t.bounds, r))
+			r.add(&f.durations)
+			durations = append(durations, w.histogram(f.attributes, t.bounds, r))
 		}
 	}
 	t.mu.Lock()
@@ -113,7 +113,7 @@ func (t *tally) readFailures(w writer) (took []metricdata.HistogramDataPoint[flo
 	for _, e := range t.errors {
 		named = append(named, w.point(e.attributes, int64(e.count.Load())))
 	}
-	return took, named
+	return durations, named
 }
 
 func (w writer) signals(actions []*actionSignals) (list []metricdata.Metrics) {
@@ -152,7 +152,7 @@ func oneIf(yes bool) int64 {
 	return 0
 }
 
-// spans tells what became of the spans: no loss is silent.
+// spans counts what became of the spans: no loss is silent.
 func (w writer) spans(c SpanCounts) []metricdata.Metrics {
 	why := func(reason string) attribute.Set { return attribute.NewSet(errorTypeKey.String(reason)) }
 	list := w.sum("otel.sdk.exporter.span.exported", "{span}", "Spans that the exporter took, or with error.type did not.", true,

@@ -41,7 +41,7 @@ func (t *Telemetry) openPrometheus() (sdkmetric.Reader, error) {
 }
 
 // Handler answers GET requests with the metrics in Prometheus's text format, or OpenMetrics' if asked for it. Mount it where
-// the program's own HTTP server should have it; it asks nobody who they are. Without [Prometheus] it answers 404.
+// the program's own HTTP server should have it; it does not authenticate. Without [Prometheus] it answers 404.
 func (t *Telemetry) Handler() http.Handler {
 	if t.handler == nil {
 		return http.NotFoundHandler()
@@ -53,14 +53,14 @@ func (t *Telemetry) Handler() http.Handler {
 //
 //	node := sabir.NewNode(sabir.Use(tel.Middleware()), tel.Serve(":9464"))
 //
-// An address without a host means this machine only, 127.0.0.1. Since whoever reaches the address can read the metrics,
-// a host that others can reach is refused without [Exposed]. Port 0 takes a free one; [Telemetry.Addr] tells which.
+// An address without a host means this machine only, 127.0.0.1. Since every client that reaches the address can read the
+// metrics, a host that others can reach is refused without [Exposed]. Port 0 takes a free one; [Telemetry.Addr] returns it.
 func (t *Telemetry) Serve(addr string, options ...ServeOption) sabir.NodeOption {
 	return sabir.Attach(func(*sabir.Node) (sabir.Face, error) {
 		if t.handler == nil {
 			return nil, errors.New("telemetry: Serve has nothing to serve: give telemetry.New the option telemetry.Prometheus()")
 		}
-		f := &metricsFace{telemetry: t, addr: addr}
+		f := &metricsServer{telemetry: t, addr: addr}
 		for _, o := range options {
 			o(f)
 		}
@@ -80,10 +80,10 @@ func (t *Telemetry) Serve(addr string, options ...ServeOption) sabir.NodeOption 
 }
 
 // ServeOption is an option of Serve: [Exposed].
-type ServeOption func(*metricsFace)
+type ServeOption func(*metricsServer)
 
-// Exposed says that other machines may read the metrics. They tell the names of actions and how much they are used.
-func Exposed() ServeOption { return func(f *metricsFace) { f.exposed = true } }
+// Exposed lets other machines read the metrics. These reveal the names of actions and how much they are used.
+func Exposed() ServeOption { return func(f *metricsServer) { f.exposed = true } }
 
 // Addr is the host and port that Serve listens on while the node runs; "" if it does not.
 func (t *Telemetry) Addr() string {
@@ -101,8 +101,8 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// metricsFace serves /metrics for a node.
-type metricsFace struct {
+// metricsServer serves /metrics for a node.
+type metricsServer struct {
 	telemetry *Telemetry
 	addr      string
 	exposed   bool
@@ -111,10 +111,10 @@ type metricsFace struct {
 }
 
 // Name implements sabir.Face.
-func (f *metricsFace) Name() string { return "metrics " + f.addr }
+func (f *metricsServer) Name() string { return "metrics " + f.addr }
 
 // Start implements sabir.Face.
-func (f *metricsFace) Start(ctx context.Context) error {
+func (f *metricsServer) Start(ctx context.Context) error {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", f.addr)
 	if err != nil {
@@ -137,7 +137,7 @@ func (f *metricsFace) Start(ctx context.Context) error {
 }
 
 // Stop implements sabir.Face.
-func (f *metricsFace) Stop(ctx context.Context) error {
+func (f *metricsServer) Stop(ctx context.Context) error {
 	f.telemetry.addr.Store(nil)
 	err := f.server.Shutdown(ctx)
 	if err != nil {

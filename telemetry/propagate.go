@@ -12,8 +12,8 @@ import (
 // w3c writes and reads traceparent and tracestate (https://www.w3.org/TR/trace-context/).
 var w3c = propagation.TraceContext{}
 
-// Inject returns a context whose metadata tells the trace that ctx is in, as traceparent and tracestate, so that it goes
-// with calls, streams and events to other nodes. The middleware of a node does it; transports of one's own that carry metadata
+// Inject returns a context whose metadata names the trace that ctx is in, as traceparent and tracestate, so that it goes
+// with calls, streams and events to other nodes. The middleware of a node does it; custom transports that carry metadata
 // need nothing more. Without a span in ctx it is ctx.
 func Inject(ctx context.Context) context.Context {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
@@ -30,8 +30,8 @@ func Inject(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Extract returns a context that continues the trace that the metadata of ctx tells, as Inject wrote it. A context that is
-// in a trace already, and one whose metadata tells none that is valid, come back as they were.
+// Extract returns a context that continues the trace that the metadata of ctx names, as Inject wrote it. A context that is
+// in a trace already, and one whose metadata names none that is valid, come back as they were.
 func Extract(ctx context.Context) context.Context {
 	pairs := sabir.Metadata(ctx)
 	if pairs["traceparent"] == "" || trace.SpanContextFromContext(ctx).IsValid() {

@@ -47,16 +47,16 @@ type actionSignals struct {
 	other map[sabir.SignalKind]uint64 // signals of middlewares that Sabir does not know
 }
 
-// maxSignalActions and maxSignalKinds bound what is told apart; what is beyond is counted as "other".
+// maxSignalActions and maxSignalKinds bound what is counted apart; what is beyond is counted as "other".
 const (
 	maxSignalActions = 10_000
 	maxSignalKinds   = 16
 )
 
-// hear counts one signal.
-func (s *signals) hear(signal sabir.Signal) {
+// record counts one signal.
+func (s *signals) record(signal sabir.Signal) {
 	a := s.of(signal.Action)
-	switch signal.Kind { // the breaker's last word counts; half open is not closed
+	switch signal.Kind { // the breaker's last state counts; half open is not closed
 	case sabir.BreakerOpened:
 		a.hasBreaker.Store(true)
 		a.breakerOpen.Store(true)
@@ -110,7 +110,7 @@ func (s *signals) of(action string) *actionSignals {
 	return a
 }
 
-// list is the actions that sent signals, sorted by name.
+// list returns the actions that sent signals, sorted by name.
 func (s *signals) list() (list []*actionSignals) {
 	known := s.known.Load()
 	if known == nil {
@@ -122,7 +122,7 @@ func (s *signals) list() (list []*actionSignals) {
 	return list
 }
 
-// others is the counts of the kinds that are not in signalMetrics.
+// others returns the counts of the kinds that are not in signalMetrics.
 func (a *actionSignals) others() map[sabir.SignalKind]uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()

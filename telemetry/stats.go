@@ -9,8 +9,8 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// Stats is what a node's actions have done since its Telemetry was made. All counts only grow (Active aside), so whoever
-// watches a node takes the difference of two Stats: nothing is reset, and several can watch at once.
+// Stats counts what a node's actions have done since its Telemetry was made. All counts only grow (Active aside), so a program
+// that watches a node takes the difference of two Stats: nothing is reset, and several can watch at once.
 type Stats struct {
 	Node    string        `json:"node"`
 	Taken   time.Time     `json:"taken"`
@@ -36,7 +36,7 @@ type ActionStats struct {
 //	node := sabir.NewNode(sabir.Serve(users, tel.Stats()), sabir.Use(tel.Middleware()))
 //
 // It adds nothing to a call: it reads the counts that [Metrics] or [Prometheus] keep, when it is asked. Without either its
-// action fails with FailedPrecondition. Nodes that share a Telemetry are counted together, so give each its own. Whoever
+// action fails with FailedPrecondition. Nodes that share a Telemetry are counted together, so give each its own. A caller that
 // may call the node's public actions may read it, as they may $node.actions.
 func (t *Telemetry) Stats() *sabir.Service {
 	s := sabir.NewService("$telemetry", sabir.Purpose("tells what the node's actions do"))
@@ -67,7 +67,7 @@ func (t *tally) stats(stream bool) ActionStats {
 	all := t.bounds.empty()
 	for i := range t.failed {
 		if f := t.failed[i].Load(); f != nil {
-			all.add(&f.took)
+			all.add(&f.durations)
 		}
 	}
 	failed := all.count
@@ -82,8 +82,8 @@ func (t *tally) stats(stream bool) ActionStats {
 		Buckets: all.counts, Seconds: all.seconds}
 }
 
-// Since is what the actions have done since an earlier look at the node, in the order of s: the counts less those of before,
-// and Active as it is now. An action that was not there before, or whose count of calls has fallen because the node was
+// Since returns what the actions have done since an earlier look at the node, in the order of s: the counts less those of
+// before, and Active as it is now. An action that was not there before, or whose count of calls has fallen because the node was
 // started anew, counts from 0; so does everything if before is a zero Stats. Neither Stats is changed.
 func (s Stats) Since(before Stats) Stats {
 	known := make(map[string]ActionStats, len(before.Actions))

@@ -13,8 +13,8 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// tally is the counts of one action, or of one handler of events. It is found once, when the action is composed, so that
-// a call touches three counters and no map.
+// tally counts the calls of one action, or of one event handler. It is found once, when the action is composed, so that a call
+// touches three counters and no map.
 type tally struct {
 	bounds     *bounds
 	attributes []attribute.KeyValue
@@ -29,8 +29,8 @@ type tally struct {
 	errors map[errorKey]*errorCount
 }
 
-// shard is the share of a tally that one processor mostly writes to, so that processors do not wait for each other's
-// cache lines. It fills whole lines of 64 bytes.
+// shard is the part of a tally that one processor mostly writes to, so that processors do not contend for cache lines. Its size
+// is a multiple of 64 bytes.
 type shard struct {
 	began   atomic.Uint64
 	success histogram
@@ -40,7 +40,7 @@ type shard struct {
 // failures are the calls that ended with one code.
 type failures struct {
 	attributes attribute.Set
-	took       histogram
+	durations  histogram
 }
 
 type errorKey struct {
@@ -53,7 +53,7 @@ type errorCount struct {
 	count      atomic.Uint64
 }
 
-// maxErrorNames bounds the names of errors that are told apart for an action; further ones are counted as "other".
+// maxErrorNames bounds the names of errors that are counted apart for an action; further ones are counted as "other".
 const maxErrorNames = 32
 
 // other stands for the names beyond a limit.
@@ -85,7 +85,7 @@ func (t *tally) with(more ...attribute.KeyValue) attribute.Set {
 	return attribute.NewSet(append(t.attributes[:len(t.attributes):len(t.attributes)], more...)...)
 }
 
-// code is the attributes that tell a code.
+// code is the attributes for a code.
 func (t *tally) code(c sabir.Code) (list []attribute.KeyValue) {
 	if t.codeKey != "" {
 		list = append(list, t.codeKey.String(codeNames[c]))
@@ -105,12 +105,12 @@ func (t *tally) shard(p unsafe.Pointer) *shard {
 }
 
 // succeed counts work that ended well.
-func (t *tally) succeed(s *shard, took time.Duration) {
-	s.success.record(t.bounds.bucket(took), took)
+func (t *tally) succeed(s *shard, durations time.Duration) {
+	s.success.record(t.bounds.bucket(durations), durations)
 }
 
 // fail counts work that ended with an error.
-func (t *tally) fail(code sabir.Code, name string, took time.Duration) {
+func (t *tally) fail(code sabir.Code, name string, durations time.Duration) {
 	if int(code) >= len(t.failed) {
 		code = sabir.Unknown // a code from a newer node
 	}
@@ -119,7 +119,7 @@ func (t *tally) fail(code sabir.Code, name string, took time.Duration) {
 		t.failed[code].CompareAndSwap(nil, &failures{attributes: t.with(t.code(code)...)})
 		f = t.failed[code].Load()
 	}
-	f.took.record(t.bounds.bucket(took), took)
+	f.durations.record(t.bounds.bucket(durations), durations)
 	t.errorCount(errorKey{code, name}).count.Add(1)
 }
 
@@ -139,21 +139,21 @@ func (t *tally) errorCount(key errorKey) *errorCount {
 }
 
 // end counts work by what it returned.
-func (t *tally) end(s *shard, err error, took time.Duration) {
+func (t *tally) end(s *shard, err error, durations time.Duration) {
 	if err == nil {
-		t.succeed(s, took)
+		t.succeed(s, durations)
 		return
 	}
 	e := sabir.AsError(err)
-	t.fail(e.Code, e.Name, took)
+	t.fail(e.Code, e.Name, durations)
 }
 
 // endPanicking counts work that did not return: a middleware panicked.
-func (t *tally) endPanicking(took time.Duration) {
-	t.fail(sabir.ErrPanic.Code, sabir.ErrPanic.Name, took)
+func (t *tally) endPanicking(durations time.Duration) {
+	t.fail(sabir.ErrPanic.Code, sabir.ErrPanic.Name, durations)
 }
 
-// tallyReading is what a tally held at one moment.
+// tallyReading is a snapshot of a tally.
 type tallyReading struct {
 	success reading
 	ended   uint64
@@ -169,8 +169,8 @@ func (t *tally) read() (r tallyReading) {
 	r.ended = r.success.count
 	for i := range t.failed {
 		if f := t.failed[i].Load(); f != nil {
-			for j := range f.took.counts {
-				r.ended += f.took.counts[j].Load()
+			for j := range f.durations.counts {
+				r.ended += f.durations.counts[j].Load()
 			}
 		}
 	}

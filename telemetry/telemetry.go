@@ -21,6 +21,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -109,7 +110,7 @@ func Metrics(exporters ...sdkmetric.Exporter) Option {
 	}
 }
 
-// Buckets sets the upper bounds, in seconds, of the buckets of all latency histograms: 31 at most. Without it they are
+// Buckets sets the upper bounds, in seconds, of the buckets of all latency histograms: 31 at most. By default they are
 // 1, 10, 100 µs and 1 ms, and then those of the semantic conventions for RPC, 5 ms to 10 s.
 func Buckets(seconds ...float64) Option {
 	return func(c *config) error {
@@ -140,10 +141,35 @@ func (t *Telemetry) openMetrics(c *config, b *bounds, about *resource.Resource) 
 		options = append(options, sdkmetric.WithReader(reader))
 	}
 	for _, e := range c.exporters {
-		options = append(options, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e, sdkmetric.WithProducer(producer{t}))))
+		options = append(options, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(isolatedExporter{e, t}, sdkmetric.WithProducer(producer{t}))))
 	}
 	t.provider = sdkmetric.NewMeterProvider(options...)
 	return nil
+}
+
+// isolatedExporter is an exporter of metrics whose panics are errors: the SDK calls it on a goroutine of its own.
+type isolatedExporter struct {
+	sdkmetric.Exporter
+	t *Telemetry
+}
+
+func (e isolatedExporter) do(what string, do func() error) error {
+	return isolated(e.t.log(), "the metric exporter, in "+what, do)
+}
+
+// Export implements metric.Exporter.
+func (e isolatedExporter) Export(ctx context.Context, m *metricdata.ResourceMetrics) error {
+	return e.do("an export", func() error { return e.Exporter.Export(ctx, m) })
+}
+
+// ForceFlush implements metric.Exporter.
+func (e isolatedExporter) ForceFlush(ctx context.Context) error {
+	return e.do("a flush", func() error { return e.Exporter.ForceFlush(ctx) })
+}
+
+// Shutdown implements metric.Exporter.
+func (e isolatedExporter) Shutdown(ctx context.Context) error {
+	return e.do("its shutdown", func() error { return e.Exporter.Shutdown(ctx) })
 }
 
 func (t *Telemetry) openTraces(c *traceConfig, about *resource.Resource) {
@@ -154,7 +180,7 @@ func (t *Telemetry) openTraces(c *traceConfig, about *resource.Resource) {
 	t.tracer = &tracer{own: &ownTracer{sampler: sampler, batches: t.batches, resource: about, sdk: sdk}}
 }
 
-// log is where telemetry tells of its own troubles.
+// log returns the logger for telemetry's own problems.
 func (t *Telemetry) log() *slog.Logger {
 	if t.logs != nil {
 		return t.logs.log
@@ -162,10 +188,10 @@ func (t *Telemetry) log() *slog.Logger {
 	return slog.Default()
 }
 
-// MeterProvider is for metrics of the program's own: they go where Sabir's go. It is nil when metrics are off.
+// MeterProvider serves metrics of the program's own: they go where Sabir's go. It is nil when metrics are off.
 func (t *Telemetry) MeterProvider() *sdkmetric.MeterProvider { return t.provider }
 
-// TracerProvider is for spans of the program's own and of libraries that trace, such as otelhttp: they go where Sabir's
+// TracerProvider serves spans of the program's own and of libraries that trace, such as otelhttp: they go where Sabir's
 // go, and are children of the call whose context they start from. It is nil without [Traces].
 func (t *Telemetry) TracerProvider() *sdktrace.TracerProvider {
 	if t.tracer == nil || t.tracer.own == nil {
@@ -179,7 +205,7 @@ func (t *Telemetry) TracerProvider() *sdktrace.TracerProvider {
 //	reader := metric.NewPeriodicReader(exporter, metric.WithProducer(tel.Producer()))
 func (t *Telemetry) Producer() sdkmetric.Producer { return producer{t} }
 
-// Spans tells what became of the spans of [Traces]; the metrics tell it too.
+// Spans reports what became of the spans of [Traces]; so do the metrics.
 func (t *Telemetry) Spans() SpanCounts {
 	if t.batches == nil {
 		return SpanCounts{}
@@ -187,12 +213,12 @@ func (t *Telemetry) Spans() SpanCounts {
 	return t.batches.counts()
 }
 
-// Middleware is what switches the telemetry on for a node; give it to NewNode with sabir.Use, before other middlewares.
-// Given to a service or an action instead, it sees those only, and hears no signals of policies.
+// Middleware switches the telemetry on for a node; give it to NewNode with sabir.Use, before other middlewares.
+// Given to a service or an action instead, it sees those only, and receives no signals of policies.
 func (t *Telemetry) Middleware() sabir.Middleware {
 	m := sabir.Middleware{Name: "telemetry", Lifecycle: t.lifecycle}
 	if t.metrics != nil {
-		m.Signal = t.metrics.signals.hear
+		m.Signal = t.metrics.signals.record
 	}
 	if t.metrics == nil && t.tracer == nil && t.logs == nil {
 		return m
@@ -243,7 +269,7 @@ func (t *Telemetry) lifecycle(stage sabir.Stage, next func(context.Context) erro
 		return func(ctx context.Context) error {
 			t.enter()
 			err := next(ctx)
-			if err != nil { // a node that fails to start is not stopped by anyone
+			if err != nil { // a node that fails to start is not stopped by any caller
 				err = errors.Join(err, t.leave(ctx))
 			}
 			return err

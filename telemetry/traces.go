@@ -35,7 +35,7 @@ func Traces(exporter sdktrace.SpanExporter, options ...TraceOption) Option {
 }
 
 // TracesTo makes the spans with a tracer provider of the program's own, such as otel.GetTracerProvider(). What happens
-// to them there, losses too, is its business; so is its shutdown. The SDK's provider costs three to four times as much per
+// to them there, losses too, is left to it; so is its shutdown. The SDK's provider costs three to four times as much per
 // span as [Traces] does.
 func TracesTo(provider trace.TracerProvider) Option {
 	return func(c *config) error {
@@ -56,7 +56,7 @@ type traceConfig struct {
 	queue    int
 }
 
-// SampleRatio traces a share, 0 to 1, of the calls that nobody traces yet; nested calls follow the call they are in.
+// SampleRatio traces a share, 0 to 1, of the calls that are not traced yet; nested calls follow the call they are in.
 func SampleRatio(share float64) TraceOption {
 	return func(t *traceConfig) error {
 		if !(share >= 0 && share <= 1) {
@@ -67,7 +67,7 @@ func SampleRatio(share float64) TraceOption {
 	}
 }
 
-// Sampler decides what is traced of the calls that nobody traces yet.
+// Sampler decides what is traced of the calls that are not traced yet.
 func Sampler(s sdktrace.Sampler) TraceOption {
 	return func(t *traceConfig) error {
 		if s == nil {
@@ -78,7 +78,7 @@ func Sampler(s sdktrace.Sampler) TraceOption {
 	}
 }
 
-// SpanQueue is how many spans may wait for the exporter; 16,384 without it. One takes 216 bytes and up.
+// SpanQueue bounds the spans that wait for the exporter. Default: 16,384. A span takes 216 bytes and up.
 func SpanQueue(length int) TraceOption {
 	return func(t *traceConfig) error {
 		if length < batchSize {
@@ -114,7 +114,7 @@ func (t *tracer) begin(ctx context.Context, of *spanKind) (context.Context, trac
 	return ctx, s
 }
 
-// isFault tells whether an error of this code is the handling side's fault, by the rule that the semantic conventions
+// isFault reports whether an error of this code is the handling side's fault, by the rule that the semantic conventions
 // have for gRPC, whose codes Sabir's are. The other codes are answers.
 func isFault(code sabir.Code) bool {
 	switch code {
@@ -134,14 +134,14 @@ func (of *spanKind) finish(s trace.Span, err error) {
 		}
 		if stack := e.Stack(); stack != nil {
 			s.AddEvent(semconv.ExceptionEventName, trace.WithAttributes(semconv.ExceptionType(e.Name),
-				semconv.ExceptionMessage(whatPanicSaid(e)), semconv.ExceptionStacktrace(string(stack))))
+				semconv.ExceptionMessage(panicText(e)), semconv.ExceptionStacktrace(string(stack))))
 		}
 	}
 	s.End()
 }
 
-// whatPanicSaid is the cause of a panic's error; its message only names the action.
-func whatPanicSaid(e *sabir.Error) string {
+// panicText is the cause of a panic's error; its message only names the action.
+func panicText(e *sabir.Error) string {
 	if cause := e.Unwrap(); cause != nil {
 		return cause.Error()
 	}

@@ -255,8 +255,8 @@ func TestTheSpanOfACallWhoseCallerWasLetGoSaysSo(t *testing.T) {
 		if attr(span, "rpc.response.status_code") != "DeadlineExceeded" || span.Status.Code != codes.Error {
 			t.Errorf("the span is %v with status %v", span.Attributes, span.Status)
 		}
-		if took := span.EndTime.Sub(span.StartTime); took != 3*time.Second {
-			t.Errorf("it took %v, want 3s", took)
+		if durations := span.EndTime.Sub(span.StartTime); durations != 3*time.Second {
+			t.Errorf("it took %v, want 3s", durations)
 		}
 		if err := node.Stop(context.Background()); err != nil {
 			t.Fatal(err)

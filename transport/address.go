@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// loopback is what no host and "localhost" mean (RFC 6761, section 6.3).
+// loopback is the address for no host and for "localhost" (RFC 6761, section 6.3).
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-// ListenAddr tells drivers with hosts and ports which one address to bind for a URL such as "tcp://:7700". No host and
+// ListenAddr returns the one address that drivers with hosts and ports bind for a URL such as "tcp://:7700". No host and
 // "localhost" are 127.0.0.1; another name is resolved, an IPv4 address before an IPv6 one. Port 0 is any free port.
 //
 // An address that other machines can reach is refused unless config is Keyed or its TLS demands certificates from
@@ -37,9 +37,9 @@ func ListenAddr(ctx context.Context, at *url.URL, config Config) (netip.AddrPort
 		"or leave out the host (%q) to be reached from this machine only", at.Redacted(), bound, fmt.Sprintf("%s://:%d", at.Scheme, port))
 }
 
-// CheckBroker tells drivers of buses whether the broker at that host may be used. One on this machine may. Whoever can
-// reach another one could say to be a node: that is refused unless config is Keyed, or its TLS has a certificate for the
-// broker to check.
+// CheckBroker reports to drivers of buses whether the broker at that host may be used. One on this machine may. Any program
+// that can reach another one could claim to be a node: that is refused unless config is Keyed, or its TLS has a certificate
+// for the broker to check.
 func CheckBroker(ctx context.Context, at *url.URL, config Config) error {
 	ip, err := resolve(ctx, at.Hostname())
 	if err != nil {
@@ -51,7 +51,7 @@ func CheckBroker(ctx context.Context, at *url.URL, config Config) error {
 	return fmt.Errorf("refusing to use the broker at %s, over which others could join without proof: set a cluster key, or a TLS configuration with a certificate of this node", at.Redacted())
 }
 
-// DialAddr tells drivers with hosts and ports what to dial: "host:port" for [net.Dialer], where no host and "localhost"
+// DialAddr returns what drivers with hosts and ports dial: "host:port" for [net.Dialer], where no host and "localhost"
 // have become 127.0.0.1. Other names are left for the dialer to resolve, which can try several addresses.
 func DialAddr(to *url.URL) (string, error) {
 	host, port, err := hostPort(to)
@@ -67,7 +67,7 @@ func DialAddr(to *url.URL) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(int(port))), nil
 }
 
-// AdvertisedAddr tells drivers with hosts and ports what Listener.Addr says for a listener that is bound to an address:
+// AdvertisedAddr returns what Listener.Addr is, in drivers with hosts and ports, for a listener that is bound to an address:
 // config.Advertise where set, else the bound address, else, where that means all addresses of the machine, the first one
 // that other machines could reach, IPv4 before IPv6, or loopback where there is none.
 func AdvertisedAddr(scheme string, bound netip.AddrPort, config Config) (string, error) {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// BrokerForm says what the addresses of a kind of broker look like: scheme://user:password@host:port, with or without a path.
+// BrokerForm describes the addresses of a kind of broker: scheme://user:password@host:port, with or without a path.
 // It is for drivers.
 type BrokerForm struct {
 	Port   string // where an address has none
-	Path   string // what may follow host and port, as errors say it, such as "/vhost"; empty where nothing may
+	Path   string // what may follow host and port, as errors show it, such as "/vhost"; empty where nothing may
 	Secure bool   // TLS on the connection, for schemes such as mqtts
 }
 
-// BrokerAddr is a broker as an address says it.
+// BrokerAddr is a broker address, parsed.
 type BrokerAddr struct {
 	Name     string      // for errors: the address without the password
 	Addr     string      // for others, see [Broker]: the address with its port, and without user and password
@@ -27,7 +27,7 @@ type BrokerAddr struct {
 
 // Parse takes an address apart. It is an error where a part of it means nothing, where it is not encrypted although config
 // has a TLS configuration, or where that configuration cannot be used. No error shows the password. Whether the broker may
-// be used is for [CheckBroker] to say.
+// be used is decided by [CheckBroker].
 func (f BrokerForm) Parse(at *url.URL, config Config) (BrokerAddr, error) {
 	stray := f.Path == "" && at.Path != "" && at.Path != "/"
 	if stray || at.Opaque != "" || at.RawQuery != "" || at.ForceQuery || at.Fragment != "" {
@@ -63,7 +63,7 @@ func (f BrokerForm) Parse(at *url.URL, config Config) (BrokerAddr, error) {
 	return BrokerAddr{Name: at.Redacted(), Addr: own.String(), HostPort: hostPort, TLS: encrypted}, nil
 }
 
-// notInZone tells what the name of a network interface, as the zone of an IPv6 address has it, does not contain here: what a
+// notInZone reports what the name of a network interface, as the zone of an IPv6 address has it, does not contain here: what a
 // URL may hold as it is (RFC 6874, section 2) stays readable for others.
 func notInZone(r rune) bool {
 	letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'

@@ -78,7 +78,7 @@ func TestBrokersAddressesThatAreRefused(t *testing.T) {
 }
 
 // FuzzBrokerAddress looks for addresses that cannot be dialled, that others would read in another way, or that give the
-// password away.
+// password in the open.
 func FuzzBrokerAddress(f *testing.F) {
 	for _, seed := range []string{"amqp://", "amqp://ann:secret@rabbit:1/%2fshop", "amqp://[::1]", "amqp://[fe80::1%25e]", "amqp://:5672", "amqp://host:/a/b", "amqp:x"} {
 		f.Add(seed)

@@ -9,7 +9,7 @@ type BufferWriter interface {
 	WriteBuffers(buffers *net.Buffers) (int64, error)
 }
 
-// Gathers tells whether several slices cost conn no more than one does: one system call (writev) or none at all. Where
+// Gathers reports whether several slices cost conn no more than one does: one system call (writev) or none at all. Where
 // it is false, such as for TLS, copy small slices together before the write.
 func Gathers(conn net.Conn) bool {
 	switch conn.(type) {

@@ -6,15 +6,15 @@ import (
 )
 
 // Bus is a transport that passes messages through a broker. It has no connections between two nodes: package
-// transport/bus makes them of its messages, so that links run over a bus as over a [Stream].
+// internal/bus makes them of its messages, so that links run over a bus as over a [Stream].
 //
 // All methods may be called from any number of goroutines at once.
 type Bus interface {
 	// Connect joins the broker at the address, within ctx and config.DialTimeout, whichever is shorter. Names of clusters
 	// and nodes are no part of the address; what the broker wants to know is: user and password, a database, a virtual host.
 	//
-	// It refuses brokers that other machines can reach unless config says how nodes prove themselves: [CheckBroker] does
-	// that for drivers. Where nobody listens the error is [syscall.ECONNREFUSED] for errors.Is. Errors name the address,
+	// It refuses brokers that other machines can reach unless config sets how nodes authenticate: [CheckBroker] does
+	// that for drivers. Where nothing listens the error is [syscall.ECONNREFUSED] for errors.Is. Errors name the address,
 	// and passwords do not show in them.
 	Connect(ctx context.Context, at *url.URL, config Config, events BusEvents) (Broker, error)
 }
@@ -34,12 +34,12 @@ type Broker interface {
 	// while the connection is down, on this side or the subscriber's: Publish then fails, or returns without a fault.
 	Publish(subject string, data []byte) error
 
-	// Probe is Publish that finds out too whether anybody subscribes: where nobody does, BusEvents.Unheard is called.
+	// Probe is Publish that also checks for subscribers: where there are none, BusEvents.Unheard is called.
 	// Subscribers cannot tell it from Publish, and it keeps the order with it.
 	Probe(subject string, data []byte) error
 
 	// Subscribe has deliver called with each message on the subject, one at a time and in order. When it returns the
-	// broker has the subscription: what is published from then on, by anybody, arrives. data is deliver's to keep. deliver
+	// broker has the subscription: what is published from then on, by any node, arrives. data is deliver's to keep. deliver
 	// must not block. A subject is subscribed to once; several nodes that subscribe to one subject all get its messages.
 	Subscribe(ctx context.Context, subject string, deliver func(data []byte)) error
 
@@ -54,14 +54,14 @@ type Broker interface {
 	Close() error
 }
 
-// BusEvents is what a Broker tells its owner. Callbacks come one at a time, never from within a call of Publish, Probe or
-// Close by the owner's goroutine, and must not block. Each may be nil.
+// BusEvents are the callbacks from a Broker to its owner. Callbacks come one at a time, never from within a call of Publish,
+// Probe or Close by the owner's goroutine, and must not block. Each may be nil.
 type BusEvents struct {
-	// Lost says that the connection to the broker broke. The driver tries to connect again at once, then every 50 ms
+	// Lost reports that the connection to the broker broke. The driver tries to connect again at once, then every 50 ms
 	// rising to a second, with some chance in it, for as long as the Broker is not closed.
 	Lost func(err error)
-	// Restored says that the connection is back with its subscriptions.
+	// Restored reports that the connection is back with its subscriptions.
 	Restored func()
-	// Unheard says that a message sent by Probe had no subscriber. The broker's own word for it is needed; silence is none.
+	// Unheard reports that a message sent by Probe had no subscriber. The broker itself must report it; silence does not count.
 	Unheard func(subject string)
 }

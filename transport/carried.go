@@ -15,13 +15,13 @@ import (
 //
 // It runs over a connection that is its own: all its methods that wait must return when that is closed.
 type Carrier interface {
-	// Read reads as [io.Reader] says; io.EOF is the peer's Finish. One goroutine calls it, until its first error.
+	// Read reads as [io.Reader] specifies; io.EOF is the peer's Finish. One goroutine calls it, until its first error.
 	Read(p []byte) (int, error)
 
 	// Send sends the slices in order, and returns when their bytes may be reused. It is called by one goroutine at a time.
 	Send(parts [][]byte) error
 
-	// Finish says that nothing follows, and waits until the peer has taken what was sent and finished too. It is called
+	// Finish announces that nothing follows, and waits until the peer has taken what was sent and finished too. It is called
 	// once, at the end, when no Send runs.
 	Finish()
 }
@@ -30,7 +30,7 @@ const (
 	// firstCarried and largestCarried bound what was read from a carrier and not from its connection.
 	firstCarried   = 16 << 10
 	largestCarried = 128 << 10
-	// carriedLinger is how long Close waits for the peer to take what was sent.
+	// carriedLinger is the time that Close waits for the peer to take what was sent.
 	carriedLinger = time.Second
 )
 
@@ -42,21 +42,21 @@ type Carried struct {
 	carrier Carrier
 	below   net.Conn
 
-	mu       sync.Mutex
-	readable sync.Cond // there are bytes, or reads have ended
-	drained  sync.Cond // the buffer was emptied, or Close was called
-	buf      []byte
-	start    int
-	end      int
-	readErr  error // what the carrier said last
-	readBy   Deadline
-	closed   bool
+	mu           sync.Mutex
+	readable     sync.Cond // there are bytes, or reads have ended
+	drained      sync.Cond // the buffer was emptied, or Close was called
+	buf          []byte
+	start        int
+	end          int
+	readErr      error // the carrier's last error
+	readDeadline Deadline
+	closed       bool
 
-	writing  sync.Mutex // held through a write, whose bytes stay together
-	waiting  bool       // a Send runs
-	writeErr error      // why nothing can be written any more
-	writeBy  time.Time
-	timer    *time.Timer // aborts a Send at writeBy
+	writing       sync.Mutex // held through a write, whose bytes stay together
+	waiting       bool       // a Send runs
+	writeErr      error      // why nothing can be written any more
+	writeDeadline time.Time
+	timer         *time.Timer // aborts a Send at writeBy
 
 	one      [1][]byte // what Write sends, under writing
 	endOnce  sync.Once
@@ -75,7 +75,7 @@ func Carry(carrier Carrier, below net.Conn) *Carried {
 // pump reads ahead from the carrier, for reads with deadlines and to learn of the peer's end.
 func (c *Carried) pump() {
 	for {
-		room := c.room()
+		room := c.waitForSpace()
 		n, err := c.carrier.Read(room)
 		c.mu.Lock()
 		if c.closed {
@@ -95,8 +95,8 @@ func (c *Carried) pump() {
 
 var errPeerEnded = os.NewSyscallError("write", syscall.EPIPE)
 
-// room waits for room in the buffer, a quarter of it at least, so that no read is for a few bytes.
-func (c *Carried) room() []byte {
+// waitForSpace waits until a quarter of the buffer is free, so that reads are not too small, and returns the free part.
+func (c *Carried) waitForSpace() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
@@ -128,7 +128,7 @@ func (c *Carried) Read(p []byte) (int, error) {
 		switch {
 		case c.closed:
 			return 0, c.errorOf("read", net.ErrClosed)
-		case c.readBy.Passed():
+		case c.readDeadline.Passed():
 			return 0, c.errorOf("read", os.ErrDeadlineExceeded)
 		case len(p) == 0:
 			return 0, nil
@@ -142,7 +142,7 @@ func (c *Carried) Read(p []byte) (int, error) {
 		case c.readErr != nil:
 			return 0, c.errorOf("read", c.readErr)
 		}
-		c.readBy.Wait(&c.readable)
+		c.readDeadline.Wait(&c.readable)
 	}
 }
 
@@ -185,7 +185,7 @@ func (c *Carried) send(parts [][]byte) error {
 	defer c.mu.Unlock()
 	c.waiting = false
 	if err == nil {
-		return nil // even where its deadline passed at the end: the next write says so
+		return nil // even where its deadline passed at the end: the next write returns it
 	}
 	if c.closed {
 		return net.ErrClosed
@@ -204,7 +204,7 @@ func (c *Carried) begin() error {
 		return net.ErrClosed
 	case c.writeErr != nil:
 		return c.writeErr
-	case !c.writeBy.IsZero() && !time.Now().Before(c.writeBy):
+	case !c.writeDeadline.IsZero() && !time.Now().Before(c.writeDeadline):
 		return os.ErrDeadlineExceeded
 	}
 	c.waiting = true
@@ -214,10 +214,10 @@ func (c *Carried) begin() error {
 
 // limitWrite sees to it that a Send that runs ends at its deadline. It runs under mu.
 func (c *Carried) limitWrite() {
-	if c.writeBy.IsZero() {
+	if c.writeDeadline.IsZero() {
 		return
 	}
-	if left := time.Until(c.writeBy); c.timer == nil {
+	if left := time.Until(c.writeDeadline); c.timer == nil {
 		c.timer = time.AfterFunc(left, c.overdue)
 	} else {
 		c.timer.Reset(left)
@@ -228,8 +228,8 @@ func (c *Carried) overdue() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case !c.waiting || c.writeBy.IsZero():
-	case time.Now().Before(c.writeBy):
+	case !c.waiting || c.writeDeadline.IsZero():
+	case time.Now().Before(c.writeDeadline):
 		c.limitWrite() // it was moved
 	default:
 		if c.writeErr == nil {
@@ -247,7 +247,7 @@ func (c *Carried) Close() error {
 		return c.errorOf("close", net.ErrClosed)
 	}
 	c.closed = true
-	c.readBy.Stop()
+	c.readDeadline.Stop()
 	c.start, c.end = 0, 0
 	c.readable.Broadcast()
 	c.drained.Broadcast()
@@ -299,7 +299,7 @@ func (c *Carried) SetDeadline(t time.Time) error {
 func (c *Carried) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.readBy.Set(t)
+	c.readDeadline.Set(t)
 	c.readable.Broadcast()
 	return nil
 }
@@ -308,7 +308,7 @@ func (c *Carried) SetReadDeadline(t time.Time) error {
 func (c *Carried) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.writeBy = t
+	c.writeDeadline = t
 	if c.waiting {
 		c.limitWrite()
 	}

@@ -102,7 +102,7 @@ func TestAWriteAndItsEndCross(t *testing.T) {
 func TestCloseGivesThePeerASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := carriers()
-		a := transport.Carry(x, x.below) // and nobody at y
+		a := transport.Carry(x, x.below) // and no peer at y
 		start := time.Now()
 		a.Close()
 		if took := time.Since(start); took != time.Second {

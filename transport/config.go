@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Config is what both sides of a transport may be told. The zero Config listens on and reaches this machine, and reaches
-// whatever else can be dialled. A Config is not changed by those who are given it.
+// Config configures both sides of a transport. The zero Config listens on and reaches this machine, and reaches
+// whatever else can be dialled. A Config is not changed by the functions that take it.
 //
 // An address that other machines can reach is only listened on with Keyed, or where TLS demands certificates from
 // clients: ClientAuth is tls.RequireAndVerifyClientCert and ClientCAs is set.
 type Config struct {
-	// Keyed says that every connection will have to prove knowledge of the cluster key before it is served. The proof
+	// Keyed means that every connection will have to prove knowledge of the cluster key before it is served. The proof
 	// itself is part of the link's handshake; the transport never sees the key.
 	Keyed bool
 
@@ -37,13 +37,19 @@ type Config struct {
 	// DialTimeout bounds Dial, handshakes of the transport included. 0 is 5 seconds; negative is no bound but ctx.
 	DialTimeout time.Duration
 
-	// KeepAlive is how long a silent connection waits before the kernel asks whether the peer's machine is still there.
-	// It asks three times, a third of KeepAlive apart, and then gives up. 0 is 15 seconds; negative never asks.
+	// KeepAlive is the time that a silent connection waits before the kernel asks whether the peer's machine is still there.
+	// It asks three times, a third of KeepAlive apart, and then closes the connection. 0 is 15 seconds; negative never asks.
 	KeepAlive time.Duration
 
 	// ReadBuffer and WriteBuffer ask for that many bytes of buffer on each connection, where the transport has buffers
 	// to size. 0 leaves it to the system, which grows them by need.
 	ReadBuffer, WriteBuffer int
+	// PacketSize is the maximum size in bytes of a UDP packet of quic, kcp and utp; TCP beyond loopback is held to packets of
+	// the same size on Linux. 0 is 1,200, which every path carries that QUIC can use (RFC 9000, section 14), and the least.
+	// It does not change while a connection stands. With a larger one fewer packets carry the same bytes, but each path that
+	// connections ever take must carry it: packets that are too large are lost, often silently, and the connection with them.
+	// quic takes at most 1,452, kcp 1,500 and utp 1,438 bytes. The MTU of a network less 28 (IPv4) or 48 (IPv6) uses all of it.
+	PacketSize int
 }
 
 const (
@@ -51,7 +57,7 @@ const (
 	defaultKeepAlive   = 15 * time.Second
 )
 
-// DialLimit is how long a Dial may take: DialTimeout with its default filled in, 0 for no bound. It is for drivers.
+// DialLimit is the time that a Dial may take: DialTimeout with its default filled in, 0 for no bound. It is for drivers.
 func (c Config) DialLimit() time.Duration {
 	if c.DialTimeout == 0 {
 		return defaultDialTimeout
@@ -75,7 +81,7 @@ func (c Config) KeepAliveIdle() time.Duration {
 	return max(0, c.KeepAlive)
 }
 
-// demandsCertificates tells whether every client must show a certificate of an authority named for that: without
+// demandsCertificates reports whether every client must show a certificate of an authority named for that: without
 // ClientCAs any certificate bought anywhere would do.
 func demandsCertificates(config *tls.Config) bool {
 	return config != nil && config.ClientAuth == tls.RequireAndVerifyClientCert && config.ClientCAs != nil

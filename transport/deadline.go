@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Deadline wakes those who wait on a condition when its time has come. It is for drivers whose connections have no deadlines
-// of their own. The lock of the condition guards it. The zero Deadline never comes.
+// Deadline wakes the goroutines that wait on a condition when its time has come. It is for drivers whose connections have no
+// deadlines of their own. The lock of the condition guards it. The zero Deadline never comes.
 type Deadline struct {
 	at    time.Time
 	timer *time.Timer
 }
 
-// Set sets the time, zero for never. Those who wait must be woken to see it.
+// Set sets the time, zero for never. The waiting goroutines must be woken to see it.
 func (d *Deadline) Set(at time.Time) { d.at = at }
 
-// Passed tells whether the time has come.
+// Passed reports whether the time has come.
 func (d *Deadline) Passed() bool { return !d.at.IsZero() && !time.Now().Before(d.at) }
 
 // Wait waits for the condition, or until the deadline may have passed; which of them, the caller looks up. The timer is
@@ -37,7 +37,7 @@ func (d *Deadline) Wait(changed *sync.Cond) {
 	changed.Wait()
 }
 
-// Stop ends the timer of a deadline that nobody will wait for any more.
+// Stop ends the timer of a deadline that is no longer waited for.
 func (d *Deadline) Stop() {
 	if d.timer != nil {
 		d.timer.Stop()

@@ -9,7 +9,7 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// A program that says import _ "github.com/sabir-go/sabir/transport/tcp" can use tcp://:0 here.
+// A program that has import _ "github.com/sabir-go/sabir/transport/tcp" can use tcp://:0 here.
 func ExampleListen() {
 	ctx := context.Background()
 	listener, err := transport.Listen(ctx, "tcp://:0", transport.Config{})
@@ -35,7 +35,7 @@ func ExampleListen() {
 	fmt.Printf("%s %v\n", text, err)
 }
 
-// What other machines could reach stays closed until callers must prove who they are.
+// What other machines could reach stays closed until callers must prove their identity.
 func ExampleListenAddr() {
 	at, _ := transport.Parse("tcp://0.0.0.0:7700")
 	_, err := transport.ListenAddr(context.Background(), at, transport.Config{})

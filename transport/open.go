@@ -11,7 +11,7 @@ import (
 // Listen starts to accept connections at an address such as "tcp://:7700", by the transport of its scheme. See
 // [Stream.Listen] for what is refused.
 func Listen(ctx context.Context, address string, config Config) (Listener, error) {
-	at, s, err := open(address)
+	at, s, err := open(address, config)
 	if err != nil {
 		return nil, err
 	}
@@ -20,14 +20,14 @@ func Listen(ctx context.Context, address string, config Config) (Listener, error
 
 // Dial connects to an address such as "unix:///run/shop.sock", by the transport of its scheme. See [Stream.Dial].
 func Dial(ctx context.Context, address string, config Config) (net.Conn, error) {
-	to, s, err := open(address)
+	to, s, err := open(address, config)
 	if err != nil {
 		return nil, err
 	}
 	return s.Dial(ctx, to, config)
 }
 
-func open(address string) (*url.URL, Stream, error) {
+func open(address string, config Config) (*url.URL, Stream, error) {
 	u, err := Parse(address)
 	if err != nil {
 		return nil, nil, err
@@ -35,6 +35,9 @@ func open(address string) (*url.URL, Stream, error) {
 	s, ok := Lookup(u.Scheme)
 	if !ok {
 		return nil, nil, fmt.Errorf("the address %q: %w", u.Redacted(), missingDriver(u.Scheme))
+	}
+	if err := config.checkPacketSize(); err != nil {
+		return nil, nil, fmt.Errorf("the address %q: %w", u.Redacted(), err)
 	}
 	return u, s, nil
 }

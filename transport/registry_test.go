@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// deaf is a transport that says what it was asked for.
+// deaf is a transport that returns what it was asked for.
 type deaf struct{}
 
 var errDeaf = errors.New("deaf")

@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	// servedBacklog is how many connections wait for Accept before others are turned away.
+	// servedBacklog is the number of connections that wait for Accept before others are refused.
 	servedBacklog = 128
-	// servedYoung is how many sockets may not have come to a connection yet. The next one is closed at once.
-	servedYoung = 1024
+	// maxUndelivered is the number of sockets that may not have come to a connection yet. The next one is closed at once.
+	maxUndelivered = 1024
 )
 
 // Served is the [Listener] of a driver whose connections come out of a server of their own protocol, such as one of
@@ -22,19 +22,19 @@ type Served struct {
 	arrived chan net.Conn
 	closed  chan struct{}
 
-	mu    sync.Mutex
-	ended bool
-	young map[*Socket]struct{}
+	mu          sync.Mutex
+	ended       bool
+	undelivered map[*Socket]struct{}
 }
 
 // NewServed makes a listener whose address is addr. sockets may be nil where others accept them; else Close closes them.
 func NewServed(sockets Listener, addr string) *Served {
 	return &Served{
-		sockets: sockets,
-		addr:    addr,
-		arrived: make(chan net.Conn, servedBacklog),
-		closed:  make(chan struct{}),
-		young:   map[*Socket]struct{}{},
+		sockets:     sockets,
+		addr:        addr,
+		arrived:     make(chan net.Conn, servedBacklog),
+		closed:      make(chan struct{}),
+		undelivered: map[*Socket]struct{}{},
 	}
 }
 
@@ -49,16 +49,16 @@ type Socket struct {
 // Close closes the connection.
 func (s *Socket) Close() error {
 	s.once.Do(func() { close(s.gone) })
-	s.served.grown(s)
+	s.served.forget(s)
 	return s.Conn.Close()
 }
 
 // Gone is closed when Close is called.
 func (s *Socket) Gone() <-chan struct{} { return s.gone }
 
-// Sockets is what a server accepts from; its connections are each a *[Socket]. More than 1024 that were not delivered, in
-// a handshake or silent, do not stay open at once: the next one is closed. Bound the time of each by the server's own
-// limits.
+// Sockets is the listener that a server accepts from; its connections are each a *[Socket]. More than 1024 that were not
+// delivered, in a handshake or silent, do not stay open at once: the next one is closed. Bound the time of each by the
+// server's own limits.
 func (s *Served) Sockets() net.Listener { return servedSockets{s} }
 
 type servedSockets struct{ served *Served }
@@ -70,7 +70,7 @@ func (l servedSockets) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		socket := &Socket{Conn: conn, served: l.served, gone: make(chan struct{})}
-		if l.served.let(socket) {
+		if l.served.admit(socket) {
 			return socket, nil
 		}
 		Abort(conn)
@@ -86,20 +86,20 @@ type servedAddr string
 func (servedAddr) Network() string  { return "tcp" }
 func (a servedAddr) String() string { return string(a) }
 
-func (s *Served) let(socket *Socket) bool {
+func (s *Served) admit(socket *Socket) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended || len(s.young) == servedYoung {
+	if s.ended || len(s.undelivered) == maxUndelivered {
 		return false
 	}
-	s.young[socket] = struct{}{}
+	s.undelivered[socket] = struct{}{}
 	return true
 }
 
-func (s *Served) grown(socket *Socket) {
+func (s *Served) forget(socket *Socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.young, socket)
+	delete(s.undelivered, socket)
 }
 
 // Deliver gives a connection to Accept. It does not wait: it returns false, and leaves the connection to the caller, where
@@ -113,7 +113,7 @@ func (s *Served) Deliver(conn net.Conn, socket *Socket) bool {
 	}
 	select {
 	case s.arrived <- conn:
-		delete(s.young, socket)
+		delete(s.undelivered, socket)
 		return true
 	default:
 		return false
@@ -147,7 +147,7 @@ func (s *Served) Close() error {
 	}
 	s.ended = true
 	var young []*Socket
-	for socket := range s.young {
+	for socket := range s.undelivered {
 		young = append(young, socket)
 	}
 	s.mu.Unlock()
@@ -180,7 +180,7 @@ func (s *Served) Addr() string { return s.addr }
 func Abort(conn net.Conn) {
 	if socket, ok := conn.(*Socket); ok {
 		socket.once.Do(func() { close(socket.gone) })
-		socket.served.grown(socket)
+		socket.served.forget(socket)
 		conn = socket.Conn
 	}
 	if encrypted, ok := conn.(interface{ NetConn() net.Conn }); ok {

@@ -123,7 +123,7 @@ func TestOnly1024SocketsMayBeSilent(t *testing.T) {
 	}
 	defer tooMany.Close()
 	ended(t, tooMany)
-	last.Close() // which makes room for one
+	last.Close() // which makes space for one
 	another, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 //   - Errors of passed deadlines are [os.ErrDeadlineExceeded], those of a connection closed on this side
 //     [net.ErrClosed], in the sense of errors.Is.
 //   - When the peer closes or its process dies, reads return what had arrived and then end with [io.EOF] or an error. EOF
-//     does not tell which of the two it was: a protocol that must know says goodbye in its own words.
+//     does not tell which of the two it was: a protocol that must know sends a goodbye in its own words.
 //   - Close unblocks reads and writes of both sides.
 //
 // Connections may also be a [HalfCloser] and a [BufferWriter].
@@ -28,11 +28,11 @@ type Stream interface {
 	// Listen starts to accept connections at the address, whose scheme is one that the transport was registered under.
 	// ctx bounds the work of starting, such as resolving a name; the listener stays until it is closed.
 	//
-	// It refuses addresses that other machines can reach unless config says how callers prove themselves; [ListenAddr]
+	// It refuses addresses that other machines can reach unless config sets how callers authenticate; [ListenAddr]
 	// does that for drivers with a host and a port. An address that is taken is [syscall.EADDRINUSE] for errors.Is.
 	Listen(ctx context.Context, at *url.URL, config Config) (Listener, error)
 
-	// Dial connects to what listens at the address, within ctx and config.DialTimeout, whichever is shorter. Where nobody
+	// Dial connects to what listens at the address, within ctx and config.DialTimeout, whichever is shorter. Where nothing
 	// listens the error is [syscall.ECONNREFUSED] for errors.Is; where ctx ended first it is ctx.Err().
 	//
 	// Errors name the address, and passwords in URLs do not show in them.
@@ -41,13 +41,13 @@ type Stream interface {
 
 // Listener accepts connections. All methods may be called from any number of goroutines at once.
 type Listener interface {
-	// Accept waits for a connection. It does no work that a slow or hostile peer could hold up: a TLS handshake, say, runs
+	// Accept waits for a connection. It does no work that a slow or hostile peer could hold up: a TLS handshake, for example, runs
 	// in the first Read or Write of the connection, so set a deadline before it.
 	//
 	// After Close the error is [net.ErrClosed] for errors.Is. Others may pass, such as too many open files.
 	Accept() (net.Conn, error)
 
-	// Close stops listening, and ends Accept. Connections that were accepted live on; those still waiting are closed.
+	// Close stops listening, and ends Accept. Connections that were accepted stay open; those still waiting are closed.
 	Close() error
 
 	// Addr is the address that others dial, as a URL: with the port that was taken for port 0, and with Config.Advertise
@@ -55,7 +55,7 @@ type Listener interface {
 	Addr() string
 }
 
-// HalfCloser is implemented by connections that can say "no more from me" and still read. The peer reads what was
+// HalfCloser is implemented by connections that can end their own direction and still read. The peer reads what was
 // written and then io.EOF. Of the transports here, mem, tcp, tls and unix have it.
 type HalfCloser interface {
 	CloseWrite() error

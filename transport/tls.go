@@ -50,7 +50,7 @@ func ServerTLS(config *tls.Config) (*tls.Config, error) {
 // ClientTLS is for drivers that encrypt: a copy of config, which may be nil, for dialling host, with TLS 1.3 as the
 // lowest version. The server must have a certificate for config.ServerName or, where that is empty, for host.
 //
-// A VerifyConnection of config is told that name even where it is an IP address, which Go's TLS leaves out.
+// A VerifyConnection of config gets that name even where it is an IP address, which Go's TLS leaves out.
 func ClientTLS(config *tls.Config, host string) (*tls.Config, error) {
 	if config == nil {
 		config = &tls.Config{}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-playground/validator/v10"
 
-	"github.com/sabir-go/sabir/validate/tag"
+	"github.com/sabir-go/sabir/internal/tag"
 )
 
 var (
@@ -69,7 +69,7 @@ func (c *compiler) top(t reflect.Type, dives int) ([]op, error) {
 	return c.value(place{typ: t}, steps)
 }
 
-// place is where a value is and what is known about it.
+// place is the position of a value, with what is known about it.
 type place struct {
 	typ      reflect.Type
 	offset   uintptr
@@ -111,7 +111,7 @@ func (c *compiler) structOf(t reflect.Type) (*structOps, error) {
 	return s, err
 }
 
-// fields compiles the fields of a struct that lies at offset. It keeps the ops of each field in byName, if not nil,
+// fields compiles the fields of a struct at offset. It keeps the ops of each field in byName, if not nil,
 // under the name that the library gives it.
 func (c *compiler) fields(t reflect.Type, offset uintptr, byName map[string][]op) ([]op, error) {
 	var ops []op
@@ -179,7 +179,7 @@ func (c *compiler) rehearse(at place) error {
 	})
 }
 
-// libraryName is what the library calls a field of a struct that is checked.
+// libraryName is the library's name of a field of a struct that is checked.
 func libraryName(t reflect.Type, field reflect.StructField) string {
 	if t.Name() == "" {
 		return field.Name
@@ -260,7 +260,7 @@ func (c *compiler) nested(at place) ([]op, error) {
 // pointer compiles a pointer: what nil means depends on the first step, the rest is for the value pointed to.
 func (c *compiler) pointer(at place, steps []tag.Step) ([]op, error) {
 	if indirect(at.typ).Kind() == reflect.Pointer {
-		return one(op{code: opAsk}), nil // type P *P
+		return one(op{code: opAsk, offset: at.offset, operand: &operand{typ: at.typ}}), nil // type P *P
 	}
 	list, err := c.value(at.elsewhere(at.typ.Elem(), true), steps)
 	if err != nil {
@@ -275,7 +275,13 @@ func (c *compiler) pointer(at place, steps []tag.Step) ([]op, error) {
 
 // iface compiles an interface, whose content only the library can check.
 func (c *compiler) iface(at place, steps []tag.Step) ([]op, error) {
-	return []op{{code: opInterface, offset: at.offset, nilPasses: c.nilPasses(steps), operand: &operand{
+	dives := int64(0)
+	for _, s := range steps {
+		if s.Kind == tag.Dive {
+			dives++
+		}
+	}
+	return []op{{code: opInterface, offset: at.offset, hi: dives, nilPasses: c.nilPasses(steps), operand: &operand{
 		typ:      at.typ,
 		untagged: len(steps) == 0 && len(c.words.typeFuncs) == 0,
 	}}}, nil

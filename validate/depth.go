@@ -24,7 +24,11 @@ func (prog *program) tooDeep(ops []op, base unsafe.Pointer, depth int) error {
 			}
 			err = prog.tooDeep(o.strukt.ops, p, depth+1)
 		case opInterface:
-			err = prog.tooDeepInside(o, p, depth)
+			err = prog.tooDeepInside(reflect.NewAt(o.typ, p).Elem(), o.hi, depth)
+		case opAsk:
+			if o.operand != nil { // a pointer that may lead to itself
+				err = prog.tooDeepInside(reflect.NewAt(o.typ, p).Elem(), 0, depth)
+			}
 		case opSlice:
 			elements := *(*[]struct{})(p)
 			err = prog.anyTooDeep(o, unsafe.Pointer(unsafe.SliceData(elements)), len(elements), depth)
@@ -54,9 +58,9 @@ func (prog *program) anyTooDeep(o *op, first unsafe.Pointer, n int, depth int) e
 	return nil
 }
 
-// tooDeepInside follows an interface into the struct that it holds, whose type is only known now.
-func (prog *program) tooDeepInside(o *op, p unsafe.Pointer, depth int) error {
-	held := reflect.NewAt(o.typ, p).Elem()
+// tooDeepInside follows an interface or a pointer into the struct that it leads to, whose type is only known now, and into as
+// many lists and maps as the tag has dives.
+func (prog *program) tooDeepInside(held reflect.Value, dives int64, depth int) error {
 	for held.Kind() == reflect.Interface || held.Kind() == reflect.Pointer {
 		if depth++; depth > maxDepth {
 			return ErrTooDeep
@@ -66,9 +70,26 @@ func (prog *program) tooDeepInside(o *op, p unsafe.Pointer, depth int) error {
 		}
 		held = held.Elem()
 	}
-	if held.Kind() != reflect.Struct || isTime(held.Type()) {
+	switch held.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		if dives == 0 {
+			return nil
+		}
+		for _, element := range held.Seq2() {
+			if err := prog.tooDeepInside(element, dives-1, depth+1); err != nil {
+				return err
+			}
+		}
 		return nil
+	case reflect.Struct:
+		if !isTime(held.Type()) {
+			return prog.tooDeepStruct(held, depth)
+		}
 	}
+	return nil
+}
+
+func (prog *program) tooDeepStruct(held reflect.Value, depth int) error {
 	inner, err := prog.inner(held.Type())
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 )
 
 // Errors lists every field that failed, in the order of the struct's fields (maps have no order). A list longer
-// than 1000 is cut; its last entry then says how many more there were.
+// than 1000 is cut; its last entry then reports how many more there were.
 type Errors []FieldError
 
 // FieldError is one field that failed one rule.
@@ -26,10 +26,10 @@ type FieldError struct {
 	// Param is the rule's parameter, such as "64" of max=64.
 	Param string `json:"param,omitempty"`
 	// Value is the value given: booleans, numbers, strings and times as they are, and short lists and maps of them.
-	// A string is cut after 256 bytes. Longer or deeper lists are told by their length, structs not at all (nil).
+	// A string is cut after 256 bytes. Longer or deeper lists are given as their length, structs not at all (nil).
 	// A field tagged `sabir:"secret"`, and everything below it, has the value "***".
 	Value any `json:"value"`
-	// Message says what is wrong, in the Validator's language.
+	// Message describes what is wrong, in the Validator's language.
 	Message string `json:"message"`
 }
 
@@ -76,7 +76,7 @@ type TagError struct {
 	Reason string
 }
 
-// Error names the field, its struct type and the tag, and says what is wrong with it.
+// Error names the field, its struct type and the tag, and describes what is wrong with it.
 func (e *TagError) Error() string {
 	return fmt.Sprintf("validate: field %s of %v, tag %q: %s", e.Field, e.Type, e.Tag, e.Reason)
 }
@@ -88,7 +88,7 @@ const (
 	secretValue   = "***"
 )
 
-// errors turns the library's answer about a value of type t into ours.
+// errors turns the library's answer about a value of type t into an error of this package.
 func (e *engine) errors(failed validator.ValidationErrors, t reflect.Type) Errors {
 	list := make(Errors, 0, min(len(failed), maxErrors+1))
 	for i, fe := range failed {
@@ -129,7 +129,7 @@ func relative(namespace string, t reflect.Type) string {
 	return strings.TrimPrefix(strings.TrimPrefix(namespace, t.Name()), ".")
 }
 
-// echo is the form in which a value is given back to whoever sent it: bounded, and without structs because these
+// echo is the form in which a value is given back to its sender: bounded, and without structs because these
 // may contain secrets.
 func echo(given any) any {
 	switch value := given.(type) {

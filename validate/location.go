@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/go-playground/validator/v10"
+
+	"github.com/sabir-go/sabir/internal/layout"
+	"github.com/sabir-go/sabir/internal/tag"
 )
 
 // The library reports where a field is as text, "Order.items[2].price". Field names are given to it in a form that
@@ -17,7 +20,6 @@ const (
 	closingMark  = "\x04"
 	embeddedMark = "\x05"
 	anyMark      = secretMark + dotMark + openingMark + closingMark + embeddedMark
-	secretOption = "secret"
 )
 
 var (
@@ -30,13 +32,9 @@ var (
 // fieldName is a field's name for the library: its JSON name, with marks. An embedded struct without one is marked
 // as not being part of the path, because JSON puts its fields into the outer object.
 func fieldName(field reflect.StructField) string {
-	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-	embedded := name == "" && field.Anonymous && indirect(field.Type).Kind() == reflect.Struct
-	if name == "" || name == "-" {
-		name = field.Name
-	}
+	name, inline := layout.NameOf(field)
 	name = mark.Replace(name)
-	if embedded {
+	if inline {
 		name = embeddedMark + name
 	}
 	if secret(field) {
@@ -46,16 +44,9 @@ func fieldName(field reflect.StructField) string {
 }
 
 // secret reports whether the field is tagged `sabir:"secret"`.
-func secret(field reflect.StructField) bool {
-	for option := range strings.SplitSeq(field.Tag.Get("sabir"), ",") {
-		if strings.TrimSpace(option) == secretOption {
-			return true
-		}
-	}
-	return false
-}
+func secret(field reflect.StructField) bool { return tag.Secret(field.Tag.Get("sabir")) }
 
-// location is where a field is in the value that was checked.
+// location is the position of a field in the value that was checked.
 type location struct {
 	path, pointer  string
 	secret, marked bool

@@ -11,7 +11,7 @@ import (
 	ut "github.com/go-playground/universal-translator"
 	"github.com/go-playground/validator/v10"
 
-	"github.com/sabir-go/sabir/validate/tag"
+	"github.com/sabir-go/sabir/internal/tag"
 )
 
 // message makes the text for a failed field.
@@ -30,7 +30,7 @@ func (v *Validator) SetMessage(rule, text string) error {
 }
 
 // RegisterTranslation sets the message for a rule through a translator, as the library's method of the same name
-// does. A Validator speaks one language, so the last message given for a rule is the one used, whatever its
+// does. A Validator has one language, so the last message given for a rule is the one used, whatever its
 // translator.
 func (v *Validator) RegisterTranslation(tag string, translator ut.Translator, register validator.RegisterTranslationsFunc, translate validator.TranslationFunc) error {
 	if translator == nil || translate == nil {

@@ -25,7 +25,7 @@ type Plan struct {
 	program atomic.Pointer[program]
 }
 
-// program is what a Plan runs: the result of one compilation.
+// program is the code that a Plan runs: the result of one compilation.
 type program struct {
 	engine *engine
 	typ    reflect.Type // the plan's type, pointers removed
@@ -66,8 +66,10 @@ func (p *Plan) Empty() bool {
 }
 
 // Check checks the value at ptr, which must point to a value of the type that was compiled. It returns nil for a
-// valid value, else [Errors], [ErrTooDeep], or, after a later registration made a tag invalid, a [*TagError].
-// It allocates nothing for a valid value whose rules are all compiled, and it does not keep ptr: the value may live
+// valid value, else [Errors], [ErrTooDeep], or, after a later registration made a tag invalid, a [*TagError]. It never
+// panics: where a rule, or whatever else of the program's takes part, does, the error is a [*PanicError].
+//
+// It allocates nothing for a valid value whose rules are all compiled, and it does not keep ptr: the value may be
 // on the caller's stack. The value must not be changed meanwhile. Pass unsafe.Pointer(&value) as it is: a pointer that
 // was hidden from the compiler before, by way of a uintptr, could let it put on the stack what must not be there.
 func (p *Plan) Check(ptr unsafe.Pointer) error {
@@ -116,6 +118,12 @@ func (p *Plan) current() (*program, error) {
 	if prog := p.program.Load(); prog != nil {
 		return prog, nil
 	}
+	return p.recompile()
+}
+
+// recompile may call functions that were registered, so what they panic with is its error.
+func (p *Plan) recompile() (_ *program, err error) {
+	defer p.contain(&err)
 	p.v.mu.Lock()
 	defer p.v.mu.Unlock()
 	if prog := p.program.Load(); prog != nil {
@@ -134,7 +142,8 @@ func (p *Plan) current() (*program, error) {
 }
 
 // explain asks the library about a value that the compiled check did not accept.
-func (p *Plan) explain(prog *program, ptr unsafe.Pointer) error {
+func (p *Plan) explain(prog *program, ptr unsafe.Pointer) (err error) {
+	defer p.contain(&err)
 	if err := prog.tooDeep(prog.ops, ptr, 0); err != nil {
 		return fmt.Errorf("%w: %v", err, p.typ)
 	}
@@ -148,7 +157,6 @@ func (p *Plan) explain(prog *program, ptr unsafe.Pointer) error {
 		}
 		value = value.Elem()
 	}
-	var err error
 	if prog.dive == "" {
 		top := value.Addr()
 		base := top.UnsafePointer()

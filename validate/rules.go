@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sabir-go/sabir/validate/tag"
+	"github.com/sabir-go/sabir/internal/tag"
 )
 
 // shape groups the kinds that a rule treats alike.

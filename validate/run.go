@@ -9,12 +9,12 @@ import (
 	"github.com/go-playground/validator/v10"
 )
 
-// opcode is what an op does. The ops of a list all have to pass.
+// opcode is the operation of an op. The ops of a list all have to pass.
 type opcode uint8
 
 const (
 	opFail      opcode = iota // never passes: the library will refuse
-	opAsk                     // never passes: only the library can tell
+	opAsk                     // never passes: only the library can decide
 	opRunes                   // string with lo to hi characters
 	opText                    // string that satisfies text
 	opLikely                  // string that satisfies text, else one that satisfies the library's rule tag
@@ -34,7 +34,7 @@ const (
 	opIf                      // where list does not pass, the next skip ops are jumped over
 	opOr                      // one of the lists in either passes
 	opPointer                 // nil passes if nilPasses, else list has to pass on the value pointed to
-	opInterface               // nil passes if nilPasses, a harmless value if untagged, else only the library can tell
+	opInterface               // nil passes if nilPasses, a harmless value if untagged, else only the library can decide
 	opStruct                  // the struct passes its own ops
 	opSlice                   // every element passes list
 	opArray                   // every element passes list; hi elements
@@ -76,7 +76,7 @@ type structOps struct {
 	done   bool
 }
 
-// entry is where a map's keys and values are copied to while they are checked.
+// entry is the buffer that a map's keys and values are copied to while they are checked.
 type entry struct {
 	key, value reflect.Value
 	iter       reflect.MapIter
@@ -268,8 +268,14 @@ func floating(p unsafe.Pointer, width uint8) float64 {
 	return *(*float64)(p)
 }
 
-// var_ asks the library about one value, which it gets a copy of.
-func (o *op) var_(p unsafe.Pointer) bool {
+// var_ asks the library about one value, which it gets a copy of. Where the rule panics the value does not pass; the library is
+// asked about it once more then, by [Plan.explain], whose error the panic becomes.
+func (o *op) var_(p unsafe.Pointer) (passed bool) {
+	defer func() {
+		if recover() != nil {
+			passed = false
+		}
+	}()
 	return o.lib.Var(reflect.NewAt(o.typ, p).Elem().Interface(), o.tag) == nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sabir-go/sabir/validate/tag"
+	"github.com/sabir-go/sabir/internal/tag"
 )
 
 // charClass is a set of ASCII characters.

@@ -6,7 +6,7 @@
 //	}
 //
 // The common rules are compiled once per type into checks that read the struct's memory, without reflection and
-// without allocation. Everything else is handed to the library. The compiled check only ever says "certainly valid"
+// without allocation. Everything else is handed to the library. The compiled check only ever returns "certainly valid"
 // or "ask the library": a value that it does not accept goes through the library, whose answer is the final one and
 // the only source of the errors. A differential fuzz test holds both to the same verdict.
 package validate
@@ -34,14 +34,14 @@ import (
 type Validator struct {
 	mu       sync.Mutex
 	words    vocabulary
-	register []func(*validator.Validate) error // what a fresh library instance must be told
+	register []func(*validator.Validate) error // what must be registered in a fresh library instance
 	language language
 	messages map[string]message
 	engine   *engine  // the library as configured now; nil after a registration
 	plans    sync.Map // reflect.Type to *Plan, every plan handed out
 }
 
-// vocabulary is what the compiler must know about the user's registrations.
+// vocabulary holds what the compiler must know about the user's registrations.
 type vocabulary struct {
 	rules       map[string]bool       // rules with the user's function, also where it replaces a built-in one
 	aliases     map[string]string     // alias to tags
@@ -49,7 +49,7 @@ type vocabulary struct {
 	typeFuncs   map[reflect.Type]bool // types with a custom type function
 }
 
-// language is where the default messages come from.
+// language is the source of the default messages.
 type language struct {
 	locale   locales.Translator
 	register func(*validator.Validate, ut.Translator) error

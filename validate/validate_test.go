@@ -19,7 +19,7 @@ import (
 	"github.com/go-playground/validator/v10"
 	german "github.com/go-playground/validator/v10/translations/de"
 
-	"github.com/sabir-go/sabir/validate/tag"
+	"github.com/sabir-go/sabir/internal/tag"
 )
 
 // failures checks value and returns its errors.
@@ -122,11 +122,23 @@ func TestPathOfUnusualNames(t *testing.T) {
 	type dashed struct {
 		Secret string `json:"-" validate:"required"`
 	}
+	type dash struct {
+		Dash string `json:"-,omitempty" validate:"required"`
+	}
+	type dissolved struct {
+		Base Base `json:",embed"`
+	}
+	type badName struct {
+		Quoted string `json:"a'b" validate:"required"`
+	}
 	tests := []struct {
 		name          string
 		value         any
 		path, pointer string
 	}{
+		{"a field named -", dash{}, "-", "/-"},
+		{"a struct with the option embed", dissolved{}, "id", "/id"},
+		{"a name that is none to encoding/json", badName{}, "Quoted", "/Quoted"},
 		{"dots and brackets in a JSON name", leaf{}, "a.b[c]", "/a.b[c]"},
 		{"dots in the name of a generic type", wrapper[leaf]{}, "inner.a.b[c]", "/inner/a.b[c]"},
 		{"fields of an embedded struct belong to the outer object", embeds{}, "id", "/id"},
@@ -657,29 +669,6 @@ func TestDepthIsBounded(t *testing.T) {
 	deepAndWrong.Name = ""
 	if err := v.Struct(deepAndWrong); !errors.Is(err, ErrTooDeep) {
 		t.Errorf("with a failure before the bound: %v", err)
-	}
-}
-
-func TestAValueThatContainsItselfIsRefused(t *testing.T) {
-	type boxed struct {
-		Name string `validate:"required"`
-		Any  any
-	}
-	v := New()
-	loop := &tree{Name: "abc"}
-	loop.Left, loop.Right = loop, loop
-	if err := v.Struct(loop); !errors.Is(err, ErrTooDeep) {
-		t.Errorf("pointer: %v", err)
-	}
-	byMap := &tree{Name: "abc", ByName: map[string]*tree{}}
-	byMap.ByName["a"] = byMap
-	if err := v.Struct(byMap); !errors.Is(err, ErrTooDeep) {
-		t.Errorf("map: %v", err)
-	}
-	inAny := &boxed{Name: "x"}
-	inAny.Any = inAny
-	if err := v.Struct(inAny); !errors.Is(err, ErrTooDeep) {
-		t.Errorf("interface: %v", err)
 	}
 }
 

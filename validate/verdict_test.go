@@ -33,7 +33,7 @@ func libraryVerdict(lib *validator.Validate, ptr any) (failed validator.Validati
 	panic(err)
 }
 
-// asksLibrary reports whether ops contain something that only the library can tell.
+// asksLibrary reports whether ops contain something that only the library can decide.
 func asksLibrary(ops []op, seen map[*structOps]bool) bool {
 	return slices.ContainsFunc(ops, func(o op) bool {
 		switch o.code {

@@ -11,14 +11,14 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
 // minKey is the fewest characters of a key that may guard a node beyond its own machine.
 const minKey = 16
 
-// checkAccess refuses to listen where nobody said who may call.
+// checkAccess refuses to listen where no option restricts the callers.
 func checkAccess(where address, config sabir.HTTPConfig, s *settings) error {
 	if err := checkTLS(config.TLS); err != nil {
 		return err
@@ -54,22 +54,21 @@ func checkTLS(config *tls.Config) error {
 	return nil
 }
 
-// demandsCertificates tells whether every client must show a certificate of an authority named for that: without
+// demandsCertificates reports whether every client must show a certificate of an authority named for that: without
 // ClientCAs any certificate bought anywhere would do.
 func demandsCertificates(config *tls.Config) bool {
 	return config != nil && config.ClientAuth == tls.RequireAndVerifyClientCert && config.ClientCAs != nil
 }
 
-// site keeps web pages of other sites out, which a user's browser could otherwise make call this machine. A page can be
-// bound to 127.0.0.1 by its own DNS name (DNS rebinding), so that name must be one of ours; and it can send requests that
-// need no preflight, so the browser's own statement of where it comes from is read.
-type site struct {
+// hostCheck protects a server without a key from web pages, which a browser could make call this machine. A page can bind its
+// own DNS name to 127.0.0.1 (DNS rebinding), so the Host header must name this machine.
+type hostCheck struct {
 	checkHost bool
 	host      string // the configured one
 }
 
-// sameSite tells whether the request comes from no other site's page: it only reads, or no browser sent it, or the browser
-// says so (Fetch Metadata; before that, the Origin header). The rules are those of net/http.CrossOriginProtection.
+// sameSite reports whether the request comes from no other site's page: it only reads, or no browser sent it, or the browser
+// reports so (Fetch Metadata; before that, the Origin header). The rules are those of net/http.CrossOriginProtection.
 func sameSite(x *exchange.Exchange) bool {
 	if x.Method == "GET" || x.Method == "HEAD" || x.Method == "OPTIONS" {
 		return !x.Header.Has("Upgrade") || sameOrigin(x) // a WebSocket begins with GET and has no preflight
@@ -92,8 +91,8 @@ func sameOrigin(x *exchange.Exchange) bool {
 	return err == nil && u.Host == x.Host
 }
 
-// ownHost tells whether a Host header names this machine. Nothing is sent by HTTP/1.0 probes, never by a browser.
-func (s *site) ownHost(header string) bool {
+// ownHost reports whether a Host header names this machine. Nothing is sent by HTTP/1.0 probes, never by a browser.
+func (s *hostCheck) ownHost(header string) bool {
 	host := header
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
 		host = host[:i]
@@ -109,19 +108,20 @@ func (s *site) ownHost(header string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// faceKey is the key of the whole face, by its hash.
-type faceKey struct{ hash [sha256.Size]byte }
+// serverKey is the key of sabir.HTTPKey, as a hash.
+type serverKey struct{ hash [sha256.Size]byte }
 
-func newFaceKey(key string) *faceKey { return &faceKey{sha256.Sum256([]byte(key))} }
+func newServerKey(key string) *serverKey { return &serverKey{sha256.Sum256([]byte(key))} }
 
-// opens compares hashes, so that the time it takes tells nothing of the key.
-func (k *faceKey) opens(x *exchange.Exchange) bool {
+// opens reports whether the request carries the key. It compares hashes in constant time, so that the time reveals nothing about
+// the key.
+func (k *serverKey) opens(x *exchange.Exchange) bool {
 	scheme, key, _ := strings.Cut(x.Header.Get("Authorization"), " ")
 	given := sha256.Sum256([]byte(strings.TrimLeft(key, " ")))
 	return subtle.ConstantTimeCompare(given[:], k.hash[:]) == 1 && strings.EqualFold(scheme, "Bearer")
 }
 
-func (k *faceKey) check(x *exchange.Exchange) error {
+func (k *serverKey) check(x *exchange.Exchange) error {
 	if k.opens(x) {
 		return nil
 	}
@@ -129,5 +129,5 @@ func (k *faceKey) check(x *exchange.Exchange) error {
 	return sabir.NewError(sabir.Unauthenticated, sabir.ErrBadKey.Name, `this node wants a key: send it as "Authorization: Bearer <key>"`)
 }
 
-// keyScheme is the face's key for documents.
+// keyScheme is the server's key for documents.
 var keyScheme = api.Scheme{Type: "http", Scheme: "bearer", Description: "The key of the node."}

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// address is where a face listens: one IP address, so that what was checked is what is bound.
+// address is the address on which a server listens. It is one IP address, so that exactly what was checked is bound.
 type address struct {
 	host string // as configured; "" for none
 	at   netip.AddrPort
 }
 
-// loopback tells whether only this machine can reach the address.
+// loopback reports whether only this machine can reach the address.
 func (a address) loopback() bool { return a.at.Addr().Unmap().IsLoopback() }
 
 // resolve works out what "host:port" means. No host is 127.0.0.1, and so is localhost (RFC 6761, section 6.3); another

@@ -122,7 +122,7 @@ func takers() (*sabir.Service, map[string]string) {
 	}
 }
 
-// nasty is what comes in place of a value.
+// nasty holds the replacements of a value.
 var nasty = []string{
 	`null`, `true`, `0`, `-1`, `1.5`, `-0`, `1e2`, `1e400`, `-1e400`, `1e-400`, `255`, `256`, `65536`, `9223372036854775807`, `9223372036854775808`, `-9223372036854775809`,
 	`18446744073709551616`, strings.Repeat("9", 400), `""`, `" "`, `"x"`, `"` + strings.Repeat("x", 5000) + `"`, `"\u0000"`, `"\ud800"`, "\"\xff\"", `"\u202e<script>"`,
@@ -131,7 +131,7 @@ var nasty = []string{
 	strings.Repeat("[", 200) + strings.Repeat("]", 200), `{"99999999999999999999":"x"}`, `{"1.5":"x"}`, `NaN`, ``, `,`, `}`, `'x'`, `0x10`, `01`, `"`, `{`,
 }
 
-// mutants is the text with each of its values replaced, taken out, and doubled; and with members that nobody knows.
+// mutants is the text with each of its values replaced, taken out, and doubled; and with unknown members.
 func mutants(t *testing.T, text string) (list []string) {
 	t.Helper()
 	for _, at := range valuesOf(t, text) {
@@ -146,7 +146,7 @@ func mutants(t *testing.T, text string) (list []string) {
 	return append(list, text, text+text, "\ufeff"+text, text+"\x00")
 }
 
-// valuesOf is where the text's values begin and end, the whole one included.
+// valuesOf returns where the text's values begin and end, the whole one included.
 func valuesOf(t *testing.T, text string) (spans [][2]int) {
 	d := json.NewDecoder(strings.NewReader(text))
 	var open []int
@@ -187,7 +187,7 @@ func valuesOf(t *testing.T, text string) (spans [][2]int) {
 	}
 }
 
-// checkRefusal holds that an answer to bad input is one, and tells each fault with where it is.
+// checkRefusal holds that an answer to bad input is one, and names each fault with its place.
 func checkRefusal(t *testing.T, about string, got answer) {
 	t.Helper()
 	switch got.status {
@@ -319,7 +319,7 @@ func TestNoBrokenBytesMakeAnActionFail(t *testing.T) {
 	}
 }
 
-// oddTexts come in place of what a path, a query, a header or a cookie says.
+// oddTexts come in place of the text of a path, a query, a header or a cookie.
 var oddTexts = []string{"", "0", "-1", "1.5", "1e3", "9223372036854775808", "0x10", " 1", "１", "NaN", "Inf", "true", "TRUE", "null", "[]", "{}", "\"x\"", "a", "abcdefghij", "\x00", "\xff",
 	"é", "\u202e", "..", ".", "/", "%", "%2F", "%zz", "%00", ";", "a;b", "a&b", "a=b", "2026-02-30T00:00:00Z", "1s", "1h30m", strings.Repeat("9", 400), strings.Repeat("x", 3000), "<script>", "\r\nX: y", "\t"}
 

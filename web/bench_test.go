@@ -52,7 +52,7 @@ func BenchmarkHTTPCallVia(b *testing.B) {
 	}
 }
 
-// BenchmarkHandler is the face alone, without net/http's connections.
+// BenchmarkHandler is the server alone, without net/http's connections.
 func BenchmarkHandler(b *testing.B) {
 	benchmarkHandler(b, "/shop/hello", `{"name":"Ada","age":36}`, http.StatusOK)
 }
@@ -62,7 +62,7 @@ func BenchmarkHandlerInvalid(b *testing.B) {
 	benchmarkHandler(b, "/shop/hello", `{"name":"Ada","age":200}`, http.StatusUnprocessableEntity)
 }
 
-// BenchmarkHandlerUnknown is an address that is nobody's.
+// BenchmarkHandlerUnknown is an address without a route.
 func BenchmarkHandlerUnknown(b *testing.B) {
 	benchmarkHandler(b, "/shop/helo", `{}`, http.StatusNotFound)
 }

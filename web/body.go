@@ -10,10 +10,10 @@ import (
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// read reads the body, whose declared size is checked before anything is allocated for it. Where it fails, the exchange has
-// the answer.
-func (f *face) read(x *exchange.Exchange, w http.ResponseWriter, r *http.Request, to *target) bool {
-	v := visit{Exchange: x, face: f, to: to}
+// read reads the body; its declared length is checked before anything is allocated. If it fails, the exchange holds the
+// response.
+func (s *server) read(x *exchange.Exchange, w http.ResponseWriter, r *http.Request, to *target) bool {
+	v := requestContext{Exchange: x, server: s, to: to}
 	limit := to.body
 	if to.body == 0 || r.Body == nil || r.Body == http.NoBody {
 		return true
@@ -54,7 +54,7 @@ func readAll(dst []byte, r io.Reader) ([]byte, error) {
 	}
 }
 
-// badBody is for a body that did not come as announced. Its connection is of no use any more.
+// badBody is the error for a body that did not come as announced. Its connection cannot be used again.
 func badBody(err error) *sabir.Error {
 	if timeout, ok := errors.AsType[interface {
 		error
@@ -71,8 +71,8 @@ const (
 	lingerTime  = 500 * time.Millisecond
 )
 
-// linger reads on for a moment after an answer that did not wait for the body. A connection that is closed with unread
-// data is reset, which can take the answer away from a caller who is still sending (RFC 9112, section 9.6).
+// linger reads on for a moment after a response that did not wait for the body. A connection closed with unread data is reset,
+// which can lose the response for a client that is still sending (RFC 9112, section 9.6).
 func linger(w http.ResponseWriter, r *http.Request) {
 	if r.Body == nil || r.ContentLength == 0 || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" {
 		return

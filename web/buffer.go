@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// buffer is room that one request needs for a while.
+// buffer is a reusable slice for the input of one request.
 type buffer struct{ bytes []byte }
 
 const (

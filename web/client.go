@@ -27,7 +27,7 @@ import (
 //	node := sabir.NewNode(sabir.Via(client))
 //
 // The context's deadline, request id and metadata go with each call. An error of the other node comes back as the same
-// *sabir.Error, except for what a node does not tell over HTTP (see docs/http.md). A call that did not get through is
+// *sabir.Error, except for what a node does not send over HTTP (see docs/http.md). A call that did not get through is
 // sabir.ErrUnavailable: retryable where no connection could be made, and not where it broke later, because the handler may
 // have run.
 type Client struct {
@@ -46,7 +46,7 @@ var jsonCodec = json.New()
 // Option is an option of Dial: [Key], [TLS], [MaxAnswer].
 type Option func(*Client)
 
-// Key sends "Authorization: Bearer <key>" with every request. Over http:// anyone on the way can read it.
+// Key sends "Authorization: Bearer <key>" with every request. Over http:// every host on the way can read it.
 func Key(key string) Option { return func(c *Client) { c.key = key } }
 
 // TLS sets the authorities and the certificate of a client that calls https://.
@@ -54,7 +54,7 @@ func TLS(config *tls.Config) Option {
 	return func(c *Client) { c.transport.TLSClientConfig = config.Clone() }
 }
 
-// MaxAnswer bounds the answers that are read, in bytes; 64 MiB without it. A longer one is an error.
+// MaxAnswer bounds the answers that are read, in bytes. Default: 64 MiB. A longer one is an error.
 func MaxAnswer(bytes int64) Option { return func(c *Client) { c.maxAnswer = max(bytes, 1) } }
 
 const (
@@ -66,7 +66,7 @@ const (
 
 // Dial makes a client for the node at a URL such as "http://127.0.0.1:3000"; a path in it goes before those of the
 // actions. For convenience "127.0.0.1:3000" and ":3000" mean http and this machine. It does not connect: use Ready to find
-// out whether the node is there. The error tells what is wrong with the URL.
+// out whether the node is there. The error describes what is wrong with the URL.
 func Dial(baseURL string, options ...Option) (*Client, error) {
 	base, err := parseBase(baseURL)
 	if err != nil {
@@ -121,7 +121,7 @@ func parseBase(baseURL string) (*url.URL, error) {
 	return u, nil
 }
 
-// unreached marks the errors of calls that never left this process.
+// unreached marks the errors of calls that were never sent.
 type unreached struct{ error }
 
 func (u unreached) Unwrap() error { return u.error }
@@ -163,19 +163,16 @@ func (c *Client) Call(ctx context.Context, action string, body []byte) ([]byte, 
 func (c *Client) Send(ctx context.Context, r *sabir.Request) error {
 	body, err := r.AppendInput(jsonCodec, nil)
 	if err != nil {
-		return sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name, "the input of %s cannot be written as JSON: %w", r.Action().Name, err)
+		return err
 	}
 	answer, err := c.Call(ctx, r.Action().Name, body)
 	if err != nil {
 		return err
 	}
-	if err := r.DecodeOutput(jsonCodec, answer); err != nil {
-		return sabir.Errorf(sabir.Internal, sabir.ErrBadOutput.Name, "the answer of %s cannot be read as %T: %w", r.Action().Name, r.Output(), err)
-	}
-	return nil
+	return r.DecodeOutput(jsonCodec, answer)
 }
 
-// sendable tells whether a name can be an action's, and its path thus nothing but that.
+// sendable reports whether a name can be an action's, and its path thus nothing but that.
 func sendable(action string) bool {
 	for i := range len(action) {
 		switch c := action[i]; {
@@ -211,7 +208,7 @@ func (c *Client) exchange(ctx context.Context, method, path, what string, body [
 	case err != nil:
 		return nil, c.lost(ctx, what, err)
 	case response.StatusCode != http.StatusOK:
-		return nil, readError(c.name, response.StatusCode, response.Header.Get("Content-Type"), answer)
+		return nil, errorFromResponse(c.name, response.StatusCode, response.Header.Get("Content-Type"), answer)
 	case !strings.HasPrefix(response.Header.Get("Content-Type"), "application/json"):
 		return nil, notSabir(c.name, response.StatusCode, response.Header.Get("Content-Type"))
 	}
@@ -245,7 +242,7 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 
 var errTooLong = errors.New("the answer is too long")
 
-// read reads the body of an answer up to the limit. A declared length is believed only as far as it costs little.
+// read reads the body of an answer up to the limit. A declared length is trusted only as far as it costs little.
 func (c *Client) read(response *http.Response) ([]byte, error) {
 	if response.ContentLength > c.maxAnswer {
 		return nil, errTooLong
@@ -258,11 +255,11 @@ func (c *Client) read(response *http.Response) ([]byte, error) {
 	return answer, err
 }
 
-// lost is the error for a call without an answer.
+// lost makes the error of a call without a response.
 func (c *Client) lost(ctx context.Context, what string, err error) *sabir.Error {
 	cause := err
 	if outer, ok := errors.AsType[*url.Error](err); ok {
-		cause = outer.Err // without the method and the URL, which we say ourselves
+		cause = outer.Err // without the method and the URL, which this package adds itself
 	}
 	_, notSent := errors.AsType[unreached](err)
 	deadline, timed := ctx.Deadline()
@@ -279,7 +276,7 @@ func (c *Client) lost(ctx context.Context, what string, err error) *sabir.Error 
 	return e
 }
 
-// notSabir is the error for an answer that no node gives.
+// notSabir makes the error for a response that no node sends.
 func notSabir(where string, status int, contentType string) *sabir.Error {
 	e := sabir.Errorf(codeOf(status), sabir.ErrNotANode.Name, "%s answered %s with %.60q, which is not how a Sabir node answers: is the address right, or is a proxy in between?",
 		where, strings.TrimSpace(strconv.Itoa(status)+" "+http.StatusText(status)), contentType)

@@ -38,9 +38,9 @@ func TestANodeCallsTheActionsOfAnotherLikeItsOwn(t *testing.T) {
 		t.Errorf("CallJSON without input: %s, %v", out, err)
 	}
 	var first, second helloReply
-	errs := sabir.CallAll(t.Context(), node, sabir.Into(&first, "shop.hello", in), sabir.Into(&second, "shop.buy", in))
-	if errs[0] != nil || first.Text != "Hello, Ada" || !errors.Is(errs[1], errOutOfStock) {
-		t.Errorf("CallAll: %v, %v", first, errs)
+	err := sabir.All(t.Context(), node, sabir.Into(&first, "shop.hello", in), sabir.Into(&second, "shop.buy", in))
+	if first.Text != "Hello, Ada" || !errors.Is(err, errOutOfStock) {
+		t.Errorf("All: %v, %v", first, err)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestACancelledCallIsCancelledOnTheOtherSide(t *testing.T) {
 }
 
 func TestACallThatReachesNobodyIsRetryable(t *testing.T) {
-	const addr = "127.0.0.1:1" // which nobody is given, unlike a port that was just closed
+	const addr = "127.0.0.1:1" // which no socket is given, unlike a port that was just closed
 	client, err := Dial("http://" + addr)
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestACallWhoseConnectionBreaksIsNotRetryableBecauseItMayHaveRun(t *testing.
 	}
 }
 
-// dialFake makes a client of a server that reads a request's headers, says what answer says, and closes.
+// dialFake makes a client of a server that reads a request's headers, sends answer, and closes.
 func dialFake(t *testing.T, answer func(net.Conn)) *Client {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -8,11 +8,12 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/isolate"
 	"github.com/sabir-go/sabir/web/auth"
 )
 
-// description is what was found out about what a table has. Nodes that could not be asked are asked again after a while.
+// description caches the description of a table's actions. Nodes that could not be asked are asked again after describeRetry.
 type description struct {
 	making sync.Mutex
 	api    api.API
@@ -20,14 +21,14 @@ type description struct {
 }
 
 const (
-	askLimit = 2 * time.Second  // for one action of another node
-	askAgain = 10 * time.Second // where one could not be asked
-	askNever = 24 * time.Hour
+	describeTimeout = 2 * time.Second  // for one action of another node
+	describeRetry   = 10 * time.Second // where one could not be asked
+	describeMaxAge  = 24 * time.Hour
 )
 
 // api describes what can be called here now.
-func (f *face) api() api.API {
-	t := f.tables.get()
+func (s *server) api() api.API {
+	t := s.tables.get()
 	d := &t.description
 	d.making.Lock()
 	defer d.making.Unlock()
@@ -35,37 +36,41 @@ func (f *face) api() api.API {
 		return d.api
 	}
 	complete := true
-	found, err := api.Of(f.frame(), f.node.Actions(), api.Sources{
+	found, err := api.Of(s.apiInfo(), s.node.Actions(), api.Sources{
 		Scopes: auth.ScopesKey,
-		Place:  f.place,
+		Place:  s.locate,
 		Lookup: func(a *sabir.Action) (sabir.ActionDescription, bool) {
-			told, ok := f.askFor(a)
+			told, ok := s.fetchDescription(a)
 			complete = complete && ok
 			return told, ok
 		},
 	})
 	if err != nil {
-		f.node.Log().Warn("not all of the actions can be described", "node", f.node.ID(), "error", err)
+		attrs := []any{"node", s.node.ID(), "error", err}
+		if detail, stack, ok := isolate.Panicked(err); ok { // of an example's own code
+			attrs = append(attrs, "panic", detail, "stack", string(stack))
+		}
+		s.node.Log().Warn("not all of the actions can be described", attrs...)
 	}
-	d.api, d.until = found, time.Now().Add(askNever)
+	d.api, d.until = found, time.Now().Add(describeMaxAge)
 	if !complete {
-		d.until = time.Now().Add(askAgain)
+		d.until = time.Now().Add(describeRetry)
 	}
 	return d.api
 }
 
-// frame is what the face itself says.
-func (f *face) frame() api.API {
-	s := f.settings
-	frame := api.API{Title: s.title, Version: s.version, Description: s.description, Batch: batchPath, Schemes: f.schemes(&s.root)}
+// apiInfo describes the server itself.
+func (s *server) apiInfo() api.API {
+	cfg := s.settings
+	frame := api.API{Title: cfg.title, Version: cfg.version, Description: cfg.description, Batch: batchPath, Schemes: s.schemes(&cfg.root)}
 	if frame.Title == "" {
-		frame.Title, frame.Version = f.node.ID(), "0"
+		frame.Title, frame.Version = s.node.ID(), "0"
 	}
-	if s.events != nil {
-		frame.Events = &api.Events{Path: eventsPath, Patterns: s.events}
+	if cfg.events != nil {
+		frame.Events = &api.Events{Path: eventsPath, Patterns: cfg.events}
 	}
-	for _, d := range s.groups {
-		for name, scheme := range f.schemes(d) {
+	for _, d := range cfg.groups {
+		for name, scheme := range s.schemes(d) {
 			if frame.Schemes == nil {
 				frame.Schemes = make(map[string]api.Scheme)
 			}
@@ -75,34 +80,34 @@ func (f *face) frame() api.API {
 	return frame
 }
 
-// schemes is the ways to say who calls at a door, by name.
-func (f *face) schemes(d *door) map[string]api.Scheme {
-	if len(d.authenticators) == 0 && f.config.Key == "" {
+// schemes returns the ways to authenticate in a group, by name.
+func (s *server) schemes(d *routeGroup) map[string]api.Scheme {
+	if len(d.authenticators) == 0 && s.config.Key == "" {
 		return nil
 	}
 	all := make(map[string]api.Scheme)
 	for _, a := range d.authenticators {
 		all[a.Name()] = a.Scheme()
 	}
-	if f.config.Key != "" {
+	if s.config.Key != "" {
 		all["nodeKey"] = keyScheme
 	}
 	return all
 }
 
-// place says at which door an action is found first, and who may call it.
-func (f *face) place(a *sabir.Action, d *api.Action) bool {
-	if a.Visibility != sabir.Public || ofTools(a) {
+// locate fills in where an action is found first, and how to authenticate there.
+func (s *server) locate(a *sabir.Action, d *api.Action) bool {
+	if a.Visibility != sabir.Public || isOperatorAction(a) {
 		return false
 	}
-	at := f.doorsOf(a)[0]
+	at := s.groupsOf(a)[0]
 	d.Path = at.prefix + d.Path
 	d.Routes = slices.Clone(d.Routes)
 	for i := range d.Routes {
 		d.Routes[i].Pattern = at.prefix + d.Routes[i].Pattern
 	}
 	if !at.anonymous || len(d.Scopes) > 0 {
-		for name := range f.schemes(at) {
+		for name := range s.schemes(at) {
 			d.Auth = append(d.Auth, name)
 		}
 		slices.Sort(d.Auth)
@@ -110,25 +115,25 @@ func (f *face) place(a *sabir.Action, d *api.Action) bool {
 	return true
 }
 
-// askFor asks a node that has the action.
-func (f *face) askFor(a *sabir.Action) (told sabir.ActionDescription, ok bool) {
+// fetchDescription asks another node to describe its action.
+func (s *server) fetchDescription(a *sabir.Action) (told sabir.ActionDescription, ok bool) {
 	input, err := json.Append(nil, sabir.DescribeRequest{Action: a.Name})
 	if err != nil {
 		return told, false
 	}
-	for _, s := range f.node.Services() {
-		if s.Name != a.Service || s.Node == f.node.ID() {
+	for _, offer := range s.node.Services() {
+		if offer.Name != a.Service || offer.Node == s.node.ID() {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), askLimit)
-		text, err := sabir.CallJSON(ctx, f.node, "$node.api", input, sabir.ToNode(s.Node))
+		ctx, cancel := context.WithTimeout(context.Background(), describeTimeout)
+		text, err := sabir.CallJSON(ctx, s.node, "$node.api", input, sabir.ToNode(offer.Node))
 		cancel()
 		var d sabir.ActionDescription
 		if err == nil {
 			err = json.Decode(text, &d)
 		}
 		if err != nil {
-			f.node.Log().Debug("a node does not describe its action", "node", s.Node, "action", a.Name, "error", err)
+			s.node.Log().Debug("a node does not describe its action", "node", offer.Node, "action", a.Name, "error", err)
 			continue
 		}
 		return d, true

@@ -2,21 +2,22 @@ package web
 
 import (
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/http1"
+	"github.com/sabir-go/sabir/internal/isolate"
 	"github.com/sabir-go/sabir/web/exchange"
-	"github.com/sabir-go/sabir/web/http1"
 )
 
-// The face answers requests from two engines: http1 asks Take and Serve for those it can answer itself, all others come
+// The server answers requests from two engines: http1 asks Take and Serve for those it can answer itself, all others come
 // through net/http to ServeHTTP. Both lead to answer.
 
-var _ http1.Handler = (*face)(nil)
+var _ http1.Handler = (*server)(nil)
 
-// Take finds what the request is for, and takes it if that is an action to be called.
-func (f *face) Take(x *exchange.Exchange) bool {
-	if f.stopping.Load() {
-		return false // net/http tells the connection to end
+// Take accepts a request for the engine if its target is a plain call.
+func (s *server) Take(x *exchange.Exchange) bool {
+	if s.stopping.Load() {
+		return false // net/http makes the connection end
 	}
-	to, params := f.tables.get().find(x.Method, x.Path, x.Params[:0])
+	to, params := s.tables.get().find(x.Method, x.Path, x.Params[:0])
 	x.Params = params
 	if to == nil || to.page == nil && to.action.Stream || x.Length > to.body {
 		return false
@@ -28,21 +29,29 @@ func (f *face) Take(x *exchange.Exchange) bool {
 	return true
 }
 
-// Serve answers a request that was taken.
-func (f *face) Serve(x *exchange.Exchange) {
-	f.requests.Add(1)
-	f.answer(x, x.Route.(*target), true)
+// Serve answers a request that Take has accepted.
+func (s *server) Serve(x *exchange.Exchange) {
+	s.requests.Add(1)
+	s.handle(x, x.Route.(*target), true)
 }
 
-// Late answers for a handler that has run past its limit.
-func (f *face) Late(x *exchange.Exchange) {
-	v := visit{Exchange: x, face: f, to: x.Route.(*target)}
+// Failed makes the response if Serve did not return, because the call ended its goroutine.
+func (s *server) Failed(x *exchange.Exchange) {
+	if x.Status == 0 {
+		v := requestContext{Exchange: x, server: s, to: x.Route.(*target)}
+		v.fail(isolate.Fault(nil))
+	}
+}
+
+// Late makes the response for a handler that has exceeded its time limit.
+func (s *server) Late(x *exchange.Exchange) {
+	v := requestContext{Exchange: x, server: s, to: x.Route.(*target)}
 	v.fail(sabir.NewError(sabir.DeadlineExceeded, sabir.ErrDeadline.Name, "the deadline passed before "+v.to.name()+" answered"))
 }
 
-// Busy answers where too many handlers have run past their limits and are still running.
-func (f *face) Busy(x *exchange.Exchange) {
-	v := visit{Exchange: x, face: f, to: x.Route.(*target)}
+// Busy makes the response when too many handlers have exceeded their limits and still run.
+func (s *server) Busy(x *exchange.Exchange) {
+	v := requestContext{Exchange: x, server: s, to: x.Route.(*target)}
 	v.fail(sabir.ErrTooManyAbandoned)
 }
 

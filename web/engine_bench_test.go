@@ -26,8 +26,8 @@ const updateUserBody = `{"id":1,"name":"John","surname":"Smith","lastUpdate":"20
 
 const updateUser = "POST /updateUser HTTP/1.1\r\nHost: localhost:3000\r\nContent-Type: application/json\r\nContent-Length: 80\r\n\r\n" + updateUserBody
 
-// BenchmarkFastPath is what a small request costs from its bytes to those of its answer, without system calls: the engine, the
-// face, the node, validation and the codec. The connection is in memory; so many requests come in one read.
+// BenchmarkFastPath measures a small request from its bytes to those of its answer, without system calls: the engine, the
+// server, the node, validation and the codec. The connection is in memory; so many requests come in one read.
 func BenchmarkFastPath(b *testing.B) {
 	b.Run("one", func(b *testing.B) { benchmarkFastPath(b, 1) })
 	b.Run("pipelined10", func(b *testing.B) { benchmarkFastPath(b, 10) })
@@ -39,12 +39,12 @@ func benchmarkFastPath(b *testing.B, pipelined int) {
 		u.LastUpdate = u.LastUpdate.Add(24 * time.Hour)
 		return u, nil
 	}, sabir.Route("POST", "/updateUser"))
-	var f *face
+	var f *server
 	start(b, sabir.Serve(users), capture(&f))
 	l := &memoryListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	ended := make(chan struct{})
-	go func() { f.server.Serve(l); close(ended) }()
-	b.Cleanup(func() { f.server.Close(); <-ended })
+	go func() { f.engine.Serve(l); close(ended) }()
+	b.Cleanup(func() { f.engine.Close(); <-ended })
 	b.ReportAllocs()
 	b.ResetTimer()
 	c := &memoryConn{batch: []byte(strings.Repeat(updateUser, pipelined)), closed: make(chan struct{})}
@@ -93,7 +93,7 @@ func (c *memoryConn) SetDeadline(time.Time) error      { return nil }
 func (c *memoryConn) SetReadDeadline(time.Time) error  { return nil }
 func (c *memoryConn) SetWriteDeadline(time.Time) error { return nil }
 
-// memoryListener gives the connections that it is told to.
+// memoryListener returns the connections that the benchmark gives it.
 type memoryListener struct {
 	conns  chan net.Conn
 	closed chan struct{}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/web/filter"
 )
 
 // exchangeRaw sends one request as it is and reads its answer.
@@ -37,10 +36,10 @@ func exchangeRaw(t *testing.T, node *sabir.Node, request string) (*http.Response
 	return response, string(body)
 }
 
-// The engine for small calls and net/http must not be told apart by anything but their speed. A request that names its
+// The engine for small calls and net/http must not differ in anything but their speed. A request that names its
 // connection's end is for net/http.
 func TestBothEnginesAnswerAlike(t *testing.T) {
-	node := start(t, sabir.Serve(shop(), store()), sabir.HTTP(":0", Use(filter.CORS(filter.Policy{Origins: []string{"https://app.example"}}))))
+	node := start(t, sabir.Serve(shop(), store()), sabir.HTTP(":0", Use(allowing("https://app.example"))))
 	for about, test := range map[string]struct{ line, headers, body string }{
 		"a call":                 {"POST /shop/hello", "", `{"name":"Ada"}`},
 		"a call without a body":  {"POST /shop/who", "", ""},
@@ -82,7 +81,7 @@ func TestBothEnginesAnswerAlike(t *testing.T) {
 				r.Header.Del("Date")
 				r.Header.Del("Connection")
 			}
-			if about == "a call without a body" { // which tells the time that is left
+			if about == "a call without a body" { // which reports the time that is left
 				fastBody, slowBody = "", ""
 				fast.Header.Del("Content-Length")
 				slow.Header.Del("Content-Length")

@@ -16,7 +16,6 @@ import (
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
-	"github.com/sabir-go/sabir/web/filter"
 )
 
 type greeting struct {
@@ -29,7 +28,7 @@ type reply struct {
 
 func greet(_ context.Context, in greeting) (reply, error) { return reply{"Hello, " + in.Name}, nil }
 
-// serve starts a node and tells its URL.
+// serve starts a node and returns its URL.
 func serve(options ...sabir.NodeOption) (base string, stop func()) {
 	node := sabir.NewNode(options...)
 	if err := node.Start(context.Background()); err != nil {
@@ -152,8 +151,7 @@ func ExampleGroup() {
 	stock := sabir.NewService("stock")
 	sabir.Handle(stock, "count", func(context.Context, sabir.Nothing) (int, error) { return 3, nil })
 	base, stop := serve(sabir.Serve(greeter, stock), sabir.HTTP(":0",
-		web.Group("/v1", web.Services("greeter"), web.BodyLimit(16<<10), web.Timeout(5*time.Second),
-			web.Use(filter.RateLimit(50, 100)))))
+		web.Group("/v1", web.Services("greeter"), web.BodyLimit(16<<10), web.Timeout(5*time.Second))))
 	defer stop()
 
 	show("POST", base+"/v1/greeter/hello", `{"name":"Ada"}`)
@@ -165,7 +163,7 @@ func ExampleGroup() {
 	// 200 3
 }
 
-// Everybody shows a key, and one action is for admins.
+// Every caller shows a key, and one action is for admins.
 func ExampleAuth() {
 	users := sabir.NewService("users")
 	sabir.Handle(users, "whoami", func(ctx context.Context, _ sabir.Nothing) (string, error) {
@@ -192,7 +190,7 @@ func ExampleAuth() {
 	// 200 "purged"
 }
 
-// An action signs its caller in, and a cookie says who it is from then on.
+// An action signs its caller in, and a cookie identifies it from then on.
 func Example_sessions() {
 	type signIn struct {
 		Name     string `json:"name"`
@@ -232,35 +230,7 @@ func Example_sessions() {
 	// 200 "ada"
 }
 
-// The first filter is the outermost.
-func ExampleUse() {
-	greeter := sabir.NewService("greeter")
-	sabir.Handle(greeter, "hello", greet, sabir.Route("GET", "/hello/{name}"))
-	base, stop := serve(sabir.Serve(greeter), sabir.HTTP(":0", web.Use(
-		filter.Secure(),
-		filter.CORS(filter.Policy{Origins: []string{"https://app.example.com"}}),
-		filter.Compress(),
-		filter.Cache(filter.MaxAge(time.Minute)),
-		filter.RateLimit(1.0/60, 2))))
-	defer stop()
-
-	response := send("GET", base+"/hello/Ada", "", "Origin: https://app.example.com")
-	response.Body.Close()
-	for _, name := range []string{"Access-Control-Allow-Origin", "Cache-Control", "X-Frame-Options", "RateLimit"} {
-		fmt.Println(name+":", response.Header.Get(name))
-	}
-	status("GET", base+"/hello/Ada", "", "If-None-Match: "+response.Header.Get("ETag"))
-	status("GET", base+"/hello/Ada", "")
-	// Output:
-	// Access-Control-Allow-Origin: https://app.example.com
-	// Cache-Control: private, max-age=60
-	// X-Frame-Options: DENY
-	// RateLimit: "default";r=1;t=60
-	// 304
-	// 429
-}
-
-// A filter of one's own sees requests and answers, a middleware calls with their Go types.
+// A custom filter sees requests and answers, a middleware calls with their Go types.
 func ExampleAround() {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", greet)
@@ -297,7 +267,7 @@ func ExampleAround() {
 	// 503
 }
 
-// A stream is answered as Server-Sent Events, as lines of JSON, or as a WebSocket, as its caller likes.
+// A stream is answered as Server-Sent Events, as lines of JSON, or as a WebSocket, as its caller chooses.
 func Example_streams() {
 	type from struct {
 		From int `json:"from"`
@@ -357,7 +327,7 @@ func Example_upload() {
 	// 200 5
 }
 
-// Whoever calls may listen to the events that the face lets out.
+// Every caller may listen to the events that the server lets out.
 func ExampleEvents() {
 	shop := sabir.NewService("shop")
 	sabir.Handle(shop, "order", func(ctx context.Context, in greeting) (sabir.Nothing, error) {
@@ -403,12 +373,12 @@ func ExampleHandler() {
 		log.Fatal(err)
 	}
 	defer node.Stop(context.Background())
-	face, err := web.Handler(node)
+	handler, err := web.Handler(node)
 	if err != nil {
 		log.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/api/", http.StripPrefix("/api", face))
+	mux.Handle("/api/", http.StripPrefix("/api", handler))
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	defer http.DefaultClient.CloseIdleConnections()
@@ -428,7 +398,7 @@ func Example_batch() {
 	// Output: 200 [{"status":200,"output":{"text":"Hello, Ada"}},{"status":200,"output":{"text":"Hello, Bob"}}]
 }
 
-// What a node tells and does for its operators is for those only who show who they are.
+// What a node reports and does for its operators is only for authenticated callers.
 func ExampleOpen() {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", greet)

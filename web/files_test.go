@@ -50,7 +50,7 @@ func TestNoPathLeadsOutOfAFolderOfFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := worldOf(t, func(f *face) {
+	w := worldOf(t, func(f *server) {
 		for _, prefix := range []string{"/disk", "/"} {
 			var config sabir.HTTPConfig
 			Static(prefix, os.DirFS(inner))(&config)
@@ -71,7 +71,7 @@ func TestNoPathLeadsOutOfAFolderOfFiles(t *testing.T) {
 	}
 }
 
-// checkRedirect holds that an answer sends nobody to another site.
+// checkRedirect holds that an answer redirects no caller to another site.
 func checkRedirect(t *testing.T, about string, got answer) {
 	t.Helper()
 	to := got.header.Get("Location")
@@ -105,7 +105,7 @@ func TestHiddenFilesAreNotServedButWellKnownOnesAre(t *testing.T) {
 	}
 }
 
-// A rest parameter has the path as it came, decoded once, and whoever opens files by it sees every "..".
+// A rest parameter has the path as it came, decoded once, and a handler that opens files by it sees every "..".
 func TestARestParameterIsDecodedOnce(t *testing.T) {
 	w := worldOf(t, nil)
 	for path, want := range map[string]string{"a/b": `"a/b"`, "a%2fb": `"a/b"`, "%252e%252e/x": `"%2e%2e/x"`, "a%20b+c": `"a b+c"`, "a%5cb": `"a\\b"`} {
@@ -124,7 +124,7 @@ func TestARestParameterIsDecodedOnce(t *testing.T) {
 	}
 }
 
-// The one address of an action is its own: no other spelling of the path leads to an action, and none past the door of a group.
+// The one address of an action is its own: no other spelling of the path leads to an action, and none past the group of a group.
 func TestNoSpellingOfAPathLeadsPastADoor(t *testing.T) {
 	t.Parallel()
 	w := worldOf(t, nil)
@@ -140,7 +140,7 @@ func TestNoSpellingOfAPathLeadsPastADoor(t *testing.T) {
 	}
 }
 
-// lineEnds are ways to write the end of a line that somebody might decode into one.
+// lineEnds are ways to write the end of a line that a decoder might turn into one.
 var lineEnds = []string{"%0d%0aX-Evil:%20yes", "%0aX-Evil:%20yes", "%0d%0a%0d%0aX-Evil:%20yes", "%E5%98%8A%E5%98%8DX-Evil:%20yes", "\\r\\nX-Evil: yes", "%250d%250aX-Evil:%20yes", "\u560a\u560dX-Evil:%20yes"}
 
 func TestNothingThatIsEchoedBecomesAHeader(t *testing.T) {
@@ -240,7 +240,7 @@ func TestTheNameOfAnUploadIsNoPath(t *testing.T) {
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
-// What is said twice, in two places, or among much else, is refused or means the first, never something else.
+// What is stated twice, in two places, or among much else, is refused or means the first, never something else.
 func TestParametersCannotBePolluted(t *testing.T) {
 	w := worldOf(t, nil)
 	for about, test := range map[string]struct {

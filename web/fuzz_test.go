@@ -60,7 +60,7 @@ func FuzzReadError(f *testing.F) {
 	f.Add(599, "application/problem+json", `{"code":7,"data":[[[[`)
 	f.Add(-1, "", ``)
 	f.Fuzz(func(t *testing.T, status int, contentType, body string) {
-		e := readError("http://node", status, contentType, []byte(body))
+		e := errorFromResponse("http://node", status, contentType, []byte(body))
 		if e == nil || e.Code == sabir.OK || e.Code > sabir.Unauthenticated {
 			t.Fatalf("%d %s %q gives %+v", status, contentType, body, e)
 		}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/api"
 	_ "github.com/sabir-go/sabir/transport/mem"
-	"github.com/sabir-go/sabir/web/api"
 	"github.com/sabir-go/sabir/web/auth"
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// ServeHTTP answers what came through net/http.
-func (f *face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.requests.Add(1)
+// ServeHTTP answers requests that come through net/http.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.requests.Add(1)
 	x := exchanges.Get().(*exchange.Exchange)
 	defer func() {
 		x.Reset()
@@ -19,27 +19,56 @@ func (f *face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		exchanges.Put(x)
 	}()
 	fill(x, r)
-	if f.stopping.Load() {
+	if s.stopping.Load() {
 		w.Header().Set("Connection", "close")
 	}
-	to, params := f.find(x)
+	to, params := s.find(x)
 	x.Params = params
 	switch {
 	case to == nil:
-		f.other(w, r, x)
+		s.serveOther(w, r, x)
 	case to.action != nil && to.action.Stream:
-		f.open(w, r, x, to)
+		s.openStream(w, r, x, to)
 	default:
 		x.Route = to
-		whole := f.read(x, w, r, to)
+		whole := s.read(x, w, r, to)
 		if whole {
-			f.answer(x, to, false)
+			s.handleInGoroutine(x, to)
 		}
 		write(w, r, x)
 		if !whole {
 			linger(w, r)
 		}
 	}
+}
+
+// handleInGoroutine is handle on a goroutine of its own. The connection's goroutine belongs to net/http: if a handler ended it,
+// the client would get no response.
+func (s *server) handleInGoroutine(x *exchange.Exchange, to *target) {
+	a := handlerGoroutines.Get().(*handlerGoroutine)
+	a.server, a.x, a.to = s, x, to
+	go a.run()
+	aborted := <-a.done
+	a.server, a.x, a.to = nil, nil, nil
+	handlerGoroutines.Put(a)
+	if aborted {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// handlerGoroutine is a reusable set of arguments for handleInGoroutine.
+type handlerGoroutine struct {
+	server *server
+	x      *exchange.Exchange
+	to     *target
+	done   chan bool // whether the response is to be aborted
+}
+
+var handlerGoroutines = sync.Pool{New: func() any { return &handlerGoroutine{done: make(chan bool, 1)} }}
+
+func (a *handlerGoroutine) run() {
+	defer func() { a.done <- recover() != nil }() // http.ErrAbortHandler, of all panics, passes through answer
+	a.server.handle(a.x, a.to, false)
 }
 
 var exchanges = sync.Pool{New: func() any { return new(exchange.Exchange) }}
@@ -57,23 +86,23 @@ func fill(x *exchange.Exchange, r *http.Request) {
 	x.ID = requestID(&x.Header)
 }
 
-// find is the target of a request, among the face's own pages too.
-func (f *face) find(x *exchange.Exchange) (*target, []string) {
+// find returns the target of a request, including the server's own pages.
+func (s *server) find(x *exchange.Exchange) (*target, []string) {
 	method := x.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	to, params := f.tables.get().find(x.Method, x.Path, x.Params[:0])
+	to, params := s.tables.get().find(x.Method, x.Path, x.Params[:0])
 	if to == nil && method != x.Method {
-		to, params = f.tables.get().find(method, x.Path, x.Params[:0])
+		to, params = s.tables.get().find(method, x.Path, x.Params[:0])
 	}
 	if to == nil && x.Method == http.MethodGet && x.Header.Has("Upgrade") { // a WebSocket, which begins with GET
-		if call, _ := f.tables.get().find(http.MethodPost, x.Path, nil); call != nil && call.binder == nil && call.action != nil && call.action.Stream {
+		if call, _ := s.tables.get().find(http.MethodPost, x.Path, nil); call != nil && call.binder == nil && call.action != nil && call.action.Stream {
 			return call, params
 		}
 	}
-	if to == nil && method == http.MethodGet && (x.Path != "/" || f.mounted("/") == nil) {
-		to = f.own[strings.ReplaceAll(x.Path, "%24", "$")]
+	if to == nil && method == http.MethodGet && (x.Path != "/" || s.mounted("/") == nil) {
+		to = s.ownPages[strings.ReplaceAll(x.Path, "%24", "$")]
 	}
 	return to, params
 }
@@ -102,22 +131,22 @@ func write(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) {
 	}
 }
 
-// other answers what is no target: what is mounted, events, questions of browsers, and nothing at all.
-func (f *face) other(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) {
-	if r.Method == http.MethodOptions && f.doorOf(x.Path).preflight(x) {
+// serveOther answers requests without a target: mounted handlers, events, preflights of browsers, and unknown paths.
+func (s *server) serveOther(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) {
+	if r.Method == http.MethodOptions && s.preflight(x) {
 		write(w, r, x)
 		return
 	}
-	to := &target{door: &f.settings.root, path: x.Path, steps: f.doorOf(x.Path).steps, page: (*visit).nothing}
-	if len(f.settings.events) > 0 && x.Path == eventsPath && r.Method == http.MethodGet {
-		f.listen(w, r, x, to)
+	to := &target{routeGroup: &s.settings.root, path: x.Path, chain: s.groupOf(x.Path).chain, page: (*requestContext).noTarget}
+	if len(s.settings.events) > 0 && x.Path == eventsPath && r.Method == http.MethodGet {
+		s.listen(w, r, x, to)
 		return
 	}
-	if m := f.mounted(x.Path); m != nil {
-		f.visitMounted(w, r, x, m)
+	if m := s.mounted(x.Path); m != nil {
+		s.serveMounted(w, r, x, m)
 		return
 	}
-	f.answer(x, to, false)
+	s.handleInGoroutine(x, to)
 	write(w, r, x)
 	if x.Status >= 400 {
 		linger(w, r)

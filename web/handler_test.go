@@ -107,7 +107,7 @@ func TestNoAnswerTellsOfActionsThatAreNotPublic(t *testing.T) {
 			method = http.MethodGet
 		}
 		got := ask(t, method, base+path, "")
-		shown := strings.ReplaceAll(got.body, path, "") // what the caller said himself
+		shown := strings.ReplaceAll(got.body, path, "") // what the caller set itself
 		if strings.Contains(shown, "secre") || strings.Contains(shown, "internal\"") || strings.Contains(shown, "/internal") {
 			t.Errorf("%s tells: %s", path, got.body)
 		}

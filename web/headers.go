@@ -39,8 +39,8 @@ func requestID(h *exchange.Header) string {
 	return sabir.NewRequestID()
 }
 
-// givenID is the caller's id of the request if it is one to 128 printable ASCII characters without spaces, else "": it goes
-// into logs and back into a header.
+// givenID returns the client's id for the request if it consists of 1 to 128 printable ASCII characters without spaces,
+// otherwise "". The id goes into logs and into a header of the response.
 func givenID(h *exchange.Header) string {
 	if !h.Has(requestIDHeader) {
 		return ""
@@ -65,8 +65,8 @@ func visible(s string) bool {
 	return true
 }
 
-// timeout is how long the caller is ready to wait, a Go duration ("500ms") or a number of seconds ("2.5"), but limit at
-// the most and where nothing is said.
+// timeout returns how long the client waits: X-Request-Timeout as a Go duration ("500ms") or a number of seconds ("2.5"),
+// bounded by limit.
 func timeout(h *exchange.Header, limit time.Duration) (time.Duration, error) {
 	text := h.Get(timeoutHeader)
 	if text == "" {
@@ -86,8 +86,8 @@ func timeout(h *exchange.Header, limit time.Duration) (time.Duration, error) {
 }
 
 // metadata is the pairs of the X-Meta-<Key> headers, the trace and where a stream is to go on; nil for none. HTTP does not
-// tell A from a in a header's name, so keys are in lower case, except for what is percent-encoded. What the face itself
-// says of its callers nobody else can say.
+// distinguish A from a in a header's name, so keys are in lower case, except for what is percent-encoded. What the server itself
+// states about its callers, no caller can state.
 func metadata(x *exchange.Exchange) (map[string]string, error) {
 	var pairs map[string]string
 	size := 0
@@ -122,10 +122,10 @@ func metadata(x *exchange.Exchange) (map[string]string, error) {
 	return pairs, nil
 }
 
-// begins is what the names of headers that may be metadata begin with.
+// begins is the prefix of the names of headers that may be metadata.
 var begins = [256]bool{'X': true, 'x': true, 'T': true, 't': true, 'L': true, 'l': true}
 
-// metadataKey is the key that a header's value is metadata under; "" for a header that is none.
+// metadataKey returns the metadata key of a header; "" for a header that carries no metadata.
 func metadataKey(name string) (string, error) {
 	if name == "" || !begins[name[0]] {
 		return "", nil
@@ -152,7 +152,7 @@ func metadataKey(name string) (string, error) {
 func setMetadata(h http.Header, metadata map[string]string) error {
 	for key, value := range metadata {
 		if key == auth.MetadataKey {
-			continue // the other node finds out by itself who calls it
+			continue // the other node authenticates the caller by itself
 		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) || strings.Trim(value, " ") != value {
 			return fmt.Errorf("the metadata %q has a value with a control character or an outer space, which HTTP cannot carry", key)
@@ -181,8 +181,8 @@ func metaHeader(key string) string {
 	return string(header)
 }
 
-// checkJSON tells whether the request says that it brings JSON. Asking for it is also what keeps web pages of other sites
-// from posting without a preflight.
+// checkJSON returns an error unless the body is declared as JSON. That also keeps pages of other sites from posting without a
+// preflight.
 func checkJSON(x *exchange.Exchange) error {
 	if encoding := x.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return mediaType("the body is encoded with %.40q: send it as it is", encoding)

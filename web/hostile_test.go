@@ -20,16 +20,15 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/web/auth"
-	"github.com/sabir-go/sabir/web/filter"
 	"github.com/sabir-go/sabir/web/stream"
 )
 
-// world is a node with all that a face can have, for those who mean harm. It counts what ran.
+// world is a node with all that a server can have, for hostile clients. It counts what ran.
 type world struct {
 	*sabir.Node
-	face   *face
+	server *server
 	base   string
-	hidden atomic.Int64 // runs of actions that nobody may reach
+	hidden atomic.Int64 // runs of actions that no request may reach
 	log    logBuffer
 
 	mu   sync.Mutex
@@ -48,8 +47,8 @@ type findIn struct {
 	Seat  string   `json:"seat" cookie:"seat"`
 }
 
-// settle changes a face before it starts.
-type settle func(*face)
+// settle changes a server before it starts.
+type settle func(*server)
 
 // worldOf runs such a node for the length of a test.
 func worldOf(tb testing.TB, change settle, services ...sabir.Servable) *world {
@@ -74,7 +73,7 @@ func worldOf(tb testing.TB, change settle, services ...sabir.Servable) *world {
 	files := fstest.MapFS{"index.html": {Data: []byte("home")}, "a.txt": {Data: []byte("file a")}, "sub/index.html": {Data: []byte("sub")},
 		".git/config": {Data: []byte("hunter2")}, ".env": {Data: []byte("hunter2")}, ".well-known/security.txt": {Data: []byte("contact")}}
 	options := []sabir.HTTPOption{
-		Use(filter.CORS(filter.Policy{Origins: []string{"https://app.example"}, Credentials: true})),
+		Use(allowing("https://app.example")),
 		Group("/locked-away", Services("locked"), Auth(auth.Key(map[string]auth.Principal{"key-of-nobody-0123456789": {Subject: "nobody"}}))),
 		Static("/files", files), Events("orders.*"),
 		Mount("/old", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "old %q", r.URL.Path) })),
@@ -84,11 +83,11 @@ func worldOf(tb testing.TB, change settle, services ...sabir.Servable) *world {
 		for _, o := range options {
 			o(&config)
 		}
-		f, err := newFace(n, config)
+		f, err := newServer(n, config)
 		if err == nil && change != nil {
 			change(f)
 		}
-		w.face = f
+		w.server = f
 		return f, err
 	}))
 	w.base = "http://" + w.HTTPAddr()
@@ -100,7 +99,7 @@ func worldOf(tb testing.TB, change settle, services ...sabir.Servable) *world {
 	return w
 }
 
-// said is what h.say was called with since it was last asked.
+// said returns the words that h.say was called with since the last call of said.
 func (w *world) said() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,7 +108,7 @@ func (w *world) said() []string {
 	return list
 }
 
-// alive calls an action, and wants its answer.
+// alive calls an action, and expects its answer.
 func (w *world) alive(t testing.TB) {
 	t.Helper()
 	if got := post(t, w.base+"/h/any", `"alive"`); got.status != 200 || got.body != `"alive"` {
@@ -118,7 +117,7 @@ func (w *world) alive(t testing.TB) {
 }
 
 // fast sets limits that a test can wait for, and that a request which comes at once keeps on a busy machine too.
-func fast(f *face) {
+func fast(f *server) {
 	const limit = time.Second
 	l := &f.settings.limits
 	l.readHeaders, l.readBody, l.write, l.idle = limit, limit, limit, limit
@@ -138,11 +137,11 @@ func wireTo(tb testing.TB, addr string) *wire {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(waitLimit))
 	return &wire{c.(*net.TCPConn), bufio.NewReader(c)}
 }
 
-// next reads one answer; the error says why there is none.
+// next reads one answer; the error reports why there is none.
 func (w *wire) next(method string) (answer, error) {
 	response, err := http.ReadResponse(w.r, &http.Request{Method: method})
 	if err != nil {
@@ -183,11 +182,11 @@ const (
 	outerChop = "10\r\n" + outerBody + "\r\n0\r\n\r\n"
 )
 
-// smuggled is what an attacker wants to be taken for a request of its own, and for one of somebody else.
+// smuggled is the text that an attacker wants to be taken for a request of its own, and for one of another client.
 var smuggled = "POST /h/secret HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}" + saying("smuggled")
 
-// smuggling is the classic forms: two ways to say where a body ends, or a head, of which proxies and servers pick one each.
-// Where one reading is allowed besides a refusal, want has the words it says.
+// smuggling is the classic forms: two ways to state where a body ends, or a head, of which proxies and servers pick one each.
+// Where one reading is allowed besides a refusal, want has the words of its h.say.
 var smuggling = map[string]struct {
 	request string
 	want    []string
@@ -237,7 +236,7 @@ var smuggling = map[string]struct {
 	"a length that a connection hides":  {sayHead + "Connection: Content-Length\r\nContent-Length: 16\r\n\r\n" + outerBody, []string{"outer"}},
 }
 
-// A body never becomes a request: what an attacker hides in one, or behind one whose end is said in two ways, runs nothing,
+// A body never becomes a request: what an attacker hides in one, or behind one whose end is stated in two ways, runs nothing,
 // alone and between other requests of the connection. (h.secret is checked when the test ends.)
 func TestNoSmuggledRequestIsTakenForOne(t *testing.T) {
 	w := worldOf(t, nil)
@@ -272,7 +271,7 @@ func TestNoSmuggledRequestIsTakenForOne(t *testing.T) {
 				t.Errorf("%s: %q ran", about, said)
 			case len(said) == 0 && len(answers) > 0 && (answers[0].status < 400 || answers[0].status >= 600 || answers[0].status == 500):
 				t.Errorf("%s: answered with %d", about, answers[0].status)
-			case len(said) > 0 && len(answers) > 0 && answers[0].status == 499: // net/http takes a half that was closed for a caller who has gone
+			case len(said) > 0 && len(answers) > 0 && answers[0].status == 499: // net/http takes a closed half for a lost caller
 			case len(said) > 0 && (len(answers) == 0 || answers[0].body != `{"word":"`+said[0]+`"}`):
 				t.Errorf("%s: %q ran, and the answers are %v", about, said, answers)
 			}

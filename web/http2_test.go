@@ -62,7 +62,7 @@ func (f *frames) header(method, path string, more ...string) []byte {
 	return f.head.Bytes()
 }
 
-// drain reads frames until the connection ends, or one that stop says is the last.
+// drain reads frames until the connection ends, or until stop reports that a frame is the last.
 func (f *frames) drain(stop func(http2.Frame) bool) (last http2.Frame, err error) {
 	for {
 		got, err := f.ReadFrame()
@@ -80,16 +80,16 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	clock := time.NewTicker(2 * time.Millisecond)
 	defer clock.Stop()
-	for end := time.After(patience); !ok(); {
+	for end := time.After(waitLimit); !ok(); {
 		select {
 		case <-clock.C:
 		case <-end:
-			t.Fatalf("not within %v: %s", patience, what)
+			t.Fatalf("not within %v: %s", waitLimit, what)
 		}
 	}
 }
 
-// heap is what the heap and the stacks hold.
+// heap is the memory that the heap and the stacks hold.
 func heap() int64 {
 	for range 3 {
 		runtime.GC()
@@ -144,7 +144,7 @@ func TestRapidResetsAreBounded(t *testing.T) {
 	took := time.Since(begin)
 	peak := runtime.NumGoroutine()
 	f.conn.Close()
-	eventually(t, "the connection is closed", func() bool { return w.face.server.Connections() == 0 }) // what was sent is read till then
+	eventually(t, "the connection is closed", func() bool { return w.server.engine.Connections() == 0 }) // what was sent is read till then
 	eventually(t, "all handlers end", func() bool { return running.Load() == 0 })
 	eventually(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines+10 })
 	var grown int64
@@ -180,7 +180,7 @@ func TestTheStreamsOfAConnectionAreBounded(t *testing.T) {
 	}
 	eventually(t, "a handler runs", func() bool { return most.Load() > 0 }) // those of a connection that ended need not begin
 	f.conn.Close()
-	eventually(t, "the connection is closed", func() bool { return w.face.server.Connections() == 0 })
+	eventually(t, "the connection is closed", func() bool { return w.server.engine.Connections() == 0 })
 	eventually(t, "all handlers end", func() bool { return running.Load() == 0 })
 	if n := most.Load(); n > 300 {
 		t.Errorf("%d handlers ran at once", n)
@@ -245,7 +245,7 @@ func TestFloodsOfFramesHoldNothing(t *testing.T) {
 		w.alive(t)
 		<-done
 		w.alive(t)
-		if about == "PING" || about == "SETTINGS" { // whose answers nobody has read
+		if about == "PING" || about == "SETTINGS" { // whose answers were not read
 			if grown := heap() - memory; grown > 16<<20 {
 				t.Errorf("%s: %d bytes are held", about, grown)
 			}
@@ -343,9 +343,9 @@ func TestOverHTTP2PathsHostsAndMetadataAreHeldToTheSameRules(t *testing.T) {
 }
 
 func TestHTTP2IsSpokenInTheClearAndOverTLS(t *testing.T) {
-	authority, server, _ := certificates(t)
+	authority, certificate, _ := certificates(t)
 	clear := worldOf(t, nil)
-	over := worldOf(t, func(f *face) { f.config.TLS = &tls.Config{Certificates: []tls.Certificate{server}} })
+	over := worldOf(t, func(f *server) { f.config.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}} })
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	for base, transport := range map[string]*http.Transport{
@@ -353,7 +353,7 @@ func TestHTTP2IsSpokenInTheClearAndOverTLS(t *testing.T) {
 		"https://" + over.HTTPAddr(): {ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: authority}},
 	} {
 		defer transport.CloseIdleConnections()
-		client := &http.Client{Transport: transport, Timeout: patience}
+		client := &http.Client{Transport: transport, Timeout: waitLimit}
 		for path, want := range map[string]int{"/h/any": 200, "/h/secret": 404, "/h/find": 200} {
 			response, err := client.Post(base+path, "application/json", strings.NewReader(`{}`))
 			if err != nil {

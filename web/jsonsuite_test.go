@@ -205,7 +205,7 @@ type engines struct {
 	fast *wire
 }
 
-// ask wants both to answer alike, and tells how.
+// ask expects both to answer alike, and returns the answer.
 func (e *engines) ask(path, body string) answer {
 	e.t.Helper()
 	request := func(connection string) string {
@@ -214,7 +214,7 @@ func (e *engines) ask(path, body string) answer {
 	if e.fast == nil || len(body) > 64<<10 { // such a body takes the connection to net/http
 		e.fast = wireTo(e.t, e.w.HTTPAddr())
 	}
-	e.fast.SetDeadline(time.Now().Add(patience)) // of each request: the connection is for all of them
+	e.fast.SetDeadline(time.Now().Add(waitLimit)) // of each request: the connection is for all of them
 	io.WriteString(e.fast, request(""))
 	fast, err := e.fast.next("POST")
 	if err != nil {
@@ -300,7 +300,7 @@ func TestWhatIsNoJSONIsRefusedWithThePlaceOfTheFault(t *testing.T) {
 	}
 }
 
-// placed tells whether a problem says where in the body its fault is.
+// placed reports whether a problem reports where in the body its fault is.
 func placed(p problem) bool {
 	data, _ := p.Data.(map[string]any)
 	_, pointer := data["pointer"]

@@ -16,7 +16,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// gated is a service whose action tells when it was entered, and answers when it is let go, whatever its context says.
+// gated is a service whose action signals when it was entered, and answers when it is released, even if its context has ended.
 type gated struct {
 	entered, release chan struct{}
 	service          *sabir.Service
@@ -61,22 +61,22 @@ func atStop() (sabir.NodeOption, chan struct{}) {
 }
 
 func stopContext(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	t.Cleanup(cancel)
 	return ctx
 }
 
 func TestStopLetsCallsInFlightFinishAndTakesNoNewOnes(t *testing.T) {
 	g := newGated(t)
-	var face *face
-	node := start(t, sabir.Serve(g.service), capture(&face))
+	var server *server
+	node := start(t, sabir.Serve(g.service), capture(&server))
 	addr := node.HTTPAddr()
 	answered := make(chan answer, 1)
 	go func() { answered <- post(t, "http://"+addr+"/slow/work", `{}`) }()
 	<-g.entered
 	stopped := make(chan error, 1)
 	go func() { stopped <- node.Stop(stopContext(t)) }()
-	<-face.served // it accepts no more
+	<-server.served // it accepts no more
 	if c, err := net.Dial("tcp", addr); err == nil {
 		c.Close()
 		t.Error("a new connection was taken")
@@ -259,7 +259,7 @@ func counted(runs *atomic.Int64, options ...sabir.ServiceOption) *sabir.Service 
 	return s
 }
 
-// tally is what became of many calls.
+// tally counts the outcomes of many calls.
 type tally struct{ right, absent, unavailable, wrong atomic.Int64 }
 
 func (c *tally) add(t *testing.T, in int, out []byte, err error) {

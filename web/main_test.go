@@ -17,7 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/web/exchange"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
@@ -112,7 +113,7 @@ func start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 		if node.State() != sabir.Running {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 		defer cancel()
 		if err := node.Stop(ctx); err != nil {
 			tb.Error(err)
@@ -121,10 +122,10 @@ func start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 	return node
 }
 
-// patience is how long a test waits for what must come, on a machine that has much else to do.
-const patience = time.Minute
+// waitLimit is the time that a test waits for what must come, on a machine that has much else to do.
+const waitLimit = time.Minute
 
-// startShop runs a node with the shop and tells its URL.
+// startShop runs a node with the shop and returns its URL.
 func startShop(tb testing.TB, options ...sabir.NodeOption) (*sabir.Node, string) {
 	tb.Helper()
 	node := start(tb, append([]sabir.NodeOption{sabir.Serve(shop()), sabir.HTTP(":0")}, options...)...)
@@ -134,7 +135,7 @@ func startShop(tb testing.TB, options ...sabir.NodeOption) (*sabir.Node, string)
 // withLimits is sabir.HTTP on a free port with limits that a test can wait for.
 func withLimits(change func(*limits)) sabir.NodeOption {
 	return sabir.Attach(func(n *sabir.Node) (sabir.Face, error) {
-		f, err := newFace(n, sabir.HTTPConfig{Addr: ":0"})
+		f, err := newServer(n, sabir.HTTPConfig{Addr: ":0"})
 		if err == nil {
 			change(&f.settings.limits)
 		}
@@ -142,16 +143,33 @@ func withLimits(change func(*limits)) sabir.NodeOption {
 	})
 }
 
-// capture is sabir.HTTP on a free port that shows the test its face.
-func capture(into **face) sabir.NodeOption {
+// capture is sabir.HTTP on a free port that shows the test its server.
+func capture(into **server) sabir.NodeOption {
 	return sabir.Attach(func(n *sabir.Node) (sabir.Face, error) {
-		f, err := newFace(n, sabir.HTTPConfig{Addr: ":0"})
+		f, err := newServer(n, sabir.HTTPConfig{Addr: ":0"})
 		*into = f
 		return f, err
 	})
 }
 
-// answer is what a test looks at.
+// allowing is a filter that lets pages of one other site read answers, as filter.CORS does. Tests of this package do not use
+// that one: with package filter, "go mod tidy" of each program that imports web would download its libraries.
+func allowing(origin string) exchange.Filter {
+	return exchange.Filter{Name: "one origin",
+		Before: func(x *exchange.Exchange) error {
+			x.Answer.Add("Vary", "Origin")
+			if x.Header.Get("Origin") == origin {
+				x.Answer.Set("Access-Control-Allow-Origin", origin)
+				x.Answer.Set("Access-Control-Allow-Credentials", "true")
+			}
+			return nil
+		},
+		Preflight: func(x *exchange.Exchange) bool {
+			return x.Header.Get("Origin") == origin && x.Header.Has("Access-Control-Request-Method")
+		}}
+}
+
+// answer is the part of an answer that a test checks.
 type answer struct {
 	status int
 	header http.Header

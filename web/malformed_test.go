@@ -21,7 +21,7 @@ func rawDial(t *testing.T, node *sabir.Node) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(waitLimit))
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -112,7 +112,7 @@ func TestSlowHeadersAndBodiesAreCutOff(t *testing.T) {
 		l.readHeaders, l.readBody, l.idle = 30*time.Millisecond, 60*time.Millisecond, 30*time.Millisecond
 	}))
 	shortBodies := start(t, sabir.Serve(counted(&runs)), withLimits(func(l *limits) { // the heads come in time for certain
-		l.readHeaders, l.readBody, l.idle = patience, 60*time.Millisecond, 30*time.Millisecond
+		l.readHeaders, l.readBody, l.idle = waitLimit, 60*time.Millisecond, 30*time.Millisecond
 	}))
 	for about, part := range map[string]string{"headers": postHead, "a body": postHead + "Content-Length: 2\r\n\r\n1", "chunks": postHead + "Transfer-Encoding: chunked\r\n\r\n1\r\n", "nothing": ""} {
 		node := shortHeads

@@ -4,16 +4,16 @@ import (
 	"net/http"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/internal/api"
 )
 
-// Site is what a handler that was mounted may know of where it is.
+// Site describes to a mounted handler where it is mounted.
 type Site struct {
 	Node     *sabir.Node
 	Prefix   string         // its own
 	Key      string         // of sabir.HTTPKey; "" for none
 	Loopback bool           // only this machine can reach it
-	Open     bool           // anyone may call, see Open
+	Open     bool           // every client may call, see Open
 	API      func() api.API // what can be called here now
 }
 
@@ -25,7 +25,7 @@ type mount struct {
 
 // Mounted puts a handler under a prefix: it gets the requests for the prefix itself and for what is below it. make is called
 // when the node starts; its error is that of the start. The handler runs behind the site check, the filters and the
-// authentication of the face; one that has a method Public() bool which returns true, such as a login page, runs before
+// authentication of the server; one that has a method Public() bool which returns true, such as a login page, runs before
 // the authentication and checks by itself.
 func Mounted(prefix string, make func(Site) (http.Handler, error)) sabir.HTTPOption {
 	return func(c *sabir.HTTPConfig) { c.Options = append(c.Options, mount{prefix, make}) }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -8,7 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/isolate"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -16,15 +18,15 @@ import (
 type mounted struct {
 	prefix  string
 	handler http.Handler
-	public  bool // it checks by itself who calls
+	public  bool // it authenticates callers by itself
 }
 
 // mount makes the handlers that were mounted, those with the longest prefix first.
-func (f *face) mount(loopback bool) error {
-	for _, m := range f.settings.mounts {
-		site := Site{Node: f.node, Prefix: m.prefix, Key: f.config.Key, Loopback: loopback, Open: f.settings.open,
-			API: func() api.API { return f.api() }}
-		h, err := m.make(site)
+func (s *server) mount(loopback bool) error {
+	for _, m := range s.settings.mounts {
+		mountedAt := Site{Node: s.node, Prefix: m.prefix, Key: s.config.Key, Loopback: loopback, Open: s.settings.open,
+			API: func() api.API { return s.api() }}
+		h, err := m.make(mountedAt)
 		if err != nil {
 			return fmt.Errorf("mounting %s: %w", m.prefix, err)
 		}
@@ -32,15 +34,15 @@ func (f *face) mount(loopback bool) error {
 			return fmt.Errorf("mounting %s: there is no handler", m.prefix)
 		}
 		own, _ := h.(interface{ Public() bool })
-		f.mounts = append(f.mounts, &mounted{m.prefix, h, own != nil && own.Public()})
+		s.mounts = append(s.mounts, &mounted{m.prefix, h, own != nil && own.Public()})
 	}
-	slices.SortStableFunc(f.mounts, func(a, b *mounted) int { return len(b.prefix) - len(a.prefix) })
+	slices.SortStableFunc(s.mounts, func(a, b *mounted) int { return len(b.prefix) - len(a.prefix) })
 	return nil
 }
 
 // mounted is the handler for a path, or nil.
-func (f *face) mounted(path string) *mounted {
-	for _, m := range f.mounts {
+func (s *server) mounted(path string) *mounted {
+	for _, m := range s.mounts {
 		if under(path, m.prefix) {
 			return m
 		}
@@ -48,10 +50,10 @@ func (f *face) mounted(path string) *mounted {
 	return nil
 }
 
-// doorOf is the door of a path: the group with the longest prefix that it is under, else the root.
-func (f *face) doorOf(path string) *door {
-	best := &f.settings.root
-	for _, d := range f.settings.groups {
+// groupOf returns the group of a path: that with the longest prefix above it, otherwise the root.
+func (s *server) groupOf(path string) *routeGroup {
+	best := &s.settings.root
+	for _, d := range s.settings.groups {
 		if under(path, d.prefix) && len(d.prefix) > len(best.prefix) {
 			best = d
 		}
@@ -59,27 +61,40 @@ func (f *face) doorOf(path string) *door {
 	return best
 }
 
-// visitMounted lets a request pass the steps of the root and hands it over.
-func (f *face) visitMounted(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, m *mounted) {
-	root := &f.settings.root
-	steps := root.steps
+// serveMounted runs the filters of the root and hands the request to a mounted handler.
+func (s *server) serveMounted(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, m *mounted) {
+	root := &s.settings.root
+	chain := root.chain
 	if m.public {
-		steps = root.open
+		chain = root.open
 	}
-	v := visit{Exchange: x, face: f, to: &target{door: root, path: m.prefix}}
-	passed := 0
-	if err := v.enter(steps, &passed); err != nil {
-		v.fail(err)
-		v.leave(steps[:passed])
+	v := requestContext{Exchange: x, server: s, to: &target{routeGroup: root, path: m.prefix}, chain: chain}
+	if !v.admit(nil) {
 		write(w, r, x)
 		return
 	}
-	f.headers(w, x)
-	m.handler.ServeHTTP(w, r)
+	s.headers(w, x)
+	a := &responseWriter{w: w}
+	err := isolate.Do(func() error {
+		m.handler.ServeHTTP(a.writer(), r)
+		return nil
+	})
+	switch {
+	case err == nil:
+		return
+	case errors.Is(err, http.ErrAbortHandler):
+		panic(http.ErrAbortHandler)
+	}
+	v.fail(err)
+	if a.started {
+		panic(http.ErrAbortHandler) // nothing else shows that this is not the whole of the answer
+	}
+	clear(w.Header()) // they were for another answer
+	write(w, r, x)
 }
 
-// noLists is a file system whose folders can be opened only where they have an index.html, so that none is listed, and
-// in which nothing is below a name with a dot at its start, such as .git and .env, except .well-known (RFC 8615).
+// noLists is a file system whose folders can be opened only if they have an index.html, so that none is listed. Names that
+// begin with a dot, such as .git and .env, do not exist in it, except .well-known (RFC 8615).
 type noLists struct{ fs.FS }
 
 // Open opens a file, and a folder with an index.

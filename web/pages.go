@@ -14,34 +14,34 @@ const (
 	problemType = "application/problem+json"
 )
 
-// pages are the addresses of the face itself that answer at once, all of them only read.
-func (f *face) pages() map[string]*target {
-	open, known := f.settings.root.steps[:1], f.settings.root.steps // health and readiness need no key
+// pages are the addresses of the server itself that answer at once, all of them only read.
+func (s *server) pages() map[string]*target {
+	open, known := s.settings.root.chain[:1], s.settings.root.chain // health and readiness need no key
 	return map[string]*target{
-		"/health": {path: "/health", page: (*visit).health, steps: open},
-		"/ready":  {path: "/ready", page: (*visit).ready, steps: open},
-		"/":       {path: "/", page: (*visit).index, steps: known},
-		"/$api":   {path: "/$api", page: (*visit).describe, steps: known},
+		"/health": {path: "/health", page: (*requestContext).health, chain: open},
+		"/ready":  {path: "/ready", page: (*requestContext).ready, chain: open},
+		"/":       {path: "/", page: (*requestContext).index, chain: known},
+		"/$api":   {path: "/$api", page: (*requestContext).describe, chain: known},
 	}
 }
 
-func (v *visit) health() { v.send([]byte(`{"status":"ok"}` + "\n")) }
+func (rc *requestContext) health() { rc.send([]byte(`{"status":"ok"}` + "\n")) }
 
-// ready tells whether calls should be sent here.
-func (v *visit) ready() {
-	if state := v.node.State(); state != sabir.Running {
-		v.fail(&sabir.Error{Code: sabir.Unavailable, Name: sabir.ErrUnavailable.Name, Node: v.node.ID(), Retryable: true, Message: "the node is " + state.String()})
+// ready reports whether calls should be sent here.
+func (rc *requestContext) ready() {
+	if state := rc.node.State(); state != sabir.Running {
+		rc.fail(&sabir.Error{Code: sabir.Unavailable, Name: sabir.ErrUnavailable.Name, Node: rc.node.ID(), Retryable: true, Message: "the node is " + state.String()})
 		return
 	}
-	v.send([]byte(`{"status":"ready"}` + "\n"))
+	rc.send([]byte(`{"status":"ready"}` + "\n"))
 }
 
 // send makes the answer a JSON document.
-func (v *visit) send(body []byte) {
-	v.Status, v.Type, v.Out = http.StatusOK, jsonType, append(v.Out[:0], body...)
+func (rc *requestContext) send(body []byte) {
+	rc.Status, rc.Type, rc.Out = http.StatusOK, jsonType, append(rc.Out[:0], body...)
 }
 
-// index is what GET / answers: enough to find one's way in the first minutes.
+// index is the answer to GET /: a first overview of the node's API.
 type index struct {
 	Node    string        `json:"node"`
 	State   string        `json:"state"`
@@ -61,14 +61,14 @@ type indexAction struct {
 }
 
 // index lists what can be called.
-func (v *visit) index() {
-	list := index{Node: v.node.ID(), State: v.node.State().String(), Call: "POST a JSON object to an action's path",
+func (rc *requestContext) index() {
+	list := index{Node: rc.node.ID(), State: rc.node.State().String(), Call: "POST a JSON object to an action's path",
 		Health: "/health", Ready: "/ready", API: "/$api", Actions: []indexAction{}}
-	for _, a := range v.node.Actions() {
+	for _, a := range rc.node.Actions() {
 		if a.Visibility != sabir.Public {
 			continue
 		}
-		for _, d := range v.doorsOf(a) {
+		for _, d := range rc.groupsOf(a) {
 			entry := indexAction{Name: a.Name, Path: d.prefix + actionPath(a.Name), Stream: a.Stream, Description: a.Description}
 			for _, r := range a.Routes {
 				entry.Routes = append(entry.Routes, r.Method+" "+d.prefix+r.Pattern)
@@ -76,21 +76,21 @@ func (v *visit) index() {
 			list.Actions = append(list.Actions, entry)
 		}
 	}
-	body, err := stdjson.MarshalIndent(list, "", "  ") // people read it
+	body, err := stdjson.MarshalIndent(list, "", "  ") // indented, to be readable
 	if err != nil {
-		v.fail(sabir.NewError(sabir.Internal, sabir.ErrBadOutput.Name, internalMessage(v.ID)))
+		rc.fail(sabir.NewError(sabir.Internal, sabir.ErrBadOutput.Name, internalMessage(rc.ID)))
 		return
 	}
-	v.send(append(body, '\n'))
+	rc.send(append(body, '\n'))
 }
 
 // describe answers with the description that clients and documents are generated from.
-func (v *visit) describe() {
-	body, err := json.Append(nil, v.api())
+func (rc *requestContext) describe() {
+	body, err := json.Append(nil, rc.api())
 	if err != nil {
-		v.node.Log().Error("the description of the actions cannot be written as JSON", "request", v.ID, "reason", err)
-		v.fail(sabir.NewError(sabir.Internal, sabir.ErrBadOutput.Name, internalMessage(v.ID)))
+		rc.node.Log().Error("the description of the actions cannot be written as JSON", "request", rc.ID, "reason", err)
+		rc.fail(sabir.NewError(sabir.Internal, sabir.ErrBadOutput.Name, internalMessage(rc.ID)))
 		return
 	}
-	v.send(body)
+	rc.send(body)
 }

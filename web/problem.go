@@ -1,6 +1,8 @@
 package web
 
 import (
+	"bytes"
+	stdjson "encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -9,10 +11,11 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/web/bind"
+	"github.com/sabir-go/sabir/internal/bind"
+	"github.com/sabir-go/sabir/internal/isolate"
 )
 
-// problem is an error as an RFC 9457 document. The members after Detail are extensions that let Client rebuild the error.
+// problem is an error as an RFC 9457 document. The members after Detail are extensions from which Client rebuilds the error.
 type problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
@@ -43,29 +46,47 @@ func newProblem(e *sabir.Error, id string) problem {
 	return p
 }
 
-// retryAfter is what callers are asked to wait where trying again may help.
+// retryAfter is the time that clients are asked to wait before they try again.
 const retryAfter = time.Second
 
-// fail makes the answer an error that callers may see.
-func (v *visit) fail(err error) {
-	v.Keep()
-	p := newProblem(v.located(err), v.ID)
-	v.Out = v.appendProblem(v.Out[:0], p)
-	v.Status, v.Type = p.Status, problemType
-	if p.Retryable && (p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests) && !v.Answer.Has("Retry-After") {
-		v.Answer.Set("Retry-After", seconds(retryAfter))
+// fail makes the response a problem document.
+func (rc *requestContext) fail(err error) {
+	rc.Keep()
+	if failed := rc.panicError(err, rc.ID); failed != nil {
+		err = failed
+	}
+	p := newProblem(rc.located(err), rc.ID)
+	rc.Out = rc.appendProblem(rc.Out[:0], p)
+	rc.Status, rc.Type = p.Status, problemType
+	if p.Retryable && (p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests) && !rc.Answer.Has("Retry-After") {
+		rc.Answer.Set("Retry-After", seconds(retryAfter))
 	}
 }
 
-// located is the error of a call or a filter as callers may see it, with the node where it happened.
-func (f *face) located(err error) *sabir.Error {
+// panicError returns the public form of a panic, or of an ended goroutine, in code other than the server's: a filter, an
+// authenticator, a mounted handler, a method of a value. The details go to the log. It is nil for other errors, and for a panic
+// that package sabir has logged.
+func (s *server) panicError(err error, id string) *sabir.Error {
+	if e, ok := err.(*sabir.Error); ok && e.Name == sabir.ErrPanic.Name {
+		return nil
+	}
+	detail, stack, ok := isolate.Panicked(err)
+	if !ok {
+		return nil
+	}
+	s.node.Log().Error("http panicked", "request", id, "error", err.Error(), "panic", detail, "stack", string(bytes.TrimSpace(stack)))
+	return &sabir.Error{Code: sabir.Internal, Name: sabir.ErrPanic.Name, Message: internalMessage(id)}
+}
+
+// located returns an error of a call or a filter as callers may see it, with the node where it happened.
+func (s *server) located(err error) *sabir.Error {
 	if faults, ok := err.(bind.Errors); ok {
 		err = badParameters(faults)
 	}
 	e := sabir.AsError(err)
 	if e.Node == "" {
 		c := *e
-		c.Node, e = f.node.ID(), &c
+		c.Node, e = s.node.ID(), &c
 	}
 	return e
 }
@@ -76,21 +97,44 @@ func badParameters(faults bind.Errors) *sabir.Error {
 	return e.WithData(faults)
 }
 
-func (f *face) appendProblem(dst []byte, p problem) []byte {
-	out, err := json.Append(dst, p)
-	if err != nil { // only data that its author made can do that
-		f.node.Log().Error("the data of an error cannot be written as JSON", "request", p.RequestID, "error", p.Name, "reason", err)
-		p.Data = nil
-		if out, err = json.Append(dst, p); err != nil {
-			panic(err)
+func (s *server) appendProblem(dst []byte, p problem) []byte {
+	data := p.Data
+	p.Data = nil
+	if data != nil {
+		// Methods of the data, which its author made, run here. What one of them does must not keep the error from the caller.
+		err := isolate.Do(func() (err error) {
+			p.Data, err = writeData(data)
+			return err
+		})
+		if err != nil {
+			detail, stack, _ := isolate.Panicked(err)
+			s.node.Log().Error("the data of an error cannot be written as JSON", "request", p.RequestID, "error", p.Name, "reason", err,
+				"panic", detail, "stack", string(stack))
 		}
+	}
+	out, err := json.Append(dst, p)
+	if err != nil {
+		panic(err) // it has nothing that could fail
 	}
 	return append(out, '\n')
 }
 
-// public is what a call's error looks like from outside. What an author wrote into an *Error is meant for callers. What a
-// plain Go error or a panic said is not, nor which nodes and hidden actions the call needed: that goes to the log instead.
-func (f *face) public(a *sabir.Action, id string, err error) *sabir.Error {
+// writeData encodes the data of an error as JSON.
+func writeData(data any) (any, error) {
+	text, err := json.Append(nil, data)
+	if err != nil {
+		return nil, err
+	}
+	return stdjson.RawMessage(text), nil
+}
+
+// publicError returns a call's error as outsiders may see it. The author of an *Error meant it for callers. The texts of plain
+// Go errors and panics, other nodes and hidden actions were not meant for them: they go to the log.
+func (s *server) publicError(a *sabir.Action, id string, err error) *sabir.Error {
+	if failed := s.panicError(err, id); failed != nil {
+		failed.Node = sabir.AsError(err).Node
+		return failed
+	}
 	e := sabir.AsError(err)
 	message, data := e.Message, e.Data
 	switch e.Name {
@@ -108,13 +152,13 @@ func (f *face) public(a *sabir.Action, id string, err error) *sabir.Error {
 		}
 	}
 	if message != e.Message {
-		f.logHidden(a, id, e)
+		s.logHidden(a, id, e)
 	}
 	return &sabir.Error{Code: e.Code, Name: e.Name, Message: message, Data: data, Retryable: e.Retryable, Node: e.Node}
 }
 
-// authored finds the *Error that its author made, when e only says in its place what a plain Go error around it says, as
-// sabir.AsError makes it of fmt.Errorf("…%w", err). It is nil when e is the author's own.
+// authored finds the *Error inside e if e only repeats the text of a plain Go error around it, as sabir.AsError does with
+// fmt.Errorf("…%w", err). It is nil if e is the author's own.
 func authored(e *sabir.Error) *sabir.Error {
 	cause := e.Unwrap()
 	if cause == nil || cause.Error() != e.Message {
@@ -137,8 +181,8 @@ func internalMessage(id string) string {
 	return "internal error; the node's log tells more under request " + id
 }
 
-// logHidden writes what callers are not told. A panic of this node is in its log already, with the stack and the request.
-func (f *face) logHidden(a *sabir.Action, id string, e *sabir.Error) {
+// logHidden logs what callers do not see. A panic of this node has been logged with its stack.
+func (s *server) logHidden(a *sabir.Action, id string, e *sabir.Error) {
 	if e.Stack() != nil {
 		return
 	}
@@ -146,5 +190,5 @@ func (f *face) logHidden(a *sabir.Action, id string, e *sabir.Error) {
 	if cause := e.Unwrap(); cause != nil && cause.Error() != e.Message {
 		attrs = append(attrs, "cause", cause.Error())
 	}
-	f.node.Log().Error("call over http failed", attrs...)
+	s.node.Log().Error("call over http failed", attrs...)
 }

@@ -12,10 +12,8 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
-	"github.com/sabir-go/sabir/web/filter"
 )
 
 type findItem struct {
@@ -37,12 +35,15 @@ func store() *sabir.Service {
 	sabir.Handle(s, "find", func(_ context.Context, in findItem) (findItem, error) { return in, nil }, sabir.Route("GET", "/items/{id}"))
 	sabir.Handle(s, "put", func(_ context.Context, in putItem) (putItem, error) { return in, nil },
 		sabir.Route("PUT", "/items/{id}"), sabir.Route("POST", "/shelves/{id}/items"))
-	kept := policy.NewCache()
+	kept := sabir.Middleware{Name: "cache", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		a.Note(sabir.CacheNote, time.Minute)
+		return next
+	}}
 	sabir.Handle(s, "price", func(_ context.Context, in struct {
 		ID int `json:"id"`
 	}) (int, error) {
 		return 100 * in.ID, nil
-	}, sabir.Route("GET", "/items/{id}/price"), sabir.Use(kept.For(policy.TTL(time.Minute))))
+	}, sabir.Route("GET", "/items/{id}/price"), sabir.Use(kept))
 	sabir.HandleStream(s, "tail", func(_ context.Context, s *sabir.Stream[putItem, string]) error {
 		in, err := s.Recv()
 		if err != nil {
@@ -222,12 +223,12 @@ func TestHandlersAndFilesCanBeMounted(t *testing.T) {
 
 func TestAFaceCanBeMountedIntoAnotherServer(t *testing.T) {
 	node := start(t, sabir.Serve(store()))
-	face, err := Handler(node, StrictFields())
+	server, err := Handler(node, StrictFields())
 	if err != nil {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/api/", http.StripPrefix("/api", face))
+	mux.Handle("/api/", http.StripPrefix("/api", server))
 	w := recorded(mux, "GET", "/api/items/7?page=1")
 	if w.Code != 200 || !strings.Contains(w.Body.String(), `"id":7,"page":1`) {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -248,7 +249,7 @@ func TestABatchMakesSeveralCalls(t *testing.T) {
 	_, base := startStore(t)
 	got := post(t, base+"/batch", `[{"action":"shop.hello","input":{"name":"Ada"}},{"action":"shop.hello","input":{"name":""}},
 		{"action":"shop.nothing"},{"action":"shop.watch"},{"action":"shop.secret"},{"action":"items.put","input":{"id":1,"name":"lamp"}}]`)
-	var answers []batchAnswer
+	var answers []batchResult
 	if err := json.Unmarshal([]byte(got.body), &answers); err != nil || got.status != 200 {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
@@ -290,7 +291,7 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 		"a group in a group": {Group("/v1", Group("/v2")), "whole face"},
 		"a time":             {Timeout(-1), "above zero"},
 		"connections":        {MaxConnections(0), "at least 1"},
-		"a filter":           {Use(filter.RateLimit(-1, 0)), "RateLimit"},
+		"a filter":           {Use(exchange.Filter{Name: "own", Problem: errors.New("a rate below zero")}), "below zero"},
 		"a pattern":          {Events("a..b"), "a..b"},
 		"a mount":            {Mounted("/x", func(Site) (http.Handler, error) { return nil, errors.New("no template") }), "no template"},
 		"something else":     {func(c *sabir.HTTPConfig) { c.Options = append(c.Options, 7) }, "int"},
@@ -340,7 +341,7 @@ func TestFilesAtTheRootLeaveTheFacesOwnPages(t *testing.T) {
 }
 
 func TestPagesOfOtherSitesReadBatchesWhereTheyMay(t *testing.T) {
-	_, base := startStore(t, Use(filter.CORS(filter.Policy{Origins: []string{"https://app.example"}})))
+	_, base := startStore(t, Use(allowing("https://app.example")))
 	got := post(t, base+"/batch", `[{"action":"shop.hello","input":{"name":"Ada"}}]`, "Origin: https://app.example", "Sec-Fetch-Site: cross-site")
 	if got.status != 200 || got.header.Get("Access-Control-Allow-Origin") != "https://app.example" {
 		t.Errorf("%d %v", got.status, got.header)

@@ -12,39 +12,39 @@ import (
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// settings is what the options of a face say.
+// settings is the result of the options of a server.
 type settings struct {
-	root     door
-	tools    door // the root as tools find it, whose callers must show who they are where that can be asked
-	groups   []*door
-	mounts   []mount
-	events   []string // patterns
-	open     bool
-	limits   limits
-	problems []error
+	root          routeGroup
+	operatorGroup routeGroup // the root as operators' tools see it: it authenticates wherever that is possible
+	groups        []*routeGroup
+	mounts        []mount
+	events        []string // patterns
+	open          bool
+	limits        limits
+	problems      []error
 
 	title, version, description string // of the API
 }
 
-// door is a way in: the face's root, or a group.
-type door struct {
+// routeGroup is the root of a server or a group of it.
+type routeGroup struct {
 	prefix         string            // "" or "/v1"
 	services       []string          // nil for all
-	filters        []exchange.Filter // one without a name stands for the authentication
+	filters        []exchange.Filter // one without a name marks the place of the authentication
 	middlewares    []sabir.Middleware
 	authenticators []auth.Authenticator
 	anonymous      bool
-	decided        bool // who may come in, by Auth or Anonymous
+	decided        bool // Auth or Anonymous was given
 	timeout        time.Duration
 	body           int64
 	strict         bool
 
-	steps []exchange.Filter // all that requests pass, see steps.go
-	shows bool              // to some that are not the face's own
-	open  []exchange.Filter // those of handlers that check by themselves who calls
+	chain     []exchange.Filter // filters that requests pass, see assemble
+	needsKeep bool              // chain has filters of others, which may keep strings of the exchange
+	open      []exchange.Filter // chain without authentication, for handlers that do that themselves
 }
 
-// limits bounds what callers can make the face hold or wait for.
+// limits bounds what clients can make the server hold or wait for.
 type limits struct {
 	headers     int           // bytes of a request's headers
 	connections int           // open at once; further ones wait to be accepted
@@ -58,7 +58,7 @@ type limits struct {
 
 func defaultSettings() *settings {
 	return &settings{
-		root: door{timeout: 30 * time.Second, body: 1 << 20},
+		root: routeGroup{timeout: 30 * time.Second, body: 1 << 20},
 		limits: limits{
 			headers:     64 << 10,
 			connections: 10_000,
@@ -72,17 +72,17 @@ func defaultSettings() *settings {
 	}
 }
 
-// newSettings reads the options. The error tells all that is wrong with them.
+// newSettings reads the options. The error lists everything that is wrong with them.
 func newSettings(options []any) (*settings, error) {
 	s := defaultSettings()
 	for i := range options {
 		switch o, ok := options[i].(option); {
 		case !ok:
 			s.foreign(options[i])
-		case o.door != nil:
-			o.door(&s.root)
+		case o.routeGroup != nil:
+			o.routeGroup(&s.root)
 		default:
-			o.face(s)
+			o.server(s)
 		}
 	}
 	s.check()
@@ -93,7 +93,7 @@ func (s *settings) problem(format string, args ...any) {
 	s.problems = append(s.problems, fmt.Errorf("web: "+format, args...))
 }
 
-// foreign takes what is no option of the list in options.go.
+// foreign takes options that are not of type option.
 func (s *settings) foreign(o any) {
 	if m, ok := o.(mount); ok {
 		s.mounts = append(s.mounts, m)
@@ -102,12 +102,12 @@ func (s *settings) foreign(o any) {
 	s.problem("an option of another package: %T", o)
 }
 
-// group adds a group, whose settings are those of the face until its own options say otherwise.
+// group adds a group. What its options leave open comes from the root, in inherit.
 func (s *settings) group(prefix string, options []any) {
-	d := &door{prefix: prefix}
+	d := &routeGroup{prefix: prefix}
 	for _, o := range options {
-		if o, ok := o.(option); ok && o.door != nil {
-			o.door(d)
+		if o, ok := o.(option); ok && o.routeGroup != nil {
+			o.routeGroup(d)
 		} else {
 			s.problem("the group %q has an option that is for a whole face only: %v", prefix, o.name)
 		}
@@ -115,7 +115,7 @@ func (s *settings) group(prefix string, options []any) {
 	s.groups = append(s.groups, d)
 }
 
-// inherit gives each group what the face says and it does not.
+// inherit completes the groups from the root.
 func (s *settings) inherit() {
 	for _, d := range s.groups {
 		outer := slices.Clone(s.root.filters)
@@ -141,10 +141,10 @@ func (s *settings) inherit() {
 
 func (s *settings) check() {
 	if !s.root.decided {
-		s.root.filters = slices.Insert(s.root.filters, 0, authHere) // of the face's key
+		s.root.filters = slices.Insert(s.root.filters, 0, authHere) // of the server's key
 	}
 	s.inherit()
-	for _, d := range s.doors() {
+	for _, d := range s.routeGroups() {
 		if d.timeout <= 0 || d.body <= 0 {
 			s.problem("the timeout %v and the body limit %d of %q must be above zero", d.timeout, d.body, d.prefix)
 		}
@@ -173,8 +173,8 @@ func (s *settings) check() {
 	}
 }
 
-// doors is the face's root and its groups.
-func (s *settings) doors() []*door { return append([]*door{&s.root}, s.groups...) }
+// routeGroups lists the root and the groups.
+func (s *settings) routeGroups() []*routeGroup { return append([]*routeGroup{&s.root}, s.groups...) }
 
 func (s *settings) checkPrefix(what, prefix string) {
 	if !strings.HasPrefix(prefix, "/") || strings.HasSuffix(prefix, "/") || strings.Contains(prefix, "//") || strings.ContainsAny(prefix, "{}?#% ") || prefix == "" {
@@ -182,25 +182,25 @@ func (s *settings) checkPrefix(what, prefix string) {
 	}
 }
 
-// takes tells whether the door takes the action.
-func (d *door) takes(a *sabir.Action) bool {
-	if d.services == nil {
+// takes reports whether the group takes the action.
+func (g *routeGroup) takes(a *sabir.Action) bool {
+	if g.services == nil {
 		return true
 	}
 	_, short, versioned := strings.Cut(a.Service, ".")
-	return slices.Contains(d.services, a.Service) || versioned && a.Version > 0 && slices.Contains(d.services, short)
+	return slices.Contains(g.services, a.Service) || versioned && a.Version > 0 && slices.Contains(g.services, short)
 }
 
-// guarded tells whether the door lets only callers in who show who they are.
-func (d *door) guarded() bool { return len(d.authenticators) > 0 && !d.anonymous }
+// guarded reports whether the group admits only callers that authenticate.
+func (g *routeGroup) guarded() bool { return len(g.authenticators) > 0 && !g.anonymous }
 
-// authHere stands, among a door's filters, for the authentication.
+// authHere stands, among a group's filters, for the authentication.
 var authHere = exchange.Filter{Name: ""}
 
-// decide notes where among the filters the authentication is: where it was decided last.
-func (d *door) decide() {
-	d.filters = append(slices.DeleteFunc(d.filters, isAuth), authHere)
-	d.decided = true
+// decide moves the place of the authentication to the end of the filters so far, since the last option about it counts.
+func (g *routeGroup) decide() {
+	g.filters = append(slices.DeleteFunc(g.filters, isAuth), authHere)
+	g.decided = true
 }
 
 func isAuth(f exchange.Filter) bool {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -57,7 +56,7 @@ func TestOversizedHeadsAreRefused(t *testing.T) {
 	w.alive(t)
 }
 
-// drip writes a byte of the text at each tick until the peer has had enough, and tells for how long it went on.
+// drip writes a byte of the text at each tick until the peer has had enough, and returns how long it went on.
 func drip(c net.Conn, text string) time.Duration {
 	begin := time.Now()
 	ended := make(chan struct{})
@@ -81,8 +80,8 @@ func drip(c net.Conn, text string) time.Duration {
 // and all at once.
 func TestWhoeverSendsByteByByteIsCutOff(t *testing.T) {
 	t.Parallel()
-	_, server, _ := certificates(t)
-	w, over := worldOf(t, fast), worldOf(t, func(f *face) { fast(f); f.config.TLS = &tls.Config{Certificates: []tls.Certificate{server}} })
+	_, certificate, _ := certificates(t)
+	w, over := worldOf(t, fast), worldOf(t, func(f *server) { fast(f); f.config.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}} })
 	chunks := strings.Repeat("1\r\n \r\n", 1000)
 	var all sync.WaitGroup
 	for about, test := range map[string]struct {
@@ -107,17 +106,17 @@ func TestWhoeverSendsByteByByteIsCutOff(t *testing.T) {
 		all.Go(func() {
 			c := wireTo(t, test.to.HTTPAddr())
 			io.WriteString(c, test.first)
-			if took := drip(c, test.rest); took > patience/2 {
+			if took := drip(c, test.rest); took > waitLimit/2 {
 				t.Errorf("%s was waited for %v", about, took)
 			}
 		})
 	}
 	all.Wait()
 	w.alive(t)
-	eventually(t, "all connections are closed", func() bool { return w.face.server.Connections() == 0 && over.face.server.Connections() == 0 })
+	eventually(t, "all connections are closed", func() bool { return w.server.engine.Connections() == 0 && over.server.engine.Connections() == 0 })
 }
 
-// A client that says it has sent all may still read; one that is gone ends its call; neither harms others.
+// A client that signals that it has sent all may still read; one that is gone ends its call; neither harms others.
 func TestHalfClosedAndResetConnectionsDoNoHarm(t *testing.T) {
 	t.Parallel()
 	s, running, _, runs := held()
@@ -154,13 +153,13 @@ func TestHalfClosedAndResetConnectionsDoNoHarm(t *testing.T) {
 		}
 	}
 	w.alive(t)
-	eventually(t, "all connections are closed", func() bool { return w.face.server.Connections() == 0 })
+	eventually(t, "all connections are closed", func() bool { return w.server.engine.Connections() == 0 })
 	if slices.Contains(w.said(), "cut") {
 		t.Error("half a request ran")
 	}
 }
 
-// unread is a service with what nobody reads to the end. Its counters say how far the handlers came.
+// unread is a service with streams that are not read to the end. Its counters say how far the handlers came.
 func unread(let <-chan struct{}) (s *sabir.Service, sent, live, received *atomic.Int64) {
 	sent, live, received = new(atomic.Int64), new(atomic.Int64), new(atomic.Int64)
 	s = sabir.NewService("unread")
@@ -225,7 +224,7 @@ func TestWhoeverDoesNotReadIsCutOffAndNothingIsHeldForHim(t *testing.T) {
 		eventually(t, about+" begins", func() bool { return sent.Load() > begun })
 	}
 	begin := time.Now()
-	eventually(t, "all are cut off", func() bool { return live.Load() == 0 && w.face.server.Connections() == 0 })
+	eventually(t, "all are cut off", func() bool { return live.Load() == 0 && w.server.engine.Connections() == 0 })
 	took := time.Since(begin)
 	var grown int64
 	eventually(t, "at most 4 MiB are held", func() bool { grown = heap() - memory; return grown <= 4<<20 }) // goroutines end behind their connections
@@ -233,7 +232,7 @@ func TestWhoeverDoesNotReadIsCutOffAndNothingIsHeldForHim(t *testing.T) {
 	if sent.Load() > 3*16<<20 { // what the sockets of both sides hold, and a little
 		t.Errorf("%d bytes were taken from the handlers", sent.Load())
 	}
-	if took > patience/2 {
+	if took > waitLimit/2 {
 		t.Errorf("they were cut off after %v", took)
 	}
 	w.alive(t)
@@ -275,14 +274,9 @@ func TestCallsGoOnBesideTenThousandIdleConnections(t *testing.T) {
 	if os.Getenv("SABIR_TEST_ALL") == "" {
 		t.Skip("opens 10,000 connections; set SABIR_TEST_ALL=1")
 	}
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	limit.Cur = limit.Max
-	syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
-	size := min(10_000, (int(limit.Cur)-500)/2) // both ends are here
-	w := worldOf(t, func(f *face) { f.settings.limits.connections = 11_000 })
+	files := openFiles(t)
+	size := min(10_000, (files-500)/2) // both ends are here
+	w := worldOf(t, func(f *server) { f.settings.limits.connections = 11_000 })
 	p99 := func() time.Duration {
 		c := wireTo(t, w.HTTPAddr())
 		defer c.Close()
@@ -328,7 +322,7 @@ func TestCallsGoOnBesideTenThousandIdleConnections(t *testing.T) {
 	}
 	t.Logf("%d idle connections: %d bytes each, both ends together; p99 of a call %v alone, %v beside them", size, each, alone, beside)
 	if size < 10_000 {
-		t.Logf("the system allows %d open files, so there were fewer than 10,000", limit.Cur)
+		t.Logf("the system allows %d open files, so there were fewer than 10,000", files)
 	}
 	if beside > most {
 		t.Errorf("p99 is %v beside %d idle connections, and %v without", beside, size, alone)

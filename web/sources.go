@@ -2,11 +2,11 @@ package web
 
 import (
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/bind"
 	"github.com/sabir-go/sabir/validate"
-	"github.com/sabir-go/sabir/web/bind"
 )
 
-// sources tells, in an error about the input of a REST form, which parts of the request the fields came from.
+// sources adds, in an error about the input of a REST form, which parts of the request the fields came from.
 func (t *target) sources(e *sabir.Error) *sabir.Error {
 	switch data := e.Data.(type) {
 	case validate.Errors:

@@ -6,49 +6,43 @@ import (
 	"sync/atomic"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/isolate"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 	"github.com/sabir-go/sabir/web/stream"
 )
 
-// open lets a request pass the steps of a stream, and serves it.
-func (f *face) open(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, to *target) {
-	v := visit{Exchange: x, face: f, to: to}
-	passed := 0
-	err := v.enter(to.steps, &passed)
+// openStream runs the filters for a stream and serves it.
+func (s *server) openStream(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, to *target) {
+	v := requestContext{Exchange: x, server: s, to: to, chain: to.chain}
 	var call stream.Call
-	if err == nil {
-		call, err = v.streamCall(r)
-	}
-	if err != nil {
-		v.fail(err)
-		v.leave(to.steps[:passed])
+	if !v.admit(func() (err error) { call, err = v.streamCall(r); return err }) {
 		write(w, r, x)
 		return
 	}
-	f.headers(w, x)
-	f.streams.Serve(w, r, call)
+	s.headers(w, x)
+	s.streams.Serve(w, r, call)
 }
 
-func (v *visit) streamCall(r *http.Request) (call stream.Call, err error) {
-	pairs, err := metadata(v.Exchange)
+func (rc *requestContext) streamCall(r *http.Request) (call stream.Call, err error) {
+	pairs, err := metadata(rc.Exchange)
 	if err != nil {
 		return call, err
 	}
-	ctx := sabir.WithRequestID(r.Context(), v.ID)
+	ctx := sabir.WithRequestID(r.Context(), rc.ID)
 	for key, value := range pairs {
 		ctx = sabir.WithMetadata(ctx, key, value)
 	}
-	trusted := v.Answer.Has("Access-Control-Allow-Origin")
-	call = stream.Call{Origin: func(string) bool { return trusted }, Action: v.to.action, Context: auth.Context(ctx, v.Exchange), Problem: v.problemOf(v.to.action, v.ID)}
-	if v.to.binder != nil && v.to.get {
-		call.Input, err = v.to.binder.Append(nil, v.Exchange)
+	trusted := rc.Answer.Has("Access-Control-Allow-Origin")
+	call = stream.Call{Origin: func(string) bool { return trusted }, Action: rc.to.action, Context: auth.Context(ctx, rc.Exchange), Problem: rc.problemOf(rc.to.action, rc.ID), Until: rc.watchCredentials}
+	if rc.to.binder != nil && rc.to.get {
+		call.Input, err = rc.to.binder.Append(nil, rc.Exchange)
 	}
 	return call, err
 }
 
-// headers puts what the steps have set into an answer that is written by others.
-func (f *face) headers(w http.ResponseWriter, x *exchange.Exchange) {
+// headers copies the headers that filters have set to a response that others write.
+func (s *server) headers(w http.ResponseWriter, x *exchange.Exchange) {
 	header := w.Header()
 	for _, field := range x.Answer.Fields() {
 		header.Add(field.Name, field.Value)
@@ -57,57 +51,66 @@ func (f *face) headers(w http.ResponseWriter, x *exchange.Exchange) {
 	header.Set("X-Content-Type-Options", "nosniff")
 }
 
-// problemOf makes the answer of an error of a stream.
-func (f *face) problemOf(a *sabir.Action, id string) func(err error) (int, []byte) {
-	return func(err error) (int, []byte) {
-		e := sabir.AsError(err)
+// problemOf returns the function that makes a problem document of a stream's error.
+func (s *server) problemOf(a *sabir.Action, id string) func(err error) (int, []byte) {
+	make := func(err error) (status int, document []byte) {
+		var e error = sabir.AsError(err)
 		if a != nil {
-			e = f.public(a, id, err)
+			e = s.publicError(a, id, err)
+		} else if failed := s.panicError(err, id); failed != nil {
+			e = failed
 		}
-		p := newProblem(f.located(e), id)
-		return p.Status, f.appendProblem(nil, p)
+		p := newProblem(s.located(e), id)
+		return p.Status, s.appendProblem(nil, p)
+	}
+	return func(err error) (status int, document []byte) {
+		failed := isolate.Do(func() error {
+			status, document = make(err)
+			return nil
+		})
+		if failed != nil { // by a method of the error
+			return make(failed)
+		}
+		return status, document
 	}
 }
 
-// eventsPath is where events can be listened to.
+// eventsPath is the path of the events.
 const eventsPath = "/events"
 
-func (f *face) listen(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, to *target) {
-	v := visit{Exchange: x, face: f, to: to}
-	passed := 0
-	if err := v.enter(to.steps, &passed); err != nil {
-		v.fail(err)
-		v.leave(to.steps[:passed])
+func (s *server) listen(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, to *target) {
+	v := requestContext{Exchange: x, server: s, to: to, chain: to.chain}
+	var events *stream.Events
+	if !v.admit(func() (err error) { events, err = s.listening(); return err }) {
 		write(w, r, x)
 		return
 	}
-	events, err := f.listening()
-	if err != nil {
-		v.fail(err)
-		write(w, r, x)
-		return
-	}
-	f.headers(w, x)
-	f.streams.ServeEvents(w, r, events, stream.Call{Context: auth.Context(sabir.WithRequestID(r.Context(), x.ID), x), Problem: f.problemOf(nil, x.ID)})
+	s.headers(w, x)
+	s.streams.ServeEvents(w, r, events, stream.Call{Context: auth.Context(sabir.WithRequestID(r.Context(), x.ID), x), Problem: s.problemOf(nil, x.ID), Until: v.watchCredentials})
 }
 
-// faces counts the faces of this process that let callers listen, since each takes events by a service of its own.
-var faces atomic.Int64
+// watchCredentials ends a stream when the caller's credentials end.
+func (rc *requestContext) watchCredentials(end func(error)) (stop func()) {
+	return auth.Until(rc.Exchange, end)
+}
 
-// listening is the events that callers may listen to, which the node takes from the first of them on.
-func (f *face) listening() (*stream.Events, error) {
-	f.eventsLock.Lock()
-	defer f.eventsLock.Unlock()
-	if f.events != nil {
-		return f.events, nil
+// eventServers counts the servers of this process with events, because each needs a service of its own name.
+var eventServers atomic.Int64
+
+// listening returns the events of this server. The first call subscribes the node to them.
+func (s *server) listening() (*stream.Events, error) {
+	s.eventsLock.Lock()
+	defer s.eventsLock.Unlock()
+	if s.events != nil {
+		return s.events, nil
 	}
-	events, err := stream.NewEvents(f.settings.events...)
+	events, err := stream.NewEvents(s.settings.events...)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.node.Add(context.Background(), events.Service("web-events-"+itoa(int(faces.Add(1))), f.node.ID())); err != nil {
+	if err := s.node.Add(context.Background(), events.Service("web-events-"+itoa(int(eventServers.Add(1))), s.node.ID())); err != nil {
 		return nil, err
 	}
-	f.events = events
+	s.events = events
 	return events, nil
 }

@@ -12,27 +12,27 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/schema/route"
-	"github.com/sabir-go/sabir/web/bind"
+	"github.com/sabir-go/sabir/internal/bind"
+	"github.com/sabir-go/sabir/internal/httpcache"
+	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/web/exchange"
-	"github.com/sabir-go/sabir/web/filter"
 )
 
-// target is what a method and a path lead to.
+// target is the destination of a method and a path.
 type target struct {
-	door   *door
-	path   string        // pattern
-	action *sabir.Action // wrapped in the door's middlewares; nil for what is no action
-	binder *bind.Binder  // of a REST form; nil where the input is the body
-	get    bool          // a REST form that only reads
-	page   func(*visit)  // of the face itself; nil for an action
-	steps  []exchange.Filter
-	shows  bool // the steps show requests to filters
-	limit  time.Duration
-	body   int64
+	routeGroup *routeGroup
+	path       string                // pattern
+	action     *sabir.Action         // wrapped in the group's middlewares; nil for what is no action
+	binder     *bind.Binder          // of a REST form; nil where the input is the body
+	get        bool                  // a REST form that only reads
+	page       func(*requestContext) // of the server itself; nil for an action
+	chain      []exchange.Filter
+	needsKeep  bool // the steps show requests to filters
+	limit      time.Duration
+	body       int64
 }
 
-// Action is for filters: what is called, or nil.
+// Action is the called action, for filters; nil for a page of the server.
 func (t *target) Action() *sabir.Action { return t.action }
 
 // table is all that can be called over HTTP at one moment.
@@ -45,14 +45,14 @@ type table struct {
 	description description // made when it is first asked for
 }
 
-// tables makes a new table whenever the node's actions have changed and a request comes.
+// tables makes a new table when a request comes after the node's actions have changed.
 type tables struct {
-	face    *face
+	server  *server
 	current atomic.Pointer[table]
 	making  sync.Mutex
 }
 
-// get is the table of now.
+// get returns the current table.
 func (ts *tables) get() *table {
 	t := ts.current.Load()
 	if t == nil {
@@ -73,28 +73,28 @@ func (ts *tables) make() *table {
 		select {
 		case <-t.changed:
 		default:
-			return t // somebody else has made it
+			return t // another goroutine has made it
 		}
 	}
-	t, problems := newTable(ts.face)
+	t, problems := newTable(ts.server)
 	for _, p := range problems {
-		ts.face.node.Log().Error("an action cannot be called over http", "node", ts.face.node.ID(), "error", p)
+		ts.server.node.Log().Error("an action cannot be called over http", "node", ts.server.node.ID(), "error", p)
 	}
 	ts.current.Store(t)
 	return t
 }
 
 // newTable makes the targets of all public actions.
-func newTable(f *face) (t *table, problems []error) {
+func newTable(f *server) (t *table, problems []error) {
 	t = &table{changed: f.node.Changed(), calls: make(map[string]*target), folders: make(map[string]bool)}
-	for _, d := range f.settings.doors() {
-		t.calls[d.prefix+batchPath] = &target{door: d, path: d.prefix + batchPath, page: (*visit).batch, steps: d.steps, shows: d.shows, limit: d.timeout, body: d.body}
+	for _, d := range f.settings.routeGroups() {
+		t.calls[d.prefix+batchPath] = &target{routeGroup: d, path: d.prefix + batchPath, page: (*requestContext).batch, chain: d.chain, needsKeep: d.needsKeep, limit: d.timeout, body: d.body}
 	}
 	for _, a := range f.node.Actions() {
 		if a.Visibility != sabir.Public {
 			continue
 		}
-		for _, d := range f.doorsOf(a) {
+		for _, d := range f.groupsOf(a) {
 			if err := t.add(f, d, a); err != nil {
 				problems = append(problems, err)
 			}
@@ -103,36 +103,36 @@ func newTable(f *face) (t *table, problems []error) {
 	return t, problems
 }
 
-// ofTools tells whether the action is one of those by which nodes are looked after.
-func ofTools(a *sabir.Action) bool { return strings.HasPrefix(a.Service, "$") }
+// isOperatorAction reports whether the action is one of those for operators, such as $node.
+func isOperatorAction(a *sabir.Action) bool { return strings.HasPrefix(a.Service, "$") }
 
-// doorsOf is the doors that the action is reached through.
-func (f *face) doorsOf(a *sabir.Action) (list []*door) {
-	if ofTools(a) { // which ask nodes at one address
-		if f.settings.open && f.config.Key == "" && len(f.settings.root.authenticators) == 0 {
-			return nil // what a node tells and does for its operators is not for everybody
+// groupsOf returns the groups in which an action can be called.
+func (s *server) groupsOf(a *sabir.Action) (list []*routeGroup) {
+	if isOperatorAction(a) { // which ask nodes at one address
+		if s.settings.open && s.config.Key == "" && len(s.settings.root.authenticators) == 0 {
+			return nil // what a node reports and does for its operators is not for all callers
 		}
-		return []*door{&f.settings.tools}
+		return []*routeGroup{&s.settings.operatorGroup}
 	}
-	for _, d := range f.settings.groups {
+	for _, d := range s.settings.groups {
 		if d.takes(a) {
 			list = append(list, d)
 		}
 	}
 	if list == nil {
-		list = append(list, &f.settings.root)
+		list = append(list, &s.settings.root)
 	}
 	return list
 }
 
-// add adds one action as it is reached through a door: the address of its name, that without a version if it stands for its
-// service, and its REST forms.
-func (t *table) add(f *face, d *door, a *sabir.Action) error {
+// add adds an action to a group: at the path of its name, at the path without a version if it stands for its service, and at
+// its REST routes.
+func (t *table) add(f *server, d *routeGroup, a *sabir.Action) error {
 	wrapped, err := a.Wrap(d.middlewares...)
 	if err != nil {
 		return err
 	}
-	call := &target{door: d, path: d.prefix + actionPath(a.Name), action: wrapped, steps: d.steps, shows: d.shows, limit: d.timeout, body: d.body}
+	call := &target{routeGroup: d, path: d.prefix + actionPath(a.Name), action: wrapped, chain: d.chain, needsKeep: d.needsKeep, limit: d.timeout, body: d.body}
 	t.calls[call.path] = call
 	t.folders[path.Dir(call.path)] = true
 	if a.Version > 0 {
@@ -148,14 +148,14 @@ func (t *table) add(f *face, d *door, a *sabir.Action) error {
 	return errors.Join(errs...)
 }
 
-func (t *table) addRoute(d *door, a *sabir.Action, r route.Route) error {
-	form := &target{door: d, path: d.prefix + r.Pattern, action: a, steps: d.steps, shows: d.shows, limit: d.timeout, body: d.body,
+func (t *table) addRoute(d *routeGroup, a *sabir.Action, r route.Route) error {
+	form := &target{routeGroup: d, path: d.prefix + r.Pattern, action: a, chain: d.chain, needsKeep: d.needsKeep, limit: d.timeout, body: d.body,
 		get: r.Method == http.MethodGet}
 	if !r.Body || len(r.Params) > 0 {
 		form.binder = bind.New(r, d.binding()...)
 	}
 	if form.get && a.Noted(sabir.CacheNote) != nil {
-		form.steps, form.shows = append(slices.Clip(form.steps), filter.Cache()), true
+		form.chain, form.needsKeep = append(slices.Clip(form.chain), exchange.Filter{Name: "cache", After: new(httpcache.Headers).After}), true
 	}
 	if err := t.rest.Add(r.Method, form.path, form); err != nil {
 		return fmt.Errorf("action %s: %w", a.Name, err)
@@ -163,15 +163,15 @@ func (t *table) addRoute(d *door, a *sabir.Action, r route.Route) error {
 	return nil
 }
 
-// binding is how strictly the door reads queries.
-func (d *door) binding() []bind.Option {
-	if d.strict {
+// binding returns how strictly the group reads queries.
+func (g *routeGroup) binding() []bind.Option {
+	if g.strict {
 		return []bind.Option{bind.RefuseUnknown()}
 	}
 	return nil
 }
 
-// find is what answers the method and path, or nil; params are the values of its pattern's names.
+// find returns the target of a method and path, or nil, and the values of the path's parameters, appended to room.
 func (t *table) find(method, path string, room []string) (to *target, params []string) {
 	if method == http.MethodPost {
 		if to = t.calls[path]; to != nil {
@@ -189,7 +189,7 @@ func (t *table) find(method, path string, room []string) (to *target, params []s
 	return nil, room
 }
 
-// allowed is the methods that the path takes; nil for none.
+// allowed returns the methods that a path takes; nil if there are none.
 func (t *table) allowed(path string) []string {
 	list := t.rest.Allowed(path)
 	if t.calls[strings.ReplaceAll(path, "%24", "$")] != nil && !slices.Contains(list, http.MethodPost) {

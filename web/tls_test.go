@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// shown is the serial number of the certificate that the node shows. It is looked at, not believed.
+// shown is the serial number of the certificate that the node shows. It is read, not verified.
 func shown(t *testing.T, node *sabir.Node) string {
 	t.Helper()
 	c, err := tls.Dial("tcp", node.HTTPAddr(), &tls.Config{InsecureSkipVerify: true})

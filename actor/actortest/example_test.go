@@ -9,7 +9,7 @@ import (
 	"github.com/sabir-go/sabir/actor/actortest"
 )
 
-// A cart asks the stock whether there is what somebody wants, and forgets everything after an hour without a message.
+// A cart asks the stock whether an item is there, and forgets everything after an hour without a message.
 type (
 	Cart struct {
 		items []string

@@ -10,7 +10,7 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// maxSteps is how many messages are handled in one Run at most: two processes that send to each other for ever end there.
+// maxSteps bounds the messages that one Run handles: two processes that send to each other for ever end there.
 const maxSteps = 200_000
 
 // Kit is a system of processes that the test runs. It ends with the test.
@@ -54,7 +54,7 @@ func (k *Kit) stuck(problem string, to actor.PID) {
 	}
 }
 
-// end kills what still lives, so that nothing the test said is run after it.
+// end kills the processes that are still running, so that nothing the test sent is handled after it.
 func (k *Kit) end() {
 	for info := range k.system.Processes() {
 		k.system.Kill(info.PID)
@@ -67,7 +67,7 @@ func (k *Kit) end() {
 // System is the kit's system, for what the kit has no function for. What is sent with it is handled by Step, Run or Advance.
 func (k *Kit) System() *actor.System { return k.system }
 
-// Step lets the process that became ready first handle one message, and tells whether there was one.
+// Step lets the process that became ready first handle one message, and reports whether there was one.
 func (k *Kit) Step() bool { return k.system.Step() }
 
 // Run steps until no process is ready, and returns how many steps that took. The test fails where there is no end.
@@ -101,7 +101,7 @@ func (k *Kit) Advance(d time.Duration) {
 	}
 }
 
-// Timers is how many SendAfter messages and other timers are still to come.
+// Timers returns how many SendAfter messages and other timers are still to come.
 func (k *Kit) Timers() int { return len(k.clock.timers) }
 
 // Spawn starts a process, runs its Init and what that makes ready. The test ends where Init fails: see [TrySpawn].
@@ -122,7 +122,7 @@ func TrySpawn[S, A any](k *Kit, b *actor.Behavior[S, A], args A, options ...acto
 	return pid, err
 }
 
-// Send sends a message, from nobody, and runs until nothing is ready. The test ends where it cannot be delivered.
+// Send sends a message, without a sender, and runs until nothing is ready. The test ends where it cannot be delivered.
 func Send[M any, A actor.Address](k *Kit, to A, message M) {
 	k.t.Helper()
 	Post(k, to, message)
@@ -137,8 +137,8 @@ func Post[M any, A actor.Address](k *Kit, to A, message M) {
 	}
 }
 
-// Call calls a process, from nobody, and runs until nothing is ready. Where nobody answers it fails with
-// actor.ErrCallTimeout at once, whatever the clock says, and the test fails.
+// Call calls a process, without a sender, and runs until nothing is ready. Without an answer it fails with
+// actor.ErrCallTimeout at once, regardless of the clock, and the test fails.
 func Call[Out, In any, A actor.Address](k *Kit, to A, in In) (Out, error) {
 	k.t.Helper()
 	out, err := actor.Call[Out](context.Background(), k.system, to, in)
@@ -149,7 +149,7 @@ func Call[Out, In any, A actor.Address](k *Kit, to A, in In) (Out, error) {
 // Starts is the processes that were started, probes left out, in the order in which they were, also those that have ended.
 func (k *Kit) Starts() []Start { return slices.Clone(k.starts) }
 
-// Children is those that a process has started and that live, in the order in which they were started.
+// Children is those that a process has started and that are running, in the order in which they were started.
 func (k *Kit) Children(of actor.PID) []actor.PID {
 	var list []actor.PID
 	for _, s := range k.starts {
@@ -160,13 +160,13 @@ func (k *Kit) Children(of actor.PID) []actor.PID {
 	return list
 }
 
-// Ended tells whether a process has ended, and why.
+// Ended reports whether a process has ended, and why.
 func (k *Kit) Ended(pid actor.PID) (reason error, ended bool) {
 	reason, ended = k.ends[pid]
 	return reason, ended
 }
 
-// Info tells about a process: its links, monitors, waiting messages. The test ends where it does not live.
+// Info describes a process: its links, monitors, waiting messages. The test ends if the process is not running.
 func (k *Kit) Info(pid actor.PID) actor.Info {
 	k.t.Helper()
 	info, err := k.system.Info(pid)
@@ -176,7 +176,7 @@ func (k *Kit) Info(pid actor.PID) actor.Info {
 	return info
 }
 
-// Inspect is what the Inspect of a process's state returns, which must be a V.
+// Inspect returns the result of the Inspect method of a process's state, which must be a V.
 func Inspect[V any](k *Kit, pid actor.PID) V {
 	k.t.Helper()
 	got, err := k.system.Inspect(context.Background(), pid)

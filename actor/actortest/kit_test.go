@@ -56,7 +56,7 @@ func (f *failed) Fatalf(format string, args ...any) {
 	panic(f)
 }
 
-// failing runs a test that is expected to fail, and returns what it says.
+// failing runs a test that is expected to fail, and returns its error messages.
 func failing(t *testing.T, test func(t testing.TB)) string {
 	t.Helper()
 	f := &failed{TB: t}

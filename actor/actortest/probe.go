@@ -12,7 +12,7 @@ import (
 
 // Probe is a process in the place of one that the tested processes talk to. It keeps what it is sent, also exits
 // (actor.Exit) and the ends of what it monitors (actor.Down), until the test takes it with [Expect]; and it answers calls as
-// it is told to by [Stub].
+// as configured by [Stub].
 type Probe struct {
 	k     *Kit
 	pid   actor.PID
@@ -22,7 +22,7 @@ type Probe struct {
 	stubs map[reflect.Type]func(in any) (any, error)
 }
 
-// Message is what came to a probe.
+// Message is a message that came to a probe.
 type Message struct {
 	From actor.PID // the zero PID where no process has sent it
 	Body any
@@ -117,7 +117,7 @@ func (p *Probe) End(reason error) {
 	p.Do(func(self *actor.Process) error { self.Stop(reason); return nil })
 }
 
-// Stub says how the probe answers calls with In. The last stub for a type counts; a call without one fails with
+// Stub sets how the probe answers calls with In. The last stub for a type counts; a call without one fails with
 // actor.ErrNotHandled.
 func Stub[In, Out any](p *Probe, fn func(in In) (Out, error)) {
 	p.stubs[reflect.TypeFor[In]()] = func(in any) (any, error) { return fn(in.(In)) }
@@ -129,14 +129,14 @@ func Silence[In any](p *Probe) {
 	Stub(p, func(In) (any, error) { return nil, actor.ErrLater })
 }
 
-// Calls is what was called, answered or not, since Calls was asked last.
+// Calls returns the calls that came since Calls was last called, answered or not.
 func (p *Probe) Calls() []Message {
 	calls := p.calls
 	p.calls = nil
 	return calls
 }
 
-// Kept is what has come and was not taken by [Expect], the oldest first.
+// Kept returns the messages that have come and were not taken by [Expect], the oldest first.
 func (p *Probe) Kept() []Message { return append([]Message(nil), p.kept...) }
 
 // Clear forgets what has come.
@@ -150,7 +150,7 @@ func Expect[M any](t testing.TB, p *Probe) M {
 	return m
 }
 
-// ExpectFrom is [Expect], and tells who has sent it.
+// ExpectFrom is [Expect], and also returns the sender.
 func ExpectFrom[M any](t testing.TB, p *Probe) (M, actor.PID) {
 	t.Helper()
 	p.k.Run()
@@ -175,7 +175,7 @@ func (p *Probe) ExpectNothing(t testing.TB) {
 	}
 }
 
-// list is what has come, for people.
+// list formats the received messages for an error message.
 func (p *Probe) list() string {
 	var all []string
 	for i, m := range p.kept {

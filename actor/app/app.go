@@ -20,17 +20,18 @@ type App struct {
 	Root actor.Spec
 	// Needs are the applications that must run before it starts.
 	Needs []string
-	// Mode is what its end means for the others.
+	// Mode determines what its end means for the other applications.
 	Mode Mode
-	// Shutdown is how long Root may take to end before it is killed, as in supervise.Child.
+	// Shutdown bounds the time that Root may take to end before it is killed, as in supervise.Child.
 	Shutdown time.Duration
-	// Env is what its processes find by Env. It is copied; values must not be changed later, but for what SetEnv sets.
+	// Env holds the values that its processes read by Env. It is copied; values must not be changed later, but for what SetEnv
+	// sets.
 	Env map[string]any
 	// LogLevel is from which level on its processes log; nil for that of the system's logger. SetLogLevel changes it.
 	LogLevel slog.Leveler
 }
 
-// Mode is what happens when an application ends that nobody has stopped.
+// Mode determines what happens when an application ends without having been stopped.
 type Mode uint8
 
 const (
@@ -81,7 +82,7 @@ func problem(of *sabir.Error, format string, args ...any) error {
 	return e
 }
 
-// scope is what the processes of one application share.
+// scope is shared by the processes of one application.
 type scope struct {
 	name  string
 	level *variable
@@ -140,7 +141,7 @@ func EnvAs[T any](p *actor.Process, key string, otherwise T) T {
 	return otherwise
 }
 
-// application is an App that a controller knows.
+// application is an App of a controller.
 type application struct {
 	App
 	scope *scope

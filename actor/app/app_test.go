@@ -173,7 +173,7 @@ func TestSystemStopsWithAPermanentApplication(t *testing.T) {
 	w.start("b")
 	actor.Send(w.system, w.info("b").PID, fail{errCrash})
 	w.expect("start a", "start b", "end b", "end a")
-	for end := time.Now().Add(patience); w.system.Alive(pid); {
+	for end := time.Now().Add(testTimeout); w.system.Alive(pid); {
 		if time.Now().After(end) {
 			t.Fatal("the controller lives")
 		}

@@ -17,7 +17,7 @@ type calling struct {
 	dependents bool
 }
 
-// OnNode is for the controller of another node, which must permit it: see Permit.
+// OnNode addresses the controller of another node, which must permit it: see Permit.
 func OnNode(node string) Option { return func(c *calling) { c.node = node } }
 
 // WithDependents lets Stop also stop the applications that need the one that is to be stopped, before it.
@@ -54,13 +54,13 @@ type Info struct {
 	Since   time.Time `json:"since,omitzero"` // of its start
 }
 
-// List is the applications that a controller knows, in the order of its Config. Errors are those of Start that are not about
+// List returns the applications of a controller, in the order of its Config. Errors are those of Start that are not about
 // starting.
 func List(ctx context.Context, from actor.Sender, options ...Option) ([]Info, error) {
 	return call[[]Info](ctx, from, listApps{}, read(options))
 }
 
-// SetEnv changes a value of an application's environment, for its processes that ask from now on; nil takes it away. Over
+// SetEnv changes a value of an application's environment, for its processes that ask from now on; nil removes it. Over
 // OnNode only a string can go. Errors: ErrUnknown, ErrConfig where there are too many values, and those of Start that are not
 // about starting.
 func SetEnv(ctx context.Context, from actor.Sender, name, key string, value any, options ...Option) error {

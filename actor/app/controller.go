@@ -30,7 +30,7 @@ const (
 )
 
 // Controller is the controller of a node with its supervisor, to be started once in a system: app.Controller(c).Start(system).
-// It starts no application by itself. When it is told to end, it stops all, the one that was started last first. ErrConfig
+// It starts no application by itself. When it receives an exit, it stops all, in reverse order of their start. ErrConfig
 // where an application needs one that is not known, or itself, or two have one name.
 func Controller(c Config) actor.Spec {
 	b := &book{config: c}
@@ -38,13 +38,13 @@ func Controller(c Config) actor.Spec {
 		supervise.Child{ID: controllerID, Start: controlling.Spec(b, actor.Named(controllerName))})
 }
 
-// tell tells the controller that an application has ended. It is the supervisor who does, since a monitor that is made after
+// tell notifies the controller that an application has ended. The supervisor does it, since a monitor that is made after
 // the start of a process may come too late to know why it ended.
 func tell(p *actor.Process, name string, root actor.PID, reason error) {
 	actor.Send(p, actor.Name{Name: controllerName}, appEnded{root, reason})
 }
 
-// book is what a controller knows. It survives that one; at any time only one uses it.
+// book is the state of a controller. It outlasts a controller that is restarted; only one uses it at a time.
 type book struct {
 	config Config
 	apps   map[string]*application
@@ -162,7 +162,7 @@ func (c *controller) startOne(p *actor.Process, a *application) error {
 		return err
 	}
 	if pid.Zero() {
-		return actor.ErrNormal // its Init has ended in peace: there is nothing that runs
+		return actor.ErrNormal // its Init has ended normally: there is nothing that runs
 	}
 	c.turn++
 	a.pid, a.since, a.turn = pid, p.Now(), c.turn
@@ -224,7 +224,7 @@ func (c *controller) down(p *actor.Process, d actor.Down) error {
 	return c.ended(p, appEnded{d.PID, d.Reason})
 }
 
-// ended is the word that an application has ended which nobody has stopped. It may come twice.
+// ended reports that an application has ended without having been stopped. It may come twice.
 func (c *controller) ended(p *actor.Process, d appEnded) error {
 	var a *application
 	for _, other := range c.apps {

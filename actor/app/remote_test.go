@@ -29,7 +29,7 @@ func twoNodes(t *testing.T) (near *actor.System, far *world) {
 		address = n.Info().Addr
 		systems = append(systems, s)
 		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 			defer cancel()
 			if err := n.Stop(ctx); err != nil {
 				t.Error(err)
@@ -38,7 +38,7 @@ func twoNodes(t *testing.T) (near *actor.System, far *world) {
 	}
 	far = &world{t, systems[0], &buffer{}, make(chan string, 1000)}
 	far.control(app.Config{Apps: []app.App{far.app("a"), far.bare("b", app.Temporary)}})
-	for end := time.Now().Add(patience); ; { // until the nodes know of each other
+	for end := time.Now().Add(testTimeout); ; { // until the nodes know of each other
 		_, err := app.List(t.Context(), systems[1], app.OnNode("far"))
 		if !errors.Is(err, actor.ErrNoConnection) {
 			break

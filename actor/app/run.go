@@ -9,7 +9,7 @@ import (
 
 // Run starts the controller and the applications named, all of them where none is, waits until ctx ends or an application
 // ends without which nothing should go on, and stops all. It returns nil after the end of ctx, ErrEnded, or why something
-// did not start. The system goes on: who made it stops it.
+// did not start. The system goes on: the code that made it stops it.
 func Run(ctx context.Context, s *actor.System, c Config, names ...string) error {
 	fatal := make(chan error, 1)
 	c.Stop = func(reason error) {
@@ -34,7 +34,7 @@ func Run(ctx context.Context, s *actor.System, c Config, names ...string) error 
 	for _, name := range names {
 		if err = Start(ctx, s, name); err != nil {
 			if ctx.Err() != nil {
-				err = nil // it was told to end while it started
+				err = nil // it received an exit while it started
 			}
 			break
 		}
@@ -72,5 +72,5 @@ func (w *watcher) init(p *actor.Process, of watched) error {
 
 func (w *watcher) down(*actor.Process, actor.Down) error { return actor.ErrNormal }
 
-// Terminate closes the channel also where the watcher itself is told to end, with its system.
+// Terminate closes the channel also where the watcher itself is ended, with its system.
 func (w *watcher) Terminate(*actor.Process, error) { close(w.ended) }

@@ -14,8 +14,8 @@ import (
 	"github.com/sabir-go/sabir/actor/supervise"
 )
 
-// patience is how long a test waits for what must happen.
-const patience = 2 * time.Minute
+// testTimeout is the timeout of a test for what must happen.
+const testTimeout = 2 * time.Minute
 
 var errCrash = errors.New("crash")
 
@@ -49,7 +49,7 @@ func newWorld(t *testing.T) *world {
 	log := &buffer{}
 	w := &world{t, actor.NewSystem(actor.Logger(slog.New(slog.NewTextHandler(log, nil)))), log, make(chan string, 1000)}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		if err := w.system.Stop(ctx); err != nil {
 			t.Error("the system did not stop:", err)
@@ -67,7 +67,7 @@ func (w *world) expect(lines ...string) {
 			if got != want {
 				w.Fatalf("line %d: %q, want %q", i, got, want)
 			}
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			w.Fatalf("line %d: nothing, want %q", i, want)
 		}
 	}
@@ -90,7 +90,7 @@ func (w *world) start(name string) {
 	}
 }
 
-// info is what the controller says of an application. It has then handled all that came before.
+// info is what the controller reports about an application. It has then handled all that came before.
 func (w *world) info(name string) app.Info {
 	w.Helper()
 	list, err := app.List(w.Context(), w.system)
@@ -109,7 +109,7 @@ func (w *world) info(name string) app.Info {
 // ends waits until an application does not run.
 func (w *world) ends(name string) {
 	w.Helper()
-	for end := time.Now().Add(patience); w.info(name).Running; {
+	for end := time.Now().Add(testTimeout); w.info(name).Running; {
 		if time.Now().After(end) {
 			w.Fatalf("%q still runs", name)
 		}

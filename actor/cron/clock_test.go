@@ -58,7 +58,7 @@ func (c *clock) jump(d time.Duration) {
 	}
 }
 
-// next is when the next timer is due.
+// next is the time at which the next timer is due.
 func (c *clock) next() (time.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,16 +7,16 @@
 //		Do:   cron.Send(reporter, Report{}),
 //	})
 //
-// A scheduler is a process; its jobs are gone with it, and what it did not live to do is not done. It goes by the clock of the
+// A scheduler is a process; its jobs are gone with it, and what it had not done by then is not done. It goes by the clock of the
 // system, so tests can move the time.
 //
 // # Times
 //
 // An expression has five fields, minute, hour, day of the month, month and day of the week, or six with seconds before them, or
 // is one of @yearly, @monthly, @weekly, @daily, @hourly and @every 90s. It is in UTC where neither the job's Location nor CRON_TZ=
-// before the fields says otherwise. Where a location moves its clocks forward, what falls into the hour that is left out happens an
-// hour later by that clock; where it moves them back, what falls into the hour that comes twice happens the first time only, but
-// for expressions that name all hours: they go on (as cron(8) of Vixie's cron does).
+// before the fields sets another. Where a location moves its clocks forward, what falls into the hour that is left out happens
+// an hour later by that clock; where it moves them back, what falls into the hour that comes twice happens the first time only,
+// but for expressions that name all hours: they go on (as cron(8) of Vixie's cron does).
 package cron
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// Job is what is to be done, and when.
+// Job is an action with the times at which to run it.
 type Job struct {
 	Name string // unique in its scheduler, 1 to 255 bytes
 
@@ -46,7 +46,7 @@ type Job struct {
 	Disabled bool // until Enable
 }
 
-// Overlap is what happens when it is time and the last Run of the job has not ended.
+// Overlap determines what happens when it is time and the last Run of the job has not ended.
 type Overlap uint8
 
 const (
@@ -69,7 +69,7 @@ var ErrNoJob = sabir.NewError(sabir.NotFound, "NoJob", "no such job")
 // ErrJobExists: it has one already.
 var ErrJobExists = sabir.NewError(sabir.AlreadyExists, "JobExists", "there is a job of this name")
 
-// Action is what a job does: Send or Run.
+// Action is the work of a job: Send or Run.
 type Action struct {
 	send func(p *actor.Process) error
 	run  func(p *actor.Process) error
@@ -84,16 +84,16 @@ func Send[M any, A actor.Address](to A, message M) Action {
 // scheduler ends, p.Context does, and the process is killed when the function returns.
 func Run(fn func(p *actor.Process) error) Action { return Action{run: fn} }
 
-// Status is how a job is.
+// Status describes a job.
 type Status struct {
 	Name    string
 	Enabled bool
 	Next    time.Time // zero for never
 	Last    time.Time // when it ran last; zero for never
 	Runs    int
-	// Missed is how many runs did not happen at their time, since the scheduler came to it only when a later one was due: the
-	// machine slept, or its clock was moved. Of those that are due at once the last one counts as in time; of the others CatchUp
-	// are made up for.
+	// Missed counts the runs that did not happen at their time, since the scheduler came to it only when a later one was due:
+	// the machine slept, or its clock was moved. Of those that are due at once the last one counts as in time; of the others
+	// CatchUp are made up for.
 	Missed  int
 	Skipped int // because of Overlap
 	Running int
@@ -106,7 +106,7 @@ func Start(from actor.Sender, options ...actor.SpawnOption) (actor.PID, error) {
 	return Spec(options...).Start(from)
 }
 
-// Spec is a scheduler with jobs, to be started by somebody else, such as a supervisor, which so gives it its jobs again.
+// Spec is a scheduler with jobs, to be started by another process, such as a supervisor, which so gives it its jobs again.
 func Spec(options ...actor.SpawnOption) actor.Spec { return SpecWith(nil, options...) }
 
 // SpecWith is Spec of a scheduler that begins with jobs.
@@ -129,8 +129,8 @@ type (
 	}
 )
 
-// Add adds a job. ErrJobExists where there is one of this name, actor.ErrTooMany beyond MaxJobs; other errors tell what is wrong
-// with it. Schedulers on other nodes cannot be given jobs.
+// Add adds a job. ErrJobExists where there is one of this name, actor.ErrTooMany beyond MaxJobs; other errors report what is
+// wrong with it. Schedulers on other nodes cannot be given jobs.
 func Add[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, job Job) error {
 	_, err := actor.Call[sabir.Nothing](ctx, from, scheduler, add{job})
 	return err

@@ -15,9 +15,9 @@ import (
 	"github.com/sabir-go/sabir/actor/cron"
 )
 
-const patience = 2 * time.Minute
+const testTimeout = 2 * time.Minute
 
-// midday is when the clocks of tests begin.
+// midday is the time at which the clocks of tests begin.
 var midday = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 // world is a system with a scheduler, a clock, and a process that gets messages.
@@ -52,7 +52,7 @@ func newWorld(t testing.TB) *world {
 	w := &world{t: t, clock: &clock{now: midday}, heard: make(chan heard, 10_000)}
 	w.s = actor.NewSystem(actor.WithClock(w.clock), actor.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		if err := w.s.Stop(ctx); err != nil {
 			t.Error(err)
@@ -113,7 +113,7 @@ func (w *world) pass(d time.Duration) {
 	}
 }
 
-// wants checks what the ear has heard since it was asked last: names, and the time after midday.
+// wants checks what the ear has received since it was asked last: names, and the time after midday.
 func (w *world) wants(want ...string) {
 	w.t.Helper()
 	w.settle()

@@ -8,7 +8,7 @@ import (
 	parser "github.com/netresearch/go-cron"
 )
 
-// schedule tells the times of a job.
+// schedule computes the times of a job.
 type schedule interface {
 	// Next is the first time after t; zero for none.
 	Next(t time.Time) time.Time
@@ -48,14 +48,14 @@ const everyHour = 1<<24 - 1
 
 func (w wallClock) Next(t time.Time) time.Time {
 	at := w.SpecSchedule.Next(t)
-	for w.Hour&everyHour != everyHour && !at.IsZero() && again(at.In(w.Location)) {
+	for w.Hour&everyHour != everyHour && !at.IsZero() && inRepeatedHour(at.In(w.Location)) {
 		at = w.SpecSchedule.Next(at)
 	}
 	return at
 }
 
-// again tells whether clocks have shown a time before, until they were moved back.
-func again(t time.Time) bool {
+// inRepeatedHour reports whether t lies in an hour that comes twice, because clocks were moved back, and comes the second time.
+func inRepeatedHour(t time.Time) bool {
 	const longest = 3 * time.Hour // that clocks are moved by at once
 	_, now := t.Zone()
 	_, before := t.Add(-longest).Zone()
@@ -66,15 +66,15 @@ func again(t time.Time) bool {
 	return then == before
 }
 
-// every is equal times from a beginning.
+// every repeats at equal intervals from a start.
 type every struct {
-	begin time.Time
-	each  time.Duration
+	start    time.Time
+	interval time.Duration
 }
 
 func (e every) Next(t time.Time) time.Time {
-	if t.Before(e.begin) {
-		return e.begin.Add(e.each)
+	if t.Before(e.start) {
+		return e.start.Add(e.interval)
 	}
-	return e.begin.Add((t.Sub(e.begin)/e.each + 1) * e.each)
+	return e.start.Add((t.Sub(e.start)/e.interval + 1) * e.interval)
 }

@@ -16,7 +16,7 @@ import (
 type scheduler struct {
 	jobs    map[string]*job
 	running map[actor.Ref]running
-	turn    uint64      // of the timer that counts; older ones are nobody's
+	turn    uint64      // of the timer that counts; older ones are ignored
 	stop    func() bool // that timer; nil for none
 }
 
@@ -92,8 +92,8 @@ func (j *job) plan(after time.Time) {
 // wake is the scheduler's timer.
 type wake struct{ turn uint64 }
 
-// looksAgain is how long a timer runs at most: so clocks that are moved are noticed.
-const looksAgain = time.Minute
+// recheckEvery bounds how long a timer runs, so that clocks that are moved are noticed.
+const recheckEvery = time.Minute
 
 // arm sets the timer for the first job.
 func (s *scheduler) arm(p *actor.Process) {
@@ -111,7 +111,7 @@ func (s *scheduler) arm(p *actor.Process) {
 		return
 	}
 	s.turn++
-	s.stop = actor.SendAfter(p, p.PID(), min(max(first.Sub(p.Now()), 0), looksAgain), wake{s.turn})
+	s.stop = actor.SendAfter(p, p.PID(), min(max(first.Sub(p.Now()), 0), recheckEvery), wake{s.turn})
 }
 
 func (s *scheduler) Wake(p *actor.Process, w wake) error {

@@ -13,8 +13,8 @@ import (
 // activation is an active grain: its entry in the directory, and what its process knows of itself.
 //
 // pins counts the messages that lie in its mailbox, are being put there or are being handled. With the bit closing no more
-// are put there; who comes then waits in parked until the process has ended. Whoever brings pins to closing alone sees to it
-// that the process ends: so none is lost between an activation and the next.
+// are put there; what comes then waits in parked until the process has ended. The caller that brings pins to closing alone
+// ensures that the process ends: so none is lost between an activation and the next.
 type activation struct {
 	grains  *Grains
 	kind    *kind
@@ -37,7 +37,7 @@ type activation struct {
 
 const closing = 1 << 62
 
-// pinned is what pin says.
+// pinned is the result of pin.
 type pinned uint8
 
 const (
@@ -61,19 +61,19 @@ func (a *activation) pin() pinned {
 
 func (a *activation) unpin() {
 	if a.pins.Add(-1) == closing {
-		// Nobody hears it where the process has ended already, which is no harm.
+		// Nothing is sent where the process has ended already, which does no harm.
 		_ = actor.SendPriority(a.grains.system, a.pid, actor.PrioritySystem, closeNow{})
 	}
 }
 
-// What the process is told by this package.
+// The messages that this package sends to the process.
 type (
 	restIdle struct{} // to rest, if it is still idle
 	moveAway struct{} // to end: it belongs to another node
 	closeNow struct{} // to look whether it is time to end
 )
 
-// close lets nobody in any more. Who waits in the mailbox gets err.
+// close lets no more messages in. Callers that wait in the mailbox get err.
 func (a *activation) close(err error) {
 	a.failure = err
 	a.pins.Or(closing)
@@ -119,13 +119,17 @@ func (a *activation) guard(p *actor.Process, what string, run func() error) (err
 	defer func() {
 		if v := recover(); v != nil {
 			err = a.spoil(problem(actor.ErrPanic, a.grains.self, "%s of grain %s: %v", what, a.address, v))
-			p.Log().Error("panic in a grain", "grain", a.address.String(), "in", what, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			a.logPanic(p, what, v, debug.Stack())
 		}
 	}()
 	return run()
 }
 
-// done is the end of every callback. pinned says that it has handled a message that was counted.
+func (a *activation) logPanic(p *actor.Process, what string, value any, stack []byte) {
+	p.Log().Error("panic in a grain", "grain", a.address.String(), "in", what, "panic", fmt.Sprint(value), "stack", string(stack))
+}
+
+// done is the end of every callback. pinned reports whether it has handled a message that was counted.
 func (a *activation) done(s stateful, p *actor.Process, pinned bool) {
 	var left int64
 	if pinned {
@@ -139,7 +143,7 @@ func (a *activation) done(s stateful, p *actor.Process, pinned bool) {
 	}
 }
 
-// finish ends the activation: nothing waits, and nobody is let in.
+// finish ends the activation: nothing waits, and nothing is let in.
 func (a *activation) finish(s stateful, p *actor.Process) {
 	if a.ended {
 		return
@@ -173,7 +177,7 @@ func (a *activation) leave(s stateful, p *actor.Process) {
 	a.done(s, p, false)
 }
 
-// takes tells whether the grain has a handler for a type.
+// takes reports whether the grain has a handler for a type.
 func (a *activation) takes(of reflect.Type, call bool) error {
 	types, what := a.kind.messages, "messages"
 	if call {

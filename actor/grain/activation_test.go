@@ -75,7 +75,7 @@ func TestIdleGrainsRestAndUsedOnesDoNot(t *testing.T) {
 	want(t, "one of the others", call[int](t, system, counters.Key("7"), nap{0}), 0)
 }
 
-// waits tells whether there is a timer of exactly so long.
+// waits reports whether there is a timer of exactly so long.
 func (c *clock) waits(d time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

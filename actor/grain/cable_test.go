@@ -17,7 +17,7 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// cable is the TCP transport with links that the test cuts. Who listens where is known by the names of nodes.
+// cable is the TCP transport with links that the test cuts. Addresses are known by the names of nodes.
 type cable struct {
 	inner transport.Stream
 
@@ -118,7 +118,7 @@ func newTown(t testing.TB, st store.Store) *town {
 	return &town{t: t, name: t.Name(), store: st}
 }
 
-// join starts a node, which serves what the options say.
+// join starts a node, which serves what the options set.
 func (w *town) join(id string, options ...grain.Option) *member {
 	w.t.Helper()
 	m := &member{System: actor.NewSystem(), t: w.t, id: id}
@@ -140,7 +140,7 @@ func (w *town) join(id string, options ...grain.Option) *member {
 
 func (m *member) stop() {
 	m.once.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		if err := m.node.Stop(ctx); err != nil {
 			m.t.Errorf("%s does not stop: %v", m.id, err)

@@ -14,7 +14,7 @@ import (
 //	n, err := grain.Call[int](ctx, system, users.Key("ada"), Visit{})
 //
 // It waits until ctx ends, or for actor.CallTimeout where ctx has no deadline. The error is the handler's own, one of this
-// package, or one of actor.Call. The call is handled at most once. An error that is retryable says that nothing was saved,
+// package, or one of actor.Call. The call is handled at most once. A retryable error means that nothing was saved,
 // see [ErrFenced], or nothing was done at all; after [ErrUnknown], actor.ErrCallTimeout and the end of ctx it may have been.
 func Call[Out, In any](ctx context.Context, from actor.Sender, to Address, in In) (Out, error) {
 	g, err := of(from)
@@ -110,7 +110,7 @@ func (g *Grains) outcome(err error, owner string, to Address) error {
 
 // Send sends a message to a grain, which is activated if need be, and does not wait until it is handled. It may wait for a
 // moment where the grain is on its way to rest. Messages of one process to one grain arrive in the order in which they
-// were sent, each once or not at all; see the package's documentation for what happens while a grain moves. The error tells
+// were sent, each once or not at all; see the package's documentation for what happens while a grain moves. The error reports
 // what is known at once: ErrNoOwner, actor.ErrNotHandled, actor.ErrMailboxFull, ErrTooMany.
 func Send[M any](from actor.Sender, to Address, message M) error {
 	g, err := of(from)
@@ -151,8 +151,8 @@ func sendHere[M any](g *Grains, from actor.Sender, a *activation, message M) err
 	return err
 }
 
-// SendImportant is Send that knows: without an error the message lies in the grain's mailbox. It tries again as Call does.
-// That the grain handles it is another matter: an activation that ends with its node takes its mailbox along.
+// SendImportant is Send with a confirmation: without an error the message is in the grain's mailbox. It tries again as Call
+// does. That the grain handles it is another matter: an activation that ends with its node takes its mailbox along.
 func SendImportant[M any](ctx context.Context, from actor.Sender, to Address, message M) error {
 	g, err := of(from)
 	if err != nil {

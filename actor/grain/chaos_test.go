@@ -21,7 +21,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
 // launch runs a node in a process of its own, until the test ends or it is killed.

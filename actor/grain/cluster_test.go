@@ -17,7 +17,7 @@ import (
 
 var serve = grain.Serve(counters, homes)
 
-// home tells where it is, and does what the tests of moving want.
+// home reports where it is, and does what the tests of moving want.
 type home struct{ grain.State[tally] }
 
 type where struct{}
@@ -368,7 +368,7 @@ func TestTheSmallerSideOfASplitDoesNotAnswerWhereMostNodesMustBeSeen(t *testing.
 	want(t, "after it", call[int](t, c, of, add{1}), 2)
 }
 
-// Two clusters that know nothing of each other and share a store: what no cluster can prevent.
+// Two clusters that do not know of each other and share a store: what no cluster can prevent.
 func TestOfTwoActivationsAtMostOneSaves(t *testing.T) {
 	st := memory.New()
 	one, _ := start(t, grain.Store(st))

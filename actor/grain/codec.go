@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/native"
 )
 
@@ -18,7 +19,8 @@ const (
 const maxSchema = 1 << 20
 
 // encodeState appends a state to dst in one of the forms.
-func encodeState[T any](dst []byte, form byte, value *T) ([]byte, error) {
+func encodeState[T any](dst []byte, form byte, value *T) (state []byte, err error) {
+	defer codec.Contain("json", &err) // the native codec does so itself
 	if form == formNative {
 		c := native.For[T]()
 		if err := c.Err(); err != nil {
@@ -36,7 +38,8 @@ func encodeState[T any](dst []byte, form byte, value *T) ([]byte, error) {
 }
 
 // decodeState reads a state in whatever form it was saved.
-func decodeState[T any](data []byte, value *T) error {
+func decodeState[T any](data []byte, value *T) (err error) {
+	defer codec.Contain("json", &err)
 	if len(data) == 0 {
 		return fmt.Errorf("it is empty")
 	}

@@ -31,17 +31,17 @@ type shard struct {
 // parked waits for the next activation, and gets it with a pin, or an error. It runs under the shard's mu and must not wait.
 type parked func(*activation, error)
 
-// errEnding says that the activation is ending. It stays in this file.
+// errEnding reports that the activation is ending. It stays in this file.
 var errEnding = errors.New("grain: the activation is ending")
 
-// maxParked is how many may wait for the end of one activation.
+// maxParked bounds how many callers may wait for the end of one activation.
 const maxParked = 10_000
 
 func (d *directory) shard(a Address) *shard {
 	return &d.shards[maphash.String(d.seed, a.Key)%shardCount]
 }
 
-// find is the activation of a grain that is here, with a pin; nil for none that lets anybody in.
+// find is the activation of a grain that is here, with a pin; nil for none that lets a message in.
 func (d *directory) find(of Address) *activation {
 	sh := d.shard(of)
 	sh.mu.RLock()
@@ -82,7 +82,7 @@ func (d *directory) enter(of Address, wait parked) (*activation, error) {
 	}
 }
 
-// begin activates a grain, unless somebody else just has.
+// begin activates a grain, unless another goroutine just has.
 func (d *directory) begin(sh *shard, of Address) (*activation, error) {
 	if err := d.admit(of); err != nil { // which is asked again below, but here costs little
 		return nil, err
@@ -95,7 +95,7 @@ func (d *directory) begin(sh *shard, of Address) (*activation, error) {
 	return d.activate(sh, of)
 }
 
-// admit tells whether a grain may be activated here.
+// admit reports whether a grain may be activated here.
 func (d *directory) admit(of Address) error {
 	if !d.grains.view.Load().mine(of) || d.grains.kinds[of.Kind] == nil {
 		return errMoved
@@ -155,7 +155,7 @@ func (sh *shard) park(a *activation, wait parked) (waits bool, err error) {
 	return true, nil
 }
 
-// gone takes an activation out. Who waits gets the next, or learns that it is elsewhere.
+// gone takes an activation out. A caller that waits gets the next, or learns that it is elsewhere.
 func (d *directory) gone(a *activation) {
 	parked, err := d.replace(a)
 	for _, wait := range parked {
@@ -163,7 +163,7 @@ func (d *directory) gone(a *activation) {
 	}
 }
 
-// replace takes an activation out, and begins the next where somebody waits for it. Those whom the error is for are left.
+// replace takes an activation out, and begins the next where a caller waits for it. Those that the error is for are left.
 func (d *directory) replace(a *activation) (left []parked, _ error) {
 	sh := d.shard(a.address)
 	sh.mu.Lock()
@@ -181,7 +181,7 @@ func (d *directory) replace(a *activation) (left []parked, _ error) {
 		return a.parked, err
 	}
 	for _, wait := range a.parked {
-		next.pins.Add(1) // nobody else comes in before all these are in
+		next.pins.Add(1) // nothing else comes in before all these are in
 		wait(next, nil)
 	}
 	next.unpin()
@@ -195,7 +195,7 @@ func (d *directory) dead(a *activation) {
 	}
 }
 
-// await is enter for who can wait until ctx ends, or for atMost.
+// await is enter for a caller that can wait until ctx ends, or for atMost.
 func (d *directory) await(ctx context.Context, of Address, atMost time.Duration) (*activation, error) {
 	if a, err := d.enter(of, nil); err != errEnding {
 		return a, err

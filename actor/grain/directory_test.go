@@ -17,8 +17,8 @@ func (*plain) Ping(*actor.Process, ping) (bool, error) { return true, nil }
 
 var plains = Define("plain", Answer((*plain).Ping))
 
-// patience is how long these tests wait for what must happen.
-const patience = time.Minute
+// testTimeout is the timeout of these tests for what must happen.
+const testTimeout = time.Minute
 
 func startGrains(t *testing.T, options ...Option) *Grains {
 	t.Helper()
@@ -28,7 +28,7 @@ func startGrains(t *testing.T, options ...Option) *Grains {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		if err := errors.Join(g.Stop(ctx), system.Stop(ctx)); err != nil {
 			t.Error(err)
@@ -51,7 +51,7 @@ func beginning(t *testing.T, g *Grains, of Address) (next func() error) {
 		}
 		came <- err
 	}()
-	for end := time.Now().Add(patience); sh.mu.TryRLock(); { // until who writes waits
+	for end := time.Now().Add(testTimeout); sh.mu.TryRLock(); { // until the writer waits
 		sh.mu.RUnlock()
 		if time.Now().After(end) {
 			t.Fatal("no activation has begun")
@@ -86,7 +86,7 @@ func TestStopWaitsForAnActivationThatBegins(t *testing.T) {
 	err := next()
 	select {
 	case <-g.empty:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Error("nothing is active, and Stop would wait")
 	}
 	if n := g.Stats().Active; n != 0 || !moved(err) {
@@ -111,7 +111,7 @@ func TestAnActivationThatWasRefusedDoesNotHoldUpStop(t *testing.T) {
 	}
 	select {
 	case <-g.empty:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Error("nothing is active, and Stop would wait")
 	}
 }
@@ -146,13 +146,13 @@ func TestTheHostAnswersWhatCameBeforeItsEnd(t *testing.T) {
 		_, err := actor.Call[struct{}](t.Context(), system, g.host, finish{})
 		ended <- err
 	}()
-	for end := time.Now().Add(patience); system.Waiting(g.host) < 1; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testTimeout); system.Waiting(g.host) < 1; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the order to end has not come")
 		}
 	}
 	go callHost("second")
-	for end := time.Now().Add(patience); system.Waiting(g.host) < 2; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testTimeout); system.Waiting(g.host) < 2; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the second call has not come")
 		}
@@ -166,7 +166,7 @@ func TestTheHostAnswersWhatCameBeforeItsEnd(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error("the order to end is not answered:", err)
 	}
-	for end := time.Now().Add(patience); system.Alive(g.host); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testTimeout); system.Alive(g.host); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the host has not ended")
 		}

@@ -1,7 +1,7 @@
-// Package grain is virtual processes: each has a kind and a key, is there whenever somebody calls it, and has a state that
-// outlives every node. Nobody starts or stops one. The first call activates it on one node of the cluster, which loads its
-// state; when nobody has used it for a while it rests, and the next call activates it again, there or elsewhere. It is the
-// idea of Orleans (Bykov and others 2011, https://doi.org/10.1145/2038916.2038932).
+// Package grain is virtual processes: each has a kind and a key, is there whenever it is called, and has a state that
+// outlives every node. None is started or stopped explicitly. The first call activates it on one node of the cluster, which
+// loads its state; when it has not been used for a while it rests, and the next call activates it again, there or elsewhere. It
+// is the idea of Orleans (Bykov and others 2011, https://doi.org/10.1145/2038916.2038932).
 //
 //	type Profile struct{ Name string; Visits int } // what is saved
 //	type User struct{ grain.State[Profile] }
@@ -38,19 +38,20 @@
 // [ErrUnknown]. A call whose time is over may have been handled, as always.
 //
 // When the cluster changes, activations that belong elsewhere end: the message being handled is finished, calls that wait
-// are refused as above and messages are sent on to the new owner, with nobody as their sender. Meanwhile messages sent
+// are refused as above and messages are sent on to the new owner, without a sender. Meanwhile messages sent
 // later may arrive earlier. Otherwise the messages of one process to one grain keep their order.
 //
 // # One that writes
 //
 // On one node there is one activation of a grain at a time; calls that come at once wait for the same. In the cluster there
-// may be two for a moment while it changes, and as long as it is split. Each state has a revision in the store, and who
-// saves names the one it has loaded or saved last. So of two activations one saves, and the other is told [ErrFenced]:
-// what it changed is forgotten, the caller gets that error, which is retryable where this handler had saved nothing before,
-// and the next call finds the grain where its owner is now, or loads it anew. What the handler has done besides was done.
+// may be two for a moment while it changes, and as long as it is split. Each state has a revision in the store, and an
+// activation that saves names the one it has loaded or saved last. So of two activations one saves, and the other gets
+// [ErrFenced]: what it changed is forgotten, the caller gets that error, which is retryable where this handler had saved
+// nothing before, and the next call finds the grain where its owner is now, or loads it anew. What the handler has done besides
+// was done.
 //
-// An activation that was fenced out and does not know it yet answers calls that save nothing from its old state. Who must
-// not see that makes the handler [Strong], which asks the store before it answers, or serves only where most nodes are
+// An activation that was fenced out and does not know it yet answers calls that save nothing from its old state. A caller that
+// must not see that makes the handler [Strong], which asks the store before it answers, or serves only where most nodes are
 // seen: see [Among].
 //
 // # State
@@ -58,19 +59,19 @@
 // State.Value is loaded before the first message is handled, and saved by State.Save and by nothing else. When a Save
 // fails, for whatever reason, or a handler panics, or a handler of messages returns an error, the value is forgotten and
 // loaded again for the next message: nothing half changed is kept, and what was not saved was not done. The caller gets
-// the error; [ErrUnknown] when not even the store knows whether it was saved. An error that a handler of calls returns
+// the error; [ErrUnknown] when it is unknown whether it was saved. An error that a handler of calls returns
 // without that is the caller's answer, and the value stays as the handler has left it.
 //
-// States are saved in JSON, so that people can read them in the store, or in the native codec, see [NativeState]; the
-// first byte tells, and both are read whatever is written. In both, fields may be added and removed between deployments.
-// An older program that saves drops the fields that it does not know.
+// States are saved in JSON, so that they can be read in the store, or in the native codec, see [NativeState]; the
+// first byte is the form's mark, and both are read whichever is written. In both, fields may be added and removed between
+// deployments. An older program that saves drops the fields that it does not know.
 //
-// When the state cannot be loaded, or Activate fails, those who wait get that error, and nothing is left behind.
+// When the state cannot be loaded, or Activate fails, the callers that wait get that error, and nothing is left behind.
 //
 // # Hooks
 //
 // They are found by their names on the grain's type: Activate(p *actor.Process) error runs when the state was loaded,
-// Deactivate(p *actor.Process) before the activation ends in peace: at rest, when it moves, when its node stops. It may
+// Deactivate(p *actor.Process) before the activation ends normally: at rest, when it moves, when its node stops. It may
 // Save. It does not run when a state is forgotten, or where a node is killed: what must not be lost is saved before the
 // answer.
 //

@@ -44,8 +44,8 @@ func moved(err error) bool {
 	return ok && e.Name == errMoved.Name && e.Code == errMoved.Code
 }
 
-// unhandled tells of a call's error that nothing was done, since the grain was not reached at its owner. A handler's own
-// error never looks like that, see handedOut.
+// unhandled reports whether a call's error means that nothing was done, since the grain was not reached at its owner. A
+// handler's own error never looks like that, see handedOut.
 func (g *Grains) unhandled(err error, owner string) bool {
 	e, ok := err.(*sabir.Error)
 	if !ok {
@@ -62,7 +62,7 @@ func (g *Grains) unhandled(err error, owner string) bool {
 	return false
 }
 
-// lost tells of a call's error that the owner was lost while it may have handled the call.
+// lost reports whether a call's error means that the owner was lost while it may have handled the call.
 func (g *Grains) lost(err error, owner string) bool {
 	e, ok := err.(*sabir.Error)
 	return ok && e.Name == actor.ErrNoConnection.Name && owner != g.self && e.Node == g.self && !e.Retryable

@@ -10,7 +10,7 @@ import (
 	"github.com/sabir-go/sabir/actor/grain/store/memory"
 )
 
-// Profile is what is saved of a user.
+// Profile is the saved state of a user.
 type Profile struct{ Visits int }
 
 // User is the grain.

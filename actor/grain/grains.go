@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain/store"
-	"github.com/sabir-go/sabir/wire"
+	"github.com/sabir-go/sabir/internal/wire"
 )
 
 // Grains is the grains of a node: those that it serves, and the way to those of others. It begins with Start, or with its
@@ -34,7 +34,7 @@ type Grains struct {
 	host      actor.PID
 	janitor   actor.PID
 	// base is the context of what is asked of the store, which bounds how long that takes. It is not the caller's: a caller
-	// that gives up would leave a write of which nobody knows whether it was done.
+	// that stops waiting would leave a write with an unknown outcome.
 	base context.Context
 	end  context.CancelFunc
 
@@ -64,13 +64,13 @@ const (
 	DefaultMailbox   = 1 << 16
 )
 
-// looks is how often all grains are looked at in the time after which they rest.
+// looks is the number of checks of all grains in the time after which they rest.
 const looks = 4
 
 // Option is an option of New.
 type Option func(*Grains)
 
-// Serve makes the node one of those that share out the grains of these kinds. Without it the node only calls.
+// Serve makes the node one of those that share out the grains of these kinds. By default the node only calls.
 func Serve(kinds ...Served) Option {
 	return func(g *Grains) {
 		for _, k := range kinds {
@@ -83,20 +83,20 @@ func Serve(kinds ...Served) Option {
 	}
 }
 
-// Store is where states are kept: the same on all nodes that serve a kind. Who opened it closes it, after the end of the
-// grains.
+// Store sets the store of the states: the same on all nodes that serve a kind. The code that opened it closes it, after the end
+// of the grains.
 func Store(s store.Store) Option { return func(g *Grains) { g.store = s } }
 
-// IdleAfter is how long a grain is not used before it rests, and up to a quarter longer. DefaultIdleAfter without it.
+// IdleAfter is the time without use after which a grain rests, and up to a quarter longer. Default: DefaultIdleAfter.
 func IdleAfter(d time.Duration) Option {
 	return func(g *Grains) { g.idleAfter = max(d, looks*time.Millisecond) }
 }
 
-// MaxActive bounds the activations of this node; one more is refused with ErrTooMany. DefaultMaxActive without it.
+// MaxActive bounds the activations of this node; one more is refused with ErrTooMany. Default: DefaultMaxActive.
 func MaxActive(n int) Option { return func(g *Grains) { g.maxActive = max(n, 1) } }
 
 // Mailbox bounds the calls and messages that wait for one grain; one more is refused with actor.ErrMailboxFull.
-// DefaultMailbox without it.
+// Default: DefaultMailbox.
 func Mailbox(n int) Option { return func(g *Grains) { g.mailbox = min(max(n, 1), coreMailbox/2) } }
 
 // Among lets a grain be active only while at least n nodes that serve its kind are reached, this one counted; 1 without
@@ -104,8 +104,8 @@ func Mailbox(n int) Option { return func(g *Grains) { g.mailbox = min(max(n, 1),
 // answering from states that the larger side may have changed. It is the same on all nodes.
 func Among(n int) Option { return func(g *Grains) { g.among = max(n, 1) } }
 
-// NativeState saves states in the native codec, with its schema, instead of JSON: faster, and not for people. What is saved
-// is read in either form.
+// NativeState saves states in the native codec, with its schema, instead of JSON: faster, but not readable as text. What is
+// saved is read in either form.
 func NativeState() Option { return func(g *Grains) { g.form = formNative } }
 
 // New makes the grains of a system, one Grains for each. Wrong options show at the start.
@@ -122,10 +122,10 @@ func New(system *actor.System, options ...Option) *Grains {
 	return g
 }
 
-// bySystem finds the grains of who sends: *actor.System to *Grains.
+// bySystem finds the grains of the sender: *actor.System to *Grains.
 var bySystem sync.Map
 
-// of is the grains of who sends.
+// of returns the grains of the sender.
 func of(from actor.Sender) (*Grains, error) {
 	if g, ok := bySystem.Load(actor.SystemOf(from)); ok {
 		return g.(*Grains), nil
@@ -133,8 +133,8 @@ func of(from actor.Sender) (*Grains, error) {
 	return nil, ErrNotStarted
 }
 
-// Start begins: from now on the node takes its part of the grains. The system must be running. Who starts stops, also where
-// the system has stopped before.
+// Start begins: from now on the node takes its part of the grains. The system must be running. The code that calls Start calls
+// Stop, also where the system has stopped before.
 func (g *Grains) Start(context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -156,8 +156,8 @@ func (g *Grains) Start(context.Context) error {
 	return nil
 }
 
-// Stop ends the activations in peace: what they handle is finished, Deactivate runs, and the nodes that are left own their
-// grains. It returns when all have ended and the other nodes send nothing more here, for whose word it waits at most 3 s; or
+// Stop ends the activations in order: what they handle is finished, Deactivate runs, and the nodes that are left own their
+// grains. It returns when all have ended and the other nodes send nothing more here, which it waits for at most 3 s; or
 // with the error of ctx: what has not ended then is left to the end of the system.
 func (g *Grains) Stop(ctx context.Context) error {
 	g.mu.Lock()
@@ -176,12 +176,12 @@ func (g *Grains) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("grain: stop: %d grains are still active: %w", g.directory.count.Load(), ctx.Err())
 	}
-	// What others have sent here by the view before comes ahead of their word that they know of the farewell.
-	patience := time.NewTimer(farewellLimit)
-	defer patience.Stop()
+	// What others have sent here by the view before comes ahead of their reply to the farewell.
+	timeout := time.NewTimer(farewellLimit)
+	defer timeout.Stop()
 	select {
 	case <-g.told:
-	case <-patience.C:
+	case <-timeout.C:
 	case <-ctx.Done():
 	}
 	_ = actor.Send(g.system, g.janitor, finished{})
@@ -192,10 +192,10 @@ func (g *Grains) Stop(ctx context.Context) error {
 	return nil
 }
 
-// farewellLimit bounds how long Stop waits for other nodes' word that they send nothing more.
+// farewellLimit bounds how long Stop waits for other nodes' reply that they send nothing more.
 const farewellLimit = 3 * time.Second
 
-// left is told how many activations are left when one has gone.
+// left gets the number of activations that are left when one has gone.
 func (g *Grains) left(n int64) {
 	if n == 0 && g.leaving.Load() {
 		g.once.Do(func() { close(g.empty) })
@@ -217,7 +217,7 @@ func (e extension) Linked(*wire.Link)                              {}
 func (e extension) Posted(*wire.Link, []byte)                      {}
 func (e extension) Unlinked(*wire.Link, error)                     {}
 
-// idle tells whether an activation may rest.
+// idle reports whether an activation may rest.
 func (g *Grains) idle(a *activation) bool { return g.look.Load()-a.used.Load() > looks }
 
 // Owner is the node that owns a grain, as this node sees it now; ErrNoOwner where there is none.
@@ -230,7 +230,7 @@ func (g *Grains) Owner(of Address) (string, error) {
 }
 
 // WaitFor waits until this node knows at least n nodes, itself counted, that serve a kind. A node that has just started knows
-// only itself at first, and may activate what is active elsewhere: fencing makes that safe, and waiting makes it rare.
+// only itself at first, and may activate what is active elsewhere: fencing makes that safe, and waiting makes it unlikely.
 func (g *Grains) WaitFor(ctx context.Context, kind string, n int) error {
 	for {
 		v := g.view.Load()
@@ -251,7 +251,7 @@ func (g *Grains) WaitFor(ctx context.Context, kind string, n int) error {
 	}
 }
 
-// Stats is what the grains of a node have done since the start.
+// Stats counts what the grains of a node have done since the start.
 type Stats struct {
 	Active    int64 `json:"active"`    // activations now
 	Loaded    int64 `json:"loaded"`    // times that a state was loaded for an activation

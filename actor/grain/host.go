@@ -11,22 +11,22 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// host is the process of a node that the other nodes know as "$grains". It tells them what the node serves, learns what they
+// host is the process of a node that the other nodes know as "$grains". It sends them what the node serves, learns what they
 // serve, and takes what they send to grains here; it never waits for any of them.
 type host struct {
 	g       *Grains
 	serving map[string][]string // nodes to kinds
 	leaving bool
-	awaited map[string]bool // nodes that have not said yet that they know of the farewell
+	awaited map[string]bool // nodes that have not acknowledged the farewell yet
 	stop    actor.Request   // the call of finish
 }
 
-// hello tells another node's host what this node serves. It goes in the same lane as NodeUp and NodeDown, so that it is never
+// hello sends another node's host what this node serves. It goes in the same queue as NodeUp and NodeDown, so that it is never
 // handled after the loss of the node that it came from.
 type hello struct {
 	Kinds  []string
 	Answer bool // with a hello
-	Over   bool // the last word: nobody is there to answer any more
+	Over   bool // the last message: nothing is there to answer any more
 }
 
 type (
@@ -93,7 +93,7 @@ func (h *host) Init(p *actor.Process, g *Grains) error {
 	return nil
 }
 
-// Up tells a node that has come what this one serves.
+// Up sends a node that has come what this one serves.
 func (h *host) Up(p *actor.Process, up actor.NodeUp) error {
 	h.greet(p, up.Node, true)
 	return nil
@@ -129,7 +129,7 @@ func (h *host) Hello(p *actor.Process, m hello) error {
 	return nil
 }
 
-// heardFrom hears that a node goes by this one's farewell, or is lost.
+// heardFrom notes that a node has acknowledged this one's farewell, or is lost.
 func (h *host) heardFrom(node string) {
 	delete(h.awaited, node)
 	if h.leaving && len(h.awaited) == 0 {
@@ -177,7 +177,7 @@ func (h *host) leave(p *actor.Process) {
 	h.g.left(h.g.directory.count.Load())
 }
 
-// Exit is the end of the system, or somebody's order: the same, without waiting.
+// Exit is the end of the system, or a request of another process: the same, without waiting.
 func (h *host) Exit(p *actor.Process, e actor.Exit) error {
 	if e.Reason == error(actor.ErrNormal) {
 		return nil
@@ -214,7 +214,7 @@ type routed[In any] struct {
 	Message   In
 }
 
-// important is routed whose sender wants to know that it has come.
+// important is a routed whose sender waits for the confirmation that it has come.
 type important[In any] struct {
 	Kind, Key string
 	Message   In
@@ -265,7 +265,7 @@ func hostMessage[M any](h *host, p *actor.Process, r routed[M]) error {
 	return nil
 }
 
-// hostImportant is hostMessage whose sender waits until the message lies in the grain's mailbox.
+// hostImportant is hostMessage whose sender waits until the message is in the grain's mailbox.
 func hostImportant[M any](h *host, p *actor.Process, r important[M]) (struct{}, error) {
 	g, held := h.g, p.Held()
 	arrived := func(from actor.Sender, a *activation, err error) {
@@ -299,7 +299,7 @@ func put[M any](from actor.Sender, held actor.Held, a *activation, m M, hops uin
 	return err
 }
 
-// maxHops is how often a message that nobody waits for is sent on before it is lost, which takes some four seconds.
+// maxHops bounds how often a message that no caller waits for is sent on before it is lost, which takes some four seconds.
 const maxHops = 12
 
 // reroute sends a message that was not handled here to where the grain is now. Only the first time it goes at once: what
@@ -322,7 +322,7 @@ func reroute[M any](g *Grains, r routed[M], why error) {
 	}
 }
 
-// discard says that a message was lost, which nobody waits for.
+// discard reports the loss of a message that no caller waits for.
 func (g *Grains) discard(of Address, err error) {
 	g.counts.discarded.Add(1)
 	slog.Warn("a message to a grain was lost", "grain", of.String(), "error", err)

@@ -4,7 +4,7 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// janitor is the process of a node that lets idle grains rest, and sends away those that belong elsewhere.
+// janitor is the process of a node that lets idle grains rest, and ends those that belong elsewhere.
 type janitor struct{ g *Grains }
 
 type (
@@ -43,7 +43,7 @@ func (j *janitor) LookAround(p *actor.Process, _ lookAround) error {
 	return nil
 }
 
-// MoveOthers sends away what belongs to another node by the newest view.
+// MoveOthers ends what belongs to another node by the newest view.
 func (j *janitor) MoveOthers(p *actor.Process, _ moveOthers) error {
 	v := j.g.view.Load()
 	var others []*activation

@@ -31,7 +31,7 @@ type hosted struct {
 	handler actor.Handler[host]
 }
 
-// Handler is what On and Answer return, for Define.
+// Handler is returned by On and Answer, for Define.
 type Handler[S any] struct {
 	in    reflect.Type
 	calls bool

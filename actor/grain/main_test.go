@@ -14,7 +14,7 @@ import (
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/actor/grain/store/memory"
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
 func TestMain(m *testing.M) {
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(brokers.Stopping(m))
 }
 
-// The grain of most tests: a counter, whose handlers do what they are told.
+// The grain of most tests: a counter, whose handlers do what the test orders.
 type tally struct{ Sum int }
 
 type counter struct {
@@ -44,7 +44,7 @@ type (
 	drop    struct{}                 // deletes
 	twice   struct{ Between func() } // adds one and saves, two times
 	nap     struct{ N int }          // changes what is not saved
-	who     struct{}                 // tells who sends
+	who     struct{}                 // reports the sender
 )
 
 var errRefused = errors.New("refused")
@@ -106,7 +106,7 @@ var counters = grain.Define("counter",
 	grain.Answer((*counter).Exact, grain.Strong), grain.Answer((*counter).Nap), grain.Answer((*counter).Drop), grain.Answer((*counter).Twice),
 	grain.Answer((*counter).Rest), grain.Answer((*counter).Who), grain.On((*counter).Bump))
 
-// start makes a system with grains that keep their states in memory, unless the options say otherwise.
+// start makes a system with grains that keep their states in memory, unless the options set another store.
 func start(t testing.TB, options ...grain.Option) (*actor.System, *grain.Grains) {
 	t.Helper()
 	return startOn(t, actor.NewSystem(), options...)
@@ -119,7 +119,7 @@ func startOn(t testing.TB, system *actor.System, options ...grain.Option) (*acto
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		if err := g.Stop(ctx); err != nil {
 			t.Error(err)
@@ -208,14 +208,14 @@ func (c *clock) advance(d time.Duration) {
 	}
 }
 
-// patience is how long a test waits for what must happen: also for a million grains coming to rest, on a machine that has much
+// testTimeout is the timeout of a test for what must happen: also for a million grains coming to rest, on a machine that has much
 // else to do.
-const patience = 5 * time.Minute
+const testTimeout = 5 * time.Minute
 
 // until waits until a condition holds that something else brings about.
 func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -223,12 +223,12 @@ func until(t testing.TB, what string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("not within %v: %s", patience, what)
+			t.Fatalf("not within %v: %s", testTimeout, what)
 		}
 	}
 }
 
-// watched is a store that counts, and fails where it is told to.
+// watched is a store that counts, and fails where the test orders it.
 type watched struct {
 	store.Store
 	mu    sync.Mutex

@@ -8,10 +8,11 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/codec"
 )
 
-// State is what a grain keeps: embed it in the grain's type. A grain that keeps nothing embeds State[struct{}] and needs no
-// store. It is used in the grain's callbacks only.
+// State holds the saved state of a grain: embed it in the grain's type. A grain that keeps nothing embeds State[struct{}] and
+// needs no store. It is used in the grain's callbacks only.
 type State[T any] struct {
 	// Value is the grain's own. It is the zero T where nothing was saved yet.
 	Value T
@@ -24,7 +25,7 @@ type stateful interface {
 	attach(*activation)
 	activated() *activation
 	persistent() bool
-	read(data []byte) error
+	read(data []byte) error // an error of the store's bytes, or of what the state's type makes of them
 }
 
 func (s *State[T]) attach(a *activation)   { s.a = a }
@@ -32,25 +33,22 @@ func (s *State[T]) activated() *activation { return s.a }
 func (s *State[T]) persistent() bool       { return reflect.TypeFor[T]() != reflect.TypeFor[struct{}]() }
 
 func (s *State[T]) read(data []byte) error {
-	if err := decodeState(data, &s.Value); err != nil {
-		return problem(ErrBadState, s.a.grains.self, "%s: %w", s.a.address, err)
-	}
-	return nil
+	return decodeState(data, &s.Value)
 }
 
 // Address is the grain's own.
 func (s *State[T]) Address() Address { return s.a.address }
 
-// Saved tells whether there is something in the store, as far as this activation knows.
+// Saved reports whether there is something in the store, as far as is known to this activation.
 func (s *State[T]) Saved() bool { return s.a.revision != 0 }
 
 // Save keeps the value, and returns when the store has it. Where it fails nothing of this grain's memory is kept, see the
 // package's documentation: the handler should return the error, and its caller gets it in any case.
-func (s *State[T]) Save(*actor.Process) error {
+func (s *State[T]) Save(p *actor.Process) error {
 	a := s.a
 	data, err := encodeState(nil, a.grains.form, &s.Value)
 	if err != nil {
-		return a.spoil(problem(ErrBadState, a.grains.self, "%s: %w", a.address, err))
+		return a.spoil(a.badState(p, err))
 	}
 	return a.write(func(ctx context.Context, st store.Store) (uint64, error) {
 		return st.Save(ctx, a.address.Kind, a.address.Key, data, a.revision)
@@ -68,7 +66,7 @@ func (s *State[T]) Delete(*actor.Process) error {
 // Rest lets the grain rest as soon as no message waits for it.
 func (s *State[T]) Rest(*actor.Process) { s.a.resting = true }
 
-// Terminate is for the runtime, which calls it when the process ends. A handler that wants an end calls Rest; one that calls
+// Terminate is called by the runtime when the process ends. A handler that wants an end calls Rest; one that calls
 // Process.Stop instead loses what waits for the grain, and Deactivate does not run.
 func (s *State[T]) Terminate(*actor.Process, error) {
 	if a := s.a; a != nil && !a.ended {
@@ -94,7 +92,7 @@ func (a *activation) write(do func(context.Context, store.Store) (uint64, error)
 	return nil
 }
 
-// writeError is what callers are told about a write that has failed.
+// writeError is the error that callers get for a write that has failed.
 func writeError(err error, a *activation) error {
 	switch {
 	case errors.Is(err, store.ErrUnknown):
@@ -108,7 +106,17 @@ func writeError(err error, a *activation) error {
 	return err
 }
 
-// spoil says that the state in memory is not to be used any more.
+// badState is the error of a state that cannot be written or read. The text of a panic in the state's own code is logged here
+// and sent nowhere else.
+func (a *activation) badState(p *actor.Process, err error) error {
+	if panicked, ok := errors.AsType[*codec.PanicError](err); ok {
+		a.logPanic(p, "the state", panicked.Value, panicked.Stack)
+		return problem(actor.ErrPanic, a.grains.self, "the state of grain %s", a.address)
+	}
+	return problem(ErrBadState, a.grains.self, "%s: %w", a.address, err)
+}
+
+// spoil records that the state in memory is not to be used any more.
 func (a *activation) spoil(err error) error {
 	if a.spoiled == nil {
 		a.spoiled = err
@@ -125,7 +133,7 @@ func (a *activation) load(s stateful, p *actor.Process) error {
 		}
 		if a.revision = entry.Revision; entry.Revision != 0 {
 			if err := s.read(entry.State); err != nil {
-				return err
+				return a.badState(p, err)
 			}
 		}
 	}
@@ -142,7 +150,7 @@ func (a *activation) load(s stateful, p *actor.Process) error {
 func (a *activation) confirm() error {
 	st := a.grains.store
 	if st == nil || a.wrote || a.spoiled != nil {
-		return nil // the write has told
+		return nil // the write has reported it
 	}
 	entry, err := st.Load(a.grains.base, a.address.Kind, a.address.Key)
 	if err == nil && entry.Revision != a.revision {

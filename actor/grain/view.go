@@ -6,7 +6,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// view is which nodes serve what, as one node knows it at one moment. It does not change.
+// view lists the kinds that each node serves, as one node knows it at one moment. It does not change.
 type view struct {
 	self    string
 	among   int

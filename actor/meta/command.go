@@ -22,16 +22,16 @@ type Command struct {
 	Dir  string   // that it runs in; "" for this process's
 	Env  []string // "NAME=value" of all its variables; nil for those of this process
 
-	// To is who gets the messages; the zero PID for who starts the command.
+	// To is the process that gets the messages; the zero PID for the one that starts the command.
 	To actor.PID
 	// Chunks makes Outputs of what is read at once, in any pieces. Else they are lines, without their end.
 	Chunks bool
 	// MaxLine bounds an Output, in bytes: a longer line comes in pieces. 64 KiB where it is 0.
 	MaxLine int
-	// Window is how many messages wait for the receiver before nothing more is read; the command then waits as soon as its
+	// Window bounds the messages that wait for the receiver before nothing more is read; the command then waits as soon as its
 	// pipe is full. DefaultWindow where it is 0.
 	Window int
-	// Grace is how long the command may go on after it was asked to end (SIGTERM, on Unix), when its process ends. 0: it is
+	// Grace is the time that the command may go on after it was asked to end (SIGTERM, on Unix), when its process ends. 0: it is
 	// killed at once.
 	Grace time.Duration
 }
@@ -44,14 +44,14 @@ type Output struct {
 	Cut     bool // the line is longer, and goes on in the next Output of the same stream
 }
 
-// Exited is the word that a command has ended. It comes after all its output.
+// Exited reports that a command has ended. It comes after all its output.
 type Exited struct {
 	Command actor.PID
 	Code    int    // 0 to 255; -1 when it was ended by a signal
 	State   string // in words, such as "exit status 3" or "signal: killed"
 }
 
-// Input is what can be sent to a command: Bytes to write to its stdin, which Close closes after them.
+// Input can be sent to a command: Bytes are written to its stdin, which Close closes after them.
 type Input struct {
 	Bytes []byte
 	Close bool
@@ -104,7 +104,7 @@ func (c Command) run() (*running, error) {
 	r := &running{Command: c, cmd: exec.Command(c.Path, c.Args...)}
 	r.cmd.Dir, r.cmd.Env = c.Dir, c.Env
 	ownGroup(r.cmd)
-	// Files of our own: with pipes of package exec, Wait waits for all who have the other ends.
+	// Files opened here: with pipes of package exec, Wait waits for all processes that have the other ends.
 	var theirs []*os.File
 	defer func() {
 		for _, f := range theirs {
@@ -150,14 +150,14 @@ func (r *running) closePipes() {
 	}
 }
 
-// abandon is for a command that nobody has come to watch.
+// abandon is for a command that no process watches.
 func (r *running) abandon() {
 	killGroup(r.cmd)
 	_ = r.cmd.Wait()
 	r.closePipes()
 }
 
-// input runs as a callback: where the pipe is full, the process waits, but not longer than its owner lives.
+// input runs as a callback: where the pipe is full, the process waits, but not longer than its owner runs.
 func (r *running) input(p *actor.Process, in Input) error {
 	for rest := in.Bytes; len(rest) > 0; {
 		if err := r.stdin.SetWriteDeadline(time.Now().Add(inputSlice)); err != nil {
@@ -171,7 +171,7 @@ func (r *running) input(p *actor.Process, in Input) error {
 				return actor.ErrShutdown
 			}
 		case err != nil:
-			r.stdin.Close() // a command that does not read any more tells so by its end
+			r.stdin.Close() // a command that does not read any more shows it by its end
 			return nil
 		}
 	}
@@ -181,7 +181,7 @@ func (r *running) input(p *actor.Process, in Input) error {
 	return nil
 }
 
-// inputSlice is how long a write to a full pipe waits before it looks whether it is still wanted.
+// inputSlice is the time that a write to a full pipe waits before it checks whether it is still wanted.
 const inputSlice = 100 * time.Millisecond
 
 // wait reads what the command writes and waits for its end.
@@ -215,7 +215,7 @@ func (r *running) end(ended chan struct{}) {
 		}
 	}
 	killGroup(r.cmd)
-	r.closePipes() // which ends the reading, whoever has the other ends
+	r.closePipes() // which ends the reading, even if other processes hold the other ends
 }
 
 // read sends what comes from one of the pipes. When the receiver has ended it goes on reading, so that the command does not

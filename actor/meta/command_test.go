@@ -103,7 +103,7 @@ func TestACommandEndsWithItsOwnerAndAllThatItHasStarted(t *testing.T) {
 	}
 }
 
-// alive tells whether an OS process runs; one that nobody has waited for does not.
+// alive reports whether an OS process runs; one that was not waited for does not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if errors.Is(err, os.ErrNotExist) {

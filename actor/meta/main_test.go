@@ -15,14 +15,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 2 * time.Minute
+const testTimeout = 2 * time.Minute
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 func newSystem(t testing.TB) *actor.System {
 	s := actor.NewSystem(actor.Logger(quiet))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		if err := s.Stop(ctx); err != nil {
 			t.Error(err)
@@ -36,13 +36,13 @@ func next[T any](t testing.TB, from chan T) T {
 	select {
 	case v := <-from:
 		return v
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("nothing came")
 		panic("")
 	}
 }
 
-// owner is a process that does what it is told, and tells what it gets.
+// owner is a process that does what the test orders, and reports what it gets.
 type owner struct{ heard chan any }
 
 type do struct{ fn func(p *actor.Process) error }
@@ -74,14 +74,14 @@ func newOwner(t testing.TB, s *actor.System) owned {
 
 func (o owned) do(fn func(p *actor.Process) error) {
 	o.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	if _, err := actor.Call[sabir.Nothing](ctx, o.s, o.pid, do{fn}); err != nil {
 		o.t.Fatal(err)
 	}
 }
 
-// watches makes the owner hear of the end of a process.
+// watches makes the owner receive the end of a process.
 func (o owned) watches(pid actor.PID) {
 	o.t.Helper()
 	o.do(func(p *actor.Process) error { p.Monitor(pid); return nil })

@@ -19,7 +19,7 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// ErrClosed is why the process of a connection ends when that does, wrapped around what the network said, if anything.
+// ErrClosed is the exit reason of a connection's process when the connection ends, wrapped around the network's error, if any.
 var ErrClosed = sabir.NewError(sabir.Unavailable, "ConnectionClosed", "the connection has ended")
 
 // Meta is a meta process, for its goroutine.
@@ -29,7 +29,7 @@ type Meta struct {
 	Owner  actor.PID // zero where a system started it
 }
 
-// Device is what a meta process does.
+// Device is the work of a meta process.
 type Device[In any] struct {
 	// Run does the blocking work, on a goroutine of its own. It must return soon after ctx has ended, which happens with the
 	// process. When it returns, the process ends: with its error, or actor.ErrNormal where that is nil.
@@ -40,7 +40,7 @@ type Device[In any] struct {
 	down func(down actor.Down) // of what the process monitors beside its owner
 }
 
-// Start starts a meta process. name is that of its behaviour, for people.
+// Start starts a meta process. name is that of its behaviour, for logs and lists.
 func Start[In any](from actor.Sender, name string, d Device[In], options ...actor.SpawnOption) (actor.PID, error) {
 	if d.Run == nil {
 		return actor.PID{}, errors.New("meta: a device without Run has nothing to do")
@@ -49,7 +49,7 @@ func Start[In any](from actor.Sender, name string, d Device[In], options ...acto
 	return actor.Spawn(from, b, beginning[In]{d, owner(from)}, options...)
 }
 
-// beginning is what a device is started with.
+// beginning is the argument of a device's process.
 type beginning[In any] struct {
 	device Device[In]
 	owner  actor.PID
@@ -60,7 +60,7 @@ type device[In any] struct {
 	owner actor.Ref
 }
 
-// over is the word of the goroutine that it has ended.
+// over is the message of the goroutine that it has ended.
 type over struct{ reason error }
 
 func (d *device[In]) Init(p *actor.Process, b beginning[In]) error {
@@ -109,10 +109,10 @@ func (d *device[In]) Down(_ *actor.Process, down actor.Down) error {
 
 func (d *device[In]) Over(_ *actor.Process, o over) error { return o.reason }
 
-// DefaultWindow is how many messages may wait for a process before a meta process stops reading for it.
+// DefaultWindow bounds the messages that may wait for a process before a meta process stops reading for it.
 const DefaultWindow = 256
 
-// Deliver sends a message to a process as soon as fewer than window messages wait for it, and so keeps the one who reads from
+// Deliver sends a message to a process as soon as fewer than window messages wait for it, and so keeps the reader from
 // reading more than is handled. It looks again every millisecond, until ctx ends. What waits on other nodes it does not know.
 func Deliver[M any](ctx context.Context, s *actor.System, to actor.PID, window int, message M) error {
 	var look *time.Ticker

@@ -27,14 +27,15 @@ func (e *echo) Data(_ *actor.Process, d meta.Data) error {
 
 var echoB = actor.Define("echo", (*echo).Init, actor.On((*echo).Data))
 
-// taps is where the connections of the next behaviour tell what happens.
+// taps holds the channels on which the connections of the next behaviour report what happens.
 type taps struct {
 	began chan actor.PID
 	heard chan any
 	hold  chan struct{} // each Data waits for it, where it is not nil
 }
 
-// tapped is a process of a connection that tells the test. The test's taps come by a variable, since the argument is the Conn.
+// tapped is a process of a connection that reports to the test. The test's taps come by a variable, since the argument is the
+// Conn.
 func tappedB(taps taps) *actor.Behavior[tapped, *meta.Conn] {
 	init := func(s *tapped, p *actor.Process, c *meta.Conn) error {
 		s.taps, s.conn = taps, c

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -23,7 +22,6 @@ type netOptions struct {
 	readSize    int
 	idle        time.Duration
 	write       time.Duration
-	process     []actor.SpawnOption
 }
 
 // The defaults of the options.
@@ -55,30 +53,25 @@ func (o *netOptions) check() error {
 // TLS makes connections encrypted. A listener needs certificates in it; one with TLS may listen beyond this machine.
 func TLS(config *tls.Config) NetOption { return func(o *netOptions) { o.tls = config } }
 
-// Exposed says that other machines may connect without TLS.
+// Exposed lets other machines connect without TLS.
 func Exposed() NetOption { return func(o *netOptions) { o.exposed = true } }
 
-// Connections bounds how many connections a listener has at once; one more waits to be accepted. DefaultConnections without it.
+// Connections bounds how many connections a listener has at once; one more waits to be accepted. Default: DefaultConnections.
 func Connections(n int) NetOption { return func(o *netOptions) { o.connections = n } }
 
-// Window is how many messages wait for a process before reading for it stops. DefaultWindow without it.
+// Window bounds the messages that wait for a process before reading for it stops. Default: DefaultWindow.
 func Window(messages int) NetOption { return func(o *netOptions) { o.window = messages } }
 
-// ReadSize is how many bytes a Data has at most. DefaultReadSize without it.
+// ReadSize bounds the bytes of a Data. Default: DefaultReadSize.
 func ReadSize(bytes int) NetOption { return func(o *netOptions) { o.readSize = bytes } }
 
-// IdleTimeout ends connections over which nothing came for so long. Without it they may be idle for ever.
+// IdleTimeout ends connections over which nothing came for so long. By default they may be idle for ever.
 func IdleTimeout(d time.Duration) NetOption { return func(o *netOptions) { o.idle = d } }
 
-// WriteTimeout bounds how long a Write waits for a peer that does not read. DefaultWriteTimeout without it.
+// WriteTimeout bounds how long a Write waits for a peer that does not read. Default: DefaultWriteTimeout.
 func WriteTimeout(d time.Duration) NetOption { return func(o *netOptions) { o.write = d } }
 
-// With gives options to the processes of connections, such as actor.Mailbox.
-func With(options ...actor.SpawnOption) NetOption {
-	return func(o *netOptions) { o.process = append(o.process, options...) }
-}
-
-// listenAddr is where to listen. An address that other machines reach needs TLS with certificates, or Exposed.
+// listenAddr is the address to listen on. An address that other machines reach needs TLS with certificates, or Exposed.
 func (o *netOptions) listenAddr(ctx context.Context, network, address string) (netip.AddrPort, error) {
 	bound, err := transport.ListenAddr(ctx, &url.URL{Scheme: network, Host: address}, transport.Config{Keyed: true})
 	if err != nil {

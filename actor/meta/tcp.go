@@ -48,7 +48,7 @@ func (c *Conn) Write(data []byte) (int, error) {
 // Close ends the connection; the Exit with ErrClosed comes all the same.
 func (c *Conn) Close() error { c.cancel(); return nil }
 
-// CloseWrite tells the peer that nothing more comes; reading goes on.
+// CloseWrite signals the peer that nothing more comes; reading goes on.
 func (c *Conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -62,7 +62,7 @@ func (c *Conn) read(s *actor.System, to actor.PID, o *netOptions) {
 	<-c.ctx.Done()
 }
 
-// closed tells the process that handles a socket of its end, after the data, as soon as there is room in its mailbox.
+// closed notifies the process that handles a socket of its end, after the data, as soon as there is space in its mailbox.
 func closed(s *actor.System, to actor.PID, err error) {
 	reason := ErrClosed
 	if err != io.EOF {
@@ -109,7 +109,7 @@ type tracked struct {
 // ListenTCP listens on an address such as ":7000", which without a host is 127.0.0.1, and starts a process of the behaviour for
 // each connection. That gets the connection when it begins, what comes as Data, and when the connection has ended an Exit
 // whose reason is ErrClosed, after the last Data: without a handler for Exit it ends then. When the process ends, the connection
-// does; a peer that has sent all it has to say can still be answered until then.
+// does; a peer that has sent all its data can still be answered until then.
 //
 //	type echo struct{ conn *meta.Conn }
 //
@@ -144,7 +144,7 @@ func ListenTCP[S any](from actor.Sender, address string, b *actor.Behavior[S, *C
 	return Server{pid, l.Addr()}, nil
 }
 
-// closers is what is to be closed when a process ends. Only the callbacks of one process use it.
+// closers closes connections when a process ends. Only the callbacks of one process use it.
 type closers map[actor.Ref]context.CancelFunc
 
 func (c closers) track(p *actor.Process, t tracked) error {
@@ -193,7 +193,7 @@ func acceptAll[S any](ctx context.Context, m Meta, l net.Listener, b *actor.Beha
 	}
 }
 
-// acceptPause is how long a listener rests after it could not accept.
+// acceptPause is the time that a listener waits after a failed accept.
 const acceptPause = 10 * time.Millisecond
 
 // serve is one connection of a listener.
@@ -211,7 +211,7 @@ func serve[S any](ctx context.Context, m Meta, c net.Conn, b *actor.Behavior[S, 
 	}
 	conn := newConn(ctx, c, o)
 	defer conn.cancel()
-	pid, err := actor.Spawn(m.System, b, conn, o.process...)
+	pid, err := actor.Spawn(m.System, b, conn)
 	if err != nil {
 		return // Init has refused it
 	}
@@ -222,7 +222,7 @@ func serve[S any](ctx context.Context, m Meta, c net.Conn, b *actor.Behavior[S, 
 }
 
 // DialTCP connects with an address and starts a process of the behaviour for the connection, as ListenTCP does. It ends with
-// who called DialTCP. It waits for the connection until ctx ends, 30 seconds at most.
+// the process that called DialTCP. It waits for the connection until ctx ends, 30 seconds at most.
 func DialTCP[S any](ctx context.Context, from actor.Sender, address string, b *actor.Behavior[S, *Conn], options ...NetOption) (actor.PID, error) {
 	o := netOptionsOf(options)
 	if err := o.check(); err != nil {
@@ -252,7 +252,7 @@ func (o *netOptions) dial(ctx context.Context, address string) (net.Conn, error)
 // handled starts the process that handles one socket, and the meta process that reads it. The socket, the two and their owner
 // end together.
 func handled[S, C any](from actor.Sender, name string, b *actor.Behavior[S, C], socket C, end context.CancelFunc, o *netOptions, read func(*actor.System, actor.PID)) (actor.PID, error) {
-	pid, err := actor.Spawn(from, b, socket, o.process...)
+	pid, err := actor.Spawn(from, b, socket)
 	if err != nil {
 		return pid, err
 	}

@@ -25,7 +25,7 @@ type Socket struct {
 	cancel context.CancelFunc
 }
 
-// Addr is what the socket is bound to.
+// Addr returns the address that the socket is bound to.
 func (s *Socket) Addr() netip.AddrPort { return s.conn.LocalAddr().(*net.UDPAddr).AddrPort() }
 
 // Send sends a packet.
@@ -42,7 +42,7 @@ func (s *Socket) Close() { s.cancel() }
 
 // ListenUDP opens a UDP socket on an address such as ":7000", which without a host is 127.0.0.1, and starts a process of the
 // behaviour for it. That gets the socket when it begins, each packet as a Packet, and an Exit with ErrClosed should the socket
-// fail. When the process or who called ListenUDP ends, the socket does.
+// fail. When the process or the one that called ListenUDP ends, the socket does.
 //
 // While Window messages wait for the process nothing is read, and the operating system drops packets. An address that other
 // machines can reach is refused without Exposed.

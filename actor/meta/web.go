@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// Request is a web request as a process gets it, which may live on another node.
+// Request is a web request as a process gets it, which may run on another node.
 type Request struct {
 	Method     string
 	URL        string // path and query, as the client sent them
@@ -21,7 +21,7 @@ type Request struct {
 	Body       []byte
 }
 
-// Response is what the process answers. A Status of 0 is 200.
+// Response is the answer of the process to a Request. A Status of 0 is 200.
 type Response struct {
 	Status int
 	Header http.Header
@@ -37,10 +37,10 @@ const (
 	DefaultRequests = 1000
 )
 
-// MaxBody bounds the body of a request, in bytes: a longer one is answered with 413. DefaultMaxBody without it.
+// MaxBody bounds the body of a request, in bytes: a longer one is answered with 413. Default: DefaultMaxBody.
 func MaxBody(bytes int64) WebOption { return func(h *webHandler) { h.maxBody = bytes } }
 
-// Requests bounds how many requests wait for an answer at once: one more is answered with 503. DefaultRequests without it.
+// Requests bounds how many requests wait for an answer at once: one more is answered with 503. Default: DefaultRequests.
 func Requests(n int) WebOption { return func(h *webHandler) { h.room = make(chan struct{}, n) } }
 
 // Handler makes each web request a call to a process, or to a pool of them, with a Request, which it answers with a Response:
@@ -49,7 +49,7 @@ func Requests(n int) WebOption { return func(h *webHandler) { h.room = make(chan
 //
 // The call has the request's context: p.Context ends when the client has gone. It waits as long as that, or for
 // actor.CallTimeout where it has no deadline. An error is answered with the HTTP status of its code, see sabir.Code, and its
-// name and message in JSON; of one that is not a *sabir.Error nothing but "internal error" is told.
+// name and message in JSON; for one that is not a *sabir.Error only "internal error" is sent.
 func Handler[A actor.Address](s *actor.System, to A, options ...WebOption) http.Handler {
 	h := &webHandler{maxBody: DefaultMaxBody, room: make(chan struct{}, DefaultRequests)}
 	for _, option := range options {
@@ -99,7 +99,7 @@ func (h *webHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(answer.Status)
-	_, _ = w.Write(answer.Body) // who asked may have gone
+	_, _ = w.Write(answer.Body) // the caller may have gone
 }
 
 func refuseWith(w http.ResponseWriter, err error) {
@@ -118,5 +118,5 @@ func refuseWith(w http.ResponseWriter, err error) {
 func refuse(w http.ResponseWriter, status int, name, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"name": name, "message": message}) // who asked may have gone
+	_ = json.NewEncoder(w).Encode(map[string]string{"name": name, "message": message}) // the caller may have gone
 }

@@ -4,10 +4,11 @@
 //	small, err := actor.Call[Image](ctx, system, resizers, Resize{large, 100})
 //
 // What is sent to the pool, messages and calls of any type, goes on unopened to one of the workers, with its sender; the answer
-// of a call goes straight from the worker to who called.
+// of a call goes straight from the worker to the caller.
 //
-// A worker that ends, for whatever reason, is started anew. What lay in its mailbox is lost, and who waits for its answer is
-// told. Where workers end too often, see [Restarts], the pool ends with the reason of the last. Workers end with the pool.
+// A worker that ends, for whatever reason, is started anew. What was in its mailbox is lost, and a caller that waits for its
+// answer is notified. Where workers end too often, see [Restarts], the pool ends with the reason of the last. Workers end with
+// the pool.
 package pool
 
 import (
@@ -34,24 +35,24 @@ type config struct {
 // MaxSize bounds how many workers a pool has.
 const MaxSize = 10_000
 
-// Size is how many workers there are, 1 to MaxSize; as many as GOMAXPROCS without it.
+// Size sets the number of workers, 1 to MaxSize. Default: GOMAXPROCS.
 func Size(n int) Option { return func(c *config) { c.size = n } }
 
-// Pick says which worker gets a message; RoundRobin without it.
+// Pick sets which worker gets a message. Default: RoundRobin.
 func Pick(by Picking) Option { return func(c *config) { c.pick = by } }
 
 // Key makes all messages for which key returns the same go to the same worker, so that they are handled in order. It is that for
-// as long as the size stays the same; another size moves as few keys as possible (Lamping and Veach, "A Fast, Minimal Memory,
-// Consistent Hash Algorithm"). key gets what was sent, and must be quick.
+// as long as the size stays the same; a change of size moves as few keys as possible (Lamping and Veach, "A Fast, Minimal
+// Memory, Consistent Hash Algorithm"). key gets what was sent, and must be quick.
 func Key(key func(message any) string) Option { return func(c *config) { c.key = key } }
 
-// Restarts is how many ends of workers the pool bears within a time; DefaultRestarts for each worker within DefaultWithin
-// without it.
+// Restarts bounds the ends of workers that the pool permits within a time.
+// Default: DefaultRestarts for each worker within DefaultWithin.
 func Restarts(n int, within time.Duration) Option {
 	return func(c *config) { c.restarts, c.within = n, within }
 }
 
-// What a pool bears where Restarts does not say otherwise.
+// The restarts that a pool permits by default.
 const (
 	DefaultRestarts = 3
 	DefaultWithin   = 5 * time.Second
@@ -62,7 +63,7 @@ func With(options ...actor.SpawnOption) Option {
 	return func(c *config) { c.options = append(c.options, options...) }
 }
 
-// Picking is how a pool picks the worker for a message.
+// Picking selects the worker for a message.
 type Picking uint8
 
 const (
@@ -84,7 +85,7 @@ func Start(from actor.Sender, worker actor.Spec, options ...Option) (actor.PID, 
 	return Spec(worker, options...).Start(from)
 }
 
-// Spec is a pool to be started by somebody else, such as a supervisor.
+// Spec is a pool to be started by another process, such as a supervisor.
 func Spec(worker actor.Spec, options ...Option) actor.Spec {
 	c := config{worker: worker, size: defaultSize(), within: DefaultWithin}
 	for _, option := range options {
@@ -118,7 +119,7 @@ func Resize[A actor.Address](ctx context.Context, from actor.Sender, pool A, siz
 	return err
 }
 
-// Info is how a pool is.
+// Info describes a pool.
 type Info struct {
 	Workers  []actor.PID
 	Retiring int // that handle what they have, after Resize

@@ -14,14 +14,14 @@ import (
 	"github.com/sabir-go/sabir/actor/pool"
 )
 
-const patience = 2 * time.Minute
+const testTimeout = 2 * time.Minute
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 func newSystem(t testing.TB) *actor.System {
 	s := actor.NewSystem(actor.Logger(quiet))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		if err := s.Stop(ctx); err != nil {
 			t.Error(err)
@@ -100,7 +100,7 @@ func next[T any](t testing.TB, from chan T) T {
 	select {
 	case v := <-from:
 		return v
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("nothing came")
 		panic("")
 	}
@@ -179,7 +179,7 @@ func TestMessagesOfOneKeyGoToOneWorkerInOrder(t *testing.T) {
 	}
 }
 
-// teller sends a note to who it is told, and says who it is.
+// teller sends a note to the process that it is given, with its own name.
 type teller struct{}
 
 func (*teller) Tell(p *actor.Process, to actor.PID) (actor.PID, error) {

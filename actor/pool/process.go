@@ -106,7 +106,7 @@ func jump(key uint64, n int) int {
 	return int(b)
 }
 
-// Exit starts a worker anew, in the place of the one that has ended. Who else tells the pool to end is obeyed.
+// Exit starts a worker anew, in the place of the one that has ended. An exit from any other process ends the pool.
 func (l *pool) Exit(p *actor.Process, e actor.Exit) error {
 	if i := slices.Index(l.retiring, e.From); i >= 0 {
 		l.retiring = slices.Delete(l.retiring, i, i+1)
@@ -133,7 +133,7 @@ func (l *pool) Exit(p *actor.Process, e actor.Exit) error {
 	}
 }
 
-// bears counts the end of a worker, and tells whether the pool goes on.
+// bears counts the end of a worker, and reports whether the pool goes on.
 func (l *pool) bears(now time.Time) bool {
 	l.count++
 	l.ended = slices.DeleteFunc(l.ended, func(t time.Time) bool { return now.Sub(t) > l.within })
@@ -145,10 +145,10 @@ func (l *pool) bears(now time.Time) bool {
 	return len(l.ended) <= limit
 }
 
-// retire is when the pool looks at a worker that is to end.
+// retire makes the pool check a worker that is to end.
 type retire struct{ worker actor.PID }
 
-// retireEvery is how often it looks.
+// retireEvery is the interval at which the pool checks whether a retiring worker has finished.
 const retireEvery = 10 * time.Millisecond
 
 func (l *pool) Retire(p *actor.Process, r retire) error {

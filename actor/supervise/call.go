@@ -43,9 +43,9 @@ func notStarted(c *child, err error) error {
 	return sabir.Errorf(ErrStart.Code, ErrStart.Name, "%s: %q: %w", ErrStart.Message, c.ID, err)
 }
 
-// TerminateChild ends a child as its Shutdown says, and returns when it has ended. It is not restarted, but stays in the list
-// for RestartChild, unless it is Temporary. That it does not run is no error. Errors: ErrNoChild, and those of actor.Call: a
-// child may take longer to end than ctx allows, and ends all the same.
+// TerminateChild ends a child according to its Shutdown, and returns when it has ended. It is not restarted, but stays in the
+// list for RestartChild, unless it is Temporary. That it does not run is no error. Errors: ErrNoChild, and those of actor.Call:
+// a child may take longer to end than ctx allows, and ends all the same.
 func TerminateChild[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, id string) error {
 	_, err := actor.Call[struct{}](ctx, from, supervisor, terminateChild{id})
 	return err

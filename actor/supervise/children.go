@@ -6,14 +6,14 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// State is what a child does.
+// State is the state of a child.
 type State uint8
 
 // The states of children.
 const (
 	Running    State = iota
 	Restarting       // it has no process: the last attempt to restart it failed, or it waits for others to end
-	Ending           // its supervisor has told it to end
+	Ending           // its supervisor has sent it an exit
 	Ended            // it has no process and will not get one by itself
 )
 
@@ -48,7 +48,7 @@ type Description struct {
 	Unlisted int      `json:"unlisted,omitempty"` // children that are not in Children, see MaxListed
 }
 
-// MaxListed is how many children a Description holds at most. Only dynamic supervisors usually have more.
+// MaxListed bounds the children in a Description. Only dynamic supervisors usually have more.
 const MaxListed = 1000
 
 // Describe asks a supervisor about its children: in the order of their start, those of a dynamic supervisor in none. Errors

@@ -81,7 +81,7 @@ func (c *clock) armed(t *testing.T, d time.Duration) {
 		case <-changed:
 		case <-t.Context().Done():
 			t.Fatalf("no timer of %s", d)
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			t.Fatalf("no timer of %s", d)
 		}
 	}

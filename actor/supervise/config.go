@@ -8,25 +8,25 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// Config is how a supervisor treats its children.
+// Config sets how a supervisor treats its children.
 type Config struct {
 	// Name is under which the supervisor is registered on its node; "" for no name.
 	Name string
-	// Strategy is who is restarted together. OneForOne without it. Dynamic supervisors are always OneForOne.
+	// Strategy sets the children that are restarted together. Default: OneForOne. Dynamic supervisors are always OneForOne.
 	Strategy Strategy
-	// Intensity is how many restarts there may be within Period: one more, and the supervisor ends all its children and then
+	// Intensity is the number of restarts permitted within Period: one more, and the supervisor ends all its children and then
 	// itself, with ErrIntensity. An attempt to restart that fails counts too. 0 is DefaultIntensity, NoRestarts none.
 	Intensity int
 	// Period is DefaultPeriod where it is 0.
 	Period time.Duration
-	// AutoShutdown is whether the supervisor ends, with actor.ErrShutdown, when significant children have ended.
+	// AutoShutdown sets whether the supervisor ends, with actor.ErrShutdown, when significant children have ended.
 	AutoShutdown AutoShutdown
 	// Ended, if it is not nil, is called in a callback of the supervisor when a child has ended by itself and is not restarted:
-	// not where the supervisor has told it to end or is about to end. It must not wait for anything, nor call the supervisor.
+	// not where the supervisor has sent it an exit or is about to end. It must not wait for anything, nor call the supervisor.
 	Ended func(p *actor.Process, id string, child actor.PID, reason error)
 }
 
-// What Config has where it says nothing, as in OTP.
+// The defaults of Config, as in OTP.
 const (
 	DefaultIntensity = 1
 	DefaultPeriod    = 5 * time.Second
@@ -35,7 +35,7 @@ const (
 // NoRestarts is the Intensity of a supervisor which ends with the first failure.
 const NoRestarts = -1
 
-// Strategy is which children are restarted when one has failed.
+// Strategy determines the children that are restarted when one has failed.
 type Strategy uint8
 
 const (
@@ -59,8 +59,8 @@ func (s *Strategy) UnmarshalText(text []byte) error {
 	return read(s, text, OneForOne, AllForOne, RestForOne)
 }
 
-// AutoShutdown is when a supervisor ends because its children have. Only those count that have Child.Significant, ended by
-// themselves, and are not restarted.
+// AutoShutdown determines when a supervisor ends because its children have. Only those count that have Child.Significant, ended
+// by themselves, and are not restarted.
 type AutoShutdown uint8
 
 const (
@@ -73,11 +73,11 @@ const (
 type Child struct {
 	// ID names it within its supervisor.
 	ID string
-	// Start is what it is. In Dynamic it stays empty.
+	// Start is the process to start. In Dynamic it stays empty.
 	Start actor.Spec
-	// Restart is whether it is restarted: Permanent without it.
+	// Restart sets whether it is restarted. Default: Permanent.
 	Restart Restart
-	// Shutdown is how long it may take to end when the supervisor tells it to, by actor.ErrShutdown, before it is killed.
+	// Shutdown bounds the time that it may take to end when the supervisor sends it actor.ErrShutdown, before it is killed.
 	// Brutal kills it at once, Infinity waits. 0 is DefaultShutdown, and Infinity for supervisors.
 	Shutdown time.Duration
 	// Significant makes it count for Config.AutoShutdown. It cannot be Permanent then.
@@ -91,11 +91,11 @@ const (
 	DefaultShutdown               = 5 * time.Second
 )
 
-// KillTimeout is how long a supervisor waits for the end of a child that it has killed: longer only if a callback of the child
-// does not return, which nothing can end. The supervisor then logs that and goes on as if it had ended.
+// KillTimeout is the time that a supervisor waits for the end of a child that it has killed: longer only if a callback of the
+// child does not return, which nothing can end. The supervisor then logs that and goes on as if it had ended.
 const KillTimeout = 5 * time.Second
 
-// Restart is whether a child that has ended is restarted.
+// Restart determines whether a child that has ended is restarted.
 type Restart uint8
 
 const (
@@ -170,7 +170,7 @@ func (c Child) complete(of Config) (Child, error) {
 	return c, nil
 }
 
-// supervises tells whether a behaviour is that of supervisors.
+// supervises reports whether a behaviour is that of supervisors.
 func supervises(behavior string) bool { return behavior == fixedName || behavior == dynamicName }
 
 const (

@@ -11,8 +11,8 @@ import (
 // one for one" in OTP. It starts with none. Of the Child, ID, Start and Significant stay empty; of the Config, Strategy and
 // AutoShutdown. The options are for each child.
 //
-// What it does for one child does not depend on how many there are; a million are fine. When it ends, it tells all children
-// to end and then waits for them together: the Shutdown is for all.
+// What it does for one child does not depend on how many there are; a million are fine. When it ends, it sends all children an
+// exit and then waits for them together: the Shutdown is for all.
 func Dynamic[S, A any](b *actor.Behavior[S, A], c Config, each Child, options ...actor.SpawnOption) actor.Spec {
 	return dynamicOf[A]().Spec(dynamicPlan[A]{c, each, b.Name(), func(p *actor.Process, args A) (actor.PID, error) {
 		return actor.Spawn(p, b, args, append(options[:len(options):len(options)], actor.Supervised())...)
@@ -42,7 +42,7 @@ func dynamicOf[A any]() *actor.Behavior[dynamic[A], dynamicPlan[A]] {
 type dynamic[A any] struct {
 	dynamicPlan[A]
 	children   map[actor.PID]one[A]
-	shutting   map[actor.PID]*shutting // of children, those that TerminateOne has told to end
+	shutting   map[actor.PID]*shutting // of children, those that TerminateOne has sent an exit
 	restarting int                     // retries on their way
 	ending     error                   // why the supervisor ends as soon as its children have; nil while it does not
 	history    history
@@ -113,7 +113,7 @@ func (s *dynamic[A]) keep(pid actor.PID, args A, restarts int32) {
 	s.children[pid] = c
 }
 
-// TerminateOne ends a child of a dynamic supervisor as its Shutdown says, and returns when it has ended. It is forgotten
+// TerminateOne ends a child of a dynamic supervisor according to its Shutdown, and returns when it has ended. It is forgotten
 // then. Errors: ErrNoChild, and those of actor.Call: a child may take longer to end than ctx allows, and ends all the same.
 func TerminateOne[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, child actor.PID) error {
 	_, err := actor.Call[struct{}](ctx, from, supervisor, terminateOne{child})
@@ -141,7 +141,7 @@ func (s *dynamic[A]) terminate(p *actor.Process, m terminateOne) (none struct{},
 	return none, actor.ErrLater
 }
 
-// shut tells one child to end, and sees to it that it does.
+// shut ends one child according to its Shutdown: by an exit or by a kill.
 func (s *dynamic[A]) shut(p *actor.Process, pid actor.PID, c *shutting) {
 	switch s.each.Shutdown {
 	case Brutal:
@@ -155,17 +155,17 @@ func (s *dynamic[A]) shut(p *actor.Process, pid actor.PID, c *shutting) {
 	actor.Stop(p, pid, actor.ErrShutdown)
 }
 
-// down is the word that a child on another node has ended, which may have unlinked itself; see exit.
+// down reports that a child on another node has ended, which may have unlinked itself; see exit.
 func (s *dynamic[A]) down(p *actor.Process, d actor.Down) error {
 	s.left(p, d.PID, d.Reason)
 	return nil
 }
 
-// left is what follows from the end of a child.
+// left handles the end of a child.
 func (s *dynamic[A]) left(p *actor.Process, pid actor.PID, reason error) {
 	c, ok := s.children[pid]
 	if !ok {
-		return // it was given up before
+		return // the supervisor stopped waiting for it before
 	}
 	delete(s.children, pid)
 	asked := s.shutting[pid]
@@ -194,7 +194,7 @@ func (s *dynamic[A]) left(p *actor.Process, pid actor.PID, reason error) {
 	}
 }
 
-// retryOne is the supervisor's word to itself to try again to restart a child.
+// retryOne is the supervisor's message to itself to try again to restart a child.
 type retryOne[A any] struct {
 	args     A
 	restarts int32
@@ -234,7 +234,7 @@ func (s *dynamic[A]) allowed(p *actor.Process, reason error) bool {
 	return false
 }
 
-// end tells all children to end. The supervisor does when the last of them has.
+// end sends all children an exit. The supervisor does when the last of them has.
 func (s *dynamic[A]) end(p *actor.Process, reason error) {
 	if s.ending != nil {
 		return
@@ -263,7 +263,7 @@ func (s *dynamic[A]) endIfAlone(p *actor.Process) {
 	}
 }
 
-// tooLate says that a child, or where it names none some of those that are to end with the supervisor, have not ended.
+// tooLate reports that a child, or where it names none some of those that are to end with the supervisor, have not ended.
 func (s *dynamic[A]) tooLate(p *actor.Process, m tooLate) error {
 	late := []actor.PID{m.pid}
 	if m.pid.Zero() {
@@ -292,7 +292,7 @@ func (s *dynamic[A]) tooLate(p *actor.Process, m tooLate) error {
 	return nil
 }
 
-// exit is the word that the supervisor should end, or that somebody ended whom it is linked with, such as a child.
+// exit is the message that the supervisor should end, or that a process ended that it is linked with, such as a child.
 func (s *dynamic[A]) exit(p *actor.Process, e actor.Exit) error {
 	if !e.Linked() || e.From == p.Parent() {
 		s.end(p, e.Reason)

@@ -58,7 +58,7 @@ func TestDynamicForgetsTransientChildrenThatEndInPeace(t *testing.T) {
 	w.expect("start a")
 	actor.Send(w.system, a, fail{actor.ErrNormal})
 	w.expect("end a")
-	for len(w.children(pid)) != 0 { // until the word of the end has come; the test fails by its time-out
+	for len(w.children(pid)) != 0 { // until the notification of the end has come; the test fails by its time-out
 	}
 }
 
@@ -176,7 +176,7 @@ func TestDynamicTriesARestartAgainThatFailed(t *testing.T) {
 func TestDynamicTellsAllChildrenBeforeItWaitsForAny(t *testing.T) {
 	w := newWorld(t)
 	pid := w.dynamic(supervise.Config{}, supervise.Child{})
-	var all sync.WaitGroup // nobody goes on until all have been told
+	var all sync.WaitGroup // none goes on until all have been notified
 	all.Add(3)
 	for _, name := range []string{"a", "b", "c"} {
 		j := w.job(name)
@@ -207,7 +207,7 @@ func TestDynamicKillsThoseThatDoNotEndInTimeTogether(t *testing.T) {
 	w.clock.armed(t, time.Second)
 	w.clock.pass(time.Second)
 	w.clock.armed(t, supervise.KillTimeout)
-	w.clock.pass(supervise.KillTimeout) // their callbacks do not return: they are given up
+	w.clock.pass(supervise.KillTimeout) // their callbacks do not return: the supervisor stops waiting for them
 	if reason := ended(); !errors.Is(reason, actor.ErrShutdown) {
 		t.Error(reason)
 	}
@@ -250,7 +250,7 @@ func (*starter) startMany(p *actor.Process, m startMany) (int, error) {
 
 var starting = actor.Define[starter, struct{}]("starter", nil, actor.Answer((*starter).startMany))
 
-// many is how many children the tests of a big supervisor have: a million takes half a minute, which only ./test has.
+// many is the number of children in the tests of a big supervisor: a million takes half a minute, which only ./test has.
 func many(t testing.TB) int {
 	if raceDetector || os.Getenv("SABIR_TEST_ALL") == "" {
 		return 50_000
@@ -293,7 +293,7 @@ func TestAMillionChildrenAreStartedRestartedAndStopped(t *testing.T) {
 	}
 }
 
-// restarts is how many of the children that were killed have been replaced: as many as are again there.
+// restarts is the number of killed children that have been replaced: as many as are again there.
 func (w *world) restarts(pid actor.PID) int {
 	d, err := supervise.Describe(w.Context(), w.system, pid)
 	if err != nil {

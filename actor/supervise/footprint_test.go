@@ -29,7 +29,7 @@ func TestASleepingChildTakesAtMost400Bytes(t *testing.T) {
 	}
 }
 
-// inUse is how many bytes of memory are in use.
+// inUse is the number of bytes of memory in use.
 func inUse() int {
 	runtime.GC()
 	runtime.GC()

@@ -2,17 +2,17 @@ package supervise
 
 import "github.com/sabir-go/sabir/actor"
 
-// What supervisors tell who asks a node about its processes.
+// What supervisors report to a node's list of processes.
 
 var _, _ actor.Overseer = (*supervisor)(nil), (*dynamic[int])(nil)
 
-// Oversees says that the process looks after others.
+// Oversees marks a process that supervises others.
 func (s *supervisor) Oversees() {}
 
 // Inspect returns an actor.Oversight.
 func (s *supervisor) Inspect() any { return oversight(s.describe(nil, describe{})) }
 
-// Oversees says that the process looks after others.
+// Oversees marks a process that supervises others.
 func (s *dynamic[A]) Oversees() {}
 
 // Inspect returns an actor.Oversight.

@@ -7,7 +7,7 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// again tells whether a child that has ended by itself is to be restarted.
+// again reports whether a child that has ended by itself is to be restarted.
 func (r Restart) again(reason error) bool {
 	switch r {
 	case Permanent:
@@ -18,7 +18,7 @@ func (r Restart) again(reason error) bool {
 	return false
 }
 
-// peaceful tells whether a reason is no failure.
+// peaceful reports whether a reason is no failure.
 func peaceful(reason error) bool {
 	return errors.Is(reason, actor.ErrNormal) || errors.Is(reason, actor.ErrShutdown)
 }
@@ -28,7 +28,7 @@ type history struct {
 	times []time.Time
 }
 
-// tooMany adds a restart, and tells whether there were more than intensity within the period.
+// tooMany adds a restart, and reports whether there were more than intensity within the period.
 func (h *history) tooMany(now time.Time, intensity int, period time.Duration) bool {
 	old := 0
 	for old < len(h.times) && now.Sub(h.times[old]) > period {

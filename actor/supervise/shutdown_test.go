@@ -108,7 +108,7 @@ func TestChildThatTakesExitsAsMessagesEndsByItsSupervisor(t *testing.T) {
 	pid := w.start(supervise.Spec(supervise.Config{}, supervise.Child{ID: "a", Start: resisting.Spec(w.job("a"))}))
 	w.expect("start a")
 	actor.Stop(w.system, w.child(pid, "a").PID, nil)
-	w.expect("exit a") // of anybody else it does not
+	w.expect("exit a") // of any other process it does not
 	actor.Stop(w.system, pid, nil)
 	w.expect("shut a")
 }

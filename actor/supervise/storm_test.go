@@ -34,7 +34,7 @@ func TestAllChildrenRunAgainAfterAStormOfKillsAndCrashes(t *testing.T) {
 					actor.Send(w.system, c.PID, fail{errCrash})
 				}
 			}
-			for end := time.Now().Add(patience); ; {
+			for end := time.Now().Add(testTimeout); ; {
 				children := w.children(pid)
 				if !slices.ContainsFunc(children, func(c supervise.Info) bool { return c.State != supervise.Running || !w.system.Alive(c.PID) }) {
 					break

@@ -116,7 +116,7 @@ func TestRestForOneGoesBackFurtherWhenAnEarlierChildEndsMeanwhile(t *testing.T) 
 	w.expect("start a", "start b", "start c", "start d")
 	w.crash(pid, "c", errCrash)
 	w.expect("end c")
-	w.clock.armed(t, supervise.DefaultShutdown) // d was told to end
+	w.clock.armed(t, supervise.DefaultShutdown) // d received an exit
 	w.crash(pid, "a", errCrash)
 	w.expect("end a")
 	w.children(pid)

@@ -37,7 +37,7 @@ var fixed = actor.Define(fixedName, (*supervisor).init,
 // supervisor is the state of a supervisor with a list of children.
 //
 // A restart of several children takes many messages: they are marked, and after every message advance does the next step
-// that is possible: tell the last one that still runs to end, or start all in their order. The end of the supervisor is the
+// that is possible: send an exit to the last one that still runs, or start all in their order. The end of the supervisor is the
 // same, of all children and without starting them.
 type supervisor struct {
 	config   Config
@@ -134,17 +134,17 @@ func (s *supervisor) start(p *actor.Process, c *child) error {
 	return nil
 }
 
-// down is the word that a child on another node has ended, which may have unlinked itself; see exit.
+// down reports that a child on another node has ended, which may have unlinked itself; see exit.
 func (s *supervisor) down(p *actor.Process, d actor.Down) error {
 	s.left(p, d.PID, d.Reason)
 	return nil
 }
 
-// left is what follows from the end of a child.
+// left handles the end of a child.
 func (s *supervisor) left(p *actor.Process, pid actor.PID, reason error) {
 	c := s.byPID[pid]
 	if c == nil {
-		return // it was given up before
+		return // the supervisor stopped waiting for it before
 	}
 	delete(s.byPID, pid)
 	asked := c.state == Ending
@@ -190,7 +190,7 @@ func (s *supervisor) ended(p *actor.Process, c *child, pid actor.PID, reason err
 	}
 }
 
-// failed counts a failure, of a child or of its restart, and begins what the strategy says.
+// failed counts a failure, of a child or of its restart, and begins what the strategy requires.
 func (s *supervisor) failed(p *actor.Process, c *child, reason error, ofRestart bool) {
 	c.state = Restarting
 	if s.history.tooMany(p.Now(), s.config.Intensity, s.config.Period) {
@@ -224,7 +224,7 @@ func (s *supervisor) failed(p *actor.Process, c *child, reason error, ofRestart 
 	// Else left goes on with advance.
 }
 
-// retry is the supervisor's word to itself to try again. Between two attempts it handles what else has come.
+// retry is the supervisor's message to itself to try again. Between two attempts it handles what else has come.
 type retry struct{ child *child } // nil: those that are marked
 
 func (s *supervisor) retry(p *actor.Process, r retry) error {
@@ -316,7 +316,7 @@ func (s *supervisor) catchUp(p *actor.Process) {
 	}
 }
 
-// shut tells a child to end, and sees to it that it does.
+// shut ends a child according to its Shutdown: by an exit or by a kill.
 func (s *supervisor) shut(p *actor.Process, c *child) {
 	c.state = Ending
 	switch c.Shutdown {
@@ -335,7 +335,7 @@ func (s *supervisor) kill(p *actor.Process, c *child) {
 	c.timer = actor.SendAfter(p, p.PID(), KillTimeout, tooLate{c.pid, true})
 }
 
-// tooLate is the word that a child has not ended in time.
+// tooLate reports that a child has not ended in time.
 type tooLate struct {
 	pid    actor.PID
 	killed bool
@@ -354,7 +354,7 @@ func (s *supervisor) tooLate(p *actor.Process, m tooLate) error {
 	return nil
 }
 
-// exit is the word that the supervisor should end, or that somebody ended whom it is linked with, such as a child.
+// exit is the message that the supervisor should end, or that a process ended that it is linked with, such as a child.
 func (s *supervisor) exit(p *actor.Process, e actor.Exit) error {
 	if !e.Linked() || e.From == p.Parent() {
 		s.end(p, e.Reason)

@@ -15,9 +15,9 @@ import (
 	"github.com/sabir-go/sabir/actor/supervise"
 )
 
-// patience is how long a test waits for what must happen: also for the end of a million children, on a machine that has much
+// testTimeout is the timeout of a test for what must happen: also for the end of a million children, on a machine that has much
 // else to do.
-const patience = 5 * time.Minute
+const testTimeout = 5 * time.Minute
 
 var errCrash = errors.New("crash")
 
@@ -34,7 +34,7 @@ func newWorld(t *testing.T) *world {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	w := &world{t, actor.NewSystem(actor.WithClock(c), actor.Logger(quiet)), c, make(chan string, 10_000)}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		if err := w.system.Stop(ctx); err != nil {
 			t.Error("the system did not stop:", err)
@@ -52,7 +52,7 @@ func (w *world) expect(lines ...string) {
 			if got != want {
 				w.Fatalf("line %d: %q, want %q", i, got, want)
 			}
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			w.Fatalf("line %d: nothing, want %q", i, want)
 		}
 	}
@@ -134,7 +134,7 @@ func (w *world) watch(pid actor.PID) (reason func() error) {
 		select {
 		case err := <-ended:
 			return err
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			w.Fatalf("%s has not ended", pid)
 			return nil
 		}
@@ -164,7 +164,7 @@ var watching = actor.Define("watcher", (*watcher).init, actor.On((*watcher).down
 // worker writes into the journal when it starts and ends.
 type worker struct{ job }
 
-// job is how a worker behaves.
+// job is the behaviour of a worker.
 type job struct {
 	name    string
 	journal chan string

@@ -1,7 +1,10 @@
 // Package amqp keeps channels in RabbitMQ (3.10 or later) over AMQP 0-9-1.
 //
-// It registers itself as the engine of amqp://user:password@host:5672/vhost, and amqps:// for TLS. Of the address it takes
-// the parameter prefix, of the names it gives exchanges and queues, "sabir" without it.
+// Importing it registers the engine of amqp:// and amqps:// (TLS 1.3):
+//
+//	node := sabir.NewNode(sabir.Channels("amqp://user:password@10.0.0.5/shop"), sabir.Serve(billing))
+//
+// docs/addresses.md has all parts of the address, which is the same for links.
 //
 // A channel is a fanout exchange, prefix:name, with a stream as its log, prefix:log:name, and a quorum queue for each
 // group, prefix:group:name:group. A group that is new and does not start with what is new is filled from the log first;
@@ -11,12 +14,12 @@
 // dead_letter_worker_publisher_confirm_timeout (milliseconds) changes. A channel of dead letters has a quorum queue in place of the log, prefix:letters:name, and a group of it
 // begins with what is new.
 //
-// What RabbitMQ does not do over this protocol: tell the place of a message (no sequences, so a group cannot start at one),
+// What RabbitMQ does not do over this protocol: report the place of a message (no sequences, so a group cannot start at one),
 // keep a message once that was published twice, limit a channel by number, list all channels. Limits of age and
 // bytes apply to the log, by whole segments of 64 MB; groups' queues keep what they were given until it was handled. The
 // limits of a log that exists can only be changed by a policy of the server.
 //
-// A consumer holds its messages for as long as its connection lives: AckWait has no effect. A machine that is gone is
+// A consumer holds its messages for as long as its connection lasts: AckWait has no effect. A machine that is gone is
 // noticed after two heartbeats of 10 seconds. The server ends the channel of a consumer that has not answered for 30
 // minutes, which its setting consumer_timeout changes.
 //

@@ -3,9 +3,9 @@ package amqp_test
 import (
 	"testing"
 
-	"github.com/sabir-go/sabir/brokers"
 	_ "github.com/sabir-go/sabir/channel/amqp"
-	"github.com/sabir-go/sabir/channel/channeltest"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/channeltest"
 )
 
 func TestEngine(t *testing.T) {

@@ -10,18 +10,19 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/internal/backoff"
 )
 
 const (
 	copies = 256 // messages on their way from the log to a new group's queue
-	// nobody is the group that the marks in the log are for.
-	nobody = "$mark"
+	// markGroup is the group that the marks in the log are for.
+	markGroup = "$mark"
 )
 
-// make makes the group's queue and fills it from the log.
+// make creates the group's queue and fills it from the log.
 //
-// A second queue marks that the filling has not ended. So whoever finds it after a crash fills again, and its one
-// exclusive consumer is the one who does; the others wait for it.
+// A second queue marks that the filling has not ended. So a node that finds it after a crash fills again, and its one
+// exclusive consumer does it; the others wait for it.
 func (g *group) make(ctx context.Context, session *session) error {
 	spec, err := g.store.spec(g.spec.Channel)
 	if err != nil {
@@ -33,16 +34,16 @@ func (g *group) make(ctx context.Context, session *session) error {
 		return err
 	}
 	if !there && !g.spec.From.New && !spec.Letters {
-		err = session.on(func(ch *amqp091.Channel) error {
+		err = session.withChannel(func(ch *amqp091.Channel) error {
 			_, err := ch.QueueDeclare(mark, true, false, false, false, nil)
 			return err
 		})
 	}
 	if err == nil {
-		err = session.make(ctx, g.queue, quorum())
+		err = session.createQueue(ctx, g.queue, quorum())
 	}
 	if err == nil {
-		err = session.on(func(ch *amqp091.Channel) error {
+		err = session.withChannel(func(ch *amqp091.Channel) error {
 			return ch.QueueBind(g.queue, "", g.store.exchange(g.spec.Channel), false, nil)
 		})
 	}
@@ -51,7 +52,7 @@ func (g *group) make(ctx context.Context, session *session) error {
 		if failed != nil || !filling {
 			return failed
 		}
-		err = session.on(func(ch *amqp091.Channel) error {
+		err = session.withChannel(func(ch *amqp091.Channel) error {
 			if _, err := ch.Consume(mark, "", false, true, false, false, nil); err != nil {
 				return err
 			}
@@ -62,42 +63,38 @@ func (g *group) make(ctx context.Context, session *session) error {
 			return err
 		})
 		if said, ok := errors.AsType[*amqp091.Error](err); ok && (said.Code == amqp091.AccessRefused || said.Code == amqp091.NotFound) {
-			err = rest(ctx, 100*time.Millisecond) // another node fills
+			err = wait(ctx, 100*time.Millisecond) // another node fills
 		}
 	}
 	return err
 }
 
-func rest(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%w: it did not answer: %w", channel.ErrAway, ctx.Err())
+func wait(ctx context.Context, d time.Duration) error {
+	if err := backoff.Sleep(ctx, d); err != nil {
+		return fmt.Errorf("%w: it did not answer: %w", channel.ErrAway, err)
 	}
+	return nil
 }
 
-// settled is how long a message that was routed before a queue was bound may take to be in the log.
-const settled = 500 * time.Millisecond
+// routingDelay is the time that RabbitMQ may take to put a message into the log that it routed before the new queue was bound.
+const routingDelay = 500 * time.Millisecond
 
 // fill copies what the log has to the group's queue, up to a mark that it puts there first.
 func (g *group) fill(ctx context.Context, session *session) error {
-	if err := rest(ctx, settled); err != nil {
+	if err := wait(ctx, routingDelay); err != nil {
 		return err
 	}
-	end := channel.Message{Head: channel.Head{ID: uuid.NewString(), Time: time.Now(), Only: nobody}}
+	end := channel.Message{Head: channel.Head{ID: uuid.NewString(), Time: time.Now(), Only: markGroup}}
 	marked, err := publishing(&end)
 	if err != nil {
 		return err
 	}
 	log, errs := g.store.logOf(g.spec.Channel), make([]error, 1)
-	session.put(ctx, "", log, []amqp091.Publishing{marked}, errs)
+	session.publishConfirmed(ctx, "", log, []amqp091.Publishing{marked}, errs)
 	if errs[0] != nil {
 		return errs[0]
 	}
-	return session.on(func(ch *amqp091.Channel) error {
+	return session.withChannel(func(ch *amqp091.Channel) error {
 		if err := ch.Qos(copies, 0, false); err != nil {
 			return err
 		}
@@ -113,7 +110,7 @@ func (g *group) copy(ctx context.Context, session *session, from <-chan amqp091.
 	var batch []amqp091.Publishing
 	flush := func(last *amqp091.Delivery) error {
 		errs := make([]error, len(batch))
-		session.put(ctx, "", g.queue, batch, errs)
+		session.publishConfirmed(ctx, "", g.queue, batch, errs)
 		batch = batch[:0]
 		return errors.Join(append(errs, last.Ack(true))...)
 	}
@@ -124,14 +121,14 @@ func (g *group) copy(ctx context.Context, session *session, from <-chan amqp091.
 				return fmt.Errorf("%w: the connection broke", channel.ErrAway)
 			}
 			m, _ := messageOf(&d) // what cannot be read is for the consumer to find out
-			if m.Only != nobody && !m.Time.Before(g.spec.From.Time) {
+			if m.Only != markGroup && !m.Time.Before(g.spec.From.Time) {
 				batch = append(batch, amqp091.Publishing{Headers: amqp091.Table{headHeader: d.Headers[headHeader]}, DeliveryMode: amqp091.Persistent,
 					MessageId: d.MessageId, Timestamp: d.Timestamp, Body: d.Body})
 			}
 			if m.ID == end {
 				return flush(&d)
 			}
-			if len(batch) == copies/2 || m.Only == nobody || m.Time.Before(g.spec.From.Time) {
+			if len(batch) == copies/2 || m.Only == markGroup || m.Time.Before(g.spec.From.Time) {
 				if err := flush(&d); err != nil {
 					return err
 				}

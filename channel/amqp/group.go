@@ -133,14 +133,14 @@ func (g *group) delivery(d amqp091.Delivery) *channel.Delivery {
 	g.held.Add(1)
 	out := &channel.Delivery{Handle: handle{d, new(atomic.Bool)}}
 	out.Message, out.Broken = messageOf(&d)
-	out.Attempt = 1 + number(d.Headers[attemptHeader]) + number(d.Headers["x-delivery-count"])
+	out.Attempt, out.Lost = 1+number(d.Headers[attemptHeader]), number(d.Headers["x-delivery-count"])
 	return out
 }
 
 // mostAttempts is more than any message is handed out, and far from an overflow.
 const mostAttempts = 1 << 20
 
-// number is a count in a header, which anybody may have written.
+// number is a count in a header, which any program may have written.
 func number(v any) int {
 	switch n := v.(type) {
 	case int64:
@@ -184,19 +184,20 @@ func (g *group) waitQueue(delay time.Duration) string {
 	return fmt.Sprintf("%s:wait:%s:%s:%d", g.store.prefix, g.spec.Channel, g.spec.Name, delay.Milliseconds())
 }
 
-// Retry puts a copy into a queue for the delay and then answers for the original; between the two there is a moment in
-// which a crash leaves both.
+// Retry puts a copy, which records how many attempts there were, into a queue for the delay, or without one into the group's
+// own, and then answers for the original; between the two there is a moment in which a crash leaves both.
 func (g *group) Retry(ctx context.Context, d *channel.Delivery, after time.Duration) error {
-	if after <= 0 {
-		return g.answer(d, func(d amqp091.Delivery) error { return d.Nack(false, true) })
-	}
 	session, err := g.store.session()
 	if err != nil {
 		return err
 	}
-	delay := rounded(after)
-	if err := g.makeWait(ctx, session, delay); err != nil {
-		return err
+	queue := g.queue
+	if after > 0 {
+		delay := rounded(after)
+		if err := g.makeWait(ctx, session, delay); err != nil {
+			return err
+		}
+		queue = g.waitQueue(delay)
 	}
 	copied, err := publishing(&d.Message)
 	if err != nil {
@@ -204,11 +205,16 @@ func (g *group) Retry(ctx context.Context, d *channel.Delivery, after time.Durat
 	}
 	copied.Headers[attemptHeader] = int64(d.Attempt)
 	errs := make([]error, 1)
-	session.put(ctx, "", g.waitQueue(delay), []amqp091.Publishing{copied}, errs)
+	session.publishConfirmed(ctx, "", queue, []amqp091.Publishing{copied}, errs)
 	if errs[0] != nil {
 		return errs[0]
 	}
 	return g.Done(ctx, d)
+}
+
+// Release has the server count one more delivery, which is Lost the next time.
+func (g *group) Release(_ context.Context, d *channel.Delivery) error {
+	return g.answer(d, func(d amqp091.Delivery) error { return d.Nack(false, true) })
 }
 
 // makeWait makes the queue for a delay, from which messages go to the group's queue when their time is over.
@@ -226,7 +232,7 @@ func (g *group) makeWait(ctx context.Context, session *session, delay time.Durat
 	arguments["x-dead-letter-routing-key"] = g.queue
 	arguments["x-dead-letter-strategy"] = "at-least-once"
 	arguments[amqp091.QueueOverflowArg] = amqp091.QueueOverflowRejectPublish // at-least-once asks for it
-	err := session.make(ctx, name, arguments)
+	err := session.createQueue(ctx, name, arguments)
 	if err == nil {
 		g.mu.Lock()
 		g.waits[name] = true
@@ -275,7 +281,7 @@ func (g *group) Close() error {
 				return nil
 			}
 			_ = d.Nack(false, true)
-		case <-time.After(patience):
+		case <-time.After(answerLimit):
 			g.deliveries = nil
 			return nil
 		}

@@ -2,11 +2,8 @@ package amqp
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,16 +11,18 @@ import (
 	amqp091 "github.com/rabbitmq/amqp091-go"
 
 	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/internal/amqp"
+	"github.com/sabir-go/sabir/internal/backoff"
 )
 
 const (
-	patience  = 5 * time.Second  // for one answer of the server
-	heartbeat = 10 * time.Second // silence of two of them ends the connection
+	answerLimit = 5 * time.Second  // for one answer of the server
+	heartbeat   = 10 * time.Second // silence of two of them ends the connection
 )
 
 // session is one connection, from its beginning to its end.
 type session struct {
-	conn    *amqp091.Connection
+	conn    *amqp.Connection
 	gone    chan struct{} // closed when the connection is
 	blocked atomic.Bool   // the server takes no messages for want of memory or disk
 
@@ -31,22 +30,8 @@ type session struct {
 	publishing *amqp091.Channel // in confirm mode; nil until it is used
 }
 
-func dial(ctx context.Context, address, name string, config *tls.Config) (*session, error) {
-	wait := patience
-	if end, ok := ctx.Deadline(); ok {
-		wait = min(wait, max(time.Until(end), time.Millisecond))
-	}
-	dialer := net.Dialer{Timeout: wait}
-	conn, err := amqp091.DialConfig(address, amqp091.Config{
-		Heartbeat: heartbeat, TLSClientConfig: config, Properties: amqp091.Table{"connection_name": "sabir channels of " + name},
-		Dial: func(network, addr string) (net.Conn, error) {
-			c, err := dialer.DialContext(ctx, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			return c, c.SetDeadline(time.Now().Add(wait)) // for the handshake; the library clears it
-		},
-	})
+func dial(ctx context.Context, address *amqp.Address, name string) (*session, error) {
+	conn, err := address.Dial(ctx, amqp091.Config{Heartbeat: heartbeat, Properties: amqp091.Table{"connection_name": "sabir channels of " + name}})
 	if err != nil {
 		return nil, failure(err)
 	}
@@ -92,8 +77,8 @@ func (s *session) publisher() (*amqp091.Channel, error) {
 	return ch, nil
 }
 
-// on runs do with a channel of its own: the server closes a channel on which something failed.
-func (s *session) on(do func(*amqp091.Channel) error) error {
+// withChannel runs do with a channel of its own: the server closes a channel on which something failed.
+func (s *session) withChannel(do func(*amqp091.Channel) error) error {
 	ch, err := s.conn.Channel()
 	if err != nil {
 		return failure(err)
@@ -105,9 +90,9 @@ func (s *session) on(do func(*amqp091.Channel) error) error {
 	return failure(err)
 }
 
-// exists tells whether there is a queue of that name, and how many messages it has ready.
+// exists reports whether there is a queue of that name, and how many messages it has ready.
 func (s *session) exists(queue string) (ready int, ok bool, err error) {
-	err = s.on(func(ch *amqp091.Channel) error {
+	err = s.withChannel(func(ch *amqp091.Channel) error {
 		q, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil)
 		ready = q.Messages
 		return err
@@ -118,15 +103,15 @@ func (s *session) exists(queue string) (ready int, ok bool, err error) {
 	return ready, err == nil, err
 }
 
-// written is how long RabbitMQ (3.10) may take to write down that it has a stream or a quorum queue. One that is killed
+// persistDelay is how long RabbitMQ (3.10) may take to write down that it has a stream or a quorum queue. One that is killed
 // before does not find it again, with all that it has taken: so nothing is put into a new queue before that.
-const written = time.Second
+const persistDelay = time.Second
 
-// make declares a stream or a quorum queue. Where it is new, make returns when the server will not forget it.
-func (s *session) make(ctx context.Context, queue string, arguments amqp091.Table) error {
+// createQueue declares a stream or a quorum queue. Where it is new, createQueue returns when the server will not forget it.
+func (s *session) createQueue(ctx context.Context, queue string, arguments amqp091.Table) error {
 	_, there, err := s.exists(queue)
 	if err == nil {
-		err = s.on(func(ch *amqp091.Channel) error {
+		err = s.withChannel(func(ch *amqp091.Channel) error {
 			_, err := ch.QueueDeclare(queue, true, false, false, false, arguments)
 			return err
 		})
@@ -134,12 +119,12 @@ func (s *session) make(ctx context.Context, queue string, arguments amqp091.Tabl
 	if err != nil || there {
 		return err
 	}
-	return rest(ctx, written)
+	return wait(ctx, persistDelay)
 }
 
-// put publishes messages and waits until the server has each. errs has as many errors as there are messages.
-func (s *session) put(ctx context.Context, exchange, key string, list []amqp091.Publishing, errs []error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// publishConfirmed publishes messages and waits until the server has each. errs has as many errors as there are messages.
+func (s *session) publishConfirmed(ctx context.Context, exchange, key string, list []amqp091.Publishing, errs []error) {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	fail := func(err error) {
 		for i := range errs {
@@ -176,9 +161,9 @@ func (s *session) put(ctx context.Context, exchange, key string, list []amqp091.
 	}
 }
 
-// keep connects again for as long as the store is open.
-func (s *store) keep() {
-	defer close(s.kept)
+// reconnect connects again for as long as the store is open.
+func (s *store) reconnect() {
+	defer close(s.reconnectEnded)
 	for {
 		current := s.current.Load()
 		select {
@@ -186,22 +171,13 @@ func (s *store) keep() {
 		case <-s.ended.Done():
 			return
 		}
-		s.log.Warn("channels: connection to the broker lost", "broker", s.shown)
-		for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-			next, err := dial(s.ended, s.address, s.name, s.tls)
-			if err == nil {
-				s.current.Store(next)
-				s.log.Info("channels: connection to the broker is back", "broker", s.shown)
-				break
-			}
-			timer := time.NewTimer(wait/2 + rand.N(wait))
-			select {
-			case <-timer.C:
-			case <-s.ended.Done():
-				timer.Stop()
-				return
-			}
+		s.log.Warn("channels: connection to the broker lost", "broker", s.address.Name)
+		next, err := backoff.Until(s.ended, backoff.Reconnect, func() (*session, error) { return dial(s.ended, s.address, s.name) })
+		if err != nil {
+			return // the store was closed
 		}
+		s.current.Store(next)
+		s.log.Info("channels: connection to the broker is back", "broker", s.address.Name)
 	}
 }
 
@@ -212,7 +188,7 @@ func (s *store) session() (*session, error) {
 	}
 	current := s.current.Load()
 	if !current.alive() {
-		return nil, fmt.Errorf("%w: no connection to %s", channel.ErrAway, s.shown)
+		return nil, fmt.Errorf("%w: no connection to %s", channel.ErrAway, s.address.Name)
 	}
 	return current, nil
 }

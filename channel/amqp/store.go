@@ -2,7 +2,6 @@ package amqp
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +15,8 @@ import (
 	amqp091 "github.com/rabbitmq/amqp091-go"
 
 	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/internal/amqp"
+	"github.com/sabir-go/sabir/transport"
 )
 
 func init() {
@@ -26,24 +27,22 @@ func init() {
 type engine struct{}
 
 const (
-	headHeader    = "Sabir-Head"
-	attemptHeader = "Sabir-Attempts" // how often a message was handed out before it waited
-	segment       = 64 << 20         // bytes of a log's files
-	maxLetters    = 100_000          // that are looked through for those to remove
+	headHeader      = "Sabir-Head"
+	attemptHeader   = "Sabir-Attempts" // how often a message was handed out before it waited
+	segment         = 64 << 20         // bytes of a log's files
+	maxDeadMessages = 100_000          // that are looked through for those to remove
 )
 
 type store struct {
-	address string // with its password
-	shown   string // without
+	address *amqp.Address
 	prefix  string
 	name    string
-	tls     *tls.Config
 	log     *slog.Logger
 
-	ended   context.Context
-	end     context.CancelFunc
-	kept    chan struct{} // closed when keep has ended
-	current atomic.Pointer[session]
+	ended          context.Context
+	end            context.CancelFunc
+	reconnectEnded chan struct{} // closed when keep has ended
+	current        atomic.Pointer[session]
 
 	mu     sync.Mutex
 	specs  map[string]channel.Spec
@@ -51,29 +50,22 @@ type store struct {
 }
 
 func (engine) Open(ctx context.Context, at *url.URL, config channel.Config) (channel.Store, error) {
-	s := &store{shown: at.Redacted(), prefix: "sabir", name: config.Name, tls: config.TLS, log: config.Log, kept: make(chan struct{}), specs: make(map[string]channel.Spec)}
+	s := &store{name: config.Name, log: config.Log, reconnectEnded: make(chan struct{}), specs: make(map[string]channel.Spec)}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
-	for name, values := range at.Query() {
-		if name != "prefix" || values[0] == "" || strings.Contains(values[0], ":") {
-			return nil, fmt.Errorf("channel: the address %s has the parameter %q; known is prefix, without colons", s.shown, name)
-		}
-		s.prefix = values[0]
-	}
-	if at.Scheme == "amqp" && config.TLS != nil {
-		return nil, fmt.Errorf("channel: the address %s would not be encrypted, although there is a TLS configuration: use amqps://", s.shown)
-	}
-	bare := *at
-	bare.RawQuery = ""
-	s.address = bare.String()
-	first, err := dial(ctx, s.address, s.name, s.tls)
+	address, err := amqp.Parse(at, transport.Config{TLS: config.TLS, DialTimeout: answerLimit})
 	if err != nil {
-		return nil, fmt.Errorf("channel: %s: %w", s.shown, err)
+		return nil, fmt.Errorf("channel: %w", err)
+	}
+	s.address, s.prefix = address, address.Prefix
+	first, err := dial(ctx, s.address, s.name)
+	if err != nil {
+		return nil, fmt.Errorf("channel: %s: %w", s.address.Name, err)
 	}
 	s.ended, s.end = context.WithCancel(context.Background())
 	s.current.Store(first)
-	go s.keep()
+	go s.reconnect()
 	return s, nil
 }
 
@@ -83,7 +75,7 @@ func (s *store) Features() channel.Features {
 
 func (s *store) exchange(name string) string     { return s.prefix + ":" + name }
 func (s *store) logOf(name string) string        { return s.prefix + ":log:" + name }
-func (s *store) lettersOf(name string) string    { return s.prefix + ":letters:" + name }
+func (s *store) deadQueueOf(name string) string  { return s.prefix + ":letters:" + name }
 func (s *store) queue(name, group string) string { return s.prefix + ":group:" + name + ":" + group }
 
 func (s *store) Declare(ctx context.Context, spec channel.Spec) error {
@@ -112,9 +104,9 @@ func (s *store) declare(ctx context.Context, session *session, spec channel.Spec
 		arguments[amqp091.StreamMaxLenBytesArg] = spec.MaxBytes
 	}
 	if spec.Letters {
-		queue, arguments = s.lettersOf(spec.Name), quorum()
+		queue, arguments = s.deadQueueOf(spec.Name), quorum()
 	}
-	err := session.make(ctx, queue, arguments)
+	err := session.createQueue(ctx, queue, arguments)
 	if said, ok := errors.AsType[*amqp091.Error](err); ok && said.Code == amqp091.PreconditionFailed {
 		s.log.Warn("channels: the channel keeps the limits that it was made with; a policy of the server can change them", "channel", spec.Name, "reason", said.Reason)
 		err = nil
@@ -122,7 +114,7 @@ func (s *store) declare(ctx context.Context, session *session, spec channel.Spec
 	if err != nil {
 		return err
 	}
-	return session.on(func(ch *amqp091.Channel) error {
+	return session.withChannel(func(ch *amqp091.Channel) error {
 		if err := ch.ExchangeDeclare(s.exchange(spec.Name), "fanout", true, false, false, false, nil); err != nil {
 			return err
 		}
@@ -174,7 +166,7 @@ func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgo
 		return
 	}
 	errs := make([]error, len(sent))
-	session.put(ctx, s.exchange(name), "", list, errs)
+	session.publishConfirmed(ctx, s.exchange(name), "", list, errs)
 	for i, m := range sent {
 		m.Err = errs[i]
 	}
@@ -208,7 +200,7 @@ func (s *store) Stats(_ context.Context, name string) (stats channel.Stats, err 
 	}
 	queue := s.logOf(name)
 	if spec.Letters {
-		queue = s.lettersOf(name)
+		queue = s.deadQueueOf(name)
 	}
 	count, _, err := session.exists(queue)
 	if err != nil {
@@ -236,7 +228,7 @@ func (s *store) Stats(_ context.Context, name string) (stats channel.Stats, err 
 	return stats, nil
 }
 
-// browse shows letters to see, which tells whether to take each out and whether to go on. The others go back.
+// browse passes dead messages to see, which decides whether to take each out and whether to go on. The others go back.
 func (s *store) browse(name string, see func(channel.Message) (take, more bool)) error {
 	spec, err := s.spec(name)
 	if err != nil {
@@ -249,9 +241,9 @@ func (s *store) browse(name string, see func(channel.Message) (take, more bool))
 	if err != nil {
 		return err
 	}
-	return session.on(func(ch *amqp091.Channel) error {
-		for range maxLetters {
-			d, ok, err := ch.Get(s.lettersOf(name), false)
+	return session.withChannel(func(ch *amqp091.Channel) error {
+		for range maxDeadMessages {
+			d, ok, err := ch.Get(s.deadQueueOf(name), false)
 			if err != nil || !ok {
 				return err
 			}
@@ -296,7 +288,7 @@ func (s *store) Remove(_ context.Context, name string, keys ...string) (removed 
 
 func (s *store) Close() error {
 	s.end()
-	<-s.kept
+	<-s.reconnectEnded
 	s.mu.Lock()
 	groups := s.groups
 	s.groups = nil
@@ -305,7 +297,7 @@ func (s *store) Close() error {
 		_ = g.Close() // it never fails
 	}
 	current := s.current.Load()
-	_ = current.conn.CloseDeadline(time.Now().Add(time.Second)) // a broker that is away cannot be told
+	_ = current.conn.CloseDeadline(time.Now().Add(time.Second)) // an unreachable broker cannot be notified
 	<-current.gone
 	return nil
 }

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/channel"
-	"github.com/sabir-go/sabir/channel/channeltest"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/channeltest"
 )
 
 func TestAnEmbeddedServer(t *testing.T) {

@@ -3,9 +3,9 @@ package jetstream_test
 import (
 	"testing"
 
-	"github.com/sabir-go/sabir/brokers"
-	"github.com/sabir-go/sabir/channel/channeltest"
 	_ "github.com/sabir-go/sabir/channel/jetstream"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/channeltest"
 )
 
 func TestEngine(t *testing.T) {

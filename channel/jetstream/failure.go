@@ -9,18 +9,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/internal/natsstore"
 )
 
-// Codes of the server's errors (nats-server, server/errors.json) that the client has no names for.
-const (
-	codeInsufficientResources = 10023
-	codeStorageExceeded       = 10047
-	codeMessageTooLarge       = 10054
-	codeStoreFailed           = 10077
-)
-
-// away is the errors after which the same may work a little later.
-var away = []error{
+// retryable are the errors after which the same may work a little later.
+var retryable = []error{
 	nats.ErrConnectionClosed, nats.ErrDisconnected, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrNoServers, nats.ErrConnectionReconnecting,
 	nats.ErrReconnectBufExceeded, nats.ErrStaleConnection, nats.ErrConnectionDraining, context.DeadlineExceeded, context.Canceled,
 	jetstream.ErrNoStreamResponse, jetstream.ErrAsyncPublishTimeout, jetstream.ErrNoHeartbeat, jetstream.ErrServerShutdown,
@@ -35,16 +28,16 @@ func failure(err error) error {
 	if errors.Is(err, nats.ErrMaxPayload) {
 		return fmt.Errorf("%w: %w", channel.ErrTooLarge, err)
 	}
-	for _, known := range away {
+	for _, known := range retryable {
 		if errors.Is(err, known) {
 			return fmt.Errorf("%w: %w", channel.ErrAway, err)
 		}
 	}
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		switch {
-		case api.ErrorCode == codeMessageTooLarge:
+		case api.ErrorCode == natsstore.CodeMessageTooLarge:
 			return fmt.Errorf("%w: %w", channel.ErrTooLarge, err)
-		case api.ErrorCode == codeInsufficientResources, api.ErrorCode == codeStorageExceeded, api.ErrorCode == codeStoreFailed:
+		case api.ErrorCode == natsstore.CodeInsufficientResources, api.ErrorCode == natsstore.CodeStorageExceeded, api.ErrorCode == natsstore.CodeStoreFailed:
 			return fmt.Errorf("%w: %w", channel.ErrFull, err)
 		case api.Code == 503:
 			return fmt.Errorf("%w: %w", channel.ErrAway, err)

@@ -12,13 +12,14 @@ import (
 	"github.com/sabir-go/sabir/channel"
 )
 
-// pullFor is how long one request for messages stands with the server.
+// pullFor is the time that one request for messages stands with the server.
 const pullFor = 30 * time.Second
 
 // group is one node's part of a durable consumer. One request at a time stands with the server, for as many messages as
 // the caller wanted when it was made.
 type group struct {
 	consumer jetstream.Consumer
+	failed   failed
 	ended    context.Context
 	end      context.CancelFunc
 
@@ -59,7 +60,7 @@ func (s *store) Join(ctx context.Context, spec channel.GroupSpec) (channel.Group
 	if err != nil {
 		return nil, failure(err)
 	}
-	g := &group{consumer: consumer}
+	g := &group{consumer: consumer, failed: failed{store: s, channel: spec.Channel, group: spec.Name}}
 	g.ended, g.end = context.WithCancel(context.Background())
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,13 +75,15 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*channel.Delivery, er
 		if g.ended.Err() != nil {
 			return nil, channel.ErrClosed
 		}
-		if err := g.ask(limit); err != nil {
+		if err := g.request(limit); err != nil {
 			return nil, err
 		}
 		select {
 		case msg, ok := <-g.batch.Messages():
 			if ok {
-				return g.collect(msg, limit), nil
+				list := g.collect(msg, limit)
+				g.failed.tell(list)
+				return list, nil
 			}
 			err := g.batch.Error()
 			g.batch = nil
@@ -97,8 +100,8 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*channel.Delivery, er
 	}
 }
 
-// ask makes a request where none stands.
-func (g *group) ask(limit int) error {
+// request makes a request where none stands.
+func (g *group) request(limit int) error {
 	if g.batch != nil {
 		return nil
 	}
@@ -145,7 +148,7 @@ func delivery(msg jetstream.Msg) *channel.Delivery {
 		d.Broken = errors.Join(d.Broken, err)
 		return d
 	}
-	d.Sequence, d.Attempt = meta.Sequence.Stream, int(meta.NumDelivered)
+	d.Sequence, d.Lost = meta.Sequence.Stream, int(max(1, meta.NumDelivered)-1)
 	return d
 }
 
@@ -164,11 +167,18 @@ func (g *group) Done(_ context.Context, list ...*channel.Delivery) error {
 	return each(list, jetstream.Msg.Ack)
 }
 
-func (g *group) Retry(_ context.Context, d *channel.Delivery, after time.Duration) error {
+// Retry gives the message back also where the attempt could not be counted: then it is Lost the next time.
+func (g *group) Retry(ctx context.Context, d *channel.Delivery, after time.Duration) error {
+	_ = g.failed.count(ctx, d)
 	if after <= 0 {
-		return each([]*channel.Delivery{d}, jetstream.Msg.Nak)
+		return g.Release(ctx, d)
 	}
 	return each([]*channel.Delivery{d}, func(msg jetstream.Msg) error { return msg.NakWithDelay(after) })
+}
+
+// Release has the server count one more delivery, which is Lost the next time.
+func (g *group) Release(_ context.Context, d *channel.Delivery) error {
+	return each([]*channel.Delivery{d}, jetstream.Msg.Nak)
 }
 
 func (g *group) Extend(_ context.Context, list ...*channel.Delivery) error {

@@ -10,15 +10,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sabir-go/sabir/channel"
-	"github.com/sabir-go/sabir/transport"
-	natstransport "github.com/sabir-go/sabir/transport/nats"
+	"github.com/sabir-go/sabir/internal/natsstore"
 )
 
 func init() { channel.Register("nats", engine{}) }
@@ -27,19 +25,16 @@ type engine struct{}
 
 const (
 	dedupWindow  = 2 * time.Minute // how long the server remembers IDs
-	patience     = 5 * time.Second // for one answer of the server
 	maxPublished = 4096            // messages on their way to the server
 	maxOut       = 65_536          // messages of a group that are handed out or delayed
 	headHeader   = "Sabir-Head"
 )
 
-// store is a connection to the servers.
+// store is the channels of one prefix.
 type store struct {
-	conn     *nats.Conn
-	js       jetstream.JetStream
-	prefix   string
-	replicas int
-	release  func()
+	conn   *natsstore.Connection
+	prefix string
+	log    *slog.Logger
 
 	mu      sync.Mutex
 	groups  []*group
@@ -47,64 +42,21 @@ type store struct {
 }
 
 func (engine) Open(ctx context.Context, at *url.URL, config channel.Config) (channel.Store, error) {
-	s := &store{prefix: "sabir", replicas: 1, streams: make(map[string]jetstream.Stream)}
-	own, query := *at, at.Query()
-	if query.Has("prefix") {
-		s.prefix = query.Get("prefix")
+	s := &store{log: config.Log, streams: make(map[string]jetstream.Stream)}
+	if s.log == nil {
+		s.log = slog.Default()
 	}
-	if s.prefix == "" || strings.ContainsAny(s.prefix, ".*> \t\r\n/\\") {
-		return nil, fmt.Errorf("channel: the address %s has the prefix %q: want letters, digits, '_' and '-'", at.Redacted(), s.prefix)
-	}
-	if query.Has("replicas") {
-		var err error
-		if s.replicas, err = strconv.Atoi(query.Get("replicas")); err != nil || s.replicas < 1 || s.replicas > 5 {
-			return nil, fmt.Errorf("channel: the address %s has replicas=%s: want 1 to 5", at.Redacted(), query.Get("replicas"))
-		}
-	}
-	query.Del("prefix")
-	query.Del("replicas")
-	own.RawQuery = query.Encode() // the rest is for the connection, which refuses what it does not know
-	if err := s.connect(ctx, &own, config); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-func (s *store) connect(ctx context.Context, at *url.URL, config channel.Config) error {
-	log := config.Log
-	if log == nil {
-		log = slog.Default()
-	}
-	conn, release, err := natstransport.Connect(ctx, at, transport.Config{Name: config.Name, TLS: config.TLS, Secret: config.Secret, Keyed: true}, // the broker's own users keep others out
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if err != nil {
-				log.Warn("channels: connection to the broker lost", "broker", at.Redacted(), "error", err)
-			}
-		}),
-		nats.ReconnectHandler(func(*nats.Conn) {
-			log.Info("channels: connection to the broker is back", "broker", at.Redacted())
-			s.renew()
-		}))
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, nats.ErrNoServers) || errors.Is(err, context.DeadlineExceeded) {
+	var err error
+	s.conn, err = natsstore.Open(ctx, at, natsstore.Config{Name: config.Name, TLS: config.TLS, Secret: config.Secret, Log: config.Log, Restored: s.renew},
+		jetstream.WithPublishAsyncMaxPending(maxPublished), jetstream.WithPublishAsyncTimeout(natsstore.AnswerLimit))
+	if natsstore.Unreachable(err) {
 		err = fmt.Errorf("%w: %w", channel.ErrAway, err)
 	}
 	if err != nil {
-		return fmt.Errorf("channel: %w", err)
+		return nil, fmt.Errorf("channel: %w", err)
 	}
-	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(maxPublished), jetstream.WithPublishAsyncTimeout(patience), jetstream.WithDefaultTimeout(patience))
-	if err == nil {
-		_, err = js.AccountInfo(ctx)
-	}
-	if err != nil {
-		conn.Close()
-		release()
-		if errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
-			return fmt.Errorf("channel: the server at %s runs without JetStream: give it a jetstream block, or nats://embedded a store=folder: %w", at.Redacted(), err)
-		}
-		return fmt.Errorf("channel: %s: JetStream: %w", at.Redacted(), failure(err))
-	}
-	s.conn, s.js, s.release = conn, js, release
-	return nil
+	s.prefix = s.conn.Address.Prefix
+	return s, nil
 }
 
 func (s *store) Features() channel.Features {
@@ -125,7 +77,7 @@ func (s *store) Declare(ctx context.Context, spec channel.Spec) error {
 	}
 	config := jetstream.StreamConfig{
 		Name: s.streamName(spec.Name), Description: "channel " + spec.Name, Subjects: []string{s.subject(spec.Name)},
-		Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardOld, Replicas: s.replicas,
+		Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardOld, Replicas: s.conn.Address.Replicas,
 		MaxAge: spec.MaxAge, MaxBytes: orNone(spec.MaxBytes), MaxMsgs: orNone(spec.MaxCount), Duplicates: dedupWindow,
 	}
 	if spec.MaxMessage > 0 {
@@ -134,9 +86,21 @@ func (s *store) Declare(ctx context.Context, spec channel.Spec) error {
 	if spec.MaxAge > 0 {
 		config.Duplicates = min(dedupWindow, spec.MaxAge)
 	}
-	stream, err := s.js.CreateOrUpdateStream(ctx, config)
+	if config.Replicas == 0 { // another node may know better, and what it made is left so
+		config.Replicas = 1
+		there, err := s.conn.JetStream.Stream(ctx, config.Name)
+		if err == nil {
+			config.Replicas = there.CachedInfo().Config.Replicas
+		} else if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return failure(err)
+		}
+	}
+	stream, err := s.conn.JetStream.CreateOrUpdateStream(ctx, config)
 	if err != nil {
 		return failure(err)
+	}
+	if config.Replicas == 1 && s.conn.ConnectedClusterName() != "" {
+		s.log.Warn("channels: one server of the cluster keeps this channel, which is not there without it; name replicas=3 in the address", "channel", spec.Name)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +116,7 @@ func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgo
 		if err == nil {
 			msg := &nats.Msg{Subject: s.subject(name), Data: m.Data,
 				Header: nats.Header{jetstream.MsgIDHeader: {m.ID}, jetstream.ExpectedStreamHeader: {stream}, headHeader: {string(head)}}}
-			answers[i], err = s.js.PublishMsgAsync(msg, jetstream.WithStallWait(patience), jetstream.WithRetryAttempts(0))
+			answers[i], err = s.conn.JetStream.PublishMsgAsync(msg, jetstream.WithStallWait(natsstore.AnswerLimit), jetstream.WithRetryAttempts(0))
 		}
 		m.Err = failure(err)
 		if err != nil && !s.conn.IsConnected() {
@@ -262,7 +226,6 @@ func (s *store) Close() error {
 		_ = s.conn.FlushTimeout(time.Second) // acknowledgements on their way; without them messages come again
 	}
 	s.conn.Close()
-	s.release()
 	return nil
 }
 

@@ -3,8 +3,8 @@ package mem_test
 import (
 	"testing"
 
-	"github.com/sabir-go/sabir/channel/channeltest"
 	_ "github.com/sabir-go/sabir/channel/mem"
+	"github.com/sabir-go/sabir/internal/channeltest"
 )
 
 func TestEngine(t *testing.T) {

@@ -20,7 +20,8 @@ type group struct {
 // lease is a message that was handed out, or waits to be so again.
 type lease struct {
 	entry    *entry
-	attempts int
+	attempts int       // that were counted, by Retry
+	handed   int       // how often it was handed out
 	owner    *consumer // nil: waiting
 	turn     int       // which delivery it is now, so that one that lost it cannot speak for the next
 	due      time.Time
@@ -42,7 +43,7 @@ func (g *group) stats() channel.GroupStats {
 		} else {
 			s.InFlight++
 		}
-		if l.owner == nil || l.attempts > 1 {
+		if l.owner == nil || l.handed > 1 {
 			s.Retried++
 		}
 	}
@@ -88,7 +89,7 @@ func (c *consumer) Receive(ctx context.Context, limit int) ([]*channel.Delivery,
 	}
 }
 
-// take hands out what can be, and tells what to wait for when there is nothing.
+// take hands out what can be, and returns what to wait for when there is nothing.
 func (c *consumer) take(limit int, now time.Time) (list []*channel.Delivery, wake chan struct{}, due time.Duration) {
 	g := c.group
 	g.queue.mu.Lock()
@@ -120,10 +121,11 @@ func (c *consumer) take(limit int, now time.Time) (list []*channel.Delivery, wak
 }
 
 func (c *consumer) give(l *lease, now time.Time) *channel.Delivery {
-	l.attempts++
+	l.handed++
 	l.turn++
 	l.owner, l.due = c, now.Add(c.wait)
-	return &channel.Delivery{Message: l.entry.message(), Sequence: l.entry.sequence, Attempt: l.attempts, Handle: turn{l, l.turn}}
+	return &channel.Delivery{Message: l.entry.message(), Sequence: l.entry.sequence, Attempt: l.attempts + 1, Lost: max(0, l.handed-1-l.attempts),
+		Handle: turn{l, l.turn}}
 }
 
 // each runs do for those deliveries that still hold their message.
@@ -147,7 +149,16 @@ func (c *consumer) Done(_ context.Context, list ...*channel.Delivery) error {
 
 func (c *consumer) Retry(_ context.Context, d *channel.Delivery, after time.Duration) error {
 	c.each([]*channel.Delivery{d}, func(l *lease) {
-		l.owner, l.due = nil, time.Now().Add(after)
+		l.owner, l.due, l.attempts = nil, time.Now().Add(after), d.Attempt
+		c.group.tell()
+	})
+	return nil
+}
+
+func (c *consumer) Release(_ context.Context, d *channel.Delivery) error {
+	c.each([]*channel.Delivery{d}, func(l *lease) {
+		l.owner, l.due = nil, time.Now()
+		l.handed-- // nothing was lost
 		c.group.tell()
 	})
 	return nil

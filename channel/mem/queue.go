@@ -14,7 +14,7 @@ import (
 const (
 	maxCount = 1_000_000
 	maxBytes = 256 << 20
-	// window is how long an ID is remembered.
+	// window is the time that an ID is remembered.
 	window = 2 * time.Minute
 )
 

@@ -17,13 +17,13 @@ func init() { channel.Register("mem", engine{}) }
 
 type engine struct{}
 
-// places are the stores by name; each is removed when its last user closes it.
-var places = struct {
+// instances are the stores by name; each is removed when its last user closes it.
+var instances = struct {
 	sync.Mutex
-	byName map[string]*place
-}{byName: make(map[string]*place)}
+	byName map[string]*instance
+}{byName: make(map[string]*instance)}
 
-type place struct {
+type instance struct {
 	name  string
 	users int
 
@@ -35,26 +35,26 @@ func (engine) Open(_ context.Context, at *url.URL, _ channel.Config) (channel.St
 	if at.RawQuery != "" || at.User != nil {
 		return nil, fmt.Errorf("channel: the address %s is not mem:// and a name", at.Redacted())
 	}
-	places.Lock()
-	defer places.Unlock()
+	instances.Lock()
+	defer instances.Unlock()
 	name := at.Host + at.Path
-	p := places.byName[name]
+	p := instances.byName[name]
 	if p == nil || name == "" {
-		p = &place{name: name, channels: make(map[string]*queue)}
+		p = &instance{name: name, channels: make(map[string]*queue)}
 	}
 	if name != "" {
-		places.byName[name] = p
+		instances.byName[name] = p
 	}
 	p.users++
-	return &store{place: p}, nil
+	return &store{instance: p}, nil
 }
 
 // store is one user of a place.
 type store struct {
-	place  *place
-	mu     sync.Mutex
-	groups []*consumer
-	closed bool
+	instance *instance
+	mu       sync.Mutex
+	groups   []*consumer
+	closed   bool
 }
 
 func (s *store) Features() channel.Features {
@@ -62,12 +62,12 @@ func (s *store) Features() channel.Features {
 }
 
 func (s *store) Declare(_ context.Context, spec channel.Spec) error {
-	s.place.mu.Lock()
-	defer s.place.mu.Unlock()
-	q := s.place.channels[spec.Name]
+	s.instance.mu.Lock()
+	defer s.instance.mu.Unlock()
+	q := s.instance.channels[spec.Name]
 	if q == nil {
 		q = newQueue()
-		s.place.channels[spec.Name] = q
+		s.instance.channels[spec.Name] = q
 	}
 	q.mu.Lock()
 	q.spec = spec
@@ -82,9 +82,9 @@ func (s *store) queue(name string) (*queue, error) {
 	if closed {
 		return nil, channel.ErrClosed
 	}
-	s.place.mu.Lock()
-	defer s.place.mu.Unlock()
-	if q := s.place.channels[name]; q != nil {
+	s.instance.mu.Lock()
+	defer s.instance.mu.Unlock()
+	if q := s.instance.channels[name]; q != nil {
 		return q, nil
 	}
 	return nil, fmt.Errorf("channel %s was not declared", name)
@@ -167,10 +167,10 @@ func (s *store) Close() error {
 	for _, c := range groups {
 		_ = c.Close() // it never fails
 	}
-	places.Lock()
-	defer places.Unlock()
-	if s.place.users--; s.place.users == 0 && places.byName[s.place.name] == s.place {
-		delete(places.byName, s.place.name)
+	instances.Lock()
+	defer instances.Unlock()
+	if s.instance.users--; s.instance.users == 0 && instances.byName[s.instance.name] == s.instance {
+		delete(instances.byName, s.instance.name)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,9 +13,10 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/internal/replication"
 )
 
-// longest is how long one blocking read waits; it also bounds how late a message is noticed that came due by the hand of
+// longest is the time that one blocking read waits; it also bounds how late a message is noticed that came due by the hand of
 // another consumer.
 const longest = 2 * time.Second
 
@@ -23,7 +25,9 @@ type group struct {
 	spec  channel.GroupSpec
 	log   string
 	due   string
+	fails string
 	lease string // milliseconds
+	last  string // the newest id that the group was given, as far as this consumer knows; of Receive
 
 	once  sync.Once
 	ended context.Context
@@ -34,15 +38,18 @@ func (s *store) Join(ctx context.Context, spec channel.GroupSpec) (channel.Group
 	if _, err := s.spec(spec.Channel); err != nil {
 		return nil, err
 	}
-	g := &group{store: s, spec: spec, log: s.log(spec.Channel), due: s.due(spec.Channel, spec.Name), lease: strconv.FormatInt(max(1, spec.AckWait.Milliseconds()), 10)}
+	g := &group{store: s, spec: spec, log: s.log(spec.Channel), due: s.due(spec.Channel, spec.Name), fails: s.failed(spec.Channel, spec.Name), lease: strconv.FormatInt(max(1, spec.AckWait.Milliseconds()), 10)}
 	g.ended, g.end = context.WithCancel(context.Background())
 	return g, g.create(ctx)
 }
 
-// create makes the consumer group where it is not there yet.
+// create makes the consumer group where it is not there yet. Replicas have it when create returns: a group that began with what is
+// new, and was lost when a replica took over, would begin later, and miss what was published in between.
 func (g *group) create(ctx context.Context) error {
 	start := "0"
 	switch {
+	case g.spec.From.New && g.last != "": // it was there
+		start = g.last
 	case g.spec.From.New:
 		start = "$"
 	case g.spec.From.Sequence > 0:
@@ -50,10 +57,18 @@ func (g *group) create(ctx context.Context) error {
 	case !g.spec.From.Time.IsZero():
 		start = fmt.Sprintf("%d-%d", max(0, g.spec.From.Time.UnixMilli()-1), uint64(1<<64-1))
 	}
-	b := g.store.client.B()
-	err := g.store.client.Do(ctx, b.XgroupCreate().Key(g.log).Group(g.spec.Name).Id(start).Mkstream().Build()).Error()
+	b := g.store.server.B()
+	results, unconfirmed := g.store.server.Primary.Do(ctx, b.XgroupCreate().Key(g.log).Group(g.spec.Name).Id(start).Mkstream().Build())
+	err := results[0].Error()
 	if said, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(said.Error(), "BUSYGROUP") {
-		return nil
+		if err = nil; !g.store.server.Primary.Waits() {
+			return nil
+		}
+		results, unconfirmed = g.store.server.Primary.Do(ctx, b.Set().Key(g.store.mark(g.spec.Channel)).Value("").Px(time.Second).Build()) // behind what another made
+		err = results[0].Error()
+	}
+	if err == nil {
+		err = unconfirmed
 	}
 	return failure(err)
 }
@@ -67,54 +82,78 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*channel.Delivery, er
 		if g.ended.Err() != nil {
 			return nil, channel.ErrClosed
 		}
-		list, wait, last, err := g.take(limit)
+		list, wait, err := g.take(limit)
 		if err != nil || len(list) > 0 {
 			return list, err
 		}
-		if err := g.await(ctx, wait, last); err != nil {
+		if err := g.await(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
 }
 
 // take is not cut short by the caller's context: what it takes would be lost until it is due again.
-func (g *group) take(limit int) (list []*channel.Delivery, wait time.Duration, last string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+//
+// The invariant: a consumer has no message but one that replicas have. If a message could be lost while it is handled, a new primary
+// could give its id to another one, and Done would take that for handled.
+func (g *group) take(limit int) (list []*channel.Delivery, wait time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
 	defer cancel()
-	answer, err := take.Exec(ctx, g.store.client, []string{g.log, g.due}, []string{g.spec.Name, strconv.Itoa(limit), g.lease}).ToArray()
+	call := replication.Call{Keys: []string{g.log, g.due, g.fails}, Args: []string{g.spec.Name, strconv.Itoa(limit), g.lease}}
+	results, unconfirmed := g.store.server.Primary.Run(ctx, take, call)
+	answer, err := results[0].ToArray()
 	if said, ok := rueidis.IsRedisErr(err); ok && strings.Contains(said.Error(), "NOGROUP") {
-		return nil, 0, "0-0", g.create(ctx) // somebody emptied the server
+		return nil, 0, g.create(ctx) // the server was emptied
 	}
 	if err == nil && len(answer) != 3 {
 		err = errors.New("the script answered something else")
 	}
 	if err != nil {
-		return nil, 0, "", failure(err)
+		return nil, 0, failure(err)
 	}
 	entries, err := answer[0].ToArray()
 	if err != nil {
-		return nil, 0, "", failure(err)
+		return nil, 0, failure(err)
 	}
 	for _, e := range entries {
 		d, err := delivery(e)
 		if err != nil {
-			return nil, 0, "", err
+			return nil, 0, err
 		}
 		list = append(list, d)
+		if d.Attempt+d.Lost == 1 { // it is new, and the others of the list that are come after it
+			g.last = d.Handle.(string)
+		}
+	}
+	if len(list) > 0 {
+		if unconfirmed != nil {
+			g.giveBack(ctx, list)
+			return nil, 0, failure(unconfirmed)
+		}
+		return list, 0, nil
 	}
 	ms, _ := answer[1].AsInt64()
-	last, _ = answer[2].ToString()
+	g.last, _ = answer[2].ToString()
 	wait = longest
 	if ms >= 0 {
 		wait = min(wait, time.Duration(ms)*time.Millisecond)
 	}
-	return list, wait, last, nil
+	return nil, wait, nil
 }
 
-// delivery reads what the script says of one message: id, attempts, fields.
+// giveBack is for what was taken and cannot be handed on. Where it fails the messages come again after AckWait.
+func (g *group) giveBack(ctx context.Context, list []*channel.Delivery) {
+	arguments := []string{g.spec.Name}
+	for _, d := range list {
+		arguments = append(arguments, d.Handle.(string), strconv.Itoa(d.Attempt+d.Lost-1))
+	}
+	_ = giveBack.Exec(ctx, g.store.server, []string{g.log, g.due}, arguments).Error()
+}
+
+// delivery reads the script's result for one message: id, failed attempts, how often it was handed out, fields.
 func delivery(message rueidis.RedisMessage) (*channel.Delivery, error) {
 	parts, err := message.ToArray()
-	if err != nil || len(parts) != 3 {
+	if err != nil || len(parts) != 4 {
 		return nil, fmt.Errorf("channel: a message came in an unknown form: %w", err)
 	}
 	id, err := parts[0].ToString()
@@ -123,9 +162,11 @@ func delivery(message rueidis.RedisMessage) (*channel.Delivery, error) {
 	}
 	d := &channel.Delivery{Handle: id}
 	d.Sequence, d.Broken = sequenceOf(id)
-	attempts, _ := parts[1].AsInt64()
-	d.Attempt = max(1, int(attempts))
-	fields, err := parts[2].AsStrMap()
+	failed, _ := parts[1].AsInt64()
+	handed, _ := parts[2].AsInt64()
+	d.Attempt = 1 + max(0, int(failed))
+	d.Lost = max(0, int(handed)-d.Attempt)
+	fields, err := parts[3].AsStrMap()
 	if err != nil {
 		d.Broken = errors.Join(d.Broken, err)
 		return d, nil
@@ -137,8 +178,11 @@ func delivery(message rueidis.RedisMessage) (*channel.Delivery, error) {
 }
 
 // await returns when something was published after the last message that the group was given, or when the time is over.
-func (g *group) await(ctx context.Context, wait time.Duration, last string) error {
-	client := g.store.client
+func (g *group) await(ctx context.Context, wait time.Duration) error {
+	client, last := g.store.server, g.last
+	if last == "" { // the group was just made
+		last = "0-0"
+	}
 	read := client.B().Xread().Count(1).Block(max(1, wait.Milliseconds())).Streams().Key(g.log).Id(last).Build()
 	err := client.Do(ctx, read).Error()
 	if err == nil || rueidis.IsRedisNil(err) {
@@ -154,10 +198,15 @@ func (g *group) await(ctx context.Context, wait time.Duration, last string) erro
 }
 
 func (g *group) Done(ctx context.Context, list ...*channel.Delivery) error {
-	client, ids := g.store.client, idsOf(list)
-	for _, answer := range client.DoMulti(ctx,
+	client, ids := g.store.server, idsOf(list)
+	commands := rueidis.Commands{
 		client.B().Xack().Key(g.log).Group(g.spec.Name).Id(ids...).Build(),
-		client.B().Zrem().Key(g.due).Member(ids...).Build()) {
+		client.B().Zrem().Key(g.due).Member(ids...).Build(),
+	}
+	if slices.ContainsFunc(list, func(d *channel.Delivery) bool { return d.Attempt > 1 }) {
+		commands = append(commands, client.B().Hdel().Key(g.fails).Field(ids...).Build())
+	}
+	for _, answer := range client.DoMulti(ctx, commands...) {
 		if err := answer.Error(); err != nil {
 			return failure(err)
 		}
@@ -166,7 +215,13 @@ func (g *group) Done(ctx context.Context, list ...*channel.Delivery) error {
 }
 
 func (g *group) Retry(ctx context.Context, d *channel.Delivery, after time.Duration) error {
-	return g.again(ctx, strconv.FormatInt(max(0, after.Milliseconds()), 10), d)
+	ms, attempts := strconv.FormatInt(max(0, after.Milliseconds()), 10), strconv.Itoa(d.Attempt)
+	return failure(fail.Exec(ctx, g.store.server, []string{g.due, g.fails}, []string{ms, d.Handle.(string), attempts}).Error())
+}
+
+// Release leaves it to the server's own count of deliveries that one more is Lost the next time.
+func (g *group) Release(ctx context.Context, d *channel.Delivery) error {
+	return g.again(ctx, "0", d)
 }
 
 func (g *group) Extend(ctx context.Context, list ...*channel.Delivery) error {
@@ -174,7 +229,7 @@ func (g *group) Extend(ctx context.Context, list ...*channel.Delivery) error {
 }
 
 func (g *group) again(ctx context.Context, ms string, list ...*channel.Delivery) error {
-	return failure(again.Exec(ctx, g.store.client, []string{g.due}, append([]string{ms}, idsOf(list)...)).Error())
+	return failure(again.Exec(ctx, g.store.server, []string{g.due}, append([]string{ms}, idsOf(list)...)).Error())
 }
 
 func idsOf(list []*channel.Delivery) []string {

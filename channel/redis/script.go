@@ -1,14 +1,22 @@
 package redis
 
-import "github.com/redis/rueidis"
+import (
+	"github.com/redis/rueidis"
+
+	"github.com/sabir-go/sabir/internal/replication"
+)
 
 // The scripts. Each is one step for Redis: all of it is in the append-only file, or nothing.
 
-// publishOnce keeps a message unless its ID was used in the last two minutes.
+// publishOnce keeps a message unless its ID was used in the last two minutes. It then writes what changes nothing, since its answer
+// means that the message is kept: replicas have to confirm that too.
 // KEYS: log, id. ARGV: milliseconds to remember, head, data, limits of XADD...
-var publishOnce = rueidis.NewLuaScript(`
+var publishOnce = replication.NewScript(`
 local known = redis.call('GET', KEYS[2])
-if known then return {known, 1} end
+if known then
+  redis.call('SET', KEYS[2], known, 'KEEPTTL')
+  return {known, 1}
+end
 local add = {'XADD', KEYS[1]}
 for i = 4, #ARGV do add[#add+1] = ARGV[i] end
 for _, word in ipairs({'*', 'head', ARGV[2], 'data', ARGV[3]}) do add[#add+1] = word end
@@ -16,10 +24,11 @@ local id = redis.call(unpack(add))
 redis.call('SET', KEYS[2], id, 'PX', ARGV[1])
 return {id, 0}`)
 
-// take hands out messages that are due again, then new ones. When there are none it tells how many milliseconds there
-// are until one is due (-1 for none) and the last id that the group was given.
-// KEYS: log, due. ARGV: group, limit, milliseconds until due again.
-var take = rueidis.NewLuaScript(`
+// take hands out messages that are due again, then new ones, each with its id, how many attempts of it have failed, how often
+// it was handed out by now, and its fields. When there are none it returns how many milliseconds there are until one is due (-1
+// for none) and the last id that the group was given.
+// KEYS: log, due, failed. ARGV: group, limit, milliseconds until due again.
+var take = replication.NewScript(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local limit = tonumber(ARGV[2])
@@ -29,10 +38,11 @@ for _, id in ipairs(redis.call('ZRANGE', KEYS[2], '-inf', now, 'BYSCORE', 'LIMIT
   if got[1] then
     local pending = redis.call('XPENDING', KEYS[1], ARGV[1], id, id, 1)
     redis.call('ZADD', KEYS[2], now + ARGV[3], id)
-    out[#out+1] = {id, pending[1][4], got[1][2]}
+    out[#out+1] = {id, tonumber(redis.call('HGET', KEYS[3], id) or 0), pending[1][4], got[1][2]}
   else
     redis.call('XACK', KEYS[1], ARGV[1], id)
     redis.call('ZREM', KEYS[2], id)
+    redis.call('HDEL', KEYS[3], id)
   end
 end
 if #out < limit then
@@ -40,7 +50,7 @@ if #out < limit then
   if new then
     for _, entry in ipairs(new[1][2]) do
       redis.call('ZADD', KEYS[2], now + ARGV[3], entry[1])
-      out[#out+1] = {entry[1], 1, entry[2]}
+      out[#out+1] = {entry[1], 0, 1, entry[2]}
     end
   end
 end
@@ -55,9 +65,31 @@ for _, group in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
 end
 return {out, wait, '0-0'}`)
 
-// again says when messages that are out are due. KEYS: due. ARGV: milliseconds from now, ids...
+// again sets when messages that are out are due. Replicas need not confirm it: what is lost of it comes again too early.
+// KEYS: due. ARGV: milliseconds from now, ids...
 var again = rueidis.NewLuaScript(`
 local time = redis.call('TIME')
 local due = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 for i = 2, #ARGV do redis.call('ZADD', KEYS[1], 'XX', due, ARGV[i]) end
 return #ARGV - 1`)
+
+// giveBack has messages that were handed out by take come again at once, as if they had not been: the delivery is not counted.
+// KEYS: log, due. ARGV: group, then for each message its id and how often it was handed out before.
+var giveBack = rueidis.NewLuaScript(`
+for i = 2, #ARGV, 2 do
+  if redis.call('ZADD', KEYS[2], 'XX', 'CH', 0, ARGV[i]) == 1 then
+    redis.call('XCLAIM', KEYS[1], ARGV[1], 'sabir', 0, ARGV[i], 'RETRYCOUNT', ARGV[i+1], 'JUSTID')
+  end
+end
+return #ARGV`)
+
+// fail counts attempts of a message that is out and sets when it is due again. One that is done with by now, through another
+// consumer, is left alone. KEYS: due, failed. ARGV: milliseconds from now, id, attempts.
+var fail = rueidis.NewLuaScript(`
+local time = redis.call('TIME')
+local due = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+if redis.call('ZSCORE', KEYS[1], ARGV[2]) then
+  redis.call('ZADD', KEYS[1], due, ARGV[2])
+  redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
+end
+return 1`)

@@ -11,11 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"crypto/tls"
-
 	"github.com/redis/rueidis"
 
 	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/internal/redis"
+	"github.com/sabir-go/sabir/internal/replication"
 )
 
 func init() {
@@ -27,11 +27,11 @@ type engine struct{}
 
 const (
 	dedupWindow = 2 * time.Minute
-	patience    = 5 * time.Second // for one answer of the server
+	answerLimit = 5 * time.Second // for one answer of the server
 )
 
 type store struct {
-	client rueidis.Client
+	server *redis.Server
 	prefix string
 
 	mu    sync.Mutex
@@ -39,64 +39,24 @@ type store struct {
 }
 
 func (engine) Open(ctx context.Context, at *url.URL, config channel.Config) (channel.Store, error) {
-	s := &store{prefix: "sabir", specs: make(map[string]channel.Spec)}
-	option := rueidis.ClientOption{InitAddress: strings.Split(at.Host, ","), ClientName: "sabir-channels", DisableCache: true, DisableRetry: true, ConnWriteTimeout: patience}
-	option.ForceSingleClient = len(option.InitAddress) == 1
-	option.Dialer.Timeout = patience
-	if end, ok := ctx.Deadline(); ok {
-		option.Dialer.Timeout = min(patience, max(time.Until(end), time.Millisecond))
-	}
-	if at.Port() == "" && !strings.Contains(at.Host, ",") {
-		option.InitAddress = []string{at.Hostname() + ":6379"}
-	}
-	if at.User != nil {
-		option.Username = at.User.Username()
-		option.Password, _ = at.User.Password()
-	}
-	if path := strings.Trim(at.Path, "/"); path != "" {
-		n, err := strconv.Atoi(path)
-		if err != nil || n < 0 {
-			return nil, fmt.Errorf("channel: the address %s has the database %q: want a number", at.Redacted(), path)
-		}
-		option.SelectDB = n
-	}
-	for name, values := range at.Query() {
-		if name != "prefix" || values[0] == "" || strings.ContainsAny(values[0], "{}") {
-			return nil, fmt.Errorf("channel: the address %s has the parameter %q; known is prefix, without braces", at.Redacted(), name)
-		}
-		s.prefix = values[0]
-	}
-	if at.Scheme == "rediss" {
-		option.TLSConfig = config.TLS
-		if option.TLSConfig == nil {
-			option.TLSConfig = &tls.Config{ServerName: at.Hostname()}
-		}
-	} else if config.TLS != nil {
-		return nil, fmt.Errorf("channel: the address %s would not be encrypted, although there is a TLS configuration: use rediss://", at.Redacted())
-	}
-	client, err := rueidis.NewClient(option)
+	a, err := redis.Parse(at, config.TLS)
 	if err != nil {
-		return nil, fmt.Errorf("channel: %s: %w", at.Redacted(), failure(err))
+		return nil, fmt.Errorf("channel: %w", err)
 	}
-	s.client = client
 	log := config.Log
 	if log == nil {
 		log = slog.Default()
 	}
-	s.warn(ctx, log, at)
-	return s, nil
-}
-
-// warn tells when Redis is not set to keep what it has. A server that does not say is left alone.
-func (s *store) warn(ctx context.Context, log *slog.Logger, at *url.URL) {
-	settings, err := s.client.Do(ctx, s.client.B().ConfigGet().Parameter("appendonly").Parameter("appendfsync").Build()).AsStrMap()
-	switch {
-	case err != nil:
-	case settings["appendonly"] == "no":
-		log.Warn("channels: this Redis keeps no append-only file: messages are lost when it ends; set appendonly yes", "broker", at.Redacted())
-	case settings["appendfsync"] != "always":
-		log.Info("channels: this Redis may lose its last messages in a power cut; appendfsync always prevents it", "broker", at.Redacted(), "appendfsync", settings["appendfsync"])
+	option := a.Options()
+	option.ClientName, option.ConnWriteTimeout, option.Dialer.Timeout = "sabir-channels", answerLimit, answerLimit
+	server, err := redis.Open(ctx, a, option, log)
+	if err != nil {
+		if !errors.Is(err, replication.ErrNotOffered) {
+			err = failure(err)
+		}
+		return nil, fmt.Errorf("channel: %s: %w", a.Name, err)
 	}
+	return &store{server: server, prefix: a.Prefix, specs: make(map[string]channel.Spec)}, nil
 }
 
 func (s *store) Features() channel.Features {
@@ -106,7 +66,13 @@ func (s *store) Features() channel.Features {
 // log is the key of a channel's stream. The braces keep all keys of a channel on one server of a Redis Cluster.
 func (s *store) log(name string) string        { return s.prefix + ":{" + name + "}:log" }
 func (s *store) due(name, group string) string { return s.prefix + ":{" + name + "}:due:" + group }
-func (s *store) id(name, id string) string     { return s.prefix + ":{" + name + "}:id:" + id }
+
+// failed is the key with the numbers of failed attempts of a group's messages, by the id of those of which one has.
+func (s *store) failed(name, group string) string {
+	return s.prefix + ":{" + name + "}:failed:" + group
+}
+func (s *store) id(name, id string) string { return s.prefix + ":{" + name + "}:id:" + id }
+func (s *store) mark(name string) string   { return s.prefix + ":{" + name + "}:confirm" }
 
 func (s *store) Declare(_ context.Context, spec channel.Spec) error {
 	if spec.MaxBytes > 0 {
@@ -134,8 +100,7 @@ func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgo
 		err = ctx.Err()
 	}
 	limits := limitsOf(spec)
-	var commands rueidis.Commands
-	var sent []*channel.Outgoing
+	var plain, once publishing
 	for _, m := range batch {
 		var head []byte
 		if m.Err = err; err == nil {
@@ -147,26 +112,72 @@ func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgo
 		switch {
 		case m.Err != nil:
 		case m.Dedup:
-			s.publishOnce(ctx, name, m, head, limits)
+			arguments := append([]string{strconv.FormatInt(dedupWindow.Milliseconds(), 10), rueidis.BinaryString(head), rueidis.BinaryString(m.Data)}, limits...)
+			once.calls = append(once.calls, replication.Call{Keys: []string{s.log(name), s.id(name, m.ID)}, Args: arguments})
+			once.sent = append(once.sent, m)
 		default:
-			add := s.client.B().Arbitrary("XADD").Keys(s.log(name)).Args(limits...).Args("*", "head", rueidis.BinaryString(head), "data", rueidis.BinaryString(m.Data))
-			commands, sent = append(commands, add.Build()), append(sent, m)
+			add := s.server.B().Arbitrary("XADD").Keys(s.log(name)).Args(limits...).Args("*", "head", rueidis.BinaryString(head), "data", rueidis.BinaryString(m.Data))
+			plain.commands, plain.sent = append(plain.commands, add.Build()), append(plain.sent, m)
 		}
 	}
-	if len(commands) == 0 {
-		return
+	if len(plain.sent) > 0 {
+		results, unconfirmed := s.server.Primary.Do(ctx, plain.commands...)
+		plain.answered(results, unconfirmed, added)
 	}
-	for i, answer := range s.client.DoMulti(ctx, commands...) {
-		id, err := answer.ToString()
-		sent[i].Err = failure(err)
-		sent[i].Sequence, _ = sequenceOf(id)
+	if len(once.sent) > 0 {
+		results, unconfirmed := s.server.Primary.Run(ctx, publishOnce, once.calls...)
+		once.answered(results, unconfirmed, addedOnce)
 	}
-	if spec.MaxAge > 0 && spec.MaxCount > 0 { // XADD takes one limit only
-		_ = s.client.Do(ctx, s.client.B().Xtrim().Key(s.log(name)).Maxlen().Almost().Threshold(strconv.FormatInt(spec.MaxCount, 10)).Build()).Error() // the next one does it
+	if len(plain.sent)+len(once.sent) > 0 && spec.MaxAge > 0 && spec.MaxCount > 0 { // XADD takes one limit only
+		_ = s.server.Do(ctx, s.server.B().Xtrim().Key(s.log(name)).Maxlen().Almost().Threshold(strconv.FormatInt(spec.MaxCount, 10)).Build()).Error() // the next one does it
 	}
 }
 
-// limitsOf is what XADD is told to drop.
+// publishing is messages that go to the server together.
+type publishing struct {
+	sent     []*channel.Outgoing
+	commands rueidis.Commands
+	calls    []replication.Call
+}
+
+// answered sets the result of each message. What is not confirmed by replicas may be lost with the primary: it has the
+// error ErrAway, as it may have been kept.
+func (p *publishing) answered(results []rueidis.RedisResult, unconfirmed error, read func(*channel.Outgoing, rueidis.RedisResult) error) {
+	for i, m := range p.sent {
+		m.Err = read(m, results[i])
+		if m.Err == nil {
+			m.Err = failure(unconfirmed)
+		}
+	}
+}
+
+// added reads the answer to XADD.
+func added(m *channel.Outgoing, result rueidis.RedisResult) error {
+	id, err := result.ToString()
+	if err != nil {
+		return failure(err)
+	}
+	m.Sequence, err = sequenceOf(id)
+	return err
+}
+
+// addedOnce reads the answer of the script publishOnce.
+func addedOnce(m *channel.Outgoing, result rueidis.RedisResult) error {
+	answer, err := result.ToArray()
+	if err == nil && len(answer) != 2 {
+		err = errors.New("the script answered something else")
+	}
+	if err != nil {
+		return failure(err)
+	}
+	id, _ := answer[0].ToString()
+	again, _ := answer[1].AsInt64()
+	m.Duplicate = again == 1
+	m.Sequence, err = sequenceOf(id)
+	return err
+}
+
+// limitsOf returns the limits at which XADD drops messages.
 func limitsOf(spec channel.Spec) []string {
 	switch {
 	case spec.MaxAge > 0:
@@ -177,38 +188,23 @@ func limitsOf(spec channel.Spec) []string {
 	return nil
 }
 
-func (s *store) publishOnce(ctx context.Context, name string, m *channel.Outgoing, head []byte, limits []string) {
-	arguments := append([]string{strconv.FormatInt(dedupWindow.Milliseconds(), 10), rueidis.BinaryString(head), rueidis.BinaryString(m.Data)}, limits...)
-	answer, err := publishOnce.Exec(ctx, s.client, []string{s.log(name), s.id(name, m.ID)}, arguments).ToArray()
-	if err == nil && len(answer) != 2 {
-		err = errors.New("the script answered something else")
-	}
-	if m.Err = failure(err); err != nil {
-		return
-	}
-	id, _ := answer[0].ToString()
-	again, _ := answer[1].AsInt64()
-	m.Sequence, m.Err = sequenceOf(id)
-	m.Duplicate = again == 1
-}
-
 func (s *store) Stats(ctx context.Context, name string) (channel.Stats, error) {
 	if _, err := s.spec(name); err != nil {
 		return channel.Stats{}, err
 	}
-	count, err := s.client.Do(ctx, s.client.B().Xlen().Key(s.log(name)).Build()).AsInt64()
+	count, err := s.server.Do(ctx, s.server.B().Xlen().Key(s.log(name)).Build()).AsInt64()
 	stats := channel.Stats{Messages: uint64(count)}
 	if err != nil || count == 0 {
 		return stats, failure(err)
 	}
-	newest, err := s.client.Do(ctx, s.client.B().Xrevrange().Key(s.log(name)).End("+").Start("-").Count(1).Build()).AsXRange()
+	newest, err := s.server.Do(ctx, s.server.B().Xrevrange().Key(s.log(name)).End("+").Start("-").Count(1).Build()).AsXRange()
 	if err != nil {
 		return stats, failure(err)
 	}
 	if len(newest) > 0 {
 		stats.Last, _ = sequenceOf(newest[0].ID)
 	}
-	groups, err := s.client.Do(ctx, s.client.B().XinfoGroups().Key(s.log(name)).Build()).ToArray()
+	groups, err := s.server.Do(ctx, s.server.B().XinfoGroups().Key(s.log(name)).Build()).ToArray()
 	if err != nil {
 		return stats, failure(err)
 	}
@@ -235,7 +231,7 @@ func (s *store) Letters(ctx context.Context, name string, limit int) (list []cha
 	if _, err := s.spec(name); err != nil {
 		return nil, err
 	}
-	entries, err := s.client.Do(ctx, s.client.B().Xrange().Key(s.log(name)).Start("-").End("+").Count(int64(limit)).Build()).AsXRange()
+	entries, err := s.server.Do(ctx, s.server.B().Xrange().Key(s.log(name)).Start("-").End("+").Count(int64(limit)).Build()).AsXRange()
 	for _, e := range entries {
 		letter := channel.Letter{Key: e.ID}
 		letter.Data = []byte(e.FieldValues["data"])
@@ -254,16 +250,16 @@ func (s *store) Remove(ctx context.Context, name string, keys ...string) (int, e
 			return 0, err
 		}
 	}
-	n, err := s.client.Do(ctx, s.client.B().Xdel().Key(s.log(name)).Id(keys...).Build()).AsInt64()
+	n, err := s.server.Do(ctx, s.server.B().Xdel().Key(s.log(name)).Id(keys...).Build()).AsInt64()
 	return int(n), failure(err)
 }
 
 func (s *store) Close() error {
-	s.client.Close()
+	s.server.Close()
 	return nil
 }
 
-// withinMillisecond is how many bits of a place count messages of one millisecond: Redis makes far fewer.
+// withinMillisecond is the number of bits of a place that count messages of one millisecond: Redis makes far fewer.
 const withinMillisecond = 20
 
 // sequenceOf is the place of an entry.

@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/cmd/sabir/demo"
 	"github.com/sabir-go/sabir/cmd/sabir/load"
+	"github.com/sabir-go/sabir/examples/shop"
 	"github.com/sabir-go/sabir/policy"
 )
 
-// benchFlags is what sabir bench is told.
+// benchFlags are the flags of sabir bench.
 type benchFlags struct {
 	plan        load.Plan
 	local       bool
@@ -29,7 +29,7 @@ type benchFlags struct {
 	to          string
 }
 
-// benchResult is what sabir bench tells with --json.
+// benchResult is the output of sabir bench with --json.
 type benchResult struct {
 	Action      string `json:"action"`
 	Target      string `json:"target"` // URL, or "in process"
@@ -41,10 +41,10 @@ type benchResult struct {
 
 const inProcess = "in process"
 
-// The callers at once, where nobody says how many.
+// The callers at once, by default.
 const defaultConcurrency = 32
 
-// localTimeEvery is how many calls in process go untimed for one that is timed: the clock costs about as much as a call.
+// localTimeEvery is the number of untimed in-process calls for each timed one: the clock costs about as much as a call.
 const localTimeEvery = 64
 
 func (c *cli) benchCommand() *cobra.Command {
@@ -195,20 +195,20 @@ func callsOf(ctx context.Context, to target, action string, body []byte, timeout
 
 // aimAtDemo makes calls of the demo's action in this process.
 func (c *cli) aimAtDemo(ctx context.Context, action string, body []byte) (aim, error) {
-	shop := demo.New(sabir.Logger(slog.New(slog.DiscardHandler)))
-	call, err := shop.Local(action, body)
+	app := shop.New(sabir.Logger(slog.New(slog.DiscardHandler)))
+	call, err := app.Local(action, body)
 	if err != nil {
 		return aim{}, err
 	}
-	if err := shop.Start(ctx); err != nil {
+	if err := app.Start(ctx); err != nil {
 		return aim{}, err
 	}
-	stop := func() { _ = shop.Stop(context.WithoutCancel(ctx)) } // what is measured is over
+	stop := func() { _ = app.Stop(context.WithoutCancel(ctx)) } // what is measured is over
 	return aim{call: func() (int, error) { return 0, call(context.Background()) }, name: inProcess, close: stop}, nil
 }
 
 // localActions lists what --local can call.
-func localActions() []cobra.Completion { return demo.LocalActions() }
+func localActions() []cobra.Completion { return shop.LocalActions() }
 
 func (c *cli) showBench(r benchResult) {
 	if c.json {

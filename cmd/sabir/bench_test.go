@@ -60,7 +60,7 @@ func TestBenchMeasuresFailuresWhenTheyAreAllowed(t *testing.T) {
 
 func TestBenchWhoseCallsFailLaterExitsWith1AndSaysWhy(t *testing.T) {
 	fickle := sabir.NewService("fickle")
-	calls := make(chan struct{}, 1) // room for one good call
+	calls := make(chan struct{}, 1) // capacity for one good call
 	sabir.Handle(fickle, "once", func(context.Context, struct{}) (struct{}, error) {
 		select {
 		case calls <- struct{}{}:

@@ -65,7 +65,7 @@ until the stream ends or Ctrl-C. It has no time limit but a --timeout you give.
 	return command
 }
 
-// callFlags is what sabir call is told.
+// callFlags are the flags of sabir call.
 type callFlags struct {
 	metadata []string
 	to       string

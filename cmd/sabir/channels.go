@@ -184,7 +184,7 @@ func askUser[Out any](ctx context.Context, c *cli, to target, action string, in 
 	return sabir.Call[Out](ctx, g.node, "$channels."+action, in, sabir.ToNode(list[i].Node))
 }
 
-// mergeChannels puts together what several nodes say of one channel. Brokers that cannot tell a node of others' groups
+// mergeChannels puts together the reports of several nodes on one channel. Brokers that do not show a node the groups of others
 // make it know its own only.
 func mergeChannels(list []sabir.ChannelInfo) (merged []sabir.ChannelInfo) {
 	slices.SortStableFunc(list, func(a, b sabir.ChannelInfo) int {

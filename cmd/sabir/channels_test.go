@@ -12,7 +12,7 @@ import (
 	_ "github.com/sabir-go/sabir/web"
 )
 
-// startShop runs a node whose only consumer gives up every message, and publishes three.
+// startShop runs a node whose only consumer dead-letters every message, and publishes three.
 func startShop(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 	t.Helper()
 	orders := sabir.NewChannel[string]("shop.orders")

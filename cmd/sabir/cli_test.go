@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/brokers"
-	"github.com/sabir-go/sabir/cmd/sabir/demo"
+	"github.com/sabir-go/sabir/examples/shop"
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
 // asMain is the environment variable that makes the test's program the command line: the processes of a demo are such.
@@ -75,7 +75,7 @@ func startNode(t testing.TB, node *sabir.Node) *sabir.Node {
 
 func startDemo(t testing.TB, options ...sabir.HTTPOption) *sabir.Node {
 	t.Helper()
-	return startNode(t, demo.New(quiet(), sabir.HTTP(":0", options...)).Node)
+	return startNode(t, shop.New(quiet(), sabir.HTTP(":0", options...)).Node)
 }
 
 func quiet() sabir.NodeOption { return sabir.Logger(slog.New(slog.DiscardHandler)) }

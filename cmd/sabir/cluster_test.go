@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/brokers"
-	"github.com/sabir-go/sabir/transport/transporttest"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/transporttest"
 )
 
 const clusterKey = "0123456789-cluster-key"
 
-// freePort is an address that nobody listens on.
+// freePort is an address without a listener.
 func freePort(t testing.TB) string {
 	t.Helper()
 	address, err := brokers.FreeAddress("tcp")
@@ -69,7 +69,7 @@ func TestListsOfACluster(t *testing.T) {
 	}{
 		"nodes":     {[]string{"nodes"}, []string{"NODE ", "ZONE", "RTT", "demo-1  running", "mail, orders, users", " µs"}, "cli-"},
 		"services":  {[]string{"services"}, []string{"users     demo-2, demo-3", "order.created, order.rejected"}, "$node"},
-		"actions":   {[]string{"actions", "users"}, []string{"users.get ", "demo-2, demo-3", "demo.GetUser"}, "orders.create"},
+		"actions":   {[]string{"actions", "users"}, []string{"users.get ", "demo-2, demo-3", "shop.GetUser"}, "orders.create"},
 		"all":       {[]string{"actions", "--all"}, []string{"$node.info", everyNode}, "cli-"},
 		"no action": {[]string{"actions", "nothing"}, []string{"no action is called like that"}, "ACTION"},
 	} {

@@ -24,12 +24,12 @@ import (
 	_ "github.com/sabir-go/sabir/codec/thrift"
 )
 
-// sampleDocument is what is measured where nobody gives a document.
+// sampleDocument is what is measured where no document is given.
 const sampleDocument = `{"id":"o-1042","customer":{"name":"Ada Lovelace","email":"ada@example.com","vip":true},` +
 	`"lines":[{"product":"tea","count":3,"price":4.5},{"product":"cup","count":1,"price":12.25}],` +
 	`"tags":["gift","express"],"total":25.75,"paid":true,"note":null,"createdAt":"2026-01-02T03:04:05Z"}`
 
-// codecRow is what one codec makes of a document. Times are of one message, in nanoseconds.
+// codecRow is the measurement of one codec on a document. Times are of one message, in nanoseconds.
 type codecRow struct {
 	Codec    string  `json:"codec"`
 	Bytes    int     `json:"bytes"`
@@ -148,7 +148,7 @@ func (c *cli) compareCodecs(ctx context.Context, text []byte, each time.Duration
 	return nil
 }
 
-// steps shows a bar on stderr that is full after n steps, if that is a terminal and nobody wants JSON.
+// steps shows a bar on stderr that is full after n steps, if that is a terminal and --json is not set.
 func (c *cli) steps(what string, n int) (step, done func()) {
 	if c.json || !isTerminal(c.stderr) {
 		return func() {}, func() {}
@@ -189,7 +189,7 @@ func (m *codecMeasure) row() codecRow {
 	return row
 }
 
-// check tells whether the value comes back as it was.
+// check reports whether the value comes back as it was.
 func (m *codecMeasure) check() (data []byte, problem string) {
 	data, err := m.codec.Append(nil, m.value)
 	if err != nil {
@@ -206,7 +206,7 @@ func (m *codecMeasure) check() (data []byte, problem string) {
 	return data, ""
 }
 
-// codecRounds is how many times each measurement is made; the median counts.
+// codecRounds is the number of times that each measurement is made; the median counts.
 const codecRounds = 5
 
 // time measures f, in nanoseconds.

@@ -32,7 +32,7 @@ const (
 	mixedKind // values of several kinds
 )
 
-// maxStructFields is how many members an object may have and still become a struct. With more it is a map.
+// maxStructFields is the number of members that an object may have and still become a struct. With more it is a map.
 const maxStructFields = 256
 
 // typeOfDocument returns a Go type that holds the document: objects become structs with json tags, lists slices.
@@ -167,7 +167,7 @@ func (d *documentType) valueType(names []string) reflect.Type {
 	return same
 }
 
-// odd tells whether a name cannot stand in a json tag.
+// odd reports whether a name cannot stand in a json tag.
 func odd(name string) bool {
 	plain := func(r rune) bool {
 		return r == '_' || r == '-' || r == '.' || r == '$' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'

@@ -10,8 +10,8 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// completionPatience is how long a shell waits for a node that may not be there.
-const completionPatience = 500 * time.Millisecond
+// completionTimeout is the time that a shell waits for a node that may not be there.
+const completionTimeout = 500 * time.Millisecond
 
 // addCompletion adds cobra's command that writes scripts for shells.
 func addCompletion(root *cobra.Command) {
@@ -95,10 +95,10 @@ func (c *cli) completeBench(local *bool) cobra.CompletionFunc {
 	}
 }
 
-// askHastily is askFor with the patience of a shell: without a node there is nothing to complete to.
+// askHastily is askFor with the timeout of a shell: without a node there is nothing to complete to.
 func askHastily[Out any](ctx context.Context, c *cli, action string) (out Out) {
 	hasty := *c
-	hasty.timeout = completionPatience
+	hasty.timeout = completionTimeout
 	to, err := hasty.open(ctx)
 	if err != nil {
 		return out

@@ -15,14 +15,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/cmd/sabir/demo"
+	"github.com/sabir-go/sabir/examples/shop"
+	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/telemetry"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/dashboard"
-	"github.com/sabir-go/sabir/web/openapi"
 )
 
-// demoFlags is what sabir demo is told.
+// demoFlags are the flags of sabir demo.
 type demoFlags struct {
 	addr      string
 	addrGiven bool
@@ -48,7 +48,7 @@ func (c *cli) demoCommand() *cobra.Command {
 		Long: `Runs a small application in this process: the services users, orders, stock and
 mail, which call each other and emit events, with made-up data, some customers
 who place orders all the time, and an HTTP address for your own calls. Use it to
-see Sabir at work, and read its code in cmd/sabir/demo to see how it is written.
+see Sabir at work, and read its code in examples/shop to see how it is written.
 Ctrl-C ends it.
 
 With --nodes the shop is a cluster: each service runs on two of three nodes, so
@@ -105,7 +105,7 @@ func (c *cli) demo(ctx context.Context, flags demoFlags) error {
 		defer cancel()
 	}
 	line := newLiveLine(c.stdout)
-	meter := demo.NewMeter()
+	meter := shop.NewMeter()
 	told, telling, err := demoTelemetry()
 	if err != nil {
 		return err
@@ -115,36 +115,36 @@ func (c *cli) demo(ctx context.Context, flags demoFlags) error {
 		sabir.Use(telling, meter.Middleware()),
 		told,
 	}
-	shop, err := c.openShop(ctx, flags, options)
+	app, err := c.openShop(ctx, flags, options)
 	if err != nil {
 		return failf("the demo cannot start: %w", err)
 	}
-	c.greet(shop, flags)
+	c.greet(app, flags)
 	var customers sync.WaitGroup
 	if flags.rate > 0 {
-		customers.Go(func() { shop.Traffic(ctx, flags.rate) })
+		customers.Go(func() { app.Traffic(ctx, flags.rate) })
 	}
-	c.showTraffic(ctx, line, shop, meter, flags.quiet)
+	c.showTraffic(ctx, line, app, meter, flags.quiet)
 	customers.Wait()
 	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if err := shop.Stop(stopCtx); err != nil {
+	if err := app.Stop(stopCtx); err != nil {
 		return failf("the demo did not end cleanly: %w", err)
 	}
-	c.showSummary(shop.Stats(), meter.Total())
+	c.showSummary(app.Stats(), meter.Total())
 	return nil
 }
 
 // openShop starts the shop.
-func (c *cli) openShop(ctx context.Context, flags demoFlags, options []sabir.NodeOption) (shop *demo.Shop, err error) {
+func (c *cli) openShop(ctx context.Context, flags demoFlags, options []sabir.NodeOption) (app *shop.Shop, err error) {
 	err = c.atAddr(flags, func(addr string) error {
-		shop, err = c.startShop(ctx, addr, options)
+		app, err = c.startShop(ctx, addr, options)
 		return err
 	})
-	return shop, err
+	return app, err
 }
 
-// atAddr starts what serves HTTP. Where the usual port is taken, and nobody asked for it, a free one will do.
+// atAddr starts what serves HTTP. Where the usual port is taken, and was not asked for, a free one will do.
 func (c *cli) atAddr(flags demoFlags, start func(addr string) error) error {
 	err := start(flags.addr)
 	if !errors.Is(err, syscall.EADDRINUSE) {
@@ -157,15 +157,15 @@ func (c *cli) atAddr(flags demoFlags, start func(addr string) error) error {
 	return start(":0")
 }
 
-func (c *cli) startShop(ctx context.Context, addr string, options []sabir.NodeOption) (*demo.Shop, error) {
-	shop := demo.New(append([]sabir.NodeOption{c.demoHTTP(addr)}, options...)...)
-	if err := shop.Start(ctx); err != nil {
+func (c *cli) startShop(ctx context.Context, addr string, options []sabir.NodeOption) (*shop.Shop, error) {
+	app := shop.New(append([]sabir.NodeOption{c.demoHTTP(addr)}, options...)...)
+	if err := app.Start(ctx); err != nil {
 		return nil, err
 	}
-	return shop, nil
+	return app, nil
 }
 
-// demoHTTP serves HTTP with all its pages, to those who have the key if there is one.
+// demoHTTP serves HTTP with all its pages, to clients that have the key if there is one.
 func (c *cli) demoHTTP(addr string) sabir.NodeOption {
 	options := []sabir.HTTPOption{
 		web.About("The chandler's shop", "1", "Sabir's demo: made-up users, stock and orders."),
@@ -187,15 +187,15 @@ func demoTelemetry() (sabir.NodeOption, sabir.Middleware, error) {
 	return sabir.Serve(tel.Stats(), traces.Service()), tel.Middleware(), nil
 }
 
-// greet tells where the demo is and what to try.
-func (c *cli) greet(shop *demo.Shop, flags demoFlags) {
-	url := "http://" + shop.HTTPAddr()
+// greet prints where the demo is and what to try.
+func (c *cli) greet(app *shop.Shop, flags demoFlags) {
+	url := "http://" + app.HTTPAddr()
 	if c.json {
-		writeJSON(c.stdout, map[string]any{"type": "ready", "url": url, "node": shop.ID()})
+		writeJSON(c.stdout, map[string]any{"type": "ready", "url": url, "node": app.ID()})
 		return
 	}
 	s := styleOf(c.stdout)
-	to := "" // what sabir needs to be told
+	to := "" // the flags that sabir needs
 	if url != "http://127.0.0.1:3000" {
 		to = " --url " + url
 	}
@@ -220,7 +220,7 @@ func (c *cli) greet(shop *demo.Shop, flags demoFlags) {
 	}
 }
 
-// commandLine is how this program is called again: as it was built, or by "go run" when that built it.
+// commandLine returns the command that starts this program again: as it was built, or by "go run" when that built it.
 func commandLine() string {
 	path, err := os.Executable()
 	if err == nil && strings.Contains(path, string(filepath.Separator)+"go-build") {
@@ -229,21 +229,21 @@ func commandLine() string {
 	return "sabir"
 }
 
-// traffic is one line of what goes on.
+// traffic is one line of the demo's activity.
 type traffic struct {
 	Type string `json:"type"` // "traffic", or "summary" at the end
-	demo.Stats
-	demo.Reading
+	shop.Stats
+	shop.Reading
 }
 
-// How often the traffic is told: to somebody who looks, and to a file.
+// The intervals at which the traffic is reported: on a terminal, and to a file.
 const (
 	everyGlance = 500 * time.Millisecond
 	everyEntry  = 5 * time.Second
 )
 
-// showTraffic tells the traffic until the context ends.
-func (c *cli) showTraffic(ctx context.Context, line *liveLine, shop *demo.Shop, meter *demo.Meter, quiet bool) {
+// showTraffic reports the traffic until the context ends.
+func (c *cli) showTraffic(ctx context.Context, line *liveLine, app *shop.Shop, meter *shop.Meter, quiet bool) {
 	if quiet {
 		<-ctx.Done()
 		return
@@ -260,7 +260,7 @@ func (c *cli) showTraffic(ctx context.Context, line *liveLine, shop *demo.Shop, 
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			t := traffic{"traffic", shop.Stats(), meter.Recent()}
+			t := traffic{"traffic", app.Stats(), meter.Recent()}
 			if c.json {
 				writeJSON(c.stdout, t)
 				continue
@@ -275,7 +275,7 @@ func (t traffic) String() string {
 		digits(t.CallsPerSec), grouped(t.Orders), grouped(t.Rejected), grouped(t.Errors), micros(t.P99Micros), grouped(t.Mails))
 }
 
-func (c *cli) showSummary(stats demo.Stats, total demo.Reading) {
+func (c *cli) showSummary(stats shop.Stats, total shop.Reading) {
 	t := traffic{"summary", stats, total}
 	if c.json {
 		writeJSON(c.stdout, t)

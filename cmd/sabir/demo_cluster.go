@@ -15,23 +15,23 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/cmd/sabir/demo"
+	"github.com/sabir-go/sabir/examples/shop"
 )
 
 // maxDemoNodes bounds the nodes of a demo.
 const maxDemoNodes = 20
 
-// demoJoin is where the nodes of a demo meet.
+// demoJoin is the address at which the nodes of a demo meet.
 const demoJoin = "tcp://127.0.0.1:7700"
 
-// crew is the nodes of the demo's cluster.
-type crew interface {
+// clusterNodes are the nodes of the demo's cluster.
+type clusterNodes interface {
 	start(ctx context.Context, ids []string) ([]member, error)
 	stop(ctx context.Context) error
 }
 
-// demoCluster runs the shop on several nodes. This process is a guest among them: it places the customers' orders, serves
-// HTTP and looks what goes on.
+// demoCluster runs the shop on several nodes. This process is an observer node among them: it places the customers' orders,
+// serves HTTP and shows the activity.
 func (c *cli) demoCluster(ctx context.Context, flags demoFlags) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -46,7 +46,7 @@ func (c *cli) demoCluster(ctx context.Context, flags demoFlags) error {
 	}
 	line := newLiveLine(c.stdout)
 	d := &clusterDemo{cli: c, flags: flags, address: address, line: line, log: line.above(c.stderr), out: line.above(c.stdout)}
-	var nodes crew = &sameProcess{cli: c, address: address, log: d.log}
+	var nodes clusterNodes = &sameProcess{cli: c, address: address, log: d.log}
 	if flags.processes {
 		nodes = &processes{cli: c, flags: flags, address: address, log: d.log, tell: func(news childNews) {
 			d.tellNews(news)
@@ -111,7 +111,7 @@ type sameProcess struct {
 	cli     *cli
 	address string
 	log     io.Writer
-	shops   []*demo.Shop
+	shops   []*shop.Shop
 }
 
 func (s *sameProcess) start(ctx context.Context, ids []string) ([]member, error) {
@@ -119,7 +119,7 @@ func (s *sameProcess) start(ctx context.Context, ids []string) ([]member, error)
 	failed := make(chan error, len(ids))
 	var starting sync.WaitGroup
 	for i, id := range ids {
-		shop, err := s.cli.newMember(id, i, len(ids), s.address, demoLog(s.log), func() {
+		app, err := s.cli.newMember(id, i, len(ids), s.address, demoLog(s.log), func() {
 			if i == 0 {
 				close(listening)
 			}
@@ -127,13 +127,13 @@ func (s *sameProcess) start(ctx context.Context, ids []string) ([]member, error)
 		if err != nil {
 			return nil, err
 		}
-		s.shops = append(s.shops, shop)
+		s.shops = append(s.shops, app)
 	}
 	ctx, giveUp := context.WithCancel(ctx) // they wait for each other's services
 	defer giveUp()
-	for i, shop := range s.shops {
+	for i, app := range s.shops {
 		starting.Go(func() {
-			if err := shop.Start(ctx); err != nil {
+			if err := app.Start(ctx); err != nil {
 				failed <- err
 				giveUp()
 			}
@@ -152,8 +152,8 @@ func (s *sameProcess) start(ctx context.Context, ids []string) ([]member, error)
 	default:
 	}
 	var members []member
-	for _, shop := range s.shops {
-		members = append(members, memberOf(shop))
+	for _, app := range s.shops {
+		members = append(members, memberOf(app))
 	}
 	return members, nil
 }
@@ -161,16 +161,16 @@ func (s *sameProcess) start(ctx context.Context, ids []string) ([]member, error)
 func (s *sameProcess) stop(ctx context.Context) error {
 	var stopping sync.WaitGroup
 	errs := make([]error, len(s.shops))
-	for i, shop := range s.shops {
-		if shop.State() == sabir.Running {
-			stopping.Go(func() { errs[i] = shop.Stop(ctx) })
+	for i, app := range s.shops {
+		if app.State() == sabir.Running {
+			stopping.Go(func() { errs[i] = app.Stop(ctx) })
 		}
 	}
 	stopping.Wait()
 	return errors.Join(errs...)
 }
 
-// clusterDemo is the guest's side of the demo's cluster.
+// clusterDemo is the observer's side of the demo's cluster.
 type clusterDemo struct {
 	cli     *cli
 	flags   demoFlags
@@ -183,7 +183,7 @@ type clusterDemo struct {
 	placed, rejected, lost atomic.Int64 // orders
 }
 
-// run is what goes on until the context ends.
+// run runs the demo until the context ends.
 func (d *clusterDemo) run(ctx context.Context, members []member) error {
 	d.began = time.Now()
 	front, err := d.openFront(ctx)
@@ -194,14 +194,14 @@ func (d *clusterDemo) run(ctx context.Context, members []member) error {
 	d.greet(front, members)
 	var customers sync.WaitGroup
 	if d.flags.rate > 0 {
-		customers.Go(func() { demo.Traffic(ctx, front.node, d.flags.rate, d.count) })
+		customers.Go(func() { shop.Traffic(ctx, front.node, d.flags.rate, d.count) })
 	}
 	d.showTraffic(ctx, front)
 	customers.Wait()
 	return nil
 }
 
-// openFront makes the guest that serves HTTP.
+// openFront makes the observer node that serves HTTP.
 func (d *clusterDemo) openFront(ctx context.Context) (*guest, error) {
 	join, err := d.cli.joinOptions()
 	if err != nil {
@@ -228,7 +228,7 @@ func (d *clusterDemo) count(err error) {
 	}
 }
 
-// greet tells where the demo is and what to try.
+// greet prints where the demo is and what to try.
 func (d *clusterDemo) greet(front *guest, members []member) {
 	c := d.cli
 	httpURL := "http://" + front.node.HTTPAddr()
@@ -275,7 +275,7 @@ type childEvent struct {
 	Left    int    `json:"left"`
 }
 
-// tellNews tells of a process that ended or was started again.
+// tellNews reports a process that ended or was started again.
 func (d *clusterDemo) tellNews(news childNews) {
 	if d.cli.json {
 		what := "started"
@@ -298,7 +298,7 @@ func (d *clusterDemo) tellNews(news childNews) {
 	fmt.Fprintln(d.out, text)
 }
 
-// clusterTraffic is one line of what goes on in the demo's cluster.
+// clusterTraffic is one line of the activity in the demo's cluster.
 type clusterTraffic struct {
 	Type         string  `json:"type"` // "traffic", or "summary" at the end
 	Seconds      float64 `json:"seconds"`
@@ -314,7 +314,7 @@ func (d *clusterDemo) traffic(kind string) clusterTraffic {
 	return clusterTraffic{Type: kind, Seconds: time.Since(d.began).Seconds(), Orders: d.placed.Load(), Rejected: d.rejected.Load(), Lost: d.lost.Load()}
 }
 
-// showTraffic tells the traffic until the context ends.
+// showTraffic reports the traffic until the context ends.
 func (d *clusterDemo) showTraffic(ctx context.Context, front *guest) {
 	if d.flags.quiet {
 		<-ctx.Done()

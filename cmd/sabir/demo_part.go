@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/cmd/sabir/demo"
+	"github.com/sabir-go/sabir/examples/shop"
 )
 
 // member is one node of the demo's cluster.
@@ -22,7 +22,7 @@ type member struct {
 	Services []string `json:"services"`
 }
 
-// demoBuckets tell short calls better apart than the usual bounds: 5 steps to a power of ten, from 1 µs to 100 ms.
+// demoBuckets separate short calls better than the usual bounds: 5 steps to a power of ten, from 1 µs to 100 ms.
 var demoBuckets = func() (seconds []float64) {
 	for unit := 1e-6; unit < 0.05; unit *= 10 {
 		for _, step := range []float64{1, 2, 3, 5, 7} {
@@ -32,9 +32,9 @@ var demoBuckets = func() (seconds []float64) {
 	return append(seconds, 0.1, 0.3, 1, 3, 10, 30)
 }()
 
-// newMember makes a node of the demo's cluster: one of so many parts of the shop, which tells what its actions do.
+// newMember makes a node of the demo's cluster: one of so many parts of the shop, which reports what its actions do.
 // listening is called once, when it listens for the others, which is before it waits for the services that it needs.
-func (c *cli) newMember(id string, part, of int, address string, log slog.Handler, listening func()) (*demo.Shop, error) {
+func (c *cli) newMember(id string, part, of int, address string, log slog.Handler, listening func()) (*shop.Shop, error) {
 	join, err := c.joinOptions()
 	if err != nil {
 		return nil, err
@@ -50,15 +50,15 @@ func (c *cli) newMember(id string, part, of int, address string, log slog.Handle
 		}
 		return next
 	}}
-	return demo.NewPart(part, of, sabir.ID(id), sabir.Logger(slog.New(log)), sabir.Join(address, join...), told,
+	return shop.NewPart(part, of, sabir.ID(id), sabir.Logger(slog.New(log)), sabir.Join(address, join...), told,
 		sabir.Use(telling, joined)), nil
 }
 
 // memberOf describes a node that runs.
-func memberOf(shop *demo.Shop) member {
-	info := shop.Info()
+func memberOf(app *shop.Shop) member {
+	info := app.Info()
 	m := member{ID: info.ID, PID: info.PID, Addr: info.Addr}
-	for _, s := range shop.Services() {
+	for _, s := range app.Services() {
 		if s.Node == info.ID && !hidden(s.Name, false) {
 			m.Services = append(m.Services, s.Name)
 		}
@@ -74,33 +74,33 @@ type partNote struct {
 
 // demoPart is a child process of sabir demo --processes: one node, until its parent closes its stdin or is gone.
 func (c *cli) demoPart(ctx context.Context, flags demoFlags) error {
-	signal.Ignore(os.Interrupt) // Ctrl-C reaches all processes of a terminal: the parent says when to stop
+	signal.Ignore(os.Interrupt) // Ctrl-C reaches all processes of a terminal: the parent signals when to stop
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		_, _ = io.Copy(io.Discard, c.stdin)
 		cancel()
 	}()
-	shop, err := c.newMember(flags.id, flags.part-1, flags.nodes, c.joinAddress(), demoLog(c.stderr), func() {
+	app, err := c.newMember(flags.id, flags.part-1, flags.nodes, c.joinAddress(), demoLog(c.stderr), func() {
 		writeJSON(c.stdout, partNote{Type: "listening"})
 	})
 	if err != nil {
 		return err
 	}
-	if err := shop.Start(ctx); err != nil {
+	if err := app.Start(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
 		return fmt.Errorf("the node cannot start: %w", err)
 	}
-	writeJSON(c.stdout, partNote{"ready", memberOf(shop)})
+	writeJSON(c.stdout, partNote{"ready", memberOf(app)})
 	<-ctx.Done()
 	stopCtx, stopped := context.WithTimeout(context.WithoutCancel(ctx), partStopLimit)
 	defer stopped()
-	return shop.Stop(stopCtx)
+	return app.Stop(stopCtx)
 }
 
-// partStopLimit is how long a node of the demo waits for its calls when it stops; killLimit is when its parent has waited
+// partStopLimit is the time that a node of the demo waits for its calls when it stops; killLimit is when its parent has waited
 // enough.
 const (
 	partStopLimit = 5 * time.Second

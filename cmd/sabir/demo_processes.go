@@ -51,7 +51,7 @@ func (p *processes) start(impatient context.Context, ids []string) ([]member, er
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(impatient))
 	p.cancel = cancel
-	listening := make(chan error, 2*len(ids)) // each may say that it listens, and then that it failed
+	listening := make(chan error, 2*len(ids)) // each may report that it listens, and then that it failed
 	ready := make(chan error, len(ids))
 	for i, id := range ids {
 		k := &keeper{of: p, id: id, part: i + 1, listening: listening, ready: ready}
@@ -167,7 +167,7 @@ func (k *keeper) keep(ctx context.Context) {
 	}
 }
 
-// run starts the process, waits until it has ended, and tells why it did.
+// run starts the process, waits until it has ended, and returns why it did.
 func (k *keeper) run(ctx context.Context) string {
 	c := k.of.cli
 	args := []string{"demo", "--part", fmt.Sprint(k.part), "--id", k.id, "--nodes", fmt.Sprint(k.of.flags.nodes), "--join", k.of.seeds()}
@@ -200,7 +200,7 @@ func (k *keeper) run(ctx context.Context) string {
 	return err.Error()
 }
 
-// hear reads what the process says to its parent.
+// hear reads what the process sends to its parent.
 func (k *keeper) hear(line []byte, log *lines) {
 	var note partNote
 	if json.Unmarshal(line, &note) != nil {
@@ -237,7 +237,7 @@ func (k *keeper) tellEnd(why string) {
 	k.of.tell(news)
 }
 
-// lines is a writer that gives each whole line away, without its end. A longer one than maxLine is cut in pieces.
+// lines is a writer that passes each whole line on, without its end. A longer one than maxLine is cut in pieces.
 type lines struct {
 	each func([]byte)
 	rest []byte

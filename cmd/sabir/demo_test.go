@@ -50,11 +50,11 @@ func TestWhereTheUsualPortIsTakenTheDemoTakesAnother(t *testing.T) {
 	addr := taken.Addr().String()
 	var errOut bytes.Buffer
 	c := &cli{stderr: &errOut}
-	shop, err := c.openShop(t.Context(), demoFlags{addr: addr}, []sabir.NodeOption{quiet()})
+	app, err := c.openShop(t.Context(), demoFlags{addr: addr}, []sabir.NodeOption{quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := shop.Stop(context.Background()); err != nil {
+	if err := app.Stop(context.Background()); err != nil {
 		t.Error(err)
 	}
 	if !strings.Contains(errOut.String(), "taken") {

@@ -25,7 +25,7 @@ func failf(format string, args ...any) error {
 	return sabir.Errorf(sabir.FailedPrecondition, "CommandFailed", format, args...)
 }
 
-// fail tells what went wrong, on stderr, and returns the exit code.
+// fail prints what went wrong to stderr, and returns the exit code.
 func (c *cli) fail(command *cobra.Command, err error) int {
 	code := exitFailed
 	usage, isUsage := errors.AsType[*usageError](err)
@@ -48,7 +48,7 @@ func (c *cli) fail(command *cobra.Command, err error) int {
 	return code
 }
 
-// explain writes an error for people: what happened, the details, and what to do.
+// explain writes an error for users: what happened, the details, and what to do.
 func (c *cli) explain(e *sabir.Error) {
 	message, fields := e.Message, fieldsOf(e)
 	if fields != nil {
@@ -139,5 +139,5 @@ func hintFor(e *sabir.Error) string {
 	return ""
 }
 
-// unreachable tells whether the call found no node. What a node answers has its name in it.
+// unreachable reports whether the call found no node. What a node answers has its name in it.
 func unreachable(e *sabir.Error) bool { return errors.Is(e, sabir.ErrUnavailable) && e.Node == "" }

@@ -11,12 +11,12 @@ import (
 	"github.com/sabir-go/sabir/telemetry"
 )
 
-// clusterFigures is what goes on in a cluster, or in one node, over the time between two looks.
+// clusterFigures is the activity in a cluster, or in one node, over the time between two looks.
 type clusterFigures struct {
 	Seconds float64         `json:"seconds"` // between the looks; 0 at the first, which has no rates
 	Nodes   []surveyed      `json:"nodes"`
 	Actions []actionFigures `json:"actions"`
-	Mute    []string        `json:"mute"` // nodes that do not tell what their actions do
+	Mute    []string        `json:"mute"` // nodes that do not report what their actions do
 
 	OverHTTP bool `json:"-"`
 }
@@ -55,7 +55,7 @@ type observer struct {
 	when time.Time
 }
 
-// look tells what has gone on since the last look.
+// look returns the activity since the last look.
 func (o *observer) look(ctx context.Context) (clusterFigures, error) {
 	nodes, err := o.cli.survey(ctx, o.to, 1)
 	if err != nil {
@@ -126,7 +126,7 @@ type sum struct {
 	buckets         []uint64 // of the recent ones
 }
 
-// addNode adds what a node tells now, less what it told at the last look. One that was started anew counts from 0.
+// addNode adds what a node reports now, less what it reported at the last look. One that was started anew counts from 0.
 func addNode(sums map[string]*sum, now, before telemetry.Stats) {
 	recent := now.Since(before)
 	for i, a := range now.Actions {
@@ -167,7 +167,7 @@ func (o *observer) figures(sums map[string]*sum, seconds float64) []actionFigure
 	return list
 }
 
-// why is why the mute nodes tell nothing.
+// why returns why some nodes report nothing.
 func (f *clusterFigures) why() string {
 	if f.OverHTTP {
 		return "over HTTP the asked one alone can, if it serves telemetry.Stats; --join asks all"

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sabir-go/sabir/web/api"
-	"github.com/sabir-go/sabir/web/openapi"
-	"github.com/sabir-go/sabir/web/typescript"
+	"github.com/sabir-go/sabir/gen/openapi"
+	"github.com/sabir-go/sabir/gen/typescript"
+	"github.com/sabir-go/sabir/internal/api"
 )
 
 // generator is one thing that sabir gen makes of an API.
@@ -61,12 +61,12 @@ func writeOpenAPI(w io.Writer, a api.API) error {
 	return err
 }
 
-// genResult is what sabir gen tells with --json about a file that it wrote.
+// genResult is the output of sabir gen with --json about a file that it wrote.
 type genResult struct {
 	File    string `json:"file"`
 	Bytes   int    `json:"bytes"`
 	Actions int    `json:"actions"`
-	Changed bool   `json:"changed"` // the file said something else before, or was not there
+	Changed bool   `json:"changed"` // the file had other contents before, or was not there
 }
 
 func (c *cli) genCommand() *cobra.Command {

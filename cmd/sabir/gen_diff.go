@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/internal/api"
 )
 
-// genDiff is what sabir gen diff tells with --json.
+// genDiff is the output of sabir gen diff with --json.
 type genDiff struct {
 	Breaking bool         `json:"breaking"`
 	Changes  []api.Change `json:"changes"`

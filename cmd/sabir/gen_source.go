@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/web/auth"
 )
 
@@ -111,7 +111,7 @@ func (c *cli) fetchDescription(ctx context.Context, address string) (a api.API, 
 	}
 	a, err = readDescription(response.Body, where)
 	if e, ok := errors.AsType[*usageError](err); ok {
-		return a, failf("%s", e.text) // what the node says is not the caller's mistake
+		return a, failf("%s", e.text) // an error in the node's answer is not the caller's mistake
 	}
 	return a, err
 }
@@ -129,7 +129,7 @@ func refusal(where string, response *http.Response) error {
 	return failf("%s answered %s: is that a node of Sabir, of this version?", where, response.Status)
 }
 
-// describeCluster asks the nodes of a cluster what they say of their actions.
+// describeCluster asks the nodes of a cluster for the descriptions of their actions.
 func (c *cli) describeCluster(ctx context.Context) (api.API, error) {
 	g, err := c.joinCluster(ctx)
 	if err != nil {

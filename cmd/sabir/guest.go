@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/amqp" // whatever a cluster was joined at
 	_ "github.com/sabir-go/sabir/transport/grpc"
@@ -23,19 +24,18 @@ import (
 	_ "github.com/sabir-go/sabir/transport/redis"
 	"github.com/sabir-go/sabir/transport/tcp"
 	_ "github.com/sabir-go/sabir/transport/utp"
-	"github.com/sabir-go/sabir/wire"
 
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
-// guest is the command line as a node of the cluster: it calls all others over links, offers nothing and is not listed.
+// guest is the command line as an observer node of the cluster: it calls all others, offers nothing and is not listed.
 type guest struct {
 	node    *sabir.Node
 	address string
 	to      string // the node that all calls go to; "" for whichever offers the action
 }
 
-// joinCluster makes a guest; the caller closes it.
+// joinCluster starts the observer node; the caller closes it.
 func (c *cli) joinCluster(ctx context.Context, more ...sabir.NodeOption) (*guest, error) {
 	address := c.joinAddress()
 	if err := checkAddress(address); err != nil {
@@ -65,7 +65,7 @@ func (c *cli) joinAddress() string {
 	return address
 }
 
-// checkAddress says what is wrong with an address before anything is begun.
+// checkAddress reports what is wrong with an address before anything is begun.
 func checkAddress(address string) error {
 	u, err := transport.Parse(address)
 	if err != nil {
@@ -79,7 +79,7 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// joinOptions is what the flags say about the cluster.
+// joinOptions returns the options for the cluster that the flags set.
 func (c *cli) joinOptions() ([]sabir.JoinOption, error) {
 	var options []sabir.JoinOption
 	if c.cluster != "" {
@@ -112,7 +112,7 @@ func (g *guest) options() []sabir.CallOption {
 	return []sabir.CallOption{sabir.ToNode(g.to)}
 }
 
-// toldBy leaves out of an error that it happened on the guest: nobody knows a node of that name.
+// toldBy leaves out of an error the name of the observer node, which no user knows.
 func (g *guest) toldBy(err error) error {
 	e, ok := errors.AsType[*sabir.Error](err)
 	if !ok || e.Node != g.node.ID() {
@@ -126,7 +126,7 @@ func (g *guest) toldBy(err error) error {
 // Name implements target.
 func (g *guest) Name() string { return g.address }
 
-// leaveLimit is how long a guest waits for its links to close.
+// leaveLimit is the time that the observer node waits for its links to close.
 const leaveLimit = 2 * time.Second
 
 // Close implements target.
@@ -148,7 +148,7 @@ func joinFailed(text, do string) error {
 	return sabir.Errorf(sabir.Unavailable, sabir.ErrJoin.Name, "%w", advice{errors.New(text), do})
 }
 
-// notJoined says why the cluster could not be joined, and what to do.
+// notJoined describes why the cluster could not be joined, and what to do.
 func (c *cli) notJoined(address string, err error) error {
 	if refused, ok := errors.AsType[*wire.HandshakeError](err); ok {
 		switch refused.Reason {
@@ -172,7 +172,7 @@ func (c *cli) notJoined(address string, err error) error {
 	if strings.HasPrefix(address, "http://") || strings.HasPrefix(address, "https://") {
 		return joinFailed("no node takes links at "+address+": "+err.Error(), "the HTTP address of a node goes with --url")
 	}
-	if strings.Contains(err.Error(), "wrong key") { // as nodes at a broker say it
+	if strings.Contains(err.Error(), "wrong key") { // in the words of nodes at a broker
 		return joinFailed("the cluster at "+address+" has another key than the one given, or none", "give the cluster's key in the environment variable SABIR_KEY, or unset it")
 	}
 	e, ok := errors.AsType[*sabir.Error](err)
@@ -180,6 +180,6 @@ func (c *cli) notJoined(address string, err error) error {
 		return err
 	}
 	own := *e
-	own.Node = "" // the guest's, which nobody knows
+	own.Node = "" // the observer's, which no user knows
 	return &own
 }

@@ -74,7 +74,7 @@ func readBounded(r io.Reader, name string) ([]byte, error) {
 	return text, nil
 }
 
-// checkJSON tells what is wrong with a JSON document, and where.
+// checkJSON reports what is wrong with a JSON document, and where.
 func checkJSON(text []byte) error {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return errors.New("it is empty")

@@ -89,7 +89,7 @@ func actionRow(a sabir.ActionInfo) []string {
 	return []string{a.Name, a.In, a.Out, nodes, what}
 }
 
-// everyNode is where the runtime's own services are.
+// everyNode stands for the nodes of the runtime's own services.
 const everyNode = "every one"
 
 // serviceOnNodes is a service with the nodes that run it.
@@ -184,7 +184,7 @@ out without --all. --json tells more: labels, host, version of Go.`,
 	return command
 }
 
-// probesOfList is how often nodes are asked: the first call on a link costs more than those that follow.
+// probesOfList is the number of times that nodes are asked: the first call on a link costs more than those that follow.
 const probesOfList = 3
 
 var nodeHeader = []string{"NODE", "STATE", "UP", "ZONE", "ADDRESS", "CPU", "IN FLIGHT", "RTT", "SERVICES", "PID"}
@@ -198,10 +198,10 @@ func nodeRow(s surveyed) []string {
 		grouped(int64(s.Load.InFlight)), trip, orDash(s.Offers), fmt.Sprint(s.PID)}
 }
 
-// hidden tells whether a service is the runtime's own.
+// hidden reports whether a service is the runtime's own.
 func hidden(service string, all bool) bool { return !all && strings.HasPrefix(service, "$") }
 
-// matcher tells which names a pattern means.
+// matcher returns which names a pattern matches.
 func matcher(args []string) (func(name string) bool, error) {
 	if len(args) == 0 {
 		return func(string) bool { return true }, nil

@@ -35,7 +35,7 @@ func (l *liveLine) show(text string) {
 	fmt.Fprint(l.w, eraseLine+text)
 }
 
-// end takes the line away.
+// end removes the line.
 func (l *liveLine) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

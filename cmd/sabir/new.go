@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir/cmd/sabir/scaffold"
 )
 
-// newResult is what sabir new tells with --json.
+// newResult is the output of sabir new with --json.
 type newResult struct {
 	scaffold.Result
 	Sabir   string `json:"sabir"` // version, or directory of the source

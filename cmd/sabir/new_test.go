@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
 func TestANewServiceBuildsAndPassesItsTestWithoutNetwork(t *testing.T) {

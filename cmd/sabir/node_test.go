@@ -141,7 +141,7 @@ func TestListsOfANode(t *testing.T) {
 		want []string // in the output
 		not  string
 	}{
-		"actions":            {[]string{"actions"}, []string{"ACTION ", "users.get ", "demo.GetUser", "finds a user by id", "stream: ", "cluster: "}, "$node"},
+		"actions":            {[]string{"actions"}, []string{"ACTION ", "users.get ", "shop.GetUser", "finds a user by id", "stream: ", "cluster: "}, "$node"},
 		"actions by part":    {[]string{"actions", "order"}, []string{"orders.create"}, "users.get"},
 		"actions by pattern": {[]string{"actions", "*.get"}, []string{"users.get", "stock.get"}, "users.list"},
 		"all actions":        {[]string{"actions", "--all"}, []string{"$node.info"}, "\x00"},

@@ -19,7 +19,7 @@ type nodeChange struct {
 // maxChanges bounds the changes that are kept.
 const maxChanges = 100
 
-// nodeWatch notes which nodes come and go, as the guest's links show it.
+// nodeWatch notes which nodes come and go, as the observer's links show it.
 type nodeWatch struct {
 	cluster *guest // nil for none
 	there   map[string]bool

@@ -19,7 +19,7 @@ func writeJSON(w io.Writer, value any) {
 	}
 }
 
-// showJSON writes a document as it came, on one line, with --json; else indented, for people.
+// showJSON writes a document as it came, on one line, with --json; else indented, for users.
 func (c *cli) showJSON(document []byte) {
 	var text bytes.Buffer
 	if c.json {
@@ -69,7 +69,7 @@ func writeRows(w io.Writer, rows [][]string) {
 	}
 }
 
-// ago is how long ago t was, in one unit or two.
+// ago returns the time since t, in one unit or two.
 func ago(t time.Time) string {
 	d := time.Since(t)
 	switch {

@@ -17,7 +17,7 @@ import (
 
 // The command about processes asks the service $processes of nodes that have some.
 
-// processesFlags is what sabir processes is told.
+// processesFlags are the flags of sabir processes.
 type processesFlags struct {
 	actor.Query
 	flat bool
@@ -50,8 +50,8 @@ PID has the text in it, or with * for anything is the text.`,
 			if !slices.Contains(processOrders, flags.Sort) {
 				return usagef("processes cannot be sorted by %q: want one of %s", flags.Sort, strings.Join(processOrders, ", "))
 			}
-			if flags.Limit < 1 || flags.Limit > actor.MaxTold {
-				return usagef("the limit is %d: want 1 to %s", flags.Limit, grouped(actor.MaxTold))
+			if flags.Limit < 1 || flags.Limit > actor.MaxListed {
+				return usagef("the limit is %d: want 1 to %s", flags.Limit, grouped(actor.MaxListed))
 			}
 			if flags.Depth < 1 || flags.Depth > actor.MaxDepth {
 				return usagef("the depth is %d: want 1 to %d", flags.Depth, actor.MaxDepth)
@@ -68,7 +68,7 @@ PID has the text in it, or with * for anything is the text.`,
 	f.BoolVar(&flags.flat, "flat", false, "list processes without the trees")
 	f.StringVar(&flags.Sort, "sort", actor.SortWaiting, "the order of the flat list: "+strings.Join(processOrders, ", "))
 	f.StringVar(&flags.Match, "match", "", "list only processes whose name, behaviour or PID is like this; the list is flat then")
-	f.IntVar(&flags.Limit, "limit", actor.MaxTold, "the most processes of a node to show")
+	f.IntVar(&flags.Limit, "limit", actor.MaxListed, "the most processes of a node to show")
 	f.IntVar(&flags.Depth, "depth", actor.MaxDepth, "how many levels of a tree to show")
 	if err := command.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(processOrders, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the command has the flag
@@ -115,7 +115,7 @@ func (c *cli) nodesToAsk(ctx context.Context, to target, node string) ([]string,
 	return nodes, err
 }
 
-// tellProcesses asks nodes for what is to be told, and shows it. Of several nodes those without processes are left out.
+// tellProcesses asks nodes for what is to be shown, and shows it. Of several nodes those without processes are left out.
 func tellProcesses[Told any](ctx context.Context, c *cli, to target, nodes []string, action string, q actor.Query, show func(Told)) error {
 	text, err := json.Marshal(q)
 	if err != nil {

@@ -23,7 +23,8 @@ var clerks = actor.Define[clerk, struct{}]("shop.clerk", nil,
 	actor.On(func(*clerk, *actor.Process, stumble) error { return errors.New("it stumbled") }),
 	actor.Answer(func(*clerk, *actor.Process, present) (bool, error) { return true, nil }))
 
-// startOffice runs a node with a supervision tree, one of whose processes was restarted once, and a process of nobody.
+// startOffice runs a node with a supervision tree, one of whose processes was restarted once, and a process without a
+// supervisor.
 func startOffice(t *testing.T, address string) *actor.System {
 	t.Helper()
 	system := actor.NewSystem()

@@ -113,7 +113,7 @@ func (c *cli) knownCommand(root *cobra.Command, args []string) error {
 	return usagef("%s", text)
 }
 
-// takes checks the number of arguments and says which are wanted: takes(1, 1, "the action, such as users.get").
+// takes checks the number of arguments and names the ones wanted: takes(1, 1, "the action, such as users.get").
 func takes(least, most int, wanted string) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
 		switch {

@@ -104,7 +104,7 @@ func TestWrongUsageExitsWith2AndSaysWhereHelpIs(t *testing.T) {
 	}
 }
 
-// failureJSON is how a failure looks with --json: what programs rely on.
+// failureJSON is the form of a failure with --json: what programs rely on.
 type failureJSON struct {
 	Error struct {
 		Code, Name, Message, Node string

@@ -56,7 +56,7 @@ const (
 	keyPageDown
 )
 
-// press does what a key stands for, and tells whether that is to quit.
+// press does what a key stands for, and reports whether that is to quit.
 func (s *screen) press(k key) (quit bool) {
 	switch k {
 	case keyQuit:

@@ -50,7 +50,7 @@ func (c *cli) callStream(ctx context.Context, args []string, flags callFlags, li
 				return failed
 			}
 			if ctx.Err() != nil {
-				return nil // Ctrl-C is how one ends it
+				return nil // Ctrl-C ends it
 			}
 			return g.toldBy(err)
 		}
@@ -60,19 +60,20 @@ func (c *cli) callStream(ctx context.Context, args []string, flags callFlags, li
 		}
 		line.WriteByte('\n')
 		if _, err := io.WriteString(c.stdout, printable(line.String())); err != nil {
-			return nil // nobody reads any more
+			return nil // the reader has gone
 		}
 	}
 	return sender.failed()
 }
 
-// sender sends the input in a goroutine of its own, which a read of stdin may keep for ever: nobody waits for it.
+// sender sends the input in a goroutine of its own, which a read of stdin may keep for ever: it is not waited for.
 type sender struct {
 	mu  sync.Mutex
 	err error
 }
 
-// run sends and then says that nothing follows. When that fails for another reason than the stream's end, it gives up.
+// run sends and then announces that nothing follows. When that fails for another reason than the stream's end, it cancels the
+// call.
 func (s *sender) run(send func() error, done func(), giveUp func()) {
 	go func() {
 		err := send()

@@ -10,7 +10,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// surveyed is a node as a survey found it: what it tells of itself, and the services it offers.
+// surveyed is a node as a survey found it: what it reports about itself, and the services it offers.
 type surveyed struct {
 	sabir.NodeInfo
 	Offers []string `json:"offers"` // names of services, without the node's own
@@ -19,10 +19,10 @@ type surveyed struct {
 // stateSilent is the state of a node that is linked but did not answer.
 const stateSilent = "no answer"
 
-// probeLimit is how long a node may take to tell how it is.
+// probeLimit is the time that a node may take to report its state.
 const probeLimit = time.Second
 
-// survey finds out which nodes there are and how they are. Over links it asks each node itself, as often as it is told,
+// survey finds out which nodes there are and how they are. Over links it asks each node itself, probes times,
 // and the fastest answer is the round trip's time; over HTTP all is what the asked node knows.
 func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, error) {
 	nodes, err := askFor[[]sabir.NodeInfo](ctx, c, to, "$node.nodes")
@@ -58,7 +58,7 @@ func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, er
 	return g.addUnreached(ctx, list), nil
 }
 
-// addUnreached adds the nodes that others know and this guest could not link itself with: they are silent to it.
+// addUnreached adds the nodes that others know and this observer could not link to: they do not answer it.
 func (g *guest) addUnreached(ctx context.Context, list []surveyed) []surveyed {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()

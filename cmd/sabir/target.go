@@ -11,11 +11,11 @@ import (
 	"github.com/sabir-go/sabir/web"
 )
 
-// target is what commands talk to: a node over HTTP, or a cluster that the command line joins as a guest.
+// target is what commands talk to: a node over HTTP, or a cluster that the command line joins as an observer node.
 type target interface {
 	// Call calls an action with a JSON document and returns its answer's.
 	Call(ctx context.Context, action string, body []byte) ([]byte, error)
-	// Name is the address, for people.
+	// Name is the address, for users.
 	Name() string
 	// Close ends the connection.
 	Close()
@@ -33,7 +33,7 @@ func (c *cli) open(ctx context.Context) (target, error) {
 	return c.dial()
 }
 
-// joins tells whether the cluster is to be joined, rather than a node talked to over HTTP. Flags count more than the
+// joins reports whether the cluster is to be joined, rather than a node talked to over HTTP. Flags count more than the
 // environment.
 func (c *cli) joins() (bool, error) {
 	switch {
@@ -92,7 +92,7 @@ func askFor[Out any](ctx context.Context, c *cli, to target, action string) (out
 	return out, nil
 }
 
-// named says of an unknown action what it is called, and what else may be meant, rather than where it would be over HTTP.
+// named names an unknown action in its error, and what else may be meant, rather than where it would be over HTTP.
 func named(err error, action string) error {
 	e, ok := errors.AsType[*sabir.Error](err)
 	if !ok || !errors.Is(e, sabir.ErrActionNotFound) {

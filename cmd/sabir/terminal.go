@@ -13,7 +13,7 @@ import (
 	"github.com/sabir-go/sabir/cmd/sabir/load"
 )
 
-// isTerminal tells whether somebody may be looking: files, pipes and buffers are no terminals.
+// isTerminal reports whether output goes to a terminal: files, pipes and buffers are no terminals.
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -22,7 +22,7 @@ func isTerminal(w any) bool {
 // style colours text, or not.
 type style struct{ on bool }
 
-// styleOf colours on a terminal, unless NO_COLOR (https://no-color.org) or TERM=dumb say otherwise.
+// styleOf colours on a terminal, unless NO_COLOR (https://no-color.org) or TERM=dumb forbid it.
 func styleOf(w io.Writer) style {
 	return style{isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
@@ -38,7 +38,7 @@ func (s style) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// printable replaces control characters, so that what a node says cannot steer the terminal. Line breaks and tabs stay.
+// printable replaces control characters, so that a node's text cannot steer the terminal. Line breaks and tabs stay.
 func printable(text string) string {
 	bad := func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 }
 	if !strings.ContainsFunc(text, bad) {
@@ -55,8 +55,8 @@ func printable(text string) string {
 	return b.String()
 }
 
-// progress shows a bar on stderr that is full after d, with the figures of the load, if that is a terminal and nobody
-// wants JSON. tell moves it, done takes it away.
+// progress shows a bar on stderr that is full after d, with the figures of the load, if that is a terminal and --json
+// is not set. tell moves it, done removes it.
 func (c *cli) progress(what string, d time.Duration) (tell func(load.Plan, load.Progress), done func()) {
 	if c.json || !isTerminal(c.stderr) {
 		return func(load.Plan, load.Progress) {}, func() {}

@@ -85,8 +85,8 @@ func TestTheLiveLineStaysBelowTheLog(t *testing.T) {
 func TestThePlaceOfAPanicIsFoundInItsStack(t *testing.T) {
 	stack := "goroutine 7 [running]:\nruntime/debug.Stack()\n\t/go/src/runtime/debug/stack.go:26 +0x5e\nsabir.run.func1()\n\t/x/action.go:170 +0x3b\n" +
 		"panic({0x1?, 0x2?})\n\t/go/src/runtime/panic.go:783 +0x132\nruntime.mapassign_faststr(0x1)\n\t/go/src/runtime/map.go:99 +0x1\n" +
-		"demo.(*orders).crash(0x1)\n\t/x/demo/orders.go:213 +0x27\nsabir.run()\n\t/x/action.go:180 +0x3b\n"
-	if got := panicPlace(stack); got != "/x/demo/orders.go:213" {
+		"shop.(*orders).crash(0x1)\n\t/x/shop/orders.go:213 +0x27\nsabir.run()\n\t/x/action.go:180 +0x3b\n"
+	if got := panicPlace(stack); got != "/x/shop/orders.go:213" {
 		t.Error(got)
 	}
 	if got := panicPlace("nothing of the kind"); got != "?" {

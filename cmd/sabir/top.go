@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// topFlags is what sabir top is told.
+// topFlags are the flags of sabir top.
 type topFlags struct {
 	once  bool
 	all   bool
@@ -106,7 +106,7 @@ func (c *cli) top(ctx context.Context, flags topFlags, sort int) error {
 	}
 }
 
-// What a terminal is told: the second screen and back, the cursor away and back, home, the rest of a line, and all below.
+// Terminal sequences: the second screen and back, the cursor hidden and shown, home, the rest of a line, and all below.
 const (
 	screenOn  = "\x1b[?1049h\x1b[?25l"
 	screenOff = "\x1b[?25h\x1b[?1049l"

@@ -7,12 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cmd/sabir/scaffold"
 )
 
 // versionInfo is what a bug report needs.
 type versionInfo struct {
-	Version  string `json:"version"` // of the module; "(devel)" for a build from a checkout
+	Version  string `json:"version"` // of the module that was downloaded, else sabir.ModuleVersion
 	Revision string `json:"revision,omitempty"`
 	Modified bool   `json:"modified,omitempty"` // the checkout had changes
 	Go       string `json:"go"`
@@ -42,12 +43,14 @@ func (c *cli) versionCommand() *cobra.Command {
 }
 
 func version() versionInfo {
-	v := versionInfo{Version: "(devel)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	v := versionInfo{Version: sabir.ModuleVersion, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
 	}
-	v.Version = firstOf(scaffold.ModuleIn(info).Version, v.Version)
+	if m := scaffold.ModuleIn(info); m.Sum != "" { // only what was downloaded has a checksum
+		v.Version = m.Version
+	}
 	for _, setting := range info.Settings {
 		switch setting.Key {
 		case "vcs.revision":

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // Name is the name of this codec in URLs, flags and handshakes.
@@ -24,7 +24,7 @@ func Decode(data []byte, v any) error { return registered.Decode(data, v) }
 type Option func(*avroCodec)
 
 // Fingerprint makes Append write the 10 bytes of a single-object encoding before a value instead of a container file around
-// it. Who decodes must have the same schema, or know it from [AddSchema].
+// it. The decoder must have the same schema, or know it from [AddSchema].
 func Fingerprint() Option { return func(c *avroCodec) { c.fingerprint = true } }
 
 // New returns an Avro codec with options. It is not registered; the registered one is New without options. All of them read
@@ -34,7 +34,7 @@ func New(options ...Option) codec.Codec {
 	for _, option := range options {
 		option(c)
 	}
-	return c
+	return codec.Contained(c)
 }
 
 type avroCodec struct {

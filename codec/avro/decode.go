@@ -9,7 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 const endsEarly = "the data ends inside a value"
@@ -22,7 +22,7 @@ const (
 	emptyMap     = 16 // steps for a map[string]any
 )
 
-// decoder reads one value from data. The library's reader is not used because it cannot tell how many bytes are left, and so
+// decoder reads one value from data. The library's reader is not used because it does not know how many bytes are left, and so
 // takes memory for whatever length it finds. The first fault ends it.
 type decoder struct {
 	data     []byte
@@ -40,7 +40,7 @@ func (d *decoder) fail(text string) {
 	}
 }
 
-// value reads into at. left is how many levels may follow inside the value.
+// value reads into at. left is the number of levels that may follow inside the value.
 func (d *decoder) value(r *reader, at unsafe.Pointer, left int) {
 	switch r.code {
 	case readFail:
@@ -84,7 +84,7 @@ func (d *decoder) value(r *reader, at unsafe.Pointer, left int) {
 	}
 }
 
-// misfit says that what the writer has at this place does not fit the target.
+// misfit reports that what the writer has at this place does not fit the target.
 func (d *decoder) misfit(r *reader) {
 	if d.failed == nil {
 		d.fail("")
@@ -211,7 +211,7 @@ func (d *decoder) array(r *reader, at unsafe.Pointer, left int) {
 	}
 }
 
-// room makes room for n elements behind those that are there and returns where the first of all is.
+// room allocates memory for n elements behind those that are there and returns where the first of all is.
 func (d *decoder) room(t *layout.Type, at unsafe.Pointer, there, n int) (unsafe.Pointer, bool) {
 	if t.Kind == layout.Array {
 		if there+n > t.Len {

@@ -3,7 +3,7 @@
 // # The two forms
 //
 // Bytes of Avro mean nothing without the schema that they were written with. A codec keeps no state between messages, so what it
-// writes must say which schema that is:
+// writes must identify which schema that is:
 //
 //   - The registered codec writes an object container file around the value. It holds the schema itself, so every reader of this package,
 //     of any version of the program, and every Avro tool can read it: fields may be added, removed, reordered and widened. The price is its

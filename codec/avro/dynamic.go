@@ -8,7 +8,7 @@ import (
 
 	hamba "github.com/hamba/avro/v2"
 
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // dynamic reads any value of any schema: null is nil, int and long are int64, float and double float64, string and enum

@@ -11,7 +11,7 @@ import (
 	hamba "github.com/hamba/avro/v2"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 	notUTF8 = "a string that is not valid UTF-8, which Avro has no place for"
 )
 
-// writer is how values of one type are written.
+// writer writes the values of one type.
 type writer struct {
 	kind   layout.Kind
 	typ    *layout.Type
@@ -72,7 +72,7 @@ type encoder struct {
 	failed *codec.Error
 }
 
-// maxKept is how large a buffer may be, in bytes, to be used again.
+// maxKept is the largest buffer, in bytes, that is used again.
 const maxKept = 1 << 20
 
 var encoders = sync.Pool{New: func() any { return &encoder{Writer: *hamba.NewWriter(nil, 1024)} }}
@@ -83,7 +83,7 @@ func (e *encoder) fail(text string) {
 	}
 }
 
-// value writes the value at at. left is how many levels may follow inside it.
+// value writes the value at at. left is the number of levels that may follow inside it.
 func (e *encoder) value(w *writer, at unsafe.Pointer, left int) {
 	switch w.kind {
 	case layout.Bool:
@@ -216,7 +216,7 @@ func (e *encoder) mapping(w *writer, at unsafe.Pointer, left int) {
 		return
 	}
 	entries, n := w.typ.Entries(at)
-	// A panic in a method of the caller's leaves the room to the garbage collector.
+	// A panic in a method of the caller's leaves the buffer to the garbage collector.
 	if n > 0 {
 		e.WriteLong(int64(n))
 	}

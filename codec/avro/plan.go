@@ -9,7 +9,7 @@ import (
 	hamba "github.com/hamba/avro/v2"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // plan is the compiled form of a Go type.

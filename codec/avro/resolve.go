@@ -3,10 +3,10 @@ package avro
 import (
 	hamba "github.com/hamba/avro/v2"
 
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
-// readCode says what a reader does with the next value of the writer.
+// readCode selects what a reader does with the next value of the writer.
 type readCode uint8
 
 const (
@@ -33,7 +33,7 @@ const (
 	readRecord
 )
 
-// reader is how what one type of a writer wrote is read into one Go type.
+// reader reads what one type of a writer wrote into one Go type.
 type reader struct {
 	code     readCode
 	typ      *layout.Type
@@ -203,12 +203,19 @@ func (c *readers) record(s *hamba.RecordSchema, t *layout.Type) *reader {
 	}
 	r := &reader{code: readRecord, typ: t}
 	c.done[key] = r
-	byName := make(map[string]*layout.Field, len(t.Fields))
+	byName, names := make(map[string]*layout.Field, len(t.Fields)), make(layout.Names, len(t.Fields))
 	for i := range t.Fields {
-		byName[layout.Identifier(t.Fields[i].Name)] = &t.Fields[i]
+		name := layout.Identifier(t.Fields[i].Name)
+		byName[name] = &t.Fields[i]
+		names.Add(name)
 	}
 	for _, f := range s.Fields() {
 		field := byName[f.Name()]
+		if field == nil && names.Like(f.Name()) != "" {
+			field = byName[names.Like(f.Name())]
+			r.fields = append(r.fields, readerField{field.Offset, field.Step, &reader{code: readFail, typ: field.Type, failure: "the field " + f.Name() + ", whose name differs in its case"}})
+			continue
+		}
 		if field == nil {
 			r.fields = append(r.fields, readerField{read: &reader{code: readSkip, schema: f.Type()}})
 			continue
@@ -218,7 +225,7 @@ func (c *readers) record(s *hamba.RecordSchema, t *layout.Type) *reader {
 	return r
 }
 
-// hollow tells whether values of a schema may take no bytes. It says yes where that would take long to find out.
+// hollow reports whether values of a schema may take no bytes. It reports true where that would take long to find out.
 func hollow(s hamba.Schema) bool {
 	steps := 1000
 	return takesNothing(s, &steps)

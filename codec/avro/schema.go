@@ -9,7 +9,7 @@ import (
 
 	hamba "github.com/hamba/avro/v2"
 
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // Schema returns the schema of values of t as JSON, as messages have it.
@@ -32,13 +32,16 @@ type describer struct {
 	any   bool                    // the record for interfaces is written
 	taken map[string]bool         // names that a record cannot have
 	boxes map[*layout.Type]*layout.Type
+
+	// open are the lists and maps that are being described. Avro refers to a type by its name, which only records have.
+	open map[*layout.Type]bool
 }
 
 // anyName is the record that an interface is.
 const anyName = "Any"
 
 func describe(t *layout.Type) (text string, err error) {
-	d := describer{names: make(map[*layout.Type]string), fixes: make(map[string]bool), boxes: make(map[*layout.Type]*layout.Type)}
+	d := describer{names: make(map[*layout.Type]string), fixes: make(map[string]bool), boxes: make(map[*layout.Type]*layout.Type), open: make(map[*layout.Type]bool)}
 	d.taken = map[string]bool{anyName: true}
 	err = d.write(t)
 	return d.String(), err
@@ -68,13 +71,19 @@ func (d *describer) write(t *layout.Type) error {
 		err := d.write(pointed(t, d.boxes))
 		d.WriteString(`]`)
 		return err
-	case layout.Slice, layout.Array:
+	case layout.Slice, layout.Array, layout.Map:
+		if d.open[t] {
+			return fmt.Errorf("%s cannot be encoded: it contains itself, and only a struct has a name to refer to in Avro", t.Go)
+		}
+		d.open[t] = true
+		defer delete(d.open, t)
+		if t.Kind == layout.Map {
+			return d.mapping(t)
+		}
 		d.WriteString(`{"type":"array","items":`)
 		err := d.write(t.Elem)
 		d.WriteString(`}`)
 		return err
-	case layout.Map:
-		return d.mapping(t)
 	case layout.Struct:
 		return d.record(t)
 	}
@@ -139,6 +148,9 @@ func (d *describer) record(t *layout.Type) error {
 		return nil
 	}
 	d.names[t] = d.free(t.Name())
+	outside := d.open
+	d.open = make(map[*layout.Type]bool) // a list that this record is in may occur in it again, and then ends at its name
+	defer func() { d.open = outside }()
 	fmt.Fprintf(d, `{"type":"record","name":%q,"fields":[`, d.names[t])
 	taken := make(map[string]string, len(t.Fields))
 	for i, f := range t.Fields {
@@ -176,7 +188,7 @@ const (
 	maxSchemaDepth = 128
 )
 
-// parse reads a schema that anybody may have written.
+// parse reads a schema from an untrusted writer.
 func parse(text string) (schema hamba.Schema, err error) {
 	if len(text) > maxSchemaBytes {
 		return nil, fmt.Errorf("a schema of %d bytes, at most %d are possible", len(text), maxSchemaBytes)

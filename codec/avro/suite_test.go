@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/codec/avro"
-	"github.com/sabir-go/sabir/codec/codectest"
+	"github.com/sabir-go/sabir/internal/codectest"
 )
 
 var features = codectest.Features{

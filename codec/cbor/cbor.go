@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/document"
+	"github.com/sabir-go/sabir/internal/document"
 )
 
 // Name is the name of this codec in URLs, flags and handshakes.

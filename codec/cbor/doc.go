@@ -1,9 +1,9 @@
-// Package cbor is the codec for CBOR (RFC 8949): what JSON can say and bytes, in binary, for peers in other languages. It
+// Package cbor is the codec for CBOR (RFC 8949): what JSON can express and bytes, in binary, for peers in other languages. It
 // registers itself as "cbor".
 //
 //	import _ "github.com/sabir-go/sabir/codec/cbor"
 //
-// How Go values look, what is read into which type and what is refused is what package document says. Of the format it
+// How Go values look, what is read into which type and what is refused is defined by package document. Of the format it
 // writes the preferred serialization (RFC 8949, section 4.1) of integers and lengths, floats in the size that the Go type has,
 // and a time.Time as tag 0: text as RFC 3339 has it, with nanoseconds and the offset from UTC. A year beyond 9999 is refused.
 //

@@ -11,7 +11,7 @@ import (
 	library "github.com/fxamacker/cbor/v2"
 
 	"github.com/sabir-go/sabir/codec/cbor"
-	"github.com/sabir-go/sabir/codec/codectest"
+	"github.com/sabir-go/sabir/internal/codectest"
 )
 
 // foreign are shapes that the library has other forms for or does not know.
@@ -138,7 +138,7 @@ func TestValuesHaveTheBytesOfTheRFC(t *testing.T) {
 	}
 }
 
-// What is well-formed is said by the library; within it, this codec refuses only what it says it does.
+// The library decides what is well-formed; within it, this codec refuses only what it documents.
 func FuzzAgainstTheLibrary(f *testing.F) {
 	for _, data := range []string{"a0", "83010203", "9f01ff", "bf6161f6ff", "f97e00", "c11a514b67b0", "7f6161ff", "d9d9f7820102", "fb3ff199999999999a"} {
 		raw, _ := hex.DecodeString(data)

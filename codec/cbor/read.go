@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/sabir-go/sabir/codec/document"
+	"github.com/sabir-go/sabir/internal/document"
 )
 
 const (
@@ -14,7 +14,7 @@ const (
 	tooLow    = "an integer below -2^63"
 )
 
-// maxTags is how many tags may stand before one value.
+// maxTags is the number of tags that may stand before one value.
 const maxTags = 16
 
 func (format) Next(data []byte, at int, t *document.Token) (int, string) {
@@ -200,7 +200,7 @@ func tagged(data []byte, at int, n uint64, t *document.Token) (int, string) {
 	return at, "more tags before a value than 16"
 }
 
-// meaning changes the token that tag n is on into what the tag says (section 3.4).
+// meaning changes the token that tag n is on into the tag's meaning (section 3.4).
 func meaning(n uint64, t *document.Token) (fault string) {
 	switch n {
 	case tagTime:

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/cbor"
-	"github.com/sabir-go/sabir/codec/codectest"
+	"github.com/sabir-go/sabir/internal/codectest"
 )
 
 var features = codectest.Features{

@@ -17,13 +17,13 @@ import (
 // Name is the name of this codec in URLs, flags and handshakes.
 const Name = "gob"
 
-// MaxDepth is how deep a value of a recursive type, or one with interfaces in it, may nest when it is encoded.
+// MaxDepth is the depth to which a value of a recursive type, or one with interfaces in it, may nest when it is encoded.
 const MaxDepth = 128
 
-// minRoom is the least room in bytes that Append offers the library.
+// minRoom is the least capacity in bytes that Append offers the library.
 const minRoom = 512
 
-var registered plain
+var registered = codec.Contained(plain{})
 
 func init() {
 	stdgob.Register(map[string]any{})
@@ -60,7 +60,7 @@ func (plain) Append(dst []byte, v any) ([]byte, error) {
 		return dst, fault(fmt.Sprintf("nested deeper than %d levels, or a value that contains itself", MaxDepth))
 	}
 	out := slices.Grow(dst, minRoom)
-	// The library is handed only the room behind out, so that it does not move what is before it.
+	// The library is handed only the capacity behind out, so that it does not move what is before it.
 	buffer := buffers.Get().(*bytes.Buffer)
 	*buffer = *bytes.NewBuffer(out[len(out):])
 	err := stdgob.NewEncoder(buffer).EncodeValue(value)
@@ -70,7 +70,7 @@ func (plain) Append(dst []byte, v any) ([]byte, error) {
 	if err != nil {
 		return dst, libraryFault(err)
 	}
-	return append(out, text...), nil // already in place, unless the library had to grow the room
+	return append(out, text...), nil // already in place, unless the library had to grow the buffer
 }
 
 func (plain) Decode(data []byte, v any) error {

@@ -3,9 +3,12 @@ package gob_test
 import (
 	"bytes"
 	stdgob "encoding/gob"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/gob"
 )
 
@@ -72,5 +75,15 @@ func TestAPointerToItselfIsRefused(t *testing.T) {
 	p = &p
 	if _, err := gob.Append(nil, p); err == nil {
 		t.Error("it was encoded")
+	}
+}
+
+// The library itself panics here, in the time's MarshalBinary.
+func TestANilTimeInAListIsAnError(t *testing.T) {
+	for _, value := range []any{[]*time.Time{nil}, []*time.Time{{}, nil}, map[string]*time.Time{"a": nil}, [1]*time.Time{}} {
+		out, err := gob.Append([]byte("kept"), value)
+		if _, ok := errors.AsType[*codec.PanicError](err); !ok || string(out) != "kept" {
+			t.Errorf("%T: got %q, %v", value, out, err)
+		}
 	}
 }

@@ -15,7 +15,7 @@ const (
 	// The library does not bound how deep such values nest, other than by what fits on its stack, so their length does.
 	MaxDeepBytes = 1 << 20
 
-	// MaxTypes is how many types a message may describe.
+	// MaxTypes is the number of types that a message may describe.
 	MaxTypes = 256
 )
 

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/codectest"
 	"github.com/sabir-go/sabir/codec/gob"
+	"github.com/sabir-go/sabir/internal/codectest"
 )
 
 var features = codectest.Features{
@@ -17,7 +17,7 @@ var features = codectest.Features{
 	Widens:             true,
 	ZeroPointersAreNil: true,
 	UTF8:               codectest.UTF8Kept,
-	FirstBytes:         32 << 20, // encoding/gob makes up to 10 MiB of room for a list before it reads its elements
+	FirstBytes:         32 << 20, // encoding/gob allocates up to 10 MiB for a list before it reads its elements
 	Hostile: map[string][]byte{
 		"a part of 2^60 bytes":       []byte("\xf8\x10\x00\x00\x00\x00\x00\x00\x00abc"),
 		"an empty part":              []byte("\x00\x00\x00"),

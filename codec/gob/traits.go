@@ -65,7 +65,7 @@ func (f *traits) lookAtFields(t reflect.Type, inside map[reflect.Type]bool) {
 	}
 }
 
-// marshals tells whether the library leaves the type to its own methods.
+// marshals reports whether the library leaves the type to its own methods.
 func marshals(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface {
 		return false
@@ -75,7 +75,7 @@ func marshals(t reflect.Type) bool {
 		p.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
-// deeper tells whether v nests deeper than left levels. It does not look into more than that, so it ends for a value that
+// deeper reports whether v nests deeper than left levels. It does not look into more than that, so it ends for a value that
 // contains itself.
 func deeper(v reflect.Value, left int) bool {
 	if left < 0 {

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/codec/hessian"
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
 // The arbiter is the test of Caucho's own Java library, TestHessian2Servlet in com.caucho:hessian 4.0.66: 92 methods
@@ -245,7 +245,7 @@ var jars = map[string]string{
 }
 
 // javaArbiter returns a function that runs testdata/java/Arbiter.java. It skips the test where there is no Java compiler or no
-// way to Maven Central, since then nobody is there who could judge.
+// way to Maven Central, since there is nothing to compare with then.
 func javaArbiter(t *testing.T) func(args ...string) string {
 	t.Helper()
 	brokers.Slow(t)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 	"unsafe"
+
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // compiler is one compilation: a type and all types below it that have no plan yet.
@@ -15,7 +17,7 @@ type compiler struct {
 	fresh map[reflect.Type]*plan
 }
 
-// special are the types that are more than their kind says.
+// special are the types that need more than their kind.
 var special = map[reflect.Type]opcode{
 	reflect.TypeFor[time.Time](): opTime, reflect.TypeFor[big.Int](): opBigInt, reflect.TypeFor[Decimal](): opDecimal,
 	reflect.TypeFor[Object](): opObject, reflect.TypeFor[List](): opList, reflect.TypeFor[Map](): opMapped,
@@ -136,13 +138,14 @@ func (c *compiler) structure(p *plan) (err error) {
 	if p.fields, err = fieldsOf(p.typ); err != nil {
 		return err
 	}
-	p.byName = make(map[string]int, 2*len(p.fields))
+	p.byName, p.names = make(map[string]int, 2*len(p.fields)), make(layout.Names, len(p.fields))
 	for i := range p.fields {
 		f := &p.fields[i]
 		if f.plan, err = c.compile(f.typ); err != nil {
 			return fmt.Errorf("%w (field %s of %s)", err, f.goName, p.typ)
 		}
 		p.byName[f.name] = i
+		p.names.Add(f.name)
 	}
 	for i := range p.fields {
 		if other := otherCase(p.fields[i].name); other != "" {

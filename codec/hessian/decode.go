@@ -224,7 +224,7 @@ func (d *Decoder) face(p *plan, at unsafe.Pointer) bool {
 func (d *Decoder) text(p *plan, at unsafe.Pointer, s string) bool {
 	own := reflect.New(p.typ)
 	if err := own.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s)); err != nil {
-		d.fail(fmt.Sprintf("%s cannot be decoded: %v", p.typ, err))
+		d.fail(p.typ.String() + " cannot be decoded: " + err.Error()) // fmt would repeat a panic of Error
 		d.fault.Err = err
 		return false
 	}

@@ -340,7 +340,7 @@ func (o *Object) known() any {
 	return o
 }
 
-// unboxed is the number in a handle, by which Java's library tells a Byte, Short or Float from other numbers.
+// unboxed is the number in a handle, by which Java's library distinguishes a Byte, Short or Float from other numbers.
 func (o *Object) unboxed() any {
 	switch n := o.content().(type) {
 	case int32:

@@ -42,7 +42,7 @@ func (d *Decoder) fields(class int, p *plan, at unsafe.Pointer) bool {
 			place = int(places[i])
 		}
 		if place < 0 {
-			if !d.skip() {
+			if d.misnamed(p, d.names[d.defs[class].from+i]) || !d.skip() {
 				def := &d.defs[class]
 				under(d.fault, d.names[def.from+i])
 				return false
@@ -56,6 +56,12 @@ func (d *Decoder) fields(class int, p *plan, at unsafe.Pointer) bool {
 		}
 	}
 	return true
+}
+
+// misnamed refuses a name that differs from that of a field in its case only, see [layout.Names].
+func (d *Decoder) misnamed(p *plan, name string) bool {
+	field := p.names.Like(name)
+	return field != "" && !d.fail("the name "+name+" differs from "+field+" in its case only")
 }
 
 // members reads the entries of a map into a struct.
@@ -75,7 +81,7 @@ func (d *Decoder) members(p *plan, at unsafe.Pointer) bool {
 		if next >= len(p.fields) || p.fields[next].name != name {
 			found, ok := p.byName[name]
 			if !ok {
-				if !d.skip() {
+				if d.misnamed(p, name) || !d.skip() {
 					under(d.fault, name)
 					return false
 				}

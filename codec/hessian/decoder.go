@@ -39,8 +39,11 @@ type Decoder struct {
 func NewDecoder(data []byte) *Decoder { return &Decoder{data: data} }
 
 // Decode reads the next value into v, a non-nil pointer. The error is a [*codec.Error]; after one the Decoder returns it
-// again until it is reset, since it does not know where the next value would begin.
-func (d *Decoder) Decode(v any) error {
+// again until it is reset, since it does not know where the next value would begin. It never panics: where a method of the
+// value does, the error wraps a [codec.PanicError].
+func (d *Decoder) Decode(v any) (err error) {
+	defer remember(&err, &d.fault)
+	defer codec.Contain(Name, &err)
 	if d.fault != nil {
 		return d.fault
 	}
@@ -71,7 +74,7 @@ func (d *Decoder) Reset(data []byte) {
 	d.data = data
 }
 
-// keptRefs is the most room that a Decoder in the pool keeps, in entries.
+// keptRefs is the most capacity that a Decoder in the pool keeps, in entries.
 const keptRefs = 1024
 
 func (d *Decoder) release() {

@@ -31,7 +31,7 @@
 // A type that was given to [Register] takes its Java name: a struct becomes an object of that class, a named string type
 // an enum, a named slice or map a list or map of that type. A struct without a Java name is a map, because that is what
 // others can read: Java fills a bean of the class that its method declares from it, and hessian.js makes a plain object
-// of it; a class they have never heard of would be an error there.
+// of it; an unknown class would be an error there.
 //
 // # Reading
 //

@@ -216,7 +216,7 @@ func (e *Encoder) text(dst []byte, p *plan, at unsafe.Pointer) []byte {
 	own.Elem().Set(p.value(at))
 	text, err := own.Interface().(encoding.TextMarshaler).MarshalText()
 	if err != nil {
-		e.fail(dst, fmt.Sprintf("%s cannot be encoded: %v", p.typ, err))
+		e.fail(dst, p.typ.String()+" cannot be encoded: "+err.Error()) // fmt would repeat a panic of Error
 		e.fault.Err = err
 		return dst
 	}

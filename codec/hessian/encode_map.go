@@ -60,7 +60,7 @@ func (e *Encoder) anyEntry(dst []byte, key string, value any) []byte {
 	return dst
 }
 
-// few is how many entries most maps have at most. They are put into order on the stack, by the first bytes of their keys
+// few is the number of entries that most maps do not exceed. They are sorted on the stack, by the first bytes of their keys
 // as numbers.
 const few = 10
 
@@ -172,7 +172,7 @@ func (k *anyKey) prepare(p *plan) string {
 	case p.op == opText:
 		text, err := v.Interface().(encoding.TextMarshaler).MarshalText()
 		if err != nil {
-			return fmt.Sprintf("a key that is a %s cannot be encoded: %v", p.typ, err)
+			return fmt.Sprintf("a key that is a %s cannot be encoded: ", p.typ) + err.Error() // fmt would repeat a panic of Error
 		}
 		k.text = string(text)
 	case v.Kind() == reflect.String:

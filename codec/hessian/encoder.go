@@ -41,8 +41,13 @@ type identity struct {
 func NewEncoder(dst []byte) *Encoder { return &Encoder{out: dst} }
 
 // Encode appends one value. After an error the Encoder writes nothing more and returns that error again, until it is
-// reset; what it wrote before stays in [Encoder.Bytes].
-func (e *Encoder) Encode(v any) error { return e.root(v) }
+// reset; what it wrote before stays in [Encoder.Bytes]. It never panics: where a method of the value does, the error wraps
+// a [codec.PanicError].
+func (e *Encoder) Encode(v any) (err error) {
+	defer remember(&err, &e.fault)
+	defer codec.Contain(Name, &err)
+	return e.root(v)
+}
 
 // Bytes returns dst with all values that were encoded.
 func (e *Encoder) Bytes() []byte { return e.out }
@@ -53,13 +58,13 @@ func (e *Encoder) Reset(dst []byte) {
 	e.out = dst
 }
 
-// The most room that an Encoder in the pool keeps.
+// The most capacity that an Encoder in the pool keeps.
 const (
 	keptSeen  = 4096
 	keptNames = 64
 )
 
-// listed is how many names, classes or identities are looked through before there is an index of them.
+// listed is the number of names, classes or identities that are looked through before there is an index of them.
 const listed = 16
 
 func (e *Encoder) release() {

@@ -1,10 +1,12 @@
 package hessian
 
 import (
+	"fmt"
 	"unsafe"
 )
 
-// Exception is a Java Throwable. It is an error whose text is that of Java's toString, and errors.Unwrap gives its cause.
+// Exception is a Java Throwable. It is an error whose text is that of Java's toString, and errors.Unwrap gives its cause. Causes that
+// were decoded come to an end, whatever the peer sent.
 type Exception struct {
 	Class      string // such as "java.lang.IllegalStateException"
 	Message    string // "" also where Java has null
@@ -46,7 +48,7 @@ func (x *Exception) Unwrap() error {
 	return x.Cause
 }
 
-// The fields of Throwable. Java says that there is no cause by a cause that is the exception itself.
+// The fields of Throwable. Java represents a missing cause by a cause that is the exception itself.
 const (
 	fieldMessage    = "detailMessage"
 	fieldCause      = "cause"
@@ -133,9 +135,26 @@ func (d *Decoder) exception(p *plan, at unsafe.Pointer, tag byte) bool {
 			return false
 		}
 	}
-	if x.Cause == x {
-		x.Cause = nil
+	if !x.endCauses() {
+		return d.fail(fmt.Sprintf("an exception with more than %d causes behind each other", MaxDepth))
 	}
 	d.end(number)
 	return true
+}
+
+// endCauses takes the cause from x where it leads back to x: errors.Is and errors.As follow causes and would not come to an end. It is
+// false where there are more causes than an honest peer has.
+func (x *Exception) endCauses() bool {
+	last := x
+	for range MaxDepth {
+		if last.Cause == nil {
+			return true
+		}
+		if last.Cause == x {
+			x.Cause = nil
+			return true
+		}
+		last = last.Cause
+	}
+	return false
 }

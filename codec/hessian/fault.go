@@ -17,6 +17,15 @@ func fault(offset int, message string) *codec.Error {
 	return &codec.Error{Codec: Name, Offset: int64(offset), Message: message}
 }
 
+// remember keeps a panic as the fault of an Encoder or a Decoder, which is in the middle of a value then.
+func remember(err *error, kept **codec.Error) {
+	if panicked, ok := (*err).(*codec.PanicError); ok {
+		*kept = fault(-1, "a method of the value panicked")
+		(*kept).Err = panicked
+		*err = *kept
+	}
+}
+
 // under puts one step before the place of err.
 func under(err *codec.Error, name string) {
 	err.Pointer = "/" + pointerEscapes.Replace(name) + err.Pointer

@@ -12,17 +12,16 @@ import (
 // Name is the name of this codec in URLs, flags and handshakes.
 const Name = "hessian"
 
-// MaxDepth is how deep lists, maps and objects may nest in one value.
+// MaxDepth is the depth to which lists, maps and objects may nest in one value.
 const MaxDepth = 128
 
-func init() { codec.Register(plain{}) }
+var registered = codec.Contained(plain{})
 
-// plain is the codec as it is registered.
+func init() { codec.Register(registered) }
+
 type plain struct{}
 
-func (plain) Name() string                             { return Name }
-func (plain) Append(dst []byte, v any) ([]byte, error) { return Append(dst, v) }
-func (plain) Decode(data []byte, v any) error          { return Decode(data, v) }
+func (plain) Name() string { return Name }
 
 var (
 	encoders = sync.Pool{New: func() any { return new(Encoder) }}
@@ -31,7 +30,9 @@ var (
 
 // Append appends v to dst, as the registered codec does: see [codec.Codec]. A pointer is a little faster than a value.
 // Equal values give equal bytes: maps with keys of strings or numbers are written in the order of their keys.
-func Append(dst []byte, v any) ([]byte, error) {
+func Append(dst []byte, v any) ([]byte, error) { return registered.Append(dst, v) }
+
+func (plain) Append(dst []byte, v any) ([]byte, error) {
 	e := encoders.Get().(*Encoder)
 	e.out = dst
 	err := e.root(v)
@@ -44,7 +45,9 @@ func Append(dst []byte, v any) ([]byte, error) {
 }
 
 // Decode reads the one value in data into v, a non-nil pointer, as the registered codec does: see [codec.Codec].
-func Decode(data []byte, v any) error {
+func Decode(data []byte, v any) error { return registered.Decode(data, v) }
+
+func (plain) Decode(data []byte, v any) error {
 	p, at, err := targetOf(v)
 	if err != nil {
 		return err
@@ -76,7 +79,7 @@ func targetOf(v any) (*plan, unsafe.Pointer, error) {
 	return p, at, err
 }
 
-// emptyInterface is how a value of type any lies in memory.
+// emptyInterface is the memory layout of a value of type any.
 type emptyInterface struct {
 	typ, data unsafe.Pointer
 }

@@ -5,9 +5,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
-// opcode says how a value at an address is written and read.
+// opcode selects how a value at an address is written and read.
 type opcode uint8
 
 const (
@@ -56,6 +58,7 @@ type plan struct {
 
 	fields []field        // of structs
 	byName map[string]int // the indexes of fields
+	names  layout.Names
 
 	pointer *plan // to this type: set for structs only
 	class   atomic.Pointer[class]
@@ -116,7 +119,7 @@ func (p *plan) value(at unsafe.Pointer) reflect.Value { return reflect.NewAt(p.t
 // new returns zeroed memory for one value.
 func (p *plan) new() unsafe.Pointer { return reflect.New(p.typ).UnsafePointer() }
 
-// sliceHeader is how a slice of any type lies in memory.
+// sliceHeader is the memory layout of a slice of any type.
 type sliceHeader struct {
 	data     unsafe.Pointer
 	len, cap int
@@ -137,7 +140,7 @@ func newSliceRoom(t reflect.Type) *sliceRoom {
 // emptyBase is what an empty slice that is not nil points to. It has the strictest alignment.
 var emptyBase complex128
 
-// grow returns h with room for at least n more elements.
+// grow returns h with capacity for at least n more elements.
 func (p *plan) grow(h sliceHeader, n int) sliceHeader {
 	if n == 0 && h.data == nil {
 		return sliceHeader{data: unsafe.Pointer(&emptyBase)}

@@ -61,7 +61,7 @@ func (d *Decoder) end(number int) {
 	r.size = d.pos - r.at
 }
 
-// setAny says what a value is for targets of type any.
+// setAny records what a value is for targets of type any.
 func (d *Decoder) setAny(number int, v any) {
 	if r := &d.refs[number]; r.any == nil {
 		r.any = v

@@ -228,7 +228,7 @@ func TestManyPointersAreFound(t *testing.T) {
 	for i := range 5000 {
 		all = append(all, &person{Name: strings.Repeat("x", i%7)})
 	}
-	for range 3 { // the second time with the room of the first
+	for range 3 { // the second time with the buffer of the first
 		got := decode[[]*person](t, encode(t, append(all, all...)))
 		for i := range all {
 			if got[i] != got[i+len(all)] || got[i].Name != all[i].Name {

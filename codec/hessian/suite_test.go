@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/codectest"
 	"github.com/sabir-go/sabir/codec/hessian"
+	"github.com/sabir-go/sabir/internal/codectest"
 )
 
 var features = codectest.Features{

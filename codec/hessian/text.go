@@ -56,7 +56,7 @@ func appendString(dst []byte, s string) ([]byte, bool) {
 	return appendUnits(appendStringHead(dst, units), s), true
 }
 
-// appendShort writes s if it has at most 31 bytes, all ASCII, and there is room for it. Otherwise it returns nil. It looks
+// appendShort writes s if it has at most 31 bytes, all ASCII, and there is space for it. Otherwise it returns nil. It looks
 // at the bytes while it copies them, several at a time; the last of them may be copied twice.
 func appendShort(dst []byte, s string) []byte {
 	start, n := len(dst), len(s)
@@ -169,7 +169,7 @@ func (d *Decoder) stringHead(tag byte) (units int, more bool) {
 	return 0, false
 }
 
-// rawString reads a string whose tag the caller has taken. Where it can it returns a part of the data; shared says so.
+// rawString reads a string whose tag the caller has taken. Where it can it returns a part of the data; shared is then true.
 func (d *Decoder) rawString(tag byte) (s string, shared bool) {
 	units, more := d.stringHead(tag)
 	if units <= len(d.data)-d.pos && !more && d.fault == nil {
@@ -198,7 +198,7 @@ func (d *Decoder) rawString(tag byte) (s string, shared bool) {
 	return joinSurrogates(text.String()), false
 }
 
-// units reads n UTF-16 units. plain says that they are valid UTF-8 as they stand: no surrogates.
+// units reads n UTF-16 units. plain means that they are valid UTF-8 as they stand: no surrogates.
 func (d *Decoder) units(n int) (raw []byte, plain bool) {
 	start := d.pos
 	plain = true

@@ -18,7 +18,7 @@ const (
 // maxBoxed is the length up to which strings share a piece.
 const maxBoxed = 256
 
-// anyHeader is how a value of type any lies in memory.
+// anyHeader is the memory layout of a value of type any.
 type anyHeader struct {
 	typ, data unsafe.Pointer
 }

@@ -3,6 +3,8 @@ package json
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/sabir-go/sabir/codec"
 )
 
 // tooDeep returns the index of the first bracket in text that opens more than limit levels, or -1.
@@ -12,7 +14,7 @@ import (
 // strings matter here; whether text is JSON at all is the library's business. As far as text is valid, the depth
 // counted is exact, and the library goes no further than that.
 func tooDeep(text []byte, limit int) int {
-	// Text nests no deeper than it has opening brackets. Most messages have few, and counting is quick.
+	// Text nests no deeper than it has opening brackets. Most messages do not have many, and counting is quick.
 	if bytes.Count(text, []byte{'['})+bytes.Count(text, []byte{'{'}) <= limit {
 		return -1
 	}
@@ -46,6 +48,7 @@ func closingQuote(text []byte, start int) int {
 	return len(text)
 }
 
-func depthMessage(limit int) string {
-	return fmt.Sprintf("nested deeper than the limit of %d levels", limit)
+// tooDeep is the error of a text that nests too deep at that offset, or of a value, for which the offset is -1.
+func (c *jsonCodec) tooDeep(offset int) *codec.Error {
+	return &codec.Error{Codec: Name, Offset: int64(offset), Message: fmt.Sprintf("nested deeper than the limit of %d levels", c.maxDepth)}
 }

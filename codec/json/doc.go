@@ -1,4 +1,4 @@
-// Package json is the JSON codec: the format for people, browsers and foreign nodes. It registers itself as "json".
+// Package json is the JSON codec: the format for users, browsers and programs in other languages. It registers itself as "json".
 //
 // # What it accepts
 //
@@ -11,8 +11,10 @@
 //   - a number that the target cannot hold: one that is too large, or for an integer one with a fraction or exponent,
 //   - an array of another length than the Go array it is for.
 //
-// Names of members are matched with their case: "Name" is not "name". Members that the target has no field for are
-// checked and skipped, so that a peer may be newer; a codec made with [Strict] refuses them.
+// Names of members are matched with their case: "Name" is not "name". A member whose name differs from that of a field in its
+// case only is refused: to skip it would lose what its writer meant, and to take it would let one document mean two things.
+// Other members that the target has no field for are checked and skipped, so that a peer may be newer; a codec made with
+// [Strict] refuses them.
 //
 // # What values look like
 //
@@ -44,7 +46,7 @@
 //
 // The types and texts that occur most are written and read by this package, over a type that is compiled once. Everything else
 // is done by github.com/go-json-experiment/json, the code of Go's encoding/json/v2: types with methods of their own, maps whose
-// keys are not strings, tags with other options than omitempty and omitzero, texts with rare forms, and every text with
+// keys are not strings, tags with other options than omitempty and omitzero, texts in unusual forms, and every text with
 // a fault in it, so that errors and meanings are the library's. What both can do they do alike, which the tests compare.
 //
 // Short strings of one text share blocks of up to 1 KiB, so a string that is kept can hold up to that much. Strings and
@@ -56,7 +58,7 @@
 // ("0,"). Bound the length of the text with that in mind.
 //
 // Decode merges into what the target holds already: fields that data does not mention keep their values, and entries
-// are added to a map. Give it a fresh value to get exactly what data says.
+// are added to a map. Give it a fresh value to get exactly the value of data.
 //
 // A type's own UnmarshalJSON sees text that has passed all checks above, and must not keep it.
 package json

@@ -25,7 +25,7 @@ const maxMessage = 256
 // maxShownNumber is the longest number, in bytes, that an error repeats.
 const maxShownNumber = 32
 
-// decodeError says in the words of [codec.Error] why the library could not decode data into v.
+// decodeError returns a [codec.Error] for why the library could not decode data into v.
 func decodeError(data []byte, v any, err error) error {
 	if target := reflect.ValueOf(v); target.Kind() != reflect.Pointer || target.IsNil() {
 		return &codec.Error{Codec: Name, Offset: -1, Message: fmt.Sprintf("Decode needs a non-nil pointer, got %T", v), Err: err}
@@ -77,7 +77,7 @@ func valueError(semantic *jsonv2.SemanticError) *codec.Error {
 		return e
 	}
 	e.Want, e.Got = describeTarget(semantic), describeValue(semantic)
-	if e.Want == "" || e.Want == e.Got { // the kind is right, and the cause says what is not
+	if e.Want == "" || e.Want == e.Got { // the kind is right, and the cause describes what is not
 		e.Want, e.Got = "", ""
 	}
 	e.Message = describeCause(semantic, e.Want)
@@ -93,7 +93,7 @@ func within(outer, inner *codec.Error) *codec.Error {
 	return &placed
 }
 
-// encodeError says in the words of [codec.Error] why the library could not encode a value. Offset is -1 throughout,
+// encodeError returns a [codec.Error] for why the library could not encode a value. Offset is -1 throughout,
 // because there is no input that it could count.
 func encodeError(err error) error {
 	e := &codec.Error{Codec: Name, Offset: -1, Err: err}
@@ -230,7 +230,7 @@ func describeCause(semantic *jsonv2.SemanticError, want string) string {
 	case cause == nil, badTime, errors.Is(cause, strconv.ErrRange), errors.Is(cause, strconv.ErrSyntax):
 		return ""
 	case want == "string":
-		return "" // the cause says the same
+		return "" // the cause has the same
 	}
 	return shorten(cause.Error())
 }

@@ -115,7 +115,7 @@ func TestHostileInputIsRefusedWithThePlaceAndTheReason(t *testing.T) {
 		{"an interface with methods", `{"reader":1}`, `json: at /reader: Go type io.Reader cannot hold JSON (offset 10)`},
 		{"a channel", `{"channel":1}`, `json: at /channel: Go type chan int cannot hold JSON (offset 11)`},
 
-		// Names chosen to harm whoever reads the error.
+		// Names chosen to harm the reader of the error.
 		{"line break in a name", "{\"meta\":{\"a\\nb\":1,\"a\\nb\":2}}", `json: at "/meta/a\nb": the object has this name twice (offset 18)`},
 	}
 	for _, tt := range tests {
@@ -165,7 +165,7 @@ func TestErrorTextStaysShortWhateverTheNames(t *testing.T) {
 	}
 }
 
-// chatty says at length why it refuses.
+// chatty refuses with a long text.
 type chatty struct{}
 
 func (*chatty) UnmarshalJSON([]byte) error {

@@ -11,30 +11,32 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // Name is the name of this codec in URLs, flags and handshakes.
 const Name = "json"
 
-// DefaultMaxDepth is how deep objects and arrays may nest unless [MaxDepth] says otherwise.
+// DefaultMaxDepth is the depth to which objects and arrays may nest unless [MaxDepth] sets another.
 const DefaultMaxDepth = 128
 
-// maxMaxDepth is where the library stops by itself.
+// maxMaxDepth is the depth limit of the library itself.
 const maxMaxDepth = 10_000
 
-// minRoom is the least room in bytes that Append offers the library, so that a small value never makes it grow.
+// minRoom is the least capacity in bytes that Append offers the library, so that a small value never makes it grow.
 const minRoom = 512
 
-var registered = New()
+var registered = newCodec()
 
-func init() { codec.Register(registered) }
+var contained = codec.Contained(registered)
+
+func init() { codec.Register(contained) }
 
 // Append appends v as JSON to dst, as the registered codec does: see [codec.Codec].
-func Append(dst []byte, v any) ([]byte, error) { return registered.Append(dst, v) }
+func Append(dst []byte, v any) ([]byte, error) { return contained.Append(dst, v) }
 
 // Decode reads the JSON value in data into v, as the registered codec does: see [codec.Codec].
-func Decode(data []byte, v any) error { return registered.Decode(data, v) }
+func Decode(data []byte, v any) error { return contained.Decode(data, v) }
 
 // Option sets how a codec made by [New] behaves.
 type Option func(*jsonCodec)
@@ -52,7 +54,9 @@ func MaxDepth(levels int) Option {
 }
 
 // New returns a JSON codec with options. It is not registered; the registered one is New without options.
-func New(options ...Option) codec.Codec {
+func New(options ...Option) codec.Codec { return codec.Contained(newCodec(options...)) }
+
+func newCodec(options ...Option) *jsonCodec {
 	c := &jsonCodec{maxDepth: DefaultMaxDepth}
 	for _, option := range options {
 		option(c)
@@ -85,11 +89,14 @@ func (c *jsonCodec) Append(dst []byte, v any) ([]byte, error) {
 	if out, ok := c.appendFast(dst, v); ok {
 		return out, nil
 	}
+	if err := c.endless(reflect.ValueOf(v)); err != nil {
+		return dst, err
+	}
 	out := dst
 	if cap(out)-len(out) < minRoom {
 		out = slices.Grow(out, minRoom)
 	}
-	// The library writes straight into a bytes.Buffer. It is handed only the room behind out, because it sizes its
+	// The library writes straight into a bytes.Buffer. It is handed only the capacity behind out, because it sizes its
 	// growth by all that the buffer holds.
 	buffer := buffers.Get().(*bytes.Buffer)
 	*buffer = *bytes.NewBuffer(out[len(out):])
@@ -101,9 +108,9 @@ func (c *jsonCodec) Append(dst []byte, v any) ([]byte, error) {
 		return dst, encodeError(err)
 	}
 	if at := tooDeep(text, c.maxDepth); at >= 0 {
-		return dst, &codec.Error{Codec: Name, Offset: -1, Message: depthMessage(c.maxDepth)}
+		return dst, c.tooDeep(-1)
 	}
-	return append(out, text...), nil // already in place, unless the library had to grow the room
+	return append(out, text...), nil // already in place, unless the library had to grow the buffer
 }
 
 // appendFast writes v, or returns false where that is left to the library.
@@ -143,10 +150,13 @@ func (c *jsonCodec) Decode(data []byte, v any) error {
 		return nil
 	}
 	if at := tooDeep(data, c.maxDepth); at >= 0 {
-		return &codec.Error{Codec: Name, Offset: int64(at), Message: depthMessage(c.maxDepth)}
+		return c.tooDeep(at)
+	}
+	if err := readable(v); err != nil {
+		return err
 	}
 	if err := jsonv2.Unmarshal(data, v, c.library); err != nil {
 		return decodeError(data, v, err)
 	}
-	return nil
+	return misnamed(data, reflect.TypeOf(v))
 }

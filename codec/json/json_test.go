@@ -2,6 +2,8 @@ package json_test
 
 import (
 	stdjson "encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"net/netip"
 	"reflect"
@@ -178,14 +180,49 @@ func TestBytesAreAlsoReadFromAnArray(t *testing.T) {
 }
 
 func TestNamesAreMatchedWithTheirCase(t *testing.T) {
-	var got user
-	if err := json.Decode([]byte(`{"NAME":"x","Name":"y","name":"z"}`), &got); err != nil {
-		t.Fatal(err)
+	type embedding struct {
+		*user
+		Raw map[string]user `json:"raw"`
 	}
-	if got.Name != "z" {
-		t.Errorf("got %q, want z", got.Name)
+	for name, test := range map[string]struct {
+		text    string
+		into    any
+		pointer string
+	}{
+		"a member":                      {`{"NAME":"x"}`, new(user), "/NAME"},
+		"beside the field's":            {`{"name":"z","Name":"y"}`, new(user), "/Name"},
+		"in a list":                     {`[{"name":"a"},{"nAme":"b"}]`, new([]user), "/1/nAme"},
+		"in a map":                      {`{"NAME":{"Name":"x"}}`, new(map[string]*user), "/NAME/Name"},
+		"in what the library reads":     {`{"raw":{"a":{"Name":"x"}}}`, new(embedding), "/raw/a/Name"},
+		"of an embedded pointer":        {`{"Name":"x"}`, new(embedding), "/Name"},
+		"in a value that is there":      {`{"A":{"Name":"x"}}`, &map[string]*user{"A": {}}, "/A/Name"},
+		"behind more than the reader's": {`{` + manyMembers + `"Name":"x"}`, new(user), "/Name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := json.Decode([]byte(test.text), test.into)
+			if e, ok := errors.AsType[*codec.Error](err); !ok || e.Pointer != test.pointer || !strings.Contains(e.Message, "differs from name in its case only") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	type both struct {
+		Lower int `json:"a"`
+		Upper int `json:"A"`
+		Any   int `json:"any,case:ignore"`
+	}
+	var got both
+	if err := json.Decode([]byte(`{"A":1,"a":2,"ANY":3}`), &got); err != nil || got != (both{2, 1, 3}) {
+		t.Errorf("fields that differ in case, and one that ignores it: %+v, %v", got, err)
 	}
 }
+
+// manyMembers are more unknown members than the reader distinguishes by itself.
+var manyMembers = func() (text string) {
+	for i := range 100 {
+		text += fmt.Sprintf(`"m%d":1,`, i)
+	}
+	return text
+}()
 
 func TestMembersUnknownToTheTargetAreSkipped(t *testing.T) {
 	var got user

@@ -99,7 +99,7 @@ func decodesAsTheLibrary(t *testing.T, c *jsonCodec, typ reflect.Type, data []by
 		}
 	}
 	err := c.Decode(data, whole.Interface())
-	if (err == nil) != (wantErr == nil) && !strings.Contains(err.Error(), "nested deeper") {
+	if (err == nil) != (wantErr == nil) && !stricter(err) {
 		t.Errorf("%s from %q: %v, but the library says %v", typ, data, err, wantErr)
 	}
 	if err == nil && !reflect.DeepEqual(whole.Interface(), want.Interface()) {
@@ -108,6 +108,11 @@ func decodesAsTheLibrary(t *testing.T, c *jsonCodec, typ reflect.Type, data []by
 	if err == nil {
 		encodesAsTheLibrary(t, c, want.Interface())
 	}
+}
+
+// stricter reports whether the codec refuses what the library reads.
+func stricter(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "nested deeper") || strings.Contains(err.Error(), "in its case only"))
 }
 
 // What is written here, the library writes as the same bytes.
@@ -128,14 +133,14 @@ func encodesAsTheLibrary(t *testing.T, c *jsonCodec, v any) {
 func TestTextIsReadAndWrittenAsTheLibraryDoes(t *testing.T) {
 	for _, text := range corpus {
 		for _, typ := range differentialTargets {
-			decodesAsTheLibrary(t, registered.(*jsonCodec), typ, []byte(text))
-			decodesAsTheLibrary(t, New(Strict()).(*jsonCodec), typ, []byte(text))
+			decodesAsTheLibrary(t, registered, typ, []byte(text))
+			decodesAsTheLibrary(t, newCodec(Strict()), typ, []byte(text))
 		}
 	}
 }
 
 func TestFloatsAreWrittenAsTheLibraryDoes(t *testing.T) {
-	c := registered.(*jsonCodec)
+	c := registered
 	for _, f := range []float64{0, math.Copysign(0, -1), 1, -1, 0.1, 1e-6, 9.99e-7, 1e-7, 1e20, 1e21, 1e15, 1e15 + 1, 123456789, 16777216, 16777217, 16777219, 1 << 53, math.MaxFloat64,
 		math.SmallestNonzeroFloat64, math.MaxFloat32, math.SmallestNonzeroFloat32, 3.5e-10, 1e-10, 1e100, math.Inf(1), math.NaN()} {
 		encodesAsTheLibrary(t, c, f)
@@ -148,7 +153,7 @@ func TestFloatsAreWrittenAsTheLibraryDoes(t *testing.T) {
 func TestTheCommonTypesAreNotLeftToTheLibrary(t *testing.T) {
 	text := []byte(`{"text":"a","list":[{"price":1}],"map":{"a":{"price":2}},"any":{"x":[1]},"addr":"::1","time":"2024-01-02T03:04:05Z"}`)
 	var v plainOuter
-	c := registered.(*jsonCodec)
+	c := registered
 	if !c.decodeFast(text, &v) {
 		t.Error("the text was left to the library")
 	}
@@ -158,7 +163,7 @@ func TestTheCommonTypesAreNotLeftToTheLibrary(t *testing.T) {
 }
 
 func TestDecodeAddsToWhatTheTargetHoldsAsTheLibraryDoes(t *testing.T) {
-	c := registered.(*jsonCodec)
+	c := registered
 	fresh := func() *plainOuter {
 		name := "old"
 		return &plainOuter{Int: 5, Text: "old", Bytes: []byte("old"), List: []*inner{{Price: 1}}, Map: map[string]inner{"a": {Price: 1, Name: &name}}, Any: map[string]any{"a": 1.0}, inner: inner{Name: &name}}
@@ -166,7 +171,7 @@ func TestDecodeAddsToWhatTheTargetHoldsAsTheLibraryDoes(t *testing.T) {
 	for _, text := range corpus {
 		want, got := fresh(), fresh()
 		wantErr, err := jsonv2.Unmarshal([]byte(text), want, c.library), c.Decode([]byte(text), got)
-		if (err == nil) != (wantErr == nil) {
+		if (err == nil) != (wantErr == nil) && !stricter(err) {
 			t.Errorf("%q: %v, but the library says %v", text, err, wantErr)
 		}
 		if err == nil && !reflect.DeepEqual(got, want) {
@@ -182,13 +187,13 @@ func FuzzLibrary(f *testing.F) {
 		f.Add(byte(2), []byte(text))
 	}
 	f.Fuzz(func(t *testing.T, pick byte, data []byte) {
-		decodesAsTheLibrary(t, registered.(*jsonCodec), differentialTargets[int(pick)%len(differentialTargets)], data)
+		decodesAsTheLibrary(t, registered, differentialTargets[int(pick)%len(differentialTargets)], data)
 	})
 }
 
 func FuzzFloat(f *testing.F) {
 	f.Add(uint64(0))
 	f.Fuzz(func(t *testing.T, bits uint64) {
-		encodesAsTheLibrary(t, registered.(*jsonCodec), []any{math.Float64frombits(bits), math.Float32frombits(uint32(bits))})
+		encodesAsTheLibrary(t, registered, []any{math.Float64frombits(bits), math.Float32frombits(uint32(bits))})
 	})
 }

@@ -18,7 +18,7 @@ func (n *names) of(b []byte) string {
 	return *at
 }
 
-// place tells by the ends and the length of a name where it belongs.
+// place finds by the ends and the length of a name where it belongs.
 func place(b []byte) uint64 {
 	var mixed uint64
 	switch n := len(b); {

@@ -1,28 +1,25 @@
 package json
 
 import (
-	"encoding"
 	"reflect"
 	"strings"
 	"sync"
 	"time"
 	"unsafe"
 
-	jsonv2 "github.com/go-json-experiment/json"
-	jsonv1 "github.com/go-json-experiment/json/v1"
-
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // plan is a compiled type. The types that occur most are written and read here; the library does the rest, such as types
-// with methods of their own and maps whose keys are not strings, and it says what is wrong where something is: whatever this
+// with methods of their own and maps whose keys are not strings, and it reports what is wrong where something is: whatever this
 // package cannot do is done once more, from the start, by the library.
 type plan struct {
 	*layout.Type
 	elem   *plan
 	fields []field
 	index  map[string]int // of fields, by name
-	loose  bool           // a []any or a map[string]any, or what lies in memory as they do
+	names  layout.Names
+	loose  bool // a []any or a map[string]any, or what lies in memory as they do
 }
 
 type field struct {
@@ -53,7 +50,7 @@ func compile(t *layout.Type, seen map[*layout.Type]*plan) *plan {
 	if known, ok := seen[t]; ok {
 		return known
 	}
-	p := &plan{Type: t, index: make(map[string]int, len(t.Fields))}
+	p := &plan{Type: t, index: make(map[string]int, len(t.Fields)), names: make(layout.Names, len(t.Fields))}
 	seen[t] = p
 	if t.Elem != nil {
 		p.elem = compile(t.Elem, seen)
@@ -63,6 +60,7 @@ func compile(t *layout.Type, seen map[*layout.Type]*plan) *plan {
 		name, _ := appendString([]byte{','}, f.Name)
 		p.fields = append(p.fields, field{name: f.Name, key: string(name) + ":", off: f.Offset, plan: compile(f.Type, seen), absent: absence(f)})
 		p.index[f.Name] = i
+		p.names.Add(f.Name)
 	}
 	return p
 }
@@ -74,25 +72,13 @@ var (
 	keyType   = reflect.TypeFor[string]()
 )
 
-// ownForm are the methods by which a type says itself what it looks like.
-var ownForm = []reflect.Type{
-	reflect.TypeFor[jsonv2.Marshaler](), reflect.TypeFor[jsonv2.MarshalerTo](), reflect.TypeFor[jsonv2.Unmarshaler](),
-	reflect.TypeFor[jsonv2.UnmarshalerFrom](), reflect.TypeFor[jsonv1.Marshaler](), reflect.TypeFor[jsonv1.Unmarshaler](),
-	reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextAppender](), reflect.TypeFor[encoding.TextUnmarshaler](),
-	reflect.TypeFor[encoding.BinaryMarshaler](), // package layout would take these
-}
-
-// foreign tells which types are the library's business.
+// foreign reports which types are left to the library.
 func foreign(t reflect.Type) bool {
 	if t == timeType {
 		return false
 	}
-	if t.Kind() != reflect.Pointer {
-		for _, own := range ownForm {
-			if t.Implements(own) || reflect.PointerTo(t).Implements(own) {
-				return true
-			}
-		}
+	if t.Kind() != reflect.Pointer && (WritesItself(t) || ReadsItself(t) || implements(t, binaryMethods)) {
+		return true
 	}
 	switch t.Kind() {
 	case reflect.Interface:
@@ -109,7 +95,7 @@ func foreign(t reflect.Type) bool {
 	return false
 }
 
-// foreignStruct tells whether the struct uses tags, or embeds types, that only the library knows how to treat.
+// foreignStruct reports whether the struct uses tags, or embeds types, that only the library knows how to treat.
 func foreignStruct(t reflect.Type) bool {
 	names := make(map[string]bool, t.NumField())
 	for f := range t.Fields() {
@@ -151,7 +137,7 @@ func unusual(r rune) bool {
 	return r >= 0x80 || r <= ' ' || strings.ContainsRune(`"'\`+"`", r)
 }
 
-// absence returns what tells whether the field is left out, or nil.
+// absence returns the function that reports whether the field is left out, or nil.
 func absence(f layout.Field) func(*plan, unsafe.Pointer) bool {
 	options := f.Tag.Get("json") + ","
 	empty, zero := strings.Contains(options, ",omitempty,"), strings.Contains(options, ",omitzero,")

@@ -8,11 +8,11 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
-// reader reads one text. Its methods return false for whatever is wrong, without a word: the library then reads the text
-// once more and says what it is. They also return false for what is rare and right.
+// reader reads one text. Its methods return false for whatever is wrong, without an error: the library then reads the text
+// once more and returns the error. They also return false for unusual valid forms.
 type reader struct {
 	codec   *jsonCodec
 	data    []byte
@@ -43,7 +43,7 @@ func (r *reader) release() {
 	readers.Put(r)
 }
 
-// reset keeps nothing of the text for the next one but names, and room.
+// reset keeps nothing of the text for the next one but names and buffers.
 func (r *reader) reset() {
 	if cap(r.scratch) > maxPooled {
 		r.scratch = nil
@@ -236,5 +236,7 @@ func (r *reader) foreign(p *plan, at unsafe.Pointer, left int) bool {
 	if !r.skip(left) {
 		return false
 	}
-	return jsonv2.Unmarshal(r.data[start:r.pos], reflect.NewAt(p.Go, at).Interface(), r.codec.library) == nil
+	target := reflect.NewAt(p.Go, at).Interface()
+	part := r.data[start:r.pos]
+	return readable(target) == nil && jsonv2.Unmarshal(part, target, r.codec.library) == nil && misnamed(part, p.Go) == nil
 }

@@ -5,16 +5,17 @@ import (
 	"reflect"
 	"unsafe"
 
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
-// A list of elements of up to smallElement bytes that are not counted first begins with room for firstRoom of them.
+// A list of elements of up to smallElement bytes that are not counted first begins with capacity for firstRoom of them.
 const (
 	smallElement = 32
 	firstRoom    = 4
 )
 
-// Room is made ahead where longList bytes of text or more are left, and roomPerByte bytes at most for each byte of text.
+// Capacity is allocated ahead where longList bytes of text or more are left, and roomPerByte bytes at most for each byte of
+// text.
 const (
 	longList    = 2048
 	roomPerByte = 16
@@ -64,7 +65,7 @@ func (r *reader) slice(p *plan, at unsafe.Pointer, left int) bool {
 }
 
 // countFlat guesses how many elements without lists in them follow. It is exact but for strings with escapes, brackets or
-// commas in them, and finds no more than the text has room for.
+// commas in them, and finds no more than the text has space for.
 func (r *reader) countFlat(elem *plan) int {
 	rest := r.data[r.pos:]
 	if end := bytes.IndexByte(rest, ']'); end >= 0 {
@@ -76,7 +77,7 @@ func (r *reader) countFlat(elem *plan) int {
 	return min(bytes.Count(rest, []byte{','}), len(rest)/2) + 1
 }
 
-// makeFlat returns a slice with room for n elements, which is made most quickly for the most frequent ones.
+// makeFlat returns a slice with capacity for n elements, which is made most quickly for the most frequent ones.
 func (p *plan) makeFlat(n int) layout.SliceHeader {
 	var data unsafe.Pointer
 	switch p.elem.Kind {
@@ -90,8 +91,8 @@ func (p *plan) makeFlat(n int) layout.SliceHeader {
 	return layout.SliceHeader{Data: data, Cap: n}
 }
 
-// foresee makes room for the elements that may follow the first one, which took length bytes: as many as would fill the
-// rest of the text. Only lists that are in no other list or map get it, since of those there are few.
+// foresee allocates memory for the elements that may follow the first one, which took length bytes: as many as would fill the
+// rest of the text. Only lists that are in no other list or map get it, since there are not many of those.
 func (r *reader) foresee(p *plan, made *layout.SliceHeader, length int) {
 	left := len(r.data) - r.pos
 	if r.inside > 1 || left < longList {

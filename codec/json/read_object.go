@@ -35,7 +35,7 @@ func (r *reader) structure(p *plan, at unsafe.Pointer, left int) bool {
 				return false
 			}
 			if i = p.find(name, next); i < 0 {
-				if !r.unknown(owner, name, left) {
+				if p.names.Like(string(name)) != "" || !r.unknown(owner, name, left) {
 					return false
 				}
 				continue
@@ -69,7 +69,8 @@ func (p *plan) find(name []byte, next int) int {
 	return -1
 }
 
-// maxOthers is how many unknown members of an object are told apart one by one. More than that are the library's business.
+// maxOthers is the number of unknown members of an object that are distinguished one by one. encoding/json handles more than
+// that.
 const maxOthers = 32
 
 // unknown skips a member that the target does not have, after its colon.
@@ -77,7 +78,7 @@ func (r *reader) unknown(owner int, name []byte, left int) bool {
 	return !r.codec.strict && r.distinct(owner, name) && r.skip(left)
 }
 
-// distinct notes the name of a member of the object that begins at owner, and tells whether it is new.
+// distinct notes the name of a member of the object that begins at owner, and reports whether it is new.
 func (r *reader) distinct(owner int, name []byte) bool {
 	count := 0
 	for i := len(r.other) - 1; i >= 0 && r.other[i].owner == owner; i-- {

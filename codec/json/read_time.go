@@ -69,10 +69,10 @@ func twoDigits(a, b byte) (n int64, ok bool) {
 	return int64(a)*10 + int64(b), a <= 9 && b <= 9
 }
 
-// monthDays is how many days the months have, the first of which is 1, in years without a leap day.
+// monthDays is the number of days that the months have, the first of which is 1, in years without a leap day.
 var monthDays = [...]int64{1: 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
 
-// tenths is how many nanoseconds the last of so many digits stands for.
+// tenths is the number of nanoseconds that the last of so many digits stands for.
 var tenths = [...]int64{1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 10, 1}
 
 func leap(year int64) bool { return year%4 == 0 && (year%100 != 0 || year%400 == 0) }

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/codec/codectest"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/codectest"
 )
 
 var features = codectest.Features{

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// plainByte tells for each byte whether it stands for itself in a string of JSON and is ASCII.
+// plainByte holds for each byte whether it stands for itself in a string of JSON and is ASCII.
 var plainByte = func() (plain [256]bool) {
 	for b := byte(' '); b < utf8.RuneSelf; b++ {
 		plain[b] = b != '"' && b != '\\'
@@ -60,7 +60,8 @@ func appendEscape(dst []byte, b byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&15])
 }
 
-// appendFloat writes f as ECMAScript does (ECMA-262, section 6.1.6.1.20), and so does encoding/json. It returns false for what JSON cannot say.
+// appendFloat writes f as ECMAScript does (ECMA-262, section 6.1.6.1.20), and so does encoding/json. It returns false for
+// what JSON cannot express.
 func appendFloat(dst []byte, f float64, bits int) ([]byte, bool) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return dst, false

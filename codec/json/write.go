@@ -12,7 +12,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // writer writes one value. Its methods return false for what they leave to the library.
@@ -138,7 +138,7 @@ func (w *writer) list(dst []byte, elem *plan, first unsafe.Pointer, n, left int)
 	return append(dst, ']'), true
 }
 
-// entry is where one member of a map was written, with the comma before it.
+// entry is the place where one member of a map was written, with the comma before it.
 type entry struct {
 	name       string
 	start, end int
@@ -252,7 +252,7 @@ func (w *writer) dynamic(dst []byte, v any, left int) ([]byte, bool) {
 		return w.anyMap(dst, v, left-1)
 	}
 	t, at, ok := layout.Source(v)
-	if !ok || t.Kind() == reflect.Pointer {
+	if !ok || t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface { // of these a value can be made that contains itself
 		return dst, false
 	}
 	p := planOf(t)
@@ -265,6 +265,10 @@ func (w *writer) dynamic(dst []byte, v any, left int) ([]byte, bool) {
 // other lets the library write a part.
 func (w *writer) other(dst []byte, p *plan, at unsafe.Pointer) ([]byte, bool) {
 	w.foreign = true
-	text, err := jsonv2.Marshal(reflect.NewAt(p.Go, at).Interface(), w.codec.library)
+	v := reflect.NewAt(p.Go, at)
+	if w.codec.endless(v) != nil {
+		return dst, false
+	}
+	text, err := jsonv2.Marshal(v.Interface(), w.codec.library)
 	return append(dst, text...), err == nil
 }

@@ -8,7 +8,7 @@ const (
 	lastSecond  = 253_402_300_799
 )
 
-// appendTime writes t in RFC 3339, with as many digits of a fraction as it needs. It returns false for what that cannot say.
+// appendTime writes t in RFC 3339, with as many digits of a fraction as it needs. It returns false for what that cannot express.
 func appendTime(dst []byte, t *time.Time) ([]byte, bool) {
 	if seconds := t.Unix(); t.Location() == time.UTC && seconds >= firstSecond && seconds <= lastSecond {
 		return appendUTC(dst, seconds, t.Nanosecond()), true

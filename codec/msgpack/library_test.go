@@ -11,8 +11,8 @@ import (
 
 	library "github.com/vmihailenco/msgpack/v5"
 
-	"github.com/sabir-go/sabir/codec/codectest"
 	"github.com/sabir-go/sabir/codec/msgpack"
+	"github.com/sabir-go/sabir/internal/codectest"
 )
 
 func libraryDecode(data []byte, v any) error {

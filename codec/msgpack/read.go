@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/sabir-go/sabir/codec/document"
+	"github.com/sabir-go/sabir/internal/document"
 )
 
 const endsEarly = "the data ends inside a value"
@@ -84,7 +84,7 @@ func long(data []byte, at int, b byte, t *document.Token) (int, string) {
 	return at, ""
 }
 
-// sizeOf is how many bytes of number or length follow the first byte; 0 elsewhere.
+// sizeOf is the number of bytes of number or length after the first byte; 0 elsewhere.
 var sizeOf = [256]uint8{
 	bin8: 1, bin16: 2, bin32: 4, ext8: 1, ext16: 2, ext32: 4, float32b: 4, float64b: 8,
 	uint8b: 1, uint16b: 2, uint32b: 4, uint64b: 8, int8b: 1, int16b: 2, int32b: 4, int64b: 8,

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/codectest"
 	"github.com/sabir-go/sabir/codec/msgpack"
+	"github.com/sabir-go/sabir/internal/codectest"
 )
 
 var features = codectest.Features{

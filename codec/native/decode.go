@@ -29,14 +29,29 @@ const (
 )
 
 // whole decodes a value that must fill the data.
-func (d *decoder) whole(p *plan, at unsafe.Pointer) *codec.Error {
-	if d.run(p.ops, at, MaxDepth) && d.pos != len(d.data) {
+func (d *decoder) whole(p *plan, at unsafe.Pointer) error {
+	if p.flat {
+		d.run(p.ops, at, MaxDepth)
+	} else if err := d.contained(p, at); err != nil {
+		return err
+	}
+	if d.fault == nil && d.pos != len(d.data) {
 		d.fail(fmt.Sprintf("%d bytes after the end of the value", len(d.data)-d.pos))
 	}
-	return d.fault
+	if d.fault != nil {
+		return d.fault
+	}
+	return nil
 }
 
-// run decodes into at what ops say. left is how many levels may follow. On false there is a fault.
+// contained runs what may call methods of the value. Its error is their panic.
+func (d *decoder) contained(p *plan, at unsafe.Pointer) (err error) {
+	defer codec.Contain(Name, &err)
+	d.run(p.ops, at, MaxDepth)
+	return nil
+}
+
+// run decodes into at as ops describe. left is the number of levels that may follow. On false there is a fault.
 func (d *decoder) run(ops []op, p unsafe.Pointer, left int) bool {
 	for i := range ops {
 		o := &ops[i]

@@ -16,7 +16,8 @@
 // As a plain [codec.Codec], named "native", each message starts with the hash of its schema, and a message of another
 // schema is refused unless [AddSchema] made that schema known.
 //
-// Who has a schema but no Go type, such as a gateway or a command line, turns messages into JSON with [Schema.AppendJSON].
+// A program with a schema but no Go type, such as a gateway or a command line, turns messages into JSON with
+// [Schema.AppendJSON].
 //
 // # Types
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 )
 
-// MaxDepth is how deep pointers, slices, arrays, maps and interfaces may nest in one value. Structs do not count: the
+// MaxDepth is the depth to which pointers, slices, arrays, maps and interfaces may nest in one value. Structs do not count: the
 // types bound their nesting.
 const MaxDepth = 128
 
@@ -22,7 +22,30 @@ const (
 	endsEarly = "the data ends inside a value"
 )
 
-// appendOps appends the value at p as ops say. left is how many levels may follow.
+// append appends the value at at. On error it returns dst as it was given.
+func (p *plan) append(dst []byte, at unsafe.Pointer) ([]byte, error) {
+	if !p.flat {
+		return p.appendContained(dst, at)
+	}
+	out, err := appendOps(dst, p.ops, at, MaxDepth)
+	if err != nil {
+		return dst, err
+	}
+	return out, nil
+}
+
+// appendContained appends a value whose methods may panic.
+func (p *plan) appendContained(dst []byte, at unsafe.Pointer) (out []byte, err error) {
+	out = dst
+	defer codec.Contain(Name, &err)
+	longer, wrong := appendOps(dst, p.ops, at, MaxDepth)
+	if wrong != nil {
+		return dst, wrong
+	}
+	return longer, nil
+}
+
+// appendOps appends the value at p as ops describe. left is the number of levels that may follow.
 func appendOps(dst []byte, ops []op, p unsafe.Pointer, left int) ([]byte, *codec.Error) {
 	for i := range ops {
 		o := &ops[i]
@@ -122,7 +145,7 @@ func appendOther(dst []byte, o *op, at unsafe.Pointer, left int) ([]byte, *codec
 	return dst, encodeFault(fmt.Sprintf("operation %d is for decoding", o.code))
 }
 
-// sliceHeader is how a slice of any type lies in memory.
+// sliceHeader is the memory layout of a slice of any type.
 type sliceHeader struct {
 	data     unsafe.Pointer
 	len, cap int

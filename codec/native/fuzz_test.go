@@ -16,7 +16,7 @@ var fuzzTargets = []reflect.Type{
 }
 
 // bytesPerByte bounds the memory that one byte of input may cost: a nested struct takes 20 bytes on the wire and some
-// hundred in a map, and a map of one entry has room for eight.
+// hundred in a map, and a map of one entry has space for eight.
 const bytesPerByte = 1024
 
 func FuzzDecode(f *testing.F) {

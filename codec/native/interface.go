@@ -36,7 +36,7 @@ func appendInterface(dst []byte, t reflect.Type, at unsafe.Pointer, left int) ([
 	return closeLength(dst, start), nil
 }
 
-// emptyInterface is how a value of type any lies in memory.
+// emptyInterface is the memory layout of a value of type any.
 type emptyInterface struct {
 	typ, data unsafe.Pointer
 }

@@ -24,7 +24,7 @@ const (
 // AppendJSON reads the value in data, all of it, which was written with schema s, and appends it to dst as JSON. It needs
 // no Go type of the value, so it serves receivers that know none: gateways, command lines, handlers of raw messages.
 //
-// The JSON is what package codec/json writes for the same Go value, as far as the schema tells:
+// The JSON is what package codec/json writes for the same Go value, as far as the schema describes it:
 //
 //   - structs are objects with the names in the schema, in its order; maps are objects sorted by name;
 //   - a nil slice is [], a nil map {}, nil bytes "", a nil pointer or interface null;
@@ -116,7 +116,7 @@ func (j *jsonWriter) appendSorted(dst, text []byte, from, to, m int) []byte {
 	return append(dst, text[from:to]...)
 }
 
-// value writes the value of type r, with the checks of decoding it. left is how many levels may follow.
+// value writes the value of type r, with the checks of decoding it. left is the number of levels that may follow.
 func (j *jsonWriter) value(s *Schema, r ref, left int) bool {
 	if int64(j.length()) > j.limit {
 		return j.fail(fmt.Sprintf("JSON that is too long for its data: more than %d bytes for each byte", jsonPerByte))
@@ -356,7 +356,7 @@ func (j *jsonWriter) plain(dst []byte, kind Kind) ([]byte, bool) {
 	return dst, j.fault == nil
 }
 
-// unusedBits is how many of 64 bits an integer of kind does not have.
+// unusedBits returns the number of 64 bits that an integer of kind does not have.
 func unusedBits(kind Kind) int {
 	switch kind {
 	case Int16, Uint16:

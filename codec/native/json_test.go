@@ -135,7 +135,7 @@ func TestJSONOfASchemaIsWhatTheJSONCodecWritesForTheValue(t *testing.T) {
 	}
 }
 
-// What the schema does not tell: here the text is another than that of codec/json.
+// What the schema does not describe: here the text is another than that of codec/json.
 func TestJSONOfASchemaKnowsNoMethodsAndNoTagsOfJSON(t *testing.T) {
 	type options struct {
 		Omitted int `json:"omitted,omitempty"`

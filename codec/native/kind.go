@@ -2,7 +2,7 @@ package native
 
 import "strconv"
 
-// Kind is what a schema says of a value. Its number is part of the format and never changes.
+// Kind is the kind of a value in a schema. Its number is part of the format and never changes.
 type Kind uint8
 
 // The kinds. Those from Pointer on have parts and stand in the schema's table of definitions.
@@ -63,7 +63,7 @@ func (k Kind) minBytes() uint64 {
 	return 1
 }
 
-// maxMin is where sums of fewest bytes stop: more than any message has.
+// maxMin is the limit for sums of fewest bytes: more than any message has.
 const maxMin = 1 << 60
 
 func addMin(a, b uint64) uint64 { return min(a+b, maxMin) }

@@ -7,10 +7,10 @@ import (
 	"github.com/sabir-go/sabir/codec"
 )
 
-// MaxSchemas is how many schemas [AddSchema] keeps, and how many translations made from them are kept.
+// MaxSchemas is the number of schemas that [AddSchema] keeps, and of translations made from them.
 const MaxSchemas = 1024
 
-// foreign holds the schemas of writers that this program was told of.
+// foreign holds the schemas of writers that this program has received.
 var foreign = struct {
 	sync.RWMutex
 	schemas      map[Hash]*Schema

@@ -16,7 +16,7 @@ type mapAccess struct {
 	plain bool      // map[string]string, which needs no reflect
 }
 
-// mapRoom is room for one entry on the heap, used again and again.
+// mapRoom is memory for one entry on the heap, used again and again.
 type mapRoom struct {
 	key, elem     reflect.Value
 	keyAt, elemAt unsafe.Pointer
@@ -39,7 +39,7 @@ func newMapAccess(t reflect.Type) *mapAccess {
 	return m
 }
 
-// release empties the entry, so that the room keeps nothing of the caller's, and puts the room back.
+// release empties the entry, so that its memory keeps nothing of the caller's, and puts it back.
 func (m *mapAccess) release(room *mapRoom) {
 	room.key.SetZero()
 	room.elem.SetZero()
@@ -56,7 +56,7 @@ func (p *plan) appendMap(dst []byte, at unsafe.Pointer, left int) ([]byte, *code
 		return appendPlainMap(dst, *(*map[string]string)(at)), nil
 	}
 	room := p.maps.rooms.Get().(*mapRoom)
-	// A panic in a method of the caller's leaves the room to the garbage collector.
+	// A panic in a method of the caller's leaves the buffer to the garbage collector.
 	*room.sourceAt = source
 	room.iter.Reset(room.source)
 	n := room.source.Len()

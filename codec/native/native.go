@@ -13,7 +13,7 @@ const Name = "native"
 
 func init() { codec.Register(plain{}) }
 
-// plain is the codec whose messages say which schema they have.
+// plain is the codec whose messages name which schema they have.
 type plain struct{}
 
 func (plain) Name() string                             { return Name }
@@ -40,9 +40,9 @@ func Append(dst []byte, v any) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	out, wrong := appendOps(appendHash(dst, p.schema().hash), p.ops, noescape(at), MaxDepth)
-	if wrong != nil {
-		return dst, wrong
+	out, err := p.append(appendHash(dst, p.schema().hash), noescape(at))
+	if err != nil {
+		return dst, err
 	}
 	return out, nil
 }
@@ -66,8 +66,5 @@ func Decode(data []byte, v any) error {
 		return wrong
 	}
 	d := decoder{data: data, pos: headerBytes, share: shareNone}
-	if wrong := d.whole(read, reflect.ValueOf(v).UnsafePointer()); wrong != nil {
-		return wrong
-	}
-	return nil
+	return d.whole(read, reflect.ValueOf(v).UnsafePointer())
 }

@@ -2,12 +2,13 @@ package native
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 )
 
-// opcode says what one operation reads or writes at an address.
+// opcode selects what one operation reads or writes at an address.
 type opcode uint8
 
 const (
@@ -64,6 +65,10 @@ type plan struct {
 	size uintptr
 	ops  []op
 
+	// flat: nothing but numbers, strings, bytes and times, in which no method of the program's runs. Only the others pay
+	// for being able to recover from a panic, which takes as long as it takes to write a small struct.
+	flat bool
+
 	// min is the fewest bytes a value takes. Where it is 0 a value always takes none.
 	min uint64
 
@@ -99,9 +104,19 @@ func planOf(t reflect.Type) (*plan, error) {
 	}
 	// Only a whole compilation is published: a plan may refer to any other of the same run.
 	for typ, fresh := range c.fresh {
+		fresh.flat = !slices.ContainsFunc(fresh.ops, op.nests)
 		plans.Store(typ, fresh)
 	}
 	return p, nil
+}
+
+// nests reports whether the operation leads to other values or to a method.
+func (o op) nests() bool {
+	switch o.code {
+	case opMarshaler, opInterface, opPointer, opSlice, opArray, opMap:
+		return true
+	}
+	return false
 }
 
 // inline appends the operations of a value at off inside a larger one. Nested structs so become one flat list.

@@ -3,8 +3,10 @@ package native
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // Translation decodes what was written with one schema into a Go type with another. It does not change once made.
@@ -18,7 +20,8 @@ type Translation struct {
 //   - a field that only the writer has is skipped, one that only the reader has becomes zero;
 //   - an integer becomes a wider one of the same signedness, float32 float64, complex64 complex128, and T becomes *T.
 //
-// Everything else is a [*codec.Error] whose text names both types and whose Pointer is the field.
+// Two structs without a field in common are different things, not versions of one: they are refused, where they are the whole
+// value, and so is a field whose name differs from a reader's in its case only. Everything else is a [*codec.Error] whose text names both types and whose Pointer is the field.
 func Resolve(writer *Schema, reader reflect.Type) (*Translation, error) {
 	if reader == nil {
 		return nil, fault(-1, "a nil type cannot be decoded into")
@@ -49,10 +52,7 @@ func (t *Translation) decode(data []byte, v any, share int) error {
 		return fault(-1, fmt.Sprintf("this translation decodes into a *%s, not a *%s", t.plan.typ, target))
 	}
 	d := decoder{data: data, share: share}
-	if err := d.whole(t.plan, reflect.ValueOf(v).UnsafePointer()); err != nil {
-		return err
-	}
-	return nil
+	return d.whole(t.plan, reflect.ValueOf(v).UnsafePointer())
 }
 
 // targetOf returns the type that v points to.
@@ -76,7 +76,23 @@ func resolve(writer *Schema, reader *plan) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := unrelated(writer, reader); err != nil {
+		return nil, err
+	}
 	return p, nil
+}
+
+// unrelated refuses two structs that both have fields, of which none is the other's.
+func unrelated(writer *Schema, reader *plan) error {
+	if writer.kindAt(writer.root) != Struct || reader.kind != Struct {
+		return nil
+	}
+	def := &writer.defs[writer.root-firstDef]
+	match, _ := matchFields(def, reader.fields)
+	if len(match) == 0 || len(reader.fields) == 0 || slices.ContainsFunc(match, func(at int) bool { return at >= 0 }) {
+		return nil
+	}
+	return fault(-1, fmt.Sprintf("the writer's %s and %s have no field in common", structName(def), reader.typ))
 }
 
 // pair is a writer's type read into a reader's.
@@ -160,6 +176,9 @@ func (r *resolver) parts(p *plan, code opcode, key, elem ref, to *plan) (err *co
 // structure matches fields and lists them in the writer's order.
 func (r *resolver) structure(p *plan, def *definition, to *plan) *codec.Error {
 	match, found := matchFields(def, to.fields)
+	if err := misnamed(def, match, to); err != nil {
+		return err
+	}
 	for i, w := range def.fields {
 		path := "/" + escapePointer(w.name)
 		if match[i] < 0 && r.writer.minAt(w.typ) == 0 {
@@ -183,6 +202,24 @@ func (r *resolver) structure(p *plan, def *definition, to *plan) *codec.Error {
 	for i := range to.fields {
 		if f := &to.fields[i]; !found[i] && f.plan.size > 0 {
 			p.ops = append(p.ops, op{code: opZero, off: f.off, sub: f.plan, path: "/" + escapePointer(f.name)})
+		}
+	}
+	return nil
+}
+
+// misnamed refuses a field of the writer whose name differs from that of a reader's in its case only, see [layout.Names].
+func misnamed(def *definition, match []int, to *plan) *codec.Error {
+	names := make(layout.Names, len(to.fields))
+	for i := range to.fields {
+		names.Add(to.fields[i].name)
+	}
+	for i, w := range def.fields {
+		if match[i] >= 0 {
+			continue
+		}
+		if name := names.Like(w.name); name != "" {
+			e := fault(-1, fmt.Sprintf("the field %q of the writer's %s differs from %q of %s in its case only", w.name, structName(def), name, to.typ))
+			return under(e, "/"+escapePointer(w.name))
 		}
 	}
 	return nil

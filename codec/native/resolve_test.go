@@ -309,3 +309,39 @@ func TestResolveRefusesNilAndTypesWithoutEncoding(t *testing.T) {
 		t.Error("a type without encoding has a schema or a translation")
 	}
 }
+
+func TestStructsWithoutAFieldInCommonAreRefused(t *testing.T) {
+	type person struct{ Name string }
+	type order struct{ Number int }
+	type named struct {
+		Number int
+		Name   string
+	}
+	if err := from[person, order](); err == nil || !strings.Contains(err.Error(), "no field in common") {
+		t.Errorf("got %v", err)
+	}
+	for name, err := range map[string]error{
+		"one in common": from[person, named](), "nothing to say": from[struct{}, order](), "nothing wanted": from[person, struct{}](),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAFieldThatDiffersInItsCaseOnlyIsRefused(t *testing.T) {
+	type camel struct {
+		ID int `json:"userId"`
+		At int
+	}
+	type upper struct {
+		ID int `json:"userID"`
+		At int
+	}
+	if err := from[camel, upper](); err == nil || !strings.Contains(err.Error(), "in its case only") {
+		t.Errorf("got %v", err)
+	}
+	if err := from[[]camel, []upper](); err == nil || !strings.Contains(err.Error(), "in its case only") {
+		t.Errorf("in a list: got %v", err)
+	}
+}

@@ -9,7 +9,8 @@ import (
 // Hash identifies a schema: the first 8 bytes of the SHA-256 of its bytes with the names of types left out. Types that
 // differ only in the names of Go types have the same hash, and the same bytes on the wire.
 //
-// It is no proof against somebody who looks for two schemas with one hash; who sends such schemas garbles only what he sends.
+// It is no proof against an attacker who looks for two schemas with one hash; a peer that sends such schemas garbles only its
+// own values.
 type Hash [8]byte
 
 // String returns the hash in hexadecimal.
@@ -51,7 +52,7 @@ func (s *Schema) Hash() Hash { return s.hash }
 // Bytes returns the encoding of the schema, which [ParseSchema] reads. The slice must not be changed.
 func (s *Schema) Bytes() []byte { return s.bytes }
 
-// SchemaOf returns the schema of values of t. The error says why t cannot be encoded.
+// SchemaOf returns the schema of values of t. The error describes why t cannot be encoded.
 func SchemaOf(t reflect.Type) (*Schema, error) {
 	if t == nil {
 		return nil, encodeFault("a nil type has no schema")

@@ -105,7 +105,10 @@ func TestASchemaCannotMakeWorkOutOfProportion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	type reader struct{ C string }
+	type reader struct {
+		C string
+		A struct{} `json:"a"`
+	}
 	typ, err := native.For[reader]().From(schema)
 	if err != nil {
 		t.Fatal(err)
@@ -139,4 +142,46 @@ func TestKnownSchemasAreBounded(t *testing.T) {
 		t.Error("a nil schema was added")
 	}
 	native.ForgetSchemas()
+}
+
+// "secret" in a sabir tag sets how a field is shown. As a name it would put one secret of the writer into another of the reader.
+func TestSecretIsNoNameOfAField(t *testing.T) {
+	type account struct {
+		Password string `json:"password" sabir:"secret"`
+		Pin      string `json:"pin" sabir:",secret"`
+		Token    string `sabir:"secret,alias=key"`
+		Code     string `sabir:"c, secret"`
+		Hidden   string `json:"-" sabir:"secret"`
+	}
+	schema, err := native.SchemaOf(reflect.TypeFor[account]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := registered(t).Append(nil, account{"a", "b", "c", "d", "e"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := schema.AppendJSON(nil, data[8:])
+	if want := `{"password":"a","pin":"b","Token":"c","c":"d"}`; err != nil || string(text) != want {
+		t.Errorf("got %s, %v, want %s", text, err, want)
+	}
+}
+
+func TestOfTwoFieldsAtOneDepthTheTaggedOneCounts(t *testing.T) {
+	type tagged struct {
+		ID string `json:"Name"`
+	}
+	type plain struct{ Name string }
+	type both struct {
+		plain
+		tagged
+	}
+	data, err := registered(t).Append(nil, both{plain{"x"}, tagged{"y"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got both
+	if err := registered(t).Decode(data, &got); err != nil || got != (both{tagged: tagged{"y"}}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
 }

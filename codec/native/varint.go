@@ -27,7 +27,7 @@ func appendLong(dst []byte, v uint64) []byte {
 // continued is the top bits of eight bytes.
 const continued = 0x8080808080808080
 
-// appendWord is appendLong of a number that fits nine bytes, for which dst has room: eight bytes at once.
+// appendWord is appendLong of a number that fits nine bytes, for which dst has space: eight bytes at once.
 func appendWord(dst []byte, v uint64) []byte {
 	size := (bits.Len64(v) + 6) / 7
 	w := v&(1<<28-1) | v>>28&(1<<28-1)<<32

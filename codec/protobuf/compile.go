@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // message is the compiled form of a Go type: a struct, or a box around what is no message by itself.
@@ -22,7 +22,7 @@ type message struct {
 	entry bool // of a map that Protocol Buffers has as such
 }
 
-// shape says how often a field occurs.
+// shape is the number of times that a field may occur.
 type shape uint8
 
 const (
@@ -48,7 +48,7 @@ type field struct {
 	slot   int // of an array: its counter in a decoding
 }
 
-// value is how one value is written after its tag.
+// value describes how one value is written after its tag.
 type value struct {
 	kind layout.Kind // Struct for a message, Pointer for a pointer to one, Map for an entry
 	wire protowire.Type
@@ -132,7 +132,7 @@ func (c *compiler) message(t *layout.Type) (*message, error) {
 	return m, nil
 }
 
-// numberOf is what the tag says, or the number after that of the field before.
+// numberOf returns the number in the tag, or the number after that of the field before.
 func numberOf(f layout.Field, next protowire.Number) (protowire.Number, error) {
 	tag, ok := f.Tag.Lookup(Name)
 	if !ok {

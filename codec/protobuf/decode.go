@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // decoder is one decoding of a whole message.
@@ -32,7 +32,7 @@ func (d *decoder) fault(rest []byte, text string) *codec.Error {
 	return fault(d.offset(rest), text)
 }
 
-// offset is how many bytes of the data are before b, a part of it.
+// offset returns the number of bytes of the data before b, a part of it.
 func (d *decoder) offset(b []byte) int {
 	if cap(b) == 0 {
 		return len(d.data)
@@ -257,7 +257,7 @@ func setInteger(kind layout.Kind, n uint64, at unsafe.Pointer) bool {
 	return true
 }
 
-// bytes decodes a value that has a length before it. rest is how many bytes of its message follow it.
+// bytes decodes a value that has a length before it. rest is the number of bytes of its message that follow it.
 func (d *decoder) bytes(v *value, b []byte, rest int, at unsafe.Pointer, left int) *codec.Error {
 	switch v.kind {
 	case layout.String:

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/sabir-go/sabir/codec/codectest"
 	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/internal/codectest"
 )
 
 type point struct {
@@ -148,7 +148,7 @@ func TestTheLibraryReadsWhatAppendWroteAndDecodeReadsTheLibrary(t *testing.T) {
 			if err := protobuf.Decode(theirs, back.Interface()); err != nil {
 				t.Fatalf("Decode refuses what the library wrote: %v\n%x", err, theirs)
 			}
-			if name == "everything" { // generated messages compare by proto.Equal only, so by what they say
+			if name == "everything" { // generated messages compare by proto.Equal only, so by their text
 				if !proto.Equal(dynamic(t, reflect.TypeOf(v), mustAppend(t, back.Interface())), dynamic(t, reflect.TypeOf(v), data)) {
 					t.Error("the library's bytes give another value than Append's")
 				}

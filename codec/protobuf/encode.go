@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 	nilEntry = "a nil pointer in a list or a map, which Protocol Buffers has no place for"
 )
 
-// appendMessage appends the fields of the value at at. left is how many messages may follow inside it.
+// appendMessage appends the fields of the value at at. left is the number of messages that may follow inside it.
 func appendMessage(dst []byte, m *message, at unsafe.Pointer, left int) ([]byte, *codec.Error) {
 	for i := range m.fields {
 		f := &m.fields[i]
@@ -122,7 +122,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(appendVarint(dst, uint64(len(s))), s...)
 }
 
-// isEmpty tells whether written, a tag, a length and what it counts, says no more than its absence: a message without fields
+// isEmpty reports whether written, a tag, a length and what it counts, means no more than its absence: a message without fields
 // or an array of zero bytes.
 func isEmpty(f *field, written []byte) bool {
 	body := written[protowire.SizeVarint(f.tag):]

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 func appendList(dst []byte, f *field, at unsafe.Pointer, n, left int) ([]byte, *codec.Error) {
@@ -102,7 +102,7 @@ func (d *decoder) packed(f *field, data []byte, at unsafe.Pointer, counts []int)
 	return nil
 }
 
-// packedCount is how many elements end in data.
+// packedCount is the number of elements that end in data.
 func packedCount(wire protowire.Type, data []byte) int {
 	switch wire {
 	case protowire.Fixed32Type:

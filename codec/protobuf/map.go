@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 func appendMap(dst []byte, f *field, at unsafe.Pointer, left int) ([]byte, *codec.Error) {
@@ -19,7 +19,7 @@ func appendMap(dst []byte, f *field, at unsafe.Pointer, left int) ([]byte, *code
 	}
 	key, elem := &f.value.msg.fields[0], &f.value.msg.fields[1]
 	entries, _ := f.typ.Entries(at)
-	// A panic in a method of the caller's leaves the room to the garbage collector.
+	// A panic in a method of the caller's leaves the buffer to the garbage collector.
 	for i := 0; entries.Next(); i++ {
 		dst = appendVarint(dst, f.tag)
 		start := len(dst) + 1

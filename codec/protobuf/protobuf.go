@@ -7,13 +7,15 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // Name is the name of this codec in URLs, flags and handshakes.
 const Name = "protobuf"
 
-func init() { codec.Register(protobuf{}) }
+var registered = codec.Contained(protobuf{})
+
+func init() { codec.Register(registered) }
 
 type protobuf struct{}
 
@@ -26,12 +28,11 @@ func (protobuf) Claims(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer && t.Implements(messageType)
 }
 
-func (protobuf) Append(dst []byte, v any) ([]byte, error) { return Append(dst, v) }
-func (protobuf) Decode(data []byte, v any) error          { return Decode(data, v) }
-
 // Append appends the encoding of v to dst, as the registered codec does: see [codec.Codec]. v is a generated message, a
 // plain Go value, or a pointer to a variable for either. A nil message is written as an empty one.
-func Append(dst []byte, v any) ([]byte, error) {
+func Append(dst []byte, v any) ([]byte, error) { return registered.Append(dst, v) }
+
+func (protobuf) Append(dst []byte, v any) ([]byte, error) {
 	if m, ok := v.(proto.Message); ok {
 		return appendProto(dst, m)
 	}
@@ -63,7 +64,9 @@ func appendProto(dst []byte, m proto.Message) ([]byte, error) {
 
 // Decode reads data into v, as the registered codec does: see [codec.Codec]. v is a generated message or a pointer to a plain Go
 // value, which is emptied first, or a pointer to a variable for a generated message, which gets a new one.
-func Decode(data []byte, v any) error {
+func Decode(data []byte, v any) error { return registered.Decode(data, v) }
+
+func (protobuf) Decode(data []byte, v any) error {
 	if m, ok := v.(proto.Message); ok {
 		return decodeProto(data, v, m)
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/sabir-go/sabir/codec/codectest"
+	"github.com/sabir-go/sabir/internal/codectest"
 )
 
 var features = codectest.Features{

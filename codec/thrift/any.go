@@ -5,7 +5,7 @@ import (
 
 	apache "github.com/apache/thrift/lib/go/thrift"
 
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // The fields of the struct that an any is, of which one is set, or none for nil.

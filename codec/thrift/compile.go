@@ -8,7 +8,7 @@ import (
 
 	apache "github.com/apache/thrift/lib/go/thrift"
 
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // object is the compiled form of a struct, or of a box around what is no struct by itself.
@@ -29,7 +29,7 @@ type field struct {
 	off      uintptr
 }
 
-// value is how one value is written.
+// value describes how one value is written.
 type value struct {
 	kind layout.Kind // Pointer for a pointer to a struct
 	wire apache.TType
@@ -53,9 +53,9 @@ func objectOf(t reflect.Type) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := compiler{objects: make(map[*layout.Type]*object), values: make(map[*layout.Type]*value)}
+	c := compiler{objects: make(map[*layout.Type]*object), values: make(map[*layout.Type]*value), boxes: make(map[*layout.Type]*layout.Type)}
 	if described.Kind != layout.Struct {
-		described = layout.Box(described)
+		described = c.box(described)
 	}
 	compiled, err := c.object(described)
 	if err != nil {
@@ -69,6 +69,15 @@ func objectOf(t reflect.Type) (*object, error) {
 type compiler struct {
 	objects map[*layout.Type]*object
 	values  map[*layout.Type]*value
+	boxes   map[*layout.Type]*layout.Type
+}
+
+// box is the one box around t: a pointer to itself (type P *P) would have no end of them otherwise.
+func (c *compiler) box(t *layout.Type) *layout.Type {
+	if c.boxes[t] == nil {
+		c.boxes[t] = layout.Box(t)
+	}
+	return c.boxes[t]
 }
 
 // object returns the unfinished object while t is being compiled.
@@ -90,7 +99,7 @@ func (c *compiler) object(t *layout.Type) (*object, error) {
 		case layout.Pointer:
 			f.optional, f.pointer, inner = true, inner, inner.Elem
 			if inner.Kind == layout.Pointer || inner.Kind == layout.Any { // which may be nil as well
-				inner = layout.Box(inner)
+				inner = c.box(inner)
 			}
 		case layout.Slice, layout.Bytes, layout.Map, layout.Any:
 			f.optional = true
@@ -108,7 +117,7 @@ func (c *compiler) object(t *layout.Type) (*object, error) {
 	return o, nil
 }
 
-// idOf is what the tag says, or the number after that of the field before.
+// idOf returns the id in the tag, or the number after that of the field before.
 func idOf(f layout.Field, next int) (int, error) {
 	tag, ok := f.Tag.Lookup(Name)
 	if !ok {
@@ -145,7 +154,7 @@ func (c *compiler) value(t *layout.Type) (v *value, err error) {
 			break
 		}
 		v.kind = layout.Struct
-		v.obj, err = c.object(layout.Box(t))
+		v.obj, err = c.object(c.box(t))
 	case layout.Map:
 		if v.key, err = c.value(t.Key); err != nil {
 			return nil, err

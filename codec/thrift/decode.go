@@ -13,7 +13,7 @@ import (
 	apache "github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // decoder reads one message. The first fault ends it.
@@ -87,7 +87,7 @@ func (d *decoder) object(o *object, at unsafe.Pointer, left int) {
 	d.keep(d.ReadStructEnd(ctx))
 }
 
-// value reads a value that the writer says is of the type wire.
+// value reads a value whose type, as written, is wire.
 func (d *decoder) value(v *value, wire apache.TType, at unsafe.Pointer, left int) {
 	if wire != v.wire && !(integers[wire] && integers[v.wire]) && !(wire == apache.SET && v.wire == apache.LIST) {
 		d.fail("")
@@ -356,7 +356,7 @@ func (d *decoder) mapping(v *value, at unsafe.Pointer, left int) {
 	entries.Store(at)
 }
 
-// texts reads n entries, whose bytes are promised, of the most common map.
+// texts reads n entries, whose bytes are known to be there, of the most common map.
 func (d *decoder) texts(n int) map[string]string {
 	made := make(map[string]string, n)
 	for range n {

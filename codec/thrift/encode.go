@@ -10,7 +10,7 @@ import (
 	apache "github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 const (
@@ -40,7 +40,7 @@ func (e *encoder) keep(err error) {
 	}
 }
 
-// object writes the struct at at. left is how many levels may follow inside it.
+// object writes the struct at at. left is the number of levels that may follow inside it.
 func (e *encoder) object(o *object, at unsafe.Pointer, left int) {
 	if left == 0 {
 		e.fail(tooDeep + "; a value that contains itself cannot be encoded")
@@ -139,7 +139,7 @@ func (e *encoder) binary(b []byte) {
 	}
 }
 
-// fits tells whether Thrift can say the length n.
+// fits reports whether Thrift can express the length n.
 func (e *encoder) fits(n int) bool {
 	if n > math.MaxInt32 {
 		e.fail(fmt.Sprintf("a length of %d, at most 2147483647 is possible", n))
@@ -203,7 +203,7 @@ func (e *encoder) mapping(v *value, at unsafe.Pointer, left int) {
 		return
 	}
 	entries, n := v.typ.Entries(at)
-	// A panic in a method of the caller's leaves the room to the garbage collector.
+	// A panic in a method of the caller's leaves the buffer to the garbage collector.
 	if e.fits(n) {
 		e.keep(e.WriteMapBegin(ctx, v.key.wire, v.elem.wire, n))
 	}

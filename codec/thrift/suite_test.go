@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/sabir-go/sabir/codec/codectest"
 	"github.com/sabir-go/sabir/codec/thrift"
+	"github.com/sabir-go/sabir/internal/codectest"
 )
 
 var binaryFeatures = codectest.Features{

@@ -9,7 +9,7 @@ import (
 	apache "github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/layout"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // The names of the two protocols as codecs.
@@ -20,10 +20,10 @@ const (
 
 // Binary and Compact are the registered codecs.
 var (
-	Binary codec.Codec = newProtocol(Name, false, func(m *memory) apache.TProtocol {
+	Binary = newProtocol(Name, false, func(m *memory) apache.TProtocol {
 		return apache.NewTBinaryProtocolConf(m, configuration())
 	})
-	Compact codec.Codec = newProtocol(CompactName, true, func(m *memory) apache.TProtocol {
+	Compact = newProtocol(CompactName, true, func(m *memory) apache.TProtocol {
 		return apache.NewTCompactProtocolConf(m, configuration())
 	})
 )
@@ -51,14 +51,14 @@ type session struct {
 	protocol apache.TProtocol
 }
 
-func newProtocol(name string, compact bool, open func(*memory) apache.TProtocol) *protocol {
+func newProtocol(name string, compact bool, open func(*memory) apache.TProtocol) codec.Codec {
 	p := &protocol{name: name, compact: compact}
 	p.sessions.New = func() any {
 		s := &session{}
 		s.protocol = open(&s.memory)
 		return s
 	}
-	return p
+	return codec.Contained(p)
 }
 
 func (p *protocol) Name() string { return p.name }

@@ -1,5 +1,5 @@
-// Calls shows every way to call an action: by name, bound to a Go function, with types of one's own, with JSON, several at
-// once, and with a time limit.
+// Calls shows every way to call an action: by its contract, bound to a Go function, by name with other types, with JSON, several
+// at once, and with a time limit.
 //
 //	go run ./examples/calls
 package main
@@ -33,6 +33,13 @@ type Stock struct {
 	Left int    `json:"left"`
 }
 
+// Contracts: the names and types of actions. They stand in a package that the services and their callers import.
+var (
+	Get        = sabir.NewAction[GetUser, User]("users.get")
+	InStock    = sabir.NewAction[GetStock, Stock]("stock.get")
+	CountStock = sabir.NewAction[GetStock, Stock]("stock.count")
+)
+
 func main() {
 	if err := run(context.Background()); err != nil {
 		log.Fatal(err)
@@ -46,21 +53,21 @@ func run(ctx context.Context) error {
 	}
 	defer node.Stop(ctx)
 
-	// By name. The handler's own types go through as they are: nothing is converted.
-	user, err := sabir.Call[User](ctx, node, "users.get", GetUser{ID: 7})
+	// By the contract. A call with other types does not compile.
+	user, err := Get.Call(ctx, node, GetUser{ID: 7})
 	if err != nil {
 		return err
 	}
 	fmt.Println("call:     ", user.Name)
 
-	// Bound: looked up once, then a function like any other.
-	getUser := sabir.Bind[GetUser, User](node, "users.get")
+	// Bound to a node: a function like any other.
+	getUser := Get.Bind(node)
 	if user, err = getUser(ctx, GetUser{ID: 8}); err != nil {
 		return err
 	}
 	fmt.Println("bind:     ", user.Name)
 
-	// With types of one's own, which need not know the handler's: fields are matched by their JSON names.
+	// By name, with types that need not be the handler's: fields are matched by their JSON names.
 	type contact struct {
 		Email string `json:"email"`
 	}
@@ -70,30 +77,27 @@ func run(ctx context.Context) error {
 	}
 	fmt.Println("own types:", to.Email)
 
-	// With a document, for those who know an action by its name only.
+	// With a document, for callers that know an action by its name only.
 	document, err := sabir.CallJSON(ctx, node, "users.get", []byte(`{"id":7}`))
 	if err != nil {
 		return err
 	}
 	fmt.Println("JSON:     ", string(document))
 
-	// Several at once. There is one error for each call, in order.
+	// Several at once. The error joins those of all calls that failed.
 	var pens, ink Stock
-	errs := sabir.CallAll(ctx, node,
-		sabir.Into(&pens, "stock.get", GetStock{Item: "pen"}),
-		sabir.Into(&ink, "stock.get", GetStock{Item: "ink"}))
-	if err := errors.Join(errs...); err != nil {
+	if err := sabir.All(ctx, node, InStock.Into(&pens, GetStock{Item: "pen"}), InStock.Into(&ink, GetStock{Item: "ink"})); err != nil {
 		return err
 	}
 	fmt.Println("all:      ", pens.Left, "pens,", ink.Left, "ink")
 
 	// With a limit, as an option of the call or as the deadline of its context, which nested calls share.
-	_, err = sabir.Call[Stock](ctx, node, "stock.count", GetStock{Item: "pen"}, sabir.Timeout(10*time.Millisecond))
+	_, err = CountStock.Call(ctx, node, GetStock{Item: "pen"}, sabir.Timeout(10*time.Millisecond))
 	fmt.Println("timeout:  ", err)
 
 	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
-	_, err = sabir.Call[Stock](short, node, "stock.count", GetStock{Item: "pen"})
+	_, err = CountStock.Call(short, node, GetStock{Item: "pen"})
 	fmt.Println("deadline: ", errors.Is(err, context.DeadlineExceeded))
 	return nil
 }
@@ -101,7 +105,7 @@ func run(ctx context.Context) error {
 func users() *sabir.Service {
 	all := map[int]User{7: {7, "Ada", "ada@example.org"}, 8: {8, "Grace", "grace@example.org"}}
 	s := sabir.NewService("users")
-	sabir.Handle(s, "get", func(_ context.Context, in GetUser) (User, error) {
+	Get.Handle(s, func(_ context.Context, in GetUser) (User, error) {
 		user, ok := all[in.ID]
 		if !ok {
 			return user, sabir.Errorf(sabir.NotFound, "UserNotFound", "there is no user %d", in.ID)
@@ -114,11 +118,11 @@ func users() *sabir.Service {
 func stock() *sabir.Service {
 	left := map[string]int{"pen": 12, "ink": 3}
 	s := sabir.NewService("stock")
-	sabir.Handle(s, "get", func(_ context.Context, in GetStock) (Stock, error) {
+	InStock.Handle(s, func(_ context.Context, in GetStock) (Stock, error) {
 		return Stock{in.Item, left[in.Item]}, nil
 	})
-	// Counting by hand takes longer than anybody waits.
-	sabir.Handle(s, "count", func(ctx context.Context, in GetStock) (Stock, error) {
+	// Counting by hand takes longer than the caller waits.
+	CountStock.Handle(s, func(ctx context.Context, in GetStock) (Stock, error) {
 		<-ctx.Done()
 		return Stock{}, ctx.Err()
 	})

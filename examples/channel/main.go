@@ -1,5 +1,5 @@
 // Channel shows a durable channel: a published order is billed although the first attempt fails, what cannot be billed
-// becomes a dead letter with its reason, and comes back when the fault is mended. The address of the broker is all that
+// is dead-lettered with its reason, and comes back when the fault is mended. The address of the broker is all that
 // changes from the memory of this process to NATS JetStream, Redis Streams or RabbitMQ.
 //
 //	go run ./examples/channel
@@ -86,7 +86,7 @@ func run(ctx context.Context, address string) error {
 	return nil
 }
 
-// awaitLetter waits until there is a dead letter.
+// awaitLetter waits until there is a dead-lettered message.
 func awaitLetter(ctx context.Context, node *sabir.Node) ([]sabir.Letter, error) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

@@ -1,12 +1,12 @@
-// Chat is a room over any number of nodes. Start it in two or three terminals and type:
+// Chat is a chat room over any number of nodes. Start it in two or three terminals and type:
 //
 //	go run ./examples/chat -name ada
 //	go run ./examples/chat -name bob
 //	go run ./cmd/sabir processes --join tcp://127.0.0.1:7710
 //
 // The nodes meet at one address, tcp://127.0.0.1:7710 or that of -join. There is no server: the room is a group of
-// processes, one for each who is in it, wherever it lives. Each is told who joins and who leaves, also when a terminal is
-// closed by kill -9. "/who" tells who is there, "/quit" or Ctrl-D ends it.
+// processes, one for each user in it, on any node. Each is notified when another joins or leaves, also when a terminal is
+// closed by kill -9. "/who" lists the members, "/quit" or Ctrl-D ends it.
 package main
 
 import (
@@ -29,10 +29,11 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// room is the group that all are in.
+// room is the group of all members.
 const room = "lobby"
 
-// What members tell each other. Nothing must be registered: who handles a type can get it from another node.
+// The messages that members send each other. Nothing must be registered: a process that handles a type can get it from
+// another node.
 type (
 	// Hello is a member's name, to another that has just come to know of it.
 	Hello struct{ Name string }
@@ -40,13 +41,13 @@ type (
 	Said struct{ Name, Text string }
 )
 
-// What a member is told by its own terminal.
+// The messages to a member from its own terminal.
 type (
 	typed string
 	who   struct{}
 )
 
-// member is one who is in the room. Its callbacks run one at a time, so it needs no lock.
+// member is a member of the room. Its callbacks run one at a time, so it needs no lock.
 type member struct {
 	name   string
 	out    io.Writer
@@ -70,7 +71,7 @@ func (m *member) Init(p *actor.Process, t terminal) error {
 	return err
 }
 
-// greet tells another this one's name. Both do, as each comes to know of the other.
+// greet sends this member's name to another. Both do, as each comes to know of the other.
 func (m *member) greet(p *actor.Process, other actor.PID) {
 	if other != p.PID() {
 		_ = actor.Send(p, other, Hello{m.name}) // if it has gone again, GroupLeft comes
@@ -100,7 +101,7 @@ func (m *member) Left(_ *actor.Process, g actor.GroupLeft) error {
 }
 
 func (m *member) Said(p *actor.Process, s Said) error {
-	if p.Sender() != p.PID() { // one's own is on the screen already
+	if p.Sender() != p.PID() { // the own line is on the screen already
 		m.print("%s: %s", s.Name, s.Text)
 	}
 	return nil

@@ -12,11 +12,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
-// asMain makes the test's program the chat: those who are killed are processes of the operating system.
+// asMain makes the test's program the chat: the members killed are processes of the operating system.
 const asMain = "CHAT_TEST_AS_MAIN"
 
 func TestMain(m *testing.M) {
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(brokers.Stopping(m))
 }
 
-// guest is one who chats, as the test sees it.
+// guest is a chat member, as the test sees it.
 type guest struct {
 	in    io.Writer
 	lines chan string

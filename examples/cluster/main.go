@@ -11,7 +11,7 @@
 //	go run ./examples/cluster -address nats://embedded
 //	go run ./examples/cluster -address nats://127.0.0.1:4222
 //
-// With -once it starts three nodes in one process, calls, tells an event to all, and ends.
+// With -once it starts three nodes in one process, calls, sends an event to all, and ends.
 package main
 
 import (

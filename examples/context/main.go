@@ -1,5 +1,5 @@
-// Context shows what a handler can ask of its context and what goes along with it through nested calls and events: who
-// called, how deep, the request's id, and metadata such as a tenant or a language.
+// Context shows what a handler can ask of its context and what goes along with it through nested calls and events: the
+// caller, the depth, the request's id, and metadata such as a tenant or a language.
 //
 //	go run ./examples/context
 package main
@@ -33,7 +33,7 @@ func run(ctx context.Context) error {
 	}
 	defer node.Stop(ctx)
 
-	// Over HTTP every request has an id; in process it is given by whoever wants one. sabir.NewRequestID() makes one.
+	// Over HTTP every request has an id; in process a caller sets one if it needs it. sabir.NewRequestID() makes one.
 	ctx = sabir.WithRequestID(ctx, "request-42")
 	ctx = sabir.WithMetadata(ctx, "tenant", "acme")
 	_, err := sabir.Call[Receipt](ctx, node, "orders.place", Order{"pen"})

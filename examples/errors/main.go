@@ -1,4 +1,4 @@
-// Errors shows errors that callers can act on: one's own kinds with a name and data, which match by errors.Is wherever the
+// Errors shows errors that callers can act on: your own kinds with a name and data, which match by errors.Is wherever the
 // handler ran, what becomes of an ordinary Go error, and which errors are worth another try.
 //
 //	go run ./examples/errors
@@ -60,7 +60,7 @@ func run(ctx context.Context) error {
 		fmt.Println("out of stock:", short.Left, short.Item, "left")
 	}
 
-	// Any other Go error stays what it is for callers in the same process; over HTTP they are told nothing of it.
+	// Any other Go error stays what it is for callers in the same process; over HTTP they get no details.
 	_, err = sabir.Call[Receipt](ctx, node, "orders.print", Order{})
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		e := sabir.AsError(err)
@@ -72,7 +72,7 @@ func run(ctx context.Context) error {
 	fmt.Println("not found:   ", errors.Is(err, sabir.ErrActionNotFound))
 	fmt.Println(err)
 
-	// Retryable says that the handler did nothing yet and another try may help. policy.Retry does this for you.
+	// Retryable means that the handler did nothing yet and another try may help. policy.Retry does this for you.
 	for attempt := 1; ; attempt++ {
 		receipt, err := sabir.Call[Receipt](ctx, node, "orders.place", Order{"ink", 1})
 		if err == nil {

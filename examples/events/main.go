@@ -35,7 +35,7 @@ func run(ctx context.Context) error {
 		return nil
 	})
 
-	// A pattern: "*" is one word, "**" one or more. Who takes different events asks for any, and Info tells which came.
+	// A pattern: "*" is one word, "**" one or more. A handler of different events takes any, and Info has the name of each.
 	audit := sabir.NewService("audit")
 	sabir.On(audit, "order.*", func(ctx context.Context, payload any) error {
 		fmt.Println("  audit:", sabir.Info(ctx).Event)

@@ -1,4 +1,4 @@
-// Grains shows a grain for each user: a process that nobody starts, whose state outlives every process of the operating
+// Grains shows a grain for each user: a process that no code starts, whose state outlives every process of the operating
 // system.
 //
 //	go run ./examples/grains -user ada     # visits once a second; kill it with kill -9, or Ctrl-C

@@ -1,5 +1,5 @@
 // HTTP is an API for orders: REST forms, rules, a declared error, an action for clerks only, a stream, events, a page for
-// browsers, documentation and a dashboard. It runs until Ctrl-C and says where.
+// browsers, documentation and a dashboard. It runs until Ctrl-C and prints where.
 //
 //	go run ./examples/http
 //	curl localhost:3000/orders -H 'Content-Type: application/json' -d '{"item":"rope","quantity":2}'
@@ -22,10 +22,10 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/dashboard"
-	"github.com/sabir-go/sabir/web/openapi"
 )
 
 type Order struct {
@@ -144,7 +144,7 @@ func (o *orders) watch(ctx context.Context, s *sabir.Stream[Find, Order]) error 
 //go:embed page
 var page embed.FS
 
-// newNode makes a node that serves the orders. Everybody may call, and the key makes its bearer a clerk.
+// newNode makes a node that serves the orders. All callers may call, and the key makes its bearer a clerk.
 func newNode(addr, key string) *sabir.Node {
 	files, _ := fs.Sub(page, "page")
 	clerk := auth.Key(map[string]auth.Principal{key: {Subject: "clerk", Roles: []string{"clerk"}}})

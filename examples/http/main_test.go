@@ -12,7 +12,7 @@ import (
 
 const key = "a-key-for-the-test"
 
-// startOrders runs the node for the length of a test and tells its URL.
+// startOrders runs the node for the length of a test and returns its URL.
 func startOrders(t *testing.T) string {
 	t.Helper()
 	node := newNode(":0", key)

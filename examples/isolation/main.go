@@ -1,4 +1,4 @@
-// Isolation shows that a failure reaches exactly the caller who asked for the work: a panic in a handler, and a panic or an
+// Isolation shows that a failure reaches exactly the caller that asked for the work: a panic in a handler, and a panic or an
 // error in a goroutine that a handler started, become that caller's error. The node and all other callers go on.
 //
 //	go run ./examples/isolation
@@ -34,7 +34,7 @@ func run(ctx context.Context) error {
 	}
 	defer node.Stop(ctx)
 
-	// A panic in the handler. What it said, with its stack, is in the node's log (here on stderr); callers are told less.
+	// A panic in the handler. Its value, with its stack, is in the node's log (here on stderr); callers get less.
 	_, err := sabir.Call[Report](ctx, node, "stock.count", Import{})
 	fmt.Println("count: ", errors.Is(err, sabir.ErrPanic), err)
 
@@ -44,7 +44,7 @@ func run(ctx context.Context) error {
 		fmt.Println("import:", err)
 	}
 
-	// Everybody else is served as before.
+	// All other callers are served as before.
 	report, err := sabir.Call[Report](ctx, node, "stock.import", Import{[]string{"a.csv", "b.csv"}})
 	if err != nil {
 		return err

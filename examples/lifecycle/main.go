@@ -86,7 +86,7 @@ func versions(ctx context.Context, node *sabir.Node) error {
 	return nil
 }
 
-// service makes a service with one action and with hooks that say what happens.
+// service makes a service with one action and with hooks that print what happens.
 func service(name string, options ...sabir.ServiceOption) *sabir.Service {
 	var s *sabir.Service
 	options = append(options,

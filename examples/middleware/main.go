@@ -1,4 +1,4 @@
-// Middleware shows how to wrap calls and events with code of one's own: for the whole node, for a service, or for one
+// Middleware shows how to wrap calls and events with your own code: for the whole node, for a service, or for one
 // action, and in which order they run.
 //
 //	go run ./examples/middleware

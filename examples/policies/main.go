@@ -1,6 +1,6 @@
 // Policies shows the ready-made middlewares of package policy, each on an action that needs it: a time limit, retries, a
 // circuit breaker, a bulkhead, a fallback, a rate limit and a cache. The lines that begin with "signal" are what the
-// policies tell to whoever listens, such as package telemetry.
+// policies report to listeners, such as package telemetry.
 //
 //	go run ./examples/policies
 package main
@@ -60,7 +60,7 @@ func run(ctx context.Context) error {
 	call("stock.reserve") // fails twice, then works
 	call("stock.guess")   // fails: another answer is better than none
 	for range 3 {
-		call("stock.weigh") // keeps failing: after two calls nobody is let through
+		call("stock.weigh") // keeps failing: after two calls no call is let through
 	}
 	for range 3 {
 		call("stock.search") // two at once are allowed
@@ -69,7 +69,7 @@ func run(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() { defer close(done); call("stock.pack") }()
 	<-packing
-	call("stock.pack") // one at a time, and nobody waits
+	call("stock.pack") // one at a time, and no call waits
 	close(packed)
 	<-done
 

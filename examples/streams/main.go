@@ -1,5 +1,5 @@
 // Streams shows actions that send or receive many values: many answers to one question, many questions with one answer,
-// and both at the same time. Whoever is faster waits for the other.
+// and both at the same time. The faster side waits for the other.
 //
 //	go run ./examples/streams
 package main
@@ -60,7 +60,7 @@ func run(ctx context.Context) error {
 	for number := range 40 {
 		err := upload.Send(Order{number, 250})
 		if err == io.EOF {
-			break // the handler wants no more: Recv tells why
+			break // the handler wants no more: Recv returns why
 		}
 		if err != nil {
 			return err

@@ -1,5 +1,5 @@
-// Validation shows rules in struct tags, which are checked before the handler runs: what a caller is told about every
-// field, and how to add a rule and a message of one's own.
+// Validation shows rules in struct tags, which are checked before the handler runs: what a caller learns about every
+// field, and how to add a rule and a message of your own.
 //
 //	go run ./examples/validation
 package main

@@ -4,7 +4,7 @@
 // where the worker ended first. Its supervisor starts it again with the same job should it fail itself. What becomes of a
 // job whose worker crashed:
 //
-//   - it made the worker panic: it is tried two more times, on workers started anew, and then reported as given up;
+//   - it made the worker panic: it is tried two more times, on workers started anew, and then reported as abandoned;
 //   - it lay in the mailbox of a worker that crashed over another job, or that was killed: it is tried again.
 //
 // So a job is done at least once, not exactly once: a worker may end between the work and the answer. And all of it is in
@@ -28,7 +28,7 @@ import (
 	"github.com/sabir-go/sabir/actor/supervise"
 )
 
-// Job is what is to be done. It makes its worker panic as often as Crashes says.
+// Job is what is to be done. It makes its worker panic Crashes times.
 type Job struct {
 	ID      int
 	Text    string
@@ -134,7 +134,7 @@ func (d *desk) Accept(p *actor.Process, job Job) (int, error) {
 
 func (d *desk) Result(p *actor.Process, r Result) error {
 	if _, ok := d.open[r.Job.ID]; !ok {
-		return nil // told twice
+		return nil // reported twice
 	}
 	delete(d.open, r.Job.ID)
 	d.results = append(d.results, r)

@@ -90,8 +90,8 @@ type node interface {
 	stop()
 }
 
-// callPatience is the time limit of a call with the libraries that need one. It is longer than any call takes.
-const callPatience = 30 * time.Second
+// callTimeout is the time limit of a call with the libraries that need one. It is longer than any call takes.
+const callTimeout = 30 * time.Second
 
 // errOneNode is the answer to what a library has on one node only.
 var errOneNode = errors.New("it has this on one node only")

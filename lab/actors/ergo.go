@@ -16,8 +16,8 @@ import (
 	"ergo.services/ergo/net/registrar"
 )
 
-// ergoCallSeconds is callPatience as Ergo counts it.
-const ergoCallSeconds = int(callPatience / 1e9)
+// ergoCallSeconds is callTimeout as Ergo counts it.
+const ergoCallSeconds = int(callTimeout / 1e9)
 
 type ergoNode struct {
 	gen.Node

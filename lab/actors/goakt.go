@@ -123,9 +123,9 @@ func (n *goakt) calling(to place, body func(func(Message) (Message, error)) erro
 	ctx := context.Background()
 	return body(func(m Message) (Message, error) {
 		if to.Node == "" {
-			return messageOf(n.self.Ask(ctx, target, m, callPatience))
+			return messageOf(n.self.Ask(ctx, target, m, callTimeout))
 		}
-		return messageOf(n.self.Ask(ctx, target, m.proto(), callPatience))
+		return messageOf(n.self.Ask(ctx, target, m.proto(), callTimeout))
 	})
 }
 

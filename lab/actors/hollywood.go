@@ -113,9 +113,9 @@ func (n *hollywood) calling(to place, body func(func(Message) (Message, error)) 
 	target := n.pid(to)
 	return body(func(m Message) (Message, error) {
 		if to.Node == "" {
-			return messageOf(n.Request(target, m, callPatience).Result())
+			return messageOf(n.Request(target, m, callTimeout).Result())
 		}
-		return messageOf(n.Request(target, m.proto(), callPatience).Result())
+		return messageOf(n.Request(target, m.proto(), callTimeout).Result())
 	})
 }
 

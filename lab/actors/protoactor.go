@@ -106,9 +106,9 @@ func (n *protoactor) calling(to place, body func(func(Message) (Message, error))
 	target := n.pid(to)
 	return body(func(m Message) (Message, error) {
 		if to.Node == "" {
-			return messageOf(n.Root.RequestFuture(target, m, callPatience).Result())
+			return messageOf(n.Root.RequestFuture(target, m, callTimeout).Result())
 		}
-		return messageOf(n.Root.RequestFuture(target, m.proto(), callPatience).Result())
+		return messageOf(n.Root.RequestFuture(target, m.proto(), callTimeout).Result())
 	})
 }
 

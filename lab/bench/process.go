@@ -167,8 +167,8 @@ func (p *Process) Ended() <-chan struct{} { return p.ended }
 // Said is the last of what the process has printed.
 func (p *Process) Said() string { return p.said.String() }
 
-// stopPatience is how long a process may take to end after its orders have ended, before it is killed.
-const stopPatience = 3 * time.Second
+// stopTimeout is how long a process may take to end after its orders have ended, before it is killed.
+const stopTimeout = 3 * time.Second
 
 // Stop ends the process and waits until it is gone.
 func (p *Process) Stop() {
@@ -186,7 +186,7 @@ func (p *Process) Stop() {
 	}
 	select {
 	case <-p.ended:
-	case <-time.After(stopPatience):
+	case <-time.After(stopTimeout):
 		p.command.Process.Kill()
 		<-p.ended
 	}

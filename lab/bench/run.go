@@ -18,13 +18,13 @@ type Plan struct {
 	Duration time.Duration // of one measurement, where the table has none of its own
 	Fixed    bool          // Duration holds for tables with their own, too
 	Quick    bool          // only rows and tables that have a part in quick runs, with their quick durations
-	Patience time.Duration // for a row to open, or for a measurement to end after its duration
+	Timeout  time.Duration // for a row to open, or for a measurement to end after its duration
 }
 
 // The plans of a whole run and of a quick one.
 var (
-	Whole = Plan{Rounds: 5, Duration: time.Second, Patience: time.Minute}
-	Quick = Plan{Rounds: 3, Duration: 200 * time.Millisecond, Quick: true, Patience: 30 * time.Second}
+	Whole = Plan{Rounds: 5, Duration: time.Second, Timeout: time.Minute}
+	Quick = Plan{Rounds: 3, Duration: 200 * time.Millisecond, Quick: true, Timeout: 30 * time.Second}
 )
 
 // Foreign load above this, in percent of the machine, has a round measured again, as often as that; the last is kept, and
@@ -195,7 +195,7 @@ func (p Plan) open(ctx context.Context, t Table, e *entry, env *Env, progress Pr
 	}
 	// What is opened lives longer than the time there is for opening it.
 	opening, opened := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(p.Patience, func() { opened(fmt.Errorf("it was not ready within %s", p.Patience)) })
+	timer := time.AfterFunc(p.Timeout, func() { opened(fmt.Errorf("it was not ready within %s", p.Timeout)) })
 	runner, err := e.row.Open(opening, env)
 	if err != nil {
 		timer.Stop()
@@ -219,7 +219,7 @@ func (p Plan) open(ctx context.Context, t Table, e *entry, env *Env, progress Pr
 
 // measure is one measurement, with a limit to its time.
 func (p Plan) measure(ctx context.Context, e *entry, d time.Duration) (sample, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, d+p.Patience, fmt.Errorf("it took longer than %s; it hangs, or the machine is too busy", d+p.Patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, d+p.Timeout, fmt.Errorf("it took longer than %s; it hangs, or the machine is too busy", d+p.Timeout))
 	defer cancel()
 	s, err := e.runner.Measure(ctx, d)
 	return sample{s}, err

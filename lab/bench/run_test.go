@@ -54,7 +54,7 @@ func good(context.Context, int) (child.Sample, error) { return child.Sample{Oper
 func runTable(t *testing.T, ctx context.Context, rows ...Row) ([]RowResult, *quiet, *Results) {
 	t.Helper()
 	progress := &quiet{Writer: io.Discard}
-	plan := Plan{Rounds: 3, Duration: time.Second, Patience: 10 * time.Second}
+	plan := Plan{Rounds: 3, Duration: time.Second, Timeout: 10 * time.Second}
 	r := plan.Run(ctx, []Seed{{Name: "seed", Tables: []Table{{Name: "table", Rows: rows}}}}, progress, func(*Results) {})
 	if len(r.Seeds[0].Tables) == 0 {
 		return nil, progress, r

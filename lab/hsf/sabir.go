@@ -12,8 +12,8 @@ import (
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
-// sabirPatience is how long a client waits for the server's service to be known to it.
-const sabirPatience = 15 * time.Second
+// sabirTimeout is how long a client waits for the server's service to be known to it.
+const sabirTimeout = 15 * time.Second
 
 var errAsync = sabir.NewError(sabir.Internal, "AsyncError", "async is not defined")
 
@@ -52,7 +52,7 @@ func dialSabir(address, method string, connections int, s Setting) (*client, err
 		return nil, err
 	}
 	stop := func() { node.Stop(context.Background()) }
-	ctx, cancel := context.WithTimeout(context.Background(), sabirPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), sabirTimeout)
 	defer cancel()
 	if err := node.WaitFor(ctx, "benchmark"); err != nil {
 		stop()

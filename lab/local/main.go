@@ -55,8 +55,8 @@ func (w work) measure(d time.Duration) (child.Sample, error) {
 	return s, err
 }
 
-// stopPatience is how long a contender has to stop.
-const stopPatience = 2 * time.Second
+// stopTimeout is how long a contender has to stop.
+const stopTimeout = 2 * time.Second
 
 // started is a running node, and what stops it.
 func started(options ...sabir.NodeOption) (*sabir.Node, func(), error) {
@@ -65,7 +65,7 @@ func started(options ...sabir.NodeOption) (*sabir.Node, func(), error) {
 		return nil, nil, err
 	}
 	return node, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 		defer cancel()
 		node.Stop(ctx)
 	}, nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 
 	"github.com/sabir-go/sabir/lab/bus"
 	"github.com/sabir-go/sabir/lab/child"

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	sabirPatience = 15 * time.Second // for the server's service to be known
-	stopPatience  = 2 * time.Second
+	sabirTimeout = 15 * time.Second // for the server's service to be known
+	stopTimeout  = 2 * time.Second
 )
 
 // Payload is what is echoed.
@@ -37,7 +37,7 @@ func dialSabir(address string, s settings, callers int) ([]echo, func(), error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), sabirPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), sabirTimeout)
 	defer cancel()
 	if err := node.WaitFor(ctx, "echo"); err != nil {
 		stop()
@@ -61,7 +61,7 @@ func join(id, address string, s settings, options ...sabir.NodeOption) (*sabir.N
 		return nil, nil, err
 	}
 	return node, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 		defer cancel()
 		node.Stop(ctx)
 	}, nil

@@ -18,8 +18,8 @@ import (
 	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
-// natsPatience is how long a request may take. NATS has no request without a limit.
-const natsPatience = 30 * time.Second
+// natsTimeout is how long a request may take. NATS has no request without a limit.
+const natsTimeout = 30 * time.Second
 
 func natsContenders() []work.Contender {
 	return []work.Contender{
@@ -66,7 +66,7 @@ func natsRequest(conn *nats.Conn, subject string, request *message.Proto) (*mess
 	if err != nil {
 		return nil, err
 	}
-	answer, err := conn.Request(subject, data, natsPatience)
+	answer, err := conn.Request(subject, data, natsTimeout)
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,8 @@ import (
 	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
-// sabirPatience is how long a client waits for the server's service to be known to it.
-const sabirPatience = 15 * time.Second
+// sabirTimeout is how long a client waits for the server's service to be known to it.
+const sabirTimeout = 15 * time.Second
 
 // sabirContenders are nodes that know each other over a transport, by its own codec and by protobuf.
 func sabirContenders() []work.Contender {
@@ -96,7 +96,7 @@ func sabirClient(node *sabir.Node, action string) (*work.Client, error) {
 		return nil, err
 	}
 	stop := func() { node.Stop(context.Background()) }
-	ctx, cancel := context.WithTimeout(context.Background(), sabirPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), sabirTimeout)
 	defer cancel()
 	if err := node.WaitFor(ctx, "hello"); err != nil {
 		stop()

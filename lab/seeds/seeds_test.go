@@ -83,7 +83,7 @@ func TestOneShortRowOfEachTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds all programs")
 	}
-	plan := bench.Plan{Rounds: 1, Duration: 10 * time.Millisecond, Fixed: true, Quick: true, Patience: 2 * time.Minute}
+	plan := bench.Plan{Rounds: 1, Duration: 10 * time.Millisecond, Fixed: true, Quick: true, Timeout: 2 * time.Minute}
 	eachTable(t, func(t *testing.T, table bench.Table) {
 		table.Rows, table.FullOnly = shortRows(table.Rows), false
 		if len(table.Rows) == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/policy/rediscache"
 )
 
@@ -22,7 +22,7 @@ type helloReply struct {
 
 func hello(_ context.Context, id string) (helloReply, error) { return helloReply{id, 36}, nil }
 
-// byCallers measures do with one caller, who waits for each answer, and with 100.
+// byCallers measures do with one caller, which waits for each answer, and with 100.
 func byCallers(b *testing.B, do func(b *testing.B, i int)) {
 	for _, callers := range []int{1, 100} {
 		b.Run(fmt.Sprintf("%d callers", callers), func(b *testing.B) {

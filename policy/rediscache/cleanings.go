@@ -12,10 +12,11 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/replication"
 )
 
-// cleanings is when which patterns were cleaned last. A moment is in microseconds of the server's Unix time, or more where
-// that would not be later than the moment before.
+// cleanings holds the moment of the last cleaning of each pattern. A moment is in microseconds of the server's Unix time, or
+// more where that would not be later than the moment before.
 //
 // The moment of the last cleaning of all comes with every answer from Redis. So a node that has seen it knows all
 // cleanings that had returned when its call began, and need not ask for them again until it changes.
@@ -27,18 +28,18 @@ type cleanings struct {
 // moment is the field, in the hash of patterns, of the last cleaning of all. No pattern looks like it.
 const moment = "."
 
-// momentBits is how many bits of a moment are used, of the 53 that Lua's numbers have.
+// momentBits is the number of bits of a moment that are used, of the 53 that Lua's numbers have.
 const momentBits = 52
 
-// maxPatterns bounds the patterns that are told apart. Above it all are replaced by one that takes everything.
+// maxPatterns bounds the patterns that are kept apart. Above it all are replaced by one that takes everything.
 const maxPatterns = 10_000
 
 // clean notes that a pattern was cleaned. Where what was noted before has gone, because the server was emptied, evicted it
-// or came back with older data, everything is cleaned: who knows what was. ARGV: the pattern, or "" to repair that only; the
-// latest moment that the caller knows of; maxPatterns.
+// or came back with older data, everything is cleaned, since what was noted is unknown. ARGV: the pattern, or "" to repair that
+// only; the latest moment that the caller knows of; maxPatterns.
 //
 // A script is atomic, and TIME in it is allowed since Redis 5 (https://redis.io/docs/latest/develop/programmability/eval-intro/).
-var clean = rueidis.NewLuaScript(`
+var clean = replication.NewScript(`
 local last = tonumber(redis.call('HGET', KEYS[1], '.') or '0') or 0
 local known = tonumber(ARGV[2])
 local whole = last > 0 and last >= known
@@ -60,11 +61,12 @@ return moment`)
 func (s *Store) cleanedKey() string { return s.prefix + "cleaned" }
 
 // note runs the script.
-func (s *Store) note(ctx context.Context, c rueidis.Client, pattern string) error {
+func (s *Store) note(ctx context.Context, c *connection, pattern string) error {
 	limited, cancel := s.limited(ctx)
 	defer cancel()
 	arguments := []string{pattern, strconv.FormatUint(s.seen.Load(), 10), strconv.Itoa(maxPatterns)}
-	text, err := clean.Exec(limited, c, []string{s.cleanedKey()}, arguments).ToString()
+	results, unconfirmed := c.primary.Run(limited, clean, replication.Call{Keys: []string{s.cleanedKey()}, Args: arguments})
+	text, err := results[0].ToString()
 	if err != nil {
 		return s.outcome(ctx, err)
 	}
@@ -72,7 +74,10 @@ func (s *Store) note(ctx context.Context, c rueidis.Client, pattern string) erro
 	if err != nil {
 		return errors.Join(fmt.Errorf("rediscache: %s has the moment %.100q: %w", s.cleanedKey(), text, errSpoiled), s.forget(ctx, c))
 	}
-	s.see(at)
+	s.see(at) // a replica that takes over without the cleaning has everything cleaned by the nodes that have seen it
+	if unconfirmed != nil {
+		return fmt.Errorf("rediscache: Redis at %s: %w", s.address.Name, unconfirmed)
+	}
 	return nil
 }
 
@@ -89,19 +94,29 @@ func (s *Store) see(at uint64) {
 // Clean forgets the answers of the actions that the pattern takes, for all nodes. It asks Redis even where that failed just
 // now. A cleaning that fails is made up for before this store reads from Redis again; until one of its nodes has done so,
 // other nodes find the answers.
+//
+// It returns when replicas have it too: see [Replicas]. Where too few confirm it in time, the error reports that, and the
+// cleaning holds for as long as none of them takes over.
 func (s *Store) Clean(ctx context.Context, pattern string) error {
 	c, err := s.connected(ctx)
 	if err == nil {
 		err = s.note(ctx, c, pattern)
 	}
-	if err != nil {
-		s.debts.add(pattern)
+	if err != nil && !isUnconfirmed(err) {
+		s.missedCleanings.add(pattern)
 	}
 	return err
 }
 
-// age is when an action was cleaned last, given the moment of the last cleaning of all.
-func (p *place) age(ctx context.Context, c rueidis.Client, moment uint64) (uint64, error) {
+// isUnconfirmed reports whether an error means that the server has a cleaning, but its replicas may not. This node needs to
+// make up for nothing, as it has seen it.
+func isUnconfirmed(err error) bool {
+	_, is := errors.AsType[*replication.Unconfirmed](err)
+	return is
+}
+
+// age is the moment of the last cleaning of an action, given the moment of the last cleaning of all.
+func (p *actionCache) age(ctx context.Context, c *connection, moment uint64) (uint64, error) {
 	if known := p.known.Load(); known != nil && known.moment == moment && moment >= p.store.seen.Load() {
 		return known.age, nil
 	}
@@ -119,19 +134,19 @@ func (p *place) age(ctx context.Context, c rueidis.Client, moment uint64) (uint6
 	return known.age, nil
 }
 
-// knownAge is when an action was cleaned last, as of a moment.
+// knownAge is the known moment of the last cleaning of an action, as of a moment.
 type knownAge struct{ moment, age uint64 }
 
 // learn returns the cleanings up to a moment, or a later one.
-func (s *Store) learn(ctx context.Context, c rueidis.Client, moment uint64) (*cleanings, error) {
+func (s *Store) learn(ctx context.Context, c *connection, moment uint64) (*cleanings, error) {
 	s.learning.Lock()
 	defer s.learning.Unlock()
 	latest := s.seen.Load()
 	switch have := s.cleanings.Load(); {
 	case have != nil && have.moment == moment && moment >= latest:
 		return have, nil
-	case s.isResting(): // since others waited for learning
-		return nil, errResting
+	case s.isBackingOff(): // since others waited for learning
+		return nil, errBackingOff
 	}
 	// An earlier moment than what is known was overtaken on its way; or the server has lost what it knew.
 	all, err := s.fetch(ctx, c)
@@ -139,7 +154,7 @@ func (s *Store) learn(ctx context.Context, c rueidis.Client, moment uint64) (*cl
 		return nil, errors.Join(err, s.forget(ctx, c))
 	}
 	if err == nil && (all.moment == 0 || all.moment < latest) {
-		if err = s.note(ctx, c, ""); err == nil {
+		if err = s.note(ctx, c, ""); err == nil || isUnconfirmed(err) {
 			all, err = s.fetch(ctx, c)
 		}
 	}
@@ -151,7 +166,7 @@ func (s *Store) learn(ctx context.Context, c rueidis.Client, moment uint64) (*cl
 	return all, nil
 }
 
-func (s *Store) fetch(ctx context.Context, c rueidis.Client) (*cleanings, error) {
+func (s *Store) fetch(ctx context.Context, c *connection) (*cleanings, error) {
 	limited, cancel := s.limited(ctx)
 	defer cancel()
 	fields, err := c.Do(limited, c.B().Hgetall().Key(s.cleanedKey()).Build()).AsStrMap()
@@ -172,7 +187,7 @@ func (s *Store) fetch(ctx context.Context, c rueidis.Client) (*cleanings, error)
 var errSpoiled = errors.New("no cache has written that; everything is cleaned")
 
 // forget removes the hash of patterns, which cleans everything once it is missed.
-func (s *Store) forget(ctx context.Context, c rueidis.Client) error {
+func (s *Store) forget(ctx context.Context, c *connection) error {
 	limited, cancel := s.limited(ctx)
 	defer cancel()
 	s.seen.Store(0)
@@ -201,22 +216,22 @@ func parse(fields map[string]string) (*cleanings, error) {
 	return all, nil
 }
 
-// debts is the patterns whose cleaning has failed.
-type debts struct {
+// missedCleanings are the patterns whose cleaning has failed. They are cleaned before the store reads from Redis again.
+type missedCleanings struct {
 	count    atomic.Int32
 	mu       sync.Mutex
 	patterns map[string]bool
 }
 
-// maxDebts bounds the patterns; above it they are replaced by one that takes everything.
-const maxDebts = 100
+// maxMissed bounds the patterns; above it they are replaced by one that takes everything.
+const maxMissed = 100
 
-func (d *debts) any() bool { return d.count.Load() > 0 }
+func (d *missedCleanings) any() bool { return d.count.Load() > 0 }
 
-func (d *debts) add(pattern string) {
+func (d *missedCleanings) add(pattern string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.patterns == nil || len(d.patterns) >= maxDebts {
+	if d.patterns == nil || len(d.patterns) >= maxMissed {
 		if d.patterns != nil {
 			pattern = "**"
 		}
@@ -226,16 +241,16 @@ func (d *debts) add(pattern string) {
 	d.count.Store(int32(len(d.patterns)))
 }
 
-// pay makes up for cleanings that have failed. Whoever comes meanwhile waits.
-func (s *Store) pay(ctx context.Context, c rueidis.Client) error {
-	d := &s.debts
+// repeatMissed cleans the patterns whose cleaning has failed. Other calls wait meanwhile, as they could find old answers.
+func (s *Store) repeatMissed(ctx context.Context, c *connection) error {
+	d := &s.missedCleanings
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for pattern := range d.patterns {
-		if s.isResting() { // since others waited for mu
-			return errResting
+		if s.isBackingOff() { // since others waited for mu
+			return errBackingOff
 		}
-		if err := s.note(ctx, c, pattern); err != nil {
+		if err := s.note(ctx, c, pattern); err != nil && !isUnconfirmed(err) {
 			return err
 		}
 		delete(d.patterns, pattern)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
 func TestCleaningOnOneNodeHoldsOnAllWhenItReturns(t *testing.T) {
@@ -33,7 +33,7 @@ func TestCleaningOnOneNodeHoldsOnAllWhenItReturns(t *testing.T) {
 	}
 }
 
-// A run that began before a cleaning ends after it. Its answer goes to those who asked before, and to nobody else.
+// A run that began before a cleaning ends after it. Its answer goes to the callers that asked before, and to no others.
 func TestCleaningHoldsForAnswersThatAnotherNodeIsWorkingOut(t *testing.T) {
 	url := brokers.ForTest(t, brokers.Redis).URL()
 	var value atomic.Int32
@@ -183,7 +183,7 @@ func TestAServerThatForgetsCleaningsHasEverythingCleaned(t *testing.T) {
 			do.after()
 			fresh := newNode(t, open(t, url), r.handler)
 			if what == "older" {
-				a.get(t, "another") // a node that knows better tells the server
+				a.get(t, "another") // a node that knows better updates the server
 			}
 			for _, n := range []*node{fresh, a, fresh} {
 				if run := n.get(t, what); run == first {

@@ -4,75 +4,88 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/sabir-go/sabir/internal/replication"
 )
 
 var (
-	errClosed  = errors.New("rediscache: the store is closed")
-	errResting = errors.New("rediscache: Redis failed just now and is left alone for a second")
+	errClosed     = errors.New("rediscache: the store is closed")
+	errBackingOff = errors.New("rediscache: Redis failed just now and is left alone for a second")
 )
 
 var epoch = time.Now()
 
-// connects completes the options of connections.
-func (s *Store) connects() {
-	o := &s.options
+// connection is the one for answers.
+type connection struct {
+	rueidis.Client
+	primary *replication.Primary // for what replicas should have before it counts
+}
+
+// options are those of both connections.
+func (s *Store) options() rueidis.ClientOption {
+	o := s.address.Options()
 	o.Dialer.Timeout = s.timeout
 	o.Dialer.KeepAlive = time.Second // pings too, while answers are awaited
 	o.ConnWriteTimeout = s.timeout   // how long a ping may go without an answer
-	o.ForceSingleClient = true
-	o.PipelineMultiplex = -1 // one connection: commands of all callers share writes
-	o.DisableRetry = true
+	o.PipelineMultiplex = -1         // one connection: commands of all callers share writes
 	o.ClientSetInfo = rueidis.DisableClientSetInfo
 	o.ClientName = "sabir-cache"
+	return o
 }
 
 // ready is the connection for answers, unless Redis failed just now.
-func (s *Store) ready(ctx context.Context) (rueidis.Client, error) {
-	if s.isResting() {
-		return nil, errResting
+func (s *Store) ready(ctx context.Context) (*connection, error) {
+	if s.isBackingOff() {
+		return nil, errBackingOff
 	}
 	c, err := s.connected(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if s.debts.any() {
-		return c, s.pay(ctx, c)
+	if s.missedCleanings.any() {
+		return c, s.repeatMissed(ctx, c)
 	}
 	return c, nil
 }
 
-func (s *Store) isResting() bool { return int64(time.Since(epoch)) < s.rest.Load() }
+func (s *Store) isBackingOff() bool { return int64(time.Since(epoch)) < s.backOffUntil.Load() }
 
-func (s *Store) connected(ctx context.Context) (rueidis.Client, error) {
+func (s *Store) connected(ctx context.Context) (*connection, error) {
 	if c := s.answers.Load(); c != nil {
-		return *c, nil
+		return c, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.answers.Load(); c != nil {
-		return *c, nil
+		return c, nil
 	}
 	switch {
 	case s.closed:
 		return nil, errClosed
-	case s.isResting(): // since another waited for mu
-		return nil, errResting
+	case s.isBackingOff(): // since another waited for mu
+		return nil, errBackingOff
 	}
-	// Nothing is cached in this process: nobody would know in time that it was cleaned.
-	options := s.options
-	options.DisableCache = true
-	c, err := rueidis.NewClient(options)
+	client, err := s.address.Client(s.options())
 	if err != nil {
 		return nil, s.outcome(ctx, err)
 	}
-	s.answers.Store(&c)
+	limited, cancel := s.limited(ctx)
+	defer cancel()
+	primary, err := replication.Open(limited, client, s.address.Writes, s.prefix+"confirm", slog.New(slog.DiscardHandler)) // which of several servers is spoken of, only the caller knows
+	if err != nil {
+		client.Close()
+		return nil, s.outcome(ctx, err)
+	}
+	c := &connection{client, primary}
+	s.answers.Store(c)
 	return c, nil
 }
 
-// watching is the connection that is told when locks end.
+// watching is the connection that is notified when locks end.
 func (s *Store) watching(ctx context.Context) (rueidis.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,10 +95,10 @@ func (s *Store) watching(ctx context.Context) (rueidis.Client, error) {
 	case s.watcher != nil:
 		return s.watcher, nil
 	}
-	options := s.options
-	options.CacheSizeEachConn = 4 << 20
-	options.OnInvalidations = s.bells.ring
-	c, err := rueidis.NewClient(options)
+	options := s.options()
+	options.DisableCache, options.CacheSizeEachConn = false, 4<<20
+	options.OnInvalidations = s.lockWaiters.notify
+	c, err := s.address.Client(options)
 	if err != nil {
 		return nil, s.outcome(ctx, err)
 	}
@@ -99,13 +112,13 @@ func (s *Store) limited(ctx context.Context) (context.Context, context.CancelFun
 }
 
 // outcome is the error of an exchange with Redis, in words, and has Redis left alone where it is not there. ctx is the
-// caller's own: when that has ended, the error says nothing about Redis.
+// caller's own: when that has ended, the error means nothing about Redis.
 //
 // A late reply alone does not have it left alone: while others come in time, it is this process that is busy.
 func (s *Store) outcome(ctx context.Context, err error) error {
 	now := time.Since(epoch)
 	if err == nil {
-		s.heard.Store(int64(now))
+		s.lastReply.Store(int64(now))
 		return nil
 	}
 	if ctx.Err() != nil {
@@ -118,12 +131,12 @@ func (s *Store) outcome(ctx context.Context, err error) error {
 	said, ok := rueidis.IsRedisErr(err)
 	switch {
 	case ok && !said.IsLoading():
-	case late && now-time.Duration(s.heard.Load()) < s.timeout:
+	case late && now-time.Duration(s.lastReply.Load()) < s.timeout:
 	default:
-		s.rest.Store(int64(now + resting))
+		s.backOffUntil.Store(int64(now + backOff))
 	}
 	if late {
-		return fmt.Errorf("rediscache: Redis at %s did not answer within %v", s.address, s.timeout)
+		return fmt.Errorf("rediscache: Redis at %s did not answer within %v", s.address.Name, s.timeout)
 	}
-	return fmt.Errorf("rediscache: Redis at %s: %w", s.address, err)
+	return fmt.Errorf("rediscache: Redis at %s: %w", s.address.Name, err)
 }

@@ -17,7 +17,7 @@ func TestACallersDeadlineSaysNothingAboutRedisThoughItsContextIsLate(t *testing.
 	if err := s.outcome(tardy{t.Context()}, context.DeadlineExceeded); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
-	if s.rest.Load() != 0 {
+	if s.backOffUntil.Load() != 0 {
 		t.Error("Redis is left alone")
 	}
 }

@@ -4,7 +4,7 @@ import "github.com/sabir-go/sabir/policy"
 
 // ReadAnswer reads what is under an answer's key, in a store with a limit of 100 bytes.
 func ReadAnswer(data string, age uint64) policy.Kept {
-	return (&place{store: &Store{limit: 100}}).read(data, age)
+	return (&actionCache{store: &Store{limit: 100}}).read(data, age)
 }
 
 // ReadCleanings reads what is under the key of cleanings.

@@ -6,11 +6,11 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/policy/rediscache"
 )
 
-// Whatever somebody wrote over a cache's keys, calls are answered, the log says so, and the next answer is kept again.
+// Whatever was written over a cache's keys, calls are answered, the log reports it, and the next answer is kept again.
 func TestWhatNoCacheHasWrittenIsNoAnswerAndIsReplaced(t *testing.T) {
 	url := brokers.ForTest(t, brokers.Redis).URL()
 	raw := client(t, url)

@@ -3,6 +3,7 @@ package rediscache
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -13,20 +14,38 @@ import (
 )
 
 // A lock is a key with a random value that only its holder knows, and a time to live, as
-// https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/ has it for one server. It saves work; nothing
-// depends on there being one holder: answers with an old age are not found, whoever sets them.
+// https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/ has it for one server.
+//
+// The invariant: of two that took themselves for the holder at once, one keeps its answer. Two there can be, when a lease ends
+// under a holder that is late, or when a replica takes over that has not got the lock. So an answer is set by a script, only
+// while the lock has its holder's value: what the server has lost cannot let both in, as the check and the answer are one step of
+// one server's history. That replicas have the lock before its holder begins saves the work of a second one, and nothing more.
 
 var (
 	release = rueidis.NewLuaScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)
 	prolong = rueidis.NewLuaScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0`)
+	// set keeps an answer. KEYS: answer, lock. ARGV: the holder's value, answer, milliseconds to live.
+	set = rueidis.NewLuaScript(`if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) return 1`)
 )
 
-// Lock looks for an answer and, in the same exchange, tries to become the one who works it out. While another is that, it
-// waits to be told, and looks again.
-func (p *place) Lock(ctx context.Context, key []byte) (policy.Kept, func(), error) {
+// errSuperseded is of an answer that was worked out under a lock which has gone since.
+var errSuperseded = errors.New("rediscache: the answer is not kept: its lock ended, or was lost with a server, before the handler returned")
+
+// set keeps an answer that was worked out under the lock.
+func (l *lock) set(ctx, limited context.Context, c *connection, key, data string, ttl time.Duration) error {
+	done, err := set.Exec(limited, c, []string{key, l.key}, []string{l.token, data, strconv.FormatInt(ttl.Milliseconds(), 10)}).AsInt64()
+	if err = l.store.outcome(ctx, err); err == nil && done == 0 {
+		return errSuperseded
+	}
+	return err
+}
+
+// Lock looks for an answer and, in the same exchange, tries to become the call that works it out. While another is that, it
+// waits for a notification, and looks again.
+func (p *actionCache) Lock(ctx context.Context, key []byte) (policy.Kept, func(), error) {
 	s := p.store
 	name := p.named(key)
-	l := &lock{store: s, key: p.locks + name, token: rand.Text()}
+	l := &lock{actionCache: p, store: s, name: name, key: p.locks + name, token: rand.Text()}
 	for {
 		kept, held, err := p.try(ctx, l, name)
 		switch {
@@ -47,7 +66,7 @@ func (p *place) Lock(ctx context.Context, key []byte) (policy.Kept, func(), erro
 	}
 }
 
-func (p *place) try(ctx context.Context, l *lock, name string) (kept policy.Kept, held bool, err error) {
+func (p *actionCache) try(ctx context.Context, l *lock, name string) (kept policy.Kept, held bool, err error) {
 	c, err := p.store.ready(ctx)
 	if err != nil {
 		return kept, false, err
@@ -56,7 +75,7 @@ func (p *place) try(ctx context.Context, l *lock, name string) (kept policy.Kept
 	defer cancel()
 	set := c.B().Set().Key(l.key).Value(l.token).Nx().Px(p.store.lease).Build()
 	cleaned, answer := p.looking(c.B(), name)
-	replies := c.DoMulti(limited, set, cleaned, answer)
+	replies := p.store.locking(limited, c, set, cleaned, answer)
 	err = replies[0].Error()
 	if err != nil && !rueidis.IsRedisNil(err) {
 		return kept, false, p.store.outcome(ctx, err)
@@ -69,10 +88,27 @@ func (p *place) try(ctx context.Context, l *lock, name string) (kept policy.Kept
 	return kept, held, err
 }
 
+// locking sends commands that try to lock, and has replicas confirm them. Where they do not, the holder goes on all the same, and
+// others do not wait for them for a second.
+func (s *Store) locking(ctx context.Context, c *connection, commands ...rueidis.Completed) []rueidis.RedisResult {
+	if int64(time.Since(epoch)) < s.unconfirmedUntil.Load() {
+		return c.DoMulti(ctx, commands...)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout/2)
+	defer cancel()
+	replies, unconfirmed := c.primary.Do(ctx, commands...)
+	if unconfirmed != nil {
+		s.unconfirmedUntil.Store(int64(time.Since(epoch) + backOff))
+	}
+	return replies
+}
+
 // lock is one attempt at a lock, or the lock itself.
 type lock struct {
-	store      *Store
-	key, token string
+	actionCache *actionCache
+	store       *Store
+	name        string // of the answer
+	key, token  string
 
 	mu    sync.Mutex
 	freed bool
@@ -80,10 +116,13 @@ type lock struct {
 }
 
 func (l *lock) keep() {
+	l.actionCache.mu.Lock()
+	l.actionCache.held[l.name] = l
+	l.actionCache.mu.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.timer = time.AfterFunc(l.store.lease/3, func() {
-		l.store.later(l.prolong)
+		l.store.inBackground(l.prolong)
 	})
 }
 
@@ -99,15 +138,20 @@ func (l *lock) prolong(ctx context.Context) {
 	}
 }
 
-// free lets go of the lock, without waiting until Redis has heard.
+// free lets go of the lock, without waiting until Redis has received it.
 func (l *lock) free() {
+	l.actionCache.mu.Lock()
+	if l.actionCache.held[l.name] == l {
+		delete(l.actionCache.held, l.name)
+	}
+	l.actionCache.mu.Unlock()
 	l.mu.Lock()
 	l.freed = true
 	if l.timer != nil {
 		l.timer.Stop()
 	}
 	l.mu.Unlock()
-	l.store.later(func(ctx context.Context) {
+	l.store.inBackground(func(ctx context.Context) {
 		if c, err := l.store.ready(ctx); err == nil {
 			release.Exec(ctx, c, []string{l.key}, []string{l.token})
 		}
@@ -116,15 +160,15 @@ func (l *lock) free() {
 
 // await returns when the lock may be free, at the latest when its lease ends unless its holder prolongs it.
 //
-// Nothing asks again and again: the server remembers who has read a key, and tells that connection when it changes, expires or
-// is evicted (https://redis.io/docs/latest/develop/reference/client-side-caching/).
+// Nothing asks again and again: the server remembers which connection has read a key, and notifies it when it changes, expires
+// or is evicted (https://redis.io/docs/latest/develop/reference/client-side-caching/).
 func (s *Store) await(ctx context.Context, key string) error {
 	c, err := s.watching(ctx)
 	if err != nil {
 		return err
 	}
-	b := s.bells.listen(key) // before reading, so that no change is missed
-	defer s.bells.leave(key, b)
+	b := s.lockWaiters.listen(key) // before reading, so that no change is missed
+	defer s.lockWaiters.leave(key, b)
 	limited, cancel := s.limited(ctx)
 	reply := c.DoCache(limited, c.B().Get().Key(key).Cache(), s.lease)
 	cancel()
@@ -141,7 +185,7 @@ func (s *Store) await(ctx context.Context, key string) error {
 	end := time.NewTimer(left)
 	defer end.Stop()
 	select {
-	case <-b.rung:
+	case <-b.released:
 	case <-end.C:
 	case <-ctx.Done():
 		return ctx.Err()
@@ -149,30 +193,30 @@ func (s *Store) await(ctx context.Context, key string) error {
 	return nil
 }
 
-// bells is the keys that callers of this process wait for: no more than there are calls.
-type bells struct {
+// lockWaiters has the keys of locks whose end callers of this process wait for, at most one for each call.
+type lockWaiters struct {
 	mu      sync.Mutex
-	ringing map[string]*bell
+	ringing map[string]*lockWaiter
 }
 
-type bell struct {
-	rung      chan struct{}
+type lockWaiter struct {
+	released  chan struct{}
 	listeners int
 }
 
-func (b *bells) listen(key string) *bell {
+func (b *lockWaiters) listen(key string) *lockWaiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	one := b.ringing[key]
 	if one == nil {
-		one = &bell{rung: make(chan struct{})}
+		one = &lockWaiter{released: make(chan struct{})}
 		b.ringing[key] = one
 	}
 	one.listeners++
 	return one
 }
 
-func (b *bells) leave(key string, one *bell) {
+func (b *lockWaiters) leave(key string, one *lockWaiter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	one.listeners--
@@ -181,13 +225,14 @@ func (b *bells) leave(key string, one *bell) {
 	}
 }
 
-// ring is told which keys have changed; nil for any, as when the connection was lost.
-func (b *bells) ring(keys []rueidis.RedisMessage) {
+// notify wakes the callers that wait for the keys, which the server reports as changed. Nil keys wake all: the connection was
+// lost, and with it what the server would have sent.
+func (b *lockWaiters) notify(keys []rueidis.RedisMessage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if keys == nil {
 		for key, one := range b.ringing {
-			close(one.rung)
+			close(one.released)
 			delete(b.ringing, key)
 		}
 		return
@@ -195,7 +240,7 @@ func (b *bells) ring(keys []rueidis.RedisMessage) {
 	for _, message := range keys {
 		key, err := message.ToString()
 		if one := b.ringing[key]; err == nil && one != nil {
-			close(one.rung)
+			close(one.released)
 			delete(b.ringing, key)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/policy/rediscache"
 )
 
@@ -132,7 +132,7 @@ func TestANodeThatIsKilledWhileItWorksCostsTheOthersItsLease(t *testing.T) {
 	}
 }
 
-// leaseLeft is how long the lock lasts that is the only key in Redis which ends by itself.
+// leaseLeft is the remaining time of the lock that is the only key in Redis which ends by itself.
 func leaseLeft(t *testing.T, raw rueidis.Client) (left time.Duration) {
 	t.Helper()
 	keys, err := raw.Do(t.Context(), raw.B().Keys().Pattern("*").Build()).AsStrSlice()
@@ -246,7 +246,7 @@ func TestALockIsNotReleasedByOneWhoseLeaseHasEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	late()
-	a.Close() // when it was heard
+	a.Close() // when it was received
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if _, _, err := lock(ctx, c, "k"); !errors.Is(err, context.DeadlineExceeded) {

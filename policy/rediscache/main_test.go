@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/policy/rediscache"
 )
@@ -22,7 +22,7 @@ import (
 // the Redis at that address.
 const asNode = "SABIR_TEST_CACHE_NODE"
 
-// leaseOfNode is the variable that says what its rediscache.Lease is.
+// leaseOfNode is the variable that sets its rediscache.Lease.
 const leaseOfNode = "SABIR_TEST_CACHE_LEASE"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 // runNode makes 1000 calls at once for each line that it reads, and writes how many times the handler ran. On the line
-// "hold" it makes one call, whose handler says so and never returns.
+// "hold" it makes one call, whose handler reports so and never returns.
 func runNode(address string) {
 	lease, err := time.ParseDuration(os.Getenv(leaseOfNode))
 	if err != nil {

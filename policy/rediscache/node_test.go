@@ -48,7 +48,7 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// open opens a store for the length of a test. It is patient unless it is told otherwise.
+// open opens a store for the length of a test. It has a long timeout unless the options set another.
 func open(tb testing.TB, url string, options ...rediscache.Option) *rediscache.Store {
 	tb.Helper()
 	store, err := rediscache.Open(url, "test", append([]rediscache.Option{patient}, options...)...)
@@ -84,7 +84,7 @@ func (r *runs) handler(_ context.Context, id string) (user, error) {
 	return user{id, int(r.Add(1))}, nil
 }
 
-// get is which run of the handler answers for an id.
+// get returns the number of the handler's run that answers for an id.
 func (n *node) get(tb testing.TB, id string) int {
 	tb.Helper()
 	out, err := sabir.Call[user](context.Background(), n.Node, "users.get", id)
@@ -94,7 +94,7 @@ func (n *node) get(tb testing.TB, id string) int {
 	return out.Run
 }
 
-// keeps tells whether an answer is kept.
+// keeps reports whether an answer is kept.
 func (n *node) keeps(tb testing.TB, id string) bool {
 	tb.Helper()
 	first := n.get(tb, id)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/policy/rediscache"
 )
 

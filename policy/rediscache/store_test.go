@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/brokers"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/policy/rediscache"
 	"github.com/sabir-go/sabir/transport/tcp"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func TestAnAnswerOfOneNodeIsGivenByAnother(t *testing.T) {
@@ -194,9 +194,8 @@ func TestOpenTellsWhatIsWrong(t *testing.T) {
 		{"127.0.0.1:6379", "test", nil, "redis://"},
 		{"nats://host", "test", nil, "want redis or rediss"},
 		{"redis://", "test", nil, "host:port"},
-		{"redis://:6379", "test", nil, "host:port"},
 		{"redis://host/one", "test", nil, "want a number"},
-		{"redis://host?db=1", "test", nil, "host:port"},
+		{"redis://host?db=1", "test", nil, "the unknown parameter"},
 		{good, "", nil, "the name"},
 		{good, "a:b", nil, "the name"},
 		{good, strings.Repeat("x", 101), nil, "the name"},
@@ -204,7 +203,7 @@ func TestOpenTellsWhatIsWrong(t *testing.T) {
 		{good, "test", rediscache.MaxAnswer(0), "MaxAnswer(0)"},
 		{good, "test", rediscache.Timeout(0), "Timeout(0s)"},
 		{good, "test", rediscache.Lease(0), "Lease(0s)"},
-		{good, "test", rediscache.TLS(&tls.Config{}), "want rediss"},
+		{good, "test", rediscache.TLS(&tls.Config{}), "use rediss"},
 	} {
 		var options []rediscache.Option
 		if test.option != nil {

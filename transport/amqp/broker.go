@@ -4,24 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/amqp"
+	"github.com/sabir-go/sabir/internal/backoff"
 	"github.com/sabir-go/sabir/transport"
 )
 
-const (
-	handOverLimit = time.Second
-	firstPause    = 50 * time.Millisecond
-	longestPause  = time.Second
-)
+// handOverLimit is the time that Close may take to hand over what was published.
+const handOverLimit = time.Second
 
 // broker is a session that is made again whenever it breaks.
 type broker struct {
-	site    *site
+	address *amqp.Address
+	config  transport.Config
 	events  transport.BusEvents
 	session atomic.Pointer[session] // nil while there is none
 	closed  atomic.Bool
@@ -41,19 +40,19 @@ type subscription struct {
 	cancelled atomic.Bool // before it was confirmed
 }
 
-func connect(ctx context.Context, s *site, events transport.BusEvents) (transport.Broker, error) {
-	p, err := s.open(ctx)
+func connect(ctx context.Context, a *amqp.Address, config transport.Config, events transport.BusEvents) (transport.Broker, error) {
+	p, err := open(ctx, a, config)
 	if err != nil {
-		return nil, fmt.Errorf("connect to the broker at %s: %w", s.Name, err)
+		return nil, fmt.Errorf("connect to the broker at %s: %w", a.Name, err)
 	}
-	b := &broker{site: s, events: events, subscriptions: make(map[string]*subscription)}
+	b := &broker{address: a, config: config, events: events, subscriptions: make(map[string]*subscription)}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.session.Store(p)
 	b.running.Go(func() { b.run(p) })
 	return b, nil
 }
 
-func (b *broker) Addr() string { return b.site.Addr }
+func (b *broker) Addr() string { return b.address.Addr }
 
 func (b *broker) MaxMessage() int { return largestMessage }
 
@@ -74,7 +73,7 @@ func (b *broker) publish(subject string, data []byte, probe bool) error {
 	return b.explain(p.publish(subject, data, probe))
 }
 
-// explain says which broker an error is of.
+// explain adds to an error which broker it is from.
 func (b *broker) explain(err error) error {
 	if err == nil {
 		return nil
@@ -82,7 +81,7 @@ func (b *broker) explain(err error) error {
 	if b.closed.Load() {
 		err = net.ErrClosed
 	}
-	return fmt.Errorf("the broker at %s: %w", b.site.Name, err)
+	return fmt.Errorf("the broker at %s: %w", b.address.Name, err)
 }
 
 // Subscribe fails at once where there is no connection.
@@ -96,7 +95,7 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 			deliver(message)
 		}
 	}
-	told := make(chan error, 1)
+	result := make(chan error, 1)
 	b.mu.Lock()
 	p := b.session.Load()
 	switch {
@@ -108,13 +107,13 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 		return b.explain(fmt.Errorf("%s is subscribed to already", subject))
 	}
 	b.subscriptions[subject] = entry
-	b.running.Go(func() { told <- p.subscribe(entry) }) // the library's questions know no context
+	b.running.Go(func() { result <- p.subscribe(entry) }) // the library's questions know no context
 	b.mu.Unlock()
 
 	var err error
 	asking := false
 	select {
-	case err = <-told:
+	case err = <-result:
 	case <-ctx.Done():
 		err, asking = ctx.Err(), true
 	case <-p.ended:
@@ -133,7 +132,7 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 	delete(b.subscriptions, subject)
 	if asking && !b.closed.Load() {
 		b.running.Go(func() {
-			if <-told == nil {
+			if <-result == nil {
 				p.unsubscribe(entry)
 			}
 		})
@@ -152,7 +151,7 @@ func (b *broker) run(p *session) {
 		if b.events.Lost != nil {
 			b.events.Lost(b.explain(p.reason()))
 		}
-		if p = b.again(); p != nil && b.events.Restored != nil {
+		if p, _ = backoff.Until(b.ctx, backoff.Reconnect, b.renew); p != nil && b.events.Restored != nil {
 			b.events.Restored()
 		}
 	}
@@ -164,27 +163,11 @@ func (b *broker) returned(subject string) {
 	}
 }
 
-// again connects until it works; nil means that the broker was closed.
-func (b *broker) again() *session {
-	pause := firstPause
-	for !b.closed.Load() {
-		if p, err := b.renew(); err == nil {
-			return p
-		}
-		select {
-		case <-b.ctx.Done():
-		case <-time.After(pause/2 + rand.N(pause)):
-		}
-		pause = min(2*pause, longestPause)
-	}
-	return nil
-}
-
 // renew makes a session with the subscriptions that were confirmed.
 func (b *broker) renew() (*session, error) {
-	ctx, cancel := b.site.config.WithDialLimit(b.ctx)
+	ctx, cancel := b.config.WithDialLimit(b.ctx)
 	defer cancel()
-	p, err := b.site.open(ctx)
+	p, err := open(ctx, b.address, b.config)
 	if err != nil {
 		return nil, err
 	}

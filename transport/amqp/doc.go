@@ -4,8 +4,9 @@
 //	amqp://user:password@host:5672/vhost   in the clear
 //	amqps://user:password@host:5671/vhost  TLS 1.3
 //
-// Without a user it is guest with the password guest, as RabbitMQ has it for clients on its own machine; without a path the
-// virtual host is "/". The ports may be left out.
+// A node joins by one of them, and docs/addresses.md has all parts of the address, which is the same for channels:
+//
+//	node := sabir.NewNode(sabir.Serve(greeter), sabir.Join("amqp://user:password@10.0.0.5/shop"))
 //
 // Subjects are routing keys of the exchange amq.direct, which every virtual host has. A subscription is a queue of its
 // own, which RabbitMQ keeps in memory and removes with the connection: called by the subject and something random, it
@@ -17,6 +18,6 @@
 // than it can take: Publish then waits. Either one's end is a loss of the broker.
 //
 // RabbitMQ closes a connection's channel when a message is too large for it (max_message_size, 128 MiB unless
-// configured) or may not be published; that is a loss of the broker too, and Lost says why. The client does not ask for
+// configured) or may not be published; that is a loss of the broker too, and Lost reports why. The client does not ask for
 // less than a heartbeat a second, and cannot do without.
 package amqp

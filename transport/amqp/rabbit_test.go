@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func TestASubscriptionThatTheBrokerEndsIsMadeAgain(t *testing.T) {
@@ -39,7 +39,7 @@ func TestAnEndThatNobodyWasToldOfIsALossToo(t *testing.T) {
 			messages := m.Messages(t, "quiet")
 			p := m.Broker.(*broker).session.Load()
 			if side == "publishing" {
-				p.publishing.connection.Close() // after which the library tells no error
+				p.publishing.connection.Close() // after which the library returns no error
 			} else {
 				p.consuming.connection.Close()
 			}
@@ -75,11 +75,11 @@ func TestACancelledSubscriptionLeavesNobodyListening(t *testing.T) {
 func TestASubscriptionThatWasGivenUpCanBeMadeAgain(t *testing.T) {
 	m := transporttest.Join(t, brokers.ForTestShared(t, brokers.RabbitMQ).URL(), transport.Config{})
 	p := m.Broker.(*broker).session.Load()
-	p.asking.Lock() // as if the broker took its time
+	p.requestMu.Lock() // as if the broker took its time
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	err := m.Subscribe(ctx, "later", func([]byte) { t.Error("a message was delivered to who had given up") })
-	p.asking.Unlock()
+	p.requestMu.Unlock()
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("Subscribe gave %v, want context.DeadlineExceeded", err)
 	}
@@ -89,12 +89,12 @@ func TestASubscriptionThatWasGivenUpCanBeMadeAgain(t *testing.T) {
 }
 
 // The session that comes next takes over what was confirmed when it was made. A subscription that is confirmed later, by the
-// one before, would be nobody's.
+// one before, would be lost.
 func TestASubscriptionIsNotConfirmedByASessionThatIsGone(t *testing.T) {
 	m := transporttest.Join(t, brokers.ForTestShared(t, brokers.RabbitMQ).URL(), transport.Config{})
 	b := m.Broker.(*broker)
 	p := b.session.Load()
-	p.asking.Lock() // as if the broker took its time
+	p.requestMu.Lock() // as if the broker took its time
 	subscribed := make(chan error, 1)
 	go func() { subscribed <- m.Subscribe(t.Context(), "late", func([]byte) {}) }()
 	for asked := false; !asked; time.Sleep(time.Millisecond) {
@@ -103,7 +103,7 @@ func TestASubscriptionIsNotConfirmedByASessionThatIsGone(t *testing.T) {
 		b.mu.Unlock()
 	}
 	b.session.Store(nil) // as where it has ended
-	p.asking.Unlock()
+	p.requestMu.Unlock()
 	if err := transporttest.Receive(t, subscribed); !errors.Is(err, errAway) {
 		t.Errorf("Subscribe gave %v, want %v", err, errAway)
 	}

@@ -5,8 +5,8 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/sabir-go/sabir/brokers"
-	"github.com/sabir-go/sabir/transport/transporttest"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/transporttest"
 )
 
 // BenchmarkRawBatchedEcho is amqp091-go alone, with which BenchmarkBatchedEcho compares.

@@ -5,31 +5,33 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	amqp "github.com/rabbitmq/amqp091-go"
+	amqp091 "github.com/rabbitmq/amqp091-go"
+
+	"github.com/sabir-go/sabir/internal/amqp"
+	"github.com/sabir-go/sabir/transport"
 )
 
 const (
 	exchange       = "amq.direct"
 	largestMessage = 16 << 20
-	largestFrame   = 1 << 20 // bytes, if the broker goes so far: it says 128 KiB unless configured
+	largestFrame   = 1 << 20 // bytes, if the broker goes so far: its limit is 128 KiB unless configured
 	largestQueue   = 64 << 20
 )
 
 // session is two connections to the broker. It is of no use after its first error.
 type session struct {
 	publishing, consuming *line
-	returns               chan amqp.Return
+	returns               chan amqp091.Return
 	ended                 chan struct{} // is closed when it broke
 	deliveries            sync.WaitGroup
 	leaving               atomic.Bool
 
-	asking sync.Mutex // one question to the broker at a time
+	requestMu sync.Mutex // one question to the broker at a time
 
 	mu  sync.Mutex
 	err error // the first
@@ -37,60 +39,49 @@ type session struct {
 
 // line is one connection with its channel.
 type line struct {
-	socket     io.Closer // below TLS, whose own Close may wait
 	connection *amqp.Connection
-	channel    *amqp.Channel
-	closed     [2]chan *amqp.Error // of the connection and of the channel
+	channel    *amqp091.Channel
+	closed     [2]chan *amqp091.Error // of the connection and of the channel
 }
 
 // open dials the broker twice.
-func (s *site) open(ctx context.Context) (*session, error) {
-	publishing, err := s.line(ctx)
+func open(ctx context.Context, a *amqp.Address, config transport.Config) (*session, error) {
+	publishing, err := openLine(ctx, a, config)
 	if err != nil {
 		return nil, err
 	}
-	consuming, err := s.line(ctx)
+	consuming, err := openLine(ctx, a, config)
 	if err != nil {
-		publishing.socket.Close()
+		publishing.connection.Socket.Close()
 		return nil, err
 	}
 	p := &session{publishing: publishing, consuming: consuming, ended: make(chan struct{})}
-	p.returns = publishing.channel.NotifyReturn(make(chan amqp.Return, 64))
+	p.returns = publishing.channel.NotifyReturn(make(chan amqp091.Return, 64))
 	return p, nil
 }
 
-func (s *site) line(ctx context.Context) (*line, error) {
-	raw, socket, err := s.dialRaw(ctx)
+func openLine(ctx context.Context, a *amqp.Address, config transport.Config) (*line, error) {
+	connection, err := a.Dial(ctx, amqp091.Config{FrameSize: largestFrame, Heartbeat: max(time.Second, config.KeepAliveIdle())})
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { socket.Close() })
-	l := &line{socket: socket}
-	l.connection, err = amqp.Open(raw, amqp.Config{
-		SASL:      []amqp.Authentication{&amqp.PlainAuth{Username: s.user, Password: s.password}},
-		Vhost:     s.vhost,
-		Locale:    "en_US",
-		FrameSize: largestFrame,
-		Heartbeat: max(time.Second, s.config.KeepAliveIdle()),
-	})
-	if err == nil {
-		l.channel, err = l.connection.Channel()
-	}
-	if err == nil {
-		l.closed[0] = l.connection.NotifyClose(make(chan *amqp.Error, 1))
-		l.closed[1] = l.channel.NotifyClose(make(chan *amqp.Error, 1))
+	stop := context.AfterFunc(ctx, func() { connection.Socket.Close() })
+	l := &line{connection: connection}
+	if l.channel, err = connection.Channel(); err == nil {
+		l.closed[0] = connection.NotifyClose(make(chan *amqp091.Error, 1))
+		l.closed[1] = l.channel.NotifyClose(make(chan *amqp091.Error, 1))
 	}
 	if !stop() {
 		err = ctx.Err()
 	}
 	if err != nil {
-		socket.Close()
+		connection.Socket.Close()
 		return nil, err
 	}
 	return l, nil
 }
 
-// watch waits for the end of the session, and tells of messages that came back.
+// watch waits for the end of the session, and reports messages that came back.
 func (p *session) watch(returned func(subject string)) {
 	returns, publishing, consuming := p.returns, p.publishing.closed, p.consuming.closed
 	for {
@@ -120,7 +111,7 @@ func (p *session) watch(returned func(subject string)) {
 
 // lost takes in what a channel of NotifyClose brought. It is closed, which is nil here, by leave, and where the end came
 // before the channel was known.
-func (p *session) lost(from *chan *amqp.Error, err *amqp.Error) {
+func (p *session) lost(from *chan *amqp091.Error, err *amqp091.Error) {
 	switch {
 	case err != nil:
 		p.fail(fmt.Errorf("the connection ended: %w", err))
@@ -137,8 +128,8 @@ func (p *session) fail(err error) {
 	defer p.mu.Unlock()
 	if p.err == nil {
 		p.err = err
-		p.publishing.socket.Close()
-		p.consuming.socket.Close()
+		p.publishing.connection.Socket.Close()
+		p.consuming.connection.Socket.Close()
 		close(p.ended)
 	}
 }
@@ -151,8 +142,8 @@ func (p *session) reason() error {
 }
 
 func (p *session) publish(subject string, data []byte, probe bool) error {
-	err := p.publishing.channel.Publish(exchange, subject, probe, false, amqp.Publishing{Body: data})
-	if err != nil && !errors.Is(err, amqp.ErrClosed) { // of which watch learns the cause
+	err := p.publishing.channel.Publish(exchange, subject, probe, false, amqp091.Publishing{Body: data})
+	if err != nil && !errors.Is(err, amqp091.ErrClosed) { // of which watch learns the cause
 		p.fail(err)
 	}
 	return err
@@ -160,12 +151,12 @@ func (p *session) publish(subject string, data []byte, probe bool) error {
 
 // subscribe makes a queue and has its messages delivered until the session ends. It waits for the broker.
 func (p *session) subscribe(s *subscription) error {
-	p.asking.Lock()
-	defer p.asking.Unlock()
+	p.requestMu.Lock()
+	defer p.requestMu.Unlock()
 	queue := s.subject + "-" + rand.Text()[:10]
 	channel := p.consuming.channel
 	const durable, autoDelete, exclusive, noWait = false, true, true, false
-	if _, err := channel.QueueDeclare(queue, durable, autoDelete, exclusive, noWait, amqp.Table{"x-max-length-bytes": largestQueue}); err != nil {
+	if _, err := channel.QueueDeclare(queue, durable, autoDelete, exclusive, noWait, amqp091.Table{"x-max-length-bytes": largestQueue}); err != nil {
 		return err
 	}
 	if err := channel.QueueBind(queue, s.subject, exchange, noWait, nil); err != nil {
@@ -195,12 +186,12 @@ func (p *session) subscribe(s *subscription) error {
 
 // unsubscribe undoes subscribe; the queue goes with its consumer.
 func (p *session) unsubscribe(s *subscription) {
-	p.asking.Lock()
-	defer p.asking.Unlock()
+	p.requestMu.Lock()
+	defer p.requestMu.Unlock()
 	p.consuming.channel.Cancel(s.queue, false)
 }
 
-// leave says goodbye, which the broker answers when it has read all that was published.
+// leave sends a goodbye, which the broker answers when it has read all that was published.
 func (p *session) leave(limit time.Duration) {
 	p.leaving.Store(true)
 	deadline := time.Now().Add(limit)

@@ -12,7 +12,7 @@ import (
 )
 
 // below are the credentials of a connection that was made, and where wanted encrypted, before gRPC saw it. On the server's
-// side they tell handlers which socket a stream came by.
+// side they give handlers the socket a stream came by.
 type below struct{ encrypted bool }
 
 // socketInfo is what a handler finds as its peer's AuthInfo.

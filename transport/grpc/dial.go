@@ -92,7 +92,7 @@ func connect(ctx context.Context, client *grpc.ClientConn) (grpc.ClientStream, e
 	}
 	var m message
 	if err := s.RecvMsg(&m); err != nil {
-		return nil, err // what is there instead says so: an unknown service, say
+		return nil, err // what is there instead answers that: such as an unknown service
 	}
 	m.data.Free()
 	return nil, fmt.Errorf("the answer has no %s header: no Sabir node listens there", headerKey)

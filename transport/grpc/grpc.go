@@ -17,7 +17,7 @@ const (
 	service = "sabir.Link"
 	method  = "Connect"
 
-	// window is how many bytes the peer sends ahead of reads.
+	// window is the number of bytes that the peer sends ahead of reads.
 	window = 1 << 20
 	// bufferSize is that of gRPC's buffers before the socket: a write of it, and a read of it, is one system call.
 	bufferSize = 64 << 10

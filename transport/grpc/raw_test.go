@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 // BenchmarkRawBatchedEcho is what links over this carrier are compared with: gRPC alone, a message for each batch.

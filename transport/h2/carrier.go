@@ -7,7 +7,7 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// gathered is how many bytes of several slices go into one frame.
+// gathered is the number of bytes of several slices that go into one frame.
 const gathered = 64 << 10
 
 // dialled is the carrier of the side that made the request.
@@ -60,7 +60,7 @@ func (a *accepted) Finish() {
 	<-a.socket.Gone() // the peer closes it when it has read all
 }
 
-// gatherer writes several slices with few writes, each of which costs a frame and some handing over.
+// gatherer combines several slices into a small number of writes, each of which costs a frame and some handing over.
 type gatherer struct{ buf []byte }
 
 func (g *gatherer) write(w io.Writer, parts [][]byte) error {

@@ -24,7 +24,7 @@ const (
 	path        = "/sabir"
 	contentType = "application/octet-stream"
 
-	// window is how many bytes the peer sends ahead of reads.
+	// window is the number of bytes that the peer sends ahead of reads.
 	window = 1 << 20
 	// frame is the longest frame that is read: one for each write of a link.
 	frame = 256 << 10
@@ -34,7 +34,7 @@ const (
 	headerSize = 16 << 10
 )
 
-// silent drops what net/http says about strangers that speak something else: everybody can make it say that.
+// silent drops what net/http logs about clients of other protocols: any client can cause such lines.
 var silent = log.New(io.Discard, "", 0)
 
 type driver struct{}

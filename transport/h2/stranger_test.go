@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/tcp"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func listen(t *testing.T) (transport.Listener, string) {

@@ -24,7 +24,7 @@ const (
 )
 
 // conn is a WebSocket as a connection of bytes. It is a transport.BufferWriter and a transport.HalfCloser: a Close frame
-// says that nothing follows (RFC 6455, section 5.5.1, lets the other side send on before it answers).
+// announces that nothing follows (RFC 6455, section 5.5.1, lets the other side send on before it answers).
 type conn struct {
 	net.Conn
 	client bool // masks what it sends (RFC 6455, section 5.3)
@@ -35,12 +35,12 @@ type conn struct {
 	start, end int    // payload in ahead
 	readErr    error
 
-	writing  sync.Mutex
-	out      []byte // a frame
-	scratch  [ws.MaxHeaderSize]byte
-	one      [1][]byte
-	said     bool  // a Close frame was sent
-	writeErr error // part of a frame was sent: nothing can follow
+	writing   sync.Mutex
+	out       []byte // a frame
+	scratch   [ws.MaxHeaderSize]byte
+	one       [1][]byte
+	closeSent bool  // a Close frame was sent
+	writeErr  error // part of a frame was sent: nothing can follow
 
 	pong   atomic.Pointer[[]byte] // what is still to be answered
 	closed atomic.Bool
@@ -201,7 +201,7 @@ func (c *conn) flush(size int) error {
 		return c.errorOf("write", net.ErrClosed)
 	case c.writeErr != nil:
 		return c.writeErr
-	case c.said:
+	case c.closeSent:
 		return c.errorOf("write", os.NewSyscallError("write", syscall.EPIPE))
 	}
 	payload := c.out[len(c.out)-size:]
@@ -234,13 +234,13 @@ func (c *conn) answer(payload []byte) {
 
 // goodbye sends a Close frame, once. It runs under writing.
 func (c *conn) goodbye() error {
-	if c.said || c.writeErr != nil {
+	if c.closeSent || c.writeErr != nil {
 		return c.writeErr
 	}
 	c.begin(ws.OpClose, 2)
 	c.out = append(c.out, 0x03, 0xe8) // 1000, a normal end
 	err := c.flush(2)
-	c.said = true
+	c.closeSent = true
 	return err
 }
 

@@ -101,7 +101,7 @@ func (d *deframer) takeHeader(buf []byte) (int, error) {
 
 var errText = fmt.Errorf("the peer sent text over the WebSocket: links are binary")
 
-// ended is told when a frame has come whole.
+// ended is called when a frame has come whole.
 func (d *deframer) ended() {
 	switch d.current.OpCode {
 	case ws.OpPing:
@@ -111,7 +111,7 @@ func (d *deframer) ended() {
 	}
 }
 
-// sizeOfHeader is the size of a header as far as its beginning tells: 2 bytes tell all of it.
+// sizeOfHeader is the size of a header as far as its beginning shows: 2 bytes show all of it.
 func sizeOfHeader(begin []byte) int {
 	if len(begin) < 2 {
 		return 2

@@ -10,7 +10,7 @@ import (
 	"github.com/sabir-go/sabir/transport/http"
 )
 
-// A node whose links come in through the web server that is there already. A program of nodes says
+// A node whose links come in through the web server that is there already. The other nodes use
 // sabir.Join("https://shop.example.com/sabir") where this one listens.
 func ExampleHandler() {
 	links, err := http.NewHandler("https://shop.example.com/sabir")

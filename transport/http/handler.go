@@ -31,11 +31,11 @@ var mounted struct {
 	handlers map[string]*Handler
 }
 
-// NewHandler makes the handler of an address, which is what other nodes dial: http://host:port/path or https. The
+// NewHandler makes the handler of an addressthat other nodes dial: http://host:port/path or https. The
 // request's own path does not matter. The address is taken for as long as the program runs: it is an error to ask for it
 // again.
 //
-// Listening there needs a cluster key, for the handler cannot tell who reaches its web server.
+// Listening there needs a cluster key, for the handler does not know which callers reach its web server.
 func NewHandler(address string) (*Handler, error) {
 	u, err := transport.Parse(address)
 	if err != nil {

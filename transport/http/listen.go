@@ -20,7 +20,7 @@ const (
 	headerSize  = 16 << 10
 )
 
-// silent drops what net/http says about strangers that speak something else: everybody can make it say that.
+// silent drops what net/http logs about clients of other protocols: any client can cause such lines.
 var silent = log.New(io.Discard, "", 0)
 
 func (d driver) Listen(ctx context.Context, at *url.URL, config transport.Config) (transport.Listener, error) {
@@ -35,7 +35,7 @@ func (d driver) Listen(ctx context.Context, at *url.URL, config transport.Config
 	if d.encrypted {
 		scheme = "tls"
 	}
-	below, socketAt, err := socket(scheme, at) // without a port filled in: one to listen on must be said
+	below, socketAt, err := socket(scheme, at) // without a port filled in: one to listen on must be given
 	if err != nil {
 		return nil, err
 	}

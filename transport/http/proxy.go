@@ -14,7 +14,7 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// reach connects to the host of an address, through a proxy where the environment names one. way tells errors of it.
+// reach connects to the host of an address, through a proxy where the environment names one. way describes it in errors.
 func reach(ctx context.Context, to *url.URL, config transport.Config) (raw net.Conn, way string, err error) {
 	config.TLS = nil // which is for the end of the way
 	proxy, err := nethttp.ProxyFromEnvironment(&nethttp.Request{URL: to})

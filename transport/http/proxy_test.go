@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/tcp"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 // proxy is an HTTP proxy that knows CONNECT and nothing else. Names that end in .test are this machine.
@@ -166,7 +166,7 @@ func TestThisMachineIsNotAskedOfAProxy(t *testing.T) {
 func TestErrorsNameTheProxyWithoutItsPassword(t *testing.T) {
 	for _, test := range []struct{ address, want string }{
 		{"http://forbidden.example:7700", "403"},
-		{"http://node.test:1/x", "502"}, // nobody listens at port 1
+		{"http://node.test:1/x", "502"}, // nothing listens at port 1
 	} {
 		_, err := transport.Dial(t.Context(), test.address, transport.Config{})
 		if err == nil {

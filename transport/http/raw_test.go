@@ -8,8 +8,8 @@ import (
 
 	"github.com/gobwas/ws"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 // BenchmarkRawBatchedEcho is what links over this carrier are compared with: the WebSocket library alone, a frame for

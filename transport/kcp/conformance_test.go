@@ -3,9 +3,9 @@ package kcp_test
 import (
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/kcp"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func TestConformance(t *testing.T) {
@@ -13,3 +13,5 @@ func TestConformance(t *testing.T) {
 }
 
 func BenchmarkKCP(b *testing.B) { transporttest.Benchmark(b, "kcp://:0", transport.Config{}) }
+
+func TestPacketSizes(t *testing.T) { transporttest.PacketSizes(t, "kcp", 1500) }

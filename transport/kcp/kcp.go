@@ -12,25 +12,25 @@ import (
 
 	"github.com/xtaci/kcp-go/v5"
 
+	"github.com/sabir-go/sabir/internal/session"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/session"
 )
 
 func init() { transport.Register("kcp", carrier{}) }
 
 const (
-	// window is how many units of 1 KiB may be under way or unread.
+	// window is the number of units of 1 KiB that may be under way or unread.
 	window = 512
 
 	// sendPackets is more packets than the window and small frames can fill, so that a write does not wait for KCP, and
-	// receivePackets leaves room for as many while the ones before are still unread.
+	// receivePackets leaves space for as many while the ones before are still unread.
 	sendPackets    = window + 128
 	receivePackets = 2 * sendPackets
 
-	// interval is how many milliseconds KCP lets pass before it looks for packets to send again: the least it takes.
+	// interval is the number of milliseconds that KCP lets pass before it looks for packets to send again: the least it takes.
 	interval = 10
 
-	// fastResend is how many acknowledgements past a packet mean that it is lost.
+	// fastResend is the number of acknowledgements past a packet that mean that it is lost.
 	fastResend = 2
 
 	// openWait may be short because the packet that makes a session is the one with the open frame, or a late one of a
@@ -47,7 +47,11 @@ func settings(config transport.Config) session.Settings {
 	return session.Settings{Name: "kcp", Window: window, KeepAlive: config.KeepAliveIdle(), OpenWait: openWait}
 }
 
-func tune(s *kcp.UDPSession) {
+// mostPacket is the largest packet that the library sends.
+const mostPacket = 1500
+
+func tune(s *kcp.UDPSession, config transport.Config) {
+	s.SetMtu(min(config.PacketLimit(), mostPacket)) // before the first write: what is queued keeps its size
 	//lint:ignore SA1019 there is no other way to have small writes share a packet
 	s.SetStreamMode(true)
 	s.SetWriteDelay(false)
@@ -83,22 +87,22 @@ func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config)
 	}))
 	go func() {
 		defer close(served)
-		serve(accepting, l)
+		serve(accepting, l, config)
 	}()
 	return l, nil
 }
 
 // serve ends when the socket is closed.
-func serve(accepting *kcp.Listener, l *session.Listener) {
+func serve(accepting *kcp.Listener, l *session.Listener, config transport.Config) {
 	for {
 		s, err := accepting.AcceptKCP()
 		if err != nil {
 			break
 		}
-		tune(s)
+		tune(s, config)
 		l.Serve(s)
 	}
-	// Sessions that nobody takes would keep their goroutines. The library chooses by chance between the error and one of
+	// Sessions that are not accepted would keep their goroutines. The library chooses by chance between the error and one of
 	// them, so that so many errors in a row mean that none is left.
 	for errs := 0; errs < 64; {
 		s, err := accepting.AcceptKCP()
@@ -121,7 +125,7 @@ func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (
 	}
 	ctx, cancel := config.WithDialLimit(ctx)
 	defer cancel()
-	// A connected socket is told when nobody is there, or no longer (RFC 1122, section 4.1.3.3).
+	// A connected socket gets an error when nothing listens there, or no longer (RFC 1122, section 4.1.3.3).
 	raw, err := new(net.Dialer).DialContext(ctx, "udp", address)
 	if err != nil {
 		return nil, err
@@ -139,7 +143,7 @@ func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (
 		udp.Close()
 		return nil, err
 	}
-	tune(s)
+	tune(s, config)
 	c, err := session.Dial(ctx, s, settings(config), func() {})
 	if err != nil {
 		return nil, fmt.Errorf("dialling %s (%s): %w", to.Redacted(), address, err)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/xtaci/kcp-go/v5"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 // BenchmarkRawBatchedEcho is what the library itself reaches, with which BenchmarkBatchedEcho compares.

@@ -3,9 +3,9 @@ package mem_test
 import (
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/mem"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func TestConformance(t *testing.T) {

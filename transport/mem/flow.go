@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// defaultLimit is how many bytes one direction holds before writers block.
+	// defaultLimit is the number of bytes that one direction holds before writers block.
 	defaultLimit = 64 << 10
 	// firstRing is the size of the first buffer; it doubles when it is full, so that idle connections stay small.
 	firstRing = 2 << 10
@@ -29,10 +29,10 @@ type flow struct {
 	size  int
 	limit int
 
-	readBy, writeBy transport.Deadline
+	readTimer, writeTimer transport.Deadline
 
 	writing      bool // a write is under way, whose bytes stay together
-	ended        bool // the writer said it has no more
+	ended        bool // the writer announced that it has no more
 	writerClosed bool // the writer's side is closed
 	readerClosed bool // the reader's side is closed
 	stalled      bool // nothing passes, as on a network that drops everything
@@ -55,7 +55,7 @@ func (f *flow) read(p []byte) (int, error) {
 			return 0, net.ErrClosed
 		case f.cut:
 			return 0, os.NewSyscallError("read", syscall.ECONNRESET)
-		case f.readBy.Passed():
+		case f.readTimer.Passed():
 			return 0, os.ErrDeadlineExceeded
 		case len(p) == 0:
 			return 0, nil
@@ -68,7 +68,7 @@ func (f *flow) read(p []byte) (int, error) {
 		case f.ended:
 			return 0, io.EOF
 		}
-		f.readBy.Wait(&f.readable)
+		f.readTimer.Wait(&f.readable)
 	}
 }
 
@@ -80,7 +80,7 @@ func (f *flow) write(parts ...[]byte) (n int64, err error) {
 		if err := f.writeFault(); err != nil {
 			return 0, err
 		}
-		f.writeBy.Wait(&f.writable)
+		f.writeTimer.Wait(&f.writable)
 	}
 	f.writing = true
 	defer func() {
@@ -96,7 +96,7 @@ func (f *flow) write(parts ...[]byte) (n int64, err error) {
 				return n, err
 			}
 			if f.size == f.limit {
-				f.writeBy.Wait(&f.writable)
+				f.writeTimer.Wait(&f.writable)
 				continue
 			}
 			put := f.put(part)
@@ -114,7 +114,7 @@ func (f *flow) writeFault() error {
 		return net.ErrClosed
 	case f.cut:
 		return os.NewSyscallError("write", syscall.ECONNRESET)
-	case f.writeBy.Passed():
+	case f.writeTimer.Passed():
 		return os.ErrDeadlineExceeded
 	case f.ended, f.readerClosed && !f.stalled:
 		return os.NewSyscallError("write", syscall.EPIPE)
@@ -138,7 +138,7 @@ func (f *flow) take(p []byte) int {
 	return n
 }
 
-// put moves what the ring has room for from p to it.
+// put moves what the ring has space for from p to it.
 func (f *flow) put(p []byte) int {
 	if want := min(f.size+len(p), f.limit); want > len(f.ring) {
 		f.grow(want)
@@ -179,15 +179,15 @@ func (f *flow) end() { f.change(func(f *flow) { f.ended = true }) }
 func (f *flow) closeWriter() {
 	f.change(func(f *flow) {
 		f.ended, f.writerClosed = true, true
-		f.writeBy.Stop()
+		f.writeTimer.Stop()
 	})
 }
 
-// closeReader is Close on the side that reads: nobody will take what is in the ring.
+// closeReader is Close on the side that reads: what is in the ring will not be read.
 func (f *flow) closeReader() {
 	f.change(func(f *flow) {
 		f.readerClosed = true
-		f.readBy.Stop()
+		f.readTimer.Stop()
 		f.drop()
 	})
 }
@@ -203,5 +203,5 @@ func (f *flow) drop() { f.ring, f.start, f.size = nil, 0, 0 }
 
 func (f *flow) stall(stalled bool) { f.change(func(f *flow) { f.stalled = stalled }) }
 
-func (f *flow) readDeadline(at time.Time)  { f.change(func(f *flow) { f.readBy.Set(at) }) }
-func (f *flow) writeDeadline(at time.Time) { f.change(func(f *flow) { f.writeBy.Set(at) }) }
+func (f *flow) readDeadline(at time.Time)  { f.change(func(f *flow) { f.readTimer.Set(at) }) }
+func (f *flow) writeDeadline(at time.Time) { f.change(func(f *flow) { f.writeTimer.Set(at) }) }

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// backlog is how many connections wait for Accept before dialers wait too.
+// backlog is the number of connections that wait for Accept before dialers wait too.
 const backlog = 128
 
 type listener struct {
@@ -42,7 +42,7 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// refuse closes the connections that nobody will accept.
+// refuse closes the connections that will not be accepted.
 func (l *listener) refuse() {
 	for {
 		select {

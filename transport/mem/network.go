@@ -16,7 +16,7 @@ import (
 // Network is a set of names that can listen, and the paths between them. It is a [transport.Stream]; use [New] for one
 // that shares no names with other tests. All methods may be called from any number of goroutines at once.
 //
-// The two ends of a path are the name in the listener's address and the Config.Name of who dials. So that a fault
+// The two ends of a path are the name in the listener's address and the Config.Name of the dialler. So that a fault
 // between two nodes holds whichever of them dialled, give each node the same Config.Name as it listens under.
 type Network struct {
 	mu        sync.Mutex
@@ -43,13 +43,13 @@ type fault struct {
 	healed chan struct{}
 }
 
-// New makes a network where nobody listens.
+// New makes a network where nothing listens.
 func New() *Network {
 	return &Network{listeners: map[addr]*listener{}, pairs: map[*pair]struct{}{}, faults: map[path]*fault{}}
 }
 
 // Listen takes a name: mem://name, or mem:// for any free one. Nothing here leaves the process, so it needs no key, and
-// TLS in config is ignored. config.WriteBuffer is how many bytes written by this side may be under way; 0 is 64 KiB.
+// TLS in config is ignored. config.WriteBuffer is the number of bytes written by this side that may be under way; 0 is 64 KiB.
 func (n *Network) Listen(_ context.Context, at *url.URL, config transport.Config) (transport.Listener, error) {
 	name, err := nameIn(at)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -12,30 +11,28 @@ import (
 
 	"github.com/eclipse/paho.golang/packets"
 
+	"github.com/sabir-go/sabir/internal/backoff"
 	"github.com/sabir-go/sabir/transport"
 )
 
-const (
-	handOverLimit = time.Second
-	firstPause    = 50 * time.Millisecond
-	longestPause  = time.Second
-)
+// handOverLimit is the time that Close may take to hand over what was published.
+const handOverLimit = time.Second
 
 // broker is a connection that is made again whenever it breaks.
 type broker struct {
-	site    *site
-	events  transport.BusEvents
-	conn    atomic.Pointer[conn] // nil while there is none
-	largest atomic.Int64         // bytes of a payload
-	closed  atomic.Bool
-	ctx     context.Context // ends with Close
-	cancel  context.CancelFunc
-	running sync.WaitGroup
+	settings *settings
+	events   transport.BusEvents
+	conn     atomic.Pointer[conn] // nil while there is none
+	largest  atomic.Int64         // bytes of a payload
+	closed   atomic.Bool
+	ctx      context.Context // ends with Close
+	cancel   context.CancelFunc
+	running  sync.WaitGroup
 
-	mu            sync.Mutex
-	subscriptions map[string]*subscription // by topic
-	asked         map[uint16]chan error    // SUBSCRIBE packets that wait for their answer
-	lastID        uint16                   // of those
+	mu             sync.Mutex
+	subscriptions  map[string]*subscription // by topic
+	unacknowledged map[uint16]chan error    // SUBSCRIBE packets that wait for their answer
+	lastID         uint16                   // of those
 }
 
 type subscription struct {
@@ -43,19 +40,19 @@ type subscription struct {
 	confirmed bool
 }
 
-func connect(ctx context.Context, s *site, events transport.BusEvents) (transport.Broker, error) {
+func connect(ctx context.Context, s *settings, events transport.BusEvents) (transport.Broker, error) {
 	c, err := s.open(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the broker at %s: %w", s.Name, err)
 	}
-	b := &broker{site: s, events: events, subscriptions: make(map[string]*subscription), asked: make(map[uint16]chan error)}
+	b := &broker{settings: s, events: events, subscriptions: make(map[string]*subscription), unacknowledged: make(map[uint16]chan error)}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.use(c)
 	b.running.Go(func() { b.run(c) })
 	return b, nil
 }
 
-func (b *broker) Addr() string { return b.site.Addr }
+func (b *broker) Addr() string { return b.settings.Addr }
 
 func (b *broker) MaxMessage() int { return int(b.largest.Load()) }
 
@@ -87,7 +84,7 @@ func (b *broker) usable(size int) (*conn, error) {
 	return nil, errAway
 }
 
-// explain says which broker an error is of.
+// explain adds to an error which broker it is from.
 func (b *broker) explain(err error) error {
 	if err == nil {
 		return nil
@@ -95,7 +92,7 @@ func (b *broker) explain(err error) error {
 	if b.closed.Load() {
 		err = net.ErrClosed
 	}
-	return fmt.Errorf("the broker at %s: %w", b.site.Name, err)
+	return fmt.Errorf("the broker at %s: %w", b.settings.Name, err)
 }
 
 // Subscribe fails at once where there is no connection.
@@ -144,17 +141,17 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 	return b.explain(fmt.Errorf("subscribe to %s: %w", subject, err))
 }
 
-// request is for topics, and its answer comes when the broker has said something about each. The caller has b.mu.
+// request is for topics, and its answer comes when the broker has answered for each. The caller has b.mu.
 func (b *broker) request(topics ...string) (*packets.Subscribe, <-chan error) {
 	request := &packets.Subscribe{Properties: &packets.Properties{}}
 	for _, topic := range topics {
 		request.Subscriptions = append(request.Subscriptions, packets.SubOptions{Topic: topic, RetainHandling: packets.RetainDoNotSend})
 	}
-	for taken := true; taken; _, taken = b.asked[request.PacketID] {
+	for taken := true; taken; _, taken = b.unacknowledged[request.PacketID] {
 		request.PacketID = b.nextID()
 	}
 	answer := make(chan error, 1)
-	b.asked[request.PacketID] = answer
+	b.unacknowledged[request.PacketID] = answer
 	return request, answer
 }
 
@@ -175,33 +172,17 @@ func (b *broker) run(c *conn) {
 		if b.events.Lost != nil {
 			b.events.Lost(b.explain(c.reason()))
 		}
-		if c = b.again(); c != nil && b.events.Restored != nil {
+		if c, _ = backoff.Until(b.ctx, backoff.Reconnect, b.renew); c != nil && b.events.Restored != nil {
 			b.events.Restored()
 		}
 	}
 }
 
-// again connects until it works; nil means that the broker was closed.
-func (b *broker) again() *conn {
-	pause := firstPause
-	for !b.closed.Load() {
-		if c, err := b.renew(); err == nil {
-			return c
-		}
-		select {
-		case <-b.ctx.Done():
-		case <-time.After(pause/2 + rand.N(pause)):
-		}
-		pause = min(2*pause, longestPause)
-	}
-	return nil
-}
-
 // renew makes a connection with the subscriptions that were confirmed.
 func (b *broker) renew() (*conn, error) {
-	ctx, cancel := b.site.config.WithDialLimit(b.ctx)
+	ctx, cancel := b.settings.config.WithDialLimit(b.ctx)
 	defer cancel()
-	c, err := b.site.open(ctx)
+	c, err := b.settings.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +200,7 @@ func (b *broker) renew() (*conn, error) {
 func (b *broker) resubscribe(c *conn) error {
 	var topics []string
 	b.mu.Lock()
-	clear(b.asked) // those who wait have seen the other connection end
+	clear(b.unacknowledged) // the waiting goroutines have seen the other connection end
 	for topic, entry := range b.subscriptions {
 		if entry.confirmed {
 			topics = append(topics, topic)
@@ -254,7 +235,7 @@ func (b *broker) use(c *conn) bool {
 	}
 	b.largest.Store(int64(c.largest))
 	b.conn.Store(c)
-	c.heard.Store(true)
+	c.received.Store(true)
 	b.running.Go(func() { c.keep() })
 	return true
 }
@@ -264,7 +245,7 @@ func (b *broker) read(c *conn) error {
 		if err := b.readOne(c); err != nil {
 			return err
 		}
-		c.heard.Store(true)
+		c.received.Store(true)
 	}
 }
 
@@ -313,13 +294,13 @@ func (b *broker) delivered(c *conn, first byte, length int) error {
 	return err
 }
 
-// subscribed tells who asked how it went.
+// subscribed returns the result to the caller of Subscribe.
 func (b *broker) subscribed(answer *packets.Suback) {
 	b.mu.Lock()
-	told := b.asked[answer.PacketID]
-	delete(b.asked, answer.PacketID)
+	result := b.unacknowledged[answer.PacketID]
+	delete(b.unacknowledged, answer.PacketID)
 	b.mu.Unlock()
-	if told == nil {
+	if result == nil {
 		return
 	}
 	var err error
@@ -328,7 +309,7 @@ func (b *broker) subscribed(answer *packets.Suback) {
 			err = fmt.Errorf("the broker refuses it with the code %#x: %s", code, answer.Reason(i))
 		}
 	}
-	told <- err
+	result <- err
 }
 
 // Close leaves within a second or so, even where the broker stands still.

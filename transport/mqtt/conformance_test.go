@@ -3,10 +3,10 @@ package mqtt_test
 import (
 	"testing"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/mqtt"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func TestConformance(t *testing.T) {

@@ -25,15 +25,15 @@ const (
 
 // conn is one connection to the broker. It is of no use after its first error.
 type conn struct {
-	raw     net.Conn
-	socket  io.Closer // below TLS, whose own Close may wait
-	reader  *bufio.Reader
-	gathers bool
-	largest int           // bytes of a payload
-	every   time.Duration // of keep; 0 is never
-	ids     chan uint16   // of probes that may be sent: the broker tells how many at a time (section 3.2.2.3.3)
-	ended   chan struct{} // is closed when it broke
-	heard   atomic.Bool   // something was read since it was last set to false
+	raw      net.Conn
+	socket   io.Closer // below TLS, whose own Close may wait
+	reader   *bufio.Reader
+	gathers  bool
+	largest  int           // bytes of a payload
+	every    time.Duration // of keep; 0 is never
+	ids      chan uint16   // of probes that may be sent: the broker sets how many at a time (section 3.2.2.3.3)
+	ended    chan struct{} // is closed when it broke
+	received atomic.Bool   // something was read since it was last set to false
 
 	mu      sync.Mutex // one packet is written at a time
 	scratch []byte
@@ -46,7 +46,7 @@ type conn struct {
 }
 
 // open dials the broker and makes a session.
-func (s *site) open(ctx context.Context) (*conn, error) {
+func (s *settings) open(ctx context.Context) (*conn, error) {
 	raw, err := s.dialRaw(ctx)
 	if err != nil {
 		return nil, err
@@ -72,12 +72,12 @@ func (c *conn) until(ctx context.Context) func(error) error {
 		if stop() {
 			return err
 		}
-		return ctx.Err() // the deadline stays, so that nobody takes the connection for a good one
+		return ctx.Err() // the deadline stays, so that the connection is not taken for a good one
 	}
 }
 
 // greet sends CONNECT and reads CONNACK (sections 3.1 and 3.2).
-func (c *conn) greet(s *site) error {
+func (c *conn) greet(s *settings) error {
 	none := uint32(0)
 	largest := uint32(largestMessage + largestHeader)
 	hello := &packets.Connect{
@@ -201,7 +201,7 @@ func (c *conn) probe(subject string, data []byte) error {
 	}
 }
 
-// answered takes in the answer to a probe, and returns its subject where nobody subscribes.
+// answered takes in the answer to a probe, and returns its subject where nothing subscribes.
 func (c *conn) answered(ack *packets.Puback) (unheard string, err error) {
 	if ack.PacketID == 0 || int(ack.PacketID) > cap(c.ids) {
 		return "", fmt.Errorf("the broker acknowledged a message %d, which there is not", ack.PacketID)
@@ -213,7 +213,7 @@ func (c *conn) answered(ack *packets.Puback) (unheard string, err error) {
 	if subject == "" {
 		return "", fmt.Errorf("the broker acknowledged message %d twice", ack.PacketID)
 	}
-	c.ids <- ack.PacketID // has room: the id was taken from there
+	c.ids <- ack.PacketID // has space: the id was taken from there
 	if ack.ReasonCode == packets.PubackNoMatchingSubscribers {
 		return subject, nil
 	}
@@ -235,11 +235,11 @@ func (c *conn) keep() {
 			return
 		case <-tick.C:
 		}
-		if !c.heard.Swap(false) {
+		if !c.received.Swap(false) {
 			c.fail(fmt.Errorf("the broker did not answer for %v", every))
 			return
 		}
-		// A broker that takes nothing for so long is as bad as one that says nothing.
+		// A broker that takes nothing for so long is as bad as one that sends nothing.
 		c.raw.SetWriteDeadline(time.Now().Add(every))
 		if c.write(&packets.Pingreq{}) == nil {
 			c.raw.SetWriteDeadline(time.Time{})
@@ -247,7 +247,7 @@ func (c *conn) keep() {
 	}
 }
 
-// leave says goodbye. The broker closes the connection when it has read so far, which ends the reader.
+// leave sends a goodbye. The broker closes the connection when it has read so far, which ends the reader.
 func (c *conn) leave() {
 	if c.write(&packets.Disconnect{Properties: &packets.Properties{}}) != nil {
 		return

@@ -8,11 +8,12 @@ import (
 )
 
 // dialRaw connects to the broker's port, TLS included.
-func (s *site) dialRaw(ctx context.Context) (net.Conn, error) {
+func (s *settings) dialRaw(ctx context.Context) (net.Conn, error) {
 	idle := s.config.KeepAliveIdle()
 	dialer := net.Dialer{
-		KeepAlive:       -1, // as KeepAliveConfig says, and else never
+		KeepAlive:       -1, // as set in KeepAliveConfig, and else never
 		KeepAliveConfig: net.KeepAliveConfig{Enable: idle > 0, Idle: idle, Interval: max(idle/3, time.Second), Count: 3},
+		Control:         s.config.LimitSegments,
 	}
 	dialled, err := dialer.DialContext(ctx, "tcp", s.HostPort)
 	if err != nil {

@@ -4,12 +4,14 @@
 //	mqtt://user:password@host:1883   in the clear
 //	mqtts://user:password@host:8883  TLS 1.3
 //
+//	node := sabir.NewNode(sabir.Serve(greeter), sabir.Join("mqtt://10.0.0.5"))
+//
 // The ports may be left out. User and password are what the broker demands; a session of its own is made at each
 // connection and kept no longer than that.
 //
 // Subjects become topics with '/' for '.'. Messages go out with quality of service 0, at most once, and probes with 1,
 // which the broker answers; subscriptions are for 0, so that both reach a subscriber in one order and nothing is kept or
-// sent again. That nobody listens is the reason code 0x10 of PUBACK (MQTT 5, section 3.4.2.1). The standard lets brokers leave
+// sent again. That nothing listens is the reason code 0x10 of PUBACK (MQTT 5, section 3.4.2.1). The standard lets brokers leave
 // it out; Mosquitto does not.
 //
 // A Subscribe whose context ended may leave the broker with the subscription until the next connection: its messages are

@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }

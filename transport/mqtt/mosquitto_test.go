@@ -9,9 +9,9 @@ import (
 
 	"github.com/eclipse/paho.golang/packets"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func TestTheBrokersLimitOfAPacketIsThatOfAMessage(t *testing.T) {
@@ -86,7 +86,7 @@ func TestABrokerThatFallsSilentIsLost(t *testing.T) {
 func TestAQuietConnectionIsKept(t *testing.T) {
 	m := transporttest.Join(t, brokers.ForTestShared(t, brokers.Mosquitto).URL(), transport.Config{KeepAlive: 3 * time.Second})
 	messages := m.Messages(t, "quiet")
-	select { // Mosquitto gives up after one and a half times KeepAlive
+	select { // Mosquitto closes the connection after one and a half times KeepAlive
 	case err := <-m.Lost:
 		t.Fatal(err)
 	case <-time.After(7500 * time.Millisecond):

@@ -23,7 +23,7 @@ var (
 type bus struct{ form transport.BrokerForm }
 
 func (d bus) Connect(ctx context.Context, at *url.URL, config transport.Config, events transport.BusEvents) (transport.Broker, error) {
-	s, err := d.site(at, config)
+	s, err := d.settings(at, config)
 	if err != nil {
 		return nil, err
 	}
@@ -35,26 +35,26 @@ func (d bus) Connect(ctx context.Context, at *url.URL, config transport.Config, 
 	return connect(ctx, s, events)
 }
 
-// site is a broker and how to reach it.
-type site struct {
+// settings are where the broker is and how to log in.
+type settings struct {
 	transport.BrokerAddr
 	user, password string
 	client         string // by which the broker knows us
 	config         transport.Config
 }
 
-func (d bus) site(at *url.URL, config transport.Config) (*site, error) {
+func (d bus) settings(at *url.URL, config transport.Config) (*settings, error) {
 	addr, err := d.form.Parse(at, config)
 	if err != nil {
 		return nil, err
 	}
-	s := &site{BrokerAddr: addr, user: at.User.Username(), client: "sabir-" + rand.Text(), config: config}
+	s := &settings{BrokerAddr: addr, user: at.User.Username(), client: "sabir-" + rand.Text(), config: config}
 	s.password, _ = at.User.Password()
 	return s, nil
 }
 
 // keepAlive is after how many whole seconds of silence the broker is asked whether it is there; 0 is never.
-func (s *site) keepAlive() time.Duration {
+func (s *settings) keepAlive() time.Duration {
 	idle := s.config.KeepAliveIdle()
 	return min((idle + time.Second - 1).Truncate(time.Second), 65535*time.Second)
 }

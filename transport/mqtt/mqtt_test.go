@@ -24,7 +24,7 @@ func TestAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := bus{test.form}.site(at, transport.Config{})
+		s, err := bus{test.form}.settings(at, transport.Config{})
 		if err != nil {
 			t.Errorf("%s: %v", test.address, err)
 			continue
@@ -41,7 +41,7 @@ func TestAddresses(t *testing.T) {
 func TestATopicIsNoPartOfAnAddress(t *testing.T) {
 	for _, form := range []transport.BrokerForm{plain, secure} {
 		at := &url.URL{Scheme: "mqtt", Host: "broker", Path: "/topic"}
-		if _, err := (bus{form}).site(at, transport.Config{}); err == nil || !strings.HasSuffix(err.Error(), "is not mqtt://user:password@host:port") {
+		if _, err := (bus{form}).settings(at, transport.Config{}); err == nil || !strings.HasSuffix(err.Error(), "is not mqtt://user:password@host:port") {
 			t.Errorf("%s gave %v", at, err)
 		}
 	}

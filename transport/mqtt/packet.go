@@ -54,7 +54,7 @@ func readHeader(r *bufio.Reader) (first byte, length int, err error) {
 	return first, length, err
 }
 
-// readPublish reads a PUBLISH packet after its header. find is given the topic, which is not kept, and tells whether the
+// readPublish reads a PUBLISH packet after its header. find is given the topic, which is not kept, and reports whether the
 // message is wanted; what is not wanted is skipped, and payload is nil.
 func readPublish(r *bufio.Reader, first byte, length int, find func(topic []byte) bool) (payload []byte, err error) {
 	if first&qualities != 0 {
@@ -102,7 +102,7 @@ func readPublish(r *bufio.Reader, first byte, length int, find func(topic []byte
 	return payload, nil
 }
 
-// readVariable reads a Variable Byte Integer (section 1.5.5), and tells how many bytes it had.
+// readVariable reads a Variable Byte Integer (section 1.5.5), and returns how many bytes it had.
 func readVariable(r *bufio.Reader) (value, bytes int, err error) {
 	for bytes < 4 {
 		c, err := r.ReadByte()

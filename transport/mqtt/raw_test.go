@@ -8,8 +8,8 @@ import (
 	"github.com/eclipse/paho.golang/packets"
 	"github.com/eclipse/paho.golang/paho"
 
-	"github.com/sabir-go/sabir/brokers"
-	"github.com/sabir-go/sabir/transport/transporttest"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/transporttest"
 )
 
 // BenchmarkRawBatchedEcho is the client of paho.golang, with which BenchmarkBatchedEcho compares.

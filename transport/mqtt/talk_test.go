@@ -11,8 +11,8 @@ import (
 
 	"github.com/eclipse/paho.golang/packets"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 // talk is a broker that answers the first packets of one connection by a list, and then closes it or, where the list
@@ -99,7 +99,7 @@ func TestASubscriptionThatTheBrokerRefusesIsAnError(t *testing.T) {
 }
 
 // The connection that comes next takes over what was confirmed when it was made. A subscription that is confirmed later, by
-// the one before, would be nobody's.
+// the one before, would be lost.
 func TestASubscriptionIsNotConfirmedByAConnectionThatIsGone(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

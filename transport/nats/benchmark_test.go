@@ -5,9 +5,9 @@ import (
 
 	natsgo "github.com/nats-io/nats.go"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func BenchmarkBatchedEcho(b *testing.B) {
@@ -69,7 +69,7 @@ func BenchmarkRequestReply(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		request := make([]byte, 677)
 		for pb.Next() {
-			if _, err := asking.Request("benchmark.requests", request, patience); err != nil {
+			if _, err := asking.Request("benchmark.requests", request, waitLimit); err != nil {
 				b.Error(err)
 				return
 			}

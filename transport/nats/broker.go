@@ -14,6 +14,7 @@ import (
 
 	natsgo "github.com/nats-io/nats.go"
 
+	"github.com/sabir-go/sabir/internal/nats"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -21,7 +22,7 @@ func init() { transport.RegisterBus("nats", driver{}) }
 
 type driver struct{}
 
-// handOver is how long Close may take to hand over what was published.
+// handOver is the time that Close may take to hand over what was published.
 const handOver = time.Second
 
 // broker is a connection for links. The order of locks: of a subscription, then events.
@@ -34,9 +35,9 @@ type broker struct {
 	closed atomic.Bool
 	ended  chan struct{} // closed by the first Close when it is done
 
-	telling  sync.Mutex // held while events run
-	mu       sync.Mutex
-	subjects map[string]*subscription
+	notifying sync.Mutex // held while events run
+	mu        sync.Mutex
+	subjects  map[string]*subscription
 }
 
 // subscription is one subject's.
@@ -47,7 +48,7 @@ type subscription struct {
 }
 
 func (driver) Connect(ctx context.Context, at *url.URL, config transport.Config, events transport.BusEvents) (transport.Broker, error) {
-	a, err := parse(at)
+	a, err := nats.Parse(at)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func (b *broker) Publish(subject string, data []byte) error {
 	return nil
 }
 
-// Probe asks for an answer: the server gives one itself where nobody subscribes (NATS calls it "no responders", ADR-4).
+// Probe asks for an answer: the server gives one itself where nothing subscribes (NATS calls it "no responders", ADR-4).
 func (b *broker) Probe(subject string, data []byte) error {
 	if b.down.Load() {
 		return b.without()
@@ -155,7 +156,7 @@ func (b *broker) subscribe(ctx context.Context, subject string, handle natsgo.Ms
 		limited, cancel := context.WithTimeout(ctx, writeLimit) // nats.go wants a limit
 		err = b.conn.FlushWithContext(limited)
 		cancel()
-		// What the server refuses it says before it answers the flush.
+		// The server reports a refusal before it answers the flush.
 		if last := b.conn.LastError(); err == nil && errors.Is(last, natsgo.ErrPermissionViolation) && strings.Contains(last.Error(), `"`+subject+`"`) {
 			err = last
 		}
@@ -174,13 +175,13 @@ func (b *broker) subscribe(ctx context.Context, subject string, handle natsgo.Ms
 	return fmt.Errorf("subscribing to %s: %w", subject, err)
 }
 
-// answered takes what comes back of a probe: the server's word that nobody subscribes.
+// answered takes what comes back of a probe: the server's report that nothing subscribes.
 func (b *broker) answered(m *natsgo.Msg) {
 	if len(m.Data) > 0 || m.Header.Get("Status") != "503" {
 		return
 	}
-	b.telling.Lock()
-	defer b.telling.Unlock()
+	b.notifying.Lock()
+	defer b.notifying.Unlock()
 	if !b.closed.Load() && b.events.Unheard != nil {
 		b.events.Unheard(strings.TrimPrefix(m.Subject, b.probes))
 	}
@@ -191,8 +192,8 @@ func (b *broker) lost(_ *natsgo.Conn, err error) {
 	if err == nil {
 		err = errors.New("the broker ended the connection")
 	}
-	b.telling.Lock()
-	defer b.telling.Unlock()
+	b.notifying.Lock()
+	defer b.notifying.Unlock()
 	if b.closed.Load() || b.down.Swap(true) {
 		return
 	}
@@ -210,8 +211,8 @@ func (b *broker) restored(conn *natsgo.Conn) {
 		conn.ForceReconnect() // does nothing where that is under way
 		return
 	}
-	b.telling.Lock()
-	defer b.telling.Unlock()
+	b.notifying.Lock()
+	defer b.notifying.Unlock()
 	if b.closed.Load() || !b.down.Swap(false) {
 		return
 	}
@@ -236,13 +237,13 @@ func (b *broker) Close() error {
 	defer close(b.ended)
 
 	// Callbacks end first: what the owner does in them must not go on beyond this.
-	b.telling.Lock()
-	b.telling.Unlock() //lint:ignore SA2001 waits for an event that runs
+	b.notifying.Lock()
+	b.notifying.Unlock() //lint:ignore SA2001 waits for an event that runs
 	for _, s := range subjects {
 		s.end()
 	}
 
-	// A server that stands still holds the flush up, and all who publish, until the connection is cut.
+	// A server that stands still holds the flush up, and all publishers, until the connection is cut.
 	flushed := make(chan struct{})
 	go func() {
 		defer close(flushed)

@@ -4,8 +4,8 @@ import (
 	"crypto/tls"
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport/tcp"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func certificates(t *testing.T, files transporttest.Files) *tls.Config {

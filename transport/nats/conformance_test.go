@@ -3,10 +3,10 @@ package nats_test
 import (
 	"testing"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/nats"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func TestConformance(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/url"
 	"slices"
@@ -14,25 +13,26 @@ import (
 
 	natsgo "github.com/nats-io/nats.go"
 
+	"github.com/sabir-go/sabir/internal/backoff"
+	"github.com/sabir-go/sabir/internal/nats"
 	"github.com/sabir-go/sabir/transport"
 )
 
 const (
-	firstPause, lastPause = 50 * time.Millisecond, time.Second
 	// writeLimit bounds how long a write may wait for a server that takes nothing.
 	writeLimit = 5 * time.Second
-	// writeBuffer is how much waits for nats.go's writer before Publish writes itself. With nats.go's own 32 KiB every
-	// second message of 17 KB (25 requests) does, which is 0.7 times as fast or less.
+	// writeBuffer is the number of bytes that wait for nats.go's writer before Publish writes itself. With nats.go's own 32 KiB
+	// every second message of 17 KB (25 requests) does, which is 0.7 times as fast or less.
 	writeBuffer = 64 << 10
 )
 
 // Connect joins the server or servers at an address of this package, embedded ones too, as the transport does: a plain
 // connection for other uses of the same broker, such as JetStream. It connects again for as long as it is not closed.
-// Options come after those of Connect and may override them; those that say where and how to dial must not be given.
+// Options come after those of Connect and may override them; options for the address and the dialer must not be given.
 //
-// release must be called once, after the connection was closed, and ends an embedded server that nobody uses any more.
+// release must be called once, after the connection was closed, and ends an embedded server that is no longer used.
 func Connect(ctx context.Context, at *url.URL, config transport.Config, options ...natsgo.Option) (conn *natsgo.Conn, release func(), err error) {
-	a, err := parse(at)
+	a, err := nats.Parse(at)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -56,10 +56,10 @@ func (l *line) release() {
 	l.dropped()
 }
 
-func connect(ctx context.Context, a *address, config transport.Config, options ...natsgo.Option) (*line, error) {
-	l := &line{dialer: newDialer(a.url.Scheme, config), dropped: func() {}}
+func connect(ctx context.Context, a *nats.Address, config transport.Config, options ...natsgo.Option) (*line, error) {
+	l := &line{dialer: newDialer(a.Scheme, config), dropped: func() {}}
 	var own *embedded
-	if a.embedded() {
+	if a.Embedded() {
 		var err error
 		if own, err = embed(ctx, a, config); err != nil {
 			return nil, err
@@ -77,9 +77,9 @@ func connect(ctx context.Context, a *address, config transport.Config, options .
 		return nil, err
 	}
 	common := slices.Concat([]natsgo.Option{
-		natsgo.Timeout(patience(config)),
+		natsgo.Timeout(attemptLimit(config)),
 		natsgo.MaxReconnects(-1),
-		natsgo.CustomReconnectDelay(pause),
+		natsgo.CustomReconnectDelay(func(round int) time.Duration { return backoff.Reconnect.Wait(round - 1) }),
 		natsgo.ReconnectBufSize(-1), // what is published without a server is refused, not kept
 		natsgo.IgnoreAuthErrorAbort(),
 		natsgo.FlusherTimeout(writeLimit),
@@ -89,8 +89,8 @@ func connect(ctx context.Context, a *address, config transport.Config, options .
 		natsgo.Name(config.Name),
 		natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {}), // without one it prints
 	}, how, options)
-	urls := strings.Join(a.servers, ",")
-	if a.embedded() {
+	urls := strings.Join(a.Servers, ",")
+	if a.Embedded() {
 		urls = natsgo.DefaultURL // it must be some
 	}
 	stop := context.AfterFunc(ctx, l.dialer.cut)
@@ -105,13 +105,13 @@ func connect(ctx context.Context, a *address, config transport.Config, options .
 	}
 	if err != nil {
 		l.release()
-		return nil, fmt.Errorf("connecting to %s: %w", a.url.Redacted(), l.dialer.explain(ctx, err))
+		return nil, fmt.Errorf("connecting to %s: %w", a.Name, l.dialer.explain(ctx, err))
 	}
 	return l, nil
 }
 
-// way is how to get to the server, where e is the embedded one, or nil.
-func (l *line) way(ctx context.Context, a *address, config transport.Config, e *embedded) ([]natsgo.Option, error) {
+// way returns the options to reach the server, where e is the embedded one, or nil.
+func (l *line) way(ctx context.Context, a *nats.Address, config transport.Config, e *embedded) ([]natsgo.Option, error) {
 	if e != nil {
 		l.dropped, l.addr = sync.OnceFunc(e.drop), e.addr
 		options := []natsgo.Option{natsgo.InProcessServer(embeddedDialer{e, l.dialer})}
@@ -129,15 +129,15 @@ func (l *line) way(ctx context.Context, a *address, config transport.Config, e *
 		}
 		return options, nil
 	}
-	for _, server := range a.servers {
-		if err := transport.CheckBroker(ctx, &url.URL{Scheme: a.url.Scheme, Host: server}, config); err != nil {
+	for _, server := range a.Servers {
+		if err := transport.CheckBroker(ctx, &url.URL{Scheme: a.Scheme, Host: server}, config); err != nil {
 			return nil, err
 		}
 	}
-	l.addr = a.public()
+	l.addr = a.Public()
 	options := []natsgo.Option{natsgo.SetCustomDialer(l.dialer), natsgo.SkipHostLookup()}
-	if config.TLS == nil && !a.secure {
-		return options, nil // the server says whether to encrypt
+	if config.TLS == nil && !a.Secure {
+		return options, nil // the server decides whether to encrypt
 	}
 	secure, err := l.dialer.clientTLS()
 	if err != nil {
@@ -146,27 +146,18 @@ func (l *line) way(ctx context.Context, a *address, config transport.Config, e *
 	return append(options, natsgo.Secure(secure)), nil
 }
 
-// pause is how long to wait before the n-th round of attempts of an outage, from 1.
-func pause(n int) time.Duration {
-	if n == 1 {
-		return 0
-	}
-	full := min(firstPause<<min(n-2, 10), lastPause)
-	return full/2 + rand.N(full/2)
-}
-
-// patience is what nats.go allows for one attempt. It is longer than that of the dialer, which knows contexts and cuts
+// attemptLimit is the time that nats.go may take for one attempt. It is longer than the dialer's limit, which obeys ctx and cuts
 // the connection off, so that the reason of a failure is the same each time.
-func patience(config transport.Config) time.Duration {
+func attemptLimit(config transport.Config) time.Duration {
 	if limit := config.DialLimit(); limit > 0 {
 		return limit + time.Second
 	}
 	return time.Minute
 }
 
-// credentialsOf is what to tell the server: what the address says, or else the proof that embedded servers ask for.
-func credentialsOf(a *address, config transport.Config) ([]natsgo.Option, error) {
-	if user := a.url.User; user != nil {
+// credentialsOf returns the credentials in the address, or else the proof that embedded servers ask for.
+func credentialsOf(a *nats.Address, config transport.Config) ([]natsgo.Option, error) {
+	if user := a.User; user != nil {
 		if password, ok := user.Password(); ok {
 			return []natsgo.Option{natsgo.UserInfo(user.Username(), password)}, nil
 		}

@@ -2,24 +2,8 @@ package nats
 
 import (
 	"bytes"
-	"math"
 	"testing"
-	"time"
 )
-
-func TestAttemptsToConnectComeAtOnceAndThenFromEvery50msToEverySecond(t *testing.T) {
-	if got := pause(1); got != 0 {
-		t.Errorf("the first attempt waits for %v", got)
-	}
-	for round, limit := range map[int]time.Duration{2: 50, 3: 100, 4: 200, 6: 800, 7: 1000, 100: 1000, math.MaxInt: 1000} {
-		limit *= time.Millisecond
-		for range 100 {
-			if got := pause(round); got < limit/2 || got >= limit {
-				t.Fatalf("round %d waits for %v, want %v to %v", round, got, limit/2, limit)
-			}
-		}
-	}
-}
 
 func TestASecretGivesOneKeyAndOnePassword(t *testing.T) {
 	derive := func(secret string) (public, password string) {

@@ -14,7 +14,7 @@ import (
 )
 
 // dialer dials for nats.go, which knows nothing of contexts and holds its locks meanwhile: cutting its connection off is
-// what ends that. It keeps why dialling failed, which nats.go does not tell.
+// what ends that. It keeps why dialling failed, which nats.go does not return.
 type dialer struct {
 	scheme string
 	config transport.Config
@@ -33,7 +33,7 @@ func newDialer(scheme string, config transport.Config) *dialer {
 	return d
 }
 
-// Dial is called by nats.go. Servers may tell of others, to which what is said in transport.CheckBroker applies too.
+// Dial is called by nats.go. Servers may announce others, to which the rule of transport.CheckBroker applies too.
 func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	ctx, cancel := d.config.WithDialLimit(d.ctx)
 	defer cancel()
@@ -48,7 +48,7 @@ func (d *dialer) Dial(network, address string) (net.Conn, error) {
 		d.host = host
 		d.mu.Unlock()
 	}
-	conn, err := (&net.Dialer{KeepAliveConfig: keep}).DialContext(ctx, network, address)
+	conn, err := (&net.Dialer{KeepAliveConfig: keep, Control: d.config.LimitSegments}).DialContext(ctx, network, address)
 	if err != nil {
 		return d.keep(nil, err)
 	}

@@ -12,7 +12,7 @@
 // nats://embedded starts a real nats-server, to which the own node's messages do not cross a socket. It listens on
 // 127.0.0.1:4222 for others, or at the port that the address names, and for routes of other servers 2000 above
 // (NATS's custom). If another embedded server is there already, this one listens on free ports and joins it: all processes
-// of a machine that say nats://embedded are one NATS cluster, a full mesh. Each may die, the first one too: within about two
+// of a machine with nats://embedded are one NATS cluster, a full mesh. Each may die, the first one too: within about two
 // seconds another process runs a second server at the ports that are free again, where newcomers and plain clients find
 // the mesh as before. Where only the port for routes is taken, connecting fails. Port 0 is any free port: such a server
 // looks for no others.
@@ -23,8 +23,8 @@
 //	nats://embedded?store=dir&sync=true   which is brought to the disk before it is acknowledged
 //
 // With a cluster key (Config.Secret) clients prove that they have it without sending it: drivers of this package do so
-// wherever the address names no user and Config.Secret is set. Servers tell each other a password derived from it, which
-// whoever listens between two machines could read: use Config.TLS there, which then holds for clients and routes beyond
+// wherever the address names no user and Config.Secret is set. Servers send each other a password derived from it, which
+// a listener between two machines could read: use Config.TLS there, which then holds for clients and routes beyond
 // loopback.
 //
 // A store has one owner. The first process with an address is the broker of all on the machine that have the same one;
@@ -37,9 +37,9 @@
 // # What NATS does not do
 //
 // In a cluster of servers, embedded or not, a new subscription travels to the other servers on its own: a message
-// published at another server right after Subscribe returned may miss it, and a probe there may be said to be unheard.
-// Whoever heard of the subject by a message of the subscriber, through the broker, does find the subscription. And Lost
-// tells of the connection to the own server only: when another server of the cluster dies, messages under way in it are
+// published at another server right after Subscribe returned may miss it, and a probe there may be reported as unheard.
+// A node that got the subject from a message of the subscriber, through the broker, does find the subscription. And Lost
+// reports the connection to the own server only: when another server of the cluster dies, messages under way in it are
 // lost without a word.
 //
 // A subscriber that lets 64 MiB or 500000 messages pile up loses what comes then.

@@ -18,10 +18,11 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	natsgo "github.com/nats-io/nats.go"
 
+	"github.com/sabir-go/sabir/internal/nats"
 	"github.com/sabir-go/sabir/transport"
 )
 
-// Names of embedded servers begin so, which tells them from others.
+// Names of embedded servers begin so, which distinguishes them from others.
 const (
 	meshName  = "sabir-mesh-"
 	storeName = "sabir-store-"
@@ -31,7 +32,7 @@ const (
 // has the store.
 type embedded struct {
 	key     string
-	address *address
+	address *nats.Address
 	config  transport.Config
 	listen  netip.AddrPort // where the first server for the address listens
 	addr    string         // for clients
@@ -53,8 +54,8 @@ var shared = struct {
 }{servers: make(map[string]*embedded)}
 
 // embed returns the embedded server for the address, started where this is its first use. drop must be called for each.
-func embed(ctx context.Context, a *address, config transport.Config) (*embedded, error) {
-	key := a.url.String() + "\n" + config.Name + "\n" + string(config.Secret)
+func embed(ctx context.Context, a *nats.Address, config transport.Config) (*embedded, error) {
+	key := a.Server() + "\n" + config.Name + "\n" + string(config.Secret)
 	shared.Lock()
 	defer shared.Unlock()
 	if e := shared.servers[key]; e != nil {
@@ -63,7 +64,7 @@ func embed(ctx context.Context, a *address, config transport.Config) (*embedded,
 	}
 	e := &embedded{key: key, address: a, config: config, uses: 1}
 	if err := e.start(ctx); err != nil {
-		return nil, fmt.Errorf("%s: %w", a.url.Redacted(), err)
+		return nil, fmt.Errorf("%s: %w", a.Name, err)
 	}
 	shared.servers[key] = e
 	return e, nil
@@ -92,7 +93,7 @@ func (e *embedded) drop() {
 }
 
 func (e *embedded) start(ctx context.Context) error {
-	at := &url.URL{Scheme: e.address.url.Scheme, Host: net.JoinHostPort(e.address.host, strconv.Itoa(e.address.port))}
+	at := &url.URL{Scheme: e.address.Scheme, Host: net.JoinHostPort(e.address.Host, strconv.Itoa(e.address.Port))}
 	var err error
 	if e.listen, err = transport.ListenAddr(ctx, at, transport.Config{Keyed: true}); err != nil {
 		return err
@@ -102,7 +103,7 @@ func (e *embedded) start(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	begun, again := time.Now(), time.NewTicker(firstPause)
+	begun, again := time.Now(), time.NewTicker(retryEvery)
 	defer again.Stop()
 	for {
 		err := e.try(ctx)
@@ -110,7 +111,7 @@ func (e *embedded) start(ctx context.Context) error {
 		switch {
 		case alone && time.Since(begun) >= portWait:
 			return fmt.Errorf("the port %d is taken, where the server would listen for routes of others: use another port, as in nats://embedded:%d: %w",
-				e.address.routePort(), e.listen.Port()+1, routes.error)
+				e.address.RoutePort(), e.listen.Port()+1, routes.error)
 		case !alone && !errors.Is(err, errAgain):
 			return err
 		}
@@ -122,17 +123,20 @@ func (e *embedded) start(ctx context.Context) error {
 	}
 }
 
-// startLimit is how long a server may take to start, which is work and not waiting: longer than dialling may, for a machine
+// retryEvery is the time between attempts to start while another process starts or ends at the same ports.
+const retryEvery = 50 * time.Millisecond
+
+// startLimit is the time that a server may take to start, which is work and not waiting: longer than dialling may, for a machine
 // that is busy.
 const startLimit = 15 * time.Second
 
-// answerWait is how long the server that has the port may take to answer: longer than it does on a machine that is busy.
+// answerWait is the time that the server that has the port may take to answer: longer than it does on a machine that is busy.
 const answerWait = 3 * time.Second
 
-// portWait is how long one of the two ports may be taken without the other: a server that starts or ends has it for a moment.
+// portWait is the time that one of the two ports may be taken without the other, by a starting or ending server.
 const portWait = 2 * time.Second
 
-// errAgain says that who had the port is about to go, or to come.
+// errAgain means that the server at the port is about to stop, or to start.
 var errAgain = errors.New("the port is taken, but nobody answers there")
 
 // try starts the first server for the address, or does what is to be done where that runs.
@@ -151,7 +155,7 @@ func (e *embedded) try(ctx context.Context) error {
 	case strings.HasPrefix(first, storeName):
 		e.addr = e.clientURL(e.listen.Port())
 		return nil // served by the other process
-	case e.address.store != "":
+	case e.address.Store != "":
 		return fmt.Errorf("an embedded server without a store has the port %d: give all processes the same address", e.listen.Port())
 	}
 	s, err := startServer(ctx, e.address, e.config, e.listen, false)
@@ -167,7 +171,7 @@ func (e *embedded) try(ctx context.Context) error {
 }
 
 func (e *embedded) startFirst(ctx context.Context) error {
-	if e.address.store != "" {
+	if e.address.Store != "" {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if err := e.openStore(ctx); err != nil {
@@ -185,7 +189,7 @@ func (e *embedded) startFirst(ctx context.Context) error {
 
 // openStore has this process own the store. The caller has e.mu.
 func (e *embedded) openStore(ctx context.Context) error {
-	lock, err := lockFolder(e.address.store)
+	lock, err := lockFolder(e.address.Store)
 	if err != nil {
 		return err
 	}
@@ -216,10 +220,10 @@ func (e *embedded) clientURL(port uint16) string {
 	return addr
 }
 
-// near is where this machine reaches the first server.
+// near is the address at which this machine reaches the first server.
 func (e *embedded) near() netip.AddrPort { return nearBy(e.listen) }
 
-// secured tells whether clients and routes use TLS: beyond loopback, where it is configured.
+// secured reports whether clients and routes use TLS: beyond loopback, where it is configured.
 func (e *embedded) secured() bool { return e.config.TLS != nil && !e.listen.Addr().IsLoopback() }
 
 // first is the name of the server that has the port. One that does not answer in time, because its process stands still,
@@ -262,7 +266,7 @@ func (e *embedded) first(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// connect is how nats.go reaches the server. Where another process's serves and is gone, it takes over.
+// connect dials the server for nats.go. Where another process's serves and is gone, it takes over.
 func (e *embedded) connect(d *dialer) (net.Conn, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -273,7 +277,7 @@ func (e *embedded) connect(d *dialer) (net.Conn, error) {
 		return e.server.InProcessConn()
 	}
 	conn, err := d.Dial("tcp", e.near().String())
-	if err == nil || e.address.store == "" || !errors.Is(err, syscall.ECONNREFUSED) {
+	if err == nil || e.address.Store == "" || !errors.Is(err, syscall.ECONNREFUSED) {
 		return conn, err
 	}
 	if err := e.openStore(d.ctx); err != nil {

@@ -15,14 +15,14 @@ import (
 
 	natsgo "github.com/nats-io/nats.go"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/nats"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
-// patience is how long a test waits for what should come.
-const patience = time.Minute
+// waitLimit is the time that a test waits for what should come.
+const waitLimit = time.Minute
 
 // freePort is a port that is free for clients, and the one for routes too.
 func freePort(t *testing.T) int {
@@ -84,7 +84,7 @@ func until(t *testing.T, messages <-chan string, text string, act func()) {
 	t.Helper()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
-	limit := time.After(patience)
+	limit := time.After(waitLimit)
 	for act(); ; {
 		select {
 		case got := <-messages:
@@ -118,7 +118,7 @@ func TestAnEmbeddedServerPassesMessagesWithinTheProcess(t *testing.T) {
 		if got != "hello" {
 			t.Errorf("%q arrived", got)
 		}
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Error("nothing arrived")
 	}
 }
@@ -190,7 +190,7 @@ func TestAProbeIsHeardAcrossTheMeshAndUnheardWhereNobodyIs(t *testing.T) {
 	t.Cleanup(func() { prober.Close() })
 	messages := listen(t, subscriber, "asked")
 	until(t, messages, "anybody?", func() { prober.Probe("asked", []byte("anybody?")) })
-	// While the subscription was on its way, "asked" was unheard too. What is told of that comes before what is told of this.
+	// While the subscription was on its way, "asked" was unheard too. Its report comes before the report of this.
 	prober.Probe("fence", nil)
 	for <-unheard != "fence" {
 	}
@@ -253,9 +253,7 @@ func TestWhenTheFirstServerIsGoneAnotherTakesOverItsPorts(t *testing.T) {
 func TestServersFindEachOtherAfterTheDeathOfTheOneThatHadNotToldThemOfEachOther(t *testing.T) {
 	address := fmt.Sprintf("nats://embedded:%d", freePort(t))
 	first := launchPeer(t, address, "first")
-	if err := first.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	suspend(t, first.Process)
 	one, two := join(t, address, named("one")), join(t, address, named("two"))
 	first.kill()
 	messages := listen(t, two, "news")
@@ -281,17 +279,13 @@ func TestAServerThatStandsStillKeepsNobodyFromStarting(t *testing.T) {
 	port := freePort(t)
 	address := fmt.Sprintf("nats://embedded:%d", port)
 	peer := launchPeer(t, address, "still")
-	if err := peer.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	suspend(t, peer.Process)
 	own := join(t, address, transport.Config{})
 	answers := listen(t, own, "answers")
 	messages := listen(t, own, "own")
 	publish(t, own, "own", "works")
 	until(t, messages, "works", func() {})
-	if err := peer.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	resume(t, peer.Process)
 	until(t, answers, "still", func() { own.Publish("still.ask", nil) })
 }
 
@@ -392,7 +386,7 @@ func TestBeyondLoopbackAnEmbeddedServerNeedsTheKey(t *testing.T) {
 			one, two := join(t, address, first), join(t, address, second)
 			messages := listen(t, two, "news")
 			until(t, messages, "by route", func() { publish(t, one, "news", "by route") })
-			// Somebody with the key, from outside.
+			// A node with the key, from outside.
 			guest := join(t, two.Addr(), third)
 			publish(t, guest, "news", "from a guest")
 			until(t, messages, "from a guest", func() {})

@@ -26,7 +26,7 @@ func (p *peerProcess) kill() {
 	p.Wait()
 }
 
-// await returns when the peer has said where it is.
+// await returns when the peer has reported its address.
 func (p *peerProcess) await(t *testing.T) {
 	t.Helper()
 	line, err := p.output.ReadString('\n')

@@ -21,7 +21,7 @@ func clientKey(secret []byte) (nkeys.KeyPair, error) {
 	return nkeys.FromSeed(seed)
 }
 
-// routePassword is what embedded servers tell each other, as NATS knows nothing better for routes.
+// routePassword is the password that embedded servers send each other, as NATS knows nothing better for routes.
 func routePassword(secret []byte) (string, error) {
 	raw, err := hkdf.Key(sha256.New, secret, nil, "sabir nats route", 32)
 	return base64.RawURLEncoding.EncodeToString(raw), err

@@ -15,26 +15,27 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nuid"
 
+	"github.com/sabir-go/sabir/internal/nats"
 	"github.com/sabir-go/sabir/transport"
 )
 
 const (
 	// clusterName is the same for all embedded servers: a route to another cluster's is refused.
 	clusterName = "sabir"
-	// routeUser is whose password servers tell each other.
+	// routeUser is the user with which servers log in to each other.
 	routeUser = "sabir"
-	// routeWait is how long a new server waits for its way into the mesh.
+	// routeWait is the time that a new server waits for its way into the mesh.
 	routeWait = 2 * time.Second
-	// proofWait is how many seconds a server waits until who connected has shown its key; with TLS more than TLSTimeout.
+	// proofWait is the number of seconds that a server waits for a client to prove its key; with TLS more than TLSTimeout.
 	proofWait = 6.0
-	// gossipedTries is how often, once a second, a server tries to reach another of which a third one told it, before it
+	// gossipedTries is the number of times, once a second, a server tries to reach another which a third one announced, before it
 	// takes that for gone. Two servers without a connection of their own pass nothing on to each other.
 	gossipedTries = 5
 )
 
-// startServer runs a server that listens: the first one where the address says, others at free ports with a route to
+// startServer runs a server that listens: the first one at the address, others at free ports with a route to
 // the first. With a store there is only the first, alone.
-func startServer(ctx context.Context, a *address, config transport.Config, listen netip.AddrPort, first bool) (*server.Server, error) {
+func startServer(ctx context.Context, a *nats.Address, config transport.Config, listen netip.AddrPort, first bool) (*server.Server, error) {
 	options, err := serverOptions(a, config, listen, first)
 	if err != nil {
 		return nil, err
@@ -62,12 +63,12 @@ func startServer(ctx context.Context, a *address, config transport.Config, liste
 	return s, nil
 }
 
-// routePortError says that the port for clients is free, and the one for routes that goes with it is not.
+// routePortError means that the port for clients is free, and the one for routes that goes with it is not.
 type routePortError struct{ error }
 
 func (e routePortError) Unwrap() error { return e.error }
 
-// portsFree tells whether a server could listen at the ports that it is to have. nats-server itself would listen at one
+// portsFree reports whether a server could listen at the ports that it is to have. nats-server itself would listen at one
 // of two where the other is taken, which keeps another server from both.
 func portsFree(options *server.Options) error {
 	if options.Port == server.RANDOM_PORT {
@@ -88,7 +89,7 @@ func portsFree(options *server.Options) error {
 	return routes.Close()
 }
 
-func serverOptions(a *address, config transport.Config, listen netip.AddrPort, first bool) (*server.Options, error) {
+func serverOptions(a *nats.Address, config transport.Config, listen netip.AddrPort, first bool) (*server.Options, error) {
 	idle := config.KeepAliveIdle()
 	options := &server.Options{
 		ServerName: meshName + nuid.Next(),
@@ -101,8 +102,8 @@ func serverOptions(a *address, config transport.Config, listen netip.AddrPort, f
 	if idle > 0 {
 		options.PingInterval, options.MaxPingsOut = idle/3, 2
 	}
-	if first && a.port != 0 {
-		options.Port = a.port
+	if first && a.Port != 0 {
+		options.Port = a.Port
 	}
 	if host := advertisedHost(config); host != "" {
 		options.ClientAdvertise = host
@@ -125,26 +126,26 @@ func serverOptions(a *address, config transport.Config, listen netip.AddrPort, f
 		}
 		options.TLSConfig, options.TLSTimeout = secure, 5
 	}
-	if a.store != "" {
+	if a.Store != "" {
 		options.ServerName = storeName + nuid.Next()
-		options.JetStream, options.StoreDir, options.SyncAlways = true, a.store, a.sync
+		options.JetStream, options.StoreDir, options.SyncAlways = true, a.Store, a.Sync
 		return options, nil
 	}
 	return options, addRoutes(options, a, config, listen, first)
 }
 
-func addRoutes(options *server.Options, a *address, config transport.Config, listen netip.AddrPort, first bool) error {
+func addRoutes(options *server.Options, a *nats.Address, config transport.Config, listen netip.AddrPort, first bool) error {
 	cluster := &options.Cluster
 	cluster.Name, cluster.Host, cluster.Port = clusterName, options.Host, server.RANDOM_PORT
 	cluster.PoolSize = -1 // one connection between two servers, so that subscriptions and messages keep their order
 	cluster.AuthTimeout, cluster.ConnectRetries = proofWait, gossipedTries
 	cluster.PingInterval, cluster.MaxPingsOut = options.PingInterval, options.MaxPingsOut
 	cluster.Advertise = advertisedHost(config)
-	routes := a.routes
-	if a.port != 0 && first {
-		cluster.Port = a.routePort()
-	} else if a.port != 0 {
-		near := netip.AddrPortFrom(nearBy(listen).Addr(), uint16(a.routePort()))
+	routes := a.Routes
+	if a.Port != 0 && first {
+		cluster.Port = a.RoutePort()
+	} else if a.Port != 0 {
+		near := netip.AddrPortFrom(nearBy(listen).Addr(), uint16(a.RoutePort()))
 		routes = append([]string{near.String()}, routes...)
 	}
 	var user *url.Userinfo
@@ -187,7 +188,7 @@ func routeTLS(config *tls.Config) *tls.Config {
 	return config
 }
 
-// nearBy is where this machine reaches what listens there.
+// nearBy is the address at which this machine reaches what listens there.
 func nearBy(listen netip.AddrPort) netip.AddrPort {
 	ip := listen.Addr()
 	switch {
@@ -239,7 +240,7 @@ func awaitRoute(ctx context.Context, s *server.Server) {
 	}
 }
 
-// serverLog passes on what a server complains about, until it cannot go on: what it says after that is of its end.
+// serverLog passes on what a server complains about, until it cannot go on: later messages are about its end.
 type serverLog struct {
 	fatal chan error
 	ended atomic.Bool

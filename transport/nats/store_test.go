@@ -93,7 +93,7 @@ func TestAStoresOwnerThatIsKilledIsFollowedByAnother(t *testing.T) {
 	until(t, answers, "another", func() { own.Publish("another.ask", nil) })
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
-	for deadline := time.Now().Add(patience); ; <-again.C {
+	for deadline := time.Now().Add(waitLimit); ; <-again.C {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		message, err := func() (*jetstream.RawStreamMsg, error) {
 			s, err := js.Stream(ctx, "orders")

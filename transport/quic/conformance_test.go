@@ -3,10 +3,10 @@ package quic_test
 import (
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/quic"
 	"github.com/sabir-go/sabir/transport/tcp"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func TestConformance(t *testing.T) {
@@ -29,3 +29,5 @@ func mutualTLS(t testing.TB) transport.Config {
 }
 
 func BenchmarkQUIC(b *testing.B) { transporttest.Benchmark(b, "quic://:0", transport.Config{}) }
+
+func TestPacketSizes(t *testing.T) { transporttest.PacketSizes(t, "quic", 1452) }

@@ -65,7 +65,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// fail is an error in the words of package net. Those of the library are all net.ErrClosed, whoever closed.
+// fail returns err as an error of package net. Those of the library are all net.ErrClosed, whichever side closed.
 func (c *conn) fail(op string, err error) error {
 	_, idle := errors.AsType[*quic.IdleTimeoutError](err)
 	_, cancelled := errors.AsType[*quic.StreamError](err)
@@ -74,7 +74,7 @@ func (c *conn) fail(op string, err error) error {
 		err = net.ErrClosed
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = os.ErrDeadlineExceeded
-	case errors.Is(err, syscall.ECONNREFUSED): // the peer's process is gone, says its machine
+	case errors.Is(err, syscall.ECONNREFUSED): // the peer's process is gone, as its machine reports
 		err = syscall.ECONNRESET
 	case idle:
 		err = syscall.ETIMEDOUT
@@ -102,7 +102,7 @@ func (c *conn) CloseWrite() error {
 	return c.stream.Close()
 }
 
-// Close returns at once. What was written still arrives, if the process lives long enough to send it.
+// Close returns at once. What was written still arrives, if the process runs long enough to send it.
 func (c *conn) Close() error {
 	c.setting.Lock()
 	if c.closed.Swap(true) {
@@ -117,11 +117,11 @@ func (c *conn) Close() error {
 	c.stream.Close()
 	c.writing.Unlock()
 	c.socket.closing()
-	go c.sayGoodbye()
+	go c.sendClose()
 	return nil
 }
 
-func (c *conn) sayGoodbye() {
+func (c *conn) sendClose() {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbyeWait)
 	defer cancel()
 	if ours, err := c.link.OpenUniStream(); err == nil {
@@ -135,7 +135,7 @@ func (c *conn) sayGoodbye() {
 	c.socket.dropClosed()
 }
 
-// refuse ends a connection that nobody accepted.
+// refuse ends a connection that was not accepted.
 func (c *conn) refuse(why string) {
 	c.closed.Store(true)
 	c.link.CloseWithError(codeRefused, why)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -15,13 +14,14 @@ import (
 	"github.com/quic-go/quic-go"
 	"golang.org/x/time/rate"
 
+	"github.com/sabir-go/sabir/internal/backoff"
 	"github.com/sabir-go/sabir/transport"
 )
 
 func init() {
 	transport.Register("quic", carrier{})
 	// The library asks for 7 MiB of socket buffers and writes to the standard logger where the system grants less. Less is
-	// enough for a link, and a library of a library has nothing to say on stderr.
+	// enough for a link, and a library of a library must not write to stderr.
 	const quiet = "QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING"
 	if _, set := os.LookupEnv(quiet); !set {
 		os.Setenv(quiet, "true")
@@ -32,14 +32,14 @@ const (
 	// greeting is the one byte that a listener begins its stream with: only what was sent makes a stream known.
 	greeting = 1
 
-	// backlog is how many connections may wait for Accept; more are refused.
+	// backlog is the number of connections that may wait for Accept; more are refused.
 	backlog = 128
 
-	// unverified is how many handshakes a second a listener begins with addresses that could be forged. More must show
+	// unverified is the number of handshakes per second that a listener begins with unverified addresses. More must show
 	// first that they receive what is sent to them (RFC 9000, section 8.1.2).
 	unverified = 256
 
-	// window is how many bytes of one side may be under way or unread.
+	// window is the number of bytes of one side that may be under way or unread.
 	window = 4 << 20
 
 	// goodbyeWait bounds how long a closed connection waits for the peer to read to the end and close too.
@@ -52,13 +52,16 @@ const (
 // The application's error codes (RFC 9000, section 20.2).
 const (
 	codeClosed  quic.ApplicationErrorCode = iota // both sides closed
-	codeRefused                                  // nobody accepts here, or too many wait
+	codeRefused                                  // nothing accepts here, or too many wait
 	codeTimeout                                  // one side closed, and the other did not within goodbyeWait
 )
 
 type carrier struct{}
 
-// settings are what both sides tell the library.
+// mostPacket is the largest packet that the library sends.
+const mostPacket = 1452
+
+// settings returns the library's configuration of both sides.
 func settings(config transport.Config) *quic.Config {
 	received := uint64(window)
 	if config.ReadBuffer > 0 {
@@ -72,6 +75,10 @@ func settings(config transport.Config) *quic.Config {
 		MaxIncomingStreams:             -1,
 		MaxIncomingUniStreams:          1, // the goodbye
 		MaxIdleTimeout:                 24 * time.Hour,
+		// The library would look for larger packets that get through, and go on sending those for as long as the connection
+		// lasts: where the path then becomes smaller, all of them are lost, and so is the connection.
+		InitialPacketSize:       uint16(min(config.PacketLimit(), mostPacket)),
+		DisablePathMTUDiscovery: true,
 	}
 	if idle := config.KeepAliveIdle(); idle > 0 {
 		s.KeepAlivePeriod, s.MaxIdleTimeout = idle, 2*idle
@@ -116,13 +123,9 @@ func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (
 	ctx, cancel := config.WithDialLimit(ctx)
 	defer cancel()
 	c, err := dial(ctx, address, to, config)
-	// The library refuses whoever comes while 32 connections wait for its Accept, which a busy listener leaves them for a
+	// The library refuses connections that come while 32 connections wait for its Accept, which a busy listener leaves them for a
 	// moment.
-	for pause := firstPause; pause <= lastPause && isTransport(err, quic.ConnectionRefused) && ctx.Err() == nil; pause *= 2 {
-		select {
-		case <-time.After(pause/2 + rand.N(pause)):
-		case <-ctx.Done():
-		}
+	for failed := 1; failed <= maxRefused && isTransport(err, quic.ConnectionRefused) && backoff.Sleep(ctx, busyListener.Wait(failed)) == nil; failed++ {
 		c, err = dial(ctx, address, to, config)
 	}
 	if err == nil {
@@ -141,10 +144,10 @@ func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (
 	return nil, fmt.Errorf("dialling %s (%s): %w", to.Redacted(), address, err)
 }
 
-const (
-	firstPause = 10 * time.Millisecond
-	lastPause  = 160 * time.Millisecond
-)
+// busyListener is the time that a listener that has refused may take to accept others, in that many attempts.
+var busyListener = backoff.Backoff{First: 10 * time.Millisecond, Last: 160 * time.Millisecond}
+
+const maxRefused = 5
 
 func isTransport(err error, code quic.TransportErrorCode) bool {
 	e, ok := errors.AsType[*quic.TransportError](err)
@@ -152,7 +155,7 @@ func isTransport(err error, code quic.TransportErrorCode) bool {
 }
 
 func dial(ctx context.Context, address string, to *url.URL, config transport.Config) (*conn, error) {
-	// A connected socket is told when nobody is there, or no longer (RFC 1122, section 4.1.3.3).
+	// A connected socket gets an error when nothing listens there, or no longer (RFC 1122, section 4.1.3.3).
 	raw, err := new(net.Dialer).DialContext(ctx, "udp", address)
 	if err != nil {
 		return nil, err
@@ -207,7 +210,7 @@ type listener struct {
 	closed chan struct{}
 }
 
-// run ends when the socket closes. Until then, which may be long after Close, it refuses whoever still comes.
+// run ends when the socket closes. Until then, which may be long after Close, it refuses further connections.
 func (l *listener) run() {
 	for {
 		link, err := l.accepting.Accept(context.Background())
@@ -227,7 +230,7 @@ func (l *listener) take(link *quic.Conn) {
 	}
 	stream, err := link.OpenStream()
 	if err == nil {
-		_, err = stream.Write([]byte{greeting}) // so few bytes are copied and do not wait
+		_, err = stream.Write([]byte{greeting}) // so small writes are copied and do not wait
 	}
 	if err != nil {
 		link.CloseWithError(codeRefused, "the connection allows no stream")

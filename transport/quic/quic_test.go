@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func TestAnyCertificateWillDoOnlyOnLoopbackOrWithAKey(t *testing.T) {
@@ -90,7 +90,7 @@ func TestOtherProtocolsAreRefused(t *testing.T) {
 	}
 }
 
-// A process that is killed leaves a closed socket and says nothing.
+// A process that is killed leaves a closed socket and sends nothing.
 func TestAReadEndsWhenThePeersSocketIsGone(t *testing.T) {
 	l := listenLocal(t, transport.Config{})
 	c, err := transport.Dial(t.Context(), l.Addr(), transport.Config{})

@@ -8,8 +8,8 @@ import (
 
 	"github.com/quic-go/quic-go"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 // BenchmarkRawBatchedEcho is what the library itself reaches, with which BenchmarkBatchedEcho compares.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func BenchmarkBatchedEcho(b *testing.B) {

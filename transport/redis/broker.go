@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net"
 	"net/url"
 	"slices"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/sabir-go/sabir/internal/backoff"
+	"github.com/sabir-go/sabir/internal/redis"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -27,12 +28,10 @@ const (
 	// maxMessage is far below what Redis takes (512 MiB), and what it lets pile up for a subscriber before it ends the
 	// connection (32 MiB).
 	maxMessage = 8 << 20
-	// handOver is how long Close may take to hand over what was published.
+	// handOver is the time that Close may take to hand over what was published.
 	handOver = time.Second
-	// unheardLimit bounds how many reports wait; more are dropped, as who probes does so again.
+	// unheardLimit bounds how many reports wait; more are dropped, as a prober tries again.
 	unheardLimit = 4096
-
-	firstPause, lastPause = 50 * time.Millisecond, time.Second
 )
 
 var (
@@ -44,7 +43,7 @@ type driver struct{}
 
 // broker has one session after the other.
 type broker struct {
-	address *address
+	address *redis.Address
 	config  transport.Config
 	events  transport.BusEvents
 	queue   *queue
@@ -54,8 +53,8 @@ type broker struct {
 	closed  atomic.Bool
 	ended   chan struct{} // closed by the first Close when it is done
 
-	telling sync.Mutex  // held while events run
-	unheard chan string // to be told; nil where nobody listens
+	notifying sync.Mutex  // held while events run
+	unheard   chan string // to be reported; nil where nothing listens
 
 	mu       sync.Mutex
 	session  *session // the last one
@@ -70,15 +69,18 @@ type subscription struct {
 }
 
 func (driver) Connect(ctx context.Context, at *url.URL, config transport.Config, events transport.BusEvents) (transport.Broker, error) {
-	a, err := parse(at)
+	a, err := redis.Parse(at, config.TLS)
 	if err != nil {
 		return nil, err
 	}
-	if err := transport.CheckBroker(ctx, at, config); err != nil {
-		return nil, err
+	if a.Clustered() {
+		return nil, fmt.Errorf("the address %q is of a Redis Cluster, each server of which counts only its own subscribers, so that links could not notice a node that is gone: "+
+			"name one server, or Sentinels", a.Name)
 	}
-	if config.TLS != nil && !a.secure && transport.CheckBroker(ctx, at, transport.Config{}) != nil {
-		return nil, fmt.Errorf("refusing to use the broker at %s without encryption, as there is a TLS configuration: use rediss://", at.Redacted())
+	for _, server := range a.Servers {
+		if err := transport.CheckBroker(ctx, &url.URL{Scheme: at.Scheme, Host: server}, config); err != nil {
+			return nil, err
+		}
 	}
 	b := &broker{
 		address: a, config: config, events: events,
@@ -104,7 +106,7 @@ func (b *broker) run(s *session) {
 		var pump sync.WaitGroup
 		pump.Go(func() { b.pump(s) })
 		if !first {
-			b.tell(func() {
+			b.notify(func() {
 				if b.events.Restored != nil {
 					b.events.Restored()
 				}
@@ -123,18 +125,18 @@ func (b *broker) run(s *session) {
 		b.queue.setDown()
 		pump.Wait()
 		s.close()
-		b.tell(func() {
+		b.notify(func() {
 			if b.events.Lost != nil {
 				b.events.Lost(err)
 			}
 		})
-		if s = b.again(); s != nil {
+		if s, _ = backoff.Until(b.ctx, backoff.Reconnect, b.renew); s != nil {
 			b.queue.setUp()
 		}
 	}
 }
 
-// report tells what was unheard. Another goroutine than the pump does, which must go on when the owner of a lock waits for
+// report reports what was unheard. Another goroutine than the pump does, which must go on when the owner of a lock waits for
 // the queue.
 func (b *broker) report() {
 	for {
@@ -142,51 +144,42 @@ func (b *broker) report() {
 		case <-b.ctx.Done():
 			return
 		case subject := <-b.unheard:
-			b.tell(func() { b.events.Unheard(subject) })
+			b.notify(func() { b.events.Unheard(subject) })
 		}
 	}
 }
 
-// tell runs an event, unless the owner has closed the broker.
-func (b *broker) tell(event func()) {
-	b.telling.Lock()
-	defer b.telling.Unlock()
+// notify calls the owner back, one call at a time, unless the owner has closed the broker.
+func (b *broker) notify(event func()) {
+	b.notifying.Lock()
+	defer b.notifying.Unlock()
 	if !b.closed.Load() {
 		event()
 	}
 }
 
-// again connects, at once and then with pauses, until there is a session with all subscriptions, or nil after Close.
-func (b *broker) again() *session {
-	for pause := time.Duration(0); ; pause = min(max(2*pause, firstPause), lastPause) {
-		timer := time.NewTimer(pause/2 + rand.N(pause/2+1))
-		select {
-		case <-b.ctx.Done():
-			timer.Stop()
-			return nil
-		case <-timer.C:
-		}
-		s, err := open(b.ctx, b.address, b.config, b.deliver)
-		if err != nil {
-			continue
-		}
-		b.mu.Lock()
-		closed := b.closed.Load()
-		b.session = s
-		subjects := slices.Collect(maps.Keys(b.subjects))
-		b.mu.Unlock()
-		if closed {
-			s.close()
-			return nil
-		}
-		limited, cancel := context.WithTimeout(b.ctx, pingLimit(b.config))
-		err = s.subscribe(limited, subjects...)
-		cancel()
-		if err == nil {
-			return s
-		}
-		s.close()
+// renew connects, with all subscriptions.
+func (b *broker) renew() (*session, error) {
+	s, err := open(b.ctx, b.address, b.config, b.deliver)
+	if err != nil {
+		return nil, err
 	}
+	b.mu.Lock()
+	closed := b.closed.Load()
+	b.session = s
+	subjects := slices.Collect(maps.Keys(b.subjects))
+	b.mu.Unlock()
+	if closed {
+		s.close()
+		return nil, errClosed
+	}
+	limited, cancel := context.WithTimeout(b.ctx, pingLimit(b.config))
+	defer cancel()
+	if err := s.subscribe(limited, subjects...); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // pump sends what is published. A batch follows when the server has answered the one before, so that many messages share
@@ -218,7 +211,7 @@ func (b *broker) pump(s *session) {
 			case m.probe && heard == 0:
 				select {
 				case b.unheard <- m.subject:
-				default: // nobody listens, or not fast enough
+				default: // nothing listens, or not fast enough
 				}
 			}
 		}
@@ -303,7 +296,7 @@ func (s *subscription) end() {
 
 func (b *broker) MaxMessage() int { return maxMessage }
 
-func (b *broker) Addr() string { return b.address.public() }
+func (b *broker) Addr() string { return b.address.Public() }
 
 func (b *broker) Close() error {
 	b.mu.Lock()
@@ -317,8 +310,8 @@ func (b *broker) Close() error {
 	defer close(b.ended)
 
 	// Callbacks end first: what the owner does in them must not go on beyond this.
-	b.telling.Lock()
-	b.telling.Unlock() //lint:ignore SA2001 waits for an event that runs
+	b.notifying.Lock()
+	b.notifying.Unlock() //lint:ignore SA2001 waits for an event that runs
 	for _, s := range subjects {
 		s.end()
 	}

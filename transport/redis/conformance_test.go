@@ -3,11 +3,11 @@ package redis_test
 import (
 	"testing"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/redis"
 	"github.com/sabir-go/sabir/transport/tcp"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func TestConformance(t *testing.T) {

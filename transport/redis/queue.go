@@ -20,7 +20,7 @@ type queue struct {
 	sending bool   // a batch was taken and is not done
 	down    bool   // nothing is taken in
 	closed  bool
-	refused error // by the server, and not told yet
+	refused error // by the server, and not reported yet
 }
 
 // batch is messages, one after the other in one buffer.
@@ -36,7 +36,7 @@ type message struct {
 	probe   bool
 }
 
-// full tells whether a message of that size must wait.
+// full reports whether a message of that size must wait.
 func (b *batch) full(size int) bool {
 	return len(b.messages) > 0 && (len(b.messages) >= countLimit || len(b.data)+size > queueLimit)
 }
@@ -89,7 +89,7 @@ func (q *queue) take() *batch {
 	return b
 }
 
-// done gives a batch back. refused is what the server said against a message, if it did.
+// done gives a batch back. refused is the server's error for a message, if any.
 func (q *queue) done(b *batch, refused error) {
 	clear(b.messages)
 	b.data, b.messages = b.data[:0], b.messages[:0]

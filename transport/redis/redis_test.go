@@ -10,13 +10,13 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
-// patience is how long a test waits for what should come.
-const patience = time.Minute
+// waitLimit is the time that a test waits for what should come.
+const waitLimit = time.Minute
 
 func TestAConnectionThatTheServerCutsIsRestored(t *testing.T) {
 	server := brokers.ForTestShared(t, brokers.Redis)
@@ -44,7 +44,7 @@ func TestAConnectionThatTheServerCutsIsRestored(t *testing.T) {
 			}
 			again := time.NewTicker(20 * time.Millisecond)
 			defer again.Stop()
-			limit := time.After(patience)
+			limit := time.After(waitLimit)
 			for waiting := true; waiting; {
 				select {
 				case <-restored:
@@ -61,7 +61,7 @@ func TestAConnectionThatTheServerCutsIsRestored(t *testing.T) {
 			for got := ""; got != "again"; {
 				select {
 				case got = <-messages:
-				case <-time.After(patience):
+				case <-time.After(waitLimit):
 					t.Fatal("nothing arrived")
 				}
 			}
@@ -88,7 +88,7 @@ func TestAUserWithoutTheRightLearnsOfIt(t *testing.T) {
 	}
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	for deadline := time.Now().Add(patience); ; <-again.C {
+	for deadline := time.Now().Add(waitLimit); ; <-again.C {
 		if err := broker.Publish("other", []byte("x")); err != nil {
 			if !strings.Contains(err.Error(), "NOPERM") || !strings.Contains(err.Error(), "other") {
 				t.Errorf("publishing elsewhere gave %v", err)
@@ -143,11 +143,50 @@ func TestALockHeldWhilePublishingAndTakenByCallbacksDoesNoHarm(t *testing.T) {
 		for range count {
 			select {
 			case <-arrived:
-			case <-time.After(patience):
+			case <-time.After(waitLimit):
 				t.Fatal("everyone waits for someone")
 			}
 		}
 	}
+}
+
+func TestLinksFollowThePrimaryThatSentinelsName(t *testing.T) {
+	r := brokers.ReplicatedForTest(t, 1)
+	restored := make(chan struct{}, 10)
+	broker, err := transporttest.Connect(t, "redis://"+r.Sentinel(t)+"?sentinel="+brokers.SentinelName, transport.Config{}, transport.BusEvents{
+		Restored: func() { restored <- struct{}{} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := make(chan string, 10)
+	if err := broker.Subscribe(t.Context(), "news", func(data []byte) { messages <- string(data) }); err != nil {
+		t.Fatal(err)
+	}
+	expect := func(text string) {
+		t.Helper()
+		if err := broker.Publish("news", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case got := <-messages:
+			if got != text {
+				t.Fatalf("%q arrived, want %q", got, text)
+			}
+		case <-time.After(waitLimit):
+			t.Fatalf("%q did not arrive", text)
+		}
+	}
+	expect("before")
+	if err := r.Primary.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-restored:
+	case <-time.After(waitLimit):
+		t.Fatal("not restored")
+	}
+	expect("after")
 }
 
 func TestTLSIsNotDroppedSilently(t *testing.T) {

@@ -6,21 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
 
+	"github.com/sabir-go/sabir/internal/redis"
 	"github.com/sabir-go/sabir/transport"
 )
 
 // session is two connections to the server, from their start to the loss of one. They are never connected again. With
-// one connection, answers to what is published would wait behind deliveries: an owner who holds a lock while it publishes,
+// one connection, answers to what is published would wait behind deliveries: an owner that holds a lock while it publishes,
 // and takes it in a delivery, could wait for ever.
 type session struct {
 	publisher  rueidis.Client
 	subscriber rueidis.DedicatedClient
-	gone       <-chan error // says once why the subscriber's connection ended
+	gone       <-chan error // reports once why the subscriber's connection ended
 
 	cutOnce sync.Once
 	cut     func()        // ends the connections
@@ -31,18 +33,18 @@ type session struct {
 var errMore = errors.New("the connection is lost, or the server does not speak RESP3, as Redis does from version 6")
 
 // open connects, within ctx. deliver is called with each message, one at a time.
-func open(ctx context.Context, a *address, config transport.Config, deliver func(channel, message string)) (*session, error) {
+func open(ctx context.Context, a *redis.Address, config transport.Config, deliver func(channel, message string)) (*session, error) {
 	ctx, cancel := config.WithDialLimit(ctx)
 	defer cancel()
-	if a.secure {
-		secure, err := transport.ClientTLS(config.TLS, a.url.Hostname())
-		if err != nil {
-			return nil, err
-		}
-		config.TLS = secure
+	server, err := a.Server(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := transport.CheckBroker(ctx, &url.URL{Host: server}, config); err != nil { // Sentinels may name any
+		return nil, err
 	}
 	s := &session{ended: make(chan struct{})}
-	d := &dialer{ctx: ctx, address: a, config: config}
+	d := &dialer{ctx: ctx, tls: a.TLS, config: config}
 	s.cut = func() {
 		s.cutOnce.Do(func() {
 			close(s.ended)
@@ -52,26 +54,14 @@ func open(ctx context.Context, a *address, config transport.Config, deliver func
 	stop := context.AfterFunc(ctx, d.cut)
 	defer stop()
 
-	options := rueidis.ClientOption{
-		InitAddress:       []string{a.hostPort},
-		DialCtxFn:         d.dial,
-		ForceSingleClient: true,
-		PipelineMultiplex: -1, // one connection
-		DisableRetry:      true,
-		DisableCache:      true,
-		ClientName:        config.Name,
-		ClientSetInfo:     rueidis.DisableClientSetInfo,
-		SelectDB:          a.database,
-		RingScaleEachConn: 4, // one batch at a time
-		// How long the server may leave a ping without an answer.
-		ConnWriteTimeout: pingLimit(config),
-		Dialer:           net.Dialer{Timeout: pingLimit(config), KeepAlive: pingEvery(config)},
-	}
-	if user := a.url.User; user != nil {
-		options.Username = user.Username()
-		options.Password, _ = user.Password()
-	}
-	var err error
+	options := a.Options()
+	options.InitAddress, options.ForceSingleClient = []string{server}, true
+	options.DialCtxFn = d.dial
+	options.PipelineMultiplex = -1 // one connection
+	options.ClientName, options.ClientSetInfo = config.Name, rueidis.DisableClientSetInfo
+	options.RingScaleEachConn = 4                // one batch at a time
+	options.ConnWriteTimeout = pingLimit(config) // how long the server may leave a ping without an answer
+	options.Dialer = net.Dialer{Timeout: pingLimit(config), KeepAlive: pingEvery(config)}
 	if s.publisher, err = rueidis.NewClient(options); err == nil {
 		s.subscriber, _ = s.publisher.Dedicate() // never given back: it ends with the session
 		err = s.subscriber.Do(ctx, s.subscriber.B().Ping().Build()).Error()
@@ -126,9 +116,9 @@ func (s *session) subscribe(ctx context.Context, subjects ...string) error {
 
 // dialer gives rueidis the two connections of a session.
 type dialer struct {
-	ctx     context.Context // of the start
-	address *address
-	config  transport.Config
+	ctx    context.Context // of the start
+	tls    *tls.Config     // nil where connections are not encrypted
+	config transport.Config
 
 	mu     sync.Mutex
 	conns  []net.Conn
@@ -150,7 +140,7 @@ func (d *dialer) dial(_ context.Context, hostPort string, _ *net.Dialer, _ *tls.
 func (d *dialer) connect(hostPort string) (net.Conn, error) {
 	idle := d.config.KeepAliveIdle()
 	keep := net.KeepAliveConfig{Enable: idle > 0, Idle: idle, Interval: idle / 3, Count: 3}
-	conn, err := (&net.Dialer{KeepAliveConfig: keep}).DialContext(d.ctx, "tcp", hostPort)
+	conn, err := (&net.Dialer{KeepAliveConfig: keep, Control: d.config.LimitSegments}).DialContext(d.ctx, "tcp", hostPort)
 	if err != nil {
 		return nil, err
 	}
@@ -162,10 +152,15 @@ func (d *dialer) connect(hostPort string) (net.Conn, error) {
 			tcp.SetWriteBuffer(size)
 		}
 	}
-	if !d.address.secure {
+	if d.tls == nil {
 		return conn, nil
 	}
-	secure := tls.Client(conn, d.config.TLS)
+	config := d.tls
+	if config.ServerName == "" { // there are several servers
+		config = config.Clone()
+		config.ServerName, _, _ = net.SplitHostPort(hostPort)
+	}
+	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(d.ctx); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("TLS: %w", err)

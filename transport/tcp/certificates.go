@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// checkEvery is how often handshakes look whether a file has changed.
+// checkEvery is the interval at which handshakes check whether a file has changed.
 const checkEvery = time.Second
 
 // Certificates makes a TLS configuration, for listening and for dialling, from files in PEM form, and follows them: when
@@ -22,7 +22,7 @@ const checkEvery = time.Second
 // against the authorities of the system. A program that only dials may leave out certFile and keyFile, both.
 //
 // A file that cannot be used is an error here. Later, when it replaces one that could, the old contents stay in use and
-// slog.Default tells why, once for each change. Files are best replaced by a rename, the key's before the certificate's.
+// slog.Default logs why, once for each change. Files are best replaced by a rename, the key's before the certificate's.
 func Certificates(certFile, keyFile, caFile string) (*tls.Config, error) {
 	files := &certificateFiles{paths: [3]string{certFile, keyFile, caFile}, now: time.Now, report: func(err error) {
 		slog.Default().Error("TLS certificates not reloaded; those from before stay in use", "error", err)
@@ -71,7 +71,7 @@ func (f *certificateFiles) config() (*tls.Config, error) {
 		if certificate := f.latest().certificate; certificate != nil {
 			return certificate, nil
 		}
-		return &tls.Certificate{}, nil // none to show, as crypto/tls wants it said
+		return &tls.Certificate{}, nil // none to show, in the form that crypto/tls expects
 	}
 	// RootCAs would stay what they were, so the client's side verifies here, and nowhere else.
 	config.InsecureSkipVerify = true
@@ -159,7 +159,7 @@ func same(a, b [3]os.FileInfo) bool {
 
 func load(paths [3]string) (*material, error) {
 	m := &material{}
-	// Links are long-lived and few: tickets, and with them resumption past a change of authorities, are not worth having.
+	// Links are long-lived and not many: tickets, and with them resumption past a change of authorities, are not worth having.
 	m.server = &tls.Config{MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true}
 	if paths[0] != "" {
 		pair, err := tls.LoadX509KeyPair(paths[0], paths[1])

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/mem"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 // followed is a configuration with a clock and a report that the test holds.
@@ -42,7 +42,7 @@ func follow(t *testing.T, files transporttest.Files) *followed {
 // nextLook moves the clock to where the files are looked at again.
 func (f *followed) nextLook() { f.clock = f.clock.Add(checkEvery) }
 
-// handshake connects a client to a server in memory, and returns what each side says of it.
+// handshake connects a client to a server in memory, and returns each side's result.
 func handshake(t *testing.T, server, client *tls.Config, host string) (state tls.ConnectionState, clientErr, serverErr error) {
 	t.Helper()
 	serverConfig, err := transport.ServerTLS(server)
@@ -174,7 +174,7 @@ func TestNewFilesAreUsedByTheNextHandshakeAfterALook(t *testing.T) {
 		t.Errorf("the certificate is still of %s", now.Issuer)
 	}
 
-	// Whoever has only the first authority's certificate is out, on either side.
+	// A side that has only the first authority's certificate is out, on either side.
 	old := follow(t, first.Issue(t, t.TempDir(), "127.0.0.1"))
 	if _, clientErr, serverErr := handshake(t, config.Config, old.Config, "127.0.0.1"); clientErr == nil || serverErr == nil {
 		t.Errorf("an old client: the client says %v, the server %v", clientErr, serverErr)

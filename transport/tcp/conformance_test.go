@@ -4,9 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/tcp"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func TestConformanceOfTCP(t *testing.T) {

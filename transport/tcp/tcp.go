@@ -86,7 +86,7 @@ func dial(ctx context.Context, to *url.URL, config transport.Config) (*net.TCPCo
 	if err != nil {
 		return nil, err
 	}
-	dialer := net.Dialer{Timeout: config.DialLimit(), KeepAlive: noDefault, KeepAliveConfig: keepAlive(config)}
+	dialer := net.Dialer{Timeout: config.DialLimit(), KeepAlive: noDefault, KeepAliveConfig: keepAlive(config), Control: config.LimitSegments}
 	dialer.SetMultipathTCP(false)
 	c, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -100,10 +100,10 @@ func dial(ctx context.Context, to *url.URL, config transport.Config) (*net.TCPCo
 	return conn, nil
 }
 
-// noDefault keeps package net from asking at its own times where keepAlive says never.
+// noDefault keeps package net from asking at its own times where keepAlive is off.
 const noDefault = -1
 
-// keepAlive asks three times before a silent machine is given up.
+// keepAlive asks three times before a silent machine is abandoned.
 func keepAlive(config transport.Config) net.KeepAliveConfig {
 	idle := config.KeepAliveIdle()
 	return net.KeepAliveConfig{Enable: idle > 0, Idle: idle, Interval: max(idle/3, time.Second), Count: 3}

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/transporttest"
 )
 
 func mustParse(t *testing.T, address string) *url.URL {
@@ -104,7 +104,7 @@ func TestAllIPv4AddressesAreNotAllIPv6Ones(t *testing.T) {
 	}
 }
 
-// silent is a TCP server that takes connections and says nothing; accepted gets a value for each.
+// silent is a TCP server that takes connections and sends nothing; accepted gets a value for each.
 func silent(t *testing.T) (address string, accepted <-chan net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")

@@ -72,7 +72,7 @@ func (l *tlsListener) Accept() (net.Conn, error) {
 // tlsConn is a *tls.Conn whose CloseWrite may come first.
 type tlsConn struct{ *tls.Conn }
 
-// CloseWrite does the handshake first, without which there is no way to say that nothing follows.
+// CloseWrite does the handshake first, without which there is no way to signal that nothing follows.
 func (c *tlsConn) CloseWrite() error {
 	if err := c.Handshake(); err != nil {
 		return err

@@ -57,7 +57,7 @@ func (local) Dial(ctx context.Context, to *url.URL, config transport.Config) (ne
 	}
 	conn, err := dialUnix(ctx, path, config)
 	if errors.Is(err, syscall.ENOENT) {
-		// Other transports have one error for "nobody listens", so that callers need to know only that one.
+		// Other transports have one error for an address without a listener, so that callers need to know only that one.
 		return nil, fmt.Errorf("%w: %w", err, syscall.ECONNREFUSED)
 	}
 	if err != nil {
@@ -111,8 +111,8 @@ func socketPath(u *url.URL) (string, error) {
 	return path, nil
 }
 
-// bindFile listens at a path. A file that a dead listener left there is removed, one that lives is EADDRINUSE, and what
-// is not a socket is left alone.
+// bindFile listens at a path. A file that a dead listener left there is removed, one with a live listener is EADDRINUSE, and
+// what is not a socket is left alone.
 func bindFile(ctx context.Context, path string) (*net.UnixListener, error) {
 	// Between the look and the removal, another program could start to listen; the directory's lock keeps it out.
 	unlock, err := lockDirectory(ctx, filepath.Dir(path))
@@ -154,9 +154,9 @@ func bindUnix(ctx context.Context, path string) (*net.UnixListener, error) {
 	return l.(*net.UnixListener), nil
 }
 
-// abandoned tells whether no process holds a socket's file any more. It connects with the wrong type of socket: the kernel
+// abandoned reports whether no process holds a socket's file any more. It connects with the wrong type of socket: the kernel
 // looks for the holder first (ECONNREFUSED without one) and refuses the type then (EPROTOTYPE), so that a listener which
-// lives does not see a connection.
+// is running does not see a connection.
 func abandoned(ctx context.Context, path string) bool {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "unixgram", path)

@@ -3,8 +3,8 @@ package utp_test
 import (
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/transporttest"
 	_ "github.com/sabir-go/sabir/transport/utp"
 )
 
@@ -13,3 +13,5 @@ func TestConformance(t *testing.T) {
 }
 
 func BenchmarkUTP(b *testing.B) { transporttest.Benchmark(b, "utp://:0", transport.Config{}) }
+
+func TestPacketSizes(t *testing.T) { transporttest.PacketSizes(t, "utp", 1438) }

@@ -1,13 +1,15 @@
 // Package utp is the transport utp://host:port: uTP (BEP 29), the protocol of BitTorrent over UDP, by
 // github.com/anacrolix/utp in pure Go. Importing it registers it.
 //
-// It is there for networks and peers where uTP is what gets through. It does not encrypt: a TLS configuration is refused.
+//	node := sabir.NewNode(sabir.Serve(greeter), sabir.Join("utp://:7700"))
+//
+// It is for networks and peers where uTP is what gets through. It does not encrypt: a TLS configuration is refused.
 //
 // Package session adds back pressure and an orderly end, and the socket under the library is this package's, because of
-// what the library does by itself: it gives a connection up whose reader pauses for 15 seconds or which is silent for two
-// minutes, may lose what was written last, writes errors of the socket to the standard logger, never hears that nobody is
-// there, and panics where a socket both dials and accepts. None of this is to be met here. So that no connection is silent
-// for long, the peer is asked after 30 seconds at the latest, also where Config.KeepAlive says never.
+// what the library does by itself: it abandons a connection whose reader pauses for 15 seconds or which is silent for two
+// minutes, may lose what was written last, writes errors of the socket to the standard logger, never learns that no listener is
+// there, and panics where a socket both dials and accepts. This package works around all of these. It sends
+// something after 30 seconds of silence at the latest, even if Config.KeepAlive is never.
 //
 // What stays: one mutex for all connections of the process, so more of them, or more processors, do not make it faster,
 // and no congestion control that yields to other traffic, for which uTP was made.

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// batch is how many packets one system call reads at most.
+	// batch is the number of packets that one system call reads at most.
 	batch = 32
 
 	// largest is more than a packet of the library holds. A longer one is cut off and then not understood.
 	largest = 2048
 
-	// unaccepted is how many connections may be asked for before those are accepted. From 50 on the library refuses one by
-	// chance for each new one, and its reader may well be faster than who accepts.
+	// unaccepted is the number of connections that may wait to be accepted. From 50 on the library refuses one by
+	// chance for each new one, and its reader may well be faster than the accepting goroutine.
 	unaccepted = 32
 
 	// synType is the first byte of a packet that asks for a connection (BEP 29): type 4, version 1.

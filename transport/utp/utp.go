@@ -11,21 +11,22 @@ import (
 
 	"github.com/anacrolix/utp"
 
+	"github.com/sabir-go/sabir/internal/backoff"
+	"github.com/sabir-go/sabir/internal/session"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/session"
 )
 
 func init() { transport.Register("utp", carrier{}) }
 
 const (
-	// window is how many units of 1 KiB may be under way or unread. The library takes 256 packets before a write waits for
-	// the peer's library, and each holds more than a unit.
+	// window is the number of units of 1 KiB that may be under way or unread. The library takes 256 packets before a write waits
+	// for the peer's library, and each holds more than a unit with its frame's head.
 	window = 224
 
 	// openWait is for the first packet after the library's own handshake, which may be lost and sent again.
 	openWait = 5 * time.Second
 
-	// keepAlive is the longest silence: the library gives up after two minutes of it.
+	// keepAlive is the longest silence: the library abandons a connection after two minutes of it.
 	keepAlive = 30 * time.Second
 )
 
@@ -66,7 +67,7 @@ func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config)
 				return
 			}
 			packets.accepted.Add(1)
-			l.Serve(&accepted{c, udp.LocalAddr()})
+			l.Serve(&accepted{cut{c, payload(config)}, udp.LocalAddr()})
 		}
 	}()
 	return l, nil
@@ -87,19 +88,15 @@ func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (
 		if err == nil {
 			return c, nil
 		}
-		if errors.Is(err, errReset) && wait <= longestResetWait {
-			select {
-			case <-time.After(wait):
-				continue
-			case <-ctx.Done():
-			}
+		if errors.Is(err, errReset) && wait <= longestResetWait && backoff.Sleep(ctx, wait) == nil {
+			continue
 		}
 		return nil, fmt.Errorf("dialling %s (%s): %w", to.Redacted(), address, err)
 	}
 }
 
 // errReset is what the other side answered. It does so too where more than fifty dial at once: the library's queue of those
-// who were not accepted yet is no longer, and whoever falls out of it is told the same as where nobody accepts. So it is tried
+// not yet accepted is no longer, and a dialler beyond it gets the same answer as where nothing accepts. So it is tried
 // again, four times within 750 ms.
 var errReset = fmt.Errorf("reset by the listener: %w", syscall.ECONNREFUSED)
 
@@ -109,7 +106,7 @@ const (
 )
 
 func dial(ctx context.Context, address string, config transport.Config) (net.Conn, error) {
-	// A connected socket is told when nobody is there, or no longer (RFC 1122, section 4.1.3.3).
+	// A connected socket gets an error when nothing listens there, or no longer (RFC 1122, section 4.1.3.3).
 	connected, err := new(net.Dialer).DialContext(ctx, "udp", address)
 	if err != nil {
 		return nil, err
@@ -130,7 +127,8 @@ func dial(ctx context.Context, address string, config transport.Config) (net.Con
 		case <-opening.Done():
 		}
 	}()
-	if raw.Conn, err = raw.socket.DialContext(opening, "", udp.RemoteAddr().String()); err != nil {
+	c, err := raw.socket.DialContext(opening, "", udp.RemoteAddr().String())
+	if err != nil {
 		raw.socket.CloseNow()
 		if cause := context.Cause(opening); cause != nil {
 			err = cause
@@ -139,17 +137,41 @@ func dial(ctx context.Context, address string, config transport.Config) (net.Con
 		}
 		return nil, err
 	}
+	raw.cut = cut{c, payload(config)}
 	go raw.watch()
-	c, err := session.Dial(ctx, raw, settings(config), func() {})
+	linked, err := session.Dial(ctx, raw, settings(config), func() {})
 	if err != nil {
 		return nil, err
 	}
-	return c, nil
+	return linked, nil
+}
+
+// mostHeader is the longest header of a packet: 20 bytes, and acknowledgements of 256 packets.
+const mostHeader = 20 + 2 + 256/8
+
+// payload is the number of bytes of data that fit a packet whatever its header is. Where that is more than the library puts
+// into one, it makes two.
+func payload(config transport.Config) int { return config.PacketLimit() - mostHeader }
+
+// cut is a connection whose writes are cut into pieces that fit a packet: the library makes at least one of each write, and has
+// a limit of its own that many paths do not carry.
+type cut struct {
+	net.Conn
+	most int
+}
+
+func (c cut) Write(p []byte) (n int, err error) {
+	for err == nil && n < len(p) {
+		var wrote int
+		wrote, err = c.Conn.Write(p[n:min(n+c.most, len(p))])
+		n += wrote
+	}
+	return n, err
 }
 
 // accepted is a connection over the socket of a listener.
 type accepted struct {
-	net.Conn
+	cut
 	local net.Addr
 }
 
@@ -163,7 +185,7 @@ func (named) Network() string { return "udp" }
 
 // dialled is a connection with a socket of its own.
 type dialled struct {
-	net.Conn
+	cut
 	socket  *utp.Socket
 	packets *packets
 }

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// Authenticator finds out who calls, by one kind of credentials. It is used by many goroutines at once.
+// Authenticator identifies the caller, by one kind of credentials. It is used by many goroutines at once.
 type Authenticator interface {
 	// Name is the name of the kind, for documents and as the principal's scheme if that is empty: "jwt".
 	Name() string
@@ -22,8 +23,8 @@ type Authenticator interface {
 	Authenticate(x *exchange.Exchange) (*Principal, error)
 }
 
-// Check tells what is wrong with the settings of authenticators that have a method Check() error, as those of this package
-// do; nil for nothing. A face asks before it starts. One that does not gets ErrMisconfigured for every request.
+// Check returns what is wrong with the settings of authenticators that have a method Check() error, as those of this package
+// do; nil for nothing. A server asks before it starts. One that does not gets ErrMisconfigured for every request.
 func Check(authenticators ...Authenticator) error {
 	var errs []error
 	for _, a := range authenticators {
@@ -40,7 +41,7 @@ func Filter(authenticators ...Authenticator) exchange.Filter {
 	return newGate(authenticators, false).filter()
 }
 
-// Optional is Filter that lets callers without credentials pass as nobody, for faces on which only some actions are
+// Optional is Filter that lets callers without credentials pass without a principal, for servers on which only some actions are
 // guarded. Wrong credentials, or those in an Authorization header that no authenticator reads, still end the request.
 func Optional(authenticators ...Authenticator) exchange.Filter {
 	return newGate(authenticators, true).filter()
@@ -48,7 +49,7 @@ func Optional(authenticators ...Authenticator) exchange.Filter {
 
 type gate struct {
 	authenticators []Authenticator
-	challenges     []string // one for each way to say who calls
+	challenges     []string // one for each way to authenticate
 	optional       bool
 	problem        error
 }
@@ -79,7 +80,10 @@ func (g *gate) before(x *exchange.Exchange) error {
 			return g.refuse(x, i, err)
 		}
 		if p != nil {
-			return admit(x, a, p)
+			if err := admit(x, a, p); err != nil {
+				return g.refuse(x, i, err)
+			}
+			return nil
 		}
 	}
 	switch {
@@ -106,11 +110,14 @@ func admit(x *exchange.Exchange, a Authenticator, p *Principal) error {
 		}
 		p = ready
 	}
+	if !p.Expires.IsZero() && !time.Now().Before(p.Expires.Add(p.leeway)) {
+		return badCredentials("the credentials have expired")
+	}
 	x.Caller = p
 	return nil
 }
 
-// nobody is the place of the authenticator where none is to blame.
+// nobody is the place of the authenticator where none is at fault.
 const nobody = -1
 
 // refuse is the answer to wrong or missing credentials; by is the place of the authenticator that found them wrong.
@@ -129,7 +136,7 @@ func (g *gate) refuse(x *exchange.Exchange, by int, err error) error {
 	return e
 }
 
-// challenge says how to sign in (RFC 9110, section 11.6.1); to a bearer of a bad token also that it is bad (RFC 6750,
+// challenge describes how to sign in (RFC 9110, section 11.6.1); to a bearer of a bad token also that it is bad (RFC 6750,
 // section 3).
 func (g *gate) challenge(x *exchange.Exchange, bad int) {
 	for i, text := range g.challenges {
@@ -140,7 +147,7 @@ func (g *gate) challenge(x *exchange.Exchange, bad int) {
 	}
 }
 
-// after says how to sign in where an action demanded it.
+// after describes how to sign in where an action demanded it.
 func (g *gate) after(x *exchange.Exchange) {
 	if x.Status == 401 && !x.Answer.Has("WWW-Authenticate") {
 		g.challenge(x, nobody)

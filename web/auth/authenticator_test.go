@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// byHeader finds whoever the header X-<name> says, and fails for "bad".
+// byHeader finds the principal that the header X-<name> names, and fails for "bad".
 type byHeader struct {
 	name   string
 	fails  error

@@ -11,17 +11,17 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// maxWaiting is how many requests may wait for their passwords to be checked.
+// maxWaiting bounds the requests that wait for their passwords to be checked.
 const maxWaiting = 100
 
 // BasicOption is an option of [Basic].
 type BasicOption func(*basic)
 
-// AtOnce is how many passwords may be checked at once, as many as there are processors without it; 100 further ones wait.
+// AtOnce bounds how many passwords are checked at once. Default: the number of processors. 100 further ones wait.
 func AtOnce(n int) BasicOption {
 	return func(b *basic) {
 		b.want(n >= 1, "AtOnce(%d): want at least 1", n)
@@ -29,11 +29,11 @@ func AtOnce(n int) BasicOption {
 	}
 }
 
-// Remember is for how long a password that was right is not checked again; a minute without it, 0 for not at all, at most
+// Remember sets the time for which a password that was right is not checked again. Default: a minute; 0 for not at all, at most
 // 5 minutes. Only a keyed hash of it is kept.
 func Remember(d time.Duration) BasicOption {
 	return func(b *basic) {
-		b.want(d >= 0 && d <= verifiedAtMost, "Remember(%v): want 0 to %v", d, verifiedAtMost)
+		b.want(d >= 0 && d <= maxVerifiedAge, "Remember(%v): want 0 to %v", d, maxVerifiedAge)
 		b.remember = d
 	}
 }
@@ -99,7 +99,7 @@ func (b *basic) Authenticate(x *exchange.Exchange) (*Principal, error) {
 	}
 	if c.Subject == "" || c.Scheme == SystemScheme {
 		c.carried = nil
-		return &c, nil // the filter says what is wrong with it
+		return &c, nil // the filter reports what is wrong with it
 	}
 	ready, err := c.ready()
 	if err != nil {
@@ -135,7 +135,8 @@ func (b *basic) checked(ctx context.Context, name, password string) (*Principal,
 	return b.check(ctx, name, password)
 }
 
-// hash is what is remembered of credentials: of no use without the secret, which never leaves the process.
+// hash returns the key under which checked credentials are remembered. It is of no use without the secret, which never leaves
+// the process.
 func (b *basic) hash(credentials string) [sha256.Size]byte {
 	var room [256]byte
 	return sha256.Sum256(append(append(room[:0], b.secret[:]...), credentials...))

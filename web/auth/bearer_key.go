@@ -20,10 +20,10 @@ const (
 type tokenKey struct {
 	kid  string // "" for tokens of any key id
 	key  any
-	algs []string // that fit the key: what a token's header says must be one of these
+	algs []string // that fit the key: the algorithm in a token's header must be one of these
 }
 
-// newTokenKey checks a key and finds what it is for. A key is for one family of algorithms, so that nobody can sign with a
+// newTokenKey checks a key and finds what it is for. A key is for one family of algorithms, so that no client can sign with a
 // public key as if it were a secret.
 func newTokenKey(kid string, key any) (tokenKey, error) {
 	k := tokenKey{kid: kid, key: key}

@@ -87,7 +87,7 @@ func BenchmarkNobody(b *testing.B) {
 		auth.Basic(auth.Users(nil)), auth.Session(sessionSecret), auth.Certificate(nil)))
 }
 
-// BenchmarkCall is a call through a face's way, with and without Require and From.
+// BenchmarkCall is a call through a server's way, with and without Require and From.
 func BenchmarkCall(b *testing.B) {
 	for _, c := range []struct {
 		name    string
@@ -125,7 +125,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkFrom is what a handler pays, here and where the principal came over a link.
+// BenchmarkFrom measures the cost for a handler, here and where the principal came over a link.
 func BenchmarkFrom(b *testing.B) {
 	here := auth.As(context.Background(), ada)
 	for name, ctx := range map[string]context.Context{"here": here, "elsewhere": sabir.WithMetadata(context.Background(), auth.MetadataKey, sabir.Metadata(here)[auth.MetadataKey])} {

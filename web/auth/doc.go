@@ -1,4 +1,4 @@
-// Package auth finds out who calls over HTTP, and says what they may do.
+// Package auth authenticates and authorises callers over HTTP.
 //
 //	node := sabir.NewNode(sabir.Serve(users), sabir.HTTP("0.0.0.0:3000", web.Auth(
 //		auth.JWT(auth.JWKS("https://login.example.com/keys"), auth.Issuer("https://login.example.com"), auth.Audience("users")),
@@ -11,14 +11,14 @@
 //		…
 //	}
 //
-// [JWT], [Key], [KeyBy], [Basic], [Session] and [Certificate] are authenticators; [Filter] asks them in their order. Whoever
-// they find is the call's [Principal]: handlers read it with [From], [Require] and [RequireFunc] guard actions by it. It
+// [JWT], [Key], [KeyBy], [Basic], [Session] and [Certificate] are authenticators; [Filter] asks them in their order. What
+// they return is the call's [Principal]: handlers read it with [From], [Require] and [RequireFunc] guard actions by it. It
 // travels with the call to other nodes and into nested calls.
 //
-// # Whom a guarded action trusts
+// # What a guarded action trusts
 //
 // A guarded action refuses every call without a principal, also one that was made in the same process: so an action that
-// is guarded stays so behind a face that knows nothing of this package. What a node does for itself, in a timer or when it
-// starts, is called with [AsSystem]; what it does for somebody, with [As]. Nodes of a cluster trust each other: the principal
-// that one sends along is not proved again. Nothing from outside may set the metadata [MetadataKey], which faces take care of.
+// is guarded stays so behind a server that does not use this package. What a node does for itself, in a timer or when it
+// starts, is called with [AsSystem]; what it does for a user, with [As]. Nodes of a cluster trust each other: the principal
+// that one sends along is not proved again. Nothing from outside may set the metadata [MetadataKey], which servers take care of.
 package auth

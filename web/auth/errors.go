@@ -2,14 +2,19 @@ package auth
 
 import "github.com/sabir-go/sabir"
 
-// The errors of authentication and authorisation. None says which part of the credentials was wrong, except for tokens,
+// The errors of authentication and authorisation. None reports which part of the credentials was wrong, except for tokens,
 // whose fault their bearer can read anyway.
 var (
 	// ErrNotSignedIn is answered when the call needs a principal and has none: no credentials came with it.
 	ErrNotSignedIn = sabir.NewError(sabir.Unauthenticated, "NotSignedIn", "this needs credentials, and none came with the call")
 	// ErrBadCredentials is answered when credentials came and are wrong, expired or malformed.
 	ErrBadCredentials = sabir.NewError(sabir.Unauthenticated, "BadCredentials", "the credentials are not valid")
-	// ErrNotAllowed is answered when the principal has none of the roles that the action demands, or its check said no.
+	// ErrTokenExpired ends a stream, events or a WebSocket when the credentials expire that it was opened with: open it again
+	// with others.
+	ErrTokenExpired = sabir.NewError(sabir.Unauthenticated, "TokenExpired", "the credentials have expired that this was opened with: open it again with others")
+	// ErrSignedOut ends a stream, events or a WebSocket when the session ends that it was opened with.
+	ErrSignedOut = sabir.NewError(sabir.Unauthenticated, "SignedOut", "the session has ended that this was opened with: sign in again")
+	// ErrNotAllowed is answered when the principal has none of the roles that the action demands, or its check refused.
 	ErrNotAllowed = sabir.NewError(sabir.PermissionDenied, "NotAllowed", "the caller may not do this")
 	// ErrTooManyChecks is answered when more passwords wait to be checked than Basic takes; retryable.
 	ErrTooManyChecks = sabir.NewError(sabir.ResourceExhausted, "TooManyChecks", "too many passwords are being checked")
@@ -21,7 +26,7 @@ var (
 	ErrNoExchange = sabir.NewError(sabir.FailedPrecondition, "NoExchange", "the call did not come over HTTP to this node, so it has no cookies")
 )
 
-// badCredentials is ErrBadCredentials that says why.
+// badCredentials is ErrBadCredentials with the reason.
 func badCredentials(why string) *sabir.Error {
 	return sabir.NewError(sabir.Unauthenticated, ErrBadCredentials.Name, why)
 }

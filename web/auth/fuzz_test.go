@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir/web/auth"
 )
 
-// FuzzAuthorization sends anything as the Authorization header: nobody gets in without a credential that was made here,
+// FuzzAuthorization sends anything as the Authorization header: no request passes without a credential that was made here,
 // and no answer is anything but an error of the client.
 func FuzzAuthorization(f *testing.F) {
 	good := forge(`{"alg":"HS256"}`, `{"sub":"ada","exp":99999999999}`, secret)
@@ -75,7 +75,7 @@ func FuzzSessionCookie(f *testing.F) {
 	})
 }
 
-// FuzzMetadata has anything as a principal that came from elsewhere: it is somebody with a subject, or nobody.
+// FuzzMetadata has anything as a principal that came from elsewhere: the result has a subject, or there is no principal.
 func FuzzMetadata(f *testing.F) {
 	for _, seed := range []string{`{"sub":"ada","roles":["a"],"claims":{"x":1}}`, `{}`, `{"sub":""}`, `[]`, ``, `{"sub":"a"`} {
 		f.Add(seed)

@@ -20,6 +20,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/isolate"
 )
 
 // The bounds of fetching keys.
@@ -138,8 +140,12 @@ func (s *keySet) fetch(now time.Time) <-chan struct{} {
 		return nil
 	}
 	s.tried, s.flight = now, make(chan struct{})
-	go func() {
-		fetched, err := s.get()
+	var fetched *fetchedKeys
+	get := func() (err error) {
+		fetched, err = s.get()
+		return err
+	}
+	go isolate.Run(get, func(err error) { // the transport of the client may be the application's
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.failed = err; err == nil {
@@ -150,11 +156,11 @@ func (s *keySet) fetch(now time.Time) <-chan struct{} {
 		}
 		close(s.flight)
 		s.flight = nil
-	}()
+	})
 	return s.flight
 }
 
-// get fetches the keys. It is not bound to the request that wants them: others wait for them too.
+// get fetches the keys. It is not bound to the request that needs them: others wait for them too.
 func (s *keySet) get() (*fetchedKeys, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), keysTimeout)
 	defer cancel()

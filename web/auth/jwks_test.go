@@ -245,7 +245,7 @@ func TestAFetchThatHangsDoesNotHoldItsCallers(t *testing.T) {
 	})
 }
 
-// slowLogin answers when the request is given up.
+// slowLogin answers when the request is cancelled.
 type slowLogin struct{ fetches atomic.Int32 }
 
 func (l *slowLogin) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -38,7 +38,7 @@ func PublicKey(kid string, key any) JWTOption {
 }
 
 // Algorithms allows these only, of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, HS256, HS384 and
-// HS512. Without it, those that fit a key are allowed. "none" never is.
+// HS512. By default, those that fit a key are allowed. "none" never is.
 func Algorithms(names ...string) JWTOption {
 	return func(t *tokens) {
 		for _, name := range names {
@@ -56,16 +56,16 @@ func Issuer(issuers ...string) JWTOption {
 	return func(t *tokens) { t.issuers = append(t.issuers, issuers...) }
 }
 
-// Audience takes tokens that are for one of these. Without it, only tokens are taken that name no audience at all
+// Audience takes tokens that are for one of these. By default, only tokens are taken that name no audience at all
 // (RFC 7519, section 4.1.3), see [AnyAudience].
 func Audience(audiences ...string) JWTOption {
 	return func(t *tokens) { t.audiences = append(t.audiences, audiences...) }
 }
 
-// AnyAudience takes tokens whoever they are for: then one that was given to another service works here too.
+// AnyAudience takes tokens for any audience: then one that was given to another service works here too.
 func AnyAudience() JWTOption { return func(t *tokens) { t.anyAudience = true } }
 
-// Leeway is by how much clocks may differ; 30 seconds without it, at most 5 minutes.
+// Leeway is by how much clocks may differ. Default: 30 seconds; at most 5 minutes.
 func Leeway(d time.Duration) JWTOption {
 	return func(t *tokens) {
 		t.want(d >= 0 && d <= 5*time.Minute, "Leeway(%v): want 0 to 5 minutes", d)
@@ -76,11 +76,11 @@ func Leeway(d time.Duration) JWTOption {
 // MayLackExpiry takes tokens without an expiry too, which are good for as long as their key is.
 func MayLackExpiry() JWTOption { return func(t *tokens) { t.mayLackExpiry = true } }
 
-// TokenType takes only tokens whose header says this type, such as "at+jwt" for access tokens (RFC 9068, section 4).
+// TokenType takes only tokens whose header has this type, such as "at+jwt" for access tokens (RFC 9068, section 4).
 func TokenType(typ string) JWTOption { return func(t *tokens) { t.typ = typ } }
 
 // RolesIn names the claims that hold roles, with dots for claims in claims: "realm_access.roles". Each is a list of texts,
-// or one text with spaces between ("scope"). Without it, it is "roles".
+// or one text with spaces between ("scope"). Default: "roles".
 func RolesIn(claims ...string) JWTOption {
 	return func(t *tokens) {
 		t.want(len(claims) > 0, "RolesIn was given no claim")
@@ -88,7 +88,7 @@ func RolesIn(claims ...string) JWTOption {
 	}
 }
 
-// SubjectIn names the claim that says who it is; "sub" without it.
+// SubjectIn names the claim that holds the subject. Default: "sub".
 func SubjectIn(claim string) JWTOption {
 	return func(t *tokens) {
 		t.want(claim != "", "SubjectIn was given no claim")
@@ -96,7 +96,7 @@ func SubjectIn(claim string) JWTOption {
 	}
 }
 
-// KeepClaims keeps only these claims in the principal, which travels with calls; without it, all.
+// KeepClaims keeps only these claims in the principal, which travels with calls. Default: all.
 func KeepClaims(names ...string) JWTOption {
 	return func(t *tokens) { t.keep, t.keeps = names, true }
 }
@@ -130,7 +130,7 @@ type knownToken struct {
 // JWT authenticates by a JSON web token (RFC 7519) in "Authorization: Bearer <token>", of at most 8 KiB. What has no two
 // dots is no token, and left to the authenticators after it.
 //
-// The signature is checked with a key that the options name, by an algorithm that is made for it: what the token says of
+// The signature is checked with a key that the options name, by an algorithm that is made for it: what the token states about
 // itself selects among those, no more. A token must have an expiry and a subject; it may not be used before its nbf. Tokens
 // with critical extensions are refused (RFC 7515, section 4.1.11). A token that was found valid is remembered by its hash
 // until it expires, at most 5 minutes and until the fetched keys change; 10,000 at most.
@@ -191,9 +191,10 @@ func (t *tokens) Authenticate(x *exchange.Exchange) (*Principal, error) {
 	if err != nil {
 		return nil, err
 	}
-	until := now.Add(verifiedAtMost)
+	until := now.Add(maxVerifiedAge)
 	if expiry, err := claims.GetExpirationTime(); err == nil && expiry != nil {
 		until = expiry.Add(t.leeway)
+		p.Expires, p.leeway = expiry.Time, t.leeway
 	}
 	t.known.put(hash, knownToken{p, generation}, now, until)
 	return p, nil
@@ -236,7 +237,7 @@ func (t *tokens) keysFor(ctx context.Context, header map[string]any) (any, error
 	return set, nil
 }
 
-// checkClaims is what the library does not check: one of several issuers, and an audience that nobody asked for.
+// checkClaims checks what the library does not: one of several issuers, and an audience that was not asked for.
 func (t *tokens) checkClaims(claims jwt.MapClaims) error {
 	issuer, err := claims.GetIssuer()
 	if err != nil {
@@ -254,7 +255,7 @@ func (t *tokens) checkClaims(claims jwt.MapClaims) error {
 	return nil
 }
 
-// principal is who the claims are about.
+// principal makes a Principal of the claims.
 func (t *tokens) principal(claims jwt.MapClaims) (*Principal, error) {
 	p := &Principal{Scheme: t.Name(), Claims: claims}
 	p.Subject, _ = claimAt(claims, t.subjectIn).(string)
@@ -305,7 +306,7 @@ func texts(claim any) (all []string) {
 	return all
 }
 
-// tokenFault is the answer to a token that is not valid. What is said is known to its bearer.
+// tokenFault is the answer to a token that is not valid. Its text is known to the bearer.
 func tokenFault(err error) error {
 	if e, ok := errors.AsType[*sabir.Error](err); ok {
 		return e
@@ -344,5 +345,5 @@ func (s *settings) want(ok bool, format string, args ...any) {
 	}
 }
 
-// Check tells what is wrong with the settings; nil for nothing.
+// Check returns what is wrong with the settings; nil for nothing.
 func (s *settings) Check() error { return errors.Join(s.problems...) }

@@ -7,7 +7,7 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -19,7 +19,7 @@ const (
 // KeyOption is an option of [Key] and [KeyBy].
 type KeyOption func(*keys)
 
-// InHeader names the header that brings the key; "X-Api-Key" without it.
+// InHeader names the header that brings the key. Default: "X-Api-Key".
 func InHeader(name string) KeyOption {
 	return func(k *keys) {
 		k.want(isToken(name) && !strings.EqualFold(name, "Authorization"), "InHeader(%q): want the name of a header; for Authorization there is AsBearer", name)
@@ -45,7 +45,7 @@ func HashKey(key string) string {
 
 const hashPrefix = "sha256:"
 
-// Key authenticates by API keys: each key, or its [HashKey], with whom it is for. A key has at least 16 characters, which
+// Key authenticates by API keys: each key, or its [HashKey], with its principal. A key has at least 16 characters, which
 // should be random: openssl rand -hex 16.
 //
 // Given keys are compared by their SHA-256 in constant time.
@@ -75,7 +75,7 @@ func Key(principals map[string]Principal, options ...KeyOption) Authenticator {
 }
 
 // KeyBy authenticates by API keys that the function knows: it returns nil, nil for one that it does not. It is asked for
-// each request. To find keys in a table, keep them there by their [HashKey]: looking up a key itself tells by its time how
+// each request. To find keys in a table, keep them there by their [HashKey]: looking up a key itself reveals by its time how
 // much of it was right.
 func KeyBy(lookup func(ctx context.Context, key string) (*Principal, error), options ...KeyOption) Authenticator {
 	k := newKeys(options)
@@ -149,7 +149,7 @@ func (t keyTable) lookup(_ context.Context, key string) (*Principal, error) {
 	return nil, nil
 }
 
-// visible tells whether s is of visible ASCII characters.
+// visible reports whether s is of visible ASCII characters.
 func visible(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] > '~' {
@@ -159,7 +159,7 @@ func visible(s string) bool {
 	return true
 }
 
-// isToken tells whether s can be the name of a header or a cookie (RFC 9110, section 5.6.2).
+// isToken reports whether s can be the name of a header or a cookie (RFC 9110, section 5.6.2).
 func isToken(s string) bool {
 	return s != "" && visible(s) && !strings.ContainsAny(s, `"(),/:;<=>?@[\]{}`)
 }

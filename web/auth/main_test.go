@@ -25,7 +25,7 @@ func request(headers ...string) *exchange.Exchange {
 
 func bearer(token string) *exchange.Exchange { return request("Authorization", "Bearer "+token) }
 
-// admitted is who the filter found.
+// admitted is the principal that the filter found.
 func admitted(t *testing.T, a auth.Authenticator, x *exchange.Exchange) auth.Principal {
 	t.Helper()
 	if err := auth.Filter(a).Before(x); err != nil {
@@ -65,7 +65,7 @@ func start(t testing.TB, options ...sabir.NodeOption) *sabir.Node {
 	return n
 }
 
-// whoami is a service whose action tells for whom it works.
+// whoami is a service whose action returns the principal that it works for.
 func whoami(options ...sabir.ActionOption) *sabir.Service {
 	s := sabir.NewService("who")
 	sabir.Handle(s, "ami", func(ctx context.Context, _ sabir.Nothing) (string, error) {

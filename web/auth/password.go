@@ -43,8 +43,8 @@ func HashPassword(password string) (string, error) {
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(hash)), nil
 }
 
-// CheckPassword tells whether a password has the hash, one of [HashPassword] or of bcrypt. It takes some 20 ms or more by
-// intent, and the memory that the hash says, at most 256 MiB.
+// CheckPassword reports whether a password has the hash, one of [HashPassword] or of bcrypt. It takes some 20 ms or more by
+// intent, and the memory that the hash sets, at most 256 MiB.
 func CheckPassword(hash, password string) bool {
 	if password == "" || len(password) > maxPassword {
 		return false
@@ -86,7 +86,7 @@ func parseHash(text string) (h passwordHash, err error) {
 	return h, nil
 }
 
-// User is somebody who signs in with a password.
+// User is a user that signs in with a password.
 type User struct {
 	Hash  string // of HashPassword
 	Roles []string

@@ -3,32 +3,39 @@ package auth
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// MetadataKey is the metadata under which a principal travels with a call, as JSON. It is reserved: faces drop or refuse it
+// MetadataKey is the metadata under which a principal travels with a call, as JSON. It is reserved: servers drop or refuse it
 // when it comes from outside, such as in a header X-Meta-Sabir.Principal, and programs use [As].
 const MetadataKey = "sabir.principal"
 
 // SystemScheme is the scheme of principals that [AsSystem] makes. No authenticator may use it.
 const SystemScheme = "system"
 
-// Principal is who calls.
+// Principal is an authenticated caller.
 type Principal struct {
-	// Subject is who it is: a user's id, the name of a service. It is never empty.
+	// Subject identifies the caller: a user's id, the name of a service. It is never empty.
 	Subject string `json:"sub"`
-	// Roles are what Require asks for.
+	// Roles are compared by Require.
 	Roles []string `json:"roles,omitempty"`
 	// Scheme is the name of the authenticator that found the principal: "jwt", "key", "basic", "session", "certificate".
 	Scheme string `json:"scheme,omitempty"`
-	// Claims is what else is known, such as the claims of a token. It travels with every call, so it should be small.
-	// Numbers are float64 where it came from a token or another node.
+	// Claims holds further facts, such as the claims of a token. It travels with every call, so keep it small.
 	Claims map[string]any `json:"claims,omitempty"`
 
-	carried *carried // of one that is on its way; never copied to a user
+	// Expires is the end of the credentials that the principal was found by: a token's exp, a certificate's NotAfter, the end of
+	// a session; zero for never. Requests after it are refused, and streams, events and WebSockets end then. An authenticator of
+	// your own sets it; it does not travel with calls.
+	Expires time.Time `json:"-"`
+
+	leeway  time.Duration // by which clocks may differ from that of the authenticator that set Expires
+	session *sessionOf    // nil for none
+	carried *carried      // of one that is on its way; never copied to a user
 }
 
 // carried is a principal in the form in which it travels.
@@ -37,7 +44,7 @@ type carried struct {
 	metadata map[string]string // of text alone
 }
 
-// HasAny tells whether the principal has one of the roles. The system has every role.
+// HasAny reports whether the principal has one of the roles. The system has every role.
 func (p Principal) HasAny(roles ...string) bool {
 	if p.Scheme == SystemScheme {
 		return true
@@ -50,7 +57,7 @@ func (p Principal) HasAny(roles ...string) bool {
 	return false
 }
 
-// From is the principal for whom a handler works: of its own call, or of the one that it is nested in. The roles and the
+// From is the principal that a handler works for: of its own call, or of the one that it is nested in. The roles and the
 // claims are shared with other calls and must not be changed.
 //
 // On the node where the call came in it takes some ten nanoseconds; on other nodes the principal is read from the call's
@@ -63,15 +70,15 @@ func From(ctx context.Context) (Principal, bool) {
 	return p.plain(), true
 }
 
-// plain is a copy for users, who may change it: it has no form to travel in.
+// plain is a copy for the application, which may change it: it has no form to travel in.
 func (p *Principal) plain() Principal {
 	c := *p
 	c.carried = nil
 	return c
 }
 
-// principalOf finds the principal; nil for none. The metadata says who it is, since it is what nested calls and other nodes
-// go by; the context only spares reading it again, and decoded tells that it was not spared.
+// principalOf finds the principal; nil for none. The metadata names it, since that is what nested calls and other nodes
+// go by; the context only spares reading it again, and decoded reports that it was not spared.
 func principalOf(ctx context.Context) (p *Principal, decoded bool) {
 	text := sabir.Metadata(ctx)[MetadataKey]
 	if text == "" {
@@ -82,7 +89,7 @@ func principalOf(ctx context.Context) (p *Principal, decoded bool) {
 	}
 	p = &Principal{}
 	if err := json.Decode([]byte(text), p); err != nil || p.Subject == "" {
-		return nil, false // nobody rather than somebody unknown
+		return nil, false // none rather than an unknown one
 	}
 	p.carried = &carried{text: text}
 	return p, true
@@ -91,8 +98,8 @@ func principalOf(ctx context.Context) (p *Principal, decoded bool) {
 type principalKey struct{}
 
 // As returns a context whose calls are made for the principal, here and on other nodes: for tests, and for a node that
-// works for somebody who is not the caller. A principal without a subject is nobody, for whom no guarded action works. It
-// panics when the claims have no JSON form.
+// works for a principal other than the caller's. A principal without a subject counts as none, and no guarded action works for
+// it. It panics when the claims have no JSON form.
 func As(ctx context.Context, p Principal) context.Context {
 	if p.Subject == "" {
 		return sabir.WithMetadata(ctx, MetadataKey, "")
@@ -106,7 +113,7 @@ func As(ctx context.Context, p Principal) context.Context {
 }
 
 // AsSystem returns a context whose calls pass every Require, here and on other nodes: for what a node does by itself, not
-// for a caller. The name says what it is that works, for logs: "nightly-backup".
+// for a caller. The name identifies what works, for logs: "nightly-backup".
 func AsSystem(ctx context.Context, name string) context.Context {
 	return As(ctx, Principal{Subject: name, Scheme: SystemScheme})
 }
@@ -131,7 +138,7 @@ func Of(x *exchange.Exchange) (Principal, bool) {
 	return p.plain(), true
 }
 
-// caller is x's principal in the form in which it travels; nil for nobody.
+// caller is x's principal in the form in which it travels; nil for none.
 func caller(x *exchange.Exchange) *Principal {
 	p, ok := x.Caller.(*Principal)
 	if !ok || p == nil || p.Subject == "" {
@@ -147,7 +154,7 @@ func caller(x *exchange.Exchange) *Principal {
 	return p
 }
 
-// Inbound makes a face's call one of x's caller: it sets in.Context, and in.Metadata, whose map it changes if there is one.
+// Inbound makes a server's call one of x's caller: it sets in.Context, and in.Metadata, whose map it changes if there is one.
 // Without a caller it removes what would name one. A map that it set is shared with other calls.
 func Inbound(x *exchange.Exchange, in *sabir.Inbound) {
 	p := caller(x)
@@ -163,7 +170,7 @@ func Inbound(x *exchange.Exchange, in *sabir.Inbound) {
 	in.Context = context.WithValue(in.Context, principalKey{}, p)
 }
 
-// Context is Inbound for a face that calls or opens streams with a context: ctx for x's caller, or for nobody.
+// Context is Inbound for a server that calls or opens streams with a context: ctx for x's caller, or without one.
 func Context(ctx context.Context, x *exchange.Exchange) context.Context {
 	p := caller(x)
 	if p == nil {

@@ -15,7 +15,7 @@ type note string
 // in. See sabir.Action.Noted.
 const ScopesKey note = "auth.scopes"
 
-// Require lets only principals call that have one of the roles; without roles, all who are signed in. Others get
+// Require lets only principals call that have one of the roles; without roles, all that are signed in. Others get
 // ErrNotSignedIn or ErrNotAllowed. It guards an action, a service's or all of a node's, calls and streams alike, whichever
 // way they come: see the package's comment for calls of nodes. Put it before policy.Cache, whose answers would go past it.
 //
@@ -35,8 +35,8 @@ func Require(roles ...string) sabir.Middleware {
 	})
 }
 
-// RequireFunc lets only principals call for whom the function returns nil. in points to the action's input; it is nil for
-// streams. Its error is the caller's if it is a *sabir.Error; of another, callers only hear ErrNotAllowed. It is not asked
+// RequireFunc lets only principals call for which the function returns nil. in points to the action's input; it is nil for
+// streams. Its error is the caller's if it is a *sabir.Error; of another, callers only get ErrNotAllowed. It is not asked
 // about the system.
 //
 //	ownOnly := auth.RequireFunc(func(ctx context.Context, p auth.Principal, in any) error {
@@ -73,10 +73,10 @@ func RequireFunc(allow func(ctx context.Context, p Principal, in any) error) sab
 func guard(name string, roles []string, check func(context.Context, *Principal, *sabir.Request) error, verify func(*sabir.Action)) sabir.Middleware {
 	wrap := func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		if strings.HasPrefix(a.Service, "$") && a.Visibility != sabir.Public {
-			return next // what nodes ask each other, for nobody in particular
+			return next // what nodes ask each other, without a principal
 		}
 		verify(a)
-		if noted, _ := a.Noted(ScopesKey).([]string); len(noted) == 0 { // the innermost says the most
+		if noted, _ := a.Noted(ScopesKey).([]string); len(noted) == 0 { // the innermost is the most specific
 			a.Note(ScopesKey, append([]string{}, roles...))
 		}
 		return func(ctx context.Context, r *sabir.Request) error {

@@ -10,13 +10,14 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/crypto/chacha20poly1305"
 
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/web/api"
+	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -28,7 +29,7 @@ const (
 // SessionOption is an option of [Session].
 type SessionOption func(*Sessions)
 
-// CookieName names the cookie; "session" without it. Over TLS the browser gets it as "__Host-<name>", which no other host,
+// CookieName names the cookie. Default: "session". Over TLS the browser gets it as "__Host-<name>", which no other host,
 // not even a subdomain, can set (RFC 6265bis, section 4.1.3.2).
 func CookieName(name string) SessionOption {
 	return func(s *Sessions) {
@@ -37,7 +38,7 @@ func CookieName(name string) SessionOption {
 	}
 }
 
-// Idle is for how long a session lives on without a request; a day without it. Each session is prolonged once half of it
+// Idle sets how long a session lasts without a request. Default: a day. Each session is prolonged once half of it
 // has passed.
 func Idle(d time.Duration) SessionOption {
 	return func(s *Sessions) {
@@ -46,7 +47,7 @@ func Idle(d time.Duration) SessionOption {
 	}
 }
 
-// Lifetime is how long a session lives at most, whatever happens; 30 days without it.
+// Lifetime bounds the time of a session, however often it is used. Default: 30 days.
 func Lifetime(d time.Duration) SessionOption {
 	return func(s *Sessions) {
 		s.want(d >= time.Second, "Lifetime(%v): want at least a second", d)
@@ -63,37 +64,40 @@ func OldSecrets(secrets ...[]byte) SessionOption {
 	}
 }
 
-// StillGood is asked at most every 5 minutes for each session whether it may go on: for whoever was signed out elsewhere or
-// lost a role since it began. It must be fast, and safe for use by many goroutines.
+// StillGood is asked at most every 5 minutes for each session whether it may go on: for users that were signed out elsewhere or
+// lost a role since. It is asked about open streams as often, and at once by [Sessions.Recheck]. It must be fast, and safe for
+// use by many goroutines.
 func StillGood(good func(p Principal, began time.Time) bool) SessionOption {
 	return func(s *Sessions) {
 		s.want(good != nil, "StillGood was given nil")
-		s.good = good
+		s.stillGood = good
 	}
 }
 
 // Sessions authenticates by a cookie that [Sessions.SignIn] set. The principal itself is in it, encrypted and signed
 // (XChaCha20-Poly1305), so nothing is kept on the server, and every node with the secret can read it. What SignOut removes is
-// the cookie: a copy of it stays good until it expires, or StillGood says no.
+// the cookie: a copy of it stays good until it expires, or StillGood refuses it.
 //
 // The cookie is HttpOnly, SameSite=Lax and, except over plain HTTP on this machine, Secure. It keeps other sites from
 // calling with it except by links; where pages of other sites may call with credentials, they may call for the user.
 type Sessions struct {
 	settings
-	cookie   string
-	hostOnly string        // its name over TLS
-	sealing  []cipher.AEAD // the first seals, all open
-	idle     time.Duration
-	lifetime time.Duration
-	good     func(Principal, time.Time) bool
-	known    *verified[*session]
+	cookie    string
+	hostOnly  string        // its name over TLS
+	sealing   []cipher.AEAD // the first seals, all open
+	idle      time.Duration
+	lifetime  time.Duration
+	stillGood func(Principal, time.Time) bool
+	known     *verified[*session]
+	watches   watches
 }
 
-// session is what the cookie holds.
+// session is the content of the cookie.
 type session struct {
 	Principal *Principal `json:"p"`
 	Began     int64      `json:"b"` // Unix seconds
 	Renewed   int64      `json:"r"`
+	ID        string     `json:"i,omitempty"` // stays the same when the session is prolonged; older cookies have none
 }
 
 // Session makes sessions under a secret of at least 32 random bytes: openssl rand 32. Nodes behind one name need the same.
@@ -130,7 +134,7 @@ func (s *Sessions) Scheme() api.Scheme {
 }
 
 // Authenticate reads the cookie and prolongs the session when half of its idle time has passed. A cookie that is not valid
-// any more is removed, and its sender nobody: browsers send old cookies, and must be able to sign in again.
+// any more is removed, and its sender has no principal: browsers send old cookies, and must be able to sign in again.
 func (s *Sessions) Authenticate(x *exchange.Exchange) (*Principal, error) {
 	value := x.Cookie(s.cookieName(x))
 	if value == "" {
@@ -149,6 +153,9 @@ func (s *Sessions) Authenticate(x *exchange.Exchange) (*Principal, error) {
 		if err := s.renew(x, found, now); err != nil {
 			return nil, err
 		}
+		prolonged := *found.Principal
+		prolonged.Expires = s.ends(&session{Began: found.Began, Renewed: now.Unix()})
+		return &prolonged, nil
 	}
 	return found.Principal, nil
 }
@@ -177,17 +184,28 @@ func (s *Sessions) open(value string, now time.Time) *session {
 		return nil
 	}
 	began, ends := time.Unix(found.Began, 0), s.ends(found)
-	if !now.Before(ends) || s.good != nil && !s.good(found.Principal.plain(), began) {
+	if !now.Before(ends) || s.stillGood != nil && !s.stillGood(found.Principal.plain(), began) {
 		return nil
 	}
 	if found.Principal, err = found.Principal.ready(); err != nil {
 		return nil
 	}
+	s.own(found)
 	s.known.put(hash, found, now, ends)
 	return found
 }
 
-// ends is when the session ends if nothing happens.
+// own notes in the principal of a session where it comes from and until when it is good.
+func (s *Sessions) own(of *session) {
+	id := of.ID
+	if id == "" {
+		id = of.Principal.Subject + " " + strconv.FormatInt(of.Began, 10)
+	}
+	of.Principal.Expires, of.Principal.leeway = s.ends(of), 0
+	of.Principal.session = &sessionOf{of: s, id: id, began: time.Unix(of.Began, 0)}
+}
+
+// ends is the time at which the session ends if it is not prolonged.
 func (s *Sessions) ends(of *session) time.Time {
 	idle, last := time.Unix(of.Renewed, 0).Add(s.idle), time.Unix(of.Began, 0).Add(s.lifetime)
 	if idle.Before(last) {
@@ -197,7 +215,7 @@ func (s *Sessions) ends(of *session) time.Time {
 }
 
 // SignIn begins a session: the answer to the exchange sets its cookie, and the rest of the request is made for p. A session
-// that the request came with ends. The error tells that the cookie would be too large for browsers, that p has no subject, or
+// that the request came with ends. The error reports that the cookie would be too large for browsers, that p has no subject, or
 // ErrNoExchange for an x that is nil.
 func (s *Sessions) SignIn(x *exchange.Exchange, p Principal) error {
 	if x == nil {
@@ -215,19 +233,24 @@ func (s *Sessions) SignIn(x *exchange.Exchange, p Principal) error {
 		return fmt.Errorf("auth: SignIn: the claims have no JSON form: %w", err)
 	}
 	now := time.Now()
-	if err := s.renew(x, &session{Principal: ready, Began: now.Unix()}, now); err != nil {
+	began := &session{Principal: ready, Began: now.Unix(), Renewed: now.Unix(), ID: rand.Text()}
+	if err := s.renew(x, began, now); err != nil {
 		return err
 	}
+	s.endSession(x)
+	s.own(began)
 	x.Caller = ready
 	return nil
 }
 
-// SignOut ends the session: the answer removes its cookie, and the rest of the request is made for nobody. The error is
+// SignOut ends the session: the answer removes its cookie, the rest of the request is made without a principal, and the
+// streams, events and WebSockets of this process that were opened with it end with ErrSignedOut. The error is
 // ErrNoExchange for an x that is nil.
 func (s *Sessions) SignOut(x *exchange.Exchange) error {
 	if x == nil {
 		return ErrNoExchange
 	}
+	s.endSession(x)
 	s.setCookie(x, "", -1)
 	x.Caller = nil
 	return nil
@@ -235,7 +258,7 @@ func (s *Sessions) SignOut(x *exchange.Exchange) error {
 
 // renew sends the session with a new idle time.
 func (s *Sessions) renew(x *exchange.Exchange, of *session, now time.Time) error {
-	renewed := &session{Principal: of.Principal, Began: of.Began, Renewed: now.Unix()}
+	renewed := &session{Principal: of.Principal, Began: of.Began, Renewed: now.Unix(), ID: of.ID}
 	text, err := json.Append(nil, renewed)
 	if err != nil {
 		return err
@@ -275,7 +298,7 @@ func (s *Sessions) cookieName(x *exchange.Exchange) string {
 	return s.cookie
 }
 
-// secure tells whether cookies are for TLS only: always, except that a browser on this machine came without TLS. A proxy in
+// secure reports whether cookies are for TLS only: always, except that a browser on this machine came without TLS. A proxy in
 // front that ends TLS leaves its public name in the Host header.
 func secure(x *exchange.Exchange) bool {
 	if x.TLS != nil {

@@ -17,7 +17,7 @@ import (
 const goodKey = "correct-horse-battery"
 
 // openBoard is a dashboard of a node of its own, without a server.
-func openBoard(tb testing.TB, c config) *board {
+func openBoard(tb testing.TB, c config) *dashboard {
 	tb.Helper()
 	return boardOf(tb, openNode(tb), c)
 }
@@ -36,15 +36,15 @@ func openNode(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 	return n
 }
 
-func boardOf(tb testing.TB, n *sabir.Node, c config) *board {
+func boardOf(tb testing.TB, n *sabir.Node, c config) *dashboard {
 	tb.Helper()
-	b, err := newBoard(n, "/dashboard", c)
+	b, err := newDashboard(n, "/dashboard", c)
 	must(tb, err)
 	return b
 }
 
 // ask makes one request; headers are "Name: value".
-func (b *board) ask(tb testing.TB, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+func (b *dashboard) ask(tb testing.TB, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	tb.Helper()
 	r := httptest.NewRequest(method, "http://localhost:3000/dashboard"+path, strings.NewReader(body))
 	if body != "" {
@@ -60,13 +60,13 @@ func (b *board) ask(tb testing.TB, method, path, body string, headers ...string)
 }
 
 // tryKey sends the login page's form.
-func (b *board) tryKey(tb testing.TB, key string) *httptest.ResponseRecorder {
+func (b *dashboard) tryKey(tb testing.TB, key string) *httptest.ResponseRecorder {
 	tb.Helper()
 	return b.ask(tb, "POST", "/login", url.Values{"key": {key}}.Encode(), "Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin")
 }
 
 // logIn is the header that a browser sends after a login.
-func (b *board) logIn(tb testing.TB) string {
+func (b *dashboard) logIn(tb testing.TB) string {
 	tb.Helper()
 	cookies := b.tryKey(tb, goodKey).Result().Cookies()
 	if len(cookies) != 1 {
@@ -284,13 +284,13 @@ func TestADashboardThatOthersCanReachNeedsALongKey(t *testing.T) {
 		"elsewhere with a long one":    {config{guarded: true, key: goodKey}, ""},
 		"an empty key":                 {config{ownKey: true}, "given no key"},
 	} {
-		_, err := newBoard(n, "/dashboard", test.c)
+		_, err := newDashboard(n, "/dashboard", test.c)
 		if (err == nil) != (test.wrong == "") || err != nil && !strings.Contains(err.Error(), test.wrong) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, prefix := range []string{"", "/", "dashboard", "/a//b", "/a?b", "/a b", "/%2f"} {
-		if _, err := newBoard(n, prefix, config{}); err == nil {
+		if _, err := newDashboard(n, prefix, config{}); err == nil {
 			t.Errorf("the path %q is taken", prefix)
 		}
 	}

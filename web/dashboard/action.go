@@ -12,14 +12,14 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// schemaSource tells the schemas of an action that the node offers: {"in": …, "out": …, "$defs": …}.
+// schemaSource returns the schemas of an action that the node offers: {"in": …, "out": …, "$defs": …}.
 type schemaSource func(ctx context.Context, n *sabir.Node, node, action string) (json.RawMessage, error)
 
 func askSchema(ctx context.Context, n *sabir.Node, node, action string) (json.RawMessage, error) {
 	return askJSON(ctx, n, node, "$node.api", map[string]string{"action": action})
 }
 
-// actionPage is what the page of an action needs besides the catalog.
+// actionPage is the data of an action's page besides the catalog.
 type actionPage struct {
 	Name    string          `json:"name"`
 	Schemas json.RawMessage `json:"schemas,omitempty"`
@@ -27,7 +27,7 @@ type actionPage struct {
 }
 
 // offering is the nodes that offer an action, this one first.
-func (b *board) offering(action string) (nodes []string) {
+func (b *dashboard) offering(action string) (nodes []string) {
 	for _, s := range b.node.Services() {
 		if slices.Contains(s.Actions, action) && !slices.Contains(nodes, s.Node) {
 			nodes = append(nodes, s.Node)
@@ -45,15 +45,15 @@ func (b *board) offering(action string) (nodes []string) {
 	return nodes
 }
 
-// action tells the schemas of an action.
-func (b *board) action(w http.ResponseWriter, r *http.Request) {
+// action returns the schemas of an action.
+func (b *dashboard) action(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("name")
 	nodes := b.offering(name)
 	if len(nodes) == 0 {
 		b.fail(w, sabir.Errorf(sabir.NotFound, sabir.ErrActionNotFound.Name, "no node offers an action %.100q now", name))
 		return
 	}
-	page, err := b.asked.get(r.Context(), "schema "+name, func(ctx context.Context) (any, error) {
+	page, err := b.answerCache.get(r.Context(), "schema "+name, func(ctx context.Context) (any, error) {
 		page := actionPage{Name: name}
 		var failed error
 		for _, node := range nodes[:min(len(nodes), 3)] {
@@ -64,10 +64,10 @@ func (b *board) action(w http.ResponseWriter, r *http.Request) {
 		page.Why = sabir.AsError(failed).Message
 		return page, nil
 	})
-	b.answer(w, page, err)
+	b.respond(w, page, err)
 }
 
-func (b *board) answer(w http.ResponseWriter, v any, err error) {
+func (b *dashboard) respond(w http.ResponseWriter, v any, err error) {
 	if err != nil {
 		b.fail(w, sabir.AsError(err))
 		return
@@ -75,8 +75,8 @@ func (b *board) answer(w http.ResponseWriter, v any, err error) {
 	b.send(w, v)
 }
 
-// latency tells how long the calls of an action took.
-func (b *board) latency(w http.ResponseWriter, r *http.Request) {
+// latency reports how long the calls of an action took.
+func (b *dashboard) latency(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("action")
 	l, ok := b.hub.latency(name)
 	if !ok {
@@ -99,7 +99,7 @@ type callRequest struct {
 	Node   string          `json:"node"` // "" for whichever
 }
 
-// callAnswer is what became of it.
+// callAnswer is the result of the call.
 type callAnswer struct {
 	Status    int      `json:"status"` // as over HTTP
 	Took      float64  `json:"took"`   // microseconds, as seen from this node
@@ -110,8 +110,8 @@ type callAnswer struct {
 	Problem   *failure `json:"problem,omitempty"`
 }
 
-// call calls an action. It calls public ones only, as the HTTP face does.
-func (b *board) call(w http.ResponseWriter, r *http.Request) {
+// call calls an action. It calls public ones only, as the HTTP server does.
+func (b *dashboard) call(w http.ResponseWriter, r *http.Request) {
 	if b.config.readOnly {
 		b.fail(w, sabir.NewError(sabir.PermissionDenied, "ReadOnly", "this dashboard only shows: it was made with dashboard.ReadOnly"))
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-func (b *board) callAction(tb testing.TB, body string) (int, callAnswer) {
+func (b *dashboard) callAction(tb testing.TB, body string) (int, callAnswer) {
 	tb.Helper()
 	w := b.ask(tb, "POST", "/api/call", body, callHeader+": 1")
 	var a callAnswer
@@ -89,9 +89,9 @@ func TestAReadOnlyDashboardCallsNothing(t *testing.T) {
 }
 
 func TestTheSchemasOfAnActionAreTold(t *testing.T) {
-	asked := 0
+	answerCache := 0
 	source := func(_ context.Context, _ *sabir.Node, node, action string) (json.RawMessage, error) {
-		asked++
+		answerCache++
 		if action == "ledger.lose" {
 			return nil, errors.New("no such thing")
 		}
@@ -104,8 +104,8 @@ func TestTheSchemasOfAnActionAreTold(t *testing.T) {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
 	}
-	if took := time.Since(began); asked > 1+int(took/keepTime) {
-		t.Errorf("asked %d times for five browsers within %v", asked, took)
+	if took := time.Since(began); answerCache > 1+int(took/keepTime) {
+		t.Errorf("asked %d times for five browsers within %v", answerCache, took)
 	}
 	if w := b.ask(t, "GET", "/api/action?name=ledger.lose", ""); w.Code != 200 || !strings.Contains(w.Body.String(), "no such thing") {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -116,7 +116,7 @@ func TestTheSchemasOfAnActionAreTold(t *testing.T) {
 }
 
 func TestAnswersThatAreKeptAreBounded(t *testing.T) {
-	a := newAsked()
+	a := newAnswerCache()
 	for i := range 3 * maxAnswers {
 		v, err := a.get(t.Context(), strings.Repeat("x", i), func(context.Context) (any, error) { return i, nil })
 		if err != nil || v != i {
@@ -129,7 +129,7 @@ func TestAnswersThatAreKeptAreBounded(t *testing.T) {
 }
 
 func TestOneThatGivesUpLeavesTheAnswerToOthers(t *testing.T) {
-	a := newAsked()
+	a := newAnswerCache()
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	slow := func(context.Context) (any, error) { close(begun); <-goOn; return 1, nil }
 	impatient, cancel := context.WithCancel(t.Context())

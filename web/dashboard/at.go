@@ -7,10 +7,10 @@ import (
 	"github.com/sabir-go/sabir/web"
 )
 
-// At puts the dashboard under a path of the node's HTTP face, such as "/dashboard". Without it there is none.
+// At puts the dashboard under a path of the node's HTTP server, such as "/dashboard". By default there is none.
 //
-// Where other machines can reach the face, the node starts only if the face or the dashboard has a key of at least 16
-// characters; whoever logs in with it sees all that the dashboard shows and can call the cluster's public actions, see
+// Where other machines can reach the server, the node starts only if the server or the dashboard has a key of at least 16
+// characters; a user that logs in with it sees all that the dashboard shows and can call the cluster's public actions, see
 // [ReadOnly].
 func At(prefix string, options ...Option) sabir.HTTPOption {
 	return web.Mounted(prefix, func(site web.Site) (http.Handler, error) {
@@ -21,6 +21,6 @@ func At(prefix string, options ...Option) sabir.HTTPOption {
 		if !c.ownKey {
 			c.key = site.Key
 		}
-		return newBoard(site.Node, prefix, c)
+		return newDashboard(site.Node, prefix, c)
 	})
 }

@@ -16,7 +16,7 @@ import (
 
 const faceKey = "correct-horse-battery"
 
-// get asks a node's face; headers are "Name: value".
+// get asks a node's server; headers are "Name: value".
 func get(tb testing.TB, n *sabir.Node, path string, headers ...string) (int, http.Header, string) {
 	tb.Helper()
 	r, err := http.NewRequest("GET", "http://"+n.HTTPAddr()+path, nil)

@@ -17,7 +17,7 @@ const (
 	maxAddresses   = 1024
 )
 
-// attempts counts who tried wrong keys. Right ones cost nothing.
+// attempts counts the clients that tried wrong keys. Right ones cost nothing.
 type attempts struct {
 	now func() time.Time
 
@@ -30,7 +30,7 @@ func newAttempts(now func() time.Time) *attempts {
 	return &attempts{now: now, all: rate.NewLimiter(rate.Every(allEvery), allAtOnce), from: make(map[netip.Prefix]*rate.Limiter)}
 }
 
-// allow tells whether an address may try a key now.
+// allow reports whether an address may try a key now.
 func (a *attempts) allow(remote string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/sabir-go/sabir/web/browsertest"
+	"github.com/sabir-go/sabir/internal/browsertest"
 )
 
 // browser is the dashboard in a browser.

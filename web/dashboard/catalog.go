@@ -7,7 +7,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// catalog is what the cluster offers. It is sent when it has changed.
+// catalog lists what the cluster offers. It is sent when it has changed.
 type catalog struct {
 	Services []serviceEntry `json:"services"`
 	Actions  []actionEntry  `json:"actions"`

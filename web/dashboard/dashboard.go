@@ -22,37 +22,37 @@ type config struct {
 	ownKey   bool
 	readOnly bool
 	every    time.Duration
-	guarded  bool // somebody other than this machine's users can reach it
+	guarded  bool // other machines can reach it
 	schemas  schemaSource
 }
 
-// Key gives the dashboard a key of its own instead of the face's: who has it may see the dashboard and call public actions
+// Key gives the dashboard a key of its own instead of the server's: its holder may see the dashboard and call public actions
 // through it, and nothing else. Off loopback it needs at least 16 characters.
 func Key(key string) Option { return func(c *config) { c.key, c.ownKey = key, true } }
 
 // ReadOnly hides the form that calls actions, and refuses such calls.
 func ReadOnly() Option { return func(c *config) { c.readOnly = true } }
 
-// Every is how often the nodes are asked while somebody watches: every second without it, and at least 100 ms apart.
+// Every sets the interval at which the nodes are asked while a browser watches. Default: a second; at least 100 ms.
 func Every(d time.Duration) Option { return func(c *config) { c.every = max(d, 100*time.Millisecond) } }
 
 // minKey is the fewest characters of a key that may guard a dashboard beyond its own machine.
 const minKey = 16
 
-// board is a dashboard of one node.
-type board struct {
-	node     *sabir.Node
-	prefix   string // without a slash at the end
-	config   config
-	keyHash  [sha256.Size]byte
-	sessions *sessions // nil where everyone may look
-	attempts *attempts
-	origin   *http.CrossOriginProtection
-	hub      *hub
-	events   *tap
-	asked    *asked
-	routes   map[string]route
-	files    map[string]file
+// dashboard is a dashboard of one node.
+type dashboard struct {
+	node        *sabir.Node
+	prefix      string // without a slash at the end
+	config      config
+	keyHash     [sha256.Size]byte
+	sessions    *sessions // nil where access is open
+	attempts    *attempts
+	origin      *http.CrossOriginProtection
+	hub         *hub
+	events      *tap
+	answerCache *answerCache
+	routes      map[string]route
+	files       map[string]file
 }
 
 // route is one address of the dashboard's own API.
@@ -62,7 +62,7 @@ type route struct {
 	serve  http.HandlerFunc
 }
 
-func newBoard(n *sabir.Node, prefix string, c config) (*board, error) {
+func newDashboard(n *sabir.Node, prefix string, c config) (*dashboard, error) {
 	prefix = strings.TrimSuffix(prefix, "/")
 	switch {
 	case prefix == "" || prefix[0] != '/' || strings.ContainsAny(prefix, "?#%\\\" ") || strings.Contains(prefix, "//"):
@@ -84,7 +84,7 @@ func newBoard(n *sabir.Node, prefix string, c config) (*board, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &board{node: n, prefix: prefix, config: c, attempts: newAttempts(time.Now), origin: http.NewCrossOriginProtection(), files: files}
+	b := &dashboard{node: n, prefix: prefix, config: c, attempts: newAttempts(time.Now), origin: http.NewCrossOriginProtection(), files: files}
 	if c.key != "" {
 		b.keyHash = sha256.Sum256([]byte(c.key))
 		if b.sessions, err = newSessions(c.key, time.Now); err != nil {
@@ -93,7 +93,7 @@ func newBoard(n *sabir.Node, prefix string, c config) (*board, error) {
 	}
 	b.hub = newHub(n, c.every)
 	b.events = newTap(n)
-	b.asked = newAsked()
+	b.answerCache = newAnswerCache()
 	b.routes = map[string]route{
 		"/login":         {http.MethodPost, true, b.login},
 		"/logout":        {http.MethodPost, false, b.logout},
@@ -109,11 +109,11 @@ func newBoard(n *sabir.Node, prefix string, c config) (*board, error) {
 	return b, nil
 }
 
-// Public tells the face to let requests through without its key: the dashboard has a login page, and checks the rest itself.
-func (b *board) Public() bool { return true }
+// Public makes the server let requests through without its key: the dashboard has a login page, and checks the rest itself.
+func (b *dashboard) Public() bool { return true }
 
 // security is the headers of every answer. Scripts and styles come from the dashboard's own files alone, so that nothing that
-// a node or an event says can become part of the page (www.w3.org/TR/CSP3).
+// a node or an event sends can become part of the page (www.w3.org/TR/CSP3).
 var security = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
@@ -129,7 +129,7 @@ var security = map[string]string{
 const callHeader = "X-Sabir-Dashboard"
 
 // ServeHTTP serves the dashboard below its prefix.
-func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (b *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, value := range security {
 		w.Header().Set(name, value)
 	}
@@ -158,7 +158,7 @@ func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.servePage(w, r, path)
 }
 
-func (b *board) serveRoute(w http.ResponseWriter, r *http.Request, to route) {
+func (b *dashboard) serveRoute(w http.ResponseWriter, r *http.Request, to route) {
 	if to.method != r.Method {
 		w.Header().Set("Allow", to.method)
 		b.fail(w, sabir.Errorf(sabir.Unimplemented, sabir.ErrMethod.Name, "the method is %.20q; use %s", r.Method, to.method))
@@ -177,8 +177,8 @@ func (b *board) serveRoute(w http.ResponseWriter, r *http.Request, to route) {
 	to.serve(w, r)
 }
 
-// checkSession lets through whoever has logged in, or sends the key itself, as programs do.
-func (b *board) checkSession(r *http.Request) *sabir.Error {
+// checkSession lets through requests with a session, or with the key itself, as programs send it.
+func (b *dashboard) checkSession(r *http.Request) *sabir.Error {
 	if b.sessions == nil {
 		return nil
 	}
@@ -198,8 +198,8 @@ func (b *board) checkSession(r *http.Request) *sabir.Error {
 	return sabir.NewError(sabir.Unauthenticated, sabir.ErrBadKey.Name, "log in first: open "+b.prefix+"/login in a browser")
 }
 
-// keyFits compares hashes, so that the time it takes tells nothing of the key.
-func (b *board) keyFits(key string) bool {
+// keyFits compares hashes, so that the time it takes reveals nothing of the key.
+func (b *dashboard) keyFits(key string) bool {
 	given := sha256.Sum256([]byte(key))
 	return subtle.ConstantTimeCompare(given[:], b.keyHash[:]) == 1
 }

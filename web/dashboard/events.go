@@ -12,8 +12,8 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// The bounds of what a browser is told of events: how many wait for it, how many a second it gets, and how much of a
-// payload. What is over is counted and told as a number.
+// The bounds of the events that a browser gets: how many wait for it, how many a second it gets, and how much of a
+// payload. What is over is counted and sent as a number.
 const (
 	maxListeners = 32
 	maxWaiting   = 256
@@ -32,7 +32,7 @@ type passed struct {
 	Request string `json:"request,omitempty"`
 }
 
-// batch is what a browser gets at once.
+// batch is the content of one message to a browser.
 type batch struct {
 	Events []passed `json:"events"`
 	Missed int      `json:"missed"` // that were too many
@@ -48,7 +48,7 @@ type listener struct {
 }
 
 // tap listens to all events of the cluster while a browser watches them. It does so with a service of its own that is added
-// to the running node, in a group of its own, so it takes no event away from anybody.
+// to the running node, in a group of its own, so it takes no event from other handlers.
 type tap struct {
 	node *sabir.Node
 	name string
@@ -60,7 +60,7 @@ type tap struct {
 	listeners map[*listener]struct{}
 }
 
-// ownServices is the beginning of the names of the taps' services. Other nodes are not told of services whose names begin
+// ownServices is the beginning of the names of the taps' services. Other nodes are not sent services whose names begin
 // with "$", so theirs must not.
 const ownServices = "sabir-dashboard-"
 
@@ -122,7 +122,7 @@ func (t *tap) drop(l *listener) (left int) {
 	return len(t.listeners)
 }
 
-// take is what a listener has not sent yet.
+// take returns what a listener has not sent yet.
 func (t *tap) take(l *listener) batch {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,7 +131,8 @@ func (t *tap) take(l *listener) batch {
 	return b
 }
 
-// receive runs on the emitter's goroutine, which has made JSON of the payload: it keeps what somebody wants to see, and waits for nobody.
+// receive runs on the emitter's goroutine, which has made JSON of the payload: it keeps what some watcher asked for, and never
+// waits.
 func (t *tap) receive(ctx context.Context, payload json.RawMessage) error {
 	info := sabir.Info(ctx)
 	now := time.Now()

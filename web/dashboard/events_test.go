@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// listens tells whether the node has the service that listens.
+// listens reports whether the node has the service that listens.
 func listens(n *sabir.Node) bool {
 	return slices.ContainsFunc(n.Services(), func(s sabir.ServiceInfo) bool { return isOwn(s.Name) })
 }

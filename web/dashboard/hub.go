@@ -14,20 +14,20 @@ import (
 // maxWatchers bounds the browsers that watch at once.
 const maxWatchers = 64
 
-// stateEvery is how often the hub looks whether the node stops, since the open streams hold its stop up.
+// stateEvery is the interval at which the hub checks whether the node stops, which open streams would hold up.
 const stateEvery = 100 * time.Millisecond
 
 // catalogLooks: whether there is anything new in the cluster is looked for at each third look.
 const catalogLooks = 3
 
-// hub looks at the cluster while somebody watches, and tells all who do.
+// hub polls the cluster while there are watchers, and sends them the results.
 type hub struct {
 	node  *sabir.Node
 	every time.Duration
 
 	mu        sync.Mutex
 	watchers  map[*watcher]struct{}
-	stop      context.CancelFunc // nil while nobody watches
+	stop      context.CancelFunc // nil while there are no watchers
 	stopped   chan struct{}      // closed when the last run has ended
 	last      []byte             // look, as JSON
 	catalog   []byte
@@ -36,7 +36,7 @@ type hub struct {
 	runs      int // how often it began
 }
 
-// watcher is one browser's stream. It holds the newest of each kind, so one that reads slowly misses looks, and nobody waits
+// watcher is one browser's stream. It holds the newest of each kind, so one that reads slowly misses looks, and nothing waits
 // for it.
 type watcher struct {
 	wake    chan struct{} // has one token when there is something to send
@@ -84,7 +84,7 @@ func (h *hub) unwatch(w *watcher) {
 	}
 }
 
-// take is what a watcher has not sent yet.
+// take returns what a watcher has not sent yet.
 func (h *hub) take(w *watcher) (look, catalog []byte, closed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,7 +93,7 @@ func (h *hub) take(w *watcher) (look, catalog []byte, closed bool) {
 	return look, catalog, w.closed
 }
 
-// run looks until nobody watches or the node stops. Only one run is under way at a time.
+// run looks until there are no watchers or the node stops. Only one run is under way at a time.
 func (h *hub) run(ctx context.Context, before <-chan struct{}, ended chan<- struct{}) {
 	defer close(ended)
 	<-before
@@ -117,7 +117,7 @@ func (h *hub) run(ctx context.Context, before <-chan struct{}, ended chan<- stru
 	}
 }
 
-// close tells all watchers that the node stops.
+// close notifies all watchers that the node stops.
 func (h *hub) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -153,7 +153,7 @@ func (h *hub) look(ctx context.Context, o *observer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if ctx.Err() != nil {
-		return // nobody watches any more
+		return // there are no watchers any more
 	}
 	h.last, h.latencies, h.history = text, maps.Clone(took), append(h.history[:0:0], o.history...)
 	changed := list != nil && !bytes.Equal(list, h.catalog)
@@ -169,7 +169,7 @@ func (h *hub) look(ctx context.Context, o *observer) {
 	}
 }
 
-// latency is how long the calls of an action took, as of the last look; nothing while nobody watches.
+// latency returns the latencies of an action's calls at the last look.
 func (h *hub) latency(action string) (latencies, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -73,7 +73,7 @@ func want[T any](r *reader, kind string) (v T) {
 }
 
 // serve serves a dashboard for the length of a test.
-func serve(tb testing.TB, b *board) string {
+func serve(tb testing.TB, b *dashboard) string {
 	tb.Helper()
 	s := httptest.NewServer(b)
 	tb.Cleanup(s.Close)

@@ -13,13 +13,13 @@ import (
 	"github.com/sabir-go/sabir/telemetry"
 )
 
-// look is what goes on at one moment, as the page gets it. Rates are of the time since the look before, percentiles of the
-// last ten looks, in microseconds.
+// look is the state of the cluster at one moment, as the page gets it. Rates are of the time since the look before, percentiles
+// of the last ten looks, in microseconds.
 type look struct {
 	At      int64           `json:"at"` // Unix milliseconds
 	Nodes   []nodeFigures   `json:"nodes"`
 	Links   []link          `json:"links"`
-	Actions []actionFigures `json:"actions"` // those that were called, or are offered by a node that tells
+	Actions []actionFigures `json:"actions"` // those that were called, or are offered by a node that reports them
 	Total   point           `json:"total"`
 	Rated   bool            `json:"rated"`          // there was a look before, so there are rates
 	More    int             `json:"more,omitempty"` // actions that are left out
@@ -75,7 +75,7 @@ type point struct {
 	Active int64   `json:"active"`
 }
 
-// latencies is how long the calls of an action took.
+// latencies describes how long the calls of an action took.
 type latencies struct {
 	Action  string             `json:"action"`
 	Bounds  []float64          `json:"bounds"` // seconds
@@ -173,7 +173,7 @@ func figuresOf(info sabir.NodeInfo, self string, now, before stats, why string) 
 	return f
 }
 
-// askLinks asks the nodes whom they are linked with. A link that both sides tell of is one.
+// askLinks asks the nodes for their links. A link that both sides report is one.
 func askLinks(ctx context.Context, n *sabir.Node, nodes []sabir.NodeInfo) []link {
 	type pair struct{ a, b string }
 	var mu sync.Mutex

@@ -17,7 +17,7 @@ type file struct {
 	content  []byte
 	kind     string
 	tag      string // its entity tag
-	document bool   // shown to those who have logged in, unlike the styles and scripts that the login page needs too
+	document bool   // shown after the login, unlike the styles and scripts that the login page needs too
 }
 
 var kinds = map[string]string{
@@ -49,7 +49,7 @@ func readFiles(from fs.FS) (map[string]file, error) {
 }
 
 // servePage sends a file of the page. Browsers keep it and ask whether it is still the same.
-func (b *board) servePage(w http.ResponseWriter, r *http.Request, path string) {
+func (b *dashboard) servePage(w http.ResponseWriter, r *http.Request, path string) {
 	switch path {
 	case "/":
 		path = "/index.html"

@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
 // TestThePageInABrowser looks at all views of a cluster of three nodes with Chromium, and uses them.
@@ -266,7 +266,7 @@ func TestEmptyAndReadOnlyViewsSayWhatToDo(t *testing.T) {
 
 // TestThePageComesBackWithItsNode stops a node and starts another at its address.
 func TestThePageComesBackWithItsNode(t *testing.T) {
-	address, err := brokers.FreeAddress("tcp") // which nobody else is given while no node is there
+	address, err := brokers.FreeAddress("tcp") // which no other socket is given while no node is there
 	must(t, err)
 	n := openNode(t, sabir.HTTP(address, At("/dashboard")))
 	b := openBrowser(t, "http://"+address+"/dashboard")

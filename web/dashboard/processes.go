@@ -11,13 +11,13 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// forest is the process trees of all nodes, or of one.
-type forest struct {
-	Nodes []grove `json:"nodes"`
+// processTrees has the process trees of all nodes, or of one.
+type processTrees struct {
+	Nodes []nodeTree `json:"nodes"`
 }
 
-// grove is what $processes.tree told on one node.
-type grove struct {
+// nodeTree is the answer of $processes.tree on one node.
+type nodeTree struct {
 	Node string          `json:"node"`
 	Tree json.RawMessage `json:"tree,omitempty"`
 	Why  string          `json:"why,omitempty"` // there is none
@@ -26,18 +26,18 @@ type grove struct {
 // maxBranches bounds the processes of one node in the answer.
 const maxBranches = 500
 
-// processes tells the process trees.
-func (b *board) processes(w http.ResponseWriter, r *http.Request) {
+// processes sends the process trees.
+func (b *dashboard) processes(w http.ResponseWriter, r *http.Request) {
 	wanted := r.URL.Query().Get("node")
 	if wanted != "" && !slices.ContainsFunc(b.node.Nodes(), func(n sabir.NodeInfo) bool { return n.ID == wanted }) {
 		b.fail(w, sabir.Errorf(sabir.NotFound, "NotFound", "there is no node %.100q", wanted))
 		return
 	}
-	v, err := b.asked.get(r.Context(), "processes "+wanted, func(ctx context.Context) (any, error) {
-		f := forest{Nodes: []grove{}}
+	v, err := b.answerCache.get(r.Context(), "processes "+wanted, func(ctx context.Context) (any, error) {
+		f := processTrees{Nodes: []nodeTree{}}
 		var mu sync.Mutex
 		eachNode(b.nodesNamed(wanted), func(n sabir.NodeInfo) {
-			g := grove{Node: n.ID}
+			g := nodeTree{Node: n.ID}
 			tree, err := askJSON(ctx, b.node, n.ID, "$processes.tree", map[string]int{"limit": maxBranches})
 			switch {
 			case err == nil:
@@ -51,14 +51,14 @@ func (b *board) processes(w http.ResponseWriter, r *http.Request) {
 			defer mu.Unlock()
 			f.Nodes = append(f.Nodes, g)
 		})
-		slices.SortFunc(f.Nodes, func(a, b grove) int { return strings.Compare(a.Node, b.Node) })
+		slices.SortFunc(f.Nodes, func(a, b nodeTree) int { return strings.Compare(a.Node, b.Node) })
 		return f, nil
 	})
-	b.answer(w, v, err)
+	b.respond(w, v, err)
 }
 
-// nodesNamed is the nodes that can be asked, or the one of that name.
-func (b *board) nodesNamed(id string) []sabir.NodeInfo {
+// nodesNamed returns the nodes that can be asked, or the one of that name.
+func (b *dashboard) nodesNamed(id string) []sabir.NodeInfo {
 	nodes := slices.DeleteFunc(b.node.Nodes(), func(n sabir.NodeInfo) bool { return n.Guest || id != "" && n.ID != id })
 	return nodes[:min(len(nodes), maxNodes)]
 }

@@ -23,18 +23,18 @@ import (
 // goroutines.
 type Ring struct {
 	mu     sync.Mutex
-	recent lap // of all spans
-	failed lap // of those that ended with an error, which many good ones would soon push out
+	recent ringBuffer // of all spans
+	failed ringBuffer // of those that ended with an error, which many good ones would soon push out
 }
 
-// lap is a ring buffer.
-type lap struct {
+// ringBuffer is a ring buffer.
+type ringBuffer struct {
 	spans []sdktrace.ReadOnlySpan
 	next  int
 	limit int
 }
 
-func (l *lap) add(s sdktrace.ReadOnlySpan) {
+func (l *ringBuffer) add(s sdktrace.ReadOnlySpan) {
 	if len(l.spans) < l.limit {
 		l.spans = append(l.spans, s)
 		return
@@ -50,7 +50,7 @@ const minRing = 64
 // takes 216 bytes and up. Give each node of a process its own, since spans are shown as those of the node that serves them.
 func Traces(spans int) *Ring {
 	spans = max(spans, minRing)
-	return &Ring{recent: lap{limit: spans}, failed: lap{limit: spans / 4}}
+	return &Ring{recent: ringBuffer{limit: spans}, failed: ringBuffer{limit: spans / 4}}
 }
 
 var _ sdktrace.SpanExporter = (*Ring)(nil)
@@ -71,7 +71,7 @@ func (r *Ring) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) err
 // Shutdown implements OpenTelemetry's SpanExporter. What the ring holds stays readable.
 func (r *Ring) Shutdown(context.Context) error { return nil }
 
-// all is what the ring holds, each once, the latest first.
+// all returns the spans in the ring, each once, the latest first.
 func (r *Ring) all() []sdktrace.ReadOnlySpan {
 	r.mu.Lock()
 	list := slices.Concat(r.recent.spans, r.failed.spans)
@@ -91,7 +91,7 @@ func (r *Ring) all() []sdktrace.ReadOnlySpan {
 // spanQuery is the input of $traces.recent.
 type spanQuery struct {
 	Trace string `json:"trace,omitempty"` // the spans of this trace only
-	Limit int    `json:"limit,omitempty"` // 1000 without it and at most
+	Limit int    `json:"limit,omitempty"` // default and maximum: 1000
 }
 
 // spanList is its output.
@@ -123,14 +123,14 @@ type spanEvent struct {
 	Details map[string]string `json:"details,omitempty"`
 }
 
-// The bounds of what is told of spans.
+// The bounds of what learns of spans.
 const (
 	maxSpans   = 1000
 	maxDetails = 32   // attributes of a span, and events
 	maxDetail  = 2000 // bytes of one
 )
 
-// Service makes the service "$traces", which tells the dashboards of the cluster's nodes what the ring holds. It is not
+// Service makes the service "$traces", which sends the dashboards of the cluster's nodes what the ring holds. It is not
 // called from outside the cluster.
 func (r *Ring) Service() *sabir.Service {
 	s := sabir.NewService("$traces", sabir.Purpose("tells the last spans of the process it runs in"))

@@ -18,13 +18,13 @@ import (
 // cookieName is the session's cookie.
 const cookieName = "sabir-dashboard"
 
-// sessionTime is how long a login holds.
+// sessionTime is the time for which a login is valid.
 const sessionTime = 12 * time.Hour
 
 // maxRevoked bounds the sessions that are remembered as logged out.
 const maxRevoked = 4096
 
-// sessions makes and checks the cookies of those who logged in. A cookie is the time when it ends, 16 random bytes and an
+// sessions makes and checks the cookies of users that have logged in. A cookie is the time when it ends, 16 random bytes and an
 // HMAC of both; the HMAC's key comes from the dashboard's (RFC 5869), so sessions outlive a restart of the node, and a new
 // key ends them all. Nothing is kept of a session until it is logged out.
 type sessions struct {
@@ -56,7 +56,7 @@ func (s *sessions) sign(data []byte) []byte {
 	return mac.Sum(data)
 }
 
-// read finds what a cookie says, if it is one of ours.
+// read returns the end and the id of a session from a cookie that this dashboard has signed.
 func (s *sessions) read(cookie string) (end int64, id [16]byte, ok bool) {
 	if len(cookie) > 2*(tokenData+sha256.Size) {
 		return 0, id, false
@@ -110,7 +110,7 @@ func tooManyAttempts() *sabir.Error {
 }
 
 // login checks the key that the login page sends as a form, and starts a session.
-func (b *board) login(w http.ResponseWriter, r *http.Request) {
+func (b *dashboard) login(w http.ResponseWriter, r *http.Request) {
 	if b.sessions == nil {
 		http.Redirect(w, r, b.prefix+"/", http.StatusSeeOther)
 		return
@@ -130,7 +130,7 @@ func (b *board) login(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, b.prefix+"/", http.StatusSeeOther)
 }
 
-func (b *board) logout(w http.ResponseWriter, r *http.Request) {
+func (b *dashboard) logout(w http.ResponseWriter, r *http.Request) {
 	if cookie, err := r.Cookie(cookieName); err == nil && b.sessions != nil {
 		b.sessions.revoke(cookie.Value)
 	}
@@ -139,6 +139,6 @@ func (b *board) logout(w http.ResponseWriter, r *http.Request) {
 }
 
 // cookie is sent by browsers to the dashboard alone, never for another site's page, and scripts cannot read it.
-func (b *board) cookie(r *http.Request, value string, age int) *http.Cookie {
+func (b *dashboard) cookie(r *http.Request, value string, age int) *http.Cookie {
 	return &http.Cookie{Name: cookieName, Value: value, Path: b.prefix + "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
 }

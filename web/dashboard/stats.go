@@ -28,16 +28,16 @@ const (
 
 // eachNode runs do for each node, a few at a time.
 func eachNode(nodes []sabir.NodeInfo, do func(sabir.NodeInfo)) {
-	var asked sync.WaitGroup
+	var answerCache sync.WaitGroup
 	places := make(chan struct{}, askWidth)
 	for _, n := range nodes {
 		places <- struct{}{}
-		asked.Go(func() {
+		answerCache.Go(func() {
 			defer func() { <-places }()
 			do(n)
 		})
 	}
-	asked.Wait()
+	answerCache.Wait()
 }
 
 // ask calls an action of one node.
@@ -60,7 +60,7 @@ func askJSON(ctx context.Context, n *sabir.Node, node, action string, in any) (j
 	return sabir.CallJSON(ctx, n, action, input, sabir.ToNode(node))
 }
 
-// askStats asks the nodes what their actions did. Of those that do not tell, it says why.
+// askStats asks the nodes what their actions did. For those that do not answer, it reports the reason.
 func askStats(ctx context.Context, n *sabir.Node, nodes []sabir.NodeInfo) (told map[string]stats, why map[string]string) {
 	told, why = make(map[string]stats), make(map[string]string)
 	var mu sync.Mutex
@@ -99,7 +99,7 @@ type sum struct {
 	perNode       map[string]float64
 }
 
-// add adds what a node tells now. before is what it told at the last look, for rates; early is what it told some looks ago,
+// add adds what a node reports now. before is its report at the last look, for rates; early is its report some looks ago,
 // for percentiles, which a single second has too few calls for. A node that was started anew counts from 0.
 func add(sums map[string]*sum, now, before, early stats) {
 	recent, window := now.Since(before), now.Since(early)

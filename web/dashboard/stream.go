@@ -10,7 +10,7 @@ import (
 )
 
 // The bounds of a stream's writes: what a browser does not take in writeLimit ends it; quietTime after the last message it
-// gets a comment, so that whoever is in between does not take the stream for dead.
+// gets a comment, so that proxies in between do not take the stream for dead.
 const (
 	writeLimit = 10 * time.Second
 	quietTime  = 15 * time.Second
@@ -54,7 +54,7 @@ type hello struct {
 }
 
 // stream sends the looks until the browser goes or the node stops.
-func (b *board) stream(w http.ResponseWriter, r *http.Request) {
+func (b *dashboard) stream(w http.ResponseWriter, r *http.Request) {
 	watcher, history, err := b.hub.watch()
 	if err != nil {
 		b.fail(w, sabir.AsError(err))
@@ -96,14 +96,14 @@ func (b *board) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sessionCheck is how soon a stream ends after its session.
+// sessionCheck bounds how long a stream outlasts its session.
 const sessionCheck = 5 * time.Second
 
 // version is that of the page's scripts.
-func (b *board) version() string { return b.files["/app.js"].tag + b.files["/style.css"].tag }
+func (b *dashboard) version() string { return b.files["/app.js"].tag + b.files["/style.css"].tag }
 
 // streamEvents sends the events that pass and match a pattern.
-func (b *board) streamEvents(w http.ResponseWriter, r *http.Request) {
+func (b *dashboard) streamEvents(w http.ResponseWriter, r *http.Request) {
 	pattern := r.URL.Query().Get("pattern")
 	if pattern == "" {
 		pattern = "**"

@@ -24,7 +24,7 @@ type traceSummary struct {
 	Names  []string `json:"names"` // of all spans, for the filter
 }
 
-// traceList is the latest traces, and the nodes that tell of none.
+// traceList is the latest traces, and the nodes that report none.
 type traceList struct {
 	Traces []traceSummary `json:"traces"`
 	Told   []string       `json:"told"` // nodes
@@ -43,8 +43,8 @@ const (
 	maxFailed = 50
 )
 
-// askSpans asks all nodes for spans. One that several tell of, because they share a ring, is taken once.
-func (b *board) askSpans(ctx context.Context, q spanQuery) (spans []spanInfo, told, silent []string) {
+// askSpans asks all nodes for spans. One that several report, because they share a ring, is taken once.
+func (b *dashboard) askSpans(ctx context.Context, q spanQuery) (spans []spanInfo, told, silent []string) {
 	var mu sync.Mutex
 	seen := make(map[string]bool)
 	told, silent = []string{}, []string{}
@@ -69,13 +69,13 @@ func (b *board) askSpans(ctx context.Context, q spanQuery) (spans []spanInfo, to
 	return spans, told, silent
 }
 
-// traces tells the latest traces, without those of what the dashboard itself asks.
-func (b *board) traces(w http.ResponseWriter, r *http.Request) {
-	v, err := b.asked.get(r.Context(), "traces", func(ctx context.Context) (any, error) {
+// traces returns the latest traces, without those of what the dashboard itself asks.
+func (b *dashboard) traces(w http.ResponseWriter, r *http.Request) {
+	v, err := b.answerCache.get(r.Context(), "traces", func(ctx context.Context) (any, error) {
 		spans, told, silent := b.askSpans(ctx, spanQuery{Limit: maxSpans})
 		return traceList{summarize(spans), told, silent}, nil
 	})
-	b.answer(w, v, err)
+	b.respond(w, v, err)
 }
 
 func summarize(spans []spanInfo) []traceSummary {
@@ -122,14 +122,14 @@ func summarize(spans []spanInfo) []traceSummary {
 	return kept
 }
 
-// trace tells all spans of one trace.
-func (b *board) trace(w http.ResponseWriter, r *http.Request) {
+// trace returns all spans of one trace.
+func (b *dashboard) trace(w http.ResponseWriter, r *http.Request) {
 	id := r.URL.Query().Get("id")
 	if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
 		b.fail(w, sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name, "%.40q is no trace: its id has 32 hexadecimal digits", id))
 		return
 	}
-	v, err := b.asked.get(r.Context(), "trace "+id, func(ctx context.Context) (any, error) {
+	v, err := b.answerCache.get(r.Context(), "trace "+id, func(ctx context.Context) (any, error) {
 		spans, _, _ := b.askSpans(ctx, spanQuery{Trace: id})
 		if len(spans) == 0 {
 			return nil, sabir.NewError(sabir.NotFound, "NotFound", "no node holds that trace any more: rings keep the latest spans only")
@@ -137,5 +137,5 @@ func (b *board) trace(w http.ResponseWriter, r *http.Request) {
 		slices.SortFunc(spans, func(a, b spanInfo) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Took, a.Took)) })
 		return traceSpans{id, spans}, nil
 	})
-	b.answer(w, v, err)
+	b.respond(w, v, err)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/supervise"
-	"github.com/sabir-go/sabir/brokers"
-	"github.com/sabir-go/sabir/cmd/sabir/demo"
+	"github.com/sabir-go/sabir/examples/shop"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
@@ -30,7 +30,7 @@ type world struct {
 
 var quiet = sabir.Logger(slog.New(slog.NewTextHandler(io.Discard, nil)))
 
-// freeAddress is where the nodes of a test meet.
+// freeAddress is the address at which the nodes of a test meet.
 func freeAddress(tb testing.TB) string {
 	tb.Helper()
 	address, err := brokers.FreeAddress("tcp")
@@ -61,7 +61,7 @@ func openWorld(tb testing.TB, options ...Option) *world {
 			w.system = actor.NewSystem(actor.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 			parts = append(parts, w.system.Extension())
 		}
-		w.nodes = append(w.nodes, demo.NewPart(i, 3, parts...).Node)
+		w.nodes = append(w.nodes, shop.NewPart(i, 3, parts...).Node)
 	}
 	for _, n := range w.nodes {
 		starting.Go(func() {
@@ -96,7 +96,7 @@ func (w *world) close() {
 func (w *world) customers(perSecond float64) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var busy sync.WaitGroup
-	busy.Go(func() { demo.Traffic(ctx, w.nodes[1], perSecond, func(error) {}) })
+	busy.Go(func() { shop.Traffic(ctx, w.nodes[1], perSecond, func(error) {}) })
 	w.tb.Cleanup(func() { cancel(); busy.Wait() })
 }
 
@@ -166,7 +166,7 @@ func (d *desk) fall(p *actor.Process, _ fall) error { return fmt.Errorf("the des
 
 var desks = actor.Define("desk", (*desk).init, actor.On((*desk).letter), actor.On((*desk).fall))
 
-// openProcesses starts a tree: some desks, one with letters waiting, and one that was restarted.
+// openProcesses starts a tree: some desks, one with messages waiting, and one that was restarted.
 func (w *world) openProcesses() {
 	held := make(chan struct{})
 	w.tb.Cleanup(func() { close(held) })
@@ -195,4 +195,4 @@ func (w *world) openProcesses() {
 	must(w.tb, err)
 }
 
-var _ http.Handler = (*board)(nil)
+var _ http.Handler = (*dashboard)(nil)

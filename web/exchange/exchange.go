@@ -12,8 +12,8 @@ import (
 )
 
 // Exchange is one request and its answer. It belongs to one goroutine at a time and is used again for the next request, so
-// neither it nor its lists and bytes may be kept after the answer. Its strings may, unless it is Lent: nobody writes to them
-// again, though one can keep up to 16 KiB alive that came with it. Filters, and whoever asks web.ExchangeOf, never see one that
+// neither it nor its lists and bytes may be kept after the answer. Its strings may, unless it is Lent: nothing writes to them
+// again, though one can keep up to 16 KiB alive that came with it. Filters, and callers of web.ExchangeOf, never see one that
 // is Lent.
 type Exchange struct {
 	// Context ends when the caller goes or the server lets it go.
@@ -28,14 +28,14 @@ type Exchange struct {
 	Remote  netip.AddrPort // of the connection's other end; invalid where it has none, as over a Unix socket
 	TLS     *tls.ConnectionState
 	HTTP2   bool
-	// Lent says that the strings of the request lie in room that is written again after the answer. See Keep.
+	// Lent reports that the strings of the request lie in a buffer that is written again after the answer. See Keep.
 	Lent bool
 
-	// Route is what the server found for the method and the path. Only it knows the type.
+	// Route is set by the server to the target of the method and the path. Only the server knows its type.
 	Route any
 	// Params are the parts of the path that the route's pattern names, in its order, decoded.
 	Params []string
-	// Caller is who asks, as the authentication found out; nil for nobody in particular.
+	// Caller is set by the authentication; nil for an anonymous caller.
 	Caller any
 	// ID is the request's id, in the answer's X-Request-Id and in logs.
 	ID string
@@ -49,19 +49,19 @@ type Exchange struct {
 	Type string
 	// Answer has the other headers of the answer. Content-Length, Date, Connection and X-Request-Id are the server's.
 	Answer Header
-	// Out is the answer's body. Append to Out[:0] to use its room.
+	// Out is the answer's body. Append to Out[:0] to use its capacity.
 	Out []byte
 
 	idRoom [idRoom]byte
 }
 
-// idRoom is the length of an id that MakeID has room for, a UUID's.
+// idRoom is the length of an id that MakeID has space for, a UUID's.
 const idRoom = 36
 
-// Filter is a step that requests take before the call and answers after it. Filters are given to a whole face or to a group
+// Filter is a step that requests take before the call and answers after it. Filters are given to a whole server or to a group
 // of routes; the first is the outermost. A nil function costs nothing.
 type Filter struct {
-	// Name is for errors and listings.
+	// Name identifies it in errors and listings.
 	Name string
 	// Before may look at the request and set headers of the answer. An error is the answer: a *sabir.Error as it is. Filters
 	// further in and the call are left out then. It runs when the head of the request is there, before its body is waited for.
@@ -71,11 +71,11 @@ type Filter struct {
 	After func(x *Exchange)
 	// Preflight answers an OPTIONS request that browsers send before a call of another site, and returns true if it did.
 	Preflight func(x *Exchange) bool
-	// Problem is what is wrong with the filter's settings; nil for nothing. A face with such a filter does not start.
+	// Problem describes what is wrong with the filter's settings; nil for nothing. A server with such a filter does not start.
 	Problem error
 }
 
-// Reset makes x ready for the next request. Room is kept, and so is what belongs to the connection.
+// Reset makes x ready for the next request. Buffers are kept, and so is what belongs to the connection.
 func (x *Exchange) Reset() {
 	x.Header.empty()
 	x.Answer.empty()

@@ -7,7 +7,7 @@ import "iter"
 type Header struct {
 	fields []Field
 	// marks has a bit for each name that was ever added, by its length and its ends: most look-ups are for headers that are
-	// not there, and one bit tells so. Names that share a bit only cost the search.
+	// not there, and one bit shows it. Names that share a bit only cost the search.
 	marks uint64
 }
 
@@ -49,10 +49,10 @@ func (h *Header) Get(name string) string {
 	return ""
 }
 
-// Has tells whether there is a line of the name.
+// Has reports whether there is a line of the name.
 func (h *Header) Has(name string) bool { return h.find(name) >= 0 }
 
-// find is where the first line of the name is; -1 where there is none.
+// find returns the index of the first line with the name; -1 if there is none.
 func (h *Header) find(name string) int {
 	if h.marks&mark(name) == 0 {
 		return -1
@@ -82,7 +82,7 @@ func (h *Header) All(name string) iter.Seq[string] {
 // Fields is all lines. It must not be changed.
 func (h *Header) Fields() []Field { return h.fields }
 
-// empty removes all lines and keeps their room.
+// empty removes all lines and keeps their capacity.
 func (h *Header) empty() {
 	clear(h.fields) // a pooled header keeps no buffer alive
 	h.fields, h.marks = h.fields[:0], 0

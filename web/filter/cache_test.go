@@ -96,7 +96,7 @@ func TestWhatHasNoETag(t *testing.T) {
 	}
 }
 
-// routed is a route of an action, as the face has it.
+// routed is a route of an action, as the server has it.
 type routed struct{ action *sabir.Action }
 
 func (r routed) Action() *sabir.Action { return r.action }

@@ -16,7 +16,7 @@ import (
 // CompressOption is an option of [Compress].
 type CompressOption func(*compress)
 
-// AtLeast is how many bytes an answer must have to be compressed; 1024 without it. Smaller ones fit one packet as they are.
+// AtLeast sets the bytes that an answer must have to be compressed. Default: 1024. Smaller ones fit one packet as they are.
 func AtLeast(n int) CompressOption {
 	return func(c *compress) {
 		c.wrong.want(n >= 0, "Compress: AtLeast(%d)", n)
@@ -24,7 +24,7 @@ func AtLeast(n int) CompressOption {
 	}
 }
 
-// Encodings are those that are offered, the one that is liked most first; "zstd", "gzip" without it.
+// Encodings are those that are offered, in order of preference. Default: "zstd", "gzip".
 func Encodings(names ...string) CompressOption {
 	return func(c *compress) {
 		for _, name := range names {
@@ -48,18 +48,18 @@ type compress struct {
 	zstd      *zstd.Encoder
 }
 
-// maxScratch is how large a buffer may be to be used again.
+// maxScratch bounds the buffers that are used again.
 const maxScratch = 256 << 10
 
-// zstdWindow is how far back zstd looks. Larger ones make lists of users no smaller, and each processor has an encoder.
+// zstdWindow is the window of zstd, in bytes. Larger ones make lists of users no smaller, and each processor has an encoder.
 const zstdWindow = 128 << 10
 
-// Compress compresses answers for those who accept it (RFC 9110, section 12.5.3), with zstd (RFC 8878) or gzip at their
+// Compress compresses answers for clients that accept it (RFC 9110, section 12.5.3), with zstd (RFC 8878) or gzip at their
 // fast levels. An answer is left alone that is small, of a type that does not shrink, encoded already, partial, or marked
 // no-transform. Its strong ETag becomes weak, since the bytes are others (section 8.8.1).
 //
-// An answer that holds both a secret and what the caller sent tells of the secret by its size (the BREACH attack): do not
-// compress pages with such secrets for callers who can be made to ask again and again.
+// An answer that holds both a secret and what the caller sent reveals the secret by its size (the BREACH attack): do not
+// compress pages with such secrets for callers that can be made to ask again and again.
 func Compress(options ...CompressOption) exchange.Filter {
 	c := &compress{atLeast: 1024, encodings: []string{"zstd", "gzip"}}
 	for _, o := range options {
@@ -151,7 +151,7 @@ func (c *compress) compressible(mediaType string) bool {
 	return slices.Contains(c.types, kind)
 }
 
-// choose is the encoding that the caller likes most, of equals the one that is offered first; "" for none.
+// choose is the encoding that the caller prefers, of equals the one that is offered first; "" for none.
 func (c *compress) choose(x *exchange.Exchange) string {
 	header := x.Header.Get("Accept-Encoding")
 	if header == "" {
@@ -165,13 +165,13 @@ func (c *compress) choose(x *exchange.Exchange) string {
 		}
 	}
 	if identity > bestWeight && listed(header, "identity") {
-		return "" // it says that it likes the plain form more
+		return "" // the header prefers the plain form
 	}
 	return best
 }
 
 // qualityOf is the weight, in thousandths, that an Accept-Encoding header gives a coding (RFC 9110, section 12.4.2): that of
-// its own item, of "*" where it has none, and for identity 1 where nothing is said. An item that is malformed counts as not
+// its own item, of "*" where it has none, and for identity 1 where neither is there. An item that is malformed counts as not
 // there.
 func qualityOf(header, coding string) int {
 	star := -1
@@ -233,7 +233,7 @@ func quality(parameters string) (thousandths int, ok bool) {
 	return thousandths, thousandths <= 1000
 }
 
-// scratch is what an answer is compressed into, with the encoder of gzip, which has half a megabyte of its own.
+// scratch is the buffer for a compressed answer, with the gzip encoder, which has half a megabyte of its own.
 type scratch struct {
 	buf  []byte
 	gzip *gzip.Writer

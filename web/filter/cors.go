@@ -10,7 +10,7 @@ import (
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// Policy says which pages of other sites may call from browsers. The zero Policy lets none.
+// Policy sets which pages of other sites may call from browsers. The zero Policy lets none.
 type Policy struct {
 	// Origins are those that may call: "https://app.example.com", "https://*.example.com" for every name under that one (not
 	// itself), "http://localhost:*" for every port, or "*" alone for all, which excludes Credentials.
@@ -18,18 +18,18 @@ type Policy struct {
 	// Allow is asked about origins that Origins does not have. It must be exact: a check by prefix lets
 	// https://example.com.evil.org in.
 	Allow func(origin string) bool
-	// Methods may be used besides GET, HEAD and POST; PUT, PATCH and DELETE without it.
+	// Methods may be used besides GET, HEAD and POST. Default: PUT, PATCH and DELETE.
 	Methods []string
-	// Headers may be sent besides those that browsers send without asking; Content-Type, Authorization, X-Api-Key,
-	// X-Request-Id, X-Request-Timeout, If-None-Match and Last-Event-ID without it. "*" is all but Authorization, and works
+	// Headers may be sent besides those that browsers send without asking. Default: Content-Type, Authorization, X-Api-Key,
+	// X-Request-Id, X-Request-Timeout, If-None-Match and Last-Event-ID. "*" is all but Authorization, and works
 	// without Credentials only.
 	Headers []string
-	// Expose is the headers of answers that pages may read; X-Request-Id, ETag, Retry-After, RateLimit and RateLimit-Policy
-	// without it.
+	// Expose is the headers of answers that pages may read. Default: X-Request-Id, ETag, Retry-After, RateLimit and
+	// RateLimit-Policy.
 	Expose []string
 	// Credentials lets browsers send cookies and client certificates along.
 	Credentials bool
-	// MaxAge is for how long browsers remember the answer to a preflight; 10 minutes without it, and browsers allow at most 2
+	// MaxAge sets how long browsers remember the answer to a preflight. Default: 10 minutes; browsers allow at most 2
 	// to 24 hours.
 	MaxAge time.Duration
 	// PrivateNetwork lets pages of public sites call an address in a private network.
@@ -49,7 +49,7 @@ func CORS(policy Policy) exchange.Filter {
 	return wrong.filter(exchange.Filter{Name: "cors", Before: c.before, Preflight: c.preflight})
 }
 
-// Allows tells whether pages of the origin may call. A face that refuses calls of other sites asks it first.
+// Allows reports whether pages of the origin may call. A server that refuses calls of other sites asks it first.
 func (p Policy) Allows(origin string) bool {
 	c, wrong := newCORS(p)
 	return len(wrong) == 0 && c.allows(origin)
@@ -169,8 +169,8 @@ func (p originPattern) matches(origin string) bool {
 	return true
 }
 
-// before says that the page may read the answer. What is stored anywhere must not reach a page of another origin, so
-// answers say that they vary, also those that came for none.
+// before permits the page to read the answer. What is stored anywhere must not reach a page of another origin, so
+// answers have a Vary header, also those that came for none.
 func (c *cors) before(x *exchange.Exchange) error {
 	if c.any {
 		if x.Header.Has("Origin") {
@@ -234,7 +234,7 @@ func (c *cors) allowsMethod(method string) bool {
 	return method == "GET" || method == "HEAD" || method == "POST" || slices.Contains(c.methods, method)
 }
 
-// allowedHeaders is what the preflight asks for, if all of it is allowed.
+// allowedHeaders returns the headers that the preflight asks for, if all of them are allowed.
 func (c *cors) allowedHeaders(x *exchange.Exchange) (asked string, ok bool) {
 	var names []string
 	for line := range x.Header.All("Access-Control-Request-Headers") {

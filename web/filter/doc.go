@@ -1,4 +1,4 @@
-// Package filter has ready-made filters for the HTTP face: who may call from where and how often, and what answers look like.
+// Package filter has ready-made filters for the HTTP server: limits by caller, origin and rate, and the headers of answers.
 //
 //	sabir.HTTP("0.0.0.0:3000", web.Use(
 //		filter.Log(slog.Default()),
@@ -11,5 +11,5 @@
 // The first is the outermost: [Log] sees what was sent, [Compress] compresses what [Cache] made an ETag of. [RateLimit] by
 // principal goes behind the authentication.
 //
-// A filter whose settings are not sound answers every request with [ErrMisconfigured], and says why.
+// A filter whose settings are not sound answers every request with [ErrMisconfigured], whose text gives the reason.
 package filter

@@ -17,7 +17,7 @@ var (
 	ErrAddress = sabir.NewError(sabir.PermissionDenied, "AddressRefused", "calls from this address are not taken")
 )
 
-// problems is what is wrong with a filter's settings.
+// problems collects what is wrong with a filter's settings.
 type problems []error
 
 func (p *problems) want(ok bool, format string, args ...any) {
@@ -36,7 +36,7 @@ func (p problems) filter(f exchange.Filter) exchange.Filter {
 	return exchange.Filter{Name: f.Name, Before: func(*exchange.Exchange) error { return refusal }, Problem: err}
 }
 
-// vary says that the answer depends on a header of the request (RFC 9110, section 12.5.5).
+// vary records that the answer depends on a header of the request (RFC 9110, section 12.5.5).
 func vary(x *exchange.Exchange, name string) {
 	for line := range x.Answer.All("Vary") {
 		for item := range strings.SplitSeq(line, ",") {
@@ -56,7 +56,7 @@ func status(x *exchange.Exchange) int {
 	return x.Status
 }
 
-// isToken tells whether s can be a name of a header or a method (RFC 9110, section 5.6.2).
+// isToken reports whether s can be a name of a header or a method (RFC 9110, section 5.6.2).
 func isToken(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] > '~' || strings.IndexByte(`"(),/:;<=>?@[\]{}`, s[i]) >= 0 {

@@ -15,11 +15,11 @@ import (
 // LogOption is an option of [Log].
 type LogOption func(*accessLog)
 
-// LogQuery writes the query as it was sent, which may hold what nobody else should read. Without it, only the names of its
+// LogQuery writes the query as it was sent, which may hold secrets. By default, only the names of its
 // fields are written.
 func LogQuery() LogOption { return func(l *accessLog) { l.query = true } }
 
-// LogCaller writes who called: the subject of the principal.
+// LogCaller writes the caller: the subject of the principal.
 func LogCaller() LogOption { return func(l *accessLog) { l.caller = true } }
 
 // LogBehind writes the address of the client behind these proxies instead of the connection's.

@@ -14,7 +14,7 @@ import (
 	"github.com/sabir-go/sabir/web/filter"
 )
 
-// logged is what a filter with the options writes for x, whose answer takes 20 ms.
+// logged returns what a filter with the options writes for x, whose answer takes 20 ms.
 func logged(t *testing.T, x *exchange.Exchange, options ...filter.LogOption) (line string) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -54,7 +54,7 @@ func headers(x *exchange.Exchange, names ...string) string {
 	return strings.Join(lines, "\n")
 }
 
-// misconfigured expects the filter to refuse everything, and its author to be told why.
+// misconfigured expects the filter to refuse everything, with an error that gives the reason.
 func misconfigured(t *testing.T, f exchange.Filter, why string) {
 	t.Helper()
 	if f.Before == nil {
@@ -88,7 +88,7 @@ func bench(b *testing.B, f exchange.Filter, x *exchange.Exchange, prepare func()
 	}
 }
 
-// roomy is an exchange whose answer has room for headers, as a pooled one has.
+// roomy is an exchange whose answer has space for headers, as a pooled one has.
 func roomy(headers ...string) *exchange.Exchange {
 	x := request(headers...)
 	for range 16 {

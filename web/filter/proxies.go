@@ -9,17 +9,17 @@ import (
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// Proxies says which proxies stand in front of the node, so that filters see the caller's address instead of theirs.
+// Proxies names the proxies that stand in front of the node, so that filters see the caller's address instead of theirs.
 type Proxies struct {
-	// From is the addresses of proxies that are believed. A connection over a Unix socket, which has no address, is believed
+	// From is the addresses of proxies that are trusted. A connection over a Unix socket, which has no address, is trusted
 	// if From has any.
 	From []netip.Prefix
 	// Header is the one header that all of these proxies set, "X-Forwarded-For" or "Forwarded" (RFC 7239); the former if
-	// empty. The other one is not read: what proxies do not set, they pass on from whoever wrote it.
+	// empty. The other one is not read: what proxies do not set, they pass on from the caller.
 	Header string
 }
 
-// maxHops is how many addresses of a header are read, from its end.
+// maxHops bounds how many addresses of a header are read, from its end.
 const maxHops = 32
 
 func (p *Proxies) check() error {
@@ -34,7 +34,7 @@ func (p *Proxies) check() error {
 	return nil
 }
 
-// Client is the address that the request came from. Beginning at the connection's end, each proxy that is believed names
+// Client is the address that the request came from. Beginning at the connection's end, each proxy that is trusted names
 // the one before it; the first address that is not one of them is the client's. Where a proxy names none, or what is no
 // address, the client is the last one known: an address that cannot be proved is never taken. It is not valid for a
 // connection without an address.
@@ -65,7 +65,7 @@ func (p *Proxies) believed(addr netip.Addr) bool {
 	return false
 }
 
-// hops is what the proxies say, the last one's word first.
+// hops returns the addresses that proxies have recorded, the last one first.
 func (p *Proxies) hops(x *exchange.Exchange) []string {
 	var hops []string
 	forwarded := strings.EqualFold(p.Header, "Forwarded")
@@ -89,7 +89,7 @@ func (p *Proxies) hops(x *exchange.Exchange) []string {
 }
 
 // splitList splits a list at its commas, except in quoted strings (RFC 9110, section 5.6.1 and 5.6.4). Empty items count:
-// who left them out would shift one proxy's word to another. One with an open quote is its last.
+// leaving them out would shift one proxy's entry to another. One with an open quote is its last.
 func splitList(line string) (items []string) {
 	quoted, start := false, 0
 	for i := 0; i < len(line); i++ {

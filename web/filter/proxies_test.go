@@ -86,7 +86,7 @@ func FuzzForwarded(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header string) {
 		for _, name := range []string{"Forwarded", "X-Forwarded-For"} {
 			p := filter.Proxies{From: prefixes("192.0.2.1/32"), Header: name}
-			// The proxy's own word is a line of its own, so nothing in the client's can change how it is read.
+			// The proxy's own entry is a line of its own, so nothing in the client's can change how it is read.
 			word := "203.0.113.7"
 			if name == "Forwarded" {
 				word = "for=203.0.113.7"

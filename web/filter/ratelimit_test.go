@@ -143,7 +143,7 @@ func TestRateLimitBehindAProxy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := filter.RateLimit(1, 1, filter.Behind(filter.Proxies{From: prefixes("192.0.2.1/32")}))
 		passed := 0
-		for i := range 10 { // what the client writes before the proxy's word changes nothing
+		for i := range 10 { // what the client writes before the proxy's entry changes nothing
 			if f.Before(request("X-Forwarded-For", fmt.Sprintf("1.1.1.%d, 198.51.100.7", i))) == nil {
 				passed++
 			}

@@ -11,7 +11,7 @@ import (
 // SecureOption is an option of [Secure].
 type SecureOption func(*secure)
 
-// HSTS is for how long browsers come back over TLS only (RFC 6797); a year without it, 0 for not saying so. It is sent over
+// HSTS sets how long browsers come back over TLS only (RFC 6797). Default: a year; 0 for no header. It is sent over
 // TLS only, and binds the whole host: subdomains too if they are named.
 func HSTS(age time.Duration, subdomains bool) SecureOption {
 	return func(s *secure) {
@@ -26,7 +26,7 @@ func HSTS(age time.Duration, subdomains bool) SecureOption {
 	}
 }
 
-// Frames says who may show answers in a frame: "DENY", "SAMEORIGIN", or "" to say nothing; "DENY" without it.
+// Frames sets which pages may show answers in a frame: "DENY", "SAMEORIGIN", or "" for no header. Default: "DENY".
 func Frames(policy string) SecureOption {
 	return func(s *secure) {
 		s.wrong.want(policy == "" || policy == "DENY" || policy == "SAMEORIGIN", "Secure: Frames(%q): want \"DENY\", \"SAMEORIGIN\" or \"\"", policy)
@@ -34,7 +34,7 @@ func Frames(policy string) SecureOption {
 	}
 }
 
-// Referrer is the Referrer-Policy; "no-referrer" without it, "" for none.
+// Referrer is the Referrer-Policy. Default: "no-referrer"; "" for none.
 func Referrer(policy string) SecureOption {
 	return func(s *secure) {
 		s.wrong.want(policy == "" || isToken(strings.NewReplacer(",", "", " ", "").Replace(policy)), "Secure: Referrer(%q): want one such as \"no-referrer\"", policy)
@@ -42,7 +42,7 @@ func Referrer(policy string) SecureOption {
 	}
 }
 
-// ContentPolicy is the Content-Security-Policy of answers that are data, not pages, and have none; without it, one that
+// ContentPolicy is the Content-Security-Policy of answers that are data, not pages, and have none. Default: one that
 // lets browsers load and run nothing from them: "default-src 'none'; frame-ancestors 'none'".
 func ContentPolicy(policy string) SecureOption {
 	return func(s *secure) {
@@ -61,7 +61,7 @@ type secure struct {
 
 // Secure sets the headers that keep browsers from doing more with answers than they should: X-Content-Type-Options,
 // X-Frame-Options, Referrer-Policy, over TLS Strict-Transport-Security, and for JSON a Content-Security-Policy. What an answer
-// says itself is not changed.
+// sets itself is not changed.
 func Secure(options ...SecureOption) exchange.Filter {
 	s := &secure{hsts: "max-age=31536000", frames: "DENY", referrer: "no-referrer", content: "default-src 'none'; frame-ancestors 'none'"}
 	for _, o := range options {

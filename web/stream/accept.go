@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// form is what an answer looks like.
+// form is the format of a response.
 type form uint8
 
 // The forms, in the order of preference where a caller takes several equally.
@@ -21,9 +21,9 @@ const (
 
 var formTypes = [...]string{sse: "text/event-stream", ndjson: "application/x-ndjson", octets: "application/octet-stream", single: "application/json"}
 
-// answerForm chooses by the Accept header (RFC 9110, section 12.5.1). A caller that names none of the forms gets the
+// responseForm chooses by the Accept header (RFC 9110, section 12.5.1). A caller that names none of the forms gets the
 // usual one, whatever else it names: there is nothing better to give it.
-func answerForm(accept []string, bytes bool) form {
+func responseForm(accept []string, bytes bool) form {
 	chosen, quality := ndjson, 0.0
 	if bytes {
 		chosen = octets
@@ -73,20 +73,20 @@ func qualityOf(parameters string) float64 {
 
 var bytesType = reflect.TypeFor[[]byte]()
 
-// bytesOf tells whether values of the type go as they are; nil is the type of another node's action, which refuses what does
+// bytesOf reports whether values of the type go as they are; nil is the type of another node's action, which refuses what does
 // not fit.
 func bytesOf(t reflect.Type, asked bool) bool { return t == bytesType || t == nil && asked }
 
-// uploads tells whether the request brings a file.
+// uploads reports whether the request brings a file.
 func uploads(r *http.Request) bool {
 	kind := mediaType(r)
 	return kind == "application/octet-stream" || kind == "multipart/form-data"
 }
 
-// asksForBytes tells whether the caller wants bytes rather than any of the other forms.
+// asksForBytes reports whether the caller wants bytes rather than any of the other forms.
 func asksForBytes(r *http.Request) bool {
 	accept := r.Header["Accept"]
-	return strings.Contains(strings.ToLower(strings.Join(accept, ",")), formTypes[octets]) && answerForm(accept, true) == octets
+	return strings.Contains(strings.ToLower(strings.Join(accept, ",")), formTypes[octets]) && responseForm(accept, true) == octets
 }
 
 // mediaType is the body's, without parameters; "" for none or one that cannot be read.

@@ -93,7 +93,7 @@ func TestACallerWhoReadsSlowlyIsNotCutOff(t *testing.T) {
 	}
 }
 
-// readSlowly reads for so long, a little every 5 ms, and tells the longest time between two reads.
+// readSlowly reads for so long, a little every 5 ms, and returns the longest time between two reads.
 func readSlowly(c net.Conn, d time.Duration) (paused time.Duration, err error) {
 	buf := make([]byte, 256<<10)
 	pace := time.NewTicker(5 * time.Millisecond)
@@ -128,7 +128,7 @@ func TestTheServersTimeoutsAreNotForStreams(t *testing.T) {
 	s.wantEnd(t)
 }
 
-// Where path and query have the input, a body is read away, so that the connection is good for the next request.
+// Where path and query have the input, a body is read and dropped, so that the connection is good for the next request.
 func TestABodyBesidesABoundInputCountsForNothing(t *testing.T) {
 	s := serve(t, patient)
 	c := s.dial(t)

@@ -1,5 +1,5 @@
 // Package stream serves streams and events to callers over HTTP: as Server-Sent Events, as lines of JSON (NDJSON), over
-// WebSocket, and as plain uploads and downloads. Package web finds the action and checks who asks; this package has
+// WebSocket, and as plain uploads and downloads. Package web finds the action and checks the caller; this package has
 // the wire forms.
 //
 // # What a request brings
@@ -14,7 +14,7 @@
 // A broken body ends the handler's context; an upload that breaks off is never taken for a whole one, whose end the handler
 // sees as io.EOF. A handler may keep the chunks it gets, unless its action is made with [Borrow]. The metadata "file-name" is the last part of the name that came with an upload (of a multipart file, or
 // of a Content-Disposition header), without control characters; "content-type" is the media type. Both are what the caller
-// says. What stands behind a byte range is no stream: the header Range is ignored, and downloads say Accept-Ranges: none.
+// states. What stands behind a byte range is no stream: the header Range is ignored, and downloads have Accept-Ranges: none.
 //
 // # What an answer looks like
 //
@@ -27,7 +27,7 @@
 //	application/octet-stream   what an action whose output is []byte sends, as it is; broken off after an error
 //	application/json           the stream's only value; 204 where it sends none, an error where it sends two
 //
-// Without a word about these it is octet-stream for an action whose output is []byte, else x-ndjson. An error before the
+// Without any of these it is octet-stream for an action whose output is []byte, else x-ndjson. An error before the
 // first value is a plain answer with its status and the problem document, as long as nothing was sent: the head of an
 // SSE or NDJSON answer waits for the first value, but no longer than [Limits.Head], unless the request is an upload. In silence an SSE answer has a comment
 // line and an NDJSON answer a blank line each [Limits.Heartbeat], which readers of both have to skip: proxies
@@ -45,17 +45,21 @@
 //	{"error":{…}}        from the node: the problem document; a close follows
 //
 // The node closes with 1000 after its end, 1011 after an error of the action, 1013 where that is retryable, 1001 when it
-// stops, 1002 where the protocol was broken, 1003 for binary messages, 1007 for text that is no UTF-8 or no such
+// stops, 4401 (with the error's name as the reason) when the caller's credentials have ended, 1002 where the protocol was broken, 1003 for binary messages, 1007 for text that is no UTF-8 or no such
 // message, 1008 for a value after the end, 1009 for one that is too large. Each [Limits.Heartbeat] of silence it sends
-// a ping; from whom nothing comes for twice that and [Limits.Write], not even a pong, is cut off.
+// a ping; a caller that sends nothing for twice that and [Limits.Write], not even a pong, is cut off.
 //
-// # Who reads too slowly, and who goes
+// # Slow readers, and callers that go
 //
 // Between handler and caller are the stream's window of [sabir.StreamWindow] values each way and 64 KiB; a handler that sends
 // more waits. A caller that takes nothing for [Limits.Write] is cut off. When a caller goes, the handler's context ends
 // at once as long as the node reads from it: with HTTP/2, or when the request is there whole, or while the handler takes
-// what comes. While a handler lets a full window of inputs lie, the next heartbeats notice. Closing only the sending half
-// of a TCP connection counts as going.
+// what comes. While a handler lets a full window of inputs lie, the server of package http1 notices within a second, by looking at
+// the connection; under another server it shows when the node reads on, or in the next heartbeat of an answer. While inputs wait
+// and no answer has begun, up to five interim answers (102 Processing) go out over HTTP/1.1, the first after twice
+// [Limits.Heartbeat] at the latest: they find callers that have gone and left what they sent with their system. Clients must
+// pass over them (RFC 9110, section 15.2); those known not to, Python's requests and urllib, get none. Closing only the sending
+// half of a TCP connection counts as going.
 //
 // # Both ways at once
 //

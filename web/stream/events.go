@@ -17,7 +17,7 @@ import (
 )
 
 // Events is the events that callers over HTTP may listen to. The node takes them by one service, [Events.Service], however
-// many callers there are, and hands them on to those who want them. Its methods may be used by many goroutines at once.
+// many callers there are, and hands them on to those that want them. Its methods may be used by many goroutines at once.
 type Events struct {
 	patterns []string
 
@@ -33,7 +33,7 @@ type listener struct {
 	socket bool
 }
 
-// NewEvents makes the events that the patterns take: "orders.*", "user.created". An error says which pattern is none.
+// NewEvents makes the events that the patterns take: "orders.*", "user.created". An error names the pattern that is not valid.
 func NewEvents(patterns ...string) (*Events, error) {
 	if len(patterns) == 0 {
 		return nil, errors.New("web: events: no pattern says which events callers may have")
@@ -50,26 +50,26 @@ func NewEvents(patterns ...string) (*Events, error) {
 
 // Service makes the service by which a node takes the events, of other nodes too. Its handlers are a group of their own on
 // each node, so that every node gets what is emitted to one of each group. The name must not begin with "$", since other
-// nodes are not told of such services; several faces of one node need several names.
+// nodes are not sent such services; several servers of one node need several names.
 //
 // The handlers write an event as JSON on the emitter's goroutine, and wait for no caller.
 func (e *Events) Service(name, node string) *sabir.Service {
 	s := sabir.NewService(name, sabir.Purpose("hands events on to callers over HTTP"))
 	for _, p := range e.patterns {
-		sabir.On(s, p, e.tell, sabir.InGroup(name+"/"+node))
+		sabir.On(s, p, e.deliver, sabir.InGroup(name+"/"+node))
 	}
 	return s
 }
 
-// Listeners is how many callers listen.
+// Listeners returns the number of callers that listen.
 func (e *Events) Listeners() int {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	return len(e.listeners)
 }
 
-// tell hands an event on. A listener without room for it is cut off: who listens gets every event, or learns that it did not.
-func (e *Events) tell(ctx context.Context, payload json.RawMessage) error {
+// deliver hands an event on. A listener without space for it is cut off: a listener gets every event, or an error.
+func (e *Events) deliver(ctx context.Context, payload json.RawMessage) error {
 	name := sabir.Info(ctx).Event
 	var document, sseHead, frameHead []byte
 	var failed error
@@ -122,7 +122,7 @@ func appendEvent(dst []byte, name string, payload json.RawMessage, node string) 
 // maxTopics is the most topics of one caller.
 const maxTopics = 32
 
-// topicsOf reads what the caller wants: all where it names no topic. A topic that can take none of the events is refused.
+// topicsOf reads what the caller asks for: all where it names no topic. A topic that can take none of the events is refused.
 func (e *Events) topicsOf(r *http.Request) ([]string, error) {
 	topics := r.URL.Query()["topic"]
 	if len(topics) == 0 {
@@ -142,7 +142,7 @@ func (e *Events) topicsOf(r *http.Request) ([]string, error) {
 	return topics, nil
 }
 
-// overlap tells whether there can be a name that both patterns take.
+// overlap reports whether there can be a name that both patterns take.
 func overlap(a, b string) bool {
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")
 	// can[j] is whether as[i:] and bs[j:] overlap, for the i at hand; below for the i after it.
@@ -151,7 +151,7 @@ func overlap(a, b string) bool {
 	for i := len(as) - 1; i >= 0; i-- {
 		can := make([]bool, len(bs)+1)
 		for j := len(bs) - 1; j >= 0; j-- {
-			// Both give a word, after which each that is "**" may go on.
+			// Both consume a word, after which each that is "**" may go on.
 			if as[i] != bs[j] && !wild(as[i]) && !wild(bs[j]) {
 				continue
 			}
@@ -164,10 +164,10 @@ func overlap(a, b string) bool {
 
 func wild(word string) bool { return word == "*" || word == "**" }
 
-// ServeEvents answers a request for events, as SSE or over WebSocket; it returns when the caller has gone or is sent away.
-// The query's "topic", which may repeat, says which events: patterns too; without one, all there are.
+// ServeEvents answers a request for events, as SSE or over WebSocket; it returns when the caller has gone or is cut off.
+// The query's "topic", which may repeat, sets which events: patterns too; without one, all there are.
 //
-// What was emitted before is not told. What the caller reads too slowly is not waited for: with 64 KiB behind it is cut
+// What was emitted before is not sent. A caller that reads too slowly is not waited for: with 64 KiB behind it is cut
 // off with an error.
 func (s *Streams) ServeEvents(w http.ResponseWriter, r *http.Request, e *Events, call Call) {
 	x := s.session(w, r, call)
@@ -202,7 +202,7 @@ func (x *session) runEvents(e *Events) error {
 	leave := e.listen(&listener{x: x, topics: topics, box: box})
 	defer leave()
 	x.begin()
-	if err := x.flush(); err != nil { // who sees the head knows that it is listening
+	if err := x.flush(); err != nil { // a client that sees the head is listening
 		return errGone
 	}
 	broken, _ := x.write(box, true)

@@ -13,7 +13,7 @@ import (
 	"github.com/sabir-go/sabir/web/stream"
 )
 
-// A stream behind any web server. Programs leave this to package web, which also finds the action and checks who asks.
+// A stream behind any web server. Programs leave this to package web, which also finds the action and checks the caller.
 func Example() {
 	clock := sabir.NewService("clock")
 	sabir.HandleStream(clock, "count", func(_ context.Context, s *sabir.Stream[int, string]) error {

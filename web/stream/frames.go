@@ -9,7 +9,7 @@ import (
 	"github.com/gobwas/ws"
 )
 
-// frameReader takes the text messages out of one side of a WebSocket (RFC 6455, section 5). Pings are told, pongs dropped.
+// frameReader takes the text messages out of one side of a WebSocket (RFC 6455, section 5). Pings are reported, pongs dropped.
 type frameReader struct {
 	r     *bufio.Reader
 	limit int // bytes of a message
@@ -26,7 +26,7 @@ type frameReader struct {
 	code   ws.StatusCode // of it; 0 for none
 }
 
-// frameError is what the other side did wrong.
+// frameError is a violation of the protocol by the other side.
 type frameError struct {
 	code ws.StatusCode
 	why  string
@@ -34,10 +34,10 @@ type frameError struct {
 
 func (e frameError) Error() string { return e.why }
 
-// frameBuffer is what is read at once.
+// frameBuffer is the size of reads.
 const frameBuffer = 4 << 10
 
-// keptMessage is the largest room for messages that is kept for the next one.
+// keptMessage is the largest buffer for messages that is kept for the next one.
 const keptMessage = 64 << 10
 
 // newFrameReader reads what is left in ahead before it reads from r.
@@ -158,8 +158,8 @@ func (f *frameReader) takeControl(h ws.Header) error {
 	return nil
 }
 
-// answer is the code that a Close is answered with: its own, where it is one that may be sent.
-func (f *frameReader) answer() ws.StatusCode {
+// closeReply is the code that a Close is answered with: its own, where it is one that may be sent.
+func (f *frameReader) closeReply() ws.StatusCode {
 	if c := f.code; c >= 1000 && c <= 1003 || c >= 1007 && c <= 1014 || c >= 3000 && c <= 4999 {
 		return c
 	}
@@ -195,10 +195,14 @@ func appendHead(dst []byte, op ws.OpCode, size int) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, 127), uint64(size))
 }
 
-// appendClose appends a Close; code 0 is one without.
-func appendClose(dst []byte, code ws.StatusCode) []byte {
+// appendClose appends a Close with a reason, which may be empty; code 0 is one without either.
+func appendClose(dst []byte, code ws.StatusCode, reason string) []byte {
 	if code == 0 {
 		return appendHead(dst, ws.OpClose, 0)
 	}
-	return binary.BigEndian.AppendUint16(appendHead(dst, ws.OpClose, 2), uint16(code))
+	reason = reason[:min(len(reason), maxReason)]
+	return append(binary.BigEndian.AppendUint16(appendHead(dst, ws.OpClose, 2+len(reason)), uint16(code)), reason...)
 }
+
+// maxReason is the most bytes of a Close's reason (RFC 6455, section 5.5).
+const maxReason = 123

@@ -231,7 +231,7 @@ func TestAnswerForm(t *testing.T) {
 		{"text/event-stream;q=x", false, ndjson}, {"TEXT/EVENT-STREAM ; Q=0.1", false, sse}, {"application/octet-stream", false, ndjson},
 		{"application/octet-stream, application/json;q=0.9", true, octets}, {"application/ndjson", true, ndjson}, {"application/json, */*", false, single},
 	} {
-		if got := answerForm([]string{test.accept}, test.bytes); got != test.want {
+		if got := responseForm([]string{test.accept}, test.bytes); got != test.want {
 			t.Errorf("%q, %v: %d, want %d", test.accept, test.bytes, got, test.want)
 		}
 	}

@@ -10,9 +10,10 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/isolate"
 )
 
-// input brings a session's inputs: it sends them all, and returns nil when they have ended as they should.
+// input sends a session's inputs. It returns nil when they have ended as they should.
 type input func(s *values) error
 
 // openInput finds out what the request brings, and reads what has to be known before the stream opens. A nil input means
@@ -73,16 +74,17 @@ func wrongType(format string, args ...any) *sabir.Error {
 	return sabir.Errorf(sabir.InvalidArgument, sabir.ErrMediaType.Name, format, args...)
 }
 
-// feed runs the input. What goes wrong ends the stream, so that a handler never takes a part for the whole.
+// feed runs the input. If it fails, the stream ends, so that a handler never takes a part for the whole.
 func (x *session) feed(in input, s *values) {
-	err := in(s)
-	switch {
-	case err == nil:
-		x.body.finish()
-		s.closeSend()
-	case !ended(err):
-		x.fail(err)
-	}
+	isolate.Run(func() error { return in(s) }, func(err error) {
+		switch {
+		case err == nil:
+			x.body.finish()
+			s.closeSend()
+		case !ended(err):
+			x.fail(err)
+		}
+	})
 }
 
 // one is an input of one value.
@@ -108,8 +110,8 @@ func (x *session) document() (input, error) {
 	return x.one(text), nil
 }
 
-// lines sends each line of the body. There is no limit of the silence between them: who waits for answers may have nothing
-// to say.
+// lines sends each line of the body. There is no limit of the silence between them: a caller that waits for answers may have
+// nothing to send.
 func (x *session) lines(s *values) error {
 	lines := newLineReader(x.r.Body, x.limits.Value)
 	for {
@@ -128,7 +130,7 @@ func (x *session) lines(s *values) error {
 	}
 }
 
-// badBody is for a body that did not come as announced.
+// badBody is the error of a body that did not come as announced.
 func (x *session) badBody(err error) error {
 	if x.r.Context().Err() != nil {
 		return errGone

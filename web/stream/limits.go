@@ -9,17 +9,17 @@ import (
 type Limits struct {
 	// Value is the most bytes of one value's JSON, in or out; 1 MiB. Chunks of downloads are not bounded by it.
 	Value int
-	// Open is the most streams of the face at once; 4096. Further ones are answered 429.
+	// Open is the most streams of the server at once; 4096. Further ones are answered 429.
 	Open int
 	// PerConnection is the most streams of one connection at once, which only HTTP/2 has several of; 100.
 	PerConnection int
-	// Heartbeat is the silence after which something is sent that says nothing; 15 seconds.
+	// Heartbeat is the silence after which something without a value is sent. Default: 15 seconds.
 	Heartbeat time.Duration
-	// Write is how long a caller may take nothing before it is cut off; 10 seconds.
+	// Write is the time without progress after which a slow caller is cut off. Default: 10 seconds.
 	Write time.Duration
-	// Read is how long the body of one JSON input may take, and how long an upload may stand still; 30 seconds.
+	// Read bounds the time of the body of one JSON input, and of a pause in an upload. Default: 30 seconds.
 	Read time.Duration
-	// Head is how long the head of an SSE or NDJSON answer waits for the first value or an error; 1 second.
+	// Head bounds the time that the head of an SSE or NDJSON answer waits for the first value or an error. Default: 1 second.
 	Head time.Duration
 }
 

@@ -72,7 +72,7 @@ func (l *lineReader) give(line []byte) ([]byte, error) {
 	return line, nil
 }
 
-// more reads once, and makes room for that.
+// more reads once, and makes space for that.
 func (l *lineReader) more() {
 	switch {
 	case l.start == l.end:

@@ -21,7 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/web/stream"
 )
 
@@ -47,7 +47,7 @@ type served struct {
 	streams *stream.Streams
 	events  *stream.Events
 	web     *httptest.Server
-	ended   chan error // what the handlers returned that tell
+	ended   chan error // the results of the handlers that report them
 	arrived chan any   // what they got
 }
 
@@ -112,14 +112,14 @@ func (s *served) service() *sabir.Service {
 		s.ended <- context.Cause(ctx)
 		return ctx.Err()
 	})
-	// silent waits, and says nothing at all to its caller.
+	// silent waits, and sends nothing at all to its caller.
 	sabir.HandleStream(all, "silent", func(ctx context.Context, _ *sabir.Stream[number, number]) error {
 		signal(s.arrived, "silent")
 		<-ctx.Done()
 		s.ended <- ctx.Err()
 		return ctx.Err()
 	})
-	// flood sends as long as anybody takes it.
+	// flood sends as long as its values are taken.
 	sabir.HandleStream(all, "flood", func(ctx context.Context, st *sabir.Stream[number, string]) error {
 		text := strings.Repeat("x", 8<<10)
 		for {
@@ -266,7 +266,7 @@ func signal(c chan any, v any) {
 	}
 }
 
-// problem is what package web answers errors with, as far as it matters here.
+// problem is the document with which package web answers errors, as far as it matters here.
 func problem(err error) (int, []byte) {
 	e := sabir.AsError(err)
 	document, failed := json.Marshal(map[string]any{"status": e.HTTPStatus(), "code": e.Code.String(), "name": e.Name, "message": e.Message, "retryable": e.Retryable})
@@ -279,7 +279,7 @@ func problem(err error) (int, []byte) {
 // quick are limits that tests can wait for.
 var quick = stream.Limits{Heartbeat: 50 * time.Millisecond, Write: 250 * time.Millisecond, Read: 250 * time.Millisecond, Head: 20 * time.Millisecond}
 
-// patient are limits none of which a test reaches.
+// patient holds limits none of which a test reaches.
 var patient = stream.Limits{Heartbeat: time.Hour, Write: time.Minute, Read: time.Minute, Head: time.Hour}
 
 type setting func(*served, *httptest.Server)
@@ -432,7 +432,7 @@ func wantProblem(tb testing.TB, answer *http.Response, status int, name string) 
 	return text
 }
 
-// wantEnd waits until a handler that tells has ended, with an error that says that its caller has gone.
+// wantEnd waits until a handler that reports its result has ended, with the error that its caller has gone.
 func (s *served) wantEnd(tb testing.TB) {
 	tb.Helper()
 	select {

@@ -14,8 +14,8 @@ var (
 	endMessage  = []byte(`{"end":true}`)
 )
 
-// envelopeRoom is what a message may have around its value.
-const envelopeRoom = 256
+// envelopeOverhead bounds what a message has around its value.
+const envelopeOverhead = 256
 
 // parseMessage takes a message of the caller's apart: either it has a value, or it is the last. The value is a part of text.
 func parseMessage(text []byte) (value []byte, last bool, err error) {

@@ -35,7 +35,17 @@ func (x *session) openStream() (*values, error) {
 	case x.bytesOut:
 		open = openAs[json.RawMessage, []byte]
 	}
-	return open(x.ctx, x.call.Action)
+	s, err := open(x.ctx, x.call.Action)
+	if err != nil {
+		return nil, err
+	}
+	send := s.send
+	s.send = func(value []byte) error {
+		x.sends.Add(1)
+		defer x.sends.Add(1)
+		return send(value)
+	}
+	return s, nil
 }
 
 func openAs[In, Out ~[]byte](ctx context.Context, a *sabir.Action) (*values, error) {
@@ -51,8 +61,8 @@ func openAs[In, Out ~[]byte](ctx context.Context, a *sabir.Action) (*values, err
 	}, nil
 }
 
-// sendJSON sends one value that came as JSON. checked says that it is a whole document, which is looked at else where
-// nobody else would: a typed handler's input is read into its type before Send returns.
+// sendJSON sends one value that came as JSON. checked means that it is a whole document for certain, which is tested here where
+// nothing else would: a typed handler's input is read into its type before Send returns.
 func (x *session) sendJSON(s *values, text []byte, what string, number int, checked bool) error {
 	name := func() string {
 		if number > 0 {
@@ -104,8 +114,8 @@ func (x *session) receiveJSON(s *values) ([]byte, error) {
 
 var documentType = reflect.TypeFor[json.RawMessage]()
 
-// oneLine checks what nobody has checked: documents that the handler made itself, or that another node sent. What package
-// sabir has written is JSON without white space.
+// oneLine checks documents that the handler made itself or that another node sent. What package sabir has encoded is JSON
+// without white space already.
 func (x *session) oneLine(text []byte) ([]byte, error) {
 	if out := x.call.Action.Out; out != nil && out != documentType {
 		return text, nil
@@ -131,5 +141,5 @@ func tooLargeIn(what string, limit int) *sabir.Error {
 	return sabir.Errorf(sabir.InvalidArgument, sabir.ErrTooLarge.Name, "%s is larger than the limit of %d bytes", what, limit)
 }
 
-// ended tells whether Send failed because the stream has ended, which Recv tells more about.
+// ended reports whether Send failed because the stream has ended; Recv then returns why.
 func ended(err error) bool { return err == io.EOF }

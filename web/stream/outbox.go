@@ -2,41 +2,41 @@ package stream
 
 import "sync"
 
-// outbox is what waits to be written. One goroutine puts values in, another takes out all there is at once, so that what
-// comes together is written together and nothing waits for more. It has two buffers, of which one is written while the
-// other fills: 64 KiB together.
+// outbox holds what waits to be written. One goroutine puts values in, another takes everything at once, so that values that
+// come together are written together and none waits for more. It has two buffers: one is written while the other fills, 64 KiB
+// together.
 type outbox struct {
 	mu     sync.Mutex
 	fill   []byte
 	taken  []byte
-	inside bool // the last value in fill is not there whole
+	inside bool // the last value in fill is not complete
 	ended  bool
-	shut   bool
-	err    error // why it ended; nil where all is said
+	closed bool  // nothing is taken any more
+	err    error // why it ended; nil for a good end
 	pong   []byte
 	pinged bool // pong is to be sent
 
-	ready chan struct{} // something is there, or it ended
-	room  chan struct{} // something was taken, or it is shut
+	ready      chan struct{} // signals that something is there, or that it ended
+	spaceFreed chan struct{} // signals that something was taken, or that it is closed
 }
 
 const outboxSize = 32 << 10
 
 func newOutbox() *outbox {
-	return &outbox{ready: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+	return &outbox{ready: make(chan struct{}, 1), spaceFreed: make(chan struct{}, 1)}
 }
 
-// put appends the parts of one value, waiting for room where they have none. It returns false when nobody takes any more.
+// put appends the parts of one value and waits for space. It returns false if nothing is taken any more.
 func (b *outbox) put(parts ...[]byte) bool {
 	b.mu.Lock()
 	b.inside = true
 	for _, part := range parts {
-		for !b.shut && len(part) > 0 {
+		for !b.closed && len(part) > 0 {
 			n := min(len(part), outboxSize-len(b.fill))
 			if n == 0 {
 				b.mu.Unlock()
 				signal(b.ready)
-				<-b.room
+				<-b.spaceFreed
 				b.mu.Lock()
 				continue
 			}
@@ -45,14 +45,14 @@ func (b *outbox) put(parts ...[]byte) bool {
 		}
 	}
 	b.inside = false
-	shut := b.shut
+	shut := b.closed
 	b.mu.Unlock()
 	signal(b.ready)
 	return !shut
 }
 
-// offer is put by many goroutines, none of which can wait: false means that there was no room. A value that is larger than
-// all the room goes into an empty outbox.
+// offer is put for many goroutines that must not wait: false means that there was no space. A value larger than the buffer fits
+// into an empty outbox only.
 func (b *outbox) offer(parts ...[]byte) bool {
 	size := 0
 	for _, part := range parts {
@@ -71,15 +71,15 @@ func (b *outbox) offer(parts ...[]byte) bool {
 	return true
 }
 
-// answerPing has a pong written between two messages. Of several pings the last is answered (RFC 6455, section 5.5.3).
-func (b *outbox) answerPing(payload []byte) {
+// replyPing schedules a pong between two messages. Of several pings, the last is answered (RFC 6455, section 5.5.3).
+func (b *outbox) replyPing(payload []byte) {
 	b.mu.Lock()
 	b.pong, b.pinged = append(b.pong[:0], payload...), true
 	b.mu.Unlock()
 	signal(b.ready)
 }
 
-// end says that nothing follows.
+// end records that nothing follows.
 func (b *outbox) end(err error) {
 	b.mu.Lock()
 	if !b.ended {
@@ -89,16 +89,16 @@ func (b *outbox) end(err error) {
 	signal(b.ready)
 }
 
-// close says that nobody takes any more.
+// close records that nothing is taken any more.
 func (b *outbox) close() {
 	b.mu.Lock()
-	b.shut = true
+	b.closed = true
 	b.mu.Unlock()
-	signal(b.room)
+	signal(b.spaceFreed)
 }
 
-// parcel is what was in an outbox.
-type parcel struct {
+// pendingOutput is the output that take has taken out of an outbox.
+type pendingOutput struct {
 	data   []byte // until the next take
 	inside bool   // the rest of the last value is still to come
 	ended  bool
@@ -108,9 +108,9 @@ type parcel struct {
 }
 
 // take empties the outbox.
-func (b *outbox) take() parcel {
+func (b *outbox) take() pendingOutput {
 	b.mu.Lock()
-	p := parcel{data: b.fill, inside: b.inside, ended: b.ended, err: b.err}
+	p := pendingOutput{data: b.fill, inside: b.inside, ended: b.ended, err: b.err}
 	if b.pinged && !b.inside {
 		p.pong, p.pinged, b.pinged = append([]byte(nil), b.pong...), true, false
 	}
@@ -120,7 +120,7 @@ func (b *outbox) take() parcel {
 	}
 	b.fill, b.taken = spare[:0], b.fill
 	b.mu.Unlock()
-	signal(b.room)
+	signal(b.spaceFreed)
 	return p
 }
 

@@ -7,9 +7,11 @@ import (
 	"net/netip"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/http1"
 )
 
 // session is one stream and the request that opened it.
@@ -23,27 +25,48 @@ type session struct {
 	ctx     context.Context         // of the stream; its cause is why the session ends, where that is an error
 	fail    context.CancelCauseFunc // ends ctx
 	from    netip.AddrPort          // the connection
-	live    bool                    // ends when the node stops; others finish
+	live    bool                    // it ends when the node stops; others finish
 
-	form     form // of the answer
+	form     form // of the response
 	bytesIn  bool // inputs are bytes, not JSON
-	bytesOut bool // outputs are
-	body     patience
+	bytesOut bool // outputs are bytes, not JSON
+	body     readTimer
+
+	sends atomic.Uint64 // inputs that began plus inputs that ended: odd while one waits for the handler
+	seen  uint64        // sends at the last look at the client's connection
 }
 
-// errGone is the cause where the caller takes nothing or has gone: nobody is left to tell.
+// watchCaller ends the session when the caller goes while an input waits for a handler that takes none: nothing reads from the
+// connection then, and so nothing would notice. While inputs are taken, those that came before the end are for the handler.
+func (x *session) watchCaller() (stop func()) {
+	if x.r.ProtoMajor != 1 {
+		return func() {}
+	}
+	return http1.WhileGone(x.r.Context(), func() {
+		now := x.sends.Load()
+		if now%2 == 1 && now == x.seen {
+			x.fail(errGone)
+		}
+		x.seen = now
+	})
+}
+
+// errGone is the cause if the client reads nothing or has gone.
 var errGone = errors.New("the caller has gone")
 
 // serve finds the form of the answer and runs the session.
 func (x *session) serve(run func() error, runWebSocket func() error) {
 	upgrade := isUpgrade(x.r)
-	x.form = answerForm(x.r.Header["Accept"], x.bytesOut)
+	x.form = responseForm(x.r.Header["Accept"], x.bytesOut)
 	x.live = upgrade || x.call.Action == nil || (x.form == sse || x.form == ndjson) && !uploads(x.r)
 	if err := x.streams.begin(x); err != nil {
 		x.refuse(err)
 		return
 	}
 	defer x.streams.leave(x)
+	if file := !upgrade && (uploads(x.r) || x.form == octets); x.call.Until != nil && !file {
+		defer x.call.Until(x.fail)()
+	}
 	switch {
 	case x.r.Method == http.MethodHead:
 		x.w.Header().Set("Allow", "GET, POST")
@@ -57,8 +80,8 @@ func (x *session) serve(run func() error, runWebSocket func() error) {
 	}
 }
 
-// reason is why the stream ended: what the session came upon first, errGone where the caller has gone, or else what the
-// stream said. It is asked before the reading of the body is interrupted, which to net/http looks as if the caller had gone.
+// reason returns why the stream ended: the session's own error first, errGone if the client has gone, otherwise the stream's
+// error. Call it before reading the body is interrupted, because to net/http that looks as if the client had gone.
 func (x *session) reason(err error) error {
 	if cause := context.Cause(x.ctx); cause != nil && cause != context.Canceled && cause != context.DeadlineExceeded {
 		return cause
@@ -69,7 +92,7 @@ func (x *session) reason(err error) error {
 	return err
 }
 
-// refuse answers with an error, as long as nothing else was sent.
+// refuse responds with an error if nothing else has been sent.
 func (x *session) refuse(err error) {
 	if err == errGone {
 		return
@@ -107,15 +130,16 @@ func (x *session) run() error {
 				return sabir.Errorf(sabir.Internal, "NotBothWays", "the web server cannot answer while a body comes: %w", err)
 			}
 		}
+		defer x.watchCaller()()
 		feeding.Go(func() { x.feed(in, s) })
 	} else {
 		s.closeSend()
 	}
 	var broken bool
 	if x.form == single {
-		err = x.answerOnce(s)
+		err = x.respondOnce(s)
 	} else {
-		broken, err = x.answerAll(s)
+		broken, err = x.respondAll(s)
 	}
 	if err != nil {
 		err = x.reason(err)
@@ -130,17 +154,17 @@ func (x *session) run() error {
 	return err
 }
 
-// settleBody leaves the body behind. One that has not come to its end must not be read on by anybody: the reading is
-// interrupted, and the connection closes after the answer.
+// settleBody abandons an unread body. It must not be read by any other goroutine, so reading is interrupted and the connection
+// closes after the response.
 func (x *session) settleBody() {
 	if x.body.interrupt() && x.r.ProtoMajor == 1 {
 		closeAfter(x.w)
 	}
 }
 
-// closeAfter has net/http close the connection after the answer, gently: it waits a moment for what the caller has under way,
-// since a connection with unread data is reset, which can take the answer with it (RFC 9112, section 9.6). net/http
-// does that where a body is over its limit, and only there, so it is told of such a body.
+// closeAfter makes net/http close the connection after the response, but not before the client had a moment to finish sending:
+// a connection with unread data is reset, which can take the response with it (RFC 9112, section 9.6). net/http does that only
+// for bodies over their limit, so it is shown such a body.
 func closeAfter(w http.ResponseWriter) {
 	for {
 		outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
@@ -158,18 +182,18 @@ type endless struct{}
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 func (endless) Close() error               { return nil }
 
-// patience ends reads from a connection that wait too long, and all of them once it was interrupted.
-type patience struct {
+// readTimer limits the time of reads from a connection, and stops them altogether after interrupt.
+type readTimer struct {
 	mu          sync.Mutex
-	set         func(time.Time) error // sets the deadline of reads; nil where there is nothing to read
-	expired     func()                // nil: the read fails with the deadline's error
+	set         func(time.Time) error // sets the read deadline; nil if there is nothing to read
+	expired     func()                // called when the time is over; nil: the read fails by its deadline
 	timer       *time.Timer           // calls expired
 	finished    bool
 	interrupted bool
 }
 
-// renew lets the next read take so long; 0 for ever.
-func (p *patience) renew(d time.Duration) {
+// renew gives the next read so much time; 0 for no limit.
+func (p *readTimer) renew(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -187,7 +211,7 @@ func (p *patience) renew(d time.Duration) {
 }
 
 // rest stops the time until the next read.
-func (p *patience) rest() {
+func (p *readTimer) rest() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.timer != nil {
@@ -195,26 +219,26 @@ func (p *patience) rest() {
 	}
 }
 
-// finish says that all was read.
-func (p *patience) finish() {
+// finish records that everything was read.
+func (p *readTimer) finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.finished = true
 	p.stopTimer()
 }
 
-// left tells whether there is more to read.
-func (p *patience) left() bool {
+// left reports whether there is more to read.
+func (p *readTimer) left() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.set != nil && !p.finished
 }
 
-// interrupt ends the reading, and tells whether there is any left.
-func (p *patience) interrupt() bool { return p.interruptAt(time.Unix(1, 0)) }
+// interrupt stops reading and reports whether anything was left to read.
+func (p *readTimer) interrupt() bool { return p.interruptAt(time.Unix(1, 0)) }
 
-// interruptAt lets the reading go on until then at the latest.
-func (p *patience) interruptAt(t time.Time) bool {
+// interruptAt lets reading go on until t at the latest.
+func (p *readTimer) interruptAt(t time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stopTimer()
@@ -228,7 +252,7 @@ func (p *patience) interruptAt(t time.Time) bool {
 	return true
 }
 
-func (p *patience) stopTimer() {
+func (p *readTimer) stopTimer() {
 	if p.timer != nil {
 		p.timer.Stop()
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// Streams is the open streams of one face. Its methods may be used by many goroutines at once.
+// Streams serves the streams of one HTTP server. Its methods may be used by many goroutines at once.
 type Streams struct {
 	node   *sabir.Node
 	limits Limits
@@ -23,42 +23,46 @@ type Streams struct {
 	empty         chan struct{} // closed when stopping and the last one has ended
 }
 
-// New makes the streams of a node's face.
+// New makes the streams of a server.
 func New(node *sabir.Node, limits Limits) *Streams {
 	return &Streams{node: node, limits: limits.filled(), open: make(map[*session]struct{}), perConnection: make(map[netip.AddrPort]int),
 		empty: make(chan struct{})}
 }
 
-// Call is one request for a stream, as the face has prepared it: it found the action, checked who asks and where from, and
+// Call is one request for a stream, as the server has prepared it: it found the action, checked the caller and its origin, and
 // cleared the way for the caller.
 type Call struct {
 	// Action is a stream that can be called from the node. It is nil for events.
 	Action *sabir.Action
 	// Context is made from the request's, so that it ends when the caller goes, and carries the request id, the metadata
-	// and whoever calls. It should have no deadline that the caller did not ask for.
+	// and the caller's principal. It should have no deadline that the caller did not ask for.
 	Context context.Context
 	// Input is the one input as JSON, where path and query gave it; a body then counts for nothing. Nil means that the body
 	// has the inputs. Where it was made of the body too, that has been read already.
 	Input []byte
-	// BytesIn and BytesOut say that inputs and outputs are []byte where the action is another node's, whose types are not
-	// known here (Action.In and Out are nil). Where false, the request is believed: one that brings a file or accepts
+	// BytesIn and BytesOut report that inputs and outputs are []byte where the action is another node's, whose types are not
+	// known here (Action.In and Out are nil). Where false, the request decides: one that brings a file or accepts
 	// application/octet-stream.
 	BytesIn, BytesOut bool
 	// Problem makes the answer of an error: the status and the problem document. It must be set, and be ready for any error.
 	Problem func(err error) (status int, document []byte)
-	// Origin tells whether pages of another origin may open WebSockets, which browsers ask nobody about; nil for none.
+	// Until watches over the caller's credentials while the stream is open: it calls end with the error that the stream is to end
+	// with, at most once and on any goroutine, unless stop was called. Nil for credentials that do not end. Uploads and
+	// downloads go on to their end, as calls do.
+	Until func(end func(error)) (stop func())
+	// Origin reports whether pages of another origin may open WebSockets, which browsers do not ask about; nil for none.
 	// Pages of the node's own host always may.
 	Origin func(origin string) bool
 }
 
-// Open is how many streams are open.
+// Open returns the number of open streams.
 func (s *Streams) Open() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.open)
 }
 
-// Stop takes no more streams, ends the live ones (SSE, NDJSON, WebSocket) with an error that says so, retryable, and lets
+// Stop takes no more streams, ends the live ones (SSE, NDJSON, WebSocket) with an error that reports it, retryable, and lets
 // uploads, downloads and single answers finish, since they are like calls in flight. When ctx ends first, it ends those
 // too, waits for their last words, and returns how many there were.
 func (s *Streams) Stop(ctx context.Context) error {
@@ -102,9 +106,9 @@ func (s *Streams) stopped() *sabir.Error {
 		Message: "the node stops: open the stream again, on another node"}
 }
 
-// begin counts a session in, or tells why not.
+// begin counts a session in, or returns why not.
 func (s *Streams) begin(x *session) error {
-	// A connection is known by its other end. Over a Unix socket there is no such thing, and only the face's bound holds.
+	// A connection is known by its other end. Over a Unix socket there is no such thing, and only the server's bound holds.
 	from, _ := netip.ParseAddrPort(x.r.RemoteAddr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +151,7 @@ func (s *Streams) leave(x *session) {
 }
 
 // Serve answers a request for a stream; it returns when the stream has ended. Errors go to the caller. Where an answer must
-// be broken off it panics with [http.ErrAbortHandler], which is how net/http is told that.
+// be broken off it panics with [http.ErrAbortHandler], which signals it to net/http.
 func (s *Streams) Serve(w http.ResponseWriter, r *http.Request, call Call) {
 	x := s.session(w, r, call)
 	defer x.fail(nil)
@@ -165,5 +169,5 @@ func (s *Streams) session(w http.ResponseWriter, r *http.Request, call Call) *se
 	return x
 }
 
-// maxEventID bounds what a Last-Event-ID may say; a longer one is ignored.
+// maxEventID bounds the length of a Last-Event-ID; a longer one is ignored.
 const maxEventID = 128

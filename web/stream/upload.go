@@ -28,11 +28,11 @@ const (
 func (x *session) uploadBody() (input, error) {
 	if given := x.r.Header.Get("Content-Disposition"); given != "" {
 		if _, parameters, err := mime.ParseMediaType(given); err == nil {
-			x.tell("file-name", fileName(parameters["filename"]))
+			x.addMetadata("file-name", fileName(parameters["filename"]))
 		}
 	}
-	x.tell("content-type", mediaType(x.r))
-	return func(s *values) error { return x.upload(s, patientBody{x}) }, nil
+	x.addMetadata("content-type", mediaType(x.r))
+	return func(s *values) error { return x.upload(s, timedBody{x}) }, nil
 }
 
 // uploadForm is an upload whose file is the only part of a form.
@@ -40,11 +40,11 @@ func (x *session) uploadForm(boundary string) (input, error) {
 	if boundary == "" {
 		return nil, wrongType("the form's Content-Type has no boundary")
 	}
-	bounded := &headReader{r: patientBody{x}}
+	bounded := &headReader{r: timedBody{x}}
 	// A reader of this size is taken over by the form's: it then reads chunks, and not 4 KiB at a time.
 	form := multipart.NewReader(bufio.NewReaderSize(bounded, 2*chunk), boundary)
 	bounded.left = partHead + 2*chunk
-	file, err := form.NextRawPart() // as it is: what is said of its encoding is the handler's business
+	file, err := form.NextRawPart() // as it is: its encoding is left to the handler
 	switch {
 	case err == io.EOF:
 		return nil, badInput("the form has no parts: it must have one, the file")
@@ -55,9 +55,9 @@ func (x *session) uploadForm(boundary string) (input, error) {
 	if _, is := disposition["filename"]; !is {
 		return nil, badInput("the form's field %.100q is no file: the form must have one part, the file; give the rest as X-Meta- headers", file.FormName())
 	}
-	x.tell("file-name", fileName(disposition["filename"]))
+	x.addMetadata("file-name", fileName(disposition["filename"]))
 	kind, _, _ := mime.ParseMediaType(file.Header.Get("Content-Type"))
-	x.tell("content-type", kind)
+	x.addMetadata("content-type", kind)
 	bounded.left = math.MaxInt64
 	return func(s *values) error {
 		if err := x.upload(s, file); err != nil {
@@ -70,7 +70,7 @@ func (x *session) uploadForm(boundary string) (input, error) {
 		case err != io.EOF:
 			return x.badForm(err)
 		}
-		// What is behind the form's end belongs to nobody, but has to be read for the connection to go on.
+		// What is behind the form's end is not used, but has to be read for the connection to go on.
 		if _, err := io.CopyN(io.Discard, bounded, partHead); err != io.EOF {
 			return badInput("the body goes on behind the end of the form")
 		}
@@ -78,7 +78,7 @@ func (x *session) uploadForm(boundary string) (input, error) {
 	}, nil
 }
 
-// badForm is for a form that cannot be read, by its own fault or the body's.
+// badForm is the error of a form that cannot be read, by its own fault or the body's.
 func (x *session) badForm(err error) error {
 	text := err.Error()
 	_, network := errors.AsType[net.Error](err)
@@ -90,7 +90,7 @@ func (x *session) badForm(err error) error {
 }
 
 // tell adds a fact to the metadata of the stream that is about to be opened.
-func (x *session) tell(key, value string) {
+func (x *session) addMetadata(key, value string) {
 	if value != "" {
 		x.ctx = sabir.WithMetadata(x.ctx, key, value)
 	}
@@ -98,7 +98,7 @@ func (x *session) tell(key, value string) {
 
 // upload sends what from has, as it comes.
 func (x *session) upload(s *values, from io.Reader) error {
-	room := x.newRoom()
+	room := x.newChunkBuffer()
 	for {
 		n, err := from.Read(room.next())
 		if n > 0 {
@@ -115,13 +115,13 @@ func (x *session) upload(s *values, from io.Reader) error {
 	}
 }
 
-// patientBody is the body of an upload, which may come slowly but must not stand still.
-type patientBody struct{ x *session }
+// timedBody is the body of an upload, which may come slowly but must not stand still.
+type timedBody struct{ x *session }
 
-func (b patientBody) Read(p []byte) (int, error) {
+func (b timedBody) Read(p []byte) (int, error) {
 	b.x.body.renew(b.x.limits.Read)
 	n, err := b.x.r.Body.Read(p)
-	b.x.body.rest() // while the handler is busy, nobody waits for the caller
+	b.x.body.rest() // while the handler is busy, nothing waits for the caller
 	return n, err
 }
 

@@ -65,7 +65,7 @@ func TestAHandlerThatBorrowsGetsEachChunkWhole(t *testing.T) {
 	wantFile(t, s.ask(t, "POST", "/t.borrow", string(content), "Content-Type", bytesBody), content, "", "")
 }
 
-// form writes a form of parts: the name of the field, that of the file ("" for none), and the content, in turn.
+// form is the format of a response.
 func form(t *testing.T, parts ...string) (body, kind string) {
 	t.Helper()
 	var b bytes.Buffer

@@ -11,15 +11,16 @@ import (
 	"github.com/gobwas/ws"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/isolate"
 )
 
-// Subprotocol is what a WebSocket for streams and events must offer in Sec-WebSocket-Protocol.
+// Subprotocol must be offered by a WebSocket for streams and events, in Sec-WebSocket-Protocol.
 const Subprotocol = "sabir.v1"
 
-// goodbye is how long the node waits for the other side's Close after its own.
-const goodbye = time.Second
+// closeTimeout bounds the wait for the other side's Close after the node's own.
+const closeTimeout = time.Second
 
-// isUpgrade tells whether the request wants to be a WebSocket. Over HTTP/2 none can (RFC 8441 is not offered), so the headers
+// isUpgrade reports whether the request wants to be a WebSocket. Over HTTP/2 none can (RFC 8441 is not offered), so the headers
 // mean nothing there.
 func isUpgrade(r *http.Request) bool {
 	return r.ProtoMajor == 1 && hasToken(r.Header["Connection"], "upgrade") && hasToken(r.Header["Upgrade"], "websocket")
@@ -57,7 +58,7 @@ func (x *session) checkUpgrade() error {
 	return nil
 }
 
-// ownOrigin tells whether the page comes from where the request goes to. A proxy in front may have taken the encryption off,
+// ownOrigin reports whether the page comes from where the request goes to. A proxy in front may have taken the encryption off,
 // so the scheme is not compared.
 func (x *session) ownOrigin(origin string) bool {
 	u, err := url.Parse(origin)
@@ -70,7 +71,7 @@ type socket struct {
 	conn   net.Conn
 	frames *frameReader
 	box    *outbox
-	reads  patience
+	reads  readTimer
 }
 
 // newSocket makes the WebSocket of a session whose handshake is still to be answered, so that nothing is missed meanwhile.
@@ -89,15 +90,15 @@ func (k *socket) upgrade() error {
 		return errGone
 	}
 	k.conn, k.reads.set = conn, conn.SetReadDeadline
-	k.frames = newFrameReader(&patientConn{k}, buffered.Reader, k.limits.Value+envelopeRoom)
-	k.frames.ping = k.box.answerPing
+	k.frames = newFrameReader(&timedConn{k}, buffered.Reader, k.limits.Value+envelopeOverhead)
+	k.frames.ping = k.box.replyPing
 	return nil
 }
 
-// patientConn is what the other side sends: something must come in a while, if only pongs.
-type patientConn struct{ k *socket }
+// timedConn is a connection from which something must come in a while, if only pongs.
+type timedConn struct{ k *socket }
 
-func (c *patientConn) Read(p []byte) (int, error) {
+func (c *timedConn) Read(p []byte) (int, error) {
 	c.k.reads.renew(2*c.k.limits.Heartbeat + c.k.limits.Write)
 	return c.k.conn.Read(p)
 }
@@ -116,8 +117,9 @@ func (x *session) runWebSocket() error {
 	if err := k.upgrade(); err != nil {
 		return err
 	}
+	defer k.watchCaller()()
 	var running sync.WaitGroup
-	running.Go(func() { k.box.end(k.pump(s)) })
+	running.Go(func() { isolate.Run(func() error { return k.pump(s) }, k.box.end) })
 	running.Go(func() { k.feed(s) })
 	k.serve()
 	s.close()
@@ -142,19 +144,20 @@ func (k *socket) pump(s *values) error {
 	}
 }
 
-// feed sends the stream what comes, until the other side goes. Behind the last word of either side it reads on for the other
+// feed sends the stream what comes, until the other side goes. After the last message of either side it reads on for the other
 // side's Close.
 func (k *socket) feed(s *values) {
-	err := k.feedValues(s)
-	if !ended(err) {
-		k.fail(err)
-	}
-	k.frames.discard()
+	isolate.Run(func() error { return k.feedValues(s) }, func(err error) {
+		if !ended(err) {
+			k.fail(err)
+		}
+		k.frames.discard()
+	})
 }
 
 // feedValues returns io.EOF when the stream has ended, else why nothing more comes.
 func (k *socket) feedValues(s *values) error {
-	closed := false // the other side has said that no more values come
+	closed := false // the other side has signalled that no more values come
 	for {
 		text, err := k.frames.next()
 		if err != nil {
@@ -180,7 +183,7 @@ func (k *socket) feedValues(s *values) error {
 	}
 }
 
-// brokenError is the other side's fault, and the code of the Close that says so.
+// brokenError is the other side's fault, and the code of the Close that reports it.
 type brokenError struct {
 	code ws.StatusCode
 	why  error
@@ -189,7 +192,7 @@ type brokenError struct {
 func (e *brokenError) Error() string { return e.why.Error() }
 func (e *brokenError) Unwrap() error { return e.why }
 
-// broken is why no more messages come.
+// broken is the error that ended the messages.
 func (k *socket) broken(err error) error {
 	bad, ok := err.(frameError)
 	switch {
@@ -201,7 +204,7 @@ func (k *socket) broken(err error) error {
 	return &brokenError{bad.code, badInput("%s", bad.why)}
 }
 
-// serve writes what comes into the box until it ends or the session does, and says goodbye.
+// serve writes what comes into the box until it ends or the session does, and sends a Close.
 func (k *socket) serve() {
 	silence := time.NewTimer(k.limits.Heartbeat)
 	defer silence.Stop()
@@ -242,9 +245,9 @@ func (k *socket) last(data []byte, inside bool, failed error) {
 		failed = k.reason(failed)
 	}
 	if failed == errGone {
-		// The other side may have said goodbye; then it is owed an answer.
+		// The other side may have sent a Close, which must be answered.
 		if k.frames.closed && !inside {
-			data = appendClose(data, k.frames.answer())
+			data = appendClose(data, k.frames.closeReply(), "")
 			k.send(data)
 		}
 		return
@@ -258,7 +261,11 @@ func (k *socket) last(data []byte, inside bool, failed error) {
 		text = appendError(nil, k.problem(failed))
 	}
 	data = append(appendHead(data, ws.OpText, len(text)), text...)
-	k.send(appendClose(data, closeCode(failed)))
+	code, reason := closeCode(failed), ""
+	if code == unauthenticated { // clients that do not know the message see why they were sent out
+		reason = sabir.AsError(failed).Name
+	}
+	k.send(appendClose(data, code, reason))
 }
 
 // closeCode is the code of the Close behind an error.
@@ -272,12 +279,19 @@ func closeCode(failed error) ws.StatusCode {
 		if e.Code == sabir.Unavailable && e.Name == sabir.ErrUnavailable.Name {
 			return ws.StatusGoingAway
 		}
+		if e.Code == sabir.Unauthenticated {
+			return unauthenticated
+		}
 		if e.Retryable {
 			return tryAgainLater
 		}
 	}
 	return ws.StatusInternalServerError
 }
+
+// unauthenticated is the code for a caller that is not known, or not any more: those from 4000 on are for applications, and
+// this one is 4000 and the status that HTTP has for it.
+const unauthenticated ws.StatusCode = 4401
 
 // tryAgainLater is the code 1013 of IANA's registry.
 const tryAgainLater ws.StatusCode = 1013
@@ -295,9 +309,9 @@ func (k *socket) send(data []byte) error {
 	return nil
 }
 
-// part lets both sides go: the reading goes on for a moment, so that the other side gets the last words before the connection
-// is closed under what it sends (RFC 6455, section 7.1.1), and nobody puts anything any more.
+// part lets both sides go: the reading goes on for a moment, so that the other side gets the last messages before the connection
+// is closed under what it sends (RFC 6455, section 7.1.1), and nothing is put any more.
 func (k *socket) part() {
 	k.box.close()
-	k.reads.interruptAt(time.Now().Add(goodbye))
+	k.reads.interruptAt(time.Now().Add(closeTimeout))
 }

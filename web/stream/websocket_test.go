@@ -95,7 +95,7 @@ func (p *peer) want(texts ...string) {
 	}
 }
 
-// wantError wants the message of an error, and the Close behind it.
+// wantError expects the message of an error, and the Close behind it.
 func (p *peer) wantError(name string, code ws.StatusCode) {
 	p.tb.Helper()
 	if f := p.next(); !bytes.HasPrefix(f.Payload, []byte(`{"error":{`)) || !bytes.Contains(f.Payload, []byte(`"name":"`+name+`"`)) {
@@ -109,7 +109,7 @@ func (p *peer) wantClose(code ws.StatusCode) {
 	p.wantLast(code, true)
 }
 
-// wantLast wants a Close and nothing behind it.
+// wantLast expects a Close and nothing behind it.
 func (p *peer) wantLast(code ws.StatusCode, answer bool) {
 	p.tb.Helper()
 	f := p.next()
@@ -297,7 +297,7 @@ func TestAWebSocketIsPingedAndCutOffWhenNothingComes(t *testing.T) {
 	}
 }
 
-// answerPings answers pings for so long, and tells the time of the last answer and the longest one between two.
+// answerPings answers pings for so long, and returns the time of the last answer and the longest one between two.
 func (p *peer) answerPings(d time.Duration) (last time.Time, paused time.Duration, err error) {
 	last = time.Now()
 	for began := last; time.Since(began) < d; {

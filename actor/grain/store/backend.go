@@ -10,7 +10,7 @@ import (
 // makes a [Store] of it.
 //
 // A key's slot has versions that only grow and are never used twice, whatever is written. Deleting a grain writes a slot
-// that says so. A backend may let such a slot go after a day, if a slot made later has a greater version all the same.
+// that marks that. A backend may let such a slot go after a day, if a slot made later has a greater version all the same.
 //
 // Read and Write return, at the latest, when ctx ends or the backend is closed. Their errors are, for errors.Is:
 //   - [ErrUnknown]: it was sent, and there is no answer;
@@ -31,7 +31,7 @@ type Backend interface {
 // Slot is what a [Backend] keeps of a grain.
 type Slot struct {
 	Version uint64 // 0: there is none
-	Token   Token  // of the write that made it; the zero Token where nobody knows
+	Token   Token  // of the write that made it; the zero Token where unknown
 	Gone    bool   // the grain was deleted, and there is no state
 	State   []byte
 }
@@ -43,7 +43,7 @@ func (s Slot) entry() Entry {
 	return Entry{State: s.State, Revision: s.Version}
 }
 
-// Token tells one write from all others: 128 random bits. Repetitions of a write have the same one.
+// Token identifies a write: 128 random bits. Repetitions of a write have the same one.
 type Token [16]byte
 
 func newToken() (t Token) {

@@ -10,7 +10,7 @@ import (
 
 const (
 	withoutDeadline       = 15 * time.Second // for an operation whose context has none
-	attemptLimit          = 5 * time.Second  // after it, one attempt is given up for lost and made again
+	attemptLimit          = 5 * time.Second  // after it, one attempt is taken for lost and made again
 	firstPause, lastPause = 5 * time.Millisecond, 250 * time.Millisecond
 	maxUnsettled          = 65_536
 )
@@ -50,13 +50,14 @@ func (k *keeper) Load(ctx context.Context, kind, key string) (Entry, error) {
 		if !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrFenced) {
 			return Entry{}, o.fault(err)
 		}
+		o.explain(err)
 		if !o.pause() { // Load itself has done nothing, whatever became of its answer
-			return Entry{}, o.fault(fmt.Errorf("%w: %w", ErrAway, o.ended()))
+			return Entry{}, o.fault(o.unread())
 		}
 	}
 }
 
-// settle makes sure that a write of which nobody knows the outcome is either in the slot or can no longer be done.
+// settle makes sure that a write with an unknown outcome is either in the slot or can no longer be done.
 func (k *keeper) settle(o *operation, slot Slot) (_ Slot, done bool, err error) {
 	base, is := k.pending(o.name)
 	if !is {
@@ -107,7 +108,7 @@ func (k *keeper) Save(ctx context.Context, kind, key string, state []byte, revis
 	}
 	base := revision
 	if revision == 0 {
-		// Where nothing is saved there may be a slot that says so: its version is what the write has to name, else a copy of
+		// Where nothing is saved there may be a slot that records that: its version is what the write has to name, else a copy of
 		// it that arrives late could bring back what was deleted since.
 		if base, err = o.vacant(); err != nil {
 			return 0, o.fault(err)
@@ -135,7 +136,7 @@ func (k *keeper) change(o *operation, base uint64, slot Slot) (uint64, error) {
 	if before, is := k.pending(o.name); is && before == base {
 		return 0, fmt.Errorf("%w: that is so since an earlier write with revision %d", ErrUnknown, base)
 	}
-	var lost error // of an attempt that may still be done
+	lost := false // an attempt that may still be done
 	for {
 		version, err := o.write(base, slot)
 		if errors.Is(err, ErrFenced) {
@@ -144,27 +145,28 @@ func (k *keeper) change(o *operation, base uint64, slot Slot) (uint64, error) {
 		switch {
 		case err == nil:
 			return version, nil
-		case errors.Is(err, ErrFenced) && lost != nil:
+		case errors.Is(err, ErrFenced) && lost:
 			return 0, fmt.Errorf("%w; before that: %w", err, ErrUnknown)
 		case errors.Is(err, ErrFenced):
 			return 0, err
 		case errors.Is(err, ErrUnknown):
-			lost = err
+			lost = true
+			o.explain(err)
 		case errors.Is(err, errAgain):
-		case lost == nil:
+		case !lost:
 			return 0, err
 		}
 		if o.pause() {
 			continue
 		}
-		if lost == nil {
+		if !lost {
 			return 0, fmt.Errorf("%w: %w", ErrAway, o.ended())
 		}
 		k.remember(o.name, base)
-		if errors.Is(lost, o.ended()) {
-			return 0, lost
+		if errors.Is(o.why, o.ended()) {
+			return 0, o.why
 		}
-		return 0, fmt.Errorf("%w (%w)", lost, o.ended())
+		return 0, fmt.Errorf("%w (%w)", o.why, o.ended())
 	}
 }
 
@@ -184,6 +186,19 @@ type operation struct {
 	ctx    context.Context
 	end    time.Time // when it is over, at the latest
 	next   time.Duration
+	why    error // of the attempts that failed, the most useful error
+}
+
+// explain notes why an attempt failed. A timeout is the least useful reason: the last attempt's often is.
+func (o *operation) explain(err error) {
+	if o.why == nil || !errors.Is(err, context.DeadlineExceeded) {
+		o.why = err
+	}
+}
+
+// unread returns the error of a read that did not end in time.
+func (o *operation) unread() error {
+	return fmt.Errorf("%w: %w (%v)", ErrAway, o.ended(), o.why)
 }
 
 func (k *keeper) begin(ctx context.Context, doing, kind, key string) (operation, error) {
@@ -246,16 +261,17 @@ func (o *operation) vacant() (uint64, error) {
 		case !errors.Is(err, ErrUnknown):
 			return 0, err
 		}
+		o.explain(err)
 		if !o.pause() {
-			return 0, fmt.Errorf("%w: %w", ErrAway, o.ended())
+			return 0, o.unread()
 		}
 	}
 }
 
-// errAgain says that a write was refused for what others were about to write, and was not written.
+// errAgain means that a write was refused for what others were about to write, and was not written.
 var errAgain = errors.New("the store refused the write, and has the revision that it names")
 
-// whose looks why a write was refused. It is done all the same if what is in the store is its own.
+// whose checks why a write was refused. It is done all the same if what is in the store is its own.
 func (o *operation) whose(base uint64, token Token) (uint64, error) {
 	slot, err := o.read()
 	switch {
@@ -302,7 +318,7 @@ func (o *operation) ended() error {
 	return context.DeadlineExceeded
 }
 
-// fault says what was being done.
+// fault adds what was being done.
 func (o *operation) fault(err error) error {
 	if err == nil {
 		return nil
@@ -310,7 +326,7 @@ func (o *operation) fault(err error) error {
 	return fmt.Errorf("%w (%s the grain %s of kind %s)", err, o.doing, shown(o.key), o.kind)
 }
 
-// shown is a key for people, who need not see all of a long one.
+// shown is a key for messages, cut where it is long.
 func shown(key string) string {
 	if len(key) > 64 {
 		return fmt.Sprintf("%.64q…", key)

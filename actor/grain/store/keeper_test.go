@@ -29,7 +29,7 @@ func (f fake) Open(context.Context, *url.URL, store.Config) (store.Backend, erro
 	return f, nil
 }
 
-// noAnswer is what a backend says that waited until the end of the attempt.
+// noAnswer is the error of a backend that waited until the end of the attempt.
 func noAnswer(ctx context.Context) error {
 	<-ctx.Done()
 	return fmt.Errorf("%w: %w", store.ErrUnknown, ctx.Err())

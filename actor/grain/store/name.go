@@ -11,7 +11,7 @@ const (
 	MaxKey  = 1024
 )
 
-// CheckName tells, with an error that is [ErrBadName], what is wrong with the name of a grain, if anything is. A kind is
+// CheckName returns, as an error that is [ErrBadName], what is wrong with the name of a grain, if anything is. A kind is
 // words of a-z, 0-9 and '-', joined by dots, up to MaxKind bytes. A key is any bytes, up to MaxKey of them.
 func CheckName(kind, key string) error {
 	switch {

@@ -9,23 +9,24 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/sabir-go/sabir/internal/registry"
 )
 
-// DefaultMaxState is how many bytes a state may have where [Config] does not say.
+// DefaultMaxState is the number of bytes that a state may have by default.
 const DefaultMaxState = 16 << 20
 
-// Config is what may be told besides the address. The zero Config is fit for use.
+// Config holds the settings besides the address. The zero Config is fit for use.
 type Config struct {
 	// Name is the node's, for the broker's listings.
 	Name string
-	// MaxState is how many bytes a state may have; 0 is DefaultMaxState.
+	// MaxState is the number of bytes that a state may have. Default: DefaultMaxState.
 	MaxState int
 	// TLS is for addresses of brokers that encrypt; nil trusts the authorities of the system.
 	TLS *tls.Config
 	// Secret is that of transport.Config, for a broker inside the process that links use too.
 	Secret []byte
-	// Log is where a driver tells of connections lost and found, and of brokers that are set up to lose states; nil is
+	// Log is where a driver logs lost and restored connections, and brokers that are set up to lose states; nil is
 	// slog.Default.
 	Log *slog.Logger
 }
@@ -47,40 +48,18 @@ func (c Config) Logger() *slog.Logger {
 
 // Driver knows one kind of store.
 type Driver interface {
-	// Open connects within ctx, to the store at the address. Where nobody answers the error is [ErrAway]. Errors name the
-	// address without its password. What the address says that the driver does not know is refused.
+	// Open connects within ctx, to the store at the address. Where nothing answers the error is [ErrAway]. Errors name the
+	// address without its password. Unknown parts of the address are refused.
 	Open(ctx context.Context, at *url.URL, config Config) (Backend, error)
 }
 
-var registry struct {
-	sync.RWMutex
-	drivers map[string]Driver
-}
+var drivers = registry.New[Driver]("store")
 
 // Register makes d the driver of addresses with the scheme, without "://". A driver's package calls it from init.
 //
-// It panics if d is nil or the scheme is empty or taken: each is a mistake in the program that shows at its start.
-func Register(scheme string, d Driver) {
-	registry.Lock()
-	defer registry.Unlock()
-	if d == nil || scheme == "" {
-		panic(fmt.Sprintf("store: Register was given no driver or no scheme (%q)", scheme))
-	}
-	if _, taken := registry.drivers[scheme]; taken {
-		panic(fmt.Sprintf("store: Register: a driver for %q is registered already", scheme))
-	}
-	if registry.drivers == nil {
-		registry.drivers = make(map[string]Driver)
-	}
-	registry.drivers[scheme] = d
-}
-
-// Schemes returns the registered schemes in alphabetical order.
-func Schemes() []string {
-	registry.RLock()
-	defer registry.RUnlock()
-	return slices.Sorted(maps.Keys(registry.drivers))
-}
+// It panics if d is nil, if the scheme is not one as URLs have it, or if it is taken: each is a mistake in the program that
+// shows at its start.
+func Register(scheme string, d Driver) { drivers.Register(scheme, d) }
 
 // known are the packages of this module and their schemes, so that an error can name the import that is missing.
 var known = map[string]string{"mem": "memory", "nats": "jetstream", "redis": "redis", "rediss": "redis"}
@@ -96,9 +75,7 @@ func Open(ctx context.Context, address string, config ...Config) (Store, error) 
 	if err != nil || at.Scheme == "" { // err would show a password
 		return nil, fmt.Errorf("store: that is no address of a store; want one such as nats://127.0.0.1:4222, redis://127.0.0.1:6379 or mem://")
 	}
-	registry.RLock()
-	d, ok := registry.drivers[at.Scheme]
-	registry.RUnlock()
+	d, ok := drivers.Lookup(at.Scheme)
 	if !ok {
 		if driver, is := known[at.Scheme]; is {
 			return nil, fmt.Errorf(`store: the program does not link the driver of %s://: add import _ "github.com/sabir-go/sabir/actor/grain/store/%s"`, at.Scheme, driver)

@@ -11,7 +11,7 @@ type Entry struct {
 // Store keeps the states of grains. It connects again by itself for as long as it is not closed.
 //
 // All methods may be called from any number of goroutines at once. Errors are or wrap a *sabir.Error; a context that
-// ended is in them too, for errors.Is. An error other than [ErrUnknown] says that the operation did nothing.
+// ended is in them too, for errors.Is. An error other than [ErrUnknown] means that the operation did nothing.
 type Store interface {
 	// Load returns what is saved; a zero Entry, and no error, where nothing is. It settles what became of a write of this
 	// Store that ended in [ErrUnknown], see the package's documentation. The state is the caller's own.
@@ -22,7 +22,7 @@ type Store interface {
 
 	// Save replaces the state if its revision in the store is still revision (0: only if nothing is saved), and returns
 	// the new revision, which is greater. Else the error is [ErrFenced]: another activation has written since, and this
-	// one must give up. With [ErrUnknown] the state may have been saved: Load before anything else. Save keeps no
+	// one must stop. With [ErrUnknown] the state may have been saved: Load before anything else. Save keeps no
 	// reference to state.
 	Save(ctx context.Context, kind, key string, state []byte, revision uint64) (uint64, error)
 

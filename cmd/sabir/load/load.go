@@ -15,7 +15,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// Plan says how to load. The loop is closed: each caller waits for its answer before it calls again.
+// Plan describes a load. The loop is closed: each caller waits for its answer before it calls again.
 type Plan struct {
 	Concurrency int           // callers at once, 1 to MaxConcurrency
 	Duration    time.Duration // of the measurement
@@ -23,11 +23,11 @@ type Plan struct {
 	// Rate is the number of calls per second, of all callers together; 0 is as many as there can be. With a rate, a
 	// call's time counts from when it was due, so that the waiting which a slow answer causes is measured too.
 	Rate float64
-	// TimeEvery says that each caller times one call of so many, where reading the clock costs as much as a call. All
+	// TimeEvery means that each caller times one call of so many, where reading the clock costs as much as a call. All
 	// are counted. 0 and 1 time every call. It has no effect with a rate.
 	TimeEvery int
-	// Watch, if it is not nil, is told ten times a second, warm-up included, how far the load is. It runs in a goroutine
-	// of its own, has returned for the last time when Run does, and slows nobody down.
+	// Watch, if it is not nil, receives the progress ten times a second, warm-up included. It runs in a goroutine
+	// of its own, has returned for the last time when Run does, and does not slow the callers down.
 	Watch func(Progress)
 }
 
@@ -39,25 +39,25 @@ type Progress struct {
 	Failed  int64
 }
 
-// watchEvery is how often Plan.Watch is told.
+// watchEvery is the interval at which Plan.Watch is called.
 const watchEvery = 100 * time.Millisecond
 
 // MaxConcurrency bounds the callers.
 const MaxConcurrency = 1000
 
-// maxErrorNames bounds the error names that are told apart; the rest counts as "others".
+// maxErrorNames bounds the error names that are counted separately; the rest counts as "others".
 const maxErrorNames = 20
 
-// longest is the longest time that is told apart, shortest the shortest.
+// longest is the longest time that is resolved, shortest the shortest.
 const (
 	shortest = 1 * time.Nanosecond
 	longest  = 5 * time.Minute
 )
 
-// Call is one call. It tells the size of the answer, and the error if there was one.
+// Call is one call. It returns the size of the answer, and the error if there was one.
 type Call func() (bytes int, err error)
 
-// Check says what is wrong with the plan, or nil.
+// Check returns what is wrong with the plan, or nil.
 func (p Plan) Check() error {
 	switch {
 	case p.Concurrency < 1 || p.Concurrency > MaxConcurrency:
@@ -73,7 +73,7 @@ func (p Plan) Check() error {
 }
 
 // Run loads by a plan that Check finds nothing wrong with. Calls under way at the end are waited for and count. When the
-// context ends first, the report tells what was measured until then.
+// context ends first, the report has what was measured until then.
 func Run(ctx context.Context, plan Plan, call Call) *Report {
 	if plan.Warmup > 0 {
 		warming := newRun(plan)
@@ -115,7 +115,7 @@ type totals struct {
 type recorder struct {
 	mu            sync.Mutex
 	latencies     *hdrhistogram.Histogram
-	calls, failed int64 // for those who watch; the totals are exact only at the end
+	calls, failed int64 // for Watch; the totals are exact only at the end
 }
 
 const maxRecorders = 16
@@ -128,7 +128,7 @@ func newRun(plan Plan) *run {
 	return r
 }
 
-// until runs the callers for d and tells how long it took until the last was done.
+// until runs the callers for d and returns how long it took until the last was done.
 func (r *run) until(ctx context.Context, d time.Duration, call Call) time.Duration {
 	stop := sync.OnceFunc(func() {
 		r.stopped.Store(true)
@@ -160,7 +160,7 @@ func (r *run) until(ctx context.Context, d time.Duration, call Call) time.Durati
 	return time.Since(r.start)
 }
 
-// tellWatcher tells how far the load is until it has ended.
+// tellWatcher reports the progress until it has ended.
 func (r *run) tellWatcher(ended chan struct{}) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()

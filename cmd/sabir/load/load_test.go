@@ -25,7 +25,7 @@ func taking(d time.Duration) Call {
 	}
 }
 
-// near tells whether a measured time is what was set, within the histogram's three digits.
+// near reports whether a measured time is what was set, within the histogram's three digits.
 func near(got float64, want time.Duration) bool {
 	micros := float64(want) / 1e3
 	return got > micros*0.998 && got < micros*1.002
@@ -92,7 +92,7 @@ func TestAWatcherIsToldHowFarTheLoadIs(t *testing.T) {
 		if len(told) != 3 || !told[0].Warming || told[1].Warming || told[2].Elapsed != 200*time.Millisecond {
 			t.Fatalf("told %+v, want once while it warms up and twice while it measures", told)
 		}
-		// Ten rounds of 20 ms of two callers; those of the last moment may be told or not.
+		// Ten rounds of 20 ms of two callers; those of the last moment may be reported or not.
 		if last := told[2]; last.Calls < 18 || last.Calls > 20 || last.Failed < 9 || last.Failed > 10 {
 			t.Errorf("after 200 ms: %+v, want about 20 calls, half of them failed", last)
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // Report is what a load measured. Times are in microseconds. Calls that failed count like the others in everything but
-// Errors; a report with errors says little about speed.
+// Errors; a report with errors is of little use for speed.
 type Report struct {
 	Calls          int64            `json:"calls"`
 	Failed         int64            `json:"failed"`
@@ -24,7 +24,7 @@ type Report struct {
 	Interrupted    bool             `json:"interrupted"` // the load ended before its time
 }
 
-// Latency is how long calls took, in microseconds.
+// Latency is the time that calls took, in microseconds.
 type Latency struct {
 	Mean float64 `json:"mean_us"`
 	P50  float64 `json:"p50_us"`

@@ -9,8 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
+
+	"golang.org/x/mod/module"
 )
 
 //go:embed templates
@@ -18,7 +21,7 @@ var files embed.FS
 
 var templates = template.Must(template.New("").ParseFS(files, "templates/*.tmpl"))
 
-// Plan says what to write.
+// Plan describes what to write.
 type Plan struct {
 	Name   string // of the service
 	Module string // path of the module; Name if empty
@@ -26,7 +29,7 @@ type Plan struct {
 	Sabir  Source // where the module finds Sabir
 }
 
-// Result tells what was written.
+// Result lists what was written.
 type Result struct {
 	Dir    string   `json:"dir"` // absolute
 	Module string   `json:"module"`
@@ -39,7 +42,10 @@ var (
 	goodModule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.~-]*(/[A-Za-z0-9_][A-Za-z0-9_.~-]*)*$`)
 )
 
-// CheckName says what is wrong with a service's name, or nil. It becomes the name of files and of a module, so it is
+// reserved are paths that the go command takes for something other than a module's: sets of packages, and itself.
+var reserved = []string{"all", "cmd", "go", "std", "tool", "toolchain", "work"}
+
+// CheckName returns what is wrong with a service's name, or nil. It becomes the name of files and of a module, so it is
 // narrower than what the runtime takes.
 func CheckName(name string) error {
 	switch {
@@ -51,19 +57,31 @@ func CheckName(name string) error {
 		return fmt.Errorf("the name %q is not made of lower-case letters, digits and single hyphens, beginning with a letter, such as greeter", name)
 	case name == "main" || isVersion.MatchString(name):
 		return fmt.Errorf("a service cannot be called %q, which means something else already", name)
+	case module.CheckFilePath(name+".go") != nil:
+		return fmt.Errorf("a service cannot be called %q: Windows has a device of that name and takes no file %s.go, so the module could not be checked out there", name, name)
 	}
 	return nil
 }
 
-// CheckModule says what is wrong with a module's path, or nil. standard tells which paths are of Go's library.
-func CheckModule(module string, standard func(string) bool) error {
+// CheckModule returns what is wrong with a module's path, or nil. standard reports which paths are of Go's library.
+func CheckModule(path string, standard func(string) bool) error {
 	switch {
-	case len(module) > 200 || !goodModule.MatchString(module) || strings.Contains(module, ".."):
-		return fmt.Errorf("%.200q is no path of a module, such as example.com/greeter", module)
-	case module == sabirModule || strings.HasPrefix(module, sabirModule+"/"):
-		return fmt.Errorf("the module %s is Sabir's own", module)
-	case standard(module):
-		return fmt.Errorf("%s is a package of Go's library: give the module another path, such as --module example.com/%s", module, module)
+	case len(path) > 200 || !goodModule.MatchString(path) || strings.Contains(path, ".."):
+		return fmt.Errorf("%.200q is no path of a module, such as example.com/greeter", path)
+	case path == sabirModule || strings.HasPrefix(path, sabirModule+"/"):
+		return fmt.Errorf("the module %s is Sabir's own", path)
+	case slices.Contains(reserved, path):
+		return fmt.Errorf("the go command takes %s for something else: give the module another path, such as --module example.com/%s", path, path)
+	case standard(path):
+		return fmt.Errorf("%s is a package of Go's library: give the module another path, such as --module example.com/%s", path, path)
+	}
+	// A path without a dot in its first element cannot be downloaded, which one that begins on this machine need not be.
+	check := module.CheckImportPath
+	if first, _, _ := strings.Cut(path, "/"); strings.Contains(first, ".") {
+		check = module.CheckPath
+	}
+	if err := check(path); err != nil {
+		return fmt.Errorf("the go command refuses that path of a module: %w", err)
 	}
 	return nil
 }

@@ -1,40 +1,93 @@
 package scaffold
 
 import (
+	"cmp"
+	"errors"
 	"go/format"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
-func none(string) bool { return false }
-
-func TestNamesThatAreTakenAndRefused(t *testing.T) {
-	for _, name := range []string{"shop", "my-shop", "a", "shop2", "v2x"} {
-		if err := CheckName(name); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, name := range []string{"", "Shop", "2shop", "my_shop", "shop-", "-shop", "my--shop", "a.b", "a/b", "main", "v2", "größe", "x y", strings.Repeat("x", 41)} {
-		if CheckName(name) == nil {
-			t.Errorf("%q was taken", name)
+func TestNamesThatAreRefusedAndWhy(t *testing.T) {
+	const form = "not made of lower-case letters"
+	for name, want := range map[string]string{
+		"": "is empty", strings.Repeat("x", 41): "longer than 40 characters",
+		"Shop": form, "2shop": form, "my_shop": form, "shop-": form, "-shop": form, "my--shop": form, "a.b": form, "a/b": form,
+		"größe": form, "x y": form, "_shop": form, ".shop": form, "shop_test": form, "con.txt": form, "..": form, "a\x00": form,
+		"main": "something else", "v2": "something else",
+		"con": "Windows", "prn": "Windows", "aux": "Windows", "nul": "Windows", "com1": "Windows", "com9": "Windows", "lpt1": "Windows", "lpt9": "Windows",
+	} {
+		if err := CheckName(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want an error with %q", name, err, want)
 		}
 	}
 }
 
-func TestModulesThatAreTakenAndRefused(t *testing.T) {
-	for _, module := range []string{"shop", "example.com/team/my-shop", "example.com/a_b/c~d"} {
-		if err := CheckModule(module, none); err != nil {
-			t.Error(err)
+func TestModulesThatAreRefusedAndWhy(t *testing.T) {
+	standard := Standard(t.Context())
+	const form = "no path of a module"
+	for path, want := range map[string]string{
+		"": form, "../x": form, "/x": form, "x/": form, "a//b": form, "a b": form, ".x": form, "a\nb": form, "x\"y": form, strings.Repeat("x", 201): form,
+		"example.com/größe": form, "example.com/.x": form,
+		sabirModule: "Sabir's own", sabirModule + "/shop": "Sabir's own",
+		"context": "of Go's library", "net/http": "of Go's library", "internal": "of Go's library", "vendor": "of Go's library",
+		"all": "something else", "std": "something else", "cmd": "something else", "tool": "something else", "work": "something else",
+		"go": "something else", "toolchain": "something else",
+		"con": "Windows", "example.com/x/con": "Windows", "example.com/AUX.git": "Windows", "com1/shop": "Windows",
+		"example.com/x.": "trailing dot", "example.com/a~1": "trailing tilde", "Example.com/x": "invalid char", "example.com/x/v1": "version",
+	} {
+		if err := CheckModule(path, standard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want an error with %q", path, err, want)
 		}
 	}
-	for _, module := range []string{"", "../x", "/x", "x/", "a//b", "a b", ".x", "a\nb", "x\"y", sabirModule, sabirModule + "/shop", strings.Repeat("x", 201)} {
-		if CheckModule(module, none) == nil {
-			t.Errorf("%q was taken", module)
-		}
+}
+
+// What is taken must build, whatever else its name means to Go, to a file system or to the go command.
+func TestWhatIsTakenBuilds(t *testing.T) {
+	brokers.Slow(t) // it checks the types of many modules
+	source, err := Find(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if CheckModule("context", Standard(t.Context())) == nil {
-		t.Error("a package of Go's library was taken")
+	standard := Standard(t.Context())
+	for _, test := range []struct{ name, path string }{
+		{"shop", ""}, {"my-shop", ""}, {"a", ""}, {"shop2", ""}, {"v2x", ""}, {strings.Repeat("x", 40), ""},
+		{"func", ""}, {"type", ""}, {"package", ""}, {"require", ""}, {"module", ""}, // keywords of Go and of go.mod
+		{"string", ""}, {"nil", ""}, {"error", ""}, {"init", ""}, {"c", ""}, // names that Go declares or treats in a special way
+		{"linux", ""}, {"amd64", ""}, {"shop-windows", ""}, {"test", ""}, {"shop-test", ""}, {"readme", ""}, // parts of file names with a meaning
+		{"console", ""}, {"com10", ""}, {"example", ""},
+		{"http", ""}, {"context", "example.com/context"}, {"internal", "example.com/internal"}, {"tool", "example.com/tool"},
+		{"testdata", "example.com/testdata"}, {"vendor", "example.com/team/vendor"},
+		{"shop", "example.com/team/My-Shop"}, {"shop", "example.com/a_b/c~d"}, {"shop", "example.com/shop/v2"}, {"shop", "team/shop"},
+	} {
+		path := cmp.Or(test.path, test.name)
+		t.Run(test.name+" as "+strings.ReplaceAll(path, "/", "_"), func(t *testing.T) {
+			if err := errors.Join(CheckName(test.name), CheckModule(path, standard)); err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(t.TempDir(), test.name)
+			if _, err := Write(Plan{Name: test.name, Module: path, Dir: dir, Sabir: source}); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"list", "-f", "{{.ImportPath}} {{len .TestGoFiles}} {{len .GoFiles}}", "."}, {"vet", "./..."}} {
+				command := exec.CommandContext(t.Context(), "go", args...)
+				command.Dir = dir
+				command.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=readonly", "GOWORK=off")
+				out, err := command.CombinedOutput()
+				if err != nil {
+					t.Fatalf("go %v: %v\n%s", args, err, out)
+				}
+				if want := path + " 1 2\n"; args[0] == "list" && string(out) != want {
+					t.Errorf("the package is %q, want %q: some file is left out", out, want)
+				}
+			}
+		})
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 	goVersion   = "1.26.0" // what Sabir needs
 )
 
-// Source is where a new module finds Sabir: a released version, or a directory with its source.
+// Source is the place from which a new module gets Sabir: a released version, or a directory with its source.
 type Source struct {
 	Version string // "" for a directory
 	Dir     string // absolute
@@ -27,7 +27,7 @@ type Source struct {
 	sums   []byte // its go.sum
 }
 
-// Released tells whether the source is a version that everybody can download.
+// Released reports whether the source is a version that can be downloaded.
 func (s Source) Released() bool { return s.Dir == "" }
 
 // ErrNoSource is returned by Find for a development build whose source is not at hand.
@@ -108,7 +108,7 @@ func fromDir(ctx context.Context, dir string) (Source, error) {
 	return Source{Dir: dir, module: m, sums: sums}, nil
 }
 
-// goMod is what "go mod edit -json" tells, as far as it is needed.
+// goMod is the part of the output of "go mod edit -json" that is needed.
 type goMod struct {
 	Module  struct{ Path string }
 	Go      string
@@ -158,7 +158,7 @@ func Tidy(ctx context.Context, dir string) error {
 	return err
 }
 
-// Standard returns a function that tells whether a path is of Go's library. Without a go tool nothing seems to be.
+// Standard returns a function that reports whether a path is of Go's library. Without a go tool nothing seems to be.
 func Standard(ctx context.Context) func(path string) bool {
 	return func(path string) bool {
 		root, err := goTool(ctx, ".", "env", "GOROOT")

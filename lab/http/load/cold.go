@@ -42,7 +42,7 @@ func coldStart(job ask.Job) (time.Duration, error) {
 		return 0, p.explain(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(begun.Add(patience)); err != nil {
+	if err := conn.SetDeadline(begun.Add(startTimeout)); err != nil {
 		return 0, err
 	}
 	err = job.Server.Answer(conn, p.address)

@@ -19,8 +19,8 @@ func init() { runtime.LockOSThread() }
 
 func main() { child.Main(start) }
 
-// patience is how long a server may take until it listens.
-const patience = 20 * time.Second
+// startTimeout is how long a server may take until it listens.
+const startTimeout = 20 * time.Second
 
 func start(o child.Order) (child.Job, error) {
 	var job ask.Job
@@ -41,7 +41,7 @@ func start(o child.Order) (child.Job, error) {
 
 // ready waits until the server listens and checks its answers.
 func (l load) ready() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	conn, err := listening(ctx, l.address, nil)
 	if err != nil {

@@ -223,7 +223,7 @@ func TestWhatIsStartedEndsWithThis(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(startTimeout)); err != nil {
 		t.Fatal(err)
 	}
 	parent.Process.Kill()

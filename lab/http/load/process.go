@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/lab/http/ask"
 )
 
@@ -50,7 +50,7 @@ func startServer(job ask.Job) (*process, error) {
 
 // connect waits until the server takes a connection.
 func (p *process) connect() (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	return listening(ctx, p.address, p.ended)
 }

@@ -19,10 +19,10 @@ func main() { work.Main(contenders()) }
 func contenders() []work.Contender { return slices.Concat(v1Contenders(), v5Contenders()) }
 
 const (
-	// patience is how long a request may take; go-micro has none without a limit.
-	patience = 30 * time.Second
-	// firstPatience is the same for the first one, which is tried again.
-	firstPatience = time.Second
+	// requestTimeout is how long a request may take; go-micro has none without a limit.
+	requestTimeout = 30 * time.Second
+	// firstTimeout is the same for the first one, which is tried again.
+	firstTimeout = time.Second
 
 	contentType = "application/protobuf"
 
@@ -35,15 +35,15 @@ func answered(call func(ctx context.Context, request *message.Proto) (*message.P
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	var err error
-	for begun := time.Now(); time.Since(begun) < patience; <-again.C {
-		ctx, cancel := context.WithTimeout(context.Background(), firstPatience)
+	for begun := time.Now(); time.Since(begun) < requestTimeout; <-again.C {
+		ctx, cancel := context.WithTimeout(context.Background(), firstTimeout)
 		_, err = call(ctx, message.NewProto())
 		cancel()
 		if err == nil {
 			return nil
 		}
 	}
-	return errors.Join(fmt.Errorf("go-micro's server has not answered within %v", patience), err)
+	return errors.Join(fmt.Errorf("go-micro's server has not answered within %v", requestTimeout), err)
 }
 
 // GoMicroHello is exported because go-micro finds only such handlers.

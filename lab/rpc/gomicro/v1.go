@@ -113,7 +113,7 @@ func (v v1) dial(address string, callers int) (*work.Client, error) {
 	quieten()
 	t, at := v.over(address)
 	options := []microclient.Option{microclient.Registry(microregistry.NewRegistry()), microclient.Broker(microbroker.NewBroker()),
-		microclient.RequestTimeout(patience), microclient.PoolSize(max(callers, microclient.DefaultPoolSize))}
+		microclient.RequestTimeout(requestTimeout), microclient.PoolSize(max(callers, microclient.DefaultPoolSize))}
 	if t != nil {
 		options = append(options, microclient.Transport(t))
 	}
@@ -151,7 +151,7 @@ func awaitQueue(address, queue string) error {
 	defer conn.Close()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
-	for begun := time.Now(); time.Since(begun) < patience; <-again.C {
+	for begun := time.Now(); time.Since(begun) < requestTimeout; <-again.C {
 		channel, err := conn.Channel() // a new one: asking for a queue that is not there closes it
 		if err != nil {
 			return err
@@ -161,5 +161,5 @@ func awaitQueue(address, queue string) error {
 		}
 		channel.Close()
 	}
-	return fmt.Errorf("go-micro's server has made no queue %s within %v", queue, patience)
+	return fmt.Errorf("go-micro's server has made no queue %s within %v", queue, requestTimeout)
 }

@@ -46,7 +46,7 @@ func v5(name string, over func() transport.Transport) work.Contender {
 		},
 		Dial: func(address string, callers int) (*work.Client, error) {
 			c := client.NewClient(client.Transport(over()), client.Registry(registry.NewMemoryRegistry()),
-				client.Broker(broker.NewMemoryBroker()), client.RequestTimeout(patience), client.PoolSize(max(callers, client.DefaultPoolSize)))
+				client.Broker(broker.NewMemoryBroker()), client.RequestTimeout(requestTimeout), client.PoolSize(max(callers, client.DefaultPoolSize)))
 			call := func(ctx context.Context, request *message.Proto) (*message.Proto, error) {
 				reply := new(message.Proto)
 				asked := c.NewRequest("hello", "GoMicroHello.Say", request, client.WithContentType(contentType))

@@ -3,7 +3,7 @@ package gomicro
 import (
 	"slices"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
 // Contender is one that a program of the lab can be ordered to be.

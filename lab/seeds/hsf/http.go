@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/lab/bench"
 	"github.com/sabir-go/sabir/lab/child"
 	"github.com/sabir-go/sabir/lab/http/ask"

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/lab/bench"
 	"github.com/sabir-go/sabir/lab/http/ask"
 )
@@ -74,7 +74,7 @@ func measure(t *testing.T, p bench.Plan, rows []bench.Row) map[string]bench.RowR
 	return all
 }
 
-var twoRounds = bench.Plan{Rounds: 2, Duration: time.Second, Patience: time.Minute}
+var twoRounds = bench.Plan{Rounds: 2, Duration: time.Second, Timeout: time.Minute}
 
 func TestAServerThatFailsIsOutWithItsReasonAndOthersGoOn(t *testing.T) {
 	rows := measure(t, twoRounds, underTool(scripted(t, ""), fakes(t, fakeCrash, fakeWrong, fakeLenient, fakeMidCrash, fakeGood)...))
@@ -104,7 +104,7 @@ func TestAServerThatFailsIsOutWithItsReasonAndOthersGoOn(t *testing.T) {
 
 func TestAServerThatDoesNotListenIsGivenUp(t *testing.T) {
 	p := twoRounds
-	p.Patience = time.Second
+	p.Timeout = time.Second
 	if got := measure(t, p, underTool(scripted(t, ""), fakes(t, fakeUnbound)...))[fakeUnbound].Failure; !strings.Contains(got, "not ready within 1s") {
 		t.Errorf("got %q", got)
 	}

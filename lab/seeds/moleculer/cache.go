@@ -3,7 +3,7 @@ package moleculer
 import (
 	"fmt"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 
 	"github.com/sabir-go/sabir/lab/bench"
 )

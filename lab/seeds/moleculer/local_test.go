@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 
 	"github.com/sabir-go/sabir/lab/bench"
 )
@@ -25,7 +25,7 @@ func TestPeersOfNodeAnswerRight(t *testing.T) {
 	for _, tool := range []string{"npm", "redis-server"} {
 		brokers.Program(t, tool, tool)
 	}
-	plan := bench.Plan{Rounds: 1, Duration: 5 * time.Millisecond, Fixed: true, Quick: true, Patience: time.Minute}
+	plan := bench.Plan{Rounds: 1, Duration: 5 * time.Millisecond, Fixed: true, Quick: true, Timeout: time.Minute}
 	for _, table := range slices.Concat(localTables(), middlewareTables(), telemetryTables(), cacheTables(), validatorTables(), eventTables()) {
 		t.Run(table.Name, func(t *testing.T) {
 			t.Parallel()

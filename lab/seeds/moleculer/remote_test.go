@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 
 	"github.com/sabir-go/sabir/lab/bench"
 	"github.com/sabir-go/sabir/lab/child"
@@ -19,7 +19,7 @@ func TestPeersOfNodeAnswerRightFromAnotherNode(t *testing.T) {
 	for _, tool := range []string{"npm", "redis-server", "rabbitmq-server"} {
 		brokers.Program(t, tool, tool)
 	}
-	plan := bench.Plan{Rounds: 1, Duration: 20 * time.Millisecond, Fixed: true, Patience: time.Minute}
+	plan := bench.Plan{Rounds: 1, Duration: 20 * time.Millisecond, Fixed: true, Timeout: time.Minute}
 	for _, table := range append(remoteTables(), serializerTables()...) {
 		t.Run(table.Name, func(t *testing.T) {
 			t.Parallel()

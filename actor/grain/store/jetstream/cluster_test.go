@@ -4,44 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
-	"github.com/sabir-go/sabir/actor/grain/store/storetest"
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/storetest"
 )
 
-// cluster starts three servers that are one, and returns them by name.
-func cluster(t *testing.T) (address string, servers map[string]*brokers.Server) {
-	t.Helper()
-	var routes []string
-	for range 3 {
-		free, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		routes = append(routes, free.Addr().String())
-		if err := free.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	servers = make(map[string]*brokers.Server)
-	var hosts []string
-	for n, route := range routes {
-		name := fmt.Sprint("server-", n)
-		extra := fmt.Sprintf("server_name: %s\ncluster {\n  name: suite\n  listen: %q\n  routes: [nats://%s]\n}\n", name, route, strings.Join(routes, ", nats://"))
-		servers[name] = brokers.ForTest(t, brokers.NATS, brokers.Config{Extra: extra})
-		hosts = append(hosts, servers[name].Addr())
-	}
-	return "nats://" + strings.Join(hosts, ",") + "?replicas=3", servers
-}
-
-// whenElected opens the store as soon as the servers have agreed on who leads.
+// whenElected opens the store as soon as the servers have elected a leader.
 func whenElected(t *testing.T, address string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -64,7 +37,8 @@ func whenElected(t *testing.T, address string) {
 
 func TestAClusterOfServers(t *testing.T) {
 	brokers.Slow(t) // elections take seconds
-	address, servers := cluster(t)
+	address, servers := brokers.NATSClusterForTest(t)
+	address += "?replicas=3"
 	whenElected(t, address)
 	storetest.Run(t, storetest.Setup{Address: address})
 
@@ -77,13 +51,38 @@ func TestAClusterOfServers(t *testing.T) {
 		t.Fatalf("it has %d replicas, and answers from any: %v", c.Replicas, c.AllowDirect)
 	}
 	t.Run("whose leader is killed keeps what it acknowledged", func(t *testing.T) {
-		storetest.KeepsItsWord(t, address, func() error {
+		storetest.Durable(t, address, func() error {
 			leader, err := leaderOf(t.Context(), stream)
 			if err != nil {
 				return err
 			}
 			return errors.Join(servers[leader].Kill(), servers[leader].Restart())
 		})
+	})
+}
+
+// The one that was killed comes back when the next one is: the cluster does without it.
+func TestAClusterWithoutItsLeaderGoesOnAndKeepsWhatItAcknowledged(t *testing.T) {
+	brokers.Slow(t)
+	address, servers := brokers.NATSClusterForTest(t)
+	address += "?replicas=3"
+	whenElected(t, address)
+	stream, err := plain(t, servers["server-0"]).Stream(t.Context(), "KV_sabir_grains")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := ""
+	storetest.Durable(t, address, func() error {
+		if dead != "" {
+			if err := servers[dead].Restart(); err != nil {
+				return err
+			}
+		}
+		dead, err = leaderOf(t.Context(), stream)
+		if err != nil {
+			return err
+		}
+		return servers[dead].Kill()
 	})
 }
 

@@ -1,14 +1,17 @@
 // Package jetstream keeps the state of grains in NATS JetStream (nats-server 2.11 or later).
 //
-// It registers itself as the driver of nats:// with the addresses that package transport/nats knows: servers elsewhere, or
-// nats://embedded?store=folder for one inside the process, which the processes of a machine that name the same folder
-// share. Of the address it takes two parameters more: prefix, of the bucket's name ("sabir" without it), and replicas, on
-// how many servers of a cluster each grain is kept (1 without it, or as many as a bucket that is there has).
+// Importing it registers the driver of nats://, for servers elsewhere, or one inside the process, which the processes of a
+// machine that name the same folder share:
+//
+//	s, err := store.Open(ctx, "nats://10.0.0.5:4222?replicas=3")
+//
+// docs/addresses.md has all parts of the address, which is the same for links and channels. Without replicas=n one server of a
+// cluster keeps a bucket that is new, and one that is there stays as it is.
 //
 // Grains are in a bucket of the form that JetStream's key-value stores have, prefix_grains, so that "nats kv" can look at
 // them. A grain's subject there is its kind and its key; of the key, letters, digits, '-' and '_' stay as they are, all
 // other bytes are '=' and two hexadecimal digits, and "=" alone is the empty one. The package does not use the client's
-// key-value functions to write, as those have no room for the token that tells a write's repetitions from others' writes:
+// key-value functions to write, as those have no field for the token that distinguishes a write's repetitions from other writes:
 // it is the header Sabir-Token. Where a grain was deleted a marker stays for a day.
 //
 // A revision is the place of a message in the stream, of which no two have the same. A new bucket counts from the
@@ -19,7 +22,7 @@
 // Without either, a server that lost its last writes with the power gives their revisions out again; an activation that
 // has kept such a one, and whose grain got the very same number for another write, would not be noticed.
 //
-// A server takes messages up to its max_payload, 1 MiB unless it is told otherwise: larger states are refused with
+// A server takes messages up to its max_payload, 1 MiB unless configured: larger states are refused with
 // [store.ErrTooLarge]. Load asks the bucket's leader; where several servers keep the bucket, one that was leader until a
 // moment ago may give an answer that is out of date, as it does not know better. Save is then refused. When the leader of
 // such a bucket is lost, the others take up to some 10 seconds to agree on another; until then operations wait, or end in

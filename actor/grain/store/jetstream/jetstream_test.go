@@ -11,8 +11,8 @@ import (
 
 	"github.com/sabir-go/sabir/actor/grain/store"
 	_ "github.com/sabir-go/sabir/actor/grain/store/jetstream"
-	"github.com/sabir-go/sabir/actor/grain/store/storetest"
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/storetest"
 )
 
 func TestStore(t *testing.T) {
@@ -55,7 +55,7 @@ func save(t *testing.T, s store.Store, key string, state []byte, revision uint64
 	return next
 }
 
-// plain is a client that knows nothing of grains.
+// plain is a client without support for grains.
 func plain(t *testing.T, broker *brokers.Server) jetstream.JetStream {
 	t.Helper()
 	conn, err := nats.Connect(broker.URL())

@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"encoding/hex"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -62,35 +61,4 @@ func FuzzAKeyHasOneWordOfItsOwn(f *testing.F) {
 			t.Fatalf("%q and %q are both %q", k, back, word)
 		}
 	})
-}
-
-func TestTheAddressOfABucketIsChecked(t *testing.T) {
-	for _, test := range []struct {
-		address, prefix string
-		replicas        int
-		rest            string
-	}{
-		{"nats://h:1", "sabir", 0, "nats://h:1"},
-		{"nats://h?prefix=shop_2&tls=true", "shop_2", 0, "nats://h?tls=true"},
-		{"nats://u:p@h,i?replicas=3", "sabir", 3, "nats://u:p@h,i"},
-	} {
-		prefix, replicas, rest, err := parameters(parsed(t, test.address))
-		if err != nil || prefix != test.prefix || replicas != test.replicas || rest.String() != test.rest {
-			t.Errorf("%s: got %q, %d, %v, %v", test.address, prefix, replicas, rest, err)
-		}
-	}
-	for _, address := range []string{"nats://h?prefix=", "nats://h?prefix=a.b", "nats://h?prefix=*", "nats://h?replicas=0", "nats://h?replicas=x", "nats://h?replicas=6", "nats://h?%zz"} {
-		if _, _, _, err := parameters(parsed(t, address)); err == nil {
-			t.Errorf("%s was taken", address)
-		}
-	}
-}
-
-func parsed(t *testing.T, address string) *url.URL {
-	t.Helper()
-	at, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
 }

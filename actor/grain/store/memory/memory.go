@@ -1,8 +1,12 @@
 // Package memory keeps the state of grains in the memory of the process: for tests and the first ten minutes. What it
 // holds ends with the process, and other processes do not see it. It is as large as what is saved in it.
 //
-// It registers itself as the driver of mem://. Stores opened at the same address, such as mem://shop, share their grains
-// for as long as one of them is open; mem:// without a name is a place of its own each time, as [New] is.
+// Importing it registers the driver of mem://:
+//
+//	s, err := store.Open(ctx, "mem://shop")
+//
+// Stores opened at the same address, such as mem://shop, share their grains
+// for as long as one of them is open; mem:// without a name is separate each time, as [New] is.
 //
 // Revisions are numbers of one count for the whole process, so none is used twice.
 package memory
@@ -26,14 +30,14 @@ func New(config ...store.Config) store.Store {
 	if len(config) > 0 {
 		c = config[0]
 	}
-	return store.New(&backend{place: newPlace(), leave: func() {}}, c)
+	return store.New(&backend{instance: newInstance(), leave: func() {}}, c)
 }
 
-// versions is the last version of any place.
+// versions is the last version of any instance.
 var versions atomic.Uint64
 
-// place is where grains are.
-type place struct {
+// instance is the grains of all stores that were opened at one address.
+type instance struct {
 	mu    sync.RWMutex
 	slots map[name]store.Slot
 	open  int // stores; under the lock of places
@@ -41,12 +45,12 @@ type place struct {
 
 type name struct{ kind, key string }
 
-func newPlace() *place { return &place{slots: make(map[name]store.Slot)} }
+func newInstance() *instance { return &instance{slots: make(map[name]store.Slot)} }
 
-var places = struct {
+var instances = struct {
 	sync.Mutex
-	named map[string]*place
-}{named: make(map[string]*place)}
+	named map[string]*instance
+}{named: make(map[string]*instance)}
 
 type driver struct{}
 
@@ -55,28 +59,28 @@ func (driver) Open(_ context.Context, at *url.URL, _ store.Config) (store.Backen
 		return nil, fmt.Errorf("store: the address %q is not mem:// or mem://name", at.Redacted())
 	}
 	if at.Host == "" {
-		return &backend{place: newPlace(), leave: func() {}}, nil
+		return &backend{instance: newInstance(), leave: func() {}}, nil
 	}
-	places.Lock()
-	defer places.Unlock()
-	p := places.named[at.Host]
+	instances.Lock()
+	defer instances.Unlock()
+	p := instances.named[at.Host]
 	if p == nil {
-		p = newPlace()
-		places.named[at.Host] = p
+		p = newInstance()
+		instances.named[at.Host] = p
 	}
 	p.open++
-	return &backend{place: p, leave: func() {
-		places.Lock()
-		defer places.Unlock()
+	return &backend{instance: p, leave: func() {
+		instances.Lock()
+		defer instances.Unlock()
 		if p.open--; p.open == 0 {
-			delete(places.named, at.Host)
+			delete(instances.named, at.Host)
 		}
 	}}, nil
 }
 
-// backend is one store's way to a place.
+// backend is one store's use of an instance.
 type backend struct {
-	*place
+	*instance
 	leave func()
 }
 

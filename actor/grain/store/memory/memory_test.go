@@ -8,7 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/actor/grain/store/memory"
-	"github.com/sabir-go/sabir/actor/grain/store/storetest"
+	"github.com/sabir-go/sabir/internal/storetest"
 )
 
 func TestStore(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/url"
 	"strconv"
@@ -14,6 +13,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/internal/redis"
+	"github.com/sabir-go/sabir/internal/replication"
 )
 
 func init() {
@@ -21,87 +22,123 @@ func init() {
 	store.Register("rediss", driver{})
 }
 
-// goneFor is how long the slot of a deleted grain stays.
-const goneFor = 24 * time.Hour
+const (
+	// goneFor is the time that the slot of a deleted grain stays.
+	goneFor = 24 * time.Hour
+	// dialLimit bounds a connection that is made again, and answerLimit a ping: a server that leaves one without an answer for
+	// so long loses its connection.
+	dialLimit   = 2 * time.Second
+	answerLimit = 5 * time.Second
+)
 
-// write replaces a slot if it has the version that is expected, and answers with the new version; with nothing if it has
-// another.
-// KEYS: slot. ARGV: expected version, token, "1" for gone, milliseconds that a slot which is gone stays, state.
+// tokenBits is the number of bits of a version that hold the write's token. The others count microseconds since 1970, in a
+// number that Lua has exactly; they last until the year 2112.
 //
-// Redis runs a script whole or not at all, also when it reads its append-only file again. Numbers in Lua are exact up to
-// 2^53, which microseconds since 1970 reach in the year 2255.
-var write = rueidis.NewLuaScript(`
-local have = redis.call('HGET', KEYS[1], 'r') or '0'
-if have ~= ARGV[1] then return false end
+// The invariant: a slot is replaced only by an activation that has loaded or written the very state that is in it. A number
+// alone would not keep that: when a replica takes over that lacks a write, it counts on from an earlier number, with another
+// clock, and could give the number of the lost write to another one. The author of the lost write would then write over that
+// as if it were its own. So the number names the random token as well, and the script compares both; and where the clock is
+// behind, it also counts on by a random number. Two writes get one version with a probability of 2^-24 at most, and only
+// where the clocks are out of step.
+const tokenBits = 12
+
+// versionOf is a slot's version: r, and the first bits of its token.
+func versionOf(r string, token store.Token) (uint64, error) {
+	n, err := strconv.ParseUint(r, 10, 64-tokenBits)
+	return n<<tokenBits | uint64(token[0])<<4 | uint64(token[1])>>4, err
+}
+
+// expected is the two parts of a version as the script compares them.
+func expected(version uint64) (r, token string) {
+	return strconv.FormatUint(version>>tokenBits, 10), fmt.Sprintf("%03x", version&(1<<tokenBits-1))
+}
+
+// write replaces a slot if it has the version that is expected, and answers with the new r; with nothing if it has another. A
+// repetition of the write that made the slot is answered as that was, and writes something, so that replicas can confirm it.
+// KEYS: slot. ARGV: r, the beginning of the token, the new token, "1" for gone, milliseconds that a slot which is gone stays, state.
+//
+// Redis runs a script whole or not at all, also when it reads its append-only file again. Numbers in Lua are exact up to 2^53.
+var write = replication.NewScript(`
+local slot = redis.call('HMGET', KEYS[1], 'r', 't')
+local have, token = slot[1] or '0', slot[2] or '000'
+if token == ARGV[3] then
+  redis.call('HSET', KEYS[1], 'r', have)
+  return have
+end
+if have ~= ARGV[1] or string.sub(token, 1, 3) ~= ARGV[2] then return false end
 local time = redis.call('TIME')
-local version = string.format('%.0f', math.max(time[1] * 1000000 + time[2], tonumber(have) + 1))
-if ARGV[3] == '1' then
-  redis.call('HSET', KEYS[1], 'r', version, 't', ARGV[2], 's', '', 'gone', '1')
-  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+local next = tonumber(have) + 1 + tonumber(string.sub(ARGV[3], 4, 6), 16)
+local version = string.format('%.0f', math.max(time[1] * 1000000 + time[2], next))
+if ARGV[4] == '1' then
+  redis.call('HSET', KEYS[1], 'r', version, 't', ARGV[3], 's', '', 'gone', '1')
+  redis.call('PEXPIRE', KEYS[1], ARGV[5])
 else
-  redis.call('HSET', KEYS[1], 'r', version, 't', ARGV[2], 's', ARGV[5])
+  redis.call('HSET', KEYS[1], 'r', version, 't', ARGV[3], 's', ARGV[6])
   redis.call('HDEL', KEYS[1], 'gone')
   redis.call('PERSIST', KEYS[1])
 end
 return version`)
 
+// read reads a slot and writes what changes nothing, so that replicas can confirm it: else a primary that was cut off would answer
+// with what is out of date, and one that is about to be lost with what will not have been saved.
+var read = replication.NewScript(`
+local slot = redis.call('HMGET', KEYS[1], 'r', 't', 'gone', 's')
+if slot[1] then
+  redis.call('HSET', KEYS[1], 'r', slot[1])
+else
+  redis.call('SET', KEYS[1], '')
+  redis.call('DEL', KEYS[1])
+end
+return slot`)
+
 type driver struct{}
 
 func (driver) Open(ctx context.Context, at *url.URL, config store.Config) (store.Backend, error) {
-	option, prefix, err := options(at, config)
+	a, err := redis.Parse(at, config.TLS)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("store: %w", err)
 	}
-	if end, ok := ctx.Deadline(); ok {
-		option.Dialer.Timeout = min(dialLimit, max(time.Until(end), time.Millisecond))
-	}
-	client, err := rueidis.NewClient(option)
+	option := a.Options()
+	option.ClientName, option.ConnWriteTimeout, option.Dialer.Timeout = config.Name, answerLimit, dialLimit
+	option.AlwaysPipelining = true // else a context that is cancelled is noticed only at its deadline
+	server, err := redis.Open(ctx, a, option, config.Logger())
 	if err != nil {
-		if failed := failure(err); errors.Is(failed, store.ErrUnknown) {
-			err = fmt.Errorf("%w: %w", store.ErrAway, err)
-		} else {
-			err = failed
-		}
-		return nil, fmt.Errorf("store: %s: %w", at.Redacted(), err)
+		return nil, fmt.Errorf("store: %s: %w", a.Name, unopened(err))
 	}
-	b := &backend{client: client, prefix: prefix + ":grain:"}
-	b.warn(ctx, config.Logger(), at)
-	return b, nil
+	return &backend{server: server, prefix: a.Prefix + ":grain:"}, nil
+}
+
+// unopened is the error of a store that was not opened, of which nothing was written.
+func unopened(err error) error {
+	if errors.Is(err, replication.ErrNotOffered) {
+		return err
+	}
+	failed := failure(err)
+	if errors.Is(failed, store.ErrUnknown) {
+		return fmt.Errorf("%w: %w", store.ErrAway, err)
+	}
+	return failed
 }
 
 type backend struct {
-	client rueidis.Client
+	server *redis.Server
 	prefix string
-}
-
-// warn tells when Redis is set to lose what it has. A server that does not say is left alone.
-func (b *backend) warn(ctx context.Context, log *slog.Logger, at *url.URL) {
-	ask := b.client.B().ConfigGet().Parameter("appendonly", "appendfsync", "maxmemory-policy").Build()
-	settings, err := b.client.Do(ctx, ask).AsStrMap()
-	if err != nil {
-		return
-	}
-	if policy := settings["maxmemory-policy"]; strings.HasPrefix(policy, "allkeys") {
-		log.Warn("grains: this Redis throws grains away when its memory is full; set maxmemory-policy noeviction", "store", at.Redacted(), "maxmemory-policy", policy)
-	}
-	switch {
-	case settings["appendonly"] == "no":
-		log.Warn("grains: this Redis keeps no append-only file: states are lost when it ends; set appendonly yes", "store", at.Redacted())
-	case settings["appendfsync"] != "always":
-		log.Info("grains: this Redis may lose its last writes in a power cut; appendfsync always prevents it", "store", at.Redacted(), "appendfsync", settings["appendfsync"])
-	}
 }
 
 // slot is the key of a grain. A kind has no colon, so that no two grains have one.
 func (b *backend) slot(kind, key string) string { return b.prefix + kind + ":" + key }
 
 func (b *backend) Read(ctx context.Context, kind, key string) (slot store.Slot, err error) {
-	fields, err := b.client.Do(ctx, b.client.B().Hmget().Key(b.slot(kind, key)).Field("r", "t", "gone", "s").Build()).ToArray()
+	answer, unconfirmed := b.look(ctx, b.slot(kind, key))
+	fields, err := answer.ToArray()
 	if err == nil && len(fields) != 4 {
 		err = errors.New("it answered something else")
 	}
 	if err != nil {
 		return slot, failure(err)
+	}
+	if unconfirmed != nil {
+		return slot, failure(unconfirmed)
 	}
 	if fields[0].IsNil() {
 		return slot, nil
@@ -110,11 +147,11 @@ func (b *backend) Read(ctx context.Context, kind, key string) (slot store.Slot, 
 	if err != nil {
 		return slot, failure(err)
 	}
-	if slot.Version, err = strconv.ParseUint(version, 10, 64); err != nil {
-		return slot, fmt.Errorf("store: the key %q holds something that this package has not written: %w", b.slot(kind, key), err)
-	}
 	token, _ := fields[1].ToString()
 	slot.Token = store.ParseToken(token)
+	if slot.Version, err = versionOf(version, slot.Token); err != nil {
+		return slot, fmt.Errorf("store: the key %q holds something that this package has not written: %w", b.slot(kind, key), err)
+	}
 	slot.Gone = !fields[2].IsNil()
 	if !fields[3].IsNil() && !slot.Gone {
 		slot.State, err = fields[3].AsBytes()
@@ -122,25 +159,38 @@ func (b *backend) Read(ctx context.Context, kind, key string) (slot store.Slot, 
 	return slot, failure(err)
 }
 
+func (b *backend) look(ctx context.Context, slot string) (rueidis.RedisResult, error) {
+	if !b.server.Primary.Waits() {
+		return b.server.Do(ctx, b.server.B().Hmget().Key(slot).Field("r", "t", "gone", "s").Build()), nil
+	}
+	answers, err := b.server.Primary.Run(ctx, read, replication.Call{Keys: []string{slot}})
+	return answers[0], err
+}
+
 func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, slot store.Slot) (uint64, error) {
 	gone := "0"
 	if slot.Gone {
 		gone = "1"
 	}
+	r, token := expected(expect)
 	// The state is copied: the client may still have it to send when ctx has ended and the caller uses it for other things.
-	arguments := []string{strconv.FormatUint(expect, 10), slot.Token.String(), gone, strconv.FormatInt(goneFor.Milliseconds(), 10), string(slot.State)}
-	answer, err := write.Exec(ctx, b.client, []string{b.slot(kind, key)}, arguments).ToString()
+	arguments := []string{r, token, slot.Token.String(), gone, strconv.FormatInt(goneFor.Milliseconds(), 10), string(slot.State)}
+	answers, unconfirmed := b.server.Primary.Run(ctx, write, replication.Call{Keys: []string{b.slot(kind, key)}, Args: arguments})
+	answer, err := answers[0].ToString()
 	if rueidis.IsRedisNil(err) {
 		return 0, store.ErrFenced
 	}
 	if err != nil {
 		return 0, failure(err)
 	}
-	return strconv.ParseUint(answer, 10, 64)
+	if unconfirmed != nil {
+		return 0, failure(unconfirmed)
+	}
+	return versionOf(answer, slot.Token)
 }
 
 func (b *backend) Close() error {
-	b.client.Close()
+	b.server.Close()
 	return nil
 }
 
@@ -148,6 +198,9 @@ func (b *backend) Close() error {
 func failure(err error) error {
 	if err == nil {
 		return nil
+	}
+	if unconfirmed, ok := errors.AsType[*replication.Unconfirmed](err); ok {
+		return fmt.Errorf("%w: %w", store.ErrUnknown, unconfirmed)
 	}
 	if said, ok := rueidis.IsRedisErr(err); ok {
 		return refusal(said.Error(), err)
@@ -158,7 +211,7 @@ func failure(err error) error {
 	return fmt.Errorf("%w: %w", store.ErrUnknown, err)
 }
 
-// refusal is of what the server said: then it has done nothing.
+// refusal wraps an error of the server: then it has done nothing.
 func refusal(text string, err error) error {
 	word, _, _ := strings.Cut(text, " ")
 	switch word {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/brokers"
+	"github.com/sabir-go/sabir/internal/brokers"
 
 	"github.com/sabir-go/sabir/lab/child"
 	"github.com/sabir-go/sabir/lab/rpc/work"

@@ -1,0 +1,181 @@
+package actor
+
+import (
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sabir-go/sabir/codec/native"
+)
+
+// envelope is what a mailbox holds: messages of one type from one sender, in the order in which they were sent, or one call, or
+// one signal of the runtime. The code that has taken it out of a queue owns it and calls body.free at the end, after which it
+// may be used again for other messages.
+type envelope struct {
+	next     *envelope
+	body     body
+	from     PID
+	at       int32 // messages handled so far
+	count    int32
+	priority Priority
+	call     bool // the body is a *call[T]
+	remote   bool // it came from another node, so no one here may wait for space
+	known    bool // the sender waits to learn whether it was accepted, whatever the mailbox's rule is: see SendImportant
+}
+
+// left counts the messages that were not handled yet.
+func (l *envelope) left() int32 { return l.count - l.at }
+
+// body is the content of an envelope: a *batch[T] of messages or a *call[T].
+type body interface {
+	envelope() *envelope
+	kind() *kind
+	value(i int) any
+	free()
+}
+
+// kind describes a type of messages to the runtime. There is one for each type in the program, so kinds are compared by
+// address.
+type kind struct {
+	name  string // as on the wire: see typeName
+	of    reflect.Type
+	typed typedKind
+}
+
+// typedKind is a *messages[T].
+type typedKind interface {
+	kind() *kind
+	wireForm
+}
+
+// messages makes the envelopes for type T and keeps the pools from which they come.
+type messages[T any] struct {
+	k      kind
+	length int       // capacity of a run
+	single sync.Pool // *batch[T] for one message
+	runs   sync.Pool // *batch[T] for length messages
+	calls  sync.Pool
+	codec  atomic.Pointer[native.Type[T]] // nil until coded has compiled it
+}
+
+func (m *messages[T]) kind() *kind { return &m.k }
+
+var kinds sync.Map // reflect.Type to typedKind
+
+// messagesOf returns the only messages[T] of the program.
+func messagesOf[T any]() *messages[T] {
+	t := reflect.TypeFor[T]()
+	if known, ok := kinds.Load(t); ok {
+		return known.(*messages[T])
+	}
+	m := &messages[T]{k: kind{name: typeName(t), of: t}, length: min(max(maxRunBytes/max(int(t.Size()), 1), 4), maxRun)}
+	m.k.typed = m
+	known, _ := kinds.LoadOrStore(t, m)
+	return known.(*messages[T])
+}
+
+const (
+	maxRun      = 128
+	maxRunBytes = 16 << 10
+)
+
+// batch is the body of an envelope with messages of type T, together with the envelope itself: one allocation for both.
+type batch[T any] struct {
+	head  envelope
+	of    *messages[T]
+	items []T
+	one   [1]T // array for items of the usual envelope, which has one message
+}
+
+// envelopeOf makes an envelope with one message.
+func (m *messages[T]) envelopeOf(message T) *batch[T] {
+	b, ok := m.single.Get().(*batch[T])
+	if !ok {
+		b = &batch[T]{of: m}
+		b.head.body, b.head.priority = b, PriorityNormal
+		b.items = b.one[:0]
+	}
+	b.items = append(b.items, message)
+	b.head.count = 1
+	return b
+}
+
+// run makes an empty envelope with space for many messages.
+func (m *messages[T]) run() *batch[T] {
+	if b, ok := m.runs.Get().(*batch[T]); ok {
+		return b
+	}
+	b := &batch[T]{of: m, items: make([]T, 0, m.length)}
+	b.head.body, b.head.priority = b, PriorityNormal
+	return b
+}
+
+func (b *batch[T]) envelope() *envelope { return &b.head }
+func (b *batch[T]) kind() *kind         { return &b.of.k }
+func (b *batch[T]) value(i int) any     { return b.items[i] }
+
+// split moves the first n unhandled messages to an envelope of their own.
+func (b *batch[T]) split(n int32) *envelope {
+	h, part := &b.head, b.of.run()
+	part.items = append(part.items, b.items[h.at:h.at+n]...)
+	part.head.from, part.head.priority, part.head.remote, part.head.count = h.from, h.priority, h.remote, n
+	h.at += n
+	return &part.head
+}
+
+// splitting is implemented by *batch[T] for every T.
+type splitting interface{ split(n int32) *envelope }
+
+// free gives the envelope back to its pool. The caller must hold the only reference to it.
+func (b *batch[T]) free() {
+	clear(b.items)
+	b.items = b.items[:0]
+	h := &b.head
+	h.next, h.from, h.at, h.count, h.priority, h.remote, h.known = nil, PID{}, 0, 0, PriorityNormal, false, false
+	if cap(b.items) == 1 {
+		b.of.single.Put(b)
+	} else {
+		b.of.runs.Put(b)
+	}
+}
+
+// queue is a linked list of envelopes, first in first out.
+type queue struct{ first, last *envelope }
+
+func (q *queue) add(l *envelope) {
+	l.next = nil
+	if q.last == nil {
+		q.first = l
+	} else {
+		q.last.next = l
+	}
+	q.last = l
+}
+
+// addFirst puts a list of envelopes, which ends with last, before all others.
+func (q *queue) addFirst(first, last *envelope) {
+	last.next = q.first
+	if q.first == nil {
+		q.last = last
+	}
+	q.first = first
+}
+
+func (q *queue) take() *envelope {
+	l := q.first
+	if l != nil {
+		q.first = l.next
+		if q.first == nil {
+			q.last = nil
+		}
+		l.next = nil
+	}
+	return l
+}
+
+func typeName(t reflect.Type) string {
+	if t.PkgPath() == "" || t.Name() == "" {
+		return t.String()
+	}
+	return t.PkgPath() + "." + t.Name()
+}

@@ -1,0 +1,232 @@
+package actor
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/sabir-go/sabir/codec/native"
+)
+
+// Permit lets processes of other nodes start this behaviour here, by Spawn with OnNode: those of the nodes named, or of every
+// node of the cluster where none is. By default none may: they get ErrNotPermitted. What the process is started with
+// travels like a message. Permitting a behaviour again replaces the nodes.
+func Permit[S, A any](s *System, b *Behavior[S, A], nodes ...string) {
+	s.remote.permitted.Store(b.d.name, permission{slices.Clone(nodes), permitted[S, A]{b}})
+}
+
+type permission struct {
+	nodes []string
+	start starter
+}
+
+func (p permission) includes(node string) bool {
+	return len(p.nodes) == 0 || slices.Contains(p.nodes, node)
+}
+
+// starter is a permitted[S, A].
+type starter interface {
+	// args reads what the process is started with, and returns what starts it.
+	args(d *declared, data []byte) (func(*System, *spawning) (PID, error), error)
+}
+
+type permitted[S, A any] struct{ b *Behavior[S, A] }
+
+func (p permitted[S, A]) args(d *declared, data []byte) (func(*System, *spawning) (PID, error), error) {
+	c, err := answerOf[A](d)
+	if err != nil {
+		return nil, err
+	}
+	var args A
+	if err := decode(c, hasCode[A](), data, &args); err != nil {
+		return nil, err
+	}
+	return func(s *System, o *spawning) (PID, error) { return p.b.spawn(s, nil, args, o) }, nil
+}
+
+const (
+	spawnLinked    = 1
+	spawnMonitored = 2
+)
+
+// spawnRemote starts a process on another node. It waits as long as Init takes there, or until the node is lost.
+func spawnRemote[S, A any](s *System, by *Process, b *Behavior[S, A], args A, o spawning) (PID, error) {
+	if !s.running() {
+		return PID{}, ErrStopped
+	}
+	known, ok := s.remote.byNode.Load(o.node)
+	if !ok {
+		return PID{}, s.remote.noConnection(o.node)
+	}
+	session := known.(*session)
+	if by != nil {
+		by.box.flush()
+	}
+	ctx := context.Background()
+	// Not messagesOf[A]: arguments are no messages, and a type that is started by what handles messages would never end.
+	codec, t := native.For[A](), reflect.TypeFor[A]()
+	if err := codec.Err(); err != nil {
+		return PID{}, noWireForm(typeName(t), err)
+	}
+	number, err := session.number(by, t, typeName(t), codec.Schema())
+	if err != nil {
+		return PID{}, err
+	}
+	a := &pendingReply{done: make(chan result, 1)}
+	var flags byte
+	if by != nil {
+		a.parent, a.linked = by.pid, o.linked
+		if o.linked {
+			flags |= spawnLinked
+		}
+		if o.monitored {
+			flags |= spawnMonitored
+			a.ref = Ref(s.refs.Add(1))
+		}
+	}
+	if err := session.addPending(a); err != nil {
+		return PID{}, err
+	}
+	post := binary.AppendUvarint([]byte{byte(opSpawn)}, a.number)
+	post = append(appendID(post, a.parent.id), flags)
+	post = appendID(post, uint64(a.ref))
+	post = appendText(appendText(post, b.d.name), o.name)
+	post = binary.AppendUvarint(post, uint64(max(o.bound, 1)))
+	post = append(post, byte(o.rule))
+	post = binary.AppendUvarint(post, uint64(max(o.initTimeout, 0)/time.Microsecond))
+	post = binary.AppendUvarint(post, number)
+	posted := false
+	defer func() {
+		if !posted { // also where what writes the arguments ends the goroutine
+			session.takePending(a.number)
+		}
+	}()
+	value, err := codec.Append(nil, &args)
+	if err != nil {
+		return PID{}, s.faults.contain("writing arguments", typeName(t), noWireForm(typeName(t), err))
+	}
+	post = append(binary.AppendUvarint(post, uint64(len(value))), value...)
+	if _, err = session.post(ctx, by, post); err != nil {
+		return PID{}, err
+	}
+	posted = true
+	r, err := a.wait(ctx, by)
+	if err != nil {
+		return PID{}, err
+	}
+	return r.pid, r.err
+}
+
+// maxSpawns bounds how many processes start for one peer at once.
+const maxSpawns = 10_000
+
+func (s *session) readSpawn(r *postReader) error {
+	number := r.uvarint()
+	o := spawning{parent: s.peerPID(r.uint64())}
+	flags := r.byte()
+	o.linked, o.monitored = flags&spawnLinked != 0, flags&spawnMonitored != 0
+	o.ref = Ref(r.uint64())
+	behavior := r.text(maxTypeName)
+	o.name = r.text(maxName)
+	o.bound = int(min(r.uvarint(), 1<<30))
+	o.rule = Overflow(r.byte())
+	o.initTimeout = time.Duration(min(r.uvarint(), uint64(maxTimeout/time.Microsecond))) * time.Microsecond
+	d, value := s.typeOf(r), r.bytes()
+	if r.end() != nil || o.rule > Wait || o.parent.Zero() && (o.linked || o.monitored) {
+		return errMalformed
+	}
+	node := s.system.nodeName()
+	known, ok := s.system.remote.permitted.Load(behavior)
+	if !ok || !known.(permission).includes(s.node) {
+		s.fail(number, problem(ErrNotPermitted, node, "to start %q here: see actor.Permit", behavior))
+		return nil
+	}
+	start, err := known.(permission).start.args(d, value)
+	if err != nil {
+		s.fail(number, s.system.faults.contain("reading arguments", d.name, err))
+		return nil
+	}
+	if o.linked || o.monitored {
+		if err := s.checkRemoteLimit(); err != nil {
+			s.fail(number, err)
+			return nil
+		}
+	}
+	s.mu.Lock()
+	full := s.spawns >= maxSpawns
+	if !full {
+		s.spawns++
+	}
+	s.mu.Unlock()
+	if full {
+		s.fail(number, problem(ErrTooMany, node, "%d start for %s at once", maxSpawns, s.node))
+		return nil
+	}
+	s.system.remote.gone.Go(func() { s.spawn(number, start, &o) }) // Init may block
+	return nil
+}
+
+func (s *session) spawn(number uint64, start func(*System, *spawning) (PID, error), o *spawning) {
+	o.ready = func(pid PID) { // by post and not by say: the notification of its end must not come first
+		_ = s.notify(nil, appendID(binary.AppendUvarint([]byte{byte(opSpawned)}, number), pid.id)) // else seen below
+	}
+	returned := false
+	defer func() {
+		s.mu.Lock()
+		s.spawns--
+		s.mu.Unlock()
+		if !returned {
+			s.fail(number, problem(ErrPanic, s.system.nodeName(), "Init ended its goroutine"))
+		}
+	}()
+	pid, err := start(s.system, o)
+	returned = true
+	if err != nil {
+		s.fail(number, err) // of no use where it was ready, and killed since
+	} else if s.ended.Load() && o.linked { // it may have been linked after all others were notified
+		e := Exit{From: o.parent, Reason: s.system.remote.noConnection(s.node), linked: true}
+		s.system.push(pid, exitEnvelope(e), nil)
+	}
+}
+
+// notifyReady reports a successful Init to the node that asked for the process.
+func (o *spawning) notifyReady(pid PID, err error) {
+	if o.ready != nil && err == nil {
+		o.ready(pid)
+	}
+}
+
+// readSpawned links and monitors the new process before anything else that comes from it is read. If the caller no longer
+// waits, the process is killed.
+func (s *session) readSpawned(r *postReader) error {
+	number, pid := r.uvarint(), s.peerPID(r.uint64())
+	if err := r.end(); err != nil {
+		return err
+	}
+	a := s.takePending(number)
+	switch {
+	case pid.Zero() || a != nil && a.done == nil:
+		if a != nil {
+			a.failed(errMalformed)
+		}
+		return fmt.Errorf("%w: no process was asked for", errMalformed)
+	case a == nil:
+		s.enqueue(appendAddress([]byte{byte(opKill)}, pid))
+		return nil
+	}
+	if !a.parent.Zero() {
+		_ = s.system.with(a.parent, func(at *entry) { // it waits, or was killed: then severed or its end see to the rest
+			if a.linked && at.setLink(pid) {
+				s.system.remote.count(pid, 1)
+			}
+			if a.ref != 0 {
+				at.ensureCold().watches.set(a.ref, pid)
+			}
+		})
+	}
+	a.done <- result{pid: pid}
+	return nil
+}

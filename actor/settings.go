@@ -1,0 +1,89 @@
+package actor
+
+import (
+	"context"
+	"log/slog"
+	"math"
+)
+
+// settings are what a process inherits from its parent and passes on to its children: the level of its log, and values. It is a
+// list that only grows at its head, so that a million processes can share one.
+type settings struct {
+	level      slog.Leveler // nil: key and value
+	key, value any
+	rest       *settings
+}
+
+// Inherit gives the process a value which it and all that it starts on this node find by Value, and those that they start.
+// The key is compared like that of a context: a type of the package's own.
+func Inherit(key, value any) SpawnOption {
+	return func(o *spawning) { o.settings = &settings{key: key, value: value, rest: o.settings} }
+}
+
+// LogLevel is the level from which on Process.Log logs in the process and in all that it starts on this node, whatever the
+// level of the system's logger is. With a *slog.LevelVar it can be changed for all of them at any time.
+func LogLevel(level slog.Leveler) SpawnOption {
+	return func(o *spawning) { o.settings = &settings{level: level, rest: o.settings} }
+}
+
+// SystemLevel, as a level for LogLevel, leaves the decision to the system's logger.
+const SystemLevel slog.Level = math.MinInt32
+
+// SetLogLevel is LogLevel for this process, and for those that it starts from now on.
+func (p *Process) SetLogLevel(level slog.Leveler) {
+	p.entry.settings = &settings{level: level, rest: p.entry.settings}
+}
+
+// Value returns what the process was started with, or has inherited, by Inherit; nil if there is nothing.
+func (p *Process) Value(key any) any {
+	for h := p.entry.settings; h != nil; h = h.rest {
+		if h.level == nil && h.key == key {
+			return h.value
+		}
+	}
+	return nil
+}
+
+// inheritSettings puts the options of a new process before what its parent has.
+func inheritSettings(by *Process, options *settings) *settings {
+	var all *settings
+	if by != nil {
+		all = by.entry.settings
+	}
+	var own []*settings
+	for h := options; h != nil; h = h.rest {
+		own = append(own, h)
+	}
+	for i := len(own) - 1; i >= 0; i-- {
+		all = &settings{own[i].level, own[i].key, own[i].value, all}
+	}
+	return all
+}
+
+func (h *settings) logger(of *slog.Logger) *slog.Logger {
+	for ; h != nil; h = h.rest {
+		if h.level != nil {
+			return slog.New(leveled{of.Handler(), h.level})
+		}
+	}
+	return of
+}
+
+// leveled is a handler of logs with another level.
+type leveled struct {
+	slog.Handler
+	level slog.Leveler
+}
+
+func (l leveled) Enabled(ctx context.Context, at slog.Level) bool {
+	if level := l.level.Level(); level != SystemLevel {
+		return at >= level
+	}
+	return l.Handler.Enabled(ctx, at)
+}
+func (l leveled) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return leveled{l.Handler.WithAttrs(attrs), l.level}
+}
+func (l leveled) WithGroup(name string) slog.Handler {
+	return leveled{l.Handler.WithGroup(name), l.level}
+}

@@ -1,0 +1,121 @@
+package sabir
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+
+	"github.com/sabir-go/sabir/internal/route"
+)
+
+// Route gives an action or a stream a REST form besides POST /service/action: a method and a pattern such as
+// "/users/{id}", where {id} is the input's field of that JSON name or with the tag `path:"id"`. Fields with the tags
+// `query:"page"`, `header:"X-Tenant"` and `cookie:"session"` come from there; the others come from the query under their
+// JSON names with GET, HEAD and DELETE, and from a JSON body with POST, PUT and PATCH. "{path...}" at the end takes the
+// rest of the path. An action may have several forms.
+//
+// A pattern that does not fit the input is reported when the service starts.
+func Route(method, pattern string) ActionOption {
+	return actionOption(func(d *definition) { d.routes = append(d.routes, route.Route{Method: method, Pattern: pattern}) })
+}
+
+// Fails declares errors that the action may end with, for documents and for clients in other languages, where they become
+// a type. The errors are examples: their Data, if any, shows its type.
+func Fails(errors ...*Error) ActionOption {
+	return actionOption(func(d *definition) { d.errors = append(d.errors, errors...) })
+}
+
+// Example shows an input and its output in generated documents. Values of other types than the action's are reported when
+// its service starts.
+func Example(in, out any) ActionOption {
+	return actionOption(func(d *definition) { d.examples = append(d.examples, ActionExample{In: in, Out: out}) })
+}
+
+// Deprecated marks an action that callers should replace; the text names what to use instead.
+func Deprecated(instead string) ActionOption {
+	return actionOption(func(d *definition) { d.deprecated = instead })
+}
+
+// ActionExample is an input of an action and its output.
+type ActionExample struct{ In, Out any }
+
+// CacheNote is the key under which a middleware that keeps answers notes for how long, a time.Duration.
+const CacheNote = noteName("cache")
+
+type noteName string
+
+// Note is for a middleware that states a fact about the action while it wraps it, such as which roles callers need, so
+// that documents and gateways can show it. Keys are compared with ==; use a type of your own. A later fact under the same key
+// replaces the former. It must not be called after the wrapping function returned.
+func (a *Action) Note(key, fact any) {
+	if a.notes == nil {
+		a.notes = make(map[any]any)
+	}
+	a.notes[key] = fact
+}
+
+// Noted is the fact that was noted under the key; nil for none.
+func (a *Action) Noted(key any) any { return a.notes[key] }
+
+// annotate fills in what the author declared about the action, and checks it against the action's types.
+func (a *Action) annotate(def *definition) error {
+	a.Errors, a.Examples, a.Deprecated = def.errors, def.examples, def.deprecated
+	for _, r := range def.routes {
+		full, err := route.New(r.Method, r.Pattern, a.In)
+		if err != nil {
+			return badAnnotation(def, "Route(%q, %q): %w", r.Method, r.Pattern, err)
+		}
+		a.Routes = append(a.Routes, full)
+	}
+	for i, e := range def.errors {
+		if e == nil || e.Name == "" {
+			return badAnnotation(def, "Fails: error %d has no name, which is what callers tell errors apart by", i+1)
+		}
+	}
+	return nil
+}
+
+func badAnnotation(def *definition, format string, args ...any) error {
+	err := fmt.Errorf(def.where.String()+": "+format, args...)
+	return &Error{Code: InvalidArgument, Name: nameService, cause: err, Message: err.Error()}
+}
+
+// routesText is the action's REST forms as the catalog has them; nil for none.
+func routesText(routes []route.Route) json.RawMessage {
+	if len(routes) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(routes)
+	if err != nil {
+		panic(err) // there is nothing in it that JSON cannot hold
+	}
+	return text
+}
+
+// parseRoutes is routesText's other side. What cannot be read is left out: a newer node may send more than this one knows.
+func parseRoutes(text json.RawMessage) (routes []route.Route) {
+	if len(text) == 0 || json.Unmarshal(text, &routes) != nil {
+		return nil
+	}
+	return routes
+}
+
+// callSite is a place in the program, where something was declared. Its file and line are looked up only when they are
+// printed.
+type callSite uintptr
+
+// callerSite is the place that called the exported function which calls this.
+func callerSite() callSite {
+	var pc [1]uintptr
+	runtime.Callers(3, pc[:])
+	return callSite(pc[0])
+}
+
+// String is the file, with its folder, and the line.
+func (s callSite) String() string {
+	typedRequest, _ := runtime.CallersFrames([]uintptr{uintptr(s)}).Next()
+	if typedRequest.File == "" {
+		return "?"
+	}
+	return shortPath(typedRequest.File) + ":" + itoa(typedRequest.Line)
+}

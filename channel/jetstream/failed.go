@@ -1,0 +1,100 @@
+package jetstream
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/internal/natsstore"
+)
+
+// The server counts how often it has handed a message out, and nothing distinguishes failed attempts from messages that were
+// lost with their consumer. So failed attempts are counted here: a second stream holds one number for each message that has
+// failed, under a subject of the group and the message's place. It is made when the first is needed.
+
+// failedBytes bounds that stream. A number that it drops for lack of space is an attempt more than the message had.
+const failedBytes = 64 << 20
+
+// failed is the failed attempts of a group.
+type failed struct {
+	store   *store
+	channel string
+	group   string
+
+	mu     sync.Mutex
+	stream jetstream.Stream // nil until it is needed
+}
+
+func (f *failed) subject(sequence uint64) string {
+	return f.store.failedSubjects(f.channel) + durable(f.group) + "." + strconv.FormatUint(sequence, 10)
+}
+
+// failedStream and failedSubjects cannot be those of another channel, whose name does not begin with a dot.
+func (s *store) failedStream(name string) string { return s.prefix + "==failed=" + durable(name) }
+func (s *store) failedSubjects(name string) string {
+	return s.prefix + ".failed." + durable(name) + "."
+}
+
+func (f *failed) open(ctx context.Context) (jetstream.Stream, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stream != nil {
+		return f.stream, nil
+	}
+	of, err := f.store.stream(f.channel)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := f.store.conn.JetStream.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: f.store.failedStream(f.channel), Description: "failed attempts of the messages of channel " + f.channel,
+		Subjects: []string{f.store.failedSubjects(f.channel) + ">"}, Storage: jetstream.FileStorage, Replicas: f.store.conn.Address.Replicas,
+		MaxMsgsPerSubject: 1, MaxAge: of.CachedInfo().Config.MaxAge, MaxBytes: failedBytes, Discard: jetstream.DiscardOld, AllowDirect: true,
+	})
+	if err == nil {
+		f.stream = stream
+	}
+	return stream, err
+}
+
+// count notes that so many attempts of a message have failed.
+func (f *failed) count(ctx context.Context, d *channel.Delivery) error {
+	if _, err := f.open(ctx); err != nil {
+		return err
+	}
+	_, err := f.store.conn.JetStream.Publish(ctx, f.subject(d.Sequence), strconv.AppendInt(nil, int64(d.Attempt), 10))
+	return err
+}
+
+// of returns the number of failed attempts of a message. Where the server does not answer, there are none.
+func (f *failed) of(ctx context.Context, sequence uint64) int {
+	stream, err := f.open(ctx)
+	if err != nil {
+		return 0
+	}
+	msg, err := stream.GetLastMsgForSubject(ctx, f.subject(sequence))
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(string(msg.Data))
+	return max(0, min(n, 1<<20)) // any program may have written it
+}
+
+// tell sets the attempts of those deliveries that are not their messages' first.
+func (f *failed) tell(list []*channel.Delivery) {
+	var asked sync.WaitGroup
+	for _, d := range list {
+		if d.Lost == 0 {
+			continue
+		}
+		asked.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), natsstore.AnswerLimit)
+			defer cancel()
+			n := f.of(ctx, d.Sequence)
+			d.Attempt, d.Lost = 1+n, max(0, d.Lost-n)
+		})
+	}
+	asked.Wait()
+}

@@ -1,0 +1,137 @@
+package sabir
+
+import (
+	"context"
+	stdjson "encoding/json"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/codec/json"
+)
+
+// Letter is a dead letter: a message that no attempt could handle.
+type Letter struct {
+	Key  string    `json:"key"` // for Replay and DeleteDeadLetters
+	ID   string    `json:"id"`
+	Dead *DeadInfo `json:"dead,omitempty"` // nil for a message that was published there
+	// Codec names the codec of Data. Data is JSON, or a string of base64 where the codec is another.
+	Codec string             `json:"codec"`
+	Data  stdjson.RawMessage `json:"data"`
+}
+
+// maxDeadMessages bounds what one call lists or replays.
+const maxDeadMessages = 10_000
+
+// DeadLetters lists up to limit messages of a channel of dead letters, such as "shop.orders.dead", the oldest first.
+func DeadLetters(ctx context.Context, from Caller, name string, limit int) ([]Letter, error) {
+	_, list, err := deadMessages(ctx, from, name, limit)
+	var letters []Letter
+	for _, l := range list {
+		letters = append(letters, Letter{Key: l.Key, ID: l.ID, Dead: l.Dead, Codec: l.Codec, Data: readable(&l.Message)})
+	}
+	return letters, err
+}
+
+// readable is a message's data as JSON.
+func readable(m *channel.Message) stdjson.RawMessage {
+	if (m.Codec == json.Name || m.Codec == "") && utf8.Valid(m.Data) && stdjson.Valid(m.Data) {
+		return m.Data
+	}
+	text, _ := stdjson.Marshal(m.Data) // bytes always can be written
+	return text
+}
+
+// Replay publishes dead letters again to the channels that they are from, for the groups that failed to handle them and no others,
+// and takes them from the list; without keys all that are there now, up to 10,000. It returns how many. One that fails
+// again becomes a dead letter again.
+//
+// The node must consume from or publish to the channels that the messages are from, so that it knows their limits.
+func Replay(ctx context.Context, from Caller, name string, keys ...string) (int, error) {
+	n, list, err := deadMessages(ctx, from, name, maxDeadMessages)
+	if err != nil {
+		return 0, err
+	}
+	replayed := 0
+	for _, l := range list {
+		if len(keys) > 0 && !slices.Contains(keys, l.Key) {
+			continue
+		}
+		if err := n.replay(ctx, name, l); err != nil {
+			return replayed, err
+		}
+		replayed++
+	}
+	return replayed, nil
+}
+
+func (n *Node) replay(ctx context.Context, name string, l channel.Letter) error {
+	if l.Dead == nil {
+		return &Error{Code: FailedPrecondition, Name: nameNoChannels, Node: n.id, Message: "message " + l.Key + " of " + name + " is no dead letter: it does not say where it is from"}
+	}
+	n.channels.mu.Lock()
+	spec, known := n.channels.declared[l.Dead.Channel]
+	n.channels.mu.Unlock()
+	if !known {
+		return &Error{Code: FailedPrecondition, Name: nameNoChannels, Node: n.id,
+			Message: "node " + n.id + " does not use channel " + l.Dead.Channel + " and does not know its limits: replay on a node that does"}
+	}
+	again := &channel.Outgoing{Message: l.Message, Dedup: true} // so that a crash before the removal does not bring it twice
+	again.ID = derivedID(l.ID, l.Key, "again")
+	again.Only, again.Dead = l.Dead.Group, nil
+	if err := n.publishTo(ctx, spec, []*channel.Outgoing{again}); err != nil {
+		return err
+	}
+	_, err := n.removeDeadMessages(ctx, name, l.Key)
+	return err
+}
+
+// DeleteDeadLetters takes messages out of a channel of dead letters for good, and returns how many were there.
+func DeleteDeadLetters(ctx context.Context, from Caller, name string, keys ...string) (int, error) {
+	n := from.callingNode()
+	if n == nil {
+		return 0, errNoNode(from, name)
+	}
+	if bad := badName(name); bad != "" {
+		return 0, badChannelName(n, name, bad)
+	}
+	return n.removeDeadMessages(ctx, name, keys...)
+}
+
+func (n *Node) removeDeadMessages(ctx context.Context, name string, keys ...string) (int, error) {
+	store, err := n.declare(ctx, deadSpec(name))
+	if err != nil {
+		return 0, err
+	}
+	removed, err := store.Remove(ctx, name, keys...)
+	if err != nil {
+		return removed, n.channelError("delete from "+name, err)
+	}
+	return removed, nil
+}
+
+func deadMessages(ctx context.Context, from Caller, name string, limit int) (*Node, []channel.Letter, error) {
+	n := from.callingNode()
+	if n == nil {
+		return nil, nil, errNoNode(from, name)
+	}
+	if bad := badName(name); bad != "" {
+		return nil, nil, badChannelName(n, name, bad)
+	}
+	store, err := n.declare(ctx, deadSpec(name))
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := store.Letters(ctx, name, min(max(limit, 1), maxDeadMessages))
+	if err != nil {
+		return nil, nil, n.channelError("list "+name, err)
+	}
+	return n, list, nil
+}
+
+// deadSpec is the declaration of a channel of dead letters.
+func deadSpec(name string) channel.Spec { return channel.Spec{Name: name, Letters: true} }
+
+func badChannelName(n *Node, name, bad string) error {
+	return &Error{Code: InvalidArgument, Name: nameBadChannel, Node: n.id, Message: "the channel's name " + name[:min(len(name), 100)] + " " + bad}
+}

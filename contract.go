@@ -1,0 +1,154 @@
+package sabir
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// Contract is the name and the types of an action, as one value that the service and its callers share. A package that both
+// import declares it once:
+//
+//	package users
+//
+//	var Get = sabir.NewAction[GetUser, User]("users.get")
+//
+// The service gives it a function, and callers call it. Neither compiles with other types:
+//
+//	users.Get.Handle(service, getUser)
+//	user, err := users.Get.Call(ctx, node, users.GetUser{ID: "u-1"})
+//
+// A contract belongs to no node: any number of nodes may handle and call it, from many goroutines at once.
+type Contract[In, Out any] struct {
+	name    string
+	options []ActionOption
+	bound   atomic.Pointer[binding[In, Out]] // of the node that called last
+}
+
+// NewAction makes the contract of an action that is called by its full name: "users.get", or "v2.users.get". The options
+// are those of [Handle] and hold wherever the contract is handled: routes, errors, descriptions, idempotence. Types that an
+// action has no use for are [Nothing].
+//
+// An invalid name is reported where it is used: by the start of a service that handles the contract, and by each call.
+func NewAction[In, Out any](name string, options ...ActionOption) *Contract[In, Out] {
+	return &Contract[In, Out]{name: name, options: options}
+}
+
+// Name is the action's full name.
+func (c *Contract[In, Out]) Name() string { return c.name }
+
+// Handle adds the action to a service, as [Handle] does. Options given here come after those of the contract. A contract
+// whose name is not that of an action of s is reported when the service starts, with the file and line of this call.
+func (c *Contract[In, Out]) Handle(s *Service, fn func(context.Context, In) (Out, error), options ...ActionOption) {
+	where := callerSite()
+	handle(s, &definition{short: s.ownName(c.name, where), where: where}, fn, slices.Concat(c.options, options))
+}
+
+// Call calls the action and waits for its answer, as [Call] does. It looks the name up once for a node, as [Bind] does: a call
+// within the node from a bare context allocates nothing. A program that calls through several nodes at once looks it up again
+// whenever the node changes; bind such a contract with [Contract.Bind].
+func (c *Contract[In, Out]) Call(ctx context.Context, from Caller, in In, options ...CallOption) (Out, error) {
+	n := from.callingNode()
+	if n == nil {
+		var none Out
+		return none, errNoNode(from, c.name)
+	}
+	b := c.bound.Load()
+	if b == nil || b.node != n {
+		b = bindingOf[In, Out](n, c.name)
+		c.bound.Store(b)
+	}
+	if h := b.handler.Load(); h != nil && len(options) == 0 {
+		return h.call(ctx, in)
+	}
+	return b.callGeneral(ctx, in, options)
+}
+
+// Bind is the action as a function that calls through from.
+func (c *Contract[In, Out]) Bind(from Caller) Func[In, Out] { return Bind[In, Out](from, c.name) }
+
+// Into is a call for [All], whose answer is stored in *out.
+func (c *Contract[In, Out]) Into(out *Out, in In, options ...CallOption) PreparedCall {
+	return PreparedCall{c.name, func(ctx context.Context, from Caller) (err error) {
+		*out, err = c.Call(ctx, from, in, options...)
+		return err
+	}}
+}
+
+// StreamContract is the name and the types of an action that is a stream. See [Contract].
+type StreamContract[In, Out any] struct {
+	name    string
+	options []ActionOption
+}
+
+// NewStream makes the contract of a stream: callers send In and receive Out. See [NewAction].
+func NewStream[In, Out any](name string, options ...ActionOption) *StreamContract[In, Out] {
+	return &StreamContract[In, Out]{name: name, options: options}
+}
+
+// Name is the stream's full name.
+func (c *StreamContract[In, Out]) Name() string { return c.name }
+
+// Handle adds the stream to a service, as [HandleStream] does. See [Contract.Handle].
+func (c *StreamContract[In, Out]) Handle(s *Service, fn func(context.Context, *Stream[In, Out]) error, options ...ActionOption) {
+	where := callerSite()
+	handleStream(s, &definition{short: s.ownName(c.name, where), where: where, stream: true}, fn, slices.Concat(c.options, options))
+}
+
+// Open opens the stream, as [OpenStream] does. The caller must Close it.
+func (c *StreamContract[In, Out]) Open(ctx context.Context, from Caller, options ...CallOption) (*Stream[Out, In], error) {
+	return OpenStream[In, Out](ctx, from, c.name, options...)
+}
+
+// Call opens the stream, sends one value and yields what comes back, as [CallStream] does.
+func (c *StreamContract[In, Out]) Call(ctx context.Context, from Caller, in In, options ...CallOption) iter.Seq2[Out, error] {
+	return CallStream[Out](ctx, from, c.name, in, options...)
+}
+
+// EventContract is the name and the payload's type of an event, as one value that emitters and handlers share:
+//
+//	var Created = sabir.NewEvent[Order]("orders.created")
+//
+//	Created.On(mailer, sendMail)
+//	err := Created.Emit(ctx, node, order)
+type EventContract[T any] struct{ name string }
+
+// NewEvent makes the contract of an event. An invalid name is reported where it is used.
+func NewEvent[T any](name string) *EventContract[T] { return &EventContract[T]{name} }
+
+// Name is the event's name.
+func (c *EventContract[T]) Name() string { return c.name }
+
+// On adds a handler of this event to a service, as [On] does.
+func (c *EventContract[T]) On(s *Service, fn func(context.Context, T) error, options ...EventOption) {
+	where := callerSite()
+	if bad := badName(c.name); bad != "" {
+		s.problem(where, "the event name %.100q %s; patterns are for sabir.On", c.name, bad)
+		return
+	}
+	on(s, &eventDefinition{pattern: c.name, where: where, group: s.name}, fn, options)
+}
+
+// Emit sends the event to each group of handlers once, as [Emit] does.
+func (c *EventContract[T]) Emit(ctx context.Context, from Caller, payload T) error {
+	return Emit(ctx, from, c.name, payload)
+}
+
+// Broadcast sends the event to every service that handles it, on every node, as [Broadcast] does.
+func (c *EventContract[T]) Broadcast(ctx context.Context, from Caller, payload T) error {
+	return Broadcast(ctx, from, c.name, payload)
+}
+
+// ownName is the rest of an action's full name without that of the service. A service with a version takes contracts with
+// its version and without: callers of the latter reach the version that names without one reach.
+func (s *Service) ownName(full string, where callSite) string {
+	for _, service := range []string{s.fullName(), s.name} {
+		if short, ok := strings.CutPrefix(full, service+"."); ok {
+			return short
+		}
+	}
+	s.problem(where, "the contract %.100q is not of service %s: the name of an action begins with that of its service", full, s.fullName())
+	return full
+}

@@ -1,0 +1,286 @@
+package sabir
+
+import (
+	"encoding/binary"
+	stdjson "encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// Codecs names the formats for values on links, the best first: "native", "json", or a codec whose
+// package the program imports, such as "msgpack".
+//
+//	import _ "github.com/sabir-go/sabir/codec/msgpack"
+//
+//	sabir.NewNode(sabir.Codecs("msgpack", "json"), …)              // for all calls of and to this node
+//	sabir.Join("tcp://:7700", sabir.Codecs("cbor"))                // for the links of this cluster, instead
+//	sabir.Handle(s, "put", put, sabir.Codecs("protobuf"))          // for this action, instead
+//
+// For each pair of nodes the first of the caller's formats that the other node takes is used; an action's own formats, which
+// callers learn from the node that offers it, go before those of either node. Where nothing is left, the call fails with
+// [ErrNoCodec], which lists what each side has. By default it is native, or JSON for values that have no native form, and
+// any other format that the program links is understood.
+//
+// Some values are not a matter of choice: generated messages of Protocol Buffers are always sent as such, and values without
+// a type of their own (any, json.RawMessage), such as command lines send, as JSON.
+func Codecs(names ...string) CodecsOption { return CodecsOption{names} }
+
+// CodecsOption is the result of Codecs: an option of NewNode, Join, Handle and HandleStream.
+type CodecsOption struct{ names []string }
+
+func (o CodecsOption) applyNode(n *Node) { n.codecs = o.names }
+
+func (o CodecsOption) applyJoin(c *mesh.Config) { c.Codecs = o.names }
+
+func (o CodecsOption) applyAction(d *definition) { d.codecs = o.names }
+
+// preferredFormats lists the formats that this node sends and takes, the best first; nil for any that it can.
+func (n *Node) preferredFormats() []string {
+	if len(n.joins) > 0 && n.joins[0].Codecs != nil {
+		return n.joins[0].Codecs
+	}
+	return n.codecs
+}
+
+// acceptedFormats lists the formats that other nodes may send to this one.
+func (n *Node) acceptedFormats() []string {
+	if own := n.preferredFormats(); own != nil {
+		return own
+	}
+	names := codec.Names()
+	if !slices.Contains(names, native.Name) {
+		names = append(names, native.Name)
+	}
+	return names
+}
+
+// linkedFormats returns an error for the first format whose codec is not part of the program.
+func linkedFormats(names []string) error {
+	for _, name := range names {
+		if name == native.Name {
+			continue
+		}
+		if _, ok := codec.Lookup(name); !ok {
+			return missingCodec(name)
+		}
+	}
+	return nil
+}
+
+func missingCodec(name string) error {
+	return &codecError{Codec: name, Offset: -1,
+		Message: `the program links no codec of that name: add import _ "github.com/sabir-go/sabir/codec/` + name + `" if it is one of these`}
+}
+
+// chooseFormat chooses the format for calls of an action that send In and receive Out, to a node that takes theirs; nil
+// means that it takes any.
+func chooseFormat[In, Out any](n *Node, action *Action, peer string, theirs []string) (string, error) {
+	takes := func(names []string, format string) bool { return names == nil || slices.Contains(names, format) }
+	fixed := fixedFormat[In, Out]()
+	if strings.HasPrefix(action.Name, "$") || fixed == json.Name { // what nodes and tools ask nodes has to work always
+		if fixed == "" {
+			fixed = naturalFormat[In, Out]()
+		}
+		return fixed, nil
+	}
+	own := n.preferredFormats()
+	wanted := action.Codecs
+	switch {
+	case fixed != "":
+		wanted = []string{fixed}
+	case wanted == nil:
+		wanted = own
+	}
+	if wanted == nil {
+		natural := naturalFormat[In, Out]()
+		if takes(theirs, natural) {
+			return natural, nil
+		}
+		wanted = theirs
+	}
+	for _, format := range wanted {
+		if (takes(own, format) || fixed != "") && takes(theirs, format) && linkedFormats([]string{format}) == nil {
+			return format, nil
+		}
+	}
+	return "", &Error{Code: FailedPrecondition, Name: nameNoCodec, Node: n.id,
+		Message: fmt.Sprintf("no codec in common with node %s for %s: %s%s takes %s", peer, action.Name, n.describeFormats(own), wantedBy(action), strings.Join(theirs, ", "))}
+}
+
+// describeFormats lists this node's formats for an error.
+func (n *Node) describeFormats(own []string) string {
+	if own == nil {
+		own = n.acceptedFormats()
+	}
+	return "this one has " + strings.Join(own, ", ") + ", "
+}
+
+func wantedBy(action *Action) string {
+	if action.Codecs == nil {
+		return "that one"
+	}
+	return "the action wants " + strings.Join(action.Codecs, " or ") + ", that node"
+}
+
+// fixedFormat is the format of types that leave no choice: that of a codec which claims them, or JSON for types that can
+// hold anything. It is "" for all others.
+func fixedFormat[In, Out any]() string {
+	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	if name := codec.Claimed(in); name != "" && (out == nothingType || codec.Claimed(out) == name) {
+		return name
+	}
+	if name := codec.Claimed(out); name != "" && in == nothingType {
+		return name
+	}
+	switch {
+	case generated(in) || generated(out):
+		return protobufName
+	case untyped(in) || untyped(out):
+		return json.Name
+	}
+	return ""
+}
+
+// naturalFormat is native where both types have a native form, else JSON.
+func naturalFormat[In, Out any]() string {
+	if native.For[In]().Err() != nil || native.For[Out]().Err() != nil {
+		return json.Name
+	}
+	return native.Name
+}
+
+// checkFormat returns an error where values in the format may not come in for an action that has the wanted formats of its
+// own.
+func (n *Node) checkFormat(name string, wanted []string, format string) *Error {
+	own := n.preferredFormats()
+	if own == nil || format == json.Name || slices.Contains(own, format) || slices.Contains(wanted, format) || strings.HasPrefix(name, "$") {
+		return nil
+	}
+	return &Error{Code: FailedPrecondition, Name: nameNoCodec, Node: n.id,
+		Message: "node " + n.id + " takes no values as " + format + ": it takes " + strings.Join(own, ", ")}
+}
+
+// valueFormat encodes values of T for links: natively, or by a codec. On the wire a value is the number of its schema on
+// that link, 0 without one, and then its bytes.
+type valueFormat[T any] struct {
+	native *native.Type[T] // nil: the codec
+	codec  codec.Codec
+}
+
+// formatOf is the valueFormat of T for a format's name.
+func formatOf[T any](format string) (valueFormat[T], error) {
+	if format == native.Name {
+		if t := native.For[T](); t.Err() == nil && !untyped(reflect.TypeFor[T]()) {
+			return valueFormat[T]{native: t}, nil
+		}
+		format = json.Name // a value with a schema is native for its reader, one without is JSON
+	}
+	c, ok := codec.Lookup(format)
+	if !ok {
+		return valueFormat[T]{}, missingCodec(format)
+	}
+	return valueFormat[T]{codec: c}, nil
+}
+
+var (
+	nothingType = reflect.TypeFor[Nothing]()
+	rawType     = reflect.TypeFor[stdjson.RawMessage]()
+)
+
+// protobufName is the codec for generated messages; formatOf fails where the program does not link it.
+const protobufName = "protobuf"
+
+// generated reports whether the type is a message that Protocol Buffers generated. The native format can hold most of them,
+// but not the unknown fields and extensions that they carry.
+func generated(t reflect.Type) bool {
+	_, ok := t.MethodByName("ProtoReflect")
+	return ok && t.Kind() == reflect.Pointer
+}
+
+func untyped(t reflect.Type) bool { return t.Kind() == reflect.Interface || t == rawType }
+
+// schemaNumber is the number of T's schema on the link, declared there at first use. It is 0 where T has none, and where the
+// peer accepts no more schemas.
+func (f valueFormat[T]) schemaNumber(l *wire.Link) uint32 {
+	if f.native == nil {
+		return 0
+	}
+	number, err := l.DeclareSchema(f.native.Schema())
+	if err != nil {
+		return 0
+	}
+	return number
+}
+
+// append appends a value that is encoded with the schema of that number. A native value without a number goes as JSON, which
+// every reader of native values takes.
+func (f valueFormat[T]) append(dst []byte, number uint32, v *T) ([]byte, error) {
+	dst = binary.AppendUvarint(dst, uint64(number))
+	switch {
+	case f.native == nil:
+		return f.codec.Append(dst, v)
+	case number == 0:
+		return json.Append(dst, v)
+	}
+	return f.native.Append(dst, v)
+}
+
+// reader decodes into T what one peer encodes with one schema.
+type reader[T any] struct {
+	schema *wire.Schema
+	native *native.Type[T]
+}
+
+// decode reads a value that came with the schema, nil for none, into *v. Where data is owned, large parts of it may become
+// parts of *v without a copy; kept reports that they did, and then data must not be used again. last holds the reader of the
+// schema that came before, which is nearly always the same.
+func (f valueFormat[T]) decode(data []byte, schema *wire.Schema, owned bool, last *atomic.Pointer[reader[T]], v *T) (kept bool, err error) {
+	if f.native == nil && schema == nil {
+		return false, f.codec.Decode(data, v)
+	}
+	if f.native == nil { // natively written for a reader without a type
+		text, err := schema.AppendJSON(nil, data)
+		if err != nil {
+			return false, err
+		}
+		return false, json.Decode(text, v)
+	}
+	if schema == nil { // the sender's type has no native form
+		return false, json.Decode(data, v)
+	}
+	r := last.Load()
+	if r == nil || r.schema != schema {
+		t, err := f.readerOf(schema)
+		if err != nil {
+			return false, err
+		}
+		r = &reader[T]{schema, t}
+		last.Store(r)
+	}
+	if owned {
+		return r.native.DecodeOwned(data, v)
+	}
+	return false, r.native.Decode(data, v)
+}
+
+// readerOf finds or compiles the translation from the schema to T. Schemas belong to links, and readers end with them.
+func (f valueFormat[T]) readerOf(schema *wire.Schema) (*native.Type[T], error) {
+	key := reflect.TypeFor[T]()
+	if known := schema.Reader(key); known != nil {
+		return known.(*native.Type[T]), nil
+	}
+	t, err := f.native.From(schema.Schema)
+	if err != nil {
+		return nil, err
+	}
+	return schema.KeepReader(key, t).(*native.Type[T]), nil
+}

@@ -1,0 +1,367 @@
+package sabir
+
+import (
+	"context"
+	"crypto/tls"
+	stdjson "encoding/json"
+	"maps"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/sabir-go/sabir/codec/json"
+)
+
+// Face is a way into a node from outside, such as HTTP: started after the services, stopped before them.
+type Face interface {
+	// Name identifies it in errors and logs: "http :3000".
+	Name() string
+	// Start returns when calls can come in.
+	Start(ctx context.Context) error
+	// Stop takes no more calls and waits for those in flight, or for the context.
+	Stop(ctx context.Context) error
+}
+
+// Attach gives the node a gateway; make is called when the node starts.
+func Attach(make func(*Node) (Face, error)) NodeOption {
+	return nodeOption(func(n *Node) { n.attached = append(n.attached, make) })
+}
+
+// HTTPConfig holds the values of HTTP and its options, for the package that serves it.
+type HTTPConfig struct {
+	Addr    string
+	Key     string
+	TLS     *tls.Config
+	Options []any // of the package that serves it, in the order in which they were given
+}
+
+// HTTP exposes the public actions at POST /service/action, JSON in and out, with health at /health and readiness at
+// /ready. Package web serves it, so the program must import it:
+//
+//	import _ "github.com/sabir-go/sabir/web"
+//
+// An address without a host, ":3000", means this machine only (127.0.0.1). To be reached from others, name the host,
+// "0.0.0.0:3000", and restrict the callers with HTTPKey or a TLS configuration that demands client certificates; without
+// either the node refuses to start. Port 0 takes a free one: see [Node.HTTPAddr].
+func HTTP(addr string, options ...HTTPOption) NodeOption {
+	config := HTTPConfig{Addr: addr}
+	for _, o := range options {
+		o(&config)
+	}
+	return Attach(func(n *Node) (Face, error) {
+		if httpGateway == nil {
+			return nil, &Error{Code: Unimplemented, Name: nameNodeState, Node: n.id,
+				Message: `sabir.HTTP needs the package that serves it: add import _ "github.com/sabir-go/sabir/web"`}
+		}
+		return httpGateway(n, config)
+	})
+}
+
+// HTTPOption is an option of HTTP.
+type HTTPOption func(*HTTPConfig)
+
+// HTTPKey asks every caller for "Authorization: Bearer <key>". Use at least 16 random characters.
+func HTTPKey(key string) HTTPOption { return func(c *HTTPConfig) { c.Key = key } }
+
+// HTTPTLS serves HTTPS.
+func HTTPTLS(config *tls.Config) HTTPOption { return func(c *HTTPConfig) { c.TLS = config } }
+
+// httpGateway makes the gateway of HTTP; nil in a program without package web. See RegisterHTTP.
+var httpGateway func(*Node, HTTPConfig) (Face, error)
+
+// RegisterHTTP sets what serves HTTP. Package web calls it when it is imported.
+func RegisterHTTP(make func(*Node, HTTPConfig) (Face, error)) { httpGateway = make }
+
+// HTTPAddr is the host and port where HTTP is served, once the node runs; "" if it is not.
+func (n *Node) HTTPAddr() string {
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
+	for _, gateway := range n.gateways {
+		if f, ok := gateway.(interface{ HTTPAddr() string }); ok {
+			return f.HTTPAddr()
+		}
+	}
+	return ""
+}
+
+// Inbound is a call that came in from outside the cluster, as a [Face] hands it over with [Action.ServeJSON].
+type Inbound struct {
+	// Context ends when the caller no longer waits. Besides that only its Value method is used.
+	Context   context.Context
+	RequestID string            // see WithRequestID; copied
+	Metadata  map[string]string // see WithMetadata; must not be changed later
+	// Limit bounds the time of the call, 0 for no limit. At its end the handler's context ends and the gateway's caller is
+	// answered, even when the handler does not return.
+	Limit time.Duration
+	// Watched means that the gateway answers its caller at the limit by itself, on another goroutine than the one that called
+	// ServeJSON; the handler then runs on that one and may keep it longer. It spares a change of goroutines for each call.
+	Watched bool
+	// Strict refuses an input with members that its type has no field for. For an action of another node it does nothing.
+	Strict bool
+	// Lent answers what Context and the rest do not, but only until ServeJSON returns, so that it can be something that the gateway
+	// uses again. Its Value method is called by any goroutine that has the call's context, and perhaps still in the moment
+	// after the return: it must be safe at all times. nil for none.
+	Lent interface{ Value(key any) any }
+}
+
+var strictJSON = json.New(json.Strict())
+
+// decode reads the input.
+func (in *Inbound) decode(body []byte, v any) error {
+	if in.Strict {
+		return strictJSON.Decode(body, v)
+	}
+	return decodeJSON(body, v)
+}
+
+// ServeJSON is [Action.AppendJSON] for a gateway: it calls this very action with a JSON document that came from outside and
+// appends its answer to dst. Empty input stands for {}. On an error it returns dst as it was. body may be used again when it
+// returns.
+func (a *Action) ServeJSON(in Inbound, dst, body []byte) ([]byte, error) {
+	if a.endpoint == nil {
+		return dst, a.notHere()
+	}
+	if len(body) == 0 {
+		body = emptyObject
+	}
+	return a.endpoint.serveJSON(in, dst, body)
+}
+
+var emptyObject = []byte("{}")
+
+func (h *handler[In, Out]) serveJSON(in Inbound, dst, body []byte) ([]byte, error) {
+	f := h.takeRequest()
+	defer h.putRequest(f)
+	f.action = h.action
+	if err := in.decode(body, &f.in); err != nil {
+		return dst, h.badInput(err)
+	}
+	c, failed := h.op.enterFromGateway(&in)
+	if failed != nil {
+		return dst, failed
+	}
+	defer c.values.end()
+	if err := h.serveInbound(&in, f, c); err != nil {
+		return dst, h.op.node.located(err)
+	}
+	return h.op.node.appendJSON(dst, h.action, &f.out)
+}
+
+func (h *handler[In, Out]) serveInbound(in *Inbound, f *typedRequest[In, Out], c *gatewayCall) (err error) {
+	if gate := h.op.gate; gate != nil {
+		if !gate.enter() {
+			return h.op.node.unavailable(h.action.Name)
+		}
+		defer gate.leave()
+	}
+	switch {
+	case in.Limit > 0 && !in.Watched && !h.op.inline:
+		return f.guarded(&c.call, c.values.deadline, h.chain)
+	case !h.direct:
+		return f.attempt(&c.call, h.chain)
+	}
+	if err := h.validate(&f.in); err != nil {
+		return err
+	}
+	f.out, err = h.run(&c.call, &c.call, f.in)
+	return err
+}
+
+// gatewayCall holds both contexts of a call from outside in one allocation: the one that the handler gets, and the values
+// that came with the call. A handler may keep its context for as long as it likes, so this is never used again.
+type gatewayCall struct {
+	call   callContext
+	values gatewayContext
+}
+
+// gatewayContext carries what came with a call from outside: its limit, which is a zero deadline for none, and values.
+type gatewayContext struct {
+	deadlineContext // over the gateway's context
+	metadata        map[string]string
+	requestID       string
+	borrowed        interface{ Value(key any) any }
+	idBuffer        [len("00000000-0000-4000-8000-000000000000")]byte // for the request id
+}
+
+func (c *gatewayContext) Deadline() (time.Time, bool) {
+	if c.deadline.IsZero() {
+		return c.Context.Deadline()
+	}
+	return c.deadlineContext.Deadline()
+}
+
+func (c *gatewayContext) Done() <-chan struct{} {
+	if c.deadline.IsZero() {
+		return c.Context.Done()
+	}
+	return c.deadlineContext.Done()
+}
+
+func (c *gatewayContext) Err() error {
+	if c.deadline.IsZero() {
+		return c.Context.Err()
+	}
+	return c.deadlineContext.Err()
+}
+
+func (c *gatewayContext) Value(key any) any {
+	switch key.(type) {
+	case metadataKey:
+		return c.metadata
+	case requestIDKey:
+		if c.requestID != "" {
+			return c.requestID
+		}
+		return nil
+	}
+	if c.borrowed != nil && !c.ended.Load() {
+		if v := c.borrowed.Value(key); v != nil {
+			return v
+		}
+	}
+	return c.deadlineContext.Value(key)
+}
+
+// enterFromGateway makes the contexts for a call from outside.
+func (s *operation) enterFromGateway(in *Inbound) (*gatewayCall, *Error) {
+	if err := in.Context.Err(); err != nil {
+		return nil, s.contextError(err)
+	}
+	c := &gatewayCall{}
+	c.values.fill(in, s.node)
+	c.call.Context, c.call.op, c.call.level = &c.values, s, 1
+	if in.Limit > 0 && in.Watched {
+		c.call.releasedAt = &c.values.deadline // calls nested in this one need no guard
+	}
+	return c, nil
+}
+
+// fill sets an empty context to the values of a call.
+func (c *gatewayContext) fill(in *Inbound, n *Node) {
+	c.Context, c.metadata, c.borrowed = in.Context, in.Metadata, in.Lent
+	if len(in.RequestID) <= len(c.idBuffer) {
+		c.requestID = unsafe.String(&c.idBuffer[0], copy(c.idBuffer[:], in.RequestID)) // written once, here
+	} else {
+		c.requestID = strings.Clone(in.RequestID)
+	}
+	if in.Limit > 0 {
+		c.deadline = n.epoch.Add(time.Since(n.epoch) + in.Limit) // half the price of time.Now
+	}
+}
+
+func (h *streamHandler[In, Out]) serveJSON(_ Inbound, dst, _ []byte) ([]byte, error) {
+	return dst, h.streamWanted()
+}
+
+func (a *remoteAction) serveJSON(in Inbound, dst, body []byte) ([]byte, error) {
+	var c gatewayContext
+	c.fill(&in, a.op.node)
+	defer c.end()
+	return a.callJSON(&c, body, dst, callOptions{})
+}
+
+// Wrap returns the same action with more middlewares around it, the first outermost: for a gateway that puts
+// hooks of its own around the calls of one group of routes. The middlewares apply to [Action.ServeJSON], [Action.AppendJSON]
+// and [OpenAction] of what is returned; all other calls are as before. They have the request as the action's own
+// middlewares do, before those of the node; for an action of another node input and output are json.RawMessage. The
+// error is that of a middleware that refused.
+func (a *Action) Wrap(middlewares ...Middleware) (*Action, error) {
+	if a.endpoint == nil || len(middlewares) == 0 {
+		return a, nil
+	}
+	c := *a
+	c.notes, c.refused = maps.Clone(a.notes), nil
+	c.endpoint = a.endpoint.wrap(&c, middlewares)
+	return &c, c.refusal()
+}
+
+func (h *handler[In, Out]) wrap(a *Action, middlewares []Middleware) endpoint {
+	w := &handler[In, Out]{fn: h.fn, action: h.action, op: h.op, plan: h.plan, native: h.native}
+	var wrapped bool
+	w.chain, wrapped = composeCall(a, h.chain, middlewares, localLayer)
+	w.direct = h.direct && !wrapped
+	return w
+}
+
+func (h *streamHandler[In, Out]) wrap(a *Action, middlewares []Middleware) endpoint {
+	w := *h
+	w.chain, _ = composeCall(a, h.chain, middlewares, streamLayer)
+	return &w
+}
+
+func (a *remoteAction) wrap(action *Action, middlewares []Middleware) endpoint {
+	w := &wrappedRemoteAction{remoteAction: a}
+	if action.Stream {
+		w.chain, _ = composeCall(action, openInside, middlewares, streamLayer)
+	} else {
+		w.chain, _ = composeCall(action, w.send, middlewares, localLayer)
+	}
+	return w
+}
+
+// wrappedRemoteAction is an action of another node with more middlewares around its JSON calls and streams.
+type wrappedRemoteAction struct {
+	*remoteAction
+	chain Handler
+}
+
+func (w *wrappedRemoteAction) callJSON(ctx context.Context, in, dst []byte, o callOptions) ([]byte, error) {
+	own, failed := w.op.enter(ctx)
+	if failed != nil {
+		return dst, failed
+	}
+	r := &jsonRequest{in: in}
+	r.action, r.options, r.typed = w.action, o, r
+	if err := r.attempt(own, w.chain); err != nil {
+		return dst, w.op.node.located(err)
+	}
+	return append(dst, r.out...), nil
+}
+
+func (w *wrappedRemoteAction) serveJSON(in Inbound, dst, body []byte) ([]byte, error) {
+	var c gatewayContext
+	c.fill(&in, w.op.node)
+	defer c.end()
+	return w.callJSON(&c, body, dst, callOptions{})
+}
+
+// send is the inner end of the chain.
+func (w *wrappedRemoteAction) send(ctx context.Context, r *Request) (err error) {
+	j := r.typed.(*jsonRequest)
+	j.out, err = remoteCallerOf[stdjson.RawMessage, stdjson.RawMessage](w.remoteAction).callChain(ctx, j.in, r.options)
+	return err
+}
+
+// jsonRequest is a request whose input and output are JSON documents.
+type jsonRequest struct {
+	Request
+	in, out stdjson.RawMessage
+}
+
+func (r *jsonRequest) input() any { return &r.in }
+
+func (r *jsonRequest) output() any { return &r.out }
+
+func (r *jsonRequest) copyOutput() any { return r.out }
+
+func (r *jsonRequest) validate() error { return nil } // the node that handles it has the rules
+
+func (r *jsonRequest) setOutput(value any) bool {
+	out, ok := value.(stdjson.RawMessage)
+	if ok {
+		r.out = out
+	}
+	return ok
+}
+
+func (r *jsonRequest) fork() *Request {
+	c := &jsonRequest{in: r.in}
+	c.action, c.options, c.valid, c.typed = r.action, r.options, r.valid, c
+	return &c.Request
+}
+
+func (r *jsonRequest) adopt(fork *Request) { r.out = fork.typed.(*jsonRequest).out }
+
+func (a *Action) notHere() *Error {
+	return &Error{Code: NotFound, Name: nameActionNotFound, Message: a.Name + " is no action of this node: call it by name"}
+}

@@ -1,0 +1,200 @@
+package openapi
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/sabir-go/sabir/internal/api"
+)
+
+const problemType = "application/problem+json"
+
+// answer is a problem that calls of any action can end with.
+type answer struct {
+	component string // of the response
+	status    int
+	name      string // of the error that it usually is
+	code      string
+	when      string
+	retryable bool
+	message   string // of its example
+}
+
+// answers are what every call can end with, by status.
+var answers = []answer{
+	{"BadInput", 400, "BadInput", "InvalidArgument", "The input is no JSON or does not fit the action, or a parameter or a header of the call is wrong.", false, "age: want a number, got a string"},
+	{"Unauthenticated", 401, "BadKey", "Unauthenticated", "The caller did not say who they are, or not in a way that is accepted.", false, "this API wants a key"},
+	{"PermissionDenied", 403, "PermissionDenied", "PermissionDenied", "The caller is known and may not do this, or a browser asks for a page of another site.", false, "the caller has none of the roles that this action wants"},
+	{"NotFound", 404, "ActionNotFound", "NotFound", "There is no such action here, or not the thing that was asked for.", false, "there is no action of this name"},
+	{"InputTooLarge", 413, "InputTooLarge", "InvalidArgument", "The body is larger than the server takes.", false, "the body is larger than the limit of 1048576 bytes"},
+	{"UnsupportedMediaType", 415, "UnsupportedMediaType", "InvalidArgument", "The body is of a type that is not taken here.", false, "want application/json"},
+	{"ValidationFailed", 422, "ValidationFailed", "InvalidArgument", "Fields of the input break their rules; `data` lists every one.", false, "the input is not valid: name: name is a required field"},
+	{"TooManyRequests", 429, "RateLimited", "ResourceExhausted", "A limit was reached.", true, "too many calls; try again in a second"},
+	{"Failed", 500, "HandlerFailed", "Unknown", "The service failed. Its log tells more under the request's id.", false, "internal error; the node's log tells more under request 6f9f2a"},
+	{"Unavailable", 503, "ServiceUnavailable", "Unavailable", "The service is not reachable now.", true, "the service is not available now"},
+	{"TimedOut", 504, "DeadlineExceeded", "DeadlineExceeded", "The time was up. The work may still have been done.", false, "the deadline passed before the action answered"},
+}
+
+// responses are what a form of an action answers.
+func (d *document) responses(f form) object {
+	list := object{{"200", d.success(f)}}
+	if f.cached() {
+		list.add("304", d.shared("responses", "NotModified"))
+	}
+	declared := map[int][]api.Error{}
+	var statuses []int
+	for _, e := range f.Errors {
+		if e.Status >= 400 && e.Status <= 599 {
+			declared[e.Status] = append(declared[e.Status], e)
+			statuses = append(statuses, e.Status)
+		}
+	}
+	for _, a := range answers {
+		if d.comes(f, a.status) {
+			statuses = append(statuses, a.status)
+		}
+	}
+	slices.Sort(statuses)
+	for _, status := range slices.Compact(statuses) {
+		key := strconv.Itoa(status)
+		if errors := declared[status]; len(errors) > 0 {
+			list.add(key, d.declared(f, status, errors))
+			continue
+		}
+		i := slices.IndexFunc(answers, func(a answer) bool { return a.status == status })
+		list.add(key, d.shared("responses", answers[i].component))
+	}
+	list.add("default", d.shared("responses", "Problem"))
+	return list
+}
+
+// comes reports whether calls of a form can end with one of the answers.
+func (d *document) comes(f form, status int) bool {
+	switch status {
+	case 401, 403:
+		return len(f.Auth) > 0
+	case 413, 415:
+		return f.body != nil
+	case 422:
+		return f.In != nil
+	}
+	return true
+}
+
+// success is the answer of a call that went well.
+func (d *document) success(f form) object {
+	headers := object{{"X-Request-Id", ref("headers", "RequestId")}}
+	if f.cached() {
+		headers.add("ETag", ref("headers", "ETag"))
+		headers.add("Cache-Control", ref("headers", "CacheControl"))
+	}
+	return object{{"description", d.successSays(f)}, {"headers", headers}, {"content", d.successContent(f)}}
+}
+
+func (d *document) successSays(f form) string {
+	switch {
+	case f.Stream:
+		return "The values of the stream."
+	case f.Out == nil:
+		return "It is done."
+	}
+	if s := resolved(d.api, f.Out); s != nil && s.Description != "" {
+		return s.Description
+	}
+	return "The output."
+}
+
+func (d *document) successContent(f form) object {
+	output := object{}
+	if f.Out == nil {
+		output.add("schema", object{{"type", "object"}, {"maxProperties", 0}})
+	} else {
+		output.add("schema", d.schema(f.Out))
+	}
+	var examples object
+	for i, e := range f.Examples {
+		if len(e.Out) > 0 {
+			examples.add(exampleName(i, e), object{{"value", json.RawMessage(e.Out)}})
+		}
+	}
+	if len(examples) > 0 {
+		output.add("examples", examples)
+	}
+	if !f.Stream {
+		return object{{"application/json", output}}
+	}
+	content := object{}
+	if raw(d.api, f.Out) {
+		content.add("application/octet-stream", object{{"schema", object{{"contentMediaType", "application/octet-stream"}}}})
+	}
+	content.add("text/event-stream", object{{"schema", object{{"type", "string"},
+		{"description", "Server-sent events; the `data` of each is one value as JSON, as `x-stream` describes it."}}}})
+	content.add("application/x-ndjson", object{{"schema", object{{"type", "string"},
+		{"description", "Values, each as JSON in a line of its own."}}}})
+	content.add("application/json", output)
+	return content
+}
+
+// declared is the answer of a status for which an action has errors of its own: one of them, or what every call of that
+// status is.
+func (d *document) declared(f form, status int, errors []api.Error) object {
+	says, types := "", []any{}
+	oneOf := []any{}
+	for _, e := range errors {
+		if slices.Contains(types, any(errorType(e.Name))) {
+			continue
+		}
+		types = append(types, errorType(e.Name))
+		oneOf = append(oneOf, ref("schemas", d.errorSchema(e)))
+		if says != "" {
+			says += "\n"
+		}
+		says += "`" + e.Name + "`"
+		if e.Description != "" {
+			says += ": " + e.Description
+		}
+	}
+	other := d.problem
+	if status == 422 {
+		other = d.invalid
+	}
+	oneOf = append(oneOf, object{{"title", "Any other problem of this status"}, {"allOf", []any{ref("schemas", other)}},
+		{"properties", object{{"type", object{{"not", object{{"enum", types}}}}}}}})
+	content := object{{problemType, object{{"schema", object{{"oneOf", oneOf}}}}}}
+	return object{{"description", says}, {"headers", problemHeaders(status)}, {"content", content}}
+}
+
+func problemHeaders(status int) object {
+	headers := object{{"X-Request-Id", ref("headers", "RequestId")}}
+	if status == 429 || status == 503 {
+		headers.add("Retry-After", ref("headers", "RetryAfter"))
+	}
+	return headers
+}
+
+// sharedResponses are the components of those that an operation refers to.
+func (d *document) sharedResponses() object {
+	var list object
+	for _, a := range answers {
+		if !d.used["responses/"+a.component] {
+			continue
+		}
+		schema, data := d.problem, any(nil)
+		if a.status == 422 {
+			schema = d.invalid
+			data = []any{object{{"path", "name"}, {"pointer", "/name"}, {"rule", "required"}, {"value", ""}, {"message", "name is a required field"}}}
+		}
+		media := object{{"schema", ref("schemas", schema)}, {"example", exampleProblem(a, data)}}
+		list.add(a.component, object{{"description", a.when}, {"headers", problemHeaders(a.status)}, {"content", object{{problemType, media}}}})
+	}
+	if d.used["responses/NotModified"] {
+		list.add("NotModified", object{{"description", "The answer that the caller has kept is still right."},
+			{"headers", object{{"ETag", ref("headers", "ETag")}, {"Cache-Control", ref("headers", "CacheControl")}}}})
+	}
+	if d.used["responses/Problem"] {
+		list.add("Problem", object{{"description", "Any other problem."}, {"headers", problemHeaders(0)},
+			{"content", object{{problemType, object{{"schema", ref("schemas", d.problem)}}}}}})
+	}
+	return list
+}

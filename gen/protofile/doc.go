@@ -1,0 +1,29 @@
+// Package protofile writes what a node offers as a file of Protocol Buffers (proto3), for callers that generate their code
+// from one: a service for each service, an rpc for each action, a message for each type.
+//
+// # Numbers of fields
+//
+// The fields of a message are numbered in the order of the Go struct, from 1. So a field that is added at the end changes no
+// number of another, while one that is added in between, moved or removed changes those behind it. Callers that were generated
+// before would then misread bytes. To keep such callers working, give Write a [Lock], a list of the numbers that were given out,
+// and store it beside the file: fields keep their numbers then wherever they move to, new ones get numbers that were never
+// used, and the numbers and names of those that went are reserved.
+//
+// # Types
+//
+//	string                          string; of enums too, whose values are in a comment, since the JSON has names and no numbers
+//	integer of format int32, int64 …  int32, int64, uint32, uint64; of format int and uint int64 and uint64
+//	number                          double; of format float float
+//	boolean                         bool
+//	bytes as base64                 bytes
+//	date-time                       google.protobuf.Timestamp
+//	duration in nanoseconds         google.protobuf.Duration
+//	list                            repeated; of lists and of what may be null in between, a message with "repeated … items"
+//	map                             map<string, …>; of anything google.protobuf.Struct
+//	anything                        google.protobuf.Value
+//	null                            google.protobuf.NullValue
+//	may be null                     optional, unless it is a message, which may be missing anyway
+//
+// Inputs and outputs that are no objects become messages with one field, "value" or "items"; none becomes
+// google.protobuf.Empty. A stream is an rpc that streams both ways.
+package protofile

@@ -1,0 +1,289 @@
+package protofile
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/schema"
+)
+
+// Options of Write. The zero value is usable.
+type Options struct {
+	Package   string // of the file, such as "shop.v1"; made of the API's title where it is empty
+	GoPackage string // the option go_package; left out where it is empty
+	Lock      Lock   // keeps the numbers of fields, see Lock; nil numbers by order alone
+}
+
+// Write writes the file. The same API, options and lock give the same bytes. It adds new fields to o.Lock, so that two calls
+// must not share one at the same time. An error is the writer's, or reports an invalid package name.
+func Write(w io.Writer, a api.API, o Options) error {
+	o.Package = cmp.Or(o.Package, strings.Join(mapped(words(a.Title), strings.ToLower), "_"), "api")
+	if !packageName.MatchString(o.Package) {
+		return fmt.Errorf("protofile: %q is no package name; want identifiers with dots between them", o.Package)
+	}
+	if o.Lock == nil {
+		o.Lock = Lock{}
+	}
+	f := &file{api: a, options: o, taken: names{}, types: map[string]string{}, imports: map[string]bool{}, messages: map[string]string{}}
+	f.nameTypes()
+	services := f.services()
+	for _, name := range slices.Sorted(maps.Keys(f.types)) {
+		f.message(f.types[name], a.Types[name])
+	}
+	f.head()
+	f.out.WriteString(services)
+	for _, name := range slices.Sorted(maps.Keys(f.messages)) {
+		f.out.WriteString(f.messages[name])
+	}
+	_, err := io.WriteString(w, f.out.String())
+	return err
+}
+
+var packageName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
+
+// file is a file in the making.
+type file struct {
+	api      api.API
+	options  Options
+	out      strings.Builder
+	taken    names             // of messages and services
+	types    map[string]string // named types with members -> messages
+	imports  map[string]bool
+	messages map[string]string // name -> text
+}
+
+// nameTypes gives each named type with members its message, the services' names being kept free.
+func (f *file) nameTypes() {
+	for _, service := range f.serviceNames() {
+		f.taken[messageName(service)+"Service"] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.api.Types)) {
+		if t := f.api.Types[name]; t != nil && len(t.Properties) > 0 {
+			f.types[name] = f.taken.take(messageName(name))
+		}
+	}
+}
+
+func (f *file) serviceNames() []string {
+	var list []string
+	for i := range f.api.Actions {
+		list = append(list, f.api.Actions[i].Service)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func (f *file) head() {
+	b := &f.out
+	comment(b, "", f.api.Title+" "+f.api.Version)
+	comment(b, "", f.api.Description)
+	b.WriteString("//\n")
+	comment(b, "", "Made from Go types; changes here are lost. Fields are numbered in the order of the Go structs, or as the lock of "+
+		"numbers says that was given when this was made. Without a lock only fields added at the end keep the numbers of the others.")
+	b.WriteString("\nsyntax = \"proto3\";\n\npackage " + f.options.Package + ";\n\n")
+	for _, path := range slices.Sorted(maps.Keys(f.imports)) {
+		b.WriteString("import " + quote(path) + ";\n")
+	}
+	if len(f.imports) > 0 {
+		b.WriteByte('\n')
+	}
+	if f.options.GoPackage != "" {
+		b.WriteString("option go_package = " + quote(f.options.GoPackage) + ";\n\n")
+	}
+}
+
+// services are all services and their rpcs, in the order of names.
+func (f *file) services() string {
+	actions := slices.Clone(f.api.Actions)
+	slices.SortStableFunc(actions, func(x, y api.Action) int { return strings.Compare(x.Name, y.Name) })
+	used := names{}
+	var b strings.Builder
+	for _, service := range f.serviceNames() {
+		b.WriteString("service " + used.take(messageName(service)+"Service") + " {\n")
+		methods := names{}
+		for i := range actions {
+			if actions[i].Service == service {
+				f.rpc(&b, &actions[i], methods)
+			}
+		}
+		b.WriteString("}\n\n")
+	}
+	return b.String()
+}
+
+func (f *file) rpc(b *strings.Builder, a *api.Action, methods names) {
+	method := methods.take(messageName(strings.TrimPrefix(a.Name, a.Service+".")))
+	place := messageName(a.Service) + method
+	in, out := f.side(a.In, place+"Input"), f.side(a.Out, place+"Output")
+	if a.Stream {
+		in, out = "stream "+in, "stream "+out
+	}
+	if len(methods) > 1 {
+		b.WriteByte('\n')
+	}
+	comment(b, "  ", a.Description)
+	comment(b, "  ", a.Name+": POST "+strings.TrimSuffix(f.api.Prefix, "/")+a.Path)
+	if a.Deprecated && a.Instead != "" {
+		comment(b, "  ", "Deprecated: "+a.Instead)
+	}
+	for _, e := range a.Errors {
+		comment(b, "  ", strings.TrimSuffix("Fails with "+e.Name+" ("+e.Code+"): "+e.Description, ": "))
+	}
+	b.WriteString("  rpc " + method + "(" + in + ") returns (" + out + ")")
+	var options []string
+	if a.Deprecated {
+		options = append(options, "    option deprecated = true;\n")
+	}
+	if a.Idempotent {
+		options = append(options, "    option idempotency_level = IDEMPOTENT;\n")
+	}
+	if len(options) == 0 {
+		b.WriteString(";\n")
+		return
+	}
+	b.WriteString(" {\n" + strings.Join(options, "") + "  }\n")
+}
+
+// side is the message of an input or an output: rpcs take nothing else.
+func (f *file) side(s *schema.Schema, place string) string {
+	if s == nil {
+		f.imports[imports[emptyType]] = true
+		return emptyType
+	}
+	got := f.shape(s, place)
+	if got.single() && got.message {
+		return got.name
+	}
+	return f.wrap(place, got)
+}
+
+// wrap is a message around a value that is none.
+func (f *file) wrap(place string, s shape) string {
+	name := f.taken.take(messageName(place))
+	field := "value"
+	if s.repeated {
+		field = "items"
+	}
+	f.fields(name, "", []row{{json: field, shape: s}})
+	return name
+}
+
+// row is a field of a message.
+type row struct {
+	json  string
+	shape shape
+	says  []string
+}
+
+// message adds the message of an object.
+func (f *file) message(name string, s *schema.Schema) {
+	var rows []row
+	for _, p := range s.Properties {
+		r := row{json: p.Name, shape: f.shape(p.Schema, name+"_"+p.Name)}
+		if p.Schema.Description != "" {
+			r.says = append(r.says, p.Schema.Description)
+		}
+		if r.shape.note != "" {
+			r.says = append(r.says, r.shape.note)
+		}
+		rows = append(rows, r)
+	}
+	f.fields(name, s.Description, rows)
+}
+
+func (f *file) fields(name, says string, rows []row) {
+	var keys []string
+	for _, r := range rows {
+		keys = append(keys, r.json)
+	}
+	numbers, gone := f.options.Lock.numbers(name, keys)
+	var b strings.Builder
+	comment(&b, "", says)
+	b.WriteString("message " + name + " {\n")
+	reserve(&b, gone)
+	used := names{}
+	for i, r := range rows {
+		for _, said := range r.says {
+			comment(&b, "  ", said)
+		}
+		field := used.takeField(fieldName(r.json))
+		b.WriteString("  " + r.shape.label() + " " + field + " = " + strconv.Itoa(int(numbers[i])))
+		if jsonName(field) != r.json && r.json[:min(1, len(r.json))] != "[" { // which Protocol Buffers keeps for extensions
+			b.WriteString(" [json_name = " + quote(r.json) + "]")
+		}
+		b.WriteString(";\n")
+	}
+	b.WriteString("}\n\n")
+	f.messages[name] = b.String()
+}
+
+// reserve keeps the numbers of fields that went from being used again.
+func reserve(b *strings.Builder, gone map[string]int32) {
+	byNumber := slices.SortedFunc(maps.Keys(gone), func(x, y string) int { return int(gone[x]) - int(gone[y]) })
+	for _, name := range byNumber {
+		b.WriteString("  reserved " + strconv.Itoa(int(gone[name])) + ";")
+		comment(b, " ", "was "+name)
+	}
+}
+
+// comment writes text as a comment, a line for each of its lines.
+func comment(b *strings.Builder, indent, text string) {
+	if text = strings.TrimSpace(text); text == "" {
+		return
+	}
+	for line := range strings.Lines(text) {
+		b.WriteString(indent + strings.TrimRight("// "+strings.Map(printable, strings.TrimRight(line, "\r\n")), " ") + "\n")
+	}
+}
+
+func printable(r rune) rune {
+	if r < ' ' || r == 0x7f || r == 0xfffd {
+		return ' '
+	}
+	return r
+}
+
+func enumNote(s *schema.Schema) string {
+	if len(s.Enum) == 0 {
+		return ""
+	}
+	var list []string
+	for _, v := range s.Enum {
+		text, err := json.Marshal(v)
+		if err == nil {
+			list = append(list, string(text))
+		}
+	}
+	return "One of " + strings.Join(list, ", ") + "."
+}
+
+// quote is text as a string of Protocol Buffers.
+func quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(s) {
+		if c := s[i]; c == '"' || c == '\\' || c < ' ' || c >= 0x7f {
+			fmt.Fprintf(&b, `\%03o`, c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func mapped(list []string, f func(string) string) []string {
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = f(list[i])
+	}
+	return out
+}

@@ -1,0 +1,76 @@
+// Package api describes what a node offers over HTTP. It is the one source of all that is generated from a node: the OpenAPI
+// document, the TypeScript client, the .proto file, the dashboard's forms.
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/sabir-go/sabir/internal/route"
+	"github.com/sabir-go/sabir/internal/schema"
+)
+
+// API describes what a node offers over HTTP, in a form that can be sent as JSON and read back.
+type API struct {
+	Title       string                    `json:"title"`
+	Version     string                    `json:"version"` // of the API, not of Sabir
+	Description string                    `json:"description,omitempty"`
+	Servers     []string                  `json:"servers,omitempty"` // URLs
+	Prefix      string                    `json:"prefix,omitempty"`  // before the paths of all actions: "/api"
+	Actions     []Action                  `json:"actions"`           // by name
+	Types       map[string]*schema.Schema `json:"types"`             // named types, by the names that "#/$defs/Name" refers to
+	Schemes     map[string]Scheme         `json:"schemes,omitempty"` // of authentication, by name
+	Batch       string                    `json:"batch,omitempty"`   // path of batches; "" where there are none
+	Events      *Events                   `json:"events,omitempty"`  // nil where none can be listened to
+}
+
+// Action is one public action.
+type Action struct {
+	Name        string         `json:"name"`    // "v2.users.get"
+	Service     string         `json:"service"` // "v2.users"
+	Description string         `json:"description,omitempty"`
+	Path        string         `json:"path"`             // of the call: POST /v2/users/get
+	Routes      []route.Route  `json:"routes,omitempty"` // REST forms
+	In          *schema.Schema `json:"in,omitempty"`     // nil for an action without input
+	Out         *schema.Schema `json:"out,omitempty"`    // nil for one without output
+	Stream      bool           `json:"stream,omitempty"` // In and Out are the values that go each way
+	Errors      []Error        `json:"errors,omitempty"` // declared, besides those that every call can end with
+	Auth        []string       `json:"auth,omitempty"`   // names of the schemes of which one is demanded
+	Scopes      []string       `json:"scopes,omitempty"` // roles of which the caller needs one
+	Idempotent  bool           `json:"idempotent,omitempty"`
+	CacheFor    float64        `json:"cacheFor,omitempty"` // seconds that answers are kept
+	Examples    []Example      `json:"examples,omitempty"`
+	Deprecated  bool           `json:"deprecated,omitempty"`
+	Instead     string         `json:"instead,omitempty"` // what to use in place of a deprecated action
+}
+
+// Error is an error that an action declares it may end with.
+type Error struct {
+	Name        string         `json:"name"` // "OutOfStock": the problem's type is "urn:sabir:error:OutOfStock"
+	Code        string         `json:"code"` // "FailedPrecondition"
+	Status      int            `json:"status"`
+	Description string         `json:"description,omitempty"`
+	Data        *schema.Schema `json:"data,omitempty"` // of the member "data"; nil for none
+}
+
+// Example is an input with its output.
+type Example struct {
+	Name string          `json:"name,omitempty"`
+	In   json.RawMessage `json:"in,omitempty"`
+	Out  json.RawMessage `json:"out,omitempty"`
+}
+
+// Scheme is a way to authenticate callers, in OpenAPI's terms.
+type Scheme struct {
+	Type        string `json:"type"`             // "http" or "apiKey"
+	Scheme      string `json:"scheme,omitempty"` // "bearer", "basic"
+	Format      string `json:"format,omitempty"` // "JWT"
+	In          string `json:"in,omitempty"`     // "header", "cookie", "query"
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+// Events describes where events can be received, and which.
+type Events struct {
+	Path     string   `json:"path"`
+	Patterns []string `json:"patterns"`
+}

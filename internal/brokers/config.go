@@ -1,0 +1,84 @@
+package brokers
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind is one of the brokers that can be started.
+type Kind string
+
+const (
+	// NATS is nats-server with JetStream, its store in the server's folder.
+	NATS Kind = "nats-server"
+	// Redis is redis-server with an append-only file.
+	Redis Kind = "redis-server"
+	// Mosquitto is an MQTT broker for versions 3.1.1 and 5. It saves its state when it stops.
+	Mosquitto Kind = "mosquitto"
+	// RabbitMQ speaks AMQP 0-9-1. It takes 5 to 10 seconds to start: see [ForTestShared].
+	RabbitMQ Kind = "rabbitmq-server"
+)
+
+// Config configures a broker. The zero Config admits all clients on this machine, without TLS, in a new folder.
+type Config struct {
+	// Dir is the folder of the broker's files; it is made if it is not there. Empty is a new temporary folder, which
+	// Close removes.
+	Dir string
+
+	// User and Password are what clients must send, where Password is not empty. User may be left out: Redis then has its
+	// nameless user, and the others one called "sabir". RabbitMQ without a Password has the user guest with the password
+	// guest.
+	User, Password string
+
+	// Cert and Key are PEM files. With them the broker speaks TLS, and nothing else, on its port. With CA too, clients
+	// must show a certificate of an authority in that file, and the broker's must be fit to be shown as a client's,
+	// since Start connects with it.
+	Cert, Key, CA string
+
+	// Sync has Redis and JetStream bring each write to the disk before they acknowledge it. Without it a killed broker
+	// loses nothing either, as the kernel has the data; a machine without power does. RabbitMQ does so always for
+	// persistent messages with confirms. Mosquitto then saves its state once a second, and cannot do better.
+	Sync bool
+
+	// Extra is lines for the broker's configuration file, in its own syntax.
+	Extra string
+}
+
+func (c Config) secure() bool { return c.Cert != "" }
+
+func (c Config) check() error {
+	switch {
+	case (c.Cert == "") != (c.Key == ""):
+		return errors.New("Config.Cert and Config.Key go together")
+	case c.CA != "" && c.Cert == "":
+		return errors.New("Config.CA needs Config.Cert and Config.Key")
+	case c.User != "" && c.Password == "":
+		return errors.New("Config.User needs Config.Password")
+	}
+	return nil
+}
+
+// recipe is what differs between kinds.
+type recipe struct {
+	scheme, secure string // of URLs
+	debian         string // the package that has the program
+	startTimeout   time.Duration
+	program        func() (path string, err error)
+	start          func(*Server) error
+	answers        func(*Server) error
+}
+
+func recipeOf(kind Kind) (recipe, error) {
+	switch kind {
+	case NATS:
+		return recipe{"nats", "nats", "", time.Minute, natsProgram, startNATS, natsAnswers}, nil
+	case Redis:
+		return recipe{"redis", "rediss", "redis-server", time.Minute, installed("redis-server"), startRedis, redisAnswers}, nil
+	case Mosquitto:
+		return recipe{"mqtt", "mqtts", "mosquitto", time.Minute, installed("mosquitto", "/usr/sbin/mosquitto"), startMosquitto, mosquittoAnswers}, nil
+	case RabbitMQ:
+		return recipe{"amqp", "amqps", "rabbitmq-server", 3 * time.Minute, installed("rabbitmq-server", "/usr/lib/rabbitmq/bin/rabbitmq-server"), startRabbitMQ, rabbitMQAnswers}, nil
+	}
+	return recipe{}, fmt.Errorf("there is no broker %q: want brokers.NATS, Redis, Mosquitto or RabbitMQ", string(kind))
+}

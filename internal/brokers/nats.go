@@ -1,0 +1,111 @@
+package brokers
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+const (
+	ownModule  = "github.com/sabir-go/sabir"
+	natsModule = "github.com/nats-io/nats-server/v2"
+)
+
+// natsProgram builds nats-server in the version that this module's go.mod names, also where the tests are another
+// module's. It is kept in the user's cache folder under that version.
+var natsProgram = sync.OnceValues(func() (string, error) {
+	dir, err := goCommand("", "list", "-m", "-f", "{{.Dir}}", ownModule)
+	if err != nil {
+		return "", err
+	}
+	version, err := goCommand(dir, "list", "-m", "-f", "{{.Version}}", natsModule)
+	if err != nil {
+		return "", err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	cache = filepath.Join(cache, "sabir-brokers")
+	program := filepath.Join(cache, "nats-server-"+version)
+	if _, err := exec.LookPath(program); err == nil {
+		return program, nil
+	}
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		return "", err
+	}
+	building, err := os.MkdirTemp(cache, "building-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(building)
+	built := filepath.Join(building, "nats-server")
+	if _, err := goCommand(dir, "build", "-o", built, natsModule); err != nil {
+		return "", err
+	}
+	return program, os.Rename(built, program) // whole or not at all, for others that look for it now
+})
+
+// goCommand runs the go command in a folder, or the working directory.
+func goCommand(dir string, arguments ...string) (string, error) {
+	command := exec.Command("go", arguments...)
+	command.Dir = dir
+	output, err := command.Output()
+	if err != nil {
+		text := ""
+		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+			text = string(failed.Stderr)
+		}
+		return "", fmt.Errorf("nats-server cannot be built: go %s: %w\n%s", strings.Join(arguments, " "), err, text)
+	}
+	return strings.TrimSpace(string(output)), nil
+}
+
+func startNATS(s *Server) error {
+	c := s.config
+	var text strings.Builder
+	fmt.Fprintf(&text, "host: 127.0.0.1\nport: %d\n", s.port)
+	fmt.Fprintf(&text, "jetstream {\n  store_dir: %q\n", s.file("jetstream"))
+	if c.Sync {
+		text.WriteString("  sync_interval: always\n")
+	}
+	text.WriteString("}\n")
+	if c.Password != "" {
+		fmt.Fprintf(&text, "authorization {\n  user: %q\n  password: %q\n}\n", c.User, c.Password)
+	}
+	if c.secure() {
+		fmt.Fprintf(&text, "tls {\n  cert_file: %q\n  key_file: %q\n", c.Cert, c.Key)
+		if c.CA != "" {
+			fmt.Fprintf(&text, "  ca_file: %q\n  verify: true\n", c.CA)
+		}
+		text.WriteString("}\n")
+	}
+	path, err := s.write("nats.conf", text.String()+c.Extra+"\n")
+	if err != nil {
+		return err
+	}
+	s.main, err = launch(s.command(s.program, "-c", path), s.Log())
+	return err
+}
+
+// natsAnswers waits for INFO, which the server sends first, in the clear even with TLS.
+func natsAnswers(s *Server) error {
+	conn, err := dialPlain(s)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(line, "INFO ") {
+		return fmt.Errorf("it said %q, which is not INFO", line)
+	}
+	return nil
+}

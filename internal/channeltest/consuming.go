@@ -1,0 +1,429 @@
+package channeltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/internal/backoff"
+)
+
+func eachGroup(b *bench) {
+	b.declare(channel.Spec{})
+	one, two := b.join(channel.GroupSpec{Name: "one"}), b.join(channel.GroupSpec{Name: "two"})
+	b.publish("a", "b")
+	for _, g := range []channel.Group{one, two} {
+		if got := texts(b.receive(g, 2)); !slices.Equal(got, []string{"a", "b"}) {
+			b.Fatalf("got %q", got)
+		}
+	}
+}
+
+func sharing(b *bench) {
+	b.declare(channel.Spec{})
+	other := b.open()
+	b.declareAt(other, channel.Spec{})
+	first, second := b.join(channel.GroupSpec{InFlight: 2}), b.joinAt(other, channel.GroupSpec{InFlight: 2})
+	b.publish("a", "b", "c", "d")
+	got := append(b.receive(first, 2), b.receive(second, 2)...)
+	data := texts(got)
+	slices.Sort(data)
+	if !slices.Equal(data, []string{"a", "b", "c", "d"}) {
+		b.Fatalf("got %q", data)
+	}
+}
+
+func fromStart(b *bench) {
+	b.declare(channel.Spec{})
+	b.publish("old", "older")
+	if got := texts(b.receive(b.join(channel.GroupSpec{}), 2)); !slices.Equal(got, []string{"old", "older"}) {
+		b.Fatalf("got %q", got)
+	}
+}
+
+func fromNew(b *bench) {
+	b.declare(channel.Spec{})
+	b.publish("old")
+	g := b.join(channel.GroupSpec{From: channel.Position{New: true}})
+	b.publish("new")
+	if got := texts(b.receive(g, 1)); got[0] != "new" {
+		b.Fatalf("got %q", got)
+	}
+}
+
+func fromSequence(b *bench) {
+	if !b.store.Features().Sequences {
+		b.declare(channel.Spec{})
+		_, err := b.store.Join(b.Context(), channel.GroupSpec{Channel: b.name, Name: "group", From: channel.Position{Sequence: 2}, AckWait: time.Second, InFlight: 1})
+		if !errors.Is(err, channel.ErrNotOffered) {
+			b.Fatalf("got %v, want ErrNotOffered", err)
+		}
+		return
+	}
+	b.declare(channel.Spec{})
+	sent := b.publish("a", "b", "c")
+	g := b.join(channel.GroupSpec{From: channel.Position{Sequence: sent[1].Sequence}})
+	if got := texts(b.receive(g, 2)); !slices.Equal(got, []string{"b", "c"}) {
+		b.Fatalf("got %q", got)
+	}
+}
+
+// clockStep is more than the coarsest clock of a broker's messages: RabbitMQ's has seconds.
+const clockStep = 2100 * time.Millisecond
+
+func fromTime(b *bench) {
+	b.declare(channel.Spec{})
+	b.publish("old")
+	backoff.Sleep(b.Context(), clockStep)
+	since := time.Now()
+	backoff.Sleep(b.Context(), clockStep)
+	b.publish("new")
+	if got := texts(b.receive(b.join(channel.GroupSpec{From: channel.Position{Time: since}}), 1)); got[0] != "new" {
+		b.Fatalf("got %q", got)
+	}
+}
+
+func goesOn(b *bench) {
+	b.declare(channel.Spec{})
+	b.publish("a")
+	g := b.join(channel.GroupSpec{})
+	b.done(g, b.receive(g, 1)...)
+	if err := g.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.publish("b") // while nothing listens there
+	again := b.join(channel.GroupSpec{From: channel.Position{New: true}})
+	if got := texts(b.receive(again, 1)); got[0] != "b" {
+		b.Fatalf("got %q", got)
+	}
+}
+
+func handled(b *bench) {
+	b.declare(channel.Spec{})
+	g := b.join(channel.GroupSpec{AckWait: 3 * time.Second}) // in which a busy machine must answer
+	b.publish("a")
+	b.done(g, b.receive(g, 1)...)
+	b.nothing(g, 4*time.Second)
+}
+
+func comesAgain(b *bench) {
+	if !b.store.Features().Lease {
+		return
+	}
+	b.declare(channel.Spec{})
+	g := b.join(channel.GroupSpec{AckWait: time.Second})
+	b.publish("a")
+	began := time.Now()
+	first := b.receive(g, 1)[0]
+	second := b.receive(g, 1)[0]
+	if took := time.Since(began); took < 900*time.Millisecond || string(second.Data) != "a" || first.Attempt != 1 || first.Lost != 0 || second.Attempt != 1 || second.Lost != 1 || second.ID != first.ID {
+		b.Fatalf("after %v: %+v, then %+v", took, first, second)
+	}
+}
+
+func consumerGone(b *bench) {
+	b.declare(channel.Spec{})
+	b.publish("a")
+	other := b.open()
+	b.declareAt(other, channel.Spec{})
+	b.receive(b.joinAt(other, channel.GroupSpec{AckWait: 2 * time.Second}), 1)
+	if err := other.Close(); err != nil {
+		b.Fatal(err)
+	}
+	if d := b.receive(b.join(channel.GroupSpec{AckWait: 2 * time.Second}), 1)[0]; string(d.Data) != "a" || d.Attempt != 1 || d.Lost != 1 {
+		b.Fatalf("got %q, attempt %d, %d lost", d.Data, d.Attempt, d.Lost)
+	}
+}
+
+func extending(b *bench) {
+	b.declare(channel.Spec{})
+	g := b.join(channel.GroupSpec{AckWait: 3 * time.Second}) // in which a busy machine must extend
+	b.publish("a")
+	d := b.receive(g, 1)
+	for range 8 {
+		b.nothing(g, 500*time.Millisecond)
+		if err := g.Extend(b.Context(), d...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.done(g, d...)
+}
+
+func retried(b *bench) {
+	b.declare(channel.Spec{})
+	g := b.join(channel.GroupSpec{})
+	b.publish("a")
+	const after = 700 * time.Millisecond
+	d := b.receive(g, 1)[0]
+	for attempt := 2; attempt <= 3; attempt++ {
+		began := time.Now()
+		if err := g.Retry(b.Context(), d, after); err != nil {
+			b.Fatal(err)
+		}
+		d = b.receive(g, 1)[0]
+		if took := time.Since(began); took < after-200*time.Millisecond || d.Attempt != attempt {
+			b.Fatalf("attempt %d after %v, want %d after %v", d.Attempt, took, attempt, after)
+		}
+	}
+	b.done(g, d)
+}
+
+func retriedAtOnce(b *bench) {
+	b.declare(channel.Spec{})
+	g := b.join(channel.GroupSpec{})
+	b.publish("a")
+	if err := g.Retry(b.Context(), b.receive(g, 1)[0], 0); err != nil {
+		b.Fatal(err)
+	}
+	if d := b.receive(g, 1)[0]; d.Attempt != 2 || d.Lost != 0 {
+		b.Fatalf("attempt %d, %d lost", d.Attempt, d.Lost)
+	}
+}
+
+func released(b *bench) {
+	b.declare(channel.Spec{})
+	g := b.join(channel.GroupSpec{})
+	b.publish("a")
+	d := b.receive(g, 1)[0]
+	if err := g.Retry(b.Context(), d, 0); err != nil {
+		b.Fatal(err)
+	}
+	if err := g.Release(b.Context(), b.receive(g, 1)[0]); err != nil {
+		b.Fatal(err)
+	}
+	d = b.receive(g, 1)[0]
+	if d.Attempt != 2 || d.Lost > 1 {
+		b.Fatalf("attempt %d, %d lost", d.Attempt, d.Lost)
+	}
+	b.done(g, d)
+}
+
+func attemptsRaised(b *bench) {
+	b.declare(channel.Spec{})
+	g := b.join(channel.GroupSpec{})
+	b.publish("a")
+	d := b.receive(g, 1)[0]
+	d.Attempt = 3
+	if err := g.Retry(b.Context(), d, 0); err != nil {
+		b.Fatal(err)
+	}
+	if d := b.receive(g, 1)[0]; d.Attempt != 4 || d.Lost != 0 {
+		b.Fatalf("attempt %d, %d lost", d.Attempt, d.Lost)
+	}
+}
+
+func lossesAndFailuresApart(b *bench) {
+	b.declare(channel.Spec{})
+	b.publish("a")
+	other := b.open()
+	b.declareAt(other, channel.Spec{})
+	g := b.joinAt(other, channel.GroupSpec{AckWait: 2 * time.Second})
+	if err := g.Retry(b.Context(), b.receive(g, 1)[0], 100*time.Millisecond); err != nil {
+		b.Fatal(err)
+	}
+	b.receive(g, 1)
+	if err := other.Close(); err != nil { // with the second attempt in its hands
+		b.Fatal(err)
+	}
+	g = b.join(channel.GroupSpec{AckWait: 2 * time.Second})
+	d := b.receive(g, 1)[0]
+	if d.Attempt != 2 || d.Lost != 1 {
+		b.Fatalf("attempt %d, %d lost", d.Attempt, d.Lost)
+	}
+	if err := g.Retry(b.Context(), d, 0); err != nil {
+		b.Fatal(err)
+	}
+	if d := b.receive(g, 1)[0]; d.Attempt != 3 || d.Lost > 1 {
+		b.Fatalf("attempt %d, %d lost", d.Attempt, d.Lost)
+	}
+}
+
+func limited(b *bench) {
+	b.declare(channel.Spec{})
+	b.publish("a", "b", "c", "d", "e")
+	g := b.join(channel.GroupSpec{InFlight: 3})
+	got := b.receive(g, 3)
+	ctx, cancel := context.WithTimeout(b.Context(), waitLimit)
+	defer cancel()
+	b.done(g, got[0])
+	if list, err := g.Receive(ctx, 1); err != nil || len(list) != 1 {
+		b.Fatalf("got %d, %v", len(list), err)
+	}
+}
+
+func waitEnds(b *bench) {
+	b.declare(channel.Spec{})
+	g := b.join(channel.GroupSpec{})
+	took := waitLimit
+	for range 10 { // a busy machine is late now and then, but not each time
+		ctx, cancel := context.WithTimeout(b.Context(), 100*time.Millisecond)
+		began := time.Now()
+		_, err := g.Receive(ctx, 1)
+		cancel()
+		if err == nil {
+			b.Fatal("it ended without an error")
+		}
+		if took = min(took, time.Since(began)); took < time.Second {
+			break
+		}
+	}
+	if took > time.Second {
+		b.Fatalf("it took %v at least, the context had 100 ms", took)
+	}
+	b.publish("a")
+	if got := texts(b.receive(g, 1)); got[0] != "a" {
+		b.Fatalf("got %q", got)
+	}
+}
+
+func closeEnds(b *bench) {
+	b.declare(channel.Spec{})
+	g := b.join(channel.GroupSpec{})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := g.Receive(context.Background(), 1)
+		ended <- err
+	}()
+	backoff.Sleep(b.Context(), 50*time.Millisecond) // most times it waits by then
+	if err := g.Close(); err != nil {
+		b.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if !errors.Is(err, channel.ErrClosed) {
+			b.Fatalf("got %v", err)
+		}
+	case <-time.After(waitLimit):
+		b.Fatal("still waiting")
+	}
+}
+
+func dropCount(b *bench) {
+	if !b.store.Features().KeepMessages {
+		refused(b, channel.Spec{Name: b.name, MaxCount: 10})
+		return
+	}
+	b.declare(channel.Spec{MaxCount: 100})
+	var batch []*channel.Outgoing
+	for i := range 1000 {
+		batch = append(batch, message(fmt.Sprint(i)))
+	}
+	b.store.Publish(b.Context(), b.name, batch)
+	s, err := b.store.Stats(b.Context(), b.name)
+	if err != nil || s.Messages < 100 || s.Messages > 300 { // some engines drop whole blocks
+		b.Fatalf("%d are kept, %v", s.Messages, err)
+	}
+	g := b.join(channel.GroupSpec{InFlight: 1000})
+	if list := b.receive(g, int(s.Messages)); string(list[len(list)-1].Data) != "999" {
+		b.Fatalf("the last is %q", list[len(list)-1].Data)
+	}
+}
+
+func refused(b *bench, spec channel.Spec) {
+	b.Helper()
+	if err := b.store.Declare(b.Context(), spec); !errors.Is(err, channel.ErrNotOffered) {
+		b.Fatalf("declare %+v: %v, want ErrNotOffered", spec, err)
+	}
+}
+
+func dropAge(b *bench) {
+	f := b.store.Features()
+	if !f.KeepBytes {
+		refused(b, channel.Spec{Name: b.name, MaxBytes: 1000})
+	}
+	if !f.Sequences {
+		return // an engine without places keeps age by whole segments of its log
+	}
+	b.declare(channel.Spec{MaxAge: time.Second})
+	var batch []*channel.Outgoing
+	for i := range 500 {
+		batch = append(batch, message(fmt.Sprint(i)))
+	}
+	b.store.Publish(b.Context(), b.name, batch)
+	backoff.Sleep(b.Context(), 1500*time.Millisecond)
+	b.publish("new")
+	b.until("200 are kept at most", func() bool { // some engines drop by a timer of theirs
+		s, err := b.store.Stats(b.Context(), b.name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return s.Messages <= 200
+	})
+}
+
+func deadMessages(b *bench) {
+	b.declare(channel.Spec{Letters: true})
+	sent := b.publish("a", "b", "c")
+	list, err := b.store.Letters(b.Context(), b.name, 10)
+	if err != nil || len(list) != 3 || string(list[0].Data) != "a" || list[2].ID != sent[2].ID {
+		b.Fatalf("%+v, %v", list, err)
+	}
+	if n, err := b.store.Remove(b.Context(), b.name, list[1].Key); n != 1 || err != nil {
+		b.Fatalf("removed %d, %v", n, err)
+	}
+	if n, err := b.store.Remove(b.Context(), b.name, list[1].Key); n != 0 || err != nil {
+		b.Fatalf("removed %d again, %v", n, err)
+	}
+	list, err = b.store.Letters(b.Context(), b.name, 10)
+	if err != nil || len(list) != 2 || string(list[0].Data) != "a" || string(list[1].Data) != "c" {
+		b.Fatalf("%+v, %v", list, err)
+	}
+	if list, err = b.store.Letters(b.Context(), b.name, 1); err != nil || len(list) != 1 {
+		b.Fatalf("%+v, %v", list, err)
+	}
+	b.until("2 are counted", func() bool {
+		s, err := b.store.Stats(b.Context(), b.name)
+		return err == nil && s.Messages == 2
+	})
+}
+
+func deadMessagesConsumed(b *bench) {
+	b.declare(channel.Spec{Letters: true})
+	g := b.join(channel.GroupSpec{})
+	b.publish("a")
+	b.done(g, b.receive(g, 1)...)
+	if list, err := b.store.Letters(b.Context(), b.name, 10); err != nil || len(list) != 1 {
+		b.Fatalf("%+v, %v", list, err)
+	}
+}
+
+func stats(b *bench) {
+	b.declare(channel.Spec{})
+	g := b.join(channel.GroupSpec{InFlight: 2})
+	b.publish("a", "b", "c", "d", "e")
+	list := b.receive(g, 2)
+	b.done(g, list[0])
+	b.until("1 in flight and 3 waiting", func() bool {
+		s, err := b.store.Stats(b.Context(), b.name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Logf("%+v", s)
+		if len(s.Groups) != 1 || s.Groups[0].Name != "group" {
+			return false
+		}
+		waiting, inFlight := s.Groups[0].Waiting, s.Groups[0].InFlight
+		if !b.store.Features().Lease { // the broker hands out as much as the consumer has space for
+			return waiting+inFlight >= 2 && waiting+inFlight <= 4
+		}
+		return waiting == 3 && inFlight == 1
+	})
+}
+
+// until asks again and again for what must come true.
+func (b *bench) until(what string, true func() bool) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), waitLimit)
+	defer cancel()
+	for !true() {
+		if backoff.Sleep(ctx, 20*time.Millisecond); ctx.Err() != nil {
+			b.Fatalf("not so after %v: %s", waitLimit, what)
+		}
+	}
+}
+
+var _ testing.TB = (*bench)(nil)

@@ -1,0 +1,270 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/policy"
+	_ "github.com/sabir-go/sabir/web" // serves the HTTP face
+)
+
+var faceBehaviours = []behaviour{
+	{"a retry policy of the caller repeats a call that may be repeated", policyRetry},
+	{"a time limit of the caller ends a call to another node", policyTimeout},
+	{"a breaker of the caller opens when another node keeps failing", policyBreaker},
+	{"a cache of the caller keeps the answers of another node", policyCache},
+	{"a fallback of the caller answers for a node that fails", policyFallback},
+	{"the caller's middlewares see the action of another node and its error as it was there", remoteMiddleware},
+	{"the HTTP face of one node serves the public action of another", httpElsewhere},
+	{"the HTTP face does not serve another node's action that is for the cluster only", httpCluster},
+	{"a guest calls, emits and streams as a node does", guestCalls},
+	{"a guest sees all nodes and services, also those that come later", guestSees},
+	{"a guest offers nothing and gets no events", guestOffersNothing},
+	{"a guest that finds nobody does not start", guestAlone},
+	{"a guest finds the others when the node that it joined at leaves", guestStays},
+}
+
+// pair is a node with a policy that calls what the other one offers as svc.it.
+func (s *suite) pair(t *testing.T, it func(context.Context, int) (int, error), options ...sabir.NodeOption) (caller *sabir.Node) {
+	c := s.cluster(t)
+	service := sabir.NewService("svc")
+	sabir.Handle(service, "it", it)
+	c.start("server", sabir.Serve(service))
+	caller = c.start("caller", options...)
+	must(t, caller.WaitFor(brief(t), "svc"))
+	return caller
+}
+
+var errWarming = sabir.NewError(sabir.Unavailable, "Warming", "not yet")
+
+func policyRetry(t *testing.T, s *suite) {
+	var ran atomic.Int64
+	caller := s.pair(t, func(_ context.Context, in int) (int, error) {
+		if ran.Add(1) < 3 {
+			return 0, errWarming
+		}
+		return in + 1, nil
+	}, sabir.Use(policy.Retry(policy.Attempts(3), policy.Backoff(time.Millisecond, 2*time.Millisecond))))
+	if _, err := sabir.Call[int](brief(t), caller, "svc.it", 1, sabir.NoRetry()); !errors.Is(err, errWarming) || ran.Load() != 1 {
+		t.Errorf("with NoRetry: %d runs, %v", ran.Load(), err)
+	}
+	ran.Store(0)
+	if out, err := sabir.Call[int](brief(t), caller, "svc.it", 1); err != nil || out != 2 || ran.Load() != 3 {
+		t.Errorf("got %d after %d runs, %v", out, ran.Load(), err)
+	}
+}
+
+func policyTimeout(t *testing.T, s *suite) {
+	began, ended := make(chan struct{}, 1), make(chan ending, 1)
+	caller := s.pair(t, waits(began, ended), sabir.Use(policy.Timeout(soon)))
+	start := time.Now()
+	_, err := sabir.Call[int](context.Background(), caller, "svc.it", 1)
+	if took := time.Since(start); !errors.Is(err, sabir.ErrDeadline) || took < soon || took > soon+atOnce {
+		t.Errorf("got %v after %v", err, took)
+	}
+	if e := get(t, "the handler's end", ended); e.err == nil {
+		t.Error("the handler's context did not end")
+	}
+}
+
+func policyBreaker(t *testing.T, s *suite) {
+	var ran atomic.Int64
+	caller := s.pair(t, func(context.Context, int) (int, error) {
+		ran.Add(1)
+		return 0, errors.New("no")
+	}, sabir.Use(policy.Breaker(policy.MinCalls(5), policy.FailureRatio(0.5), policy.OpenFor(time.Hour))))
+	var err error
+	for range 20 {
+		_, err = sabir.Call[int](brief(t), caller, "svc.it", 1)
+	}
+	if !errors.Is(err, sabir.ErrBreakerOpen) || ran.Load() != 5 {
+		t.Errorf("the handler ran %d times, the last error is %v", ran.Load(), err)
+	}
+}
+
+func policyCache(t *testing.T, s *suite) {
+	var ran atomic.Int64
+	caller := s.pair(t, func(_ context.Context, in int) (int, error) { return int(ran.Add(1)) * in, nil }, sabir.Use(policy.NewCache().For()))
+	for range 3 {
+		if out, err := sabir.Call[int](brief(t), caller, "svc.it", 7); err != nil || out != 7 {
+			t.Errorf("got %d, %v", out, err)
+		}
+	}
+	if out, err := sabir.Call[int](brief(t), caller, "svc.it", 7, sabir.NoCache()); err != nil || out != 14 {
+		t.Errorf("with NoCache: %d, %v", out, err)
+	}
+}
+
+func policyFallback(t *testing.T, s *suite) {
+	caller := s.pair(t, func(context.Context, int) (int, error) { return 0, errWarming },
+		sabir.Use(sabir.Middleware{Name: "fallback", Remote: policy.Fallback(func(_ context.Context, in int, err error) (int, error) {
+			if !errors.Is(err, errWarming) {
+				return 0, err
+			}
+			return -in, nil
+		}).Remote}))
+	if out, err := sabir.Call[int](brief(t), caller, "svc.it", 7); err != nil || out != -7 {
+		t.Errorf("got %d, %v", out, err)
+	}
+}
+
+func remoteMiddleware(t *testing.T, s *suite) {
+	type sight struct {
+		action *sabir.Action
+		in     int
+		err    error
+	}
+	saw := make(chan sight, 1)
+	caller := s.pair(t, func(context.Context, int) (int, error) { return 0, errOutOfStock },
+		sabir.Use(sabir.Middleware{Name: "look", Remote: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+			return func(ctx context.Context, r *sabir.Request) error {
+				err := next(ctx, r)
+				saw <- sight{r.Action(), *r.Input().(*int), err}
+				return err
+			}
+		}}))
+	_, err := sabir.Call[int](brief(t), caller, "svc.it", 7)
+	if got := get(t, "what the middleware saw", saw); got.action.Name != "svc.it" || !got.action.Remote || got.in != 7 || !errors.Is(got.err, errOutOfStock) {
+		t.Errorf("the middleware saw %+v", got)
+	}
+	if !errors.Is(err, errOutOfStock) {
+		t.Errorf("the caller got %v", err)
+	}
+}
+
+// post sends a document to the HTTP face of a node.
+func post(t *testing.T, n *sabir.Node, path, document string) (status int, answer string) {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitLimit}
+	response, err := client.Post("http://"+n.HTTPAddr()+path, "application/json", strings.NewReader(document))
+	must(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	must(t, err)
+	return response.StatusCode, string(text)
+}
+
+func (s *suite) httpPair(t *testing.T) *sabir.Node {
+	c := s.cluster(t)
+	service := sabir.NewService("svc")
+	sabir.Handle(service, "hello", greet)
+	sabir.Handle(service, "inner", greet, sabir.Visible(sabir.Cluster))
+	c.start("server", sabir.Serve(service))
+	face := c.start("face", sabir.HTTP("127.0.0.1:0"))
+	must(t, face.WaitFor(brief(t), "svc"))
+	return face
+}
+
+func httpElsewhere(t *testing.T, s *suite) {
+	face := s.httpPair(t)
+	if status, answer := post(t, face, "/svc/hello", `{"name":"Ada"}`); status != 200 || answer != `{"text":"Hello, Ada","node":"server"}` {
+		t.Errorf("got %d, %s", status, answer)
+	}
+	if status, answer := post(t, face, "/svc/hello", `{"name":"a name that is much too long"}`); status != 422 || !contains(answer, "ValidationFailed", "name") {
+		t.Errorf("a bad input: %d, %s", status, answer)
+	}
+}
+
+func httpCluster(t *testing.T, s *suite) {
+	face := s.httpPair(t)
+	if status, answer := post(t, face, "/svc/inner", `{"name":"Ada"}`); status != 404 || contains(answer, "Hello") {
+		t.Errorf("got %d, %s", status, answer)
+	}
+}
+
+// guest starts an observer node in a cluster that has two nodes, of which the first offers svc.
+func (s *suite) guest(t *testing.T, options ...sabir.NodeOption) (c *cluster, guest *sabir.Node, events <-chan received) {
+	got := make(chan received, 10)
+	c = s.cluster(t)
+	service := listens("svc", got, "thing.happened")
+	sabir.Handle(service, "it", greet)
+	sabir.HandleStream(service, "stream", double)
+	c.start("a", sabir.Serve(service))
+	c.start("b", sabir.Serve(reportingService("other")))
+	guest = c.join("guest", []sabir.JoinOption{sabir.Guest()}, options...)
+	return c, guest, got
+}
+
+func guestCalls(t *testing.T, s *suite) {
+	_, guest, events := s.guest(t)
+	must(t, guest.WaitFor(brief(t), "svc", "other"))
+	if out, err := sabir.Call[reply](brief(t), guest, "svc.it", greeting{"Ada"}); err != nil || out.Node != "a" {
+		t.Errorf("a call: %+v, %v", out, err)
+	}
+	for out, err := range sabir.CallStream[int](brief(t), guest, "svc.stream", 4) {
+		if err != nil || out != 8 {
+			t.Errorf("a stream: %d, %v", out, err)
+		}
+	}
+	must(t, sabir.Emit(brief(t), guest, "thing.happened", greeting{"Ada"}))
+	if h := get(t, "the event", events); h.node != "a" || h.text != "Ada" {
+		t.Errorf("an event: %+v", h)
+	}
+}
+
+func guestSees(t *testing.T, s *suite) {
+	c, guest, _ := s.guest(t)
+	must(t, guest.WaitFor(brief(t), "svc", "other"))
+	c.start("late", sabir.Serve(reportingService("late")))
+	must(t, guest.WaitFor(brief(t), "late"))
+	var names []string
+	for _, info := range guest.Nodes() {
+		names = append(names, info.ID)
+	}
+	if !slices.Equal(names, []string{"guest", "a", "b", "late"}) {
+		t.Errorf("it sees %v", names)
+	}
+	if out, err := sabir.Call[string](brief(t), guest, "late.it", 1, sabir.ToNode("late")); err != nil || out != "late on late" {
+		t.Errorf("got %s, %v", out, err)
+	}
+}
+
+func guestOffersNothing(t *testing.T, s *suite) {
+	own := make(chan received, 10)
+	service := listens("guests", own, "thing.happened")
+	sabir.Handle(service, "it", greet)
+	c, guest, events := s.guest(t, sabir.Serve(service))
+	must(t, guest.WaitFor(brief(t), "svc", "other"))
+	a := c.nodes[0]
+	eventually(t, "a lists the guest as one", func() bool {
+		return slices.ContainsFunc(a.Nodes(), func(info sabir.NodeInfo) bool { return info.ID == "guest" && info.Guest && info.Services == 0 })
+	})
+	if _, err := sabir.Call[reply](brief(t), a, "guests.it", greeting{"Ada"}); !errors.Is(err, sabir.ErrActionNotFound) {
+		t.Errorf("a calls the guest: %v", err)
+	}
+	if out, err := sabir.Call[reply](brief(t), guest, "guests.it", greeting{"Ada"}); err != nil || out.Node != "guest" {
+		t.Errorf("the guest calls itself: %+v, %v", out, err)
+	}
+	must(t, sabir.Broadcast(brief(t), a, "thing.happened", greeting{"Ada"}))
+	if len(events) != 1 || len(own) != 0 {
+		t.Errorf("a heard %d events and the guest %d", len(events), len(own))
+	}
+}
+
+func guestAlone(t *testing.T, s *suite) {
+	c := s.cluster(t)
+	gone := c.start("gone")
+	stop(t, gone)
+	n := sabir.NewNode(c.options("guest", []sabir.JoinOption{sabir.Guest()})...)
+	if err := n.Start(brief(t)); !errors.Is(err, sabir.ErrJoin) || !contains(err.Error(), c.shown()) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func guestStays(t *testing.T, s *suite) {
+	c, guest, _ := s.guest(t)
+	must(t, guest.WaitFor(brief(t), "svc", "other"))
+	stop(t, c.nodes[0])
+	eventually(t, "the guest sees only b", func() bool { return !sees(guest, "a") && sees(guest, "b") })
+	c.meet = c.nodes[1].Info().Addr
+	c.start("late", sabir.Serve(reportingService("late")))
+	must(t, guest.WaitFor(brief(t), "late"))
+}

@@ -1,0 +1,138 @@
+package http1
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// handovers is the net.Listener through which net/http gets connections.
+type handovers struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newHandovers() *handovers {
+	return &handovers{conns: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+// give gives net/http a connection, or closes it when net/http takes no more.
+func (h *handovers) give(c net.Conn) {
+	select {
+	case h.conns <- c:
+	case <-h.closed:
+		c.Close()
+	}
+}
+
+func (h *handovers) Accept() (net.Conn, error) {
+	select {
+	case c := <-h.conns:
+		return c, nil
+	case <-h.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (h *handovers) Close() error {
+	h.once.Do(func() { close(h.closed) })
+	return nil
+}
+
+func (h *handovers) Addr() net.Addr { return handoverAddr{} }
+
+type handoverAddr struct{}
+
+func (handoverAddr) Network() string { return "handover" }
+func (handoverAddr) String() string  { return "handover" }
+
+// asNetHTTP is the connection as net/http gets it.
+func (c *conn) asNetHTTP(prefix []byte) net.Conn {
+	over, isTLS := c.net.(*tls.Conn)
+	switch {
+	case !isTLS:
+		return &prefixConn{Conn: &tracked{c.socket, c}, prefix: prefix}
+	case c.tls.NegotiatedProtocol == "h2":
+		return over // net/http wants to see the type
+	}
+	return &prefixTLSConn{prefixConn{Conn: over, prefix: prefix}, over}
+}
+
+// tracked is a socket that leaves the server's list when it is closed.
+type tracked struct {
+	net.Conn
+	of *conn
+}
+
+func (t *tracked) Close() error {
+	err := t.Conn.Close()
+	t.of.server.free(t.of)
+	return err
+}
+
+// CloseWrite lets net/http signal that it has sent all, before it closes.
+func (t *tracked) CloseWrite() error { return closeWrite(t.Conn) }
+
+// ReadFrom lets the system copy files.
+func (t *tracked) ReadFrom(r io.Reader) (int64, error) { return readFrom(t.Conn, r) }
+
+// prefixConn is a connection of which the first bytes have been read already.
+type prefixConn struct {
+	net.Conn
+	prefix []byte
+}
+
+func (b *prefixConn) Read(p []byte) (int, error) {
+	if len(b.prefix) > 0 {
+		n := copy(p, b.prefix)
+		if b.prefix = b.prefix[n:]; len(b.prefix) == 0 {
+			b.prefix = nil
+		}
+		return n, nil
+	}
+	return b.Conn.Read(p)
+}
+
+func (b *prefixConn) CloseWrite() error { return closeWrite(b.Conn) }
+
+func (b *prefixConn) ReadFrom(r io.Reader) (int64, error) { return readFrom(b.Conn, r) }
+
+// prefixTLSConn is a prefixConn over TLS. net/http calls ConnectionState for the TLS field of its requests.
+type prefixTLSConn struct {
+	prefixConn
+	over *tls.Conn
+}
+
+func (b *prefixTLSConn) ConnectionState() tls.ConnectionState { return b.over.ConnectionState() }
+
+func closeWrite(c net.Conn) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+func readFrom(c net.Conn, r io.Reader) (int64, error) {
+	if fast, ok := c.(io.ReaderFrom); ok {
+		return fast.ReadFrom(r)
+	}
+	return io.Copy(struct{ io.Writer }{c}, r)
+}
+
+// countingHandler handles connections that were handed over. It counts requests, and closes connections when the server stops.
+type countingHandler struct {
+	server *Server
+	next   http.Handler
+}
+
+func (h *countingHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.server.fallbackCalls.Add(1)
+	defer h.server.fallbackCalls.Add(-1)
+	if h.server.isLast() {
+		w.Header().Set("Connection", "close")
+	}
+	h.next.ServeHTTP(w, r)
+}

@@ -1,0 +1,36 @@
+package integration
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+)
+
+// The server speaks no Redis, so no node starts. What counts is whether its certificate was accepted.
+func TestChannelsTLSSaysWhichAuthoritiesTheBrokerMayHave(t *testing.T) {
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(server.Certificate())
+	address := strings.Replace(server.URL, "https", "rediss", 1)
+	for name, test := range map[string]struct {
+		options []sabir.ChannelsOption
+		refused bool
+	}{
+		"without it": {nil, true},
+		"with it":    {[]sabir.ChannelsOption{sabir.ChannelsTLS(&tls.Config{RootCAs: pool})}, false},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		err := sabir.NewNode(sabir.Logger(quiet), sabir.Channels(address, test.options...)).Start(ctx)
+		cancel()
+		if err == nil || strings.Contains(err.Error(), "certificate") != test.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

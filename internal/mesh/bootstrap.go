@@ -1,0 +1,288 @@
+package mesh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/bus"
+	"github.com/sabir-go/sabir/internal/wire"
+	"github.com/sabir-go/sabir/transport"
+)
+
+// listen takes the address. When another node of this machine listens there already, that node is the first to be dialled,
+// and this one listens at an address next to it.
+func (m *Mesh) listen(ctx context.Context) error {
+	if m.config.bus {
+		return m.connectBus(ctx)
+	}
+	if m.config.Observer {
+		m.config.Seeds = append([]string{m.config.Address}, m.config.Seeds...)
+		return nil
+	}
+	l, err := transport.Listen(ctx, m.config.Address, m.transport)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		if other := fallbackAddress(m.config.Address, m.config.Node); other != "" {
+			m.config.Seeds = append([]string{m.config.Address}, m.config.Seeds...)
+			m.config.addressTaken = true
+			l, err = transport.Listen(ctx, other, m.transport)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("the node cannot listen: %w", err)
+	}
+	m.listener = l
+	return nil
+}
+
+// connectBus connects to the broker at the address.
+func (m *Mesh) connectBus(ctx context.Context) error {
+	hub, err := bus.Open(ctx, m.config.Address, bus.Config{Cluster: m.config.Cluster, Node: m.config.Node, Transport: m.transport, Log: m.log})
+	if err != nil {
+		return fmt.Errorf("the node cannot use the broker: %w", err)
+	}
+	m.hub = hub
+	if !m.config.Observer {
+		m.listener = hub.Listener()
+	}
+	return nil
+}
+
+// takeOverAddress waits until the node that listens at the address which all nodes of this machine were given has gone, and
+// then listens there too. New nodes and observers can so find the cluster at that address for as long as one of its nodes
+// runs.
+func (m *Mesh) takeOverAddress() {
+	for {
+		sleep(m.ctx, takeOverInterval/2+rand.N(takeOverInterval))
+		if m.ctx.Err() != nil {
+			return
+		}
+		l, err := transport.Listen(m.ctx, m.config.Address, m.transport)
+		if err != nil {
+			continue // it is taken, as a rule
+		}
+		m.mu.Lock()
+		if m.draining {
+			m.mu.Unlock()
+			l.Close()
+			return
+		}
+		m.takenOver = l
+		m.mu.Unlock()
+		m.log.Info("the shared address is taken over", "node", m.config.Node, "addr", m.config.Address)
+		m.acceptLoop(l)
+		return
+	}
+}
+
+// takeOverInterval is the interval at which a node checks whether the shared address has become free.
+const takeOverInterval = time.Second
+
+// fallbackAddress is an address next to one that is taken; "" for a kind of address that has none.
+func fallbackAddress(address, node string) string {
+	u, err := transport.Parse(address)
+	if err != nil {
+		return ""
+	}
+	switch {
+	case u.Port() != "":
+		u.Host = net.JoinHostPort(u.Hostname(), "0")
+		return u.String()
+	case u.Scheme == "unix":
+		u.Path += "." + node
+		return u.String()
+	case u.Scheme == "mem":
+		u.Host += "-" + node
+		return u.String()
+	}
+	return ""
+}
+
+// bootstrap links the node to the first seed that answers, so that a wrong key or cluster name is found at the start. It is
+// no error that no seed answers, since the first node of a cluster has no node to link to; but it is one where another node
+// holds this one's address.
+func (m *Mesh) bootstrap(ctx context.Context) error {
+	var unreached error
+	for _, seed := range m.config.Seeds {
+		if seed == m.OwnAddress() {
+			continue // a list of seeds may name the node itself
+		}
+		err := m.dialSeed(ctx, seed)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, cluster.ErrSelf) {
+			continue // by another name
+		}
+		if refused, ok := errors.AsType[*wire.HandshakeError](err); ok && !refused.Temporary() {
+			return fmt.Errorf("the node at %s does not take this one: %w", seed, err)
+		}
+		if unreached == nil {
+			unreached = fmt.Errorf("no node answers at %s: %w", seed, err)
+		}
+		if !m.config.Observer {
+			m.log.Info("seed not reached", "node", m.config.Node, "seed", seed, "error", err)
+		}
+	}
+	if m.config.addressTaken || m.config.Observer {
+		return unreached
+	}
+	return nil
+}
+
+// dialSeed dials a seed. Where this node cannot start without it, since a node listens at the address that both were given, it
+// is dialled again if it takes too long: on a machine with much to do it is only slow.
+func (m *Mesh) dialSeed(ctx context.Context, seed string) error {
+	for tries := 1; ; tries++ {
+		err := m.dial(ctx, seed, "")
+		if err == nil || !m.config.addressTaken || tries == seedTries || !isTimeout(err) || ctx.Err() != nil {
+			return err
+		}
+		m.log.Info("seed is slow", "node", m.config.Node, "seed", seed, "error", err)
+	}
+}
+
+const seedTries = 3
+
+// isTimeout reports whether a dial failed for want of time. The other side may have been the one that stopped waiting; it
+// closes the connection then.
+func isTimeout(err error) bool {
+	if refused, ok := errors.AsType[*wire.HandshakeError](err); ok {
+		return refused.Reason == wire.ReasonTimeout || refused.Reason == wire.ReasonLost
+	}
+	return errors.Is(err, context.DeadlineExceeded)
+}
+
+func (m *Mesh) acceptLoop(listener transport.Listener) {
+	pause := time.Millisecond
+	for {
+		conn, err := listener.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil: // such as too many open files
+			m.log.Warn("connection not accepted", "node", m.config.Node, "error", err)
+			sleep(m.ctx, pause)
+			pause = min(2*pause, time.Second)
+			continue
+		}
+		pause = time.Millisecond
+		if oldest := m.handshakes.add(conn); oldest != nil {
+			m.log.Warn("connection closed: too many have not proved who they are", "node", m.config.Node, "from", oldest.RemoteAddr(), "limit", maxPendingHandshakes)
+			oldest.Close()
+		}
+		m.running.Go(func() { m.handshake(conn) })
+	}
+}
+
+// handshake authenticates a connection that another node made, and hands it to what it is for.
+func (m *Mesh) handshake(conn net.Conn) {
+	serves := wire.Purpose("") // all
+	if m.gossip == nil {
+		serves = wire.ForLink
+	}
+	p, linked, err := m.authenticate(m.ctx, conn, false, serves)
+	m.handshakes.remove(conn)
+	if err != nil {
+		conn.Close()
+		m.log.Info("connection refused", "node", m.config.Node, "from", conn.RemoteAddr(), "error", err)
+		return
+	}
+	if p.Purpose == wire.ForGossip {
+		m.gossip.Conn(conn)
+		return
+	}
+	m.AddLink(conn, p)
+	linked()
+}
+
+// dial makes a link to the node at an address: the one of that name, if a name is given.
+func (m *Mesh) dial(ctx context.Context, addr, name string) error {
+	conn, p, linked, err := m.connect(ctx, addr, wire.ForLink)
+	if err != nil {
+		return err
+	}
+	defer linked()
+	if name != "" && p.Node != name {
+		conn.Close()
+		return fmt.Errorf("at %s is node %s, not %s", addr, p.Node, name)
+	}
+	m.AddLink(conn, p)
+	return nil
+}
+
+// connect dials an address. See [Mesh.authenticate] for linked.
+func (m *Mesh) connect(ctx context.Context, addr string, purpose wire.Purpose) (conn net.Conn, p wire.Peer, linked func(), err error) {
+	conn, err = m.dialConn(ctx, addr)
+	if err != nil {
+		return nil, wire.Peer{}, nil, err
+	}
+	p, linked, err = m.authenticate(ctx, conn, true, purpose)
+	if err != nil {
+		conn.Close()
+		if refused, ok := errors.AsType[*wire.HandshakeError](err); ok && refused.Reason == wire.ReasonSameNode && m.connectsToSelf(conn) {
+			err = fmt.Errorf("%w: %w", cluster.ErrSelf, err)
+		}
+		return nil, wire.Peer{}, nil, err
+	}
+	return conn, p, linked, nil
+}
+
+// authenticate runs one side of the handshake. From the moment at which this side admits a peer for a link until linked is
+// called, the connection counts in m.admitted: the peer may already send calls on it, so a node that stops must serve them or
+// send GoAway. To close the connection would fail them with LinkLost. The caller calls linked exactly once, when the link was
+// made or is not to be made; after an error it must not.
+func (m *Mesh) authenticate(ctx context.Context, conn net.Conn, dialled bool, purpose wire.Purpose) (p wire.Peer, linked func(), err error) {
+	config, linked := m.wire, func() {}
+	config.Admit = func(p wire.Peer) error {
+		err := m.admit(p)
+		if err == nil && p.Purpose == wire.ForLink {
+			linked = m.admitted.Done
+		}
+		return err
+	}
+	p, err = wire.Handshake(ctx, conn, config, dialled, purpose)
+	if err != nil {
+		linked()
+		return p, nil, err
+	}
+	return p, linked, nil
+}
+
+func (m *Mesh) dialConn(ctx context.Context, addr string) (net.Conn, error) {
+	if m.hub != nil {
+		return m.hub.Dial(ctx, addr)
+	}
+	return transport.Dial(ctx, addr, m.transport)
+}
+
+// admit is called at the end of a handshake, and refuses the peer with an error.
+func (m *Mesh) admit(p wire.Peer) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.draining {
+		return fmt.Errorf("node %s is leaving", m.config.Node)
+	}
+	_, err := parseInfo(p.About)
+	if err == nil && p.Purpose == wire.ForLink {
+		m.admitted.Add(1)
+	}
+	return err
+}
+
+// connectsToSelf reports whether a connection that this node dialled ends at its own listener.
+func (m *Mesh) connectsToSelf(conn net.Conn) bool {
+	from, _, notFrom := net.SplitHostPort(conn.LocalAddr().String())
+	to, port, notTo := net.SplitHostPort(conn.RemoteAddr().String())
+	own, notOwn := transport.Parse(m.OwnAddress())
+	return notFrom == nil && notTo == nil && notOwn == nil && from == to && port == own.Port()
+}
+
+func connectionRefused(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
+}

@@ -1,0 +1,153 @@
+package mesh
+
+import (
+	"context"
+	stdjson "encoding/json"
+	"time"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// catalog is what this node offers to the others now. An observer offers nothing.
+func (m *Mesh) catalog() cluster.Catalog {
+	m.mu.Lock()
+	m.version++
+	c := cluster.Catalog{Node: m.config.Node, Instance: m.info.Instance, Version: m.version}
+	m.mu.Unlock()
+	if !m.config.Observer {
+		c.Services = m.host.Services()
+	}
+	return c
+}
+
+// CatalogChanged sends what this node offers to all other nodes, soon. It does not wait.
+func (m *Mesh) CatalogChanged() { wake(m.catalogChanged) }
+
+// announceLoop sends the catalog to all other nodes whenever it has changed, and gives balancers the load that the other
+// nodes report.
+func (m *Mesh) announceLoop() {
+	loads := time.NewTicker(wire.DefaultPingInterval)
+	defer loads.Stop()
+	for {
+		select {
+		case <-m.catalogChanged:
+		case <-loads.C:
+			m.updateLoads()
+			continue
+		case <-m.ctx.Done():
+			return
+		}
+		m.mu.Lock()
+		var links []*wire.Link
+		for _, p := range m.peers {
+			links = append(links, p.Links()...)
+		}
+		m.mu.Unlock()
+		text := m.catalogText()
+		for _, l := range links {
+			m.sendCatalog(l, text)
+		}
+	}
+}
+
+func (m *Mesh) updateLoads() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.peers {
+		if l := p.Link(); l != nil {
+			p.stats.Load().SetLoad(int(l.Load().Calls))
+		}
+	}
+}
+
+func (m *Mesh) catalogText() []byte {
+	text, err := stdjson.Marshal(m.catalog())
+	if err != nil {
+		panic(err) // there is nothing in it that JSON cannot hold
+	}
+	return text
+}
+
+// sendCatalog sends this node's catalog over a link. It closes the link of a peer that does not take the catalog in time.
+func (m *Mesh) sendCatalog(l *wire.Link, text []byte) {
+	m.running.Go(func() {
+		ctx, cancel := context.WithTimeout(m.ctx, sendCatalogTimeout)
+		defer cancel()
+		if err := l.Post(ctx, topicCatalog, text); err != nil {
+			l.Close(err)
+		}
+	})
+}
+
+const sendCatalogTimeout = 10 * time.Second
+
+// updateLoop applies the catalogs that came, and the loss of links, to the tables that calls go by. All that comes during
+// one update is applied together by the next.
+func (m *Mesh) updateLoop() {
+	for {
+		select {
+		case <-m.update:
+		case <-m.ctx.Done():
+			return
+		}
+		m.applyCatalogs()
+		m.host.Rebuild(m.registry.View())
+		m.mu.Lock()
+		for _, p := range m.peers {
+			if p.hasCatalog {
+				closeOnce(p.synced)
+			}
+		}
+		m.mu.Unlock()
+	}
+}
+
+// receiveCatalog keeps a catalog for updateLoop. Posts can overtake each other, so the version decides and not the order; a
+// catalog of an earlier run of the node is ignored.
+func (m *Mesh) receiveCatalog(node string, text []byte) {
+	c, err := cluster.ParseCatalog(text)
+	if err != nil {
+		m.log.Warn("what a node offers cannot be read", "node", m.config.Node, "peer", node, "error", err)
+		return
+	}
+	c.Node = node // a node can speak for itself only
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p := m.peers[node]; p == nil || p.info.Instance != c.Instance {
+		return
+	}
+	if old, waits := m.catalogs[node]; !waits || old.Version < c.Version {
+		m.catalogs[node] = c
+		wake(m.update)
+	}
+}
+
+// applyCatalogs moves the catalogs that came into the registry, for the nodes that there is a link to.
+func (m *Mesh) applyCatalogs() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for node, c := range m.catalogs {
+		p := m.peers[node]
+		if p == nil || len(p.Links()) == 0 {
+			if p == nil {
+				delete(m.catalogs, node)
+			}
+			continue
+		}
+		delete(m.catalogs, node)
+		p.hasCatalog = true
+		if !p.leaving {
+			m.registry.Set(c)
+		}
+	}
+}
+
+// closeOnce closes a channel unless it is closed. Only one goroutine may call it at a time.
+func closeOnce(c chan struct{}) {
+	select {
+	case <-c:
+	default:
+		close(c)
+	}
+}

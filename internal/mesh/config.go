@@ -1,0 +1,112 @@
+package mesh
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/wire"
+	"github.com/sabir-go/sabir/transport"
+)
+
+// Host is the node that a mesh links with others. Its methods may be called by many goroutines at once.
+type Host interface {
+	// Services lists what the node offers to others: nothing while it starts or stops.
+	Services() []cluster.Service
+	// Rebuild makes the tables that calls go by anew, after a change of what other nodes offer.
+	Rebuild(view *cluster.View)
+	// Members asks another node, which this one is linked with, for the nodes that it knows.
+	Members(ctx context.Context, from string) ([]cluster.Member, error)
+	// Route returns what serves the calls or events that the peer will send under the route's name.
+	Route(l *wire.Link, r *wire.Route) wire.Target
+	// Linked, Posted and Unlinked report links, and the posts on them that the mesh has no use for. For one link they are
+	// called one at a time in this order, by the goroutine that reads the link, so they must not block.
+	Linked(l *wire.Link)
+	Posted(l *wire.Link, topic uint8, data []byte)
+	Unlinked(l *wire.Link, err error)
+}
+
+// Config holds a node's settings for its cluster.
+type Config struct {
+	Node string // its id
+	Info Info   // what it sends of itself to others; the mesh adds what depends on the address
+	Log  *slog.Logger
+
+	Address       string // where to listen, or a broker's
+	Cluster       string
+	Key           string
+	TLS           *tls.Config
+	Seeds         []string
+	Static        []string
+	Advertise     string
+	PacketSize    int
+	Zone          string
+	Labels        map[string]string
+	Connections   int // to each other node
+	Observer      bool
+	Compression   string
+	CompressAbove int
+	Limits        wire.Limits
+	NodeCalls     int // calls in flight of all other nodes together
+	Codecs        []string
+
+	bus          bool // the address is a broker's
+	addressTaken bool // another node listens at the address: it is the first seed
+}
+
+// read takes the seeds out of the address, and finds out whether it is a broker's.
+func (c *Config) read() error {
+	u, err := transport.Parse(c.Address)
+	if err != nil {
+		return err
+	}
+	query := u.Query()
+	for _, seed := range strings.FieldsFunc(query.Get("seeds"), func(r rune) bool { return r == ',' }) {
+		if !strings.Contains(seed, "://") {
+			seed = u.Scheme + "://" + seed
+		}
+		c.Seeds = append(c.Seeds, seed)
+	}
+	if query.Has("seeds") {
+		query.Del("seeds")
+		u.RawQuery = query.Encode()
+		c.Address = u.String()
+	}
+	_, c.bus = transport.LookupBus(u.Scheme)
+	if c.bus && len(c.Seeds)+len(c.Static) > 0 {
+		return fmt.Errorf("nodes find each other at the broker %s: leave out Seeds and Static", u.Redacted())
+	}
+	return nil
+}
+
+// secret is for brokers that the transport starts itself: made of the cluster key, and of no use for anything else.
+func (c *Config) secret() []byte {
+	if c.Key == "" {
+		return nil
+	}
+	mac := hmac.New(sha256.New, []byte(c.Key))
+	mac.Write([]byte("sabir broker 1"))
+	return mac.Sum(nil)
+}
+
+const defaultNodeCalls = 64 << 10
+
+// wire is the configuration of the node's links.
+func (c *Config) wire(info []byte) wire.Config {
+	config := wire.Config{Node: c.Node, Cluster: c.Cluster, About: info, Compression: wire.Compression(c.Compression), CompressAbove: c.CompressAbove, Log: c.Log}
+	if c.Key != "" {
+		config.Key = []byte(c.Key)
+	}
+	calls := c.NodeCalls
+	if calls == 0 {
+		calls = defaultNodeCalls
+	}
+	config.Limits = c.Limits
+	config.Limits.InFlight = wire.NewBudget(calls)
+	return config
+}

@@ -1,0 +1,44 @@
+package mesh
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// gossipCarrier is the network of the membership library: packets go as posts on links, and each connection is dialled
+// beside them.
+type gossipCarrier struct{ mesh *Mesh }
+
+// Send is the method of cluster.Carrier.
+func (g gossipCarrier) Send(_ context.Context, to cluster.Member, packet []byte) error {
+	m := g.mesh
+	m.mu.Lock()
+	p := m.peers[to.ID]
+	m.mu.Unlock()
+	if p != nil {
+		if l := p.Link(); l != nil && l.TryPost(topicGossip, packet) {
+			return nil
+		}
+	}
+	return fmt.Errorf("no link to %s", to)
+}
+
+// Dial is the method of cluster.Carrier.
+func (g gossipCarrier) Dial(ctx context.Context, to cluster.Member) (net.Conn, error) {
+	if to.Addr == g.mesh.OwnAddress() {
+		return nil, fmt.Errorf("%s: %w", to, cluster.ErrSelf)
+	}
+	conn, p, _, err := g.mesh.connect(ctx, to.Addr, wire.ForGossip)
+	if err != nil {
+		return nil, err
+	}
+	if to.ID != "" && p.Node != to.ID {
+		conn.Close()
+		return nil, fmt.Errorf("at %s is node %s, not %s", to.Addr, p.Node, to.ID)
+	}
+	return conn, nil
+}

@@ -1,0 +1,111 @@
+package mesh
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// Info is what a node sends of itself in the handshake of a link.
+type Info struct {
+	Instance uint64            `json:"instance"` // one run of the node
+	Addr     string            `json:"addr,omitempty"`
+	Zone     string            `json:"zone,omitempty"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	Guest    bool              `json:"guest,omitempty"`
+	Codecs   []string          `json:"codecs,omitempty"` // formats that it takes; nil for any
+	Host     string            `json:"host"`
+	PID      int               `json:"pid"`
+	Go       string            `json:"go"`
+	CPUs     int               `json:"cpus"`
+	Since    time.Time         `json:"since"`
+}
+
+// ownInfo completes what the node knows of itself by what is the mesh's: the address and the options of Join.
+func (m *Mesh) ownInfo() Info {
+	info := m.config.Info
+	info.Addr, info.Zone, info.Labels, info.Guest = m.OwnAddress(), m.config.Zone, m.config.Labels, m.config.Observer
+	return info
+}
+
+func (a Info) encode() []byte {
+	text, err := json.Marshal(a)
+	if err != nil {
+		panic(err) // there is nothing in it that JSON cannot hold
+	}
+	return text
+}
+
+func parseInfo(text []byte) (Info, error) {
+	var a Info
+	if err := json.Unmarshal(text, &a); err != nil {
+		return a, fmt.Errorf("the node's description cannot be read: %w", err)
+	}
+	return a, nil
+}
+
+// Codecs is the formats that the node at the other end of a link takes, the best first; nil for any.
+func Codecs(l *wire.Link) []string {
+	info, _ := parseInfo(l.Peer().About) // admit has read it before
+	return info.Codecs
+}
+
+// OwnAddress is the address at which the others dial this node; "" for an observer, which does not listen.
+func (m *Mesh) OwnAddress() string {
+	if m.listener == nil {
+		return ""
+	}
+	return m.listener.Addr()
+}
+
+// Member is this node as its cluster knows it.
+func (m *Mesh) Member() cluster.Member {
+	return cluster.Member{ID: m.config.Node, Addr: m.info.Addr, Zone: m.info.Zone, Labels: m.info.Labels, Guest: m.info.Guest, Instance: m.info.Instance}
+}
+
+// Node is another node that this one is linked with, for listings.
+type Node struct {
+	Info
+	ID       string
+	Stopping bool // it takes no new calls
+	Services int
+	Actions  int
+	Load     wire.Load
+	RTT      time.Duration
+}
+
+// Nodes lists the other nodes that this one has links to, by name.
+func (m *Mesh) Nodes() []Node {
+	view := m.registry.View()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	open := make(map[string]bool) // links that take no new calls too
+	for l := range m.open {
+		open[l.Peer().Node] = true
+	}
+	var list []Node
+	for _, p := range m.peers {
+		links := p.Links()
+		if !open[p.ID] || len(links) == 0 && !p.leaving {
+			continue
+		}
+		n := Node{Info: p.info, ID: p.ID, Stopping: p.leaving}
+		n.Labels = maps.Clone(p.info.Labels)
+		for _, s := range view.Services(p.ID) {
+			n.Services++
+			n.Actions += len(s.Actions)
+		}
+		if len(links) > 0 {
+			n.Load, n.RTT = links[0].Load(), links[0].RTT()
+		}
+		list = append(list, n)
+	}
+	slices.SortFunc(list, func(a, b Node) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}

@@ -1,0 +1,234 @@
+package mesh
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// AddLink makes a link of a connection after its handshake. Calls can go over it from now on.
+func (m *Mesh) AddLink(conn net.Conn, with wire.Peer) {
+	info, _ := parseInfo(with.About) // admit read it before
+	m.mu.Lock()
+	if m.ending {
+		m.mu.Unlock()
+		conn.Close()
+		return
+	}
+	draining := m.draining
+	m.running.Add(1)
+	l := wire.New(conn, with, m.wire, m) // its reader calls this mesh's methods, which wait for mu
+	m.open[l] = true
+	p := m.findPeer(with.Node)
+	var stale []*wire.Link
+	if p.info.Instance != 0 && p.info.Instance != info.Instance { // the node was started anew: what is left of its former self is dead
+		stale = p.Links()
+		p = m.replacePeer(p)
+	}
+	p.info = info
+	if len(p.Links()) == 0 { // with more links it goes on counting: tables have it
+		p.stats.Store(cluster.NewCandidate(cluster.Member{ID: p.ID, Zone: info.Zone, Labels: info.Labels}))
+	}
+	p.addLink(l)
+	m.maintain(p)
+	m.mu.Unlock()
+	for _, old := range stale {
+		old.Close(errors.New("the node was started anew"))
+	}
+	if draining {
+		l.GoAway() // the peer may have sent calls since the handshake: it sends no more, and Drain waits for these
+	}
+	m.log.Debug("linked", "node", m.config.Node, "peer", p.ID, "addr", info.Addr)
+	m.sendCatalog(l, m.catalogText())
+	wake(m.update) // its catalog may have come before
+}
+
+// findPeer finds or makes the peer of that name. The caller holds mu.
+func (m *Mesh) findPeer(id string) *Peer {
+	p := m.peers[id]
+	if p == nil {
+		p = &Peer{mesh: m, ID: id, synced: make(chan struct{})}
+		p.stats.Store(cluster.NewCandidate(cluster.Member{ID: id}))
+		m.peers[id] = p
+	}
+	return p
+}
+
+// replacePeer makes a new peer for a node that was started again. The routing tables keep the old peer until they are
+// rebuilt: calls to actions of the node's earlier run must not go to the new one, which may offer nothing yet. The caller
+// holds mu.
+func (m *Mesh) replacePeer(former *Peer) *Peer {
+	former.SetLinks(nil)
+	former.resetSync()
+	if former.redial != nil {
+		former.redial()
+	}
+	delete(m.catalogs, former.ID)
+	m.registry.Remove(former.ID)
+	delete(m.peers, former.ID)
+	p := m.findPeer(former.ID)
+	p.member, p.synced = former.member, former.synced
+	return p
+}
+
+// Opened is the first of a link's methods, see [wire.Handler]: the host gets the link before anything that comes over it, on
+// the same goroutine as Post and Closed.
+func (m *Mesh) Opened(l *wire.Link) {
+	m.mu.Lock()   // AddLink holds it until the link is in the maps
+	m.mu.Unlock() //lint:ignore SA2001 the lock is only waited for
+	m.host.Linked(l)
+}
+
+// Closed is called when a link is lost or closed.
+func (m *Mesh) Closed(l *wire.Link, err error) {
+	defer m.running.Done()
+	m.removeLink(l, err)
+	m.host.Unlinked(l, err)
+}
+
+// removeLink takes the link out of its peer, and the peer out of the tables if it was the last one.
+func (m *Mesh) removeLink(l *wire.Link, err error) {
+	m.mu.Lock()
+	delete(m.open, l)
+	p := m.peers[l.Peer().Node]
+	if p == nil {
+		m.mu.Unlock()
+		return
+	}
+	p.dropLink(l)
+	gone := len(p.Links()) == 0
+	if gone {
+		p.resetSync()
+		delete(m.catalogs, p.ID)
+		m.registry.Remove(p.ID) // under mu: what comes over its next link must not be removed
+	}
+	m.maintain(p)
+	m.mu.Unlock()
+	if !gone {
+		return
+	}
+	wake(m.update)
+	if errors.Is(err, wire.ErrClosed) {
+		m.log.Debug("link closed", "node", m.config.Node, "peer", l.Peer().Node)
+		return
+	}
+	m.log.Info("link lost", "node", m.config.Node, "peer", l.Peer().Node, "error", err)
+}
+
+// GoAway is called when the peer takes no new work over the link. The message may be late and of an earlier run of the node;
+// then the link is none of its peer's any more.
+func (m *Mesh) GoAway(l *wire.Link) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.peers[l.Peer().Node]
+	if p == nil || !slices.Contains(p.Links(), l) {
+		return
+	}
+	p.leaving = true
+	p.SetLinks(nil) // the others report the same soon
+	m.registry.Remove(p.ID)
+	wake(m.update)
+}
+
+// linkRefused is called when a call found that the link takes no new ones. The peer's GoAway comes in a moment; without
+// this, the next call would choose the same peer until then.
+func (m *Mesh) linkRefused(l *wire.Link) {
+	m.mu.Lock()
+	ending := m.ending
+	m.mu.Unlock()
+	if !ending { // else it is this node that goes
+		m.GoAway(l)
+	}
+}
+
+// Post takes a message that the peer sent outside of calls. data is valid until Post returns.
+func (m *Mesh) Post(l *wire.Link, topic uint8, data []byte) {
+	switch topic {
+	case topicCatalog:
+		m.receiveCatalog(l.Peer().Node, data)
+	case topicGossip:
+		if m.gossip != nil {
+			m.gossip.Packet(l.Peer().Node, slices.Clone(data))
+		}
+	default:
+		m.host.Posted(l, topic, data)
+	}
+}
+
+// Route returns what serves the calls that the peer is going to make under a name.
+func (m *Mesh) Route(l *wire.Link, r *wire.Route) wire.Target { return m.host.Route(l, r) }
+
+// changed takes a change of membership.
+func (m *Mesh) changed(c cluster.Change) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c.Member.ID == "" { // an address of Static
+		if c.Kind == cluster.Joined {
+			m.dialStatic(c.Member.Addr)
+		} else {
+			m.stopDialingStatic(c.Member.Addr)
+		}
+		return
+	}
+	if m.static != nil {
+		m.stopDialingStatic(c.Member.Addr)
+	}
+	switch c.Kind {
+	case cluster.Joined, cluster.Updated:
+		p := m.findPeer(c.Member.ID)
+		p.member = c.Member
+		if c.Member.Instance != p.info.Instance {
+			p.leaving = false // it is back
+		}
+		m.maintain(p)
+	case cluster.Left, cluster.Failed:
+		if p := m.peers[c.Member.ID]; p != nil {
+			p.member = cluster.Member{}
+			m.maintain(p)
+		}
+	}
+}
+
+// maintain starts dialling a peer that should be linked and is not, and forgets one that is no member and has no link. The
+// caller holds mu.
+func (m *Mesh) maintain(p *Peer) {
+	wanted := m.dialAddr(p) != ""
+	switch {
+	case wanted && p.redial == nil:
+		ctx, cancel := context.WithCancel(m.ctx)
+		p.redial = cancel
+		m.running.Go(func() { p.keepLinked(ctx) })
+	case p.member.ID == "" && len(p.Links()) == 0:
+		if p.redial != nil {
+			p.redial()
+		}
+		delete(m.peers, p.ID)
+	}
+}
+
+// nextDialAddr is the address to dial for the next link to the peer. After "" the caller must stop dialling.
+func (m *Mesh) nextDialAddr(p *Peer) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	addr := m.dialAddr(p)
+	if addr == "" && p.redial != nil {
+		p.redial()
+		p.redial = nil
+	}
+	return addr
+}
+
+// dialAddr is the address to dial for another link to the peer, "" for none. Either side makes the first link; of the two
+// the one with the smaller name makes all others, so that not both do. The caller holds mu.
+func (m *Mesh) dialAddr(p *Peer) string {
+	links := len(p.Links())
+	if m.draining || p.leaving || p.member.Addr == "" || p.member.Guest || m.peers[p.ID] != p ||
+		links >= m.config.Connections || links > 0 && m.config.Node > p.ID {
+		return ""
+	}
+	return p.member.Addr
+}

@@ -1,0 +1,343 @@
+package mesh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/bus"
+	"github.com/sabir-go/sabir/internal/wire"
+	"github.com/sabir-go/sabir/transport"
+)
+
+// Mesh is a node's links to the other nodes of its cluster. Membership finds those nodes; over each link comes the catalog
+// of what its node offers. An action can be called as long as there is a link to a node whose catalog has it. Mesh is the
+// wire.Handler of its links.
+type Mesh struct {
+	host       Host
+	log        *slog.Logger
+	config     Config
+	transport  transport.Config
+	wire       wire.Config
+	info       Info
+	hub        *bus.Hub           // nil without a broker
+	listener   transport.Listener // nil for an observer
+	takenOver  transport.Listener // see inherit; nil without. Guarded by mu
+	membership cluster.Membership // nil for an observer without a broker
+	gossip     *cluster.Gossip    // this one of the three is the membership, or the others
+	static     *cluster.Static
+	presence   *cluster.Presence
+	registry   *cluster.Registry
+	local      *cluster.Candidate // this node, where it shares calls with others
+
+	ctx        context.Context // ends when the node leaves
+	cancel     context.CancelFunc
+	running    sync.WaitGroup
+	handshakes pendingHandshakes
+
+	mu          sync.Mutex
+	peers       map[string]*Peer
+	open        map[*wire.Link]bool           // all links that are not closed, those too that take no new calls
+	catalogs    map[string]cluster.Catalog    // received and not yet taken over, by node
+	staticDials map[string]context.CancelFunc // addresses of Static where no node is known
+	draining    bool
+	admitted    sync.WaitGroup // the connections between the admission of their peer and AddLink
+	ending      bool           // the links end
+	version     uint64         // of this node's own catalog
+
+	update         chan struct{} // there is something for updateLoop to do
+	catalogChanged chan struct{} // this node's catalog has changed
+}
+
+// Topics of posts between nodes.
+const (
+	topicCatalog uint8 = 1 // what the node offers: the JSON of a cluster.Catalog
+	topicGossip  uint8 = 2 // a packet of the membership library
+)
+
+// New makes a mesh. Its error is of an address that cannot be used.
+func New(host Host, config Config) (*Mesh, error) {
+	if err := config.read(); err != nil {
+		return nil, err
+	}
+	m := &Mesh{host: host, log: config.Log, config: config, registry: cluster.NewRegistry(),
+		peers: make(map[string]*Peer), open: make(map[*wire.Link]bool), staticDials: make(map[string]context.CancelFunc),
+		catalogs: make(map[string]cluster.Catalog), update: make(chan struct{}, 1), catalogChanged: make(chan struct{}, 1)}
+	m.transport = transport.Config{Keyed: config.Key != "", Secret: config.secret(), TLS: config.TLS, Advertise: config.Advertise,
+		Name: config.Node, PacketSize: config.PacketSize}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	return m, nil
+}
+
+// Listen takes the address. When it returns nil, the mesh has all that its methods read without a lock, and calls no other
+// node yet.
+func (m *Mesh) Listen(ctx context.Context) error {
+	if err := m.listen(ctx); err != nil {
+		return err
+	}
+	m.info = m.ownInfo()
+	m.local = cluster.NewCandidate(m.Member())
+	m.wire = m.config.wire(m.info.encode())
+	m.wire.Load = m.Load
+	m.wire.Admit = m.admit
+	if err := m.wire.Validate(); err != nil {
+		m.Leave(ctx)
+		return fmt.Errorf("the node cannot join: %w", err)
+	}
+	m.chooseMembership()
+	return nil
+}
+
+// Start, after Listen, finds the other nodes and links this one to them. It returns when the nodes that it could find have
+// sent what they offer, or after a few seconds without. After an error the mesh has ended.
+func (m *Mesh) Start(ctx context.Context) error {
+	if m.listener != nil {
+		// Before it dials others: nodes that are started together, with each other as seeds, wait for one another's answers.
+		m.running.Go(func() { m.acceptLoop(m.listener) })
+	}
+	if err := m.bootstrap(ctx); err != nil {
+		m.Leave(ctx)
+		return err
+	}
+	m.running.Go(m.updateLoop)
+	m.running.Go(m.announceLoop)
+	if m.membership == nil {
+		m.pollMembers(ctx)
+		m.running.Go(m.pollLoop)
+	} else if err := m.membership.Start(ctx, m.Member(), m.changed); err != nil {
+		m.Leave(ctx)
+		return fmt.Errorf("the node cannot join at %s: %w", m.redactedAddress(), err)
+	}
+	if m.config.addressTaken {
+		m.running.Go(m.takeOverAddress)
+	}
+	m.awaitCatalogs(ctx)
+	if m.config.bus && m.config.Observer && m.anyPeer() == nil {
+		m.Leave(ctx)
+		return fmt.Errorf("no node of the cluster %q is at %s", m.config.Cluster, m.redactedAddress())
+	}
+	return nil
+}
+
+// Secret is for brokers that the node starts itself; nil without a cluster key.
+func (m *Mesh) Secret() []byte { return m.transport.Secret }
+
+// Local counts the calls to this node itself, where it shares them with others.
+func (m *Mesh) Local() *cluster.Candidate { return m.local }
+
+// View is what the other nodes offer now.
+func (m *Mesh) View() *cluster.View { return m.registry.View() }
+
+// Peer is the node of that name if calls can go to it; else nil.
+func (m *Mesh) Peer(node string) *Peer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p := m.peers[node]; p != nil && p.takesCalls() {
+		return p
+	}
+	return nil
+}
+
+// Peers is the nodes that calls can go to, by name, all as they are at one moment.
+func (m *Mesh) Peers() map[string]*Peer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	linked := make(map[string]*Peer)
+	for id, p := range m.peers {
+		if p.takesCalls() {
+			linked[id] = p
+		}
+	}
+	return linked
+}
+
+// redactedAddress is the address without its password, for errors.
+func (m *Mesh) redactedAddress() string {
+	if at, err := transport.Parse(m.config.Address); err == nil {
+		return at.Redacted()
+	}
+	return m.config.Address
+}
+
+// chooseMembership makes the membership that fits the configuration. An observer without a broker has none and polls.
+func (m *Mesh) chooseMembership() {
+	switch {
+	case m.config.bus:
+		m.presence = cluster.NewPresence(m.hub.Broadcast, cluster.PresenceConfig{Key: m.wire.Key, Observe: m.config.Observer, Log: m.log})
+		m.hub.Hear(m.presence.Receive, m.presence.Interrupted)
+		m.membership = m.presence
+	case m.config.Observer:
+	case len(m.config.Static) > 0:
+		m.static = cluster.NewStatic(m.config.Static)
+		m.membership = m.static
+	default:
+		m.gossip = cluster.NewGossip(gossipCarrier{m}, m.config.Seeds, cluster.GossipConfig{Cluster: m.config.Cluster, Log: m.log})
+		m.membership = m.gossip
+	}
+}
+
+// awaitCatalogs waits until the nodes of the cluster are linked and have sent their catalogs, so that a node that has
+// started can call them. It dials those that are known already; membership finds the others.
+func (m *Mesh) awaitCatalogs(ctx context.Context) {
+	limit := settleTimeout
+	if m.config.bus && m.config.Observer {
+		limit = observerSettleTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var dials sync.WaitGroup
+	for _, other := range m.otherMembers(ctx) {
+		if m.Peer(other.ID) == nil {
+			dials.Go(func() { m.dial(ctx, other.Addr, other.ID) }) // that it fails shows later, if the node is still there
+		}
+	}
+	dials.Wait()
+	m.mu.Lock()
+	var waits []chan struct{}
+	for _, p := range m.peers {
+		if !p.info.Guest {
+			waits = append(waits, p.synced)
+		}
+	}
+	m.mu.Unlock()
+	for _, synced := range waits {
+		select {
+		case <-synced:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// otherMembers lists the other nodes that can be dialled: those that have announced themselves at the broker, or that a
+// linked node knows.
+func (m *Mesh) otherMembers(ctx context.Context) []cluster.Member {
+	if m.presence != nil {
+		for m.config.Observer && len(m.presence.Members()) == 0 && ctx.Err() == nil {
+			sleep(ctx, observerPollInterval) // it is of no use alone
+		}
+		return slices.DeleteFunc(m.presence.Members(), func(other cluster.Member) bool { return other.Guest })
+	}
+	near := m.anyPeer()
+	if near == nil {
+		return nil
+	}
+	list, err := m.host.Members(ctx, near.ID)
+	if err != nil {
+		m.log.Debug("the other nodes are not known yet", "node", m.config.Node, "asked", near.ID, "error", err)
+	}
+	return slices.DeleteFunc(list, func(other cluster.Member) bool {
+		return other.ID == m.config.Node || other.Guest || other.Addr == ""
+	})
+}
+
+const (
+	settleTimeout         = 3 * time.Second
+	observerSettleTimeout = 6 * time.Second // in which each node that is at a broker reports it of itself
+	observerPollInterval  = 50 * time.Millisecond
+)
+
+// Drain refuses new calls of other nodes, and waits for those in flight.
+func (m *Mesh) Drain(ctx context.Context) error {
+	m.mu.Lock()
+	m.draining = true
+	m.mu.Unlock()
+	if m.listener != nil {
+		m.closeListener()
+	}
+	m.waitForAdmitted(ctx)
+	m.mu.Lock()
+	links := slices.Collect(maps.Keys(m.open))
+	m.mu.Unlock()
+	var wg sync.WaitGroup
+	errs := make([]error, len(links))
+	for i, l := range links {
+		wg.Go(func() { errs[i] = l.Retire(ctx) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// waitForAdmitted waits until each connection whose peer was admitted is a link or has failed, which takes a round trip. A peer
+// that stands still in the last step of its handshake is waited for until goodbyeTimeout. It must run with draining set: then
+// no further peer is admitted.
+func (m *Mesh) waitForAdmitted(ctx context.Context) {
+	done := make(chan struct{})
+	go func() { // it ends with the handshakes, which have a time limit
+		m.admitted.Wait()
+		close(done)
+	}()
+	ctx, cancel := context.WithTimeout(ctx, goodbyeTimeout)
+	defer cancel()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// Leave ends the membership and all links. Answers that were given still reach the other nodes, if they take them within
+// three seconds.
+func (m *Mesh) Leave(ctx context.Context) error {
+	m.mu.Lock()
+	m.draining = true
+	m.mu.Unlock()
+	var err error
+	if m.membership != nil {
+		err = m.membership.Stop(ctx)
+	}
+	m.closeListener()
+	m.mu.Lock()
+	m.ending = true // in one step with the list: AddLink closes what comes later
+	links := slices.Collect(maps.Keys(m.open))
+	m.mu.Unlock()
+	goodbye, cancel := context.WithTimeout(ctx, goodbyeTimeout)
+	defer cancel()
+	var drains sync.WaitGroup
+	for _, l := range links {
+		drains.Go(func() { l.Drain(goodbye) })
+	}
+	drains.Wait()
+	m.cancel()
+	m.closeLinks(nil)
+	m.running.Wait()
+	if m.hub != nil {
+		err = errors.Join(err, m.hub.Close())
+	}
+	return err
+}
+
+const goodbyeTimeout = 3 * time.Second
+
+// closeListener must run with draining set, or before anything else runs: takeOverAddress then listens no more.
+func (m *Mesh) closeListener() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range []transport.Listener{m.listener, m.takenOver} {
+		if l != nil {
+			l.Close()
+		}
+	}
+}
+
+func (m *Mesh) closeLinks(err error) {
+	m.mu.Lock()
+	links := slices.Collect(maps.Keys(m.open))
+	m.mu.Unlock()
+	for _, l := range links {
+		l.Close(err)
+	}
+}
+
+// wake makes the loop that reads c run once more, however often wake is called before.
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,136 @@
+package mesh
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// Peer is another node of the cluster, for as long as membership or a link knows it.
+type Peer struct {
+	mesh  *Mesh
+	ID    string
+	stats atomic.Pointer[cluster.Candidate] // replaced when the first link is made, under mesh.mu
+
+	links atomic.Pointer[[]*wire.Link] // over which calls may go; replaced under mesh.mu
+	turn  atomic.Uint32
+
+	// Guarded by mesh.mu.
+	info       Info
+	member     cluster.Member // zero until membership has it
+	leaving    bool           // it takes no new calls
+	redial     context.CancelFunc
+	hasCatalog bool          // its catalog has come over the links it has now
+	synced     chan struct{} // closed when it has
+}
+
+// Stats counts the calls to the peer, for balancers.
+func (p *Peer) Stats() *cluster.Candidate { return p.stats.Load() }
+
+// Refused notes that a link to the peer takes no new calls. The peer's own message follows in a moment; until then the next
+// call would choose the peer again.
+func (p *Peer) Refused(l *wire.Link) { p.mesh.linkRefused(l) }
+
+// Link is one of the links to the peer, in turn; nil when there is none.
+func (p *Peer) Link() *wire.Link {
+	links := p.links.Load()
+	if links == nil || len(*links) == 0 {
+		return nil
+	}
+	if len(*links) == 1 {
+		return (*links)[0]
+	}
+	return (*links)[int(p.turn.Add(1))%len(*links)]
+}
+
+// takesCalls reports whether calls can go to the peer. The caller holds mu.
+func (p *Peer) takesCalls() bool { return !p.leaving && len(p.Links()) > 0 }
+
+// HasLeft reports whether the peer has announced that it takes no new calls and no link to it takes any.
+func (p *Peer) HasLeft() bool {
+	p.mesh.mu.Lock()
+	defer p.mesh.mu.Unlock()
+	return p.leaving && len(p.Links()) == 0
+}
+
+func (p *Peer) addLink(l *wire.Link) {
+	p.SetLinks(append(slices.Clone(p.Links()), l))
+}
+
+func (p *Peer) dropLink(l *wire.Link) {
+	p.SetLinks(slices.DeleteFunc(slices.Clone(p.Links()), func(other *wire.Link) bool { return other == l }))
+}
+
+// resetSync forgets that the peer's catalog has come, so that awaitCatalogs waits for it again. The caller holds mu.
+func (p *Peer) resetSync() {
+	p.hasCatalog = false
+	select {
+	case <-p.synced:
+		p.synced = make(chan struct{})
+	default:
+	}
+}
+
+// SetLinks replaces the links. The caller holds mu, but for tests.
+func (p *Peer) SetLinks(links []*wire.Link) { p.links.Store(&links) }
+
+// Links lists the links over which calls can go. The list must not be changed.
+func (p *Peer) Links() []*wire.Link {
+	if links := p.links.Load(); links != nil {
+		return *links
+	}
+	return nil
+}
+
+// keepLinked dials the peer until it has as many links as it should, or the context ends. Pauses grow with each failure and
+// are random, so that nodes that lost each other do not all dial at the same moment.
+func (p *Peer) keepLinked(ctx context.Context) {
+	m := p.mesh
+	pause := minRedialPause
+	if m.config.Node > p.ID && len(p.Links()) == 0 && !m.config.Observer {
+		// Both sides know of each other at about the same time; the one with the smaller name dials.
+		sleep(ctx, secondDialerDelay)
+	}
+	refusals := 0
+	for ctx.Err() == nil {
+		addr := m.nextDialAddr(p)
+		if addr == "" {
+			return
+		}
+		err := m.dial(ctx, addr, p.ID)
+		if err == nil {
+			pause, refusals = minRedialPause, 0
+			continue
+		}
+		if connectionRefused(err) {
+			if refusals++; refusals == refusalsUntilFailed && len(p.Links()) == 0 && m.membership != nil {
+				m.membership.Failed(p.ID)
+			}
+		}
+		m.log.Debug("link not made", "node", m.config.Node, "peer", p.ID, "addr", addr, "error", err)
+		sleep(ctx, pause/2+rand.N(pause/2))
+		pause = min(2*pause, maxRedialPause)
+	}
+}
+
+const (
+	minRedialPause      = 50 * time.Millisecond
+	maxRedialPause      = 5 * time.Second
+	secondDialerDelay   = 300 * time.Millisecond
+	refusalsUntilFailed = 4 // dials refused one after the other, over about half a second
+)
+
+// sleep waits for d or for the end of the context.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

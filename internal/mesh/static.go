@@ -1,0 +1,57 @@
+package mesh
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// dialStatic dials an address of the static list until the node there has answered. The caller holds mu.
+func (m *Mesh) dialStatic(addr string) {
+	if m.draining || m.staticDials[addr] != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(m.ctx)
+	m.staticDials[addr] = cancel
+	m.running.Go(func() {
+		defer cancel()
+		for pause := minRedialPause; ctx.Err() == nil; pause = min(2*pause, maxRedialPause) {
+			if m.identify(ctx, addr) {
+				return
+			}
+			sleep(ctx, pause/2+rand.N(pause/2))
+		}
+	})
+}
+
+// identify dials an address of the static list, and gives the membership the node that answered.
+func (m *Mesh) identify(ctx context.Context, addr string) bool {
+	conn, with, linked, err := m.connect(ctx, addr, wire.ForLink)
+	if errors.Is(err, cluster.ErrSelf) {
+		m.static.Identified(addr, m.Member())
+		return true
+	}
+	if err != nil {
+		m.log.Debug("static address not reached", "node", m.config.Node, "addr", addr, "error", err)
+		return false
+	}
+	info, err := parseInfo(with.About)
+	m.AddLink(conn, with)
+	linked()
+	if err != nil {
+		return false
+	}
+	m.static.Identified(addr, cluster.Member{ID: with.Node, Addr: addr, Zone: info.Zone, Labels: info.Labels, Instance: info.Instance})
+	return true
+}
+
+// stopDialingStatic ends dialStatic for the address. The caller holds mu.
+func (m *Mesh) stopDialingStatic(addr string) {
+	if cancel := m.staticDials[addr]; cancel != nil {
+		cancel()
+		delete(m.staticDials, addr)
+	}
+}

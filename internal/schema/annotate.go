@@ -1,0 +1,107 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sabir-go/sabir/internal/tag"
+)
+
+// annotate adds the documentation in the field's tags.
+func (b *builder) annotate(s *Schema, m member) error {
+	s.Description = strings.TrimSpace(m.Tag.Get("doc"))
+	s.Deprecated = m.Tag.Get("deprecated") == "true"
+	if !m.skipped {
+		s.Tag = m.Tag.Get("validate")
+	}
+	s.WriteOnly = b.side == Input && tag.Secret(m.Tag.Get("sabir"))
+	if text, ok := m.Tag.Lookup("example"); ok {
+		example, err := parseTagValue(s, text)
+		if err != nil {
+			return fmt.Errorf("example:%q: %w", text, err)
+		}
+		s.Examples = []any{example}
+	}
+	if text, ok := m.Tag.Lookup("default"); ok {
+		value, err := parseTagValue(s, text)
+		if err != nil {
+			return fmt.Errorf("default:%q: %w", text, err)
+		}
+		s.Default = value
+	}
+	return nil
+}
+
+// parseTagValue reads a value from a tag: a text as it is where the schema wants one, else JSON of a type that fits.
+func parseTagValue(s *Schema, tag string) (any, error) {
+	if slices.Contains(s.Type, "string") {
+		return tag, nil
+	}
+	v, err := parseAny([]byte(tag))
+	if err != nil {
+		return nil, fmt.Errorf("%s is wanted, as JSON: %w", wanted(s), err)
+	}
+	if len(s.Type) > 0 && !slices.ContainsFunc(s.Type, func(t string) bool { return isOf(v, t) }) {
+		return nil, fmt.Errorf("%s is wanted", wanted(s))
+	}
+	return v, nil
+}
+
+func wanted(s *Schema) string {
+	if len(s.Type) == 0 {
+		return "a value"
+	}
+	return strings.Join(s.Type, " or ")
+}
+
+// isOf reports whether a value, as parseAny gives it, is of a JSON type.
+func isOf(v any, jsonType string) bool {
+	switch v := v.(type) {
+	case nil:
+		return jsonType == "null"
+	case bool:
+		return jsonType == "boolean"
+	case string:
+		return jsonType == "string"
+	case Number:
+		return jsonType == "number" || jsonType == "integer" && !strings.ContainsAny(string(v), ".eE")
+	case []any:
+		return jsonType == "array"
+	default:
+		return jsonType == "object"
+	}
+}
+
+// parseAny reads one JSON value, with its numbers as Number.
+func parseAny(text []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if d.More() {
+		return nil, fmt.Errorf("more than one value: %s", text)
+	}
+	return withNumbers(v), nil
+}
+
+// withNumbers replaces json.Number, which package codec/json writes as a text.
+func withNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return Number(v)
+	case []any:
+		for i := range v {
+			v[i] = withNumbers(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = withNumbers(v[name])
+		}
+	}
+	return v
+}

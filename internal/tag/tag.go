@@ -1,0 +1,132 @@
+// Package tag reads the `validate` tags of github.com/go-playground/validator/v10, and the tag `sabir:"secret"`, for packages
+// that need their content: the checks of package validate, the schemas of package schema.
+package tag
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Kind is what a part of a tag does. Most parts are rules; the others steer.
+type Kind uint8
+
+// The kinds.
+const (
+	Check Kind = iota // one rule, or several joined by "|"
+	OmitEmpty
+	OmitNil
+	OmitZero
+	StructOnly
+	NoStructLevel
+	Dive
+	EndKeys
+)
+
+// Step is one comma-separated part of a tag.
+type Step struct {
+	Kind  Kind
+	Rules []Rule // of a Check: alternatives
+	Keys  []Step // of a Dive: the part between keys and endkeys
+	Keyed bool   // whether there was such a part
+}
+
+// Rule is a name with its parameter.
+type Rule struct {
+	Name, Param string // the parameter with its escapes 0x2C and 0x7C undone
+	Raw         string // as written
+}
+
+// steering are the parts that are no rules, each at its kind.
+var steering = [...]string{OmitEmpty: "omitempty", OmitNil: "omitnil", OmitZero: "omitzero",
+	StructOnly: "structonly", NoStructLevel: "nostructlevel", Dive: "dive", EndKeys: "endkeys"}
+
+// String is the part as it is written in a tag; "" for a Check.
+func (k Kind) String() string { return steering[k] }
+
+// unescape puts back the characters that a parameter cannot contain as such.
+var unescape = strings.NewReplacer("0x2C", ",", "0x7C", "|")
+
+// Parse splits a tag, with aliases written out; they must not contain themselves. "" and "-" have no steps. It does not
+// judge: what the library would refuse becomes steps all the same.
+func Parse(tag string, aliases map[string]string) []Step {
+	if tag == "" || tag == "-" {
+		return nil
+	}
+	return parseItems(expand(tag, aliases))
+}
+
+// expand splits a tag at its commas and replaces every part that is an alias.
+func expand(tag string, aliases map[string]string) []string {
+	var items []string
+	for item := range strings.SplitSeq(tag, ",") {
+		if meaning, ok := aliases[item]; ok {
+			items = append(items, expand(meaning, aliases)...)
+		} else {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+func parseItems(items []string) []Step {
+	var steps []Step
+	for i := 0; i < len(items); i++ {
+		item := items[i]
+		if item == "keys" && len(steps) > 0 {
+			end := i + 1
+			for end < len(items) && items[end] != "endkeys" {
+				end++
+			}
+			dive := &steps[len(steps)-1]
+			dive.Keyed, dive.Keys = true, parseItems(items[i+1:min(end, len(items))])
+			i = end
+			continue
+		}
+		if kind := slices.Index(steering[:], item); kind > 0 {
+			steps = append(steps, Step{Kind: Kind(kind)})
+			continue
+		}
+		s := Step{Kind: Check}
+		for raw := range strings.SplitSeq(item, "|") {
+			name, param, _ := strings.Cut(raw, "=")
+			s.Rules = append(s.Rules, Rule{name, unescape.Replace(param), raw})
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// Required reports whether a tag has the rule "required" for the value itself, not for its elements.
+func Required(tag string) bool {
+	for _, s := range Parse(tag, nil) {
+		if s.Kind == Dive {
+			return false
+		}
+		if len(s.Rules) == 1 && s.Rules[0].Raw == "required" {
+			return true
+		}
+	}
+	return false
+}
+
+// Secret reports whether a tag `sabir:"…"` has the option "secret": the value is never shown.
+func Secret(tag string) bool {
+	for option := range strings.SplitSeq(tag, ",") {
+		if strings.TrimSpace(option) == "secret" {
+			return true
+		}
+	}
+	return false
+}
+
+var words = regexp.MustCompile(`'[^']*'|\S+`)
+
+// Words splits a parameter as the rule oneof does: at spaces, except inside single quotes.
+func Words(param string) []string {
+	list := words.FindAllString(param, -1)
+	for i := range list {
+		list[i] = strings.ReplaceAll(list[i], "'", "")
+	}
+	return list
+}

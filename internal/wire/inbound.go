@@ -1,0 +1,223 @@
+package wire
+
+import (
+	"context"
+	"sync"
+)
+
+// Inbound is a request of the peer. It is valid until Target.Serve returns, and used by the goroutine that
+// Serve runs on; Context may be used longer and elsewhere.
+type Inbound struct {
+	// Route is the one it came along.
+	Route *Route
+	Meta
+
+	link    *Link
+	id      uint32
+	flags   uint8
+	payload []byte
+	schema  *Schema
+	copied  []byte // where a short payload was copied; kept for the next
+	large   []byte // where a long one was put together
+	out     []byte // the answer; kept for the next
+
+	arrived  int64 // in the link's time, where there is a timeout
+	onReader bool
+	counted  bool // it has a place among Limits.Calls and in the Budget
+	answered bool
+	next     *Inbound // in the queue
+
+	// Guarded by inboundTable.mu where the request is in the table.
+	listed    bool
+	cancelled bool
+	ctx       *callContext
+}
+
+var inboundPool = sync.Pool{New: func() any { return new(Inbound) }}
+
+// Link is the link it came over.
+func (in *Inbound) Link() *Link { return in.link }
+
+// Payload is the value without its schema number, valid until Serve returns.
+func (in *Inbound) Payload() []byte { return in.payload }
+
+// Schema is the one in which the value was written, nil where it has none.
+func (in *Inbound) Schema() *Schema { return in.schema }
+
+// Owned reports whether the payload has a buffer of its own, as long ones do. Its bytes may be kept beyond Serve after Keep.
+func (in *Inbound) Owned() bool { return in.large != nil && in.flags&flagCompressed == 0 }
+
+// Keep leaves the payload's buffer to the target; see Owned.
+func (in *Inbound) Keep() { in.large = nil }
+
+// Buf is an empty buffer for the answer's value, which begins with a schema number (see AppendRef). What was made of it by
+// appending goes to Reply.
+func (in *Inbound) Buf() []byte {
+	if hint := int(in.Route.sizeHint.Load()); hint > cap(in.out) && hint > keepCall {
+		in.out = largeBuffer(hint)
+	}
+	return in.out[:0]
+}
+
+// Reply answers the request with a value that was made from Buf. An answer to a request that was answered is
+// ignored.
+func (in *Inbound) Reply(value []byte) {
+	if in.answered {
+		return
+	}
+	in.out = value
+	l := in.link
+	value, flags, err := l.shrink(value)
+	if err != nil {
+		in.Fail(err.(*Failure))
+		return
+	}
+	in.answered = true
+	if len(value) > chunkSize {
+		in.replyLarge(value, flags)
+		return
+	}
+	if !in.lock() {
+		return
+	}
+	l.framesOut++
+	l.pending = append(appendHeader(l.pending, len(value), in.id, kindReply, flags), value...)
+	in.unlock()
+}
+
+// Fail answers the request with an error. Texts of more than 8 KiB are cut, data of more than 64 KiB is left out.
+func (in *Inbound) Fail(f *Failure) {
+	if in.answered {
+		return
+	}
+	in.answered = true
+	body := appendFailure(nil, f)
+	if !in.lock() {
+		return
+	}
+	in.link.append(in.id, kindError, 0, body)
+	in.unlock()
+}
+
+// lock locks mu with space in the outgoing buffer. The reader cannot wait for that: it does not serve what it may serve
+// while the buffer is full. It is false where the link has ended.
+//
+// The place among those in flight is given back here: when the peer has the answer it may send another request.
+func (in *Inbound) lock() bool {
+	if !in.onReader {
+		if in.link.lockWithSpace(context.Background(), nil) != nil {
+			return false
+		}
+	} else {
+		in.link.mu.Lock()
+		if in.link.closed {
+			in.link.mu.Unlock()
+			return false
+		}
+	}
+	in.leave()
+	return true
+}
+
+// leave gives back the place among those in flight.
+func (in *Inbound) leave() {
+	if in.counted {
+		in.counted = false
+		in.link.inbound.leave(in.link)
+	}
+}
+
+// unlock unlocks mu after an answer was appended, and sees to it that it is written, by this goroutine or by one that is
+// sure to: the reader writes when it has served what it has read, and workers by the rules of their queue.
+func (in *Inbound) unlock() {
+	switch {
+	case in.onReader:
+		in.link.mu.Unlock()
+	case in.link.jobs.othersWillWrite():
+		in.link.mu.Unlock()
+	default:
+		in.link.unlockAndWrite(writeNow)
+	}
+}
+
+// replyLarge sends an answer in chunks; on a goroutine of its own where this one is the reader.
+func (in *Inbound) replyLarge(value []byte, flags uint8) {
+	in.Route.sizeHint.Store(int64(len(value)))
+	l := in.link
+	l.leaving.sending.Add(1)
+	in.leave()
+	m := largeMessage{kind: kindReply, flags: flags, of: flagYours, id: in.id, value: value}
+	if in.onReader {
+		in.out = nil
+		go func() {
+			l.sendLarge(context.Background(), nil, &m)
+			l.leaving.sent()
+		}()
+		return
+	}
+	l.sendLarge(context.Background(), nil, &m)
+	l.leaving.sent()
+	if m.held {
+		in.out = nil
+	}
+}
+
+// serve runs the target.
+func (in *Inbound) serve() {
+	defer in.finish() // deferred for targets that end their goroutine
+	if in.flags&flagCompressed != 0 {
+		plain, err := in.link.expand(in.payload)
+		if err != nil {
+			in.Fail(err.(*Failure))
+			return
+		}
+		in.payload = plain
+	}
+	in.Route.target.Serve(in)
+}
+
+// finish answers for a target that did not, and ends the request.
+func (in *Inbound) finish() {
+	if !in.answered {
+		in.Fail(&Failure{Code: codeInternal, Name: NameNotAnswered, Node: in.link.config.Node, Message: in.Route.Name + " returned without an answer"})
+	}
+	in.release()
+}
+
+// release ends the request: its context, its place among those in flight, and the use of its buffers.
+func (in *Inbound) release() {
+	l := in.link
+	if in.listed {
+		l.inbound.remove(in)
+	}
+	if in.ctx != nil {
+		in.ctx.end(context.Canceled)
+	}
+	in.leave()
+	freeLarge(in.large)
+	in.Meta, in.Route, in.link, in.schema = Meta{}, nil, nil, nil
+	in.payload, in.large, in.ctx = nil, nil, nil
+	in.listed, in.cancelled, in.counted, in.answered = false, false, false, false
+	in.copied, in.out = keepSmall(in.copied), keepSmall(in.out)
+	if !in.onReader {
+		inboundPool.Put(in)
+	}
+}
+
+// Context ends when the caller cancels, its timeout is over, the link is lost, or Serve has returned. It carries no
+// values. Where the caller can neither cancel nor set a timeout it is the link's Context, which ends with the link only.
+func (in *Inbound) Context() context.Context {
+	if in.flags&flagCancellable == 0 && in.Timeout == 0 {
+		return in.link.context
+	}
+	t := &in.link.inbound
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if in.ctx == nil {
+		in.ctx = in.link.newContext(in.arrived, in.Timeout)
+		if in.cancelled {
+			in.ctx.end(context.Canceled)
+		}
+	}
+	return in.ctx
+}

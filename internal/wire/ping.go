@@ -1,0 +1,135 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// health is what a link knows of its peer's being alive. It looks once per PingInterval, on a timer: no goroutine waits.
+type health struct {
+	rtt  atomic.Int64
+	load atomic.Pointer[Load]
+
+	mu      sync.Mutex // guards the rest
+	timer   *time.Timer
+	stopped bool
+	heard   uint64        // bytes in at the last look
+	silence time.Duration // how long that number has not changed, in looks, so that a stop of this process does not count
+}
+
+const (
+	loadSize = 12
+	pingSize = 8 + loadSize
+)
+
+func (h *health) start(l *Link) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.timer = time.AfterFunc(l.config.PingInterval, l.look)
+}
+
+func (h *health) stop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stopped = true
+	h.timer.Stop()
+}
+
+// RTT is about how long a ping took to be answered lately; 0 before the first answer.
+func (l *Link) RTT() time.Duration { return time.Duration(l.health.rtt.Load()) }
+
+// Load is the load that the peer last sent; zero before its first ping.
+func (l *Link) Load() Load {
+	if load := l.health.load.Load(); load != nil {
+		return *load
+	}
+	return Load{}
+}
+
+// look ends the link where the peer is silent or does not read, and sends a ping.
+func (l *Link) look() {
+	h := &l.health
+	interval := l.config.PingInterval
+	h.mu.Lock()
+	if heard := l.in.bytes.Load(); heard != h.heard {
+		h.heard, h.silence = heard, 0
+	} else {
+		h.silence += interval
+	}
+	silent := h.silence > l.config.SilenceLimit
+	if !h.stopped {
+		h.timer.Reset(interval)
+	}
+	h.mu.Unlock()
+
+	switch {
+	case silent:
+		l.fail(errSilent)
+	case l.stuckWriting(l.config.WriteTimeout):
+		l.fail(fmt.Errorf("wire: the peer took no byte for %v", l.config.WriteTimeout))
+	default:
+		l.sendSign(kindPing, uint64(l.now()))
+	}
+}
+
+// sendSign sends a ping or a pong where it is of use: a peer that has a buffer full of bytes to read will answer those.
+func (l *Link) sendSign(k kind, stamp uint64) {
+	load := l.config.Load()
+	var body [pingSize]byte
+	binary.LittleEndian.PutUint64(body[:], stamp)
+	binary.LittleEndian.PutUint32(body[8:], math.Float32bits(load.CPU))
+	binary.LittleEndian.PutUint32(body[12:], load.Calls)
+	binary.LittleEndian.PutUint32(body[16:], load.Waiting)
+	l.mu.Lock()
+	if l.closed || l.leaving.closing || len(l.pending) > highWater {
+		l.mu.Unlock()
+		return
+	}
+	l.append(0, k, 0, body[:])
+	l.unlockAndWrite(writeInBackground)
+}
+
+func (r *reader) ping(body []byte) error {
+	stamp, err := r.sign(body)
+	if err == nil {
+		r.link.sendSign(kindPong, stamp)
+	}
+	return err
+}
+
+func (r *reader) pong(body []byte) error {
+	stamp, err := r.sign(body)
+	if err != nil {
+		return err
+	}
+	took := r.link.now() - int64(stamp)
+	if took <= 0 {
+		return nil // not a stamp of ours
+	}
+	if before := r.link.rtt.Load(); before != 0 {
+		took = before + (took-before)/8
+	}
+	r.link.rtt.Store(took)
+	return nil
+}
+
+// sign reads a ping or a pong. What is behind the load is for later versions.
+func (r *reader) sign(body []byte) (stamp uint64, err error) {
+	if len(body) < pingSize {
+		return 0, protocolError("a ping of %d bytes", len(body))
+	}
+	load := Load{
+		CPU:     math.Float32frombits(binary.LittleEndian.Uint32(body[8:])),
+		Calls:   binary.LittleEndian.Uint32(body[12:]),
+		Waiting: binary.LittleEndian.Uint32(body[16:]),
+	}
+	if math.IsNaN(float64(load.CPU)) {
+		load.CPU = -1
+	}
+	r.link.load.Store(&load)
+	return binary.LittleEndian.Uint64(body), nil
+}

@@ -1,0 +1,121 @@
+package sabir
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// meshHost is a node as package mesh sees it.
+type meshHost struct{ node *Node }
+
+var _ mesh.Host = meshHost{}
+
+// Services lists what this node offers to others: its services without those whose names begin with "$", and without private
+// actions. While the node starts or stops that is nothing.
+func (h meshHost) Services() (list []cluster.Service) {
+	if h.node.State() != Running {
+		return nil
+	}
+	all := h.node.table.Load().byFull
+	for _, full := range slices.Sorted(maps.Keys(all)) {
+		if p := all[full]; p.service.name[0] != '$' {
+			list = append(list, describeService(p))
+		}
+	}
+	return list
+}
+
+func describeService(p *published) cluster.Service {
+	s := p.service
+	out := cluster.Service{Name: s.name, Version: s.version, Preferred: s.preferred, Group: s.group, Description: s.description, Needs: s.needs}
+	for _, e := range p.endpoints {
+		if a := e.info(); a.Visibility != Private {
+			out.Actions = append(out.Actions, cluster.Action{Name: a.Name, Description: a.Description, Visibility: a.Visibility.String(),
+				Inline: a.Inline, Stream: a.Stream, Idempotent: a.Idempotent, Codecs: a.Codecs, Routes: routesText(a.Routes), In: typeName(a.In), Out: typeName(a.Out)})
+		}
+	}
+	for _, h := range s.handlers {
+		out.Events = append(out.Events, cluster.Subscription{Pattern: h.pattern, Group: h.group})
+	}
+	return out
+}
+
+// Rebuild makes the next tables after a change of what other nodes offer.
+func (h meshHost) Rebuild(view *cluster.View) { h.node.rebuild(view) }
+
+// Members asks another node for those that it knows.
+func (h meshHost) Members(ctx context.Context, from string) (list []cluster.Member, err error) {
+	nodes, err := Call[[]NodeInfo](ctx, h.node, "$node.nodes", Nothing{}, ToNode(from))
+	for _, info := range nodes {
+		list = append(list, cluster.Member{ID: info.ID, Addr: info.Addr, Zone: info.Zone, Labels: info.Labels, Guest: info.Guest})
+	}
+	return list, err
+}
+
+// Route returns what serves the calls or events of a peer.
+func (h meshHost) Route(l *wire.Link, r *wire.Route) wire.Target {
+	if r.Kind == wire.EventRoute {
+		return &inboundEvents{node: h.node, group: r.Name, format: r.Codec}
+	}
+	return &inboundRoute{node: h.node, link: l, name: r.Name, format: r.Codec}
+}
+
+// Linked gives the extensions a new link.
+func (h meshHost) Linked(l *wire.Link) {
+	for _, g := range h.node.extensions.given {
+		h.callExtension(l, g.extension, "Linked", func() { g.extension.Linked(l) })
+	}
+}
+
+// Posted gives a post to the extension of its topic, if there is one.
+func (h meshHost) Posted(l *wire.Link, topic uint8, data []byte) {
+	e := h.node.extensions.byTopic[topic]
+	if e == nil {
+		return
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			h.extensionFailed(l, panicError("Posted of extension "+e.Name(), recover()))
+		}
+	}()
+	e.Posted(l, data)
+	returned = true
+}
+
+// Unlinked gives the extensions a link that has ended.
+func (h meshHost) Unlinked(l *wire.Link, err error) {
+	for _, g := range h.node.extensions.given {
+		h.callExtension(l, g.extension, "Unlinked", func() { g.extension.Unlinked(l, err) })
+	}
+}
+
+// callExtension calls a method of an extension on a goroutine that the extension may end, and waits for it, since the calls
+// for one link must not overtake each other.
+func (h meshHost) callExtension(l *wire.Link, e Extension, what string, notify func()) {
+	run := func(context.Context) error {
+		notify()
+		return nil
+	}
+	done := make(chan struct{})
+	go isolateGoroutine(what+" of extension "+e.Name(), background, run, func(err error) {
+		defer close(done)
+		if failed, ok := err.(*Error); ok {
+			h.extensionFailed(l, failed)
+		}
+	})
+	<-done
+}
+
+// extensionFailed closes the link after a method of an extension panicked or ended its goroutine, because the state of the
+// extension is unknown then.
+func (h meshHost) extensionFailed(l *wire.Link, err *Error) {
+	err.Node = h.node.id
+	h.node.log.Error("panic: the link is closed", "node", h.node.id, "peer", l.Peer().Node, "error", err)
+	l.Close(err)
+}

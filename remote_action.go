@@ -1,0 +1,313 @@
+package sabir
+
+import (
+	"context"
+	stdjson "encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// remoteAction is an action of other nodes, as this node calls it: the endpoint of a name that no service here offers, or
+// that is shared with nodes that offer it too.
+type remoteAction struct {
+	action    *Action
+	op        *operation
+	remote    Remote                    // carries every call when there is no cluster; see Via
+	providers atomic.Pointer[providers] // the nodes that offer it
+	balancer  cluster.Balancer
+	chain     Handler
+	kind      wire.RouteKind
+	group     string   // of an event that one group is to get; "" for all, and for an action
+	wrapped   bool     // there are middlewares on the way
+	in, out   string   // Go types, for listings
+	routes    string   // REST forms, as announced by the nodes that offer it
+	callers   sync.Map // type of a remoteCaller[In, Out] to it
+}
+
+// providers is the nodes that offer an action at one moment.
+type providers struct {
+	peers      []*mesh.Peer         // nil for this node
+	candidates []*cluster.Candidate // the same nodes, in the same order
+	own        local                // this node's, where calls are shared with it; else nil
+}
+
+// maxRemoteNames bounds the names that a node remembers besides those in its table.
+const maxRemoteNames = 8192
+
+// remoteByName finds the endpoint of a name that is in no table of this node, for a call that goes to a node by name or over
+// a Remote.
+func (n *Node) remoteByName(name string, o *callOptions) (endpoint, error) {
+	if badName(name) != "" || o.node == "" && n.remote == nil {
+		return nil, n.notFound("action", name)
+	}
+	if known, ok := n.remoteNames.Get(name); ok {
+		return known, nil
+	}
+	a := n.newRemoteAction(&Action{Name: name, Remote: true})
+	a.remote = n.remote
+	if err := a.action.refusal(); err != nil {
+		return nil, err
+	}
+	return n.remoteNames.Add(name, a), nil
+}
+
+func (n *Node) newRemoteAction(action *Action) *remoteAction {
+	a := &remoteAction{action: action, op: newOperation(n, action.Service, action.Name), balancer: n.balancerFor(action.Name), kind: wire.CallRoute}
+	action.node, action.signal, action.endpoint = n, n.signal, a
+	a.chain, a.wrapped = composeCall(action, a.send, n.middlewares, remoteLayer)
+	if err := action.refusal(); err != nil {
+		a.chain, a.wrapped = func(context.Context, *Request) error { return err }, true
+	}
+	return a
+}
+
+// routeName is the name of its routes: that of the action, or the group that the events are for. Events so need a route for
+// each group and not for each name.
+func (a *remoteAction) routeName() string {
+	if a.kind == wire.EventRoute {
+		return a.group
+	}
+	return a.action.Name
+}
+
+// event is the name that goes with each event, and "" for an action.
+func (a *remoteAction) event() string {
+	if a.kind == wire.EventRoute {
+		return a.action.Name
+	}
+	return ""
+}
+
+func (a *remoteAction) info() *Action { return a.action }
+
+func (a *remoteAction) operation() *operation { return a.op }
+
+// nodes lists the nodes that offer the action, by name.
+func (a *remoteAction) nodes() (list []string) {
+	if o := a.providers.Load(); o != nil {
+		for _, p := range o.peers {
+			if p == nil {
+				list = append(list, a.op.node.id)
+			} else {
+				list = append(list, p.ID)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// callRemote calls an action that is not, or not only, on this node.
+func callRemote[Out, In any](ctx context.Context, a *remoteAction, in In, o callOptions) (Out, error) {
+	return remoteCallerOf[In, Out](a).call(ctx, in, o)
+}
+
+func (a *remoteAction) callJSON(ctx context.Context, in, dst []byte, o callOptions) ([]byte, error) {
+	out, err := callRemote[stdjson.RawMessage](ctx, a, stdjson.RawMessage(in), o)
+	if err != nil {
+		return dst, err
+	}
+	return append(dst, out...), nil
+}
+
+// send is the inner end of the chain.
+func (a *remoteAction) send(ctx context.Context, r *Request) error {
+	if carry := a.op.node.carry; carry != nil {
+		ctx = carry(ctx)
+	}
+	if r.options.node == "" && a.remote != nil && a.providers.Load() == nil {
+		return a.remote.Send(ctx, r)
+	}
+	return r.typed.(roundTripper).roundTrip(ctx)
+}
+
+// roundTripper is a request that can encode its input, send it over a link, and decode the answer.
+type roundTripper interface {
+	roundTrip(ctx context.Context) error
+}
+
+// remoteCaller makes the calls of a remoteAction whose types are In and Out.
+type remoteCaller[In, Out any] struct {
+	target   *remoteAction
+	codecs   atomic.Pointer[[]*linkCodec[In, Out]]
+	requests sync.Pool // of *outgoing[In, Out]
+}
+
+func remoteCallerOf[In, Out any](a *remoteAction) *remoteCaller[In, Out] {
+	key := reflect.TypeFor[remoteCaller[In, Out]]()
+	if known, ok := a.callers.Load(key); ok {
+		return known.(*remoteCaller[In, Out])
+	}
+	known, _ := a.callers.LoadOrStore(key, &remoteCaller[In, Out]{target: a})
+	return known.(*remoteCaller[In, Out])
+}
+
+func (c *remoteCaller[In, Out]) call(ctx context.Context, in In, o callOptions) (out Out, err error) {
+	own, failed := c.target.op.enter(ctx)
+	if failed != nil {
+		return out, failed
+	}
+	return c.callChain(own, in, o)
+}
+
+// callChain runs the call through the middlewares. ctx is its context.
+func (c *remoteCaller[In, Out]) callChain(ctx context.Context, in In, o callOptions) (out Out, err error) {
+	if o.timeout > 0 && (c.target.wrapped || c.target.remote != nil) { // a link keeps the time itself
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.timeout)
+		defer cancel()
+	}
+	f := c.takeRequest()
+	f.action, f.options, f.in = c.target.action, o, in
+	err = f.attempt(ctx, c.target.chain)
+	if err == nil {
+		out = f.out
+	} else {
+		err = c.target.op.node.located(err)
+	}
+	c.putRequest(f)
+	return out, err
+}
+
+// remoteRequest is a request to another node with its typed input and output.
+type remoteRequest[In, Out any] struct {
+	Request
+	in           In
+	out          Out
+	remoteCaller *remoteCaller[In, Out]
+}
+
+func (c *remoteCaller[In, Out]) takeRequest() *remoteRequest[In, Out] {
+	if f, ok := c.requests.Get().(*remoteRequest[In, Out]); ok {
+		return f
+	}
+	f := &remoteRequest[In, Out]{remoteCaller: c}
+	f.typed = f
+	return f
+}
+
+func (c *remoteCaller[In, Out]) putRequest(f *remoteRequest[In, Out]) {
+	*f = remoteRequest[In, Out]{remoteCaller: c, Request: Request{typed: f}}
+	c.requests.Put(f)
+}
+
+func (f *remoteRequest[In, Out]) input() any { return &f.in }
+
+func (f *remoteRequest[In, Out]) output() any { return &f.out }
+
+func (f *remoteRequest[In, Out]) copyOutput() any { return f.out }
+
+func (f *remoteRequest[In, Out]) validate() error { return nil } // the node that handles it has the rules
+
+func (f *remoteRequest[In, Out]) setOutput(value any) bool {
+	out, ok := value.(Out)
+	if ok {
+		f.out = out
+	}
+	return ok
+}
+
+func (f *remoteRequest[In, Out]) fork() *Request {
+	c := f.remoteCaller.takeRequest()
+	c.action, c.options, c.valid, c.in = f.action, f.options, f.valid, f.in
+	return &c.Request
+}
+
+func (f *remoteRequest[In, Out]) adopt(fork *Request) {
+	c := fork.typed.(*remoteRequest[In, Out])
+	f.out = c.out
+	f.remoteCaller.putRequest(c)
+}
+
+// addRemoteActions adds what other nodes offer to a table that has this node's own: as actions of their own, or beside this
+// node's where local calls are shared out too.
+func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, known map[string]*remoteAction) {
+	if t.view == nil {
+		return
+	}
+	linked := n.peers()
+	for _, node := range t.view.Nodes() {
+		if linked[node] == nil {
+			continue // it has just gone: the next view is without it
+		}
+		services := t.view.Services(node)
+		for i := range services {
+			s := &services[i]
+			if strings.HasPrefix(s.Name, "$") {
+				continue // every node has its own
+			}
+			v := version{full: fullServiceName(s.Name, s.Version), number: s.Version, preferred: s.Preferred}
+			for _, offered := range s.Actions {
+				if !strings.HasPrefix(offered.Name, v.full+".") || badName(offered.Name) != "" {
+					continue // not what a node of this kind sends
+				}
+				if t.remoteActions[offered.Name] == nil {
+					n.addRemoteAction(t, linked, s, &offered, known[offered.Name])
+				}
+				v.actions = append(v.actions, offered.Name)
+			}
+			t.services[v.full] = true
+			chooseDefault(defaults, s.Name, v)
+		}
+	}
+}
+
+// addRemoteAction adds one action, which one of the linked nodes offers at least.
+func (n *Node) addRemoteAction(t *routingTable, linked map[string]*mesh.Peer, s *cluster.Service, offered *cluster.Action, known *remoteAction) {
+	own := t.localActions[offered.Name]
+	if own != nil && (!n.shares || own.info().Stream) {
+		return
+	}
+	o := &providers{}
+	for _, offer := range t.view.Action(offered.Name) {
+		if p := linked[offer.Node]; p != nil {
+			o.peers, o.candidates = append(o.peers, p), append(o.candidates, p.Stats())
+		}
+	}
+	if own != nil {
+		o.own = own
+		o.peers, o.candidates = append(o.peers, nil), append(o.candidates, n.mesh.Load().Local())
+	}
+	a := known
+	if a == nil || !a.describes(s, offered) {
+		visible := Public
+		if visible.UnmarshalText([]byte(offered.Visibility)) != nil {
+			visible = Cluster
+		}
+		a = n.newRemoteAction(&Action{Name: offered.Name, Service: fullServiceName(s.Name, s.Version), Short: strings.TrimPrefix(offered.Name, fullServiceName(s.Name, s.Version)+"."),
+			Version: s.Version, Description: offered.Description, Visibility: visible, Inline: offered.Inline, Stream: offered.Stream,
+			Idempotent: offered.Idempotent, Codecs: offered.Codecs, Routes: parseRoutes(offered.Routes), Remote: true})
+		a.in, a.out, a.routes = offered.In, offered.Out, string(offered.Routes)
+	}
+	a.providers.Store(o)
+	t.remoteActions[offered.Name], t.actions[offered.Name] = a, a
+}
+
+// describes reports whether the description that a node sent is the one that is known.
+func (a *remoteAction) describes(s *cluster.Service, offered *cluster.Action) bool {
+	return a.action.Version == s.Version && a.action.Description == offered.Description && a.action.Inline == offered.Inline &&
+		a.action.Stream == offered.Stream && a.action.Idempotent == offered.Idempotent && slices.Equal(a.action.Codecs, offered.Codecs) && a.in == offered.In && a.out == offered.Out && a.routes == string(offered.Routes) &&
+		(a.action.Visibility.String() == offered.Visibility || offered.Visibility == "" && a.action.Visibility == Public)
+}
+
+// peers is the nodes that calls can go to, by name: none outside a cluster.
+func (n *Node) peers() map[string]*mesh.Peer {
+	if m := n.mesh.Load(); m != nil {
+		return m.Peers()
+	}
+	return nil
+}
+
+// announce sends the cluster what this node offers now.
+func (n *Node) announce() {
+	if m := n.mesh.Load(); m != nil {
+		m.CatalogChanged()
+	}
+}

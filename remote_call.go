@@ -1,0 +1,301 @@
+package sabir
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// maxReroutes bounds the other nodes that are tried for a call or an event whose link was lost before it was sent.
+const maxReroutes = 3
+
+// roundTrip sends the request to one of the nodes that offer the action, and brings its answer. What certainly never reached
+// a node goes to another at once, and so does what came when the action or its handlers had just gone from there.
+func (f *remoteRequest[In, Out]) roundTrip(ctx context.Context) error {
+	c := f.remoteCaller
+	var tried []*mesh.Peer
+	for {
+		p, err := c.target.pick(&f.options, tried)
+		if err != nil {
+			return err
+		}
+		if p == nil {
+			own := c.target.providers.Load().own
+			if own == nil {
+				continue // it has just gone, and is not among the offers any more
+			}
+			return c.callLocal(ctx, own, f)
+		}
+		err = c.callPeer(ctx, p, f)
+		lost, ok := err.(*wire.LostError)
+		switch {
+		case ok && (lost.Sent || len(tried) == maxReroutes || ctx.Err() != nil):
+			return c.target.linkLost(p, lost)
+		case !ok && !(c.target.notTaken(err) && f.options.node == "" && len(tried) < c.target.otherProviders()):
+			return finalError(err)
+		}
+		tried = append(tried, p)
+	}
+}
+
+// finalError is the error of a call that no other node is tried for: an action that is not there is no reason to try again.
+func finalError(err error) error {
+	if e, ok := err.(*Error); ok && e.Name == nameActionNotFound {
+		e.Retryable = false
+	}
+	return err
+}
+
+// overloaded reports whether the error means that the node did not do its work.
+func overloaded(err error) bool {
+	if err == nil {
+		return false
+	}
+	code := AsError(err).Code
+	return code == Unavailable || code == ResourceExhausted || code == DeadlineExceeded
+}
+
+// linkCodec holds what was declared on one link for the calls of a remoteCaller: the route, and how the types are encoded.
+type linkCodec[In, Out any] struct {
+	link         *wire.Link
+	route        *wire.Route
+	in           valueFormat[In]
+	out          valueFormat[Out]
+	schemaNumber uint32 // of In's schema on the link
+	reader       atomic.Pointer[reader[Out]]
+}
+
+// codecOn finds or makes the linkCodec of a link. There are as many as links, so it looks through them in order. A new one
+// is added to a copy of the list, because calls read the list without a lock.
+func (c *remoteCaller[In, Out]) codecOn(l *wire.Link) (*linkCodec[In, Out], error) {
+	if lanes := c.codecs.Load(); lanes != nil {
+		for _, lc := range *lanes {
+			if lc.link == l {
+				return lc, nil
+			}
+		}
+	}
+	made := &linkCodec[In, Out]{link: l}
+	format, err := chooseFormat[In, Out](c.target.op.node, c.target.action, l.Peer().Node, mesh.Codecs(l))
+	if err != nil {
+		return nil, err
+	}
+	if made.in, err = formatOf[In](format); err == nil {
+		made.out, err = formatOf[Out](format)
+	}
+	if err != nil {
+		return nil, badInput(c.target.op.node, "the types of a call of "+c.target.action.Name, err)
+	}
+	made.schemaNumber = made.in.schemaNumber(l)
+	made.route = l.Declare(c.target.kind, c.target.routeName(), format)
+	for {
+		old := c.codecs.Load()
+		grown := []*linkCodec[In, Out]{made}
+		if old != nil {
+			for _, other := range *old {
+				if other.link != l && other.link.Err() == nil { // those of lost links go
+					grown = append(grown, other)
+				}
+			}
+		}
+		if c.codecs.CompareAndSwap(old, &grown) {
+			return made, nil
+		}
+	}
+}
+
+// callPeer counts the call among those in flight to the peer, by which balancers choose, and sends it.
+func (c *remoteCaller[In, Out]) callPeer(ctx context.Context, p *mesh.Peer, f *remoteRequest[In, Out]) (err error) {
+	stats := p.Stats()
+	began := stats.Begin()
+	failed := true // where a method of the input or the answer ends the goroutine
+	defer func() { stats.End(began, failed) }()
+	err = c.callOverLink(ctx, p, f)
+	_, lost := err.(*wire.LostError)
+	failed = lost || overloaded(err)
+	return err
+}
+
+// callOverLink sends the request over a link to the peer and decodes the answer. The input is encoded into the link's own
+// buffer, and the answer may become part of the output: see Keep.
+func (c *remoteCaller[In, Out]) callOverLink(ctx context.Context, p *mesh.Peer, f *remoteRequest[In, Out]) error {
+	link := p.Link()
+	if link == nil {
+		return &wire.LostError{Node: p.ID, Err: wire.ErrClosed}
+	}
+	lc, err := c.codecOn(link)
+	if err != nil {
+		return err
+	}
+	call := link.Call(lc.route)
+	defer call.Free()
+	fillMeta(&call.Meta, ctx, c.target.op)
+	call.Event = c.target.event()
+	call.Timeout = f.options.timeout
+	if left := timeLeft(ctx); left > 0 && (call.Timeout == 0 || left < call.Timeout) {
+		call.Timeout = left
+	}
+	data, err := lc.in.append(call.Buf(), lc.schemaNumber, &f.in)
+	if err != nil {
+		return badInput(c.target.op.node, "the input of "+c.target.action.Name, err)
+	}
+	if err := call.Do(ctx, data); err != nil {
+		return c.target.callError(p, link, err)
+	}
+	kept, err := lc.out.decode(call.Reply(), call.Schema(), call.Owned(), &lc.reader, &f.out)
+	if kept {
+		call.Keep()
+	}
+	if err != nil {
+		return c.target.op.node.badOutput("the answer of "+c.target.action.Name, p.ID, "cannot be read", err)
+	}
+	return nil
+}
+
+// callLocal makes a call for which the balancer chose this node.
+func (c *remoteCaller[In, Out]) callLocal(ctx context.Context, own local, f *remoteRequest[In, Out]) (err error) {
+	self := c.target.op.node.mesh.Load().Local()
+	began := self.Begin()
+	defer func() { self.End(began, overloaded(err)) }()
+	if h, ok := own.(*handler[In, Out]); ok {
+		f.out, err = h.callWith(ctx, f.in, f.options)
+		return err
+	}
+	return own.callAny(ctx, &f.in, &f.out, f.options)
+}
+
+// fillMeta fills in what goes with a call besides its input. own is the operation of the call itself: the other node gets
+// the caller's.
+func fillMeta(m *wire.Meta, ctx context.Context, own *operation) {
+	if c, ok := ctx.(*callContext); ok && c.shared && c.parent == nil {
+		return // a call from a bare context carries nothing
+	}
+	m.Metadata, m.RequestID = Metadata(ctx), RequestID(ctx)
+	c := callOf(ctx)
+	if c != nil && c.op == own {
+		c = c.parent
+	}
+	if c != nil {
+		m.Level, m.Caller = int(c.level), c.op.name
+	}
+}
+
+// pick chooses the node for a call: nil for this one. Nodes that were tried in vain are chosen again only where there are no
+// others.
+func (a *remoteAction) pick(o *callOptions, tried []*mesh.Peer) (*mesh.Peer, error) {
+	if o.node != "" {
+		return a.op.node.peerByName(a.action.Name, o.node)
+	}
+	providers := a.providers.Load()
+	switch {
+	case providers == nil || len(providers.peers) == 0:
+		return nil, a.op.node.noNode(a.action.Name)
+	case len(providers.peers) == 1:
+		return providers.peers[0], nil
+	}
+	at := slices.Index(providers.candidates, a.balancer.Pick(providers.candidates, o.key))
+	for i := range providers.peers { // past those that were lost a moment ago
+		p := providers.peers[(at+i)%len(providers.peers)]
+		if p == nil || len(p.Links()) > 0 && !slices.Contains(tried, p) {
+			return p, nil
+		}
+	}
+	return providers.peers[at], nil
+}
+
+// peerByName is the node that a call names.
+func (n *Node) peerByName(action, node string) (*mesh.Peer, error) {
+	if m := n.mesh.Load(); m != nil {
+		if p := m.Peer(node); p != nil {
+			return p, nil
+		}
+	}
+	return nil, &Error{Code: Unavailable, Name: nameUnavailable, Node: n.id, Retryable: true,
+		Message: "cannot call " + action + " on node " + node + ": there is no link to a node of that name"}
+}
+
+// noNode is the error for an action whose nodes have all gone.
+func (n *Node) noNode(action string) *Error {
+	return &Error{Code: Unavailable, Name: nameUnavailable, Node: n.id, Retryable: true, Message: "no node offers " + action + " any more"}
+}
+
+// callError makes the caller's error of the one that a call or a stream over the link ended with.
+func (a *remoteAction) callError(p *mesh.Peer, link *wire.Link, err error) error {
+	switch e := err.(type) {
+	case *wire.Failure:
+		return fromFailure(e)
+	case *wire.LostError:
+		if e.Err == wire.ErrGoingAway {
+			p.Refused(link)
+		}
+		return e
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return a.op.contextError(cause(err))
+	}
+	return a.linkLost(p, &wire.LostError{Sent: true, Node: p.ID, Err: err})
+}
+
+func cause(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return context.DeadlineExceeded
+	}
+	return context.Canceled
+}
+
+// linkLost is the error of a call whose link was lost. One that may have reached the other node may have been done there, so
+// trying again is harmless only for an action that was declared Idempotent.
+func (a *remoteAction) linkLost(p *mesh.Peer, lost *wire.LostError) *Error {
+	e := &Error{Code: Unavailable, Name: nameLinkLost, Node: p.ID, cause: lost, Retryable: !lost.Sent || a.action.Idempotent,
+		Message: "the link to " + p.ID + " was lost before " + a.action.Name + " answered"}
+	if !lost.Sent {
+		e.Message = "no link to " + p.ID + " for a call of " + a.action.Name
+	}
+	return e
+}
+
+// fromFailure makes the *Error that another node sent.
+func fromFailure(f *wire.Failure) *Error {
+	e := &Error{Code: Code(f.Code), Name: f.Name, Message: f.Message, Retryable: f.Retryable, Node: f.Node}
+	if e.Code == OK || int(e.Code) >= len(codes) {
+		e.Code = Unknown
+	}
+	if len(f.Data) > 0 {
+		if err := decodeJSON(f.Data, &e.Data); err != nil {
+			e.Data = nil
+		}
+	}
+	return e
+}
+
+// failureOf is an error in the form that goes over a link. What it wraps and the stack of a panic stay here, and so do data
+// without a JSON form. Where a method of the data panics, that is the error instead.
+func (n *Node) failureOf(err error) *wire.Failure {
+	e := AsError(err)
+	f := &wire.Failure{Code: uint8(e.Code), Name: e.Name, Message: e.Message, Retryable: e.Retryable, Node: e.Node}
+	if e.Data == nil {
+		return f
+	}
+	data, err := json.Append(nil, e.Data)
+	if err == nil {
+		f.Data = data
+	} else if panicked := n.panicInside("the data of the error "+e.Name, err); panicked != nil {
+		return n.failureOf(panicked)
+	}
+	return f
+}
+
+// timeLeft is the time until the deadline of ctx; 0 for none.
+func timeLeft(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return 0
+	}
+	return max(time.Until(deadline), 1)
+}

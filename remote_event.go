@@ -1,0 +1,128 @@
+package sabir
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// matchRemote adds to a plan, which has the groups of this node, the other nodes that take the event.
+//
+// Events go as calls whose answer is nothing: so the emitter knows that they arrived, and cannot send more than the other
+// side takes.
+func (t *eventTable) matchRemote(name string, p *eventPlan) {
+	if t.view == nil {
+		return
+	}
+	linked := t.node.peers()
+	byGroup := make(map[string]*providers)
+	var groups []string
+	byNode := make(map[string]bool)
+	t.view.Subscriptions(func(node string, _ *cluster.Service, sub cluster.Subscription) bool {
+		to := linked[node]
+		if to == nil || !matches(sub.Pattern, name) {
+			return true
+		}
+		if !byNode[node] {
+			byNode[node] = true
+			a := t.node.newRemoteEvent(name, "")
+			a.providers.Store(&providers{peers: []*mesh.Peer{to}})
+			p.remoteNodes = append(p.remoteNodes, a)
+		}
+		if p.hasGroup(sub.Group) {
+			return true
+		}
+		o := byGroup[sub.Group]
+		if o == nil {
+			o = &providers{}
+			byGroup[sub.Group] = o
+			groups = append(groups, sub.Group)
+		}
+		if !slices.Contains(o.peers, to) {
+			o.peers, o.candidates = append(o.peers, to), append(o.candidates, to.Stats())
+		}
+		return true
+	})
+	for _, group := range groups {
+		a := t.node.newRemoteEvent(name, group)
+		a.providers.Store(byGroup[group])
+		p.remoteGroups = append(p.remoteGroups, a)
+	}
+}
+
+func (p *eventPlan) hasGroup(name string) bool {
+	for i := range p.groups {
+		if p.groups[i].name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// newRemoteEvent makes the endpoint of an event on other nodes: for one member of a group, or without a group for all
+// handlers on a node.
+func (n *Node) newRemoteEvent(event, group string) *remoteAction {
+	a := &remoteAction{action: &Action{Name: event, Remote: true, node: n}, op: newOperation(n, "", event), balancer: n.balancerFor(event),
+		kind: wire.EventRoute, group: group}
+	a.op.event, a.chain = true, a.send
+	return a
+}
+
+// sendEvent sends an event to other nodes, all at once, and waits for their answers.
+func sendEvent[T any](ctx context.Context, to []*remoteAction, payload T) error {
+	if len(to) == 1 {
+		return sendEventTo(ctx, to[0], payload)
+	}
+	errs := make([]error, len(to))
+	var wg sync.WaitGroup
+	for i, a := range to {
+		wg.Go(func() {
+			send := func(ctx context.Context) error { return sendEventTo(ctx, a, payload) }
+			isolateGoroutine(a.action.Name, ctx, send, func(err error) {
+				a.op.node.logPanic(ctx, err)
+				errs[i] = err
+			})
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// sendEventTo sends an event to one node, or to one of a group.
+func sendEventTo[T any](ctx context.Context, to *remoteAction, payload T) error {
+	_, err := callRemote[Nothing](ctx, to, payload, callOptions{})
+	if err != nil && to.allLeft(err) {
+		return nil // the last of the group have just left, unknown to this node: no handler takes the event, as is permitted
+	}
+	return err
+}
+
+// allLeft reports whether an event did not arrive because all nodes that were to get it have left in order, or their
+// handlers have.
+func (a *remoteAction) allLeft(err error) bool {
+	to := a.providers.Load().peers
+	if lost, ok := errors.AsType[*wire.LostError](err); ok {
+		return !lost.Sent && !slices.ContainsFunc(to, func(p *mesh.Peer) bool { return !p.HasLeft() })
+	}
+	return a.notTaken(err) && len(to) <= 1+maxReroutes
+}
+
+// notTaken reports whether the error means that the action, or the handlers of the group, had just gone from the node.
+func (a *remoteAction) notTaken(err error) bool {
+	failure, ok := err.(*Error)
+	switch {
+	case !ok || !failure.Retryable: // a handler has run
+		return false
+	case a.kind == wire.EventRoute:
+		return failure.Name == nameGroupGone
+	}
+	return failure.Name == nameActionNotFound || failure.Name == nameUnavailable
+}
+
+// otherProviders bounds the further nodes that are tried, one after the other, where the action has just gone from one.
+func (a *remoteAction) otherProviders() int { return min(maxReroutes, len(a.providers.Load().peers)-1) }

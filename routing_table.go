@@ -1,0 +1,366 @@
+package sabir
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sabir-go/sabir/cluster"
+)
+
+// routingTable maps all names that can be called from a node at one moment. Its maps never change: they are replaced as a
+// whole when services come and go, here or on other nodes, so a call reads them without a lock.
+type routingTable struct {
+	actions       map[string]endpoint      // by every name that calls of this node can use
+	localActions  map[string]local         // this node's own, by every name that calls of other nodes can use
+	services      map[string]bool          // every name a service can be reached by
+	byFull        map[string]*published    // this node's services
+	remoteActions map[string]*remoteAction // by full name: what other nodes offer
+	view          *cluster.View
+}
+
+// published is a service that calls can reach, under its full name.
+type published struct {
+	service   *Service
+	endpoints []local
+	since     time.Time
+}
+
+func (n *Node) openActions(s *Service) ([]local, error) {
+	full := s.fullName()
+	list := make([]local, 0, len(s.definitions))
+	for _, def := range s.definitions {
+		a := &Action{Name: full + "." + def.short, Service: full, Short: def.short, Version: s.version, Node: n.id,
+			Description: def.description, Visibility: def.visibility, Inline: def.inline, Stream: def.stream, Idempotent: def.idempotent,
+			Codecs: def.codecs, node: n, signal: n.signal}
+		if err := linkedFormats(def.codecs); err != nil {
+			return nil, fmt.Errorf("%s: Codecs: %w", def.where, err)
+		}
+		var e local
+		open := func(context.Context) (err error) {
+			e, err = def.open(a, n, s)
+			return err
+		}
+		if err := n.isolated("action "+a.Name, background, open); err != nil {
+			return nil, fmt.Errorf("action %s: %w", a.Name, err)
+		}
+		if err := a.refusal(); err != nil {
+			return nil, fmt.Errorf("%s: %w", def.where, err)
+		}
+		other := n.waitingAction(a.Name)
+		if known := n.table.Load().localActions[a.Name]; known != nil {
+			other = known.info()
+		}
+		if other != nil && other.Name == a.Name {
+			return nil, &Error{Code: AlreadyExists, Name: nameService, Node: n.id,
+				Message: fmt.Sprintf("%s: action %s exists already, in service %s", def.where, a.Name, other.Service)}
+		}
+		a.endpoint = e
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// publish makes a service reachable. While the node starts that waits for publishWaiting: a new table for each of many
+// services would take time that grows with the square of their number.
+func (n *Node) publish(s *Service, endpoints []local) {
+	n.waiting = append(n.waiting, &published{s, endpoints, time.Now()})
+	if n.State() != Starting || len(s.handlers)+len(s.consumers) > 0 { // whose handlers may call its actions from now on
+		n.publishWaiting()
+	}
+}
+
+// publishWaiting lets calls reach the services that wait to be published.
+func (n *Node) publishWaiting() {
+	if len(n.waiting) == 0 {
+		return
+	}
+	n.changeTable(func(all map[string]*published) {
+		for _, p := range n.waiting {
+			all[p.service.fullName()] = p
+		}
+	})
+	n.waiting = nil
+}
+
+// waitingAction is an action of that name in a service that waits to be published; nil for none.
+func (n *Node) waitingAction(name string) *Action {
+	for _, p := range n.waiting {
+		if !strings.HasPrefix(name, p.service.fullName()+".") {
+			continue
+		}
+		for _, e := range p.endpoints {
+			if a := e.info(); a.Name == name {
+				return a
+			}
+		}
+	}
+	return nil
+}
+
+func (n *Node) withdraw(s *Service) {
+	n.changeTable(func(all map[string]*published) { delete(all, s.fullName()) })
+	n.forgetPaths()
+}
+
+// forgetPaths makes every operation forget its call paths, so that there is space for those of new callers.
+func (n *Node) forgetPaths() {
+	for _, p := range n.table.Load().byFull {
+		for _, e := range p.endpoints {
+			e.operation().nested.Store(nil)
+		}
+	}
+	for _, a := range n.table.Load().remoteActions {
+		a.op.nested.Store(nil)
+	}
+	for _, a := range n.remoteNames.All {
+		a.op.nested.Store(nil)
+	}
+}
+
+// changeTable makes the next table after a change of this node's services, and sends the catalog to the other nodes.
+func (n *Node) changeTable(change func(map[string]*published)) {
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
+	old := n.table.Load()
+	all := maps.Clone(old.byFull)
+	if all == nil {
+		all = make(map[string]*published)
+	}
+	change(all)
+	n.setTable(n.newTable(all, old.view, old.remoteActions))
+	n.announce()
+}
+
+// rebuild makes the next tables after a change of what other nodes offer. The table of events must come first: a caller that
+// finds a service in the other table may emit an event to it at once.
+func (n *Node) rebuild(view *cluster.View) {
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
+	n.events.Store(newEventTable(n, view, n.events.Load().receivers...))
+	old := n.table.Load()
+	n.setTable(n.newTable(old.byFull, view, old.remoteActions))
+}
+
+// setTable replaces the table. The bound names must get their new endpoints first: a caller that finds a service in the
+// table may use its bound name at once. The caller holds tableLock.
+func (n *Node) setTable(next *routingTable) {
+	for key, held := range n.bindings {
+		if b := held(); b != nil {
+			b.follow(next.actions[key.action])
+		}
+	}
+	n.table.Store(next)
+	close(n.changed)
+	n.changed = make(chan struct{})
+}
+
+// version is one version of a service, on any node; names without a version choose between them.
+type version struct {
+	full      string
+	number    int
+	preferred bool
+	actions   []string // full names
+}
+
+// newTable works out which names reach what.
+func (n *Node) newTable(all map[string]*published, view *cluster.View, known map[string]*remoteAction) *routingTable {
+	own := 0
+	for _, p := range all {
+		own += len(p.endpoints)
+	}
+	t := &routingTable{actions: make(map[string]endpoint, own), localActions: make(map[string]local, own), services: make(map[string]bool), byFull: all,
+		remoteActions: make(map[string]*remoteAction), view: view}
+	localDefaults := make(map[string]version) // by service name: what a name without version reaches on this node
+	for full, p := range all {
+		v := version{full: full, number: p.service.version, preferred: p.service.preferred}
+		for _, e := range p.endpoints {
+			name := e.info().Name
+			t.actions[name], t.localActions[name] = e, e
+			v.actions = append(v.actions, name)
+		}
+		t.services[full] = true
+		chooseDefault(localDefaults, p.service.name, v)
+	}
+	defaults := maps.Clone(localDefaults) // and in the whole cluster
+	n.addRemoteActions(t, defaults, known)
+	for name, v := range localDefaults {
+		for _, full := range v.actions {
+			if short := name + full[len(v.full):]; t.localActions[short] == nil {
+				t.localActions[short] = t.localActions[full]
+			}
+		}
+	}
+	for name, v := range defaults {
+		t.services[name] = true
+		for _, full := range v.actions {
+			if short := name + full[len(v.full):]; t.actions[short] == nil {
+				t.actions[short] = t.actions[full]
+			}
+		}
+	}
+	return t
+}
+
+// chooseDefault lets v stand for the names of its service without a version, if it goes before the one that does so far.
+func chooseDefault(defaults map[string]version, service string, v version) {
+	old, taken := defaults[service]
+	switch {
+	case !taken || preferredOver(v, old):
+		defaults[service] = v
+	case old.full == v.full: // the same version on several nodes
+		old.actions = append(slices.Clip(old.actions), v.actions...)
+		defaults[service] = old
+	}
+}
+
+// preferredOver reports whether names without a version reach a rather than b.
+func preferredOver(a, b version) bool {
+	switch {
+	case a.number == b.number:
+		return false
+	case a.number == 0 || b.number == 0:
+		return a.number == 0
+	case a.preferred != b.preferred:
+		return a.preferred
+	}
+	return a.number > b.number
+}
+
+// WaitFor waits until all the services can be called, by names with or without a version, or until the context ends.
+// Services of a remote given with Via count as there.
+func (n *Node) WaitFor(ctx context.Context, services ...string) error {
+	for {
+		n.tableLock.Lock()
+		changed, have := n.changed, n.table.Load().services
+		n.tableLock.Unlock()
+		missing := slices.DeleteFunc(slices.Clone(services), func(name string) bool { return have[name] || n.remote != nil })
+		if len(missing) == 0 {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return &Error{Code: Unavailable, Name: nameUnavailable, Node: n.id, Retryable: true, cause: ctx.Err(),
+				Message: "gave up waiting for " + strings.Join(missing, ", ") + ": " + ctx.Err().Error()}
+		}
+	}
+}
+
+// Changed returns a channel that is closed at the next change of what can be called from this node, here or on others: for
+// code that keeps something made of [Node.Actions].
+func (n *Node) Changed() <-chan struct{} {
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
+	return n.changed
+}
+
+// ServiceInfo describes a running service.
+type ServiceInfo struct {
+	Name        string    `json:"name"` // full name
+	Version     int       `json:"version,omitempty"`
+	Group       string    `json:"group,omitempty"`
+	Description string    `json:"description,omitempty"`
+	Node        string    `json:"node"`
+	Needs       []string  `json:"needs"`
+	Actions     []string  `json:"actions"`        // full names
+	Events      []string  `json:"events"`         // patterns
+	Since       time.Time `json:"since,omitzero"` // on this node; zero for one of another
+}
+
+// Services lists the services that can be called from this node, wherever they run, by name and node.
+func (n *Node) Services() []ServiceInfo {
+	t := n.table.Load()
+	list := make([]ServiceInfo, 0, len(t.byFull))
+	for full, p := range t.byFull {
+		info := ServiceInfo{Name: full, Version: p.service.version, Group: p.service.group, Description: p.service.description, Node: n.id, Needs: p.service.needs, Since: p.since}
+		for _, e := range p.endpoints {
+			info.Actions = append(info.Actions, e.info().Name)
+		}
+		for _, h := range p.service.handlers {
+			info.Events = append(info.Events, h.pattern)
+		}
+		list = append(list, info)
+	}
+	if t.view != nil {
+		for _, node := range t.view.Nodes() {
+			for _, s := range t.view.Services(node) {
+				list = append(list, remoteServiceInfo(node, s))
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b ServiceInfo) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Node, b.Node))
+	})
+	return list
+}
+
+func remoteServiceInfo(node string, s cluster.Service) ServiceInfo {
+	info := ServiceInfo{Name: fullServiceName(s.Name, s.Version), Version: s.Version, Group: s.Group, Description: s.Description, Node: node, Needs: s.Needs}
+	for _, a := range s.Actions {
+		info.Actions = append(info.Actions, a.Name)
+	}
+	for _, e := range s.Events {
+		info.Events = append(info.Events, e.Pattern)
+	}
+	return info
+}
+
+// Actions lists the actions that can be called from this node, by full name.
+func (n *Node) Actions() []*Action {
+	t := n.table.Load()
+	var list []*Action
+	for _, p := range t.byFull {
+		for _, e := range p.endpoints {
+			list = append(list, e.info())
+		}
+	}
+	for name, a := range t.remoteActions {
+		if t.localActions[name] == nil {
+			list = append(list, a.action)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Action) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Action finds the action that a name reaches, with or without a version, here or on another node; nil if there is none.
+func (n *Node) Action(name string) *Action {
+	if e := n.table.Load().actions[name]; e != nil {
+		return e.info()
+	}
+	return nil
+}
+
+// Nearest returns up to three of the names that reach an action which keep accepts, the likeliest first: what was
+// probably meant by a name that reaches none. A gateway passes a keep that hides what its callers may not know of.
+func (n *Node) Nearest(name string, keep func(*Action) bool) []string {
+	actions := n.table.Load().actions
+	var names []string
+	for _, known := range slices.Sorted(maps.Keys(actions)) {
+		if keep(actions[known].info()) {
+			names = append(names, known)
+		}
+	}
+	return nearest(name, names)
+}
+
+// namesForOthers lists the names by which other nodes reach the actions of this one, sorted.
+func (n *Node) namesForOthers() (names []string) {
+	here := n.table.Load().localActions
+	for _, name := range slices.Sorted(maps.Keys(here)) {
+		if here[name].info().Visibility != Private {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// actionNames lists every name that reaches an action, sorted.
+func (n *Node) actionNames() []string {
+	return slices.Sorted(maps.Keys(n.table.Load().actions))
+}

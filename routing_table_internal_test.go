@@ -1,0 +1,68 @@
+package sabir
+
+import (
+	"context"
+	"testing"
+
+	"github.com/sabir-go/sabir/cluster"
+)
+
+func TestWhoFindsAServiceOfAnotherNodeReachesItWithEventsToo(t *testing.T) {
+	n := NewNode()
+	views := make([]*cluster.View, 20_000)
+	age := make(map[*cluster.View]int)
+	for i := range views {
+		views[i] = new(cluster.View)
+		age[views[i]] = i
+	}
+	n.rebuild(views[0])
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, v := range views[1:] {
+			n.rebuild(v)
+		}
+	}()
+	for last := views[len(views)-1]; ; {
+		found := n.table.Load().view
+		reached := n.events.Load().view
+		if age[reached] < age[found] {
+			t.Errorf("calls go by view %d, and events by view %d still", age[found], age[reached])
+			break
+		}
+		if found == last {
+			break
+		}
+	}
+	<-done
+}
+
+// early is a bound name that notes whether the table already showed what it is handed.
+type early struct {
+	node   *Node
+	action string
+	handed int
+	late   bool
+}
+
+func (f *early) follow(e endpoint) {
+	if e != nil {
+		f.handed++
+		f.late = f.late || f.node.table.Load().actions[f.action] != nil
+	}
+}
+
+func TestWhoFindsAServiceReachesItByABoundNameToo(t *testing.T) {
+	service := NewService("svc")
+	Handle(service, "it", func(context.Context, int) (int, error) { return 0, nil })
+	n := NewNode(Serve(service))
+	f := &early{node: n, action: "svc.it"}
+	n.bindings[bindingKey{action: f.action}] = func() follower { return f }
+	if err := n.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer n.Stop(context.Background())
+	if f.handed != 1 || f.late {
+		t.Errorf("the name was handed %d endpoints, after the table had it: %v", f.handed, f.late)
+	}
+}

@@ -1,0 +1,151 @@
+package sabir
+
+import (
+	"sync/atomic"
+
+	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// inboundEvents serves the events that a peer sends in one format to one group, or without a group to all handlers.
+type inboundEvents struct {
+	node   *Node
+	group  string // "" for all
+	format string
+}
+
+// Inline is false: handlers of events may block.
+func (s *inboundEvents) Inline() bool { return false }
+
+// Serve gives one event to its handlers.
+func (s *inboundEvents) Serve(in *wire.Inbound) {
+	if refused := s.node.checkFormat(in.Event, nil, s.format); refused != nil {
+		in.Fail(s.node.failureOf(refused))
+		return
+	}
+	s.serveFrom(in, new(int))
+}
+
+// serveFrom gives the event to its handlers but for the first handled ones, and answers. After a handler that ends the
+// goroutine the other handlers run on another, while this one waits for them.
+func (s *inboundEvents) serveFrom(in *wire.Inbound, handled *int) {
+	returned := false
+	defer func() {
+		if !returned {
+			s.node.panicked(background, "a handler of "+in.Event, recover())
+			rest := make(chan struct{})
+			go func() {
+				defer close(rest)
+				s.serveFrom(in, handled)
+			}()
+			<-rest
+		}
+	}()
+	s.answer(in, s.deliver(in, handled))
+	returned = true
+}
+
+// answer reports to the emitter that the handlers have run, or the error.
+func (s *inboundEvents) answer(in *wire.Inbound, err error) {
+	if err != nil {
+		in.Fail(s.node.failureOf(s.node.located(err)))
+		return
+	}
+	data, err := nothingFormat.append(in.Buf(), nothingFormat.schemaNumber(in.Link()), &Nothing{})
+	if err != nil {
+		in.Fail(s.node.failureOf(err))
+		return
+	}
+	in.Reply(data)
+}
+
+var nothingFormat, _ = formatOf[Nothing](native.Name)
+
+// deliver gives the event to the handlers but for the first handled ones, and counts those that have it.
+func (s *inboundEvents) deliver(in *wire.Inbound, handled *int) error {
+	plan, err := s.node.events.Load().plan(in.Event)
+	if err != nil {
+		return err
+	}
+	found, skipped := false, 0
+	for i := range plan.groups {
+		g := &plan.groups[i]
+		members := g.members
+		if s.group != "" {
+			if g.name != s.group {
+				continue
+			}
+			members = []*delivery{g.pick()}
+		}
+		found = true
+		for _, at := range members {
+			if skipped++; skipped <= *handled {
+				continue
+			}
+			*handled++
+			failed := at.receiver.receiveFrom(in, at, s.format)
+			if failed == errGroupGone && s.group != "" {
+				*handled = 0
+				return s.deliver(in, handled) // another of the group may still be there
+			}
+			if failed != nil && failed != errGroupGone && err == nil {
+				err = failed
+			}
+		}
+	}
+	if !found && s.group != "" {
+		return &Error{Code: Unavailable, Name: nameGroupGone, Node: s.node.id, Retryable: true,
+			Message: "nobody in group " + s.group + " takes " + in.Event + " on node " + s.node.id + " any more"}
+	}
+	return err
+}
+
+// ServeStream is never called: no stream is opened on a route of events.
+func (s *inboundEvents) ServeStream(stream *wire.Stream) {
+	stream.End(&wire.Failure{Code: uint8(Unimplemented), Name: nameNoStream, Message: "an event is no stream", Node: s.node.id})
+}
+
+// eventFormat decodes an event handler's payload from one format.
+type eventFormat[T any] struct {
+	format valueFormat[T]
+	reader atomic.Pointer[reader[T]]
+	broken error
+}
+
+func (h *eventHandler[T]) formatNamed(format string) *eventFormat[T] {
+	if format == native.Name && !untyped(h.sub.Type) {
+		return h.native
+	}
+	if known, ok := h.formats.Load(format); ok {
+		return known.(*eventFormat[T])
+	}
+	r := newEventFormat[T](format)
+	if r.broken == nil {
+		h.formats.Store(format, r)
+	}
+	return r
+}
+
+func newEventFormat[T any](format string) *eventFormat[T] {
+	r := &eventFormat[T]{}
+	r.format, r.broken = formatOf[T](format)
+	return r
+}
+
+func (h *eventHandler[T]) receiveFrom(in *wire.Inbound, at *delivery, format string) error {
+	r := h.formatNamed(format)
+	var payload T
+	err := r.broken
+	if err == nil {
+		_, err = r.format.decode(in.Payload(), in.Schema(), false, &r.reader, &payload) // not owned: other handlers read it too
+	}
+	if err != nil {
+		h.unreadable(in.Context(), at, err)
+		return nil // the emitter did nothing wrong: other handlers understood it
+	}
+	c, failed := at.op.enterFromLink(in, nil)
+	if failed != nil {
+		return failed
+	}
+	return h.receiveIn(c, c, at, payload)
+}

@@ -1,0 +1,189 @@
+package auth
+
+import (
+	"sync"
+	"time"
+
+	"github.com/sabir-go/sabir/internal/isolate"
+	"github.com/sabir-go/sabir/web/exchange"
+)
+
+// Until watches over the credentials that x's caller has shown, for as long as an answer lasts that may outlive them: a stream,
+// events, a WebSocket. end is called at most once, on another goroutine: with ErrTokenExpired at [Principal.Expires], with
+// ErrSignedOut when the session ends by [Sessions.SignOut], [Sessions.SignIn] or [StillGood]. stop ends the watch, and must be
+// called. Without an end of the credentials, or without a caller, it costs nothing; else a timer.
+func Until(x *exchange.Exchange, end func(error)) (stop func()) {
+	p, _ := x.Caller.(*Principal)
+	if p == nil || p.Expires.IsZero() && p.session == nil {
+		return func() {}
+	}
+	w := &watch{principal: p, expires: p.Expires, end: end}
+	if now := time.Now(); !p.Expires.IsZero() && !now.Before(p.Expires) {
+		w.expires = p.Expires.Add(p.leeway) // it was taken all the same, since clocks differ
+	}
+	first := w.pause()
+	if p.session != nil {
+		p.session.of.add(w)
+		if p.session.of.stillGood != nil {
+			first = 0 // Recheck may have run after the caller was found and before it could find w
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.over {
+		w.timer = time.AfterFunc(first, w.look)
+	}
+	return w.stop
+}
+
+// watch ends one long response when its caller's credentials end.
+type watch struct {
+	principal *Principal
+	expires   time.Time // zero for never
+	end       func(error)
+
+	mu    sync.Mutex
+	timer *time.Timer
+	over  bool
+}
+
+// pause returns the time until the next look. Clocks may be set, so credentials that end in a year are also looked at now and
+// then.
+func (w *watch) pause() time.Duration {
+	if w.expires.IsZero() {
+		return maxVerifiedAge
+	}
+	return max(min(time.Until(w.expires), maxVerifiedAge), 0)
+}
+
+// look ends the response if it is time, or waits on.
+func (w *watch) look() {
+	if !w.expires.IsZero() && !time.Now().Before(w.expires) {
+		w.finish(ErrTokenExpired)
+		return
+	}
+	if w.principal.session != nil {
+		w.recheck()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.over {
+		w.timer.Reset(w.pause())
+	}
+}
+
+// recheck calls StillGood.
+func (w *watch) recheck() {
+	s := w.principal.session
+	if s.of.stillGood == nil {
+		return
+	}
+	good := false
+	err := isolate.Do(func() error { // it is not the timer's code that runs here
+		good = s.of.stillGood(w.principal.plain(), s.began)
+		return nil
+	})
+	switch {
+	case err != nil:
+		w.finish(err)
+	case !good:
+		w.finish(ErrSignedOut)
+	}
+}
+
+// finish ends the answer.
+func (w *watch) finish(err error) {
+	if w.close() {
+		w.end(err)
+	}
+}
+
+// stop ends the watch.
+func (w *watch) stop() { w.close() }
+
+// close ends the watch and reports whether it was open.
+func (w *watch) close() bool {
+	w.mu.Lock()
+	was := !w.over
+	w.over = true
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.mu.Unlock()
+	if was && w.principal.session != nil {
+		w.principal.session.of.remove(w)
+	}
+	return was
+}
+
+// sessionOf identifies the session in which a principal was found.
+type sessionOf struct {
+	of    *Sessions
+	id    string
+	began time.Time
+}
+
+// watches holds the long responses, by their sessions.
+type watches struct {
+	mu sync.Mutex
+	by map[string]map[*watch]struct{} // by the session's id
+}
+
+func (s *Sessions) add(w *watch) {
+	id := w.principal.session.id
+	s.watches.mu.Lock()
+	defer s.watches.mu.Unlock()
+	if s.watches.by == nil {
+		s.watches.by = make(map[string]map[*watch]struct{})
+	}
+	if s.watches.by[id] == nil {
+		s.watches.by[id] = make(map[*watch]struct{})
+	}
+	s.watches.by[id][w] = struct{}{}
+}
+
+func (s *Sessions) remove(w *watch) {
+	id := w.principal.session.id
+	s.watches.mu.Lock()
+	defer s.watches.mu.Unlock()
+	delete(s.watches.by[id], w)
+	if len(s.watches.by[id]) == 0 {
+		delete(s.watches.by, id)
+	}
+}
+
+// watched returns the long responses that which selects.
+func (s *Sessions) watched(which func(*watch) bool) (list []*watch) {
+	s.watches.mu.Lock()
+	defer s.watches.mu.Unlock()
+	for _, of := range s.watches.by {
+		for w := range of {
+			if which(w) {
+				list = append(list, w)
+			}
+		}
+	}
+	return list
+}
+
+// endSession ends the long responses of the session that a request came with.
+func (s *Sessions) endSession(x *exchange.Exchange) {
+	found := s.open(x.Cookie(s.cookieName(x)), time.Now())
+	if found == nil {
+		return
+	}
+	id := found.Principal.session.id
+	for _, w := range s.watched(func(w *watch) bool { return w.principal.session.id == id }) {
+		w.finish(ErrSignedOut)
+	}
+}
+
+// Recheck asks StillGood at once about the sessions of a subject, after a change that made it think otherwise, such as signing
+// a user out everywhere: their streams in this process end, and no request of theirs passes because it was asked before.
+// Other processes find out by themselves within 5 minutes, unless they are notified too.
+func (s *Sessions) Recheck(subject string) {
+	s.known.forget()
+	for _, w := range s.watched(func(w *watch) bool { return w.principal.Subject == subject }) {
+		w.recheck()
+	}
+}

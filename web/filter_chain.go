@@ -1,0 +1,106 @@
+package web
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/isolate"
+	"github.com/sabir-go/sabir/web/auth"
+	"github.com/sabir-go/sabir/web/exchange"
+)
+
+// assemble makes the filter chain of the group, once: the check of the Host header, the filters that know other sites (CORS),
+// the check of where browsers come from, and then the other filters, with the authentication at the place of its option.
+func (g *routeGroup) assemble(s *hostCheck, key string) {
+	chain := []exchange.Filter{{Name: "host", Before: s.checkHostOf}}
+	for _, f := range g.filters {
+		if f.Preflight != nil {
+			chain = append(chain, f)
+		}
+	}
+	chain = append(chain, exchange.Filter{Name: "site", Before: checkSite})
+	for _, f := range g.filters {
+		switch {
+		case isAuth(f):
+			g.open = append([]exchange.Filter(nil), chain...)
+			if guard, ok := g.authentication(key); ok {
+				chain = append(chain, guard)
+			}
+		case f.Preflight == nil:
+			chain = append(chain, f)
+		}
+	}
+	g.chain = chain
+	g.needsKeep = len(g.authenticators) > 0 || slices.ContainsFunc(g.filters, func(f exchange.Filter) bool { return !isAuth(f) })
+}
+
+// authentication returns the filter that authenticates callers, if the group has one. The key of the server is accepted besides
+// the authenticators.
+func (g *routeGroup) authentication(key string) (guard exchange.Filter, ok bool) {
+	switch {
+	case len(g.authenticators) == 0 && (key == "" || g.anonymous):
+		return guard, false
+	case len(g.authenticators) == 0:
+		return exchange.Filter{Name: "key", Before: newServerKey(key).check}, true
+	case g.anonymous:
+		guard = auth.Optional(g.authenticators...)
+	default:
+		guard = auth.Filter(g.authenticators...)
+	}
+	if key == "" {
+		return guard, true
+	}
+	own, others := newServerKey(key), guard.Before
+	guard.Before = func(x *exchange.Exchange) error {
+		if own.opens(x) {
+			return nil
+		}
+		return others(x)
+	}
+	return guard, true
+}
+
+// checkHostOf refuses a request whose Host header does not name this machine.
+func (s *hostCheck) checkHostOf(x *exchange.Exchange) error {
+	if !s.checkHost || s.ownHost(x.Host) {
+		return nil
+	}
+	return sabir.Errorf(sabir.PermissionDenied, sabir.ErrWrongSite.Name,
+		"the Host header says %.100q, but without a key this node answers only to localhost and its own address: "+
+			"call it as localhost, or give it a key with sabir.HTTPKey", x.Host)
+}
+
+// checkSite refuses requests of other sites' pages, which a browser could send in its user's name, unless a filter has allowed
+// the origin.
+func checkSite(x *exchange.Exchange) error {
+	if sameSite(x) || x.Answer.Has("Access-Control-Allow-Origin") {
+		return nil
+	}
+	return sabir.NewError(sabir.PermissionDenied, sabir.ErrWrongSite.Name, "a browser sent this for a page of another site, which this node does not take")
+}
+
+// preflight reports whether a filter for the path has answered the request as a browser's question for another site (CORS), or
+// has failed over it.
+func (s *server) preflight(x *exchange.Exchange) (answered bool) {
+	err := isolate.Do(func() error {
+		for _, step := range s.groupOf(x.Path).chain {
+			if step.Preflight != nil && step.Preflight(x) {
+				answered = true
+				break
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		v := requestContext{Exchange: x, server: s}
+		v.fail(err)
+	}
+	return answered || err != nil
+}
+
+// under reports whether a path is a prefix itself or below it.
+func under(path, prefix string) bool {
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(prefix, "/"))
+	return ok && (rest == "" || rest[0] == '/')
+}
