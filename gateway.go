@@ -264,7 +264,7 @@ func (a *remoteAction) serveJSON(in Inbound, dst, body []byte) ([]byte, error) {
 // hooks of its own around the calls of one group of routes. The middlewares apply to [Action.ServeJSON], [Action.AppendJSON]
 // and [OpenAction] of what is returned; all other calls are as before. They have the request as the action's own
 // middlewares do, before those of the node; for an action of another node input and output are json.RawMessage. The
-// error is that of a middleware that refused.
+// error is that of the middleware that refused.
 func (a *Action) Wrap(middlewares ...Middleware) (*Action, error) {
 	if a.endpoint == nil || len(middlewares) == 0 {
 		return a, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/sabir-go/sabir/codec/native"
 )
 
-// envelope is what a mailbox holds: messages of one type from one sender, in the order in which they were sent, or one call, or
+// An envelope is one entry of a mailbox: messages of one type from one sender, in the order in which they were sent, or one call, or
 // one signal of the runtime. The code that has taken it out of a queue owns it and calls body.free at the end, after which it
 // may be used again for other messages.
 type envelope struct {

@@ -118,14 +118,14 @@ func TestTheErrorOfACallSurvivesTheWire(t *testing.T) {
 func TestDeadlineRequestIDAndMetadataOfACallTravel(t *testing.T) {
 	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
 	to := m[1].witness(t)
-	got, err := actor.Call[brought](t.Context(), m[0], to.pid, pendingCalls{})
+	got, err := actor.Call[brought](t.Context(), m[0], to.pid, contextQuery{})
 	if err != nil || got.Deadline || got.RequestID != "" || len(got.Metadata) != 0 {
 		t.Error(got, err)
 	}
 	ctx := sabir.WithRequestID(sabir.WithMetadata(sabir.WithMetadata(t.Context(), "tenant", "acme"), "zone", "north"), "r-1")
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
-	got, err = actor.Call[brought](ctx, m[0], to.pid, pendingCalls{})
+	got, err = actor.Call[brought](ctx, m[0], to.pid, contextQuery{})
 	if err != nil || !got.Deadline || got.RequestID != "r-1" || !maps.Equal(got.Metadata, map[string]string{"tenant": "acme", "zone": "north"}) {
 		t.Error(got, err)
 	}

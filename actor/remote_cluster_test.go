@@ -108,8 +108,8 @@ type (
 	unheardOf struct{ N int }
 	// later is a call that is answered by the next item.
 	later struct{}
-	// pendingCalls is what a call brought with it.
-	pendingCalls struct{}
+	// contextQuery is a call that answers with its own deadline, request id and metadata.
+	contextQuery struct{}
 	brought      struct {
 		Deadline  bool
 		RequestID string
@@ -202,7 +202,7 @@ func (w *witness) Alias(p *actor.Process, _ makeAlias) (holder, error) {
 	return holder{p.PID(), a}, err
 }
 
-func (w *witness) Asking(p *actor.Process, _ pendingCalls) (brought, error) {
+func (w *witness) Asking(p *actor.Process, _ contextQuery) (brought, error) {
 	ctx := p.Context()
 	_, limited := ctx.Deadline()
 	return brought{limited, sabir.RequestID(ctx), sabir.Metadata(ctx)}, nil

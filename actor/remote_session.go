@@ -206,7 +206,7 @@ func (s *session) number(by *Process, key any, name string, schema *native.Schem
 }
 
 // send encodes the messages of an envelope into as many posts as they need. Messages that cannot be encoded are left out; the
-// error is that of the first.
+// error is the first one.
 func (s *session) send(to PID, l *envelope, by *Process) error {
 	values, ok := l.body.(outgoing)
 	if !ok {

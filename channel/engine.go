@@ -24,7 +24,7 @@ type Config struct {
 	TLS *tls.Config
 	// Secret is that of transport.Config, for a broker inside the process that links use too.
 	Secret []byte
-	// Log is where the engine logs lost and restored connections; nil is slog.Default.
+	// Log receives the engine's lines about lost and restored connections; nil is slog.Default.
 	Log *slog.Logger
 }
 

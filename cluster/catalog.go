@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Catalog is what a node offers, as it is sent to other nodes in JSON.
+// A Catalog lists what a node offers: its actions, streams and event handlers. Nodes send it to each other as JSON.
 type Catalog struct {
 	Node     string    `json:"node"`               // id
 	Instance uint64    `json:"instance,omitempty"` // Member.Instance: one run of the node

@@ -47,7 +47,7 @@ func newGossipDelegate(self Member, meta []byte, r *roster, s *rejoiner, log *sl
 	return &gossipDelegate{self: self, meta: meta, roster: r, rejoiner: s, log: log, started: time.Now(), known: make(map[string]*gossipNode)}
 }
 
-// NodeMeta is what memberlist sends to other nodes about this one.
+// NodeMeta returns this node's metadata for memberlist, which sends it to the other nodes.
 func (p *gossipDelegate) NodeMeta(int) []byte { return p.meta }
 
 // NotifyMsg takes the goodbye of another node.

@@ -36,7 +36,7 @@ func (m Member) String() string {
 	return m.ID
 }
 
-// ChangeKind is what happened to a member.
+// A ChangeKind says whether a member joined, left, failed or changed.
 type ChangeKind uint8
 
 // The kinds of changes. Left is a node that sent a goodbye, Failed one that went silent or whose links failed. For one node they
@@ -98,7 +98,7 @@ var (
 // maxID bounds a node's id, in bytes.
 const maxID = 200
 
-// badID is what is wrong with a node's id; "" for nothing.
+// badID returns the fault of a node's id, or "" for a good one.
 func badID(id string) string {
 	switch {
 	case id == "":

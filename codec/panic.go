@@ -15,7 +15,7 @@ import (
 type PanicError struct {
 	// Codec is the name of the codec, such as "json".
 	Codec string
-	// Value is what the code panicked with.
+	// Value is the argument of the panic.
 	Value any
 	// Stack is the stack of the goroutine at the panic, as [debug.Stack] gives it.
 	Stack []byte

@@ -15,7 +15,7 @@ import (
 // unsaid is part of the text of each panic. It must not be in the text of an error.
 const unsaid = "the password is swordfish"
 
-// misdeeds are what a function of the program may do instead of its work, beside returning.
+// misdeeds lists the ways in which a function of the program may end other than by returning.
 var misdeeds = []struct {
 	name string
 	do   func()

@@ -36,7 +36,7 @@ type batchResult struct {
 	Status  int                `json:"status"`
 	Output  stdjson.RawMessage `json:"output,omitempty"`
 	Problem stdjson.RawMessage `json:"problem,omitempty"`
-	// Headers are those of the call's answer that the answer of the batch does not have too. Cookies are not among them: they
+	// Headers holds the headers of the call's answer that the answer of the batch lacks. Cookies are not among them: they
 	// are in the answer of the batch, where clients look for them.
 	Headers map[string][]string `json:"headers,omitempty"`
 

@@ -149,7 +149,7 @@ func Call[Out, In any, A actor.Address](k *Kit, to A, in In) (Out, error) {
 // Starts is the processes that were started, probes left out, in the order in which they were, also those that have ended.
 func (k *Kit) Starts() []Start { return slices.Clone(k.starts) }
 
-// Children is those that a process has started and that are running, in the order in which they were started.
+// Children returns the running children of a process in the order in which it started them.
 func (k *Kit) Children(of actor.PID) []actor.PID {
 	var list []actor.PID
 	for _, s := range k.starts {

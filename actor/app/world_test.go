@@ -90,7 +90,7 @@ func (w *world) start(name string) {
 	}
 }
 
-// info is what the controller reports about an application. It has then handled all that came before.
+// info asks the controller for its report about an application. The controller has then handled every earlier message.
 func (w *world) info(name string) app.Info {
 	w.Helper()
 	list, err := app.List(w.Context(), w.system)

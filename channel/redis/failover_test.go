@@ -105,7 +105,7 @@ func TestWhatWasAcknowledgedIsHandledAfterAReplicaTookOver(t *testing.T) {
 	}
 }
 
-// This is what the setting is for. Messages that the consumer had handled before the primary was lost count as kept.
+// The setting exists for this case. Messages that the consumer had handled before the primary was lost count as kept.
 func TestWithoutWaitingForReplicasAcknowledgedMessagesAreLost(t *testing.T) {
 	r := brokers.ReplicatedForTest(t, 1)
 	s := open(t, r.URL()+"?replicas=0")

@@ -24,7 +24,7 @@ import (
 	_ "github.com/sabir-go/sabir/codec/thrift"
 )
 
-// sampleDocument is what is measured where no document is given.
+// sampleDocument is measured if the command line names no document.
 const sampleDocument = `{"id":"o-1042","customer":{"name":"Ada Lovelace","email":"ada@example.com","vip":true},` +
 	`"lines":[{"product":"tea","count":3,"price":4.5},{"product":"cup","count":1,"price":12.25}],` +
 	`"tags":["gift","express"],"total":25.75,"paid":true,"note":null,"createdAt":"2026-01-02T03:04:05Z"}`

@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir/web"
 )
 
-// target is what commands talk to: a node over HTTP, or a cluster that the command line joins as an observer node.
+// A target receives the calls of a command: a node over HTTP, or a cluster that the command line joins as an observer node.
 type target interface {
 	// Call calls an action with a JSON document and returns its answer's.
 	Call(ctx context.Context, action string, body []byte) ([]byte, error)

@@ -106,7 +106,7 @@ func memberName(f reflect.StructField) string {
 	return f.Name
 }
 
-// traits is what has to be known of a type before the library gets a value of it.
+// traits holds the properties of a type that must be known before the library gets a value of it.
 type traits struct {
 	writes bool // a method writes it
 	loose  bool // a value may lead to itself without a bracket, or be as deep as memory allows

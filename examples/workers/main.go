@@ -28,7 +28,7 @@ import (
 	"github.com/sabir-go/sabir/actor/supervise"
 )
 
-// Job is what is to be done. It makes its worker panic Crashes times.
+// A Job makes its worker panic Crashes times before it succeeds.
 type Job struct {
 	ID      int
 	Text    string

@@ -73,7 +73,7 @@ func (d *document) events() {
 	d.paths.add(path, "get", op)
 }
 
-// anyScheme is what an address demands that belongs to no action: what each call in it demands is its own matter, so no caller
+// anyScheme is the security requirement of an address without an action of its own. Each call in it has its own, so no caller
 // need authenticate, but may in each of the ways.
 func (d *document) anyScheme() []any {
 	list := []any{}

@@ -22,7 +22,7 @@ import (
 	_ "github.com/sabir-go/sabir/transport/redis"
 )
 
-// uses are all that is done with the address of a broker. Each opens an address, closes what it has opened and returns the
+// uses lists every purpose for which Sabir opens the address of a broker. Each opens an address, closes what it has opened and returns the
 // error. Brokers are missing uses where they have no driver for one.
 var uses = map[string]struct {
 	schemes string

@@ -26,7 +26,7 @@ const DefaultPrefix = "sabir"
 // maxPrefix is the number of bytes that a prefix may have.
 const maxPrefix = 64
 
-// Parameters are what follows the '?' of an address. A parameter may be given once. The methods that read one return its
+// Parameters are the part of an address behind its '?'. A parameter may be given once. The methods that read one return its
 // default after a mistake, which Err then reports: a reader asks for all parameters and checks once.
 type Parameters struct {
 	values url.Values

@@ -62,7 +62,7 @@ func awaitText(t testing.TB, address, command string, said func(text string) boo
 	t.Fatalf("%s: after a minute %s says %q, %v", address, command, text, err)
 }
 
-// SentinelName is what the Sentinel of [Replicated.Sentinel] calls the primary.
+// SentinelName is the name of the primary at the Sentinel of [Replicated.Sentinel].
 const SentinelName = "primary"
 
 // Sentinel starts one that promotes a replica by itself half a second after the primary is lost, and returns its address. It ends with

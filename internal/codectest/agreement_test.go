@@ -155,7 +155,7 @@ func comesBack(c codec.Codec, value any) string {
 	return form(got.Elem().Field(0))
 }
 
-// form is what became of a field, in words.
+// form describes the decoded field in words.
 func form(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Pointer:

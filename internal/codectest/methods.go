@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// method is what the methods of the types below call. The tests that use it run one after the other.
+// The methods of the types below call method. The tests that use it run one after the other.
 var method struct {
 	sync.Mutex
 	calls int

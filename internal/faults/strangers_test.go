@@ -129,7 +129,7 @@ func TestStrangersDoNotDisturbTheCallsOfANode(t *testing.T) {
 	}
 }
 
-// preamble is what a node with a cluster key that dials sends first; see docs/protocol.md.
+// preamble holds the first bytes that a dialling node with a cluster key sends; see docs/protocol.md.
 var preamble = slices.Concat([]byte("SABIR\n"), []byte{1, 1, 1 | 4}, make([]byte, 7), []byte("a nonce that is used many times."))
 
 func TestANodeIsRidOfConnectionsThatNeverSpeak(t *testing.T) {

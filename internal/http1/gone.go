@@ -22,7 +22,7 @@ func WhileGone(ctx context.Context, f func()) (stop func()) {
 // connKey is the key of a connection in the contexts of the requests that net/http reads from it.
 type connKey struct{}
 
-// withConn is what net/http calls for each connection that it takes over. Those of HTTP/2 are always read from.
+// net/http calls withConn for each connection that it takes over. Those of HTTP/2 are always read from.
 func withConn(ctx context.Context, taken net.Conn) context.Context {
 	var t *tracked
 	switch over := taken.(type) {

@@ -13,7 +13,7 @@ import (
 // PanicError is the error of code that panicked or ended its goroutine. Its text does not contain the panic's value, which may
 // hold anything that the program knows: Detail and Stack are for the log.
 type PanicError struct {
-	// Value is what the code panicked with; nil where it ended its goroutine.
+	// Value is the argument of the panic; nil where it ended its goroutine.
 	Value any
 	// Stack is the goroutine's stack at the panic; nil where it ended its goroutine, of which nothing is left.
 	Stack []byte

@@ -105,7 +105,7 @@ var started = actor.Define("isolation.started", func(_ *struct{}, p *actor.Proce
 	return startings.Load().take(p, in)
 })
 
-// send is what a process is to do.
+// send orders a process to send a message.
 type send struct{ do func(*actor.Process) error }
 
 var senders = actor.Define("isolation.sender", func(*struct{}, *actor.Process, struct{}) error { return nil },

@@ -385,7 +385,7 @@ func (careless) Authenticate(x *exchange.Exchange) (*auth.Principal, error) {
 	return &auth.Principal{Subject: "somebody"}, nil
 }
 
-// stepEntryPoints are what requests pass before and behind their action.
+// stepEntryPoints run before and after the action of a request.
 func stepEntryPoints() (entryPoints []entryPoint) {
 	before := exchange.Filter{Name: "before", Before: func(x *exchange.Exchange) error { word(x); return nil }}
 	after := exchange.Filter{Name: "after", After: word}

@@ -169,7 +169,7 @@ var localEntryPoints = []entryPoint{
 // leftOut is the reason of entry points that leave out what cannot be written.
 const leftOut = "the document is without the example"
 
-// sameGoroutine is what cannot happen where everything runs on the caller's goroutine.
+// sameGoroutine lists the faults that cannot happen if everything runs on the caller's goroutine.
 var sameGoroutine = map[fault]string{exitsWritten: ownGoroutine, exitsRead: ownGoroutine, exitsChecked: ownGoroutine}
 
 func merge(reasons ...map[fault]string) map[fault]string {

@@ -9,7 +9,7 @@ import (
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// catalog is what this node offers to the others now. An observer offers nothing.
+// catalog returns what this node offers to the others now. An observer offers nothing.
 func (m *Mesh) catalog() cluster.Catalog {
 	m.mu.Lock()
 	m.version++

@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// Info is what a node sends of itself in the handshake of a link.
+// Info describes a node. Each side of a link sends its own in the handshake.
 type Info struct {
 	Instance uint64            `json:"instance"` // one run of the node
 	Addr     string            `json:"addr,omitempty"`

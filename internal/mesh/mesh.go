@@ -131,7 +131,7 @@ func (m *Mesh) Secret() []byte { return m.transport.Secret }
 // Local counts the calls to this node itself, where it shares them with others.
 func (m *Mesh) Local() *cluster.Candidate { return m.local }
 
-// View is what the other nodes offer now.
+// A View holds the catalogs of the other nodes at one moment.
 func (m *Mesh) View() *cluster.View { return m.registry.View() }
 
 // Peer is the node of that name if calls can go to it; else nil.

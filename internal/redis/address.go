@@ -122,7 +122,7 @@ func (a *Address) Public() string {
 	return u.String()
 }
 
-// Options are those of a client for the address. The caller adds its own, such as names and timeouts, before it opens one.
+// Options returns the options of a client for the address. The caller adds its own, such as names and timeouts, before it opens one.
 //
 // The client repeats nothing by itself and caches nothing: whether a write may be done again is for its user to decide.
 func (a *Address) Options() rueidis.ClientOption {

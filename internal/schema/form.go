@@ -103,7 +103,7 @@ func (b *builder) form(t reflect.Type) (*Schema, shape, error) {
 	}
 }
 
-// methods are those of the side by which a type defines its form.
+// methods lists the methods by which a type defines its own form, for reading or for writing.
 func (b *builder) methods() []reflect.Type {
 	if b.side == Output {
 		return append(writers[:2:2], textWriters...)

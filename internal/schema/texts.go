@@ -8,7 +8,7 @@ import (
 	"github.com/sabir-go/sabir/internal/tag"
 )
 
-// textRule is what a rule without parameter demands of a text. It refuses "" unless tag.PassesEmpty reports true.
+// A textRule is a rule without parameter for a text. It refuses "" unless tag.PassesEmpty reports true.
 type textRule struct {
 	format  string
 	pattern string // common to Go's regexp and ECMA-262 with the flag u

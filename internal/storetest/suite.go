@@ -18,7 +18,7 @@ import (
 type Setup struct {
 	// Address of the store, for store.Open.
 	Address string
-	// Broker is what listens there. Where it is nil, the tests that disturb it are left out.
+	// Broker is the process that listens at Address. If it is nil, the tests that disturb it are skipped.
 	Broker *brokers.Server
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Purpose is what a connection is for. The side that dials sends it; the side that accepts learns it from Peer.Purpose and
+// A Purpose tells connections of a node apart by their use. The side that dials sends it; the side that accepts learns it from Peer.Purpose and
 // gives the connection to the code that serves that, so one listener serves all purposes.
 type Purpose string
 
@@ -68,7 +68,7 @@ type Config struct {
 	// crypto/rand, not a password. Where one side has a key and the other has none, both get that reason and the link is refused.
 	Key []byte
 
-	// About is what this node sends to its peers about itself, such as its address, zone and labels: one JSON value of at most
+	// About describes this node to its peers, such as by its address, zone and labels: one JSON value of at most
 	// MaxAbout bytes, nil for none. Peers find it in Peer.About. It is not secret.
 	About []byte
 
@@ -106,7 +106,7 @@ type Config struct {
 // String names the node and its cluster and nothing else, so that the key does not get into a log with the rest.
 func (c Config) String() string { return fmt.Sprintf("node %q of cluster %q", c.Node, c.Cluster) }
 
-// Limits is what one side of a link accepts from the other. Each side sends its own in the handshake. 0 is the default.
+// Limits bound what one side of a link accepts from the other. Each side sends its own in the handshake. 0 is the default.
 type Limits struct {
 	// Message is the largest value in bytes that is accepted, chunks put together and decompressed. DefaultMessage.
 	Message int `json:"message"`

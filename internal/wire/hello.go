@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// hello is what each side sends about itself, as JSON (RFC 8259; UTF-8, no name twice). Names that are not known are for later
+// hello describes one side of a link to the other, as JSON (RFC 8259; UTF-8, no name twice). Names that are not known are for later
 // versions and are ignored.
 type hello struct {
 	Node     string         `json:"node"`

@@ -18,7 +18,7 @@ import (
 	"github.com/sabir-go/sabir/codec/native"
 )
 
-// said is what the other side understood of a request or a stream, besides its value.
+// said holds what the other side has decoded of a request or a stream, besides its value.
 func said(r *Route, m Meta) string {
 	return fmt.Sprintf("%d %s %s %s %s %v", r.Kind, r.Name, r.Codec, m.Event, m.Caller, m.Metadata)
 }
@@ -185,7 +185,7 @@ func TestWhatIsUsedOftenKeepsItsNumber(t *testing.T) {
 // distinct is the number of names that the tests of bounds use.
 const distinct = 1_000_000
 
-// held is how many bytes of the heap are in use.
+// held returns the bytes of the heap in use.
 func held() int64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// RouteKind is what is sent along a route. To a link, events are calls: they are requests and are answered.
+// A RouteKind tells whether a route carries calls, streams or events. To a link, events are calls: they are requests and are answered.
 type RouteKind uint8
 
 // The kinds of routes. The numbers are part of the protocol.
@@ -18,7 +18,7 @@ const (
 // maxRouteText bounds a route's name and the name of its codec.
 const maxRouteText = 1 << 10
 
-// Route is what calls or streams of one name are sent along in one direction of a link, or the events for one group. It is
+// A Route carries the calls or streams of one name in one direction of a link, or the events for one group. It is
 // declared when it is used, and then known by a number until others need the number more. A route knows nothing of types:
 // values bring their schema.
 type Route struct {

@@ -28,7 +28,7 @@ type readerKey struct {
 	of     reflect.Type
 }
 
-// Reader is what KeepReader was given for the type; nil where that is not kept, or not any more.
+// Reader returns the value given to KeepReader for the type, or nil if none is kept.
 func (s *Schema) Reader(of reflect.Type) any {
 	reader, _ := s.readers.Get(readerKey{s, of})
 	return reader

@@ -25,7 +25,7 @@ type connection struct {
 	primary *replication.Primary // for what replicas should have before it counts
 }
 
-// options are those of both connections.
+// options apply to both connections.
 func (s *Store) options() rueidis.ClientOption {
 	o := s.address.Options()
 	o.Dialer.Timeout = s.timeout

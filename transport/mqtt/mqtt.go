@@ -35,7 +35,7 @@ func (d bus) Connect(ctx context.Context, at *url.URL, config transport.Config, 
 	return connect(ctx, s, events)
 }
 
-// settings are where the broker is and how to log in.
+// settings hold the broker's address and the login.
 type settings struct {
 	transport.BrokerAddr
 	user, password string

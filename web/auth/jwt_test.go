@@ -43,7 +43,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// claims is what a good token holds, with changes: a nil value removes a claim.
+// claims returns the claims of a good token, with changes: a nil value removes a claim.
 func claims(changes map[string]any) jwt.MapClaims {
 	c := jwt.MapClaims{"sub": "ada", "exp": time.Now().Add(time.Hour).Unix(), "roles": []any{"admin", "user"}}
 	for name, value := range changes {

@@ -24,7 +24,7 @@ func AtLeast(n int) CompressOption {
 	}
 }
 
-// Encodings are those that are offered, in order of preference. Default: "zstd", "gzip".
+// Encodings lists the encodings to offer, in order of preference. Default: "zstd", "gzip".
 func Encodings(names ...string) CompressOption {
 	return func(c *compress) {
 		for _, name := range names {

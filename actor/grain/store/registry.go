@@ -26,7 +26,7 @@ type Config struct {
 	TLS *tls.Config
 	// Secret is that of transport.Config, for a broker inside the process that links use too.
 	Secret []byte
-	// Log is where a driver logs lost and restored connections, and brokers that are set up to lose states; nil is
+	// Log receives the driver's lines about lost and restored connections, and about brokers that are set up to lose states; nil is
 	// slog.Default.
 	Log *slog.Logger
 }

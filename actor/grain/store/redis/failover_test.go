@@ -217,7 +217,7 @@ func TestWhatWasAcknowledgedIsThereAfterAReplicaTookOver(t *testing.T) {
 	}
 }
 
-// This is what the setting is for.
+// The setting exists for this case.
 func TestWithoutWaitingForReplicasAcknowledgedSavesAreLost(t *testing.T) {
 	r := brokers.ReplicatedForTest(t, 1)
 	a := startAuthors(t, r.URL()+"?replicas=0")
