@@ -148,7 +148,7 @@ func TestKindsOfFields(t *testing.T) {
 			t.Errorf("%s has\n%s, want\n%s", message, got, want)
 		}
 	}
-	if d := file.Messages().ByName("NewUser").Fields().ByName("testTimeout").Message().FullName(); d != "google.protobuf.Duration" {
+	if d := file.Messages().ByName("NewUser").Fields().ByName("patience").Message().FullName(); d != "google.protobuf.Duration" {
 		t.Errorf("a duration is a %s", d)
 	}
 }
