@@ -94,7 +94,7 @@ func BenchmarkBind(b *testing.B) {
 	}
 }
 
-func passing(n int) (list []sabir.Middleware) {
+func passing(n int) (list []sabir.Wrapper) {
 	for range n {
 		list = append(list, sabir.Middleware{Name: "passing", Local: func(_ *sabir.Action, next sabir.Handler) sabir.Handler {
 			return func(ctx context.Context, r *sabir.Request) error { return next(ctx, r) }

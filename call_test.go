@@ -165,7 +165,7 @@ func TestCallJSON(t *testing.T) {
 }
 
 func TestInputIsCheckedBeforeTheHandlerAndEveryFieldIsListed(t *testing.T) {
-	for name, middlewares := range map[string][]sabir.Middleware{"direct": nil, "through middlewares": passing(1)} {
+	for name, middlewares := range map[string][]sabir.Wrapper{"direct": nil, "through middlewares": passing(1)} {
 		t.Run(name, func(t *testing.T) {
 			ran := false
 			s := sabir.NewService("greeter")

@@ -265,13 +265,13 @@ func (a *remoteAction) serveJSON(in Inbound, dst, body []byte) ([]byte, error) {
 // and [OpenAction] of what is returned; all other calls are as before. They have the request as the action's own
 // middlewares do, before those of the node; for an action of another node input and output are json.RawMessage. The
 // error is that of the middleware that refused.
-func (a *Action) Wrap(middlewares ...Middleware) (*Action, error) {
-	if a.endpoint == nil || len(middlewares) == 0 {
+func (a *Action) Wrap(wrappers ...Wrapper) (*Action, error) {
+	if a.endpoint == nil || len(wrappers) == 0 {
 		return a, nil
 	}
 	c := *a
 	c.notes, c.refused = maps.Clone(a.notes), nil
-	c.endpoint = a.endpoint.wrap(&c, middlewares)
+	c.endpoint = a.endpoint.wrap(&c, middlewaresOf(wrappers))
 	return &c, c.refusal()
 }
 

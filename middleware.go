@@ -53,6 +53,23 @@ type Middleware struct {
 	Signal func(s Signal)
 }
 
+// A Wrapper makes a middleware: a [Middleware] itself, or a value with settings, such as policy.Retry{Attempts: 5}.
+type Wrapper interface {
+	// Middleware makes the middleware. It is called once for each use, before the node starts.
+	Middleware() Middleware
+}
+
+// Middleware returns m, so that a Middleware is a [Wrapper].
+func (m Middleware) Middleware() Middleware { return m }
+
+func middlewaresOf(wrappers []Wrapper) []Middleware {
+	made := make([]Middleware, len(wrappers))
+	for i, w := range wrappers {
+		made[i] = w.Middleware()
+	}
+	return made
+}
+
 // Stage is a moment in the life of a node or a service, for Middleware.Lifecycle.
 type Stage struct {
 	Event   StageEvent

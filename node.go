@@ -138,8 +138,9 @@ func MaxLevel(n int) NodeOption { return nodeOption(func(node *Node) { node.maxL
 // StopTimeout bounds how long Run waits for calls in flight when it ends. Default: 10 seconds.
 func StopTimeout(d time.Duration) NodeOption { return nodeOption(func(n *Node) { n.stopTimeout = d }) }
 
-// Use adds middlewares to a node, a service, an action or an event handler, whichever it is given to; see [Middleware].
-func Use(middlewares ...Middleware) UseOption { return UseOption{middlewares} }
+// Use adds middlewares to a node, a service, an action or an event handler, whichever it is given to; see [Middleware]. The first is
+// the outermost, and several Use add up.
+func Use(wrappers ...Wrapper) UseOption { return UseOption{middlewaresOf(wrappers)} }
 
 // UseOption is the result of Use: an option of NewNode, NewService, Handle, HandleStream and On.
 type UseOption struct{ middlewares []Middleware }

@@ -146,9 +146,9 @@ func NewGroup(name string, members ...*Service) *Group {
 }
 
 // Use adds middlewares around those of each member. It must be called before the group starts.
-func (g *Group) Use(middlewares ...Middleware) *Group {
+func (g *Group) Use(wrappers ...Wrapper) *Group {
 	for _, s := range g.members {
-		s.middlewares = append(slices.Clone(middlewares), s.middlewares...)
+		s.middlewares = append(middlewaresOf(wrappers), s.middlewares...)
 	}
 	return g
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -12,103 +13,62 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// BreakerOption is an option of [Breaker].
-type BreakerOption func(*breaker)
-
-type breaker struct {
-	settings
-	ratio    float64
-	minCalls int
-	window   int
-	delay    time.Duration
-	trials   int
-	failure  func(*sabir.Error) bool
-	states   *BreakerStates
-}
-
-// FailureRatio sets the share of calls that must fail to open the breaker: above 0, up to 1. Default: 0.5.
-func FailureRatio(ratio float64) BreakerOption {
-	return func(c *breaker) {
-		c.want(ratio > 0 && ratio <= 1, "FailureRatio(%v): want more than 0, at most 1", ratio)
-		c.ratio = ratio
-	}
-}
-
-// MinCalls sets how many calls it takes to judge, so that one failure in the first two calls opens nothing: 1 to half
-// the window. Default: 20.
-func MinCalls(n int) BreakerOption {
-	return func(c *breaker) {
-		c.want(n >= 1, "MinCalls(%d): want at least 1", n)
-		c.minCalls = n
-	}
-}
-
-// Window sets how many calls back the breaker looks, 2 to 1,000,000. Default: 100. It is moved on half of it at a time,
-// so the ratio is that of the last n/2 to n calls.
-func Window(n int) BreakerOption {
-	return func(c *breaker) {
-		c.want(n >= 2 && n <= 1_000_000, "Window(%d): want 2 to 1,000,000", n)
-		c.window = n
-	}
-}
-
-// OpenFor sets how long an open breaker rejects calls before it lets a trial through. Default: 5 s.
-func OpenFor(d time.Duration) BreakerOption {
-	return func(c *breaker) {
-		c.want(d > 0, "OpenFor(%v): want a positive time", d)
-		c.delay = d
-	}
-}
-
-// Trials sets how many trial calls must succeed to close the breaker again, which is also how many run at once.
-// Default: 1.
-func Trials(n int) BreakerOption {
-	return func(c *breaker) {
-		c.want(n >= 1, "Trials(%d): want at least 1", n)
-		c.trials = n
-	}
-}
-
-// FailureIf sets which errors count as failures, instead of the default of [Breaker]. It is called by many goroutines at once.
-func FailureIf(failure func(*sabir.Error) bool) BreakerOption {
-	return func(c *breaker) {
-		c.want(failure != nil, "FailureIf was given nil")
-		c.failure = failure
-	}
-}
-
-// ReportTo lets states report the state of the breaker of each action.
-func ReportTo(states *BreakerStates) BreakerOption {
-	return func(c *breaker) { c.states = states }
-}
-
 // Breaker stops calling an action that keeps failing, so that its callers get an error at once and it gets time to recover.
-// Each action has a breaker of its own.
+// Each action has a breaker of its own. The zero value is ready for use.
 //
 // Closed, the breaker lets all calls through and counts. When at least MinCalls were counted in the Window and
 // FailureRatio of them failed, it opens: for the time of OpenFor every call is answered with sabir.ErrBreakerOpen (code
-// Unavailable, retryable, with [RetryAfter] as data). Then it is half-open: as many calls as Trials sets go through; when
-// all of them succeed it closes and counts anew, when one fails it opens again. Trials that have not come back after
+// Unavailable, retryable, with [RetryAfter] as data). Then it is half-open: as many calls as Probes go through; when
+// all of them succeed it closes and counts anew, when one fails it opens again. Probes that have not come back after
 // another OpenFor are abandoned, and others are let through.
 //
-// Failures are errors of the codes Unknown, Internal, Unavailable, DeadlineExceeded and DataLoss: what the service, or
-// something it needs, did wrong. Errors that a caller brought upon itself, such as InvalidArgument and NotFound, show that the
-// service works and count as successes. Neither are Canceled, the caller's doing, and ResourceExhausted: a bulkhead or
+// Failures are errors of the codes Unknown, Internal, Unavailable, DeadlineExceeded and DataLoss: the service, or
+// something it needs, failed. Errors that a caller brought upon itself, such as InvalidArgument and NotFound, show that the
+// service works and count as successes. Canceled, the caller's doing, and ResourceExhausted count neither way: a bulkhead or
 // rate limit further in already rejects calls, and rejecting all of them as well would make it worse.
 //
 // A handler that hangs reports no error, so put a [Timeout] inside the breaker, after it in the list.
 //
 // The signals are sabir.BreakerOpened, BreakerHalfOpen and BreakerClosed. A call through a closed breaker costs two
 // atomic operations and reads no clock.
-func Breaker(options ...BreakerOption) sabir.Middleware {
-	c := &breaker{settings: settings{name: "Breaker"}, ratio: 0.5, minCalls: 20, window: 100, delay: 5 * time.Second, trials: 1, failure: isFailure}
-	for _, o := range options {
-		o(c)
+type Breaker struct {
+	// FailureRatio is the share of calls that must fail to open the breaker: above 0, up to 1. Default: 0.5.
+	FailureRatio float64
+	// MinCalls is how many calls it takes to judge, so that one failure in the first two calls opens nothing: 1 to half
+	// the window. Default: 20, or half the window if that is less.
+	MinCalls int
+	// Window is how many calls back the breaker looks, 2 to 1,000,000. Default: 100, or twice MinCalls if that is more. It is
+	// moved on half of it at a time, so the ratio is that of the last n/2 to n calls.
+	Window int
+	// OpenFor is how long an open breaker rejects calls before it lets a probe through. Default: 5 s.
+	OpenFor time.Duration
+	// Probes is how many calls must succeed to close the breaker again, which is also how many run at once while it is
+	// half-open. Default: 1.
+	Probes int
+	// FailIf decides which errors count as failures, instead of the default above. Many goroutines call it at once.
+	FailIf func(*sabir.Error) bool
+	// States, if not nil, reports the state of each action's breaker.
+	States *BreakerStates
+}
+
+// Middleware makes the middleware.
+func (c Breaker) Middleware() sabir.Middleware {
+	s := settings{name: "Breaker"}
+	s.want(c.FailureRatio >= 0 && c.FailureRatio <= 1, "FailureRatio is %v: want more than 0, at most 1", c.FailureRatio)
+	s.want(c.MinCalls >= 0, "MinCalls is %d: want at least 1", c.MinCalls)
+	s.want(c.Window == 0 || c.Window >= 2 && c.Window <= 1_000_000, "Window is %d: want 2 to 1,000,000", c.Window)
+	s.want(c.OpenFor >= 0, "OpenFor is %v: want a positive time", c.OpenFor)
+	s.want(c.Probes >= 0, "Probes is %d: want at least 1", c.Probes)
+	c.Window = cmp.Or(c.Window, max(100, 2*c.MinCalls))
+	c.MinCalls = cmp.Or(c.MinCalls, min(20, c.Window/2))
+	s.want(c.MinCalls <= c.Window/2, "MinCalls is %d, more than half of the Window, %d", c.MinCalls, c.Window)
+	c.FailureRatio, c.OpenFor, c.Probes = cmp.Or(c.FailureRatio, 0.5), cmp.Or(c.OpenFor, 5*time.Second), cmp.Or(c.Probes, 1)
+	if c.FailIf == nil {
+		c.FailIf = isFailure
 	}
-	c.want(c.minCalls <= c.window/2, "MinCalls(%d) is more than half of Window(%d)", c.minCalls, c.window)
-	return c.middleware(func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-		b := &circuit{breaker: c, action: a, block: uint64(c.window/2) * oneCall}
-		c.states.add(a.Name, b)
+	return s.middleware(func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		b := &circuit{Breaker: &c, action: a, block: uint64(c.Window/2) * oneCall}
+		c.States.add(a.Name, b)
 		return func(ctx context.Context, r *sabir.Request) error {
 			if BreakerState(b.state.Load()) != Closed {
 				return b.try(ctx, r, next)
@@ -141,7 +101,7 @@ type BreakerState int32
 // The states of a breaker.
 const (
 	Closed   BreakerState = iota // calls go through
-	HalfOpen                     // a few trials go through
+	HalfOpen                     // a few probes go through
 	Open                         // no call goes through, until the time of OpenFor has passed and the next call comes
 )
 
@@ -150,7 +110,7 @@ func (s BreakerState) String() string {
 	return [...]string{"closed", "half-open", "open"}[s]
 }
 
-// BreakerStates reports the states of breakers; see [ReportTo]. The zero value is ready. It may be used by many goroutines
+// BreakerStates reports the states of breakers; see Breaker.States. The zero value is ready. It may be used by many goroutines
 // at once.
 type BreakerStates struct {
 	mu       sync.Mutex
@@ -205,7 +165,7 @@ func (s *BreakerStates) All() map[string]BreakerState {
 // the previous one when it is full. A block is one number, calls in the upper half and failures in the lower, so that a
 // success is counted with one addition.
 type circuit struct {
-	*breaker
+	*Breaker
 	action   *sabir.Action
 	block    uint64 // the size of a block, in oneCall
 	state    atomic.Int32
@@ -213,10 +173,10 @@ type circuit struct {
 	previous atomic.Uint64
 
 	mu        sync.Mutex // held to change the state
-	until     time.Time  // open: of the first trial; half-open: when the trials under way are abandoned
-	round     int        // which trials count
-	free      int        // trials that may still begin
-	successes int        // trials that succeeded
+	until     time.Time  // open: of the first probe; half-open: when the probes under way are abandoned
+	round     int        // which probes count
+	free      int        // probes that may still begin
+	successes int        // probes that succeeded
 }
 
 const (
@@ -243,7 +203,7 @@ func (c *circuit) turn() {
 // count counts a call that ended with an error while closed, and opens the breaker if that was one too many.
 func (c *circuit) count(err error) {
 	e := sabir.AsError(err)
-	if !c.failure(e) {
+	if !c.FailIf(e) {
 		if !isNeither(e) {
 			c.succeeded()
 		}
@@ -256,7 +216,7 @@ func (c *circuit) count(err error) {
 	}
 	sum := c.current.Add(oneCall+oneFailure) + c.previous.Load()
 	calls, failures := sum/oneCall, sum%oneCall
-	if calls >= uint64(c.minCalls) && float64(failures) >= c.ratio*float64(calls) {
+	if calls >= uint64(c.MinCalls) && float64(failures) >= c.FailureRatio*float64(calls) {
 		c.open()
 		return
 	}
@@ -270,7 +230,7 @@ func isNeither(e *sabir.Error) bool {
 
 // open, like all changes of the state, runs under mu, and signals there so that signals come in the order of the changes.
 func (c *circuit) open() {
-	c.until = time.Now().Add(c.delay)
+	c.until = time.Now().Add(c.OpenFor)
 	c.change(Open, sabir.BreakerOpened)
 }
 
@@ -287,7 +247,7 @@ func (c *circuit) try(ctx context.Context, r *sabir.Request, next sabir.Handler)
 	}
 	returned := false
 	defer func() {
-		if !returned { // a middleware further in panicked, or what FailureIf was given did
+		if !returned { // a middleware further in panicked, or FailIf did
 			c.settle(round, true, false)
 		}
 	}()
@@ -295,7 +255,7 @@ func (c *circuit) try(ctx context.Context, r *sabir.Request, next sabir.Handler)
 	err := next(ctx, r)
 	if err != nil {
 		e := sabir.AsError(err)
-		failed = c.failure(e)
+		failed = c.FailIf(e)
 		neither = !failed && isNeither(e)
 	}
 	returned = true
@@ -303,7 +263,7 @@ func (c *circuit) try(ctx context.Context, r *sabir.Request, next sabir.Handler)
 	return err
 }
 
-// admit lets a call through as one of the round's trials, or refuses it.
+// admit lets a call through as one of the round's probes, or refuses it.
 func (c *circuit) admit() (round int, refused error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -315,10 +275,10 @@ func (c *circuit) admit() (round int, refused error) {
 	case half && c.free > 0:
 	case wait > 0:
 		return 0, &sabir.Error{Code: sabir.Unavailable, Name: sabir.ErrBreakerOpen.Name, Retryable: true, Data: retryAfter(wait), Node: c.action.Node,
-			Message: fmt.Sprintf("%s failed too often; its circuit breaker lets a trial through in %v", c.action.Name, wait.Round(time.Millisecond))}
+			Message: fmt.Sprintf("%s failed too often; its circuit breaker lets a probe through in %v", c.action.Name, wait.Round(time.Millisecond))}
 	default:
-		c.round, c.free, c.successes = c.round+1, c.trials, 0
-		c.until = time.Now().Add(c.delay)
+		c.round, c.free, c.successes = c.round+1, c.Probes, 0
+		c.until = time.Now().Add(c.OpenFor)
 		if !half {
 			c.change(HalfOpen, sabir.BreakerHalfOpen)
 		}
@@ -327,7 +287,7 @@ func (c *circuit) admit() (round int, refused error) {
 	return c.round, nil
 }
 
-// settle takes the outcome of a trial.
+// settle takes the outcome of a probe.
 func (c *circuit) settle(round int, failed, neither bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -340,7 +300,7 @@ func (c *circuit) settle(round int, failed, neither bool) {
 	case neither:
 		c.free++
 	default:
-		if c.successes++; c.successes == c.trials {
+		if c.successes++; c.successes == c.Probes {
 			c.current.Store(0)
 			c.previous.Store(0)
 			c.change(Closed, sabir.BreakerClosed)

@@ -16,10 +16,11 @@ import (
 	"github.com/sabir-go/sabir/policy"
 )
 
-func refusedFor(t *testing.T, what string, p sabir.Middleware) {
+func refusedFor(t *testing.T, what string, p sabir.Wrapper) {
 	t.Helper()
-	if why := refused(t, p); !strings.Contains(why, "policy."+p.Name) || !strings.Contains(why, what) {
-		t.Errorf("refused with %q, want it to name policy.%s and %s", why, p.Name, what)
+	name := p.Middleware().Name
+	if why := refused(t, p); !strings.Contains(why, "policy."+name) || !strings.Contains(why, what) {
+		t.Errorf("refused with %q, want it to name policy.%s and %s", why, name, what)
 	}
 }
 
@@ -31,10 +32,11 @@ type patient struct {
 	outcome error
 }
 
-func newPatient(t *testing.T, options ...policy.BreakerOption) *patient {
+func newPatient(t *testing.T, b policy.Breaker) *patient {
 	p := &patient{}
+	b.States = &p.states
 	p.rig = newRig(t, func(context.Context, none) (int, error) { p.runs++; return 1, p.outcome },
-		sabir.Use(policy.Breaker(append(options, policy.ReportTo(&p.states))...)))
+		sabir.Use(b))
 	return p
 }
 
@@ -56,7 +58,7 @@ func (p *patient) state() policy.BreakerState {
 }
 
 func TestBreakerOpensWhenTheRatioOfFailuresIsReached(t *testing.T) {
-	p := newPatient(t, policy.MinCalls(10), policy.FailureRatio(0.5))
+	p := newPatient(t, policy.Breaker{MinCalls: 10, FailureRatio: 0.5})
 	p.meets(5, nil)
 	p.meets(4, errBroken)
 	if p.state() != policy.Closed {
@@ -72,7 +74,7 @@ func TestBreakerOpensWhenTheRatioOfFailuresIsReached(t *testing.T) {
 }
 
 func TestBreakerStaysClosedBelowTheRatioHoweverLong(t *testing.T) {
-	p := newPatient(t, policy.FailureRatio(0.5))
+	p := newPatient(t, policy.Breaker{FailureRatio: 0.5})
 	for range 500 {
 		p.meets(3, nil)
 		p.meets(2, errBroken)
@@ -83,7 +85,7 @@ func TestBreakerStaysClosedBelowTheRatioHoweverLong(t *testing.T) {
 }
 
 func TestBreakerForgetsWhatIsOlderThanItsWindow(t *testing.T) {
-	p := newPatient(t, policy.Window(20), policy.MinCalls(10), policy.FailureRatio(0.5))
+	p := newPatient(t, policy.Breaker{Window: 20, MinCalls: 10, FailureRatio: 0.5})
 	p.meets(1000, nil)
 	p.meets(20, errBroken)
 	if p.state() != policy.Open {
@@ -93,7 +95,7 @@ func TestBreakerForgetsWhatIsOlderThanItsWindow(t *testing.T) {
 
 func TestBreakerAnswersAtOnceWhileOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		p := newPatient(t, policy.OpenFor(10*time.Second))
+		p := newPatient(t, policy.Breaker{OpenFor: 10 * time.Second})
 		p.meets(20, errBroken)
 		runs := p.runs
 		time.Sleep(4 * time.Second)
@@ -110,7 +112,7 @@ func TestBreakerAnswersAtOnceWhileOpen(t *testing.T) {
 
 func TestBreakerClosesAfterASuccessfulTrialAndCountsAnew(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		p := newPatient(t, policy.OpenFor(time.Second))
+		p := newPatient(t, policy.Breaker{OpenFor: time.Second})
 		p.meets(20, errBroken)
 		time.Sleep(time.Second)
 		if err := p.meets(1, nil); err != nil || p.state() != policy.Closed {
@@ -129,7 +131,7 @@ func TestBreakerClosesAfterASuccessfulTrialAndCountsAnew(t *testing.T) {
 
 func TestBreakerOpensAgainWhenATrialFails(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		p := newPatient(t, policy.OpenFor(time.Second), policy.Trials(3))
+		p := newPatient(t, policy.Breaker{OpenFor: time.Second, Probes: 3})
 		p.meets(20, errBroken)
 		time.Sleep(time.Second)
 		p.meets(2, nil)
@@ -159,7 +161,7 @@ func TestBreakerCounts(t *testing.T) {
 		{"ResourceExhausted as none", sabir.NewError(sabir.ResourceExhausted, "Full", ""), policy.Closed},
 	} {
 		t.Run(test.what, func(t *testing.T) {
-			p := newPatient(t)
+			p := newPatient(t, policy.Breaker{})
 			if p.meets(50, test.err); p.state() != test.want {
 				t.Errorf("it is %v, want %v", p.state(), test.want)
 			}
@@ -168,7 +170,7 @@ func TestBreakerCounts(t *testing.T) {
 }
 
 func TestBreakerCountsAPanicAsAFailure(t *testing.T) {
-	r := newRig(t, func(context.Context, none) (int, error) { panic("boom") }, sabir.Use(policy.Breaker()))
+	r := newRig(t, func(context.Context, none) (int, error) { panic("boom") }, sabir.Use(policy.Breaker{}))
 	for range 20 {
 		r.call(t.Context())
 	}
@@ -178,7 +180,7 @@ func TestBreakerCountsAPanicAsAFailure(t *testing.T) {
 }
 
 func TestBreakerCountsWhatFailureIfSays(t *testing.T) {
-	p := newPatient(t, policy.FailureIf(func(e *sabir.Error) bool { return e.Code == sabir.NotFound }))
+	p := newPatient(t, policy.Breaker{FailIf: func(e *sabir.Error) bool { return e.Code == sabir.NotFound }})
 	if p.meets(50, errBroken); p.state() != policy.Closed {
 		t.Error("it counted another error")
 	}
@@ -189,7 +191,7 @@ func TestBreakerCountsWhatFailureIfSays(t *testing.T) {
 
 func TestBreakerIsOfEachActionItsOwn(t *testing.T) {
 	var states policy.BreakerStates
-	s := sabir.NewService("test", sabir.Use(policy.Breaker(policy.ReportTo(&states))))
+	s := sabir.NewService("test", sabir.Use(policy.Breaker{States: &states}))
 	sabir.Handle(s, "bad", func(context.Context, none) (int, error) { return 0, errBroken })
 	sabir.Handle(s, "good", func(context.Context, none) (int, error) { return 1, nil })
 	node := start(t, sabir.Serve(s))
@@ -211,7 +213,7 @@ func TestBreakerOpensOnAHandlerThatHangsInsideATimeout(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		r := newRig(t, func(context.Context, none) (int, error) { <-release; return 1, nil },
-			sabir.Use(policy.Breaker(policy.MinCalls(5)), policy.Timeout(time.Second)))
+			sabir.Use(policy.Breaker{MinCalls: 5}, policy.Timeout(time.Second)))
 		for range 5 {
 			if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrDeadline) {
 				t.Fatal(err)
@@ -229,7 +231,7 @@ func TestBreakerOpensOnAHandlerThatHangsPastItsCallersDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		r := newRig(t, func(context.Context, none) (int, error) { <-release; return 1, nil },
-			sabir.Use(policy.Breaker(policy.MinCalls(5)), policy.Timeout(time.Minute)))
+			sabir.Use(policy.Breaker{MinCalls: 5}, policy.Timeout(time.Minute)))
 		for range 5 {
 			r.call(t.Context(), sabir.Timeout(time.Second))
 			synctest.Wait() // the breaker gets it just after the caller
@@ -251,7 +253,7 @@ func TestBreakerLetsOneTrialThroughAtATime(t *testing.T) {
 			}
 			<-release
 			return 1, nil
-		}, sabir.Use(policy.Breaker(policy.OpenFor(time.Second))))
+		}, sabir.Use(policy.Breaker{OpenFor: time.Second}))
 		for range 20 {
 			r.call(t.Context())
 		}
@@ -290,7 +292,7 @@ func TestBreakerGivesUpOnATrialThatNeverReturns(t *testing.T) {
 				return 0, errBroken // comes far too late to count
 			}
 			return 1, nil
-		}, sabir.Use(policy.Breaker(policy.OpenFor(time.Second))))
+		}, sabir.Use(policy.Breaker{OpenFor: time.Second}))
 		for range 20 {
 			r.call(t.Context())
 		}
@@ -313,14 +315,13 @@ func TestBreakerGivesUpOnATrialThatNeverReturns(t *testing.T) {
 }
 
 func TestBreakerRefusesOptionsOutOfRange(t *testing.T) {
-	for name, p := range map[string]sabir.Middleware{
-		"FailureRatio(0)": policy.Breaker(policy.FailureRatio(0)),
-		"MinCalls(0)":     policy.Breaker(policy.MinCalls(0)),
-		"MinCalls(60)":    policy.Breaker(policy.MinCalls(60)),
-		"Window(1)":       policy.Breaker(policy.Window(1)),
-		"OpenFor(0s)":     policy.Breaker(policy.OpenFor(0)),
-		"Trials(0)":       policy.Breaker(policy.Trials(0)),
-		"FailureIf":       policy.Breaker(policy.FailureIf(nil)),
+	for name, p := range map[string]sabir.Wrapper{
+		"FailureRatio is 2": policy.Breaker{FailureRatio: 2},
+		"MinCalls is -1":    policy.Breaker{MinCalls: -1},
+		"MinCalls is 60":    policy.Breaker{MinCalls: 60, Window: 100},
+		"Window is 1":       policy.Breaker{Window: 1},
+		"OpenFor is -1ns":   policy.Breaker{OpenFor: -1},
+		"Probes is -1":      policy.Breaker{Probes: -1},
 	} {
 		refusedFor(t, name, p)
 	}
@@ -334,7 +335,7 @@ func (nowhere) Send(context.Context, *sabir.Request) error { return nil }
 
 func TestStatesOfBreakersGoWithTheirActions(t *testing.T) {
 	var states policy.BreakerStates
-	node := start(t, sabir.Via(nowhere{}), sabir.Use(policy.Breaker(policy.ReportTo(&states))))
+	node := start(t, sabir.Via(nowhere{}), sabir.Use(policy.Breaker{States: &states}))
 	for i := range 20_000 {
 		if _, err := sabir.Call[int](t.Context(), node, fmt.Sprintf("users.get%d", i), 1); err != nil {
 			t.Fatal(err)
@@ -359,7 +360,7 @@ func TestATrialOfWhichFailureIfPanicsIsAFailure(t *testing.T) {
 		}
 		return true
 	}
-	p := newPatient(t, policy.MinCalls(1), policy.OpenFor(time.Millisecond), policy.FailureIf(failure))
+	p := newPatient(t, policy.Breaker{MinCalls: 1, OpenFor: time.Millisecond, FailIf: failure})
 	p.meets(1, errBroken)
 	panics = true
 	for before := p.runs; p.runs == before; { // until a trial is let through

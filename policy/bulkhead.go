@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"fmt"
@@ -11,40 +12,31 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// BulkheadOption is an option of [Bulkhead].
-type BulkheadOption func(*bulkhead)
-
-type bulkhead struct {
-	settings
-	most    int
-	queue   int
-	maxWait time.Duration
-}
-
-// MaxWait sets how long a call may wait for its turn. Default: 1 s.
-func MaxWait(d time.Duration) BulkheadOption {
-	return func(c *bulkhead) {
-		c.want(d > 0, "MaxWait(%v): want a positive time", d)
-		c.maxWait = d
-	}
-}
-
-// Bulkhead lets at most a number of calls of an action run at once, so that a slow action cannot take all that the
+// Bulkhead lets at most MaxCalls calls of an action run at once, so that a slow action cannot take all that the
 // process has. Further calls wait in a queue, first come first served; when the queue is full, or a call has waited for
 // MaxWait, it is answered with sabir.ErrBulkheadFull (code ResourceExhausted, retryable) and the signal
-// sabir.BulkheadRejected is sent. A queue of 0 lets no call wait. A caller that stops waiting leaves the queue.
+// sabir.BulkheadRejected is sent. A caller that stops waiting leaves the queue.
 //
-// A call holds its place until its handler returned. Put [Timeout] outside, before it in the list: inside, a handler that
-// outlives its time limit would have freed its place while it still runs.
-func Bulkhead(most, queue int, options ...BulkheadOption) sabir.Middleware {
-	c := &bulkhead{settings: settings{name: "Bulkhead"}, most: most, queue: queue, maxWait: time.Second}
-	c.want(most >= 1 && most < waiting, "Bulkhead(%d, …): want at least 1 call at once", most)
-	c.want(queue >= 0, "Bulkhead(…, %d): want a queue of 0 or more", queue)
-	for _, o := range options {
-		o(c)
-	}
-	return c.middleware(func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-		b := &compartment{bulkhead: c, action: a}
+// A call counts until its handler returned. Put [Timeout] outside, before it in the list: inside, a handler that
+// outlives its time limit would no longer count while it still runs.
+type Bulkhead struct {
+	// MaxCalls bounds the calls that run at once: at least 1. It has no default.
+	MaxCalls int
+	// MaxQueue bounds the calls that wait. Default: 0, no call waits.
+	MaxQueue int
+	// MaxWait bounds how long a call waits for its turn. Default: 1 s.
+	MaxWait time.Duration
+}
+
+// Middleware makes the middleware.
+func (c Bulkhead) Middleware() sabir.Middleware {
+	s := settings{name: "Bulkhead"}
+	s.want(c.MaxCalls >= 1 && c.MaxCalls < waiting, "MaxCalls is %d: want at least 1 call at once", c.MaxCalls)
+	s.want(c.MaxQueue >= 0, "MaxQueue is %d: want 0 or more", c.MaxQueue)
+	s.want(c.MaxWait >= 0, "MaxWait is %v: want a positive time", c.MaxWait)
+	c.MaxWait = cmp.Or(c.MaxWait, time.Second)
+	return s.middleware(func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		b := &compartment{Bulkhead: &c, action: a}
 		return func(ctx context.Context, r *sabir.Request) error {
 			if !b.enterFree() {
 				if err := b.enter(ctx); err != nil {
@@ -60,7 +52,7 @@ func Bulkhead(most, queue int, options ...BulkheadOption) sabir.Middleware {
 // compartment is the bulkhead of one action. While no call waits, entering and leaving take one atomic operation each. While a
 // call waits, the flag waiting is set and everything goes through the mutex, so that no call overtakes the queue.
 type compartment struct {
-	*bulkhead
+	*Bulkhead
 	action  *sabir.Action
 	running atomic.Int32 // calls that run, plus the flag waiting
 	mu      sync.Mutex
@@ -77,7 +69,7 @@ type waiter struct{ turn chan struct{} } // closed when it is its turn
 func (b *compartment) enterFree() bool {
 	for {
 		n := b.running.Load()
-		if int(n) >= b.most { // so with the flag too
+		if int(n) >= b.MaxCalls { // so with the flag too
 			return false
 		}
 		if b.running.CompareAndSwap(n, n+1) {
@@ -123,7 +115,7 @@ func (b *compartment) enter(ctx context.Context) error {
 		return err
 	}
 	w := e.Value.(*waiter)
-	timer := time.NewTimer(b.maxWait)
+	timer := time.NewTimer(b.MaxWait)
 	defer timer.Stop()
 	select {
 	case <-w.turn:
@@ -131,7 +123,7 @@ func (b *compartment) enter(ctx context.Context) error {
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-timer.C:
-		err = b.full(fmt.Sprintf("waited %v for its turn", b.maxWait))
+		err = b.full(fmt.Sprintf("waited %v for its turn", b.MaxWait))
 	}
 	b.mu.Lock()
 	select {
@@ -160,17 +152,17 @@ func (b *compartment) join() (*list.Element, error) {
 		if b.enterFree() {
 			return nil, nil
 		}
-		if b.queue == 0 {
+		if b.MaxQueue == 0 {
 			break
 		}
 		// The flag goes up only while all places are taken, so that a call inside will see it when leaving.
-		if n := b.running.Load(); int(n) >= b.most && b.running.CompareAndSwap(n, n|waiting) {
+		if n := b.running.Load(); int(n) >= b.MaxCalls && b.running.CompareAndSwap(n, n|waiting) {
 			return b.waiters.PushBack(&waiter{make(chan struct{})}), nil
 		}
 	}
-	if b.waiters.Len() >= b.queue {
+	if b.waiters.Len() >= b.MaxQueue {
 		b.action.Signal(sabir.BulkheadRejected)
-		return nil, b.full(fmt.Sprintf("found %d calls running and %d waiting", b.most, b.waiters.Len()))
+		return nil, b.full(fmt.Sprintf("found %d calls running and %d waiting", b.MaxCalls, b.waiters.Len()))
 	}
 	return b.waiters.PushBack(&waiter{make(chan struct{})}), nil
 }

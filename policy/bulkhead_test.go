@@ -24,7 +24,7 @@ type ward struct {
 	errs    chan error
 }
 
-func newWard(t *testing.T, p sabir.Middleware) *ward {
+func newWard(t *testing.T, p sabir.Wrapper) *ward {
 	w := &ward{release: make(chan struct{}), errs: make(chan error, 100)}
 	w.rig = newRig(t, func(context.Context, none) (int, error) {
 		now := w.running.Add(1)
@@ -66,7 +66,7 @@ func (w *ward) end(target error) (failed, answered int) {
 
 func TestBulkheadRunsNoMoreThanItsNumberAndQueuesNoMoreThanItsQueue(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		w := newWard(t, policy.Bulkhead(3, 5))
+		w := newWard(t, policy.Bulkhead{MaxCalls: 3, MaxQueue: 5})
 		w.begin(context.Background(), 20)
 		if w.running.Load() != 3 {
 			t.Errorf("%d calls run, want 3", w.running.Load())
@@ -83,7 +83,7 @@ func TestBulkheadRunsNoMoreThanItsNumberAndQueuesNoMoreThanItsQueue(t *testing.T
 
 func TestBulkheadWithoutAQueueRefusesAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		w := newWard(t, policy.Bulkhead(1, 0))
+		w := newWard(t, policy.Bulkhead{MaxCalls: 1})
 		w.begin(context.Background(), 1)
 		_, err := w.call(t.Context())
 		if e := sabir.AsError(err); !errors.Is(err, sabir.ErrBulkheadFull) || !e.Retryable || e.Code != sabir.ResourceExhausted {
@@ -101,7 +101,7 @@ func TestBulkheadServesFirstWhoCameFirst(t *testing.T) {
 			order = append(order, n)
 			<-release
 			return n, nil
-		}, sabir.Use(policy.Bulkhead(1, 10)))
+		}, sabir.Use(policy.Bulkhead{MaxCalls: 1, MaxQueue: 10}))
 		var wg sync.WaitGroup
 		for n := range 10 {
 			wg.Go(func() { sabir.Call[int](context.Background(), r.node, "test.run", n) })
@@ -120,7 +120,7 @@ func TestBulkheadServesFirstWhoCameFirst(t *testing.T) {
 
 func TestBulkheadLetsACallWaitForMaxWait(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		w := newWard(t, policy.Bulkhead(1, 1, policy.MaxWait(3*time.Second)))
+		w := newWard(t, policy.Bulkhead{MaxCalls: 1, MaxQueue: 1, MaxWait: 3 * time.Second})
 		w.begin(context.Background(), 1)
 		begun := time.Now()
 		_, err := w.call(t.Context())
@@ -133,7 +133,7 @@ func TestBulkheadLetsACallWaitForMaxWait(t *testing.T) {
 
 func TestBulkheadForgetsACallerThatGaveUpWaiting(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		w := newWard(t, policy.Bulkhead(1, 1, policy.MaxWait(time.Hour)))
+		w := newWard(t, policy.Bulkhead{MaxCalls: 1, MaxQueue: 1, MaxWait: time.Hour})
 		w.begin(context.Background(), 1)
 		ctx, cancel := context.WithCancel(context.Background())
 		w.begin(ctx, 1)
@@ -153,7 +153,7 @@ func TestBulkheadInsideATimeoutHoldsThePlaceOfAHandlerThatHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		r := newRig(t, func(context.Context, none) (int, error) { <-release; return 1, nil },
-			sabir.Use(policy.Timeout(time.Second), policy.Bulkhead(2, 0)))
+			sabir.Use(policy.Timeout(time.Second), policy.Bulkhead{MaxCalls: 2}))
 		for range 2 {
 			if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrDeadline) {
 				t.Error(err)
@@ -174,7 +174,7 @@ func TestBulkheadGivesThePlaceBackAfterAPanic(t *testing.T) {
 	panics := sabir.Middleware{Local: func(*sabir.Action, sabir.Handler) sabir.Handler {
 		return func(context.Context, *sabir.Request) error { panic("boom") }
 	}}
-	r := newRig(t, func(context.Context, none) (int, error) { return 1, nil }, sabir.Use(policy.Bulkhead(1, 0), panics))
+	r := newRig(t, func(context.Context, none) (int, error) { return 1, nil }, sabir.Use(policy.Bulkhead{MaxCalls: 1}, panics))
 	for range 3 {
 		if _, err := r.call(t.Context()); codeOf(err) != sabir.Internal {
 			t.Errorf("got %v", err)
@@ -191,7 +191,7 @@ func TestBulkheadLosesNoPlaceUnderContention(t *testing.T) {
 		}
 		running.Add(-1)
 		return 1, nil
-	}, sabir.Use(policy.Bulkhead(4, 1000, policy.MaxWait(time.Minute)))) // however busy the machine is
+	}, sabir.Use(policy.Bulkhead{MaxCalls: 4, MaxQueue: 1000, MaxWait: time.Minute})) // however busy the machine is
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
@@ -219,10 +219,10 @@ func TestBulkheadLosesNoPlaceUnderContention(t *testing.T) {
 }
 
 func TestBulkheadRefusesOptionsOutOfRange(t *testing.T) {
-	for what, p := range map[string]sabir.Middleware{
-		"Bulkhead(0":  policy.Bulkhead(0, 1),
-		"-1)":         policy.Bulkhead(1, -1),
-		"MaxWait(0s)": policy.Bulkhead(1, 1, policy.MaxWait(0)),
+	for what, p := range map[string]sabir.Wrapper{
+		"MaxCalls is 0":   policy.Bulkhead{MaxCalls: 0, MaxQueue: 1},
+		"MaxQueue is -1":  policy.Bulkhead{MaxCalls: 1, MaxQueue: -1},
+		"MaxWait is -1ns": policy.Bulkhead{MaxCalls: 1, MaxQueue: 1, MaxWait: -1},
 	} {
 		refusedFor(t, what, p)
 	}

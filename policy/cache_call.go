@@ -19,31 +19,31 @@ var jsonCodec = json.New()
 
 // cachedAction calls one action through a cache.
 type cachedAction struct {
-	*cached
-	action *sabir.Action
-	key    *keys
-	next   sabir.Handler
-	place  *place      // nil for an action of another node: its calls have their callers' types
-	places sync.Map    // of callTypes to *place, for an action of another node
-	codec  codec.Codec // nil if answers are kept as Go values
-	unfit  sync.Once   // logs once that answers cannot be kept
+	*Cached
+	action  *sabir.Action
+	key     *keys
+	next    sabir.Handler
+	bucket  *bucket     // nil for an action of another node: its calls have their callers' types
+	buckets sync.Map    // of callTypes to *bucket, for an action of another node
+	codec   codec.Codec // nil if answers are kept as Go values
+	unfit   sync.Once   // logs once that answers cannot be kept
 }
 
-// place holds the answers of one action and form, and the calls that compute them now.
-type place struct {
-	Place
+// bucket holds the answers of one action and form, and the calls that compute them now.
+type bucket struct {
+	Bucket
 	mu      sync.Mutex
 	flights map[string]*flight
 }
 
 // flight is a call that computes an answer for all callers that ask for it meanwhile (single flight).
 type flight struct {
-	place  *place
-	age    uint64  // from the store, when the flight began; a cleaning changes it
-	outer  *flight // the flight whose call this one is nested in
-	done   chan struct{}
-	answer any
-	err    error
+	bucket     *bucket
+	generation uint64  // from the store, when the flight began; a cleaning changes it
+	outer      *flight // the flight whose call this one is nested in
+	done       chan struct{}
+	answer     any
+	err        error
 }
 
 // errNoAnswer ends a flight whose caller no longer waits. The others then compute the answer themselves.
@@ -52,22 +52,22 @@ var errNoAnswer = fmt.Errorf("policy: the call that worked out the answer gave u
 // flightKey finds the flight that a context's call works for.
 type flightKey struct{}
 
-// open finds or makes the place for an action's answers of the given types.
-func (c *Cache) open(action string, in, out reflect.Type, paths []string, format codec.Codec) *place {
+// bucketFor finds or makes the bucket for an action's answers of the given types.
+func (c *Cache) bucketFor(action string, in, out reflect.Type, paths []string, format codec.Codec) *bucket {
 	form := fmt.Sprintf("%s %s %q", typeName(in), typeName(out), paths)
 	if format != nil {
 		// Programs of two versions share a store while one replaces the other. Types of one name may differ then.
 		form += " " + format.Name() + " " + shape(in) + " " + shape(out)
 	}
-	name := placeName{action, form}
+	name := bucketName{action, form}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := c.places[name]
+	p := c.buckets[name]
 	if p == nil {
-		p = &place{Place: noPlace{}, flights: make(map[string]*flight)}
-		if len(c.places) < maxPlaces {
-			p.Place = c.store.Open(action, form)
-			c.places[name] = p
+		p = &bucket{Bucket: noBucket{}, flights: make(map[string]*flight)}
+		if len(c.buckets) < maxBuckets {
+			p.Bucket = c.store().Open(action, form)
+			c.buckets[name] = p
 		}
 	}
 	return p
@@ -83,13 +83,13 @@ func shape(t reflect.Type) string {
 }
 
 func (c *cachedAction) call(ctx context.Context, r *sabir.Request) error {
-	if c.enabled != nil && !c.enabled(ctx) {
+	if c.Enabled != nil && !c.Enabled(ctx) {
 		return c.next(ctx, r)
 	}
 	if err := r.Validate(); err != nil {
 		return err
 	}
-	p, plan := c.place, c.key.own
+	p, plan := c.bucket, c.key.own
 	if p == nil {
 		p, plan = c.byTypes(r)
 	}
@@ -115,25 +115,25 @@ func (c *cachedAction) call(ctx context.Context, r *sabir.Request) error {
 	c.action.Signal(sabir.CacheMiss)
 	key := string(w.buf)
 	w.put()
-	return c.shareFlight(ctx, r, p, key, kept.Age)
+	return c.shareFlight(ctx, r, p, key, kept.Generation)
 }
 
 // callTypes are the types of a call to another node.
 type callTypes struct{ in, out reflect.Type }
 
-// byTypes finds the place and the key plan for a call to another node.
-func (c *cachedAction) byTypes(r *sabir.Request) (*place, *keyPlan) {
+// byTypes finds the bucket and the key plan for a call to another node.
+func (c *cachedAction) byTypes(r *sabir.Request) (*bucket, *keyPlan) {
 	types := callTypes{reflect.TypeOf(r.Input()).Elem(), reflect.TypeOf(r.Output()).Elem()}
-	p, ok := c.places.Load(types)
+	p, ok := c.buckets.Load(types)
 	if !ok {
-		p, _ = c.places.LoadOrStore(types, c.cache.open(c.action.Name, types.in, types.out, c.paths, c.codec))
+		p, _ = c.buckets.LoadOrStore(types, c.Cache.bucketFor(c.action.Name, types.in, types.out, c.Keys, c.codec))
 	}
-	return p.(*place), c.key.of(types.in)
+	return p.(*bucket), c.key.of(types.in)
 }
 
 // answer answers a call with the store's entry, if that can be read.
-func (c *cachedAction) answer(ctx context.Context, r *sabir.Request, kept *Kept) bool {
-	err := kept.Spoiled
+func (c *cachedAction) answer(ctx context.Context, r *sabir.Request, kept *Entry) bool {
+	err := kept.Err
 	if err == nil && kept.Found {
 		if err = c.decodeAnswer(r, kept.Answer); err == nil {
 			return true
@@ -150,8 +150,8 @@ const warnInterval = time.Minute
 
 // warnStore logs that the store failed, unless the caller's context ended.
 func (c *cachedAction) warnStore(ctx context.Context, err error) {
-	now, last := time.Now().UnixNano(), c.cache.lastWarned.Load()
-	if ctx.Err() == nil && now-last >= int64(warnInterval) && c.cache.lastWarned.CompareAndSwap(last, now) {
+	now, last := time.Now().UnixNano(), c.Cache.lastWarned.Load()
+	if ctx.Err() == nil && now-last >= int64(warnInterval) && c.Cache.lastWarned.CompareAndSwap(last, now) {
 		sabir.NodeOf(ctx).Log().Warn("the cache's store fails; calls do without it", "action", c.action.Name, "error", withStack(err))
 	}
 }
@@ -168,8 +168,8 @@ func (c *cachedAction) decodeAnswer(r *sabir.Request, answer any) error {
 		}
 		return err
 	}
-	if c.clone != nil {
-		answer = c.clone(answer)
+	if c.Clone.copy != nil {
+		answer = c.Clone.copy(answer)
 	}
 	return r.SetOutput(answer)
 }
@@ -184,8 +184,8 @@ func (c *cachedAction) encodeAnswer(ctx context.Context, r *sabir.Request) (any,
 		return text, err
 	}
 	answer := r.CopyOutput()
-	if c.clone != nil {
-		answer = c.clone(answer)
+	if c.Clone.copy != nil {
+		answer = c.Clone.copy(answer)
 	}
 	return answer, nil
 }
@@ -210,9 +210,9 @@ func withStack(err error) error {
 }
 
 // keep puts an answer into the store.
-func (c *cachedAction) keep(ctx context.Context, p *place, key []byte, answer any, age uint64) {
-	err := p.Set(ctx, key, answer, c.ttl, age)
-	if errors.Is(err, ErrNotKept) {
+func (c *cachedAction) keep(ctx context.Context, p *bucket, key []byte, answer any, generation uint64) {
+	err := p.Set(ctx, key, answer, c.TTL, generation)
+	if errors.Is(err, ErrNotStored) {
 		c.warnNotCacheable(ctx, err)
 	} else if err != nil {
 		c.warnStore(ctx, err)
@@ -220,8 +220,8 @@ func (c *cachedAction) keep(ctx context.Context, p *place, key []byte, answer an
 }
 
 // refresh handles a call that wants a fresh answer. It does not read the cache but updates it.
-func (c *cachedAction) refresh(ctx context.Context, r *sabir.Request, p *place, key []byte) error {
-	kept, unknown := p.Get(ctx, key) // for its age
+func (c *cachedAction) refresh(ctx context.Context, r *sabir.Request, p *bucket, key []byte) error {
+	kept, unknown := p.Get(ctx, key) // for its generation
 	if unknown != nil {
 		c.warnStore(ctx, unknown)
 	}
@@ -232,16 +232,16 @@ func (c *cachedAction) refresh(ctx context.Context, r *sabir.Request, p *place, 
 		return nil
 	}
 	if answer, err := c.encodeAnswer(ctx, r); err == nil {
-		c.keep(ctx, p, key, answer, kept.Age)
+		c.keep(ctx, p, key, answer, kept.Generation)
 	}
 	return nil
 }
 
 // shareFlight computes the answer, or waits for the flight that does.
-func (c *cachedAction) shareFlight(ctx context.Context, r *sabir.Request, p *place, key string, age uint64) error {
+func (c *cachedAction) shareFlight(ctx context.Context, r *sabir.Request, p *bucket, key string, generation uint64) error {
 	outer, _ := ctx.Value(flightKey{}).(*flight)
 	for {
-		f, first := p.joinFlight(key, age, outer)
+		f, first := p.joinFlight(key, generation, outer)
 		if first {
 			return c.runFlight(ctx, r, f, key)
 		}
@@ -264,19 +264,19 @@ func (c *cachedAction) shareFlight(ctx context.Context, r *sabir.Request, p *pla
 }
 
 // joinFlight returns the flight for a key, or begins one. A flight from before a cleaning serves only the calls from before it.
-func (p *place) joinFlight(key string, age uint64, outer *flight) (f *flight, first bool) {
+func (p *bucket) joinFlight(key string, generation uint64, outer *flight) (f *flight, first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if f = p.flights[key]; f != nil && f.age == age {
+	if f = p.flights[key]; f != nil && f.generation == generation {
 		return f, false
 	}
-	f = &flight{place: p, age: age, outer: outer, done: make(chan struct{})}
+	f = &flight{bucket: p, generation: generation, outer: outer, done: make(chan struct{})}
 	p.flights[key] = f
 	return f, true
 }
 
 // finishFlight ends a flight and lets those that wait for it go on.
-func (p *place) finishFlight(key string, f *flight) {
+func (p *bucket) finishFlight(key string, f *flight) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.flights[key] == f {
@@ -299,9 +299,9 @@ func (f *flight) carries(inner *flight) bool {
 // runFlight computes the answer for all that wait for it.
 func (c *cachedAction) runFlight(ctx context.Context, r *sabir.Request, f *flight, key string) error {
 	f.err = sabir.Errorf(sabir.Internal, "Panic", "the call of %s that worked out the answer for others panicked", c.action.Name)
-	defer f.place.finishFlight(key, f)
+	defer f.bucket.finishFlight(key, f)
 	// Another may have landed between this call's first look and its boarding.
-	kept, unlock, unknown := f.place.lock(ctx, []byte(key))
+	kept, unlock, unknown := f.bucket.lock(ctx, []byte(key))
 	switch {
 	case unknown == nil:
 		defer unlock()
@@ -329,14 +329,14 @@ func (c *cachedAction) runFlight(ctx context.Context, r *sabir.Request, f *fligh
 	}
 	f.answer, f.err = answer, nil
 	if unknown == nil {
-		c.keep(ctx, f.place, []byte(key), answer, kept.Age)
+		c.keep(ctx, f.bucket, []byte(key), answer, kept.Generation)
 	}
 	return nil
 }
 
 // lock reads the entry again. If nodes share the store, it also waits until no other node computes the answer.
-func (p *place) lock(ctx context.Context, key []byte) (Kept, func(), error) {
-	if shared, ok := p.Place.(Locker); ok {
+func (p *bucket) lock(ctx context.Context, key []byte) (Entry, func(), error) {
+	if shared, ok := p.Bucket.(Locker); ok {
 		return shared.Lock(ctx, key)
 	}
 	kept, err := p.Get(ctx, key)

@@ -14,10 +14,10 @@ import (
 
 func TestCleanForgetsTheActionsThatThePatternTakes(t *testing.T) {
 	for pattern, want := range map[string]int{"test.run": 2, "test.*": 2, "**": 2, "test": 1, "other.*": 1, "*": 1} {
-		cache := policy.NewCache()
-		u := newUsers(t, sabir.Use(cache.For()))
+		cache := &policy.Cache{}
+		u := newUsers(t, sabir.Use(policy.Cached{Cache: cache}))
 		u.get(t, t.Context(), "ada")
-		if err := cache.Clean(t.Context(), "nobody.*", pattern); err != nil {
+		if err := cache.Invalidate(t.Context(), "nobody.*", pattern); err != nil {
 			t.Error(err)
 		}
 		if run := u.get(t, t.Context(), "ada"); run != want {
@@ -27,7 +27,7 @@ func TestCleanForgetsTheActionsThatThePatternTakes(t *testing.T) {
 }
 
 func TestCleanTellsOfAPatternThatIsNotValid(t *testing.T) {
-	if err := policy.NewCache().Clean(t.Context(), "us*rs"); codeOf(err) != sabir.InvalidArgument {
+	if err := (&policy.Cache{}).Invalidate(t.Context(), "us*rs"); codeOf(err) != sabir.InvalidArgument {
 		t.Errorf("got %v", err)
 	}
 }
@@ -35,13 +35,13 @@ func TestCleanTellsOfAPatternThatIsNotValid(t *testing.T) {
 // What was worked out before a cleaning is neither kept nor given to calls from after it.
 func TestCleanHoldsForAnswersThatAreBeingWorkedOut(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		cache := policy.NewCache()
+		cache := &policy.Cache{}
 		var value atomic.Int32
 		r := newRig(t, func(context.Context, none) (int, error) {
 			v := int(value.Load())
 			time.Sleep(time.Second)
 			return v, nil
-		}, sabir.Use(cache.For()))
+		}, sabir.Use(policy.Cached{Cache: cache}))
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if out, _ := r.call(context.Background()); out != 0 {
@@ -50,7 +50,7 @@ func TestCleanHoldsForAnswersThatAreBeingWorkedOut(t *testing.T) {
 		})
 		synctest.Wait()
 		value.Store(1)
-		if err := cache.Clean(t.Context(), "test.*"); err != nil {
+		if err := cache.Invalidate(t.Context(), "test.*"); err != nil {
 			t.Error(err)
 		}
 		for range 2 {
@@ -62,14 +62,14 @@ func TestCleanHoldsForAnswersThatAreBeingWorkedOut(t *testing.T) {
 	})
 }
 
-func TestCleanOnCleansWhenTheEventComes(t *testing.T) {
-	cache := policy.NewCache()
+func TestInvalidateOnCleansWhenTheEventComes(t *testing.T) {
+	cache := &policy.Cache{}
 	var runs int
 	s := sabir.NewService("users")
-	sabir.Handle(s, "get", func(context.Context, getUser) (int, error) { runs++; return runs, nil }, sabir.Use(cache.For()))
+	sabir.Handle(s, "get", func(context.Context, getUser) (int, error) { runs++; return runs, nil }, sabir.Use(policy.Cached{Cache: cache}))
 	sabir.On(s, "user.updated", func(context.Context, user) error { return nil }) // one of its own beside it
-	cache.CleanOn(s, "user.*", "users.**")
-	cache.CleanOn(s, "user.updated", "others.*")
+	cache.InvalidateOn(s, "user.*", "users.**")
+	cache.InvalidateOn(s, "user.updated", "others.*")
 	node := start(t, sabir.Serve(s))
 	get := func() int {
 		out, err := sabir.Call[int](t.Context(), node, "users.get", getUser{ID: "ada"})

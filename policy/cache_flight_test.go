@@ -19,7 +19,7 @@ func TestCacheRunsTheHandlerOnceForAStampede(t *testing.T) {
 		r := newRig(t, func(context.Context, none) (int, error) {
 			time.Sleep(time.Second)
 			return int(runs.Add(1)), nil
-		}, cached())
+		}, cached(policy.Cached{}))
 		var wg sync.WaitGroup
 		for range 1000 {
 			wg.Go(func() {
@@ -37,7 +37,7 @@ func TestCacheRunsTheHandlerOnceForAStampede(t *testing.T) {
 
 func TestCacheStampedeInRealTimeRunsTheHandlerOnce(t *testing.T) {
 	var runs atomic.Int32
-	r := newRig(t, func(context.Context, none) (int, error) { return int(runs.Add(1)), nil }, cached())
+	r := newRig(t, func(context.Context, none) (int, error) { return int(runs.Add(1)), nil }, cached(policy.Cached{}))
 	var wg sync.WaitGroup
 	for range 1000 {
 		wg.Go(func() { r.call(context.Background()) })
@@ -55,7 +55,7 @@ func TestCacheWaitersShareTheErrorOfTheRun(t *testing.T) {
 			runs.Add(1)
 			time.Sleep(time.Second)
 			return 0, errBroken
-		}, cached())
+		}, cached(policy.Cached{}))
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
@@ -81,7 +81,7 @@ func TestCacheWaitersGetAnErrorWhenTheRunPanics(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				r := newRig(t, func(context.Context, none) (int, error) { time.Sleep(time.Second); panic("boom") },
-					sabir.Use(policy.NewCache().For(), boom))
+					sabir.Use(policy.Cached{Cache: &policy.Cache{}}, boom))
 				var wg sync.WaitGroup
 				for range 10 {
 					wg.Go(func() {
@@ -98,7 +98,7 @@ func TestCacheWaitersGetAnErrorWhenTheRunPanics(t *testing.T) {
 
 func TestCacheWaiterWaitsNoLongerThanItsOwnContext(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		u := newRig(t, func(context.Context, none) (int, error) { time.Sleep(time.Minute); return 1, nil }, cached())
+		u := newRig(t, func(context.Context, none) (int, error) { time.Sleep(time.Minute); return 1, nil }, cached(policy.Cached{}))
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if _, err := u.call(context.Background()); err != nil {
@@ -127,7 +127,7 @@ func TestCacheWaitersCarryOnWhenTheFirstCallerGivesUp(t *testing.T) {
 			case <-ctx.Done():
 				return 0, errors.New("gave up") // whatever a handler makes of it
 			}
-		}, cached())
+		}, cached(policy.Cached{}))
 		first, cancel := context.WithCancel(context.Background())
 		var wg sync.WaitGroup
 		wg.Go(func() { r.call(first) })
@@ -149,7 +149,7 @@ func TestCacheWaitersCarryOnWhenTheFirstCallerGivesUp(t *testing.T) {
 }
 
 func TestCacheDoesNotLetACallWaitForItself(t *testing.T) {
-	s := sabir.NewService("test", cached())
+	s := sabir.NewService("test", cached(policy.Cached{}))
 	sabir.Handle(s, "a", func(ctx context.Context, n int) (int, error) { return sabir.Call[int](ctx, s, "test.b", n) })
 	sabir.Handle(s, "b", func(ctx context.Context, n int) (int, error) {
 		if sabir.Info(ctx).Level > 3 {

@@ -9,32 +9,32 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// CleanTogether makes one of the caches of a name on all nodes of a cluster, as far as cleaning goes: when [Cache.Clean]
-// has cleaned one, it has cleaned all. Each keeps its answers in its own memory. Caches in a store that nodes share need
+// InvalidateAcross makes one of the caches of a name on all nodes of a cluster, for invalidation: when [Cache.Invalidate]
+// returns for one, all are invalidated. Each keeps its answers in its own memory. Caches in a store that nodes share need
 // no such thing.
 //
-//	prices := policy.NewCache()
-//	prices.CleanTogether(shop, "prices")
+//	prices := &policy.Cache{}
+//	prices.InvalidateAcross(shop, "prices")
 //	...
-//	err := prices.Clean(ctx, "shop.*") // here and on every other node
+//	err := prices.Invalidate(ctx, "shop.*") // here and on every other node
 //
-// The service carries the news: each node receives it while it serves the service, and Clean can reach it only then. Call
-// CleanTogether before the service starts, and once for a cache. The name is one word or more of letters, digits, "_" and
+// The service carries the news: each node receives it while it serves the service, and Invalidate can reach it only then. Call
+// InvalidateAcross before the service starts, and once for a cache. The name is one word or more of letters, digits, "_" and
 // "-", joined by dots.
 //
-// A node that was lost during a cleaning is an error of Clean. Nodes that this one does not see at the time, because the
+// A node that was lost during an invalidation is an error of Invalidate. Nodes that this one does not see at the time, because the
 // network is split or they joined a moment ago, are not reached, and keep their answers until the TTL ends.
-func (c *Cache) CleanTogether(s *sabir.Service, name string) {
+func (c *Cache) InvalidateAcross(s *sabir.Service, name string) {
 	if c.cacheGroup != nil {
-		c.problems = append(c.problems, fmt.Errorf("CleanTogether(%q): the cache is called %q already", name, c.cacheGroup.name))
+		c.problems = append(c.problems, fmt.Errorf("InvalidateAcross(%q): the cache is called %q already", name, c.cacheGroup.name))
 		return
 	}
 	if err := sabir.CheckPattern(name); err != nil {
-		c.problems = append(c.problems, fmt.Errorf("CleanTogether: %w", err))
+		c.problems = append(c.problems, fmt.Errorf("InvalidateAcross: %w", err))
 		return
 	}
 	if strings.Contains(name, "*") {
-		c.problems = append(c.problems, fmt.Errorf(`CleanTogether(%q): want a name without "*"`, name))
+		c.problems = append(c.problems, fmt.Errorf(`InvalidateAcross(%q): want a name without "*"`, name))
 		return
 	}
 	t := &cacheGroup{name: name, id: sabir.NewRequestID(), service: s}
@@ -43,7 +43,7 @@ func (c *Cache) CleanTogether(s *sabir.Service, name string) {
 		if news.By == t.id {
 			return nil
 		}
-		return c.cleanHere(ctx, news.Patterns[:min(len(news.Patterns), maxPatterns)])
+		return c.invalidateHere(ctx, news.Patterns[:min(len(news.Patterns), maxPatterns)])
 	}, sabir.InGroup("cache-"+t.id))
 }
 
@@ -73,7 +73,7 @@ func (t *cacheGroup) broadcast(ctx context.Context, patterns []string) error {
 		patterns = patterns[n:]
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("not every cache %q was told of the cleaning: %w", t.name, err)
+		return fmt.Errorf("not every cache %q was invalidated: %w", t.name, err)
 	}
 	return nil
 }

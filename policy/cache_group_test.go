@@ -28,9 +28,9 @@ func cluster(t *testing.T, address string, value *atomic.Int32, cacheGroup func(
 	t.Helper()
 	var members []*member
 	for i := range 3 {
-		m := &member{action: fmt.Sprintf("of-%d.get", i), cache: policy.NewCache()}
+		m := &member{action: fmt.Sprintf("of-%d.get", i), cache: &policy.Cache{}}
 		s := sabir.NewService(fmt.Sprintf("of-%d", i))
-		sabir.Handle(s, "get", func(context.Context, string) (int, error) { return int(value.Load()), nil }, sabir.Use(m.cache.For()))
+		sabir.Handle(s, "get", func(context.Context, string) (int, error) { return int(value.Load()), nil }, sabir.Use(policy.Cached{Cache: m.cache}))
 		cacheGroup(m.cache, s, i)
 		m.Node = start(t, sabir.ID(fmt.Sprint("node-", i)), sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join(address, sabir.ClusterName(t.Name())))
 		if strings.HasPrefix(address, "tcp:") && i == 0 {
@@ -57,7 +57,7 @@ func (m *member) get(t *testing.T) int {
 	return out
 }
 
-func prices(c *policy.Cache, s *sabir.Service, _ int) { c.CleanTogether(s, "prices") }
+func prices(c *policy.Cache, s *sabir.Service, _ int) { c.InvalidateAcross(s, "prices") }
 
 func TestCleaningOneOfTheCachesThatAreCleanedTogetherCleansAll(t *testing.T) {
 	for name, address := range map[string]func(*testing.T) string{
@@ -72,7 +72,7 @@ func TestCleaningOneOfTheCachesThatAreCleanedTogetherCleansAll(t *testing.T) {
 					m.get(t)
 				}
 				value.Add(1)
-				if err := members[round%3].cache.Clean(t.Context(), "of-0.*", "of-1.get", "of-2.**"); err != nil {
+				if err := members[round%3].cache.Invalidate(t.Context(), "of-0.*", "of-1.get", "of-2.**"); err != nil {
 					t.Fatal(err)
 				}
 				for i, m := range members {
@@ -88,19 +88,19 @@ func TestCleaningOneOfTheCachesThatAreCleanedTogetherCleansAll(t *testing.T) {
 func TestCleaningTogetherTakesThePatternAndTheName(t *testing.T) {
 	var value atomic.Int32
 	members := cluster(t, "tcp://127.0.0.1:0", &value, func(c *policy.Cache, s *sabir.Service, i int) {
-		c.CleanTogether(s, []string{"prices", "prices", "others"}[i])
+		c.InvalidateAcross(s, []string{"prices", "prices", "others"}[i])
 	})
 	for _, m := range members {
 		m.get(t)
 	}
 	value.Add(1)
-	if err := members[0].cache.Clean(t.Context(), "nobody.*"); err != nil {
+	if err := members[0].cache.Invalidate(t.Context(), "nobody.*"); err != nil {
 		t.Error(err)
 	}
 	if members[0].get(t) != 0 || members[1].get(t) != 0 {
 		t.Error("another pattern cleaned it")
 	}
-	if err := members[0].cache.Clean(t.Context(), "**"); err != nil {
+	if err := members[0].cache.Invalidate(t.Context(), "**"); err != nil {
 		t.Error(err)
 	}
 	if a, b, c := members[0].get(t), members[1].get(t), members[2].get(t); a != 1 || b != 1 || c != 0 {
@@ -108,13 +108,13 @@ func TestCleaningTogetherTakesThePatternAndTheName(t *testing.T) {
 	}
 }
 
-// Each node receives the event that CleanOn waits for. None must notify the others in turn.
-func TestCleanOnAndCleanTogetherGoTogether(t *testing.T) {
+// Each node receives the event that InvalidateOn waits for. None must notify the others in turn.
+func TestInvalidateOnAndInvalidateAcrossGoTogether(t *testing.T) {
 	var value atomic.Int32
 	var heard atomic.Int32
 	members := cluster(t, "tcp://127.0.0.1:0", &value, func(c *policy.Cache, s *sabir.Service, _ int) {
 		prices(c, s, 0)
-		c.CleanOn(s, "price.changed", "**")
+		c.InvalidateOn(s, "price.changed", "**")
 		sabir.On(s, "$cache.**", func(context.Context, any) error { heard.Add(1); return nil }, sabir.InGroup(sabir.NewRequestID()))
 	})
 	for _, m := range members {
@@ -146,7 +146,7 @@ func TestCleaningTogetherManyPatternsAtOnce(t *testing.T) {
 		patterns[i] = fmt.Sprintf("a%d.*", i)
 	}
 	patterns[2400] = "**"
-	if err := members[1].cache.Clean(t.Context(), patterns...); err != nil {
+	if err := members[1].cache.Invalidate(t.Context(), patterns...); err != nil {
 		t.Error(err)
 	}
 	for i, m := range members {
@@ -168,7 +168,7 @@ func TestCleaningFromAllNodesAtOnce(t *testing.T) {
 					t.Errorf("an answer is of %d after the cleaning of %d", got, least)
 				}
 				v := value.Add(1)
-				if err := m.cache.Clean(t.Context(), "**"); err != nil {
+				if err := m.cache.Invalidate(t.Context(), "**"); err != nil {
 					t.Error(err)
 				}
 				for old := cleaned.Load(); old < v && !cleaned.CompareAndSwap(old, v); old = cleaned.Load() {
@@ -179,25 +179,25 @@ func TestCleaningFromAllNodesAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestCleanTogetherBeforeTheServiceRunsCleansHereAndSaysThatNobodyWasTold(t *testing.T) {
-	cache := policy.NewCache()
+func TestInvalidateAcrossBeforeTheServiceRunsCleansHereAndSaysThatNobodyWasTold(t *testing.T) {
+	cache := &policy.Cache{}
 	s := sabir.NewService("test")
-	cache.CleanTogether(s, "prices")
-	if err := cache.Clean(t.Context(), "test.*"); err == nil || !strings.Contains(err.Error(), `"prices"`) {
+	cache.InvalidateAcross(s, "prices")
+	if err := cache.Invalidate(t.Context(), "test.*"); err == nil || !strings.Contains(err.Error(), `"prices"`) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestCleanTogetherIsForOneNameAndThatIsChecked(t *testing.T) {
+func TestInvalidateAcrossIsForOneNameAndThatIsChecked(t *testing.T) {
 	for what, cacheGroup := range map[string]func(c *policy.Cache, s *sabir.Service){
-		"is called": func(c *policy.Cache, s *sabir.Service) { c.CleanTogether(s, "a"); c.CleanTogether(s, "b") },
-		"character": func(c *policy.Cache, s *sabir.Service) { c.CleanTogether(s, "a b") },
-		`"*"`:       func(c *policy.Cache, s *sabir.Service) { c.CleanTogether(s, "*") },
+		"is called": func(c *policy.Cache, s *sabir.Service) { c.InvalidateAcross(s, "a"); c.InvalidateAcross(s, "b") },
+		"character": func(c *policy.Cache, s *sabir.Service) { c.InvalidateAcross(s, "a b") },
+		`"*"`:       func(c *policy.Cache, s *sabir.Service) { c.InvalidateAcross(s, "*") },
 	} {
-		cache := policy.NewCache()
+		cache := &policy.Cache{}
 		s := sabir.NewService("test")
 		cacheGroup(cache, s)
-		sabir.Handle(s, "run", func(context.Context, none) (int, error) { return 1, nil }, sabir.Use(cache.For()))
+		sabir.Handle(s, "run", func(context.Context, none) (int, error) { return 1, nil }, sabir.Use(policy.Cached{Cache: cache}))
 		if err := sabir.NewNode(sabir.Serve(s)).Start(t.Context()); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("got %v, want %q", err, what)
 		}

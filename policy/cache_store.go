@@ -13,46 +13,46 @@ type Store interface {
 	// Codec is the format in which the store wants answers: it gets and gives []byte then. A store in this process returns
 	// nil; it gets and gives the answers themselves, as Go values that it must not change.
 	Codec() codec.Codec
-	// Open makes the place for one action's answers. It is called when a service starts, and again when it starts anew.
+	// Open makes the bucket for one action's answers. It is called when a service starts, and again when it starts anew.
 	// The form names the Go types of the answers and their questions: answers of different forms must be kept apart.
-	Open(action, form string) Place
-	// Clean forgets the answers of all actions that pattern takes (see sabir.MatchPattern), for all nodes that share the
+	Open(action, form string) Bucket
+	// Invalidate forgets the answers of all actions that pattern takes (see sabir.MatchPattern), for all nodes that share the
 	// store, before it returns.
-	Clean(ctx context.Context, pattern string) error
+	Invalidate(ctx context.Context, pattern string) error
 }
 
-// Place keeps one action's answers in a Store.
-type Place interface {
+// Bucket keeps one action's answers in a Store.
+type Bucket interface {
 	// Get returns the answer that is kept under key, if any. The key is the caller's again when Get returns.
-	Get(ctx context.Context, key []byte) (Kept, error)
-	// Set keeps an answer for as long as ttl at most. Age is what Get or Lock returned before the answer began to be worked out:
-	// an answer from before a cleaning must not be found after it, also when it is set after it. An answer that the store
-	// does not want, for its size or otherwise, is an error with [ErrNotKept] in it. The key is the caller's again when Set
+	Get(ctx context.Context, key []byte) (Entry, error)
+	// Set keeps an answer for as long as ttl at most. Generation is what Get or Lock returned before the answer began to be worked out:
+	// an answer from before an invalidation must not be found after it, also when it is set after it. An answer that the store
+	// does not want, for its size or otherwise, is an error with [ErrNotStored] in it. The key is the caller's again when Set
 	// returns.
-	Set(ctx context.Context, key []byte, answer any, ttl time.Duration, age uint64) error
+	Set(ctx context.Context, key []byte, answer any, ttl time.Duration, generation uint64) error
 }
 
-// Kept is the entry of a [Place] under a key.
-type Kept struct {
+// Entry is the entry of a [Bucket] under a key.
+type Entry struct {
 	// Answer is the answer, if one was Found.
 	Answer any
 	Found  bool
-	// Age changes whenever the action's answers are cleaned. It is returned whether or not an answer was found. Calls that are
+	// Generation changes whenever the action's answers are invalidated. It is returned whether or not an answer was found. Calls that are
 	// given different ages do not share an answer that is being worked out.
-	Age uint64
-	// Spoiled is the reason why what is there is no answer. It is logged, and the next Set replaces it.
-	Spoiled error
+	Generation uint64
+	// Err is the reason why what is there is no answer. It is logged, and the next Set replaces it.
+	Err error
 }
 
-// ErrNotKept is in the error of a Set whose answer the store does not want. It is logged once for each action.
-var ErrNotKept = errors.New("the store does not keep it")
+// ErrNotStored is in the error of a Set whose answer the store does not want. It is logged once for each action.
+var ErrNotStored = errors.New("the store does not keep it")
 
-// Locker is a Place that other nodes share and that can see to it that only one of them works out an answer at a time.
+// Locker is a Bucket that other nodes share and that can see to it that only one of them works out an answer at a time.
 // Without it each node's cache does so for its own callers.
 type Locker interface {
 	// Lock is Get for a call that is going to work out the answer. It returns as soon as there is an answer, whichever call
 	// worked it out; or with the lock of the key, when no other holds it; or when the context ends. The caller calls unlock
 	// once unless there was an error, and it must not block. The lock must end by itself after a while, for nodes that die
 	// holding it.
-	Lock(ctx context.Context, key []byte) (kept Kept, unlock func(), err error)
+	Lock(ctx context.Context, key []byte) (kept Entry, unlock func(), err error)
 }

@@ -39,11 +39,11 @@ func newShared() *shared {
 
 func (s *shared) Codec() codec.Codec { return json.New() }
 
-func (s *shared) Open(action, form string) policy.Place {
+func (s *shared) Open(action, form string) policy.Bucket {
 	return &sharedPlace{s, action + "\x00" + form + "\x00"}
 }
 
-func (s *shared) Clean(_ context.Context, pattern string) error {
+func (s *shared) Invalidate(_ context.Context, pattern string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.age++
@@ -73,19 +73,19 @@ type sharedPlace struct {
 	prefix string
 }
 
-func (p *sharedPlace) Get(_ context.Context, key []byte) (policy.Kept, error) {
+func (p *sharedPlace) Get(_ context.Context, key []byte) (policy.Entry, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a, ok := p.answers[p.prefix+string(key)]
 	switch {
 	case p.broken != nil:
-		return policy.Kept{}, p.broken
+		return policy.Entry{}, p.broken
 	case !ok:
-		return policy.Kept{Age: p.age}, nil
+		return policy.Entry{Generation: p.age}, nil
 	case len(a.text) == 0:
-		return policy.Kept{Age: p.age, Spoiled: errors.New("it is empty")}, nil
+		return policy.Entry{Generation: p.age, Err: errors.New("it is empty")}, nil
 	}
-	return policy.Kept{Answer: a.text, Found: true, Age: p.age}, nil
+	return policy.Entry{Answer: a.text, Found: true, Generation: p.age}, nil
 }
 
 func (p *sharedPlace) Set(_ context.Context, key []byte, answer any, _ time.Duration, age uint64) error {
@@ -93,7 +93,7 @@ func (p *sharedPlace) Set(_ context.Context, key []byte, answer any, _ time.Dura
 	defer p.mu.Unlock()
 	text := answer.([]byte)
 	if len(text) > 1000 {
-		return fmt.Errorf("an answer of %d bytes: %w", len(text), policy.ErrNotKept)
+		return fmt.Errorf("an answer of %d bytes: %w", len(text), policy.ErrNotStored)
 	}
 	if age == p.age {
 		p.answers[p.prefix+string(key)] = sharedAnswer{text, age}
@@ -101,7 +101,7 @@ func (p *sharedPlace) Set(_ context.Context, key []byte, answer any, _ time.Dura
 	return p.broken
 }
 
-func (p *sharedPlace) Lock(ctx context.Context, key []byte) (policy.Kept, func(), error) {
+func (p *sharedPlace) Lock(ctx context.Context, key []byte) (policy.Entry, func(), error) {
 	p.mu.Lock()
 	lock := p.locks[p.prefix+string(key)]
 	if lock == nil {
@@ -117,14 +117,14 @@ func (p *sharedPlace) Lock(ctx context.Context, key []byte) (policy.Kept, func()
 		}
 		return kept, func() { <-lock }, err
 	case <-ctx.Done():
-		return policy.Kept{}, nil, ctx.Err()
+		return policy.Entry{}, nil, ctx.Err()
 	}
 }
 
 func TestStoreOfBytesServesSeveralNodes(t *testing.T) {
 	store := newShared()
-	a := newUsers(t, sabir.Use(policy.NewCache(policy.KeptIn(store)).For()))
-	b := newUsers(t, sabir.Use(policy.NewCache(policy.KeptIn(store)).For()))
+	a := newUsers(t, sabir.Use(policy.Cached{Cache: &policy.Cache{Store: store}}))
+	b := newUsers(t, sabir.Use(policy.Cached{Cache: &policy.Cache{Store: store}}))
 	a.get(t, t.Context(), "ada")
 	out, err := sabir.Call[user](t.Context(), b.node, "test.run", getUser{ID: "ada"})
 	if err != nil || out.Run != 1 || out.Tags[0] != "a" || b.runs.Load() != 0 {
@@ -146,7 +146,7 @@ func TestStoreWithALockRunsTheHandlerOnceForAllNodes(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		for range 3 {
-			r := newRig(t, handler, sabir.Use(policy.NewCache(policy.KeptIn(store)).For()))
+			r := newRig(t, handler, sabir.Use(policy.Cached{Cache: &policy.Cache{Store: store}}))
 			for range 10 {
 				wg.Go(func() {
 					if out, err := r.call(context.Background()); out != 1 || err != nil {
@@ -168,7 +168,7 @@ func TestStoreThatFailsTakesNothingDownAndIsLoggedOnceAMinute(t *testing.T) {
 	runs := 0
 	s := sabir.NewService("test")
 	sabir.Handle(s, "run", func(context.Context, none) (int, error) { runs++; return runs, nil },
-		sabir.Use(policy.NewCache(policy.KeptIn(store)).For()))
+		sabir.Use(policy.Cached{Cache: &policy.Cache{Store: store}}))
 	node := start(t, sabir.Serve(s), sabir.Logger(slog.New(slog.NewTextHandler(&log, nil))))
 	call := func() int {
 		out, err := sabir.Call[int](t.Context(), node, "test.run", none{})
@@ -194,7 +194,7 @@ func TestStoreThatFailsTakesNothingDownAndIsLoggedOnceAMinute(t *testing.T) {
 
 func TestAnswersThatCannotBeReadAnyMoreAreReplaced(t *testing.T) {
 	store := newShared()
-	u := newUsers(t, sabir.Use(policy.NewCache(policy.KeptIn(store)).For()))
+	u := newUsers(t, sabir.Use(policy.Cached{Cache: &policy.Cache{Store: store}}))
 	u.get(t, t.Context(), "ada")
 	store.spoil(`{"id":"eve","run":"one"}`) // as a program of another version may have left it
 	if a, b := u.get(t, t.Context(), "ada"), u.get(t, t.Context(), "ada"); a != 2 || b != 2 {
@@ -204,21 +204,21 @@ func TestAnswersThatCannotBeReadAnyMoreAreReplaced(t *testing.T) {
 
 func TestCleanReachesTheStoreAndTellsItsError(t *testing.T) {
 	store := newShared()
-	cache := policy.NewCache(policy.KeptIn(store))
-	u := newUsers(t, sabir.Use(cache.For()))
+	cache := &policy.Cache{Store: store}
+	u := newUsers(t, sabir.Use(policy.Cached{Cache: cache}))
 	u.get(t, t.Context(), "ada")
-	if err := cache.Clean(t.Context(), "test.*"); err != nil || len(store.answers) != 0 {
+	if err := cache.Invalidate(t.Context(), "test.*"); err != nil || len(store.answers) != 0 {
 		t.Errorf("%v, %d answers left", err, len(store.answers))
 	}
 	store.fail(errBusy)
-	if err := cache.Clean(t.Context(), "test.*"); !errors.Is(err, errBusy) {
+	if err := cache.Invalidate(t.Context(), "test.*"); !errors.Is(err, errBusy) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestAnswersThatAreSpoiledInTheStoreAreReplaced(t *testing.T) {
 	store := newShared()
-	u := newUsers(t, sabir.Use(policy.NewCache(policy.KeptIn(store)).For()))
+	u := newUsers(t, sabir.Use(policy.Cached{Cache: &policy.Cache{Store: store}}))
 	u.get(t, t.Context(), "ada")
 	store.spoil("")
 	if a, b := u.get(t, t.Context(), "ada"), u.get(t, t.Context(), "ada"); a != 2 || b != 2 {
@@ -230,7 +230,7 @@ func TestAnswersThatTheStoreDoesNotWantAreLoggedOnceAndGivenToTheirCallers(t *te
 	var log bytes.Buffer
 	s := sabir.NewService("test")
 	sabir.Handle(s, "run", func(context.Context, none) (string, error) { return strings.Repeat("x", 2000), nil },
-		sabir.Use(policy.NewCache(policy.KeptIn(newShared())).For()))
+		sabir.Use(policy.Cached{Cache: &policy.Cache{Store: newShared()}}))
 	node := start(t, sabir.Serve(s), sabir.Logger(slog.New(slog.NewTextHandler(&log, nil))))
 	for range 3 {
 		if out, err := sabir.Call[string](t.Context(), node, "test.run", none{}); len(out) != 2000 || err != nil {
@@ -251,7 +251,7 @@ func TestStoreCleanedByAnotherNodeHoldsForAnswersThatAreBeingWorkedOut(t *testin
 			v := int(value.Load())
 			time.Sleep(time.Second)
 			return v, nil
-		}, sabir.Use(policy.NewCache(policy.KeptIn(store)).For()))
+		}, sabir.Use(policy.Cached{Cache: &policy.Cache{Store: store}}))
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if out, _ := r.call(context.Background()); out != 0 {
@@ -260,7 +260,7 @@ func TestStoreCleanedByAnotherNodeHoldsForAnswersThatAreBeingWorkedOut(t *testin
 		})
 		synctest.Wait()
 		value.Store(1)
-		if err := policy.NewCache(policy.KeptIn(store)).Clean(t.Context(), "test.*"); err != nil {
+		if err := (&policy.Cache{Store: store}).Invalidate(t.Context(), "test.*"); err != nil {
 			t.Error(err)
 		}
 		for range 2 {
@@ -278,10 +278,10 @@ func TestACacheInMemoryBeforeOneInAStoreOfSeveralNodes(t *testing.T) {
 	var nodes []*rig
 	var nears []*policy.Cache
 	for range 2 {
-		near := policy.NewCache()
+		near := &policy.Cache{}
 		nears = append(nears, near)
 		nodes = append(nodes, newRig(t, func(context.Context, none) (int, error) { return int(runs.Add(1)), nil },
-			sabir.Use(near.For(), policy.NewCache(policy.KeptIn(store)).For())))
+			sabir.Use(policy.Cached{Cache: near}, policy.Cached{Cache: &policy.Cache{Store: store}})))
 	}
 	call := func(r *rig) int {
 		out, err := r.call(t.Context())
@@ -298,8 +298,8 @@ func TestACacheInMemoryBeforeOneInAStoreOfSeveralNodes(t *testing.T) {
 		t.Errorf("runs %d and %d: the store was asked for what is in memory", a, b)
 	}
 	store.fail(nil)
-	for _, clean := range []*policy.Cache{policy.NewCache(policy.KeptIn(store)), nears[0], nears[1]} { // the far one first
-		if err := clean.Clean(t.Context(), "test.*"); err != nil {
+	for _, clean := range []*policy.Cache{&policy.Cache{Store: store}, nears[0], nears[1]} { // the far one first
+		if err := clean.Invalidate(t.Context(), "test.*"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -316,8 +316,8 @@ func TestCachesOfOneActionWithOtherKeysAreKeptApart(t *testing.T) {
 	}
 	store := newShared()
 	echo := func(_ context.Context, i in) (string, error) { return i.A + i.B, nil }
-	byA := newRig(t, echo, sabir.Use(policy.NewCache(policy.KeptIn(store)).For(policy.Keys("a"))))
-	byB := newRig(t, echo, sabir.Use(policy.NewCache(policy.KeptIn(store)).For(policy.Keys("b"))))
+	byA := newRig(t, echo, sabir.Use(policy.Cached{Cache: &policy.Cache{Store: store}, Keys: []string{"a"}}))
+	byB := newRig(t, echo, sabir.Use(policy.Cached{Cache: &policy.Cache{Store: store}, Keys: []string{"b"}}))
 	if out, err := sabir.Call[string](t.Context(), byA.node, "test.run", in{A: "x"}); out != "x" || err != nil {
 		t.Errorf("got %q, %v", out, err)
 	}

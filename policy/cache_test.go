@@ -48,13 +48,13 @@ func (u *users) get(tb testing.TB, ctx context.Context, id string, options ...sa
 	return out.Run
 }
 
-// cached holds the options of For: how the answers of one or more actions are kept.
-func cached(options ...policy.CachedOption) sabir.UseOption {
-	return sabir.Use(policy.NewCache().For(options...))
+// cached puts a cache of its own around an action.
+func cached(c policy.Cached) sabir.UseOption {
+	return sabir.Use(c)
 }
 
 func TestCacheAnswersTheSameQuestionWithoutTheHandler(t *testing.T) {
-	u := newUsers(t, cached())
+	u := newUsers(t, cached(policy.Cached{}))
 	if a, b, other := u.get(t, t.Context(), "ada"), u.get(t, t.Context(), "ada"), u.get(t, t.Context(), "bob"); a != 1 || b != 1 || other != 2 {
 		t.Errorf("runs %d, %d and %d, want 1, 1 and 2", a, b, other)
 	}
@@ -65,7 +65,7 @@ func TestCacheAnswersTheSameQuestionWithoutTheHandler(t *testing.T) {
 
 func TestCacheKeepsAnAnswerForItsTTL(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		u := newUsers(t, cached(policy.TTL(time.Minute)))
+		u := newUsers(t, cached(policy.Cached{TTL: time.Minute}))
 		u.get(t, t.Context(), "ada")
 		time.Sleep(time.Minute - time.Nanosecond)
 		if run := u.get(t, t.Context(), "ada"); run != 1 {
@@ -79,7 +79,7 @@ func TestCacheKeepsAnAnswerForItsTTL(t *testing.T) {
 }
 
 func TestCacheKeysDecideWhichCallsShareAnAnswer(t *testing.T) {
-	u := newUsers(t, cached(policy.Keys("id", "#tenant")))
+	u := newUsers(t, cached(policy.Cached{Keys: []string{"id", "#tenant"}}))
 	ask := func(ctx context.Context, in getUser) int {
 		out, err := sabir.Call[user](ctx, u.node, "test.run", in)
 		if err != nil {
@@ -102,7 +102,7 @@ func TestCacheDoesNotAnswerOneCallerWithTheAnswerOfAnother(t *testing.T) {
 		base
 		User string `json:"id"`
 	}
-	r := newRig(t, func(_ context.Context, in in) (string, error) { return "for " + in.User, nil }, cached(policy.Keys("id")))
+	r := newRig(t, func(_ context.Context, in in) (string, error) { return "for " + in.User, nil }, cached(policy.Cached{Keys: []string{"id"}}))
 	for _, who := range []string{"alice", "bob", "alice"} {
 		if got, err := sabir.Call[string](t.Context(), r.node, "test.run", map[string]string{"id": who}); err != nil || got != "for "+who {
 			t.Errorf("%s got %q, %v", who, got, err)
@@ -112,7 +112,7 @@ func TestCacheDoesNotAnswerOneCallerWithTheAnswerOfAnother(t *testing.T) {
 
 func TestAServiceWhoseKeysNameNothingDoesNotStart(t *testing.T) {
 	s := sabir.NewService("test")
-	sabir.Handle(s, "run", func(_ context.Context, in getUser) (string, error) { return "", nil }, cached(policy.Keys("user")))
+	sabir.Handle(s, "run", func(_ context.Context, in getUser) (string, error) { return "", nil }, cached(policy.Cached{Keys: []string{"user"}}))
 	node := sabir.NewNode(sabir.Serve(s))
 	defer node.Stop(context.Background())
 	err := node.Start(t.Context())
@@ -125,7 +125,7 @@ func TestCacheNeverHidesAnInvalidInput(t *testing.T) {
 	u := &users{}
 	s := sabir.NewService("test")
 	sabir.Handle(s, "run", func(_ context.Context, in getUser) (user, error) { return user{}, nil })
-	u.rig = &rig{node: start(t, sabir.Serve(s), sabir.Use(policy.NewCache().For(policy.Keys("fields"))))}
+	u.rig = &rig{node: start(t, sabir.Serve(s), sabir.Use(policy.Cached{Cache: &policy.Cache{}, Keys: []string{"fields"}}))}
 	if _, err := sabir.Call[user](t.Context(), u.node, "test.run", getUser{ID: "ada"}); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestCacheDoesNotKeepErrors(t *testing.T) {
 			return 0, errBroken
 		}
 		return runs, nil
-	}, cached())
+	}, cached(policy.Cached{}))
 	for _, want := range []int{0, 0, 3, 3} {
 		if out, _ := r.call(t.Context()); out != want {
 			t.Errorf("got %d, want %d", out, want)
@@ -150,7 +150,7 @@ func TestCacheDoesNotKeepErrors(t *testing.T) {
 }
 
 func TestNoCacheRunsTheHandlerAndKeepsItsAnswer(t *testing.T) {
-	u := newUsers(t, cached())
+	u := newUsers(t, cached(policy.Cached{}))
 	u.get(t, t.Context(), "ada")
 	if run := u.get(t, t.Context(), "ada", sabir.NoCache()); run != 2 {
 		t.Errorf("got run %d in spite of NoCache", run)
@@ -162,7 +162,7 @@ func TestNoCacheRunsTheHandlerAndKeepsItsAnswer(t *testing.T) {
 
 func TestEnabledSwitchesTheCacheForACall(t *testing.T) {
 	type off struct{}
-	u := newUsers(t, cached(policy.Enabled(func(ctx context.Context) bool { return ctx.Value(off{}) == nil })))
+	u := newUsers(t, cached(policy.Cached{Enabled: func(ctx context.Context) bool { return ctx.Value(off{}) == nil }}))
 	without := context.WithValue(t.Context(), off{}, true)
 	if a, b, c := u.get(t, t.Context(), "ada"), u.get(t, without, "ada"), u.get(t, t.Context(), "ada"); a != 1 || b != 2 || c != 1 {
 		t.Errorf("runs %d, %d and %d, want 1, 2 and 1", a, b, c)
@@ -170,7 +170,7 @@ func TestEnabledSwitchesTheCacheForACall(t *testing.T) {
 }
 
 func TestCacheKeepsNoMoreThanMaxEntries(t *testing.T) {
-	u := newUsers(t, sabir.Use(policy.NewCache(policy.MaxEntries(10)).For()))
+	u := newUsers(t, sabir.Use(policy.Cached{Cache: &policy.Cache{MaxEntries: 10}}))
 	for range 2 {
 		for n := range 500 {
 			u.get(t, t.Context(), fmt.Sprint("u", n))
@@ -182,8 +182,8 @@ func TestCacheKeepsNoMoreThanMaxEntries(t *testing.T) {
 }
 
 func TestCacheOfOneServesManyActionsApart(t *testing.T) {
-	cache := policy.NewCache()
-	s := sabir.NewService("test", sabir.Use(cache.For()))
+	cache := &policy.Cache{}
+	s := sabir.NewService("test", sabir.Use(policy.Cached{Cache: cache}))
 	sabir.Handle(s, "double", func(_ context.Context, n int) (int, error) { return 2 * n, nil })
 	sabir.Handle(s, "square", func(_ context.Context, n int) (int, error) { return n * n, nil })
 	node := start(t, sabir.Serve(s))
@@ -197,7 +197,7 @@ func TestCacheOfOneServesManyActionsApart(t *testing.T) {
 }
 
 func TestCachedAnswersShareWhatTheyPointTo(t *testing.T) {
-	u := newUsers(t, cached())
+	u := newUsers(t, cached(policy.Cached{}))
 	u.get(t, t.Context(), "ada")
 	a, _ := sabir.Call[user](t.Context(), u.node, "test.run", getUser{ID: "ada"})
 	a.ID, a.Tags[0] = "changed", "changed"
@@ -209,8 +209,8 @@ func TestCachedAnswersShareWhatTheyPointTo(t *testing.T) {
 
 func TestCloneGivesEachCallerAnAnswerOfItsOwn(t *testing.T) {
 	copyUser := func(u user) user { u.Tags = append([]string{}, u.Tags...); return u }
-	for what, clone := range map[string]policy.CachedOption{"Clone": policy.Clone(), "CloneWith": policy.CloneWith(copyUser)} {
-		u := newUsers(t, cached(clone))
+	for what, clone := range map[string]policy.Clone{"Clone": policy.CloneJSON(), "CloneWith": policy.CloneWith(copyUser)} {
+		u := newUsers(t, cached(policy.Cached{Clone: clone}))
 		for range 3 { // the first is the one that ran the handler
 			out, err := sabir.Call[user](t.Context(), u.node, "test.run", getUser{ID: "ada"})
 			if err != nil || out.Run != 1 || out.Tags[0] != "a" {
@@ -226,7 +226,7 @@ func TestCacheLetsAnAnswerThroughThatItCannotKeep(t *testing.T) {
 	r := newRig(t, func(context.Context, none) (func() int, error) {
 		runs++
 		return func() int { return 1 }, nil
-	}, cached(policy.Clone()))
+	}, cached(policy.Cached{Clone: policy.CloneJSON()}))
 	for range 2 {
 		if out, err := sabir.Call[func() int](t.Context(), r.node, "test.run", none{}); err != nil || out() != 1 {
 			t.Errorf("got %v", err)
@@ -239,7 +239,7 @@ func TestCacheLetsAnAnswerThroughThatItCannotKeep(t *testing.T) {
 
 func TestCacheDoesWithoutAKeyWhereTheInputHasNone(t *testing.T) {
 	runs := 0
-	r := newRig(t, func(_ context.Context, in any) (int, error) { runs++; return runs, nil }, cached())
+	r := newRig(t, func(_ context.Context, in any) (int, error) { runs++; return runs, nil }, cached(policy.Cached{}))
 	for want := range 2 {
 		if out, err := sabir.Call[int](t.Context(), r.node, "test.run", any(func() {})); err != nil || out != want+1 {
 			t.Errorf("got %d, %v", out, err)
@@ -248,7 +248,7 @@ func TestCacheDoesWithoutAKeyWhereTheInputHasNone(t *testing.T) {
 }
 
 func TestCacheLeavesTheNodesOwnServiceAlone(t *testing.T) {
-	node := start(t, sabir.Use(policy.NewCache().For()))
+	node := start(t, sabir.Use(policy.Cached{Cache: &policy.Cache{}}))
 	s := sabir.NewService("late")
 	count := func() int {
 		list, err := sabir.Call[[]sabir.ServiceInfo](t.Context(), node, "$node.services", none{})
@@ -267,19 +267,16 @@ func TestCacheLeavesTheNodesOwnServiceAlone(t *testing.T) {
 }
 
 func TestCacheRefuses(t *testing.T) {
-	for what, p := range map[string]sabir.Middleware{
-		"MaxEntries(0)":              policy.NewCache(policy.MaxEntries(0)).For(),
-		"TTL(0s)":                    policy.NewCache().For(policy.TTL(0)),
-		"Keys was given none":        policy.NewCache().For(policy.Keys()),
-		`no field "nam"`:             policy.NewCache().For(policy.Keys("nam")),
-		"Enabled was given nil":      policy.NewCache().For(policy.Enabled(nil)),
-		"CloneWith was given nil":    policy.NewCache().For(policy.CloneWith[helloReply](nil)),
-		"exclude each other":         policy.NewCache().For(policy.Clone(), policy.CloneWith(func(r helloReply) helloReply { return r })),
-		"CloneWith copies int, test": policy.NewCache().For(policy.CloneWith(func(n int) int { return n })),
+	for what, p := range map[string]sabir.Wrapper{
+		"MaxEntries is -1":           policy.Cached{Cache: &policy.Cache{MaxEntries: -1}},
+		"TTL is -1ns":                policy.Cached{TTL: -1},
+		"a Store of its own":         policy.Cached{Cache: &policy.Cache{MaxEntries: 1, Store: policy.InMemory(1)}},
+		`no field "nam"`:             policy.Cached{Cache: &policy.Cache{}, Keys: []string{"nam"}},
+		"CloneWith was given nil":    policy.Cached{Cache: &policy.Cache{}, Clone: policy.CloneWith[helloReply](nil)},
+		"CloneWith copies int, test": policy.Cached{Cache: &policy.Cache{}, Clone: policy.CloneWith(func(n int) int { return n })},
 	} {
-		if what == "CloneWith copies int, test" {
-			p.Name = "CloneWith" // whose name the message bears
+		if why := refused(t, p); !strings.Contains(why, "policy.") || !strings.Contains(why, what) {
+			t.Errorf("refused with %q, want it to say %s", why, what)
 		}
-		refusedFor(t, what, p)
 	}
 }

@@ -4,21 +4,22 @@
 // Each is a [sabir.Middleware], so it goes wherever one goes: around one action, a service, or all that a node does.
 // Its state, such as a breaker's, is made for each action of its own.
 //
-//	prices := policy.NewCache(policy.MaxEntries(50_000))
+//	prices := &policy.Cache{MaxEntries: 50_000}
 //
 //	sabir.Handle(shop, "price", price, sabir.Use(
 //		policy.FallbackValue(Price{}),
-//		prices.For(policy.TTL(time.Minute), policy.Keys("item", "#currency")),
-//		policy.RateLimit(1000, 100),
-//		policy.Retry(),
-//		policy.Breaker(),
+//		policy.Cached{Cache: prices, TTL: time.Minute, Keys: []string{"item", "#currency"}},
+//		policy.RateLimit{Rate: 1000, Burst: 100},
+//		policy.Retry{},
+//		policy.Breaker{},
 //		policy.Timeout(2*time.Second),
-//		policy.Bulkhead(50, 100),
+//		policy.Bulkhead{MaxCalls: 50, MaxQueue: 100},
 //	))
 //
-// The first is the outermost. The order above is the one to start from; docs/policies.md explains why, and what each costs.
+// The first is the outermost. The order above is the one to start from, and [Stack] has it built in; docs/policies.md explains why,
+// and what each costs. An order that defeats a policy, such as a [Timeout] outside a [Breaker], is refused.
 //
-// An option with a value out of its range, a fallback of another type than its action's, a cache key that its action's
+// A setting out of its range, a fallback of another type than its action's, a cache key that its action's
 // input has no field for: the action's service does not start, and the error names which and why.
 //
 // Policies wrap calls, those this node handles and those it sends to another; events and streams pass them by.

@@ -32,18 +32,18 @@ func serve(services ...sabir.Servable) (node *sabir.Node, done func()) {
 func Example() {
 	lookUp := func(_ context.Context, in GetPrice) (Price, error) { return Price{in.Item, 250}, nil }
 
-	prices := policy.NewCache(policy.MaxEntries(50_000))
+	prices := &policy.Cache{MaxEntries: 50_000}
 	shop := sabir.NewService("shop")
 	sabir.Handle(shop, "price", lookUp, sabir.Use( // the first is the outermost
 		policy.FallbackValue(Price{}),
-		prices.For(policy.TTL(time.Minute), policy.Keys("item", "#currency")),
-		policy.RateLimit(1000, 100),
-		policy.Retry(),
-		policy.Breaker(),
+		policy.Cached{Cache: prices, TTL: time.Minute, Keys: []string{"item", "#currency"}},
+		policy.RateLimit{Rate: 1000, Burst: 100},
+		policy.Retry{},
+		policy.Breaker{},
 		policy.Timeout(2*time.Second),
-		policy.Bulkhead(50, 100),
+		policy.Bulkhead{MaxCalls: 50, MaxQueue: 100},
 	))
-	prices.CleanOn(shop, "price.changed", "shop.price")
+	prices.InvalidateOn(shop, "price.changed", "shop.price")
 
 	node, done := serve(shop)
 	defer done()
@@ -73,7 +73,7 @@ func ExampleRetry() {
 			return "", sabir.NewError(sabir.Unavailable, "ServerBusy", "the mail server is busy") // retryable
 		}
 		return fmt.Sprintf("sent at try %d", tries), nil
-	}, sabir.Use(policy.Retry(policy.Attempts(5), policy.Backoff(time.Millisecond, time.Second))))
+	}, sabir.Use(policy.Retry{Attempts: 5, FirstPause: time.Millisecond, MaxPause: time.Second}))
 
 	node, done := serve(s)
 	defer done()
@@ -86,7 +86,7 @@ func ExampleBreaker() {
 	s := sabir.NewService("bank")
 	sabir.Handle(s, "pay", func(context.Context, struct{}) (int, error) {
 		return 0, errors.New("the line is dead")
-	}, sabir.Use(policy.Breaker(policy.MinCalls(10), policy.OpenFor(time.Minute), policy.ReportTo(&states))))
+	}, sabir.Use(policy.Breaker{MinCalls: 10, OpenFor: time.Minute, States: &states}))
 
 	node, done := serve(s)
 	defer done()
@@ -102,7 +102,7 @@ func ExampleBreaker() {
 func ExampleBulkhead() {
 	s := sabir.NewService("pdf")
 	sabir.Handle(s, "render", func(context.Context, struct{}) (string, error) { return "done", nil },
-		sabir.Use(policy.Bulkhead(4, 16, policy.MaxWait(2*time.Second)))) // 4 at once, 16 wait
+		sabir.Use(policy.Bulkhead{MaxCalls: 4, MaxQueue: 16, MaxWait: 2 * time.Second})) // 4 at once, 16 wait
 
 	node, done := serve(s)
 	defer done()
@@ -116,7 +116,7 @@ func ExampleRateLimit() {
 	}
 	s := sabir.NewService("auth")
 	sabir.Handle(s, "login", func(_ context.Context, in Login) (string, error) { return "welcome " + in.User, nil },
-		sabir.Use(policy.RateLimit(0.1, 2, policy.PerKey("user")))) // twice at once, then every ten seconds
+		sabir.Use(policy.RateLimit{Rate: 0.1, Burst: 2, PerKey: []string{"user"}})) // twice at once, then every ten seconds
 
 	node, done := serve(s)
 	defer done()
@@ -135,7 +135,7 @@ func ExampleFallback() {
 	s := sabir.NewService("shop")
 	sabir.Handle(s, "price", func(context.Context, GetPrice) (Price, error) {
 		return Price{}, errors.New("the database is down")
-	}, sabir.Use(policy.Fallback(func(_ context.Context, in GetPrice, _ error) (Price, error) {
+	}, sabir.Use(policy.FallbackFunc(func(_ context.Context, in GetPrice, _ error) (Price, error) {
 		return Price{Item: in.Item, Cents: 999}, nil // the list price
 	})))
 
@@ -146,12 +146,12 @@ func ExampleFallback() {
 }
 
 func ExampleCache() {
-	users := policy.NewCache()
+	users := &policy.Cache{}
 	runs := 0
 	s := sabir.NewService("users")
 	sabir.Handle(s, "count", func(context.Context, struct{}) (int, error) { runs++; return runs, nil },
-		sabir.Use(users.For(policy.TTL(time.Hour))))
-	users.CleanOn(s, "user.*", "users.**")
+		sabir.Use(policy.Cached{Cache: users, TTL: time.Hour}))
+	users.InvalidateOn(s, "user.*", "users.**")
 
 	node, done := serve(s)
 	defer done()
@@ -169,16 +169,16 @@ func ExampleCache() {
 }
 
 // Each node keeps prices in its own memory. The one that changes a price has all of them forget it.
-func ExampleCache_CleanTogether() {
-	prices := policy.NewCache()
+func ExampleCache_InvalidateAcross() {
+	prices := &policy.Cache{}
 	shop := sabir.NewService("shop")
-	prices.CleanTogether(shop, "prices")
+	prices.InvalidateAcross(shop, "prices")
 	sabir.Handle(shop, "price", func(_ context.Context, in GetPrice) (Price, error) {
 		return Price{in.Item, 100}, nil // from a slow database
-	}, sabir.Use(prices.For(policy.TTL(time.Hour))))
+	}, sabir.Use(policy.Cached{Cache: prices, TTL: time.Hour}))
 	sabir.Handle(shop, "reprice", func(ctx context.Context, in Price) (sabir.Nothing, error) {
 		// The database has the new price; from here on no node gives the old one.
-		return sabir.Nothing{}, prices.Clean(ctx, "shop.price")
+		return sabir.Nothing{}, prices.Invalidate(ctx, "shop.price")
 	})
 	node := sabir.NewNode(sabir.Serve(shop), sabir.Join("tcp://:7700"))
 	log.Fatal(node.Run(context.Background()))

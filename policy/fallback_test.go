@@ -15,7 +15,7 @@ func TestFallbackAnswersWithTheInputAndTheErrorAtHand(t *testing.T) {
 		return helloReply{Text: in.Name + ": " + sabir.AsError(err).Name}, nil
 	}
 	r := newRig(t, func(context.Context, helloRequest) (helloReply, error) { return helloReply{}, errBroken },
-		sabir.Use(policy.Fallback(instead)))
+		sabir.Use(policy.FallbackFunc(instead)))
 	out, err := sabir.Call[helloReply](t.Context(), r.node, "test.run", helloRequest{Name: "Ada"})
 	if err != nil || out.Text != "Ada: Broken" || r.heard(sabir.FellBack) != 1 {
 		t.Errorf("got %v, %v, signals %v", out, err, r.all())
@@ -24,7 +24,7 @@ func TestFallbackAnswersWithTheInputAndTheErrorAtHand(t *testing.T) {
 
 func TestFallbackAnswersWithItsOwnErrorWhenItFailsToo(t *testing.T) {
 	r := newRig(t, func(context.Context, none) (int, error) { return 0, errBroken },
-		sabir.Use(policy.Fallback(func(context.Context, none, error) (int, error) { return 9, errBusy })))
+		sabir.Use(policy.FallbackFunc(func(context.Context, none, error) (int, error) { return 9, errBusy })))
 	if _, err := r.call(t.Context()); !errors.Is(err, errBusy) {
 		t.Errorf("got %v", err)
 	}
@@ -72,7 +72,7 @@ func TestFallbackDoesNotHideAFailedValidation(t *testing.T) {
 func TestFallbackIfChoosesTheErrors(t *testing.T) {
 	notFound := func(e *sabir.Error) bool { return e.Code == sabir.NotFound }
 	r := newRig(t, func(context.Context, none) (int, error) { return 0, sabir.NewError(sabir.NotFound, "Gone", "") },
-		sabir.Use(policy.FallbackValue(2, policy.FallbackIf(notFound))))
+		sabir.Use(policy.FallbackValue(2).If(notFound)))
 	if out, err := r.call(t.Context()); out != 2 || err != nil {
 		t.Errorf("got %d, %v", out, err)
 	}
@@ -91,16 +91,16 @@ func TestFallbackAnswersForAHandlerThatHangs(t *testing.T) {
 }
 
 func TestFallbackRefuses(t *testing.T) {
-	for what, p := range map[string]sabir.Middleware{
-		"Fallback takes int, test.run has policy_test.helloRequest": policy.Fallback(func(context.Context, int, error) (helloReply, error) {
+	for what, p := range map[string]sabir.Wrapper{
+		"FallbackFunc takes int, test.run has policy_test.helloRequest": policy.FallbackFunc(func(context.Context, int, error) (helloReply, error) {
 			return helloReply{}, nil
 		}),
-		"Fallback answers with int, test.run has policy_test.helloReply": policy.Fallback(func(context.Context, helloRequest, error) (int, error) {
+		"FallbackFunc answers with int, test.run has policy_test.helloReply": policy.FallbackFunc(func(context.Context, helloRequest, error) (int, error) {
 			return 0, nil
 		}),
 		"FallbackValue answers with int": policy.FallbackValue(0),
-		"the function is nil":            policy.Fallback[helloRequest, helloReply](nil),
-		"FallbackIf was given nil":       policy.FallbackValue(helloReply{}, policy.FallbackIf(nil)),
+		"the function is nil":            policy.FallbackFunc[helloRequest, helloReply](nil),
+		"If was given nil":               policy.FallbackValue(helloReply{}).If(nil),
 	} {
 		refusedFor(t, what, p)
 	}

@@ -46,24 +46,26 @@ func passing() sabir.Middleware {
 	}}
 }
 
-func fallBack() sabir.Middleware { return policy.FallbackValue(helloReply{}) }
+func fallBack() sabir.Wrapper { return policy.FallbackValue(helloReply{}) }
 
 func BenchmarkNoPolicy(b *testing.B) { callThrough(b) }
 
 // BenchmarkPassing measures a middleware that does nothing.
 func BenchmarkPassing(b *testing.B) { callThrough(b, sabir.Use(passing())) }
 
-func BenchmarkRetry(b *testing.B)    { callThrough(b, sabir.Use(policy.Retry())) }
-func BenchmarkBreaker(b *testing.B)  { callThrough(b, sabir.Use(policy.Breaker())) }
-func BenchmarkBulkhead(b *testing.B) { callThrough(b, sabir.Use(policy.Bulkhead(100, 100))) }
+func BenchmarkRetry(b *testing.B)   { callThrough(b, sabir.Use(policy.Retry{})) }
+func BenchmarkBreaker(b *testing.B) { callThrough(b, sabir.Use(policy.Breaker{})) }
+func BenchmarkBulkhead(b *testing.B) {
+	callThrough(b, sabir.Use(policy.Bulkhead{MaxCalls: 100, MaxQueue: 100}))
+}
 func BenchmarkFallback(b *testing.B) { callThrough(b, sabir.Use(fallBack())) }
 
 func BenchmarkRateLimit(b *testing.B) {
-	callThrough(b, sabir.Use(policy.RateLimit(10_000_000, 1_000_000)))
+	callThrough(b, sabir.Use(policy.RateLimit{Rate: 10_000_000, Burst: 1_000_000}))
 }
 
 func BenchmarkRateLimitPerKey(b *testing.B) {
-	callThrough(b, sabir.Use(policy.RateLimit(10_000_000, 1_000_000, policy.PerKey("name"))))
+	callThrough(b, sabir.Use(policy.RateLimit{Rate: 10_000_000, Burst: 1_000_000, PerKey: []string{"name"}}))
 }
 
 func BenchmarkTimeout(b *testing.B) { callThrough(b, sabir.Use(policy.Timeout(time.Minute))) }
@@ -73,8 +75,8 @@ func BenchmarkTimeoutInline(b *testing.B) {
 }
 
 func allPolicies() sabir.UseOption {
-	return sabir.Use(fallBack(), policy.RateLimit(10_000_000, 1_000_000), policy.Retry(), policy.Breaker(),
-		policy.Timeout(time.Minute), policy.Bulkhead(100, 100))
+	return sabir.Use(fallBack(), policy.RateLimit{Rate: 10_000_000, Burst: 1_000_000}, policy.Retry{}, policy.Breaker{},
+		policy.Timeout(time.Minute), policy.Bulkhead{MaxCalls: 100, MaxQueue: 100})
 }
 
 func BenchmarkAllPolicies(b *testing.B)       { callThrough(b, allPolicies()) }
@@ -97,25 +99,25 @@ func BenchmarkAllPoliciesParallel(b *testing.B) {
 }
 
 func BenchmarkAllPoliciesButTimeout(b *testing.B) {
-	callThrough(b, sabir.Use(fallBack(), policy.RateLimit(10_000_000, 1_000_000), policy.Retry(), policy.Breaker(),
-		policy.Bulkhead(100, 100)))
+	callThrough(b, sabir.Use(fallBack(), policy.RateLimit{Rate: 10_000_000, Burst: 1_000_000}, policy.Retry{}, policy.Breaker{},
+		policy.Bulkhead{MaxCalls: 100, MaxQueue: 100}))
 }
 
 func BenchmarkCacheHitWithKeys(b *testing.B) {
-	callThrough(b, sabir.Use(policy.NewCache().For(policy.Keys("name"))))
+	callThrough(b, sabir.Use(policy.Cached{Cache: &policy.Cache{}, Keys: []string{"name"}}))
 }
 
 func BenchmarkCacheHitWholeInput(b *testing.B) {
-	callThrough(b, sabir.Use(policy.NewCache().For()))
+	callThrough(b, sabir.Use(policy.Cached{Cache: &policy.Cache{}}))
 }
 
 func BenchmarkCacheHitCloned(b *testing.B) {
-	callThrough(b, sabir.Use(policy.NewCache().For(policy.Keys("name"), policy.Clone())))
+	callThrough(b, sabir.Use(policy.Cached{Cache: &policy.Cache{}, Keys: []string{"name"}, Clone: policy.CloneJSON()}))
 }
 
 func BenchmarkCacheMiss(b *testing.B) {
 	s := sabir.NewService("greeter")
-	sabir.Handle(s, "hello", hello, sabir.Use(policy.NewCache().For(policy.Keys("age"))))
+	sabir.Handle(s, "hello", hello, sabir.Use(policy.Cached{Cache: &policy.Cache{}, Keys: []string{"age"}}))
 	node := start(b, sabir.Serve(s))
 	ctx := context.Background()
 	in := helloRequest{"Ada", 0}
@@ -132,7 +134,7 @@ func BenchmarkBreakerOpen(b *testing.B) {
 	s := sabir.NewService("greeter")
 	sabir.Handle(s, "hello", func(context.Context, helloRequest) (helloReply, error) {
 		return helloReply{}, sabir.NewError(sabir.Internal, "Broken", "broken")
-	}, sabir.Use(policy.Breaker(policy.OpenFor(time.Hour))))
+	}, sabir.Use(policy.Breaker{OpenFor: time.Hour}))
 	node := start(b, sabir.Serve(s))
 	ctx := context.Background()
 	b.ReportAllocs()

@@ -27,7 +27,7 @@ func (r *rig) passes(n int) (passed int) {
 
 func TestRateLimitLetsABurstThroughAndThenTheRate(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		r := newRig(t, one, sabir.Use(policy.RateLimit(10, 5)))
+		r := newRig(t, one, sabir.Use(policy.RateLimit{Rate: 10, Burst: 5}))
 		if n := r.passes(20); n != 5 {
 			t.Errorf("%d passed at once, want the burst of 5", n)
 		}
@@ -47,7 +47,7 @@ func TestRateLimitLetsABurstThroughAndThenTheRate(t *testing.T) {
 
 func TestRateLimitSaysWhenToTryAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		r := newRig(t, one, sabir.Use(policy.RateLimit(0.5, 1)))
+		r := newRig(t, one, sabir.Use(policy.RateLimit{Rate: 0.5, Burst: 1}))
 		r.call(t.Context())
 		_, err := r.call(t.Context())
 		e := sabir.AsError(err)
@@ -70,7 +70,7 @@ func TestRateLimitPerKeyLimitsEachKeyByItself(t *testing.T) {
 			User string `json:"user"`
 		}
 		r := newRig(t, func(context.Context, in) (int, error) { return 1, nil },
-			sabir.Use(policy.RateLimit(1, 2, policy.PerKey("user", "#tenant"))))
+			sabir.Use(policy.RateLimit{Rate: 1, Burst: 2, PerKey: []string{"user", "#tenant"}}))
 		passes := func(ctx context.Context, user string) (n int) {
 			for range 5 {
 				if _, err := sabir.Call[int](ctx, r.node, "test.run", in{user}); err == nil {
@@ -94,7 +94,7 @@ func TestRateLimitPerKeyLimitsEachKeyByItself(t *testing.T) {
 func TestRateLimitRemembersNoMoreThanMaxKeys(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		r := newRig(t, func(context.Context, string) (int, error) { return 1, nil },
-			sabir.Use(policy.RateLimit(0.001, 1, policy.PerKey("#user"), policy.MaxKeys(10))))
+			sabir.Use(policy.RateLimit{Rate: 0.001, Burst: 1, PerKey: []string{"#user"}, MaxKeys: 10}))
 		passed := 0
 		for range 2 {
 			for n := range 1000 {
@@ -112,7 +112,7 @@ func TestRateLimitRemembersNoMoreThanMaxKeys(t *testing.T) {
 
 func TestRateLimitCountsCallsOfManyGoroutinesOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		r := newRig(t, one, sabir.Use(policy.RateLimit(1, 100)))
+		r := newRig(t, one, sabir.Use(policy.RateLimit{Rate: 1, Burst: 100}))
 		var passed atomic.Int32
 		var wg sync.WaitGroup
 		for range 10 {
@@ -126,14 +126,13 @@ func TestRateLimitCountsCallsOfManyGoroutinesOnce(t *testing.T) {
 }
 
 func TestRateLimitRefusesOptionsOutOfRange(t *testing.T) {
-	for what, p := range map[string]sabir.Middleware{
-		"RateLimit(0":        policy.RateLimit(0, 1),
-		"RateLimit(2e+07":    policy.RateLimit(2e7, 1),
-		", 0)":               policy.RateLimit(1, 0),
-		"centuries":          policy.RateLimit(1e-9, 1e9),
-		"PerKey":             policy.RateLimit(1, 1, policy.PerKey()),
-		"MaxKeys(0)":         policy.RateLimit(1, 1, policy.MaxKeys(0)),
-		`no field "surname"`: policy.RateLimit(1, 1, policy.PerKey("surname")),
+	for what, p := range map[string]sabir.Wrapper{
+		"the rate is 0":      policy.RateLimit{Rate: 0, Burst: 1},
+		"the rate is 2e+07":  policy.RateLimit{Rate: 2e7, Burst: 1},
+		"the burst is 0":     policy.RateLimit{Rate: 1, Burst: 0},
+		"centuries":          policy.RateLimit{Rate: 1e-9, Burst: 1e9},
+		"MaxKeys is -1":      policy.RateLimit{Rate: 1, Burst: 1, MaxKeys: -1},
+		`no field "surname"`: policy.RateLimit{Rate: 1, Burst: 1, PerKey: []string{"surname"}},
 	} {
 		refusedFor(t, what, p)
 	}

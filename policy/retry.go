@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -9,75 +10,50 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// RetryOption is an option of [Retry].
-type RetryOption func(*retry)
-
-type retry struct {
-	settings
-	attempts    int
-	first, most time.Duration
-	jitter      float64
-	elapsed     time.Duration
-	codes       []sabir.Code
-}
-
-// maxAttempts bounds Attempts.
-const maxAttempts = 20
-
-// Attempts sets how often a call is tried in all, the first time included: 1 to 20. Default: 3.
-func Attempts(n int) RetryOption {
-	return func(c *retry) {
-		c.want(n >= 1 && n <= maxAttempts, "Attempts(%d): want 1 to %d", n, maxAttempts)
-		c.attempts = n
-	}
-}
-
-// Backoff sets the pause before the second attempt, and the longest one; each pause is twice the one before it. Default: 100 ms
-// and 2 s.
-func Backoff(first, most time.Duration) RetryOption {
-	return func(c *retry) {
-		c.want(first > 0 && first <= most, "Backoff(%v, %v): want a positive pause and one that is not shorter", first, most)
-		c.first, c.most = first, most
-	}
-}
-
-// Jitter sets the share of each pause that is left to chance, 0 to 1, so that callers that failed together do not come
-// back together: with 0.5, as without this option, a pause of 100 ms becomes 50 to 100 ms.
-func Jitter(share float64) RetryOption {
-	return func(c *retry) {
-		c.want(share >= 0 && share <= 1, "Jitter(%v): want 0 to 1", share)
-		c.jitter = share
-	}
-}
-
-// MaxElapsed sets how long after the first failure the last attempt may begin. Default: 30 s.
-func MaxElapsed(d time.Duration) RetryOption {
-	return func(c *retry) {
-		c.want(d > 0, "MaxElapsed(%v): want a positive time", d)
-		c.elapsed = d
-	}
-}
-
-// RetryOn retries errors of these codes too, whether they are marked retryable or not. It is for actions that do no harm
-// when they run twice: after DeadlineExceeded, for one, the first attempt's work may have been done, or still be under
-// way.
-func RetryOn(codes ...sabir.Code) RetryOption {
-	return func(c *retry) { c.codes = append(c.codes, codes...) }
-}
-
 // Retry tries a failed call again, after a pause that grows from attempt to attempt, if the error is marked retryable:
-// nothing was done, so trying again does no harm. When all attempts fail, the caller gets the last error.
+// nothing was done, so trying again does no harm. When all attempts fail, the caller gets the last error. The zero value is
+// ready for use.
 //
 // It stops at once when the caller asked for one attempt (sabir.NoRetry), when the next attempt would come after the
-// caller's deadline or MaxElapsed, and when the error asks to come back later than the longest pause ([RetryAfter]; a
+// caller's deadline or MaxElapsed, and when the error asks to come back later than MaxPause ([RetryAfter]; a
 // shorter wish is granted). Each attempt after the first sends the signal sabir.Retried. A call that succeeds at once
 // pays for one comparison.
-func Retry(options ...RetryOption) sabir.Middleware {
-	c := &retry{settings: settings{name: "Retry"}, attempts: 3, first: 100 * time.Millisecond, most: 2 * time.Second, jitter: 0.5, elapsed: 30 * time.Second}
-	for _, o := range options {
-		o(c)
-	}
-	return c.middleware(func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+type Retry struct {
+	// Attempts bounds how often a call is tried in all, the first time included: 1 to 20. Default: 3.
+	Attempts int
+	// FirstPause comes before the second attempt. Each pause is twice the one before it. Default: 100 ms, or MaxPause if that
+	// is shorter.
+	FirstPause time.Duration
+	// MaxPause bounds each pause. Default: 2 s, or FirstPause if that is longer.
+	MaxPause time.Duration
+	// Jitter is the share of each pause that is random, so that callers that failed together do not come back together: with
+	// 0.5, a pause of 100 ms becomes 50 to 100 ms. At most 1. Default: 0.5; [NoJitter] is none.
+	Jitter float64
+	// MaxElapsed bounds how long after the first failure the last attempt may begin. Default: 30 s.
+	MaxElapsed time.Duration
+	// Codes are retried too, whether the error is marked retryable or not. They are for actions that do no harm when they run
+	// twice: after CodeDeadlineExceeded, for one, the first attempt's work may have been done, or still be under way.
+	Codes []sabir.Code
+}
+
+// maxAttempts bounds Retry.Attempts.
+const maxAttempts = 20
+
+// NoJitter is the [Retry.Jitter] of pauses that are not random.
+const NoJitter = -1
+
+// Middleware makes the middleware.
+func (c Retry) Middleware() sabir.Middleware {
+	s := settings{name: "Retry"}
+	s.want(c.Attempts >= 0 && c.Attempts <= maxAttempts, "Attempts is %d: want 1 to %d", c.Attempts, maxAttempts)
+	s.want(c.FirstPause >= 0 && c.MaxPause >= 0, "FirstPause is %v and MaxPause %v: want positive times", c.FirstPause, c.MaxPause)
+	s.want(c.MaxPause == 0 || c.FirstPause <= c.MaxPause, "FirstPause is %v, longer than MaxPause, %v", c.FirstPause, c.MaxPause)
+	s.want(c.Jitter == NoJitter || c.Jitter >= 0 && c.Jitter <= 1, "Jitter is %v: want 0 to 1, or NoJitter", c.Jitter)
+	s.want(c.MaxElapsed >= 0, "MaxElapsed is %v: want a positive time", c.MaxElapsed)
+	c.Attempts, c.MaxElapsed, c.Jitter = cmp.Or(c.Attempts, 3), cmp.Or(c.MaxElapsed, 30*time.Second), max(cmp.Or(c.Jitter, 0.5), 0)
+	c.MaxPause = cmp.Or(c.MaxPause, max(2*time.Second, c.FirstPause))
+	c.FirstPause = cmp.Or(c.FirstPause, min(100*time.Millisecond, c.MaxPause))
+	return s.middleware(func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		return func(ctx context.Context, r *sabir.Request) error {
 			err := next(ctx, r)
 			if err == nil || r.NoRetry() {
@@ -89,12 +65,12 @@ func Retry(options ...RetryOption) sabir.Middleware {
 }
 
 // again makes the attempts after the first.
-func (c *retry) again(ctx context.Context, a *sabir.Action, r *sabir.Request, next sabir.Handler, err error) error {
-	last := time.Now().Add(c.elapsed)
+func (c *Retry) again(ctx context.Context, a *sabir.Action, r *sabir.Request, next sabir.Handler, err error) error {
+	last := time.Now().Add(c.MaxElapsed)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(last) {
 		last = deadline
 	}
-	for attempt := 1; attempt < c.attempts; attempt++ {
+	for attempt := 1; attempt < c.Attempts; attempt++ {
 		pause, ok := c.pause(sabir.AsError(err), attempt)
 		if !ok || !time.Now().Add(pause).Before(last) || !sleep(ctx, pause) {
 			return err
@@ -108,17 +84,17 @@ func (c *retry) again(ctx context.Context, a *sabir.Action, r *sabir.Request, ne
 }
 
 // pause returns how long to wait after the given attempt; false if the error is not to be retried.
-func (c *retry) pause(e *sabir.Error, attempt int) (time.Duration, bool) {
-	if !e.Retryable && !slices.Contains(c.codes, e.Code) {
+func (c *Retry) pause(e *sabir.Error, attempt int) (time.Duration, bool) {
+	if !e.Retryable && !slices.Contains(c.Codes, e.Code) {
 		return 0, false
 	}
-	pause := c.most
-	if shift := attempt - 1; c.first <= c.most>>shift {
-		pause = c.first << shift
+	pause := c.MaxPause
+	if shift := attempt - 1; c.FirstPause <= c.MaxPause>>shift {
+		pause = c.FirstPause << shift
 	}
-	pause -= time.Duration(c.jitter * rand.Float64() * float64(pause))
+	pause -= time.Duration(c.Jitter * rand.Float64() * float64(pause))
 	wish := retryDelay(e)
-	return max(pause, wish), wish <= c.most
+	return max(pause, wish), wish <= c.MaxPause
 }
 
 // sleep reports whether the whole pause passed before the context ended.

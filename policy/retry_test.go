@@ -38,8 +38,7 @@ func pauses(at []time.Time) (list []time.Duration) {
 func TestRetryTriesARetryableErrorAgainWithGrowingPauses(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var at []time.Time
-		r := newRig(t, failing(4, errBusy, &at), sabir.Use(policy.Retry(
-			policy.Attempts(5), policy.Backoff(100*time.Millisecond, 300*time.Millisecond), policy.Jitter(0))))
+		r := newRig(t, failing(4, errBusy, &at), sabir.Use(policy.Retry{Attempts: 5, FirstPause: 100 * time.Millisecond, MaxPause: 300 * time.Millisecond, Jitter: policy.NoJitter}))
 		out, err := r.call(t.Context())
 		if out != 1 || err != nil {
 			t.Errorf("got %d, %v", out, err)
@@ -57,8 +56,7 @@ func TestRetryTriesARetryableErrorAgainWithGrowingPauses(t *testing.T) {
 func TestRetryLeavesAShareOfThePauseToChance(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var at []time.Time
-		r := newRig(t, failing(1e6, errBusy, &at), sabir.Use(policy.Retry(
-			policy.Attempts(20), policy.Backoff(time.Second, time.Second), policy.Jitter(0.25), policy.MaxElapsed(time.Hour))))
+		r := newRig(t, failing(1e6, errBusy, &at), sabir.Use(policy.Retry{Attempts: 20, FirstPause: time.Second, MaxPause: time.Second, Jitter: 0.25, MaxElapsed: time.Hour}))
 		r.call(t.Context())
 		list := pauses(at)
 		if shortest, longest := slices.Min(list), slices.Max(list); shortest < 750*time.Millisecond || longest > time.Second || shortest == longest {
@@ -71,21 +69,21 @@ func TestRetryRepeats(t *testing.T) {
 	tests := []struct {
 		name    string
 		err     error
-		policy  sabir.Middleware
+		policy  sabir.Wrapper
 		options []sabir.CallOption
 		want    int // attempts
 	}{
-		{"a retryable error three times by default", errBusy, policy.Retry(), nil, 3},
-		{"as often as Attempts says", errBusy, policy.Retry(policy.Attempts(7)), nil, 7},
-		{"no error that is not retryable", errBroken, policy.Retry(), nil, 1},
-		{"no plain error", errors.New("plain"), policy.Retry(), nil, 1},
-		{"nothing when the caller asked for one attempt", errBusy, policy.Retry(), []sabir.CallOption{sabir.NoRetry()}, 1},
-		{"chosen codes too", errBroken, policy.Retry(policy.RetryOn(sabir.Internal)), nil, 3},
-		{"as long as MaxElapsed allows", errBusy, policy.Retry(policy.Attempts(10), policy.Jitter(0), policy.Backoff(time.Second, time.Second), policy.MaxElapsed(2500*time.Millisecond)), nil, 3},
-		{"an error that names a time within the longest pause", errBusy.WithData(policy.RetryAfter{Seconds: 1.5}), policy.Retry(), nil, 3},
-		{"no error that names a later time", errBusy.WithData(policy.RetryAfter{Seconds: 60}), policy.Retry(), nil, 1},
-		{"nothing that names a later time on another node", errBusy.WithData(map[string]any{"retryAfter": 60.0}), policy.Retry(), nil, 1},
-		{"errors with other data", errBusy.WithData([]string{"a"}), policy.Retry(), nil, 3},
+		{"a retryable error three times by default", errBusy, policy.Retry{}, nil, 3},
+		{"as often as Attempts says", errBusy, policy.Retry{Attempts: 7}, nil, 7},
+		{"no error that is not retryable", errBroken, policy.Retry{}, nil, 1},
+		{"no plain error", errors.New("plain"), policy.Retry{}, nil, 1},
+		{"nothing when the caller asked for one attempt", errBusy, policy.Retry{}, []sabir.CallOption{sabir.NoRetry()}, 1},
+		{"chosen codes too", errBroken, policy.Retry{Codes: []sabir.Code{sabir.Internal}}, nil, 3},
+		{"as long as MaxElapsed allows", errBusy, policy.Retry{Attempts: 10, Jitter: policy.NoJitter, FirstPause: time.Second, MaxPause: time.Second, MaxElapsed: 2500 * time.Millisecond}, nil, 3},
+		{"an error that names a time within the longest pause", errBusy.WithData(policy.RetryAfter{Seconds: 1.5}), policy.Retry{}, nil, 3},
+		{"no error that names a later time", errBusy.WithData(policy.RetryAfter{Seconds: 60}), policy.Retry{}, nil, 1},
+		{"nothing that names a later time on another node", errBusy.WithData(map[string]any{"retryAfter": 60.0}), policy.Retry{}, nil, 1},
+		{"errors with other data", errBusy.WithData([]string{"a"}), policy.Retry{}, nil, 3},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -104,7 +102,7 @@ func TestRetryRepeats(t *testing.T) {
 func TestRetryWaitsAsLongAsTheErrorAsks(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var at []time.Time
-		r := newRig(t, failing(1, errBusy.WithData(policy.RetryAfter{Seconds: 1.5}), &at), sabir.Use(policy.Retry()))
+		r := newRig(t, failing(1, errBusy.WithData(policy.RetryAfter{Seconds: 1.5}), &at), sabir.Use(policy.Retry{}))
 		if _, err := r.call(t.Context()); err != nil || !slices.Equal(pauses(at), []time.Duration{1500 * time.Millisecond}) {
 			t.Errorf("%v after pauses %v, want one of 1.5s", err, pauses(at))
 		}
@@ -114,7 +112,7 @@ func TestRetryWaitsAsLongAsTheErrorAsks(t *testing.T) {
 func TestRetryDoesNotSleepPastTheCallersDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var at []time.Time
-		r := newRig(t, failing(1e6, errBusy, &at), sabir.Use(policy.Retry(policy.Attempts(10), policy.Jitter(0), policy.Backoff(time.Second, time.Second))))
+		r := newRig(t, failing(1e6, errBusy, &at), sabir.Use(policy.Retry{Attempts: 10, Jitter: policy.NoJitter, FirstPause: time.Second, MaxPause: time.Second}))
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
 		begun := time.Now()
@@ -128,7 +126,7 @@ func TestRetryDoesNotSleepPastTheCallersDeadline(t *testing.T) {
 func TestRetryStopsWhenTheCallerGivesUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var at []time.Time
-		r := newRig(t, failing(1e6, errBusy, &at), sabir.Use(policy.Retry(policy.Attempts(10), policy.Jitter(0), policy.Backoff(time.Second, time.Second))))
+		r := newRig(t, failing(1e6, errBusy, &at), sabir.Use(policy.Retry{Attempts: 10, Jitter: policy.NoJitter, FirstPause: time.Second, MaxPause: time.Second}))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(2500*time.Millisecond, cancel)
 		if _, err := r.call(ctx); err == nil || len(at) != 3 {
@@ -147,7 +145,7 @@ func TestRetryGivesEachAttemptItsOwnTimeout(t *testing.T) {
 				return 0, ctx.Err()
 			}
 			return 1, nil
-		}, sabir.Use(policy.Retry(policy.RetryOn(sabir.DeadlineExceeded)), policy.Timeout(time.Second)))
+		}, sabir.Use(policy.Retry{Codes: []sabir.Code{sabir.DeadlineExceeded}}, policy.Timeout(time.Second)))
 		if out, err := r.call(t.Context()); out != 1 || err != nil || len(runs) != 3 {
 			t.Errorf("got %d, %v after %d runs", out, err, len(runs))
 		}
@@ -155,12 +153,12 @@ func TestRetryGivesEachAttemptItsOwnTimeout(t *testing.T) {
 }
 
 func TestRetryRefusesOptionsOutOfRange(t *testing.T) {
-	for name, p := range map[string]sabir.Middleware{
-		"Attempts(0)":    policy.Retry(policy.Attempts(0)),
-		"Attempts(21)":   policy.Retry(policy.Attempts(21)),
-		"Jitter(2)":      policy.Retry(policy.Jitter(2)),
-		"Backoff":        policy.Retry(policy.Backoff(2, 1)),
-		"MaxElapsed(0s)": policy.Retry(policy.MaxElapsed(0)),
+	for name, p := range map[string]sabir.Wrapper{
+		"Attempts is -1":       policy.Retry{Attempts: -1},
+		"Attempts is 21":       policy.Retry{Attempts: 21},
+		"Jitter is 2":          policy.Retry{Jitter: 2},
+		"longer than MaxPause": policy.Retry{FirstPause: 2, MaxPause: 1},
+		"MaxElapsed is -1ns":   policy.Retry{MaxElapsed: -1},
 	} {
 		refusedFor(t, name, p)
 	}

@@ -6,8 +6,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// settings is the part that all policies have: a name, and what is wrong with the options, kept until there is an
-// action that can be refused.
+// settings has the name of a policy and the faults of its settings, which are kept until there is an action to refuse.
 type settings struct {
 	name     string
 	problems []error
@@ -29,7 +28,7 @@ func (s *settings) checked(wrap wrapper) wrapper {
 		for _, problem := range s.problems {
 			a.Refuse("policy.%s: %w", s.name, problem)
 		}
-		if len(s.problems) > 0 {
+		if len(s.problems) > 0 || !inOrder(a, s.name) {
 			return next
 		}
 		return wrap(a, next)

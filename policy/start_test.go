@@ -93,7 +93,7 @@ func inBubble(t *testing.T, test func(t *testing.T)) {
 }
 
 // refused starts a node with an action behind the policy, which must fail, and returns why.
-func refused(t *testing.T, policy sabir.Middleware) string {
+func refused(t *testing.T, policy sabir.Wrapper) string {
 	t.Helper()
 	s := sabir.NewService("test")
 	sabir.Handle(s, "run", func(context.Context, helloRequest) (helloReply, error) { return helloReply{}, nil }, sabir.Use(policy))

@@ -8,16 +8,20 @@ import (
 )
 
 // Timeout bounds the time a call may take from here inwards: at the limit its context ends and its caller is answered
-// with sabir.ErrDeadline (code DeadlineExceeded, not retryable), even if the handler never returns. The handler then
-// runs on by itself until it does; 1000 such of one action at most, further calls fail at once.
+// with sabir.ErrDeadlineExceeded (not retryable), even if the handler never returns. The handler then
+// runs on by itself until it does; 1000 such of one action at most, further calls fail at once. The limit must be positive.
 //
 // A handler that must be let go runs on a goroutine other than its caller's, which costs a hand-over. An action declared
 // sabir.Inline promises not to block: it stays on its caller's goroutine, and only its context ends. So does a call to
 // another node, where it is the link that watches the context.
 //
 // A caller's own deadline that is nearer stays in force. The signal sabir.TimedOut is sent when a call ends with
-// DeadlineExceeded while its caller still waits.
-func Timeout(limit time.Duration) sabir.Middleware {
+// a DeadlineExceeded while its caller still waits.
+type Timeout time.Duration
+
+// Middleware makes the middleware.
+func (t Timeout) Middleware() sabir.Middleware {
+	limit := time.Duration(t)
 	s := &settings{name: "Timeout"}
 	s.want(limit > 0, "the limit is %v; it must be positive", limit)
 	local := func(a *sabir.Action, next sabir.Handler) sabir.Handler {

@@ -31,8 +31,8 @@ func Use(filters ...exchange.Filter) sabir.HTTPOption {
 
 // Around lets calls and streams that come in here pass middlewares before those of the node, as hooks before and after a
 // call. Other calls of the same actions do not pass them.
-func Around(middlewares ...sabir.Middleware) sabir.HTTPOption {
-	return option{name: "Around", routeGroup: func(d *routeGroup) { d.middlewares = append(d.middlewares, middlewares...) }}.add()
+func Around(wrappers ...sabir.Wrapper) sabir.HTTPOption {
+	return option{name: "Around", routeGroup: func(d *routeGroup) { d.middlewares = append(d.middlewares, wrappers...) }}.add()
 }
 
 // Auth sets how callers authenticate: one of the authenticators has to accept them, or the answer is 401. The key of

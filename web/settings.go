@@ -31,7 +31,7 @@ type routeGroup struct {
 	prefix         string            // "" or "/v1"
 	services       []string          // nil for all
 	filters        []exchange.Filter // one without a name marks the place of the authentication
-	middlewares    []sabir.Middleware
+	middlewares    []sabir.Wrapper
 	authenticators []auth.Authenticator
 	anonymous      bool
 	decided        bool // Auth or Anonymous was given

@@ -172,7 +172,7 @@ func (c *cli) aim(ctx context.Context, action string, body []byte, flags benchFl
 func (c *cli) aimAtCluster(ctx context.Context, action string, body []byte, flags benchFlags) (aim, error) {
 	var more []sabir.NodeOption
 	if flags.retry {
-		more = append(more, sabir.Use(policy.Retry()))
+		more = append(more, sabir.Use(policy.Retry{}))
 	}
 	g, err := c.openJoined(ctx, "--retry or --to", more...)
 	if err != nil {

@@ -96,7 +96,7 @@ func stock(packing, packed chan struct{}) *sabir.Service {
 			return Stock{}, ErrClosed
 		}
 		return Stock{11}, nil
-	}, sabir.Use(policy.Retry(policy.Attempts(5), policy.Backoff(time.Millisecond, 10*time.Millisecond))))
+	}, sabir.Use(policy.Retry{Attempts: 5, FirstPause: time.Millisecond, MaxPause: 10 * time.Millisecond}))
 
 	sabir.Handle(s, "guess", func(context.Context, Item) (Stock, error) {
 		return Stock{}, errors.New("no idea")
@@ -104,25 +104,25 @@ func stock(packing, packed chan struct{}) *sabir.Service {
 
 	sabir.Handle(s, "weigh", func(context.Context, Item) (Stock, error) {
 		return Stock{}, ErrBroken
-	}, sabir.Use(policy.Breaker(policy.MinCalls(2), policy.FailureRatio(0.5), policy.OpenFor(time.Minute))))
+	}, sabir.Use(policy.Breaker{MinCalls: 2, FailureRatio: 0.5, OpenFor: time.Minute}))
 
 	sabir.Handle(s, "search", func(context.Context, Item) (Stock, error) {
 		return Stock{12}, nil
-	}, sabir.Use(policy.RateLimit(0.01, 2))) // one in 100 seconds, two at once after a pause
+	}, sabir.Use(policy.RateLimit{Rate: 0.01, Burst: 2})) // one in 100 seconds, two at once after a pause
 
 	sabir.Handle(s, "pack", func(context.Context, Item) (Stock, error) {
 		close(packing)
 		<-packed
 		return Stock{9}, nil
-	}, sabir.Use(policy.Bulkhead(1, 0)))
+	}, sabir.Use(policy.Bulkhead{MaxCalls: 1}))
 
 	// Several policies on one action: the first is the outermost. The cache spares the rest their work.
 	var left atomic.Int32
 	left.Store(12)
-	cache := policy.NewCache(policy.MaxEntries(1000))
+	cache := &policy.Cache{MaxEntries: 1000}
 	sabir.Handle(s, "get", func(context.Context, Item) (Stock, error) {
 		return Stock{int(left.Add(-1))}, nil
-	}, sabir.Use(cache.For(policy.TTL(time.Minute), policy.Keys("name")), policy.Retry(), policy.Breaker(), policy.Timeout(time.Second)))
-	cache.CleanOn(s, "stock.changed", "stock.get")
+	}, sabir.Use(policy.Cached{Cache: cache, TTL: time.Minute, Keys: []string{"name"}}, policy.Retry{}, policy.Breaker{}, policy.Timeout(time.Second)))
+	cache.InvalidateOn(s, "stock.changed", "stock.get")
 	return s
 }

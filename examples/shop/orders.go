@@ -87,7 +87,7 @@ func newOrders() (*orders, *sabir.Service) {
 		watchers: make(map[chan Order]WatchOrders),
 	}
 	sabir.Handle(s, "create", o.create, sabir.Describe("places an order; emits order.created or order.rejected"), sabir.Route("POST", "/orders"),
-		sabir.Use(policy.Timeout(2*time.Second), policy.Bulkhead(64, 512)))
+		sabir.Use(policy.Timeout(2*time.Second), policy.Bulkhead{MaxCalls: 64, MaxQueue: 512}))
 	sabir.Handle(s, "get", o.get, sabir.Describe("finds one of the last 1000 orders"), sabir.Idempotent(), sabir.Route("GET", "/orders/{id}"))
 	sabir.Handle(s, "list", o.list, sabir.Describe("lists the latest orders, of one user or all"), sabir.Idempotent(), sabir.Route("GET", "/orders"))
 	sabir.HandleStream(s, "watch", o.watch, sabir.Describe("streams orders as they are placed, of one user or all"))

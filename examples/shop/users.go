@@ -67,10 +67,10 @@ type users struct {
 func newUsers() *sabir.Service {
 	s := sabir.NewService("users", sabir.Purpose("knows the customers"))
 	u := &users{service: s, list: seedUsers()}
-	known := policy.NewCache(policy.MaxEntries(maxUsers))
-	known.CleanOn(s, "user.changed", "users.get")
+	known := &policy.Cache{MaxEntries: maxUsers}
+	known.InvalidateOn(s, "user.changed", "users.get")
 	sabir.Handle(s, "get", u.get, sabir.Describe("finds a user by id"), sabir.Idempotent(), sabir.Route("GET", "/users/{id}"),
-		sabir.Use(known.For(policy.Keys("id"), policy.TTL(time.Minute))))
+		sabir.Use(policy.Cached{Cache: known, Keys: []string{"id"}, TTL: time.Minute}))
 	sabir.Handle(s, "list", u.find, sabir.Describe("lists users, of one city or all"), sabir.Idempotent(), sabir.Route("GET", "/users"))
 	sabir.Handle(s, "register", u.register, sabir.Describe("adds a user; emits user.registered"), sabir.Route("POST", "/users"))
 	sabir.Handle(s, "block", u.block, sabir.Describe("blocks a user or lets him order again; emits user.changed"))

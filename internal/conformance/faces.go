@@ -52,7 +52,7 @@ func policyRetry(t *testing.T, s *suite) {
 			return 0, errWarming
 		}
 		return in + 1, nil
-	}, sabir.Use(policy.Retry(policy.Attempts(3), policy.Backoff(time.Millisecond, 2*time.Millisecond))))
+	}, sabir.Use(policy.Retry{Attempts: 3, FirstPause: time.Millisecond, MaxPause: 2 * time.Millisecond}))
 	if _, err := sabir.Call[int](brief(t), caller, "svc.it", 1, sabir.NoRetry()); !errors.Is(err, errWarming) || ran.Load() != 1 {
 		t.Errorf("with NoRetry: %d runs, %v", ran.Load(), err)
 	}
@@ -80,7 +80,7 @@ func policyBreaker(t *testing.T, s *suite) {
 	caller := s.pair(t, func(context.Context, int) (int, error) {
 		ran.Add(1)
 		return 0, errors.New("no")
-	}, sabir.Use(policy.Breaker(policy.MinCalls(5), policy.FailureRatio(0.5), policy.OpenFor(time.Hour))))
+	}, sabir.Use(policy.Breaker{MinCalls: 5, FailureRatio: 0.5, OpenFor: time.Hour}))
 	var err error
 	for range 20 {
 		_, err = sabir.Call[int](brief(t), caller, "svc.it", 1)
@@ -92,7 +92,7 @@ func policyBreaker(t *testing.T, s *suite) {
 
 func policyCache(t *testing.T, s *suite) {
 	var ran atomic.Int64
-	caller := s.pair(t, func(_ context.Context, in int) (int, error) { return int(ran.Add(1)) * in, nil }, sabir.Use(policy.NewCache().For()))
+	caller := s.pair(t, func(_ context.Context, in int) (int, error) { return int(ran.Add(1)) * in, nil }, sabir.Use(policy.Cached{Cache: &policy.Cache{}}))
 	for range 3 {
 		if out, err := sabir.Call[int](brief(t), caller, "svc.it", 7); err != nil || out != 7 {
 			t.Errorf("got %d, %v", out, err)
@@ -105,12 +105,12 @@ func policyCache(t *testing.T, s *suite) {
 
 func policyFallback(t *testing.T, s *suite) {
 	caller := s.pair(t, func(context.Context, int) (int, error) { return 0, errWarming },
-		sabir.Use(sabir.Middleware{Name: "fallback", Remote: policy.Fallback(func(_ context.Context, in int, err error) (int, error) {
+		sabir.Use(sabir.Middleware{Name: "fallback", Remote: policy.FallbackFunc(func(_ context.Context, in int, err error) (int, error) {
 			if !errors.Is(err, errWarming) {
 				return 0, err
 			}
 			return -in, nil
-		}).Remote}))
+		}).Middleware().Remote}))
 	if out, err := sabir.Call[int](brief(t), caller, "svc.it", 7); err != nil || out != -7 {
 		t.Errorf("got %d, %v", out, err)
 	}

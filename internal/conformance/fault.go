@@ -219,7 +219,7 @@ func lossy(t *testing.T, s *suite, options ...sabir.ActionOption) (answer chan s
 		}, options...)
 		return service
 	}
-	near := c.start("near", sabir.Use(policy.Retry(policy.Attempts(3), policy.Backoff(time.Millisecond, 10*time.Millisecond))))
+	near := c.start("near", sabir.Use(policy.Retry{Attempts: 3, FirstPause: time.Millisecond, MaxPause: 10 * time.Millisecond}))
 	nodes := []*sabir.Node{c.start("a", sabir.Serve(offered())), c.start("b", sabir.Serve(offered()))}
 	for _, n := range nodes {
 		eventually(t, "near knows of "+n.ID(), func() bool { return offers(near, "svc", n.ID()) })

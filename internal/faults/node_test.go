@@ -82,7 +82,7 @@ func newHost(s setup) (*host, error) {
 		options = append(options, sabir.Serve(h.work()))
 	}
 	if s.Retry {
-		options = append(options, sabir.Use(policy.Retry(policy.Attempts(5), policy.Backoff(10*time.Millisecond, 200*time.Millisecond))))
+		options = append(options, sabir.Use(policy.Retry{Attempts: 5, FirstPause: 10 * time.Millisecond, MaxPause: 200 * time.Millisecond}))
 	}
 	join := []sabir.JoinOption{sabir.Seeds(s.Seeds...), sabir.ClusterName(cmp.Or(s.Cluster, "faults")), sabir.ClusterKey(s.Key)}
 	if s.Guest {

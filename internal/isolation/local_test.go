@@ -137,7 +137,7 @@ var localEntryPoints = []entryPoint{
 	{name: "answer kept in a cache", open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
 		var answer atomic.Pointer[Payload]
 		s := sabir.NewService("local")
-		sabir.Handle(s, "give", func(context.Context, Text) (Payload, error) { return *answer.Load(), nil }, sabir.Use(policy.NewCache().For(policy.Clone())))
+		sabir.Handle(s, "give", func(context.Context, Text) (Payload, error) { return *answer.Load(), nil }, sabir.Use(policy.Cached{Cache: &policy.Cache{}, Clone: policy.CloneJSON()}))
 		n := start(t, sabir.ID("one"), sabir.Logger(log), sabir.Serve(s))
 		return func(ctx context.Context, p Payload) error {
 			answer.Store(&p)

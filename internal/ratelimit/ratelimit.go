@@ -35,13 +35,13 @@ type Limit struct {
 func New(rate float64, burst int) (l Limit, problems []error) {
 	interval := float64(time.Second) / rate
 	if !(rate > 0 && rate <= MaxRate) {
-		problems = append(problems, fmt.Errorf("RateLimit(%v, …): want more than 0, at most %d calls a second", rate, MaxRate))
+		problems = append(problems, fmt.Errorf("the rate is %v: want more than 0, at most %d calls a second", rate, MaxRate))
 	}
 	if burst < 1 {
-		problems = append(problems, fmt.Errorf("RateLimit(…, %d): want a burst of at least 1", burst))
+		problems = append(problems, fmt.Errorf("the burst is %d: want at least 1", burst))
 	}
 	if rate > 0 && interval*float64(burst) >= math.MaxInt64/4 {
-		problems = append(problems, fmt.Errorf("RateLimit(%v, %d): it would take centuries to fill the bucket", rate, burst))
+		problems = append(problems, fmt.Errorf("with a rate of %v and a burst of %d it would take centuries to fill the bucket", rate, burst))
 	}
 	if problems != nil {
 		return l, problems

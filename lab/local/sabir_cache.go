@@ -73,12 +73,12 @@ func askingEach(get func(Question) (Text, error), handled *int, kept bool) func(
 	}
 }
 
-// asking calls an action whose answers are kept in the cache; without one, nowhere.
-func asking(cache *policy.Cache, options []policy.CachedOption, closes ...func()) (work, error) {
+// asking calls an action whose answers a cache keeps by the keys; none if it is nil.
+func asking(cache *policy.Cache, keys []string, closes ...func()) (work, error) {
 	handled := 0
 	var actionOptions []sabir.ActionOption
 	if cache != nil {
-		actionOptions = append(actionOptions, sabir.Use(cache.For(append(options, policy.TTL(keptFor))...)))
+		actionOptions = append(actionOptions, sabir.Use(policy.Cached{Cache: cache, TTL: keptFor, Keys: keys}))
 	}
 	service := sabir.NewService("texts")
 	sabir.Handle(service, "get", func(_ context.Context, in Question) (Text, error) {
@@ -100,12 +100,12 @@ func asking(cache *policy.Cache, options []policy.CachedOption, closes ...func()
 	}}, nil
 }
 
-var byID = []policy.CachedOption{policy.Keys("id")}
+var byID = []string{"id"}
 
-func askingMemory(child.Order) (work, error) { return asking(policy.NewCache(), nil) }
-func askingKeys(child.Order) (work, error)   { return asking(policy.NewCache(), byID) }
+func askingMemory(child.Order) (work, error) { return asking(&policy.Cache{}, nil) }
+func askingKeys(child.Order) (work, error)   { return asking(&policy.Cache{}, byID) }
 func askingBounded(child.Order) (work, error) {
-	return asking(policy.NewCache(policy.MaxEntries(1000)), byID)
+	return asking(&policy.Cache{MaxEntries: 1000}, byID)
 }
 
 func askingRedis(o child.Order) (work, error) {
@@ -113,7 +113,7 @@ func askingRedis(o child.Order) (work, error) {
 	if err != nil {
 		return work{}, err
 	}
-	return asking(policy.NewCache(policy.KeptIn(store)), byID, func() { store.Close() })
+	return asking(&policy.Cache{Store: store}, byID, func() { store.Close() })
 }
 
 func openRedis(o child.Order) (*rediscache.Store, error) {
@@ -198,13 +198,13 @@ func setGet(o child.Order, store policy.Store, stop func()) (work, error) {
 	set := func(key string, d *Document) error {
 		name = append(name[:0], key...)
 		if format == nil {
-			return place.Set(ctx, name, d, keptFor, kept.Age)
+			return place.Set(ctx, name, d, keptFor, kept.Generation)
 		}
 		data, err := format.Append(nil, d)
 		if err != nil {
 			return err
 		}
-		return place.Set(ctx, name, data, keptFor, kept.Age)
+		return place.Set(ctx, name, data, keptFor, kept.Generation)
 	}
 	get := func(key string) (*Document, error) {
 		name = append(name[:0], key...)
@@ -260,12 +260,12 @@ type keyStore struct {
 	answer any
 }
 
-func (*keyStore) Codec() codec.Codec                  { return nil }
-func (s *keyStore) Open(string, string) policy.Place  { return s }
-func (*keyStore) Clean(context.Context, string) error { return nil }
-func (s *keyStore) Get(_ context.Context, key []byte) (policy.Kept, error) {
+func (*keyStore) Codec() codec.Codec                       { return nil }
+func (s *keyStore) Open(string, string) policy.Bucket      { return s }
+func (*keyStore) Invalidate(context.Context, string) error { return nil }
+func (s *keyStore) Get(_ context.Context, key []byte) (policy.Entry, error) {
 	s.key = append(s.key[:0], key...)
-	return policy.Kept{Answer: s.answer, Found: s.answer != nil}, nil
+	return policy.Entry{Answer: s.answer, Found: s.answer != nil}, nil
 }
 
 func (s *keyStore) Set(_ context.Context, _ []byte, answer any, _ time.Duration, _ uint64) error {
@@ -277,13 +277,9 @@ func (s *keyStore) Set(_ context.Context, _ []byte, answer any, _ time.Duration,
 // other post.
 func keys(paths ...string) (work, error) {
 	store := new(keyStore)
-	options := []policy.CachedOption{}
-	if len(paths) > 0 {
-		options = append(options, policy.Keys(paths...))
-	}
 	service := sabir.NewService("posts")
 	sabir.Handle(service, "find", func(context.Context, Post) (int, error) { return 1, nil },
-		sabir.Use(policy.NewCache(policy.KeptIn(store)).For(options...)))
+		sabir.Use(policy.Cached{Cache: &policy.Cache{Store: store}, Keys: paths}))
 	node, stop, err := started(sabir.Serve(service))
 	if err != nil {
 		return work{}, err
@@ -361,7 +357,7 @@ func foundEach(o child.Order, cloned bool, get func(ByID) (Document, error)) (fu
 }
 
 // found calls an action whose answer is a document that is kept.
-func found(o child.Order, cloned bool, options ...policy.CachedOption) (work, error) {
+func found(o child.Order, clone policy.Clone, cloned bool) (work, error) {
 	document, err := documentOf(o)
 	if err != nil {
 		return work{}, err
@@ -371,7 +367,7 @@ func found(o child.Order, cloned bool, options ...policy.CachedOption) (work, er
 	sabir.Handle(service, "get", func(context.Context, ByID) (Document, error) {
 		handled++
 		return document.clone(), nil
-	}, sabir.Use(policy.NewCache().For(append(options, policy.TTL(keptFor))...)))
+	}, sabir.Use(policy.Cached{TTL: keptFor, Clone: clone}))
 	node, stop, err := started(sabir.Serve(service))
 	if err != nil {
 		return work{}, err
@@ -391,8 +387,8 @@ func found(o child.Order, cloned bool, options ...policy.CachedOption) (work, er
 	}}, err
 }
 
-func clonedByJSON(o child.Order) (work, error) { return found(o, true, policy.Clone()) }
+func clonedByJSON(o child.Order) (work, error) { return found(o, policy.CloneJSON(), true) }
 
 var sabirCloneWorks = map[string]func(child.Order) (work, error){"clone with": func(o child.Order) (work, error) {
-	return found(o, true, policy.CloneWith(Document.clone))
+	return found(o, policy.CloneWith(Document.clone), true)
 }}

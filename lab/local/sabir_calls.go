@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/sabir-go/sabir/policy"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
@@ -35,7 +36,7 @@ var sabirWorks = map[string]func(child.Order) (work, error){
 	"set-get redis":     setGetRedis,
 	"key dynamic":       func(child.Order) (work, error) { return keys() },
 	"key static":        func(child.Order) (work, error) { return keys("id") },
-	"clone without":     func(o child.Order) (work, error) { return found(o, false) },
+	"clone without":     func(o child.Order) (work, error) { return found(o, policy.Clone{}, false) },
 	"clone with":        clonedByJSON,
 	"events":            emitting,
 }
@@ -85,7 +86,7 @@ func emptyCalls(child.Order) (work, error) {
 // throughMiddlewares counts how often they have let a call through.
 func throughMiddlewares(o child.Order) (work, error) {
 	passed := 0
-	var all []sabir.Middleware
+	var all []sabir.Wrapper
 	for i := range o.Size {
 		all = append(all, sabir.Middleware{Name: fmt.Sprint("counting ", i), Local: func(_ *sabir.Action, next sabir.Handler) sabir.Handler {
 			return func(ctx context.Context, r *sabir.Request) error {

@@ -53,10 +53,10 @@ func (p *actionCache) looking(b rueidis.Builder, name string) (rueidis.Completed
 }
 
 // Get looks for an answer, in one exchange with Redis unless something was cleaned since the last one.
-func (p *actionCache) Get(ctx context.Context, key []byte) (policy.Kept, error) {
+func (p *actionCache) Get(ctx context.Context, key []byte) (policy.Entry, error) {
 	c, err := p.store.ready(ctx)
 	if err != nil {
-		return policy.Kept{}, err
+		return policy.Entry{}, err
 	}
 	limited, cancel := p.store.limited(ctx)
 	defer cancel()
@@ -66,30 +66,30 @@ func (p *actionCache) Get(ctx context.Context, key []byte) (policy.Kept, error) 
 }
 
 // kept reads the replies to looking.
-func (p *actionCache) kept(ctx context.Context, c *connection, cleaned, answer rueidis.RedisResult) (policy.Kept, error) {
+func (p *actionCache) kept(ctx context.Context, c *connection, cleaned, answer rueidis.RedisResult) (policy.Entry, error) {
 	if err := p.store.outcome(ctx, cmp.Or(cleaned.NonRedisError(), answer.NonRedisError())); err != nil {
-		return policy.Kept{}, err
+		return policy.Entry{}, err
 	}
 	age, err := p.age(ctx, c, readMoment(cleaned))
 	if err != nil {
-		return policy.Kept{}, err
+		return policy.Entry{}, err
 	}
 	data, err := answer.ToString()
 	if err != nil && !rueidis.IsRedisNil(err) { // another kind of value
-		return policy.Kept{Age: age, Spoiled: fmt.Errorf("rediscache: under %s…: %w", p.answers, err)}, nil
+		return policy.Entry{Generation: age, Err: fmt.Errorf("rediscache: under %s…: %w", p.answers, err)}, nil
 	}
 	return p.read(data, age), nil
 }
 
 // read reads what is under an answer's key, "" for nothing.
-func (p *actionCache) read(data string, age uint64) policy.Kept {
-	kept := policy.Kept{Age: age}
+func (p *actionCache) read(data string, age uint64) policy.Entry {
+	kept := policy.Entry{Generation: age}
 	switch {
 	case data == "":
 	case len(data) < head || data[0] != layout:
-		kept.Spoiled = fmt.Errorf("rediscache: under %s… is something that no cache has written", p.answers)
+		kept.Err = fmt.Errorf("rediscache: under %s… is something that no cache has written", p.answers)
 	case len(data) > head+p.store.limit:
-		kept.Spoiled = fmt.Errorf("rediscache: under %s… is an answer above the limit of %d bytes", p.answers, p.store.limit)
+		kept.Err = fmt.Errorf("rediscache: under %s… is an answer above the limit of %d bytes", p.answers, p.store.limit)
 	case binary.BigEndian.Uint64([]byte(data[1:head])) == age:
 		kept.Answer, kept.Found = []byte(data[head:]), true
 	}
@@ -113,7 +113,7 @@ func readMoment(reply rueidis.RedisResult) uint64 {
 func (p *actionCache) Set(ctx context.Context, key []byte, answer any, ttl time.Duration, age uint64) error {
 	text, _ := answer.([]byte)
 	if len(text) > p.store.limit {
-		return fmt.Errorf("rediscache: the answer has %d bytes, and the limit is %d: %w", len(text), p.store.limit, policy.ErrNotKept)
+		return fmt.Errorf("rediscache: the answer has %d bytes, and the limit is %d: %w", len(text), p.store.limit, policy.ErrNotStored)
 	}
 	c, err := p.store.ready(ctx)
 	if err != nil {

@@ -97,7 +97,7 @@ func (s *Store) see(at uint64) {
 //
 // It returns when replicas have it too: see [Replicas]. Where too few confirm it in time, the error reports that, and the
 // cleaning holds for as long as none of them takes over.
-func (s *Store) Clean(ctx context.Context, pattern string) error {
+func (s *Store) Invalidate(ctx context.Context, pattern string) error {
 	c, err := s.connected(ctx)
 	if err == nil {
 		err = s.note(ctx, c, pattern)

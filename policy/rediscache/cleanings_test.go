@@ -206,7 +206,7 @@ func TestACleaningThatFailsIsMadeUpFor(t *testing.T) {
 	if err := server.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.cache.Clean(t.Context(), "users.*"); err == nil {
+	if err := n.cache.Invalidate(t.Context(), "users.*"); err == nil {
 		t.Error("there is no error")
 	}
 	if err := server.Restart(); err != nil {
@@ -218,12 +218,12 @@ func TestACleaningThatFailsIsMadeUpFor(t *testing.T) {
 	}
 }
 
-func TestCleanOnAnEventCleansForNodesThatDoNotHearIt(t *testing.T) {
+func TestInvalidateOnAnEventCleansForNodesThatDoNotHearIt(t *testing.T) {
 	url := brokers.ForTest(t, brokers.Redis).URL()
 	var r runs
 	deaf, hearing := newNode(t, open(t, url), r.handler), newNode(t, open(t, url), r.handler)
 	s := sabir.NewService("listener")
-	hearing.cache.CleanOn(s, "user.*", "users.**")
+	hearing.cache.InvalidateOn(s, "user.*", "users.**")
 	if err := hearing.Add(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}

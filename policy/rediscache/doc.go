@@ -4,8 +4,8 @@
 //	store, err := rediscache.Open("redis://cache.internal:6379", "shop")
 //	...
 //	defer store.Close()
-//	prices := policy.NewCache(policy.KeptIn(store))
-//	sabir.Handle(shop, "price", price, sabir.Use(prices.For(policy.TTL(time.Minute), policy.Keys("item"))))
+//	prices := &policy.Cache{Store: store}
+//	sabir.Handle(shop, "price", price, sabir.Use(policy.Cached{Cache: prices, TTL: time.Minute, Keys: []string{"item"}}))
 //
 // What one node has worked out, all have. Of the calls with one key that find nothing, on whatever node, one runs the
 // handler. A cleaning on one node holds for all when it returns. While Redis is not there, calls do without the cache.

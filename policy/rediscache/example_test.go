@@ -21,14 +21,14 @@ func Example() {
 	}
 	defer store.Close()
 
-	prices := policy.NewCache(policy.KeptIn(store))
+	prices := &policy.Cache{Store: store}
 	shop := sabir.NewService("shop")
 	sabir.Handle(shop, "price", func(ctx context.Context, item string) (Price, error) {
 		return Price{Cents: 100}, nil // from a slow database
-	}, sabir.Use(prices.For(policy.TTL(time.Minute))))
+	}, sabir.Use(policy.Cached{Cache: prices, TTL: time.Minute}))
 	sabir.Handle(shop, "reprice", func(ctx context.Context, item string) (sabir.Nothing, error) {
 		// The database has the new price; from here on no node gives the old one.
-		return sabir.Nothing{}, prices.Clean(ctx, "shop.price")
+		return sabir.Nothing{}, prices.Invalidate(ctx, "shop.price")
 	})
 
 	node := sabir.NewNode(sabir.Serve(shop), sabir.Join("tcp://:7700"))
@@ -43,7 +43,7 @@ func Example_inMemoryBeforeRedis() {
 	}
 	defer store.Close()
 
-	near, far := policy.NewCache(), policy.NewCache(policy.KeptIn(store))
-	shop := sabir.NewService("shop", sabir.Use(near.For(policy.TTL(time.Second)), far.For(policy.TTL(time.Hour))))
+	near, far := &policy.Cache{}, &policy.Cache{Store: store}
+	shop := sabir.NewService("shop", sabir.Use(policy.Cached{Cache: near, TTL: time.Second}, policy.Cached{Cache: far, TTL: time.Hour}))
 	sabir.Handle(shop, "price", func(ctx context.Context, item string) (Price, error) { return Price{Cents: 100}, nil })
 }

@@ -3,7 +3,7 @@ package rediscache
 import "github.com/sabir-go/sabir/policy"
 
 // ReadAnswer reads what is under an answer's key, in a store with a limit of 100 bytes.
-func ReadAnswer(data string, age uint64) policy.Kept {
+func ReadAnswer(data string, age uint64) policy.Entry {
 	return (&actionCache{store: &Store{limit: 100}}).read(data, age)
 }
 

@@ -74,17 +74,17 @@ func TestOfTwoHoldersOneKeepsItsAnswer(t *testing.T) {
 			must(t, r.Primary.Kill())
 			must(t, r.Replicas[0].Resume())
 			r.Promote(t, r.Replicas[0])
-			var second policy.Kept
+			var second policy.Entry
 			var unlockSecond func()
 			eventually(t, "the second one gets the lock", func() bool {
 				second, unlockSecond, err = b.(policy.Locker).Lock(t.Context(), []byte("ada"))
 				return err == nil
 			})
-			keep := func(p policy.Place, kept policy.Kept, unlock func(), answer string) error {
+			keep := func(p policy.Bucket, kept policy.Entry, unlock func(), answer string) error {
 				defer unlock()
 				var err error
 				eventually(t, "Redis answers", func() bool {
-					err = p.Set(t.Context(), []byte("ada"), []byte(answer), time.Minute, kept.Age)
+					err = p.Set(t.Context(), []byte("ada"), []byte(answer), time.Minute, kept.Generation)
 					return err == nil || strings.Contains(err.Error(), "lock")
 				})
 				return err
@@ -124,23 +124,23 @@ func TestACleaningHoldsAfterAReplicaTookOver(t *testing.T) {
 			r := brokers.ReplicatedForTest(t, 1)
 			store := open(t, r.URL(), test.options...)
 			actionCache := store.Open("users.get", "form")
-			must(t, store.Clean(t.Context(), "others.*"))
+			must(t, store.Invalidate(t.Context(), "others.*"))
 			kept, err := actionCache.Get(t.Context(), []byte("ada"))
 			must(t, err)
-			must(t, actionCache.Set(t.Context(), []byte("ada"), []byte("old"), time.Minute, kept.Age))
+			must(t, actionCache.Set(t.Context(), []byte("ada"), []byte("old"), time.Minute, kept.Generation))
 			replica := client(t, r.Replicas[0].URL())
 			eventually(t, "the replica has the answer", func() bool {
 				keys, _ := replica.Do(t.Context(), replica.B().Keys().Pattern("test:answer:*").Build()).AsStrSlice()
 				return len(keys) == 1
 			})
 			behind(t, r)
-			err = store.Clean(t.Context(), "users.*")
+			err = store.Invalidate(t.Context(), "users.*")
 			if _, unconfirmed := errors.AsType[*replication.Unconfirmed](err); unconfirmed != test.holds {
 				t.Fatalf("while the replica stands still: got %v", err)
 			}
 			if test.holds {
 				must(t, r.Replicas[0].Resume())
-				eventually(t, "the replica has the cleaning", func() bool { return store.Clean(t.Context(), "users.*") == nil })
+				eventually(t, "the replica has the cleaning", func() bool { return store.Invalidate(t.Context(), "users.*") == nil })
 				must(t, r.Primary.Kill())
 			} else {
 				must(t, r.Primary.Kill())

@@ -86,7 +86,7 @@ func TestAMomentBeyondWhichThereIsNoneIsGotOver(t *testing.T) {
 	}
 	a.get(t, "ada")
 	b.get(t, "ada")
-	if err := a.cache.Clean(t.Context(), "users.*"); err == nil {
+	if err := a.cache.Invalidate(t.Context(), "users.*"); err == nil {
 		t.Error("there is no error")
 	}
 	a.clean(t, "users.*")
@@ -107,7 +107,7 @@ func FuzzWhatIsUnderAnAnswersKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, age uint64) {
 		kept := rediscache.ReadAnswer(string(data), age)
 		switch {
-		case kept.Found && (kept.Spoiled != nil || kept.Age != age || len(kept.Answer.([]byte)) != len(data)-9):
+		case kept.Found && (kept.Err != nil || kept.Generation != age || len(kept.Answer.([]byte)) != len(data)-9):
 			t.Errorf("%+v of %q", kept, data)
 		case !kept.Found && kept.Answer != nil:
 			t.Errorf("%+v of %q", kept, data)

@@ -42,7 +42,7 @@ func (l *lock) set(ctx, limited context.Context, c *connection, key, data string
 
 // Lock looks for an answer and, in the same exchange, tries to become the call that works it out. While another is that, it
 // waits for a notification, and looks again.
-func (p *actionCache) Lock(ctx context.Context, key []byte) (policy.Kept, func(), error) {
+func (p *actionCache) Lock(ctx context.Context, key []byte) (policy.Entry, func(), error) {
 	s := p.store
 	name := p.named(key)
 	l := &lock{actionCache: p, store: s, name: name, key: p.locks + name, token: rand.Text()}
@@ -50,7 +50,7 @@ func (p *actionCache) Lock(ctx context.Context, key []byte) (policy.Kept, func()
 		kept, held, err := p.try(ctx, l, name)
 		switch {
 		case err != nil:
-			return policy.Kept{}, nil, err
+			return policy.Entry{}, nil, err
 		case held && kept.Found: // it came between the first look and this one
 			l.free()
 			return kept, func() {}, nil
@@ -61,12 +61,12 @@ func (p *actionCache) Lock(ctx context.Context, key []byte) (policy.Kept, func()
 			return kept, func() {}, nil
 		}
 		if err := s.await(ctx, l.key); err != nil {
-			return policy.Kept{}, nil, err
+			return policy.Entry{}, nil, err
 		}
 	}
 }
 
-func (p *actionCache) try(ctx context.Context, l *lock, name string) (kept policy.Kept, held bool, err error) {
+func (p *actionCache) try(ctx context.Context, l *lock, name string) (kept policy.Entry, held bool, err error) {
 	c, err := p.store.ready(ctx)
 	if err != nil {
 		return kept, false, err

@@ -54,7 +54,7 @@ func runNode(address string) {
 		}
 		time.Sleep(50 * time.Millisecond) // the work
 		return "answer for " + id, nil
-	}, sabir.Use(policy.NewCache(policy.KeptIn(store)).For()))
+	}, sabir.Use(policy.Cached{Cache: &policy.Cache{Store: store}}))
 	node := sabir.NewNode(sabir.Serve(s))
 	if err := node.Start(context.Background()); err != nil {
 		panic(err)

@@ -62,9 +62,9 @@ func open(tb testing.TB, url string, options ...rediscache.Option) *rediscache.S
 // newNode starts a node whose users.get is fn.
 func newNode[In, Out any](tb testing.TB, store *rediscache.Store, fn func(context.Context, In) (Out, error)) *node {
 	tb.Helper()
-	n := &node{cache: policy.NewCache(policy.KeptIn(store)), store: store, log: &logged{}}
+	n := &node{cache: &policy.Cache{Store: store}, store: store, log: &logged{}}
 	s := sabir.NewService("users")
-	sabir.Handle(s, "get", fn, sabir.Use(n.cache.For()))
+	sabir.Handle(s, "get", fn, sabir.Use(policy.Cached{Cache: n.cache}))
 	n.Node = sabir.NewNode(sabir.Serve(s), sabir.Logger(slog.New(slog.NewTextHandler(n.log, nil))))
 	if err := n.Start(context.Background()); err != nil {
 		tb.Fatal(err)
@@ -103,7 +103,7 @@ func (n *node) keeps(tb testing.TB, id string) bool {
 
 func (n *node) clean(tb testing.TB, patterns ...string) {
 	tb.Helper()
-	if err := n.cache.Clean(context.Background(), patterns...); err != nil {
+	if err := n.cache.Invalidate(context.Background(), patterns...); err != nil {
 		tb.Error(err)
 	}
 }
@@ -124,7 +124,7 @@ func eventually(tb testing.TB, what string, holds func() bool) {
 }
 
 // lock takes the lock of a key.
-func lock(ctx context.Context, store *rediscache.Store, key string) (policy.Kept, func(), error) {
+func lock(ctx context.Context, store *rediscache.Store, key string) (policy.Entry, func(), error) {
 	return store.Open("users.get", "form").(policy.Locker).Lock(ctx, []byte(key))
 }
 

@@ -18,7 +18,7 @@ func useByTwo(t *testing.T, address string) {
 	if x, y := a.get(t, "ada"), b.get(t, "ada"); x != 1 || y != 1 {
 		t.Fatalf("the handler ran %d and %d times, want once for both", x, y)
 	}
-	must(t, first.Clean(t.Context(), "users.*"))
+	must(t, first.Invalidate(t.Context(), "users.*"))
 	if x, y := b.get(t, "ada"), a.get(t, "ada"); x != 2 || y != 2 {
 		t.Fatalf("after the cleaning the handler ran %d and %d times, want once more for both", x, y)
 	}

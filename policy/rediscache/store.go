@@ -139,7 +139,7 @@ func (s *Store) check(name string) error {
 func (s *Store) Codec() codec.Codec { return s.codec }
 
 // Open makes the place for one action's answers.
-func (s *Store) Open(action, form string) policy.Place {
+func (s *Store) Open(action, form string) policy.Bucket {
 	return &actionCache{store: s, action: action, form: form,
 		answers: s.prefix + "answer:" + action + ":", locks: s.prefix + "lock:" + action + ":", held: make(map[string]*lock)}
 }

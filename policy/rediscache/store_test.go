@@ -39,7 +39,7 @@ func TestAnswersExpire(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	if err := p.Set(ctx, []byte("k"), []byte("x"), time.Second, kept.Age); err != nil {
+	if err := p.Set(ctx, []byte("k"), []byte("x"), time.Second, kept.Generation); err != nil {
 		t.Fatal(err)
 	}
 	if kept, err := p.Get(ctx, []byte("k")); (!kept.Found || err != nil) && time.Since(begun) < time.Second*9/10 {
@@ -64,10 +64,10 @@ func TestAnswersOfOtherTypesActionsAndApplicationsAreKeptApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Set(ctx, []byte("k"), []byte("x"), 60e9, kept.Age); err != nil {
+	if err := p.Set(ctx, []byte("k"), []byte("x"), 60e9, kept.Generation); err != nil {
 		t.Fatal(err)
 	}
-	for what, q := range map[string]policy.Place{
+	for what, q := range map[string]policy.Bucket{
 		"form": store.Open("users.get", "form2"), "action": store.Open("users.find", "form"), "application": other.Open("users.get", "form"),
 		"where the form ends": store.Open("users.get", "for"),
 	} {
@@ -111,10 +111,10 @@ func TestAnswersAboveTheLimitAreNotKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Set(ctx, []byte("k"), []byte("0123456789"), 60e9, kept.Age); err != nil {
+	if err := p.Set(ctx, []byte("k"), []byte("0123456789"), 60e9, kept.Generation); err != nil {
 		t.Error(err)
 	}
-	if err := p.Set(ctx, []byte("k"), []byte("0123456789a"), 60e9, kept.Age); !errors.Is(err, policy.ErrNotKept) || !strings.Contains(err.Error(), "11 bytes") {
+	if err := p.Set(ctx, []byte("k"), []byte("0123456789a"), 60e9, kept.Generation); !errors.Is(err, policy.ErrNotStored) || !strings.Contains(err.Error(), "11 bytes") {
 		t.Errorf("got %v", err)
 	}
 	if kept, err := p.Get(ctx, []byte("k")); err != nil || string(kept.Answer.([]byte)) != "0123456789" {

@@ -202,7 +202,7 @@ func TestHeadersOfCallsThatPassedCanBeLeftOut(t *testing.T) {
 
 func TestRateLimitsThatAreNotSound(t *testing.T) {
 	for why, f := range map[string]exchange.Filter{
-		"RateLimit(0": filter.RateLimit(0, 1), "RateLimit(-1": filter.RateLimit(-1, 1), "RateLimit(2e+07": filter.RateLimit(2e7, 1), ", 0)": filter.RateLimit(1, 0), "centuries": filter.RateLimit(1e-9, 1e9),
+		"the rate is 0": filter.RateLimit(0, 1), "the rate is -1": filter.RateLimit(-1, 1), "the rate is 2e+07": filter.RateLimit(2e7, 1), "the burst is 0": filter.RateLimit(1, 0), "centuries": filter.RateLimit(1e-9, 1e9),
 		"MaxCallers(0)": filter.RateLimit(1, 1, filter.MaxCallers(0)), "ByHeader": filter.RateLimit(1, 1, filter.ByHeader("")), "PolicyName": filter.RateLimit(1, 1, filter.PolicyName(`a"b`)),
 		"Together excludes": filter.RateLimit(1, 1, filter.Together(), filter.ByPrincipal()), "X-Real-IP": filter.RateLimit(1, 1, filter.Behind(filter.Proxies{Header: "X-Real-IP"})),
 	} {

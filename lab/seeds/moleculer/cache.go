@@ -24,10 +24,10 @@ func cachers() bench.Table {
 		published, theirs, ours, limit string
 	}{
 		{job{group: "no cacher", work: "cache none"}, "1 180 739/s, 846 ns", "", "", plainCall},
-		{job{group: "memory", work: "cache memory"}, "611 911/s, 1 µs", "cache: true", "policy.NewCache().For()", mapLookUp},
-		{job{group: "memory, keys filter", work: "cache keys"}, "893 071/s, 1 µs", `keys: ["id"]`, `policy.Keys("id")`, mapLookUp},
+		{job{group: "memory", work: "cache memory"}, "611 911/s, 1 µs", "cache: true", "policy.Cached{Cache: &policy.Cache{}}", mapLookUp},
+		{job{group: "memory, keys filter", work: "cache keys"}, "893 071/s, 1 µs", `keys: ["id"]`, `policy.Cached{Keys: []string{"id"}}`, mapLookUp},
 		{job{group: "memory for 1000 answers, keys filter", work: "cache lru", fullOnly: true}, "", "MemoryLRU, max: 1000",
-			"policy.MaxEntries(1000)", mapLookUp},
+			"policy.Cache{MaxEntries: 1000}", mapLookUp},
 		{job{group: "Redis, keys filter", work: "cache redis", broker: brokers.Redis}, "", "ioredis", "policy/rediscache", rawRedis},
 	} {
 		theirs := group.of.moleculer(group.published)
@@ -83,7 +83,7 @@ func cacheSetGet() bench.Table {
 func cacheKey() bench.Table {
 	dynamic := job{group: "dynamic", work: "key dynamic"}
 	static := job{group: "static", work: "key static"}
-	const whole, keyed = "with the call around it", "with the call around it; policy.Keys(\"id\")"
+	const whole, keyed = "with the call around it", "with the call around it; policy.Cached{Keys: …}"
 	theirs := static.moleculer("6 787 824/s, 147 ns")
 	theirs.Settings = `keys: ["id"]`
 	return bench.Table{Name: "cache-key", Title: "Make a cache's key",
@@ -115,7 +115,7 @@ func cacheCloning() bench.Table {
 		Columns: localColumns("calls"), Duration: localDuration, Quick: localQuick,
 		Rows: []bench.Row{
 			without.moleculer(""), alone(without, "4 608 810/s, 216 ns"), without.sabir(""), without.limit(mapLookUp),
-			with.moleculer(""), alone(with, "182 449/s, 5 µs"), with.sabir("policy.Clone(), through JSON"),
+			with.moleculer(""), alone(with, "182 449/s, 5 µs"), with.sabir("policy.CloneJSON()"),
 			with.variant("Sabir, own function", "sabir clone", "policy.CloneWith"), with.limit(mapLookUp + ", copied by hand"),
 		}}
 }
