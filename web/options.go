@@ -3,6 +3,7 @@ package web
 import (
 	"io/fs"
 	"net/http"
+	"net/netip"
 	"path"
 	"strings"
 	"time"
@@ -51,6 +52,18 @@ func Anonymous() sabir.HTTPOption {
 		d.anonymous = true
 		d.decide()
 	}}.add()
+}
+
+// TrustProxies names the proxies in front of the server, for all filters and handlers that ask for the client's address. Without it
+// that is the connection's, whatever the headers say, and the log warns of the first request that has passed a proxy.
+func TrustProxies(from ...netip.Prefix) sabir.HTTPOption {
+	return option{name: "TrustProxies", server: func(s *settings) { s.proxies.From = append(s.proxies.From, from...) }}.add()
+}
+
+// ForwardedHeader names the one header that all trusted proxies set: "X-Forwarded-For", the default, or "Forwarded" (RFC 7239). The
+// other one is not read.
+func ForwardedHeader(name string) sabir.HTTPOption {
+	return option{name: "ForwardedHeader", server: func(s *settings) { s.proxies.Header = name }}.add()
 }
 
 // Open lets a server listen beyond this machine although every client may call it, for a public API.

@@ -54,6 +54,7 @@ func (rc *requestContext) run() {
 // runBefore runs Before of the filters, in their order, until one fails. It counts them, so that runAfter runs After of these
 // and no others.
 func (rc *requestContext) runBefore() error {
+	rc.Proxies = &rc.server.settings.proxies
 	for rc.ranBefore < len(rc.chain) {
 		before := rc.chain[rc.ranBefore].Before
 		rc.ranBefore++

@@ -20,6 +20,7 @@ type settings struct {
 	mounts        []mount
 	events        []string // patterns
 	open          bool
+	proxies       exchange.Proxies
 	limits        limits
 	problems      []error
 
@@ -142,6 +143,9 @@ func (s *settings) inherit() {
 func (s *settings) check() {
 	if !s.root.decided {
 		s.root.filters = slices.Insert(s.root.filters, 0, authHere) // of the server's key
+	}
+	if err := s.proxies.Check(); err != nil {
+		s.problem("TrustProxies: %w", err)
 	}
 	s.inherit()
 	for _, d := range s.routeGroups() {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 
@@ -55,6 +56,12 @@ func newServer(n *sabir.Node, config sabir.HTTPConfig) (*server, error) {
 	}
 	if _, err := stream.NewEvents(s.events...); err != nil && s.events != nil {
 		return nil, fmt.Errorf("web.Events: %w", err)
+	}
+	var warned sync.Once
+	s.proxies.Untrusted = func(connection netip.Addr) {
+		warned.Do(func() {
+			n.Log().Warn("a request has passed a proxy that web.TrustProxies does not name: filters take the proxy for the client", "proxy", connection)
+		})
 	}
 	f := &server{node: n, config: config, settings: s, streams: stream.New(n, stream.Limits{})}
 	f.tables.server = f

@@ -26,6 +26,7 @@ type Exchange struct {
 	Length  int64          // of the body, as the request announces it; -1 where it does not
 	Body    []byte         // all of it, when the call is answered; used again, so copy what is to be kept
 	Remote  netip.AddrPort // of the connection's other end; invalid where it has none, as over a Unix socket
+	Proxies *Proxies       // that the server trusts; see Client
 	TLS     *tls.ConnectionState
 	HTTP2   bool
 	// Lent reports that the strings of the request lie in a buffer that is written again after the answer. See Keep.
@@ -81,7 +82,7 @@ func (x *Exchange) Reset() {
 	x.Answer.empty()
 	x.Method, x.Path, x.Query, x.Host, x.ID, x.Type = "", "", "", "", "", ""
 	x.Length, x.Limit, x.Status, x.HTTP2, x.Lent = 0, 0, 0, false, false
-	x.Route, x.Caller, x.Body = nil, nil, nil
+	x.Route, x.Caller, x.Body, x.Proxies = nil, nil, nil, nil
 	x.Params, x.Out = x.Params[:0], x.Out[:0]
 }
 

@@ -8,32 +8,20 @@ import (
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// IPsOption is an option of [IPs].
-type IPsOption func(*addresses)
-
-// IPsBehind looks at the address of the client behind these proxies instead of the connection's.
-func IPsBehind(proxies Proxies) IPsOption { return func(a *addresses) { a.proxies = proxies } }
-
 type addresses struct {
 	allow, deny ranges
 	all         bool // nothing is allowed in particular
-	proxies     Proxies
 }
 
 // IPs takes calls from the addresses in allow, or from all if that is empty, except those in deny; others get ErrAddress.
 // A connection without an address, over a Unix socket, passes where allow is empty. IPv4 addresses in IPv6 form count as
-// IPv4. The time that it takes grows with the logarithm of the number of prefixes.
-func IPs(allow, deny []netip.Prefix, options ...IPsOption) exchange.Filter {
+// IPv4. Behind a proxy, web.TrustProxies has to name it. The time that it takes grows with the logarithm of the number of prefixes.
+func IPs(allow, deny []netip.Prefix) exchange.Filter {
 	a := &addresses{all: len(allow) == 0}
-	for _, o := range options {
-		o(a)
-	}
 	var wrong problems
 	for _, prefix := range slices.Concat(allow, deny) {
 		wrong.want(prefix.IsValid(), "IPs: a prefix is not valid: use netip.MustParsePrefix")
 	}
-	err := a.proxies.check()
-	wrong.want(err == nil, "IPs: %w", err)
 	wrong.want(len(allow)+len(deny) > 0, "IPs was given no addresses")
 	if len(wrong) == 0 {
 		a.allow, a.deny = newRanges(allow), newRanges(deny)
@@ -42,7 +30,7 @@ func IPs(allow, deny []netip.Prefix, options ...IPsOption) exchange.Filter {
 }
 
 func (a *addresses) before(x *exchange.Exchange) error {
-	client := a.proxies.Client(x)
+	client := x.Client()
 	if a.deny.has(client) || !a.all && !a.allow.has(client) {
 		return ErrAddress
 	}

@@ -22,15 +22,11 @@ func LogQuery() LogOption { return func(l *accessLog) { l.query = true } }
 // LogCaller writes the caller: the subject of the principal.
 func LogCaller() LogOption { return func(l *accessLog) { l.caller = true } }
 
-// LogBehind writes the address of the client behind these proxies instead of the connection's.
-func LogBehind(proxies Proxies) LogOption { return func(l *accessLog) { l.proxies = proxies } }
-
 type accessLog struct {
-	logger  *slog.Logger
-	query   bool
-	caller  bool
-	proxies Proxies
-	began   [16]beganShard
+	logger *slog.Logger
+	query  bool
+	caller bool
+	began  [16]beganShard
 }
 
 const (
@@ -48,8 +44,6 @@ func Log(logger *slog.Logger, options ...LogOption) exchange.Filter {
 	}
 	var wrong problems
 	wrong.want(logger != nil, "Log was given nil: use slog.Default()")
-	err := l.proxies.check()
-	wrong.want(err == nil, "Log: %w", err)
 	return wrong.filter(exchange.Filter{Name: "log", Before: l.before, After: l.after})
 }
 
@@ -81,7 +75,7 @@ func (l *accessLog) after(x *exchange.Exchange) {
 	if began, ok := l.shard(x).end(x); ok {
 		attrs = append(attrs, slog.Duration("took", time.Since(began)))
 	}
-	if client := l.proxies.Client(x); client.IsValid() {
+	if client := x.Client(); client.IsValid() {
 		attrs = append(attrs, slog.String("from", client.String()))
 	}
 	attrs = append(attrs, slog.String("request", x.ID))

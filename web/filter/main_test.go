@@ -24,6 +24,20 @@ func request(headers ...string) *exchange.Exchange {
 	return x
 }
 
+func prefixes(texts ...string) (all []netip.Prefix) {
+	for _, text := range texts {
+		all = append(all, netip.MustParsePrefix(text))
+	}
+	return all
+}
+
+// proxied is a request that a trusted proxy has forwarded for the addresses.
+func proxied(addresses string) *exchange.Exchange {
+	x := request("X-Forwarded-For", addresses)
+	x.Proxies = &exchange.Proxies{From: prefixes("192.0.2.1/32")}
+	return x
+}
+
 // answered is x with an answer of JSON.
 func answered(x *exchange.Exchange, body string) *exchange.Exchange {
 	x.Type, x.Out = "application/json", append(x.Out[:0], body...)

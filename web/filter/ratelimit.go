@@ -43,9 +43,6 @@ func MaxCallers(n int) RateOption {
 	}
 }
 
-// Behind takes the address of the client behind these proxies instead of the connection's.
-func Behind(proxies Proxies) RateOption { return func(r *rateLimit) { r.proxies = proxies } }
-
 // PolicyName names the limit in the RateLimit headers. Default: "default". A server with several limits gives each its own.
 func PolicyName(name string) RateOption {
 	return func(r *rateLimit) {
@@ -65,7 +62,6 @@ type rateLimit struct {
 	together    bool
 	header      string
 	maxCallers  int
-	proxies     Proxies
 	name        string
 	quiet       bool
 
@@ -78,7 +74,7 @@ type rateLimit struct {
 // (draft-ietf-httpapi-ratelimit-headers-10). The rate is above 0 and at most 10,000,000; it may be less than 1.
 //
 // A caller is an address, of IPv6 a network of 64 bits, which is what one customer gets; options change that. Behind a
-// proxy all callers have its address, unless [Behind] names it.
+// proxy all callers have its address, unless web.TrustProxies names it.
 //
 // Each node counts by itself.
 func RateLimit(rate float64, burst int, options ...RateOption) exchange.Filter {
@@ -91,8 +87,6 @@ func RateLimit(rate float64, burst int, options ...RateOption) exchange.Filter {
 		r.wrong.want(false, "%w", p)
 	}
 	r.wrong.want(!r.together || !r.byPrincipal && r.header == "", "RateLimit: Together excludes ByPrincipal and ByHeader")
-	err := r.proxies.check()
-	r.wrong.want(err == nil, "RateLimit: %w", err)
 	if len(r.wrong) > 0 {
 		return r.wrong.filter(exchange.Filter{Name: "ratelimit"})
 	}
@@ -166,7 +160,7 @@ func (r *rateLimit) appendKey(buf []byte, x *exchange.Exchange) []byte {
 		buf = append(buf, p.Subject...)
 	default:
 		buf = append(buf, 'a')
-		buf = appendCaller(buf, r.proxies.Client(x))
+		buf = appendCaller(buf, x.Client())
 	}
 	return buf
 }

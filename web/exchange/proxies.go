@@ -1,15 +1,14 @@
-package filter
+package exchange
 
 import (
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
-
-	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// Proxies names the proxies that stand in front of the node, so that filters see the caller's address instead of theirs.
+// Proxies names the proxies that stand in front of a server, so that the client's address is known instead of theirs: see
+// web.TrustProxies.
 type Proxies struct {
 	// From is the addresses of proxies that are trusted. A connection over a Unix socket, which has no address, is trusted
 	// if From has any.
@@ -17,12 +16,16 @@ type Proxies struct {
 	// Header is the one header that all of these proxies set, "X-Forwarded-For" or "Forwarded" (RFC 7239); the former if
 	// empty. The other one is not read: what proxies do not set, they pass on from the caller.
 	Header string
+	// Untrusted, if not nil, is called for each request whose client is asked for and which has one of the two headers
+	// although no proxy is named: probably there is one, and all its clients are taken for one.
+	Untrusted func(connection netip.Addr)
 }
 
 // maxHops bounds how many addresses of a header are read, from its end.
 const maxHops = 32
 
-func (p *Proxies) check() error {
+// Check returns what is wrong with the settings.
+func (p *Proxies) Check() error {
 	for _, prefix := range p.From {
 		if !prefix.IsValid() {
 			return fmt.Errorf("a prefix of a proxy is not valid")
@@ -34,13 +37,22 @@ func (p *Proxies) check() error {
 	return nil
 }
 
-// Client is the address that the request came from. Beginning at the connection's end, each proxy that is trusted names
+// Client is the address that the request came from, by the proxies that the server trusts. Beginning at the connection's end, each proxy that is trusted names
 // the one before it; the first address that is not one of them is the client's. Where a proxy names none, or what is no
 // address, the client is the last one known: an address that cannot be proved is never taken. It is not valid for a
 // connection without an address.
-func (p *Proxies) Client(x *exchange.Exchange) netip.Addr {
-	client := x.Remote.Addr().Unmap().WithZone("")
-	if len(p.From) == 0 || client.IsValid() && !p.believed(client) {
+func (x *Exchange) Client() netip.Addr {
+	client, p := x.Remote.Addr().Unmap().WithZone(""), x.Proxies
+	if p == nil {
+		return client
+	}
+	if len(p.From) == 0 {
+		if p.Untrusted != nil && (x.Header.Get("X-Forwarded-For") != "" || x.Header.Get("Forwarded") != "") {
+			p.Untrusted(client)
+		}
+		return client
+	}
+	if client.IsValid() && !p.believed(client) {
 		return client
 	}
 	hops := p.hops(x)
@@ -66,7 +78,7 @@ func (p *Proxies) believed(addr netip.Addr) bool {
 }
 
 // hops returns the addresses that proxies have recorded, the last one first.
-func (p *Proxies) hops(x *exchange.Exchange) []string {
+func (p *Proxies) hops(x *Exchange) []string {
 	var hops []string
 	forwarded := strings.EqualFold(p.Header, "Forwarded")
 	name := "X-Forwarded-For"

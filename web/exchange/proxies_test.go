@@ -1,11 +1,11 @@
-package filter_test
+package exchange_test
 
 import (
 	"net/netip"
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/web/filter"
+	"github.com/sabir-go/sabir/web/exchange"
 )
 
 func prefixes(texts ...string) (all []netip.Prefix) {
@@ -15,18 +15,40 @@ func prefixes(texts ...string) (all []netip.Prefix) {
 	return all
 }
 
+// request comes from 192.0.2.1.
+func request(headers ...string) *exchange.Exchange {
+	x := &exchange.Exchange{Remote: netip.MustParseAddrPort("192.0.2.1:4711")}
+	for i := 0; i < len(headers); i += 2 {
+		x.Header.Add(headers[i], headers[i+1])
+	}
+	return x
+}
+
+func clientOf(x *exchange.Exchange, p *exchange.Proxies) netip.Addr {
+	x.Proxies = p
+	return x.Client()
+}
+
+func TestProxiesThatAreNotSound(t *testing.T) {
+	for want, p := range map[string]*exchange.Proxies{"X-Real-IP": {Header: "X-Real-IP"}, "a prefix of a proxy": {From: []netip.Prefix{{}}}} {
+		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want it to name %s", err, want)
+		}
+	}
+}
+
 func TestTheClientBehindProxies(t *testing.T) {
 	proxies := prefixes("10.0.0.0/8", "2001:db8:ffff::/48")
-	xff := filter.Proxies{From: proxies}
-	rfc := filter.Proxies{From: proxies, Header: "forwarded"}
+	xff := exchange.Proxies{From: proxies}
+	rfc := exchange.Proxies{From: proxies, Header: "forwarded"}
 	for _, c := range []struct {
 		what    string
-		proxies filter.Proxies
+		proxies exchange.Proxies
 		remote  string // "" over a Unix socket
 		headers []string
 		want    string
 	}{
-		{"no proxies are named", filter.Proxies{}, "10.0.0.1", []string{"X-Forwarded-For", "192.0.2.9"}, "10.0.0.1"},
+		{"no proxies are named", exchange.Proxies{}, "10.0.0.1", []string{"X-Forwarded-For", "192.0.2.9"}, "10.0.0.1"},
 		{"not from a proxy", xff, "192.0.2.1", []string{"X-Forwarded-For", "192.0.2.9"}, "192.0.2.1"},
 		{"one proxy", xff, "10.0.0.1", []string{"X-Forwarded-For", "192.0.2.9"}, "192.0.2.9"},
 		{"the proxy says nothing", xff, "10.0.0.1", nil, "10.0.0.1"},
@@ -44,7 +66,7 @@ func TestTheClientBehindProxies(t *testing.T) {
 		{"no address behind a proxy", xff, "10.0.0.1", []string{"X-Forwarded-For", "unknown, 10.0.0.2"}, "10.0.0.2"},
 		{"an empty item", xff, "10.0.0.1", []string{"X-Forwarded-For", "192.0.2.9,"}, "10.0.0.1"},
 		{"a Unix socket", xff, "", []string{"X-Forwarded-For", "192.0.2.9"}, "192.0.2.9"},
-		{"a Unix socket without proxies", filter.Proxies{}, "", []string{"X-Forwarded-For", "192.0.2.9"}, "invalid IP"},
+		{"a Unix socket without proxies", exchange.Proxies{}, "", []string{"X-Forwarded-For", "192.0.2.9"}, "invalid IP"},
 		{"the other header", xff, "10.0.0.1", []string{"Forwarded", "for=192.0.2.9"}, "10.0.0.1"},
 
 		{"Forwarded", rfc, "10.0.0.1", []string{"Forwarded", "for=192.0.2.9"}, "192.0.2.9"},
@@ -65,7 +87,7 @@ func TestTheClientBehindProxies(t *testing.T) {
 		if x.Remote = (netip.AddrPort{}); c.remote != "" {
 			x.Remote = netip.AddrPortFrom(netip.MustParseAddr(c.remote), 1)
 		}
-		if got := c.proxies.Client(x).String(); got != c.want {
+		if got := clientOf(x, &c.proxies).String(); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.what, got, c.want)
 		}
 	}
@@ -73,7 +95,7 @@ func TestTheClientBehindProxies(t *testing.T) {
 
 func TestALongListIsReadFromItsEnd(t *testing.T) {
 	x := request("X-Forwarded-For", "192.0.2.9"+strings.Repeat(", 10.0.0.2", 1000))
-	if got := (&filter.Proxies{From: prefixes("192.0.2.1/32", "10.0.0.0/8")}).Client(x).String(); got != "10.0.0.2" {
+	if got := clientOf(x, &exchange.Proxies{From: prefixes("192.0.2.1/32", "10.0.0.0/8")}).String(); got != "10.0.0.2" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -85,16 +107,16 @@ func FuzzForwarded(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, header string) {
 		for _, name := range []string{"Forwarded", "X-Forwarded-For"} {
-			p := filter.Proxies{From: prefixes("192.0.2.1/32"), Header: name}
+			p := exchange.Proxies{From: prefixes("192.0.2.1/32"), Header: name}
 			// The proxy's own entry is a line of its own, so nothing in the client's can change how it is read.
 			word := "203.0.113.7"
 			if name == "Forwarded" {
 				word = "for=203.0.113.7"
 			}
-			if got := p.Client(request(name, header, name, word)); got != netip.MustParseAddr("203.0.113.7") {
+			if got := clientOf(request(name, header, name, word), &p); got != netip.MustParseAddr("203.0.113.7") {
 				t.Fatalf("%q: got %v", header, got)
 			}
-			if got := p.Client(request(name, header)); !got.IsValid() {
+			if got := clientOf(request(name, header), &p); !got.IsValid() {
 				t.Fatalf("%q: no client", header)
 			}
 		}
@@ -103,9 +125,9 @@ func FuzzForwarded(f *testing.F) {
 
 func BenchmarkClientBehindAProxy(b *testing.B) {
 	x := request("X-Forwarded-For", "198.51.100.7")
-	p := filter.Proxies{From: prefixes("192.0.2.0/24")}
+	p := exchange.Proxies{From: prefixes("192.0.2.0/24")}
 	b.ReportAllocs()
 	for b.Loop() {
-		p.Client(x)
+		clientOf(x, &p)
 	}
 }
