@@ -55,8 +55,8 @@ type member struct {
 	client http.Client
 }
 
-func newMember(t *testing.T, options ...auth.SessionOption) *member {
-	sessions := auth.Session([]byte("a secret of at least 32 random bytes!"), options...)
+func newMember(t *testing.T, idle time.Duration) *member {
+	sessions := auth.Session(auth.SessionConfig{Secret: []byte("a secret of at least 32 random bytes!"), Idle: idle})
 	text := exchange.Filter{Name: "text", After: func(x *exchange.Exchange) {
 		if x.Header.Has("X-Meta-Text") && strings.HasSuffix(x.Path, "/created") {
 			x.Type, x.Out = "text/plain", []byte("it")
@@ -113,7 +113,7 @@ func (m *member) cookie(name string) string {
 var signIn, whoami = [2]string{"signIn", `{"name":"Ada"}`}, [2]string{"who", "{}"}
 
 func TestABatchSignsInAndOut(t *testing.T) {
-	m := newMember(t)
+	m := newMember(t, 0)
 	m.batch([][2]string{whoami, signIn, whoami})
 	if got := m.who(); got != "Ada" {
 		t.Fatalf("after signing in it is %q", got)
@@ -130,7 +130,7 @@ func TestTheLastCallOfABatchThatTouchesTheSessionCounts(t *testing.T) {
 		calls [][2]string
 		want  string
 	}{{[][2]string{out, signIn}, "Ada"}, {[][2]string{signIn, out}, ""}, {[][2]string{signIn, {"signIn", `{"name":"Bob"}`}}, "Bob"}} {
-		m := newMember(t)
+		m := newMember(t, 0)
 		m.batch(test.calls)
 		if got := m.who(); got != test.want {
 			t.Errorf("%v: %q, want %q", test.calls, got, test.want)
@@ -139,7 +139,7 @@ func TestTheLastCallOfABatchThatTouchesTheSessionCounts(t *testing.T) {
 }
 
 func TestABatchProlongsASessionButNotOneThatACallEnds(t *testing.T) {
-	m := newMember(t, auth.Idle(2*time.Second)) // it is prolonged after one
+	m := newMember(t, 2*time.Second) // it is prolonged after one
 	m.batch([][2]string{signIn})
 	if m.who() != "Ada" {
 		t.Fatal("nobody signed in")
@@ -156,7 +156,7 @@ func TestABatchProlongsASessionButNotOneThatACallEnds(t *testing.T) {
 }
 
 func TestAnOldCookieDoesNotKeepABatchFromSigningIn(t *testing.T) {
-	m := newMember(t)
+	m := newMember(t, 0)
 	u, _ := url.Parse(m.base)
 	m.client.Jar.SetCookies(u, []*http.Cookie{{Name: "session", Value: "old", Path: "/"}})
 	m.batch([][2]string{signIn, whoami, {"guarded", "{}"}})
@@ -166,7 +166,7 @@ func TestAnOldCookieDoesNotKeepABatchFromSigningIn(t *testing.T) {
 }
 
 func TestABatchCarriesStatusHeadersAndCookiesOfItsCalls(t *testing.T) {
-	m := newMember(t)
+	m := newMember(t, 0)
 	got := m.batch([][2]string{{"created", "{}"}, {"busy", "{}"}, {"guarded", "{}"}, {"cookies", `{"a":"1","b":"2"}`}, {"cookies", `{"a":"3"}`}})
 	if got[0].Status != 201 || string(got[0].Output) != `"it"` || got[0].Problem != nil {
 		t.Errorf("created: %+v", got[0])
@@ -183,7 +183,7 @@ func TestABatchCarriesStatusHeadersAndCookiesOfItsCalls(t *testing.T) {
 }
 
 func TestWhatABatchCannotHoldIsTheErrorOfItsCall(t *testing.T) {
-	m := newMember(t)
+	m := newMember(t, 0)
 	long := strings.Repeat("x", 3000)
 	got := m.batch([][2]string{{"cookies", `{"a":"` + long + `"}`}, {"cookies", `{"b":"` + long + `"}`}, {"cookies", `{"c":"` + long + `"}`}, whoami})
 	if got[0].Status != 200 || got[1].Status != 200 || got[3].Status != 200 || m.cookie("b") != long {

@@ -201,7 +201,7 @@ func Example_sessions() {
 		log.Fatal(err)
 	}
 	check := auth.Users(map[string]auth.User{"ada": {Hash: hash}})
-	sessions := auth.Session([]byte("0123456789abcdef0123456789abcdef")) // openssl rand 32
+	sessions := auth.Session(auth.SessionConfig{Secret: []byte("0123456789abcdef0123456789abcdef")}) // openssl rand 32
 
 	account := sabir.NewService("account")
 	sabir.Handle(account, "signIn", func(ctx context.Context, in signIn) (sabir.Nothing, error) {

@@ -180,7 +180,7 @@ func ends(t *testing.T, name string, base string, header func() http.Header, end
 }
 
 func TestWhatLastsEndsWithItsToken(t *testing.T) {
-	base := serveEndless(t, sabir.Serve(), Auth(auth.JWT(auth.Secret(tokenSecret))))
+	base := serveEndless(t, sabir.Serve(), Auth(auth.JWT(auth.JWTConfig{Secret: tokenSecret})))
 	ends(t, "TokenExpired", base, func() http.Header {
 		token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": "Ada", "exp": time.Now().Unix() + 2}).SignedString(tokenSecret)
 		if err != nil {
@@ -216,13 +216,13 @@ func sessionHeader(t *testing.T, base string) http.Header {
 }
 
 func TestWhatLastsEndsWithItsSession(t *testing.T) {
-	sessions := auth.Session(tokenSecret, auth.Idle(2*time.Second), auth.Lifetime(2*time.Second))
+	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret, Idle: 2 * time.Second, Lifetime: 2 * time.Second})
 	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), Anonymous())
 	ends(t, "TokenExpired", base, func() http.Header { return sessionHeader(t, base) }, func() {})
 }
 
 func TestWhatLastsEndsWithSigningOut(t *testing.T) {
-	sessions := auth.Session(tokenSecret)
+	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret})
 	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), Anonymous())
 	var header http.Header
 	ends(t, "SignedOut", base, func() http.Header { header = sessionHeader(t, base); return header }, func() {
@@ -233,7 +233,7 @@ func TestWhatLastsEndsWithSigningOut(t *testing.T) {
 }
 
 func TestSigningOutEndsNothingOfAnotherSession(t *testing.T) {
-	sessions := auth.Session(tokenSecret)
+	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret})
 	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), Anonymous())
 	mine, other := sessionHeader(t, base), sessionHeader(t, base) // of the same subject
 	text, err := lasting["SSE"](base, mine, func() {
@@ -253,7 +253,7 @@ func TestSigningOutEndsNothingOfAnotherSession(t *testing.T) {
 // What is remembered of a session lets its requests in for a while; a stream that it opens in that while could last much longer.
 func TestAStreamAsksOnceMoreWhetherItsSessionIsGood(t *testing.T) {
 	var bad atomic.Bool
-	sessions := auth.Session(tokenSecret, auth.StillGood(func(auth.Principal, time.Time) bool { return !bad.Load() }))
+	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret, Revalidate: func(auth.Principal, time.Time) bool { return !bad.Load() }})
 	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), Anonymous())
 	h := sessionHeader(t, base)
 	if got := post(t, base+"/account/who", "{}", "Cookie: "+h.Get("Cookie")); got.body != `"Ada"` {
@@ -268,7 +268,7 @@ func TestAStreamAsksOnceMoreWhetherItsSessionIsGood(t *testing.T) {
 
 func TestWhatLastsEndsWhenItsSessionIsNoLongerGood(t *testing.T) {
 	var bad atomic.Bool
-	sessions := auth.Session(tokenSecret, auth.StillGood(func(auth.Principal, time.Time) bool { return !bad.Load() }))
+	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret, Revalidate: func(auth.Principal, time.Time) bool { return !bad.Load() }})
 	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), Anonymous())
 	ends(t, "SignedOut", base, func() http.Header { bad.Store(false); return sessionHeader(t, base) }, func() {
 		bad.Store(true)

@@ -52,7 +52,7 @@ var clientEntryPoints = []entryPoint{
 // sessionEntryPoints are the ways of values of handlers into cookies, and into the answers of the dashboard.
 var sessionEntryPoints = []entryPoint{
 	{name: "claims of a session", open: func(t *testing.T, log *slog.Logger) way {
-		sessions := auth.Session([]byte("0123456789abcdef0123456789abcdef"))
+		sessions := auth.Session(auth.SessionConfig{Secret: []byte("0123456789abcdef0123456789abcdef")})
 		s := sabir.NewService("there")
 		sabir.Handle(s, "signIn", func(ctx context.Context, in askedFor) (sabir.Nothing, error) {
 			claim := Payload{Text: Text(in.Text)}

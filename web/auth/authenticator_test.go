@@ -119,8 +119,8 @@ func TestACallerThatTheExchangeHadBeforeIsForgotten(t *testing.T) {
 
 func TestEveryWayToSignInIsNamed(t *testing.T) {
 	x := request()
-	filter := auth.Filter(auth.JWT(auth.Secret(make([]byte, 32))), auth.Basic(auth.Users(nil)), auth.Key(map[string]auth.Principal{strings.Repeat("k", 16): {Subject: "x"}}),
-		auth.Session(make([]byte, 32)), auth.Certificate(nil))
+	filter := auth.Filter(auth.JWT(auth.JWTConfig{Secret: make([]byte, 32)}), auth.Basic(auth.Users(nil)), auth.Key(map[string]auth.Principal{strings.Repeat("k", 16): {Subject: "x"}}),
+		auth.Session(auth.SessionConfig{Secret: make([]byte, 32)}), auth.Certificate(nil))
 	if err := filter.Before(x); !errors.Is(err, auth.ErrNotSignedIn) {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestEveryWayToSignInIsNamed(t *testing.T) {
 }
 
 func TestAnActionThatDemandsACallerHasTheChallengeToo(t *testing.T) {
-	filter := auth.Optional(auth.JWT(auth.Secret(make([]byte, 32))))
+	filter := auth.Optional(auth.JWT(auth.JWTConfig{Secret: make([]byte, 32)}))
 	for status, want := range map[int]bool{401: true, 403: false, 200: false, 0: false} {
 		x := request()
 		x.Status = status
@@ -157,16 +157,13 @@ func TestAnAuthenticatorCannotMakeTheSystemOrNobody(t *testing.T) {
 func TestSettingsThatAreNotSoundRefuseEverybody(t *testing.T) {
 	key := strings.Repeat("k", 16)
 	for want, a := range map[string]auth.Authenticator{
-		"31 bytes":            auth.JWT(auth.Secret(make([]byte, 31))),
-		"no key":              auth.JWT(),
-		"no algorithm":        auth.JWT(auth.Secret(make([]byte, 32)), auth.Algorithms("none")),
-		"Leeway":              auth.JWT(auth.Secret(make([]byte, 32)), auth.Leeway(-1)),
-		"exclude each other":  auth.JWT(auth.Secret(make([]byte, 32)), auth.AnyAudience(), auth.Audience("x")),
-		"RolesIn":             auth.JWT(auth.Secret(make([]byte, 32)), auth.RolesIn()),
-		"SubjectIn":           auth.JWT(auth.Secret(make([]byte, 32)), auth.SubjectIn("")),
-		"want https":          auth.JWT(auth.JWKS("http://example.com/keys")),
-		"want a URL":          auth.JWT(auth.JWKS("keys.json")),
-		"twice":               auth.JWT(auth.JWKS("https://a.example/keys"), auth.JWKS("https://b.example/keys")),
+		"31 bytes":            auth.JWT(auth.JWTConfig{Secret: make([]byte, 31)}),
+		"no key":              auth.JWT(auth.JWTConfig{}),
+		"no algorithm":        auth.JWT(auth.JWTConfig{Secret: make([]byte, 32), Algorithms: []string{"none"}}),
+		"Leeway":              auth.JWT(auth.JWTConfig{Secret: make([]byte, 32), Leeway: -2}),
+		"exclude each other":  auth.JWT(auth.JWTConfig{Secret: make([]byte, 32), AnyAudience: true, Audiences: []string{"x"}}),
+		"want https":          auth.JWT(auth.JWTConfig{JWKS: "http://example.com/keys"}),
+		"want a URL":          auth.JWT(auth.JWTConfig{JWKS: "keys.json"}),
 		"no keys":             auth.Key(nil),
 		"want 16 to":          auth.Key(map[string]auth.Principal{"short": {Subject: "x"}}),
 		"without a subject":   auth.Key(map[string]auth.Principal{key: {}}),
@@ -177,12 +174,11 @@ func TestSettingsThatAreNotSoundRefuseEverybody(t *testing.T) {
 		"the check is nil":    auth.Basic(nil),
 		"AtOnce(0)":           auth.Basic(auth.Users(nil), auth.AtOnce(0)),
 		"Remember(1h0m0s)":    auth.Basic(auth.Users(nil), auth.Remember(3600e9)),
-		"a secret of 5 bytes": auth.Session([]byte("short")),
-		"a secret of 6 bytes": auth.Session(make([]byte, 32), auth.OldSecrets([]byte("short6"))),
-		"want the former":     auth.Session(make([]byte, 32), auth.Idle(2e9), auth.Lifetime(1e9)),
-		"CookieName":          auth.Session(make([]byte, 32), auth.CookieName("a b")),
-		"StillGood":           auth.Session(make([]byte, 32), auth.StillGood(nil)),
-		"Lifetime(0s)":        auth.Session(make([]byte, 32), auth.Idle(1e9), auth.Lifetime(0)),
+		"a secret of 5 bytes": auth.Session(auth.SessionConfig{Secret: []byte("short")}),
+		"a secret of 6 bytes": auth.Session(auth.SessionConfig{Secret: make([]byte, 32), PreviousSecrets: [][]byte{[]byte("short6")}}),
+		"want the former":     auth.Session(auth.SessionConfig{Secret: make([]byte, 32), Idle: 2e9, Lifetime: 1e9}),
+		"CookieName":          auth.Session(auth.SessionConfig{Secret: make([]byte, 32), CookieName: "a b"}),
+		"Lifetime is 1ns":     auth.Session(auth.SessionConfig{Secret: make([]byte, 32), Lifetime: 1}),
 	} {
 		if err := auth.Check(a); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

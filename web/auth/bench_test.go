@@ -29,7 +29,7 @@ func benchToken(changes map[string]any) string {
 
 // BenchmarkKnownToken is a token that came before, as nearly all do.
 func BenchmarkKnownToken(b *testing.B) {
-	benchFilter(b, bearer(benchToken(nil)), true, auth.Filter(auth.JWT(auth.Secret(secret))))
+	benchFilter(b, bearer(benchToken(nil)), true, auth.Filter(auth.JWT(auth.JWTConfig{Secret: secret})))
 }
 
 // BenchmarkNewToken is a token that comes for the first time.
@@ -50,7 +50,7 @@ func BenchmarkNewToken(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				if n%len(tokens) == 0 {
-					a = auth.JWT(auth.PublicKey("", key.verify))
+					a = auth.JWT(auth.JWTConfig{Keys: []auth.TokenKey{{Key: key.verify}}})
 				}
 				if _, err := a.Authenticate(tokens[n%len(tokens)]); err != nil {
 					b.Fatal(err)
@@ -72,7 +72,7 @@ func BenchmarkKnownPassword(b *testing.B) {
 }
 
 func BenchmarkKnownSession(b *testing.B) {
-	s := auth.Session(sessionSecret)
+	s := auth.Session(auth.SessionConfig{Secret: sessionSecret})
 	x := request()
 	if err := s.SignIn(x, ada); err != nil {
 		b.Fatal(err)
@@ -83,8 +83,8 @@ func BenchmarkKnownSession(b *testing.B) {
 
 // BenchmarkNobody is Optional for a request without credentials, which five authenticators are asked about.
 func BenchmarkNobody(b *testing.B) {
-	benchFilter(b, request("Accept", "*/*", "User-Agent", "x"), true, auth.Optional(auth.JWT(auth.Secret(secret)), auth.Key(map[string]auth.Principal{backupKey: {Subject: "x"}}),
-		auth.Basic(auth.Users(nil)), auth.Session(sessionSecret), auth.Certificate(nil)))
+	benchFilter(b, request("Accept", "*/*", "User-Agent", "x"), true, auth.Optional(auth.JWT(auth.JWTConfig{Secret: secret}), auth.Key(map[string]auth.Principal{backupKey: {Subject: "x"}}),
+		auth.Basic(auth.Users(nil)), auth.Session(auth.SessionConfig{Secret: sessionSecret}), auth.Certificate(nil)))
 }
 
 // BenchmarkCall is a call through a server's way, with and without Require and From.

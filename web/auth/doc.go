@@ -1,7 +1,7 @@
 // Package auth authenticates and authorises callers over HTTP.
 //
 //	node := sabir.NewNode(sabir.Serve(users), sabir.HTTP("0.0.0.0:3000", web.Auth(
-//		auth.JWT(auth.JWKS("https://login.example.com/keys"), auth.Issuer("https://login.example.com"), auth.Audience("users")),
+//		auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Issuers: []string{"https://login.example.com"}, Audiences: []string{"users"}}),
 //		auth.Key(map[string]auth.Principal{os.Getenv("BACKUP_KEY"): {Subject: "backup", Roles: []string{"reader"}}}))))
 //
 //	sabir.Handle(users, "delete", deleteUser, sabir.Use(auth.Require("admin")))

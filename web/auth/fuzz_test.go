@@ -16,7 +16,7 @@ import (
 // and no answer is anything but an error of the client.
 func FuzzAuthorization(f *testing.F) {
 	good := forge(`{"alg":"HS256"}`, `{"sub":"ada","exp":99999999999}`, secret)
-	filter := auth.Filter(auth.JWT(auth.Secret(secret), auth.PublicKey("e", &p256().PublicKey)),
+	filter := auth.Filter(auth.JWT(auth.JWTConfig{Secret: secret, Keys: []auth.TokenKey{{ID: "e", Key: &p256().PublicKey}}}),
 		auth.Basic(func(_ context.Context, name, password string) (*auth.Principal, error) {
 			if name == "ada" && password == "pw" {
 				return &auth.Principal{Subject: "ada"}, nil
@@ -46,7 +46,7 @@ func FuzzAuthorization(f *testing.F) {
 func FuzzSessionCookie(f *testing.F) {
 	key := make([]byte, 32)
 	rand.Read(key) // another one in each process, so that nothing in the corpus is good
-	s := auth.Session(key)
+	s := auth.Session(auth.SessionConfig{Secret: key})
 	x := request()
 	if err := s.SignIn(x, ada); err != nil {
 		f.Fatal(err)

@@ -35,21 +35,6 @@ const (
 	keysTimeout     = 10 * time.Second
 )
 
-// JWKS fetches the keys from a URL (RFC 7517, section 5): https, or http on this machine. They are fetched when the first
-// token comes, hourly, and when a token names a key that is not among them, at most every 30 seconds. While the URL cannot
-// be reached the keys serve for 24 hours. Secret keys (kty "oct") in it are ignored, and so are keys for encryption.
-func JWKS(url string) JWTOption { return JWKSBy(url, nil) }
-
-// JWKSBy is JWKS with a client of its own, for a proxy or private authorities.
-func JWKSBy(address string, client *http.Client) JWTOption {
-	return func(t *tokens) {
-		err := checkKeyURL(address)
-		t.want(err == nil, "JWKS(%q): %w", address, err)
-		t.want(t.fetched == nil, "JWKS was given twice")
-		t.fetched = newKeySet(address, client)
-	}
-}
-
 func checkKeyURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

@@ -72,8 +72,8 @@ func (l *login) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-func (l *login) jwt(options ...auth.JWTOption) auth.Authenticator {
-	return auth.JWT(append(options, auth.JWKSBy("https://login.example.com/keys", &http.Client{Transport: l}))...)
+func (l *login) jwt() auth.Authenticator {
+	return auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Client: &http.Client{Transport: l}})
 }
 
 func serving(set string) *login { return &login{answer: func() (int, string) { return 200, set }} }
@@ -225,7 +225,7 @@ func TestKeysServeForADayWhileTheURLIsAway(t *testing.T) {
 func TestAFetchThatHangsDoesNotHoldItsCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &slowLogin{}
-		a := auth.JWT(auth.JWKSBy("https://login.example.com/keys", &http.Client{Transport: l}))
+		a := auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Client: &http.Client{Transport: l}})
 		x := bearer(signedBy("e", jwt.SigningMethodES256, p256()))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -1,9 +1,11 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -20,103 +22,64 @@ const (
 	defaultLeeway = 30 * time.Second
 )
 
-// JWTOption is an option of [JWT].
-type JWTOption func(*tokens)
-
-// Secret is a key for HS256, HS384 and HS512, which has at least 32, 48 and 64 bytes for them. It checks tokens of any key id;
-// name one with [PublicKey].
-func Secret(secret []byte) JWTOption { return PublicKey("", secret) }
-
-// PublicKey is a key for tokens that name the key id in their header, or for those of any with "": an *rsa.PublicKey of 2048
-// to 8192 bits, an *ecdsa.PublicKey on P-256, P-384 or P-521, an ed25519.PublicKey, or a []byte as for [Secret].
-func PublicKey(kid string, key any) JWTOption {
-	return func(t *tokens) {
-		k, err := newTokenKey(kid, key)
-		t.want(err == nil, "a key for %q is %w", kid, err)
-		t.keys = append(t.keys, k)
-	}
+// JWTConfig is the settings of [JWT]. It needs a Secret, Keys or JWKS; for the rest the zero value is right.
+type JWTConfig struct {
+	// Secret is a key for HS256, HS384 and HS512, which has at least 32, 48 and 64 bytes for them. It checks tokens of any key id;
+	// give it an id, or give more than one, in Keys.
+	Secret []byte
+	// Keys are further keys.
+	Keys []TokenKey
+	// JWKS is a URL to fetch keys from (RFC 7517, section 5): https, or http on this machine. They are fetched when the first
+	// token comes, hourly, and when a token names a key that is not among them, at most every 30 seconds. While the URL cannot
+	// be reached the keys serve for 24 hours. Secret keys (kty "oct") in it are ignored, and so are keys for encryption.
+	JWKS string
+	// Client fetches JWKS, for a proxy or private authorities. Default: a client of its own.
+	Client *http.Client
+	// Algorithms allows these only, of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, HS256, HS384 and
+	// HS512. Default: those that fit a key. "none" never is.
+	Algorithms []string
+	// Issuers are the only issuers whose tokens are taken. Default: any.
+	Issuers []string
+	// Audiences takes tokens that are for one of these. Default: only tokens that name no audience at all
+	// (RFC 7519, section 4.1.3), see AnyAudience.
+	Audiences []string
+	// AnyAudience takes tokens for any audience: then one that was given to another service works here too.
+	AnyAudience bool
+	// Leeway is by how much clocks may differ. Default: 30 seconds; at most 5 minutes; [NoLeeway] is none.
+	Leeway time.Duration
+	// AllowNoExpiry takes tokens without an expiry too, which are good for as long as their key is.
+	AllowNoExpiry bool
+	// TokenType takes only tokens whose header has this type, such as "at+jwt" for access tokens (RFC 9068, section 4).
+	TokenType string
+	// RolesClaims names the claims that hold roles, with dots for claims in claims: "realm_access.roles". Each is a list of texts,
+	// or one text with spaces between ("scope"). Default: "roles".
+	RolesClaims []string
+	// SubjectClaim names the claim that holds the subject. Default: "sub".
+	SubjectClaim string
+	// KeepClaims keeps only these claims in the principal, which travels with calls. Default: all; an empty list keeps none.
+	KeepClaims []string
 }
 
-// Algorithms allows these only, of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, HS256, HS384 and
-// HS512. By default, those that fit a key are allowed. "none" never is.
-func Algorithms(names ...string) JWTOption {
-	return func(t *tokens) {
-		for _, name := range names {
-			t.want(slices.Contains(allAlgorithms, name), "no algorithm is called %q", name)
-		}
-		t.want(len(names) > 0, "Algorithms was given none")
-		t.algorithms = names
-	}
+// NoLeeway is the [JWTConfig.Leeway] of clocks that do not differ.
+const NoLeeway = -1
+
+// TokenKey is a key that tokens are signed with.
+type TokenKey struct {
+	// ID is the key id that tokens name in their header; a key without one checks tokens of any id.
+	ID string
+	// Key is an *rsa.PublicKey of 2048 to 8192 bits, an *ecdsa.PublicKey on P-256, P-384 or P-521, an ed25519.PublicKey, or a
+	// []byte as for [JWTConfig.Secret].
+	Key any
 }
 
 var allAlgorithms = []string{"HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 
-// Issuer takes tokens of these issuers only.
-func Issuer(issuers ...string) JWTOption {
-	return func(t *tokens) { t.issuers = append(t.issuers, issuers...) }
-}
-
-// Audience takes tokens that are for one of these. By default, only tokens are taken that name no audience at all
-// (RFC 7519, section 4.1.3), see [AnyAudience].
-func Audience(audiences ...string) JWTOption {
-	return func(t *tokens) { t.audiences = append(t.audiences, audiences...) }
-}
-
-// AnyAudience takes tokens for any audience: then one that was given to another service works here too.
-func AnyAudience() JWTOption { return func(t *tokens) { t.anyAudience = true } }
-
-// Leeway is by how much clocks may differ. Default: 30 seconds; at most 5 minutes.
-func Leeway(d time.Duration) JWTOption {
-	return func(t *tokens) {
-		t.want(d >= 0 && d <= 5*time.Minute, "Leeway(%v): want 0 to 5 minutes", d)
-		t.leeway = d
-	}
-}
-
-// MayLackExpiry takes tokens without an expiry too, which are good for as long as their key is.
-func MayLackExpiry() JWTOption { return func(t *tokens) { t.mayLackExpiry = true } }
-
-// TokenType takes only tokens whose header has this type, such as "at+jwt" for access tokens (RFC 9068, section 4).
-func TokenType(typ string) JWTOption { return func(t *tokens) { t.typ = typ } }
-
-// RolesIn names the claims that hold roles, with dots for claims in claims: "realm_access.roles". Each is a list of texts,
-// or one text with spaces between ("scope"). Default: "roles".
-func RolesIn(claims ...string) JWTOption {
-	return func(t *tokens) {
-		t.want(len(claims) > 0, "RolesIn was given no claim")
-		t.rolesIn = claims
-	}
-}
-
-// SubjectIn names the claim that holds the subject. Default: "sub".
-func SubjectIn(claim string) JWTOption {
-	return func(t *tokens) {
-		t.want(claim != "", "SubjectIn was given no claim")
-		t.subjectIn = claim
-	}
-}
-
-// KeepClaims keeps only these claims in the principal, which travels with calls. Default: all.
-func KeepClaims(names ...string) JWTOption {
-	return func(t *tokens) { t.keep, t.keeps = names, true }
-}
-
 // tokens checks JSON web tokens.
 type tokens struct {
 	settings
-	keys          []tokenKey
-	fetched       *keySet // of JWKS; nil for none
-	algorithms    []string
-	issuers       []string
-	audiences     []string
-	anyAudience   bool
-	leeway        time.Duration
-	mayLackExpiry bool
-	typ           string
-	rolesIn       []string
-	subjectIn     string
-	keep          []string
-	keeps         bool
+	JWTConfig
+	keys    []tokenKey
+	fetched *keySet // of JWKS; nil for none
 
 	parser *jwt.Parser
 	known  *verified[knownToken]
@@ -130,29 +93,53 @@ type knownToken struct {
 // JWT authenticates by a JSON web token (RFC 7519) in "Authorization: Bearer <token>", of at most 8 KiB. What has no two
 // dots is no token, and left to the authenticators after it.
 //
-// The signature is checked with a key that the options name, by an algorithm that is made for it: what the token states about
+// The signature is checked with a key that the settings name, by an algorithm that is made for it: what the token states about
 // itself selects among those, no more. A token must have an expiry and a subject; it may not be used before its nbf. Tokens
 // with critical extensions are refused (RFC 7515, section 4.1.11). A token that was found valid is remembered by its hash
 // until it expires, at most 5 minutes and until the fetched keys change; 10,000 at most.
-func JWT(options ...JWTOption) Authenticator {
-	t := &tokens{settings: settings{name: "JWT"}, leeway: defaultLeeway, rolesIn: []string{"roles"}, subjectIn: "sub", known: newVerified[knownToken]()}
-	for _, o := range options {
-		o(t)
+func JWT(config JWTConfig) Authenticator {
+	t := &tokens{settings: settings{name: "JWT"}, JWTConfig: config, known: newVerified[knownToken]()}
+	t.readKeys()
+	t.want(t.Leeway == NoLeeway || t.Leeway >= 0 && t.Leeway <= 5*time.Minute, "Leeway is %v: want 0 to 5 minutes, or NoLeeway", t.Leeway)
+	t.Leeway = max(cmp.Or(t.Leeway, defaultLeeway), 0)
+	t.SubjectClaim = cmp.Or(t.SubjectClaim, "sub")
+	if len(t.RolesClaims) == 0 {
+		t.RolesClaims = []string{"roles"}
 	}
-	t.want(len(t.keys) > 0 || t.fetched != nil, "no key: give it Secret, PublicKey or JWKS")
-	t.want(!t.anyAudience || len(t.audiences) == 0, "Audience and AnyAudience exclude each other")
-	if t.algorithms == nil {
-		t.algorithms = allAlgorithms
+	t.want(!t.AnyAudience || len(t.Audiences) == 0, "Audiences and AnyAudience exclude each other")
+	for _, name := range t.Algorithms {
+		t.want(slices.Contains(allAlgorithms, name), "no algorithm is called %q", name)
 	}
-	rules := []jwt.ParserOption{jwt.WithValidMethods(t.algorithms), jwt.WithLeeway(t.leeway), jwt.WithStrictDecoding()}
-	if !t.mayLackExpiry {
+	if len(t.Algorithms) == 0 {
+		t.Algorithms = allAlgorithms
+	}
+	rules := []jwt.ParserOption{jwt.WithValidMethods(t.Algorithms), jwt.WithLeeway(t.Leeway), jwt.WithStrictDecoding()}
+	if !t.AllowNoExpiry {
 		rules = append(rules, jwt.WithExpirationRequired())
 	}
-	if len(t.audiences) > 0 {
-		rules = append(rules, jwt.WithAudience(t.audiences...))
+	if len(t.Audiences) > 0 {
+		rules = append(rules, jwt.WithAudience(t.Audiences...))
 	}
 	t.parser = jwt.NewParser(rules...)
 	return t
+}
+
+func (t *tokens) readKeys() {
+	given := t.Keys
+	if t.Secret != nil {
+		given = append([]TokenKey{{Key: t.Secret}}, given...)
+	}
+	for _, g := range given {
+		k, err := newTokenKey(g.ID, g.Key)
+		t.want(err == nil, "a key for %q is %w", g.ID, err)
+		t.keys = append(t.keys, k)
+	}
+	if t.JWKS != "" {
+		err := checkKeyURL(t.JWKS)
+		t.want(err == nil, "JWKS is %q: %w", t.JWKS, err)
+		t.fetched = newKeySet(t.JWKS, t.Client)
+	}
+	t.want(len(t.keys) > 0 || t.fetched != nil, "no key: give it a Secret, Keys or JWKS")
 }
 
 func (t *tokens) Name() string { return "jwt" }
@@ -193,8 +180,8 @@ func (t *tokens) Authenticate(x *exchange.Exchange) (*Principal, error) {
 	}
 	until := now.Add(maxVerifiedAge)
 	if expiry, err := claims.GetExpirationTime(); err == nil && expiry != nil {
-		until = expiry.Add(t.leeway)
-		p.Expires, p.leeway = expiry.Time, t.leeway
+		until = expiry.Add(t.Leeway)
+		p.Expires, p.leeway = expiry.Time, t.Leeway
 	}
 	t.known.put(hash, knownToken{p, generation}, now, until)
 	return p, nil
@@ -212,8 +199,8 @@ func (t *tokens) keysFor(ctx context.Context, header map[string]any) (any, error
 	if _, critical := header["crit"]; critical {
 		return nil, badCredentials("the token has critical extensions, and none is known here")
 	}
-	if typ, _ := header["typ"].(string); t.typ != "" && !strings.EqualFold(strings.TrimPrefix(typ, "application/"), t.typ) {
-		return nil, badCredentials("the token is of another type than " + t.typ)
+	if typ, _ := header["typ"].(string); t.TokenType != "" && !strings.EqualFold(strings.TrimPrefix(typ, "application/"), t.TokenType) {
+		return nil, badCredentials("the token is of another type than " + t.TokenType)
 	}
 	alg, _ := header["alg"].(string)
 	kid, isText := header["kid"].(string)
@@ -243,10 +230,10 @@ func (t *tokens) checkClaims(claims jwt.MapClaims) error {
 	if err != nil {
 		return err
 	}
-	if len(t.issuers) > 0 && !slices.Contains(t.issuers, issuer) {
+	if len(t.Issuers) > 0 && !slices.Contains(t.Issuers, issuer) {
 		return jwt.ErrTokenInvalidIssuer
 	}
-	if len(t.audiences) > 0 || t.anyAudience {
+	if len(t.Audiences) > 0 || t.AnyAudience {
 		return nil
 	}
 	if _, given := claims["aud"]; given {
@@ -258,19 +245,19 @@ func (t *tokens) checkClaims(claims jwt.MapClaims) error {
 // principal makes a Principal of the claims.
 func (t *tokens) principal(claims jwt.MapClaims) (*Principal, error) {
 	p := &Principal{Scheme: t.Name(), Claims: claims}
-	p.Subject, _ = claimAt(claims, t.subjectIn).(string)
+	p.Subject, _ = claimAt(claims, t.SubjectClaim).(string)
 	if p.Subject == "" {
 		return nil, badCredentials("the token names no subject")
 	}
-	for _, path := range t.rolesIn {
+	for _, path := range t.RolesClaims {
 		p.Roles = append(p.Roles, texts(claimAt(claims, path))...)
 	}
-	if t.keeps {
+	if t.KeepClaims != nil {
 		p.Claims = nil
-		for _, name := range t.keep {
+		for _, name := range t.KeepClaims {
 			if value, ok := claims[name]; ok {
 				if p.Claims == nil {
-					p.Claims = make(map[string]any, len(t.keep))
+					p.Claims = make(map[string]any, len(t.KeepClaims))
 				}
 				p.Claims[name] = value
 			}

@@ -87,7 +87,7 @@ func TestEveryAlgorithmWorksWithItsKeyAndWithNoOther(t *testing.T) {
 		for _, method := range signer.methods {
 			token := sign(method, signer.sign, claims(nil), nil)
 			for _, verifier := range keys {
-				a := auth.JWT(auth.PublicKey("", verifier.verify))
+				a := auth.JWT(auth.JWTConfig{Keys: []auth.TokenKey{{Key: verifier.verify}}})
 				if signer.name == verifier.name {
 					if p := admitted(t, a, bearer(token)); p.Subject != "ada" || p.Scheme != "jwt" || !reflect.DeepEqual(p.Roles, []string{"admin", "user"}) {
 						t.Errorf("%s: got %+v", method.Alg(), p)
@@ -101,7 +101,7 @@ func TestEveryAlgorithmWorksWithItsKeyAndWithNoOther(t *testing.T) {
 }
 
 func TestATokenThatIsNotSignedIsRefused(t *testing.T) {
-	a := auth.JWT(auth.Secret(secret), auth.PublicKey("r", &rsaKey().PublicKey))
+	a := auth.JWT(auth.JWTConfig{Secret: secret, Keys: []auth.TokenKey{{ID: "r", Key: &rsaKey().PublicKey}}})
 	good := sign(hs256, secret, claims(nil), nil)
 	parts := strings.Split(good, ".")
 	for _, header := range []string{`{"alg":"none"}`, `{"alg":"None"}`, `{"alg":""}`, `{}`, `{"alg":null}`, `{"alg":["HS256"]}`, `{"alg":"HS1"}`} {
@@ -114,7 +114,7 @@ func TestATokenThatIsNotSignedIsRefused(t *testing.T) {
 }
 
 func TestAPublicKeyIsNoSecret(t *testing.T) {
-	a := auth.JWT(auth.PublicKey("r", &rsaKey().PublicKey), auth.PublicKey("e", &p256().PublicKey), auth.PublicKey("d", edwards().Public()))
+	a := auth.JWT(auth.JWTConfig{Keys: []auth.TokenKey{{ID: "r", Key: &rsaKey().PublicKey}, {ID: "e", Key: &p256().PublicKey}, {ID: "d", Key: edwards().Public()}}})
 	for _, known := range [][]byte{publicPEM(), rsaKey().N.Bytes(), must(p256().PublicKey.Bytes()), edwards().Public().(ed25519.PublicKey)} {
 		for _, kid := range []string{"r", "e", "d"} {
 			refused(t, a, bearer(sign(hs256, known, claims(nil), map[string]any{"kid": kid})), auth.ErrBadCredentials)
@@ -123,15 +123,15 @@ func TestAPublicKeyIsNoSecret(t *testing.T) {
 }
 
 func TestOnlyTheGivenAlgorithmsWork(t *testing.T) {
-	a := auth.JWT(auth.PublicKey("", &rsaKey().PublicKey), auth.Algorithms("PS256"))
+	a := auth.JWT(auth.JWTConfig{Algorithms: []string{"PS256"}, Keys: []auth.TokenKey{{Key: &rsaKey().PublicKey}}})
 	admitted(t, a, bearer(sign(jwt.SigningMethodPS256, rsaKey(), claims(nil), nil)))
 	refused(t, a, bearer(sign(jwt.SigningMethodRS256, rsaKey(), claims(nil), nil)), auth.ErrBadCredentials)
-	refused(t, auth.JWT(auth.Secret(secret[:32])), bearer(sign(jwt.SigningMethodHS512, secret[:32], claims(nil), nil)), auth.ErrBadCredentials)
+	refused(t, auth.JWT(auth.JWTConfig{Secret: secret[:32]}), bearer(sign(jwt.SigningMethodHS512, secret[:32], claims(nil), nil)), auth.ErrBadCredentials)
 }
 
 func TestTheKeyIDSelectsTheKey(t *testing.T) {
 	other := []byte(strings.Repeat("x", 32))
-	a := auth.JWT(auth.PublicKey("a", secret), auth.PublicKey("b", other))
+	a := auth.JWT(auth.JWTConfig{Keys: []auth.TokenKey{{ID: "a", Key: secret}, {ID: "b", Key: other}}})
 	for _, c := range []struct {
 		key  []byte
 		kid  any
@@ -149,15 +149,15 @@ func TestTheKeyIDSelectsTheKey(t *testing.T) {
 			refused(t, a, x, auth.ErrBadCredentials)
 		}
 	}
-	admitted(t, auth.JWT(auth.PublicKey("a", secret)), bearer(sign(hs256, secret, claims(nil), nil)))                                     // the only key there is
-	admitted(t, auth.JWT(auth.Secret(secret), auth.Secret(other)), bearer(sign(hs256, other, claims(nil), map[string]any{"kid": "new"}))) // keys of any id
+	admitted(t, auth.JWT(auth.JWTConfig{Keys: []auth.TokenKey{{ID: "a", Key: secret}}}), bearer(sign(hs256, secret, claims(nil), nil)))                              // the only key there is
+	admitted(t, auth.JWT(auth.JWTConfig{Keys: []auth.TokenKey{{Key: secret}, {Key: other}}}), bearer(sign(hs256, other, claims(nil), map[string]any{"kid": "new"}))) // keys of any id
 }
 
 func TestKeysThatAreNotSoundAreRefused(t *testing.T) {
 	weak := must(rsa.GenerateKey(rand.Reader, 1024)) //nolint:gosec // that is the point
 	for _, key := range []any{make([]byte, 31), "text", nil, rsaKey(), p256(), &weak.PublicKey, &rsa.PublicKey{}, &ecdsa.PublicKey{},
 		ed25519.PublicKey("short"), (*rsa.PublicKey)(nil), (*ecdsa.PublicKey)(nil)} {
-		if err := auth.Check(auth.JWT(auth.PublicKey("", key))); err == nil {
+		if err := auth.Check(auth.JWT(auth.JWTConfig{Keys: []auth.TokenKey{{Key: key}}})); err == nil {
 			t.Errorf("a %T is taken", key)
 		}
 	}
@@ -169,24 +169,25 @@ func TestTimes(t *testing.T) {
 		for _, c := range []struct {
 			what    string
 			changes map[string]any
-			options []auth.JWTOption
+			config  auth.JWTConfig
 			good    bool
 		}{
-			{"expires later", map[string]any{"exp": at(time.Second)}, nil, true},
-			{"expired within the leeway", map[string]any{"exp": at(-29 * time.Second)}, nil, true},
-			{"expired", map[string]any{"exp": at(-30 * time.Second)}, nil, false},
-			{"expired, no leeway", map[string]any{"exp": at(0)}, []auth.JWTOption{auth.Leeway(0)}, false},
-			{"no expiry", map[string]any{"exp": nil}, nil, false},
-			{"no expiry, which is allowed", map[string]any{"exp": nil}, []auth.JWTOption{auth.MayLackExpiry()}, true},
-			{"expired, where none is needed", map[string]any{"exp": at(-time.Hour)}, []auth.JWTOption{auth.MayLackExpiry()}, false},
-			{"expiry is text", map[string]any{"exp": "tomorrow"}, nil, false},
-			{"expiry is text, where none is needed", map[string]any{"exp": "tomorrow"}, []auth.JWTOption{auth.MayLackExpiry()}, false},
-			{"expires in the year 2100000", map[string]any{"exp": 6.6e13}, nil, true},
-			{"not yet, within the leeway", map[string]any{"nbf": at(30 * time.Second)}, nil, true},
-			{"not yet", map[string]any{"nbf": at(31 * time.Second)}, nil, false},
-			{"nbf is text", map[string]any{"nbf": "now"}, nil, false},
+			{"expires later", map[string]any{"exp": at(time.Second)}, auth.JWTConfig{}, true},
+			{"expired within the leeway", map[string]any{"exp": at(-29 * time.Second)}, auth.JWTConfig{}, true},
+			{"expired", map[string]any{"exp": at(-30 * time.Second)}, auth.JWTConfig{}, false},
+			{"expired, no leeway", map[string]any{"exp": at(0)}, auth.JWTConfig{Leeway: auth.NoLeeway}, false},
+			{"no expiry", map[string]any{"exp": nil}, auth.JWTConfig{}, false},
+			{"no expiry, which is allowed", map[string]any{"exp": nil}, auth.JWTConfig{AllowNoExpiry: true}, true},
+			{"expired, where none is needed", map[string]any{"exp": at(-time.Hour)}, auth.JWTConfig{AllowNoExpiry: true}, false},
+			{"expiry is text", map[string]any{"exp": "tomorrow"}, auth.JWTConfig{}, false},
+			{"expiry is text, where none is needed", map[string]any{"exp": "tomorrow"}, auth.JWTConfig{AllowNoExpiry: true}, false},
+			{"expires in the year 2100000", map[string]any{"exp": 6.6e13}, auth.JWTConfig{}, true},
+			{"not yet, within the leeway", map[string]any{"nbf": at(30 * time.Second)}, auth.JWTConfig{}, true},
+			{"not yet", map[string]any{"nbf": at(31 * time.Second)}, auth.JWTConfig{}, false},
+			{"nbf is text", map[string]any{"nbf": "now"}, auth.JWTConfig{}, false},
 		} {
-			a := auth.JWT(append([]auth.JWTOption{auth.Secret(secret)}, c.options...)...)
+			c.config.Secret = secret
+			a := auth.JWT(c.config)
 			x := bearer(sign(hs256, secret, claims(c.changes), nil))
 			if err := auth.Filter(a).Before(x); (err == nil) != c.good {
 				t.Errorf("%s: got %v", c.what, err)
@@ -197,7 +198,7 @@ func TestTimes(t *testing.T) {
 
 func TestATokenThatWasGoodExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := auth.JWT(auth.Secret(secret), auth.Leeway(0))
+		a := auth.JWT(auth.JWTConfig{Secret: secret, Leeway: auth.NoLeeway})
 		token := sign(hs256, secret, claims(map[string]any{"exp": time.Now().Add(time.Minute).Unix()}), nil)
 		for range 3 {
 			admitted(t, a, bearer(token))
@@ -213,11 +214,11 @@ func TestATokenThatWasGoodExpires(t *testing.T) {
 
 func TestIssuerAndAudience(t *testing.T) {
 	const iss, aud = "https://login.example.com", "users"
-	both := []auth.JWTOption{auth.Issuer("https://old.example.com", iss), auth.Audience(aud, "people")}
+	both := auth.JWTConfig{Issuers: []string{"https://old.example.com", iss}, Audiences: []string{aud, "people"}}
 	for _, c := range []struct {
 		what    string
 		changes map[string]any
-		options []auth.JWTOption
+		config  auth.JWTConfig
 		good    bool
 	}{
 		{"both right", map[string]any{"iss": iss, "aud": aud}, both, true},
@@ -229,12 +230,13 @@ func TestIssuerAndAudience(t *testing.T) {
 		{"another issuer", map[string]any{"iss": iss + "/", "aud": aud}, both, false},
 		{"no issuer", map[string]any{"aud": aud}, both, false},
 		{"issuer of another type", map[string]any{"iss": []any{iss}, "aud": aud}, both, false},
-		{"an audience that nobody asked for", map[string]any{"aud": aud}, nil, false},
-		{"an empty audience that nobody asked for", map[string]any{"aud": []any{}}, nil, false},
-		{"any audience", map[string]any{"aud": aud}, []auth.JWTOption{auth.AnyAudience()}, true},
-		{"neither asked for nor given", nil, nil, true},
+		{"an audience that nobody asked for", map[string]any{"aud": aud}, auth.JWTConfig{}, false},
+		{"an empty audience that nobody asked for", map[string]any{"aud": []any{}}, auth.JWTConfig{}, false},
+		{"any audience", map[string]any{"aud": aud}, auth.JWTConfig{AnyAudience: true}, true},
+		{"neither asked for nor given", nil, auth.JWTConfig{}, true},
 	} {
-		a := auth.JWT(append([]auth.JWTOption{auth.Secret(secret)}, c.options...)...)
+		c.config.Secret = secret
+		a := auth.JWT(c.config)
 		if err := auth.Filter(a).Before(bearer(sign(hs256, secret, claims(c.changes), nil))); (err == nil) != c.good {
 			t.Errorf("%s: got %v", c.what, err)
 		}
@@ -245,41 +247,42 @@ func TestSubjectRolesAndClaims(t *testing.T) {
 	token := claims(map[string]any{"scope": "read write", "client": "app", "realm": map[string]any{"roles": []any{"deep", 1, ""}}, "https://x.example/roles": "named", "tenant": "blue"})
 	for _, c := range []struct {
 		what    string
-		options []auth.JWTOption
+		config  auth.JWTConfig
 		subject string
 		roles   []string
 	}{
-		{"as usual", nil, "ada", []string{"admin", "user"}},
-		{"scope", []auth.JWTOption{auth.RolesIn("scope")}, "ada", []string{"read", "write"}},
-		{"in a claim", []auth.JWTOption{auth.RolesIn("realm.roles")}, "ada", []string{"deep"}},
-		{"a name with dots", []auth.JWTOption{auth.RolesIn("https://x.example/roles")}, "ada", []string{"named"}},
-		{"several", []auth.JWTOption{auth.RolesIn("roles", "scope", "missing", "sub.x")}, "ada", []string{"admin", "user", "read", "write"}},
-		{"another subject", []auth.JWTOption{auth.SubjectIn("client")}, "app", []string{"admin", "user"}},
+		{"as usual", auth.JWTConfig{}, "ada", []string{"admin", "user"}},
+		{"scope", auth.JWTConfig{RolesClaims: []string{"scope"}}, "ada", []string{"read", "write"}},
+		{"in a claim", auth.JWTConfig{RolesClaims: []string{"realm.roles"}}, "ada", []string{"deep"}},
+		{"a name with dots", auth.JWTConfig{RolesClaims: []string{"https://x.example/roles"}}, "ada", []string{"named"}},
+		{"several", auth.JWTConfig{RolesClaims: []string{"roles", "scope", "missing", "sub.x"}}, "ada", []string{"admin", "user", "read", "write"}},
+		{"another subject", auth.JWTConfig{SubjectClaim: "client"}, "app", []string{"admin", "user"}},
 	} {
-		p := admitted(t, auth.JWT(append(c.options, auth.Secret(secret))...), bearer(sign(hs256, secret, token, nil)))
+		c.config.Secret = secret
+		p := admitted(t, auth.JWT(c.config), bearer(sign(hs256, secret, token, nil)))
 		if p.Subject != c.subject || !reflect.DeepEqual(p.Roles, c.roles) || p.Claims["tenant"] != "blue" {
 			t.Errorf("%s: got %+v", c.what, p)
 		}
 	}
-	p := admitted(t, auth.JWT(auth.Secret(secret), auth.KeepClaims("tenant", "missing")), bearer(sign(hs256, secret, token, nil)))
+	p := admitted(t, auth.JWT(auth.JWTConfig{Secret: secret, KeepClaims: []string{"tenant", "missing"}}), bearer(sign(hs256, secret, token, nil)))
 	if !reflect.DeepEqual(p.Claims, map[string]any{"tenant": "blue"}) {
 		t.Errorf("kept %v", p.Claims)
 	}
 	for _, sub := range []any{nil, "", 7, []any{"ada"}} {
-		refused(t, auth.JWT(auth.Secret(secret)), bearer(sign(hs256, secret, claims(map[string]any{"sub": sub}), nil)), auth.ErrBadCredentials)
+		refused(t, auth.JWT(auth.JWTConfig{Secret: secret}), bearer(sign(hs256, secret, claims(map[string]any{"sub": sub}), nil)), auth.ErrBadCredentials)
 	}
-	refused(t, auth.JWT(auth.Secret(secret), auth.SubjectIn("roles")), bearer(sign(hs256, secret, token, nil)), auth.ErrBadCredentials)
+	refused(t, auth.JWT(auth.JWTConfig{Secret: secret, SubjectClaim: "roles"}), bearer(sign(hs256, secret, token, nil)), auth.ErrBadCredentials)
 }
 
 func TestATokenCannotMakeItsBearerTheSystem(t *testing.T) {
-	p := admitted(t, auth.JWT(auth.Secret(secret)), bearer(sign(hs256, secret, claims(map[string]any{"scheme": auth.SystemScheme, "Scheme": auth.SystemScheme}), nil)))
+	p := admitted(t, auth.JWT(auth.JWTConfig{Secret: secret}), bearer(sign(hs256, secret, claims(map[string]any{"scheme": auth.SystemScheme, "Scheme": auth.SystemScheme}), nil)))
 	if p.Scheme != "jwt" || p.HasAny("root") {
 		t.Errorf("got %+v", p)
 	}
 }
 
 func TestHeadersOfTokens(t *testing.T) {
-	a, typed := auth.JWT(auth.Secret(secret)), auth.JWT(auth.Secret(secret), auth.TokenType("at+jwt"))
+	a, typed := auth.JWT(auth.JWTConfig{Secret: secret}), auth.JWT(auth.JWTConfig{Secret: secret, TokenType: "at+jwt"})
 	for _, c := range []struct {
 		a      auth.Authenticator
 		header map[string]any
@@ -301,7 +304,7 @@ func TestHeadersOfTokens(t *testing.T) {
 }
 
 func TestMalformedTokens(t *testing.T) {
-	a := auth.JWT(auth.Secret(secret))
+	a := auth.JWT(auth.JWTConfig{Secret: secret})
 	good := sign(hs256, secret, claims(nil), nil)
 	head := `{"alg":"HS256"}`
 	for what, token := range map[string]string{
@@ -329,14 +332,14 @@ func TestMalformedTokens(t *testing.T) {
 
 func TestWhatHasNotTwoDotsIsNoToken(t *testing.T) {
 	for _, x := range []string{"", "abc", "a.b", "a.b.c.d"} {
-		if p, err := auth.JWT(auth.Secret(secret)).Authenticate(bearer(x)); p != nil || err != nil {
+		if p, err := auth.JWT(auth.JWTConfig{Secret: secret}).Authenticate(bearer(x)); p != nil || err != nil {
 			t.Errorf("%q: got %v, %v", x, p, err)
 		}
 	}
 }
 
 func TestTheAuthorizationHeader(t *testing.T) {
-	a := auth.JWT(auth.Secret(secret))
+	a := auth.JWT(auth.JWTConfig{Secret: secret})
 	good := sign(hs256, secret, claims(nil), nil)
 	for _, value := range []string{"Bearer " + good, "bearer " + good, "BEARER   " + good + " "} {
 		admitted(t, a, request("authorization", value))
@@ -352,7 +355,7 @@ func TestTheAuthorizationHeader(t *testing.T) {
 
 func TestARefusedTokenSaysInvalidToken(t *testing.T) {
 	x := bearer(sign(hs256, []byte(strings.Repeat("y", 32)), claims(nil), nil))
-	auth.Filter(auth.JWT(auth.Secret(secret))).Before(x)
+	auth.Filter(auth.JWT(auth.JWTConfig{Secret: secret})).Before(x)
 	if got := x.Answer.Get("WWW-Authenticate"); got != `Bearer realm="sabir", error="invalid_token"` {
 		t.Errorf("got %s", got)
 	}
@@ -360,7 +363,7 @@ func TestARefusedTokenSaysInvalidToken(t *testing.T) {
 
 func TestNoTokenIsInAnError(t *testing.T) {
 	token := forge(`{"alg":"HS256"}`, `{"sub":"ada","exp":1,"secret":"hunter2"}`, secret)
-	err := auth.Filter(auth.JWT(auth.Secret(secret))).Before(bearer(token))
+	err := auth.Filter(auth.JWT(auth.JWTConfig{Secret: secret})).Before(bearer(token))
 	text := err.Error() + string(must(json.Marshal(err)))
 	if strings.Contains(text, "hunter2") || strings.Contains(text, token[:20]) || strings.Contains(text, "ada") {
 		t.Errorf("got %s", text)

@@ -40,7 +40,7 @@ func TestKeysInOtherHeaders(t *testing.T) {
 }
 
 func TestABearerIsATokenOrAKey(t *testing.T) {
-	filter := auth.Filter(auth.JWT(auth.Secret(secret)), auth.Key(map[string]auth.Principal{backupKey: {Subject: "backup"}}, auth.AsBearer()))
+	filter := auth.Filter(auth.JWT(auth.JWTConfig{Secret: secret}), auth.Key(map[string]auth.Principal{backupKey: {Subject: "backup"}}, auth.AsBearer()))
 	for credentials, want := range map[string]string{backupKey: "backup", sign(hs256, secret, claims(nil), nil): "ada"} {
 		x := bearer(credentials)
 		if err := filter.Before(x); err != nil {

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/rand"
@@ -26,70 +27,39 @@ const (
 	minSecret = 32
 )
 
-// SessionOption is an option of [Session].
-type SessionOption func(*Sessions)
-
-// CookieName names the cookie. Default: "session". Over TLS the browser gets it as "__Host-<name>", which no other host,
-// not even a subdomain, can set (RFC 6265bis, section 4.1.3.2).
-func CookieName(name string) SessionOption {
-	return func(s *Sessions) {
-		s.want(isToken(name) && !strings.HasPrefix(name, "__"), "CookieName(%q): want a word", name)
-		s.cookie = name
-	}
-}
-
-// Idle sets how long a session lasts without a request. Default: a day. Each session is prolonged once half of it
-// has passed.
-func Idle(d time.Duration) SessionOption {
-	return func(s *Sessions) {
-		s.want(d >= time.Second, "Idle(%v): want at least a second", d)
-		s.idle = d
-	}
-}
-
-// Lifetime bounds the time of a session, however often it is used. Default: 30 days.
-func Lifetime(d time.Duration) SessionOption {
-	return func(s *Sessions) {
-		s.want(d >= time.Second, "Lifetime(%v): want at least a second", d)
-		s.lifetime = d
-	}
-}
-
-// OldSecrets are former secrets: sessions that began under them go on, and are renewed under the new one.
-func OldSecrets(secrets ...[]byte) SessionOption {
-	return func(s *Sessions) {
-		for _, secret := range secrets {
-			s.addSecret(secret)
-		}
-	}
-}
-
-// StillGood is asked at most every 5 minutes for each session whether it may go on: for users that were signed out elsewhere or
-// lost a role since. It is asked about open streams as often, and at once by [Sessions.Recheck]. It must be fast, and safe for
-// use by many goroutines.
-func StillGood(good func(p Principal, began time.Time) bool) SessionOption {
-	return func(s *Sessions) {
-		s.want(good != nil, "StillGood was given nil")
-		s.stillGood = good
-	}
+// SessionConfig is the settings of [Session]. It needs a Secret; for the rest the zero value is right.
+type SessionConfig struct {
+	// Secret is at least 32 random bytes: openssl rand 32. Nodes behind one name need the same.
+	Secret []byte
+	// PreviousSecrets are former secrets: sessions that began under them go on, and are renewed under the new one.
+	PreviousSecrets [][]byte
+	// CookieName names the cookie. Over TLS the browser gets it as "__Host-<name>", which no other host,
+	// not even a subdomain, can set (RFC 6265bis, section 4.1.3.2). Default: "session".
+	CookieName string
+	// Idle is how long a session lasts without a request, at least a second. Each session is prolonged once half of it
+	// has passed. Default: a day, or Lifetime if that is shorter.
+	Idle time.Duration
+	// Lifetime bounds the time of a session, however often it is used. Default: 30 days, or Idle if that is longer.
+	Lifetime time.Duration
+	// Revalidate is asked at most every 5 minutes for each session whether it may go on: for users that were signed out elsewhere or
+	// lost a role since. It is asked about open streams as often, and at once by [Sessions.Recheck]. It must be fast, and safe for
+	// use by many goroutines. Default: each may.
+	Revalidate func(p Principal, began time.Time) bool
 }
 
 // Sessions authenticates by a cookie that [Sessions.SignIn] set. The principal itself is in it, encrypted and signed
 // (XChaCha20-Poly1305), so nothing is kept on the server, and every node with the secret can read it. What SignOut removes is
-// the cookie: a copy of it stays good until it expires, or StillGood refuses it.
+// the cookie: a copy of it stays good until it expires, or Revalidate refuses it.
 //
 // The cookie is HttpOnly, SameSite=Lax and, except over plain HTTP on this machine, Secure. It keeps other sites from
 // calling with it except by links; where pages of other sites may call with credentials, they may call for the user.
 type Sessions struct {
 	settings
-	cookie    string
-	hostOnly  string        // its name over TLS
-	sealing   []cipher.AEAD // the first seals, all open
-	idle      time.Duration
-	lifetime  time.Duration
-	stillGood func(Principal, time.Time) bool
-	known     *verified[*session]
-	watches   watches
+	config   SessionConfig
+	hostOnly string        // the cookie's name over TLS
+	sealing  []cipher.AEAD // the first seals, all open
+	known    *verified[*session]
+	watches  watches
 }
 
 // session is the content of the cookie.
@@ -100,15 +70,22 @@ type session struct {
 	ID        string     `json:"i,omitempty"` // stays the same when the session is prolonged; older cookies have none
 }
 
-// Session makes sessions under a secret of at least 32 random bytes: openssl rand 32. Nodes behind one name need the same.
-func Session(secret []byte, options ...SessionOption) *Sessions {
-	s := &Sessions{settings: settings{name: "Session"}, cookie: "session", idle: 24 * time.Hour, lifetime: 30 * 24 * time.Hour, known: newVerified[*session]()}
-	s.addSecret(secret)
-	for _, o := range options {
-		o(s)
+// Session makes sessions.
+func Session(config SessionConfig) *Sessions {
+	s := &Sessions{settings: settings{name: "Session"}, config: config, known: newVerified[*session]()}
+	s.addSecret(config.Secret)
+	for _, secret := range config.PreviousSecrets {
+		s.addSecret(secret)
 	}
-	s.hostOnly = "__Host-" + s.cookie
-	s.want(s.idle <= s.lifetime, "Idle is %v and Lifetime %v: want the former shorter", s.idle, s.lifetime)
+	c := &s.config
+	c.CookieName = cmp.Or(c.CookieName, "session")
+	s.hostOnly = "__Host-" + c.CookieName
+	s.want(isToken(c.CookieName) && !strings.HasPrefix(c.CookieName, "__"), "CookieName is %q: want a word", c.CookieName)
+	s.want(c.Idle == 0 || c.Idle >= time.Second, "Idle is %v: want at least a second", c.Idle)
+	s.want(c.Lifetime == 0 || c.Lifetime >= time.Second, "Lifetime is %v: want at least a second", c.Lifetime)
+	c.Lifetime = cmp.Or(c.Lifetime, max(30*24*time.Hour, c.Idle))
+	c.Idle = cmp.Or(c.Idle, min(24*time.Hour, c.Lifetime))
+	s.want(c.Idle <= c.Lifetime, "Idle is %v and Lifetime %v: want the former shorter", c.Idle, c.Lifetime)
 	return s
 }
 
@@ -149,7 +126,7 @@ func (s *Sessions) Authenticate(x *exchange.Exchange) (*Principal, error) {
 		s.setCookie(x, "", -1)
 		return nil, nil
 	}
-	if now.Sub(time.Unix(found.Renewed, 0)) >= s.idle/2 && now.Unix() > found.Renewed {
+	if now.Sub(time.Unix(found.Renewed, 0)) >= s.config.Idle/2 && now.Unix() > found.Renewed {
 		if err := s.renew(x, found, now); err != nil {
 			return nil, err
 		}
@@ -175,7 +152,7 @@ func (s *Sessions) open(value string, now time.Time) *session {
 	}
 	var text []byte
 	for _, aead := range s.sealing {
-		if text, err = aead.Open(nil, sealed[:chacha20poly1305.NonceSizeX], sealed[chacha20poly1305.NonceSizeX:], []byte(s.cookie)); err == nil {
+		if text, err = aead.Open(nil, sealed[:chacha20poly1305.NonceSizeX], sealed[chacha20poly1305.NonceSizeX:], []byte(s.config.CookieName)); err == nil {
 			break
 		}
 	}
@@ -184,7 +161,7 @@ func (s *Sessions) open(value string, now time.Time) *session {
 		return nil
 	}
 	began, ends := time.Unix(found.Began, 0), s.ends(found)
-	if !now.Before(ends) || s.stillGood != nil && !s.stillGood(found.Principal.plain(), began) {
+	if !now.Before(ends) || s.config.Revalidate != nil && !s.config.Revalidate(found.Principal.plain(), began) {
 		return nil
 	}
 	if found.Principal, err = found.Principal.ready(); err != nil {
@@ -207,7 +184,7 @@ func (s *Sessions) own(of *session) {
 
 // ends is the time at which the session ends if it is not prolonged.
 func (s *Sessions) ends(of *session) time.Time {
-	idle, last := time.Unix(of.Renewed, 0).Add(s.idle), time.Unix(of.Began, 0).Add(s.lifetime)
+	idle, last := time.Unix(of.Renewed, 0).Add(s.config.Idle), time.Unix(of.Began, 0).Add(s.config.Lifetime)
 	if idle.Before(last) {
 		return idle
 	}
@@ -265,7 +242,7 @@ func (s *Sessions) renew(x *exchange.Exchange, of *session, now time.Time) error
 	}
 	sealed := make([]byte, chacha20poly1305.NonceSizeX, chacha20poly1305.NonceSizeX+len(text)+chacha20poly1305.Overhead)
 	rand.Read(sealed)
-	sealed = s.sealing[0].Seal(sealed, sealed, text, []byte(s.cookie))
+	sealed = s.sealing[0].Seal(sealed, sealed, text, []byte(s.config.CookieName))
 	age := int(s.ends(renewed).Unix() - now.Unix())
 	return s.setCookie(x, base64.RawURLEncoding.EncodeToString(sealed), max(age, 1))
 }
@@ -295,7 +272,7 @@ func (s *Sessions) cookieName(x *exchange.Exchange) string {
 	if secure(x) {
 		return s.hostOnly
 	}
-	return s.cookie
+	return s.config.CookieName
 }
 
 // secure reports whether cookies are for TLS only: always, except that a browser on this machine came without TLS. A proxy in

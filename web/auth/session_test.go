@@ -42,7 +42,7 @@ func with(c *http.Cookie) *exchange.Exchange {
 }
 
 func TestASessionLastsFromSignInToSignOut(t *testing.T) {
-	s := auth.Session(sessionSecret)
+	s := auth.Session(auth.SessionConfig{Secret: sessionSecret})
 	x := request()
 	if err := s.SignIn(x, ada); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestTheCookieIsForThisHostOverTLSOnly(t *testing.T) {
 		if c.tls {
 			x.TLS = &tls.ConnectionState{}
 		}
-		if err := auth.Session(sessionSecret).SignIn(x, ada); err != nil {
+		if err := auth.Session(auth.SessionConfig{Secret: sessionSecret}).SignIn(x, ada); err != nil {
 			t.Fatal(err)
 		}
 		got := setCookie(t, x)
@@ -102,10 +102,10 @@ func TestTheCookieIsForThisHostOverTLSOnly(t *testing.T) {
 }
 
 func TestACookieThatIsNotGoodIsNobodyAndRemoved(t *testing.T) {
-	s := auth.Session(sessionSecret)
+	s := auth.Session(auth.SessionConfig{Secret: sessionSecret})
 	good := signIn(t, s, ada)
-	other := signIn(t, auth.Session([]byte(strings.Repeat("o", 32))), ada)
-	renamed := signIn(t, auth.Session(sessionSecret, auth.CookieName("other")), ada)
+	other := signIn(t, auth.Session(auth.SessionConfig{Secret: []byte(strings.Repeat("o", 32))}), ada)
+	renamed := signIn(t, auth.Session(auth.SessionConfig{Secret: sessionSecret, CookieName: "other"}), ada)
 	flipped := []byte(good.Value)
 	flipped[40] ^= 1
 	for what, value := range map[string]string{
@@ -124,7 +124,7 @@ func TestACookieThatIsNotGoodIsNobodyAndRemoved(t *testing.T) {
 }
 
 func TestTwoCookiesOfOnePrincipalAreDifferentAndTellNothing(t *testing.T) {
-	s := auth.Session(sessionSecret)
+	s := auth.Session(auth.SessionConfig{Secret: sessionSecret})
 	a, b := signIn(t, s, ada), signIn(t, s, ada)
 	if a.Value == b.Value || strings.Contains(a.Value, b64([]byte("ada"))) {
 		t.Errorf("got %s and %s", a.Value, b.Value)
@@ -133,7 +133,7 @@ func TestTwoCookiesOfOnePrincipalAreDifferentAndTellNothing(t *testing.T) {
 
 func TestASessionEndsWhenItIsIdleOrOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := auth.Session(sessionSecret, auth.Idle(time.Hour), auth.Lifetime(3*time.Hour))
+		s := auth.Session(auth.SessionConfig{Secret: sessionSecret, Idle: time.Hour, Lifetime: 3 * time.Hour})
 		began, cookie := time.Now(), signIn(t, s, ada)
 		time.Sleep(29 * time.Minute)
 		x := with(cookie)
@@ -166,9 +166,9 @@ func TestASessionEndsWhenItIsIdleOrOld(t *testing.T) {
 }
 
 func TestSecretsCanBeReplaced(t *testing.T) {
-	old := auth.Session([]byte(strings.Repeat("o", 32)))
+	old := auth.Session(auth.SessionConfig{Secret: []byte(strings.Repeat("o", 32))})
 	cookie := signIn(t, old, ada)
-	both := auth.Session(sessionSecret, auth.OldSecrets([]byte(strings.Repeat("o", 32))))
+	both := auth.Session(auth.SessionConfig{Secret: sessionSecret, PreviousSecrets: [][]byte{[]byte(strings.Repeat("o", 32))}})
 	admitted(t, both, with(cookie))
 	refused(t, old, with(signIn(t, both, ada)), auth.ErrNotSignedIn)
 }
@@ -176,12 +176,12 @@ func TestSecretsCanBeReplaced(t *testing.T) {
 func TestASessionCanBeCalledOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good := true
-		s := auth.Session(sessionSecret, auth.StillGood(func(p auth.Principal, began time.Time) bool {
+		s := auth.Session(auth.SessionConfig{Secret: sessionSecret, Revalidate: func(p auth.Principal, began time.Time) bool {
 			if p.Subject != "ada" || time.Since(began) > time.Hour {
 				t.Errorf("asked about %s since %v", p.Subject, began)
 			}
 			return good
-		}))
+		}})
 		cookie := signIn(t, s, ada)
 		admitted(t, s, with(cookie))
 		good = false
@@ -191,7 +191,7 @@ func TestASessionCanBeCalledOff(t *testing.T) {
 }
 
 func TestSignInReplacesTheSessionAndLeavesOtherCookies(t *testing.T) {
-	s := auth.Session(sessionSecret)
+	s := auth.Session(auth.SessionConfig{Secret: sessionSecret})
 	x := with(signIn(t, s, ada))
 	admitted(t, s, x)
 	x.Answer.Add("Set-Cookie", "theme=dark")
@@ -210,7 +210,7 @@ func TestSignInReplacesTheSessionAndLeavesOtherCookies(t *testing.T) {
 }
 
 func TestSignInRefusesWhatCannotBeASession(t *testing.T) {
-	s := auth.Session(sessionSecret)
+	s := auth.Session(auth.SessionConfig{Secret: sessionSecret})
 	for what, p := range map[string]auth.Principal{
 		"no subject":   {},
 		"too large":    {Subject: "ada", Claims: map[string]any{"photo": strings.Repeat("x", 4000)}},
@@ -227,7 +227,7 @@ func TestSignInRefusesWhatCannotBeASession(t *testing.T) {
 	if err := s.SignOut(nil); !errors.Is(err, auth.ErrNoExchange) {
 		t.Errorf("got %v", err)
 	}
-	if err := auth.Session(nil).SignIn(request(), ada); !errors.Is(err, auth.ErrMisconfigured) {
+	if err := auth.Session(auth.SessionConfig{}).SignIn(request(), ada); !errors.Is(err, auth.ErrMisconfigured) {
 		t.Errorf("got %v", err)
 	}
 	x := request()

@@ -10,7 +10,7 @@ import (
 
 // Until watches over the credentials that x's caller has shown, for as long as an answer lasts that may outlive them: a stream,
 // events, a WebSocket. end is called at most once, on another goroutine: with ErrTokenExpired at [Principal.Expires], with
-// ErrSignedOut when the session ends by [Sessions.SignOut], [Sessions.SignIn] or [StillGood]. stop ends the watch, and must be
+// ErrSignedOut when the session ends by [Sessions.SignOut], [Sessions.SignIn] or SessionConfig.Revalidate. stop ends the watch, and must be
 // called. Without an end of the credentials, or without a caller, it costs nothing; else a timer.
 func Until(x *exchange.Exchange, end func(error)) (stop func()) {
 	p, _ := x.Caller.(*Principal)
@@ -24,7 +24,7 @@ func Until(x *exchange.Exchange, end func(error)) (stop func()) {
 	first := w.pause()
 	if p.session != nil {
 		p.session.of.add(w)
-		if p.session.of.stillGood != nil {
+		if p.session.of.config.Revalidate != nil {
 			first = 0 // Recheck may have run after the caller was found and before it could find w
 		}
 	}
@@ -72,15 +72,15 @@ func (w *watch) look() {
 	}
 }
 
-// recheck calls StillGood.
+// recheck calls Revalidate.
 func (w *watch) recheck() {
 	s := w.principal.session
-	if s.of.stillGood == nil {
+	if s.of.config.Revalidate == nil {
 		return
 	}
 	good := false
 	err := isolate.Do(func() error { // it is not the timer's code that runs here
-		good = s.of.stillGood(w.principal.plain(), s.began)
+		good = s.of.config.Revalidate(w.principal.plain(), s.began)
 		return nil
 	})
 	switch {
@@ -178,7 +178,7 @@ func (s *Sessions) endSession(x *exchange.Exchange) {
 	}
 }
 
-// Recheck asks StillGood at once about the sessions of a subject, after a change that made it think otherwise, such as signing
+// Recheck asks Revalidate at once about the sessions of a subject, after a change that made it think otherwise, such as signing
 // a user out everywhere: their streams in this process end, and no request of theirs passes because it was asked before.
 // Other processes find out by themselves within 5 minutes, unless they are notified too.
 func (s *Sessions) Recheck(subject string) {
