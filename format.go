@@ -112,7 +112,7 @@ func chooseFormat[In, Out any](n *Node, action *Action, peer string, theirs []st
 			return format, nil
 		}
 	}
-	return "", &Error{Code: FailedPrecondition, Name: nameNoCodec, Node: n.id,
+	return "", &Error{Code: CodeFailedPrecondition, Name: nameNoCodec, Node: n.id,
 		Message: fmt.Sprintf("no codec in common with node %s for %s: %s%s takes %s", peer, action.Name, n.describeFormats(own), wantedBy(action), strings.Join(theirs, ", "))}
 }
 
@@ -165,7 +165,7 @@ func (n *Node) checkFormat(name string, wanted []string, format string) *Error {
 	if own == nil || format == json.Name || slices.Contains(own, format) || slices.Contains(wanted, format) || strings.HasPrefix(name, "$") {
 		return nil
 	}
-	return &Error{Code: FailedPrecondition, Name: nameNoCodec, Node: n.id,
+	return &Error{Code: CodeFailedPrecondition, Name: nameNoCodec, Node: n.id,
 		Message: "node " + n.id + " takes no values as " + format + ": it takes " + strings.Join(own, ", ")}
 }
 

@@ -133,7 +133,7 @@ func TestAWrappedActionPassesMoreMiddlewares(t *testing.T) {
 }
 
 func TestWhatAnActionSaysOfItself(t *testing.T) {
-	outOfStock := sabir.NewError(sabir.FailedPrecondition, "OutOfStock", "nothing left")
+	outOfStock := sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "nothing left")
 	s := sabir.NewService("shop")
 	sabir.Handle(s, "buy", func(context.Context, doubleIn) (int, error) { return 0, nil },
 		sabir.Route("POST", "/shop"), sabir.Fails(outOfStock), sabir.Example(doubleIn{1}, 2), sabir.Deprecated("use shop.order"),

@@ -42,7 +42,7 @@ func (r *Request) CopyOutput() any { return r.typed.copyOutput() }
 // SetOutput answers the call with value, an Out as CopyOutput gave it. Another type is an error.
 func (r *Request) SetOutput(value any) error {
 	if !r.typed.setOutput(value) {
-		return &Error{Code: Internal, Name: nameBadOutput,
+		return &Error{Code: CodeInternal, Name: nameBadOutput,
 			Message: fmt.Sprintf("a middleware answered %s with a %T, want %s", r.action.Name, value, reflect.TypeOf(r.Output()).Elem())}
 	}
 	return nil

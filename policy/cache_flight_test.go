@@ -85,7 +85,7 @@ func TestCacheWaitersGetAnErrorWhenTheRunPanics(t *testing.T) {
 				var wg sync.WaitGroup
 				for range 10 {
 					wg.Go(func() {
-						if _, err := r.call(context.Background()); codeOf(err) != sabir.Internal {
+						if _, err := r.call(context.Background()); codeOf(err) != sabir.CodeInternal {
 							t.Errorf("got %v", err)
 						}
 					})

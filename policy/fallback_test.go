@@ -42,9 +42,9 @@ func TestFallbackFallsBack(t *testing.T) {
 		{"for Unavailable", errBusy, true},
 		{"for DeadlineExceeded", context.DeadlineExceeded, true},
 		{"for ResourceExhausted", sabir.ErrBulkheadFull, true},
-		{"not for InvalidArgument", sabir.NewError(sabir.InvalidArgument, "Bad", ""), false},
-		{"not for NotFound", sabir.NewError(sabir.NotFound, "Gone", ""), false},
-		{"not for PermissionDenied", sabir.NewError(sabir.PermissionDenied, "No", ""), false},
+		{"not for InvalidArgument", sabir.NewError(sabir.CodeInvalidArgument, "Bad", ""), false},
+		{"not for NotFound", sabir.NewError(sabir.CodeNotFound, "Gone", ""), false},
+		{"not for PermissionDenied", sabir.NewError(sabir.CodePermissionDenied, "No", ""), false},
 		{"not for Canceled", context.Canceled, false},
 	} {
 		t.Run(test.what, func(t *testing.T) {
@@ -70,8 +70,8 @@ func TestFallbackDoesNotHideAFailedValidation(t *testing.T) {
 }
 
 func TestFallbackIfChoosesTheErrors(t *testing.T) {
-	notFound := func(e *sabir.Error) bool { return e.Code == sabir.NotFound }
-	r := newRig(t, func(context.Context, none) (int, error) { return 0, sabir.NewError(sabir.NotFound, "Gone", "") },
+	notFound := func(e *sabir.Error) bool { return e.Code == sabir.CodeNotFound }
+	r := newRig(t, func(context.Context, none) (int, error) { return 0, sabir.NewError(sabir.CodeNotFound, "Gone", "") },
 		sabir.Use(policy.FallbackValue(2).If(notFound)))
 	if out, err := r.call(t.Context()); out != 2 || err != nil {
 		t.Errorf("got %d, %v", out, err)

@@ -58,7 +58,7 @@ func TestAStackPutsPoliciesInTheOrderThatWorks(t *testing.T) {
 	r := newRig(t, func(ctx context.Context, _ none) (int, error) {
 		runs.Add(1)
 		<-ctx.Done() // hangs until its time limit
-		return 0, sabir.NewError(sabir.Unavailable, "Busy", "later")
+		return 0, sabir.NewError(sabir.CodeUnavailable, "Busy", "later")
 	}, sabir.Use(policy.Stack{
 		Bulkhead: &bulkhead, Timeout: time.Millisecond, Breaker: &breaker, Retry: &retry, RateLimit: &limit, Cached: &cache, Fallback: &fallback,
 	}))

@@ -94,7 +94,7 @@ func TestFallbackValueAnswersForOtherNodesWhereTheTypeFits(t *testing.T) {
 func TestOptionsOutOfRangeFailCallsToOtherNodes(t *testing.T) {
 	node := start(t, sabir.Via(elsewhere(func(context.Context, *sabir.Request) error { return nil })),
 		sabir.Use(sabir.Middleware{Remote: policy.Retry{Attempts: -1}.Middleware().Remote}))
-	if _, err := callElsewhere[int](t, node, 1); codeOf(err) != sabir.InvalidArgument {
+	if _, err := callElsewhere[int](t, node, 1); codeOf(err) != sabir.CodeInvalidArgument {
 		t.Errorf("got %v", err)
 	}
 }

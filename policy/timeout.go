@@ -48,7 +48,7 @@ func (t Timeout) Middleware() sabir.Middleware {
 }
 
 func signalTimeout(ctx context.Context, a *sabir.Action, err error) {
-	if sabir.AsError(err).Code == sabir.DeadlineExceeded && ctx.Err() == nil {
+	if sabir.AsError(err).Code == sabir.CodeDeadlineExceeded && ctx.Err() == nil {
 		a.Signal(sabir.TimedOut)
 	}
 }

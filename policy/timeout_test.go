@@ -36,7 +36,7 @@ func TestTimeoutEndsTheHandlersContextAtTheLimit(t *testing.T) {
 			return 0, ctx.Err()
 		}, sabir.Use(policy.Timeout(time.Second)))
 		_, err := r.call(t.Context())
-		if codeOf(err) != sabir.DeadlineExceeded || <-ended != context.DeadlineExceeded {
+		if codeOf(err) != sabir.CodeDeadlineExceeded || <-ended != context.DeadlineExceeded {
 			t.Errorf("got %v", err)
 		}
 	})

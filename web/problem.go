@@ -75,7 +75,7 @@ func (s *server) panicError(err error, id string) *sabir.Error {
 		return nil
 	}
 	s.node.Log().Error("http panicked", "request", id, "error", err.Error(), "panic", detail, "stack", string(bytes.TrimSpace(stack)))
-	return &sabir.Error{Code: sabir.Internal, Name: sabir.ErrPanic.Name, Message: internalMessage(id)}
+	return &sabir.Error{Code: sabir.CodeInternal, Name: sabir.ErrPanic.Name, Message: internalMessage(id)}
 }
 
 // located returns an error of a call or a filter as callers may see it, with the node where it happened.
@@ -93,7 +93,7 @@ func (s *server) located(err error) *sabir.Error {
 
 // badParameters is the error for what does not fit the path, the query, headers or cookies.
 func badParameters(faults bind.Errors) *sabir.Error {
-	e := sabir.NewError(sabir.InvalidArgument, sabir.ErrBadInput.Name, faults.Error())
+	e := sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, faults.Error())
 	return e.WithData(faults)
 }
 

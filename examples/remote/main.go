@@ -15,7 +15,7 @@ import (
 )
 
 // ErrOutOfStock is the same on both sides by its code and name.
-var ErrOutOfStock = sabir.NewError(sabir.FailedPrecondition, "OutOfStock", "there is not enough in stock")
+var ErrOutOfStock = sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "there is not enough in stock")
 
 type Take struct {
 	Item  string `json:"item" validate:"required"`

@@ -32,7 +32,7 @@ func open(t testing.TB, options ...sabir.NodeOption) *shop.Shop {
 
 func stop(t testing.TB, app *shop.Shop) {
 	t.Helper()
-	if app.State() != sabir.Running {
+	if app.State() != sabir.StateRunning {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -117,7 +117,7 @@ func TestFailuresAreCountedByName(t *testing.T) {
 func TestErrorNamesAreBounded(t *testing.T) {
 	total := totals{errors: make(map[string]int64)}
 	for i := range 100 {
-		total.add(0, sabir.NewError(sabir.Internal, fmt.Sprint("E", i), ""))
+		total.add(0, sabir.NewError(sabir.CodeInternal, fmt.Sprint("E", i), ""))
 	}
 	if len(total.errors) != maxErrorNames+1 || total.errors["others"] != 100-maxErrorNames {
 		t.Errorf("%d names, %d others", len(total.errors), total.errors["others"])
