@@ -340,7 +340,7 @@ func (a *Action) invalid(err error) *Error {
 	if e := a.node.panicInside("the input of "+a.Name, err); e != nil {
 		return e
 	}
-	e := &Error{Code: InvalidArgument, Name: nameValidation, Node: a.Node, cause: err}
+	e := &Error{Code: CodeInvalidArgument, Name: nameValidationFailed, Node: a.Node, cause: err}
 	if fields, ok := err.(validate.Errors); ok {
 		e.Data, e.Message = fields, fields.After("the input of "+a.Name+is)
 	} else {

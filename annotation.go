@@ -77,7 +77,7 @@ func (a *Action) annotate(def *definition) error {
 
 func badAnnotation(def *definition, format string, args ...any) error {
 	err := fmt.Errorf(def.where.String()+": "+format, args...)
-	return &Error{Code: InvalidArgument, Name: nameService, cause: err, Message: err.Error()}
+	return &Error{Code: CodeInvalidArgument, Name: nameBadService, cause: err, Message: err.Error()}
 }
 
 // routesText is the action's REST forms as the catalog has them; nil for none.

@@ -211,7 +211,7 @@ func errNoNode(from Caller, action string) *Error {
 	if s, ok := from.(*Service); ok {
 		who = "service " + s.fullName()
 	}
-	return &Error{Code: Unavailable, Name: nameUnavailable, Retryable: true, Message: who + " cannot call " + action + ": no node serves it"}
+	return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Retryable: true, Message: who + " cannot call " + action + ": no node serves it"}
 }
 
 // notFound is the error for a name that no table has, with the names that were probably meant.
@@ -220,11 +220,11 @@ func (n *Node) notFound(kind, name string) *Error {
 }
 
 func (n *Node) notFoundAmong(kind, name string, known []string) *Error {
-	if state := n.State(); state != Running {
-		return &Error{Code: Unavailable, Name: nameUnavailable, Node: n.id, Retryable: true,
+	if state := n.State(); state != StateRunning {
+		return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true,
 			Message: "no " + kind + " is called " + name + ": the node is " + state.String()}
 	}
-	e := &Error{Code: NotFound, Name: nameActionNotFound, Node: n.id, Message: "no " + kind + " is called " + name}
+	e := &Error{Code: CodeNotFound, Name: nameActionNotFound, Node: n.id, Message: "no " + kind + " is called " + name}
 	if bad := badName(name); bad != "" {
 		e.Message = fmt.Sprintf("%.100q is no name of an action: it %s", name, bad)
 		return e
@@ -237,7 +237,7 @@ func (n *Node) notFoundAmong(kind, name string, known []string) *Error {
 }
 
 func (n *Node) unavailable(action string) *Error {
-	return &Error{Code: Unavailable, Name: nameUnavailable, Node: n.id, Retryable: true, Message: "the service of " + action + " is being removed"}
+	return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "the service of " + action + " is being removed"}
 }
 
 // located makes an *Error of what a handler or a middleware returned, and sets the node where it happened.

@@ -35,7 +35,7 @@ func start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if node.State() != sabir.Running {
+		if node.State() != sabir.StateRunning {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -254,7 +254,7 @@ func BenchmarkStream(b *testing.B) {
 }
 
 func BenchmarkCallWhoseGoroutineFails(b *testing.B) {
-	failure := sabir.NewError(sabir.Aborted, "Failed", "it failed elsewhere")
+	failure := sabir.NewError(sabir.CodeAborted, "Failed", "it failed elsewhere")
 	s := sabir.NewService("greeter")
 	sabir.Handle(s, "hello", func(ctx context.Context, in helloRequest) (helloReply, error) {
 		sabir.Go(ctx, func(context.Context) error { return failure })

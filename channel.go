@@ -53,9 +53,9 @@ func NewChannel[T any](name string, options ...ChannelOption) *Channel[T] {
 	}
 	c := &Channel[T]{spec: d.spec, format: d.format}
 	if bad := badName(name); bad != "" {
-		c.broken = &Error{Code: InvalidArgument, Name: nameBadChannel, Message: fmt.Sprintf("the channel's name %.100q %s", name, bad)}
+		c.broken = &Error{Code: CodeInvalidArgument, Name: nameBadChannel, Message: fmt.Sprintf("the channel's name %.100q %s", name, bad)}
 	} else if d.format == native.Name {
-		c.broken = &Error{Code: InvalidArgument, Name: nameBadChannel,
+		c.broken = &Error{Code: CodeInvalidArgument, Name: nameBadChannel,
 			Message: "channel " + name + " cannot be encoded natively: a message is read by programs that never got its schema; use json, or another codec"}
 	}
 	return c
@@ -205,7 +205,7 @@ func (n *Node) newOutgoing(ctx context.Context, format string) *channel.Outgoing
 
 func (c *Channel[T]) encode(n *Node, m *channel.Outgoing, value *T) error {
 	if m.ID == "" || len(m.ID) > maxName {
-		return &Error{Code: InvalidArgument, Name: nameBadChannel, Node: n.id, Message: "the id of a message for " + c.spec.Name + " must have 1 to " + itoa(maxName) + " bytes"}
+		return &Error{Code: CodeInvalidArgument, Name: nameBadChannel, Node: n.id, Message: "the id of a message for " + c.spec.Name + " must have 1 to " + itoa(maxName) + " bytes"}
 	}
 	format, err := formatOf[T](c.format)
 	if err != nil {
@@ -216,11 +216,11 @@ func (c *Channel[T]) encode(n *Node, m *channel.Outgoing, value *T) error {
 		if failed := n.panicInside("the message for "+c.spec.Name, err); failed != nil {
 			return failed
 		}
-		return &Error{Code: InvalidArgument, Name: nameBadInput, Node: n.id, cause: err,
+		return &Error{Code: CodeInvalidArgument, Name: nameBadInput, Node: n.id, cause: err,
 			Message: fmt.Sprintf("the message for %s cannot be written as %s: %v", c.spec.Name, c.format, err)}
 	}
 	if len(m.Data) > c.spec.MaxMessage {
-		return &Error{Code: ResourceExhausted, Name: nameMessageTooLarge, Node: n.id,
+		return &Error{Code: CodeResourceExhausted, Name: nameMessageTooLarge, Node: n.id,
 			Message: fmt.Sprintf("the message for %s has %d bytes, the channel takes %d (sabir.MaxMessage)", c.spec.Name, len(m.Data), c.spec.MaxMessage)}
 	}
 	return nil

@@ -53,7 +53,7 @@ func (c *consumer) handle(d *channel.Delivery) {
 
 // goexitError is the error of a handler that ended its goroutine by runtime.Goexit.
 func (c *consumer) goexitError(d *channel.Delivery) error {
-	err := &Error{Code: Internal, Name: namePanic, Node: c.node.id, Message: "the handler of " + c.def.spec.Name + " in " + c.sub.Service + " ended its goroutine"}
+	err := &Error{Code: CodeInternal, Name: namePanic, Node: c.node.id, Message: "the handler of " + c.def.spec.Name + " in " + c.sub.Service + " ended its goroutine"}
 	c.node.log.Error("channel: a handler, or code of the message, ended its goroutine", "node", c.node.id, "channel", c.def.spec.Name, "group", c.def.group,
 		"message", d.ID, "request", d.Request, "stack", string(debug.Stack()))
 	return err

@@ -202,5 +202,5 @@ func permanent(err error) bool {
 		return true
 	}
 	e, ok := errors.AsType[*Error](err)
-	return ok && (e.Code == InvalidArgument || e.Code == Unimplemented || e.Code == DataLoss)
+	return ok && (e.Code == CodeInvalidArgument || e.Code == CodeUnimplemented || e.Code == CodeDataLoss)
 }

@@ -67,13 +67,13 @@ func Replay(ctx context.Context, from Caller, name string, keys ...string) (int,
 
 func (n *Node) replay(ctx context.Context, name string, l channel.Letter) error {
 	if l.Dead == nil {
-		return &Error{Code: FailedPrecondition, Name: nameNoChannels, Node: n.id, Message: "message " + l.Key + " of " + name + " is no dead letter: it does not say where it is from"}
+		return &Error{Code: CodeFailedPrecondition, Name: nameNoChannels, Node: n.id, Message: "message " + l.Key + " of " + name + " is no dead letter: it does not say where it is from"}
 	}
 	n.channels.mu.Lock()
 	spec, known := n.channels.declared[l.Dead.Channel]
 	n.channels.mu.Unlock()
 	if !known {
-		return &Error{Code: FailedPrecondition, Name: nameNoChannels, Node: n.id,
+		return &Error{Code: CodeFailedPrecondition, Name: nameNoChannels, Node: n.id,
 			Message: "node " + n.id + " does not use channel " + l.Dead.Channel + " and does not know its limits: replay on a node that does"}
 	}
 	again := &channel.Outgoing{Message: l.Message, Dedup: true} // so that a crash before the removal does not bring it twice
@@ -133,5 +133,5 @@ func deadMessages(ctx context.Context, from Caller, name string, limit int) (*No
 func deadSpec(name string) channel.Spec { return channel.Spec{Name: name, Letters: true} }
 
 func badChannelName(n *Node, name, bad string) error {
-	return &Error{Code: InvalidArgument, Name: nameBadChannel, Node: n.id, Message: "the channel's name " + name[:min(len(name), 100)] + " " + bad}
+	return &Error{Code: CodeInvalidArgument, Name: nameBadChannel, Node: n.id, Message: "the channel's name " + name[:min(len(name), 100)] + " " + bad}
 }

@@ -104,7 +104,7 @@ func (n *Node) withChannels(list []*Service) []*Service {
 
 func (r LettersRequest) check() error {
 	if r.All != (len(r.Keys) == 0) {
-		return Errorf(InvalidArgument, nameBadChannel, "say which letters of %s: their keys, or all", r.Channel)
+		return Errorf(CodeInvalidArgument, nameBadChannel, "say which letters of %s: their keys, or all", r.Channel)
 	}
 	return nil
 }

@@ -88,12 +88,12 @@ func (n *Node) channelStore(ctx context.Context) (channel.Store, error) {
 	if c.store != nil {
 		return c.store, nil
 	}
-	if state := n.State(); c.closed || state == Created || state == Stopped {
-		return nil, &Error{Code: Unavailable, Name: nameUnavailable, Node: n.id, Retryable: true, Message: "node " + n.id + " is " + state.String() + " and has no channels"}
+	if state := n.State(); c.closed || state == StateCreated || state == StateStopped {
+		return nil, &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "node " + n.id + " is " + state.String() + " and has no channels"}
 	}
 	address := n.channelsAddress()
 	if address == "" {
-		return nil, &Error{Code: FailedPrecondition, Name: nameNoChannels, Node: n.id,
+		return nil, &Error{Code: CodeFailedPrecondition, Name: nameNoChannels, Node: n.id,
 			Message: "node " + n.id + ` has no broker for channels: give NewNode sabir.Channels("nats://host:4222"), or redis://, amqp://, mem://`}
 	}
 	config := channel.Config{Name: n.id, TLS: c.tls, Log: n.log}
@@ -203,11 +203,11 @@ var channelErrors = []struct {
 	name      string
 	retryable bool
 }{
-	{channel.ErrAway, Unavailable, nameChannelAway, true},
-	{channel.ErrFull, ResourceExhausted, nameChannelFull, true},
-	{channel.ErrTooLarge, ResourceExhausted, nameMessageTooLarge, false},
-	{channel.ErrNotOffered, Unimplemented, nameNotOffered, false},
-	{channel.ErrClosed, Unavailable, nameUnavailable, true},
+	{channel.ErrAway, CodeUnavailable, nameChannelAway, true},
+	{channel.ErrFull, CodeResourceExhausted, nameChannelFull, true},
+	{channel.ErrTooLarge, CodeResourceExhausted, nameMessageTooLarge, false},
+	{channel.ErrNotOffered, CodeUnimplemented, nameNotOffered, false},
+	{channel.ErrClosed, CodeUnavailable, nameServiceUnavailable, true},
 }
 
 // channelError makes the caller's error of an engine's.
@@ -223,5 +223,5 @@ func (n *Node) channelError(what string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return AsError(err)
 	}
-	return &Error{Code: Internal, Name: nameChannel, Node: n.id, cause: err, Message: fmt.Sprintf("cannot %s: %v", what, err)}
+	return &Error{Code: CodeInternal, Name: nameChannelFailed, Node: n.id, cause: err, Message: fmt.Sprintf("cannot %s: %v", what, err)}
 }

@@ -46,7 +46,7 @@ func startNode(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if n.State() == sabir.Running {
+		if n.State() == sabir.StateRunning {
 			stopNode(t, n)
 		}
 	})
@@ -229,7 +229,7 @@ func TestAMessageThatIsGivenUpBecomesADeadLetter(t *testing.T) {
 		"after the last attempt":  {func(context.Context, article) error { return stuck }, 3, "Unknown", stuck.Error()},
 		"at once when it says so": {func(context.Context, article) error { return sabir.DeadLetter(stuck) }, 1, "Unknown", stuck.Error()},
 		"at once when input is bad": {func(context.Context, article) error {
-			return fmt.Errorf("because: %w", sabir.NewError(sabir.InvalidArgument, "BadParcel", "no such size"))
+			return fmt.Errorf("because: %w", sabir.NewError(sabir.CodeInvalidArgument, "BadParcel", "no such size"))
 		}, 1, "InvalidArgument", "no such size"},
 		"after panics": {func(context.Context, article) error { panic("fire") }, 3, "Internal", "fire"},
 		"after failures of goroutines": {func(ctx context.Context, _ article) error {
@@ -596,9 +596,9 @@ func TestPublishTellsWhatIsWrong(t *testing.T) {
 		want    error
 		text    string
 	}{
-		"a bad name":        {t.Context(), sabir.NewChannel[article]("a..b"), n, article{}, sabir.NewError(sabir.InvalidArgument, "BadChannel", ""), "empty word"},
+		"a bad name":        {t.Context(), sabir.NewChannel[article]("a..b"), n, article{}, sabir.NewError(sabir.CodeInvalidArgument, "BadChannel", ""), "empty word"},
 		"too large":         {t.Context(), sabir.NewChannel[article]("a", sabir.MaxMessage(100)), n, article{Name: strings.Repeat("x", 100)}, sabir.ErrMessageTooLarge, "100"},
-		"no broker":         {t.Context(), sabir.NewChannel[article]("a"), bare, article{}, sabir.NewError(sabir.FailedPrecondition, "NoChannels", ""), "sabir.Channels"},
+		"no broker":         {t.Context(), sabir.NewChannel[article]("a"), bare, article{}, sabir.NewError(sabir.CodeFailedPrecondition, "NoChannels", ""), "sabir.Channels"},
 		"an ended context":  {ended, sabir.NewChannel[article]("a"), n, article{}, context.Canceled, ""},
 		"an unlinked codec": {t.Context(), sabir.NewChannel[article]("a", sabir.Encoded("runes")), n, article{}, nil, "runes"},
 	} {
@@ -644,7 +644,7 @@ func TestTheChannelsServiceListsReplaysAndDeletes(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0].Dead.Reason != "broken" {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if _, err := sabir.Call[int](t.Context(), n, "$channels.delete", sabir.LettersRequest{Channel: dead}); sabir.AsError(err).Code != sabir.InvalidArgument {
+	if _, err := sabir.Call[int](t.Context(), n, "$channels.delete", sabir.LettersRequest{Channel: dead}); sabir.AsError(err).Code != sabir.CodeInvalidArgument {
 		t.Fatalf("deleting nothing in particular: %v", err)
 	}
 	if deleted, err := sabir.Call[int](t.Context(), n, "$channels.delete", sabir.LettersRequest{Channel: dead, Keys: []string{letters[0].Key}}); err != nil || deleted != 1 {

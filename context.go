@@ -255,7 +255,7 @@ func (c *callContext) needsGuard() (deadline time.Time, ok bool) {
 }
 
 func (s *operation) tooManyLevels(parent *callContext) *Error {
-	return &Error{Code: FailedPrecondition, Name: nameTooManyLevels, Node: s.node.id,
+	return &Error{Code: CodeFailedPrecondition, Name: nameTooManyLevels, Node: s.node.id,
 		Message: "calls are nested " + itoa(int(parent.level)) + " deep at " + s.name + ", called by " + parent.op.name +
 			"; is it calling itself? (sabir.MaxLevel sets the limit)"}
 }
@@ -263,9 +263,9 @@ func (s *operation) tooManyLevels(parent *callContext) *Error {
 // contextError is the caller's error for a context that ended: canceled, or past its deadline.
 func (s *operation) contextError(err error) *Error {
 	if err == context.DeadlineExceeded {
-		return &Error{Code: DeadlineExceeded, Name: nameDeadline, Node: s.node.id, cause: err, Message: "the deadline passed before " + s.name + " answered"}
+		return &Error{Code: CodeDeadlineExceeded, Name: nameDeadlineExceeded, Node: s.node.id, cause: err, Message: "the deadline passed before " + s.name + " answered"}
 	}
-	return &Error{Code: Canceled, Name: nameCanceled, Node: s.node.id, cause: err, Message: "the caller gave up on " + s.name}
+	return &Error{Code: CodeCanceled, Name: nameCanceled, Node: s.node.id, cause: err, Message: "the caller gave up on " + s.name}
 }
 
 // detached is the call without its caller's deadline and cancellation, for work that continues after the caller was

@@ -155,7 +155,7 @@ func TestOutsideAHandlerThereIsNoCall(t *testing.T) {
 
 func TestErrorsFromHandlersKeepTheirIdentity(t *testing.T) {
 	sentinel := errors.New("plain")
-	own := sabir.NewError(sabir.FailedPrecondition, "OutOfStock", "not enough")
+	own := sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "not enough")
 	s := sabir.NewService("bad")
 	for name, err := range map[string]error{
 		"plain": sentinel, "own": own, "wrapped": fmt.Errorf("order 7: %w", own), "late": fmt.Errorf("db: %w", context.DeadlineExceeded),
@@ -168,10 +168,10 @@ func TestErrorsFromHandlersKeepTheirIdentity(t *testing.T) {
 		code    sabir.Code
 		message string
 	}{
-		"plain":   {sentinel, sabir.Unknown, "plain"},
-		"own":     {own, sabir.FailedPrecondition, "not enough"},
-		"wrapped": {own, sabir.FailedPrecondition, "order 7: OutOfStock: not enough"},
-		"late":    {context.DeadlineExceeded, sabir.DeadlineExceeded, "db: context deadline exceeded"},
+		"plain":   {sentinel, sabir.CodeUnknown, "plain"},
+		"own":     {own, sabir.CodeFailedPrecondition, "not enough"},
+		"wrapped": {own, sabir.CodeFailedPrecondition, "order 7: OutOfStock: not enough"},
+		"late":    {context.DeadlineExceeded, sabir.CodeDeadlineExceeded, "db: context deadline exceeded"},
 	} {
 		_, err := sabir.Call[struct{}](t.Context(), node, "bad."+name, struct{}{})
 		e, ok := errors.AsType[*sabir.Error](err)
@@ -187,7 +187,7 @@ func TestErrorsFromHandlersKeepTheirIdentity(t *testing.T) {
 func TestRetryableDoesNotPassThroughAHandlerThatHasRun(t *testing.T) {
 	s := sabir.NewService("s")
 	sabir.Handle(s, "inner", func(context.Context, struct{}) (struct{}, error) {
-		return struct{}{}, sabir.NewError(sabir.Unavailable, "Busy", "nothing was done")
+		return struct{}{}, sabir.NewError(sabir.CodeUnavailable, "Busy", "nothing was done")
 	})
 	sabir.Handle(s, "outer", func(ctx context.Context, _ struct{}) (struct{}, error) {
 		return sabir.Call[struct{}](ctx, s, "s.inner", struct{}{})

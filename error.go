@@ -10,7 +10,7 @@ import (
 // Error is the one error type of Sabir: every error that [Call] and its relatives return is, or wraps into, an *Error,
 // wherever the handler ran. It survives JSON and the wire, so errors.Is and errors.As work on the caller's side:
 //
-//	var ErrOutOfStock = sabir.NewError(sabir.FailedPrecondition, "OutOfStock", "not enough in stock")
+//	var ErrOutOfStock = sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "not enough in stock")
 //
 //	if errors.Is(err, ErrOutOfStock) { … }   // also when the handler ran on another machine
 //
@@ -74,9 +74,9 @@ func (e *Error) Unwrap() error { return e.cause }
 func (e *Error) Is(target error) bool {
 	switch target {
 	case context.DeadlineExceeded:
-		return e.Code == DeadlineExceeded
+		return e.Code == CodeDeadlineExceeded
 	case context.Canceled:
-		return e.Code == Canceled
+		return e.Code == CodeCanceled
 	}
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code && t.Name == e.Name
@@ -130,7 +130,7 @@ func AsError(err error) (e *Error) {
 func asError(err error) *Error {
 	e, ok := errors.AsType[*Error](err)
 	if ok && e == nil {
-		return &Error{Code: Unknown, Name: nameHandler, Message: "a nil *sabir.Error was returned as an error: return nil, as an error, for none"}
+		return &Error{Code: CodeUnknown, Name: nameHandlerFailed, Message: "a nil *sabir.Error was returned as an error: return nil, as an error, for none"}
 	}
 	if ok {
 		c := *e // keeps the text of the outer layers and what they match
@@ -142,11 +142,11 @@ func asError(err error) *Error {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{Code: DeadlineExceeded, Name: nameDeadline, Message: err.Error(), cause: err}
+		return &Error{Code: CodeDeadlineExceeded, Name: nameDeadlineExceeded, Message: err.Error(), cause: err}
 	case errors.Is(err, context.Canceled):
-		return &Error{Code: Canceled, Name: nameCanceled, Message: err.Error(), cause: err}
+		return &Error{Code: CodeCanceled, Name: nameCanceled, Message: err.Error(), cause: err}
 	}
-	return &Error{Code: Unknown, Name: nameHandler, Message: err.Error(), cause: err}
+	return &Error{Code: CodeUnknown, Name: nameHandlerFailed, Message: err.Error(), cause: err}
 }
 
 // DataAs reads the data of the *Error in err into a type: as it is when it was made in this process, through JSON when it
@@ -173,42 +173,42 @@ func DataAs[T any](err error) (T, error) {
 // lists against each other.
 const (
 	nameActionNotFound = "ActionNotFound"
-	nameUnavailable    = "ServiceUnavailable"
+	nameServiceUnavailable    = "ServiceUnavailable"
 	nameGroupGone      = "GroupGone"
 	nameNodeState      = "NodeState"
-	nameValidation     = "ValidationFailed"
+	nameValidationFailed     = "ValidationFailed"
 	nameBadInput       = "BadInput"
 	nameBadOutput      = "BadOutput"
-	nameTooLarge       = "InputTooLarge"
-	nameMediaType      = "UnsupportedMediaType"
-	nameMethod         = "MethodNotAllowed"
-	nameDeadline       = "DeadlineExceeded"
+	nameInputTooLarge       = "InputTooLarge"
+	nameUnsupportedMediaType      = "UnsupportedMediaType"
+	nameMethodNotAllowed         = "MethodNotAllowed"
+	nameDeadlineExceeded       = "DeadlineExceeded"
 	nameCanceled       = "Canceled"
 	namePanic          = "Panic"
-	nameHandler        = "HandlerFailed"
+	nameHandlerFailed        = "HandlerFailed"
 	nameTooManyLevels  = "TooManyLevels"
-	nameAbandoned      = "TooManyAbandoned"
+	nameTooManyAbandoned      = "TooManyAbandoned"
 	nameStreamWanted   = "StreamWanted"
 	nameNoStream       = "NoStream"
 	nameStreamEnded    = "StreamEnded"
 	nameBadName        = "BadName"
-	nameService        = "BadService"
+	nameBadService        = "BadService"
 	nameWrongSite      = "WrongSite"
-	nameUnauthorized   = "BadKey"
+	nameBadKey   = "BadKey"
 	nameRateLimited    = "RateLimited"
 	nameBulkheadFull   = "BulkheadFull"
 	nameBreakerOpen    = "BreakerOpen"
 	nameEventQueueFull = "EventQueueFull"
 	nameNotANode       = "NotANode"
 	nameLinkLost       = "LinkLost"
-	nameJoin           = "JoinFailed"
+	nameJoinFailed           = "JoinFailed"
 	nameBadChannel     = "BadChannel"
 	nameNoChannels     = "NoChannels"
 	nameChannelAway    = "ChannelAway"
 	nameChannelFull    = "ChannelFull"
 	nameNotOffered     = "NotOffered"
-	nameChannel        = "ChannelFailed"
-	nameNoCodec        = "NoCommonCodec"
+	nameChannelFailed        = "ChannelFailed"
+	nameNoCommonCodec        = "NoCommonCodec"
 
 	// What links answer: the names of package wire.
 	nameTooManyCalls    = "TooManyCalls"
@@ -223,72 +223,72 @@ const (
 // The built-in errors that callers most often ask for with errors.Is.
 var (
 	// ErrActionNotFound is answered when no service offers the action.
-	ErrActionNotFound = NewError(NotFound, nameActionNotFound, "no such action")
-	// ErrUnavailable is answered when the action's service is being removed or the node is not running; retryable.
-	ErrUnavailable = NewError(Unavailable, nameUnavailable, "the service is not available")
-	// ErrValidation is answered when the input breaks the rules in its struct tags; Data is validate.Errors.
-	ErrValidation = NewError(InvalidArgument, nameValidation, "the input is not valid")
+	ErrActionNotFound = NewError(CodeNotFound, nameActionNotFound, "no such action")
+	// ErrServiceUnavailable is answered when the action's service is being removed or the node is not running; retryable.
+	ErrServiceUnavailable = NewError(CodeUnavailable, nameServiceUnavailable, "the service is not available")
+	// ErrValidationFailed is answered when the input breaks the rules in its struct tags; Data is validate.Errors.
+	ErrValidationFailed = NewError(CodeInvalidArgument, nameValidationFailed, "the input is not valid")
 	// ErrBadInput is answered when the input cannot be read into the action's type.
-	ErrBadInput = NewError(InvalidArgument, nameBadInput, "the input cannot be read")
-	// ErrDeadline is answered when the call's deadline passed; errors.Is(err, context.DeadlineExceeded) holds too.
-	ErrDeadline = NewError(DeadlineExceeded, nameDeadline, "the deadline passed")
+	ErrBadInput = NewError(CodeInvalidArgument, nameBadInput, "the input cannot be read")
+	// ErrDeadlineExceeded is answered when the call's deadline passed; errors.Is(err, context.DeadlineExceeded) holds too.
+	ErrDeadlineExceeded = NewError(CodeDeadlineExceeded, nameDeadlineExceeded, "the deadline passed")
 	// ErrCanceled is answered when the caller no longer waits; errors.Is(err, context.Canceled) holds too.
-	ErrCanceled = NewError(Canceled, nameCanceled, "the caller gave up")
+	ErrCanceled = NewError(CodeCanceled, nameCanceled, "the caller gave up")
 	// ErrPanic is answered when the handler, a goroutine it started with Go, a middleware, or a method of the input, the answer
 	// or the error (such as UnmarshalText, MarshalJSON, Validate) panicked, or ended its goroutine.
-	ErrPanic = NewError(Internal, namePanic, "the handler panicked")
-	// ErrHandler is answered when the handler returned a plain Go error, which it wraps in the process where that was.
-	ErrHandler = NewError(Unknown, nameHandler, "the handler failed")
+	ErrPanic = NewError(CodeInternal, namePanic, "the handler panicked")
+	// ErrHandlerFailed is answered when the handler returned a plain Go error, which it wraps in the process where that was.
+	ErrHandlerFailed = NewError(CodeUnknown, nameHandlerFailed, "the handler failed")
 	// ErrBadOutput is answered when the answer does not fit the caller's type, or has no JSON form.
-	ErrBadOutput = NewError(Internal, nameBadOutput, "the answer cannot be given")
+	ErrBadOutput = NewError(CodeInternal, nameBadOutput, "the answer cannot be given")
 	// ErrTooManyLevels is answered when calls are nested deeper than MaxLevel allows.
-	ErrTooManyLevels = NewError(FailedPrecondition, nameTooManyLevels, "calls are nested too deep")
+	ErrTooManyLevels = NewError(CodeFailedPrecondition, nameTooManyLevels, "calls are nested too deep")
 	// ErrStreamWanted is answered when an action that is a stream is called.
-	ErrStreamWanted = NewError(InvalidArgument, nameStreamWanted, "the action is a stream")
-	// ErrMediaType is answered over HTTP when the body is not application/json.
-	ErrMediaType = NewError(InvalidArgument, nameMediaType, "the body is not JSON")
-	// ErrMethod is answered over HTTP when the method is not the one for the address.
-	ErrMethod = NewError(Unimplemented, nameMethod, "the method is not for this address")
+	ErrStreamWanted = NewError(CodeInvalidArgument, nameStreamWanted, "the action is a stream")
+	// ErrUnsupportedMediaType is answered over HTTP when the body is not application/json.
+	ErrUnsupportedMediaType = NewError(CodeInvalidArgument, nameUnsupportedMediaType, "the body is not JSON")
+	// ErrMethodNotAllowed is answered over HTTP when the method is not the one for the address.
+	ErrMethodNotAllowed = NewError(CodeUnimplemented, nameMethodNotAllowed, "the method is not for this address")
 	// ErrBadName is answered when a name cannot be one of an action or an event.
-	ErrBadName = NewError(InvalidArgument, nameBadName, "that is no name")
-	// ErrTooLarge is answered when the input is larger than the limit.
-	ErrTooLarge = NewError(InvalidArgument, nameTooLarge, "the input is too large")
+	ErrBadName = NewError(CodeInvalidArgument, nameBadName, "that is no name")
+	// ErrInputTooLarge is answered when the input is larger than the limit.
+	ErrInputTooLarge = NewError(CodeInvalidArgument, nameInputTooLarge, "the input is too large")
 	// ErrBadKey is answered when a caller's key is missing or wrong.
-	ErrBadKey = NewError(Unauthenticated, nameUnauthorized, "the key is missing or wrong")
+	ErrBadKey = NewError(CodeUnauthenticated, nameBadKey, "the key is missing or wrong")
 	// ErrWrongSite is answered over HTTP when a browser calls for a page of another site, or by a name that is not the node's.
-	ErrWrongSite = NewError(PermissionDenied, nameWrongSite, "the request comes from or is for another site")
+	ErrWrongSite = NewError(CodePermissionDenied, nameWrongSite, "the request comes from or is for another site")
 	// ErrNotANode is answered when something other than a node answers at the address of a call; its code follows the status.
-	ErrNotANode = NewError(Unknown, nameNotANode, "that is no Sabir node")
+	ErrNotANode = NewError(CodeUnknown, nameNotANode, "that is no Sabir node")
 	// ErrLinkLost is answered when the link to another node was lost under a call. It is retryable where the call did not
 	// leave this node, or the action is [Idempotent].
-	ErrLinkLost = NewError(Unavailable, nameLinkLost, "the link was lost")
+	ErrLinkLost = NewError(CodeUnavailable, nameLinkLost, "the link was lost")
 	// ErrTooManyCalls is answered when a node has as many calls of others in flight as it takes; retryable.
-	ErrTooManyCalls = NewError(ResourceExhausted, nameTooManyCalls, "too many calls in flight")
+	ErrTooManyCalls = NewError(CodeResourceExhausted, nameTooManyCalls, "too many calls in flight")
 	// ErrTooManyAbandoned is answered when too many handlers still run past their deadlines; retryable.
-	ErrTooManyAbandoned = NewError(ResourceExhausted, nameAbandoned, "too many handlers are running past their deadlines")
+	ErrTooManyAbandoned = NewError(CodeResourceExhausted, nameTooManyAbandoned, "too many handlers are running past their deadlines")
 	// ErrMessageTooLarge is answered when a value is larger than the other node takes; see [LinkLimits].
-	ErrMessageTooLarge = NewError(ResourceExhausted, nameMessageTooLarge, "the value is too large")
-	// ErrNoCodec: two nodes have no format for values in common; see Codecs.
-	ErrNoCodec = NewError(FailedPrecondition, nameNoCodec, "no codec in common")
-	// ErrJoin: the node cannot become a member of its cluster.
-	ErrJoin = NewError(Unavailable, nameJoin, "the node cannot join")
+	ErrMessageTooLarge = NewError(CodeResourceExhausted, nameMessageTooLarge, "the value is too large")
+	// ErrNoCommonCodec: two nodes have no format for values in common; see Codecs.
+	ErrNoCommonCodec = NewError(CodeFailedPrecondition, nameNoCommonCodec, "no codec in common")
+	// ErrJoinFailed: the node cannot become a member of its cluster.
+	ErrJoinFailed = NewError(CodeUnavailable, nameJoinFailed, "the node cannot join")
 	// ErrChannelAway is answered when the broker of a channel cannot be reached or does not answer; retryable. What was
 	// published may be kept all the same.
-	ErrChannelAway = NewError(Unavailable, nameChannelAway, "the broker is away")
+	ErrChannelAway = NewError(CodeUnavailable, nameChannelAway, "the broker is away")
 	// ErrRateLimited is answered by policy.RateLimit; retryable.
-	ErrRateLimited = NewError(ResourceExhausted, nameRateLimited, "too many calls")
+	ErrRateLimited = NewError(CodeResourceExhausted, nameRateLimited, "too many calls")
 	// ErrBulkheadFull is answered by policy.Bulkhead; retryable.
-	ErrBulkheadFull = NewError(ResourceExhausted, nameBulkheadFull, "too many calls at once")
+	ErrBulkheadFull = NewError(CodeResourceExhausted, nameBulkheadFull, "too many calls at once")
 	// ErrBreakerOpen is answered by policy.Breaker; retryable.
-	ErrBreakerOpen = NewError(Unavailable, nameBreakerOpen, "the circuit breaker is open")
+	ErrBreakerOpen = NewError(CodeUnavailable, nameBreakerOpen, "the circuit breaker is open")
 )
 
 // builtinStatus holds the built-in names whose HTTP status is more specific than their code's.
 var builtinStatus = map[string]int{
-	nameValidation: 422,
-	nameTooLarge:   413,
-	nameMediaType:  415,
-	nameMethod:     405,
+	nameValidationFailed: 422,
+	nameInputTooLarge:   413,
+	nameUnsupportedMediaType:  415,
+	nameMethodNotAllowed:     405,
 
 	nameMessageTooLarge: 413,
 }
@@ -299,23 +299,23 @@ type Code uint8
 
 // The codes. Their HTTP and gRPC status are in docs/errors.md, which a test holds against this file.
 const (
-	OK                 Code = 0  // not an error; never the code of an Error
-	Canceled           Code = 1  // the caller no longer waits
-	Unknown            Code = 2  // a plain Go error from a handler
-	InvalidArgument    Code = 3  // the input is wrong, whatever the state of the service
-	DeadlineExceeded   Code = 4  // the deadline passed first; the work may still have been done
-	NotFound           Code = 5  // the action, or the thing asked for, does not exist
-	AlreadyExists      Code = 6  // the thing to create is there already
-	PermissionDenied   Code = 7  // the caller is known and may not
-	ResourceExhausted  Code = 8  // a limit was reached: rate, queue, quota
-	FailedPrecondition Code = 9  // the state of the service forbids it; do not retry before the state changed
-	Aborted            Code = 10 // a conflict with another call
-	OutOfRange         Code = 11 // past the end of something
-	Unimplemented      Code = 12 // not offered
-	Internal           Code = 13 // a fault of the service: a panic, a broken invariant
-	Unavailable        Code = 14 // not reachable now; trying again may help
-	DataLoss           Code = 15 // data is gone or damaged
-	Unauthenticated    Code = 16 // the caller is not known
+	CodeOK                 Code = 0  // not an error; never the code of an Error
+	CodeCanceled           Code = 1  // the caller no longer waits
+	CodeUnknown            Code = 2  // a plain Go error from a handler
+	CodeInvalidArgument    Code = 3  // the input is wrong, whatever the state of the service
+	CodeDeadlineExceeded   Code = 4  // the deadline passed first; the work may still have been done
+	CodeNotFound           Code = 5  // the action, or the thing asked for, does not exist
+	CodeAlreadyExists      Code = 6  // the thing to create is there already
+	CodePermissionDenied   Code = 7  // the caller is known and may not
+	CodeResourceExhausted  Code = 8  // a limit was reached: rate, queue, quota
+	CodeFailedPrecondition Code = 9  // the state of the service forbids it; do not retry before the state changed
+	CodeAborted            Code = 10 // a conflict with another call
+	CodeOutOfRange         Code = 11 // past the end of something
+	CodeUnimplemented      Code = 12 // not offered
+	CodeInternal           Code = 13 // a fault of the service: a panic, a broken invariant
+	CodeUnavailable        Code = 14 // not reachable now; trying again may help
+	CodeDataLoss           Code = 15 // data is gone or damaged
+	CodeUnauthenticated    Code = 16 // the caller is not known
 )
 
 // codes is the one table of a code's name and statuses, indexed by the code, which is its gRPC status too.
@@ -324,23 +324,23 @@ var codes = [...]struct {
 	http      int
 	retryable bool
 }{
-	OK:                 {"OK", 200, false},
-	Canceled:           {"Canceled", 499, false},
-	Unknown:            {"Unknown", 500, false},
-	InvalidArgument:    {"InvalidArgument", 400, false},
-	DeadlineExceeded:   {"DeadlineExceeded", 504, false},
-	NotFound:           {"NotFound", 404, false},
-	AlreadyExists:      {"AlreadyExists", 409, false},
-	PermissionDenied:   {"PermissionDenied", 403, false},
-	ResourceExhausted:  {"ResourceExhausted", 429, true},
-	FailedPrecondition: {"FailedPrecondition", 409, false},
-	Aborted:            {"Aborted", 409, false},
-	OutOfRange:         {"OutOfRange", 400, false},
-	Unimplemented:      {"Unimplemented", 501, false},
-	Internal:           {"Internal", 500, false},
-	Unavailable:        {"Unavailable", 503, true},
-	DataLoss:           {"DataLoss", 500, false},
-	Unauthenticated:    {"Unauthenticated", 401, false},
+	CodeOK:                 {"OK", 200, false},
+	CodeCanceled:           {"Canceled", 499, false},
+	CodeUnknown:            {"Unknown", 500, false},
+	CodeInvalidArgument:    {"InvalidArgument", 400, false},
+	CodeDeadlineExceeded:   {"DeadlineExceeded", 504, false},
+	CodeNotFound:           {"NotFound", 404, false},
+	CodeAlreadyExists:      {"AlreadyExists", 409, false},
+	CodePermissionDenied:   {"PermissionDenied", 403, false},
+	CodeResourceExhausted:  {"ResourceExhausted", 429, true},
+	CodeFailedPrecondition: {"FailedPrecondition", 409, false},
+	CodeAborted:            {"Aborted", 409, false},
+	CodeOutOfRange:         {"OutOfRange", 400, false},
+	CodeUnimplemented:      {"Unimplemented", 501, false},
+	CodeInternal:           {"Internal", 500, false},
+	CodeUnavailable:        {"Unavailable", 503, true},
+	CodeDataLoss:           {"DataLoss", 500, false},
+	CodeUnauthenticated:    {"Unauthenticated", 401, false},
 }
 
 // String is the code's name, such as "NotFound".
@@ -364,7 +364,7 @@ func (c Code) GRPCStatus() int {
 	if int(c) < len(codes) {
 		return int(c)
 	}
-	return int(Unknown)
+	return int(CodeUnknown)
 }
 
 // MarshalText gives the name, for JSON and for logs.

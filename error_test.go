@@ -40,7 +40,7 @@ func TestTheTableOfCodesInTheDocsIsTheOneInUse(t *testing.T) {
 	if len(table) != len(codes)-1 {
 		t.Errorf("%d codes in the docs, %d in use", len(table), len(codes)-1)
 	}
-	for c := Canceled; int(c) < len(codes); c++ {
+	for c := CodeCanceled; int(c) < len(codes); c++ {
 		retryable := map[bool]string{true: "yes", false: "no"}[codes[c].retryable]
 		want := fmt.Sprint([]string{c.String(), strconv.Itoa(c.GRPCStatus()), strconv.Itoa(c.HTTPStatus()), retryable})
 		if got := fmt.Sprint(table[c.String()]); got != want {
@@ -84,7 +84,7 @@ func TestTheTableOfBuiltInErrorsInTheDocsIsComplete(t *testing.T) {
 
 func TestAnErrorSurvivesJSON(t *testing.T) {
 	type shortage struct{ Left int }
-	sentinel := NewError(Unavailable, "OutOfStock", "not enough")
+	sentinel := NewError(CodeUnavailable, "OutOfStock", "not enough")
 	e := sentinel.WithData(shortage{3})
 	e.Node = "n1"
 	text, err := json.Marshal(e)
@@ -110,15 +110,15 @@ func TestAnErrorSurvivesJSON(t *testing.T) {
 }
 
 func TestErrorsMatchByCodeAndName(t *testing.T) {
-	e := NewError(NotFound, "NoUser", "no user 7")
+	e := NewError(CodeNotFound, "NoUser", "no user 7")
 	for want, target := range map[error]bool{
-		NewError(NotFound, "NoUser", "another text"): true, NewError(NotFound, "NoOrder", ""): false, NewError(Internal, "NoUser", ""): false,
+		NewError(CodeNotFound, "NoUser", "another text"): true, NewError(CodeNotFound, "NoOrder", ""): false, NewError(CodeInternal, "NoUser", ""): false,
 	} {
 		if errors.Is(e, want) != target {
 			t.Errorf("%v: %v", want, !target)
 		}
 	}
-	wrapped := Errorf(Internal, "Storage", "reading user 7: %w", os.ErrNotExist)
+	wrapped := Errorf(CodeInternal, "Storage", "reading user 7: %w", os.ErrNotExist)
 	if !errors.Is(wrapped, os.ErrNotExist) || wrapped.Error() != "Storage: reading user 7: file does not exist" {
 		t.Errorf("got %v", wrapped)
 	}

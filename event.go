@@ -174,7 +174,7 @@ func (h *eventHandler[T]) receiveIn(c *callContext, ctx context.Context, at *del
 
 // errGroupGone means that a handler's service stopped listening a moment after the handler was chosen for an event. The
 // table of events no longer has it by then.
-var errGroupGone = &Error{Code: Unavailable, Name: nameGroupGone, Retryable: true, Message: "the service is being removed"}
+var errGroupGone = &Error{Code: CodeUnavailable, Name: nameGroupGone, Retryable: true, Message: "the service is being removed"}
 
 // handle runs the handler inside gate and middlewares. Its error is errGroupGone or nil.
 func (h *eventHandler[T]) handle(c *callContext, at *delivery, payload T) error {
@@ -371,7 +371,7 @@ func (g *eventGroup) pick() *delivery {
 
 func badEventName(name string) error {
 	if bad := badName(name); bad != "" {
-		return &Error{Code: InvalidArgument, Name: nameBadName, Message: fmt.Sprintf("the event name %.100q %s", name, bad)}
+		return &Error{Code: CodeInvalidArgument, Name: nameBadName, Message: fmt.Sprintf("the event name %.100q %s", name, bad)}
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (q *eventQueue[T]) push(ctx context.Context, e queuedEvent[T]) error {
 	case <-q.closing:
 		return errGroupGone
 	case <-timeout.C:
-		return &Error{Code: ResourceExhausted, Name: nameEventQueueFull, Node: e.at.op.node.id, Retryable: true,
+		return &Error{Code: CodeResourceExhausted, Name: nameEventQueueFull, Node: e.at.op.node.id, Retryable: true,
 			Message: "the queue of " + q.handler.sub.Service + " for " + q.handler.sub.Pattern + " is full (" + itoa(cap(q.events)) + " events)"}
 	}
 }
@@ -84,7 +84,7 @@ func (q *eventQueue[T]) finish(ctx context.Context) error {
 	case <-q.ended:
 		return nil
 	case <-ctx.Done():
-		return &Error{Code: DeadlineExceeded, Name: nameDeadline, cause: ctx.Err(),
+		return &Error{Code: CodeDeadlineExceeded, Name: nameDeadlineExceeded, cause: ctx.Err(),
 			Message: "the queue of " + q.handler.sub.Service + " for " + q.handler.sub.Pattern + " was not empty in time"}
 	}
 }

@@ -245,7 +245,7 @@ func ExampleNewError() {
 	type shortage struct {
 		Left int `json:"left"`
 	}
-	errOutOfStock := sabir.NewError(sabir.FailedPrecondition, "OutOfStock", "there is not enough in stock")
+	errOutOfStock := sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "there is not enough in stock")
 
 	orders := sabir.NewService("orders")
 	sabir.Handle(orders, "place", func(_ context.Context, item string) (int, error) {

@@ -117,7 +117,7 @@ func startExtended(t *testing.T, id string, options ...sabir.NodeOption) *sabir.
 
 func stopIfRunning(t *testing.T, n *sabir.Node) {
 	t.Helper()
-	if n.State() != sabir.Running {
+	if n.State() != sabir.StateRunning {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -298,7 +298,7 @@ func postedWhileStopping(t *testing.T, network string) bool {
 func TestAnExtensionStartsBeforeTheNodeJoinsAndTheServicesStart(t *testing.T) {
 	r := newRecorder()
 	r.start = func(n *sabir.Node) error {
-		if n.ID() != "a" || n.State() != sabir.Starting || n.Info().Addr != "" {
+		if n.ID() != "a" || n.State() != sabir.StateStarting || n.Info().Addr != "" {
 			t.Errorf("%s is %v at %q", n.ID(), n.State(), n.Info().Addr)
 		}
 		return nil
@@ -382,7 +382,7 @@ func TestTopicsThatAnExtensionCannotHaveAreToldAtStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := sabir.NewNode(append(c.extend, sabir.Logger(quiet))...).Start(t.Context())
-			if e := sabir.AsError(err); e == nil || e.Code != sabir.InvalidArgument {
+			if e := sabir.AsError(err); e == nil || e.Code != sabir.CodeInvalidArgument {
 				t.Fatalf("got %v", err)
 			}
 			for _, want := range c.want {

@@ -27,7 +27,7 @@ import (
 //
 // For each pair of nodes the first of the caller's formats that the other node takes is used; an action's own formats, which
 // callers learn from the node that offers it, go before those of either node. Where nothing is left, the call fails with
-// [ErrNoCodec], which lists what each side has. By default it is native, or JSON for values that have no native form, and
+// [ErrNoCommonCodec], which lists what each side has. By default it is native, or JSON for values that have no native form, and
 // any other format that the program links is understood.
 //
 // Some values are not a matter of choice: generated messages of Protocol Buffers are always sent as such, and values without
@@ -112,7 +112,7 @@ func chooseFormat[In, Out any](n *Node, action *Action, peer string, theirs []st
 			return format, nil
 		}
 	}
-	return "", &Error{Code: FailedPrecondition, Name: nameNoCodec, Node: n.id,
+	return "", &Error{Code: CodeFailedPrecondition, Name: nameNoCommonCodec, Node: n.id,
 		Message: fmt.Sprintf("no codec in common with node %s for %s: %s%s takes %s", peer, action.Name, n.describeFormats(own), wantedBy(action), strings.Join(theirs, ", "))}
 }
 
@@ -165,7 +165,7 @@ func (n *Node) checkFormat(name string, wanted []string, format string) *Error {
 	if own == nil || format == json.Name || slices.Contains(own, format) || slices.Contains(wanted, format) || strings.HasPrefix(name, "$") {
 		return nil
 	}
-	return &Error{Code: FailedPrecondition, Name: nameNoCodec, Node: n.id,
+	return &Error{Code: CodeFailedPrecondition, Name: nameNoCommonCodec, Node: n.id,
 		Message: "node " + n.id + " takes no values as " + format + ": it takes " + strings.Join(own, ", ")}
 }
 

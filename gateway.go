@@ -50,7 +50,7 @@ func HTTP(addr string, options ...HTTPOption) NodeOption {
 	}
 	return Attach(func(n *Node) (Face, error) {
 		if httpGateway == nil {
-			return nil, &Error{Code: Unimplemented, Name: nameNodeState, Node: n.id,
+			return nil, &Error{Code: CodeUnimplemented, Name: nameNodeState, Node: n.id,
 				Message: `sabir.HTTP needs the package that serves it: add import _ "github.com/sabir-go/sabir/web"`}
 		}
 		return httpGateway(n, config)
@@ -363,5 +363,5 @@ func (r *jsonRequest) fork() *Request {
 func (r *jsonRequest) adopt(fork *Request) { r.out = fork.typed.(*jsonRequest).out }
 
 func (a *Action) notHere() *Error {
-	return &Error{Code: NotFound, Name: nameActionNotFound, Message: a.Name + " is no action of this node: call it by name"}
+	return &Error{Code: CodeNotFound, Name: nameActionNotFound, Message: a.Name + " is no action of this node: call it by name"}
 }

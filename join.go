@@ -144,7 +144,7 @@ func (n *Node) join(ctx context.Context) error {
 		return nil
 	case 1:
 	default:
-		return &Error{Code: InvalidArgument, Name: nameJoin, Node: n.id, Message: "a node is a member of one cluster: give Join once"}
+		return &Error{Code: CodeInvalidArgument, Name: nameJoinFailed, Node: n.id, Message: "a node is a member of one cluster: give Join once"}
 	}
 	return n.joinCluster(ctx, n, n.joins[0])
 }
@@ -156,7 +156,7 @@ func joinMesh(ctx context.Context, n *Node, config mesh.Config) error {
 		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Since: n.started}
 	m, err := mesh.New(meshHost{n}, config)
 	if err != nil {
-		return &Error{Code: InvalidArgument, Name: nameJoin, Message: "Join: " + err.Error()}
+		return &Error{Code: CodeInvalidArgument, Name: nameJoinFailed, Message: "Join: " + err.Error()}
 	}
 	if err := m.Listen(ctx); err != nil {
 		return joinError("", err)
@@ -170,5 +170,5 @@ func joinMesh(ctx context.Context, n *Node, config mesh.Config) error {
 }
 
 func joinError(what string, err error) *Error {
-	return &Error{Code: Unavailable, Name: nameJoin, cause: err, Message: what + err.Error()}
+	return &Error{Code: CodeUnavailable, Name: nameJoinFailed, cause: err, Message: what + err.Error()}
 }

@@ -30,8 +30,8 @@ func (n *Node) Run(ctx context.Context) error {
 // Start starts the services, each after those it needs, and then whatever lets calls in from outside. When one of
 // them fails, those started are stopped again and the error names which failed and why. A node starts once.
 func (n *Node) Start(ctx context.Context) error {
-	if !n.state.CompareAndSwap(int32(Created), int32(Starting)) {
-		return n.wrongState("start", Created)
+	if !n.state.CompareAndSwap(int32(StateCreated), int32(StateStarting)) {
+		return n.wrongState("start", StateCreated)
 	}
 	n.lifecycle.Lock()
 	defer n.lifecycle.Unlock()
@@ -44,7 +44,7 @@ func (n *Node) Start(ctx context.Context) error {
 		defer cancel()
 		return errors.Join(err, n.stopAll(stopCtx))
 	}
-	n.state.Store(int32(Running))
+	n.state.Store(int32(StateRunning))
 	n.announce()
 	n.log.Debug("node started", "node", n.id, "services", len(n.running))
 	return nil
@@ -91,20 +91,20 @@ func (n *Node) Stop(ctx context.Context) error {
 	if callOf(ctx) != nil {
 		return n.selfWaitError("stop the node")
 	}
-	if !n.state.CompareAndSwap(int32(Running), int32(Stopping)) {
-		return n.wrongState("stop", Running)
+	if !n.state.CompareAndSwap(int32(StateRunning), int32(StateStopping)) {
+		return n.wrongState("stop", StateRunning)
 	}
 	n.lifecycle.Lock()
 	defer n.lifecycle.Unlock()
 	err := n.runStage(inLifecycle(ctx, n), Stage{Event: NodeStop, Node: n.id}, n.stopAll, n.middlewares)
-	if n.State() != Stopped { // a middleware failed before it went on: that must not keep the services running
+	if n.State() != StateStopped { // a middleware failed before it went on: that must not keep the services running
 		err = errors.Join(err, n.stopAll(ctx))
 	}
 	return err
 }
 
 func (n *Node) stopAll(ctx context.Context) error {
-	n.state.Store(int32(Stopping))
+	n.state.Store(int32(StateStopping))
 	var errs []error
 	for _, gateway := range slices.Backward(n.gateways) {
 		if err := n.isolated("the stop of a gateway", ctx, gateway.Stop); err != nil {
@@ -124,7 +124,7 @@ func (n *Node) stopAll(ctx context.Context) error {
 	}
 	errs = append(errs, n.closeChannels())
 	n.workers.close()
-	n.state.Store(int32(Stopped))
+	n.state.Store(int32(StateStopped))
 	return errors.Join(errs...)
 }
 
@@ -142,7 +142,7 @@ func (n *Node) Remove(ctx context.Context, services ...Servable) error {
 		list := flatten(services)
 		for _, s := range list {
 			if !slices.Contains(n.running, s) {
-				return &Error{Code: NotFound, Name: nameService, Node: n.id, Message: "service " + s.fullName() + " is not running on " + n.id}
+				return &Error{Code: CodeNotFound, Name: nameBadService, Node: n.id, Message: "service " + s.fullName() + " is not running on " + n.id}
 			}
 			if within(ctx, s.fullName()) {
 				return n.selfWaitError("remove service " + s.fullName())
@@ -160,13 +160,13 @@ func (n *Node) Remove(ctx context.Context, services ...Servable) error {
 
 func (n *Node) change(ctx context.Context, what string, do func(context.Context) error) error {
 	if ctx.Value(lifecycleKey{}) == n {
-		return &Error{Code: FailedPrecondition, Name: nameNodeState, Node: n.id,
+		return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id,
 			Message: "a start or stop hook cannot " + what + " the node that runs it; do it from a goroutine of its own"}
 	}
 	n.lifecycle.Lock()
 	defer n.lifecycle.Unlock()
-	if n.State() != Running {
-		return n.wrongState(what, Running)
+	if n.State() != StateRunning {
+		return n.wrongState(what, StateRunning)
 	}
 	return do(inLifecycle(ctx, n))
 }
@@ -182,7 +182,7 @@ func within(ctx context.Context, service string) bool {
 }
 
 func (n *Node) selfWaitError(what string) error {
-	return &Error{Code: FailedPrecondition, Name: nameNodeState, Node: n.id,
+	return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id,
 		Message: "a handler cannot " + what + " that it runs in, because that waits for the handler; do it from a goroutine of its own with another context"}
 }
 
@@ -194,7 +194,7 @@ func inLifecycle(ctx context.Context, n *Node) context.Context {
 }
 
 func (n *Node) wrongState(what string, want State) error {
-	return &Error{Code: FailedPrecondition, Name: nameNodeState, Node: n.id,
+	return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id,
 		Message: "cannot " + what + " node " + n.id + ": it is " + n.State().String() + ", not " + want.String()}
 }
 
@@ -226,7 +226,7 @@ func (n *Node) startServices(ctx context.Context, list []*Service) error {
 
 func (n *Node) startService(ctx context.Context, s *Service) error {
 	if !s.node.CompareAndSwap(nil, n) {
-		return &Error{Code: FailedPrecondition, Name: nameService, Node: n.id,
+		return &Error{Code: CodeFailedPrecondition, Name: nameBadService, Node: n.id,
 			Message: "service " + s.fullName() + " is served already, by node " + s.node.Load().id}
 	}
 	err := n.open(ctx, s)
@@ -241,7 +241,7 @@ func (n *Node) startService(ctx context.Context, s *Service) error {
 func (n *Node) open(ctx context.Context, s *Service) error {
 	for _, other := range n.running {
 		if other.fullName() == s.fullName() {
-			return &Error{Code: AlreadyExists, Name: nameService, Node: n.id,
+			return &Error{Code: CodeAlreadyExists, Name: nameBadService, Node: n.id,
 				Message: fmt.Sprintf("two services are called %s: one made at %s, the other at %s", s.fullName(), other.where, s.where)}
 		}
 	}

@@ -18,7 +18,7 @@ var _ mesh.Host = meshHost{}
 // Services lists what this node offers to others: its services without those whose names begin with "$", and without private
 // actions. While the node starts or stops that is nothing.
 func (h meshHost) Services() (list []cluster.Service) {
-	if h.node.State() != Running {
+	if h.node.State() != StateRunning {
 		return nil
 	}
 	all := h.node.table.Load().byFull

@@ -129,7 +129,7 @@ func TestNodeMiddlewaresSeeCallsThatFailValidationAndServicesDoNot(t *testing.T)
 	sabir.Handle(s, "a", func(context.Context, checkedRequest) (helloReply, error) { return helloReply{}, nil })
 	node := start(t, sabir.Serve(s), sabir.Use(tracing(&notes, "node")))
 	notes = nil
-	if _, err := sabir.Call[helloReply](t.Context(), node, "s.a", checkedRequest{}); !errors.Is(err, sabir.ErrValidation) {
+	if _, err := sabir.Call[helloReply](t.Context(), node, "s.a", checkedRequest{}); !errors.Is(err, sabir.ErrValidationFailed) {
 		t.Fatal(err)
 	}
 	if got := strings.Join(notes, " "); got != "node /node" {
@@ -174,7 +174,7 @@ func TestAMiddlewareThatFailsAtTheStopDoesNotKeepServicesRunning(t *testing.T) {
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := node.Stop(t.Context()); err == nil || !stopped || node.State() != sabir.Stopped {
+	if err := node.Stop(t.Context()); err == nil || !stopped || node.State() != sabir.StateStopped {
 		t.Fatalf("got %v, service stopped %v, node %v", err, stopped, node.State())
 	}
 }

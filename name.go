@@ -141,7 +141,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // CheckPattern returns an error that describes what is wrong with an event pattern, nil for a good one.
 func CheckPattern(pattern string) error {
 	if bad := badPattern(pattern); bad != "" {
-		return &Error{Code: InvalidArgument, Name: nameBadName, Message: fmt.Sprintf("the pattern %.100q %s", pattern, bad)}
+		return &Error{Code: CodeInvalidArgument, Name: nameBadName, Message: fmt.Sprintf("the pattern %.100q %s", pattern, bad)}
 	}
 	return nil
 }

@@ -66,11 +66,11 @@ type State int32
 
 // The states, in order.
 const (
-	Created State = iota
-	Starting
-	Running
-	Stopping
-	Stopped
+	StateCreated State = iota
+	StateStarting
+	StateRunning
+	StateStopping
+	StateStopped
 )
 
 // String is the state in lower case.
@@ -168,7 +168,7 @@ func (n *Node) callingNode() *Node { return n }
 func (n *Node) compileRules(t reflect.Type, where callSite) (*validate.Plan, error) {
 	plan, err := n.validator.Compile(t)
 	if err != nil {
-		return nil, &Error{Code: InvalidArgument, Name: nameService, cause: err, Message: where.String() + ": " + err.Error()}
+		return nil, &Error{Code: CodeInvalidArgument, Name: nameBadService, cause: err, Message: where.String() + ": " + err.Error()}
 	}
 	if plan.Empty() {
 		return nil, nil

@@ -45,12 +45,12 @@ func TestANodeMayBeAskedThingsWhileItStarts(t *testing.T) {
 		node := sabir.NewNode(sabir.ID("a"), sabir.Logger(quiet), sabir.Join("mem://asked-while-it-starts"), sabir.Serve(greeter()))
 		started := make(chan error, 1)
 		go func() { started <- node.Start(t.Context()) }()
-		for node.State() != sabir.Running { // the race detector reports where this is wrong
+		for node.State() != sabir.StateRunning { // the race detector reports where this is wrong
 			if nodes := node.Nodes(); len(nodes) != 1 || nodes[0].ID != "a" {
 				t.Errorf("the nodes are %+v", nodes)
 			}
 			_, err := sabir.Call[helloReply](t.Context(), node, "greeter.hello", helloRequest{}, sabir.ToNode("b"))
-			if !errors.Is(err, sabir.ErrUnavailable) {
+			if !errors.Is(err, sabir.ErrServiceUnavailable) {
 				t.Errorf("a call to a node that is not there: %v", err)
 			}
 		}
@@ -148,7 +148,7 @@ func TestAFailedStartStopsWhatHadStarted(t *testing.T) {
 	if got := strings.Join(notes, ", "); got != "start db, stop db" {
 		t.Fatalf("got %s", got)
 	}
-	if node.State() != sabir.Stopped {
+	if node.State() != sabir.StateStopped {
 		t.Fatalf("node is %v", node.State())
 	}
 }

@@ -193,7 +193,7 @@ func (n *Node) describeAction(name string) (d ActionDescription, err error) {
 		d.Errors = append(d.Errors, one)
 	}
 	if d.Described, err = schema.Describe(a.In, a.Out, data...); err != nil {
-		return d, Errorf(FailedPrecondition, "NoDescription", "the types of %s cannot be described: %w", name, err)
+		return d, Errorf(CodeFailedPrecondition, "NoDescription", "the types of %s cannot be described: %w", name, err)
 	}
 	for _, example := range a.Examples {
 		in, errIn := json.Append(nil, example.In)
@@ -219,10 +219,10 @@ func (n *Node) describeAction(name string) (d ActionDescription, err error) {
 }
 
 func remoteNodeInfo(n mesh.Node) NodeInfo {
-	info := NodeInfo{ID: n.ID, State: Running.String(), Since: n.Since, Addr: n.Addr, Zone: n.Zone, Labels: n.Labels, Guest: n.Guest, Codecs: n.Codecs,
+	info := NodeInfo{ID: n.ID, State: StateRunning.String(), Since: n.Since, Addr: n.Addr, Zone: n.Zone, Labels: n.Labels, Guest: n.Guest, Codecs: n.Codecs,
 		Host: n.Host, PID: n.PID, Go: n.Go, CPUs: n.CPUs, Services: n.Services, Actions: n.Actions, Load: loadInfo(n.Load), RTT: n.RTT}
 	if n.Stopping {
-		info.State = Stopping.String()
+		info.State = StateStopping.String()
 	}
 	return info
 }

@@ -19,7 +19,7 @@ import (
 // The error has no node until it was logged, see Node.logPanic.
 func panicError(name string, value any) *Error {
 	if value == nil {
-		return &Error{Code: Internal, Name: namePanic, Message: name + " ended its goroutine", stack: debug.Stack()}
+		return &Error{Code: CodeInternal, Name: namePanic, Message: name + " ended its goroutine", stack: debug.Stack()}
 	}
 	return panicWith(name+" panicked", value, debug.Stack())
 }
@@ -29,7 +29,7 @@ func panicWith(message string, value any, stack []byte) *Error {
 	if !ok {
 		cause = fmt.Errorf("%v", value)
 	}
-	return &Error{Code: Internal, Name: namePanic, Message: message, cause: cause, stack: stack}
+	return &Error{Code: CodeInternal, Name: namePanic, Message: message, cause: cause, stack: stack}
 }
 
 // panicked makes the caller's error of a panic, and logs it.
@@ -78,7 +78,7 @@ func badInput(n *Node, what string, err error) *Error {
 	if e := n.panicInside(what, err); e != nil {
 		return e
 	}
-	e := &Error{Code: InvalidArgument, Name: nameBadInput, Node: n.id, cause: err, Message: what + " cannot be read: " + err.Error()}
+	e := &Error{Code: CodeInvalidArgument, Name: nameBadInput, Node: n.id, cause: err, Message: what + " cannot be read: " + err.Error()}
 	if bad, ok := errors.AsType[*codecError](err); ok && bad.Pointer != "" {
 		e.Data = map[string]any{"pointer": bad.Pointer, "want": bad.Want}
 	}
@@ -90,7 +90,7 @@ func (n *Node) badOutput(what, where, why string, err error) *Error {
 	if e := n.panicInside(what, err); e != nil {
 		return e
 	}
-	return &Error{Code: Internal, Name: nameBadOutput, Node: where, cause: err, Message: what + " " + why + ": " + err.Error()}
+	return &Error{Code: CodeInternal, Name: nameBadOutput, Node: where, cause: err, Message: what + " " + why + ": " + err.Error()}
 }
 
 // isolate runs fn and turns a panic into its error.

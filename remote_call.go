@@ -58,7 +58,7 @@ func overloaded(err error) bool {
 		return false
 	}
 	code := AsError(err).Code
-	return code == Unavailable || code == ResourceExhausted || code == DeadlineExceeded
+	return code == CodeUnavailable || code == CodeResourceExhausted || code == CodeDeadlineExceeded
 }
 
 // linkCodec holds what was declared on one link for the calls of a remoteCaller: the route, and how the types are encoded.
@@ -216,13 +216,13 @@ func (n *Node) peerByName(action, node string) (*mesh.Peer, error) {
 			return p, nil
 		}
 	}
-	return nil, &Error{Code: Unavailable, Name: nameUnavailable, Node: n.id, Retryable: true,
+	return nil, &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true,
 		Message: "cannot call " + action + " on node " + node + ": there is no link to a node of that name"}
 }
 
 // noNode is the error for an action whose nodes have all gone.
 func (n *Node) noNode(action string) *Error {
-	return &Error{Code: Unavailable, Name: nameUnavailable, Node: n.id, Retryable: true, Message: "no node offers " + action + " any more"}
+	return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "no node offers " + action + " any more"}
 }
 
 // callError makes the caller's error of the one that a call or a stream over the link ended with.
@@ -252,7 +252,7 @@ func cause(err error) error {
 // linkLost is the error of a call whose link was lost. One that may have reached the other node may have been done there, so
 // trying again is harmless only for an action that was declared Idempotent.
 func (a *remoteAction) linkLost(p *mesh.Peer, lost *wire.LostError) *Error {
-	e := &Error{Code: Unavailable, Name: nameLinkLost, Node: p.ID, cause: lost, Retryable: !lost.Sent || a.action.Idempotent,
+	e := &Error{Code: CodeUnavailable, Name: nameLinkLost, Node: p.ID, cause: lost, Retryable: !lost.Sent || a.action.Idempotent,
 		Message: "the link to " + p.ID + " was lost before " + a.action.Name + " answered"}
 	if !lost.Sent {
 		e.Message = "no link to " + p.ID + " for a call of " + a.action.Name
@@ -263,8 +263,8 @@ func (a *remoteAction) linkLost(p *mesh.Peer, lost *wire.LostError) *Error {
 // fromFailure makes the *Error that another node sent.
 func fromFailure(f *wire.Failure) *Error {
 	e := &Error{Code: Code(f.Code), Name: f.Name, Message: f.Message, Retryable: f.Retryable, Node: f.Node}
-	if e.Code == OK || int(e.Code) >= len(codes) {
-		e.Code = Unknown
+	if e.Code == CodeOK || int(e.Code) >= len(codes) {
+		e.Code = CodeUnknown
 	}
 	if len(f.Data) > 0 {
 		if err := decodeJSON(f.Data, &e.Data); err != nil {

@@ -125,7 +125,7 @@ func (e *linkStream[R, S]) recv() (value R, err error) {
 
 func (e *linkStream[R, S]) send(value S) (err error) {
 	if e.closed.Load() {
-		return &Error{Code: FailedPrecondition, Name: nameStreamEnded, Message: "Send after CloseSend on a stream of " + e.name}
+		return &Error{Code: CodeFailedPrecondition, Name: nameStreamEnded, Message: "Send after CloseSend on a stream of " + e.name}
 	}
 	var none S
 	e.sendValue = value
@@ -147,7 +147,7 @@ func (e *linkStream[R, S]) closeSend() {
 }
 
 func noStream(n *Node, action string) *Error {
-	return &Error{Code: InvalidArgument, Name: nameNoStream, Node: n.id, Message: action + " is not a stream: use Call"}
+	return &Error{Code: CodeInvalidArgument, Name: nameNoStream, Node: n.id, Message: action + " is not a stream: use Call"}
 }
 
 // OpenAction opens this very stream, as [OpenStream] does by name: for gateways that decide by the action's description

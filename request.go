@@ -42,7 +42,7 @@ func (r *Request) CopyOutput() any { return r.typed.copyOutput() }
 // SetOutput answers the call with value, an Out as CopyOutput gave it. Another type is an error.
 func (r *Request) SetOutput(value any) error {
 	if !r.typed.setOutput(value) {
-		return &Error{Code: Internal, Name: nameBadOutput,
+		return &Error{Code: CodeInternal, Name: nameBadOutput,
 			Message: fmt.Sprintf("a middleware answered %s with a %T, want %s", r.action.Name, value, reflect.TypeOf(r.Output()).Elem())}
 	}
 	return nil
@@ -50,7 +50,7 @@ func (r *Request) SetOutput(value any) error {
 
 // Validate checks the input by the rules in its struct tags, once per call however often it is asked. The runtime asks
 // after the node's middlewares and before the service's and the action's; a middleware that answers without calling next
-// asks first, so that a kept answer never hides a bad input. The error is an *Error that matches ErrValidation.
+// asks first, so that a kept answer never hides a bad input. The error is an *Error that matches ErrValidationFailed.
 func (r *Request) Validate() error {
 	if r.valid {
 		return nil

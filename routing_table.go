@@ -56,7 +56,7 @@ func (n *Node) openActions(s *Service) ([]local, error) {
 			other = known.info()
 		}
 		if other != nil && other.Name == a.Name {
-			return nil, &Error{Code: AlreadyExists, Name: nameService, Node: n.id,
+			return nil, &Error{Code: CodeAlreadyExists, Name: nameBadService, Node: n.id,
 				Message: fmt.Sprintf("%s: action %s exists already, in service %s", def.where, a.Name, other.Service)}
 		}
 		a.endpoint = e
@@ -69,7 +69,7 @@ func (n *Node) openActions(s *Service) ([]local, error) {
 // services would take time that grows with the square of their number.
 func (n *Node) publish(s *Service, endpoints []local) {
 	n.waiting = append(n.waiting, &published{s, endpoints, time.Now()})
-	if n.State() != Starting || len(s.handlers)+len(s.consumers) > 0 { // whose handlers may call its actions from now on
+	if n.State() != StateStarting || len(s.handlers)+len(s.consumers) > 0 { // whose handlers may call its actions from now on
 		n.publishWaiting()
 	}
 }
@@ -245,7 +245,7 @@ func (n *Node) WaitFor(ctx context.Context, services ...string) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return &Error{Code: Unavailable, Name: nameUnavailable, Node: n.id, Retryable: true, cause: ctx.Err(),
+			return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, cause: ctx.Err(),
 				Message: "gave up waiting for " + strings.Join(missing, ", ") + ": " + ctx.Err().Error()}
 		}
 	}

@@ -88,7 +88,7 @@ func TestPanicInAGoroutineOfTheCallIsItsCallersError(t *testing.T) {
 		return struct{}{}, nil
 	})
 	sabir.Handle(s, "error", func(ctx context.Context, _ struct{}) (struct{}, error) {
-		sabir.Go(ctx, func(context.Context) error { return sabir.NewError(sabir.NotFound, "NoFile", "no such file") })
+		sabir.Go(ctx, func(context.Context) error { return sabir.NewError(sabir.CodeNotFound, "NoFile", "no such file") })
 		return struct{}{}, nil
 	})
 	sabir.Handle(s, "fine", func(ctx context.Context, _ struct{}) (struct{}, error) {
@@ -98,7 +98,7 @@ func TestPanicInAGoroutineOfTheCallIsItsCallersError(t *testing.T) {
 	node := start(t, sabir.Serve(s), log)
 	for way, ctx := range waysToCall(t) {
 		for action, want := range map[string]error{
-			"bad.sync": sabir.ErrPanic, "bad.later": sabir.ErrPanic, "bad.error": sabir.NewError(sabir.NotFound, "NoFile", ""), "bad.fine": nil,
+			"bad.sync": sabir.ErrPanic, "bad.later": sabir.ErrPanic, "bad.error": sabir.NewError(sabir.CodeNotFound, "NoFile", ""), "bad.fine": nil,
 		} {
 			var wg sync.WaitGroup
 			for range 20 { // calls at the same time do not mix up their goroutines

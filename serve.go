@@ -100,8 +100,8 @@ func (r *inboundRoute) missing(f *resolvedAction) *Error {
 	if f.refusal != nil {
 		return f.refusal
 	}
-	if state := r.node.State(); state != Running {
-		return &Error{Code: Unavailable, Name: nameUnavailable, Node: r.node.id, Retryable: true, Message: "node " + r.node.id + " is " + state.String()}
+	if state := r.node.State(); state != StateRunning {
+		return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: r.node.id, Retryable: true, Message: "node " + r.node.id + " is " + state.String()}
 	}
 	e := r.node.notFoundAmong("action on node "+r.node.id, r.name, r.node.namesForOthers())
 	e.Retryable = true // on another node; what a handler returns from its own calls never is

@@ -94,7 +94,7 @@ func (s *inboundEvents) deliver(in *wire.Inbound, handled *int) error {
 		}
 	}
 	if !found && s.group != "" {
-		return &Error{Code: Unavailable, Name: nameGroupGone, Node: s.node.id, Retryable: true,
+		return &Error{Code: CodeUnavailable, Name: nameGroupGone, Node: s.node.id, Retryable: true,
 			Message: "nobody in group " + s.group + " takes " + in.Event + " on node " + s.node.id + " any more"}
 	}
 	return err
@@ -102,7 +102,7 @@ func (s *inboundEvents) deliver(in *wire.Inbound, handled *int) error {
 
 // ServeStream is never called: no stream is opened on a route of events.
 func (s *inboundEvents) ServeStream(stream *wire.Stream) {
-	stream.End(&wire.Failure{Code: uint8(Unimplemented), Name: nameNoStream, Message: "an event is no stream", Node: s.node.id})
+	stream.End(&wire.Failure{Code: uint8(CodeUnimplemented), Name: nameNoStream, Message: "an event is no stream", Node: s.node.id})
 }
 
 // eventFormat decodes an event handler's payload from one format.

@@ -126,7 +126,7 @@ func (s *Service) check() error {
 	if len(s.problems) == 0 {
 		return nil
 	}
-	return &Error{Code: InvalidArgument, Name: nameService, cause: errors.Join(s.problems...),
+	return &Error{Code: CodeInvalidArgument, Name: nameBadService, cause: errors.Join(s.problems...),
 		Message: "service " + s.fullName() + " cannot start: " + errors.Join(s.problems...).Error()}
 }
 
@@ -186,7 +186,7 @@ func startOrder(list []*Service) ([]*Service, error) {
 			return nil
 		case visiting:
 			from := slices.Index(way, s.fullName())
-			return &Error{Code: InvalidArgument, Name: nameService,
+			return &Error{Code: CodeInvalidArgument, Name: nameBadService,
 				Message: "services need each other in a circle: " + strings.Join(append(way[from:], s.fullName()), " needs ")}
 		}
 		state[s] = visiting

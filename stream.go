@@ -90,7 +90,7 @@ func OpenStream[In, Out any](ctx context.Context, from Caller, action string, op
 	o := gather(options)
 	e := n.table.Load().actions[action]
 	if e == nil && o.node == "" && n.remote != nil {
-		return nil, &Error{Code: Unimplemented, Name: nameNoStream, Node: n.id, Message: "no stream here is called " + action + ", and streams do not go over a Remote"}
+		return nil, &Error{Code: CodeUnimplemented, Name: nameNoStream, Node: n.id, Message: "no stream here is called " + action + ", and streams do not go over a Remote"}
 	}
 	e, err := n.endpointFor(e, action, &o)
 	if err != nil {
@@ -289,5 +289,5 @@ func (h *streamHandler[In, Out]) callJSON(_ context.Context, _, dst []byte, _ ca
 }
 
 func (h *streamHandler[In, Out]) streamWanted() error {
-	return &Error{Code: InvalidArgument, Name: nameStreamWanted, Node: h.op.node.id, Message: h.action.Name + " is a stream: use OpenStream or CallStream"}
+	return &Error{Code: CodeInvalidArgument, Name: nameStreamWanted, Node: h.op.node.id, Message: h.action.Name + " is a stream: use OpenStream or CallStream"}
 }

@@ -82,7 +82,7 @@ func (p *pipe[In, Out]) callerRecv() (out Out, err error) {
 func (p *pipe[In, Out]) callerSend(in In) error {
 	select {
 	case <-p.upDone: // the caller's mistake, also where the handler has ended since
-		return &Error{Code: FailedPrecondition, Name: nameStreamEnded, Message: "Send after CloseSend on a stream of " + p.handler.action.Name}
+		return &Error{Code: CodeFailedPrecondition, Name: nameStreamEnded, Message: "Send after CloseSend on a stream of " + p.handler.action.Name}
 	default:
 	}
 	select {

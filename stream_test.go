@@ -169,7 +169,7 @@ func TestStreamErrors(t *testing.T) {
 	s := numbers()
 	sabir.HandleStream(s, "fail", func(_ context.Context, st *sabir.Stream[countTo, number]) error {
 		_ = st.Send(number{1})
-		return sabir.NewError(sabir.Aborted, "Enough", "no more")
+		return sabir.NewError(sabir.CodeAborted, "Enough", "no more")
 	})
 	sabir.HandleStream(s, "panic", func(context.Context, *sabir.Stream[countTo, number]) error { panic("boom") })
 	sabir.HandleStream(s, "go", func(ctx context.Context, _ *sabir.Stream[countTo, number]) error {
@@ -184,12 +184,12 @@ func TestStreamErrors(t *testing.T) {
 		typedValues int
 		want        error
 	}{
-		"the handler's error comes after what it sent": {"numbers.fail", countTo{}, 1, sabir.NewError(sabir.Aborted, "Enough", "")},
+		"the handler's error comes after what it sent": {"numbers.fail", countTo{}, 1, sabir.NewError(sabir.CodeAborted, "Enough", "")},
 		"a panic":                     {"numbers.panic", countTo{}, 0, sabir.ErrPanic},
 		"a panic in a goroutine":      {"numbers.go", countTo{}, 0, sabir.ErrPanic},
-		"a value against the rules":   {"numbers.count", countTo{2_000_000}, 0, sabir.ErrValidation},
+		"a value against the rules":   {"numbers.count", countTo{2_000_000}, 0, sabir.ErrValidationFailed},
 		"an unknown action":           {"numbers.cuont", countTo{}, 0, sabir.ErrActionNotFound},
-		"an action that is no stream": {"numbers.call", countTo{}, 0, sabir.NewError(sabir.InvalidArgument, "NoStream", "")},
+		"an action that is no stream": {"numbers.call", countTo{}, 0, sabir.NewError(sabir.CodeInvalidArgument, "NoStream", "")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			typedValues := 0

@@ -5,41 +5,41 @@ import "github.com/sabir-go/sabir"
 // Why a process ended. They survive the wire: errors.Is works on them wherever the process was running.
 var (
 	// ErrNormal: it had nothing more to do. A callback that returns it ends its process; links to it do nothing.
-	ErrNormal = sabir.NewError(sabir.Canceled, "Normal", "the process ended normally")
+	ErrNormal = sabir.NewError(sabir.CodeCanceled, "Normal", "the process ended normally")
 	// ErrShutdown: it was ended by its supervisor, its parent or Stop.
-	ErrShutdown = sabir.NewError(sabir.Canceled, "Shutdown", "the process was told to end")
+	ErrShutdown = sabir.NewError(sabir.CodeCanceled, "Shutdown", "the process was told to end")
 	// ErrKilled: it was ended by Kill, without another callback.
-	ErrKilled = sabir.NewError(sabir.Aborted, "Killed", "the process was killed")
+	ErrKilled = sabir.NewError(sabir.CodeAborted, "Killed", "the process was killed")
 )
 
 // What can go wrong with messages and calls.
 var (
 	// ErrNoProcess: there is no such process, or no more. Of a call: it may have ended before or while it handled it.
-	ErrNoProcess = sabir.NewError(sabir.NotFound, "NoProcess", "no such process")
+	ErrNoProcess = sabir.NewError(sabir.CodeNotFound, "NoProcess", "no such process")
 	// ErrNoConnection: the node of the process cannot be reached, or was lost.
-	ErrNoConnection = sabir.NewError(sabir.Unavailable, "NoConnection", "no connection to the node of the process")
+	ErrNoConnection = sabir.NewError(sabir.CodeUnavailable, "NoConnection", "no connection to the node of the process")
 	// ErrMailboxFull: as many messages wait as may. The message was not taken.
-	ErrMailboxFull = sabir.NewError(sabir.ResourceExhausted, "MailboxFull", "the mailbox is full")
+	ErrMailboxFull = sabir.NewError(sabir.CodeResourceExhausted, "MailboxFull", "the mailbox is full")
 	// ErrNotHandled: the process has no handler for messages or calls of this type.
-	ErrNotHandled = sabir.NewError(sabir.Unimplemented, "NotHandled", "the process does not handle this")
+	ErrNotHandled = sabir.NewError(sabir.CodeUnimplemented, "NotHandled", "the process does not handle this")
 	// ErrCallTimeout: no answer came in time. The call may still be handled.
-	ErrCallTimeout = sabir.NewError(sabir.DeadlineExceeded, "CallTimeout", "no answer in time")
+	ErrCallTimeout = sabir.NewError(sabir.CodeDeadlineExceeded, "CallTimeout", "no answer in time")
 	// ErrNameTaken: another process has the name.
-	ErrNameTaken = sabir.NewError(sabir.AlreadyExists, "NameTaken", "the name is taken")
+	ErrNameTaken = sabir.NewError(sabir.CodeAlreadyExists, "NameTaken", "the name is taken")
 	// ErrTooMany: a limit of the system was reached.
-	ErrTooMany = sabir.NewError(sabir.ResourceExhausted, "TooMany", "a limit was reached")
+	ErrTooMany = sabir.NewError(sabir.CodeResourceExhausted, "TooMany", "a limit was reached")
 	// ErrStopped: the system has stopped, or has not started.
-	ErrStopped = sabir.NewError(sabir.Unavailable, "SystemStopped", "the system of processes is not running")
+	ErrStopped = sabir.NewError(sabir.CodeUnavailable, "SystemStopped", "the system of processes is not running")
 	// ErrNotPermitted: the other node does not let others do that.
-	ErrNotPermitted = sabir.NewError(sabir.PermissionDenied, "NotPermitted", "the node does not permit that")
+	ErrNotPermitted = sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "the node does not permit that")
 	// ErrPanic: a callback panicked.
-	ErrPanic = sabir.NewError(sabir.Internal, "Panic", "a callback panicked")
+	ErrPanic = sabir.NewError(sabir.CodeInternal, "Panic", "a callback panicked")
 	// ErrInit: Init did not end in time.
-	ErrInit = sabir.NewError(sabir.DeadlineExceeded, "InitTimeout", "Init took too long")
+	ErrInit = sabir.NewError(sabir.CodeDeadlineExceeded, "InitTimeout", "Init took too long")
 )
 
 // ErrLater is returned by a handler of calls that will answer later: see Process.Request.
-var ErrLater = sabir.NewError(sabir.OK, "Later", "the answer comes later")
+var ErrLater = sabir.NewError(sabir.CodeOK, "Later", "the answer comes later")
 
 // problem is one of the errors above with what it was about.
 func problem(of *sabir.Error, node, format string, args ...any) error {

@@ -25,9 +25,9 @@ type EventDown struct {
 
 var (
 	// ErrNoEvent: no event of this name is registered on that node, or no longer.
-	ErrNoEvent = sabir.NewError(sabir.NotFound, "NoEvent", "no such event")
+	ErrNoEvent = sabir.NewError(sabir.CodeNotFound, "NoEvent", "no such event")
 	// ErrSubscribed: the process has subscribed to the event already.
-	ErrSubscribed = sabir.NewError(sabir.AlreadyExists, "Subscribed", "the process has subscribed to this event already")
+	ErrSubscribed = sabir.NewError(sabir.CodeAlreadyExists, "Subscribed", "the process has subscribed to this event already")
 )
 
 // EventOption is an option of NewEvent.

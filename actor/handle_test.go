@@ -34,7 +34,7 @@ func (r *register) Visit(p *actor.Process, in visit) (visited, error) {
 	return seen, nil
 }
 
-var errNotWelcome = sabir.NewError(sabir.PermissionDenied, "NotWelcome", "that name may not come in")
+var errNotWelcome = sabir.NewError(sabir.CodePermissionDenied, "NotWelcome", "that name may not come in")
 
 var registers = actor.Define[register, struct{}]("register", nil, actor.Answer((*register).Visit))
 
@@ -83,7 +83,7 @@ func TestTheErrorOfAServiceGoesThroughAProcessToTheCaller(t *testing.T) {
 
 func TestTheInputOfAnActionIsValidatedBeforeItsProcessSeesIt(t *testing.T) {
 	node := doorAndRegister(t)
-	if _, err := sabir.Call[visited](t.Context(), node, "hotel.visit", visit{}); sabir.AsError(err).Code != sabir.InvalidArgument {
+	if _, err := sabir.Call[visited](t.Context(), node, "hotel.visit", visit{}); sabir.AsError(err).Code != sabir.CodeInvalidArgument {
 		t.Fatal(err)
 	}
 	if got, err := sabir.Call[visited](t.Context(), node, "hotel.visit", visit{"Ada"}); err != nil || got.Count != 1 {

@@ -149,7 +149,7 @@ func errorOf(err error) *sabir.Error {
 	}
 	var e *sabir.Error
 	if !inGoroutine(func() { e = sabir.AsError(err) }) {
-		return sabir.NewError(sabir.Internal, ErrPanic.Name, "the error's own code panicked")
+		return sabir.NewError(sabir.CodeInternal, ErrPanic.Name, "the error's own code panicked")
 	}
 	return e
 }

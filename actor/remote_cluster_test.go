@@ -59,7 +59,7 @@ func startMember(t testing.TB, id, address string, options ...sabir.JoinOption) 
 }
 
 func (m member) stop() {
-	if m.node.State() == sabir.Running {
+	if m.node.State() == sabir.StateRunning {
 		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		_ = m.node.Stop(ctx)
@@ -141,7 +141,7 @@ type (
 	interrupted struct{ Cause string }
 )
 
-var errRefused = sabir.NewError(sabir.FailedPrecondition, "Refused", "not today").WithData(map[string]any{"day": "today"})
+var errRefused = sabir.NewError(sabir.CodeFailedPrecondition, "Refused", "not today").WithData(map[string]any{"day": "today"})
 
 // witness is a process that reports to the test what it gets.
 type witness struct {

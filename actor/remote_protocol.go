@@ -192,8 +192,8 @@ func (p *postReader) error() error {
 	} else if len(data) > 0 && json.Unmarshal(data, &e.Data) != nil {
 		e.Data = nil
 	}
-	if e.Code > sabir.Unauthenticated || e.Code == sabir.OK {
-		e.Code = sabir.Unknown
+	if e.Code > sabir.CodeUnauthenticated || e.Code == sabir.CodeOK {
+		e.Code = sabir.CodeUnknown
 	}
 	if known := reasons[e.Name]; known != nil && known.Code == e.Code && known.Message == e.Message {
 		return known

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNoWireForm: a value cannot be sent to another node, since its type, or what is in it, has no form in the native codec.
-var ErrNoWireForm = sabir.NewError(sabir.InvalidArgument, "NoWireForm", "the value cannot be sent to another node")
+var ErrNoWireForm = sabir.NewError(sabir.CodeInvalidArgument, "NoWireForm", "the value cannot be sent to another node")
 
 // registered holds the kinds that may be decoded by the name of their type: string to typedKind.
 var registered sync.Map

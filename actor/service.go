@@ -192,7 +192,7 @@ func (q Query) order() (func(a, b *Summary) int, error) {
 				cmp.Compare(b.Age, a.Age))
 		}, nil
 	}
-	return nil, sabir.Errorf(sabir.InvalidArgument, "BadQuery", "processes cannot be sorted by %q: want %s, %s or %s", q.Sort, SortWaiting, SortAge, SortName)
+	return nil, sabir.Errorf(sabir.CodeInvalidArgument, "BadQuery", "processes cannot be sorted by %q: want %s, %s or %s", q.Sort, SortWaiting, SortAge, SortName)
 }
 
 func nameless(one *Summary) int {

@@ -110,7 +110,7 @@ func TestAListHasTheFirstInItsOrderAndSaysHowManyMoreThereAre(t *testing.T) {
 	if got, err := s.List(actor.Query{Limit: 1e9}); err != nil || len(got.Processes) != actor.MaxListed || got.Processes[0].Waiting != 5 {
 		t.Errorf("%d processes at once, %v", len(got.Processes), err)
 	}
-	if _, err := s.List(actor.Query{Sort: "size"}); sabir.AsError(err).Code != sabir.InvalidArgument {
+	if _, err := s.List(actor.Query{Sort: "size"}); sabir.AsError(err).Code != sabir.CodeInvalidArgument {
 		t.Errorf("sorted by size: %v", err)
 	}
 }

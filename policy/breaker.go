@@ -129,7 +129,7 @@ func Breaker(options ...BreakerOption) sabir.Middleware {
 
 func isFailure(e *sabir.Error) bool {
 	switch e.Code {
-	case sabir.Unknown, sabir.Internal, sabir.Unavailable, sabir.DeadlineExceeded, sabir.DataLoss:
+	case sabir.CodeUnknown, sabir.CodeInternal, sabir.CodeUnavailable, sabir.CodeDeadlineExceeded, sabir.CodeDataLoss:
 		return true
 	}
 	return false
@@ -265,7 +265,7 @@ func (c *circuit) count(err error) {
 
 // isNeither reports whether an error counts neither as a failure nor as a success.
 func isNeither(e *sabir.Error) bool {
-	return e.Code == sabir.Canceled || e.Code == sabir.ResourceExhausted
+	return e.Code == sabir.CodeCanceled || e.Code == sabir.CodeResourceExhausted
 }
 
 // open, like all changes of the state, runs under mu, and signals there so that signals come in the order of the changes.
@@ -314,7 +314,7 @@ func (c *circuit) admit() (round int, refused error) {
 	switch half := BreakerState(c.state.Load()) == HalfOpen; {
 	case half && c.free > 0:
 	case wait > 0:
-		return 0, &sabir.Error{Code: sabir.Unavailable, Name: sabir.ErrBreakerOpen.Name, Retryable: true, Data: retryAfter(wait), Node: c.action.Node,
+		return 0, &sabir.Error{Code: sabir.CodeUnavailable, Name: sabir.ErrBreakerOpen.Name, Retryable: true, Data: retryAfter(wait), Node: c.action.Node,
 			Message: fmt.Sprintf("%s failed too often; its circuit breaker lets a trial through in %v", c.action.Name, wait.Round(time.Millisecond))}
 	default:
 		c.round, c.free, c.successes = c.round+1, c.trials, 0

@@ -99,7 +99,7 @@ func TestBreakerAnswersAtOnceWhileOpen(t *testing.T) {
 		time.Sleep(4 * time.Second)
 		err := p.meets(1, nil)
 		e := sabir.AsError(err)
-		if !errors.Is(err, sabir.ErrBreakerOpen) || e.Code != sabir.Unavailable || !e.Retryable || p.runs != runs {
+		if !errors.Is(err, sabir.ErrBreakerOpen) || e.Code != sabir.CodeUnavailable || !e.Retryable || p.runs != runs {
 			t.Errorf("got %v, retryable %v, after %d runs", err, e.Retryable, p.runs-runs)
 		}
 		if after, err := sabir.DataAs[policy.RetryAfter](e); err != nil || after.Seconds != 6 {
@@ -151,12 +151,12 @@ func TestBreakerCounts(t *testing.T) {
 	}{
 		{"plain errors as failures", errors.New("plain"), policy.Open},
 		{"Unavailable as a failure", errBusy, policy.Open},
-		{"DeadlineExceeded as a failure", sabir.NewError(sabir.DeadlineExceeded, "Late", ""), policy.Open},
-		{"DataLoss as a failure", sabir.NewError(sabir.DataLoss, "Lost", ""), policy.Open},
-		{"InvalidArgument as none", sabir.NewError(sabir.InvalidArgument, "Bad", ""), policy.Closed},
-		{"NotFound as none", sabir.NewError(sabir.NotFound, "Gone", ""), policy.Closed},
-		{"Canceled as none", sabir.NewError(sabir.Canceled, "Bye", ""), policy.Closed},
-		{"ResourceExhausted as none", sabir.NewError(sabir.ResourceExhausted, "Full", ""), policy.Closed},
+		{"DeadlineExceeded as a failure", sabir.NewError(sabir.CodeDeadlineExceeded, "Late", ""), policy.Open},
+		{"DataLoss as a failure", sabir.NewError(sabir.CodeDataLoss, "Lost", ""), policy.Open},
+		{"InvalidArgument as none", sabir.NewError(sabir.CodeInvalidArgument, "Bad", ""), policy.Closed},
+		{"NotFound as none", sabir.NewError(sabir.CodeNotFound, "Gone", ""), policy.Closed},
+		{"Canceled as none", sabir.NewError(sabir.CodeCanceled, "Bye", ""), policy.Closed},
+		{"ResourceExhausted as none", sabir.NewError(sabir.CodeResourceExhausted, "Full", ""), policy.Closed},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			p := newPatient(t)
@@ -178,11 +178,11 @@ func TestBreakerCountsAPanicAsAFailure(t *testing.T) {
 }
 
 func TestBreakerCountsWhatFailureIfSays(t *testing.T) {
-	p := newPatient(t, policy.FailureIf(func(e *sabir.Error) bool { return e.Code == sabir.NotFound }))
+	p := newPatient(t, policy.FailureIf(func(e *sabir.Error) bool { return e.Code == sabir.CodeNotFound }))
 	if p.meets(50, errBroken); p.state() != policy.Closed {
 		t.Error("it counted another error")
 	}
-	if p.meets(100, sabir.NewError(sabir.NotFound, "Gone", "")); p.state() != policy.Open {
+	if p.meets(100, sabir.NewError(sabir.CodeNotFound, "Gone", "")); p.state() != policy.Open {
 		t.Error("it did not count the chosen one")
 	}
 }
@@ -213,7 +213,7 @@ func TestBreakerOpensOnAHandlerThatHangsInsideATimeout(t *testing.T) {
 		r := newRig(t, func(context.Context, none) (int, error) { <-release; return 1, nil },
 			sabir.Use(policy.Breaker(policy.MinCalls(5)), policy.Timeout(time.Second)))
 		for range 5 {
-			if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrDeadline) {
+			if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrDeadlineExceeded) {
 				t.Fatal(err)
 			}
 		}

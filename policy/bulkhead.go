@@ -176,6 +176,6 @@ func (b *compartment) join() (*list.Element, error) {
 }
 
 func (b *compartment) full(why string) error {
-	return &sabir.Error{Code: sabir.ResourceExhausted, Name: sabir.ErrBulkheadFull.Name, Retryable: true, Node: b.action.Node,
+	return &sabir.Error{Code: sabir.CodeResourceExhausted, Name: sabir.ErrBulkheadFull.Name, Retryable: true, Node: b.action.Node,
 		Message: "a call of " + b.action.Name + " " + why + "; the bulkhead is full"}
 }

@@ -86,7 +86,7 @@ func TestBulkheadWithoutAQueueRefusesAtOnce(t *testing.T) {
 		w := newWard(t, policy.Bulkhead(1, 0))
 		w.begin(context.Background(), 1)
 		_, err := w.call(t.Context())
-		if e := sabir.AsError(err); !errors.Is(err, sabir.ErrBulkheadFull) || !e.Retryable || e.Code != sabir.ResourceExhausted {
+		if e := sabir.AsError(err); !errors.Is(err, sabir.ErrBulkheadFull) || !e.Retryable || e.Code != sabir.CodeResourceExhausted {
 			t.Errorf("got %v", err)
 		}
 		w.end(nil)
@@ -139,7 +139,7 @@ func TestBulkheadForgetsACallerThatGaveUpWaiting(t *testing.T) {
 		w.begin(ctx, 1)
 		cancel()
 		synctest.Wait()
-		if err := <-w.errs; codeOf(err) != sabir.Canceled {
+		if err := <-w.errs; codeOf(err) != sabir.CodeCanceled {
 			t.Errorf("the waiting call got %v", err)
 		}
 		w.begin(context.Background(), 1) // takes the place in the queue
@@ -155,7 +155,7 @@ func TestBulkheadInsideATimeoutHoldsThePlaceOfAHandlerThatHangs(t *testing.T) {
 		r := newRig(t, func(context.Context, none) (int, error) { <-release; return 1, nil },
 			sabir.Use(policy.Timeout(time.Second), policy.Bulkhead(2, 0)))
 		for range 2 {
-			if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrDeadline) {
+			if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrDeadlineExceeded) {
 				t.Error(err)
 			}
 		}
@@ -176,7 +176,7 @@ func TestBulkheadGivesThePlaceBackAfterAPanic(t *testing.T) {
 	}}
 	r := newRig(t, func(context.Context, none) (int, error) { return 1, nil }, sabir.Use(policy.Bulkhead(1, 0), panics))
 	for range 3 {
-		if _, err := r.call(t.Context()); codeOf(err) != sabir.Internal {
+		if _, err := r.call(t.Context()); codeOf(err) != sabir.CodeInternal {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -200,7 +200,7 @@ func TestBulkheadLosesNoPlaceUnderContention(t *testing.T) {
 				if i%7 == 0 {
 					go cancel()
 				}
-				if _, err := r.call(ctx); err != nil && codeOf(err) != sabir.Canceled {
+				if _, err := r.call(ctx); err != nil && codeOf(err) != sabir.CodeCanceled {
 					t.Error(err)
 				}
 				cancel()

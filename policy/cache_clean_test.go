@@ -27,7 +27,7 @@ func TestCleanForgetsTheActionsThatThePatternTakes(t *testing.T) {
 }
 
 func TestCleanTellsOfAPatternThatIsNotValid(t *testing.T) {
-	if err := policy.NewCache().Clean(t.Context(), "us*rs"); codeOf(err) != sabir.InvalidArgument {
+	if err := policy.NewCache().Clean(t.Context(), "us*rs"); codeOf(err) != sabir.CodeInvalidArgument {
 		t.Errorf("got %v", err)
 	}
 }

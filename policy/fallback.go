@@ -79,7 +79,7 @@ func newFallback(name string, options []FallbackOption) *fallback {
 	return c
 }
 
-func helps(e *sabir.Error) bool { return isFailure(e) || e.Code == sabir.ResourceExhausted }
+func helps(e *sabir.Error) bool { return isFailure(e) || e.Code == sabir.CodeResourceExhausted }
 
 // fits refuses an action of other types. Those of another node's action are not known.
 func fits(a *sabir.Action, what string, got, want reflect.Type) {

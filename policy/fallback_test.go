@@ -42,9 +42,9 @@ func TestFallbackFallsBack(t *testing.T) {
 		{"for Unavailable", errBusy, true},
 		{"for DeadlineExceeded", context.DeadlineExceeded, true},
 		{"for ResourceExhausted", sabir.ErrBulkheadFull, true},
-		{"not for InvalidArgument", sabir.NewError(sabir.InvalidArgument, "Bad", ""), false},
-		{"not for NotFound", sabir.NewError(sabir.NotFound, "Gone", ""), false},
-		{"not for PermissionDenied", sabir.NewError(sabir.PermissionDenied, "No", ""), false},
+		{"not for InvalidArgument", sabir.NewError(sabir.CodeInvalidArgument, "Bad", ""), false},
+		{"not for NotFound", sabir.NewError(sabir.CodeNotFound, "Gone", ""), false},
+		{"not for PermissionDenied", sabir.NewError(sabir.CodePermissionDenied, "No", ""), false},
 		{"not for Canceled", context.Canceled, false},
 	} {
 		t.Run(test.what, func(t *testing.T) {
@@ -64,14 +64,14 @@ func TestFallbackDoesNotHideAFailedValidation(t *testing.T) {
 	s := sabir.NewService("test")
 	sabir.Handle(s, "run", func(context.Context, in) (int, error) { return 1, nil })
 	node := start(t, sabir.Serve(sabir.NewGroup("all", s).Use(policy.FallbackValue(2))))
-	if _, err := sabir.Call[int](t.Context(), node, "test.run", in{}); !errors.Is(err, sabir.ErrValidation) {
+	if _, err := sabir.Call[int](t.Context(), node, "test.run", in{}); !errors.Is(err, sabir.ErrValidationFailed) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestFallbackIfChoosesTheErrors(t *testing.T) {
-	notFound := func(e *sabir.Error) bool { return e.Code == sabir.NotFound }
-	r := newRig(t, func(context.Context, none) (int, error) { return 0, sabir.NewError(sabir.NotFound, "Gone", "") },
+	notFound := func(e *sabir.Error) bool { return e.Code == sabir.CodeNotFound }
+	r := newRig(t, func(context.Context, none) (int, error) { return 0, sabir.NewError(sabir.CodeNotFound, "Gone", "") },
 		sabir.Use(policy.FallbackValue(2, policy.FallbackIf(notFound))))
 	if out, err := r.call(t.Context()); out != 2 || err != nil {
 		t.Errorf("got %d, %v", out, err)

@@ -131,7 +131,7 @@ func BenchmarkCacheMiss(b *testing.B) {
 func BenchmarkBreakerOpen(b *testing.B) {
 	s := sabir.NewService("greeter")
 	sabir.Handle(s, "hello", func(context.Context, helloRequest) (helloReply, error) {
-		return helloReply{}, sabir.NewError(sabir.Internal, "Broken", "broken")
+		return helloReply{}, sabir.NewError(sabir.CodeInternal, "Broken", "broken")
 	}, sabir.Use(policy.Breaker(policy.OpenFor(time.Hour))))
 	node := start(b, sabir.Serve(s))
 	ctx := context.Background()

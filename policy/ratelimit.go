@@ -65,7 +65,7 @@ func RateLimit(rate float64, burst int, options ...RateOption) sabir.Middleware 
 
 func (c *rateLimit) limited(a *sabir.Action, wait time.Duration) error {
 	a.Signal(sabir.RateLimited)
-	return &sabir.Error{Code: sabir.ResourceExhausted, Name: sabir.ErrRateLimited.Name, Retryable: true, Data: retryAfter(wait), Node: a.Node,
+	return &sabir.Error{Code: sabir.CodeResourceExhausted, Name: sabir.ErrRateLimited.Name, Retryable: true, Data: retryAfter(wait), Node: a.Node,
 		Message: fmt.Sprintf("%s is called more often than its rate limit allows; try again in %v", a.Name, wait.Round(time.Millisecond))}
 }
 

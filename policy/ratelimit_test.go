@@ -51,7 +51,7 @@ func TestRateLimitSaysWhenToTryAgain(t *testing.T) {
 		r.call(t.Context())
 		_, err := r.call(t.Context())
 		e := sabir.AsError(err)
-		if !errors.Is(err, sabir.ErrRateLimited) || e.Code != sabir.ResourceExhausted || !e.Retryable {
+		if !errors.Is(err, sabir.ErrRateLimited) || e.Code != sabir.CodeResourceExhausted || !e.Retryable {
 			t.Errorf("got %v", err)
 		}
 		if after, err := sabir.DataAs[policy.RetryAfter](e); err != nil || after.Seconds != 2 {

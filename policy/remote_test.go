@@ -44,7 +44,7 @@ func TestTimeoutEndsCallsToOtherNodes(t *testing.T) {
 			return ctx.Err()
 		})))
 		begun := time.Now()
-		if _, err := callElsewhere[int](t, node, 1); !errors.Is(err, sabir.ErrDeadline) || time.Since(begun) != time.Second {
+		if _, err := callElsewhere[int](t, node, 1); !errors.Is(err, sabir.ErrDeadlineExceeded) || time.Since(begun) != time.Second {
 			t.Errorf("got %v after %v", err, time.Since(begun))
 		}
 	})
@@ -94,7 +94,7 @@ func TestFallbackValueAnswersForOtherNodesWhereTheTypeFits(t *testing.T) {
 func TestOptionsOutOfRangeFailCallsToOtherNodes(t *testing.T) {
 	node := start(t, sabir.Via(elsewhere(func(context.Context, *sabir.Request) error { return nil })),
 		sabir.Use(sabir.Middleware{Remote: policy.Retry(policy.Attempts(0)).Remote}))
-	if _, err := callElsewhere[int](t, node, 1); codeOf(err) != sabir.InvalidArgument {
+	if _, err := callElsewhere[int](t, node, 1); codeOf(err) != sabir.CodeInvalidArgument {
 		t.Errorf("got %v", err)
 	}
 }

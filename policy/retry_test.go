@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	errBusy   = sabir.NewError(sabir.Unavailable, "Busy", "busy") // retryable
-	errBroken = sabir.NewError(sabir.Internal, "Broken", "broken")
+	errBusy   = sabir.NewError(sabir.CodeUnavailable, "Busy", "busy") // retryable
+	errBroken = sabir.NewError(sabir.CodeInternal, "Broken", "broken")
 )
 
 // failing fails with err the first times, then answers 1, and notes when it was called.
@@ -80,7 +80,7 @@ func TestRetryRepeats(t *testing.T) {
 		{"no error that is not retryable", errBroken, policy.Retry(), nil, 1},
 		{"no plain error", errors.New("plain"), policy.Retry(), nil, 1},
 		{"nothing when the caller asked for one attempt", errBusy, policy.Retry(), []sabir.CallOption{sabir.NoRetry()}, 1},
-		{"chosen codes too", errBroken, policy.Retry(policy.RetryOn(sabir.Internal)), nil, 3},
+		{"chosen codes too", errBroken, policy.Retry(policy.RetryOn(sabir.CodeInternal)), nil, 3},
 		{"as long as MaxElapsed allows", errBusy, policy.Retry(policy.Attempts(10), policy.Jitter(0), policy.Backoff(time.Second, time.Second), policy.MaxElapsed(2500*time.Millisecond)), nil, 3},
 		{"an error that names a time within the longest pause", errBusy.WithData(policy.RetryAfter{Seconds: 1.5}), policy.Retry(), nil, 3},
 		{"no error that names a later time", errBusy.WithData(policy.RetryAfter{Seconds: 60}), policy.Retry(), nil, 1},
@@ -147,7 +147,7 @@ func TestRetryGivesEachAttemptItsOwnTimeout(t *testing.T) {
 				return 0, ctx.Err()
 			}
 			return 1, nil
-		}, sabir.Use(policy.Retry(policy.RetryOn(sabir.DeadlineExceeded)), policy.Timeout(time.Second)))
+		}, sabir.Use(policy.Retry(policy.RetryOn(sabir.CodeDeadlineExceeded)), policy.Timeout(time.Second)))
 		if out, err := r.call(t.Context()); out != 1 || err != nil || len(runs) != 3 {
 			t.Errorf("got %d, %v after %d runs", out, err, len(runs))
 		}

@@ -30,7 +30,7 @@ func start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 
 func stop(tb testing.TB, node *sabir.Node) {
 	tb.Helper()
-	if node.State() != sabir.Running {
+	if node.State() != sabir.StateRunning {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -108,7 +108,7 @@ func refused(t *testing.T, policy sabir.Middleware) string {
 
 func codeOf(err error) sabir.Code {
 	if err == nil {
-		return sabir.OK
+		return sabir.CodeOK
 	}
 	return sabir.AsError(err).Code
 }

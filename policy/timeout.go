@@ -8,7 +8,7 @@ import (
 )
 
 // Timeout bounds the time a call may take from here inwards: at the limit its context ends and its caller is answered
-// with sabir.ErrDeadline (code DeadlineExceeded, not retryable), even if the handler never returns. The handler then
+// with sabir.ErrDeadlineExceeded (code DeadlineExceeded, not retryable), even if the handler never returns. The handler then
 // runs on by itself until it does; 1000 such of one action at most, further calls fail at once.
 //
 // A handler that must be let go runs on a goroutine other than its caller's, which costs a hand-over. An action declared
@@ -44,7 +44,7 @@ func Timeout(limit time.Duration) sabir.Middleware {
 }
 
 func signalTimeout(ctx context.Context, a *sabir.Action, err error) {
-	if sabir.AsError(err).Code == sabir.DeadlineExceeded && ctx.Err() == nil {
+	if sabir.AsError(err).Code == sabir.CodeDeadlineExceeded && ctx.Err() == nil {
 		a.Signal(sabir.TimedOut)
 	}
 }

@@ -175,7 +175,7 @@ func (l *logs) ended(ctx context.Context, what string, start time.Time, err erro
 	e := sabir.AsError(err)
 	attrs = append(attrs, slog.Any("error", e))
 	switch {
-	case e.Code == sabir.Internal || e.Code == sabir.Unknown:
+	case e.Code == sabir.CodeInternal || e.Code == sabir.CodeUnknown:
 		l.log.LogAttrs(ctx, slog.LevelError, what+" failed", attrs...)
 	case !start.IsZero():
 		l.log.LogAttrs(ctx, l.level, what+" failed", attrs...)

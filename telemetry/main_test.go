@@ -41,7 +41,7 @@ func start(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 
 func stop(t *testing.T, node *sabir.Node) {
 	t.Helper()
-	if node.State() != sabir.Running {
+	if node.State() != sabir.StateRunning {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

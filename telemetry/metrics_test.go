@@ -20,7 +20,7 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-var errOutOfStock = sabir.NewError(sabir.FailedPrecondition, "OutOfStock", "not enough in stock")
+var errOutOfStock = sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "not enough in stock")
 
 // shop is a service whose actions end in every way.
 func shop() *sabir.Service {
@@ -151,7 +151,7 @@ func TestACallWhoseCallerWasLetGoAtTheDeadlineIsAnError(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = sabir.Call[helloReply](context.Background(), node, "slow.deaf", helloRequest{}, sabir.Timeout(time.Second))
-		if !errors.Is(err, sabir.ErrDeadline) {
+		if !errors.Is(err, sabir.ErrDeadlineExceeded) {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)
@@ -386,7 +386,7 @@ func TestErrorNamesBeyondTheLimitAreCountedAsOther(t *testing.T) {
 	tel := newTelemetry(t, telemetry.Prometheus())
 	s := sabir.NewService("bad")
 	sabir.Handle(s, "names", func(_ context.Context, n int) (int, error) {
-		return 0, sabir.NewError(sabir.Aborted, fmt.Sprintf("E%d", n), "no")
+		return 0, sabir.NewError(sabir.CodeAborted, fmt.Sprintf("E%d", n), "no")
 	})
 	node := start(t, sabir.Serve(s), sabir.Use(tel.Middleware()))
 	for i := range 40 {

@@ -42,7 +42,7 @@ func (t *Telemetry) Stats() *sabir.Service {
 	s := sabir.NewService("$telemetry", sabir.Purpose("tells what the node's actions do"))
 	sabir.Handle(s, "stats", func(ctx context.Context, _ sabir.Nothing) (Stats, error) {
 		if t.metrics == nil {
-			return Stats{}, sabir.NewError(sabir.FailedPrecondition, "MetricsOff", "the node counts nothing: give telemetry.New the option Metrics or Prometheus")
+			return Stats{}, sabir.NewError(sabir.CodeFailedPrecondition, "MetricsOff", "the node counts nothing: give telemetry.New the option Metrics or Prometheus")
 		}
 		stats := t.metrics.stats()
 		stats.Node = sabir.NodeOf(ctx).ID()

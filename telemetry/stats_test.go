@@ -65,7 +65,7 @@ func TestStatsOfATelemetryWithoutMetricsSayWhatIsMissing(t *testing.T) {
 	tel := newTelemetry(t)
 	node := start(t, sabir.Serve(tel.Stats()), sabir.Use(tel.Middleware()))
 	_, err := sabir.Call[telemetry.Stats](t.Context(), node, "$telemetry.stats", sabir.Nothing{})
-	if e := sabir.AsError(err); err == nil || e.Code != sabir.FailedPrecondition || e.Name != "MetricsOff" {
+	if e := sabir.AsError(err); err == nil || e.Code != sabir.CodeFailedPrecondition || e.Name != "MetricsOff" {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -60,7 +60,7 @@ const maxErrorNames = 32
 const other = "other"
 
 // codeNames are the codes that an error can have.
-var codeNames = func() (names [sabir.Unauthenticated + 1]string) {
+var codeNames = func() (names [sabir.CodeUnauthenticated + 1]string) {
 	for code := range names {
 		names[code] = sabir.Code(code).String()
 	}
@@ -76,7 +76,7 @@ func newTally(b *bounds, codeKey attribute.Key, attributes ...attribute.KeyValue
 	t.shards = make([]shard, shardCount)
 	t.shift = uint8(64 - bits.Len(uint(shardCount-1)))
 	t.all = attribute.NewSet(attributes...)
-	t.ok = t.with(t.code(sabir.OK)...)
+	t.ok = t.with(t.code(sabir.CodeOK)...)
 	return t
 }
 
@@ -90,7 +90,7 @@ func (t *tally) code(c sabir.Code) (list []attribute.KeyValue) {
 	if t.codeKey != "" {
 		list = append(list, t.codeKey.String(codeNames[c]))
 	}
-	if c != sabir.OK {
+	if c != sabir.CodeOK {
 		list = append(list, errorTypeKey.String(codeNames[c]))
 	}
 	return list
@@ -112,7 +112,7 @@ func (t *tally) succeed(s *shard, durations time.Duration) {
 // fail counts work that ended with an error.
 func (t *tally) fail(code sabir.Code, name string, durations time.Duration) {
 	if int(code) >= len(t.failed) {
-		code = sabir.Unknown // a code from a newer node
+		code = sabir.CodeUnknown // a code from a newer node
 	}
 	f := t.failed[code].Load()
 	if f == nil {

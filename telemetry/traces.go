@@ -118,7 +118,7 @@ func (t *tracer) begin(ctx context.Context, of *spanKind) (context.Context, trac
 // have for gRPC, whose codes Sabir's are. The other codes are answers.
 func isFault(code sabir.Code) bool {
 	switch code {
-	case sabir.Unknown, sabir.DeadlineExceeded, sabir.Unimplemented, sabir.Internal, sabir.Unavailable, sabir.DataLoss:
+	case sabir.CodeUnknown, sabir.CodeDeadlineExceeded, sabir.CodeUnimplemented, sabir.CodeInternal, sabir.CodeUnavailable, sabir.CodeDataLoss:
 		return true
 	}
 	return false

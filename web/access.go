@@ -126,7 +126,7 @@ func (k *serverKey) check(x *exchange.Exchange) error {
 		return nil
 	}
 	x.Answer.Add("WWW-Authenticate", `Bearer realm="sabir"`)
-	return sabir.NewError(sabir.Unauthenticated, sabir.ErrBadKey.Name, `this node wants a key: send it as "Authorization: Bearer <key>"`)
+	return sabir.NewError(sabir.CodeUnauthenticated, sabir.ErrBadKey.Name, `this node wants a key: send it as "Authorization: Bearer <key>"`)
 }
 
 // keyScheme is the server's key for documents.

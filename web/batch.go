@@ -52,9 +52,9 @@ func (rc *requestContext) batch() {
 	err := checkJSON(rc.Exchange)
 	if err == nil {
 		if bad := json.Decode(rc.Body, &calls); bad != nil {
-			err = sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name, `the batch cannot be read: %w; want [{"action":"users.get","input":{…}},…]`, bad)
+			err = sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, `the batch cannot be read: %w; want [{"action":"users.get","input":{…}},…]`, bad)
 		} else if len(calls) > maxBatch {
-			err = sabir.NewError(sabir.InvalidArgument, sabir.ErrTooLarge.Name, fmt.Sprintf("the batch has %d calls; %d is the limit", len(calls), maxBatch))
+			err = sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrInputTooLarge.Name, fmt.Sprintf("the batch has %d calls; %d is the limit", len(calls), maxBatch))
 		}
 	}
 	if err != nil {
@@ -75,7 +75,7 @@ func (rc *requestContext) batch() {
 	rc.mergeCookies(answers)
 	body, err := json.Append(rc.Out[:0], answers)
 	if err != nil {
-		rc.fail(sabir.NewError(sabir.Internal, sabir.ErrBadOutput.Name, internalMessage(rc.ID)))
+		rc.fail(sabir.NewError(sabir.CodeInternal, sabir.ErrBadOutput.Name, internalMessage(rc.ID)))
 		return
 	}
 	rc.Status, rc.Type, rc.Out = http.StatusOK, jsonType, body
@@ -103,7 +103,7 @@ func (rc *requestContext) callOne(c batchCall, i int, answer *batchResult) {
 	case to == nil || to.action == nil || strings.Contains(c.Action, "/"): // a batch is no action
 		sub.fail(rc.notFound(path))
 	case to.action.Stream:
-		sub.fail(&sabir.Error{Code: sabir.Unimplemented, Name: sabir.ErrStreamWanted.Name, Message: c.Action + " is a stream, which no batch can hold"})
+		sub.fail(&sabir.Error{Code: sabir.CodeUnimplemented, Name: sabir.ErrStreamWanted.Name, Message: c.Action + " is a stream, which no batch can hold"})
 	default:
 		counted := *to
 		counted.chain = append(slices.Clip(to.chain), exchange.Filter{Name: "batch", Before: func(x *exchange.Exchange) error {
@@ -118,7 +118,7 @@ func (rc *requestContext) callOne(c batchCall, i int, answer *batchResult) {
 func (rc *requestContext) addResult(answer *batchResult, x *exchange.Exchange, action string) {
 	if len(x.Out) > 0 && !jsontext.Value(x.Out).IsValid() {
 		sub := requestContext{Exchange: x, server: rc.server}
-		sub.fail(sabir.NewError(sabir.Internal, sabir.ErrBadOutput.Name,
+		sub.fail(sabir.NewError(sabir.CodeInternal, sabir.ErrBadOutput.Name,
 			fmt.Sprintf("the answer of %s has the status %d and is %.100q, which no batch can hold: call it alone", action, x.Status, x.Type)))
 	}
 	if answer.Status = x.Status; x.Status == 0 {
@@ -181,7 +181,7 @@ func (rc *requestContext) mergeCookies(answers []batchResult) {
 func (rc *requestContext) cookiesTooLarge(answer *batchResult, i int) {
 	x := &exchange.Exchange{ID: rc.ID + "-" + itoa(i+1)}
 	sub := requestContext{Exchange: x, server: rc.server}
-	sub.fail(sabir.NewError(sabir.Internal, sabir.ErrBadOutput.Name,
+	sub.fail(sabir.NewError(sabir.CodeInternal, sabir.ErrBadOutput.Name,
 		fmt.Sprintf("the calls of the batch set more than %d bytes of cookies, and those of this one are not set: make it alone", maxBatchCookies)))
 	answer.Status, answer.Output, answer.Problem = x.Status, nil, x.Out
 }

@@ -60,9 +60,9 @@ func badBody(err error) *sabir.Error {
 		error
 		Timeout() bool
 	}](err); ok && timeout.Timeout() {
-		return sabir.NewError(sabir.InvalidArgument, sabir.ErrBadInput.Name, "the body did not come in time")
+		return sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the body did not come in time")
 	}
-	return sabir.NewError(sabir.InvalidArgument, sabir.ErrBadInput.Name, "the body ends before its announced length, or its chunks are malformed")
+	return sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the body ends before its announced length, or its chunks are malformed")
 }
 
 // The bounds of lingering: what a caller may still send after the answer, and for how long.

@@ -28,7 +28,7 @@ import (
 //
 // The context's deadline, request id and metadata go with each call. An error of the other node comes back as the same
 // *sabir.Error, except for what a node does not send over HTTP (see docs/http.md). A call that did not get through is
-// sabir.ErrUnavailable: retryable where no connection could be made, and not where it broke later, because the handler may
+// sabir.ErrServiceUnavailable: retryable where no connection could be made, and not where it broke later, because the handler may
 // have run.
 type Client struct {
 	base      *url.URL
@@ -154,7 +154,7 @@ func (c *Client) Call(ctx context.Context, action string, body []byte) ([]byte, 
 		body = []byte("{}")
 	}
 	if !sendable(action) {
-		return nil, sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadName.Name, "%.100q is no name of an action: want words joined by dots, such as users.get", action)
+		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadName.Name, "%.100q is no name of an action: want words joined by dots, such as users.get", action)
 	}
 	return c.exchange(ctx, http.MethodPost, actionPath(action), action, body)
 }
@@ -188,7 +188,7 @@ func sendable(action string) bool {
 func (c *Client) exchange(ctx context.Context, method, path, what string, body []byte) ([]byte, error) {
 	request, err := c.request(ctx, method, path, body)
 	if err != nil {
-		return nil, sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name, "%s cannot be called: %w", what, err)
+		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "%s cannot be called: %w", what, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, c.lost(ctx, what, err)
@@ -199,12 +199,12 @@ func (c *Client) exchange(ctx context.Context, method, path, what string, body [
 	}
 	defer response.Body.Close()
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/x-ndjson") {
-		return nil, sabir.Errorf(sabir.Unimplemented, sabir.ErrStreamWanted.Name, "%s is a stream, which a call over HTTP cannot read", what)
+		return nil, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrStreamWanted.Name, "%s is a stream, which a call over HTTP cannot read", what)
 	}
 	answer, err := c.read(response)
 	switch {
 	case errors.Is(err, errTooLong):
-		return nil, sabir.Errorf(sabir.Internal, sabir.ErrBadOutput.Name, "the answer of %s is longer than the limit of %d bytes (web.MaxAnswer sets it)", what, c.maxAnswer)
+		return nil, sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "the answer of %s is longer than the limit of %d bytes (web.MaxAnswer sets it)", what, c.maxAnswer)
 	case err != nil:
 		return nil, c.lost(ctx, what, err)
 	case response.StatusCode != http.StatusOK:
@@ -265,13 +265,13 @@ func (c *Client) lost(ctx context.Context, what string, err error) *sabir.Error 
 	deadline, timed := ctx.Deadline()
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), timed && !time.Now().Before(deadline):
-		return sabir.Errorf(sabir.DeadlineExceeded, sabir.ErrDeadline.Name, "the deadline passed before %s answered from %s", what, c.name)
+		return sabir.Errorf(sabir.CodeDeadlineExceeded, sabir.ErrDeadlineExceeded.Name, "the deadline passed before %s answered from %s", what, c.name)
 	case ctx.Err() != nil:
-		return sabir.Errorf(sabir.Canceled, sabir.ErrCanceled.Name, "the caller gave up on %s at %s", what, c.name)
+		return sabir.Errorf(sabir.CodeCanceled, sabir.ErrCanceled.Name, "the caller gave up on %s at %s", what, c.name)
 	case notSent:
-		return sabir.Errorf(sabir.Unavailable, sabir.ErrUnavailable.Name, "no node answers at %s: %w; is it running?", c.name, cause)
+		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "no node answers at %s: %w; is it running?", c.name, cause)
 	}
-	e := sabir.Errorf(sabir.Unavailable, sabir.ErrUnavailable.Name, "the connection to %s broke before the answer of %s came, which may have run: %w", c.name, what, cause)
+	e := sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "the connection to %s broke before the answer of %s came, which may have run: %w", c.name, what, cause)
 	e.Retryable = false
 	return e
 }

@@ -19,7 +19,7 @@ func errorFromResponse(where string, status int, contentType string, body []byte
 		return notSabir(where, status, contentType)
 	}
 	e := &sabir.Error{Name: p.Name, Data: p.Data, Retryable: p.Retryable, Node: p.Node}
-	if err := e.Code.UnmarshalText([]byte(p.Code)); err != nil || e.Code == sabir.OK {
+	if err := e.Code.UnmarshalText([]byte(p.Code)); err != nil || e.Code == sabir.CodeOK {
 		e.Code = codeOf(status) // a newer node's, or another server's problem
 	}
 	if e.Message = cmp.Or(p.Message, p.Detail, p.Title); e.Message == "" {
@@ -32,24 +32,24 @@ func errorFromResponse(where string, status int, contentType string, body []byte
 func codeOf(status int) sabir.Code {
 	switch status {
 	case http.StatusUnauthorized, http.StatusProxyAuthRequired:
-		return sabir.Unauthenticated
+		return sabir.CodeUnauthenticated
 	case http.StatusForbidden:
-		return sabir.PermissionDenied
+		return sabir.CodePermissionDenied
 	case http.StatusNotFound, http.StatusGone:
-		return sabir.NotFound
+		return sabir.CodeNotFound
 	case http.StatusConflict:
-		return sabir.Aborted
+		return sabir.CodeAborted
 	case http.StatusTooManyRequests:
-		return sabir.ResourceExhausted
+		return sabir.CodeResourceExhausted
 	case http.StatusNotImplemented:
-		return sabir.Unimplemented
+		return sabir.CodeUnimplemented
 	case http.StatusBadGateway, http.StatusServiceUnavailable:
-		return sabir.Unavailable
+		return sabir.CodeUnavailable
 	case http.StatusGatewayTimeout, http.StatusRequestTimeout:
-		return sabir.DeadlineExceeded
+		return sabir.CodeDeadlineExceeded
 	}
 	if status >= 400 && status < 500 {
-		return sabir.InvalidArgument
+		return sabir.CodeInvalidArgument
 	}
-	return sabir.Unknown
+	return sabir.CodeUnknown
 }

@@ -53,12 +53,12 @@ func TestErrorsAreTheSameOnTheCallersSide(t *testing.T) {
 		retryable bool
 	}{
 		{"shop.buy", errOutOfStock, false},
-		{"shop.hello", sabir.ErrValidation, false},
+		{"shop.hello", sabir.ErrValidationFailed, false},
 		{"shop.panic", sabir.ErrPanic, false},
 		{"shop.helo", sabir.ErrActionNotFound, false},
 		{"shop.secret", sabir.ErrActionNotFound, false},
-		{"shop.fail", sabir.NewError(sabir.Unknown, "HandlerFailed", ""), false},
-		{"shop.busy", sabir.NewError(sabir.ResourceExhausted, "Busy", ""), true},
+		{"shop.fail", sabir.NewError(sabir.CodeUnknown, "HandlerFailed", ""), false},
+		{"shop.busy", sabir.NewError(sabir.CodeResourceExhausted, "Busy", ""), true},
 	}
 	for _, test := range tests {
 		_, err := sabir.Call[nothing](t.Context(), node, test.action, nothing{})
@@ -114,12 +114,12 @@ func TestACallOverHTTPEndsAtItsDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		_, err := sabir.Call[string](ctx, node, "slow.work", nothing{})
 		cancel()
-		if !errors.Is(err, sabir.ErrDeadline) || !errors.Is(err, context.DeadlineExceeded) {
+		if !errors.Is(err, sabir.ErrDeadlineExceeded) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("by the context: %v", err)
 		}
 	}
 	_, err := sabir.Call[string](t.Context(), node, "slow.work", nothing{}, sabir.Timeout(30*time.Millisecond))
-	if !errors.Is(err, sabir.ErrDeadline) {
+	if !errors.Is(err, sabir.ErrDeadlineExceeded) {
 		t.Errorf("by the option: %v", err)
 	}
 }
@@ -149,10 +149,10 @@ func TestACallThatReachesNobodyIsRetryable(t *testing.T) {
 	}
 	defer client.Close()
 	_, err = client.Call(t.Context(), "shop.hello", nil)
-	if e := sabir.AsError(err); !errors.Is(err, sabir.ErrUnavailable) || !e.Retryable || !strings.Contains(e.Message, addr) || !strings.Contains(e.Message, "refused") {
+	if e := sabir.AsError(err); !errors.Is(err, sabir.ErrServiceUnavailable) || !e.Retryable || !strings.Contains(e.Message, addr) || !strings.Contains(e.Message, "refused") {
 		t.Errorf("%+v", e)
 	}
-	if err := client.Ready(t.Context()); !errors.Is(err, sabir.ErrUnavailable) {
+	if err := client.Ready(t.Context()); !errors.Is(err, sabir.ErrServiceUnavailable) {
 		t.Errorf("Ready: %v", err)
 	}
 }
@@ -167,7 +167,7 @@ func TestACallWhoseConnectionBreaksIsNotRetryableBecauseItMayHaveRun(t *testing.
 	} {
 		client := dialFake(t, func(c net.Conn) { io.WriteString(c, half) })
 		_, err := client.Call(t.Context(), "shop.hello", nil)
-		if e := sabir.AsError(err); !errors.Is(err, sabir.ErrUnavailable) || e.Retryable {
+		if e := sabir.AsError(err); !errors.Is(err, sabir.ErrServiceUnavailable) || e.Retryable {
 			t.Errorf("%s: %+v", about, e)
 		}
 	}
@@ -229,16 +229,16 @@ func TestWhatIsNotANodeIsToldApart(t *testing.T) {
 		name      string
 		retryable bool
 	}{
-		{"a page", page(200), sabir.Unknown, "NotANode", false},
-		{"a redirection", page(302), sabir.Unknown, "NotANode", false},
-		{"a proxy without its node", page(502), sabir.Unavailable, "NotANode", false},
-		{"a proxy that gave up", page(504), sabir.DeadlineExceeded, "NotANode", false},
-		{"a proxy that limits", page(429), sabir.ResourceExhausted, "NotANode", true},
-		{"another server's 404", page(404), sabir.NotFound, "NotANode", false},
-		{"another server's problem", problemOf(`{"title":"Gone fishing","detail":"no such fish"}`), sabir.NotFound, "", false},
-		{"a problem of an unknown code", problemOf(`{"code":"Sleepy","name":"Nap","message":"later","retryable":true}`), sabir.NotFound, "Nap", true},
-		{"an error that says OK", problemOf(`{"code":"OK","name":"Odd","message":"well"}`), sabir.NotFound, "Odd", false},
-		{"a broken problem", problemOf(`{"code":`), sabir.NotFound, "NotANode", false},
+		{"a page", page(200), sabir.CodeUnknown, "NotANode", false},
+		{"a redirection", page(302), sabir.CodeUnknown, "NotANode", false},
+		{"a proxy without its node", page(502), sabir.CodeUnavailable, "NotANode", false},
+		{"a proxy that gave up", page(504), sabir.CodeDeadlineExceeded, "NotANode", false},
+		{"a proxy that limits", page(429), sabir.CodeResourceExhausted, "NotANode", true},
+		{"another server's 404", page(404), sabir.CodeNotFound, "NotANode", false},
+		{"another server's problem", problemOf(`{"title":"Gone fishing","detail":"no such fish"}`), sabir.CodeNotFound, "", false},
+		{"a problem of an unknown code", problemOf(`{"code":"Sleepy","name":"Nap","message":"later","retryable":true}`), sabir.CodeNotFound, "Nap", true},
+		{"an error that says OK", problemOf(`{"code":"OK","name":"Odd","message":"well"}`), sabir.CodeNotFound, "Odd", false},
+		{"a broken problem", problemOf(`{"code":`), sabir.CodeNotFound, "NotANode", false},
 	}
 	for _, test := range tests {
 		t.Run(test.about, func(t *testing.T) {
@@ -276,7 +276,7 @@ func TestAnAnswerOverTheLimitIsAnError(t *testing.T) {
 func TestAnAnswerThatDoesNotFitTheCallersTypeIsAnError(t *testing.T) {
 	other, _ := startShop(t)
 	_, err := sabir.Call[int](t.Context(), via(t, other), "shop.hello", helloRequest{Name: "Ada"})
-	if e := sabir.AsError(err); e == nil || e.Name != "BadOutput" || e.Code != sabir.Internal {
+	if e := sabir.AsError(err); e == nil || e.Name != "BadOutput" || e.Code != sabir.CodeInternal {
 		t.Errorf("%+v", e)
 	}
 }

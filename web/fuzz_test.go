@@ -61,7 +61,7 @@ func FuzzReadError(f *testing.F) {
 	f.Add(-1, "", ``)
 	f.Fuzz(func(t *testing.T, status int, contentType, body string) {
 		e := errorFromResponse("http://node", status, contentType, []byte(body))
-		if e == nil || e.Code == sabir.OK || e.Code > sabir.Unauthenticated {
+		if e == nil || e.Code == sabir.CodeOK || e.Code > sabir.CodeUnauthenticated {
 			t.Fatalf("%d %s %q gives %+v", status, contentType, body, e)
 		}
 		if e.HTTPStatus() < 400 || e.Message == "" {

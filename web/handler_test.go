@@ -163,7 +163,7 @@ func TestAnswersDoNotTellWhichOtherNodesACallNeeded(t *testing.T) {
 func TestAnAuthorsErrorThatWrapsAPlainOneKeepsItsOwnMessage(t *testing.T) {
 	s := sabir.NewService("s")
 	sabir.Handle(s, "get", func(context.Context, nothing) (nothing, error) {
-		return nothing{}, sabir.Errorf(sabir.NotFound, "UserNotFound", "no user has this id: %w", errors.New("no rows"))
+		return nothing{}, sabir.Errorf(sabir.CodeNotFound, "UserNotFound", "no user has this id: %w", errors.New("no rows"))
 	})
 	node := start(t, sabir.Serve(s), sabir.HTTP(":0"))
 	if p := post(t, "http://"+node.HTTPAddr()+"/s/get", `{}`).problem(t); p.Status != 404 || p.Message != "no user has this id: no rows" {

@@ -79,7 +79,7 @@ func timeout(h *exchange.Header, limit time.Duration) (time.Duration, error) {
 		}
 	}
 	if d <= 0 {
-		return 0, sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name,
+		return 0, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name,
 			`the header %s says %.40q: want a time above zero such as "500ms", or seconds such as "2.5"`, timeoutHeader, text)
 	}
 	return min(d, limit), nil
@@ -103,7 +103,7 @@ func metadata(x *exchange.Exchange) (map[string]string, error) {
 			if !strings.EqualFold(f.Name[:2], "x-") {
 				continue // as an unfit traceparent is to be treated (W3C Trace Context, section 4.3)
 			}
-			return nil, sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name, "the header %.100q is not valid UTF-8", f.Name)
+			return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the header %.100q is not valid UTF-8", f.Name)
 		}
 		if pairs == nil {
 			pairs = make(map[string]string)
@@ -116,7 +116,7 @@ func metadata(x *exchange.Exchange) (map[string]string, error) {
 		size += len(key) + len(f.Value)
 	}
 	if len(pairs) > maxMetadata || size > maxMetaBytes {
-		return nil, sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name,
+		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name,
 			"there is too much metadata: at most %d %s headers of %d bytes together", maxMetadata, metaPrefix, maxMetaBytes)
 	}
 	return pairs, nil
@@ -140,10 +140,10 @@ func metadataKey(name string) (string, error) {
 	}
 	key, err := url.PathUnescape(strings.ToLower(name[len(metaPrefix):]))
 	if err != nil {
-		return "", sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name, "the header name %.100q has a broken percent-encoding", name)
+		return "", sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the header name %.100q has a broken percent-encoding", name)
 	}
 	if key == auth.MetadataKey {
-		return "", sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name, "the header %.100q says who calls, which only this node can say", name)
+		return "", sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the header %.100q says who calls, which only this node can say", name)
 	}
 	return key, nil
 }
@@ -207,7 +207,7 @@ func checkJSON(x *exchange.Exchange) error {
 }
 
 func mediaType(format string, args ...any) *sabir.Error {
-	return sabir.Errorf(sabir.InvalidArgument, sabir.ErrMediaType.Name, format, args...)
+	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrUnsupportedMediaType.Name, format, args...)
 }
 
 // seconds is a duration as a Retry-After header has it.

@@ -34,7 +34,7 @@ type helloReply struct {
 
 type nothing struct{}
 
-var errOutOfStock = sabir.NewError(sabir.FailedPrecondition, "OutOfStock", "not enough in stock")
+var errOutOfStock = sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "not enough in stock")
 
 // shop is a service with an action for each way a call can go.
 func shop() *sabir.Service {
@@ -63,7 +63,7 @@ func shop() *sabir.Service {
 		return nothing{}, errOutOfStock.WithData(func() {})
 	})
 	sabir.Handle(s, "busy", func(context.Context, nothing) (nothing, error) {
-		return nothing{}, sabir.NewError(sabir.ResourceExhausted, "Busy", "come back later")
+		return nothing{}, sabir.NewError(sabir.CodeResourceExhausted, "Busy", "come back later")
 	})
 	sabir.Handle(s, "who", func(ctx context.Context, _ nothing) (map[string]any, error) {
 		deadline, _ := ctx.Deadline()
@@ -110,7 +110,7 @@ func start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if node.State() != sabir.Running {
+		if node.State() != sabir.StateRunning {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)

@@ -35,7 +35,7 @@ func (rc *requestContext) noTarget() {
 		rc.fail(rc.notFound(rc.Path))
 		return
 	}
-	rc.fail(sabir.Errorf(sabir.Unimplemented, sabir.ErrMethod.Name, "the method is %.20q; this address takes %s", rc.Method, allow))
+	rc.fail(sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "the method is %.20q; this address takes %s", rc.Method, allow))
 }
 
 // maxSuggest bounds the names for which similar ones are looked up: comparing takes the square of their length. So that
@@ -44,8 +44,8 @@ const maxSuggest = 100
 
 // notFound makes the same error for an action that is not public as for one that does not exist.
 func (s *server) notFound(path string) *sabir.Error {
-	e := &sabir.Error{Code: sabir.NotFound, Name: sabir.ErrActionNotFound.Name, Node: s.node.ID(), Message: fmt.Sprintf("no action has the address %.200q", path)}
-	if s.node.State() != sabir.Running {
+	e := &sabir.Error{Code: sabir.CodeNotFound, Name: sabir.ErrActionNotFound.Name, Node: s.node.ID(), Message: fmt.Sprintf("no action has the address %.200q", path)}
+	if s.node.State() != sabir.StateRunning {
 		e.Message += " (the node is " + s.node.State().String() + ")"
 	}
 	d := s.groupOf(path)

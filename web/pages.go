@@ -29,8 +29,8 @@ func (rc *requestContext) health() { rc.send([]byte(`{"status":"ok"}` + "\n")) }
 
 // ready reports whether calls should be sent here.
 func (rc *requestContext) ready() {
-	if state := rc.node.State(); state != sabir.Running {
-		rc.fail(&sabir.Error{Code: sabir.Unavailable, Name: sabir.ErrUnavailable.Name, Node: rc.node.ID(), Retryable: true, Message: "the node is " + state.String()})
+	if state := rc.node.State(); state != sabir.StateRunning {
+		rc.fail(&sabir.Error{Code: sabir.CodeUnavailable, Name: sabir.ErrServiceUnavailable.Name, Node: rc.node.ID(), Retryable: true, Message: "the node is " + state.String()})
 		return
 	}
 	rc.send([]byte(`{"status":"ready"}` + "\n"))
@@ -78,7 +78,7 @@ func (rc *requestContext) index() {
 	}
 	body, err := stdjson.MarshalIndent(list, "", "  ") // indented, to be readable
 	if err != nil {
-		rc.fail(sabir.NewError(sabir.Internal, sabir.ErrBadOutput.Name, internalMessage(rc.ID)))
+		rc.fail(sabir.NewError(sabir.CodeInternal, sabir.ErrBadOutput.Name, internalMessage(rc.ID)))
 		return
 	}
 	rc.send(append(body, '\n'))
@@ -89,7 +89,7 @@ func (rc *requestContext) describe() {
 	body, err := json.Append(nil, rc.api())
 	if err != nil {
 		rc.node.Log().Error("the description of the actions cannot be written as JSON", "request", rc.ID, "reason", err)
-		rc.fail(sabir.NewError(sabir.Internal, sabir.ErrBadOutput.Name, internalMessage(rc.ID)))
+		rc.fail(sabir.NewError(sabir.CodeInternal, sabir.ErrBadOutput.Name, internalMessage(rc.ID)))
 		return
 	}
 	rc.send(body)

@@ -75,7 +75,7 @@ func (s *server) panicError(err error, id string) *sabir.Error {
 		return nil
 	}
 	s.node.Log().Error("http panicked", "request", id, "error", err.Error(), "panic", detail, "stack", string(bytes.TrimSpace(stack)))
-	return &sabir.Error{Code: sabir.Internal, Name: sabir.ErrPanic.Name, Message: internalMessage(id)}
+	return &sabir.Error{Code: sabir.CodeInternal, Name: sabir.ErrPanic.Name, Message: internalMessage(id)}
 }
 
 // located returns an error of a call or a filter as callers may see it, with the node where it happened.
@@ -93,7 +93,7 @@ func (s *server) located(err error) *sabir.Error {
 
 // badParameters is the error for what does not fit the path, the query, headers or cookies.
 func badParameters(faults bind.Errors) *sabir.Error {
-	e := sabir.NewError(sabir.InvalidArgument, sabir.ErrBadInput.Name, faults.Error())
+	e := sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, faults.Error())
 	return e.WithData(faults)
 }
 
@@ -138,13 +138,13 @@ func (s *server) publicError(a *sabir.Action, id string, err error) *sabir.Error
 	e := sabir.AsError(err)
 	message, data := e.Message, e.Data
 	switch e.Name {
-	case sabir.ErrHandler.Name, sabir.ErrBadOutput.Name, sabir.ErrTooManyLevels.Name, sabir.ErrPanic.Name, sabir.ErrActionNotFound.Name: // the last is of a nested call
+	case sabir.ErrHandlerFailed.Name, sabir.ErrBadOutput.Name, sabir.ErrTooManyLevels.Name, sabir.ErrPanic.Name, sabir.ErrActionNotFound.Name: // the last is of a nested call
 		message, data = internalMessage(id), nil
-	case sabir.ErrDeadline.Name:
+	case sabir.ErrDeadlineExceeded.Name:
 		message = "the deadline passed before " + a.Name + " answered"
 	case sabir.ErrCanceled.Name:
 		message = "the caller gave up on " + a.Name
-	case sabir.ErrUnavailable.Name, sabir.ErrNotANode.Name:
+	case sabir.ErrServiceUnavailable.Name, sabir.ErrNotANode.Name:
 		message, data = a.Name+" is not available now", nil
 	default:
 		if inner := authored(e); inner != nil {

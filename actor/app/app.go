@@ -65,15 +65,15 @@ func (m *Mode) UnmarshalText(text []byte) error {
 // What can go wrong.
 var (
 	// ErrConfig: what the controller was given makes no sense.
-	ErrConfig = sabir.NewError(sabir.InvalidArgument, "ApplicationConfig", "applications cannot be like that")
+	ErrConfig = sabir.NewError(sabir.CodeInvalidArgument, "ApplicationConfig", "applications cannot be like that")
 	// ErrUnknown: the controller knows no such application.
-	ErrUnknown = sabir.NewError(sabir.NotFound, "NoApplication", "no such application on this node")
+	ErrUnknown = sabir.NewError(sabir.CodeNotFound, "NoApplication", "no such application on this node")
 	// ErrNeeded: others that run need it: see WithDependents.
-	ErrNeeded = sabir.NewError(sabir.FailedPrecondition, "ApplicationNeeded", "other applications need it")
+	ErrNeeded = sabir.NewError(sabir.CodeFailedPrecondition, "ApplicationNeeded", "other applications need it")
 	// ErrNotStarted: the application, or one that it needs, did not start. It wraps the reason.
-	ErrNotStarted = sabir.NewError(sabir.Aborted, "ApplicationNotStarted", "the application did not start")
+	ErrNotStarted = sabir.NewError(sabir.CodeAborted, "ApplicationNotStarted", "the application did not start")
 	// ErrEnded: a permanent application has ended, or a transient one by a failure. It wraps the reason.
-	ErrEnded = sabir.NewError(sabir.Aborted, "ApplicationEnded", "an application has ended that all depends on")
+	ErrEnded = sabir.NewError(sabir.CodeAborted, "ApplicationEnded", "an application has ended that all depends on")
 )
 
 func problem(of *sabir.Error, format string, args ...any) error {

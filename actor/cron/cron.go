@@ -64,10 +64,10 @@ const (
 )
 
 // ErrNoJob: the scheduler has no job of that name.
-var ErrNoJob = sabir.NewError(sabir.NotFound, "NoJob", "no such job")
+var ErrNoJob = sabir.NewError(sabir.CodeNotFound, "NoJob", "no such job")
 
 // ErrJobExists: it has one already.
-var ErrJobExists = sabir.NewError(sabir.AlreadyExists, "JobExists", "there is a job of this name")
+var ErrJobExists = sabir.NewError(sabir.CodeAlreadyExists, "JobExists", "there is a job of this name")
 
 // Action is the work of a job: Send or Run.
 type Action struct {

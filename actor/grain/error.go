@@ -11,23 +11,23 @@ import (
 // What can go wrong with grains, beside the errors of package actor, of package store and of handlers. They survive the wire.
 var (
 	// ErrNoOwner: no node was found in time that serves the grain. Nothing was done; retryable.
-	ErrNoOwner = sabir.NewError(sabir.Unavailable, "NoOwner", "no node serves the grain now")
+	ErrNoOwner = sabir.NewError(sabir.CodeUnavailable, "NoOwner", "no node serves the grain now")
 	// ErrUnknown: the call may have been handled or not, since its node was lost; or its Save may have been done or not. It
 	// is store.ErrUnknown too.
-	ErrUnknown = sabir.NewError(sabir.Unknown, "OutcomeUnknown", "the call of the grain may have been handled or not")
+	ErrUnknown = sabir.NewError(sabir.CodeUnknown, "OutcomeUnknown", "the call of the grain may have been handled or not")
 	// ErrFenced: another activation of the grain has saved. It is store.ErrFenced. It is retryable where the handler had not
 	// saved before: nothing was saved by this call.
 	ErrFenced = store.ErrFenced
 	// ErrTooMany: as many grains are active on the owner as may be. Nothing was done; retryable.
-	ErrTooMany = sabir.NewError(sabir.ResourceExhausted, "TooManyGrains", "as many grains are active as the node may have")
+	ErrTooMany = sabir.NewError(sabir.CodeResourceExhausted, "TooManyGrains", "as many grains are active as the node may have")
 	// ErrBadState: what is saved cannot be read as the type of the state, or the state cannot be written.
-	ErrBadState = sabir.NewError(sabir.DataLoss, "BadGrainState", "the saved state of the grain cannot be read")
+	ErrBadState = sabir.NewError(sabir.CodeDataLoss, "BadGrainState", "the saved state of the grain cannot be read")
 	// ErrNotStarted: the system has no grains, or they have stopped.
-	ErrNotStarted = sabir.NewError(sabir.FailedPrecondition, "GrainsNotStarted", "the system of processes has no grains: see grain.New and Grains.Start")
+	ErrNotStarted = sabir.NewError(sabir.CodeFailedPrecondition, "GrainsNotStarted", "the system of processes has no grains: see grain.New and Grains.Start")
 )
 
 // errMoved refuses what the grain's activation has not handled: it is not here, or not any more. Callers never see it.
-var errMoved = sabir.NewError(sabir.Unavailable, "GrainMoved", "the grain is not here")
+var errMoved = sabir.NewError(sabir.CodeUnavailable, "GrainMoved", "the grain is not here")
 
 // hostName is the name of the process on each node that takes what is for its grains.
 const hostName = "$grains"

@@ -108,7 +108,7 @@ func refuseWith(w http.ResponseWriter, err error) {
 		return
 	}
 	e := sabir.AsError(err) // of a context that ended
-	if e.Code == sabir.DeadlineExceeded || e.Code == sabir.Canceled {
+	if e.Code == sabir.CodeDeadlineExceeded || e.Code == sabir.CodeCanceled {
 		refuse(w, e.Code.HTTPStatus(), e.Name, e.Message)
 		return
 	}

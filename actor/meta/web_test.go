@@ -23,7 +23,7 @@ func (s *site) Init(_ *actor.Process, a siteArgs) error { *s = site(a); return n
 func (s *site) Get(p *actor.Process, r meta.Request) (meta.Response, error) {
 	switch r.URL {
 	case "/missing":
-		return meta.Response{}, sabir.NewError(sabir.NotFound, "NoPage", "there is no such page")
+		return meta.Response{}, sabir.NewError(sabir.CodeNotFound, "NoPage", "there is no such page")
 	case "/secret":
 		return meta.Response{}, errors.New("password is 1234")
 	case "/strange":

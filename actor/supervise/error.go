@@ -6,19 +6,19 @@ import "github.com/sabir-go/sabir"
 var (
 	// ErrIntensity: more restarts were needed within Config.Period than Config.Intensity allows. It is the reason for which
 	// the supervisor ends.
-	ErrIntensity = sabir.NewError(sabir.Aborted, "RestartIntensity", "too many restarts")
+	ErrIntensity = sabir.NewError(sabir.CodeAborted, "RestartIntensity", "too many restarts")
 	// ErrStart: a child could not be started. It wraps the reason.
-	ErrStart = sabir.NewError(sabir.Aborted, "ChildNotStarted", "a child did not start")
+	ErrStart = sabir.NewError(sabir.CodeAborted, "ChildNotStarted", "a child did not start")
 	// ErrConfig: what the supervisor was given makes no sense.
-	ErrConfig = sabir.NewError(sabir.InvalidArgument, "SupervisorConfig", "a supervisor cannot be like that")
+	ErrConfig = sabir.NewError(sabir.CodeInvalidArgument, "SupervisorConfig", "a supervisor cannot be like that")
 	// ErrChildExists: there is a child with that ID.
-	ErrChildExists = sabir.NewError(sabir.AlreadyExists, "ChildExists", "the supervisor has such a child")
+	ErrChildExists = sabir.NewError(sabir.CodeAlreadyExists, "ChildExists", "the supervisor has such a child")
 	// ErrNoChild: there is no child with that ID or PID.
-	ErrNoChild = sabir.NewError(sabir.NotFound, "NoChild", "the supervisor has no such child")
+	ErrNoChild = sabir.NewError(sabir.CodeNotFound, "NoChild", "the supervisor has no such child")
 	// ErrChildRuns: the child runs, is being restarted or is about to end. TerminateChild comes first.
-	ErrChildRuns = sabir.NewError(sabir.FailedPrecondition, "ChildRuns", "the child runs")
+	ErrChildRuns = sabir.NewError(sabir.CodeFailedPrecondition, "ChildRuns", "the child runs")
 	// ErrEnding: the supervisor is about to end and starts nothing.
-	ErrEnding = sabir.NewError(sabir.Unavailable, "SupervisorEnding", "the supervisor is about to end")
+	ErrEnding = sabir.NewError(sabir.CodeUnavailable, "SupervisorEnding", "the supervisor is about to end")
 )
 
 // problem is one of the errors above with what it was about.

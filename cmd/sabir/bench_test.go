@@ -66,7 +66,7 @@ func TestBenchWhoseCallsFailLaterExitsWith1AndSaysWhy(t *testing.T) {
 		case calls <- struct{}{}:
 			return struct{}{}, nil
 		default:
-			return struct{}{}, sabir.NewError(sabir.FailedPrecondition, "NotAgain", "only once")
+			return struct{}{}, sabir.NewError(sabir.CodeFailedPrecondition, "NotAgain", "only once")
 		}
 	})
 	startNode(t, sabir.NewNode(quiet(), sabir.Serve(fickle), sabir.HTTP(":0")))

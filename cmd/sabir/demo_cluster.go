@@ -162,7 +162,7 @@ func (s *sameProcess) stop(ctx context.Context) error {
 	var stopping sync.WaitGroup
 	errs := make([]error, len(s.shops))
 	for i, app := range s.shops {
-		if app.State() == sabir.Running {
+		if app.State() == sabir.StateRunning {
 			stopping.Go(func() { errs[i] = app.Stop(ctx) })
 		}
 	}
@@ -221,7 +221,7 @@ func (d *clusterDemo) count(err error) {
 	switch e := sabir.AsError(err); {
 	case err == nil:
 		d.placed.Add(1)
-	case e.Code == sabir.Unavailable || e.Code == sabir.DeadlineExceeded:
+	case e.Code == sabir.CodeUnavailable || e.Code == sabir.CodeDeadlineExceeded:
 		d.lost.Add(1)
 	default:
 		d.rejected.Add(1)

@@ -22,7 +22,7 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 
 // failf is an error of the command line's own.
 func failf(format string, args ...any) error {
-	return sabir.Errorf(sabir.FailedPrecondition, "CommandFailed", format, args...)
+	return sabir.Errorf(sabir.CodeFailedPrecondition, "CommandFailed", format, args...)
 }
 
 // fail prints what went wrong to stderr, and returns the exit code.
@@ -31,7 +31,7 @@ func (c *cli) fail(command *cobra.Command, err error) int {
 	usage, isUsage := errors.AsType[*usageError](err)
 	if isUsage {
 		code = exitUsage
-		err = sabir.NewError(sabir.InvalidArgument, "Usage", usage.text)
+		err = sabir.NewError(sabir.CodeInvalidArgument, "Usage", usage.text)
 	}
 	e := sabir.AsError(err)
 	if c.json {
@@ -69,7 +69,7 @@ func (c *cli) explain(e *sabir.Error) {
 
 // fieldsOf is the fields that failed validation; nil for another error.
 func fieldsOf(e *sabir.Error) validate.Errors {
-	if !errors.Is(e, sabir.ErrValidation) {
+	if !errors.Is(e, sabir.ErrValidationFailed) {
 		return nil
 	}
 	fields, err := sabir.DataAs[validate.Errors](e)
@@ -129,15 +129,15 @@ func hintFor(e *sabir.Error) string {
 		return `start one with "sabir demo", or give another address with --url or SABIR_URL`
 	case errors.Is(e, sabir.ErrActionNotFound):
 		return `"sabir actions" lists what the node offers`
-	case e.Code == sabir.Unauthenticated:
+	case e.Code == sabir.CodeUnauthenticated:
 		return "give the node's key in the environment variable SABIR_KEY, or with --key"
 	case errors.Is(e, sabir.ErrLinkLost) && !e.Retryable:
 		return "see whether it was done before you call again: the node may have done it"
-	case errors.Is(e, sabir.ErrDeadline):
+	case errors.Is(e, sabir.ErrDeadlineExceeded):
 		return "allow more time with --timeout"
 	}
 	return ""
 }
 
 // unreachable reports whether the call found no node. What a node answers has its name in it.
-func unreachable(e *sabir.Error) bool { return errors.Is(e, sabir.ErrUnavailable) && e.Node == "" }
+func unreachable(e *sabir.Error) bool { return errors.Is(e, sabir.ErrServiceUnavailable) && e.Node == "" }

@@ -141,7 +141,7 @@ func tellProcesses[Told any](ctx context.Context, c *cli, to target, nodes []str
 		}
 		var one Told
 		if err := json.Unmarshal(answer, &one); err != nil {
-			return sabir.Errorf(sabir.Internal, "BadOutput", "what node %s tells about its processes cannot be read; does it run another version of Sabir? %w", id, err)
+			return sabir.Errorf(sabir.CodeInternal, "BadOutput", "what node %s tells about its processes cannot be read; does it run another version of Sabir? %w", id, err)
 		}
 		told = append(told, one)
 	}

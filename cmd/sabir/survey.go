@@ -50,7 +50,7 @@ func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, er
 	list = slices.DeleteFunc(list, func(s surveyed) bool { return s.ID == g.node.ID() })
 	var asked sync.WaitGroup
 	for i := range list {
-		if !list[i].Guest && list[i].State == sabir.Running.String() {
+		if !list[i].Guest && list[i].State == sabir.StateRunning.String() {
 			asked.Go(func() { g.probe(ctx, &list[i], probes) })
 		}
 	}
@@ -62,7 +62,7 @@ func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, er
 func (g *guest) addUnreached(ctx context.Context, list []surveyed) []surveyed {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	near := slices.IndexFunc(list, func(s surveyed) bool { return !s.Guest && s.State == sabir.Running.String() })
+	near := slices.IndexFunc(list, func(s surveyed) bool { return !s.Guest && s.State == sabir.StateRunning.String() })
 	if near < 0 {
 		return list
 	}

@@ -87,7 +87,7 @@ func askFor[Out any](ctx context.Context, c *cli, to target, action string) (out
 		return out, err
 	}
 	if err := json.Unmarshal(answer, &out); err != nil {
-		return out, sabir.Errorf(sabir.Internal, "BadOutput", "the answer of %s from %s cannot be read; does the node run another version of Sabir? %w", action, to.Name(), err)
+		return out, sabir.Errorf(sabir.CodeInternal, "BadOutput", "the answer of %s from %s cannot be read; does the node run another version of Sabir? %w", action, to.Name(), err)
 	}
 	return out, nil
 }

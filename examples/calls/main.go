@@ -108,7 +108,7 @@ func users() *sabir.Service {
 	Get.Handle(s, func(_ context.Context, in GetUser) (User, error) {
 		user, ok := all[in.ID]
 		if !ok {
-			return user, sabir.Errorf(sabir.NotFound, "UserNotFound", "there is no user %d", in.ID)
+			return user, sabir.Errorf(sabir.CodeNotFound, "UserNotFound", "there is no user %d", in.ID)
 		}
 		return user, nil
 	})

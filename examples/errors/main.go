@@ -18,8 +18,8 @@ import (
 
 // A service's errors are variables that its callers import, or make again with the same code and name.
 var (
-	ErrOutOfStock = sabir.NewError(sabir.FailedPrecondition, "OutOfStock", "there is not enough in stock")
-	ErrClosed     = sabir.NewError(sabir.Unavailable, "WarehouseClosed", "the warehouse is closed for a moment")
+	ErrOutOfStock = sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "there is not enough in stock")
+	ErrClosed     = sabir.NewError(sabir.CodeUnavailable, "WarehouseClosed", "the warehouse is closed for a moment")
 )
 
 // Shortage is the data of ErrOutOfStock.

@@ -50,7 +50,7 @@ type List struct {
 	Limit int    `json:"limit" validate:"max=100" doc:"20 if it is 0"`
 }
 
-var ErrNoSuchOrder = sabir.NewError(sabir.NotFound, "NoSuchOrder", "no such order")
+var ErrNoSuchOrder = sabir.NewError(sabir.CodeNotFound, "NoSuchOrder", "no such order")
 
 // orders keeps the orders in memory; what changes an order closes its channel and makes another.
 type orders struct {

@@ -69,7 +69,7 @@ func stock() *sabir.Service {
 	return s
 }
 
-var ErrBadFile = sabir.NewError(sabir.InvalidArgument, "BadFile", "the file cannot be read")
+var ErrBadFile = sabir.NewError(sabir.CodeInvalidArgument, "BadFile", "the file cannot be read")
 
 func load(_ context.Context, file string) error {
 	switch file {

@@ -26,8 +26,8 @@ type Stock struct {
 }
 
 var (
-	ErrClosed = sabir.NewError(sabir.Unavailable, "WarehouseClosed", "the warehouse is closed for a moment") // retryable
-	ErrBroken = sabir.NewError(sabir.Internal, "ScalesBroken", "the scales are broken")
+	ErrClosed = sabir.NewError(sabir.CodeUnavailable, "WarehouseClosed", "the warehouse is closed for a moment") // retryable
+	ErrBroken = sabir.NewError(sabir.CodeInternal, "ScalesBroken", "the scales are broken")
 )
 
 func main() {

@@ -15,7 +15,7 @@ import (
 )
 
 // ErrOutOfStock is the same on both sides by its code and name.
-var ErrOutOfStock = sabir.NewError(sabir.FailedPrecondition, "OutOfStock", "there is not enough in stock")
+var ErrOutOfStock = sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "there is not enough in stock")
 
 type Take struct {
 	Item  string `json:"item" validate:"required"`
@@ -65,7 +65,7 @@ func run(ctx context.Context) error {
 
 	takeInk := sabir.Bind[Take, Stock](shop, "stock.take") // bound as if it were here
 	_, err = takeInk(ctx, Take{"ink", -1})
-	fmt.Println("invalid:", errors.Is(err, sabir.ErrValidation), "at", sabir.AsError(err).Node)
+	fmt.Println("invalid:", errors.Is(err, sabir.ErrValidationFailed), "at", sabir.AsError(err).Node)
 	return nil
 }
 

@@ -28,7 +28,7 @@ var locals = map[string]func(s *Shop, body []byte) (func(context.Context) error,
 func (s *Shop) Local(action string, body []byte) (func(context.Context) error, error) {
 	bind, ok := locals[action]
 	if !ok {
-		return nil, sabir.Errorf(sabir.NotFound, "ActionNotFound", "the demo has no action %s to call in process", action).
+		return nil, sabir.Errorf(sabir.CodeNotFound, "ActionNotFound", "the demo has no action %s to call in process", action).
 			WithData(map[string]any{"nearest": LocalActions()})
 	}
 	return bind(s, body)
@@ -41,7 +41,7 @@ func local[In, Out any](action string) func(*Shop, []byte) (func(context.Context
 	return func(s *Shop, body []byte) (func(context.Context) error, error) {
 		var in In
 		if err := json.Decode(body, &in); err != nil {
-			return nil, sabir.Errorf(sabir.InvalidArgument, "BadInput", "the input of %s cannot be read: %w", action, err)
+			return nil, sabir.Errorf(sabir.CodeInvalidArgument, "BadInput", "the input of %s cannot be read: %w", action, err)
 		}
 		call := sabir.Bind[In, Out](s.Node, action)
 		return func(ctx context.Context) error {

@@ -54,8 +54,8 @@ type OrderRejected struct {
 
 // The errors of orders, for errors.Is.
 var (
-	ErrOrderNotFound = sabir.NewError(sabir.NotFound, "OrderNotFound", "no such order among the last 1000")
-	ErrUserBlocked   = sabir.NewError(sabir.PermissionDenied, "UserBlocked", "the user may not order")
+	ErrOrderNotFound = sabir.NewError(sabir.CodeNotFound, "OrderNotFound", "no such order among the last 1000")
+	ErrUserBlocked   = sabir.NewError(sabir.CodePermissionDenied, "UserBlocked", "the user may not order")
 )
 
 const (
@@ -197,7 +197,7 @@ func (o *orders) addWatcher(wanted WatchOrders) (chan Order, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.watchers) == maxWatchers {
-		return nil, sabir.Errorf(sabir.ResourceExhausted, "TooManyWatchers", "%d callers are watching already", maxWatchers)
+		return nil, sabir.Errorf(sabir.CodeResourceExhausted, "TooManyWatchers", "%d callers are watching already", maxWatchers)
 	}
 	placed := make(chan Order, 64)
 	o.watchers[placed] = wanted

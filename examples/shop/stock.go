@@ -52,10 +52,10 @@ type StockLow struct {
 
 // The errors of stock, for errors.Is.
 var (
-	ErrItemNotFound = sabir.NewError(sabir.NotFound, "ItemNotFound", "no such item")
-	ErrOutOfStock   = sabir.NewError(sabir.FailedPrecondition, "OutOfStock", "not enough in stock")
+	ErrItemNotFound = sabir.NewError(sabir.CodeNotFound, "ItemNotFound", "no such item")
+	ErrOutOfStock   = sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "not enough in stock")
 	// ErrCounting passes: its code makes it retryable, and stock.reserve tries again.
-	ErrCounting = sabir.NewError(sabir.Unavailable, "StockCounted", "the shelves are being counted just now")
+	ErrCounting = sabir.NewError(sabir.CodeUnavailable, "StockCounted", "the shelves are being counted just now")
 )
 
 // countEvery means that one reservation of so many meets a count.

@@ -47,8 +47,8 @@ type BlockUser struct {
 
 // The errors of users, for errors.Is.
 var (
-	ErrUserNotFound = sabir.NewError(sabir.NotFound, "UserNotFound", "no such user")
-	ErrTooManyUsers = sabir.NewError(sabir.FailedPrecondition, "TooManyUsers", "the demo keeps no more users")
+	ErrUserNotFound = sabir.NewError(sabir.CodeNotFound, "UserNotFound", "no such user")
+	ErrTooManyUsers = sabir.NewError(sabir.CodeFailedPrecondition, "TooManyUsers", "the demo keeps no more users")
 )
 
 const (

@@ -29,7 +29,7 @@ type book struct {
 	Copies  map[string]int32 `json:"copies"`
 }
 
-var errNoBook = sabir.NewError(sabir.NotFound, "NoSuchBook", "there is no such book").WithData(findBook{})
+var errNoBook = sabir.NewError(sabir.CodeNotFound, "NoSuchBook", "there is no such book").WithData(findBook{})
 
 // library is a node with the documentation of real types at /docs.
 func library(t *testing.T, options ...sabir.HTTPOption) (address string) {

@@ -20,7 +20,7 @@ func errorType(name string) string {
 // codeNames are all codes of errors.
 func codeNames() []string {
 	var list []string
-	for c := sabir.Canceled; c <= sabir.Unauthenticated; c++ {
+	for c := sabir.CodeCanceled; c <= sabir.CodeUnauthenticated; c++ {
 		list = append(list, c.String())
 	}
 	return list

@@ -25,7 +25,7 @@ import (
 
 // Tests against a real node: it describes itself, the client is made of that, and calls it.
 
-var errNoSuchUser = sabir.NewError(sabir.NotFound, "NoSuchUser", "there is no such user").WithData(NoUser{})
+var errNoSuchUser = sabir.NewError(sabir.CodeNotFound, "NoSuchUser", "there is no such user").WithData(NoUser{})
 
 // Careless is an input whose own code panics.
 type Careless struct {
@@ -75,7 +75,7 @@ func startNode(t *testing.T) *sabir.Node {
 			}
 		}
 		if in.File == "breaks" {
-			return sabir.NewError(sabir.DataLoss, "LostFile", "the file is gone")
+			return sabir.NewError(sabir.CodeDataLoss, "LostFile", "the file is gone")
 		}
 		if in.File == "endless" {
 			<-ctx.Done()
@@ -88,7 +88,7 @@ func startNode(t *testing.T) *sabir.Node {
 				return err
 			}
 			if said.Text == "boom" {
-				return sabir.NewError(sabir.Aborted, "Boom", "that was too much")
+				return sabir.NewError(sabir.CodeAborted, "Boom", "that was too much")
 			}
 			if err := s.Send(said); err != nil {
 				return err
@@ -145,7 +145,7 @@ func startNode(t *testing.T) *sabir.Node {
 	var busy atomic.Int64
 	sabir.Handle(account, "busyOnce", func(context.Context, sabir.Nothing) (string, error) {
 		if busy.Add(1) == 1 {
-			e := sabir.NewError(sabir.ResourceExhausted, "Busy", "come back later")
+			e := sabir.NewError(sabir.CodeResourceExhausted, "Busy", "come back later")
 			e.Retryable = true
 			return "", e
 		}

@@ -70,10 +70,10 @@ func start(t *testing.T, services ...sabir.Servable) *sabir.Node {
 
 func TestAnActionIsDescribedInFull(t *testing.T) {
 	users := sabir.NewService("users", sabir.Version(2))
-	gone := sabir.NewError(sabir.NotFound, "NoSuchUser", "there is no such user")
+	gone := sabir.NewError(sabir.CodeNotFound, "NoSuchUser", "there is no such user")
 	sabir.Handle(users, "get", func(context.Context, *GetUser) (*User, error) { return nil, gone },
 		sabir.Describe("A user by id."), sabir.Idempotent(), sabir.Route("GET", "/users/{id}"), sabir.Deprecated("users.find"),
-		sabir.Fails(gone, sabir.NewError(sabir.FailedPrecondition, "OutOfStock", "not enough").WithData(outOfStock{3})),
+		sabir.Fails(gone, sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "not enough").WithData(outOfStock{3})),
 		sabir.Example(&GetUser{ID: 7}, &User{ID: 7, Name: "Ada"}),
 		sabir.Use(sabir.Middleware{Name: "notes", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 			a.Note(scopes, []string{"admin"})
@@ -186,7 +186,7 @@ func told(list map[string]schema.Described) func(*sabir.Action) (sabir.ActionDes
 	return func(a *sabir.Action) (sabir.ActionDescription, bool) {
 		d, ok := list[a.Name]
 		d.More = []*schema.Schema{d.Out}
-		return sabir.ActionDescription{Described: d, Errors: []sabir.DescribedError{{Code: sabir.NotFound, Name: "E", Message: "No such one.", Data: 1}, {Code: sabir.Aborted, Name: "F", Data: 2}},
+		return sabir.ActionDescription{Described: d, Errors: []sabir.DescribedError{{Code: sabir.CodeNotFound, Name: "E", Message: "No such one.", Data: 1}, {Code: sabir.CodeAborted, Name: "F", Data: 2}},
 			Examples: []sabir.DescribedExample{{In: []byte(`{"id":1}`)}}, Deprecated: "b.get", CacheFor: 1.5, Notes: map[string][]string{"roles": {"s"}}}, ok
 	}
 }

@@ -121,7 +121,7 @@ func (c *cluster) shown() string {
 
 // stop stops a node as a program would. A node that was stopped before is left alone.
 func stop(t testing.TB, n *sabir.Node) {
-	if n.State() != sabir.Running {
+	if n.State() != sabir.StateRunning {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)

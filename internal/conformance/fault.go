@@ -68,7 +68,7 @@ func lostCalls(t *testing.T, s *suite, retryable bool, options ...sabir.ActionOp
 	died := time.Now()
 	for range 20 {
 		err := get(t, "the error", failed)
-		if e := sabir.AsError(err); !errors.Is(err, sabir.ErrLinkLost) || e.Retryable != retryable || e.Code != sabir.Unavailable ||
+		if e := sabir.AsError(err); !errors.Is(err, sabir.ErrLinkLost) || e.Retryable != retryable || e.Code != sabir.CodeUnavailable ||
 			e.Node != far.ID() || !contains(e.Message, far.ID(), "svc.hang") {
 			t.Errorf("got %+v", e)
 		}

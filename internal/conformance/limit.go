@@ -40,7 +40,7 @@ func refusal(t *testing.T, c *cluster, joins ...sabir.JoinOption) error {
 
 func checkRefusal(t *testing.T, c *cluster, err error, words ...string) {
 	t.Helper()
-	if !errors.Is(err, sabir.ErrJoin) || !contains(err.Error(), words...) || !contains(err.Error(), c.shown()) {
+	if !errors.Is(err, sabir.ErrJoinFailed) || !contains(err.Error(), words...) || !contains(err.Error(), c.shown()) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -142,7 +142,7 @@ const megabyte = 1 << 20
 func checkTooLarge(t *testing.T, err error, words ...string) {
 	t.Helper()
 	e := sabir.AsError(err)
-	if e == nil || e.Code != sabir.ResourceExhausted || e.Retryable || !contains(e.Message, append(words, "1048576")...) {
+	if e == nil || e.Code != sabir.CodeResourceExhausted || e.Retryable || !contains(e.Message, append(words, "1048576")...) {
 		t.Errorf("got %+v", e)
 	}
 }
@@ -184,7 +184,7 @@ func largeMetadata(t *testing.T, s *suite) {
 	action := remote(t, w, greet)
 	ctx := sabir.WithMetadata(brief(t), "huge", string(bytes.Repeat([]byte("x"), 100<<10)))
 	_, err := sabir.Call[reply](ctx, w.ann, action, greeting{"Ada"})
-	if e := sabir.AsError(err); e == nil || e.Code != sabir.ResourceExhausted || e.Retryable || !contains(e.Message, "metadata") {
+	if e := sabir.AsError(err); e == nil || e.Code != sabir.CodeResourceExhausted || e.Retryable || !contains(e.Message, "metadata") {
 		t.Errorf("got %+v", e)
 	}
 	if _, err := sabir.Call[reply](brief(t), w.ann, action, greeting{"Ada"}); err != nil {
@@ -218,7 +218,7 @@ func tooManyOnNode(t *testing.T, s *suite) {
 		get(t, "a call at its handler", began)
 	}
 	_, err := sabir.Call[int](brief(t), from, "svc.it", 1)
-	if e := sabir.AsError(err); e == nil || e.Code != sabir.ResourceExhausted || !e.Retryable || e.Node != "server" || len(began) > 0 {
+	if e := sabir.AsError(err); e == nil || e.Code != sabir.CodeResourceExhausted || !e.Retryable || e.Node != "server" || len(began) > 0 {
 		t.Errorf("one more: %+v", e)
 	}
 	close(free)
@@ -251,7 +251,7 @@ func tooManyOnLink(t *testing.T, s *suite) {
 	for err := first; ; err = get(t, "an answer", answered) {
 		if e := sabir.AsError(err); e == nil {
 			done++
-		} else if e.Code != sabir.ResourceExhausted || !e.Retryable {
+		} else if e.Code != sabir.CodeResourceExhausted || !e.Retryable {
 			t.Errorf("got %+v", e)
 		}
 		if done+len(answered) == calls || done >= 6 {
@@ -272,7 +272,7 @@ func tooManyStreams(t *testing.T, s *suite) {
 	for range 64 { // each connection takes two
 		stream, err := open()
 		if err != nil {
-			if e := sabir.AsError(err); e.Code != sabir.ResourceExhausted || !e.Retryable {
+			if e := sabir.AsError(err); e.Code != sabir.CodeResourceExhausted || !e.Retryable {
 				t.Errorf("got %+v", e)
 			}
 			break

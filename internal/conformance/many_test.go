@@ -113,7 +113,7 @@ func again(t *testing.T, ctx context.Context, what string, do func() error) {
 			return
 		}
 		code := sabir.AsError(err).Code
-		if code != sabir.Unavailable && code != sabir.NotFound || ctx.Err() != nil {
+		if code != sabir.CodeUnavailable && code != sabir.CodeNotFound || ctx.Err() != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		t.Logf("%s: once more, after %v", what, err)

@@ -34,7 +34,7 @@ type (
 	act struct{ fn func(p *actor.Process) error }
 )
 
-var errNotToday = sabir.NewError(sabir.FailedPrecondition, "NotToday", "come back tomorrow").WithData(map[string]any{"day": "today"})
+var errNotToday = sabir.NewError(sabir.CodeFailedPrecondition, "NotToday", "come back tomorrow").WithData(map[string]any{"day": "today"})
 
 // testActor is a process that does what its messages ask for and reports what it receives.
 type testActor struct {

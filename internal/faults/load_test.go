@@ -131,7 +131,7 @@ func (h *host) one(w workload, into *tally) {
 		in := echo{Data: pattern[:min(w.Size, len(pattern))], Wait: w.Wait}
 		out, err = sabir.Call[echoed](context.Background(), h, action, in, options...)
 		if err == nil && string(out.Data) != string(in.Data) {
-			err = sabir.NewError(sabir.DataLoss, "WrongAnswer", "the answer is not what was sent")
+			err = sabir.NewError(sabir.CodeDataLoss, "WrongAnswer", "the answer is not what was sent")
 		}
 	}
 	into.count(time.Since(began), out.Node, err)

@@ -95,7 +95,7 @@ var sinks = actor.Define("isolation.sink", (*sink).init, actor.On((*sink).take),
 		if in.Deep {
 			data = with(nestsTooDeep)
 		}
-		return "", errors.Join(s.take(p, good()), sabir.NewError(sabir.FailedPrecondition, "Refused", "no").WithData(data))
+		return "", errors.Join(s.take(p, good()), sabir.NewError(sabir.CodeFailedPrecondition, "Refused", "no").WithData(data))
 	}))
 
 // startings receives a report from each process that starts.

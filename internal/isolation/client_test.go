@@ -35,7 +35,7 @@ var clientEntryPoints = []entryPoint{
 		}
 	}, cannot: merge(sameGoroutine, map[fault]string{panicsChecked: notChecked, exitsChecked: notChecked})},
 	{name: "data of an error through a client", open: func(t *testing.T, log *slog.Logger) way {
-		failed := sabir.NewError(sabir.FailedPrecondition, "Refused", "no")
+		failed := sabir.NewError(sabir.CodeFailedPrecondition, "Refused", "no")
 		var data atomic.Pointer[Payload]
 		n := throughClient(t, log, func(context.Context, Payload) (Payload, error) { return good(), failed.WithData(data.Load()) })
 		return func(ctx context.Context, p Payload) error {
@@ -73,7 +73,7 @@ var sessionEntryPoints = []entryPoint{
 		}
 	}, cannot: merge(onlyWritten, map[fault]string{exitsWritten: "the handler signs in, and ends as any handler that ends its goroutine"})},
 	{name: "data of an error in the dashboard", open: func(t *testing.T, log *slog.Logger) way {
-		failed := sabir.NewError(sabir.FailedPrecondition, "Refused", "no")
+		failed := sabir.NewError(sabir.CodeFailedPrecondition, "Refused", "no")
 		var data atomic.Pointer[Payload]
 		s := sabir.NewService("there")
 		sabir.Handle(s, "fail", func(context.Context, sabir.Nothing) (sabir.Nothing, error) {

@@ -186,7 +186,7 @@ func takesAndGives(name string) *sabir.Service {
 		if in.Name == "good" {
 			return sabir.Nothing{}, nil
 		}
-		return sabir.Nothing{}, sabir.NewError(sabir.NotFound, "NoSuchThing", "there is none").WithData(made(in.Name))
+		return sabir.Nothing{}, sabir.NewError(sabir.CodeNotFound, "NoSuchThing", "there is none").WithData(made(in.Name))
 	})
 	sabir.HandleStream(s, "takeAll", func(_ context.Context, s *sabir.Stream[Payload, int]) error {
 		n := 0
@@ -210,7 +210,7 @@ func takesAndGives(name string) *sabir.Service {
 		if err != nil || in.Name == "good" {
 			return err
 		}
-		return sabir.NewError(sabir.NotFound, "NoSuchThing", "there is none").WithData(made(in.Name))
+		return sabir.NewError(sabir.CodeNotFound, "NoSuchThing", "there is none").WithData(made(in.Name))
 	})
 	return s
 }

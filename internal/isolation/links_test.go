@@ -185,7 +185,7 @@ func streamOverLink(format string, up bool) func(*testing.T, *slog.Logger) way {
 
 // errorDataOverLink sends values as the data of errors, which the caller gets as data again.
 func errorDataOverLink(t *testing.T, log *slog.Logger) way {
-	failed := sabir.NewError(sabir.FailedPrecondition, "Refused", "no")
+	failed := sabir.NewError(sabir.CodeFailedPrecondition, "Refused", "no")
 	var data atomic.Pointer[Payload]
 	s := sabir.NewService("there")
 	sabir.Handle(s, "fail", func(context.Context, sabir.Nothing) (sabir.Nothing, error) {

@@ -127,7 +127,7 @@ var localEntryPoints = []entryPoint{
 			if err := json.Unmarshal(document(t, p), &data); err != nil {
 				return err
 			}
-			_, err := sabir.DataAs[Payload](sabir.NewError(sabir.Internal, "Failed", "failed").WithData(data))
+			_, err := sabir.DataAs[Payload](sabir.NewError(sabir.CodeInternal, "Failed", "failed").WithData(data))
 			if panicked, ok := errors.AsType[*sabir.Error](err); ok {
 				log.Error("panic", "error", panicked)
 			}

@@ -15,7 +15,7 @@ import (
 // sabirTimeout is how long a client waits for the server's service to be known to it.
 const sabirTimeout = 15 * time.Second
 
-var errAsync = sabir.NewError(sabir.Internal, "AsyncError", "async is not defined")
+var errAsync = sabir.NewError(sabir.CodeInternal, "AsyncError", "async is not defined")
 
 func serveSabir(address string, s Setting) (func(), error) {
 	node := sabir.NewNode(sabir.ID("server"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(benchmark()),

@@ -154,7 +154,7 @@ func checked(fails bool) (work, error) {
 
 func isValidation(err error) bool {
 	e, ok := errors.AsType[*sabir.Error](err)
-	if !ok || e.Code != sabir.InvalidArgument {
+	if !ok || e.Code != sabir.CodeInvalidArgument {
 		return false
 	}
 	fields, ok := e.Data.(validate.Errors)

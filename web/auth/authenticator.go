@@ -102,7 +102,7 @@ func admit(x *exchange.Exchange, a Authenticator, p *Principal) error {
 			c.Scheme = a.Name()
 		}
 		if c.Subject == "" || c.Scheme == SystemScheme {
-			return sabir.NewError(sabir.Internal, ErrMisconfigured.Name, "the authenticator "+a.Name()+" found a principal without a subject, or of the reserved scheme")
+			return sabir.NewError(sabir.CodeInternal, ErrMisconfigured.Name, "the authenticator "+a.Name()+" found a principal without a subject, or of the reserved scheme")
 		}
 		ready, err := c.ready()
 		if err != nil {
@@ -130,7 +130,7 @@ func (g *gate) refuse(x *exchange.Exchange, by int, err error) error {
 	default:
 		e = because(ErrBadCredentials, err)
 	}
-	if e.Code == sabir.Unauthenticated {
+	if e.Code == sabir.CodeUnauthenticated {
 		g.challenge(x, by)
 	}
 	return e

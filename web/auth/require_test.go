@@ -107,7 +107,7 @@ func TestRequireFuncSeesTheInput(t *testing.T) {
 		case in.ID == p.Subject:
 			return nil
 		case in.ID == "declared":
-			return sabir.NewError(sabir.FailedPrecondition, "Locked", "it is locked")
+			return sabir.NewError(sabir.CodeFailedPrecondition, "Locked", "it is locked")
 		}
 		return errors.New("row 17 of secrets says no")
 	})

@@ -27,7 +27,7 @@ func openNode(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 	n := sabir.NewNode(append([]sabir.NodeOption{sabir.ID("n1"), quiet, sabir.Serve(ledger())}, options...)...)
 	must(tb, n.Start(tb.Context()))
 	tb.Cleanup(func() {
-		if n.State() == sabir.Running {
+		if n.State() == sabir.StateRunning {
 			ctx, cancel := context.WithTimeout(context.Background(), inTime)
 			defer cancel()
 			must(tb, n.Stop(ctx))

@@ -50,7 +50,7 @@ func (b *dashboard) action(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("name")
 	nodes := b.offering(name)
 	if len(nodes) == 0 {
-		b.fail(w, sabir.Errorf(sabir.NotFound, sabir.ErrActionNotFound.Name, "no node offers an action %.100q now", name))
+		b.fail(w, sabir.Errorf(sabir.CodeNotFound, sabir.ErrActionNotFound.Name, "no node offers an action %.100q now", name))
 		return
 	}
 	page, err := b.answerCache.get(r.Context(), "schema "+name, func(ctx context.Context) (any, error) {
@@ -113,7 +113,7 @@ type callAnswer struct {
 // call calls an action. It calls public ones only, as the HTTP server does.
 func (b *dashboard) call(w http.ResponseWriter, r *http.Request) {
 	if b.config.readOnly {
-		b.fail(w, sabir.NewError(sabir.PermissionDenied, "ReadOnly", "this dashboard only shows: it was made with dashboard.ReadOnly"))
+		b.fail(w, sabir.NewError(sabir.CodePermissionDenied, "ReadOnly", "this dashboard only shows: it was made with dashboard.ReadOnly"))
 		return
 	}
 	in, err := readCall(w, r)
@@ -124,10 +124,10 @@ func (b *dashboard) call(w http.ResponseWriter, r *http.Request) {
 	a := b.node.Action(in.Action)
 	switch {
 	case a == nil || a.Visibility != sabir.Public:
-		b.fail(w, sabir.Errorf(sabir.NotFound, sabir.ErrActionNotFound.Name, "there is no public action %.100q to call now", in.Action))
+		b.fail(w, sabir.Errorf(sabir.CodeNotFound, sabir.ErrActionNotFound.Name, "there is no public action %.100q to call now", in.Action))
 		return
 	case a.Stream:
-		b.fail(w, sabir.Errorf(sabir.Unimplemented, sabir.ErrStreamWanted.Name, "%s is a stream: open it with the command line (sabir stream %[1]s)", a.Name))
+		b.fail(w, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrStreamWanted.Name, "%s is a stream: open it with the command line (sabir stream %[1]s)", a.Name))
 		return
 	}
 	id := sabir.NewRequestID()
@@ -159,14 +159,14 @@ func (b *dashboard) call(w http.ResponseWriter, r *http.Request) {
 
 func readCall(w http.ResponseWriter, r *http.Request) (in callRequest, bad *sabir.Error) {
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "application/json" {
-		return in, sabir.NewError(sabir.InvalidArgument, sabir.ErrBadInput.Name, "the body has to be application/json")
+		return in, sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the body has to be application/json")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCallBody))
 	if err != nil {
-		return in, sabir.Errorf(sabir.InvalidArgument, sabir.ErrTooLarge.Name, "the body cannot be read, or is larger than %d bytes", maxCallBody)
+		return in, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrInputTooLarge.Name, "the body cannot be read, or is larger than %d bytes", maxCallBody)
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
-		return in, sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name, "the body is no call: %v", err)
+		return in, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the body is no call: %v", err)
 	}
 	return in, nil
 }

@@ -139,11 +139,11 @@ func (b *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, b.prefix+"/", http.StatusSeeOther)
 		return
 	case path[0] != '/' || r.URL.RawPath != "":
-		b.fail(w, sabir.Errorf(sabir.NotFound, "NotFound", "the dashboard has no page %.100q", r.URL.Path))
+		b.fail(w, sabir.Errorf(sabir.CodeNotFound, "NotFound", "the dashboard has no page %.100q", r.URL.Path))
 		return
 	}
 	if err := b.origin.Check(r); err != nil {
-		b.fail(w, sabir.NewError(sabir.PermissionDenied, sabir.ErrWrongSite.Name, "a browser sent this for a page of another site"))
+		b.fail(w, sabir.NewError(sabir.CodePermissionDenied, sabir.ErrWrongSite.Name, "a browser sent this for a page of another site"))
 		return
 	}
 	if to, known := b.routes[path]; known && (to.method == r.Method || !to.open) {
@@ -152,7 +152,7 @@ func (b *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		b.fail(w, sabir.Errorf(sabir.Unimplemented, sabir.ErrMethod.Name, "the method is %.20q; this address is only read", r.Method))
+		b.fail(w, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "the method is %.20q; this address is only read", r.Method))
 		return
 	}
 	b.servePage(w, r, path)
@@ -161,7 +161,7 @@ func (b *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (b *dashboard) serveRoute(w http.ResponseWriter, r *http.Request, to route) {
 	if to.method != r.Method {
 		w.Header().Set("Allow", to.method)
-		b.fail(w, sabir.Errorf(sabir.Unimplemented, sabir.ErrMethod.Name, "the method is %.20q; use %s", r.Method, to.method))
+		b.fail(w, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "the method is %.20q; use %s", r.Method, to.method))
 		return
 	}
 	if !to.open {
@@ -170,7 +170,7 @@ func (b *dashboard) serveRoute(w http.ResponseWriter, r *http.Request, to route)
 			return
 		}
 		if to.method == http.MethodPost && r.Header.Get(callHeader) != "1" {
-			b.fail(w, sabir.Errorf(sabir.PermissionDenied, sabir.ErrWrongSite.Name, "the header %s: 1 is missing, by which the dashboard knows its own page", callHeader))
+			b.fail(w, sabir.Errorf(sabir.CodePermissionDenied, sabir.ErrWrongSite.Name, "the header %s: 1 is missing, by which the dashboard knows its own page", callHeader))
 			return
 		}
 	}
@@ -195,7 +195,7 @@ func (b *dashboard) checkSession(r *http.Request) *sabir.Error {
 		}
 		b.attempts.failed(r.RemoteAddr)
 	}
-	return sabir.NewError(sabir.Unauthenticated, sabir.ErrBadKey.Name, "log in first: open "+b.prefix+"/login in a browser")
+	return sabir.NewError(sabir.CodeUnauthenticated, sabir.ErrBadKey.Name, "log in first: open "+b.prefix+"/login in a browser")
 }
 
 // keyFits compares hashes, so that the time it takes reveals nothing of the key.

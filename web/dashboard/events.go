@@ -81,7 +81,7 @@ func (t *tap) listen(ctx context.Context, pattern string) (*listener, error) {
 	t.mu.Lock()
 	if len(t.listeners) >= maxListeners {
 		t.mu.Unlock()
-		return nil, sabir.Errorf(sabir.ResourceExhausted, "TooManyListeners", "%d browsers watch events already, which is the most: close one", maxListeners)
+		return nil, sabir.Errorf(sabir.CodeResourceExhausted, "TooManyListeners", "%d browsers watch events already, which is the most: close one", maxListeners)
 	}
 	t.listeners[l] = struct{}{}
 	t.mu.Unlock()
@@ -105,10 +105,10 @@ func (t *tap) leave(l *listener) {
 	if t.drop(l) > 0 || t.service == nil {
 		return
 	}
-	if t.node.State() == sabir.Running {
+	if t.node.State() == sabir.StateRunning {
 		ctx, cancel := context.WithTimeout(context.Background(), askLimit)
 		defer cancel()
-		if err := t.node.Remove(ctx, t.service); err != nil && t.node.State() == sabir.Running {
+		if err := t.node.Remove(ctx, t.service); err != nil && t.node.State() == sabir.StateRunning {
 			t.node.Log().Warn("the dashboard still listens to events", "error", err)
 		}
 	}

@@ -26,7 +26,7 @@ func newFailure(e *sabir.Error) failure {
 }
 
 func (b *dashboard) fail(w http.ResponseWriter, e *sabir.Error) {
-	if e.Code == sabir.ResourceExhausted {
+	if e.Code == sabir.CodeResourceExhausted {
 		w.Header().Set("Retry-After", "5")
 	}
 	w.Header().Set("Content-Type", "application/problem+json")

@@ -56,7 +56,7 @@ func (h *hub) watch() (*watcher, []point, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.watchers) >= maxWatchers {
-		return nil, nil, sabir.Errorf(sabir.ResourceExhausted, "TooManyWatchers", "%d browsers watch already, which is the most: close one", maxWatchers)
+		return nil, nil, sabir.Errorf(sabir.CodeResourceExhausted, "TooManyWatchers", "%d browsers watch already, which is the most: close one", maxWatchers)
 	}
 	w := &watcher{wake: make(chan struct{}, 1), look: h.last, catalog: h.catalog}
 	if w.look != nil {
@@ -108,7 +108,7 @@ func (h *hub) run(ctx context.Context, before <-chan struct{}, ended chan<- stru
 		case <-ctx.Done():
 			return
 		case <-state.C:
-			if state := h.node.State(); state == sabir.Stopping || state == sabir.Stopped {
+			if state := h.node.State(); state == sabir.StateStopping || state == sabir.StateStopped {
 				h.close()
 			}
 		case <-looking.C:
@@ -135,7 +135,7 @@ func (w *watcher) poke() {
 }
 
 func (h *hub) look(ctx context.Context, o *observer) {
-	if h.node.State() != sabir.Running {
+	if h.node.State() != sabir.StateRunning {
 		return
 	}
 	seen, took := o.look(ctx)

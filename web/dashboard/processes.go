@@ -30,7 +30,7 @@ const maxBranches = 500
 func (b *dashboard) processes(w http.ResponseWriter, r *http.Request) {
 	wanted := r.URL.Query().Get("node")
 	if wanted != "" && !slices.ContainsFunc(b.node.Nodes(), func(n sabir.NodeInfo) bool { return n.ID == wanted }) {
-		b.fail(w, sabir.Errorf(sabir.NotFound, "NotFound", "there is no node %.100q", wanted))
+		b.fail(w, sabir.Errorf(sabir.CodeNotFound, "NotFound", "there is no node %.100q", wanted))
 		return
 	}
 	v, err := b.answerCache.get(r.Context(), "processes "+wanted, func(ctx context.Context) (any, error) {
@@ -42,7 +42,7 @@ func (b *dashboard) processes(w http.ResponseWriter, r *http.Request) {
 			switch {
 			case err == nil:
 				g.Tree = tree
-			case sabir.AsError(err).Code == sabir.NotFound:
+			case sabir.AsError(err).Code == sabir.CodeNotFound:
 				g.Why = mute
 			default:
 				g.Why = sabir.AsError(err).Message

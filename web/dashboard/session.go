@@ -106,7 +106,7 @@ func (s *sessions) revoke(cookie string) {
 }
 
 func tooManyAttempts() *sabir.Error {
-	return &sabir.Error{Code: sabir.ResourceExhausted, Name: "TooManyAttempts", Message: "too many wrong keys: wait a few seconds before the next try", Retryable: true}
+	return &sabir.Error{Code: sabir.CodeResourceExhausted, Name: "TooManyAttempts", Message: "too many wrong keys: wait a few seconds before the next try", Retryable: true}
 }
 
 // login checks the key that the login page sends as a form, and starts a session.

@@ -76,9 +76,9 @@ func askStats(ctx context.Context, n *sabir.Node, nodes []sabir.NodeInfo) (told 
 			return
 		}
 		switch sabir.AsError(err).Code {
-		case sabir.NotFound, sabir.Unimplemented:
+		case sabir.CodeNotFound, sabir.CodeUnimplemented:
 			why[info.ID] = mute
-		case sabir.FailedPrecondition:
+		case sabir.CodeFailedPrecondition:
 			why[info.ID] = off
 		default:
 			why[info.ID] = silent

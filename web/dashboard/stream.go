@@ -133,7 +133,7 @@ func (b *dashboard) streamEvents(w http.ResponseWriter, r *http.Request) {
 			return
 		case now = <-tick.C:
 		}
-		if b.node.State() != sabir.Running {
+		if b.node.State() != sabir.StateRunning {
 			return
 		}
 		if now.Sub(checked) > sessionCheck {

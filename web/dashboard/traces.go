@@ -126,13 +126,13 @@ func summarize(spans []spanInfo) []traceSummary {
 func (b *dashboard) trace(w http.ResponseWriter, r *http.Request) {
 	id := r.URL.Query().Get("id")
 	if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
-		b.fail(w, sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name, "%.40q is no trace: its id has 32 hexadecimal digits", id))
+		b.fail(w, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "%.40q is no trace: its id has 32 hexadecimal digits", id))
 		return
 	}
 	v, err := b.answerCache.get(r.Context(), "trace "+id, func(ctx context.Context) (any, error) {
 		spans, _, _ := b.askSpans(ctx, spanQuery{Trace: id})
 		if len(spans) == 0 {
-			return nil, sabir.NewError(sabir.NotFound, "NotFound", "no node holds that trace any more: rings keep the latest spans only")
+			return nil, sabir.NewError(sabir.CodeNotFound, "NotFound", "no node holds that trace any more: rings keep the latest spans only")
 		}
 		slices.SortFunc(spans, func(a, b spanInfo) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Took, a.Took)) })
 		return traceSpans{id, spans}, nil

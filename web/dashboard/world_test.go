@@ -84,7 +84,7 @@ func (w *world) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for _, n := range w.nodes {
-		if n.State() == sabir.Running {
+		if n.State() == sabir.StateRunning {
 			if err := n.Stop(ctx); err != nil {
 				w.tb.Error(err)
 			}
@@ -139,7 +139,7 @@ func ledger() *sabir.Service {
 	sabir.Handle(s, "hidden", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }, sabir.Visible(sabir.Cluster))
 	sabir.Handle(s, "large", func(context.Context, struct{}) (string, error) { return strings.Repeat("x", 2<<20), nil })
 	sabir.Handle(s, "lose", func(context.Context, struct{}) (struct{}, error) {
-		return struct{}{}, sabir.Errorf(sabir.DataLoss, "BooksLost", "the books were lost at sea")
+		return struct{}{}, sabir.Errorf(sabir.CodeDataLoss, "BooksLost", "the books were lost at sea")
 	})
 	return s
 }

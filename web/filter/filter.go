@@ -12,9 +12,9 @@ import (
 // The errors that filters answer with, besides sabir.ErrRateLimited.
 var (
 	// ErrMisconfigured is answered to every request while a filter has settings that it cannot work with.
-	ErrMisconfigured = sabir.NewError(sabir.Internal, "FilterMisconfigured", "a filter is not set up correctly")
+	ErrMisconfigured = sabir.NewError(sabir.CodeInternal, "FilterMisconfigured", "a filter is not set up correctly")
 	// ErrAddress is answered by IPs.
-	ErrAddress = sabir.NewError(sabir.PermissionDenied, "AddressRefused", "calls from this address are not taken")
+	ErrAddress = sabir.NewError(sabir.CodePermissionDenied, "AddressRefused", "calls from this address are not taken")
 )
 
 // problems collects what is wrong with a filter's settings.
@@ -32,7 +32,7 @@ func (p problems) filter(f exchange.Filter) exchange.Filter {
 		return f
 	}
 	err := errors.Join(p...)
-	refusal := sabir.Errorf(sabir.Internal, ErrMisconfigured.Name, "%w", err)
+	refusal := sabir.Errorf(sabir.CodeInternal, ErrMisconfigured.Name, "%w", err)
 	return exchange.Filter{Name: f.Name, Before: func(*exchange.Exchange) error { return refusal }, Problem: err}
 }
 

@@ -62,7 +62,7 @@ func misconfigured(t *testing.T, f exchange.Filter, why string) {
 	}
 	err := f.Before(request())
 	e := sabir.AsError(err)
-	if e == nil || e.Name != "FilterMisconfigured" || e.Code != sabir.Internal || !strings.Contains(err.Error(), why) {
+	if e == nil || e.Name != "FilterMisconfigured" || e.Code != sabir.CodeInternal || !strings.Contains(err.Error(), why) {
 		t.Errorf("got %v, want %q", err, why)
 	}
 }

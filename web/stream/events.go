@@ -88,10 +88,10 @@ func (e *Events) deliver(ctx context.Context, payload json.RawMessage) error {
 		case failed != nil:
 			l.x.fail(failed)
 		case len(document) > l.x.limits.Value:
-			l.x.fail(sabir.Errorf(sabir.ResourceExhausted, sabir.ErrMessageTooLarge.Name,
+			l.x.fail(sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrMessageTooLarge.Name,
 				"the event %s is %d bytes of JSON; over HTTP one has at most %d", name, len(document), l.x.limits.Value))
 		case l.socket && !l.box.offer(frameHead, document), !l.socket && !l.box.offer(sseHead, document, doubleLine):
-			l.x.fail(sabir.NewError(sabir.ResourceExhausted, "TooSlow", "events came faster than they were read, and some are lost: listen again"))
+			l.x.fail(sabir.NewError(sabir.CodeResourceExhausted, "TooSlow", "events came faster than they were read, and some are lost: listen again"))
 		}
 	}
 	return failed
@@ -136,7 +136,7 @@ func (e *Events) topicsOf(r *http.Request) ([]string, error) {
 			return nil, err
 		}
 		if !slices.ContainsFunc(e.patterns, func(p string) bool { return overlap(p, topic) }) {
-			return nil, sabir.Errorf(sabir.PermissionDenied, "EventNotOffered", "no event that %.100q takes is offered here: there are %s", topic, strings.Join(e.patterns, ", "))
+			return nil, sabir.Errorf(sabir.CodePermissionDenied, "EventNotOffered", "no event that %.100q takes is offered here: there are %s", topic, strings.Join(e.patterns, ", "))
 		}
 	}
 	return topics, nil
@@ -191,7 +191,7 @@ func (x *session) runEvents(e *Events) error {
 	x.form = sse
 	if x.r.Method != http.MethodGet {
 		x.w.Header().Set("Allow", "GET")
-		return sabir.NewError(sabir.Unimplemented, sabir.ErrMethod.Name, "events are only listened to: use GET")
+		return sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "events are only listened to: use GET")
 	}
 	topics, err := e.topicsOf(x.r)
 	if err != nil {

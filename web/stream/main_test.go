@@ -51,7 +51,7 @@ type served struct {
 	arrived chan any   // what they got
 }
 
-var errOwn = sabir.NewError(sabir.FailedPrecondition, "OutOfStock", "not enough in stock")
+var errOwn = sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "not enough in stock")
 
 // streams is a service with an action for each way a stream can go.
 func (s *served) service() *sabir.Service {
@@ -100,7 +100,7 @@ func (s *served) service() *sabir.Service {
 		return errOwn
 	})
 	sabir.HandleStream(all, "busy", func(context.Context, *sabir.Stream[number, number]) error {
-		return sabir.NewError(sabir.ResourceExhausted, "Busy", "later")
+		return sabir.NewError(sabir.CodeResourceExhausted, "Busy", "later")
 	})
 	// greet sends a value and then waits until the caller goes or the stream ends otherwise.
 	sabir.HandleStream(all, "greet", func(ctx context.Context, st *sabir.Stream[number, number]) error {
@@ -329,7 +329,7 @@ func (s *served) start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), until)
 		defer cancel()
-		if err := n.Stop(ctx); err != nil && n.State() == sabir.Running {
+		if err := n.Stop(ctx); err != nil && n.State() == sabir.StateRunning {
 			tb.Error(err)
 		}
 	})
@@ -437,7 +437,7 @@ func (s *served) wantEnd(tb testing.TB) {
 	tb.Helper()
 	select {
 	case err := <-s.ended:
-		if !errors.Is(err, context.Canceled) && err != io.EOF && err.Error() != "the caller has gone" && sabir.AsError(err).Code != sabir.Unavailable {
+		if !errors.Is(err, context.Canceled) && err != io.EOF && err.Error() != "the caller has gone" && sabir.AsError(err).Code != sabir.CodeUnavailable {
 			tb.Fatalf("the handler ended with %v", err)
 		}
 	case <-time.After(until):

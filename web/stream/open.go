@@ -122,23 +122,23 @@ func (x *session) oneLine(text []byte) ([]byte, error) {
 	}
 	compact := jsontext.Value(text)
 	if err := compact.Compact(); err != nil {
-		return nil, &sabir.Error{Code: sabir.Internal, Name: sabir.ErrBadOutput.Name, Node: x.streams.node.ID(),
+		return nil, &sabir.Error{Code: sabir.CodeInternal, Name: sabir.ErrBadOutput.Name, Node: x.streams.node.ID(),
 			Message: x.call.Action.Name + " sent a document that is not JSON: " + err.Error()}
 	}
 	return compact, nil
 }
 
 func (x *session) tooLargeOut(size int) error {
-	return &sabir.Error{Code: sabir.ResourceExhausted, Name: sabir.ErrMessageTooLarge.Name, Node: x.streams.node.ID(),
+	return &sabir.Error{Code: sabir.CodeResourceExhausted, Name: sabir.ErrMessageTooLarge.Name, Node: x.streams.node.ID(),
 		Message: fmt.Sprintf("%s sent a value of %d bytes of JSON; over HTTP one has at most %d", x.call.Action.Name, size, x.limits.Value)}
 }
 
 func badInput(format string, args ...any) *sabir.Error {
-	return sabir.Errorf(sabir.InvalidArgument, sabir.ErrBadInput.Name, format, args...)
+	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, format, args...)
 }
 
 func tooLargeIn(what string, limit int) *sabir.Error {
-	return sabir.Errorf(sabir.InvalidArgument, sabir.ErrTooLarge.Name, "%s is larger than the limit of %d bytes", what, limit)
+	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrInputTooLarge.Name, "%s is larger than the limit of %d bytes", what, limit)
 }
 
 // ended reports whether Send failed because the stream has ended; Recv then returns why.

@@ -70,7 +70,7 @@ func (x *session) serve(run func() error, runWebSocket func() error) {
 	switch {
 	case x.r.Method == http.MethodHead:
 		x.w.Header().Set("Allow", "GET, POST")
-		x.refuse(sabir.NewError(sabir.Unimplemented, sabir.ErrMethod.Name, "a stream has no head of its own: use GET or POST"))
+		x.refuse(sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "a stream has no head of its own: use GET or POST"))
 		return
 	case upgrade:
 		run = runWebSocket
@@ -127,7 +127,7 @@ func (x *session) run() error {
 			if err := x.control.EnableFullDuplex(); err != nil {
 				s.close()
 				x.settleBody()
-				return sabir.Errorf(sabir.Internal, "NotBothWays", "the web server cannot answer while a body comes: %w", err)
+				return sabir.Errorf(sabir.CodeInternal, "NotBothWays", "the web server cannot answer while a body comes: %w", err)
 			}
 		}
 		defer x.watchCaller()()

@@ -102,7 +102,7 @@ func (s *Streams) end(which func(*session) bool) (n int) {
 }
 
 func (s *Streams) stopped() *sabir.Error {
-	return &sabir.Error{Code: sabir.Unavailable, Name: sabir.ErrUnavailable.Name, Node: s.node.ID(), Retryable: true,
+	return &sabir.Error{Code: sabir.CodeUnavailable, Name: sabir.ErrServiceUnavailable.Name, Node: s.node.ID(), Retryable: true,
 		Message: "the node stops: open the stream again, on another node"}
 }
 
@@ -129,7 +129,7 @@ func (s *Streams) begin(x *session) error {
 }
 
 func (s *Streams) tooMany(format string, args ...any) error {
-	e := sabir.Errorf(sabir.ResourceExhausted, tooManyStreams, format, args...)
+	e := sabir.Errorf(sabir.CodeResourceExhausted, tooManyStreams, format, args...)
 	e.Node = s.node.ID()
 	return e
 }

@@ -44,7 +44,7 @@ func (x *session) checkUpgrade() error {
 	switch {
 	case r.Method != http.MethodGet:
 		x.w.Header().Set("Allow", "GET")
-		return sabir.NewError(sabir.Unimplemented, sabir.ErrMethod.Name, "a WebSocket is opened with GET")
+		return sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "a WebSocket is opened with GET")
 	case r.Header.Get("Sec-WebSocket-Version") != "13":
 		x.w.Header().Set("Sec-WebSocket-Version", "13")
 		return badInput("the WebSocket's version is %.20q: want 13", r.Header.Get("Sec-WebSocket-Version"))
@@ -53,7 +53,7 @@ func (x *session) checkUpgrade() error {
 	case !hasToken(r.Header["Sec-Websocket-Protocol"], Subprotocol):
 		return badInput("the WebSocket's handshake must offer the protocol %s", Subprotocol)
 	case origin != "" && !x.ownOrigin(origin) && (x.call.Origin == nil || !x.call.Origin(origin)):
-		return sabir.NewError(sabir.PermissionDenied, sabir.ErrWrongSite.Name, "a browser sent this for a page of another site, which this node does not take")
+		return sabir.NewError(sabir.CodePermissionDenied, sabir.ErrWrongSite.Name, "a browser sent this for a page of another site, which this node does not take")
 	}
 	return nil
 }
@@ -276,10 +276,10 @@ func closeCode(failed error) ws.StatusCode {
 	case *brokenError:
 		return e.code
 	case *sabir.Error:
-		if e.Code == sabir.Unavailable && e.Name == sabir.ErrUnavailable.Name {
+		if e.Code == sabir.CodeUnavailable && e.Name == sabir.ErrServiceUnavailable.Name {
 			return ws.StatusGoingAway
 		}
-		if e.Code == sabir.Unauthenticated {
+		if e.Code == sabir.CodeUnauthenticated {
 			return unauthenticated
 		}
 		if e.Retryable {

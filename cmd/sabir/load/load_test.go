@@ -85,7 +85,7 @@ func TestAWatcherIsToldHowFarTheLoadIs(t *testing.T) {
 		Run(t.Context(), plan, func() (int, error) {
 			time.Sleep(20 * time.Millisecond)
 			if n.Add(1)%2 == 0 {
-				return 0, sabir.ErrDeadline
+				return 0, sabir.ErrDeadlineExceeded
 			}
 			return 0, nil
 		})
@@ -102,7 +102,7 @@ func TestAWatcherIsToldHowFarTheLoadIs(t *testing.T) {
 func TestFailuresAreCountedByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
-		outcomes := []error{nil, sabir.ErrDeadline, fmt.Errorf("wrapped: %w", sabir.ErrDeadline), errors.New("plain")}
+		outcomes := []error{nil, sabir.ErrDeadlineExceeded, fmt.Errorf("wrapped: %w", sabir.ErrDeadlineExceeded), errors.New("plain")}
 		r := Run(t.Context(), Plan{Concurrency: 1, Duration: 7500 * time.Microsecond}, func() (int, error) {
 			time.Sleep(time.Millisecond)
 			n++
@@ -117,7 +117,7 @@ func TestFailuresAreCountedByName(t *testing.T) {
 func TestErrorNamesAreBounded(t *testing.T) {
 	total := totals{errors: make(map[string]int64)}
 	for i := range 100 {
-		total.add(0, sabir.NewError(sabir.Internal, fmt.Sprint("E", i), ""))
+		total.add(0, sabir.NewError(sabir.CodeInternal, fmt.Sprint("E", i), ""))
 	}
 	if len(total.errors) != maxErrorNames+1 || total.errors["others"] != 100-maxErrorNames {
 		t.Errorf("%d names, %d others", len(total.errors), total.errors["others"])
