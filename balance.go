@@ -57,7 +57,7 @@ func (b balance) takes(action string) bool {
 func (n *Node) checkBalances() error {
 	for _, b := range n.balances {
 		if _, ok := cluster.Named(b.balancer); !ok {
-			return &Error{Code: CodeInvalidArgument, Name: nameJoinFailed, Node: n.id,
+			return &Error{Code: CodeInvalidArgument, Name: nameBadOption, Node: n.id,
 				Message: "Balance knows no balancer " + b.balancer + ": there are " + strings.Join(cluster.Names(), ", ")}
 		}
 	}

@@ -50,7 +50,7 @@ func HTTP(addr string, options ...HTTPOption) NodeOption {
 	}
 	return Attach(func(n *Node) (Face, error) {
 		if httpGateway == nil {
-			return nil, &Error{Code: CodeUnimplemented, Name: nameNodeState, Node: n.id,
+			return nil, &Error{Code: CodeInvalidArgument, Name: nameBadOption, Node: n.id,
 				Message: `sabir.HTTP needs the package that serves it: add import _ "github.com/sabir-go/sabir/web"`}
 		}
 		return httpGateway(n, config)

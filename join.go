@@ -144,7 +144,7 @@ func (n *Node) join(ctx context.Context) error {
 		return nil
 	case 1:
 	default:
-		return &Error{Code: CodeInvalidArgument, Name: nameJoinFailed, Node: n.id, Message: "a node is a member of one cluster: give Join once"}
+		return &Error{Code: CodeInvalidArgument, Name: nameBadOption, Node: n.id, Message: "a node is a member of one cluster: give Join once"}
 	}
 	return n.joinCluster(ctx, n, n.joins[0])
 }
@@ -156,7 +156,7 @@ func joinMesh(ctx context.Context, n *Node, config mesh.Config) error {
 		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Since: n.started}
 	m, err := mesh.New(meshHost{n}, config)
 	if err != nil {
-		return &Error{Code: CodeInvalidArgument, Name: nameJoinFailed, Message: "Join: " + err.Error()}
+		return joinError("Join: ", err)
 	}
 	if err := m.Listen(ctx); err != nil {
 		return joinError("", err)

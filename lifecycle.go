@@ -142,7 +142,7 @@ func (n *Node) Remove(ctx context.Context, services ...Servable) error {
 		list := flatten(services)
 		for _, s := range list {
 			if !slices.Contains(n.running, s) {
-				return &Error{Code: CodeNotFound, Name: nameBadService, Node: n.id, Message: "service " + s.fullName() + " is not running on " + n.id}
+				return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id, Message: "service " + s.fullName() + " is not running on " + n.id}
 			}
 			if within(ctx, s.fullName()) {
 				return n.selfWaitError("remove service " + s.fullName())
@@ -226,7 +226,7 @@ func (n *Node) startServices(ctx context.Context, list []*Service) error {
 
 func (n *Node) startService(ctx context.Context, s *Service) error {
 	if !s.node.CompareAndSwap(nil, n) {
-		return &Error{Code: CodeFailedPrecondition, Name: nameBadService, Node: n.id,
+		return &Error{Code: CodeInvalidArgument, Name: nameBadService, Node: n.id,
 			Message: "service " + s.fullName() + " is served already, by node " + s.node.Load().id}
 	}
 	err := n.open(ctx, s)
@@ -241,7 +241,7 @@ func (n *Node) startService(ctx context.Context, s *Service) error {
 func (n *Node) open(ctx context.Context, s *Service) error {
 	for _, other := range n.running {
 		if other.fullName() == s.fullName() {
-			return &Error{Code: CodeAlreadyExists, Name: nameBadService, Node: n.id,
+			return &Error{Code: CodeInvalidArgument, Name: nameBadService, Node: n.id,
 				Message: fmt.Sprintf("two services are called %s: one made at %s, the other at %s", s.fullName(), other.where, s.where)}
 		}
 	}

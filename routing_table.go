@@ -56,7 +56,7 @@ func (n *Node) openActions(s *Service) ([]local, error) {
 			other = known.info()
 		}
 		if other != nil && other.Name == a.Name {
-			return nil, &Error{Code: CodeAlreadyExists, Name: nameBadService, Node: n.id,
+			return nil, &Error{Code: CodeInvalidArgument, Name: nameBadService, Node: n.id,
 				Message: fmt.Sprintf("%s: action %s exists already, in service %s", def.where, a.Name, other.Service)}
 		}
 		a.endpoint = e

@@ -102,7 +102,7 @@ func (s *inboundEvents) deliver(in *wire.Inbound, handled *int) error {
 
 // ServeStream is never called: no stream is opened on a route of events.
 func (s *inboundEvents) ServeStream(stream *wire.Stream) {
-	stream.End(&wire.Failure{Code: uint8(CodeUnimplemented), Name: nameNoStream, Message: "an event is no stream", Node: s.node.id})
+	stream.End(&wire.Failure{Code: uint8(CodeInvalidArgument), Name: nameNoStream, Message: "an event is no stream", Node: s.node.id})
 }
 
 // eventFormat decodes an event handler's payload from one format.

@@ -70,7 +70,7 @@ func ExampleRetry() {
 	s := sabir.NewService("mail")
 	sabir.Handle(s, "send", func(context.Context, struct{}) (string, error) {
 		if tries++; tries < 3 {
-			return "", sabir.NewError(sabir.CodeUnavailable, "ServerBusy", "the mail server is busy") // retryable
+			return "", sabir.NewError(sabir.CodeUnavailable, "ServerBusy", "the mail server is busy").AsRetryable() // retryable
 		}
 		return fmt.Sprintf("sent at try %d", tries), nil
 	}, sabir.Use(policy.Retry(policy.Attempts(5), policy.Backoff(time.Millisecond, time.Second))))

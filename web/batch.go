@@ -103,7 +103,7 @@ func (rc *requestContext) callOne(c batchCall, i int, answer *batchResult) {
 	case to == nil || to.action == nil || strings.Contains(c.Action, "/"): // a batch is no action
 		sub.fail(rc.notFound(path))
 	case to.action.Stream:
-		sub.fail(&sabir.Error{Code: sabir.CodeUnimplemented, Name: sabir.ErrStreamWanted.Name, Message: c.Action + " is a stream, which no batch can hold"})
+		sub.fail(&sabir.Error{Code: sabir.CodeInvalidArgument, Name: sabir.ErrStreamWanted.Name, Message: c.Action + " is a stream, which no batch can hold"})
 	default:
 		counted := *to
 		counted.chain = append(slices.Clip(to.chain), exchange.Filter{Name: "batch", Before: func(x *exchange.Exchange) error {

@@ -199,7 +199,7 @@ func (c *Client) exchange(ctx context.Context, method, path, what string, body [
 	}
 	defer response.Body.Close()
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/x-ndjson") {
-		return nil, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrStreamWanted.Name, "%s is a stream, which a call over HTTP cannot read", what)
+		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrStreamWanted.Name, "%s is a stream, which a call over HTTP cannot read", what)
 	}
 	answer, err := c.read(response)
 	switch {
@@ -269,11 +269,9 @@ func (c *Client) lost(ctx context.Context, what string, err error) *sabir.Error 
 	case ctx.Err() != nil:
 		return sabir.Errorf(sabir.CodeCanceled, sabir.ErrCanceled.Name, "the caller gave up on %s at %s", what, c.name)
 	case notSent:
-		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "no node answers at %s: %w; is it running?", c.name, cause)
+		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "no node answers at %s: %w; is it running?", c.name, cause).AsRetryable()
 	}
-	e := sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "the connection to %s broke before the answer of %s came, which may have run: %w", c.name, what, cause)
-	e.Retryable = false
-	return e
+	return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "the connection to %s broke before the answer of %s came, which may have run: %w", c.name, what, cause)
 }
 
 // notSabir makes the error for a response that no node sends.

@@ -58,7 +58,7 @@ func TestErrorsAreTheSameOnTheCallersSide(t *testing.T) {
 		{"shop.helo", sabir.ErrActionNotFound, false},
 		{"shop.secret", sabir.ErrActionNotFound, false},
 		{"shop.fail", sabir.NewError(sabir.CodeUnknown, "HandlerFailed", ""), false},
-		{"shop.busy", sabir.NewError(sabir.CodeResourceExhausted, "Busy", ""), true},
+		{"shop.busy", sabir.NewError(sabir.CodeResourceExhausted, "Busy", "").AsRetryable(), true},
 	}
 	for _, test := range tests {
 		_, err := sabir.Call[nothing](t.Context(), node, test.action, nothing{})

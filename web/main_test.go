@@ -63,7 +63,7 @@ func shop() *sabir.Service {
 		return nothing{}, errOutOfStock.WithData(func() {})
 	})
 	sabir.Handle(s, "busy", func(context.Context, nothing) (nothing, error) {
-		return nothing{}, sabir.NewError(sabir.CodeResourceExhausted, "Busy", "come back later")
+		return nothing{}, sabir.NewError(sabir.CodeResourceExhausted, "Busy", "come back later").AsRetryable()
 	})
 	sabir.Handle(s, "who", func(ctx context.Context, _ nothing) (map[string]any, error) {
 		deadline, _ := ctx.Deadline()

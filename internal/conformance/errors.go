@@ -125,7 +125,7 @@ func unknownAction(t *testing.T, s *suite) {
 func retryableError(t *testing.T, s *suite) {
 	w := s.threeNodes
 	action := remote(t, w, func(context.Context, int) (int, error) {
-		return 0, sabir.NewError(sabir.CodeUnavailable, "Warming", "not yet")
+		return 0, sabir.NewError(sabir.CodeUnavailable, "Warming", "not yet").AsRetryable()
 	})
 	_, err := sabir.Call[int](brief(t), w.ann, action, 1)
 	if e := sabir.AsError(err); e.Name != "Warming" || !e.Retryable {
@@ -151,7 +151,7 @@ func errorOverTwoHops(t *testing.T, s *suite) {
 func retryableNested(t *testing.T, s *suite) {
 	w := s.threeNodes
 	inner := remote(t, w, func(context.Context, int) (int, error) {
-		return 0, sabir.NewError(sabir.CodeUnavailable, "Warming", "not yet")
+		return 0, sabir.NewError(sabir.CodeUnavailable, "Warming", "not yet").AsRetryable()
 	})
 	outer := sabir.NewService(name())
 	sabir.Handle(outer, "it", func(ctx context.Context, in int) (int, error) { return sabir.Call[int](ctx, outer, inner, in) })

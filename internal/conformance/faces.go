@@ -43,7 +43,7 @@ func (s *suite) pair(t *testing.T, it func(context.Context, int) (int, error), o
 	return caller
 }
 
-var errWarming = sabir.NewError(sabir.CodeUnavailable, "Warming", "not yet")
+var errWarming = sabir.NewError(sabir.CodeUnavailable, "Warming", "not yet").AsRetryable()
 
 func policyRetry(t *testing.T, s *suite) {
 	var ran atomic.Int64
