@@ -33,7 +33,7 @@ func Example(in, out any) ActionOption {
 
 // Deprecated marks an action that callers should replace; the text names what to use instead.
 func Deprecated(instead string) ActionOption {
-	return actionOption(func(d *definition) { d.deprecated = instead })
+	return actionOptionOnce("Deprecated", callerSite(), func(d *definition) { d.deprecated = instead })
 }
 
 // ActionExample is an input of an action and its output.

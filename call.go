@@ -208,8 +208,14 @@ func gatherAll(options []CallOption) (o callOptions) {
 
 func errNoNode(from Caller, action string) *Error {
 	who := "the caller"
-	if s, ok := from.(*Service); ok {
-		who = "service " + s.fullName()
+	switch from := from.(type) {
+	case *Node:
+		return errNotMade()
+	case *Service:
+		if from == nil || from.where == 0 {
+			return AsError(from.check())
+		}
+		who = "service " + from.fullName()
 	}
 	return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Retryable: true, Message: who + " cannot call " + action + ": no node serves it"}
 }

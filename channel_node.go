@@ -25,7 +25,7 @@ import (
 // Every client that can write to the broker can write to its channels: it is the broker's users and rights that keep strangers
 // out.
 func Channels(address string, options ...ChannelsOption) NodeOption {
-	return nodeOption(func(n *Node) {
+	return nodeOptionOnce("Channels", callerSite(), func(n *Node) {
 		n.channels.address = address
 		for _, o := range options {
 			o(&n.channels)

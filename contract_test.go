@@ -134,7 +134,7 @@ func TestWhatIsWrongWithAContractIsSaidWhereItIsUsed(t *testing.T) {
 	}{
 		"handled by another service": {ofAnother, `the contract "people.get" is not of service orders`},
 		"an event that is a pattern": {badEvent, `the event name "people.*"`},
-		"no name":                    {unnamed, `the contract "" is not of service people`},
+		"no name":                    {unnamed, "not made by sabir.NewAction"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := sabir.NewNode(sabir.Serve(test.service)).Start(t.Context())

@@ -12,7 +12,6 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/native"
-	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -30,6 +29,8 @@ import (
 // [ErrNoCommonCodec], which lists what each side has. By default it is native, or JSON for values that have no native form, and
 // any other format that the program links is understood.
 //
+// Given several times, the names add up in their order.
+//
 // Some values are not a matter of choice: generated messages of Protocol Buffers are always sent as such, and values without
 // a type of their own (any, json.RawMessage), such as command lines send, as JSON.
 func Codecs(names ...string) CodecsOption { return CodecsOption{names} }
@@ -37,11 +38,13 @@ func Codecs(names ...string) CodecsOption { return CodecsOption{names} }
 // CodecsOption is the result of Codecs: an option of NewNode, Join, Handle and HandleStream.
 type CodecsOption struct{ names []string }
 
-func (o CodecsOption) applyNode(n *Node) { n.codecs = o.names }
+func (o CodecsOption) applyNode(n *Node) { n.codecs = append(n.codecs, o.names...) }
 
-func (o CodecsOption) applyJoin(c *mesh.Config) { c.Codecs = o.names }
+func (o CodecsOption) applyJoin(j *joining) { j.config.Codecs = append(j.config.Codecs, o.names...) }
 
-func (o CodecsOption) applyAction(d *definition) { d.codecs = o.names }
+func (o CodecsOption) applyAction(d *definition) {
+	d.codecs = append(slices.Clip(d.codecs), o.names...)
+}
 
 // preferredFormats lists the formats that this node sends and takes, the best first; nil for any that it can.
 func (n *Node) preferredFormats() []string {

@@ -234,6 +234,9 @@ func preferredOver(a, b version) bool {
 // WaitFor waits until all the services can be called, by names with or without a version, or until the context ends.
 // Services of a remote given with Via count as there.
 func (n *Node) WaitFor(ctx context.Context, services ...string) error {
+	if n.callingNode() == nil {
+		return errNotMade()
+	}
 	for {
 		n.tableLock.Lock()
 		changed, have := n.changed, n.table.Load().services
@@ -248,6 +251,24 @@ func (n *Node) WaitFor(ctx context.Context, services ...string) error {
 			return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, cause: ctx.Err(),
 				Message: "gave up waiting for " + strings.Join(missing, ", ") + ": " + ctx.Err().Error()}
 		}
+	}
+}
+
+// needReminder is the time between two lines of the log about a start that waits for a service.
+const needReminder = 5 * time.Second
+
+// waitLoudly is WaitFor for the start of a service: a name that no node will ever have must not look like a start that hangs.
+func (n *Node) waitLoudly(ctx context.Context, s *Service, need string) error {
+	began := time.Now()
+	for {
+		limited, cancel := context.WithTimeout(ctx, needReminder)
+		err := n.WaitFor(limited, need)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		n.log.WarnContext(ctx, "a service does not start before one that it needs is there: is the name right, and does a node serve it?",
+			"node", n.id, "service", s.fullName(), "declared", s.where.String(), "missing", need, "waited", time.Since(began).Round(time.Second))
 	}
 }
 

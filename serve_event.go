@@ -140,8 +140,7 @@ func (h *eventHandler[T]) receiveFrom(in *wire.Inbound, at *delivery, format str
 		_, err = r.format.decode(in.Payload(), in.Schema(), false, &r.reader, &payload) // not owned: other handlers read it too
 	}
 	if err != nil {
-		h.unreadable(in.Context(), at, err)
-		return nil // the emitter did nothing wrong: other handlers understood it
+		return h.unreadable(in.Context(), at, "written as "+format, err)
 	}
 	c, failed := at.op.enterFromLink(in, nil)
 	if failed != nil {
