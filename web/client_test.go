@@ -18,7 +18,7 @@ import (
 // via runs a node that sends its calls to another over HTTP.
 func via(t *testing.T, other *sabir.Node, options ...Option) *sabir.Node {
 	t.Helper()
-	return start(t, sabir.ID("caller"), sabir.Via(dialNode(t, other, options...)))
+	return startAs(t, "caller", sabir.Via(dialNode(t, other, options...)))
 }
 
 func TestANodeCallsTheActionsOfAnotherLikeItsOwn(t *testing.T) {
