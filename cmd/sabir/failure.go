@@ -140,4 +140,6 @@ func hintFor(e *sabir.Error) string {
 }
 
 // unreachable reports whether the call found no node. What a node answers has its name in it.
-func unreachable(e *sabir.Error) bool { return errors.Is(e, sabir.ErrServiceUnavailable) && e.Node == "" }
+func unreachable(e *sabir.Error) bool {
+	return errors.Is(e, sabir.ErrServiceUnavailable) && e.Node == ""
+}
