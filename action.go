@@ -17,12 +17,13 @@ import (
 // before fn runs. A panic in fn becomes its caller's error. fn may block; it is called by many goroutines at once.
 //
 // A nil fn, an invalid name or a second action of the same name is reported when the service starts, with the file and
-// line of this call.
+// line of this call. Handle panics when a node serves s already: it would have no effect.
 func Handle[In, Out any](s *Service, name string, fn func(context.Context, In) (Out, error), options ...ActionOption) {
 	handle(s, &definition{short: name, where: callerSite()}, fn, options)
 }
 
 func handle[In, Out any](s *Service, def *definition, fn func(context.Context, In) (Out, error), options []ActionOption) {
+	s.declare("action "+def.short, def.where)
 	for _, o := range options {
 		o.applyAction(def)
 	}
@@ -40,7 +41,8 @@ func handle[In, Out any](s *Service, def *definition, fn func(context.Context, I
 type Nothing = struct{}
 
 // ActionOption is an option of Handle and HandleStream: [Use], [Inline], [Idempotent], [Visible], [Describe],
-// [Codecs], [Route], [Fails], [Example], [Deprecated].
+// [Codecs], [Route], [Fails], [Example], [Deprecated]. Use, Codecs, Route, Fails and Example add up; a service whose action is
+// given two of another does not start.
 type ActionOption interface{ applyAction(*definition) }
 
 type actionOption func(*definition)
@@ -49,20 +51,24 @@ func (o actionOption) applyAction(d *definition) { o(d) }
 
 // Inline declares that the action does not block and returns in microseconds: it then runs on whatever goroutine brings
 // the call, even the one that reads a link, and is never moved to another. Its deadline ends only its context.
-func Inline() ActionOption { return actionOption(func(d *definition) { d.inline = true }) }
+func Inline() ActionOption {
+	return actionOptionOnce("Inline", callerSite(), func(d *definition) { d.inline = true })
+}
 
 // Idempotent declares that the action does no more harm when it runs twice with the same input than once. So a call that
 // was under way when its link was lost, and may or may not have been done, is a retryable error; of other actions it is not.
-func Idempotent() ActionOption { return actionOption(func(d *definition) { d.idempotent = true }) }
+func Idempotent() ActionOption {
+	return actionOptionOnce("Idempotent", callerSite(), func(d *definition) { d.idempotent = true })
+}
 
 // Visible sets the callers that the action is for. Default: Public.
 func Visible(to Visibility) ActionOption {
-	return actionOption(func(d *definition) { d.visibility = to })
+	return actionOptionOnce("Visible", callerSite(), func(d *definition) { d.visibility = to })
 }
 
 // Describe gives the action a sentence for listings and generated documents.
 func Describe(text string) ActionOption {
-	return actionOption(func(d *definition) { d.description = text })
+	return actionOptionOnce("Describe", callerSite(), func(d *definition) { d.description = text })
 }
 
 // definition is an action as its author wrote it; each time its service starts, it opens as an endpoint.
@@ -80,6 +86,8 @@ type definition struct {
 	examples    []ActionExample
 	deprecated  string
 	middlewares []Middleware
+	given       givenOptions
+	problems    []error // of the options
 	open        func(a *Action, n *Node, s *Service) (local, error)
 }
 
@@ -340,7 +348,7 @@ func (a *Action) invalid(err error) *Error {
 	if e := a.node.panicInside("the input of "+a.Name, err); e != nil {
 		return e
 	}
-	e := &Error{Code: CodeInvalidArgument, Name: nameValidation, Node: a.Node, cause: err}
+	e := &Error{Code: CodeInvalidArgument, Name: nameValidationFailed, Node: a.Node, cause: err}
 	if fields, ok := err.(validate.Errors); ok {
 		e.Data, e.Message = fields, fields.After("the input of "+a.Name+is)
 	} else {

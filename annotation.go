@@ -33,7 +33,7 @@ func Example(in, out any) ActionOption {
 
 // Deprecated marks an action that callers should replace; the text names what to use instead.
 func Deprecated(instead string) ActionOption {
-	return actionOption(func(d *definition) { d.deprecated = instead })
+	return actionOptionOnce("Deprecated", callerSite(), func(d *definition) { d.deprecated = instead })
 }
 
 // ActionExample is an input of an action and its output.
@@ -77,7 +77,7 @@ func (a *Action) annotate(def *definition) error {
 
 func badAnnotation(def *definition, format string, args ...any) error {
 	err := fmt.Errorf(def.where.String()+": "+format, args...)
-	return &Error{Code: CodeInvalidArgument, Name: nameService, cause: err, Message: err.Error()}
+	return &Error{Code: CodeInvalidArgument, Name: nameBadService, cause: err, Message: err.Error()}
 }
 
 // routesText is the action's REST forms as the catalog has them; nil for none.

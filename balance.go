@@ -23,7 +23,9 @@ type balance struct {
 
 // SpreadLocal shares out calls among all nodes that offer an action, this one included. By default an action that this
 // node offers is called here, which costs no more than a function call.
-func SpreadLocal() NodeOption { return nodeOption(func(n *Node) { n.shares = true }) }
+func SpreadLocal() NodeOption {
+	return nodeOptionOnce("SpreadLocal", callerSite(), func(n *Node) { n.shares = true })
+}
 
 // balancerFor makes the balancer of an action.
 func (n *Node) balancerFor(action string) cluster.Balancer {
@@ -57,7 +59,7 @@ func (b balance) takes(action string) bool {
 func (n *Node) checkBalances() error {
 	for _, b := range n.balances {
 		if _, ok := cluster.Named(b.balancer); !ok {
-			return &Error{Code: CodeInvalidArgument, Name: nameJoin, Node: n.id,
+			return &Error{Code: CodeInvalidArgument, Name: nameBadOption, Node: n.id,
 				Message: "Balance knows no balancer " + b.balancer + ": there are " + strings.Join(cluster.Names(), ", ")}
 		}
 	}

@@ -208,10 +208,16 @@ func gatherAll(options []CallOption) (o callOptions) {
 
 func errNoNode(from Caller, action string) *Error {
 	who := "the caller"
-	if s, ok := from.(*Service); ok {
-		who = "service " + s.fullName()
+	switch from := from.(type) {
+	case *Node:
+		return errNotMade()
+	case *Service:
+		if from == nil || from.where == 0 {
+			return AsError(from.check())
+		}
+		who = "service " + from.fullName()
 	}
-	return &Error{Code: CodeUnavailable, Name: nameUnavailable, Retryable: true, Message: who + " cannot call " + action + ": no node serves it"}
+	return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Retryable: true, Message: who + " cannot call " + action + ": no node serves it"}
 }
 
 // notFound is the error for a name that no table has, with the names that were probably meant.
@@ -221,7 +227,7 @@ func (n *Node) notFound(kind, name string) *Error {
 
 func (n *Node) notFoundAmong(kind, name string, known []string) *Error {
 	if state := n.State(); state != StateRunning {
-		return &Error{Code: CodeUnavailable, Name: nameUnavailable, Node: n.id, Retryable: true,
+		return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true,
 			Message: "no " + kind + " is called " + name + ": the node is " + state.String()}
 	}
 	e := &Error{Code: CodeNotFound, Name: nameActionNotFound, Node: n.id, Message: "no " + kind + " is called " + name}
@@ -237,7 +243,7 @@ func (n *Node) notFoundAmong(kind, name string, known []string) *Error {
 }
 
 func (n *Node) unavailable(action string) *Error {
-	return &Error{Code: CodeUnavailable, Name: nameUnavailable, Node: n.id, Retryable: true, Message: "the service of " + action + " is being removed"}
+	return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "the service of " + action + " is being removed"}
 }
 
 // located makes an *Error of what a handler or a middleware returned, and sets the node where it happened.

@@ -98,7 +98,7 @@ func TestCallOfANodeThatIsNotRunningSaysSo(t *testing.T) {
 
 func TestCallThroughAServiceThatNoNodeServesSaysSo(t *testing.T) {
 	_, err := sabir.Call[helloReply](t.Context(), sabir.NewService("lonely"), "greeter.hello", helloRequest{})
-	if !errors.Is(err, sabir.ErrUnavailable) || !strings.Contains(err.Error(), "lonely") {
+	if !errors.Is(err, sabir.ErrServiceUnavailable) || !strings.Contains(err.Error(), "lonely") {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -175,7 +175,7 @@ func TestInputIsCheckedBeforeTheHandlerAndEveryFieldIsListed(t *testing.T) {
 			})
 			node := start(t, sabir.Serve(s), sabir.Use(middlewares...))
 			_, err := sabir.Call[helloReply](t.Context(), node, "greeter.hello", checkedRequest{Name: "", Age: 200})
-			if !errors.Is(err, sabir.ErrValidation) || ran {
+			if !errors.Is(err, sabir.ErrValidationFailed) || ran {
 				t.Fatalf("got %v, ran %v", err, ran)
 			}
 			fields, err := sabir.DataAs[validate.Errors](sabir.AsError(err))
@@ -195,7 +195,7 @@ func TestAllStoresTheAnswersAndJoinsTheErrors(t *testing.T) {
 		sabir.Into(&a, "greeter.hello", helloRequest{"A", 1}),
 		sabir.Into(&b, "greeter.fail", helloRequest{"B", 2}),
 		sabir.Into(&c, "greeter.hello", helloRequest{"C", 3}))
-	if joined, ok := err.(interface{ Unwrap() []error }); !ok || len(joined.Unwrap()) != 1 || !errors.Is(err, sabir.ErrHandler) || a.Age != 2 || c.Age != 4 {
+	if joined, ok := err.(interface{ Unwrap() []error }); !ok || len(joined.Unwrap()) != 1 || !errors.Is(err, sabir.ErrHandlerFailed) || a.Age != 2 || c.Age != 4 {
 		t.Fatalf("got %v %v %v: %v", a, b, c, err)
 	}
 	if err := sabir.All(t.Context(), node); err != nil {
@@ -249,7 +249,7 @@ func TestBoundFunctionFollowsServicesThatComeAndGo(t *testing.T) {
 func TestBindThroughAServiceWorksOnceANodeServesIt(t *testing.T) {
 	s := sabir.NewService("outer")
 	hello := sabir.Bind[helloRequest, helloReply](s, "greeter.hello")
-	if _, err := hello(t.Context(), helloRequest{}); !errors.Is(err, sabir.ErrUnavailable) {
+	if _, err := hello(t.Context(), helloRequest{}); !errors.Is(err, sabir.ErrServiceUnavailable) {
 		t.Fatalf("not served: %v", err)
 	}
 	start(t, sabir.Serve(s, greeter()))
@@ -296,7 +296,7 @@ func TestTenThousandCallsDuringRemovalAllEndClearly(t *testing.T) {
 			} else {
 				_, err = sabir.Call[helloReply](t.Context(), node, "greeter.hello", helloRequest{"Ada", 1})
 			}
-			if err != nil && !errors.Is(err, sabir.ErrActionNotFound) && !errors.Is(err, sabir.ErrUnavailable) {
+			if err != nil && !errors.Is(err, sabir.ErrActionNotFound) && !errors.Is(err, sabir.ErrServiceUnavailable) {
 				errs <- err
 			}
 		})

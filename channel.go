@@ -61,6 +61,15 @@ func NewChannel[T any](name string, options ...ChannelOption) *Channel[T] {
 	return c
 }
 
+// usable is the error of a channel that was made wrongly, or not by NewChannel; nil for none.
+func (c *Channel[T]) usable() error {
+	if c == nil || c.format == "" {
+		return &Error{Code: CodeInvalidArgument, Name: nameBadChannel,
+			Message: fmt.Sprintf("this Channel[%s] was not made by sabir.NewChannel, which every channel must be", reflect.TypeFor[T]())}
+	}
+	return c.broken
+}
+
 // Name is the channel's name.
 func (c *Channel[T]) Name() string { return c.spec.Name }
 
@@ -181,8 +190,8 @@ func receiptOf(m *channel.Outgoing) Receipt {
 }
 
 func (c *Channel[T]) publisher(ctx context.Context, from Caller) (*Node, error) {
-	if c.broken != nil {
-		return nil, c.broken
+	if err := c.usable(); err != nil {
+		return nil, err
 	}
 	n := from.callingNode()
 	if n == nil {

@@ -32,14 +32,18 @@ import (
 //
 // Middlewares see a message as an [Event] whose name is the channel's. [DeliveryOf] describes it.
 func Consume[T any](s *Service, c *Channel[T], fn func(context.Context, T) error, options ...ConsumeOption) {
-	def := &consumerDefinition{spec: c.spec, where: callerSite(), group: s.name, dead: c.spec.Name + deadSuffix, inFlight: 16,
+	where := callerSite()
+	s.declare("a consumer", where)
+	if err := c.usable(); err != nil {
+		s.problem(where, "%v", err)
+		return
+	}
+	def := &consumerDefinition{spec: c.spec, where: where, group: s.name, dead: c.spec.Name + deadSuffix, inFlight: 16,
 		attempts: 5, first: time.Second, longest: time.Minute, ackWait: 30 * time.Second}
 	for _, o := range options {
 		o.applyConsumer(def)
 	}
-	if c.broken != nil {
-		s.problem(def.where, "%v", c.broken)
-	}
+	s.problems = append(s.problems, def.problems...)
 	if fn == nil {
 		s.problem(def.where, "the handler of channel %q is nil", c.spec.Name)
 	}
@@ -86,20 +90,25 @@ type consumerDefinition struct {
 	longest     time.Duration
 	ackWait     time.Duration
 	middlewares []Middleware
+	given       givenOptions
+	problems    []error // of the options
 	payload     reflect.Type
 	invoke      func(ctx context.Context, payload any) error
 	decode      func(*channel.Message) (payload any, err error)
 }
 
 // ConsumeOption is an option of Consume: [InGroup], [MaxInFlight], [Attempts], [AckWait], [DeadLettersTo], [FromStart],
-// [FromTime], [FromSequence], [OnlyNew], [Use].
+// [FromTime], [FromSequence], [OnlyNew], [Use]. Use adds up; a service whose consumer has two of another, or two of where to
+// start from, does not start.
 type ConsumeOption interface{ applyConsumer(*consumerDefinition) }
 
 type consumeOption func(*consumerDefinition)
 
 func (o consumeOption) applyConsumer(d *consumerDefinition) { o(d) }
 
-func (o GroupOption) applyConsumer(d *consumerDefinition) { d.group = o.name }
+func (o GroupOption) applyConsumer(d *consumerDefinition) {
+	consumeOptionOnce("InGroup", o.where, func(d *consumerDefinition) { d.group = o.name }).applyConsumer(d)
+}
 
 func (u UseOption) applyConsumer(d *consumerDefinition) {
 	d.middlewares = append(d.middlewares, u.middlewares...)
@@ -107,14 +116,14 @@ func (u UseOption) applyConsumer(d *consumerDefinition) {
 
 // MaxInFlight bounds the messages that the consumer handles at once on each node. Default: 16.
 func MaxInFlight(n int) ConsumeOption {
-	return consumeOption(func(d *consumerDefinition) { d.inFlight = min(max(n, 1), 10_000) })
+	return consumeOptionOnce("MaxInFlight", callerSite(), func(d *consumerDefinition) { d.inFlight = min(max(n, 1), 10_000) })
 }
 
 // Attempts sets how often a message is handed out before it becomes a dead letter, and how long it waits after the first
 // failure and at most. Default: 5 times, a second and a minute. The waiting time doubles with each attempt, and up to
 // half of it is left to chance, so that what failed together does not come again together.
 func Attempts(n int, first, longest time.Duration) ConsumeOption {
-	return consumeOption(func(d *consumerDefinition) {
+	return consumeOptionOnce("Attempts", callerSite(), func(d *consumerDefinition) {
 		d.attempts, d.first, d.longest = max(n, 1), max(first, 0), max(first, longest)
 	})
 }
@@ -123,36 +132,36 @@ func Attempts(n int, first, longest time.Duration) ConsumeOption {
 // messages of a node that was killed are held up. Default: 30 seconds; a second at least. RabbitMQ goes by the node's
 // connection instead.
 func AckWait(d time.Duration) ConsumeOption {
-	return consumeOption(func(def *consumerDefinition) { def.ackWait = max(d, time.Second) })
+	return consumeOptionOnce("AckWait", callerSite(), func(def *consumerDefinition) { def.ackWait = max(d, time.Second) })
 }
 
 // DeadLettersTo names the channel for messages that no attempt could handle. Default: "shop.orders.dead" for shop.orders.
 // It is a channel like others: it can be consumed, and [DeadLetters] lists it. Messages in it are kept until they are deleted or
 // replayed.
 func DeadLettersTo(name string) ConsumeOption {
-	return consumeOption(func(d *consumerDefinition) { d.dead = name })
+	return consumeOptionOnce("DeadLettersTo", callerSite(), func(d *consumerDefinition) { d.dead = name })
 }
 
 // FromStart has a group that is new begin with the oldest message that is kept, as it does without an option. A group that
 // exists goes on where it was, regardless of these options.
 func FromStart() ConsumeOption {
-	return consumeOption(func(d *consumerDefinition) { d.from = channel.Position{} })
+	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = channel.Position{} })
 }
 
 // OnlyNew has a group that is new begin with what is published after it was made.
 func OnlyNew() ConsumeOption {
-	return consumeOption(func(d *consumerDefinition) { d.from = channel.Position{New: true} })
+	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = channel.Position{New: true} })
 }
 
 // FromTime has a group that is new begin with the first message that was published at or after the time: give the group a
 // new name to replay a channel.
 func FromTime(t time.Time) ConsumeOption {
-	return consumeOption(func(d *consumerDefinition) { d.from = channel.Position{Time: t} })
+	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = channel.Position{Time: t} })
 }
 
 // FromSequence has a group that is new begin with the message at that place: see [Receipt]. RabbitMQ does not offer it.
 func FromSequence(sequence uint64) ConsumeOption {
-	return consumeOption(func(d *consumerDefinition) { d.from = channel.Position{Sequence: sequence} })
+	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = channel.Position{Sequence: sequence} })
 }
 
 // Delivery describes the message that a handler is handling.

@@ -133,7 +133,7 @@ func (c *consumer) finish(ctx context.Context) error {
 	case <-c.idle:
 		return err
 	case <-ctx.Done():
-		return errors.Join(err, &Error{Code: CodeDeadlineExceeded, Name: nameDeadline, Node: c.node.id, cause: ctx.Err(),
+		return errors.Join(err, &Error{Code: CodeDeadlineExceeded, Name: nameDeadlineExceeded, Node: c.node.id, cause: ctx.Err(),
 			Message: "handlers of channel " + c.def.spec.Name + " in " + c.sub.Service + " were still running; their messages come again"})
 	}
 }

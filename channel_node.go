@@ -25,7 +25,7 @@ import (
 // Every client that can write to the broker can write to its channels: it is the broker's users and rights that keep strangers
 // out.
 func Channels(address string, options ...ChannelsOption) NodeOption {
-	return nodeOption(func(n *Node) {
+	return nodeOptionOnce("Channels", callerSite(), func(n *Node) {
 		n.channels.address = address
 		for _, o := range options {
 			o(&n.channels)
@@ -89,7 +89,7 @@ func (n *Node) channelStore(ctx context.Context) (channel.Store, error) {
 		return c.store, nil
 	}
 	if state := n.State(); c.closed || state == StateCreated || state == StateStopped {
-		return nil, &Error{Code: CodeUnavailable, Name: nameUnavailable, Node: n.id, Retryable: true, Message: "node " + n.id + " is " + state.String() + " and has no channels"}
+		return nil, &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "node " + n.id + " is " + state.String() + " and has no channels"}
 	}
 	address := n.channelsAddress()
 	if address == "" {
@@ -207,7 +207,7 @@ var channelErrors = []struct {
 	{channel.ErrFull, CodeResourceExhausted, nameChannelFull, true},
 	{channel.ErrTooLarge, CodeResourceExhausted, nameMessageTooLarge, false},
 	{channel.ErrNotOffered, CodeUnimplemented, nameNotOffered, false},
-	{channel.ErrClosed, CodeUnavailable, nameUnavailable, true},
+	{channel.ErrClosed, CodeUnavailable, nameServiceUnavailable, true},
 }
 
 // channelError makes the caller's error of an engine's.
@@ -223,5 +223,5 @@ func (n *Node) channelError(what string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return AsError(err)
 	}
-	return &Error{Code: CodeInternal, Name: nameChannel, Node: n.id, cause: err, Message: fmt.Sprintf("cannot %s: %v", what, err)}
+	return &Error{Code: CodeInternal, Name: nameChannelFailed, Node: n.id, cause: err, Message: fmt.Sprintf("cannot %s: %v", what, err)}
 }

@@ -263,7 +263,7 @@ func (s *operation) tooManyLevels(parent *callContext) *Error {
 // contextError is the caller's error for a context that ended: canceled, or past its deadline.
 func (s *operation) contextError(err error) *Error {
 	if err == context.DeadlineExceeded {
-		return &Error{Code: CodeDeadlineExceeded, Name: nameDeadline, Node: s.node.id, cause: err, Message: "the deadline passed before " + s.name + " answered"}
+		return &Error{Code: CodeDeadlineExceeded, Name: nameDeadlineExceeded, Node: s.node.id, cause: err, Message: "the deadline passed before " + s.name + " answered"}
 	}
 	return &Error{Code: CodeCanceled, Name: nameCanceled, Node: s.node.id, cause: err, Message: "the caller gave up on " + s.name}
 }

@@ -187,7 +187,7 @@ func TestErrorsFromHandlersKeepTheirIdentity(t *testing.T) {
 func TestRetryableDoesNotPassThroughAHandlerThatHasRun(t *testing.T) {
 	s := sabir.NewService("s")
 	sabir.Handle(s, "inner", func(context.Context, struct{}) (struct{}, error) {
-		return struct{}{}, sabir.NewError(sabir.CodeUnavailable, "Busy", "nothing was done")
+		return struct{}{}, sabir.NewError(sabir.CodeUnavailable, "Busy", "nothing was done").AsRetryable()
 	})
 	sabir.Handle(s, "outer", func(ctx context.Context, _ struct{}) (struct{}, error) {
 		return sabir.Call[struct{}](ctx, s, "s.inner", struct{}{})

@@ -3,7 +3,6 @@ package sabir
 import (
 	"context"
 	"iter"
-	"slices"
 	"strings"
 	"sync/atomic"
 )
@@ -36,20 +35,45 @@ func NewAction[In, Out any](name string, options ...ActionOption) *Contract[In, 
 	return &Contract[In, Out]{name: name, options: options}
 }
 
+// agree takes over the options of a contract, which those of Handle may replace.
+func (d *definition) agree(options []ActionOption) {
+	for _, o := range options {
+		o.applyAction(d)
+	}
+	d.given = nil
+}
+
+// errNotAContract is the error of a contract that is nil or the zero value.
+func errNotAContract(maker string) *Error {
+	return &Error{Code: CodeInvalidArgument, Name: nameBadContract, Message: "this contract has no name: it was not made by sabir." + maker}
+}
+
 // Name is the action's full name.
 func (c *Contract[In, Out]) Name() string { return c.name }
 
-// Handle adds the action to a service, as [Handle] does. Options given here come after those of the contract. A contract
-// whose name is not that of an action of s is reported when the service starts, with the file and line of this call.
+// Handle adds the action to a service, as [Handle] does. Options given here come after those of the contract and replace
+// them, or add to them where they add up. A contract whose name is not that of an action of s is reported when the service
+// starts, with the file and line of this call.
 func (c *Contract[In, Out]) Handle(s *Service, fn func(context.Context, In) (Out, error), options ...ActionOption) {
 	where := callerSite()
-	handle(s, &definition{short: s.ownName(c.name, where), where: where}, fn, slices.Concat(c.options, options))
+	if c == nil || c.name == "" {
+		s.declare("a contract", where)
+		s.problem(where, "%v", errNotAContract("NewAction"))
+		return
+	}
+	def := &definition{short: s.ownName(c.name, where), where: where}
+	def.agree(c.options)
+	handle(s, def, fn, options)
 }
 
 // Call calls the action and waits for its answer, as [Call] does. It looks the name up once for a node, as [Bind] does: a call
 // within the node from a bare context allocates nothing. A program that calls through several nodes at once looks it up again
 // whenever the node changes; bind such a contract with [Contract.Bind].
 func (c *Contract[In, Out]) Call(ctx context.Context, from Caller, in In, options ...CallOption) (Out, error) {
+	if c == nil || c.name == "" {
+		var none Out
+		return none, errNotAContract("NewAction")
+	}
 	n := from.callingNode()
 	if n == nil {
 		var none Out
@@ -67,11 +91,22 @@ func (c *Contract[In, Out]) Call(ctx context.Context, from Caller, in In, option
 }
 
 // Bind is the action as a function that calls through from.
-func (c *Contract[In, Out]) Bind(from Caller) Func[In, Out] { return Bind[In, Out](from, c.name) }
+func (c *Contract[In, Out]) Bind(from Caller) Func[In, Out] {
+	if c == nil || c.name == "" {
+		return func(context.Context, In, ...CallOption) (none Out, err error) {
+			return none, errNotAContract("NewAction")
+		}
+	}
+	return Bind[In, Out](from, c.name)
+}
 
 // Into is a call for [All], whose answer is stored in *out.
 func (c *Contract[In, Out]) Into(out *Out, in In, options ...CallOption) PreparedCall {
-	return PreparedCall{c.name, func(ctx context.Context, from Caller) (err error) {
+	name := ""
+	if c != nil {
+		name = c.name
+	}
+	return PreparedCall{name, func(ctx context.Context, from Caller) (err error) {
 		*out, err = c.Call(ctx, from, in, options...)
 		return err
 	}}
@@ -94,16 +129,32 @@ func (c *StreamContract[In, Out]) Name() string { return c.name }
 // Handle adds the stream to a service, as [HandleStream] does. See [Contract.Handle].
 func (c *StreamContract[In, Out]) Handle(s *Service, fn func(context.Context, *Stream[In, Out]) error, options ...ActionOption) {
 	where := callerSite()
-	handleStream(s, &definition{short: s.ownName(c.name, where), where: where, stream: true}, fn, slices.Concat(c.options, options))
+	if c == nil || c.name == "" {
+		s.declare("a contract", where)
+		s.problem(where, "%v", errNotAContract("NewStream"))
+		return
+	}
+	def := &definition{short: s.ownName(c.name, where), where: where, stream: true}
+	def.agree(c.options)
+	handleStream(s, def, fn, options)
 }
 
 // Open opens the stream, as [OpenStream] does. The caller must Close it.
 func (c *StreamContract[In, Out]) Open(ctx context.Context, from Caller, options ...CallOption) (*Stream[Out, In], error) {
+	if c == nil || c.name == "" {
+		return nil, errNotAContract("NewStream")
+	}
 	return OpenStream[In, Out](ctx, from, c.name, options...)
 }
 
 // Call opens the stream, sends one value and yields what comes back, as [CallStream] does.
 func (c *StreamContract[In, Out]) Call(ctx context.Context, from Caller, in In, options ...CallOption) iter.Seq2[Out, error] {
+	if c == nil || c.name == "" {
+		return func(yield func(Out, error) bool) {
+			var none Out
+			yield(none, errNotAContract("NewStream"))
+		}
+	}
 	return CallStream[Out](ctx, from, c.name, in, options...)
 }
 
@@ -124,20 +175,31 @@ func (c *EventContract[T]) Name() string { return c.name }
 // On adds a handler of this event to a service, as [On] does.
 func (c *EventContract[T]) On(s *Service, fn func(context.Context, T) error, options ...EventOption) {
 	where := callerSite()
+	s.declare("the contract of an event", where)
+	if c == nil || c.name == "" {
+		s.problem(where, "%v", errNotAContract("NewEvent"))
+		return
+	}
 	if bad := badName(c.name); bad != "" {
 		s.problem(where, "the event name %.100q %s; patterns are for sabir.On", c.name, bad)
 		return
 	}
-	on(s, &eventDefinition{pattern: c.name, where: where, group: s.name}, fn, options)
+	on(s, &eventDefinition{pattern: c.name, where: where}, fn, options)
 }
 
 // Emit sends the event to each group of handlers once, as [Emit] does.
 func (c *EventContract[T]) Emit(ctx context.Context, from Caller, payload T) error {
+	if c == nil || c.name == "" {
+		return errNotAContract("NewEvent")
+	}
 	return Emit(ctx, from, c.name, payload)
 }
 
 // Broadcast sends the event to every service that handles it, on every node, as [Broadcast] does.
 func (c *EventContract[T]) Broadcast(ctx context.Context, from Caller, payload T) error {
+	if c == nil || c.name == "" {
+		return errNotAContract("NewEvent")
+	}
 	return Broadcast(ctx, from, c.name, payload)
 }
 

@@ -91,7 +91,7 @@ func TestAllJoinsTheErrorsAndKeepsTheAnswers(t *testing.T) {
 	node := start(t, sabir.Serve(people()))
 	var good, bad person
 	err := sabir.All(t.Context(), node, getContract.Into(&bad, getPerson{}), getContract.Into(&good, getPerson{"1"}))
-	if !errors.Is(err, sabir.ErrValidation) || good.Name != "Ada 1" {
+	if !errors.Is(err, sabir.ErrValidationFailed) || good.Name != "Ada 1" {
 		t.Errorf("%v, %v", good, err)
 	}
 }
@@ -134,7 +134,7 @@ func TestWhatIsWrongWithAContractIsSaidWhereItIsUsed(t *testing.T) {
 	}{
 		"handled by another service": {ofAnother, `the contract "people.get" is not of service orders`},
 		"an event that is a pattern": {badEvent, `the event name "people.*"`},
-		"no name":                    {unnamed, `the contract "" is not of service people`},
+		"no name":                    {unnamed, "not made by sabir.NewAction"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := sabir.NewNode(sabir.Serve(test.service)).Start(t.Context())
@@ -147,7 +147,7 @@ func TestWhatIsWrongWithAContractIsSaidWhereItIsUsed(t *testing.T) {
 	if _, err := sabir.NewAction[getPerson, person]("no name").Call(t.Context(), node, getPerson{"1"}); err == nil || !strings.Contains(err.Error(), "no name of an action") {
 		t.Errorf("a call by a bad name: %v", err)
 	}
-	if _, err := getContract.Call(t.Context(), people(), getPerson{"1"}); !errors.Is(err, sabir.ErrUnavailable) {
+	if _, err := getContract.Call(t.Context(), people(), getPerson{"1"}); !errors.Is(err, sabir.ErrServiceUnavailable) {
 		t.Errorf("a call through a service that no node serves: %v", err)
 	}
 }

@@ -36,9 +36,14 @@ func convertInto(to, from any) error {
 		dst.SetBytes(text)
 		return nil
 	}
-	if src.Kind() == reflect.Interface && !src.IsNil() && src.Elem().Type() == dst.Type() {
-		dst.Set(src.Elem())
-		return nil
+	if src.Kind() == reflect.Interface && !src.IsNil() {
+		switch held := src.Elem().Type(); {
+		case held == dst.Type():
+			dst.Set(src.Elem())
+			return nil
+		case howToConvert(held, dst.Type()) == unrelated:
+			return fmt.Errorf("%s and %s have no field in common", held, dst.Type())
+		}
 	}
 	text, err := json.Append(nil, from)
 	if err != nil {

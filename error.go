@@ -26,8 +26,8 @@ type Error struct {
 	// arrives as what JSON makes of it; DataAs reads it back into a type.
 	Data any `json:"data,omitempty"`
 	// Retryable means that the same call may succeed later and that trying again does no harm, because nothing was done. The
-	// runtime sets it where the handler did not run; an author who sets it, or makes an error of a code that has it, states
-	// the same about the handler. It does not pass through a handler that returns the error of a nested call.
+	// runtime sets it where the handler did not run; an author who sets it with AsRetryable states the same about the handler.
+	// It does not pass through a handler that returns the error of a nested call.
 	Retryable bool `json:"retryable,omitempty"`
 	// Node names the node on which it happened.
 	Node string `json:"node,omitempty"`
@@ -36,10 +36,14 @@ type Error struct {
 	stack []byte // of a panic; for the log, never sent
 }
 
-// NewError makes an error of the given class and name. Retryable is set for the codes that mean "try again"
-// (Unavailable, ResourceExhausted).
+// NewError makes an error of the given class and name, which is not retryable: only its author knows whether a handler that
+// returns it has done nothing yet, and says so with [Error.AsRetryable]. CodeOK is no class of errors, so NewError and Errorf
+// panic with it.
 func NewError(code Code, name, message string) *Error {
-	return &Error{Code: code, Name: name, Message: message, Retryable: int(code) < len(codes) && codes[code].retryable}
+	if code == CodeOK {
+		panic("sabir: the error " + name + " has CodeOK, which no error has: give it another code")
+	}
+	return &Error{Code: code, Name: name, Message: message}
 }
 
 // Errorf is NewError with a formatted message. A %w in the format makes the error wrap its argument in this process;
@@ -55,6 +59,14 @@ func Errorf(code Code, name, format string, args ...any) *Error {
 func (e *Error) WithData(data any) *Error {
 	c := *e
 	c.Data = data
+	return &c
+}
+
+// AsRetryable returns a copy with Retryable set: where a handler returns it, it has done nothing yet, and the same call may
+// succeed later. policy.Retry, clients and browsers then call again.
+func (e *Error) AsRetryable() *Error {
+	c := *e
+	c.Retryable = true
 	return &c
 }
 
@@ -111,12 +123,12 @@ func (e *Error) LogValue() slog.Value {
 
 // AsError finds the *Error in err's chain; a plain error becomes one of code Unknown that wraps it, context's errors
 // become Canceled and DeadlineExceeded. It returns nil for nil only: a nil *Error that was returned as an error is one of code
-// Unknown. Where a method of err panics (Error, Is, As, Unwrap), that is an ErrPanic with the stack.
+// Unknown, and so is one of code OK, such as an &Error{} that was given no code. Where a method of err panics (Error, Is, As, Unwrap), that is an ErrPanic with the stack.
 func AsError(err error) (e *Error) {
 	if err == nil {
 		return nil
 	}
-	if e, ok := err.(*Error); ok && e != nil {
+	if e, ok := err.(*Error); ok && e != nil && e.Code != CodeOK {
 		return e
 	}
 	defer func() {
@@ -130,11 +142,17 @@ func AsError(err error) (e *Error) {
 func asError(err error) *Error {
 	e, ok := errors.AsType[*Error](err)
 	if ok && e == nil {
-		return &Error{Code: CodeUnknown, Name: nameHandler, Message: "a nil *sabir.Error was returned as an error: return nil, as an error, for none"}
+		return &Error{Code: CodeUnknown, Name: nameHandlerFailed, Message: "a nil *sabir.Error was returned as an error: return nil, as an error, for none"}
 	}
 	if ok {
 		c := *e // keeps the text of the outer layers and what they match
-		c.Message, c.cause = err.Error(), err
+		if err != error(e) {
+			c.Message = err.Error()
+		}
+		c.cause = err
+		if c.Code == CodeOK {
+			c.Code = CodeUnknown
+		}
 		return &c
 	}
 	if panicked := panicBeneath("a value", err); panicked != nil {
@@ -142,11 +160,11 @@ func asError(err error) *Error {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{Code: CodeDeadlineExceeded, Name: nameDeadline, Message: err.Error(), cause: err}
+		return &Error{Code: CodeDeadlineExceeded, Name: nameDeadlineExceeded, Message: err.Error(), cause: err}
 	case errors.Is(err, context.Canceled):
 		return &Error{Code: CodeCanceled, Name: nameCanceled, Message: err.Error(), cause: err}
 	}
-	return &Error{Code: CodeUnknown, Name: nameHandler, Message: err.Error(), cause: err}
+	return &Error{Code: CodeUnknown, Name: nameHandlerFailed, Message: err.Error(), cause: err}
 }
 
 // DataAs reads the data of the *Error in err into a type: as it is when it was made in this process, through JSON when it
@@ -169,126 +187,197 @@ func DataAs[T any](err error) (T, error) {
 	return out, err
 }
 
-// The names of the built-in errors: what the runtime itself answers. docs/errors.md explains each; a test holds both
-// lists against each other.
+// The names of the errors below, as they go over the wire.
 const (
-	nameActionNotFound = "ActionNotFound"
-	nameUnavailable    = "ServiceUnavailable"
-	nameGroupGone      = "GroupGone"
-	nameNodeState      = "NodeState"
-	nameValidation     = "ValidationFailed"
-	nameBadInput       = "BadInput"
-	nameBadOutput      = "BadOutput"
-	nameTooLarge       = "InputTooLarge"
-	nameMediaType      = "UnsupportedMediaType"
-	nameMethod         = "MethodNotAllowed"
-	nameDeadline       = "DeadlineExceeded"
-	nameCanceled       = "Canceled"
-	namePanic          = "Panic"
-	nameHandler        = "HandlerFailed"
-	nameTooManyLevels  = "TooManyLevels"
-	nameAbandoned      = "TooManyAbandoned"
-	nameStreamWanted   = "StreamWanted"
-	nameNoStream       = "NoStream"
-	nameStreamEnded    = "StreamEnded"
-	nameBadName        = "BadName"
-	nameService        = "BadService"
-	nameWrongSite      = "WrongSite"
-	nameUnauthorized   = "BadKey"
-	nameRateLimited    = "RateLimited"
-	nameBulkheadFull   = "BulkheadFull"
-	nameBreakerOpen    = "BreakerOpen"
-	nameEventQueueFull = "EventQueueFull"
-	nameNotANode       = "NotANode"
-	nameLinkLost       = "LinkLost"
-	nameJoin           = "JoinFailed"
-	nameBadChannel     = "BadChannel"
-	nameNoChannels     = "NoChannels"
-	nameChannelAway    = "ChannelAway"
-	nameChannelFull    = "ChannelFull"
-	nameNotOffered     = "NotOffered"
-	nameChannel        = "ChannelFailed"
-	nameNoCodec        = "NoCommonCodec"
-
-	// What links answer: the names of package wire.
-	nameTooManyCalls    = "TooManyCalls"
-	nameTooManyStreams  = "TooManyStreams"
-	nameMessageTooLarge = "MessageTooLarge"
-	nameHeadTooLarge    = "HeadTooLarge"
-	nameTooMuchDeclared = "TooMuchDeclared"
-	nameNotAnswered     = "NotAnswered"
-	nameBadCompression  = "BadCompression"
+	nameActionNotFound       = "ActionNotFound"
+	nameServiceUnavailable   = "ServiceUnavailable"
+	nameGroupGone            = "GroupGone"
+	nameNodeState            = "NodeState"
+	nameBadOption            = "BadOption"
+	nameBadService           = "BadService"
+	nameBadName              = "BadName"
+	nameBadContract          = "BadContract"
+	nameValidationFailed     = "ValidationFailed"
+	nameBadInput             = "BadInput"
+	nameBadOutput            = "BadOutput"
+	nameInputTooLarge        = "InputTooLarge"
+	nameUnsupportedMediaType = "UnsupportedMediaType"
+	nameMethodNotAllowed     = "MethodNotAllowed"
+	nameWrongSite            = "WrongSite"
+	nameNotANode             = "NotANode"
+	nameBadKey               = "BadKey"
+	nameLinkLost             = "LinkLost"
+	nameNoCommonCodec        = "NoCommonCodec"
+	nameJoinFailed           = "JoinFailed"
+	nameBadChannel           = "BadChannel"
+	nameNoChannels           = "NoChannels"
+	nameChannelAway          = "ChannelAway"
+	nameChannelFull          = "ChannelFull"
+	nameNotOffered           = "NotOffered"
+	nameChannelFailed        = "ChannelFailed"
+	nameTooManyCalls         = "TooManyCalls"
+	nameTooManyStreams       = "TooManyStreams"
+	nameMessageTooLarge      = "MessageTooLarge"
+	nameHeadTooLarge         = "HeadTooLarge"
+	nameTooMuchDeclared      = "TooMuchDeclared"
+	nameNotAnswered          = "NotAnswered"
+	nameBadCompression       = "BadCompression"
+	nameDeadlineExceeded     = "DeadlineExceeded"
+	nameCanceled             = "Canceled"
+	namePanic                = "Panic"
+	nameHandlerFailed        = "HandlerFailed"
+	nameTooManyLevels        = "TooManyLevels"
+	nameTooManyAbandoned     = "TooManyAbandoned"
+	nameStreamWanted         = "StreamWanted"
+	nameNoStream             = "NoStream"
+	nameStreamEnded          = "StreamEnded"
+	nameEventQueueFull       = "EventQueueFull"
+	nameRateLimited          = "RateLimited"
+	nameBulkheadFull         = "BulkheadFull"
+	nameBreakerOpen          = "BreakerOpen"
+	nameNoDescription        = "NoDescription"
 )
 
-// The built-in errors that callers most often ask for with errors.Is.
+// The errors of the runtime itself. Each variable is spelled as the name that goes over the wire, and docs/errors.md is made
+// of their comments: errors.Is finds them in what a call returns, wherever it ran.
 var (
-	// ErrActionNotFound is answered when no service offers the action.
+	// ErrActionNotFound: no service offers the action; the message names the nearest. Check the name, and that the service is
+	// running.
 	ErrActionNotFound = NewError(CodeNotFound, nameActionNotFound, "no such action")
-	// ErrUnavailable is answered when the action's service is being removed or the node is not running; retryable.
-	ErrUnavailable = NewError(CodeUnavailable, nameUnavailable, "the service is not available")
-	// ErrValidation is answered when the input breaks the rules in its struct tags; Data is validate.Errors.
-	ErrValidation = NewError(CodeInvalidArgument, nameValidation, "the input is not valid")
-	// ErrBadInput is answered when the input cannot be read into the action's type.
-	ErrBadInput = NewError(CodeInvalidArgument, nameBadInput, "the input cannot be read")
-	// ErrDeadline is answered when the call's deadline passed; errors.Is(err, context.DeadlineExceeded) holds too.
-	ErrDeadline = NewError(CodeDeadlineExceeded, nameDeadline, "the deadline passed")
-	// ErrCanceled is answered when the caller no longer waits; errors.Is(err, context.Canceled) holds too.
-	ErrCanceled = NewError(CodeCanceled, nameCanceled, "the caller gave up")
-	// ErrPanic is answered when the handler, a goroutine it started with Go, a middleware, or a method of the input, the answer
-	// or the error (such as UnmarshalText, MarshalJSON, Validate) panicked, or ended its goroutine.
-	ErrPanic = NewError(CodeInternal, namePanic, "the handler panicked")
-	// ErrHandler is answered when the handler returned a plain Go error, which it wraps in the process where that was.
-	ErrHandler = NewError(CodeUnknown, nameHandler, "the handler failed")
-	// ErrBadOutput is answered when the answer does not fit the caller's type, or has no JSON form.
-	ErrBadOutput = NewError(CodeInternal, nameBadOutput, "the answer cannot be given")
-	// ErrTooManyLevels is answered when calls are nested deeper than MaxLevel allows.
-	ErrTooManyLevels = NewError(CodeFailedPrecondition, nameTooManyLevels, "calls are nested too deep")
-	// ErrStreamWanted is answered when an action that is a stream is called.
-	ErrStreamWanted = NewError(CodeInvalidArgument, nameStreamWanted, "the action is a stream")
-	// ErrMediaType is answered over HTTP when the body is not application/json.
-	ErrMediaType = NewError(CodeInvalidArgument, nameMediaType, "the body is not JSON")
-	// ErrMethod is answered over HTTP when the method is not the one for the address.
-	ErrMethod = NewError(CodeUnimplemented, nameMethod, "the method is not for this address")
-	// ErrBadName is answered when a name cannot be one of an action or an event.
+	// ErrServiceUnavailable: the service is being removed, its node is not running, or no node that has it can be reached. Try
+	// again.
+	ErrServiceUnavailable = NewError(CodeUnavailable, nameServiceUnavailable, "the service is not available").AsRetryable()
+	// ErrGroupGone: no service of the group takes the event any more on the node that was chosen. The runtime chooses another.
+	ErrGroupGone = NewError(CodeUnavailable, nameGroupGone, "the service is being removed").AsRetryable()
+	// ErrNodeState: a start, a stop, a change of a node or an event in the wrong state of the node. The message names both
+	// states.
+	ErrNodeState = NewError(CodeFailedPrecondition, nameNodeState, "the node is not in the state for that")
+	// ErrBadOption: an option of NewNode is not valid, is given twice, or needs a package that the program does not import. Do
+	// what the message says.
+	ErrBadOption = NewError(CodeInvalidArgument, nameBadOption, "an option is not valid")
+	// ErrBadService: a service cannot start: bad names, duplicates, options given twice, unreadable rules, a circle of needs.
+	// Mend what the message lists, with file and line.
+	ErrBadService = NewError(CodeInvalidArgument, nameBadService, "the service is not valid")
+	// ErrBadName: the name or pattern of an event is not words joined by dots. Mend the name.
 	ErrBadName = NewError(CodeInvalidArgument, nameBadName, "that is no name")
-	// ErrTooLarge is answered when the input is larger than the limit.
-	ErrTooLarge = NewError(CodeInvalidArgument, nameTooLarge, "the input is too large")
-	// ErrBadKey is answered when a caller's key is missing or wrong.
-	ErrBadKey = NewError(CodeUnauthenticated, nameUnauthorized, "the key is missing or wrong")
-	// ErrWrongSite is answered over HTTP when a browser calls for a page of another site, or by a name that is not the node's.
+	// ErrBadContract: a contract was not made by NewAction, NewStream or NewEvent. Make it with one of them.
+	ErrBadContract = NewError(CodeInvalidArgument, nameBadContract, "the contract is not valid")
+	// ErrValidationFailed: the input breaks rules in its struct tags; Data is validate.Errors, with every field. Show the
+	// fields to whoever filled them in.
+	ErrValidationFailed = NewError(CodeInvalidArgument, nameValidationFailed, "the input is not valid")
+	// ErrBadInput: the input cannot be read into the type of the action or of a handler of the event; the message says where.
+	// Mend the input, or agree on the types.
+	ErrBadInput = NewError(CodeInvalidArgument, nameBadInput, "the input cannot be read")
+	// ErrBadOutput: the handler's answer does not fit the caller's type, or has no JSON form. Agree on the types.
+	ErrBadOutput = NewError(CodeInternal, nameBadOutput, "the answer cannot be given")
+	// ErrInputTooLarge: over HTTP: the body is larger than the limit. Send less.
+	ErrInputTooLarge = NewError(CodeInvalidArgument, nameInputTooLarge, "the input is too large")
+	// ErrUnsupportedMediaType: over HTTP: the body is not of a type that the address takes, application/json or what streams
+	// take. Set Content-Type.
+	ErrUnsupportedMediaType = NewError(CodeInvalidArgument, nameUnsupportedMediaType, "the body is not JSON")
+	// ErrMethodNotAllowed: over HTTP: the address takes other methods. Use one that the header Allow lists.
+	ErrMethodNotAllowed = NewError(CodeUnimplemented, nameMethodNotAllowed, "the method is not for this address")
+	// ErrWrongSite: over HTTP: a browser calls for a page of another site, or by a host name that is not the node's. Call by
+	// the node's own name.
 	ErrWrongSite = NewError(CodePermissionDenied, nameWrongSite, "the request comes from or is for another site")
-	// ErrNotANode is answered when something other than a node answers at the address of a call; its code follows the status.
+	// ErrNotANode: something other than a Sabir node answered at the address; the code of the error follows the HTTP status.
+	// Check the address, and proxies on the way.
 	ErrNotANode = NewError(CodeUnknown, nameNotANode, "that is no Sabir node")
-	// ErrLinkLost is answered when the link to another node was lost under a call. It is retryable where the call did not
-	// leave this node, or the action is [Idempotent].
+	// ErrBadKey: the key is missing or wrong. Send Authorization: Bearer with the key.
+	ErrBadKey = NewError(CodeUnauthenticated, nameBadKey, "the key is missing or wrong")
+	// ErrLinkLost: the link to another node was lost under the call. It is retryable where the call did not leave this node,
+	// or the action is [Idempotent]; otherwise the work may have been done.
 	ErrLinkLost = NewError(CodeUnavailable, nameLinkLost, "the link was lost")
-	// ErrTooManyCalls is answered when a node has as many calls of others in flight as it takes; retryable.
-	ErrTooManyCalls = NewError(CodeResourceExhausted, nameTooManyCalls, "too many calls in flight")
-	// ErrTooManyAbandoned is answered when too many handlers still run past their deadlines; retryable.
-	ErrTooManyAbandoned = NewError(CodeResourceExhausted, nameAbandoned, "too many handlers are running past their deadlines")
-	// ErrMessageTooLarge is answered when a value is larger than the other node takes; see [LinkLimits].
+	// ErrNoCommonCodec: two nodes have no format for values in common, see [Codecs]; the message says what each takes. Give
+	// both a codec that they share.
+	ErrNoCommonCodec = NewError(CodeFailedPrecondition, nameNoCommonCodec, "no codec in common")
+	// ErrJoinFailed: a node with [Join] cannot start: the address is taken or not allowed, the key is wrong, or the cluster is
+	// another. See the message.
+	ErrJoinFailed = NewError(CodeUnavailable, nameJoinFailed, "the node cannot join")
+	// ErrBadChannel: a channel, a message's id or a request about dead letters is not valid, or the channel was not made by
+	// NewChannel. See the message.
+	ErrBadChannel = NewError(CodeInvalidArgument, nameBadChannel, "the channel is not valid")
+	// ErrNoChannels: the node has no broker for channels, or does not use that one. Give it [Channels], or ask a node that
+	// uses the channel.
+	ErrNoChannels = NewError(CodeFailedPrecondition, nameNoChannels, "the node has no such channels")
+	// ErrChannelAway: the broker of a channel cannot be reached, or did not answer in time; what was published may be kept all
+	// the same. Try again, with the same MessageID.
+	ErrChannelAway = NewError(CodeUnavailable, nameChannelAway, "the broker cannot be reached").AsRetryable()
+	// ErrChannelFull: the broker of a channel has no space on its disk or in its memory. Make space, and try again later.
+	ErrChannelFull = NewError(CodeResourceExhausted, nameChannelFull, "the broker has no space").AsRetryable()
+	// ErrNotOffered: the broker cannot do what the channel or its consumer asks for. See the message.
+	ErrNotOffered = NewError(CodeUnimplemented, nameNotOffered, "the broker does not offer that")
+	// ErrChannelFailed: the broker of a channel refused for another reason. See the message.
+	ErrChannelFailed = NewError(CodeInternal, nameChannelFailed, "the broker refused")
+	// ErrTooManyCalls: a node has as many calls of others in flight as it takes, see [LinkLimits]. Try again later, or on
+	// another node.
+	ErrTooManyCalls = NewError(CodeResourceExhausted, nameTooManyCalls, "too many calls in flight").AsRetryable()
+	// ErrTooManyStreams: a node has as many streams open as it takes, see [LinkLimits]; over HTTP 4,096, or 100 of a
+	// connection. Try again later.
+	ErrTooManyStreams = NewError(CodeResourceExhausted, nameTooManyStreams, "too many streams").AsRetryable()
+	// ErrMessageTooLarge: an input, an answer or a value of a stream is larger than the other node takes, see [LinkLimits].
+	// Send less, or use a stream.
 	ErrMessageTooLarge = NewError(CodeResourceExhausted, nameMessageTooLarge, "the value is too large")
-	// ErrNoCodec: two nodes have no format for values in common; see Codecs.
-	ErrNoCodec = NewError(CodeFailedPrecondition, nameNoCodec, "no codec in common")
-	// ErrJoin: the node cannot become a member of its cluster.
-	ErrJoin = NewError(CodeUnavailable, nameJoin, "the node cannot join")
-	// ErrChannelAway is answered when the broker of a channel cannot be reached or does not answer; retryable. What was
-	// published may be kept all the same.
-	ErrChannelAway = NewError(CodeUnavailable, nameChannelAway, "the broker is away")
-	// ErrRateLimited is answered by policy.RateLimit; retryable.
-	ErrRateLimited = NewError(CodeResourceExhausted, nameRateLimited, "too many calls")
-	// ErrBulkheadFull is answered by policy.Bulkhead; retryable.
-	ErrBulkheadFull = NewError(CodeResourceExhausted, nameBulkheadFull, "too many calls at once")
-	// ErrBreakerOpen is answered by policy.Breaker; retryable.
-	ErrBreakerOpen = NewError(CodeUnavailable, nameBreakerOpen, "the circuit breaker is open")
+	// ErrHeadTooLarge: metadata, request id and the names of caller and event are together larger than 48 KiB. Carry less.
+	ErrHeadTooLarge = NewError(CodeResourceExhausted, nameHeadTooLarge, "the metadata is too large")
+	// ErrTooMuchDeclared: the name of an action, of an event's group or of a codec is longer than 1 KiB. Use a shorter one.
+	ErrTooMuchDeclared = NewError(CodeResourceExhausted, nameTooMuchDeclared, "a name is too long")
+	// ErrNotAnswered: a handler ended its goroutine. Do not call runtime.Goexit.
+	ErrNotAnswered = NewError(CodeInternal, nameNotAnswered, "the handler did not answer")
+	// ErrBadCompression: a compressed value cannot be read: the other node is broken.
+	ErrBadCompression = NewError(CodeInternal, nameBadCompression, "a compressed value cannot be read")
+	// ErrDeadlineExceeded: the deadline passed first; errors.Is(err, context.DeadlineExceeded) holds too. Allow more time; the
+	// work may have been done.
+	ErrDeadlineExceeded = NewError(CodeDeadlineExceeded, nameDeadlineExceeded, "the deadline passed")
+	// ErrCanceled: the caller no longer waits; errors.Is(err, context.Canceled) holds too.
+	ErrCanceled = NewError(CodeCanceled, nameCanceled, "the caller gave up")
+	// ErrPanic: the handler, a goroutine it started with Go, a middleware, or a method of the input, the answer or the error
+	// (such as UnmarshalText, MarshalJSON, Validate) panicked, or ended its goroutine. See the node's log.
+	ErrPanic = NewError(CodeInternal, namePanic, "the handler panicked")
+	// ErrHandlerFailed: the handler returned a plain Go error, which this one wraps in the process where that was. See the
+	// node's log.
+	ErrHandlerFailed = NewError(CodeUnknown, nameHandlerFailed, "the handler failed")
+	// ErrTooManyLevels: calls are nested deeper than [MaxLevel] allows: probably a circle. Break the circle.
+	ErrTooManyLevels = NewError(CodeFailedPrecondition, nameTooManyLevels, "calls are nested too deep")
+	// ErrTooManyAbandoned: 1,000 handlers of the action, or of HTTP, still run past their deadlines. Find out what they wait
+	// for.
+	ErrTooManyAbandoned = NewError(CodeResourceExhausted, nameTooManyAbandoned, "too many handlers are running past their deadlines").AsRetryable()
+	// ErrStreamWanted: an action that is a stream was called. Use OpenStream or CallStream.
+	ErrStreamWanted = NewError(CodeInvalidArgument, nameStreamWanted, "the action is a stream")
+	// ErrNoStream: a stream was opened to an action that is none. Use Call.
+	ErrNoStream = NewError(CodeInvalidArgument, nameNoStream, "the action is not a stream")
+	// ErrStreamEnded: Send after CloseSend on a stream.
+	ErrStreamEnded = NewError(CodeFailedPrecondition, nameStreamEnded, "the stream has ended")
+	// ErrEventQueueFull: a queued handler of the event stayed full for 5 seconds. Emit less, or make the queue longer.
+	ErrEventQueueFull = NewError(CodeResourceExhausted, nameEventQueueFull, "the queue of an event handler is full").AsRetryable()
+	// ErrRateLimited: policy.RateLimit refused the call, or filter.RateLimit over HTTP. Try again later; Retry-After says
+	// when.
+	ErrRateLimited = NewError(CodeResourceExhausted, nameRateLimited, "too many calls").AsRetryable()
+	// ErrBulkheadFull: policy.Bulkhead refused the call. Try again later.
+	ErrBulkheadFull = NewError(CodeResourceExhausted, nameBulkheadFull, "too many calls at once").AsRetryable()
+	// ErrBreakerOpen: policy.Breaker refused the call. Try again later.
+	ErrBreakerOpen = NewError(CodeUnavailable, nameBreakerOpen, "the circuit breaker is open").AsRetryable()
+	// ErrNoDescription: the types of an action cannot be described. See the message: it names the type.
+	ErrNoDescription = NewError(CodeFailedPrecondition, nameNoDescription, "the types cannot be described")
 )
+
+// builtinErrors lists the errors above in their order.
+var builtinErrors = [...]*Error{
+	ErrActionNotFound, ErrServiceUnavailable, ErrGroupGone, ErrNodeState, ErrBadOption, ErrBadService, ErrBadName,
+	ErrBadContract, ErrValidationFailed, ErrBadInput, ErrBadOutput, ErrInputTooLarge, ErrUnsupportedMediaType,
+	ErrMethodNotAllowed, ErrWrongSite, ErrNotANode, ErrBadKey, ErrLinkLost, ErrNoCommonCodec, ErrJoinFailed, ErrBadChannel,
+	ErrNoChannels, ErrChannelAway, ErrChannelFull, ErrNotOffered, ErrChannelFailed, ErrTooManyCalls, ErrTooManyStreams,
+	ErrMessageTooLarge, ErrHeadTooLarge, ErrTooMuchDeclared, ErrNotAnswered, ErrBadCompression, ErrDeadlineExceeded,
+	ErrCanceled, ErrPanic, ErrHandlerFailed, ErrTooManyLevels, ErrTooManyAbandoned, ErrStreamWanted, ErrNoStream,
+	ErrStreamEnded, ErrEventQueueFull, ErrRateLimited, ErrBulkheadFull, ErrBreakerOpen, ErrNoDescription,
+}
 
 // builtinStatus holds the built-in names whose HTTP status is more specific than their code's.
 var builtinStatus = map[string]int{
-	nameValidation: 422,
-	nameTooLarge:   413,
-	nameMediaType:  415,
-	nameMethod:     405,
+	nameValidationFailed:     422,
+	nameInputTooLarge:        413,
+	nameUnsupportedMediaType: 415,
+	nameMethodNotAllowed:     405,
 
 	nameMessageTooLarge: 413,
 }
@@ -320,27 +409,26 @@ const (
 
 // codes is the one table of a code's name and statuses, indexed by the code, which is its gRPC status too.
 var codes = [...]struct {
-	name      string
-	http      int
-	retryable bool
+	name string
+	http int
 }{
-	CodeOK:                 {"OK", 200, false},
-	CodeCanceled:           {"Canceled", 499, false},
-	CodeUnknown:            {"Unknown", 500, false},
-	CodeInvalidArgument:    {"InvalidArgument", 400, false},
-	CodeDeadlineExceeded:   {"DeadlineExceeded", 504, false},
-	CodeNotFound:           {"NotFound", 404, false},
-	CodeAlreadyExists:      {"AlreadyExists", 409, false},
-	CodePermissionDenied:   {"PermissionDenied", 403, false},
-	CodeResourceExhausted:  {"ResourceExhausted", 429, true},
-	CodeFailedPrecondition: {"FailedPrecondition", 409, false},
-	CodeAborted:            {"Aborted", 409, false},
-	CodeOutOfRange:         {"OutOfRange", 400, false},
-	CodeUnimplemented:      {"Unimplemented", 501, false},
-	CodeInternal:           {"Internal", 500, false},
-	CodeUnavailable:        {"Unavailable", 503, true},
-	CodeDataLoss:           {"DataLoss", 500, false},
-	CodeUnauthenticated:    {"Unauthenticated", 401, false},
+	CodeOK:                 {"OK", 200},
+	CodeCanceled:           {"Canceled", 499},
+	CodeUnknown:            {"Unknown", 500},
+	CodeInvalidArgument:    {"InvalidArgument", 400},
+	CodeDeadlineExceeded:   {"DeadlineExceeded", 504},
+	CodeNotFound:           {"NotFound", 404},
+	CodeAlreadyExists:      {"AlreadyExists", 409},
+	CodePermissionDenied:   {"PermissionDenied", 403},
+	CodeResourceExhausted:  {"ResourceExhausted", 429},
+	CodeFailedPrecondition: {"FailedPrecondition", 409},
+	CodeAborted:            {"Aborted", 409},
+	CodeOutOfRange:         {"OutOfRange", 400},
+	CodeUnimplemented:      {"Unimplemented", 501},
+	CodeInternal:           {"Internal", 500},
+	CodeUnavailable:        {"Unavailable", 503},
+	CodeDataLoss:           {"DataLoss", 500},
+	CodeUnauthenticated:    {"Unauthenticated", 401},
 }
 
 // String is the code's name, such as "NotFound".

@@ -40,15 +40,22 @@ type Subscription struct {
 //
 // When several patterns of a service in the same group take an event, only the most specific one's handler runs, as in
 // net/http's ServeMux; give handlers different groups with [InGroup] to run them all.
+//
+// On panics when a node serves s already: it would have no effect.
 func On[T any](s *Service, pattern string, fn func(context.Context, T) error, options ...EventOption) {
-	on(s, &eventDefinition{pattern: pattern, where: callerSite(), group: s.name}, fn, options)
+	on(s, &eventDefinition{pattern: pattern, where: callerSite()}, fn, options)
 }
 
 func on[T any](s *Service, def *eventDefinition, fn func(context.Context, T) error, options []EventOption) {
+	s.declare("the handler of event "+def.pattern, def.where)
 	pattern := def.pattern
 	for _, o := range options {
 		o.applyEvent(def)
 	}
+	if !def.grouped {
+		def.group = s.name
+	}
+	s.problems = append(s.problems, def.problems...)
 	if fn == nil {
 		s.problem(def.where, "the handler of event %q is nil", pattern)
 	}
@@ -67,7 +74,8 @@ func on[T any](s *Service, def *eventDefinition, fn func(context.Context, T) err
 	s.handlers = append(s.handlers, def)
 }
 
-// EventOption is an option of On: [Use], [InGroup], [Queued].
+// EventOption is an option of On: [Use], [InGroup], [Queued]. Use adds up; a service whose handler has two of another does not
+// start.
 type EventOption interface{ applyEvent(*eventDefinition) }
 
 type eventOption func(*eventDefinition)
@@ -76,18 +84,28 @@ func (o eventOption) applyEvent(d *eventDefinition) { o(d) }
 
 // InGroup puts the handler into a group of its own choosing instead of its service's: an emitted event goes to each
 // group once.
-func InGroup(group string) GroupOption { return GroupOption{group} }
+func InGroup(group string) GroupOption { return GroupOption{group, callerSite()} }
 
 // GroupOption is the result of InGroup: an option of On and Consume.
-type GroupOption struct{ name string }
+type GroupOption struct {
+	name  string
+	where callSite
+}
 
-func (o GroupOption) applyEvent(d *eventDefinition) { d.group = o.name }
+func (o GroupOption) applyEvent(d *eventDefinition) {
+	d.once("InGroup", o.where)
+	d.group, d.grouped = o.name, true
+}
 
 // Queued gives the handler a queue of the given length and a goroutine, so that emitters need not wait for it. Events of
 // a queue are handled in order. When the queue is full an emitter waits, for 5 seconds at most or as long as its
 // context allows, and then gets an error. What is in the queue when the service stops is still handled.
 func Queued(length int) EventOption {
-	return eventOption(func(d *eventDefinition) { d.queue = max(length, 1) })
+	where := callerSite()
+	return eventOption(func(d *eventDefinition) {
+		d.once("Queued", where)
+		d.queue = max(length, 1)
+	})
 }
 
 // eventDefinition is a handler as its author wrote it.
@@ -97,7 +115,17 @@ type eventDefinition struct {
 	group       string
 	queue       int
 	middlewares []Middleware
+	grouped     bool // InGroup set the group
+	given       givenOptions
+	problems    []error // of the options
 	open        func(n *Node, s *Service) (receiver, error)
+}
+
+// once notes an option that can be given once.
+func (d *eventDefinition) once(option string, where callSite) {
+	if err := d.given.again(option, where); err != nil {
+		d.problems = append(d.problems, err)
+	}
 }
 
 // receiver is a running handler of events, as the event table holds it.
@@ -215,18 +243,31 @@ func (h *eventHandler[T]) run(ctx context.Context, c *callContext, payload T) (e
 func (h *eventHandler[T]) receiveAny(ctx context.Context, at *delivery, payload any) error {
 	var typed T
 	if err := convertInto(&typed, payload); err != nil {
-		h.unreadable(ctx, at, err)
-		return nil // the emitter did nothing wrong: other handlers understood it
+		return h.unreadable(ctx, at, "a "+payloadType(payload), err)
 	}
 	return h.receive(ctx, at, typed)
 }
 
-// unreadable logs that the payload of an event cannot be read into the handler's type.
-func (h *eventHandler[T]) unreadable(ctx context.Context, at *delivery, err error) {
-	failed := badInput(h.node, fmt.Sprintf("the payload, for the handler of %s in %s which takes %s,", h.sub.Pattern, h.sub.Service, h.sub.Type), err)
+// unreadable is the emitter's error of a payload that cannot be read into the handler's type; other handlers still get it. It is
+// logged here too, on the handler's node, where the type may be the wrong one.
+func (h *eventHandler[T]) unreadable(ctx context.Context, at *delivery, payload string, err error) error {
+	what := fmt.Sprintf("the event %s, %s, for the handler of %s in %s on node %s, which takes %s,",
+		at.op.name, payload, h.sub.Pattern, h.sub.Service, h.node.id, h.sub.Type)
+	failed := badInput(h.node, what, err)
+	failed.Node = h.node.id
 	if failed.Name != namePanic { // which is in the log
 		h.node.logEvent(ctx, at, failed)
 	}
+	return failed
+}
+
+// payloadType is the type of what payload points to, or of what an interface there holds.
+func payloadType(payload any) string {
+	v := reflect.ValueOf(payload).Elem()
+	if v.Kind() == reflect.Interface && !v.IsNil() {
+		v = v.Elem()
+	}
+	return v.Type().String()
 }
 
 func (h *eventHandler[T]) finish(ctx context.Context) error {
@@ -246,11 +287,12 @@ func (n *Node) logEvent(ctx context.Context, at *delivery, err error) {
 // another. Any payload that could be the input of an action will do.
 //
 // When Emit returns nil, every handler that was to get the event has run, or has the event in its queue, on other nodes
-// too. It returns an error when the name is not valid, when the context has ended, when a queue stays full or a node was
-// lost; the other groups have got it all the same. A node that has just left in order takes no events, which is no error. What
+// too. It returns an error when the name is not valid, when the context has ended, when the node does not run, when a handler
+// cannot read the payload into its type (ErrBadInput, which names both), when a queue stays full or a node was lost; the other
+// groups have got it all the same. A node that has just left in order takes no events, which is no error. What
 // handlers return is logged where they run, not returned.
 func Emit[T any](ctx context.Context, from Caller, name string, payload T) error {
-	p, err := planOf(from, name)
+	p, err := planOf(ctx, from, name)
 	if err != nil {
 		return err
 	}
@@ -271,7 +313,7 @@ func Emit[T any](ctx context.Context, from Caller, name string, payload T) error
 
 // emitAgain sends an event to another member of a group, here or on another node, when the chosen one has just gone.
 func emitAgain[T any](ctx context.Context, from Caller, name, group string, payload T) error {
-	p, err := planOf(from, name)
+	p, err := planOf(ctx, from, name)
 	if err != nil {
 		return err
 	}
@@ -295,7 +337,7 @@ func emitAgain[T any](ctx context.Context, from Caller, name, group string, payl
 // Broadcast sends an event to every service that takes it, on every node, not to one of each group only. For the rest
 // see [Emit].
 func Broadcast[T any](ctx context.Context, from Caller, name string, payload T) error {
-	p, err := planOf(from, name)
+	p, err := planOf(ctx, from, name)
 	if err != nil {
 		return err
 	}
@@ -308,7 +350,7 @@ func Broadcast[T any](ctx context.Context, from Caller, name string, payload T) 
 
 // BroadcastLocal is Broadcast to the services of this node only.
 func BroadcastLocal[T any](ctx context.Context, from Caller, name string, payload T) error {
-	p, err := planOf(from, name)
+	p, err := planOf(ctx, from, name)
 	if err != nil {
 		return err
 	}
@@ -327,12 +369,28 @@ func broadcastHere[T any](ctx context.Context, p *eventPlan, payload T) (err err
 }
 
 // planOf finds the handlers and nodes for an event.
-func planOf(from Caller, name string) (*eventPlan, error) {
+func planOf(ctx context.Context, from Caller, name string) (*eventPlan, error) {
 	n := from.callingNode()
 	if n == nil {
 		return nil, errNoNode(from, name)
 	}
-	return n.events.Load().plan(name)
+	p, err := n.events.Load().plan(name)
+	if err == nil && len(p.groups) == 0 { // where there are handlers here, each looks at the context, and the node runs
+		err = n.cannotEmit(ctx, name)
+	}
+	return p, err
+}
+
+// cannotEmit is the error of an event that no node can be asked to take, though no handler of this node takes it; nil for none.
+func (n *Node) cannotEmit(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return newOperation(n, "", name).contextError(err)
+	}
+	if state := n.State(); state == StateCreated || state == StateStopped {
+		return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id,
+			Message: "cannot emit " + name + ": node " + n.id + " is " + state.String() + ", not " + StateRunning.String()}
+	}
+	return nil
 }
 
 func deliver[T any](ctx context.Context, at *delivery, payload T) error {

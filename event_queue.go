@@ -84,7 +84,7 @@ func (q *eventQueue[T]) finish(ctx context.Context) error {
 	case <-q.ended:
 		return nil
 	case <-ctx.Done():
-		return &Error{Code: CodeDeadlineExceeded, Name: nameDeadline, cause: ctx.Err(),
+		return &Error{Code: CodeDeadlineExceeded, Name: nameDeadlineExceeded, cause: ctx.Err(),
 			Message: "the queue of " + q.handler.sub.Service + " for " + q.handler.sub.Pattern + " was not empty in time"}
 	}
 }

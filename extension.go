@@ -105,7 +105,7 @@ func (n *Node) startExtensions(ctx context.Context) error {
 
 func (n *Node) checkExtension(g registration) error {
 	invalid := func(format string, args ...any) error {
-		return &Error{Code: CodeInvalidArgument, Name: nameNodeState, Node: n.id, Message: "Extend: " + fmt.Sprintf(format, args...)}
+		return &Error{Code: CodeInvalidArgument, Name: nameBadOption, Node: n.id, Message: "Extend: " + fmt.Sprintf(format, args...)}
 	}
 	if g.extension == nil {
 		return invalid("the extension of topic %d is nil", g.topic)

@@ -107,7 +107,12 @@ func (r *recorder) rest() (all []note) {
 
 func startExtended(t *testing.T, id string, options ...sabir.NodeOption) *sabir.Node {
 	t.Helper()
-	n := sabir.NewNode(append([]sabir.NodeOption{sabir.ID(id), sabir.Logger(quiet)}, options...)...)
+	return startLogged(t, id, quiet, options...)
+}
+
+func startLogged(t *testing.T, id string, log *slog.Logger, options ...sabir.NodeOption) *sabir.Node {
+	t.Helper()
+	n := sabir.NewNode(append([]sabir.NodeOption{sabir.ID(id), sabir.Logger(log)}, options...)...)
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -447,7 +452,7 @@ func TestAPanicOfAnExtensionIsLoggedAndEndsTheLinkAloneWithAnError(t *testing.T)
 			other := newRecorder() // is notified of everything nevertheless
 			address := "mem://extension-panics-in-" + where
 			startExtended(t, "a", sabir.Extend(topicOfTest, a), sabir.Join(address))
-			startExtended(t, "b", sabir.Logger(log), sabir.Extend(topicOfTest, b), sabir.Extend(topicOfTest+1, other), sabir.Join(address))
+			startLogged(t, "b", log, sabir.Extend(topicOfTest, b), sabir.Extend(topicOfTest+1, other), sabir.Join(address))
 			first := a.next(t, "linked").link
 			first.TryPost(topicOfTest, nil)
 			if where == "Unlinked" {

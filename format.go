@@ -12,7 +12,6 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/native"
-	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -27,8 +26,10 @@ import (
 //
 // For each pair of nodes the first of the caller's formats that the other node takes is used; an action's own formats, which
 // callers learn from the node that offers it, go before those of either node. Where nothing is left, the call fails with
-// [ErrNoCodec], which lists what each side has. By default it is native, or JSON for values that have no native form, and
+// [ErrNoCommonCodec], which lists what each side has. By default it is native, or JSON for values that have no native form, and
 // any other format that the program links is understood.
+//
+// Given several times, the names add up in their order.
 //
 // Some values are not a matter of choice: generated messages of Protocol Buffers are always sent as such, and values without
 // a type of their own (any, json.RawMessage), such as command lines send, as JSON.
@@ -37,11 +38,13 @@ func Codecs(names ...string) CodecsOption { return CodecsOption{names} }
 // CodecsOption is the result of Codecs: an option of NewNode, Join, Handle and HandleStream.
 type CodecsOption struct{ names []string }
 
-func (o CodecsOption) applyNode(n *Node) { n.codecs = o.names }
+func (o CodecsOption) applyNode(n *Node) { n.codecs = append(n.codecs, o.names...) }
 
-func (o CodecsOption) applyJoin(c *mesh.Config) { c.Codecs = o.names }
+func (o CodecsOption) applyJoin(j *joining) { j.config.Codecs = append(j.config.Codecs, o.names...) }
 
-func (o CodecsOption) applyAction(d *definition) { d.codecs = o.names }
+func (o CodecsOption) applyAction(d *definition) {
+	d.codecs = append(slices.Clip(d.codecs), o.names...)
+}
 
 // preferredFormats lists the formats that this node sends and takes, the best first; nil for any that it can.
 func (n *Node) preferredFormats() []string {
@@ -112,7 +115,7 @@ func chooseFormat[In, Out any](n *Node, action *Action, peer string, theirs []st
 			return format, nil
 		}
 	}
-	return "", &Error{Code: CodeFailedPrecondition, Name: nameNoCodec, Node: n.id,
+	return "", &Error{Code: CodeFailedPrecondition, Name: nameNoCommonCodec, Node: n.id,
 		Message: fmt.Sprintf("no codec in common with node %s for %s: %s%s takes %s", peer, action.Name, n.describeFormats(own), wantedBy(action), strings.Join(theirs, ", "))}
 }
 
@@ -165,7 +168,7 @@ func (n *Node) checkFormat(name string, wanted []string, format string) *Error {
 	if own == nil || format == json.Name || slices.Contains(own, format) || slices.Contains(wanted, format) || strings.HasPrefix(name, "$") {
 		return nil
 	}
-	return &Error{Code: CodeFailedPrecondition, Name: nameNoCodec, Node: n.id,
+	return &Error{Code: CodeFailedPrecondition, Name: nameNoCommonCodec, Node: n.id,
 		Message: "node " + n.id + " takes no values as " + format + ": it takes " + strings.Join(own, ", ")}
 }
 

@@ -96,7 +96,7 @@ func TestTheFormatOfValuesIsNegotiated(t *testing.T) {
 			blue.used.Store(0)
 			out, err := sabir.Call[paint](t.Context(), here, "paint-there."+test.action, paint{"green"})
 			if test.wantNoCommon {
-				if !errors.Is(err, sabir.ErrNoCodec) || !strings.Contains(err.Error(), "red") || !strings.Contains(err.Error(), "blue") {
+				if !errors.Is(err, sabir.ErrNoCommonCodec) || !strings.Contains(err.Error(), "red") || !strings.Contains(err.Error(), "blue") {
 					t.Errorf("the call ended with %v", err)
 				}
 				return

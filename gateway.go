@@ -48,13 +48,14 @@ func HTTP(addr string, options ...HTTPOption) NodeOption {
 	for _, o := range options {
 		o(&config)
 	}
-	return Attach(func(n *Node) (Face, error) {
+	attach := func(n *Node) (Face, error) {
 		if httpGateway == nil {
-			return nil, &Error{Code: CodeUnimplemented, Name: nameNodeState, Node: n.id,
+			return nil, &Error{Code: CodeInvalidArgument, Name: nameBadOption, Node: n.id,
 				Message: `sabir.HTTP needs the package that serves it: add import _ "github.com/sabir-go/sabir/web"`}
 		}
 		return httpGateway(n, config)
-	})
+	}
+	return nodeOptionOnce("HTTP", callerSite(), func(n *Node) { n.attached = append(n.attached, attach) })
 }
 
 // HTTPOption is an option of HTTP.

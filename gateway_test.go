@@ -45,7 +45,7 @@ func TestACallFromOutside(t *testing.T) {
 	if left <= 0 || left > time.Minute {
 		t.Errorf("the handler has %v left, want up to a minute", left)
 	}
-	if out, err := double.ServeJSON(in, []byte("x"), []byte(`{"n":0}`)); !errors.Is(err, sabir.ErrValidation) || string(out) != "x" {
+	if out, err := double.ServeJSON(in, []byte("x"), []byte(`{"n":0}`)); !errors.Is(err, sabir.ErrValidationFailed) || string(out) != "x" {
 		t.Errorf("a bad input: %q, %v", out, err)
 	}
 	if _, err := double.ServeJSON(in, nil, []byte(`{"n":`)); !errors.Is(err, sabir.ErrBadInput) {

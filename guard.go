@@ -70,7 +70,7 @@ func (r *Request) guarded(c *callContext, deadline time.Time, next Handler) erro
 func (g *guard) run(r *Request, next Handler, end time.Duration, canceled <-chan struct{}) error {
 	s := g.call.op
 	if s.abandoned.Load() >= maxAbandoned {
-		return &Error{Code: CodeResourceExhausted, Name: nameAbandoned, Node: s.node.id, Retryable: true,
+		return &Error{Code: CodeResourceExhausted, Name: nameTooManyAbandoned, Node: s.node.id, Retryable: true,
 			Message: itoa(maxAbandoned) + " handlers of " + s.name + " are still running past their deadlines"}
 	}
 	w := s.node.workers.take()

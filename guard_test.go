@@ -46,7 +46,7 @@ func TestCallerIsLetGoAtTheDeadlineAlthoughTheHandlerNeverReturns(t *testing.T) 
 				node := start(t, sabir.Serve(stuck(release)))
 				begin := time.Now()
 				err := call(node)
-				if !errors.Is(err, sabir.ErrDeadline) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "stuck.wait") {
+				if !errors.Is(err, sabir.ErrDeadlineExceeded) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "stuck.wait") {
 					t.Errorf("got %v", err)
 				}
 				if took := time.Since(begin); took != time.Second {
@@ -109,7 +109,7 @@ func TestStopHooksWaitForHandlersThatOutliveTheirCallers(t *testing.T) {
 			return struct{}{}, nil
 		})
 		node := start(t, sabir.Serve(s))
-		if _, err := sabir.Call[struct{}](context.Background(), node, "slow.wait", struct{}{}, sabir.Timeout(time.Second)); !errors.Is(err, sabir.ErrDeadline) {
+		if _, err := sabir.Call[struct{}](context.Background(), node, "slow.wait", struct{}{}, sabir.Timeout(time.Second)); !errors.Is(err, sabir.ErrDeadlineExceeded) {
 			t.Fatal(err)
 		}
 		removed := make(chan error, 1)

@@ -25,91 +25,101 @@ import (
 // An address without a host means this machine only. To be reached from others, name the host and restrict who may join, with
 // [ClusterKey] or a TLS configuration that demands client certificates; without either the node refuses to start.
 func Join(address string, options ...JoinOption) NodeOption {
-	config := mesh.Config{Address: address, Cluster: "default", Connections: 1}
+	j := joining{config: mesh.Config{Address: address, Cluster: "default", Connections: 1}}
 	for _, o := range options {
-		o.applyJoin(&config)
+		o.applyJoin(&j)
 	}
-	return nodeOption(func(n *Node) { n.joins, n.joinCluster = append(n.joins, config), joinMesh })
+	return nodeOptionOnce("Join", callerSite(), func(n *Node) {
+		n.problems = append(n.problems, j.problems...)
+		n.joins, n.joinCluster = append(n.joins, j.config), joinMesh
+	})
 }
 
-// JoinOption is an option of Join.
-type JoinOption interface{ applyJoin(*mesh.Config) }
+// joining is a use of Join.
+type joining struct {
+	config   mesh.Config
+	given    givenOptions
+	problems []error // of the options
+}
 
-type joinOption func(*mesh.Config)
+// JoinOption is an option of Join. [Seeds], [Static] and [Codecs] add up; a node with two of another does not start.
+type JoinOption interface{ applyJoin(*joining) }
 
-func (o joinOption) applyJoin(c *mesh.Config) { o(c) }
+type joinOption func(*joining)
+
+func (o joinOption) applyJoin(j *joining) { o(j) }
 
 // ClusterName names the cluster. Default: "default". Nodes of clusters with other names refuse each other, so several
 // clusters can share a network. Over a broker they do not see each other.
 func ClusterName(name string) JoinOption {
-	return joinOption(func(c *mesh.Config) { c.Cluster = name })
+	return joinOptionOnce("ClusterName", callerSite(), func(j *joining) { j.config.Cluster = name })
 }
 
 // ClusterKey is the secret that every node of the cluster must know, of at least 16 random bytes. It is proved, never sent.
 // It keeps strangers out; it does not hide what is sent, for which there is tls://.
 func ClusterKey(key string) JoinOption {
-	return joinOption(func(c *mesh.Config) { c.Key = key })
+	return joinOptionOnce("ClusterKey", callerSite(), func(j *joining) { j.config.Key = key })
 }
 
 // ClusterTLS is the TLS configuration of tls:// links, for both ends: the certificate of this node, the authorities that
 // others' certificates must come from (RootCAs and ClientCAs), and whether they must show one.
 func ClusterTLS(config *tls.Config) JoinOption {
-	return joinOption(func(c *mesh.Config) { c.TLS = config })
+	return joinOptionOnce("ClusterTLS", callerSite(), func(j *joining) { j.config.TLS = config })
 }
 
 // Seeds are addresses of nodes to find the cluster by. One that can be reached is enough; those that cannot are tried again
 // for as long as the node runs.
 func Seeds(addresses ...string) JoinOption {
-	return joinOption(func(c *mesh.Config) { c.Seeds = append(c.Seeds, addresses...) })
+	return joinOption(func(j *joining) { j.config.Seeds = append(j.config.Seeds, addresses...) })
 }
 
 // Static makes the cluster the nodes at these addresses and no others, without gossip: each node is given the addresses of
 // all, its own may be among them. Addresses that do not answer are tried again for as long as the node runs.
 func Static(addresses ...string) JoinOption {
-	return joinOption(func(c *mesh.Config) { c.Static = append(c.Static, addresses...) })
+	return joinOption(func(j *joining) { j.config.Static = append(j.config.Static, addresses...) })
 }
 
 // Advertise is the host, or host:port, that the other nodes dial, where it is not the one that is listened on: in a
 // container or behind an address translation.
 func Advertise(host string) JoinOption {
-	return joinOption(func(c *mesh.Config) { c.Advertise = host })
+	return joinOptionOnce("Advertise", callerSite(), func(j *joining) { j.config.Advertise = host })
 }
 
 // PacketSize bounds the bytes of a packet of quic, kcp and utp. Default and minimum: 1,200; TCP to other
 // machines is held to packets of the same size on Linux. Give more where every path between the nodes carries it, and much is
 // to be sent: packets that are too large for a path are lost, and links with them. See docs/transports.md.
 func PacketSize(bytes int) JoinOption {
-	return joinOption(func(c *mesh.Config) { c.PacketSize = bytes })
+	return joinOptionOnce("PacketSize", callerSite(), func(j *joining) { j.config.PacketSize = bytes })
 }
 
 // Zone names the place of the node, such as a data centre or a rack. Calls go to nodes of their own zone while there are any.
 func Zone(name string) JoinOption {
-	return joinOption(func(c *mesh.Config) { c.Zone = name })
+	return joinOptionOnce("Zone", callerSite(), func(j *joining) { j.config.Zone = name })
 }
 
 // Labels describe this node to the others; they show in listings, and calls prefer nodes that share more of them. All
 // labels, the zone and the address together may take about 400 bytes.
 func Labels(labels map[string]string) JoinOption {
-	return joinOption(func(c *mesh.Config) { c.Labels = maps.Clone(labels) })
+	return joinOptionOnce("Labels", callerSite(), func(j *joining) { j.config.Labels = maps.Clone(labels) })
 }
 
 // Connections sets how many connections are kept to each other node. Default: 1, which is fastest as a rule: the more
 // calls share a connection, the more go in one system call.
 func Connections(n int) JoinOption {
-	return joinOption(func(c *mesh.Config) { c.Connections = min(max(n, 1), 64) })
+	return joinOptionOnce("Connections", callerSite(), func(j *joining) { j.config.Connections = min(max(n, 1), 64) })
 }
 
 // Guest makes a node that calls others and offers nothing: it does not listen, and the others do not look for it. Command
 // lines and tools are guests.
 func Guest() JoinOption {
-	return joinOption(func(c *mesh.Config) { c.Observer = true })
+	return joinOptionOnce("Guest", callerSite(), func(j *joining) { j.config.Observer = true })
 }
 
 // Compress makes values of at least above bytes smaller before they are sent, by "s2" (fast) or "zstd" (smaller), to
 // nodes that have it switched on too. By default nothing is compressed, which is right within a data centre. Import
 // _ "github.com/sabir-go/sabir/transport/compress" for it.
 func Compress(algorithm string, above int) JoinOption {
-	return joinOption(func(c *mesh.Config) { c.Compression, c.CompressAbove = algorithm, above })
+	return joinOptionOnce("Compress", callerSite(), func(j *joining) { j.config.Compression, j.config.CompressAbove = algorithm, above })
 }
 
 // LinkLimits bounds what other nodes can make this one hold. 0 stands for the default.
@@ -123,9 +133,9 @@ type LinkLimits struct {
 
 // Limit sets the limits of links.
 func Limit(limits LinkLimits) JoinOption {
-	return joinOption(func(c *mesh.Config) {
-		c.Limits = wire.Limits{Message: limits.Message, Calls: limits.Calls, Streams: limits.Streams, Window: limits.Window}
-		c.NodeCalls = limits.Node
+	return joinOptionOnce("Limit", callerSite(), func(j *joining) {
+		j.config.Limits = wire.Limits{Message: limits.Message, Calls: limits.Calls, Streams: limits.Streams, Window: limits.Window}
+		j.config.NodeCalls = limits.Node
 	})
 }
 
@@ -139,12 +149,8 @@ func (n *Node) join(ctx context.Context) error {
 			return joinError("Codecs: ", err)
 		}
 	}
-	switch len(n.joins) {
-	case 0:
+	if len(n.joins) == 0 {
 		return nil
-	case 1:
-	default:
-		return &Error{Code: CodeInvalidArgument, Name: nameJoin, Node: n.id, Message: "a node is a member of one cluster: give Join once"}
 	}
 	return n.joinCluster(ctx, n, n.joins[0])
 }
@@ -156,7 +162,7 @@ func joinMesh(ctx context.Context, n *Node, config mesh.Config) error {
 		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Since: n.started}
 	m, err := mesh.New(meshHost{n}, config)
 	if err != nil {
-		return &Error{Code: CodeInvalidArgument, Name: nameJoin, Message: "Join: " + err.Error()}
+		return joinError("Join: ", err)
 	}
 	if err := m.Listen(ctx); err != nil {
 		return joinError("", err)
@@ -170,5 +176,5 @@ func joinMesh(ctx context.Context, n *Node, config mesh.Config) error {
 }
 
 func joinError(what string, err error) *Error {
-	return &Error{Code: CodeUnavailable, Name: nameJoin, cause: err, Message: what + err.Error()}
+	return &Error{Code: CodeUnavailable, Name: nameJoinFailed, cause: err, Message: what + err.Error()}
 }

@@ -15,6 +15,9 @@ import (
 // gracefully: nothing new is taken, calls in flight finish. A second signal ends the process at once. It returns nil
 // after a clean stop.
 func (n *Node) Run(ctx context.Context) error {
+	if err := n.check(); err != nil {
+		return err
+	}
 	ctx, restore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer restore()
 	if err := n.Start(ctx); err != nil {
@@ -30,6 +33,9 @@ func (n *Node) Run(ctx context.Context) error {
 // Start starts the services, each after those it needs, and then whatever lets calls in from outside. When one of
 // them fails, those started are stopped again and the error names which failed and why. A node starts once.
 func (n *Node) Start(ctx context.Context) error {
+	if err := n.check(); err != nil {
+		return err
+	}
 	if !n.state.CompareAndSwap(int32(StateCreated), int32(StateStarting)) {
 		return n.wrongState("start", StateCreated)
 	}
@@ -88,6 +94,9 @@ func (n *Node) startAll(ctx context.Context) error {
 // Stop lets no more calls in from outside, waits for those in flight, and stops the services, each before those it
 // needs. The context bounds the waiting; when it ends first, Stop goes on without waiting and reports it in its error.
 func (n *Node) Stop(ctx context.Context) error {
+	if n.callingNode() == nil {
+		return errNotMade()
+	}
 	if callOf(ctx) != nil {
 		return n.selfWaitError("stop the node")
 	}
@@ -141,8 +150,11 @@ func (n *Node) Remove(ctx context.Context, services ...Servable) error {
 	return n.change(ctx, "remove services from", func(ctx context.Context) error {
 		list := flatten(services)
 		for _, s := range list {
+			if s == nil {
+				return s.check()
+			}
 			if !slices.Contains(n.running, s) {
-				return &Error{Code: CodeNotFound, Name: nameService, Node: n.id, Message: "service " + s.fullName() + " is not running on " + n.id}
+				return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id, Message: "service " + s.fullName() + " is not running on " + n.id}
 			}
 			if within(ctx, s.fullName()) {
 				return n.selfWaitError("remove service " + s.fullName())
@@ -159,6 +171,9 @@ func (n *Node) Remove(ctx context.Context, services ...Servable) error {
 }
 
 func (n *Node) change(ctx context.Context, what string, do func(context.Context) error) error {
+	if n.callingNode() == nil {
+		return errNotMade()
+	}
 	if ctx.Value(lifecycleKey{}) == n {
 		return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id,
 			Message: "a start or stop hook cannot " + what + " the node that runs it; do it from a goroutine of its own"}
@@ -226,7 +241,7 @@ func (n *Node) startServices(ctx context.Context, list []*Service) error {
 
 func (n *Node) startService(ctx context.Context, s *Service) error {
 	if !s.node.CompareAndSwap(nil, n) {
-		return &Error{Code: CodeFailedPrecondition, Name: nameService, Node: n.id,
+		return &Error{Code: CodeInvalidArgument, Name: nameBadService, Node: n.id,
 			Message: "service " + s.fullName() + " is served already, by node " + s.node.Load().id}
 	}
 	err := n.open(ctx, s)
@@ -241,7 +256,7 @@ func (n *Node) startService(ctx context.Context, s *Service) error {
 func (n *Node) open(ctx context.Context, s *Service) error {
 	for _, other := range n.running {
 		if other.fullName() == s.fullName() {
-			return &Error{Code: CodeAlreadyExists, Name: nameService, Node: n.id,
+			return &Error{Code: CodeInvalidArgument, Name: nameBadService, Node: n.id,
 				Message: fmt.Sprintf("two services are called %s: one made at %s, the other at %s", s.fullName(), other.where, s.where)}
 		}
 	}
@@ -261,7 +276,7 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 		n.publishWaiting() // the services before this one can be called from here on
 	}
 	for _, need := range s.needs {
-		if err := n.WaitFor(ctx, need); err != nil {
+		if err := n.waitLoudly(ctx, s, need); err != nil {
 			return fmt.Errorf("service %s: %w", s.fullName(), err)
 		}
 	}

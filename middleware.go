@@ -153,7 +153,7 @@ func (a *Action) refusal() error {
 		return nil
 	}
 	err := errors.Join(a.refused...)
-	return &Error{Code: CodeInvalidArgument, Name: nameService, cause: err, Message: "action " + a.Name + " cannot be served: " + err.Error()}
+	return &Error{Code: CodeInvalidArgument, Name: nameBadService, cause: err, Message: "action " + a.Name + " cannot be served: " + err.Error()}
 }
 
 // Signal sends a signal to the listeners on the action's node.

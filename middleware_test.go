@@ -129,7 +129,7 @@ func TestNodeMiddlewaresSeeCallsThatFailValidationAndServicesDoNot(t *testing.T)
 	sabir.Handle(s, "a", func(context.Context, checkedRequest) (helloReply, error) { return helloReply{}, nil })
 	node := start(t, sabir.Serve(s), sabir.Use(tracing(&notes, "node")))
 	notes = nil
-	if _, err := sabir.Call[helloReply](t.Context(), node, "s.a", checkedRequest{}); !errors.Is(err, sabir.ErrValidation) {
+	if _, err := sabir.Call[helloReply](t.Context(), node, "s.a", checkedRequest{}); !errors.Is(err, sabir.ErrValidationFailed) {
 		t.Fatal(err)
 	}
 	if got := strings.Join(notes, " "); got != "node /node" {

@@ -2,6 +2,7 @@ package sabir
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"reflect"
@@ -59,6 +60,9 @@ type Node struct {
 	changed   chan struct{} // closed and replaced when the table changes
 
 	workers workers
+
+	given    givenOptions
+	problems []error // of the options
 }
 
 // State is the stage of a node between its creation and its stop.
@@ -79,8 +83,10 @@ func (s State) String() string {
 }
 
 // NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [ID], [Logger], [Validator], [MaxLevel],
-// [StopTimeout], [Balance], [SpreadLocal], [Via], [Attach], [Channels],
-// [Extend].
+// [StopTimeout], [Balance], [SpreadLocal], [Via], [Attach], [Channels], [Codecs], [Extend].
+//
+// Serve, Use, Attach, Extend, Balance and Codecs add up when they are given several times. Any other option is given once: a
+// node with two of it does not start.
 type NodeOption interface{ applyNode(*Node) }
 
 type nodeOption func(*Node)
@@ -121,22 +127,30 @@ func Serve(services ...Servable) NodeOption {
 }
 
 // ID names the node. By default the name is made of the host's and the process's.
-func ID(id string) NodeOption { return nodeOption(func(n *Node) { n.id = id }) }
+func ID(id string) NodeOption {
+	return nodeOptionOnce("ID", callerSite(), func(n *Node) { n.id = id })
+}
 
 // Logger sets the node's logger. Default: slog.Default.
-func Logger(log *slog.Logger) NodeOption { return nodeOption(func(n *Node) { n.log = log }) }
+func Logger(log *slog.Logger) NodeOption {
+	return nodeOptionOnce("Logger", callerSite(), func(n *Node) { n.log = log })
+}
 
 // Validator gives the node a validator with the program's rules and messages. Register them before the node starts.
 func Validator(v *validate.Validator) NodeOption {
-	return nodeOption(func(n *Node) { n.validator = v })
+	return nodeOptionOnce("Validator", callerSite(), func(n *Node) { n.validator = v })
 }
 
 // MaxLevel bounds how deep calls may nest, so that actions which call each other in a circle end in an error instead of
 // a full stack. Default: 100.
-func MaxLevel(n int) NodeOption { return nodeOption(func(node *Node) { node.maxLevel = max(n, 1) }) }
+func MaxLevel(n int) NodeOption {
+	return nodeOptionOnce("MaxLevel", callerSite(), func(node *Node) { node.maxLevel = max(n, 1) })
+}
 
 // StopTimeout bounds how long Run waits for calls in flight when it ends. Default: 10 seconds.
-func StopTimeout(d time.Duration) NodeOption { return nodeOption(func(n *Node) { n.stopTimeout = d }) }
+func StopTimeout(d time.Duration) NodeOption {
+	return nodeOptionOnce("StopTimeout", callerSite(), func(n *Node) { n.stopTimeout = d })
+}
 
 // Use adds middlewares to a node, a service, an action or an event handler, whichever it is given to; see [Middleware]. The first is
 // the outermost, and several Use add up.
@@ -163,13 +177,42 @@ func (n *Node) State() State { return State(n.state.Load()) }
 // Log is the node's logger.
 func (n *Node) Log() *slog.Logger { return n.log }
 
-func (n *Node) callingNode() *Node { return n }
+func (n *Node) callingNode() *Node {
+	if n == nil || n.changed == nil {
+		return nil // see errNoNode
+	}
+	return n
+}
+
+// optionProblem notes an error of an option, for the start; nil is none.
+func (n *Node) optionProblem(err error) {
+	if err != nil {
+		n.problems = append(n.problems, err)
+	}
+}
+
+// check returns the errors of how the node was made, all at once.
+func (n *Node) check() error {
+	if n.callingNode() == nil {
+		return errNotMade()
+	}
+	if len(n.problems) == 0 {
+		return nil
+	}
+	all := errors.Join(n.problems...)
+	return &Error{Code: CodeInvalidArgument, Name: nameBadOption, Node: n.id, cause: all, Message: "node " + n.id + " cannot start: " + all.Error()}
+}
+
+// errNotMade is the error of a node that is nil or the zero Node.
+func errNotMade() *Error {
+	return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Message: "this Node was not made by sabir.NewNode, which every node must be"}
+}
 
 // compileRules compiles the validation rules of a type; nil when it has none.
 func (n *Node) compileRules(t reflect.Type, where callSite) (*validate.Plan, error) {
 	plan, err := n.validator.Compile(t)
 	if err != nil {
-		return nil, &Error{Code: CodeInvalidArgument, Name: nameService, cause: err, Message: where.String() + ": " + err.Error()}
+		return nil, &Error{Code: CodeInvalidArgument, Name: nameBadService, cause: err, Message: where.String() + ": " + err.Error()}
 	}
 	if plan.Empty() {
 		return nil, nil

@@ -50,7 +50,7 @@ func TestANodeMayBeAskedThingsWhileItStarts(t *testing.T) {
 				t.Errorf("the nodes are %+v", nodes)
 			}
 			_, err := sabir.Call[helloReply](t.Context(), node, "greeter.hello", helloRequest{}, sabir.ToNode("b"))
-			if !errors.Is(err, sabir.ErrUnavailable) {
+			if !errors.Is(err, sabir.ErrServiceUnavailable) {
 				t.Errorf("a call to a node that is not there: %v", err)
 			}
 		}

@@ -193,7 +193,7 @@ func (n *Node) describeAction(name string) (d ActionDescription, err error) {
 		d.Errors = append(d.Errors, one)
 	}
 	if d.Described, err = schema.Describe(a.In, a.Out, data...); err != nil {
-		return d, Errorf(CodeFailedPrecondition, "NoDescription", "the types of %s cannot be described: %w", name, err)
+		return d, Errorf(CodeFailedPrecondition, nameNoDescription, "the types of %s cannot be described: %w", name, err)
 	}
 	for _, example := range a.Examples {
 		in, errIn := json.Append(nil, example.In)

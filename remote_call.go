@@ -216,13 +216,13 @@ func (n *Node) peerByName(action, node string) (*mesh.Peer, error) {
 			return p, nil
 		}
 	}
-	return nil, &Error{Code: CodeUnavailable, Name: nameUnavailable, Node: n.id, Retryable: true,
+	return nil, &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true,
 		Message: "cannot call " + action + " on node " + node + ": there is no link to a node of that name"}
 }
 
 // noNode is the error for an action whose nodes have all gone.
 func (n *Node) noNode(action string) *Error {
-	return &Error{Code: CodeUnavailable, Name: nameUnavailable, Node: n.id, Retryable: true, Message: "no node offers " + action + " any more"}
+	return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "no node offers " + action + " any more"}
 }
 
 // callError makes the caller's error of the one that a call or a stream over the link ended with.

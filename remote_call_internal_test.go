@@ -238,7 +238,7 @@ func TestAnEventForANodeThatHasJustLeftIsForNobody(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	caller := calledAndCaller(t, ctx, []string{"a"})
-	plan, err := planOf(caller, "news")
+	plan, err := planOf(ctx, caller, "news")
 	if err != nil || len(plan.remoteGroups) != 1 || len(plan.remoteNodes) != 1 {
 		t.Fatalf("%+v, %v", plan, err)
 	}
@@ -274,7 +274,7 @@ func TestAnEventForANodeThatIsAboutToBeHeardToLeaveIsForNobody(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			caller := calledAndCaller(t, ctx, []string{"a"})
-			plan, err := planOf(caller, "news")
+			plan, err := planOf(ctx, caller, "news")
 			if err != nil {
 				t.Fatal(err)
 			}

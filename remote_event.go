@@ -121,7 +121,7 @@ func (a *remoteAction) notTaken(err error) bool {
 	case a.kind == wire.EventRoute:
 		return failure.Name == nameGroupGone
 	}
-	return failure.Name == nameActionNotFound || failure.Name == nameUnavailable
+	return failure.Name == nameActionNotFound || failure.Name == nameServiceUnavailable
 }
 
 // otherProviders bounds the further nodes that are tried, one after the other, where the action has just gone from one.

@@ -50,7 +50,7 @@ func (r *Request) SetOutput(value any) error {
 
 // Validate checks the input by the rules in its struct tags, once per call however often it is asked. The runtime asks
 // after the node's middlewares and before the service's and the action's; a middleware that answers without calling next
-// asks first, so that a kept answer never hides a bad input. The error is an *Error that matches ErrValidation.
+// asks first, so that a kept answer never hides a bad input. The error is an *Error that matches ErrValidationFailed.
 func (r *Request) Validate() error {
 	if r.valid {
 		return nil

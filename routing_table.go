@@ -56,7 +56,7 @@ func (n *Node) openActions(s *Service) ([]local, error) {
 			other = known.info()
 		}
 		if other != nil && other.Name == a.Name {
-			return nil, &Error{Code: CodeAlreadyExists, Name: nameService, Node: n.id,
+			return nil, &Error{Code: CodeInvalidArgument, Name: nameBadService, Node: n.id,
 				Message: fmt.Sprintf("%s: action %s exists already, in service %s", def.where, a.Name, other.Service)}
 		}
 		a.endpoint = e
@@ -234,6 +234,9 @@ func preferredOver(a, b version) bool {
 // WaitFor waits until all the services can be called, by names with or without a version, or until the context ends.
 // Services of a remote given with Via count as there.
 func (n *Node) WaitFor(ctx context.Context, services ...string) error {
+	if n.callingNode() == nil {
+		return errNotMade()
+	}
 	for {
 		n.tableLock.Lock()
 		changed, have := n.changed, n.table.Load().services
@@ -245,9 +248,27 @@ func (n *Node) WaitFor(ctx context.Context, services ...string) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return &Error{Code: CodeUnavailable, Name: nameUnavailable, Node: n.id, Retryable: true, cause: ctx.Err(),
+			return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, cause: ctx.Err(),
 				Message: "gave up waiting for " + strings.Join(missing, ", ") + ": " + ctx.Err().Error()}
 		}
+	}
+}
+
+// needReminder is the time between two lines of the log about a start that waits for a service.
+const needReminder = 5 * time.Second
+
+// waitLoudly is WaitFor for the start of a service: a name that no node will ever have must not look like a start that hangs.
+func (n *Node) waitLoudly(ctx context.Context, s *Service, need string) error {
+	began := time.Now()
+	for {
+		limited, cancel := context.WithTimeout(ctx, needReminder)
+		err := n.WaitFor(limited, need)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		n.log.WarnContext(ctx, "a service does not start before one that it needs is there: is the name right, and does a node serve it?",
+			"node", n.id, "service", s.fullName(), "declared", s.where.String(), "missing", need, "waited", time.Since(began).Round(time.Second))
 	}
 }
 

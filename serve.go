@@ -101,7 +101,7 @@ func (r *inboundRoute) missing(f *resolvedAction) *Error {
 		return f.refusal
 	}
 	if state := r.node.State(); state != StateRunning {
-		return &Error{Code: CodeUnavailable, Name: nameUnavailable, Node: r.node.id, Retryable: true, Message: "node " + r.node.id + " is " + state.String()}
+		return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: r.node.id, Retryable: true, Message: "node " + r.node.id + " is " + state.String()}
 	}
 	e := r.node.notFoundAmong("action on node "+r.node.id, r.name, r.node.namesForOthers())
 	e.Retryable = true // on another node; what a handler returns from its own calls never is

@@ -102,7 +102,7 @@ func (s *inboundEvents) deliver(in *wire.Inbound, handled *int) error {
 
 // ServeStream is never called: no stream is opened on a route of events.
 func (s *inboundEvents) ServeStream(stream *wire.Stream) {
-	stream.End(&wire.Failure{Code: uint8(CodeUnimplemented), Name: nameNoStream, Message: "an event is no stream", Node: s.node.id})
+	stream.End(&wire.Failure{Code: uint8(CodeInvalidArgument), Name: nameNoStream, Message: "an event is no stream", Node: s.node.id})
 }
 
 // eventFormat decodes an event handler's payload from one format.
@@ -140,8 +140,7 @@ func (h *eventHandler[T]) receiveFrom(in *wire.Inbound, at *delivery, format str
 		_, err = r.format.decode(in.Payload(), in.Schema(), false, &r.reader, &payload) // not owned: other handlers read it too
 	}
 	if err != nil {
-		h.unreadable(in.Context(), at, err)
-		return nil // the emitter did nothing wrong: other handlers understood it
+		return h.unreadable(in.Context(), at, "written as "+format, err)
 	}
 	c, failed := at.op.enterFromLink(in, nil)
 	if failed != nil {

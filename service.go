@@ -11,8 +11,8 @@ import (
 )
 
 // Service is a named, versioned set of actions and event handlers. Make it with [NewService], fill it with [Handle],
-// [HandleStream] and [On], and give it to a node with [Serve] or [Node.Add]. It must not be changed after its node
-// started; one node at a time serves it.
+// [HandleStream] and [On], and give it to a node with [Serve] or [Node.Add]. One node at a time serves it. What is declared
+// while it is served would have no effect, and panics.
 type Service struct {
 	name        string
 	version     int
@@ -28,6 +28,7 @@ type Service struct {
 	consumers   []*consumerDefinition
 	onStart     []func(context.Context) error
 	onStop      []func(context.Context) error
+	given       givenOptions
 	problems    []error
 
 	node atomic.Pointer[Node]
@@ -49,6 +50,7 @@ func NewService(name string, options ...ServiceOption) *Service {
 }
 
 // ServiceOption is an option of NewService: [Version], [Preferred], [Needs], [OnStart], [OnStop], [Use], [Purpose].
+// Needs, OnStart, OnStop and Use add up; a service with two of another does not start.
 type ServiceOption interface{ applyService(*Service) }
 
 type serviceOption func(*Service)
@@ -59,7 +61,7 @@ func (o serviceOption) applyService(s *Service) { o(s) }
 // "v2.users.get"; "users.get" reaches the service without a version if there is one, else the [Preferred] version, else
 // the highest.
 func Version(n int) ServiceOption {
-	return serviceOption(func(s *Service) {
+	return serviceOptionOnce("Version", callerSite(), func(s *Service) {
 		if n < 1 {
 			s.problem(s.where, "the version of %s is %d; it must be at least 1", s.name, n)
 		}
@@ -68,11 +70,13 @@ func Version(n int) ServiceOption {
 }
 
 // Preferred makes this version the one that names without a version reach.
-func Preferred() ServiceOption { return serviceOption(func(s *Service) { s.preferred = true }) }
+func Preferred() ServiceOption {
+	return serviceOptionOnce("Preferred", callerSite(), func(s *Service) { s.preferred = true })
+}
 
 // Purpose gives the service a sentence for listings and generated documents.
 func Purpose(text string) ServiceOption {
-	return serviceOption(func(s *Service) { s.description = text })
+	return serviceOptionOnce("Purpose", callerSite(), func(s *Service) { s.description = text })
 }
 
 // Needs names the services that this one calls. It starts after them, waits for those that come later, and stops before
@@ -98,7 +102,12 @@ func (s *Service) fullName() string { return fullServiceName(s.name, s.version) 
 // Name is the service's full name: "users", or "v2.users" with Version(2).
 func (s *Service) Name() string { return s.fullName() }
 
-func (s *Service) callingNode() *Node { return s.node.Load() }
+func (s *Service) callingNode() *Node {
+	if s == nil {
+		return nil
+	}
+	return s.node.Load()
+}
 
 func (s *Service) services() []*Service { return []*Service{s} }
 
@@ -118,15 +127,33 @@ func (s *Service) define(def *definition) {
 		}
 		s.defined[def.short] = def
 	}
+	s.problems = append(s.problems, def.problems...)
 	s.definitions = append(s.definitions, def)
+}
+
+// declare panics where what is declared at where would have no effect: the service runs, and what it offers was taken when it
+// started. It panics, as net/http's ServeMux does, because the functions that declare return no error, and because a start that
+// could report it has been.
+func (s *Service) declare(what string, where callSite) {
+	if s == nil {
+		panic("sabir: " + what + " is declared at " + where.String() + " for a nil *sabir.Service: make one with sabir.NewService")
+	}
+	if n := s.node.Load(); n != nil {
+		panic("sabir: " + what + " of service " + s.fullName() + " is declared at " + where.String() + ", but node " + n.id +
+			" serves it already and would never run this: declare before the node starts, or give node.Add a new service")
+	}
 }
 
 // check returns all errors of the service's declaration at once.
 func (s *Service) check() error {
+	if s == nil || s.where == 0 {
+		return &Error{Code: CodeInvalidArgument, Name: nameBadService,
+			Message: "a service was not made by sabir.NewService, which every service must be: it is nil or the zero Service"}
+	}
 	if len(s.problems) == 0 {
 		return nil
 	}
-	return &Error{Code: CodeInvalidArgument, Name: nameService, cause: errors.Join(s.problems...),
+	return &Error{Code: CodeInvalidArgument, Name: nameBadService, cause: errors.Join(s.problems...),
 		Message: "service " + s.fullName() + " cannot start: " + errors.Join(s.problems...).Error()}
 }
 
@@ -140,20 +167,29 @@ type Group struct {
 func NewGroup(name string, members ...*Service) *Group {
 	g := &Group{name: name, members: members}
 	for _, s := range members {
-		s.group = name
+		if s != nil {
+			s.group = name
+		}
 	}
 	return g
 }
 
-// Use adds middlewares around those of each member. It must be called before the group starts.
+// Use adds middlewares around those of each member. It panics when a member has started.
 func (g *Group) Use(wrappers ...Wrapper) *Group {
+	where := callerSite()
 	for _, s := range g.members {
+		s.declare("a middleware", where)
 		s.middlewares = append(middlewaresOf(wrappers), s.middlewares...)
 	}
 	return g
 }
 
-func (g *Group) services() []*Service { return g.members }
+func (g *Group) services() []*Service {
+	if g == nil {
+		return []*Service{nil} // see Service.check
+	}
+	return g.members
+}
 
 // Servable is anything that a node can serve: a *Service or a *Group.
 type Servable interface{ services() []*Service }
@@ -161,6 +197,10 @@ type Servable interface{ services() []*Service }
 // flatten lists the services of all.
 func flatten(all []Servable) (list []*Service) {
 	for _, one := range all {
+		if one == nil {
+			list = append(list, nil) // see Service.check
+			continue
+		}
 		list = append(list, one.services()...)
 	}
 	return list
@@ -186,7 +226,7 @@ func startOrder(list []*Service) ([]*Service, error) {
 			return nil
 		case visiting:
 			from := slices.Index(way, s.fullName())
-			return &Error{Code: CodeInvalidArgument, Name: nameService,
+			return &Error{Code: CodeInvalidArgument, Name: nameBadService,
 				Message: "services need each other in a circle: " + strings.Join(append(way[from:], s.fullName()), " needs ")}
 		}
 		state[s] = visiting

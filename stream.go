@@ -60,12 +60,13 @@ func (s *Stream[R, S]) All() iter.Seq2[R, error] {
 // HandleStream adds an action that is a stream: fn receives any number of In and sends any number of Out, in any order.
 // The stream ends when fn returns; its error is what the caller's Recv returns. Each In is checked by its `validate`
 // tags: a bad one ends the stream for both sides. fn runs on a goroutine of its own, and its context ends when the caller
-// closes the stream or no longer waits.
+// closes the stream or no longer waits. HandleStream panics when a node serves s already: it would have no effect.
 func HandleStream[In, Out any](s *Service, name string, fn func(context.Context, *Stream[In, Out]) error, options ...ActionOption) {
 	handleStream(s, &definition{short: name, where: callerSite(), stream: true}, fn, options)
 }
 
 func handleStream[In, Out any](s *Service, def *definition, fn func(context.Context, *Stream[In, Out]) error, options []ActionOption) {
+	s.declare("stream "+def.short, def.where)
 	for _, o := range options {
 		o.applyAction(def)
 	}
@@ -90,7 +91,7 @@ func OpenStream[In, Out any](ctx context.Context, from Caller, action string, op
 	o := gather(options)
 	e := n.table.Load().actions[action]
 	if e == nil && o.node == "" && n.remote != nil {
-		return nil, &Error{Code: CodeUnimplemented, Name: nameNoStream, Node: n.id, Message: "no stream here is called " + action + ", and streams do not go over a Remote"}
+		return nil, &Error{Code: CodeInvalidArgument, Name: nameNoStream, Node: n.id, Message: "no stream here is called " + action + ", and streams do not go over a Remote"}
 	}
 	e, err := n.endpointFor(e, action, &o)
 	if err != nil {

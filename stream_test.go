@@ -187,7 +187,7 @@ func TestStreamErrors(t *testing.T) {
 		"the handler's error comes after what it sent": {"numbers.fail", countTo{}, 1, sabir.NewError(sabir.CodeAborted, "Enough", "")},
 		"a panic":                     {"numbers.panic", countTo{}, 0, sabir.ErrPanic},
 		"a panic in a goroutine":      {"numbers.go", countTo{}, 0, sabir.ErrPanic},
-		"a value against the rules":   {"numbers.count", countTo{2_000_000}, 0, sabir.ErrValidation},
+		"a value against the rules":   {"numbers.count", countTo{2_000_000}, 0, sabir.ErrValidationFailed},
 		"an unknown action":           {"numbers.cuont", countTo{}, 0, sabir.ErrActionNotFound},
 		"an action that is no stream": {"numbers.call", countTo{}, 0, sabir.NewError(sabir.CodeInvalidArgument, "NoStream", "")},
 	} {

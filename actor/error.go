@@ -17,9 +17,9 @@ var (
 	// ErrNoProcess: there is no such process, or no more. Of a call: it may have ended before or while it handled it.
 	ErrNoProcess = sabir.NewError(sabir.CodeNotFound, "NoProcess", "no such process")
 	// ErrNoConnection: the node of the process cannot be reached, or was lost.
-	ErrNoConnection = sabir.NewError(sabir.CodeUnavailable, "NoConnection", "no connection to the node of the process")
+	ErrNoConnection = sabir.NewError(sabir.CodeUnavailable, "NoConnection", "no connection to the node of the process").AsRetryable()
 	// ErrMailboxFull: as many messages wait as may. The message was not taken.
-	ErrMailboxFull = sabir.NewError(sabir.CodeResourceExhausted, "MailboxFull", "the mailbox is full")
+	ErrMailboxFull = sabir.NewError(sabir.CodeResourceExhausted, "MailboxFull", "the mailbox is full").AsRetryable()
 	// ErrNotHandled: the process has no handler for messages or calls of this type.
 	ErrNotHandled = sabir.NewError(sabir.CodeUnimplemented, "NotHandled", "the process does not handle this")
 	// ErrCallTimeout: no answer came in time. The call may still be handled.
@@ -27,9 +27,9 @@ var (
 	// ErrNameTaken: another process has the name.
 	ErrNameTaken = sabir.NewError(sabir.CodeAlreadyExists, "NameTaken", "the name is taken")
 	// ErrTooMany: a limit of the system was reached.
-	ErrTooMany = sabir.NewError(sabir.CodeResourceExhausted, "TooMany", "a limit was reached")
+	ErrTooMany = sabir.NewError(sabir.CodeResourceExhausted, "TooMany", "a limit was reached").AsRetryable()
 	// ErrStopped: the system has stopped, or has not started.
-	ErrStopped = sabir.NewError(sabir.CodeUnavailable, "SystemStopped", "the system of processes is not running")
+	ErrStopped = sabir.NewError(sabir.CodeUnavailable, "SystemStopped", "the system of processes is not running").AsRetryable()
 	// ErrNotPermitted: the other node does not let others do that.
 	ErrNotPermitted = sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "the node does not permit that")
 	// ErrPanic: a callback panicked.
@@ -39,7 +39,12 @@ var (
 )
 
 // ErrLater is returned by a handler of calls that will answer later: see Process.Request.
-var ErrLater = sabir.NewError(sabir.CodeOK, "Later", "the answer comes later")
+var ErrLater error = later{}
+
+// later is a type of its own because it is no failure: as a sabir.Error it would need a code.
+type later struct{}
+
+func (later) Error() string { return "the answer comes later" }
 
 // problem is one of the errors above with what it was about.
 func problem(of *sabir.Error, node, format string, args ...any) error {

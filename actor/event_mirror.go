@@ -281,7 +281,7 @@ func (o eventOver) reason() error {
 	if e := reasons[o.Name]; e != nil && e.Code == o.Code {
 		return e
 	}
-	return sabir.NewError(o.Code, o.Name, o.Message)
+	return &sabir.Error{Code: o.Code, Name: o.Name, Message: o.Message} // not NewError, which panics with a code that a peer made up
 }
 
 // eventKeeper is the process through which other nodes subscribe to the events of this one.

@@ -185,7 +185,7 @@ func (p *postReader) error() error {
 	if flags&errorNone != 0 {
 		return nil
 	}
-	e := sabir.NewError(sabir.Code(code), p.text(maxName), p.text(maxErrorText))
+	e := &sabir.Error{Code: sabir.Code(code), Name: p.text(maxName), Message: p.text(maxErrorText)}
 	e.Retryable, e.Node = flags&errorRetryable != 0, p.text(maxNodeName)
 	if data := p.bytes(); len(data) > maxErrorData {
 		p.bad = true

@@ -215,7 +215,7 @@ func TestBreakerOpensOnAHandlerThatHangsInsideATimeout(t *testing.T) {
 		r := newRig(t, func(context.Context, none) (int, error) { <-release; return 1, nil },
 			sabir.Use(policy.Breaker{MinCalls: 5}, policy.Timeout(time.Second)))
 		for range 5 {
-			if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrDeadline) {
+			if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrDeadlineExceeded) {
 				t.Fatal(err)
 			}
 		}

@@ -155,7 +155,7 @@ func TestBulkheadInsideATimeoutHoldsThePlaceOfAHandlerThatHangs(t *testing.T) {
 		r := newRig(t, func(context.Context, none) (int, error) { <-release; return 1, nil },
 			sabir.Use(policy.Timeout(time.Second), policy.Bulkhead{MaxCalls: 2}))
 		for range 2 {
-			if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrDeadline) {
+			if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrDeadlineExceeded) {
 				t.Error(err)
 			}
 		}

@@ -109,7 +109,7 @@ func TestCacheWaiterWaitsNoLongerThanItsOwnContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		begun := time.Now()
-		if _, err := u.call(ctx); !errors.Is(err, sabir.ErrDeadline) || time.Since(begun) != time.Second {
+		if _, err := u.call(ctx); !errors.Is(err, sabir.ErrDeadlineExceeded) || time.Since(begun) != time.Second {
 			t.Errorf("got %v after %v", err, time.Since(begun))
 		}
 		wg.Wait()

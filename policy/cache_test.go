@@ -129,7 +129,7 @@ func TestCacheNeverHidesAnInvalidInput(t *testing.T) {
 	if _, err := sabir.Call[user](t.Context(), u.node, "test.run", getUser{ID: "ada"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sabir.Call[user](t.Context(), u.node, "test.run", getUser{}); !errors.Is(err, sabir.ErrValidation) {
+	if _, err := sabir.Call[user](t.Context(), u.node, "test.run", getUser{}); !errors.Is(err, sabir.ErrValidationFailed) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -61,7 +61,7 @@ func ExampleTimeout() {
 	node, done := serve(s)
 	defer done()
 	_, err := sabir.Call[int](context.Background(), node, "report.make", struct{}{})
-	fmt.Println(errors.Is(err, sabir.ErrDeadline))
+	fmt.Println(errors.Is(err, sabir.ErrDeadlineExceeded))
 	// Output: true
 }
 
@@ -70,7 +70,7 @@ func ExampleRetry() {
 	s := sabir.NewService("mail")
 	sabir.Handle(s, "send", func(context.Context, struct{}) (string, error) {
 		if tries++; tries < 3 {
-			return "", sabir.NewError(sabir.CodeUnavailable, "ServerBusy", "the mail server is busy") // retryable
+			return "", sabir.NewError(sabir.CodeUnavailable, "ServerBusy", "the mail server is busy").AsRetryable() // retryable
 		}
 		return fmt.Sprintf("sent at try %d", tries), nil
 	}, sabir.Use(policy.Retry{Attempts: 5, FirstPause: time.Millisecond, MaxPause: time.Second}))

@@ -44,7 +44,7 @@ func TestTimeoutEndsCallsToOtherNodes(t *testing.T) {
 			return ctx.Err()
 		})))
 		begun := time.Now()
-		if _, err := callElsewhere[int](t, node, 1); !errors.Is(err, sabir.ErrDeadline) || time.Since(begun) != time.Second {
+		if _, err := callElsewhere[int](t, node, 1); !errors.Is(err, sabir.ErrDeadlineExceeded) || time.Since(begun) != time.Second {
 			t.Errorf("got %v after %v", err, time.Since(begun))
 		}
 	})

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	errBusy   = sabir.NewError(sabir.CodeUnavailable, "Busy", "busy") // retryable
+	errBusy   = sabir.NewError(sabir.CodeUnavailable, "Busy", "busy").AsRetryable() // retryable
 	errBroken = sabir.NewError(sabir.CodeInternal, "Broken", "broken")
 )
 

@@ -17,7 +17,7 @@ func TestTimeoutAnswersAtTheLimitThoughTheHandlerNeverReturns(t *testing.T) {
 		r := newRig(t, func(context.Context, none) (int, error) { <-release; return 1, nil }, sabir.Use(policy.Timeout(time.Second)))
 		begun := time.Now()
 		_, err := r.call(t.Context())
-		if took := time.Since(begun); !errors.Is(err, sabir.ErrDeadline) || took != time.Second {
+		if took := time.Since(begun); !errors.Is(err, sabir.ErrDeadlineExceeded) || took != time.Second {
 			t.Errorf("got %v after %v, want ErrDeadline after 1s", err, took)
 		}
 		if r.heard(sabir.TimedOut) != 1 {
@@ -77,7 +77,7 @@ func TestTimeoutHoldsForEachCallOfAReusedWorker(t *testing.T) {
 		pause = time.Hour
 		begun := time.Now()
 		_, err := r.call(t.Context())
-		if took := time.Since(begun); !errors.Is(err, sabir.ErrDeadline) || took != 10*time.Second {
+		if took := time.Since(begun); !errors.Is(err, sabir.ErrDeadlineExceeded) || took != 10*time.Second {
 			t.Errorf("got %v after %v, want ErrDeadline after 10s", err, took)
 		}
 	})
@@ -91,7 +91,7 @@ func TestTimeoutKeepsTheCallersOwnNearerDeadline(t *testing.T) {
 		defer cancel()
 		begun := time.Now()
 		_, err := r.call(ctx)
-		if took := time.Since(begun); !errors.Is(err, sabir.ErrDeadline) || took != time.Second {
+		if took := time.Since(begun); !errors.Is(err, sabir.ErrDeadlineExceeded) || took != time.Second {
 			t.Errorf("got %v after %v, want ErrDeadline after 1s", err, took)
 		}
 		if r.heard(sabir.TimedOut) != 0 {

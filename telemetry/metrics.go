@@ -176,7 +176,7 @@ func outcome(ctx context.Context, released bool, err error) error {
 	case context.Canceled:
 		return sabir.ErrCanceled
 	}
-	return sabir.ErrDeadline
+	return sabir.ErrDeadlineExceeded
 }
 
 // event counts what one handler of events handles.

@@ -247,7 +247,7 @@ func TestTheSpanOfACallWhoseCallerWasLetGoSaysSo(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = sabir.Call[helloReply](context.Background(), node, "slow.deaf", helloRequest{}, sabir.Timeout(time.Second))
-		if !errors.Is(err, sabir.ErrDeadline) {
+		if !errors.Is(err, sabir.ErrDeadlineExceeded) {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)

@@ -54,7 +54,7 @@ func (rc *requestContext) batch() {
 		if bad := json.Decode(rc.Body, &calls); bad != nil {
 			err = sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, `the batch cannot be read: %w; want [{"action":"users.get","input":{…}},…]`, bad)
 		} else if len(calls) > maxBatch {
-			err = sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrTooLarge.Name, fmt.Sprintf("the batch has %d calls; %d is the limit", len(calls), maxBatch))
+			err = sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrInputTooLarge.Name, fmt.Sprintf("the batch has %d calls; %d is the limit", len(calls), maxBatch))
 		}
 	}
 	if err != nil {
@@ -103,7 +103,7 @@ func (rc *requestContext) callOne(c batchCall, i int, answer *batchResult) {
 	case to == nil || to.action == nil || strings.Contains(c.Action, "/"): // a batch is no action
 		sub.fail(rc.notFound(path))
 	case to.action.Stream:
-		sub.fail(&sabir.Error{Code: sabir.CodeUnimplemented, Name: sabir.ErrStreamWanted.Name, Message: c.Action + " is a stream, which no batch can hold"})
+		sub.fail(&sabir.Error{Code: sabir.CodeInvalidArgument, Name: sabir.ErrStreamWanted.Name, Message: c.Action + " is a stream, which no batch can hold"})
 	default:
 		counted := *to
 		counted.chain = append(slices.Clip(to.chain), exchange.Filter{Name: "batch", Before: func(x *exchange.Exchange) error {

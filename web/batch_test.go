@@ -31,7 +31,7 @@ func account(sessions *auth.Sessions) *sabir.Service {
 	})
 	sabir.Handle(s, "guarded", func(context.Context, nothing) (nothing, error) { return nothing{}, nil }, sabir.Use(auth.Require()))
 	sabir.Handle(s, "busy", func(context.Context, nothing) (nothing, error) {
-		return nothing{}, sabir.NewError(sabir.CodeResourceExhausted, "Busy", "come back later")
+		return nothing{}, sabir.NewError(sabir.CodeResourceExhausted, "Busy", "come back later").AsRetryable()
 	})
 	sabir.Handle(s, "cookies", func(ctx context.Context, in map[string]string) (nothing, error) {
 		x := ExchangeOf(ctx)

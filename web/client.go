@@ -28,7 +28,7 @@ import (
 //
 // The context's deadline, request id and metadata go with each call. An error of the other node comes back as the same
 // *sabir.Error, except for what a node does not send over HTTP (see docs/http.md). A call that did not get through is
-// sabir.ErrUnavailable: retryable where no connection could be made, and not where it broke later, because the handler may
+// sabir.ErrServiceUnavailable: retryable where no connection could be made, and not where it broke later, because the handler may
 // have run.
 type Client struct {
 	base      *url.URL
@@ -199,7 +199,7 @@ func (c *Client) exchange(ctx context.Context, method, path, what string, body [
 	}
 	defer response.Body.Close()
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/x-ndjson") {
-		return nil, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrStreamWanted.Name, "%s is a stream, which a call over HTTP cannot read", what)
+		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrStreamWanted.Name, "%s is a stream, which a call over HTTP cannot read", what)
 	}
 	answer, err := c.read(response)
 	switch {
@@ -265,15 +265,13 @@ func (c *Client) lost(ctx context.Context, what string, err error) *sabir.Error 
 	deadline, timed := ctx.Deadline()
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), timed && !time.Now().Before(deadline):
-		return sabir.Errorf(sabir.CodeDeadlineExceeded, sabir.ErrDeadline.Name, "the deadline passed before %s answered from %s", what, c.name)
+		return sabir.Errorf(sabir.CodeDeadlineExceeded, sabir.ErrDeadlineExceeded.Name, "the deadline passed before %s answered from %s", what, c.name)
 	case ctx.Err() != nil:
 		return sabir.Errorf(sabir.CodeCanceled, sabir.ErrCanceled.Name, "the caller gave up on %s at %s", what, c.name)
 	case notSent:
-		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrUnavailable.Name, "no node answers at %s: %w; is it running?", c.name, cause)
+		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "no node answers at %s: %w; is it running?", c.name, cause).AsRetryable()
 	}
-	e := sabir.Errorf(sabir.CodeUnavailable, sabir.ErrUnavailable.Name, "the connection to %s broke before the answer of %s came, which may have run: %w", c.name, what, cause)
-	e.Retryable = false
-	return e
+	return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "the connection to %s broke before the answer of %s came, which may have run: %w", c.name, what, cause)
 }
 
 // notSabir makes the error for a response that no node sends.

@@ -18,7 +18,7 @@ import (
 // via runs a node that sends its calls to another over HTTP.
 func via(t *testing.T, other *sabir.Node, options ...Option) *sabir.Node {
 	t.Helper()
-	return start(t, sabir.ID("caller"), sabir.Via(dialNode(t, other, options...)))
+	return startAs(t, "caller", sabir.Via(dialNode(t, other, options...)))
 }
 
 func TestANodeCallsTheActionsOfAnotherLikeItsOwn(t *testing.T) {
@@ -53,12 +53,12 @@ func TestErrorsAreTheSameOnTheCallersSide(t *testing.T) {
 		retryable bool
 	}{
 		{"shop.buy", errOutOfStock, false},
-		{"shop.hello", sabir.ErrValidation, false},
+		{"shop.hello", sabir.ErrValidationFailed, false},
 		{"shop.panic", sabir.ErrPanic, false},
 		{"shop.helo", sabir.ErrActionNotFound, false},
 		{"shop.secret", sabir.ErrActionNotFound, false},
 		{"shop.fail", sabir.NewError(sabir.CodeUnknown, "HandlerFailed", ""), false},
-		{"shop.busy", sabir.NewError(sabir.CodeResourceExhausted, "Busy", ""), true},
+		{"shop.busy", sabir.NewError(sabir.CodeResourceExhausted, "Busy", "").AsRetryable(), true},
 	}
 	for _, test := range tests {
 		_, err := sabir.Call[nothing](t.Context(), node, test.action, nothing{})
@@ -114,12 +114,12 @@ func TestACallOverHTTPEndsAtItsDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		_, err := sabir.Call[string](ctx, node, "slow.work", nothing{})
 		cancel()
-		if !errors.Is(err, sabir.ErrDeadline) || !errors.Is(err, context.DeadlineExceeded) {
+		if !errors.Is(err, sabir.ErrDeadlineExceeded) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("by the context: %v", err)
 		}
 	}
 	_, err := sabir.Call[string](t.Context(), node, "slow.work", nothing{}, sabir.Timeout(30*time.Millisecond))
-	if !errors.Is(err, sabir.ErrDeadline) {
+	if !errors.Is(err, sabir.ErrDeadlineExceeded) {
 		t.Errorf("by the option: %v", err)
 	}
 }
@@ -149,10 +149,10 @@ func TestACallThatReachesNobodyIsRetryable(t *testing.T) {
 	}
 	defer client.Close()
 	_, err = client.Call(t.Context(), "shop.hello", nil)
-	if e := sabir.AsError(err); !errors.Is(err, sabir.ErrUnavailable) || !e.Retryable || !strings.Contains(e.Message, addr) || !strings.Contains(e.Message, "refused") {
+	if e := sabir.AsError(err); !errors.Is(err, sabir.ErrServiceUnavailable) || !e.Retryable || !strings.Contains(e.Message, addr) || !strings.Contains(e.Message, "refused") {
 		t.Errorf("%+v", e)
 	}
-	if err := client.Ready(t.Context()); !errors.Is(err, sabir.ErrUnavailable) {
+	if err := client.Ready(t.Context()); !errors.Is(err, sabir.ErrServiceUnavailable) {
 		t.Errorf("Ready: %v", err)
 	}
 }
@@ -167,7 +167,7 @@ func TestACallWhoseConnectionBreaksIsNotRetryableBecauseItMayHaveRun(t *testing.
 	} {
 		client := dialFake(t, func(c net.Conn) { io.WriteString(c, half) })
 		_, err := client.Call(t.Context(), "shop.hello", nil)
-		if e := sabir.AsError(err); !errors.Is(err, sabir.ErrUnavailable) || e.Retryable {
+		if e := sabir.AsError(err); !errors.Is(err, sabir.ErrServiceUnavailable) || e.Retryable {
 			t.Errorf("%s: %+v", about, e)
 		}
 	}

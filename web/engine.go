@@ -46,7 +46,7 @@ func (s *server) Failed(x *exchange.Exchange) {
 // Late makes the response for a handler that has exceeded its time limit.
 func (s *server) Late(x *exchange.Exchange) {
 	v := requestContext{Exchange: x, server: s, to: x.Route.(*target)}
-	v.fail(sabir.NewError(sabir.CodeDeadlineExceeded, sabir.ErrDeadline.Name, "the deadline passed before "+v.to.name()+" answered"))
+	v.fail(sabir.NewError(sabir.CodeDeadlineExceeded, sabir.ErrDeadlineExceeded.Name, "the deadline passed before "+v.to.name()+" answered"))
 }
 
 // Busy makes the response when too many handlers have exceeded their limits and still run.

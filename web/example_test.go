@@ -237,7 +237,7 @@ func ExampleAround() {
 	closed := false
 	maintenance := exchange.Filter{Name: "maintenance", Before: func(x *exchange.Exchange) error {
 		if closed {
-			return sabir.NewError(sabir.CodeUnavailable, "Maintenance", "back at six")
+			return sabir.NewError(sabir.CodeUnavailable, "Maintenance", "back at six").AsRetryable()
 		}
 		return nil
 	}}

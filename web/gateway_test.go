@@ -18,8 +18,8 @@ func startGateway(t *testing.T, options ...sabir.HTTPOption) (gateway *sabir.Nod
 	guarded := sabir.NewService("vault")
 	sabir.Handle(guarded, "open", echoPut, sabir.Use(auth.Require("keeper")))
 	sabir.HandleStream(guarded, "watch", func(_ context.Context, s *sabir.Stream[putItem, int]) error { return s.Send(1) })
-	start(t, sabir.ID("worker"), sabir.Join("mem://"+t.Name()), sabir.Serve(shop(), store(), guarded))
-	gateway = start(t, sabir.ID("gateway"), sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", options...))
+	startAs(t, "worker", sabir.Join("mem://"+t.Name()), sabir.Serve(shop(), store(), guarded))
+	gateway = startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", options...))
 	if err := gateway.WaitFor(t.Context(), "shop", "items"); err != nil {
 		t.Fatal(err)
 	}

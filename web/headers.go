@@ -207,7 +207,7 @@ func checkJSON(x *exchange.Exchange) error {
 }
 
 func mediaType(format string, args ...any) *sabir.Error {
-	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrMediaType.Name, format, args...)
+	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrUnsupportedMediaType.Name, format, args...)
 }
 
 // seconds is a duration as a Retry-After header has it.

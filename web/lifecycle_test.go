@@ -111,7 +111,7 @@ func TestStopCutsOffWhatOutlastsItsContextAndSaysSo(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "1 calls still running") || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Stop: %v", err)
 	}
-	if err := <-answered; !errors.Is(err, sabir.ErrUnavailable) || sabir.AsError(err).Retryable {
+	if err := <-answered; !errors.Is(err, sabir.ErrServiceUnavailable) || sabir.AsError(err).Retryable {
 		t.Errorf("the call got %v (retryable: %v)", err, sabir.AsError(err).Retryable)
 	}
 }
@@ -268,7 +268,7 @@ func (c *tally) add(t *testing.T, in int, out []byte, err error) {
 		c.right.Add(1)
 	case errors.Is(err, sabir.ErrActionNotFound):
 		c.absent.Add(1)
-	case errors.Is(err, sabir.ErrUnavailable):
+	case errors.Is(err, sabir.ErrServiceUnavailable):
 		c.unavailable.Add(1)
 	default:
 		if c.wrong.Add(1) < 5 {

@@ -63,7 +63,7 @@ func shop() *sabir.Service {
 		return nothing{}, errOutOfStock.WithData(func() {})
 	})
 	sabir.Handle(s, "busy", func(context.Context, nothing) (nothing, error) {
-		return nothing{}, sabir.NewError(sabir.CodeResourceExhausted, "Busy", "come back later")
+		return nothing{}, sabir.NewError(sabir.CodeResourceExhausted, "Busy", "come back later").AsRetryable()
 	})
 	sabir.Handle(s, "who", func(ctx context.Context, _ nothing) (map[string]any, error) {
 		deadline, _ := ctx.Deadline()
@@ -102,10 +102,18 @@ func logTo(w io.Writer) sabir.NodeOption {
 	return sabir.Logger(slog.New(slog.NewTextHandler(w, nil)))
 }
 
+// Nodes without a logger of their own log nothing.
+func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) }
+
 // start runs a node for the length of a test.
 func start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 	tb.Helper()
-	node := sabir.NewNode(append([]sabir.NodeOption{sabir.ID("n1"), logTo(io.Discard)}, options...)...)
+	return startAs(tb, "n1", options...)
+}
+
+func startAs(tb testing.TB, id string, options ...sabir.NodeOption) *sabir.Node {
+	tb.Helper()
+	node := sabir.NewNode(append([]sabir.NodeOption{sabir.ID(id)}, options...)...)
 	if err := node.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (rc *requestContext) noTarget() {
 		rc.fail(rc.notFound(rc.Path))
 		return
 	}
-	rc.fail(sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrMethod.Name, "the method is %.20q; this address takes %s", rc.Method, allow))
+	rc.fail(sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "the method is %.20q; this address takes %s", rc.Method, allow))
 }
 
 // maxSuggest bounds the names for which similar ones are looked up: comparing takes the square of their length. So that

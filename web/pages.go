@@ -30,7 +30,7 @@ func (rc *requestContext) health() { rc.send([]byte(`{"status":"ok"}` + "\n")) }
 // ready reports whether calls should be sent here.
 func (rc *requestContext) ready() {
 	if state := rc.node.State(); state != sabir.StateRunning {
-		rc.fail(&sabir.Error{Code: sabir.CodeUnavailable, Name: sabir.ErrUnavailable.Name, Node: rc.node.ID(), Retryable: true, Message: "the node is " + state.String()})
+		rc.fail(&sabir.Error{Code: sabir.CodeUnavailable, Name: sabir.ErrServiceUnavailable.Name, Node: rc.node.ID(), Retryable: true, Message: "the node is " + state.String()})
 		return
 	}
 	rc.send([]byte(`{"status":"ready"}` + "\n"))

@@ -138,13 +138,13 @@ func (s *server) publicError(a *sabir.Action, id string, err error) *sabir.Error
 	e := sabir.AsError(err)
 	message, data := e.Message, e.Data
 	switch e.Name {
-	case sabir.ErrHandler.Name, sabir.ErrBadOutput.Name, sabir.ErrTooManyLevels.Name, sabir.ErrPanic.Name, sabir.ErrActionNotFound.Name: // the last is of a nested call
+	case sabir.ErrHandlerFailed.Name, sabir.ErrBadOutput.Name, sabir.ErrTooManyLevels.Name, sabir.ErrPanic.Name, sabir.ErrActionNotFound.Name: // the last is of a nested call
 		message, data = internalMessage(id), nil
-	case sabir.ErrDeadline.Name:
+	case sabir.ErrDeadlineExceeded.Name:
 		message = "the deadline passed before " + a.Name + " answered"
 	case sabir.ErrCanceled.Name:
 		message = "the caller gave up on " + a.Name
-	case sabir.ErrUnavailable.Name, sabir.ErrNotANode.Name:
+	case sabir.ErrServiceUnavailable.Name, sabir.ErrNotANode.Name:
 		message, data = a.Name+" is not available now", nil
 	default:
 		if inner := authored(e); inner != nil {

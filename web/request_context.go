@@ -186,7 +186,7 @@ func (rc *requestContext) inbound(in *sabir.Inbound) (err error) {
 }
 
 func (rc *requestContext) tooLarge(limit int64) error {
-	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrTooLarge.Name, "the body is larger than the limit of %d bytes", limit)
+	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrInputTooLarge.Name, "the body is larger than the limit of %d bytes", limit)
 }
 
 // borrowedExchange puts the exchange into the context of its call. It is valid only until the call ends, because the exchange

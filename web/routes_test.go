@@ -253,7 +253,7 @@ func TestABatchMakesSeveralCalls(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.body), &answers); err != nil || got.status != 200 {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
-	for i, want := range []int{200, 422, 404, 501, 404, 200} {
+	for i, want := range []int{200, 422, 404, 400, 404, 200} {
 		if answers[i].Status != want || (answers[i].Output != nil) != (want == 200) || (answers[i].Problem != nil) != (want != 200) {
 			t.Errorf("call %d: %d %s %s, want %d", i, answers[i].Status, answers[i].Output, answers[i].Problem, want)
 		}

@@ -60,7 +60,7 @@ func (s *scheduler) Add(p *actor.Process, a add) (none sabir.Nothing, err error)
 		return none, sabir.Errorf(ErrJobExists.Code, ErrJobExists.Name, "%s: %q", ErrJobExists.Message, j.Name)
 	}
 	if len(s.jobs) >= MaxJobs {
-		return none, sabir.Errorf(actor.ErrTooMany.Code, actor.ErrTooMany.Name, "a scheduler has at most %d jobs", MaxJobs)
+		return none, sabir.Errorf(actor.ErrTooMany.Code, actor.ErrTooMany.Name, "a scheduler has at most %d jobs", MaxJobs).AsRetryable()
 	}
 	if j.Every > 0 {
 		j.schedule = every{p.Now(), j.Every}

@@ -11,7 +11,7 @@ import (
 // What can go wrong with grains, beside the errors of package actor, of package store and of handlers. They survive the wire.
 var (
 	// ErrNoOwner: no node was found in time that serves the grain. Nothing was done; retryable.
-	ErrNoOwner = sabir.NewError(sabir.CodeUnavailable, "NoOwner", "no node serves the grain now")
+	ErrNoOwner = sabir.NewError(sabir.CodeUnavailable, "NoOwner", "no node serves the grain now").AsRetryable()
 	// ErrUnknown: the call may have been handled or not, since its node was lost; or its Save may have been done or not. It
 	// is store.ErrUnknown too.
 	ErrUnknown = sabir.NewError(sabir.CodeUnknown, "OutcomeUnknown", "the call of the grain may have been handled or not")
@@ -19,7 +19,7 @@ var (
 	// saved before: nothing was saved by this call.
 	ErrFenced = store.ErrFenced
 	// ErrTooMany: as many grains are active on the owner as may be. Nothing was done; retryable.
-	ErrTooMany = sabir.NewError(sabir.CodeResourceExhausted, "TooManyGrains", "as many grains are active as the node may have")
+	ErrTooMany = sabir.NewError(sabir.CodeResourceExhausted, "TooManyGrains", "as many grains are active as the node may have").AsRetryable()
 	// ErrBadState: what is saved cannot be read as the type of the state, or the state cannot be written.
 	ErrBadState = sabir.NewError(sabir.CodeDataLoss, "BadGrainState", "the saved state of the grain cannot be read")
 	// ErrNotStarted: the system has no grains, or they have stopped.
@@ -27,7 +27,7 @@ var (
 )
 
 // errMoved refuses what the grain's activation has not handled: it is not here, or not any more. Callers never see it.
-var errMoved = sabir.NewError(sabir.CodeUnavailable, "GrainMoved", "the grain is not here")
+var errMoved = sabir.NewError(sabir.CodeUnavailable, "GrainMoved", "the grain is not here").AsRetryable()
 
 // hostName is the name of the process on each node that takes what is for its grains.
 const hostName = "$grains"

@@ -20,7 +20,7 @@ import (
 )
 
 // ErrClosed is the exit reason of a connection's process when the connection ends, wrapped around the network's error, if any.
-var ErrClosed = sabir.NewError(sabir.CodeUnavailable, "ConnectionClosed", "the connection has ended")
+var ErrClosed = sabir.NewError(sabir.CodeUnavailable, "ConnectionClosed", "the connection has ended").AsRetryable()
 
 // Meta is a meta process, for its goroutine.
 type Meta struct {

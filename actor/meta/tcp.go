@@ -66,7 +66,7 @@ func (c *Conn) read(s *actor.System, to actor.PID, o *netOptions) {
 func closed(s *actor.System, to actor.PID, err error) {
 	reason := ErrClosed
 	if err != io.EOF {
-		reason = sabir.Errorf(ErrClosed.Code, ErrClosed.Name, "%s: %w", ErrClosed.Message, err)
+		reason = sabir.Errorf(ErrClosed.Code, ErrClosed.Name, "%s: %w", ErrClosed.Message, err).AsRetryable()
 	}
 	_ = Deliver(context.Background(), s, to, math.MaxInt, actor.Exit{Reason: reason}) // unless the process has ended
 }

@@ -18,7 +18,7 @@ var (
 	// ErrChildRuns: the child runs, is being restarted or is about to end. TerminateChild comes first.
 	ErrChildRuns = sabir.NewError(sabir.CodeFailedPrecondition, "ChildRuns", "the child runs")
 	// ErrEnding: the supervisor is about to end and starts nothing.
-	ErrEnding = sabir.NewError(sabir.CodeUnavailable, "SupervisorEnding", "the supervisor is about to end")
+	ErrEnding = sabir.NewError(sabir.CodeUnavailable, "SupervisorEnding", "the supervisor is about to end").AsRetryable()
 )
 
 // problem is one of the errors above with what it was about.

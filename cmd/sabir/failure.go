@@ -69,7 +69,7 @@ func (c *cli) explain(e *sabir.Error) {
 
 // fieldsOf is the fields that failed validation; nil for another error.
 func fieldsOf(e *sabir.Error) validate.Errors {
-	if !errors.Is(e, sabir.ErrValidation) {
+	if !errors.Is(e, sabir.ErrValidationFailed) {
 		return nil
 	}
 	fields, err := sabir.DataAs[validate.Errors](e)
@@ -133,11 +133,13 @@ func hintFor(e *sabir.Error) string {
 		return "give the node's key in the environment variable SABIR_KEY, or with --key"
 	case errors.Is(e, sabir.ErrLinkLost) && !e.Retryable:
 		return "see whether it was done before you call again: the node may have done it"
-	case errors.Is(e, sabir.ErrDeadline):
+	case errors.Is(e, sabir.ErrDeadlineExceeded):
 		return "allow more time with --timeout"
 	}
 	return ""
 }
 
 // unreachable reports whether the call found no node. What a node answers has its name in it.
-func unreachable(e *sabir.Error) bool { return errors.Is(e, sabir.ErrUnavailable) && e.Node == "" }
+func unreachable(e *sabir.Error) bool {
+	return errors.Is(e, sabir.ErrServiceUnavailable) && e.Node == ""
+}

@@ -103,7 +103,7 @@ func (c *cli) fetchDescription(ctx context.Context, address string) (a api.API, 
 	defer transport.CloseIdleConnections()
 	response, err := (&http.Client{Transport: transport, CheckRedirect: refuseRedirect}).Do(request)
 	if err != nil {
-		return a, sabir.Errorf(sabir.CodeUnavailable, sabir.ErrUnavailable.Name, "no node answers at %s: %w", address, errors.Unwrap(err))
+		return a, sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "no node answers at %s: %w", address, errors.Unwrap(err)).AsRetryable()
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {

@@ -145,7 +145,7 @@ type advice struct {
 func (a advice) Unwrap() error { return a.error }
 
 func joinFailed(text, do string) error {
-	return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrJoin.Name, "%w", advice{errors.New(text), do})
+	return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrJoinFailed.Name, "%w", advice{errors.New(text), do})
 }
 
 // notJoined describes why the cluster could not be joined, and what to do.

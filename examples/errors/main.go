@@ -19,7 +19,7 @@ import (
 // A service's errors are variables that its callers import, or make again with the same code and name.
 var (
 	ErrOutOfStock = sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "there is not enough in stock")
-	ErrClosed     = sabir.NewError(sabir.CodeUnavailable, "WarehouseClosed", "the warehouse is closed for a moment")
+	ErrClosed     = sabir.NewError(sabir.CodeUnavailable, "WarehouseClosed", "the warehouse is closed for a moment").AsRetryable()
 )
 
 // Shortage is the data of ErrOutOfStock.

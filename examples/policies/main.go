@@ -26,7 +26,7 @@ type Stock struct {
 }
 
 var (
-	ErrClosed = sabir.NewError(sabir.CodeUnavailable, "WarehouseClosed", "the warehouse is closed for a moment") // retryable
+	ErrClosed = sabir.NewError(sabir.CodeUnavailable, "WarehouseClosed", "the warehouse is closed for a moment").AsRetryable() // retryable
 	ErrBroken = sabir.NewError(sabir.CodeInternal, "ScalesBroken", "the scales are broken")
 )
 

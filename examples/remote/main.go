@@ -65,7 +65,7 @@ func run(ctx context.Context) error {
 
 	takeInk := sabir.Bind[Take, Stock](shop, "stock.take") // bound as if it were here
 	_, err = takeInk(ctx, Take{"ink", -1})
-	fmt.Println("invalid:", errors.Is(err, sabir.ErrValidation), "at", sabir.AsError(err).Node)
+	fmt.Println("invalid:", errors.Is(err, sabir.ErrValidationFailed), "at", sabir.AsError(err).Node)
 	return nil
 }
 

@@ -197,7 +197,7 @@ func (o *orders) addWatcher(wanted WatchOrders) (chan Order, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.watchers) == maxWatchers {
-		return nil, sabir.Errorf(sabir.CodeResourceExhausted, "TooManyWatchers", "%d callers are watching already", maxWatchers)
+		return nil, sabir.Errorf(sabir.CodeResourceExhausted, "TooManyWatchers", "%d callers are watching already", maxWatchers).AsRetryable()
 	}
 	placed := make(chan Order, 64)
 	o.watchers[placed] = wanted

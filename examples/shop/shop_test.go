@@ -82,8 +82,8 @@ func TestWhatTheShopRefuses(t *testing.T) {
 		"an unknown item":           {shop.CreateOrder{UserID: "u-1", Lines: []shop.Line{{SKU: "anchor", Quantity: 1}}}, shop.ErrItemNotFound},
 		"more than there is":        {shop.CreateOrder{UserID: "u-1", Lines: []shop.Line{{SKU: "old-chart", Quantity: 26}}}, shop.ErrOutOfStock},
 		"more than there is by sum": {shop.CreateOrder{UserID: "u-1", Lines: []shop.Line{{SKU: "old-chart", Quantity: 20}, {SKU: "old-chart", Quantity: 20}}}, shop.ErrOutOfStock},
-		"no lines":                  {shop.CreateOrder{UserID: "u-1"}, sabir.ErrValidation},
-		"none of something":         {shop.CreateOrder{UserID: "u-1", Lines: rope(0)}, sabir.ErrValidation},
+		"no lines":                  {shop.CreateOrder{UserID: "u-1"}, sabir.ErrValidationFailed},
+		"none of something":         {shop.CreateOrder{UserID: "u-1", Lines: rope(0)}, sabir.ErrValidationFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := sabir.Call[shop.Order](t.Context(), app.Node, "orders.create", test.in)

@@ -55,7 +55,7 @@ var (
 	ErrItemNotFound = sabir.NewError(sabir.CodeNotFound, "ItemNotFound", "no such item")
 	ErrOutOfStock   = sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "not enough in stock")
 	// ErrCounting passes: its code makes it retryable, and stock.reserve tries again.
-	ErrCounting = sabir.NewError(sabir.CodeUnavailable, "StockCounted", "the shelves are being counted just now")
+	ErrCounting = sabir.NewError(sabir.CodeUnavailable, "StockCounted", "the shelves are being counted just now").AsRetryable()
 )
 
 // countEvery means that one reservation of so many meets a count.

@@ -67,7 +67,7 @@ func run(ctx context.Context) error {
 
 	bad := SignUp{"ada", "ada at example.org", 7, []string{"math", "engineering"}, "secret"}
 	_, err = sabir.Call[User](ctx, node, "users.create", bad)
-	if !errors.Is(err, sabir.ErrValidation) {
+	if !errors.Is(err, sabir.ErrValidationFailed) {
 		return fmt.Errorf("want a validation error, got: %w", err)
 	}
 	fields, err := sabir.DataAs[validate.Errors](sabir.AsError(err))

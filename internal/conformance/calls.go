@@ -300,7 +300,7 @@ func inlineAction(t *testing.T, s *suite) {
 	if err != nil || out.Node != "bob" {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	if _, err = sabir.Call[reply](brief(t), w.ann, action, greeting{"a name that is much too long"}); !errors.Is(err, sabir.ErrValidation) {
+	if _, err = sabir.Call[reply](brief(t), w.ann, action, greeting{"a name that is much too long"}); !errors.Is(err, sabir.ErrValidationFailed) {
 		t.Errorf("a bad input: %v", err)
 	}
 }
@@ -311,7 +311,7 @@ func callAll(t *testing.T, s *suite) {
 	fails := remote(t, w, func(context.Context, int) (int, error) { return 0, errors.New("no") })
 	var a, b, c int
 	err := sabir.All(brief(t), w.ann, sabir.Into(&a, double, 1), sabir.Into(&b, fails, 2), sabir.Into(&c, double, 3))
-	if a != 2 || c != 6 || !errors.Is(err, sabir.ErrHandler) {
+	if a != 2 || c != 6 || !errors.Is(err, sabir.ErrHandlerFailed) {
 		t.Errorf("got %d, %d, %v", a, c, err)
 	}
 }

@@ -80,6 +80,11 @@ func (s *suite) clusterAt(t testing.TB, address string) *cluster {
 	return c
 }
 
+// called is a cluster of another name at the same address, for nodes that are refused.
+func (c *cluster) called(name string) *cluster {
+	return &cluster{t: c.t, suite: c.suite, meet: c.meet, name: name}
+}
+
 // options are the options of a node of the cluster.
 func (c *cluster) options(id string, joins []sabir.JoinOption, more ...sabir.NodeOption) []sabir.NodeOption {
 	all := append([]sabir.JoinOption{sabir.ClusterName(c.name)}, c.suite.Options...)

@@ -65,7 +65,7 @@ func deadlineEndsCaller(t *testing.T, s *suite) {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
 		_, err := sabir.Call[int](ctx, w.ann, action, 1)
-		if !errors.Is(err, sabir.ErrDeadline) || !errors.Is(err, context.DeadlineExceeded) || sabir.AsError(err).Retryable {
+		if !errors.Is(err, sabir.ErrDeadlineExceeded) || !errors.Is(err, context.DeadlineExceeded) || sabir.AsError(err).Retryable {
 			t.Errorf("got %+v", err)
 		}
 		if took := time.Since(start); took < limit || took > limit+atOnce {
@@ -109,7 +109,7 @@ func deadlineReachesHandler(t *testing.T, s *suite) {
 		ctx, cancel := context.WithTimeout(t.Context(), given)
 		defer cancel()
 		limit, _ = ctx.Deadline()
-		if _, err := sabir.Call[int](ctx, w.ann, action, 1); !errors.Is(err, sabir.ErrDeadline) {
+		if _, err := sabir.Call[int](ctx, w.ann, action, 1); !errors.Is(err, sabir.ErrDeadlineExceeded) {
 			t.Errorf("the caller got %v", err)
 		}
 	})
@@ -129,7 +129,7 @@ func timeoutOption(t *testing.T, s *suite) {
 	reaching(t, began, func(limit time.Duration) {
 		start := time.Now()
 		_, err := sabir.Call[int](context.Background(), w.ann, action, 1, sabir.Timeout(limit))
-		if took := time.Since(start); !errors.Is(err, sabir.ErrDeadline) || took < limit || took > limit+atOnce {
+		if took := time.Since(start); !errors.Is(err, sabir.ErrDeadlineExceeded) || took < limit || took > limit+atOnce {
 			t.Errorf("got %v after %v", err, took)
 		}
 	})
@@ -147,7 +147,7 @@ func deadlinePassed(t *testing.T, s *suite) {
 	})
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
-	if _, err := sabir.Call[int](ctx, w.ann, action, 1); !errors.Is(err, sabir.ErrDeadline) {
+	if _, err := sabir.Call[int](ctx, w.ann, action, 1); !errors.Is(err, sabir.ErrDeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 	// A second call over the same link comes after the first would have.
@@ -192,7 +192,7 @@ func deadlineOverTwoHops(t *testing.T, s *suite) {
 	reaching(t, began, func(limit time.Duration) {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
-		if _, err := sabir.Call[int](ctx, w.ann, outer, 1); !errors.Is(err, sabir.ErrDeadline) {
+		if _, err := sabir.Call[int](ctx, w.ann, outer, 1); !errors.Is(err, sabir.ErrDeadlineExceeded) {
 			t.Errorf("the caller got %v", err)
 		}
 	})

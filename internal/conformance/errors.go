@@ -68,7 +68,7 @@ func plainError(t *testing.T, s *suite) {
 	w := s.threeNodes
 	action := remote(t, w, func(context.Context, int) (int, error) { return 0, errors.New("the shelf is empty") })
 	_, err := sabir.Call[int](brief(t), w.ann, action, 1)
-	if e := sabir.AsError(err); !errors.Is(err, sabir.ErrHandler) || e.Code != sabir.CodeUnknown || e.Message != "the shelf is empty" || e.Node != "bob" || e.Retryable {
+	if e := sabir.AsError(err); !errors.Is(err, sabir.ErrHandlerFailed) || e.Code != sabir.CodeUnknown || e.Message != "the shelf is empty" || e.Node != "bob" || e.Retryable {
 		t.Errorf("got %+v", e)
 	}
 }
@@ -104,7 +104,7 @@ func validationError(t *testing.T, s *suite) {
 	action := remote(t, w, greet)
 	_, err := sabir.Call[reply](brief(t), w.ann, action, greeting{"a name that is much too long"})
 	e := sabir.AsError(err)
-	if !errors.Is(err, sabir.ErrValidation) || e.Node != "bob" || e.HTTPStatus() != 422 {
+	if !errors.Is(err, sabir.ErrValidationFailed) || e.Node != "bob" || e.HTTPStatus() != 422 {
 		t.Errorf("got %+v", e)
 	}
 	if fields, err := sabir.DataAs[validate.Errors](err); err != nil || len(fields) != 1 || !contains(fmt.Sprintf("%+v", fields[0]), "name") {
@@ -125,7 +125,7 @@ func unknownAction(t *testing.T, s *suite) {
 func retryableError(t *testing.T, s *suite) {
 	w := s.threeNodes
 	action := remote(t, w, func(context.Context, int) (int, error) {
-		return 0, sabir.NewError(sabir.CodeUnavailable, "Warming", "not yet")
+		return 0, sabir.NewError(sabir.CodeUnavailable, "Warming", "not yet").AsRetryable()
 	})
 	_, err := sabir.Call[int](brief(t), w.ann, action, 1)
 	if e := sabir.AsError(err); e.Name != "Warming" || !e.Retryable {
@@ -151,7 +151,7 @@ func errorOverTwoHops(t *testing.T, s *suite) {
 func retryableNested(t *testing.T, s *suite) {
 	w := s.threeNodes
 	inner := remote(t, w, func(context.Context, int) (int, error) {
-		return 0, sabir.NewError(sabir.CodeUnavailable, "Warming", "not yet")
+		return 0, sabir.NewError(sabir.CodeUnavailable, "Warming", "not yet").AsRetryable()
 	})
 	outer := sabir.NewService(name())
 	sabir.Handle(outer, "it", func(ctx context.Context, in int) (int, error) { return sabir.Call[int](ctx, outer, inner, in) })

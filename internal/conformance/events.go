@@ -22,7 +22,7 @@ var eventBehaviours = []behaviour{
 	{"of several patterns of a group on one node the most specific handles the event", mostSpecific},
 	{"an event's payload of another shape is matched by its names", eventShapes},
 	{"handlers of any and of json.RawMessage get the payload as a document", eventDocuments},
-	{"a payload that a handler cannot read harms neither the emitter nor the others", eventUnreadable},
+	{"a payload that a handler cannot read is an error of its emitter, and the other handlers get it", eventUnreadable},
 	{"a handler's error or panic does not reach the emitter", eventErrors},
 	{"queued handlers let the emitter go on", eventQueued},
 	{"events of one emitter are handled in their order", eventOrder},

@@ -43,7 +43,7 @@ func (s *suite) pair(t *testing.T, it func(context.Context, int) (int, error), o
 	return caller
 }
 
-var errWarming = sabir.NewError(sabir.CodeUnavailable, "Warming", "not yet")
+var errWarming = sabir.NewError(sabir.CodeUnavailable, "Warming", "not yet").AsRetryable()
 
 func policyRetry(t *testing.T, s *suite) {
 	var ran atomic.Int64
@@ -67,7 +67,7 @@ func policyTimeout(t *testing.T, s *suite) {
 	caller := s.pair(t, waits(began, ended), sabir.Use(policy.Timeout(soon)))
 	start := time.Now()
 	_, err := sabir.Call[int](context.Background(), caller, "svc.it", 1)
-	if took := time.Since(start); !errors.Is(err, sabir.ErrDeadline) || took < soon || took > soon+atOnce {
+	if took := time.Since(start); !errors.Is(err, sabir.ErrDeadlineExceeded) || took < soon || took > soon+atOnce {
 		t.Errorf("got %v after %v", err, took)
 	}
 	if e := get(t, "the handler's end", ended); e.err == nil {
@@ -254,7 +254,7 @@ func guestAlone(t *testing.T, s *suite) {
 	gone := c.start("gone")
 	stop(t, gone)
 	n := sabir.NewNode(c.options("guest", []sabir.JoinOption{sabir.Guest()})...)
-	if err := n.Start(brief(t)); !errors.Is(err, sabir.ErrJoin) || !contains(err.Error(), c.shown()) {
+	if err := n.Start(brief(t)); !errors.Is(err, sabir.ErrJoinFailed) || !contains(err.Error(), c.shown()) {
 		t.Errorf("got %v", err)
 	}
 }

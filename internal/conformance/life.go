@@ -377,7 +377,7 @@ func sameName(t *testing.T, s *suite) {
 	c := s.cluster(t)
 	a := c.start("a", sabir.Serve(reportingService("svc")))
 	err := sabir.NewNode(c.options("a", nil)...).Start(brief(t))
-	if !errors.Is(err, sabir.ErrJoin) || !contains(err.Error(), "same node id") {
+	if !errors.Is(err, sabir.ErrJoinFailed) || !contains(err.Error(), "same node id") {
 		t.Errorf("got %v", err)
 	}
 	if out, err := sabir.Call[string](brief(t), a, "svc.it", 1); err != nil || out != "svc on a" {

@@ -40,7 +40,7 @@ func refusal(t *testing.T, c *cluster, joins ...sabir.JoinOption) error {
 
 func checkRefusal(t *testing.T, c *cluster, err error, words ...string) {
 	t.Helper()
-	if !errors.Is(err, sabir.ErrJoin) || !contains(err.Error(), words...) || !contains(err.Error(), c.shown()) {
+	if !errors.Is(err, sabir.ErrJoinFailed) || !contains(err.Error(), words...) || !contains(err.Error(), c.shown()) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -54,12 +54,12 @@ func otherCluster(t *testing.T, s *suite) {
 	c := s.cluster(t)
 	a := c.start("a")
 	if s.Broker { // where it finds a cluster of its own
-		if err := refusal(t, c, sabir.ClusterName("other")); err != nil || len(a.Nodes()) != 1 {
+		if err := refusal(t, c.called("other")); err != nil || len(a.Nodes()) != 1 {
 			t.Errorf("got %v; a lists %+v", err, a.Nodes())
 		}
 		return
 	}
-	checkRefusal(t, c, refusal(t, c, sabir.ClusterName("other")), "cluster name differs", c.name)
+	checkRefusal(t, c, refusal(t, c.called("other")), "cluster name differs", c.name)
 }
 
 func wrongKey(t *testing.T, s *suite) {

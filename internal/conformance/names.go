@@ -72,7 +72,7 @@ func toUnknownNode(t *testing.T, s *suite) {
 	w := s.threeNodes
 	service := hosts(t, w)
 	_, err := sabir.Call[string](brief(t), w.ann, service+".it", 1, sabir.ToNode("dan"))
-	if e := sabir.AsError(err); !errors.Is(err, sabir.ErrUnavailable) || !e.Retryable || !contains(e.Message, "dan", service+".it") {
+	if e := sabir.AsError(err); !errors.Is(err, sabir.ErrServiceUnavailable) || !e.Retryable || !contains(e.Message, "dan", service+".it") {
 		t.Errorf("got %+v", e)
 	}
 }

@@ -232,10 +232,10 @@ func streamValidation(t *testing.T, s *suite) {
 	stream := open[greeting, int](t, w, action)
 	must(t, stream.Send(greeting{"Ada"}))
 	must(t, stream.Send(greeting{"a name that is much too long"}))
-	if _, err := stream.Recv(); !errors.Is(err, sabir.ErrValidation) {
+	if _, err := stream.Recv(); !errors.Is(err, sabir.ErrValidationFailed) {
 		t.Errorf("the caller got %v", err)
 	}
-	if err := get(t, "the end at the handler", ended); !errors.Is(err, sabir.ErrValidation) {
+	if err := get(t, "the end at the handler", ended); !errors.Is(err, sabir.ErrValidationFailed) {
 		t.Errorf("the handler got %v", err)
 	}
 }

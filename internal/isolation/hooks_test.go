@@ -57,7 +57,7 @@ func TestWhatAHandlerDoesIsItsCallersError(t *testing.T) {
 		{name: "returns an error whose text panics", do: func(context.Context) error { return (*nilError)(nil) }, want: sabir.ErrPanic},
 		{name: "returns an error whose Is panics", do: func(context.Context) error { return badMatch{} }, want: sabir.ErrPanic},
 		{name: "wraps an error whose Is panics", do: func(context.Context) error { return fmt.Errorf("wrapped: %w", badMatch{}) }, want: sabir.ErrPanic},
-		{name: "returns a nil *Error", do: func(context.Context) error { var e *sabir.Error; return e }, want: sabir.ErrHandler},
+		{name: "returns a nil *Error", do: func(context.Context) error { var e *sabir.Error; return e }, want: sabir.ErrHandlerFailed},
 		{name: "ends a goroutine of Go", do: func(ctx context.Context) error {
 			sabir.Go(ctx, func(context.Context) error { runtime.Goexit(); return nil })
 			return nil

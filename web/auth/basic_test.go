@@ -136,7 +136,7 @@ func TestWhoGivesUpDoesNotWaitForAPasswordCheck(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		x.Context = ctx
-		if err := auth.Filter(a).Before(x); !errors.Is(err, sabir.ErrDeadline) {
+		if err := auth.Filter(a).Before(x); !errors.Is(err, sabir.ErrDeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		close(release)

@@ -17,9 +17,9 @@ var (
 	// ErrNotAllowed is answered when the principal has none of the roles that the action demands, or its check refused.
 	ErrNotAllowed = sabir.NewError(sabir.CodePermissionDenied, "NotAllowed", "the caller may not do this")
 	// ErrTooManyChecks is answered when more passwords wait to be checked than Basic takes; retryable.
-	ErrTooManyChecks = sabir.NewError(sabir.CodeResourceExhausted, "TooManyChecks", "too many passwords are being checked")
+	ErrTooManyChecks = sabir.NewError(sabir.CodeResourceExhausted, "TooManyChecks", "too many passwords are being checked").AsRetryable()
 	// ErrKeysAway is answered when the keys that tokens are checked with could not be fetched; retryable.
-	ErrKeysAway = sabir.NewError(sabir.CodeUnavailable, "KeysAway", "the keys that tokens are checked with cannot be fetched now")
+	ErrKeysAway = sabir.NewError(sabir.CodeUnavailable, "KeysAway", "the keys that tokens are checked with cannot be fetched now").AsRetryable()
 	// ErrMisconfigured is answered to every request while an authenticator has settings that it cannot work with; see [Check].
 	ErrMisconfigured = sabir.NewError(sabir.CodeInternal, "AuthMisconfigured", "the authentication is not set up correctly")
 	// ErrNoExchange is returned where a session is to begin or end in a call that did not come over HTTP to this node.
@@ -34,6 +34,6 @@ func badCredentials(why string) *sabir.Error {
 // because is the error e with another text for its callers, and a cause that stays in this process.
 func because(e *sabir.Error, cause error) *sabir.Error {
 	c := sabir.Errorf(e.Code, e.Name, "%w", cause)
-	c.Message = e.Message
+	c.Message, c.Retryable = e.Message, e.Retryable
 	return c
 }

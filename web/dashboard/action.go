@@ -127,7 +127,7 @@ func (b *dashboard) call(w http.ResponseWriter, r *http.Request) {
 		b.fail(w, sabir.Errorf(sabir.CodeNotFound, sabir.ErrActionNotFound.Name, "there is no public action %.100q to call now", in.Action))
 		return
 	case a.Stream:
-		b.fail(w, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrStreamWanted.Name, "%s is a stream: open it with the command line (sabir stream %[1]s)", a.Name))
+		b.fail(w, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrStreamWanted.Name, "%s is a stream: open it with the command line (sabir stream %[1]s)", a.Name))
 		return
 	}
 	id := sabir.NewRequestID()
@@ -163,7 +163,7 @@ func readCall(w http.ResponseWriter, r *http.Request) (in callRequest, bad *sabi
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCallBody))
 	if err != nil {
-		return in, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrTooLarge.Name, "the body cannot be read, or is larger than %d bytes", maxCallBody)
+		return in, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrInputTooLarge.Name, "the body cannot be read, or is larger than %d bytes", maxCallBody)
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return in, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the body is no call: %v", err)

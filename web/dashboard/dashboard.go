@@ -152,7 +152,7 @@ func (b *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		b.fail(w, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrMethod.Name, "the method is %.20q; this address is only read", r.Method))
+		b.fail(w, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "the method is %.20q; this address is only read", r.Method))
 		return
 	}
 	b.servePage(w, r, path)
@@ -161,7 +161,7 @@ func (b *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (b *dashboard) serveRoute(w http.ResponseWriter, r *http.Request, to route) {
 	if to.method != r.Method {
 		w.Header().Set("Allow", to.method)
-		b.fail(w, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrMethod.Name, "the method is %.20q; use %s", r.Method, to.method))
+		b.fail(w, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "the method is %.20q; use %s", r.Method, to.method))
 		return
 	}
 	if !to.open {

@@ -129,7 +129,7 @@ func ceilSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / t
 // limited is sabir.ErrRateLimited with data as policy.RetryAfter has it, so that policy.Retry waits as long.
 func (r *rateLimit) limited(wait time.Duration) error {
 	return sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrRateLimited.Name, "too many calls; try again in %v", wait.Round(time.Millisecond)).
-		WithData(retryAfter{wait.Seconds()})
+		WithData(retryAfter{wait.Seconds()}).AsRetryable()
 }
 
 type retryAfter struct {

@@ -91,7 +91,7 @@ func (e *Events) deliver(ctx context.Context, payload json.RawMessage) error {
 			l.x.fail(sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrMessageTooLarge.Name,
 				"the event %s is %d bytes of JSON; over HTTP one has at most %d", name, len(document), l.x.limits.Value))
 		case l.socket && !l.box.offer(frameHead, document), !l.socket && !l.box.offer(sseHead, document, doubleLine):
-			l.x.fail(sabir.NewError(sabir.CodeResourceExhausted, "TooSlow", "events came faster than they were read, and some are lost: listen again"))
+			l.x.fail(sabir.NewError(sabir.CodeResourceExhausted, "TooSlow", "events came faster than they were read, and some are lost: listen again").AsRetryable())
 		}
 	}
 	return failed
@@ -191,7 +191,7 @@ func (x *session) runEvents(e *Events) error {
 	x.form = sse
 	if x.r.Method != http.MethodGet {
 		x.w.Header().Set("Allow", "GET")
-		return sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethod.Name, "events are only listened to: use GET")
+		return sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "events are only listened to: use GET")
 	}
 	topics, err := e.topicsOf(x.r)
 	if err != nil {

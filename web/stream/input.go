@@ -71,7 +71,7 @@ func (x *session) uploadTypes() string {
 }
 
 func wrongType(format string, args ...any) *sabir.Error {
-	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrMediaType.Name, format, args...)
+	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrUnsupportedMediaType.Name, format, args...)
 }
 
 // feed runs the input. If it fails, the stream ends, so that a handler never takes a part for the whole.

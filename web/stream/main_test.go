@@ -100,7 +100,7 @@ func (s *served) service() *sabir.Service {
 		return errOwn
 	})
 	sabir.HandleStream(all, "busy", func(context.Context, *sabir.Stream[number, number]) error {
-		return sabir.NewError(sabir.CodeResourceExhausted, "Busy", "later")
+		return sabir.NewError(sabir.CodeResourceExhausted, "Busy", "later").AsRetryable()
 	})
 	// greet sends a value and then waits until the caller goes or the stream ends otherwise.
 	sabir.HandleStream(all, "greet", func(ctx context.Context, st *sabir.Stream[number, number]) error {

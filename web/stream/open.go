@@ -138,7 +138,7 @@ func badInput(format string, args ...any) *sabir.Error {
 }
 
 func tooLargeIn(what string, limit int) *sabir.Error {
-	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrTooLarge.Name, "%s is larger than the limit of %d bytes", what, limit)
+	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrInputTooLarge.Name, "%s is larger than the limit of %d bytes", what, limit)
 }
 
 // ended reports whether Send failed because the stream has ended; Recv then returns why.

@@ -70,7 +70,7 @@ func (x *session) serve(run func() error, runWebSocket func() error) {
 	switch {
 	case x.r.Method == http.MethodHead:
 		x.w.Header().Set("Allow", "GET, POST")
-		x.refuse(sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethod.Name, "a stream has no head of its own: use GET or POST"))
+		x.refuse(sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "a stream has no head of its own: use GET or POST"))
 		return
 	case upgrade:
 		run = runWebSocket

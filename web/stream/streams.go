@@ -102,7 +102,7 @@ func (s *Streams) end(which func(*session) bool) (n int) {
 }
 
 func (s *Streams) stopped() *sabir.Error {
-	return &sabir.Error{Code: sabir.CodeUnavailable, Name: sabir.ErrUnavailable.Name, Node: s.node.ID(), Retryable: true,
+	return &sabir.Error{Code: sabir.CodeUnavailable, Name: sabir.ErrServiceUnavailable.Name, Node: s.node.ID(), Retryable: true,
 		Message: "the node stops: open the stream again, on another node"}
 }
 
@@ -129,13 +129,10 @@ func (s *Streams) begin(x *session) error {
 }
 
 func (s *Streams) tooMany(format string, args ...any) error {
-	e := sabir.Errorf(sabir.CodeResourceExhausted, tooManyStreams, format, args...)
+	e := sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrTooManyStreams.Name, format, args...).AsRetryable()
 	e.Node = s.node.ID()
 	return e
 }
-
-// tooManyStreams is the name of the error, the same that links give it.
-const tooManyStreams = "TooManyStreams"
 
 // leave counts a session out.
 func (s *Streams) leave(x *session) {

@@ -44,7 +44,7 @@ func (x *session) checkUpgrade() error {
 	switch {
 	case r.Method != http.MethodGet:
 		x.w.Header().Set("Allow", "GET")
-		return sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethod.Name, "a WebSocket is opened with GET")
+		return sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "a WebSocket is opened with GET")
 	case r.Header.Get("Sec-WebSocket-Version") != "13":
 		x.w.Header().Set("Sec-WebSocket-Version", "13")
 		return badInput("the WebSocket's version is %.20q: want 13", r.Header.Get("Sec-WebSocket-Version"))
@@ -276,7 +276,7 @@ func closeCode(failed error) ws.StatusCode {
 	case *brokenError:
 		return e.code
 	case *sabir.Error:
-		if e.Code == sabir.CodeUnavailable && e.Name == sabir.ErrUnavailable.Name {
+		if e.Code == sabir.CodeUnavailable && e.Name == sabir.ErrServiceUnavailable.Name {
 			return ws.StatusGoingAway
 		}
 		if e.Code == sabir.CodeUnauthenticated {

@@ -10,9 +10,9 @@ var (
 	// ErrUnknown means that a write may have been done or not, as its answer was lost. Load shows which.
 	ErrUnknown = sabir.NewError(sabir.CodeUnknown, "OutcomeUnknown", "the store did not answer: the write may have been done or not; load the grain again")
 	// ErrAway means that the store cannot be reached now. Nothing was done; retryable.
-	ErrAway = sabir.NewError(sabir.CodeUnavailable, "StoreAway", "the store of grains cannot be reached")
+	ErrAway = sabir.NewError(sabir.CodeUnavailable, "StoreAway", "the store of grains cannot be reached").AsRetryable()
 	// ErrFull means that the store has no space. Nothing was done; retryable, once space was freed.
-	ErrFull = sabir.NewError(sabir.CodeResourceExhausted, "StoreFull", "the store of grains has no room")
+	ErrFull = sabir.NewError(sabir.CodeResourceExhausted, "StoreFull", "the store of grains has no room").AsRetryable()
 	// ErrTooLarge means that a state is larger than the limit of [Config], or than the broker takes.
 	ErrTooLarge = sabir.NewError(sabir.CodeInvalidArgument, "StateTooLarge", "the state of the grain is too large")
 	// ErrBadName means that a kind or a key is not one: see [CheckName].

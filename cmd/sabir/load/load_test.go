@@ -85,7 +85,7 @@ func TestAWatcherIsToldHowFarTheLoadIs(t *testing.T) {
 		Run(t.Context(), plan, func() (int, error) {
 			time.Sleep(20 * time.Millisecond)
 			if n.Add(1)%2 == 0 {
-				return 0, sabir.ErrDeadline
+				return 0, sabir.ErrDeadlineExceeded
 			}
 			return 0, nil
 		})
@@ -102,7 +102,7 @@ func TestAWatcherIsToldHowFarTheLoadIs(t *testing.T) {
 func TestFailuresAreCountedByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
-		outcomes := []error{nil, sabir.ErrDeadline, fmt.Errorf("wrapped: %w", sabir.ErrDeadline), errors.New("plain")}
+		outcomes := []error{nil, sabir.ErrDeadlineExceeded, fmt.Errorf("wrapped: %w", sabir.ErrDeadlineExceeded), errors.New("plain")}
 		r := Run(t.Context(), Plan{Concurrency: 1, Duration: 7500 * time.Microsecond}, func() (int, error) {
 			time.Sleep(time.Millisecond)
 			n++

@@ -1,0 +1,308 @@
+package sabir_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/channel/mem"
+)
+
+// The tests of this file are about programs that are wrong and used to run all the same: each mistake must be reported, by the
+// compiler, at the start or by the call, and the report must name what is wrong and what to do.
+
+type (
+	deposit  struct{ Amount int }
+	greeting struct{ Text string }
+)
+
+func reports(t *testing.T, got error, want error, words ...string) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+		return
+	}
+	for _, word := range words {
+		if !strings.Contains(got.Error(), word) {
+			t.Errorf("%v does not say %q", got, word)
+		}
+	}
+}
+
+// panicOf is what fn panics with; "" where it does not.
+func panicOf(fn func()) (text string) {
+	defer func() {
+		if v := recover(); v != nil {
+			text = fmt.Sprint(v)
+		}
+	}()
+	fn()
+	return ""
+}
+
+func none(context.Context, sabir.Nothing) (sabir.Nothing, error) { return sabir.Nothing{}, nil }
+
+func TestWhatIsDeclaredForAServiceThatRunsPanicsWithItsFileAndLine(t *testing.T) {
+	s := sabir.NewService("shop")
+	group := sabir.NewGroup("all", s)
+	n := startNode(t, sabir.Serve(group))
+	declarations := map[string]func(){
+		"action late": func() { sabir.Handle(s, "late", none) },
+		"stream late": func() {
+			sabir.HandleStream(s, "late", func(context.Context, *sabir.Stream[int, int]) error { return nil })
+		},
+		"event late": func() { sabir.On(s, "late", func(context.Context, int) error { return nil }) },
+		"a consumer": func() {
+			sabir.Consume(s, sabir.NewChannel[int]("late"), func(context.Context, int) error { return nil })
+		},
+		"action contract": func() { sabir.NewAction[sabir.Nothing, sabir.Nothing]("shop.contract").Handle(s, none) },
+		"stream contract": func() {
+			sabir.NewStream[int, int]("shop.contract").Handle(s, func(context.Context, *sabir.Stream[int, int]) error { return nil })
+		},
+		"contract of an event": func() { sabir.NewEvent[int]("late").On(s, func(context.Context, int) error { return nil }) },
+		"a middleware":         func() { group.Use() },
+	}
+	for what, declare := range declarations {
+		said := panicOf(declare)
+		for _, word := range []string{what, "service shop", "nothing_silent_test.go:", "node.Add", n.ID()} {
+			if !strings.Contains(said, word) {
+				t.Errorf("%s: %q does not say %q", what, said, word)
+			}
+		}
+	}
+}
+
+func TestAServiceThatWasRemovedMayBeDeclaredFurtherAndAddedAgain(t *testing.T) {
+	s := sabir.NewService("shop")
+	n := startNode(t, sabir.Serve(s))
+	if err := n.Remove(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	sabir.Handle(s, "late", none)
+	if err := n.Add(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sabir.Call[sabir.Nothing](t.Context(), n, "shop.late", sabir.Nothing{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEmitOfWhatAHandlerCannotReadIsAnErrorThatNamesBothTypes(t *testing.T) {
+	handled := make(chan deposit, 10)
+	reader, misfit := sabir.NewService("reader"), sabir.NewService("misfit")
+	sabir.On(reader, "bank.paid", func(_ context.Context, d deposit) error { handled <- d; return nil })
+	sabir.On(misfit, "bank.*", func(context.Context, greeting) error { t.Error("the handler ran"); return nil })
+	here := startNode(t, sabir.Join("mem://unreadable"), sabir.ID("here"))
+	there := startNode(t, sabir.Join("mem://unreadable"), sabir.ID("there"), sabir.Serve(reader, misfit))
+	if err := here.WaitFor(t.Context(), "reader", "misfit"); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name    string
+		from    *sabir.Node
+		payload any
+		emitted string
+	}{
+		{"on the same node", there, nil, "sabir_test.deposit"},
+		{"on another node", here, nil, "native"},
+		{"as an any", there, deposit{7}, "sabir_test.deposit"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			emit := func() error { return sabir.Emit(t.Context(), test.from, "bank.paid", deposit{7}) }
+			if test.payload != nil {
+				emit = func() error { return sabir.Emit(t.Context(), test.from, "bank.paid", test.payload) }
+			}
+			reports(t, emit(), sabir.ErrBadInput, "bank.paid", "misfit", "sabir_test.greeting", test.emitted)
+			if d := <-handled; d.Amount != 7 {
+				t.Errorf("the handler that can read it got %+v", d)
+			}
+		})
+	}
+}
+
+func TestWhatWasNotMadeByItsConstructorSaysSo(t *testing.T) {
+	n, ctx := startNode(t, sabir.Channels("mem://made")), t.Context()
+	var (
+		service sabir.Service
+		node    sabir.Node
+		channel sabir.Channel[int]
+		action  sabir.Contract[int, int]
+		stream  sabir.StreamContract[int, int]
+		event   sabir.EventContract[int]
+	)
+	start := func(services ...sabir.Servable) error {
+		return sabir.NewNode(sabir.Logger(quiet), sabir.Serve(services...)).Start(ctx)
+	}
+	handling := func(handle func(*sabir.Service)) error {
+		s := sabir.NewService("s")
+		handle(s)
+		return start(s)
+	}
+	function := func(context.Context, int) (int, error) { return 0, nil }
+	streaming := func(context.Context, *sabir.Stream[int, int]) error { return nil }
+	consuming := func(context.Context, int) error { return nil }
+	_, published := channel.Publish(ctx, n, 1)
+	_, called := action.Call(ctx, n, 1)
+	_, bound := action.Bind(n)(ctx, 1)
+	_, opened := stream.Open(ctx, n)
+	var yielded error
+	for _, err := range stream.Call(ctx, n, 1) {
+		yielded = err
+	}
+	_, through := sabir.Call[int](ctx, &node, "a.b", 1)
+	_, throughService := sabir.Call[int](ctx, &service, "a.b", 1)
+	var nilNode *sabir.Node
+	for _, test := range []struct {
+		name  string
+		got   error
+		want  error
+		maker string
+	}{
+		{"Serve of the zero Service", start(&service), sabir.ErrBadService, "sabir.NewService"},
+		{"Serve of a nil Service", start((*sabir.Service)(nil)), sabir.ErrBadService, "sabir.NewService"},
+		{"Serve of nil", start(nil), sabir.ErrBadService, "sabir.NewService"},
+		{"Add of the zero Service", n.Add(ctx, &service), sabir.ErrBadService, "sabir.NewService"},
+		{"a call from the zero Service", throughService, sabir.ErrBadService, "sabir.NewService"},
+		{"Start of the zero Node", node.Start(ctx), sabir.ErrNodeState, "sabir.NewNode"},
+		{"Run of the zero Node", node.Run(ctx), sabir.ErrNodeState, "sabir.NewNode"},
+		{"Stop of the zero Node", node.Stop(ctx), sabir.ErrNodeState, "sabir.NewNode"},
+		{"Add to the zero Node", node.Add(ctx), sabir.ErrNodeState, "sabir.NewNode"},
+		{"WaitFor of the zero Node", node.WaitFor(ctx, "s"), sabir.ErrNodeState, "sabir.NewNode"},
+		{"a call from the zero Node", through, sabir.ErrNodeState, "sabir.NewNode"},
+		{"an event from the zero Node", sabir.Emit(ctx, &node, "a.b", 1), sabir.ErrNodeState, "sabir.NewNode"},
+		{"an event from a nil Node", sabir.Emit(ctx, nilNode, "a.b", 1), sabir.ErrNodeState, "sabir.NewNode"},
+		{"Publish to the zero Channel", published, sabir.ErrBadChannel, "sabir.NewChannel"},
+		{"Consume of the zero Channel", handling(func(s *sabir.Service) { sabir.Consume(s, &channel, consuming) }), sabir.ErrBadService, "sabir.NewChannel"},
+		{"a call of the zero Contract", called, sabir.ErrBadContract, "sabir.NewAction"},
+		{"a bound zero Contract", bound, sabir.ErrBadContract, "sabir.NewAction"},
+		{"All with the zero Contract", sabir.All(ctx, n, action.Into(new(int), 1)), sabir.ErrBadContract, "sabir.NewAction"},
+		{"Handle of the zero Contract", handling(func(s *sabir.Service) { action.Handle(s, function) }), sabir.ErrBadService, "sabir.NewAction"},
+		{"Open of the zero StreamContract", opened, sabir.ErrBadContract, "sabir.NewStream"},
+		{"Call of the zero StreamContract", yielded, sabir.ErrBadContract, "sabir.NewStream"},
+		{"Handle of the zero StreamContract", handling(func(s *sabir.Service) { stream.Handle(s, streaming) }), sabir.ErrBadService, "sabir.NewStream"},
+		{"Emit of the zero EventContract", event.Emit(ctx, n, 1), sabir.ErrBadContract, "sabir.NewEvent"},
+		{"Broadcast of the zero EventContract", event.Broadcast(ctx, n, 1), sabir.ErrBadContract, "sabir.NewEvent"},
+		{"On of the zero EventContract", handling(func(s *sabir.Service) { event.On(s, consuming) }), sabir.ErrBadService, "sabir.NewEvent"},
+	} {
+		t.Run(test.name, func(t *testing.T) { reports(t, test.got, test.want, test.maker) })
+	}
+}
+
+func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
+	action := func(options ...sabir.ActionOption) []sabir.NodeOption {
+		s := sabir.NewService("s")
+		sabir.Handle(s, "a", none, options...)
+		return []sabir.NodeOption{sabir.Serve(s)}
+	}
+	event := func(options ...sabir.EventOption) []sabir.NodeOption {
+		s := sabir.NewService("s")
+		sabir.On(s, "a", func(context.Context, int) error { return nil }, options...)
+		return []sabir.NodeOption{sabir.Serve(s)}
+	}
+	consumer := func(options ...sabir.ConsumeOption) []sabir.NodeOption {
+		s := sabir.NewService("s")
+		sabir.Consume(s, sabir.NewChannel[int]("a"), func(context.Context, int) error { return nil }, options...)
+		return []sabir.NodeOption{sabir.Serve(s)}
+	}
+	service := func(options ...sabir.ServiceOption) []sabir.NodeOption {
+		return []sabir.NodeOption{sabir.Serve(sabir.NewService("s", options...))}
+	}
+	join := func(options ...sabir.JoinOption) []sabir.NodeOption {
+		return []sabir.NodeOption{sabir.Join("mem://twice", options...)}
+	}
+	for name, options := range map[string][]sabir.NodeOption{
+		"ID":                 {sabir.ID("a"), sabir.ID("b")},
+		"Logger":             {sabir.Logger(quiet), sabir.Logger(quiet)},
+		"HTTP":               {sabir.HTTP(":0"), sabir.HTTP(":0")},
+		"Join":               {sabir.Join("mem://a"), sabir.Join("mem://b")},
+		"Channels":           {sabir.Channels("mem://a"), sabir.Channels("mem://b")},
+		"MaxLevel":           {sabir.MaxLevel(1), sabir.MaxLevel(2)},
+		"StopTimeout":        {sabir.StopTimeout(1), sabir.StopTimeout(2)},
+		"Version":            service(sabir.Version(1), sabir.Version(2)),
+		"Purpose":            service(sabir.Purpose("a"), sabir.Purpose("b")),
+		"Describe":           action(sabir.Describe("a"), sabir.Describe("b")),
+		"Visible":            action(sabir.Visible(sabir.Public), sabir.Visible(sabir.Public)),
+		"Queued":             event(sabir.Queued(1), sabir.Queued(2)),
+		"InGroup":            event(sabir.InGroup("a"), sabir.InGroup("b")),
+		"AckWait":            consumer(sabir.AckWait(time.Second), sabir.AckWait(time.Minute)),
+		"MaxInFlight":        consumer(sabir.MaxInFlight(1), sabir.MaxInFlight(2)),
+		"FromStart, OnlyNew": consumer(sabir.FromStart(), sabir.OnlyNew()),
+		"ClusterName":        join(sabir.ClusterName("a"), sabir.ClusterName("b")),
+		"Zone":               join(sabir.Zone("a"), sabir.Zone("b")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := sabir.NewNode(options...).Start(t.Context())
+			want := sabir.ErrBadOption
+			if errors.Is(err, sabir.ErrBadService) { // of NewService, Handle, On and Consume
+				want = sabir.ErrBadService
+			}
+			reports(t, err, want, name, "given twice")
+			if lines := strings.Count(fmt.Sprint(err), "nothing_silent_test.go:"); lines != 2 {
+				t.Errorf("%v names %d lines of this file, want both", err, lines)
+			}
+		})
+	}
+}
+
+func TestOptionsThatAddUpMayBeGivenSeveralTimes(t *testing.T) {
+	a, b := sabir.NewService("a", sabir.Needs("b"), sabir.Needs("$node")), sabir.NewService("b", sabir.Use(), sabir.Use())
+	sabir.Handle(a, "x", none, sabir.Route("GET", "/x"), sabir.Route("GET", "/y"), sabir.Codecs("json"), sabir.Codecs("native"),
+		sabir.Use(), sabir.Use(), sabir.Fails(sabir.ErrBadInput), sabir.Fails(sabir.ErrPanic))
+	n := startNode(t, sabir.Serve(a), sabir.Serve(b), sabir.Use(), sabir.Use(), sabir.Codecs("json"), sabir.Codecs("native"),
+		sabir.Balance("random"), sabir.Balance("least", "a.*"))
+	if routes := n.Action("a.x").Routes; len(routes) != 2 {
+		t.Errorf("the action has the routes %v", routes)
+	}
+}
+
+func TestEmitOnANodeThatDoesNotRunIsAnErrorThoughNobodyListens(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	created, stopped, running := sabir.NewNode(sabir.Logger(quiet)), sabir.NewNode(sabir.Logger(quiet)), startNode(t)
+	if err := errors.Join(stopped.Start(t.Context()), stopped.Stop(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for kind, emit := range map[string]func(context.Context, *sabir.Node) error{
+		"Emit":           func(ctx context.Context, n *sabir.Node) error { return sabir.Emit(ctx, n, "a.b", 1) },
+		"Broadcast":      func(ctx context.Context, n *sabir.Node) error { return sabir.Broadcast(ctx, n, "a.b", 1) },
+		"BroadcastLocal": func(ctx context.Context, n *sabir.Node) error { return sabir.BroadcastLocal(ctx, n, "a.b", 1) },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			reports(t, emit(t.Context(), created), sabir.ErrNodeState, "not started", "a.b")
+			reports(t, emit(t.Context(), stopped), sabir.ErrNodeState, "stopped", "a.b")
+			reports(t, emit(ended, running), context.Canceled, "a.b")
+			if err := emit(t.Context(), running); err != nil {
+				t.Errorf("on a node that runs: %v", err)
+			}
+		})
+	}
+}
+
+func TestABoundFunctionWithItsTypesSwappedIsAnErrorOfTheCall(t *testing.T) {
+	s := sabir.NewService("bank")
+	sabir.Handle(s, "greet", func(_ context.Context, d deposit) (greeting, error) { return greeting{}, nil })
+	n := startNode(t, sabir.Serve(s))
+	_, err := sabir.Bind[greeting, deposit](n, "bank.greet")(t.Context(), greeting{"hello"})
+	reports(t, err, sabir.ErrBadInput, "sabir_test.greeting", "sabir_test.deposit", "no field in common")
+}
+
+func TestAStartThatWaitsForAServiceThatIsNotThereSaysSoEveryFiveSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
+		defer cancel()
+		s := sabir.NewService("shop", sabir.Needs("typo"))
+		err := sabir.NewNode(sabir.Serve(s), sabir.Logger(slog.New(slog.NewTextHandler(&log, nil)))).Start(ctx)
+		reports(t, err, context.DeadlineExceeded, "typo", "shop")
+		if lines := strings.Count(log.String(), "missing=typo"); lines != 2 {
+			t.Errorf("%d lines about it in 12 seconds:\n%s", lines, log.String())
+		}
+	})
+}
