@@ -122,7 +122,7 @@ func startNode(t *testing.T) *sabir.Node {
 		return nil
 	})
 
-	sessions := auth.Session(auth.SessionConfig{Secret: []byte("a secret of at least 32 random bytes!"), Idle: 4*time.Second}) // prolonged after 2
+	sessions := auth.Session(auth.SessionConfig{Secret: []byte("a secret of at least 32 random bytes!"), Idle: 4 * time.Second}) // prolonged after 2
 	account := sabir.NewService("account")
 	sabir.Handle(account, "signIn", func(ctx context.Context, in FileName) (sabir.Nothing, error) {
 		return sabir.Nothing{}, sessions.SignIn(web.ExchangeOf(ctx), auth.Principal{Subject: in.Name})
