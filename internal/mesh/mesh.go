@@ -30,7 +30,7 @@ type Mesh struct {
 	listener   transport.Listener // nil for an observer
 	takenOver  transport.Listener // see inherit; nil without. Guarded by mu
 	membership cluster.Membership // nil for an observer without a broker
-	gossip     *cluster.Gossip    // this one of the three is the membership, or the others
+	gossip     cluster.Gossip     // this one of the three is the membership, or the others
 	static     *cluster.Static
 	presence   *cluster.Presence
 	registry   *cluster.Registry
@@ -90,7 +90,10 @@ func (m *Mesh) Listen(ctx context.Context) error {
 		m.Leave(ctx)
 		return fmt.Errorf("the node cannot join: %w", err)
 	}
-	m.chooseMembership()
+	if err := m.chooseMembership(); err != nil {
+		m.Leave(ctx)
+		return fmt.Errorf("the node cannot join at %s: %w", m.redactedAddress(), err)
+	}
 	return nil
 }
 
@@ -166,7 +169,7 @@ func (m *Mesh) redactedAddress() string {
 }
 
 // chooseMembership makes the membership that fits the configuration. An observer without a broker has none and polls.
-func (m *Mesh) chooseMembership() {
+func (m *Mesh) chooseMembership() error {
 	switch {
 	case m.config.bus:
 		m.presence = cluster.NewPresence(m.hub.Broadcast, cluster.PresenceConfig{Key: m.wire.Key, Observe: m.config.Observer, Log: m.log})
@@ -177,9 +180,13 @@ func (m *Mesh) chooseMembership() {
 		m.static = cluster.NewStatic(m.config.Static)
 		m.membership = m.static
 	default:
-		m.gossip = cluster.NewGossip(gossipCarrier{m}, m.config.Seeds, cluster.GossipConfig{Cluster: m.config.Cluster, Log: m.log})
-		m.membership = m.gossip
+		gossip, err := cluster.NewGossip(gossipCarrier{m}, m.config.Seeds, cluster.GossipConfig{Cluster: m.config.Cluster, Log: m.log})
+		if err != nil {
+			return err
+		}
+		m.gossip, m.membership = gossip, gossip
 	}
+	return nil
 }
 
 // awaitCatalogs waits until the nodes of the cluster are linked and have sent their catalogs, so that a node that has
