@@ -162,7 +162,7 @@ func joinMesh(ctx context.Context, n *Node, config mesh.Config) error {
 		return joinError("", err)
 	}
 	n.mesh.Store(m) // before it is linked: the node may be asked things while it starts
-	if err := m.Start(ctx); err != nil {
+	if err := m.Enter(ctx); err != nil {
 		n.mesh.Store(nil)
 		return joinError("", err)
 	}

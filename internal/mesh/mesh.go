@@ -97,9 +97,12 @@ func (m *Mesh) Listen(ctx context.Context) error {
 	return nil
 }
 
-// Start, after Listen, finds the other nodes and links this one to them. It returns when the nodes that it could find have
+// Enter, after Listen, finds the other nodes and links this one to them. It returns when the nodes that it could find have
 // sent what they offer, or after a few seconds without. After an error the mesh has ended.
-func (m *Mesh) Start(ctx context.Context) error {
+//
+// It is not called Start: an interface has a method of that name and type, for which the linker would keep this one, and all that
+// links need, in programs that never join.
+func (m *Mesh) Enter(ctx context.Context) error {
 	if m.listener != nil {
 		// Before it dials others: nodes that are started together, with each other as seeds, wait for one another's answers.
 		m.running.Go(func() { m.acceptLoop(m.listener) })
