@@ -33,7 +33,7 @@ var partOf = map[string]string{
 	"layout": "codec", "document": "codec", "codectest": "codec",
 	"session": "transport", "bus": "transport", "transporttest": "transport",
 	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
-	"tag": "validate", "route": "internal/schema", "channeltest": "channel", "storetest": "actor",
+	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel", "storetest": "actor",
 	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "isolate": "web", "browsertest": "web",
 }
 
