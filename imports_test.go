@@ -14,17 +14,18 @@ import (
 // layers is the order of the rooms (top folders): a package may import rooms of lower layers and its own room, and nothing else
 // of the project. A new room must be added here before it can import or be imported.
 var layers = map[string]int{
-	"internal/recent": 0, "internal/compression": 0, "internal/ratelimit": 0, "internal/address": 0, "internal/backoff": 0, "internal/registry": 0,
-	"codec": 1, "transport": 1, "internal/brokers": 1,
-	"validate":      2, // it names fields as the codecs do
-	"internal/wire": 3, "cluster": 3, "channel": 3, "internal/schema": 3,
-	"internal/mesh": 4,
-	".":             5,
-	"policy":        6, "telemetry": 6, "actor": 6, "bridge": 6,
-	"web":      7,
-	"gen":      8,
-	"examples": 9, "internal/conformance": 9,
-	"cmd": 10, // sabir demo runs examples/shop
+	"internal/recent": 0, "internal/compression": 0, "internal/ratelimit": 0, "internal/address": 0, "internal/identity": 0, "internal/backoff": 0, "internal/registry": 0,
+	"cluster": 1, // below transports: those that dial addresses link its gossip
+	"codec":   2, "transport": 2, "internal/brokers": 2,
+	"validate":      3, // it names fields as the codecs do
+	"internal/wire": 4, "channel": 4, "internal/schema": 4,
+	"internal/mesh": 5,
+	".":             6,
+	"policy":        7, "telemetry": 7, "actor": 7, "bridge": 7,
+	"web":      8,
+	"gen":      9,
+	"examples": 10, "internal/conformance": 10,
+	"cmd": 11, // sabir demo runs examples/shop
 }
 
 // partOf is the room that a package below internal is a part of, where it is not a room of its own.
@@ -32,7 +33,7 @@ var partOf = map[string]string{
 	"layout": "codec", "document": "codec", "codectest": "codec",
 	"session": "transport", "bus": "transport", "transporttest": "transport",
 	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
-	"tag": "validate", "route": "internal/schema", "channeltest": "channel", "storetest": "actor",
+	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel", "storetest": "actor",
 	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "isolate": "web", "browsertest": "web",
 }
 

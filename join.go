@@ -9,13 +9,13 @@ import (
 
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
-	_ "github.com/sabir-go/sabir/transport/tcp" // so that Join works as it is written everywhere
 )
 
 // Join makes the node a member of a cluster: it links itself to the other nodes, calls what their services offer, and
 // offers them its own. The address sets where it listens and by what transport: "tcp://:7700", "tls://10.0.0.5:7700",
 // "unix:///run/shop.sock", "quic://:7700"; or at what broker the nodes meet: "nats://10.0.0.9:4222", "redis://…", "mqtt://…",
-// "amqp://…", "nats://embedded". All but tcp, tls and unix want their package to be imported; docs/transports.md compares them.
+// "amqp://…", "nats://embedded". The program imports the package of its transport, such as
+// _ "github.com/sabir-go/sabir/transport/tcp" for the first three; docs/transports.md compares them.
 //
 // On one machine the address alone is enough, the same for every process: the first one listens there, those that come
 // later find it, join it, and listen on an address of their own; when the first one goes, another takes the address over.
@@ -168,7 +168,7 @@ func joinMesh(ctx context.Context, n *Node, config mesh.Config) error {
 		return joinError("", err)
 	}
 	n.mesh.Store(m) // before it is linked: the node may be asked things while it starts
-	if err := m.Start(ctx); err != nil {
+	if err := m.Enter(ctx); err != nil {
 		n.mesh.Store(nil)
 		return joinError("", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
 func TestKeepMessagesAndKeepBytesDropTheOldest(t *testing.T) {

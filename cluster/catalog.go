@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sabir-go/sabir/internal/identity"
 )
 
 // A Catalog lists what a node offers: its actions, streams and event handlers. Nodes send it to each other as JSON.
@@ -87,7 +89,7 @@ func ParseCatalog(data []byte) (Catalog, error) {
 }
 
 func (c *Catalog) check() error {
-	if bad := badID(c.Node); bad != "" {
+	if bad := identity.BadID(c.Node); bad != "" {
 		return fmt.Errorf("its id %s", bad)
 	}
 	if len(c.Services) > MaxServices {

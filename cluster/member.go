@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Member is a node as membership knows it.
@@ -94,21 +91,3 @@ var (
 	errStarted = errors.New("this membership was started before; make a new one")
 	errNoWatch = errors.New("Start was given no watch function")
 )
-
-// maxID bounds a node's id, in bytes.
-const maxID = 200
-
-// badID returns the fault of a node's id, or "" for a good one.
-func badID(id string) string {
-	switch {
-	case id == "":
-		return "is empty"
-	case len(id) > maxID:
-		return fmt.Sprintf("is %d bytes long; %d is the limit", len(id), maxID)
-	case !utf8.ValidString(id):
-		return "is not valid UTF-8"
-	case strings.ContainsFunc(id, unicode.IsControl):
-		return "has a control character"
-	}
-	return ""
-}

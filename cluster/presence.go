@@ -11,6 +11,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/identity"
 )
 
 // PresenceConfig is the configuration of [NewPresence].
@@ -48,7 +50,7 @@ type Presence struct {
 
 	lock         sync.Mutex // guards what follows
 	self         Member
-	roster       *roster // nil before Start and after Stop
+	roster       *Roster // nil before Start and after Stop
 	present      map[string]*presentNode
 	disconnected bool // the broker is lost
 	duplicate    error
@@ -97,7 +99,7 @@ type presenceMessage struct {
 	Kind string `json:"kind"` // here, bye, who
 	ID   string `json:"id"`
 	When int64  `json:"when"` // nanoseconds of the sender's clock, rising, so that an old message is not taken for a new one
-	meta
+	identity.Meta
 }
 
 // Start announces this node and asks the others to do so; see [Membership]. It waits at least a tenth of a second for their answers, so that
@@ -106,7 +108,7 @@ func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) e
 	for self.Instance == 0 {
 		self.Instance = rand.Uint64()
 	}
-	if bad := badID(self.ID); bad != "" {
+	if bad := identity.BadID(self.ID); bad != "" {
 		return fmt.Errorf("the id %.100q of this node %s", self.ID, bad)
 	}
 	p.lock.Lock()
@@ -118,7 +120,7 @@ func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) e
 		p.lock.Unlock()
 		return errNoWatch
 	}
-	p.self, p.roster = self, newRoster(watch)
+	p.self, p.roster = self, NewRoster(watch)
 	p.lock.Unlock()
 	err := p.ask(ctx)
 	if err == nil && p.alone() { // or the others are slow
@@ -179,7 +181,7 @@ func (p *Presence) Members() []Member {
 	if p.roster == nil {
 		return nil
 	}
-	return p.roster.members()
+	return p.roster.Members()
 }
 
 // Receive takes a message that any node broadcast. It does not block.
@@ -220,12 +222,12 @@ func (p *Presence) Receive(message []byte) {
 	}
 	known := p.present[s.ID]
 	switch {
-	case known != nil && s.When <= known.lastSent && s.Instance == known.member.Instance, known == nil && len(p.present) >= maxMembers:
+	case known != nil && s.When <= known.lastSent && s.Instance == known.member.Instance, known == nil && len(p.present) >= identity.MaxMembers:
 		return
 	case s.Kind == "bye":
 		if known != nil && known.member.Instance == s.Instance {
 			delete(p.present, s.ID)
-			p.roster.drop(s.ID, Left)
+			p.roster.Drop(s.ID, Left)
 		}
 		return
 	case known != nil && s.Instance < known.member.Instance:
@@ -233,7 +235,7 @@ func (p *Presence) Receive(message []byte) {
 	}
 	m := Member{ID: s.ID, Addr: s.Addr, Zone: s.Zone, Labels: s.Labels, Guest: s.Guest, Instance: s.Instance}
 	p.present[s.ID] = &presentNode{m, s.When, time.Now()}
-	p.roster.set(s.ID, m)
+	p.roster.Set(s.ID, m)
 }
 
 // read decodes and checks a message. proved reports whether its sender has the same key as this node.
@@ -243,7 +245,7 @@ func (p *Presence) read(message []byte) (s presenceMessage, proved, ok bool) {
 	}
 	proved = hmac.Equal(message[:sha256.Size], p.proof(message[sha256.Size:]))
 	err := json.Unmarshal(message[sha256.Size:], &s)
-	return s, proved, err == nil && badID(s.ID) == "" && (s.Addr == "" || checkURL(s.Addr) == nil) && (s.Kind == "here" || s.Kind == "bye" || s.Kind == "who")
+	return s, proved, err == nil && identity.BadID(s.ID) == "" && (s.Addr == "" || identity.CheckURL(s.Addr) == nil) && (s.Kind == "here" || s.Kind == "bye" || s.Kind == "who")
 }
 
 func (p *Presence) proof(text []byte) []byte {
@@ -263,7 +265,7 @@ func (p *Presence) send(kind string) {
 	}
 	p.lock.Lock()
 	p.lastSent = max(p.lastSent+1, time.Now().UnixNano())
-	s := presenceMessage{kind, p.self.ID, p.lastSent, meta{p.self.Addr, p.self.Zone, p.self.Labels, p.self.Guest, p.self.Instance}}
+	s := presenceMessage{kind, p.self.ID, p.lastSent, identity.Meta{Addr: p.self.Addr, Zone: p.self.Zone, Labels: p.self.Labels, Guest: p.self.Guest, Instance: p.self.Instance}}
 	if kind == "here" {
 		p.lastAnswer, p.answerDue = time.Now(), false
 	}
@@ -285,7 +287,7 @@ func (p *Presence) Failed(id string) {
 		return
 	}
 	delete(p.present, id)
-	p.roster.drop(id, Failed)
+	p.roster.Drop(id, Failed)
 	p.askDue = true
 	p.signal()
 }
@@ -369,7 +371,7 @@ func (p *Presence) dropSilent() {
 	for id, there := range p.present {
 		if time.Since(there.lastSeen) > p.config.Limit {
 			delete(p.present, id)
-			p.roster.drop(id, Failed)
+			p.roster.Drop(id, Failed)
 		}
 	}
 }
@@ -393,6 +395,6 @@ func (p *Presence) end() bool {
 	}
 	close(p.done)
 	p.running.Wait()
-	roster.stop()
+	roster.Stop()
 	return true
 }

@@ -6,10 +6,11 @@ import (
 	"sync"
 )
 
-// roster is the list of current members. It gives a watch function the changes, one at a time on a goroutine of its own. It
+// Roster is the list of current members of a [Membership], for those who write one. It gives a watch function the changes, one at a time on a goroutine of its own. It
 // does not queue changes but compares what watch was given last with the current members, so it holds at most two entries
-// for each member however slow watch is.
-type roster struct {
+// for each member however slow watch is. Its methods may be called
+// by many goroutines at once.
+type Roster struct {
 	watch func(Change)
 	done  chan struct{} // closed when watch will not be called again
 
@@ -22,16 +23,17 @@ type roster struct {
 	stopped  bool
 }
 
-func newRoster(watch func(Change)) *roster {
-	r := &roster{watch: watch, done: make(chan struct{}), current: make(map[string]Member), notified: make(map[string]Member),
+// NewRoster makes an empty list, and starts the goroutine that calls watch until Stop.
+func NewRoster(watch func(Change)) *Roster {
+	r := &Roster{watch: watch, done: make(chan struct{}), current: make(map[string]Member), notified: make(map[string]Member),
 		reasons: make(map[string]ChangeKind)}
 	r.wake.L = &r.lock
 	go r.notifyLoop()
 	return r
 }
 
-// set adds or replaces a member.
-func (r *roster) set(key string, m Member) {
+// Set adds or replaces a member under a key: its id or its address.
+func (r *Roster) Set(key string, m Member) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if old, known := r.current[key]; known && old.Equal(m) {
@@ -41,8 +43,8 @@ func (r *roster) set(key string, m Member) {
 	r.compare(key)
 }
 
-// drop removes a member; why is Left or Failed.
-func (r *roster) drop(key string, why ChangeKind) {
+// Drop removes a member; why is Left or Failed.
+func (r *Roster) Drop(key string, why ChangeKind) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if _, known := r.current[key]; !known {
@@ -53,15 +55,15 @@ func (r *roster) drop(key string, why ChangeKind) {
 	r.compare(key)
 }
 
-func (r *roster) compare(key string) {
+func (r *Roster) compare(key string) {
 	if !r.stopped && !slices.Contains(r.changed, key) {
 		r.changed = append(r.changed, key)
 		r.wake.Signal()
 	}
 }
 
-// members lists the current members, by id and then by address.
-func (r *roster) members() []Member {
+// Members lists the current members, by id and then by address.
+func (r *Roster) Members() []Member {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	list := make([]Member, 0, len(r.current))
@@ -77,8 +79,8 @@ func (r *roster) members() []Member {
 	return list
 }
 
-// stop waits for the call of watch that is under way, if any; none follows.
-func (r *roster) stop() {
+// Stop waits for the call of watch that is under way, if any; none follows.
+func (r *Roster) Stop() {
 	r.lock.Lock()
 	r.stopped = true
 	r.wake.Signal()
@@ -86,7 +88,7 @@ func (r *roster) stop() {
 	<-r.done
 }
 
-func (r *roster) notifyLoop() {
+func (r *Roster) notifyLoop() {
 	defer close(r.done)
 	for {
 		changes, more := r.next()
@@ -100,7 +102,7 @@ func (r *roster) notifyLoop() {
 }
 
 // next waits until watch has something to learn, and returns it; false after stop.
-func (r *roster) next() ([]Change, bool) {
+func (r *Roster) next() ([]Change, bool) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	for {
@@ -119,7 +121,7 @@ func (r *roster) next() ([]Change, bool) {
 }
 
 // difference compares a key's member with what watch was given last, and takes it as given.
-func (r *roster) difference(key string) []Change {
+func (r *Roster) difference(key string) []Change {
 	now, here := r.current[key]
 	last, known := r.notified[key]
 	why := r.reasons[key]

@@ -8,35 +8,35 @@ import (
 
 func TestTheRosterTellsOnlyTheDifferenceToASlowWatcher(t *testing.T) {
 	tests := map[string]struct {
-		while func(r *roster) // the watcher is busy, having received that a joined
+		while func(r *Roster) // the watcher is busy, having received that a joined
 		want  []string
 	}{
-		"nothing":                   {func(r *roster) {}, nil},
-		"came and went":             {func(r *roster) { r.set("b", Member{ID: "b"}); r.drop("b", Failed) }, nil},
-		"went and came back":        {func(r *roster) { r.drop("a", Failed); r.set("a", Member{ID: "a"}) }, nil},
-		"went, came back changed":   {func(r *roster) { r.drop("a", Failed); r.set("a", Member{ID: "a", Zone: "x"}) }, []string{"updated a"}},
-		"two updates are one":       {func(r *roster) { r.set("a", Member{ID: "a", Zone: "x"}); r.set("a", Member{ID: "a", Zone: "y"}) }, []string{"updated a"}},
-		"the same again":            {func(r *roster) { r.set("a", Member{ID: "a"}) }, nil},
-		"the last reason counts":    {func(r *roster) { r.drop("a", Failed); r.set("a", Member{ID: "a"}); r.drop("a", Left) }, []string{"left a"}},
-		"in order of the changes":   {func(r *roster) { r.set("c", Member{ID: "c"}); r.set("b", Member{ID: "b"}) }, []string{"joined c", "joined b"}},
-		"gone twice is gone once":   {func(r *roster) { r.drop("a", Failed); r.drop("a", Left) }, []string{"failed a"}},
-		"unknown ones are not left": {func(r *roster) { r.drop("z", Left) }, nil},
+		"nothing":                   {func(r *Roster) {}, nil},
+		"came and went":             {func(r *Roster) { r.Set("b", Member{ID: "b"}); r.Drop("b", Failed) }, nil},
+		"went and came back":        {func(r *Roster) { r.Drop("a", Failed); r.Set("a", Member{ID: "a"}) }, nil},
+		"went, came back changed":   {func(r *Roster) { r.Drop("a", Failed); r.Set("a", Member{ID: "a", Zone: "x"}) }, []string{"updated a"}},
+		"two updates are one":       {func(r *Roster) { r.Set("a", Member{ID: "a", Zone: "x"}); r.Set("a", Member{ID: "a", Zone: "y"}) }, []string{"updated a"}},
+		"the same again":            {func(r *Roster) { r.Set("a", Member{ID: "a"}) }, nil},
+		"the last reason counts":    {func(r *Roster) { r.Drop("a", Failed); r.Set("a", Member{ID: "a"}); r.Drop("a", Left) }, []string{"left a"}},
+		"in order of the changes":   {func(r *Roster) { r.Set("c", Member{ID: "c"}); r.Set("b", Member{ID: "b"}) }, []string{"joined c", "joined b"}},
+		"gone twice is gone once":   {func(r *Roster) { r.Drop("a", Failed); r.Drop("a", Left) }, []string{"failed a"}},
+		"unknown ones are not left": {func(r *Roster) { r.Drop("z", Left) }, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var received []string
 				busy := make(chan struct{})
-				r := newRoster(func(c Change) {
+				r := NewRoster(func(c Change) {
 					<-busy
 					received = append(received, c.Kind.String()+" "+c.Member.ID)
 				})
-				r.set("a", Member{ID: "a"})
+				r.Set("a", Member{ID: "a"})
 				synctest.Wait()
 				test.while(r)
 				close(busy)
 				synctest.Wait()
-				r.stop()
+				r.Stop()
 				if want := append([]string{"joined a"}, test.want...); !slices.Equal(received, want) {
 					t.Errorf("told %q, want %q", received, want)
 				}
@@ -49,14 +49,14 @@ func TestTheRosterStopsAfterTheCallUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy, stopped := make(chan struct{}), make(chan struct{})
 		calls := 0
-		r := newRoster(func(Change) {
+		r := NewRoster(func(Change) {
 			calls++
 			<-busy
 		})
-		r.set("a", Member{ID: "a"})
-		r.set("b", Member{ID: "b"})
+		r.Set("a", Member{ID: "a"})
+		r.Set("b", Member{ID: "b"})
 		synctest.Wait()
-		go func() { r.stop(); close(stopped) }()
+		go func() { r.Stop(); close(stopped) }()
 		synctest.Wait()
 		select {
 		case <-stopped:

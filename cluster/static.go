@@ -3,10 +3,10 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 	"sync"
+
+	"github.com/sabir-go/sabir/internal/identity"
 )
 
 // Static is a membership of nodes at fixed addresses, which are never dropped. The id of the node at an address is only
@@ -20,7 +20,7 @@ type Static struct {
 	lock   sync.Mutex // guards what follows
 	peers  []*staticPeer
 	self   Member
-	roster *roster // nil before Start
+	roster *Roster // nil before Start
 	ended  bool
 }
 
@@ -46,11 +46,11 @@ func (s *Static) Start(_ context.Context, self Member, watch func(Change)) error
 	if watch == nil {
 		return errNoWatch
 	}
-	if bad := badID(self.ID); bad != "" {
+	if bad := identity.BadID(self.ID); bad != "" {
 		return fmt.Errorf("the id %.100q of this node %s", self.ID, bad)
 	}
 	for _, p := range s.peers {
-		if err := checkURL(p.addr); err != nil {
+		if err := identity.CheckURL(p.addr); err != nil {
 			return err
 		}
 	}
@@ -59,7 +59,7 @@ func (s *Static) Start(_ context.Context, self Member, watch func(Change)) error
 	if s.roster != nil {
 		return errStarted
 	}
-	s.self, s.roster = self, newRoster(watch)
+	s.self, s.roster = self, NewRoster(watch)
 	for _, p := range s.peers {
 		if p.addr == self.Addr {
 			p.member.ID = self.ID
@@ -76,7 +76,7 @@ func (s *Static) Members() []Member {
 	if s.roster == nil || s.ended {
 		return nil
 	}
-	return s.roster.members()
+	return s.roster.Members()
 }
 
 // Identified sets the node that answered at one of the addresses. The member keeps that address, whatever m.Addr is, because
@@ -111,7 +111,7 @@ func (s *Static) Stop(context.Context) error {
 	s.ended = true
 	s.lock.Unlock()
 	if roster != nil {
-		roster.stop()
+		roster.Stop()
 	}
 	return nil
 }
@@ -132,19 +132,10 @@ func (s *Static) show() {
 	shown := map[string]bool{s.self.ID: true}
 	for _, p := range s.peers {
 		if id := p.member.ID; id != "" && shown[id] {
-			s.roster.drop(p.addr, Left)
+			s.roster.Drop(p.addr, Left)
 			continue
 		}
 		shown[p.member.ID] = true
-		s.roster.set(p.addr, p.member)
+		s.roster.Set(p.addr, p.member)
 	}
-}
-
-// checkURL refuses what no transport could dial.
-func checkURL(addr string) error {
-	_, rejoinTarget, found := strings.Cut(addr, "://")
-	if u, err := url.Parse(addr); err != nil || u.Scheme == "" || !found || rejoinTarget == "" {
-		return fmt.Errorf("the address %.200q is not a URL such as \"tcp://10.0.0.1:7700\"", addr)
-	}
-	return nil
 }

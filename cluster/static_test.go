@@ -132,13 +132,19 @@ func TestStaticRefusesWhatIsNoURL(t *testing.T) {
 	}
 }
 
+func TestGossipThatIsNotLinkedIsAnErrorThatNamesTheImport(t *testing.T) {
+	_, err := cluster.NewGossip(nil, nil, cluster.GossipConfig{})
+	if err == nil || !strings.Contains(err.Error(), `add import _ "github.com/sabir-go/sabir/cluster/gossip"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAMembershipWantsAWatchFunctionAndAnID(t *testing.T) {
-	for name, m := range map[string]cluster.Membership{"static": cluster.NewStatic(nil), "gossip": cluster.NewGossip(&node{}, nil, cluster.GossipConfig{})} {
-		if err := m.Start(t.Context(), cluster.Member{ID: "me"}, nil); err == nil {
-			t.Errorf("%s: started without a watch function", name)
-		}
-		if err := m.Start(t.Context(), cluster.Member{}, func(cluster.Change) {}); err == nil {
-			t.Errorf("%s: started without an id", name)
-		}
+	m := cluster.NewStatic(nil)
+	if err := m.Start(t.Context(), cluster.Member{ID: "me"}, nil); err == nil {
+		t.Error("started without a watch function")
+	}
+	if err := m.Start(t.Context(), cluster.Member{}, func(cluster.Change) {}); err == nil {
+		t.Error("started without an id")
 	}
 }

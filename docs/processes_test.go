@@ -27,6 +27,7 @@ import (
 	"github.com/sabir-go/sabir/actor/pool"
 	"github.com/sabir-go/sabir/actor/supervise"
 	_ "github.com/sabir-go/sabir/transport/mem"
+	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/policy"
 	_ "github.com/sabir-go/sabir/transport/redis"
+	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
 // member is a node of a cluster whose action "of-N.get" answers with the value at the time, from a cache in memory.

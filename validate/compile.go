@@ -7,15 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-playground/validator/v10"
-
 	"github.com/sabir-go/sabir/internal/tag"
 )
 
 var (
 	timeType     = reflect.TypeFor[time.Time]()
 	durationType = reflect.TypeFor[time.Duration]()
-	valuerType   = reflect.TypeFor[validator.Valuer]()
+	valuerType   = reflect.TypeFor[valuer]()
 )
 
 // compiler turns one type into ops. Struct types that are reached through a pointer, slice or map are compiled once
@@ -145,20 +143,20 @@ func (c *compiler) fields(t reflect.Type, offset uintptr, byName map[string][]op
 	return ops, nil
 }
 
-// steps parses a field's tag, after the library has parsed it without complaint.
+// steps parses a field's tag, which is checked first: by the library where it is linked.
 func (c *compiler) steps(at place, text string) ([]tag.Step, error) {
 	if text == "" {
 		return nil, nil
 	}
-	// The library parses the tag, but has nothing to run it on.
-	if err := try(func() { _ = c.lib.Var(nil, text) }); err != nil {
+	if c.lib == nil {
+		if err := c.readable(tag.Expand(text, c.words.aliases)); err != nil {
+			return nil, at.wrong("%v", err)
+		}
+	} else if err := try(func() { c.lib.Parse(text) }); err != nil {
 		return nil, at.wrong("%s", strings.Replace(err.Error(), " on field ''", "", 1))
 	}
 	steps := tag.Parse(text, c.words.aliases)
-	if leftOut(steps) {
-		return nil, at.wrong("this program was built without the rule validateFn (by the build tag validator_novalidatefn)")
-	}
-	if c.handsOver(steps) {
+	if c.lib != nil && c.handsOver(steps) {
 		if err := c.rehearse(at); err != nil {
 			return nil, at.wrong("%v", err)
 		}
@@ -175,7 +173,7 @@ func (c *compiler) rehearse(at place) error {
 	}
 	name := libraryName(t, at.owner.field)
 	return try(func() {
-		_ = c.probe.StructFiltered(reflect.New(t).Interface(), func(ns []byte) bool { return string(ns) != name })
+		c.lib.Rehearse(reflect.New(t).Interface(), name)
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/go-playground/validator/v10"
+	"github.com/sabir-go/sabir/internal/library"
 )
 
 // Errors lists every field that failed, in the order of the struct's fields (maps have no order). A list longer
@@ -88,8 +88,8 @@ const (
 	secretValue   = "***"
 )
 
-// errors turns the library's answer about a value of type t into an error of this package.
-func (e *engine) errors(failed validator.ValidationErrors, t reflect.Type) Errors {
+// errors makes the error of what failed in a value of type t.
+func (e *engine) errors(failed []library.Failure, t reflect.Type) Errors {
 	list := make(Errors, 0, min(len(failed), maxErrors+1))
 	for i, fe := range failed {
 		if i == maxErrors {
@@ -101,19 +101,19 @@ func (e *engine) errors(failed validator.ValidationErrors, t reflect.Type) Error
 	return list
 }
 
-func (e *engine) fieldError(fe validator.FieldError, t reflect.Type) FieldError {
-	at := locate(relative(fe.Namespace(), t))
+func (e *engine) fieldError(fe library.Failure, t reflect.Type) FieldError {
+	at := library.Locate(relative(fe.Namespace(), t))
 	field := FieldError{
-		Path:    at.path,
-		Pointer: at.pointer,
+		Path:    at.Path,
+		Pointer: at.Pointer,
 		Rule:    fe.Tag(),
 		Param:   fe.Param(),
 		Message: e.message(fe),
 	}
-	if at.marked {
-		field.Message = unmark.Replace(field.Message)
+	if at.Marked {
+		field.Message = library.Unmark.Replace(field.Message)
 	}
-	if at.secret {
+	if at.Secret {
 		field.Value = secretValue
 	} else {
 		field.Value = echo(fe.Value())

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 	"unsafe"
 
-	"github.com/go-playground/validator/v10"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -28,24 +26,6 @@ func ExampleValidator_Struct() {
 	// Output:
 	// name (/name): name is a required field, got ""
 	// items[1].price (/items/1/price): price must be greater than 0, got -1
-}
-
-func ExampleValidator_RegisterValidation() {
-	type User struct {
-		Handle string `json:"handle" validate:"handle"`
-	}
-	v := validate.New()
-	err := errors.Join(
-		v.RegisterValidation("handle", func(field validator.FieldLevel) bool {
-			return strings.HasPrefix(field.Field().String(), "@")
-		}),
-		v.SetMessage("handle", "{0} must begin with @"),
-	)
-	if err != nil {
-		fmt.Println(err)
-	}
-	fmt.Println(v.Struct(&User{"ada"}))
-	// Output: validation failed: handle: handle must begin with @
 }
 
 func ExampleValidator_Compile() {

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/go-playground/validator/v10"
+	"github.com/sabir-go/sabir/internal/library"
 )
 
 // maxDepth bounds how many structs may be nested in each other in one value.
@@ -141,13 +141,13 @@ func (p *Plan) recompile() (_ *program, err error) {
 	return prog, nil
 }
 
-// explain asks the library about a value that the compiled check did not accept.
+// explain makes the error of a value that the compiled check did not accept, and finds that it passes where that was left open.
 func (p *Plan) explain(prog *program, ptr unsafe.Pointer) (err error) {
 	defer p.contain(&err)
 	if err := prog.tooDeep(prog.ops, ptr, 0); err != nil {
 		return fmt.Errorf("%w: %v", err, p.typ)
 	}
-	// The library keeps pointers to what it looks at, and ptr may point into a stack: it gets a copy.
+	// What follows keeps pointers to what it looks at, and ptr may point into a stack: it gets a copy.
 	t := p.typ
 	value := reflect.New(t).Elem()
 	value.Set(reflect.NewAt(t, ptr).Elem())
@@ -157,24 +157,32 @@ func (p *Plan) explain(prog *program, ptr unsafe.Pointer) (err error) {
 		}
 		value = value.Elem()
 	}
-	if prog.dive == "" {
-		top := value.Addr()
-		base := top.UnsafePointer()
-		// The fields that certainly pass are left out, which halves the library's time.
-		err = prog.engine.lib.StructFiltered(top.Interface(), func(name []byte) bool {
-			ops, ok := prog.fields[string(name)]
-			return ok && pass(ops, base, 0)
-		})
-	} else {
-		err = prog.engine.lib.Var(value.Interface(), prog.dive)
+	failed, err := prog.failures(value)
+	if err != nil {
+		return fmt.Errorf("validate: %v: %w", p.typ, err)
 	}
-	if err == nil {
+	if len(failed) == 0 {
 		return nil
 	}
-	if failed, ok := errors.AsType[validator.ValidationErrors](err); ok {
-		return prog.engine.errors(failed, prog.typ)
+	return prog.engine.errors(failed, prog.typ)
+}
+
+// failures lists what failed of a value that can be addressed.
+func (prog *program) failures(value reflect.Value) ([]library.Failure, error) {
+	lib := prog.engine.lib
+	switch {
+	case lib == nil:
+		return prog.engine.explain(value, prog.dive)
+	case prog.dive != "":
+		return lib.Value(value.Interface(), prog.dive)
 	}
-	return fmt.Errorf("validate: %v: %w", p.typ, err)
+	top := value.Addr()
+	base := top.UnsafePointer()
+	// The fields that certainly pass are left out, which halves the library's time.
+	return lib.Struct(top.Interface(), func(name []byte) bool {
+		ops, ok := prog.fields[string(name)]
+		return ok && pass(ops, base, 0)
+	})
 }
 
 // hide returns ptr in a way that the compiler does not follow, so that a value on the caller's stack need not be moved

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/library"
 	"github.com/sabir-go/sabir/internal/tag"
 )
 
@@ -60,7 +61,7 @@ func (c *compiler) rules(at place, alternatives []tag.Rule) ([]op, error) {
 	inside.offset = 0
 	var either [][]op
 	for _, r := range alternatives {
-		if tag.Alias(r.Name) {
+		if c.lib != nil && tag.Alias(r.Name) {
 			return one(op{code: opAsk}), nil
 		}
 		list, err := c.rule(inside, r)
@@ -94,6 +95,16 @@ func (c *compiler) rule(at place, r tag.Rule) ([]op, error) {
 		}
 	case "oneof":
 		return c.oneOf(at, r)
+	case "noneof":
+		return c.noneOf(at, r)
+	case "port":
+		if o, ok := port(at); ok {
+			return one(o), nil
+		}
+	case "unique":
+		if r.Param == "" && hashed(at.typ) {
+			return one(op{code: opUnique, offset: at.offset, operand: &operand{typ: at.typ}}), nil
+		}
 	case "number", "numeric":
 		if kind == shapeInt || kind == shapeUint || kind == shapeFloat {
 			return nil, nil
@@ -134,6 +145,8 @@ func (c *compiler) handsOver(steps []tag.Step) bool {
 func (c *compiler) library(at place, r tag.Rule) ([]op, error) {
 	kind := shapeOf(at.typ)
 	switch {
+	case c.lib == nil:
+		return nil, at.wrong("rule %q on %v needs the library of all rules: add %s", r.Raw, at.typ, library.Import)
 	case isNested(at.typ):
 		return one(op{code: opAsk}), nil // alone, a struct would be checked by its fields
 	case r.Name == "unique" && kind != shapeSlice && kind != shapeArray && kind != shapeMap:
@@ -142,14 +155,10 @@ func (c *compiler) library(at place, r tag.Rule) ([]op, error) {
 		return one(op{code: opAsk}), nil // the library sees the value of such a field in another way
 	}
 	zero := reflect.Zero(at.typ).Interface()
-	if err := try(func() { _ = c.lib.Var(zero, r.Raw) }); err != nil {
+	if err := try(func() { c.lib.Passes(zero, r.Raw) }); err != nil {
 		return nil, at.wrong("rule %q: %v", r.Raw, err)
 	}
-	o := op{code: opVar, offset: at.offset, operand: &operand{typ: at.typ, tag: r.Raw, lib: c.lib}}
-	if r.Name == "email" && kind == shapeString {
-		o.code, o.text = opLikely, plainEmail
-	}
-	return one(o), nil
+	return one(op{code: opVar, offset: at.offset, operand: &operand{typ: at.typ, tag: r.Raw, lib: c.lib}}), nil
 }
 
 // present compiles the condition of required and omitempty, and that of omitnil and omitzero. It is empty where the
@@ -217,8 +226,8 @@ func (c *compiler) compare(at place, r tag.Rule) ([]op, error) {
 		}
 		ops, err = booleans(at, r)
 	default:
-		if isTime(at.typ) {
-			return c.library(at, r) // compares with the time of the check
+		if moment := moments[r.Name]; moment != nil && isTime(at.typ) {
+			return one(op{code: opTime, offset: at.offset, operand: &operand{typ: at.typ, moment: moment}}), nil
 		}
 		return nil, at.wrong("rule %q does not work on %v", r.Raw, at.typ)
 	}
@@ -347,6 +356,83 @@ func booleans(at place, r tag.Rule) ([]op, error) {
 		o.lo = 1
 	}
 	return one(o), nil
+}
+
+// moments are the rules that compare a time with that of the check.
+var moments = map[string]func(time.Time) bool{
+	"gt":  func(t time.Time) bool { return t.After(time.Now()) },
+	"lt":  func(t time.Time) bool { return t.Before(time.Now()) },
+	"gte": func(t time.Time) bool { return !t.Before(time.Now()) },
+	"min": func(t time.Time) bool { return !t.Before(time.Now()) },
+	"lte": func(t time.Time) bool { return !t.After(time.Now()) },
+	"max": func(t time.Time) bool { return !t.After(time.Now()) },
+}
+
+// port compiles the rule of that name on whole numbers.
+func port(at place) (o op, ok bool) {
+	o = op{offset: at.offset, width: uint8(at.typ.Size()), lo: 1, hi: math.MaxUint16}
+	switch shapeOf(at.typ) {
+	case shapeInt:
+		o.code = opInt
+	case shapeUint:
+		o.code = opUint
+	default:
+		return o, false
+	}
+	return o, true
+}
+
+// hashed reports whether t is a slice, array or map whose values, or what they point to, can be the keys of a map.
+func hashed(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map:
+	default:
+		return false
+	}
+	if t = t.Elem(); t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Interface, reflect.Struct, reflect.Array: // which may hold what cannot be a key
+		return false
+	}
+	return t.Comparable()
+}
+
+// unique reports whether all values of a slice, array or map are different, those that pointers lead to by what they are.
+func unique(v reflect.Value) bool {
+	seen := make(map[any]bool, v.Len())
+	for _, element := range v.Seq2() {
+		var key any // nil for a nil pointer
+		switch {
+		case element.Kind() != reflect.Pointer:
+			key = element.Interface()
+		case !element.IsNil():
+			key = element.Elem().Interface()
+		}
+		if seen[key] {
+			return false
+		}
+		seen[key] = true
+	}
+	return true
+}
+
+// noneOf compiles the opposite of oneof.
+func (c *compiler) noneOf(at place, r tag.Rule) ([]op, error) {
+	list, err := c.oneOf(at, r)
+	if err != nil {
+		return nil, err
+	}
+	switch o := list[0].operand; {
+	case o.text != nil:
+		among := o.text
+		o.text = func(s string) bool { return !among(s) }
+	default:
+		among := o.number
+		o.number = func(n int64) bool { return !among(n) }
+	}
+	return list, nil
 }
 
 func (c *compiler) oneOf(at place, r tag.Rule) ([]op, error) {

@@ -3,21 +3,23 @@ package validate
 import (
 	"reflect"
 	"sync"
+	"time"
 	"unicode/utf8"
 	"unsafe"
 
-	"github.com/go-playground/validator/v10"
+	"github.com/sabir-go/sabir/internal/library"
 )
 
 // opcode is the operation of an op. The ops of a list all have to pass.
 type opcode uint8
 
 const (
-	opFail      opcode = iota // never passes: the library will refuse
-	opAsk                     // never passes: only the library can decide
+	opFail      opcode = iota // never passes
+	opAsk                     // never passes: only the walk for errors can decide
 	opRunes                   // string with lo to hi characters
 	opText                    // string that satisfies text
-	opLikely                  // string that satisfies text, else one that satisfies the library's rule tag
+	opTime                    // time that satisfies moment
+	opUnique                  // slice, array or map with no value twice
 	opInt                     // signed integer from lo to hi
 	opIntIs                   // signed integer that satisfies number
 	opUint                    // unsigned integer from lo to hi, both kept as uint64 bits
@@ -34,7 +36,7 @@ const (
 	opIf                      // where list does not pass, the next skip ops are jumped over
 	opOr                      // one of the lists in either passes
 	opPointer                 // nil passes if nilPasses, else list has to pass on the value pointed to
-	opInterface               // nil passes if nilPasses, a harmless value if untagged, else only the library can decide
+	opInterface               // nil passes if nilPasses, a harmless value if untagged, else only the walk can decide
 	opStruct                  // the struct passes its own ops
 	opSlice                   // every element passes list
 	opArray                   // every element passes list; hi elements
@@ -57,9 +59,10 @@ type operand struct {
 	text     func(string) bool
 	number   func(int64) bool
 	float    func(float64) bool
+	moment   func(time.Time) bool
 	typ      reflect.Type // of the value, or of a map
 	tag      string
-	lib      *validator.Validate
+	lib      library.Library
 	list     []op
 	keys     []op
 	either   [][]op
@@ -97,8 +100,12 @@ func pass(ops []op, base unsafe.Pointer, depth int) bool {
 			if !o.text(*(*string)(p)) {
 				return false
 			}
-		case opLikely:
-			if !o.text(*(*string)(p)) && !o.var_(p) {
+		case opTime:
+			if !o.moment(reflect.NewAt(o.typ, p).Elem().Convert(timeType).Interface().(time.Time)) {
+				return false
+			}
+		case opUnique:
+			if !unique(reflect.NewAt(o.typ, p).Elem()) {
 				return false
 			}
 		case opInt:
@@ -276,7 +283,7 @@ func (o *op) var_(p unsafe.Pointer) (passed bool) {
 			passed = false
 		}
 	}()
-	return o.lib.Var(reflect.NewAt(o.typ, p).Elem().Interface(), o.tag) == nil
+	return o.lib.Passes(reflect.NewAt(o.typ, p).Elem().Interface(), o.tag)
 }
 
 // harmless reports whether an interface holds something that certainly passes: nil where that is allowed, and where

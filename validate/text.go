@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sabir-go/sabir/internal/tag"
 )
@@ -38,13 +39,15 @@ const (
 )
 
 var (
-	letterClass   = newCharClass(letters)
-	digitClass    = newCharClass(digits)
-	alnumClass    = newCharClass(letters + digits)
-	hexClass      = newCharClass(digits + "abcdefABCDEF")
-	lowerHexClass = newCharClass(digits + "abcdef")
-	atomClass     = newCharClass(letters + digits + "_+-")
-	hostClass     = newCharClass(letters + digits + "-")
+	letterClass      = newCharClass(letters)
+	digitClass       = newCharClass(digits)
+	alnumClass       = newCharClass(letters + digits)
+	letterSpaceClass = newCharClass(letters + " ")
+	alnumSpaceClass  = newCharClass(letters + digits + " ")
+	hexClass         = newCharClass(digits + "abcdefABCDEF")
+	lowerHexClass    = newCharClass(digits + "abcdef")
+	atomClass        = newCharClass(letters + digits + "_+-")
+	hostClass        = newCharClass(letters + digits + "-")
 )
 
 // numeric is [-+]?[0-9]+(.[0-9]+)?
@@ -110,7 +113,7 @@ func uuid(class *charClass, version, variant string) func(string) bool {
 }
 
 // plainEmail accepts the plain addresses that make up nearly all: a dotted local part of letters, digits, "_", "+"
-// and "-", and a host name that ends in letters. It refuses many valid ones, which the library then decides.
+// and "-", and a host name that ends in letters. It refuses many valid ones, which email then decides.
 func plainEmail(s string) bool {
 	if len(s) > 254 {
 		return false
@@ -175,36 +178,82 @@ func oneOf[T comparable](list []T) func(T) bool {
 
 // textRules are the rules on strings without a parameter.
 var textRules = map[string]func(string) bool{
-	"alpha":         letterClass.all,
-	"alphanum":      alnumClass.all,
-	"number":        digitClass.all,
-	"numeric":       numeric,
-	"boolean":       boolean,
-	"ascii":         ascii,
-	"printascii":    printASCII,
-	"lowercase":     lowercase,
-	"uppercase":     uppercase,
-	"uuid":          uuid(&hexClass, "", ""),
-	"uuid3":         uuid(&lowerHexClass, "3", ""),
-	"uuid4":         uuid(&lowerHexClass, "4", "89ab"),
-	"uuid5":         uuid(&lowerHexClass, "5", "89ab"),
-	"uuid7":         uuid(&lowerHexClass, "7", "89ab"),
-	"uuid_rfc4122":  uuid(&hexClass, "", ""),
-	"uuid3_rfc4122": uuid(&hexClass, "3", ""),
-	"uuid4_rfc4122": uuid(&hexClass, "4", "89abAB"),
-	"uuid5_rfc4122": uuid(&hexClass, "5", "89abAB"),
+	"alpha":            letterClass.all,
+	"alphanum":         alnumClass.all,
+	"number":           digitClass.all,
+	"numeric":          numeric,
+	"boolean":          boolean,
+	"ascii":            ascii,
+	"printascii":       printASCII,
+	"lowercase":        lowercase,
+	"uppercase":        uppercase,
+	"email":            email,
+	"url":              isURL,
+	"http_url":         webURL("http", "https"),
+	"https_url":        webURL("https"),
+	"uri":              isURI,
+	"ip":               isIP,
+	"ipv4":             isIPv4,
+	"ipv6":             isIPv6,
+	"cidr":             isCIDR,
+	"cidrv4":           isCIDRv4,
+	"cidrv6":           isCIDRv6,
+	"mac":              isMAC,
+	"hostname":         matches(hostnamePattern),
+	"hostname_rfc1123": matches(hostname1123Pattern),
+	"fqdn":             isFQDN,
+	"hostname_port":    isHostnamePort,
+	"hexadecimal":      hexadecimal,
+	"hexcolor":         hexColor,
+	"base64":           matches(base64Pattern),
+	"base64url":        matches(base64URLPattern),
+	"base64rawurl":     matches(base64RawURLPattern),
+	"json":             isJSON,
+	"timezone":         isTimeZone,
+	"duration":         isDuration,
+	"e164":             matches(e164Pattern),
+	"semver":           matches(semverPattern),
+	"ulid":             matches(ulidPattern),
+	"jwt":              matches(jwtPattern),
+	"latitude":         matches(latitudePattern),
+	"longitude":        matches(longitudePattern),
+	"alphaspace":       letterSpaceClass.all,
+	"alphanumspace":    alnumSpaceClass.all,
+	"alphaunicode":     alphaUnicode,
+	"alphanumunicode":  alnumUnicode,
+	"multibyte":        multibyte,
+	"md5":              lowerHex(32),
+	"sha256":           lowerHex(64),
+	"sha384":           lowerHex(96),
+	"sha512":           lowerHex(128),
+	"uuid":             uuid(&hexClass, "", ""),
+	"uuid3":            uuid(&lowerHexClass, "3", ""),
+	"uuid4":            uuid(&lowerHexClass, "4", "89ab"),
+	"uuid5":            uuid(&lowerHexClass, "5", "89ab"),
+	"uuid7":            uuid(&lowerHexClass, "7", "89ab"),
+	"uuid_rfc4122":     uuid(&hexClass, "", ""),
+	"uuid3_rfc4122":    uuid(&hexClass, "3", ""),
+	"uuid4_rfc4122":    uuid(&hexClass, "4", "89abAB"),
+	"uuid5_rfc4122":    uuid(&hexClass, "5", "89abAB"),
 }
 
 // textParamRules are the rules on strings with a text as parameter.
 var textParamRules = map[string]func(s, param string) bool{
-	"contains":      strings.Contains,
-	"excludes":      func(s, param string) bool { return !strings.Contains(s, param) },
-	"startswith":    strings.HasPrefix,
-	"endswith":      strings.HasSuffix,
-	"startsnotwith": func(s, param string) bool { return !strings.HasPrefix(s, param) },
-	"endsnotwith":   func(s, param string) bool { return !strings.HasSuffix(s, param) },
-	"containsany":   strings.ContainsAny,
-	"excludesall":   func(s, param string) bool { return !strings.ContainsAny(s, param) },
-	"eq":            func(s, param string) bool { return s == param },
-	"ne":            func(s, param string) bool { return s != param },
+	"contains":       strings.Contains,
+	"excludes":       func(s, param string) bool { return !strings.Contains(s, param) },
+	"startswith":     strings.HasPrefix,
+	"endswith":       strings.HasSuffix,
+	"startsnotwith":  func(s, param string) bool { return !strings.HasPrefix(s, param) },
+	"endsnotwith":    func(s, param string) bool { return !strings.HasSuffix(s, param) },
+	"containsany":    strings.ContainsAny,
+	"excludesall":    func(s, param string) bool { return !strings.ContainsAny(s, param) },
+	"containsrune":   containsRune,
+	"excludesrune":   func(s, param string) bool { return !containsRune(s, param) },
+	"eq_ignore_case": strings.EqualFold,
+	"ne_ignore_case": func(s, param string) bool { return !strings.EqualFold(s, param) },
+	"oneofci":        oneOfFold,
+	"noneofci":       func(s, param string) bool { return !oneOfFold(s, param) },
+	"datetime":       func(s, param string) bool { _, err := time.Parse(param, s); return err == nil },
+	"eq":             func(s, param string) bool { return s == param },
+	"ne":             func(s, param string) bool { return s != param },
 }

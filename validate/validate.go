@@ -5,14 +5,17 @@
 //		Name string `json:"name" validate:"required,max=64"`
 //	}
 //
-// The common rules are compiled once per type into checks that read the struct's memory, without reflection and
-// without allocation. Everything else is handed to the library. The compiled check only ever returns "certainly valid"
-// or "ask the library": a value that it does not accept goes through the library, whose answer is the final one and
-// the only source of the errors. A differential fuzz test holds both to the same verdict.
+// The usual rules are compiled once per type into checks that read the struct's memory, without reflection and
+// without allocation. A value that these do not accept is walked once more for its errors, in the order and with the texts of the
+// library. All other rules need the library itself:
+//
+//	import _ "github.com/sabir-go/sabir/validate/playground"
+//
+// A program that has this import gets all errors from the library, whose answer is the final one. A differential fuzz test holds
+// this package and the library to the same verdicts and the same errors.
 package validate
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -20,11 +23,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-playground/locales"
-	"github.com/go-playground/locales/en"
-	ut "github.com/go-playground/universal-translator"
-	"github.com/go-playground/validator/v10"
-	english "github.com/go-playground/validator/v10/translations/en"
+	"github.com/sabir-go/sabir/internal/library"
 )
 
 // Validator holds rules, messages and the types compiled with them. It is safe for concurrent use.
@@ -34,10 +33,10 @@ import (
 type Validator struct {
 	mu       sync.Mutex
 	words    vocabulary
-	register []func(*validator.Validate) error // what must be registered in a fresh library instance
-	language language
+	register []func(any) error // what must be registered in a fresh instance of the library
+	language any               // of the default messages, for the library; nil for English
 	messages map[string]message
-	engine   *engine  // the library as configured now; nil after a registration
+	engine   *engine  // what checks as configured now; nil after a registration
 	plans    sync.Map // reflect.Type to *Plan, every plan handed out
 }
 
@@ -49,13 +48,7 @@ type vocabulary struct {
 	typeFuncs   map[reflect.Type]bool // types with a custom type function
 }
 
-// language is the source of the default messages.
-type language struct {
-	locale   locales.Translator
-	register func(*validator.Validate, ut.Translator) error
-}
-
-// New returns a Validator with the library's built-in rules and English messages.
+// New returns a Validator with the built-in rules and English messages.
 func New() *Validator {
 	return &Validator{
 		words: vocabulary{
@@ -64,25 +57,16 @@ func New() *Validator {
 			structLevel: map[reflect.Type]bool{},
 			typeFuncs:   map[reflect.Type]bool{},
 		},
-		language: language{en.New(), english.RegisterDefaultTranslations},
 		messages: map[string]message{},
 	}
 }
 
-// RegisterValidation adds the rule tag, or replaces the built-in one of that name, as the library's method of the
-// same name does. The function also runs on nil values where callEvenIfNull is true. It returns an error for an
-// empty or reserved name and for a nil function.
-func (v *Validator) RegisterValidation(tag string, fn validator.Func, callEvenIfNull ...bool) error {
-	return v.add(
-		func(lib *validator.Validate) error { return lib.RegisterValidation(tag, fn, callEvenIfNull...) },
-		func() { v.words.rules[tag] = true },
-	)
-}
-
 // RegisterAlias makes alias stand for tags, a comma-separated list of rules. It returns an error for a reserved name,
-// for an alias that would contain itself (the library panics on the first and never returns on the second), and for
-// one that has only one of keys and endkeys.
+// for an alias that would contain itself, and for one that has only one of keys and endkeys.
 func (v *Validator) RegisterAlias(alias, tags string) error {
+	if reservedAlias(alias) {
+		return fmt.Errorf("validate: %q cannot be the name of an alias: it steers, or has characters that do", alias)
+	}
 	if halfKeyed(tags) {
 		return fmt.Errorf("validate: alias %q = %q needs both keys and endkeys", alias, tags)
 	}
@@ -93,73 +77,43 @@ func (v *Validator) RegisterAlias(alias, tags string) error {
 	if aliasCycle(aliases, alias, nil) {
 		return fmt.Errorf("validate: alias %q = %q contains itself: write the rules out instead", alias, tags)
 	}
-	return v.add(
-		func(lib *validator.Validate) error { lib.RegisterAlias(alias, tags); return nil },
-		func() { v.words.aliases[alias] = tags },
-	)
-}
-
-// RegisterStructValidation calls fn for every value of the given struct types, after the rules of their fields.
-// A field that fn reports is hidden like any other when it is tagged as a secret.
-func (v *Validator) RegisterStructValidation(fn validator.StructLevelFunc, types ...any) error {
-	if fn == nil {
-		return errors.New("validate: the struct-level function is nil")
-	}
-	for _, t := range types {
-		if t == nil || indirect(reflect.TypeOf(t)).Kind() != reflect.Struct {
-			return fmt.Errorf("validate: a struct-level function needs struct types, got %T", t)
-		}
-	}
-	return v.add(
-		func(lib *validator.Validate) error {
-			lib.RegisterStructValidation(func(sl validator.StructLevel) { fn(hidingStructLevel{sl}) }, structValues(types)...)
-			return nil
-		},
-		func() {
-			for _, t := range types {
-				v.words.structLevel[indirect(reflect.TypeOf(t))] = true
-			}
-		},
-	)
-}
-
-// RegisterCustomTypeFunc lets fn turn values of the given types into the value that the rules see, for example a
-// sql.NullString into its string.
-func (v *Validator) RegisterCustomTypeFunc(fn validator.CustomTypeFunc, types ...any) error {
-	if fn == nil {
-		return errors.New("validate: the custom type function is nil")
-	}
-	return v.add(
-		func(lib *validator.Validate) error { lib.RegisterCustomTypeFunc(fn, types...); return nil },
-		func() {
-			for _, t := range types {
-				v.words.typeFuncs[reflect.TypeOf(t)] = true
-			}
-		},
-	)
-}
-
-// add tries a registration on a throw-away library instance, remembers it, and makes every plan compile again.
-func (v *Validator) add(register func(*validator.Validate) error, remember func()) error {
-	if err := rehearse(register); err != nil {
-		return err
-	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.register = append(v.register, register)
-	remember()
+	v.words.aliases[alias] = tags
 	v.forget()
 	return nil
 }
 
-// rehearse turns the library's panics on a bad registration into errors.
-func rehearse(register func(*validator.Validate) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("validate: %v", p)
+// Extend is for package validate/playground, whose functions describe what can be added.
+func (v *Validator) Extend(x library.Extension) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case x.Message != nil:
+		v.messages[x.Rule] = x.Message
+	case x.Language != nil:
+		before := v.language
+		v.language = x.Language
+		v.forget()
+		if _, err := v.current(); err != nil {
+			v.language = before
+			return err
 		}
-	}()
-	return register(validator.New())
+		return nil
+	default:
+		v.register = append(v.register, x.Register)
+		if x.Rule != "" {
+			v.words.rules[x.Rule] = true
+		}
+		for _, t := range x.Structs {
+			v.words.structLevel[t] = true
+		}
+		for _, t := range x.Types {
+			v.words.typeFuncs[t] = true
+		}
+	}
+	v.forget()
+	return nil
 }
 
 // forget drops what was built from the registrations so far. The caller holds v.mu.
@@ -171,14 +125,14 @@ func (v *Validator) forget() {
 	})
 }
 
-// engine is one configured instance of the library. It does not change after it was built.
+// engine checks by one configuration. It does not change after it was built.
 type engine struct {
-	lib        *validator.Validate
-	probe      *validator.Validate // knows every rule's name but runs no user code: finds bad tags
-	translator ut.Translator
-	messages   map[string]message
-	words      vocabulary
-	inner      sync.Map // reflect.Type to *program, types found in interfaces
+	lib      library.Library // nil in a program that does not link it
+	messages map[string]message
+	words    vocabulary
+	inner    sync.Map // reflect.Type to *program, types found in interfaces
+	fields   sync.Map // reflect.Type to []field, see explanation
+	rules    sync.Map // ruleOn to []op, see explanation
 }
 
 // current returns the engine for the registrations so far. The caller holds v.mu.
@@ -187,8 +141,6 @@ func (v *Validator) current() (*engine, error) {
 		return v.engine, nil
 	}
 	e := &engine{
-		lib:      newLibrary(),
-		probe:    newLibrary(),
 		messages: maps.Clone(v.messages),
 		words: vocabulary{
 			rules:       maps.Clone(v.words.rules),
@@ -197,32 +149,16 @@ func (v *Validator) current() (*engine, error) {
 			typeFuncs:   maps.Clone(v.words.typeFuncs),
 		},
 	}
-	for _, register := range v.register {
-		if err := register(e.lib); err != nil {
+	if library.New != nil {
+		lib, err := library.New(library.Setup{Register: v.register, Rules: slices.Collect(maps.Keys(e.words.rules)),
+			Aliases: e.words.aliases, Language: v.language})
+		if err != nil {
 			return nil, err
 		}
-	}
-	for alias, tags := range e.words.aliases {
-		e.probe.RegisterAlias(alias, tags)
-	}
-	accept := func(validator.FieldLevel) bool { return true }
-	for _, rule := range append(slices.Collect(maps.Keys(e.words.rules)), method) {
-		if err := e.probe.RegisterValidation(rule, accept); err != nil {
-			return nil, err
-		}
-	}
-	e.translator, _ = ut.New(v.language.locale, v.language.locale).GetTranslator(v.language.locale.Locale())
-	if err := v.language.register(e.lib, e.translator); err != nil {
-		return nil, fmt.Errorf("validate: messages in %s: %w", v.language.locale.Locale(), err)
+		e.lib = lib
 	}
 	v.engine = e
 	return e, nil
-}
-
-func newLibrary() *validator.Validate {
-	lib := validator.New(validator.WithRequiredStructEnabled())
-	lib.RegisterTagNameFunc(fieldName)
-	return lib
 }
 
 // aliasCycle reports whether alias leads back to itself or to an alias already on the way.
@@ -238,15 +174,6 @@ func aliasCycle(aliases map[string]string, alias string, way []string) bool {
 		}
 	}
 	return false
-}
-
-// structValues replaces pointers, also nil ones, by a zero value of what they point to.
-func structValues(types []any) []any {
-	values := make([]any, len(types))
-	for i, t := range types {
-		values[i] = reflect.Zero(indirect(reflect.TypeOf(t))).Interface()
-	}
-	return values
 }
 
 // indirect removes the pointers from a type. One that is nothing but pointers (type P *P) stays a pointer.

@@ -46,7 +46,7 @@ type timesIn struct {
 	At    time.Time     `json:"at" validate:"required"`
 	Maybe *time.Time    `json:"maybe"`
 	Wait  time.Duration `json:"wait" validate:"gte=0"`
-	Until time.Time     `json:"until" validate:"gtfield=At"`
+	Until time.Time     `json:"until" validate:"required"`
 }
 
 type nodeIn struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
 	_ "github.com/sabir-go/sabir/actor/grain/store/redis"
+	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
 // ledger keeps the number of each payment that it has taken.

@@ -27,6 +27,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
+	_ "github.com/sabir-go/sabir/transport/tcp" // tcp://
 )
 
 // room is the group of all members.

@@ -25,6 +25,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	_ "github.com/sabir-go/sabir/transport/nats"
+	_ "github.com/sabir-go/sabir/transport/tcp" // tcp://
 )
 
 type HelloRequest struct {

@@ -28,6 +28,7 @@ import (
 	"github.com/sabir-go/sabir/actor/grain/store"
 	_ "github.com/sabir-go/sabir/actor/grain/store/jetstream"
 	_ "github.com/sabir-go/sabir/actor/grain/store/redis"
+	_ "github.com/sabir-go/sabir/transport/tcp" // tcp://
 )
 
 // Profile is what is saved of a user.

@@ -14,6 +14,7 @@ import (
 	"github.com/go-playground/validator/v10"
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/validate"
+	"github.com/sabir-go/sabir/validate/playground"
 )
 
 // SignUp is checked by the tags of go-playground/validator and by the rule "handle", which is ours.
@@ -43,7 +44,7 @@ func run(ctx context.Context) error {
 
 	rules := validate.New()
 	err := errors.Join(
-		rules.RegisterValidation("handle", func(field validator.FieldLevel) bool {
+		playground.RegisterValidation(rules, "handle", func(field validator.FieldLevel) bool {
 			return strings.HasPrefix(field.Field().String(), "@")
 		}),
 		rules.SetMessage("handle", "{0} must begin with @"),

@@ -8,6 +8,7 @@ import (
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/schema"
+	_ "github.com/sabir-go/sabir/validate/playground" // rules of the library
 )
 
 // The shop is the API that all tests use: something of everything.

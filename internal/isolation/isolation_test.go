@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir/internal/brokers"
+	_ "github.com/sabir-go/sabir/validate/playground" // rules of the library
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }

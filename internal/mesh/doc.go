@@ -3,7 +3,7 @@
 //
 //	m, err := mesh.New(host, config)
 //	err = m.Listen(ctx)   // from here on its methods can be called
-//	err = m.Start(ctx)    // from here on there are links
+//	err = m.Enter(ctx)    // from here on there are links
 //	link := m.Peer("b").Link()
 //	…
 //	err = m.Drain(ctx)    // no new calls come in, those in flight finish

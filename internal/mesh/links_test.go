@@ -37,7 +37,7 @@ func start(t *testing.T, ctx context.Context, id string, services ...cluster.Ser
 		err = m.Listen(ctx)
 	}
 	if err == nil {
-		err = m.Start(ctx)
+		err = m.Enter(ctx)
 	}
 	if err != nil {
 		t.Fatal(err)

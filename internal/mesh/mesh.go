@@ -30,7 +30,7 @@ type Mesh struct {
 	listener   transport.Listener // nil for an observer
 	takenOver  transport.Listener // see inherit; nil without. Guarded by mu
 	membership cluster.Membership // nil for an observer without a broker
-	gossip     *cluster.Gossip    // this one of the three is the membership, or the others
+	gossip     cluster.Gossip     // this one of the three is the membership, or the others
 	static     *cluster.Static
 	presence   *cluster.Presence
 	registry   *cluster.Registry
@@ -90,13 +90,19 @@ func (m *Mesh) Listen(ctx context.Context) error {
 		m.Leave(ctx)
 		return fmt.Errorf("the node cannot join: %w", err)
 	}
-	m.chooseMembership()
+	if err := m.chooseMembership(); err != nil {
+		m.Leave(ctx)
+		return fmt.Errorf("the node cannot join at %s: %w", m.redactedAddress(), err)
+	}
 	return nil
 }
 
-// Start, after Listen, finds the other nodes and links this one to them. It returns when the nodes that it could find have
+// Enter, after Listen, finds the other nodes and links this one to them. It returns when the nodes that it could find have
 // sent what they offer, or after a few seconds without. After an error the mesh has ended.
-func (m *Mesh) Start(ctx context.Context) error {
+//
+// It is not called Start: an interface has a method of that name and type, for which the linker would keep this one, and all that
+// links need, in programs that never join.
+func (m *Mesh) Enter(ctx context.Context) error {
 	if m.listener != nil {
 		// Before it dials others: nodes that are started together, with each other as seeds, wait for one another's answers.
 		m.running.Go(func() { m.acceptLoop(m.listener) })
@@ -166,7 +172,7 @@ func (m *Mesh) redactedAddress() string {
 }
 
 // chooseMembership makes the membership that fits the configuration. An observer without a broker has none and polls.
-func (m *Mesh) chooseMembership() {
+func (m *Mesh) chooseMembership() error {
 	switch {
 	case m.config.bus:
 		m.presence = cluster.NewPresence(m.hub.Broadcast, cluster.PresenceConfig{Key: m.wire.Key, Observe: m.config.Observer, Log: m.log})
@@ -177,9 +183,13 @@ func (m *Mesh) chooseMembership() {
 		m.static = cluster.NewStatic(m.config.Static)
 		m.membership = m.static
 	default:
-		m.gossip = cluster.NewGossip(gossipCarrier{m}, m.config.Seeds, cluster.GossipConfig{Cluster: m.config.Cluster, Log: m.log})
-		m.membership = m.gossip
+		gossip, err := cluster.NewGossip(gossipCarrier{m}, m.config.Seeds, cluster.GossipConfig{Cluster: m.config.Cluster, Log: m.log})
+		if err != nil {
+			return err
+		}
+		m.gossip, m.membership = gossip, gossip
 	}
+	return nil
 }
 
 // awaitCatalogs waits until the nodes of the cluster are linked and have sent their catalogs, so that a node that has

@@ -11,6 +11,7 @@ import (
 	codec "github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/schema"
 	"github.com/sabir-go/sabir/validate"
+	_ "github.com/sabir-go/sabir/validate/playground" // so that each rule can be compared
 )
 
 // independent is a schema as an independent implementation of JSON Schema has it, which holds it against the meta-schema of

@@ -34,6 +34,14 @@ var across = setOf(`eqfield eqcsfield nefield necsfield gtfield gtecsfield gtcsf
 var emptyPasses = setOf(`ascii printascii multibyte unix_addr url_encoded spicedb noneof noneofci ne_ignore_case
 	excludes excludesall excludesrune startsnotwith endsnotwith`)
 
+// conditions are the library's other rules that look at other fields, and the one that calls a method.
+var conditions = setOf(`required_if required_unless skip_unless required_with required_with_all required_without required_without_all
+	excluded_if excluded_unless excluded_with excluded_with_all excluded_without excluded_without_all
+	postcode_iso3166_alpha2_field validateFn`)
+
+// Known reports whether a rule is one of the library's, or one of its aliases.
+func Known(rule string) bool { return Single(rule) || across[rule] || conditions[rule] }
+
 // Single reports whether a rule is one of the library's that look at one value only. Of one that it does not know, also one
 // of a later version of the library, it reports false.
 func Single(rule string) bool { return singleRules[rule] || aliases[rule] }

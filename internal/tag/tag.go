@@ -29,6 +29,7 @@ type Step struct {
 	Rules []Rule // of a Check: alternatives
 	Keys  []Step // of a Dive: the part between keys and endkeys
 	Keyed bool   // whether there was such a part
+	Alias string // that the part was written out of; "" for none
 }
 
 // Rule is a name with its parameter.
@@ -53,29 +54,37 @@ func Parse(tag string, aliases map[string]string) []Step {
 	if tag == "" || tag == "-" {
 		return nil
 	}
-	return parseItems(expand(tag, aliases))
+	return parseItems(Expand(tag, aliases))
 }
 
-// expand splits a tag at its commas and replaces every part that is an alias.
-func expand(tag string, aliases map[string]string) []string {
-	var items []string
+// Item is a part of a tag between commas.
+type Item struct {
+	Text  string
+	Alias string // that it was written out of, the innermost; "" for none
+}
+
+// Expand splits a tag at its commas and replaces every part that is an alias.
+func Expand(tag string, aliases map[string]string) []Item { return expand(tag, "", aliases) }
+
+func expand(tag, alias string, aliases map[string]string) []Item {
+	var items []Item
 	for item := range strings.SplitSeq(tag, ",") {
 		if meaning, ok := aliases[item]; ok {
-			items = append(items, expand(meaning, aliases)...)
+			items = append(items, expand(meaning, item, aliases)...)
 		} else {
-			items = append(items, item)
+			items = append(items, Item{item, alias})
 		}
 	}
 	return items
 }
 
-func parseItems(items []string) []Step {
+func parseItems(items []Item) []Step {
 	var steps []Step
 	for i := 0; i < len(items); i++ {
-		item := items[i]
+		item := items[i].Text
 		if item == "keys" && len(steps) > 0 {
 			end := i + 1
-			for end < len(items) && items[end] != "endkeys" {
+			for end < len(items) && items[end].Text != "endkeys" {
 				end++
 			}
 			dive := &steps[len(steps)-1]
@@ -84,10 +93,10 @@ func parseItems(items []string) []Step {
 			continue
 		}
 		if kind := slices.Index(steering[:], item); kind > 0 {
-			steps = append(steps, Step{Kind: Kind(kind)})
+			steps = append(steps, Step{Kind: Kind(kind), Alias: items[i].Alias})
 			continue
 		}
-		s := Step{Kind: Check}
+		s := Step{Kind: Check, Alias: items[i].Alias}
 		for raw := range strings.SplitSeq(item, "|") {
 			name, param, _ := strings.Cut(raw, "=")
 			s.Rules = append(s.Rules, Rule{name, unescape.Replace(param), raw})

@@ -12,6 +12,10 @@ import (
 func TestATagIsParsedIntoItsSteps(t *testing.T) {
 	check := func(rules ...tag.Rule) tag.Step { return tag.Step{Kind: tag.Check, Rules: rules} }
 	required, least := tag.Rule{Name: "required", Raw: "required"}, tag.Rule{Name: "min", Param: "3", Raw: "min=3"}
+	from := func(alias string, s tag.Step) tag.Step {
+		s.Alias = alias
+		return s
+	}
 	for text, want := range map[string][]tag.Step{
 		"":                                 nil,
 		"-":                                nil,
@@ -31,8 +35,8 @@ func TestATagIsParsedIntoItsSteps(t *testing.T) {
 		"eq=a0x2Cb0x7Cc=d":                 {check(tag.Rule{Name: "eq", Param: "a,b|c=d", Raw: "eq=a0x2Cb0x7Cc=d"})},
 		"required,,":                       {check(required), check(tag.Rule{}), check(tag.Rule{})},
 		"short|required":                   {check(tag.Rule{Name: "short", Raw: "short"}, required)},
-		"short":                            {check(least), check(required)},
-		"list":                             {{Kind: tag.Dive}, check(least), check(required)},
+		"short":                            {from("short", check(least)), from("short", check(required))},
+		"list":                             {from("list", tag.Step{Kind: tag.Dive}), from("short", check(least)), from("short", check(required))},
 	} {
 		if got := tag.Parse(text, map[string]string{"short": "min=3,required", "list": "dive,short"}); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %v, want %v", text, got, want)

@@ -51,7 +51,7 @@ func (p *Program) Version(module string) string {
 	return p.versions(module)
 }
 
-// buildTags are what every program in Go is built with. The one there is makes those smaller, Sabir's and others', in which
+// buildTags are what every program in Go is built with. The one there is makes those smaller in which
 // the package validator is.
 const buildTags = "validator_novalidatefn"
 

@@ -11,6 +11,7 @@ import (
 	_ "github.com/sabir-go/sabir/transport/mqtt"
 	_ "github.com/sabir-go/sabir/transport/nats"
 	_ "github.com/sabir-go/sabir/transport/redis"
+	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
 const (

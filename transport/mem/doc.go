@@ -9,7 +9,10 @@
 // timers, so it works inside a bubble of testing/synctest; listen and dial in the same bubble.
 package mem
 
-import "github.com/sabir-go/sabir/transport"
+import (
+	_ "github.com/sabir-go/sabir/cluster/gossip" // by which the nodes of a cluster find each other
+	"github.com/sabir-go/sabir/transport"
+)
 
 // Default is the network behind mem:// addresses.
 var Default = New()

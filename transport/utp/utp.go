@@ -11,6 +11,7 @@ import (
 
 	"github.com/anacrolix/utp"
 
+	_ "github.com/sabir-go/sabir/cluster/gossip" // by which the nodes of a cluster find each other
 	"github.com/sabir-go/sabir/internal/backoff"
 	"github.com/sabir-go/sabir/internal/session"
 	"github.com/sabir-go/sabir/transport"

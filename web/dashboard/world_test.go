@@ -17,6 +17,7 @@ import (
 	"github.com/sabir-go/sabir/examples/shop"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/telemetry"
+	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
 // world is a cluster of three nodes that are a shop together, with processes, traces and customers. The first has the

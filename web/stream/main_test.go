@@ -22,6 +22,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/brokers"
+	_ "github.com/sabir-go/sabir/transport/tcp"
 	"github.com/sabir-go/sabir/web/stream"
 )
 

@@ -1,4 +1,4 @@
-package cluster_test
+package gossip_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/cluster/gossip"
 )
 
 func TestNodesJoinBySeed(t *testing.T) {
@@ -225,11 +226,21 @@ func TestWhatCannotBeToldIsRefusedAtStart(t *testing.T) {
 			if test.seed != "" {
 				seeds = append(seeds, test.seed)
 			}
-			err := cluster.NewGossip(&node{}, seeds, test.config).Start(t.Context(), test.self, func(cluster.Change) {})
+			err := gossip.New(&node{}, seeds, test.config).Start(t.Context(), test.self, func(cluster.Change) {})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want something with %q", err, test.want)
 			}
 		})
+	}
+}
+
+func TestAGossipWantsAWatchFunctionAndAnID(t *testing.T) {
+	m := gossip.New(&node{}, nil, cluster.GossipConfig{})
+	if err := m.Start(t.Context(), cluster.Member{ID: "me"}, nil); err == nil {
+		t.Error("started without a watch function")
+	}
+	if err := m.Start(t.Context(), cluster.Member{}, func(cluster.Change) {}); err == nil {
+		t.Error("started without an id")
 	}
 }
 

@@ -1,32 +1,26 @@
-package cluster
+package gossip
 
 import (
 	"encoding/json"
 	"fmt"
 
 	"github.com/hashicorp/memberlist"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/identity"
 )
 
-// meta describes a node in gossip, as JSON. The names are short because memberlist allows 512 bytes.
-type meta struct {
-	Addr     string            `json:"a,omitempty"`
-	Zone     string            `json:"z,omitempty"`
-	Labels   map[string]string `json:"l,omitempty"`
-	Guest    bool              `json:"g,omitempty"`
-	Instance uint64            `json:"i"`
-}
-
 // encodeMeta fails for what cannot be sent to other nodes, and names the part that is too large.
-func encodeMeta(m Member) ([]byte, error) {
-	if bad := badID(m.ID); bad != "" {
+func encodeMeta(m cluster.Member) ([]byte, error) {
+	if bad := identity.BadID(m.ID); bad != "" {
 		return nil, fmt.Errorf("the id %.100q of this node %s", m.ID, bad)
 	}
 	if m.Addr != "" {
-		if err := checkURL(m.Addr); err != nil {
+		if err := identity.CheckURL(m.Addr); err != nil {
 			return nil, fmt.Errorf("this node's address: %w", err)
 		}
 	}
-	data, err := json.Marshal(meta{m.Addr, m.Zone, m.Labels, m.Guest, m.Instance})
+	data, err := json.Marshal(identity.Meta{Addr: m.Addr, Zone: m.Zone, Labels: m.Labels, Guest: m.Guest, Instance: m.Instance})
 	if err != nil {
 		return nil, fmt.Errorf("the description of node %q: %w", m.ID, err)
 	}
@@ -38,7 +32,7 @@ func encodeMeta(m Member) ([]byte, error) {
 	return data, nil
 }
 
-func largestPart(m Member) (part string, size int) {
+func largestPart(m cluster.Member) (part string, size int) {
 	part, size = fmt.Sprintf("the address %.40q", m.Addr), len(m.Addr)
 	if len(m.Zone) > size {
 		part, size = fmt.Sprintf("the zone %.40q", m.Zone), len(m.Zone)
@@ -52,20 +46,20 @@ func largestPart(m Member) (part string, size int) {
 }
 
 // decodeMeta never trusts the other node.
-func decodeMeta(id string, data []byte) (Member, error) {
+func decodeMeta(id string, data []byte) (cluster.Member, error) {
 	if len(data) > memberlist.MetaMaxSize {
-		return Member{}, fmt.Errorf("its description has %d bytes; %d is the limit", len(data), memberlist.MetaMaxSize)
+		return cluster.Member{}, fmt.Errorf("its description has %d bytes; %d is the limit", len(data), memberlist.MetaMaxSize)
 	}
-	var got meta
+	var got identity.Meta
 	if err := json.Unmarshal(data, &got); err != nil {
-		return Member{}, fmt.Errorf("its description: %w", err)
+		return cluster.Member{}, fmt.Errorf("its description: %w", err)
 	}
 	if got.Addr != "" {
-		if err := checkURL(got.Addr); err != nil {
-			return Member{}, err
+		if err := identity.CheckURL(got.Addr); err != nil {
+			return cluster.Member{}, err
 		}
 	}
-	return Member{ID: id, Addr: got.Addr, Zone: got.Zone, Labels: got.Labels, Guest: got.Guest, Instance: got.Instance}, nil
+	return cluster.Member{ID: id, Addr: got.Addr, Zone: got.Zone, Labels: got.Labels, Guest: got.Guest, Instance: got.Instance}, nil
 }
 
 // goodbye is sent to each other node by a node that leaves.
@@ -74,7 +68,7 @@ type goodbye struct {
 	Instance uint64 `json:"i"`
 }
 
-func encodeGoodbye(self Member) []byte {
+func encodeGoodbye(self cluster.Member) []byte {
 	data, err := json.Marshal(goodbye{self.ID, self.Instance})
 	if err != nil {
 		panic(err) // a string and a number

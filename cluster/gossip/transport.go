@@ -1,4 +1,4 @@
-package cluster
+package gossip
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+
+	"github.com/sabir-go/sabir/cluster"
 )
 
 // gossipTransport is memberlist's network, made of a Carrier.
@@ -16,7 +18,7 @@ import (
 // made-up address. That has a good side: a node that restarts at another URL is no conflict of addresses to memberlist, it
 // only has a new meta. A node without a name is a target of the rejoiner, at a made-up port.
 type gossipTransport struct {
-	carrier     Carrier
+	carrier     cluster.Carrier
 	delegate    *gossipDelegate
 	rejoiner    *rejoiner
 	sendTimeout time.Duration // bounds a Send
@@ -34,7 +36,7 @@ var placeholderIP = net.IPv4(127, 0, 0, 1).To4()
 
 const nodePort = 1
 
-func newGossipTransport(c Carrier, p *gossipDelegate, s *rejoiner, patient time.Duration) *gossipTransport {
+func newGossipTransport(c cluster.Carrier, p *gossipDelegate, s *rejoiner, patient time.Duration) *gossipTransport {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &gossipTransport{carrier: c, delegate: p, rejoiner: s, sendTimeout: patient, ctx: ctx, cancel: cancel,
 		packets: make(chan *memberlist.Packet, packetQueue), conns: make(chan net.Conn)}
@@ -129,7 +131,7 @@ func (c *boundConn) Close() error {
 	return c.Conn.Close()
 }
 
-func (t *gossipTransport) member(at memberlist.Address) Member {
+func (t *gossipTransport) member(at memberlist.Address) cluster.Member {
 	if at.Name != "" {
 		return t.delegate.find(at.Name)
 	}

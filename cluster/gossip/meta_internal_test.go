@@ -1,4 +1,4 @@
-package cluster
+package gossip
 
 import (
 	"maps"
@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/hashicorp/memberlist"
+
+	"github.com/sabir-go/sabir/cluster"
 )
 
 func TestAMemberSurvivesGossip(t *testing.T) {
-	for _, want := range []Member{
+	for _, want := range []cluster.Member{
 		{ID: "a", Instance: 1},
 		{ID: "a", Addr: "unix:///run/a.sock", Zone: "north", Labels: map[string]string{"disk": "ssd", "": ""}, Guest: true, Instance: 1<<64 - 1},
 	} {
@@ -62,7 +64,7 @@ func FuzzDecodeGoodbye(f *testing.F) {
 		if err != nil {
 			return
 		}
-		backID, backInstance, err := decodeGoodbye(encodeGoodbye(Member{ID: id, Instance: instance}))
+		backID, backInstance, err := decodeGoodbye(encodeGoodbye(cluster.Member{ID: id, Instance: instance}))
 		if err != nil || backID != id || backInstance != instance {
 			t.Fatalf("%q %d became %q %d, %v", id, instance, backID, backInstance, err)
 		}
@@ -70,35 +72,24 @@ func FuzzDecodeGoodbye(f *testing.F) {
 }
 
 func TestMembersAreEqualWhenAllFieldsAre(t *testing.T) {
-	base := Member{ID: "a", Addr: "mem://a", Zone: "z", Labels: map[string]string{"k": "v"}, Guest: true, Instance: 1}
+	base := cluster.Member{ID: "a", Addr: "mem://a", Zone: "z", Labels: map[string]string{"k": "v"}, Guest: true, Instance: 1}
 	same := base
 	same.Labels = maps.Clone(base.Labels)
 	if !base.Equal(same) {
 		t.Error("a copy is not equal")
 	}
-	for name, change := range map[string]func(*Member){
-		"ID":       func(m *Member) { m.ID = "b" },
-		"Addr":     func(m *Member) { m.Addr = "mem://b" },
-		"Zone":     func(m *Member) { m.Zone = "" },
-		"Labels":   func(m *Member) { m.Labels = nil },
-		"Guest":    func(m *Member) { m.Guest = false },
-		"Instance": func(m *Member) { m.Instance = 2 },
+	for name, change := range map[string]func(*cluster.Member){
+		"ID":       func(m *cluster.Member) { m.ID = "b" },
+		"Addr":     func(m *cluster.Member) { m.Addr = "mem://b" },
+		"Zone":     func(m *cluster.Member) { m.Zone = "" },
+		"Labels":   func(m *cluster.Member) { m.Labels = nil },
+		"Guest":    func(m *cluster.Member) { m.Guest = false },
+		"Instance": func(m *cluster.Member) { m.Instance = 2 },
 	} {
 		other := base
 		change(&other)
 		if base.Equal(other) {
 			t.Errorf("another %s does not show", name)
-		}
-	}
-}
-
-func TestMembersAndChangesHaveNames(t *testing.T) {
-	for want, got := range map[string]string{
-		"a": Member{ID: "a", Addr: "mem://x"}.String(), "mem://x": Member{Addr: "mem://x"}.String(),
-		"joined": Joined.String(), "updated": Updated.String(), "left": Left.String(), "failed": Failed.String(), "change 9": ChangeKind(9).String(),
-	} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

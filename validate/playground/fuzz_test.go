@@ -1,4 +1,4 @@
-package validate
+package playground
 
 import (
 	"encoding/binary"
@@ -10,9 +10,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-	"unicode/utf8"
-
-	"github.com/go-playground/validator/v10"
 )
 
 // FuzzVerdictsAgree makes a struct type with random rules from a number, fills it from bytes, and holds the compiled
@@ -25,7 +22,7 @@ func FuzzVerdictsAgree(f *testing.F) {
 		f.Add(uint16(65535-i), []byte("\x03\x01Ada\x05\x02ab\x00\x01\x01\x09\x02\x02\x01"))
 	}
 	f.Fuzz(func(t *testing.T, number uint16, data []byte) {
-		room := roomFor(number)
+		room := roomFor(t, number)
 		typ, ok := room.typ(number)
 		if !ok {
 			return
@@ -33,14 +30,13 @@ func FuzzVerdictsAgree(f *testing.F) {
 		ptr := reflect.New(typ)
 		r := reader(data)
 		r.fill(ptr.Elem(), 0)
-		compareVerdicts(t, room.v, room.lib, ptr.Interface())
+		room.compare(t, ptr.Interface())
 	})
 }
 
 // fuzzRoom serves a range of type numbers, so that neither validator collects more types than it can keep quickly.
 type fuzzRoom struct {
-	v     *Validator
-	lib   *validator.Validate
+	contenders
 	types map[uint16]reflect.Type // nil where the type does not compile
 }
 
@@ -49,12 +45,12 @@ var (
 	fuzzRoomsMu sync.Mutex
 )
 
-func roomFor(number uint16) *fuzzRoom {
+func roomFor(t *testing.T, number uint16) *fuzzRoom {
 	fuzzRoomsMu.Lock()
 	defer fuzzRoomsMu.Unlock()
 	room, ok := fuzzRooms[number/64]
 	if !ok {
-		room = &fuzzRoom{New(), plainLibrary(), map[uint16]reflect.Type{}}
+		room = &fuzzRoom{newContenders(t), map[uint16]reflect.Type{}}
 		fuzzRooms[number/64] = room
 	}
 	return room
@@ -66,7 +62,7 @@ func (room *fuzzRoom) typ(number uint16) (reflect.Type, bool) {
 	typ, ok := room.types[number]
 	if !ok {
 		typ = fuzzType(number)
-		if _, err := room.v.Compile(typ); err != nil {
+		if _, err := room.linked.Compile(typ); err != nil {
 			typ = nil
 		}
 		room.types[number] = typ
@@ -76,7 +72,7 @@ func (room *fuzzRoom) typ(number uint16) (reflect.Type, bool) {
 
 // fixedTypes are shapes that reflect cannot make.
 var fixedTypes = []reflect.Type{
-	reflect.TypeFor[tree](), reflect.TypeFor[order](), reflect.TypeFor[related](), reflect.TypeFor[signUpEmail](), reflect.TypeFor[promoted](),
+	reflect.TypeFor[tree](), reflect.TypeFor[order](), reflect.TypeFor[related](), reflect.TypeFor[promoted](),
 }
 
 type tree struct {
@@ -222,9 +218,9 @@ func fuzzRule(r *rand.Rand, t reflect.Type) string {
 		return pick(r, []string{"eq=true", "ne=true", "boolean", "required"})
 	case t.Kind() == reflect.String && r.IntN(2) == 0:
 		return pick(r, fuzzText)
-	case shapeOf(t) == shapeInt && r.IntN(5) == 0:
+	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Int64 && r.IntN(5) == 0:
 		return pick(r, []string{"oneof=1 2 -3 010", "number", "numeric"})
-	case t == durationType && r.IntN(2) == 0:
+	case t == reflect.TypeFor[time.Duration]() && r.IntN(2) == 0:
 		return pick(r, fuzzCompare) + "=" + pick(r, []string{"1s", "2ns", "0", "5m"})
 	}
 	return fmt.Sprintf("%s=%d", pick(r, fuzzCompare), r.IntN(7)-r.IntN(2))
@@ -319,7 +315,7 @@ func (r *reader) fill(v reflect.Value, depth int) {
 			v.Set(reflect.ValueOf(x))
 		}
 	case reflect.Struct:
-		if isTime(v.Type()) {
+		if v.Type().ConvertibleTo(reflect.TypeFor[time.Time]()) {
 			if r.byte()&1 == 1 {
 				v.Set(reflect.ValueOf(time.Unix(1e9, 0)).Convert(v.Type()))
 			}
@@ -331,31 +327,41 @@ func (r *reader) fill(v reflect.Value, depth int) {
 	}
 }
 
-func FuzzPlainEmailImpliesEmail(f *testing.F) {
-	lib := plainLibrary()
+func FuzzTextsAgree(f *testing.F) {
+	type body struct {
+		Email    string `validate:"email"`
+		URL      string `validate:"url"`
+		Web      string `validate:"http_url"`
+		URI      string `validate:"uri"`
+		Host     string `validate:"hostname"`
+		FQDN     string `validate:"fqdn"`
+		Port     string `validate:"hostname_port"`
+		IP       string `validate:"ip"`
+		IPv4     string `validate:"ipv4"`
+		IPv6     string `validate:"ipv6"`
+		CIDR     string `validate:"cidrv4"`
+		Color    string `validate:"hexcolor"`
+		Hex      string `validate:"hexadecimal"`
+		Base     string `validate:"base64url"`
+		ULID     string `validate:"ulid"`
+		Letters  string `validate:"alphaunicode"`
+		Mixed    string `validate:"alphanumunicode"`
+		Version  string `validate:"semver"`
+		Latitude string `validate:"latitude"`
+		Number   string `validate:"numeric"`
+		Bytes    string `validate:"multibyte"`
+		Rune     string `validate:"containsrune=é"`
+	}
 	for _, s := range texts {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if plainEmail(s) && lib.Var(s, "email") != nil {
-			t.Errorf("the library refuses %q", s)
+		value := reflect.New(reflect.TypeFor[body]())
+		for _, field := range value.Elem().Fields() {
+			field.SetString(s)
 		}
-	})
-}
-
-// FuzzLocate checks that no text makes the reader of the library's paths fail, and that names come through.
-func FuzzLocate(f *testing.F) {
-	for _, s := range []string{"", "a.b[0].c", "[", "]", "[]", ".", "..", "a[b].c]", "a\x01.b\x02c", "[x][y]z"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		locate(s)
-		if s == "" || !utf8.ValidString(s) || strings.ContainsAny(s, anyMark) {
-			return
-		}
-		at := locate("x." + mark.Replace(s) + "[7]")
-		if want := "/x/" + pointerEscape.Replace(s) + "/7"; at.pointer != want {
-			t.Errorf("%q: got %q, want %q", s, at.pointer, want)
+		if !newContenders(t).compare(t, value.Interface()) {
+			t.Fatal("it needs the library")
 		}
 	})
 }

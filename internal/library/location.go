@@ -1,10 +1,8 @@
-package validate
+package library
 
 import (
 	"reflect"
 	"strings"
-
-	"github.com/go-playground/validator/v10"
 
 	"github.com/sabir-go/sabir/internal/layout"
 	"github.com/sabir-go/sabir/internal/tag"
@@ -23,15 +21,16 @@ const (
 )
 
 var (
-	mark   = strings.NewReplacer(".", dotMark, "[", openingMark, "]", closingMark)
-	unmark = strings.NewReplacer(secretMark, "", embeddedMark, "", dotMark, ".", openingMark, "[", closingMark, "]")
+	mark = strings.NewReplacer(".", dotMark, "[", openingMark, "]", closingMark)
+	// Unmark takes the marks out of a text, such as a message with a field's name.
+	Unmark = strings.NewReplacer(secretMark, "", embeddedMark, "", dotMark, ".", openingMark, "[", closingMark, "]")
 	// pointerEscape is the escaping of RFC 6901, section 3.
 	pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 )
 
-// fieldName is a field's name for the library: its JSON name, with marks. An embedded struct without one is marked
+// FieldName is a field's name for the library: its JSON name, with marks. An embedded struct without one is marked
 // as not being part of the path, because JSON puts its fields into the outer object.
-func fieldName(field reflect.StructField) string {
+func FieldName(field reflect.StructField) string {
 	name, inline := layout.NameOf(field)
 	name = mark.Replace(name)
 	if inline {
@@ -46,16 +45,16 @@ func fieldName(field reflect.StructField) string {
 // secret reports whether the field is tagged `sabir:"secret"`.
 func secret(field reflect.StructField) bool { return tag.Secret(field.Tag.Get("sabir")) }
 
-// location is the position of a field in the value that was checked.
-type location struct {
-	path, pointer  string
-	secret, marked bool
+// Location is the position of a field in the value that was checked.
+type Location struct {
+	Path, Pointer  string
+	Secret, Marked bool // Secret: it may not be shown; Marked: Unmark the texts with its name
 }
 
-// locate reads the library's text. A key of a map ends at the first "]" that can end it, so a key that itself looks
+// Locate reads the library's text. A key of a map ends at the first "]" that can end it, so a key that itself looks
 // like "a].b" is shown in two parts; everything else is exact.
-func locate(text string) location {
-	at := location{path: text, marked: strings.ContainsAny(text, anyMark)}
+func Locate(text string) Location {
+	at := Location{Path: text, Marked: strings.ContainsAny(text, anyMark)}
 	var path []byte // only where it is not the text itself
 	pointer := make([]byte, 0, len(text)+8)
 	for text != "" {
@@ -65,12 +64,12 @@ func locate(text string) location {
 		switch {
 		case part[0] == '[':
 			name = strings.TrimSuffix(part[1:], "]")
-		case at.marked:
-			at.secret = at.secret || strings.HasSuffix(part, secretMark)
+		case at.Marked:
+			at.Secret = at.Secret || strings.HasSuffix(part, secretMark)
 			if strings.HasPrefix(part, embeddedMark) {
 				continue
 			}
-			name = unmark.Replace(part)
+			name = Unmark.Replace(part)
 			part = name
 			if len(path) > 0 {
 				path = append(path, '.')
@@ -80,13 +79,13 @@ func locate(text string) location {
 			name = pointerEscape.Replace(name)
 		}
 		pointer = append(append(pointer, '/'), name...)
-		if at.marked {
+		if at.Marked {
 			path = append(path, part...)
 		}
 	}
-	at.pointer = string(pointer)
-	if at.marked {
-		at.path = string(path)
+	at.Pointer = string(pointer)
+	if at.Marked {
+		at.Path = string(path)
 	}
 	return at
 }
@@ -112,24 +111,14 @@ func closing(text string) int {
 	return len(text) - 1
 }
 
-// hidingStructLevel marks the secrets among the fields that a struct-level function reports by name.
-type hidingStructLevel struct {
-	validator.StructLevel
-}
-
-// ReportError reports a field like the library's method of that name.
-func (h hidingStructLevel) ReportError(field any, fieldName, structFieldName, tag, param string) {
-	h.StructLevel.ReportError(field, reportedName(h.Current().Type(), fieldName, structFieldName), structFieldName, tag, param)
-}
-
-// reportedName is the marked form of the name under which a field of t is reported.
-func reportedName(t reflect.Type, name, structName string) string {
+// ReportedName is the marked form of the name under which a field of t is reported.
+func ReportedName(t reflect.Type, name, structName string) string {
 	if field, ok := t.FieldByName(structName); ok && secret(field) {
 		return name + secretMark
 	}
 	for i := range t.NumField() {
 		field := t.Field(i)
-		if secret(field) && (name == field.Name || fieldName(field) == name+secretMark) {
+		if secret(field) && (name == field.Name || FieldName(field) == name+secretMark) {
 			return name + secretMark
 		}
 	}

@@ -1,4 +1,4 @@
-package cluster
+package gossip
 
 import (
 	"fmt"
@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/identity"
 )
 
 // gossipDelegate receives from memberlist which nodes it believes to be alive. The roster holds those that the owner gets;
@@ -15,9 +18,9 @@ import (
 //
 // memberlist calls the Notify methods with its own lock held: nothing here may block or call memberlist.
 type gossipDelegate struct {
-	self     Member
+	self     cluster.Member
 	meta     []byte
-	roster   *roster
+	roster   *cluster.Roster
 	rejoiner *rejoiner
 	log      *slog.Logger
 	started  time.Time
@@ -30,7 +33,7 @@ type gossipDelegate struct {
 
 // gossipNode is a node that memberlist believes to be alive.
 type gossipNode struct {
-	member Member
+	member cluster.Member
 	absent absence
 }
 
@@ -43,7 +46,7 @@ const (
 	departed            // sent a goodbye; only another instance can join
 )
 
-func newGossipDelegate(self Member, meta []byte, r *roster, s *rejoiner, log *slog.Logger) *gossipDelegate {
+func newGossipDelegate(self cluster.Member, meta []byte, r *cluster.Roster, s *rejoiner, log *slog.Logger) *gossipDelegate {
 	return &gossipDelegate{self: self, meta: meta, roster: r, rejoiner: s, log: log, started: time.Now(), known: make(map[string]*gossipNode)}
 }
 
@@ -61,7 +64,7 @@ func (p *gossipDelegate) NotifyMsg(message []byte) {
 	defer p.lock.Unlock()
 	if node := p.known[id]; node != nil && node.member.Instance == instance {
 		node.absent = departed
-		p.roster.drop(id, Left)
+		p.roster.Drop(id, cluster.Left)
 	}
 }
 
@@ -79,11 +82,11 @@ func (p *gossipDelegate) NotifyAlive(n *memberlist.Node) error {
 	m, err := decodeMeta(n.Name, n.Meta)
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	if bad := badID(n.Name); bad != "" {
+	if bad := identity.BadID(n.Name); bad != "" {
 		err = fmt.Errorf("its id %s", bad)
 	}
-	if err == nil && len(p.known) >= maxMembers && p.known[n.Name] == nil {
-		err = fmt.Errorf("%d nodes are known, which is the limit", maxMembers)
+	if err == nil && len(p.known) >= identity.MaxMembers && p.known[n.Name] == nil {
+		err = fmt.Errorf("%d nodes are known, which is the limit", identity.MaxMembers)
 	}
 	if err != nil {
 		p.refuse(n.Name, err)
@@ -99,13 +102,13 @@ func (p *gossipDelegate) NotifyAlive(n *memberlist.Node) error {
 func (p *gossipDelegate) refuse(id string, err error) {
 	if now := time.Now(); now.Sub(p.refused) > time.Minute {
 		p.refused = now
-		p.log.Warn("gossip: a node is ignored", "node", id[:min(len(id), maxID)], "error", err)
+		p.log.Warn("gossip: a node is ignored", "node", id[:min(len(id), identity.MaxID)], "error", err)
 	}
 }
 
 // dispute is called when gossip has another instance under this node's id. In the first minute that is an earlier run of
 // this node; later it is a second node, and both would deny each other for ever.
-func (p *gossipDelegate) dispute(other Member) {
+func (p *gossipDelegate) dispute(other cluster.Member) {
 	const settled = time.Minute
 	if now := time.Now(); now.Sub(p.started) > settled && now.Sub(p.disputed) > settled {
 		p.disputed = now
@@ -119,7 +122,7 @@ func (p *gossipDelegate) NotifyJoin(n *memberlist.Node) {
 		p.lock.Lock()
 		defer p.lock.Unlock()
 		p.known[m.ID] = &gossipNode{member: m}
-		p.roster.set(m.ID, m)
+		p.roster.Set(m.ID, m)
 		p.rejoiner.removeFound(m.ID)
 	}
 }
@@ -138,7 +141,7 @@ func (p *gossipDelegate) NotifyUpdate(n *memberlist.Node) {
 			return
 		}
 		node.member, node.absent = m, present
-		p.roster.set(m.ID, m)
+		p.roster.Set(m.ID, m)
 	}
 }
 
@@ -151,7 +154,7 @@ func (p *gossipDelegate) NotifyLeave(n *memberlist.Node) {
 		return
 	}
 	delete(p.known, n.Name)
-	p.roster.drop(n.Name, Failed)
+	p.roster.Drop(n.Name, cluster.Failed)
 	if node.absent != departed {
 		p.rejoiner.addLost(node.member)
 	}
@@ -171,7 +174,7 @@ func (p *gossipDelegate) markUnreachable(id string) {
 	defer p.lock.Unlock()
 	if node := p.known[id]; node != nil && node.absent == present {
 		node.absent = unreachable
-		p.roster.drop(id, Failed)
+		p.roster.Drop(id, cluster.Failed)
 	}
 }
 
@@ -181,23 +184,23 @@ func (p *gossipDelegate) markAlive(id string) {
 	defer p.lock.Unlock()
 	if node := p.known[id]; node != nil && node.absent == unreachable {
 		node.absent = present
-		p.roster.set(id, node.member)
+		p.roster.Set(id, node.member)
 	}
 }
 
 // find is the member of that id, with no other field where it is not known yet.
-func (p *gossipDelegate) find(id string) Member {
+func (p *gossipDelegate) find(id string) cluster.Member {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	if node := p.known[id]; node != nil {
 		return node.member
 	}
-	return Member{ID: id}
+	return cluster.Member{ID: id}
 }
 
-func (p *gossipDelegate) other(n *memberlist.Node) (Member, bool) {
+func (p *gossipDelegate) other(n *memberlist.Node) (cluster.Member, bool) {
 	if n.Name == p.self.ID {
-		return Member{}, false
+		return cluster.Member{}, false
 	}
 	m, err := decodeMeta(n.Name, n.Meta)
 	return m, err == nil // NotifyAlive has refused the others

@@ -1,4 +1,4 @@
-package cluster_test
+package gossip_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/cluster/gossip"
 )
 
 // network joins gossips in memory. Connections between nodes can be cut, with or without an error for the sender.
@@ -37,9 +38,9 @@ type pipe struct {
 	one, two net.Conn
 }
 
-// node is a member of the network: a Gossip, its Carrier and the changes it received.
+// node is a member of the network: a Membership, its Carrier and the changes it received.
 type node struct {
-	*cluster.Gossip
+	*gossip.Membership
 	network *network
 	self    cluster.Member
 	lock    sync.Mutex
@@ -62,7 +63,7 @@ func (n *network) start(t *testing.T, self cluster.Member, config cluster.Gossip
 		config.Log = slog.New(slog.DiscardHandler)
 	}
 	m := &node{network: n, self: self}
-	m.Gossip = cluster.NewGossip(m, seeds, config)
+	m.Membership = gossip.New(m, seeds, config)
 	n.lock.Lock()
 	key := self.Addr
 	if key == "" {

@@ -1,4 +1,4 @@
-package cluster_test
+package gossip_test
 
 import (
 	"fmt"

@@ -1,4 +1,7 @@
-package cluster
+// Package gossip is the membership of clusters whose nodes dial each other's addresses. Importing it registers it for
+// package cluster; all transports of addresses, such as transport/tcp, import it, so that a program rarely does. Nodes that meet
+// at a broker, or that are listed one by one, do without it and without its library.
+package gossip
 
 import (
 	"context"
@@ -12,57 +15,34 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/identity"
 )
 
-// Carrier transports the packets and connections of a [Gossip], over links or whatever else its owner has. All methods are
-// called by many goroutines at once.
-type Carrier interface {
-	// Send sends a packet as UDP would: it may be lost, and Send does not wait for anything. It returns an error when the
-	// packet certainly did not go, such as when there is no link to that node, which lets the others be asked sooner. The
-	// node may be one that Members does not list: one that has just dialled this one is known by its ID only. Send may keep
-	// packet and must not change it.
-	Send(ctx context.Context, to Member, packet []byte) error
-
-	// Dial makes a reliable connection for one exchange, to a node whose other side gives it to [Gossip.Conn]. Both sides
-	// have authenticated each other when it returns. to is a member, or a seed that only has an Addr. It returns an error
-	// that wraps ErrSelf where this node answered itself.
-	Dial(ctx context.Context, to Member) (net.Conn, error)
-}
-
-// GossipConfig is the configuration of [NewGossip]. Its zero value is for tests; a cluster has a name.
-type GossipConfig struct {
-	// Cluster is the cluster's name, up to 255 bytes. Packets and connections of another cluster are ignored.
-	Cluster string
-
-	// ProbeInterval is the interval at which a node probes another one; 400 ms where 0. All other times go by it: a
-	// direct answer is expected in 2/5 of it, news is passed on every 1/5, and a node that did not answer has 3 intervals
-	// (in a cluster of more than 10 nodes, 3·log10 of their number) to deny that it failed. With the default, in a cluster
-	// of up to 10, a node that went silent is Failed about 2 s later (of 480 measured crashes, 3 took more than 3 s), and
-	// one that stalls for a second is not. A shorter interval finds failures sooner and believes in more that are none.
-	ProbeInterval time.Duration
-
-	// Log is the logger; slog.Default where nil.
-	Log *slog.Logger
+func init() {
+	cluster.RegisterGossip(func(carrier cluster.Carrier, seeds []string, config cluster.GossipConfig) cluster.Gossip {
+		return New(carrier, seeds, config)
+	})
 }
 
 const (
 	defaultProbeInterval = 400 * time.Millisecond
-	maxMembers           = 10_000 // nodes beyond are ignored
 	packetSize           = 4 << 10
 	packetQueue          = 1024
 	exchangeTimeout      = 5 * time.Second
 	leaveTimeout         = 2 * time.Second
 )
 
-// Gossip is a membership by SWIM gossip (Das, Gupta and Motivala 2002, "SWIM: Scalable Weakly-consistent Infection-style
+// Membership is a [cluster.Gossip]: a membership by SWIM gossip (Das, Gupta and Motivala 2002, "SWIM: Scalable Weakly-consistent Infection-style
 // Process Group Membership Protocol", with the Lifeguard extensions of Dadgar, Phillips and Currey 2018), as
-// hashicorp/memberlist does it. It needs no ports of its own: a [Carrier] carries it.
+// hashicorp/memberlist does it. It needs no ports of its own: a [cluster.Carrier] carries it.
 //
 // A node that was failed wrongly, because it or the network stalled, comes back by itself, and so do the halves of a
 // cluster that was split: seeds are contacted again for ever, failed members for an hour.
-type Gossip struct {
-	carrier Carrier
-	config  GossipConfig
+type Membership struct {
+	carrier cluster.Carrier
+	config  cluster.GossipConfig
 	log     *slog.Logger
 	seeds   []string
 
@@ -72,10 +52,10 @@ type Gossip struct {
 	current sync.RWMutex // guards running for the other methods
 }
 
-// NewGossip makes a membership that joins by way of seeds, the URLs of some nodes of the cluster. None is fine for the first
+// New makes a membership that joins by way of seeds, the URLs of some nodes of the cluster. None is fine for the first
 // node; this node's own URL may be among them.
-func NewGossip(carrier Carrier, seeds []string, config GossipConfig) *Gossip {
-	g := &Gossip{carrier: carrier, config: config, log: config.Log, seeds: seeds}
+func New(carrier cluster.Carrier, seeds []string, config cluster.GossipConfig) *Membership {
+	g := &Membership{carrier: carrier, config: config, log: config.Log, seeds: seeds}
 	if g.log == nil {
 		g.log = slog.Default()
 	}
@@ -85,33 +65,33 @@ func NewGossip(carrier Carrier, seeds []string, config GossipConfig) *Gossip {
 	return g
 }
 
-// gossipRun is a Gossip from Start to Stop.
+// gossipRun is a Membership from Start to Stop.
 type gossipRun struct {
-	self      Member
+	self      cluster.Member
 	list      *memberlist.Memberlist
 	delegate  *gossipDelegate
-	roster    *roster
+	roster    *cluster.Roster
 	transport *gossipTransport
 	rejoiner  *rejoiner
 }
 
-// Start joins; see [Membership]. It fails for an id, an address, labels or a cluster name that cannot be sent to others:
+// Start joins; see [cluster.Membership]. It fails for an id, an address, labels or a cluster name that cannot be sent to others:
 // address, zone and labels together take at most about 500 bytes.
-func (g *Gossip) Start(ctx context.Context, self Member, watch func(Change)) error {
+func (g *Membership) Start(ctx context.Context, self cluster.Member, watch func(cluster.Change)) error {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	switch {
 	case g.used:
-		return errStarted
+		return errors.New("this membership was started before; make a new one")
 	case watch == nil:
-		return errNoWatch
+		return errors.New("Start was given no watch function")
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case len(g.config.Cluster) > memberlist.LabelMaxSize:
 		return fmt.Errorf("the cluster name %.40q… has %d bytes; %d is the limit", g.config.Cluster, len(g.config.Cluster), memberlist.LabelMaxSize)
 	}
 	for _, seed := range g.seeds {
-		if err := checkURL(seed); err != nil {
+		if err := identity.CheckURL(seed); err != nil {
 			return fmt.Errorf("a seed: %w", err)
 		}
 	}
@@ -133,15 +113,15 @@ func (g *Gossip) Start(ctx context.Context, self Member, watch func(Change)) err
 	return nil
 }
 
-func (g *Gossip) start(self Member, meta []byte, watch func(Change)) (*gossipRun, error) {
-	run := &gossipRun{self: self, roster: newRoster(watch)}
+func (g *Membership) start(self cluster.Member, meta []byte, watch func(cluster.Change)) (*gossipRun, error) {
+	run := &gossipRun{self: self, roster: cluster.NewRoster(watch)}
 	run.rejoiner = newRejoiner(g.log)
 	run.delegate = newGossipDelegate(self, meta, run.roster, run.rejoiner, g.log)
 	run.transport = newGossipTransport(g.carrier, run.delegate, run.rejoiner, g.config.ProbeInterval)
 	list, err := memberlist.Create(g.listConfig(run))
 	if err != nil {
 		run.transport.close()
-		run.roster.stop()
+		run.roster.Stop()
 		return nil, err
 	}
 	run.list = list
@@ -149,8 +129,8 @@ func (g *Gossip) start(self Member, meta []byte, watch func(Change)) (*gossipRun
 	return run, nil
 }
 
-// listConfig starts from memberlist's values for local networks. See GossipConfig.ProbeInterval for what comes out.
-func (g *Gossip) listConfig(run *gossipRun) *memberlist.Config {
+// listConfig starts from memberlist's values for local networks. See cluster.GossipConfig.ProbeInterval for what comes out.
+func (g *Membership) listConfig(run *gossipRun) *memberlist.Config {
 	interval := g.config.ProbeInterval
 	c := memberlist.DefaultLANConfig()
 	c.Name = run.self.ID
@@ -178,16 +158,16 @@ func (g *Gossip) listConfig(run *gossipRun) *memberlist.Config {
 	return c
 }
 
-// Members lists the other nodes by id; see [Membership].
-func (g *Gossip) Members() []Member {
+// Members lists the other nodes by id; see [cluster.Membership].
+func (g *Membership) Members() []cluster.Member {
 	if run := g.run(); run != nil {
-		return run.roster.members()
+		return run.roster.Members()
 	}
 	return nil
 }
 
-// Failed drops a member until it answers a probe or sends a packet; see [Membership].
-func (g *Gossip) Failed(id string) {
+// Failed drops a member until it answers a probe or sends a packet; see [cluster.Membership].
+func (g *Membership) Failed(id string) {
 	if run := g.run(); run != nil {
 		run.delegate.markUnreachable(id)
 	}
@@ -195,7 +175,7 @@ func (g *Gossip) Failed(id string) {
 
 // Packet is what arrived from a node that called Carrier.Send. It copies data and does not block; what comes faster than it
 // can be handled is dropped.
-func (g *Gossip) Packet(from string, data []byte) {
+func (g *Membership) Packet(from string, data []byte) {
 	if run := g.run(); run != nil {
 		run.delegate.markAlive(from)
 		run.transport.packet(from, data)
@@ -203,7 +183,7 @@ func (g *Gossip) Packet(from string, data []byte) {
 }
 
 // Conn takes over a connection that another node made by Carrier.Dial. It does not block.
-func (g *Gossip) Conn(conn net.Conn) {
+func (g *Membership) Conn(conn net.Conn) {
 	if run := g.run(); run != nil {
 		run.transport.conn(conn)
 	} else {
@@ -211,9 +191,9 @@ func (g *Gossip) Conn(conn net.Conn) {
 	}
 }
 
-// Stop leaves; see [Membership]. It takes some hundred milliseconds, at most 2 s, where other nodes are known. A probe that
+// Stop leaves; see [cluster.Membership]. It takes some hundred milliseconds, at most 2 s, where other nodes are known. A probe that
 // is under way ends within 4 probe intervals after Stop.
-func (g *Gossip) Stop(ctx context.Context) error {
+func (g *Membership) Stop(ctx context.Context) error {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	g.used = true // a membership stopped before its start is not started any more
@@ -228,11 +208,11 @@ func (g *Gossip) Stop(ctx context.Context) error {
 	g.current.Unlock()
 	err = errors.Join(err, run.list.Shutdown()) // closes the transport too
 	run.rejoiner.wait()
-	run.roster.stop()
+	run.roster.Stop()
 	return err
 }
 
-func (g *Gossip) run() *gossipRun {
+func (g *Membership) run() *gossipRun {
 	g.current.RLock()
 	defer g.current.RUnlock()
 	return g.running
@@ -241,7 +221,7 @@ func (g *Gossip) run() *gossipRun {
 // leave sends a goodbye to each member directly, which is what makes them see Left, and then spreads the news as gossip, which
 // keeps nodes that missed it from probing.
 func (run *gossipRun) leave(ctx context.Context, log *slog.Logger) error {
-	others := run.roster.members()
+	others := run.roster.Members()
 	if len(others) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package cluster_test
+package gossip_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/cluster/gossip"
 )
 
 func TestPacketsAndConnectionsOutsideOfItsLifeAreDropped(t *testing.T) {
@@ -56,7 +57,7 @@ const aliveB = "\x04\x86\xabIncarnation\x01\xa4Node\xa1b\xa4Addr\xc4\x04\x7f\x00
 func FuzzPacket(f *testing.F) {
 	net := &network{nodes: make(map[string]*node), dials: make(map[string]int), cut: func(string, string) bool { return false }}
 	a := &node{network: net, self: cluster.Member{ID: "a", Addr: url("a")}}
-	a.Gossip = cluster.NewGossip(a, nil, cluster.GossipConfig{Log: slog.New(slog.DiscardHandler)})
+	a.Membership = gossip.New(a, nil, cluster.GossipConfig{Log: slog.New(slog.DiscardHandler)})
 	net.nodes[url("a")] = a
 	if err := a.Start(context.Background(), a.self, a.watch); err != nil {
 		f.Fatal(err)

@@ -1,0 +1,49 @@
+// Package identity holds what may be the id and the address of a node, for all packages that read those of other nodes.
+package identity
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxID bounds a node's id, in bytes.
+const MaxID = 200
+
+// BadID returns the fault of a node's id, or "" for a good one.
+func BadID(id string) string {
+	switch {
+	case id == "":
+		return "is empty"
+	case len(id) > MaxID:
+		return fmt.Sprintf("is %d bytes long; %d is the limit", len(id), MaxID)
+	case !utf8.ValidString(id):
+		return "is not valid UTF-8"
+	case strings.ContainsFunc(id, unicode.IsControl):
+		return "has a control character"
+	}
+	return ""
+}
+
+// CheckURL refuses an address that no transport could dial.
+func CheckURL(addr string) error {
+	_, rest, found := strings.Cut(addr, "://")
+	if u, err := url.Parse(addr); err != nil || u.Scheme == "" || !found || rest == "" {
+		return fmt.Errorf("the address %.200q is not a URL such as \"tcp://10.0.0.1:7700\"", addr)
+	}
+	return nil
+}
+
+// MaxMembers bounds the nodes of a cluster that a node knows; nodes beyond are ignored.
+const MaxMembers = 10_000
+
+// Meta describes a node to the others, as JSON. The names are short because memberlist allows 512 bytes.
+type Meta struct {
+	Addr     string            `json:"a,omitempty"`
+	Zone     string            `json:"z,omitempty"`
+	Labels   map[string]string `json:"l,omitempty"`
+	Guest    bool              `json:"g,omitempty"`
+	Instance uint64            `json:"i"`
+}

@@ -1,0 +1,107 @@
+package integration
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+func goTool(t *testing.T, args ...string) string {
+	t.Helper()
+	command := exec.Command("go", args...)
+	command.Dir = root
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// What each program links stays small: a library that only some need is an import of theirs.
+func TestANodeWithHTTPDependsOnNoLibraryForClustersAndRareRules(t *testing.T) {
+	const most = 8 // what docs/dependencies.md says, and one
+	modules := map[string]bool{}
+	for line := range strings.Lines(goTool(t, "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".", "./web")) {
+		if module := strings.TrimSpace(line); module != "" && module != "github.com/sabir-go/sabir" {
+			modules[module] = true
+		}
+	}
+	for _, heavy := range []string{"github.com/hashicorp/memberlist", "github.com/go-playground/validator/v10", "github.com/go-playground/locales"} {
+		if modules[heavy] {
+			t.Errorf("each program links %s", heavy)
+		}
+	}
+	if len(modules) == 0 || len(modules) > most {
+		t.Errorf("%d modules, want at most %d: %v", len(modules), most, modules)
+	}
+}
+
+const hello = `package main
+
+import (
+	"context"
+	"log"
+
+	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/web"
+)
+
+type in struct {
+	Name string ` + "`json:\"name\" validate:\"required,max=64\"`" + `
+}
+
+func main() {
+	greeter := sabir.NewService("greeter")
+	sabir.Handle(greeter, "hello", func(ctx context.Context, in in) (string, error) { return "Hello, " + in.Name, nil })
+	if err := sabir.NewNode(sabir.Serve(greeter), sabir.HTTP(":3000")).Run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+`
+
+// build makes a program of a source and returns its binary's path.
+func build(t *testing.T, source string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it builds a program")
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "main.go")
+	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(dir, "program")
+	goTool(t, "build", "-o", binary, file)
+	return binary
+}
+
+func TestAHelloWorldWithHTTPIsASmallProgram(t *testing.T) {
+	const most = 16_000_000
+	info, err := os.Stat(build(t, hello))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > most {
+		t.Errorf("%d bytes, want at most %d: look for reflect.Value.MethodByName and for what is reached anew, with go build -ldflags=-dumpdep",
+			info.Size(), most)
+	}
+}
+
+func TestAMissingImportIsAnErrorAtTheStartThatNamesIt(t *testing.T) {
+	for name, test := range map[string]struct{ old, new, want string }{
+		"transport/tcp":       {`sabir.HTTP(":3000")`, `sabir.Join("tcp://127.0.0.1:0")`, `add import _ "github.com/sabir-go/sabir/transport/tcp"`},
+		"validate/playground": {"required,max=64", "required,credit_card", `add import _ "github.com/sabir-go/sabir/validate/playground"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := exec.Command(build(t, strings.Replace(hello, test.old, test.new, 1))).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), test.want) {
+				t.Errorf("it ended with %v and said:\n%s", err, out)
+			}
+			t.Logf("%s", out)
+		})
+	}
+}

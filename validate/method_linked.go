@@ -1,5 +1,0 @@
-//go:build !validator_novalidatefn
-
-package validate
-
-const callsMethods = true
