@@ -39,14 +39,13 @@ type definition struct {
 
 type handlerEntry struct {
 	kind    *kind
+	calls   bool // it handles calls, not messages
 	handler handler
 }
 
 // handler handles the messages of an envelope from l.at on, until all are done, one fails, or there is a signal.
 type handler interface {
 	handle(p *Process, l *envelope) error
-	// calls reports whether it handles calls, not messages.
-	calls() bool // handles calls, not messages
 }
 
 // Handler is the result of On, Answer and OnAny, and an argument of Define.
@@ -62,7 +61,7 @@ func Define[S, A any](name string, init func(*S, *Process, A) error, handlers ..
 	b := &Behavior[S, A]{d: definition{name: name}, init: init}
 	for _, h := range handlers {
 		e := h.handlerEntry()
-		if e.kind == nil && h.calls() {
+		if e.kind == nil && e.calls {
 			b.d.anyCall = h
 			continue
 		}
@@ -70,7 +69,7 @@ func Define[S, A any](name string, init func(*S, *Process, A) error, handlers ..
 			b.d.any = h
 			continue
 		}
-		if b.d.find(e.kind, h.calls()) != nil {
+		if b.d.find(e.kind, e.calls) != nil {
 			panic("actor: behaviour " + name + " has two handlers for " + e.kind.name)
 		}
 		b.d.handlers = append(b.d.handlers, e)
@@ -86,11 +85,22 @@ func (b *Behavior[S, A]) Name() string { return b.d.name }
 // find returns the handler for messages or calls of a type; nil if there is none.
 func (d *definition) find(k *kind, calls bool) handler {
 	for i := range d.handlers {
-		if e := &d.handlers[i]; e.kind == k && e.handler.calls() == calls {
+		if e := &d.handlers[i]; e.kind == k && e.calls == calls {
 			return e.handler
 		}
 	}
 	return nil
+}
+
+// handler returns what handles messages or calls of a type, which may be the handler for all other types; nil if nothing does.
+func (d *definition) handler(k *kind, calls bool) handler {
+	if h := d.find(k, calls); h != nil {
+		return h
+	}
+	if calls {
+		return d.anyCall
+	}
+	return d.any
 }
 
 // On handles messages of type M. An error that it returns ends the process with that reason; ErrNormal ends it normally.
@@ -104,8 +114,7 @@ type onMessage[S, M any] struct {
 }
 
 func (h *onMessage[S, M]) of(*S)                      {}
-func (h *onMessage[S, M]) calls() bool                { return false }
-func (h *onMessage[S, M]) handlerEntry() handlerEntry { return handlerEntry{&h.of_.k, h} }
+func (h *onMessage[S, M]) handlerEntry() handlerEntry { return handlerEntry{&h.of_.k, false, h} }
 
 func (h *onMessage[S, M]) handle(p *Process, l *envelope) error {
 	b, s := l.body.(*batch[M]), p.entry.state.(*S)
@@ -131,8 +140,7 @@ type onAny[S any] struct {
 }
 
 func (h *onAny[S]) of(*S)                      {}
-func (h *onAny[S]) calls() bool                { return false }
-func (h *onAny[S]) handlerEntry() handlerEntry { return handlerEntry{nil, h} }
+func (h *onAny[S]) handlerEntry() handlerEntry { return handlerEntry{nil, false, h} }
 
 func (h *onAny[S]) handle(p *Process, l *envelope) error {
 	message := l.body.value(int(l.at))
@@ -152,8 +160,7 @@ type onCall[S, In, Out any] struct {
 }
 
 func (h *onCall[S, In, Out]) of(*S)                      {}
-func (h *onCall[S, In, Out]) calls() bool                { return true }
-func (h *onCall[S, In, Out]) handlerEntry() handlerEntry { return handlerEntry{&h.of_.k, h} }
+func (h *onCall[S, In, Out]) handlerEntry() handlerEntry { return handlerEntry{&h.of_.k, true, h} }
 
 func (h *onCall[S, In, Out]) handle(p *Process, l *envelope) error {
 	c := l.body.(*call[In])
@@ -174,8 +181,7 @@ type onAnyCall[S any] struct {
 }
 
 func (h *onAnyCall[S]) of(*S)                      {}
-func (h *onAnyCall[S]) calls() bool                { return true }
-func (h *onAnyCall[S]) handlerEntry() handlerEntry { return handlerEntry{nil, h} }
+func (h *onAnyCall[S]) handlerEntry() handlerEntry { return handlerEntry{nil, true, h} }
 
 func (h *onAnyCall[S]) handle(p *Process, l *envelope) error {
 	r := l.body.(callBody).replyTo()

@@ -69,7 +69,7 @@ func benchPing(b *testing.B, pairs int) {
 		dones = append(dones, d)
 		pong, _ := Spawn(s, pongerB, pongArgs{n, d}, Mailbox(64<<10, Wait))
 		pi, _ := Spawn(s, pingerB, struct{}{})
-		Send(s, pi, start{pong, n})
+		Send(s, pi, start{pong.PID(), n})
 	}
 	for _, d := range dones {
 		<-d

@@ -15,6 +15,8 @@ import (
 //
 //	total, err := actor.Call[int](ctx, system, pid, Total{})
 //
+// Where the state of the process is known, Ask has both types checked by the compiler.
+//
 // It waits until ctx ends, or for CallTimeout where ctx has no deadline; the process may still handle the call after that,
 // and what it answers is lost. While a process waits in a call it handles nothing else, and others are not held up. The
 // error is the handler's own, or

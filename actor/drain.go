@@ -152,7 +152,7 @@ func (p *Process) receive(l *envelope, mine *queue) error {
 		}
 	}
 	if h == nil {
-		p.system.notHandled(p.pid, l)
+		p.system.notHandled(p.pid, s.behavior, l)
 		p.discard(l)
 		return nil
 	}

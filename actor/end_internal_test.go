@@ -64,7 +64,7 @@ func TestStopEndsTheSupervisedWhoseParentEndsNormally(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got notes
-		in(t, s, parent, func(p *Process) {
+		in(t, s, parent.PID(), func(p *Process) {
 			spawn(t, p, hooks{terminate: func(_ *Process, reason error) { got.add(reason) }}, Supervised())
 		})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -14,7 +14,7 @@ type Event[T any] struct{ hub *hub[T] }
 // before it.
 type EventDown struct {
 	Event    Name // as given to MonitorEvent
-	Ref      Ref
+	Ref      MonitorRef
 	Producer PID // zero where there was none
 	// Reason is the reason of the producer's end, ErrNormal after End, ErrNoEvent where there was no such event, or
 	// ErrNoConnection when its node was lost.
@@ -105,7 +105,7 @@ func (p *Process) LinkEvent(event Name) error {
 }
 
 // MonitorEvent is LinkEvent, but the end comes as an EventDown.
-func (p *Process) MonitorEvent(event Name) (Ref, error) { return p.subscribe(event, false) }
+func (p *Process) MonitorEvent(event Name) (MonitorRef, error) { return p.subscribe(event, false) }
 
 // Unsubscribe ends the subscription to an event, if there is one. No Exit or EventDown of it comes after that; values that lie
 // in the mailbox already do.
@@ -122,9 +122,9 @@ func (p *Process) Unsubscribe(event Name) {
 	}
 }
 
-func (p *Process) subscribe(event Name, link bool) (Ref, error) {
+func (p *Process) subscribe(event Name, link bool) (MonitorRef, error) {
 	s := p.system
-	sub := &subscription{given: event, name: s.events.key(s, event), pid: p.pid, ref: Ref(s.refs.Add(1)), link: link, at: -1}
+	sub := &subscription{given: event, name: s.events.key(s, event), pid: p.pid, ref: MonitorRef(s.refs.Add(1)), link: link, at: -1}
 	sub.behavior = p.entry.behavior
 	p.entry.mu.Lock()
 	e := p.entry.ensureRare().eventState()
@@ -148,7 +148,7 @@ type subscription struct {
 	given    Name // the name as the user wrote it
 	name     Name // with the node, for an event of another
 	pid      PID
-	ref      Ref
+	ref      MonitorRef
 	link     bool
 	behavior *definition
 	to       eventSource

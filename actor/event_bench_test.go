@@ -96,7 +96,7 @@ func BenchmarkSendAll(b *testing.B) {
 	f := &field{over: make(chan struct{}, 1)}
 	pids := make([]PID, n)
 	for i := range pids {
-		pids[i], _ = Spawn(s, listenerB, f)
+		pids[i], _ = listenerB.Spec(f).Start(s)
 	}
 	before := processorTime()
 	for b.Loop() {

@@ -80,7 +80,7 @@ func (h *hub[T]) leave(sub *subscription) {
 func (h *hub[T]) newRelay() (*relay[T], error) {
 	r := &relay[T]{hub: h}
 	var err error
-	r.pid, err = Spawn(h.system, relayBehavior, relaying(r))
+	r.pid, err = startProcess(h.system, relayBehavior, relaying(r), nil)
 	return r, err
 }
 

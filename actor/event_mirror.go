@@ -29,7 +29,7 @@ func (t *eventTable) joinMirror(s *System, sub *subscription) error {
 	if m == nil {
 		m = &mirror{system: s, name: sub.name}
 		var err error
-		if m.pid, err = Spawn(s, mirrorBehavior, m); err != nil {
+		if m.pid, err = startProcess(s, mirrorBehavior, m, nil); err != nil {
 			t.mu.Unlock()
 			return err
 		}
@@ -212,7 +212,6 @@ func (m *mirrorProcess) Down(p *Process, down Down) error {
 type mirrored struct{}
 
 func (mirrored) of(*mirrorProcess)          {}
-func (mirrored) calls() bool                { return false }
 func (mirrored) handlerEntry() handlerEntry { return handlerEntry{} }
 
 func (mirrored) handle(p *Process, l *envelope) error {
@@ -285,7 +284,7 @@ func (o eventOver) reason() error {
 }
 
 // eventKeeper is the process through which other nodes subscribe to the events of this one.
-type eventKeeper struct{ mirrors map[Ref]keptMirror }
+type eventKeeper struct{ mirrors map[MonitorRef]keptMirror }
 
 type keptMirror struct {
 	of  anyHub
@@ -305,7 +304,7 @@ func (k *eventKeeper) Join(p *Process, join eventJoin) (eventAccepted, error) {
 		return eventAccepted{}, err
 	}
 	if k.mirrors == nil {
-		k.mirrors = make(map[Ref]keptMirror)
+		k.mirrors = make(map[MonitorRef]keptMirror)
 	}
 	k.mirrors[p.Monitor(mirror)] = keptMirror{h, mirror}
 	accepted.Keeper = p.pid

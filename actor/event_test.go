@@ -62,7 +62,7 @@ func sit(t testing.TB, s *actor.System, options ...actor.SpawnOption) taken {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return taken{t, s, pid, heard}
+	return taken{t, s, pid.PID(), heard}
 }
 
 // do runs fn in a callback of the process.
@@ -137,7 +137,7 @@ func (w taken) links(event actor.Name) {
 	w.must(func(p *actor.Process) error { return p.LinkEvent(event) })
 }
 
-func (w taken) monitors(event actor.Name) (ref actor.Ref) {
+func (w taken) monitors(event actor.Name) (ref actor.MonitorRef) {
 	w.t.Helper()
 	w.must(func(p *actor.Process) (err error) {
 		ref, err = p.MonitorEvent(event)
@@ -266,7 +266,7 @@ func TestAProcessWithoutAHandlerForExitsEndsWithTheEvent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plain := taken{t, s, pid, nil}
+			plain := taken{t, s, pid.PID(), nil}
 			plain.links(actor.Name{Name: "prices"})
 			w.monitors(actor.Name{Name: "prices"})
 			producer.do(func(p *actor.Process) error { p.Stop(c.reason); return nil })

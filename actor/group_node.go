@@ -134,7 +134,6 @@ func (c *distributor) Init(_ *Process, group string) error { c.group = group; re
 type distributeAny struct{}
 
 func (distributeAny) of(*distributor)            {}
-func (distributeAny) calls() bool                { return false }
 func (distributeAny) handlerEntry() handlerEntry { return handlerEntry{} }
 
 func (distributeAny) handle(p *Process, l *envelope) error {

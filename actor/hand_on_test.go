@@ -66,9 +66,9 @@ func TestWhatIsHandedOnHasItsSenderAndACallIsAnsweredByTheLast(t *testing.T) {
 		}
 		return pid
 	}
-	d := spawn(Spawn(s, deskB, got))
-	c := spawn(Spawn(s, clerkB, d))
-	replyTo := spawn(Spawn(s, clientB, c))
+	d := spawn(deskB.Spec(got).Start(s))
+	c := spawn(clerkB.Spec(d).Start(s))
+	replyTo := spawn(clientB.Spec(c).Start(s))
 	answer, err := Call[answerT](t.Context(), s, replyTo, passOn{"a"})
 	if want := (answerT{"a!?", replyTo}); err != nil || answer != want {
 		t.Fatalf("got %v, %v, want %v", answer, err, want)

@@ -381,10 +381,10 @@ func TestMessagesThatNobodyHandlesAreCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fill(s, pid, 3)
+		fill(s, pid.PID(), 3)
 		synctest.Wait()
-		if lost := s.Lost(); lost != (Lost{NotHandled: 3}) || !s.Alive(pid) {
-			t.Errorf("counted as lost: %+v; alive: %v", lost, s.Alive(pid))
+		if lost := s.Lost(); lost != (Lost{NotHandled: 3}) || !s.Alive(pid.PID()) {
+			t.Errorf("counted as lost: %+v; alive: %v", lost, s.Alive(pid.PID()))
 		}
 	})
 }

@@ -97,7 +97,7 @@ func spawn(t *testing.T, from Sender, h hooks, options ...SpawnOption) PID {
 	if err != nil {
 		t.Fatalf("spawn: %v", err)
 	}
-	return pid
+	return pid.PID()
 }
 
 // in runs fn in a puppet, and waits for it.

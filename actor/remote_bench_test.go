@@ -89,7 +89,7 @@ func benchmarkFlood(b *testing.B, from member, to ...actor.Name) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		sources, sinks = append(sources, source), append(sinks, pid)
+		sources, sinks = append(sources, source.PID()), append(sinks, pid)
 	}
 	n := b.N/len(to) + 1
 	b.ReportAllocs()

@@ -130,7 +130,7 @@ type (
 	unlink     struct{ To actor.PID }
 	watch      struct{ To actor.PID }
 	watchName  struct{ To actor.Name }
-	unwatch    struct{ Ref actor.Ref }
+	unwatch    struct{ Ref actor.MonitorRef }
 	sendAll    struct {
 		To      actor.PID
 		From, N int
@@ -233,8 +233,10 @@ func (w *witness) Unlink(p *actor.Process, m unlink) (sabir.Nothing, error) {
 	p.Unlink(m.To)
 	return sabir.Nothing{}, nil
 }
-func (w *witness) Watch(p *actor.Process, m watch) (actor.Ref, error) { return p.Monitor(m.To), nil }
-func (w *witness) WatchName(p *actor.Process, m watchName) (actor.Ref, error) {
+func (w *witness) Watch(p *actor.Process, m watch) (actor.MonitorRef, error) {
+	return p.Monitor(m.To), nil
+}
+func (w *witness) WatchName(p *actor.Process, m watchName) (actor.MonitorRef, error) {
 	return p.MonitorName(m.To), nil
 }
 func (w *witness) Unwatch(p *actor.Process, m unwatch) (sabir.Nothing, error) {
@@ -270,7 +272,7 @@ func (m member) witness(t testing.TB, options ...actor.SpawnOption) watched {
 	t.Helper()
 	w := watched{heard: make(chan any, 10_000)}
 	var err error
-	if w.pid, err = actor.Spawn(m, witnessBehavior, w.heard, options...); err != nil {
+	if w.pid, err = witnessBehavior.Spec(w.heard, options...).Start(m); err != nil {
 		t.Fatal(err)
 	}
 	return w

@@ -46,13 +46,13 @@ func TestMessagesOfAnotherVersionOfTheirTypeAreTranslated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sendOldOrder(m[0], to); err != nil {
+	if err := sendOldOrder(m[0], to.PID()); err != nil {
 		t.Fatal(err)
 	}
 	if note := <-got; note != "old" {
 		t.Error(note)
 	}
 	// An answer in the new form cannot become the old one, since its number has become wider: the caller gets an error.
-	_, err = oldOrders(m[0], to)
+	_, err = oldOrders(m[0], to.PID())
 	wantError(t, err, actor.ErrNotHandled)
 }

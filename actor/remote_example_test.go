@@ -41,6 +41,6 @@ func ExampleSystem_Extension() {
 		return
 	}
 	text, err := actor.Call[string](ctx, here, pid, greet{"Ada"})
-	fmt.Println(text, err, pid.Node())
+	fmt.Println(text, err, pid.PID().Node())
 	// Output: Hello, Ada <nil> one
 }

@@ -30,7 +30,7 @@ var clerkBehavior = actor.Define("clerk", (*clerk).Init, actor.Answer((*clerk).E
 func forwarded(t *testing.T) (all []member, clerk actor.PID, to watched) {
 	all = joinMembers(t, "mem://"+strings.ReplaceAll(t.Name(), "/", "-"), "a", "b", "c")
 	to = all[2].witness(t)
-	clerk, err := actor.Spawn(all[1], clerkBehavior, to.pid)
+	clerk, err := clerkBehavior.Spec(to.pid).Start(all[1])
 	if err != nil {
 		t.Fatal(err)
 	}

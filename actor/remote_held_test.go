@@ -23,7 +23,7 @@ func TestWhoAsksForTooManyLinksAndMonitorsIsToldSo(t *testing.T) {
 	a.awaitNode(t, "b")
 	actor.Permit(s, sinkBehavior)
 	one, two := a.witness(t), b.witness(t)
-	refs := make([]actor.Ref, limit)
+	refs := make([]actor.MonitorRef, limit)
 	a.order(t, one, do{func(p *actor.Process) error {
 		for i := range refs {
 			refs[i] = p.Monitor(two.pid)
@@ -41,7 +41,7 @@ func TestWhoAsksForTooManyLinksAndMonitorsIsToldSo(t *testing.T) {
 		t.Fatalf("%d are held", held)
 	}
 
-	var ref actor.Ref
+	var ref actor.MonitorRef
 	a.order(t, one, do{func(p *actor.Process) error { ref = p.Monitor(two.pid); return nil }})
 	down := nextOf[actor.Down](t, one)
 	wantError(t, down.Reason, actor.ErrTooMany)

@@ -83,7 +83,7 @@ func newRigOver(t testing.TB, conn net.Conn) *rig {
 		s.remote.gone.Wait()
 	})
 	var err error
-	if r.pid, err = Spawn(s, guestBehavior, guest{}, Named("house")); err != nil {
+	if r.pid, err = guestBehavior.Spec(guest{}, Named("house")).Start(s); err != nil {
 		t.Fatal(err)
 	}
 	Permit(s, guestBehavior)
@@ -262,7 +262,7 @@ func FuzzPosts(f *testing.F) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // CallTimeout can pass on a machine that has much else to do
 		defer cancel()
-		if got, err := Call[guest](ctx, r, pid, guest{N: 3}); err != nil && r.Alive(pid) || err == nil && got.N != 3 {
+		if got, err := Call[guest](ctx, r, pid, guest{N: 3}); err != nil && r.Alive(pid.PID()) || err == nil && got.N != 3 {
 			t.Fatal(got, err)
 		}
 	})

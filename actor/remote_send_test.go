@@ -232,6 +232,23 @@ func TestMessagesThatNothingCanReadAreCountedAndCallsRefused(t *testing.T) {
 		t.Errorf("%d messages are counted as not handled, not 4", lost)
 	}
 	wantError(t, actor.SendImportant(t.Context(), a, to.pid, unheardOf{}), actor.ErrNotHandled)
+	wantError(t, actor.SendImportant(t.Context(), a, to.pid, neverHandled{}), actor.ErrNotHandled)
+}
+
+func TestARefReachesAProcessOfAnotherNode(t *testing.T) {
+	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
+	a, b := m[0], m[1]
+	to := b.witness(t, actor.Named("witness"))
+	for name, ref := range map[string]actor.Ref[witness]{
+		"of a PID":  actor.RefTo[witness](to.pid),
+		"of a name": actor.RefTo[witness](actor.Name{Name: "witness", Node: "b"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, err := actor.Ask(t.Context(), a, ref, (*witness).Echo, echo{"hi"}); err != nil || got.Text != "hi" {
+				t.Errorf("asked: %v, %v", got, err)
+			}
+		})
+	}
 }
 
 func TestWhatHasNoFormOnTheWireIsRefusedAtItsSender(t *testing.T) {

@@ -259,7 +259,7 @@ type pendingReply struct {
 	done    chan result // of an important message or a spawn; has one place
 	parent  PID         // of a spawn, as the two below
 	linked  bool
-	ref     Ref
+	ref     MonitorRef
 }
 
 type result struct {

@@ -84,7 +84,7 @@ func spawnRemote[S, A any](s *System, by *Process, b *Behavior[S, A], args A, o 
 		}
 		if o.monitored {
 			flags |= spawnMonitored
-			a.ref = Ref(s.refs.Add(1))
+			a.ref = MonitorRef(s.refs.Add(1))
 		}
 	}
 	if err := session.addPending(a); err != nil {
@@ -128,7 +128,7 @@ func (s *session) readSpawn(r *postReader) error {
 	o := spawning{parent: s.peerPID(r.uint64())}
 	flags := r.byte()
 	o.linked, o.monitored = flags&spawnLinked != 0, flags&spawnMonitored != 0
-	o.ref = Ref(r.uint64())
+	o.ref = MonitorRef(r.uint64())
 	behavior := r.text(maxTypeName)
 	o.name = r.text(maxName)
 	o.bound = int(min(r.uvarint(), 1<<30))

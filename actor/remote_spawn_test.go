@@ -38,10 +38,10 @@ func TestAPermittedBehaviourStartsOnAnotherNode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := nextOf[from](t, parent); pid.Node() != "b" || !b.Alive(pid) || got.Sender != pid {
+		if got := nextOf[from](t, parent); pid.PID().Node() != "b" || !b.Alive(pid.PID()) || got.Sender != pid.PID() {
 			t.Errorf("%s was started, %+v came", pid, got)
 		}
-		if got, ok := b.Whereis("kid"); !ok || got != pid {
+		if got, ok := b.Whereis("kid"); !ok || got != pid.PID() {
 			t.Errorf("the name is that of %s", got)
 		}
 		_, err = actor.Spawn(a, childBehavior, childArgs{Parent: parent.pid}, actor.OnNode("b"), actor.Named("kid"))
@@ -73,7 +73,7 @@ func TestAProcessStartedLinkedOnAnotherNodeIsLinked(t *testing.T) {
 		parent := a.witness(t)
 		spawn := func(options ...actor.SpawnOption) (pid actor.PID) {
 			a.order(t, parent, do{func(p *actor.Process) (err error) {
-				pid, err = actor.Spawn(p, childBehavior, childArgs{Parent: p.PID()}, append(options, actor.OnNode("b"))...)
+				pid, err = childBehavior.Spec(childArgs{Parent: p.PID()}, append(options, actor.OnNode("b"))...).Start(p)
 				return err
 			}})
 			nextOf[from](t, parent)

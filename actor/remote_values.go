@@ -192,6 +192,7 @@ type declared struct {
 	read    reader
 	err     error // why it cannot be read
 	answers []any // *native.Type[Out] for each Out that a caller waited for
+	warned  bool  // it was logged that messages of the type cannot be read
 }
 
 // maxAnswerTypes bounds the decoders that are kept for one declared type.

@@ -68,7 +68,7 @@ func spawnSitter(t *testing.T, s *actor.System, options ...actor.SpawnOption) ac
 	t.Helper()
 	pid, err := actor.Spawn(s, sitting, "", options...)
 	must(t, err)
-	return pid
+	return pid.PID()
 }
 
 func TestAListHasTheFirstInItsOrderAndSaysHowManyMoreThereAre(t *testing.T) {

@@ -80,7 +80,7 @@ func TestAProcessWhoseInitFailsWasNeverThere(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					in(t, s, parent, func(p *Process) {
+					in(t, s, parent.PID(), func(p *Process) {
 						_, err := Spawn(p, puppets, hooks{
 							init:      func(p *Process) error { failed = p.PID(); return c.init(p) },
 							terminate: func(*Process, error) { t.Error("Terminate was called") },
@@ -109,7 +109,7 @@ func TestInitThatTakesTooLongEndsTheProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in(t, s, parent, func(p *Process) {
+		in(t, s, parent.PID(), func(p *Process) {
 			started := time.Now()
 			_, err := Spawn(p, puppets, hooks{init: func(p *Process) error {
 				failed = p.PID()

@@ -56,12 +56,12 @@ func Example_counter() {
 	system := actor.NewSystem()
 	defer system.Stop(ctx)
 
-	pid, err := actor.Spawn(system, counter, 40) // returns when Init has
+	ref, err := actor.Spawn(system, counter, 40) // returns when Init has
 	if err != nil {
 		log.Fatal(err)
 	}
-	actor.Send(system, pid, Add{2}) // does not wait
-	total, err := actor.Call[int](ctx, system, pid, Total{})
+	actor.Tell(system, ref, (*Counter).Add, Add{2}) // does not wait
+	total, err := actor.Ask(ctx, system, ref, (*Counter).Total, Total{})
 	fmt.Println(total, err)
 	// Output: 42 <nil>
 }
@@ -93,17 +93,17 @@ func Example_send() {
 	system := actor.NewSystem()
 	defer system.Stop(ctx)
 
-	pid, err := actor.Spawn(system, counter, 0, actor.Named("visits"), actor.Mailbox(10_000, actor.DropOldest))
+	ref, err := actor.Spawn(system, counter, 0, actor.Named("visits"), actor.Mailbox(10_000, actor.DropOldest))
 	if err != nil {
 		log.Fatal(err)
 	}
 	actor.Send(system, actor.Name{Name: "visits"}, Add{1})
-	actor.SendPriority(system, pid, actor.PriorityUrgent, Add{1}) // before all that waits
-	err = actor.SendImportant(ctx, system, pid, Add{1})           // nil: it lies in the mailbox
+	actor.SendPriority(system, ref, actor.PriorityUrgent, Add{1}) // before all that waits
+	err = actor.SendImportant(ctx, system, ref, Add{1})           // nil: it lies in the mailbox
 	if errors.Is(err, actor.ErrNoProcess) {
 		fmt.Println("nobody there")
 	}
-	total, err := actor.Call[int](ctx, system, pid, Total{})
+	total, err := actor.Ask(ctx, system, ref, (*Counter).Total, Total{})
 	fmt.Println(total, err)
 	// Output: 3 <nil>
 }
@@ -197,9 +197,9 @@ func TestWatchersAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = actor.Send(system, watcher, Watch{pid})
-	for system.Alive(pid) {
-		if info, _ := system.Info(pid); info.Monitored == 1 && len(info.Links) == 1 {
+	_ = actor.Send(system, watcher, Watch{pid.PID()})
+	for system.Alive(pid.PID()) {
+		if info, _ := system.Info(pid.PID()); info.Monitored == 1 && len(info.Links) == 1 {
 			_ = actor.Kill(system, pid)
 			break
 		}
@@ -329,14 +329,15 @@ func TestProcessesOfTwoNodes(t *testing.T) {
 	defer stop(other)
 	waitFor(t, near, "office-1")
 
-	pid, err := actor.Spawn(near, counter, 40, actor.OnNode("office-1"), actor.Named("visits"))
+	ref, err := actor.Spawn(near, counter, 40, actor.OnNode("office-1"), actor.Named("visits"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	actor.Send(near, pid, Add{2})
-	total, err := actor.Call[int](ctx, near, actor.Name{Name: "visits", Node: "office-1"}, Total{})
-	if err != nil || total != 42 || pid.Node() != "office-1" {
-		t.Errorf("%d, %v, %s", total, err, pid)
+	actor.Tell(near, ref, (*Counter).Add, Add{2})
+	visits := actor.RefTo[Counter](actor.Name{Name: "visits", Node: "office-1"}) // the same process, found by its name
+	total, err := actor.Ask(ctx, near, visits, (*Counter).Total, Total{})
+	if err != nil || total != 42 || ref.PID().Node() != "office-1" {
+		t.Errorf("%d, %v, %s", total, err, ref)
 	}
 }
 

@@ -72,7 +72,7 @@ func (k *Kit) Probe(name string) *Probe {
 	if err != nil {
 		k.t.Fatalf("actortest: the probe %q: %v", name, err)
 	}
-	p.pid = pid
+	p.pid = pid.PID()
 	return p
 }
 
@@ -98,9 +98,9 @@ func SendFrom[M any, A actor.Address](from *Probe, to A, message M) {
 }
 
 // Monitor makes the probe monitor a process: its end comes to the probe as an actor.Down.
-func (p *Probe) Monitor(pid actor.PID) actor.Ref {
+func (p *Probe) Monitor(pid actor.PID) actor.MonitorRef {
 	p.k.t.Helper()
-	var ref actor.Ref
+	var ref actor.MonitorRef
 	p.Do(func(self *actor.Process) error { ref = self.Monitor(pid); return nil })
 	return ref
 }

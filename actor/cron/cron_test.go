@@ -62,7 +62,7 @@ func newWorld(t testing.TB) *world {
 	if w.scheduler, err = cron.Start(w.s); err != nil {
 		t.Fatal(err)
 	}
-	if w.ear, err = actor.Spawn(w.s, earB, w.heard); err != nil {
+	if w.ear, err = earB.Spec(w.heard).Start(w.s); err != nil {
 		t.Fatal(err)
 	}
 	return w

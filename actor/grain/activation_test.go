@@ -241,7 +241,7 @@ func TestTheHandlerSeesWhoSends(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, "sender", seen, pid)
+	want(t, "sender", seen, pid.PID())
 }
 
 type asker struct{ to grain.Address }

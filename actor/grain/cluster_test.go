@@ -74,7 +74,7 @@ func TestNodesShareOutTheGrainsAndReachAllOfThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, "the sender that the grain sees", seen, pid)
+	want(t, "the sender that the grain sees", seen, pid.PID())
 	for _, m := range all[:3] {
 		if n := at[m.id]; n < 50 || int64(n) != m.grains.Stats().Active {
 			t.Errorf("%s owns %d grains and has %d active", m.id, n, m.grains.Stats().Active)

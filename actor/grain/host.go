@@ -62,7 +62,7 @@ func (g *Grains) startProcesses() error {
 	if err != nil {
 		return err
 	}
-	g.janitor, g.self = janitor, janitor.Node()
+	g.janitor, g.self = janitor.PID(), janitor.PID().Node()
 	g.publish(map[string][]string{g.self: g.served()})
 	bySystem.Store(g.system, g)
 	pid, err := actor.Spawn(g.system, actor.Define("grains", (*host).Init, handlers...), g, actor.Named(hostName), actor.Mailbox(coreMailbox, actor.Reject))
@@ -71,7 +71,7 @@ func (g *Grains) startProcesses() error {
 		_ = actor.Kill(g.system, janitor)
 		return err
 	}
-	g.host = pid
+	g.host = pid.PID()
 	return nil
 }
 

@@ -80,7 +80,7 @@ func Define[S any](name string, handlers ...Handler[S]) *Kind[S] {
 	}, own...)
 	k.k.zero = func(s stateful) { *any(s).(*S) = *new(S) }
 	k.k.spawn = func(a *activation) (actor.PID, error) {
-		return actor.Spawn(a.grains.system, behavior, a, actor.Mailbox(coreMailbox, actor.Reject))
+		return behavior.Spec(a, actor.Mailbox(coreMailbox, actor.Reject)).Start(a.grains.system)
 	}
 	return k
 }

@@ -66,7 +66,7 @@ func newOwner(t testing.TB, s *actor.System) owned {
 	t.Helper()
 	o := owned{t, s, actor.PID{}, make(chan any, 10_000)}
 	var err error
-	if o.pid, err = actor.Spawn(s, ownerB, o.heard); err != nil {
+	if o.pid, err = ownerB.Spec(o.heard).Start(s); err != nil {
 		t.Fatal(err)
 	}
 	return o

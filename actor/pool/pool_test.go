@@ -198,7 +198,7 @@ func TestWorkersSeeTheOriginalSender(t *testing.T) {
 	if _, err := actor.Call[actor.PID](t.Context(), s, pid, p); err != nil {
 		t.Fatal(err)
 	}
-	if g := next(t, notes); g.sender != pid {
+	if g := next(t, notes); g.sender != pid.PID() {
 		t.Errorf("the sender is %s, not %s", g.sender, pid)
 	}
 }
@@ -325,7 +325,7 @@ func BenchmarkCallThroughAPool(b *testing.B) {
 	s := newSystem(b)
 	p, _ := start(b, s)
 	direct, _ := actor.Spawn(s, workerB, nil)
-	for name, to := range map[string]actor.PID{"pool": p, "direct": direct} {
+	for name, to := range map[string]actor.PID{"pool": p, "direct": direct.PID()} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

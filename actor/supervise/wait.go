@@ -10,7 +10,7 @@ import (
 // witness is a process that waits for the end of another, for one whose callback has to wait.
 type witness struct {
 	waits actor.Request
-	ref   actor.Ref
+	ref   actor.MonitorRef
 	turn  int
 }
 

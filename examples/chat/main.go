@@ -166,13 +166,13 @@ func chat(ctx context.Context, address, name string, in io.Reader, out io.Writer
 		case "/quit":
 			return nil
 		case "/who":
-			others, err := actor.Call[[]string](ctx, system, me, who{})
+			others, err := actor.Ask(ctx, system, me, (*member).Who, who{})
 			if err != nil {
 				return err
 			}
 			fmt.Fprintln(out, "here:", strings.Join(append([]string{"you"}, others...), ", "))
 		default:
-			if err := actor.Send(system, me, typed(text)); err != nil {
+			if err := actor.Tell(system, me, (*member).Typed, typed(text)); err != nil {
 				return err
 			}
 		}

@@ -78,18 +78,18 @@ func processLink(t *testing.T, s *suite) {
 	near := settle(t, ann)
 	far, err := actor.Spawn(bob, mortals, struct{}{})
 	must(t, err)
-	near.does(t, ann, func(p *actor.Process) error { return p.Link(far) })
+	near.does(t, ann, func(p *actor.Process) error { return p.Link(far.PID()) })
 	must(t, actor.Stop(ann, far, errNotToday))
-	if e := hears[actor.Exit](t, near); e.From != far || !errors.Is(e.Reason, errNotToday) {
+	if e := hears[actor.Exit](t, near); e.From != far.PID() || !errors.Is(e.Reason, errNotToday) {
 		t.Errorf("the exit is %+v", e)
 	}
 	far, err = actor.Spawn(bob, mortals, struct{}{})
 	must(t, err)
 	watching := settle(t, ann)
-	watching.does(t, ann, func(p *actor.Process) error { p.Monitor(far); return nil })
-	near.does(t, ann, func(p *actor.Process) error { return p.Link(far) })
+	watching.does(t, ann, func(p *actor.Process) error { p.Monitor(far.PID()); return nil })
+	near.does(t, ann, func(p *actor.Process) error { return p.Link(far.PID()) })
 	must(t, actor.Kill(ann, near.pid))
-	if d := hears[actor.Down](t, watching); d.PID != far || !errors.Is(d.Reason, actor.ErrKilled) {
+	if d := hears[actor.Down](t, watching); d.PID != far.PID() || !errors.Is(d.Reason, actor.ErrKilled) {
 		t.Errorf("the other end: %+v", d)
 	}
 }
@@ -99,19 +99,19 @@ func processMonitor(t *testing.T, s *suite) {
 	near := settle(t, ann)
 	far, err := actor.Spawn(bob, mortals, struct{}{})
 	must(t, err)
-	var ref actor.Ref
+	var ref actor.MonitorRef
 	monitor := func(p *actor.Process) error {
-		p.Demonitor(p.Monitor(far))
-		ref = p.Monitor(far)
+		p.Demonitor(p.Monitor(far.PID()))
+		ref = p.Monitor(far.PID())
 		return nil
 	}
 	near.does(t, ann, monitor)
 	must(t, actor.Stop(ann, far, errNotToday))
-	if d := hears[actor.Down](t, near); d.Ref != ref || d.PID != far || !errors.Is(d.Reason, errNotToday) {
+	if d := hears[actor.Down](t, near); d.Ref != ref || d.PID != far.PID() || !errors.Is(d.Reason, errNotToday) {
 		t.Errorf("the monitor %d tells %+v", ref, d)
 	}
 	near.does(t, ann, monitor)
-	if d := hears[actor.Down](t, near); d.Ref != ref || d.PID != far || !errors.Is(d.Reason, actor.ErrNoProcess) {
+	if d := hears[actor.Down](t, near); d.Ref != ref || d.PID != far.PID() || !errors.Is(d.Reason, actor.ErrNoProcess) {
 		t.Errorf("the monitor %d of nobody tells %+v", ref, d)
 	}
 }
@@ -131,7 +131,7 @@ func processSpawn(t *testing.T, s *suite) {
 	near, named := settle(t, ann), name()
 	var far actor.PID
 	near.does(t, ann, func(p *actor.Process) (err error) {
-		far, err = actor.Spawn(p, testActors, start{Note: "from ann"}, actor.OnNode("bob"), actor.Named(named), actor.Linked())
+		far, err = testActors.Spec(start{Note: "from ann"}, actor.OnNode("bob"), actor.Named(named), actor.Linked()).Start(p)
 		return err
 	})
 	note, err := actor.Call[string](brief(t), cid, actor.Name{Name: named, Node: "bob"}, noted{})

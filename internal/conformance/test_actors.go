@@ -173,7 +173,7 @@ func settle(t testing.TB, on *actor.System, options ...actor.SpawnOption) inhabi
 	pid, err := actor.Spawn(on, testActors, start{received: in.received}, options...)
 	must(t, err)
 	t.Cleanup(func() { _ = actor.Kill(on, pid) }) // it may have ended
-	in.pid = pid
+	in.pid = pid.PID()
 	return in
 }
 

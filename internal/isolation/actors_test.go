@@ -122,7 +122,7 @@ func between(way func(context.Context, *actor.Process, *sink, Payload) error) fu
 		to := &sink{got: make(chan Payload, 16)}
 		startings.Store(to)
 		var err error
-		if to.pid, err = actor.Spawn(two, sinks, to); err != nil {
+		if to.pid, err = sinks.Spec(to).Start(two); err != nil {
 			t.Fatal(err)
 		}
 		for end := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
@@ -136,7 +136,7 @@ func between(way func(context.Context, *actor.Process, *sink, Payload) error) fu
 		return func(ctx context.Context, p Payload) error {
 			from, err := actor.Spawn(one, senders, struct{}{})
 			if err == nil { // a new one: the last may be ending, with the goroutine that was to write its answer
-				to.pid, err = actor.Spawn(two, sinks, to)
+				to.pid, err = sinks.Spec(to).Start(two)
 			}
 			if err != nil {
 				return err
@@ -199,7 +199,7 @@ func TestAProcessThatEndsItsGoroutineEndsAlone(t *testing.T) {
 				if err := <-waits; err == nil {
 					t.Fatal("who waited got no error")
 				}
-				for end := time.Now().Add(10 * time.Second); s.Alive(pid); runtime.Gosched() {
+				for end := time.Now().Add(10 * time.Second); s.Alive(pid.PID()); runtime.Gosched() {
 					if time.Now().After(end) {
 						t.Fatal("the process has not ended")
 					}
