@@ -14,8 +14,8 @@ import (
 //	func (c *Counter) Total(p *actor.Process, _ Total) (int, error) { return c.total, nil }
 //
 //	var counter = actor.Define("counter", (*Counter).Init,
-//		actor.On((*Counter).Add),
-//		actor.Answer((*Counter).Total),
+//		actor.OnMessage((*Counter).Add),
+//		actor.OnCall((*Counter).Total),
 //	)
 //
 // All callbacks of one process run one at a time. They may block without holding up other processes.
@@ -31,8 +31,8 @@ type Behavior[S, A any] struct {
 type definition struct {
 	name            string
 	handlers        []handlerEntry
-	any             handler // of OnAny; nil for none
-	anyCall         handler // of AnswerAny; nil for none
+	any             handler // of OnAnyMessage; nil for none
+	anyCall         handler // of OnAnyCall; nil for none
 	exits           bool    // has a handler for Exit
 	internalProcess bool    // of processes of the runtime itself
 }
@@ -48,7 +48,7 @@ type handler interface {
 	handle(p *Process, l *envelope) error
 }
 
-// Handler is the result of On, Answer and OnAny, and an argument of Define.
+// Handler is the result of OnMessage, OnCall and OnAnyMessage, and an argument of Define.
 type Handler[S any] interface {
 	handler
 	handlerEntry() handlerEntry
@@ -103,8 +103,8 @@ func (d *definition) handler(k *kind, calls bool) handler {
 	return d.any
 }
 
-// On handles messages of type M. An error that it returns ends the process with that reason; ErrNormal ends it normally.
-func On[S, M any](fn func(*S, *Process, M) error) Handler[S] {
+// OnMessage handles messages of type M. An error that it returns ends the process with that reason; ErrNormal ends it normally.
+func OnMessage[S, M any](fn func(*S, *Process, M) error) Handler[S] {
 	return &onMessage[S, M]{fn: fn, of_: messagesOf[M]()}
 }
 
@@ -130,8 +130,8 @@ func (h *onMessage[S, M]) handle(p *Process, l *envelope) error {
 	return nil
 }
 
-// OnAny handles messages for whose type there is no other handler.
-func OnAny[S any](fn func(s *S, p *Process, message any) error) Handler[S] {
+// OnAnyMessage handles messages for whose type there is no other handler.
+func OnAnyMessage[S any](fn func(s *S, p *Process, message any) error) Handler[S] {
 	return &onAny[S]{fn}
 }
 
@@ -148,9 +148,9 @@ func (h *onAny[S]) handle(p *Process, l *envelope) error {
 	return h.fn(p.entry.state.(*S), p, message)
 }
 
-// Answer handles calls: what it returns is the caller's answer. An error is the caller's too and does not end the process;
-// for that there is Process.Stop. ErrLater means that the answer comes later, by Reply.
-func Answer[S, In, Out any](fn func(*S, *Process, In) (Out, error)) Handler[S] {
+// OnCall handles calls: what it returns is the caller's answer. An error is the caller's too and does not end the process;
+// for that there is Process.Stop. ErrNoReply means that the answer comes later, by Reply.
+func OnCall[S, In, Out any](fn func(*S, *Process, In) (Out, error)) Handler[S] {
 	return &onCall[S, In, Out]{fn: fn, of_: messagesOf[In]()}
 }
 
@@ -170,9 +170,9 @@ func (h *onCall[S, In, Out]) handle(p *Process, l *envelope) error {
 	return nil
 }
 
-// AnswerAny handles calls for whose type there is no other handler, such as in a process that passes them on. What it
+// OnAnyCall handles calls for whose type there is no other handler, such as in a process that passes them on. What it
 // returns must be of the type that the caller waits for.
-func AnswerAny[S any](fn func(s *S, p *Process, in any) (any, error)) Handler[S] {
+func OnAnyCall[S any](fn func(s *S, p *Process, in any) (any, error)) Handler[S] {
 	return &onAnyCall[S]{fn}
 }
 
@@ -199,7 +199,7 @@ func replied[Out any](p *Process, r Request, out Out, err error) {
 	case nil:
 		p.box.flushHeld()
 		answer(p, r, out)
-	case error(ErrLater):
+	case ErrNoReply:
 		if !p.forwarded {
 			p.answerLater(r)
 		}

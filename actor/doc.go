@@ -16,7 +16,7 @@
 //	func (c *Counter) Add(p *actor.Process, m Add) error                { c.total += m.N; return nil }
 //	func (c *Counter) Total(p *actor.Process, _ Total) (int, error)     { return c.total, nil }
 //
-//	var counter = actor.Define("counter", (*Counter).Init, actor.On((*Counter).Add), actor.Answer((*Counter).Total))
+//	var counter = actor.Define("counter", (*Counter).Init, actor.OnMessage((*Counter).Add), actor.OnCall((*Counter).Total))
 //
 //	func main() {
 //		system := actor.NewSystem()
@@ -43,12 +43,12 @@
 // Give the system to a node, and its processes can reach those of all nodes of the cluster:
 //
 //	system := actor.NewSystem()
-//	node := sabir.NewNode(system.Extension(), sabir.Join("tcp://:7700"))
+//	node := sabir.NewNode(system.Option(), sabir.Join("tcp://:7700"))
 //
 //	actor.Send(p, actor.Name{Name: "orders", Node: "shop-2"}, Place{Item: "tea"})
 //
 // A [PID] names one process of the cluster and can be sent in messages. Messages between two processes keep their order and
-// arrive once or not at all. [Permit] lets other nodes start a behaviour here.
+// arrive once or not at all. [AllowRemoteSpawn] lets other nodes start a behaviour here.
 //
 // # The way of a message to another node
 //

@@ -137,7 +137,7 @@ func (p *Process) receive(l *envelope, mine *queue) error {
 			return reason
 		}
 	}
-	if k == downKind && !p.acceptsDown(&l.body.(*batch[Down]).items[0]) || k == eventDownKind && !p.dropSubscription(l.body.(*batch[EventDown]).items[0].of) {
+	if k == downKind && !p.acceptsDown(&l.body.(*batch[Down]).items[0]) || k == eventDownKind && !p.dropSubscription(l.body.(*batch[TopicDown]).items[0].of) {
 		p.discard(l)
 		return nil
 	}

@@ -8,8 +8,8 @@ type Exit struct {
 	From   PID
 	Reason error
 
-	// Event is the event that has ended, where the process has subscribed to it with LinkEvent; From is its producer.
-	Event Name
+	// Event is the event that has ended, where the process has subscribed to it with Subscribe; From is its producer.
+	Topic Name
 
 	linked bool // sent by the end of a linked process, not by Stop
 	of     *subscription

@@ -38,8 +38,12 @@ var (
 	ErrInit = sabir.NewError(sabir.DeadlineExceeded, "InitTimeout", "Init took too long")
 )
 
-// ErrLater is returned by a handler of calls that will answer later: see Process.Request.
-var ErrLater = sabir.NewError(sabir.OK, "Later", "the answer comes later")
+// ErrNoReply is returned by a handler of calls that answers later: see Process.Request. It is no failure and reaches no caller.
+var ErrNoReply error = noReply{}
+
+type noReply struct{}
+
+func (noReply) Error() string { return "actor: the handler answers later" }
 
 // problem is one of the errors above with what it was about.
 func problem(of *sabir.Error, node, format string, args ...any) error {

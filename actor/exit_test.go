@@ -305,7 +305,7 @@ func TestAfterStopNoMoreMessagesAreHandled(t *testing.T) {
 			}
 			return nil
 		}})
-		b := Define("typed", (*puppet).Init, On(func(q *puppet, p *Process, m int) error { return q.Any(p, m) }))
+		b := Define("typed", (*puppet).Init, OnMessage(func(q *puppet, p *Process, m int) error { return q.Any(p, m) }))
 		typed, _ := Spawn(s, b, hooks{any: func(p *Process, m any) error {
 			got.add(m)
 			if m == 2 {
@@ -345,7 +345,7 @@ func TestAPanicEndsOnlyItsProcess(t *testing.T) {
 				return nil
 			}
 		},
-		"in OnAny": func(s *System) (PID, func() error) {
+		"in OnAnyMessage": func(s *System) (PID, func() error) {
 			pid, _ := Spawn(s, puppets, hooks{any: func(*Process, any) error { panic("oh") }})
 			return pid.PID(), func() error { return Send(s, pid, 1) }
 		},

@@ -30,7 +30,7 @@ type groupKeeper struct {
 }
 
 var groupKeeperBehavior = internalProcess(Define("groups", (*groupKeeper).Init,
-	On((*groupKeeper).Change), On((*groupKeeper).State), On((*groupKeeper).Up), On((*groupKeeper).Down)))
+	OnMessage((*groupKeeper).Change), OnMessage((*groupKeeper).State), OnMessage((*groupKeeper).Up), OnMessage((*groupKeeper).Down)))
 
 // serve starts the keeper, when the system starts with its node.
 func (t *groupTable) serve(s *System) error {

@@ -187,9 +187,9 @@ func TestInspectFailsWithoutHarm(t *testing.T) {
 	})
 }
 
-func TestInspectIsNotForAnswerAny(t *testing.T) {
+func TestInspectIsNotForOnAnyCall(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		b := Define("any", (*puppet).Init, AnswerAny(func(*puppet, *Process, any) (any, error) { return "AnswerAny", nil }))
+		b := Define("any", (*puppet).Init, OnAnyCall(func(*puppet, *Process, any) (any, error) { return "OnAnyCall", nil }))
 		pid, err := Spawn(s, b, hooks{})
 		if err != nil {
 			t.Fatal(err)

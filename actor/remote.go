@@ -42,7 +42,7 @@ func (n *network) push(to PID, l *envelope, by *Process) error {
 }
 
 // pushImportant sends a message and waits until the peer confirms that it is in the mailbox.
-func (n *network) pushImportant(ctx context.Context, to PID, l *envelope, by *Process) error {
+func (n *network) pushConfirmed(ctx context.Context, to PID, l *envelope, by *Process) error {
 	s := n.system
 	session, err := n.reach(to)
 	if err != nil {
@@ -50,7 +50,7 @@ func (n *network) pushImportant(ctx context.Context, to PID, l *envelope, by *Pr
 	}
 	ctx, cancel := withCallTimeout(ctx)
 	defer cancel()
-	a, err := session.important(ctx, to, l, by)
+	a, err := session.confirmed(ctx, to, l, by)
 	l.body.free()
 	if err != nil {
 		return asCallTimeout(ctx, err)
@@ -78,7 +78,7 @@ func asCallTimeout(ctx context.Context, err error) error {
 	return err
 }
 
-// wait waits for the reply to an important message or a spawn.
+// wait waits for the reply to a confirmed message or a spawn.
 func (a *pendingReply) wait(ctx context.Context, by *Process) (result, error) {
 	if by != nil {
 		by.beginBlocking()
@@ -93,7 +93,7 @@ func (a *pendingReply) wait(ctx context.Context, by *Process) (result, error) {
 	}
 }
 
-func (s *session) important(ctx context.Context, to PID, l *envelope, by *Process) (*pendingReply, error) {
+func (s *session) confirmed(ctx context.Context, to PID, l *envelope, by *Process) (*pendingReply, error) {
 	values, ok := l.body.(outgoing)
 	if !ok {
 		return nil, ErrNoWireForm
@@ -106,7 +106,7 @@ func (s *session) important(ctx context.Context, to PID, l *envelope, by *Proces
 	if err := s.addPending(a); err != nil {
 		return nil, err
 	}
-	post := binary.AppendUvarint([]byte{byte(opImportant)}, a.number)
+	post := binary.AppendUvarint([]byte{byte(opConfirmed)}, a.number)
 	post = binary.AppendUvarint(appendHead(post, l, to), number)
 	posted := false
 	defer func() {

@@ -21,10 +21,10 @@ func (c *clerk) forward(p *actor.Process) error {
 	if err := actor.Forward(p, c.to); err != nil {
 		return err
 	}
-	return actor.ErrLater
+	return actor.ErrNoReply
 }
 
-var clerkBehavior = actor.Define("clerk", (*clerk).Init, actor.Answer((*clerk).Echo), actor.Answer((*clerk).Refuse), actor.Answer((*clerk).Hang))
+var clerkBehavior = actor.Define("clerk", (*clerk).Init, actor.OnCall((*clerk).Echo), actor.OnCall((*clerk).Refuse), actor.OnCall((*clerk).Hang))
 
 // forwarded is three nodes, where a clerk on the second forwards to a witness on the third.
 func forwarded(t *testing.T) (all []member, clerk actor.PID, to watched) {

@@ -222,7 +222,7 @@ func TestANodeWithoutProcessesIsNeverUp(t *testing.T) {
 
 func TestNothingCanBeSpawnedBeforeTheNodeHasStarted(t *testing.T) {
 	s := actor.NewSystem(actor.Logger(quiet))
-	n := sabir.NewNode(sabir.ID("a"), sabir.Logger(quiet), s.Extension())
+	n := sabir.NewNode(sabir.ID("a"), sabir.Logger(quiet), s.Option())
 	_, err := actor.Spawn(s, sinkBehavior, struct{}{})
 	wantError(t, err, actor.ErrStopped)
 	if err := n.Start(t.Context()); err != nil {

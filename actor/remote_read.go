@@ -26,8 +26,8 @@ func (s *session) read(post []byte) error {
 		err = s.readSend(&r)
 	case opDeclare:
 		err = s.readDeclare(&r)
-	case opImportant:
-		err = s.readImportant(&r)
+	case opConfirmed:
+		err = s.readConfirmed(&r)
 	case opCall:
 		err = s.readCall(&r)
 	case opAnswer:
@@ -180,7 +180,7 @@ func (s *session) skipMessages(r *postReader, d *declared, why error) error {
 	return r.end()
 }
 
-func (s *session) readImportant(r *postReader) error {
+func (s *session) readConfirmed(r *postReader) error {
 	number := r.uvarint()
 	h, d := s.head(r), s.typeOf(r)
 	if r.bad {

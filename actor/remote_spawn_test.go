@@ -24,7 +24,7 @@ func (*remoteChild) Init(p *actor.Process, args childArgs) error {
 func (*remoteChild) StopSelf(*actor.Process, stopSelf) error { return errRefused }
 
 var (
-	childBehavior  = actor.Define("child", (*remoteChild).Init, actor.On((*remoteChild).StopSelf))
+	childBehavior  = actor.Define("child", (*remoteChild).Init, actor.OnMessage((*remoteChild).StopSelf))
 	secretBehavior = actor.Define("secret", (*remoteChild).Init)
 )
 
@@ -32,7 +32,7 @@ func TestAPermittedBehaviourStartsOnAnotherNode(t *testing.T) {
 	overNetworks(t, func(t *testing.T, address string) {
 		m := joinMembers(t, address, "a", "b")
 		a, b := m[0], m[1]
-		actor.Permit(b.System, childBehavior, "a")
+		actor.AllowRemoteSpawn(b.System, childBehavior, "a")
 		parent := a.witness(t)
 		pid, err := actor.Spawn(a, childBehavior, childArgs{Parent: parent.pid}, actor.OnNode("b"), actor.Named("kid"))
 		if err != nil {
@@ -53,7 +53,7 @@ func TestAPermittedBehaviourStartsOnAnotherNode(t *testing.T) {
 
 func TestABehaviourThatIsNotPermittedDoesNotStart(t *testing.T) {
 	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
-	actor.Permit(m[1].System, childBehavior, "c", "d")
+	actor.AllowRemoteSpawn(m[1].System, childBehavior, "c", "d")
 	for _, b := range []*actor.Behavior[remoteChild, childArgs]{childBehavior, secretBehavior} {
 		_, err := actor.Spawn(m[0], b, childArgs{}, actor.OnNode("b"), actor.Named("kid"))
 		wantError(t, err, actor.ErrNotPermitted)
@@ -69,7 +69,7 @@ func TestAProcessStartedLinkedOnAnotherNodeIsLinked(t *testing.T) {
 	overNetworks(t, func(t *testing.T, address string) {
 		m := joinMembers(t, address, "a", "b")
 		a, b := m[0], m[1]
-		actor.Permit(b.System, childBehavior)
+		actor.AllowRemoteSpawn(b.System, childBehavior)
 		parent := a.witness(t)
 		spawn := func(options ...actor.SpawnOption) (pid actor.PID) {
 			a.order(t, parent, do{func(p *actor.Process) (err error) {

@@ -17,7 +17,7 @@ var ErrNoWireForm = sabir.NewError(sabir.InvalidArgument, "NoWireForm", "the val
 var registered sync.Map
 
 // Register lets processes get messages and calls of type M from other nodes. For the types of the handlers of a behaviour
-// Define does it; the others, which OnAny handles, and those of interfaces need it. Nothing but what was registered is ever
+// Define does it; the others, which OnAnyMessage handles, and those of interfaces need it. Nothing but what was registered is ever
 // built from the wire.
 //
 // The type is known by the path of its package and its name, the same on all nodes. Two types with one name, as those

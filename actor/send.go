@@ -17,7 +17,7 @@ type Address interface {
 // What a callback sends to one process in a row is handed over together, at the latest when the callback returns or after
 // a few milliseconds. So an error reports only what is known at once, and may be that of a message sent before: ErrNoProcess,
 // ErrNotHandled, ErrMailboxFull, ErrNoConnection, ErrStopped. That a message was sent to a process that has ended is no reason
-// to worry for most; a sender that must know uses SendImportant, or a call.
+// to worry for most; a sender that must know uses SendConfirmed, or a call.
 //
 // A process of this node that has no handler for the message refuses it with ErrNotHandled. What handlers a process of another
 // node has is not known here: there such a message is counted, in System.Lost, and logged once for its type.
@@ -109,7 +109,7 @@ func SendPriority[M any, A Address](from Sender, to A, priority Priority, messag
 	return s.push(pid, &one.head, p)
 }
 
-// SendImportant is Send with a confirmation: it returns nil when the message was put into the mailbox of the process, with all
+// SendConfirmed is Send with a confirmation: it returns nil when the message was put into the mailbox of the process, with all
 // that this process had sent there before, and an error when it was not. Where the process runs on another node, it waits for
 // that node's answer, as long as ctx allows, or for CallTimeout where ctx has no deadline; after ErrCallTimeout,
 // ErrNoConnection and the error of ctx the message may lie there all the same.
@@ -121,7 +121,7 @@ func SendPriority[M any, A Address](from Sender, to A, priority Priority, messag
 // A process that has no handler for the message refuses it with ErrNotHandled, on this node and on others. Nil does not mean that
 // the message will be handled: the process may end before, and one that passes messages on, such as a pool, may find no space
 // where they go. A sender that must know that makes a call.
-func SendImportant[M any, A Address](ctx context.Context, from Sender, to A, message M) error {
+func SendConfirmed[M any, A Address](ctx context.Context, from Sender, to A, message M) error {
 	s, p := from.in(), from.process()
 	pid, err := resolve(s, to)
 	if err != nil {
@@ -135,7 +135,7 @@ func SendImportant[M any, A Address](ctx context.Context, from Sender, to A, mes
 	if pid.home == s.home {
 		return s.pushKnown(ctx, pid, &one.head, p)
 	}
-	return s.remote.pushImportant(ctx, pid, &one.head, p)
+	return s.remote.pushConfirmed(ctx, pid, &one.head, p)
 }
 
 // SendAfter sends a message after d. stop prevents that and reports whether it did. A process's own timers end with it.

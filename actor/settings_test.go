@@ -24,7 +24,7 @@ func (*heir) withCallTimeout(p *actor.Process, m withCallTimeout) (struct{}, err
 	return struct{}{}, nil
 }
 
-var heirs = actor.Define[heir, struct{}]("heir", nil, actor.Answer((*heir).withCallTimeout))
+var heirs = actor.Define[heir, struct{}]("heir", nil, actor.OnCall((*heir).withCallTimeout))
 
 func insideOf(t *testing.T, s *actor.System, pid actor.PID, fn func(*actor.Process)) {
 	t.Helper()

@@ -39,7 +39,7 @@ func Mailbox(messages int, rule Overflow) SpawnOption {
 // on the goroutine of Spawn and has as long as it needs.
 func InitTimeout(d time.Duration) SpawnOption { return func(o *spawning) { o.initTimeout = d } }
 
-// OnNode starts the process on another node of the cluster, which must permit it; see Permit.
+// OnNode starts the process on another node of the cluster, which must permit it; see AllowRemoteSpawn.
 func OnNode(node string) SpawnOption { return func(o *spawning) { o.node = node } }
 
 // Spawn starts a process and returns when its Init has: with a reference to it, or the error of Init. args is what Init gets.

@@ -35,8 +35,8 @@ func (*guardian) withCallTimeout(p *actor.Process, m withCallTimeout) (struct{},
 }
 
 var guardians = actor.Define("guardian", (*guardian).init,
-	actor.On((*guardian).exit),
-	actor.Answer((*guardian).withCallTimeout),
+	actor.OnMessage((*guardian).exit),
+	actor.OnCall((*guardian).withCallTimeout),
 )
 
 func TestStopOfTheSystemLeavesTheSupervisedToThoseWhoLookAfterThem(t *testing.T) {

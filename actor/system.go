@@ -17,7 +17,7 @@ import (
 // nodes of the cluster:
 //
 //	system := actor.NewSystem()
-//	node := sabir.NewNode(system.Extension(), sabir.Join("tcp://:7700"))
+//	node := sabir.NewNode(system.Option(), sabir.Join("tcp://:7700"))
 //
 // All its methods, and all functions that take it, may be used by many goroutines at once.
 type System struct {

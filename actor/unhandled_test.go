@@ -16,7 +16,7 @@ type (
 )
 
 // bare has few handlers, and none for messages or calls of any type.
-var bare = Define[counter, int]("bare", (*counter).Init, On((*counter).Add), Answer((*counter).Total))
+var bare = Define[counter, int]("bare", (*counter).Init, OnMessage((*counter).Add), OnCall((*counter).Total))
 
 func TestAMessageOrCallWithoutHandlerFailsAtItsSender(t *testing.T) {
 	s := quiet()
@@ -34,7 +34,7 @@ func TestAMessageOrCallWithoutHandlerFailsAtItsSender(t *testing.T) {
 		"another type":                 {func(f Sender) error { return Send(f, ref, subtract{2}) }, "it has handlers for actor.add"},
 		"a call's type":                {func(f Sender) error { return Send(f, ref, total{}) }, "it takes that as a call: use Ask or Call"},
 		"with a priority":              {func(f Sender) error { return SendPriority(f, ref, PriorityUrgent, subtract{2}) }, "message of type actor.subtract"},
-		"confirmed":                    {func(f Sender) error { return SendImportant(ctx, f, ref, subtract{2}) }, "message of type actor.subtract"},
+		"confirmed":                    {func(f Sender) error { return SendConfirmed(ctx, f, ref, subtract{2}) }, "message of type actor.subtract"},
 		"a call":                       {func(f Sender) error { _, err := Call[int](ctx, f, ref, subtract{2}); return err }, "call of type actor.subtract; it has handlers for actor.total"},
 		"a call with a message's type": {func(f Sender) error { _, err := Call[int](ctx, f, ref, add{2}); return err }, "it takes that as a message: use Tell or Send"},
 	} {

@@ -55,9 +55,9 @@ func (d *double) answer(p *actor.Process, in any) (any, error) {
 }
 
 var probes = actor.Define("actortest.probe", (*double).Init,
-	actor.OnAny((*double).keep),
-	actor.AnswerAny((*double).answer),
-	actor.Answer(func(_ *double, p *actor.Process, t task) (struct{}, error) { return struct{}{}, t.do(p) }),
+	actor.OnAnyMessage((*double).keep),
+	actor.OnAnyCall((*double).answer),
+	actor.OnCall(func(_ *double, p *actor.Process, t task) (struct{}, error) { return struct{}{}, t.do(p) }),
 )
 
 // Probe starts a probe. It is registered under the name too, unless that is "".
@@ -126,7 +126,7 @@ func Stub[In, Out any](p *Probe, fn func(in In) (Out, error)) {
 // Silence makes the probe answer no calls with In: they fail with actor.ErrCallTimeout, at once, and the test goes on.
 func Silence[In any](p *Probe) {
 	p.k.silent = append(p.k.silent, p)
-	Stub(p, func(In) (any, error) { return nil, actor.ErrLater })
+	Stub(p, func(In) (any, error) { return nil, actor.ErrNoReply })
 }
 
 // Calls returns the calls that came since Calls was last called, answered or not.

@@ -45,7 +45,7 @@ func (e *ear) Sync(*actor.Process, struct{}) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-var earB = actor.Define("ear", (*ear).Init, actor.On((*ear).Call), actor.Answer((*ear).Sync))
+var earB = actor.Define("ear", (*ear).Init, actor.OnMessage((*ear).Call), actor.OnCall((*ear).Sync))
 
 func newWorld(t testing.TB) *world {
 	t.Helper()

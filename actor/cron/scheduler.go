@@ -36,9 +36,9 @@ type running struct {
 }
 
 var behavior = actor.Define("cron", (*scheduler).Init,
-	actor.On((*scheduler).Wake), actor.On((*scheduler).Down),
-	actor.Answer((*scheduler).Add), actor.Answer((*scheduler).Remove), actor.Answer((*scheduler).Enable),
-	actor.Answer((*scheduler).List), actor.Answer((*scheduler).NextTimes),
+	actor.OnMessage((*scheduler).Wake), actor.OnMessage((*scheduler).Down),
+	actor.OnCall((*scheduler).Add), actor.OnCall((*scheduler).Remove), actor.OnCall((*scheduler).Enable),
+	actor.OnCall((*scheduler).List), actor.OnCall((*scheduler).NextTimes),
 )
 
 func (s *scheduler) Init(p *actor.Process, jobs []Job) error {
@@ -271,7 +271,7 @@ type run struct{ fn func(p *actor.Process) error }
 
 type begin struct{}
 
-var runBehavior = actor.Define("cron-run", (*run).Init, actor.On((*run).Begin))
+var runBehavior = actor.Define("cron-run", (*run).Init, actor.OnMessage((*run).Begin))
 
 func (r *run) Init(_ *actor.Process, fn func(p *actor.Process) error) error { r.fn = fn; return nil }
 

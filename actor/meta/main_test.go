@@ -53,7 +53,7 @@ func (o *owner) Do(p *actor.Process, m do) (sabir.Nothing, error) {
 }
 func (o *owner) Any(_ *actor.Process, m any) error { o.heard <- m; return nil }
 
-var ownerB = actor.Define("owner", (*owner).Init, actor.Answer((*owner).Do), actor.OnAny((*owner).Any))
+var ownerB = actor.Define("owner", (*owner).Init, actor.OnCall((*owner).Do), actor.OnAnyMessage((*owner).Any))
 
 type owned struct {
 	t     testing.TB

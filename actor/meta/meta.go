@@ -45,7 +45,7 @@ func Start[In any](from actor.Sender, name string, d Device[In], options ...acto
 	if d.Run == nil {
 		return actor.PID{}, errors.New("meta: a device without Run has nothing to do")
 	}
-	b := actor.Define(name, (*device[In]).Init, actor.On((*device[In]).In), actor.On((*device[In]).Down), actor.On((*device[In]).Over))
+	b := actor.Define(name, (*device[In]).Init, actor.OnMessage((*device[In]).In), actor.OnMessage((*device[In]).Down), actor.OnMessage((*device[In]).Over))
 	return b.Spec(beginning[In]{d, owner(from)}, options...).Start(from)
 }
 

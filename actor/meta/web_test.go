@@ -37,7 +37,7 @@ func (s *site) Get(p *actor.Process, r meta.Request) (meta.Response, error) {
 	return meta.Response{Status: 201, Header: http.Header{"X-Method": {r.Method}}, Body: append([]byte(r.URL+" "), r.Body...)}, nil
 }
 
-var siteB = actor.Define("site", (*site).Init, actor.Answer((*site).Get))
+var siteB = actor.Define("site", (*site).Init, actor.OnCall((*site).Get))
 
 func TestAWebRequestIsACall(t *testing.T) {
 	s := newSystem(t)

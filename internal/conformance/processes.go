@@ -121,7 +121,7 @@ func processSpawn(t *testing.T, s *suite) {
 	if _, err := actor.Spawn(ann, testActors, start{}, actor.OnNode("cid")); !errors.Is(err, actor.ErrNotPermitted) {
 		t.Errorf("where nothing is permitted: %v", err)
 	}
-	actor.Permit(bob, testActors, "ann")
+	actor.AllowRemoteSpawn(bob, testActors, "ann")
 	if _, err := actor.Spawn(cid, testActors, start{}, actor.OnNode("bob")); !errors.Is(err, actor.ErrNotPermitted) {
 		t.Errorf("from a node that is not permitted: %v", err)
 	}
@@ -150,18 +150,18 @@ func processNames(t *testing.T, s *suite) {
 	far := settle(t, bob, actor.Named(named))
 	var alias actor.Alias
 	far.does(t, bob, func(p *actor.Process) (err error) { alias, err = p.NewAlias(); return err })
-	must(t, actor.SendImportant(brief(t), ann, actor.Name{Name: named, Node: "bob"}, numbered{1}))
-	must(t, actor.SendImportant(brief(t), ann, alias, numbered{2}))
+	must(t, actor.SendConfirmed(brief(t), ann, actor.Name{Name: named, Node: "bob"}, numbered{1}))
+	must(t, actor.SendConfirmed(brief(t), ann, alias, numbered{2}))
 	for n := range 2 {
 		if got := hears[numbered](t, far); got.N != n+1 {
 			t.Errorf("message %d comes instead of %d", got.N, n+1)
 		}
 	}
 	far.does(t, bob, func(p *actor.Process) error { p.DropAlias(alias); p.Unregister(); return nil })
-	if err := actor.SendImportant(brief(t), ann, alias, numbered{3}); !errors.Is(err, actor.ErrNoProcess) {
+	if err := actor.SendConfirmed(brief(t), ann, alias, numbered{3}); !errors.Is(err, actor.ErrNoProcess) {
 		t.Errorf("an alias that was taken back: %v", err)
 	}
-	if err := actor.SendImportant(brief(t), ann, actor.Name{Name: named, Node: "bob"}, numbered{4}); !errors.Is(err, actor.ErrNoProcess) {
+	if err := actor.SendConfirmed(brief(t), ann, actor.Name{Name: named, Node: "bob"}, numbered{4}); !errors.Is(err, actor.ErrNoProcess) {
 		t.Errorf("a name that was given back: %v", err)
 	}
 }
@@ -192,8 +192,8 @@ func processImportant(t *testing.T, s *suite) {
 		}})
 	}()
 	get(t, "the callback", busy)
-	must(t, actor.SendImportant(brief(t), ann, far.pid, numbered{1}))
-	err := actor.SendImportant(brief(t), ann, far.pid, numbered{2})
+	must(t, actor.SendConfirmed(brief(t), ann, far.pid, numbered{1}))
+	err := actor.SendConfirmed(brief(t), ann, far.pid, numbered{2})
 	close(free)
 	if !errors.Is(err, actor.ErrMailboxFull) {
 		t.Errorf("one too many: %v", err)
@@ -203,7 +203,7 @@ func processImportant(t *testing.T, s *suite) {
 	}
 	must(t, actor.Kill(bob, far.pid))
 	eventually(t, "the process has ended", func() bool { return !bob.Alive(far.pid) })
-	if err := actor.SendImportant(brief(t), ann, far.pid, numbered{3}); !errors.Is(err, actor.ErrNoProcess) {
+	if err := actor.SendConfirmed(brief(t), ann, far.pid, numbered{3}); !errors.Is(err, actor.ErrNoProcess) {
 		t.Errorf("to one that was killed: %v", err)
 	}
 }
@@ -272,9 +272,9 @@ func processTrace(t *testing.T, s *suite) {
 		return actor.Call[seen](ctx, near, actor.Name{Name: "caller", Node: "second"}, calling{"offered.it"})
 	})
 	first, second := tr.option(t), tr.option(t)
-	tr.second = c.start("second", second, far.Extension(), sabir.Serve(offered))
+	tr.second = c.start("second", second, far.Option(), sabir.Serve(offered))
 	settle(t, far, actor.Named("caller"))
-	tr.first = c.start("first", first, near.Extension(), sabir.Serve(starter))
+	tr.first = c.start("first", first, near.Option(), sabir.Serve(starter))
 	reach(t, near, "second")
 	_, err := sabir.Call[seen](brief(t), tr.first, "starter.it", 1)
 	must(t, err)

@@ -23,7 +23,7 @@ func (*other) Total(_ *actor.Process, _ total) (int, error)     { return 0, nil 
 func (*counter) Untyped(_ *actor.Process, m any) error          { return nil }
 func (*counter) Unknown(_ *actor.Process, m any) (any, error)   { return nil, nil }
 
-var counters = actor.Define("counter", (*counter).Init, actor.On((*counter).Add), actor.Answer((*counter).Total))
+var counters = actor.Define("counter", (*counter).Init, actor.OnMessage((*counter).Add), actor.OnCall((*counter).Total))
 
 func wrong(ctx context.Context, s *actor.System) {
 	ref, _ := actor.Spawn(s, counters, 40)
