@@ -14,8 +14,8 @@ import (
 //	func (c *Counter) Total(p *actor.Process, _ Total) (int, error) { return c.total, nil }
 //
 //	var counter = actor.Define("counter", (*Counter).Init,
-//		actor.On((*Counter).Add),
-//		actor.Answer((*Counter).Total),
+//		actor.OnMessage((*Counter).Add),
+//		actor.OnCall((*Counter).Total),
 //	)
 //
 // All callbacks of one process run one at a time. They may block without holding up other processes.
@@ -31,25 +31,24 @@ type Behavior[S, A any] struct {
 type definition struct {
 	name            string
 	handlers        []handlerEntry
-	any             handler // of OnAny; nil for none
-	anyCall         handler // of AnswerAny; nil for none
+	any             handler // of OnAnyMessage; nil for none
+	anyCall         handler // of OnAnyCall; nil for none
 	exits           bool    // has a handler for Exit
 	internalProcess bool    // of processes of the runtime itself
 }
 
 type handlerEntry struct {
 	kind    *kind
+	calls   bool // it handles calls, not messages
 	handler handler
 }
 
 // handler handles the messages of an envelope from l.at on, until all are done, one fails, or there is a signal.
 type handler interface {
 	handle(p *Process, l *envelope) error
-	// calls reports whether it handles calls, not messages.
-	calls() bool // handles calls, not messages
 }
 
-// Handler is the result of On, Answer and OnAny, and an argument of Define.
+// Handler is the result of OnMessage, OnCall and OnAnyMessage, and an argument of Define.
 type Handler[S any] interface {
 	handler
 	handlerEntry() handlerEntry
@@ -62,7 +61,7 @@ func Define[S, A any](name string, init func(*S, *Process, A) error, handlers ..
 	b := &Behavior[S, A]{d: definition{name: name}, init: init}
 	for _, h := range handlers {
 		e := h.handlerEntry()
-		if e.kind == nil && h.calls() {
+		if e.kind == nil && e.calls {
 			b.d.anyCall = h
 			continue
 		}
@@ -70,7 +69,7 @@ func Define[S, A any](name string, init func(*S, *Process, A) error, handlers ..
 			b.d.any = h
 			continue
 		}
-		if b.d.find(e.kind, h.calls()) != nil {
+		if b.d.find(e.kind, e.calls) != nil {
 			panic("actor: behaviour " + name + " has two handlers for " + e.kind.name)
 		}
 		b.d.handlers = append(b.d.handlers, e)
@@ -86,15 +85,26 @@ func (b *Behavior[S, A]) Name() string { return b.d.name }
 // find returns the handler for messages or calls of a type; nil if there is none.
 func (d *definition) find(k *kind, calls bool) handler {
 	for i := range d.handlers {
-		if e := &d.handlers[i]; e.kind == k && e.handler.calls() == calls {
+		if e := &d.handlers[i]; e.kind == k && e.calls == calls {
 			return e.handler
 		}
 	}
 	return nil
 }
 
-// On handles messages of type M. An error that it returns ends the process with that reason; ErrNormal ends it normally.
-func On[S, M any](fn func(*S, *Process, M) error) Handler[S] {
+// handler returns what handles messages or calls of a type, which may be the handler for all other types; nil if nothing does.
+func (d *definition) handler(k *kind, calls bool) handler {
+	if h := d.find(k, calls); h != nil {
+		return h
+	}
+	if calls {
+		return d.anyCall
+	}
+	return d.any
+}
+
+// OnMessage handles messages of type M. An error that it returns ends the process with that reason; ErrNormal ends it normally.
+func OnMessage[S, M any](fn func(*S, *Process, M) error) Handler[S] {
 	return &onMessage[S, M]{fn: fn, of_: messagesOf[M]()}
 }
 
@@ -104,8 +114,7 @@ type onMessage[S, M any] struct {
 }
 
 func (h *onMessage[S, M]) of(*S)                      {}
-func (h *onMessage[S, M]) calls() bool                { return false }
-func (h *onMessage[S, M]) handlerEntry() handlerEntry { return handlerEntry{&h.of_.k, h} }
+func (h *onMessage[S, M]) handlerEntry() handlerEntry { return handlerEntry{&h.of_.k, false, h} }
 
 func (h *onMessage[S, M]) handle(p *Process, l *envelope) error {
 	b, s := l.body.(*batch[M]), p.entry.state.(*S)
@@ -121,8 +130,8 @@ func (h *onMessage[S, M]) handle(p *Process, l *envelope) error {
 	return nil
 }
 
-// OnAny handles messages for whose type there is no other handler.
-func OnAny[S any](fn func(s *S, p *Process, message any) error) Handler[S] {
+// OnAnyMessage handles messages for whose type there is no other handler.
+func OnAnyMessage[S any](fn func(s *S, p *Process, message any) error) Handler[S] {
 	return &onAny[S]{fn}
 }
 
@@ -131,8 +140,7 @@ type onAny[S any] struct {
 }
 
 func (h *onAny[S]) of(*S)                      {}
-func (h *onAny[S]) calls() bool                { return false }
-func (h *onAny[S]) handlerEntry() handlerEntry { return handlerEntry{nil, h} }
+func (h *onAny[S]) handlerEntry() handlerEntry { return handlerEntry{nil, false, h} }
 
 func (h *onAny[S]) handle(p *Process, l *envelope) error {
 	message := l.body.value(int(l.at))
@@ -140,9 +148,9 @@ func (h *onAny[S]) handle(p *Process, l *envelope) error {
 	return h.fn(p.entry.state.(*S), p, message)
 }
 
-// Answer handles calls: what it returns is the caller's answer. An error is the caller's too and does not end the process;
-// for that there is Process.Stop. ErrLater means that the answer comes later, by Reply.
-func Answer[S, In, Out any](fn func(*S, *Process, In) (Out, error)) Handler[S] {
+// OnCall handles calls: what it returns is the caller's answer. An error is the caller's too and does not end the process;
+// for that there is Process.Stop. ErrNoReply means that the answer comes later, by Reply.
+func OnCall[S, In, Out any](fn func(*S, *Process, In) (Out, error)) Handler[S] {
 	return &onCall[S, In, Out]{fn: fn, of_: messagesOf[In]()}
 }
 
@@ -152,8 +160,7 @@ type onCall[S, In, Out any] struct {
 }
 
 func (h *onCall[S, In, Out]) of(*S)                      {}
-func (h *onCall[S, In, Out]) calls() bool                { return true }
-func (h *onCall[S, In, Out]) handlerEntry() handlerEntry { return handlerEntry{&h.of_.k, h} }
+func (h *onCall[S, In, Out]) handlerEntry() handlerEntry { return handlerEntry{&h.of_.k, true, h} }
 
 func (h *onCall[S, In, Out]) handle(p *Process, l *envelope) error {
 	c := l.body.(*call[In])
@@ -163,9 +170,9 @@ func (h *onCall[S, In, Out]) handle(p *Process, l *envelope) error {
 	return nil
 }
 
-// AnswerAny handles calls for whose type there is no other handler, such as in a process that passes them on. What it
+// OnAnyCall handles calls for whose type there is no other handler, such as in a process that passes them on. What it
 // returns must be of the type that the caller waits for.
-func AnswerAny[S any](fn func(s *S, p *Process, in any) (any, error)) Handler[S] {
+func OnAnyCall[S any](fn func(s *S, p *Process, in any) (any, error)) Handler[S] {
 	return &onAnyCall[S]{fn}
 }
 
@@ -174,8 +181,7 @@ type onAnyCall[S any] struct {
 }
 
 func (h *onAnyCall[S]) of(*S)                      {}
-func (h *onAnyCall[S]) calls() bool                { return true }
-func (h *onAnyCall[S]) handlerEntry() handlerEntry { return handlerEntry{nil, h} }
+func (h *onAnyCall[S]) handlerEntry() handlerEntry { return handlerEntry{nil, true, h} }
 
 func (h *onAnyCall[S]) handle(p *Process, l *envelope) error {
 	r := l.body.(callBody).replyTo()
@@ -193,7 +199,7 @@ func replied[Out any](p *Process, r Request, out Out, err error) {
 	case nil:
 		p.box.flushHeld()
 		answer(p, r, out)
-	case error(ErrLater):
+	case ErrNoReply:
 		if !p.forwarded {
 			p.answerLater(r)
 		}

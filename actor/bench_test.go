@@ -15,7 +15,7 @@ func (c *counter) Init(p *Process, start int) error       { c.total = start; ret
 func (c *counter) Add(p *Process, m add) error            { c.total += m.N; return nil }
 func (c *counter) Total(p *Process, _ total) (int, error) { return c.total, nil }
 
-var counterB = Define("counter", (*counter).Init, On((*counter).Add), Answer((*counter).Total))
+var counterB = Define("counter", (*counter).Init, OnMessage((*counter).Add), OnCall((*counter).Total))
 
 type start struct {
 	to PID
@@ -56,8 +56,8 @@ func (q *ponger) Ping(p *Process, m ping) error {
 	return nil
 }
 
-var pingerB = Define[pinger, struct{}]("pinger", nil, On((*pinger).Start))
-var pongerB = Define("ponger", (*ponger).Init, On((*ponger).Ping))
+var pingerB = Define[pinger, struct{}]("pinger", nil, OnMessage((*pinger).Start))
+var pongerB = Define("ponger", (*ponger).Init, OnMessage((*ponger).Ping))
 
 func benchPing(b *testing.B, pairs int) {
 	s := NewSystem()
@@ -69,7 +69,7 @@ func benchPing(b *testing.B, pairs int) {
 		dones = append(dones, d)
 		pong, _ := Spawn(s, pongerB, pongArgs{n, d}, Mailbox(64<<10, Wait))
 		pi, _ := Spawn(s, pingerB, struct{}{})
-		Send(s, pi, start{pong, n})
+		Send(s, pi, start{pong.PID(), n})
 	}
 	for _, d := range dones {
 		<-d

@@ -15,6 +15,8 @@ import (
 //
 //	total, err := actor.Call[int](ctx, system, pid, Total{})
 //
+// Where the state of the process is known, Ask has both types checked by the compiler.
+//
 // It waits until ctx ends, or for CallTimeout where ctx has no deadline; the process may still handle the call after that,
 // and what it answers is lost. While a process waits in a call it handles nothing else, and others are not held up. The
 // error is the handler's own, or
@@ -102,7 +104,7 @@ type replyTarget interface {
 	answered(turn uint64, out any)
 }
 
-// Request is the call that is being handled, to be answered later: keep it and return ErrLater. It is the zero Request
+// Request is the call that is being handled, to be answered later: keep it and return ErrNoReply. It is the zero Request
 // where no call is handled.
 func (p *Process) Request() Request {
 	if p.current != nil {
@@ -266,16 +268,16 @@ func (w *waiter[Out]) answered(turn uint64, out any) {
 
 func (w *waiter[Out]) expired(turn uint64) { w.failed(turn, ErrCallTimeout) }
 
-// Handle gives a service an action that a process answers. The call's context goes along, with its deadline, metadata,
+// ServeAction gives a service an action that a process answers. The call's context goes along, with its deadline, metadata,
 // request id and trace, and the process's errors are the caller's:
 //
 //	orders := sabir.NewService("orders")
-//	actor.Handle[Place, Receipt](orders, "place", system, actor.Name{Name: "orders"})
+//	actor.ServeAction[Place, Receipt](orders, "place", system, actor.Name{Name: "orders"})
 //
 // A process calls services by its node, with its own context: sabir.Call[User](p.Context(), p.Node(), "users.get", id).
 // Calls of an action wait for the process one after another; where several processes should share them, let the address be
 // that of a pool.
-func Handle[In, Out any, A Address](service *sabir.Service, name string, s *System, to A, options ...sabir.ActionOption) {
+func ServeAction[In, Out any, A Address](service *sabir.Service, name string, s *System, to A, options ...sabir.ActionOption) {
 	sabir.Handle(service, name, func(ctx context.Context, in In) (Out, error) {
 		return Call[Out](ctx, s, to, in)
 	}, options...)

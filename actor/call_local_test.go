@@ -57,7 +57,7 @@ func TestACallMayBeAnsweredLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *System) {
 				pid := spawn(t, s, hooks{})
-				got, err := Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) { answer(t, s, p); return nil, ErrLater }})
+				got, err := Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) { answer(t, s, p); return nil, ErrNoReply }})
 				if got != "late" || err != nil {
 					t.Error(got, err)
 				}
@@ -72,7 +72,7 @@ func TestACallMayBeAnsweredLaterWithAnError(t *testing.T) {
 		_, err := Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) {
 			r := p.Request()
 			go func() { ReplyError(s, r, errOut) }()
-			return nil, ErrLater
+			return nil, ErrNoReply
 		}})
 		wantError(t, err, errOut)
 	})
@@ -82,7 +82,7 @@ func TestAnAnswerThatComesTooLateIsLostAndNotTakenForAnothers(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		pid := spawn(t, s, hooks{})
 		var first Request
-		_, err := Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) { first = p.Request(); return nil, ErrLater }})
+		_, err := Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) { first = p.Request(); return nil, ErrNoReply }})
 		wantError(t, err, ErrCallTimeout)
 		for range 10 { // one of these waits where the first has waited
 			got, err := Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) {
@@ -104,7 +104,7 @@ func TestACallEndsAfterCallTimeoutWhereTheContextHasNoDeadline(t *testing.T) {
 		for _, ctx := range []context.Context{context.Background(), ctx} {
 			for range 3 {
 				started := time.Now()
-				_, err := Call[any](ctx, s, pid, ask{func(*Process) (any, error) { return nil, ErrLater }})
+				_, err := Call[any](ctx, s, pid, ask{func(*Process) (any, error) { return nil, ErrNoReply }})
 				wantError(t, err, ErrCallTimeout)
 				if waited := time.Since(started); waited != CallTimeout {
 					t.Errorf("it waited for %s", waited)
@@ -122,7 +122,7 @@ func TestManyCallsEndEachAtItsOwnTime(t *testing.T) {
 			go func() {
 				time.Sleep(time.Duration(i) * 100 * time.Millisecond)
 				started := time.Now()
-				Call[any](context.Background(), s, pid, ask{func(*Process) (any, error) { return nil, ErrLater }})
+				Call[any](context.Background(), s, pid, ask{func(*Process) (any, error) { return nil, ErrNoReply }})
 				waited <- time.Since(started)
 			}()
 		}
@@ -137,7 +137,7 @@ func TestManyCallsEndEachAtItsOwnTime(t *testing.T) {
 func TestACallEndsWithItsContext(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		pid := spawn(t, s, hooks{})
-		never := ask{func(*Process) (any, error) { return nil, ErrLater }}
+		never := ask{func(*Process) (any, error) { return nil, ErrNoReply }}
 
 		late, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -184,10 +184,10 @@ func TestACallerIsToldWhenTheProcessEndsBeforeItAnswers(t *testing.T) {
 				bubble(t, func(t *testing.T, s *System) {
 					pid := spawn(t, s, hooks{})
 					for range noted { // calls that were answered, which are not kept
-						Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) { Reply(p, p.Request(), any(1)); return nil, ErrLater }})
+						Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) { Reply(p, p.Request(), any(1)); return nil, ErrNoReply }})
 					}
 					started := time.Now()
-					_, err := Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) { meanwhile(s, p); return nil, ErrLater }})
+					_, err := Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) { meanwhile(s, p); return nil, ErrNoReply }})
 					wantError(t, err, ErrNoProcess)
 					if time.Since(started) != 0 {
 						t.Error("it waited")
@@ -218,7 +218,7 @@ func TestAnswersThatWereGivenAreNotKept(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		pid := spawn(t, s, hooks{})
 		for range 1000 {
-			Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) { Reply(p, p.Request(), any(1)); return nil, ErrLater }})
+			Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) { Reply(p, p.Request(), any(1)); return nil, ErrNoReply }})
 		}
 		in(t, s, pid, func(p *Process) {
 			if n := cap(p.entry.rareState().later); n > 16 {
@@ -259,11 +259,11 @@ func TestACallThatNobodyHandlesFails(t *testing.T) {
 	})
 }
 
-func TestAnswerAnyHandlesCallsOfAllOtherTypes(t *testing.T) {
+func TestOnAnyCallHandlesCallsOfAllOtherTypes(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		b := Define[puppet, hooks]("any", nil,
-			Answer(func(_ *puppet, _ *Process, in string) (string, error) { return in, nil }),
-			AnswerAny(func(_ *puppet, _ *Process, in any) (any, error) {
+			OnCall(func(_ *puppet, _ *Process, in string) (string, error) { return in, nil }),
+			OnAnyCall(func(_ *puppet, _ *Process, in any) (any, error) {
 				if in == (total{}) {
 					return 7, nil
 				}

@@ -97,7 +97,7 @@ func TestTheContextInACallEndsWhenItIsAnsweredButNotWhenItWillBe(t *testing.T) {
 		if ctx.Err() == nil {
 			t.Error("it lives on after the answer")
 		}
-		go Call[any](caller, s, pid, ask{func(p *Process) (any, error) { ctx = p.Context(); return nil, ErrLater }})
+		go Call[any](caller, s, pid, ask{func(p *Process) (any, error) { ctx = p.Context(); return nil, ErrNoReply }})
 		synctest.Wait()
 		if ctx.Err() != nil {
 			t.Error("it has ended before the answer")

@@ -3,7 +3,7 @@
 // of the cluster in the same way as one next door.
 //
 // A process is a struct, its behaviour the list of methods that handle messages. [Define] makes the behaviour, [Spawn] starts a
-// process, [Send] sends it a message, [Call] asks it and waits for the answer:
+// process, [Tell] sends it a message, [Ask] makes a call and waits for the answer:
 //
 //	type Counter struct{ total int }
 //
@@ -16,18 +16,21 @@
 //	func (c *Counter) Add(p *actor.Process, m Add) error                { c.total += m.N; return nil }
 //	func (c *Counter) Total(p *actor.Process, _ Total) (int, error)     { return c.total, nil }
 //
-//	var counter = actor.Define("counter", (*Counter).Init, actor.On((*Counter).Add), actor.Answer((*Counter).Total))
+//	var counter = actor.Define("counter", (*Counter).Init, actor.OnMessage((*Counter).Add), actor.OnCall((*Counter).Total))
 //
 //	func main() {
 //		system := actor.NewSystem()
-//		pid, err := actor.Spawn(system, counter, 40)
+//		ref, err := actor.Spawn(system, counter, 40)
 //		if err != nil {
 //			log.Fatal(err)
 //		}
-//		actor.Send(system, pid, Add{2})
-//		total, err := actor.Call[int](context.Background(), system, pid, Total{})
+//		actor.Tell(system, ref, (*Counter).Add, Add{2})
+//		total, err := actor.Ask(context.Background(), system, ref, (*Counter).Total, Total{})
 //		fmt.Println(total, err) // 42 <nil>
 //	}
+//
+// The compiler checks the types of Tell and Ask. [Send] and [Call] do the same with a message of any type and any [Address]; what the
+// process has no handler for, it refuses with [ErrNotHandled].
 //
 // The methods need no locks: only one of them runs at a time. They may block, since a blocked process costs the others nothing.
 // A sleeping process takes a few hundred bytes and no goroutine, so a node can have a million of them.
@@ -40,12 +43,12 @@
 // Give the system to a node, and its processes can reach those of all nodes of the cluster:
 //
 //	system := actor.NewSystem()
-//	node := sabir.NewNode(system.Extension(), sabir.Join("tcp://:7700"))
+//	node := sabir.NewNode(system.Option(), sabir.Join("tcp://:7700"))
 //
 //	actor.Send(p, actor.Name{Name: "orders", Node: "shop-2"}, Place{Item: "tea"})
 //
 // A [PID] names one process of the cluster and can be sent in messages. Messages between two processes keep their order and
-// arrive once or not at all. [Permit] lets other nodes start a behaviour here.
+// arrive once or not at all. [AllowRemoteSpawn] lets other nodes start a behaviour here.
 //
 // # The way of a message to another node
 //

@@ -137,7 +137,7 @@ func (p *Process) receive(l *envelope, mine *queue) error {
 			return reason
 		}
 	}
-	if k == downKind && !p.acceptsDown(&l.body.(*batch[Down]).items[0]) || k == eventDownKind && !p.dropSubscription(l.body.(*batch[EventDown]).items[0].of) {
+	if k == downKind && !p.acceptsDown(&l.body.(*batch[Down]).items[0]) || k == eventDownKind && !p.dropSubscription(l.body.(*batch[TopicDown]).items[0].of) {
 		p.discard(l)
 		return nil
 	}
@@ -152,7 +152,7 @@ func (p *Process) receive(l *envelope, mine *queue) error {
 		}
 	}
 	if h == nil {
-		p.system.notHandled(p.pid, l)
+		p.system.notHandled(p.pid, s.behavior, l)
 		p.discard(l)
 		return nil
 	}

@@ -8,8 +8,8 @@ type Exit struct {
 	From   PID
 	Reason error
 
-	// Event is the event that has ended, where the process has subscribed to it with LinkEvent; From is its producer.
-	Event Name
+	// Event is the event that has ended, where the process has subscribed to it with Subscribe; From is its producer.
+	Topic Name
 
 	linked bool // sent by the end of a linked process, not by Stop
 	of     *subscription
@@ -17,7 +17,7 @@ type Exit struct {
 
 // Down is sent to a process when one that it monitors has ended, or when the node of that process was lost.
 type Down struct {
-	Ref    Ref
+	Ref    MonitorRef
 	PID    PID  // zero if no process had the monitored name
 	Name   Name // set if a name was monitored
 	Reason error
@@ -157,7 +157,7 @@ func (p *Process) end(mine *queue, reason error, last bool) {
 	s.processes.give(at) // before any notification, so that a process started in its place finds space
 	for i := range queues {
 		for l := queues[i].take(); l != nil; l = queues[i].take() {
-			s.undelivered(p.pid, l)
+			s.undelivered(l, s.errNoProcess(p.pid))
 		}
 	}
 	if m != nil && m.rareState != nil {

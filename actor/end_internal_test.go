@@ -64,7 +64,7 @@ func TestStopEndsTheSupervisedWhoseParentEndsNormally(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got notes
-		in(t, s, parent, func(p *Process) {
+		in(t, s, parent.PID(), func(p *Process) {
 			spawn(t, p, hooks{terminate: func(_ *Process, reason error) { got.add(reason) }}, Supervised())
 		})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -80,23 +80,23 @@ func TestTheNameOfAnEventIsFreeWhenItsEndIsTold(t *testing.T) {
 	s := quiet()
 	defer s.Stop(context.Background())
 	producer := spawn(t, s, hooks{})
-	var event *Event[int]
+	var event *Topic[int]
 	in(t, s, producer, func(p *Process) {
 		var err error
-		if event, err = NewEvent[int](p, "it"); err != nil {
+		if event, err = NewTopic[int](p, "it"); err != nil {
 			t.Error(err)
 		}
 	})
 	told := make(chan struct{})
 	var once sync.Once
 	subscriber := spawn(t, s, hooks{any: func(_ *Process, m any) error {
-		if _, ok := m.(EventDown); ok {
+		if _, ok := m.(TopicDown); ok {
 			once.Do(func() { close(told) })
 		}
 		return nil
 	}})
 	in(t, s, subscriber, func(p *Process) {
-		if _, err := p.MonitorEvent(Name{Name: "it"}); err != nil {
+		if _, err := p.SubscribeMonitored(Name{Name: "it"}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -114,7 +114,7 @@ func TestTheNameOfAnEventIsFreeWhenItsEndIsTold(t *testing.T) {
 	s.events.mu.Unlock()
 	<-ended
 	<-told
-	if _, err := s.events.find(s, "it"); !errors.Is(err, ErrNoEvent) {
+	if _, err := s.events.find(s, "it"); !errors.Is(err, ErrNoTopic) {
 		t.Error(err)
 	}
 }

@@ -20,7 +20,7 @@ type envelope struct {
 	priority Priority
 	call     bool // the body is a *call[T]
 	remote   bool // it came from another node, so no one here may wait for space
-	known    bool // the sender waits to learn whether it was accepted, whatever the mailbox's rule is: see SendImportant
+	known    bool // the sender waits to learn whether it was accepted, whatever the mailbox's rule is: see SendConfirmed
 }
 
 // left counts the messages that were not handled yet.

@@ -38,13 +38,12 @@ var (
 	ErrInit = sabir.NewError(sabir.CodeDeadlineExceeded, "InitTimeout", "Init took too long")
 )
 
-// ErrLater is returned by a handler of calls that will answer later: see Process.Request.
-var ErrLater error = later{}
+// ErrNoReply is returned by a handler of calls that answers later: see Process.Request. It is no failure and reaches no caller.
+var ErrNoReply error = noReply{}
 
-// later is a type of its own because it is no failure: as a sabir.Error it would need a code.
-type later struct{}
+type noReply struct{}
 
-func (later) Error() string { return "the answer comes later" }
+func (noReply) Error() string { return "actor: the handler answers later" }
 
 // problem is one of the errors above with what it was about.
 func problem(of *sabir.Error, node, format string, args ...any) error {

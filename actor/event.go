@@ -6,17 +6,17 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// Event is the right to publish values of type T to subscribers on any node: NewEvent returns it, and the process may give it
-// to others on its node. The event ends with the process that made it, or by End.
-type Event[T any] struct{ hub *hub[T] }
+// Topic is the right to publish values of type T to subscribers on any node: NewTopic returns it, and the process may give it
+// to others on its node. The topic ends with the process that made it, or by End.
+type Topic[T any] struct{ hub *hub[T] }
 
-// EventDown is sent to a process that subscribed with MonitorEvent, when the event has ended. All values published before come
+// TopicDown is sent to a process that subscribed with SubscribeMonitored, when the topic has ended. All values published before come
 // before it.
-type EventDown struct {
-	Event    Name // as given to MonitorEvent
-	Ref      Ref
+type TopicDown struct {
+	Topic    Name // as given to SubscribeMonitored
+	Ref      MonitorRef
 	Producer PID // zero where there was none
-	// Reason is the reason of the producer's end, ErrNormal after End, ErrNoEvent where there was no such event, or
+	// Reason is the reason of the producer's end, ErrNormal after End, ErrNoTopic where there was no such topic, or
 	// ErrNoConnection when its node was lost.
 	Reason error
 
@@ -24,43 +24,43 @@ type EventDown struct {
 }
 
 var (
-	// ErrNoEvent: no event of this name is registered on that node, or no longer.
-	ErrNoEvent = sabir.NewError(sabir.CodeNotFound, "NoEvent", "no such event")
-	// ErrSubscribed: the process has subscribed to the event already.
-	ErrSubscribed = sabir.NewError(sabir.CodeAlreadyExists, "Subscribed", "the process has subscribed to this event already")
+	// ErrNoTopic: no topic of this name is registered on that node, or no longer.
+	ErrNoTopic = sabir.NewError(sabir.CodeNotFound, "NoTopic", "no such topic")
+	// ErrSubscribed: the process has subscribed to the topic already.
+	ErrSubscribed = sabir.NewError(sabir.CodeAlreadyExists, "Subscribed", "the process has subscribed to this topic already")
 )
 
-// EventOption is an option of NewEvent.
-type EventOption func(*eventOptions)
+// TopicOption is an option of NewTopic.
+type TopicOption func(*eventOptions)
 
 type eventOptions struct{ keep, backlog int }
 
-// Keep makes an event remember its last n values: newcomers get them first. Default: 0; MaxKept at most.
-func Keep(n int) EventOption { return func(o *eventOptions) { o.keep = n } }
+// Keep makes a topic remember its last n values: newcomers get them first. Default: 0; maxKept at most.
+func Keep(n int) TopicOption { return func(o *eventOptions) { o.keep = n } }
 
-// MaxKept bounds what Keep may ask for.
-const MaxKept = 1 << 20
+// maxKept bounds what Keep may ask for.
+const maxKept = 1 << 20
 
 // Backlog bounds how many published values may wait until they are handed out; Publish then waits. Default: DefaultBacklog.
-func Backlog(n int) EventOption { return func(o *eventOptions) { o.backlog = n } }
+func Backlog(n int) TopicOption { return func(o *eventOptions) { o.backlog = n } }
 
-// DefaultBacklog is the Backlog of an event without that option.
+// DefaultBacklog is the Backlog of a topic without that option.
 const DefaultBacklog = 16 << 10
 
-// NewEvent registers an event under a name that is unique among the events of its node. ErrNameTaken where there is one
+// NewTopic registers a topic under a name that is unique among the topics of its node. ErrNameTaken where there is one
 // already. It ends when this process does.
 //
-//	prices, err := actor.NewEvent[Price](p, "prices", actor.Keep(10))
-func NewEvent[T any](p *Process, name string, options ...EventOption) (*Event[T], error) {
+//	prices, err := actor.NewTopic[Price](p, "prices", actor.Keep(10))
+func NewTopic[T any](p *Process, name string, options ...TopicOption) (*Topic[T], error) {
 	o := eventOptions{backlog: DefaultBacklog}
 	for _, option := range options {
 		option(&o)
 	}
 	if name == "" || len(name) > maxName {
-		return nil, fmt.Errorf("actor: the name of an event has 1 to %d bytes", maxName)
+		return nil, fmt.Errorf("actor: the name of a topic has 1 to %d bytes", maxName)
 	}
-	if o.keep < 0 || o.keep > MaxKept || o.backlog < 1 {
-		return nil, fmt.Errorf("actor: event %q: Keep(%d) must be 0 to %d, Backlog(%d) at least 1", name, o.keep, MaxKept, o.backlog)
+	if o.keep < 0 || o.keep > maxKept || o.backlog < 1 {
+		return nil, fmt.Errorf("actor: topic %q: Keep(%d) must be 0 to %d, Backlog(%d) at least 1", name, o.keep, maxKept, o.backlog)
 	}
 	h := newHub[T](p.system, Name{Name: name}, p.pid, o)
 	if err := p.system.events.serve(p.system); err != nil {
@@ -73,7 +73,7 @@ func NewEvent[T any](p *Process, name string, options ...EventOption) (*Event[T]
 	e := p.entry.ensureRare().eventState()
 	e.owned = append(e.owned, h)
 	p.entry.mu.Unlock()
-	return &Event[T]{h}, nil
+	return &Topic[T]{h}, nil
 }
 
 // Publish sends a value to all subscribers and does not wait until they have it. Each gets all values in the order of the calls
@@ -81,36 +81,38 @@ func NewEvent[T any](p *Process, name string, options ...EventOption) (*Event[T]
 // counts it; DropOldest loses an older message instead) and holds up no one, even if its rule is Wait.
 //
 // Publish waits while Backlog values have not been delivered yet, SendTimeout at most; then no subscriber gets the value, and
-// the error is ErrMailboxFull. ErrNoEvent after the event's end.
-func Publish[T any](from Sender, event *Event[T], value T) error {
-	return event.hub.publish(from.process(), value)
+// the error is ErrMailboxFull. ErrNoTopic after the topic's end.
+func Publish[T any](from Sender, topic *Topic[T], value T) error {
+	return topic.hub.publish(from.process(), value)
 }
 
-// End ends the event: subscribers get ErrNormal, and the name is free.
-func (e *Event[T]) End() { e.hub.end(ErrNormal) }
+// End ends the topic: subscribers get ErrNormal, and the name is free.
+func (e *Topic[T]) End() { e.hub.end(ErrNormal) }
 
-// Name returns the event's name on its node.
-func (e *Event[T]) Name() string { return e.hub.name.Name }
+// Name returns the topic's name on its node.
+func (e *Topic[T]) Name() string { return e.hub.name.Name }
 
-// LinkEvent subscribes this process to an event, of this node where event.Node is "". Its values come as messages of their
-// type: first those that the event has kept, then all later ones, each once and in order. When the event ends, an Exit with
-// Event set comes after the last value, which ends the process as that of a link does: not if it has a handler for Exit, or
+// Subscribe subscribes this process to a topic, of this node where topic.Node is "". Its values come as messages of their
+// type: first those that the topic has kept, then all later ones, each once and in order. When the topic ends, an Exit with
+// Topic set comes after the last value, which ends the process as that of a link does: not if it has a handler for Exit, or
 // the reason is ErrNormal.
 //
-// ErrNoEvent where this node has no such event, ErrNotHandled where the behaviour has no handler for its values, ErrSubscribed.
-// Of an event on another node that shows later, by an Exit.
-func (p *Process) LinkEvent(event Name) error {
-	_, err := p.subscribe(event, true)
+// ErrNoTopic where this node has no such topic, ErrNotHandled where the behaviour has no handler for its values, ErrSubscribed.
+// Of a topic on another node that shows later, by an Exit.
+func (p *Process) Subscribe(topic Name) error {
+	_, err := p.subscribe(topic, true)
 	return err
 }
 
-// MonitorEvent is LinkEvent, but the end comes as an EventDown.
-func (p *Process) MonitorEvent(event Name) (Ref, error) { return p.subscribe(event, false) }
+// SubscribeMonitored is Subscribe, but the end comes as a TopicDown.
+func (p *Process) SubscribeMonitored(topic Name) (MonitorRef, error) {
+	return p.subscribe(topic, false)
+}
 
-// Unsubscribe ends the subscription to an event, if there is one. No Exit or EventDown of it comes after that; values that lie
+// Unsubscribe ends the subscription to a topic, if there is one. No Exit or TopicDown of it comes after that; values that lie
 // in the mailbox already do.
-func (p *Process) Unsubscribe(event Name) {
-	name := p.system.events.key(p.system, event)
+func (p *Process) Unsubscribe(topic Name) {
+	name := p.system.events.key(p.system, topic)
 	p.entry.mu.Lock()
 	var sub *subscription
 	if r := p.entry.rareState(); r != nil && r.events != nil {
@@ -122,16 +124,16 @@ func (p *Process) Unsubscribe(event Name) {
 	}
 }
 
-func (p *Process) subscribe(event Name, link bool) (Ref, error) {
+func (p *Process) subscribe(topic Name, link bool) (MonitorRef, error) {
 	s := p.system
-	sub := &subscription{given: event, name: s.events.key(s, event), pid: p.pid, ref: Ref(s.refs.Add(1)), link: link, at: -1}
+	sub := &subscription{given: topic, name: s.events.key(s, topic), pid: p.pid, ref: MonitorRef(s.refs.Add(1)), link: link, at: -1}
 	sub.behavior = p.entry.behavior
 	p.entry.mu.Lock()
 	e := p.entry.ensureRare().eventState()
 	for _, other := range e.subs {
 		if other.name == sub.name {
 			p.entry.mu.Unlock()
-			return 0, problem(ErrSubscribed, s.nodeName(), "%s", event)
+			return 0, problem(ErrSubscribed, s.nodeName(), "%s", topic)
 		}
 	}
 	e.subs = append(e.subs, sub)
@@ -143,12 +145,12 @@ func (p *Process) subscribe(event Name, link bool) (Ref, error) {
 	return sub.ref, nil
 }
 
-// subscription connects one process with one event.
+// subscription connects one process with one topic.
 type subscription struct {
 	given    Name // the name as the user wrote it
-	name     Name // with the node, for an event of another
+	name     Name // with the node, for a topic of another
 	pid      PID
-	ref      Ref
+	ref      MonitorRef
 	link     bool
 	behavior *definition
 	to       eventSource
@@ -162,7 +164,7 @@ type eventSource interface {
 	leave(*subscription)
 }
 
-// eventState holds the events and subscriptions of a process, and the groups that it monitors.
+// eventState holds the topics and subscriptions of a process, and the groups that it monitors.
 type eventState struct {
 	owned []interface{ end(reason error) } // *hub[T]
 	subs  []*subscription
@@ -212,16 +214,16 @@ func (p *Process) dropSubscription(sub *subscription) bool {
 	return r != nil && r.events != nil && r.events.take(func(s *subscription) bool { return s == sub }) != nil
 }
 
-var eventDownKind = &messagesOf[EventDown]().k
+var eventDownKind = &messagesOf[TopicDown]().k
 
-// over makes the envelope that reports the end of the event.
+// over makes the envelope that reports the end of the topic.
 func (sub *subscription) over(producer PID, reason error) *envelope {
 	if sub.link {
-		l := exitEnvelope(Exit{From: producer, Reason: reason, Event: sub.given, of: sub})
+		l := exitEnvelope(Exit{From: producer, Reason: reason, Topic: sub.given, of: sub})
 		l.priority = PriorityNormal // after the values
 		return l
 	}
-	l := &messagesOf[EventDown]().envelopeOf(EventDown{Event: sub.given, Ref: sub.ref, Producer: producer, Reason: reason, of: sub}).head
+	l := &messagesOf[TopicDown]().envelopeOf(TopicDown{Topic: sub.given, Ref: sub.ref, Producer: producer, Reason: reason, of: sub}).head
 	l.from = producer
 	return l
 }

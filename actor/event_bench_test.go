@@ -32,36 +32,36 @@ func (l *listener) Tick(p *Process, m tick) error {
 type subscribe struct{ event Name }
 
 func (l *listener) Subscribe(p *Process, m subscribe) (struct{}, error) {
-	return struct{}{}, p.LinkEvent(m.event)
+	return struct{}{}, p.Subscribe(m.event)
 }
 
-var listenerB = Define("listener", (*listener).Init, On((*listener).Tick), Answer((*listener).Subscribe))
+var listenerB = Define("listener", (*listener).Init, OnMessage((*listener).Tick), OnCall((*listener).Subscribe))
 
 type subscribedInit struct{ listener }
 
 func (l *subscribedInit) Init(p *Process, f *field) error {
 	l.field = f
-	return p.LinkEvent(Name{Name: "ticks"})
+	return p.Subscribe(Name{Name: "ticks"})
 }
 func (l *subscribedInit) Tick(p *Process, m tick) error { return l.listener.Tick(p, m) }
 
-var subscribedB = Define("subscribed", (*subscribedInit).Init, On((*subscribedInit).Tick))
+var subscribedB = Define("subscribed", (*subscribedInit).Init, OnMessage((*subscribedInit).Tick))
 
 type announcer struct{}
 
-func (a *announcer) Init(p *Process, made chan *Event[tick]) error {
-	ev, err := NewEvent[tick](p, "ticks")
+func (a *announcer) Init(p *Process, made chan *Topic[tick]) error {
+	ev, err := NewTopic[tick](p, "ticks")
 	made <- ev
 	return err
 }
 
-var announcerB = Define("announcer", (*announcer).Init, OnAny(func(*announcer, *Process, any) error { return nil }))
+var announcerB = Define("announcer", (*announcer).Init, OnAnyMessage(func(*announcer, *Process, any) error { return nil }))
 
 func BenchmarkPublish(b *testing.B) {
 	for _, n := range []int{1, 100, 10_000, 1_000_000} {
 		b.Run("subscribers="+strconv.Itoa(n), func(b *testing.B) {
 			s := NewSystem()
-			made := make(chan *Event[tick], 1)
+			made := make(chan *Topic[tick], 1)
 			if _, err := Spawn(s, announcerB, made); err != nil {
 				b.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func BenchmarkSendAll(b *testing.B) {
 	f := &field{over: make(chan struct{}, 1)}
 	pids := make([]PID, n)
 	for i := range pids {
-		pids[i], _ = Spawn(s, listenerB, f)
+		pids[i], _ = listenerB.Spec(f).Start(s)
 	}
 	before := processorTime()
 	for b.Loop() {

@@ -46,7 +46,7 @@ func (c *readyList) put(s *System, id uint64, l *envelope) {
 	}
 }
 
-// notify puts an envelope into a mailbox even if that is full, because the end of an event must not be lost.
+// notify puts an envelope into a mailbox even if that is full, because the end of a topic must not be lost.
 func (c *readyList) notify(s *System, sub *subscription, l *envelope) {
 	at := s.processes.find(sub.pid.id)
 	at.mu.Lock()

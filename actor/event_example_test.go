@@ -14,26 +14,26 @@ type quote struct {
 }
 
 // ticker publishes what it receives.
-type ticker struct{ quotes *actor.Event[quote] }
+type ticker struct{ quotes *actor.Topic[quote] }
 
 func (t *ticker) Init(p *actor.Process, _ struct{}) (err error) {
-	t.quotes, err = actor.NewEvent[quote](p, "quotes", actor.Keep(1))
+	t.quotes, err = actor.NewTopic[quote](p, "quotes", actor.Keep(1))
 	return err
 }
 func (t *ticker) Quote(p *actor.Process, q quote) error { return actor.Publish(p, t.quotes, q) }
 
-var tickerBehavior = actor.Define("ticker", (*ticker).Init, actor.On((*ticker).Quote))
+var tickerBehavior = actor.Define("ticker", (*ticker).Init, actor.OnMessage((*ticker).Quote))
 
 // trader gets all quotes, and ends with the ticker.
 type trader struct{ seen chan quote }
 
 func (t *trader) Init(p *actor.Process, seen chan quote) error {
 	t.seen = seen
-	return p.LinkEvent(actor.Name{Name: "quotes"}) // with Node: those of another node
+	return p.Subscribe(actor.Name{Name: "quotes"}) // with Node: those of another node
 }
 func (t *trader) Quote(_ *actor.Process, q quote) error { t.seen <- q; return nil }
 
-var traderBehavior = actor.Define("trader", (*trader).Init, actor.On((*trader).Quote))
+var traderBehavior = actor.Define("trader", (*trader).Init, actor.OnMessage((*trader).Quote))
 
 func ExampleNewEvent() {
 	ctx := context.Background()
@@ -62,7 +62,7 @@ func (w *groupWorker) Init(p *actor.Process, got chan string) error {
 }
 func (w *groupWorker) Hear(_ *actor.Process, text string) error { w.got <- text; return nil }
 
-var groupWorkerBehavior = actor.Define("group-worker", (*groupWorker).Init, actor.On((*groupWorker).Hear))
+var groupWorkerBehavior = actor.Define("group-worker", (*groupWorker).Init, actor.OnMessage((*groupWorker).Hear))
 
 func ExampleSendGroup() {
 	ctx := context.Background()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// hub is an event on one node: the producer's, or another with subscribers. It gives published values to relays, which deliver
+// hub is a topic on one node: the producer's, or another with subscribers. It gives published values to relays, which deliver
 // them to the subscribers. The values of a hub go through all relays in the same order, since both happen under mu.
 type hub[T any] struct {
 	system   *System
@@ -35,7 +35,7 @@ const entriesPerRelay = 4096
 
 func (h *hub[T]) join(sub *subscription) error {
 	if d := sub.behavior; d.find(&h.of.k, false) == nil && d.any == nil {
-		return problem(ErrNotHandled, h.system.nodeName(), "behaviour %s has no handler for %s, which the event %q sends", d.name, h.of.k.name, h.name)
+		return problem(ErrNotHandled, h.system.nodeName(), "behaviour %s has no handler for %s, which the topic %q sends", d.name, h.of.k.name, h.name)
 	}
 	return h.change(sub, h.shard(sub.pid))
 }
@@ -49,7 +49,7 @@ func (h *hub[T]) change(sub *subscription, shard int) error {
 	h.mu.Lock()
 	if h.over {
 		h.mu.Unlock()
-		return problem(ErrNoEvent, h.system.nodeName(), "%q has ended", h.name)
+		return problem(ErrNoTopic, h.system.nodeName(), "%q has ended", h.name)
 	}
 	r := h.forwardedTypes[shard]
 	if r == nil {
@@ -80,7 +80,7 @@ func (h *hub[T]) leave(sub *subscription) {
 func (h *hub[T]) newRelay() (*relay[T], error) {
 	r := &relay[T]{hub: h}
 	var err error
-	r.pid, err = Spawn(h.system, relayBehavior, relaying(r))
+	r.pid, err = startProcess(h.system, relayBehavior, relaying(r), nil)
 	return r, err
 }
 
@@ -108,7 +108,7 @@ func (h *hub[T]) publish(by *Process, value T) error {
 	}
 	if h.over {
 		h.mu.Unlock()
-		return problem(ErrNoEvent, h.system.nodeName(), "%q has ended", h.name)
+		return problem(ErrNoTopic, h.system.nodeName(), "%q has ended", h.name)
 	}
 	h.keep(value)
 	var asleep [8]*relay[T]
@@ -187,14 +187,14 @@ func (h *hub[T]) waitForSpace(by *Process) error {
 		select {
 		case <-spaceFreed:
 		case <-late.C:
-			return problem(ErrMailboxFull, h.system.nodeName(), "%d values of the event %q wait, and there was no room within %s", h.options.backlog, h.name, SendTimeout)
+			return problem(ErrMailboxFull, h.system.nodeName(), "%d values of the topic %q wait, and there was no room within %s", h.options.backlog, h.name, SendTimeout)
 		}
 		h.mu.Lock()
 	}
 	return nil
 }
 
-// end ends the event: subscribers are notified after the last value. The name is free before.
+// end ends the topic: subscribers are notified after the last value. The name is free before.
 func (h *hub[T]) end(reason error) {
 	h.system.events.remove(h.name.Name, h)
 	h.mu.Lock()

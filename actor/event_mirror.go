@@ -7,17 +7,17 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// eventsName is the name of the process by which other nodes subscribe to the events of this one.
-const eventsName = "$events"
+// eventsName is the name of the process by which other nodes subscribe to the topics of this one.
+const eventsName = "$topics"
 
-// mirror represents an event of another node on this one. It is the only subscriber on behalf of this node: a process that gets
+// mirror represents a topic of another node on this one. It is the only subscriber on behalf of this node: a process that gets
 // each value once and publishes it here, in a hub of its own. It starts with the first subscriber here and ends with the last.
 type mirror struct {
 	system *System
 	name   Name
 	pid    PID
 
-	// nil until the other node has described the event
+	// nil until the other node has described the topic
 	hub     anyHub          // nil until the other node has sent its type
 	waiting []*subscription // until then
 	count   int
@@ -29,7 +29,7 @@ func (t *eventTable) joinMirror(s *System, sub *subscription) error {
 	if m == nil {
 		m = &mirror{system: s, name: sub.name}
 		var err error
-		if m.pid, err = Spawn(s, mirrorBehavior, m); err != nil {
+		if m.pid, err = startProcess(s, mirrorBehavior, m, nil); err != nil {
 			t.mu.Unlock()
 			return err
 		}
@@ -89,7 +89,7 @@ func (m *mirror) end(hub anyHub) {
 	}
 }
 
-// end notifies one subscriber of the end of its event, even if its mailbox is full.
+// end notifies one subscriber of the end of its topic, even if its mailbox is full.
 func (sub *subscription) end(s *System, producer PID, reason error) {
 	var ready readyList
 	ready.notify(s, sub, sub.over(producer, reason))
@@ -167,16 +167,16 @@ type (
 // mirrorProcess is the process of a mirror.
 type mirrorProcess struct{ *mirror }
 
-var mirrorBehavior = internalProcess(Define("event-mirror", (*mirrorProcess).Init,
-	On((*mirrorProcess).Begin), On((*mirrorProcess).Over), On((*mirrorProcess).Down), Handler[mirrorProcess](mirrored{})))
+var mirrorBehavior = internalProcess(Define("topic-mirror", (*mirrorProcess).Init,
+	OnMessage((*mirrorProcess).Begin), OnMessage((*mirrorProcess).Over), OnMessage((*mirrorProcess).Down), Handler[mirrorProcess](mirrored{})))
 
 func (m *mirrorProcess) Init(p *Process, of *mirror) error { m.mirror = of; return nil }
 
 func (m *mirrorProcess) Begin(p *Process, _ mirrorBegins) error {
 	accepted, err := Call[eventAccepted](p.Context(), p, Name{Name: eventsName, Node: m.name.Node}, eventJoin{m.name.Name})
 	if err != nil {
-		if errors.Is(err, ErrNoProcess) { // which comes with the node's first event
-			err = problem(ErrNoEvent, m.name.Node, "%q", m.name.Name)
+		if errors.Is(err, ErrNoProcess) { // which comes with the node's first topic
+			err = problem(ErrNoTopic, m.name.Node, "%q", m.name.Name)
 		}
 		m.over(err)
 		return ErrNormal
@@ -186,11 +186,11 @@ func (m *mirrorProcess) Begin(p *Process, _ mirrorBegins) error {
 		hub(*System, Name, PID, eventOptions) anyHub
 	})
 	if !ok || !typed {
-		m.over(problem(ErrNotHandled, m.system.nodeName(), "nobody here handles %s, which the event %s sends", accepted.Type, m.name))
+		m.over(problem(ErrNotHandled, m.system.nodeName(), "nobody here handles %s, which the topic %s sends", accepted.Type, m.name))
 		return ErrNormal
 	}
 	p.Monitor(accepted.Keeper)
-	m.attach(of.hub(p.system, m.name, accepted.Producer, eventOptions{keep: min(max(accepted.Keep, 0), MaxKept), backlog: DefaultBacklog}))
+	m.attach(of.hub(p.system, m.name, accepted.Producer, eventOptions{keep: min(max(accepted.Keep, 0), maxKept), backlog: DefaultBacklog}))
 	return nil
 }
 
@@ -212,7 +212,6 @@ func (m *mirrorProcess) Down(p *Process, down Down) error {
 type mirrored struct{}
 
 func (mirrored) of(*mirrorProcess)          {}
-func (mirrored) calls() bool                { return false }
 func (mirrored) handlerEntry() handlerEntry { return handlerEntry{} }
 
 func (mirrored) handle(p *Process, l *envelope) error {
@@ -229,7 +228,7 @@ func (mirrored) handle(p *Process, l *envelope) error {
 func (h *hub[T]) publishAll(by *Process, body body, from int) {
 	b, ok := body.(*batch[T])
 	if !ok {
-		return // not of this event
+		return // not of this topic
 	}
 	for _, value := range b.items[from:] {
 		for errors.Is(h.publish(by, value), ErrMailboxFull) {
@@ -243,7 +242,7 @@ func (h *hub[T]) joinRemote(mirror PID) (eventAccepted, error) {
 	h.mu.Lock()
 	if h.over {
 		h.mu.Unlock()
-		return eventAccepted{}, problem(ErrNoEvent, h.system.nodeName(), "%q has ended", h.name.Name)
+		return eventAccepted{}, problem(ErrNoTopic, h.system.nodeName(), "%q has ended", h.name.Name)
 	}
 	r, err := h.newRelay()
 	if err != nil {
@@ -284,15 +283,15 @@ func (o eventOver) reason() error {
 	return &sabir.Error{Code: o.Code, Name: o.Name, Message: o.Message} // not NewError, which panics with a code that a peer made up
 }
 
-// eventKeeper is the process through which other nodes subscribe to the events of this one.
-type eventKeeper struct{ mirrors map[Ref]keptMirror }
+// eventKeeper is the process through which other nodes subscribe to the topics of this one.
+type eventKeeper struct{ mirrors map[MonitorRef]keptMirror }
 
 type keptMirror struct {
 	of  anyHub
 	pid PID
 }
 
-var eventKeeperBehavior = internalProcess(Define[eventKeeper, struct{}]("events", nil, Answer((*eventKeeper).Join), On((*eventKeeper).Down)))
+var eventKeeperBehavior = internalProcess(Define[eventKeeper, struct{}]("topics", nil, OnCall((*eventKeeper).Join), OnMessage((*eventKeeper).Down)))
 
 func (k *eventKeeper) Join(p *Process, join eventJoin) (eventAccepted, error) {
 	h, err := p.system.events.find(p.system, join.Event)
@@ -305,7 +304,7 @@ func (k *eventKeeper) Join(p *Process, join eventJoin) (eventAccepted, error) {
 		return eventAccepted{}, err
 	}
 	if k.mirrors == nil {
-		k.mirrors = make(map[Ref]keptMirror)
+		k.mirrors = make(map[MonitorRef]keptMirror)
 	}
 	k.mirrors[p.Monitor(mirror)] = keptMirror{h, mirror}
 	accepted.Keeper = p.pid
@@ -321,7 +320,7 @@ func (k *eventKeeper) Down(p *Process, down Down) error {
 	return nil
 }
 
-// serve starts the keeper with the node's first event: before, there is nothing to subscribe to.
+// serve starts the keeper with the node's first topic: before, there is nothing to subscribe to.
 func (t *eventTable) serve(s *System) error {
 	if s.node == nil {
 		return nil

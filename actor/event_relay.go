@@ -1,6 +1,6 @@
 package actor
 
-// relay is a process that delivers the values of an event to some of its subscribers on this node, or to the mirror on another
+// relay is a process that delivers the values of a topic to some of its subscribers on this node, or to the mirror on another
 // node. It does one thing after another in the order in which they happened to the hub, which is why each subscriber gets each
 // value once and in order. After relayTurn deliveries it lets others run, so that subscribers handle what they got while it is
 // in the processor's cache, and envelopes are reused.
@@ -27,13 +27,13 @@ type relay[T any] struct {
 	slab  []batch[T]
 }
 
-// change is something that happens to a relay between two values: a subscriber joins or leaves, or the event ends.
+// change is something that happens to a relay between two values: a subscriber joins or leaves, or the topic ends.
 type change[T any] struct {
 	at     int // index in pending before which it happens
 	sub    *subscription
 	kept   []T
 	leaves bool
-	over   error // the event's end
+	over   error // the topic's end
 }
 
 // wakeRelay is the message that wakes a relay.
@@ -50,7 +50,7 @@ type relayProcess struct{ relaying }
 
 type relaying interface{ turn(p *Process) error }
 
-var relayBehavior = internalProcess(Define("event-relay", (*relayProcess).Init, On((*relayProcess).Turn)))
+var relayBehavior = internalProcess(Define("topic-relay", (*relayProcess).Init, OnMessage((*relayProcess).Turn)))
 
 func (r *relayProcess) Init(p *Process, of relaying) error { r.relaying = of; return nil }
 func (r *relayProcess) Turn(p *Process, _ wakeRelay) error { return r.turn(p) }
@@ -124,7 +124,7 @@ func (r *relay[T]) handOut(p *Process, left int) int {
 	return max(taken, 1)
 }
 
-// sendRemote sends values to the mirror on another node. Its end comes to the event keeper, as a Down.
+// sendRemote sends values to the mirror on another node. Its end comes to the topic keeper, as a Down.
 func (r *relay[T]) sendRemote(p *Process, values []T) int {
 	run := r.run(values)
 	p.system.push(*r.mirror, &run.head, p)
@@ -208,7 +208,7 @@ func (r *relay[T]) change(p *Process, c *change[T]) int {
 	return 1
 }
 
-// finish notifies the subscribers of the end of the event. The relay ends when all are notified.
+// finish notifies the subscribers of the end of the topic. The relay ends when all are notified.
 func (r *relay[T]) finish(p *Process, reason error) error {
 	s := p.system
 	if r.mirror != nil {

@@ -2,7 +2,7 @@ package actor
 
 import "sync"
 
-// eventTable holds the events of this node, and the mirrors of events of other nodes that processes here subscribe to.
+// eventTable holds the topics of this node, and the mirrors of topics of other nodes that processes here subscribe to.
 type eventTable struct {
 	mu      sync.Mutex
 	local   map[string]anyHub
@@ -22,7 +22,7 @@ func (t *eventTable) add(s *System, name string, h anyHub) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, taken := t.local[name]; taken {
-		return problem(ErrNameTaken, s.nodeName(), "there is an event %q on this node", name)
+		return problem(ErrNameTaken, s.nodeName(), "there is a topic %q on this node", name)
 	}
 	if t.local == nil {
 		t.local = make(map[string]anyHub)
@@ -58,10 +58,10 @@ func (t *eventTable) find(s *System, name string) (anyHub, error) {
 	if h, ok := t.local[name]; ok {
 		return h, nil
 	}
-	return nil, problem(ErrNoEvent, s.nodeName(), "%q", name)
+	return nil, problem(ErrNoTopic, s.nodeName(), "%q", name)
 }
 
-// key is the name by which an event is known here: without a node if it is of this one.
+// key is the name by which a topic is known here: without a node if it is of this one.
 func (t *eventTable) key(s *System, n Name) Name {
 	if n.Node == s.nodeName() {
 		n.Node = ""

@@ -27,14 +27,14 @@ func (s *seat) Do(p *actor.Process, m seatDo) (sabir.Nothing, error) {
 }
 func seatHears[M any](s *seat, p *actor.Process, m M) error { s.heard <- m; return nil }
 func (s *seat) Exit(p *actor.Process, e actor.Exit) error {
-	if e.From.Zero() && e.Event.Name == "" {
+	if e.From.Zero() && e.Topic.Name == "" {
 		return e.Reason // the system stops
 	}
 	s.heard <- e
 	return nil
 }
 
-var seatB = actor.Define("seat", (*seat).Init, actor.On(seatHears[price]), actor.On(seatHears[actor.EventDown]), actor.On(seatHears[actor.GroupJoined]), actor.On(seatHears[actor.GroupLeft]), actor.On((*seat).Exit), actor.Answer((*seat).Do))
+var seatB = actor.Define("seat", (*seat).Init, actor.OnMessage(seatHears[price]), actor.OnMessage(seatHears[actor.TopicDown]), actor.OnMessage(seatHears[actor.GroupJoined]), actor.OnMessage(seatHears[actor.GroupLeft]), actor.OnMessage((*seat).Exit), actor.OnCall((*seat).Do))
 
 // plainSeat has no handler for Exit.
 type plainSeat struct{ seat }
@@ -45,7 +45,7 @@ func (s *plainSeat) Do(p *actor.Process, m seatDo) (sabir.Nothing, error) {
 	return sabir.Nothing{}, m.Fn(p)
 }
 
-var plainSeatB = actor.Define("plain-seat", (*plainSeat).Init, actor.On((*plainSeat).Price), actor.Answer((*plainSeat).Do))
+var plainSeatB = actor.Define("plain-seat", (*plainSeat).Init, actor.OnMessage((*plainSeat).Price), actor.OnCall((*plainSeat).Do))
 
 // taken is a seat as the test sees it.
 type taken struct {
@@ -62,7 +62,7 @@ func sit(t testing.TB, s *actor.System, options ...actor.SpawnOption) taken {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return taken{t, s, pid, heard}
+	return taken{t, s, pid.PID(), heard}
 }
 
 // do runs fn in a callback of the process.
@@ -109,18 +109,18 @@ func (w taken) wantsNothing() {
 	}
 }
 
-// announces makes the process register an event.
-func (w taken) announces(name string, options ...actor.EventOption) *actor.Event[price] {
+// announces makes the process register a topic.
+func (w taken) announces(name string, options ...actor.TopicOption) *actor.Topic[price] {
 	w.t.Helper()
-	var ev *actor.Event[price]
+	var ev *actor.Topic[price]
 	w.must(func(p *actor.Process) (err error) {
-		ev, err = actor.NewEvent[price](p, name, options...)
+		ev, err = actor.NewTopic[price](p, name, options...)
 		return err
 	})
 	return ev
 }
 
-func (w taken) publishes(ev *actor.Event[price], from, to int) {
+func (w taken) publishes(ev *actor.Topic[price], from, to int) {
 	w.t.Helper()
 	w.must(func(p *actor.Process) error {
 		for n := from; n <= to; n++ {
@@ -134,13 +134,13 @@ func (w taken) publishes(ev *actor.Event[price], from, to int) {
 
 func (w taken) links(event actor.Name) {
 	w.t.Helper()
-	w.must(func(p *actor.Process) error { return p.LinkEvent(event) })
+	w.must(func(p *actor.Process) error { return p.Subscribe(event) })
 }
 
-func (w taken) monitors(event actor.Name) (ref actor.Ref) {
+func (w taken) monitors(event actor.Name) (ref actor.MonitorRef) {
 	w.t.Helper()
 	w.must(func(p *actor.Process) (err error) {
-		ref, err = p.MonitorEvent(event)
+		ref, err = p.SubscribeMonitored(event)
 		return err
 	})
 	return ref
@@ -214,14 +214,14 @@ func TestNewcomersInTheMiddleOfPublishingMissNothing(t *testing.T) {
 
 func TestTheEndOfAnEventComesAfterItsLastValue(t *testing.T) {
 	for name, end := range map[string]struct {
-		fn     func(producer taken, ev *actor.Event[price])
+		fn     func(producer taken, ev *actor.Topic[price])
 		reason error
 	}{
-		"by End": {func(_ taken, ev *actor.Event[price]) { ev.End() }, actor.ErrNormal},
-		"when the producer fails": {func(w taken, _ *actor.Event[price]) {
+		"by End": {func(_ taken, ev *actor.Topic[price]) { ev.End() }, actor.ErrNormal},
+		"when the producer fails": {func(w taken, _ *actor.Topic[price]) {
 			w.do(func(p *actor.Process) error { p.Stop(errRefused); return nil })
 		}, errRefused},
-		"when it is killed": {func(w taken, _ *actor.Event[price]) { w.s.Kill(w.pid) }, actor.ErrKilled},
+		"when it is killed": {func(w taken, _ *actor.Topic[price]) { w.s.Kill(w.pid) }, actor.ErrKilled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onOneAndTwoNodes(t, func(t *testing.T, at, here *actor.System, node string) {
@@ -238,14 +238,14 @@ func TestTheEndOfAnEventComesAfterItsLastValue(t *testing.T) {
 				linked.wantsPrices(1, 500)
 				monitoring.wantsPrices(1, 500)
 				exit, ok := (watched{linked.pid, linked.heard}).next(t).(actor.Exit)
-				if !ok || exit.Event != event || exit.From != producer.pid || !errors.Is(exit.Reason, end.reason) {
+				if !ok || exit.Topic != event || exit.From != producer.pid || !errors.Is(exit.Reason, end.reason) {
 					t.Errorf("the linked one got %+v", exit)
 				}
-				down, ok := (watched{monitoring.pid, monitoring.heard}).next(t).(actor.EventDown)
-				if !ok || down.Event != event || down.Ref != ref || down.Producer != producer.pid || !errors.Is(down.Reason, end.reason) {
+				down, ok := (watched{monitoring.pid, monitoring.heard}).next(t).(actor.TopicDown)
+				if !ok || down.Topic != event || down.Ref != ref || down.Producer != producer.pid || !errors.Is(down.Reason, end.reason) {
 					t.Errorf("the monitoring one got %+v", down)
 				}
-				if err := actor.Publish(here, ev, price{}); !errors.Is(err, actor.ErrNoEvent) {
+				if err := actor.Publish(here, ev, price{}); !errors.Is(err, actor.ErrNoTopic) {
 					t.Errorf("publishing after the end: %v", err)
 				}
 			})
@@ -266,7 +266,7 @@ func TestAProcessWithoutAHandlerForExitsEndsWithTheEvent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plain := taken{t, s, pid, nil}
+			plain := taken{t, s, pid.PID(), nil}
 			plain.links(actor.Name{Name: "prices"})
 			w.monitors(actor.Name{Name: "prices"})
 			producer.do(func(p *actor.Process) error { p.Stop(c.reason); return nil })
@@ -282,20 +282,20 @@ func TestAProcessWithoutAHandlerForExitsEndsWithTheEvent(t *testing.T) {
 func TestAnEventThatIsNotThere(t *testing.T) {
 	t.Run("on this node is an error", func(t *testing.T) {
 		w := sit(t, newSystem(t))
-		if err := w.do(func(p *actor.Process) error { return p.LinkEvent(actor.Name{Name: "none"}) }); !errors.Is(err, actor.ErrNoEvent) {
+		if err := w.do(func(p *actor.Process) error { return p.Subscribe(actor.Name{Name: "none"}) }); !errors.Is(err, actor.ErrNoTopic) {
 			t.Error(err)
 		}
 	})
 	t.Run("on another node comes as its end", func(t *testing.T) {
 		all := joinMembers(t, "tcp://127.0.0.1:0", "a", "b")
 		w := sit(t, all[1].System)
-		w.monitors(actor.Name{Name: "none", Node: "a"}) // which has no event at all
-		if down := (watched{w.pid, w.heard}).next(t).(actor.EventDown); !errors.Is(down.Reason, actor.ErrNoEvent) {
+		w.monitors(actor.Name{Name: "none", Node: "a"}) // which has no topic at all
+		if down := (watched{w.pid, w.heard}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNoTopic) {
 			t.Error(down)
 		}
 		sit(t, all[0].System).announces("prices")
 		w.monitors(actor.Name{Name: "none", Node: "a"})
-		if down := (watched{w.pid, w.heard}).next(t).(actor.EventDown); !errors.Is(down.Reason, actor.ErrNoEvent) {
+		if down := (watched{w.pid, w.heard}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNoTopic) {
 			t.Error(down)
 		}
 	})
@@ -303,7 +303,7 @@ func TestAnEventThatIsNotThere(t *testing.T) {
 		all := joinMembers(t, "tcp://127.0.0.1:0", "a")
 		w := sit(t, all[0].System)
 		w.monitors(actor.Name{Name: "prices", Node: "nowhere"})
-		if down := (watched{w.pid, w.heard}).next(t).(actor.EventDown); !errors.Is(down.Reason, actor.ErrNoConnection) {
+		if down := (watched{w.pid, w.heard}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNoConnection) {
 			t.Error(down)
 		}
 	})
@@ -313,15 +313,15 @@ func TestASubscriberOnAnotherNodeWithoutAHandlerIsToldSo(t *testing.T) {
 	actor.Register[stranger]()
 	all := joinMembers(t, "tcp://127.0.0.1:0", "a", "b")
 	producer, w := sit(t, all[0].System), sit(t, all[1].System)
-	var ev *actor.Event[stranger]
+	var ev *actor.Topic[stranger]
 	producer.must(func(p *actor.Process) (err error) {
-		ev, err = actor.NewEvent[stranger](p, "strange")
+		ev, err = actor.NewTopic[stranger](p, "strange")
 		return err
 	})
 	event := actor.Name{Name: "strange", Node: "a"}
 	for range 2 { // it may try again
 		w.monitors(event)
-		if down := (watched{w.pid, w.heard}).next(t).(actor.EventDown); !errors.Is(down.Reason, actor.ErrNotHandled) {
+		if down := (watched{w.pid, w.heard}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNotHandled) {
 			t.Error(down.Reason)
 		}
 	}
@@ -341,18 +341,18 @@ func TestTheLossOfItsNodeEndsAnEvent(t *testing.T) {
 	w.monitors(actor.Name{Name: "prices", Node: "a"})
 	w.wantsPrices(1, 1)
 	all[0].stop()
-	if _, ok := (watched{w.pid, w.heard}).next(t).(actor.EventDown); !ok {
-		t.Error("no EventDown")
+	if _, ok := (watched{w.pid, w.heard}).next(t).(actor.TopicDown); !ok {
+		t.Error("no TopicDown")
 	}
 }
 
 func TestABacklogOfNothingIsRefused(t *testing.T) {
 	producer := sit(t, newSystem(t))
 	producer.must(func(p *actor.Process) error {
-		if _, err := actor.NewEvent[price](p, "prices", actor.Backlog(0)); err == nil {
+		if _, err := actor.NewTopic[price](p, "prices", actor.Backlog(0)); err == nil {
 			t.Error("an event that can hold no value was registered")
 		}
-		_, err := actor.NewEvent[price](p, "prices", actor.Backlog(1))
+		_, err := actor.NewTopic[price](p, "prices", actor.Backlog(1))
 		return err
 	})
 }
@@ -407,13 +407,13 @@ func TestWhatEventsRefuse(t *testing.T) {
 		fn   func(p *actor.Process) error
 		want error
 	}{
-		"a second event of that name": {func(p *actor.Process) error { _, err := actor.NewEvent[price](p, "prices"); return err }, actor.ErrNameTaken},
-		"to subscribe twice":          {func(p *actor.Process) error { return p.LinkEvent(actor.Name{Name: "prices"}) }, actor.ErrSubscribed},
+		"a second event of that name": {func(p *actor.Process) error { _, err := actor.NewTopic[price](p, "prices"); return err }, actor.ErrNameTaken},
+		"to subscribe twice":          {func(p *actor.Process) error { return p.Subscribe(actor.Name{Name: "prices"}) }, actor.ErrSubscribed},
 		"who has no handler for the values": {func(p *actor.Process) error {
-			if _, err := actor.NewEvent[stranger](p, "strange"); err != nil {
+			if _, err := actor.NewTopic[stranger](p, "strange"); err != nil {
 				return err
 			}
-			return p.LinkEvent(actor.Name{Name: "strange"})
+			return p.Subscribe(actor.Name{Name: "strange"})
 		}, actor.ErrNotHandled},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 func twoLinked(t *testing.T, s *System, b *Behavior[puppet, hooks], got *notes) (one, other PID) {
 	t.Helper()
 	one = spawn(t, s, hooks{})
-	other, err := Spawn(s, b, hooks{any: got.note, terminate: func(_ *Process, reason error) { got.add(reason) }})
+	other, err := b.Spec(hooks{any: got.note, terminate: func(_ *Process, reason error) { got.add(reason) }}).Start(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestAnExitOfTheParentEndsTheChildInAnyCase(t *testing.T) {
 		var child PID
 		parent := spawn(t, s, hooks{})
 		in(t, s, parent, func(p *Process) {
-			child, _ = Spawn(p, catchers, hooks{any: got.note, terminate: func(_ *Process, reason error) { got.add(reason) }}, Linked())
+			child, _ = catchers.Spec(hooks{any: got.note, terminate: func(_ *Process, reason error) { got.add(reason) }}, Linked()).Start(p)
 		})
 		endWith(t, s, parent, errOut)
 		got.want(t, errOut)
@@ -206,7 +206,7 @@ func TestStopByAnotherIsDecidedByWhoHandlesExits(t *testing.T) {
 		Stop(s, pid, nil)
 		Stop(s, pid, errOut)
 		got.want(t, ErrShutdown, errOut)
-		if !s.Alive(pid) {
+		if !s.Alive(pid.PID()) {
 			t.Error("it has ended")
 		}
 	})
@@ -240,14 +240,14 @@ func TestKillCannotBeTrapped(t *testing.T) {
 		one, other := twoLinked(t, s, catchers, &got)
 		var own notes
 		victim, _ := Spawn(s, catchers, hooks{any: own.note, terminate: func(*Process, error) { own.add("Terminate") }})
-		in(t, s, other, func(p *Process) { p.Unlink(one); p.Link(victim) })
+		in(t, s, other, func(p *Process) { p.Unlink(one); p.Link(victim.PID()) })
 		Send(s, victim, do{func(p *Process) error { return s.Kill(p.PID()) }})
 		Send(s, victim, "after")
 		own.want(t)
-		if e := got.all()[0].(Exit); !same(e.Reason, ErrKilled) || s.Alive(victim) {
-			t.Errorf("others are told %v; alive: %v", e.Reason, s.Alive(victim))
+		if e := got.all()[0].(Exit); !same(e.Reason, ErrKilled) || s.Alive(victim.PID()) {
+			t.Errorf("others are told %v; alive: %v", e.Reason, s.Alive(victim.PID()))
 		}
-		wantError(t, s.Kill(victim), ErrNoProcess)
+		wantError(t, s.Kill(victim.PID()), ErrNoProcess)
 		wantError(t, Kill(s, victim), ErrNoProcess)
 	})
 }
@@ -305,7 +305,7 @@ func TestAfterStopNoMoreMessagesAreHandled(t *testing.T) {
 			}
 			return nil
 		}})
-		b := Define("typed", (*puppet).Init, On(func(q *puppet, p *Process, m int) error { return q.Any(p, m) }))
+		b := Define("typed", (*puppet).Init, OnMessage(func(q *puppet, p *Process, m int) error { return q.Any(p, m) }))
 		typed, _ := Spawn(s, b, hooks{any: func(p *Process, m any) error {
 			got.add(m)
 			if m == 2 {
@@ -314,7 +314,7 @@ func TestAfterStopNoMoreMessagesAreHandled(t *testing.T) {
 			return nil
 		}})
 		in(t, s, spawn(t, s, hooks{}), func(p *Process) {
-			for _, to := range []PID{to, typed} {
+			for _, to := range []PID{to, typed.PID()} {
 				for i := range 6 {
 					Send(p, to, i)
 				}
@@ -336,30 +336,30 @@ func TestAPanicEndsOnlyItsProcess(t *testing.T) {
 	for name, start := range map[string]func(s *System) (PID, func() error){
 		"in a handler": func(s *System) (PID, func() error) {
 			pid, _ := Spawn(s, puppets, hooks{})
-			return pid, func() error { return Send(s, pid, do{panics}) }
+			return pid.PID(), func() error { return Send(s, pid, do{panics}) }
 		},
 		"in a handler of calls": func(s *System) (PID, func() error) {
 			pid, _ := Spawn(s, puppets, hooks{})
-			return pid, func() error {
+			return pid.PID(), func() error {
 				Call[any](context.Background(), s, pid, ask{func(*Process) (any, error) { panic("oh") }})
 				return nil
 			}
 		},
-		"in OnAny": func(s *System) (PID, func() error) {
+		"in OnAnyMessage": func(s *System) (PID, func() error) {
 			pid, _ := Spawn(s, puppets, hooks{any: func(*Process, any) error { panic("oh") }})
-			return pid, func() error { return Send(s, pid, 1) }
+			return pid.PID(), func() error { return Send(s, pid, 1) }
 		},
 		"in Terminate": func(s *System) (PID, func() error) {
 			pid, _ := Spawn(s, puppets, hooks{terminate: func(*Process, error) { panic("oh") }})
-			return pid, func() error { return Stop(s, pid, errOut) }
+			return pid.PID(), func() error { return Stop(s, pid, errOut) }
 		},
 		"in a handler of exits": func(s *System) (PID, func() error) {
 			pid, _ := Spawn(s, catchers, hooks{any: func(*Process, any) error { panic("oh") }})
-			return pid, func() error { return Stop(s, pid, errOut) }
+			return pid.PID(), func() error { return Stop(s, pid, errOut) }
 		},
 		"with nil": func(s *System) (PID, func() error) {
 			pid, _ := Spawn(s, puppets, hooks{any: func(*Process, any) error { panic(nil) }})
-			return pid, func() error { return Send(s, pid, 1) }
+			return pid.PID(), func() error { return Send(s, pid, 1) }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,7 +40,7 @@ func TestASleepingProcessTakesAtMost400Bytes(t *testing.T) {
 						return nil, err
 					}
 					if test.then != nil {
-						test.then(p, child)
+						test.then(p, child.PID())
 					}
 				}
 				return nil, nil

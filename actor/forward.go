@@ -3,7 +3,7 @@ package actor
 import "context"
 
 // Forward passes the message or call being handled on to another process, as if its sender had sent it there: Sender is the
-// original one, and the answer to a call goes straight to the caller. The handler of a call returns ErrLater after it. A
+// original one, and the answer to a call goes straight to the caller. The handler of a call returns ErrNoReply after it. A
 // process of another node sees the sender only if that is a process of this node; otherwise it sees the zero PID. The answer to
 // a call of another node comes back through this one: the caller gets ErrNoConnection if either node is lost before.
 //
@@ -40,9 +40,9 @@ func (c *call[In]) copied() *envelope {
 	return &other.head
 }
 
-// Held is a message or a call that was being handled, kept so that HandOn can give it to another process: its sender, and for a
-// call the caller that waits. You may keep it and use it in any goroutine. The zero Held is a message without a sender.
-type Held struct {
+// Pending is a message or a call that was being handled, kept so that Redeliver can give it to another process: its sender, and for a
+// call the caller that waits. You may keep it and use it in any goroutine. The zero Pending is a message without a sender.
+type Pending struct {
 	request Request
 	ctx     context.Context
 	from    PID
@@ -50,13 +50,13 @@ type Held struct {
 	remote  bool
 }
 
-// Held returns the message or call being handled. A handler of calls that keeps it returns ErrLater.
-func (p *Process) Held() Held {
+// Pending returns the message or call being handled. A handler of calls that keeps it returns ErrNoReply.
+func (p *Process) Pending() Pending {
 	l := p.current
 	if l == nil {
-		return Held{}
+		return Pending{}
 	}
-	h := Held{from: l.from, remote: l.remote}
+	h := Pending{from: l.from, remote: l.remote}
 	if c, ok := l.body.(callBody); ok {
 		h.call, h.request, h.ctx = true, c.replyTo(), c.context()
 	}
@@ -64,15 +64,15 @@ func (p *Process) Held() Held {
 }
 
 // Request returns the call that was held, to answer it without handing it on; the zero Request for a message.
-func (h Held) Request() Request { return h.request }
+func (h Pending) Request() Request { return h.request }
 
-// Message returns the sender of what was held, without the call: use it to hand on a message and to answer the call yourself.
-func (h Held) Message() Held { return Held{from: h.from, remote: h.remote} }
+// Message returns the sender of what was pending, without the call: use it to hand on a message and to answer the call yourself.
+func (h Pending) Message() Pending { return Pending{from: h.from, remote: h.remote} }
 
-// HandOn gives another process of this node a message in place of the one that was held. That process sees the original sender,
+// Redeliver gives another process of this node a message in place of the one that was held. That process sees the original sender,
 // and the answer to a call goes to the original caller. The message goes at once. On an error it was not accepted, and a call
 // has failed with that error.
-func HandOn[M any](from Sender, h Held, to PID, message M) error {
+func Redeliver[M any](from Sender, h Pending, to PID, message M) error {
 	s, p := from.in(), from.process()
 	m := messagesOf[M]()
 	var l *envelope
@@ -88,7 +88,7 @@ func HandOn[M any](from Sender, h Held, to PID, message M) error {
 		p.box.flush()
 	}
 	if to.home != s.home {
-		return s.refuse(l, problem(ErrNoProcess, s.nodeName(), "%s is of another node: what was held is handed on here only", to))
+		return s.refuse(l, problem(ErrNoProcess, s.nodeName(), "%s is of another node: what was pending is handed on here only", to))
 	}
 	return s.push(to, l, p)
 }

@@ -30,7 +30,7 @@ type groupKeeper struct {
 }
 
 var groupKeeperBehavior = internalProcess(Define("groups", (*groupKeeper).Init,
-	On((*groupKeeper).Change), On((*groupKeeper).State), On((*groupKeeper).Up), On((*groupKeeper).Down)))
+	OnMessage((*groupKeeper).Change), OnMessage((*groupKeeper).State), OnMessage((*groupKeeper).Up), OnMessage((*groupKeeper).Down)))
 
 // serve starts the keeper, when the system starts with its node.
 func (t *groupTable) serve(s *System) error {
@@ -134,7 +134,6 @@ func (c *distributor) Init(_ *Process, group string) error { c.group = group; re
 type distributeAny struct{}
 
 func (distributeAny) of(*distributor)            {}
-func (distributeAny) calls() bool                { return false }
 func (distributeAny) handlerEntry() handlerEntry { return handlerEntry{} }
 
 func (distributeAny) handle(p *Process, l *envelope) error {

@@ -111,7 +111,7 @@ func (t *groupTable) join(s *System, name string, pid PID) error {
 	g := t.get(name)
 	if g.distributor.Zero() && s.node != nil {
 		var err error
-		if g.distributor, err = Spawn(s, distributorBehavior, name); err != nil {
+		if g.distributor, err = startProcess(s, distributorBehavior, name, nil); err != nil {
 			t.tidy(s, name, g)
 			return err
 		}

@@ -36,7 +36,7 @@ func (r *register) Visit(p *actor.Process, in visit) (visited, error) {
 
 var errNotWelcome = sabir.NewError(sabir.CodePermissionDenied, "NotWelcome", "that name may not come in")
 
-var registers = actor.Define[register, struct{}]("register", nil, actor.Answer((*register).Visit))
+var registers = actor.Define[register, struct{}]("register", nil, actor.OnCall((*register).Visit))
 
 // doorAndRegister runs a service that a process answers, which calls another service.
 func doorAndRegister(t *testing.T) *sabir.Node {
@@ -50,8 +50,8 @@ func doorAndRegister(t *testing.T) *sabir.Node {
 		return visited{Request: sabir.RequestID(ctx), Limited: limited}, nil
 	})
 	hotel := sabir.NewService("hotel")
-	actor.Handle[visit, visited](hotel, "visit", system, actor.Name{Name: "register"})
-	node := sabir.NewNode(sabir.ID("hotel"), sabir.Logger(quiet), system.Extension(), sabir.Serve(door, hotel))
+	actor.ServeAction[visit, visited](hotel, "visit", system, actor.Name{Name: "register"})
+	node := sabir.NewNode(sabir.ID("hotel"), sabir.Logger(quiet), system.Option(), sabir.Serve(door, hotel))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -94,8 +94,8 @@ func TestTheInputOfAnActionIsValidatedBeforeItsProcessSeesIt(t *testing.T) {
 func TestAnActionWhoseProcessIsGoneFailsWithNoProcess(t *testing.T) {
 	system := actor.NewSystem(actor.Logger(quiet))
 	service := sabir.NewService("nobody")
-	actor.Handle[visit, visited](service, "home", system, actor.Name{Name: "nobody"})
-	node := sabir.NewNode(sabir.Logger(quiet), system.Extension(), sabir.Serve(service))
+	actor.ServeAction[visit, visited](service, "home", system, actor.Name{Name: "nobody"})
+	node := sabir.NewNode(sabir.Logger(quiet), system.Option(), sabir.Serve(service))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

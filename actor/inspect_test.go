@@ -13,7 +13,7 @@ func TestInfoTellsAboutAProcess(t *testing.T) {
 		parent, linked, watched := spawn(t, s, hooks{}), spawn(t, s, hooks{}), spawn(t, s, hooks{})
 		var pid PID
 		in(t, s, parent, func(p *Process) {
-			pid, _ = Spawn(p, catchers, hooks{}, Named("it"), Mailbox(7, DropOldest))
+			pid, _ = catchers.Spec(hooks{}, Named("it"), Mailbox(7, DropOldest)).Start(p)
 			p.Monitor(pid)
 		})
 		in(t, s, pid, func(p *Process) {
@@ -157,7 +157,7 @@ func TestInspectFailsWithoutHarm(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		silent := Define("silent", (*counter).Init)
 		none, _ := Spawn(s, silent, 1)
-		_, err := s.Inspect(t.Context(), none)
+		_, err := s.Inspect(t.Context(), none.PID())
 		wantError(t, err, ErrNotHandled)
 
 		panics := spawn(t, s, hooks{inspect: func() any { panic("oh") }})
@@ -180,21 +180,21 @@ func TestInspectFailsWithoutHarm(t *testing.T) {
 		wantError(t, err, ErrCallTimeout)
 		close(g.open)
 
-		s.Kill(none)
+		s.Kill(none.PID())
 		synctest.Wait()
-		_, err = s.Inspect(t.Context(), none)
+		_, err = s.Inspect(t.Context(), none.PID())
 		wantError(t, err, ErrNoProcess)
 	})
 }
 
-func TestInspectIsNotForAnswerAny(t *testing.T) {
+func TestInspectIsNotForOnAnyCall(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		b := Define("any", (*puppet).Init, AnswerAny(func(*puppet, *Process, any) (any, error) { return "AnswerAny", nil }))
+		b := Define("any", (*puppet).Init, OnAnyCall(func(*puppet, *Process, any) (any, error) { return "OnAnyCall", nil }))
 		pid, err := Spawn(s, b, hooks{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err := s.Inspect(t.Context(), pid); v != "a puppet" || err != nil {
+		if v, err := s.Inspect(t.Context(), pid.PID()); v != "a puppet" || err != nil {
 			t.Error(v, err)
 		}
 	})

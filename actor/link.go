@@ -126,12 +126,12 @@ func (s *System) with(pid PID, fn func(*entry)) error {
 }
 
 // Ref names a monitor of the process that made it.
-type Ref uint64
+type MonitorRef uint64
 
 // Monitor sends this process a Down when another process ends, once. If there is no such process, or its node cannot be
 // reached, the Down comes at once. Every call makes a monitor of its own.
-func (p *Process) Monitor(other PID) Ref {
-	s, ref := p.system, Ref(p.system.refs.Add(1))
+func (p *Process) Monitor(other PID) MonitorRef {
+	s, ref := p.system, MonitorRef(p.system.refs.Add(1))
 	p.entry.mu.Lock()
 	p.entry.ensureCold().watches.set(ref, other)
 	p.entry.mu.Unlock()
@@ -142,7 +142,7 @@ func (p *Process) Monitor(other PID) Ref {
 }
 
 // Demonitor removes a monitor. No Down of it comes after that.
-func (p *Process) Demonitor(ref Ref) {
+func (p *Process) Demonitor(ref MonitorRef) {
 	p.entry.mu.Lock()
 	var other PID
 	if m := p.entry.cold; m != nil {
@@ -156,7 +156,7 @@ func (p *Process) Demonitor(ref Ref) {
 }
 
 // monitor registers a monitor with the process that is monitored.
-func (s *System) monitor(to PID, ref Ref, watcher PID) error {
+func (s *System) monitor(to PID, ref MonitorRef, watcher PID) error {
 	if to.home != s.home {
 		return s.remote.monitor(to, ref, watcher)
 	}
@@ -167,7 +167,7 @@ func (s *System) monitor(to PID, ref Ref, watcher PID) error {
 	})
 }
 
-func (s *System) unwatch(to PID, ref Ref, watcher PID) {
+func (s *System) unwatch(to PID, ref MonitorRef, watcher PID) {
 	if to.home != s.home {
 		s.remote.demonitor(to, ref, watcher)
 		return
@@ -181,7 +181,7 @@ func (s *System) unwatch(to PID, ref Ref, watcher PID) {
 
 // watched identifies a monitor in the process that is monitored.
 type watched struct {
-	ref     Ref
+	ref     MonitorRef
 	watcher PID
 }
 

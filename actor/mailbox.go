@@ -22,12 +22,15 @@ func (s *System) push(to PID, l *envelope, by *Process) error {
 	}
 	at := s.processes.find(to.id)
 	if at == nil || to.id == 0 {
-		return s.undelivered(to, l)
+		return s.undelivered(l, s.errNoProcess(to))
 	}
 	at.mu.Lock()
 	if at.id != to.id || at.phase == terminated {
 		at.mu.Unlock()
-		return s.undelivered(to, l)
+		return s.undelivered(l, s.errNoProcess(to))
+	}
+	if !at.behavior.accepts(l) {
+		return s.notAccepted(at, to, l) // it unlocks
 	}
 	if l.priority >= PriorityNormal && at.waiting.Load()+l.left() > at.bound {
 		return s.overflow(at, to, l, by) // it unlocks
@@ -169,7 +172,7 @@ func (s *System) pushKnown(ctx context.Context, to PID, l *envelope, by *Process
 	at.mu.Lock()
 	if at.id != to.id || at.phase == terminated {
 		at.mu.Unlock()
-		return s.undelivered(to, l)
+		return s.undelivered(l, s.errNoProcess(to))
 	}
 	return s.waitForSpace(ctx, at, to, l, by)
 }
@@ -207,7 +210,7 @@ func (s *System) waitForSpace(ctx context.Context, at *entry, to PID, l *envelop
 		at.mu.Lock()
 		if at.id != to.id || at.phase == terminated {
 			at.mu.Unlock()
-			return s.undelivered(to, l)
+			return s.undelivered(l, s.errNoProcess(to))
 		}
 	}
 }
@@ -228,12 +231,16 @@ func (s *System) awaitSpace(ctx context.Context, to PID, spaceFreed, late <-chan
 	return problem(ErrMailboxFull, s.home.Value().node, "there was no room for %s within %s", to, SendTimeout)
 }
 
-// undelivered counts and frees an envelope to a process that does not exist.
-func (s *System) undelivered(to PID, l *envelope) error {
+func (s *System) errNoProcess(pid PID) error {
+	return problem(ErrNoProcess, s.nodeName(), "%s", pid)
+}
+
+// undelivered counts and frees an envelope to a process that does not exist, or is not reached.
+func (s *System) undelivered(l *envelope, err error) error {
 	if l.priority != PrioritySystem { // no notification that another has ended is lost
 		s.dead.undelivered.Add(int64(l.count - l.at))
 	}
-	return s.refuse(l, problem(ErrNoProcess, s.home.Value().node, "%s", to))
+	return s.refuse(l, err)
 }
 
 // refuse frees an envelope that was not accepted. A call in it fails with err.

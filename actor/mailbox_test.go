@@ -65,7 +65,7 @@ func TestEachImportantMessageThatIsConfirmedIsHandledAndEachOtherRefused(t *test
 				var confirmed []any
 				for i := range 50 {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-					err := SendImportant(ctx, s, pid, i)
+					err := SendConfirmed(ctx, s, pid, i)
 					cancel()
 					if err == nil {
 						confirmed = append(confirmed, i)
@@ -92,7 +92,7 @@ func TestAnImportantMessageTakesThePlaceOfTheOldestInAMailboxWithDropOldest(t *t
 		pid := spawn(t, s, hooks{any: got.note}, Mailbox(3, DropOldest))
 		g := busyIn(t, s, pid)
 		for i := range 5 {
-			if err := SendImportant(t.Context(), s, pid, i); err != nil {
+			if err := SendConfirmed(t.Context(), s, pid, i); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -108,7 +108,7 @@ func TestAnImportantMessageWaitsForRoomWithOthers(t *testing.T) {
 		g := busyIn(t, s, pid)
 		fill(s, pid, 1)
 		sent := make(chan error)
-		go func() { sent <- SendImportant(t.Context(), s, pid, 1) }()
+		go func() { sent <- SendConfirmed(t.Context(), s, pid, 1) }()
 		synctest.Wait()
 		close(g.open)
 		if err := <-sent; err != nil {
@@ -124,7 +124,7 @@ func TestAnImportantMessageThatWaitsForRoomIsRefusedWhenTheProcessEnds(t *testin
 		g := busyIn(t, s, pid)
 		fill(s, pid, 1)
 		sent := make(chan error)
-		go func() { sent <- SendImportant(t.Context(), s, pid, 1) }()
+		go func() { sent <- SendConfirmed(t.Context(), s, pid, 1) }()
 		synctest.Wait()
 		_ = Kill(s, pid)
 		close(g.open)
@@ -381,10 +381,10 @@ func TestMessagesThatNobodyHandlesAreCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fill(s, pid, 3)
+		fill(s, pid.PID(), 3)
 		synctest.Wait()
-		if lost := s.Lost(); lost != (Lost{NotHandled: 3}) || !s.Alive(pid) {
-			t.Errorf("counted as lost: %+v; alive: %v", lost, s.Alive(pid))
+		if lost := s.Lost(); lost != (Lost{NotHandled: 3}) || !s.Alive(pid.PID()) {
+			t.Errorf("counted as lost: %+v; alive: %v", lost, s.Alive(pid.PID()))
 		}
 	})
 }

@@ -25,7 +25,7 @@ func TestAMonitorIsToldOnceWhenTheProcessEnds(t *testing.T) {
 			bubble(t, func(t *testing.T, s *System) {
 				var downs notes
 				pid, watcher := spawn(t, s, hooks{}), watcherOf(t, s, &downs)
-				var ref Ref
+				var ref MonitorRef
 				in(t, s, watcher, func(p *Process) { ref = p.Monitor(pid) })
 				downs.want(t)
 				end.how(t, s, pid)
@@ -77,7 +77,7 @@ func TestEachMonitorIsItsOwn(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var downs notes
 		pid, watcher := spawn(t, s, hooks{}), watcherOf(t, s, &downs)
-		refs := map[Ref]bool{}
+		refs := map[MonitorRef]bool{}
 		in(t, s, watcher, func(p *Process) {
 			for range 3 {
 				refs[p.Monitor(pid)] = true

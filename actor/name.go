@@ -27,7 +27,7 @@ func resolve[A Address](s *System, to A) (PID, error) {
 	case Alias:
 		return resolveAlias(s, a)
 	}
-	panic("actor: no such address")
+	return resolveRef(s, refPID(&to))
 }
 
 // Register gives this process a name on its node, under which it is found until it ends. It can have one. ErrNameTaken if

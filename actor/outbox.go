@@ -16,6 +16,8 @@ type outbox struct {
 	to   PID         // receiver of the last message; zero for none
 	body body        // messages held back for it; nil for none
 	held atomic.Bool // body is not nil; for the watchdog, which looks without the lock
+
+	behavior *definition // of the receiver; nil if it is not known yet
 }
 
 // flush pushes what is held back. Its errors reach no one: Send has returned long ago. Lost counts the messages.
@@ -25,7 +27,7 @@ func (b *outbox) flush() {
 	if b.body != nil {
 		b.handOver(b.owner)
 	}
-	b.to = PID{}
+	b.to, b.behavior = PID{}, nil
 }
 
 // flushHeld is flush, without the lock if nothing is held back.

@@ -75,7 +75,7 @@ func TestWhatIsHeldBackGoesBeforeAnythingElseThatTheCallbackDoes(t *testing.T) {
 		"a send to another":      func(p *Process, _, other PID) { Send(p, other, "go") },
 		"a call of another":      func(p *Process, _, other PID) { Call[any](p.Context(), p, other, ask{nothing}) },
 		"an urgent message":      func(p *Process, _, other PID) { SendPriority(p, other, PriorityUrgent, "go") },
-		"an important message":   func(p *Process, _, other PID) { SendImportant(p.Context(), p, other, "go") },
+		"an important message":   func(p *Process, _, other PID) { SendConfirmed(p.Context(), p, other, "go") },
 		"Stop":                   func(p *Process, _, other PID) { Stop(p, other, nil) },
 		"Kill":                   func(p *Process, _, other PID) { Kill(p, other) },
 		"a message of the log":   func(p *Process, _, other PID) { SendPriority(p, other, PriorityLog, "go") },
@@ -104,8 +104,8 @@ func TestWhatAHandlerOfCallsSendsGoesBeforeTheAnswer(t *testing.T) {
 	for name, answer := range map[string]func(p *Process) (any, error){
 		"returned":   nothing,
 		"an error":   func(p *Process) (any, error) { return nil, ErrNormal },
-		"by Reply":   func(p *Process) (any, error) { Reply(p, p.Request(), any(1)); return nil, ErrLater },
-		"ReplyError": func(p *Process) (any, error) { ReplyError(p, p.Request(), ErrNormal); return nil, ErrLater },
+		"by Reply":   func(p *Process) (any, error) { Reply(p, p.Request(), any(1)); return nil, ErrNoReply },
+		"ReplyError": func(p *Process) (any, error) { ReplyError(p, p.Request(), ErrNormal); return nil, ErrNoReply },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *System) {

@@ -26,9 +26,9 @@ type Overflow uint8
 const (
 	// Reject refuses the message: its sender gets ErrMailboxFull where it can be reported. See Send for when that is.
 	Reject Overflow = iota
-	// DropNewest loses the message without an error, except for calls and SendImportant, which get ErrMailboxFull.
+	// DropNewest loses the message without an error, except for calls and SendConfirmed, which get ErrMailboxFull.
 	DropNewest
-	// DropOldest loses the message that has waited longest in the same queue, also one that SendImportant has confirmed.
+	// DropOldest loses the message that has waited longest in the same queue, also one that SendConfirmed has confirmed.
 	DropOldest
 	// Wait makes the sender wait for space, at most for SendTimeout. A process that sends to itself, and a sender on another
 	// node, does not wait: for them it is Reject.

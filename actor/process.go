@@ -108,5 +108,5 @@ func (p *Process) endBlocking() {
 // SystemOf returns the system of a sender.
 func SystemOf(from Sender) *System { return from.in() }
 
-// SenderAway reports whether the message or call being handled came from another node, even if its sender is not a process.
-func (p *Process) SenderAway() bool { return p.current != nil && p.current.remote }
+// SenderIsRemote reports whether the message or call being handled came from another node, even if its sender is not a process.
+func (p *Process) SenderIsRemote() bool { return p.current != nil && p.current.remote }

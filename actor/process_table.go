@@ -59,7 +59,7 @@ const (
 // see TestASleepingProcessTakesAtMost400Bytes. entry.mu guards it.
 type coldState struct {
 	links     smallMap[PID, struct{}]     // without that to the parent; see entry.linkedToParent
-	watches   smallMap[Ref, PID]          // monitors that this process has set
+	watches   smallMap[MonitorRef, PID]   // monitors that this process has set
 	watched   smallMap[watched, struct{}] // monitors that others have set on this process
 	queues    *[4]queue                   // by priority, without normal; nil until something comes with another priority
 	rareState *rareState

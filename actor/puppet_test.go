@@ -61,11 +61,11 @@ func (q *puppet) Inspect() any {
 	return "a puppet"
 }
 
-var puppets = Define("puppet", (*puppet).Init, On((*puppet).Do), Answer((*puppet).Ask), OnAny((*puppet).Any))
+var puppets = Define("puppet", (*puppet).Init, OnMessage((*puppet).Do), OnCall((*puppet).Ask), OnAnyMessage((*puppet).Any))
 
 // catcher is a puppet whose behaviour has a handler for Exit.
-var catchers = Define("catcher", (*puppet).Init, On((*puppet).Do), Answer((*puppet).Ask), OnAny((*puppet).Any),
-	On(func(q *puppet, p *Process, e Exit) error { return q.Any(p, e) }))
+var catchers = Define("catcher", (*puppet).Init, OnMessage((*puppet).Do), OnCall((*puppet).Ask), OnAnyMessage((*puppet).Any),
+	OnMessage(func(q *puppet, p *Process, e Exit) error { return q.Any(p, e) }))
 
 // quiet is a system that logs nothing.
 func quiet(options ...Option) *System {
@@ -97,7 +97,7 @@ func spawn(t *testing.T, from Sender, h hooks, options ...SpawnOption) PID {
 	if err != nil {
 		t.Fatalf("spawn: %v", err)
 	}
-	return pid
+	return pid.PID()
 }
 
 // in runs fn in a puppet, and waits for it.

@@ -10,12 +10,18 @@ import (
 // push is System.push for a process of another node. It may wait if the link is full.
 func (n *network) push(to PID, l *envelope, by *Process) error {
 	s := n.system
+	if to.isPlaceholder() {
+		resolved, err := resolveRef(s, to)
+		if err != nil {
+			return s.undelivered(l, err)
+		}
+		if to = resolved; to.home == s.home {
+			return s.push(to, l, by)
+		}
+	}
 	session, err := n.reach(to)
 	if err != nil {
-		if l.priority != PrioritySystem {
-			s.dead.undelivered.Add(int64(l.count - l.at))
-		}
-		return s.refuse(l, err)
+		return s.undelivered(l, err)
 	}
 	switch b := l.body.(type) {
 	case *batch[Exit]:
@@ -36,7 +42,7 @@ func (n *network) push(to PID, l *envelope, by *Process) error {
 }
 
 // pushImportant sends a message and waits until the peer confirms that it is in the mailbox.
-func (n *network) pushImportant(ctx context.Context, to PID, l *envelope, by *Process) error {
+func (n *network) pushConfirmed(ctx context.Context, to PID, l *envelope, by *Process) error {
 	s := n.system
 	session, err := n.reach(to)
 	if err != nil {
@@ -44,7 +50,7 @@ func (n *network) pushImportant(ctx context.Context, to PID, l *envelope, by *Pr
 	}
 	ctx, cancel := withCallTimeout(ctx)
 	defer cancel()
-	a, err := session.important(ctx, to, l, by)
+	a, err := session.confirmed(ctx, to, l, by)
 	l.body.free()
 	if err != nil {
 		return asCallTimeout(ctx, err)
@@ -72,7 +78,7 @@ func asCallTimeout(ctx context.Context, err error) error {
 	return err
 }
 
-// wait waits for the reply to an important message or a spawn.
+// wait waits for the reply to a confirmed message or a spawn.
 func (a *pendingReply) wait(ctx context.Context, by *Process) (result, error) {
 	if by != nil {
 		by.beginBlocking()
@@ -87,7 +93,7 @@ func (a *pendingReply) wait(ctx context.Context, by *Process) (result, error) {
 	}
 }
 
-func (s *session) important(ctx context.Context, to PID, l *envelope, by *Process) (*pendingReply, error) {
+func (s *session) confirmed(ctx context.Context, to PID, l *envelope, by *Process) (*pendingReply, error) {
 	values, ok := l.body.(outgoing)
 	if !ok {
 		return nil, ErrNoWireForm
@@ -100,7 +106,7 @@ func (s *session) important(ctx context.Context, to PID, l *envelope, by *Proces
 	if err := s.addPending(a); err != nil {
 		return nil, err
 	}
-	post := binary.AppendUvarint([]byte{byte(opImportant)}, a.number)
+	post := binary.AppendUvarint([]byte{byte(opConfirmed)}, a.number)
 	post = binary.AppendUvarint(appendHead(post, l, to), number)
 	posted := false
 	defer func() {
@@ -140,7 +146,7 @@ func (n *network) unlink(to, other PID) {
 	}
 }
 
-func (n *network) monitor(to PID, ref Ref, watcher PID) error {
+func (n *network) monitor(to PID, ref MonitorRef, watcher PID) error {
 	s := n.system
 	if to.isPlaceholderOn(s.nodeName()) {
 		pid, err := resolveName(s, Name{Name: to.home.Value().name})
@@ -156,7 +162,7 @@ func (n *network) monitor(to PID, ref Ref, watcher PID) error {
 	return session.notify(nil, monitorPost(opWatch, to, ref, watcher))
 }
 
-func (n *network) demonitor(to PID, ref Ref, watcher PID) {
+func (n *network) demonitor(to PID, ref MonitorRef, watcher PID) {
 	s := n.system
 	if to.isPlaceholderOn(s.nodeName()) {
 		if pid, err := resolveName(s, Name{Name: to.home.Value().name}); err == nil {
@@ -169,18 +175,25 @@ func (n *network) demonitor(to PID, ref Ref, watcher PID) {
 	}
 }
 
-func monitorPost(v opcode, to PID, ref Ref, watcher PID) []byte {
+func monitorPost(v opcode, to PID, ref MonitorRef, watcher PID) []byte {
 	return appendAddress(appendID(appendID([]byte{byte(v)}, uint64(ref)), watcher.id), to)
 }
 
 // placeholder makes the PID that stands for a name on another node. That node resolves it.
-func placeholder(n Name) PID { return PID{unique.Make(home{node: n.Node, name: n.Name}), 1} }
+func placeholder(n Name) PID {
+	return PID{unique.Make(home{node: n.Node, name: n.Name}), placeholderID}
+}
+
+// placeholderID is the id of placeholders. No process has it, since generations begin with 1.
+const placeholderID = 1
+
+func (p PID) isPlaceholder() bool { return p.id == placeholderID }
 
 // aliasPlaceholder makes the PID that stands for an alias of another node. That node resolves it.
 func aliasPlaceholder(a Alias) PID {
 	h := a.home.Value()
 	h.alias = a.number
-	return PID{unique.Make(h), 1}
+	return PID{unique.Make(h), placeholderID}
 }
 
 // isPlaceholderOn reports whether a PID stands for a name on a node.

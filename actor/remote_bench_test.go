@@ -53,14 +53,14 @@ func (s *sink) answer(p *actor.Process) {
 func (s *sink) CountTo(p *actor.Process, m countTo) (int, error) {
 	s.want, s.waiting = m.N, p.Request()
 	s.answer(p)
-	return 0, actor.ErrLater
+	return 0, actor.ErrNoReply
 }
 
 func (s *sink) Echo(_ *actor.Process, m trade) (trade, error)      { return m, nil }
 func (s *sink) WhoIs(p *actor.Process, _ whoIs) (actor.PID, error) { return p.PID(), nil }
 
 var sinkBehavior = actor.Define[sink, struct{}]("sink", nil,
-	actor.On((*sink).Trade), actor.Answer((*sink).CountTo), actor.Answer((*sink).Echo), actor.Answer((*sink).WhoIs))
+	actor.OnMessage((*sink).Trade), actor.OnCall((*sink).CountTo), actor.OnCall((*sink).Echo), actor.OnCall((*sink).WhoIs))
 
 // source sends messages as fast as it can.
 type source struct{}
@@ -74,7 +74,7 @@ func (*source) Flood(p *actor.Process, m flood) error {
 	return nil
 }
 
-var sourceBehavior = actor.Define[source, struct{}]("source", nil, actor.On((*source).Flood))
+var sourceBehavior = actor.Define[source, struct{}]("source", nil, actor.OnMessage((*source).Flood))
 
 func benchmarkFlood(b *testing.B, from member, to ...actor.Name) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -89,7 +89,7 @@ func benchmarkFlood(b *testing.B, from member, to ...actor.Name) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		sources, sinks = append(sources, source), append(sinks, pid)
+		sources, sinks = append(sources, source.PID()), append(sinks, pid)
 	}
 	n := b.N/len(to) + 1
 	b.ReportAllocs()

@@ -48,7 +48,7 @@ func (s *session) call(to PID, l *envelope, c callBody, by *Process) error {
 	if w, ok := a.request.to.(interface{ setAwaited(*pendingReply) }); ok {
 		w.setAwaited(a)
 	}
-	if posted = s.link.TryPost(Topic, data); posted {
+	if posted = s.link.TryPost(linkTopic, data); posted {
 		giveBuffer(buffer, data)
 		return nil
 	}

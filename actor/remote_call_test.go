@@ -38,7 +38,7 @@ func TestACallToAnotherNodeGetsItsAnswer(t *testing.T) {
 type parrot struct{}
 
 var parrots = actor.Define[parrot, struct{}]("parrot", nil,
-	actor.AnswerAny(func(_ *parrot, _ *actor.Process, in any) (any, error) { return in, nil }))
+	actor.OnAnyCall(func(_ *parrot, _ *actor.Process, in any) (any, error) { return in, nil }))
 
 func TestAHandlerOfCallsOfAnyTypeAnswersAnotherNode(t *testing.T) {
 	m := joinMembers(t, "mem://"+t.Name(), "a", "b")

@@ -49,7 +49,7 @@ func joinMembers(t testing.TB, address string, ids ...string) []member {
 func startMember(t testing.TB, id, address string, options ...sabir.JoinOption) member {
 	t.Helper()
 	s := actor.NewSystem(actor.Logger(quiet))
-	n := sabir.NewNode(sabir.ID(id), sabir.Logger(quiet), s.Extension(), sabir.Join(address, options...))
+	n := sabir.NewNode(sabir.ID(id), sabir.Logger(quiet), s.Option(), sabir.Join(address, options...))
 	if err := n.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ type (
 	unlink     struct{ To actor.PID }
 	watch      struct{ To actor.PID }
 	watchName  struct{ To actor.Name }
-	unwatch    struct{ Ref actor.Ref }
+	unwatch    struct{ Ref actor.MonitorRef }
 	sendAll    struct {
 		To      actor.PID
 		From, N int
@@ -195,7 +195,7 @@ func (w *witness) Channels(*actor.Process, asksChannels) (channels, error) {
 func (w *witness) Refuse(*actor.Process, refusing) (item, error) { return item{}, errRefused }
 func (w *witness) Later(p *actor.Process, _ later) (item, error) {
 	w.waiting = p.Request()
-	return item{}, actor.ErrLater
+	return item{}, actor.ErrNoReply
 }
 func (w *witness) Alias(p *actor.Process, _ makeAlias) (holder, error) {
 	a, err := p.NewAlias()
@@ -213,7 +213,7 @@ func (w *witness) Hang(p *actor.Process, _ hanging) (item, error) {
 	w.heard <- hanging{}
 	<-p.Context().Done()
 	w.heard <- interrupted{fmt.Sprint(p.Context().Err())}
-	return item{}, actor.ErrLater
+	return item{}, actor.ErrNoReply
 }
 
 func (w *witness) Do(p *actor.Process, m do) (sabir.Nothing, error) { return sabir.Nothing{}, m.Fn(p) }
@@ -233,8 +233,10 @@ func (w *witness) Unlink(p *actor.Process, m unlink) (sabir.Nothing, error) {
 	p.Unlink(m.To)
 	return sabir.Nothing{}, nil
 }
-func (w *witness) Watch(p *actor.Process, m watch) (actor.Ref, error) { return p.Monitor(m.To), nil }
-func (w *witness) WatchName(p *actor.Process, m watchName) (actor.Ref, error) {
+func (w *witness) Watch(p *actor.Process, m watch) (actor.MonitorRef, error) {
+	return p.Monitor(m.To), nil
+}
+func (w *witness) WatchName(p *actor.Process, m watchName) (actor.MonitorRef, error) {
 	return p.MonitorName(m.To), nil
 }
 func (w *witness) Unwatch(p *actor.Process, m unwatch) (sabir.Nothing, error) {
@@ -252,12 +254,12 @@ func (w *witness) SendAll(p *actor.Process, m sendAll) error {
 func (w *witness) StopSelf(*actor.Process, stopSelf) error { return errRefused }
 
 var witnessBehavior = actor.Define("witness", (*witness).Init,
-	actor.On((*witness).Item), actor.On((*witness).Holder), actor.On((*witness).SendAll), actor.On((*witness).StopSelf),
-	actor.On((*witness).Exit), actor.On(notify[actor.Down]), actor.On(notify[actor.NodeUp]), actor.On(notify[actor.NodeDown]),
-	actor.Answer((*witness).Echo), actor.Answer((*witness).Refuse), actor.Answer((*witness).Channels), actor.Answer((*witness).Later), actor.Answer((*witness).Asking),
-	actor.Answer((*witness).Hang), actor.Answer((*witness).Do), actor.Answer((*witness).Alias),
-	actor.Answer((*witness).WatchNode), actor.Answer((*witness).ForgetNode), actor.Answer((*witness).Link), actor.Answer((*witness).Unlink),
-	actor.Answer((*witness).Watch), actor.Answer((*witness).WatchName), actor.Answer((*witness).Unwatch),
+	actor.OnMessage((*witness).Item), actor.OnMessage((*witness).Holder), actor.OnMessage((*witness).SendAll), actor.OnMessage((*witness).StopSelf),
+	actor.OnMessage((*witness).Exit), actor.OnMessage(notify[actor.Down]), actor.OnMessage(notify[actor.NodeUp]), actor.OnMessage(notify[actor.NodeDown]),
+	actor.OnCall((*witness).Echo), actor.OnCall((*witness).Refuse), actor.OnCall((*witness).Channels), actor.OnCall((*witness).Later), actor.OnCall((*witness).Asking),
+	actor.OnCall((*witness).Hang), actor.OnCall((*witness).Do), actor.OnCall((*witness).Alias),
+	actor.OnCall((*witness).WatchNode), actor.OnCall((*witness).ForgetNode), actor.OnCall((*witness).Link), actor.OnCall((*witness).Unlink),
+	actor.OnCall((*witness).Watch), actor.OnCall((*witness).WatchName), actor.OnCall((*witness).Unwatch),
 )
 
 // watched identifies a monitor in the process that is monitored.
@@ -270,7 +272,7 @@ func (m member) witness(t testing.TB, options ...actor.SpawnOption) watched {
 	t.Helper()
 	w := watched{heard: make(chan any, 10_000)}
 	var err error
-	if w.pid, err = actor.Spawn(m, witnessBehavior, w.heard, options...); err != nil {
+	if w.pid, err = witnessBehavior.Spec(w.heard, options...).Start(m); err != nil {
 		t.Fatal(err)
 	}
 	return w

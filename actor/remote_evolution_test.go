@@ -27,13 +27,13 @@ var newOrders = func() *actor.Behavior[newer, chan string] {
 		Priority *int
 	}
 	return actor.Define("newer", func(n *newer, _ *actor.Process, got chan string) error { n.got = got; return nil },
-		actor.On(func(n *newer, _ *actor.Process, m order) error {
+		actor.OnMessage(func(n *newer, _ *actor.Process, m order) error {
 			if m.ID == 7 && m.Priority == nil {
 				n.got <- m.Note
 			}
 			return nil
 		}),
-		actor.Answer(func(*newer, *actor.Process, echo) (order, error) { return order{Note: "new", ID: 9}, nil }),
+		actor.OnCall(func(*newer, *actor.Process, echo) (order, error) { return order{Note: "new", ID: 9}, nil }),
 	)
 }()
 
@@ -46,13 +46,13 @@ func TestMessagesOfAnotherVersionOfTheirTypeAreTranslated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sendOldOrder(m[0], to); err != nil {
+	if err := sendOldOrder(m[0], to.PID()); err != nil {
 		t.Fatal(err)
 	}
 	if note := <-got; note != "old" {
 		t.Error(note)
 	}
 	// An answer in the new form cannot become the old one, since its number has become wider: the caller gets an error.
-	_, err = oldOrders(m[0], to)
+	_, err = oldOrders(m[0], to.PID())
 	wantError(t, err, actor.ErrNotHandled)
 }

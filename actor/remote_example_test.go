@@ -15,14 +15,14 @@ type greeter struct{}
 
 func (*greeter) Greet(_ *actor.Process, m greet) (string, error) { return "Hello, " + m.Name, nil }
 
-var greeterBehavior = actor.Define[greeter, struct{}]("greeter", nil, actor.Answer((*greeter).Greet))
+var greeterBehavior = actor.Define[greeter, struct{}]("greeter", nil, actor.OnCall((*greeter).Greet))
 
 // Two nodes of one cluster. One starts a process on the other, which permits it, and calls it like one of its own.
-func ExampleSystem_Extension() {
+func ExampleSystem_Option() {
 	ctx := context.Background()
 	there, here := actor.NewSystem(), actor.NewSystem()
-	one := sabir.NewNode(sabir.ID("one"), there.Extension(), sabir.Join("mem://greetings"))
-	two := sabir.NewNode(sabir.ID("two"), here.Extension(), sabir.Join("mem://greetings"))
+	one := sabir.NewNode(sabir.ID("one"), there.Option(), sabir.Join("mem://greetings"))
+	two := sabir.NewNode(sabir.ID("two"), here.Option(), sabir.Join("mem://greetings"))
 	for _, n := range []*sabir.Node{one, two} {
 		if err := n.Start(ctx); err != nil {
 			fmt.Println(err)
@@ -30,7 +30,7 @@ func ExampleSystem_Extension() {
 		}
 		defer n.Stop(ctx)
 	}
-	actor.Permit(there, greeterBehavior, "two")
+	actor.AllowRemoteSpawn(there, greeterBehavior, "two")
 
 	for len(here.Nodes()) == 0 { // a process would wait for NodeUp, see MonitorNode
 		runtime.Gosched()
@@ -41,6 +41,6 @@ func ExampleSystem_Extension() {
 		return
 	}
 	text, err := actor.Call[string](ctx, here, pid, greet{"Ada"})
-	fmt.Println(text, err, pid.Node())
+	fmt.Println(text, err, pid.PID().Node())
 	// Output: Hello, Ada <nil> one
 }

@@ -92,8 +92,8 @@ func TestAPIDOfAnEarlierRunOfANodeIsNobodys(t *testing.T) {
 	}
 	for what, err := range map[string]error{
 		"send":      actor.Send(m, old.Of, item{}),
-		"alias":     actor.SendImportant(t.Context(), m, old.Alias, item{}),
-		"important": actor.SendImportant(t.Context(), m, old.Of, item{}),
+		"alias":     actor.SendConfirmed(t.Context(), m, old.Alias, item{}),
+		"important": actor.SendConfirmed(t.Context(), m, old.Of, item{}),
 		"kill":      actor.Kill(m, old.Of),
 	} {
 		t.Run(what, func(t *testing.T) { wantError(t, err, actor.ErrNoProcess) })
@@ -139,7 +139,7 @@ func TestAfterALostLinkNothingIsDuplicatedOrReordered(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := actor.SendImportant(t.Context(), a, to.pid, item{Seq: n * rounds}); err != nil {
+		if err := actor.SendConfirmed(t.Context(), a, to.pid, item{Seq: n * rounds}); err != nil {
 			t.Fatal(err)
 		}
 		last := -1
@@ -194,7 +194,7 @@ func TestWhatAPeerSaysAfterSomethingHostileIsNotRead(t *testing.T) {
 		nextOf[actor.NodeDown](t, watching)
 		m[1].awaitNode(t, "a")
 		m[0].awaitNode(t, "b")
-		if err := actor.SendImportant(t.Context(), m[0], to.pid, item{Seq: seq + 1}); err != nil {
+		if err := actor.SendConfirmed(t.Context(), m[0], to.pid, item{Seq: seq + 1}); err != nil {
 			t.Fatal(err)
 		}
 		for got := nextOf[item](t, to).Seq; got != seq+1; got = nextOf[item](t, to).Seq {

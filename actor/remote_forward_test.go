@@ -21,16 +21,16 @@ func (c *clerk) forward(p *actor.Process) error {
 	if err := actor.Forward(p, c.to); err != nil {
 		return err
 	}
-	return actor.ErrLater
+	return actor.ErrNoReply
 }
 
-var clerkBehavior = actor.Define("clerk", (*clerk).Init, actor.Answer((*clerk).Echo), actor.Answer((*clerk).Refuse), actor.Answer((*clerk).Hang))
+var clerkBehavior = actor.Define("clerk", (*clerk).Init, actor.OnCall((*clerk).Echo), actor.OnCall((*clerk).Refuse), actor.OnCall((*clerk).Hang))
 
 // forwarded is three nodes, where a clerk on the second forwards to a witness on the third.
 func forwarded(t *testing.T) (all []member, clerk actor.PID, to watched) {
 	all = joinMembers(t, "mem://"+strings.ReplaceAll(t.Name(), "/", "-"), "a", "b", "c")
 	to = all[2].witness(t)
-	clerk, err := actor.Spawn(all[1], clerkBehavior, to.pid)
+	clerk, err := clerkBehavior.Spec(to.pid).Start(all[1])
 	if err != nil {
 		t.Fatal(err)
 	}

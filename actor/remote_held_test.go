@@ -13,7 +13,7 @@ func TestWhoAsksForTooManyLinksAndMonitorsIsToldSo(t *testing.T) {
 	const limit = 20
 	s := actor.NewSystem(actor.Logger(quiet))
 	s.HoldAtMost(limit)
-	n := sabir.NewNode(sabir.ID("b"), sabir.Logger(quiet), s.Extension(), sabir.Join("mem://"+t.Name()))
+	n := sabir.NewNode(sabir.ID("b"), sabir.Logger(quiet), s.Option(), sabir.Join("mem://"+t.Name()))
 	if err := n.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -21,9 +21,9 @@ func TestWhoAsksForTooManyLinksAndMonitorsIsToldSo(t *testing.T) {
 	t.Cleanup(b.stop)
 	a := startMember(t, "a", n.Info().Addr)
 	a.awaitNode(t, "b")
-	actor.Permit(s, sinkBehavior)
+	actor.AllowRemoteSpawn(s, sinkBehavior)
 	one, two := a.witness(t), b.witness(t)
-	refs := make([]actor.Ref, limit)
+	refs := make([]actor.MonitorRef, limit)
 	a.order(t, one, do{func(p *actor.Process) error {
 		for i := range refs {
 			refs[i] = p.Monitor(two.pid)
@@ -41,7 +41,7 @@ func TestWhoAsksForTooManyLinksAndMonitorsIsToldSo(t *testing.T) {
 		t.Fatalf("%d are held", held)
 	}
 
-	var ref actor.Ref
+	var ref actor.MonitorRef
 	a.order(t, one, do{func(p *actor.Process) error { ref = p.Monitor(two.pid); return nil }})
 	down := nextOf[actor.Down](t, one)
 	wantError(t, down.Reason, actor.ErrTooMany)

@@ -88,7 +88,7 @@ func TestAMonitorTellsOfTheEndOnAnotherNode(t *testing.T) {
 	overNetworks(t, func(t *testing.T, address string) {
 		m := joinMembers(t, address, "a", "b")
 		one, two := m[0].witness(t), m[1].witness(t)
-		var gone, kept actor.Ref
+		var gone, kept actor.MonitorRef
 		m[0].order(t, one, do{func(p *actor.Process) error {
 			gone, kept = p.Monitor(two.pid), p.Monitor(two.pid)
 			p.Demonitor(gone)
@@ -118,7 +118,7 @@ func TestAMonitorOfANameTellsOfTheEndOfWhoHadIt(t *testing.T) {
 	for _, where := range []member{m[0], m[1]} {
 		name := actor.Name{Name: "boss", Node: where.node.ID()}
 		two := where.witness(t, actor.Named("boss"))
-		var ref actor.Ref
+		var ref actor.MonitorRef
 		m[0].order(t, one, do{func(p *actor.Process) error { p.Demonitor(p.MonitorName(name)); ref = p.MonitorName(name); return nil }})
 		if _, err := actor.Call[echo](t.Context(), m[0], two.pid, echo{}); err != nil { // the monitor came before
 			t.Fatal(err)
@@ -222,20 +222,20 @@ func TestANodeWithoutProcessesIsNeverUp(t *testing.T) {
 
 func TestNothingCanBeSpawnedBeforeTheNodeHasStarted(t *testing.T) {
 	s := actor.NewSystem(actor.Logger(quiet))
-	n := sabir.NewNode(sabir.ID("a"), sabir.Logger(quiet), s.Extension())
+	n := sabir.NewNode(sabir.ID("a"), sabir.Logger(quiet), s.Option())
 	_, err := actor.Spawn(s, sinkBehavior, struct{}{})
 	wantError(t, err, actor.ErrStopped)
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	pid, err := actor.Spawn(s, sinkBehavior, struct{}{})
-	if err != nil || pid.Node() != "a" {
+	if err != nil || pid.PID().Node() != "a" {
 		t.Error(pid, err)
 	}
 	if err := n.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if s.Alive(pid) {
+	if s.Alive(pid.PID()) {
 		t.Error("the process has outlived its node")
 	}
 }

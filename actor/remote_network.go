@@ -12,12 +12,12 @@ import (
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// Extension makes the system that of a node: give it to sabir.NewNode. It then starts and stops with the node, and
+// Option makes the system that of a node: give it to sabir.NewNode. It then starts and stops with the node, and
 // reaches the systems of the other nodes of the cluster. Before the node has started, nothing can be spawned and nothing
 // sent. A system belongs to one node.
-func (s *System) Extension() sabir.NodeOption {
+func (s *System) Option() sabir.NodeOption {
 	s.stopped.Store(true) // until Start: PIDs hold the node's name
-	return sabir.Extend(Topic, extension{s})
+	return sabir.Extend(linkTopic, extension{s})
 }
 
 // extension is the side of a system that its node calls: see sabir.Extend.
@@ -109,12 +109,12 @@ func (n *network) openSession(p *peer, l *wire.Link) *session {
 func (n *network) sendHello(s *session) {
 	hello := binary.AppendUvarint([]byte{byte(opHello)}, protocolVersion)
 	hello = appendID(hello, s.system.home.Value().instance)
-	if s.link.TryPost(Topic, hello) {
+	if s.link.TryPost(linkTopic, hello) {
 		s.helloSent = true
 		return
 	}
 	n.gone.Go(func() {
-		if s.link.Post(context.Background(), Topic, hello) == nil {
+		if s.link.Post(context.Background(), linkTopic, hello) == nil {
 			n.mu.Lock()
 			s.helloSent = true
 			n.bringUp(s)

@@ -74,12 +74,12 @@ func inform[M any](s *System, pid PID, m M) {
 
 // MonitorName is Monitor for the process that has a name now, on this or another node. Its Down carries the name, and a PID
 // only if a process had the name.
-func (p *Process) MonitorName(name Name) Ref {
+func (p *Process) MonitorName(name Name) MonitorRef {
 	s := p.system
 	if name.Node == "" {
 		name.Node = s.nodeName()
 	}
-	to, ref := placeholder(name), Ref(s.refs.Add(1))
+	to, ref := placeholder(name), MonitorRef(s.refs.Add(1))
 	p.entry.mu.Lock()
 	p.entry.ensureCold().watches.set(ref, to)
 	p.entry.mu.Unlock()

@@ -23,11 +23,11 @@ func TestRemoteNodeInAProcessOfItsOwn(t *testing.T) {
 		return
 	}
 	s := actor.NewSystem(actor.Logger(quiet))
-	n := sabir.NewNode(sabir.ID(id), sabir.Logger(quiet), s.Extension(), sabir.Join("tcp://127.0.0.1:0"))
+	n := sabir.NewNode(sabir.ID(id), sabir.Logger(quiet), s.Option(), sabir.Join("tcp://127.0.0.1:0"))
 	if err := n.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	actor.Permit(s, stuckBehavior)
+	actor.AllowRemoteSpawn(s, stuckBehavior)
 	for _, name := range []string{"sink", "sink1"} {
 		if _, err := actor.Spawn(s, sinkBehavior, struct{}{}, actor.Named(name)); err != nil {
 			t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// Topic is the topic of the posts by which the systems of two nodes talk; see sabir.Extend.
-const Topic uint8 = 16
+// linkTopic is the topic of the posts by which the systems of two nodes talk; see sabir.Extend.
+const linkTopic uint8 = 16
 
 // protocolVersion goes into each hello. Systems of another version are never up.
 const protocolVersion = 1
@@ -23,11 +23,11 @@ const (
 	opHello     opcode = 1  // node and run; the first post of a session in each direction
 	opDeclare   opcode = 2  // a type gets its number
 	opSend      opcode = 3  // messages
-	opImportant opcode = 4  // a message that is to be acknowledged
+	opConfirmed opcode = 4  // a message that is to be acknowledged
 	opCall      opcode = 5  // a call
 	opAnswer    opcode = 6  // its answer
-	opFailure   opcode = 7  // the error of a call, an important message or a spawn
-	opDone      opcode = 8  // an important message is in its mailbox
+	opFailure   opcode = 7  // the error of a call, a confirmed message or a spawn
+	opDone      opcode = 8  // a confirmed message is in its mailbox
 	opCancel    opcode = 9  // the caller no longer waits
 	opExit      opcode = 10 // the end of a process that is linked, or the order to end
 	opKill      opcode = 11

@@ -52,11 +52,11 @@ func (*guestHouse) Guest(*Process, guest) error            { return nil }
 func (*guestHouse) Ask(_ *Process, g guest) (guest, error) { return g, nil }
 func (h *guestHouse) Later(p *Process, _ total) (guest, error) {
 	h.pending = p.Request()
-	return guest{}, ErrLater
+	return guest{}, ErrNoReply
 }
 
 var guestBehavior = Define[guestHouse, guest]("guests", func(*guestHouse, *Process, guest) error { return nil },
-	On((*guestHouse).Guest), Answer((*guestHouse).Ask), Answer((*guestHouse).Later))
+	OnMessage((*guestHouse).Guest), OnCall((*guestHouse).Ask), OnCall((*guestHouse).Later))
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
@@ -83,10 +83,10 @@ func newRigOver(t testing.TB, conn net.Conn) *rig {
 		s.remote.gone.Wait()
 	})
 	var err error
-	if r.pid, err = Spawn(s, guestBehavior, guest{}, Named("house")); err != nil {
+	if r.pid, err = guestBehavior.Spec(guest{}, Named("house")).Start(s); err != nil {
 		t.Fatal(err)
 	}
-	Permit(s, guestBehavior)
+	AllowRemoteSpawn(s, guestBehavior)
 	return r
 }
 
@@ -111,7 +111,7 @@ func posts(r *rig) (names []string, all [][]byte) {
 	}
 	add("declare", declarePost(0, messagesOf[guest]().k.name, schema))
 	add("send", append(append(head(opSend), 0), values...))
-	add("important", append(append(head(opImportant, 1), 0), one...))
+	add("important", append(append(head(opConfirmed, 1), 0), one...))
 	add("call", append(append(head(opCall, 2), 0, 0), one...))
 	context := binary.AppendUvarint([]byte{withTimeout | withRequestID | withMetadata}, 1_000_000)
 	context = appendText(appendText(append(appendText(context, "r"), 1), "key"), "value")
@@ -262,7 +262,7 @@ func FuzzPosts(f *testing.F) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // CallTimeout can pass on a machine that has much else to do
 		defer cancel()
-		if got, err := Call[guest](ctx, r, pid, guest{N: 3}); err != nil && r.Alive(pid) || err == nil && got.N != 3 {
+		if got, err := Call[guest](ctx, r, pid, guest{N: 3}); err != nil && r.Alive(pid.PID()) || err == nil && got.N != 3 {
 			t.Fatal(got, err)
 		}
 	})
@@ -287,7 +287,7 @@ func (w *pourer) Pour(p *Process, to holding) error {
 
 type holding struct{ who PID }
 
-var pourerBehavior = Define("pourer", func(w *pourer, _ *Process, done chan poured) error { w.done = done; return nil }, On((*pourer).Pour))
+var pourerBehavior = Define("pourer", func(w *pourer, _ *Process, done chan poured) error { w.done = done; return nil }, OnMessage((*pourer).Pour))
 
 func TestASenderWaitsWhileTheLinkIsFullAndOthersGoOn(t *testing.T) {
 	near, far := net.Pipe() // whose other end is not read

@@ -26,8 +26,8 @@ func (s *session) read(post []byte) error {
 		err = s.readSend(&r)
 	case opDeclare:
 		err = s.readDeclare(&r)
-	case opImportant:
-		err = s.readImportant(&r)
+	case opConfirmed:
+		err = s.readConfirmed(&r)
 	case opCall:
 		err = s.readCall(&r)
 	case opAnswer:
@@ -151,6 +151,10 @@ func (s *session) readSend(r *postReader) error {
 // logUnreadable counts a message that could not be decoded, and logs it, once a second at most.
 func (s *session) logUnreadable(d *declared, err error) {
 	s.system.dead.unhandled.Add(1)
+	s.warnUnreadable(d, err)
+}
+
+func (s *session) warnUnreadable(d *declared, err error) {
 	if contain := s.system.faults.contain("reading a message from "+s.node, d.name, err); contain != err {
 		return
 	}
@@ -169,11 +173,14 @@ func (s *session) skipMessages(r *postReader, d *declared, why error) error {
 		r.bytes()
 		s.system.dead.unhandled.Add(1)
 	}
-	s.system.log.Debug("messages from another node not handled", "node", s.node, "type", d.name, "error", why)
+	if !d.warned {
+		d.warned = true
+		s.warnUnreadable(d, why)
+	}
 	return r.end()
 }
 
-func (s *session) readImportant(r *postReader) error {
+func (s *session) readConfirmed(r *postReader) error {
 	number := r.uvarint()
 	h, d := s.head(r), s.typeOf(r)
 	if r.bad {
@@ -313,7 +320,7 @@ func (s *session) exitPost(e Exit, to PID) []byte {
 }
 
 func (s *session) readWatch(r *postReader, watch bool) error {
-	w := watched{Ref(r.uint64()), s.peerPID(r.uint64())}
+	w := watched{MonitorRef(r.uint64()), s.peerPID(r.uint64())}
 	to := r.address()
 	if err := r.end(); err != nil {
 		return err
@@ -346,7 +353,7 @@ func (s *session) downPost(d Down, to PID) []byte {
 }
 
 func (s *session) readDown(r *postReader) error {
-	ref, to := Ref(r.uint64()), s.localPID(r.uint64())
+	ref, to := MonitorRef(r.uint64()), s.localPID(r.uint64())
 	d := Down{Ref: ref, PID: s.peerPID(r.uint64()), Reason: r.error()}
 	if err := r.end(); err != nil {
 		return err

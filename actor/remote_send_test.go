@@ -79,7 +79,7 @@ func TestANameOnAnotherNodeIsFoundThere(t *testing.T) {
 	}
 	_, err = actor.Call[echo](t.Context(), a, actor.Name{Name: "nobody", Node: "b"}, echo{"hello"})
 	wantError(t, err, actor.ErrNoProcess)
-	wantError(t, actor.SendImportant(t.Context(), a, actor.Name{Name: "nobody", Node: "b"}, item{}), actor.ErrNoProcess)
+	wantError(t, actor.SendConfirmed(t.Context(), a, actor.Name{Name: "nobody", Node: "b"}, item{}), actor.ErrNoProcess)
 	wantError(t, actor.Send(a, actor.Name{Name: "box", Node: "c"}, item{}), actor.ErrNoConnection)
 }
 
@@ -98,7 +98,7 @@ func TestUrgentMessagesOvertakeOthersOnAnotherNode(t *testing.T) {
 				return err
 			}
 		}
-		return actor.SendImportant(t.Context(), p, to.pid, item{Seq: 4})
+		return actor.SendConfirmed(t.Context(), p, to.pid, item{Seq: 4})
 	}})
 	close(release)
 	var got []int
@@ -137,7 +137,7 @@ func TestAnImportantMessageIsKnownToLieInTheMailboxOrRefused(t *testing.T) {
 		m := joinMembers(t, address, "a", "b")
 		a, b := m[0], m[1]
 		to := b.witness(t)
-		if err := actor.SendImportant(t.Context(), a, to.pid, item{Seq: 1}); err != nil {
+		if err := actor.SendConfirmed(t.Context(), a, to.pid, item{Seq: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if got := nextOf[item](t, to); got.Seq != 1 {
@@ -152,7 +152,7 @@ func TestAnImportantMessageIsKnownToLieInTheMailboxOrRefused(t *testing.T) {
 		<-started
 		var err error
 		for i := 0; i < 3 && err == nil; i++ { // the call that is being handled may count
-			err = actor.SendImportant(t.Context(), a, full.pid, item{})
+			err = actor.SendConfirmed(t.Context(), a, full.pid, item{})
 		}
 		wantError(t, err, actor.ErrMailboxFull)
 		close(release)
@@ -161,7 +161,7 @@ func TestAnImportantMessageIsKnownToLieInTheMailboxOrRefused(t *testing.T) {
 		for b.Alive(to.pid) {
 			runtime.Gosched()
 		}
-		wantError(t, actor.SendImportant(t.Context(), a, to.pid, item{}), actor.ErrNoProcess)
+		wantError(t, actor.SendConfirmed(t.Context(), a, to.pid, item{}), actor.ErrNoProcess)
 	})
 }
 
@@ -183,11 +183,11 @@ func TestEachImportantMessageThatIsConfirmedIsHandledOnAnotherNodeByEachAddress(
 			}()
 			<-started
 			sends := []func(item) error{
-				func(m item) error { return actor.SendImportant(t.Context(), a, to.pid, m) },
-				func(m item) error { return actor.SendImportant(t.Context(), a, actor.Name{Name: "full", Node: "b"}, m) },
+				func(m item) error { return actor.SendConfirmed(t.Context(), a, to.pid, m) },
+				func(m item) error { return actor.SendConfirmed(t.Context(), a, actor.Name{Name: "full", Node: "b"}, m) },
 			}
 			if made := <-alias; made != (actor.Alias{}) {
-				sends = append(sends, func(m item) error { return actor.SendImportant(t.Context(), a, made, m) })
+				sends = append(sends, func(m item) error { return actor.SendConfirmed(t.Context(), a, made, m) })
 			}
 			var confirmed []int
 			for i := range 51 {
@@ -231,7 +231,24 @@ func TestMessagesThatNothingCanReadAreCountedAndCallsRefused(t *testing.T) {
 	if lost := b.Lost().NotHandled; lost != 4 {
 		t.Errorf("%d messages are counted as not handled, not 4", lost)
 	}
-	wantError(t, actor.SendImportant(t.Context(), a, to.pid, unheardOf{}), actor.ErrNotHandled)
+	wantError(t, actor.SendConfirmed(t.Context(), a, to.pid, unheardOf{}), actor.ErrNotHandled)
+	wantError(t, actor.SendConfirmed(t.Context(), a, to.pid, neverHandled{}), actor.ErrNotHandled)
+}
+
+func TestARefReachesAProcessOfAnotherNode(t *testing.T) {
+	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
+	a, b := m[0], m[1]
+	to := b.witness(t, actor.Named("witness"))
+	for name, ref := range map[string]actor.Ref[witness]{
+		"of a PID":  actor.RefTo[witness](to.pid),
+		"of a name": actor.RefTo[witness](actor.Name{Name: "witness", Node: "b"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, err := actor.Ask(t.Context(), a, ref, (*witness).Echo, echo{"hi"}); err != nil || got.Text != "hi" {
+				t.Errorf("asked: %v, %v", got, err)
+			}
+		})
+	}
 }
 
 func TestWhatHasNoFormOnTheWireIsRefusedAtItsSender(t *testing.T) {
@@ -240,7 +257,7 @@ func TestWhatHasNoFormOnTheWireIsRefusedAtItsSender(t *testing.T) {
 	to := b.witness(t)
 	type channel struct{ C chan int }
 	wantError(t, actor.Send(a, to.pid, channel{}), actor.ErrNoWireForm)
-	wantError(t, actor.SendImportant(t.Context(), a, to.pid, channel{}), actor.ErrNoWireForm)
+	wantError(t, actor.SendConfirmed(t.Context(), a, to.pid, channel{}), actor.ErrNoWireForm)
 	_, err := actor.Call[item](t.Context(), a, to.pid, channel{})
 	wantError(t, err, actor.ErrNoWireForm)
 	_, err = actor.Call[channels](t.Context(), a, to.pid, asksChannels{})

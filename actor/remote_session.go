@@ -34,7 +34,7 @@ type session struct {
 	outbound       outbound
 
 	mu      sync.Mutex
-	next    uint64                   // last number of a call, an important message or a spawn
+	next    uint64                   // last number of a call, a confirmed message or a spawn
 	pending map[uint64]*pendingReply // requests of this side
 	inbound map[uint64]*remoteCall   // calls of the peer
 	spawns  int                      // spawns of the peer that run
@@ -91,14 +91,14 @@ func (s *session) post(ctx context.Context, by *Process, data []byte) (reuse boo
 	if s.ended.Load() {
 		return true, s.system.remote.noConnection(s.node)
 	}
-	if s.link.TryPost(Topic, data) {
+	if s.link.TryPost(linkTopic, data) {
 		return true, nil
 	}
 	if by != nil {
 		by.beginBlocking()
 		defer by.endBlocking()
 	}
-	err = s.link.Post(ctx, Topic, data)
+	err = s.link.Post(ctx, linkTopic, data)
 	if err == nil {
 		return true, nil
 	}
@@ -137,7 +137,7 @@ func (s *session) enqueue(data []byte) {
 	q := &s.outbound
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if s.ended.Load() || !q.running && s.link.TryPost(Topic, data) {
+	if s.ended.Load() || !q.running && s.link.TryPost(linkTopic, data) {
 		return
 	}
 	if q.bytes += len(data); q.bytes > maxOutbound {
@@ -164,7 +164,7 @@ func (s *session) drainOutbound() {
 		}
 		q.mu.Unlock()
 		for _, data := range list {
-			if s.ended.Load() || s.link.Post(context.Background(), Topic, data) != nil {
+			if s.ended.Load() || s.link.Post(context.Background(), linkTopic, data) != nil {
 				break
 			}
 		}
@@ -251,15 +251,15 @@ func appendHead(dst []byte, l *envelope, to PID) []byte {
 	return appendAddress(appendID(append(dst, byte(l.priority)), l.from.id), to)
 }
 
-// pendingReply is a request to the peer that has no reply yet: a call, an important message or a spawn.
+// pendingReply is a request to the peer that has no reply yet: a call, a confirmed message or a spawn.
 type pendingReply struct {
 	session *session
 	number  uint64
 	request Request     // of a call
-	done    chan result // of an important message or a spawn; has one place
+	done    chan result // of a confirmed message or a spawn; has one place
 	parent  PID         // of a spawn, as the two below
 	linked  bool
-	ref     Ref
+	ref     MonitorRef
 }
 
 type result struct {

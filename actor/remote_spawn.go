@@ -11,10 +11,10 @@ import (
 	"github.com/sabir-go/sabir/codec/native"
 )
 
-// Permit lets processes of other nodes start this behaviour here, by Spawn with OnNode: those of the nodes named, or of every
+// AllowRemoteSpawn lets processes of other nodes start this behaviour here, by Spawn with OnNode: those of the nodes named, or of every
 // node of the cluster where none is. By default none may: they get ErrNotPermitted. What the process is started with
 // travels like a message. Permitting a behaviour again replaces the nodes.
-func Permit[S, A any](s *System, b *Behavior[S, A], nodes ...string) {
+func AllowRemoteSpawn[S, A any](s *System, b *Behavior[S, A], nodes ...string) {
 	s.remote.permitted.Store(b.d.name, permission{slices.Clone(nodes), permitted[S, A]{b}})
 }
 
@@ -84,7 +84,7 @@ func spawnRemote[S, A any](s *System, by *Process, b *Behavior[S, A], args A, o 
 		}
 		if o.monitored {
 			flags |= spawnMonitored
-			a.ref = Ref(s.refs.Add(1))
+			a.ref = MonitorRef(s.refs.Add(1))
 		}
 	}
 	if err := session.addPending(a); err != nil {
@@ -128,7 +128,7 @@ func (s *session) readSpawn(r *postReader) error {
 	o := spawning{parent: s.peerPID(r.uint64())}
 	flags := r.byte()
 	o.linked, o.monitored = flags&spawnLinked != 0, flags&spawnMonitored != 0
-	o.ref = Ref(r.uint64())
+	o.ref = MonitorRef(r.uint64())
 	behavior := r.text(maxTypeName)
 	o.name = r.text(maxName)
 	o.bound = int(min(r.uvarint(), 1<<30))
@@ -141,7 +141,7 @@ func (s *session) readSpawn(r *postReader) error {
 	node := s.system.nodeName()
 	known, ok := s.system.remote.permitted.Load(behavior)
 	if !ok || !known.(permission).includes(s.node) {
-		s.fail(number, problem(ErrNotPermitted, node, "to start %q here: see actor.Permit", behavior))
+		s.fail(number, problem(ErrNotPermitted, node, "to start %q here: see actor.AllowRemoteSpawn", behavior))
 		return nil
 	}
 	start, err := known.(permission).start.args(d, value)

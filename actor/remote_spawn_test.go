@@ -24,7 +24,7 @@ func (*remoteChild) Init(p *actor.Process, args childArgs) error {
 func (*remoteChild) StopSelf(*actor.Process, stopSelf) error { return errRefused }
 
 var (
-	childBehavior  = actor.Define("child", (*remoteChild).Init, actor.On((*remoteChild).StopSelf))
+	childBehavior  = actor.Define("child", (*remoteChild).Init, actor.OnMessage((*remoteChild).StopSelf))
 	secretBehavior = actor.Define("secret", (*remoteChild).Init)
 )
 
@@ -32,16 +32,16 @@ func TestAPermittedBehaviourStartsOnAnotherNode(t *testing.T) {
 	overNetworks(t, func(t *testing.T, address string) {
 		m := joinMembers(t, address, "a", "b")
 		a, b := m[0], m[1]
-		actor.Permit(b.System, childBehavior, "a")
+		actor.AllowRemoteSpawn(b.System, childBehavior, "a")
 		parent := a.witness(t)
 		pid, err := actor.Spawn(a, childBehavior, childArgs{Parent: parent.pid}, actor.OnNode("b"), actor.Named("kid"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := nextOf[from](t, parent); pid.Node() != "b" || !b.Alive(pid) || got.Sender != pid {
+		if got := nextOf[from](t, parent); pid.PID().Node() != "b" || !b.Alive(pid.PID()) || got.Sender != pid.PID() {
 			t.Errorf("%s was started, %+v came", pid, got)
 		}
-		if got, ok := b.Whereis("kid"); !ok || got != pid {
+		if got, ok := b.Whereis("kid"); !ok || got != pid.PID() {
 			t.Errorf("the name is that of %s", got)
 		}
 		_, err = actor.Spawn(a, childBehavior, childArgs{Parent: parent.pid}, actor.OnNode("b"), actor.Named("kid"))
@@ -53,7 +53,7 @@ func TestAPermittedBehaviourStartsOnAnotherNode(t *testing.T) {
 
 func TestABehaviourThatIsNotPermittedDoesNotStart(t *testing.T) {
 	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
-	actor.Permit(m[1].System, childBehavior, "c", "d")
+	actor.AllowRemoteSpawn(m[1].System, childBehavior, "c", "d")
 	for _, b := range []*actor.Behavior[remoteChild, childArgs]{childBehavior, secretBehavior} {
 		_, err := actor.Spawn(m[0], b, childArgs{}, actor.OnNode("b"), actor.Named("kid"))
 		wantError(t, err, actor.ErrNotPermitted)
@@ -69,11 +69,11 @@ func TestAProcessStartedLinkedOnAnotherNodeIsLinked(t *testing.T) {
 	overNetworks(t, func(t *testing.T, address string) {
 		m := joinMembers(t, address, "a", "b")
 		a, b := m[0], m[1]
-		actor.Permit(b.System, childBehavior)
+		actor.AllowRemoteSpawn(b.System, childBehavior)
 		parent := a.witness(t)
 		spawn := func(options ...actor.SpawnOption) (pid actor.PID) {
 			a.order(t, parent, do{func(p *actor.Process) (err error) {
-				pid, err = actor.Spawn(p, childBehavior, childArgs{Parent: p.PID()}, append(options, actor.OnNode("b"))...)
+				pid, err = childBehavior.Spec(childArgs{Parent: p.PID()}, append(options, actor.OnNode("b"))...).Start(p)
 				return err
 			}})
 			nextOf[from](t, parent)

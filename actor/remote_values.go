@@ -17,7 +17,7 @@ var ErrNoWireForm = sabir.NewError(sabir.CodeInvalidArgument, "NoWireForm", "the
 var registered sync.Map
 
 // Register lets processes get messages and calls of type M from other nodes. For the types of the handlers of a behaviour
-// Define does it; the others, which OnAny handles, and those of interfaces need it. Nothing but what was registered is ever
+// Define does it; the others, which OnAnyMessage handles, and those of interfaces need it. Nothing but what was registered is ever
 // built from the wire.
 //
 // The type is known by the path of its package and its name, the same on all nodes. Two types with one name, as those
@@ -192,6 +192,7 @@ type declared struct {
 	read    reader
 	err     error // why it cannot be read
 	answers []any // *native.Type[Out] for each Out that a caller waited for
+	warned  bool  // it was logged that messages of the type cannot be read
 }
 
 // maxAnswerTypes bounds the decoders that are kept for one declared type.

@@ -181,5 +181,5 @@ type drained struct{}
 type storm struct{ fn func(drop) error }
 
 var stormy = Define("stormy", func(s *storm, _ *Process, fn func(drop) error) error { s.fn = fn; return nil },
-	On(func(s *storm, _ *Process, m drop) error { return s.fn(m) }),
-	Answer(func(*storm, *Process, drained) (bool, error) { return true, nil }))
+	OnMessage(func(s *storm, _ *Process, m drop) error { return s.fn(m) }),
+	OnCall(func(*storm, *Process, drained) (bool, error) { return true, nil }))

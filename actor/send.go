@@ -5,8 +5,10 @@ import (
 	"time"
 )
 
-// Address is the receiver of a message: a PID, a Name or an Alias.
-type Address interface{ PID | Name | Alias }
+// Address is the receiver of a message: a Ref, a PID, a Name or an Alias.
+type Address interface {
+	PID | Name | Alias | ~struct{ pid PID } // the last is Ref[S], for every S
+}
 
 // Send sends a message to a process of this or another node and does not wait until it is handled. Messages from one
 // process to another arrive in the order in which they were sent, once or not at all; those of a system, from several
@@ -14,8 +16,13 @@ type Address interface{ PID | Name | Alias }
 //
 // What a callback sends to one process in a row is handed over together, at the latest when the callback returns or after
 // a few milliseconds. So an error reports only what is known at once, and may be that of a message sent before: ErrNoProcess,
-// ErrMailboxFull, ErrNoConnection, ErrStopped. That a message was sent to a process that has ended is no reason to worry
-// for most; a sender that must know uses SendImportant, or a call.
+// ErrNotHandled, ErrMailboxFull, ErrNoConnection, ErrStopped. That a message was sent to a process that has ended is no reason
+// to worry for most; a sender that must know uses SendConfirmed, or a call.
+//
+// A process of this node that has no handler for the message refuses it with ErrNotHandled. What handlers a process of another
+// node has is not known here: there such a message is counted, in System.Lost, and logged once for its type.
+//
+// Where the state of the process is known, Tell has the message checked by the compiler.
 func Send[M any, A Address](from Sender, to A, message M) error {
 	s, p := from.in(), from.process()
 	pid, err := resolve(s, to)
@@ -54,10 +61,16 @@ func startRun[M any](p *Process, to PID, message M) error {
 		err = b.handOver(p)
 	}
 	if b.to != to || p.worker == nil { // the watch does not see an entry that no worker runs
-		b.to = to
+		b.to, b.behavior = to, nil
 		one := m.envelopeOf(message)
 		one.head.from = p.pid
 		return p.system.push(to, &one.head, p)
+	}
+	if b.behavior == nil {
+		b.behavior = p.system.behaviorOf(to)
+	}
+	if b.behavior != nil && b.behavior.handler(&m.k, false) == nil {
+		return p.system.refuseOutgoing(b.behavior, to, &m.k, p.pid)
 	}
 	run := m.run()
 	run.items = append(run.items, message)
@@ -96,7 +109,7 @@ func SendPriority[M any, A Address](from Sender, to A, priority Priority, messag
 	return s.push(pid, &one.head, p)
 }
 
-// SendImportant is Send with a confirmation: it returns nil when the message was put into the mailbox of the process, with all
+// SendConfirmed is Send with a confirmation: it returns nil when the message was put into the mailbox of the process, with all
 // that this process had sent there before, and an error when it was not. Where the process runs on another node, it waits for
 // that node's answer, as long as ctx allows, or for CallTimeout where ctx has no deadline; after ErrCallTimeout,
 // ErrNoConnection and the error of ctx the message may lie there all the same.
@@ -105,9 +118,10 @@ func SendPriority[M any, A Address](from Sender, to A, priority Priority, messag
 // SendTimeout, or the error of ctx when that ends first; DropOldest takes the message and loses the oldest. So in a mailbox with
 // DropOldest a message that was confirmed may be lost to later ones.
 //
-// Nil does not mean that the message will be handled: the process may end before, or have no handler for it, and one that passes
-// messages on, such as a pool, may find no space where they go. A sender that must know that makes a call.
-func SendImportant[M any, A Address](ctx context.Context, from Sender, to A, message M) error {
+// A process that has no handler for the message refuses it with ErrNotHandled, on this node and on others. Nil does not mean that
+// the message will be handled: the process may end before, and one that passes messages on, such as a pool, may find no space
+// where they go. A sender that must know that makes a call.
+func SendConfirmed[M any, A Address](ctx context.Context, from Sender, to A, message M) error {
 	s, p := from.in(), from.process()
 	pid, err := resolve(s, to)
 	if err != nil {
@@ -121,7 +135,7 @@ func SendImportant[M any, A Address](ctx context.Context, from Sender, to A, mes
 	if pid.home == s.home {
 		return s.pushKnown(ctx, pid, &one.head, p)
 	}
-	return s.remote.pushImportant(ctx, pid, &one.head, p)
+	return s.remote.pushConfirmed(ctx, pid, &one.head, p)
 }
 
 // SendAfter sends a message after d. stop prevents that and reports whether it did. A process's own timers end with it.

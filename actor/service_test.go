@@ -24,9 +24,9 @@ type (
 )
 
 var sitting = actor.Define[sitter, string]("list.sitter", nil,
-	actor.On(func(*sitter, *actor.Process, nothingMuch) error { return nil }),
-	actor.On(func(*sitter, *actor.Process, fallOver) error { return errors.New("it fell over") }),
-	actor.On(func(_ *sitter, _ *actor.Process, m holdStill) error {
+	actor.OnMessage(func(*sitter, *actor.Process, nothingMuch) error { return nil }),
+	actor.OnMessage(func(*sitter, *actor.Process, fallOver) error { return errors.New("it fell over") }),
+	actor.OnMessage(func(_ *sitter, _ *actor.Process, m holdStill) error {
 		close(m.started)
 		<-m.until
 		return nil
@@ -68,7 +68,7 @@ func spawnSitter(t *testing.T, s *actor.System, options ...actor.SpawnOption) ac
 	t.Helper()
 	pid, err := actor.Spawn(s, sitting, "", options...)
 	must(t, err)
-	return pid
+	return pid.PID()
 }
 
 func TestAListHasTheFirstInItsOrderAndSaysHowManyMoreThereAre(t *testing.T) {

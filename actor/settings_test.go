@@ -24,7 +24,7 @@ func (*heir) withCallTimeout(p *actor.Process, m withCallTimeout) (struct{}, err
 	return struct{}{}, nil
 }
 
-var heirs = actor.Define[heir, struct{}]("heir", nil, actor.Answer((*heir).withCallTimeout))
+var heirs = actor.Define[heir, struct{}]("heir", nil, actor.OnCall((*heir).withCallTimeout))
 
 func insideOf(t *testing.T, s *actor.System, pid actor.PID, fn func(*actor.Process)) {
 	t.Helper()
@@ -36,11 +36,11 @@ func insideOf(t *testing.T, s *actor.System, pid actor.PID, fn func(*actor.Proce
 // family is a process and one that it has started with the options.
 func family(t *testing.T, s *actor.System, parent []actor.SpawnOption, child ...actor.SpawnOption) (first, second actor.PID) {
 	t.Helper()
-	first, err := actor.Spawn(s, heirs, struct{}{}, parent...)
+	first, err := heirs.Spec(struct{}{}, parent...).Start(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	insideOf(t, s, first, func(p *actor.Process) { second, err = actor.Spawn(p, heirs, struct{}{}, child...) })
+	insideOf(t, s, first, func(p *actor.Process) { second, err = heirs.Spec(struct{}{}, child...).Start(p) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,9 +19,9 @@ type spawning struct {
 	bound       int
 	rule        Overflow
 	initTimeout time.Duration
-	ref         Ref       // with monitored, what Spawn found
-	parent      PID       // of a process that another node starts here
-	ready       func(PID) // called after Init, before others can learn of the process; may be nil
+	ref         MonitorRef // with monitored, what Spawn found
+	parent      PID        // of a process that another node starts here
+	ready       func(PID)  // called after Init, before others can learn of the process; may be nil
 }
 
 // Named registers the process under a name on its node before Init runs. ErrNameTaken where another has it.
@@ -39,11 +39,16 @@ func Mailbox(messages int, rule Overflow) SpawnOption {
 // on the goroutine of Spawn and has as long as it needs.
 func InitTimeout(d time.Duration) SpawnOption { return func(o *spawning) { o.initTimeout = d } }
 
-// OnNode starts the process on another node of the cluster, which must permit it; see Permit.
+// OnNode starts the process on another node of the cluster, which must permit it; see AllowRemoteSpawn.
 func OnNode(node string) SpawnOption { return func(o *spawning) { o.node = node } }
 
-// Spawn starts a process and returns when its Init has: with the PID, or the error of Init. args is what Init gets.
-func Spawn[S, A any](from Sender, b *Behavior[S, A], args A, options ...SpawnOption) (PID, error) {
+// Spawn starts a process and returns when its Init has: with a reference to it, or the error of Init. args is what Init gets.
+func Spawn[S, A any](from Sender, b *Behavior[S, A], args A, options ...SpawnOption) (Ref[S], error) {
+	pid, err := startProcess(from, b, args, options)
+	return Ref[S]{pid}, err
+}
+
+func startProcess[S, A any](from Sender, b *Behavior[S, A], args A, options []SpawnOption) (PID, error) {
 	s, o := from.in(), spawning{bound: DefaultMailbox}
 	for _, option := range options {
 		option(&o)
@@ -67,7 +72,7 @@ type Spec struct {
 // Spec is the behaviour with what it is started with, to be started by another process.
 func (b *Behavior[S, A]) Spec(args A, options ...SpawnOption) Spec {
 	return Spec{b.d.name, func(from Sender, more []SpawnOption) (PID, error) {
-		return Spawn(from, b, args, append(options[:len(options):len(options)], more...)...)
+		return startProcess(from, b, args, append(options[:len(options):len(options)], more...))
 	}}
 }
 

@@ -80,7 +80,7 @@ func TestAProcessWhoseInitFailsWasNeverThere(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					in(t, s, parent, func(p *Process) {
+					in(t, s, parent.PID(), func(p *Process) {
 						_, err := Spawn(p, puppets, hooks{
 							init:      func(p *Process) error { failed = p.PID(); return c.init(p) },
 							terminate: func(*Process, error) { t.Error("Terminate was called") },
@@ -109,7 +109,7 @@ func TestInitThatTakesTooLongEndsTheProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in(t, s, parent, func(p *Process) {
+		in(t, s, parent.PID(), func(p *Process) {
 			started := time.Now()
 			_, err := Spawn(p, puppets, hooks{init: func(p *Process) error {
 				failed = p.PID()
@@ -249,15 +249,15 @@ func TestTwoHandlersForOneTypeAreAMistake(t *testing.T) {
 			t.Error("Define did not panic")
 		}
 	}()
-	Define[puppet, hooks]("twice", nil, On((*puppet).Do), On((*puppet).Do))
+	Define[puppet, hooks]("twice", nil, OnMessage((*puppet).Do), OnMessage((*puppet).Do))
 }
 
 func TestOneTypeMayBeAMessageAndACall(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got notes
 		b := Define[puppet, hooks]("both", nil,
-			On(func(_ *puppet, _ *Process, m int) error { got.add(m); return nil }),
-			Answer(func(_ *puppet, _ *Process, in int) (int, error) { return in + 1, nil }))
+			OnMessage(func(_ *puppet, _ *Process, m int) error { got.add(m); return nil }),
+			OnCall(func(_ *puppet, _ *Process, in int) (int, error) { return in + 1, nil }))
 		pid, err := Spawn(s, b, hooks{})
 		if err != nil {
 			t.Fatal(err)

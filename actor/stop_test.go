@@ -74,7 +74,7 @@ func TestStopKillsWhoHasNotEndedInTime(t *testing.T) {
 		wantError(t, s.Stop(ctx), context.DeadlineExceeded)
 		time.Sleep(time.Second) // what is left of the workers ends
 		synctest.Wait()
-		if s.Alive(stubborn) {
+		if s.Alive(stubborn.PID()) {
 			t.Error("it lives")
 		}
 	})

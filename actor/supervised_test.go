@@ -35,8 +35,8 @@ func (*guardian) withCallTimeout(p *actor.Process, m withCallTimeout) (struct{},
 }
 
 var guardians = actor.Define("guardian", (*guardian).init,
-	actor.On((*guardian).exit),
-	actor.Answer((*guardian).withCallTimeout),
+	actor.OnMessage((*guardian).exit),
+	actor.OnCall((*guardian).withCallTimeout),
 )
 
 func TestStopOfTheSystemLeavesTheSupervisedToThoseWhoLookAfterThem(t *testing.T) {
@@ -65,7 +65,7 @@ func TestTrapParentMakesTheParentsExitAMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	insideOf(t, s, parent, func(p *actor.Process) {
+	insideOf(t, s, parent.PID(), func(p *actor.Process) {
 		pid, err := actor.Spawn(p, guardians, seen)
 		if err == nil {
 			err = actor.Stop(p, pid, errors.New("go"))
@@ -74,7 +74,7 @@ func TestTrapParentMakesTheParentsExitAMessage(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if e := (<-seen).(actor.Exit); e.From != parent || e.Linked() {
+	if e := (<-seen).(actor.Exit); e.From != parent.PID() || e.Linked() {
 		t.Error(e)
 	}
 	<-seen
@@ -89,7 +89,7 @@ func TestSupervisedProcessCannotUnlinkItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	ward, _ := s.Whereis("ward")
-	insideOf(t, s, ward, func(p *actor.Process) { p.Unlink(pid) })
+	insideOf(t, s, ward, func(p *actor.Process) { p.Unlink(pid.PID()) })
 	actor.Kill(s, ward)
 	if e := (<-seen).(actor.Exit); e.From != ward || !e.Linked() {
 		t.Error(e)
@@ -104,7 +104,7 @@ func TestSupervisedProcessThatDoesNotStartIsNoNewsForItsGuardian(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	insideOf(t, s, pid, func(p *actor.Process) {
+	insideOf(t, s, pid.PID(), func(p *actor.Process) {
 		if _, err := actor.Spawn(p, heirs, struct{}{}, actor.Supervised(), actor.Named("ward")); !errors.Is(err, actor.ErrNameTaken) {
 			t.Error(err)
 		}

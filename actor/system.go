@@ -17,7 +17,7 @@ import (
 // nodes of the cluster:
 //
 //	system := actor.NewSystem()
-//	node := sabir.NewNode(system.Extension(), sabir.Join("tcp://:7700"))
+//	node := sabir.NewNode(system.Option(), sabir.Join("tcp://:7700"))
 //
 // All its methods, and all functions that take it, may be used by many goroutines at once.
 type System struct {
@@ -41,6 +41,7 @@ type System struct {
 	internalProcess atomic.Int64 // processes of the runtime itself
 	stopped         atomic.Bool
 	faults          faults
+	unhandled       unhandledLog
 	dead            struct{ undelivered, dropped, unhandled atomic.Int64 }
 }
 
@@ -105,15 +106,6 @@ type Lost struct {
 // Lost counts messages since the start.
 func (s *System) Lost() Lost {
 	return Lost{s.dead.undelivered.Load(), s.dead.dropped.Load(), s.dead.unhandled.Load()}
-}
-
-func (s *System) notHandled(pid PID, l *envelope) {
-	if c, ok := l.body.(callBody); ok {
-		c.replyTo().fail(problem(ErrNotHandled, s.home.Value().node, "%s takes no calls with %s", pid, l.body.kind().name))
-		return
-	}
-	s.dead.unhandled.Add(int64(l.count - l.at))
-	s.log.Debug("message not handled", "pid", pid.String(), "type", l.body.kind().name, "from", l.from.String())
 }
 
 func (s *System) ended(pid PID, reason error) {

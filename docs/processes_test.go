@@ -48,8 +48,8 @@ func (c *Counter) Add(p *actor.Process, m Add) error { c.total += m.N; return ni
 func (c *Counter) Total(p *actor.Process, _ Total) (int, error) { return c.total, nil }
 
 var counter = actor.Define("counter", (*Counter).Init,
-	actor.On((*Counter).Add),
-	actor.Answer((*Counter).Total))
+	actor.OnMessage((*Counter).Add),
+	actor.OnCall((*Counter).Total))
 
 func Example_counter() {
 	ctx := context.Background()
@@ -57,12 +57,12 @@ func Example_counter() {
 	system := actor.NewSystem()
 	defer system.Stop(ctx)
 
-	pid, err := actor.Spawn(system, counter, 40) // returns when Init has
+	ref, err := actor.Spawn(system, counter, 40) // returns when Init has
 	if err != nil {
 		log.Fatal(err)
 	}
-	actor.Send(system, pid, Add{2}) // does not wait
-	total, err := actor.Call[int](ctx, system, pid, Total{})
+	actor.Tell(system, ref, (*Counter).Add, Add{2}) // does not wait
+	total, err := actor.Ask(ctx, system, ref, (*Counter).Total, Total{})
 	fmt.Println(total, err)
 	// Output: 42 <nil>
 }
@@ -87,24 +87,24 @@ func (c *Clock) Tick(p *actor.Process, _ Tick) error {
 	return nil
 }
 
-var clocks = actor.Define("clock", (*Clock).Init, actor.On((*Clock).Tick))
+var clocks = actor.Define("clock", (*Clock).Init, actor.OnMessage((*Clock).Tick))
 
 func Example_send() {
 	ctx := context.Background()
 	system := actor.NewSystem()
 	defer system.Stop(ctx)
 
-	pid, err := actor.Spawn(system, counter, 0, actor.Named("visits"), actor.Mailbox(10_000, actor.DropOldest))
+	ref, err := actor.Spawn(system, counter, 0, actor.Named("visits"), actor.Mailbox(10_000, actor.DropOldest))
 	if err != nil {
 		log.Fatal(err)
 	}
 	actor.Send(system, actor.Name{Name: "visits"}, Add{1})
-	actor.SendPriority(system, pid, actor.PriorityUrgent, Add{1}) // before all that waits
-	err = actor.SendImportant(ctx, system, pid, Add{1})           // nil: it lies in the mailbox
+	actor.SendPriority(system, ref, actor.PriorityUrgent, Add{1}) // before all that waits
+	err = actor.SendConfirmed(ctx, system, ref, Add{1})           // nil: it lies in the mailbox
 	if errors.Is(err, actor.ErrNoProcess) {
 		fmt.Println("nobody there")
 	}
-	total, err := actor.Call[int](ctx, system, pid, Total{})
+	total, err := actor.Ask(ctx, system, ref, (*Counter).Total, Total{})
 	fmt.Println(total, err)
 	// Output: 3 <nil>
 }
@@ -121,7 +121,7 @@ func (d *Desk) Init(p *actor.Process, _ struct{}) error { d.open = map[int]actor
 
 func (d *Desk) Order(p *actor.Process, o Order) (Receipt, error) {
 	d.open[o.ID] = p.Request() // the call, to be answered when there is something to tell
-	return Receipt{}, actor.ErrLater
+	return Receipt{}, actor.ErrNoReply
 }
 
 func (d *Desk) Shipped(p *actor.Process, s Shipped) error {
@@ -130,7 +130,7 @@ func (d *Desk) Shipped(p *actor.Process, s Shipped) error {
 	return nil
 }
 
-var desks = actor.Define("desk", (*Desk).Init, actor.Answer((*Desk).Order), actor.On((*Desk).Shipped))
+var desks = actor.Define("desk", (*Desk).Init, actor.OnCall((*Desk).Order), actor.OnMessage((*Desk).Shipped))
 
 func TestADeskAnswersLater(t *testing.T) {
 	system := actor.NewSystem(quiet)
@@ -184,7 +184,7 @@ func (w *Watcher) Exit(p *actor.Process, e actor.Exit) error { // without this h
 }
 
 var watchers = actor.Define("watcher", (*Watcher).Init,
-	actor.On((*Watcher).Watch), actor.On((*Watcher).Down), actor.On((*Watcher).Exit))
+	actor.OnMessage((*Watcher).Watch), actor.OnMessage((*Watcher).Down), actor.OnMessage((*Watcher).Exit))
 
 func TestWatchersAreTold(t *testing.T) {
 	system := actor.NewSystem(quiet)
@@ -198,9 +198,9 @@ func TestWatchersAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = actor.Send(system, watcher, Watch{pid})
-	for system.Alive(pid) {
-		if info, _ := system.Info(pid); info.Monitored == 1 && len(info.Links) == 1 {
+	_ = actor.Send(system, watcher, Watch{pid.PID()})
+	for system.Alive(pid.PID()) {
+		if info, _ := system.Info(pid.PID()); info.Monitored == 1 && len(info.Links) == 1 {
 			_ = actor.Kill(system, pid)
 			break
 		}
@@ -261,10 +261,10 @@ type Price struct {
 	Cents int
 }
 
-type Market struct{ prices *actor.Event[Price] }
+type Market struct{ prices *actor.Topic[Price] }
 
 func (m *Market) Init(p *actor.Process, _ struct{}) (err error) {
-	m.prices, err = actor.NewEvent[Price](p, "prices", actor.Keep(10)) // newcomers get the last 10 first
+	m.prices, err = actor.NewTopic[Price](p, "prices", actor.Keep(10)) // newcomers get the last 10 first
 	return err
 }
 
@@ -277,14 +277,14 @@ func (t *Trader) Init(p *actor.Process, saw chan<- Price) error {
 	if err := p.Join("traders"); err != nil {
 		return err
 	}
-	return p.LinkEvent(actor.Name{Name: "prices"}) // or with Node: "market-1"
+	return p.Subscribe(actor.Name{Name: "prices"}) // or with Node: "market-1"
 }
 
 func (t *Trader) Price(p *actor.Process, price Price) error { t.saw <- price; return nil }
 
 var (
-	markets = actor.Define("market", (*Market).Init, actor.On((*Market).Price))
-	traders = actor.Define("trader", (*Trader).Init, actor.On((*Trader).Price))
+	markets = actor.Define("market", (*Market).Init, actor.OnMessage((*Market).Price))
+	traders = actor.Define("trader", (*Trader).Init, actor.OnMessage((*Trader).Price))
 )
 
 func Example_groupsAndEvents() {
@@ -315,29 +315,30 @@ func TestProcessesOfTwoNodes(t *testing.T) {
 	ctx, address, name := t.Context(), "mem://docs-processes", sabir.ID("office-1")
 
 	system := actor.NewSystem()
-	node := sabir.NewNode(name, system.Extension(), sabir.Join(address)) // tcp://:7700, or any other
-	actor.Permit(system, counter)                                        // others may start counters here
+	node := sabir.NewNode(name, system.Option(), sabir.Join(address)) // tcp://:7700, or any other
+	actor.AllowRemoteSpawn(system, counter)                           // others may start counters here
 	if err := node.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
 	defer stop(node)
 
 	near := actor.NewSystem()
-	other := sabir.NewNode(sabir.ID("office-2"), near.Extension(), sabir.Join(address))
+	other := sabir.NewNode(sabir.ID("office-2"), near.Option(), sabir.Join(address))
 	if err := other.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
 	defer stop(other)
 	waitFor(t, near, "office-1")
 
-	pid, err := actor.Spawn(near, counter, 40, actor.OnNode("office-1"), actor.Named("visits"))
+	ref, err := actor.Spawn(near, counter, 40, actor.OnNode("office-1"), actor.Named("visits"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	actor.Send(near, pid, Add{2})
-	total, err := actor.Call[int](ctx, near, actor.Name{Name: "visits", Node: "office-1"}, Total{})
-	if err != nil || total != 42 || pid.Node() != "office-1" {
-		t.Errorf("%d, %v, %s", total, err, pid)
+	actor.Tell(near, ref, (*Counter).Add, Add{2})
+	visits := actor.RefTo[Counter](actor.Name{Name: "visits", Node: "office-1"}) // the same process, found by its name
+	total, err := actor.Ask(ctx, near, visits, (*Counter).Total, Total{})
+	if err != nil || total != 42 || ref.PID().Node() != "office-1" {
+		t.Errorf("%d, %v, %s", total, err, ref)
 	}
 }
 
@@ -347,7 +348,7 @@ var nodeWatchers = actor.Define("node-watcher", func(w *nodeWatcher, p *actor.Pr
 	w.up = up
 	p.MonitorNode("")
 	return nil
-}, actor.On(func(w *nodeWatcher, _ *actor.Process, n actor.NodeUp) error { w.up <- n.Node; return nil }))
+}, actor.OnMessage(func(w *nodeWatcher, _ *actor.Process, n actor.NodeUp) error { w.up <- n.Node; return nil }))
 
 // waitFor waits until the processes of a node can be reached.
 func waitFor(t *testing.T, s *actor.System, node string) {
@@ -373,7 +374,7 @@ func TestOneNameOnTwoNodesIsTwoProcesses(t *testing.T) {
 	var systems []*actor.System
 	for _, id := range []string{"twin-1", "twin-2"} {
 		s := actor.NewSystem(quiet)
-		n := sabir.NewNode(sabir.ID(id), s.Extension(), sabir.Join("mem://docs-twins"))
+		n := sabir.NewNode(sabir.ID(id), s.Option(), sabir.Join("mem://docs-twins"))
 		if err := n.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -407,7 +408,7 @@ func (g *Guide) Greet(p *actor.Process, id int) (string, error) { // a process t
 	return "Hello, " + user.Name, err
 }
 
-var guides = actor.Define[Guide, struct{}]("guide", nil, actor.Answer((*Guide).Greet))
+var guides = actor.Define[Guide, struct{}]("guide", nil, actor.OnCall((*Guide).Greet))
 
 func TestAProcessCallsAServiceAndAServiceAProcess(t *testing.T) {
 	ctx := t.Context()
@@ -416,9 +417,9 @@ func TestAProcessCallsAServiceAndAServiceAProcess(t *testing.T) {
 	sabir.Handle(users, "get", func(ctx context.Context, id int) (User, error) { return User{"Ada"}, nil })
 
 	greeter := sabir.NewService("greeter") // a service whose action a process answers
-	actor.Handle[int, string](greeter, "greet", system, actor.Name{Name: "guide"})
+	actor.ServeAction[int, string](greeter, "greet", system, actor.Name{Name: "guide"})
 
-	node := sabir.NewNode(system.Extension(), sabir.Serve(users, greeter))
+	node := sabir.NewNode(system.Option(), sabir.Serve(users, greeter))
 	if err := node.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -439,7 +440,7 @@ func (e *Echo) Init(p *actor.Process, conn *meta.Conn) error { e.conn = conn; re
 
 func (e *Echo) Data(p *actor.Process, d meta.Data) error { _, err := e.conn.Write(d.Bytes); return err }
 
-var echoes = actor.Define("echo", (*Echo).Init, actor.On((*Echo).Data))
+var echoes = actor.Define("echo", (*Echo).Init, actor.OnMessage((*Echo).Data))
 
 type Site struct{}
 
@@ -447,7 +448,7 @@ func (s *Site) Get(p *actor.Process, r meta.Request) (meta.Response, error) {
 	return meta.Response{Body: []byte("hello")}, nil
 }
 
-var sites = actor.Define[Site, struct{}]("site", nil, actor.Answer((*Site).Get))
+var sites = actor.Define[Site, struct{}]("site", nil, actor.OnCall((*Site).Get))
 
 func Example_poolsAndJobs() {
 	ctx := context.Background()
@@ -498,14 +499,14 @@ func (v *Visitor) Visit(p *actor.Process, _ Visit) (int, error) {
 	return v.Value.Visits, v.Save(p)
 }
 
-var visitors = grain.Define("visitor", grain.Answer((*Visitor).Visit))
+var visitors = grain.Define("visitor", grain.OnCall((*Visitor).Visit))
 
 func TestAGrainCountsItsVisits(t *testing.T) {
 	ctx, store := t.Context(), memory.New()
 	defer store.Close()
 	system := actor.NewSystem()
 	grains := grain.New(system, grain.Serve(visitors), grain.Store(store))
-	node := sabir.NewNode(system.Extension(), grains.Extension(), sabir.Join("mem://docs-grains"))
+	node := sabir.NewNode(system.Option(), grains.Option(), sabir.Join("mem://docs-grains"))
 	if err := node.Start(ctx); err != nil {
 		t.Fatal(err)
 	}

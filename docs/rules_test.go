@@ -32,19 +32,19 @@ An error that is nil confirms this and no more:
 
 | function | nil means |
 |---|---|
-| ` + "`Send`, `SendPriority`, `SendAfter`, `HandOn`, `Forward`" + ` | nothing is known to be wrong; the message may still be lost |
-| ` + "`SendImportant`" + ` | the message was put into the mailbox. With ` + "`DropOldest`" + ` later messages may push it out; a process that ends takes it along; a pool that has it may find no room at its workers |
+| ` + "`Tell`, `Send`, `SendPriority`, `SendAfter`, `Redeliver`, `Forward`" + ` | nothing is known to be wrong, and a process of this node has a handler; the message may still be lost |
+| ` + "`SendConfirmed`" + ` | the process has a handler, and the message was put into the mailbox. With ` + "`DropOldest`" + ` later messages may push it out; a process that ends takes it along; a pool that has it may find no room at its workers |
 | ` + "`SendGroup`" + ` | each node with members was sent the message; members with a full mailbox lose it |
-| ` + "`Call`" + ` | the handler has answered, and nothing was lost |
-| ` + "`Publish`" + ` of an event | the event has the value and hands it out; subscribers with a full mailbox lose it |
+| ` + "`Ask`, `Call`" + ` | the handler has answered, and nothing was lost |
+| ` + "`Publish`" + ` of a topic | the topic has the value and hands it out; subscribers with a full mailbox lose it |
 | ` + "`Spawn`" + `, also ` + "`OnNode`" + ` | Init has returned nil; a link or monitor that was asked for stands |
 | ` + "`Link`" + ` | the process is there, and the link stands; of one on another node: the link stands on this side, and an Exit tells if there is no such process |
 | ` + "`Monitor`" + ` | it has no error: a Down tells all |
-| ` + "`LinkEvent`, `MonitorEvent`" + ` | the subscription stands; of an event on another node: it was asked for, and an Exit or EventDown tells if there is no such event |
+| ` + "`Subscribe`, `SubscribeMonitored`" + ` | the subscription stands; of a topic on another node: it was asked for, and an Exit or TopicDown tells if there is no such topic |
 | ` + "`Stop`, `Kill`" + ` | the process was told; of one on another node: the order was sent |
 | ` + "`Register`, `NewAlias`" + ` | the address is found from now on |
 | ` + "`grain.Call`" + ` | the handler has answered; what it saved is kept by the store |
-| ` + "`grain.SendImportant`" + ` | the message was put into the mailbox of the grain's activation |
+| ` + "`grain.SendConfirmed`" + ` | the message was put into the mailbox of the grain's activation |
 `
 
 // theRooms is the packages about processes, in the order of the page.

@@ -39,7 +39,7 @@ func (c *Cart) Items(*actor.Process, Items) ([]string, error) { return c.items, 
 func (c *Cart) Forget(*actor.Process, forget) error           { return actor.ErrNormal }
 
 var cart = actor.Define[Cart, struct{}]("cart", nil,
-	actor.On((*Cart).Put), actor.On((*Cart).Forget), actor.Answer((*Cart).Items))
+	actor.OnMessage((*Cart).Put), actor.OnMessage((*Cart).Forget), actor.OnCall((*Cart).Items))
 
 func Example() {
 	t := &testing.T{} // of the test

@@ -119,7 +119,7 @@ func TrySpawn[S, A any](k *Kit, b *actor.Behavior[S, A], args A, options ...acto
 	k.t.Helper()
 	pid, err := actor.Spawn(k.system, b, args, options...)
 	k.Run()
-	return pid, err
+	return pid.PID(), err
 }
 
 // Send sends a message, without a sender, and runs until nothing is ready. The test ends where it cannot be delivered.

@@ -34,7 +34,7 @@ func (j *job) Get2(p *actor.Process, m get2) (string, error) {
 func (j *job) Inspect() any { return len(j.log) }
 
 var jobs = actor.Define[job, struct{}]("job", nil,
-	actor.On((*job).Do), actor.On((*job).Note), actor.Answer((*job).Get), actor.Answer((*job).Get2))
+	actor.OnMessage((*job).Do), actor.OnMessage((*job).Note), actor.OnCall((*job).Get), actor.OnCall((*job).Get2))
 
 func start(k *actortest.Kit) actor.PID { return actortest.Spawn(k, jobs, struct{}{}) }
 

@@ -55,9 +55,9 @@ func (d *double) answer(p *actor.Process, in any) (any, error) {
 }
 
 var probes = actor.Define("actortest.probe", (*double).Init,
-	actor.OnAny((*double).keep),
-	actor.AnswerAny((*double).answer),
-	actor.Answer(func(_ *double, p *actor.Process, t task) (struct{}, error) { return struct{}{}, t.do(p) }),
+	actor.OnAnyMessage((*double).keep),
+	actor.OnAnyCall((*double).answer),
+	actor.OnCall(func(_ *double, p *actor.Process, t task) (struct{}, error) { return struct{}{}, t.do(p) }),
 )
 
 // Probe starts a probe. It is registered under the name too, unless that is "".
@@ -72,7 +72,7 @@ func (k *Kit) Probe(name string) *Probe {
 	if err != nil {
 		k.t.Fatalf("actortest: the probe %q: %v", name, err)
 	}
-	p.pid = pid
+	p.pid = pid.PID()
 	return p
 }
 
@@ -98,9 +98,9 @@ func SendFrom[M any, A actor.Address](from *Probe, to A, message M) {
 }
 
 // Monitor makes the probe monitor a process: its end comes to the probe as an actor.Down.
-func (p *Probe) Monitor(pid actor.PID) actor.Ref {
+func (p *Probe) Monitor(pid actor.PID) actor.MonitorRef {
 	p.k.t.Helper()
-	var ref actor.Ref
+	var ref actor.MonitorRef
 	p.Do(func(self *actor.Process) error { ref = self.Monitor(pid); return nil })
 	return ref
 }
@@ -126,7 +126,7 @@ func Stub[In, Out any](p *Probe, fn func(in In) (Out, error)) {
 // Silence makes the probe answer no calls with In: they fail with actor.ErrCallTimeout, at once, and the test goes on.
 func Silence[In any](p *Probe) {
 	p.k.silent = append(p.k.silent, p)
-	Stub(p, func(In) (any, error) { return nil, actor.ErrLater })
+	Stub(p, func(In) (any, error) { return nil, actor.ErrNoReply })
 }
 
 // Calls returns the calls that came since Calls was last called, answered or not.

@@ -17,7 +17,7 @@ type calling struct {
 	dependents bool
 }
 
-// OnNode addresses the controller of another node, which must permit it: see Permit.
+// OnNode addresses the controller of another node, which must permit it: see AllowRemoteSpawn.
 func OnNode(node string) Option { return func(c *calling) { c.node = node } }
 
 // WithDependents lets Stop also stop the applications that need the one that is to be stopped, before it.

@@ -55,13 +55,13 @@ type book struct {
 type controller struct{ *book }
 
 var controlling = actor.Define("app.controller", (*controller).init,
-	actor.Answer((*controller).start),
-	actor.Answer((*controller).stop),
-	actor.Answer((*controller).list),
-	actor.Answer((*controller).setEnv),
-	actor.Answer((*controller).setLogLevel),
-	actor.On((*controller).ended),
-	actor.On((*controller).down),
+	actor.OnCall((*controller).start),
+	actor.OnCall((*controller).stop),
+	actor.OnCall((*controller).list),
+	actor.OnCall((*controller).setEnv),
+	actor.OnCall((*controller).setLogLevel),
+	actor.OnMessage((*controller).ended),
+	actor.OnMessage((*controller).down),
 )
 
 type (
@@ -99,9 +99,9 @@ func (c *controller) init(p *actor.Process, b *book) (err error) {
 	return nil
 }
 
-// local refuses calls of other nodes, which have to come by a hand: see Permit.
+// local refuses calls of other nodes, which have to come by a hand: see AllowRemoteSpawn.
 func local(p *actor.Process) error {
-	if p.SenderAway() {
+	if p.SenderIsRemote() {
 		return problem(actor.ErrNotPermitted, "applications are controlled from other nodes by the option OnNode")
 	}
 	return nil

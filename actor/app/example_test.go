@@ -27,7 +27,7 @@ func (x *till) price(_ *actor.Process, m price) (string, error) {
 
 func (x *till) Terminate(p *actor.Process, _ error) { fmt.Println(app.Of(p), "is closed") }
 
-var tills = actor.Define("till", (*till).init, actor.Answer((*till).price))
+var tills = actor.Define("till", (*till).init, actor.OnCall((*till).price))
 
 func Example() {
 	system := actor.NewSystem(actor.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))

@@ -6,9 +6,9 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// Permit lets other nodes control the applications of this one, by the option OnNode: those named, or every node of the
+// AllowRemoteSpawn lets other nodes control the applications of this one, by the option OnNode: those named, or every node of the
 // cluster where none is.
-func Permit(s *actor.System, nodes ...string) { actor.Permit(s, reaching, nodes...) }
+func Permit(s *actor.System, nodes ...string) { actor.AllowRemoteSpawn(s, reaching, nodes...) }
 
 // hand is a process that another node has started to reach the controller of this one. It passes one call on and ends.
 type hand struct{}
@@ -25,12 +25,12 @@ type setText struct {
 }
 
 var reaching = actor.Define("app.hand", (*hand).init,
-	actor.Answer(passOn[startApp, struct{}]),
-	actor.Answer(passOn[stopApp, struct{}]),
-	actor.Answer(passOn[listApps, []Info]),
-	actor.Answer(passOn[setLogLevel, struct{}]),
-	actor.Answer((*hand).setText),
-	actor.On((*hand).tooLate),
+	actor.OnCall(passOn[startApp, struct{}]),
+	actor.OnCall(passOn[stopApp, struct{}]),
+	actor.OnCall(passOn[listApps, []Info]),
+	actor.OnCall(passOn[setLogLevel, struct{}]),
+	actor.OnCall((*hand).setText),
+	actor.OnMessage((*hand).tooLate),
 )
 
 func (*hand) init(p *actor.Process, _ struct{}) error {

@@ -62,7 +62,7 @@ type watched struct {
 	ended chan struct{}
 }
 
-var watching = actor.Define("app.watcher", (*watcher).init, actor.On((*watcher).down))
+var watching = actor.Define("app.watcher", (*watcher).init, actor.OnMessage((*watcher).down))
 
 func (w *watcher) init(p *actor.Process, of watched) error {
 	w.ended = of.ended

@@ -144,7 +144,7 @@ func (x *worker) Terminate(p *actor.Process, reason error)    { x.journal <- "en
 func (x *worker) fail(p *actor.Process, m fail) error         { return m.reason }
 func (x *worker) do(p *actor.Process, m do) (struct{}, error) { m.fn(p); return struct{}{}, nil }
 
-var working = actor.Define("worker", (*worker).start, actor.On((*worker).fail), actor.Answer((*worker).do))
+var working = actor.Define("worker", (*worker).start, actor.OnMessage((*worker).fail), actor.OnCall((*worker).do))
 
 func (w *world) worker(name string) actor.Spec {
 	return working.Spec(job{name: name, journal: w.journal})

@@ -45,7 +45,7 @@ func (e *ear) Sync(*actor.Process, struct{}) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-var earB = actor.Define("ear", (*ear).Init, actor.On((*ear).Call), actor.Answer((*ear).Sync))
+var earB = actor.Define("ear", (*ear).Init, actor.OnMessage((*ear).Call), actor.OnCall((*ear).Sync))
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
@@ -62,7 +62,7 @@ func newWorld(t testing.TB) *world {
 	if w.scheduler, err = cron.Start(w.s); err != nil {
 		t.Fatal(err)
 	}
-	if w.ear, err = actor.Spawn(w.s, earB, w.heard); err != nil {
+	if w.ear, err = earB.Spec(w.heard).Start(w.s); err != nil {
 		t.Fatal(err)
 	}
 	return w

@@ -15,7 +15,7 @@ import (
 // scheduler is the state of its process.
 type scheduler struct {
 	jobs    map[string]*job
-	running map[actor.Ref]running
+	running map[actor.MonitorRef]running
 	turn    uint64      // of the timer that counts; older ones are ignored
 	stop    func() bool // that timer; nil for none
 }
@@ -36,13 +36,13 @@ type running struct {
 }
 
 var behavior = actor.Define("cron", (*scheduler).Init,
-	actor.On((*scheduler).Wake), actor.On((*scheduler).Down),
-	actor.Answer((*scheduler).Add), actor.Answer((*scheduler).Remove), actor.Answer((*scheduler).Enable),
-	actor.Answer((*scheduler).List), actor.Answer((*scheduler).NextTimes),
+	actor.OnMessage((*scheduler).Wake), actor.OnMessage((*scheduler).Down),
+	actor.OnCall((*scheduler).Add), actor.OnCall((*scheduler).Remove), actor.OnCall((*scheduler).Enable),
+	actor.OnCall((*scheduler).List), actor.OnCall((*scheduler).NextTimes),
 )
 
 func (s *scheduler) Init(p *actor.Process, jobs []Job) error {
-	s.jobs, s.running = make(map[string]*job), make(map[actor.Ref]running)
+	s.jobs, s.running = make(map[string]*job), make(map[actor.MonitorRef]running)
 	for _, j := range jobs {
 		if _, err := s.Add(p, add{j}); err != nil {
 			return err
@@ -181,8 +181,8 @@ func (s *scheduler) do(p *actor.Process, j *job, now time.Time) {
 		return
 	}
 	system := p.System()
-	stop := context.AfterFunc(p.Context(), func() { _ = system.Kill(pid) }) // which its context knows of at once; it may have ended
-	s.running[p.Monitor(pid)] = running{j, stop}
+	stop := context.AfterFunc(p.Context(), func() { _ = system.Kill(pid.PID()) }) // which its context knows of at once; it may have ended
+	s.running[p.Monitor(pid.PID())] = running{j, stop}
 	j.status.Running++
 	j.note(actor.Send(p, pid, begin{}))
 }
@@ -271,7 +271,7 @@ type run struct{ fn func(p *actor.Process) error }
 
 type begin struct{}
 
-var runBehavior = actor.Define("cron-run", (*run).Init, actor.On((*run).Begin))
+var runBehavior = actor.Define("cron-run", (*run).Init, actor.OnMessage((*run).Begin))
 
 func (r *run) Init(_ *actor.Process, fn func(p *actor.Process) error) error { r.fn = fn; return nil }
 

@@ -140,7 +140,7 @@ func (r *recorder) Note(p *actor.Process, m note) error {
 func (r *recorder) Rest(p *actor.Process, _ rest) (int, error) { r.State.Rest(p); return 0, nil }
 func (r *recorder) Count(*actor.Process, count) (int, error)   { return r.Value.Sum, nil }
 
-var recorders = grain.Define("recorder", grain.On((*recorder).Note), grain.Answer((*recorder).Rest), grain.Answer((*recorder).Count))
+var recorders = grain.Define("recorder", grain.OnMessage((*recorder).Note), grain.OnCall((*recorder).Rest), grain.OnCall((*recorder).Count))
 
 func TestThereIsABoundOfActivations(t *testing.T) {
 	system, g := start(t, grain.MaxActive(3))
@@ -180,7 +180,7 @@ func TestWhatAGrainHasNoHandlerForIsRefused(t *testing.T) {
 		_, err := grain.Call[int](t.Context(), system, ada, bump{1})
 		wantError(t, err, actor.ErrNotHandled)
 		wantError(t, grain.Send(system, ada, add{1}), actor.ErrNotHandled)
-		wantError(t, grain.SendImportant(t.Context(), system, ada, add{1}), actor.ErrNotHandled)
+		wantError(t, grain.SendConfirmed(t.Context(), system, ada, add{1}), actor.ErrNotHandled)
 	}
 	call[int](t, system, ada, rest{})
 	until(t, "it still comes to rest", func() bool { return g.Stats().Active == 0 })
@@ -229,7 +229,7 @@ func (*self) Quit(p *actor.Process, _ quit) (bool, error) { p.Stop(nil); return 
 
 func (*self) Who(p *actor.Process, _ who) (actor.PID, error) { return p.PID(), nil }
 
-var selves = grain.Define("self", grain.Answer((*self).Who), grain.Answer((*self).Quit))
+var selves = grain.Define("self", grain.OnCall((*self).Who), grain.OnCall((*self).Quit))
 
 func TestTheHandlerSeesWhoSends(t *testing.T) {
 	system, _ := start(t)
@@ -241,13 +241,13 @@ func TestTheHandlerSeesWhoSends(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, "sender", seen, pid)
+	want(t, "sender", seen, pid.PID())
 }
 
 type asker struct{ to grain.Address }
 
 var askers = actor.Define("asker", func(a *asker, _ *actor.Process, to grain.Address) error { a.to = to; return nil },
-	actor.Answer(func(a *asker, p *actor.Process, m who) (actor.PID, error) {
+	actor.OnCall(func(a *asker, p *actor.Process, m who) (actor.PID, error) {
 		return grain.Call[actor.PID](p.Context(), p, a.to, m)
 	}))
 

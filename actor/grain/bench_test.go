@@ -15,7 +15,7 @@ type bare struct{ sum int }
 
 type look struct{ N int }
 
-var bares = actor.Define[bare, struct{}]("bare", nil, actor.Answer(func(b *bare, _ *actor.Process, m look) (int, error) {
+var bares = actor.Define[bare, struct{}]("bare", nil, actor.OnCall(func(b *bare, _ *actor.Process, m look) (int, error) {
 	b.sum += m.N
 	return b.sum, nil
 }))
@@ -29,7 +29,7 @@ func (l *light) Look(_ *actor.Process, m look) (int, error) {
 
 func (l *light) Tell(_ *actor.Process, m note) error { l.Value.Sum += m.I; return nil }
 
-var lights = grain.Define("light", grain.Answer((*light).Look), grain.On((*light).Tell))
+var lights = grain.Define("light", grain.OnCall((*light).Look), grain.OnMessage((*light).Tell))
 
 // BenchmarkCall is a call of an active grain against that of a process.
 func BenchmarkCall(b *testing.B) {

@@ -151,9 +151,9 @@ func sendHere[M any](g *Grains, from actor.Sender, a *activation, message M) err
 	return err
 }
 
-// SendImportant is Send with a confirmation: without an error the message is in the grain's mailbox. It tries again as Call
+// SendConfirmed is Send with a confirmation: without an error the message is in the grain's mailbox. It tries again as Call
 // does. That the grain handles it is another matter: an activation that ends with its node takes its mailbox along.
-func SendImportant[M any](ctx context.Context, from actor.Sender, to Address, message M) error {
+func SendConfirmed[M any](ctx context.Context, from actor.Sender, to Address, message M) error {
 	g, err := of(from)
 	if err != nil {
 		return err

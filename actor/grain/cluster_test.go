@@ -45,8 +45,8 @@ type hold struct{}
 
 var held = make(chan actor.PID, 100)
 
-var homes = grain.Define("home", grain.Answer((*home).Where), grain.Answer((*home).Add), grain.Answer((*home).Nap), grain.On((*home).Note),
-	grain.Answer((*home).Who), grain.Answer((*home).Hold))
+var homes = grain.Define("home", grain.OnCall((*home).Where), grain.OnCall((*home).Add), grain.OnCall((*home).Nap), grain.OnMessage((*home).Note),
+	grain.OnCall((*home).Who), grain.OnCall((*home).Hold))
 
 func TestNodesShareOutTheGrainsAndReachAllOfThem(t *testing.T) {
 	w := newTown(t, memory.New())
@@ -74,7 +74,7 @@ func TestNodesShareOutTheGrainsAndReachAllOfThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, "the sender that the grain sees", seen, pid)
+	want(t, "the sender that the grain sees", seen, pid.PID())
 	for _, m := range all[:3] {
 		if n := at[m.id]; n < 50 || int64(n) != m.grains.Stats().Active {
 			t.Errorf("%s owns %d grains and has %d active", m.id, n, m.grains.Stats().Active)
@@ -113,11 +113,11 @@ func TestErrorsOfGrainsOnOtherNodesAreTheSame(t *testing.T) {
 	_, err = grain.Call[int](t.Context(), b, counters.Key("bob"), count{})
 	wantError(t, err, grain.ErrTooMany)
 	want(t, "and it goes on", call[int](t, b, ada, add{1}), 1)
-	wantError(t, grain.SendImportant(t.Context(), b, ada, add{1}), actor.ErrNotHandled)
-	if err := grain.SendImportant(t.Context(), b, ada, bump{5}); err != nil {
+	wantError(t, grain.SendConfirmed(t.Context(), b, ada, add{1}), actor.ErrNotHandled)
+	if err := grain.SendConfirmed(t.Context(), b, ada, bump{5}); err != nil {
 		t.Fatal(err)
 	}
-	want(t, "after SendImportant", call[int](t, b, ada, count{}), 6)
+	want(t, "after SendConfirmed", call[int](t, b, ada, count{}), 6)
 	if err := grain.Send(b, ada, bump{5}); err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ type adder struct{ grain.State[tally] }
 func (a *adder) Note(p *actor.Process, m note) error      { a.Value.Sum += m.I; return a.Save(p) }
 func (a *adder) Count(*actor.Process, count) (int, error) { return a.Value.Sum, nil }
 
-var adders = grain.Define("adder", grain.On((*adder).Note), grain.Answer((*adder).Count, grain.Strong))
+var adders = grain.Define("adder", grain.OnMessage((*adder).Note), grain.OnCall((*adder).Count, grain.Strong))
 
 func TestACallWhoseNodeIsLostWhileItIsHandledHasAnUnknownOutcome(t *testing.T) {
 	w := newTown(t, memory.New())

@@ -15,7 +15,7 @@ type ping struct{}
 
 func (*plain) Ping(*actor.Process, ping) (bool, error) { return true, nil }
 
-var plains = Define("plain", Answer((*plain).Ping))
+var plains = Define("plain", OnCall((*plain).Ping))
 
 // testTimeout is the timeout of these tests for what must happen.
 const testTimeout = time.Minute

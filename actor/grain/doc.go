@@ -12,17 +12,17 @@
 //		return u.Value.Visits, u.Save(p)
 //	}
 //
-//	var users = grain.Define("user", grain.Answer((*User).Visit))
+//	var users = grain.Define("user", grain.OnCall((*User).Visit))
 //
 //	system := actor.NewSystem()
 //	grains := grain.New(system, grain.Serve(users), grain.Store(store))
-//	node := sabir.NewNode(system.Extension(), grains.Extension(), sabir.Join("tcp://:7700"))
+//	node := sabir.NewNode(system.Option(), grains.Option(), sabir.Join("tcp://:7700"))
 //
 //	n, err := grain.Call[int](ctx, system, users.Key("ada"), Visit{})
 //
 // An active grain is a process of package actor: its callbacks run one at a time and may block, and it is not reentrant: a
 // grain that calls itself, also by way of others, waits until the call's time is over. Without a node, Start and Stop take
-// the place of Extension.
+// the place of Option.
 //
 // # Where a grain is
 //

@@ -24,7 +24,7 @@ func (u *User) Visit(p *actor.Process, _ Visit) (int, error) {
 	return u.Value.Visits, u.Save(p)
 }
 
-var users = grain.Define("user", grain.Answer((*User).Visit))
+var users = grain.Define("user", grain.OnCall((*User).Visit))
 
 func Example() {
 	ctx := context.Background()

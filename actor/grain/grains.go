@@ -15,7 +15,7 @@ import (
 )
 
 // Grains is the grains of a node: those that it serves, and the way to those of others. It begins with Start, or with its
-// node where it was given to that as Extension. All its methods may be used by many goroutines at once.
+// node where it was given to that as Option. All its methods may be used by many goroutines at once.
 type Grains struct {
 	system    *actor.System
 	store     store.Store
@@ -202,11 +202,11 @@ func (g *Grains) left(n int64) {
 	}
 }
 
-// Topic is the topic of Extension. Nothing is posted on it: grains talk by processes.
-const Topic uint8 = 17
+// linkTopic is the topic of Option. Nothing is posted on it: grains talk by processes.
+const linkTopic uint8 = 17
 
-// Extension lets the grains start and stop with a node. Give it to the node after that of the system.
-func (g *Grains) Extension() sabir.NodeOption { return sabir.Extend(Topic, extension{g}) }
+// Option lets the grains start and stop with a node. Give it to the node after that of the system.
+func (g *Grains) Option() sabir.NodeOption { return sabir.Extend(linkTopic, extension{g}) }
 
 type extension struct{ g *Grains }
 

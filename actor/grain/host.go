@@ -39,8 +39,8 @@ func init() { actor.Register[hello]() }
 
 func (g *Grains) startProcesses() error {
 	handlers := []actor.Handler[host]{
-		actor.On((*host).Hello), actor.On((*host).Up), actor.On((*host).Down), actor.On((*host).Exit), actor.On((*host).Finished),
-		actor.Answer((*host).Farewell), actor.Answer((*host).Finish),
+		actor.OnMessage((*host).Hello), actor.OnMessage((*host).Up), actor.OnMessage((*host).Down), actor.OnMessage((*host).Exit), actor.OnMessage((*host).Finished),
+		actor.OnCall((*host).Farewell), actor.OnCall((*host).Finish),
 	}
 	type of struct {
 		of    reflect.Type
@@ -62,7 +62,7 @@ func (g *Grains) startProcesses() error {
 	if err != nil {
 		return err
 	}
-	g.janitor, g.self = janitor, janitor.Node()
+	g.janitor, g.self = janitor.PID(), janitor.PID().Node()
 	g.publish(map[string][]string{g.self: g.served()})
 	bySystem.Store(g.system, g)
 	pid, err := actor.Spawn(g.system, actor.Define("grains", (*host).Init, handlers...), g, actor.Named(hostName), actor.Mailbox(coreMailbox, actor.Reject))
@@ -71,7 +71,7 @@ func (g *Grains) startProcesses() error {
 		_ = actor.Kill(g.system, janitor)
 		return err
 	}
-	g.host = pid
+	g.host = pid.PID()
 	return nil
 }
 
@@ -193,7 +193,7 @@ func (h *host) Finish(p *actor.Process, _ finish) (struct{}, error) {
 	if err := actor.SendPriority(p, p.PID(), actor.PriorityNormal, finished{}); err != nil {
 		return struct{}{}, err
 	}
-	return struct{}{}, actor.ErrLater
+	return struct{}{}, actor.ErrNoReply
 }
 
 // Finished is the end.
@@ -222,12 +222,12 @@ type important[In any] struct {
 
 // hostCall takes a call for a grain.
 func hostCall[In any](h *host, p *actor.Process, r routed[In]) (struct{}, error) {
-	g, held := h.g, p.Held()
+	g, held := h.g, p.Pending()
 	hand := func(from actor.Sender, a *activation) {
 		if err := a.takes(reflect.TypeFor[In](), true); err != nil {
 			a.unpin()
 			actor.ReplyError(from, held.Request(), err)
-		} else if actor.HandOn(from, held, a.pid, visit[In]{in: r.Message}) != nil {
+		} else if actor.Redeliver(from, held, a.pid, visit[In]{in: r.Message}) != nil {
 			go g.directory.dead(a) // not here: the shard may be locked
 		}
 	}
@@ -244,12 +244,12 @@ func hostCall[In any](h *host, p *actor.Process, r routed[In]) (struct{}, error)
 	if a != nil {
 		hand(p, a)
 	}
-	return struct{}{}, actor.ErrLater
+	return struct{}{}, actor.ErrNoReply
 }
 
 // hostMessage takes a message for a grain, and sends it on where that is elsewhere.
 func hostMessage[M any](h *host, p *actor.Process, r routed[M]) error {
-	g, held := h.g, p.Held()
+	g, held := h.g, p.Pending()
 	a, err := g.directory.enter(Address{r.Kind, r.Key}, func(a *activation, err error) {
 		if err != nil {
 			reroute(g, r, err)
@@ -267,7 +267,7 @@ func hostMessage[M any](h *host, p *actor.Process, r routed[M]) error {
 
 // hostImportant is hostMessage whose sender waits until the message is in the grain's mailbox.
 func hostImportant[M any](h *host, p *actor.Process, r important[M]) (struct{}, error) {
-	g, held := h.g, p.Held()
+	g, held := h.g, p.Pending()
 	arrived := func(from actor.Sender, a *activation, err error) {
 		if err == nil {
 			err = put(from, held.Message(), a, r.Message, 0)
@@ -282,15 +282,15 @@ func hostImportant[M any](h *host, p *actor.Process, r important[M]) (struct{}, 
 	if a != nil || err != nil {
 		arrived(p, a, err)
 	}
-	return struct{}{}, actor.ErrLater
+	return struct{}{}, actor.ErrNoReply
 }
 
 // put puts a message into the mailbox of an activation that was pinned for it.
-func put[M any](from actor.Sender, held actor.Held, a *activation, m M, hops uint8) error {
+func put[M any](from actor.Sender, held actor.Pending, a *activation, m M, hops uint8) error {
 	err := a.takes(reflect.TypeFor[M](), false)
 	if err != nil {
 		a.unpin()
-	} else if err = actor.HandOn(from, held, a.pid, visit[M]{m, hops}); err != nil {
+	} else if err = actor.Redeliver(from, held, a.pid, visit[M]{m, hops}); err != nil {
 		go a.grains.directory.dead(a) // not here: the shard may be locked
 	}
 	if err != nil {

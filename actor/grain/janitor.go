@@ -13,7 +13,7 @@ type (
 )
 
 var janitors = actor.Define("grains/janitor", (*janitor).Init,
-	actor.On((*janitor).LookAround), actor.On((*janitor).MoveOthers), actor.On(func(*janitor, *actor.Process, finished) error { return actor.ErrNormal }))
+	actor.OnMessage((*janitor).LookAround), actor.OnMessage((*janitor).MoveOthers), actor.OnMessage(func(*janitor, *actor.Process, finished) error { return actor.ErrNormal }))
 
 // Init begins to look.
 func (j *janitor) Init(p *actor.Process, g *Grains) error {

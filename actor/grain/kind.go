@@ -31,7 +31,7 @@ type hosted struct {
 	handler actor.Handler[host]
 }
 
-// Handler is returned by On and Answer, for Define.
+// Handler is returned by OnMessage and OnCall, for Define.
 type Handler[S any] struct {
 	in    reflect.Type
 	calls bool
@@ -52,10 +52,10 @@ func Define[S any](name string, handlers ...Handler[S]) *Kind[S] {
 	}
 	k := &Kind[S]{kind{name: name, keeps: s.persistent()}}
 	own := []actor.Handler[S]{
-		actor.On(func(s *S, p *actor.Process, _ restIdle) error { the(s).rest(asStateful(s), p); return nil }),
-		actor.On(func(s *S, p *actor.Process, _ moveAway) error { the(s).leave(asStateful(s), p); return nil }),
-		actor.On(func(s *S, p *actor.Process, _ closeNow) error { the(s).done(asStateful(s), p, false); return nil }),
-		actor.On(func(s *S, p *actor.Process, e actor.Exit) error {
+		actor.OnMessage(func(s *S, p *actor.Process, _ restIdle) error { the(s).rest(asStateful(s), p); return nil }),
+		actor.OnMessage(func(s *S, p *actor.Process, _ moveAway) error { the(s).leave(asStateful(s), p); return nil }),
+		actor.OnMessage(func(s *S, p *actor.Process, _ closeNow) error { the(s).done(asStateful(s), p, false); return nil }),
+		actor.OnMessage(func(s *S, p *actor.Process, e actor.Exit) error {
 			if e.Reason != error(actor.ErrNormal) {
 				the(s).leave(asStateful(s), p)
 			}
@@ -80,7 +80,7 @@ func Define[S any](name string, handlers ...Handler[S]) *Kind[S] {
 	}, own...)
 	k.k.zero = func(s stateful) { *any(s).(*S) = *new(S) }
 	k.k.spawn = func(a *activation) (actor.PID, error) {
-		return actor.Spawn(a.grains.system, behavior, a, actor.Mailbox(coreMailbox, actor.Reject))
+		return behavior.Spec(a, actor.Mailbox(coreMailbox, actor.Reject)).Start(a.grains.system)
 	}
 	return k
 }
@@ -109,7 +109,7 @@ type visit[In any] struct {
 	hops uint8
 }
 
-// HandlerOption is an option of Answer.
+// HandlerOption is an option of OnCall.
 type HandlerOption func(*handling)
 
 type handling struct{ strong bool }
@@ -119,9 +119,9 @@ type handling struct{ strong bool }
 // that does not save.
 func Strong(h *handling) { h.strong = true }
 
-// Answer handles calls, as actor.Answer does: what it returns is the caller's answer. A handler that returns actor.ErrLater
+// OnCall handles calls, as actor.OnCall does: what it returns is the caller's answer. A handler that returns actor.ErrNoReply
 // answers by actor.Reply; the grain may rest or move before that, and then the caller waits in vain.
-func Answer[S, In, Out any](fn func(*S, *actor.Process, In) (Out, error), options ...HandlerOption) Handler[S] {
+func OnCall[S, In, Out any](fn func(*S, *actor.Process, In) (Out, error), options ...HandlerOption) Handler[S] {
 	var o handling
 	for _, option := range options {
 		option(&o)
@@ -146,16 +146,16 @@ func Answer[S, In, Out any](fn func(*S, *actor.Process, In) (Out, error), option
 		in:    in,
 		calls: true,
 		own: []actor.Handler[S]{
-			actor.Answer(func(s *S, p *actor.Process, v visit[In]) (Out, error) { return answer(s, p, v.in, true) }),
-			actor.Answer(func(s *S, p *actor.Process, in In) (Out, error) { return answer(s, p, in, false) }),
+			actor.OnCall(func(s *S, p *actor.Process, v visit[In]) (Out, error) { return answer(s, p, v.in, true) }),
+			actor.OnCall(func(s *S, p *actor.Process, in In) (Out, error) { return answer(s, p, in, false) }),
 		},
-		hosts: []hosted{{reflect.TypeFor[routed[In]](), true, actor.Answer(hostCall[In])}},
+		hosts: []hosted{{reflect.TypeFor[routed[In]](), true, actor.OnCall(hostCall[In])}},
 	}
 }
 
-// On handles messages. An error that it returns, as a panic, makes the grain forget its state and load it again for the next
+// OnMessage handles messages. An error that it returns, as a panic, makes the grain forget its state and load it again for the next
 // message; it is logged.
-func On[S, M any](fn func(*S, *actor.Process, M) error) Handler[S] {
+func OnMessage[S, M any](fn func(*S, *actor.Process, M) error) Handler[S] {
 	on := func(s *S, p *actor.Process, m M) error {
 		st := asStateful(s)
 		a := st.activated()
@@ -193,10 +193,10 @@ func On[S, M any](fn func(*S, *actor.Process, M) error) Handler[S] {
 	in := reflect.TypeFor[M]()
 	return Handler[S]{
 		in:  in,
-		own: []actor.Handler[S]{actor.On(pinned), actor.On(direct)},
+		own: []actor.Handler[S]{actor.OnMessage(pinned), actor.OnMessage(direct)},
 		hosts: []hosted{
-			{reflect.TypeFor[routed[M]](), false, actor.On(hostMessage[M])},
-			{reflect.TypeFor[important[M]](), true, actor.Answer(hostImportant[M])},
+			{reflect.TypeFor[routed[M]](), false, actor.OnMessage(hostMessage[M])},
+			{reflect.TypeFor[important[M]](), true, actor.OnCall(hostImportant[M])},
 		},
 	}
 }

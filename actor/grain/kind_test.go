@@ -14,9 +14,11 @@ func TestMistakesInAKindShowWhenItIsDefined(t *testing.T) {
 	for what, define := range map[string]func(){
 		"a name that is not one":     func() { grain.Define[counter]("Counter!") },
 		"a type without a state":     func() { grain.Define[stateless]("x") },
-		"two handlers for one type":  func() { grain.Define("x", grain.Answer((*counter).Add), grain.Answer((*counter).Add)) },
-		"two handlers for a message": func() { grain.Define("x", grain.On((*counter).Bump), grain.On((*counter).Bump)) },
-		"a handler of the runtime's": func() { grain.Define("x", grain.On(func(*counter, *actor.Process, actor.Exit) error { return nil })) },
+		"two handlers for one type":  func() { grain.Define("x", grain.OnCall((*counter).Add), grain.OnCall((*counter).Add)) },
+		"two handlers for a message": func() { grain.Define("x", grain.OnMessage((*counter).Bump), grain.OnMessage((*counter).Bump)) },
+		"a handler of the runtime's": func() {
+			grain.Define("x", grain.OnMessage(func(*counter, *actor.Process, actor.Exit) error { return nil }))
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			defer func() {

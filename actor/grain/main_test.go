@@ -102,9 +102,9 @@ func (c *counter) Rest(p *actor.Process, _ rest) (int, error) {
 }
 
 var counters = grain.Define("counter",
-	grain.Answer((*counter).Add), grain.Answer((*counter).Careful), grain.Answer((*counter).Spoil), grain.Answer((*counter).Count),
-	grain.Answer((*counter).Exact, grain.Strong), grain.Answer((*counter).Nap), grain.Answer((*counter).Drop), grain.Answer((*counter).Twice),
-	grain.Answer((*counter).Rest), grain.Answer((*counter).Who), grain.On((*counter).Bump))
+	grain.OnCall((*counter).Add), grain.OnCall((*counter).Careful), grain.OnCall((*counter).Spoil), grain.OnCall((*counter).Count),
+	grain.OnCall((*counter).Exact, grain.Strong), grain.OnCall((*counter).Nap), grain.OnCall((*counter).Drop), grain.OnCall((*counter).Twice),
+	grain.OnCall((*counter).Rest), grain.OnCall((*counter).Who), grain.OnMessage((*counter).Bump))
 
 // start makes a system with grains that keep their states in memory, unless the options set another store.
 func start(t testing.TB, options ...grain.Option) (*actor.System, *grain.Grains) {

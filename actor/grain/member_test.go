@@ -34,7 +34,7 @@ func (l *ledger) Pay(p *actor.Process, m pay) (int, error) {
 
 func (l *ledger) Taken(*actor.Process, taken) ([]int, error) { return l.Value.Numbers, nil }
 
-var ledgers = grain.Define("ledger", grain.Answer((*ledger).Pay), grain.Answer((*ledger).Taken, grain.Strong))
+var ledgers = grain.Define("ledger", grain.OnCall((*ledger).Pay), grain.OnCall((*ledger).Taken, grain.Strong))
 
 // memberVariable holds what a process of this test binary is to be: a node of TestNoPaymentIsLostOrTakenTwice.
 const memberVariable = "SABIR_GRAIN_MEMBER"
@@ -56,7 +56,7 @@ func runMember(text string) {
 	}
 	system := actor.NewSystem()
 	grains := grain.New(system, grain.Serve(ledgers), grain.Store(st))
-	node := sabir.NewNode(sabir.ID(s.ID), sabir.Logger(slog.New(slog.DiscardHandler)), system.Extension(), grains.Extension(),
+	node := sabir.NewNode(sabir.ID(s.ID), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), grains.Option(),
 		sabir.Join("tcp://127.0.0.1:0", sabir.ClusterName(chaos), sabir.Seeds(s.Seed)))
 	if err := node.Start(ctx); err != nil {
 		log.Fatal(err)

@@ -170,7 +170,7 @@ func (h *hooked) Count(*actor.Process, count) (int, error) {
 }
 func (h *hooked) Rest(p *actor.Process, _ rest) (int, error) { h.State.Rest(p); return 0, nil }
 
-var hookeds = grain.Define("hooked", grain.Answer((*hooked).Count), grain.Answer((*hooked).Rest))
+var hookeds = grain.Define("hooked", grain.OnCall((*hooked).Count), grain.OnCall((*hooked).Rest))
 
 func TestHooksRunWithTheStateAtTheBeginningAndTheEnd(t *testing.T) {
 	st := memory.New()
@@ -224,7 +224,7 @@ type plain struct{ grain.State[struct{}] }
 
 func (p *plain) Who(*actor.Process, who) (string, error) { return p.Address().String(), nil }
 
-var plains = grain.Define("plain", grain.Answer((*plain).Who))
+var plains = grain.Define("plain", grain.OnCall((*plain).Who))
 
 func TestAKindWithAStateNeedsAStore(t *testing.T) {
 	system := actor.NewSystem()

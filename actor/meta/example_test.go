@@ -21,7 +21,7 @@ func (m *mirror) Data(_ *actor.Process, d meta.Data) error {
 	return err
 }
 
-var mirrorBehavior = actor.Define("mirror", (*mirror).Init, actor.On((*mirror).Data))
+var mirrorBehavior = actor.Define("mirror", (*mirror).Init, actor.OnMessage((*mirror).Data))
 
 func ExampleListenTCP() {
 	system := actor.NewSystem()
@@ -49,7 +49,7 @@ func (*greeter) Get(_ *actor.Process, r meta.Request) (meta.Response, error) {
 	return meta.Response{Body: []byte("this is " + r.URL)}, nil
 }
 
-var greeterBehavior = actor.Define[greeter, struct{}]("greeter", nil, actor.Answer((*greeter).Get))
+var greeterBehavior = actor.Define[greeter, struct{}]("greeter", nil, actor.OnCall((*greeter).Get))
 
 func ExampleHandler() {
 	system := actor.NewSystem()
@@ -88,7 +88,7 @@ func (l *lister) Exited(_ *actor.Process, e meta.Exited) error {
 	return nil
 }
 
-var listerBehavior = actor.Define("lister", (*lister).Init, actor.On((*lister).Output), actor.On((*lister).Exited))
+var listerBehavior = actor.Define("lister", (*lister).Init, actor.OnMessage((*lister).Output), actor.OnMessage((*lister).Exited))
 
 func ExampleCommand() {
 	system := actor.NewSystem()

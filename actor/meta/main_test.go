@@ -53,7 +53,7 @@ func (o *owner) Do(p *actor.Process, m do) (sabir.Nothing, error) {
 }
 func (o *owner) Any(_ *actor.Process, m any) error { o.heard <- m; return nil }
 
-var ownerB = actor.Define("owner", (*owner).Init, actor.Answer((*owner).Do), actor.OnAny((*owner).Any))
+var ownerB = actor.Define("owner", (*owner).Init, actor.OnCall((*owner).Do), actor.OnAnyMessage((*owner).Any))
 
 type owned struct {
 	t     testing.TB
@@ -66,7 +66,7 @@ func newOwner(t testing.TB, s *actor.System) owned {
 	t.Helper()
 	o := owned{t, s, actor.PID{}, make(chan any, 10_000)}
 	var err error
-	if o.pid, err = actor.Spawn(s, ownerB, o.heard); err != nil {
+	if o.pid, err = ownerB.Spec(o.heard).Start(s); err != nil {
 		t.Fatal(err)
 	}
 	return o

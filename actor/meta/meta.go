@@ -45,8 +45,8 @@ func Start[In any](from actor.Sender, name string, d Device[In], options ...acto
 	if d.Run == nil {
 		return actor.PID{}, errors.New("meta: a device without Run has nothing to do")
 	}
-	b := actor.Define(name, (*device[In]).Init, actor.On((*device[In]).In), actor.On((*device[In]).Down), actor.On((*device[In]).Over))
-	return actor.Spawn(from, b, beginning[In]{d, owner(from)}, options...)
+	b := actor.Define(name, (*device[In]).Init, actor.OnMessage((*device[In]).In), actor.OnMessage((*device[In]).Down), actor.OnMessage((*device[In]).Over))
+	return b.Spec(beginning[In]{d, owner(from)}, options...).Start(from)
 }
 
 // beginning is the argument of a device's process.
@@ -57,7 +57,7 @@ type beginning[In any] struct {
 
 type device[In any] struct {
 	Device[In]
-	owner actor.Ref
+	owner actor.MonitorRef
 }
 
 // over is the message of the goroutine that it has ended.

@@ -25,7 +25,7 @@ func (e *echo) Data(_ *actor.Process, d meta.Data) error {
 	return err
 }
 
-var echoB = actor.Define("echo", (*echo).Init, actor.On((*echo).Data))
+var echoB = actor.Define("echo", (*echo).Init, actor.OnMessage((*echo).Data))
 
 // taps holds the channels on which the connections of the next behaviour report what happens.
 type taps struct {
@@ -42,7 +42,7 @@ func tappedB(taps taps) *actor.Behavior[tapped, *meta.Conn] {
 		taps.began <- p.PID()
 		return nil
 	}
-	return actor.Define("tapped", init, actor.On((*tapped).Data), actor.On((*tapped).Exit))
+	return actor.Define("tapped", init, actor.OnMessage((*tapped).Data), actor.OnMessage((*tapped).Exit))
 }
 
 type tapped struct {
@@ -227,7 +227,7 @@ func TestAClientConnectionIsAProcess(t *testing.T) {
 		g.taps = taps
 		_, err := c.Write([]byte("hello"))
 		return err
-	}, actor.On((*tapped).Data), actor.On((*tapped).Exit))
+	}, actor.OnMessage((*tapped).Data), actor.OnMessage((*tapped).Exit))
 	o.do(func(p *actor.Process) error {
 		_, err := meta.DialTCP(t.Context(), p, server.Addr.String(), b)
 		return err
@@ -261,7 +261,7 @@ func TestTLS(t *testing.T) {
 
 func TestListeningBeyondThisMachineIsRefused(t *testing.T) {
 	s := newSystem(t)
-	packetB := actor.Define("packets", func(*packets, *actor.Process, *meta.Socket) error { return nil }, actor.On((*packets).Packet))
+	packetB := actor.Define("packets", func(*packets, *actor.Process, *meta.Socket) error { return nil }, actor.OnMessage((*packets).Packet))
 	if _, err := meta.ListenTCP(s, "0.0.0.0:0", echoB); err == nil || !strings.Contains(err.Error(), "meta.Exposed") {
 		t.Errorf("TCP: %v", err)
 	}
@@ -304,7 +304,7 @@ func (u *packets) Packet(_ *actor.Process, m meta.Packet) error {
 func TestAUDPSocketIsAProcess(t *testing.T) {
 	s := newSystem(t)
 	o := newOwner(t, s)
-	b := actor.Define("packets", func(u *packets, _ *actor.Process, socket *meta.Socket) error { u.socket = socket; return nil }, actor.On((*packets).Packet))
+	b := actor.Define("packets", func(u *packets, _ *actor.Process, socket *meta.Socket) error { u.socket = socket; return nil }, actor.OnMessage((*packets).Packet))
 	var pid actor.PID
 	var at string
 	o.do(func(p *actor.Process) error {

@@ -145,7 +145,7 @@ func ListenTCP[S any](from actor.Sender, address string, b *actor.Behavior[S, *C
 }
 
 // closers closes connections when a process ends. Only the callbacks of one process use it.
-type closers map[actor.Ref]context.CancelFunc
+type closers map[actor.MonitorRef]context.CancelFunc
 
 func (c closers) track(p *actor.Process, t tracked) error {
 	c[p.Monitor(t.pid)] = t.close
@@ -215,10 +215,10 @@ func serve[S any](ctx context.Context, m Meta, c net.Conn, b *actor.Behavior[S, 
 	if err != nil {
 		return // Init has refused it
 	}
-	if actor.Send(m.System, m.PID, tracked{pid, conn.cancel}) != nil {
+	if actor.Send(m.System, m.PID, tracked{pid.PID(), conn.cancel}) != nil {
 		conn.cancel() // the listener has ended
 	}
-	conn.read(m.System, pid, o)
+	conn.read(m.System, pid.PID(), o)
 }
 
 // DialTCP connects with an address and starts a process of the behaviour for the connection, as ListenTCP does. It ends with
@@ -254,20 +254,20 @@ func (o *netOptions) dial(ctx context.Context, address string) (net.Conn, error)
 func handled[S, C any](from actor.Sender, name string, b *actor.Behavior[S, C], socket C, end context.CancelFunc, o *netOptions, read func(*actor.System, actor.PID)) (actor.PID, error) {
 	pid, err := actor.Spawn(from, b, socket)
 	if err != nil {
-		return pid, err
+		return pid.PID(), err
 	}
 	closing := closers{}
 	run := func(ctx context.Context, m Meta) error {
 		context.AfterFunc(ctx, end)
-		if err := actor.Send(m.System, m.PID, tracked{pid, end}); err != nil {
+		if err := actor.Send(m.System, m.PID, tracked{pid.PID(), end}); err != nil {
 			end()
 		}
-		read(m.System, pid)
+		read(m.System, pid.PID())
 		return nil
 	}
 	if _, err := Start(from, name, Device[tracked]{Run: run, Handle: closing.track, down: closing.down}); err != nil {
 		_ = actor.Kill(systemOf(from), pid)
 		return actor.PID{}, err
 	}
-	return pid, nil
+	return pid.PID(), nil
 }

@@ -37,7 +37,7 @@ func (s *site) Get(p *actor.Process, r meta.Request) (meta.Response, error) {
 	return meta.Response{Status: 201, Header: http.Header{"X-Method": {r.Method}}, Body: append([]byte(r.URL+" "), r.Body...)}, nil
 }
 
-var siteB = actor.Define("site", (*site).Init, actor.Answer((*site).Get))
+var siteB = actor.Define("site", (*site).Init, actor.OnCall((*site).Get))
 
 func TestAWebRequestIsACall(t *testing.T) {
 	s := newSystem(t)
@@ -46,7 +46,7 @@ func TestAWebRequestIsACall(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone, _ := actor.Spawn(s, siteB, siteArgs{})
-	s.Kill(gone)
+	s.Kill(gone.PID())
 	for name, c := range map[string]struct {
 		to           actor.PID
 		method, path string
@@ -59,7 +59,7 @@ func TestAWebRequestIsACall(t *testing.T) {
 		"other error":           {sites, "GET", "/secret", "", 500, "nternal"},
 		"no valid status":       {sites, "GET", "/strange", "", 500, "BadStatus"},
 		"body beyond the bound": {sites, "POST", "/", strings.Repeat("x", 101), 413, "BodyTooLarge"},
-		"no process":            {gone, "GET", "/", "", 404, "NoProcess"},
+		"no process":            {gone.PID(), "GET", "/", "", 404, "NoProcess"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := httptest.NewRecorder()

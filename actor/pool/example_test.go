@@ -16,7 +16,7 @@ func (*shouter) Shout(_ *actor.Process, text string) (string, error) {
 	return strings.ToUpper(text), nil
 }
 
-var shouterBehavior = actor.Define[shouter, struct{}]("shouter", nil, actor.Answer((*shouter).Shout))
+var shouterBehavior = actor.Define[shouter, struct{}]("shouter", nil, actor.OnCall((*shouter).Shout))
 
 func Example() {
 	ctx := context.Background()

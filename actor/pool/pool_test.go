@@ -65,7 +65,7 @@ func (w *worker) Hold(_ *actor.Process, h hold) error {
 	return nil
 }
 
-var workerB = actor.Define("worker", (*worker).Init, actor.On((*worker).Note), actor.On((*worker).Crash), actor.On((*worker).Hold), actor.Answer((*worker).Who))
+var workerB = actor.Define("worker", (*worker).Init, actor.OnMessage((*worker).Note), actor.OnMessage((*worker).Crash), actor.OnMessage((*worker).Hold), actor.OnCall((*worker).Who))
 
 func start(t testing.TB, s *actor.System, options ...pool.Option) (actor.PID, chan got) {
 	t.Helper()
@@ -186,7 +186,7 @@ func (*teller) Tell(p *actor.Process, to actor.PID) (actor.PID, error) {
 	return p.PID(), actor.Send(p, to, note{Key: "from teller"})
 }
 
-var tellerB = actor.Define[teller, struct{}]("teller", nil, actor.Answer((*teller).Tell))
+var tellerB = actor.Define[teller, struct{}]("teller", nil, actor.OnCall((*teller).Tell))
 
 func TestWorkersSeeTheOriginalSender(t *testing.T) {
 	s := newSystem(t)
@@ -198,7 +198,7 @@ func TestWorkersSeeTheOriginalSender(t *testing.T) {
 	if _, err := actor.Call[actor.PID](t.Context(), s, pid, p); err != nil {
 		t.Fatal(err)
 	}
-	if g := next(t, notes); g.sender != pid {
+	if g := next(t, notes); g.sender != pid.PID() {
 		t.Errorf("the sender is %s, not %s", g.sender, pid)
 	}
 }
@@ -260,7 +260,7 @@ func (w *watcher) Init(p *actor.Process, of watch) error {
 }
 func (w *watcher) Down(_ *actor.Process, d actor.Down) error { w.downs <- d; return nil }
 
-var watcherB = actor.Define("watcher", (*watcher).Init, actor.On((*watcher).Down))
+var watcherB = actor.Define("watcher", (*watcher).Init, actor.OnMessage((*watcher).Down))
 
 func TestWorkersEndWithTheirPool(t *testing.T) {
 	s := newSystem(t)
@@ -325,7 +325,7 @@ func BenchmarkCallThroughAPool(b *testing.B) {
 	s := newSystem(b)
 	p, _ := start(b, s)
 	direct, _ := actor.Spawn(s, workerB, nil)
-	for name, to := range map[string]actor.PID{"pool": p, "direct": direct} {
+	for name, to := range map[string]actor.PID{"pool": p, "direct": direct.PID()} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

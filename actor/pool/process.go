@@ -24,9 +24,9 @@ type pool struct {
 }
 
 var behavior = actor.Define("pool", (*pool).Init,
-	actor.OnAny((*pool).pass), actor.AnswerAny((*pool).passCall),
-	actor.On((*pool).Exit), actor.On((*pool).Retire),
-	actor.Answer((*pool).Resize), actor.Answer((*pool).Info),
+	actor.OnAnyMessage((*pool).pass), actor.OnAnyCall((*pool).passCall),
+	actor.OnMessage((*pool).Exit), actor.OnMessage((*pool).Retire),
+	actor.OnCall((*pool).Resize), actor.OnCall((*pool).Info),
 )
 
 func defaultSize() int { return runtime.GOMAXPROCS(0) }
@@ -60,7 +60,7 @@ func (l *pool) passCall(p *actor.Process, in any) (any, error) {
 	if err := actor.Forward(p, l.choose(p, in)); err != nil {
 		return nil, err
 	}
-	return nil, actor.ErrLater
+	return nil, actor.ErrNoReply
 }
 
 // choose picks the worker for a message.

@@ -71,7 +71,7 @@ func (s *supervisor) terminateChild(p *actor.Process, m terminateChild) (none st
 	if c.state != Ending {
 		s.shut(p, c)
 	}
-	return none, actor.ErrLater
+	return none, actor.ErrNoReply
 }
 
 // RestartChild starts a child again that TerminateChild has ended, or that has ended and was not to be restarted. Errors:

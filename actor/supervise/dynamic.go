@@ -15,7 +15,7 @@ import (
 // exit and then waits for them together: the Shutdown is for all.
 func Dynamic[S, A any](b *actor.Behavior[S, A], c Config, each Child, options ...actor.SpawnOption) actor.Spec {
 	return dynamicOf[A]().Spec(dynamicPlan[A]{c, each, b.Name(), func(p *actor.Process, args A) (actor.PID, error) {
-		return actor.Spawn(p, b, args, append(options[:len(options):len(options)], actor.Supervised())...)
+		return b.Spec(args, append(options[:len(options):len(options)], actor.Supervised())...).Start(p)
 	}})
 }
 
@@ -28,13 +28,13 @@ type dynamicPlan[A any] struct {
 
 func dynamicOf[A any]() *actor.Behavior[dynamic[A], dynamicPlan[A]] {
 	return actor.Define(dynamicName, (*dynamic[A]).init,
-		actor.On((*dynamic[A]).exit),
-		actor.On((*dynamic[A]).down),
-		actor.On((*dynamic[A]).tooLate),
-		actor.On((*dynamic[A]).retry),
-		actor.Answer((*dynamic[A]).start),
-		actor.Answer((*dynamic[A]).terminate),
-		actor.Answer((*dynamic[A]).describe),
+		actor.OnMessage((*dynamic[A]).exit),
+		actor.OnMessage((*dynamic[A]).down),
+		actor.OnMessage((*dynamic[A]).tooLate),
+		actor.OnMessage((*dynamic[A]).retry),
+		actor.OnCall((*dynamic[A]).start),
+		actor.OnCall((*dynamic[A]).terminate),
+		actor.OnCall((*dynamic[A]).describe),
 	)
 }
 
@@ -138,7 +138,7 @@ func (s *dynamic[A]) terminate(p *actor.Process, m terminateOne) (none struct{},
 		return none, problem(actor.ErrMailboxFull, "%d calls wait for the end of %s", maxWaiting, m.Child)
 	}
 	c.waits = append(c.waits, p.Request())
-	return none, actor.ErrLater
+	return none, actor.ErrNoReply
 }
 
 // shut ends one child according to its Shutdown: by an exit or by a kill.

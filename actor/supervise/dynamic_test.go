@@ -248,7 +248,7 @@ func (*starter) startMany(p *actor.Process, m startMany) (int, error) {
 	return m.n, nil
 }
 
-var starting = actor.Define[starter, struct{}]("starter", nil, actor.Answer((*starter).startMany))
+var starting = actor.Define[starter, struct{}]("starter", nil, actor.OnCall((*starter).startMany))
 
 // many is the number of children in the tests of a big supervisor: a million takes half a minute, which only ./test has.
 func many(t testing.TB) int {

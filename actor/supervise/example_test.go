@@ -32,7 +32,7 @@ func (a *account) deposit(p *actor.Process, d deposit) (int, error) {
 	return a.balance, nil
 }
 
-var accounts = actor.Define("account", (*account).init, actor.Answer((*account).deposit))
+var accounts = actor.Define("account", (*account).init, actor.OnCall((*account).deposit))
 
 func Example() {
 	system := actor.NewSystem(actor.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))

@@ -23,15 +23,15 @@ type plan struct {
 }
 
 var fixed = actor.Define(fixedName, (*supervisor).init,
-	actor.On((*supervisor).exit),
-	actor.On((*supervisor).down),
-	actor.On((*supervisor).tooLate),
-	actor.On((*supervisor).retry),
-	actor.Answer((*supervisor).startChild),
-	actor.Answer((*supervisor).terminateChild),
-	actor.Answer((*supervisor).restartChild),
-	actor.Answer((*supervisor).deleteChild),
-	actor.Answer((*supervisor).describe),
+	actor.OnMessage((*supervisor).exit),
+	actor.OnMessage((*supervisor).down),
+	actor.OnMessage((*supervisor).tooLate),
+	actor.OnMessage((*supervisor).retry),
+	actor.OnCall((*supervisor).startChild),
+	actor.OnCall((*supervisor).terminateChild),
+	actor.OnCall((*supervisor).restartChild),
+	actor.OnCall((*supervisor).deleteChild),
+	actor.OnCall((*supervisor).describe),
 )
 
 // supervisor is the state of a supervisor with a list of children.
@@ -301,7 +301,7 @@ func postpone[In, Out any](s *supervisor, p *actor.Process, in In, handle func(*
 			actor.Reply(p, r, out)
 		}
 	})
-	return none, actor.ErrLater
+	return none, actor.ErrNoReply
 }
 
 // catchUp handles the calls that were postponed, if nothing keeps them waiting any more.

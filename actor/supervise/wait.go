@@ -10,7 +10,7 @@ import (
 // witness is a process that waits for the end of another, for one whose callback has to wait.
 type witness struct {
 	waits actor.Request
-	ref   actor.Ref
+	ref   actor.MonitorRef
 	turn  int
 }
 
@@ -23,9 +23,9 @@ type untilEnd struct {
 type tooLong struct{ turn int }
 
 var witnessing = actor.Define[witness, struct{}]("supervisor.witness", nil,
-	actor.Answer((*witness).untilEnd),
-	actor.On((*witness).down),
-	actor.On((*witness).tooLong),
+	actor.OnCall((*witness).untilEnd),
+	actor.OnMessage((*witness).down),
+	actor.OnMessage((*witness).tooLong),
 )
 
 func (w *witness) untilEnd(p *actor.Process, m untilEnd) (bool, error) {
@@ -34,7 +34,7 @@ func (w *witness) untilEnd(p *actor.Process, m untilEnd) (bool, error) {
 	if m.Limit != Infinity {
 		actor.SendAfter(p, p.PID(), m.Limit, tooLong{w.turn})
 	}
-	return false, actor.ErrLater
+	return false, actor.ErrNoReply
 }
 
 func (w *witness) down(p *actor.Process, d actor.Down) error {

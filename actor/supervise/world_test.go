@@ -159,7 +159,7 @@ func (x *watcher) down(p *actor.Process, d actor.Down) error {
 	return actor.ErrNormal
 }
 
-var watching = actor.Define("watcher", (*watcher).init, actor.On((*watcher).down))
+var watching = actor.Define("watcher", (*watcher).init, actor.OnMessage((*watcher).down))
 
 // worker writes into the journal when it starts and ends.
 type worker struct{ job }
@@ -210,7 +210,7 @@ func (x *worker) fail(p *actor.Process, m fail) error   { return m.reason }
 func (x *worker) do(p *actor.Process, m do) error       { m.fn(p); return nil }
 func (x *worker) ask(*actor.Process, ask) (bool, error) { panic("asked") }
 
-var working = actor.Define("worker", (*worker).start, actor.On((*worker).fail), actor.On((*worker).do), actor.Answer((*worker).ask))
+var working = actor.Define("worker", (*worker).start, actor.OnMessage((*worker).fail), actor.OnMessage((*worker).do), actor.OnCall((*worker).ask))
 
 // stubborn is a worker that takes Exits as messages, and does not end by them.
 type stubborn struct{ worker }
@@ -218,7 +218,7 @@ type stubborn struct{ worker }
 func (x *stubborn) start(p *actor.Process, j job) error       { return x.worker.start(p, j) }
 func (x *stubborn) exit(p *actor.Process, e actor.Exit) error { x.write("exit " + x.name); return nil }
 
-var resisting = actor.Define("stubborn", (*stubborn).start, actor.On((*stubborn).exit))
+var resisting = actor.Define("stubborn", (*stubborn).start, actor.OnMessage((*stubborn).exit))
 
 func (w *world) job(name string) job { return job{name: name, journal: w.journal} }
 

@@ -20,15 +20,15 @@ type (
 )
 
 var clerks = actor.Define[clerk, struct{}]("shop.clerk", nil,
-	actor.On(func(*clerk, *actor.Process, stumble) error { return errors.New("it stumbled") }),
-	actor.Answer(func(*clerk, *actor.Process, present) (bool, error) { return true, nil }))
+	actor.OnMessage(func(*clerk, *actor.Process, stumble) error { return errors.New("it stumbled") }),
+	actor.OnCall(func(*clerk, *actor.Process, present) (bool, error) { return true, nil }))
 
 // startOffice runs a node with a supervision tree, one of whose processes was restarted once, and a process without a
 // supervisor.
 func startOffice(t *testing.T, address string) *actor.System {
 	t.Helper()
 	system := actor.NewSystem()
-	startNode(t, sabir.NewNode(quiet(), sabir.ID("office-1"), system.Extension(), sabir.HTTP(":0"), sabir.Join(address)))
+	startNode(t, sabir.NewNode(quiet(), sabir.ID("office-1"), system.Option(), sabir.HTTP(":0"), sabir.Join(address)))
 	_, err := supervise.Spec(supervise.Config{Name: "office", Intensity: 3},
 		supervise.Child{ID: "front", Start: clerks.Spec(struct{}{}, actor.Named("front"))},
 		supervise.Child{ID: "back", Start: supervise.Spec(supervise.Config{Name: "back"},
@@ -114,12 +114,12 @@ func TestProcessesRefusesWhatCannotBeMeant(t *testing.T) {
 
 func TestLostMessagesAreTold(t *testing.T) {
 	system := actor.NewSystem()
-	startNode(t, sabir.NewNode(quiet(), system.Extension(), sabir.HTTP(":0")))
+	startNode(t, sabir.NewNode(quiet(), system.Option(), sabir.HTTP(":0")))
 	pid, err := actor.Spawn(system, clerks, struct{}{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := actor.Send(system, pid, "nobody handles texts"); err != nil {
+	if err := actor.Send(system, pid, "nobody handles texts"); !errors.Is(err, actor.ErrNotHandled) {
 		t.Fatal(err)
 	}
 	if _, err := actor.Call[bool](t.Context(), system, pid, present{}); err != nil {

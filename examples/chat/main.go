@@ -128,8 +128,8 @@ func (m *member) print(format string, args ...any) {
 }
 
 var members = actor.Define("chat.member", (*member).Init,
-	actor.On((*member).Joined), actor.On((*member).Left), actor.On((*member).Hello), actor.On((*member).Said), actor.On((*member).Typed),
-	actor.Answer((*member).Who))
+	actor.OnMessage((*member).Joined), actor.OnMessage((*member).Left), actor.OnMessage((*member).Hello), actor.OnMessage((*member).Said), actor.OnMessage((*member).Typed),
+	actor.OnCall((*member).Who))
 
 func main() {
 	address := flag.String("join", "tcp://127.0.0.1:7710", "where the nodes meet")
@@ -148,7 +148,7 @@ func chat(ctx context.Context, address, name string, in io.Reader, out io.Writer
 	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})) // links that end are no news here
 	system := actor.NewSystem(actor.Logger(quiet))
 	id := "chat-" + strings.ToLower(rand.Text()[:6]) // two terminals may have one name
-	node := sabir.NewNode(sabir.ID(id), sabir.Logger(quiet), system.Extension(), sabir.Join(address))
+	node := sabir.NewNode(sabir.ID(id), sabir.Logger(quiet), system.Option(), sabir.Join(address))
 	if err := node.Start(ctx); err != nil {
 		return err
 	}
@@ -167,13 +167,13 @@ func chat(ctx context.Context, address, name string, in io.Reader, out io.Writer
 		case "/quit":
 			return nil
 		case "/who":
-			others, err := actor.Call[[]string](ctx, system, me, who{})
+			others, err := actor.Ask(ctx, system, me, (*member).Who, who{})
 			if err != nil {
 				return err
 			}
 			fmt.Fprintln(out, "here:", strings.Join(append([]string{"you"}, others...), ", "))
 		default:
-			if err := actor.Send(system, me, typed(text)); err != nil {
+			if err := actor.Tell(system, me, (*member).Typed, typed(text)); err != nil {
 				return err
 			}
 		}

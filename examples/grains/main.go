@@ -55,7 +55,7 @@ func (u *User) Visit(p *actor.Process, v Visit) (Visited, error) {
 	return Visited{u.Value.Visits, p.PID().Node()}, u.Save(p)
 }
 
-var users = grain.Define("user", grain.Answer((*User).Visit))
+var users = grain.Define("user", grain.OnCall((*User).Visit))
 
 type settings struct {
 	store, join, id, user string
@@ -89,7 +89,7 @@ func run(ctx context.Context, out io.Writer, s settings) error {
 
 	system := actor.NewSystem()
 	grains := grain.New(system, grain.Serve(users), grain.Store(st), grain.IdleAfter(time.Minute))
-	options := []sabir.NodeOption{system.Extension(), grains.Extension(), sabir.Logger(slog.New(slog.DiscardHandler))}
+	options := []sabir.NodeOption{system.Option(), grains.Option(), sabir.Logger(slog.New(slog.DiscardHandler))}
 	if s.join != "" {
 		options = append(options, sabir.Join(s.join))
 	}

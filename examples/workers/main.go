@@ -65,7 +65,7 @@ func (*worker) Work(_ *actor.Process, w work) (string, error) {
 	return strings.ToUpper(w.job.Text), nil
 }
 
-var workerBehavior = actor.Define[worker, struct{}]("worker", nil, actor.Answer((*worker).Work))
+var workerBehavior = actor.Define[worker, struct{}]("worker", nil, actor.OnCall((*worker).Work))
 
 // task is the process of one accepted job.
 type task struct {
@@ -103,14 +103,14 @@ func (t *task) Try(p *actor.Process, _ try) error {
 
 // Report ends the process when the desk has the result for certain.
 func (t *task) Report(p *actor.Process, _ report) error {
-	if err := actor.SendImportant(p.Context(), p, desks, t.result); err != nil {
+	if err := actor.SendConfirmed(p.Context(), p, desks, t.result); err != nil {
 		actor.SendAfter(p, p.PID(), 10*time.Millisecond, report{})
 		return nil
 	}
 	return actor.ErrNormal
 }
 
-var taskBehavior = actor.Define("task", (*task).Init, actor.On((*task).Try), actor.On((*task).Report))
+var taskBehavior = actor.Define("task", (*task).Init, actor.OnMessage((*task).Try), actor.OnMessage((*task).Report))
 
 // desk accepts jobs and keeps the books.
 type desk struct {
@@ -146,7 +146,7 @@ func (d *desk) Result(p *actor.Process, r Result) error {
 func (d *desk) Settle(p *actor.Process, _ settle) ([]Result, error) {
 	d.waiting = p.Request()
 	defer d.answerIfSettled(p)
-	return nil, actor.ErrLater
+	return nil, actor.ErrNoReply
 }
 
 func (d *desk) answerIfSettled(p *actor.Process) {
@@ -156,7 +156,7 @@ func (d *desk) answerIfSettled(p *actor.Process) {
 	}
 }
 
-var deskBehavior = actor.Define("desk", (*desk).Init, actor.Answer((*desk).Accept), actor.On((*desk).Result), actor.Answer((*desk).Settle))
+var deskBehavior = actor.Define("desk", (*desk).Init, actor.OnCall((*desk).Accept), actor.OnMessage((*desk).Result), actor.OnCall((*desk).Settle))
 
 // company starts everything. A child that ends is started again alone: the jobs wait for the pool, by its name.
 func company() actor.Spec {

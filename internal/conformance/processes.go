@@ -78,18 +78,18 @@ func processLink(t *testing.T, s *suite) {
 	near := settle(t, ann)
 	far, err := actor.Spawn(bob, mortals, struct{}{})
 	must(t, err)
-	near.does(t, ann, func(p *actor.Process) error { return p.Link(far) })
+	near.does(t, ann, func(p *actor.Process) error { return p.Link(far.PID()) })
 	must(t, actor.Stop(ann, far, errNotToday))
-	if e := hears[actor.Exit](t, near); e.From != far || !errors.Is(e.Reason, errNotToday) {
+	if e := hears[actor.Exit](t, near); e.From != far.PID() || !errors.Is(e.Reason, errNotToday) {
 		t.Errorf("the exit is %+v", e)
 	}
 	far, err = actor.Spawn(bob, mortals, struct{}{})
 	must(t, err)
 	watching := settle(t, ann)
-	watching.does(t, ann, func(p *actor.Process) error { p.Monitor(far); return nil })
-	near.does(t, ann, func(p *actor.Process) error { return p.Link(far) })
+	watching.does(t, ann, func(p *actor.Process) error { p.Monitor(far.PID()); return nil })
+	near.does(t, ann, func(p *actor.Process) error { return p.Link(far.PID()) })
 	must(t, actor.Kill(ann, near.pid))
-	if d := hears[actor.Down](t, watching); d.PID != far || !errors.Is(d.Reason, actor.ErrKilled) {
+	if d := hears[actor.Down](t, watching); d.PID != far.PID() || !errors.Is(d.Reason, actor.ErrKilled) {
 		t.Errorf("the other end: %+v", d)
 	}
 }
@@ -99,19 +99,19 @@ func processMonitor(t *testing.T, s *suite) {
 	near := settle(t, ann)
 	far, err := actor.Spawn(bob, mortals, struct{}{})
 	must(t, err)
-	var ref actor.Ref
+	var ref actor.MonitorRef
 	monitor := func(p *actor.Process) error {
-		p.Demonitor(p.Monitor(far))
-		ref = p.Monitor(far)
+		p.Demonitor(p.Monitor(far.PID()))
+		ref = p.Monitor(far.PID())
 		return nil
 	}
 	near.does(t, ann, monitor)
 	must(t, actor.Stop(ann, far, errNotToday))
-	if d := hears[actor.Down](t, near); d.Ref != ref || d.PID != far || !errors.Is(d.Reason, errNotToday) {
+	if d := hears[actor.Down](t, near); d.Ref != ref || d.PID != far.PID() || !errors.Is(d.Reason, errNotToday) {
 		t.Errorf("the monitor %d tells %+v", ref, d)
 	}
 	near.does(t, ann, monitor)
-	if d := hears[actor.Down](t, near); d.Ref != ref || d.PID != far || !errors.Is(d.Reason, actor.ErrNoProcess) {
+	if d := hears[actor.Down](t, near); d.Ref != ref || d.PID != far.PID() || !errors.Is(d.Reason, actor.ErrNoProcess) {
 		t.Errorf("the monitor %d of nobody tells %+v", ref, d)
 	}
 }
@@ -121,7 +121,7 @@ func processSpawn(t *testing.T, s *suite) {
 	if _, err := actor.Spawn(ann, testActors, start{}, actor.OnNode("cid")); !errors.Is(err, actor.ErrNotPermitted) {
 		t.Errorf("where nothing is permitted: %v", err)
 	}
-	actor.Permit(bob, testActors, "ann")
+	actor.AllowRemoteSpawn(bob, testActors, "ann")
 	if _, err := actor.Spawn(cid, testActors, start{}, actor.OnNode("bob")); !errors.Is(err, actor.ErrNotPermitted) {
 		t.Errorf("from a node that is not permitted: %v", err)
 	}
@@ -131,7 +131,7 @@ func processSpawn(t *testing.T, s *suite) {
 	near, named := settle(t, ann), name()
 	var far actor.PID
 	near.does(t, ann, func(p *actor.Process) (err error) {
-		far, err = actor.Spawn(p, testActors, start{Note: "from ann"}, actor.OnNode("bob"), actor.Named(named), actor.Linked())
+		far, err = testActors.Spec(start{Note: "from ann"}, actor.OnNode("bob"), actor.Named(named), actor.Linked()).Start(p)
 		return err
 	})
 	note, err := actor.Call[string](brief(t), cid, actor.Name{Name: named, Node: "bob"}, noted{})
@@ -150,18 +150,18 @@ func processNames(t *testing.T, s *suite) {
 	far := settle(t, bob, actor.Named(named))
 	var alias actor.Alias
 	far.does(t, bob, func(p *actor.Process) (err error) { alias, err = p.NewAlias(); return err })
-	must(t, actor.SendImportant(brief(t), ann, actor.Name{Name: named, Node: "bob"}, numbered{1}))
-	must(t, actor.SendImportant(brief(t), ann, alias, numbered{2}))
+	must(t, actor.SendConfirmed(brief(t), ann, actor.Name{Name: named, Node: "bob"}, numbered{1}))
+	must(t, actor.SendConfirmed(brief(t), ann, alias, numbered{2}))
 	for n := range 2 {
 		if got := hears[numbered](t, far); got.N != n+1 {
 			t.Errorf("message %d comes instead of %d", got.N, n+1)
 		}
 	}
 	far.does(t, bob, func(p *actor.Process) error { p.DropAlias(alias); p.Unregister(); return nil })
-	if err := actor.SendImportant(brief(t), ann, alias, numbered{3}); !errors.Is(err, actor.ErrNoProcess) {
+	if err := actor.SendConfirmed(brief(t), ann, alias, numbered{3}); !errors.Is(err, actor.ErrNoProcess) {
 		t.Errorf("an alias that was taken back: %v", err)
 	}
-	if err := actor.SendImportant(brief(t), ann, actor.Name{Name: named, Node: "bob"}, numbered{4}); !errors.Is(err, actor.ErrNoProcess) {
+	if err := actor.SendConfirmed(brief(t), ann, actor.Name{Name: named, Node: "bob"}, numbered{4}); !errors.Is(err, actor.ErrNoProcess) {
 		t.Errorf("a name that was given back: %v", err)
 	}
 }
@@ -192,8 +192,8 @@ func processImportant(t *testing.T, s *suite) {
 		}})
 	}()
 	get(t, "the callback", busy)
-	must(t, actor.SendImportant(brief(t), ann, far.pid, numbered{1}))
-	err := actor.SendImportant(brief(t), ann, far.pid, numbered{2})
+	must(t, actor.SendConfirmed(brief(t), ann, far.pid, numbered{1}))
+	err := actor.SendConfirmed(brief(t), ann, far.pid, numbered{2})
 	close(free)
 	if !errors.Is(err, actor.ErrMailboxFull) {
 		t.Errorf("one too many: %v", err)
@@ -203,7 +203,7 @@ func processImportant(t *testing.T, s *suite) {
 	}
 	must(t, actor.Kill(bob, far.pid))
 	eventually(t, "the process has ended", func() bool { return !bob.Alive(far.pid) })
-	if err := actor.SendImportant(brief(t), ann, far.pid, numbered{3}); !errors.Is(err, actor.ErrNoProcess) {
+	if err := actor.SendConfirmed(brief(t), ann, far.pid, numbered{3}); !errors.Is(err, actor.ErrNoProcess) {
 		t.Errorf("to one that was killed: %v", err)
 	}
 }
@@ -272,9 +272,9 @@ func processTrace(t *testing.T, s *suite) {
 		return actor.Call[seen](ctx, near, actor.Name{Name: "caller", Node: "second"}, calling{"offered.it"})
 	})
 	first, second := tr.option(t), tr.option(t)
-	tr.second = c.start("second", second, far.Extension(), sabir.Serve(offered))
+	tr.second = c.start("second", second, far.Option(), sabir.Serve(offered))
 	settle(t, far, actor.Named("caller"))
-	tr.first = c.start("first", first, near.Extension(), sabir.Serve(starter))
+	tr.first = c.start("first", first, near.Option(), sabir.Serve(starter))
 	reach(t, near, "second")
 	_, err := sabir.Call[seen](brief(t), tr.first, "starter.it", 1)
 	must(t, err)

@@ -26,8 +26,8 @@ type severable struct {
 
 func (s *suite) severable(t *testing.T) *severable {
 	l := &severable{faultyCluster: s.faultyCluster(t), near: processes(), far: processes()}
-	l.nearAt = l.start("near", l.near.Extension())
-	l.farAt = l.start("far", l.far.Extension())
+	l.nearAt = l.start("near", l.near.Option())
+	l.farAt = l.start("far", l.far.Option())
 	reach(t, l.near, l.farAt.ID())
 	reach(t, l.far, l.nearAt.ID())
 	return l
@@ -75,8 +75,8 @@ func processNodeDies(t *testing.T, s *suite) {
 func processNodeStops(t *testing.T, s *suite) {
 	c := s.cluster(t)
 	near, far := processes(), processes()
-	c.start("near", near.Extension())
-	leaving := c.start("far", far.Extension())
+	c.start("near", near.Option())
+	leaving := c.start("far", far.Option())
 	reach(t, near, "far")
 	watching, there := settle(t, near), settle(t, far)
 	watching.does(t, near, func(p *actor.Process) error {
@@ -85,7 +85,7 @@ func processNodeStops(t *testing.T, s *suite) {
 		return p.Link(there.pid)
 	})
 	hears[actor.NodeUp](t, watching)
-	must(t, actor.SendImportant(brief(t), near, there.pid, numbered{})) // monitor and link came before
+	must(t, actor.SendConfirmed(brief(t), near, there.pid, numbered{})) // monitor and link came before
 	stop(t, leaving)
 	if e := hears[actor.Exit](t, watching); e.From != there.pid || !errors.Is(e.Reason, actor.ErrShutdown) {
 		t.Errorf("the exit is %+v", e)
@@ -121,24 +121,24 @@ func processLostCall(t *testing.T, s *suite) {
 func processRestart(t *testing.T, s *suite) {
 	c := s.cluster(t)
 	near, before := processes(), processes()
-	c.start("near", near.Extension())
-	first := c.start("far", before.Extension())
+	c.start("near", near.Option())
+	first := c.start("far", before.Option())
 	reach(t, near, "far")
 	old := settle(t, before, actor.Named("there"))
-	must(t, actor.SendImportant(brief(t), near, old.pid, numbered{}))
+	must(t, actor.SendConfirmed(brief(t), near, old.pid, numbered{}))
 	stop(t, first)
 	eventually(t, "the node is gone", func() bool { return len(near.Nodes()) == 0 })
 	after := processes()
-	c.start("far", after.Extension())
+	c.start("far", after.Option())
 	reach(t, near, "far")
 	now := settle(t, after, actor.Named("there"))
-	if err := actor.SendImportant(brief(t), near, old.pid, numbered{1}); !errors.Is(err, actor.ErrNoProcess) {
+	if err := actor.SendConfirmed(brief(t), near, old.pid, numbered{1}); !errors.Is(err, actor.ErrNoProcess) {
 		t.Errorf("to the old one: %v", err)
 	}
 	if _, err := actor.Call[numbered](brief(t), near, old.pid, refuse{}); !errors.Is(err, actor.ErrNoProcess) {
 		t.Errorf("a call of the old one: %v", err)
 	}
-	must(t, actor.SendImportant(brief(t), near, actor.Name{Name: "there", Node: "far"}, numbered{2}))
+	must(t, actor.SendConfirmed(brief(t), near, actor.Name{Name: "there", Node: "far"}, numbered{2}))
 	if got := hears[numbered](t, now); got.N != 2 {
 		t.Errorf("message %d comes", got.N)
 	}
@@ -158,7 +158,7 @@ func processLinkAgain(t *testing.T, s *suite) {
 	eventually(t, "messages arrive again", func() bool { // of several connections each may be found lost by itself
 		err := error(nil)
 		from.does(t, l.near, func(p *actor.Process) error {
-			err = actor.SendImportant(p.Context(), p, to.pid, numbered{count})
+			err = actor.SendConfirmed(p.Context(), p, to.pid, numbered{count})
 			return nil
 		})
 		if err != nil && !errors.Is(err, actor.ErrNoConnection) {

@@ -105,7 +105,7 @@ func (r *testActor) Pass(p *actor.Process, m passing) (actor.PID, error) {
 	if err := actor.Forward(p, m.To[at+1]); err != nil {
 		return actor.PID{}, err
 	}
-	return actor.PID{}, actor.ErrLater
+	return actor.PID{}, actor.ErrNoReply
 }
 
 // Forward passes a call on, where it waits.
@@ -116,7 +116,7 @@ func (r *testActor) Forward(p *actor.Process, m forwarding) (numbered, error) {
 	if err := actor.Forward(p, m.To); err != nil {
 		return numbered{}, err
 	}
-	return numbered{}, actor.ErrLater
+	return numbered{}, actor.ErrNoReply
 }
 
 // Exit ends the process only with its node.
@@ -128,10 +128,10 @@ func (r *testActor) Exit(p *actor.Process, e actor.Exit) error {
 }
 
 var testActors = actor.Define("testActor", (*testActor).Init,
-	actor.On(receive[numbered]), actor.On(receive[actor.Down]), actor.On(receive[actor.NodeUp]), actor.On(receive[actor.NodeDown]),
-	actor.On((*testActor).Exit), actor.Answer((*testActor).Content), actor.Answer((*testActor).Refuse), actor.Answer((*testActor).Note),
-	actor.Answer((*testActor).Act), actor.Answer((*testActor).Call), actor.Answer((*testActor).Bring), actor.Answer((*testActor).Wait),
-	actor.Answer((*testActor).Pass), actor.Answer((*testActor).Forward))
+	actor.OnMessage(receive[numbered]), actor.OnMessage(receive[actor.Down]), actor.OnMessage(receive[actor.NodeUp]), actor.OnMessage(receive[actor.NodeDown]),
+	actor.OnMessage((*testActor).Exit), actor.OnCall((*testActor).Content), actor.OnCall((*testActor).Refuse), actor.OnCall((*testActor).Note),
+	actor.OnCall((*testActor).Act), actor.OnCall((*testActor).Call), actor.OnCall((*testActor).Bring), actor.OnCall((*testActor).Wait),
+	actor.OnCall((*testActor).Pass), actor.OnCall((*testActor).Forward))
 
 // mortal is a process that an exit ends.
 type mortal struct{}
@@ -173,7 +173,7 @@ func settle(t testing.TB, on *actor.System, options ...actor.SpawnOption) inhabi
 	pid, err := actor.Spawn(on, testActors, start{received: in.received}, options...)
 	must(t, err)
 	t.Cleanup(func() { _ = actor.Kill(on, pid) }) // it may have ended
-	in.pid = pid
+	in.pid = pid.PID()
 	return in
 }
 

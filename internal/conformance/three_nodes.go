@@ -24,7 +24,7 @@ func (w *threeNodes) nodes() []*sabir.Node { return []*sabir.Node{w.ann, w.bob, 
 func (s *suite) startThreeNodes(t *testing.T) {
 	c := s.cluster(t)
 	ann, bob, cid := processes(), processes(), processes()
-	w := &threeNodes{ann: c.start("ann", ann.Extension()), bob: c.start("bob", bob.Extension()), cid: c.start("cid", cid.Extension())}
+	w := &threeNodes{ann: c.start("ann", ann.Option()), bob: c.start("bob", bob.Option()), cid: c.start("cid", cid.Option())}
 	w.processes = map[string]*actor.System{"ann": ann, "bob": bob, "cid": cid}
 	eventually(t, "the three nodes are linked", func() bool {
 		return sees(w.ann, "bob") && sees(w.ann, "cid") && sees(w.bob, "cid")

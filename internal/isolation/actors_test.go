@@ -25,7 +25,7 @@ var actorEntryPoints = []entryPoint{
 		return actor.Send(from, s.pid, p)
 	}), silent: map[fault]string{panicsRead: noAnswer, exitsRead: noAnswer, panicsWritten: heldBack, nestsTooDeep: heldBack}, cannot: unchecked},
 	{name: "important message to a process of another node", open: between(func(ctx context.Context, from *actor.Process, s *sink, p Payload) error {
-		return actor.SendImportant(ctx, from, s.pid, p)
+		return actor.SendConfirmed(ctx, from, s.pid, p)
 	}), cannot: unchecked},
 	{name: "call of a process of another node, its input", open: between(func(ctx context.Context, from *actor.Process, s *sink, p Payload) error {
 		_, err := actor.Call[string](ctx, from, s.pid, p)
@@ -81,16 +81,16 @@ func (s *sink) take(_ *actor.Process, p Payload) error {
 	return nil
 }
 
-var sinks = actor.Define("isolation.sink", (*sink).init, actor.On((*sink).take),
-	actor.Answer(func(s *sink, p *actor.Process, in Payload) (string, error) { return "taken", s.take(p, in) }),
-	actor.Answer(func(s *sink, p *actor.Process, in askedFor) (Payload, error) {
+var sinks = actor.Define("isolation.sink", (*sink).init, actor.OnMessage((*sink).take),
+	actor.OnCall(func(s *sink, p *actor.Process, in Payload) (string, error) { return "taken", s.take(p, in) }),
+	actor.OnCall(func(s *sink, p *actor.Process, in askedFor) (Payload, error) {
 		out := Payload{Text: Text(in.Text)}
 		if in.Deep {
 			out = with(nestsTooDeep)
 		}
 		return out, s.take(p, out)
 	}),
-	actor.Answer(func(s *sink, p *actor.Process, in refused) (string, error) {
+	actor.OnCall(func(s *sink, p *actor.Process, in refused) (string, error) {
 		data := Payload{Text: Text(in.Text)}
 		if in.Deep {
 			data = with(nestsTooDeep)
@@ -109,20 +109,20 @@ var started = actor.Define("isolation.started", func(_ *struct{}, p *actor.Proce
 type send struct{ do func(*actor.Process) error }
 
 var senders = actor.Define("isolation.sender", func(*struct{}, *actor.Process, struct{}) error { return nil },
-	actor.Answer(func(_ *struct{}, p *actor.Process, in send) (sabir.Nothing, error) { return sabir.Nothing{}, in.do(p) }))
+	actor.OnCall(func(_ *struct{}, p *actor.Process, in send) (sabir.Nothing, error) { return sabir.Nothing{}, in.do(p) }))
 
 // between is a way from a process of one node to another node. A good value goes through when it has come there.
 func between(way func(context.Context, *actor.Process, *sink, Payload) error) func(*testing.T, *slog.Logger) func(context.Context, Payload) error {
 	return func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
 		one, two := actor.NewSystem(actor.Logger(log), actor.Workers(1)), actor.NewSystem(actor.Logger(log), actor.Workers(1))
 		address := fmt.Sprintf("mem://isolation%d", numbers.Add(1))
-		start(t, sabir.ID("two"), sabir.Logger(log), two.Extension(), sabir.Join(address))
-		start(t, sabir.ID("one"), sabir.Logger(log), one.Extension(), sabir.Join(address))
-		actor.Permit(two, started)
+		start(t, sabir.ID("two"), sabir.Logger(log), two.Option(), sabir.Join(address))
+		start(t, sabir.ID("one"), sabir.Logger(log), one.Option(), sabir.Join(address))
+		actor.AllowRemoteSpawn(two, started)
 		to := &sink{got: make(chan Payload, 16)}
 		startings.Store(to)
 		var err error
-		if to.pid, err = actor.Spawn(two, sinks, to); err != nil {
+		if to.pid, err = sinks.Spec(to).Start(two); err != nil {
 			t.Fatal(err)
 		}
 		for end := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
@@ -136,7 +136,7 @@ func between(way func(context.Context, *actor.Process, *sink, Payload) error) fu
 		return func(ctx context.Context, p Payload) error {
 			from, err := actor.Spawn(one, senders, struct{}{})
 			if err == nil { // a new one: the last may be ending, with the goroutine that was to write its answer
-				to.pid, err = actor.Spawn(two, sinks, to)
+				to.pid, err = sinks.Spec(to).Start(two)
 			}
 			if err != nil {
 				return err
@@ -168,14 +168,14 @@ var numbers atomic.Int64
 func TestAProcessThatEndsItsGoroutineEndsAlone(t *testing.T) {
 	exits := func() { runtime.Goexit() }
 	for name, callbacks := range map[string]*actor.Behavior[ender, func()]{
-		"in a handler of messages": actor.Define("isolation.message", (*ender).init, actor.On(func(*ender, *actor.Process, string) error { exits(); return nil })),
-		"in a handler of calls": actor.Define("isolation.call", (*ender).init, actor.Answer(func(*ender, *actor.Process, string) (string, error) { exits(); return "", nil }),
-			actor.On(func(_ *ender, p *actor.Process, m string) error {
+		"in a handler of messages": actor.Define("isolation.message", (*ender).init, actor.OnMessage(func(*ender, *actor.Process, string) error { exits(); return nil })),
+		"in a handler of calls": actor.Define("isolation.call", (*ender).init, actor.OnCall(func(*ender, *actor.Process, string) (string, error) { exits(); return "", nil }),
+			actor.OnMessage(func(_ *ender, p *actor.Process, m string) error {
 				go actor.Call[string](context.Background(), p.System(), p.PID(), m)
 				return nil
 			})),
-		"in Terminate": actor.Define("isolation.terminate", (*ender).init, actor.On(func(*ender, *actor.Process, string) error { return errors.New("it ends") })),
-		"in Inspect": actor.Define("isolation.inspect", (*ender).init, actor.On(func(_ *ender, p *actor.Process, _ string) error {
+		"in Terminate": actor.Define("isolation.terminate", (*ender).init, actor.OnMessage(func(*ender, *actor.Process, string) error { return errors.New("it ends") })),
+		"in Inspect": actor.Define("isolation.inspect", (*ender).init, actor.OnMessage(func(_ *ender, p *actor.Process, _ string) error {
 			go p.System().Inspect(context.Background(), p.PID())
 			return nil
 		})),
@@ -199,7 +199,7 @@ func TestAProcessThatEndsItsGoroutineEndsAlone(t *testing.T) {
 				if err := <-waits; err == nil {
 					t.Fatal("who waited got no error")
 				}
-				for end := time.Now().Add(10 * time.Second); s.Alive(pid); runtime.Gosched() {
+				for end := time.Now().Add(10 * time.Second); s.Alive(pid.PID()); runtime.Gosched() {
 					if time.Now().After(end) {
 						t.Fatal("the process has not ended")
 					}

@@ -34,7 +34,7 @@ var grainEntryPoints = []entryPoint{
 	{name: "state of a grain, native", open: savedAndLoaded(grain.NativeState()), cannot: unchecked},
 }
 
-var keepers = grain.Define("keeper", grain.Answer((*keeper).keep), grain.Answer((*keeper).word))
+var keepers = grain.Define("keeper", grain.OnCall((*keeper).keep), grain.OnCall((*keeper).word))
 
 // savedAndLoaded has one node save a state and another one, which is not linked with it, load it from the store of both.
 func savedAndLoaded(form ...grain.Option) func(*testing.T, *slog.Logger) way {
@@ -47,7 +47,7 @@ func savedAndLoaded(form ...grain.Option) func(*testing.T, *slog.Logger) way {
 			}
 			t.Cleanup(func() { kept.Close() })
 			system := actor.NewSystem(actor.Logger(log), actor.Workers(1))
-			start(t, sabir.ID(id), sabir.Logger(log), system.Extension(), grain.New(system, append(form, grain.Serve(keepers), grain.Store(kept))...).Extension())
+			start(t, sabir.ID(id), sabir.Logger(log), system.Option(), grain.New(system, append(form, grain.Serve(keepers), grain.Store(kept))...).Option())
 			return system
 		}
 		one, two := open("one"), open("two")

@@ -26,7 +26,7 @@ func startSabir(s setup) (node, error) {
 	if s.Peer != "" {
 		options = append(options, sabir.Seeds("tcp://"+s.Peer))
 	}
-	n.node = sabir.NewNode(sabir.ID(s.Address), sabir.Logger(quiet), n.system.Extension(), sabir.Join("tcp://"+s.Address, options...))
+	n.node = sabir.NewNode(sabir.ID(s.Address), sabir.Logger(quiet), n.system.Option(), sabir.Join("tcp://"+s.Address, options...))
 	return n, n.node.Start(context.Background())
 }
 
@@ -50,7 +50,7 @@ func (s *answerer) Who(p *actor.Process, _ who) (actor.PID, error) { return p.PI
 // who asks a process for its PID.
 type who struct{}
 
-var pongs = actor.Define("pong", (*pong).Init, actor.On((*pong).Take), actor.Answer((*pong).Who))
+var pongs = actor.Define("pong", (*pong).Init, actor.OnMessage((*pong).Take), actor.OnCall((*pong).Who))
 
 func (n *sabirNode) receive(name string, to *counter) error {
 	mailbox := actor.Mailbox(64<<10, actor.Wait)
@@ -78,7 +78,7 @@ func (s *pinger) Begin(p *actor.Process, _ beginning) error {
 	return nil
 }
 
-var pingers = actor.Define("pinger", (*pinger).Init, actor.On((*pinger).Begin))
+var pingers = actor.Define("pinger", (*pinger).Init, actor.OnMessage((*pinger).Begin))
 
 func (n *sabirNode) send(to place, count uint64) (func() error, error) {
 	pid, err := actor.Call[actor.PID](context.Background(), n.system, n.name(to), who{})
@@ -96,7 +96,7 @@ type answerer struct{}
 
 func (answerer) Answer(_ *actor.Process, m Message) (Message, error) { return m.answer(), nil }
 
-var answerers = actor.Define[answerer, struct{}]("answerer", nil, actor.Answer((*answerer).Answer), actor.Answer((*answerer).Who))
+var answerers = actor.Define[answerer, struct{}]("answerer", nil, actor.OnCall((*answerer).Answer), actor.OnCall((*answerer).Who))
 
 func (n *sabirNode) answer(name string) error {
 	_, err := actor.Spawn(n.system, answerers, struct{}{}, actor.Named(name))
@@ -143,7 +143,7 @@ var welcome = messageAt(1)
 
 func (s *sabirSubscriber) Init(p *actor.Process, from subscription) error {
 	s.deliveries, s.subscribed = from.deliveries, from.subscribed
-	return p.LinkEvent(from.event)
+	return p.Subscribe(from.event)
 }
 
 func (s *sabirSubscriber) Take(_ *actor.Process, m Message) error {
@@ -155,7 +155,7 @@ func (s *sabirSubscriber) Take(_ *actor.Process, m Message) error {
 	return nil
 }
 
-var subscribing = actor.Define("subscriber", (*sabirSubscriber).Init, actor.On((*sabirSubscriber).Take))
+var subscribing = actor.Define("subscriber", (*sabirSubscriber).Init, actor.OnMessage((*sabirSubscriber).Take))
 
 func (n *sabirNode) subscribe(node string, count int, to *tally) error {
 	s := subscription{event: actor.Name{Name: publications, Node: node}, deliveries: to}
@@ -174,15 +174,15 @@ func (n *sabirNode) subscribe(node string, count int, to *tally) error {
 }
 
 // publisher owns the event that the processes subscribe to.
-type publisher struct{ event *actor.Event[Message] }
+type publisher struct{ event *actor.Topic[Message] }
 
 // Init makes an event that welcomes subscribers, where they are on another node.
 func (s *publisher) Init(p *actor.Process, welcomes bool) (err error) {
 	if !welcomes {
-		s.event, err = actor.NewEvent[Message](p, publications)
+		s.event, err = actor.NewTopic[Message](p, publications)
 		return err
 	}
-	if s.event, err = actor.NewEvent[Message](p, publications, actor.Keep(1)); err != nil {
+	if s.event, err = actor.NewTopic[Message](p, publications, actor.Keep(1)); err != nil {
 		return err
 	}
 	return actor.Publish(p, s.event, welcome)
@@ -190,7 +190,7 @@ func (s *publisher) Init(p *actor.Process, welcomes bool) (err error) {
 
 func (s *publisher) Publish(p *actor.Process, m Message) error { return actor.Publish(p, s.event, m) }
 
-var publishers = actor.Define("publisher", (*publisher).Init, actor.On((*publisher).Publish))
+var publishers = actor.Define("publisher", (*publisher).Init, actor.OnMessage((*publisher).Publish))
 
 func (n *sabirNode) publisher() (func(Message) error, error) {
 	pid, err := actor.Spawn(n.system, publishers, n.node != nil)

@@ -194,7 +194,7 @@ type adder struct{}
 
 func (*adder) Add(_ *actor.Process, in Pair) (int, error) { return in.A + in.B, nil }
 
-var adders = actor.Define[adder, struct{}]("adder", nil, actor.Answer((*adder).Add))
+var adders = actor.Define[adder, struct{}]("adder", nil, actor.OnCall((*adder).Add))
 
 // processCalls asks another process for the sum.
 func processCalls(child.Order) (work, error) {

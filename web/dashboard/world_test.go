@@ -60,7 +60,7 @@ func openWorld(tb testing.TB, options ...Option) *world {
 		if i == 0 {
 			parts = append(parts, sabir.HTTP(":0", At("/dashboard", options...)), sabir.Serve(ledger()))
 			w.system = actor.NewSystem(actor.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
-			parts = append(parts, w.system.Extension())
+			parts = append(parts, w.system.Option())
 		}
 		w.nodes = append(w.nodes, shop.NewPart(i, 3, parts...).Node)
 	}
@@ -165,7 +165,7 @@ func (d *desk) letter(*actor.Process, letter) error {
 
 func (d *desk) fall(p *actor.Process, _ fall) error { return fmt.Errorf("the desk fell over") }
 
-var desks = actor.Define("desk", (*desk).init, actor.On((*desk).letter), actor.On((*desk).fall))
+var desks = actor.Define("desk", (*desk).init, actor.OnMessage((*desk).letter), actor.OnMessage((*desk).fall))
 
 // openProcesses starts a tree: some desks, one with messages waiting, and one that was restarted.
 func (w *world) openProcesses() {

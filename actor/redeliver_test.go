@@ -20,12 +20,12 @@ type clerk struct{ desk PID }
 
 func (c *clerk) Init(_ *Process, desk PID) error { c.desk = desk; return nil }
 func (c *clerk) Call(p *Process, m passOn) (struct{}, error) {
-	held := p.Held()
-	go func() { _ = HandOn(p.System(), held, c.desk, passed{m.Text + "!"}) }() // later, from anywhere
-	return struct{}{}, ErrLater
+	held := p.Pending()
+	go func() { _ = Redeliver(p.System(), held, c.desk, passed{m.Text + "!"}) }() // later, from anywhere
+	return struct{}{}, ErrNoReply
 }
 func (c *clerk) Message(p *Process, m passOn) error {
-	return HandOn(p, p.Held(), c.desk, passed{m.Text + "!"})
+	return Redeliver(p, p.Pending(), c.desk, passed{m.Text + "!"})
 }
 
 type desk struct{ got chan answerT }
@@ -50,9 +50,9 @@ func (c *client) Ask(p *Process, m passOn) (answerT, error) {
 func (c *client) Tell(p *Process, m passOn) error { return Send(p, c.clerk, m) }
 
 var (
-	clerkB  = Define("clerk", (*clerk).Init, Answer((*clerk).Call), On((*clerk).Message))
-	deskB   = Define("desk", (*desk).Init, Answer((*desk).Call), On((*desk).Message))
-	clientB = Define("client", (*client).Init, Answer((*client).Ask), On((*client).Tell))
+	clerkB  = Define("clerk", (*clerk).Init, OnCall((*clerk).Call), OnMessage((*clerk).Message))
+	deskB   = Define("desk", (*desk).Init, OnCall((*desk).Call), OnMessage((*desk).Message))
+	clientB = Define("client", (*client).Init, OnCall((*client).Ask), OnMessage((*client).Tell))
 )
 
 func TestWhatIsHandedOnHasItsSenderAndACallIsAnsweredByTheLast(t *testing.T) {
@@ -66,9 +66,9 @@ func TestWhatIsHandedOnHasItsSenderAndACallIsAnsweredByTheLast(t *testing.T) {
 		}
 		return pid
 	}
-	d := spawn(Spawn(s, deskB, got))
-	c := spawn(Spawn(s, clerkB, d))
-	replyTo := spawn(Spawn(s, clientB, c))
+	d := spawn(deskB.Spec(got).Start(s))
+	c := spawn(clerkB.Spec(d).Start(s))
+	replyTo := spawn(clientB.Spec(c).Start(s))
 	answer, err := Call[answerT](t.Context(), s, replyTo, passOn{"a"})
 	if want := (answerT{"a!?", replyTo}); err != nil || answer != want {
 		t.Fatalf("got %v, %v, want %v", answer, err, want)
