@@ -37,11 +37,11 @@ func handle[In, Out any](s *Service, def *definition, fn func(context.Context, I
 	s.define(def)
 }
 
-// Nothing is the input or the output of an action that has none.
-type Nothing = struct{}
+// Empty is the input or the output of an action that has none.
+type Empty = struct{}
 
 // ActionOption is an option of Handle and HandleStream: [Use], [Inline], [Idempotent], [Visible], [Describe],
-// [Codecs], [Route], [Fails], [Example], [Deprecated]. Use, Codecs, Route, Fails and Example add up; a service whose action is
+// [Codecs], [Route], [Errors], [Example], [Deprecated]. Use, Codecs, Route, Fails and Example add up; a service whose action is
 // given two of another does not start.
 type ActionOption interface{ applyAction(*definition) }
 

@@ -19,9 +19,9 @@ func Route(method, pattern string) ActionOption {
 	return actionOption(func(d *definition) { d.routes = append(d.routes, route.Route{Method: method, Pattern: pattern}) })
 }
 
-// Fails declares errors that the action may end with, for documents and for clients in other languages, where they become
+// Errors declares errors that the action may end with, for documents and for clients in other languages, where they become
 // a type. The errors are examples: their Data, if any, shows its type.
-func Fails(errors ...*Error) ActionOption {
+func Errors(errors ...*Error) ActionOption {
 	return actionOption(func(d *definition) { d.errors = append(d.errors, errors...) })
 }
 
@@ -44,18 +44,18 @@ const CacheNote = noteName("cache")
 
 type noteName string
 
-// Note is for a middleware that states a fact about the action while it wraps it, such as which roles callers need, so
+// Annotate is for a middleware that states a fact about the action while it wraps it, such as which roles callers need, so
 // that documents and gateways can show it. Keys are compared with ==; use a type of your own. A later fact under the same key
 // replaces the former. It must not be called after the wrapping function returned.
-func (a *Action) Note(key, fact any) {
+func (a *Action) Annotate(key, fact any) {
 	if a.notes == nil {
 		a.notes = make(map[any]any)
 	}
 	a.notes[key] = fact
 }
 
-// Noted is the fact that was noted under the key; nil for none.
-func (a *Action) Noted(key any) any { return a.notes[key] }
+// Annotation is the fact that was noted under the key; nil for none.
+func (a *Action) Annotation(key any) any { return a.notes[key] }
 
 // annotate fills in what the author declared about the action, and checks it against the action's types.
 func (a *Action) annotate(def *definition) error {

@@ -173,8 +173,8 @@ type callOptions struct {
 	key     string
 }
 
-// Timeout ends the call after d at the latest: a deadline without a context to cancel.
-func Timeout(d time.Duration) CallOption { return func(o *callOptions) { o.timeout = max(d, 1) } }
+// WithTimeout ends the call after d at the latest: a deadline without a context to cancel.
+func WithTimeout(d time.Duration) CallOption { return func(o *callOptions) { o.timeout = max(d, 1) } }
 
 // NoCache asks for an answer that is not from a cache; the fresh answer is cached as always.
 func NoCache() CallOption { return func(o *callOptions) { o.noCache = true } }

@@ -209,7 +209,7 @@ func (n *Node) newOutgoing(ctx context.Context, format string) *channel.Outgoing
 		ctx = n.carry(ctx)
 	}
 	return &channel.Outgoing{Message: channel.Message{Head: channel.Head{ID: NewRequestID(), Time: time.Now(), Codec: format,
-		Request: RequestID(ctx), Metadata: Metadata(ctx)}}}
+		Request: RequestIDFromContext(ctx), Metadata: MetadataFromContext(ctx)}}}
 }
 
 func (c *Channel[T]) encode(n *Node, m *channel.Outgoing, value *T) error {

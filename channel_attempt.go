@@ -91,14 +91,14 @@ func (c *consumer) try(d *channel.Delivery) error {
 	case d.Attempt > c.def.attempts:
 		return errAttemptsExhausted
 	case d.Broken != nil:
-		return DeadLetter(d.Broken)
+		return Reject(d.Broken)
 	}
 	payload, err := c.def.decode(&d.Message)
 	if err != nil {
 		if failed := c.node.panicInside("the message for "+c.def.spec.Name, err); failed != nil {
 			return failed // and tried again: what the code of a type does may be another thing the next time
 		}
-		return DeadLetter(badInput(c.node, fmt.Sprintf("the message, for the handler in %s which takes %s,", c.sub.Service, c.sub.Type), err))
+		return Reject(badInput(c.node, fmt.Sprintf("the message, for the handler in %s which takes %s,", c.sub.Service, c.sub.Type), err))
 	}
 	ctx := context.WithValue(c.handling, deliveryKey{}, &Delivery{Channel: c.def.spec.Name, Group: c.def.group, ID: d.ID, Sequence: d.Sequence,
 		Published: d.Time, Attempt: d.Attempt, Attempts: c.def.attempts, Dead: d.Dead})

@@ -14,12 +14,12 @@ import (
 
 // Consume has a service handle the messages of a channel. Each group of consumers gets every message; within a group, on
 // however many nodes, each message goes to one. A service's handlers are in the group of its name unless they set
-// another by [InGroup]. A group that is new begins with the oldest message that is kept.
+// another by [ConsumerGroup]. A group that is new begins with the oldest message that is kept.
 //
 // A handler that returns nil has handled its message. After an error or a panic the message comes again, to any consumer
 // of the group, after a time that doubles with each attempt; after the last attempt it becomes a dead letter, with the
 // reason (see [Attempts], [DeadLettersTo]). Some errors make it a dead letter at once, since trying again cannot help:
-// those of [DeadLetter], those with the codes InvalidArgument, Unimplemented and DataLoss, and a message that cannot be
+// those of [Reject], those with the codes InvalidArgument, Unimplemented and DataLoss, and a message that cannot be
 // decoded into T.
 //
 // An attempt counts when its handler was begun, not when the message was only handed out, and lost with the process of its
@@ -30,7 +30,7 @@ import (
 // A handler may take as long as it wants: the node keeps the broker from giving its message to another. When the service stops, handlers
 // that run are waited for, and messages that none has begun go back.
 //
-// Middlewares see a message as an [Event] whose name is the channel's. [DeliveryOf] describes it.
+// Middlewares see a message as an [Event] whose name is the channel's. [DeliveryFromContext] describes it.
 func Consume[T any](s *Service, c *Channel[T], fn func(context.Context, T) error, options ...ConsumeOption) {
 	where := callerSite()
 	s.declare("a consumer", where)
@@ -97,7 +97,7 @@ type consumerDefinition struct {
 	decode      func(*channel.Message) (payload any, err error)
 }
 
-// ConsumeOption is an option of Consume: [InGroup], [MaxInFlight], [Attempts], [AckWait], [DeadLettersTo], [FromStart],
+// ConsumeOption is an option of Consume: [ConsumerGroup], [MaxInFlight], [Attempts], [AckWait], [DeadLettersTo], [FromStart],
 // [FromTime], [FromSequence], [OnlyNew], [Use]. Use adds up; a service whose consumer has two of another, or two of where to
 // start from, does not start.
 type ConsumeOption interface{ applyConsumer(*consumerDefinition) }
@@ -106,7 +106,7 @@ type consumeOption func(*consumerDefinition)
 
 func (o consumeOption) applyConsumer(d *consumerDefinition) { o(d) }
 
-func (o GroupOption) applyConsumer(d *consumerDefinition) {
+func (o ConsumerGroupOption) applyConsumer(d *consumerDefinition) {
 	consumeOptionOnce("InGroup", o.where, func(d *consumerDefinition) { d.group = o.name }).applyConsumer(d)
 }
 
@@ -183,8 +183,8 @@ type DeadInfo = channel.Dead
 
 type deliveryKey struct{}
 
-// DeliveryOf describes the message whose handler got ctx; false in other handlers.
-func DeliveryOf(ctx context.Context) (Delivery, bool) {
+// DeliveryFromContext describes the message whose handler got ctx; false in other handlers.
+func DeliveryFromContext(ctx context.Context) (Delivery, bool) {
 	d, ok := ctx.Value(deliveryKey{}).(*Delivery)
 	if !ok {
 		return Delivery{}, false
@@ -192,9 +192,9 @@ func DeliveryOf(ctx context.Context) (Delivery, bool) {
 	return *d, true
 }
 
-// DeadLetter is for a handler that knows that its message will never be handled: the message becomes a dead letter at
+// Reject is for a handler that knows that its message will never be handled: the message becomes a dead letter at
 // once, with the error as the reason.
-func DeadLetter(err error) error {
+func Reject(err error) error {
 	if err == nil {
 		err = errors.New("the handler gave it up")
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/sabir-go/sabir/codec/json"
 )
 
-// Letter is a dead letter: a message that no attempt could handle.
-type Letter struct {
+// DeadLetter is a dead letter: a message that no attempt could handle.
+type DeadLetter struct {
 	Key  string    `json:"key"` // for Replay and DeleteDeadLetters
 	ID   string    `json:"id"`
 	Dead *DeadInfo `json:"dead,omitempty"` // nil for a message that was published there
@@ -24,11 +24,11 @@ type Letter struct {
 const maxDeadMessages = 10_000
 
 // DeadLetters lists up to limit messages of a channel of dead letters, such as "shop.orders.dead", the oldest first.
-func DeadLetters(ctx context.Context, from Caller, name string, limit int) ([]Letter, error) {
+func DeadLetters(ctx context.Context, from Caller, name string, limit int) ([]DeadLetter, error) {
 	_, list, err := deadMessages(ctx, from, name, limit)
-	var letters []Letter
+	var letters []DeadLetter
 	for _, l := range list {
-		letters = append(letters, Letter{Key: l.Key, ID: l.ID, Dead: l.Dead, Codec: l.Codec, Data: readable(&l.Message)})
+		letters = append(letters, DeadLetter{Key: l.Key, ID: l.ID, Dead: l.Dead, Codec: l.Codec, Data: readable(&l.Message)})
 	}
 	return letters, err
 }

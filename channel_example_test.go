@@ -21,7 +21,7 @@ func ExampleConsume() {
 	billed := make(chan string)
 	billing := sabir.NewService("billing")
 	sabir.Consume(billing, orders, func(ctx context.Context, o Order) error {
-		d, _ := sabir.DeliveryOf(ctx)
+		d, _ := sabir.DeliveryFromContext(ctx)
 		if d.Attempt == 1 {
 			return errors.New("the till is locked") // it comes again
 		}

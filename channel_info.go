@@ -21,8 +21,8 @@ type ChannelInfo struct {
 	Dead   bool                 `json:"dead,omitempty"` // it is a channel of dead letters: Kept counts those
 }
 
-// LettersRequest is the input of $channels.letters, $channels.replay and $channels.delete.
-type LettersRequest struct {
+// DeadLettersRequest is the input of $channels.letters, $channels.replay and $channels.delete.
+type DeadLettersRequest struct {
 	Channel string   `json:"channel" validate:"required"` // such as "shop.orders.dead"
 	Keys    []string `json:"keys,omitempty"`
 	All     bool     `json:"all,omitempty"`   // of replay and delete: all there are, instead of keys
@@ -70,21 +70,21 @@ func (n *Node) withChannels(list []*Service) []*Service {
 		return list
 	}
 	s := NewService("$channels", Purpose("describes durable channels and their dead letters"))
-	Handle(s, "list", func(ctx context.Context, _ Nothing) ([]ChannelInfo, error) { return n.ChannelList(ctx) },
+	Handle(s, "list", func(ctx context.Context, _ Empty) ([]ChannelInfo, error) { return n.ChannelList(ctx) },
 		Describe("lists the channels that the node uses"))
-	Handle(s, "letters", func(ctx context.Context, in LettersRequest) ([]Letter, error) {
+	Handle(s, "letters", func(ctx context.Context, in DeadLettersRequest) ([]DeadLetter, error) {
 		if in.Limit == 0 {
 			in.Limit = 100
 		}
 		return DeadLetters(ctx, n, in.Channel, in.Limit)
 	}, Describe("lists dead letters"))
-	Handle(s, "replay", func(ctx context.Context, in LettersRequest) (int, error) {
+	Handle(s, "replay", func(ctx context.Context, in DeadLettersRequest) (int, error) {
 		if err := in.check(); err != nil {
 			return 0, err
 		}
 		return Replay(ctx, n, in.Channel, in.Keys...)
 	}, Describe("publishes dead letters again"))
-	Handle(s, "delete", func(ctx context.Context, in LettersRequest) (int, error) {
+	Handle(s, "delete", func(ctx context.Context, in DeadLettersRequest) (int, error) {
 		if err := in.check(); err != nil {
 			return 0, err
 		}
@@ -102,7 +102,7 @@ func (n *Node) withChannels(list []*Service) []*Service {
 	return append(list, s)
 }
 
-func (r LettersRequest) check() error {
+func (r DeadLettersRequest) check() error {
 	if r.All != (len(r.Keys) == 0) {
 		return Errorf(CodeInvalidArgument, nameBadChannel, "say which letters of %s: their keys, or all", r.Channel)
 	}

@@ -32,7 +32,7 @@ func parcels(t *testing.T, options ...sabir.ChannelOption) *sabir.Channel[articl
 // channelNode is a running node with channels in memory, of a name that nodes of one test share.
 func channelNode(t *testing.T, services ...sabir.Servable) *sabir.Node {
 	t.Helper()
-	return startNode(t, sabir.ID(fmt.Sprintf("n%d", nodeNumber.Add(1))), sabir.Channels("mem://"+strings.ReplaceAll(t.Name(), "/", "-")), sabir.Serve(services...))
+	return startNode(t, sabir.NodeID(fmt.Sprintf("n%d", nodeNumber.Add(1))), sabir.Channels("mem://"+strings.ReplaceAll(t.Name(), "/", "-")), sabir.Serve(services...))
 }
 
 var nodeNumber atomic.Int64
@@ -142,7 +142,7 @@ func TestWhereANewGroupBegins(t *testing.T) {
 			list.(*sync.Map).Store(p.ID, true)
 			all <- name
 			return nil
-		}, option, sabir.InGroup(name))
+		}, option, sabir.ConsumerGroup(name))
 	}
 	if err := n.Add(t.Context(), s); err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestAFailedMessageComesAgainUntilItIsHandled(t *testing.T) {
 	s := sabir.NewService("billing")
 	attempts := make(chan sabir.Delivery, 10)
 	sabir.Consume(s, c, func(ctx context.Context, p article) error {
-		d, ok := sabir.DeliveryOf(ctx)
+		d, ok := sabir.DeliveryFromContext(ctx)
 		if !ok {
 			return errors.New("no delivery")
 		}
@@ -227,7 +227,7 @@ func TestAMessageThatIsGivenUpBecomesADeadLetter(t *testing.T) {
 		reason   string
 	}{
 		"after the last attempt":  {func(context.Context, article) error { return stuck }, 3, "Unknown", stuck.Error()},
-		"at once when it says so": {func(context.Context, article) error { return sabir.DeadLetter(stuck) }, 1, "Unknown", stuck.Error()},
+		"at once when it says so": {func(context.Context, article) error { return sabir.Reject(stuck) }, 1, "Unknown", stuck.Error()},
 		"at once when input is bad": {func(context.Context, article) error {
 			return fmt.Errorf("because: %w", sabir.NewError(sabir.CodeInvalidArgument, "BadParcel", "no such size"))
 		}, 1, "InvalidArgument", "no such size"},
@@ -247,7 +247,7 @@ func TestAMessageThatIsGivenUpBecomesADeadLetter(t *testing.T) {
 			}, fast)
 			letters := make(chan sabir.Delivery, 1)
 			sabir.Consume(dead, sabir.NewChannel[article](c.Name()+".dead"), func(ctx context.Context, _ article) error {
-				d, _ := sabir.DeliveryOf(ctx)
+				d, _ := sabir.DeliveryFromContext(ctx)
 				letters <- d
 				return nil
 			})
@@ -277,7 +277,7 @@ func TestAMessageThatCannotBeDecodedBecomesADeadLetter(t *testing.T) {
 }
 
 // awaitLetters waits until there are n dead letters.
-func awaitLetters(t *testing.T, n *sabir.Node, name string, want int) []sabir.Letter {
+func awaitLetters(t *testing.T, n *sabir.Node, name string, want int) []sabir.DeadLetter {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -302,7 +302,7 @@ func TestADeadLetterIsReplayedForTheGroupThatGaveItUpOnly(t *testing.T) {
 	billing, mail := sabir.NewService("billing"), sabir.NewService("mail")
 	sabir.Consume(billing, c, func(_ context.Context, p article) error {
 		if !mended.Load() {
-			return sabir.DeadLetter(errors.New("broken"))
+			return sabir.Reject(errors.New("broken"))
 		}
 		billed <- p.ID
 		return nil
@@ -385,7 +385,7 @@ func TestARequestIDAndMetadataTravelWithAMessage(t *testing.T) {
 	got := make(chan seen, 1)
 	s := sabir.NewService("billing")
 	sabir.Consume(s, c, func(ctx context.Context, _ article) error {
-		got <- seen{sabir.RequestID(ctx), sabir.Metadata(ctx)["tenant"], sabir.Metadata(ctx)["carried"], sabir.Info(ctx)}
+		got <- seen{sabir.RequestIDFromContext(ctx), sabir.MetadataFromContext(ctx)["tenant"], sabir.MetadataFromContext(ctx)["carried"], sabir.InfoFromContext(ctx)}
 		return nil
 	})
 	n := startNode(t, sabir.Channels("mem://"), sabir.Serve(s), sabir.Use(sabir.Middleware{
@@ -461,7 +461,7 @@ func TestAHandlerMayTakeLongerThanAckWait(t *testing.T) {
 		s := sabir.NewService("billing")
 		begun, release := make(chan int, 10), make(chan bool)
 		sabir.Consume(s, c, func(ctx context.Context, _ article) error {
-			d, _ := sabir.DeliveryOf(ctx)
+			d, _ := sabir.DeliveryFromContext(ctx)
 			begun <- d.Attempt
 			<-release
 			return nil
@@ -570,7 +570,7 @@ func TestWhatIsWrongWithAConsumerIsToldWhenItsServiceStarts(t *testing.T) {
 	s := sabir.NewService("billing")
 	sabir.Consume(s, sabir.NewChannel[article]("no good"), func(context.Context, article) error { return nil })
 	sabir.Consume[article](s, sabir.NewChannel[article]("nil"), nil)
-	sabir.Consume(s, sabir.NewChannel[article]("group"), func(context.Context, article) error { return nil }, sabir.InGroup("a b"))
+	sabir.Consume(s, sabir.NewChannel[article]("group"), func(context.Context, article) error { return nil }, sabir.ConsumerGroup("a b"))
 	sabir.Consume(s, sabir.NewChannel[article]("dead"), func(context.Context, article) error { return nil }, sabir.DeadLettersTo(""))
 	sabir.Consume(s, sabir.NewChannel[article]("twice"), func(context.Context, article) error { return nil })
 	sabir.Consume(s, sabir.NewChannel[article]("twice"), func(context.Context, article) error { return nil })
@@ -631,30 +631,30 @@ func TestTheBrokerOfTheClusterKeepsChannelsWhereNoOtherIsNamed(t *testing.T) {
 func TestTheChannelsServiceListsReplaysAndDeletes(t *testing.T) {
 	c := parcels(t)
 	s := sabir.NewService("billing")
-	sabir.Consume(s, c, func(context.Context, article) error { return sabir.DeadLetter(errors.New("broken")) })
+	sabir.Consume(s, c, func(context.Context, article) error { return sabir.Reject(errors.New("broken")) })
 	n := channelNode(t, s)
 	publish(t, c, n, 1, 2)
 	dead := c.Name() + ".dead"
 	letters := awaitLetters(t, n, dead, 2)
-	list, err := sabir.Call[[]sabir.ChannelInfo](t.Context(), n, "$channels.list", sabir.Nothing{})
+	list, err := sabir.Call[[]sabir.ChannelInfo](t.Context(), n, "$channels.list", sabir.Empty{})
 	if err != nil || len(list) != 2 || list[0].Name != c.Name() || list[1].Name != dead || list[1].Kept != 2 || list[0].Groups[0].Name != "billing" {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	got, err := sabir.Call[[]sabir.Letter](t.Context(), n, "$channels.letters", sabir.LettersRequest{Channel: dead})
+	got, err := sabir.Call[[]sabir.DeadLetter](t.Context(), n, "$channels.letters", sabir.DeadLettersRequest{Channel: dead})
 	if err != nil || len(got) != 2 || got[0].Dead.Reason != "broken" {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if _, err := sabir.Call[int](t.Context(), n, "$channels.delete", sabir.LettersRequest{Channel: dead}); sabir.AsError(err).Code != sabir.CodeInvalidArgument {
+	if _, err := sabir.Call[int](t.Context(), n, "$channels.delete", sabir.DeadLettersRequest{Channel: dead}); sabir.AsError(err).Code != sabir.CodeInvalidArgument {
 		t.Fatalf("deleting nothing in particular: %v", err)
 	}
-	if deleted, err := sabir.Call[int](t.Context(), n, "$channels.delete", sabir.LettersRequest{Channel: dead, Keys: []string{letters[0].Key}}); err != nil || deleted != 1 {
+	if deleted, err := sabir.Call[int](t.Context(), n, "$channels.delete", sabir.DeadLettersRequest{Channel: dead, Keys: []string{letters[0].Key}}); err != nil || deleted != 1 {
 		t.Fatal(deleted, err)
 	}
-	if replayed, err := sabir.Call[int](t.Context(), n, "$channels.replay", sabir.LettersRequest{Channel: dead, All: true}); err != nil || replayed != 1 {
+	if replayed, err := sabir.Call[int](t.Context(), n, "$channels.replay", sabir.DeadLettersRequest{Channel: dead, All: true}); err != nil || replayed != 1 {
 		t.Fatal(replayed, err)
 	}
 	awaitLetters(t, n, dead, 1) // it failed again
-	if deleted, err := sabir.Call[int](t.Context(), n, "$channels.delete", sabir.LettersRequest{Channel: dead, All: true}); err != nil || deleted != 1 {
+	if deleted, err := sabir.Call[int](t.Context(), n, "$channels.delete", sabir.DeadLettersRequest{Channel: dead, All: true}); err != nil || deleted != 1 {
 		t.Fatal(deleted, err)
 	}
 }

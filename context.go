@@ -15,35 +15,35 @@ type CallInfo struct {
 	Action    string // full name of the action, "v2.users.get"; "" in an event handler
 	Event     string // name of the event; "" in an action's handler
 	Service   string // full name of the service whose handler runs
-	Caller    string // full name of the action or the event whose handler made this call; "" at the root
+	CalledBy  string // full name of the action or the event whose handler made this call; "" at the root
 	RequestID string // see WithRequestID; "" where none was given
-	Level     int    // 1 at the root, one more with each nested call
+	Depth     int    // 1 at the root, one more with each nested call
 	Node      string // the node that runs the handler
 }
 
-// Info describes the call whose handler got ctx. Outside a handler only RequestID can be set.
-func Info(ctx context.Context) CallInfo {
-	info := CallInfo{RequestID: RequestID(ctx)}
+// InfoFromContext describes the call whose handler got ctx. Outside a handler only RequestID can be set.
+func InfoFromContext(ctx context.Context) CallInfo {
+	info := CallInfo{RequestID: RequestIDFromContext(ctx)}
 	c := callOf(ctx)
 	if c == nil {
 		return info
 	}
-	info.Service, info.Level, info.Node = c.op.service, int(c.level), c.op.node.id
+	info.Service, info.Depth, info.Node = c.op.service, int(c.level), c.op.node.id
 	if c.op.event {
 		info.Event = c.op.name
 	} else {
 		info.Action = c.op.name
 	}
 	if c.parent != nil {
-		info.Caller = c.parent.op.name
+		info.CalledBy = c.parent.op.name
 	}
 	return info
 }
 
-// NodeOf is the node whose handler got ctx; nil outside a handler. Use it to call on from a handler that knows no node:
+// NodeFromContext is the node whose handler got ctx; nil outside a handler. Use it to call on from a handler that knows no node:
 //
-//	sabir.Call[User](ctx, sabir.NodeOf(ctx), "users.get", in)
-func NodeOf(ctx context.Context) *Node {
+//	sabir.Call[User](ctx, sabir.NodeFromContext(ctx), "users.get", in)
+func NodeFromContext(ctx context.Context) *Node {
 	if c := callOf(ctx); c != nil {
 		return c.op.node
 	}
@@ -53,15 +53,15 @@ func NodeOf(ctx context.Context) *Node {
 // WithMetadata returns a context whose calls carry the pair, on top of what ctx carries already. Keys are
 // case-sensitive. Metadata goes with the call to other nodes and on to all nested calls.
 func WithMetadata(ctx context.Context, key, value string) context.Context {
-	old := Metadata(ctx)
+	old := MetadataFromContext(ctx)
 	pairs := make(map[string]string, len(old)+1)
 	maps.Copy(pairs, old)
 	pairs[key] = value
 	return context.WithValue(ctx, metadataKey{}, pairs)
 }
 
-// Metadata is the metadata that ctx carries; it must not be changed. It is nil where there is none.
-func Metadata(ctx context.Context) map[string]string {
+// MetadataFromContext is the metadata that ctx carries; it must not be changed. It is nil where there is none.
+func MetadataFromContext(ctx context.Context) map[string]string {
 	pairs, _ := ctx.Value(metadataKey{}).(map[string]string)
 	return pairs
 }
@@ -353,8 +353,8 @@ var hexPairs = func() (pairs [256][2]byte) {
 	return pairs
 }()
 
-// RequestID is the id of the request that ctx belongs to, or "".
-func RequestID(ctx context.Context) string {
+// RequestIDFromContext is the id of the request that ctx belongs to, or "".
+func RequestIDFromContext(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
 }
@@ -376,7 +376,7 @@ func RequestIDs() Middleware {
 }
 
 func withAnyRequestID(ctx context.Context) context.Context {
-	if RequestID(ctx) != "" {
+	if RequestIDFromContext(ctx) != "" {
 		return ctx
 	}
 	return WithRequestID(ctx, NewRequestID())

@@ -19,17 +19,17 @@ func TestHandlersKnowWhoCallsThemAndHowDeep(t *testing.T) {
 	var seen []sabir.CallInfo
 	look := func(next string) func(context.Context, struct{}) (struct{}, error) {
 		return func(ctx context.Context, _ struct{}) (struct{}, error) {
-			seen = append(seen, sabir.Info(ctx))
+			seen = append(seen, sabir.InfoFromContext(ctx))
 			if next == "" {
 				return struct{}{}, nil
 			}
-			return sabir.Call[struct{}](ctx, sabir.NodeOf(ctx), next, struct{}{})
+			return sabir.Call[struct{}](ctx, sabir.NodeFromContext(ctx), next, struct{}{})
 		}
 	}
 	sabir.Handle(s, "a", look("v2.chain.b"))
 	sabir.Handle(s, "b", look("chain.c"))
 	sabir.Handle(s, "c", look(""))
-	node := start(t, sabir.Serve(s), sabir.ID("n1"))
+	node := start(t, sabir.Serve(s), sabir.NodeID("n1"))
 	for name, ctx := range waysToCall(t) {
 		for _, id := range []string{"", "r1"} {
 			seen = nil
@@ -40,9 +40,9 @@ func TestHandlersKnowWhoCallsThemAndHowDeep(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, want := range []sabir.CallInfo{
-				{Action: "v2.chain.a", Service: "v2.chain", Level: 1, RequestID: id, Node: "n1"},
-				{Action: "v2.chain.b", Service: "v2.chain", Level: 2, RequestID: id, Node: "n1", Caller: "v2.chain.a"},
-				{Action: "v2.chain.c", Service: "v2.chain", Level: 3, RequestID: id, Node: "n1", Caller: "v2.chain.b"},
+				{Action: "v2.chain.a", Service: "v2.chain", Depth: 1, RequestID: id, Node: "n1"},
+				{Action: "v2.chain.b", Service: "v2.chain", Depth: 2, RequestID: id, Node: "n1", CalledBy: "v2.chain.a"},
+				{Action: "v2.chain.c", Service: "v2.chain", Depth: 3, RequestID: id, Node: "n1", CalledBy: "v2.chain.b"},
 			} {
 				if seen[i] != want {
 					t.Errorf("%s: got %+v, want %+v", name, seen[i], want)
@@ -56,15 +56,15 @@ func TestRequestIDsGivesAnIDToWhatHasNone(t *testing.T) {
 	s := sabir.NewService("chain")
 	var ids []string
 	sabir.Handle(s, "a", func(ctx context.Context, _ struct{}) (struct{}, error) {
-		ids = append(ids, sabir.RequestID(ctx))
+		ids = append(ids, sabir.RequestIDFromContext(ctx))
 		return sabir.Call[struct{}](ctx, s, "chain.b", struct{}{})
 	})
 	sabir.Handle(s, "b", func(ctx context.Context, _ struct{}) (struct{}, error) {
-		ids = append(ids, sabir.RequestID(ctx))
+		ids = append(ids, sabir.RequestIDFromContext(ctx))
 		return struct{}{}, sabir.Emit(ctx, s, "chain.done", 1)
 	})
 	sabir.On(s, "chain.done", func(ctx context.Context, _ int) error {
-		ids = append(ids, sabir.RequestID(ctx))
+		ids = append(ids, sabir.RequestIDFromContext(ctx))
 		return nil
 	})
 	node := start(t, sabir.Serve(s), sabir.Use(sabir.RequestIDs()))
@@ -88,11 +88,13 @@ func TestMetadataIsPassedOnThroughNestedCalls(t *testing.T) {
 	sabir.Handle(s, "a", func(ctx context.Context, _ struct{}) (string, error) {
 		return sabir.Call[string](sabir.WithMetadata(ctx, "added", "2"), s, "chain.b", struct{}{})
 	})
-	sabir.Handle(s, "b", func(ctx context.Context, _ struct{}) (string, error) { return fmt.Sprint(sabir.Metadata(ctx)), nil })
+	sabir.Handle(s, "b", func(ctx context.Context, _ struct{}) (string, error) {
+		return fmt.Sprint(sabir.MetadataFromContext(ctx)), nil
+	})
 	node := start(t, sabir.Serve(s))
 	ctx := sabir.WithMetadata(context.Background(), "tenant", "1")
 	got, err := sabir.Call[string](ctx, node, "chain.a", struct{}{})
-	if err != nil || got != "map[added:2 tenant:1]" || len(sabir.Metadata(ctx)) != 1 {
+	if err != nil || got != "map[added:2 tenant:1]" || len(sabir.MetadataFromContext(ctx)) != 1 {
 		t.Fatalf("got %s, %v", got, err)
 	}
 }
@@ -117,7 +119,7 @@ func TestActionsThatCallEachOtherInACircleEndInAnError(t *testing.T) {
 	sabir.Handle(s, "b", func(ctx context.Context, _ struct{}) (struct{}, error) {
 		return sabir.Call[struct{}](ctx, s, "circle.a", struct{}{})
 	})
-	node := start(t, sabir.Serve(s), sabir.MaxLevel(10))
+	node := start(t, sabir.Serve(s), sabir.MaxDepth(10))
 	for name, ctx := range waysToCall(t) {
 		for range 3 {
 			_, err := sabir.Call[struct{}](ctx, node, "circle.a", struct{}{})
@@ -135,7 +137,7 @@ func TestMorePathsToAnActionThanAreRememberedStillWork(t *testing.T) {
 			return sabir.Call[string](ctx, s, "wide.callee", struct{}{})
 		})
 	}
-	sabir.Handle(s, "callee", func(ctx context.Context, _ struct{}) (string, error) { return sabir.Info(ctx).Caller, nil })
+	sabir.Handle(s, "callee", func(ctx context.Context, _ struct{}) (string, error) { return sabir.InfoFromContext(ctx).CalledBy, nil })
 	node := start(t, sabir.Serve(s))
 	for range 2 {
 		for i := range 100 {
@@ -148,7 +150,7 @@ func TestMorePathsToAnActionThanAreRememberedStillWork(t *testing.T) {
 }
 
 func TestOutsideAHandlerThereIsNoCall(t *testing.T) {
-	if sabir.NodeOf(t.Context()) != nil || sabir.Info(t.Context()) != (sabir.CallInfo{}) {
+	if sabir.NodeFromContext(t.Context()) != nil || sabir.InfoFromContext(t.Context()) != (sabir.CallInfo{}) {
 		t.Fatal("found a call")
 	}
 }
@@ -162,7 +164,7 @@ func TestErrorsFromHandlersKeepTheirIdentity(t *testing.T) {
 	} {
 		sabir.Handle(s, name, func(context.Context, struct{}) (struct{}, error) { return struct{}{}, err })
 	}
-	node := start(t, sabir.Serve(s), sabir.ID("n1"))
+	node := start(t, sabir.Serve(s), sabir.NodeID("n1"))
 	for name, want := range map[string]struct {
 		is      error
 		code    sabir.Code

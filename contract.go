@@ -28,7 +28,7 @@ type Contract[In, Out any] struct {
 
 // NewAction makes the contract of an action that is called by its full name: "users.get", or "v2.users.get". The options
 // are those of [Handle] and hold wherever the contract is handled: routes, errors, descriptions, idempotence. Types that an
-// action has no use for are [Nothing].
+// action has no use for are [Empty].
 //
 // An invalid name is reported where it is used: by the start of a service that handles the contract, and by each call.
 func NewAction[In, Out any](name string, options ...ActionOption) *Contract[In, Out] {

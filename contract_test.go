@@ -52,8 +52,8 @@ func TestAContractIsCalledWhereverItsActionIs(t *testing.T) {
 	heard := make(chan person, 1)
 	s := people()
 	createdContract.On(s, func(_ context.Context, p person) error { heard <- p; return nil })
-	here := start(t, sabir.ID("here"), sabir.Serve(s), sabir.Join("mem://contracts"))
-	there := start(t, sabir.ID("there"), sabir.Join("mem://contracts"))
+	here := start(t, sabir.NodeID("here"), sabir.Serve(s), sabir.Join("mem://contracts"))
+	there := start(t, sabir.NodeID("there"), sabir.Join("mem://contracts"))
 	if err := there.WaitFor(t.Context(), "people"); err != nil {
 		t.Fatal(err)
 	}
@@ -235,8 +235,8 @@ func TestTypesWithoutAFieldInCommonAreAnErrorOfTheCall(t *testing.T) {
 	type order struct {
 		Number int `json:"number"`
 	}
-	here := start(t, sabir.ID("here"), sabir.Serve(people()), sabir.Join("mem://unrelated"))
-	there := start(t, sabir.ID("there"), sabir.Join("mem://unrelated"))
+	here := start(t, sabir.NodeID("here"), sabir.Serve(people()), sabir.Join("mem://unrelated"))
+	there := start(t, sabir.NodeID("there"), sabir.Join("mem://unrelated"))
 	if err := there.WaitFor(t.Context(), "people"); err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestTypesWithoutAFieldInCommonAreAnErrorOfTheCall(t *testing.T) {
 			if out, err := sabir.Call[order](t.Context(), node, "people.get", getPerson{"1"}); !errors.Is(err, sabir.ErrBadOutput) || !strings.Contains(err.Error(), "no field in common") {
 				t.Errorf("another output: %v, %v", out, err)
 			}
-			if _, err := sabir.Call[sabir.Nothing](t.Context(), node, "people.get", getPerson{"1"}); err != nil {
+			if _, err := sabir.Call[sabir.Empty](t.Context(), node, "people.get", getPerson{"1"}); err != nil {
 				t.Errorf("an output that is not wanted: %v", err)
 			}
 		})

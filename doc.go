@@ -22,7 +22,7 @@
 //
 // [Call] calls an action by name, [Bind] makes a function of one, [All] makes several calls at once, [CallJSON] calls
 // with a document instead of a value, and [OpenStream] and [CallStream] open streams. Deadlines and cancellation come
-// with the context; what else a handler can ask of its context is in [Info], [RequestID] and [Metadata].
+// with the context; what else a handler can ask of its context is in [InfoFromContext], [RequestIDFromContext] and [MetadataFromContext].
 //
 // # Events
 //

@@ -337,7 +337,7 @@ var (
 	// ErrHandlerFailed: the handler returned a plain Go error, which this one wraps in the process where that was. See the
 	// node's log.
 	ErrHandlerFailed = NewError(CodeUnknown, nameHandlerFailed, "the handler failed")
-	// ErrTooManyLevels: calls are nested deeper than [MaxLevel] allows: probably a circle. Break the circle.
+	// ErrTooManyLevels: calls are nested deeper than [MaxDepth] allows: probably a circle. Break the circle.
 	ErrTooManyLevels = NewError(CodeFailedPrecondition, nameTooManyLevels, "calls are nested too deep")
 	// ErrTooManyAbandoned: 1,000 handlers of the action, or of HTTP, still run past their deadlines. Find out what they wait
 	// for.

@@ -36,10 +36,10 @@ type Subscription struct {
 // The payload is converted when the emitter's type is another of the same shape; T may be any to take what comes: the
 // emitter's own value, or a json.RawMessage when the event came in as a document. A
 // handler's error or panic is logged and harms neither the emitter nor other handlers. Handlers run one after the
-// other on the emitter's goroutine, so when Emit returns they are done; one that takes long should be [Queued].
+// other on the emitter's goroutine, so when Emit returns they are done; one that takes long should be [Buffered].
 //
 // When several patterns of a service in the same group take an event, only the most specific one's handler runs, as in
-// net/http's ServeMux; give handlers different groups with [InGroup] to run them all.
+// net/http's ServeMux; give handlers different groups with [ConsumerGroup] to run them all.
 //
 // On panics when a node serves s already: it would have no effect.
 func On[T any](s *Service, pattern string, fn func(context.Context, T) error, options ...EventOption) {
@@ -74,7 +74,7 @@ func on[T any](s *Service, def *eventDefinition, fn func(context.Context, T) err
 	s.handlers = append(s.handlers, def)
 }
 
-// EventOption is an option of On: [Use], [InGroup], [Queued]. Use adds up; a service whose handler has two of another does not
+// EventOption is an option of On: [Use], [ConsumerGroup], [Buffered]. Use adds up; a service whose handler has two of another does not
 // start.
 type EventOption interface{ applyEvent(*eventDefinition) }
 
@@ -82,25 +82,25 @@ type eventOption func(*eventDefinition)
 
 func (o eventOption) applyEvent(d *eventDefinition) { o(d) }
 
-// InGroup puts the handler into a group of its own choosing instead of its service's: an emitted event goes to each
+// ConsumerGroup puts the handler into a group of its own choosing instead of its service's: an emitted event goes to each
 // group once.
-func InGroup(group string) GroupOption { return GroupOption{group, callerSite()} }
+func ConsumerGroup(group string) ConsumerGroupOption { return ConsumerGroupOption{group, callerSite()} }
 
-// GroupOption is the result of InGroup: an option of On and Consume.
-type GroupOption struct {
+// ConsumerGroupOption is the result of InGroup: an option of On and Consume.
+type ConsumerGroupOption struct {
 	name  string
 	where callSite
 }
 
-func (o GroupOption) applyEvent(d *eventDefinition) {
+func (o ConsumerGroupOption) applyEvent(d *eventDefinition) {
 	d.once("InGroup", o.where)
 	d.group, d.grouped = o.name, true
 }
 
-// Queued gives the handler a queue of the given length and a goroutine, so that emitters need not wait for it. Events of
+// Buffered gives the handler a queue of the given length and a goroutine, so that emitters need not wait for it. Events of
 // a queue are handled in order. When the queue is full an emitter waits, for 5 seconds at most or as long as its
 // context allows, and then gets an error. What is in the queue when the service stops is still handled.
-func Queued(length int) EventOption {
+func Buffered(length int) EventOption {
 	where := callerSite()
 	return eventOption(func(d *eventDefinition) {
 		d.once("Queued", where)
@@ -278,7 +278,7 @@ func (h *eventHandler[T]) finish(ctx context.Context) error {
 }
 
 func (n *Node) logEvent(ctx context.Context, at *delivery, err error) {
-	n.log.ErrorContext(ctx, "event handler failed", "node", n.id, "event", at.op.name, "request", RequestID(ctx), "service", at.op.service,
+	n.log.ErrorContext(ctx, "event handler failed", "node", n.id, "event", at.op.name, "request", RequestIDFromContext(ctx), "service", at.op.service,
 		"pattern", at.receiver.subscription().Pattern, "error", AsError(err))
 }
 

@@ -46,7 +46,7 @@ func TestEmitReachesEachGroupOnce(t *testing.T) {
 	sabir.On(first, "user.created", h.add("mail"))
 	sabir.On(second, "user.created", h.add("mail"))
 	sabir.On(audit, "user.*", h.add("audit"))
-	sabir.On(audit, "user.created", h.add("special"), sabir.InGroup("special"))
+	sabir.On(audit, "user.created", h.add("special"), sabir.ConsumerGroup("special"))
 	node := start(t, sabir.Serve(first, second, audit))
 	if err := sabir.Emit(t.Context(), node, "user.created", helloRequest{}); err != nil {
 		t.Fatal(err)
@@ -142,8 +142,8 @@ func TestPayloadIsConvertedToTheHandlersType(t *testing.T) {
 	var whole any
 	s := sabir.NewService("listener")
 	sabir.On(s, "user.created", func(_ context.Context, e other) error { got = e.Name; return nil })
-	sabir.On(s, "user.*", func(_ context.Context, e any) error { whole = e; return nil }, sabir.InGroup("any"))
-	sabir.On(s, "user.created", func(_ context.Context, e []int) error { t.Error("understood"); return nil }, sabir.InGroup("misfit"))
+	sabir.On(s, "user.*", func(_ context.Context, e any) error { whole = e; return nil }, sabir.ConsumerGroup("any"))
+	sabir.On(s, "user.created", func(_ context.Context, e []int) error { t.Error("understood"); return nil }, sabir.ConsumerGroup("misfit"))
 	log, text := logged()
 	node := start(t, sabir.Serve(s), log)
 	if err := sabir.Emit(t.Context(), node, "user.created", helloRequest{"Ada", 36}); !errors.Is(err, sabir.ErrBadInput) {
@@ -164,13 +164,13 @@ func TestEventHandlersKnowTheirContext(t *testing.T) {
 		return struct{}{}, sabir.Emit(ctx, s, "order.created", helloRequest{})
 	})
 	mail := sabir.NewService("mail")
-	sabir.On(mail, "order.*", func(ctx context.Context, _ helloRequest) error { info = sabir.Info(ctx); return nil })
-	node := start(t, sabir.Serve(s, mail), sabir.ID("n1"))
+	sabir.On(mail, "order.*", func(ctx context.Context, _ helloRequest) error { info = sabir.InfoFromContext(ctx); return nil })
+	node := start(t, sabir.Serve(s, mail), sabir.NodeID("n1"))
 	ctx := sabir.WithRequestID(t.Context(), "r1")
 	if _, err := sabir.Call[struct{}](ctx, node, "orders.create", struct{}{}); err != nil {
 		t.Fatal(err)
 	}
-	if want := (sabir.CallInfo{Event: "order.created", Service: "mail", Caller: "orders.create", RequestID: "r1", Level: 2, Node: "n1"}); info != want {
+	if want := (sabir.CallInfo{Event: "order.created", Service: "mail", CalledBy: "orders.create", RequestID: "r1", Depth: 2, Node: "n1"}); info != want {
 		t.Fatalf("got %+v", info)
 	}
 }
@@ -188,7 +188,7 @@ func TestQueuedHandlersDoNotHoldUpTheEmitterAndKeepOrder(t *testing.T) {
 	release := make(chan struct{})
 	var got []string
 	s := sabir.NewService("slow")
-	sabir.On(s, "job", func(_ context.Context, e helloRequest) error { <-release; got = append(got, e.Name); return nil }, sabir.Queued(10))
+	sabir.On(s, "job", func(_ context.Context, e helloRequest) error { <-release; got = append(got, e.Name); return nil }, sabir.Buffered(10))
 	node := start(t, sabir.Serve(s))
 	ctx, cancel := context.WithCancel(t.Context())
 	for i := range 10 {
@@ -211,15 +211,15 @@ func TestWhatIsQueuedAtTheStopCanStillCallItsOwnService(t *testing.T) {
 		release := make(chan struct{})
 		var sent []string
 		s := sabir.NewService("mail")
-		sabir.Handle(s, "send", func(_ context.Context, in helloRequest) (sabir.Nothing, error) {
+		sabir.Handle(s, "send", func(_ context.Context, in helloRequest) (sabir.Empty, error) {
 			sent = append(sent, in.Name)
-			return sabir.Nothing{}, nil
+			return sabir.Empty{}, nil
 		})
 		sabir.On(s, "order.created", func(ctx context.Context, e helloRequest) error {
 			<-release
-			_, err := sabir.Call[sabir.Nothing](ctx, s, "mail.send", e)
+			_, err := sabir.Call[sabir.Empty](ctx, s, "mail.send", e)
 			return err
-		}, sabir.Queued(10))
+		}, sabir.Buffered(10))
 		node := start(t, sabir.Serve(s))
 		for _, name := range []string{"a", "b", "c"} {
 			if err := sabir.Emit(t.Context(), node, "order.created", helloRequest{Name: name}); err != nil {
@@ -240,7 +240,7 @@ func TestAFullQueueIsAClearErrorAfterAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		s := sabir.NewService("slow")
-		sabir.On(s, "job", func(context.Context, int) error { <-release; return nil }, sabir.Queued(1))
+		sabir.On(s, "job", func(context.Context, int) error { <-release; return nil }, sabir.Buffered(1))
 		node := start(t, sabir.Serve(s))
 		begin := time.Now()
 		var err error
@@ -264,7 +264,7 @@ func TestARemovalWaitsForNoEmitterThatWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		s := sabir.NewService("slow")
-		sabir.On(s, "job", func(context.Context, int) error { <-release; return nil }, sabir.Queued(1))
+		sabir.On(s, "job", func(context.Context, int) error { <-release; return nil }, sabir.Buffered(1))
 		node := start(t, sabir.Serve(s))
 		emitted := make(chan error, 3)
 		for range 3 { // one is handled, one is in the queue, one waits

@@ -13,7 +13,7 @@ func ExampleBind() {
 	sabir.Handle(prices, "get", func(_ context.Context, item string) (int, error) { return 100 * len(item), nil })
 
 	// A service binds what it calls when it is made, before there is a node.
-	orders := sabir.NewService("orders", sabir.Needs("prices"))
+	orders := sabir.NewService("orders", sabir.DependsOn("prices"))
 	priceOf := sabir.Bind[string, int](orders, "prices.get")
 	sabir.Handle(orders, "total", func(ctx context.Context, items []string) (int, error) {
 		total := 0
@@ -120,11 +120,11 @@ func ExampleEmit() {
 func ExampleOn() {
 	audit := sabir.NewService("audit")
 	sabir.On(audit, "order.*", func(ctx context.Context, payload any) error {
-		fmt.Println(sabir.Info(ctx).Event, payload)
+		fmt.Println(sabir.InfoFromContext(ctx).Event, payload)
 		return nil
 	})
 	sabir.On(audit, "**.failed", func(ctx context.Context, reason string) error {
-		fmt.Println("failure:", sabir.Info(ctx).Event, reason)
+		fmt.Println("failure:", sabir.InfoFromContext(ctx).Event, reason)
 		return nil
 	})
 	ctx := context.Background()
@@ -266,13 +266,13 @@ func ExampleNewError() {
 	// Output: 3 left <nil>
 }
 
-func ExampleNewGroup() {
+func ExampleNewModule() {
 	greet := func(name string) *sabir.Service {
 		s := sabir.NewService(name)
 		sabir.Handle(s, "hello", func(context.Context, struct{}) (string, error) { return "hello from " + name, nil })
 		return s
 	}
-	office := sabir.NewGroup("office", greet("mail"), greet("reports"))
+	office := sabir.NewModule("office", greet("mail"), greet("reports"))
 
 	ctx := context.Background()
 	node := sabir.NewNode()

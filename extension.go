@@ -10,7 +10,7 @@ import (
 )
 
 // Extension is a part of a program that talks to the same part on other nodes over the nodes' links, such as the processes of
-// package actor. Give it to a node with [Extend]. What it sends are posts on a topic of its own: [wire.Link.Post] and
+// package actor. Give it to a node with [WithExtension]. What it sends are posts on a topic of its own: [wire.Link.Post] and
 // [wire.Link.TryPost] on one side, Posted on the other.
 //
 // Linked, Posted and Unlinked are called for one link one at a time and in the order in which things happened, for several
@@ -63,12 +63,12 @@ func (n *Node) extensionServices() (list []*Service) {
 // firstTopic is the lowest topic of an extension. Those below belong to package mesh.
 const firstTopic uint8 = 16
 
-// Extend gives the node an extension, which talks to those with the same topic on other nodes. A topic is a number from
+// WithExtension gives the node an extension, which talks to those with the same topic on other nodes. A topic is a number from
 // 16 to 255, the same on all nodes of the cluster; 16 is that of package actor. The node does not start with a
 // lower one, or with two extensions of one topic.
 //
 // Extensions start in the order in which they were given, and stop in the reverse order.
-func Extend(topic uint8, e Extension) NodeOption {
+func WithExtension(topic uint8, e Extension) NodeOption {
 	return nodeOption(func(n *Node) { n.extensions.given = append(n.extensions.given, registration{topic, e}) })
 }
 

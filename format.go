@@ -195,7 +195,7 @@ func formatOf[T any](format string) (valueFormat[T], error) {
 }
 
 var (
-	nothingType = reflect.TypeFor[Nothing]()
+	nothingType = reflect.TypeFor[Empty]()
 	rawType     = reflect.TypeFor[stdjson.RawMessage]()
 )
 

@@ -51,7 +51,7 @@ func paintNode(t *testing.T, id, address string, options ...any) *sabir.Node {
 	})
 	sabir.On(s, "painted", func(context.Context, paint) error { return nil })
 	var join []sabir.JoinOption
-	all := []sabir.NodeOption{sabir.ID(id), sabir.Serve(s)}
+	all := []sabir.NodeOption{sabir.NodeID(id), sabir.Serve(s)}
 	for _, o := range options {
 		switch o := o.(type) {
 		case sabir.NodeOption:

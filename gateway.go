@@ -12,8 +12,8 @@ import (
 	"github.com/sabir-go/sabir/codec/json"
 )
 
-// Face is a way into a node from outside, such as HTTP: started after the services, stopped before them.
-type Face interface {
+// Gateway is a way into a node from outside, such as HTTP: started after the services, stopped before them.
+type Gateway interface {
 	// Name identifies it in errors and logs: "http :3000".
 	Name() string
 	// Start returns when calls can come in.
@@ -22,8 +22,8 @@ type Face interface {
 	Stop(ctx context.Context) error
 }
 
-// Attach gives the node a gateway; make is called when the node starts.
-func Attach(make func(*Node) (Face, error)) NodeOption {
+// WithGateway gives the node a gateway; make is called when the node starts.
+func WithGateway(make func(*Node) (Gateway, error)) NodeOption {
 	return nodeOption(func(n *Node) { n.attached = append(n.attached, make) })
 }
 
@@ -48,7 +48,7 @@ func HTTP(addr string, options ...HTTPOption) NodeOption {
 	for _, o := range options {
 		o(&config)
 	}
-	attach := func(n *Node) (Face, error) {
+	attach := func(n *Node) (Gateway, error) {
 		if httpGateway == nil {
 			return nil, &Error{Code: CodeInvalidArgument, Name: nameBadOption, Node: n.id,
 				Message: `sabir.HTTP needs the package that serves it: add import _ "github.com/sabir-go/sabir/web"`}
@@ -68,10 +68,10 @@ func HTTPKey(key string) HTTPOption { return func(c *HTTPConfig) { c.Key = key }
 func HTTPTLS(config *tls.Config) HTTPOption { return func(c *HTTPConfig) { c.TLS = config } }
 
 // httpGateway makes the gateway of HTTP; nil in a program without package web. See RegisterHTTP.
-var httpGateway func(*Node, HTTPConfig) (Face, error)
+var httpGateway func(*Node, HTTPConfig) (Gateway, error)
 
 // RegisterHTTP sets what serves HTTP. Package web calls it when it is imported.
-func RegisterHTTP(make func(*Node, HTTPConfig) (Face, error)) { httpGateway = make }
+func RegisterHTTP(make func(*Node, HTTPConfig) (Gateway, error)) { httpGateway = make }
 
 // HTTPAddr is the host and port where HTTP is served, once the node runs; "" if it is not.
 func (n *Node) HTTPAddr() string {
@@ -85,7 +85,7 @@ func (n *Node) HTTPAddr() string {
 	return ""
 }
 
-// Inbound is a call that came in from outside the cluster, as a [Face] hands it over with [Action.ServeJSON].
+// Inbound is a call that came in from outside the cluster, as a [Gateway] hands it over with [Action.ServeJSON].
 type Inbound struct {
 	// Context ends when the caller no longer waits. Besides that only its Value method is used.
 	Context   context.Context
@@ -261,12 +261,12 @@ func (a *remoteAction) serveJSON(in Inbound, dst, body []byte) ([]byte, error) {
 	return a.callJSON(&c, body, dst, callOptions{})
 }
 
-// Wrap returns the same action with more middlewares around it, the first outermost: for a gateway that puts
+// With returns the same action with more middlewares around it, the first outermost: for a gateway that puts
 // hooks of its own around the calls of one group of routes. The middlewares apply to [Action.ServeJSON], [Action.AppendJSON]
 // and [OpenAction] of what is returned; all other calls are as before. They have the request as the action's own
 // middlewares do, before those of the node; for an action of another node input and output are json.RawMessage. The
 // error is that of the middleware that refused.
-func (a *Action) Wrap(wrappers ...Wrapper) (*Action, error) {
+func (a *Action) With(wrappers ...Wrapper) (*Action, error) {
 	if a.endpoint == nil || len(wrappers) == 0 {
 		return a, nil
 	}

@@ -25,7 +25,7 @@ func TestACallFromOutside(t *testing.T) {
 	var left time.Duration
 	s := sabir.NewService("math")
 	sabir.Handle(s, "double", func(ctx context.Context, in doubleIn) (int, error) {
-		seen, metadata = sabir.Info(ctx), sabir.Metadata(ctx)
+		seen, metadata = sabir.InfoFromContext(ctx), sabir.MetadataFromContext(ctx)
 		if deadline, ok := ctx.Deadline(); ok {
 			left = time.Until(deadline)
 		}
@@ -39,7 +39,7 @@ func TestACallFromOutside(t *testing.T) {
 	if err != nil || string(out) != "x42" {
 		t.Fatalf("got %s, %v; want the answer appended", out, err)
 	}
-	if seen.RequestID != "r-1" || seen.Level != 1 || seen.Caller != "" || metadata["tenant"] != "a" {
+	if seen.RequestID != "r-1" || seen.Depth != 1 || seen.CalledBy != "" || metadata["tenant"] != "a" {
 		t.Errorf("the handler saw %+v and %v", seen, metadata)
 	}
 	if left <= 0 || left > time.Minute {
@@ -62,8 +62,8 @@ func TestACallFromOutsideEndsAtItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		s := sabir.NewService("slow")
-		sabir.Handle(s, "deaf", func(context.Context, sabir.Nothing) (int, error) { <-release; return 0, nil })
-		sabir.Handle(s, "polite", func(ctx context.Context, _ sabir.Nothing) (int, error) { <-ctx.Done(); return 0, ctx.Err() })
+		sabir.Handle(s, "deaf", func(context.Context, sabir.Empty) (int, error) { <-release; return 0, nil })
+		sabir.Handle(s, "polite", func(ctx context.Context, _ sabir.Empty) (int, error) { <-ctx.Done(); return 0, ctx.Err() })
 		node := sabir.NewNode(sabir.Serve(s))
 		if err := node.Start(t.Context()); err != nil {
 			t.Fatal(err)
@@ -98,7 +98,7 @@ func TestAWrappedActionPassesMoreMiddlewares(t *testing.T) {
 	}
 	hook := sabir.Middleware{Name: "hook", Local: note, Stream: note}
 
-	wrapped, err := node.Action("math.double").Wrap(hook)
+	wrapped, err := node.Action("math.double").With(hook)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestAWrappedActionPassesMoreMiddlewares(t *testing.T) {
 		t.Errorf("another call: %v, passed %v", err, passed)
 	}
 
-	count, err := node.Action("math.count").Wrap(hook)
+	count, err := node.Action("math.count").With(hook)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,8 +123,8 @@ func TestAWrappedActionPassesMoreMiddlewares(t *testing.T) {
 		t.Errorf("a stream: %s, %v, passed %v", v, err, passed)
 	}
 
-	_, err = node.Action("math.double").Wrap(sabir.Middleware{Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-		a.Refuse("not this one")
+	_, err = node.Action("math.double").With(sabir.Middleware{Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		a.Reject("not this one")
 		return next
 	}})
 	if err == nil || !strings.Contains(err.Error(), "not this one") {
@@ -136,14 +136,14 @@ func TestWhatAnActionSaysOfItself(t *testing.T) {
 	outOfStock := sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "nothing left")
 	s := sabir.NewService("shop")
 	sabir.Handle(s, "buy", func(context.Context, doubleIn) (int, error) { return 0, nil },
-		sabir.Route("POST", "/shop"), sabir.Fails(outOfStock), sabir.Example(doubleIn{1}, 2), sabir.Deprecated("use shop.order"),
+		sabir.Route("POST", "/shop"), sabir.Errors(outOfStock), sabir.Example(doubleIn{1}, 2), sabir.Deprecated("use shop.order"),
 		sabir.Use(sabir.Middleware{Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-			a.Note("roles", "buyer")
+			a.Annotate("roles", "buyer")
 			return next
 		}}))
 	buy := start(t, sabir.Serve(s)).Action("shop.buy")
 	if len(buy.Routes) != 1 || buy.Routes[0].Pattern != "/shop" || len(buy.Errors) != 1 || buy.Errors[0] != outOfStock ||
-		len(buy.Examples) != 1 || buy.Deprecated != "use shop.order" || buy.Noted("roles") != "buyer" || buy.Noted("other") != nil {
+		len(buy.Examples) != 1 || buy.Deprecated != "use shop.order" || buy.Annotation("roles") != "buyer" || buy.Annotation("other") != nil {
 		t.Errorf("got %+v", buy)
 	}
 }
@@ -184,8 +184,8 @@ func TestWhatAFaceLendsIsFoundUntilTheCallHasEnded(t *testing.T) {
 		if kept.Value(lentKey{}) != nil || kept.Value(ownKey{}) != "own" {
 			t.Errorf("%s: after the call it finds %v", name, kept.Value(lentKey{}))
 		}
-		if sabir.RequestID(kept) != "r-1" || sabir.Metadata(kept)["tenant"] != "a" {
-			t.Errorf("%s: after the call the id is %q, the metadata %v", name, sabir.RequestID(kept), sabir.Metadata(kept))
+		if sabir.RequestIDFromContext(kept) != "r-1" || sabir.MetadataFromContext(kept)["tenant"] != "a" {
+			t.Errorf("%s: after the call the id is %q, the metadata %v", name, sabir.RequestIDFromContext(kept), sabir.MetadataFromContext(kept))
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestWhatAFaceLendsIsFoundUntilTheCallHasEnded(t *testing.T) {
 func TestACallFromOutsideWithoutALimitEndsWithItsCaller(t *testing.T) {
 	s := sabir.NewService("slow")
 	caller, leave := context.WithCancel(t.Context())
-	sabir.Handle(s, "polite", func(ctx context.Context, _ sabir.Nothing) (bool, error) {
+	sabir.Handle(s, "polite", func(ctx context.Context, _ sabir.Empty) (bool, error) {
 		derived, cancel := context.WithCancel(ctx)
 		defer cancel()
 		leave() // not before the call is here, which would be refused
@@ -209,7 +209,7 @@ func TestACallFromOutsideWithoutALimitEndsWithItsCaller(t *testing.T) {
 
 func TestRequestIDsFromOutsideMayBeLong(t *testing.T) {
 	s := sabir.NewService("ids")
-	sabir.Handle(s, "mine", func(ctx context.Context, _ sabir.Nothing) (string, error) { return sabir.RequestID(ctx), nil })
+	sabir.Handle(s, "mine", func(ctx context.Context, _ sabir.Empty) (string, error) { return sabir.RequestIDFromContext(ctx), nil })
 	mine := start(t, sabir.Serve(s)).Action("ids.mine")
 	for _, length := range []int{0, 1, 36, 37, 128} {
 		id := strings.Repeat("a", length)

@@ -32,11 +32,11 @@ func TestCallerIsLetGoAtTheDeadlineAlthoughTheHandlerNeverReturns(t *testing.T) 
 			return err
 		},
 		"timeout of the call": func(node *sabir.Node) error {
-			_, err := sabir.Call[helloReply](context.Background(), node, "stuck.wait", struct{}{}, sabir.Timeout(time.Second))
+			_, err := sabir.Call[helloReply](context.Background(), node, "stuck.wait", struct{}{}, sabir.WithTimeout(time.Second))
 			return err
 		},
 		"bound": func(node *sabir.Node) error {
-			_, err := sabir.Bind[struct{}, helloReply](node, "stuck.wait")(context.Background(), struct{}{}, sabir.Timeout(time.Second))
+			_, err := sabir.Bind[struct{}, helloReply](node, "stuck.wait")(context.Background(), struct{}{}, sabir.WithTimeout(time.Second))
 			return err
 		},
 	} {
@@ -87,10 +87,10 @@ func TestTheLateAnswerOfAnAbandonedHandlerTouchesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		node := start(t, sabir.Serve(stuck(release), greeter()))
-		_, _ = sabir.Call[helloReply](context.Background(), node, "stuck.wait", struct{}{}, sabir.Timeout(time.Second))
+		_, _ = sabir.Call[helloReply](context.Background(), node, "stuck.wait", struct{}{}, sabir.WithTimeout(time.Second))
 		close(release)
 		for range 100 {
-			out, err := sabir.Call[helloReply](context.Background(), node, "stuck.wait", struct{}{}, sabir.Timeout(time.Second))
+			out, err := sabir.Call[helloReply](context.Background(), node, "stuck.wait", struct{}{}, sabir.WithTimeout(time.Second))
 			if err != nil || out.Text != "late" {
 				t.Fatalf("got %v, %v", out, err)
 			}
@@ -109,7 +109,7 @@ func TestStopHooksWaitForHandlersThatOutliveTheirCallers(t *testing.T) {
 			return struct{}{}, nil
 		})
 		node := start(t, sabir.Serve(s))
-		if _, err := sabir.Call[struct{}](context.Background(), node, "slow.wait", struct{}{}, sabir.Timeout(time.Second)); !errors.Is(err, sabir.ErrDeadlineExceeded) {
+		if _, err := sabir.Call[struct{}](context.Background(), node, "slow.wait", struct{}{}, sabir.WithTimeout(time.Second)); !errors.Is(err, sabir.ErrDeadlineExceeded) {
 			t.Fatal(err)
 		}
 		removed := make(chan error, 1)
@@ -129,17 +129,17 @@ func TestStuckHandlersAreBounded(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 1000 {
 			wg.Go(func() {
-				_, _ = sabir.Call[helloReply](context.Background(), node, "stuck.wait", struct{}{}, sabir.Timeout(time.Second))
+				_, _ = sabir.Call[helloReply](context.Background(), node, "stuck.wait", struct{}{}, sabir.WithTimeout(time.Second))
 			})
 		}
 		wg.Wait()
-		_, err := sabir.Call[helloReply](context.Background(), node, "stuck.wait", struct{}{}, sabir.Timeout(time.Second))
+		_, err := sabir.Call[helloReply](context.Background(), node, "stuck.wait", struct{}{}, sabir.WithTimeout(time.Second))
 		if e := sabir.AsError(err); e == nil || e.Name != "TooManyAbandoned" || !e.Retryable {
 			t.Errorf("got %v", err)
 		}
 		close(release)
 		synctest.Wait()
-		if _, err := sabir.Call[helloReply](context.Background(), node, "stuck.wait", struct{}{}, sabir.Timeout(time.Second)); err != nil {
+		if _, err := sabir.Call[helloReply](context.Background(), node, "stuck.wait", struct{}{}, sabir.WithTimeout(time.Second)); err != nil {
 			t.Errorf("after they returned: %v", err)
 		}
 	})
@@ -158,7 +158,7 @@ func TestTheContextOfATimedCallHasItsDeadline(t *testing.T) {
 			return left, ctx.Err()
 		})
 		node := start(t, sabir.Serve(s))
-		_, err := sabir.Call[time.Duration](context.Background(), node, "clock.left", struct{}{}, sabir.Timeout(time.Minute))
+		_, err := sabir.Call[time.Duration](context.Background(), node, "clock.left", struct{}{}, sabir.WithTimeout(time.Minute))
 		if !errors.Is(err, context.DeadlineExceeded) || err.Error() != "DeadlineExceeded: the deadline passed before clock.left answered" {
 			t.Errorf("got %v", err)
 		}
@@ -177,7 +177,7 @@ func TestNestedCallsOfAGuardedCallRunOnItsWorker(t *testing.T) {
 		return struct{}{}, nil
 	})
 	node := start(t, sabir.Serve(s))
-	if _, err := sabir.Call[struct{}](t.Context(), node, "chain.a", struct{}{}, sabir.Timeout(time.Hour)); err != nil {
+	if _, err := sabir.Call[struct{}](t.Context(), node, "chain.a", struct{}{}, sabir.WithTimeout(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if outer != inner || outer == goroutine() {
@@ -192,7 +192,7 @@ func TestInlineActionsStayOnTheirCallersGoroutine(t *testing.T) {
 	node := start(t, sabir.Serve(s))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
-	for _, options := range [][]sabir.CallOption{nil, {sabir.Timeout(time.Hour)}} {
+	for _, options := range [][]sabir.CallOption{nil, {sabir.WithTimeout(time.Hour)}} {
 		if _, err := sabir.Call[struct{}](ctx, node, "quick.one", struct{}{}, options...); err != nil || ran != goroutine() {
 			t.Fatalf("ran on %s, caller on %s: %v", ran, goroutine(), err)
 		}
@@ -203,7 +203,7 @@ func TestAHandlerThatEndsItsGoroutineIsAnErrorOfItsCaller(t *testing.T) {
 	s := sabir.NewService("rude")
 	sabir.Handle(s, "exit", func(context.Context, struct{}) (struct{}, error) { runtime.Goexit(); return struct{}{}, nil })
 	node := start(t, sabir.Serve(s))
-	_, err := sabir.Call[struct{}](t.Context(), node, "rude.exit", struct{}{}, sabir.Timeout(time.Hour))
+	_, err := sabir.Call[struct{}](t.Context(), node, "rude.exit", struct{}{}, sabir.WithTimeout(time.Hour))
 	if !errors.Is(err, sabir.ErrPanic) {
 		t.Fatalf("got %v", err)
 	}

@@ -13,7 +13,7 @@ func TestTheMeetingAddressOutlivesTheNodeThatTookItFirst(t *testing.T) {
 	const address = "mem://meeting-address-test"
 	start := func(id string, options ...sabir.JoinOption) *sabir.Node {
 		t.Helper()
-		n := sabir.NewNode(sabir.ID(id), sabir.Join(address, options...))
+		n := sabir.NewNode(sabir.NodeID(id), sabir.Join(address, options...))
 		if err := n.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestTheMeetingAddressOutlivesTheNodeThatTookItFirst(t *testing.T) {
 
 	deadline := time.Now().Add(time.Minute)
 	for {
-		guest := sabir.NewNode(sabir.ID("guest"), sabir.Join(address, sabir.Guest()))
+		guest := sabir.NewNode(sabir.NodeID("guest"), sabir.Join(address, sabir.ClientOnly()))
 		err := guest.Start(t.Context())
 		if err == nil {
 			defer stop(guest)

@@ -42,7 +42,7 @@ type joining struct {
 	problems []error // of the options
 }
 
-// JoinOption is an option of Join. [Seeds], [Static] and [Codecs] add up; a node with two of another does not start.
+// JoinOption is an option of Join. [Seeds], [Members] and [Codecs] add up; a node with two of another does not start.
 type JoinOption interface{ applyJoin(*joining) }
 
 type joinOption func(*joining)
@@ -73,9 +73,9 @@ func Seeds(addresses ...string) JoinOption {
 	return joinOption(func(j *joining) { j.config.Seeds = append(j.config.Seeds, addresses...) })
 }
 
-// Static makes the cluster the nodes at these addresses and no others, without gossip: each node is given the addresses of
+// Members makes the cluster the nodes at these addresses and no others, without gossip: each node is given the addresses of
 // all, its own may be among them. Addresses that do not answer are tried again for as long as the node runs.
-func Static(addresses ...string) JoinOption {
+func Members(addresses ...string) JoinOption {
 	return joinOption(func(j *joining) { j.config.Static = append(j.config.Static, addresses...) })
 }
 
@@ -109,9 +109,9 @@ func Connections(n int) JoinOption {
 	return joinOptionOnce("Connections", callerSite(), func(j *joining) { j.config.Connections = min(max(n, 1), 64) })
 }
 
-// Guest makes a node that calls others and offers nothing: it does not listen, and the others do not look for it. Command
+// ClientOnly makes a node that calls others and offers nothing: it does not listen, and the others do not look for it. Command
 // lines and tools are guests.
-func Guest() JoinOption {
+func ClientOnly() JoinOption {
 	return joinOptionOnce("Guest", callerSite(), func(j *joining) { j.config.Observer = true })
 }
 

@@ -64,7 +64,7 @@ func TestANodeDialsAgainWhereTheOneAtTheAddressOfBothIsSlow(t *testing.T) {
 	defer cancel()
 	address := "slow+tcp://127.0.0.1:0"
 	begin := func(id string) (*Node, error) {
-		n := NewNode(ID(id), Join(address))
+		n := NewNode(NodeID(id), Join(address))
 		err := n.Start(ctx)
 		if err == nil {
 			t.Cleanup(func() {

@@ -11,12 +11,12 @@ import (
 
 func TestNodesAtFixedAddressesFindEachOtherAndTheOneThatComesBack(t *testing.T) {
 	addresses := map[string]string{"a": "mem://static-a", "b": "mem://static-b", "c": "mem://static-c"}
-	all := sabir.Static(addresses["a"], addresses["b"], addresses["c"])
+	all := sabir.Members(addresses["a"], addresses["b"], addresses["c"])
 	start := func(id string) *sabir.Node {
 		t.Helper()
 		s := sabir.NewService("of-" + id)
-		sabir.Handle(s, "name", func(context.Context, sabir.Nothing) (string, error) { return id, nil })
-		n := sabir.NewNode(sabir.ID(id), sabir.Serve(s), sabir.Join(addresses[id], all))
+		sabir.Handle(s, "name", func(context.Context, sabir.Empty) (string, error) { return id, nil })
+		n := sabir.NewNode(sabir.NodeID(id), sabir.Serve(s), sabir.Join(addresses[id], all))
 		if err := n.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestNodesAtFixedAddressesFindEachOtherAndTheOneThatComesBack(t *testing.T) 
 		if err := from.WaitFor(ctx, "of-"+id); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := sabir.Call[string](ctx, from, "of-"+id+".name", sabir.Nothing{}); err != nil || got != id {
+		if got, err := sabir.Call[string](ctx, from, "of-"+id+".name", sabir.Empty{}); err != nil || got != id {
 			t.Errorf("%s calls %s: %q, %v", from.ID(), id, got, err)
 		}
 	}

@@ -71,7 +71,7 @@ func (n *Node) startAll(ctx context.Context) error {
 		return err
 	}
 	for _, attach := range n.attached {
-		var gateway Face
+		var gateway Gateway
 		begin := func(ctx context.Context) (err error) {
 			if gateway, err = attach(n); err != nil {
 				return err

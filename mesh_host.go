@@ -34,7 +34,7 @@ func describeService(p *published) cluster.Service {
 	s := p.service
 	out := cluster.Service{Name: s.name, Version: s.version, Preferred: s.preferred, Group: s.group, Description: s.description, Needs: s.needs}
 	for _, e := range p.endpoints {
-		if a := e.info(); a.Visibility != Private {
+		if a := e.info(); a.Visibility != VisibilityPrivate {
 			out.Actions = append(out.Actions, cluster.Action{Name: a.Name, Description: a.Description, Visibility: a.Visibility.String(),
 				Inline: a.Inline, Stream: a.Stream, Idempotent: a.Idempotent, Codecs: a.Codecs, Routes: routesText(a.Routes), In: typeName(a.In), Out: typeName(a.Out)})
 		}
@@ -50,7 +50,7 @@ func (h meshHost) Rebuild(view *cluster.View) { h.node.rebuild(view) }
 
 // Members asks another node for those that it knows.
 func (h meshHost) Members(ctx context.Context, from string) (list []cluster.Member, err error) {
-	nodes, err := Call[[]NodeInfo](ctx, h.node, "$node.nodes", Nothing{}, ToNode(from))
+	nodes, err := Call[[]NodeInfo](ctx, h.node, "$node.nodes", Empty{}, ToNode(from))
 	for _, info := range nodes {
 		list = append(list, cluster.Member{ID: info.ID, Addr: info.Addr, Zone: info.Zone, Labels: info.Labels, Guest: info.Guest})
 	}

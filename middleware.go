@@ -140,10 +140,10 @@ type Action struct {
 	refused  []error  // see Refuse
 }
 
-// Refuse is for a middleware that finds, while it wraps an action, that it cannot work with it: the action's service
+// Reject is for a middleware that finds, while it wraps an action, that it cannot work with it: the action's service
 // then does not start, and the error gives the reason. For an action of another node, whose calls are wrapped when the first is
 // made, the call fails. It must not be called after the wrapping function returned.
-func (a *Action) Refuse(format string, args ...any) {
+func (a *Action) Reject(format string, args ...any) {
 	a.refused = append(a.refused, fmt.Errorf(format, args...))
 }
 
@@ -168,14 +168,14 @@ type Visibility uint8
 
 // The visibilities, each including the ones after it.
 const (
-	Public  Visibility = iota // all callers, over HTTP too
-	Cluster                   // the nodes of the cluster; not HTTP
-	Private                   // callers on the same node
+	VisibilityPublic  Visibility = iota // all callers, over HTTP too
+	VisibilityCluster                   // the nodes of the cluster; not HTTP
+	VisibilityPrivate                   // callers on the same node
 )
 
 // String is "public", "cluster" or "private".
 func (v Visibility) String() string {
-	return [...]string{"public", "cluster", "private"}[min(v, Private)]
+	return [...]string{"public", "cluster", "private"}[min(v, VisibilityPrivate)]
 }
 
 // MarshalText gives the name, for JSON.
@@ -183,7 +183,7 @@ func (v Visibility) MarshalText() ([]byte, error) { return []byte(v.String()), n
 
 // UnmarshalText reads a name, so that an ActionInfo can be read back from JSON; another name is an error.
 func (v *Visibility) UnmarshalText(text []byte) error {
-	for _, known := range []Visibility{Public, Cluster, Private} {
+	for _, known := range []Visibility{VisibilityPublic, VisibilityCluster, VisibilityPrivate} {
 		if known.String() == string(text) {
 			*v = known
 			return nil
@@ -208,7 +208,7 @@ func wrapCall(a *Action, name string, inner Handler, wrap func(*Action, Handler)
 	defer func() {
 		if v := recover(); v != nil {
 			outer = inner
-			a.Refuse("middleware %q: %w", name, a.node.panicked(background, "the middleware "+name, v))
+			a.Reject("middleware %q: %w", name, a.node.panicked(background, "the middleware "+name, v))
 		}
 	}()
 	return wrap(a, inner)

@@ -222,8 +222,8 @@ func TestActionsOfAnotherNodeAreCalledByTheSameFunctions(t *testing.T) {
 			return next(ctx, r)
 		}
 	}}
-	there := start(t, sabir.Serve(greeter()), sabir.ID("there"))
-	here := start(t, sabir.Via(direct{there}), sabir.Use(remote, tracing(&notes, "local")), sabir.ID("here"))
+	there := start(t, sabir.Serve(greeter()), sabir.NodeID("there"))
+	here := start(t, sabir.WithUpstream(direct{there}), sabir.Use(remote, tracing(&notes, "local")), sabir.NodeID("here"))
 	notes = nil
 	for name, ctx := range waysToCall(t) {
 		if out, err := sabir.Call[helloReply](ctx, here, "greeter.hello", helloRequest{"Ada", 1}); err != nil || out.Age != 2 {

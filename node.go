@@ -29,8 +29,8 @@ type Node struct {
 	validator   *validate.Validator
 	codecs      []string // see Codecs
 	toServe     []Servable
-	attached    []func(*Node) (Face, error)
-	remote      Remote
+	attached    []func(*Node) (Gateway, error)
+	remote      Upstream
 	channels    nodeChannels // see Channels
 	extensions  extensions   // see Extend
 
@@ -51,7 +51,7 @@ type Node struct {
 	running          []*Service   // in the order they started
 	waiting          []*published // started, and not to be reached yet
 	lifecycleWrapped bool         // a middleware looks at the life of services
-	gateways         []Face
+	gateways         []Gateway
 
 	table     atomic.Pointer[routingTable]
 	events    atomic.Pointer[eventTable]
@@ -82,8 +82,8 @@ func (s State) String() string {
 	return [...]string{"not started", "starting", "running", "stopping", "stopped"}[s]
 }
 
-// NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [ID], [Logger], [Validator], [MaxLevel],
-// [StopTimeout], [Balance], [SpreadLocal], [Via], [Attach], [Channels], [Codecs], [Extend].
+// NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [NodeID], [Logger], [Validator], [MaxDepth],
+// [StopTimeout], [Balance], [SpreadLocal], [WithUpstream], [WithGateway], [Channels], [Codecs], [WithExtension].
 //
 // Serve, Use, Attach, Extend, Balance and Codecs add up when they are given several times. Any other option is given once: a
 // node with two of it does not start.
@@ -126,8 +126,8 @@ func Serve(services ...Servable) NodeOption {
 	return nodeOption(func(n *Node) { n.toServe = append(n.toServe, services...) })
 }
 
-// ID names the node. By default the name is made of the host's and the process's.
-func ID(id string) NodeOption {
+// NodeID names the node. By default the name is made of the host's and the process's.
+func NodeID(id string) NodeOption {
 	return nodeOptionOnce("ID", callerSite(), func(n *Node) { n.id = id })
 }
 
@@ -141,9 +141,9 @@ func Validator(v *validate.Validator) NodeOption {
 	return nodeOptionOnce("Validator", callerSite(), func(n *Node) { n.validator = v })
 }
 
-// MaxLevel bounds how deep calls may nest, so that actions which call each other in a circle end in an error instead of
+// MaxDepth bounds how deep calls may nest, so that actions which call each other in a circle end in an error instead of
 // a full stack. Default: 100.
-func MaxLevel(n int) NodeOption {
+func MaxDepth(n int) NodeOption {
 	return nodeOptionOnce("MaxLevel", callerSite(), func(node *Node) { node.maxLevel = max(n, 1) })
 }
 

@@ -23,9 +23,9 @@ func noting(notes *[]string, name string, options ...sabir.ServiceOption) *sabir
 func TestServicesStartAfterThoseTheyNeedAndStopBefore(t *testing.T) {
 	var notes []string
 	node := sabir.NewNode(sabir.Serve(
-		noting(&notes, "orders", sabir.Needs("users", "stock")),
-		noting(&notes, "users", sabir.Needs("db")),
-		noting(&notes, "stock", sabir.Needs("db")),
+		noting(&notes, "orders", sabir.DependsOn("users", "stock")),
+		noting(&notes, "users", sabir.DependsOn("db")),
+		noting(&notes, "stock", sabir.DependsOn("db")),
 		noting(&notes, "db"),
 	))
 	if err := node.Start(t.Context()); err != nil {
@@ -42,7 +42,7 @@ func TestServicesStartAfterThoseTheyNeedAndStopBefore(t *testing.T) {
 
 func TestANodeMayBeAskedThingsWhileItStarts(t *testing.T) {
 	for range 10 {
-		node := sabir.NewNode(sabir.ID("a"), sabir.Logger(quiet), sabir.Join("mem://asked-while-it-starts"), sabir.Serve(greeter()))
+		node := sabir.NewNode(sabir.NodeID("a"), sabir.Logger(quiet), sabir.Join("mem://asked-while-it-starts"), sabir.Serve(greeter()))
 		started := make(chan error, 1)
 		go func() { started <- node.Start(t.Context()) }()
 		for node.State() != sabir.StateRunning { // the race detector reports where this is wrong
@@ -63,7 +63,7 @@ func TestANodeMayBeAskedThingsWhileItStarts(t *testing.T) {
 
 func TestServicesThatNeedEachOtherAreNamed(t *testing.T) {
 	err := sabir.NewNode(sabir.Serve(
-		sabir.NewService("a", sabir.Needs("b")), sabir.NewService("b", sabir.Needs("c")), sabir.NewService("c", sabir.Needs("a")),
+		sabir.NewService("a", sabir.DependsOn("b")), sabir.NewService("b", sabir.DependsOn("c")), sabir.NewService("c", sabir.DependsOn("a")),
 	)).Start(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "a needs b needs c needs a") {
 		t.Fatalf("got %v", err)
@@ -139,7 +139,7 @@ func TestEveryMistakeOfAStartIsToldAtOnce(t *testing.T) {
 
 func TestAFailedStartStopsWhatHadStarted(t *testing.T) {
 	var notes []string
-	broken := sabir.NewService("broken", sabir.Needs("db"), sabir.OnStart(func(context.Context) error { return errors.New("no disk") }))
+	broken := sabir.NewService("broken", sabir.DependsOn("db"), sabir.OnStart(func(context.Context) error { return errors.New("no disk") }))
 	node := sabir.NewNode(sabir.Serve(broken, noting(&notes, "db")))
 	err := node.Start(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "no disk") || !strings.Contains(err.Error(), "service broken") {
@@ -186,7 +186,7 @@ func TestStartingOrStoppingTwiceIsAClearError(t *testing.T) {
 
 func TestAServiceIsServedByOneNodeAtATime(t *testing.T) {
 	s := greeter()
-	first := start(t, sabir.Serve(s), sabir.ID("first"))
+	first := start(t, sabir.Serve(s), sabir.NodeID("first"))
 	second := start(t)
 	if err := second.Add(t.Context(), s); err == nil || !strings.Contains(err.Error(), "first") {
 		t.Fatalf("got %v", err)
@@ -235,7 +235,7 @@ func TestVersions(t *testing.T) {
 
 func TestGroupsComeAndGoAsOne(t *testing.T) {
 	var notes []string
-	shop := sabir.NewGroup("shop", noting(&notes, "orders", sabir.Needs("users")), noting(&notes, "users")).Use(passing(1)...)
+	shop := sabir.NewModule("shop", noting(&notes, "orders", sabir.DependsOn("users")), noting(&notes, "users")).Use(passing(1)...)
 	node := start(t)
 	if err := node.Add(t.Context(), shop); err != nil {
 		t.Fatal(err)
@@ -377,7 +377,7 @@ func TestRunStopsWhenItsContextEnds(t *testing.T) {
 }
 
 func TestTheNodeTellsAboutItself(t *testing.T) {
-	node := start(t, sabir.Serve(greeter(sabir.Describe("greets"))), sabir.ID("n1"))
+	node := start(t, sabir.Serve(greeter(sabir.Describe("greets"))), sabir.NodeID("n1"))
 	info, err := sabir.Call[sabir.NodeInfo](t.Context(), node, "$node.info", struct{}{})
 	if err != nil || info.ID != "n1" || info.State != "running" || info.Services != 2 {
 		t.Fatalf("%+v, %v", info, err)

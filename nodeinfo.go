@@ -103,13 +103,13 @@ type EmitRequest struct {
 // by calling its actions.
 func newNodeService(n *Node) *Service {
 	s := NewService("$node", Purpose("describes the node it runs on"))
-	Handle(s, "info", func(context.Context, Nothing) (NodeInfo, error) { return n.Info(), nil },
+	Handle(s, "info", func(context.Context, Empty) (NodeInfo, error) { return n.Info(), nil },
 		Describe("tells the node's name, state and size"))
-	Handle(s, "nodes", func(context.Context, Nothing) ([]NodeInfo, error) { return n.Nodes(), nil },
+	Handle(s, "nodes", func(context.Context, Empty) ([]NodeInfo, error) { return n.Nodes(), nil },
 		Describe("lists the nodes of the cluster"))
-	Handle(s, "services", func(context.Context, Nothing) ([]ServiceInfo, error) { return n.Services(), nil },
+	Handle(s, "services", func(context.Context, Empty) ([]ServiceInfo, error) { return n.Services(), nil },
 		Describe("lists the services"))
-	Handle(s, "actions", func(context.Context, Nothing) ([]ActionInfo, error) {
+	Handle(s, "actions", func(context.Context, Empty) ([]ActionInfo, error) {
 		var list []ActionInfo
 		for _, a := range n.Actions() {
 			list = append(list, describe(a))
@@ -120,11 +120,11 @@ func newNodeService(n *Node) *Service {
 		return n.describeAction(in.Action)
 	},
 		Describe("describes an action of the node with the schemas of its types"), Idempotent())
-	Handle(s, "emit", func(ctx context.Context, in EmitRequest) (Nothing, error) {
+	Handle(s, "emit", func(ctx context.Context, in EmitRequest) (Empty, error) {
 		if in.Broadcast {
-			return Nothing{}, Broadcast(ctx, n, in.Event, in.Payload)
+			return Empty{}, Broadcast(ctx, n, in.Event, in.Payload)
 		}
-		return Nothing{}, Emit(ctx, n, in.Event, in.Payload)
+		return Empty{}, Emit(ctx, n, in.Event, in.Payload)
 	}, Describe("emits or broadcasts an event"))
 	return s
 }
@@ -178,7 +178,7 @@ type DescribedExample struct {
 // describeAction answers $node.api.
 func (n *Node) describeAction(name string) (d ActionDescription, err error) {
 	e := n.table.Load().localActions[name]
-	if e == nil || e.info().Visibility == Private {
+	if e == nil || e.info().Visibility == VisibilityPrivate {
 		return d, n.notFoundAmong("action on node "+n.id, name, n.namesForOthers())
 	}
 	a := e.info()
@@ -204,7 +204,7 @@ func (n *Node) describeAction(name string) (d ActionDescription, err error) {
 		}
 		d.Examples = append(d.Examples, DescribedExample{in, out})
 	}
-	if keep, ok := a.Noted(CacheNote).(time.Duration); ok {
+	if keep, ok := a.Annotation(CacheNote).(time.Duration); ok {
 		d.CacheFor = keep.Seconds()
 	}
 	for key, fact := range a.notes {

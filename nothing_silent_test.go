@@ -47,11 +47,11 @@ func panicOf(fn func()) (text string) {
 	return ""
 }
 
-func none(context.Context, sabir.Nothing) (sabir.Nothing, error) { return sabir.Nothing{}, nil }
+func none(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil }
 
 func TestWhatIsDeclaredForAServiceThatRunsPanicsWithItsFileAndLine(t *testing.T) {
 	s := sabir.NewService("shop")
-	group := sabir.NewGroup("all", s)
+	group := sabir.NewModule("all", s)
 	n := startNode(t, sabir.Serve(group))
 	declarations := map[string]func(){
 		"action late": func() { sabir.Handle(s, "late", none) },
@@ -62,7 +62,7 @@ func TestWhatIsDeclaredForAServiceThatRunsPanicsWithItsFileAndLine(t *testing.T)
 		"a consumer": func() {
 			sabir.Consume(s, sabir.NewChannel[int]("late"), func(context.Context, int) error { return nil })
 		},
-		"action contract": func() { sabir.NewAction[sabir.Nothing, sabir.Nothing]("shop.contract").Handle(s, none) },
+		"action contract": func() { sabir.NewAction[sabir.Empty, sabir.Empty]("shop.contract").Handle(s, none) },
 		"stream contract": func() {
 			sabir.NewStream[int, int]("shop.contract").Handle(s, func(context.Context, *sabir.Stream[int, int]) error { return nil })
 		},
@@ -89,7 +89,7 @@ func TestAServiceThatWasRemovedMayBeDeclaredFurtherAndAddedAgain(t *testing.T) {
 	if err := n.Add(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sabir.Call[sabir.Nothing](t.Context(), n, "shop.late", sabir.Nothing{}); err != nil {
+	if _, err := sabir.Call[sabir.Empty](t.Context(), n, "shop.late", sabir.Empty{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -99,8 +99,8 @@ func TestEmitOfWhatAHandlerCannotReadIsAnErrorThatNamesBothTypes(t *testing.T) {
 	reader, misfit := sabir.NewService("reader"), sabir.NewService("misfit")
 	sabir.On(reader, "bank.paid", func(_ context.Context, d deposit) error { handled <- d; return nil })
 	sabir.On(misfit, "bank.*", func(context.Context, greeting) error { t.Error("the handler ran"); return nil })
-	here := startNode(t, sabir.Join("mem://unreadable"), sabir.ID("here"))
-	there := startNode(t, sabir.Join("mem://unreadable"), sabir.ID("there"), sabir.Serve(reader, misfit))
+	here := startNode(t, sabir.Join("mem://unreadable"), sabir.NodeID("here"))
+	there := startNode(t, sabir.Join("mem://unreadable"), sabir.NodeID("there"), sabir.Serve(reader, misfit))
 	if err := here.WaitFor(t.Context(), "reader", "misfit"); err != nil {
 		t.Fatal(err)
 	}
@@ -218,19 +218,19 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 		return []sabir.NodeOption{sabir.Join("mem://twice", options...)}
 	}
 	for name, options := range map[string][]sabir.NodeOption{
-		"ID":                 {sabir.ID("a"), sabir.ID("b")},
+		"ID":                 {sabir.NodeID("a"), sabir.NodeID("b")},
 		"Logger":             {sabir.Logger(quiet), sabir.Logger(quiet)},
 		"HTTP":               {sabir.HTTP(":0"), sabir.HTTP(":0")},
 		"Join":               {sabir.Join("mem://a"), sabir.Join("mem://b")},
 		"Channels":           {sabir.Channels("mem://a"), sabir.Channels("mem://b")},
-		"MaxLevel":           {sabir.MaxLevel(1), sabir.MaxLevel(2)},
+		"MaxLevel":           {sabir.MaxDepth(1), sabir.MaxDepth(2)},
 		"StopTimeout":        {sabir.StopTimeout(1), sabir.StopTimeout(2)},
 		"Version":            service(sabir.Version(1), sabir.Version(2)),
 		"Purpose":            service(sabir.Purpose("a"), sabir.Purpose("b")),
 		"Describe":           action(sabir.Describe("a"), sabir.Describe("b")),
-		"Visible":            action(sabir.Visible(sabir.Public), sabir.Visible(sabir.Public)),
-		"Queued":             event(sabir.Queued(1), sabir.Queued(2)),
-		"InGroup":            event(sabir.InGroup("a"), sabir.InGroup("b")),
+		"Visible":            action(sabir.Visible(sabir.VisibilityPublic), sabir.Visible(sabir.VisibilityPublic)),
+		"Queued":             event(sabir.Buffered(1), sabir.Buffered(2)),
+		"InGroup":            event(sabir.ConsumerGroup("a"), sabir.ConsumerGroup("b")),
 		"AckWait":            consumer(sabir.AckWait(time.Second), sabir.AckWait(time.Minute)),
 		"MaxInFlight":        consumer(sabir.MaxInFlight(1), sabir.MaxInFlight(2)),
 		"FromStart, OnlyNew": consumer(sabir.FromStart(), sabir.OnlyNew()),
@@ -252,9 +252,9 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 }
 
 func TestOptionsThatAddUpMayBeGivenSeveralTimes(t *testing.T) {
-	a, b := sabir.NewService("a", sabir.Needs("b"), sabir.Needs("$node")), sabir.NewService("b", sabir.Use(), sabir.Use())
+	a, b := sabir.NewService("a", sabir.DependsOn("b"), sabir.DependsOn("$node")), sabir.NewService("b", sabir.Use(), sabir.Use())
 	sabir.Handle(a, "x", none, sabir.Route("GET", "/x"), sabir.Route("GET", "/y"), sabir.Codecs("json"), sabir.Codecs("native"),
-		sabir.Use(), sabir.Use(), sabir.Fails(sabir.ErrBadInput), sabir.Fails(sabir.ErrPanic))
+		sabir.Use(), sabir.Use(), sabir.Errors(sabir.ErrBadInput), sabir.Errors(sabir.ErrPanic))
 	n := startNode(t, sabir.Serve(a), sabir.Serve(b), sabir.Use(), sabir.Use(), sabir.Codecs("json"), sabir.Codecs("native"),
 		sabir.Balance("random"), sabir.Balance("least", "a.*"))
 	if routes := n.Action("a.x").Routes; len(routes) != 2 {
@@ -298,7 +298,7 @@ func TestAStartThatWaitsForAServiceThatIsNotThereSaysSoEveryFiveSeconds(t *testi
 		var log bytes.Buffer
 		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
 		defer cancel()
-		s := sabir.NewService("shop", sabir.Needs("typo"))
+		s := sabir.NewService("shop", sabir.DependsOn("typo"))
 		err := sabir.NewNode(sabir.Serve(s), sabir.Logger(slog.New(slog.NewTextHandler(&log, nil)))).Start(ctx)
 		reports(t, err, context.DeadlineExceeded, "typo", "shop")
 		if lines := strings.Count(log.String(), "missing=typo"); lines != 2 {

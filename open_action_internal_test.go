@@ -10,7 +10,7 @@ import (
 // wrapFlow is the stream svc.flow of another node with a middleware around it.
 func wrapFlow(t *testing.T, ctx context.Context, around func(ctx context.Context, r *Request, next Handler) error) *Action {
 	t.Helper()
-	wrapped, err := calledAndCaller(t, ctx, []string{"a"}).Action("svc.flow").Wrap(Middleware{Stream: func(_ *Action, next Handler) Handler {
+	wrapped, err := calledAndCaller(t, ctx, []string{"a"}).Action("svc.flow").With(Middleware{Stream: func(_ *Action, next Handler) Handler {
 		return func(ctx context.Context, r *Request) error { return around(ctx, r, next) }
 	}})
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/sabir-go/sabir/codec"
 )
 
-// Remote carries calls to another node by other means than links; web.Dial makes one over HTTP. Its methods are called by
+// Upstream carries calls to another node by other means than links; web.Dial makes one over HTTP. Its methods are called by
 // many goroutines at once.
-type Remote interface {
+type Upstream interface {
 	// Name names where the calls go, for errors: a node's name or an address.
 	Name() string
 	// Send sends one call and fills in its answer. An error of the other side must come back as the *Error it was there; a
@@ -16,8 +16,8 @@ type Remote interface {
 	Send(ctx context.Context, r *Request) error
 }
 
-// Via makes a node send the calls of actions that neither its services nor its cluster offer to another node.
-func Via(remote Remote) NodeOption {
+// WithUpstream makes a node send the calls of actions that neither its services nor its cluster offer to another node.
+func WithUpstream(remote Upstream) NodeOption {
 	return nodeOptionOnce("Via", callerSite(), func(n *Node) { n.remote = remote })
 }
 

@@ -19,7 +19,7 @@ import (
 type remoteAction struct {
 	action    *Action
 	op        *operation
-	remote    Remote                    // carries every call when there is no cluster; see Via
+	remote    Upstream                  // carries every call when there is no cluster; see Via
 	providers atomic.Pointer[providers] // the nodes that offer it
 	balancer  cluster.Balancer
 	chain     Handler
@@ -277,9 +277,9 @@ func (n *Node) addRemoteAction(t *routingTable, linked map[string]*mesh.Peer, s 
 	}
 	a := known
 	if a == nil || !a.describes(s, offered) {
-		visible := Public
+		visible := VisibilityPublic
 		if visible.UnmarshalText([]byte(offered.Visibility)) != nil {
-			visible = Cluster
+			visible = VisibilityCluster
 		}
 		a = n.newRemoteAction(&Action{Name: offered.Name, Service: fullServiceName(s.Name, s.Version), Short: strings.TrimPrefix(offered.Name, fullServiceName(s.Name, s.Version)+"."),
 			Version: s.Version, Description: offered.Description, Visibility: visible, Inline: offered.Inline, Stream: offered.Stream,
@@ -294,7 +294,7 @@ func (n *Node) addRemoteAction(t *routingTable, linked map[string]*mesh.Peer, s 
 func (a *remoteAction) describes(s *cluster.Service, offered *cluster.Action) bool {
 	return a.action.Version == s.Version && a.action.Description == offered.Description && a.action.Inline == offered.Inline &&
 		a.action.Stream == offered.Stream && a.action.Idempotent == offered.Idempotent && slices.Equal(a.action.Codecs, offered.Codecs) && a.in == offered.In && a.out == offered.Out && a.routes == string(offered.Routes) &&
-		(a.action.Visibility.String() == offered.Visibility || offered.Visibility == "" && a.action.Visibility == Public)
+		(a.action.Visibility.String() == offered.Visibility || offered.Visibility == "" && a.action.Visibility == VisibilityPublic)
 }
 
 // peers is the nodes that calls can go to, by name: none outside a cluster.

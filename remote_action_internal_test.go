@@ -17,7 +17,7 @@ func beginner(t *testing.T, ctx context.Context) func(id string, options ...Node
 	at := "mem://" + strings.NewReplacer("/", "-", ",", "").Replace(t.Name())
 	return func(id string, options ...NodeOption) *Node {
 		t.Helper()
-		n := NewNode(append(options, ID(id), Join(at))...)
+		n := NewNode(append(options, NodeID(id), Join(at))...)
 		if err := n.Start(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestATableMadeWhileANodeLeavesIsWithoutIt(t *testing.T) {
 	begin := beginner(t, ctx)
 	serve := func(version int) *Service {
 		s := NewService("svc", Version(version))
-		Handle(s, "it", func(context.Context, Nothing) (int, error) { return version, nil })
+		Handle(s, "it", func(context.Context, Empty) (int, error) { return version, nil })
 		return s
 	}
 	begin("old", Serve(serve(1)))
@@ -57,7 +57,7 @@ func TestATableMadeWhileANodeLeavesIsWithoutIt(t *testing.T) {
 		<-changed
 	}
 	caller.rebuild(view) // by what was read a moment before
-	if version, err := Call[int](ctx, caller, "svc.it", Nothing{}); version != 1 || err != nil {
+	if version, err := Call[int](ctx, caller, "svc.it", Empty{}); version != 1 || err != nil {
 		t.Errorf("svc.it is that of version %d, %v", version, err)
 	}
 	there, stop := context.WithCancel(ctx)
@@ -104,9 +104,9 @@ func TestAnEventGoesToAnotherOfTheGroupWhereOneIsRemovedInTheSameMoment(t *testi
 			t.Run(test.name+", "+how, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				in := []EventOption{InGroup("group")}
+				in := []EventOption{ConsumerGroup("group")}
 				if options == nil {
-					in = append(in, Queued(1))
+					in = append(in, Buffered(1))
 				}
 				leaving, staying := NewService("leaving", options...), NewService("staying", options...)
 				On(leaving, "told", func(context.Context, slowly) error {

@@ -95,7 +95,7 @@ func sendEvent[T any](ctx context.Context, to []*remoteAction, payload T) error 
 
 // sendEventTo sends an event to one node, or to one of a group.
 func sendEventTo[T any](ctx context.Context, to *remoteAction, payload T) error {
-	_, err := callRemote[Nothing](ctx, to, payload, callOptions{})
+	_, err := callRemote[Empty](ctx, to, payload, callOptions{})
 	if err != nil && to.allLeft(err) {
 		return nil // the last of the group have just left, unknown to this node: no handler takes the event, as is permitted
 	}

@@ -51,7 +51,7 @@ func TestCallsForTheFormerSelfOfANodeDoNotGoToTheNewOne(t *testing.T) {
 	caller.tableLock.Lock()        // the tables are as before
 	m.AddLink(conn, anew)
 	for range 4 {
-		if on, err := Call[string](ctx, caller, "svc.it", 1, Timeout(5*time.Second)); on != "b" || err != nil {
+		if on, err := Call[string](ctx, caller, "svc.it", 1, WithTimeout(5*time.Second)); on != "b" || err != nil {
 			t.Errorf("the call: %s, %v", on, err)
 		}
 	}

@@ -374,7 +374,7 @@ func (n *Node) Nearest(name string, keep func(*Action) bool) []string {
 func (n *Node) namesForOthers() (names []string) {
 	here := n.table.Load().localActions
 	for _, name := range slices.Sorted(maps.Keys(here)) {
-		if here[name].info().Visibility != Private {
+		if here[name].info().Visibility != VisibilityPrivate {
 			names = append(names, name)
 		}
 	}

@@ -135,7 +135,7 @@ func TestTablesThatNamesFill(t *testing.T) {
 			if os.Getenv("SABIR_TEST_ALL") != "" {
 				count = 1_000_000
 			}
-			n := NewNode(Via(passing{}))
+			n := NewNode(WithUpstream(passing{}))
 			f := routingTable.of(t, n)
 			f.hot()
 			before, forgotten := inUse(), 0

@@ -164,7 +164,7 @@ func TestCallerWithADeadlineLearnsOfAPanicWhileTheHandlerStillWaits(t *testing.T
 		return struct{}{}, nil
 	})
 	node := start(t, sabir.Serve(s), log)
-	if _, err := sabir.Call[struct{}](t.Context(), node, "bad.hang", struct{}{}, sabir.Timeout(time.Hour)); !errors.Is(err, sabir.ErrPanic) {
+	if _, err := sabir.Call[struct{}](t.Context(), node, "bad.hang", struct{}{}, sabir.WithTimeout(time.Hour)); !errors.Is(err, sabir.ErrPanic) {
 		t.Fatalf("got %v", err)
 	}
 }

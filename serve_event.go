@@ -51,7 +51,7 @@ func (s *inboundEvents) answer(in *wire.Inbound, err error) {
 		in.Fail(s.node.failureOf(s.node.located(err)))
 		return
 	}
-	data, err := nothingFormat.append(in.Buf(), nothingFormat.schemaNumber(in.Link()), &Nothing{})
+	data, err := nothingFormat.append(in.Buf(), nothingFormat.schemaNumber(in.Link()), &Empty{})
 	if err != nil {
 		in.Fail(s.node.failureOf(err))
 		return
@@ -59,7 +59,7 @@ func (s *inboundEvents) answer(in *wire.Inbound, err error) {
 	in.Reply(data)
 }
 
-var nothingFormat, _ = formatOf[Nothing](native.Name)
+var nothingFormat, _ = formatOf[Empty](native.Name)
 
 // deliver gives the event to the handlers but for the first handled ones, and counts those that have it.
 func (s *inboundEvents) deliver(in *wire.Inbound, handled *int) error {

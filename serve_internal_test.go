@@ -10,7 +10,7 @@ import (
 // What is not there when a call is read may be when it is served, and may block.
 func TestOnlyAnInlineActionThatIsThereRunsOnTheReader(t *testing.T) {
 	s := NewService("svc")
-	nothing := func(context.Context, Nothing) (Nothing, error) { return Nothing{}, nil }
+	nothing := func(context.Context, Empty) (Empty, error) { return Empty{}, nil }
 	Handle(s, "quick", nothing, Inline())
 	Handle(s, "slow", nothing)
 	n := NewNode()

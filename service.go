@@ -49,7 +49,7 @@ func NewService(name string, options ...ServiceOption) *Service {
 	return s
 }
 
-// ServiceOption is an option of NewService: [Version], [Preferred], [Needs], [OnStart], [OnStop], [Use], [Purpose].
+// ServiceOption is an option of NewService: [Version], [Preferred], [DependsOn], [OnStart], [OnStop], [Use], [Purpose].
 // Needs, OnStart, OnStop and Use add up; a service with two of another does not start.
 type ServiceOption interface{ applyService(*Service) }
 
@@ -79,9 +79,9 @@ func Purpose(text string) ServiceOption {
 	return serviceOptionOnce("Purpose", callerSite(), func(s *Service) { s.description = text })
 }
 
-// Needs names the services that this one calls. It starts after them, waits for those that come later, and stops before
+// DependsOn names the services that this one calls. It starts after them, waits for those that come later, and stops before
 // them. A node with a Remote (see Via) takes those it does not have to be there.
-func Needs(services ...string) ServiceOption {
+func DependsOn(services ...string) ServiceOption {
 	return serviceOption(func(s *Service) { s.needs = append(s.needs, services...) })
 }
 
@@ -157,15 +157,15 @@ func (s *Service) check() error {
 		Message: "service " + s.fullName() + " cannot start: " + errors.Join(s.problems...).Error()}
 }
 
-// Group is several services that start, stop, join and leave a node as one, and share middlewares.
-type Group struct {
+// Module is several services that start, stop, join and leave a node as one, and share middlewares.
+type Module struct {
 	name    string
 	members []*Service
 }
 
-// NewGroup makes a group of services. The name is for listings.
-func NewGroup(name string, members ...*Service) *Group {
-	g := &Group{name: name, members: members}
+// NewModule makes a group of services. The name is for listings.
+func NewModule(name string, members ...*Service) *Module {
+	g := &Module{name: name, members: members}
 	for _, s := range members {
 		if s != nil {
 			s.group = name
@@ -175,7 +175,7 @@ func NewGroup(name string, members ...*Service) *Group {
 }
 
 // Use adds middlewares around those of each member. It panics when a member has started.
-func (g *Group) Use(wrappers ...Wrapper) *Group {
+func (g *Module) Use(wrappers ...Wrapper) *Module {
 	where := callerSite()
 	for _, s := range g.members {
 		s.declare("a middleware", where)
@@ -184,7 +184,7 @@ func (g *Group) Use(wrappers ...Wrapper) *Group {
 	return g
 }
 
-func (g *Group) services() []*Service {
+func (g *Module) services() []*Service {
 	if g == nil {
 		return []*Service{nil} // see Service.check
 	}

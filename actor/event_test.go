@@ -22,8 +22,8 @@ type seat struct{ heard chan any }
 type seatDo struct{ Fn func(p *actor.Process) error }
 
 func (s *seat) Init(p *actor.Process, heard chan any) error { s.heard = heard; return nil }
-func (s *seat) Do(p *actor.Process, m seatDo) (sabir.Nothing, error) {
-	return sabir.Nothing{}, m.Fn(p)
+func (s *seat) Do(p *actor.Process, m seatDo) (sabir.Empty, error) {
+	return sabir.Empty{}, m.Fn(p)
 }
 func seatHears[M any](s *seat, p *actor.Process, m M) error { s.heard <- m; return nil }
 func (s *seat) Exit(p *actor.Process, e actor.Exit) error {
@@ -41,8 +41,8 @@ type plainSeat struct{ seat }
 
 func (s *plainSeat) Init(p *actor.Process, heard chan any) error { s.heard = heard; return nil }
 func (s *plainSeat) Price(p *actor.Process, m price) error       { s.heard <- m; return nil }
-func (s *plainSeat) Do(p *actor.Process, m seatDo) (sabir.Nothing, error) {
-	return sabir.Nothing{}, m.Fn(p)
+func (s *plainSeat) Do(p *actor.Process, m seatDo) (sabir.Empty, error) {
+	return sabir.Empty{}, m.Fn(p)
 }
 
 var plainSeatB = actor.Define("plain-seat", (*plainSeat).Init, actor.OnMessage((*plainSeat).Price), actor.OnCall((*plainSeat).Do))
@@ -70,7 +70,7 @@ func (w taken) do(fn func(p *actor.Process) error) error {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
-	_, err := actor.Call[sabir.Nothing](ctx, w.s, w.pid, seatDo{fn})
+	_, err := actor.Call[sabir.Empty](ctx, w.s, w.pid, seatDo{fn})
 	return err
 }
 

@@ -47,11 +47,11 @@ func doorAndRegister(t *testing.T) *sabir.Node {
 			return visited{}, errNotWelcome
 		}
 		_, limited := ctx.Deadline()
-		return visited{Request: sabir.RequestID(ctx), Limited: limited}, nil
+		return visited{Request: sabir.RequestIDFromContext(ctx), Limited: limited}, nil
 	})
 	hotel := sabir.NewService("hotel")
 	actor.ServeAction[visit, visited](hotel, "visit", system, actor.Name{Name: "register"})
-	node := sabir.NewNode(sabir.ID("hotel"), sabir.Logger(quiet), system.Option(), sabir.Serve(door, hotel))
+	node := sabir.NewNode(sabir.NodeID("hotel"), sabir.Logger(quiet), system.Option(), sabir.Serve(door, hotel))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -105,8 +105,8 @@ func (p *Process) endBlocking() {
 	}
 }
 
-// SystemOf returns the system of a sender.
-func SystemOf(from Sender) *System { return from.in() }
+// SystemFromContext returns the system of a sender.
+func SystemFromContext(from Sender) *System { return from.in() }
 
 // SenderIsRemote reports whether the message or call being handled came from another node, even if its sender is not a process.
 func (p *Process) SenderIsRemote() bool { return p.current != nil && p.current.remote }

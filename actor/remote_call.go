@@ -80,7 +80,7 @@ func (s *session) appendContext(dst []byte, ctx context.Context) []byte {
 	ctx = s.system.node.Carry(ctx)
 	var flags byte
 	deadline, limited := ctx.Deadline()
-	id, pairs := sabir.RequestID(ctx), sabir.Metadata(ctx)
+	id, pairs := sabir.RequestIDFromContext(ctx), sabir.MetadataFromContext(ctx)
 	if limited {
 		flags |= withTimeout
 	}

@@ -49,7 +49,7 @@ func joinMembers(t testing.TB, address string, ids ...string) []member {
 func startMember(t testing.TB, id, address string, options ...sabir.JoinOption) member {
 	t.Helper()
 	s := actor.NewSystem(actor.Logger(quiet))
-	n := sabir.NewNode(sabir.ID(id), sabir.Logger(quiet), s.Option(), sabir.Join(address, options...))
+	n := sabir.NewNode(sabir.NodeID(id), sabir.Logger(quiet), s.Option(), sabir.Join(address, options...))
 	if err := n.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func (w *witness) Alias(p *actor.Process, _ makeAlias) (holder, error) {
 func (w *witness) Asking(p *actor.Process, _ contextQuery) (brought, error) {
 	ctx := p.Context()
 	_, limited := ctx.Deadline()
-	return brought{limited, sabir.RequestID(ctx), sabir.Metadata(ctx)}, nil
+	return brought{limited, sabir.RequestIDFromContext(ctx), sabir.MetadataFromContext(ctx)}, nil
 }
 
 // Hang never answers, and reports when the context of the call has ended.
@@ -216,22 +216,22 @@ func (w *witness) Hang(p *actor.Process, _ hanging) (item, error) {
 	return item{}, actor.ErrNoReply
 }
 
-func (w *witness) Do(p *actor.Process, m do) (sabir.Nothing, error) { return sabir.Nothing{}, m.Fn(p) }
+func (w *witness) Do(p *actor.Process, m do) (sabir.Empty, error) { return sabir.Empty{}, m.Fn(p) }
 
-func (w *witness) WatchNode(p *actor.Process, m watchNode) (sabir.Nothing, error) {
+func (w *witness) WatchNode(p *actor.Process, m watchNode) (sabir.Empty, error) {
 	p.MonitorNode(m.Node)
-	return sabir.Nothing{}, nil
+	return sabir.Empty{}, nil
 }
-func (w *witness) ForgetNode(p *actor.Process, m forgetNode) (sabir.Nothing, error) {
+func (w *witness) ForgetNode(p *actor.Process, m forgetNode) (sabir.Empty, error) {
 	p.DemonitorNode(m.Node)
-	return sabir.Nothing{}, nil
+	return sabir.Empty{}, nil
 }
-func (w *witness) Link(p *actor.Process, m link) (sabir.Nothing, error) {
-	return sabir.Nothing{}, p.Link(m.To)
+func (w *witness) Link(p *actor.Process, m link) (sabir.Empty, error) {
+	return sabir.Empty{}, p.Link(m.To)
 }
-func (w *witness) Unlink(p *actor.Process, m unlink) (sabir.Nothing, error) {
+func (w *witness) Unlink(p *actor.Process, m unlink) (sabir.Empty, error) {
 	p.Unlink(m.To)
-	return sabir.Nothing{}, nil
+	return sabir.Empty{}, nil
 }
 func (w *witness) Watch(p *actor.Process, m watch) (actor.MonitorRef, error) {
 	return p.Monitor(m.To), nil
@@ -239,9 +239,9 @@ func (w *witness) Watch(p *actor.Process, m watch) (actor.MonitorRef, error) {
 func (w *witness) WatchName(p *actor.Process, m watchName) (actor.MonitorRef, error) {
 	return p.MonitorName(m.To), nil
 }
-func (w *witness) Unwatch(p *actor.Process, m unwatch) (sabir.Nothing, error) {
+func (w *witness) Unwatch(p *actor.Process, m unwatch) (sabir.Empty, error) {
 	p.Demonitor(m.Ref)
-	return sabir.Nothing{}, nil
+	return sabir.Empty{}, nil
 }
 func (w *witness) SendAll(p *actor.Process, m sendAll) error {
 	for i := range m.N {
@@ -308,17 +308,17 @@ func (m member) order(t testing.TB, w watched, what any) {
 	defer cancel()
 	switch o := what.(type) {
 	case watchNode:
-		_, err = actor.Call[sabir.Nothing](ctx, m, w.pid, o)
+		_, err = actor.Call[sabir.Empty](ctx, m, w.pid, o)
 	case forgetNode:
-		_, err = actor.Call[sabir.Nothing](ctx, m, w.pid, o)
+		_, err = actor.Call[sabir.Empty](ctx, m, w.pid, o)
 	case link:
-		_, err = actor.Call[sabir.Nothing](ctx, m, w.pid, o)
+		_, err = actor.Call[sabir.Empty](ctx, m, w.pid, o)
 	case unlink:
-		_, err = actor.Call[sabir.Nothing](ctx, m, w.pid, o)
+		_, err = actor.Call[sabir.Empty](ctx, m, w.pid, o)
 	case do:
-		_, err = actor.Call[sabir.Nothing](ctx, m, w.pid, o)
+		_, err = actor.Call[sabir.Empty](ctx, m, w.pid, o)
 	case unwatch:
-		_, err = actor.Call[sabir.Nothing](ctx, m, w.pid, o)
+		_, err = actor.Call[sabir.Empty](ctx, m, w.pid, o)
 	default:
 		t.Fatalf("%T is no order", what)
 	}
@@ -333,7 +333,7 @@ func (m member) inProcess(t testing.TB, fn func(p *actor.Process) error) {
 	w := m.witness(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
 	defer cancel()
-	if _, err := actor.Call[sabir.Nothing](ctx, m, w.pid, do{fn}); err != nil {
+	if _, err := actor.Call[sabir.Empty](ctx, m, w.pid, do{fn}); err != nil {
 		t.Fatal(err)
 	}
 	_ = actor.Kill(m, w.pid)

@@ -21,8 +21,8 @@ var greeterBehavior = actor.Define[greeter, struct{}]("greeter", nil, actor.OnCa
 func ExampleSystem_Option() {
 	ctx := context.Background()
 	there, here := actor.NewSystem(), actor.NewSystem()
-	one := sabir.NewNode(sabir.ID("one"), there.Option(), sabir.Join("mem://greetings"))
-	two := sabir.NewNode(sabir.ID("two"), here.Option(), sabir.Join("mem://greetings"))
+	one := sabir.NewNode(sabir.NodeID("one"), there.Option(), sabir.Join("mem://greetings"))
+	two := sabir.NewNode(sabir.NodeID("two"), here.Option(), sabir.Join("mem://greetings"))
 	for _, n := range []*sabir.Node{one, two} {
 		if err := n.Start(ctx); err != nil {
 			fmt.Println(err)

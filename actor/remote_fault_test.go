@@ -77,7 +77,7 @@ func TestAPIDOfAnEarlierRunOfANodeIsNobodys(t *testing.T) {
 
 	c = startChild(t, "b")
 	// A new node finds the node that has been there all the time.
-	again := sabir.NewNode(sabir.ID("c"), sabir.Logger(quiet), sabir.Join("tcp://127.0.0.1:0", sabir.Seeds(c.address, m.node.Info().Addr)))
+	again := sabir.NewNode(sabir.NodeID("c"), sabir.Logger(quiet), sabir.Join("tcp://127.0.0.1:0", sabir.Seeds(c.address, m.node.Info().Addr)))
 	if err := again.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

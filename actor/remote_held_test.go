@@ -13,7 +13,7 @@ func TestWhoAsksForTooManyLinksAndMonitorsIsToldSo(t *testing.T) {
 	const limit = 20
 	s := actor.NewSystem(actor.Logger(quiet))
 	s.HoldAtMost(limit)
-	n := sabir.NewNode(sabir.ID("b"), sabir.Logger(quiet), s.Option(), sabir.Join("mem://"+t.Name()))
+	n := sabir.NewNode(sabir.NodeID("b"), sabir.Logger(quiet), s.Option(), sabir.Join("mem://"+t.Name()))
 	if err := n.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -206,7 +206,7 @@ func TestNodeMonitorsTellHowThingsStandAndWhatChanges(t *testing.T) {
 
 func TestANodeWithoutProcessesIsNeverUp(t *testing.T) {
 	a := startMember(t, "a", "mem://"+t.Name())
-	n := sabir.NewNode(sabir.ID("b"), sabir.Logger(quiet), sabir.Join(a.node.Info().Addr))
+	n := sabir.NewNode(sabir.NodeID("b"), sabir.Logger(quiet), sabir.Join(a.node.Info().Addr))
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestANodeWithoutProcessesIsNeverUp(t *testing.T) {
 
 func TestNothingCanBeSpawnedBeforeTheNodeHasStarted(t *testing.T) {
 	s := actor.NewSystem(actor.Logger(quiet))
-	n := sabir.NewNode(sabir.ID("a"), sabir.Logger(quiet), s.Option())
+	n := sabir.NewNode(sabir.NodeID("a"), sabir.Logger(quiet), s.Option())
 	_, err := actor.Spawn(s, sinkBehavior, struct{}{})
 	wantError(t, err, actor.ErrStopped)
 	if err := n.Start(t.Context()); err != nil {

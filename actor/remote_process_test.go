@@ -23,7 +23,7 @@ func TestRemoteNodeInAProcessOfItsOwn(t *testing.T) {
 		return
 	}
 	s := actor.NewSystem(actor.Logger(quiet))
-	n := sabir.NewNode(sabir.ID(id), sabir.Logger(quiet), s.Option(), sabir.Join("tcp://127.0.0.1:0"))
+	n := sabir.NewNode(sabir.NodeID(id), sabir.Logger(quiet), s.Option(), sabir.Join("tcp://127.0.0.1:0"))
 	if err := n.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}

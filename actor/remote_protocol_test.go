@@ -69,7 +69,7 @@ func newRigOver(t testing.TB, conn net.Conn) *rig {
 	t.Helper()
 	s := NewSystem(Logger(slog.New(slog.DiscardHandler)))
 	s.home = unique.Make(home{node: "a", instance: 1})
-	s.node, s.remote.system = sabir.NewNode(sabir.ID("a")), s
+	s.node, s.remote.system = sabir.NewNode(sabir.NodeID("a")), s
 	peer := wire.Peer{Node: "b", Limits: wire.Limits{Message: 1 << 20, Calls: 10, Streams: 10, Window: 1 << 16, Routes: 10, Schemas: 10, Names: 10}}
 	r := &rig{System: s, link: wire.New(conn, peer, wire.Config{Node: "a", SilenceLimit: time.Hour, PingInterval: time.Minute}, idleHandler{})}
 	s.remote.linked(r.link)

@@ -312,7 +312,7 @@ func Example_groupsAndEvents() {
 // Other nodes.
 
 func TestProcessesOfTwoNodes(t *testing.T) {
-	ctx, address, name := t.Context(), "mem://docs-processes", sabir.ID("office-1")
+	ctx, address, name := t.Context(), "mem://docs-processes", sabir.NodeID("office-1")
 
 	system := actor.NewSystem()
 	node := sabir.NewNode(name, system.Option(), sabir.Join(address)) // tcp://:7700, or any other
@@ -323,7 +323,7 @@ func TestProcessesOfTwoNodes(t *testing.T) {
 	defer stop(node)
 
 	near := actor.NewSystem()
-	other := sabir.NewNode(sabir.ID("office-2"), near.Option(), sabir.Join(address))
+	other := sabir.NewNode(sabir.NodeID("office-2"), near.Option(), sabir.Join(address))
 	if err := other.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +374,7 @@ func TestOneNameOnTwoNodesIsTwoProcesses(t *testing.T) {
 	var systems []*actor.System
 	for _, id := range []string{"twin-1", "twin-2"} {
 		s := actor.NewSystem(quiet)
-		n := sabir.NewNode(sabir.ID(id), s.Option(), sabir.Join("mem://docs-twins"))
+		n := sabir.NewNode(sabir.NodeID(id), s.Option(), sabir.Join("mem://docs-twins"))
 		if err := n.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}

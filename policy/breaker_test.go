@@ -233,7 +233,7 @@ func TestBreakerOpensOnAHandlerThatHangsPastItsCallersDeadline(t *testing.T) {
 		r := newRig(t, func(context.Context, none) (int, error) { <-release; return 1, nil },
 			sabir.Use(policy.Breaker{MinCalls: 5}, policy.Timeout(time.Minute)))
 		for range 5 {
-			r.call(t.Context(), sabir.Timeout(time.Second))
+			r.call(t.Context(), sabir.WithTimeout(time.Second))
 			synctest.Wait() // the breaker gets it just after the caller
 		}
 		if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrBreakerOpen) {
@@ -335,7 +335,7 @@ func (nowhere) Send(context.Context, *sabir.Request) error { return nil }
 
 func TestStatesOfBreakersGoWithTheirActions(t *testing.T) {
 	var states policy.BreakerStates
-	node := start(t, sabir.Via(nowhere{}), sabir.Use(policy.Breaker{States: &states}))
+	node := start(t, sabir.WithUpstream(nowhere{}), sabir.Use(policy.Breaker{States: &states}))
 	for i := range 20_000 {
 		if _, err := sabir.Call[int](t.Context(), node, fmt.Sprintf("users.get%d", i), 1); err != nil {
 			t.Fatal(err)

@@ -82,7 +82,7 @@ func (c *Cache) invalidateHere(ctx context.Context, patterns []string) error {
 func (c *Cache) InvalidateOn(s *sabir.Service, event string, patterns ...string) {
 	sabir.On(s, event, func(ctx context.Context, _ any) error {
 		return c.invalidateHere(ctx, patterns)
-	}, sabir.InGroup("cache-"+sabir.NewRequestID()))
+	}, sabir.ConsumerGroup("cache-"+sabir.NewRequestID()))
 }
 
 // Cached answers calls of an action from a [Cache]. Used on several actions, each has its own answers.
@@ -162,13 +162,13 @@ func (c *Cached) wrap(a *sabir.Action, next sabir.Handler) sabir.Handler {
 	}
 	key, err := newKeys(a, c.Keys)
 	if err != nil {
-		a.Refuse("policy.Cached: %w", err)
+		a.Reject("policy.Cached: %w", err)
 		return next
 	}
 	if c.Clone.of != nil {
 		fits(a, "CloneWith copies", c.Clone.of, a.Out)
 	}
-	a.Note(sabir.CacheNote, c.TTL)
+	a.Annotate(sabir.CacheNote, c.TTL)
 	way := &cachedAction{Cached: c, action: a, key: key, next: next, codec: c.Cache.store().Codec()}
 	if way.codec == nil && c.Clone.asJSON {
 		way.codec = jsonCodec

@@ -152,7 +152,7 @@ const warnInterval = time.Minute
 func (c *cachedAction) warnStore(ctx context.Context, err error) {
 	now, last := time.Now().UnixNano(), c.Cache.lastWarned.Load()
 	if ctx.Err() == nil && now-last >= int64(warnInterval) && c.Cache.lastWarned.CompareAndSwap(last, now) {
-		sabir.NodeOf(ctx).Log().Warn("the cache's store fails; calls do without it", "action", c.action.Name, "error", withStack(err))
+		sabir.NodeFromContext(ctx).Log().Warn("the cache's store fails; calls do without it", "action", c.action.Name, "error", withStack(err))
 	}
 }
 
@@ -193,7 +193,7 @@ func (c *cachedAction) encodeAnswer(ctx context.Context, r *sabir.Request) (any,
 // warnNotCacheable logs, once for the action, that an answer cannot be kept.
 func (c *cachedAction) warnNotCacheable(ctx context.Context, err error) {
 	c.unfit.Do(func() {
-		log := sabir.NodeOf(ctx).Log()
+		log := sabir.NodeFromContext(ctx).Log()
 		if c.codec != nil {
 			log = log.With("codec", c.codec.Name())
 		}

@@ -152,7 +152,7 @@ func TestCacheDoesNotLetACallWaitForItself(t *testing.T) {
 	s := sabir.NewService("test", cached(policy.Cached{}))
 	sabir.Handle(s, "a", func(ctx context.Context, n int) (int, error) { return sabir.Call[int](ctx, s, "test.b", n) })
 	sabir.Handle(s, "b", func(ctx context.Context, n int) (int, error) {
-		if sabir.Info(ctx).Level > 3 {
+		if sabir.InfoFromContext(ctx).Depth > 3 {
 			return n, nil
 		}
 		return sabir.Call[int](ctx, s, "test.a", n)

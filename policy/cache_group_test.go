@@ -33,7 +33,7 @@ func cluster(t *testing.T, address string, value *atomic.Int32, cacheGroup func(
 		s := sabir.NewService(fmt.Sprintf("of-%d", i))
 		sabir.Handle(s, "get", func(context.Context, string) (int, error) { return int(value.Load()), nil }, sabir.Use(policy.Cached{Cache: m.cache}))
 		cacheGroup(m.cache, s, i)
-		m.Node = start(t, sabir.ID(fmt.Sprint("node-", i)), sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join(address, sabir.ClusterName(t.Name())))
+		m.Node = start(t, sabir.NodeID(fmt.Sprint("node-", i)), sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join(address, sabir.ClusterName(t.Name())))
 		if strings.HasPrefix(address, "tcp:") && i == 0 {
 			address = m.Info().Addr
 		}
@@ -116,7 +116,7 @@ func TestInvalidateOnAndInvalidateAcrossGoTogether(t *testing.T) {
 	members := cluster(t, "tcp://127.0.0.1:0", &value, func(c *policy.Cache, s *sabir.Service, _ int) {
 		prices(c, s, 0)
 		c.InvalidateOn(s, "price.changed", "**")
-		sabir.On(s, "$cache.**", func(context.Context, any) error { heard.Add(1); return nil }, sabir.InGroup(sabir.NewRequestID()))
+		sabir.On(s, "$cache.**", func(context.Context, any) error { heard.Add(1); return nil }, sabir.ConsumerGroup(sabir.NewRequestID()))
 	})
 	for _, m := range members {
 		m.get(t)

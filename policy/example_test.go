@@ -22,7 +22,7 @@ type GetPrice struct {
 
 // serve runs a node with the services until done is called.
 func serve(services ...sabir.Servable) (node *sabir.Node, done func()) {
-	node = sabir.NewNode(sabir.Serve(services...), sabir.ID("example"))
+	node = sabir.NewNode(sabir.Serve(services...), sabir.NodeID("example"))
 	if err := node.Start(context.Background()); err != nil {
 		log.Fatal(err)
 	}
@@ -176,9 +176,9 @@ func ExampleCache_InvalidateAcross() {
 	sabir.Handle(shop, "price", func(_ context.Context, in GetPrice) (Price, error) {
 		return Price{in.Item, 100}, nil // from a slow database
 	}, sabir.Use(policy.Cached{Cache: prices, TTL: time.Hour}))
-	sabir.Handle(shop, "reprice", func(ctx context.Context, in Price) (sabir.Nothing, error) {
+	sabir.Handle(shop, "reprice", func(ctx context.Context, in Price) (sabir.Empty, error) {
 		// The database has the new price; from here on no node gives the old one.
-		return sabir.Nothing{}, prices.Invalidate(ctx, "shop.price")
+		return sabir.Empty{}, prices.Invalidate(ctx, "shop.price")
 	})
 	node := sabir.NewNode(sabir.Serve(shop), sabir.Join("tcp://:7700"))
 	log.Fatal(node.Run(context.Background()))

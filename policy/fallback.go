@@ -99,6 +99,6 @@ func helps(e *sabir.Error) bool { return isFailure(e) || e.Code == sabir.CodeRes
 // fits refuses an action of other types. Those of another node's action are not known.
 func fits(a *sabir.Action, what string, got, want reflect.Type) {
 	if want != nil && got != want {
-		a.Refuse("policy.%s %v, %s has %v", what, got, a.Name, want)
+		a.Reject("policy.%s %v, %s has %v", what, got, a.Name, want)
 	}
 }

@@ -63,7 +63,7 @@ func TestFallbackDoesNotHideAFailedValidation(t *testing.T) {
 	}
 	s := sabir.NewService("test")
 	sabir.Handle(s, "run", func(context.Context, in) (int, error) { return 1, nil })
-	node := start(t, sabir.Serve(sabir.NewGroup("all", s).Use(policy.FallbackValue(2))))
+	node := start(t, sabir.Serve(sabir.NewModule("all", s).Use(policy.FallbackValue(2))))
 	if _, err := sabir.Call[int](t.Context(), node, "test.run", in{}); !errors.Is(err, sabir.ErrValidationFailed) {
 		t.Errorf("got %v", err)
 	}

@@ -121,7 +121,7 @@ func compilePath(in reflect.Type, path string) (writePart, error) {
 }
 
 func writeMetadata(w *keyWriter, ctx context.Context, name string) {
-	value, ok := sabir.Metadata(ctx)[name]
+	value, ok := sabir.MetadataFromContext(ctx)[name]
 	if !ok {
 		w.buf = append(w.buf, missing)
 		return

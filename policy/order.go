@@ -64,10 +64,10 @@ type orderKey struct{}
 // inOrder adds a policy around those of an action, and refuses the action if the policy defeats one of those further in.
 // Policies are made from the inside out, so what is noted is further in.
 func inOrder(a *sabir.Action, name string) bool {
-	inside, _ := a.Noted(orderKey{}).([]string)
-	a.Note(orderKey{}, append(slices.Clone(inside), name))
+	inside, _ := a.Annotation(orderKey{}).([]string)
+	a.Annotate(orderKey{}, append(slices.Clone(inside), name))
 	if reason := defeats(a, name, inside); reason != "" {
-		a.Refuse("policy.%s: %s; policy.Stack has the order that works", name, reason)
+		a.Reject("policy.%s: %s; policy.Stack has the order that works", name, reason)
 		return false
 	}
 	return true

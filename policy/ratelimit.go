@@ -57,7 +57,7 @@ func tooOften(a *sabir.Action, wait time.Duration) error {
 func (c RateLimit) perKey(a *sabir.Action, limit ratelimit.Limit, next sabir.Handler) sabir.Handler {
 	key, err := newKeys(a, c.PerKey)
 	if err != nil {
-		a.Refuse("policy.RateLimit: %w", err)
+		a.Reject("policy.RateLimit: %w", err)
 		return next
 	}
 	buckets := limit.NewBuckets(c.MaxKeys)

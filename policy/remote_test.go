@@ -25,7 +25,7 @@ func callElsewhere[Out, In any](t *testing.T, node *sabir.Node, in In) (Out, err
 func TestRetryRepeatsCallsToOtherNodes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		tries := 0
-		node := start(t, sabir.Use(policy.Retry{}), sabir.Via(elsewhere(func(_ context.Context, r *sabir.Request) error {
+		node := start(t, sabir.Use(policy.Retry{}), sabir.WithUpstream(elsewhere(func(_ context.Context, r *sabir.Request) error {
 			if tries++; tries < 3 {
 				return errBusy
 			}
@@ -39,7 +39,7 @@ func TestRetryRepeatsCallsToOtherNodes(t *testing.T) {
 
 func TestTimeoutEndsCallsToOtherNodes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		node := start(t, sabir.Use(policy.Timeout(time.Second)), sabir.Via(elsewhere(func(ctx context.Context, _ *sabir.Request) error {
+		node := start(t, sabir.Use(policy.Timeout(time.Second)), sabir.WithUpstream(elsewhere(func(ctx context.Context, _ *sabir.Request) error {
 			<-ctx.Done()
 			return ctx.Err()
 		})))
@@ -52,7 +52,7 @@ func TestTimeoutEndsCallsToOtherNodes(t *testing.T) {
 
 func TestCacheKeepsAnswersOfOtherNodesByTheTypesOfTheCall(t *testing.T) {
 	sent := 0
-	node := start(t, sabir.Use(policy.Cached{Cache: &policy.Cache{}, Keys: []string{"id"}}), sabir.Via(elsewhere(func(_ context.Context, r *sabir.Request) error {
+	node := start(t, sabir.Use(policy.Cached{Cache: &policy.Cache{}, Keys: []string{"id"}}), sabir.WithUpstream(elsewhere(func(_ context.Context, r *sabir.Request) error {
 		sent++
 		return r.DecodeOutput(json.New(), []byte(`{"id":"ada","run":1,"tags":["a"]}`))
 	})))
@@ -81,7 +81,7 @@ func TestCacheKeepsAnswersOfOtherNodesByTheTypesOfTheCall(t *testing.T) {
 }
 
 func TestFallbackValueAnswersForOtherNodesWhereTheTypeFits(t *testing.T) {
-	node := start(t, sabir.Via(elsewhere(func(context.Context, *sabir.Request) error { return errBroken })),
+	node := start(t, sabir.WithUpstream(elsewhere(func(context.Context, *sabir.Request) error { return errBroken })),
 		sabir.Use(sabir.Middleware{Remote: policy.FallbackValue(7).Middleware().Remote}))
 	if out, err := callElsewhere[int](t, node, 1); out != 7 || err != nil {
 		t.Errorf("got %d, %v", out, err)
@@ -92,7 +92,7 @@ func TestFallbackValueAnswersForOtherNodesWhereTheTypeFits(t *testing.T) {
 }
 
 func TestOptionsOutOfRangeFailCallsToOtherNodes(t *testing.T) {
-	node := start(t, sabir.Via(elsewhere(func(context.Context, *sabir.Request) error { return nil })),
+	node := start(t, sabir.WithUpstream(elsewhere(func(context.Context, *sabir.Request) error { return nil })),
 		sabir.Use(sabir.Middleware{Remote: policy.Retry{Attempts: -1}.Middleware().Remote}))
 	if _, err := callElsewhere[int](t, node, 1); codeOf(err) != sabir.CodeInvalidArgument {
 		t.Errorf("got %v", err)

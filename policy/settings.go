@@ -26,7 +26,7 @@ type wrapper = func(a *sabir.Action, next sabir.Handler) sabir.Handler
 func (s *settings) checked(wrap wrapper) wrapper {
 	return func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		for _, problem := range s.problems {
-			a.Refuse("policy.%s: %w", s.name, problem)
+			a.Reject("policy.%s: %w", s.name, problem)
 		}
 		if len(s.problems) > 0 || !inOrder(a, s.name) {
 			return next

@@ -44,7 +44,7 @@ func (b *buffer) String() string {
 func TestSpansThatDoNotFitInTheQueueAreCountedAndLogged(t *testing.T) {
 	release := make(chan bool)
 	var lines buffer
-	tel := newTelemetry(t, telemetry.Prometheus(), telemetry.Logs(slog.New(slog.NewTextHandler(&lines, nil))),
+	tel := newTelemetry(t, telemetry.Prometheus(), telemetry.CallLog(slog.New(slog.NewTextHandler(&lines, nil))),
 		telemetry.Traces(exportFunc(func(context.Context, []sdktrace.ReadOnlySpan) error { <-release; return nil }), telemetry.SpanQueue(1024)))
 	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	const calls = 3000
@@ -72,7 +72,7 @@ func TestSpansThatTheExporterRefusesAreCounted(t *testing.T) {
 		"panic": func(context.Context, []sdktrace.ReadOnlySpan) error { panic(errExport) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			tel := newTelemetry(t, telemetry.Logs(quiet), telemetry.Traces(export))
+			tel := newTelemetry(t, telemetry.CallLog(quiet), telemetry.Traces(export))
 			node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 			_ = call(node, context.Background(), "v2.shop.hello")
 			if err := tel.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "collector is down") {
@@ -100,7 +100,7 @@ func TestStoppingTheNodeFlushes(t *testing.T) {
 
 func TestTheLastNodeToStopShutsDown(t *testing.T) {
 	var c counter
-	tel := newTelemetry(t, telemetry.Logs(quiet), telemetry.Traces(&c))
+	tel := newTelemetry(t, telemetry.CallLog(quiet), telemetry.Traces(&c))
 	first := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	second := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	stop(t, first)
@@ -131,7 +131,7 @@ func TestANodeThatFailsToStartShutsDownToo(t *testing.T) {
 
 func TestAShutdownThatTakesTooLongSaysWhatIsLost(t *testing.T) {
 	exporting := make(chan bool)
-	tel := newTelemetry(t, telemetry.Logs(quiet), telemetry.Traces(exportFunc(func(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {
+	tel := newTelemetry(t, telemetry.CallLog(quiet), telemetry.Traces(exportFunc(func(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {
 		close(exporting)
 		<-ctx.Done()
 		return ctx.Err()
@@ -152,7 +152,7 @@ func TestAShutdownThatTakesTooLongSaysWhatIsLost(t *testing.T) {
 
 func TestSpansAfterShutdownAreCountedAsLate(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
-	tel := newTelemetry(t, telemetry.Logs(quiet), telemetry.Traces(exporter))
+	tel := newTelemetry(t, telemetry.CallLog(quiet), telemetry.Traces(exporter))
 	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	if err := tel.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)

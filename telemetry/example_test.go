@@ -62,7 +62,7 @@ func ExampleLogHandler() {
 		log.InfoContext(ctx, "order placed", "item", item)
 		return 1, nil
 	})
-	node := sabir.NewNode(sabir.ID("n1"), sabir.Serve(orders))
+	node := sabir.NewNode(sabir.NodeID("n1"), sabir.Serve(orders))
 	if err := node.Start(context.Background()); err != nil {
 		panic(err)
 	}

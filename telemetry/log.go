@@ -80,7 +80,7 @@ func callAttrs(ctx context.Context) []slog.Attr {
 	if ctx == nil {
 		return nil
 	}
-	info, span := sabir.Info(ctx), trace.SpanContextFromContext(ctx)
+	info, span := sabir.InfoFromContext(ctx), trace.SpanContextFromContext(ctx)
 	attrs := make([]slog.Attr, 0, 7)
 	add := func(key, value string) {
 		if value != "" {
@@ -99,10 +99,10 @@ func callAttrs(ctx context.Context) []slog.Attr {
 	return attrs
 }
 
-// Logs writes to log, through [LogHandler], every call, event and stream that ends with an error of code Internal or
+// CallLog writes to log, through [LogHandler], every call, event and stream that ends with an error of code Internal or
 // Unknown, at level Error and with the stack of a panic. A call that fails because a nested one did is a line of its own.
 // See [EachCall] for the calls that go well.
-func Logs(log *slog.Logger, options ...LogOption) Option {
+func CallLog(log *slog.Logger, options ...LogOption) Option {
 	return func(c *config) error {
 		if log == nil {
 			return errors.New("telemetry: Logs was given no logger")

@@ -31,7 +31,7 @@ func newTelemetry(t *testing.T, options ...telemetry.Option) *telemetry.Telemetr
 // start runs a node for the length of a test.
 func start(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 	t.Helper()
-	node := sabir.NewNode(append([]sabir.NodeOption{sabir.ID("n1"), sabir.Logger(quiet)}, options...)...)
+	node := sabir.NewNode(append([]sabir.NodeOption{sabir.NodeID("n1"), sabir.Logger(quiet)}, options...)...)
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

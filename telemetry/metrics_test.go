@@ -150,7 +150,7 @@ func TestACallWhoseCallerWasLetGoAtTheDeadlineIsAnError(t *testing.T) {
 		if err := node.Start(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		_, err = sabir.Call[helloReply](context.Background(), node, "slow.deaf", helloRequest{}, sabir.Timeout(time.Second))
+		_, err = sabir.Call[helloReply](context.Background(), node, "slow.deaf", helloRequest{}, sabir.WithTimeout(time.Second))
 		if !errors.Is(err, sabir.ErrDeadlineExceeded) {
 			t.Fatal(err)
 		}
@@ -345,7 +345,7 @@ func (p peer) Send(ctx context.Context, r *sabir.Request) error { return p(ctx, 
 
 func TestCallsSentToOtherNodesAreCountedAsClientCalls(t *testing.T) {
 	tel := newTelemetry(t, telemetry.Prometheus())
-	node := start(t, sabir.Use(tel.Middleware()), sabir.Via(peer(func(_ context.Context, r *sabir.Request) error {
+	node := start(t, sabir.Use(tel.Middleware()), sabir.WithUpstream(peer(func(_ context.Context, r *sabir.Request) error {
 		if r.Action().Name == "stock.take" {
 			return errOutOfStock
 		}
@@ -371,7 +371,7 @@ func TestCallsSentToOtherNodesAreCountedAsClientCalls(t *testing.T) {
 
 func TestNamesBeyondTheLimitAreCountedAsOther(t *testing.T) {
 	tel := newTelemetry(t, telemetry.Prometheus())
-	node := start(t, sabir.Use(tel.Middleware()), sabir.Via(peer(func(context.Context, *sabir.Request) error { return nil })))
+	node := start(t, sabir.Use(tel.Middleware()), sabir.WithUpstream(peer(func(context.Context, *sabir.Request) error { return nil })))
 	for i := range 1_005 {
 		_ = call(node, t.Context(), fmt.Sprintf("svc.a%d", i))
 	}

@@ -23,7 +23,7 @@ func TestCallsAllocateNothing(t *testing.T) {
 	for name, options := range map[string][]telemetry.Option{
 		"off":     nil,
 		"metrics": {telemetry.Metrics()},
-		"logs":    {telemetry.Logs(quiet)},
+		"logs":    {telemetry.CallLog(quiet)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tel := newTelemetry(t, options...)

@@ -54,9 +54,9 @@ func (t *Telemetry) Handler() http.Handler {
 //	node := sabir.NewNode(sabir.Use(tel.Middleware()), tel.Serve(":9464"))
 //
 // An address without a host means this machine only, 127.0.0.1. Since every client that reaches the address can read the
-// metrics, a host that others can reach is refused without [Exposed]. Port 0 takes a free one; [Telemetry.Addr] returns it.
+// metrics, a host that others can reach is refused without [AllowUnauthenticated]. Port 0 takes a free one; [Telemetry.Addr] returns it.
 func (t *Telemetry) Serve(addr string, options ...ServeOption) sabir.NodeOption {
-	return sabir.Attach(func(*sabir.Node) (sabir.Face, error) {
+	return sabir.WithGateway(func(*sabir.Node) (sabir.Gateway, error) {
 		if t.handler == nil {
 			return nil, errors.New("telemetry: Serve has nothing to serve: give telemetry.New the option telemetry.Prometheus()")
 		}
@@ -79,11 +79,11 @@ func (t *Telemetry) Serve(addr string, options ...ServeOption) sabir.NodeOption 
 	})
 }
 
-// ServeOption is an option of Serve: [Exposed].
+// ServeOption is an option of Serve: [AllowUnauthenticated].
 type ServeOption func(*metricsServer)
 
-// Exposed lets other machines read the metrics. These reveal the names of actions and how much they are used.
-func Exposed() ServeOption { return func(f *metricsServer) { f.exposed = true } }
+// AllowUnauthenticated lets other machines read the metrics. These reveal the names of actions and how much they are used.
+func AllowUnauthenticated() ServeOption { return func(f *metricsServer) { f.exposed = true } }
 
 // Addr is the host and port that Serve listens on while the node runs; "" if it does not.
 func (t *Telemetry) Addr() string {
@@ -110,10 +110,10 @@ type metricsServer struct {
 	ended     chan struct{}
 }
 
-// Name implements sabir.Face.
+// Name implements sabir.Gateway.
 func (f *metricsServer) Name() string { return "metrics " + f.addr }
 
-// Start implements sabir.Face.
+// Start implements sabir.Gateway.
 func (f *metricsServer) Start(ctx context.Context) error {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", f.addr)
@@ -136,7 +136,7 @@ func (f *metricsServer) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop implements sabir.Face.
+// Stop implements sabir.Gateway.
 func (f *metricsServer) Stop(ctx context.Context) error {
 	f.telemetry.addr.Store(nil)
 	err := f.server.Shutdown(ctx)

@@ -12,7 +12,7 @@ import (
 
 func statsOf(t *testing.T, node *sabir.Node) telemetry.Stats {
 	t.Helper()
-	stats, err := sabir.Call[telemetry.Stats](t.Context(), node, "$telemetry.stats", sabir.Nothing{})
+	stats, err := sabir.Call[telemetry.Stats](t.Context(), node, "$telemetry.stats", sabir.Empty{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestACallInFlightIsActive(t *testing.T) {
 func TestStatsOfATelemetryWithoutMetricsSayWhatIsMissing(t *testing.T) {
 	tel := newTelemetry(t)
 	node := start(t, sabir.Serve(tel.Stats()), sabir.Use(tel.Middleware()))
-	_, err := sabir.Call[telemetry.Stats](t.Context(), node, "$telemetry.stats", sabir.Nothing{})
+	_, err := sabir.Call[telemetry.Stats](t.Context(), node, "$telemetry.stats", sabir.Empty{})
 	if e := sabir.AsError(err); err == nil || e.Code != sabir.CodeFailedPrecondition || e.Name != "MetricsOff" {
 		t.Errorf("the error is %v", err)
 	}

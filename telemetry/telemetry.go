@@ -46,7 +46,7 @@ type Telemetry struct {
 	ended error // of the shutdown
 }
 
-// Option is an option of New: [Prometheus], [Metrics], [Traces], [TracesTo], [Logs], [Buckets], [Resource].
+// Option is an option of New: [Prometheus], [Metrics], [Traces], [WithTracerProvider], [CallLog], [Buckets], [Resource].
 type Option func(*config) error
 
 type config struct {

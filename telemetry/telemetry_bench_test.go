@@ -109,7 +109,7 @@ func BenchmarkBoth(b *testing.B) { benchmark(b, false, &counter{}, telemetry.Met
 func BenchmarkTracingBySDK(b *testing.B) {
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(&counter{}))
 	b.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
-	benchmark(b, false, nil, telemetry.TracesTo(provider))
+	benchmark(b, false, nil, telemetry.WithTracerProvider(provider))
 }
 
-func BenchmarkLogsOff(b *testing.B) { benchmark(b, false, nil, telemetry.Logs(quiet)) }
+func BenchmarkLogsOff(b *testing.B) { benchmark(b, false, nil, telemetry.CallLog(quiet)) }

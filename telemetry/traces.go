@@ -34,10 +34,10 @@ func Traces(exporter sdktrace.SpanExporter, options ...TraceOption) Option {
 	}
 }
 
-// TracesTo makes the spans with a tracer provider of the program's own, such as otel.GetTracerProvider(). What happens
+// WithTracerProvider makes the spans with a tracer provider of the program's own, such as otel.GetTracerProvider(). What happens
 // to them there, losses too, is left to it; so is its shutdown. The SDK's provider costs three to four times as much per
 // span as [Traces] does.
-func TracesTo(provider trace.TracerProvider) Option {
+func WithTracerProvider(provider trace.TracerProvider) Option {
 	return func(c *config) error {
 		if provider == nil {
 			return errors.New("telemetry: TracesTo was given no provider")
@@ -98,7 +98,7 @@ type tracer struct {
 // begin starts the span of a call. A call that comes from another node continues the trace in its metadata.
 func (t *tracer) begin(ctx context.Context, of *spanKind) (context.Context, trace.Span) {
 	from := trace.SpanContextFromContext(ctx)
-	if !from.IsValid() && sabir.Metadata(ctx) != nil {
+	if !from.IsValid() && sabir.MetadataFromContext(ctx) != nil {
 		ctx = Extract(ctx)
 		from = trace.SpanContextFromContext(ctx)
 	}
@@ -108,7 +108,7 @@ func (t *tracer) begin(ctx context.Context, of *spanKind) (context.Context, trac
 	} else {
 		ctx, s = t.foreign.Start(ctx, of.name, of.options...)
 	}
-	if id := sabir.RequestID(ctx); id != "" && s.IsRecording() {
+	if id := sabir.RequestIDFromContext(ctx); id != "" && s.IsRecording() {
 		s.SetAttributes(requestIDKey.String(id))
 	}
 	return ctx, s

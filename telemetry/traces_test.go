@@ -68,7 +68,7 @@ func bothWays(t *testing.T, test func(t *testing.T, tel *telemetry.Telemetry, sp
 		exporter := tracetest.NewInMemoryExporter()
 		provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
 		t.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
-		tel := newTelemetry(t, telemetry.TracesTo(provider))
+		tel := newTelemetry(t, telemetry.WithTracerProvider(provider))
 		test(t, tel, func() map[string]tracetest.SpanStub { return spansOf(t, tel, exporter) })
 	})
 }
@@ -177,9 +177,9 @@ func TestTheTraceGoesOnWithACallToAnotherNode(t *testing.T) {
 	tel := newTelemetry(t, telemetry.Traces(exporter))
 	far := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	// The link carries metadata and nothing else, as one over a wire does.
-	near := start(t, sabir.Use(tel.Middleware()), sabir.Via(peer(func(ctx context.Context, r *sabir.Request) error {
+	near := start(t, sabir.Use(tel.Middleware()), sabir.WithUpstream(peer(func(ctx context.Context, r *sabir.Request) error {
 		arrived := context.Background()
-		for key, value := range sabir.Metadata(ctx) {
+		for key, value := range sabir.MetadataFromContext(ctx) {
 			arrived = sabir.WithMetadata(arrived, key, value)
 		}
 		return call(far, arrived, "v2."+r.Action().Name)
@@ -246,7 +246,7 @@ func TestTheSpanOfACallWhoseCallerWasLetGoSaysSo(t *testing.T) {
 		if err := node.Start(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		_, err = sabir.Call[helloReply](context.Background(), node, "slow.deaf", helloRequest{}, sabir.Timeout(time.Second))
+		_, err = sabir.Call[helloReply](context.Background(), node, "slow.deaf", helloRequest{}, sabir.WithTimeout(time.Second))
 		if !errors.Is(err, sabir.ErrDeadlineExceeded) {
 			t.Fatal(err)
 		}
@@ -322,7 +322,7 @@ func TestInjectAndExtractAreInverse(t *testing.T) {
 	there := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled, TraceState: state})
 	sent := telemetry.Inject(trace.ContextWithSpanContext(t.Context(), there))
 	arrived := t.Context()
-	for key, value := range sabir.Metadata(sent) {
+	for key, value := range sabir.MetadataFromContext(sent) {
 		arrived = sabir.WithMetadata(arrived, key, value)
 	}
 	if got := trace.SpanContextFromContext(telemetry.Extract(arrived)); !got.Equal(there.WithRemote(true)) {
@@ -356,7 +356,7 @@ func FuzzExtract(f *testing.F) {
 }
 
 func TestTracesAndTracesToExcludeEachOther(t *testing.T) {
-	_, err := telemetry.New(telemetry.Traces(tracetest.NewInMemoryExporter()), telemetry.TracesTo(sdktrace.NewTracerProvider()))
+	_, err := telemetry.New(telemetry.Traces(tracetest.NewInMemoryExporter()), telemetry.WithTracerProvider(sdktrace.NewTracerProvider()))
 	if err == nil || !strings.Contains(err.Error(), "exclude") {
 		t.Error(err)
 	}
@@ -365,7 +365,7 @@ func TestTracesAndTracesToExcludeEachOther(t *testing.T) {
 func TestMissingPartsAreRefused(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
 	for name, option := range map[string]telemetry.Option{
-		"no exporter": telemetry.Traces(nil), "no provider": telemetry.TracesTo(nil), "no logger": telemetry.Logs(nil), "nil metrics exporter": telemetry.Metrics(nil),
+		"no exporter": telemetry.Traces(nil), "no provider": telemetry.WithTracerProvider(nil), "no logger": telemetry.CallLog(nil), "nil metrics exporter": telemetry.Metrics(nil),
 		"ratio": telemetry.Traces(exporter, telemetry.SampleRatio(1.5)), "queue": telemetry.Traces(exporter, telemetry.SpanQueue(1)), "sampler": telemetry.Traces(exporter, telemetry.Sampler(nil)),
 	} {
 		if _, err := telemetry.New(option); err == nil {

@@ -20,13 +20,13 @@ import (
 func account(sessions *auth.Sessions) *sabir.Service {
 	s := sabir.NewService("account")
 	sabir.Handle(s, "signIn", func(ctx context.Context, in helloRequest) (nothing, error) {
-		return nothing{}, sessions.SignIn(ExchangeOf(ctx), auth.Principal{Subject: in.Name})
+		return nothing{}, sessions.SignIn(ExchangeFromContext(ctx), auth.Principal{Subject: in.Name})
 	})
 	sabir.Handle(s, "signOut", func(ctx context.Context, _ nothing) (nothing, error) {
-		return nothing{}, sessions.SignOut(ExchangeOf(ctx))
+		return nothing{}, sessions.SignOut(ExchangeFromContext(ctx))
 	})
 	sabir.Handle(s, "who", func(ctx context.Context, _ nothing) (string, error) {
-		p, _ := auth.From(ctx)
+		p, _ := auth.FromContext(ctx)
 		return p.Subject, nil
 	})
 	sabir.Handle(s, "guarded", func(context.Context, nothing) (nothing, error) { return nothing{}, nil }, sabir.Use(auth.Require()))
@@ -34,7 +34,7 @@ func account(sessions *auth.Sessions) *sabir.Service {
 		return nothing{}, sabir.NewError(sabir.CodeResourceExhausted, "Busy", "come back later").AsRetryable()
 	})
 	sabir.Handle(s, "cookies", func(ctx context.Context, in map[string]string) (nothing, error) {
-		x := ExchangeOf(ctx)
+		x := ExchangeFromContext(ctx)
 		x.Answer.Set("X-Total", "7")
 		for name, value := range in {
 			x.Answer.Add("Set-Cookie", (&http.Cookie{Name: name, Value: value, Path: "/"}).String())
@@ -42,7 +42,7 @@ func account(sessions *auth.Sessions) *sabir.Service {
 		return nothing{}, nil
 	})
 	sabir.Handle(s, "created", func(ctx context.Context, _ nothing) (string, error) {
-		ExchangeOf(ctx).Status = http.StatusCreated
+		ExchangeFromContext(ctx).Status = http.StatusCreated
 		return "it", nil
 	})
 	return s
@@ -62,7 +62,7 @@ func newMember(t *testing.T, idle time.Duration) *member {
 			x.Type, x.Out = "text/plain", []byte("it")
 		}
 	}}
-	node := start(t, sabir.Serve(account(sessions)), sabir.HTTP(":0", Auth(sessions), Anonymous(), Use(text)))
+	node := start(t, sabir.Serve(account(sessions)), sabir.HTTP(":0", Auth(sessions), AllowAnonymous(), Filters(text)))
 	jar, _ := cookiejar.New(nil)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)

@@ -42,7 +42,7 @@ func BenchmarkHTTPCallParallel(b *testing.B) {
 // BenchmarkHTTPCallVia is a typed call of a node that sends it to another.
 func BenchmarkHTTPCallVia(b *testing.B) {
 	other, _ := startShop(b)
-	node := start(b, sabir.Via(dialNode(b, other)))
+	node := start(b, sabir.WithUpstream(dialNode(b, other)))
 	hello := sabir.Bind[helloRequest, helloReply](node, "shop.hello")
 	b.ReportAllocs()
 	for b.Loop() {

@@ -28,11 +28,11 @@ func (k *keeper) service() *sabir.Service {
 	sabir.Handle(s, "call", func(ctx context.Context, in struct {
 		N int `json:"n"`
 	}) (string, error) {
-		x := ExchangeOf(ctx)
+		x := ExchangeFromContext(ctx)
 		k.byHandler = append(k.byHandler, x.Path, x.Query, x.Header.Get("X-Tenant"), x.ID)
-		k.ids = append(k.ids, sabir.RequestID(ctx))
+		k.ids = append(k.ids, sabir.RequestIDFromContext(ctx))
 		k.contexts = append(k.contexts, ctx)
-		return sabir.RequestID(ctx), nil
+		return sabir.RequestIDFromContext(ctx), nil
 	}, sabir.Route("GET", "/kept/{n}"))
 	return s
 }
@@ -43,7 +43,7 @@ func TestWhatFiltersAndHandlersKeepOfARequestStaysAsItWas(t *testing.T) {
 			var k keeper
 			var options []sabir.HTTPOption
 			if about != "a handler" {
-				options = append(options, Use(k.filter()))
+				options = append(options, Filters(k.filter()))
 			}
 			node := start(t, sabir.Serve(k.service()), sabir.HTTP(":0", options...))
 			c := wireTo(t, node.HTTPAddr())
@@ -65,8 +65,8 @@ func TestWhatFiltersAndHandlersKeepOfARequestStaysAsItWas(t *testing.T) {
 				t.Errorf("the filter has %q, want %q", k.byFilter, want)
 			}
 			for i, ctx := range k.contexts {
-				if ExchangeOf(ctx) != nil || sabir.RequestID(ctx) != ids[i] {
-					t.Errorf("the context of call %d has the exchange %v and the id %q after its end", i, ExchangeOf(ctx), sabir.RequestID(ctx))
+				if ExchangeFromContext(ctx) != nil || sabir.RequestIDFromContext(ctx) != ids[i] {
+					t.Errorf("the context of call %d has the exchange %v and the id %q after its end", i, ExchangeFromContext(ctx), sabir.RequestIDFromContext(ctx))
 				}
 			}
 			if slices.Contains(ids, "") || len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(ids) {

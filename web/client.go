@@ -19,12 +19,12 @@ import (
 )
 
 // Client calls the actions of a node over HTTP. Make it with [Dial], share it between goroutines, and Close it at the end.
-// It is a [sabir.Remote], so a node made with sabir.Via(client) calls the other node's public actions with sabir.Call,
+// It is a [sabir.Upstream], so a node made with sabir.WithUpstream(client) calls the other node's public actions with sabir.Call,
 // Bind and CallJSON like its own:
 //
 //	client, err := web.Dial("http://10.0.0.7:3000", web.Key(key))
 //	…
-//	node := sabir.NewNode(sabir.Via(client))
+//	node := sabir.NewNode(sabir.WithUpstream(client))
 //
 // The context's deadline, request id and metadata go with each call. An error of the other node comes back as the same
 // *sabir.Error, except for what a node does not send over HTTP (see docs/http.md). A call that did not get through is
@@ -39,7 +39,7 @@ type Client struct {
 	maxAnswer int64
 }
 
-var _ sabir.Remote = (*Client)(nil)
+var _ sabir.Upstream = (*Client)(nil)
 
 var jsonCodec = json.New()
 
@@ -159,7 +159,7 @@ func (c *Client) Call(ctx context.Context, action string, body []byte) ([]byte, 
 	return c.exchange(ctx, http.MethodPost, actionPath(action), action, body)
 }
 
-// Send is the method of sabir.Remote.
+// Send is the method of sabir.Upstream.
 func (c *Client) Send(ctx context.Context, r *sabir.Request) error {
 	body, err := r.AppendInput(jsonCodec, nil)
 	if err != nil {
@@ -231,13 +231,13 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 	if c.key != "" {
 		h["Authorization"] = []string{"Bearer " + c.key}
 	}
-	if id := sabir.RequestID(ctx); id != "" && len(id) <= maxRequestID && visible(id) {
+	if id := sabir.RequestIDFromContext(ctx); id != "" && len(id) <= maxRequestID && visible(id) {
 		h[requestIDHeader] = []string{id}
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		h[timeoutHeader] = []string{max(time.Until(deadline), time.Microsecond).String()}
 	}
-	return request, setMetadata(h, sabir.Metadata(ctx))
+	return request, setMetadata(h, sabir.MetadataFromContext(ctx))
 }
 
 var errTooLong = errors.New("the answer is too long")

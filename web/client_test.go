@@ -18,7 +18,7 @@ import (
 // via runs a node that sends its calls to another over HTTP.
 func via(t *testing.T, other *sabir.Node, options ...Option) *sabir.Node {
 	t.Helper()
-	return startAs(t, "caller", sabir.Via(dialNode(t, other, options...)))
+	return startAs(t, "caller", sabir.WithUpstream(dialNode(t, other, options...)))
 }
 
 func TestANodeCallsTheActionsOfAnotherLikeItsOwn(t *testing.T) {
@@ -118,7 +118,7 @@ func TestACallOverHTTPEndsAtItsDeadline(t *testing.T) {
 			t.Fatalf("by the context: %v", err)
 		}
 	}
-	_, err := sabir.Call[string](t.Context(), node, "slow.work", nothing{}, sabir.Timeout(30*time.Millisecond))
+	_, err := sabir.Call[string](t.Context(), node, "slow.work", nothing{}, sabir.WithTimeout(30*time.Millisecond))
 	if !errors.Is(err, sabir.ErrDeadlineExceeded) {
 		t.Errorf("by the option: %v", err)
 	}

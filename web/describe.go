@@ -97,7 +97,7 @@ func (s *server) schemes(d *routeGroup) map[string]api.Scheme {
 
 // locate fills in where an action is found first, and how to authenticate there.
 func (s *server) locate(a *sabir.Action, d *api.Action) bool {
-	if a.Visibility != sabir.Public || isOperatorAction(a) {
+	if a.Visibility != sabir.VisibilityPublic || isOperatorAction(a) {
 		return false
 	}
 	at := s.groupsOf(a)[0]

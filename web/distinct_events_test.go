@@ -14,7 +14,7 @@ import (
 func TestEventsOfManyNamesFromOutsideLeaveTheLinksAsTheyWere(t *testing.T) {
 	listener := sabir.NewService("listener")
 	got := make(chan string, 20_000)
-	sabir.On(listener, "user.**", func(ctx context.Context, _ any) error { got <- sabir.Info(ctx).Event; return nil })
+	sabir.On(listener, "user.**", func(ctx context.Context, _ any) error { got <- sabir.InfoFromContext(ctx).Event; return nil })
 	startAs(t, "worker", sabir.Join("mem://"+t.Name()), sabir.Serve(shop(), store(), listener))
 	gateway := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0"))
 	if err := gateway.WaitFor(t.Context(), "shop", "items", "listener"); err != nil {

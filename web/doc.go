@@ -23,11 +23,11 @@
 //		log.Fatal(node.Run(context.Background())) // curl localhost:3000/greeter/hello --json '{"name":"Ada"}'
 //	}
 //
-// The functions here that return a [sabir.HTTPOption] are options of it: authentication ([Auth], [Anonymous], [Open]), hooks
-// ([Use], [Around]), groups of services under a prefix ([Group]), files and other handlers ([Static], [Mount]), [Events],
+// The functions here that return a [sabir.HTTPOption] are options of it: authentication ([Auth], [AllowAnonymous], [AllowUnauthenticated]), hooks
+// ([Filters], [Use]), groups of services under a prefix ([Group]), files and other handlers ([Static], [Mount]), [Events],
 // limits. [Handler] is for a server of net/http that is there already.
 //
-// [Dial] is the other side: a [Client] calls the actions of such a node, and with [sabir.Via] lets a whole node call them
+// [Dial] is the other side: a [Client] calls the actions of such a node, and with [sabir.WithUpstream] lets a whole node call them
 // as if they were its own. docs/http.md is the guide, with the routes, headers and statuses.
 //
 // # The way of a request

@@ -96,7 +96,7 @@ func ExampleDial() {
 		log.Fatal(err)
 	}
 	defer client.Close()
-	node := sabir.NewNode(sabir.Via(client))
+	node := sabir.NewNode(sabir.WithUpstream(client))
 	if err := node.Start(ctx); err != nil {
 		log.Fatal(err)
 	}
@@ -149,9 +149,9 @@ func ExampleGroup() {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", greet)
 	stock := sabir.NewService("stock")
-	sabir.Handle(stock, "count", func(context.Context, sabir.Nothing) (int, error) { return 3, nil })
+	sabir.Handle(stock, "count", func(context.Context, sabir.Empty) (int, error) { return 3, nil })
 	base, stop := serve(sabir.Serve(greeter, stock), sabir.HTTP(":0",
-		web.Group("/v1", web.Services("greeter"), web.BodyLimit(16<<10), web.Timeout(5*time.Second))))
+		web.Group("/v1", web.Services("greeter"), web.BodyLimit(16<<10), web.RequestTimeout(5*time.Second))))
 	defer stop()
 
 	show("POST", base+"/v1/greeter/hello", `{"name":"Ada"}`)
@@ -166,11 +166,11 @@ func ExampleGroup() {
 // Every caller shows a key, and one action is for admins.
 func ExampleAuth() {
 	users := sabir.NewService("users")
-	sabir.Handle(users, "whoami", func(ctx context.Context, _ sabir.Nothing) (string, error) {
-		who, _ := auth.From(ctx)
+	sabir.Handle(users, "whoami", func(ctx context.Context, _ sabir.Empty) (string, error) {
+		who, _ := auth.FromContext(ctx)
 		return who.Subject, nil
 	})
-	sabir.Handle(users, "purge", func(context.Context, sabir.Nothing) (string, error) { return "purged", nil },
+	sabir.Handle(users, "purge", func(context.Context, sabir.Empty) (string, error) { return "purged", nil },
 		sabir.Use(auth.Require("admin")))
 	keys := auth.Key(map[string]auth.Principal{
 		"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"admin"}},
@@ -204,18 +204,18 @@ func Example_sessions() {
 	sessions := auth.Session(auth.SessionConfig{Secret: []byte("0123456789abcdef0123456789abcdef")}) // openssl rand 32
 
 	account := sabir.NewService("account")
-	sabir.Handle(account, "signIn", func(ctx context.Context, in signIn) (sabir.Nothing, error) {
+	sabir.Handle(account, "signIn", func(ctx context.Context, in signIn) (sabir.Empty, error) {
 		who, err := check(ctx, in.Name, in.Password)
 		if err != nil || who == nil {
-			return sabir.Nothing{}, auth.ErrBadCredentials
+			return sabir.Empty{}, auth.ErrBadCredentials
 		}
-		return sabir.Nothing{}, sessions.SignIn(web.ExchangeOf(ctx), *who)
+		return sabir.Empty{}, sessions.SignIn(web.ExchangeFromContext(ctx), *who)
 	})
-	sabir.Handle(account, "me", func(ctx context.Context, _ sabir.Nothing) (string, error) {
-		who, _ := auth.From(ctx)
+	sabir.Handle(account, "me", func(ctx context.Context, _ sabir.Empty) (string, error) {
+		who, _ := auth.FromContext(ctx)
 		return who.Subject, nil
 	}, sabir.Use(auth.Require()))
-	base, stop := serve(sabir.Serve(account), sabir.HTTP(":0", web.Auth(sessions), web.Anonymous()))
+	base, stop := serve(sabir.Serve(account), sabir.HTTP(":0", web.Auth(sessions), web.AllowAnonymous()))
 	defer stop()
 
 	status("POST", base+"/account/me", "")
@@ -231,7 +231,7 @@ func Example_sessions() {
 }
 
 // A custom filter sees requests and answers, a middleware calls with their Go types.
-func ExampleAround() {
+func ExampleUse() {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", greet)
 	closed := false
@@ -247,13 +247,13 @@ func ExampleAround() {
 				in.Name = strings.ToUpper(in.Name)
 			}
 			err := next(ctx, r)
-			if x := web.ExchangeOf(ctx); x != nil && err == nil {
+			if x := web.ExchangeFromContext(ctx); x != nil && err == nil {
 				x.Answer.Set("X-Shouted", "yes")
 			}
 			return err
 		}
 	}}
-	base, stop := serve(sabir.Serve(greeter), sabir.HTTP(":0", web.Use(maintenance), web.Around(shout)))
+	base, stop := serve(sabir.Serve(greeter), sabir.HTTP(":0", web.Filters(maintenance), web.Use(shout)))
 	defer stop()
 
 	response := send("POST", base+"/greeter/hello", `{"name":"Ada"}`)
@@ -314,7 +314,7 @@ func Example_upload() {
 			}
 			size += len(chunk)
 		}
-		fmt.Println("got", sabir.Metadata(ctx)["file-name"])
+		fmt.Println("got", sabir.MetadataFromContext(ctx)["file-name"])
 		return s.Send(size)
 	})
 	base, stop := serve(sabir.Serve(files), sabir.HTTP(":0"))
@@ -330,10 +330,10 @@ func Example_upload() {
 // Every caller may listen to the events that the server lets out.
 func ExampleEvents() {
 	shop := sabir.NewService("shop")
-	sabir.Handle(shop, "order", func(ctx context.Context, in greeting) (sabir.Nothing, error) {
-		return sabir.Nothing{}, sabir.Emit(ctx, shop, "orders.placed", in)
+	sabir.Handle(shop, "order", func(ctx context.Context, in greeting) (sabir.Empty, error) {
+		return sabir.Empty{}, sabir.Emit(ctx, shop, "orders.placed", in)
 	})
-	base, stop := serve(sabir.ID("shop-1"), sabir.Serve(shop), sabir.HTTP(":0", web.Events("orders.*")))
+	base, stop := serve(sabir.NodeID("shop-1"), sabir.Serve(shop), sabir.HTTP(":0", web.Events("orders.*")))
 	defer stop()
 
 	events := send("GET", base+"/events?topic=orders.*", "")
@@ -399,11 +399,11 @@ func Example_batch() {
 }
 
 // What a node reports and does for its operators is only for authenticated callers.
-func ExampleOpen() {
+func ExampleAllowUnauthenticated() {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", greet)
 	keys := auth.Key(map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}})
-	base, stop := serve(sabir.Serve(greeter), sabir.HTTP("127.0.0.1:0", web.Open(), web.Auth(keys), web.Anonymous()))
+	base, stop := serve(sabir.Serve(greeter), sabir.HTTP("127.0.0.1:0", web.AllowUnauthenticated(), web.Auth(keys), web.AllowAnonymous()))
 	defer stop()
 
 	show("POST", base+"/greeter/hello", `{"name":"Ada"}`)

@@ -217,13 +217,13 @@ func sessionHeader(t *testing.T, base string) http.Header {
 
 func TestWhatLastsEndsWithItsSession(t *testing.T) {
 	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret, Idle: 2 * time.Second, Lifetime: 2 * time.Second})
-	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), Anonymous())
+	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), AllowAnonymous())
 	ends(t, "TokenExpired", base, func() http.Header { return sessionHeader(t, base) }, func() {})
 }
 
 func TestWhatLastsEndsWithSigningOut(t *testing.T) {
 	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret})
-	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), Anonymous())
+	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), AllowAnonymous())
 	var header http.Header
 	ends(t, "SignedOut", base, func() http.Header { header = sessionHeader(t, base); return header }, func() {
 		if got := post(t, base+"/account/signOut", "{}", "Cookie: "+header.Get("Cookie")); got.status != 200 {
@@ -234,7 +234,7 @@ func TestWhatLastsEndsWithSigningOut(t *testing.T) {
 
 func TestSigningOutEndsNothingOfAnotherSession(t *testing.T) {
 	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret})
-	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), Anonymous())
+	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), AllowAnonymous())
 	mine, other := sessionHeader(t, base), sessionHeader(t, base) // of the same subject
 	text, err := lasting["SSE"](base, mine, func() {
 		if got := post(t, base+"/account/signOut", "{}", "Cookie: "+other.Get("Cookie")); got.status != 200 {
@@ -254,7 +254,7 @@ func TestSigningOutEndsNothingOfAnotherSession(t *testing.T) {
 func TestAStreamAsksOnceMoreWhetherItsSessionIsGood(t *testing.T) {
 	var bad atomic.Bool
 	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret, Revalidate: func(auth.Principal, time.Time) bool { return !bad.Load() }})
-	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), Anonymous())
+	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), AllowAnonymous())
 	h := sessionHeader(t, base)
 	if got := post(t, base+"/account/who", "{}", "Cookie: "+h.Get("Cookie")); got.body != `"Ada"` {
 		t.Fatal(got)
@@ -269,7 +269,7 @@ func TestAStreamAsksOnceMoreWhetherItsSessionIsGood(t *testing.T) {
 func TestWhatLastsEndsWhenItsSessionIsNoLongerGood(t *testing.T) {
 	var bad atomic.Bool
 	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret, Revalidate: func(auth.Principal, time.Time) bool { return !bad.Load() }})
-	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), Anonymous())
+	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), AllowAnonymous())
 	ends(t, "SignedOut", base, func() http.Header { bad.Store(false); return sessionHeader(t, base) }, func() {
 		bad.Store(true)
 		sessions.Recheck("Ada")

@@ -15,7 +15,7 @@ import (
 func FuzzPath(f *testing.F) {
 	ran := ""
 	s := sabir.NewService("shop")
-	for name, to := range map[string]sabir.Visibility{"hello": sabir.Public, "secret": sabir.Private, "internal": sabir.Cluster} {
+	for name, to := range map[string]sabir.Visibility{"hello": sabir.VisibilityPublic, "secret": sabir.VisibilityPrivate, "internal": sabir.VisibilityCluster} {
 		sabir.Handle(s, name, func(context.Context, any) (nothing, error) {
 			ran = name
 			return nothing{}, nil

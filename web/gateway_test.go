@@ -58,7 +58,7 @@ func TestWhoCallsIsKnownOnOtherNodes(t *testing.T) {
 
 func TestAGroupsMiddlewaresGuardStreamsOfOtherNodes(t *testing.T) {
 	keys := auth.Key(map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"keeper"}}, "key-of-bob-0123456789": {Subject: "bob"}})
-	_, base := startGateway(t, Auth(keys), Group("/g", Services("vault"), Around(auth.Require("keeper"))))
+	_, base := startGateway(t, Auth(keys), Group("/g", Services("vault"), Use(auth.Require("keeper"))))
 	for key, want := range map[string]int{"key-of-ada-0123456789": 200, "key-of-bob-0123456789": 403} {
 		if got := post(t, base+"/g/vault/watch", `{"id":1,"name":"x"}`, "X-Api-Key: "+key); got.status != want {
 			t.Errorf("%s: %d %s", key, got.status, got.body)
@@ -67,7 +67,7 @@ func TestAGroupsMiddlewaresGuardStreamsOfOtherNodes(t *testing.T) {
 }
 
 func TestTheDescriptionHasTheTypesOfOtherNodesToo(t *testing.T) {
-	_, base := startGateway(t, Group("/v1", Services("items")), About("Shop", "2", ""))
+	_, base := startGateway(t, Group("/v1", Services("items")), Info("Shop", "2", ""))
 	var a api.API
 	if err := json.Unmarshal([]byte(ask(t, "GET", base+"/$api", "").body), &a); err != nil {
 		t.Fatal(err)

@@ -148,9 +148,9 @@ func TestAnswersDoNotTellWhichOtherNodesACallNeeded(t *testing.T) {
 	defer far.Close()
 	s := sabir.NewService("front")
 	sabir.Handle(s, "get", func(ctx context.Context, in nothing) (nothing, error) {
-		return sabir.Call[nothing](ctx, sabir.NodeOf(ctx), "back.get", in)
+		return sabir.Call[nothing](ctx, sabir.NodeFromContext(ctx), "back.get", in)
 	})
-	node := start(t, logTo(&log), sabir.Serve(s), sabir.Via(far), sabir.HTTP(":0"))
+	node := start(t, logTo(&log), sabir.Serve(s), sabir.WithUpstream(far), sabir.HTTP(":0"))
 	got := post(t, "http://"+node.HTTPAddr()+"/front/get", `{}`)
 	if p := got.problem(t); got.status != 503 || p.Retryable || strings.Contains(got.body, "127.0.0.1") || strings.Contains(got.body, "back") {
 		t.Errorf("%d %s", got.status, got.body)
@@ -239,7 +239,7 @@ func TestANameWithoutVersionReachesTheHighestVersionOverHTTPToo(t *testing.T) {
 func TestAFaultOfTheFaceItselfIsAnsweredAndLogged(t *testing.T) {
 	var log logBuffer
 	node := start(t, logTo(&log), sabir.Serve(shop()))
-	h, err := Handler(node, Use(exchange.Filter{Name: "faulty", Before: func(*exchange.Exchange) error { panic("oh") }}))
+	h, err := Handler(node, Filters(exchange.Filter{Name: "faulty", Before: func(*exchange.Exchange) error { panic("oh") }}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,21 +64,23 @@ func worldOf(tb testing.TB, change settle, services ...sabir.Servable) *world {
 	}, sabir.Route("GET", "/say/{word}"), sabir.Route("POST", "/say"))
 	sabir.Handle(s, "find", func(_ context.Context, in findIn) (findIn, error) { return in, nil }, sabir.Route("GET", "/find/{id}"), sabir.Route("PUT", "/find/{id}"))
 	sabir.Handle(s, "rest", func(_ context.Context, in findIn) (string, error) { return in.Path, nil }, sabir.Route("GET", "/rest/{path...}"))
-	sabir.Handle(s, "meta", func(ctx context.Context, _ nothing) (map[string]string, error) { return sabir.Metadata(ctx), nil })
+	sabir.Handle(s, "meta", func(ctx context.Context, _ nothing) (map[string]string, error) {
+		return sabir.MetadataFromContext(ctx), nil
+	})
 	hide := func(context.Context, any) (nothing, error) { w.hidden.Add(1); return nothing{}, nil }
-	sabir.Handle(s, "secret", hide, sabir.Visible(sabir.Private))
-	sabir.Handle(s, "inside", hide, sabir.Visible(sabir.Cluster))
+	sabir.Handle(s, "secret", hide, sabir.Visible(sabir.VisibilityPrivate))
+	sabir.Handle(s, "inside", hide, sabir.Visible(sabir.VisibilityCluster))
 	locked := sabir.NewService("locked")
 	sabir.Handle(locked, "open", hide, sabir.Route("GET", "/doors/{id}"), sabir.Route("POST", "/doors"))
 	files := fstest.MapFS{"index.html": {Data: []byte("home")}, "a.txt": {Data: []byte("file a")}, "sub/index.html": {Data: []byte("sub")},
 		".git/config": {Data: []byte("hunter2")}, ".env": {Data: []byte("hunter2")}, ".well-known/security.txt": {Data: []byte("contact")}}
 	options := []sabir.HTTPOption{
-		Use(allowing("https://app.example")),
+		Filters(allowing("https://app.example")),
 		Group("/locked-away", Services("locked"), Auth(auth.Key(map[string]auth.Principal{"key-of-nobody-0123456789": {Subject: "nobody"}}))),
 		Static("/files", files), Events("orders.*"),
 		Mount("/old", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "old %q", r.URL.Path) })),
 	}
-	w.Node = start(tb, logTo(&w.log), sabir.Serve(append(services, s, locked)...), sabir.Attach(func(n *sabir.Node) (sabir.Face, error) {
+	w.Node = start(tb, logTo(&w.log), sabir.Serve(append(services, s, locked)...), sabir.WithGateway(func(n *sabir.Node) (sabir.Gateway, error) {
 		config := sabir.HTTPConfig{Addr: ":0"}
 		for _, o := range options {
 			o(&config)

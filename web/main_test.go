@@ -54,7 +54,7 @@ func shop() *sabir.Service {
 	sabir.Handle(s, "panic", func(context.Context, nothing) (nothing, error) { panic("hunter2") })
 	sabir.Handle(s, "unwritable", func(context.Context, nothing) (unwritable, error) { return unwritable{}, nil })
 	sabir.Handle(s, "nested", func(ctx context.Context, in nothing) (nothing, error) {
-		return sabir.Call[nothing](ctx, sabir.NodeOf(ctx), "shop.secre", in)
+		return sabir.Call[nothing](ctx, sabir.NodeFromContext(ctx), "shop.secre", in)
 	})
 	sabir.Handle(s, "buy", func(context.Context, nothing) (nothing, error) {
 		return nothing{}, errOutOfStock.WithData(map[string]int{"left": 3})
@@ -67,11 +67,11 @@ func shop() *sabir.Service {
 	})
 	sabir.Handle(s, "who", func(ctx context.Context, _ nothing) (map[string]any, error) {
 		deadline, _ := ctx.Deadline()
-		return map[string]any{"request": sabir.RequestID(ctx), "metadata": sabir.Metadata(ctx), "left": time.Until(deadline).Seconds()}, nil
+		return map[string]any{"request": sabir.RequestIDFromContext(ctx), "metadata": sabir.MetadataFromContext(ctx), "left": time.Until(deadline).Seconds()}, nil
 	})
 	sabir.Handle(s, "echo", func(_ context.Context, in any) (any, error) { return in, nil })
-	sabir.Handle(s, "secret", func(context.Context, nothing) (nothing, error) { return nothing{}, nil }, sabir.Visible(sabir.Private))
-	sabir.Handle(s, "internal", func(context.Context, nothing) (nothing, error) { return nothing{}, nil }, sabir.Visible(sabir.Cluster))
+	sabir.Handle(s, "secret", func(context.Context, nothing) (nothing, error) { return nothing{}, nil }, sabir.Visible(sabir.VisibilityPrivate))
+	sabir.Handle(s, "internal", func(context.Context, nothing) (nothing, error) { return nothing{}, nil }, sabir.Visible(sabir.VisibilityCluster))
 	sabir.HandleStream(s, "watch", func(context.Context, *sabir.Stream[nothing, nothing]) error { return nil })
 	return s
 }
@@ -113,7 +113,7 @@ func start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 
 func startAs(tb testing.TB, id string, options ...sabir.NodeOption) *sabir.Node {
 	tb.Helper()
-	node := sabir.NewNode(append([]sabir.NodeOption{sabir.ID(id)}, options...)...)
+	node := sabir.NewNode(append([]sabir.NodeOption{sabir.NodeID(id)}, options...)...)
 	if err := node.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func startShop(tb testing.TB, options ...sabir.NodeOption) (*sabir.Node, string)
 
 // withLimits is sabir.HTTP on a free port with limits that a test can wait for.
 func withLimits(change func(*limits)) sabir.NodeOption {
-	return sabir.Attach(func(n *sabir.Node) (sabir.Face, error) {
+	return sabir.WithGateway(func(n *sabir.Node) (sabir.Gateway, error) {
 		f, err := newServer(n, sabir.HTTPConfig{Addr: ":0"})
 		if err == nil {
 			change(&f.settings.limits)
@@ -153,7 +153,7 @@ func withLimits(change func(*limits)) sabir.NodeOption {
 
 // capture is sabir.HTTP on a free port that shows the test its server.
 func capture(into **server) sabir.NodeOption {
-	return sabir.Attach(func(n *sabir.Node) (sabir.Face, error) {
+	return sabir.WithGateway(func(n *sabir.Node) (sabir.Gateway, error) {
 		f, err := newServer(n, sabir.HTTPConfig{Addr: ":0"})
 		*into = f
 		return f, err

@@ -24,15 +24,15 @@ func (o option) add() sabir.HTTPOption {
 	return func(c *sabir.HTTPConfig) { c.Options = append(c.Options, o) }
 }
 
-// Use adds filters: the first is the outermost, and what comes before Auth among the options runs before the authentication.
+// Filters adds filters: the first is the outermost, and what comes before Auth among the options runs before the authentication.
 // Those of the server go around those of its groups. filter.CORS belongs first, so that errors can be read by other sites too.
-func Use(filters ...exchange.Filter) sabir.HTTPOption {
+func Filters(filters ...exchange.Filter) sabir.HTTPOption {
 	return option{name: "Use", routeGroup: func(d *routeGroup) { d.filters = append(d.filters, filters...) }}.add()
 }
 
-// Around lets calls and streams that come in here pass middlewares before those of the node, as hooks before and after a
+// Use lets calls and streams that come in here pass middlewares before those of the node, as hooks before and after a
 // call. Other calls of the same actions do not pass them.
-func Around(wrappers ...sabir.Wrapper) sabir.HTTPOption {
+func Use(wrappers ...sabir.Wrapper) sabir.HTTPOption {
 	return option{name: "Around", routeGroup: func(d *routeGroup) { d.middlewares = append(d.middlewares, wrappers...) }}.add()
 }
 
@@ -45,9 +45,9 @@ func Auth(authenticators ...auth.Authenticator) sabir.HTTPOption {
 	}}.add()
 }
 
-// Anonymous lets callers in without credentials, and still authenticates those that have some: actions that need it ask
+// AllowAnonymous lets callers in without credentials, and still authenticates those that have some: actions that need it ask
 // with auth.Require. For a group whose server demands more.
-func Anonymous() sabir.HTTPOption {
+func AllowAnonymous() sabir.HTTPOption {
 	return option{name: "Anonymous", routeGroup: func(d *routeGroup) {
 		d.anonymous = true
 		d.decide()
@@ -66,14 +66,14 @@ func ForwardedHeader(name string) sabir.HTTPOption {
 	return option{name: "ForwardedHeader", server: func(s *settings) { s.proxies.Header = name }}.add()
 }
 
-// Open lets a server listen beyond this machine although every client may call it, for a public API.
-func Open() sabir.HTTPOption {
+// AllowUnauthenticated lets a server listen beyond this machine although every client may call it, for a public API.
+func AllowUnauthenticated() sabir.HTTPOption {
 	return option{name: "Open", server: func(s *settings) { s.open = true }}.add()
 }
 
-// Timeout bounds every call, and what callers can ask for with X-Request-Timeout. Default: 30 seconds. Streams are not
+// RequestTimeout bounds every call, and what callers can ask for with X-Request-Timeout. Default: 30 seconds. Streams are not
 // bounded.
-func Timeout(limit time.Duration) sabir.HTTPOption {
+func RequestTimeout(limit time.Duration) sabir.HTTPOption {
 	return option{name: "Timeout", routeGroup: func(d *routeGroup) { d.timeout = limit }}.add()
 }
 
@@ -136,8 +136,8 @@ func Events(patterns ...string) sabir.HTTPOption {
 	return option{name: "Events", server: func(s *settings) { s.events = append(s.events, patterns...) }}.add()
 }
 
-// About gives the API a title, a version and a description, for generated documents. By default they are the node's id and
+// Info gives the API a title, a version and a description, for generated documents. By default they are the node's id and
 // "0".
-func About(title, version, description string) sabir.HTTPOption {
+func Info(title, version, description string) sabir.HTTPOption {
 	return option{name: "About", server: func(s *settings) { s.title, s.version, s.description = title, version, description }}.add()
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // clients answers each request with the header X-Client, the address that a filter takes for the client's.
-var clients = Use(exchange.Filter{Name: "clients", Before: func(x *exchange.Exchange) error {
+var clients = Filters(exchange.Filter{Name: "clients", Before: func(x *exchange.Exchange) error {
 	x.Answer.Set("X-Client", x.Client().String())
 	return nil
 }})

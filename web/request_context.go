@@ -203,11 +203,11 @@ func (x *borrowedExchange) Value(key any) any {
 	return nil
 }
 
-// ExchangeOf returns the request that a call came in with, and its response, for middlewares and handlers that set a header or
+// ExchangeFromContext returns the request that a call came in with, and its response, for middlewares and handlers that set a header or
 // a cookie, or need more than the input. It is nil for a call that did not come over HTTP on this node, and for streams. Use it
 // on the goroutine of the handler only, and not after the handler has returned. In a batch, cookies are set by the response of
 // the batch, and other headers come with the call's own part of it.
-func ExchangeOf(ctx context.Context) *exchange.Exchange {
+func ExchangeFromContext(ctx context.Context) *exchange.Exchange {
 	x, _ := ctx.Value(exchangeKey{}).(*exchange.Exchange)
 	if x != nil {
 		x.Keep()

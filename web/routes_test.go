@@ -36,7 +36,7 @@ func store() *sabir.Service {
 	sabir.Handle(s, "put", func(_ context.Context, in putItem) (putItem, error) { return in, nil },
 		sabir.Route("PUT", "/items/{id}"), sabir.Route("POST", "/shelves/{id}/items"))
 	kept := sabir.Middleware{Name: "cache", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-		a.Note(sabir.CacheNote, time.Minute)
+		a.Annotate(sabir.CacheNote, time.Minute)
 		return next
 	}}
 	sabir.Handle(s, "price", func(_ context.Context, in struct {
@@ -136,11 +136,11 @@ func TestAGroupPutsItsServicesUnderItsPrefix(t *testing.T) {
 	hook := sabir.Middleware{Name: "hook", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		return func(ctx context.Context, r *sabir.Request) error {
 			around = append(around, a.Name)
-			ExchangeOf(ctx).Answer.Set("X-Seen", "yes")
+			ExchangeFromContext(ctx).Answer.Set("X-Seen", "yes")
 			return next(ctx, r)
 		}
 	}}
-	_, base := startStore(t, Group("/v1", Services("items"), Use(note), Around(hook), BodyLimit(20)))
+	_, base := startStore(t, Group("/v1", Services("items"), Filters(note), Use(hook), BodyLimit(20)))
 	if got := ask(t, "GET", base+"/v1/items/7", ""); got.status != 200 || got.header.Get("X-Seen") != "yes" {
 		t.Errorf("in the group: %d %s %v", got.status, got.body, got.header)
 	}
@@ -160,12 +160,12 @@ func TestAGroupPutsItsServicesUnderItsPrefix(t *testing.T) {
 
 func TestCallersShowWhoTheyAre(t *testing.T) {
 	guarded := sabir.NewService("admin")
-	sabir.Handle(guarded, "who", func(ctx context.Context, _ sabir.Nothing) (string, error) {
-		p, _ := auth.From(ctx)
+	sabir.Handle(guarded, "who", func(ctx context.Context, _ sabir.Empty) (string, error) {
+		p, _ := auth.FromContext(ctx)
 		return p.Subject, nil
 	}, sabir.Use(auth.Require("admin")))
 	keys := auth.Key(map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"admin"}}, "key-of-bob-0123456789": {Subject: "bob"}})
-	node := start(t, sabir.Serve(shop(), guarded, store()), sabir.HTTP("0.0.0.0:0", Auth(keys), Group("/open", Services("items"), Anonymous())))
+	node := start(t, sabir.Serve(shop(), guarded, store()), sabir.HTTP("0.0.0.0:0", Auth(keys), Group("/open", Services("items"), AllowAnonymous())))
 	base := "http://" + strings.Replace(node.HTTPAddr(), "[::]", "127.0.0.1", 1)
 	for about, test := range map[string]struct {
 		path, key string
@@ -289,9 +289,9 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 	}{
 		"a prefix":           {Group("v1"), "without a slash"},
 		"a group in a group": {Group("/v1", Group("/v2")), "whole face"},
-		"a time":             {Timeout(-1), "above zero"},
+		"a time":             {RequestTimeout(-1), "above zero"},
 		"connections":        {MaxConnections(0), "at least 1"},
-		"a filter":           {Use(exchange.Filter{Name: "own", Problem: errors.New("a rate below zero")}), "below zero"},
+		"a filter":           {Filters(exchange.Filter{Name: "own", Problem: errors.New("a rate below zero")}), "below zero"},
 		"a pattern":          {Events("a..b"), "a..b"},
 		"a mount":            {Mounted("/x", func(Site) (http.Handler, error) { return nil, errors.New("no template") }), "no template"},
 		"something else":     {func(c *sabir.HTTPConfig) { c.Options = append(c.Options, 7) }, "int"},
@@ -306,7 +306,7 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 func echoPut(_ context.Context, in putItem) (putItem, error) { return in, nil }
 
 func TestAFaceForEverybodyOffersNothingForItsOperators(t *testing.T) {
-	node := start(t, sabir.Serve(store()), sabir.HTTP("0.0.0.0:0", Open()))
+	node := start(t, sabir.Serve(store()), sabir.HTTP("0.0.0.0:0", AllowUnauthenticated()))
 	base := "http://" + strings.Replace(node.HTTPAddr(), "[::]", "127.0.0.1", 1)
 	if got := post(t, base+"/$node/emit", `{"event":"x"}`); got.status != 404 {
 		t.Errorf("an event from anybody: %d", got.status)
@@ -315,7 +315,7 @@ func TestAFaceForEverybodyOffersNothingForItsOperators(t *testing.T) {
 		t.Errorf("what is meant for everybody: %d", got.status)
 	}
 	keys := auth.Key(map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}})
-	node = start(t, sabir.Serve(store()), sabir.HTTP(":0", Auth(keys), Anonymous()))
+	node = start(t, sabir.Serve(store()), sabir.HTTP(":0", Auth(keys), AllowAnonymous()))
 	base = "http://" + node.HTTPAddr()
 	if got := post(t, base+"/$node/info", ``); got.status != 401 {
 		t.Errorf("with callers that may be anonymous: %d", got.status)
@@ -341,7 +341,7 @@ func TestFilesAtTheRootLeaveTheFacesOwnPages(t *testing.T) {
 }
 
 func TestPagesOfOtherSitesReadBatchesWhereTheyMay(t *testing.T) {
-	_, base := startStore(t, Use(allowing("https://app.example")))
+	_, base := startStore(t, Filters(allowing("https://app.example")))
 	got := post(t, base+"/batch", `[{"action":"shop.hello","input":{"name":"Ada"}}]`, "Origin: https://app.example", "Sec-Fetch-Site: cross-site")
 	if got.status != 200 || got.header.Get("Access-Control-Allow-Origin") != "https://app.example" {
 		t.Errorf("%d %v", got.status, got.header)
@@ -350,7 +350,7 @@ func TestPagesOfOtherSitesReadBatchesWhereTheyMay(t *testing.T) {
 
 func TestWhoCallsIsNotPassedOnToAnotherCluster(t *testing.T) {
 	far, _ := startStore(t)
-	node := start(t, sabir.Via(dialNode(t, far)))
+	node := start(t, sabir.WithUpstream(dialNode(t, far)))
 	ctx := auth.As(t.Context(), auth.Principal{Subject: "ada"})
 	if _, err := sabir.Call[helloReply](ctx, node, "shop.hello", helloRequest{Name: "Ada"}); err != nil {
 		t.Error(err)

@@ -91,7 +91,7 @@ func newTable(f *server) (t *table, problems []error) {
 		t.calls[d.prefix+batchPath] = &target{routeGroup: d, path: d.prefix + batchPath, page: (*requestContext).batch, chain: d.chain, needsKeep: d.needsKeep, limit: d.timeout, body: d.body}
 	}
 	for _, a := range f.node.Actions() {
-		if a.Visibility != sabir.Public {
+		if a.Visibility != sabir.VisibilityPublic {
 			continue
 		}
 		for _, d := range f.groupsOf(a) {
@@ -128,7 +128,7 @@ func (s *server) groupsOf(a *sabir.Action) (list []*routeGroup) {
 // add adds an action to a group: at the path of its name, at the path without a version if it stands for its service, and at
 // its REST routes.
 func (t *table) add(f *server, d *routeGroup, a *sabir.Action) error {
-	wrapped, err := a.Wrap(d.middlewares...)
+	wrapped, err := a.With(d.middlewares...)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (t *table) addRoute(d *routeGroup, a *sabir.Action, r route.Route) error {
 	if !r.Body || len(r.Params) > 0 {
 		form.binder = bind.New(r, d.binding()...)
 	}
-	if form.get && a.Noted(sabir.CacheNote) != nil {
+	if form.get && a.Annotation(sabir.CacheNote) != nil {
 		form.chain, form.needsKeep = append(slices.Clip(form.chain), exchange.Filter{Name: "cache", After: new(httpcache.Headers).After}), true
 	}
 	if err := t.rest.Add(r.Method, form.path, form); err != nil {

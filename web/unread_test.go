@@ -40,7 +40,7 @@ func untaken(arrived, ended, release chan struct{}) *sabir.Service {
 
 // withHeartbeat is sabir.HTTP on a free port whose streams soon look whether their callers are still there.
 func withHeartbeat(options ...sabir.HTTPOption) sabir.NodeOption {
-	return sabir.Attach(func(n *sabir.Node) (sabir.Face, error) {
+	return sabir.WithGateway(func(n *sabir.Node) (sabir.Gateway, error) {
 		config := sabir.HTTPConfig{Addr: ":0"}
 		for _, o := range options {
 			o(&config)

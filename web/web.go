@@ -18,7 +18,7 @@ import (
 )
 
 func init() {
-	sabir.RegisterHTTP(func(n *sabir.Node, config sabir.HTTPConfig) (sabir.Face, error) { return newServer(n, config) })
+	sabir.RegisterHTTP(func(n *sabir.Node, config sabir.HTTPConfig) (sabir.Gateway, error) { return newServer(n, config) })
 }
 
 // server serves one node over HTTP. Its engine reads most requests; net/http calls ServeHTTP with the others.

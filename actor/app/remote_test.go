@@ -22,7 +22,7 @@ func twoNodes(t *testing.T) (near *actor.System, far *world) {
 	var systems []*actor.System
 	for _, id := range []string{"far", "near"} {
 		s := actor.NewSystem(actor.Logger(quiet))
-		n := sabir.NewNode(sabir.ID(id), sabir.Logger(quiet), s.Option(), sabir.Join(address))
+		n := sabir.NewNode(sabir.NodeID(id), sabir.Logger(quiet), s.Option(), sabir.Join(address))
 		if err := n.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -132,25 +132,25 @@ type (
 // Add adds a job. ErrJobExists where there is one of this name, actor.ErrTooMany beyond MaxJobs; other errors report what is
 // wrong with it. Schedulers on other nodes cannot be given jobs.
 func Add[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, job Job) error {
-	_, err := actor.Call[sabir.Nothing](ctx, from, scheduler, add{job})
+	_, err := actor.Call[sabir.Empty](ctx, from, scheduler, add{job})
 	return err
 }
 
 // Remove removes a job. What runs already goes on.
 func Remove[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, name string) error {
-	_, err := actor.Call[sabir.Nothing](ctx, from, scheduler, remove{name})
+	_, err := actor.Call[sabir.Empty](ctx, from, scheduler, remove{name})
 	return err
 }
 
 // Enable lets a job go on from now; what was due while it was disabled is not missed.
 func Enable[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, name string) error {
-	_, err := actor.Call[sabir.Nothing](ctx, from, scheduler, enable{name, true})
+	_, err := actor.Call[sabir.Empty](ctx, from, scheduler, enable{name, true})
 	return err
 }
 
 // Disable lets a job rest. What runs already goes on.
 func Disable[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, name string) error {
-	_, err := actor.Call[sabir.Nothing](ctx, from, scheduler, enable{name, false})
+	_, err := actor.Call[sabir.Empty](ctx, from, scheduler, enable{name, false})
 	return err
 }
 

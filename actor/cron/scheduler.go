@@ -51,7 +51,7 @@ func (s *scheduler) Init(p *actor.Process, jobs []Job) error {
 	return nil
 }
 
-func (s *scheduler) Add(p *actor.Process, a add) (none sabir.Nothing, err error) {
+func (s *scheduler) Add(p *actor.Process, a add) (none sabir.Empty, err error) {
 	j := &job{Job: a.job}
 	if err := j.check(); err != nil {
 		return none, err
@@ -214,7 +214,7 @@ func (s *scheduler) Down(p *actor.Process, d actor.Down) error {
 	return nil
 }
 
-func (s *scheduler) Remove(p *actor.Process, r remove) (none sabir.Nothing, err error) {
+func (s *scheduler) Remove(p *actor.Process, r remove) (none sabir.Empty, err error) {
 	if _, err := s.find(r.name); err != nil {
 		return none, err
 	}
@@ -223,7 +223,7 @@ func (s *scheduler) Remove(p *actor.Process, r remove) (none sabir.Nothing, err 
 	return none, nil
 }
 
-func (s *scheduler) Enable(p *actor.Process, e enable) (none sabir.Nothing, err error) {
+func (s *scheduler) Enable(p *actor.Process, e enable) (none sabir.Empty, err error) {
 	j, err := s.find(e.name)
 	if err != nil || j.status.Enabled == e.on {
 		return none, err

@@ -127,7 +127,7 @@ func (w *town) join(id string, options ...grain.Option) *member {
 	if w.meet != "" {
 		joins = append(joins, sabir.Seeds(w.meet))
 	}
-	m.node = sabir.NewNode(sabir.ID(id), sabir.Logger(slog.New(slog.DiscardHandler)), m.Option(), m.grains.Option(), sabir.Join("cable://127.0.0.1:0", joins...))
+	m.node = sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), m.Option(), m.grains.Option(), sabir.Join("cable://127.0.0.1:0", joins...))
 	if err := m.node.Start(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}

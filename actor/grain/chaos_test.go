@@ -81,7 +81,7 @@ func TestNoPaymentIsLostOrTakenTwice(t *testing.T) {
 	redis := brokers.ForTest(t, brokers.Redis)
 	system := actor.NewSystem()
 	grains := grain.New(system)
-	guest := sabir.NewNode(sabir.ID("guest"), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), grains.Option(),
+	guest := sabir.NewNode(sabir.NodeID("guest"), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), grains.Option(),
 		sabir.Join("tcp://127.0.0.1:0", sabir.ClusterName(chaos)))
 	if err := guest.Start(t.Context()); err != nil {
 		t.Fatal(err)

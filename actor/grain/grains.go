@@ -127,7 +127,7 @@ var bySystem sync.Map
 
 // of returns the grains of the sender.
 func of(from actor.Sender) (*Grains, error) {
-	if g, ok := bySystem.Load(actor.SystemOf(from)); ok {
+	if g, ok := bySystem.Load(actor.SystemFromContext(from)); ok {
 		return g.(*Grains), nil
 	}
 	return nil, ErrNotStarted
@@ -206,7 +206,7 @@ func (g *Grains) left(n int64) {
 const linkTopic uint8 = 17
 
 // Option lets the grains start and stop with a node. Give it to the node after that of the system.
-func (g *Grains) Option() sabir.NodeOption { return sabir.Extend(linkTopic, extension{g}) }
+func (g *Grains) Option() sabir.NodeOption { return sabir.WithExtension(linkTopic, extension{g}) }
 
 type extension struct{ g *Grains }
 

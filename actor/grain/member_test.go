@@ -56,7 +56,7 @@ func runMember(text string) {
 	}
 	system := actor.NewSystem()
 	grains := grain.New(system, grain.Serve(ledgers), grain.Store(st))
-	node := sabir.NewNode(sabir.ID(s.ID), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), grains.Option(),
+	node := sabir.NewNode(sabir.NodeID(s.ID), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), grains.Option(),
 		sabir.Join("tcp://127.0.0.1:0", sabir.ClusterName(chaos), sabir.Seeds(s.Seed)))
 	if err := node.Start(ctx); err != nil {
 		log.Fatal(err)

@@ -48,8 +48,8 @@ type owner struct{ heard chan any }
 type do struct{ fn func(p *actor.Process) error }
 
 func (o *owner) Init(_ *actor.Process, heard chan any) error { o.heard = heard; return nil }
-func (o *owner) Do(p *actor.Process, m do) (sabir.Nothing, error) {
-	return sabir.Nothing{}, m.fn(p)
+func (o *owner) Do(p *actor.Process, m do) (sabir.Empty, error) {
+	return sabir.Empty{}, m.fn(p)
 }
 func (o *owner) Any(_ *actor.Process, m any) error { o.heard <- m; return nil }
 
@@ -76,7 +76,7 @@ func (o owned) do(fn func(p *actor.Process) error) {
 	o.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
-	if _, err := actor.Call[sabir.Nothing](ctx, o.s, o.pid, do{fn}); err != nil {
+	if _, err := actor.Call[sabir.Empty](ctx, o.s, o.pid, do{fn}); err != nil {
 		o.t.Fatal(err)
 	}
 }

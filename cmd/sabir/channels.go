@@ -65,7 +65,7 @@ whether there are dead letters: messages that were given up.`,
 }
 
 func (c *cli) lettersCommand() *cobra.Command {
-	in := sabir.LettersRequest{}
+	in := sabir.DeadLettersRequest{}
 	command := &cobra.Command{
 		Use:   "letters <channel> [flags]",
 		Short: "List dead letters with the reason and where they are from",
@@ -81,7 +81,7 @@ where they are from, who gave them up after how many attempts, and why.`,
 				return err
 			}
 			defer to.Close()
-			letters, err := askUser[[]sabir.Letter](command.Context(), c, to, "letters", in)
+			letters, err := askUser[[]sabir.DeadLetter](command.Context(), c, to, "letters", in)
 			if err != nil {
 				return err
 			}
@@ -95,7 +95,7 @@ where they are from, who gave them up after how many attempts, and why.`,
 
 // settleCommand is the command that replays or deletes letters.
 func (c *cli) settleCommand(name, short, did string) *cobra.Command {
-	in := sabir.LettersRequest{}
+	in := sabir.DeadLettersRequest{}
 	command := &cobra.Command{
 		Use:     name + " <channel> [key...] [flags]",
 		Short:   short,
@@ -144,7 +144,7 @@ func (c *cli) listChannels(ctx context.Context, to target) ([]sabir.ChannelInfo,
 			continue
 		}
 		ctx, cancel := context.WithTimeout(ctx, c.timeout)
-		list, err := sabir.Call[[]sabir.ChannelInfo](ctx, g.node, "$channels.list", sabir.Nothing{}, sabir.ToNode(n.ID))
+		list, err := sabir.Call[[]sabir.ChannelInfo](ctx, g.node, "$channels.list", sabir.Empty{}, sabir.ToNode(n.ID))
 		cancel()
 		if errors.Is(err, sabir.ErrActionNotFound) {
 			continue // it has no broker
@@ -158,7 +158,7 @@ func (c *cli) listChannels(ctx context.Context, to target) ([]sabir.ChannelInfo,
 }
 
 // askUser asks, about dead letters, a node that uses their channel: it knows where they are from.
-func askUser[Out any](ctx context.Context, c *cli, to target, action string, in sabir.LettersRequest) (out Out, err error) {
+func askUser[Out any](ctx context.Context, c *cli, to target, action string, in sabir.DeadLettersRequest) (out Out, err error) {
 	g, ok := to.(*guest)
 	if !ok {
 		text, err := json.Marshal(in)
@@ -219,7 +219,7 @@ func channelRows(info sabir.ChannelInfo) (rows [][]string) {
 	return rows
 }
 
-func letterRow(l sabir.Letter) []string {
+func letterRow(l sabir.DeadLetter) []string {
 	from := sabir.DeadInfo{Channel: "-", Group: "-"}
 	when := "-"
 	if l.Dead != nil {

@@ -17,7 +17,7 @@ func startShop(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 	t.Helper()
 	orders := sabir.NewChannel[string]("shop.orders")
 	billing := sabir.NewService("billing")
-	sabir.Consume(billing, orders, func(context.Context, string) error { return sabir.DeadLetter(errors.New("no such user")) })
+	sabir.Consume(billing, orders, func(context.Context, string) error { return sabir.Reject(errors.New("no such user")) })
 	node := startNode(t, sabir.NewNode(append(options, quiet(), sabir.HTTP(":0"), sabir.Channels("mem://"), sabir.Serve(billing))...))
 	for _, order := range []string{"rope", "tar", "oil"} {
 		if _, err := orders.Publish(t.Context(), node, order); err != nil {
@@ -62,7 +62,7 @@ func TestChannelsAreListedAndTheirDeadLettersReplayedAndDeleted(t *testing.T) {
 			if o = run("channels", "letters", "shop.orders.dead"); !strings.Contains(o.out, "no such user") || !strings.Contains(o.out, `"rope"`) {
 				t.Errorf("got:\n%s", o.out)
 			}
-			letters := oneJSON[[]sabir.Letter](t, run("channels", "letters", "shop.orders.dead", "--json", "--limit", "2").out)
+			letters := oneJSON[[]sabir.DeadLetter](t, run("channels", "letters", "shop.orders.dead", "--json", "--limit", "2").out)
 			if len(letters) != 2 || letters[0].Dead.Group != "billing" {
 				t.Fatalf("got %+v", letters)
 			}

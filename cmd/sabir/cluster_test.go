@@ -47,7 +47,7 @@ func startCluster(t testing.TB, c *cli) string {
 // startMember runs a node of a cluster for the length of a test.
 func startMember(t testing.TB, id, address string, services ...sabir.Servable) {
 	t.Helper()
-	node := sabir.NewNode(sabir.ID(id), quiet(), sabir.Join(address), sabir.Serve(services...))
+	node := sabir.NewNode(sabir.NodeID(id), quiet(), sabir.Join(address), sabir.Serve(services...))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func (c *cli) completeActions(command *cobra.Command, args []string, typed strin
 	list := askHastily[[]sabir.ActionInfo](command.Context(), c, "$node.actions")
 	var names []cobra.Completion
 	for _, a := range list {
-		if strings.HasPrefix(a.Name, typed) && a.Stream == stream && a.Visibility == sabir.Public && !hidden(a.Service, strings.HasPrefix(typed, "$")) {
+		if strings.HasPrefix(a.Name, typed) && a.Stream == stream && a.Visibility == sabir.VisibilityPublic && !hidden(a.Service, strings.HasPrefix(typed, "$")) {
 			names = append(names, cobra.CompletionWithDesc(a.Name, printable(a.Description)))
 		}
 	}

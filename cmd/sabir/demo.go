@@ -168,7 +168,7 @@ func (c *cli) startShop(ctx context.Context, addr string, options []sabir.NodeOp
 // demoHTTP serves HTTP with all its pages, to clients that have the key if there is one.
 func (c *cli) demoHTTP(addr string) sabir.NodeOption {
 	options := []sabir.HTTPOption{
-		web.About("The chandler's shop", "1", "Sabir's demo: made-up users, stock and orders."),
+		web.Info("The chandler's shop", "1", "Sabir's demo: made-up users, stock and orders."),
 		openapi.At("/docs"), dashboard.At("/dashboard"), web.Events("**"),
 	}
 	if key := c.secret(); key != "" {

@@ -210,8 +210,8 @@ func (d *clusterDemo) openFront(ctx context.Context) (*guest, error) {
 	front := &guest{address: d.address}
 	id := "front-" + strings.ToLower(rand.Text()[:8])
 	return front, d.cli.atAddr(d.flags, func(addr string) error {
-		front.node = sabir.NewNode(sabir.ID(id), sabir.Logger(slog.New(demoLog(d.log))), d.cli.demoHTTP(addr),
-			sabir.Join(d.address, append(join, sabir.Guest())...))
+		front.node = sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(demoLog(d.log))), d.cli.demoHTTP(addr),
+			sabir.Join(d.address, append(join, sabir.ClientOnly())...))
 		return front.node.Start(ctx)
 	})
 }

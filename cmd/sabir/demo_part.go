@@ -50,7 +50,7 @@ func (c *cli) newMember(id string, part, of int, address string, log slog.Handle
 		}
 		return next
 	}}
-	return shop.NewPart(part, of, sabir.ID(id), sabir.Logger(slog.New(log)), sabir.Join(address, join...), told,
+	return shop.NewPart(part, of, sabir.NodeID(id), sabir.Logger(slog.New(log)), sabir.Join(address, join...), told,
 		sabir.Use(telling, joined)), nil
 }
 

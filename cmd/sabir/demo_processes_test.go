@@ -133,7 +133,7 @@ func (d *runningDemo) waitForCalls(t *testing.T, number, action string, calls ui
 	}
 	defer g.Close()
 	for {
-		stats, err := sabir.Call[telemetry.Stats](t.Context(), g.node, "$telemetry.stats", sabir.Nothing{}, sabir.ToNode(d.nodes[number].ID), sabir.Timeout(10*time.Second))
+		stats, err := sabir.Call[telemetry.Stats](t.Context(), g.node, "$telemetry.stats", sabir.Empty{}, sabir.ToNode(d.nodes[number].ID), sabir.WithTimeout(10*time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -103,7 +103,7 @@ func (o *observer) ask(ctx context.Context, nodes []surveyed) map[string]telemet
 			continue
 		}
 		asked.Go(func() {
-			stats, err := sabir.Call[telemetry.Stats](ctx, g.node, action, sabir.Nothing{}, sabir.ToNode(n.ID))
+			stats, err := sabir.Call[telemetry.Stats](ctx, g.node, action, sabir.Empty{}, sabir.ToNode(n.ID))
 			if err != nil {
 				return
 			}

@@ -140,7 +140,7 @@ func (c *cli) describeCluster(ctx context.Context) (api.API, error) {
 	frame := api.API{Title: "cluster", Version: "0"}
 	described, err := api.Of(frame, g.node.Actions(), api.Sources{
 		Place: func(a *sabir.Action, _ *api.Action) bool {
-			return a.Visibility == sabir.Public && !hidden(a.Service, false)
+			return a.Visibility == sabir.VisibilityPublic && !hidden(a.Service, false)
 		},
 		Lookup: func(a *sabir.Action) (sabir.ActionDescription, bool) {
 			d, err := c.describeAction(ctx, g, a.Name)

@@ -46,8 +46,8 @@ func (c *cli) joinCluster(ctx context.Context, more ...sabir.NodeOption) (*guest
 		return nil, err
 	}
 	id := "cli-" + strings.ToLower(rand.Text()[:8])
-	node := sabir.NewNode(append([]sabir.NodeOption{sabir.ID(id), sabir.Logger(slog.New(slog.DiscardHandler)),
-		sabir.Join(address, append(options, sabir.Guest())...)}, more...)...)
+	node := sabir.NewNode(append([]sabir.NodeOption{sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)),
+		sabir.Join(address, append(options, sabir.ClientOnly())...)}, more...)...)
 	startCtx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	if err := node.Start(startCtx); err != nil {

@@ -79,7 +79,7 @@ func actionRow(a sabir.ActionInfo) []string {
 	if a.Stream {
 		what = "stream: " + what
 	}
-	if a.Visibility != sabir.Public {
+	if a.Visibility != sabir.VisibilityPublic {
 		what = a.Visibility.String() + ": " + what
 	}
 	nodes := orDash(a.Nodes)

@@ -91,7 +91,9 @@ func TestACallEndsAtItsTimeout(t *testing.T) {
 
 func TestMetadataGoesAlong(t *testing.T) {
 	echo := sabir.NewService("echo")
-	sabir.Handle(echo, "meta", func(ctx context.Context, _ struct{}) (map[string]string, error) { return sabir.Metadata(ctx), nil })
+	sabir.Handle(echo, "meta", func(ctx context.Context, _ struct{}) (map[string]string, error) {
+		return sabir.MetadataFromContext(ctx), nil
+	})
 	startNode(t, sabir.NewNode(quiet(), sabir.Serve(echo), sabir.HTTP(":0")))
 	got := sabirRun(t, "call", "echo.meta", "--meta", "tenant=acme", "--meta", "Mixed-Case=a=b", "--json")
 	pairs := oneJSON[map[string]string](t, got.out)

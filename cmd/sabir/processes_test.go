@@ -28,7 +28,7 @@ var clerks = actor.Define[clerk, struct{}]("shop.clerk", nil,
 func startOffice(t *testing.T, address string) *actor.System {
 	t.Helper()
 	system := actor.NewSystem()
-	startNode(t, sabir.NewNode(quiet(), sabir.ID("office-1"), system.Option(), sabir.HTTP(":0"), sabir.Join(address)))
+	startNode(t, sabir.NewNode(quiet(), sabir.NodeID("office-1"), system.Option(), sabir.HTTP(":0"), sabir.Join(address)))
 	_, err := supervise.Spec(supervise.Config{Name: "office", Intensity: 3},
 		supervise.Child{ID: "front", Start: clerks.Spec(struct{}{}, actor.Named("front"))},
 		supervise.Child{ID: "back", Start: supervise.Spec(supervise.Config{Name: "back"},

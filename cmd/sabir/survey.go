@@ -66,7 +66,7 @@ func (g *guest) addUnreached(ctx context.Context, list []surveyed) []surveyed {
 	if near < 0 {
 		return list
 	}
-	known, err := sabir.Call[[]sabir.NodeInfo](ctx, g.node, "$node.nodes", sabir.Nothing{}, sabir.ToNode(list[near].ID))
+	known, err := sabir.Call[[]sabir.NodeInfo](ctx, g.node, "$node.nodes", sabir.Empty{}, sabir.ToNode(list[near].ID))
 	if err != nil {
 		return list
 	}
@@ -89,7 +89,7 @@ func (g *guest) probe(ctx context.Context, s *surveyed, times int) {
 	s.RTT = 0
 	for range times {
 		start := time.Now()
-		info, err := sabir.Call[sabir.NodeInfo](ctx, g.node, "$node.info", sabir.Nothing{}, sabir.ToNode(s.ID))
+		info, err := sabir.Call[sabir.NodeInfo](ctx, g.node, "$node.info", sabir.Empty{}, sabir.ToNode(s.ID))
 		if err != nil {
 			s.State = stateSilent
 			return

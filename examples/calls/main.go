@@ -92,7 +92,7 @@ func run(ctx context.Context) error {
 	fmt.Println("all:      ", pens.Left, "pens,", ink.Left, "ink")
 
 	// With a limit, as an option of the call or as the deadline of its context, which nested calls share.
-	_, err = CountStock.Call(ctx, node, GetStock{Item: "pen"}, sabir.Timeout(10*time.Millisecond))
+	_, err = CountStock.Call(ctx, node, GetStock{Item: "pen"}, sabir.WithTimeout(10*time.Millisecond))
 	fmt.Println("timeout:  ", err)
 
 	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)

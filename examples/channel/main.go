@@ -46,9 +46,9 @@ func run(ctx context.Context, address string) error {
 	billed := make(chan string)
 	billing := sabir.NewService("billing")
 	sabir.Consume(billing, Orders, func(ctx context.Context, o Order) error {
-		d, _ := sabir.DeliveryOf(ctx)
+		d, _ := sabir.DeliveryFromContext(ctx)
 		if o.Cents < 0 && !fixed.Load() {
-			return sabir.DeadLetter(fmt.Errorf("order %d costs less than nothing", o.ID)) // no use to try again
+			return sabir.Reject(fmt.Errorf("order %d costs less than nothing", o.ID)) // no use to try again
 		}
 		if d.Attempt == 1 && o.ID == 1 {
 			return errors.New("the till is locked") // comes again
@@ -87,7 +87,7 @@ func run(ctx context.Context, address string) error {
 }
 
 // awaitLetter waits until there is a dead-lettered message.
-func awaitLetter(ctx context.Context, node *sabir.Node) ([]sabir.Letter, error) {
+func awaitLetter(ctx context.Context, node *sabir.Node) ([]sabir.DeadLetter, error) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {

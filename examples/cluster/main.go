@@ -57,14 +57,14 @@ func main() {
 func greeter() *sabir.Service {
 	s := sabir.NewService("greeter")
 	sabir.Handle(s, "hello", func(ctx context.Context, in HelloRequest) (HelloReply, error) {
-		return HelloReply{Text: "Hello, " + in.Name, Node: sabir.NodeOf(ctx).ID()}, nil
+		return HelloReply{Text: "Hello, " + in.Name, Node: sabir.NodeFromContext(ctx).ID()}, nil
 	}, sabir.Idempotent())
 	return s
 }
 
 func run(ctx context.Context, address string) error {
 	for _, id := range []string{"first", "second"} {
-		node := sabir.NewNode(sabir.ID(id), sabir.Serve(greeter()), sabir.Join(address))
+		node := sabir.NewNode(sabir.NodeID(id), sabir.Serve(greeter()), sabir.Join(address))
 		if err := node.Start(ctx); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func run(ctx context.Context, address string) error {
 		fmt.Println("news of", name)
 		return nil
 	})
-	third := sabir.NewNode(sabir.ID("third"), sabir.Serve(news), sabir.Join(address))
+	third := sabir.NewNode(sabir.NodeID("third"), sabir.Serve(news), sabir.Join(address))
 	if err := third.Start(ctx); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func run(ctx context.Context, address string) error {
 	hello := sabir.Bind[HelloRequest, HelloReply](third, "greeter.hello")
 	nodes := make(map[string]bool)
 	for len(nodes) < 2 { // they take turns, as soon as both are known here
-		reply, err := hello(ctx, HelloRequest{Name: "Ada"}, sabir.Timeout(time.Second))
+		reply, err := hello(ctx, HelloRequest{Name: "Ada"}, sabir.WithTimeout(time.Second))
 		if err != nil {
 			return err
 		}

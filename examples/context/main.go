@@ -27,7 +27,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	node := sabir.NewNode(sabir.ID("shop-1"), sabir.Serve(orders(), stock()))
+	node := sabir.NewNode(sabir.NodeID("shop-1"), sabir.Serve(orders(), stock()))
 	if err := node.Start(ctx); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func run(ctx context.Context) error {
 }
 
 func orders() *sabir.Service {
-	s := sabir.NewService("orders", sabir.Needs("stock"))
+	s := sabir.NewService("orders", sabir.DependsOn("stock"))
 	sabir.Handle(s, "place", func(ctx context.Context, in Order) (Receipt, error) {
 		show(ctx)
 		// Pass the handler's context on, and everything goes along. A service is a caller too, so no node is needed.
@@ -69,12 +69,12 @@ func stock() *sabir.Service {
 
 // show prints what a handler knows of its call.
 func show(ctx context.Context) {
-	info := sabir.Info(ctx)
+	info := sabir.InfoFromContext(ctx)
 	if info.Event != "" {
 		fmt.Println("event", info.Event, "in", info.Service)
 	} else {
 		fmt.Println("action", info.Action)
 	}
-	fmt.Printf("  node %s, level %d, caller %q\n", info.Node, info.Level, info.Caller)
-	fmt.Println("  request", sabir.RequestID(ctx), "metadata", sabir.Metadata(ctx))
+	fmt.Printf("  node %s, level %d, caller %q\n", info.Node, info.Depth, info.CalledBy)
+	fmt.Println("  request", sabir.RequestIDFromContext(ctx), "metadata", sabir.MetadataFromContext(ctx))
 }

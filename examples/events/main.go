@@ -38,7 +38,7 @@ func run(ctx context.Context) error {
 	// A pattern: "*" is one word, "**" one or more. A handler of different events takes any, and Info has the name of each.
 	audit := sabir.NewService("audit")
 	sabir.On(audit, "order.*", func(ctx context.Context, payload any) error {
-		fmt.Println("  audit:", sabir.Info(ctx).Event)
+		fmt.Println("  audit:", sabir.InfoFromContext(ctx).Event)
 		return nil
 	})
 
@@ -52,7 +52,7 @@ func run(ctx context.Context) error {
 	sabir.On(reports, "stock.counted", func(_ context.Context, count int) error {
 		counted <- count // a slow handler: it waits for us
 		return nil
-	}, sabir.Queued(100))
+	}, sabir.Buffered(100))
 
 	node := sabir.NewNode(sabir.Serve(mail, audit, pickerA, pickerB, reports))
 	if err := node.Start(ctx); err != nil {
@@ -84,7 +84,7 @@ func run(ctx context.Context) error {
 // picker makes one of the services that pick orders in the warehouse; it counts what it picked.
 func picker(name string, picked *atomic.Int32) *sabir.Service {
 	s := sabir.NewService(name)
-	warehouse := sabir.InGroup("warehouse")
+	warehouse := sabir.ConsumerGroup("warehouse")
 	sabir.On(s, "order.placed", func(context.Context, OrderPlaced) error {
 		picked.Add(1)
 		return nil

@@ -94,7 +94,7 @@ func run(ctx context.Context, out io.Writer, s settings) error {
 		options = append(options, sabir.Join(s.join))
 	}
 	if s.id != "" {
-		options = append(options, sabir.ID(s.id))
+		options = append(options, sabir.NodeID(s.id))
 	}
 	node := sabir.NewNode(options...)
 	if err := node.Start(ctx); err != nil {

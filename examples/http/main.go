@@ -63,7 +63,7 @@ type orders struct {
 func newOrders() *sabir.Service {
 	s := sabir.NewService("orders", sabir.Purpose("takes orders"))
 	o := &orders{service: s}
-	find := sabir.Fails(ErrNoSuchOrder)
+	find := sabir.Errors(ErrNoSuchOrder)
 	sabir.Handle(s, "place", o.place, sabir.Route("POST", "/orders"), sabir.Describe("places an order"))
 	sabir.Handle(s, "get", o.get, sabir.Route("GET", "/orders/{id}"), find)
 	sabir.Handle(s, "list", o.all, sabir.Route("GET", "/orders"))
@@ -149,7 +149,7 @@ func newNode(addr, key string) *sabir.Node {
 	files, _ := fs.Sub(page, "page")
 	clerk := auth.Key(map[string]auth.Principal{key: {Subject: "clerk", Roles: []string{"clerk"}}})
 	return sabir.NewNode(sabir.Serve(newOrders()), sabir.HTTP(addr,
-		web.About("Orders", "1", "An example."), web.Auth(clerk), web.Anonymous(), web.Events("orders.*"),
+		web.Info("Orders", "1", "An example."), web.Auth(clerk), web.AllowAnonymous(), web.Events("orders.*"),
 		web.Static("/page", files), openapi.At("/docs"), dashboard.At("/dashboard")))
 }
 

@@ -22,7 +22,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	stock := service("stock")
-	orders := service("orders", sabir.Needs("stock")) // starts after stock and stops before it
+	orders := service("orders", sabir.DependsOn("stock")) // starts after stock and stops before it
 	node := sabir.NewNode(sabir.Serve(orders, stock))
 
 	fmt.Println("start:")
@@ -41,7 +41,7 @@ func run(ctx context.Context) error {
 
 // hot adds a group of services to the running node and removes it.
 func hot(ctx context.Context, node *sabir.Node) error {
-	office := sabir.NewGroup("office", service("mail"), service("reports"))
+	office := sabir.NewModule("office", service("mail"), service("reports"))
 
 	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -61,7 +61,7 @@ func trace(name string) sabir.Middleware {
 // the service starts.
 var atLeastOne = sabir.Middleware{Name: "at least one", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 	if a.In != reflect.TypeFor[Order]() {
-		a.Refuse("atLeastOne is for actions that take an Order, not a %s", a.In)
+		a.Reject("atLeastOne is for actions that take an Order, not a %s", a.In)
 	}
 	return func(ctx context.Context, r *sabir.Request) error {
 		order := r.Input().(*Order)

@@ -34,7 +34,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	// The warehouse, which in earnest is another process on another machine.
-	warehouse := sabir.NewNode(sabir.ID("warehouse"), sabir.Serve(stock()), sabir.HTTP("127.0.0.1:0"))
+	warehouse := sabir.NewNode(sabir.NodeID("warehouse"), sabir.Serve(stock()), sabir.HTTP("127.0.0.1:0"))
 	if err := warehouse.Start(ctx); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func run(ctx context.Context) error {
 	defer client.Close()
 
 	// The shop sends there what its own services do not offer.
-	shop := sabir.NewNode(sabir.ID("shop"), sabir.Serve(orders()), sabir.Via(client))
+	shop := sabir.NewNode(sabir.NodeID("shop"), sabir.Serve(orders()), sabir.WithUpstream(client))
 	if err := shop.Start(ctx); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func run(ctx context.Context) error {
 
 // orders runs in the shop. It does not know where the stock is.
 func orders() *sabir.Service {
-	s := sabir.NewService("orders", sabir.Needs("stock"))
+	s := sabir.NewService("orders", sabir.DependsOn("stock"))
 	sabir.Handle(s, "place", func(ctx context.Context, in Take) (Stock, error) {
 		return sabir.Call[Stock](ctx, s, "stock.take", in)
 	})
@@ -83,8 +83,8 @@ func stock() *sabir.Service {
 	s := sabir.NewService("stock")
 	sabir.Handle(s, "take", func(ctx context.Context, in Take) (Stock, error) {
 		const have = 12
-		info := sabir.Info(ctx)
-		fmt.Println(info.Node, "takes", in.Count, in.Item, "for", sabir.Metadata(ctx)["tenant"])
+		info := sabir.InfoFromContext(ctx)
+		fmt.Println(info.Node, "takes", in.Count, in.Item, "for", sabir.MetadataFromContext(ctx)["tenant"])
 		if in.Count > have {
 			return Stock{}, ErrOutOfStock
 		}

@@ -79,7 +79,7 @@ type orders struct {
 
 // newOrders makes the service orders.
 func newOrders() (*orders, *sabir.Service) {
-	s := sabir.NewService("orders", sabir.Purpose("takes orders"), sabir.Needs("users", "stock"))
+	s := sabir.NewService("orders", sabir.Purpose("takes orders"), sabir.DependsOn("users", "stock"))
 	o := &orders{
 		service:  s,
 		getUser:  sabir.Bind[GetUser, User](s, "users.get"),

@@ -34,7 +34,7 @@ func NewPart(part, of int, options ...sabir.NodeOption) *Shop {
 			services = append(services, service())
 		}
 	}
-	shop.Node = sabir.NewNode(append([]sabir.NodeOption{sabir.Serve(sabir.NewGroup("shop", services...))}, options...)...)
+	shop.Node = sabir.NewNode(append([]sabir.NodeOption{sabir.Serve(sabir.NewModule("shop", services...))}, options...)...)
 	return shop
 }
 
@@ -70,6 +70,6 @@ func (s *Shop) Stats() (stats Stats) {
 // it cannot be sent, what happened is not undone and the log records it.
 func tell[T any](ctx context.Context, from *sabir.Service, event string, payload T) {
 	if err := sabir.Emit(context.WithoutCancel(ctx), from, event, payload); err != nil {
-		sabir.NodeOf(ctx).Log().Warn("an event was not told", "event", event, "error", err)
+		sabir.NodeFromContext(ctx).Log().Warn("an event was not told", "event", event, "error", err)
 	}
 }

@@ -75,7 +75,7 @@ func newStock() *sabir.Service {
 	st := &stock{service: s, items: seedItems()}
 	sabir.Handle(s, "get", st.get, sabir.Describe("tells an item's price and how many there are"), sabir.Idempotent(), sabir.Route("GET", "/stock/{sku}"))
 	sabir.Handle(s, "list", st.list, sabir.Describe("lists all items"), sabir.Idempotent(), sabir.Route("GET", "/stock"))
-	sabir.Handle(s, "reserve", st.reserve, sabir.Visible(sabir.Cluster), sabir.Use(policy.Retry{FirstPause: time.Millisecond, MaxPause: 100 * time.Millisecond}),
+	sabir.Handle(s, "reserve", st.reserve, sabir.Visible(sabir.VisibilityCluster), sabir.Use(policy.Retry{FirstPause: time.Millisecond, MaxPause: 100 * time.Millisecond}),
 		sabir.Describe("takes items from the shelves, all or none; emits stock.low"))
 	sabir.On(s, "stock.low", st.reorder)
 	return s

@@ -42,7 +42,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	logger := slog.New(telemetry.LogHandler(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: steady})))
-	node := sabir.NewNode(sabir.ID("shop-1"), sabir.Serve(orders(logger), stock()),
+	node := sabir.NewNode(sabir.NodeID("shop-1"), sabir.Serve(orders(logger), stock()),
 		sabir.Use(tel.Middleware()), // before all other middlewares, so that it sees what callers see
 		tel.Serve("127.0.0.1:0"))    // ":9464" is what Prometheus asks by custom
 	if err := node.Start(ctx); err != nil {
@@ -96,7 +96,7 @@ func metrics(ctx context.Context, url string) error {
 }
 
 func orders(logger *slog.Logger) *sabir.Service {
-	s := sabir.NewService("orders", sabir.Needs("stock"))
+	s := sabir.NewService("orders", sabir.DependsOn("stock"))
 	sabir.Handle(s, "place", func(ctx context.Context, in Order) (Receipt, error) {
 		logger.InfoContext(ctx, "order placed", "item", in.Item)
 		return sabir.Call[Receipt](ctx, s, "stock.take", in)

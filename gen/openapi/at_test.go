@@ -36,8 +36,8 @@ func library(t *testing.T, options ...sabir.HTTPOption) (address string) {
 	t.Helper()
 	books := sabir.NewService("books")
 	sabir.Handle(books, "find", func(_ context.Context, in findBook) (book, error) { return book{ID: in.ID}, nil },
-		sabir.Route("GET", "/books/{id}"), sabir.Fails(errNoBook), sabir.Example(findBook{ID: 1}, book{ID: 1, Title: "Dune"}))
-	sabir.Handle(books, "add", func(_ context.Context, in book) (sabir.Nothing, error) { return sabir.Nothing{}, nil },
+		sabir.Route("GET", "/books/{id}"), sabir.Errors(errNoBook), sabir.Example(findBook{ID: 1}, book{ID: 1, Title: "Dune"}))
+	sabir.Handle(books, "add", func(_ context.Context, in book) (sabir.Empty, error) { return sabir.Empty{}, nil },
 		sabir.Route("POST", "/books"), sabir.Deprecated("use nothing"))
 	sabir.HandleStream(books, "read", func(_ context.Context, s *sabir.Stream[findBook, []byte]) error { return nil })
 	node := sabir.NewNode(sabir.Serve(books), sabir.HTTP(":0", append(options, openapi.At("/docs"))...))

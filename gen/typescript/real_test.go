@@ -47,7 +47,7 @@ func startNode(t *testing.T) *sabir.Node {
 		u := ada(in.ID)
 		u.Name = strings.Join(append([]string{in.Lang, in.Tenant}, in.Fields...), "|")
 		return u, nil
-	}, sabir.Route("GET", "/users/{id}"), sabir.Fails(errNoSuchUser), sabir.Idempotent())
+	}, sabir.Route("GET", "/users/{id}"), sabir.Errors(errNoSuchUser), sabir.Idempotent())
 	sabir.Handle(users, "create", func(_ context.Context, in NewUser) (User, error) {
 		u := ada(in.Cents)
 		u.Name, u.Born, u.Avatar, u.Tags = in.Name, in.Born, in.Avatar, in.Tags
@@ -106,7 +106,7 @@ func startNode(t *testing.T) *sabir.Node {
 			hash.Write(chunk)
 			r.Bytes += int64(len(chunk))
 		}
-		m := sabir.Metadata(ctx)
+		m := sabir.MetadataFromContext(ctx)
 		r.Name, r.Type, r.SHA256 = m["file-name"], m["content-type"], hex.EncodeToString(hash.Sum(nil))
 		return s.Send(r)
 	})
@@ -124,18 +124,18 @@ func startNode(t *testing.T) *sabir.Node {
 
 	sessions := auth.Session(auth.SessionConfig{Secret: []byte("a secret of at least 32 random bytes!"), Idle: 4 * time.Second}) // prolonged after 2
 	account := sabir.NewService("account")
-	sabir.Handle(account, "signIn", func(ctx context.Context, in FileName) (sabir.Nothing, error) {
-		return sabir.Nothing{}, sessions.SignIn(web.ExchangeOf(ctx), auth.Principal{Subject: in.Name})
+	sabir.Handle(account, "signIn", func(ctx context.Context, in FileName) (sabir.Empty, error) {
+		return sabir.Empty{}, sessions.SignIn(web.ExchangeFromContext(ctx), auth.Principal{Subject: in.Name})
 	})
-	sabir.Handle(account, "signOut", func(ctx context.Context, _ sabir.Nothing) (sabir.Nothing, error) {
-		return sabir.Nothing{}, sessions.SignOut(web.ExchangeOf(ctx))
+	sabir.Handle(account, "signOut", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) {
+		return sabir.Empty{}, sessions.SignOut(web.ExchangeFromContext(ctx))
 	})
-	sabir.Handle(account, "who", func(ctx context.Context, _ sabir.Nothing) (string, error) {
-		who, _ := auth.From(ctx)
+	sabir.Handle(account, "who", func(ctx context.Context, _ sabir.Empty) (string, error) {
+		who, _ := auth.FromContext(ctx)
 		return who.Subject, nil
 	})
-	sabir.Handle(account, "secret", func(context.Context, sabir.Nothing) (string, error) { return "it", nil }, sabir.Use(auth.Require()))
-	sabir.HandleStream(account, "watch", func(ctx context.Context, s *sabir.Stream[sabir.Nothing, int]) error {
+	sabir.Handle(account, "secret", func(context.Context, sabir.Empty) (string, error) { return "it", nil }, sabir.Use(auth.Require()))
+	sabir.HandleStream(account, "watch", func(ctx context.Context, s *sabir.Stream[sabir.Empty, int]) error {
 		if err := s.Send(1); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func startNode(t *testing.T) *sabir.Node {
 		return ctx.Err()
 	})
 	var busy atomic.Int64
-	sabir.Handle(account, "busyOnce", func(context.Context, sabir.Nothing) (string, error) {
+	sabir.Handle(account, "busyOnce", func(context.Context, sabir.Empty) (string, error) {
 		if busy.Add(1) == 1 {
 			e := sabir.NewError(sabir.CodeResourceExhausted, "Busy", "come back later")
 			e.Retryable = true
@@ -151,10 +151,10 @@ func startNode(t *testing.T) *sabir.Node {
 		}
 		return "done", nil
 	})
-	sabir.Handle(account, "panics", func(context.Context, Careless) (sabir.Nothing, error) { return sabir.Nothing{}, nil })
+	sabir.Handle(account, "panics", func(context.Context, Careless) (sabir.Empty, error) { return sabir.Empty{}, nil })
 
 	node := sabir.NewNode(sabir.Serve(users, shop, account), sabir.Logger(slog.New(slog.DiscardHandler)),
-		sabir.HTTP("127.0.0.1:0", web.Auth(sessions), web.Anonymous(), web.Events("orders.*"), web.About("Shop", "1.2.0", "")))
+		sabir.HTTP("127.0.0.1:0", web.Auth(sessions), web.AllowAnonymous(), web.Events("orders.*"), web.Info("Shop", "1.2.0", "")))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

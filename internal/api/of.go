@@ -87,7 +87,7 @@ func (m *maker) actions(actions []*sabir.Action) (list []described) {
 		} else {
 			m.local(a, &d.Action)
 		}
-		offered := a.Visibility == sabir.Public
+		offered := a.Visibility == sabir.VisibilityPublic
 		if m.from.Place != nil {
 			offered = m.from.Place(a, &d.Action)
 		}
@@ -105,9 +105,9 @@ func Path(action string) string { return "/" + strings.ReplaceAll(action, ".", "
 func (m *maker) local(a *sabir.Action, d *Action) {
 	d.In, d.Out = m.schema(a, a.In, schema.Input), m.schema(a, a.Out, schema.Output)
 	if m.from.Scopes != nil {
-		d.Scopes, _ = a.Noted(m.from.Scopes).([]string)
+		d.Scopes, _ = a.Annotation(m.from.Scopes).([]string)
 	}
-	if keep, ok := a.Noted(sabir.CacheNote).(time.Duration); ok {
+	if keep, ok := a.Annotation(sabir.CacheNote).(time.Duration); ok {
 		d.CacheFor = keep.Seconds()
 	}
 	for _, e := range a.Errors {

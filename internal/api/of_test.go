@@ -56,7 +56,7 @@ func describe(t *testing.T, actions []*sabir.Action, from api.Sources) api.API {
 // start starts a node, so that its actions are what nodes make of them.
 func start(t *testing.T, services ...sabir.Servable) *sabir.Node {
 	t.Helper()
-	node := sabir.NewNode(sabir.ID("n1"), sabir.Serve(services...), sabir.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	node := sabir.NewNode(sabir.NodeID("n1"), sabir.Serve(services...), sabir.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -73,11 +73,11 @@ func TestAnActionIsDescribedInFull(t *testing.T) {
 	gone := sabir.NewError(sabir.CodeNotFound, "NoSuchUser", "there is no such user")
 	sabir.Handle(users, "get", func(context.Context, *GetUser) (*User, error) { return nil, gone },
 		sabir.Describe("A user by id."), sabir.Idempotent(), sabir.Route("GET", "/users/{id}"), sabir.Deprecated("users.find"),
-		sabir.Fails(gone, sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "not enough").WithData(outOfStock{3})),
+		sabir.Errors(gone, sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "not enough").WithData(outOfStock{3})),
 		sabir.Example(&GetUser{ID: 7}, &User{ID: 7, Name: "Ada"}),
 		sabir.Use(sabir.Middleware{Name: "notes", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-			a.Note(scopes, []string{"admin"})
-			a.Note(sabir.CacheNote, 90*time.Second)
+			a.Annotate(scopes, []string{"admin"})
+			a.Annotate(sabir.CacheNote, 90*time.Second)
 			return next
 		}}))
 	got := describe(t, start(t, users).Actions(), api.Sources{Scopes: scopes})
@@ -109,7 +109,7 @@ func action[In, Out any](name string) *sabir.Action {
 
 func TestOnlyPublicActionsAreThereByName(t *testing.T) {
 	hidden := action[User, User]("users.hidden")
-	hidden.Visibility = sabir.Cluster
+	hidden.Visibility = sabir.VisibilityCluster
 	got := describe(t, []*sabir.Action{action[User, User]("users.b"), hidden, action[User, User]("users.a")}, api.Sources{})
 	var names []string
 	for _, a := range got.Actions {
@@ -133,7 +133,7 @@ func TestPlaceSaysWhereAnActionIs(t *testing.T) {
 
 func TestNothingHasNoSchema(t *testing.T) {
 	type empty struct{}
-	got := describe(t, []*sabir.Action{action[sabir.Nothing, *empty]("users.ping")}, api.Sources{})
+	got := describe(t, []*sabir.Action{action[sabir.Empty, *empty]("users.ping")}, api.Sources{})
 	if a := got.Actions[0]; a.In != nil || a.Out != nil {
 		t.Errorf("got %s", text(t, a))
 	}
@@ -249,7 +249,7 @@ func TestOtherTypesOfOneNameKeepApart(t *testing.T) {
 
 func TestATypeThatOneActionTakesAndAnotherGivesHasTwoNames(t *testing.T) {
 	from := api.Sources{Lookup: told(map[string]schema.Described{
-		"a.add": described[User, sabir.Nothing](t), "a.get": described[GetUser, User](t), "b.put": described[User, User](t)})}
+		"a.add": described[User, sabir.Empty](t), "a.get": described[GetUser, User](t), "b.put": described[User, User](t)})}
 	got := describe(t, []*sabir.Action{away("a.add"), away("a.get"), away("b.put")}, from)
 	want := `[{"$ref":"#/$defs/UserInput"},{"$ref":"#/$defs/User"},{"$ref":"#/$defs/UserInput"},{"$ref":"#/$defs/User"}]`
 	if got := text(t, []any{got.Actions[0].In, got.Actions[1].Out, got.Actions[2].In, got.Actions[2].Out}); got != want {

@@ -47,7 +47,7 @@ func (s *suite) fleet(t *testing.T, it func(context.Context, int) (string, error
 func telling(it func(context.Context, int) (string, error)) *sabir.Service {
 	s := sabir.NewService("svc")
 	if it == nil {
-		it = func(ctx context.Context, _ int) (string, error) { return sabir.NodeOf(ctx).ID(), nil }
+		it = func(ctx context.Context, _ int) (string, error) { return sabir.NodeFromContext(ctx).ID(), nil }
 	}
 	sabir.Handle(s, "it", it)
 	return s
@@ -104,7 +104,7 @@ func leastInFlight(t *testing.T, s *suite) {
 	var once sync.Once
 	var is string
 	f := s.fleet(t, func(ctx context.Context, in int) (string, error) {
-		id := sabir.NodeOf(ctx).ID()
+		id := sabir.NodeFromContext(ctx).ID()
 		if in == 2 {
 			once.Do(func() { is = id })
 			stuck <- id
@@ -132,7 +132,7 @@ func leastInFlight(t *testing.T, s *suite) {
 
 func quickest(t *testing.T, s *suite) {
 	f := s.fleet(t, func(ctx context.Context, _ int) (string, error) {
-		id := sabir.NodeOf(ctx).ID()
+		id := sabir.NodeFromContext(ctx).ID()
 		if id == "x" {
 			<-time.After(500 * time.Millisecond) // longer than the way there and back on a busy machine
 		}
@@ -204,7 +204,7 @@ func spreadLeast(t *testing.T, s *suite) {
 		f := s.fleet(t, func(ctx context.Context, in int) (string, error) {
 			began <- ""
 			<-free
-			return sabir.NodeOf(ctx).ID(), nil
+			return sabir.NodeFromContext(ctx).ID(), nil
 		}, sabir.SpreadLocal(), sabir.Balance(balancer), sabir.Serve(telling(func(ctx context.Context, in int) (string, error) {
 			began <- "caller"
 			<-free

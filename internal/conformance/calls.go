@@ -41,7 +41,7 @@ type reply struct {
 }
 
 func greet(ctx context.Context, in greeting) (reply, error) {
-	return reply{"Hello, " + in.Name, sabir.NodeOf(ctx).ID()}, nil
+	return reply{"Hello, " + in.Name, sabir.NodeFromContext(ctx).ID()}, nil
 }
 
 func callByName(t *testing.T, s *suite) {

@@ -88,7 +88,7 @@ func (c *cluster) called(name string) *cluster {
 // options are the options of a node of the cluster.
 func (c *cluster) options(id string, joins []sabir.JoinOption, more ...sabir.NodeOption) []sabir.NodeOption {
 	all := append([]sabir.JoinOption{sabir.ClusterName(c.name)}, c.suite.Options...)
-	return append([]sabir.NodeOption{sabir.ID(id), sabir.Logger(quiet), sabir.Join(c.meet, append(all, joins...)...)}, more...)
+	return append([]sabir.NodeOption{sabir.NodeID(id), sabir.Logger(quiet), sabir.Join(c.meet, append(all, joins...)...)}, more...)
 }
 
 // start starts a node and gives it to the cluster.

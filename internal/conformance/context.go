@@ -128,7 +128,7 @@ func timeoutOption(t *testing.T, s *suite) {
 	action := remote(t, w, waits(began, ended))
 	reaching(t, began, func(limit time.Duration) {
 		start := time.Now()
-		_, err := sabir.Call[int](context.Background(), w.ann, action, 1, sabir.Timeout(limit))
+		_, err := sabir.Call[int](context.Background(), w.ann, action, 1, sabir.WithTimeout(limit))
 		if took := time.Since(start); !errors.Is(err, sabir.ErrDeadlineExceeded) || took < limit || took > limit+atOnce {
 			t.Errorf("got %v after %v", err, took)
 		}
@@ -240,7 +240,7 @@ type seen struct {
 }
 
 func look(ctx context.Context, _ int) (seen, error) {
-	return seen{sabir.Info(ctx), sabir.Metadata(ctx)}, nil
+	return seen{sabir.InfoFromContext(ctx), sabir.MetadataFromContext(ctx)}, nil
 }
 
 // lookFrom serves an action on cid that calls one that looks.
@@ -271,11 +271,11 @@ func levelTravels(t *testing.T, s *suite) {
 	outer := lookFrom(t, w, inner)
 	for name, ctx := range map[string]context.Context{"bare": context.Background(), "with a deadline": brief(t)} {
 		out, err := sabir.Call[seen](ctx, w.ann, outer, 1)
-		if err != nil || out.Info.Action != inner || out.Info.Caller != outer || out.Info.Level != 2 || out.Info.Node != "bob" {
+		if err != nil || out.Info.Action != inner || out.Info.CalledBy != outer || out.Info.Depth != 2 || out.Info.Node != "bob" {
 			t.Errorf("%s: %+v, %v", name, out, err)
 		}
 		out, err = sabir.Call[seen](ctx, w.ann, inner, 1)
-		if err != nil || out.Info.Caller != "" || out.Info.Level != 1 {
+		if err != nil || out.Info.CalledBy != "" || out.Info.Depth != 1 {
 			t.Errorf("%s, directly: %+v, %v", name, out, err)
 		}
 	}

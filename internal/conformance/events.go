@@ -46,7 +46,7 @@ func listens(name string, to chan<- received, patterns ...string) *sabir.Service
 	s := sabir.NewService(name)
 	for _, p := range patterns {
 		sabir.On(s, p, func(ctx context.Context, in greeting) error {
-			to <- received{sabir.NodeOf(ctx).ID(), sabir.Info(ctx).Event, in.Name}
+			to <- received{sabir.NodeFromContext(ctx).ID(), sabir.InfoFromContext(ctx).Event, in.Name}
 			return nil
 		})
 	}
@@ -208,7 +208,7 @@ func eventQueued(t *testing.T, s *suite) {
 		<-free
 		got <- in
 		return nil
-	}, sabir.Queued(10))
+	}, sabir.Buffered(10))
 	w.serve(t, w.bob, service)
 	for i := range 10 {
 		must(t, sabir.Emit(brief(t), w.ann, event, i)) // returns although none was handled yet
@@ -256,7 +256,7 @@ func eventContext(t *testing.T, s *suite) {
 	event, got := name()+".happened", make(chan seen, 1)
 	listener := sabir.NewService(name())
 	sabir.On(listener, event, func(ctx context.Context, _ int) error {
-		got <- seen{sabir.Info(ctx), sabir.Metadata(ctx)}
+		got <- seen{sabir.InfoFromContext(ctx), sabir.MetadataFromContext(ctx)}
 		return nil
 	})
 	w.serve(t, w.bob, listener)
@@ -267,7 +267,7 @@ func eventContext(t *testing.T, s *suite) {
 	_, err := sabir.Call[int](ctx, w.ann, emitter.Name()+".it", 1)
 	must(t, err)
 	in := get(t, "the event", got)
-	if i := in.Info; i.Event != event || i.Action != "" || i.Caller != emitter.Name()+".it" || i.Level != 2 || i.RequestID != "r-1" || i.Node != "bob" ||
+	if i := in.Info; i.Event != event || i.Action != "" || i.CalledBy != emitter.Name()+".it" || i.Depth != 2 || i.RequestID != "r-1" || i.Node != "bob" ||
 		i.Service != listener.Name() || in.Metadata["tenant"] != "a" {
 		t.Errorf("got %+v", in)
 	}
@@ -286,7 +286,7 @@ func eventByName(t *testing.T, s *suite) {
 	}
 	emit := func(broadcast bool) {
 		request := sabir.EmitRequest{Event: event, Payload: stdjson.RawMessage(`{"name":"Ada"}`), Broadcast: broadcast}
-		_, err := sabir.Call[sabir.Nothing](brief(t), w.bob, "$node.emit", request, sabir.ToNode("ann"))
+		_, err := sabir.Call[sabir.Empty](brief(t), w.bob, "$node.emit", request, sabir.ToNode("ann"))
 		must(t, err)
 	}
 	emit(false)

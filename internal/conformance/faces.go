@@ -156,7 +156,7 @@ func (s *suite) httpPair(t *testing.T) *sabir.Node {
 	c := s.cluster(t)
 	service := sabir.NewService("svc")
 	sabir.Handle(service, "hello", greet)
-	sabir.Handle(service, "inner", greet, sabir.Visible(sabir.Cluster))
+	sabir.Handle(service, "inner", greet, sabir.Visible(sabir.VisibilityCluster))
 	c.start("server", sabir.Serve(service))
 	face := c.start("face", sabir.HTTP("127.0.0.1:0"))
 	must(t, face.WaitFor(brief(t), "svc"))
@@ -189,7 +189,7 @@ func (s *suite) guest(t *testing.T, options ...sabir.NodeOption) (c *cluster, gu
 	sabir.HandleStream(service, "stream", double)
 	c.start("a", sabir.Serve(service))
 	c.start("b", sabir.Serve(reportingService("other")))
-	guest = c.join("guest", []sabir.JoinOption{sabir.Guest()}, options...)
+	guest = c.join("guest", []sabir.JoinOption{sabir.ClientOnly()}, options...)
 	return c, guest, got
 }
 
@@ -253,7 +253,7 @@ func guestAlone(t *testing.T, s *suite) {
 	c := s.cluster(t)
 	gone := c.start("gone")
 	stop(t, gone)
-	n := sabir.NewNode(c.options("guest", []sabir.JoinOption{sabir.Guest()})...)
+	n := sabir.NewNode(c.options("guest", []sabir.JoinOption{sabir.ClientOnly()})...)
 	if err := n.Start(brief(t)); !errors.Is(err, sabir.ErrJoinFailed) || !contains(err.Error(), c.shown()) {
 		t.Errorf("got %v", err)
 	}

@@ -211,7 +211,7 @@ func lossy(t *testing.T, s *suite, options ...sabir.ActionOption) (answer chan s
 			first := ran == 1
 			mu.Unlock()
 			if first {
-				began <- sabir.NodeOf(ctx).ID()
+				began <- sabir.NodeFromContext(ctx).ID()
 				<-ctx.Done()
 				return "", ctx.Err()
 			}

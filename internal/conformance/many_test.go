@@ -56,7 +56,7 @@ func TestNodesOfALargeClusterAllCallEachOther(t *testing.T) {
 			sabir.Handle(s, "it", func(context.Context, int) (int, error) { return id, nil })
 			var n *sabir.Node
 			again(t, ctx, fmt.Sprintf("n%d joins", id), func() error {
-				n = sabir.NewNode(sabir.ID(fmt.Sprint("n", id)), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(s), sabir.Join(meet))
+				n = sabir.NewNode(sabir.NodeID(fmt.Sprint("n", id)), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(s), sabir.Join(meet))
 				return n.Start(ctx)
 			})
 			nodes = append(nodes, n)

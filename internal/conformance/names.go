@@ -45,7 +45,7 @@ func hosts(t *testing.T, w *threeNodes, options ...sabir.ServiceOption) string {
 func reportingService(name string, options ...sabir.ServiceOption) *sabir.Service {
 	s := sabir.NewService(name, options...)
 	sabir.Handle(s, "it", func(ctx context.Context, _ int) (string, error) {
-		return sabir.Info(ctx).Service + " on " + sabir.NodeOf(ctx).ID(), nil
+		return sabir.InfoFromContext(ctx).Service + " on " + sabir.NodeFromContext(ctx).ID(), nil
 	})
 	return s
 }
@@ -125,7 +125,7 @@ func privateActions(t *testing.T, s *suite) {
 	w := s.threeNodes
 	service := sabir.NewService(name())
 	sabir.Handle(service, "public", greet)
-	sabir.Handle(service, "secret", greet, sabir.Visible(sabir.Private))
+	sabir.Handle(service, "secret", greet, sabir.Visible(sabir.VisibilityPrivate))
 	w.serve(t, w.bob, service)
 	secret := service.Name() + ".secret"
 	if out, err := sabir.Call[reply](brief(t), w.bob, secret, greeting{"Ada"}); err != nil || out.Node != "bob" {
@@ -152,11 +152,11 @@ func privateActions(t *testing.T, s *suite) {
 
 func clusterActions(t *testing.T, s *suite) {
 	w := s.threeNodes
-	action := remote(t, w, greet, sabir.Visible(sabir.Cluster))
+	action := remote(t, w, greet, sabir.Visible(sabir.VisibilityCluster))
 	if out, err := sabir.Call[reply](brief(t), w.ann, action, greeting{"Ada"}); err != nil || out.Node != "bob" {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	if a := w.ann.Action(action); a == nil || a.Visibility != sabir.Cluster || !a.Remote {
+	if a := w.ann.Action(action); a == nil || a.Visibility != sabir.VisibilityCluster || !a.Remote {
 		t.Errorf("listed as %+v", a)
 	}
 }
@@ -284,7 +284,7 @@ func nodeListing(t *testing.T, s *suite) {
 func actionListing(t *testing.T, s *suite) {
 	w := s.threeNodes
 	action := remote(t, w, greet, sabir.Describe("greets"), sabir.Inline(), sabir.Idempotent())
-	list, err := sabir.Call[[]sabir.ActionInfo](brief(t), w.bob, "$node.actions", sabir.Nothing{}, sabir.ToNode("ann"))
+	list, err := sabir.Call[[]sabir.ActionInfo](brief(t), w.bob, "$node.actions", sabir.Empty{}, sabir.ToNode("ann"))
 	must(t, err)
 	at := slices.IndexFunc(list, func(a sabir.ActionInfo) bool { return a.Name == action })
 	if at < 0 {
@@ -299,12 +299,12 @@ func actionListing(t *testing.T, s *suite) {
 func nodeService(t *testing.T, s *suite) {
 	w := s.threeNodes
 	for _, node := range []string{"ann", "bob", "cid"} {
-		info, err := sabir.Call[sabir.NodeInfo](brief(t), w.ann, "$node.info", sabir.Nothing{}, sabir.ToNode(node))
+		info, err := sabir.Call[sabir.NodeInfo](brief(t), w.ann, "$node.info", sabir.Empty{}, sabir.ToNode(node))
 		if err != nil || info.ID != node {
 			t.Errorf("%s: %+v, %v", node, info, err)
 		}
 	}
-	if info, err := sabir.Call[sabir.NodeInfo](brief(t), w.ann, "$node.info", sabir.Nothing{}); err != nil || info.ID != "ann" {
+	if info, err := sabir.Call[sabir.NodeInfo](brief(t), w.ann, "$node.info", sabir.Empty{}); err != nil || info.ID != "ann" {
 		t.Errorf("without a node: %+v, %v", info, err)
 	}
 }
@@ -312,7 +312,7 @@ func nodeService(t *testing.T, s *suite) {
 func needs(t *testing.T, s *suite) {
 	w := s.threeNodes
 	wanted := name()
-	outer := sabir.NewService(name(), sabir.Needs(wanted))
+	outer := sabir.NewService(name(), sabir.DependsOn(wanted))
 	sabir.Handle(outer, "it", func(ctx context.Context, in int) (string, error) {
 		return sabir.Call[string](ctx, outer, wanted+".it", in)
 	})

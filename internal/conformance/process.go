@@ -42,7 +42,7 @@ func childNode(what []string, transports []Transport) error {
 		service := hanging("child", nil)
 		sabir.Handle(service, "pid", func(context.Context, int) (int, error) { return os.Getpid(), nil })
 		joins := append([]sabir.JoinOption{sabir.ClusterName(what[2])}, tr.Options...)
-		n := sabir.NewNode(sabir.ID(what[3]), sabir.Logger(quiet), sabir.Serve(service), sabir.Join(what[1], joins...))
+		n := sabir.NewNode(sabir.NodeID(what[3]), sabir.Logger(quiet), sabir.Serve(service), sabir.Join(what[1], joins...))
 		if err := n.Start(context.Background()); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func killedProcess(t *testing.T, s *suite) {
 		}()
 	}
 	eventually(t, "the calls are being handled", func() bool {
-		info, err := sabir.Call[sabir.NodeInfo](brief(t), a, "$node.info", sabir.Nothing{}, sabir.ToNode("child"))
+		info, err := sabir.Call[sabir.NodeInfo](brief(t), a, "$node.info", sabir.Empty{}, sabir.ToNode("child"))
 		return err == nil && info.Load.InFlight >= cap(failed)
 	})
 	kill()

@@ -185,7 +185,7 @@ func processImportant(t *testing.T, s *suite) {
 	far := settle(t, bob, actor.Mailbox(1, actor.Reject))
 	busy, free := make(chan struct{}), make(chan struct{})
 	go func() {
-		_, _ = actor.Call[sabir.Nothing](context.Background(), bob, far.pid, act{func(*actor.Process) error {
+		_, _ = actor.Call[sabir.Empty](context.Background(), bob, far.pid, act{func(*actor.Process) error {
 			close(busy)
 			<-free
 			return nil

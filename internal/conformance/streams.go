@@ -417,7 +417,7 @@ func streamMixedUp(t *testing.T, s *suite) {
 func streamContext(t *testing.T, s *suite) {
 	w := s.threeNodes
 	inner := remoteStream(t, w, func(ctx context.Context, s *sabir.Stream[int, seen]) error {
-		return s.Send(seen{sabir.Info(ctx), sabir.Metadata(ctx)})
+		return s.Send(seen{sabir.InfoFromContext(ctx), sabir.MetadataFromContext(ctx)})
 	})
 	outer := sabir.NewService(name())
 	sabir.Handle(outer, "it", func(ctx context.Context, in int) (out seen, err error) {
@@ -429,7 +429,7 @@ func streamContext(t *testing.T, s *suite) {
 	w.serve(t, w.cid, outer)
 	ctx := sabir.WithRequestID(sabir.WithMetadata(brief(t), "tenant", "a"), "r-1")
 	out, err := sabir.Call[seen](ctx, w.ann, outer.Name()+".it", 1)
-	if i := out.Info; err != nil || i.Action != inner || i.Caller != outer.Name()+".it" || i.Level != 2 || i.RequestID != "r-1" || out.Metadata["tenant"] != "a" {
+	if i := out.Info; err != nil || i.Action != inner || i.CalledBy != outer.Name()+".it" || i.Depth != 2 || i.RequestID != "r-1" || out.Metadata["tenant"] != "a" {
 		t.Errorf("got %+v, %v", out, err)
 	}
 }
@@ -446,7 +446,7 @@ func streamToNode(t *testing.T, s *suite) {
 	for _, on := range []*sabir.Node{w.bob, w.cid} {
 		made := sabir.NewService(service)
 		sabir.HandleStream(made, "it", func(ctx context.Context, s *sabir.Stream[int, string]) error {
-			return s.Send(sabir.NodeOf(ctx).ID())
+			return s.Send(sabir.NodeFromContext(ctx).ID())
 		})
 		w.serve(t, on, made)
 	}

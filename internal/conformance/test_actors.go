@@ -65,8 +65,8 @@ func receive[M any](r *testActor, _ *actor.Process, m M) error {
 func (r *testActor) Content(_ *actor.Process, m content) (content, error) { return m, nil }
 func (r *testActor) Refuse(*actor.Process, refuse) (numbered, error)      { return numbered{}, errNotToday }
 func (r *testActor) Note(*actor.Process, noted) (string, error)           { return r.note, nil }
-func (r *testActor) Act(p *actor.Process, m act) (sabir.Nothing, error) {
-	return sabir.Nothing{}, m.fn(p)
+func (r *testActor) Act(p *actor.Process, m act) (sabir.Empty, error) {
+	return sabir.Empty{}, m.fn(p)
 }
 
 func (r *testActor) Call(p *actor.Process, m calling) (seen, error) {
@@ -76,7 +76,7 @@ func (r *testActor) Call(p *actor.Process, m calling) (seen, error) {
 func (r *testActor) Bring(p *actor.Process, _ bringing) (brought, error) {
 	ctx := p.Context()
 	_, limited := ctx.Deadline()
-	return brought{limited, sabir.RequestID(ctx), sabir.Metadata(ctx)}, nil
+	return brought{limited, sabir.RequestIDFromContext(ctx), sabir.MetadataFromContext(ctx)}, nil
 }
 
 // Wait waits for the end of the call's context.
@@ -180,7 +180,7 @@ func settle(t testing.TB, on *actor.System, options ...actor.SpawnOption) inhabi
 // does runs fn in a callback of a resident of the system.
 func (in inhabitant) does(t testing.TB, on *actor.System, fn func(p *actor.Process) error) {
 	t.Helper()
-	_, err := actor.Call[sabir.Nothing](brief(t), on, in.pid, act{fn})
+	_, err := actor.Call[sabir.Empty](brief(t), on, in.pid, act{fn})
 	must(t, err)
 }
 
@@ -199,7 +199,7 @@ func hears[M any](t testing.TB, in inhabitant) M {
 func (in inhabitant) flood(on *actor.System, to actor.PID, first, count int) <-chan error {
 	sent := make(chan error, 1)
 	go func() {
-		_, err := actor.Call[sabir.Nothing](context.Background(), on, in.pid, act{func(p *actor.Process) error {
+		_, err := actor.Call[sabir.Empty](context.Background(), on, in.pid, act{func(p *actor.Process) error {
 			for n := range count {
 				_ = actor.Send(p, to, numbered{first + n})
 			}

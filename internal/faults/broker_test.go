@@ -28,7 +28,7 @@ func member(t *testing.T, broker *brokers.Server, id string) (n *sabir.Node, han
 		handled.Add(1)
 		return in + 1, nil
 	})
-	n = sabir.NewNode(sabir.ID(id), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(s), sabir.Join(broker.URL()))
+	n = sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(s), sabir.Join(broker.URL()))
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -288,7 +288,7 @@ func beChaotic(text string) int {
 			if rand.IntN(20) == 0 {
 				return errors.New("one in twenty fails")
 			}
-			d, _ := sabir.DeliveryOf(ctx)
+			d, _ := sabir.DeliveryFromContext(ctx)
 			say("handled %s %s %d .\n", role, o.ID, d.Attempt)
 			return nil
 		}, sabir.AckWait(3*time.Second), sabir.Attempts(1000, 50*time.Millisecond, 500*time.Millisecond), sabir.MaxInFlight(32))

@@ -50,7 +50,7 @@ func killedUnderLoad(t *testing.T, healthy *process, caller *host) bool {
 	for i := range callers {
 		waiting.Go(func() {
 			c := call{began: time.Now()}
-			_, c.err = sabir.Call[sabir.Nothing](t.Context(), caller, "work.hold", sabir.Nothing{}, sabir.ToNode("doomed"))
+			_, c.err = sabir.Call[sabir.Empty](t.Context(), caller, "work.hold", sabir.Empty{}, sabir.ToNode("doomed"))
 			c.ended = time.Now()
 			held[i] = c
 		})
@@ -58,7 +58,7 @@ func killedUnderLoad(t *testing.T, healthy *process, caller *host) bool {
 			for caller.goesOn(workload{Pause: time.Millisecond}, time.Time{}, nil) {
 				c := call{began: time.Now()}
 				var out echoed
-				out, c.err = sabir.Call[echoed](t.Context(), caller, "work.echo", echo{Wait: time.Millisecond}, sabir.Timeout(timeout))
+				out, c.err = sabir.Call[echoed](t.Context(), caller, "work.echo", echo{Wait: time.Millisecond}, sabir.WithTimeout(timeout))
 				c.ended, c.node = time.Now(), out.Node
 				calls[i] = append(calls[i], c)
 			}

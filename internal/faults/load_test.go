@@ -111,7 +111,7 @@ func (h *host) goesOn(w workload, began time.Time, tickets *atomic.Int64) bool {
 func (h *host) one(w workload, into *tally) {
 	var options []sabir.CallOption
 	if w.Timeout > 0 {
-		options = append(options, sabir.Timeout(w.Timeout))
+		options = append(options, sabir.WithTimeout(w.Timeout))
 	}
 	if w.To != "" {
 		options = append(options, sabir.ToNode(w.To))
@@ -122,7 +122,7 @@ func (h *host) one(w workload, into *tally) {
 		began = time.Now()
 	)
 	if w.Hold {
-		_, err = sabir.Call[sabir.Nothing](context.Background(), h, "work.hold", sabir.Nothing{}, options...)
+		_, err = sabir.Call[sabir.Empty](context.Background(), h, "work.hold", sabir.Empty{}, options...)
 	} else {
 		action := "work.echo"
 		if w.Once {

@@ -77,7 +77,7 @@ type sum struct {
 func newHost(s setup) (*host, error) {
 	h := &host{halted: make(chan struct{})}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	options := []sabir.NodeOption{sabir.ID(s.ID), sabir.Logger(log)}
+	options := []sabir.NodeOption{sabir.NodeID(s.ID), sabir.Logger(log)}
 	if s.Works {
 		options = append(options, sabir.Serve(h.work()))
 	}
@@ -86,7 +86,7 @@ func newHost(s setup) (*host, error) {
 	}
 	join := []sabir.JoinOption{sabir.Seeds(s.Seeds...), sabir.ClusterName(cmp.Or(s.Cluster, "faults")), sabir.ClusterKey(s.Key)}
 	if s.Guest {
-		join = append(join, sabir.Guest())
+		join = append(join, sabir.ClientOnly())
 	}
 	if s.TLS != nil {
 		certificates, err := tcp.Certificates(s.TLS.Cert, s.TLS.Key, s.TLS.CA)
@@ -131,11 +131,11 @@ func (h *host) work() *sabir.Service {
 		}
 		return echoed{in.Data, h.ID()}, nil
 	}, sabir.Idempotent())
-	sabir.Handle(s, "hold", func(ctx context.Context, _ sabir.Nothing) (sabir.Nothing, error) {
+	sabir.Handle(s, "hold", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) {
 		h.held.Add(1)
 		defer h.held.Add(-1)
 		<-ctx.Done()
-		return sabir.Nothing{}, ctx.Err()
+		return sabir.Empty{}, ctx.Err()
 	})
 	sabir.Handle(s, "once", func(_ context.Context, in echo) (echoed, error) { // not idempotent
 		h.ran.Add(1)
@@ -257,7 +257,7 @@ func (h *host) obey(c command) (any, error) {
 
 // offers lists the nodes that offer work.echo.
 func (h *host) offers() []string {
-	list, err := sabir.Call[[]sabir.ActionInfo](context.Background(), h, "$node.actions", sabir.Nothing{})
+	list, err := sabir.Call[[]sabir.ActionInfo](context.Background(), h, "$node.actions", sabir.Empty{})
 	if err != nil {
 		return []string{err.Error()}
 	}

@@ -61,7 +61,7 @@ func TestAMessageThatKillsItsConsumerTakesNoOtherAlong(t *testing.T) {
 			over := make(chan struct{})
 			var life sync.WaitGroup
 			life.Go(func() { p.live(over) })
-			var dead []sabir.Letter
+			var dead []sabir.DeadLetter
 			settled := func() (err error) {
 				dead, err = sabir.DeadLetters(t.Context(), node, poisonOrders.Name()+".dead", 100)
 				p.mu.Lock()
@@ -180,7 +180,7 @@ func bePoisoned(address string) int {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {} // until the signal is there
 		}
-		d, _ := sabir.DeliveryOf(ctx)
+		d, _ := sabir.DeliveryFromContext(ctx)
 		if d.Attempt == 1 {
 			return errors.New("the first attempt fails")
 		}

@@ -256,13 +256,13 @@ func TestAClientThatSaysItIsDoneStillGetsItsAnswers(t *testing.T) {
 func TestNothingOfARequestIsLeftForTheNext(t *testing.T) {
 	_, addr := serve(t, &handler{serve: func(x *exchange.Exchange) {
 		if x.Path == "/fast/1" {
-			x.Status, x.Type, x.ID, x.Route, x.Caller, x.Limit = 201, "a/b", "r1", 1, 2, time.Hour
+			x.Status, x.Type, x.ID, x.Route, x.Principal, x.Limit = 201, "a/b", "r1", 1, 2, time.Hour
 			x.Params = append(x.Params, "p")
 			x.Answer.Add("X-A", "b")
 			x.Out = append(x.Out, "one"...)
 			return
 		}
-		x.Out = fmt.Appendf(x.Out, "%d %q %q %v %v %v %v %v %q %q", x.Status, x.Type, x.ID, x.Route, x.Caller, x.Limit, x.Params, x.Header.Fields(), x.Body, x.Query)
+		x.Out = fmt.Appendf(x.Out, "%d %q %q %v %v %v %v %v %q %q", x.Status, x.Type, x.ID, x.Route, x.Principal, x.Limit, x.Params, x.Header.Fields(), x.Body, x.Query)
 	}})
 	c := dial(t, addr)
 	c.send("POST /fast/1?q HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\n\r\na" + get("/fast/2"))

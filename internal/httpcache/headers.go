@@ -75,11 +75,11 @@ func (h *Headers) control(x *exchange.Exchange) string {
 	}
 	ttl := h.MaxAge
 	if action := actionOf(x); action != nil {
-		if noted, ok := action.Noted(sabir.CacheNote).(time.Duration); ok {
+		if noted, ok := action.Annotation(sabir.CacheNote).(time.Duration); ok {
 			ttl = noted
 		}
 	}
-	public := h.Shared && x.Caller == nil && !x.Header.Has("Authorization") && !x.Header.Has("Cookie")
+	public := h.Shared && x.Principal == nil && !x.Header.Has("Authorization") && !x.Header.Has("Cookie")
 	key := cacheKey{ttl, public}
 	if text, ok := h.texts.Load(key); ok {
 		return text.(string)

@@ -109,15 +109,15 @@ var started = actor.Define("isolation.started", func(_ *struct{}, p *actor.Proce
 type send struct{ do func(*actor.Process) error }
 
 var senders = actor.Define("isolation.sender", func(*struct{}, *actor.Process, struct{}) error { return nil },
-	actor.OnCall(func(_ *struct{}, p *actor.Process, in send) (sabir.Nothing, error) { return sabir.Nothing{}, in.do(p) }))
+	actor.OnCall(func(_ *struct{}, p *actor.Process, in send) (sabir.Empty, error) { return sabir.Empty{}, in.do(p) }))
 
 // between is a way from a process of one node to another node. A good value goes through when it has come there.
 func between(way func(context.Context, *actor.Process, *sink, Payload) error) func(*testing.T, *slog.Logger) func(context.Context, Payload) error {
 	return func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
 		one, two := actor.NewSystem(actor.Logger(log), actor.Workers(1)), actor.NewSystem(actor.Logger(log), actor.Workers(1))
 		address := fmt.Sprintf("mem://isolation%d", numbers.Add(1))
-		start(t, sabir.ID("two"), sabir.Logger(log), two.Option(), sabir.Join(address))
-		start(t, sabir.ID("one"), sabir.Logger(log), one.Option(), sabir.Join(address))
+		start(t, sabir.NodeID("two"), sabir.Logger(log), two.Option(), sabir.Join(address))
+		start(t, sabir.NodeID("one"), sabir.Logger(log), one.Option(), sabir.Join(address))
 		actor.AllowRemoteSpawn(two, started)
 		to := &sink{got: make(chan Payload, 16)}
 		startings.Store(to)
@@ -141,7 +141,7 @@ func between(way func(context.Context, *actor.Process, *sink, Payload) error) fu
 			if err != nil {
 				return err
 			}
-			if _, err = actor.Call[sabir.Nothing](ctx, one, from, send{func(self *actor.Process) error { return way(ctx, self, to, p) }}); err != nil {
+			if _, err = actor.Call[sabir.Empty](ctx, one, from, send{func(self *actor.Process) error { return way(ctx, self, to, p) }}); err != nil {
 				return err
 			}
 			if p.Text != "good" || p.Next != nil {

@@ -76,7 +76,7 @@ func TestAHandlerOfAChannelThatDoesNotReturnHasFailed(t *testing.T) {
 	if f := <-handled; f != "good" {
 		t.Fatal(f)
 	}
-	var dead []sabir.Letter
+	var dead []sabir.DeadLetter
 	for end := time.Now().Add(10 * time.Second); len(dead) < 3 && time.Now().Before(end); {
 		var err error
 		if dead, err = sabir.DeadLetters(t.Context(), n, c.Name()+".dead", 10); err != nil {

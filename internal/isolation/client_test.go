@@ -54,21 +54,21 @@ var sessionEntryPoints = []entryPoint{
 	{name: "claims of a session", open: func(t *testing.T, log *slog.Logger) way {
 		sessions := auth.Session(auth.SessionConfig{Secret: []byte("0123456789abcdef0123456789abcdef")})
 		s := sabir.NewService("there")
-		sabir.Handle(s, "signIn", func(ctx context.Context, in askedFor) (sabir.Nothing, error) {
+		sabir.Handle(s, "signIn", func(ctx context.Context, in askedFor) (sabir.Empty, error) {
 			claim := Payload{Text: Text(in.Text)}
 			if in.Deep {
 				claim = with(nestsTooDeep)
 			}
-			return sabir.Nothing{}, sessions.SignIn(web.ExchangeOf(ctx), auth.Principal{Subject: "ada", Claims: map[string]any{"claim": claim}})
+			return sabir.Empty{}, sessions.SignIn(web.ExchangeFromContext(ctx), auth.Principal{Subject: "ada", Claims: map[string]any{"claim": claim}})
 		})
-		there := start(t, sabir.ID("there"), sabir.Logger(log), sabir.Serve(s), sabir.HTTP("127.0.0.1:0", web.Auth(sessions), web.Anonymous()))
+		there := start(t, sabir.NodeID("there"), sabir.Logger(log), sabir.Serve(s), sabir.HTTP("127.0.0.1:0", web.Auth(sessions), web.AllowAnonymous()))
 		client, err := web.Dial("http://" + there.HTTPAddr())
 		if err != nil {
 			t.Fatal(err)
 		}
-		here := start(t, sabir.ID("here"), sabir.Logger(log), sabir.Via(client))
+		here := start(t, sabir.NodeID("here"), sabir.Logger(log), sabir.WithUpstream(client))
 		return func(ctx context.Context, p Payload) error {
-			_, err := sabir.Call[sabir.Nothing](ctx, here, "there.signIn", askedFor{string(p.Text), p.Next != nil})
+			_, err := sabir.Call[sabir.Empty](ctx, here, "there.signIn", askedFor{string(p.Text), p.Next != nil})
 			return err
 		}
 	}, cannot: merge(onlyWritten, map[fault]string{exitsWritten: "the handler signs in, and ends as any handler that ends its goroutine"})},
@@ -76,10 +76,10 @@ var sessionEntryPoints = []entryPoint{
 		failed := sabir.NewError(sabir.CodeFailedPrecondition, "Refused", "no")
 		var data atomic.Pointer[Payload]
 		s := sabir.NewService("there")
-		sabir.Handle(s, "fail", func(context.Context, sabir.Nothing) (sabir.Nothing, error) {
-			return sabir.Nothing{}, failed.WithData(data.Load())
+		sabir.Handle(s, "fail", func(context.Context, sabir.Empty) (sabir.Empty, error) {
+			return sabir.Empty{}, failed.WithData(data.Load())
 		})
-		n := start(t, sabir.ID("there"), sabir.Logger(log), sabir.Serve(s), sabir.HTTP("127.0.0.1:0", dashboard.At("/dashboard")))
+		n := start(t, sabir.NodeID("there"), sabir.Logger(log), sabir.Serve(s), sabir.HTTP("127.0.0.1:0", dashboard.At("/dashboard")))
 		return func(ctx context.Context, p Payload) error {
 			data.Store(&p)
 			r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+n.HTTPAddr()+"/dashboard/api/call", strings.NewReader(`{"action":"there.fail"}`))
@@ -111,10 +111,10 @@ func throughClient(t *testing.T, log *slog.Logger, take func(context.Context, Pa
 	t.Helper()
 	s := sabir.NewService("there")
 	sabir.Handle(s, "take", take)
-	there := start(t, sabir.ID("there"), sabir.Logger(log), sabir.Serve(s), sabir.HTTP("127.0.0.1:0"))
+	there := start(t, sabir.NodeID("there"), sabir.Logger(log), sabir.Serve(s), sabir.HTTP("127.0.0.1:0"))
 	client, err := web.Dial("http://" + there.HTTPAddr())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return start(t, sabir.ID("here"), sabir.Logger(log), sabir.Via(client))
+	return start(t, sabir.NodeID("here"), sabir.Logger(log), sabir.WithUpstream(client))
 }

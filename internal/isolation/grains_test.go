@@ -24,7 +24,7 @@ func (k *keeper) keep(p *actor.Process, in askedFor) (string, error) {
 	return "kept", k.Save(p)
 }
 
-func (k *keeper) word(*actor.Process, sabir.Nothing) (string, error) {
+func (k *keeper) word(*actor.Process, sabir.Empty) (string, error) {
 	return string(k.Value.Text), nil
 }
 
@@ -47,7 +47,7 @@ func savedAndLoaded(form ...grain.Option) func(*testing.T, *slog.Logger) way {
 			}
 			t.Cleanup(func() { kept.Close() })
 			system := actor.NewSystem(actor.Logger(log), actor.Workers(1))
-			start(t, sabir.ID(id), sabir.Logger(log), system.Option(), grain.New(system, append(form, grain.Serve(keepers), grain.Store(kept))...).Option())
+			start(t, sabir.NodeID(id), sabir.Logger(log), system.Option(), grain.New(system, append(form, grain.Serve(keepers), grain.Store(kept))...).Option())
 			return system
 		}
 		one, two := open("one"), open("two")
@@ -56,7 +56,7 @@ func savedAndLoaded(form ...grain.Option) func(*testing.T, *slog.Logger) way {
 			if _, err := grain.Call[string](ctx, one, keepers.Key(key), askedFor{string(p.Text), p.Next != nil}); err != nil {
 				return err
 			}
-			word, err := grain.Call[string](ctx, two, keepers.Key(key), sabir.Nothing{})
+			word, err := grain.Call[string](ctx, two, keepers.Key(key), sabir.Empty{})
 			if err == nil && word != string(p.Text) {
 				err = fmt.Errorf("the other node loaded %q", word)
 			}

@@ -69,23 +69,23 @@ func TestWhatAHandlerDoesIsItsCallersError(t *testing.T) {
 				log := &record{}
 				waiting, release := make(chan struct{}), make(chan struct{})
 				s := sabir.NewService("there")
-				sabir.Handle(s, "do", func(ctx context.Context, _ sabir.Nothing) (sabir.Nothing, error) { return sabir.Nothing{}, h.do(ctx) }, options...)
-				sabir.Handle(s, "wait", func(context.Context, sabir.Nothing) (sabir.Nothing, error) {
+				sabir.Handle(s, "do", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, h.do(ctx) }, options...)
+				sabir.Handle(s, "wait", func(context.Context, sabir.Empty) (sabir.Empty, error) {
 					close(waiting)
 					<-release
-					return sabir.Nothing{}, nil
+					return sabir.Empty{}, nil
 				})
 				n := pair(t, slog.New(slog.NewTextHandler(log, nil)), "", s)
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
 				under := make(chan error, 1)
 				go func() {
-					_, err := sabir.Call[sabir.Nothing](ctx, n, "there.wait", sabir.Nothing{})
+					_, err := sabir.Call[sabir.Empty](ctx, n, "there.wait", sabir.Empty{})
 					under <- err
 				}()
 				<-waiting
 				for range 100 { // more than there are places, were a place lost each time
-					_, err := sabir.Call[sabir.Nothing](ctx, n, "there.do", sabir.Nothing{})
+					_, err := sabir.Call[sabir.Empty](ctx, n, "there.do", sabir.Empty{})
 					if !errors.Is(err, h.want) || strings.Contains(err.Error(), secret) {
 						t.Fatalf("the caller got %v, want %v", err, h.want)
 					}
@@ -100,12 +100,12 @@ func TestWhatAHandlerDoesIsItsCallersError(t *testing.T) {
 				if h.exit || h.want != sabir.ErrPanic {
 					return
 				}
-				local := start(t, sabir.ID("one"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(func() *sabir.Service {
+				local := start(t, sabir.NodeID("one"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(func() *sabir.Service {
 					s := sabir.NewService("here")
-					sabir.Handle(s, "do", func(ctx context.Context, _ sabir.Nothing) (sabir.Nothing, error) { return sabir.Nothing{}, h.do(ctx) }, options...)
+					sabir.Handle(s, "do", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, h.do(ctx) }, options...)
 					return s
 				}()))
-				if _, err := sabir.Call[sabir.Nothing](ctx, local, "here.do", sabir.Nothing{}); !errors.Is(err, h.want) {
+				if _, err := sabir.Call[sabir.Empty](ctx, local, "here.do", sabir.Empty{}); !errors.Is(err, h.want) {
 					t.Errorf("a local caller got %v, want %v", err, h.want)
 				}
 			})
@@ -118,9 +118,9 @@ func TestAPanicOfAMiddlewareIsItsCallsError(t *testing.T) {
 		t.Run(layer, func(t *testing.T) {
 			log := &record{}
 			s := sabir.NewService("there")
-			sabir.Handle(s, "do", func(context.Context, sabir.Nothing) (sabir.Nothing, error) { return sabir.Nothing{}, nil })
-			sabir.HandleStream(s, "flow", func(context.Context, *sabir.Stream[sabir.Nothing, sabir.Nothing]) error { return nil })
-			sabir.On(s, "came", func(context.Context, sabir.Nothing) error { return nil })
+			sabir.Handle(s, "do", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil })
+			sabir.HandleStream(s, "flow", func(context.Context, *sabir.Stream[sabir.Empty, sabir.Empty]) error { return nil })
+			sabir.On(s, "came", func(context.Context, sabir.Empty) error { return nil })
 			n := pair(t, slog.New(slog.NewTextHandler(log, nil)), "", s, sabir.Use(panicking(layer)))
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
@@ -128,14 +128,14 @@ func TestAPanicOfAMiddlewareIsItsCallsError(t *testing.T) {
 			if layer == "Local" {
 				action = "$node.info"
 			}
-			if _, err := sabir.Call[map[string]any](ctx, n, action, sabir.Nothing{}); !errors.Is(err, sabir.ErrPanic) {
+			if _, err := sabir.Call[map[string]any](ctx, n, action, sabir.Empty{}); !errors.Is(err, sabir.ErrPanic) {
 				t.Errorf("a call: %v, want %v", err, sabir.ErrPanic)
 			}
 			if layer == "Carry" {
-				if _, err := sabir.OpenStream[sabir.Nothing, sabir.Nothing](ctx, n, "there.flow"); !errors.Is(err, sabir.ErrPanic) {
+				if _, err := sabir.OpenStream[sabir.Empty, sabir.Empty](ctx, n, "there.flow"); !errors.Is(err, sabir.ErrPanic) {
 					t.Errorf("a stream: %v, want %v", err, sabir.ErrPanic)
 				}
-				if err := sabir.Emit(ctx, n, "came", sabir.Nothing{}); !errors.Is(err, sabir.ErrPanic) {
+				if err := sabir.Emit(ctx, n, "came", sabir.Empty{}); !errors.Is(err, sabir.ErrPanic) {
 					t.Errorf("an event: %v, want %v", err, sabir.ErrPanic)
 				}
 			}
@@ -156,15 +156,15 @@ func TestANodeDoesNotStartWithAHookThatPanics(t *testing.T) {
 		"a middleware around the node's start": sabir.Use(sabir.Middleware{Lifecycle: func(sabir.Stage, func(context.Context) error) func(context.Context) error {
 			return func(context.Context) error { panic(secret) }
 		}}),
-		"a face":          sabir.Attach(func(*sabir.Node) (sabir.Face, error) { panic(secret) }),
+		"a face":          sabir.WithGateway(func(*sabir.Node) (sabir.Gateway, error) { panic(secret) }),
 		"a start hook":    sabir.Serve(sabir.NewService("bad", sabir.OnStart(func(context.Context) error { panic(secret) }))),
-		"the extension's": sabir.Extend(201, &badExtension{}),
+		"the extension's": sabir.WithExtension(201, &badExtension{}),
 	}
 	for name, hook := range hooks {
 		t.Run(name, func(t *testing.T) {
 			log := &record{}
 			s := taker()
-			sabir.On(s, "came", func(context.Context, sabir.Nothing) error { return nil })
+			sabir.On(s, "came", func(context.Context, sabir.Empty) error { return nil })
 			err := sabir.NewNode(sabir.Logger(slog.New(slog.NewTextHandler(log, nil))), sabir.Serve(s), hook).Start(t.Context())
 			if err == nil {
 				t.Fatal("the node has started")
@@ -186,9 +186,9 @@ func TestALogThatPanicsHarmsNobody(t *testing.T) {
 	stdlog.SetOutput(standard)
 	defer stdlog.SetOutput(os.Stderr)
 	s := sabir.NewService("here")
-	sabir.Handle(s, "do", func(context.Context, sabir.Nothing) (sabir.Nothing, error) { panic("boom") })
+	sabir.Handle(s, "do", func(context.Context, sabir.Empty) (sabir.Empty, error) { panic("boom") })
 	n := start(t, sabir.Logger(slog.New(badLog{})), sabir.Serve(s))
-	if _, err := sabir.Call[sabir.Nothing](t.Context(), n, "here.do", sabir.Nothing{}); !errors.Is(err, sabir.ErrPanic) {
+	if _, err := sabir.Call[sabir.Empty](t.Context(), n, "here.do", sabir.Empty{}); !errors.Is(err, sabir.ErrPanic) {
 		t.Errorf("the caller got %v, want %v", err, sabir.ErrPanic)
 	}
 	if !strings.Contains(standard.String(), `"panic" is lost`) {
@@ -213,24 +213,24 @@ func TestAHandlerThatEndsItsGoroutineEndsNothingElse(t *testing.T) {
 		}
 	}
 	s := sabir.NewService("here")
-	sabir.Handle(s, "do", func(context.Context, sabir.Nothing) (sabir.Nothing, error) { exit(); return sabir.Nothing{}, nil })
-	sabir.HandleStream(s, "flow", func(context.Context, *sabir.Stream[sabir.Nothing, sabir.Nothing]) error { exit(); return nil })
-	sabir.On(s, "came", func(context.Context, sabir.Nothing) error { exit(); handled <- struct{}{}; return nil }, sabir.Queued(1))
+	sabir.Handle(s, "do", func(context.Context, sabir.Empty) (sabir.Empty, error) { exit(); return sabir.Empty{}, nil })
+	sabir.HandleStream(s, "flow", func(context.Context, *sabir.Stream[sabir.Empty, sabir.Empty]) error { exit(); return nil })
+	sabir.On(s, "came", func(context.Context, sabir.Empty) error { exit(); handled <- struct{}{}; return nil }, sabir.Buffered(1))
 	n := start(t, sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(s))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	ways := map[string]func() error{
 		"a call with a deadline": func() error {
-			_, err := sabir.Call[sabir.Nothing](ctx, n, "here.do", sabir.Nothing{})
+			_, err := sabir.Call[sabir.Empty](ctx, n, "here.do", sabir.Empty{})
 			return err
 		},
 		"one of several calls": func() error {
-			var out sabir.Nothing
+			var out sabir.Empty
 			info := map[string]any{}
-			return sabir.All(context.Background(), n, sabir.Into(&info, "$node.info", sabir.Nothing{}), sabir.Into(&out, "here.do", sabir.Nothing{}))
+			return sabir.All(context.Background(), n, sabir.Into(&info, "$node.info", sabir.Empty{}), sabir.Into(&out, "here.do", sabir.Empty{}))
 		},
 		"a stream": func() error {
-			stream, err := sabir.OpenStream[sabir.Nothing, sabir.Nothing](ctx, n, "here.flow")
+			stream, err := sabir.OpenStream[sabir.Empty, sabir.Empty](ctx, n, "here.flow")
 			if err != nil {
 				return err
 			}
@@ -253,17 +253,17 @@ func TestAHandlerThatEndsItsGoroutineEndsNothingElse(t *testing.T) {
 	}
 	t.Run("a queued handler of events", func(t *testing.T) {
 		exits.Store(true)
-		if err := sabir.Emit(ctx, n, "came", sabir.Nothing{}); err != nil {
+		if err := sabir.Emit(ctx, n, "came", sabir.Empty{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := sabir.Emit(ctx, n, "came", sabir.Nothing{}); err != nil { // has space only when the first was taken
+		if err := sabir.Emit(ctx, n, "came", sabir.Empty{}); err != nil { // has space only when the first was taken
 			t.Fatal(err)
 		}
-		if err := sabir.Emit(ctx, n, "came", sabir.Nothing{}); err != nil { // and this one when the second was
+		if err := sabir.Emit(ctx, n, "came", sabir.Empty{}); err != nil { // and this one when the second was
 			t.Fatal(err)
 		}
 		exits.Store(false)
-		if err := sabir.Emit(ctx, n, "came", sabir.Nothing{}); err != nil {
+		if err := sabir.Emit(ctx, n, "came", sabir.Empty{}); err != nil {
 			t.Fatal(err)
 		}
 		select {

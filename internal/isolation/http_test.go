@@ -176,17 +176,17 @@ type (
 // takesAndGives is a service with actions that take payloads and actions that give them.
 func takesAndGives(name string) *sabir.Service {
 	s := sabir.NewService(name)
-	sabir.Handle(s, "take", func(context.Context, Payload) (sabir.Nothing, error) { return sabir.Nothing{}, nil })
-	sabir.Handle(s, "path", func(context.Context, pathInput) (sabir.Nothing, error) { return sabir.Nothing{}, nil }, sabir.Route("GET", "/"+name+"-path/{word}"))
-	sabir.Handle(s, "query", func(context.Context, queryInput) (sabir.Nothing, error) { return sabir.Nothing{}, nil }, sabir.Route("GET", "/"+name+"-query"))
-	sabir.Handle(s, "header", func(context.Context, headerInput) (sabir.Nothing, error) { return sabir.Nothing{}, nil }, sabir.Route("GET", "/"+name+"-header"))
-	sabir.Handle(s, "cookie", func(context.Context, cookieInput) (sabir.Nothing, error) { return sabir.Nothing{}, nil }, sabir.Route("GET", "/"+name+"-cookie"))
+	sabir.Handle(s, "take", func(context.Context, Payload) (sabir.Empty, error) { return sabir.Empty{}, nil })
+	sabir.Handle(s, "path", func(context.Context, pathInput) (sabir.Empty, error) { return sabir.Empty{}, nil }, sabir.Route("GET", "/"+name+"-path/{word}"))
+	sabir.Handle(s, "query", func(context.Context, queryInput) (sabir.Empty, error) { return sabir.Empty{}, nil }, sabir.Route("GET", "/"+name+"-query"))
+	sabir.Handle(s, "header", func(context.Context, headerInput) (sabir.Empty, error) { return sabir.Empty{}, nil }, sabir.Route("GET", "/"+name+"-header"))
+	sabir.Handle(s, "cookie", func(context.Context, cookieInput) (sabir.Empty, error) { return sabir.Empty{}, nil }, sabir.Route("GET", "/"+name+"-cookie"))
 	sabir.Handle(s, "give", func(_ context.Context, in wanted) (Payload, error) { return made(in.Name), nil })
-	sabir.Handle(s, "fail", func(_ context.Context, in wanted) (sabir.Nothing, error) {
+	sabir.Handle(s, "fail", func(_ context.Context, in wanted) (sabir.Empty, error) {
 		if in.Name == "good" {
-			return sabir.Nothing{}, nil
+			return sabir.Empty{}, nil
 		}
-		return sabir.Nothing{}, sabir.NewError(sabir.CodeNotFound, "NoSuchThing", "there is none").WithData(made(in.Name))
+		return sabir.Empty{}, sabir.NewError(sabir.CodeNotFound, "NoSuchThing", "there is none").WithData(made(in.Name))
 	})
 	sabir.HandleStream(s, "takeAll", func(_ context.Context, s *sabir.Stream[Payload, int]) error {
 		n := 0
@@ -289,8 +289,8 @@ func otherActionsOverHTTP() (entryPoints []entryPoint) {
 	for _, way := range waysOverHTTP("web") {
 		entryPoints = append(entryPoints, entryPoint{name: "HTTP/1.1, of another node: " + way.name, open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
 			codePath := "mem://isolation-http-" + rand.Text()
-			start(t, sabir.ID("other"), sabir.Logger(log), sabir.Serve(takesAndGives("web")), sabir.Join(codePath))
-			gateway := start(t, sabir.ID("gateway"), sabir.Logger(log), sabir.Join(codePath), sabir.HTTP(":0"))
+			start(t, sabir.NodeID("other"), sabir.Logger(log), sabir.Serve(takesAndGives("web")), sabir.Join(codePath))
+			gateway := start(t, sabir.NodeID("gateway"), sabir.Logger(log), sabir.Join(codePath), sabir.HTTP(":0"))
 			if err := gateway.WaitFor(t.Context(), "web"); err != nil {
 				t.Fatal(err)
 			}
@@ -305,7 +305,7 @@ func ownActionsOverHTTP() (entryPoints []entryPoint) {
 	for _, e := range engines {
 		for _, way := range waysOverHTTP("web") {
 			entryPoints = append(entryPoints, entryPoint{name: e.name + ": " + way.name, open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
-				b := e.browse(t, start(t, sabir.ID("one"), sabir.Logger(log), sabir.Serve(takesAndGives("web")), sabir.HTTP(":0")))
+				b := e.browse(t, start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(takesAndGives("web")), sabir.HTTP(":0")))
 				return func(ctx context.Context, p Payload) error { return way.through(ctx, b, p) }
 			}, cannot: way.cannot})
 		}
@@ -322,7 +322,7 @@ var webSocketEntryPoints = []entryPoint{
 
 func webSocket(path string, message func(Payload) string) func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
 	return func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
-		n := start(t, sabir.ID("one"), sabir.Logger(log), sabir.Serve(takesAndGives("web")), sabir.HTTP(":0"))
+		n := start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(takesAndGives("web")), sabir.HTTP(":0"))
 		return func(ctx context.Context, p Payload) error {
 			conn, buffered, _, err := ws.Dialer{Protocols: []string{"sabir.v1"}}.Dial(ctx, "ws://"+n.HTTPAddr()+path)
 			if err != nil {
@@ -391,7 +391,7 @@ func stepEntryPoints() (entryPoints []entryPoint) {
 	after := exchange.Filter{Name: "after", After: word}
 	around := sabir.Middleware{Name: "around", Local: func(_ *sabir.Action, next sabir.Handler) sabir.Handler {
 		return func(ctx context.Context, r *sabir.Request) error {
-			word(web.ExchangeOf(ctx))
+			word(web.ExchangeFromContext(ctx))
 			return next(ctx, r)
 		}
 	}}
@@ -399,7 +399,7 @@ func stepEntryPoints() (entryPoints []entryPoint) {
 		new(Text).UnmarshalText([]byte(r.Header.Get("X-Word")))
 		io.WriteString(w, "good")
 	})
-	policy := filter.CORS(filter.Policy{Allow: func(origin string) bool {
+	policy := filter.CORS(filter.CORSConfig{Allow: func(origin string) bool {
 		var w Text
 		w.UnmarshalText([]byte(strings.ReplaceAll(strings.TrimPrefix(origin, "https://"), "-", " ")))
 		return true
@@ -425,21 +425,21 @@ func stepEntryPoints() (entryPoints []entryPoint) {
 			option  sabir.HTTPOption
 			through through
 		}{
-			{"filter before a call", web.Use(before), take},
-			{"filter behind a call", web.Use(after), take},
-			{"filter of a group", web.Group("/v1", web.Use(before)), said("GET", "/v1/web-query?word=good")},
-			{"middleware of the face", web.Around(around), take},
+			{"filter before a call", web.Filters(before), take},
+			{"filter behind a call", web.Filters(after), take},
+			{"filter of a group", web.Group("/v1", web.Filters(before)), said("GET", "/v1/web-query?word=good")},
+			{"middleware of the face", web.Use(around), take},
 			{"authenticator", web.Auth(careless{}), take},
-			{"filter before a stream", web.Use(before), stream},
+			{"filter before a stream", web.Filters(before), stream},
 			{"authenticator of a stream", web.Auth(careless{}), stream},
-			{"filter before a batch", web.Use(before), batch},
-			{"filter before a page", web.Use(before), said("GET", "/$api")},
-			{"callback of CORS, of a call", web.Use(policy), take},
-			{"callback of CORS, of a question before a call", web.Use(policy), said("OPTIONS", "/web/take", "Access-Control-Request-Method: POST")},
+			{"filter before a batch", web.Filters(before), batch},
+			{"filter before a page", web.Filters(before), said("GET", "/$api")},
+			{"callback of CORS, of a call", web.Filters(policy), take},
+			{"callback of CORS, of a question before a call", web.Filters(policy), said("OPTIONS", "/web/take", "Access-Control-Request-Method: POST")},
 			{"mounted handler", web.Mount("/mounted", mounted), said("GET", "/mounted")},
 		} {
 			entryPoints = append(entryPoints, entryPoint{name: e.name + ": " + way.name, open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
-				b := e.browse(t, start(t, sabir.ID("one"), sabir.Logger(log), sabir.Serve(takesAndGives("web")), sabir.HTTP(":0", way.option)))
+				b := e.browse(t, start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(takesAndGives("web")), sabir.HTTP(":0", way.option)))
 				return func(ctx context.Context, p Payload) error { return way.through(ctx, b, p) }
 			}, cannot: runs})
 		}
@@ -457,7 +457,7 @@ func (claimed) Authenticate(x *exchange.Exchange) (*auth.Principal, error) {
 // claimEntryPoints are the ways of what is written for others to know, beside inputs and outputs.
 var claimEntryPoints = []entryPoint{
 	{name: "claims of a principal", open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
-		b := engines[0].browse(t, start(t, sabir.ID("one"), sabir.Logger(log), sabir.Serve(takesAndGives("web")), sabir.HTTP(":0", web.Auth(claimed{}))))
+		b := engines[0].browse(t, start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(takesAndGives("web")), sabir.HTTP(":0", web.Auth(claimed{}))))
 		return func(ctx context.Context, p Payload) error {
 			_, err := b.ask(ctx, http.MethodGet, "/web-query?word=good", "", "X-Word: "+faultOf(p))
 			return err
@@ -468,9 +468,9 @@ var claimEntryPoints = []entryPoint{
 		var b *browser
 		return func(ctx context.Context, p Payload) error {
 			s := sabir.NewService("web" + strings.ReplaceAll(faultOf(p), " ", ""))
-			sabir.Handle(s, "give", func(context.Context, sabir.Nothing) (Payload, error) { return good(), nil }, sabir.Example(sabir.Nothing{}, p))
+			sabir.Handle(s, "give", func(context.Context, sabir.Empty) (Payload, error) { return good(), nil }, sabir.Example(sabir.Empty{}, p))
 			if n == nil {
-				n = start(t, sabir.ID("one"), sabir.Logger(log), sabir.HTTP(":0"))
+				n = start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.HTTP(":0"))
 				b = engines[0].browse(t, n)
 			}
 			if err := n.Add(ctx, s); err != nil {

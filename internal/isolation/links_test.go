@@ -76,8 +76,8 @@ func pair(t *testing.T, log *slog.Logger, format string, s *sabir.Service, more 
 	if format != "" {
 		options = append(options, sabir.Codecs(format))
 	}
-	start(t, append(slices.Clone(options), sabir.ID("there"), sabir.Join(at), sabir.Serve(s))...)
-	here := start(t, slices.Concat(options, more, []sabir.NodeOption{sabir.ID("here"), sabir.Join(at), sabir.Extend(200, watch)})...)
+	start(t, append(slices.Clone(options), sabir.NodeID("there"), sabir.Join(at), sabir.Serve(s))...)
+	here := start(t, slices.Concat(options, more, []sabir.NodeOption{sabir.NodeID("here"), sabir.Join(at), sabir.WithExtension(200, watch)})...)
 	t.Cleanup(func() {
 		if linked := watch.linked.Load(); linked != 1 {
 			t.Errorf("the nodes were linked %d times, want once: the fault has ended a link", linked)
@@ -107,10 +107,10 @@ type way = func(context.Context, Payload) error
 func callOverLink(format string) func(*testing.T, *slog.Logger) way {
 	return func(t *testing.T, log *slog.Logger) way {
 		s := sabir.NewService("there")
-		sabir.Handle(s, "take", func(context.Context, Payload) (sabir.Nothing, error) { return sabir.Nothing{}, nil })
+		sabir.Handle(s, "take", func(context.Context, Payload) (sabir.Empty, error) { return sabir.Empty{}, nil })
 		n := pair(t, log, format, s)
 		return func(ctx context.Context, p Payload) error {
-			_, err := sabir.Call[sabir.Nothing](ctx, n, "there.take", p)
+			_, err := sabir.Call[sabir.Empty](ctx, n, "there.take", p)
 			return err
 		}
 	}
@@ -120,11 +120,11 @@ func answerOverLink(format string) func(*testing.T, *slog.Logger) way {
 	return func(t *testing.T, log *slog.Logger) way {
 		var answer atomic.Pointer[Payload]
 		s := sabir.NewService("there")
-		sabir.Handle(s, "give", func(context.Context, sabir.Nothing) (Payload, error) { return *answer.Load(), nil })
+		sabir.Handle(s, "give", func(context.Context, sabir.Empty) (Payload, error) { return *answer.Load(), nil })
 		n := pair(t, log, format, s)
 		return func(ctx context.Context, p Payload) error {
 			answer.Store(&p)
-			_, err := sabir.Call[Payload](ctx, n, "there.give", sabir.Nothing{})
+			_, err := sabir.Call[Payload](ctx, n, "there.give", sabir.Empty{})
 			return err
 		}
 	}
@@ -135,7 +135,7 @@ func eventOverLink(format string) func(*testing.T, *slog.Logger) way {
 		var others atomic.Int32
 		s := sabir.NewService("there")
 		sabir.On(s, "came", func(context.Context, Payload) error { return nil })
-		sabir.On(s, "came", func(context.Context, sabir.Nothing) error { others.Add(1); return nil }, sabir.InGroup("others"))
+		sabir.On(s, "came", func(context.Context, sabir.Empty) error { others.Add(1); return nil }, sabir.ConsumerGroup("others"))
 		n := pair(t, log, format, s)
 		return func(ctx context.Context, p Payload) error {
 			before := others.Load()
@@ -188,13 +188,13 @@ func errorDataOverLink(t *testing.T, log *slog.Logger) way {
 	failed := sabir.NewError(sabir.CodeFailedPrecondition, "Refused", "no")
 	var data atomic.Pointer[Payload]
 	s := sabir.NewService("there")
-	sabir.Handle(s, "fail", func(context.Context, sabir.Nothing) (sabir.Nothing, error) {
-		return sabir.Nothing{}, failed.WithData(data.Load())
+	sabir.Handle(s, "fail", func(context.Context, sabir.Empty) (sabir.Empty, error) {
+		return sabir.Empty{}, failed.WithData(data.Load())
 	})
 	n := pair(t, log, "", s)
 	return func(ctx context.Context, p Payload) error {
 		data.Store(&p)
-		_, err := sabir.Call[sabir.Nothing](ctx, n, "there.fail", sabir.Nothing{})
+		_, err := sabir.Call[sabir.Empty](ctx, n, "there.fail", sabir.Empty{})
 		if got, wrong := sabir.DataAs[Payload](err); errors.Is(err, failed) && wrong == nil && got.Text == p.Text {
 			return nil
 		}
@@ -204,7 +204,7 @@ func errorDataOverLink(t *testing.T, log *slog.Logger) way {
 
 func jsonOverLink(t *testing.T, log *slog.Logger) way {
 	s := sabir.NewService("there")
-	sabir.Handle(s, "take", func(context.Context, Payload) (sabir.Nothing, error) { return sabir.Nothing{}, nil })
+	sabir.Handle(s, "take", func(context.Context, Payload) (sabir.Empty, error) { return sabir.Empty{}, nil })
 	n := pair(t, log, "", s)
 	return func(ctx context.Context, p Payload) error {
 		_, err := sabir.CallJSON(ctx, n, "there.take", document(t, p))

@@ -21,10 +21,10 @@ const noCodec = "values go through as they are"
 var localEntryPoints = []entryPoint{
 	{name: "local call", open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
 		s := sabir.NewService("local")
-		sabir.Handle(s, "take", func(context.Context, Payload) (sabir.Nothing, error) { return sabir.Nothing{}, nil })
-		n := start(t, sabir.ID("one"), sabir.Logger(log), sabir.Serve(s))
+		sabir.Handle(s, "take", func(context.Context, Payload) (sabir.Empty, error) { return sabir.Empty{}, nil })
+		n := start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(s))
 		return func(ctx context.Context, p Payload) error {
-			_, err := sabir.Call[sabir.Nothing](ctx, n, "local.take", p)
+			_, err := sabir.Call[sabir.Empty](ctx, n, "local.take", p)
 			return err
 		}
 	}, cannot: map[fault]string{panicsWritten: noCodec, panicsRead: noCodec, exitsWritten: noCodec, exitsRead: noCodec, nestsTooDeep: noCodec,
@@ -34,36 +34,36 @@ var localEntryPoints = []entryPoint{
 			Text Text   `json:"word"`
 			Next *other `json:"next,omitempty"`
 		}
-		n := start(t, sabir.ID("one"), sabir.Logger(log), sabir.Serve(taker()))
+		n := start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(taker()))
 		return func(ctx context.Context, p Payload) error {
 			var converted *other
 			for _, at := range slices.Backward(chain(p)) {
 				converted = &other{Text: at.Text, Next: converted}
 			}
-			_, err := sabir.Bind[*other, sabir.Nothing](n, "local.take")(ctx, converted)
+			_, err := sabir.Bind[*other, sabir.Empty](n, "local.take")(ctx, converted)
 			return err
 		}
 	}, cannot: sameGoroutine},
 	{name: "answer of a local call with other types", open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
 		var answer atomic.Pointer[Payload]
 		s := sabir.NewService("local")
-		sabir.Handle(s, "give", func(context.Context, sabir.Nothing) (Payload, error) { return *answer.Load(), nil })
-		n := start(t, sabir.ID("one"), sabir.Logger(log), sabir.Serve(s))
+		sabir.Handle(s, "give", func(context.Context, sabir.Empty) (Payload, error) { return *answer.Load(), nil })
+		n := start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(s))
 		return func(ctx context.Context, p Payload) error {
 			answer.Store(&p)
-			_, err := sabir.Call[map[string]any](ctx, n, "local.give", sabir.Nothing{})
+			_, err := sabir.Call[map[string]any](ctx, n, "local.give", sabir.Empty{})
 			return err
 		}
 	}, cannot: merge(sameGoroutine, map[fault]string{panicsRead: untypedData, panicsChecked: notChecked})},
 	{name: "local JSON call", open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
-		n := start(t, sabir.ID("one"), sabir.Logger(log), sabir.Serve(taker()))
+		n := start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(taker()))
 		return func(ctx context.Context, p Payload) error {
 			_, err := sabir.CallJSON(ctx, n, "local.take", document(t, p))
 			return err
 		}
 	}, cannot: merge(sameGoroutine, map[fault]string{panicsWritten: written})},
 	{name: "JSON call from outside", open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
-		n := start(t, sabir.ID("one"), sabir.Logger(log), sabir.Serve(taker()))
+		n := start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(taker()))
 		return func(ctx context.Context, p Payload) error {
 			a := n.Action("local.take")
 			_, err := a.ServeJSON(sabir.Inbound{Context: ctx, Strict: true}, nil, document(t, p))
@@ -73,8 +73,8 @@ var localEntryPoints = []entryPoint{
 	{name: "JSON answer of a call from outside", open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
 		var answer atomic.Pointer[Payload]
 		s := sabir.NewService("local")
-		sabir.Handle(s, "give", func(context.Context, sabir.Nothing) (Payload, error) { return *answer.Load(), nil })
-		n := start(t, sabir.ID("one"), sabir.Logger(log), sabir.Serve(s))
+		sabir.Handle(s, "give", func(context.Context, sabir.Empty) (Payload, error) { return *answer.Load(), nil })
+		n := start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(s))
 		return func(ctx context.Context, p Payload) error {
 			answer.Store(&p)
 			a := n.Action("local.give")
@@ -89,7 +89,7 @@ var localEntryPoints = []entryPoint{
 		}
 		s := sabir.NewService("local")
 		sabir.On(s, "came", func(context.Context, other) error { return nil })
-		n := start(t, sabir.ID("one"), sabir.Logger(log), sabir.Serve(s))
+		n := start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(s))
 		return func(ctx context.Context, p Payload) error { return sabir.Emit(ctx, n, "came", p) }
 	}, silent: map[fault]string{panicsWritten: handlersLog, panicsRead: handlersLog, nestsTooDeep: handlersLog},
 		cannot: merge(sameGoroutine, map[fault]string{panicsChecked: notChecked})},
@@ -106,7 +106,7 @@ var localEntryPoints = []entryPoint{
 			}
 			return s.Send(Payload{Text: in.Text})
 		})
-		n := start(t, sabir.ID("one"), sabir.Logger(log), sabir.Serve(s))
+		n := start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(s))
 		return func(ctx context.Context, p Payload) error {
 			a := n.Action("local.flow")
 			stream, err := sabir.OpenAction[Payload, Payload](ctx, a)
@@ -138,7 +138,7 @@ var localEntryPoints = []entryPoint{
 		var answer atomic.Pointer[Payload]
 		s := sabir.NewService("local")
 		sabir.Handle(s, "give", func(context.Context, Text) (Payload, error) { return *answer.Load(), nil }, sabir.Use(policy.Cached{Cache: &policy.Cache{}, Clone: policy.CloneJSON()}))
-		n := start(t, sabir.ID("one"), sabir.Logger(log), sabir.Serve(s))
+		n := start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(s))
 		return func(ctx context.Context, p Payload) error {
 			answer.Store(&p)
 			for range 2 { // the second time from the cache
@@ -152,7 +152,7 @@ var localEntryPoints = []entryPoint{
 		nestsTooDeep: "what cannot be kept is still an answer"},
 		cannot: merge(sameGoroutine, map[fault]string{panicsChecked: notChecked})},
 	{name: "example in a description", open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
-		n := start(t, sabir.ID("one"), sabir.Logger(log))
+		n := start(t, sabir.NodeID("one"), sabir.Logger(log))
 		return func(ctx context.Context, p Payload) error {
 			s := sabir.NewService("described")
 			sabir.Handle(s, "take", func(context.Context, Payload) (Payload, error) { return Payload{}, nil }, sabir.Example(p, good()))
@@ -182,7 +182,7 @@ func merge(reasons ...map[fault]string) map[fault]string {
 
 func taker() *sabir.Service {
 	s := sabir.NewService("local")
-	sabir.Handle(s, "take", func(context.Context, Payload) (sabir.Nothing, error) { return sabir.Nothing{}, nil })
+	sabir.Handle(s, "take", func(context.Context, Payload) (sabir.Empty, error) { return sabir.Empty{}, nil })
 	return s
 }
 

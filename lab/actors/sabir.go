@@ -26,7 +26,7 @@ func startSabir(s setup) (node, error) {
 	if s.Peer != "" {
 		options = append(options, sabir.Seeds("tcp://"+s.Peer))
 	}
-	n.node = sabir.NewNode(sabir.ID(s.Address), sabir.Logger(quiet), n.system.Option(), sabir.Join("tcp://"+s.Address, options...))
+	n.node = sabir.NewNode(sabir.NodeID(s.Address), sabir.Logger(quiet), n.system.Option(), sabir.Join("tcp://"+s.Address, options...))
 	return n, n.node.Start(context.Background())
 }
 

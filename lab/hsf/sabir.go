@@ -18,7 +18,7 @@ const sabirTimeout = 15 * time.Second
 var errAsync = sabir.NewError(sabir.CodeInternal, "AsyncError", "async is not defined")
 
 func serveSabir(address string, s Setting) (func(), error) {
-	node := sabir.NewNode(sabir.ID("server"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(benchmark()),
+	node := sabir.NewNode(sabir.NodeID("server"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(benchmark()),
 		sabir.Join("tcp://"+address, sabir.Codecs(s.Codec)))
 	if err := node.Start(context.Background()); err != nil {
 		return nil, err
@@ -29,14 +29,14 @@ func serveSabir(address string, s Setting) (func(), error) {
 // benchmark is the service of the report.
 func benchmark() *sabir.Service {
 	service := sabir.NewService("benchmark")
-	sabir.Handle(service, ping, func(context.Context, sabir.Nothing) (string, error) { return "echo", nil })
-	sabir.Handle(service, noError, func(context.Context, sabir.Nothing) (string, error) { return "ok", nil })
+	sabir.Handle(service, ping, func(context.Context, sabir.Empty) (string, error) { return "echo", nil })
+	sabir.Handle(service, noError, func(context.Context, sabir.Empty) (string, error) { return "ok", nil })
 	sabir.Handle(service, parse, func(_ context.Context, in Args) (Parsed, error) { return parsed(), checkArgs(in) })
-	sabir.Handle(service, asyncError, func(ctx context.Context, _ sabir.Nothing) (string, error) {
+	sabir.Handle(service, asyncError, func(ctx context.Context, _ sabir.Empty) (string, error) {
 		sabir.Go(ctx, func(context.Context) error { return errAsync })
 		return "not reached its caller", nil
 	})
-	sabir.Handle(service, panics, func(ctx context.Context, _ sabir.Nothing) (string, error) {
+	sabir.Handle(service, panics, func(ctx context.Context, _ sabir.Empty) (string, error) {
 		sabir.Go(ctx, func(context.Context) error { panic("async is not defined") })
 		return "not reached its caller", nil
 	})
@@ -46,8 +46,8 @@ func benchmark() *sabir.Service {
 // dialSabir links a guest: a node that listens nowhere has no address but the server's to be reached by, so that the link can be
 // led through something that counts.
 func dialSabir(address, method string, connections int, s Setting) (*client, error) {
-	node := sabir.NewNode(sabir.ID("client"), sabir.Logger(slog.New(slog.DiscardHandler)),
-		sabir.Join("tcp://"+address, sabir.Guest(), sabir.Connections(max(connections, 1)), sabir.Codecs(s.Codec)))
+	node := sabir.NewNode(sabir.NodeID("client"), sabir.Logger(slog.New(slog.DiscardHandler)),
+		sabir.Join("tcp://"+address, sabir.ClientOnly(), sabir.Connections(max(connections, 1)), sabir.Codecs(s.Codec)))
 	if err := node.Start(context.Background()); err != nil {
 		return nil, err
 	}
@@ -71,14 +71,14 @@ func dialSabir(address, method string, connections int, s Setting) (*client, err
 			}
 		}}, nil
 	}
-	call := sabir.Bind[sabir.Nothing, string](node, action)
+	call := sabir.Bind[sabir.Empty, string](node, action)
 	check, known := sabirChecks[method]
 	if !known {
 		stop()
 		return nil, fmt.Errorf("no method is called %q", method)
 	}
 	return &client{close: stop, call: func(int) func(bool) error {
-		return func(bool) error { return check(call(context.Background(), sabir.Nothing{})) }
+		return func(bool) error { return check(call(context.Background(), sabir.Empty{})) }
 	}}, nil
 }
 

@@ -72,14 +72,14 @@ func bound(child.Order) (work, error) {
 func emptyCalls(child.Order) (work, error) {
 	given := 0
 	numbers := sabir.NewService("numbers")
-	sabir.Handle(numbers, "next", func(context.Context, sabir.Nothing) (int, error) { given++; return given, nil })
+	sabir.Handle(numbers, "next", func(context.Context, sabir.Empty) (int, error) { given++; return given, nil })
 	node, stop, err := started(sabir.Serve(numbers))
 	if err != nil {
 		return work{}, err
 	}
 	ctx := context.Background()
 	return work{stop: stop, do: counting(func() (int, error) {
-		return sabir.Call[int](ctx, node, "numbers.next", sabir.Nothing{})
+		return sabir.Call[int](ctx, node, "numbers.next", sabir.Empty{})
 	})}, nil
 }
 

@@ -67,7 +67,7 @@ func emitting(o child.Order) (work, error) {
 		if how.Payload {
 			sabir.On(s, how.Pattern, func(_ context.Context, in UserCreated) error { t.take(in.ID); return nil })
 		} else {
-			sabir.On(s, how.Pattern, func(context.Context, sabir.Nothing) error { t.take(0); return nil })
+			sabir.On(s, how.Pattern, func(context.Context, sabir.Empty) error { t.take(0); return nil })
 		}
 		services = append(services, s)
 	}
@@ -76,7 +76,7 @@ func emitting(o child.Order) (work, error) {
 		return work{}, err
 	}
 	ctx := context.Background()
-	emit := func(int) error { return sabir.Emit(ctx, node, "user.created", sabir.Nothing{}) }
+	emit := func(int) error { return sabir.Emit(ctx, node, "user.created", sabir.Empty{}) }
 	if how.Payload {
 		emit = func(id int) error { return sabir.Emit(ctx, node, "user.created", UserCreated{id, "Ada"}) }
 	}

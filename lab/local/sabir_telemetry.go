@@ -71,7 +71,7 @@ func observed(metrics, tracing bool) (work, error) {
 }
 
 func countedCalls(ctx context.Context, node *sabir.Node) (uint64, error) {
-	stats, err := sabir.Call[telemetry.Stats](ctx, node, "$telemetry.stats", sabir.Nothing{})
+	stats, err := sabir.Call[telemetry.Stats](ctx, node, "$telemetry.stats", sabir.Empty{})
 	if err != nil {
 		return 0, err
 	}

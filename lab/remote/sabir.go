@@ -56,7 +56,7 @@ func dialSabir(address string, s settings, callers int) ([]echo, func(), error) 
 }
 
 func join(id, address string, s settings, options ...sabir.NodeOption) (*sabir.Node, func(), error) {
-	node := sabir.NewNode(append(options, sabir.ID(id), sabir.Logger(slog.New(slog.DiscardHandler)),
+	node := sabir.NewNode(append(options, sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)),
 		sabir.Join(address, sabir.ClusterName(s.Cluster)))...)
 	if err := node.Start(context.Background()); err != nil {
 		return nil, nil, err

@@ -61,10 +61,10 @@ func sabirAt(name, action string, atServer, atClient func(address string) string
 	return work.Contender{
 		Name: name,
 		Serve: func(address string) (func(), error) {
-			return startSabir(sabir.ID("server"), sabir.Join(atServer(address), sabir.ClusterName(name)), sabir.Serve(sabirHello()))
+			return startSabir(sabir.NodeID("server"), sabir.Join(atServer(address), sabir.ClusterName(name)), sabir.Serve(sabirHello()))
 		},
 		Dial: func(address string, callers int) (*work.Client, error) {
-			node := sabir.NewNode(sabir.ID("client"), sabir.Logger(slog.New(slog.DiscardHandler)),
+			node := sabir.NewNode(sabir.NodeID("client"), sabir.Logger(slog.New(slog.DiscardHandler)),
 				sabir.Join(atClient(address), append(ofClient, sabir.ClusterName(name))...))
 			return sabirClient(node, action)
 		},
@@ -77,7 +77,7 @@ func sabirAlone() work.Contender {
 		Name:  "sabir, one node",
 		Serve: func(string) (func(), error) { return func() {}, nil },
 		Dial: func(string, int) (*work.Client, error) {
-			node := sabir.NewNode(sabir.ID("both"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(sabirHello()))
+			node := sabir.NewNode(sabir.NodeID("both"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(sabirHello()))
 			return sabirClient(node, "hello.say")
 		},
 	}

@@ -26,9 +26,9 @@ func Example() {
 	sabir.Handle(shop, "price", func(ctx context.Context, item string) (Price, error) {
 		return Price{Cents: 100}, nil // from a slow database
 	}, sabir.Use(policy.Cached{Cache: prices, TTL: time.Minute}))
-	sabir.Handle(shop, "reprice", func(ctx context.Context, item string) (sabir.Nothing, error) {
+	sabir.Handle(shop, "reprice", func(ctx context.Context, item string) (sabir.Empty, error) {
 		// The database has the new price; from here on no node gives the old one.
-		return sabir.Nothing{}, prices.Invalidate(ctx, "shop.price")
+		return sabir.Empty{}, prices.Invalidate(ctx, "shop.price")
 	})
 
 	node := sabir.NewNode(sabir.Serve(shop), sabir.Join("tcp://:7700"))

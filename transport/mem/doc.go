@@ -1,8 +1,8 @@
 // Package mem is the transport mem://name: connections between nodes of one process, mostly for tests. Importing it registers
 // [Default] under that scheme:
 //
-//	a := sabir.NewNode(sabir.ID("a"), sabir.Join("mem://test"))
-//	b := sabir.NewNode(sabir.ID("b"), sabir.Join("mem://test"))
+//	a := sabir.NewNode(sabir.NodeID("a"), sabir.Join("mem://test"))
+//	b := sabir.NewNode(sabir.NodeID("b"), sabir.Join("mem://test"))
 //
 // Connections behave as those of a network do: bounded buffers, deadlines, half close. [Network.Cut] and [Network.Stall]
 // make the faults that networks have, at the moment a test wants them. All waits are on condition variables, channels and

@@ -73,7 +73,7 @@ func (g *gate) before(x *exchange.Exchange) error {
 	if g.problem != nil {
 		return because(ErrMisconfigured, g.problem)
 	}
-	x.Caller = nil
+	x.Principal = nil
 	for i, a := range g.authenticators {
 		p, err := a.Authenticate(x)
 		if err != nil {
@@ -113,7 +113,7 @@ func admit(x *exchange.Exchange, a Authenticator, p *Principal) error {
 	if !p.Expires.IsZero() && !time.Now().Before(p.Expires.Add(p.leeway)) {
 		return badCredentials("the credentials have expired")
 	}
-	x.Caller = p
+	x.Principal = p
 	return nil
 }
 

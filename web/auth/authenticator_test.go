@@ -73,7 +73,7 @@ func TestWrongCredentialsEndTheRequestWithoutAskingOthers(t *testing.T) {
 		if strings.Contains(err.Error(), "hunter2") || !errors.Is(err, secret) {
 			t.Errorf("the cause must be kept and not told: %v", err)
 		}
-		if !x.Answer.Has("WWW-Authenticate") || x.Caller != nil {
+		if !x.Answer.Has("WWW-Authenticate") || x.Principal != nil {
 			t.Error("there is no challenge, or a caller")
 		}
 	}
@@ -96,8 +96,8 @@ func TestWithoutCredentialsFilterRefusesAndOptionalLetsPass(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	x = request()
-	if err := auth.Optional(byHeader{name: "one"}).Before(x); err != nil || x.Caller != nil {
-		t.Errorf("got %v, %v", err, x.Caller)
+	if err := auth.Optional(byHeader{name: "one"}).Before(x); err != nil || x.Principal != nil {
+		t.Errorf("got %v, %v", err, x.Principal)
 	}
 }
 
@@ -111,9 +111,9 @@ func TestOptionalRefusesAnAuthorizationThatNobodyReads(t *testing.T) {
 
 func TestACallerThatTheExchangeHadBeforeIsForgotten(t *testing.T) {
 	x := request()
-	x.Caller = &ada
-	if err := auth.Optional(byHeader{name: "one"}).Before(x); err != nil || x.Caller != nil {
-		t.Errorf("got %v, %v", err, x.Caller)
+	x.Principal = &ada
+	if err := auth.Optional(byHeader{name: "one"}).Before(x); err != nil || x.Principal != nil {
+		t.Errorf("got %v, %v", err, x.Principal)
 	}
 }
 
@@ -145,8 +145,8 @@ func TestAnActionThatDemandsACallerHasTheChallengeToo(t *testing.T) {
 func TestAnAuthenticatorCannotMakeTheSystemOrNobody(t *testing.T) {
 	for _, who := range []string{"system", "empty"} {
 		x := request("X-One", who)
-		if err := auth.Filter(byHeader{name: "one"}).Before(x); !errors.Is(err, auth.ErrMisconfigured) || x.Caller != nil {
-			t.Errorf("%s: got %v, %v", who, err, x.Caller)
+		if err := auth.Filter(byHeader{name: "one"}).Before(x); !errors.Is(err, auth.ErrMisconfigured) || x.Principal != nil {
+			t.Errorf("%s: got %v, %v", who, err, x.Principal)
 		}
 	}
 	if err := auth.Filter(byHeader{name: "one", claims: map[string]any{"f": func() {}}}).Before(request("X-One", "ada")); !errors.Is(err, auth.ErrMisconfigured) {
@@ -170,7 +170,7 @@ func TestSettingsThatAreNotSoundRefuseEverybody(t *testing.T) {
 		"is reserved":         auth.Key(map[string]auth.Principal{key: {Subject: "x", Scheme: auth.SystemScheme}}),
 		"what HashKey makes":  auth.Key(map[string]auth.Principal{"sha256:abc": {Subject: "x"}}),
 		"AsBearer":            auth.Key(map[string]auth.Principal{key: {Subject: "x"}}, auth.InHeader("Authorization")),
-		"KeyBy was given nil": auth.KeyBy(nil),
+		"KeyBy was given nil": auth.KeyFunc(nil),
 		"the check is nil":    auth.Basic(nil),
 		"AtOnce(0)":           auth.Basic(auth.Users(nil), auth.AtOnce(0)),
 		"Remember(1h0m0s)":    auth.Basic(auth.Users(nil), auth.Remember(3600e9)),

@@ -100,8 +100,8 @@ func BenchmarkCall(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			s := sabir.NewService("who")
-			sabir.Handle(s, "ami", func(ctx context.Context, _ sabir.Nothing) (bool, error) {
-				_, ok := auth.From(ctx)
+			sabir.Handle(s, "ami", func(ctx context.Context, _ sabir.Empty) (bool, error) {
+				_, ok := auth.FromContext(ctx)
 				return ok, nil
 			}, c.options...)
 			action := start(b, sabir.Serve(s)).Action("who.ami")
@@ -128,11 +128,11 @@ func BenchmarkCall(b *testing.B) {
 // BenchmarkFrom measures the cost for a handler, here and where the principal came over a link.
 func BenchmarkFrom(b *testing.B) {
 	here := auth.As(context.Background(), ada)
-	for name, ctx := range map[string]context.Context{"here": here, "elsewhere": sabir.WithMetadata(context.Background(), auth.MetadataKey, sabir.Metadata(here)[auth.MetadataKey])} {
+	for name, ctx := range map[string]context.Context{"here": here, "elsewhere": sabir.WithMetadata(context.Background(), auth.MetadataKey, sabir.MetadataFromContext(here)[auth.MetadataKey])} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, ok := auth.From(ctx); !ok {
+				if _, ok := auth.FromContext(ctx); !ok {
 					b.Fatal("nobody")
 				}
 			}

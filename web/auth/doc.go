@@ -6,13 +6,13 @@
 //
 //	sabir.Handle(users, "delete", deleteUser, sabir.Use(auth.Require("admin")))
 //
-//	func deleteUser(ctx context.Context, in DeleteUser) (sabir.Nothing, error) {
-//		who, _ := auth.From(ctx)
+//	func deleteUser(ctx context.Context, in DeleteUser) (sabir.Empty, error) {
+//		who, _ := auth.FromContext(ctx)
 //		…
 //	}
 //
-// [JWT], [Key], [KeyBy], [Basic], [Session] and [Certificate] are authenticators; [Filter] asks them in their order. What
-// they return is the call's [Principal]: handlers read it with [From], [Require] and [RequireFunc] guard actions by it. It
+// [JWT], [Key], [KeyFunc], [Basic], [Session] and [Certificate] are authenticators; [Filter] asks them in their order. What
+// they return is the call's [Principal]: handlers read it with [FromContext], [Require] and [RequireFunc] guard actions by it. It
 // travels with the call to other nodes and into nested calls.
 //
 // # What a guarded action trusts

@@ -11,7 +11,7 @@ import (
 func ExampleRequire() {
 	users := sabir.NewService("users")
 	sabir.Handle(users, "delete", func(ctx context.Context, id string) (string, error) {
-		who, _ := auth.From(ctx)
+		who, _ := auth.FromContext(ctx)
 		return who.Subject + " deleted " + id, nil
 	}, sabir.Use(auth.Require("admin")))
 	node := sabir.NewNode(sabir.Serve(users))

@@ -81,14 +81,14 @@ func FuzzMetadata(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p, ok := auth.From(sabir.WithMetadata(context.Background(), auth.MetadataKey, text))
+		p, ok := auth.FromContext(sabir.WithMetadata(context.Background(), auth.MetadataKey, text))
 		if ok == (p.Subject == "") {
 			t.Fatalf("%q: %+v, %v", text, p, ok)
 		}
 		if !ok {
 			return
 		}
-		again, ok := auth.From(auth.As(context.Background(), p))
+		again, ok := auth.FromContext(auth.As(context.Background(), p))
 		if !ok || again.Subject != p.Subject || len(again.Roles) != len(p.Roles) {
 			t.Fatalf("%q: %+v became %+v", text, p, again)
 		}

@@ -16,7 +16,7 @@ const (
 	maxKey = 512 // of a key that is looked at
 )
 
-// KeyOption is an option of [Key] and [KeyBy].
+// KeyOption is an option of [Key] and [KeyFunc].
 type KeyOption func(*keys)
 
 // InHeader names the header that brings the key. Default: "X-Api-Key".
@@ -36,16 +36,16 @@ type keys struct {
 	lookup func(ctx context.Context, key string) (*Principal, error)
 }
 
-// HashKey is the form in which a key can be kept, in [Key]'s map or in a table that [KeyBy] looks into:
+// HashAPIKey is the form in which a key can be kept, in [Key]'s map or in a table that [KeyFunc] looks into:
 // "sha256:<64 hexadecimal digits>". Keys are random, so unlike passwords they need no slow hash.
-func HashKey(key string) string {
+func HashAPIKey(key string) string {
 	hash := sha256.Sum256([]byte(key))
 	return hashPrefix + hex.EncodeToString(hash[:])
 }
 
 const hashPrefix = "sha256:"
 
-// Key authenticates by API keys: each key, or its [HashKey], with its principal. A key has at least 16 characters, which
+// Key authenticates by API keys: each key, or its [HashAPIKey], with its principal. A key has at least 16 characters, which
 // should be random: openssl rand -hex 16.
 //
 // Given keys are compared by their SHA-256 in constant time.
@@ -74,10 +74,10 @@ func Key(principals map[string]Principal, options ...KeyOption) Authenticator {
 	return k
 }
 
-// KeyBy authenticates by API keys that the function knows: it returns nil, nil for one that it does not. It is asked for
-// each request. To find keys in a table, keep them there by their [HashKey]: looking up a key itself reveals by its time how
+// KeyFunc authenticates by API keys that the function knows: it returns nil, nil for one that it does not. It is asked for
+// each request. To find keys in a table, keep them there by their [HashAPIKey]: looking up a key itself reveals by its time how
 // much of it was right.
-func KeyBy(lookup func(ctx context.Context, key string) (*Principal, error), options ...KeyOption) Authenticator {
+func KeyFunc(lookup func(ctx context.Context, key string) (*Principal, error), options ...KeyOption) Authenticator {
 	k := newKeys(options)
 	k.want(lookup != nil, "KeyBy was given nil")
 	k.lookup = lookup

@@ -15,14 +15,14 @@ const (
 )
 
 func TestAPIKeys(t *testing.T) {
-	a := auth.Key(map[string]auth.Principal{backupKey: {Subject: "backup", Roles: []string{"reader"}}, auth.HashKey(reportKey): {Subject: "report", Scheme: "reports"}})
+	a := auth.Key(map[string]auth.Principal{backupKey: {Subject: "backup", Roles: []string{"reader"}}, auth.HashAPIKey(reportKey): {Subject: "report", Scheme: "reports"}})
 	if p := admitted(t, a, request("x-api-key", backupKey)); p.Subject != "backup" || p.Scheme != "key" || !p.HasAny("reader") {
 		t.Errorf("got %+v", p)
 	}
 	if p := admitted(t, a, request("X-Api-Key", reportKey)); p.Subject != "report" || p.Scheme != "reports" {
 		t.Errorf("got %+v", p)
 	}
-	for _, key := range []string{"", " ", backupKey[1:], backupKey + "x", strings.ToUpper(backupKey), auth.HashKey(reportKey), strings.Repeat("x", 513)} {
+	for _, key := range []string{"", " ", backupKey[1:], backupKey + "x", strings.ToUpper(backupKey), auth.HashAPIKey(reportKey), strings.Repeat("x", 513)} {
 		refused(t, a, request("X-Api-Key", key), auth.ErrBadCredentials)
 	}
 	refused(t, a, request("X-Api-Key", backupKey, "X-Api-Key", backupKey), auth.ErrBadCredentials)
@@ -54,7 +54,7 @@ func TestABearerIsATokenOrAKey(t *testing.T) {
 
 func TestKeysThatAFunctionKnows(t *testing.T) {
 	broken := errors.New("the table at 10.0.0.7 is gone")
-	a := auth.KeyBy(func(_ context.Context, key string) (*auth.Principal, error) {
+	a := auth.KeyFunc(func(_ context.Context, key string) (*auth.Principal, error) {
 		switch key {
 		case backupKey:
 			return &auth.Principal{Subject: "backup"}, nil

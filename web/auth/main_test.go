@@ -68,8 +68,8 @@ func start(t testing.TB, options ...sabir.NodeOption) *sabir.Node {
 // whoami is a service whose action returns the principal that it works for.
 func whoami(options ...sabir.ActionOption) *sabir.Service {
 	s := sabir.NewService("who")
-	sabir.Handle(s, "ami", func(ctx context.Context, _ sabir.Nothing) (string, error) {
-		p, ok := auth.From(ctx)
+	sabir.Handle(s, "ami", func(ctx context.Context, _ sabir.Empty) (string, error) {
+		p, ok := auth.FromContext(ctx)
 		if !ok {
 			return "nobody", nil
 		}

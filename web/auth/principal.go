@@ -57,12 +57,12 @@ func (p Principal) HasAny(roles ...string) bool {
 	return false
 }
 
-// From is the principal that a handler works for: of its own call, or of the one that it is nested in. The roles and the
+// FromContext is the principal that a handler works for: of its own call, or of the one that it is nested in. The roles and the
 // claims are shared with other calls and must not be changed.
 //
 // On the node where the call came in it takes some ten nanoseconds; on other nodes the principal is read from the call's
 // metadata, once for each [Require] around the handler or each From.
-func From(ctx context.Context) (Principal, bool) {
+func FromContext(ctx context.Context) (Principal, bool) {
 	p, _ := principalOf(ctx)
 	if p == nil {
 		return Principal{}, false
@@ -80,7 +80,7 @@ func (p *Principal) plain() Principal {
 // principalOf finds the principal; nil for none. The metadata names it, since that is what nested calls and other nodes
 // go by; the context only spares reading it again, and decoded reports that it was not spared.
 func principalOf(ctx context.Context) (p *Principal, decoded bool) {
-	text := sabir.Metadata(ctx)[MetadataKey]
+	text := sabir.MetadataFromContext(ctx)[MetadataKey]
 	if text == "" {
 		return nil, false
 	}
@@ -131,7 +131,7 @@ func (p *Principal) ready() (*Principal, error) {
 
 // Of is the principal that the authentication found for an exchange.
 func Of(x *exchange.Exchange) (Principal, bool) {
-	p, ok := x.Caller.(*Principal)
+	p, ok := x.Principal.(*Principal)
 	if !ok || p == nil {
 		return Principal{}, false
 	}
@@ -140,7 +140,7 @@ func Of(x *exchange.Exchange) (Principal, bool) {
 
 // caller is x's principal in the form in which it travels; nil for none.
 func caller(x *exchange.Exchange) *Principal {
-	p, ok := x.Caller.(*Principal)
+	p, ok := x.Principal.(*Principal)
 	if !ok || p == nil || p.Subject == "" {
 		return nil
 	}
@@ -174,7 +174,7 @@ func Inbound(x *exchange.Exchange, in *sabir.Inbound) {
 func Context(ctx context.Context, x *exchange.Exchange) context.Context {
 	p := caller(x)
 	if p == nil {
-		if sabir.Metadata(ctx)[MetadataKey] == "" {
+		if sabir.MetadataFromContext(ctx)[MetadataKey] == "" {
 			return ctx
 		}
 		return sabir.WithMetadata(ctx, MetadataKey, "")

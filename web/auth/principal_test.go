@@ -24,26 +24,26 @@ func TestAHandlerIsToldForWhomItWorks(t *testing.T) {
 		{auth.As(auth.As(t.Context(), ada), auth.Principal{}), "nobody"},
 		{auth.AsSystem(t.Context(), "cleaner"), "system:cleaner"},
 	} {
-		if got, err := sabir.Call[string](c.ctx, node, "who.ami", sabir.Nothing{}); err != nil || got != c.want {
+		if got, err := sabir.Call[string](c.ctx, node, "who.ami", sabir.Empty{}); err != nil || got != c.want {
 			t.Errorf("got %q, %v, want %q", got, err, c.want)
 		}
 	}
 }
 
 func TestAPrincipalTravelsAsMetadata(t *testing.T) {
-	text := sabir.Metadata(auth.As(t.Context(), ada))[auth.MetadataKey]
+	text := sabir.MetadataFromContext(auth.As(t.Context(), ada))[auth.MetadataKey]
 	if want := `{"sub":"ada","roles":["admin","user"],"scheme":"jwt","claims":{"tenant":"blue"}}`; text != want {
 		t.Errorf("got %s, want %s", text, want)
 	}
 	elsewhere := sabir.WithMetadata(t.Context(), auth.MetadataKey, text) // all that arrives on another node
-	if got, ok := auth.From(elsewhere); !ok || !reflect.DeepEqual(got, ada) {
+	if got, ok := auth.FromContext(elsewhere); !ok || !reflect.DeepEqual(got, ada) {
 		t.Errorf("arrived as %+v, %v", got, ok)
 	}
 }
 
 func TestAPrincipalThatCannotBeReadIsNobody(t *testing.T) {
 	for _, text := range []string{"", "{}", "null", `"ada"`, `{"sub":""}`, `{"sub":"ada"`, `{"sub":"ada","sub":"root"}`, `{"sub":1}`} {
-		if p, ok := auth.From(sabir.WithMetadata(t.Context(), auth.MetadataKey, text)); ok {
+		if p, ok := auth.FromContext(sabir.WithMetadata(t.Context(), auth.MetadataKey, text)); ok {
 			t.Errorf("%s is taken for %+v", text, p)
 		}
 	}
@@ -51,22 +51,22 @@ func TestAPrincipalThatCannotBeReadIsNobody(t *testing.T) {
 
 func TestTheMetadataDecidesWhereTheContextKnowsAnother(t *testing.T) {
 	ctx := sabir.WithMetadata(auth.As(t.Context(), ada), auth.MetadataKey, `{"sub":"bob"}`)
-	if p, _ := auth.From(ctx); p.Subject != "bob" || p.HasAny("admin") {
+	if p, _ := auth.FromContext(ctx); p.Subject != "bob" || p.HasAny("admin") {
 		t.Errorf("got %+v", p)
 	}
 }
 
 func TestAChangedCopyOfAPrincipalIsWhatTravels(t *testing.T) {
-	p, _ := auth.From(auth.As(t.Context(), ada))
+	p, _ := auth.FromContext(auth.As(t.Context(), ada))
 	p.Roles = []string{"user"}
-	again, _ := auth.From(sabir.WithMetadata(t.Context(), auth.MetadataKey, sabir.Metadata(auth.As(t.Context(), p))[auth.MetadataKey]))
+	again, _ := auth.FromContext(sabir.WithMetadata(t.Context(), auth.MetadataKey, sabir.MetadataFromContext(auth.As(t.Context(), p))[auth.MetadataKey]))
 	if !reflect.DeepEqual(again.Roles, p.Roles) {
 		t.Errorf("the roles are %v", again.Roles)
 	}
 }
 
 func TestTheSystemHasEveryRole(t *testing.T) {
-	if p, _ := auth.From(auth.AsSystem(t.Context(), "x")); !p.HasAny("anything") {
+	if p, _ := auth.FromContext(auth.AsSystem(t.Context(), "x")); !p.HasAny("anything") {
 		t.Error("it has not")
 	}
 	if ada.HasAny("root") || ada.HasAny() || !ada.HasAny("root", "user") {
@@ -79,7 +79,7 @@ func TestInboundMakesACallOneOfTheCaller(t *testing.T) {
 	action := node.Action("who.ami")
 	call := func(caller any, metadata map[string]string) string {
 		x := request()
-		x.Caller = caller
+		x.Principal = caller
 		in := sabir.Inbound{Context: t.Context(), Metadata: metadata}
 		auth.Inbound(x, &in)
 		out, err := action.ServeJSON(in, nil, nil)
@@ -114,11 +114,11 @@ func TestContextIsInboundForStreams(t *testing.T) {
 	if ctx := auth.Context(t.Context(), x); ctx != t.Context() {
 		t.Error("nobody's context is another one")
 	}
-	if _, ok := auth.From(auth.Context(sabir.WithMetadata(t.Context(), auth.MetadataKey, `{"sub":"root"}`), x)); ok {
+	if _, ok := auth.FromContext(auth.Context(sabir.WithMetadata(t.Context(), auth.MetadataKey, `{"sub":"root"}`), x)); ok {
 		t.Error("nobody became somebody")
 	}
-	x.Caller = &ada
-	if p, ok := auth.From(auth.Context(t.Context(), x)); !ok || p.Subject != "ada" {
+	x.Principal = &ada
+	if p, ok := auth.FromContext(auth.Context(t.Context(), x)); !ok || p.Subject != "ada" {
 		t.Errorf("got %+v, %v", p, ok)
 	}
 }

@@ -12,7 +12,7 @@ import (
 type note string
 
 // ScopesKey is the key under which Require notes its roles on an action, a []string: empty where it is enough to be signed
-// in. See sabir.Action.Noted.
+// in. See sabir.Action.Annotation.
 const ScopesKey note = "auth.scopes"
 
 // Require lets only principals call that have one of the roles; without roles, all that are signed in. Others get
@@ -30,7 +30,7 @@ func Require(roles ...string) sabir.Middleware {
 	}
 	return guard("auth.Require", roles, check, func(a *sabir.Action) {
 		if slices.Contains(roles, "") {
-			a.Refuse("auth.Require was given an empty role; without roles it asks for no more than to be signed in")
+			a.Reject("auth.Require was given an empty role; without roles it asks for no more than to be signed in")
 		}
 	})
 }
@@ -65,19 +65,19 @@ func RequireFunc(allow func(ctx context.Context, p Principal, in any) error) sab
 	}
 	return guard("auth.RequireFunc", nil, check, func(a *sabir.Action) {
 		if allow == nil {
-			a.Refuse("auth.RequireFunc was given nil")
+			a.Reject("auth.RequireFunc was given nil")
 		}
 	})
 }
 
 func guard(name string, roles []string, check func(context.Context, *Principal, *sabir.Request) error, verify func(*sabir.Action)) sabir.Middleware {
 	wrap := func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-		if strings.HasPrefix(a.Service, "$") && a.Visibility != sabir.Public {
+		if strings.HasPrefix(a.Service, "$") && a.Visibility != sabir.VisibilityPublic {
 			return next // what nodes ask each other, without a principal
 		}
 		verify(a)
-		if noted, _ := a.Noted(ScopesKey).([]string); len(noted) == 0 { // the innermost is the most specific
-			a.Note(ScopesKey, append([]string{}, roles...))
+		if noted, _ := a.Annotation(ScopesKey).([]string); len(noted) == 0 { // the innermost is the most specific
+			a.Annotate(ScopesKey, append([]string{}, roles...))
 		}
 		return func(ctx context.Context, r *sabir.Request) error {
 			p, decoded := principalOf(ctx)

@@ -35,7 +35,7 @@ func TestRequireLetsOnlyThoseCallWhoHaveARole(t *testing.T) {
 			if c.who != nil {
 				ctx = auth.As(ctx, *c.who)
 			}
-			got, err := sabir.Call[string](ctx, node, "who.ami", sabir.Nothing{})
+			got, err := sabir.Call[string](ctx, node, "who.ami", sabir.Empty{})
 			if c.want == nil && (err != nil || !strings.HasSuffix(got, c.who.Subject)) || c.want != nil && !errors.Is(err, c.want) {
 				t.Errorf("got %q, %v, want %v", got, err, c.want)
 			}
@@ -45,25 +45,25 @@ func TestRequireLetsOnlyThoseCallWhoHaveARole(t *testing.T) {
 
 func TestACallThatCameFromAnotherNodeIsGuardedByItsMetadata(t *testing.T) {
 	node := start(t, sabir.Serve(whoami(sabir.Use(auth.Require("admin")))))
-	text := sabir.Metadata(auth.As(t.Context(), ada))[auth.MetadataKey]
-	if got, err := sabir.Call[string](sabir.WithMetadata(t.Context(), auth.MetadataKey, text), node, "who.ami", sabir.Nothing{}); err != nil || got != "jwt:ada" {
+	text := sabir.MetadataFromContext(auth.As(t.Context(), ada))[auth.MetadataKey]
+	if got, err := sabir.Call[string](sabir.WithMetadata(t.Context(), auth.MetadataKey, text), node, "who.ami", sabir.Empty{}); err != nil || got != "jwt:ada" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if _, err := sabir.Call[string](sabir.WithMetadata(t.Context(), auth.MetadataKey, `{"sub":"eve"}`), node, "who.ami", sabir.Nothing{}); !errors.Is(err, auth.ErrNotAllowed) {
+	if _, err := sabir.Call[string](sabir.WithMetadata(t.Context(), auth.MetadataKey, `{"sub":"eve"}`), node, "who.ami", sabir.Empty{}); !errors.Is(err, auth.ErrNotAllowed) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestANestedCallIsMadeForTheSameCaller(t *testing.T) {
 	outer := sabir.NewService("outer")
-	sabir.Handle(outer, "run", func(ctx context.Context, _ sabir.Nothing) (string, error) {
-		return sabir.Call[string](ctx, sabir.NodeOf(ctx), "who.ami", sabir.Nothing{})
+	sabir.Handle(outer, "run", func(ctx context.Context, _ sabir.Empty) (string, error) {
+		return sabir.Call[string](ctx, sabir.NodeFromContext(ctx), "who.ami", sabir.Empty{})
 	})
 	node := start(t, sabir.Serve(outer), sabir.Serve(whoami(sabir.Use(auth.Require("admin")))))
-	if got, err := sabir.Call[string](auth.As(t.Context(), ada), node, "outer.run", sabir.Nothing{}); err != nil || got != "jwt:ada" {
+	if got, err := sabir.Call[string](auth.As(t.Context(), ada), node, "outer.run", sabir.Empty{}); err != nil || got != "jwt:ada" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if _, err := sabir.Call[string](t.Context(), node, "outer.run", sabir.Nothing{}); !errors.Is(err, auth.ErrNotSignedIn) {
+	if _, err := sabir.Call[string](t.Context(), node, "outer.run", sabir.Empty{}); !errors.Is(err, auth.ErrNotSignedIn) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -138,7 +138,7 @@ func TestRequireFuncSeesTheInput(t *testing.T) {
 
 func TestRequireNotesItsRoles(t *testing.T) {
 	noted := func(options ...sabir.ActionOption) any {
-		return start(t, sabir.Serve(whoami(options...))).Action("who.ami").Noted(auth.ScopesKey)
+		return start(t, sabir.Serve(whoami(options...))).Action("who.ami").Annotation(auth.ScopesKey)
 	}
 	allow := func(context.Context, auth.Principal, any) error { return nil }
 	for _, c := range []struct {

@@ -216,7 +216,7 @@ func (s *Sessions) SignIn(x *exchange.Exchange, p Principal) error {
 	}
 	s.endSession(x)
 	s.own(began)
-	x.Caller = ready
+	x.Principal = ready
 	return nil
 }
 
@@ -229,7 +229,7 @@ func (s *Sessions) SignOut(x *exchange.Exchange) error {
 	}
 	s.endSession(x)
 	s.setCookie(x, "", -1)
-	x.Caller = nil
+	x.Principal = nil
 	return nil
 }
 

@@ -56,8 +56,8 @@ func TestASessionLastsFromSignInToSignOut(t *testing.T) {
 	}
 	x = with(cookie)
 	admitted(t, s, x)
-	if err := s.SignOut(x); err != nil || x.Caller != nil {
-		t.Errorf("got %v, %v", err, x.Caller)
+	if err := s.SignOut(x); err != nil || x.Principal != nil {
+		t.Errorf("got %v, %v", err, x.Principal)
 	}
 	if gone := setCookie(t, x); gone.Name != cookie.Name || gone.Value != "" || gone.MaxAge >= 0 {
 		t.Errorf("got %+v", gone)
@@ -113,8 +113,8 @@ func TestACookieThatIsNotGoodIsNobodyAndRemoved(t *testing.T) {
 		"short": "abc", "no base64": "%%%%", "too long": strings.Repeat("A", 5000), "only a nonce": strings.Repeat("A", 32),
 	} {
 		x := with(&http.Cookie{Name: good.Name, Value: value})
-		if err := auth.Optional(s).Before(x); err != nil || x.Caller != nil {
-			t.Errorf("%s: got %v, %v", what, err, x.Caller)
+		if err := auth.Optional(s).Before(x); err != nil || x.Principal != nil {
+			t.Errorf("%s: got %v, %v", what, err, x.Principal)
 		}
 		if gone := setCookie(t, x); gone.MaxAge >= 0 {
 			t.Errorf("%s: got %+v", what, gone)
@@ -151,7 +151,7 @@ func TestASessionEndsWhenItIsIdleOrOld(t *testing.T) {
 		refused(t, s, with(cookie), auth.ErrNotSignedIn) // the old cookie has expired
 		for range 100 {
 			x := with(renewed)
-			if auth.Optional(s).Before(x); x.Caller == nil {
+			if auth.Optional(s).Before(x); x.Principal == nil {
 				break
 			}
 			if x.Answer.Has("Set-Cookie") {
@@ -217,8 +217,8 @@ func TestSignInRefusesWhatCannotBeASession(t *testing.T) {
 		"no JSON form": {Subject: "ada", Claims: map[string]any{"f": func() {}}},
 	} {
 		x := request()
-		if err := s.SignIn(x, p); err == nil || x.Caller != nil || x.Answer.Has("Set-Cookie") {
-			t.Errorf("%s: got %v, %v", what, err, x.Caller)
+		if err := s.SignIn(x, p); err == nil || x.Principal != nil || x.Answer.Has("Set-Cookie") {
+			t.Errorf("%s: got %v, %v", what, err, x.Principal)
 		}
 	}
 	if err := s.SignIn(nil, ada); !errors.Is(err, auth.ErrNoExchange) {

@@ -13,7 +13,7 @@ import (
 // ErrSignedOut when the session ends by [Sessions.SignOut], [Sessions.SignIn] or SessionConfig.Revalidate. stop ends the watch, and must be
 // called. Without an end of the credentials, or without a caller, it costs nothing; else a timer.
 func Until(x *exchange.Exchange, end func(error)) (stop func()) {
-	p, _ := x.Caller.(*Principal)
+	p, _ := x.Principal.(*Principal)
 	if p == nil || p.Expires.IsZero() && p.session == nil {
 		return func() {}
 	}

@@ -24,7 +24,7 @@ func openBoard(tb testing.TB, c config) *dashboard {
 
 func openNode(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 	tb.Helper()
-	n := sabir.NewNode(append([]sabir.NodeOption{sabir.ID("n1"), quiet, sabir.Serve(ledger())}, options...)...)
+	n := sabir.NewNode(append([]sabir.NodeOption{sabir.NodeID("n1"), quiet, sabir.Serve(ledger())}, options...)...)
 	must(tb, n.Start(tb.Context()))
 	tb.Cleanup(func() {
 		if n.State() == sabir.StateRunning {

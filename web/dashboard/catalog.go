@@ -59,7 +59,7 @@ func newCatalog(ctx context.Context, n *sabir.Node) (catalog, error) {
 			offering[a] = append(offering[a], s.Node)
 		}
 	}
-	actions, err := sabir.Call[[]sabir.ActionInfo](ctx, n, "$node.actions", sabir.Nothing{}, sabir.ToNode(n.ID()))
+	actions, err := sabir.Call[[]sabir.ActionInfo](ctx, n, "$node.actions", sabir.Empty{}, sabir.ToNode(n.ID()))
 	if err != nil {
 		return c, err
 	}

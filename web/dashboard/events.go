@@ -89,7 +89,7 @@ func (t *tap) listen(ctx context.Context, pattern string) (*listener, error) {
 		return l, nil
 	}
 	s := sabir.NewService(t.name, sabir.Purpose("shows events on a dashboard that is being watched"))
-	sabir.On(s, "**", t.receive, sabir.InGroup(t.name+"/"+t.node.ID()))
+	sabir.On(s, "**", t.receive, sabir.ConsumerGroup(t.name+"/"+t.node.ID()))
 	if err := t.node.Add(context.WithoutCancel(ctx), s); err != nil {
 		t.drop(l)
 		return nil, err
@@ -134,7 +134,7 @@ func (t *tap) take(l *listener) batch {
 // receive runs on the emitter's goroutine, which has made JSON of the payload: it keeps what some watcher asked for, and never
 // waits.
 func (t *tap) receive(ctx context.Context, payload json.RawMessage) error {
-	info := sabir.Info(ctx)
+	info := sabir.InfoFromContext(ctx)
 	now := time.Now()
 	var wanted []*listener
 	t.mu.Lock()
@@ -147,7 +147,7 @@ func (t *tap) receive(ctx context.Context, payload json.RawMessage) error {
 	if wanted == nil {
 		return nil
 	}
-	p := passed{At: now.UnixMilli(), Event: info.Event, From: info.Caller, Request: info.RequestID}
+	p := passed{At: now.UnixMilli(), Event: info.Event, From: info.CalledBy, Request: info.RequestID}
 	p.setPayload(payload)
 	t.mu.Lock()
 	defer t.mu.Unlock()

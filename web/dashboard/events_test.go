@@ -129,7 +129,7 @@ func TestListenersAreBoundedAndPatternsChecked(t *testing.T) {
 }
 
 func TestANodeThatDoesNotRunCannotBeListenedTo(t *testing.T) {
-	n := sabir.NewNode(sabir.ID("n1"), quiet)
+	n := sabir.NewNode(sabir.NodeID("n1"), quiet)
 	b := boardOf(t, n, config{})
 	if w := b.ask(t, "GET", "/api/events", ""); w.Code < 400 {
 		t.Errorf("%d", w.Code)

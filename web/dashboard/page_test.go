@@ -275,7 +275,7 @@ func TestThePageComesBackWithItsNode(t *testing.T) {
 	b.Until(`document.querySelector('#status').dataset.kind === 'live'`)
 	must(t, n.Stop(t.Context()))
 	b.Until(`document.querySelector('#status').dataset.kind !== 'live' && document.body.classList.contains('stale')`)
-	again := sabir.NewNode(sabir.ID("n2"), quiet, sabir.HTTP(address, At("/dashboard")))
+	again := sabir.NewNode(sabir.NodeID("n2"), quiet, sabir.HTTP(address, At("/dashboard")))
 	must(t, again.Start(t.Context()))
 	defer func() { must(t, again.Stop(t.Context())) }()
 	b.Until(`document.querySelector('#status').dataset.kind === 'live' && document.querySelector('#where').innerText === 'n2'`)

@@ -140,7 +140,7 @@ func (r *Ring) Service() *sabir.Service {
 			limit = maxSpans
 		}
 		spans := r.all()
-		list := spanList{Node: sabir.NodeOf(ctx).ID(), Held: len(spans), Spans: []spanInfo{}}
+		list := spanList{Node: sabir.NodeFromContext(ctx).ID(), Held: len(spans), Spans: []spanInfo{}}
 		for _, span := range spans {
 			left := limit - len(list.Spans)
 			if left == 0 {
@@ -154,7 +154,7 @@ func (r *Ring) Service() *sabir.Service {
 			}
 		}
 		return list, nil
-	}, sabir.Describe("lists spans, the latest first"), sabir.Visible(sabir.Cluster), sabir.Idempotent())
+	}, sabir.Describe("lists spans, the latest first"), sabir.Visible(sabir.VisibilityCluster), sabir.Idempotent())
 	return s
 }
 

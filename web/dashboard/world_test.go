@@ -56,7 +56,7 @@ func openWorld(tb testing.TB, options ...Option) *world {
 		ring := Traces(2000)
 		tel, err := telemetry.New(telemetry.Metrics(), telemetry.Traces(ring), telemetry.Buckets(buckets...))
 		must(tb, err)
-		parts := []sabir.NodeOption{sabir.ID(fmt.Sprintf("shop-%d", i+1)), quiet, sabir.Join(address), sabir.Serve(tel.Stats(), ring.Service()), sabir.Use(tel.Middleware())}
+		parts := []sabir.NodeOption{sabir.NodeID(fmt.Sprintf("shop-%d", i+1)), quiet, sabir.Join(address), sabir.Serve(tel.Stats(), ring.Service()), sabir.Use(tel.Middleware())}
 		if i == 0 {
 			parts = append(parts, sabir.HTTP(":0", At("/dashboard", options...)), sabir.Serve(ledger()))
 			w.system = actor.NewSystem(actor.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
@@ -135,9 +135,9 @@ type booked struct {
 func ledger() *sabir.Service {
 	s := sabir.NewService("ledger", sabir.Purpose("keeps the books"))
 	sabir.Handle(s, "book", func(ctx context.Context, in entry) (booked, error) {
-		return booked{in.ID, len(in.Lines), "<b>" + in.Kind + "</b>"}, sabir.Emit(ctx, sabir.NodeOf(ctx), "ledger.booked", in)
+		return booked{in.ID, len(in.Lines), "<b>" + in.Kind + "</b>"}, sabir.Emit(ctx, sabir.NodeFromContext(ctx), "ledger.booked", in)
 	}, sabir.Describe("books an entry and tells it as an event"))
-	sabir.Handle(s, "hidden", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }, sabir.Visible(sabir.Cluster))
+	sabir.Handle(s, "hidden", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }, sabir.Visible(sabir.VisibilityCluster))
 	sabir.Handle(s, "large", func(context.Context, struct{}) (string, error) { return strings.Repeat("x", 2<<20), nil })
 	sabir.Handle(s, "lose", func(context.Context, struct{}) (struct{}, error) {
 		return struct{}{}, sabir.Errorf(sabir.CodeDataLoss, "BooksLost", "the books were lost at sea")

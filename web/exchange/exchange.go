@@ -13,7 +13,7 @@ import (
 
 // Exchange is one request and its answer. It belongs to one goroutine at a time and is used again for the next request, so
 // neither it nor its lists and bytes may be kept after the answer. Its strings may, unless it is Lent: nothing writes to them
-// again, though one can keep up to 16 KiB alive that came with it. Filters, and callers of web.ExchangeOf, never see one that
+// again, though one can keep up to 16 KiB alive that came with it. Filters, and callers of web.ExchangeFromContext, never see one that
 // is Lent.
 type Exchange struct {
 	// Context ends when the caller goes or the server lets it go.
@@ -36,8 +36,8 @@ type Exchange struct {
 	Route any
 	// Params are the parts of the path that the route's pattern names, in its order, decoded.
 	Params []string
-	// Caller is set by the authentication; nil for an anonymous caller.
-	Caller any
+	// Principal is set by the authentication; nil for an anonymous caller.
+	Principal any
 	// ID is the request's id, in the answer's X-Request-Id and in logs.
 	ID string
 	// Limit is the time that the call may take. The caller has an answer then, whatever the handler does. 0 is the server's
@@ -82,7 +82,7 @@ func (x *Exchange) Reset() {
 	x.Answer.empty()
 	x.Method, x.Path, x.Query, x.Host, x.ID, x.Type = "", "", "", "", "", ""
 	x.Length, x.Limit, x.Status, x.HTTP2, x.Lent = 0, 0, 0, false, false
-	x.Route, x.Caller, x.Body, x.Proxies = nil, nil, nil, nil
+	x.Route, x.Principal, x.Body, x.Proxies = nil, nil, nil, nil
 	x.Params, x.Out = x.Params[:0], x.Out[:0]
 }
 

@@ -25,7 +25,7 @@ func TestResetLeavesOnlyWhatIsOfTheConnection(t *testing.T) {
 	}
 	x.Header.Add("A", "b")
 	x.Answer.Add("C", "d")
-	x.Route, x.Caller, x.Body, x.Params, x.Out = 1, 1, []byte("b"), []string{"p"}, []byte("o")
+	x.Route, x.Principal, x.Body, x.Params, x.Out = 1, 1, []byte("b"), []string{"p"}, []byte("o")
 	x.Context, x.Remote, x.TLS = context.Background(), netip.MustParseAddrPort("127.0.0.1:1"), new(tls.ConnectionState)
 
 	x.Reset()

@@ -104,8 +104,8 @@ func (r routed) Action() *sabir.Action { return r.action }
 // cachedFor is an action whose cache noted that it keeps answers so long.
 func cachedFor(t testing.TB, ttl time.Duration) routed {
 	s := sabir.NewService("users")
-	sabir.Handle(s, "get", func(context.Context, sabir.Nothing) (int, error) { return 1, nil }, sabir.Use(sabir.Middleware{Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-		a.Note(sabir.CacheNote, ttl)
+	sabir.Handle(s, "get", func(context.Context, sabir.Empty) (int, error) { return 1, nil }, sabir.Use(sabir.Middleware{Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		a.Annotate(sabir.CacheNote, ttl)
 		return next
 	}}))
 	n := sabir.NewNode(sabir.Serve(s))
@@ -132,7 +132,7 @@ func TestCacheControl(t *testing.T) {
 		{"the answer says it", nil, func(x *exchange.Exchange) { x.Answer.Add("Cache-Control", "max-age=7") }, "max-age=7"},
 		{"a cookie is set", shared, func(x *exchange.Exchange) { x.Answer.Add("Set-Cookie", "a=b") }, "no-store"},
 		{"shared", shared, func(x *exchange.Exchange) { x.Route = minute }, "public, max-age=90"},
-		{"shared, but somebody calls", shared, func(x *exchange.Exchange) { x.Route, x.Caller = minute, &auth.Principal{Subject: "ada"} }, "private, max-age=90"},
+		{"shared, but somebody calls", shared, func(x *exchange.Exchange) { x.Route, x.Principal = minute, &auth.Principal{Subject: "ada"} }, "private, max-age=90"},
 		{"shared, but with credentials", shared, func(x *exchange.Exchange) { x.Route = minute; x.Header.Add("Authorization", "x") }, "private, max-age=90"},
 		{"shared, but with a cookie", shared, func(x *exchange.Exchange) { x.Route = minute; x.Header.Add("Cookie", "a=b") }, "private, max-age=90"},
 		{"an error", shared, func(x *exchange.Exchange) { x.Route, x.Status = minute, 404 }, "no-store"},

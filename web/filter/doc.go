@@ -1,9 +1,9 @@
 // Package filter has ready-made filters for the HTTP server: limits by caller, origin and rate, and the headers of answers.
 //
-//	sabir.HTTP("0.0.0.0:3000", web.Use(
+//	sabir.HTTP("0.0.0.0:3000", web.Filters(
 //		filter.Log(slog.Default()),
 //		filter.Secure(),
-//		filter.CORS(filter.Policy{Origins: []string{"https://app.example.com"}}),
+//		filter.CORS(filter.CORSConfig{Origins: []string{"https://app.example.com"}}),
 //		filter.Compress(),
 //		filter.Cache(),
 //		filter.RateLimit(50, 100)))

@@ -39,9 +39,9 @@ func get(url, header, value string) *http.Response {
 func Example() {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", greet, sabir.Route("GET", "/hello/{name}"))
-	node := sabir.NewNode(sabir.Serve(greeter), sabir.HTTP(":0", web.Use(
+	node := sabir.NewNode(sabir.Serve(greeter), sabir.HTTP(":0", web.Filters(
 		filter.Secure(),
-		filter.CORS(filter.Policy{Origins: []string{"https://app.example.com"}}),
+		filter.CORS(filter.CORSConfig{Origins: []string{"https://app.example.com"}}),
 		filter.Compress(),
 		filter.Cache(filter.MaxAge(time.Minute)),
 		filter.RateLimit(1.0/60, 2))))

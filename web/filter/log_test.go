@@ -44,7 +44,7 @@ func TestALineForEachAnswer(t *testing.T) {
 		{"a query", nil, func(x *exchange.Exchange) { x.Query = "token=hunter2&page=3&hunter3" }, "level=INFO msg=http method=GET path=/users/7 query=\"token=…&page=…&=…\" status=200 bytes=2 took=20ms from=192.0.2.1 request=r1\n"},
 		{"with the query", []filter.LogOption{filter.LogQuery()}, func(x *exchange.Exchange) { x.Query = "page=3" }, "level=INFO msg=http method=GET path=/users/7 query=\"page=3\" status=200 bytes=2 took=20ms from=192.0.2.1 request=r1\n"},
 		{"an action", nil, func(x *exchange.Exchange) { x.Route = cachedFor(t, time.Second) }, "level=INFO msg=http method=GET path=/users/7 status=200 bytes=2 took=20ms from=192.0.2.1 request=r1 action=users.get\n"},
-		{"a caller", []filter.LogOption{filter.LogCaller()}, func(x *exchange.Exchange) { x.Caller = &auth.Principal{Subject: "ada"} }, "level=INFO msg=http method=GET path=/users/7 status=200 bytes=2 took=20ms from=192.0.2.1 request=r1 caller=ada\n"},
+		{"a caller", []filter.LogOption{filter.LogCaller()}, func(x *exchange.Exchange) { x.Principal = &auth.Principal{Subject: "ada"} }, "level=INFO msg=http method=GET path=/users/7 status=200 bytes=2 took=20ms from=192.0.2.1 request=r1 caller=ada\n"},
 		{"behind a proxy", nil, func(x *exchange.Exchange) {
 			x.Proxies = &exchange.Proxies{From: prefixes("192.0.2.1/32")}
 			x.Header.Add("X-Forwarded-For", "198.51.100.7")

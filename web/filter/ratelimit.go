@@ -153,7 +153,7 @@ func (r *rateLimit) appendKey(buf []byte, x *exchange.Exchange) []byte {
 	switch {
 	case r.together:
 	case r.byPrincipal && isPrincipal(x):
-		p := x.Caller.(*auth.Principal)
+		p := x.Principal.(*auth.Principal)
 		buf = append(buf, 'p')
 		buf = append(buf, p.Scheme...)
 		buf = append(buf, 0)
@@ -166,7 +166,7 @@ func (r *rateLimit) appendKey(buf []byte, x *exchange.Exchange) []byte {
 }
 
 func isPrincipal(x *exchange.Exchange) bool {
-	p, ok := x.Caller.(*auth.Principal)
+	p, ok := x.Principal.(*auth.Principal)
 	return ok && p != nil
 }
 

@@ -107,7 +107,7 @@ func TestRateLimitByPrincipalRouteAndHeader(t *testing.T) {
 				x.Path = path
 				x.Header.Add("X-Tenant", tenant)
 				if subject != "" {
-					x.Caller = &auth.Principal{Subject: subject, Scheme: "jwt"}
+					x.Principal = &auth.Principal{Subject: subject, Scheme: "jwt"}
 				}
 				return x
 			}

@@ -7,7 +7,7 @@ import "github.com/sabir-go/sabir"
 // half of the time. Give it to an action whose input is []byte: sabir.Use(stream.Borrow()).
 func Borrow() sabir.Middleware {
 	return sabir.Middleware{Name: "borrow", Stream: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-		a.Note(borrowKey{}, true)
+		a.Annotate(borrowKey{}, true)
 		return next
 	}}
 }
@@ -39,7 +39,7 @@ func (x *session) newChunkBuffer() *chunkBuffer {
 	switch {
 	case x.call.Action.In == nil: // another node's: Send has copied when it returns
 		return &chunkBuffer{ring: make([][]byte, 1)}
-	case x.call.Action.Noted(borrowKey{}) != nil:
+	case x.call.Action.Annotation(borrowKey{}) != nil:
 		return &chunkBuffer{ring: make([][]byte, borrowedBuffers)}
 	}
 	return &chunkBuffer{size: chunk}

@@ -56,7 +56,7 @@ func NewEvents(patterns ...string) (*Events, error) {
 func (e *Events) Service(name, node string) *sabir.Service {
 	s := sabir.NewService(name, sabir.Purpose("hands events on to callers over HTTP"))
 	for _, p := range e.patterns {
-		sabir.On(s, p, e.deliver, sabir.InGroup(name+"/"+node))
+		sabir.On(s, p, e.deliver, sabir.ConsumerGroup(name+"/"+node))
 	}
 	return s
 }
@@ -70,7 +70,7 @@ func (e *Events) Listeners() int {
 
 // deliver hands an event on. A listener without space for it is cut off: a listener gets every event, or an error.
 func (e *Events) deliver(ctx context.Context, payload json.RawMessage) error {
-	name := sabir.Info(ctx).Event
+	name := sabir.InfoFromContext(ctx).Event
 	var document, sseHead, frameHead []byte
 	var failed error
 	e.mu.RLock()
@@ -80,7 +80,7 @@ func (e *Events) deliver(ctx context.Context, payload json.RawMessage) error {
 			continue
 		}
 		if document == nil && failed == nil {
-			document, failed = appendEvent(nil, name, payload, sabir.Info(ctx).Node)
+			document, failed = appendEvent(nil, name, payload, sabir.InfoFromContext(ctx).Node)
 			sseHead = append(append([]byte("event: "), name...), "\ndata: "...)
 			frameHead = appendHead(nil, ws.OpText, len(document))
 		}

@@ -162,11 +162,11 @@ func (s *served) service() *sabir.Service {
 		return nil
 	})
 	sabir.HandleStream(all, "metadata", func(ctx context.Context, s *sabir.Stream[number, map[string]string]) error {
-		return s.Send(sabir.Metadata(ctx))
+		return s.Send(sabir.MetadataFromContext(ctx))
 	})
 	sabir.HandleStream(all, "upload", func(ctx context.Context, st *sabir.Stream[[]byte, file]) error {
 		sum := sha256.New()
-		f := file{Name: sabir.Metadata(ctx)["file-name"], Type: sabir.Metadata(ctx)["content-type"]}
+		f := file{Name: sabir.MetadataFromContext(ctx)["file-name"], Type: sabir.MetadataFromContext(ctx)["content-type"]}
 		first := true
 		for part, err := range st.All() {
 			if err != nil {
@@ -292,7 +292,7 @@ func http2(_ *served, s *httptest.Server) { s.EnableHTTP2 = true }
 func serve(tb testing.TB, limits stream.Limits, settings ...setting) *served {
 	tb.Helper()
 	s := newServed(tb)
-	s.node = s.start(tb, sabir.ID("n1"), sabir.Serve(s.service(), s.events.Service("web-events", "n1")))
+	s.node = s.start(tb, sabir.NodeID("n1"), sabir.Serve(s.service(), s.events.Service("web-events", "n1")))
 	s.serve(tb, limits, settings...)
 	return s
 }
@@ -301,8 +301,8 @@ func serve(tb testing.TB, limits stream.Limits, settings ...setting) *served {
 func serveAway(tb testing.TB, limits stream.Limits) (s *served, owner *sabir.Node) {
 	tb.Helper()
 	s = newServed(tb)
-	owner = s.start(tb, sabir.ID("n2"), sabir.Serve(s.service()), sabir.Join("tcp://127.0.0.1:0", sabir.ClusterName(tb.Name())))
-	s.node = s.start(tb, sabir.ID("n1"), sabir.Serve(s.events.Service("web-events", "n1")), sabir.Join(owner.Info().Addr, sabir.ClusterName(tb.Name())))
+	owner = s.start(tb, sabir.NodeID("n2"), sabir.Serve(s.service()), sabir.Join("tcp://127.0.0.1:0", sabir.ClusterName(tb.Name())))
+	s.node = s.start(tb, sabir.NodeID("n1"), sabir.Serve(s.events.Service("web-events", "n1")), sabir.Join(owner.Info().Addr, sabir.ClusterName(tb.Name())))
 	ctx, cancel := context.WithTimeout(context.Background(), until)
 	defer cancel()
 	if err := errors.Join(s.node.WaitFor(ctx, "t"), owner.WaitFor(ctx, "web-events")); err != nil {
