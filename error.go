@@ -361,17 +361,6 @@ var (
 	ErrNoDescription = NewError(CodeFailedPrecondition, nameNoDescription, "the types cannot be described")
 )
 
-// builtinErrors lists the errors above in their order.
-var builtinErrors = [...]*Error{
-	ErrActionNotFound, ErrServiceUnavailable, ErrGroupGone, ErrNodeState, ErrBadOption, ErrBadService, ErrBadName,
-	ErrBadContract, ErrValidationFailed, ErrBadInput, ErrBadOutput, ErrInputTooLarge, ErrUnsupportedMediaType,
-	ErrMethodNotAllowed, ErrWrongSite, ErrNotANode, ErrBadKey, ErrLinkLost, ErrNoCommonCodec, ErrJoinFailed, ErrBadChannel,
-	ErrNoChannels, ErrChannelAway, ErrChannelFull, ErrNotOffered, ErrChannelFailed, ErrTooManyCalls, ErrTooManyStreams,
-	ErrMessageTooLarge, ErrHeadTooLarge, ErrTooMuchDeclared, ErrNotAnswered, ErrBadCompression, ErrDeadlineExceeded,
-	ErrCanceled, ErrPanic, ErrHandlerFailed, ErrTooManyLevels, ErrTooManyAbandoned, ErrStreamWanted, ErrNoStream,
-	ErrStreamEnded, ErrEventQueueFull, ErrRateLimited, ErrBulkheadFull, ErrBreakerOpen, ErrNoDescription,
-}
-
 // builtinStatus holds the built-in names whose HTTP status is more specific than their code's.
 var builtinStatus = map[string]int{
 	nameValidationFailed:     422,

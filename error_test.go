@@ -41,6 +41,17 @@ func errorDocs(t *testing.T) (names, comments map[string]string) {
 	return names, comments
 }
 
+// builtinErrors lists the errors above in their order.
+var builtinErrors = [...]*Error{
+	ErrActionNotFound, ErrServiceUnavailable, ErrGroupGone, ErrNodeState, ErrBadOption, ErrBadService, ErrBadName,
+	ErrBadContract, ErrValidationFailed, ErrBadInput, ErrBadOutput, ErrInputTooLarge, ErrUnsupportedMediaType,
+	ErrMethodNotAllowed, ErrWrongSite, ErrNotANode, ErrBadKey, ErrLinkLost, ErrNoCommonCodec, ErrJoinFailed, ErrBadChannel,
+	ErrNoChannels, ErrChannelAway, ErrChannelFull, ErrNotOffered, ErrChannelFailed, ErrTooManyCalls, ErrTooManyStreams,
+	ErrMessageTooLarge, ErrHeadTooLarge, ErrTooMuchDeclared, ErrNotAnswered, ErrBadCompression, ErrDeadlineExceeded,
+	ErrCanceled, ErrPanic, ErrHandlerFailed, ErrTooManyLevels, ErrTooManyAbandoned, ErrStreamWanted, ErrNoStream,
+	ErrStreamEnded, ErrEventQueueFull, ErrRateLimited, ErrBulkheadFull, ErrBreakerOpen, ErrNoDescription,
+}
+
 // errorVariables are the exported variables of the runtime's errors by the name they go by on the wire.
 func errorVariables() map[string]*Error {
 	all := make(map[string]*Error)

@@ -47,5 +47,5 @@ func ExampleTagError() {
 	}
 	_, err := validate.New().Compile(reflect.TypeFor[Hello]())
 	fmt.Println(err)
-	// Output: validate: field Name of validate_test.Hello, tag "requird": Undefined validation function 'requird'
+	// Output: validate: field Name of validate_test.Hello, tag "requird": no rule is called "requird"
 }

@@ -47,13 +47,13 @@ func (c *compiler) readableRule(name string) error {
 	case compiled(name):
 		return nil
 	case name == "":
-		return errors.New("Invalid validation tag")
+		return errors.New("the tag has an empty rule")
 	case c.words.aliases[name] != "":
 		return fmt.Errorf("the alias %q in an alternative or with a parameter needs the library of all rules: add %s", name, library.Import)
 	case tag.Known(name):
 		return fmt.Errorf("rule %q needs the library of all rules: add %s", name, library.Import)
 	}
-	return fmt.Errorf("Undefined validation function '%s'", name)
+	return fmt.Errorf("no rule is called %q", name)
 }
 
 // compiled reports whether this package has a rule, for some types at least.
