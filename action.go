@@ -40,8 +40,8 @@ func handle[In, Out any](s *Service, def *definition, fn func(context.Context, I
 // Empty is the input or the output of an action that has none.
 type Empty = struct{}
 
-// ActionOption is an option of Handle and HandleStream: [Use], [Inline], [Idempotent], [Visible], [Describe],
-// [Codecs], [Route], [Errors], [Example], [Deprecated]. Use, Codecs, Route, Fails and Example add up; a service whose action is
+// ActionOption is an option of Handle and HandleStream: [Use], [Inline], [Idempotent], [ClusterOnly], [NodeOnly], [Doc],
+// [Codecs], [Route], [Errors], [Example], [Deprecated]. Use, Codecs, Route, Errors and Example add up; a service whose action is
 // given two of another does not start.
 type ActionOption interface{ applyAction(*definition) }
 
@@ -61,14 +61,31 @@ func Idempotent() ActionOption {
 	return actionOptionOnce("Idempotent", callerSite(), func(d *definition) { d.idempotent = true })
 }
 
-// Visible sets the callers that the action is for. Default: Public.
-func Visible(to Visibility) ActionOption {
-	return actionOptionOnce("Visible", callerSite(), func(d *definition) { d.visibility = to })
+// ClusterOnly keeps an action off HTTP: nodes of the cluster may call it, and callers on the same node.
+func ClusterOnly() ActionOption { return visible("ClusterOnly", callerSite(), VisibilityCluster) }
+
+// NodeOnly keeps an action for callers on the same node.
+func NodeOnly() ActionOption { return visible("NodeOnly", callerSite(), VisibilityPrivate) }
+
+func visible(option string, where callSite, to Visibility) ActionOption {
+	return actionOptionOnce(option, where, func(d *definition) { d.visibility = to })
 }
 
-// Describe gives the action a sentence for listings and generated documents.
-func Describe(text string) ActionOption {
-	return actionOptionOnce("Describe", callerSite(), func(d *definition) { d.description = text })
+// Doc gives a service, an action or a stream a sentence for listings and generated documents.
+func Doc(text string) DocOption { return DocOption{text, callerSite()} }
+
+// DocOption is the result of Doc: an option of NewService, Handle, HandleStream, NewAction and NewStream.
+type DocOption struct {
+	text  string
+	where callSite
+}
+
+func (d DocOption) applyService(s *Service) {
+	serviceOptionOnce("Doc", d.where, func(s *Service) { s.description = d.text }).applyService(s)
+}
+
+func (d DocOption) applyAction(def *definition) {
+	actionOptionOnce("Doc", d.where, func(def *definition) { def.description = d.text }).applyAction(def)
 }
 
 // definition is an action as its author wrote it; each time its service starts, it opens as an endpoint.

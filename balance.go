@@ -21,10 +21,10 @@ type balance struct {
 	patterns []string
 }
 
-// SpreadLocal shares out calls among all nodes that offer an action, this one included. By default an action that this
-// node offers is called here, which costs no more than a function call.
-func SpreadLocal() NodeOption {
-	return nodeOptionOnce("SpreadLocal", callerSite(), func(n *Node) { n.shares = true })
+// PreferLocal says whether calls of actions that this node offers itself stay here. Default: true, such a call costs nothing. With
+// false they are shared with the other nodes that offer the action, as the balancer decides.
+func PreferLocal(prefer bool) NodeOption {
+	return nodeOptionOnce("PreferLocal", callerSite(), func(n *Node) { n.shares = !prefer })
 }
 
 // balancerFor makes the balancer of an action.

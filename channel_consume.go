@@ -107,7 +107,7 @@ type consumeOption func(*consumerDefinition)
 func (o consumeOption) applyConsumer(d *consumerDefinition) { o(d) }
 
 func (o ConsumerGroupOption) applyConsumer(d *consumerDefinition) {
-	consumeOptionOnce("InGroup", o.where, func(d *consumerDefinition) { d.group = o.name }).applyConsumer(d)
+	consumeOptionOnce("ConsumerGroup", o.where, func(d *consumerDefinition) { d.group = o.name }).applyConsumer(d)
 }
 
 func (u UseOption) applyConsumer(d *consumerDefinition) {

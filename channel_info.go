@@ -69,21 +69,21 @@ func (n *Node) withChannels(list []*Service) []*Service {
 	if n.channelsAddress() == "" {
 		return list
 	}
-	s := NewService("$channels", Purpose("describes durable channels and their dead letters"))
+	s := NewService("$channels", Doc("describes durable channels and their dead letters"))
 	Handle(s, "list", func(ctx context.Context, _ Empty) ([]ChannelInfo, error) { return n.ChannelList(ctx) },
-		Describe("lists the channels that the node uses"))
+		Doc("lists the channels that the node uses"))
 	Handle(s, "letters", func(ctx context.Context, in DeadLettersRequest) ([]DeadLetter, error) {
 		if in.Limit == 0 {
 			in.Limit = 100
 		}
 		return DeadLetters(ctx, n, in.Channel, in.Limit)
-	}, Describe("lists dead letters"))
+	}, Doc("lists dead letters"))
 	Handle(s, "replay", func(ctx context.Context, in DeadLettersRequest) (int, error) {
 		if err := in.check(); err != nil {
 			return 0, err
 		}
 		return Replay(ctx, n, in.Channel, in.Keys...)
-	}, Describe("publishes dead letters again"))
+	}, Doc("publishes dead letters again"))
 	Handle(s, "delete", func(ctx context.Context, in DeadLettersRequest) (int, error) {
 		if err := in.check(); err != nil {
 			return 0, err
@@ -98,7 +98,7 @@ func (n *Node) withChannels(list []*Service) []*Service {
 			}
 		}
 		return DeleteDeadLetters(ctx, n, in.Channel, in.Keys...)
-	}, Describe("deletes dead letters"))
+	}, Doc("deletes dead letters"))
 	return append(list, s)
 }
 

@@ -24,7 +24,7 @@ type (
 )
 
 var (
-	getContract     = sabir.NewAction[getPerson, person]("people.get", sabir.Describe("One person."))
+	getContract     = sabir.NewAction[getPerson, person]("people.get", sabir.Doc("One person."))
 	tailContract    = sabir.NewStream[int, string]("people.tail")
 	createdContract = sabir.NewEvent[person]("people.created")
 )
@@ -102,7 +102,7 @@ func TestTheOptionsOfAContractHoldWhereverItIsHandled(t *testing.T) {
 		t.Errorf("described as %q", text)
 	}
 	s := sabir.NewService("people")
-	getContract.Handle(s, getAda, sabir.Describe("Here."))
+	getContract.Handle(s, getAda, sabir.Doc("Here."))
 	node = start(t, sabir.Serve(s))
 	if text := node.Action("people.get").Description; text != "Here." {
 		t.Errorf("with an option of its own it is described as %q", text)

@@ -86,14 +86,14 @@ func (o eventOption) applyEvent(d *eventDefinition) { o(d) }
 // group once.
 func ConsumerGroup(group string) ConsumerGroupOption { return ConsumerGroupOption{group, callerSite()} }
 
-// ConsumerGroupOption is the result of InGroup: an option of On and Consume.
+// ConsumerGroupOption is the result of ConsumerGroup: an option of On and Consume.
 type ConsumerGroupOption struct {
 	name  string
 	where callSite
 }
 
 func (o ConsumerGroupOption) applyEvent(d *eventDefinition) {
-	d.once("InGroup", o.where)
+	d.once("ConsumerGroup", o.where)
 	d.group, d.grouped = o.name, true
 }
 
@@ -103,7 +103,7 @@ func (o ConsumerGroupOption) applyEvent(d *eventDefinition) {
 func Buffered(length int) EventOption {
 	where := callerSite()
 	return eventOption(func(d *eventDefinition) {
-		d.once("Queued", where)
+		d.once("Buffered", where)
 		d.queue = max(length, 1)
 	})
 }
@@ -115,7 +115,7 @@ type eventDefinition struct {
 	group       string
 	queue       int
 	middlewares []Middleware
-	grouped     bool // InGroup set the group
+	grouped     bool // ConsumerGroup set the group
 	given       givenOptions
 	problems    []error // of the options
 	open        func(n *Node, s *Service) (receiver, error)

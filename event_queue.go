@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// eventQueue hands the events of a Queued handler to its goroutine.
+// eventQueue hands the events of a Buffered handler to its goroutine.
 type eventQueue[T any] struct {
 	handler *eventHandler[T]
 	events  chan queuedEvent[T]

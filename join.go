@@ -112,7 +112,7 @@ func Connections(n int) JoinOption {
 // ClientOnly makes a node that calls others and offers nothing: it does not listen, and the others do not look for it. Command
 // lines and tools are guests.
 func ClientOnly() JoinOption {
-	return joinOptionOnce("Guest", callerSite(), func(j *joining) { j.config.Observer = true })
+	return joinOptionOnce("ClientOnly", callerSite(), func(j *joining) { j.config.Observer = true })
 }
 
 // Compress makes values of at least above bytes smaller before they are sent, by "s2" (fast) or "zstd" (smaller), to

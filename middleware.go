@@ -129,7 +129,7 @@ type Action struct {
 	In, Out     reflect.Type // nil for an action of another node
 
 	Routes     []route.Route   // REST forms, see Route
-	Errors     []*Error        // declared, see Fails; nil for an action of another node
+	Errors     []*Error        // declared, see Errors; nil for an action of another node
 	Examples   []ActionExample // see Example; nil for an action of another node
 	Deprecated string          // what to use instead; "" for what is not deprecated
 
@@ -137,7 +137,7 @@ type Action struct {
 	signal   func(Signal) // to the listeners; nil without any
 	node     *Node
 	endpoint endpoint // nil for an action of another node
-	refused  []error  // see Refuse
+	refused  []error  // see Reject
 }
 
 // Reject is for a middleware that finds, while it wraps an action, that it cannot work with it: the action's service
@@ -147,7 +147,7 @@ func (a *Action) Reject(format string, args ...any) {
 	a.refused = append(a.refused, fmt.Errorf(format, args...))
 }
 
-// refusal is the error for what Refuse was called with; nil for nothing.
+// refusal is the error for the reasons given to Reject; nil for nothing.
 func (a *Action) refusal() error {
 	if len(a.refused) == 0 {
 		return nil

@@ -32,12 +32,12 @@ type Node struct {
 	attached    []func(*Node) (Gateway, error)
 	remote      Upstream
 	channels    nodeChannels // see Channels
-	extensions  extensions   // see Extend
+	extensions  extensions   // see WithExtension
 
 	joins       []mesh.Config
 	joinCluster func(context.Context, *Node, mesh.Config) error // of the last Join
 	balances    []balance
-	shares      bool                      // see SpreadLocal
+	shares      bool                      // see PreferLocal
 	mesh        atomic.Pointer[mesh.Mesh] // nil outside a cluster, and until the node joins one
 
 	remoteNames   *recent.Cache[string, *remoteAction]      // of names that are in no table
@@ -83,9 +83,9 @@ func (s State) String() string {
 }
 
 // NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [NodeID], [Logger], [Validator], [MaxDepth],
-// [StopTimeout], [Balance], [SpreadLocal], [WithUpstream], [WithGateway], [Channels], [Codecs], [WithExtension].
+// [StopTimeout], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Channels], [Codecs], [WithExtension].
 //
-// Serve, Use, Attach, Extend, Balance and Codecs add up when they are given several times. Any other option is given once: a
+// Serve, Use, WithGateway, WithExtension, Balance and Codecs add up when they are given several times. Any other option is given once: a
 // node with two of it does not start.
 type NodeOption interface{ applyNode(*Node) }
 
@@ -128,7 +128,7 @@ func Serve(services ...Servable) NodeOption {
 
 // NodeID names the node. By default the name is made of the host's and the process's.
 func NodeID(id string) NodeOption {
-	return nodeOptionOnce("ID", callerSite(), func(n *Node) { n.id = id })
+	return nodeOptionOnce("NodeID", callerSite(), func(n *Node) { n.id = id })
 }
 
 // Logger sets the node's logger. Default: slog.Default.
@@ -144,7 +144,7 @@ func Validator(v *validate.Validator) NodeOption {
 // MaxDepth bounds how deep calls may nest, so that actions which call each other in a circle end in an error instead of
 // a full stack. Default: 100.
 func MaxDepth(n int) NodeOption {
-	return nodeOptionOnce("MaxLevel", callerSite(), func(node *Node) { node.maxLevel = max(n, 1) })
+	return nodeOptionOnce("MaxDepth", callerSite(), func(node *Node) { node.maxLevel = max(n, 1) })
 }
 
 // StopTimeout bounds how long Run waits for calls in flight when it ends. Default: 10 seconds.

@@ -377,7 +377,7 @@ func TestRunStopsWhenItsContextEnds(t *testing.T) {
 }
 
 func TestTheNodeTellsAboutItself(t *testing.T) {
-	node := start(t, sabir.Serve(greeter(sabir.Describe("greets"))), sabir.NodeID("n1"))
+	node := start(t, sabir.Serve(greeter(sabir.Doc("greets"))), sabir.NodeID("n1"))
 	info, err := sabir.Call[sabir.NodeInfo](t.Context(), node, "$node.info", struct{}{})
 	if err != nil || info.ID != "n1" || info.State != "running" || info.Services != 2 {
 		t.Fatalf("%+v, %v", info, err)

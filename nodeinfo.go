@@ -102,30 +102,30 @@ type EmitRequest struct {
 // newNodeService makes the service that every node has: what the command line and the dashboard ask a node for, they ask
 // by calling its actions.
 func newNodeService(n *Node) *Service {
-	s := NewService("$node", Purpose("describes the node it runs on"))
+	s := NewService("$node", Doc("describes the node it runs on"))
 	Handle(s, "info", func(context.Context, Empty) (NodeInfo, error) { return n.Info(), nil },
-		Describe("tells the node's name, state and size"))
+		Doc("tells the node's name, state and size"))
 	Handle(s, "nodes", func(context.Context, Empty) ([]NodeInfo, error) { return n.Nodes(), nil },
-		Describe("lists the nodes of the cluster"))
+		Doc("lists the nodes of the cluster"))
 	Handle(s, "services", func(context.Context, Empty) ([]ServiceInfo, error) { return n.Services(), nil },
-		Describe("lists the services"))
+		Doc("lists the services"))
 	Handle(s, "actions", func(context.Context, Empty) ([]ActionInfo, error) {
 		var list []ActionInfo
 		for _, a := range n.Actions() {
 			list = append(list, describe(a))
 		}
 		return list, nil
-	}, Describe("lists the actions"))
+	}, Doc("lists the actions"))
 	Handle(s, "api", func(_ context.Context, in DescribeRequest) (ActionDescription, error) {
 		return n.describeAction(in.Action)
 	},
-		Describe("describes an action of the node with the schemas of its types"), Idempotent())
+		Doc("describes an action of the node with the schemas of its types"), Idempotent())
 	Handle(s, "emit", func(ctx context.Context, in EmitRequest) (Empty, error) {
 		if in.Broadcast {
 			return Empty{}, Broadcast(ctx, n, in.Event, in.Payload)
 		}
 		return Empty{}, Emit(ctx, n, in.Event, in.Payload)
-	}, Describe("emits or broadcasts an event"))
+	}, Doc("emits or broadcasts an event"))
 	return s
 }
 

@@ -218,19 +218,19 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 		return []sabir.NodeOption{sabir.Join("mem://twice", options...)}
 	}
 	for name, options := range map[string][]sabir.NodeOption{
-		"ID":                 {sabir.NodeID("a"), sabir.NodeID("b")},
+		"NodeID":             {sabir.NodeID("a"), sabir.NodeID("b")},
 		"Logger":             {sabir.Logger(quiet), sabir.Logger(quiet)},
 		"HTTP":               {sabir.HTTP(":0"), sabir.HTTP(":0")},
 		"Join":               {sabir.Join("mem://a"), sabir.Join("mem://b")},
 		"Channels":           {sabir.Channels("mem://a"), sabir.Channels("mem://b")},
-		"MaxLevel":           {sabir.MaxDepth(1), sabir.MaxDepth(2)},
+		"MaxDepth":           {sabir.MaxDepth(1), sabir.MaxDepth(2)},
 		"StopTimeout":        {sabir.StopTimeout(1), sabir.StopTimeout(2)},
 		"Version":            service(sabir.Version(1), sabir.Version(2)),
-		"Purpose":            service(sabir.Purpose("a"), sabir.Purpose("b")),
-		"Describe":           action(sabir.Describe("a"), sabir.Describe("b")),
-		"Visible":            action(sabir.Visible(sabir.VisibilityPublic), sabir.Visible(sabir.VisibilityPublic)),
-		"Queued":             event(sabir.Buffered(1), sabir.Buffered(2)),
-		"InGroup":            event(sabir.ConsumerGroup("a"), sabir.ConsumerGroup("b")),
+		"Doc":                service(sabir.Doc("a"), sabir.Doc("b")),
+		"Doc of an action":   action(sabir.Doc("a"), sabir.Doc("b")),
+		"ClusterOnly":        action(sabir.ClusterOnly(), sabir.ClusterOnly()),
+		"Buffered":           event(sabir.Buffered(1), sabir.Buffered(2)),
+		"ConsumerGroup":      event(sabir.ConsumerGroup("a"), sabir.ConsumerGroup("b")),
 		"AckWait":            consumer(sabir.AckWait(time.Second), sabir.AckWait(time.Minute)),
 		"MaxInFlight":        consumer(sabir.MaxInFlight(1), sabir.MaxInFlight(2)),
 		"FromStart, OnlyNew": consumer(sabir.FromStart(), sabir.OnlyNew()),
@@ -243,7 +243,8 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 			if errors.Is(err, sabir.ErrBadService) { // of NewService, Handle, On and Consume
 				want = sabir.ErrBadService
 			}
-			reports(t, err, want, name, "given twice")
+			option, _, _ := strings.Cut(name, " of ")
+			reports(t, err, want, option, "given twice")
 			if lines := strings.Count(fmt.Sprint(err), "nothing_silent_test.go:"); lines != 2 {
 				t.Errorf("%v names %d lines of this file, want both", err, lines)
 			}

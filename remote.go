@@ -18,7 +18,7 @@ type Upstream interface {
 
 // WithUpstream makes a node send the calls of actions that neither its services nor its cluster offer to another node.
 func WithUpstream(remote Upstream) NodeOption {
-	return nodeOptionOnce("Via", callerSite(), func(n *Node) { n.remote = remote })
+	return nodeOptionOnce("WithUpstream", callerSite(), func(n *Node) { n.remote = remote })
 }
 
 // AppendInput appends the input in the codec's format, for a Remote. Its error is the caller's, an *Error.

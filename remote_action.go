@@ -19,7 +19,7 @@ import (
 type remoteAction struct {
 	action    *Action
 	op        *operation
-	remote    Upstream                  // carries every call when there is no cluster; see Via
+	remote    Upstream                  // carries every call when there is no cluster; see WithUpstream
 	providers atomic.Pointer[providers] // the nodes that offer it
 	balancer  cluster.Balancer
 	chain     Handler

@@ -232,7 +232,7 @@ func preferredOver(a, b version) bool {
 }
 
 // WaitFor waits until all the services can be called, by names with or without a version, or until the context ends.
-// Services of a remote given with Via count as there.
+// Services of a remote given with WithUpstream count as there.
 func (n *Node) WaitFor(ctx context.Context, services ...string) error {
 	if n.callingNode() == nil {
 		return errNotMade()

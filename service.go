@@ -50,7 +50,7 @@ func NewService(name string, options ...ServiceOption) *Service {
 }
 
 // ServiceOption is an option of NewService: [Version], [Preferred], [DependsOn], [OnStart], [OnStop], [Use], [Purpose].
-// Needs, OnStart, OnStop and Use add up; a service with two of another does not start.
+// DependsOn, OnStart, OnStop and Use add up; a service with two of another does not start.
 type ServiceOption interface{ applyService(*Service) }
 
 type serviceOption func(*Service)
@@ -74,13 +74,8 @@ func Preferred() ServiceOption {
 	return serviceOptionOnce("Preferred", callerSite(), func(s *Service) { s.preferred = true })
 }
 
-// Purpose gives the service a sentence for listings and generated documents.
-func Purpose(text string) ServiceOption {
-	return serviceOptionOnce("Purpose", callerSite(), func(s *Service) { s.description = text })
-}
-
 // DependsOn names the services that this one calls. It starts after them, waits for those that come later, and stops before
-// them. A node with a Remote (see Via) takes those it does not have to be there.
+// them. A node with an Upstream (see WithUpstream) takes those it does not have to be there.
 func DependsOn(services ...string) ServiceOption {
 	return serviceOption(func(s *Service) { s.needs = append(s.needs, services...) })
 }

@@ -24,7 +24,7 @@ func (p *picksItself) Pick(among []*cluster.Candidate, _ string) *cluster.Candid
 func TestACallGoesToAnotherNodeWhereTheOwnServiceThatWasPickedHasJustGone(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	caller := calledAndCaller(t, ctx, []string{"a", "b"}, SpreadLocal())
+	caller := calledAndCaller(t, ctx, []string{"a", "b"}, PreferLocal(false))
 	own := NewService("svc")
 	Handle(own, "it", func(context.Context, int) (string, error) { return "caller", nil })
 	if err := caller.Add(ctx, own); err != nil {

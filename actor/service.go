@@ -13,11 +13,11 @@ import (
 // Services makes the node offer the service $processes: what the command line and the dashboard ask a node about its
 // processes, they ask by calling its actions. See [sabir.Offering].
 func (e extension) Services() []sabir.Servable {
-	s := sabir.NewService("$processes", sabir.Purpose("tells about the processes of the node it runs on"))
+	s := sabir.NewService("$processes", sabir.Doc("tells about the processes of the node it runs on"))
 	sabir.Handle(s, "list", func(_ context.Context, in Query) (Listing, error) { return e.s.List(in) },
-		sabir.Describe("lists processes, those with the most messages waiting first"))
+		sabir.Doc("lists processes, those with the most messages waiting first"))
 	sabir.Handle(s, "tree", func(ctx context.Context, in Query) (Overview, error) { return e.s.Tree(ctx, in) },
-		sabir.Describe("shows supervisors with the processes below them"))
+		sabir.Doc("shows supervisors with the processes below them"))
 	return []sabir.Servable{s}
 }
 

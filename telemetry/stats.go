@@ -39,7 +39,7 @@ type ActionStats struct {
 // action fails with FailedPrecondition. Nodes that share a Telemetry are counted together, so give each its own. A caller that
 // may call the node's public actions may read it, as they may $node.actions.
 func (t *Telemetry) Stats() *sabir.Service {
-	s := sabir.NewService("$telemetry", sabir.Purpose("tells what the node's actions do"))
+	s := sabir.NewService("$telemetry", sabir.Doc("tells what the node's actions do"))
 	sabir.Handle(s, "stats", func(ctx context.Context, _ sabir.Empty) (Stats, error) {
 		if t.metrics == nil {
 			return Stats{}, sabir.NewError(sabir.CodeFailedPrecondition, "MetricsOff", "the node counts nothing: give telemetry.New the option Metrics or Prometheus")
@@ -47,7 +47,7 @@ func (t *Telemetry) Stats() *sabir.Service {
 		stats := t.metrics.stats()
 		stats.Node = sabir.NodeFromContext(ctx).ID()
 		return stats, nil
-	}, sabir.Describe("tells how often actions were called, how long that took, and how many calls failed"), sabir.Idempotent())
+	}, sabir.Doc("tells how often actions were called, how long that took, and how many calls failed"), sabir.Idempotent())
 	return s
 }
 

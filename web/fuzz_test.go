@@ -15,11 +15,11 @@ import (
 func FuzzPath(f *testing.F) {
 	ran := ""
 	s := sabir.NewService("shop")
-	for name, to := range map[string]sabir.Visibility{"hello": sabir.VisibilityPublic, "secret": sabir.VisibilityPrivate, "internal": sabir.VisibilityCluster} {
+	for name, options := range map[string][]sabir.ActionOption{"hello": nil, "secret": {sabir.NodeOnly()}, "internal": {sabir.ClusterOnly()}} {
 		sabir.Handle(s, name, func(context.Context, any) (nothing, error) {
 			ran = name
 			return nothing{}, nil
-		}, sabir.Visible(to), sabir.Inline())
+		}, append(options, sabir.Inline())...)
 	}
 	node := start(f, sabir.Serve(s))
 	h, err := Handler(node)

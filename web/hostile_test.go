@@ -68,8 +68,8 @@ func worldOf(tb testing.TB, change settle, services ...sabir.Servable) *world {
 		return sabir.MetadataFromContext(ctx), nil
 	})
 	hide := func(context.Context, any) (nothing, error) { w.hidden.Add(1); return nothing{}, nil }
-	sabir.Handle(s, "secret", hide, sabir.Visible(sabir.VisibilityPrivate))
-	sabir.Handle(s, "inside", hide, sabir.Visible(sabir.VisibilityCluster))
+	sabir.Handle(s, "secret", hide, sabir.NodeOnly())
+	sabir.Handle(s, "inside", hide, sabir.ClusterOnly())
 	locked := sabir.NewService("locked")
 	sabir.Handle(locked, "open", hide, sabir.Route("GET", "/doors/{id}"), sabir.Route("POST", "/doors"))
 	files := fstest.MapFS{"index.html": {Data: []byte("home")}, "a.txt": {Data: []byte("file a")}, "sub/index.html": {Data: []byte("sub")},

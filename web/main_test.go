@@ -41,7 +41,7 @@ func shop() *sabir.Service {
 	s := sabir.NewService("shop")
 	sabir.Handle(s, "hello", func(_ context.Context, in helloRequest) (helloReply, error) {
 		return helloReply{"Hello, " + in.Name}, nil
-	}, sabir.Describe("greets"))
+	}, sabir.Doc("greets"))
 	sabir.Handle(s, "fail", func(context.Context, nothing) (nothing, error) {
 		return nothing{}, errors.New("pq: password hunter2 refused")
 	})
@@ -70,8 +70,8 @@ func shop() *sabir.Service {
 		return map[string]any{"request": sabir.RequestIDFromContext(ctx), "metadata": sabir.MetadataFromContext(ctx), "left": time.Until(deadline).Seconds()}, nil
 	})
 	sabir.Handle(s, "echo", func(_ context.Context, in any) (any, error) { return in, nil })
-	sabir.Handle(s, "secret", func(context.Context, nothing) (nothing, error) { return nothing{}, nil }, sabir.Visible(sabir.VisibilityPrivate))
-	sabir.Handle(s, "internal", func(context.Context, nothing) (nothing, error) { return nothing{}, nil }, sabir.Visible(sabir.VisibilityCluster))
+	sabir.Handle(s, "secret", func(context.Context, nothing) (nothing, error) { return nothing{}, nil }, sabir.NodeOnly())
+	sabir.Handle(s, "internal", func(context.Context, nothing) (nothing, error) { return nothing{}, nil }, sabir.ClusterOnly())
 	sabir.HandleStream(s, "watch", func(context.Context, *sabir.Stream[nothing, nothing]) error { return nil })
 	return s
 }

@@ -27,13 +27,13 @@ func (o option) add() sabir.HTTPOption {
 // Filters adds filters: the first is the outermost, and what comes before Auth among the options runs before the authentication.
 // Those of the server go around those of its groups. filter.CORS belongs first, so that errors can be read by other sites too.
 func Filters(filters ...exchange.Filter) sabir.HTTPOption {
-	return option{name: "Use", routeGroup: func(d *routeGroup) { d.filters = append(d.filters, filters...) }}.add()
+	return option{name: "Filters", routeGroup: func(d *routeGroup) { d.filters = append(d.filters, filters...) }}.add()
 }
 
 // Use lets calls and streams that come in here pass middlewares before those of the node, as hooks before and after a
 // call. Other calls of the same actions do not pass them.
 func Use(wrappers ...sabir.Wrapper) sabir.HTTPOption {
-	return option{name: "Around", routeGroup: func(d *routeGroup) { d.middlewares = append(d.middlewares, wrappers...) }}.add()
+	return option{name: "Use", routeGroup: func(d *routeGroup) { d.middlewares = append(d.middlewares, wrappers...) }}.add()
 }
 
 // Auth sets how callers authenticate: one of the authenticators has to accept them, or the answer is 401. The key of
@@ -48,7 +48,7 @@ func Auth(authenticators ...auth.Authenticator) sabir.HTTPOption {
 // AllowAnonymous lets callers in without credentials, and still authenticates those that have some: actions that need it ask
 // with auth.Require. For a group whose server demands more.
 func AllowAnonymous() sabir.HTTPOption {
-	return option{name: "Anonymous", routeGroup: func(d *routeGroup) {
+	return option{name: "AllowAnonymous", routeGroup: func(d *routeGroup) {
 		d.anonymous = true
 		d.decide()
 	}}.add()
@@ -68,13 +68,13 @@ func ForwardedHeader(name string) sabir.HTTPOption {
 
 // AllowUnauthenticated lets a server listen beyond this machine although every client may call it, for a public API.
 func AllowUnauthenticated() sabir.HTTPOption {
-	return option{name: "Open", server: func(s *settings) { s.open = true }}.add()
+	return option{name: "AllowUnauthenticated", server: func(s *settings) { s.open = true }}.add()
 }
 
 // RequestTimeout bounds every call, and what callers can ask for with X-Request-Timeout. Default: 30 seconds. Streams are not
 // bounded.
 func RequestTimeout(limit time.Duration) sabir.HTTPOption {
-	return option{name: "Timeout", routeGroup: func(d *routeGroup) { d.timeout = limit }}.add()
+	return option{name: "RequestTimeout", routeGroup: func(d *routeGroup) { d.timeout = limit }}.add()
 }
 
 // BodyLimit bounds the bodies of requests, in bytes. Default: 1 MiB. Uploads to streams are not bounded.
@@ -93,7 +93,7 @@ func StrictFields() sabir.HTTPOption {
 	return option{name: "StrictFields", routeGroup: func(d *routeGroup) { d.strict = true }}.add()
 }
 
-// Group puts actions under a prefix such as "/v1", with options of their own: Use, Around, Auth, Anonymous, Timeout,
+// Group puts actions under a prefix such as "/v1", with options of their own: Filters, Use, Auth, AllowAnonymous, RequestTimeout,
 // BodyLimit, StrictFields and Services. An action that a group takes is reached through its groups only; all others are at the server's root.
 func Group(prefix string, options ...sabir.HTTPOption) sabir.HTTPOption {
 	var config sabir.HTTPConfig
@@ -139,5 +139,5 @@ func Events(patterns ...string) sabir.HTTPOption {
 // Info gives the API a title, a version and a description, for generated documents. By default they are the node's id and
 // "0".
 func Info(title, version, description string) sabir.HTTPOption {
-	return option{name: "About", server: func(s *settings) { s.title, s.version, s.description = title, version, description }}.add()
+	return option{name: "Info", server: func(s *settings) { s.title, s.version, s.description = title, version, description }}.add()
 }

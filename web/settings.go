@@ -35,7 +35,7 @@ type routeGroup struct {
 	middlewares    []sabir.Wrapper
 	authenticators []auth.Authenticator
 	anonymous      bool
-	decided        bool // Auth or Anonymous was given
+	decided        bool // Auth or AllowAnonymous was given
 	timeout        time.Duration
 	body           int64
 	strict         bool

@@ -61,10 +61,10 @@ type orders struct {
 }
 
 func newOrders() *sabir.Service {
-	s := sabir.NewService("orders", sabir.Purpose("takes orders"))
+	s := sabir.NewService("orders", sabir.Doc("takes orders"))
 	o := &orders{service: s}
 	find := sabir.Errors(ErrNoSuchOrder)
-	sabir.Handle(s, "place", o.place, sabir.Route("POST", "/orders"), sabir.Describe("places an order"))
+	sabir.Handle(s, "place", o.place, sabir.Route("POST", "/orders"), sabir.Doc("places an order"))
 	sabir.Handle(s, "get", o.get, sabir.Route("GET", "/orders/{id}"), find)
 	sabir.Handle(s, "list", o.all, sabir.Route("GET", "/orders"))
 	sabir.Handle(s, "cancel", o.cancel, sabir.Route("DELETE", "/orders/{id}"), find, sabir.Use(auth.Require("clerk")))

@@ -36,11 +36,11 @@ type mail struct {
 
 // newMail makes the service mail.
 func newMail() (*mail, *sabir.Service) {
-	s := sabir.NewService("mail", sabir.Purpose("writes to customers about their orders"), sabir.DependsOn("users"))
+	s := sabir.NewService("mail", sabir.Doc("writes to customers about their orders"), sabir.DependsOn("users"))
 	m := &mail{getUser: sabir.Bind[GetUser, User](s, "users.get")}
 	sabir.On(s, "order.created", m.confirm, sabir.Buffered(1000))
 	sabir.On(s, "order.rejected", m.regret, sabir.Buffered(1000))
-	sabir.Handle(s, "outbox", m.outbox, sabir.Describe("lists the latest mails"), sabir.Idempotent())
+	sabir.Handle(s, "outbox", m.outbox, sabir.Doc("lists the latest mails"), sabir.Idempotent())
 	return m, s
 }
 

@@ -79,19 +79,19 @@ type orders struct {
 
 // newOrders makes the service orders.
 func newOrders() (*orders, *sabir.Service) {
-	s := sabir.NewService("orders", sabir.Purpose("takes orders"), sabir.DependsOn("users", "stock"))
+	s := sabir.NewService("orders", sabir.Doc("takes orders"), sabir.DependsOn("users", "stock"))
 	o := &orders{
 		service:  s,
 		getUser:  sabir.Bind[GetUser, User](s, "users.get"),
 		reserve:  sabir.Bind[ReserveStock, Reservation](s, "stock.reserve"),
 		watchers: make(map[chan Order]WatchOrders),
 	}
-	sabir.Handle(s, "create", o.create, sabir.Describe("places an order; emits order.created or order.rejected"), sabir.Route("POST", "/orders"),
+	sabir.Handle(s, "create", o.create, sabir.Doc("places an order; emits order.created or order.rejected"), sabir.Route("POST", "/orders"),
 		sabir.Use(policy.Timeout(2*time.Second), policy.Bulkhead{MaxCalls: 64, MaxQueue: 512}))
-	sabir.Handle(s, "get", o.get, sabir.Describe("finds one of the last 1000 orders"), sabir.Idempotent(), sabir.Route("GET", "/orders/{id}"))
-	sabir.Handle(s, "list", o.list, sabir.Describe("lists the latest orders, of one user or all"), sabir.Idempotent(), sabir.Route("GET", "/orders"))
-	sabir.HandleStream(s, "watch", o.watch, sabir.Describe("streams orders as they are placed, of one user or all"))
-	sabir.Handle(s, "crash", o.crash, sabir.Describe("panics on purpose, to show that only its caller notices"))
+	sabir.Handle(s, "get", o.get, sabir.Doc("finds one of the last 1000 orders"), sabir.Idempotent(), sabir.Route("GET", "/orders/{id}"))
+	sabir.Handle(s, "list", o.list, sabir.Doc("lists the latest orders, of one user or all"), sabir.Idempotent(), sabir.Route("GET", "/orders"))
+	sabir.HandleStream(s, "watch", o.watch, sabir.Doc("streams orders as they are placed, of one user or all"))
+	sabir.Handle(s, "crash", o.crash, sabir.Doc("panics on purpose, to show that only its caller notices"))
 	return o, s
 }
 

@@ -65,15 +65,15 @@ type users struct {
 
 // newUsers makes the service users.
 func newUsers() *sabir.Service {
-	s := sabir.NewService("users", sabir.Purpose("knows the customers"))
+	s := sabir.NewService("users", sabir.Doc("knows the customers"))
 	u := &users{service: s, list: seedUsers()}
 	known := &policy.Cache{MaxEntries: maxUsers}
 	known.InvalidateOn(s, "user.changed", "users.get")
-	sabir.Handle(s, "get", u.get, sabir.Describe("finds a user by id"), sabir.Idempotent(), sabir.Route("GET", "/users/{id}"),
+	sabir.Handle(s, "get", u.get, sabir.Doc("finds a user by id"), sabir.Idempotent(), sabir.Route("GET", "/users/{id}"),
 		sabir.Use(policy.Cached{Cache: known, Keys: []string{"id"}, TTL: time.Minute}))
-	sabir.Handle(s, "list", u.find, sabir.Describe("lists users, of one city or all"), sabir.Idempotent(), sabir.Route("GET", "/users"))
-	sabir.Handle(s, "register", u.register, sabir.Describe("adds a user; emits user.registered"), sabir.Route("POST", "/users"))
-	sabir.Handle(s, "block", u.block, sabir.Describe("blocks a user or lets him order again; emits user.changed"))
+	sabir.Handle(s, "list", u.find, sabir.Doc("lists users, of one city or all"), sabir.Idempotent(), sabir.Route("GET", "/users"))
+	sabir.Handle(s, "register", u.register, sabir.Doc("adds a user; emits user.registered"), sabir.Route("POST", "/users"))
+	sabir.Handle(s, "block", u.block, sabir.Doc("blocks a user or lets him order again; emits user.changed"))
 	return s
 }
 

@@ -72,7 +72,7 @@ func TestAnActionIsDescribedInFull(t *testing.T) {
 	users := sabir.NewService("users", sabir.Version(2))
 	gone := sabir.NewError(sabir.CodeNotFound, "NoSuchUser", "there is no such user")
 	sabir.Handle(users, "get", func(context.Context, *GetUser) (*User, error) { return nil, gone },
-		sabir.Describe("A user by id."), sabir.Idempotent(), sabir.Route("GET", "/users/{id}"), sabir.Deprecated("users.find"),
+		sabir.Doc("A user by id."), sabir.Idempotent(), sabir.Route("GET", "/users/{id}"), sabir.Deprecated("users.find"),
 		sabir.Errors(gone, sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "not enough").WithData(outOfStock{3})),
 		sabir.Example(&GetUser{ID: 7}, &User{ID: 7, Name: "Ada"}),
 		sabir.Use(sabir.Middleware{Name: "notes", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {

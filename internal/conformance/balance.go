@@ -18,9 +18,9 @@ var balanceBehaviours = []behaviour{
 	{"the quickest gives each node a share, and a slow one less than the others", quickest},
 	{"calls with the same key stay with a node, and keys are spread", byKey},
 	{"few keys move when a node joins", byKeyMoves},
-	{"calls with SpreadLocal are shared with the caller's own node", spreadLocal},
+	{"calls with PreferLocal(false) are shared with the caller's own node", spreadLocal},
 	{"the fewest in flight counts the caller's own node too", spreadLeast},
-	{"without SpreadLocal a node that offers the action calls itself", localFirst},
+	{"without PreferLocal(false) a node that offers the action calls itself", localFirst},
 	{"nodes of the caller's zone go first, and others when there are none", zones},
 	{"nodes that share more labels go first", labels},
 	{"a balancer that does not exist keeps the node from starting", unknownBalancer},
@@ -193,7 +193,7 @@ func byKeyMoves(t *testing.T, s *suite) {
 }
 
 func spreadLocal(t *testing.T, s *suite) {
-	f := s.fleet(t, nil, sabir.SpreadLocal(), sabir.Serve(telling(nil)))
+	f := s.fleet(t, nil, sabir.PreferLocal(false), sabir.Serve(telling(nil)))
 	even(t, share(t, f.caller, 1, 100), 25, 25, "x", "y", "z", "caller")
 }
 
@@ -205,7 +205,7 @@ func spreadLeast(t *testing.T, s *suite) {
 			began <- ""
 			<-free
 			return sabir.NodeFromContext(ctx).ID(), nil
-		}, sabir.SpreadLocal(), sabir.Balance(balancer), sabir.Serve(telling(func(ctx context.Context, in int) (string, error) {
+		}, sabir.PreferLocal(false), sabir.Balance(balancer), sabir.Serve(telling(func(ctx context.Context, in int) (string, error) {
 			began <- "caller"
 			<-free
 			return "caller", nil

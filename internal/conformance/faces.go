@@ -156,7 +156,7 @@ func (s *suite) httpPair(t *testing.T) *sabir.Node {
 	c := s.cluster(t)
 	service := sabir.NewService("svc")
 	sabir.Handle(service, "hello", greet)
-	sabir.Handle(service, "inner", greet, sabir.Visible(sabir.VisibilityCluster))
+	sabir.Handle(service, "inner", greet, sabir.ClusterOnly())
 	c.start("server", sabir.Serve(service))
 	face := c.start("face", sabir.HTTP("127.0.0.1:0"))
 	must(t, face.WaitFor(brief(t), "svc"))

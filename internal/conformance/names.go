@@ -125,7 +125,7 @@ func privateActions(t *testing.T, s *suite) {
 	w := s.threeNodes
 	service := sabir.NewService(name())
 	sabir.Handle(service, "public", greet)
-	sabir.Handle(service, "secret", greet, sabir.Visible(sabir.VisibilityPrivate))
+	sabir.Handle(service, "secret", greet, sabir.NodeOnly())
 	w.serve(t, w.bob, service)
 	secret := service.Name() + ".secret"
 	if out, err := sabir.Call[reply](brief(t), w.bob, secret, greeting{"Ada"}); err != nil || out.Node != "bob" {
@@ -152,7 +152,7 @@ func privateActions(t *testing.T, s *suite) {
 
 func clusterActions(t *testing.T, s *suite) {
 	w := s.threeNodes
-	action := remote(t, w, greet, sabir.Visible(sabir.VisibilityCluster))
+	action := remote(t, w, greet, sabir.ClusterOnly())
 	if out, err := sabir.Call[reply](brief(t), w.ann, action, greeting{"Ada"}); err != nil || out.Node != "bob" {
 		t.Errorf("got %+v, %v", out, err)
 	}
@@ -237,7 +237,7 @@ func removedHere(t *testing.T, s *suite) {
 
 func sameListing(t *testing.T, s *suite) {
 	w := s.threeNodes
-	service := hosts(t, w, sabir.Version(2), sabir.Purpose("tells where it is"))
+	service := hosts(t, w, sabir.Version(2), sabir.Doc("tells where it is"))
 	var first []string
 	for _, n := range w.nodes() {
 		var list []string
@@ -283,7 +283,7 @@ func nodeListing(t *testing.T, s *suite) {
 
 func actionListing(t *testing.T, s *suite) {
 	w := s.threeNodes
-	action := remote(t, w, greet, sabir.Describe("greets"), sabir.Inline(), sabir.Idempotent())
+	action := remote(t, w, greet, sabir.Doc("greets"), sabir.Inline(), sabir.Idempotent())
 	list, err := sabir.Call[[]sabir.ActionInfo](brief(t), w.bob, "$node.actions", sabir.Empty{}, sabir.ToNode("ann"))
 	must(t, err)
 	at := slices.IndexFunc(list, func(a sabir.ActionInfo) bool { return a.Name == action })

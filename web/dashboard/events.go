@@ -88,7 +88,7 @@ func (t *tap) listen(ctx context.Context, pattern string) (*listener, error) {
 	if t.service != nil {
 		return l, nil
 	}
-	s := sabir.NewService(t.name, sabir.Purpose("shows events on a dashboard that is being watched"))
+	s := sabir.NewService(t.name, sabir.Doc("shows events on a dashboard that is being watched"))
 	sabir.On(s, "**", t.receive, sabir.ConsumerGroup(t.name+"/"+t.node.ID()))
 	if err := t.node.Add(context.WithoutCancel(ctx), s); err != nil {
 		t.drop(l)

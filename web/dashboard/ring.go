@@ -133,7 +133,7 @@ const (
 // Service makes the service "$traces", which sends the dashboards of the cluster's nodes what the ring holds. It is not
 // called from outside the cluster.
 func (r *Ring) Service() *sabir.Service {
-	s := sabir.NewService("$traces", sabir.Purpose("tells the last spans of the process it runs in"))
+	s := sabir.NewService("$traces", sabir.Doc("tells the last spans of the process it runs in"))
 	sabir.Handle(s, "recent", func(ctx context.Context, q spanQuery) (spanList, error) {
 		limit := q.Limit
 		if limit <= 0 || limit > maxSpans {
@@ -154,7 +154,7 @@ func (r *Ring) Service() *sabir.Service {
 			}
 		}
 		return list, nil
-	}, sabir.Describe("lists spans, the latest first"), sabir.Visible(sabir.VisibilityCluster), sabir.Idempotent())
+	}, sabir.Doc("lists spans, the latest first"), sabir.ClusterOnly(), sabir.Idempotent())
 	return s
 }
 

@@ -133,11 +133,11 @@ type booked struct {
 }
 
 func ledger() *sabir.Service {
-	s := sabir.NewService("ledger", sabir.Purpose("keeps the books"))
+	s := sabir.NewService("ledger", sabir.Doc("keeps the books"))
 	sabir.Handle(s, "book", func(ctx context.Context, in entry) (booked, error) {
 		return booked{in.ID, len(in.Lines), "<b>" + in.Kind + "</b>"}, sabir.Emit(ctx, sabir.NodeFromContext(ctx), "ledger.booked", in)
-	}, sabir.Describe("books an entry and tells it as an event"))
-	sabir.Handle(s, "hidden", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }, sabir.Visible(sabir.VisibilityCluster))
+	}, sabir.Doc("books an entry and tells it as an event"))
+	sabir.Handle(s, "hidden", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }, sabir.ClusterOnly())
 	sabir.Handle(s, "large", func(context.Context, struct{}) (string, error) { return strings.Repeat("x", 2<<20), nil })
 	sabir.Handle(s, "lose", func(context.Context, struct{}) (struct{}, error) {
 		return struct{}{}, sabir.Errorf(sabir.CodeDataLoss, "BooksLost", "the books were lost at sea")

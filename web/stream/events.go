@@ -54,7 +54,7 @@ func NewEvents(patterns ...string) (*Events, error) {
 //
 // The handlers write an event as JSON on the emitter's goroutine, and wait for no caller.
 func (e *Events) Service(name, node string) *sabir.Service {
-	s := sabir.NewService(name, sabir.Purpose("hands events on to callers over HTTP"))
+	s := sabir.NewService(name, sabir.Doc("hands events on to callers over HTTP"))
 	for _, p := range e.patterns {
 		sabir.On(s, p, e.deliver, sabir.ConsumerGroup(name+"/"+node))
 	}
