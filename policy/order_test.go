@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,25 +51,27 @@ func TestAnInlineActionMayHaveItsTimeoutOutside(t *testing.T) {
 }
 
 func TestAStackPutsPoliciesInTheOrderThatWorks(t *testing.T) {
-	var runs atomic.Int32
-	cache, retry, breaker := policy.Cached{}, policy.Retry{Attempts: 3, FirstPause: 1, MaxPause: 1}, policy.Breaker{MinCalls: 3}
-	fallback, limit, bulkhead := policy.FallbackValue(7), policy.RateLimit{Rate: 1, Burst: 1}, policy.Bulkhead{MaxCalls: 1}
-	r := newRig(t, func(ctx context.Context, _ none) (int, error) {
-		runs.Add(1)
-		<-ctx.Done() // hangs until its time limit
-		return 0, sabir.NewError(sabir.CodeUnavailable, "Busy", "later")
-	}, sabir.Use(policy.Stack{
-		Bulkhead: &bulkhead, Timeout: time.Millisecond, Breaker: &breaker, Retry: &retry, RateLimit: &limit, Cached: &cache, Fallback: &fallback,
-	}))
-	for range 3 {
-		if out, err := r.call(t.Context()); out != 7 || err != nil {
-			t.Errorf("got %d, %v, want the fallback's 7", out, err)
+	inBubble(t, func(t *testing.T) {
+		runs := 0
+		cache, retry, breaker := policy.Cached{}, policy.Retry{Attempts: 3, FirstPause: 1, MaxPause: 1}, policy.Breaker{MinCalls: 3}
+		fallback, limit, bulkhead := policy.FallbackValue(7), policy.RateLimit{Rate: 1, Burst: 1}, policy.Bulkhead{MaxCalls: 1}
+		r := newRig(t, func(ctx context.Context, _ none) (int, error) {
+			runs++
+			<-ctx.Done() // hangs until its time limit
+			return 0, ctx.Err()
+		}, sabir.Use(policy.Stack{
+			Bulkhead: &bulkhead, Timeout: time.Millisecond, Breaker: &breaker, Retry: &retry, RateLimit: &limit, Cached: &cache, Fallback: &fallback,
+		}))
+		for range 3 {
+			if out, err := r.call(t.Context()); out != 7 || err != nil {
+				t.Errorf("got %d, %v, want the fallback's 7", out, err)
+			}
 		}
-	}
-	if runs.Load() == 0 {
-		t.Error("the action never ran")
-	}
-	if got := r.all(); !slices.Contains(got, sabir.TimedOut) || !slices.Contains(got, sabir.RateLimited) || !slices.Contains(got, sabir.FellBack) {
-		t.Errorf("the signals are %v", got)
-	}
+		if runs != 1 {
+			t.Errorf("the action ran %d times, want once: the rate limit lets one of the three calls through", runs)
+		}
+		if got := r.all(); !slices.Contains(got, sabir.TimedOut) || !slices.Contains(got, sabir.RateLimited) || !slices.Contains(got, sabir.FellBack) {
+			t.Errorf("the signals are %v", got)
+		}
+	})
 }

@@ -52,6 +52,7 @@ type cluster struct {
 	suite *suite
 	meet  string // where nodes find each other
 	name  string
+	key   string // of the nodes that start from now on
 	mu    sync.Mutex
 	nodes []*sabir.Node
 }
@@ -64,7 +65,7 @@ func (s *suite) cluster(t testing.TB) *cluster {
 }
 
 func (s *suite) clusterAt(t testing.TB, address string) *cluster {
-	c := &cluster{t: t, suite: s, meet: address, name: fmt.Sprintf("cluster-%d", clusters.Add(1))}
+	c := &cluster{t: t, suite: s, meet: address, key: s.Key, name: fmt.Sprintf("cluster-%d", clusters.Add(1))}
 	t.Cleanup(func() {
 		c.mu.Lock()
 		nodes := c.nodes
@@ -82,12 +83,12 @@ func (s *suite) clusterAt(t testing.TB, address string) *cluster {
 
 // called is a cluster of another name at the same address, for nodes that are refused.
 func (c *cluster) called(name string) *cluster {
-	return &cluster{t: c.t, suite: c.suite, meet: c.meet, name: name}
+	return &cluster{t: c.t, suite: c.suite, meet: c.meet, key: c.key, name: name}
 }
 
 // options are the options of a node of the cluster.
 func (c *cluster) options(id string, joins []sabir.JoinOption, more ...sabir.NodeOption) []sabir.NodeOption {
-	all := append([]sabir.JoinOption{sabir.ClusterName(c.name)}, c.suite.Options...)
+	all := append([]sabir.JoinOption{sabir.ClusterName(c.name), sabir.ClusterKey(c.key)}, c.suite.Options...)
 	return append([]sabir.NodeOption{sabir.NodeID(id), sabir.Logger(quiet), sabir.Join(c.meet, append(all, joins...)...)}, more...)
 }
 

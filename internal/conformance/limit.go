@@ -28,9 +28,9 @@ var limitBehaviours = []behaviour{
 }
 
 // refusal is the error of a node that tries to join with other options.
-func refusal(t *testing.T, c *cluster, joins ...sabir.JoinOption) error {
+func refusal(t *testing.T, c *cluster) error {
 	t.Helper()
-	n := sabir.NewNode(c.options("stranger", joins)...)
+	n := sabir.NewNode(c.options("stranger", nil)...)
 	err := n.Start(brief(t))
 	if err == nil {
 		stop(t, n)
@@ -64,8 +64,10 @@ func otherCluster(t *testing.T, s *suite) {
 
 func wrongKey(t *testing.T, s *suite) {
 	c := s.cluster(t)
-	c.join("a", []sabir.JoinOption{sabir.ClusterKey(oneKey)})
-	err := refusal(t, c, sabir.ClusterKey(otherKey))
+	c.key = oneKey
+	c.start("a")
+	c.key = otherKey
+	err := refusal(t, c)
 	if s.Broker {
 		checkRefusal(t, c, err, "key") // the broker itself may report it
 	} else {
@@ -78,19 +80,24 @@ func wrongKey(t *testing.T, s *suite) {
 
 func missingKey(t *testing.T, s *suite) {
 	c := s.cluster(t)
-	c.join("a", []sabir.JoinOption{sabir.ClusterKey(oneKey)})
-	checkRefusal(t, c, refusal(t, c, sabir.ClusterKey("")), "key")
+	c.key = oneKey
+	c.start("a")
+	c.key = ""
+	checkRefusal(t, c, refusal(t, c), "key")
 }
 
 func needlessKey(t *testing.T, s *suite) {
 	c := s.cluster(t)
-	c.join("a", []sabir.JoinOption{sabir.ClusterKey("")})
-	checkRefusal(t, c, refusal(t, c, sabir.ClusterKey(oneKey)), "key")
+	c.key = ""
+	c.start("a")
+	c.key = oneKey
+	checkRefusal(t, c, refusal(t, c), "key")
 }
 
 func shortKey(t *testing.T, s *suite) {
 	c := s.cluster(t)
-	if err := refusal(t, c, sabir.ClusterKey("short")); err == nil || !contains(err.Error(), "16") {
+	c.key = "short"
+	if err := refusal(t, c); err == nil || !contains(err.Error(), "16") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -98,11 +105,14 @@ func shortKey(t *testing.T, s *suite) {
 func refusedLeavesNothing(t *testing.T, s *suite) {
 	c := s.cluster(t)
 	a := c.start("a", sabir.Serve(reportingService("svc")))
+	key := c.key
+	c.key = otherKey
 	for range 3 {
-		if refusal(t, c, sabir.ClusterKey(otherKey)) == nil {
+		if refusal(t, c) == nil {
 			t.Fatal("it was not refused")
 		}
 	}
+	c.key = key
 	if sees(a, "stranger") || len(a.Nodes()) != 1 {
 		t.Errorf("a lists %+v", a.Nodes())
 	}

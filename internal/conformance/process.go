@@ -41,7 +41,7 @@ func childNode(what []string, transports []Transport) error {
 		}
 		service := hanging("child", nil)
 		sabir.Handle(service, "pid", func(context.Context, int) (int, error) { return os.Getpid(), nil })
-		joins := append([]sabir.JoinOption{sabir.ClusterName(what[2])}, tr.Options...)
+		joins := append([]sabir.JoinOption{sabir.ClusterName(what[2]), sabir.ClusterKey(tr.Key)}, tr.Options...)
 		n := sabir.NewNode(sabir.NodeID(what[3]), sabir.Logger(quiet), sabir.Serve(service), sabir.Join(what[1], joins...))
 		if err := n.Start(context.Background()); err != nil {
 			return err

@@ -14,6 +14,8 @@ type Transport struct {
 	// Address returns an address that no other cluster uses. It may leave the choice of a port to the system; the nodes
 	// that start later join at the address that the first one reports.
 	Address func(t testing.TB) string
+	// Key is the cluster key of every node; "" is none. It is not among the Options because some tests give a node another one.
+	Key string
 	// Options are given to Join by every node.
 	Options []sabir.JoinOption
 	// Processes means that nodes in different processes can be linked, with Options that are the same in each process: the

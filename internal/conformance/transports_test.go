@@ -35,8 +35,7 @@ var (
 	overMem  = conformance.Transport{Name: "mem", Address: memAddress}
 	overTCP  = conformance.Transport{Name: "tcp", Address: tcpAddress, Processes: true}
 	overUnix = conformance.Transport{Name: "unix", Address: unixAddress, Processes: true}
-	keyed    = conformance.Transport{Name: "tcp with a key", Address: tcpAddress, Processes: true,
-		Options: []sabir.JoinOption{sabir.ClusterKey("the key of a cluster, for tests.")}}
+	keyed    = conformance.Transport{Name: "tcp with a key", Address: tcpAddress, Processes: true, Key: "the key of a cluster, for tests."}
 	doubled = conformance.Transport{Name: "tcp with 2 connections", Address: tcpAddress, Processes: true,
 		Connections: 2, Options: []sabir.JoinOption{sabir.Connections(2)}}
 	compressed = conformance.Transport{Name: "tcp with everything compressed", Address: tcpAddress, Processes: true,
