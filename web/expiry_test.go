@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -168,39 +169,48 @@ func serveEndless(t *testing.T, services sabir.NodeOption, options ...sabir.HTTP
 // ends checks that each answer that lasts ends with the error, after end was called on one that has begun.
 func ends(t *testing.T, name string, base string, header func() http.Header, end func()) {
 	t.Helper()
-	for way, open := range lasting {
-		t.Run(way, func(t *testing.T) {
-			began := time.Now()
-			text, err := open(base, header(), end)
-			if err != nil || !strings.Contains(text, `"name":"`+name+`"`) || !strings.Contains(text, `"status":401`) {
-				t.Errorf("after %v it ended with %q %v", time.Since(began), text, err)
-			}
+	for way := range lasting {
+		t.Run(way, func(t *testing.T) { mustEnd(t, name, way, base, header(), end) })
+	}
+}
+
+// endByThemselves is ends for answers that end at a time. All of them wait for it together.
+func endByThemselves(t *testing.T, name string, base string, header func(*testing.T) http.Header) {
+	t.Helper()
+	var open sync.WaitGroup
+	for way := range lasting {
+		open.Go(func() {
+			t.Run(way, func(t *testing.T) { mustEnd(t, name, way, base, header(t), func() {}) })
 		})
+	}
+	open.Wait()
+}
+
+func mustEnd(t *testing.T, name, way, base string, header http.Header, end func()) {
+	t.Helper()
+	began := time.Now()
+	text, err := lasting[way](base, header, end)
+	if err != nil || !strings.Contains(text, `"name":"`+name+`"`) || !strings.Contains(text, `"status":401`) {
+		t.Errorf("after %v it ended with %q %v", time.Since(began), text, err)
 	}
 }
 
 func TestWhatLastsEndsWithItsToken(t *testing.T) {
 	base := serveEndless(t, sabir.Serve(), Auth(auth.JWT(auth.JWTConfig{Secret: tokenSecret})))
-	ends(t, "TokenExpired", base, func() http.Header {
+	endByThemselves(t, "TokenExpired", base, func(t *testing.T) http.Header {
 		token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": "Ada", "exp": time.Now().Unix() + 2}).SignedString(tokenSecret)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return http.Header{"Authorization": {"Bearer " + token}}
-	}, func() {})
+	})
 }
 
 func TestWhatLastsEndsWhenAnAuthenticatorSaidSo(t *testing.T) {
-	for way, open := range lasting {
-		t.Run(way, func(t *testing.T) {
-			base := serveEndless(t, sabir.Serve(), Auth(ending{time.Now().Add(500 * time.Millisecond)}))
-			if text, err := open(base, http.Header{}, func() {}); err != nil || !strings.Contains(text, `"name":"TokenExpired"`) {
-				t.Errorf("%q %v", text, err)
-			}
-			if got := post(t, base+"/endless/values", ""); got.status != 401 {
-				t.Errorf("afterwards: %d", got.status)
-			}
-		})
+	base := serveEndless(t, sabir.Serve(), Auth(ending{time.Now().Add(500 * time.Millisecond)}))
+	endByThemselves(t, "TokenExpired", base, func(*testing.T) http.Header { return http.Header{} })
+	if got := post(t, base+"/endless/values", ""); got.status != 401 {
+		t.Errorf("afterwards: %d", got.status)
 	}
 }
 
@@ -218,7 +228,7 @@ func sessionHeader(t *testing.T, base string) http.Header {
 func TestWhatLastsEndsWithItsSession(t *testing.T) {
 	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret, Idle: 2 * time.Second, Lifetime: 2 * time.Second})
 	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), AllowAnonymous())
-	ends(t, "TokenExpired", base, func() http.Header { return sessionHeader(t, base) }, func() {})
+	endByThemselves(t, "TokenExpired", base, func(t *testing.T) http.Header { return sessionHeader(t, base) })
 }
 
 func TestWhatLastsEndsWithSigningOut(t *testing.T) {

@@ -9,5 +9,5 @@ import (
 
 func TestEngine(t *testing.T) {
 	// The stores of one test meet at one address.
-	channeltest.Run(t, channeltest.Setup{Address: "mem://suite"})
+	channeltest.Run(t, channeltest.Setup{Address: "mem://suite", OwnClock: true})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
@@ -97,6 +98,7 @@ func (d *runningDemo) stop() int {
 }
 
 func TestABenchWithRetryLosesNoCallWhenAProcessIsKilled(t *testing.T) {
+	brokers.Long(t)
 	d := startProcesses(t, "--nodes", "3", "--restart")
 	defer d.end()
 	measured := make(chan outcome)

@@ -7,9 +7,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
 func TestANodeThatHangsIsListedAsSilent(t *testing.T) {
+	brokers.Long(t)
 	d := startProcesses(t, "--nodes", "2")
 	defer d.end()
 	hung, err := os.FindProcess(d.nodes["2"].PID)

@@ -371,6 +371,7 @@ type tests int
 func (code tests) Run() int { return int(code) }
 
 func TestAMissingBrokerSkipsTheTestNamingItsPackageAndSaysSoInTheFile(t *testing.T) {
+	brokers.Long(t) // as each test that asks for a broker, before it is looked for
 	t.Setenv("PATH", t.TempDir())
 	file := filepath.Join(t.TempDir(), "not-tested")
 	t.Setenv(brokers.NotTestedFile, file)

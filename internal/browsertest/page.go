@@ -45,9 +45,10 @@ type Page struct {
 
 // Open starts a Chromium that ends with the test, with an empty page in it. What the page complains about until then (an
 // exception, a warning in the console, a request that failed, a breach of its Content-Security-Policy) fails the test, unless
-// [Page.Forgive] is called for it. Without Chromium the test is [brokers.NotTested].
+// [Page.Forgive] is called for it. The test is [brokers.Long], and without Chromium [brokers.NotTested].
 func Open(tb testing.TB) *Page {
 	tb.Helper()
+	brokers.Long(tb)
 	program := brokers.Program(tb, "chromium", "chromium")
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(1280, 900),
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(stepTimeout))

@@ -86,12 +86,16 @@ func exchange(t *testing.T, size int, sides ...net.Conn) {
 }
 
 func TestNothingIsLostWhereTheBrokerLosesMessages(t *testing.T) {
+	size := 8 << 20
+	if testing.Short() {
+		size = 1 << 20
+	}
 	for _, share := range []float64{0.01, 0.2} {
 		synctest.Test(t, func(t *testing.T) {
 			b, address := newBroker(t)
 			dialled, accepted := pair(t, address)
 			b.lose(share)
-			exchange(t, 8<<20, dialled, accepted)
+			exchange(t, size, dialled, accepted)
 		})
 	}
 }

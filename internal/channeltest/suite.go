@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/channel"
@@ -20,6 +21,8 @@ type Setup struct {
 	Address string
 	// Broker kills and restarts the broker of Address; nil for an engine without one.
 	Broker Broker
+	// OwnClock gives each test a clock of its own, which goes on as soon as all wait: for an engine within this process.
+	OwnClock bool
 }
 
 // Broker is what the suite does to a broker; *brokers.Server is one.
@@ -87,10 +90,17 @@ func Run(t *testing.T, setup Setup) {
 		{"what was acknowledged survives a killed broker", survives},
 		{"what was handed out survives a killed broker", handedOutSurvives},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		run := func(t *testing.T) {
 			b := &bench{T: t, setup: setup, name: fmt.Sprintf("suite.n%d-%d", time.Now().UnixNano(), numbers.Add(1))}
 			b.store = b.open()
 			test.run(b)
+		}
+		t.Run(test.name, func(t *testing.T) {
+			if setup.OwnClock {
+				synctest.Test(t, run)
+				return
+			}
+			run(t)
 		})
 	}
 }

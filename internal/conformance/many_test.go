@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
 // A cluster grows from 3 nodes to 100 in one process, and each node calls each other at every size. On a machine that has
 // little time for them, handshakes and pings of 4950 links come too late, and nodes lose each other; they must come together
 // in the end. So what fails for the lack of a link is done again, up to forMeeting.
 func TestNodesOfALargeClusterAllCallEachOther(t *testing.T) {
+	brokers.Long(t)
 	before := runtime.NumGoroutine()
 	meet := memAddress(t)
 	var nodes []*sabir.Node

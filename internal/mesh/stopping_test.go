@@ -13,7 +13,11 @@ import (
 func TestALinkThatIsMadeWhileItsNodeStopsEndsInPeace(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for range 20 {
+	rounds := 20
+	if testing.Short() {
+		rounds = 3
+	}
+	for range rounds {
 		stopping, caller := start(t, ctx, "stopping"), start(t, ctx, "caller")
 		conn, err := caller.dialConn(ctx, stopping.OwnAddress())
 		if err != nil {

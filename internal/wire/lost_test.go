@@ -250,7 +250,7 @@ func TestDrainThatTakesTooLongClosesAtOnce(t *testing.T) {
 }
 
 func TestClosingInTheMiddleOfEverythingLeavesNothingBehind(t *testing.T) {
-	for range 20 {
+	for range rounds(20) {
 		server := newNode()
 		server.serve["echo"] = echo
 		server.streams["echo"] = func(s *Stream) {

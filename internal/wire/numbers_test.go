@@ -88,7 +88,7 @@ func mixUp(t *testing.T, limit int, compression Compression) {
 func manyCalls(t *testing.T, l *Link, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 7))
 	name := func() string { return fmt.Sprint("name", random.IntN(20)) }
-	for range 300 {
+	for range rounds(300) {
 		route := l.Declare(CallRoute, name(), "bytes")
 		m := Meta{Caller: name(), Metadata: map[string]string{name(): name(), name(): name()}}
 		if random.IntN(2) == 0 {
@@ -121,7 +121,7 @@ func manyMessages(t *testing.T, l *Link, i int) {
 		t.Error(err)
 		return
 	}
-	for j := range 100 {
+	for j := range rounds(100) {
 		value := strings.Repeat(fmt.Sprint(j), 1+j%50)
 		if err := s.Send(t.Context(), append(AppendRef(nil, 0), value...)); err != nil {
 			t.Error(err)

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
 
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -61,6 +62,7 @@ func TestDiallingWhatIsNoNodeSaysWhatAnswers(t *testing.T) {
 }
 
 func TestASilentStrangerIsCutOff(t *testing.T) {
+	brokers.Long(t)
 	t.Parallel() // it takes the five seconds that a handshake may take
 	_, host := listen(t, "grpc://:0", transport.Config{})
 	conn, err := net.Dial("tcp", host)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/tcp"
@@ -81,6 +82,7 @@ func TestCloseEndsASocketThatAStrangerKeepsOpen(t *testing.T) {
 }
 
 func TestASilentStrangerIsCutOff(t *testing.T) {
+	brokers.Long(t)
 	t.Parallel() // it takes the five seconds that a request's header may take
 	_, host := listen(t)
 	conn, err := net.Dial("tcp", host)

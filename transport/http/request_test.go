@@ -11,6 +11,7 @@ import (
 
 	"github.com/gobwas/ws"
 
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -80,6 +81,7 @@ func TestRequestsThatAreNoLinksGetAnAnswer(t *testing.T) {
 }
 
 func TestASilentStrangerIsCutOff(t *testing.T) {
+	brokers.Long(t)
 	t.Parallel() // it takes the five seconds that a request may take
 	l := listen(t, "http://:0")
 	conn, err := net.Dial("tcp", host(l))

@@ -235,6 +235,7 @@ func TestAMeshSurvivesTheKillOfAnyProcessAndTakesNewOnes(t *testing.T) {
 }
 
 func TestWhenTheFirstServerIsGoneAnotherTakesOverItsPorts(t *testing.T) {
+	brokers.Long(t)
 	first, kill := startPeer(t, fmt.Sprintf("nats://embedded:%d", freePort(t)), "first")
 	second := join(t, strings.Replace(first, "127.0.0.1", "embedded", 1), transport.Config{})
 	if second.Addr() == first {
@@ -251,6 +252,7 @@ func TestWhenTheFirstServerIsGoneAnotherTakesOverItsPorts(t *testing.T) {
 }
 
 func TestServersFindEachOtherAfterTheDeathOfTheOneThatHadNotToldThemOfEachOther(t *testing.T) {
+	brokers.Long(t)
 	address := fmt.Sprintf("nats://embedded:%d", freePort(t))
 	first := launchPeer(t, address, "first")
 	suspend(t, first.Process)
@@ -276,6 +278,7 @@ func TestProcessesThatStartAtTheSameMomentFormOneMesh(t *testing.T) {
 }
 
 func TestAServerThatStandsStillKeepsNobodyFromStarting(t *testing.T) {
+	brokers.Long(t)
 	port := freePort(t)
 	address := fmt.Sprintf("nats://embedded:%d", port)
 	peer := launchPeer(t, address, "still")
@@ -310,6 +313,7 @@ func TestAPortThatIsGivenUpWhileAServerAsksWhoHasItIsTaken(t *testing.T) {
 }
 
 func TestOtherThingsOnThePortAreToldApart(t *testing.T) {
+	brokers.Long(t)
 	t.Run("a NATS server", func(t *testing.T) {
 		at, _ := url.Parse(brokers.ForTestShared(t, brokers.NATS).URL())
 		_, err := try(t, "nats://embedded:"+at.Port(), transport.Config{})

@@ -3,6 +3,7 @@ package quic_test
 import (
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/quic"
@@ -14,6 +15,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestConformanceWithCertificates(t *testing.T) {
+	brokers.Long(t)
 	transporttest.Stream(t, func(t *testing.T) (string, transport.Config) { return "quic://:0", mutualTLS(t) })
 }
 

@@ -23,7 +23,9 @@ type config struct {
 	readOnly bool
 	every    time.Duration
 	guarded  bool // other machines can reach it
-	schemas  schemaSource
+	// sessionCheck bounds how long a stream outlasts its session. Default: 5 seconds.
+	sessionCheck time.Duration
+	schemas      schemaSource
 }
 
 // Key gives the dashboard a key of its own instead of the server's: its holder may see the dashboard and call public actions
@@ -76,6 +78,9 @@ func newDashboard(n *sabir.Node, prefix string, c config) (*dashboard, error) {
 	}
 	if c.every == 0 {
 		c.every = time.Second
+	}
+	if c.sessionCheck == 0 {
+		c.sessionCheck = 5 * time.Second
 	}
 	if c.schemas == nil {
 		c.schemas = askSchema

@@ -282,7 +282,7 @@ func TestStreamsEndWhenTheNodeStops(t *testing.T) {
 }
 
 func TestAStreamEndsWithItsSession(t *testing.T) {
-	b := boardOf(t, counted(t), config{key: goodKey})
+	b := boardOf(t, counted(t), config{key: goodKey, sessionCheck: 20 * time.Millisecond})
 	session := b.logIn(t)
 	r := read(t, serve(t, b)+"/api/stream", session)
 	defer r.close()

@@ -69,7 +69,7 @@ func (b *dashboard) stream(w http.ResponseWriter, r *http.Request) {
 	if err != nil || s.send("hello", first) != nil {
 		return
 	}
-	session := time.NewTicker(sessionCheck)
+	session := time.NewTicker(b.config.sessionCheck)
 	defer session.Stop()
 	for {
 		select {
@@ -95,9 +95,6 @@ func (b *dashboard) stream(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 }
-
-// sessionCheck bounds how long a stream outlasts its session.
-const sessionCheck = 5 * time.Second
 
 // version is that of the page's scripts.
 func (b *dashboard) version() string { return b.files["/app.js"].tag + b.files["/style.css"].tag }
@@ -136,7 +133,7 @@ func (b *dashboard) streamEvents(w http.ResponseWriter, r *http.Request) {
 		if b.node.State() != sabir.StateRunning {
 			return
 		}
-		if now.Sub(checked) > sessionCheck {
+		if now.Sub(checked) > b.config.sessionCheck {
 			checked = now
 			if b.checkSession(r) != nil {
 				return
