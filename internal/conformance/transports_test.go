@@ -36,7 +36,7 @@ var (
 	overTCP  = conformance.Transport{Name: "tcp", Address: tcpAddress, Processes: true}
 	overUnix = conformance.Transport{Name: "unix", Address: unixAddress, Processes: true}
 	keyed    = conformance.Transport{Name: "tcp with a key", Address: tcpAddress, Processes: true, Key: "the key of a cluster, for tests."}
-	doubled = conformance.Transport{Name: "tcp with 2 connections", Address: tcpAddress, Processes: true,
+	doubled  = conformance.Transport{Name: "tcp with 2 connections", Address: tcpAddress, Processes: true,
 		Connections: 2, Options: []sabir.JoinOption{sabir.Connections(2)}}
 	compressed = conformance.Transport{Name: "tcp with everything compressed", Address: tcpAddress, Processes: true,
 		Options: []sabir.JoinOption{sabir.Compress("s2", 1)}}
