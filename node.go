@@ -178,7 +178,7 @@ func (n *Node) State() State { return State(n.state.Load()) }
 func (n *Node) Log() *slog.Logger { return n.log }
 
 func (n *Node) callingNode() *Node {
-	if n == nil || n.changed == nil {
+	if n == nil || n.remoteNames == nil { // which NewNode sets and nobody changes: calls read it without a lock
 		return nil // see errNoNode
 	}
 	return n
