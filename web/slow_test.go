@@ -131,7 +131,10 @@ func TestHalfClosedAndResetConnectionsDoNoHarm(t *testing.T) {
 		behind := wireTo(t, w.HTTPAddr())
 		io.WriteString(behind, saying("half", connection))
 		behind.CloseWrite()
-		if got, err := behind.next("POST"); err != nil && connection == "" || err == nil && got.body != `{"word":"half"}` {
+		// A request that closes its connection is net/http's, which takes its half-closing for the caller's going and ends the
+		// context of a call that has not ended yet: then there is no answer, or 499.
+		got, err := behind.next("POST")
+		if gone := connection != "" && (err != nil || got.status == 499); !gone && (err != nil || got.body != `{"word":"half"}`) {
 			t.Errorf("half-closed behind a request with %q: %d, %v", connection, got.status, err)
 		}
 		for about, leave := range map[string]func(c *wire){
