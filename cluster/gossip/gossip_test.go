@@ -71,10 +71,8 @@ func TestANodeMayBeAmongItsOwnSeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := newNetwork(t)
 		list := []string{url("a"), "mem://alias-of-a", url("b")}
+		net.alias = map[string]string{"mem://alias-of-a": url("a")}
 		a := net.node(t, "a", list...)
-		net.lock.Lock()
-		net.nodes["mem://alias-of-a"] = a
-		net.lock.Unlock()
 		b := net.node(t, "b", list...)
 		meet(t, time.Second, a, b)
 		time.Sleep(time.Minute)

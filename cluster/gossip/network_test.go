@@ -22,7 +22,8 @@ import (
 // network joins gossips in memory. Connections between nodes can be cut, with or without an error for the sender.
 type network struct {
 	lock   sync.Mutex
-	nodes  map[string]*node // by URL
+	nodes  map[string]*node  // by URL
+	alias  map[string]string // other URLs of nodes; set before they start
 	cut    func(from, to string) bool
 	silent bool    // packets over a cut vanish without an error, and dials hang
 	loss   float64 // share of packets that vanish
@@ -177,6 +178,9 @@ func (m *node) find(to cluster.Member) (found *node, silent bool) {
 	n := m.network
 	n.lock.Lock()
 	defer n.lock.Unlock()
+	if usual, ok := n.alias[to.Addr]; ok {
+		to.Addr = usual
+	}
 	for key, other := range n.nodes {
 		if to.ID != "" && other.self.ID == to.ID || to.ID == "" && key == to.Addr {
 			if m.gone || n.cut(m.self.ID, other.self.ID) {
