@@ -1,0 +1,196 @@
+package membership
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sabir-go/sabir/internal/identity"
+)
+
+// A Catalog lists what a node offers: its actions, streams and event handlers. Nodes send it to each other as JSON.
+type Catalog struct {
+	Node     string    `json:"node"`               // id
+	Instance uint64    `json:"instance,omitempty"` // Member.Instance: one run of the node
+	Version  uint64    `json:"version"`            // grows with each change in one run of the node
+	Services []Service `json:"services,omitempty"`
+}
+
+// Service is a service of a node.
+type Service struct {
+	Name        string         `json:"name"`                // without version: "users"
+	Version     int            `json:"version,omitempty"`   // 0 for none
+	Preferred   bool           `json:"preferred,omitempty"` // names without a version reach this version
+	Group       string         `json:"group,omitempty"`
+	Description string         `json:"description,omitempty"`
+	Needs       []string       `json:"needs,omitempty"`
+	Actions     []Action       `json:"actions,omitempty"`
+	Events      []Subscription `json:"events,omitempty"`
+}
+
+// Action is an action of a service.
+type Action struct {
+	Name        string `json:"name"` // full name: "v2.users.get"
+	Description string `json:"description,omitempty"`
+	Visibility  string `json:"visibility,omitempty"`
+	Inline      bool   `json:"inline,omitempty"`
+	Stream      bool   `json:"stream,omitempty"`
+	Idempotent  bool   `json:"idempotent,omitempty"`
+
+	Codecs []string `json:"codecs,omitempty"` // formats for its values, the best first; nil for those of the nodes
+
+	Routes json.RawMessage `json:"routes,omitempty"` // REST forms, as the nodes write them for each other
+
+	In  string `json:"in,omitempty"`  // Go type, for listings
+	Out string `json:"out,omitempty"` // Go type, for listings
+}
+
+// Subscription is a pattern of event names that a service listens to.
+type Subscription struct {
+	Pattern string `json:"pattern"`
+	Group   string `json:"group,omitempty"` // one member of a group gets an event that is emitted
+}
+
+// Limits of a catalog. A node that offers more is refused as a whole, so that what a node is seen to offer is never a part
+// of the truth.
+const (
+	MaxCatalog       = 4 << 20 // bytes
+	MaxServices      = 4096
+	MaxActions       = 16384 // in all services together
+	MaxSubscriptions = 16384 // in all services together
+	maxFields        = 1 << 18
+	maxNeeds         = 256  // of a service
+	maxName          = 256  // bytes of a name, a pattern, a group
+	maxText          = 4096 // bytes of a description or a Go type
+)
+
+// ParseCatalog reads the catalog of another node and checks it: sizes, counts, names, and that nothing is in it twice. It
+// keeps nothing of data. Unknown fields are ignored, so that newer nodes can add some.
+func ParseCatalog(data []byte) (Catalog, error) {
+	if len(data) > MaxCatalog {
+		return Catalog{}, fmt.Errorf("catalog: %d bytes; %d is the limit", len(data), MaxCatalog)
+	}
+	// A value as short as "0," becomes a whole Service before it is found to be none. This bounds what a hostile catalog
+	// takes to some tens of megabytes.
+	if n := bytes.Count(data, []byte{','}); n > maxFields {
+		return Catalog{}, fmt.Errorf("catalog: about %d fields; %d is the limit", n, maxFields)
+	}
+	var c Catalog
+	if err := json.Unmarshal(data, &c); err != nil {
+		return Catalog{}, fmt.Errorf("catalog: %w", err)
+	}
+	if err := c.check(); err != nil {
+		return Catalog{}, fmt.Errorf("catalog of node %.100q: %w", c.Node, err)
+	}
+	return c, nil
+}
+
+func (c *Catalog) check() error {
+	if bad := identity.BadID(c.Node); bad != "" {
+		return fmt.Errorf("its id %s", bad)
+	}
+	if len(c.Services) > MaxServices {
+		return fmt.Errorf("%d services; %d is the limit", len(c.Services), MaxServices)
+	}
+	actions, subscriptions := 0, 0
+	for i := range c.Services {
+		actions += len(c.Services[i].Actions)
+		subscriptions += len(c.Services[i].Events)
+	}
+	if actions > MaxActions {
+		return fmt.Errorf("%d actions; %d is the limit", actions, MaxActions)
+	}
+	if subscriptions > MaxSubscriptions {
+		return fmt.Errorf("%d event subscriptions; %d is the limit", subscriptions, MaxSubscriptions)
+	}
+	type versioned struct {
+		name    string
+		version int
+	}
+	services := make(map[versioned]bool, len(c.Services))
+	names := make(map[string]bool, actions)
+	for i := range c.Services {
+		s := &c.Services[i]
+		if err := s.check(); err != nil {
+			return fmt.Errorf("service %.100q: %w", s.Name, err)
+		}
+		if key := (versioned{s.Name, s.Version}); services[key] {
+			return fmt.Errorf("service %.100q is there twice in version %d", s.Name, s.Version)
+		} else {
+			services[key] = true
+		}
+		for _, a := range s.Actions {
+			if names[a.Name] {
+				return fmt.Errorf("action %.100q is there twice", a.Name)
+			}
+			names[a.Name] = true
+		}
+	}
+	return nil
+}
+
+func (s *Service) check() error {
+	switch {
+	case s.Version < 0:
+		return fmt.Errorf("the version %d is negative", s.Version)
+	case len(s.Needs) > maxNeeds:
+		return fmt.Errorf("needs %d services; %d is the limit", len(s.Needs), maxNeeds)
+	}
+	if err := checkNames("name", s.Name); err != nil {
+		return err
+	}
+	if err := checkNames("needed service", s.Needs...); err != nil {
+		return err
+	}
+	if err := checkTexts(s.Group, s.Description); err != nil {
+		return err
+	}
+	for i := range s.Actions {
+		a := &s.Actions[i]
+		if err := checkNames("action", a.Name); err != nil {
+			return err
+		}
+		if err := checkTexts(a.Description, a.Visibility, a.In, a.Out, string(a.Routes)); err != nil {
+			return fmt.Errorf("action %.100q: %w", a.Name, err)
+		}
+	}
+	for _, e := range s.Events {
+		if err := checkNames("event pattern", e.Pattern); err != nil {
+			return err
+		}
+		if err := checkTexts(e.Group); err != nil {
+			return fmt.Errorf("event pattern %.100q: %w", e.Pattern, err)
+		}
+	}
+	return nil
+}
+
+// checkNames is laxer than what a node demands of its own names, so that a stricter node and a laxer one can be in one
+// cluster; it keeps out what could not be a name anywhere.
+func checkNames(what string, names ...string) error {
+	for _, name := range names {
+		switch {
+		case name == "":
+			return fmt.Errorf("the %s is empty", what)
+		case len(name) > maxName:
+			return fmt.Errorf("the %s %.40q… has %d bytes; %d is the limit", what, name, len(name), maxName)
+		case !utf8.ValidString(name) || strings.ContainsFunc(name, notInNames):
+			return fmt.Errorf("the %s %.100q has a space or another character that names do not have", what, name)
+		}
+	}
+	return nil
+}
+
+func notInNames(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+
+func checkTexts(texts ...string) error {
+	for _, text := range texts {
+		if len(text) > maxText {
+			return fmt.Errorf("the text %.40q… has %d bytes; %d is the limit", text, len(text), maxText)
+		}
+	}
+	return nil
+}

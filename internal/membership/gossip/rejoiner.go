@@ -1,0 +1,246 @@
+package gossip
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/sabir-go/sabir/internal/membership"
+)
+
+// rejoiner exchanges full member lists with seeds and lost members. Seeds are contacted for ever: often at first, which
+// repairs what lost packets left undone when many nodes start at once, and rarely later, which joins the halves of a cluster
+// after a split. Members that failed are contacted until they are back, or for an hour.
+type rejoiner struct {
+	log  *slog.Logger
+	join func([]string) (int, error)
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	ended  sync.WaitGroup
+	wake   chan struct{}
+
+	lock     sync.Mutex
+	targets  []*rejoinTarget
+	lastPort int
+}
+
+// rejoinTarget is an address to contact.
+type rejoinTarget struct {
+	member membership.Member // without an ID for a seed
+	port   int               // made up: memberlist's name for the target
+	seed   bool
+
+	due     time.Time
+	delay   time.Duration // until the attempt after the next
+	joining bool
+	failure error // why the attempt under way cannot be made
+	reached bool  // the last attempt got an answer
+	warned  bool  // it is logged that it does not
+	lostAt  time.Time
+}
+
+const (
+	minUnreachedDelay = 250 * time.Millisecond // first delay after a failed attempt
+	minReachedDelay   = time.Second            // first delay after a good one
+	maxUnreachedDelay = 10 * time.Second       // longest delay of a seed that does not answer
+	maxReachedDelay   = 30 * time.Second       // and of one that does
+	maxLostDelay      = 15 * time.Second       // and of a member that failed
+	forgetAfter       = time.Hour
+	maxLost           = 1024
+	maxAttempts       = 8 // at once
+)
+
+func newRejoiner(log *slog.Logger) *rejoiner {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &rejoiner{log: log, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), lastPort: nodePort}
+}
+
+func (s *rejoiner) start(join func([]string) (int, error), seeds []string, self string) {
+	s.join = join
+	s.lock.Lock()
+	for _, url := range seeds {
+		if url != self && !slices.ContainsFunc(s.targets, func(p *rejoinTarget) bool { return p.member.Addr == url }) {
+			s.add(&rejoinTarget{member: membership.Member{Addr: url}, seed: true, due: time.Now(), delay: minUnreachedDelay})
+		}
+	}
+	s.lock.Unlock()
+	s.ended.Go(s.run)
+}
+
+// stop begins no more attempts. Those under way end when the transport closes their connections; wait waits for them.
+func (s *rejoiner) stop() { s.cancel() }
+
+func (s *rejoiner) wait() { s.ended.Wait() }
+
+// add adds a target under a port that no other has. The caller holds the lock.
+func (s *rejoiner) add(p *rejoinTarget) {
+	used := func(port int) bool {
+		return slices.ContainsFunc(s.targets, func(p *rejoinTarget) bool { return p.port == port })
+	}
+	for s.lastPort++; s.lastPort > 65535 || s.lastPort <= nodePort || used(s.lastPort); s.lastPort++ {
+		if s.lastPort > 65535 {
+			s.lastPort = nodePort
+		}
+	}
+	p.port = s.lastPort
+	s.targets = append(s.targets, p)
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// addLost adds a member that failed.
+func (s *rejoiner) addLost(m membership.Member) {
+	if m.Addr == "" || m.Guest {
+		return // it has to come by itself
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.remove(m.ID)
+	if len(s.targets) >= maxLost {
+		i := slices.IndexFunc(s.targets, func(p *rejoinTarget) bool { return !p.seed })
+		if i < 0 {
+			return
+		}
+		s.targets = slices.Delete(s.targets, i, i+1)
+	}
+	now := time.Now()
+	s.add(&rejoinTarget{member: m, due: now.Add(jitter(minReachedDelay)), delay: minReachedDelay, lostAt: now})
+}
+
+// removeFound is a member that is there again.
+func (s *rejoiner) removeFound(id string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.remove(id)
+}
+
+func (s *rejoiner) remove(id string) {
+	s.targets = slices.DeleteFunc(s.targets, func(p *rejoinTarget) bool { return !p.seed && p.member.ID == id })
+}
+
+// member is the target with that placeholder port.
+func (s *rejoiner) member(port int) membership.Member {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, p := range s.targets {
+		if p.port == port {
+			return p.member
+		}
+	}
+	return membership.Member{}
+}
+
+// setFailure keeps why the target with that placeholder port could not be dialled. memberlist would make a text of the
+// error, with the placeholder address in it.
+func (s *rejoiner) setFailure(port int, err error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, p := range s.targets {
+		if p.port == port {
+			p.failure = err
+		}
+	}
+}
+
+func (s *rejoiner) run() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-s.wake:
+		case <-s.ctx.Done():
+			return
+		}
+		timer.Reset(s.startDue())
+	}
+}
+
+// startDue starts the attempts that are due, and returns how long to sleep until the next.
+func (s *rejoiner) startDue() time.Duration {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	now := time.Now()
+	s.targets = slices.DeleteFunc(s.targets, func(p *rejoinTarget) bool { return !p.seed && now.Sub(p.lostAt) > forgetAfter })
+	attempts := 0
+	for _, p := range s.targets {
+		if p.joining {
+			attempts++
+		}
+	}
+	next := time.Hour
+	for _, p := range s.targets {
+		switch {
+		case p.joining:
+		case p.due.After(now):
+			next = min(next, p.due.Sub(now))
+		case attempts < maxAttempts: // else the end of an attempt wakes the loop
+			attempts++
+			p.joining, p.failure = true, nil
+			s.ended.Go(func() { s.attempt(p) })
+		}
+	}
+	return next
+}
+
+func (s *rejoiner) attempt(p *rejoinTarget) {
+	_, err := s.join([]string{net.JoinHostPort(placeholderIP.String(), strconv.Itoa(p.port))})
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.ctx.Err() == nil {
+		s.scheduleNext(p, cmp.Or(p.failure, err))
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// scheduleNext sets the time of the next attempt. The caller holds the lock.
+func (s *rejoiner) scheduleNext(p *rejoinTarget, err error) {
+	p.joining = false
+	switch reached := err == nil; {
+	case errors.Is(err, membership.ErrSelf):
+		s.targets = slices.DeleteFunc(s.targets, func(other *rejoinTarget) bool { return other == p })
+		return
+	case reached != p.reached:
+		p.reached = reached
+		p.delay = minUnreachedDelay
+		if reached {
+			p.delay = minReachedDelay
+		}
+	default:
+		longest := maxUnreachedDelay
+		switch {
+		case !p.seed:
+			longest = maxLostDelay
+		case reached:
+			longest = maxReachedDelay
+		}
+		p.delay = min(p.delay*2, longest)
+	}
+	p.due = time.Now().Add(jitter(p.delay))
+	if !p.seed || p.warned == !p.reached {
+		return
+	}
+	p.warned = !p.reached
+	if p.warned {
+		s.log.Warn("a seed cannot be reached; trying again", "seed", p.member.Addr, "error", err)
+	} else {
+		s.log.Info("the seed is reached again", "seed", p.member.Addr)
+	}
+}
+
+// jitter is between half of a delay and all of it, so that nodes which lost each other at one moment do not come back at
+// one.
+func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }

@@ -1,0 +1,317 @@
+package membership_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sabir-go/sabir/internal/membership"
+)
+
+// broker gives each message to all members but those that are shut out.
+type broker struct {
+	lock    sync.Mutex
+	inside  []*membership.Presence
+	outside map[*membership.Presence]bool
+	said    int
+}
+
+func (r *broker) enter(key string, config membership.PresenceConfig) *membership.Presence {
+	config.Log = slog.New(slog.DiscardHandler)
+	if key != "" {
+		config.Key = []byte(key)
+	}
+	var p *membership.Presence
+	p = membership.NewPresence(func(message []byte) error {
+		r.lock.Lock()
+		defer r.lock.Unlock()
+		r.said++
+		for _, other := range r.inside {
+			if !r.outside[p] && !r.outside[other] {
+				other.Receive(bytes.Clone(message)) // p is among them, as over a broker
+			}
+		}
+		return nil
+	}, config)
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.inside = append(r.inside, p)
+	return p
+}
+
+func (r *broker) shut(p *membership.Presence, out bool) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if r.outside == nil {
+		r.outside = make(map[*membership.Presence]bool)
+	}
+	r.outside[p] = out
+}
+
+func startPresence(t *testing.T, p *membership.Presence, id string) *news {
+	t.Helper()
+	n := new(news)
+	if err := p.Start(t.Context(), membership.Member{ID: id, Addr: "bus://b#" + id}, n.watch); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Stop(context.Background()) })
+	return n
+}
+
+func wantNews(t *testing.T, node string, n *news, want ...string) {
+	t.Helper()
+	if got := n.take(); !slices.Equal(got, want) {
+		t.Errorf("%s was told %q, want %q", node, got, want)
+	}
+}
+
+func TestNodesThatHearEachOtherAreMembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r broker
+		a, b := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{})
+		na := startPresence(t, a, "a")
+		nb := startPresence(t, b, "b")
+		wantNews(t, "a", na, "joined bus://b#b is b")
+		wantNews(t, "b", nb, "joined bus://b#a is a")
+		b.Stop(t.Context())
+		wantNews(t, "a", na, "left bus://b#b is b")
+	})
+}
+
+func TestASilentNodeFailsAfterTheLimitAndComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r broker
+		a, b := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{})
+		na := startPresence(t, a, "a")
+		startPresence(t, b, "b")
+		na.take()
+		r.shut(b, true)
+		time.Sleep(14 * time.Second)
+		wantNews(t, "a", na)
+		time.Sleep(8 * time.Second)
+		wantNews(t, "a", na, "failed bus://b#b is b")
+		r.shut(b, false)
+		time.Sleep(6 * time.Second)
+		wantNews(t, "a", na, "joined bus://b#b is b")
+	})
+}
+
+func TestNobodyFailsWhileTheBrokerIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r broker
+		a, b := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{})
+		na := startPresence(t, a, "a")
+		startPresence(t, b, "b")
+		na.take()
+		a.Interrupted(true)
+		r.shut(a, true)
+		time.Sleep(time.Hour)
+		wantNews(t, "a", na)
+		r.shut(a, false)
+		a.Interrupted(false)
+		time.Sleep(time.Minute)
+		wantNews(t, "a", na)
+	})
+}
+
+func TestAMemberThatIsSaidToHaveFailedComesBackWhenItIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r broker
+		a, b := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{})
+		na := startPresence(t, a, "a")
+		startPresence(t, b, "b")
+		na.take()
+		a.Failed("b")
+		a.Failed("nobody")
+		wantNews(t, "a", na, "failed bus://b#b is b")
+		time.Sleep(time.Second)
+		wantNews(t, "a", na, "joined bus://b#b is b")
+	})
+}
+
+func TestASecondNodeOfAnIDIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r broker
+		a, b := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{})
+		startPresence(t, a, "a")
+		if err := b.Start(t.Context(), membership.Member{ID: "a", Addr: "bus://b#b"}, func(membership.Change) {}); err == nil {
+			t.Error("it started")
+		}
+	})
+}
+
+func TestStrangersAreNotHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r broker
+		a, b := r.enter("the key of the cluster", membership.PresenceConfig{}), r.enter("another key", membership.PresenceConfig{})
+		c := r.enter("", membership.PresenceConfig{})
+		na := startPresence(t, a, "a")
+		for id, stranger := range map[string]*membership.Presence{"b": b, "c": c} {
+			if err := stranger.Start(t.Context(), membership.Member{ID: id}, func(membership.Change) {}); err == nil || !strings.Contains(err.Error(), "wrong key") {
+				t.Errorf("%s starts: %v", id, err)
+			}
+		}
+		for _, message := range [][]byte{nil, make([]byte, 31), make([]byte, 40), make([]byte, 1<<20), append(make([]byte, 32), `{"kind":"here","id":"x"}`...)} {
+			a.Receive(message)
+		}
+		wantNews(t, "a", na)
+	})
+}
+
+func TestAnOldGoodbyeDoesNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r broker
+		var bye []byte
+		a := r.enter("", membership.PresenceConfig{})
+		na := startPresence(t, a, "a")
+		b := membership.NewPresence(func(message []byte) error {
+			if bytes.Contains(message, []byte(`"bye"`)) {
+				bye = bytes.Clone(message)
+			}
+			a.Receive(bytes.Clone(message))
+			return nil
+		}, membership.PresenceConfig{})
+		if err := b.Start(t.Context(), membership.Member{ID: "b", Addr: "bus://b#b", Instance: 1}, func(membership.Change) {}); err != nil {
+			t.Fatal(err)
+		}
+		b.Stop(t.Context())
+		again := membership.NewPresence(func(message []byte) error { a.Receive(bytes.Clone(message)); return nil }, membership.PresenceConfig{})
+		if err := again.Start(t.Context(), membership.Member{ID: "b", Addr: "bus://b#b", Instance: 2}, func(membership.Change) {}); err != nil {
+			t.Fatal(err)
+		}
+		na.take()
+		a.Receive(bye)
+		wantNews(t, "a", na)
+		again.Stop(t.Context())
+	})
+}
+
+func TestAnObserverIsNotSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r broker
+		a, guest := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{Observe: true})
+		na := startPresence(t, a, "a")
+		ng := startPresence(t, guest, "guest")
+		time.Sleep(time.Minute)
+		wantNews(t, "a", na)
+		wantNews(t, "the guest", ng, "joined bus://b#a is a")
+	})
+}
+
+// Without that, an observer would stop waiting before the others announce themselves again.
+func TestWhoHearsNobodyAtTheStartSoonAsksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for id, config := range map[string]membership.PresenceConfig{"b": {}, "guest": {Observe: true}} {
+			var r broker
+			startPresence(t, r.enter("", membership.PresenceConfig{Interval: time.Hour}), "a")
+			late := r.enter("", config)
+			r.shut(late, true)
+			n := startPresence(t, late, id)
+			r.shut(late, false)
+			time.Sleep(time.Second)
+			if got := n.take(); !slices.Contains(got, "joined bus://b#a is a") {
+				t.Errorf("%s was told %q", id, got)
+			}
+		}
+	})
+}
+
+// A hundred nodes that start at once do not each answer each.
+func TestAnswersAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r broker
+		var all []*membership.Presence
+		for range 50 {
+			all = append(all, r.enter("", membership.PresenceConfig{}))
+		}
+		var wg sync.WaitGroup
+		for i, p := range all {
+			wg.Go(func() { startPresence(t, p, string(rune('A'+i))) })
+		}
+		wg.Wait()
+		time.Sleep(time.Second)
+		for _, p := range all {
+			if n := len(p.Members()); n != 49 {
+				t.Errorf("it knows %d others", n)
+			}
+		}
+		r.lock.Lock()
+		defer r.lock.Unlock()
+		if r.said > 5*50 {
+			t.Errorf("%d messages were sent", r.said)
+		}
+	})
+}
+
+// A message behind the goodbye would make the node a member again, up to the limit of silence.
+func TestNothingIsSaidBehindTheGoodbye(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b *membership.Presence
+		var said []string
+		b = membership.NewPresence(func(message []byte) error {
+			said = append(said, string(message[32:]))
+			if bytes.Contains(message, []byte(`"bye"`)) { // the broker is slow, and a node asks meanwhile
+				b.Receive(append(make([]byte, 32), `{"kind":"who","id":"c"}`...))
+				time.Sleep(time.Second)
+			}
+			return nil
+		}, membership.PresenceConfig{})
+		startPresence(t, b, "b")
+		b.Stop(t.Context())
+		time.Sleep(time.Second)
+		if last := said[len(said)-1]; !strings.Contains(last, `"bye"`) {
+			t.Errorf("the last of %d messages is %s", len(said), last)
+		}
+	})
+}
+
+// Otherwise the others might hear them in another order, and take the first for an old one.
+func TestOneMessageIsToldAfterTheOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b *membership.Presence
+		var telling atomic.Int32
+		b = membership.NewPresence(func(message []byte) error {
+			if telling.Add(1) > 1 {
+				t.Error("two at once")
+			}
+			if bytes.Contains(message, []byte(`"here"`)) {
+				go b.Failed("a") // which asks which nodes are there
+			}
+			time.Sleep(time.Second)
+			telling.Add(-1)
+			return nil
+		}, membership.PresenceConfig{})
+		startPresence(t, b, "b")
+		b.Receive(append(make([]byte, 32), `{"kind":"here","id":"a"}`...))
+		time.Sleep(time.Minute)
+	})
+}
+
+// A node that has stopped no longer has a list to take the silent from, though the time for it may have come meanwhile.
+func TestStoppingWhileSomebodyIsSilentForTooLong(t *testing.T) {
+	for range 20 { // the loop that ends may take any of the two that wait, the tick and the end
+		synctest.Test(t, func(t *testing.T) {
+			var slow atomic.Bool
+			b := membership.NewPresence(func([]byte) error {
+				if slow.Load() {
+					time.Sleep(10 * time.Second)
+				}
+				return nil
+			}, membership.PresenceConfig{Interval: 5 * time.Second})
+			startPresence(t, b, "b")
+			b.Receive(append(make([]byte, 32), `{"kind":"here","id":"a"}`...))
+			time.Sleep(16 * time.Second)
+			slow.Store(true)
+			b.Receive(append(make([]byte, 32), `{"kind":"who","id":"c"}`...)) // the answer lasts beyond the next tick
+			time.Sleep(5 * time.Second)
+			b.Stop(t.Context())
+		})
+	}
+}

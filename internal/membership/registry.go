@@ -1,0 +1,151 @@
+package membership
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Registry is what the nodes of a cluster offer. Readers take a [View], which costs one atomic load; a change makes the next
+// view. All methods may be called by many goroutines at once.
+type Registry struct {
+	lock sync.Mutex // one change at a time
+	view atomic.Pointer[View]
+}
+
+// NewRegistry makes an empty registry.
+func NewRegistry() *Registry {
+	r := &Registry{}
+	r.view.Store(&View{})
+	return r
+}
+
+// View is what the registry holds now.
+func (r *Registry) View() *View { return r.view.Load() }
+
+// Set replaces a node's catalog and reports whether it did. A catalog of the same instance that is not newer is ignored, so
+// catalogs may arrive out of order; one of another instance never is. The registry keeps c: it must not be changed
+// afterwards.
+func (r *Registry) Set(c Catalog) (changed bool) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	view := r.view.Load()
+	old := view.catalogs[c.Node]
+	if old != nil && old.Instance == c.Instance && old.Version >= c.Version {
+		return false
+	}
+	r.view.Store(view.with(c.Node, &c))
+	return true
+}
+
+// Remove forgets a node, and reports whether it was there.
+func (r *Registry) Remove(node string) (changed bool) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	view := r.view.Load()
+	if view.catalogs[node] == nil {
+		return false
+	}
+	r.view.Store(view.with(node, nil))
+	return true
+}
+
+// View is what the nodes offered at one moment. It never changes, so two equal pointers are the same state. What its
+// methods return belongs to the view and must not be changed.
+type View struct {
+	nodes    []string // sorted
+	catalogs map[string]*Catalog
+	actions  map[string][]Offer // by full name
+}
+
+// Offer is an action that a node offers.
+type Offer struct {
+	Node    string
+	Service *Service
+	Action  *Action
+}
+
+// Nodes lists the nodes whose catalogs are known, sorted.
+func (v *View) Nodes() []string { return v.nodes }
+
+// Catalog is what a node offers; nil for an unknown node.
+func (v *View) Catalog(node string) *Catalog { return v.catalogs[node] }
+
+// Services lists the services of a node.
+func (v *View) Services(node string) []Service {
+	if c := v.catalogs[node]; c != nil {
+		return c.Services
+	}
+	return nil
+}
+
+// Action lists the nodes that offer an action, given its full name, by node; nil for none.
+func (v *View) Action(full string) []Offer { return v.actions[full] }
+
+// Actions lists the full names of all actions, sorted.
+func (v *View) Actions() []string { return slices.Sorted(maps.Keys(v.actions)) }
+
+// Subscriptions calls yield for each event subscription of all nodes, by node, until it returns false.
+func (v *View) Subscriptions(yield func(node string, service *Service, s Subscription) bool) {
+	for _, node := range v.nodes {
+		services := v.catalogs[node].Services
+		for i := range services {
+			for _, s := range services[i].Events {
+				if !yield(node, &services[i], s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// with is the view with one node's catalog changed; nil removes the node. Only the actions of its old and new catalog are
+// touched, so a change costs as much as the names there are, not as the offers.
+func (v *View) with(node string, c *Catalog) *View {
+	next := &View{catalogs: maps.Clone(v.catalogs), actions: maps.Clone(v.actions)}
+	if next.catalogs == nil {
+		next.catalogs, next.actions = make(map[string]*Catalog), make(map[string][]Offer)
+	}
+	if old := next.catalogs[node]; old != nil {
+		for _, s := range old.Services {
+			for _, a := range s.Actions {
+				next.withdraw(a.Name, node)
+			}
+		}
+		delete(next.catalogs, node)
+	}
+	if c != nil {
+		next.catalogs[node] = c
+		for i := range c.Services {
+			s := &c.Services[i]
+			for j := range s.Actions {
+				next.offer(s.Actions[j].Name, Offer{node, s, &s.Actions[j]})
+			}
+		}
+	}
+	next.nodes = slices.Sorted(maps.Keys(next.catalogs))
+	return next
+}
+
+func (v *View) withdraw(action, node string) {
+	left := make([]Offer, 0, len(v.actions[action]))
+	for _, o := range v.actions[action] {
+		if o.Node != node {
+			left = append(left, o)
+		}
+	}
+	if len(left) == 0 {
+		delete(v.actions, action)
+	} else {
+		v.actions[action] = left
+	}
+}
+
+func (v *View) offer(action string, o Offer) {
+	old := v.actions[action]
+	at, _ := slices.BinarySearchFunc(old, o.Node, func(other Offer, node string) int { return strings.Compare(other.Node, node) })
+	grown := make([]Offer, 0, len(old)+1) // the old view still has the old slice
+	v.actions[action] = append(append(append(grown, old[:at]...), o), old[at:]...)
+}
