@@ -15,7 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/sabir-go/sabir/internal/backoff"
-	_ "github.com/sabir-go/sabir/internal/membership/gossip" // by which the nodes of a cluster find each other
+	_ "github.com/sabir-go/sabir/internal/gossip" // by which the nodes of a cluster find each other
 	"github.com/sabir-go/sabir/transport"
 )
 

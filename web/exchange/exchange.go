@@ -76,7 +76,7 @@ type Filter struct {
 	Problem error
 }
 
-// Reset makes x ready for the next request. Buffers are kept, and so is what belongs to the connection.
+// Reset makes x ready for the next request. It keeps buffers and the fields that belong to the connection.
 func (x *Exchange) Reset() {
 	x.Header.empty()
 	x.Answer.empty()

@@ -73,8 +73,8 @@ type rateLimit struct {
 // gets status 429, sabir.ErrRateLimited and Retry-After; answers report how much is left in RateLimit and RateLimit-Policy
 // (draft-ietf-httpapi-ratelimit-headers-10). The rate is above 0 and at most 10,000,000; it may be less than 1.
 //
-// A caller is an address, of IPv6 a network of 64 bits, which is what one customer gets; options change that. Behind a
-// proxy all callers have its address, unless web.TrustProxies names it.
+// A caller is an address. In IPv6 it is a network of 64 bits, since a provider gives a customer at least that. Options change
+// this. Behind a proxy all callers have its address, unless web.TrustProxies names it.
 //
 // Each node counts by itself.
 func RateLimit(rate float64, burst int, options ...RateOption) exchange.Filter {

@@ -1,0 +1,201 @@
+package protofile
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/sabir-go/sabir/internal/schema"
+)
+
+const (
+	emptyType     = "google.protobuf.Empty"
+	valueType     = "google.protobuf.Value"
+	listType      = "google.protobuf.ListValue"
+	structType    = "google.protobuf.Struct"
+	nullType      = "google.protobuf.NullValue"
+	timestampType = "google.protobuf.Timestamp"
+	durationType  = "google.protobuf.Duration"
+)
+
+// imports are the files of the well-known types.
+var imports = map[string]string{emptyType: "google/protobuf/empty.proto", valueType: "google/protobuf/struct.proto",
+	listType: "google/protobuf/struct.proto", structType: "google/protobuf/struct.proto", nullType: "google/protobuf/struct.proto",
+	timestampType: "google/protobuf/timestamp.proto", durationType: "google/protobuf/duration.proto"}
+
+// shape is the form of a schema as a field in proto3.
+type shape struct {
+	name     string // of the type; that of a map's values
+	repeated bool
+	isMap    bool
+	message  bool // has presence without "optional"
+	null     bool // may be null
+	note     string
+}
+
+func (s shape) single() bool { return !s.repeated && !s.isMap }
+
+// label returns the text before the field's name: the type with its label.
+func (s shape) label() string {
+	switch {
+	case s.isMap:
+		return "map<string, " + s.name + ">"
+	case s.repeated:
+		return "repeated " + s.name
+	case s.null && !s.message:
+		return "optional " + s.name
+	}
+	return s.name
+}
+
+// shape finds what a schema is. place is the name for a message that has to be made for it.
+func (f *file) shape(s *schema.Schema, place string) shape {
+	s, null := f.plain(s)
+	out := f.bare(s, place)
+	out.null = null || slices.Contains(s.Type, "null") && len(s.Type) > 1
+	if path, ok := imports[out.name]; ok {
+		f.imports[path] = true
+		out.message = out.name != nullType
+	}
+	return out
+}
+
+func (f *file) bare(s *schema.Schema, place string) shape {
+	if name, ok := typeName(s.Ref); ok {
+		if message, ok := f.types[name]; ok {
+			return shape{name: message, message: true}
+		}
+		return shape{name: valueType} // a type of no members, or one that is not there
+	}
+	kinds := slices.DeleteFunc(slices.Clone(s.Type), func(t string) bool { return t == "null" })
+	if len(kinds) != 1 {
+		if len(s.Type) == 1 {
+			return shape{name: nullType}
+		}
+		return shape{name: valueType}
+	}
+	switch kinds[0] {
+	case "boolean":
+		return shape{name: "bool"}
+	case "integer":
+		return integer(s)
+	case "number":
+		if s.Format == "float" {
+			return shape{name: "float"}
+		}
+		return shape{name: "double"}
+	case "string":
+		return text(s)
+	case "array":
+		return f.list(s, place)
+	case "object":
+		return f.object(s, place)
+	}
+	return shape{name: valueType}
+}
+
+func integer(s *schema.Schema) shape {
+	switch s.Format {
+	case "duration-ns":
+		return shape{name: durationType}
+	case "int32", "int16", "int8":
+		return shape{name: "int32"}
+	case "uint32", "uint16", "uint8":
+		return shape{name: "uint32"}
+	case "uint64", "uint":
+		return shape{name: "uint64"}
+	}
+	return shape{name: "int64"}
+}
+
+func text(s *schema.Schema) shape {
+	switch {
+	case s.ContentEncoding == "base64":
+		return shape{name: "bytes"}
+	case s.Format == "date-time":
+		return shape{name: timestampType}
+	}
+	return shape{name: "string", note: enumNote(s)}
+}
+
+// list is a repeated field. Items that are lists or maps themselves, or may be null, need a message or a value between.
+func (f *file) list(s *schema.Schema, place string) shape {
+	if s.Items == nil {
+		return shape{name: listType}
+	}
+	item := f.shape(s.Items, place+"Item")
+	switch {
+	case item.name == valueType && item.single():
+		return shape{name: listType}
+	case item.isMap, item.repeated:
+		return shape{name: f.wrap(place+"Item", item), repeated: true, message: true}
+	case item.null && !item.message:
+		return shape{name: f.wrap(place+"Item", item), repeated: true, message: true}
+	}
+	return shape{name: item.name, repeated: true, note: item.note}
+}
+
+// object is a message of its own, a map, or a Struct where nothing is known of the members.
+func (f *file) object(s *schema.Schema, place string) shape {
+	if len(s.Properties) > 0 {
+		name := f.taken.take(messageName(place))
+		f.message(name, s)
+		return shape{name: name, message: true}
+	}
+	if s.AdditionalProperties == nil {
+		return shape{name: structType}
+	}
+	value := f.shape(s.AdditionalProperties, place+"Value")
+	switch {
+	case value.name == valueType && value.single():
+		return shape{name: structType}
+	case !value.single(), value.null && !value.message:
+		return shape{name: f.wrap(place+"Value", value), isMap: true}
+	}
+	return shape{name: value.name, isMap: true, note: value.note}
+}
+
+// plain removes what only means that a value may be null, and names that are of no message.
+func (f *file) plain(s *schema.Schema) (*schema.Schema, bool) {
+	null := false
+	for range 8 {
+		if s == nil {
+			return &schema.Schema{}, null
+		}
+		if name, ok := typeName(s.Ref); ok {
+			t := f.api.Types[name]
+			if t == nil || f.types[name] != "" {
+				return s, null
+			}
+			s = t
+			continue
+		}
+		if len(s.AnyOf) == 0 {
+			return s, null
+		}
+		var rest []*schema.Schema
+		for i := range s.AnyOf {
+			if t := s.AnyOf[i].Type; len(t) == 1 && t[0] == "null" {
+				null = true
+				continue
+			}
+			rest = append(rest, &s.AnyOf[i])
+		}
+		if len(rest) != 1 {
+			return &schema.Schema{}, null
+		}
+		s = rest[0]
+	}
+	return &schema.Schema{}, null // a type that is only made of itself
+}
+
+func typeName(reference string) (string, bool) {
+	name, ok := strings.CutPrefix(reference, "#/$defs/")
+	if !ok {
+		return "", false
+	}
+	if plain, err := url.PathUnescape(name); err == nil {
+		name = plain
+	}
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(name), true
+}
