@@ -23,7 +23,7 @@ type progress struct {
 
 func newProgress(out io.Writer) *progress { return &progress{out: out} }
 
-// sayEach is how often a line is written where there is no terminal.
+// sayEach is the interval between two lines of progress where there is no terminal.
 const sayEach = 15 * time.Second
 
 func (p *progress) Begin(steps int) {

@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir/lab/seeds"
 )
 
-// selection is what --seed, --table and --row leave of everything.
+// selection holds the values of --seed, --table and --row, which choose the rows of a run.
 type selection struct{ seeds, tables, rows []string }
 
 func (s *selection) flags(c *cobra.Command) {

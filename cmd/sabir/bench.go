@@ -137,7 +137,7 @@ func (c *cli) bench(ctx context.Context, action string, body []byte, flags bench
 	return nil
 }
 
-// aim is what a bench calls.
+// aim is the target of a bench.
 type aim struct {
 	call    load.Call
 	name    string

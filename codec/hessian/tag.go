@@ -46,7 +46,7 @@ const (
 	tagLong2       = 0xf8 // 0xf0 to 0xff
 )
 
-// kind is what begins with a tag.
+// kind is the kind of value that a tag opens.
 type kind uint8
 
 const (

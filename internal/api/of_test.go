@@ -54,7 +54,7 @@ func describe(t *testing.T, actions []*sabir.Action, from api.Sources) api.API {
 	return a
 }
 
-// start starts a node, so that its actions are what nodes make of them.
+// start starts a node with the services, so that the test reads actions as a node registers them.
 func start(t *testing.T, services ...sabir.Servable) *sabir.Node {
 	t.Helper()
 	node := sabir.NewNode(sabir.NodeID("n1"), sabir.Serve(services...), sabir.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))

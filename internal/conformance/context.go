@@ -74,7 +74,7 @@ func deadlineEndsCaller(t *testing.T, s *suite) {
 	})
 }
 
-// ending is what a handler saw when its context ended.
+// ending records the state of a handler's context when it ended.
 type ending struct {
 	began    time.Time
 	deadline time.Time
@@ -233,7 +233,7 @@ func noDeadline(t *testing.T, s *suite) {
 	}
 }
 
-// seen is what a handler knows of its call.
+// seen holds the information that a handler has about its call.
 type seen struct {
 	Info     sabir.CallInfo
 	Metadata map[string]string

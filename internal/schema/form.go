@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// shape is what a value is to the rules, where its JSON is what they look at.
+// shape is the kind of JSON that a value has, for rules that can be expressed as keywords of JSON Schema.
 type shape uint8
 
 const (

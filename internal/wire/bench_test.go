@@ -161,7 +161,7 @@ func (p process) linkWith(b *testing.B, post func(*Link, uint8, []byte)) *Link {
 	return l
 }
 
-// used is what both processes have used.
+// used returns the CPU time and the allocations of both processes since their start.
 func (p process) used(b *testing.B) (time.Duration, uint64) {
 	b.Helper()
 	fmt.Fprintln(p.input)

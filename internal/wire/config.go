@@ -75,8 +75,8 @@ type Config struct {
 	// Limits bounds what peers may make this node hold.
 	Limits Limits
 
-	// Compression is what this node offers for values of CompressAbove bytes and more; 0 is DefaultCompressAbove. Values
-	// are compressed where both sides offer the same, and sent as they are otherwise.
+	// Compression is the method that this node offers for values of CompressAbove bytes and more; 0 is DefaultCompressAbove.
+	// Values are compressed where both sides offer the same method, and sent as they are otherwise.
 	Compression   Compression
 	CompressAbove int
 
@@ -127,7 +127,7 @@ type Limits struct {
 	InFlight *Budget `json:"-"`
 }
 
-// Peer is what the handshake found out about the other side.
+// Peer describes the other side, as found out by the handshake.
 type Peer struct {
 	Node, Cluster string
 	About         []byte // JSON, or nil
@@ -135,7 +135,7 @@ type Peer struct {
 	Version       int    // of the protocol, the highest that both sides speak
 	// Features are those that both sides offer, such as "compress-s2"; nil for none.
 	Features []string
-	// Compression is what both sides offer, NoCompression where that is nothing.
+	// Compression is the method that both sides offer; NoCompression where they have none in common.
 	Compression Compression
 	Dialled     bool // by this side
 	Purpose     Purpose

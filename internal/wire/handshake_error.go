@@ -64,7 +64,7 @@ func (e *HandshakeError) Error() string {
 	return text
 }
 
-// Unwrap is what lies below, nil for nothing.
+// Unwrap returns the underlying error, or nil.
 func (e *HandshakeError) Unwrap() error { return e.Err }
 
 // Temporary reports whether the same handshake may well succeed soon: after a lost connection, a timeout, or a refusal by an

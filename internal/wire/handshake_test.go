@@ -25,7 +25,7 @@ var (
 	otherKey = []byte("fedcba9876543210fedcba9876543210")
 )
 
-// outcome is what one side of a handshake ended with.
+// outcome is the result of one side of a handshake.
 type outcome struct {
 	peer Peer
 	err  error

@@ -81,7 +81,7 @@ func (n *goakt) send(to place, count uint64) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Tell of the PID is what the context's Tell does, but says what went wrong.
+	// The PID's Tell does the same as the context's Tell, and returns an error besides.
 	sender, err := n.spawn("to-"+to.Name, func(c *actor.ReceiveContext) {
 		if _, ok := c.Message().(beginning); !ok {
 			return

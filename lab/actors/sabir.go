@@ -133,7 +133,7 @@ type sabirSubscriber struct {
 	subscribed *tally
 }
 
-// subscription is what a subscriber starts with.
+// subscription holds the arguments of a subscriber's start.
 type subscription struct {
 	event                  actor.Name
 	deliveries, subscribed *tally

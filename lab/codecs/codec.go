@@ -24,7 +24,7 @@ type entry struct {
 	decode func(data []byte) error
 	// verify decodes what encode makes and compares it with what was encoded.
 	verify func(data []byte) error
-	// decodes is what decode is given, where that is not what encode makes.
+	// decodes is the input of decode, where that differs from the output of encode.
 	decodes []byte
 }
 

@@ -12,7 +12,7 @@ import (
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
-// sabirTimeout is how long a client waits for the server's service to be known to it.
+// sabirTimeout is the time in which the client must find the server's service.
 const sabirTimeout = 15 * time.Second
 
 var errAsync = sabir.NewError(sabir.CodeInternal, "AsyncError", "async is not defined")

@@ -21,7 +21,7 @@ import (
 // keptFor is longer than any measurement.
 const keptFor = time.Hour
 
-// Question and Text are what an action with a cache is asked and answers.
+// Question and Text are the input and the answer of an action with a cache.
 type Question struct {
 	ID   int    `json:"id"`
 	Name string `json:"name"`

@@ -148,7 +148,7 @@ func path(points []bench.Quantile, y func(float64) float64) string {
 	return out.String()
 }
 
-// shareAt is where a percentile stands: each nine takes as much room as the one before.
+// shareAt returns the position of a percentile on the axis: each further nine takes as much width as the one before.
 func shareAt(share float64) float64 {
 	first := -math.Log10(0.5)
 	at := float64(lastShare)

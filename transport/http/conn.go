@@ -46,7 +46,7 @@ type conn struct {
 	closed atomic.Bool
 }
 
-// newConn makes a connection of a socket whose handshake is done. ahead is what was read after that.
+// newConn makes a connection of a socket whose handshake is done. ahead holds the bytes that were read after the handshake.
 func newConn(raw net.Conn, client bool, ahead []byte) *conn {
 	c := &conn{Conn: raw, client: client}
 	c.frames.state = ws.StateServerSide

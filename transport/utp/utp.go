@@ -96,9 +96,8 @@ func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (
 	}
 }
 
-// errReset is what the other side answered. It does so too where more than fifty dial at once: the library's queue of those
-// not yet accepted is no longer, and a dialler beyond it gets the same answer as where nothing accepts. So it is tried
-// again, four times within 750 ms.
+// errReset is the error of a dial that the other side reset. The library resets a dial where nothing accepts, but also where
+// its queue of connections to accept is full, which holds fifty. So a dial is tried again, four times within 750 ms.
 var errReset = fmt.Errorf("reset by the listener: %w", syscall.ECONNREFUSED)
 
 const (

@@ -46,7 +46,7 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// openWorld starts the cluster; http is what the first node has besides the dashboard's path.
+// openWorld starts a cluster of three nodes; the first one serves the dashboard.
 func openWorld(tb testing.TB, options ...Option) *world {
 	tb.Helper()
 	w := &world{tb: tb}

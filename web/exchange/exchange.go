@@ -84,7 +84,7 @@ type Filterer interface {
 // Filter returns f, so that a Filter is a [Filterer].
 func (f Filter) Filter() Filter { return f }
 
-// Reset makes x ready for the next request. Buffers are kept, and so is what belongs to the connection.
+// Reset makes x ready for the next request. It keeps buffers and the fields that belong to the connection.
 func (x *Exchange) Reset() {
 	x.Header.empty()
 	x.Answer.empty()

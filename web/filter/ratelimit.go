@@ -17,8 +17,8 @@ import (
 // gets status 429, sabir.ErrRateLimited and Retry-After; answers report how much is left in RateLimit and RateLimit-Policy
 // (draft-ietf-httpapi-ratelimit-headers-10).
 //
-// A caller is an address, of IPv6 a network of 64 bits, which is what one customer gets; ByPrincipal, ByHeader and Together change
-// that. Behind a proxy all callers have its address, unless web.TrustProxies names it.
+// A caller is an address. In IPv6 it is a network of 64 bits, since a provider gives a customer at least that. ByPrincipal, ByHeader
+// and Together change this. Behind a proxy all callers have its address, unless web.TrustProxies names it.
 //
 // Each node counts by itself.
 type RateLimit struct {

@@ -19,7 +19,7 @@ func init() { runtime.LockOSThread() }
 
 func main() { child.Main(start) }
 
-// startTimeout is how long a server may take until it listens.
+// startTimeout is the time in which a server must listen after its start.
 const startTimeout = 20 * time.Second
 
 func start(o child.Order) (child.Job, error) {

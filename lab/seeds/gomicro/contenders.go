@@ -18,7 +18,7 @@ type Contender struct {
 	kind kind
 }
 
-// kind is what a contender is in a comparison.
+// kind is the kind of a contender: a peer, Sabir itself, or a limit.
 type kind int
 
 const (
