@@ -61,7 +61,7 @@ func newPage(prefix string, get func() api.API) *page {
 	return &page{prefix: strings.TrimSuffix(prefix, "/"), get: get}
 }
 
-// Public reports that the face need not authenticate callers: the page is for anyone, or checks by itself.
+// Public reports that the gateway need not authenticate callers: the page is for anyone, or checks by itself.
 func (p *page) Public() bool { return p.open }
 
 // ServeHTTP answers GET and HEAD below the prefix.

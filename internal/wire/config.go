@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Purpose tells connections of a node apart by their use. The side that dials sends it; the side that accepts learns it from Peer.Purpose and
-// gives the connection to the code that serves that, so one listener serves all purposes.
+// A Purpose is the use of a connection of a node. The side that dials sends it; the side that accepts learns it from
+// Peer.Purpose and gives the connection to the code that serves that, so one listener serves all purposes.
 type Purpose string
 
 // The purposes there are. Any other is refused in the handshake.

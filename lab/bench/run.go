@@ -34,7 +34,7 @@ const (
 	foreignRepeats = 2
 )
 
-// Progress is told what happens.
+// Progress receives the progress of a run.
 type Progress interface {
 	io.Writer                        // messages of programs that are built and installed
 	Begin(steps int)                 // so many steps will come, at most

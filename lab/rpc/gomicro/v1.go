@@ -27,7 +27,7 @@ import (
 	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
-// quieten takes go-micro's log away: it has a line for each connection that is lost.
+// quieten turns off go-micro's log, which has a line for each connection that is lost.
 var quieten = sync.OnceFunc(func() { log.SetLogger(quiet{}) })
 
 type quiet struct{}
