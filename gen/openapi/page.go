@@ -209,7 +209,7 @@ func etag(body []byte) string {
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
-// mediaTypes are those of what is served; they do not depend on the machine.
+// mediaTypes has the media types of the page's files, so that they do not depend on the machine.
 var mediaTypes = map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".json": "application/json"}
 
 // send answers with a body, or with 304 where the caller has it. It is to be asked for again each time.

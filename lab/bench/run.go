@@ -383,7 +383,7 @@ func addUsage(figures map[string]float64, e *entry, s child.Sample, before, afte
 	}
 }
 
-// shares are those of the quantiles that results keep.
+// shares are the shares at which results keep quantiles.
 var shares = []float64{0, .01, .05, .1, .25, .5, .75, .9, .95, .98, .99, .995, .998, .999, .9995, .9999, 1}
 
 func quantilesOf(h *child.Histogram) []Quantile {
