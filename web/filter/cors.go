@@ -12,8 +12,8 @@ import (
 
 // CORSConfig sets which pages of other sites may call from browsers. The zero Policy lets none.
 type CORSConfig struct {
-	// Origins are those that may call: "https://app.example.com", "https://*.example.com" for every name under that one (not
-	// itself), "http://localhost:*" for every port, or "*" alone for all, which excludes Credentials.
+	// Origins lists the origins that may call: "https://app.example.com", "https://*.example.com" for every name under that
+	// one (not itself), "http://localhost:*" for every port, or "*" alone for all, which excludes Credentials.
 	Origins []string
 	// Allow is asked about origins that Origins does not have. It must be exact: a check by prefix lets
 	// https://example.com.evil.org in.
