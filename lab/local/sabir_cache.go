@@ -130,7 +130,7 @@ type User struct {
 	Age    int    `json:"age"`
 }
 
-// Document has a serial number, which tells it from others that are otherwise equal.
+// Document has a serial number, which distinguishes it from others that are otherwise equal.
 type Document struct {
 	Serial int    `json:"serial"`
 	Users  []User `json:"users"`

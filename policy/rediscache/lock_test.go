@@ -20,7 +20,7 @@ import (
 	"github.com/sabir-go/sabir/policy/rediscache"
 )
 
-// longTimeout is for tests whose calls may be late because the machine is busy with them, or with others.
+// longTimeout is for tests whose calls may be late on a busy machine.
 const longTimeout = 20 * time.Second
 
 // process is another node, in a process of its own: see runNode.

@@ -44,7 +44,7 @@ type Exchange struct {
 	// usual limit.
 	Limit time.Duration
 
-	// Status is that of the answer; 0 is 200.
+	// Status is the answer's status; 0 means 200.
 	Status int
 	// Type is the answer's Content-Type.
 	Type string

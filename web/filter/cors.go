@@ -15,8 +15,8 @@ import (
 // browsers keep the answers from the page. The opaque origin "null" is never allowed: every sandboxed page has it. The zero
 // CORS allows none.
 type CORS struct {
-	// Origins are those that may call: "https://app.example.com", "https://*.example.com" for every name under that one (not
-	// itself), "http://localhost:*" for every port, or "*" alone for all, which excludes Credentials.
+	// Origins lists the origins that may call: "https://app.example.com", "https://*.example.com" for every name under that
+	// one (not itself), "http://localhost:*" for every port, or "*" alone for all, which excludes Credentials.
 	Origins []string
 	// Allow is asked about origins that Origins does not have. It must be exact: a check by prefix lets
 	// https://example.com.evil.org in.
