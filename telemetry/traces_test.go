@@ -217,7 +217,7 @@ func TestASpanInTheContextGoesBeforeMetadata(t *testing.T) {
 	}
 }
 
-func TestACallThatSomebodyDecidedNotToTraceIsNotTraced(t *testing.T) {
+func TestACallWhoseCallerDecidedAgainstTracingIsNotTraced(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
 	tel := newTelemetry(t, telemetry.Traces(exporter))
 	node := start(t, sabir.Serve(family()), sabir.Use(tel.Middleware()))
@@ -230,7 +230,7 @@ func TestACallThatSomebodyDecidedNotToTraceIsNotTraced(t *testing.T) {
 	}
 }
 
-func TestTheSpanOfACallWhoseCallerWasLetGoSaysSo(t *testing.T) {
+func TestTheSpanOfACallShowsThatItsCallerDidNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		exporter := tracetest.NewInMemoryExporter()
 		tel, err := telemetry.New(telemetry.Traces(exporter))
