@@ -345,7 +345,7 @@ func putHex(dst []byte, v uint64) {
 	}
 }
 
-// hexPairs is all bytes in hexadecimal.
+// hexPairs has the two hexadecimal digits of each byte.
 var hexPairs = func() (pairs [256][2]byte) {
 	for i := range pairs {
 		hex.Encode(pairs[i][:], []byte{byte(i)})

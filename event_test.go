@@ -14,7 +14,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// heard collects which handlers ran.
+// heard collects the names of the handlers that ran.
 type heard struct {
 	mu   sync.Mutex
 	list []string
@@ -260,7 +260,7 @@ func TestAFullQueueIsAClearErrorAfterAWhile(t *testing.T) {
 	})
 }
 
-func TestARemovalWaitsForNoEmitterThatWaitsForRoom(t *testing.T) {
+func TestARemovalWaitsForNoEmitterThatWaitsForSpace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		s := sabir.NewService("slow")
@@ -286,7 +286,7 @@ func TestARemovalWaitsForNoEmitterThatWaitsForRoom(t *testing.T) {
 	})
 }
 
-func TestRemovedServicesHearNothing(t *testing.T) {
+func TestRemovedServicesGetNoEvents(t *testing.T) {
 	var h heard
 	s := sabir.NewService("listener", sabir.OnStop(func(context.Context) error { return nil }))
 	sabir.On(s, "tick", h.add("listener"))

@@ -248,7 +248,7 @@ func Supervised() SpawnOption {
 	return func(o *spawning) { o.linked, o.monitored, o.supervised = true, true, true }
 }
 
-// With is the same process with more options, which come after its own.
+// With returns the Spec of the same process with more options, which come after its own.
 func (s Spec) With(options ...SpawnOption) Spec {
 	return Spec{s.behavior, func(from Sender, more []SpawnOption) (PID, error) {
 		return s.start(from, append(options[:len(options):len(options)], more...))

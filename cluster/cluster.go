@@ -96,8 +96,8 @@ func Connections(n int) Option {
 	return once("Connections", option.Caller(), func(c *joining.Config) { c.Connections = min(max(n, 1), 64) })
 }
 
-// ClientOnly makes a node that calls others and offers nothing: it does not listen, and the others do not look for it. Command
-// lines and tools join so.
+// ClientOnly makes a node that calls others and offers nothing: it does not listen, and the others do not look for it. It is
+// meant for command lines and tools.
 func ClientOnly() Option {
 	return once("ClientOnly", option.Caller(), func(c *joining.Config) { c.ClientOnly = true })
 }

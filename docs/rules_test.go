@@ -128,7 +128,7 @@ func sentence(test string, names []string) string {
 	return strings.Join(words, " ")
 }
 
-// firstOf is which of some words a text begins with; "" for none.
+// firstOf returns the word with which a text begins; "" for none.
 func firstOf(text string, words []string) string {
 	for _, word := range words {
 		if after, ok := strings.CutPrefix(text, word); ok && (after == "" || !unicode.IsLower(rune(after[0]))) {

@@ -64,7 +64,7 @@ func (p *progress) Write(text []byte) (int, error) {
 	return p.out.Write(text)
 }
 
-// clear makes room for a text; the bar comes back with the next step.
+// clear removes the bar from the line for a text; the bar comes back with the next step.
 func (p *progress) clear() {
 	if p.bar != nil {
 		p.bar.Clear()

@@ -57,7 +57,7 @@ func rowNames() []string {
 	return slices.Compact(names)
 }
 
-// choose keeps what was selected; a name that there is not, is an error that tells those there are.
+// choose returns the selected part of all seeds. An unknown name is an error that lists the known ones.
 func (s *selection) choose(all []bench.Seed) ([]bench.Seed, error) {
 	if err := known("--seed", s.seeds, seedNames()); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ type Entry struct {
 	Err error
 }
 
-// ErrNotStored is in the error of a Set whose answer the store does not want. It is logged once for each action.
+// ErrNotStored is wrapped in the error of a Set whose answer the store does not keep. It is logged once for each action.
 var ErrNotStored = errors.New("the store does not keep it")
 
 // Locker is a Bucket that other nodes share and that can see to it that only one of them works out an answer at a time.

@@ -81,7 +81,7 @@ func first(ctx context.Context, from <-chan error) error {
 	}
 }
 
-// members is those that run, by name.
+// members returns the processes that run, by name.
 func (p *processes) members() (list []member) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

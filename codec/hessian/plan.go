@@ -104,7 +104,7 @@ func planOf(t reflect.Type) (*plan, error) {
 	return p, nil
 }
 
-// mustPlan is for the types of this package.
+// mustPlan returns the plan of a type of this package, for which planOf cannot fail.
 func mustPlan[T any]() *plan {
 	p, err := planOf(reflect.TypeFor[T]())
 	if err != nil {

@@ -67,7 +67,7 @@ const (
 	kindEnd
 )
 
-// kindNames are for errors.
+// kindNames has the names of kinds in the texts of errors.
 var kindNames = [...]string{
 	kindNone: "a byte that begins no value", kindNull: "null", kindBool: "boolean", kindInt: "int", kindLong: "long", kindDouble: "double",
 	kindDate: "date", kindString: "string", kindBinary: "binary", kindList: "list", kindMap: "map", kindObject: "object", kindClass: "object",

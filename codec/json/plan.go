@@ -132,7 +132,7 @@ func foreignStruct(t reflect.Type) bool {
 	return false
 }
 
-// unusual is for characters in a name that a tag may have to quote.
+// unusual reports whether a tag may have to quote a name with this character.
 func unusual(r rune) bool {
 	return r >= 0x80 || r <= ' ' || strings.ContainsRune(`"'\`+"`", r)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
-	_ "github.com/sabir-go/sabir/web" // serves the HTTP face
+	_ "github.com/sabir-go/sabir/web" // serves the HTTP gateway
 )
 
 var faceBehaviours = []behaviour{
@@ -25,8 +25,8 @@ var faceBehaviours = []behaviour{
 	{"a cache of the caller keeps the answers of another node", policyCache},
 	{"a fallback of the caller answers for a node that fails", policyFallback},
 	{"the caller's middlewares see the action of another node and its error as it was there", remoteMiddleware},
-	{"the HTTP face of one node serves the public action of another", httpElsewhere},
-	{"the HTTP face does not serve another node's action that is for the cluster only", httpCluster},
+	{"the HTTP gateway of one node serves the public action of another", httpElsewhere},
+	{"the HTTP gateway does not serve another node's action that is for the cluster only", httpCluster},
 	{"a guest calls, emits and streams as a node does", guestCalls},
 	{"a guest sees all nodes and services, also those that come later", guestSees},
 	{"a guest offers nothing and gets no events", guestOffersNothing},
@@ -142,7 +142,7 @@ func remoteMiddleware(t *testing.T, s *suite) {
 	}
 }
 
-// post sends a document to the HTTP face of a node.
+// post sends a document to the HTTP gateway of a node.
 func post(t *testing.T, n *sabir.Node, path, document string) (status int, answer string) {
 	t.Helper()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitLimit}
@@ -182,7 +182,7 @@ func httpCluster(t *testing.T, s *suite) {
 	}
 }
 
-// guest starts an observer node in a cluster that has two nodes, of which the first offers svc.
+// guest starts a node with ClientOnly in a cluster that has two nodes, of which the first offers svc.
 func (s *suite) guest(t *testing.T, options ...sabir.NodeOption) (c *testCluster, guest *sabir.Node, events <-chan received) {
 	got := make(chan received, 10)
 	c = s.cluster(t)

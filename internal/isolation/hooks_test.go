@@ -180,8 +180,8 @@ type badExtension struct{ linkWatch }
 
 func (*badExtension) Start(context.Context, *sabir.Node) error { panic(secret) }
 
-// TestALogThatPanicsHarmsNobody has a node log to a handler that panics, while a handler of an action panics too.
-func TestALogThatPanicsHarmsNobody(t *testing.T) {
+// TestALogThatPanicsDoesNoHarm has a node log to a handler that panics, while a handler of an action panics too.
+func TestALogThatPanicsDoesNoHarm(t *testing.T) {
 	standard := &record{}
 	stdlog.SetOutput(standard)
 	defer stdlog.SetOutput(os.Stderr)
@@ -203,7 +203,7 @@ func (badLog) Handle(context.Context, slog.Record) error { panic(secret) }
 func (b badLog) WithAttrs([]slog.Attr) slog.Handler      { panic(secret) }
 func (b badLog) WithGroup(string) slog.Handler           { panic(secret) }
 
-// TestAHandlerThatEndsItsGoroutineEndsNothingElse is for handlers that run on goroutines of the node in this process.
+// TestAHandlerThatEndsItsGoroutineEndsNothingElse covers handlers that run on goroutines of the node in this process.
 func TestAHandlerThatEndsItsGoroutineEndsNothingElse(t *testing.T) {
 	var exits atomic.Bool
 	handled := make(chan struct{}, 2)

@@ -24,7 +24,7 @@ import (
 	"github.com/sabir-go/sabir/validate"
 )
 
-// shopServer answers in the wire forms of the HTTP face what the shop's actions do. It is small enough to misbehave on
+// shopServer answers like the shop's actions, in the wire forms of the HTTP gateway. It is small enough to misbehave on
 // purpose: to answer slowly, to break off, to be unreachable.
 type shopServer struct {
 	t     testing.TB
@@ -331,7 +331,7 @@ func (s *shopServer) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// room sends back what it receives; "bye" ends, "boom" fails.
+// room echoes each message; "bye" ends the stream, "boom" fails it.
 func (s *shopServer) room(w http.ResponseWriter, r *http.Request) {
 	up := ws.HTTPUpgrader{Protocol: func(p string) bool { return p == "sabir.v1" }}
 	conn, _, _, err := up.Upgrade(r, w)

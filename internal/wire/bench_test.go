@@ -249,7 +249,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkRawEcho is the same bytes over bare connections, one for each caller: what a call is compared with.
+// BenchmarkRawEcho sends the same bytes over bare connections, one for each caller, as the reference for calls.
 func BenchmarkRawEcho(b *testing.B) {
 	for _, network := range []string{"tcp", "unix"} {
 		for _, callers := range []int{1, 100} {

@@ -2,7 +2,7 @@ package wire
 
 import "fmt"
 
-// Reason is why a handshake failed, in words. Both sides end with the same one where the reason could still be sent.
+// Reason is the cause of a failed handshake, in words. Both sides end with the same one where it could still be sent.
 type Reason string
 
 // The reasons there are. Their numbers on the wire are in reasonNumbers.

@@ -475,7 +475,7 @@ func TestRefusalTextIsCutOnTheWire(t *testing.T) {
 	}
 }
 
-func TestEveryReasonThatIsToldHasANumberOfItsOwn(t *testing.T) {
+func TestEveryReasonOnTheWireHasANumberOfItsOwn(t *testing.T) {
 	for number, reason := range reasonNumbers {
 		if number == 0 {
 			continue
@@ -509,7 +509,7 @@ func BenchmarkHandshake(b *testing.B) {
 	}
 }
 
-// script is a connection on which the peer sends what is in heard, whatever it receives, and is then silent.
+// script is a connection on which the peer sends the bytes in heard, whatever it receives, and then nothing.
 type script struct {
 	net.Conn // nil: no other method is expected
 	heard    *bytes.Reader

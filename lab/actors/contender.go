@@ -16,7 +16,7 @@ type contender struct {
 	start func(setup) (node, error)
 }
 
-// contenders are all of them.
+// contenders returns all contenders, in the order of the rows.
 func contenders() []contender {
 	return []contender{
 		{"Sabir", startSabir},

@@ -16,7 +16,7 @@ type goakt struct {
 	self *actor.PID // whose name the calls from outside have, as in goakt's benchmark
 }
 
-// startGoakt has the options of goakt's own benchmarks. Actors are long-lived, so that none is put away for being idle.
+// startGoakt has the options of goakt's own benchmarks. Actors are long-lived, so that idle ones are not passivated.
 func startGoakt(s setup) (node, error) {
 	options := []actor.Option{actor.WithLogger(log.DiscardLogger), actor.WithActorInitMaxRetries(1)}
 	if s.Address != "" {

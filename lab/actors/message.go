@@ -37,5 +37,5 @@ func messageOf(reply any, err error) (Message, error) {
 	return Message{}, fmt.Errorf("a reply of type %T", reply)
 }
 
-// beginning tells a process to begin.
+// beginning is the message at which a process begins its work.
 type beginning struct{}

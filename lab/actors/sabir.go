@@ -128,7 +128,7 @@ func (n *sabirNode) idle(count int, started *tally) error {
 	return nil
 }
 
-// sabirSubscriber gets on two nodes a welcome before anything else, which tells that it has subscribed.
+// sabirSubscriber is a subscriber whose first message, where there are two nodes, is a welcome: it is then subscribed.
 type sabirSubscriber struct {
 	subscriber
 	subscribed *tally

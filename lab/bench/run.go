@@ -34,7 +34,7 @@ const (
 	foreignRepeats = 2
 )
 
-// Progress is told what happens.
+// Progress receives the progress of a run.
 type Progress interface {
 	io.Writer                        // messages of programs that are built and installed
 	Begin(steps int)                 // so many steps will come, at most
@@ -383,7 +383,7 @@ func addUsage(figures map[string]float64, e *entry, s child.Sample, before, afte
 	}
 }
 
-// shares are those of the quantiles that results keep.
+// shares are the shares at which results keep quantiles.
 var shares = []float64{0, .01, .05, .1, .25, .5, .75, .9, .95, .98, .99, .995, .998, .999, .9995, .9999, 1}
 
 func quantilesOf(h *child.Histogram) []Quantile {

@@ -79,7 +79,7 @@ type Row struct {
 type Runner interface {
 	// Measure works for about d and checks every answer. The first call of a row is its warm-up.
 	Measure(ctx context.Context, d time.Duration) (child.Sample, error)
-	// Processes are those whose CPU time and memory count for the row.
+	// Processes returns the processes whose CPU time and memory count for the row.
 	Processes() []*Process
 	// Close ends all of them, and waits until they are gone.
 	Close()

@@ -57,7 +57,7 @@ func (h *Histogram) Quantile(share float64) time.Duration {
 	return time.Duration(h.h.ValueAtQuantile(share * 100))
 }
 
-// Latencies are those of the histogram, in order.
+// Latencies returns the histogram's latencies, in order.
 func (h *Histogram) Latencies() Latencies {
 	var all Latencies
 	for _, bar := range h.h.Distribution() {

@@ -28,7 +28,7 @@ type entry struct {
 	decodes []byte
 }
 
-// codecs are all of them.
+// codecs returns all codecs, in the order of the rows.
 func codecs() []codec {
 	return slices.Concat(nativeCodecs(), protobufCodecs(), vtprotobufCodecs(), gobCodecs(), edfCodecs(), msgpCodecs(), musCodecs(),
 		bencCodecs(), cborCodecs(), avroCodecs(), sonicCodecs(), copyCodecs())

@@ -44,8 +44,8 @@ func benchmark() *sabir.Service {
 	return service
 }
 
-// dialSabir links a guest: a node that listens nowhere has no address but the server's to be reached by, so that the link can be
-// led through something that counts.
+// dialSabir starts a node that does not listen. All its calls then go over the links that it dials, so a proxy can count their
+// bytes.
 func dialSabir(address, method string, connections int, s Setting) (*client, error) {
 	node := sabir.NewNode(sabir.NodeID("client"), sabir.Logger(slog.New(slog.DiscardHandler)),
 		sabir.Join("tcp://"+address, cluster.ClientOnly(), cluster.Connections(max(connections, 1)), sabir.Codecs(s.Codec)))

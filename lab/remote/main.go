@@ -86,7 +86,7 @@ func start(o child.Order) (child.Job, error) {
 	return child.Job{Measure: l.measure, Answer: l.answer, Stop: func() { stopClient(); stopServer() }}, nil
 }
 
-// load is as many callers as are wanted just now.
+// load runs as many callers as the present measurement wants.
 type load struct {
 	do      []func() error
 	callers int

@@ -189,7 +189,7 @@ func latencyTicks(low, high float64) []float64 {
 	return all
 }
 
-// described tells a chart of latencies to those who cannot see it.
+// described describes a chart of latencies in words, for screen readers.
 func described(curves []curve) string {
 	var all []string
 	for _, c := range curves {

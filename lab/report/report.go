@@ -141,7 +141,7 @@ func (o outage) Where() string {
 	return strings.Join(labels, "; ")
 }
 
-// outages are all rows with a failure, in the order of the results.
+// outages returns all rows with a failure, in the order of the results.
 func outages(r *bench.Results) []*outage {
 	var all []*outage
 	for _, s := range r.Seeds {

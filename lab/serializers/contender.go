@@ -29,8 +29,8 @@ type decoded interface {
 	text() ([]byte, error)
 }
 
-// contenders are all, by their rows' names, with the packet around a document: with its Go type and, where the name says so,
-// as an any, or as JSON inside of another format.
+// contenders returns all contenders, by their rows' names, with the packet around a document: with its Go type and, where the
+// name says so, as an any, or as JSON inside of another format.
 func contenders[D any](document D) (map[string]contender, error) {
 	text, err := json.Append(nil, &document)
 	if err != nil {

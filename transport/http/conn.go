@@ -17,7 +17,7 @@ import (
 const (
 	// largestFrame is the most that is sent in one frame, of which a copy is made.
 	largestFrame = 64 << 10
-	// aheadSize is for reads into less than that, which would cost a system call for each header.
+	// aheadSize is the size of the buffer for small reads, which would otherwise cost a system call for each header.
 	aheadSize = 4 << 10
 	// goodbyeTime bounds the Close frame, where the peer does not read.
 	goodbyeTime = time.Second

@@ -24,7 +24,7 @@ const (
 	// for the peer's library, and each holds more than a unit with its frame's head.
 	window = 224
 
-	// openWait is for the first packet after the library's own handshake, which may be lost and sent again.
+	// openWait bounds the time until the first packet after the library's own handshake, which may be lost and sent again.
 	openWait = 5 * time.Second
 
 	// keepAlive is the longest silence: the library abandons a connection after two minutes of it.

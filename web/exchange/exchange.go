@@ -44,7 +44,7 @@ type Exchange struct {
 	// usual limit.
 	Limit time.Duration
 
-	// Status is that of the answer; 0 is 200.
+	// Status is the answer's status; 0 means 200.
 	Status int
 	// Type is the answer's Content-Type.
 	Type string
@@ -75,6 +75,14 @@ type Filter struct {
 	// Problem describes what is wrong with the filter's settings; nil for nothing. A server with such a filter does not start.
 	Problem error
 }
+
+// Filterer makes a filter: a [Filter] itself, or a value with settings, such as filter.RateLimit{Rate: 50, Burst: 100}.
+type Filterer interface {
+	Filter() Filter
+}
+
+// Filter returns f, so that a Filter is a [Filterer].
+func (f Filter) Filter() Filter { return f }
 
 // Reset makes x ready for the next request. It keeps buffers and the fields that belong to the connection.
 func (x *Exchange) Reset() {

@@ -307,7 +307,7 @@ func (o *operation) pause() bool {
 	return false
 }
 
-// ended is why there is no further attempt.
+// ended returns the error of an operation that makes no further attempt.
 func (o *operation) ended() error {
 	switch {
 	case o.keeper.isClosed():

@@ -32,7 +32,7 @@ const (
 	gomicro = "rpc/gomicro" // go-micro's
 )
 
-// Contenders are all that the tables have.
+// Contenders returns the contenders of all tables.
 func Contenders() []Contender { return slices.Concat(sabirs(), gomicros(), peers(), limits()) }
 
 func sabirs() []Contender {

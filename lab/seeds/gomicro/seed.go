@@ -17,7 +17,7 @@ func Seed() bench.Seed {
 	}
 }
 
-// duration is that of one measurement of a row: there are many rows.
+// duration is the length of one measurement of a row. It is short, since there are many rows.
 const duration = 500 * time.Millisecond
 
 const aboutMessage = "One operation is a call with the fields of the rpcx benchmark's `BenchmarkMessage`, every string with 66 bytes: 677 bytes as " +
