@@ -323,7 +323,7 @@ func (s *suite) traced(t *testing.T, offered *sabir.Service, start func(context.
 // option lets one more node have traces.
 func (tr *traced) option(t *testing.T) sabir.NodeOption {
 	exporter := tracetest.NewInMemoryExporter()
-	made, err := telemetry.New(telemetry.Traces(exporter))
+	made, err := telemetry.New(telemetry.Config{Traces: exporter})
 	must(t, err)
 	tr.spans, tr.telemetry = append(tr.spans, exporter), append(tr.telemetry, made)
 	return sabir.Use(made.Middleware())

@@ -399,11 +399,11 @@ func stepEntryPoints() (entryPoints []entryPoint) {
 		new(Text).UnmarshalText([]byte(r.Header.Get("X-Word")))
 		io.WriteString(w, "good")
 	})
-	policy := filter.CORS(filter.CORSConfig{Allow: func(origin string) bool {
+	policy := filter.CORS{Allow: func(origin string) bool {
 		var w Text
 		w.UnmarshalText([]byte(strings.ReplaceAll(strings.TrimPrefix(origin, "https://"), "-", " ")))
 		return true
-	}})
+	}}.Filter()
 	said := func(method, path string, headers ...string) through {
 		return func(ctx context.Context, b *browser, p Payload) error {
 			headers := append(slices.Clone(headers), "X-Word: "+string(p.Text))

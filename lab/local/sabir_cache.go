@@ -118,7 +118,7 @@ func askingRedis(o child.Order) (work, error) {
 
 func openRedis(o child.Order) (*rediscache.Store, error) {
 	// No other run's answers are found.
-	return rediscache.Open(o.Address, "lab"+strconv.FormatInt(time.Now().UnixNano(), 36))
+	return rediscache.Open(rediscache.Config{URL: o.Address, Name: "lab" + strconv.FormatInt(time.Now().UnixNano(), 36)})
 }
 
 // User and Document are a document of about 1 kB.

@@ -76,6 +76,14 @@ type Filter struct {
 	Problem error
 }
 
+// Filterer makes a filter: a [Filter] itself, or a value with settings, such as filter.RateLimit{Rate: 50, Burst: 100}.
+type Filterer interface {
+	Filter() Filter
+}
+
+// Filter returns f, so that a Filter is a [Filterer].
+func (f Filter) Filter() Filter { return f }
+
 // Reset makes x ready for the next request. It keeps buffers and the fields that belong to the connection.
 func (x *Exchange) Reset() {
 	x.Header.empty()
