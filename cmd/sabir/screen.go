@@ -164,7 +164,7 @@ func count(n int, what string) string {
 	return fmt.Sprint(n, " ", what, "s")
 }
 
-// readKeys reads what is typed until there is no more.
+// readKeys reads the keys from a terminal until its end.
 func readKeys(from io.Reader, to chan<- key) {
 	buf := make([]byte, 64)
 	for {
