@@ -56,7 +56,7 @@ const (
 	keyPageDown
 )
 
-// press does what a key stands for, and reports whether that is to quit.
+// press runs the command of a key, and reports whether it is the one to quit.
 func (s *screen) press(k key) (quit bool) {
 	switch k {
 	case keyQuit:
