@@ -94,7 +94,7 @@ func (r *recorder) next(t *testing.T, what string) note {
 	}
 }
 
-// rest returns what was received and not taken yet.
+// rest returns the notes that were received and not taken yet.
 func (r *recorder) rest() (all []note) {
 	for {
 		select {

@@ -191,7 +191,7 @@ type record struct {
 	grown chan struct{}
 }
 
-// Write takes what a handler of slog writes.
+// Write takes the lines of a handler of slog.
 func (r *record) Write(text []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -560,7 +560,7 @@ func record(t testing.TB, key []byte) (dialler, acceptor []byte) {
 	return tapDialler.written.Bytes(), tapAcceptor.written.Bytes()
 }
 
-// tap keeps what is written to a connection.
+// tap keeps the bytes that are written to a connection.
 type tap struct {
 	net.Conn
 	written bytes.Buffer
