@@ -251,7 +251,7 @@ func TestAnswersAreShared(t *testing.T) {
 }
 
 // A message behind the goodbye would make the node a member again, up to the limit of silence.
-func TestNothingIsSaidBehindTheGoodbye(t *testing.T) {
+func TestNothingIsSentAfterTheGoodbye(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b *membership.Presence
 		var said []string

@@ -112,7 +112,7 @@ func over(t *testing.T, address string, server, client transport.Config) (atDial
 	return atDialler, atAcceptor
 }
 
-func TestBothSidesLearnWhoTheOtherIs(t *testing.T) {
+func TestBothSidesLearnTheIdentityOfTheOther(t *testing.T) {
 	certificates := httpCertificate(t)
 	ends := map[string]func(t *testing.T) (net.Conn, net.Conn){
 		"pipe": pipe,
