@@ -371,8 +371,8 @@ var builtinStatus = map[string]int{
 	nameMessageTooLarge: 413,
 }
 
-// Code is the class of an [Error]: what kind of thing went wrong, whatever the service. The set and the numbers are
-// those of gRPC (https://grpc.io/docs/guides/status-codes), so a code means to a Go programmer what it always meant.
+// Code is the class of an [Error]: the kind of failure, whatever the service. The set and the numbers are those of gRPC
+// (https://grpc.io/docs/guides/status-codes), so a code has the meaning that Go programmers know.
 type Code uint8
 
 // The codes. Their HTTP and gRPC status are in docs/errors.md, which a test holds against this file.

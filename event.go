@@ -264,7 +264,7 @@ func (h *eventHandler[T]) unreadable(ctx context.Context, at *delivery, payload 
 	return failed
 }
 
-// payloadType is the type of what payload points to, or of what an interface there holds.
+// payloadType returns the type of the value that payload points to, or of the value in an interface there.
 func payloadType(payload any) string {
 	v := reflect.ValueOf(payload).Elem()
 	if v.Kind() == reflect.Interface && !v.IsNil() {

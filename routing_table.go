@@ -346,8 +346,8 @@ func (n *Node) Action(name string) *Action {
 	return nil
 }
 
-// Nearest returns up to three of the names that reach an action which keep accepts, the likeliest first: what was
-// probably meant by a name that reaches none. A gateway passes a keep that hides what its callers may not know of.
+// Nearest returns up to three names of actions that resemble a name which reaches none, the likeliest first, for error
+// messages. It takes only actions that keep accepts: a gateway hides those that its callers may not know of.
 func (n *Node) Nearest(name string, keep func(*Action) bool) []string {
 	actions := n.table.Load().actions
 	var names []string

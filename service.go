@@ -128,9 +128,9 @@ func (s *Service) define(def *definition) {
 	s.definitions = append(s.definitions, def)
 }
 
-// declare panics where what is declared at where would have no effect: the service runs, and what it offers was taken when it
-// started. It panics, as net/http's ServeMux does, because the functions that declare return no error, and because a start that
-// could report it has been.
+// declare panics where the declaration at where would have no effect: the service runs, and its declarations were read when it
+// started. It panics, as net/http's ServeMux does, because the functions that declare return no error, and the start that
+// could have reported it is over.
 func (s *Service) declare(what string, where option.Site) {
 	if s == nil {
 		panic("sabir: " + what + " is declared at " + where.String() + " for a nil *sabir.Service: make one with sabir.NewService")

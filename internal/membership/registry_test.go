@@ -19,7 +19,7 @@ func offers(v *membership.View, action string) string {
 }
 
 func TestTheRegistryKnowsWhichNodesOfferAnAction(t *testing.T) {
-	r := cluster.NewRegistry()
+	r := membership.NewRegistry()
 	for _, c := range []membership.Catalog{catalogOf("c", 1, "users.get"), catalogOf("a", 1, "users.get", "users.put"), catalogOf("b", 1, "users.put")} {
 		if !r.Set(c) {
 			t.Fatalf("the catalog of %s was not taken", c.Node)
