@@ -16,8 +16,8 @@ type meshHost struct{ node *Node }
 
 var _ mesh.Host = meshHost{}
 
-// Services lists what this node offers to others: its services without those whose names begin with "$", and without private
-// actions. While the node starts or stops that is nothing.
+// Services lists the services that this node offers to others: without those whose names begin with "$", and without private
+// actions. While the node starts or stops there are none.
 func (h meshHost) Services() (list []cluster.Service) {
 	if h.node.State() != StateRunning {
 		return nil
@@ -58,7 +58,7 @@ func (h meshHost) Members(ctx context.Context, from string) (list []cluster.Memb
 	return list, err
 }
 
-// Route returns what serves the calls or events of a peer.
+// Route returns the target that serves the calls or events of a peer.
 func (h meshHost) Route(l *wire.Link, r *wire.Route) wire.Target {
 	if r.Kind == wire.EventRoute {
 		return &inboundEvents{node: h.node, group: r.Name, format: r.Codec}

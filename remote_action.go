@@ -228,7 +228,7 @@ func (f *remoteRequest[In, Out]) adopt(fork *Request) {
 	f.remoteCaller.putRequest(c)
 }
 
-// addRemoteActions adds what other nodes offer to a table that has this node's own: as actions of their own, or beside this
+// addRemoteActions adds the actions of other nodes to a table that has this node's own: as entries of their own, or beside this
 // node's where local calls are shared out too.
 func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, known map[string]*remoteAction) {
 	if t.view == nil {

@@ -61,7 +61,7 @@ func overloaded(err error) bool {
 	return code == CodeUnavailable || code == CodeResourceExhausted || code == CodeDeadlineExceeded
 }
 
-// linkCodec holds what was declared on one link for the calls of a remoteCaller: the route, and how the types are encoded.
+// linkCodec holds the declarations on one link for the calls of a remoteCaller: the route, and the encoding of the types.
 type linkCodec[In, Out any] struct {
 	link         *wire.Link
 	route        *wire.Route

@@ -7,7 +7,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 )
 
-func TestWhoFindsAServiceOfAnotherNodeReachesItWithEventsToo(t *testing.T) {
+func TestAServiceOfAnotherNodeThatIsFoundGetsEventsToo(t *testing.T) {
 	n := NewNode()
 	views := make([]*cluster.View, 20_000)
 	age := make(map[*cluster.View]int)
@@ -52,7 +52,7 @@ func (f *early) follow(e endpoint) {
 	}
 }
 
-func TestWhoFindsAServiceReachesItByABoundNameToo(t *testing.T) {
+func TestAServiceThatIsFoundIsReachedByABoundNameToo(t *testing.T) {
 	service := NewService("svc")
 	Handle(service, "it", func(context.Context, int) (int, error) { return 0, nil })
 	n := NewNode(Serve(service))

@@ -30,5 +30,5 @@ func Named(name string) (factory func() Balancer, known bool) {
 	return factory, known
 }
 
-// Names lists what Named knows, sorted.
+// Names lists the names that Named knows, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(factories)) }

@@ -18,7 +18,7 @@ func offers(v *cluster.View, action string) string {
 	return strings.Join(nodes, " ")
 }
 
-func TestTheRegistryKnowsWhoOffersWhat(t *testing.T) {
+func TestTheRegistryKnowsWhichNodesOfferAnAction(t *testing.T) {
 	r := cluster.NewRegistry()
 	for _, c := range []cluster.Catalog{catalogOf("c", 1, "users.get"), catalogOf("a", 1, "users.get", "users.put"), catalogOf("b", 1, "users.put")} {
 		if !r.Set(c) {

@@ -39,7 +39,7 @@ type batches struct {
 	reported uint64 // losses logged so far
 }
 
-// SpanCounts reports what became of the spans of Traces. Ended is the sum of the others and of those still in the queue.
+// SpanCounts counts the spans of Traces by their fate. Ended is the sum of the others and of those still in the queue.
 type SpanCounts struct {
 	Ended     uint64 // sampled spans that ended
 	Exported  uint64 // the exporter took them

@@ -179,7 +179,7 @@ func outcome(ctx context.Context, released bool, err error) error {
 	return sabir.ErrDeadlineExceeded
 }
 
-// event counts what one handler of events handles.
+// event counts the events that one handler handles.
 func (m *metrics) event(sub *sabir.Subscription, next sabir.EventHandler) sabir.EventHandler {
 	t := m.ofSubscription(sub)
 	return func(ctx context.Context, e *sabir.Event) error {

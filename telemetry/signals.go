@@ -30,7 +30,7 @@ var signalMetrics = [...]struct {
 	{signal.BreakerClosed, "sabir.breaker.closings", "{closing}", "Times that a circuit breaker closed."},
 }
 
-// signals counts what policies and other middlewares noticed, by action.
+// signals counts the signals of policies and other middlewares, by action.
 type signals struct {
 	service func(action string) string
 	known   atomic.Pointer[map[string]*actionSignals] // replaced as a whole: reading takes no lock

@@ -18,7 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// spanKind holds what all spans of one action have in common. It is computed when the action is composed.
+// spanKind holds the fields that all spans of one action share. It is computed when the action is composed.
 type spanKind struct {
 	name       string
 	kind       trace.SpanKind
@@ -50,7 +50,7 @@ type span struct {
 	more      *spanExtras
 }
 
-// spanExtras holds what only some spans have.
+// spanExtras holds the fields that only some spans have.
 type spanExtras struct {
 	name                                           string
 	attributes                                     []attribute.KeyValue

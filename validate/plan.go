@@ -167,7 +167,7 @@ func (p *Plan) explain(prog *program, ptr unsafe.Pointer) (err error) {
 	return prog.engine.errors(failed, prog.typ)
 }
 
-// failures lists what failed of a value that can be addressed.
+// failures lists the failures of an addressable value.
 func (prog *program) failures(value reflect.Value) ([]library.Failure, error) {
 	lib := prog.engine.lib
 	switch {

@@ -216,7 +216,7 @@ func (d *clusterDemo) openFront(ctx context.Context) (*guest, error) {
 	})
 }
 
-// count counts what became of an order.
+// count counts an order by its result.
 func (d *clusterDemo) count(err error) {
 	switch e := sabir.AsError(err); {
 	case err == nil:

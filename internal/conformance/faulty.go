@@ -224,8 +224,8 @@ func (c *faultyCluster) join(id string, joins []sabir.JoinOption, more ...sabir.
 	return c.cluster.join(id, append([]sabir.JoinOption{sabir.Seeds(meet)}, joins...), more...)
 }
 
-// interrupt ends what links two nodes, and lets them be linked again: at once, or where a link ends by its silence, when both
-// have noticed.
+// interrupt ends the links of two nodes, and lets them be linked again: at once, or where a link ends by its silence, when
+// both have noticed.
 func (c *faultyCluster) interrupt(a, b *sabir.Node) {
 	c.t.Helper()
 	if f, ok := c.faulty.(*faulty); ok {

@@ -55,7 +55,7 @@ type Part struct {
 	Behaviours []string
 }
 
-// Behaviours lists what [Run] proves, in sentences.
+// Behaviours lists the behaviours that [Run] proves, in sentences.
 func Behaviours() []Part {
 	var list []Part
 	for _, part := range parts {

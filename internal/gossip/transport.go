@@ -95,7 +95,7 @@ func (t *gossipTransport) Shutdown() error {
 
 func (t *gossipTransport) close() { t.cancel() }
 
-// packet drops what memberlist is too slow for.
+// packet passes a packet to memberlist, and drops it where memberlist is too slow.
 func (t *gossipTransport) packet(from string, data []byte) {
 	select {
 	case t.packets <- &memberlist.Packet{Buf: bytes.Clone(data), From: nodeAddr(from), Timestamp: time.Now()}:

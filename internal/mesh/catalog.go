@@ -9,7 +9,7 @@ import (
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// catalog returns what this node offers to the others now. An observer offers nothing.
+// catalog returns the catalog that this node sends to the others. That of an observer is empty.
 func (m *Mesh) catalog() cluster.Catalog {
 	m.mu.Lock()
 	m.version++
@@ -21,7 +21,7 @@ func (m *Mesh) catalog() cluster.Catalog {
 	return c
 }
 
-// CatalogChanged sends what this node offers to all other nodes, soon. It does not wait.
+// CatalogChanged sends this node's catalog to all other nodes, soon. It does not wait.
 func (m *Mesh) CatalogChanged() { wake(m.catalogChanged) }
 
 // announceLoop sends the catalog to all other nodes whenever it has changed, and gives balancers the load that the other

@@ -16,13 +16,13 @@ import (
 
 // Host is the node that a mesh links with others. Its methods may be called by many goroutines at once.
 type Host interface {
-	// Services lists what the node offers to others: nothing while it starts or stops.
+	// Services lists the services that the node offers to others: none while it starts or stops.
 	Services() []cluster.Service
 	// Rebuild makes the tables that calls go by anew, after a change of what other nodes offer.
 	Rebuild(view *cluster.View)
 	// Members asks another node, which this one is linked with, for the nodes that it knows.
 	Members(ctx context.Context, from string) ([]cluster.Member, error)
-	// Route returns what serves the calls or events that the peer will send under the route's name.
+	// Route returns the target that serves the calls or events that the peer will send under the route's name.
 	Route(l *wire.Link, r *wire.Route) wire.Target
 	// Linked, Posted and Unlinked report links, and the posts on them that the mesh has no use for. For one link they are
 	// called one at a time in this order, by the goroutine that reads the link, so they must not block.

@@ -159,7 +159,7 @@ func (m *Mesh) Post(l *wire.Link, topic uint8, data []byte) {
 	}
 }
 
-// Route returns what serves the calls that the peer is going to make under a name.
+// Route returns the target that serves the calls that the peer is going to make under a name.
 func (m *Mesh) Route(l *wire.Link, r *wire.Route) wire.Target { return m.host.Route(l, r) }
 
 // changed takes a change of membership.

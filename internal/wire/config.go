@@ -91,7 +91,7 @@ type Config struct {
 	// DefaultWriteTimeout.
 	WriteTimeout time.Duration
 
-	// Log takes what the owner of the link cannot be returned as an error. nil is no log. Keys and proofs never reach it.
+	// Log takes the faults that no call of the link's owner can return as an error. nil is no log. Keys and proofs never reach it.
 	Log *slog.Logger
 
 	// Load is asked for each ping, by several goroutines at once, and must return at once. nil is a zero Load.
