@@ -225,8 +225,8 @@ func (b *batches) ForceFlush(ctx context.Context) error {
 	}
 }
 
-// Shutdown implements sdktrace.SpanProcessor: it exports what is pending and shuts the exporter down. When the context
-// ends first, what is left is lost, and the error reports how much.
+// Shutdown implements sdktrace.SpanProcessor: it exports the pending spans and shuts the exporter down. When the context
+// ends first, the remaining spans are lost, and the error reports how many.
 func (b *batches) Shutdown(ctx context.Context) error {
 	b.mu.Lock()
 	first := !b.closed

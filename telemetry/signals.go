@@ -47,7 +47,7 @@ type actionSignals struct {
 	other map[signal.Kind]uint64 // signals of middlewares that Sabir does not know
 }
 
-// maxSignalActions and maxSignalKinds bound what is counted apart; what is beyond is counted as "other".
+// maxSignalActions and maxSignalKinds bound the actions and kinds with counts of their own; others are counted as "other".
 const (
 	maxSignalActions = 10_000
 	maxSignalKinds   = 16

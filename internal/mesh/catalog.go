@@ -5,17 +5,17 @@ import (
 	stdjson "encoding/json"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
 // catalog returns the catalog that this node sends to the others. That of an observer is empty.
-func (m *Mesh) catalog() cluster.Catalog {
+func (m *Mesh) catalog() membership.Catalog {
 	m.mu.Lock()
 	m.version++
-	c := cluster.Catalog{Node: m.config.Node, Instance: m.info.Instance, Version: m.version}
+	c := membership.Catalog{Node: m.config.Node, Instance: m.info.Instance, Version: m.version}
 	m.mu.Unlock()
-	if !m.config.Observer {
+	if !m.config.ClientOnly {
 		c.Services = m.host.Services()
 	}
 	return c
@@ -106,7 +106,7 @@ func (m *Mesh) updateLoop() {
 // receiveCatalog keeps a catalog for updateLoop. Posts can overtake each other, so the version decides and not the order; a
 // catalog of an earlier run of the node is ignored.
 func (m *Mesh) receiveCatalog(node string, text []byte) {
-	c, err := cluster.ParseCatalog(text)
+	c, err := membership.ParseCatalog(text)
 	if err != nil {
 		m.log.Warn("what a node offers cannot be read", "node", m.config.Node, "peer", node, "error", err)
 		return

@@ -211,7 +211,7 @@ func (c Config) Validate() error {
 	case NoCompression:
 	case S2, Zstd:
 		if !c.Compression.linked() {
-			fault(`the program does not link the compression %q: add import _ "github.com/sabir-go/sabir/transport/compress"`, c.Compression)
+			fault(`the program does not link the compression %q: package transport/compress has those of Sabir`, c.Compression)
 		}
 	default:
 		fault("Config.Compression is %q: there are %q and %q, and \"\" for none", c.Compression, S2, Zstd)

@@ -25,8 +25,8 @@ func init() {
 }
 
 const (
-	// maxMessage is far below what Redis takes (512 MiB), and what it lets pile up for a subscriber before it ends the
-	// connection (32 MiB).
+	// maxMessage is far below the limit of Redis for a message (512 MiB), and below the 32 MiB that may wait for a
+	// subscriber before Redis ends its connection.
 	maxMessage = 8 << 20
 	// handOver is the time that Close may take to hand over what was published.
 	handOver = time.Second
