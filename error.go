@@ -203,7 +203,7 @@ const (
 	nameInputTooLarge        = "InputTooLarge"
 	nameUnsupportedMediaType = "UnsupportedMediaType"
 	nameMethodNotAllowed     = "MethodNotAllowed"
-	nameWrongSite            = "WrongSite"
+	nameCrossOrigin          = "CrossOrigin"
 	nameNotANode             = "NotANode"
 	nameBadKey               = "BadKey"
 	nameLinkLost             = "LinkLost"
@@ -277,9 +277,9 @@ var (
 	ErrUnsupportedMediaType = NewError(CodeInvalidArgument, nameUnsupportedMediaType, "the body is not JSON")
 	// ErrMethodNotAllowed: over HTTP: the address takes other methods. Use one that the header Allow lists.
 	ErrMethodNotAllowed = NewError(CodeUnimplemented, nameMethodNotAllowed, "the method is not for this address")
-	// ErrWrongSite: over HTTP: a browser calls for a page of another site, or by a host name that is not the node's. Call by
+	// ErrCrossOrigin: over HTTP: a browser calls for a page of another site, or by a host name that is not the node's. Call by
 	// the node's own name.
-	ErrWrongSite = NewError(CodePermissionDenied, nameWrongSite, "the request comes from or is for another site")
+	ErrCrossOrigin = NewError(CodePermissionDenied, nameCrossOrigin, "the request comes from or is for another site")
 	// ErrNotANode: something other than a Sabir node answered at the address; the code of the error follows the HTTP status.
 	// Check the address, and proxies on the way.
 	ErrNotANode = NewError(CodeUnknown, nameNotANode, "that is no Sabir node")
