@@ -15,13 +15,14 @@ import (
 // of the project. A new room must be added here before it can import or be imported.
 var layers = map[string]int{
 	"internal/recent": 0, "internal/compression": 0, "internal/ratelimit": 0, "internal/address": 0, "internal/identity": 0, "internal/backoff": 0, "internal/registry": 0,
+	"signal":  0,
 	"cluster": 1, // below transports: those that dial addresses link its gossip
 	"codec":   2, "transport": 2, "internal/brokers": 2,
 	"validate":      3, // it names fields as the codecs do
 	"internal/wire": 4, "channel": 4, "internal/schema": 4,
-	"internal/mesh": 5,
-	".":             6,
-	"policy":        7, "telemetry": 7, "actor": 7, "bridge": 7,
+	"internal/mesh": 5, "introspect": 5,
+	".":      6,
+	"policy": 7, "telemetry": 7, "actor": 7, "bridge": 7,
 	"web":      8,
 	"gen":      9,
 	"examples": 10, "internal/conformance": 10,

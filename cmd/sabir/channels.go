@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // The commands about durable channels ask the service $channels of nodes that use some.
@@ -134,13 +135,13 @@ func (c *cli) listChannels(ctx context.Context, to target) ([]sabir.ChannelInfo,
 	if !ok {
 		return askFor[[]sabir.ChannelInfo](ctx, c, to, "$channels.list")
 	}
-	nodes, err := askFor[[]sabir.NodeInfo](ctx, c, to, "$node.nodes")
+	nodes, err := askFor[[]introspect.Node](ctx, c, to, "$node.nodes")
 	if err != nil {
 		return nil, err
 	}
 	var all []sabir.ChannelInfo
 	for _, n := range nodes {
-		if n.Guest || n.ID == g.node.ID() {
+		if n.ClientOnly || n.ID == g.node.ID() {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(ctx, c.timeout)

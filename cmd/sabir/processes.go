@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor/inspect"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // The command about processes asks the service $processes of nodes that have some.
@@ -96,7 +97,7 @@ func (c *cli) processes(ctx context.Context, flags processesFlags, node string) 
 func (c *cli) nodesToAsk(ctx context.Context, to target, node string) ([]string, error) {
 	g, joined := to.(*guest)
 	if !joined {
-		info, err := askFor[sabir.NodeInfo](ctx, c, to, "$node.info")
+		info, err := askFor[introspect.Node](ctx, c, to, "$node.info")
 		if err == nil && node != "" && node != info.ID {
 			err = usagef("over HTTP a node tells about its own processes, and this one is %s: add --join URL for others", info.ID)
 		}
@@ -105,10 +106,10 @@ func (c *cli) nodesToAsk(ctx context.Context, to target, node string) ([]string,
 	if node != "" {
 		return []string{node}, nil
 	}
-	list, err := askFor[[]sabir.NodeInfo](ctx, c, to, "$node.nodes")
+	list, err := askFor[[]introspect.Node](ctx, c, to, "$node.nodes")
 	var nodes []string
 	for _, info := range list {
-		if !info.Guest && info.ID != g.node.ID() {
+		if !info.ClientOnly && info.ID != g.node.ID() {
 			nodes = append(nodes, info.ID)
 		}
 	}
