@@ -35,7 +35,8 @@ var partOf = map[string]string{
 	"session": "transport", "bus": "transport", "transporttest": "transport",
 	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
 	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel", "storetest": "actor",
-	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "isolate": "web", "browsertest": "web",
+	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "isolate": "web", "browsertest": "web", "httpstream": "web",
+	"gossip": "cluster", "typescript": "gen", "protofile": "gen",
 }
 
 const module = "github.com/sabir-go/sabir"
