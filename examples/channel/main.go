@@ -28,7 +28,7 @@ type Order struct {
 	Cents int `json:"cents"`
 }
 
-// Orders is what publishers and consumers share: a name and a type.
+// Orders is the channel, which publishers and consumers share: a name and a type.
 var Orders = sabir.NewChannel[Order]("example.orders", sabir.KeepFor(24*time.Hour))
 
 func main() {
