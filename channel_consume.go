@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir/channel"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/option"
 )
 
 // Consume has a service handle the messages of a channel. Each group of consumers gets every message; within a group, on
@@ -32,7 +33,7 @@ import (
 //
 // Middlewares see a message as an [Event] whose name is the channel's. [DeliveryFromContext] describes it.
 func Consume[T any](s *Service, c *Channel[T], fn func(context.Context, T) error, options ...ConsumeOption) {
-	where := callerSite()
+	where := option.Caller()
 	s.declare("a consumer", where)
 	if err := c.usable(); err != nil {
 		s.problem(where, "%v", err)
@@ -80,7 +81,7 @@ const deadSuffix = ".dead"
 // consumerDefinition is a consumer as its author wrote it.
 type consumerDefinition struct {
 	spec        channel.Spec
-	where       callSite
+	where       option.Site
 	group       string
 	dead        string
 	from        channel.Position
@@ -90,7 +91,7 @@ type consumerDefinition struct {
 	longest     time.Duration
 	ackWait     time.Duration
 	middlewares []Middleware
-	given       givenOptions
+	given       option.Given
 	problems    []error // of the options
 	payload     reflect.Type
 	invoke      func(ctx context.Context, payload any) error
@@ -116,14 +117,14 @@ func (u UseOption) applyConsumer(d *consumerDefinition) {
 
 // MaxInFlight bounds the messages that the consumer handles at once on each node. Default: 16.
 func MaxInFlight(n int) ConsumeOption {
-	return consumeOptionOnce("MaxInFlight", callerSite(), func(d *consumerDefinition) { d.inFlight = min(max(n, 1), 10_000) })
+	return consumeOptionOnce("MaxInFlight", option.Caller(), func(d *consumerDefinition) { d.inFlight = min(max(n, 1), 10_000) })
 }
 
 // Attempts sets how often a message is handed out before it becomes a dead letter, and how long it waits after the first
 // failure and at most. Default: 5 times, a second and a minute. The waiting time doubles with each attempt, and up to
 // half of it is left to chance, so that what failed together does not come again together.
 func Attempts(n int, first, longest time.Duration) ConsumeOption {
-	return consumeOptionOnce("Attempts", callerSite(), func(d *consumerDefinition) {
+	return consumeOptionOnce("Attempts", option.Caller(), func(d *consumerDefinition) {
 		d.attempts, d.first, d.longest = max(n, 1), max(first, 0), max(first, longest)
 	})
 }
@@ -132,36 +133,36 @@ func Attempts(n int, first, longest time.Duration) ConsumeOption {
 // messages of a node that was killed are held up. Default: 30 seconds; a second at least. RabbitMQ goes by the node's
 // connection instead.
 func AckWait(d time.Duration) ConsumeOption {
-	return consumeOptionOnce("AckWait", callerSite(), func(def *consumerDefinition) { def.ackWait = max(d, time.Second) })
+	return consumeOptionOnce("AckWait", option.Caller(), func(def *consumerDefinition) { def.ackWait = max(d, time.Second) })
 }
 
 // DeadLettersTo names the channel for messages that no attempt could handle. Default: "shop.orders.dead" for shop.orders.
 // It is a channel like others: it can be consumed, and [DeadLetters] lists it. Messages in it are kept until they are deleted or
 // replayed.
 func DeadLettersTo(name string) ConsumeOption {
-	return consumeOptionOnce("DeadLettersTo", callerSite(), func(d *consumerDefinition) { d.dead = name })
+	return consumeOptionOnce("DeadLettersTo", option.Caller(), func(d *consumerDefinition) { d.dead = name })
 }
 
 // FromStart has a group that is new begin with the oldest message that is kept, as it does without an option. A group that
 // exists goes on where it was, regardless of these options.
 func FromStart() ConsumeOption {
-	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = channel.Position{} })
+	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", option.Caller(), func(d *consumerDefinition) { d.from = channel.Position{} })
 }
 
 // OnlyNew has a group that is new begin with what is published after it was made.
 func OnlyNew() ConsumeOption {
-	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = channel.Position{New: true} })
+	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", option.Caller(), func(d *consumerDefinition) { d.from = channel.Position{New: true} })
 }
 
 // FromTime has a group that is new begin with the first message that was published at or after the time: give the group a
 // new name to replay a channel.
 func FromTime(t time.Time) ConsumeOption {
-	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = channel.Position{Time: t} })
+	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", option.Caller(), func(d *consumerDefinition) { d.from = channel.Position{Time: t} })
 }
 
 // FromSequence has a group that is new begin with the message at that place: see [Receipt]. RabbitMQ does not offer it.
 func FromSequence(sequence uint64) ConsumeOption {
-	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = channel.Position{Sequence: sequence} })
+	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", option.Caller(), func(d *consumerDefinition) { d.from = channel.Position{Sequence: sequence} })
 }
 
 // Delivery describes the message that a handler is handling.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/internal/option"
 )
 
 // Channels sets the broker that keeps the node's channels: "nats://10.0.0.5:4222" (JetStream), "redis://10.0.0.5:6379"
@@ -25,7 +26,7 @@ import (
 // Every client that can write to the broker can write to its channels: it is the broker's users and rights that keep strangers
 // out.
 func Channels(address string, options ...ChannelsOption) NodeOption {
-	return nodeOptionOnce("Channels", callerSite(), func(n *Node) {
+	return nodeOptionOnce("Channels", option.Caller(), func(n *Node) {
 		n.channels.address = address
 		for _, o := range options {
 			o(&n.channels)

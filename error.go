@@ -309,13 +309,13 @@ var (
 	ErrNotOffered = NewError(CodeUnimplemented, nameNotOffered, "the broker does not offer that")
 	// ErrChannelFailed: the broker of a channel refused for another reason. See the message.
 	ErrChannelFailed = NewError(CodeInternal, nameChannelFailed, "the broker refused")
-	// ErrTooManyCalls: a node has as many calls of others in flight as it takes, see [LinkLimits], or has so much to do that the call
+	// ErrTooManyCalls: a node has as many calls of others in flight as it takes, see [cluster.Limits], or has so much to do that the call
 	// waited for a quarter of its timeout and was not begun. Try again later, or on another node.
 	ErrTooManyCalls = NewError(CodeResourceExhausted, nameTooManyCalls, "too many calls in flight").AsRetryable()
-	// ErrTooManyStreams: a node has as many streams open as it takes, see [LinkLimits]; over HTTP 4,096, or 100 of a
+	// ErrTooManyStreams: a node has as many streams open as it takes, see [cluster.Limits]; over HTTP 4,096, or 100 of a
 	// connection. Try again later.
 	ErrTooManyStreams = NewError(CodeResourceExhausted, nameTooManyStreams, "too many streams").AsRetryable()
-	// ErrMessageTooLarge: an input, an answer or a value of a stream is larger than the other node takes, see [LinkLimits].
+	// ErrMessageTooLarge: an input, an answer or a value of a stream is larger than the other node takes, see [cluster.Limits].
 	// Send less, or use a stream.
 	ErrMessageTooLarge = NewError(CodeResourceExhausted, nameMessageTooLarge, "the value is too large")
 	// ErrHeadTooLarge: metadata, request id and the names of caller and event are together larger than 48 KiB. Carry less.
@@ -371,8 +371,8 @@ var builtinStatus = map[string]int{
 	nameMessageTooLarge: 413,
 }
 
-// Code is the class of an [Error]: what kind of thing went wrong, whatever the service. The set and the numbers are
-// those of gRPC (https://grpc.io/docs/guides/status-codes), so a code means to a Go programmer what it always meant.
+// Code is the class of an [Error]: the kind of failure, whatever the service. The set and the numbers are those of gRPC
+// (https://grpc.io/docs/guides/status-codes), so a code has the meaning that Go programmers know.
 type Code uint8
 
 // The codes. Their HTTP and gRPC status are in docs/errors.md, which a test holds against this file.

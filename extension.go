@@ -33,10 +33,10 @@ type Extension interface {
 	// link was on its way; all links had their Unlinked when [Node.Stop] returns. A node that fails to join ends its links before it calls Stop.
 	Stop(ctx context.Context) error
 	// Linked reports a link to another node, Peer().Node, over which Post works from now on. It is called once
-	// for each link, before anything else of it. There may be several links to one node, see [Connections], and to one that
+	// for each link, before anything else of it. There may be several links to one node, see [cluster.Connections], and to one that
 	// was started anew the first new link may come before the last Unlinked of those to its former self.
 	Linked(l *wire.Link)
-	// Posted gets what the peer's extension posted on the same topic. data is valid until Posted returns.
+	// Posted gets the data that the peer's extension posted on the same topic. It is valid until Posted returns.
 	//
 	// Posts over one link arrive in the order in which they were given to it; there is no order between links. Also a link
 	// over which the peer takes no more calls, because it stops, carries posts both ways until it is Unlinked.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/wire"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
@@ -93,7 +94,7 @@ func (r *recorder) next(t *testing.T, what string) note {
 	}
 }
 
-// rest returns what was received and not taken yet.
+// rest returns the notes that were received and not taken yet.
 func (r *recorder) rest() (all []note) {
 	for {
 		select {
@@ -133,7 +134,7 @@ func stopIfRunning(t *testing.T, n *sabir.Node) {
 }
 
 // startPair starts two nodes, a and b, with the extensions given.
-func startPair(t *testing.T, network string, a, b sabir.Extension, options ...sabir.JoinOption) (*sabir.Node, *sabir.Node) {
+func startPair(t *testing.T, network string, a, b sabir.Extension, options ...cluster.Option) (*sabir.Node, *sabir.Node) {
 	t.Helper()
 	address := "mem://" + strings.ReplaceAll(t.Name(), "/", "-")
 	if network == "tcp" {
@@ -149,7 +150,7 @@ func overNetworks(t *testing.T, test func(t *testing.T, network string)) {
 	}
 }
 
-func TestAnExtensionHearsOfEachLinkFirstThenItsPostsInOrderAndAtLastOfItsEnd(t *testing.T) {
+func TestAnExtensionGetsEachLinkThenItsPostsInOrderThenItsEnd(t *testing.T) {
 	const links, posts = 3, 20
 	overNetworks(t, func(t *testing.T, network string) {
 		recorders := map[string]*recorder{"a": newRecorder(), "b": newRecorder()}
@@ -169,7 +170,7 @@ func TestAnExtensionHearsOfEachLinkFirstThenItsPostsInOrderAndAtLastOfItsEnd(t *
 				}
 			}
 		}
-		a, b := startPair(t, network, recorders["a"], recorders["b"], sabir.Connections(links))
+		a, b := startPair(t, network, recorders["a"], recorders["b"], cluster.Connections(links))
 		for range 2 * links {
 			<-arrived
 		}
@@ -376,7 +377,7 @@ func TestTheErrorOfAnExtensionsStopIsThatOfTheNodes(t *testing.T) {
 	}
 }
 
-func TestTopicsThatAnExtensionCannotHaveAreToldAtStart(t *testing.T) {
+func TestTopicsThatAnExtensionCannotHaveAreErrorsOfTheStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		extend []sabir.NodeOption
 		want   []string
@@ -399,7 +400,7 @@ func TestTopicsThatAnExtensionCannotHaveAreToldAtStart(t *testing.T) {
 	}
 }
 
-func TestPostsOnATopicThatNobodyHasAreIgnored(t *testing.T) {
+func TestPostsOnAnUnknownTopicAreIgnored(t *testing.T) {
 	a, b := newRecorder(), newRecorder()
 	_, nodeB := startPair(t, "mem", a, b)
 	l := a.next(t, "linked").link

@@ -20,7 +20,7 @@ func TestAHandlerDoesNotBeginWhenItsCallerWasAnsweredBefore(t *testing.T) {
 	}
 }
 
-func TestStopHooksWaitForACallerThatIsJustBeingLetGo(t *testing.T) {
+func TestStopHooksWaitForACallerThatIsJustReturning(t *testing.T) {
 	s := newOperation(NewNode(), "slow", "slow.wait")
 	for range 20_000 {
 		s.gate = newGate()

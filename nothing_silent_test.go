@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	_ "github.com/sabir-go/sabir/channel/mem"
+	"github.com/sabir-go/sabir/cluster"
 )
 
 // The tests of this file are about programs that are wrong and used to run all the same: each mistake must be reported, by the
@@ -214,7 +215,7 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 	service := func(options ...sabir.ServiceOption) []sabir.NodeOption {
 		return []sabir.NodeOption{sabir.Serve(sabir.NewService("s", options...))}
 	}
-	join := func(options ...sabir.JoinOption) []sabir.NodeOption {
+	join := func(options ...cluster.Option) []sabir.NodeOption {
 		return []sabir.NodeOption{sabir.Join("mem://twice", options...)}
 	}
 	for name, options := range map[string][]sabir.NodeOption{
@@ -234,8 +235,9 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 		"AckWait":            consumer(sabir.AckWait(time.Second), sabir.AckWait(time.Minute)),
 		"MaxInFlight":        consumer(sabir.MaxInFlight(1), sabir.MaxInFlight(2)),
 		"FromStart, OnlyNew": consumer(sabir.FromStart(), sabir.OnlyNew()),
-		"ClusterName":        join(sabir.ClusterName("a"), sabir.ClusterName("b")),
-		"Zone":               join(sabir.Zone("a"), sabir.Zone("b")),
+		"cluster.Name":       join(cluster.Name("a"), cluster.Name("b")),
+		"cluster.Limits":     join(cluster.Limits{Calls: 1}, cluster.Limits{Calls: 2}),
+		"Zone":               join(cluster.Zone("a"), cluster.Zone("b")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := sabir.NewNode(options...).Start(t.Context())
@@ -257,13 +259,13 @@ func TestOptionsThatAddUpMayBeGivenSeveralTimes(t *testing.T) {
 	sabir.Handle(a, "x", none, sabir.Route("GET", "/x"), sabir.Route("GET", "/y"), sabir.Codecs("json"), sabir.Codecs("native"),
 		sabir.Use(), sabir.Use(), sabir.Errors(sabir.ErrBadInput), sabir.Errors(sabir.ErrPanic))
 	n := startNode(t, sabir.Serve(a), sabir.Serve(b), sabir.Use(), sabir.Use(), sabir.Codecs("json"), sabir.Codecs("native"),
-		sabir.Balance("random"), sabir.Balance("least", "a.*"))
+		sabir.Balance(cluster.Random), sabir.Balance(cluster.LeastInFlight, "a.*"))
 	if routes := n.Action("a.x").Routes; len(routes) != 2 {
 		t.Errorf("the action has the routes %v", routes)
 	}
 }
 
-func TestEmitOnANodeThatDoesNotRunIsAnErrorThoughNobodyListens(t *testing.T) {
+func TestEmitOnANodeThatDoesNotRunIsAnErrorEvenWithoutHandlers(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	created, stopped, running := sabir.NewNode(sabir.Logger(quiet)), sabir.NewNode(sabir.Logger(quiet)), startNode(t)

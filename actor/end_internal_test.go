@@ -18,7 +18,7 @@ func (r refusal) failed(_ uint64, err error) { r(err) }
 func (r refusal) answered(uint64, any)       {}
 func (r refusal) waits(uint64) bool          { return true }
 
-func TestWhoIsToldThatAProcessHasEndedFindsItsNameAndItsPlaceFree(t *testing.T) {
+func TestTheNameAndThePlaceOfAProcessAreFreeWhenItsEndIsReported(t *testing.T) {
 	s := quiet(Config{MaxProcesses: 1})
 	defer s.Stop(context.Background())
 	pid := spawn(t, s, hooks{}, Named("it"))
@@ -77,7 +77,7 @@ func TestStopEndsTheSupervisedWhoseParentEndsNormally(t *testing.T) {
 	})
 }
 
-func TestTheNameOfAnEventIsFreeWhenItsEndIsTold(t *testing.T) {
+func TestTheNameOfAnEventIsFreeWhenItsEndIsReported(t *testing.T) {
 	s := quiet()
 	defer s.Stop(context.Background())
 	producer := spawn(t, s, hooks{})

@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
-	_ "github.com/sabir-go/sabir/web" // serves the HTTP face
+	_ "github.com/sabir-go/sabir/web" // serves the HTTP gateway
 )
 
 var faceBehaviours = []behaviour{
@@ -24,13 +25,13 @@ var faceBehaviours = []behaviour{
 	{"a cache of the caller keeps the answers of another node", policyCache},
 	{"a fallback of the caller answers for a node that fails", policyFallback},
 	{"the caller's middlewares see the action of another node and its error as it was there", remoteMiddleware},
-	{"the HTTP face of one node serves the public action of another", httpElsewhere},
-	{"the HTTP face does not serve another node's action that is for the cluster only", httpCluster},
-	{"a guest calls, emits and streams as a node does", guestCalls},
-	{"a guest sees all nodes and services, also those that come later", guestSees},
-	{"a guest offers nothing and gets no events", guestOffersNothing},
-	{"a guest that finds nobody does not start", guestAlone},
-	{"a guest finds the others when the node that it joined at leaves", guestStays},
+	{"the HTTP gateway of one node serves the public action of another", httpElsewhere},
+	{"the HTTP gateway does not serve another node's action that is for the cluster only", httpCluster},
+	{"a client-only node calls, emits and streams as a node does", guestCalls},
+	{"a client-only node sees all nodes and services, also those that come later", guestSees},
+	{"a client-only node offers nothing and gets no events", guestOffersNothing},
+	{"a client-only node that finds no other node does not start", guestAlone},
+	{"a client-only node finds the others when the node that it joined at leaves", guestStays},
 }
 
 // pair is a node with a policy that calls what the other one offers as svc.it.
@@ -182,7 +183,7 @@ func httpCluster(t *testing.T, s *suite) {
 }
 
 // guest starts a node with ClientOnly in a cluster that has two nodes, of which the first offers svc.
-func (s *suite) guest(t *testing.T, options ...sabir.NodeOption) (c *cluster, guest *sabir.Node, events <-chan received) {
+func (s *suite) guest(t *testing.T, options ...sabir.NodeOption) (c *testCluster, guest *sabir.Node, events <-chan received) {
 	got := make(chan received, 10)
 	c = s.cluster(t)
 	service := listens("svc", got, "thing.happened")
@@ -190,7 +191,7 @@ func (s *suite) guest(t *testing.T, options ...sabir.NodeOption) (c *cluster, gu
 	sabir.HandleStream(service, "stream", double)
 	c.start("a", sabir.Serve(service))
 	c.start("b", sabir.Serve(reportingService("other")))
-	guest = c.join("guest", []sabir.JoinOption{sabir.ClientOnly()}, options...)
+	guest = c.join("guest", []cluster.Option{cluster.ClientOnly()}, options...)
 	return c, guest, got
 }
 
@@ -254,7 +255,7 @@ func guestAlone(t *testing.T, s *suite) {
 	c := s.cluster(t)
 	gone := c.start("gone")
 	stop(t, gone)
-	n := sabir.NewNode(c.options("guest", []sabir.JoinOption{sabir.ClientOnly()})...)
+	n := sabir.NewNode(c.options("guest", []cluster.Option{cluster.ClientOnly()})...)
 	if err := n.Start(brief(t)); !errors.Is(err, sabir.ErrJoinFailed) || !contains(err.Error(), c.shown()) {
 		t.Errorf("got %v", err)
 	}

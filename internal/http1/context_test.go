@@ -27,7 +27,7 @@ func TestALifeIsAContext(t *testing.T) {
 	}
 }
 
-func TestALifeThatNobodyAskedEndsToo(t *testing.T) {
+func TestAConnContextWithoutADoneChannelEndsToo(t *testing.T) {
 	var l connContext
 	l.end(context.Canceled)
 	<-l.Done()
@@ -36,7 +36,7 @@ func TestALifeThatNobodyAskedEndsToo(t *testing.T) {
 	<-child.Done()
 }
 
-func TestContextsOfALifeEndWithItAndNeedNoGoroutine(t *testing.T) {
+func TestContextsOfAConnectionEndWithItAndNeedNoGoroutine(t *testing.T) {
 	var l connContext
 	before := runtime.NumGoroutine()
 	var children []context.Context

@@ -123,7 +123,7 @@ func TestSchemasAreDeclaredOnceAndArriveWithTheValue(t *testing.T) {
 	}
 }
 
-func TestACallEndsWithItsContextAndCancelsTheOneWhoServesIt(t *testing.T) {
+func TestACallEndsWithItsContextAndCancelsItsHandler(t *testing.T) {
 	served, ended := make(chan struct{}), make(chan error, 1)
 	server := newNode()
 	server.serve["hang"] = func(in *Inbound) {
@@ -465,7 +465,7 @@ func TestSmallCallsGoBetweenTheChunksOfALargeOne(t *testing.T) {
 	}
 }
 
-func TestALargeCallThatIsGivenUpHalfWayIsForgotten(t *testing.T) {
+func TestALargeCallThatIsCancelledHalfWayIsForgotten(t *testing.T) {
 	for _, network := range []string{"tcp", "mem"} {
 		server := newNode()
 		server.serve["echo"] = echo

@@ -116,14 +116,14 @@ func TestADevelopmentBuildFindsItsSource(t *testing.T) {
 	}
 }
 
-func TestWithoutAGoCommandNothingIsFoundAndTheReasonIsTold(t *testing.T) {
+func TestWithoutAGoCommandNothingIsFoundAndTheReasonIsGiven(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := Find(t.Context(), ""); err != errNoGo {
 		t.Errorf("error %v, want %v", err, errNoGo)
 	}
 }
 
-func TestTheVersionIsThatOfSabirWhoeverBuiltTheProgram(t *testing.T) {
+func TestTheVersionIsThatOfSabirInAnyProgram(t *testing.T) {
 	sabir := debug.Module{Path: sabirModule, Version: "v1.2.3", Sum: "h1:x"}
 	for name, info := range map[string]debug.BuildInfo{
 		"itself":    {Main: sabir},
