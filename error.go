@@ -309,8 +309,8 @@ var (
 	ErrNotOffered = NewError(CodeUnimplemented, nameNotOffered, "the broker does not offer that")
 	// ErrChannelFailed: the broker of a channel refused for another reason. See the message.
 	ErrChannelFailed = NewError(CodeInternal, nameChannelFailed, "the broker refused")
-	// ErrTooManyCalls: a node has as many calls of others in flight as it takes, see [cluster.Limits]. Try again later, or on
-	// another node.
+	// ErrTooManyCalls: a node has as many calls of others in flight as it takes, see [cluster.Limits], or has so much to do that the call
+	// waited for a quarter of its timeout and was not begun. Try again later, or on another node.
 	ErrTooManyCalls = NewError(CodeResourceExhausted, nameTooManyCalls, "too many calls in flight").AsRetryable()
 	// ErrTooManyStreams: a node has as many streams open as it takes, see [cluster.Limits]; over HTTP 4,096, or 100 of a
 	// connection. Try again later.
