@@ -45,7 +45,7 @@ func errorDocs(t *testing.T) (names, comments map[string]string) {
 var builtinErrors = [...]*Error{
 	ErrActionNotFound, ErrServiceUnavailable, ErrGroupGone, ErrNodeState, ErrBadOption, ErrBadService, ErrBadName,
 	ErrBadContract, ErrValidationFailed, ErrBadInput, ErrBadOutput, ErrInputTooLarge, ErrUnsupportedMediaType,
-	ErrMethodNotAllowed, ErrWrongSite, ErrNotANode, ErrBadKey, ErrLinkLost, ErrNoCommonCodec, ErrJoinFailed, ErrBadChannel,
+	ErrMethodNotAllowed, ErrCrossOrigin, ErrNotANode, ErrBadKey, ErrLinkLost, ErrNoCommonCodec, ErrJoinFailed, ErrBadChannel,
 	ErrNoChannels, ErrChannelAway, ErrChannelFull, ErrNotOffered, ErrChannelFailed, ErrTooManyCalls, ErrTooManyStreams,
 	ErrMessageTooLarge, ErrHeadTooLarge, ErrTooMuchDeclared, ErrNotAnswered, ErrBadCompression, ErrDeadlineExceeded,
 	ErrCanceled, ErrPanic, ErrHandlerFailed, ErrTooManyLevels, ErrTooManyAbandoned, ErrStreamWanted, ErrNoStream,
@@ -109,6 +109,7 @@ func TestTheTablesOfErrorsInTheDocsAreThoseOfTheCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := withTable(t, withTable(t, string(text), "codes", codeTable()), "names", errorTable(t))
+	want = withTable(t, want, "packages", packageErrorTable(t))
 	if want == string(text) {
 		return
 	}

@@ -18,7 +18,7 @@ type Head struct {
 	// ID identifies the message. A publisher that sends a message twice gives it the same ID both times; engines
 	// that can then keep it once.
 	ID string `json:"id"`
-	// Time is the time of publication, by the publisher's clock.
+	// Time is when it was published, by the publisher's clock.
 	Time time.Time `json:"time,omitzero"`
 	// Codec names the format of the data, as package codec does.
 	Codec string `json:"codec,omitempty"`

@@ -81,7 +81,7 @@ func TestPagesOfOtherSitesCannotCall(t *testing.T) {
 		"a form":           {"Origin: null"},
 	} {
 		got := post(t, base+"/shop/echo", ``, headers...)
-		if p := got.problem(t); got.status != 403 || p.Name != "WrongSite" {
+		if p := got.problem(t); got.status != 403 || p.Name != "CrossOrigin" {
 			t.Errorf("%s: %d %s", about, got.status, got.body)
 		}
 	}
