@@ -142,7 +142,7 @@ func codeTable() string {
 
 func errorTable(t *testing.T) string {
 	_, comments := errorDocs(t)
-	links := regexp.MustCompile(`\[(\w+)\]`)
+	links := regexp.MustCompile(`\[([\w.]+)\]`)
 	table := "| `sabir.Err…` | code | HTTP | retryable | when, and what to do |\n|---|---|---|---|---|\n"
 	for _, e := range builtinErrors {
 		meaning := strings.TrimPrefix(comments["Err"+e.Name], "Err"+e.Name+": ")
