@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/native"
@@ -30,7 +30,7 @@ import (
 // one that failed comes again later: so there is no order between them that a handler could rely on. Where one matters,
 // send what belongs together to one actor, or consume with MaxInFlight(1) on one node.
 type Channel[T any] struct {
-	spec   channel.Spec
+	spec   engine.Spec
 	format string
 	broken error // what was wrong with its making
 }
@@ -39,12 +39,12 @@ type Channel[T any] struct {
 const DefaultKeep = 7 * 24 * time.Hour
 
 // defaultMessage and a head together fit the megabyte that brokers take.
-const defaultMessage = 1<<20 - channel.MaxHead
+const defaultMessage = 1<<20 - engine.MaxHead
 
 // NewChannel names a channel. Its name is words of letters, digits, "_" and "-", joined by dots. An error in it is
 // returned when the channel is used.
 func NewChannel[T any](name string, options ...ChannelOption) *Channel[T] {
-	d := channelDefinition{spec: channel.Spec{Name: name, MaxAge: DefaultKeep, MaxMessage: defaultMessage}, format: codec.Claimed(reflect.TypeFor[T]())}
+	d := channelDefinition{spec: engine.Spec{Name: name, MaxAge: DefaultKeep, MaxMessage: defaultMessage}, format: codec.Claimed(reflect.TypeFor[T]())}
 	if d.format == "" {
 		d.format = json.Name
 	}
@@ -77,7 +77,7 @@ func (c *Channel[T]) Name() string { return c.spec.Name }
 type ChannelOption func(*channelDefinition)
 
 type channelDefinition struct {
-	spec   channel.Spec
+	spec   engine.Spec
 	format string
 }
 
@@ -121,13 +121,13 @@ type Receipt struct {
 }
 
 // PublishOption is an option of Publish: [MessageID].
-type PublishOption func(*channel.Outgoing)
+type PublishOption func(*engine.Outgoing)
 
 // MessageID gives the message an ID of the publisher's choosing, such as an order's number with what happened to it. One
 // that is published again with the same ID within two minutes is kept once, where the broker offers it (NATS, Redis);
 // everywhere the handler finds the ID in its [Delivery].
 func MessageID(id string) PublishOption {
-	return func(m *channel.Outgoing) { m.ID, m.Dedup = id, true }
+	return func(m *engine.Outgoing) { m.ID, m.Dedup = id, true }
 }
 
 // Publish gives a message to the broker and returns when the broker keeps it. The request id and the metadata of ctx
@@ -147,7 +147,7 @@ func (c *Channel[T]) Publish(ctx context.Context, from Caller, value T, options 
 	if err := c.encode(n, m, &value); err != nil {
 		return Receipt{}, err
 	}
-	err = n.publishTo(ctx, c.spec, []*channel.Outgoing{m})
+	err = n.publishTo(ctx, c.spec, []*engine.Outgoing{m})
 	return receiptOf(m), err
 }
 
@@ -159,7 +159,7 @@ func (c *Channel[T]) PublishAll(ctx context.Context, from Caller, values []T) ([
 	if err != nil {
 		return nil, err
 	}
-	all := make([]*channel.Outgoing, len(values))
+	all := make([]*engine.Outgoing, len(values))
 	for i := range values {
 		all[i] = n.newOutgoing(ctx, c.format)
 		if err := c.encode(n, all[i], &values[i]); err != nil {
@@ -185,7 +185,7 @@ func (c *Channel[T]) PublishAll(ctx context.Context, from Caller, values []T) ([
 // publishedAtOnce bounds what one PublishAll has on its way.
 const publishedAtOnce = 256
 
-func receiptOf(m *channel.Outgoing) Receipt {
+func receiptOf(m *engine.Outgoing) Receipt {
 	return Receipt{ID: m.ID, Sequence: m.Sequence, Duplicate: m.Duplicate}
 }
 
@@ -204,15 +204,15 @@ func (c *Channel[T]) publisher(ctx context.Context, from Caller) (*Node, error) 
 }
 
 // newOutgoing is a message without its data.
-func (n *Node) newOutgoing(ctx context.Context, format string) *channel.Outgoing {
+func (n *Node) newOutgoing(ctx context.Context, format string) *engine.Outgoing {
 	if n.carry != nil {
 		ctx = n.carry(ctx)
 	}
-	return &channel.Outgoing{Message: channel.Message{Head: channel.Head{ID: NewRequestID(), Time: time.Now(), Codec: format,
+	return &engine.Outgoing{Message: engine.Message{Head: engine.Head{ID: NewRequestID(), Time: time.Now(), Codec: format,
 		Request: RequestIDFromContext(ctx), Metadata: MetadataFromContext(ctx)}}}
 }
 
-func (c *Channel[T]) encode(n *Node, m *channel.Outgoing, value *T) error {
+func (c *Channel[T]) encode(n *Node, m *engine.Outgoing, value *T) error {
 	if m.ID == "" || len(m.ID) > maxName {
 		return &Error{Code: CodeInvalidArgument, Name: nameBadChannel, Node: n.id, Message: "the id of a message for " + c.spec.Name + " must have 1 to " + itoa(maxName) + " bytes"}
 	}

@@ -9,11 +9,11 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 )
 
 // handle runs the handler for one message and reports the result to the broker.
-func (c *consumer) handle(d *channel.Delivery) {
+func (c *consumer) handle(d *engine.Delivery) {
 	handlerLock := &c.node.channels.handlerLock
 	var marks []string
 	exclusive, begun := suspected(d), false
@@ -52,7 +52,7 @@ func (c *consumer) handle(d *channel.Delivery) {
 }
 
 // goexitError is the error of a handler that ended its goroutine by runtime.Goexit.
-func (c *consumer) goexitError(d *channel.Delivery) error {
+func (c *consumer) goexitError(d *engine.Delivery) error {
 	err := &Error{Code: CodeInternal, Name: namePanic, Node: c.node.id, Message: "the handler of " + c.def.spec.Name + " in " + c.sub.Service + " ended its goroutine"}
 	c.node.log.Error("channel: a handler, or code of the message, ended its goroutine", "node", c.node.id, "channel", c.def.spec.Name, "group", c.def.group,
 		"message", d.ID, "request", d.Request, "stack", string(debug.Stack()))
@@ -63,7 +63,7 @@ func (c *consumer) goexitError(d *channel.Delivery) error {
 var errAttemptsExhausted = errors.New("all its attempts were begun, and the process ended in the last one, or its consumer had more attempts then")
 
 // settle acts on the result of an attempt, and reports whether the message is handled.
-func (c *consumer) settle(d *channel.Delivery, err error) (done bool) {
+func (c *consumer) settle(d *engine.Delivery, err error) (done bool) {
 	switch {
 	case err == nil:
 		return true
@@ -84,7 +84,7 @@ func (c *consumer) settle(d *channel.Delivery, err error) (done bool) {
 }
 
 // try runs the handler once.
-func (c *consumer) try(d *channel.Delivery) error {
+func (c *consumer) try(d *engine.Delivery) error {
 	switch {
 	case d.Only != "" && d.Only != c.def.group:
 		return nil
@@ -152,7 +152,7 @@ func (c *consumer) backoff(attempt int) time.Duration {
 // bear.
 const brokerTimeout = 10 * time.Second
 
-func (c *consumer) retry(d *channel.Delivery, after time.Duration) {
+func (c *consumer) retry(d *engine.Delivery, after time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), brokerTimeout)
 	defer cancel()
 	err := c.group.Retry(ctx, d, after)
@@ -166,7 +166,7 @@ func (c *consumer) retry(d *channel.Delivery, after time.Duration) {
 }
 
 // release gives a message back whose attempt does not count.
-func (c *consumer) release(d *channel.Delivery) {
+func (c *consumer) release(d *engine.Delivery) {
 	ctx, cancel := context.WithTimeout(context.Background(), brokerTimeout)
 	defer cancel()
 	if err := c.group.Release(ctx, d); err != nil {
@@ -177,19 +177,19 @@ func (c *consumer) release(d *channel.Delivery) {
 
 // deadLetter publishes the message to the channel of dead letters, and only then reports it handled. It tries again while
 // the broker cannot be reached; when the node stops first, the message comes again and deadLetter returns false.
-func (c *consumer) deadLetter(d *channel.Delivery, reason error) bool {
+func (c *consumer) deadLetter(d *engine.Delivery, reason error) bool {
 	e := AsError(reason)
-	dead := &channel.Outgoing{Message: d.Message, Dedup: true}
+	dead := &engine.Outgoing{Message: d.Message, Dedup: true}
 	dead.ID = derivedID(d.ID, c.def.spec.Name, c.def.group)
 	dead.Only = ""
-	dead.Dead = &channel.Dead{Channel: c.def.spec.Name, Group: c.def.group, Sequence: d.Sequence, Attempts: d.Attempt, Code: e.Code.String(),
+	dead.Dead = &engine.Dead{Channel: c.def.spec.Name, Group: c.def.group, Sequence: d.Sequence, Attempts: d.Attempt, Code: e.Code.String(),
 		Reason: shortened(reason.Error()), Time: time.Now(), Node: c.node.id}
 	if e.cause != nil && e.stack != nil { // the panic's text, which the error keeps from callers
 		dead.Dead.Reason = shortened(reason.Error() + ": " + e.cause.Error())
 	}
 	for {
 		ctx, cancel := context.WithTimeout(c.handling, brokerTimeout)
-		err := c.node.publishTo(ctx, deadSpec(c.def.dead), []*channel.Outgoing{dead})
+		err := c.node.publishTo(ctx, deadSpec(c.def.dead), []*engine.Outgoing{dead})
 		cancel()
 		if err == nil {
 			break

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 )
@@ -59,7 +59,7 @@ func Consume[T any](s *Service, c *Channel[T], fn func(context.Context, T) error
 	}
 	def.payload = reflect.TypeFor[T]()
 	def.invoke = func(ctx context.Context, payload any) error { return fn(ctx, *payload.(*T)) }
-	def.decode = func(m *channel.Message) (any, error) {
+	def.decode = func(m *engine.Message) (any, error) {
 		name := m.Codec
 		if name == "" {
 			name = json.Name
@@ -79,11 +79,11 @@ const deadSuffix = ".dead"
 
 // consumerDefinition is a consumer as its author wrote it.
 type consumerDefinition struct {
-	spec        channel.Spec
+	spec        engine.Spec
 	where       callSite
 	group       string
 	dead        string
-	from        channel.Position
+	from        engine.Position
 	inFlight    int
 	attempts    int
 	first       time.Duration
@@ -94,7 +94,7 @@ type consumerDefinition struct {
 	problems    []error // of the options
 	payload     reflect.Type
 	invoke      func(ctx context.Context, payload any) error
-	decode      func(*channel.Message) (payload any, err error)
+	decode      func(*engine.Message) (payload any, err error)
 }
 
 // ConsumeOption is an option of Consume: [ConsumerGroup], [MaxInFlight], [Attempts], [AckWait], [DeadLettersTo], [FromStart],
@@ -145,23 +145,23 @@ func DeadLettersTo(name string) ConsumeOption {
 // FromStart has a group that is new begin with the oldest message that is kept, as it does without an option. A group that
 // exists goes on where it was, regardless of these options.
 func FromStart() ConsumeOption {
-	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = channel.Position{} })
+	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = engine.Position{} })
 }
 
 // OnlyNew has a group that is new begin with what is published after it was made.
 func OnlyNew() ConsumeOption {
-	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = channel.Position{New: true} })
+	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = engine.Position{New: true} })
 }
 
 // FromTime has a group that is new begin with the first message that was published at or after the time: give the group a
 // new name to replay a channel.
 func FromTime(t time.Time) ConsumeOption {
-	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = channel.Position{Time: t} })
+	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = engine.Position{Time: t} })
 }
 
 // FromSequence has a group that is new begin with the message at that place: see [Receipt]. RabbitMQ does not offer it.
 func FromSequence(sequence uint64) ConsumeOption {
-	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = channel.Position{Sequence: sequence} })
+	return consumeOptionOnce("one of FromStart, OnlyNew, FromTime and FromSequence", callerSite(), func(d *consumerDefinition) { d.from = engine.Position{Sequence: sequence} })
 }
 
 // Delivery describes the message that a handler is handling.
@@ -179,7 +179,7 @@ type Delivery struct {
 
 // DeadInfo describes how a message became a dead letter: where it was, which group failed to handle it, after how many
 // attempts, and why.
-type DeadInfo = channel.Dead
+type DeadInfo = engine.Dead
 
 type deliveryKey struct{}
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 )
 
 // consumer is a running consumer: one goroutine receives messages, each message has one for its handler, and one notifies the
@@ -18,8 +18,8 @@ import (
 type consumer struct {
 	node  *Node
 	def   *consumerDefinition
-	store channel.Store
-	group channel.Group
+	store engine.Store
+	group engine.Group
 	sub   *Subscription
 	op    *operation
 	chain EventHandler
@@ -29,15 +29,15 @@ type consumer struct {
 	handling  context.Context // ends when handlers are no longer waited for
 	abandon   context.CancelFunc
 
-	slots     chan struct{}          // one taken for each message in flight
-	handled   chan *channel.Delivery // whose handlers have returned nil; its buffer holds all that are in flight
-	idle      chan struct{}          // closed when nothing is in flight any more, and nothing will be
-	running   sync.WaitGroup         // handlers, and messages in handled
+	slots     chan struct{}         // one taken for each message in flight
+	handled   chan *engine.Delivery // whose handlers have returned nil; its buffer holds all that are in flight
+	idle      chan struct{}         // closed when nothing is in flight any more, and nothing will be
+	running   sync.WaitGroup        // handlers, and messages in handled
 	extending sync.WaitGroup
 	ended     chan struct{} // closed when nothing is received any more
 
 	mu      sync.Mutex
-	tracked map[*channel.Delivery]bool
+	tracked map[*engine.Delivery]bool
 }
 
 // openConsumers joins the groups of a service's consumers.
@@ -64,13 +64,13 @@ func (n *Node) openConsumer(ctx context.Context, s *Service, def *consumerDefini
 	}
 	c := &consumer{node: n, def: def, store: store, op: newOperation(n, s.fullName(), def.spec.Name),
 		sub:   &Subscription{Service: s.fullName(), Pattern: def.spec.Name, Group: def.group, Type: def.payload, Queued: true},
-		slots: make(chan struct{}, def.inFlight), handled: make(chan *channel.Delivery, def.inFlight), idle: make(chan struct{}), ended: make(chan struct{}), tracked: make(map[*channel.Delivery]bool)}
+		slots: make(chan struct{}, def.inFlight), handled: make(chan *engine.Delivery, def.inFlight), idle: make(chan struct{}), ended: make(chan struct{}), tracked: make(map[*engine.Delivery]bool)}
 	c.op.event = true
 	c.chain = func(ctx context.Context, e *Event) error { return c.invoke(ctx, e.payload) }
 	for _, list := range [][]Middleware{def.middlewares, s.middlewares, n.middlewares} {
 		c.chain, _ = composeEvent(c.sub, c.chain, list)
 	}
-	c.group, err = store.Join(ctx, channel.GroupSpec{Channel: def.spec.Name, Name: def.group, From: def.from, AckWait: def.ackWait, InFlight: def.inFlight})
+	c.group, err = store.Join(ctx, engine.GroupSpec{Channel: def.spec.Name, Name: def.group, From: def.from, AckWait: def.ackWait, InFlight: def.inFlight})
 	if err != nil {
 		return nil, n.channelError("join group "+def.group, err)
 	}
@@ -187,13 +187,13 @@ func (c *consumer) takeSlots() int {
 	}
 }
 
-func (c *consumer) track(d *channel.Delivery) {
+func (c *consumer) track(d *engine.Delivery) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tracked[d] = true
 }
 
-func (c *consumer) free(d *channel.Delivery) {
+func (c *consumer) free(d *engine.Delivery) {
 	c.mu.Lock()
 	delete(c.tracked, d)
 	c.mu.Unlock()
@@ -230,7 +230,7 @@ func (c *consumer) acknowledge() {
 	for {
 		select {
 		case d := <-c.handled:
-			list := []*channel.Delivery{d}
+			list := []*engine.Delivery{d}
 			for range len(c.handled) {
 				list = append(list, <-c.handled)
 			}
@@ -241,7 +241,7 @@ func (c *consumer) acknowledge() {
 	}
 }
 
-func (c *consumer) done(list []*channel.Delivery) {
+func (c *consumer) done(list []*engine.Delivery) {
 	ctx, cancel := context.WithTimeout(context.Background(), brokerTimeout)
 	defer cancel()
 	if err := c.group.Done(ctx, list...); err != nil {

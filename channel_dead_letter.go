@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/codec/json"
 )
 
@@ -34,7 +34,7 @@ func DeadLetters(ctx context.Context, from Caller, name string, limit int) ([]De
 }
 
 // readable is a message's data as JSON.
-func readable(m *channel.Message) stdjson.RawMessage {
+func readable(m *engine.Message) stdjson.RawMessage {
 	if (m.Codec == json.Name || m.Codec == "") && utf8.Valid(m.Data) && stdjson.Valid(m.Data) {
 		return m.Data
 	}
@@ -65,7 +65,7 @@ func Replay(ctx context.Context, from Caller, name string, keys ...string) (int,
 	return replayed, nil
 }
 
-func (n *Node) replay(ctx context.Context, name string, l channel.Letter) error {
+func (n *Node) replay(ctx context.Context, name string, l engine.Letter) error {
 	if l.Dead == nil {
 		return &Error{Code: CodeFailedPrecondition, Name: nameNoChannels, Node: n.id, Message: "message " + l.Key + " of " + name + " is no dead letter: it does not say where it is from"}
 	}
@@ -76,10 +76,10 @@ func (n *Node) replay(ctx context.Context, name string, l channel.Letter) error 
 		return &Error{Code: CodeFailedPrecondition, Name: nameNoChannels, Node: n.id,
 			Message: "node " + n.id + " does not use channel " + l.Dead.Channel + " and does not know its limits: replay on a node that does"}
 	}
-	again := &channel.Outgoing{Message: l.Message, Dedup: true} // so that a crash before the removal does not bring it twice
+	again := &engine.Outgoing{Message: l.Message, Dedup: true} // so that a crash before the removal does not bring it twice
 	again.ID = derivedID(l.ID, l.Key, "again")
 	again.Only, again.Dead = l.Dead.Group, nil
-	if err := n.publishTo(ctx, spec, []*channel.Outgoing{again}); err != nil {
+	if err := n.publishTo(ctx, spec, []*engine.Outgoing{again}); err != nil {
 		return err
 	}
 	_, err := n.removeDeadMessages(ctx, name, l.Key)
@@ -110,7 +110,7 @@ func (n *Node) removeDeadMessages(ctx context.Context, name string, keys ...stri
 	return removed, nil
 }
 
-func deadMessages(ctx context.Context, from Caller, name string, limit int) (*Node, []channel.Letter, error) {
+func deadMessages(ctx context.Context, from Caller, name string, limit int) (*Node, []engine.Letter, error) {
 	n := from.callingNode()
 	if n == nil {
 		return nil, nil, errNoNode(from, name)
@@ -130,7 +130,7 @@ func deadMessages(ctx context.Context, from Caller, name string, limit int) (*No
 }
 
 // deadSpec is the declaration of a channel of dead letters.
-func deadSpec(name string) channel.Spec { return channel.Spec{Name: name, Letters: true} }
+func deadSpec(name string) engine.Spec { return engine.Spec{Name: name, Letters: true} }
 
 func badChannelName(n *Node, name, bad string) error {
 	return &Error{Code: CodeInvalidArgument, Name: nameBadChannel, Node: n.id, Message: "the channel's name " + name[:min(len(name), 100)] + " " + bad}

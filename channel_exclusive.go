@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 )
 
 // A message that kills the process is handed out again, and with it all that the process held: what other handlers were at
@@ -21,11 +21,11 @@ import (
 // toleratedLosses is the number of times a message may be lost before it is suspected.
 const toleratedLosses = 1
 
-func suspected(d *channel.Delivery) bool { return d.Lost > toleratedLosses }
+func suspected(d *engine.Delivery) bool { return d.Lost > toleratedLosses }
 
 // beginExclusive waits until a suspected message may be handled with no other beside it, and records at the broker that it
 // is begun. When it returns true, the caller holds the handlerLock exclusively and must unlock it.
-func (c *consumer) beginExclusive(d *channel.Delivery) (marks []string, begun bool) {
+func (c *consumer) beginExclusive(d *engine.Delivery) (marks []string, begun bool) {
 	handlerLock := &c.node.channels.handlerLock
 	if !handlerLock.lockExclusive(c.receiving) {
 		return nil, false
@@ -48,8 +48,8 @@ const begunSuffix = ".begun"
 // markAge is the time for which records count. A process that ended right after its message was done leaves one behind.
 const markAge = 24 * time.Hour
 
-func (c *consumer) begunSpec() channel.Spec {
-	return channel.Spec{Name: c.def.spec.Name + begunSuffix, Letters: true}
+func (c *consumer) begunSpec() engine.Spec {
+	return engine.Spec{Name: c.def.spec.Name + begunSuffix, Letters: true}
 }
 
 // markOf is the name in a mark's metadata under which the message's ID stands.
@@ -57,13 +57,13 @@ const markOf = "message"
 
 // mark records at the broker that the message is begun. It returns the keys of the message's records, with those of earlier
 // attempts, and removes records that are too old to count.
-func (c *consumer) mark(d *channel.Delivery) (keys []string, err error) {
+func (c *consumer) mark(d *engine.Delivery) (keys []string, err error) {
 	ctx, cancel := context.WithTimeout(c.handling, brokerTimeout)
 	defer cancel()
 	spec, now := c.begunSpec(), time.Now()
-	begun := &channel.Outgoing{Message: channel.Message{Head: channel.Head{ID: NewRequestID(), Time: now, Metadata: map[string]string{markOf: d.ID},
-		Dead: &channel.Dead{Channel: c.def.spec.Name, Group: c.def.group, Sequence: d.Sequence, Attempts: d.Attempt, Time: now, Node: c.node.id, Reason: "begun alone"}}}}
-	if err := c.node.publishTo(ctx, spec, []*channel.Outgoing{begun}); err != nil {
+	begun := &engine.Outgoing{Message: engine.Message{Head: engine.Head{ID: NewRequestID(), Time: now, Metadata: map[string]string{markOf: d.ID},
+		Dead: &engine.Dead{Channel: c.def.spec.Name, Group: c.def.group, Sequence: d.Sequence, Attempts: d.Attempt, Time: now, Node: c.node.id, Reason: "begun alone"}}}}
+	if err := c.node.publishTo(ctx, spec, []*engine.Outgoing{begun}); err != nil {
 		return nil, err
 	}
 	list, err := c.store.Letters(ctx, spec.Name, maxDeadMessages)

@@ -6,19 +6,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 )
 
 // ChannelInfo describes a channel that a node uses, as $channels.list lists it.
 type ChannelInfo struct {
-	Name   string               `json:"name"`
-	Broker string               `json:"broker"` // its address without a password
-	Node   string               `json:"node"`   // which reports this
-	Kept   uint64               `json:"kept"`   // messages, handled or not
-	Bytes  uint64               `json:"bytes,omitempty"`
-	Last   uint64               `json:"last,omitempty"` // the newest one's place
-	Groups []channel.GroupStats `json:"groups,omitempty"`
-	Dead   bool                 `json:"dead,omitempty"` // it is a channel of dead letters: Kept counts those
+	Name   string              `json:"name"`
+	Broker string              `json:"broker"` // its address without a password
+	Node   string              `json:"node"`   // which reports this
+	Kept   uint64              `json:"kept"`   // messages, handled or not
+	Bytes  uint64              `json:"bytes,omitempty"`
+	Last   uint64              `json:"last,omitempty"` // the newest one's place
+	Groups []engine.GroupStats `json:"groups,omitempty"`
+	Dead   bool                `json:"dead,omitempty"` // it is a channel of dead letters: Kept counts those
 }
 
 // DeadLettersRequest is the input of $channels.letters, $channels.replay and $channels.delete.
@@ -33,7 +33,7 @@ type DeadLettersRequest struct {
 func (n *Node) ChannelList(ctx context.Context) ([]ChannelInfo, error) {
 	n.channels.mu.Lock()
 	store := n.channels.store
-	var specs []channel.Spec
+	var specs []engine.Spec
 	for _, spec := range n.channels.declared {
 		if !strings.HasSuffix(spec.Name, begunSuffix) { // of no use to other packages
 			specs = append(specs, spec)
@@ -43,7 +43,7 @@ func (n *Node) ChannelList(ctx context.Context) ([]ChannelInfo, error) {
 	if store == nil { // the node has stopped, or has used none yet
 		return nil, nil
 	}
-	slices.SortFunc(specs, func(a, b channel.Spec) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(specs, func(a, b engine.Spec) int { return strings.Compare(a.Name, b.Name) })
 	var list []ChannelInfo
 	for _, spec := range specs {
 		stats, err := store.Stats(ctx, spec.Name)

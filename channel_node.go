@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 )
 
 // Channels sets the broker that keeps the node's channels: "nats://10.0.0.5:4222" (JetStream), "redis://10.0.0.5:6379"
@@ -45,8 +45,8 @@ type nodeChannels struct {
 	tls     *tls.Config
 
 	mu       sync.Mutex
-	store    channel.Store
-	declared map[string]channel.Spec
+	store    engine.Store
+	declared map[string]engine.Spec
 	consumed []*consumer
 	closed   bool
 
@@ -55,7 +55,7 @@ type nodeChannels struct {
 
 // channelsAddress is the broker's address; "" for none.
 func (n *Node) channelsAddress() string {
-	if n.channels.address != "" || len(n.joins) == 0 || !channel.Offered(n.joins[0].Address) {
+	if n.channels.address != "" || len(n.joins) == 0 || !engine.Offered(n.joins[0].Address) {
 		return n.channels.address
 	}
 	at, err := url.Parse(n.joins[0].Address)
@@ -81,7 +81,7 @@ func (n *Node) startChannels(ctx context.Context) error {
 }
 
 // channelStore is the connection to the broker.
-func (n *Node) channelStore(ctx context.Context) (channel.Store, error) {
+func (n *Node) channelStore(ctx context.Context) (engine.Store, error) {
 	c := &n.channels
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,20 +96,20 @@ func (n *Node) channelStore(ctx context.Context) (channel.Store, error) {
 		return nil, &Error{Code: CodeFailedPrecondition, Name: nameNoChannels, Node: n.id,
 			Message: "node " + n.id + ` has no broker for channels: give NewNode sabir.Channels("nats://host:4222"), or redis://, amqp://, mem://`}
 	}
-	config := channel.Config{Name: n.id, TLS: c.tls, Log: n.log}
+	config := engine.Config{Name: n.id, TLS: c.tls, Log: n.log}
 	if m := n.mesh.Load(); m != nil {
 		config.Secret = m.Secret()
 	}
-	store, err := channel.Open(ctx, address, config)
+	store, err := engine.Open(ctx, address, config)
 	if err != nil {
 		return nil, n.channelError("connect to the broker", err)
 	}
-	c.store, c.declared = store, make(map[string]channel.Spec)
+	c.store, c.declared = store, make(map[string]engine.Spec)
 	return store, nil
 }
 
 // declare declares a channel at the broker before its first use.
-func (n *Node) declare(ctx context.Context, spec channel.Spec) (channel.Store, error) {
+func (n *Node) declare(ctx context.Context, spec engine.Spec) (engine.Store, error) {
 	store, err := n.channelStore(ctx)
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (n *Node) closeChannels() error {
 const publishTimeout = 10 * time.Second
 
 // publishTo publishes messages, and again those for which the broker could not be reached. The error is the first one's.
-func (n *Node) publishTo(ctx context.Context, spec channel.Spec, batch []*channel.Outgoing) error {
+func (n *Node) publishTo(ctx context.Context, spec engine.Spec, batch []*engine.Outgoing) error {
 	if _, ok := ctx.Deadline(); !ok {
 		limited, cancel := context.WithTimeout(ctx, publishTimeout)
 		defer cancel()
@@ -157,10 +157,10 @@ func (n *Node) publishTo(ctx context.Context, spec channel.Spec, batch []*channe
 		store, err := n.declare(ctx, spec)
 		if err == nil {
 			store.Publish(ctx, spec.Name, batch)
-			var left []*channel.Outgoing
+			var left []*engine.Outgoing
 			for _, m := range batch {
 				switch {
-				case errors.Is(m.Err, channel.ErrAway):
+				case errors.Is(m.Err, engine.ErrAway):
 					left = append(left, m)
 				case m.Err != nil:
 					return n.channelError(what, m.Err)
@@ -175,7 +175,7 @@ func (n *Node) publishTo(ctx context.Context, spec channel.Spec, batch []*channe
 				m.Err = err
 			}
 		}
-		if !errors.Is(err, channel.ErrAway) || !sleepWithin(ctx, pause/2+rand.N(pause)) {
+		if !errors.Is(err, engine.ErrAway) || !sleepWithin(ctx, pause/2+rand.N(pause)) {
 			return n.channelError(what, err)
 		}
 	}
@@ -203,11 +203,11 @@ var channelErrors = []struct {
 	name      string
 	retryable bool
 }{
-	{channel.ErrAway, CodeUnavailable, nameChannelAway, true},
-	{channel.ErrFull, CodeResourceExhausted, nameChannelFull, true},
-	{channel.ErrTooLarge, CodeResourceExhausted, nameMessageTooLarge, false},
-	{channel.ErrNotOffered, CodeUnimplemented, nameNotOffered, false},
-	{channel.ErrClosed, CodeUnavailable, nameServiceUnavailable, true},
+	{engine.ErrAway, CodeUnavailable, nameChannelAway, true},
+	{engine.ErrFull, CodeResourceExhausted, nameChannelFull, true},
+	{engine.ErrTooLarge, CodeResourceExhausted, nameMessageTooLarge, false},
+	{engine.ErrNotOffered, CodeUnimplemented, nameNotOffered, false},
+	{engine.ErrClosed, CodeUnavailable, nameServiceUnavailable, true},
 }
 
 // channelError makes the caller's error of an engine's.

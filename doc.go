@@ -127,7 +127,7 @@
 //	Node.publishTo               channel_node.go: tries again while the broker cannot be reached
 //	Node.declare                 once for each channel
 //	Node.channelStore            connects at first use
-//	channel.Open                 finds the engine by the address's scheme; it keeps the message
+//	engine.Open                  finds the engine by the address's scheme; it keeps the message
 //	consumer.receive             channel_consumer.go: on each node with a consumer
 //	consumer.handle              channel_attempt.go: one goroutine for each message
 //	consumer.try                 decodes and runs the middlewares

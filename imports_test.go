@@ -18,10 +18,10 @@ var layers = map[string]int{
 	"cluster": 1, // below transports: those that dial addresses link its gossip
 	"codec":   2, "transport": 2, "internal/brokers": 2,
 	"validate":      3, // it names fields as the codecs do
-	"internal/wire": 4, "channel": 4, "internal/schema": 4,
+	"internal/wire": 4, "channel/engine": 4, "internal/schema": 4,
 	"internal/mesh": 5,
 	".":             6,
-	"policy":        7, "telemetry": 7, "actor": 7, "bridge": 7,
+	"policy":        7, "telemetry": 7, "actor": 7, "bridge": 7, "channel": 7,
 	"web":      8,
 	"gen":      9,
 	"examples": 10, "internal/conformance": 10,
@@ -33,7 +33,7 @@ var partOf = map[string]string{
 	"layout": "codec", "document": "codec", "codectest": "codec",
 	"session": "transport", "bus": "transport", "transporttest": "transport",
 	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
-	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel", "storetest": "actor",
+	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel/engine", "storetest": "actor",
 	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "isolate": "web", "browsertest": "web",
 }
 
@@ -42,6 +42,9 @@ const module = "github.com/sabir-go/sabir"
 // room is the top folder of a package, or what a package below internal counts for.
 func room(dir string) string {
 	top, below, _ := strings.Cut(filepath.ToSlash(dir), "/")
+	if top == "channel" && below != "" {
+		return "channel/engine" // with the engines, which know nothing of nodes; package channel is above the root
+	}
 	if top != "internal" {
 		return top
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 )
 
 // The commands about durable channels ask the service $channels of nodes that use some.
@@ -197,7 +197,7 @@ func mergeChannels(list []sabir.ChannelInfo) (merged []sabir.ChannelInfo) {
 			continue
 		}
 		for _, g := range info.Groups {
-			if !slices.ContainsFunc(merged[last].Groups, func(known channel.GroupStats) bool { return known.Name == g.Name }) {
+			if !slices.ContainsFunc(merged[last].Groups, func(known engine.GroupStats) bool { return known.Name == g.Name }) {
 				merged[last].Groups = append(merged[last].Groups, g)
 			}
 		}
