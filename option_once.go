@@ -51,16 +51,6 @@ func actionOptionOnce(name string, where callSite, apply func(*definition)) Acti
 	})
 }
 
-// consumeOptionOnce is an option of Consume that can be given once.
-func consumeOptionOnce(name string, where callSite, apply func(*consumerDefinition)) ConsumeOption {
-	return consumeOption(func(d *consumerDefinition) {
-		if err := d.given.again(name, where); err != nil {
-			d.problems = append(d.problems, err)
-		}
-		apply(d)
-	})
-}
-
 // joinOptionOnce is an option of Join that can be given once.
 func joinOptionOnce(name string, where callSite, apply func(*joining)) JoinOption {
 	return joinOption(func(j *joining) {

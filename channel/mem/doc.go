@@ -3,7 +3,7 @@
 //
 // Importing it registers the engine of mem://:
 //
-//	node := sabir.NewNode(sabir.Channels("mem://shop"), sabir.Serve(billing))
+//	node := sabir.NewNode(channel.Broker("mem://shop"), sabir.Serve(billing))
 //
 // Stores opened at the same address, such as mem://shop, share their
 // channels for as long as one of them is open; mem:// without a name is separate each time.

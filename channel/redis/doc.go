@@ -2,7 +2,7 @@
 //
 // Importing it registers the engine of redis:// and rediss://, for one server, a Redis Cluster or Sentinels:
 //
-//	node := sabir.NewNode(sabir.Channels("redis://127.0.0.1:6379?prefix=shop"), sabir.Serve(billing))
+//	node := sabir.NewNode(channel.Broker("redis://127.0.0.1:6379?prefix=shop"), sabir.Serve(billing))
 //
 // docs/addresses.md has all parts of the address, which is the same for links, grains and caches.
 //

@@ -1,4 +1,4 @@
-package sabir_test
+package channel_test
 
 import (
 	"context"
@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel"
 	_ "github.com/sabir-go/sabir/channel/mem"
+	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
 type article struct {
@@ -24,15 +26,15 @@ type article struct {
 }
 
 // parcels is a channel with a name of its own for each test.
-func parcels(t *testing.T, options ...sabir.ChannelOption) *sabir.Channel[article] {
+func parcels(t *testing.T, options ...channel.Option) *channel.Channel[article] {
 	words := strings.FieldsFunc(t.Name(), func(r rune) bool { return r == '/' || r == '#' })
-	return sabir.NewChannel[article](strings.Join(words, "."), options...)
+	return channel.New[article](strings.Join(words, "."), options...)
 }
 
 // channelNode is a running node with channels in memory, of a name that nodes of one test share.
 func channelNode(t *testing.T, services ...sabir.Servable) *sabir.Node {
 	t.Helper()
-	return startNode(t, sabir.NodeID(fmt.Sprintf("n%d", nodeNumber.Add(1))), sabir.Channels("mem://"+strings.ReplaceAll(t.Name(), "/", "-")), sabir.Serve(services...))
+	return startNode(t, sabir.NodeID(fmt.Sprintf("n%d", nodeNumber.Add(1))), channel.Broker("mem://"+strings.ReplaceAll(t.Name(), "/", "-")), sabir.Serve(services...))
 }
 
 var nodeNumber atomic.Int64
@@ -74,7 +76,7 @@ func next[T any](t *testing.T, from <-chan T) T {
 	}
 }
 
-func publish(t *testing.T, c *sabir.Channel[article], n sabir.Caller, ids ...int) {
+func publish(t *testing.T, c *channel.Channel[article], n sabir.Caller, ids ...int) {
 	t.Helper()
 	for _, id := range ids {
 		if _, err := c.Publish(t.Context(), n, article{ID: id}); err != nil {
@@ -84,13 +86,13 @@ func publish(t *testing.T, c *sabir.Channel[article], n sabir.Caller, ids ...int
 }
 
 // fast makes retries quick.
-var fast = sabir.Attempts(3, time.Millisecond, 5*time.Millisecond)
+var fast = channel.Consumer{Attempts: 3, FirstPause: time.Millisecond, MaxPause: 5 * time.Millisecond}
 
 func TestAPublishedMessageIsHandled(t *testing.T) {
 	c := parcels(t)
 	s := sabir.NewService("billing")
 	got := make(chan article, 1)
-	sabir.Consume(s, c, func(_ context.Context, p article) error {
+	c.Consume(s, func(_ context.Context, p article) error {
 		got <- p
 		return nil
 	})
@@ -110,10 +112,10 @@ func TestAMessagePublishedBeforeItsConsumerStartedIsHandled(t *testing.T) {
 	publish(t, c, n, 1, 2)
 	s := sabir.NewService("billing")
 	got := make(chan int, 2)
-	sabir.Consume(s, c, func(_ context.Context, p article) error {
+	c.ConsumeWith(s, channel.Consumer{MaxInFlight: 1}, func(_ context.Context, p article) error {
 		got <- p.ID
 		return nil
-	}, sabir.MaxInFlight(1))
+	})
 	if err := n.Add(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
@@ -134,15 +136,16 @@ func TestWhereANewGroupBegins(t *testing.T) {
 	var got sync.Map
 	all := make(chan string, 100)
 	s := sabir.NewService("s")
-	for name, option := range map[string]sabir.ConsumeOption{
-		"start": sabir.FromStart(), "new": sabir.OnlyNew(), "time": sabir.FromTime(between), "sequence": sabir.FromSequence(second.Sequence),
+	for name, config := range map[string]channel.Consumer{
+		"start": {}, "new": {OnlyNew: true}, "time": {FromTime: between}, "sequence": {FromSequence: second.Sequence},
 	} {
-		sabir.Consume(s, c, func(_ context.Context, p article) error {
+		config.Group = name
+		c.ConsumeWith(s, config, func(_ context.Context, p article) error {
 			list, _ := got.LoadOrStore(name, &sync.Map{})
 			list.(*sync.Map).Store(p.ID, true)
 			all <- name
 			return nil
-		}, option, sabir.ConsumerGroup(name))
+		})
 	}
 	if err := n.Add(t.Context(), s); err != nil {
 		t.Fatal(err)
@@ -169,7 +172,7 @@ func TestEachGroupGetsEveryMessageAndOneOfItsMembersHandlesIt(t *testing.T) {
 	got := make(chan string, 100)
 	make := func(name string) *sabir.Service {
 		s := sabir.NewService(name)
-		sabir.Consume(s, c, func(_ context.Context, p article) error {
+		c.Consume(s, func(_ context.Context, p article) error {
 			got <- fmt.Sprint(name, p.ID)
 			return nil
 		})
@@ -190,9 +193,9 @@ func TestEachGroupGetsEveryMessageAndOneOfItsMembersHandlesIt(t *testing.T) {
 func TestAFailedMessageComesAgainUntilItIsHandled(t *testing.T) {
 	c := parcels(t)
 	s := sabir.NewService("billing")
-	attempts := make(chan sabir.Delivery, 10)
-	sabir.Consume(s, c, func(ctx context.Context, p article) error {
-		d, ok := sabir.DeliveryFromContext(ctx)
+	attempts := make(chan channel.Delivery, 10)
+	c.ConsumeWith(s, fast, func(ctx context.Context, p article) error {
+		d, ok := channel.DeliveryFromContext(ctx)
 		if !ok {
 			return errors.New("no delivery")
 		}
@@ -204,7 +207,7 @@ func TestAFailedMessageComesAgainUntilItIsHandled(t *testing.T) {
 			panic("the till is on fire")
 		}
 		return nil
-	}, fast)
+	})
 	n := channelNode(t, s)
 	publish(t, c, n, 1)
 	for want := 1; want <= 3; want++ {
@@ -227,7 +230,7 @@ func TestAMessageThatIsGivenUpBecomesADeadLetter(t *testing.T) {
 		reason   string
 	}{
 		"after the last attempt":  {func(context.Context, article) error { return stuck }, 3, "Unknown", stuck.Error()},
-		"at once when it says so": {func(context.Context, article) error { return sabir.Reject(stuck) }, 1, "Unknown", stuck.Error()},
+		"at once when it says so": {func(context.Context, article) error { return channel.Reject(stuck) }, 1, "Unknown", stuck.Error()},
 		"at once when input is bad": {func(context.Context, article) error {
 			return fmt.Errorf("because: %w", sabir.NewError(sabir.CodeInvalidArgument, "BadParcel", "no such size"))
 		}, 1, "InvalidArgument", "no such size"},
@@ -241,13 +244,13 @@ func TestAMessageThatIsGivenUpBecomesADeadLetter(t *testing.T) {
 			c := parcels(t)
 			s, dead := sabir.NewService("billing"), sabir.NewService("undertaker")
 			var attempts atomic.Int32
-			sabir.Consume(s, c, func(ctx context.Context, p article) error {
+			c.ConsumeWith(s, fast, func(ctx context.Context, p article) error {
 				attempts.Add(1)
 				return test.handler(ctx, p)
-			}, fast)
-			letters := make(chan sabir.Delivery, 1)
-			sabir.Consume(dead, sabir.NewChannel[article](c.Name()+".dead"), func(ctx context.Context, _ article) error {
-				d, _ := sabir.DeliveryFromContext(ctx)
+			})
+			letters := make(chan channel.Delivery, 1)
+			channel.New[article](c.Name()+".dead").Consume(dead, func(ctx context.Context, _ article) error {
+				d, _ := channel.DeliveryFromContext(ctx)
 				letters <- d
 				return nil
 			})
@@ -263,9 +266,9 @@ func TestAMessageThatIsGivenUpBecomesADeadLetter(t *testing.T) {
 }
 
 func TestAMessageThatCannotBeDecodedBecomesADeadLetter(t *testing.T) {
-	texts := sabir.NewChannel[string](t.Name())
+	texts := channel.New[string](t.Name())
 	s := sabir.NewService("billing")
-	sabir.Consume(s, sabir.NewChannel[article](t.Name()), func(context.Context, article) error { return nil })
+	channel.New[article](t.Name()).Consume(s, func(context.Context, article) error { return nil })
 	n := channelNode(t, s)
 	if _, err := texts.Publish(t.Context(), n, "no article"); err != nil {
 		t.Fatal(err)
@@ -277,14 +280,14 @@ func TestAMessageThatCannotBeDecodedBecomesADeadLetter(t *testing.T) {
 }
 
 // awaitLetters waits until there are n dead letters.
-func awaitLetters(t *testing.T, n *sabir.Node, name string, want int) []sabir.DeadLetter {
+func awaitLetters(t *testing.T, n *sabir.Node, name string, want int) []channel.DeadLetter {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		letters, err := sabir.DeadLetters(ctx, n, name, 100)
+		letters, err := channel.DeadLetters(ctx, n, name, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,25 +303,25 @@ func TestADeadLetterIsReplayedForTheGroupThatGaveItUpOnly(t *testing.T) {
 	var mended atomic.Bool
 	billed, mailed := make(chan int, 10), make(chan int, 10)
 	billing, mail := sabir.NewService("billing"), sabir.NewService("mail")
-	sabir.Consume(billing, c, func(_ context.Context, p article) error {
+	c.Consume(billing, func(_ context.Context, p article) error {
 		if !mended.Load() {
-			return sabir.Reject(errors.New("broken"))
+			return channel.Reject(errors.New("broken"))
 		}
 		billed <- p.ID
 		return nil
 	})
-	sabir.Consume(mail, c, func(_ context.Context, p article) error {
+	c.ConsumeWith(mail, channel.Consumer{MaxInFlight: 1}, func(_ context.Context, p article) error {
 		mailed <- p.ID
 		return nil
-	}, sabir.MaxInFlight(1))
+	})
 	n := channelNode(t, billing, mail)
 	publish(t, c, n, 1, 2, 3)
 	letters := awaitLetters(t, n, c.Name()+".dead", 3)
-	if deleted, err := sabir.DeleteDeadLetters(t.Context(), n, c.Name()+".dead", letters[0].Key); deleted != 1 || err != nil {
+	if deleted, err := channel.DeleteDeadLetters(t.Context(), n, c.Name()+".dead", letters[0].Key); deleted != 1 || err != nil {
 		t.Fatal(deleted, err)
 	}
 	mended.Store(true)
-	if replayed, err := sabir.Replay(t.Context(), n, c.Name()+".dead"); replayed != 2 || err != nil {
+	if replayed, err := channel.Replay(t.Context(), n, c.Name()+".dead"); replayed != 2 || err != nil {
 		t.Fatal(replayed, err)
 	}
 	var left article
@@ -342,11 +345,11 @@ func TestADeadLetterIsReplayedForTheGroupThatGaveItUpOnly(t *testing.T) {
 func TestWithTheSameIDAMessageIsKeptOnce(t *testing.T) {
 	c := parcels(t)
 	n := channelNode(t)
-	first, err := c.Publish(t.Context(), n, article{ID: 1}, sabir.MessageID("order-1"))
+	first, err := c.Publish(t.Context(), n, article{ID: 1}, channel.MessageID("order-1"))
 	if err != nil || first.ID != "order-1" || first.Duplicate {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	again, err := c.Publish(t.Context(), n, article{ID: 1}, sabir.MessageID("order-1"))
+	again, err := c.Publish(t.Context(), n, article{ID: 1}, channel.MessageID("order-1"))
 	if err != nil || !again.Duplicate || again.Sequence != first.Sequence {
 		t.Fatalf("%+v, %v", again, err)
 	}
@@ -356,10 +359,10 @@ func TestPublishAllKeepsTheOrder(t *testing.T) {
 	c := parcels(t)
 	s := sabir.NewService("billing")
 	got := make(chan int, 1000)
-	sabir.Consume(s, c, func(_ context.Context, p article) error {
+	c.ConsumeWith(s, channel.Consumer{MaxInFlight: 1}, func(_ context.Context, p article) error {
 		got <- p.ID
 		return nil
-	}, sabir.MaxInFlight(1))
+	})
 	n := channelNode(t, s)
 	var values []article
 	for i := range 1000 {
@@ -384,11 +387,11 @@ func TestARequestIDAndMetadataTravelWithAMessage(t *testing.T) {
 	}
 	got := make(chan seen, 1)
 	s := sabir.NewService("billing")
-	sabir.Consume(s, c, func(ctx context.Context, _ article) error {
+	c.Consume(s, func(ctx context.Context, _ article) error {
 		got <- seen{sabir.RequestIDFromContext(ctx), sabir.MetadataFromContext(ctx)["tenant"], sabir.MetadataFromContext(ctx)["carried"], sabir.InfoFromContext(ctx)}
 		return nil
 	})
-	n := startNode(t, sabir.Channels("mem://"), sabir.Serve(s), sabir.Use(sabir.Middleware{
+	n := startNode(t, channel.Broker("mem://"), sabir.Serve(s), sabir.Use(sabir.Middleware{
 		Carry: func(ctx context.Context) context.Context { return sabir.WithMetadata(ctx, "carried", "yes") }}))
 	ctx := sabir.WithMetadata(sabir.WithRequestID(t.Context(), "r-1"), "tenant", "acme")
 	if _, err := c.Publish(ctx, n, article{}); err != nil {
@@ -403,17 +406,17 @@ func TestARequestIDAndMetadataTravelWithAMessage(t *testing.T) {
 func TestMiddlewaresSeeMessagesAsEvents(t *testing.T) {
 	c := parcels(t)
 	seen := make(chan string, 10)
-	layer := func(name string) sabir.UseOption {
-		return sabir.Use(sabir.Middleware{Event: func(s *sabir.Subscription, next sabir.EventHandler) sabir.EventHandler {
+	layer := func(name string) sabir.Middleware {
+		return sabir.Middleware{Event: func(s *sabir.Subscription, next sabir.EventHandler) sabir.EventHandler {
 			return func(ctx context.Context, e *sabir.Event) error {
 				seen <- fmt.Sprint(name, e.Name == c.Name(), s.Group, e.Payload().(*article).ID)
 				return next(ctx, e)
 			}
-		}})
+		}}
 	}
-	s := sabir.NewService("billing", layer("service"))
-	sabir.Consume(s, c, func(context.Context, article) error { return nil }, layer("own"))
-	n := startNode(t, sabir.Channels("mem://"), sabir.Serve(s), layer("node"))
+	s := sabir.NewService("billing", sabir.Use(layer("service")))
+	c.ConsumeWith(s, channel.Consumer{Use: []sabir.Wrapper{layer("own")}}, func(context.Context, article) error { return nil })
+	n := startNode(t, channel.Broker("mem://"), sabir.Serve(s), sabir.Use(layer("node")))
 	publish(t, c, n, 5)
 	for _, want := range []string{"node", "service", "own"} {
 		if got := next(t, seen); got != fmt.Sprint(want, true, "billing", 5) {
@@ -427,7 +430,7 @@ func TestNoMoreThanMaxInFlightRunAtOnce(t *testing.T) {
 	var now, most atomic.Int32
 	begun, release, done := make(chan bool, 100), make(chan bool), make(chan bool, 100)
 	s := sabir.NewService("billing")
-	sabir.Consume(s, c, func(context.Context, article) error {
+	c.ConsumeWith(s, channel.Consumer{MaxInFlight: 3}, func(context.Context, article) error {
 		n := now.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
@@ -436,13 +439,13 @@ func TestNoMoreThanMaxInFlightRunAtOnce(t *testing.T) {
 		now.Add(-1)
 		done <- true
 		return nil
-	}, sabir.MaxInFlight(3))
+	})
 	n := channelNode(t, s)
 	publish(t, c, n, 1, 2, 3, 4, 5, 6)
 	for range 3 {
 		next(t, begun)
 	}
-	list, err := n.ChannelList(t.Context())
+	list, err := channel.List(t.Context(), n)
 	if err != nil || len(list) != 2 || list[0].Groups[0].InFlight != 3 || list[0].Groups[0].Waiting != 3 || list[0].Kept != 6 || !list[1].Dead {
 		t.Fatalf("%+v, %v", list, err)
 	}
@@ -460,12 +463,12 @@ func TestAHandlerMayTakeLongerThanAckWait(t *testing.T) {
 		c := parcels(t)
 		s := sabir.NewService("billing")
 		begun, release := make(chan int, 10), make(chan bool)
-		sabir.Consume(s, c, func(ctx context.Context, _ article) error {
-			d, _ := sabir.DeliveryFromContext(ctx)
+		c.ConsumeWith(s, channel.Consumer{AckWait: time.Second}, func(ctx context.Context, _ article) error {
+			d, _ := channel.DeliveryFromContext(ctx)
 			begun <- d.Attempt
 			<-release
 			return nil
-		}, sabir.AckWait(time.Second))
+		})
 		n := channelNode(t, s)
 		publish(t, c, n, 1)
 		next(t, begun)
@@ -483,7 +486,7 @@ func TestStoppingWaitsForHandlersAndGivesTheRestBack(t *testing.T) {
 	begun, release := make(chan int, 10), make(chan bool)
 	make := func(handler func(context.Context, article) error) *sabir.Service {
 		s := sabir.NewService("billing")
-		sabir.Consume(s, c, handler, sabir.MaxInFlight(1))
+		c.ConsumeWith(s, channel.Consumer{MaxInFlight: 1}, handler)
 		return s
 	}
 	var finished atomic.Int32
@@ -539,7 +542,7 @@ func TestAMessageWhoseHandlerIsNotWaitedForComesAgain(t *testing.T) {
 	c := parcels(t)
 	s := sabir.NewService("billing")
 	begun, ended := make(chan bool, 1), make(chan bool, 1)
-	sabir.Consume(s, c, func(ctx context.Context, _ article) error {
+	c.Consume(s, func(ctx context.Context, _ article) error {
 		begun <- true
 		<-ctx.Done() // until it is notified that no caller waits
 		ended <- true
@@ -556,7 +559,7 @@ func TestAMessageWhoseHandlerIsNotWaitedForComesAgain(t *testing.T) {
 	next(t, ended)
 	again := make(chan int, 1)
 	other := sabir.NewService("billing")
-	sabir.Consume(other, c, func(ctx context.Context, p article) error {
+	c.Consume(other, func(ctx context.Context, p article) error {
 		again <- p.ID
 		return nil
 	})
@@ -568,15 +571,15 @@ func TestAMessageWhoseHandlerIsNotWaitedForComesAgain(t *testing.T) {
 
 func TestWhatIsWrongWithAConsumerIsToldWhenItsServiceStarts(t *testing.T) {
 	s := sabir.NewService("billing")
-	sabir.Consume(s, sabir.NewChannel[article]("no good"), func(context.Context, article) error { return nil })
-	sabir.Consume[article](s, sabir.NewChannel[article]("nil"), nil)
-	sabir.Consume(s, sabir.NewChannel[article]("group"), func(context.Context, article) error { return nil }, sabir.ConsumerGroup("a b"))
-	sabir.Consume(s, sabir.NewChannel[article]("dead"), func(context.Context, article) error { return nil }, sabir.DeadLettersTo(""))
-	sabir.Consume(s, sabir.NewChannel[article]("twice"), func(context.Context, article) error { return nil })
-	sabir.Consume(s, sabir.NewChannel[article]("twice"), func(context.Context, article) error { return nil })
-	sabir.Consume(s, sabir.NewChannel[article]("native", sabir.Encoded("native")), func(context.Context, article) error { return nil })
-	err := sabir.NewNode(sabir.Channels("mem://"), sabir.Serve(s)).Start(t.Context())
-	for _, want := range []string{`"no good"`, `"nil" is nil`, `a b`, "dead letters", "two consumers of channel twice", "natively", "channel_test.go:"} {
+	channel.New[article]("no good").Consume(s, func(context.Context, article) error { return nil })
+	channel.New[article]("nil").Consume(s, nil)
+	channel.New[article]("group").ConsumeWith(s, channel.Consumer{Group: "a b"}, func(context.Context, article) error { return nil })
+	channel.New[article]("dead").ConsumeWith(s, channel.Consumer{DeadLettersTo: "a..b"}, func(context.Context, article) error { return nil })
+	channel.New[article]("twice").Consume(s, func(context.Context, article) error { return nil })
+	channel.New[article]("twice").Consume(s, func(context.Context, article) error { return nil })
+	channel.New[article]("native", channel.Encoded("native")).Consume(s, func(context.Context, article) error { return nil })
+	err := sabir.NewNode(channel.Broker("mem://"), sabir.Serve(s)).Start(t.Context())
+	for _, want := range []string{`"no good"`, `"nil" is nil`, `a b`, "dead letters", "consumer of channel twice in group billing twice", "natively", "channel_test.go:"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
 		}
@@ -590,17 +593,17 @@ func TestPublishTellsWhatIsWrong(t *testing.T) {
 	cancel()
 	for name, test := range map[string]struct {
 		ctx     context.Context
-		channel *sabir.Channel[article]
+		channel *channel.Channel[article]
 		node    *sabir.Node
 		value   article
 		want    error
 		text    string
 	}{
-		"a bad name":        {t.Context(), sabir.NewChannel[article]("a..b"), n, article{}, sabir.NewError(sabir.CodeInvalidArgument, "BadChannel", ""), "empty word"},
-		"too large":         {t.Context(), sabir.NewChannel[article]("a", sabir.MaxMessage(100)), n, article{Name: strings.Repeat("x", 100)}, sabir.ErrMessageTooLarge, "100"},
-		"no broker":         {t.Context(), sabir.NewChannel[article]("a"), bare, article{}, sabir.NewError(sabir.CodeFailedPrecondition, "NoChannels", ""), "sabir.Channels"},
-		"an ended context":  {ended, sabir.NewChannel[article]("a"), n, article{}, context.Canceled, ""},
-		"an unlinked codec": {t.Context(), sabir.NewChannel[article]("a", sabir.Encoded("runes")), n, article{}, nil, "runes"},
+		"a bad name":        {t.Context(), channel.New[article]("a..b"), n, article{}, sabir.NewError(sabir.CodeInvalidArgument, "BadChannel", ""), "empty word"},
+		"too large":         {t.Context(), channel.New[article]("a", channel.MaxMessage(100)), n, article{Name: strings.Repeat("x", 100)}, sabir.ErrMessageTooLarge, "100"},
+		"no broker":         {t.Context(), channel.New[article]("a"), bare, article{}, sabir.NewError(sabir.CodeFailedPrecondition, "NoChannels", ""), "channel.Broker"},
+		"an ended context":  {ended, channel.New[article]("a"), n, article{}, context.Canceled, ""},
+		"an unlinked codec": {t.Context(), channel.New[article]("a", channel.Encoded("runes")), n, article{}, nil, "runes"},
 	} {
 		_, err := test.channel.Publish(test.ctx, test.node, test.value)
 		if err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
@@ -613,7 +616,7 @@ func TestANodeThatHasStoppedListsNoChannels(t *testing.T) {
 	n := channelNode(t)
 	publish(t, parcels(t), n, 1)
 	stopNode(t, n)
-	if list, err := n.ChannelList(t.Context()); len(list) != 0 || err != nil {
+	if list, err := channel.List(t.Context(), n); len(list) != 0 || err != nil {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -622,7 +625,7 @@ func TestTheBrokerOfTheClusterKeepsChannelsWhereNoOtherIsNamed(t *testing.T) {
 	c := parcels(t)
 	n := startNode(t, sabir.Join("mem://"+t.Name()))
 	publish(t, c, n, 1)
-	list, err := n.ChannelList(t.Context())
+	list, err := channel.List(t.Context(), n)
 	if err != nil || len(list) != 1 || list[0].Kept != 1 {
 		t.Fatalf("%+v, %v", list, err)
 	}
@@ -631,30 +634,45 @@ func TestTheBrokerOfTheClusterKeepsChannelsWhereNoOtherIsNamed(t *testing.T) {
 func TestTheChannelsServiceListsReplaysAndDeletes(t *testing.T) {
 	c := parcels(t)
 	s := sabir.NewService("billing")
-	sabir.Consume(s, c, func(context.Context, article) error { return sabir.Reject(errors.New("broken")) })
+	c.Consume(s, func(context.Context, article) error { return channel.Reject(errors.New("broken")) })
 	n := channelNode(t, s)
 	publish(t, c, n, 1, 2)
 	dead := c.Name() + ".dead"
 	letters := awaitLetters(t, n, dead, 2)
-	list, err := sabir.Call[[]sabir.ChannelInfo](t.Context(), n, "$channels.list", sabir.Empty{})
+	list, err := sabir.Call[[]channel.Info](t.Context(), n, "$channels.list", sabir.Empty{})
 	if err != nil || len(list) != 2 || list[0].Name != c.Name() || list[1].Name != dead || list[1].Kept != 2 || list[0].Groups[0].Name != "billing" {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	got, err := sabir.Call[[]sabir.DeadLetter](t.Context(), n, "$channels.letters", sabir.DeadLettersRequest{Channel: dead})
+	got, err := sabir.Call[[]channel.DeadLetter](t.Context(), n, "$channels.letters", channel.DeadLettersRequest{Channel: dead})
 	if err != nil || len(got) != 2 || got[0].Dead.Reason != "broken" {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if _, err := sabir.Call[int](t.Context(), n, "$channels.delete", sabir.DeadLettersRequest{Channel: dead}); sabir.AsError(err).Code != sabir.CodeInvalidArgument {
+	if _, err := sabir.Call[int](t.Context(), n, "$channels.delete", channel.DeadLettersRequest{Channel: dead}); sabir.AsError(err).Code != sabir.CodeInvalidArgument {
 		t.Fatalf("deleting nothing in particular: %v", err)
 	}
-	if deleted, err := sabir.Call[int](t.Context(), n, "$channels.delete", sabir.DeadLettersRequest{Channel: dead, Keys: []string{letters[0].Key}}); err != nil || deleted != 1 {
+	if deleted, err := sabir.Call[int](t.Context(), n, "$channels.delete", channel.DeadLettersRequest{Channel: dead, Keys: []string{letters[0].Key}}); err != nil || deleted != 1 {
 		t.Fatal(deleted, err)
 	}
-	if replayed, err := sabir.Call[int](t.Context(), n, "$channels.replay", sabir.DeadLettersRequest{Channel: dead, All: true}); err != nil || replayed != 1 {
+	if replayed, err := sabir.Call[int](t.Context(), n, "$channels.replay", channel.DeadLettersRequest{Channel: dead, All: true}); err != nil || replayed != 1 {
 		t.Fatal(replayed, err)
 	}
 	awaitLetters(t, n, dead, 1) // it failed again
-	if deleted, err := sabir.Call[int](t.Context(), n, "$channels.delete", sabir.DeadLettersRequest{Channel: dead, All: true}); err != nil || deleted != 1 {
+	if deleted, err := sabir.Call[int](t.Context(), n, "$channels.delete", channel.DeadLettersRequest{Channel: dead, All: true}); err != nil || deleted != 1 {
 		t.Fatal(deleted, err)
+	}
+}
+
+func TestKeepMessagesAndKeepBytesDropTheOldest(t *testing.T) {
+	for name, option := range map[string]channel.Option{
+		"KeepMessages": channel.KeepMessages(2),
+		"KeepBytes":    channel.KeepBytes(250), // of five messages, each with some 100 bytes
+	} {
+		c := parcels(t, option)
+		n := startNode(t, channel.Broker("mem://options-"+name))
+		publish(t, c, n, 1, 2, 3, 4, 5)
+		list, err := channel.List(t.Context(), n)
+		if err != nil || len(list) != 1 || list[0].Kept < 1 || list[0].Kept > 3 {
+			t.Errorf("%s: %+v, %v", name, list, err)
+		}
 	}
 }

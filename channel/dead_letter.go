@@ -1,4 +1,4 @@
-package sabir
+package channel
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/codec/json"
 )
@@ -24,7 +25,7 @@ type DeadLetter struct {
 const maxDeadMessages = 10_000
 
 // DeadLetters lists up to limit messages of a channel of dead letters, such as "shop.orders.dead", the oldest first.
-func DeadLetters(ctx context.Context, from Caller, name string, limit int) ([]DeadLetter, error) {
+func DeadLetters(ctx context.Context, from sabir.Caller, name string, limit int) ([]DeadLetter, error) {
 	_, list, err := deadMessages(ctx, from, name, limit)
 	var letters []DeadLetter
 	for _, l := range list {
@@ -47,8 +48,8 @@ func readable(m *engine.Message) stdjson.RawMessage {
 // again becomes a dead letter again.
 //
 // The node must consume from or publish to the channels that the messages are from, so that it knows their limits.
-func Replay(ctx context.Context, from Caller, name string, keys ...string) (int, error) {
-	n, list, err := deadMessages(ctx, from, name, maxDeadMessages)
+func Replay(ctx context.Context, from sabir.Caller, name string, keys ...string) (int, error) {
+	b, list, err := deadMessages(ctx, from, name, maxDeadMessages)
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +58,7 @@ func Replay(ctx context.Context, from Caller, name string, keys ...string) (int,
 		if len(keys) > 0 && !slices.Contains(keys, l.Key) {
 			continue
 		}
-		if err := n.replay(ctx, name, l); err != nil {
+		if err := b.replay(ctx, name, l); err != nil {
 			return replayed, err
 		}
 		replayed++
@@ -65,73 +66,74 @@ func Replay(ctx context.Context, from Caller, name string, keys ...string) (int,
 	return replayed, nil
 }
 
-func (n *Node) replay(ctx context.Context, name string, l engine.Letter) error {
+func (b *broker) replay(ctx context.Context, name string, l engine.Letter) error {
 	if l.Dead == nil {
-		return &Error{Code: CodeFailedPrecondition, Name: nameNoChannels, Node: n.id, Message: "message " + l.Key + " of " + name + " is no dead letter: it does not say where it is from"}
+		return b.failure(ErrNoChannels, "message %s of %s is no dead letter: it does not say where it is from", l.Key, name)
 	}
-	n.channels.mu.Lock()
-	spec, known := n.channels.declared[l.Dead.Channel]
-	n.channels.mu.Unlock()
+	b.mu.Lock()
+	spec, known := b.declared[l.Dead.Channel]
+	b.mu.Unlock()
 	if !known {
-		return &Error{Code: CodeFailedPrecondition, Name: nameNoChannels, Node: n.id,
-			Message: "node " + n.id + " does not use channel " + l.Dead.Channel + " and does not know its limits: replay on a node that does"}
+		return b.failure(ErrNoChannels, "node %s does not use channel %s and does not know its limits: replay on a node that does", b.node.ID(), l.Dead.Channel)
 	}
 	again := &engine.Outgoing{Message: l.Message, Dedup: true} // so that a crash before the removal does not bring it twice
 	again.ID = derivedID(l.ID, l.Key, "again")
 	again.Only, again.Dead = l.Dead.Group, nil
-	if err := n.publishTo(ctx, spec, []*engine.Outgoing{again}); err != nil {
+	if err := b.publish(ctx, spec, []*engine.Outgoing{again}); err != nil {
 		return err
 	}
-	_, err := n.removeDeadMessages(ctx, name, l.Key)
+	_, err := b.removeDeadMessages(ctx, name, l.Key)
 	return err
 }
 
 // DeleteDeadLetters takes messages out of a channel of dead letters for good, and returns how many were there.
-func DeleteDeadLetters(ctx context.Context, from Caller, name string, keys ...string) (int, error) {
-	n := from.callingNode()
-	if n == nil {
-		return 0, errNoNode(from, name)
+func DeleteDeadLetters(ctx context.Context, from sabir.Caller, name string, keys ...string) (int, error) {
+	b, err := deadBroker(from, name)
+	if err != nil {
+		return 0, err
 	}
-	if bad := badName(name); bad != "" {
-		return 0, badChannelName(n, name, bad)
-	}
-	return n.removeDeadMessages(ctx, name, keys...)
+	return b.removeDeadMessages(ctx, name, keys...)
 }
 
-func (n *Node) removeDeadMessages(ctx context.Context, name string, keys ...string) (int, error) {
-	store, err := n.declare(ctx, deadSpec(name))
+func (b *broker) removeDeadMessages(ctx context.Context, name string, keys ...string) (int, error) {
+	store, err := b.declare(ctx, deadSpec(name))
 	if err != nil {
 		return 0, err
 	}
 	removed, err := store.Remove(ctx, name, keys...)
 	if err != nil {
-		return removed, n.channelError("delete from "+name, err)
+		return removed, b.callerError("delete from "+name, err)
 	}
 	return removed, nil
 }
 
-func deadMessages(ctx context.Context, from Caller, name string, limit int) (*Node, []engine.Letter, error) {
-	n := from.callingNode()
-	if n == nil {
-		return nil, nil, errNoNode(from, name)
+func deadMessages(ctx context.Context, from sabir.Caller, name string, limit int) (*broker, []engine.Letter, error) {
+	b, err := deadBroker(from, name)
+	if err != nil {
+		return nil, nil, err
 	}
-	if bad := badName(name); bad != "" {
-		return nil, nil, badChannelName(n, name, bad)
-	}
-	store, err := n.declare(ctx, deadSpec(name))
+	store, err := b.declare(ctx, deadSpec(name))
 	if err != nil {
 		return nil, nil, err
 	}
 	list, err := store.Letters(ctx, name, min(max(limit, 1), maxDeadMessages))
 	if err != nil {
-		return nil, nil, n.channelError("list "+name, err)
+		return nil, nil, b.callerError("list "+name, err)
 	}
-	return n, list, nil
+	return b, list, nil
+}
+
+// deadBroker is the broker that keeps a channel of dead letters.
+func deadBroker(from sabir.Caller, name string) (*broker, error) {
+	b, err := brokerOf(from, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkName("the channel's name", name); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // deadSpec is the declaration of a channel of dead letters.
 func deadSpec(name string) engine.Spec { return engine.Spec{Name: name, Letters: true} }
-
-func badChannelName(n *Node, name, bad string) error {
-	return &Error{Code: CodeInvalidArgument, Name: nameBadChannel, Node: n.id, Message: "the channel's name " + name[:min(len(name), 100)] + " " + bad}
-}
