@@ -62,13 +62,13 @@ func Idempotent() ActionOption {
 }
 
 // ClusterOnly keeps an action off HTTP: nodes of the cluster may call it, and callers on the same node.
-func ClusterOnly() ActionOption { return visible("ClusterOnly", callerSite(), VisibilityCluster) }
+func ClusterOnly() ActionOption {
+	return actionOptionOnce("ClusterOnly", callerSite(), func(d *definition) { d.clusterOnly = true })
+}
 
 // NodeOnly keeps an action for callers on the same node.
-func NodeOnly() ActionOption { return visible("NodeOnly", callerSite(), VisibilityPrivate) }
-
-func visible(option string, where callSite, to Visibility) ActionOption {
-	return actionOptionOnce(option, where, func(d *definition) { d.visibility = to })
+func NodeOnly() ActionOption {
+	return actionOptionOnce("NodeOnly", callerSite(), func(d *definition) { d.nodeOnly = true })
 }
 
 // Doc gives a service, an action or a stream a sentence for listings and generated documents.
@@ -93,7 +93,8 @@ type definition struct {
 	short       string
 	where       callSite // file:line of Handle
 	description string
-	visibility  Visibility
+	clusterOnly bool
+	nodeOnly    bool
 	inline      bool
 	idempotent  bool
 	stream      bool

@@ -15,13 +15,14 @@ import (
 // of the project. A new room must be added here before it can import or be imported.
 var layers = map[string]int{
 	"internal/recent": 0, "internal/compression": 0, "internal/ratelimit": 0, "internal/address": 0, "internal/identity": 0, "internal/backoff": 0, "internal/registry": 0,
+	"signal":  0,
 	"cluster": 1, // below transports: those that dial addresses link its gossip
 	"codec":   2, "transport": 2, "internal/brokers": 2,
 	"validate":      3, // it names fields as the codecs do
 	"internal/wire": 4, "channel/engine": 4, "internal/schema": 4,
-	"internal/mesh": 5,
-	".":             6,
-	"policy":        7, "telemetry": 7, "actor": 7, "bridge": 7, "channel": 7,
+	"internal/mesh": 5, "introspect": 5,
+	".":      6,
+	"policy": 7, "telemetry": 7, "actor": 7, "bridge": 7, "channel": 7,
 	"web":      8,
 	"gen":      9,
 	"examples": 10, "internal/conformance": 10,
@@ -34,7 +35,8 @@ var partOf = map[string]string{
 	"session": "transport", "bus": "transport", "transporttest": "transport",
 	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
 	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel/engine", "storetest": "actor",
-	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "isolate": "web", "browsertest": "web",
+	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "isolate": "web", "browsertest": "web", "httpstream": "web",
+	"gossip": "cluster", "typescript": "gen", "protofile": "gen",
 }
 
 const module = "github.com/sabir-go/sabir"

@@ -44,7 +44,7 @@ func (n *Node) Start(ctx context.Context) error {
 	n.tableLock.Lock()
 	n.started = time.Now()
 	n.tableLock.Unlock()
-	err := n.runStage(inLifecycle(ctx, n), Stage{Event: NodeStart, Node: n.id}, n.startAll, n.middlewares)
+	err := n.runStage(inLifecycle(ctx, n), Stage{Node: n.id}, n.startAll, n.middlewares)
 	if err != nil {
 		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.stopTimeout)
 		defer cancel()
@@ -102,7 +102,7 @@ func (n *Node) Stop(ctx context.Context) error {
 	}
 	n.lifecycle.Lock()
 	defer n.lifecycle.Unlock()
-	err := n.runStage(inLifecycle(ctx, n), Stage{Event: NodeStop, Node: n.id}, n.stopAll, n.middlewares)
+	err := n.runStage(inLifecycle(ctx, n), Stage{Stop: true, Node: n.id}, n.stopAll, n.middlewares)
 	if n.State() != StateStopped { // a middleware failed before it went on: that must not keep the services running
 		err = errors.Join(err, n.stopAll(ctx))
 	}
@@ -280,7 +280,7 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 		return err
 	}
 	hooks := func(ctx context.Context) error { return runHooks(ctx, s, "start", s.onStart) }
-	if err := n.stage(ctx, ServiceStart, s, hooks); err != nil {
+	if err := n.stage(ctx, Stage{Node: n.id, Service: s.fullName()}, s, hooks); err != nil {
 		return errors.Join(err, n.closeComponents(ctx, s.components))
 	}
 	n.subscribe(subscriptions)
@@ -301,18 +301,18 @@ func (n *Node) stopService(ctx context.Context, s *Service) error {
 	reversed := slices.Clone(s.onStop)
 	slices.Reverse(reversed)
 	hooks := func(ctx context.Context) error { return runHooks(ctx, s, "stop", reversed) }
-	err = errors.Join(err, n.stage(ctx, ServiceStop, s, hooks))
+	err = errors.Join(err, n.stage(ctx, Stage{Stop: true, Node: n.id, Service: s.fullName()}, s, hooks))
 	s.node.Store(nil)
 	return err
 }
 
-func (n *Node) stage(ctx context.Context, event StageEvent, s *Service, hooks func(context.Context) error) error {
-	return n.runStage(ctx, Stage{Event: event, Node: n.id, Service: s.fullName()}, hooks, slices.Concat(n.middlewares, s.middlewares))
+func (n *Node) stage(ctx context.Context, stage Stage, s *Service, hooks func(context.Context) error) error {
+	return n.runStage(ctx, stage, hooks, slices.Concat(n.middlewares, s.middlewares))
 }
 
 // runStage runs a stage inside the middlewares. A panic of one of them is the stage's error.
 func (n *Node) runStage(ctx context.Context, s Stage, inner func(context.Context) error, middlewares []Middleware) error {
-	return n.isolated("the stage "+string(s.Event)+" "+s.Service, ctx, func(ctx context.Context) error {
+	return n.isolated("the "+s.String(), ctx, func(ctx context.Context) error {
 		return composeStage(s, inner, middlewares)(ctx)
 	})
 }

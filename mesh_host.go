@@ -8,6 +8,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // meshHost is a node as package mesh sees it.
@@ -34,8 +35,8 @@ func describeService(p *published) cluster.Service {
 	s := p.service
 	out := cluster.Service{Name: s.name, Version: s.version, Preferred: s.preferred, Group: s.group, Description: s.description, Needs: s.needs}
 	for _, e := range p.endpoints {
-		if a := e.info(); a.Visibility != VisibilityPrivate {
-			out.Actions = append(out.Actions, cluster.Action{Name: a.Name, Description: a.Description, Visibility: a.Visibility.String(),
+		if a := e.info(); !a.NodeOnly {
+			out.Actions = append(out.Actions, cluster.Action{Name: a.Name, Description: a.Description, Visibility: string(a.visibility()),
 				Inline: a.Inline, Stream: a.Stream, Idempotent: a.Idempotent, Codecs: a.Codecs, Routes: routesText(a.Routes), In: typeName(a.In), Out: typeName(a.Out)})
 		}
 	}
@@ -50,9 +51,9 @@ func (h meshHost) Rebuild(view *cluster.View) { h.node.rebuild(view) }
 
 // Members asks another node for those that it knows.
 func (h meshHost) Members(ctx context.Context, from string) (list []cluster.Member, err error) {
-	nodes, err := Call[[]NodeInfo](ctx, h.node, "$node.nodes", Empty{}, ToNode(from))
+	nodes, err := Call[[]introspect.Node](ctx, h.node, "$node.nodes", Empty{}, ToNode(from))
 	for _, info := range nodes {
-		list = append(list, cluster.Member{ID: info.ID, Addr: info.Addr, Zone: info.Zone, Labels: info.Labels, Guest: info.Guest})
+		list = append(list, cluster.Member{ID: info.ID, Addr: info.Addr, Zone: info.Zone, Labels: info.Labels, Guest: info.ClientOnly})
 	}
 	return list, err
 }

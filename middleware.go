@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/sabir-go/sabir/internal/route"
+	"github.com/sabir-go/sabir/introspect"
+	"github.com/sabir-go/sabir/signal"
 )
 
 // Handler is the rest of a call's way: the next middleware or, at the end, the action itself. It fills in the request's
@@ -49,8 +51,8 @@ type Middleware struct {
 	Carry func(ctx context.Context) context.Context
 	// Lifecycle wraps the start and the stop of services (the node's middlewares and the service's) and of the node.
 	Lifecycle func(s Stage, next func(context.Context) error) func(context.Context) error
-	// Signal receives the signals of other middlewares: see Signal. It must return fast. Only a node's middlewares are asked.
-	Signal func(s Signal)
+	// Signal receives the signals of other middlewares: see package signal. It must return fast. Only a node's middlewares are asked.
+	Signal func(s signal.Signal)
 }
 
 // A Wrapper makes a middleware: a [Middleware] itself, or a value with settings, such as policy.Retry{Attempts: 5}.
@@ -70,47 +72,24 @@ func middlewaresOf(wrappers []Wrapper) []Middleware {
 	return made
 }
 
-// Stage is a moment in the life of a node or a service, for Middleware.Lifecycle.
+// Stage is a start or a stop that Middleware.Lifecycle wraps: of a service, or of the node around those of its services.
 type Stage struct {
-	Event   StageEvent
+	Stop    bool // false for a start
 	Node    string
-	Service string // full name; "" for the node's own stages
+	Service string // full name; "" where it is the node that starts or stops
 }
 
-// StageEvent is an event within a Stage.
-type StageEvent string
-
-// The stages.
-const (
-	NodeStart    StageEvent = "node.start"
-	NodeStop     StageEvent = "node.stop"
-	ServiceStart StageEvent = "service.start"
-	ServiceStop  StageEvent = "service.stop"
-)
-
-// Signal is something that a middleware noticed and others may want to count, such as a cache hit or a breaker that
-// opened. Telemetry listens to signals, so that a policy does not depend on metrics.
-type Signal struct {
-	Kind   SignalKind
-	Action string // full name
+// String is "start of node a", "stop of service users".
+func (s Stage) String() string {
+	text := "start of "
+	if s.Stop {
+		text = "stop of "
+	}
+	if s.Service == "" {
+		return text + "node " + s.Node
+	}
+	return text + "service " + s.Service
 }
-
-// SignalKind names a signal.
-type SignalKind string
-
-// The signals that the ready-made policies send.
-const (
-	CacheHit         SignalKind = "cache.hit"
-	CacheMiss        SignalKind = "cache.miss"
-	BreakerOpened    SignalKind = "breaker.opened"
-	BreakerHalfOpen  SignalKind = "breaker.half_open"
-	BreakerClosed    SignalKind = "breaker.closed"
-	Retried          SignalKind = "retry"
-	RateLimited      SignalKind = "rate.limited"
-	BulkheadRejected SignalKind = "bulkhead.rejected"
-	TimedOut         SignalKind = "timeout"
-	FellBack         SignalKind = "fallback"
-)
 
 // Action describes an action to its middlewares, to listings and to generators.
 type Action struct {
@@ -120,7 +99,8 @@ type Action struct {
 	Version     int          // of the service; 0 for none
 	Node        string       // the node that handles it; "" where that is decided for each call
 	Description string       // see Describe
-	Visibility  Visibility   // the callers that it is for
+	ClusterOnly bool         // for the nodes of the cluster, not for HTTP
+	NodeOnly    bool         // for callers on the same node
 	Inline      bool         // declared not to block
 	Idempotent  bool         // declared to do no harm when it runs twice
 	Stream      bool         // opened with OpenStream, not called
@@ -133,8 +113,8 @@ type Action struct {
 	Examples   []ActionExample // see Example; nil for an action of another node
 	Deprecated string          // what to use instead; "" for what is not deprecated
 
-	notes    map[any]any  // see Note
-	signal   func(Signal) // to the listeners; nil without any
+	notes    map[any]any         // see Annotate
+	signal   func(signal.Signal) // to the listeners; nil without any
 	node     *Node
 	endpoint endpoint // nil for an action of another node
 	refused  []error  // see Reject
@@ -156,40 +136,26 @@ func (a *Action) refusal() error {
 	return &Error{Code: CodeInvalidArgument, Name: nameBadService, cause: err, Message: "action " + a.Name + " cannot be served: " + err.Error()}
 }
 
-// Signal sends a signal to the listeners on the action's node.
-func (a *Action) Signal(kind SignalKind) {
+// Signal sends a signal to the listeners on the action's node. Kind is one of the constants of package signal or a name of the
+// middleware's own.
+func (a *Action) Signal(kind signal.Kind) {
 	if a.signal != nil {
-		a.signal(Signal{Kind: kind, Action: a.Name})
+		a.signal(signal.Signal{Kind: kind, Action: a.Name})
 	}
 }
 
-// Visibility is the callers that an action is for.
-type Visibility uint8
+// Public reports whether all callers may call the action, over HTTP too: it is neither ClusterOnly nor NodeOnly.
+func (a *Action) Public() bool { return !a.ClusterOnly && !a.NodeOnly }
 
-// The visibilities, each including the ones after it.
-const (
-	VisibilityPublic  Visibility = iota // all callers, over HTTP too
-	VisibilityCluster                   // the nodes of the cluster; not HTTP
-	VisibilityPrivate                   // callers on the same node
-)
-
-// String is "public", "cluster" or "private".
-func (v Visibility) String() string {
-	return [...]string{"public", "cluster", "private"}[min(v, VisibilityPrivate)]
-}
-
-// MarshalText gives the name, for JSON.
-func (v Visibility) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// UnmarshalText reads a name, so that an ActionInfo can be read back from JSON; another name is an error.
-func (v *Visibility) UnmarshalText(text []byte) error {
-	for _, known := range []Visibility{VisibilityPublic, VisibilityCluster, VisibilityPrivate} {
-		if known.String() == string(text) {
-			*v = known
-			return nil
-		}
+// visibility is the callers that the action is for, as other nodes and tools read it.
+func (a *Action) visibility() introspect.Visibility {
+	switch {
+	case a.NodeOnly:
+		return introspect.NodeOnly
+	case a.ClusterOnly:
+		return introspect.ClusterOnly
 	}
-	return fmt.Errorf("sabir: no visibility is called %q", text)
+	return introspect.Public
 }
 
 // composeCall wraps inner in the given layer of each middleware, the first outermost, and reports whether any had one.
@@ -264,8 +230,8 @@ func carryAll(middlewares []Middleware) func(context.Context) context.Context {
 
 // signalTo returns the function that calls all middlewares that listen to signals; nil if none does. Policies signal while
 // they hold their locks, so a listener that panics is logged and must harm nothing else.
-func (n *Node) signalTo(middlewares []Middleware) func(Signal) {
-	var listeners []func(Signal)
+func (n *Node) signalTo(middlewares []Middleware) func(signal.Signal) {
+	var listeners []func(signal.Signal)
 	for i := range middlewares {
 		if middlewares[i].Signal != nil {
 			listeners = append(listeners, middlewares[i].Signal)
@@ -274,7 +240,7 @@ func (n *Node) signalTo(middlewares []Middleware) func(Signal) {
 	if len(listeners) == 0 {
 		return nil
 	}
-	return func(s Signal) {
+	return func(s signal.Signal) {
 		for _, listen := range listeners {
 			n.notify(listen, s)
 		}
@@ -299,7 +265,7 @@ func (n *Node) Carry(ctx context.Context) (carried context.Context) {
 	return n.carry(ctx)
 }
 
-func (n *Node) notify(listen func(Signal), s Signal) {
+func (n *Node) notify(listen func(signal.Signal), s signal.Signal) {
 	defer func() {
 		if v := recover(); v != nil {
 			n.panicked(background, "Signal of a middleware", v)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/signal"
 )
 
 // tracing notes each call that passes it, on its way in and out.
@@ -30,7 +31,7 @@ func tracing(notes *[]string, name string) sabir.Middleware {
 		},
 		Lifecycle: func(stage sabir.Stage, next func(context.Context) error) func(context.Context) error {
 			return func(ctx context.Context) error {
-				*notes = append(*notes, name+" "+string(stage.Event)+" "+stage.Service)
+				*notes = append(*notes, name+" "+stage.String())
 				return next(ctx)
 			}
 		},
@@ -141,7 +142,7 @@ func TestEventsAndLifecyclePassMiddlewares(t *testing.T) {
 	var notes []string
 	s := sabir.NewService("s", sabir.Use(tracing(&notes, "service")))
 	sabir.On(s, "x", func(context.Context, int) error { notes = append(notes, "handler"); return nil })
-	node := sabir.NewNode(sabir.Serve(s), sabir.Use(tracing(&notes, "node")))
+	node := sabir.NewNode(sabir.NodeID("n"), sabir.Serve(s), sabir.Use(tracing(&notes, "node")))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -152,9 +153,9 @@ func TestEventsAndLifecyclePassMiddlewares(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"node node.start ", "node service.start $node", "node service.start s", "service service.start s",
+		"node start of node n", "node start of service $node", "node start of service s", "service start of service s",
 		"node x", "service x", "handler",
-		"node node.stop ", "node service.stop s", "service service.stop s", "node service.stop $node",
+		"node stop of node n", "node stop of service s", "service stop of service s", "node stop of service $node",
 	}
 	if !slices.Equal(notes, want) {
 		t.Fatalf("got %q", notes)
@@ -164,7 +165,7 @@ func TestEventsAndLifecyclePassMiddlewares(t *testing.T) {
 func TestAMiddlewareThatFailsAtTheStopDoesNotKeepServicesRunning(t *testing.T) {
 	stopped := false
 	broken := sabir.Middleware{Lifecycle: func(stage sabir.Stage, next func(context.Context) error) func(context.Context) error {
-		if stage.Event != sabir.NodeStop {
+		if !stage.Stop || stage.Service != "" {
 			return next
 		}
 		return func(context.Context) error { return errors.New("no") }
@@ -180,19 +181,19 @@ func TestAMiddlewareThatFailsAtTheStopDoesNotKeepServicesRunning(t *testing.T) {
 }
 
 func TestSignalsReachTheNodesListeners(t *testing.T) {
-	var got []sabir.Signal
+	var got []signal.Signal
 	noticing := sabir.Middleware{Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		return func(ctx context.Context, r *sabir.Request) error {
-			a.Signal(sabir.CacheHit)
+			a.Signal(signal.CacheHit)
 			return next(ctx, r)
 		}
 	}}
-	listening := sabir.Middleware{Signal: func(s sabir.Signal) { got = append(got, s) }}
+	listening := sabir.Middleware{Signal: func(s signal.Signal) { got = append(got, s) }}
 	node := start(t, sabir.Serve(greeter(sabir.Use(noticing))), sabir.Use(listening, listening))
 	if _, err := sabir.Call[helloReply](t.Context(), node, "greeter.hello", helloRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	if want := (sabir.Signal{Kind: sabir.CacheHit, Action: "greeter.hello"}); !slices.Equal(got, []sabir.Signal{want, want}) {
+	if want := (signal.Signal{Kind: signal.CacheHit, Action: "greeter.hello"}); !slices.Equal(got, []signal.Signal{want, want}) {
 		t.Fatalf("got %v", got)
 	}
 }

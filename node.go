@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/recent"
+	"github.com/sabir-go/sabir/signal"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -24,7 +25,7 @@ type Node struct {
 	maxLevel    int
 	stopTimeout time.Duration
 	middlewares []Middleware
-	signal      func(Signal)
+	signal      func(signal.Signal)
 	carry       func(context.Context) context.Context // see Middleware.Carry; nil for none
 	validator   *validate.Validator
 	codecs      []string // see Codecs

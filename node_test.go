@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // noting is a service whose hooks note when they run.
@@ -378,15 +379,15 @@ func TestRunStopsWhenItsContextEnds(t *testing.T) {
 
 func TestTheNodeTellsAboutItself(t *testing.T) {
 	node := start(t, sabir.Serve(greeter(sabir.Doc("greets"))), sabir.NodeID("n1"))
-	info, err := sabir.Call[sabir.NodeInfo](t.Context(), node, "$node.info", struct{}{})
+	info, err := sabir.Call[introspect.Node](t.Context(), node, "$node.info", struct{}{})
 	if err != nil || info.ID != "n1" || info.State != "running" || info.Services != 2 {
 		t.Fatalf("%+v, %v", info, err)
 	}
-	actions, err := sabir.Call[[]sabir.ActionInfo](t.Context(), node, "$node.actions", struct{}{})
+	actions, err := sabir.Call[[]introspect.Action](t.Context(), node, "$node.actions", struct{}{})
 	if err != nil || len(actions) != info.Actions {
 		t.Fatalf("%+v, %v", actions, err)
 	}
-	i := slices.IndexFunc(actions, func(a sabir.ActionInfo) bool { return a.Name == "greeter.hello" })
+	i := slices.IndexFunc(actions, func(a introspect.Action) bool { return a.Name == "greeter.hello" })
 	if i < 0 || actions[i].Description != "greets" || actions[i].In != "sabir_test.helloRequest" {
 		t.Fatalf("%+v", actions)
 	}

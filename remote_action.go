@@ -12,23 +12,25 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // remoteAction is an action of other nodes, as this node calls it: the endpoint of a name that no service here offers, or
 // that is shared with nodes that offer it too.
 type remoteAction struct {
-	action    *Action
-	op        *operation
-	remote    Upstream                  // carries every call when there is no cluster; see WithUpstream
-	providers atomic.Pointer[providers] // the nodes that offer it
-	balancer  cluster.Balancer
-	chain     Handler
-	kind      wire.RouteKind
-	group     string   // of an event that one group is to get; "" for all, and for an action
-	wrapped   bool     // there are middlewares on the way
-	in, out   string   // Go types, for listings
-	routes    string   // REST forms, as announced by the nodes that offer it
-	callers   sync.Map // type of a remoteCaller[In, Out] to it
+	action     *Action
+	op         *operation
+	remote     Upstream                  // carries every call when there is no cluster; see WithUpstream
+	providers  atomic.Pointer[providers] // the nodes that offer it
+	balancer   cluster.Balancer
+	chain      Handler
+	kind       wire.RouteKind
+	group      string   // of an event that one group is to get; "" for all, and for an action
+	wrapped    bool     // there are middlewares on the way
+	in, out    string   // Go types, for listings
+	routes     string   // REST forms, as announced by the nodes that offer it
+	visibility string   // likewise
+	callers    sync.Map // type of a remoteCaller[In, Out] to it
 }
 
 // providers is the nodes that offer an action at one moment.
@@ -277,14 +279,12 @@ func (n *Node) addRemoteAction(t *routingTable, linked map[string]*mesh.Peer, s 
 	}
 	a := known
 	if a == nil || !a.describes(s, offered) {
-		visible := VisibilityPublic
-		if visible.UnmarshalText([]byte(offered.Visibility)) != nil {
-			visible = VisibilityCluster
-		}
+		visibility := introspect.Visibility(offered.Visibility)
 		a = n.newRemoteAction(&Action{Name: offered.Name, Service: fullServiceName(s.Name, s.Version), Short: strings.TrimPrefix(offered.Name, fullServiceName(s.Name, s.Version)+"."),
-			Version: s.Version, Description: offered.Description, Visibility: visible, Inline: offered.Inline, Stream: offered.Stream,
+			Version: s.Version, Description: offered.Description,
+			NodeOnly: visibility == introspect.NodeOnly, ClusterOnly: visibility != introspect.NodeOnly && visibility != introspect.Public, Inline: offered.Inline, Stream: offered.Stream,
 			Idempotent: offered.Idempotent, Codecs: offered.Codecs, Routes: parseRoutes(offered.Routes), Remote: true})
-		a.in, a.out, a.routes = offered.In, offered.Out, string(offered.Routes)
+		a.in, a.out, a.routes, a.visibility = offered.In, offered.Out, string(offered.Routes), offered.Visibility
 	}
 	a.providers.Store(o)
 	t.remoteActions[offered.Name], t.actions[offered.Name] = a, a
@@ -294,7 +294,7 @@ func (n *Node) addRemoteAction(t *routingTable, linked map[string]*mesh.Peer, s 
 func (a *remoteAction) describes(s *cluster.Service, offered *cluster.Action) bool {
 	return a.action.Version == s.Version && a.action.Description == offered.Description && a.action.Inline == offered.Inline &&
 		a.action.Stream == offered.Stream && a.action.Idempotent == offered.Idempotent && slices.Equal(a.action.Codecs, offered.Codecs) && a.in == offered.In && a.out == offered.Out && a.routes == string(offered.Routes) &&
-		(a.action.Visibility.String() == offered.Visibility || offered.Visibility == "" && a.action.Visibility == VisibilityPublic)
+		a.visibility == offered.Visibility
 }
 
 // peers is the nodes that calls can go to, by name: none outside a cluster.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // routingTable maps all names that can be called from a node at one moment. Its maps never change: they are replaced as a
@@ -35,7 +36,7 @@ func (n *Node) openActions(s *Service) ([]local, error) {
 	list := make([]local, 0, len(s.definitions))
 	for _, def := range s.definitions {
 		a := &Action{Name: full + "." + def.short, Service: full, Short: def.short, Version: s.version, Node: n.id,
-			Description: def.description, Visibility: def.visibility, Inline: def.inline, Stream: def.stream, Idempotent: def.idempotent,
+			Description: def.description, ClusterOnly: def.clusterOnly, NodeOnly: def.nodeOnly, Inline: def.inline, Stream: def.stream, Idempotent: def.idempotent,
 			Codecs: def.codecs, node: n, signal: n.signal}
 		if err := linkedFormats(def.codecs); err != nil {
 			return nil, fmt.Errorf("%s: Codecs: %w", def.where, err)
@@ -280,25 +281,12 @@ func (n *Node) Changed() <-chan struct{} {
 	return n.changed
 }
 
-// ServiceInfo describes a running service.
-type ServiceInfo struct {
-	Name        string    `json:"name"` // full name
-	Version     int       `json:"version,omitempty"`
-	Group       string    `json:"group,omitempty"`
-	Description string    `json:"description,omitempty"`
-	Node        string    `json:"node"`
-	Needs       []string  `json:"needs"`
-	Actions     []string  `json:"actions"`        // full names
-	Events      []string  `json:"events"`         // patterns
-	Since       time.Time `json:"since,omitzero"` // on this node; zero for one of another
-}
-
 // Services lists the services that can be called from this node, wherever they run, by name and node.
-func (n *Node) Services() []ServiceInfo {
+func (n *Node) Services() []introspect.Service {
 	t := n.table.Load()
-	list := make([]ServiceInfo, 0, len(t.byFull))
+	list := make([]introspect.Service, 0, len(t.byFull))
 	for full, p := range t.byFull {
-		info := ServiceInfo{Name: full, Version: p.service.version, Group: p.service.group, Description: p.service.description, Node: n.id, Needs: p.service.needs, Since: p.since}
+		info := introspect.Service{Name: full, Version: p.service.version, Group: p.service.group, Description: p.service.description, Node: n.id, Needs: p.service.needs, Since: p.since}
 		for _, e := range p.endpoints {
 			info.Actions = append(info.Actions, e.info().Name)
 		}
@@ -314,14 +302,15 @@ func (n *Node) Services() []ServiceInfo {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b ServiceInfo) int {
+	slices.SortFunc(list, func(a, b introspect.Service) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Node, b.Node))
 	})
 	return list
 }
 
-func remoteServiceInfo(node string, s cluster.Service) ServiceInfo {
-	info := ServiceInfo{Name: fullServiceName(s.Name, s.Version), Version: s.Version, Group: s.Group, Description: s.Description, Node: node, Needs: s.Needs}
+func remoteServiceInfo(node string, s cluster.Service) introspect.Service {
+	info := introspect.Service{Name: fullServiceName(s.Name, s.Version), Version: s.Version, Group: s.Group, Description: s.Description, Node: node,
+		Needs: s.Needs}
 	for _, a := range s.Actions {
 		info.Actions = append(info.Actions, a.Name)
 	}
@@ -374,7 +363,7 @@ func (n *Node) Nearest(name string, keep func(*Action) bool) []string {
 func (n *Node) namesForOthers() (names []string) {
 	here := n.table.Load().localActions
 	for _, name := range slices.Sorted(maps.Keys(here)) {
-		if here[name].info().Visibility != VisibilityPrivate {
+		if !here[name].info().NodeOnly {
 			names = append(names, name)
 		}
 	}

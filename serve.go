@@ -34,7 +34,7 @@ func (r *inboundRoute) resolve() *resolvedAction {
 		return f
 	}
 	next := &resolvedAction{table: t, action: t.localActions[r.name]}
-	if next.action != nil && next.action.info().Visibility == VisibilityPrivate {
+	if next.action != nil && next.action.info().NodeOnly {
 		next.action = nil
 	}
 	if next.action != nil {

@@ -60,7 +60,7 @@ var pingerB = Define[pinger, struct{}]("pinger", nil, OnMessage((*pinger).Start)
 var pongerB = Define("ponger", (*ponger).Init, OnMessage((*ponger).Ping))
 
 func benchPing(b *testing.B, pairs int) {
-	s := NewSystem()
+	s := NewSystem(Config{})
 	n := b.N/pairs + 1
 	var dones []chan struct{}
 	b.ResetTimer()
@@ -82,7 +82,7 @@ func BenchmarkPing11(b *testing.B) { benchPing(b, 1) }
 func BenchmarkPingNN(b *testing.B) { benchPing(b, 2) }
 
 func BenchmarkCall(b *testing.B) {
-	s := NewSystem()
+	s := NewSystem(Config{})
 	pid, _ := Spawn(s, counterB, 5)
 	ctx := context.Background()
 	b.ReportAllocs()
@@ -95,7 +95,7 @@ func BenchmarkCall(b *testing.B) {
 }
 
 func BenchmarkSpawn(b *testing.B) {
-	s := NewSystem()
+	s := NewSystem(Config{})
 	b.ReportAllocs()
 	n := 0
 	for b.Loop() {
@@ -106,7 +106,7 @@ func BenchmarkSpawn(b *testing.B) {
 		if n%1000000 == 0 {
 			b.StopTimer()
 			s.Stop(context.Background())
-			s = NewSystem()
+			s = NewSystem(Config{})
 			b.StartTimer()
 		}
 	}

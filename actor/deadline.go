@@ -3,6 +3,8 @@ package actor
 import (
 	"sync"
 	"time"
+
+	seam "github.com/sabir-go/sabir/actor/internal/stepping"
 )
 
 // CallTimeout bounds a call whose context has no deadline.
@@ -11,7 +13,7 @@ const CallTimeout = 5 * time.Second
 // deadlines holds the calls that have no deadline of their own. They all wait equally long, so the list is in the order in
 // which they expire and one timer is enough.
 type deadlines struct {
-	clock Clock
+	clock seam.Clock
 
 	mu          sync.Mutex
 	first, last *deadline

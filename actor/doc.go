@@ -19,7 +19,7 @@
 //	var counter = actor.Define("counter", (*Counter).Init, actor.OnMessage((*Counter).Add), actor.OnCall((*Counter).Total))
 //
 //	func main() {
-//		system := actor.NewSystem()
+//		system := actor.NewSystem(actor.Config{})
 //		ref, err := actor.Spawn(system, counter, 40)
 //		if err != nil {
 //			log.Fatal(err)
@@ -42,7 +42,7 @@
 //
 // Give the system to a node, and its processes can reach those of all nodes of the cluster:
 //
-//	system := actor.NewSystem()
+//	system := actor.NewSystem(actor.Config{})
 //	node := sabir.NewNode(system.Option(), sabir.Join("tcp://:7700"))
 //
 //	actor.Send(p, actor.Name{Name: "orders", Node: "shop-2"}, Place{Item: "tea"})

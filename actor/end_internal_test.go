@@ -18,7 +18,7 @@ func (r refusal) failed(_ uint64, err error) { r(err) }
 func (r refusal) answered(uint64, any)       {}
 
 func TestWhoIsToldThatAProcessHasEndedFindsItsNameAndItsPlaceFree(t *testing.T) {
-	s := quiet(MaxProcesses(1))
+	s := quiet(Config{MaxProcesses: 1})
 	defer s.Stop(context.Background())
 	pid := spawn(t, s, hooks{}, Named("it"))
 	gate := busyIn(t, s, pid)
@@ -83,7 +83,7 @@ func TestTheNameOfAnEventIsFreeWhenItsEndIsTold(t *testing.T) {
 	var event *Topic[int]
 	in(t, s, producer, func(p *Process) {
 		var err error
-		if event, err = NewTopic[int](p, "it"); err != nil {
+		if event, err = NewTopic[int](p, "it", TopicConfig{}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -135,7 +135,7 @@ func (l *lines) Write(b []byte) (int, error) {
 func TestThatMessagesOfAPeerAreNotUnderstoodIsLoggedOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
-		s := NewSystem(Logger(slog.New(slog.NewTextHandler(&log, nil))))
+		s := NewSystem(Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		defer s.Stop(context.Background())
 		peer := &session{system: s, node: "b"}
 		d := &declared{name: "it"}
@@ -147,7 +147,7 @@ func TestThatMessagesOfAPeerAreNotUnderstoodIsLoggedOnceASecond(t *testing.T) {
 		if len(log.text) != 2 || !strings.Contains(log.text[0], "notLogged=0") || !strings.Contains(log.text[1], "notLogged=999") {
 			t.Errorf("logged: %q", log.text)
 		}
-		if lost := s.Lost(); lost.NotHandled != 1001 {
+		if lost := s.Stats(); lost.NotHandled != 1001 {
 			t.Errorf("counted: %+v", lost)
 		}
 	})

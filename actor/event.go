@@ -30,39 +30,32 @@ var (
 	ErrSubscribed = sabir.NewError(sabir.CodeAlreadyExists, "Subscribed", "the process has subscribed to this topic already")
 )
 
-// TopicOption is an option of NewTopic.
-type TopicOption func(*eventOptions)
+// TopicConfig has the settings of a topic.
+type TopicConfig struct {
+	Keep    int // values that the topic remembers: newcomers get them first. Default: 0; 1 Mi at most
+	Backlog int // published values that may wait until they are handed out; Publish then waits. Default: 16 Ki
+}
 
-type eventOptions struct{ keep, backlog int }
-
-// Keep makes a topic remember its last n values: newcomers get them first. Default: 0; maxKept at most.
-func Keep(n int) TopicOption { return func(o *eventOptions) { o.keep = n } }
-
-// maxKept bounds what Keep may ask for.
-const maxKept = 1 << 20
-
-// Backlog bounds how many published values may wait until they are handed out; Publish then waits. Default: DefaultBacklog.
-func Backlog(n int) TopicOption { return func(o *eventOptions) { o.backlog = n } }
-
-// DefaultBacklog is the Backlog of a topic without that option.
-const DefaultBacklog = 16 << 10
+const (
+	maxKept        = 1 << 20
+	defaultBacklog = 16 << 10
+)
 
 // NewTopic registers a topic under a name that is unique among the topics of its node. ErrNameTaken where there is one
 // already. It ends when this process does.
 //
-//	prices, err := actor.NewTopic[Price](p, "prices", actor.Keep(10))
-func NewTopic[T any](p *Process, name string, options ...TopicOption) (*Topic[T], error) {
-	o := eventOptions{backlog: DefaultBacklog}
-	for _, option := range options {
-		option(&o)
-	}
+//	prices, err := actor.NewTopic[Price](p, "prices", actor.TopicConfig{Keep: 10})
+func NewTopic[T any](p *Process, name string, config TopicConfig) (*Topic[T], error) {
 	if name == "" || len(name) > maxName {
 		return nil, fmt.Errorf("actor: the name of a topic has 1 to %d bytes", maxName)
 	}
-	if o.keep < 0 || o.keep > maxKept || o.backlog < 1 {
-		return nil, fmt.Errorf("actor: topic %q: Keep(%d) must be 0 to %d, Backlog(%d) at least 1", name, o.keep, maxKept, o.backlog)
+	if config.Keep < 0 || config.Keep > maxKept || config.Backlog < 0 {
+		return nil, fmt.Errorf("actor: topic %q: Keep is %d, not 0 to %d, or Backlog is %d, less than 0", name, config.Keep, maxKept, config.Backlog)
 	}
-	h := newHub[T](p.system, Name{Name: name}, p.pid, o)
+	if config.Backlog == 0 {
+		config.Backlog = defaultBacklog
+	}
+	h := newHub[T](p.system, Name{Name: name}, p.pid, config)
 	if err := p.system.events.serve(p.system); err != nil {
 		return nil, err
 	}
@@ -77,7 +70,7 @@ func NewTopic[T any](p *Process, name string, options ...TopicOption) (*Topic[T]
 }
 
 // Publish sends a value to all subscribers and does not wait until they have it. Each gets all values in the order of the calls
-// of Publish, with the producer as sender, with normal priority. A subscriber whose mailbox is full loses the value (Lost
+// of Publish, with the producer as sender, with normal priority. A subscriber whose mailbox is full loses the value (Stats
 // counts it; DropOldest loses an older message instead) and holds up no one, even if its rule is Wait.
 //
 // Publish waits while Backlog values have not been delivered yet, SendTimeout at most; then no subscriber gets the value, and

@@ -50,7 +50,7 @@ var subscribedB = Define("subscribed", (*subscribedInit).Init, OnMessage((*subsc
 type announcer struct{}
 
 func (a *announcer) Init(p *Process, made chan *Topic[tick]) error {
-	ev, err := NewTopic[tick](p, "ticks")
+	ev, err := NewTopic[tick](p, "ticks", TopicConfig{})
 	made <- ev
 	return err
 }
@@ -60,7 +60,7 @@ var announcerB = Define("announcer", (*announcer).Init, OnAnyMessage(func(*annou
 func BenchmarkPublish(b *testing.B) {
 	for _, n := range []int{1, 100, 10_000, 1_000_000} {
 		b.Run("subscribers="+strconv.Itoa(n), func(b *testing.B) {
-			s := NewSystem()
+			s := NewSystem(Config{})
 			made := make(chan *Topic[tick], 1)
 			if _, err := Spawn(s, announcerB, made); err != nil {
 				b.Fatal(err)
@@ -92,7 +92,7 @@ func BenchmarkPublish(b *testing.B) {
 // BenchmarkSendAll is the baseline of BenchmarkPublish: a Send for each process.
 func BenchmarkSendAll(b *testing.B) {
 	const n = 1_000_000
-	s := NewSystem()
+	s := NewSystem(Config{})
 	f := &field{over: make(chan struct{}, 1)}
 	pids := make([]PID, n)
 	for i := range pids {

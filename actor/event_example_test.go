@@ -17,7 +17,7 @@ type quote struct {
 type ticker struct{ quotes *actor.Topic[quote] }
 
 func (t *ticker) Init(p *actor.Process, _ struct{}) (err error) {
-	t.quotes, err = actor.NewTopic[quote](p, "quotes", actor.Keep(1))
+	t.quotes, err = actor.NewTopic[quote](p, "quotes", actor.TopicConfig{Keep: 1})
 	return err
 }
 func (t *ticker) Quote(p *actor.Process, q quote) error { return actor.Publish(p, t.quotes, q) }
@@ -37,7 +37,7 @@ var traderBehavior = actor.Define("trader", (*trader).Init, actor.OnMessage((*tr
 
 func ExampleNewEvent() {
 	ctx := context.Background()
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
 
 	tick, err := actor.Spawn(system, tickerBehavior, struct{}{})
@@ -66,7 +66,7 @@ var groupWorkerBehavior = actor.Define("group-worker", (*groupWorker).Init, acto
 
 func ExampleSendGroup() {
 	ctx := context.Background()
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
 
 	got := make(chan string)

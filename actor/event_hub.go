@@ -13,7 +13,7 @@ type hub[T any] struct {
 	of       *messages[T]
 	name     Name
 	producer PID
-	options  eventOptions
+	config   TopicConfig
 
 	mu             sync.Mutex
 	kept           []T // never overwritten in place, so newcomers share the slice
@@ -23,8 +23,8 @@ type hub[T any] struct {
 	spaceFreed     chan struct{} // closed when a relay has taken its values; nil if no publisher waits
 }
 
-func newHub[T any](s *System, name Name, producer PID, o eventOptions) *hub[T] {
-	h := &hub[T]{system: s, of: messagesOf[T](), name: name, producer: producer, options: o}
+func newHub[T any](s *System, name Name, producer PID, config TopicConfig) *hub[T] {
+	h := &hub[T]{system: s, of: messagesOf[T](), name: name, producer: producer, config: config}
 	h.forwardedTypes = make([]*relay[T], max(runtime.GOMAXPROCS(0), 1))
 	return h
 }
@@ -140,7 +140,7 @@ func (r *relay[T]) add(value T) bool {
 
 // keep remembers a value for newcomers. Call it with mu held.
 func (h *hub[T]) keep(value T) {
-	n := h.options.keep
+	n := h.config.Keep
 	if n == 0 {
 		return
 	}
@@ -157,12 +157,12 @@ func (h *hub[T]) keep(value T) {
 // full reports whether a relay has a full backlog. Call it with mu held.
 func (h *hub[T]) full() bool {
 	for _, r := range h.forwardedTypes {
-		if r != nil && len(r.pending) >= h.options.backlog {
+		if r != nil && len(r.pending) >= h.config.Backlog {
 			return true
 		}
 	}
 	for _, r := range h.remote {
-		if len(r.pending) >= h.options.backlog {
+		if len(r.pending) >= h.config.Backlog {
 			return true
 		}
 	}
@@ -187,7 +187,7 @@ func (h *hub[T]) waitForSpace(by *Process) error {
 		select {
 		case <-spaceFreed:
 		case <-late.C:
-			return problem(ErrMailboxFull, h.system.nodeName(), "%d values of the topic %q wait, and there was no room within %s", h.options.backlog, h.name, SendTimeout)
+			return problem(ErrMailboxFull, h.system.nodeName(), "%d values of the topic %q wait, and there was no room within %s", h.config.Backlog, h.name, SendTimeout)
 		}
 		h.mu.Lock()
 	}

@@ -183,19 +183,19 @@ func (m *mirrorProcess) Begin(p *Process, _ mirrorBegins) error {
 	}
 	known, ok := registered.Load(accepted.Type)
 	of, typed := known.(interface {
-		hub(*System, Name, PID, eventOptions) anyHub
+		hub(*System, Name, PID, TopicConfig) anyHub
 	})
 	if !ok || !typed {
 		m.over(problem(ErrNotHandled, m.system.nodeName(), "nobody here handles %s, which the topic %s sends", accepted.Type, m.name))
 		return ErrNormal
 	}
 	p.Monitor(accepted.Keeper)
-	m.attach(of.hub(p.system, m.name, accepted.Producer, eventOptions{keep: min(max(accepted.Keep, 0), maxKept), backlog: DefaultBacklog}))
+	m.attach(of.hub(p.system, m.name, accepted.Producer, TopicConfig{Keep: min(max(accepted.Keep, 0), maxKept), Backlog: defaultBacklog}))
 	return nil
 }
 
-func (m *messages[T]) hub(s *System, name Name, producer PID, o eventOptions) anyHub {
-	return newHub[T](s, name, producer, o)
+func (m *messages[T]) hub(s *System, name Name, producer PID, config TopicConfig) anyHub {
+	return newHub[T](s, name, producer, config)
 }
 
 func (m *mirrorProcess) Over(p *Process, over eventOver) error {
@@ -256,7 +256,7 @@ func (h *hub[T]) joinRemote(mirror PID) (eventAccepted, error) {
 	h.remote[mirror] = r
 	r.changes = append(r.changes, change[T]{at: len(r.pending), kept: h.kept[:len(h.kept):len(h.kept)]})
 	h.unlockAndWake(r, nil)
-	return eventAccepted{Type: h.of.k.name, Keep: h.options.keep, Producer: h.producer}, nil
+	return eventAccepted{Type: h.of.k.name, Keep: h.config.Keep, Producer: h.producer}, nil
 }
 
 func (h *hub[T]) leaveRemote(mirror PID) {

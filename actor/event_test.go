@@ -110,11 +110,11 @@ func (w taken) wantsNothing() {
 }
 
 // announces makes the process register a topic.
-func (w taken) announces(name string, options ...actor.TopicOption) *actor.Topic[price] {
+func (w taken) announces(name string, config actor.TopicConfig) *actor.Topic[price] {
 	w.t.Helper()
 	var ev *actor.Topic[price]
 	w.must(func(p *actor.Process) (err error) {
-		ev, err = actor.NewTopic[price](p, name, options...)
+		ev, err = actor.NewTopic[price](p, name, config)
 		return err
 	})
 	return ev
@@ -146,8 +146,8 @@ func (w taken) monitors(event actor.Name) (ref actor.MonitorRef) {
 	return ref
 }
 
-func newSystem(t testing.TB, options ...actor.Option) *actor.System {
-	s := actor.NewSystem(append([]actor.Option{actor.Logger(quiet)}, options...)...)
+func newSystem(t testing.TB) *actor.System {
+	s := actor.NewSystem(actor.Config{Logger: quiet})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
@@ -173,7 +173,7 @@ func onOneAndTwoNodes(t *testing.T, test func(t *testing.T, producer, subscriber
 func TestSubscribersGetKeptValuesFirstAndThenAllLaterOnesOnceAndInOrder(t *testing.T) {
 	onOneAndTwoNodes(t, func(t *testing.T, at, here *actor.System, node string) {
 		producer := sit(t, at)
-		ev := producer.announces("prices", actor.Keep(3))
+		ev := producer.announces("prices", actor.TopicConfig{Keep: 3})
 		producer.publishes(ev, 1, 10)
 		event := actor.Name{Name: "prices", Node: node}
 		first := sit(t, here)
@@ -193,7 +193,7 @@ func TestSubscribersGetKeptValuesFirstAndThenAllLaterOnesOnceAndInOrder(t *testi
 func TestNewcomersInTheMiddleOfPublishingMissNothing(t *testing.T) {
 	onOneAndTwoNodes(t, func(t *testing.T, at, here *actor.System, node string) {
 		producer := sit(t, at)
-		ev := producer.announces("prices", actor.Keep(1))
+		ev := producer.announces("prices", actor.TopicConfig{Keep: 1})
 		producer.publishes(ev, 1, 1)
 		go producer.do(func(p *actor.Process) error {
 			for n := 2; n <= 2000; n++ {
@@ -226,7 +226,7 @@ func TestTheEndOfAnEventComesAfterItsLastValue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onOneAndTwoNodes(t, func(t *testing.T, at, here *actor.System, node string) {
 				producer, linked, monitoring := sit(t, at), sit(t, here), sit(t, here)
-				ev := producer.announces("prices", actor.Keep(1))
+				ev := producer.announces("prices", actor.TopicConfig{Keep: 1})
 				producer.publishes(ev, 0, 0)
 				event := actor.Name{Name: "prices", Node: node}
 				linked.links(event)
@@ -261,7 +261,7 @@ func TestAProcessWithoutAHandlerForExitsEndsWithTheEvent(t *testing.T) {
 		t.Run(fmt.Sprint("the producer ends by ", c.reason), func(t *testing.T) {
 			s := newSystem(t)
 			producer, w := sit(t, s), sit(t, s)
-			producer.announces("prices")
+			producer.announces("prices", actor.TopicConfig{})
 			pid, err := actor.Spawn(s, plainSeatB, make(chan any, 10))
 			if err != nil {
 				t.Fatal(err)
@@ -293,7 +293,7 @@ func TestAnEventThatIsNotThere(t *testing.T) {
 		if down := (watched{w.pid, w.heard}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNoTopic) {
 			t.Error(down)
 		}
-		sit(t, all[0].System).announces("prices")
+		sit(t, all[0].System).announces("prices", actor.TopicConfig{})
 		w.monitors(actor.Name{Name: "none", Node: "a"})
 		if down := (watched{w.pid, w.heard}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNoTopic) {
 			t.Error(down)
@@ -315,7 +315,7 @@ func TestASubscriberOnAnotherNodeWithoutAHandlerIsToldSo(t *testing.T) {
 	producer, w := sit(t, all[0].System), sit(t, all[1].System)
 	var ev *actor.Topic[stranger]
 	producer.must(func(p *actor.Process) (err error) {
-		ev, err = actor.NewTopic[stranger](p, "strange")
+		ev, err = actor.NewTopic[stranger](p, "strange", actor.TopicConfig{})
 		return err
 	})
 	event := actor.Name{Name: "strange", Node: "a"}
@@ -336,7 +336,7 @@ func TestASubscriberOnAnotherNodeWithoutAHandlerIsToldSo(t *testing.T) {
 func TestTheLossOfItsNodeEndsAnEvent(t *testing.T) {
 	all := joinMembers(t, "tcp://127.0.0.1:0", "a", "b")
 	producer, w := sit(t, all[0].System), sit(t, all[1].System)
-	ev := producer.announces("prices", actor.Keep(1))
+	ev := producer.announces("prices", actor.TopicConfig{Keep: 1})
 	producer.publishes(ev, 1, 1)
 	w.monitors(actor.Name{Name: "prices", Node: "a"})
 	w.wantsPrices(1, 1)
@@ -346,13 +346,13 @@ func TestTheLossOfItsNodeEndsAnEvent(t *testing.T) {
 	}
 }
 
-func TestABacklogOfNothingIsRefused(t *testing.T) {
+func TestABacklogOfLessThanNothingIsRefused(t *testing.T) {
 	producer := sit(t, newSystem(t))
 	producer.must(func(p *actor.Process) error {
-		if _, err := actor.NewTopic[price](p, "prices", actor.Backlog(0)); err == nil {
-			t.Error("an event that can hold no value was registered")
+		if _, err := actor.NewTopic[price](p, "prices", actor.TopicConfig{Backlog: -1}); err == nil {
+			t.Error("a topic that can hold no value was registered")
 		}
-		_, err := actor.NewTopic[price](p, "prices", actor.Backlog(1))
+		_, err := actor.NewTopic[price](p, "prices", actor.TopicConfig{Backlog: 1})
 		return err
 	})
 }
@@ -360,7 +360,7 @@ func TestABacklogOfNothingIsRefused(t *testing.T) {
 func TestUnsubscribingEndsIt(t *testing.T) {
 	onOneAndTwoNodes(t, func(t *testing.T, at, here *actor.System, node string) {
 		producer, stays, goes := sit(t, at), sit(t, here), sit(t, here)
-		ev := producer.announces("prices", actor.Keep(1))
+		ev := producer.announces("prices", actor.TopicConfig{Keep: 1})
 		producer.publishes(ev, 1, 1)
 		event := actor.Name{Name: "prices", Node: node}
 		stays.links(event)
@@ -384,7 +384,7 @@ func TestUnsubscribingEndsIt(t *testing.T) {
 func TestSubscribersThatEndAreForgotten(t *testing.T) {
 	s := newSystem(t)
 	producer := sit(t, s)
-	ev := producer.announces("prices")
+	ev := producer.announces("prices", actor.TopicConfig{})
 	var all []taken
 	for range 100 {
 		w := sit(t, s)
@@ -401,16 +401,19 @@ func TestSubscribersThatEndAreForgotten(t *testing.T) {
 func TestWhatEventsRefuse(t *testing.T) {
 	s := newSystem(t)
 	producer, w := sit(t, s), sit(t, s)
-	producer.announces("prices")
+	producer.announces("prices", actor.TopicConfig{})
 	w.links(actor.Name{Name: "prices"})
 	for name, c := range map[string]struct {
 		fn   func(p *actor.Process) error
 		want error
 	}{
-		"a second event of that name": {func(p *actor.Process) error { _, err := actor.NewTopic[price](p, "prices"); return err }, actor.ErrNameTaken},
-		"to subscribe twice":          {func(p *actor.Process) error { return p.Subscribe(actor.Name{Name: "prices"}) }, actor.ErrSubscribed},
+		"a second event of that name": {func(p *actor.Process) error {
+			_, err := actor.NewTopic[price](p, "prices", actor.TopicConfig{})
+			return err
+		}, actor.ErrNameTaken},
+		"to subscribe twice": {func(p *actor.Process) error { return p.Subscribe(actor.Name{Name: "prices"}) }, actor.ErrSubscribed},
 		"who has no handler for the values": {func(p *actor.Process) error {
-			if _, err := actor.NewTopic[stranger](p, "strange"); err != nil {
+			if _, err := actor.NewTopic[stranger](p, "strange", actor.TopicConfig{}); err != nil {
 				return err
 			}
 			return p.Subscribe(actor.Name{Name: "strange"})
@@ -427,7 +430,7 @@ func TestWhatEventsRefuse(t *testing.T) {
 func TestASubscriberWhoseMailboxIsFullHoldsNobodyUp(t *testing.T) {
 	s := newSystem(t)
 	producer, w := sit(t, s), sit(t, s)
-	ev := producer.announces("prices")
+	ev := producer.announces("prices", actor.TopicConfig{})
 	full := sit(t, s, actor.Mailbox(2, actor.Wait))
 	full.links(actor.Name{Name: "prices"})
 	w.links(actor.Name{Name: "prices"})
@@ -438,7 +441,7 @@ func TestASubscriberWhoseMailboxIsFullHoldsNobodyUp(t *testing.T) {
 		producer.publishes(ev, n, n)
 		w.wantsPrices(n, n)
 	}
-	if lost := s.Lost().Overflowed; lost < 7 {
+	if lost := s.Stats().Overflowed; lost < 7 {
 		t.Errorf("%d values were lost, of 10 to a mailbox of 2", lost)
 	}
 	close(release)
@@ -448,17 +451,17 @@ func TestASubscriberWhoseMailboxIsFullHoldsNobodyUp(t *testing.T) {
 func TestAnEventIsGoneWithItsProducerAndItsNameIsFree(t *testing.T) {
 	s := newSystem(t)
 	producer, w := sit(t, s), sit(t, s)
-	producer.announces("prices")
+	producer.announces("prices", actor.TopicConfig{})
 	w.monitors(actor.Name{Name: "prices"})
 	s.Kill(producer.pid)
 	(watched{w.pid, w.heard}).next(t)
-	sit(t, s).announces("prices")
+	sit(t, s).announces("prices", actor.TopicConfig{})
 }
 
 func TestOneMessageForANodeHoweverManySubscribeThere(t *testing.T) {
 	all := joinMembers(t, "tcp://127.0.0.1:0", "a", "b")
 	producer := sit(t, all[0].System)
-	ev := producer.announces("prices", actor.Keep(1))
+	ev := producer.announces("prices", actor.TopicConfig{Keep: 1})
 	producer.publishes(ev, 1, 1)
 	var seats []taken
 	for range 50 {

@@ -111,13 +111,13 @@ func TestAfterUnlinkNoExitComes(t *testing.T) {
 		in(t, s, other, func(p *Process) {
 			s.Kill(one)
 			synctest.Wait() // the exit is in the mailbox now
-			if info, _ := s.Info(one); !info.PID.Zero() {
+			if _, err := s.Info(one); err == nil {
 				t.Error("it has not ended yet")
 			}
 			p.Unlink(one)
 		})
 		got.want(t)
-	}, Workers(2)) // one ends while a callback of the other runs
+	}, Config{Workers: 2}) // one ends while a callback of the other runs
 }
 
 func TestUnlinkWorksForBoth(t *testing.T) {
@@ -325,7 +325,7 @@ func TestAfterStopNoMoreMessagesAreHandled(t *testing.T) {
 		if all := got.all(); len(all) != 6 {
 			t.Errorf("handled %v", all)
 		}
-		if lost := s.Lost(); lost.Undelivered != 6 {
+		if lost := s.Stats(); lost.Undelivered != 6 {
 			t.Errorf("counted as lost: %+v", lost)
 		}
 	})
@@ -392,7 +392,7 @@ func TestStopInTerminateStopsNobodyElse(t *testing.T) {
 		for range 10 {
 			in(t, s, other, func(*Process) {})
 		}
-	}, Workers(1))
+	}, Config{Workers: 1})
 }
 
 func TestExitsGoAlongALongChain(t *testing.T) {

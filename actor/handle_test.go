@@ -40,7 +40,7 @@ var registers = actor.Define[register, struct{}]("register", nil, actor.OnCall((
 
 // doorAndRegister runs a service that a process answers, which calls another service.
 func doorAndRegister(t *testing.T) *sabir.Node {
-	system := actor.NewSystem(actor.Logger(quiet))
+	system := actor.NewSystem(actor.Config{Logger: quiet})
 	door := sabir.NewService("door")
 	sabir.Handle(door, "check", func(ctx context.Context, in visit) (visited, error) {
 		if in.Name == "Eve" {
@@ -92,7 +92,7 @@ func TestTheInputOfAnActionIsValidatedBeforeItsProcessSeesIt(t *testing.T) {
 }
 
 func TestAnActionWhoseProcessIsGoneFailsWithNoProcess(t *testing.T) {
-	system := actor.NewSystem(actor.Logger(quiet))
+	system := actor.NewSystem(actor.Config{Logger: quiet})
 	service := sabir.NewService("nobody")
 	actor.ServeAction[visit, visited](service, "home", system, actor.Name{Name: "nobody"})
 	node := sabir.NewNode(sabir.Logger(quiet), system.Option(), sabir.Serve(service))

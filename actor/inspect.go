@@ -5,71 +5,41 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"time"
+
+	"github.com/sabir-go/sabir/actor/inspect"
 )
-
-// Inspector is implemented by states that can be shown: see System.Inspect.
-type Inspector interface {
-	// Inspect returns something to look at. It runs as a callback of the process, between two messages, and must not change
-	// the state nor keep what is in it: what it returns is read by others.
-	Inspect() any
-}
-
-// Info describes a process at one moment, as seen from outside.
-type Info struct {
-	PID       PID           `json:"pid"`
-	Name      string        `json:"name,omitempty"` // that it is registered under; "" for none
-	Behavior  string        `json:"behavior"`
-	Parent    PID           `json:"parent"`             // the zero PID where a system started it
-	Life      string        `json:"life"`               // initializing, sleeping, ready or running
-	Waiting   int           `json:"waiting"`            // messages in its mailbox that count for its bound
-	Bound     int           `json:"bound"`              // of its mailbox
-	Overflow  string        `json:"overflow"`           // what happens to one message too many
-	Traps     bool          `json:"traps"`              // exits come as messages
-	Links     []PID         `json:"links,omitempty"`    // in the order of PID.Compare
-	Monitors  []PID         `json:"monitors,omitempty"` // what it monitors, once for each monitor, in the same order
-	Monitored int           `json:"monitored"`          // monitors of it
-	Groups    []string      `json:"groups,omitempty"`   // that it is in
-	Aliases   int           `json:"aliases"`
-	Age       time.Duration `json:"age"` // since it was started, by the system's clock
-}
 
 // Info describes a process of this system; ErrNoProcess if there is none. It does not wait for the process, and may be called
 // at any time.
-func (s *System) Info(pid PID) (Info, error) {
+func (s *System) Info(pid PID) (inspect.Info, error) {
 	at := s.processes.find(pid.id)
 	if at != nil && pid.home == s.home && pid.id != 0 {
 		if info, ok := at.info(s, pid); ok {
 			return info, nil
 		}
 	}
-	return Info{}, problem(ErrNoProcess, s.nodeName(), "%s", pid)
+	return inspect.Info{}, problem(ErrNoProcess, s.nodeName(), "%s", pid)
 }
 
-// Processes describes all processes of this system, each as it is when the loop reaches it, in no certain order. Those that
-// start meanwhile may be missing.
-func (s *System) Processes() iter.Seq[Info] {
-	return func(yield func(Info) bool) {
-		for pid := range s.listed() {
-			if info, ok := s.processes.find(pid.id).info(s, pid); ok && !yield(info) {
-				return
-			}
-		}
-	}
-}
+// Processes yields all processes of this system that exist when the loop reaches them, in no certain order. Those that start
+// meanwhile may be missing.
+func (s *System) Processes() iter.Seq[PID] { return s.listed() }
 
-func (at *entry) info(s *System, pid PID) (Info, bool) {
+func (at *entry) info(s *System, pid PID) (inspect.Info, bool) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	if at.id != pid.id || at.phase == terminated {
-		return Info{}, false
+		return inspect.Info{}, false
 	}
-	i := Info{
-		PID: pid, Behavior: at.behavior.name, Parent: at.parent, Life: at.phase.String(),
+	i := inspect.Info{
+		PID: pid.String(), Behavior: at.behavior.name, Parent: pidText(at.parent), Life: at.phase.String(),
 		Waiting: int(at.waiting.Load()), Bound: int(at.bound), Overflow: at.rule.String(), Traps: at.behavior.exits,
 		Age: s.clock.Now().Sub(s.started) - at.started,
 	}
-	i.Links = slices.SortedFunc(at.links(), PID.Compare)
+	for other := range at.links() {
+		i.Links = append(i.Links, other.String())
+	}
+	slices.Sort(i.Links)
 	if r := at.rareState(); r != nil {
 		i.Name, i.Aliases, i.Groups = r.name, r.aliases.len(), slices.Clone(r.groups)
 	}
@@ -82,13 +52,13 @@ func (at *entry) info(s *System, pid PID) (Info, bool) {
 	}
 	i.Monitored = m.watched.len()
 	for _, other := range m.watches.all() {
-		i.Monitors = append(i.Monitors, other)
+		i.Monitors = append(i.Monitors, other.String())
 	}
-	slices.SortFunc(i.Monitors, PID.Compare)
+	slices.Sort(i.Monitors)
 	return i, true
 }
 
-// String is the phase in the words of Info.
+// String is the phase in the words of inspect.Info.
 func (l phase) String() string {
 	return [...]string{free: "free", initializing: "initializing", idle: "sleeping", ready: "ready", busy: "running", terminated: "ending"}[l]
 }
@@ -131,7 +101,7 @@ func (p *Process) inspected(l *envelope) {
 
 // inspect runs Inspect. If that panics, the caller gets the error. If it ends its goroutine, the process ends too.
 func (p *Process) inspect(call Request) (out any, err error) {
-	i, ok := p.entry.state.(Inspector)
+	i, ok := p.entry.state.(inspect.Inspector)
 	if !ok {
 		return nil, problem(ErrNotHandled, p.pid.Node(), "%s %s has no Inspect", p.entry.behavior.name, p.pid)
 	}
@@ -151,7 +121,7 @@ func (p *Process) inspect(call Request) (out any, err error) {
 }
 
 // listed yields the processes that exist, without those of the runtime.
-func (s *System) listed() func(yield func(PID) bool) {
+func (s *System) listed() iter.Seq[PID] {
 	return func(yield func(PID) bool) {
 		for pid := range s.all() {
 			at := s.processes.find(pid.id)

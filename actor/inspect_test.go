@@ -2,10 +2,13 @@ package actor
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/actor/inspect"
 )
 
 func TestInfoTellsAboutAProcess(t *testing.T) {
@@ -29,13 +32,13 @@ func TestInfoTellsAboutAProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(info.Links, []PID{linked}) || !slices.Equal(info.Monitors, []PID{watched, watched}) {
+		if !slices.Equal(info.Links, []string{linked.String()}) || !slices.Equal(info.Monitors, []string{watched.String(), watched.String()}) {
 			t.Errorf("links %v, monitors %v", info.Links, info.Monitors)
 		}
 		info.Links, info.Monitors = nil, nil
-		want := Info{PID: pid, Name: "it", Behavior: "catcher", Parent: parent, Life: "running", Waiting: 3, Bound: 7,
+		want := inspect.Info{PID: pid.String(), Name: "it", Behavior: "catcher", Parent: parent.String(), Life: "running", Waiting: 3, Bound: 7,
 			Overflow: "drop oldest", Traps: true, Monitored: 1, Aliases: 1, Age: time.Minute}
-		if info.Groups != nil || !same(info.PID, want.PID) || !equalInfo(info, want) {
+		if !reflect.DeepEqual(info, want) {
 			t.Errorf("got  %+v\nwant %+v", info, want)
 		}
 		close(g.open)
@@ -52,11 +55,6 @@ func TestInfoTellsAboutAProcess(t *testing.T) {
 	})
 }
 
-func equalInfo(a, b Info) bool {
-	return a.Name == b.Name && a.Behavior == b.Behavior && a.Parent == b.Parent && a.Life == b.Life && a.Waiting == b.Waiting &&
-		a.Bound == b.Bound && a.Overflow == b.Overflow && a.Traps == b.Traps && a.Monitored == b.Monitored && a.Aliases == b.Aliases && a.Age == b.Age
-}
-
 func TestInfoOfAProcessWhoseInitRuns(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		spawn(t, s, hooks{init: func(p *Process) error {
@@ -68,17 +66,17 @@ func TestInfoOfAProcessWhoseInitRuns(t *testing.T) {
 	})
 }
 
-func TestProcessesTellsAboutAll(t *testing.T) {
+func TestProcessesYieldsAll(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		want := map[PID]bool{}
 		for range 3000 {
 			want[spawn(t, s, hooks{})] = true
 		}
-		for info := range s.Processes() {
-			if !want[info.PID] {
-				t.Errorf("%s was not expected", info.PID)
+		for pid := range s.Processes() {
+			if !want[pid] {
+				t.Errorf("%s was not expected", pid)
 			}
-			delete(want, info.PID)
+			delete(want, pid)
 		}
 		if len(want) != 0 {
 			t.Errorf("%d are missing", len(want))
@@ -100,9 +98,12 @@ func TestInfoMayBeAskedAtAnyTime(t *testing.T) {
 				return
 			default:
 			}
-			for info := range s.Processes() {
+			for pid := range s.Processes() {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-				if _, err := s.Inspect(ctx, info.PID); err != nil && !same(err, ErrNoProcess) {
+				if _, err := s.Info(pid); err != nil && !same(err, ErrNoProcess) {
+					t.Error(err)
+				}
+				if _, err := s.Inspect(ctx, pid); err != nil && !same(err, ErrNoProcess) {
 					t.Error(err)
 				}
 				cancel()

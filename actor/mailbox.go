@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// DefaultMailbox is the bound of a mailbox, in messages, where Mailbox sets no other bound.
-const DefaultMailbox = 1 << 20
+// defaultMailbox is the bound of a mailbox, in messages, where Mailbox sets no other bound.
+const defaultMailbox = 1 << 20
 
 // SendTimeout bounds the time that a sender waits for space in a mailbox whose rule is Wait.
 const SendTimeout = 5 * time.Second
@@ -217,7 +217,7 @@ func (s *System) waitForSpace(ctx context.Context, at *entry, to PID, l *envelop
 
 // awaitSpace waits until messages were taken from a full mailbox.
 func (s *System) awaitSpace(ctx context.Context, to PID, spaceFreed, late <-chan struct{}) error {
-	if s.scheduler.stepping != nil && s.Step() {
+	if s.scheduler.stepping != nil && s.step() {
 		return nil // there may be
 	} else if s.scheduler.stepping == nil {
 		select {

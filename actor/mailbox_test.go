@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/actor/inspect"
 )
 
 // fill sends 0 to n-1 to a process that is busy, one by one, and returns how many were refused.
@@ -39,7 +41,7 @@ func TestAFullMailboxDoesWhatItsRuleSays(t *testing.T) {
 				}
 				close(g.open)
 				got.want(t, c.want...)
-				if lost := s.Lost(); lost != (Lost{Overflowed: 2}) {
+				if lost := s.Stats(); lost != (inspect.Stats{Overflowed: 2}) {
 					t.Errorf("counted as lost: %+v", lost)
 				}
 			})
@@ -78,7 +80,7 @@ func TestEachImportantMessageThatIsConfirmedIsHandledAndEachOtherRefused(t *test
 				}
 				close(g.open)
 				got.want(t, confirmed...)
-				if lost := s.Lost(); lost != (Lost{Overflowed: 40}) {
+				if lost := s.Stats(); lost != (inspect.Stats{Overflowed: 40}) {
 					t.Errorf("counted as lost: %+v", lost)
 				}
 			})
@@ -368,7 +370,7 @@ func TestMessagesToAProcessThatIsNotThereAreCounted(t *testing.T) {
 		synctest.Wait()
 		wantError(t, Send(s, pid, 4), ErrNoProcess)
 		wantError(t, Send(s, PID{}, 5), ErrNoProcess)
-		if lost := s.Lost(); lost != (Lost{Undelivered: 5}) {
+		if lost := s.Stats(); lost != (inspect.Stats{Undelivered: 5}) {
 			t.Errorf("counted as lost: %+v", lost)
 		}
 	})
@@ -383,7 +385,7 @@ func TestMessagesThatNobodyHandlesAreCounted(t *testing.T) {
 		}
 		fill(s, pid.PID(), 3)
 		synctest.Wait()
-		if lost := s.Lost(); lost != (Lost{NotHandled: 3}) || !s.Alive(pid.PID()) {
+		if lost := s.Stats(); lost != (inspect.Stats{NotHandled: 3}) || !s.Alive(pid.PID()) {
 			t.Errorf("counted as lost: %+v; alive: %v", lost, s.Alive(pid.PID()))
 		}
 	})

@@ -110,9 +110,9 @@ func TestManyMayMonitorOneAndOneMany(t *testing.T) {
 		if got := len(downs.all()); got != n {
 			t.Errorf("%d of %d were told", got, n)
 		}
-		for info := range s.Processes() {
-			if info.PID != watcher {
-				s.Kill(info.PID)
+		for pid := range s.Processes() {
+			if pid != watcher {
+				s.Kill(pid)
 			}
 		}
 		synctest.Wait()

@@ -93,7 +93,7 @@ func TestWhatIsHeldBackGoesBeforeAnythingElseThatTheCallbackDoes(t *testing.T) {
 					t.Errorf("only %d messages have come", n)
 				}
 				close(g.open)
-			}, Workers(2)) // one is in the callback that goes on
+			}, Config{Workers: 2}) // one is in the callback that goes on
 		})
 	}
 }

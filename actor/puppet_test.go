@@ -67,19 +67,24 @@ var puppets = Define("puppet", (*puppet).Init, OnMessage((*puppet).Do), OnCall((
 var catchers = Define("catcher", (*puppet).Init, OnMessage((*puppet).Do), OnCall((*puppet).Ask), OnAnyMessage((*puppet).Any),
 	OnMessage(func(q *puppet, p *Process, e Exit) error { return q.Any(p, e) }))
 
-// quiet is a system that logs nothing.
-func quiet(options ...Option) *System {
-	return NewSystem(append([]Option{Logger(slog.New(slog.DiscardHandler))}, options...)...)
+// quiet is a system that logs nothing, with at most one configuration.
+func quiet(configs ...Config) *System {
+	var config Config
+	if len(configs) > 0 {
+		config = configs[0]
+	}
+	config.Logger = slog.New(slog.DiscardHandler)
+	return NewSystem(config)
 }
 
 // bubble runs a test with a system in a bubble of testing/synctest: time passes when all goroutines wait, and synctest.Wait
 // waits until all messages were handled.
-func bubble(t *testing.T, test func(t *testing.T, s *System), options ...Option) {
+func bubble(t *testing.T, test func(t *testing.T, s *System), configs ...Config) {
 	synctest.Test(t, func(t *testing.T) {
-		s := quiet(options...)
+		s := quiet(configs...)
 		defer func() {
-			for info := range s.Processes() { // some handle exits, and do not end by them
-				s.Kill(info.PID)
+			for pid := range s.Processes() { // some handle exits, and do not end by them
+				s.Kill(pid)
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()

@@ -56,7 +56,7 @@ var (
 )
 
 func TestWhatIsHandedOnHasItsSenderAndACallIsAnsweredByTheLast(t *testing.T) {
-	s := NewSystem()
+	s := NewSystem(Config{})
 	defer s.Stop(t.Context())
 	got := make(chan answerT, 1)
 	spawn := func(pid PID, err error) PID {

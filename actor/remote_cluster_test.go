@@ -48,7 +48,7 @@ func joinMembers(t testing.TB, address string, ids ...string) []member {
 
 func startMember(t testing.TB, id, address string, options ...sabir.JoinOption) member {
 	t.Helper()
-	s := actor.NewSystem(actor.Logger(quiet))
+	s := actor.NewSystem(actor.Config{Logger: quiet})
 	n := sabir.NewNode(sabir.NodeID(id), sabir.Logger(quiet), s.Option(), sabir.Join(address, options...))
 	if err := n.Start(context.Background()); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ var greeterBehavior = actor.Define[greeter, struct{}]("greeter", nil, actor.OnCa
 // Two nodes of one cluster. One starts a process on the other, which permits it, and calls it like one of its own.
 func ExampleSystem_Option() {
 	ctx := context.Background()
-	there, here := actor.NewSystem(), actor.NewSystem()
+	there, here := actor.NewSystem(actor.Config{}), actor.NewSystem(actor.Config{})
 	one := sabir.NewNode(sabir.NodeID("one"), there.Option(), sabir.Join("mem://greetings"))
 	two := sabir.NewNode(sabir.NodeID("two"), here.Option(), sabir.Join("mem://greetings"))
 	for _, n := range []*sabir.Node{one, two} {

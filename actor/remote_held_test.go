@@ -11,7 +11,7 @@ import (
 
 func TestWhoAsksForTooManyLinksAndMonitorsIsToldSo(t *testing.T) {
 	const limit = 20
-	s := actor.NewSystem(actor.Logger(quiet))
+	s := actor.NewSystem(actor.Config{Logger: quiet})
 	s.HoldAtMost(limit)
 	n := sabir.NewNode(sabir.NodeID("b"), sabir.Logger(quiet), s.Option(), sabir.Join("mem://"+t.Name()))
 	if err := n.Start(context.Background()); err != nil {

@@ -221,7 +221,7 @@ func TestANodeWithoutProcessesIsNeverUp(t *testing.T) {
 }
 
 func TestNothingCanBeSpawnedBeforeTheNodeHasStarted(t *testing.T) {
-	s := actor.NewSystem(actor.Logger(quiet))
+	s := actor.NewSystem(actor.Config{Logger: quiet})
 	n := sabir.NewNode(sabir.NodeID("a"), sabir.Logger(quiet), s.Option())
 	_, err := actor.Spawn(s, sinkBehavior, struct{}{})
 	wantError(t, err, actor.ErrStopped)

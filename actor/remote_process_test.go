@@ -22,7 +22,7 @@ func TestRemoteNodeInAProcessOfItsOwn(t *testing.T) {
 	if id == "" {
 		return
 	}
-	s := actor.NewSystem(actor.Logger(quiet))
+	s := actor.NewSystem(actor.Config{Logger: quiet})
 	n := sabir.NewNode(sabir.NodeID(id), sabir.Logger(quiet), s.Option(), sabir.Join("tcp://127.0.0.1:0"))
 	if err := n.Start(context.Background()); err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ func newRig(t testing.TB) *rig {
 
 func newRigOver(t testing.TB, conn net.Conn) *rig {
 	t.Helper()
-	s := NewSystem(Logger(slog.New(slog.DiscardHandler)))
+	s := NewSystem(Config{Logger: slog.New(slog.DiscardHandler)})
 	s.home = unique.Make(home{node: "a", instance: 1})
 	s.node, s.remote.system = sabir.NewNode(sabir.NodeID("a")), s
 	peer := wire.Peer{Node: "b", Limits: wire.Limits{Message: 1 << 20, Calls: 10, Streams: 10, Window: 1 << 16, Routes: 10, Schemas: 10, Names: 10}}
@@ -143,7 +143,7 @@ func TestEachValidPostIsTakenAndKeepsTheLink(t *testing.T) {
 			t.Fatalf("%s: %v", names[i], err)
 		}
 	}
-	if lost := r.Lost(); lost.NotHandled != 0 || lost.Undelivered != 0 {
+	if lost := r.Stats(); lost.NotHandled != 0 || lost.Undelivered != 0 {
 		t.Errorf("lost were %+v", lost)
 	}
 }

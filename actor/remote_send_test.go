@@ -204,7 +204,7 @@ func TestEachImportantMessageThatIsConfirmedIsHandledOnAnotherNodeByEachAddress(
 					t.Fatalf("message %d came, and %d was confirmed", got.Seq, want)
 				}
 			}
-			if lost := b.Lost(); len(confirmed) < 9 || lost.Overflowed != int64(51-len(confirmed)) {
+			if lost := b.Stats(); len(confirmed) < 9 || lost.Overflowed != int64(51-len(confirmed)) {
 				t.Errorf("%d were confirmed, and %d lost", len(confirmed), lost.Overflowed)
 			}
 		})
@@ -228,7 +228,7 @@ func TestMessagesThatNothingCanReadAreCountedAndCallsRefused(t *testing.T) {
 	wantError(t, err, actor.ErrNotHandled)
 	_, err = actor.Call[item](t.Context(), a, to.pid, neverHandled{})
 	wantError(t, err, actor.ErrNotHandled)
-	if lost := b.Lost().NotHandled; lost != 4 {
+	if lost := b.Stats().NotHandled; lost != 4 {
 		t.Errorf("%d messages are counted as not handled, not 4", lost)
 	}
 	wantError(t, actor.SendConfirmed(t.Context(), a, to.pid, unheardOf{}), actor.ErrNotHandled)

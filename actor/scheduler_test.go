@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/actor/inspect"
 )
 
 func TestCallbacksThatBlockHoldUpNobody(t *testing.T) {
@@ -43,7 +45,7 @@ func TestWhoWaitsInACallHoldsUpNobody(t *testing.T) {
 		if _, err := Call[any](t.Context(), s, last, readyList); err != nil || time.Since(started) != 0 {
 			t.Errorf("100 calls in one another: %v after %s", err, time.Since(started))
 		}
-	}, Workers(1))
+	}, Config{Workers: 1})
 }
 
 func TestACallbackThatBlocksDoesNotHoldUpWhatItHasWoken(t *testing.T) {
@@ -56,7 +58,7 @@ func TestACallbackThatBlocksDoesNotHoldUpWhatItHasWoken(t *testing.T) {
 		time.Sleep(3 * watchEvery)
 		got.want(t, "hello")
 		close(g.open)
-	}, Workers(1))
+	}, Config{Workers: 1})
 }
 
 func TestAProcessWithMuchToDoLetsOthersHaveTheirTurn(t *testing.T) {
@@ -70,11 +72,11 @@ func TestAProcessWithMuchToDoLetsOthersHaveTheirTurn(t *testing.T) {
 		if waited := time.Since(started); waited > 4*watchEvery {
 			t.Errorf("it waited for %s", waited)
 		}
-	}, Workers(1))
+	}, Config{Workers: 1})
 }
 
 func TestTheCallbacksOfOneProcessRunOneAtATime(t *testing.T) {
-	s := quiet(Workers(8))
+	s := quiet(Config{Workers: 8})
 	defer s.Stop(context.Background())
 	var inside, most, handled atomic.Int32
 	done := make(chan struct{})
@@ -160,14 +162,14 @@ func TestAStormOfMessagesIsAccountedFor(t *testing.T) {
 			if err := s.Stop(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			lost := s.Lost()
+			lost := s.Stats()
 			if sum := handled.Load() + lost.Overflowed + lost.Undelivered; sum != senders*each {
 				t.Errorf("%d handled and %+v lost are %d of %d", handled.Load(), lost, sum, senders*each)
 			}
 			if refused.Load() > lost.Overflowed || rule == DropNewest && refused.Load() > 0 {
 				t.Errorf("%d were refused, %d are counted", refused.Load(), lost.Overflowed)
 			}
-			if rule == Wait && lost != (Lost{}) {
+			if rule == Wait && lost != (inspect.Stats{}) {
 				t.Errorf("lost though the senders waited: %+v", lost)
 			}
 		})

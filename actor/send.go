@@ -20,7 +20,7 @@ type Address interface {
 // to worry for most; a sender that must know uses SendConfirmed, or a call.
 //
 // A process of this node that has no handler for the message refuses it with ErrNotHandled. What handlers a process of another
-// node has is not known here: there such a message is counted, in System.Lost, and logged once for its type.
+// node has is not known here: there such a message is counted, in System.Stats, and logged once for its type.
 //
 // Where the state of the process is known, Tell has the message checked by the compiler.
 func Send[M any, A Address](from Sender, to A, message M) error {

@@ -8,153 +8,84 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor/inspect"
 )
 
 // Services makes the node offer the service $processes: what the command line and the dashboard ask a node about its
 // processes, they ask by calling its actions. See [sabir.Offering].
 func (e extension) Services() []sabir.Servable {
 	s := sabir.NewService("$processes", sabir.Doc("tells about the processes of the node it runs on"))
-	sabir.Handle(s, "list", func(_ context.Context, in Query) (Listing, error) { return e.s.List(in) },
+	sabir.Handle(s, "list", func(_ context.Context, in inspect.Query) (inspect.List, error) { return e.s.List(in) },
 		sabir.Doc("lists processes, those with the most messages waiting first"))
-	sabir.Handle(s, "tree", func(ctx context.Context, in Query) (Overview, error) { return e.s.Tree(ctx, in) },
+	sabir.Handle(s, "tree", func(ctx context.Context, in inspect.Query) (inspect.Trees, error) { return e.s.Tree(ctx, in) },
 		sabir.Doc("shows supervisors with the processes below them"))
 	return []sabir.Servable{s}
 }
 
-// Query selects processes, as the input of $processes.list and $processes.tree.
-type Query struct {
-	// Match is a part of the name, behaviour or PID, or a whole one with * for anything; "" for all. Of list only.
-	Match string `json:"match,omitempty"`
-	// Sort is SortWaiting, which is also meant by "", SortAge or SortName. Of list only.
-	Sort string `json:"sort,omitempty"`
-	// Limit bounds the processes in the answer. Default and maximum: MaxListed.
-	Limit int `json:"limit,omitempty"`
-	// Depth bounds the levels below a root supervisor. Default and maximum: MaxDepth. Of tree only.
-	Depth int `json:"depth,omitempty"`
-}
-
-// The orders of a Listing.
+// These constants bound a tree.
 const (
-	SortWaiting = "waiting" // the most messages first
-	SortAge     = "age"     // the oldest first
-	SortName    = "name"    // by name, then behaviour; those without a name last
+	maxChildren     = 100 // of one supervisor
+	maxUnsupervised = 20  // unsupervised processes next to it
 )
 
-// These constants bound an answer, so that it fits into one message however many processes there are.
-const (
-	MaxListed = 1000 // processes
-	MaxDepth  = 20   // levels of a tree
-	maxWards  = 100  // children of one supervisor in a tree
-	maxLoose  = 20   // unsupervised processes next to a tree
-)
-
-// Summary is the short form of Info, without what may be long.
-type Summary struct {
-	PID       PID           `json:"pid,omitzero"`
-	Name      string        `json:"name,omitempty"`
-	Behavior  string        `json:"behavior,omitempty"`
-	Parent    PID           `json:"parent,omitzero"`
-	Life      string        `json:"life,omitempty"` // as in Info
-	Waiting   int           `json:"waiting"`
-	Bound     int           `json:"bound,omitempty"`
-	Links     int           `json:"links,omitempty"`
-	Monitored int           `json:"monitored,omitempty"` // monitors of it
-	Age       time.Duration `json:"age,omitempty"`       // in nanoseconds
-}
-
-// Listing describes processes of a node.
-type Listing struct {
-	Node      string    `json:"node"`
-	Count     int       `json:"count"` // all processes of the node
-	Lost      Lost      `json:"lost"`
-	Processes []Summary `json:"processes"`
-	More      int       `json:"more"` // others that match
-}
-
-// Overview describes the supervision trees of a node.
-type Overview struct {
-	Node  string   `json:"node"`
-	Count int      `json:"count"` // all processes of the node
-	Lost  Lost     `json:"lost"`
-	Trees []Branch `json:"trees"` // from supervisors that have no supervisor
-	More  int      `json:"more"`  // root supervisors that are not in Trees
-
-	Loose     []Summary `json:"loose"` // some unsupervised processes, the most messages waiting first
-	MoreLoose int       `json:"moreLoose"`
-}
-
-// Branch is a process in a tree with the processes that it supervises.
-type Branch struct {
-	Summary
-	ID       string   `json:"id,omitempty"`       // that its supervisor knows it by
-	Restart  string   `json:"restart,omitempty"`  // when its supervisor restarts it: permanent, transient or temporary
-	Restarts int      `json:"restarts,omitempty"` // how often it did
-	State    string   `json:"state,omitempty"`    // its state in its supervisor: running, restarting, ending or ended
-	Strategy string   `json:"strategy,omitempty"` // of a supervisor
-	Children []Branch `json:"children,omitempty"` // of a supervisor
-	Unlisted int      `json:"unlisted,omitempty"` // children that are not in Children
-	Problem  string   `json:"problem,omitempty"`  // why it is not known what is below
-}
-
-// Overseer is implemented by the states of processes that supervise others, such as supervisors: their Inspect returns an
-// Oversight.
-type Overseer interface {
-	Inspector
-	Oversees()
-}
-
-// Oversight describes the processes that one supervises.
-type Oversight struct {
-	Strategy string `json:"strategy"`
-	Wards    []Ward `json:"wards"`
-	Unlisted int    `json:"unlisted,omitempty"` // that are not in Wards
-}
-
-// Ward is a supervised process.
-type Ward struct {
-	ID       string `json:"id,omitempty"`
-	PID      PID    `json:"pid,omitzero"` // zero while it has no process
-	Behavior string `json:"behavior"`
-	Restart  string `json:"restart"`
-	Restarts int    `json:"restarts"`
-	State    string `json:"state"`
-}
-
-// List describes the processes of this node. It looks at all of them and keeps only as many as it returns.
-func (s *System) List(q Query) (Listing, error) {
-	order, err := q.order()
+// List describes the processes of this node. It looks at all of them and keeps only as many as it returns. An unknown
+// q.Sort is an error with CodeInvalidArgument.
+func (s *System) List(q inspect.Query) (inspect.List, error) {
+	order, err := orderOf(q)
 	if err != nil {
-		return Listing{}, err
+		return inspect.List{}, err
 	}
-	best, found, now := ranked{order: order, limit: q.limit()}, 0, s.age()
+	best, found, now := ranked{order: order, limit: limitOf(q)}, 0, s.age()
 	for pid := range s.listed() {
-		if one, _, ok := s.summary(pid, now); ok && q.matches(&one) {
+		if one, ok := s.summary(pid, now); ok && one.matches(q.Match) {
 			found++
 			best.add(one)
 		}
 	}
-	list := best.list()
-	return Listing{s.nodeName(), s.Count(), s.Lost(), list, found - len(list)}, nil
+	list := best.documents()
+	return inspect.List{Node: s.nodeName(), Count: s.Count(), Stats: s.Stats(), Processes: list, More: found - len(list)}, nil
 }
 
 // age returns how long the system has existed.
 func (s *System) age() time.Duration { return s.clock.Now().Sub(s.started) }
 
+// summary is a process before it becomes a document: the texts of PIDs are made only of those that are shown.
+type summary struct {
+	pid, parent PID
+	inspect.Process
+	supervisor bool // it supervises others
+	supervised bool // its parent supervises it, if that is running
+}
+
+// document returns the summary with the texts of its PIDs.
+func (one *summary) document() inspect.Process {
+	d := one.Process
+	d.PID, d.Parent = pidText(one.pid), pidText(one.parent)
+	return d
+}
+
+// pidText is a PID in a document, "" for none.
+func pidText(pid PID) string {
+	if pid.Zero() {
+		return ""
+	}
+	return pid.String()
+}
+
 // summary describes a process and its place in a supervision tree. now is the age of the system.
-func (s *System) summary(pid PID, now time.Duration) (one Summary, kin supervision, ok bool) {
+func (s *System) summary(pid PID, now time.Duration) (one summary, ok bool) {
 	at := s.processes.find(pid.id)
 	if at == nil || pid.home != s.home || pid.id == 0 {
-		return one, kin, false
+		return one, false
 	}
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	if at.id != pid.id || at.phase == terminated {
-		return one, kin, false
+		return one, false
 	}
-	_, kin.overseer = at.state.(Overseer)
-	kin.supervised = at.supervised
-	one = Summary{PID: pid, Behavior: at.behavior.name, Parent: at.parent, Life: at.phase.String(), Waiting: int(at.waiting.Load()),
-		Bound: int(at.bound), Age: max(0, now-at.started)}
+	one = summary{pid: pid, parent: at.parent, supervised: at.supervised, Process: inspect.Process{Behavior: at.behavior.name,
+		Life: at.phase.String(), Waiting: int(at.waiting.Load()), Bound: int(at.bound), Age: max(0, now-at.started)}}
+	_, one.supervisor = at.state.(inspect.Supervising)
 	if r := at.rareState(); r != nil {
 		one.Name = r.name
 	}
@@ -164,46 +95,46 @@ func (s *System) summary(pid PID, now time.Duration) (one Summary, kin supervisi
 	if at.linkedToParent {
 		one.Links++
 	}
-	return one, kin, true
+	return one, true
 }
 
-// supervision is a process's place in a tree.
-type supervision struct {
-	overseer   bool // it supervises others
-	supervised bool // its parent supervises it, if that is running
-}
-
-func (q Query) limit() int {
+func limitOf(q inspect.Query) int {
 	if q.Limit <= 0 {
-		return MaxListed
+		return inspect.MaxListed
 	}
-	return min(q.Limit, MaxListed)
+	return min(q.Limit, inspect.MaxListed)
 }
 
-func (q Query) order() (func(a, b *Summary) int, error) {
+func moreWaiting(a, b *summary) int { return cmp.Or(b.Waiting-a.Waiting, older(a, b)) }
+
+func older(a, b *summary) int { return cmp.Compare(b.Age, a.Age) }
+
+func firstByName(a, b *summary) int {
+	return cmp.Or(cmp.Compare(nameless(a), nameless(b)), strings.Compare(a.Name, b.Name), strings.Compare(a.Behavior, b.Behavior), older(a, b))
+}
+
+func orderOf(q inspect.Query) (func(a, b *summary) int, error) {
 	switch q.Sort {
-	case SortWaiting, "":
-		return func(a, b *Summary) int { return cmp.Or(b.Waiting-a.Waiting, cmp.Compare(b.Age, a.Age)) }, nil
-	case SortAge:
-		return func(a, b *Summary) int { return cmp.Compare(b.Age, a.Age) }, nil
-	case SortName:
-		return func(a, b *Summary) int {
-			return cmp.Or(cmp.Compare(nameless(a), nameless(b)), strings.Compare(a.Name, b.Name), strings.Compare(a.Behavior, b.Behavior),
-				cmp.Compare(b.Age, a.Age))
-		}, nil
+	case inspect.SortWaiting, "":
+		return moreWaiting, nil
+	case inspect.SortAge:
+		return older, nil
+	case inspect.SortName:
+		return firstByName, nil
 	}
-	return nil, sabir.Errorf(sabir.CodeInvalidArgument, "BadQuery", "processes cannot be sorted by %q: want %s, %s or %s", q.Sort, SortWaiting, SortAge, SortName)
+	return nil, sabir.Errorf(sabir.CodeInvalidArgument, "BadQuery", "processes cannot be sorted by %q: want %s, %s or %s",
+		q.Sort, inspect.SortWaiting, inspect.SortAge, inspect.SortName)
 }
 
-func nameless(one *Summary) int {
+func nameless(one *summary) int {
 	if one.Name == "" {
 		return 1
 	}
 	return 0
 }
 
-func (q Query) matches(one *Summary) bool {
-	return q.Match == "" || matchesPattern(one.Name, q.Match) || matchesPattern(one.Behavior, q.Match) || matchesPattern(one.PID.String(), q.Match)
+func (one *summary) matches(pattern string) bool {
+	return pattern == "" || matchesPattern(one.Name, pattern) || matchesPattern(one.Behavior, pattern) || matchesPattern(one.pid.String(), pattern)
 }
 
 // matchesPattern reports whether a text contains the pattern or, if the pattern has a *, matches it as a whole.
@@ -224,13 +155,13 @@ func matchesPattern(text, pattern string) bool {
 
 // ranked keeps the first limit of many, in order.
 type ranked struct {
-	order func(a, b *Summary) int
+	order func(a, b *summary) int
 	limit int
-	kept  []Summary // up to twice the limit
+	kept  []summary // up to twice the limit
 	full  bool      // kept[limit-1] is the worst that still counts
 }
 
-func (r *ranked) add(one Summary) {
+func (r *ranked) add(one summary) {
 	if r.full && r.order(&one, &r.kept[r.limit-1]) >= 0 {
 		return
 	}
@@ -241,12 +172,19 @@ func (r *ranked) add(one Summary) {
 }
 
 // list is those that were kept, in order.
-func (r *ranked) list() []Summary {
-	slices.SortStableFunc(r.kept, func(a, b Summary) int { return r.order(&a, &b) })
-	if len(r.kept) == 0 {
-		return []Summary{} // in JSON, not null
-	}
+func (r *ranked) list() []summary {
+	slices.SortStableFunc(r.kept, func(a, b summary) int { return r.order(&a, &b) })
 	return r.kept[:min(len(r.kept), r.limit)]
+}
+
+// documents is list for those who asked. It is never nil, which in JSON would be null.
+func (r *ranked) documents() []inspect.Process {
+	list := r.list()
+	documents := make([]inspect.Process, len(list))
+	for i := range list {
+		documents[i] = list[i].document()
+	}
+	return documents
 }
 
 // inspectTime bounds how long one supervisor may take to describe its children, and treeTime all of them together.
@@ -258,98 +196,107 @@ const (
 // Tree describes the supervisors of this node with their children, and some of the unsupervised processes. It asks one
 // supervisor after the other, so it may show what never existed at one moment; one that does not answer is shown with its
 // Problem.
-func (s *System) Tree(ctx context.Context, q Query) (Overview, error) {
-	byWaiting, _ := Query{}.order()
-	loose, nobodys := ranked{order: byWaiting, limit: maxLoose}, 0
-	o := Overview{Node: s.nodeName(), Count: s.Count(), Lost: s.Lost(), Trees: []Branch{}}
-	var roots []Summary
+func (s *System) Tree(ctx context.Context, q inspect.Query) (inspect.Trees, error) {
+	single, singles := ranked{order: moreWaiting, limit: maxUnsupervised}, 0
+	out := inspect.Trees{Node: s.nodeName(), Count: s.Count(), Stats: s.Stats(), Trees: []inspect.Tree{}}
+	var roots []summary
 	now := s.age()
 	for pid := range s.listed() {
-		one, kin, ok := s.summary(pid, now)
+		one, ok := s.summary(pid, now)
 		switch {
-		case !ok || kin.supervised && s.oversees(one.Parent):
-		case !kin.overseer:
-			nobodys++
-			loose.add(one)
-		case len(roots) == q.limit():
-			o.More++
+		case !ok || one.supervised && s.isSupervisor(one.parent):
+		case !one.supervisor:
+			singles++
+			single.add(one)
+		case len(roots) == limitOf(q):
+			out.More++
 		default:
 			roots = append(roots, one)
 		}
 	}
-	o.Loose = loose.list()
-	o.MoreLoose = nobodys - len(o.Loose)
+	out.Unsupervised = single.documents()
+	out.MoreUnsupervised = singles - len(out.Unsupervised)
 	ctx, cancel := context.WithTimeout(ctx, treeTime)
 	defer cancel()
-	g := treeBuilder{s, ctx, q.limit(), MaxDepth}
+	b := treeBuilder{s, ctx, limitOf(q), inspect.MaxDepth}
 	if q.Depth > 0 {
-		g.depth = min(q.Depth, MaxDepth)
+		b.depth = min(q.Depth, inspect.MaxDepth)
 	}
-	slices.SortStableFunc(roots, func(a, b Summary) int { return cmp.Compare(b.Age, a.Age) })
-	for i, root := range roots {
-		if g.left == 0 {
-			o.More += len(roots) - i
+	slices.SortStableFunc(roots, func(a, b summary) int { return older(&a, &b) })
+	for i := range roots {
+		if b.left == 0 {
+			out.More += len(roots) - i
 			break
 		}
-		g.left--
-		b := Branch{Summary: root}
-		g.grow(&b, 1)
-		o.Trees = append(o.Trees, b)
+		b.left--
+		tree := inspect.Tree{Process: roots[i].document()}
+		b.grow(&tree, roots[i].pid, 1)
+		out.Trees = append(out.Trees, tree)
 	}
-	return o, nil
+	return out, nil
 }
 
-func (s *System) oversees(pid PID) bool {
-	_, kin, ok := s.summary(pid, 0)
-	return ok && kin.overseer
+func (s *System) isSupervisor(pid PID) bool {
+	one, ok := s.summary(pid, 0)
+	return ok && one.supervisor
 }
 
 // treeBuilder builds a tree by asking its supervisors.
 type treeBuilder struct {
 	system *System
 	ctx    context.Context
-	left   int // branches that still may be
+	left   int // processes that the answer still takes
 	depth  int
 }
 
 // grow asks a supervisor for its children.
-func (g *treeBuilder) grow(b *Branch, level int) {
-	if b.Life == initializing.String() {
-		b.Problem = "it is starting"
+func (b *treeBuilder) grow(tree *inspect.Tree, pid PID, level int) {
+	if tree.Life == initializing.String() {
+		tree.Problem = "it is starting"
 		return
 	}
-	ctx, cancel := context.WithTimeout(g.ctx, inspectTime)
+	ctx, cancel := context.WithTimeout(b.ctx, inspectTime)
 	defer cancel()
-	state, err := g.system.Inspect(ctx, b.PID)
-	sight, ok := state.(Oversight)
+	state, err := b.system.Inspect(ctx, pid)
+	supervisor, ok := state.(inspect.Supervisor)
 	switch {
 	case ctx.Err() != nil:
-		b.Problem = "it does not answer"
+		tree.Problem = "it does not answer"
 		return
 	case err != nil:
-		b.Problem = err.Error()
+		tree.Problem = err.Error()
 		return
 	case !ok:
-		b.Problem = "it tells nothing about those that it looks after"
+		tree.Problem = "its Inspect returns no inspect.Supervisor"
 		return
 	}
-	b.Strategy, b.Unlisted = sight.Strategy, sight.Unlisted
-	if level > g.depth {
-		b.Unlisted += len(sight.Wards)
+	tree.Strategy, tree.Unlisted = supervisor.Strategy, supervisor.Unlisted
+	if level > b.depth {
+		tree.Unlisted += len(supervisor.Children)
 		return
 	}
-	n := min(len(sight.Wards), maxWards, g.left)
-	b.Unlisted += len(sight.Wards) - n
-	g.left -= n
-	for _, ward := range sight.Wards[:n] {
-		one, kin, alive := g.system.summary(ward.PID, g.system.age())
-		if !alive {
-			one = Summary{PID: ward.PID, Behavior: ward.Behavior}
-		}
-		below := Branch{Summary: one, ID: ward.ID, Restart: ward.Restart, Restarts: ward.Restarts, State: ward.State}
-		if alive && kin.overseer {
-			g.grow(&below, level+1)
-		}
-		b.Children = append(b.Children, below)
+	n := min(len(supervisor.Children), maxChildren, b.left)
+	tree.Unlisted += len(supervisor.Children) - n
+	b.left -= n
+	for _, child := range supervisor.Children[:n] {
+		tree.Children = append(tree.Children, b.child(child, level))
 	}
+}
+
+// child is a supervised process with those below it.
+func (b *treeBuilder) child(c inspect.Child, level int) inspect.Tree {
+	tree := inspect.Tree{Process: inspect.Process{PID: c.PID, Behavior: c.Behavior}, ID: c.ID, Restart: c.Restart, Restarts: c.Restarts, State: c.State}
+	pid, err := ParsePID(c.PID)
+	if err != nil {
+		return tree // it has no process now
+	}
+	one, alive := b.system.summary(pid, b.system.age())
+	if !alive {
+		return tree
+	}
+	tree.Process = one.document()
+	if one.supervisor {
+		b.grow(&tree, pid, level+1)
+	}
+	return tree
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/inspect"
 	"github.com/sabir-go/sabir/actor/supervise"
 )
 
@@ -34,7 +35,7 @@ var sitting = actor.Define[sitter, string]("list.sitter", nil,
 
 func startQuiet(t *testing.T) *actor.System {
 	t.Helper()
-	s := actor.NewSystem(actor.Logger(quiet))
+	s := actor.NewSystem(actor.Config{Logger: quiet})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
@@ -82,35 +83,35 @@ func TestAListHasTheFirstInItsOrderAndSaysHowManyMoreThereAre(t *testing.T) {
 	holdUp(t, s, named, 2)
 	holdUp(t, s, first, 5)
 	for name, test := range map[string]struct {
-		query actor.Query
+		query inspect.Query
 		want  []actor.PID
 		more  int
 	}{
-		"by messages waiting":       {actor.Query{Limit: 2}, []actor.PID{first, named}, 3001},
-		"by age":                    {actor.Query{Sort: actor.SortAge, Limit: 1}, []actor.PID{oldest}, 3002},
-		"by name":                   {actor.Query{Sort: actor.SortName, Limit: 2}, []actor.PID{first, named}, 3001},
-		"a part of a name":          {actor.Query{Match: "zo"}, []actor.PID{named}, 0},
-		"a whole name with a *":     {actor.Query{Match: "a*a"}, []actor.PID{first}, 0},
-		"a * that is not the whole": {actor.Query{Match: "z*o"}, nil, 0},
-		"a PID":                     {actor.Query{Match: oldest.String()}, []actor.PID{oldest}, 0},
-		"a behaviour":               {actor.Query{Match: "list.*", Limit: 1}, []actor.PID{first}, 3002},
+		"by messages waiting":       {inspect.Query{Limit: 2}, []actor.PID{first, named}, 3001},
+		"by age":                    {inspect.Query{Sort: inspect.SortAge, Limit: 1}, []actor.PID{oldest}, 3002},
+		"by name":                   {inspect.Query{Sort: inspect.SortName, Limit: 2}, []actor.PID{first, named}, 3001},
+		"a part of a name":          {inspect.Query{Match: "zo"}, []actor.PID{named}, 0},
+		"a whole name with a *":     {inspect.Query{Match: "a*a"}, []actor.PID{first}, 0},
+		"a * that is not the whole": {inspect.Query{Match: "z*o"}, nil, 0},
+		"a PID":                     {inspect.Query{Match: oldest.String()}, []actor.PID{oldest}, 0},
+		"a behaviour":               {inspect.Query{Match: "list.*", Limit: 1}, []actor.PID{first}, 3002},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := s.List(test.query)
 			must(t, err)
-			var pids []actor.PID
+			var pids []string
 			for _, one := range got.Processes {
 				pids = append(pids, one.PID)
 			}
-			if !slices.Equal(pids, test.want) || got.More != test.more || got.Count != 3003 {
+			if !slices.EqualFunc(pids, test.want, func(text string, pid actor.PID) bool { return text == pid.String() }) || got.More != test.more || got.Count != 3003 {
 				t.Errorf("got %v and %d more of %d, want %v and %d", pids, got.More, got.Count, test.want, test.more)
 			}
 		})
 	}
-	if got, err := s.List(actor.Query{Limit: 1e9}); err != nil || len(got.Processes) != actor.MaxListed || got.Processes[0].Waiting != 5 {
+	if got, err := s.List(inspect.Query{Limit: 1e9}); err != nil || len(got.Processes) != inspect.MaxListed || got.Processes[0].Waiting != 5 {
 		t.Errorf("%d processes at once, %v", len(got.Processes), err)
 	}
-	if _, err := s.List(actor.Query{Sort: "size"}); sabir.AsError(err).Code != sabir.CodeInvalidArgument {
+	if _, err := s.List(inspect.Query{Sort: "size"}); sabir.AsError(err).Code != sabir.CodeInvalidArgument {
 		t.Errorf("sorted by size: %v", err)
 	}
 }
@@ -134,9 +135,9 @@ func TestATreeShowsSupervisorsTheirChildrenAndThoseOfNobody(t *testing.T) {
 	}
 	stranger := spawnSitter(t, s)
 
-	got, err := s.Tree(t.Context(), actor.Query{})
+	got, err := s.Tree(t.Context(), inspect.Query{})
 	must(t, err)
-	if len(got.Trees) != 1 || got.More != 0 || got.Count != 154 || len(got.Loose) != 1 || got.Loose[0].PID != stranger || got.MoreLoose != 0 {
+	if len(got.Trees) != 1 || got.More != 0 || got.Count != 154 || len(got.Unsupervised) != 1 || got.Unsupervised[0].PID != stranger.String() || got.MoreUnsupervised != 0 {
 		t.Fatalf("%+v", got)
 	}
 	shop := got.Trees[0]
@@ -149,7 +150,7 @@ func TestATreeShowsSupervisorsTheirChildrenAndThoseOfNobody(t *testing.T) {
 	if c := shop.Children[1]; c.ID != "desks" || c.Strategy != "dynamic" || len(c.Children) != 100 || c.Unlisted != 50 {
 		t.Errorf("%d children and %d more", len(c.Children), c.Unlisted)
 	}
-	if got, err := s.Tree(t.Context(), actor.Query{Limit: 3, Depth: 1}); err != nil || got.Trees[0].Children[1].Unlisted != 150 {
+	if got, err := s.Tree(t.Context(), inspect.Query{Limit: 3, Depth: 1}); err != nil || got.Trees[0].Children[1].Unlisted != 150 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -170,7 +171,7 @@ func TestATreeSaysWhichSupervisorDoesNotAnswer(t *testing.T) {
 		added <- err
 	}()
 	<-h.started
-	got, err := s.Tree(t.Context(), actor.Query{})
+	got, err := s.Tree(t.Context(), inspect.Query{})
 	close(h.until)
 	must(t, err)
 	must(t, <-added)
@@ -186,13 +187,13 @@ func TestANodeWithProcessesAnswersForThem(t *testing.T) {
 	}
 	answer, err := sabir.CallJSON(t.Context(), m.node, "$processes.list", []byte(`{"sort":"name","limit":2,"match":"desk"}`))
 	must(t, err)
-	var list actor.Listing
+	var list inspect.List
 	must(t, json.Unmarshal(answer, &list))
 	if list.Node != "shop-1" || list.Count != 3 || len(list.Processes) != 2 || list.More != 1 || list.Processes[1].Name != "desk-1" {
 		t.Errorf("%s", answer)
 	}
-	tree, err := sabir.Call[actor.Overview](t.Context(), m.node, "$processes.tree", actor.Query{})
-	if err != nil || len(tree.Loose) != 3 || len(tree.Trees) != 0 {
+	tree, err := sabir.Call[inspect.Trees](t.Context(), m.node, "$processes.tree", inspect.Query{})
+	if err != nil || len(tree.Unsupervised) != 3 || len(tree.Trees) != 0 {
 		t.Errorf("%+v, %v", tree, err)
 	}
 	if _, err = sabir.CallJSON(t.Context(), m.node, "$processes.list", []byte(`{"sort":"size"}`)); err == nil || !strings.Contains(err.Error(), "size") {

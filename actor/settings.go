@@ -3,7 +3,8 @@ package actor
 import (
 	"context"
 	"log/slog"
-	"math"
+
+	"github.com/sabir-go/sabir/actor/internal/level"
 )
 
 // settings are what a process inherits from its parent and passes on to its children: the level of its log, and values. It is a
@@ -25,9 +26,6 @@ func Inherit(key, value any) SpawnOption {
 func LogLevel(level slog.Leveler) SpawnOption {
 	return func(o *spawning) { o.settings = &settings{level: level, rest: o.settings} }
 }
-
-// SystemLevel, as a level for LogLevel, leaves the decision to the system's logger.
-const SystemLevel slog.Level = math.MinInt32
 
 // SetLogLevel is LogLevel for this process, and for those that it starts from now on.
 func (p *Process) SetLogLevel(level slog.Leveler) {
@@ -76,8 +74,8 @@ type leveled struct {
 }
 
 func (l leveled) Enabled(ctx context.Context, at slog.Level) bool {
-	if level := l.level.Level(); level != SystemLevel {
-		return at >= level
+	if from := l.level.Level(); from != level.System {
+		return at >= from
 	}
 	return l.Handler.Enabled(ctx, at)
 }

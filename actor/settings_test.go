@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/app"
 )
 
 type colour struct{}
@@ -48,7 +49,7 @@ func family(t *testing.T, s *actor.System, parent []actor.SpawnOption, child ...
 }
 
 func TestInheritedValuesGoToAllBelow(t *testing.T) {
-	s := actor.NewSystem()
+	s := actor.NewSystem(actor.Config{})
 	defer s.Stop(context.Background())
 	first, second := family(t, s, []actor.SpawnOption{actor.Inherit(colour{}, "red"), actor.Inherit(size{}, 5)}, actor.Inherit(colour{}, "blue"))
 	insideOf(t, s, second, func(p *actor.Process) {
@@ -65,7 +66,7 @@ func TestInheritedValuesGoToAllBelow(t *testing.T) {
 
 func TestLogLevelIsInheritedAndCanBeChangedForAllAtOnce(t *testing.T) {
 	var text bytes.Buffer
-	s := actor.NewSystem(actor.Logger(slog.New(slog.NewTextHandler(&text, nil))))
+	s := actor.NewSystem(actor.Config{Logger: slog.New(slog.NewTextHandler(&text, nil))})
 	defer s.Stop(context.Background())
 	level := &slog.LevelVar{}
 	level.Set(slog.LevelDebug)
@@ -88,14 +89,14 @@ func TestLogLevelIsInheritedAndCanBeChangedForAllAtOnce(t *testing.T) {
 	if got := enabled(); len(got) != 1 {
 		t.Error(got)
 	}
-	level.Set(actor.SystemLevel)
+	level.Set(app.SystemLevel)
 	if got := enabled(); len(got) != 2 {
 		t.Error(got)
 	}
 }
 
 func TestSpecWithOptionsIsAnotherSpec(t *testing.T) {
-	s := actor.NewSystem()
+	s := actor.NewSystem(actor.Config{})
 	defer s.Stop(context.Background())
 	plain := heirs.Spec(struct{}{})
 	if _, err := plain.With(actor.Named("a")).With(actor.Inherit(size{}, 1)).Start(s); err != nil {

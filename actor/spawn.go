@@ -30,7 +30,7 @@ func Named(name string) SpawnOption { return func(o *spawning) { o.name = name }
 // Linked links the process with the one that starts it, before Init runs. A system cannot be linked with.
 func Linked() SpawnOption { return func(o *spawning) { o.linked = true } }
 
-// Mailbox bounds how many messages wait, and sets what happens to one too many. Default: DefaultMailbox and Reject.
+// Mailbox bounds how many messages wait, and sets what happens to one too many. Default: 1 Mi messages and Reject.
 func Mailbox(messages int, rule Overflow) SpawnOption {
 	return func(o *spawning) { o.bound, o.rule = messages, rule }
 }
@@ -49,7 +49,7 @@ func Spawn[S, A any](from Sender, b *Behavior[S, A], args A, options ...SpawnOpt
 }
 
 func startProcess[S, A any](from Sender, b *Behavior[S, A], args A, options []SpawnOption) (PID, error) {
-	s, o := from.in(), spawning{bound: DefaultMailbox}
+	s, o := from.in(), spawning{bound: defaultMailbox}
 	for _, option := range options {
 		option(&o)
 	}

@@ -168,7 +168,7 @@ func TestThereAreNoMoreProcessesThanMayBe(t *testing.T) {
 		if n := s.Count(); n != 2 {
 			t.Errorf("%d live", n)
 		}
-	}, MaxProcesses(2))
+	}, Config{MaxProcesses: 2})
 }
 
 func TestMessagesSentDuringInitAreHandledAfterIt(t *testing.T) {

@@ -4,38 +4,26 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	seam "github.com/sabir-go/sabir/actor/internal/stepping"
 )
 
-// Stepping has callbacks for the code that steps a system without workers; each may be nil. They run on the goroutine that
-// steps or starts a process, and must not use the system.
-type Stepping struct {
-	// Started is called when a process was started, before its Init runs.
-	Started func(pid, parent PID, behavior string)
-	// Ended is called when a process has ended, also one whose Init has failed.
-	Ended func(pid PID, behavior string, reason error)
-	// Stuck reports that a call of a process cannot be answered, because no process is ready. The call fails with
-	// ErrCallTimeout.
-	Stuck func(problem string, to PID)
+func init() {
+	seam.NewSystem, seam.Step = newSystem, (*System).step
 }
 
-// Stepped makes a system without workers, for tests that are to run the same way each time: its processes run only in Step,
-// and in calls, one after another in the order in which they became ready. Package actortest is made of it. Nothing is held
-// back when a callback sends. What differs:
+// stepping replaces the workers in a system for tests that run the same way each time: its processes run only in step, and in
+// calls, one after another in the order in which they became ready. Nothing is held back when a callback sends. What differs:
 //
 //   - a call runs other processes until it is answered, and fails where none is ready;
 //   - a sender that waits for space in a mailbox does the same;
 //   - InitTimeout is not looked at.
 //
-// Such a system is used by one goroutine at a time. With a Clock that the test moves, nothing depends on time.
-func Stepped(to Stepping) Option {
-	return func(s *System) { s.scheduler.stepping = &stepping{system: s, hooks: to} }
-}
-
-// stepping replaces the workers of a system that is stepped.
+// Such a system is used by one goroutine at a time. With a clock that the test moves, nothing depends on time.
 type stepping struct {
 	system       *System
-	hooks        Stepping
-	spare        []*worker     // unused now; a Step inside a call inside a Step needs another
+	hooks        *seam.Hooks[PID]
+	spare        []*worker     // unused now; a step inside a call inside a step needs another
 	pendingCalls []pendingCall // calls in progress, the innermost last
 }
 
@@ -53,12 +41,11 @@ func (q pendingCall) String() string {
 	return fmt.Sprintf("%s calls %s with %s", who, q.to, q.with)
 }
 
-// Step lets the process that became ready first handle one message, in a system that was made with Stepped. It reports whether
-// there was one.
-func (s *System) Step() bool {
+// step lets the process that became ready first handle one message, and reports whether there was one.
+func (s *System) step() bool {
 	c := &s.scheduler
 	if c.stepping == nil {
-		panic("actor: Step is for systems made with Stepped")
+		panic("actor: only a system without workers is stepped")
 	}
 	c.mu.Lock()
 	at := c.take()
@@ -93,14 +80,14 @@ func (st *stepping) call(ctx context.Context, by *Process, to PID, with string, 
 	for waits() {
 		if err := ctx.Err(); err != nil {
 			fail(err)
-		} else if !st.system.Step() {
+		} else if !st.system.step() {
 			fail(st.stuck())
 		}
 	}
 	st.pendingCalls = st.pendingCalls[:len(st.pendingCalls)-1]
 }
 
-// stuck describes the call that will never be answered, and calls Stuck.
+// stuck describes the call that will never be answered, and calls the hook.
 func (st *stepping) stuck() error {
 	last := len(st.pendingCalls) - 1
 	text := st.pendingCalls[last].String() + ", and nobody who is ready will answer"
@@ -120,7 +107,7 @@ func (st *stepping) stuck() error {
 // runToEnd is the rest of System.Stop.
 func (st *stepping) runToEnd() error {
 	s := st.system
-	for s.Step() {
+	for s.step() {
 	}
 	if s.processes.count() == 0 {
 		return nil
@@ -129,7 +116,7 @@ func (st *stepping) runToEnd() error {
 	for pid := range s.all() {
 		s.Kill(pid)
 	}
-	for s.Step() {
+	for s.step() {
 	}
 	return fmt.Errorf("actor: %d processes did not end when they were told to, and were killed", left)
 }

@@ -2,20 +2,28 @@ package actor
 
 import (
 	"context"
+	"log/slog"
 	"testing"
+
+	seam "github.com/sabir-go/sabir/actor/internal/stepping"
 )
 
+// stepped is a system without workers.
+func stepped() *System {
+	return newSystem(Config{Logger: slog.New(slog.DiscardHandler)}, seam.Machine{}, &seam.Hooks[PID]{})
+}
+
 func TestASteppedSystemRunsOnlyInStep(t *testing.T) {
-	s := quiet(Stepped(Stepping{}))
+	s := stepped()
 	handled := 0
 	pid := spawn(t, s, hooks{any: func(*Process, any) error { handled++; return nil }})
 	fill(s, pid, 3)
 	for want := range 3 {
-		if handled != want || !s.Step() {
+		if handled != want || !s.step() {
 			t.Fatalf("%d were handled before step %d", handled, want+1)
 		}
 	}
-	if handled != 3 || s.Step() {
+	if handled != 3 || s.step() {
 		t.Errorf("%d were handled; is there still one?", handled)
 	}
 	if err := s.Stop(context.Background()); err != nil || s.Count() != 0 {
@@ -24,7 +32,7 @@ func TestASteppedSystemRunsOnlyInStep(t *testing.T) {
 }
 
 func TestStoppingASteppedSystemKillsWhoDoesNotEnd(t *testing.T) {
-	s := quiet(Stepped(Stepping{}))
+	s := stepped()
 	if _, err := Spawn(s, catchers, hooks{}); err != nil {
 		t.Fatal(err)
 	}
@@ -33,13 +41,13 @@ func TestStoppingASteppedSystemKillsWhoDoesNotEnd(t *testing.T) {
 	}
 }
 
-func TestStepIsOnlyForSteppedSystems(t *testing.T) {
+func TestOnlyASystemWithoutWorkersIsStepped(t *testing.T) {
 	s := quiet()
 	defer s.Stop(context.Background())
 	defer func() {
 		if recover() == nil {
-			t.Error("Step did not panic")
+			t.Error("step did not panic")
 		}
 	}()
-	s.Step()
+	s.step()
 }

@@ -39,7 +39,7 @@ func stopMany(t *testing.T, n int) {
 		t.Errorf("%v; %d live", err, s.Count())
 	}
 	t.Logf("stopped %d in %s", n, time.Since(started))
-	if lost := s.Lost(); lost.Undelivered > int64(n/10) {
+	if lost := s.Stats(); lost.Undelivered > int64(n/10) {
 		t.Errorf("counted as lost: %+v", lost)
 	}
 }

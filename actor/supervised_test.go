@@ -40,7 +40,7 @@ var guardians = actor.Define("guardian", (*guardian).init,
 )
 
 func TestStopOfTheSystemLeavesTheSupervisedToThoseWhoLookAfterThem(t *testing.T) {
-	s := actor.NewSystem()
+	s := actor.NewSystem(actor.Config{})
 	seen := make(chan any, 10)
 	if _, err := actor.Spawn(s, guardians, seen); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestStopOfTheSystemLeavesTheSupervisedToThoseWhoLookAfterThem(t *testing.T)
 }
 
 func TestTrapParentMakesTheParentsExitAMessage(t *testing.T) {
-	s := actor.NewSystem()
+	s := actor.NewSystem(actor.Config{})
 	defer s.Stop(context.Background())
 	seen := make(chan any, 10)
 	parent, err := actor.Spawn(s, heirs, struct{}{})
@@ -81,7 +81,7 @@ func TestTrapParentMakesTheParentsExitAMessage(t *testing.T) {
 }
 
 func TestSupervisedProcessCannotUnlinkItself(t *testing.T) {
-	s := actor.NewSystem()
+	s := actor.NewSystem(actor.Config{})
 	defer s.Stop(context.Background())
 	seen := make(chan any, 10)
 	pid, err := actor.Spawn(s, guardians, seen)
@@ -97,7 +97,7 @@ func TestSupervisedProcessCannotUnlinkItself(t *testing.T) {
 }
 
 func TestSupervisedProcessThatDoesNotStartIsNoNewsForItsGuardian(t *testing.T) {
-	s := actor.NewSystem()
+	s := actor.NewSystem(actor.Config{})
 	defer s.Stop(context.Background())
 	seen := make(chan any, 10)
 	pid, err := actor.Spawn(s, guardians, seen)

@@ -11,12 +11,14 @@ import (
 	"unique"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor/inspect"
+	seam "github.com/sabir-go/sabir/actor/internal/stepping"
 )
 
 // System is the processes of a node. It works by itself; given to a node as an option it reaches the systems of the other
 // nodes of the cluster:
 //
-//	system := actor.NewSystem()
+//	system := actor.NewSystem(actor.Config{})
 //	node := sabir.NewNode(system.Option(), sabir.Join("tcp://:7700"))
 //
 // All its methods, and all functions that take it, may be used by many goroutines at once.
@@ -24,7 +26,7 @@ type System struct {
 	home         unique.Handle[home]
 	node         *sabir.Node
 	log          *slog.Logger
-	clock        Clock
+	clock        seam.Clock
 	maxProcesses int
 	started      time.Time
 
@@ -45,37 +47,34 @@ type System struct {
 	dead            struct{ undelivered, dropped, unhandled atomic.Int64 }
 }
 
-// DefaultMaxProcesses bounds the processes of a system without the option MaxProcesses.
-const DefaultMaxProcesses = 16 << 20
-
-// Option is an option of NewSystem.
-type Option func(*System)
-
-// Logger sets the logger of the system. Default: slog.Default.
-func Logger(log *slog.Logger) Option { return func(s *System) { s.log = log } }
-
-// MaxProcesses bounds the number of processes. Default: DefaultMaxProcesses.
-func MaxProcesses(n int) Option { return func(s *System) { s.maxProcesses = n } }
-
-// Workers sets how many callbacks run at once, without those that block. Default: GOMAXPROCS.
-func Workers(n int) Option { return func(s *System) { s.scheduler.size = max(n, 1) } }
-
-// WithClock gives the system another clock, for tests.
-func WithClock(c Clock) Option { return func(s *System) { s.clock = c } }
+// Config has the settings of a system. The zero Config is right for most.
+type Config struct {
+	Logger       *slog.Logger // Default: slog.Default
+	MaxProcesses int          // Default: 16 Mi
+	Workers      int          // callbacks that run at once, without those that block. Default: GOMAXPROCS
+}
 
 // NewSystem makes a system, which runs until Stop, or with its node.
-func NewSystem(options ...Option) *System {
-	s := &System{log: slog.Default(), clock: machineClock{}, maxProcesses: DefaultMaxProcesses}
+func NewSystem(config Config) *System { return newSystem(config, seam.Machine{}, nil) }
+
+// newSystem makes a system with a clock, and without workers if there are hooks.
+func newSystem(config Config, clock seam.Clock, hooks *seam.Hooks[PID]) *System {
+	s := &System{log: config.Logger, clock: clock, maxProcesses: config.MaxProcesses}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	if s.maxProcesses <= 0 {
+		s.maxProcesses = 16 << 20
+	}
 	s.remote.system, s.faults.system = s, s
 	s.home = unique.Make(home{node: "local", instance: uint64(time.Now().UnixNano())})
-	s.scheduler.size = runtime.GOMAXPROCS(0)
-	for _, option := range options {
-		option(s)
+	if s.scheduler.size = config.Workers; s.scheduler.size <= 0 {
+		s.scheduler.size = runtime.GOMAXPROCS(0)
+	}
+	if hooks != nil {
+		s.scheduler.size, s.scheduler.stepping = 0, &stepping{system: s, hooks: hooks}
 	}
 	s.deadlines.clock, s.started = s.clock, s.clock.Now()
-	if s.scheduler.stepping != nil {
-		s.scheduler.size = 0
-	}
 	s.scheduler.start(s, s.scheduler.size)
 	return s
 }
@@ -96,16 +95,9 @@ func (s *System) Alive(pid PID) bool {
 // Count returns the number of processes on this node, without those that the runtime starts for events and groups.
 func (s *System) Count() int { return s.processes.count() - int(s.internalProcess.Load()) }
 
-// Lost counts messages that no process handled.
-type Lost struct {
-	Undelivered int64 `json:"undelivered"` // to processes that had ended, or ended before they handled them
-	Overflowed  int64 `json:"overflowed"`  // to full mailboxes
-	NotHandled  int64 `json:"notHandled"`  // of a type that the process has no handler for
-}
-
-// Lost counts messages since the start.
-func (s *System) Lost() Lost {
-	return Lost{s.dead.undelivered.Load(), s.dead.dropped.Load(), s.dead.unhandled.Load()}
+// Stats counts the messages that no process handled, since the start.
+func (s *System) Stats() inspect.Stats {
+	return inspect.Stats{Undelivered: s.dead.undelivered.Load(), Overflowed: s.dead.dropped.Load(), NotHandled: s.dead.unhandled.Load()}
 }
 
 func (s *System) ended(pid PID, reason error) {

@@ -58,7 +58,7 @@ func TestATimerOfAProcessThatIsNotThereDoesNothing(t *testing.T) {
 		SendAfter(s, Name{Name: "nobody"}, time.Second, "late")
 		s.Kill(pid)
 		time.Sleep(time.Minute)
-		if lost := s.Lost(); lost.Undelivered != 1 {
+		if lost := s.Stats(); lost.Undelivered != 1 {
 			t.Errorf("counted as lost: %+v", lost)
 		}
 	})

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/actor/inspect"
 )
 
 type (
@@ -61,7 +63,7 @@ func TestAMessageOrCallWithoutHandlerFailsAtItsSender(t *testing.T) {
 func TestAMessageWithoutHandlerIsCountedAndLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
-		s := NewSystem(Logger(slog.New(slog.NewTextHandler(&log, nil))))
+		s := NewSystem(Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		defer s.Stop(context.Background())
 		one, err := Spawn(s, bare, 0)
 		two, err2 := Spawn(s, bare, 0)
@@ -76,7 +78,7 @@ func TestAMessageWithoutHandlerIsCountedAndLoggedOnce(t *testing.T) {
 		if len(log.text) != 2 || !strings.Contains(log.text[0], "type=actor.subtract") || !strings.Contains(log.text[1], "type=actor.resetter") || !strings.Contains(log.text[0], "behavior=bare") {
 			t.Errorf("logged: %q", log.text)
 		}
-		if lost := s.Lost(); lost != (Lost{NotHandled: 4}) {
+		if lost := s.Stats(); lost != (inspect.Stats{NotHandled: 4}) {
 			t.Errorf("counted: %+v", lost)
 		}
 	})
@@ -85,7 +87,7 @@ func TestAMessageWithoutHandlerIsCountedAndLoggedOnce(t *testing.T) {
 func TestWhatTheRuntimeSendsNeedsNoHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
-		s := NewSystem(Logger(slog.New(slog.NewTextHandler(&log, nil))))
+		s := NewSystem(Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		defer s.Stop(context.Background())
 		ref, err := Spawn(s, bare, 0)
 		if err != nil {

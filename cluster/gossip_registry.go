@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Gossip is a [Membership] by gossip between the nodes. It needs no ports of its own: a [Carrier] carries it. Package
-// cluster/gossip has the one that is linked with the transports that dial addresses.
+// Gossip is a [Membership] by gossip between the nodes. It needs no ports of its own: a [Carrier] carries it. The one that
+// there is comes with the transports that dial addresses.
 type Gossip interface {
 	Membership
 
@@ -54,7 +54,7 @@ type GossipConfig struct {
 
 var newGossip func(Carrier, []string, GossipConfig) Gossip
 
-// RegisterGossip makes [NewGossip] call the function. Package cluster/gossip calls it from its init. It panics for nil and where
+// RegisterGossip makes [NewGossip] call the function. A package of gossip calls it from its init. It panics for nil and where
 // one is registered: each is a mistake in the program that shows at its start.
 func RegisterGossip(make func(carrier Carrier, seeds []string, config GossipConfig) Gossip) {
 	if make == nil {
@@ -71,7 +71,7 @@ func RegisterGossip(make func(carrier Carrier, seeds []string, config GossipConf
 // links no gossip.
 func NewGossip(carrier Carrier, seeds []string, config GossipConfig) (Gossip, error) {
 	if newGossip == nil {
-		return nil, errors.New(`the program does not link the gossip by which nodes find each other: add import _ "github.com/sabir-go/sabir/cluster/gossip"`)
+		return nil, errors.New(`the program does not link the gossip by which nodes find each other: add import _ "github.com/sabir-go/sabir/transport/tcp", or that of another transport of addresses`)
 	}
 	return newGossip(carrier, seeds, config), nil
 }

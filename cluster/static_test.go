@@ -134,7 +134,7 @@ func TestStaticRefusesWhatIsNoURL(t *testing.T) {
 
 func TestGossipThatIsNotLinkedIsAnErrorThatNamesTheImport(t *testing.T) {
 	_, err := cluster.NewGossip(nil, nil, cluster.GossipConfig{})
-	if err == nil || !strings.Contains(err.Error(), `add import _ "github.com/sabir-go/sabir/cluster/gossip"`) {
+	if err == nil || !strings.Contains(err.Error(), `add import _ "github.com/sabir-go/sabir/transport/tcp"`) {
 		t.Errorf("got %v", err)
 	}
 }

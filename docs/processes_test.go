@@ -32,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var quiet = actor.Logger(slog.New(slog.NewTextHandler(io.Discard, nil)))
+var quiet = actor.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 
 // A first process.
 
@@ -54,7 +54,7 @@ var counter = actor.Define("counter", (*Counter).Init,
 func Example_counter() {
 	ctx := context.Background()
 
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
 
 	ref, err := actor.Spawn(system, counter, 40) // returns when Init has
@@ -91,7 +91,7 @@ var clocks = actor.Define("clock", (*Clock).Init, actor.OnMessage((*Clock).Tick)
 
 func Example_send() {
 	ctx := context.Background()
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
 
 	ref, err := actor.Spawn(system, counter, 0, actor.Named("visits"), actor.Mailbox(10_000, actor.DropOldest))
@@ -224,7 +224,7 @@ func shop() actor.Spec {
 
 func Example_supervision() {
 	ctx := context.Background()
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
 
 	if _, err := shop().Start(system); err != nil {
@@ -243,7 +243,7 @@ func Example_supervision() {
 
 func Example_application() {
 	ctx, cancel := context.WithCancel(context.Background())
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
 	cancel() // as Ctrl-C would
 
@@ -264,7 +264,7 @@ type Price struct {
 type Market struct{ prices *actor.Topic[Price] }
 
 func (m *Market) Init(p *actor.Process, _ struct{}) (err error) {
-	m.prices, err = actor.NewTopic[Price](p, "prices", actor.Keep(10)) // newcomers get the last 10 first
+	m.prices, err = actor.NewTopic[Price](p, "prices", actor.TopicConfig{Keep: 10}) // newcomers get the last 10 first
 	return err
 }
 
@@ -314,7 +314,7 @@ func Example_groupsAndEvents() {
 func TestProcessesOfTwoNodes(t *testing.T) {
 	ctx, address, name := t.Context(), "mem://docs-processes", sabir.NodeID("office-1")
 
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	node := sabir.NewNode(name, system.Option(), sabir.Join(address)) // tcp://:7700, or any other
 	actor.AllowRemoteSpawn(system, counter)                           // others may start counters here
 	if err := node.Start(ctx); err != nil {
@@ -322,7 +322,7 @@ func TestProcessesOfTwoNodes(t *testing.T) {
 	}
 	defer stop(node)
 
-	near := actor.NewSystem()
+	near := actor.NewSystem(actor.Config{})
 	other := sabir.NewNode(sabir.NodeID("office-2"), near.Option(), sabir.Join(address))
 	if err := other.Start(ctx); err != nil {
 		t.Fatal(err)
@@ -412,7 +412,7 @@ var guides = actor.Define[Guide, struct{}]("guide", nil, actor.OnCall((*Guide).G
 
 func TestAProcessCallsAServiceAndAServiceAProcess(t *testing.T) {
 	ctx := t.Context()
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	users := sabir.NewService("users")
 	sabir.Handle(users, "get", func(ctx context.Context, id int) (User, error) { return User{"Ada"}, nil })
 
@@ -504,7 +504,7 @@ var visitors = grain.Define("visitor", grain.OnCall((*Visitor).Visit))
 func TestAGrainCountsItsVisits(t *testing.T) {
 	ctx, store := t.Context(), memory.New()
 	defer store.Close()
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	grains := grain.New(system, grain.Serve(visitors), grain.Store(store))
 	node := sabir.NewNode(system.Option(), grains.Option(), sabir.Join("mem://docs-grains"))
 	if err := node.Start(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 	"weak"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/signal"
 )
 
 // Breaker stops calling an action that keeps failing, so that its callers get an error at once and it gets time to recover.
@@ -29,7 +30,7 @@ import (
 //
 // A handler that hangs reports no error, so put a [Timeout] inside the breaker, after it in the list.
 //
-// The signals are sabir.BreakerOpened, BreakerHalfOpen and BreakerClosed. A call through a closed breaker costs two
+// The signals are signal.BreakerOpened, BreakerHalfOpen and BreakerClosed. A call through a closed breaker costs two
 // atomic operations and reads no clock.
 type Breaker struct {
 	// FailureRatio is the share of calls that must fail to open the breaker: above 0, up to 1. Default: 0.5.
@@ -231,10 +232,10 @@ func isNeither(e *sabir.Error) bool {
 // open, like all changes of the state, runs under mu, and signals there so that signals come in the order of the changes.
 func (c *circuit) open() {
 	c.until = time.Now().Add(c.OpenFor)
-	c.change(Open, sabir.BreakerOpened)
+	c.change(Open, signal.BreakerOpened)
 }
 
-func (c *circuit) change(to BreakerState, kind sabir.SignalKind) {
+func (c *circuit) change(to BreakerState, kind signal.Kind) {
 	c.state.Store(int32(to))
 	c.action.Signal(kind)
 }
@@ -280,7 +281,7 @@ func (c *circuit) admit() (round int, refused error) {
 		c.round, c.free, c.successes = c.round+1, c.Probes, 0
 		c.until = time.Now().Add(c.OpenFor)
 		if !half {
-			c.change(HalfOpen, sabir.BreakerHalfOpen)
+			c.change(HalfOpen, signal.BreakerHalfOpen)
 		}
 	}
 	c.free--
@@ -303,7 +304,7 @@ func (c *circuit) settle(round int, failed, neither bool) {
 		if c.successes++; c.successes == c.Probes {
 			c.current.Store(0)
 			c.previous.Store(0)
-			c.change(Closed, sabir.BreakerClosed)
+			c.change(Closed, signal.BreakerClosed)
 		}
 	}
 }

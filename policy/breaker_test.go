@@ -14,6 +14,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/policy"
+	"github.com/sabir-go/sabir/signal"
 )
 
 func refusedFor(t *testing.T, what string, p sabir.Wrapper) {
@@ -68,7 +69,7 @@ func TestBreakerOpensWhenTheRatioOfFailuresIsReached(t *testing.T) {
 	if p.state() != policy.Open {
 		t.Fatal("not open after 5 failures of 10 calls")
 	}
-	if p.heard(sabir.BreakerOpened) != 1 {
+	if p.heard(signal.BreakerOpened) != 1 {
 		t.Errorf("signals %v", p.all())
 	}
 }
@@ -122,7 +123,7 @@ func TestBreakerClosesAfterASuccessfulTrialAndCountsAnew(t *testing.T) {
 		if p.state() != policy.Closed {
 			t.Error("failures from before it closed still count")
 		}
-		want := []sabir.SignalKind{sabir.BreakerOpened, sabir.BreakerHalfOpen, sabir.BreakerClosed}
+		want := []signal.Kind{signal.BreakerOpened, signal.BreakerHalfOpen, signal.BreakerClosed}
 		if !slices.Equal(p.all(), want) {
 			t.Errorf("signals %v, want %v", p.all(), want)
 		}

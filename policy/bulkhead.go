@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/signal"
 )
 
 // Bulkhead lets at most MaxCalls calls of an action run at once, so that a slow action cannot take all that the
 // process has. Further calls wait in a queue, first come first served; when the queue is full, or a call has waited for
 // MaxWait, it is answered with sabir.ErrBulkheadFull (code ResourceExhausted, retryable) and the signal
-// sabir.BulkheadRejected is sent. A caller that stops waiting leaves the queue.
+// signal.BulkheadRejected is sent. A caller that stops waiting leaves the queue.
 //
 // A call counts until its handler returned. Put [Timeout] outside, before it in the list: inside, a handler that
 // outlives its time limit would no longer count while it still runs.
@@ -139,7 +140,7 @@ func (b *compartment) enter(ctx context.Context) error {
 	}
 	b.mu.Unlock()
 	if ctx.Err() == nil {
-		b.action.Signal(sabir.BulkheadRejected)
+		b.action.Signal(signal.BulkheadRejected)
 	}
 	return err
 }
@@ -161,7 +162,7 @@ func (b *compartment) join() (*list.Element, error) {
 		}
 	}
 	if b.waiters.Len() >= b.MaxQueue {
-		b.action.Signal(sabir.BulkheadRejected)
+		b.action.Signal(signal.BulkheadRejected)
 		return nil, b.full(fmt.Sprintf("found %d calls running and %d waiting", b.MaxCalls, b.waiters.Len()))
 	}
 	return b.waiters.PushBack(&waiter{make(chan struct{})}), nil

@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/signal"
 )
 
 var jsonCodec = json.New()
@@ -109,10 +110,10 @@ func (c *cachedAction) call(ctx context.Context, r *sabir.Request) error {
 		c.warnStore(ctx, err)
 	} else if c.answer(ctx, r, &kept) {
 		w.put()
-		c.action.Signal(sabir.CacheHit)
+		c.action.Signal(signal.CacheHit)
 		return nil
 	}
-	c.action.Signal(sabir.CacheMiss)
+	c.action.Signal(signal.CacheMiss)
 	key := string(w.buf)
 	w.put()
 	return c.shareFlight(ctx, r, p, key, kept.Generation)

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
+	"github.com/sabir-go/sabir/signal"
 )
 
 type getUser struct {
@@ -58,7 +60,7 @@ func TestCacheAnswersTheSameQuestionWithoutTheHandler(t *testing.T) {
 	if a, b, other := u.get(t, t.Context(), "ada"), u.get(t, t.Context(), "ada"), u.get(t, t.Context(), "bob"); a != 1 || b != 1 || other != 2 {
 		t.Errorf("runs %d, %d and %d, want 1, 1 and 2", a, b, other)
 	}
-	if u.heard(sabir.CacheMiss) != 2 || u.heard(sabir.CacheHit) != 1 {
+	if u.heard(signal.CacheMiss) != 2 || u.heard(signal.CacheHit) != 1 {
 		t.Errorf("signals %v", u.all())
 	}
 }
@@ -251,7 +253,7 @@ func TestCacheLeavesTheNodesOwnServiceAlone(t *testing.T) {
 	node := start(t, sabir.Use(policy.Cached{Cache: &policy.Cache{}}))
 	s := sabir.NewService("late")
 	count := func() int {
-		list, err := sabir.Call[[]sabir.ServiceInfo](t.Context(), node, "$node.services", none{})
+		list, err := sabir.Call[[]introspect.Service](t.Context(), node, "$node.services", none{})
 		if err != nil {
 			t.Error(err)
 		}

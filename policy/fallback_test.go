@@ -8,6 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/policy"
+	"github.com/sabir-go/sabir/signal"
 )
 
 func TestFallbackAnswersWithTheInputAndTheErrorAtHand(t *testing.T) {
@@ -17,7 +18,7 @@ func TestFallbackAnswersWithTheInputAndTheErrorAtHand(t *testing.T) {
 	r := newRig(t, func(context.Context, helloRequest) (helloReply, error) { return helloReply{}, errBroken },
 		sabir.Use(policy.FallbackFunc(instead)))
 	out, err := sabir.Call[helloReply](t.Context(), r.node, "test.run", helloRequest{Name: "Ada"})
-	if err != nil || out.Text != "Ada: Broken" || r.heard(sabir.FellBack) != 1 {
+	if err != nil || out.Text != "Ada: Broken" || r.heard(signal.FellBack) != 1 {
 		t.Errorf("got %v, %v, signals %v", out, err, r.all())
 	}
 }
@@ -50,7 +51,7 @@ func TestFallbackFallsBack(t *testing.T) {
 		t.Run(test.what, func(t *testing.T) {
 			r := newRig(t, func(context.Context, none) (int, error) { return 1, test.err }, sabir.Use(policy.FallbackValue(2)))
 			out, err := r.call(t.Context())
-			if fell := out == 2 && err == nil; fell != test.want || (r.heard(sabir.FellBack) == 1) != test.want {
+			if fell := out == 2 && err == nil; fell != test.want || (r.heard(signal.FellBack) == 1) != test.want {
 				t.Errorf("got %d, %v", out, err)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/policy"
+	"github.com/sabir-go/sabir/signal"
 )
 
 func TestAnOrderThatDefeatsAPolicyIsRefused(t *testing.T) {
@@ -70,7 +71,7 @@ func TestAStackPutsPoliciesInTheOrderThatWorks(t *testing.T) {
 		if runs != 1 {
 			t.Errorf("the action ran %d times, want once: the rate limit lets one of the three calls through", runs)
 		}
-		if got := r.all(); !slices.Contains(got, sabir.TimedOut) || !slices.Contains(got, sabir.RateLimited) || !slices.Contains(got, sabir.FellBack) {
+		if got := r.all(); !slices.Contains(got, signal.TimedOut) || !slices.Contains(got, signal.RateLimited) || !slices.Contains(got, signal.FellBack) {
 			t.Errorf("the signals are %v", got)
 		}
 	})

@@ -9,11 +9,12 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/ratelimit"
+	"github.com/sabir-go/sabir/signal"
 )
 
 // RateLimit lets an action be called Rate times a second on average, and Burst times at once after a pause. A call above
 // that is answered at once with sabir.ErrRateLimited (code ResourceExhausted, retryable), whose data is [RetryAfter], and
-// the signal sabir.RateLimited is sent.
+// the signal signal.RateLimited is sent.
 type RateLimit struct {
 	// Rate is the calls per second: above 0 and at most 10,000,000; it may be less than 1. It has no default.
 	Rate float64
@@ -49,7 +50,7 @@ func (c RateLimit) Middleware() sabir.Middleware {
 }
 
 func tooOften(a *sabir.Action, wait time.Duration) error {
-	a.Signal(sabir.RateLimited)
+	a.Signal(signal.RateLimited)
 	return &sabir.Error{Code: sabir.CodeResourceExhausted, Name: sabir.ErrRateLimited.Name, Retryable: true, Data: retryAfter(wait), Node: a.Node,
 		Message: fmt.Sprintf("%s is called more often than its rate limit allows; try again in %v", a.Name, wait.Round(time.Millisecond))}
 }

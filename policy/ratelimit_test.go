@@ -11,6 +11,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/policy"
+	"github.com/sabir-go/sabir/signal"
 )
 
 func one(context.Context, none) (int, error) { return 1, nil }
@@ -39,8 +40,8 @@ func TestRateLimitLetsABurstThroughAndThenTheRate(t *testing.T) {
 		if n := r.passes(20); n != 5 {
 			t.Errorf("%d passed after a long pause, want the burst of 5", n)
 		}
-		if r.heard(sabir.RateLimited) != 15+17+15 {
-			t.Errorf("%d signals", r.heard(sabir.RateLimited))
+		if r.heard(signal.RateLimited) != 15+17+15 {
+			t.Errorf("%d signals", r.heard(signal.RateLimited))
 		}
 	})
 }

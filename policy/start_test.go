@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/signal"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
@@ -44,7 +45,7 @@ func stop(tb testing.TB, node *sabir.Node) {
 type rig struct {
 	node    *sabir.Node
 	mu      sync.Mutex
-	signals []sabir.SignalKind
+	signals []signal.Kind
 }
 
 // newRig serves fn behind the options.
@@ -53,7 +54,7 @@ func newRig[In, Out any](tb testing.TB, fn func(context.Context, In) (Out, error
 	r := &rig{}
 	s := sabir.NewService("test")
 	sabir.Handle(s, "run", fn, options...)
-	r.node = start(tb, sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Use(sabir.Middleware{Signal: func(s sabir.Signal) {
+	r.node = start(tb, sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Use(sabir.Middleware{Signal: func(s signal.Signal) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.signals = append(r.signals, s.Kind)
@@ -62,7 +63,7 @@ func newRig[In, Out any](tb testing.TB, fn func(context.Context, In) (Out, error
 }
 
 // heard counts the signals of a kind.
-func (r *rig) heard(kind sabir.SignalKind) (n int) {
+func (r *rig) heard(kind signal.Kind) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.signals {
@@ -73,7 +74,7 @@ func (r *rig) heard(kind sabir.SignalKind) (n int) {
 	return n
 }
 
-func (r *rig) all() []sabir.SignalKind {
+func (r *rig) all() []signal.Kind {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.signals)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/signal"
 )
 
 // Timeout bounds the time a call may take from here inwards: at the limit its context ends and its caller is answered
@@ -15,7 +16,7 @@ import (
 // sabir.Inline promises not to block: it stays on its caller's goroutine, and only its context ends. So does a call to
 // another node, where it is the link that watches the context.
 //
-// A caller's own deadline that is nearer stays in force. The signal sabir.TimedOut is sent when a call ends with
+// A caller's own deadline that is nearer stays in force. The signal signal.TimedOut is sent when a call ends with
 // a DeadlineExceeded while its caller still waits.
 type Timeout time.Duration
 
@@ -49,6 +50,6 @@ func (t Timeout) Middleware() sabir.Middleware {
 
 func signalTimeout(ctx context.Context, a *sabir.Action, err error) {
 	if sabir.AsError(err).Code == sabir.CodeDeadlineExceeded && ctx.Err() == nil {
-		a.Signal(sabir.TimedOut)
+		a.Signal(signal.TimedOut)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/policy"
+	"github.com/sabir-go/sabir/signal"
 )
 
 func TestTimeoutAnswersAtTheLimitThoughTheHandlerNeverReturns(t *testing.T) {
@@ -20,7 +21,7 @@ func TestTimeoutAnswersAtTheLimitThoughTheHandlerNeverReturns(t *testing.T) {
 		if took := time.Since(begun); !errors.Is(err, sabir.ErrDeadlineExceeded) || took != time.Second {
 			t.Errorf("got %v after %v, want ErrDeadline after 1s", err, took)
 		}
-		if r.heard(sabir.TimedOut) != 1 {
+		if r.heard(signal.TimedOut) != 1 {
 			t.Errorf("signals %v, want one TimedOut", r.all())
 		}
 		close(release)
@@ -94,7 +95,7 @@ func TestTimeoutKeepsTheCallersOwnNearerDeadline(t *testing.T) {
 		if took := time.Since(begun); !errors.Is(err, sabir.ErrDeadlineExceeded) || took != time.Second {
 			t.Errorf("got %v after %v, want ErrDeadline after 1s", err, took)
 		}
-		if r.heard(sabir.TimedOut) != 0 {
+		if r.heard(signal.TimedOut) != 0 {
 			t.Error("TimedOut was sent for the caller's own deadline")
 		}
 		close(release)

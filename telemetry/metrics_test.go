@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/signal"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
@@ -285,8 +286,8 @@ func TestStreamsAreCountedFromTheirOpening(t *testing.T) {
 
 func TestSignalsAreCountedByAction(t *testing.T) {
 	tel := newTelemetry(t, telemetry.Prometheus())
-	kinds := []sabir.SignalKind{sabir.CacheHit, sabir.CacheMiss, sabir.Retried, sabir.RateLimited, sabir.BulkheadRejected,
-		sabir.TimedOut, sabir.FellBack, "own.kind"}
+	kinds := []signal.Kind{signal.CacheHit, signal.CacheMiss, signal.Retried, signal.RateLimited, signal.BulkheadRejected,
+		signal.TimedOut, signal.FellBack, "own.kind"}
 	noisy := sabir.Middleware{Name: "noisy", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		return func(ctx context.Context, r *sabir.Request) error {
 			for i, kind := range kinds {
@@ -313,20 +314,20 @@ func TestSignalsAreCountedByAction(t *testing.T) {
 
 func TestABreakerIsOpenUntilItCloses(t *testing.T) {
 	tel := newTelemetry(t, telemetry.Prometheus())
-	signal := make(chan sabir.SignalKind, 1)
+	signals := make(chan signal.Kind, 1)
 	breaker := sabir.Middleware{Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		return func(ctx context.Context, r *sabir.Request) error {
-			a.Signal(<-signal)
+			a.Signal(<-signals)
 			return next(ctx, r)
 		}
 	}}
 	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware(), breaker))
 	of := labels{"rpc_method": "v2.shop.hello", "sabir_service": "v2.shop"}
 	for i, step := range []struct {
-		kind sabir.SignalKind
+		kind signal.Kind
 		open float64
-	}{{sabir.BreakerOpened, 1}, {sabir.BreakerHalfOpen, 1}, {sabir.BreakerOpened, 1}, {sabir.BreakerHalfOpen, 1}, {sabir.BreakerClosed, 0}} {
-		signal <- step.kind
+	}{{signal.BreakerOpened, 1}, {signal.BreakerHalfOpen, 1}, {signal.BreakerOpened, 1}, {signal.BreakerHalfOpen, 1}, {signal.BreakerClosed, 0}} {
+		signals <- step.kind
 		_ = call(node, t.Context(), "v2.shop.hello")
 		t.Logf("step %d: %s", i, step.kind)
 		scrape(t, tel).expect(t, "sabir_breaker_open", of, step.open)

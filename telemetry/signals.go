@@ -8,26 +8,26 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/signal"
 )
 
 // signalMetrics are the metrics that known signals are counted in.
 var signalMetrics = [...]struct {
-	kind        sabir.SignalKind
+	kind        signal.Kind
 	metric      string
 	unit        string
 	description string
 }{
-	{sabir.CacheHit, "sabir.cache.hits", "{hit}", "Calls answered from a cache."},
-	{sabir.CacheMiss, "sabir.cache.misses", "{miss}", "Calls that a cache had no answer for."},
-	{sabir.Retried, "sabir.retries", "{retry}", "Attempts after the first."},
-	{sabir.RateLimited, "sabir.rate_limited", "{call}", "Calls refused by a rate limit."},
-	{sabir.BulkheadRejected, "sabir.bulkhead.rejected", "{call}", "Calls refused by a full bulkhead."},
-	{sabir.TimedOut, "sabir.timeouts", "{call}", "Calls ended by a timeout policy."},
-	{sabir.FellBack, "sabir.fallbacks", "{call}", "Calls answered by a fallback."},
-	{sabir.BreakerOpened, "sabir.breaker.openings", "{opening}", "Times that a circuit breaker opened."},
-	{sabir.BreakerHalfOpen, "sabir.breaker.probes", "{probe}", "Times that an open circuit breaker let calls try again."},
-	{sabir.BreakerClosed, "sabir.breaker.closings", "{closing}", "Times that a circuit breaker closed."},
+	{signal.CacheHit, "sabir.cache.hits", "{hit}", "Calls answered from a cache."},
+	{signal.CacheMiss, "sabir.cache.misses", "{miss}", "Calls that a cache had no answer for."},
+	{signal.Retried, "sabir.retries", "{retry}", "Attempts after the first."},
+	{signal.RateLimited, "sabir.rate_limited", "{call}", "Calls refused by a rate limit."},
+	{signal.BulkheadRejected, "sabir.bulkhead.rejected", "{call}", "Calls refused by a full bulkhead."},
+	{signal.TimedOut, "sabir.timeouts", "{call}", "Calls ended by a timeout policy."},
+	{signal.FellBack, "sabir.fallbacks", "{call}", "Calls answered by a fallback."},
+	{signal.BreakerOpened, "sabir.breaker.openings", "{opening}", "Times that a circuit breaker opened."},
+	{signal.BreakerHalfOpen, "sabir.breaker.probes", "{probe}", "Times that an open circuit breaker let calls try again."},
+	{signal.BreakerClosed, "sabir.breaker.closings", "{closing}", "Times that a circuit breaker closed."},
 }
 
 // signals counts what policies and other middlewares noticed, by action.
@@ -44,7 +44,7 @@ type actionSignals struct {
 	breakerOpen atomic.Bool
 
 	mu    sync.Mutex
-	other map[sabir.SignalKind]uint64 // signals of middlewares that Sabir does not know
+	other map[signal.Kind]uint64 // signals of middlewares that Sabir does not know
 }
 
 // maxSignalActions and maxSignalKinds bound what is counted apart; what is beyond is counted as "other".
@@ -54,30 +54,30 @@ const (
 )
 
 // record counts one signal.
-func (s *signals) record(signal sabir.Signal) {
-	a := s.of(signal.Action)
-	switch signal.Kind { // the breaker's last state counts; half open is not closed
-	case sabir.BreakerOpened:
+func (s *signals) record(noticed signal.Signal) {
+	a := s.of(noticed.Action)
+	switch noticed.Kind { // the breaker's last state counts; half open is not closed
+	case signal.BreakerOpened:
 		a.hasBreaker.Store(true)
 		a.breakerOpen.Store(true)
-	case sabir.BreakerClosed:
+	case signal.BreakerClosed:
 		a.hasBreaker.Store(true)
 		a.breakerOpen.Store(false)
 	}
 	for i := range signalMetrics {
-		if signalMetrics[i].kind == signal.Kind {
+		if signalMetrics[i].kind == noticed.Kind {
 			a.counts[i].Add(1)
 			return
 		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	kind := signal.Kind
+	kind := noticed.Kind
 	if _, found := a.other[kind]; !found && len(a.other) >= maxSignalKinds {
 		kind = other
 	}
 	if a.other == nil {
-		a.other = make(map[sabir.SignalKind]uint64)
+		a.other = make(map[signal.Kind]uint64)
 	}
 	a.other[kind]++
 }
@@ -123,7 +123,7 @@ func (s *signals) list() (list []*actionSignals) {
 }
 
 // others returns the counts of the kinds that are not in signalMetrics.
-func (a *actionSignals) others() map[sabir.SignalKind]uint64 {
+func (a *actionSignals) others() map[signal.Kind]uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return maps.Clone(a.other)

@@ -264,8 +264,10 @@ func (t *Telemetry) event(s *sabir.Subscription, next sabir.EventHandler) sabir.
 
 // lifecycle counts the nodes in and out, and shuts down after the last.
 func (t *Telemetry) lifecycle(stage sabir.Stage, next func(context.Context) error) func(context.Context) error {
-	switch stage.Event {
-	case sabir.NodeStart:
+	switch {
+	case stage.Service != "":
+		return next
+	case !stage.Stop:
 		return func(ctx context.Context) error {
 			t.enter()
 			err := next(ctx)
@@ -274,13 +276,11 @@ func (t *Telemetry) lifecycle(stage sabir.Stage, next func(context.Context) erro
 			}
 			return err
 		}
-	case sabir.NodeStop:
-		return func(ctx context.Context) error {
-			err := next(ctx)
-			return errors.Join(err, t.leave(ctx))
-		}
 	}
-	return next
+	return func(ctx context.Context) error {
+		err := next(ctx)
+		return errors.Join(err, t.leave(ctx))
+	}
 }
 
 func (t *Telemetry) enter() {

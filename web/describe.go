@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/isolate"
+	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/web/auth"
 )
 
@@ -39,7 +40,7 @@ func (s *server) api() api.API {
 	found, err := api.Of(s.apiInfo(), s.node.Actions(), api.Sources{
 		Scopes: auth.ScopesKey,
 		Place:  s.locate,
-		Lookup: func(a *sabir.Action) (sabir.ActionDescription, bool) {
+		Lookup: func(a *sabir.Action) (introspect.Description, bool) {
 			told, ok := s.fetchDescription(a)
 			complete = complete && ok
 			return told, ok
@@ -97,7 +98,7 @@ func (s *server) schemes(d *routeGroup) map[string]api.Scheme {
 
 // locate fills in where an action is found first, and how to authenticate there.
 func (s *server) locate(a *sabir.Action, d *api.Action) bool {
-	if a.Visibility != sabir.VisibilityPublic || isOperatorAction(a) {
+	if !a.Public() || isOperatorAction(a) {
 		return false
 	}
 	at := s.groupsOf(a)[0]
@@ -116,8 +117,8 @@ func (s *server) locate(a *sabir.Action, d *api.Action) bool {
 }
 
 // fetchDescription asks another node to describe its action.
-func (s *server) fetchDescription(a *sabir.Action) (told sabir.ActionDescription, ok bool) {
-	input, err := json.Append(nil, sabir.DescribeRequest{Action: a.Name})
+func (s *server) fetchDescription(a *sabir.Action) (told introspect.Description, ok bool) {
+	input, err := json.Append(nil, introspect.DescriptionRequest{Action: a.Name})
 	if err != nil {
 		return told, false
 	}
@@ -128,7 +129,7 @@ func (s *server) fetchDescription(a *sabir.Action) (told sabir.ActionDescription
 		ctx, cancel := context.WithTimeout(context.Background(), describeTimeout)
 		text, err := sabir.CallJSON(ctx, s.node, "$node.api", input, sabir.ToNode(offer.Node))
 		cancel()
-		var d sabir.ActionDescription
+		var d introspect.Description
 		if err == nil {
 			err = json.Decode(text, &d)
 		}

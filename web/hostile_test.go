@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/httpstream"
 	"github.com/sabir-go/sabir/web/auth"
-	"github.com/sabir-go/sabir/web/stream"
 )
 
 // world is a node with all that a server can have, for hostile clients. It counts what ran.
@@ -123,7 +123,7 @@ func fast(f *server) {
 	const limit = time.Second
 	l := &f.settings.limits
 	l.readHeaders, l.readBody, l.write, l.idle = limit, limit, limit, limit
-	f.streams = stream.New(f.node, stream.Limits{Write: limit, Read: limit})
+	f.streams = httpstream.New(f.node, httpstream.Limits{Write: limit, Read: limit})
 }
 
 // wire is one raw connection.

@@ -53,7 +53,7 @@ func (g *gated) let() {
 func atStop() (sabir.NodeOption, chan struct{}) {
 	stopping := make(chan struct{})
 	return sabir.Use(sabir.Middleware{Lifecycle: func(s sabir.Stage, next func(context.Context) error) func(context.Context) error {
-		if s.Event == sabir.NodeStop {
+		if s.Stop && s.Service == "" {
 			close(stopping)
 		}
 		return next

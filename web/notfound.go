@@ -54,7 +54,7 @@ func (s *server) notFound(path string) *sabir.Error {
 		return e
 	}
 	defer s.suggesting.Store(false)
-	near := s.node.Nearest(name, func(a *sabir.Action) bool { return a.Visibility == sabir.VisibilityPublic })
+	near := s.node.Nearest(name, func(a *sabir.Action) bool { return a.Public() })
 	if near == nil {
 		return e
 	}

@@ -6,16 +6,16 @@ import (
 	"sync/atomic"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/httpstream"
 	"github.com/sabir-go/sabir/internal/isolate"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
-	"github.com/sabir-go/sabir/web/stream"
 )
 
 // openStream runs the filters for a stream and serves it.
 func (s *server) openStream(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, to *target) {
 	v := requestContext{Exchange: x, server: s, to: to, chain: to.chain}
-	var call stream.Call
+	var call httpstream.Call
 	if !v.admit(func() (err error) { call, err = v.streamCall(r); return err }) {
 		write(w, r, x)
 		return
@@ -24,7 +24,7 @@ func (s *server) openStream(w http.ResponseWriter, r *http.Request, x *exchange.
 	s.streams.Serve(w, r, call)
 }
 
-func (rc *requestContext) streamCall(r *http.Request) (call stream.Call, err error) {
+func (rc *requestContext) streamCall(r *http.Request) (call httpstream.Call, err error) {
 	pairs, err := metadata(rc.Exchange)
 	if err != nil {
 		return call, err
@@ -34,7 +34,7 @@ func (rc *requestContext) streamCall(r *http.Request) (call stream.Call, err err
 		ctx = sabir.WithMetadata(ctx, key, value)
 	}
 	trusted := rc.Answer.Has("Access-Control-Allow-Origin")
-	call = stream.Call{Origin: func(string) bool { return trusted }, Action: rc.to.action, Context: auth.Context(ctx, rc.Exchange), Problem: rc.problemOf(rc.to.action, rc.ID), Until: rc.watchCredentials}
+	call = httpstream.Call{Origin: func(string) bool { return trusted }, Action: rc.to.action, Context: auth.Context(ctx, rc.Exchange), Problem: rc.problemOf(rc.to.action, rc.ID), Until: rc.watchCredentials}
 	if rc.to.binder != nil && rc.to.get {
 		call.Input, err = rc.to.binder.Append(nil, rc.Exchange)
 	}
@@ -80,13 +80,13 @@ const eventsPath = "/events"
 
 func (s *server) listen(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, to *target) {
 	v := requestContext{Exchange: x, server: s, to: to, chain: to.chain}
-	var events *stream.Events
+	var events *httpstream.Events
 	if !v.admit(func() (err error) { events, err = s.listening(); return err }) {
 		write(w, r, x)
 		return
 	}
 	s.headers(w, x)
-	s.streams.ServeEvents(w, r, events, stream.Call{Context: auth.Context(sabir.WithRequestID(r.Context(), x.ID), x), Problem: s.problemOf(nil, x.ID), Until: v.watchCredentials})
+	s.streams.ServeEvents(w, r, events, httpstream.Call{Context: auth.Context(sabir.WithRequestID(r.Context(), x.ID), x), Problem: s.problemOf(nil, x.ID), Until: v.watchCredentials})
 }
 
 // watchCredentials ends a stream when the caller's credentials end.
@@ -98,13 +98,13 @@ func (rc *requestContext) watchCredentials(end func(error)) (stop func()) {
 var eventServers atomic.Int64
 
 // listening returns the events of this server. The first call subscribes the node to them.
-func (s *server) listening() (*stream.Events, error) {
+func (s *server) listening() (*httpstream.Events, error) {
 	s.eventsLock.Lock()
 	defer s.eventsLock.Unlock()
 	if s.events != nil {
 		return s.events, nil
 	}
-	events, err := stream.NewEvents(s.settings.events...)
+	events, err := httpstream.NewEvents(s.settings.events...)
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func newTable(f *server) (t *table, problems []error) {
 		t.calls[d.prefix+batchPath] = &target{routeGroup: d, path: d.prefix + batchPath, page: (*requestContext).batch, chain: d.chain, needsKeep: d.needsKeep, limit: d.timeout, body: d.body}
 	}
 	for _, a := range f.node.Actions() {
-		if a.Visibility != sabir.VisibilityPublic {
+		if !a.Public() {
 			continue
 		}
 		for _, d := range f.groupsOf(a) {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/brokers"
-	"github.com/sabir-go/sabir/web/stream"
+	"github.com/sabir-go/sabir/internal/httpstream"
 )
 
 // untaken is a service with streams whose handlers take nothing of what comes.
@@ -48,7 +48,7 @@ func withHeartbeat(options ...sabir.HTTPOption) sabir.NodeOption {
 		}
 		f, err := newServer(n, config)
 		if err == nil {
-			f.streams = stream.New(n, stream.Limits{Heartbeat: 500 * time.Millisecond})
+			f.streams = httpstream.New(n, httpstream.Limits{Heartbeat: 500 * time.Millisecond})
 		}
 		return f, err
 	})

@@ -13,8 +13,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/http1"
+	"github.com/sabir-go/sabir/internal/httpstream"
 	"github.com/sabir-go/sabir/web/auth"
-	"github.com/sabir-go/sabir/web/stream"
 )
 
 func init() {
@@ -29,10 +29,10 @@ type server struct {
 	tables   tables
 	ownPages map[string]*target // by path: /health, /ready, / and /$api
 	mounts   []*mounted
-	streams  *stream.Streams
+	streams  *httpstream.Streams
 
 	eventsLock sync.Mutex
-	events     *stream.Events // made by the first listener; guarded by eventsLock
+	events     *httpstream.Events // made by the first listener; guarded by eventsLock
 
 	requests   atomic.Int64 // requests so far
 	inFlight   atomic.Int64 // calls that run
@@ -54,7 +54,7 @@ func newServer(n *sabir.Node, config sabir.HTTPConfig) (*server, error) {
 			return nil, fmt.Errorf("web.Auth: %w", err)
 		}
 	}
-	if _, err := stream.NewEvents(s.events...); err != nil && s.events != nil {
+	if _, err := httpstream.NewEvents(s.events...); err != nil && s.events != nil {
 		return nil, fmt.Errorf("web.Events: %w", err)
 	}
 	var warned sync.Once
@@ -63,7 +63,7 @@ func newServer(n *sabir.Node, config sabir.HTTPConfig) (*server, error) {
 			n.Log().Warn("a request has passed a proxy that web.TrustProxies does not name: filters take the proxy for the client", "proxy", connection)
 		})
 	}
-	f := &server{node: n, config: config, settings: s, streams: stream.New(n, stream.Limits{})}
+	f := &server{node: n, config: config, settings: s, streams: httpstream.New(n, httpstream.Limits{})}
 	f.tables.server = f
 	return f, nil
 }

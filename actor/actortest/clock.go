@@ -4,9 +4,28 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/internal/stepping"
 )
 
-// clock is an actor.Clock that stands still until it is moved. What is due at one time happens in the order in which it was
+// Clock is a time that a test moves: see [NewSystem]. It is used by many goroutines at once.
+type Clock interface {
+	Now() time.Time
+	// AfterFunc calls fn on a goroutine of its own after d. stop prevents that and reports whether it did.
+	AfterFunc(d time.Duration, fn func()) (stop func() bool)
+}
+
+// NewSystem makes a system that runs as in a program, with its workers, but whose time is that of a clock: SendAfter, timeouts
+// and ages go by it. A [Kit] is simpler where the test may step the processes itself.
+func NewSystem(config actor.Config, clock Clock) *actor.System { return newSystem(config, clock, nil) }
+
+var (
+	newSystem = stepping.NewSystem.(func(actor.Config, stepping.Clock, *stepping.Hooks[actor.PID]) *actor.System)
+	step      = stepping.Step.(func(*actor.System) bool)
+)
+
+// clock is a Clock that stands still until it is moved. What is due at one time happens in the order in which it was
 // asked for.
 type clock struct {
 	now    time.Time

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/inspect"
+	"github.com/sabir-go/sabir/actor/internal/stepping"
 )
 
 // maxSteps bounds the messages that one Run handles: two processes that send to each other for ever end there.
@@ -30,12 +32,11 @@ type Start struct {
 }
 
 // New makes a kit. Its clock stands at the beginning of the year 2000, UTC. Its log goes to the test's.
-func New(t testing.TB, options ...actor.Option) *Kit {
+func New(t testing.TB) *Kit {
 	k := &Kit{t: t, ends: map[actor.PID]error{}}
 	k.clock.now = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	watch := actor.Stepping{Started: k.started, Ended: k.ended, Stuck: k.stuck}
-	k.system = actor.NewSystem(append([]actor.Option{actor.Logger(log), actor.WithClock(&k.clock), actor.Stepped(watch)}, options...)...)
+	k.system = newSystem(actor.Config{Logger: log}, &k.clock, &stepping.Hooks[actor.PID]{Started: k.started, Ended: k.ended, Stuck: k.stuck})
 	t.Cleanup(k.end)
 	return k
 }
@@ -56,8 +57,8 @@ func (k *Kit) stuck(problem string, to actor.PID) {
 
 // end kills the processes that are still running, so that nothing the test sent is handled after it.
 func (k *Kit) end() {
-	for info := range k.system.Processes() {
-		k.system.Kill(info.PID)
+	for pid := range k.system.Processes() {
+		k.system.Kill(pid)
 	}
 	if err := k.system.Stop(context.Background()); err != nil {
 		k.t.Errorf("actortest: %v", err)
@@ -68,13 +69,13 @@ func (k *Kit) end() {
 func (k *Kit) System() *actor.System { return k.system }
 
 // Step lets the process that became ready first handle one message, and reports whether there was one.
-func (k *Kit) Step() bool { return k.system.Step() }
+func (k *Kit) Step() bool { return step(k.system) }
 
 // Run steps until no process is ready, and returns how many steps that took. The test fails where there is no end.
 func (k *Kit) Run() int {
 	k.t.Helper()
 	for steps := range maxSteps {
-		if !k.system.Step() {
+		if !step(k.system) {
 			return steps
 		}
 	}
@@ -167,7 +168,7 @@ func (k *Kit) Ended(pid actor.PID) (reason error, ended bool) {
 }
 
 // Info describes a process: its links, monitors, waiting messages. The test ends if the process is not running.
-func (k *Kit) Info(pid actor.PID) actor.Info {
+func (k *Kit) Info(pid actor.PID) inspect.Info {
 	k.t.Helper()
 	info, err := k.system.Info(pid)
 	if err != nil {

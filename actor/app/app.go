@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/internal/level"
 	"github.com/sabir-go/sabir/actor/supervise"
 )
 
@@ -61,6 +62,9 @@ func (m *Mode) UnmarshalText(text []byte) error {
 	}
 	return problem(ErrConfig, "no mode is called %q", text)
 }
+
+// SystemLevel, as a level for SetLogLevel, leaves the decision to the system's logger.
+const SystemLevel = level.System
 
 // What can go wrong.
 var (
@@ -163,7 +167,7 @@ func known(apps []App) (map[string]*application, error) {
 			return nil, problem(ErrConfig, "%q has mode %d and shutdown %s", a.Name, a.Mode, a.Shutdown)
 		}
 		if a.LogLevel == nil {
-			a.LogLevel = actor.SystemLevel
+			a.LogLevel = SystemLevel
 		}
 		env := maps.Clone(a.Env)
 		if env == nil {

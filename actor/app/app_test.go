@@ -303,7 +303,7 @@ func TestLogLevelIsThatOfTheApplication(t *testing.T) {
 	if got, want := logged(), "x1-debug x1-info x1-error x2-error x3-info x3-error "; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if err := app.SetLogLevel(t.Context(), w.system, "chatty", actor.SystemLevel); err != nil {
+	if err := app.SetLogLevel(t.Context(), w.system, "chatty", app.SystemLevel); err != nil {
 		t.Fatal(err)
 	}
 	if err := app.SetLogLevel(t.Context(), w.system, "plain", slog.LevelDebug); err != nil {

@@ -77,7 +77,7 @@ func SetEnv(ctx context.Context, from actor.Sender, name, key string, value any,
 	return err
 }
 
-// SetLogLevel changes the level from which on the processes of an application log; actor.SystemLevel is that of the
+// SetLogLevel changes the level from which on the processes of an application log; SystemLevel is that of the
 // system's logger. It does not change what was set for single processes below. Errors are those of SetEnv.
 func SetLogLevel(ctx context.Context, from actor.Sender, name string, level slog.Level, options ...Option) error {
 	_, err := call[struct{}](ctx, from, setLogLevel{name, level}, read(options))

@@ -30,7 +30,7 @@ func (x *till) Terminate(p *actor.Process, _ error) { fmt.Println(app.Of(p), "is
 var tills = actor.Define("till", (*till).init, actor.OnCall((*till).price))
 
 func Example() {
-	system := actor.NewSystem(actor.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	system := actor.NewSystem(actor.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	ctx := context.Background()
 
 	_, err := app.Controller(app.Config{Apps: []app.App{

@@ -21,7 +21,7 @@ func twoNodes(t *testing.T) (near *actor.System, far *world) {
 	address := "mem://" + t.Name()
 	var systems []*actor.System
 	for _, id := range []string{"far", "near"} {
-		s := actor.NewSystem(actor.Logger(quiet))
+		s := actor.NewSystem(actor.Config{Logger: quiet})
 		n := sabir.NewNode(sabir.NodeID(id), sabir.Logger(quiet), s.Option(), sabir.Join(address))
 		if err := n.Start(t.Context()); err != nil {
 			t.Fatal(err)

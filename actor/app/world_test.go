@@ -47,7 +47,7 @@ func (b *buffer) String() string {
 
 func newWorld(t *testing.T) *world {
 	log := &buffer{}
-	w := &world{t, actor.NewSystem(actor.Logger(slog.New(slog.NewTextHandler(log, nil)))), log, make(chan string, 1000)}
+	w := &world{t, actor.NewSystem(actor.Config{Logger: slog.New(slog.NewTextHandler(log, nil))}), log, make(chan string, 1000)}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/actortest"
 	"github.com/sabir-go/sabir/actor/cron"
 )
 
@@ -50,7 +51,7 @@ var earB = actor.Define("ear", (*ear).Init, actor.OnMessage((*ear).Call), actor.
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, clock: &clock{now: midday}, heard: make(chan heard, 10_000)}
-	w.s = actor.NewSystem(actor.WithClock(w.clock), actor.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	w.s = actortest.NewSystem(actor.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, w.clock)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()

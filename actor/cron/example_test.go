@@ -12,7 +12,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
 
 	jobs, err := cron.Start(system)

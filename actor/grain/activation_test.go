@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/actortest"
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
 )
@@ -60,7 +61,7 @@ func TestALoadThatFailsIsTheErrorOfAllWhoWaitAndLeavesNothing(t *testing.T) {
 
 func TestIdleGrainsRestAndUsedOnesDoNot(t *testing.T) {
 	c := newClock()
-	system, g := startOn(t, actor.NewSystem(actor.WithClock(c)), grain.IdleAfter(time.Minute))
+	system, g := startOn(t, actortest.NewSystem(actor.Config{}, c), grain.IdleAfter(time.Minute))
 	for i := range 100 {
 		call[int](t, system, counters.Key(fmt.Sprint(i)), nap{1})
 	}
@@ -255,7 +256,7 @@ func TestTheEndOfTheSystemIsTheEndOfItsGrains(t *testing.T) {
 	saved := make(chan error, 1)
 	hooks.activate = func(*hooked, *actor.Process) error { return nil }
 	hooks.deactivate = func(h *hooked, p *actor.Process) { saved <- h.Save(p) }
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	g := grain.New(system, grain.Serve(hookeds), grain.Store(watch()))
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)

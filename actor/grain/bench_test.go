@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/actortest"
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store/memory"
 )
@@ -127,7 +128,7 @@ func BenchmarkActivate(b *testing.B) {
 // coming to rest.
 func BenchmarkIdle(b *testing.B) {
 	c := newClock()
-	system, g := startOn(b, actor.NewSystem(actor.WithClock(c)), grain.Serve(lights), grain.IdleAfter(time.Hour))
+	system, g := startOn(b, actortest.NewSystem(actor.Config{}, c), grain.Serve(lights), grain.IdleAfter(time.Hour))
 	const n = 1_000_000
 	for i := range n {
 		if err := grain.Send(system, lights.Key(strconv.Itoa(i)), note{1}); err != nil {

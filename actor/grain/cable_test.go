@@ -121,7 +121,7 @@ func newTown(t testing.TB, st store.Store) *town {
 // join starts a node, which serves what the options set.
 func (w *town) join(id string, options ...grain.Option) *member {
 	w.t.Helper()
-	m := &member{System: actor.NewSystem(), t: w.t, id: id}
+	m := &member{System: actor.NewSystem(actor.Config{}), t: w.t, id: id}
 	m.grains = grain.New(m.System, append([]grain.Option{grain.Store(w.store)}, options...)...)
 	joins := []sabir.JoinOption{sabir.ClusterName(w.name)}
 	if w.meet != "" {

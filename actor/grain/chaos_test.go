@@ -79,7 +79,7 @@ func TestNoPaymentIsLostOrTakenTwice(t *testing.T) {
 	brokers.Slow(t)
 	const kills, between, payers, accounts = 12, 400, 12, 24
 	redis := brokers.ForTest(t, brokers.Redis)
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	grains := grain.New(system)
 	guest := sabir.NewNode(sabir.NodeID("guest"), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), grains.Option(),
 		sabir.Join("tcp://127.0.0.1:0", sabir.ClusterName(chaos)))

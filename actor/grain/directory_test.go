@@ -22,7 +22,7 @@ const testTimeout = time.Minute
 
 func startGrains(t *testing.T, options ...Option) *Grains {
 	t.Helper()
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	g := New(system, append([]Option{Serve(plains)}, options...)...)
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestAnActivationThatWasRefusedDoesNotHoldUpStop(t *testing.T) {
 }
 
 func TestTheHostAnswersWhatCameBeforeItsEnd(t *testing.T) {
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	g := New(system, Serve(plains))
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@
 //
 //	var users = grain.Define("user", grain.OnCall((*User).Visit))
 //
-//	system := actor.NewSystem()
+//	system := actor.NewSystem(actor.Config{})
 //	grains := grain.New(system, grain.Serve(users), grain.Store(store))
 //	node := sabir.NewNode(system.Option(), grains.Option(), sabir.Join("tcp://:7700"))
 //

@@ -28,7 +28,7 @@ var users = grain.Define("user", grain.OnCall((*User).Visit))
 
 func Example() {
 	ctx := context.Background()
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
 	grains := grain.New(system, grain.Serve(users), grain.Store(memory.New()))
 	if err := grains.Start(ctx); err != nil {

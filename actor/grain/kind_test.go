@@ -40,7 +40,7 @@ func TestMistakesInTheOptionsShowAtTheStart(t *testing.T) {
 		"no store":     {[]grain.Option{grain.Serve(counters)}, "grain.Store"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			system := actor.NewSystem()
+			system := actor.NewSystem(actor.Config{})
 			defer system.Stop(t.Context())
 			if err := grain.New(system, test.options...).Start(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want something about %s", err, test.want)
@@ -59,7 +59,7 @@ func TestMistakesInTheOptionsShowAtTheStart(t *testing.T) {
 func TestStatesOfBothFormsAreRead(t *testing.T) {
 	st := memory.New()
 	for i, options := range [][]grain.Option{{grain.Store(st)}, {grain.Store(st), grain.NativeState()}, {grain.Store(st), grain.NativeState()}, {grain.Store(st)}} {
-		system := actor.NewSystem()
+		system := actor.NewSystem(actor.Config{})
 		g := grain.New(system, append(options, grain.Serve(counters))...)
 		if err := g.Start(t.Context()); err != nil {
 			t.Fatal(err)

@@ -109,7 +109,7 @@ var counters = grain.Define("counter",
 // start makes a system with grains that keep their states in memory, unless the options set another store.
 func start(t testing.TB, options ...grain.Option) (*actor.System, *grain.Grains) {
 	t.Helper()
-	return startOn(t, actor.NewSystem(), options...)
+	return startOn(t, actor.NewSystem(actor.Config{}), options...)
 }
 
 func startOn(t testing.TB, system *actor.System, options ...grain.Option) (*actor.System, *grain.Grains) {

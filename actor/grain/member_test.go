@@ -54,7 +54,7 @@ func runMember(text string) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	grains := grain.New(system, grain.Serve(ledgers), grain.Store(st))
 	node := sabir.NewNode(sabir.NodeID(s.ID), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), grains.Option(),
 		sabir.Join("tcp://127.0.0.1:0", sabir.ClusterName(chaos), sabir.Seeds(s.Seed)))

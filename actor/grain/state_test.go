@@ -208,7 +208,7 @@ func TestAnActivateThatFailsIsTheCallersErrorAndLeavesNothing(t *testing.T) {
 }
 
 func TestAGrainWithoutAStateNeedsNoStore(t *testing.T) {
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	t.Cleanup(func() { system.Stop(t.Context()) })
 	g := grain.New(system, grain.Serve(plains))
 	if err := g.Start(t.Context()); err != nil {
@@ -227,7 +227,7 @@ func (p *plain) Who(*actor.Process, who) (string, error) { return p.Address().St
 var plains = grain.Define("plain", grain.OnCall((*plain).Who))
 
 func TestAKindWithAStateNeedsAStore(t *testing.T) {
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(t.Context())
 	err := grain.New(system, grain.Serve(counters)).Start(t.Context())
 	if err == nil {

@@ -24,7 +24,7 @@ func (m *mirror) Data(_ *actor.Process, d meta.Data) error {
 var mirrorBehavior = actor.Define("mirror", (*mirror).Init, actor.OnMessage((*mirror).Data))
 
 func ExampleListenTCP() {
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(context.Background())
 
 	server, err := meta.ListenTCP(system, ":0", mirrorBehavior)
@@ -52,7 +52,7 @@ func (*greeter) Get(_ *actor.Process, r meta.Request) (meta.Response, error) {
 var greeterBehavior = actor.Define[greeter, struct{}]("greeter", nil, actor.OnCall((*greeter).Get))
 
 func ExampleHandler() {
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(context.Background())
 
 	pid, err := actor.Spawn(system, greeterBehavior, struct{}{})
@@ -91,7 +91,7 @@ func (l *lister) Exited(_ *actor.Process, e meta.Exited) error {
 var listerBehavior = actor.Define("lister", (*lister).Init, actor.OnMessage((*lister).Output), actor.OnMessage((*lister).Exited))
 
 func ExampleCommand() {
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(context.Background())
 
 	done := make(chan struct{})

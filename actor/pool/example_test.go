@@ -20,7 +20,7 @@ var shouterBehavior = actor.Define[shouter, struct{}]("shouter", nil, actor.OnCa
 
 func Example() {
 	ctx := context.Background()
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
 
 	shouters, err := pool.Start(system, shouterBehavior.Spec(struct{}{}), pool.Size(4), pool.With(actor.Named("shouters")))

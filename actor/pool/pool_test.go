@@ -19,7 +19,7 @@ const testTimeout = 2 * time.Minute
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 func newSystem(t testing.TB) *actor.System {
-	s := actor.NewSystem(actor.Logger(quiet))
+	s := actor.NewSystem(actor.Config{Logger: quiet})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()

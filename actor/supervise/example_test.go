@@ -35,7 +35,7 @@ func (a *account) deposit(p *actor.Process, d deposit) (int, error) {
 var accounts = actor.Define("account", (*account).init, actor.OnCall((*account).deposit))
 
 func Example() {
-	system := actor.NewSystem(actor.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	system := actor.NewSystem(actor.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	ctx := context.Background()
 	defer system.Stop(ctx)
 
@@ -65,7 +65,7 @@ func Example() {
 }
 
 func ExampleDynamic() {
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	ctx := context.Background()
 	defer system.Stop(ctx)
 
@@ -92,7 +92,7 @@ func ExampleDynamic() {
 }
 
 func ExampleTree() {
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	ctx := context.Background()
 	defer system.Stop(ctx)
 

@@ -1,30 +1,33 @@
 package supervise
 
-import "github.com/sabir-go/sabir/actor"
+import "github.com/sabir-go/sabir/actor/inspect"
 
 // What supervisors report to a node's list of processes.
 
-var _, _ actor.Overseer = (*supervisor)(nil), (*dynamic[int])(nil)
+var _, _ inspect.Supervising = (*supervisor)(nil), (*dynamic[int])(nil)
 
-// Oversees marks a process that supervises others.
-func (s *supervisor) Oversees() {}
+// Supervises marks a process that supervises others.
+func (s *supervisor) Supervises() {}
 
-// Inspect returns an actor.Oversight.
-func (s *supervisor) Inspect() any { return oversight(s.describe(nil, describe{})) }
+// Inspect returns an inspect.Supervisor.
+func (s *supervisor) Inspect() any { return inspected(s.describe(nil, describe{})) }
 
-// Oversees marks a process that supervises others.
-func (s *dynamic[A]) Oversees() {}
+// Supervises marks a process that supervises others.
+func (s *dynamic[A]) Supervises() {}
 
-// Inspect returns an actor.Oversight.
-func (s *dynamic[A]) Inspect() any { return oversight(s.describe(nil, describe{})) }
+// Inspect returns an inspect.Supervisor.
+func (s *dynamic[A]) Inspect() any { return inspected(s.describe(nil, describe{})) }
 
-func oversight(d Description, _ error) actor.Oversight {
-	o := actor.Oversight{Strategy: d.Strategy.String(), Wards: make([]actor.Ward, len(d.Children)), Unlisted: d.Unlisted}
+func inspected(d Description, _ error) inspect.Supervisor {
+	s := inspect.Supervisor{Strategy: d.Strategy.String(), Children: make([]inspect.Child, len(d.Children)), Unlisted: d.Unlisted}
 	if d.Dynamic {
-		o.Strategy = "dynamic"
+		s.Strategy = "dynamic"
 	}
 	for i, c := range d.Children {
-		o.Wards[i] = actor.Ward{ID: c.ID, PID: c.PID, Behavior: c.Behavior, Restart: c.Restart.String(), Restarts: c.Restarts, State: c.State.String()}
+		s.Children[i] = inspect.Child{ID: c.ID, Behavior: c.Behavior, Restart: c.Restart.String(), Restarts: c.Restarts, State: c.State.String()}
+		if !c.PID.Zero() {
+			s.Children[i].PID = c.PID.String()
+		}
 	}
-	return o
+	return s
 }

@@ -52,7 +52,7 @@ func TestAllChildrenRunAgainAfterAStormOfKillsAndCrashes(t *testing.T) {
 
 func TestSupervisorWorksInATimeOfSynctest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		system := actor.NewSystem(actor.Logger(slog.New(slog.DiscardHandler)))
+		system := actor.NewSystem(actor.Config{Logger: slog.New(slog.DiscardHandler)})
 		journal := make(chan string, 100)
 		hold := make(chan struct{})
 		slow := job{name: "slow", journal: journal}

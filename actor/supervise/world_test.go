@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/actortest"
 	"github.com/sabir-go/sabir/actor/supervise"
 )
 
@@ -32,7 +33,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	c := newClock()
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	w := &world{t, actor.NewSystem(actor.WithClock(c), actor.Logger(quiet)), c, make(chan string, 10_000)}
+	w := &world{t, actortest.NewSystem(actor.Config{Logger: quiet}, c), c, make(chan string, 10_000)}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()

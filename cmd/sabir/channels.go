@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
 	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // The commands about durable channels ask the service $channels of nodes that use some.
@@ -135,13 +136,13 @@ func (c *cli) listChannels(ctx context.Context, to target) ([]channel.Info, erro
 	if !ok {
 		return askFor[[]channel.Info](ctx, c, to, "$channels.list")
 	}
-	nodes, err := askFor[[]sabir.NodeInfo](ctx, c, to, "$node.nodes")
+	nodes, err := askFor[[]introspect.Node](ctx, c, to, "$node.nodes")
 	if err != nil {
 		return nil, err
 	}
 	var all []channel.Info
 	for _, n := range nodes {
-		if n.Guest || n.ID == g.node.ID() {
+		if n.ClientOnly || n.ID == g.node.ID() {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(ctx, c.timeout)

@@ -12,6 +12,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/transporttest"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 const clusterKey = "0123456789-cluster-key"
@@ -108,7 +109,7 @@ func TestCallsGoToAnyNodeOrToTheNamedOne(t *testing.T) {
 	}
 	for _, node := range []string{"demo-1", "demo-2", "demo-3"} {
 		got := sabirRun(t, "call", "$node.info", "--to", node, "--json")
-		if info := oneJSON[sabir.NodeInfo](t, got.out); info.ID != node {
+		if info := oneJSON[introspect.Node](t, got.out); info.ID != node {
 			t.Errorf("--to %s was answered by %s", node, info.ID)
 		}
 	}

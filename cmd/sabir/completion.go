@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // completionTimeout is the time that a shell waits for a node that may not be there.
@@ -34,10 +34,10 @@ func (c *cli) completeActions(command *cobra.Command, args []string, typed strin
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	stream, _ := command.Flags().GetBool("stream")
-	list := askHastily[[]sabir.ActionInfo](command.Context(), c, "$node.actions")
+	list := askHastily[[]introspect.Action](command.Context(), c, "$node.actions")
 	var names []cobra.Completion
 	for _, a := range list {
-		if strings.HasPrefix(a.Name, typed) && a.Stream == stream && a.Visibility == sabir.VisibilityPublic && !hidden(a.Service, strings.HasPrefix(typed, "$")) {
+		if strings.HasPrefix(a.Name, typed) && a.Stream == stream && a.Visibility == introspect.Public && !hidden(a.Service, strings.HasPrefix(typed, "$")) {
 			names = append(names, cobra.CompletionWithDesc(a.Name, printable(a.Description)))
 		}
 	}
@@ -49,7 +49,7 @@ func (c *cli) completeEvents(command *cobra.Command, args []string, typed string
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	list := askHastily[[]sabir.ServiceInfo](command.Context(), c, "$node.services")
+	list := askHastily[[]introspect.Service](command.Context(), c, "$node.services")
 	var names []cobra.Completion
 	for _, s := range byName(list) {
 		for _, event := range s.Events {
@@ -77,8 +77,8 @@ func (c *cli) completeNode(command *cobra.Command, args []string, typed string) 
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var names []cobra.Completion
-	for _, n := range askHastily[[]sabir.NodeInfo](command.Context(), c, "$node.nodes") {
-		if strings.HasPrefix(n.ID, typed) && !n.Guest {
+	for _, n := range askHastily[[]introspect.Node](command.Context(), c, "$node.nodes") {
+		if strings.HasPrefix(n.ID, typed) && !n.ClientOnly {
 			names = append(names, cobra.CompletionWithDesc(n.ID, printable(n.Addr)))
 		}
 	}

@@ -45,7 +45,7 @@ func (c *cli) newMember(id string, part, of int, address string, log slog.Handle
 	}
 	listening = sync.OnceFunc(listening)
 	joined := sabir.Middleware{Name: "joined", Lifecycle: func(s sabir.Stage, next func(context.Context) error) func(context.Context) error {
-		if s.Event == sabir.ServiceStart { // the node has joined before its first service starts
+		if !s.Stop && s.Service != "" { // the node has joined before its first service starts
 			listening()
 		}
 		return next

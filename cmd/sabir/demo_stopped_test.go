@@ -19,7 +19,7 @@ func TestANodeThatHangsIsListedAsSilent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := hung.Signal(syscall.SIGSTOP); err != nil {
+	if err := brokers.Suspend(hung); err != nil {
 		t.Fatal(err)
 	}
 	got := sabirRun(t, "nodes", "--join", d.join, "--timeout", "5s")

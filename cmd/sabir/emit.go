@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 func (c *cli) emitCommand() *cobra.Command {
@@ -31,7 +31,7 @@ service on each node. Use it to try event handlers out.
 			if err != nil {
 				return err
 			}
-			body, err := json.Marshal(sabir.EmitRequest{Event: args[0], Payload: payload, Broadcast: broadcast})
+			body, err := json.Marshal(introspect.EmitRequest{Event: args[0], Payload: payload, Broadcast: broadcast})
 			if err != nil {
 				return usagef("the payload cannot be sent: %v", err)
 			}

@@ -61,7 +61,7 @@ func (o *observer) look(ctx context.Context) (clusterFigures, error) {
 	if err != nil {
 		return clusterFigures{}, err
 	}
-	nodes = slices.DeleteFunc(nodes, func(s surveyed) bool { return s.Guest })
+	nodes = slices.DeleteFunc(nodes, func(s surveyed) bool { return s.ClientOnly })
 	now := time.Now()
 	seen := o.ask(ctx, nodes)
 	_, linked := o.to.(*guest)

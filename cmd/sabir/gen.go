@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sabir-go/sabir/gen/openapi"
-	"github.com/sabir-go/sabir/gen/typescript"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/typescript"
 )
 
 // generator is one thing that sabir gen makes of an API.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sabir-go/sabir/gen/protofile"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/protofile"
 )
 
 var protoGenerator = generator{

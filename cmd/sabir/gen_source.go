@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/web/auth"
 )
 
@@ -140,9 +141,9 @@ func (c *cli) describeCluster(ctx context.Context) (api.API, error) {
 	frame := api.API{Title: "cluster", Version: "0"}
 	described, err := api.Of(frame, g.node.Actions(), api.Sources{
 		Place: func(a *sabir.Action, _ *api.Action) bool {
-			return a.Visibility == sabir.VisibilityPublic && !hidden(a.Service, false)
+			return a.Public() && !hidden(a.Service, false)
 		},
-		Lookup: func(a *sabir.Action) (sabir.ActionDescription, bool) {
+		Lookup: func(a *sabir.Action) (introspect.Description, bool) {
 			d, err := c.describeAction(ctx, g, a.Name)
 			if err != nil {
 				failed = err
@@ -164,8 +165,8 @@ func (c *cli) describeCluster(ctx context.Context) (api.API, error) {
 }
 
 // describeAction asks a node that has the action.
-func (c *cli) describeAction(ctx context.Context, g *guest, action string) (d sabir.ActionDescription, err error) {
-	input, err := json.Marshal(sabir.DescribeRequest{Action: action})
+func (c *cli) describeAction(ctx context.Context, g *guest, action string) (d introspect.Description, err error) {
+	input, err := json.Marshal(introspect.DescriptionRequest{Action: action})
 	if err != nil {
 		return d, err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // The commands that list what a node or a cluster has. The runtime's own service, $node, is left out unless asked for.
@@ -38,7 +38,7 @@ input. A pattern is a part of the name, or a whole name with * for anything.`,
 			if err != nil {
 				return err
 			}
-			list = slices.DeleteFunc(list, func(a sabir.ActionInfo) bool { return !matches(a.Name) || hidden(a.Service, all) })
+			list = slices.DeleteFunc(list, func(a introspect.Action) bool { return !matches(a.Name) || hidden(a.Service, all) })
 			show(c, list, []string{"ACTION", "INPUT", "ANSWER", "NODES", "WHAT"}, actionRow, "no action is called like that")
 			return nil
 		},
@@ -48,17 +48,17 @@ input. A pattern is a part of the name, or a whole name with * for anything.`,
 }
 
 // listActions lists actions with all nodes that offer them, the asked one included.
-func (c *cli) listActions(ctx context.Context) ([]sabir.ActionInfo, error) {
+func (c *cli) listActions(ctx context.Context) ([]introspect.Action, error) {
 	to, err := c.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer to.Close()
-	list, err := askFor[[]sabir.ActionInfo](ctx, c, to, "$node.actions")
+	list, err := askFor[[]introspect.Action](ctx, c, to, "$node.actions")
 	if err != nil {
 		return nil, err
 	}
-	services, err := askFor[[]sabir.ServiceInfo](ctx, c, to, "$node.services")
+	services, err := askFor[[]introspect.Service](ctx, c, to, "$node.services")
 	if err != nil {
 		return nil, err
 	}
@@ -74,13 +74,13 @@ func (c *cli) listActions(ctx context.Context) ([]sabir.ActionInfo, error) {
 	return list, nil
 }
 
-func actionRow(a sabir.ActionInfo) []string {
+func actionRow(a introspect.Action) []string {
 	what := a.Description
 	if a.Stream {
 		what = "stream: " + what
 	}
-	if a.Visibility != sabir.VisibilityPublic {
-		what = a.Visibility.String() + ": " + what
+	if a.Visibility != introspect.Public {
+		what = string(a.Visibility) + ": " + what
 	}
 	nodes := orDash(a.Nodes)
 	if hidden(a.Service, false) {
@@ -94,7 +94,7 @@ const everyNode = "every one"
 
 // serviceOnNodes is a service with the nodes that run it.
 type serviceOnNodes struct {
-	sabir.ServiceInfo
+	introspect.Service
 	Nodes []string `json:"nodes"`
 }
 
@@ -117,11 +117,11 @@ it to see whether all that should run does, and how often.`,
 				return err
 			}
 			defer to.Close()
-			list, err := askFor[[]sabir.ServiceInfo](command.Context(), c, to, "$node.services")
+			list, err := askFor[[]introspect.Service](command.Context(), c, to, "$node.services")
 			if err != nil {
 				return err
 			}
-			list = slices.DeleteFunc(list, func(s sabir.ServiceInfo) bool { return hidden(s.Name, all) })
+			list = slices.DeleteFunc(list, func(s introspect.Service) bool { return hidden(s.Name, all) })
 			show(c, byName(list), []string{"SERVICE", "NODES", "ACTIONS", "LISTENS TO", "NEEDS", "WHAT"}, serviceRow, "no service runs")
 			return nil
 		},
@@ -131,7 +131,7 @@ it to see whether all that should run does, and how often.`,
 }
 
 // byName puts together what is one service on several nodes. The list is sorted by name.
-func byName(list []sabir.ServiceInfo) (services []serviceOnNodes) {
+func byName(list []introspect.Service) (services []serviceOnNodes) {
 	for _, s := range list {
 		if last := len(services) - 1; last >= 0 && services[last].Name == s.Name {
 			services[last].Nodes = append(services[last].Nodes, s.Node)
@@ -175,7 +175,7 @@ out without --all. --json tells more: labels, host, version of Go.`,
 			if err != nil {
 				return err
 			}
-			list = slices.DeleteFunc(list, func(s surveyed) bool { return s.Guest && !all })
+			list = slices.DeleteFunc(list, func(s surveyed) bool { return s.ClientOnly && !all })
 			show(c, list, nodeHeader, nodeRow, "there is no node but guests")
 			return nil
 		},

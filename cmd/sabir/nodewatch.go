@@ -33,7 +33,7 @@ func (w *nodeWatch) look(p load.Progress) {
 	}
 	now := make(map[string]bool)
 	for _, n := range w.cluster.node.Nodes() {
-		if !n.Guest && n.State == sabir.StateRunning.String() {
+		if !n.ClientOnly && n.State == sabir.StateRunning.String() {
 			now[n.ID] = true
 		}
 	}

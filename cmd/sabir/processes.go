@@ -12,18 +12,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/inspect"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // The command about processes asks the service $processes of nodes that have some.
 
 // processesFlags are the flags of sabir processes.
 type processesFlags struct {
-	actor.Query
+	inspect.Query
 	flat bool
 }
 
-var processOrders = []string{actor.SortWaiting, actor.SortAge, actor.SortName}
+var processOrders = []string{inspect.SortWaiting, inspect.SortAge, inspect.SortName}
 
 func (c *cli) processesCommand() *cobra.Command {
 	var flags processesFlags
@@ -50,11 +51,11 @@ PID has the text in it, or with * for anything is the text.`,
 			if !slices.Contains(processOrders, flags.Sort) {
 				return usagef("processes cannot be sorted by %q: want one of %s", flags.Sort, strings.Join(processOrders, ", "))
 			}
-			if flags.Limit < 1 || flags.Limit > actor.MaxListed {
-				return usagef("the limit is %d: want 1 to %s", flags.Limit, grouped(actor.MaxListed))
+			if flags.Limit < 1 || flags.Limit > inspect.MaxListed {
+				return usagef("the limit is %d: want 1 to %s", flags.Limit, grouped(inspect.MaxListed))
 			}
-			if flags.Depth < 1 || flags.Depth > actor.MaxDepth {
-				return usagef("the depth is %d: want 1 to %d", flags.Depth, actor.MaxDepth)
+			if flags.Depth < 1 || flags.Depth > inspect.MaxDepth {
+				return usagef("the depth is %d: want 1 to %d", flags.Depth, inspect.MaxDepth)
 			}
 			node := ""
 			if len(args) == 1 {
@@ -66,10 +67,10 @@ PID has the text in it, or with * for anything is the text.`,
 	}
 	f := command.Flags()
 	f.BoolVar(&flags.flat, "flat", false, "list processes without the trees")
-	f.StringVar(&flags.Sort, "sort", actor.SortWaiting, "the order of the flat list: "+strings.Join(processOrders, ", "))
+	f.StringVar(&flags.Sort, "sort", inspect.SortWaiting, "the order of the flat list: "+strings.Join(processOrders, ", "))
 	f.StringVar(&flags.Match, "match", "", "list only processes whose name, behaviour or PID is like this; the list is flat then")
-	f.IntVar(&flags.Limit, "limit", actor.MaxListed, "the most processes of a node to show")
-	f.IntVar(&flags.Depth, "depth", actor.MaxDepth, "how many levels of a tree to show")
+	f.IntVar(&flags.Limit, "limit", inspect.MaxListed, "the most processes of a node to show")
+	f.IntVar(&flags.Depth, "depth", inspect.MaxDepth, "how many levels of a tree to show")
 	if err := command.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(processOrders, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the command has the flag
 	}
@@ -87,16 +88,16 @@ func (c *cli) processes(ctx context.Context, flags processesFlags, node string) 
 		return err
 	}
 	if flags.flat || flags.Match != "" {
-		return tellProcesses(ctx, c, to, nodes, "list", flags.Query, c.showListing)
+		return tellProcesses(ctx, c, to, nodes, "list", flags.Query, c.showList)
 	}
-	return tellProcesses(ctx, c, to, nodes, "tree", flags.Query, c.showOverview)
+	return tellProcesses(ctx, c, to, nodes, "tree", flags.Query, c.showTrees)
 }
 
 // nodesToAsk is the nodes that are to be asked; over HTTP it is the one that answers.
 func (c *cli) nodesToAsk(ctx context.Context, to target, node string) ([]string, error) {
 	g, joined := to.(*guest)
 	if !joined {
-		info, err := askFor[sabir.NodeInfo](ctx, c, to, "$node.info")
+		info, err := askFor[introspect.Node](ctx, c, to, "$node.info")
 		if err == nil && node != "" && node != info.ID {
 			err = usagef("over HTTP a node tells about its own processes, and this one is %s: add --join URL for others", info.ID)
 		}
@@ -105,10 +106,10 @@ func (c *cli) nodesToAsk(ctx context.Context, to target, node string) ([]string,
 	if node != "" {
 		return []string{node}, nil
 	}
-	list, err := askFor[[]sabir.NodeInfo](ctx, c, to, "$node.nodes")
+	list, err := askFor[[]introspect.Node](ctx, c, to, "$node.nodes")
 	var nodes []string
 	for _, info := range list {
-		if !info.Guest && info.ID != g.node.ID() {
+		if !info.ClientOnly && info.ID != g.node.ID() {
 			nodes = append(nodes, info.ID)
 		}
 	}
@@ -116,7 +117,7 @@ func (c *cli) nodesToAsk(ctx context.Context, to target, node string) ([]string,
 }
 
 // tellProcesses asks nodes for what is to be shown, and shows it. Of several nodes those without processes are left out.
-func tellProcesses[Told any](ctx context.Context, c *cli, to target, nodes []string, action string, q actor.Query, show func(Told)) error {
+func tellProcesses[Told any](ctx context.Context, c *cli, to target, nodes []string, action string, q inspect.Query, show func(Told)) error {
 	text, err := json.Marshal(q)
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func tellProcesses[Told any](ctx context.Context, c *cli, to target, nodes []str
 		without := errors.Is(err, sabir.ErrActionNotFound)
 		switch {
 		case without && len(nodes) == 1:
-			return failf("node %s has no processes: it was not made with the Extension of an actor.System", id)
+			return failf("node %s has no processes: it was not made with the Option of an actor.System", id)
 		case without:
 			continue
 		case err != nil && len(nodes) == 1:
@@ -146,7 +147,7 @@ func tellProcesses[Told any](ctx context.Context, c *cli, to target, nodes []str
 		told = append(told, one)
 	}
 	if len(told) == 0 {
-		return failf("no node of %s has processes: none was made with the Extension of an actor.System", to.Name())
+		return failf("no node of %s has processes: none was made with the Option of an actor.System", to.Name())
 	}
 	if c.json {
 		writeJSON(c.stdout, told)
@@ -162,7 +163,7 @@ func tellProcesses[Told any](ctx context.Context, c *cli, to target, nodes []str
 }
 
 // showTotals is the line about a node above its processes.
-func (c *cli) showTotals(node string, count int, lost actor.Lost) {
+func (c *cli) showTotals(node string, count int, lost inspect.Stats) {
 	s := styleOf(c.stdout)
 	text := "no message lost"
 	if sum := lost.Undelivered + lost.Overflowed + lost.NotHandled; sum > 0 {
@@ -183,15 +184,15 @@ func plural(n int, what string) string {
 	return grouped(int64(n)) + " " + what
 }
 
-func (c *cli) showListing(l actor.Listing) {
-	c.showTotals(l.Node, l.Count, l.Lost)
+func (c *cli) showList(l inspect.List) {
+	c.showTotals(l.Node, l.Count, l.Stats)
 	if len(l.Processes) == 0 {
 		fmt.Fprintln(c.stdout, "no process is called like that")
 		return
 	}
 	var rows [][]string
 	for _, p := range l.Processes {
-		rows = append(rows, []string{firstOf(p.Name, "-"), p.Behavior, p.Life, grouped(int64(p.Waiting)), age(p.Age), p.PID.String()})
+		rows = append(rows, []string{firstOf(p.Name, "-"), p.Behavior, p.Life, grouped(int64(p.Waiting)), age(p.Age), p.PID})
 	}
 	c.writeTable([]string{"NAME", "BEHAVIOUR", "LIFE", "WAITING", "AGE", "PID"}, rows)
 	if l.More > 0 {
@@ -199,8 +200,8 @@ func (c *cli) showListing(l actor.Listing) {
 	}
 }
 
-func (c *cli) showOverview(o actor.Overview) {
-	c.showTotals(o.Node, o.Count, o.Lost)
+func (c *cli) showTrees(o inspect.Trees) {
+	c.showTotals(o.Node, o.Count, o.Stats)
 	var d drawing
 	for _, tree := range o.Trees {
 		d.draw(tree, "", "")
@@ -208,13 +209,13 @@ func (c *cli) showOverview(o actor.Overview) {
 	if o.More > 0 {
 		d.line("and " + plural(o.More, "other supervisor"))
 	}
-	if len(o.Loose) > 0 {
+	if len(o.Unsupervised) > 0 {
 		d.line("no supervisor")
-		for i, p := range o.Loose {
-			d.draw(actor.Branch{Summary: p}, limb(i == len(o.Loose)-1 && o.MoreLoose == 0), "")
+		for i, p := range o.Unsupervised {
+			d.draw(inspect.Tree{Process: p}, limb(i == len(o.Unsupervised)-1 && o.MoreUnsupervised == 0), "")
 		}
-		if o.MoreLoose > 0 {
-			d.line(limb(true) + plural(o.MoreLoose, "other") + ": see --flat")
+		if o.MoreUnsupervised > 0 {
+			d.line(limb(true) + plural(o.MoreUnsupervised, "other") + ": see --flat")
 		}
 	}
 	if len(d.rows) == 0 {
@@ -238,7 +239,7 @@ func limb(last bool) string {
 }
 
 // draw adds a process with those below it; own goes before its name and below before theirs.
-func (d *drawing) draw(b actor.Branch, own, below string) {
+func (d *drawing) draw(b inspect.Tree, own, below string) {
 	what, life, restarts := b.Behavior, b.Life, "-"
 	if b.Strategy != "" {
 		what += ", " + b.Strategy
@@ -253,8 +254,8 @@ func (d *drawing) draw(b actor.Branch, own, below string) {
 		life += ": " + b.Problem
 	}
 	row := []string{own + calledInTree(b), what, life, "-", restarts, "-", "-"}
-	if !b.PID.Zero() {
-		row[3], row[5], row[6] = grouped(int64(b.Waiting)), age(b.Age), b.PID.String()
+	if b.PID != "" {
+		row[3], row[5], row[6] = grouped(int64(b.Waiting)), age(b.Age), b.PID
 	}
 	d.rows = append(d.rows, row)
 	for i, child := range b.Children {
@@ -271,7 +272,7 @@ func (d *drawing) draw(b actor.Branch, own, below string) {
 }
 
 // calledInTree is what a process is called in a tree: as its supervisor calls it, and by its name if that is another.
-func calledInTree(b actor.Branch) string {
+func calledInTree(b inspect.Tree) string {
 	switch {
 	case b.ID != "" && b.Name != "" && b.ID != b.Name:
 		return b.ID + " (" + b.Name + ")"

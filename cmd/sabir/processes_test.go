@@ -8,6 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/inspect"
 	"github.com/sabir-go/sabir/actor/supervise"
 	_ "github.com/sabir-go/sabir/web"
 )
@@ -27,7 +28,7 @@ var clerks = actor.Define[clerk, struct{}]("shop.clerk", nil,
 // supervisor.
 func startOffice(t *testing.T, address string) *actor.System {
 	t.Helper()
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	startNode(t, sabir.NewNode(quiet(), sabir.NodeID("office-1"), system.Option(), sabir.HTTP(":0"), sabir.Join(address)))
 	_, err := supervise.Spec(supervise.Config{Name: "office", Intensity: 3},
 		supervise.Child{ID: "front", Start: clerks.Spec(struct{}{}, actor.Named("front"))},
@@ -83,11 +84,11 @@ func TestProcessesDrawsTreesAndListsProcesses(t *testing.T) {
 					}
 				})
 			}
-			tree := oneJSON[[]actor.Overview](t, sabirRun(t, append([]string{"processes", "--json"}, flags...)...).out)
-			if len(tree) != 1 || tree[0].Node != "office-1" || tree[0].Count != count || tree[0].Trees[0].Children[0].Restarts != 1 || tree[0].Loose[0].Name != "passer-by" {
+			tree := oneJSON[[]inspect.Trees](t, sabirRun(t, append([]string{"processes", "--json"}, flags...)...).out)
+			if len(tree) != 1 || tree[0].Node != "office-1" || tree[0].Count != count || tree[0].Trees[0].Children[0].Restarts != 1 || tree[0].Unsupervised[0].Name != "passer-by" {
 				t.Errorf("%+v", tree)
 			}
-			list := oneJSON[[]actor.Listing](t, sabirRun(t, append([]string{"processes", "--flat", "--limit", "1", "--json"}, flags...)...).out)
+			list := oneJSON[[]inspect.List](t, sabirRun(t, append([]string{"processes", "--flat", "--limit", "1", "--json"}, flags...)...).out)
 			if len(list) != 1 || len(list[0].Processes) != 1 || list[0].More != count-1 {
 				t.Errorf("%+v", list)
 			}
@@ -113,7 +114,7 @@ func TestProcessesRefusesWhatCannotBeMeant(t *testing.T) {
 }
 
 func TestLostMessagesAreTold(t *testing.T) {
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	startNode(t, sabir.NewNode(quiet(), system.Option(), sabir.HTTP(":0")))
 	pid, err := actor.Spawn(system, clerks, struct{}{})
 	if err != nil {

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // surveyed is a node as a survey found it: what it reports about itself, and the services it offers.
 type surveyed struct {
-	sabir.NodeInfo
+	introspect.Node
 	Offers []string `json:"offers"` // names of services, without the node's own
 }
 
@@ -25,17 +26,17 @@ const probeLimit = time.Second
 // survey finds out which nodes there are and how they are. Over links it asks each node itself, probes times,
 // and the fastest answer is the round trip's time; over HTTP all is what the asked node knows.
 func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, error) {
-	nodes, err := askFor[[]sabir.NodeInfo](ctx, c, to, "$node.nodes")
+	nodes, err := askFor[[]introspect.Node](ctx, c, to, "$node.nodes")
 	if err != nil {
 		return nil, err
 	}
-	services, err := askFor[[]sabir.ServiceInfo](ctx, c, to, "$node.services")
+	services, err := askFor[[]introspect.Service](ctx, c, to, "$node.services")
 	if err != nil {
 		return nil, err
 	}
 	list := []surveyed{}
 	for _, info := range nodes {
-		s := surveyed{NodeInfo: info, Offers: []string{}}
+		s := surveyed{Node: info, Offers: []string{}}
 		for _, service := range services {
 			if service.Node == info.ID && !hidden(service.Name, false) {
 				s.Offers = append(s.Offers, service.Name)
@@ -50,7 +51,7 @@ func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, er
 	list = slices.DeleteFunc(list, func(s surveyed) bool { return s.ID == g.node.ID() })
 	var asked sync.WaitGroup
 	for i := range list {
-		if !list[i].Guest && list[i].State == sabir.StateRunning.String() {
+		if !list[i].ClientOnly && list[i].State == sabir.StateRunning.String() {
 			asked.Go(func() { g.probe(ctx, &list[i], probes) })
 		}
 	}
@@ -62,21 +63,21 @@ func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, er
 func (g *guest) addUnreached(ctx context.Context, list []surveyed) []surveyed {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	near := slices.IndexFunc(list, func(s surveyed) bool { return !s.Guest && s.State == sabir.StateRunning.String() })
+	near := slices.IndexFunc(list, func(s surveyed) bool { return !s.ClientOnly && s.State == sabir.StateRunning.String() })
 	if near < 0 {
 		return list
 	}
-	known, err := sabir.Call[[]sabir.NodeInfo](ctx, g.node, "$node.nodes", sabir.Empty{}, sabir.ToNode(list[near].ID))
+	known, err := sabir.Call[[]introspect.Node](ctx, g.node, "$node.nodes", sabir.Empty{}, sabir.ToNode(list[near].ID))
 	if err != nil {
 		return list
 	}
 	for _, info := range known {
 		there := slices.ContainsFunc(list, func(s surveyed) bool { return s.ID == info.ID })
-		if there || info.Guest || info.ID == g.node.ID() {
+		if there || info.ClientOnly || info.ID == g.node.ID() {
 			continue
 		}
-		info.State, info.RTT, info.Load = stateSilent, 0, sabir.NodeLoad{}
-		list = append(list, surveyed{NodeInfo: info, Offers: []string{}})
+		info.State, info.RTT, info.Load = stateSilent, 0, introspect.Load{}
+		list = append(list, surveyed{Node: info, Offers: []string{}})
 	}
 	slices.SortFunc(list, func(a, b surveyed) int { return strings.Compare(a.ID, b.ID) })
 	return list
@@ -89,7 +90,7 @@ func (g *guest) probe(ctx context.Context, s *surveyed, times int) {
 	s.RTT = 0
 	for range times {
 		start := time.Now()
-		info, err := sabir.Call[sabir.NodeInfo](ctx, g.node, "$node.info", sabir.Empty{}, sabir.ToNode(s.ID))
+		info, err := sabir.Call[introspect.Node](ctx, g.node, "$node.info", sabir.Empty{}, sabir.ToNode(s.ID))
 		if err != nil {
 			s.State = stateSilent
 			return

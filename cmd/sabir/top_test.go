@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
@@ -90,7 +91,7 @@ func TestANodeThatWasStartedAnewCountsFromZero(t *testing.T) {
 
 // aScreen shows nine actions: a.1 is called most, a.9 is slowest.
 func aScreen() *screen {
-	s := &screen{title: "tcp://:7700", figures: clusterFigures{Seconds: 1, Nodes: []surveyed{{NodeInfo: sabir.NodeInfo{ID: "demo-1", State: "running", Since: time.Now()}, Offers: []string{"a"}}}}}
+	s := &screen{title: "tcp://:7700", figures: clusterFigures{Seconds: 1, Nodes: []surveyed{{Node: introspect.Node{ID: "demo-1", State: "running", Since: time.Now()}, Offers: []string{"a"}}}}}
 	for i := range 9 {
 		s.figures.Actions = append(s.figures.Actions, actionFigures{Name: "a." + string(rune('1'+i)), PerSecond: float64(90 - i), P99: float64(100 + i)})
 	}

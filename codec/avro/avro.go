@@ -53,8 +53,7 @@ func (c *avroCodec) Append(dst []byte, v any) ([]byte, error) {
 		return dst, wrong
 	}
 	e := encoders.Get().(*encoder)
-	e.Reset(nil)
-	e.Error, e.failed = nil, nil
+	e.buf, e.failed = e.buf[:0], nil
 	e.value(p.write, at, layout.MaxDepth)
 	if e.failed != nil {
 		wrong = e.failed
@@ -62,11 +61,11 @@ func (c *avroCodec) Append(dst []byte, v any) ([]byte, error) {
 		return dst, wrong
 	}
 	if c.fingerprint {
-		dst = appendSingleObject(dst, p, e.Buffer())
+		dst = appendSingleObject(dst, p, e.buf)
 	} else {
-		dst = appendContainer(dst, p, e.Buffer())
+		dst = appendContainer(dst, p, e.buf)
 	}
-	if cap(e.Buffer()) <= maxKept {
+	if cap(e.buf) <= maxKept {
 		encoders.Put(e)
 	}
 	return dst, nil

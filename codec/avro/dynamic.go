@@ -6,98 +6,96 @@ import (
 	"time"
 	"unicode/utf8"
 
-	hamba "github.com/hamba/avro/v2"
-
 	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // dynamic reads any value of any schema: null is nil, int and long are int64, float and double float64, string and enum
 // string, bytes and fixed []byte, a timestamp time.Time, an array []any, a map and a record map[string]any, and a union what its
 // branch is.
-func (d *decoder) dynamic(s hamba.Schema, left int) any {
-	switch s := dereference(s).(type) {
-	case *hamba.PrimitiveSchema:
-		return d.dynamicPrimitive(s)
-	case *hamba.FixedSchema:
-		b := d.take(s.Size())
-		if s.FullName() == "uint64" && len(b) == 8 {
+func (d *decoder) dynamic(s *schema, left int) any {
+	switch s.kind {
+	case kindNull:
+		return nil
+	case kindFixed:
+		b := d.take(s.size)
+		if s.name == "uint64" && len(b) == 8 {
 			return binary.BigEndian.Uint64(b)
 		}
 		return append([]byte{}, b...)
-	case *hamba.EnumSchema:
+	case kindEnum:
 		i := d.long()
-		if i < 0 || i >= int64(len(s.Symbols())) {
-			d.fail(fmt.Sprintf("symbol %d of an enum with %d", i, len(s.Symbols())))
+		if i < 0 || i >= int64(len(s.symbols)) {
+			d.fail(fmt.Sprintf("symbol %d of an enum with %d", i, len(s.symbols)))
 			return nil
 		}
-		return s.Symbols()[i]
-	case *hamba.UnionSchema:
+		return s.symbols[i]
+	case kindUnion:
 		if branch := d.branch(s); branch != nil {
 			return d.dynamic(branch, left) // which is no union
 		}
-	default:
+		return nil
+	case kindArray, kindMap, kindRecord:
 		return d.dynamicParts(s, left)
 	}
-	return nil
+	return d.dynamicPrimitive(s)
 }
 
 // dynamicParts reads what counts as a level. A record that this package writes for an interface does so only where it holds
 // another record, as it never does.
-func (d *decoder) dynamicParts(s hamba.Schema, left int) any {
+func (d *decoder) dynamicParts(s *schema, left int) any {
 	if union := unionOfAny(s); union != nil {
 		branch := d.branch(union)
 		if branch == nil || !d.step(1) {
 			return nil
 		}
-		if _, record := dereference(branch).(*hamba.RecordSchema); !record {
+		if branch.kind != kindRecord {
 			return d.dynamic(branch, left)
 		}
-		s = dereference(branch)
+		s = branch
 	}
 	if left <= 0 {
 		d.fail(tooDeep)
 		return nil
 	}
-	switch s := s.(type) {
-	case *hamba.ArraySchema:
+	switch s.kind {
+	case kindArray:
 		return d.dynamicArray(s, left-1)
-	case *hamba.MapSchema:
+	case kindMap:
 		return d.dynamicMap(s, left-1)
-	case *hamba.RecordSchema:
+	case kindRecord:
 		return d.dynamicRecord(s, left-1)
 	}
 	return nil
 }
 
 // unionOfAny is what the record that stands for an interface holds; nil where s is another record or none.
-func unionOfAny(s hamba.Schema) *hamba.UnionSchema {
-	if record, ok := s.(*hamba.RecordSchema); ok && record.FullName() == anyName && len(record.Fields()) == 1 {
-		union, _ := record.Fields()[0].Type().(*hamba.UnionSchema)
-		return union
+func unionOfAny(s *schema) *schema {
+	if s.kind == kindRecord && s.name == anyName && len(s.fields) == 1 && s.fields[0].typ.kind == kindUnion {
+		return s.fields[0].typ
 	}
 	return nil
 }
 
-func (d *decoder) dynamicPrimitive(s *hamba.PrimitiveSchema) any {
-	switch s.Type() {
-	case hamba.Boolean:
+func (d *decoder) dynamicPrimitive(s *schema) any {
+	switch s.kind {
+	case kindBoolean:
 		return d.bool()
-	case hamba.Int:
+	case kindInt:
 		return d.long()
-	case hamba.Long:
+	case kindLong:
 		n := d.long()
-		if s.Logical() != nil && s.Logical().Type() == hamba.TimestampMicros {
+		switch s.logical {
+		case timestampMicros:
 			return time.UnixMicro(n).UTC()
-		}
-		if s.Logical() != nil && s.Logical().Type() == hamba.TimestampMillis {
+		case timestampMillis:
 			return time.UnixMilli(n).UTC()
 		}
 		return n
-	case hamba.Float:
+	case kindFloat:
 		return float64(d.float())
-	case hamba.Double:
+	case kindDouble:
 		return d.double()
-	case hamba.Bytes:
+	case kindBytes:
 		return append([]byte{}, d.bytes()...)
 	}
 	return d.text()
@@ -112,24 +110,24 @@ func (d *decoder) text() string {
 }
 
 // branch reads which branch of the union follows.
-func (d *decoder) branch(s *hamba.UnionSchema) hamba.Schema {
+func (d *decoder) branch(s *schema) *schema {
 	i := d.long()
-	if i < 0 || i >= int64(len(s.Types())) {
-		d.fail(fmt.Sprintf("branch %d of a union with %d", i, len(s.Types())))
+	if i < 0 || i >= int64(len(s.branches)) {
+		d.fail(fmt.Sprintf("branch %d of a union with %d", i, len(s.branches)))
 		return nil
 	}
-	return s.Types()[i]
+	return s.branches[i]
 }
 
-func (d *decoder) dynamicArray(s *hamba.ArraySchema, left int) any {
-	list, empty := []any{}, hollow(s.Items())
+func (d *decoder) dynamicArray(s *schema, left int) any {
+	list, empty := []any{}, hollow(s.elem)
 	for n := d.count(empty); n > 0; n = d.count(empty) {
 		if len(list) == 0 {
 			list = make([]any, 0, n)
 		}
 		for range n {
 			d.fulfil(empty)
-			list = append(list, d.dynamic(s.Items(), left))
+			list = append(list, d.dynamic(s.elem, left))
 			if d.failed != nil {
 				layout.UnderIndex(d.failed, len(list)-1)
 				return nil
@@ -139,7 +137,7 @@ func (d *decoder) dynamicArray(s *hamba.ArraySchema, left int) any {
 	return list
 }
 
-func (d *decoder) dynamicMap(s *hamba.MapSchema, left int) any {
+func (d *decoder) dynamicMap(s *schema, left int) any {
 	made := map[string]any{}
 	for n := d.count(false); n > 0; n = d.count(false) {
 		for range n {
@@ -148,7 +146,7 @@ func (d *decoder) dynamicMap(s *hamba.MapSchema, left int) any {
 			if _, twice := made[name]; twice {
 				d.fail("a map with the same key twice")
 			}
-			made[name] = d.dynamic(s.Values(), left)
+			made[name] = d.dynamic(s.elem, left)
 			if d.failed != nil {
 				layout.Under(d.failed, "/"+layout.Escape(name))
 				return nil
@@ -158,79 +156,80 @@ func (d *decoder) dynamicMap(s *hamba.MapSchema, left int) any {
 	return made
 }
 
-func (d *decoder) dynamicRecord(s *hamba.RecordSchema, left int) any {
-	if !d.step(1 + len(s.Fields())) {
+func (d *decoder) dynamicRecord(s *schema, left int) any {
+	if !d.step(1 + len(s.fields)) {
 		return nil
 	}
 	start := d.pos
-	made := make(map[string]any, len(s.Fields()))
-	for _, f := range s.Fields() {
-		made[f.Name()] = d.dynamic(f.Type(), left)
+	made := make(map[string]any, len(s.fields))
+	for _, f := range s.fields {
+		made[f.name] = d.dynamic(f.typ, left)
 		if d.failed != nil {
-			layout.Under(d.failed, "/"+f.Name())
+			layout.Under(d.failed, "/"+f.name)
 			return nil
 		}
 	}
 	if d.pos == start {
-		d.step(emptyMap + 2*len(s.Fields()))
+		d.step(emptyMap + 2*len(s.fields))
 	}
 	return made
 }
 
 // skip reads a value and drops it.
-func (d *decoder) skip(s hamba.Schema, left int) {
+func (d *decoder) skip(s *schema, left int) {
 	if left <= 0 {
 		d.fail(tooDeep)
 	}
 	if d.failed != nil {
 		return
 	}
-	switch s := dereference(s).(type) {
-	case *hamba.PrimitiveSchema:
-		d.skipPrimitive(s)
-	case *hamba.FixedSchema:
-		d.take(s.Size())
-	case *hamba.EnumSchema:
+	switch s.kind {
+	case kindNull:
+	case kindFixed:
+		d.take(s.size)
+	case kindEnum:
 		d.long()
-	case *hamba.UnionSchema:
+	case kindUnion:
 		if branch := d.branch(s); branch != nil {
 			d.skip(branch, left) // which is no union
 		}
-	case *hamba.ArraySchema:
-		empty := hollow(s.Items())
+	case kindArray:
+		empty := hollow(s.elem)
 		for n := d.count(empty); n > 0; n = d.count(empty) {
 			for i := 0; i < n && d.failed == nil; i++ {
 				d.fulfil(empty)
-				d.skip(s.Items(), left-1)
+				d.skip(s.elem, left-1)
 			}
 		}
-	case *hamba.MapSchema:
+	case kindMap:
 		for n := d.count(false); n > 0; n = d.count(false) {
 			for i := 0; i < n && d.failed == nil; i++ {
 				d.fulfil(false)
 				d.bytes()
-				d.skip(s.Values(), left-1)
+				d.skip(s.elem, left-1)
 			}
 		}
-	case *hamba.RecordSchema:
-		if !d.step(1 + len(s.Fields())) {
+	case kindRecord:
+		if !d.step(1 + len(s.fields)) {
 			return
 		}
-		for _, f := range s.Fields() {
-			d.skip(f.Type(), left-1)
+		for _, f := range s.fields {
+			d.skip(f.typ, left-1)
 		}
+	default:
+		d.skipPrimitive(s)
 	}
 }
 
-func (d *decoder) skipPrimitive(s *hamba.PrimitiveSchema) {
-	switch s.Type() {
-	case hamba.Boolean:
+func (d *decoder) skipPrimitive(s *schema) {
+	switch s.kind {
+	case kindBoolean:
 		d.bool()
-	case hamba.Int, hamba.Long:
+	case kindInt, kindLong:
 		d.long()
-	case hamba.Float:
+	case kindFloat:
 		d.take(4)
-	case hamba.Double:
+	case kindDouble:
 		d.take(8)
 	default:
 		d.bytes()

@@ -3,12 +3,11 @@ package avro
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 	"unicode/utf8"
 	"unsafe"
-
-	hamba "github.com/hamba/avro/v2"
 
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/internal/layout"
@@ -66,16 +65,16 @@ func (c *writers) of(t *layout.Type) *writer {
 	return w
 }
 
-// encoder writes one value with the library's writer. The first fault ends it.
+// encoder writes one value. The first fault ends it.
 type encoder struct {
-	hamba.Writer
+	buf    []byte
 	failed *codec.Error
 }
 
 // maxKept is the largest buffer, in bytes, that is used again.
 const maxKept = 1 << 20
 
-var encoders = sync.Pool{New: func() any { return &encoder{Writer: *hamba.NewWriter(nil, 1024)} }}
+var encoders = sync.Pool{New: func() any { return &encoder{buf: make([]byte, 0, 1024)} }}
 
 func (e *encoder) fail(text string) {
 	if e.failed == nil {
@@ -87,35 +86,33 @@ func (e *encoder) fail(text string) {
 func (e *encoder) value(w *writer, at unsafe.Pointer, left int) {
 	switch w.kind {
 	case layout.Bool:
-		e.WriteBool(*(*bool)(at))
+		e.bool(*(*bool)(at))
 	case layout.Int8:
-		e.WriteInt(int32(*(*int8)(at)))
+		e.long(int64(*(*int8)(at)))
 	case layout.Int16:
-		e.WriteInt(int32(*(*int16)(at)))
+		e.long(int64(*(*int16)(at)))
 	case layout.Int32:
-		e.WriteInt(*(*int32)(at))
+		e.long(int64(*(*int32)(at)))
 	case layout.Int64:
-		e.WriteLong(*(*int64)(at))
+		e.long(*(*int64)(at))
 	case layout.Uint8:
-		e.WriteInt(int32(*(*uint8)(at)))
+		e.long(int64(*(*uint8)(at)))
 	case layout.Uint16:
-		e.WriteInt(int32(*(*uint16)(at)))
+		e.long(int64(*(*uint16)(at)))
 	case layout.Uint32:
-		e.WriteLong(int64(*(*uint32)(at)))
+		e.long(int64(*(*uint32)(at)))
 	case layout.Uint64:
-		var b [8]byte
-		binary.BigEndian.PutUint64(b[:], *(*uint64)(at))
-		e.raw(b[:])
+		e.buf = binary.BigEndian.AppendUint64(e.buf, *(*uint64)(at))
 	case layout.Float32:
-		e.WriteFloat(*(*float32)(at))
+		e.buf = binary.LittleEndian.AppendUint32(e.buf, math.Float32bits(*(*float32)(at)))
 	case layout.Float64:
-		e.WriteDouble(*(*float64)(at))
+		e.double(*(*float64)(at))
 	case layout.String:
 		e.text(*(*string)(at))
 	case layout.Bytes:
-		e.WriteBytes(*(*[]byte)(at))
+		e.bytes(*(*[]byte)(at))
 	case layout.ByteArray:
-		e.raw(unsafe.Slice((*byte)(at), w.typ.Len))
+		e.buf = append(e.buf, unsafe.Slice((*byte)(at), w.typ.Len)...)
 	case layout.Binary, layout.Text:
 		e.marshaled(w, at)
 	case layout.Time:
@@ -125,7 +122,7 @@ func (e *encoder) value(w *writer, at unsafe.Pointer, left int) {
 			e.fail("a time before the year -290308 or after 294246 has no timestamp-micros")
 			return
 		}
-		e.WriteLong(micros)
+		e.long(micros)
 	default:
 		if left == 0 {
 			e.fail(tooDeep + "; a value that contains itself cannot be encoded")
@@ -135,15 +132,33 @@ func (e *encoder) value(w *writer, at unsafe.Pointer, left int) {
 	}
 }
 
-// raw writes bytes without their length. The library's writer takes all of them.
-func (e *encoder) raw(b []byte) { _, _ = e.Write(b) }
+// long writes an int or a long, which look the same.
+func (e *encoder) long(n int64) { e.buf = binary.AppendVarint(e.buf, n) }
+
+func (e *encoder) bool(v bool) {
+	if v {
+		e.buf = append(e.buf, 1)
+	} else {
+		e.buf = append(e.buf, 0)
+	}
+}
+
+func (e *encoder) double(v float64) {
+	e.buf = binary.LittleEndian.AppendUint64(e.buf, math.Float64bits(v))
+}
+
+func (e *encoder) bytes(b []byte) {
+	e.long(int64(len(b)))
+	e.buf = append(e.buf, b...)
+}
 
 func (e *encoder) text(s string) {
 	if !utf8.ValidString(s) {
 		e.fail(notUTF8)
 		return
 	}
-	e.WriteString(s)
+	e.long(int64(len(s)))
+	e.buf = append(e.buf, s...)
 }
 
 func (e *encoder) marshaled(w *writer, at unsafe.Pointer) {
@@ -157,7 +172,7 @@ func (e *encoder) marshaled(w *writer, at unsafe.Pointer) {
 		e.fail(notUTF8)
 		return
 	}
-	e.WriteBytes(b)
+	e.bytes(b)
 }
 
 // nested writes what counts as a level.
@@ -175,10 +190,10 @@ func (e *encoder) nested(w *writer, at unsafe.Pointer, left int) {
 	case layout.Pointer:
 		target := *(*unsafe.Pointer)(at)
 		if target == nil {
-			e.WriteLong(0)
+			e.long(0)
 			return
 		}
-		e.WriteLong(1)
+		e.long(1)
 		e.value(w.elem, target, left)
 	case layout.Slice:
 		h := (*layout.SliceHeader)(at)
@@ -194,7 +209,7 @@ func (e *encoder) nested(w *writer, at unsafe.Pointer, left int) {
 
 func (e *encoder) list(w *writer, at unsafe.Pointer, n, left int) {
 	if n > 0 {
-		e.WriteLong(int64(n))
+		e.long(int64(n))
 		for i := range n {
 			e.value(w.elem, unsafe.Add(at, uintptr(i)*w.elem.typ.Size), left)
 			if e.failed != nil {
@@ -203,12 +218,12 @@ func (e *encoder) list(w *writer, at unsafe.Pointer, n, left int) {
 			}
 		}
 	}
-	e.WriteLong(0)
+	e.long(0)
 }
 
 func (e *encoder) mapping(w *writer, at unsafe.Pointer, left int) {
 	if *(*unsafe.Pointer)(at) == nil {
-		e.WriteLong(0)
+		e.long(0)
 		return
 	}
 	if w.typ.Texts {
@@ -218,7 +233,7 @@ func (e *encoder) mapping(w *writer, at unsafe.Pointer, left int) {
 	entries, n := w.typ.Entries(at)
 	// A panic in a method of the caller's leaves the buffer to the garbage collector.
 	if n > 0 {
-		e.WriteLong(int64(n))
+		e.long(int64(n))
 	}
 	for i := 0; e.failed == nil && entries.Next(); i++ {
 		e.value(w.key, entries.Key, left)
@@ -227,14 +242,14 @@ func (e *encoder) mapping(w *writer, at unsafe.Pointer, left int) {
 			layout.Under(e.failed, entries.Step(i))
 		}
 	}
-	e.WriteLong(0)
+	e.long(0)
 	entries.Release()
 }
 
 // texts is mapping for the most common map.
 func (e *encoder) texts(m map[string]string) {
 	if len(m) > 0 {
-		e.WriteLong(int64(len(m)))
+		e.long(int64(len(m)))
 	}
 	for key, elem := range m {
 		e.text(key)
@@ -244,7 +259,7 @@ func (e *encoder) texts(m map[string]string) {
 			return
 		}
 	}
-	e.WriteLong(0)
+	e.long(0)
 }
 
 // The places in the union that an Any is.
@@ -267,24 +282,24 @@ func (e *encoder) any(v any, left int) {
 	}
 	switch v := plain.(type) {
 	case nil:
-		e.WriteLong(anyNull)
+		e.long(anyNull)
 	case bool:
-		e.WriteLong(anyBoolean)
-		e.WriteBool(v)
+		e.long(anyBoolean)
+		e.bool(v)
 	case int64:
-		e.WriteLong(anyLong)
-		e.WriteLong(v)
+		e.long(anyLong)
+		e.long(v)
 	case uint64:
 		e.fail(fmt.Sprintf("%d in an interface cannot be encoded: it is beyond the range of a long; use a field of type uint64", v))
 	case float64:
-		e.WriteLong(anyDouble)
-		e.WriteDouble(v)
+		e.long(anyDouble)
+		e.double(v)
 	case string:
-		e.WriteLong(anyString)
+		e.long(anyString)
 		e.text(v)
 	case []byte:
-		e.WriteLong(anyBytes)
-		e.WriteBytes(v)
+		e.long(anyBytes)
+		e.bytes(v)
 	default:
 		if left <= 0 {
 			e.fail(tooDeep + "; a value that contains itself cannot be encoded")
@@ -297,9 +312,9 @@ func (e *encoder) any(v any, left int) {
 func (e *encoder) anyParts(v any, left int) {
 	switch v := v.(type) {
 	case []any:
-		e.WriteLong(anyArray)
+		e.long(anyArray)
 		if len(v) > 0 {
-			e.WriteLong(int64(len(v)))
+			e.long(int64(len(v)))
 		}
 		for i, elem := range v {
 			e.any(elem, left)
@@ -309,9 +324,9 @@ func (e *encoder) anyParts(v any, left int) {
 			}
 		}
 	case map[string]any:
-		e.WriteLong(anyMap)
+		e.long(anyMap)
 		if len(v) > 0 {
-			e.WriteLong(int64(len(v)))
+			e.long(int64(len(v)))
 		}
 		for key, elem := range v {
 			e.text(key)
@@ -322,5 +337,5 @@ func (e *encoder) anyParts(v any, left int) {
 			}
 		}
 	}
-	e.WriteLong(0)
+	e.long(0)
 }

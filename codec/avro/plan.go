@@ -2,11 +2,12 @@ package avro
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"reflect"
 	"sync"
 
-	hamba "github.com/hamba/avro/v2"
+	avro "github.com/twmb/avro"
 
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/internal/layout"
@@ -57,22 +58,21 @@ func newPlan(t reflect.Type) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	schema, err := hamba.ParseBytesWithCache([]byte(text), "", &hamba.SchemaCache{})
+	parsed, err := avro.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s has no schema: %w", t, err)
 	}
-	p := &plan{typ: typ, text: text, others: make(map[string]*reader)}
-	fingerprint, err := schema.FingerprintUsing(hamba.CRC64AvroLE)
+	own, err := newSchema(parsed)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s has no schema: %w", t, err)
 	}
-	copy(p.fingerprint[:], fingerprint)
+	p := &plan{typ: typ, text: text, fingerprint: fingerprintOf(parsed), others: make(map[string]*reader)}
 	// The marker must be the same in each message of this schema, and hard to come upon by chance in another.
 	digest := sha256.Sum256([]byte(text))
 	copy(p.sync[:], digest[:])
 	p.header = containerHeader(text, p.sync)
 	p.write = newWriters().of(typ)
-	p.read = newReaders().of(schema, typ)
+	p.read = newReaders().of(own, typ)
 	return p, nil
 }
 
@@ -84,11 +84,15 @@ func (p *plan) reader(text []byte) (*reader, error) {
 	if known != nil {
 		return known, nil
 	}
-	schema, err := parse(string(text))
+	parsed, err := parse(string(text))
 	if err != nil {
 		return nil, err
 	}
-	read := newReaders().of(schema, p.typ)
+	theirs, err := newSchema(parsed)
+	if err != nil {
+		return nil, err
+	}
+	read := newReaders().of(theirs, p.typ)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.others) >= maxOthers {
@@ -96,6 +100,14 @@ func (p *plan) reader(text []byte) (*reader, error) {
 	}
 	p.others[string(text)] = read
 	return read, nil
+}
+
+// fingerprintOf is a schema's CRC-64-AVRO as a single-object encoding has it: the least significant byte first.
+func fingerprintOf(s *avro.Schema) (out [8]byte) {
+	h := avro.NewRabin()
+	_, _ = h.Write(s.Canonical())
+	binary.LittleEndian.PutUint64(out[:], h.Sum64())
+	return out
 }
 
 // known holds the schemas that AddSchema was given, by their fingerprint.
@@ -110,11 +122,7 @@ const maxKnown = 4096
 // AddSchema makes a schema known to all codecs of this package, so that they read single-object encodings of it. Where the schema
 // came from a peer, the caller decides whether to trust it. It fails on a text that is no schema and where 4096 are known.
 func AddSchema(text string) error {
-	schema, err := parse(text)
-	if err != nil {
-		return fault(-1, err.Error())
-	}
-	fingerprint, err := schema.FingerprintUsing(hamba.CRC64AvroLE)
+	parsed, err := parse(text)
 	if err != nil {
 		return fault(-1, err.Error())
 	}
@@ -123,7 +131,7 @@ func AddSchema(text string) error {
 	if known.texts == nil {
 		known.texts = make(map[[8]byte]string)
 	}
-	key := [8]byte(fingerprint)
+	key := fingerprintOf(parsed)
 	if _, ok := known.texts[key]; !ok && len(known.texts) >= maxKnown {
 		return fault(-1, fmt.Sprintf("%d schemas are known already, no more can be added", maxKnown))
 	}

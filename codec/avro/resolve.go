@@ -1,10 +1,6 @@
 package avro
 
-import (
-	hamba "github.com/hamba/avro/v2"
-
-	"github.com/sabir-go/sabir/internal/layout"
-)
+import "github.com/sabir-go/sabir/internal/layout"
 
 // readCode selects what a reader does with the next value of the writer.
 type readCode uint8
@@ -37,10 +33,10 @@ const (
 type reader struct {
 	code     readCode
 	typ      *layout.Type
-	schema   hamba.Schema // of readSkip and readDynamic
-	elem     *reader      // of a pointer, an array and a map
-	key      *reader      // of a map
-	branches []*reader    // of a union
+	schema   *schema   // of readSkip and readDynamic
+	elem     *reader   // of a pointer, an array and a map
+	key      *reader   // of a map
+	branches []*reader // of a union
 	fields   []readerField
 	symbols  []string
 	size     int    // of readFixed
@@ -62,7 +58,7 @@ type readers struct {
 }
 
 type readerKey struct {
-	schema hamba.Schema // a record, which may refer to itself
+	schema *schema // a record, which may refer to itself
 	typ    *layout.Type
 }
 
@@ -70,27 +66,19 @@ func newReaders() *readers {
 	return &readers{done: make(map[readerKey]*reader), boxes: make(map[*layout.Type]*layout.Type)}
 }
 
-func dereference(s hamba.Schema) hamba.Schema {
-	if ref, ok := s.(*hamba.RefSchema); ok {
-		return ref.Schema()
-	}
-	return s
-}
-
 // of returns how to read what s describes into t.
-func (c *readers) of(s hamba.Schema, t *layout.Type) *reader {
-	s = dereference(s)
+func (c *readers) of(s *schema, t *layout.Type) *reader {
 	if t.Kind == layout.Any {
 		return &reader{code: readDynamic, typ: t, schema: s}
 	}
-	switch s := s.(type) {
-	case *hamba.UnionSchema:
+	switch s.kind {
+	case kindUnion:
 		r := &reader{code: readUnion, typ: t}
-		for _, branch := range s.Types() {
+		for _, branch := range s.branches {
 			r.branches = append(r.branches, c.of(branch, t))
 		}
 		return r
-	case *hamba.NullSchema:
+	case kindNull:
 		switch t.Kind {
 		case layout.Pointer, layout.Slice, layout.Map, layout.Bytes:
 			return &reader{code: readNull, typ: t}
@@ -100,42 +88,49 @@ func (c *readers) of(s hamba.Schema, t *layout.Type) *reader {
 	if t.Kind == layout.Pointer {
 		return &reader{code: readPointer, typ: t, elem: c.of(s, pointed(t, c.boxes))}
 	}
-	switch s := s.(type) {
-	case *hamba.PrimitiveSchema:
-		return primitive(s, t)
-	case *hamba.FixedSchema:
+	switch s.kind {
+	case kindFixed:
 		return fixed(s, t)
-	case *hamba.EnumSchema:
+	case kindEnum:
 		if t.Kind == layout.String {
-			return &reader{code: readEnum, typ: t, symbols: s.Symbols()}
+			return &reader{code: readEnum, typ: t, symbols: s.symbols}
 		}
-	case *hamba.ArraySchema:
+		return misfit(s, t)
+	case kindArray:
 		return c.array(s, t)
-	case *hamba.MapSchema:
+	case kindMap:
 		if t.Kind == layout.Map && textKeys(t) {
 			key := &reader{code: readText, typ: t.Key}
-			return &reader{code: readMap, typ: t, key: key, elem: c.of(s.Values(), t.Elem)}
+			return &reader{code: readMap, typ: t, key: key, elem: c.of(s.elem, t.Elem)}
 		}
-	case *hamba.RecordSchema:
+		return misfit(s, t)
+	case kindRecord:
 		if t.Kind == layout.Struct {
 			return c.record(s, t)
 		}
+		return misfit(s, t)
 	}
-	return misfit(s, t)
+	return primitive(s, t)
 }
 
-func misfit(s hamba.Schema, t *layout.Type) *reader {
-	return &reader{code: readFail, typ: t, failure: string(s.Type())}
+func misfit(s *schema, t *layout.Type) *reader {
+	return &reader{code: readFail, typ: t, failure: string(s.kind)}
 }
+
+// The logical types of a long that are read into a time.Time.
+const (
+	timestampMicros = "timestamp-micros"
+	timestampMillis = "timestamp-millis"
+)
 
 // primitive follows the rules of the specification for types that may stand for each other, and reads integers into each
 // integer type of Go as long as they fit.
-func primitive(s *hamba.PrimitiveSchema, t *layout.Type) *reader {
+func primitive(s *schema, t *layout.Type) *reader {
 	r := &reader{typ: t}
-	integer := s.Type() == hamba.Int || s.Type() == hamba.Long
+	integer := s.kind == kindInt || s.kind == kindLong
 	switch t.Kind {
 	case layout.Bool:
-		if s.Type() == hamba.Boolean {
+		if s.kind == kindBoolean {
 			r.code = readBool
 		}
 	case layout.Int8, layout.Int16, layout.Int32, layout.Int64, layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint64:
@@ -146,21 +141,21 @@ func primitive(s *hamba.PrimitiveSchema, t *layout.Type) *reader {
 		switch {
 		case integer:
 			r.code = readInt
-		case s.Type() == hamba.Float:
+		case s.kind == kindFloat:
 			r.code = readFloat
-		case s.Type() == hamba.Double && t.Kind == layout.Float64:
+		case s.kind == kindDouble && t.Kind == layout.Float64:
 			r.code = readDouble
 		}
 	case layout.String, layout.Bytes, layout.Text, layout.Binary:
-		if s.Type() == hamba.String || s.Type() == hamba.Bytes {
+		if s.kind == kindString || s.kind == kindBytes {
 			r.code = readText
 		}
 	case layout.Time:
-		if s.Type() == hamba.Long && s.Logical() != nil {
-			switch s.Logical().Type() {
-			case hamba.TimestampMicros, hamba.LocalTimestampMicros:
+		if s.kind == kindLong {
+			switch s.logical {
+			case timestampMicros, "local-timestamp-micros":
 				r.code = readMicros
-			case hamba.TimestampMillis, hamba.LocalTimestampMillis:
+			case timestampMillis, "local-timestamp-millis":
 				r.code = readMillis
 			}
 		}
@@ -171,32 +166,31 @@ func primitive(s *hamba.PrimitiveSchema, t *layout.Type) *reader {
 	return r
 }
 
-func fixed(s *hamba.FixedSchema, t *layout.Type) *reader {
+func fixed(s *schema, t *layout.Type) *reader {
 	switch {
-	case t.Kind == layout.ByteArray && t.Len == s.Size(), t.Kind == layout.Bytes && s.Size() >= 0:
-		return &reader{code: readFixed, typ: t, size: s.Size()}
-	case t.Kind == layout.Uint64 && s.Size() == 8:
+	case t.Kind == layout.ByteArray && t.Len == s.size, t.Kind == layout.Bytes && s.size >= 0:
+		return &reader{code: readFixed, typ: t, size: s.size}
+	case t.Kind == layout.Uint64 && s.size == 8:
 		return &reader{code: readUint64, typ: t}
 	}
 	return misfit(s, t)
 }
 
-func (c *readers) array(s *hamba.ArraySchema, t *layout.Type) *reader {
+func (c *readers) array(s *schema, t *layout.Type) *reader {
 	switch t.Kind {
 	case layout.Slice, layout.Array:
-		return &reader{code: readArray, typ: t, elem: c.of(s.Items(), t.Elem), hollow: hollow(s.Items())}
+		return &reader{code: readArray, typ: t, elem: c.of(s.elem, t.Elem), hollow: hollow(s.elem)}
 	case layout.Map:
-		entry, ok := dereference(s.Items()).(*hamba.RecordSchema)
-		if ok && len(entry.Fields()) == 2 && entry.Fields()[0].Name() == "key" && entry.Fields()[1].Name() == "value" {
-			return &reader{code: readEntries, typ: t, hollow: hollow(s.Items()),
-				key: c.of(entry.Fields()[0].Type(), t.Key), elem: c.of(entry.Fields()[1].Type(), t.Elem)}
+		entry := s.elem.fields // none where the items are no records
+		if len(entry) == 2 && entry[0].name == "key" && entry[1].name == "value" {
+			return &reader{code: readEntries, typ: t, hollow: hollow(s.elem), key: c.of(entry[0].typ, t.Key), elem: c.of(entry[1].typ, t.Elem)}
 		}
 	}
 	return misfit(s, t)
 }
 
 // record returns the unfinished reader while the record is being compiled.
-func (c *readers) record(s *hamba.RecordSchema, t *layout.Type) *reader {
+func (c *readers) record(s *schema, t *layout.Type) *reader {
 	key := readerKey{s, t}
 	if done, ok := c.done[key]; ok {
 		return done
@@ -209,41 +203,41 @@ func (c *readers) record(s *hamba.RecordSchema, t *layout.Type) *reader {
 		byName[name] = &t.Fields[i]
 		names.Add(name)
 	}
-	for _, f := range s.Fields() {
-		field := byName[f.Name()]
-		if field == nil && names.Like(f.Name()) != "" {
-			field = byName[names.Like(f.Name())]
-			r.fields = append(r.fields, readerField{field.Offset, field.Step, &reader{code: readFail, typ: field.Type, failure: "the field " + f.Name() + ", whose name differs in its case"}})
+	for _, f := range s.fields {
+		field := byName[f.name]
+		if field == nil && names.Like(f.name) != "" {
+			field = byName[names.Like(f.name)]
+			r.fields = append(r.fields, readerField{field.Offset, field.Step, &reader{code: readFail, typ: field.Type, failure: "the field " + f.name + ", whose name differs in its case"}})
 			continue
 		}
 		if field == nil {
-			r.fields = append(r.fields, readerField{read: &reader{code: readSkip, schema: f.Type()}})
+			r.fields = append(r.fields, readerField{read: &reader{code: readSkip, schema: f.typ}})
 			continue
 		}
-		r.fields = append(r.fields, readerField{field.Offset, field.Step, c.of(f.Type(), field.Type)})
+		r.fields = append(r.fields, readerField{field.Offset, field.Step, c.of(f.typ, field.Type)})
 	}
 	return r
 }
 
 // hollow reports whether values of a schema may take no bytes. It reports true where that would take long to find out.
-func hollow(s hamba.Schema) bool {
+func hollow(s *schema) bool {
 	steps := 1000
 	return takesNothing(s, &steps)
 }
 
-func takesNothing(s hamba.Schema, steps *int) bool {
+func takesNothing(s *schema, steps *int) bool {
 	*steps--
 	if *steps < 0 {
 		return true
 	}
-	switch s := dereference(s).(type) {
-	case *hamba.NullSchema:
+	switch s.kind {
+	case kindNull:
 		return true
-	case *hamba.FixedSchema:
-		return s.Size() <= 0
-	case *hamba.RecordSchema:
-		for _, f := range s.Fields() {
-			if !takesNothing(f.Type(), steps) {
+	case kindFixed:
+		return s.size <= 0
+	case kindRecord:
+		for _, f := range s.fields {
+			if !takesNothing(f.typ, steps) {
 				return false
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	hamba "github.com/hamba/avro/v2"
+	avro "github.com/twmb/avro"
 
 	"github.com/sabir-go/sabir/internal/layout"
 )
@@ -189,7 +189,7 @@ const (
 )
 
 // parse reads a schema from an untrusted writer.
-func parse(text string) (schema hamba.Schema, err error) {
+func parse(text string) (parsed *avro.Schema, err error) {
 	if len(text) > maxSchemaBytes {
 		return nil, fmt.Errorf("a schema of %d bytes, at most %d are possible", len(text), maxSchemaBytes)
 	}
@@ -210,12 +210,12 @@ func parse(text string) (schema hamba.Schema, err error) {
 	}
 	defer func() { // the library's parser was written for schemas of the program's own
 		if problem := recover(); problem != nil {
-			schema, err = nil, fmt.Errorf("a schema that makes the parser panic: %v", problem)
+			parsed, err = nil, fmt.Errorf("a schema that makes the parser panic: %v", problem)
 		}
 	}()
-	schema, err = hamba.ParseBytesWithCache([]byte(text), "", &hamba.SchemaCache{})
+	parsed, err = avro.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("a schema that cannot be read: %.200q", err.Error())
 	}
-	return schema, nil
+	return parsed, nil
 }

@@ -146,7 +146,7 @@ func chat(ctx context.Context, address, name string, in io.Reader, out io.Writer
 		return fmt.Errorf("say who you are: -name ada")
 	}
 	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})) // links that end are no news here
-	system := actor.NewSystem(actor.Logger(quiet))
+	system := actor.NewSystem(actor.Config{Logger: quiet})
 	id := "chat-" + strings.ToLower(rand.Text()[:6]) // two terminals may have one name
 	node := sabir.NewNode(sabir.NodeID(id), sabir.Logger(quiet), system.Option(), sabir.Join(address))
 	if err := node.Start(ctx); err != nil {

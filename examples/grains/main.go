@@ -87,7 +87,7 @@ func run(ctx context.Context, out io.Writer, s settings) error {
 	}
 	defer st.Close()
 
-	system := actor.NewSystem()
+	system := actor.NewSystem(actor.Config{})
 	grains := grain.New(system, grain.Serve(users), grain.Store(st), grain.IdleAfter(time.Minute))
 	options := []sabir.NodeOption{system.Option(), grains.Option(), sabir.Logger(slog.New(slog.DiscardHandler))}
 	if s.join != "" {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/policy"
+	"github.com/sabir-go/sabir/signal"
 )
 
 type Item struct {
@@ -37,7 +38,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	signals := sabir.Middleware{Name: "signals", Signal: func(s sabir.Signal) {
+	signals := sabir.Middleware{Name: "signals", Signal: func(s signal.Signal) {
 		fmt.Println("  signal:", s.Kind, "of", s.Action)
 	}}
 	packing, packed := make(chan struct{}), make(chan struct{})

@@ -176,7 +176,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	system := actor.NewSystem(actor.Logger(slog.New(slog.DiscardHandler))) // it logs each panic with its stack
+	system := actor.NewSystem(actor.Config{Logger: slog.New(slog.DiscardHandler)}) // it logs each panic with its stack
 	defer system.Stop(ctx)
 	if _, err := company().Start(system); err != nil {
 		return err

@@ -21,7 +21,7 @@ func Example() {
 // Whatever of the company is killed but the desk, which has the books, every job is reported.
 func TestNoAcceptedJobIsLostWhenProcessesAreKilled(t *testing.T) {
 	ctx := t.Context()
-	system := actor.NewSystem(actor.Logger(slog.New(slog.DiscardHandler)))
+	system := actor.NewSystem(actor.Config{Logger: slog.New(slog.DiscardHandler)})
 	defer system.Stop(ctx)
 	if _, err := company().Start(system); err != nil {
 		t.Fatal(err)

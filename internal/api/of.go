@@ -11,6 +11,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/schema"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // Sources lists what else Of includes. Each field may be nil.
@@ -21,7 +22,7 @@ type Sources struct {
 	Place func(a *sabir.Action, d *Action) bool
 	// Lookup is another node's description of its action, whose Go types are not here: the answer of its $node.api. Where it is
 	// nil, or where it returns false, such an action takes and gives anything.
-	Lookup func(a *sabir.Action) (sabir.ActionDescription, bool)
+	Lookup func(a *sabir.Action) (introspect.Description, bool)
 	// Scopes is the key under which actions note their roles, a []string: auth.ScopesKey. Without it they have none.
 	Scopes any
 }
@@ -87,7 +88,7 @@ func (m *maker) actions(actions []*sabir.Action) (list []described) {
 		} else {
 			m.local(a, &d.Action)
 		}
-		offered := a.Visibility == sabir.VisibilityPublic
+		offered := a.Public()
 		if m.from.Place != nil {
 			offered = m.from.Place(a, &d.Action)
 		}
@@ -182,7 +183,11 @@ func (m *maker) remote(a *sabir.Action, d *described) {
 		d.Scopes = told.Notes[fmt.Sprint(m.from.Scopes)]
 	}
 	for _, e := range told.Errors {
-		declared := Error{Name: e.Name, Code: e.Code.String(), Status: (&sabir.Error{Code: e.Code, Name: e.Name}).HTTPStatus(), Description: e.Message}
+		var code sabir.Code
+		if code.UnmarshalText([]byte(e.Code)) != nil {
+			code = sabir.CodeUnknown // one that this program does not know has its status
+		}
+		declared := Error{Name: e.Name, Code: e.Code, Status: (&sabir.Error{Code: code, Name: e.Name}).HTTPStatus(), Description: e.Message}
 		if e.Data > 0 && e.Data <= len(told.More) {
 			declared.Data = told.More[e.Data-1]
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/schema"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 type User struct {
@@ -109,7 +110,7 @@ func action[In, Out any](name string) *sabir.Action {
 
 func TestOnlyPublicActionsAreThereByName(t *testing.T) {
 	hidden := action[User, User]("users.hidden")
-	hidden.Visibility = sabir.VisibilityCluster
+	hidden.ClusterOnly = true
 	got := describe(t, []*sabir.Action{action[User, User]("users.b"), hidden, action[User, User]("users.a")}, api.Sources{})
 	var names []string
 	for _, a := range got.Actions {
@@ -182,12 +183,12 @@ func described[In, Out any](t *testing.T) schema.Described {
 }
 
 // told makes a Lookup of the descriptions by nodes.
-func told(list map[string]schema.Described) func(*sabir.Action) (sabir.ActionDescription, bool) {
-	return func(a *sabir.Action) (sabir.ActionDescription, bool) {
+func told(list map[string]schema.Described) func(*sabir.Action) (introspect.Description, bool) {
+	return func(a *sabir.Action) (introspect.Description, bool) {
 		d, ok := list[a.Name]
 		d.More = []*schema.Schema{d.Out}
-		return sabir.ActionDescription{Described: d, Errors: []sabir.DescribedError{{Code: sabir.CodeNotFound, Name: "E", Message: "No such one.", Data: 1}, {Code: sabir.CodeAborted, Name: "F", Data: 2}},
-			Examples: []sabir.DescribedExample{{In: []byte(`{"id":1}`)}}, Deprecated: "b.get", CacheFor: 1.5, Notes: map[string][]string{"roles": {"s"}}}, ok
+		return introspect.Description{Described: d, Errors: []introspect.Error{{Code: "NotFound", Name: "E", Message: "No such one.", Data: 1}, {Code: "Aborted", Name: "F", Data: 2}},
+			Examples: []introspect.Example{{In: []byte(`{"id":1}`)}}, Deprecated: "b.get", CacheFor: 1.5, Notes: map[string][]string{"roles": {"s"}}}, ok
 	}
 }
 

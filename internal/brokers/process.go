@@ -80,4 +80,13 @@ func (p *process) suspend() error {
 	return awaitStopped(p.pid())
 }
 
+// Suspend stops a process by SIGSTOP and returns when all its threads stand still. A test that did not wait
+// would now and then get an answer of a process that it takes for stopped.
+func Suspend(p *os.Process) error {
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	return awaitStopped(p.Pid)
+}
+
 func (p *process) resume() error { return p.signal(syscall.SIGCONT) }

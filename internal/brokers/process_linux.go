@@ -1,26 +1,39 @@
 package brokers
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"syscall"
-
-	"golang.org/x/sys/unix"
+	"time"
 )
 
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// awaitStopped waits without WEXITED, so that it never takes the end of the process from the goroutine that waits for it.
+// awaitStopped looks again and again until each thread of the process stands still, since only a parent can wait for that.
 func awaitStopped(pid int) error {
-	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED, nil)
-		if err == nil {
-			return nil
+	threads := filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "stat")
+	for ; ; time.Sleep(time.Millisecond) {
+		files, err := filepath.Glob(threads)
+		if err != nil || len(files) == 0 {
+			return fmt.Errorf("process %d ended instead of standing still", pid)
 		}
-		if !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("the process ended instead of standing still: %w", err)
+		running := false
+		for _, file := range files {
+			stat, err := os.ReadFile(file)
+			if err != nil {
+				continue // the thread has ended
+			}
+			// proc_pid_stat(5): the state follows the name, which is in parentheses and may hold any byte.
+			state := bytes.TrimSpace(stat[bytes.LastIndexByte(stat, ')')+1:])
+			running = running || len(state) == 0 || state[0] != 'T'
+		}
+		if !running {
+			return nil
 		}
 	}
 }

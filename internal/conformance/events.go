@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 var eventBehaviours = []behaviour{
@@ -285,7 +286,7 @@ func eventByName(t *testing.T, s *suite) {
 		w.serve(t, on, listens(service, got, event))
 	}
 	emit := func(broadcast bool) {
-		request := sabir.EmitRequest{Event: event, Payload: stdjson.RawMessage(`{"name":"Ada"}`), Broadcast: broadcast}
+		request := introspect.EmitRequest{Event: event, Payload: stdjson.RawMessage(`{"name":"Ada"}`), Broadcast: broadcast}
 		_, err := sabir.Call[sabir.Empty](brief(t), w.bob, "$node.emit", request, sabir.ToNode("ann"))
 		must(t, err)
 	}

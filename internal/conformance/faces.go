@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
 	_ "github.com/sabir-go/sabir/web" // serves the HTTP face
 )
@@ -235,7 +236,7 @@ func guestOffersNothing(t *testing.T, s *suite) {
 	must(t, guest.WaitFor(brief(t), "svc", "other"))
 	a := c.nodes[0]
 	eventually(t, "a lists the guest as one", func() bool {
-		return slices.ContainsFunc(a.Nodes(), func(info sabir.NodeInfo) bool { return info.ID == "guest" && info.Guest && info.Services == 0 })
+		return slices.ContainsFunc(a.Nodes(), func(info introspect.Node) bool { return info.ID == "guest" && info.ClientOnly && info.Services == 0 })
 	})
 	if _, err := sabir.Call[reply](brief(t), a, "guests.it", greeting{"Ada"}); !errors.Is(err, sabir.ErrActionNotFound) {
 		t.Errorf("a calls the guest: %v", err)

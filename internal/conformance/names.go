@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 var nameBehaviours = []behaviour{
@@ -156,7 +157,7 @@ func clusterActions(t *testing.T, s *suite) {
 	if out, err := sabir.Call[reply](brief(t), w.ann, action, greeting{"Ada"}); err != nil || out.Node != "bob" {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	if a := w.ann.Action(action); a == nil || a.Visibility != sabir.VisibilityCluster || !a.Remote {
+	if a := w.ann.Action(action); a == nil || !a.ClusterOnly || !a.Remote {
 		t.Errorf("listed as %+v", a)
 	}
 }
@@ -259,7 +260,7 @@ func nodeListing(t *testing.T, s *suite) {
 	c := s.cluster(t)
 	c.join("a", []sabir.JoinOption{sabir.Zone("east"), sabir.Labels(map[string]string{"disk": "ssd"})}, sabir.Serve(reportingService("svc")))
 	b := c.start("b")
-	var a sabir.NodeInfo
+	var a introspect.Node
 	eventually(t, "b has measured the round trip to a", func() bool {
 		for _, info := range b.Nodes() {
 			if info.ID == "a" && info.RTT > 0 && info.Services > 0 {
@@ -275,7 +276,7 @@ func nodeListing(t *testing.T, s *suite) {
 	if s.Broker {
 		at = c.nodes[0].Info().Addr
 	}
-	if a.Zone != "east" || !maps.Equal(a.Labels, map[string]string{"disk": "ssd"}) || a.Addr != at || a.State != "running" || a.Guest ||
+	if a.Zone != "east" || !maps.Equal(a.Labels, map[string]string{"disk": "ssd"}) || a.Addr != at || a.State != "running" || a.ClientOnly ||
 		a.PID == 0 || a.Host == "" || a.Since.IsZero() || a.Services != 1 || a.Actions != 1 || a.RTT > waitLimit {
 		t.Errorf("b lists a as %+v", a)
 	}
@@ -284,9 +285,9 @@ func nodeListing(t *testing.T, s *suite) {
 func actionListing(t *testing.T, s *suite) {
 	w := s.threeNodes
 	action := remote(t, w, greet, sabir.Doc("greets"), sabir.Inline(), sabir.Idempotent())
-	list, err := sabir.Call[[]sabir.ActionInfo](brief(t), w.bob, "$node.actions", sabir.Empty{}, sabir.ToNode("ann"))
+	list, err := sabir.Call[[]introspect.Action](brief(t), w.bob, "$node.actions", sabir.Empty{}, sabir.ToNode("ann"))
 	must(t, err)
-	at := slices.IndexFunc(list, func(a sabir.ActionInfo) bool { return a.Name == action })
+	at := slices.IndexFunc(list, func(a introspect.Action) bool { return a.Name == action })
 	if at < 0 {
 		t.Fatalf("ann does not list %s", action)
 	}
@@ -299,12 +300,12 @@ func actionListing(t *testing.T, s *suite) {
 func nodeService(t *testing.T, s *suite) {
 	w := s.threeNodes
 	for _, node := range []string{"ann", "bob", "cid"} {
-		info, err := sabir.Call[sabir.NodeInfo](brief(t), w.ann, "$node.info", sabir.Empty{}, sabir.ToNode(node))
+		info, err := sabir.Call[introspect.Node](brief(t), w.ann, "$node.info", sabir.Empty{}, sabir.ToNode(node))
 		if err != nil || info.ID != node {
 			t.Errorf("%s: %+v, %v", node, info, err)
 		}
 	}
-	if info, err := sabir.Call[sabir.NodeInfo](brief(t), w.ann, "$node.info", sabir.Empty{}); err != nil || info.ID != "ann" {
+	if info, err := sabir.Call[introspect.Node](brief(t), w.ann, "$node.info", sabir.Empty{}); err != nil || info.ID != "ann" {
 		t.Errorf("without a node: %+v, %v", info, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // asNode is the variable that makes the test binary a node, which a test can kill: the transport, the meeting address, the
@@ -96,7 +97,7 @@ func killedProcess(t *testing.T, s *suite) {
 		}()
 	}
 	eventually(t, "the calls are being handled", func() bool {
-		info, err := sabir.Call[sabir.NodeInfo](brief(t), a, "$node.info", sabir.Empty{}, sabir.ToNode("child"))
+		info, err := sabir.Call[introspect.Node](brief(t), a, "$node.info", sabir.Empty{}, sabir.ToNode("child"))
 		return err == nil && info.Load.InFlight >= cap(failed)
 	})
 	kill()

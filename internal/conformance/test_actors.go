@@ -139,7 +139,7 @@ type mortal struct{}
 var mortals = actor.Define[mortal, struct{}]("mortal", nil)
 
 // processes makes the system of a node.
-func processes() *actor.System { return actor.NewSystem(actor.Logger(quiet)) }
+func processes() *actor.System { return actor.NewSystem(actor.Config{Logger: quiet}) }
 
 // reach waits until the processes of some nodes can be reached from a system.
 func reach(t testing.TB, from *actor.System, nodes ...string) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // atOnce is the time within which a caller must learn that the process it called is gone, and outOfList the time until it is
@@ -77,7 +78,7 @@ func killedUnderLoad(t *testing.T, healthy *process, caller *host) bool {
 		}
 	}
 	until(t, waitLimit, "the killed node is out of the list", func() bool {
-		return !slices.ContainsFunc(caller.Nodes(), func(n sabir.NodeInfo) bool { return n.ID == "doomed" })
+		return !slices.ContainsFunc(caller.Nodes(), func(n introspect.Node) bool { return n.ID == "doomed" })
 	})
 	listed := time.Since(killed)
 

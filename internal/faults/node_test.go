@@ -25,6 +25,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/transporttest"
+	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/transport/tcp"
 )
@@ -257,7 +258,7 @@ func (h *host) obey(c command) (any, error) {
 
 // offers lists the nodes that offer work.echo.
 func (h *host) offers() []string {
-	list, err := sabir.Call[[]sabir.ActionInfo](context.Background(), h, "$node.actions", sabir.Empty{})
+	list, err := sabir.Call[[]introspect.Action](context.Background(), h, "$node.actions", sabir.Empty{})
 	if err != nil {
 		return []string{err.Error()}
 	}

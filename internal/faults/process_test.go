@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
 // waitLimit is the time that a test waits for what should come at once, on a machine that has much else to do.
@@ -209,6 +211,14 @@ func (p *process) signal(s syscall.Signal) {
 	case <-p.gone:
 	default:
 		_ = p.cmd.Process.Signal(s) // that it has just ended is no fault
+	}
+}
+
+// suspend returns when the process stands still.
+func (p *process) suspend() {
+	p.t.Helper()
+	if err := brokers.Suspend(p.cmd.Process); err != nil {
+		p.t.Fatalf("%s cannot be stopped: %v", p.id, err)
 	}
 }
 

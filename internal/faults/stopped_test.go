@@ -27,7 +27,7 @@ func TestAStoppedServerHoldsUpNobodyAndComesBackByItself(t *testing.T) {
 	ask[report](caller, "load", workload{Callers: 1000, Calls: 20_000, Size: 4000}) // what is made once is there
 	before := caller.figures()
 
-	stopped.signal(syscall.SIGSTOP)
+	stopped.suspend()
 	began := time.Now()
 	probe := begin[report](caller, "load", workload{To: "healthy", Callers: 10, For: 5 * time.Second, Pause: 5 * time.Millisecond})
 	const timeout = time.Second
@@ -97,7 +97,7 @@ func TestAServerThatStandsStillForAMomentLosesNoCall(t *testing.T) {
 	caller.awaitOffers("server")
 	calls := begin[report](caller, "load", workload{Callers: 20, For: 3 * time.Second, Pause: 2 * time.Millisecond})
 	ask[report](caller, "load", workload{Callers: 10, Calls: 500}) // until the load is under way
-	server.signal(syscall.SIGSTOP)
+	server.suspend()
 	<-time.After(time.Second) // the fault itself: how long the process stands still
 	server.signal(syscall.SIGCONT)
 	r := calls()
@@ -131,7 +131,7 @@ func TestAStoppedClientHoldsUpNobodyAndItsMemoryComesBack(t *testing.T) {
 	}) != nil {
 		t.Fatalf("the calls do not arrive: %+v", now)
 	}
-	stopped.signal(syscall.SIGSTOP)
+	stopped.suspend()
 	began := time.Now()
 	probe := begin[report](healthy, "load", workload{Callers: 10, For: 5 * time.Second, Pause: 5 * time.Millisecond})
 	r := probe()

@@ -183,7 +183,7 @@ func TestANodeWhoseListenQueueWasFullServesAndTakesNewNodes(t *testing.T) {
 	before := server.figures()
 	calls := beginCalls(t, caller, workload{Callers: 10, Pause: 5 * time.Millisecond})
 
-	server.signal(syscall.SIGSTOP) // so that it accepts nothing
+	server.suspend() // so that it accepts nothing
 	var waiting []net.Conn
 	defer func() {
 		for _, conn := range waiting {

@@ -114,7 +114,7 @@ var senders = actor.Define("isolation.sender", func(*struct{}, *actor.Process, s
 // between is a way from a process of one node to another node. A good value goes through when it has come there.
 func between(way func(context.Context, *actor.Process, *sink, Payload) error) func(*testing.T, *slog.Logger) func(context.Context, Payload) error {
 	return func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
-		one, two := actor.NewSystem(actor.Logger(log), actor.Workers(1)), actor.NewSystem(actor.Logger(log), actor.Workers(1))
+		one, two := actor.NewSystem(actor.Config{Logger: log, Workers: 1}), actor.NewSystem(actor.Config{Logger: log, Workers: 1})
 		address := fmt.Sprintf("mem://isolation%d", numbers.Add(1))
 		start(t, sabir.NodeID("two"), sabir.Logger(log), two.Option(), sabir.Join(address))
 		start(t, sabir.NodeID("one"), sabir.Logger(log), one.Option(), sabir.Join(address))
@@ -181,7 +181,7 @@ func TestAProcessThatEndsItsGoroutineEndsAlone(t *testing.T) {
 		})),
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := actor.NewSystem(actor.Workers(1), actor.Logger(slog.New(slog.DiscardHandler)))
+			s := actor.NewSystem(actor.Config{Workers: 1, Logger: slog.New(slog.DiscardHandler)})
 			defer s.Stop(context.Background())
 			for range 20 { // more than there are workers
 				pid, err := actor.Spawn(s, callbacks, exits)

@@ -192,7 +192,7 @@ func isProduct(importPath string) bool {
 	return !strings.HasSuffix(importPath, "test") && !slices.ContainsFunc(notProduct, func(room string) bool { return strings.HasPrefix(dir, room+"/") })
 }
 
-// nameOf is the name of a declaration in the list of code paths: "web/stream.hub.write", or "sabir.appendJSON" in the root.
+// nameOf is the name of a declaration in the list of code paths: "internal/httpstream.hub.write", or "sabir.appendJSON" in the root.
 func nameOf(importPath string, declared ast.Decl) string {
 	name := strings.TrimPrefix(strings.TrimPrefix(importPath, path.Dir(module)+"/"), "sabir/")
 	fn, ok := declared.(*ast.FuncDecl)

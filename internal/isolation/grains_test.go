@@ -46,7 +46,7 @@ func savedAndLoaded(form ...grain.Option) func(*testing.T, *slog.Logger) way {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { kept.Close() })
-			system := actor.NewSystem(actor.Logger(log), actor.Workers(1))
+			system := actor.NewSystem(actor.Config{Logger: log, Workers: 1})
 			start(t, sabir.NodeID(id), sabir.Logger(log), system.Option(), grain.New(system, append(form, grain.Serve(keepers), grain.Store(kept))...).Option())
 			return system
 		}

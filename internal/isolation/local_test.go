@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
 )
 
@@ -159,7 +160,7 @@ var localEntryPoints = []entryPoint{
 			if err := n.Add(ctx, s); err != nil {
 				return err
 			}
-			_, err := sabir.Call[map[string]any](ctx, n, "$node.api", sabir.DescribeRequest{Action: "described.take"})
+			_, err := sabir.Call[map[string]any](ctx, n, "$node.api", introspect.DescriptionRequest{Action: "described.take"})
 			return errors.Join(err, n.Remove(ctx, s))
 		}
 	}, silent: map[fault]string{panicsWritten: leftOut, nestsTooDeep: leftOut},

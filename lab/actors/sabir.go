@@ -18,7 +18,7 @@ type sabirNode struct {
 
 func startSabir(s setup) (node, error) {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	n := &sabirNode{setup: s, system: actor.NewSystem(actor.Logger(quiet))}
+	n := &sabirNode{setup: s, system: actor.NewSystem(actor.Config{Logger: quiet})}
 	if s.Address == "" {
 		return n, nil
 	}
@@ -179,10 +179,10 @@ type publisher struct{ event *actor.Topic[Message] }
 // Init makes an event that welcomes subscribers, where they are on another node.
 func (s *publisher) Init(p *actor.Process, welcomes bool) (err error) {
 	if !welcomes {
-		s.event, err = actor.NewTopic[Message](p, publications)
+		s.event, err = actor.NewTopic[Message](p, publications, actor.TopicConfig{})
 		return err
 	}
-	if s.event, err = actor.NewTopic[Message](p, publications, actor.Keep(1)); err != nil {
+	if s.event, err = actor.NewTopic[Message](p, publications, actor.TopicConfig{Keep: 1}); err != nil {
 		return err
 	}
 	return actor.Publish(p, s.event, welcome)

@@ -198,7 +198,7 @@ var adders = actor.Define[adder, struct{}]("adder", nil, actor.OnCall((*adder).A
 
 // processCalls asks another process for the sum.
 func processCalls(child.Order) (work, error) {
-	system := actor.NewSystem(actor.Logger(quiet))
+	system := actor.NewSystem(actor.Config{Logger: quiet})
 	pid, err := actor.Spawn(system, adders, struct{}{})
 	if err != nil {
 		return work{}, err

@@ -12,7 +12,7 @@ import (
 
 	"github.com/xtaci/kcp-go/v5"
 
-	_ "github.com/sabir-go/sabir/cluster/gossip" // by which the nodes of a cluster find each other
+	_ "github.com/sabir-go/sabir/internal/gossip" // by which the nodes of a cluster find each other
 	"github.com/sabir-go/sabir/internal/session"
 	"github.com/sabir-go/sabir/transport"
 )

@@ -6,14 +6,20 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
-func suspend(t *testing.T, p *os.Process) { signal(t, p, syscall.SIGSTOP) }
-func resume(t *testing.T, p *os.Process)  { signal(t, p, syscall.SIGCONT) }
-
-func signal(t *testing.T, p *os.Process, s os.Signal) {
+func suspend(t *testing.T, p *os.Process) {
 	t.Helper()
-	if err := p.Signal(s); err != nil {
+	if err := brokers.Suspend(p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func resume(t *testing.T, p *os.Process) {
+	t.Helper()
+	if err := p.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 }

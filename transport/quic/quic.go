@@ -14,8 +14,8 @@ import (
 	"github.com/quic-go/quic-go"
 	"golang.org/x/time/rate"
 
-	_ "github.com/sabir-go/sabir/cluster/gossip" // by which the nodes of a cluster find each other
 	"github.com/sabir-go/sabir/internal/backoff"
+	_ "github.com/sabir-go/sabir/internal/gossip" // by which the nodes of a cluster find each other
 	"github.com/sabir-go/sabir/transport"
 )
 

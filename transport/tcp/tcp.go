@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	_ "github.com/sabir-go/sabir/cluster/gossip" // by which the nodes of a cluster find each other
+	_ "github.com/sabir-go/sabir/internal/gossip" // by which the nodes of a cluster find each other
 	"github.com/sabir-go/sabir/transport"
 )
 

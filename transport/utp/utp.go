@@ -11,8 +11,8 @@ import (
 
 	"github.com/anacrolix/utp"
 
-	_ "github.com/sabir-go/sabir/cluster/gossip" // by which the nodes of a cluster find each other
 	"github.com/sabir-go/sabir/internal/backoff"
+	_ "github.com/sabir-go/sabir/internal/gossip" // by which the nodes of a cluster find each other
 	"github.com/sabir-go/sabir/internal/session"
 	"github.com/sabir-go/sabir/transport"
 )

@@ -72,7 +72,7 @@ func RequireFunc(allow func(ctx context.Context, p Principal, in any) error) sab
 
 func guard(name string, roles []string, check func(context.Context, *Principal, *sabir.Request) error, verify func(*sabir.Action)) sabir.Middleware {
 	wrap := func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-		if strings.HasPrefix(a.Service, "$") && a.Visibility != sabir.VisibilityPublic {
+		if strings.HasPrefix(a.Service, "$") && !a.Public() {
 			return next // what nodes ask each other, without a principal
 		}
 		verify(a)

@@ -123,7 +123,7 @@ func (b *dashboard) call(w http.ResponseWriter, r *http.Request) {
 	}
 	a := b.node.Action(in.Action)
 	switch {
-	case a == nil || a.Visibility != sabir.VisibilityPublic:
+	case a == nil || !a.Public():
 		b.fail(w, sabir.Errorf(sabir.CodeNotFound, sabir.ErrActionNotFound.Name, "there is no public action %.100q to call now", in.Action))
 		return
 	case a.Stream:

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // catalog lists what the cluster offers. It is sent when it has changed.
@@ -59,7 +60,7 @@ func newCatalog(ctx context.Context, n *sabir.Node) (catalog, error) {
 			offering[a] = append(offering[a], s.Node)
 		}
 	}
-	actions, err := sabir.Call[[]sabir.ActionInfo](ctx, n, "$node.actions", sabir.Empty{}, sabir.ToNode(n.ID()))
+	actions, err := sabir.Call[[]introspect.Action](ctx, n, "$node.actions", sabir.Empty{}, sabir.ToNode(n.ID()))
 	if err != nil {
 		return c, err
 	}
@@ -73,7 +74,7 @@ func newCatalog(ctx context.Context, n *sabir.Node) (catalog, error) {
 			continue
 		}
 		slices.Sort(nodes)
-		c.Actions = append(c.Actions, actionEntry{a.Name, a.Service, a.Description, a.Visibility.String(), a.Stream, a.In, a.Out, slices.Compact(nodes)})
+		c.Actions = append(c.Actions, actionEntry{a.Name, a.Service, a.Description, string(a.Visibility), a.Stream, a.In, a.Out, slices.Compact(nodes)})
 	}
 	return c, nil
 }

@@ -10,11 +10,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // listens reports whether the node has the service that listens.
 func listens(n *sabir.Node) bool {
-	return slices.ContainsFunc(n.Services(), func(s sabir.ServiceInfo) bool { return isOwn(s.Name) })
+	return slices.ContainsFunc(n.Services(), func(s introspect.Service) bool { return isOwn(s.Name) })
 }
 
 func TestEventsAreListenedToWhileABrowserWatchesThem(t *testing.T) {

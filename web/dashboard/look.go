@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
@@ -154,8 +155,8 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 	return l, shown
 }
 
-func figuresOf(info sabir.NodeInfo, self string, now, before stats, why string) nodeFigures {
-	f := nodeFigures{ID: info.ID, Self: info.ID == self, State: info.State, Guest: info.Guest, Zone: info.Zone, Addr: info.Addr, Host: info.Host, PID: info.PID,
+func figuresOf(info introspect.Node, self string, now, before stats, why string) nodeFigures {
+	f := nodeFigures{ID: info.ID, Self: info.ID == self, State: info.State, Guest: info.ClientOnly, Zone: info.Zone, Addr: info.Addr, Host: info.Host, PID: info.PID,
 		Go: info.Go, CPUs: info.CPUs, Since: info.Since, Services: info.Services, Actions: info.Actions, CPU: info.Load.CPU, InFlight: int64(info.Load.InFlight),
 		RTT: float64(info.RTT.Nanoseconds()) / 1e3, Telemetry: why}
 	sums := make(map[string]*sum)
@@ -174,11 +175,11 @@ func figuresOf(info sabir.NodeInfo, self string, now, before stats, why string) 
 }
 
 // askLinks asks the nodes for their links. A link that both sides report is one.
-func askLinks(ctx context.Context, n *sabir.Node, nodes []sabir.NodeInfo) []link {
+func askLinks(ctx context.Context, n *sabir.Node, nodes []introspect.Node) []link {
 	type pair struct{ a, b string }
 	var mu sync.Mutex
 	found := make(map[pair]float64)
-	note := func(id string, peers []sabir.NodeInfo) {
+	note := func(id string, peers []introspect.Node) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, p := range peers {
@@ -189,11 +190,11 @@ func askLinks(ctx context.Context, n *sabir.Node, nodes []sabir.NodeInfo) []link
 		}
 	}
 	note(n.ID(), nodes)
-	eachNode(nodes, func(info sabir.NodeInfo) {
-		if info.Guest || info.ID == n.ID() {
+	eachNode(nodes, func(info introspect.Node) {
+		if info.ClientOnly || info.ID == n.ID() {
 			return
 		}
-		if peers, err := ask[[]sabir.NodeInfo](ctx, n, info.ID, "$node.nodes", struct{}{}); err == nil {
+		if peers, err := ask[[]introspect.Node](ctx, n, info.ID, "$node.nodes", struct{}{}); err == nil {
 			note(info.ID, peers[:min(len(peers), maxNodes)])
 		}
 	})

@@ -249,7 +249,7 @@ func TestEmptyAndReadOnlyViewsSayWhatToDo(t *testing.T) {
 	b := openBrowser(t, "http://"+n.HTTPAddr()+"/dashboard")
 	for path, says := range map[string]string{
 		"":                                  "telemetry.Stats()",
-		"processes":                         "system.Extension()",
+		"processes":                         "system.Option()",
 		"traces":                            "ring.Service()",
 		"events":                            "sabir emit",
 		"actions/ledger.book":               "dashboard.ReadOnly()",

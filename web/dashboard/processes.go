@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // processTrees has the process trees of all nodes, or of one.
@@ -29,14 +30,14 @@ const maxBranches = 500
 // processes sends the process trees.
 func (b *dashboard) processes(w http.ResponseWriter, r *http.Request) {
 	wanted := r.URL.Query().Get("node")
-	if wanted != "" && !slices.ContainsFunc(b.node.Nodes(), func(n sabir.NodeInfo) bool { return n.ID == wanted }) {
+	if wanted != "" && !slices.ContainsFunc(b.node.Nodes(), func(n introspect.Node) bool { return n.ID == wanted }) {
 		b.fail(w, sabir.Errorf(sabir.CodeNotFound, "NotFound", "there is no node %.100q", wanted))
 		return
 	}
 	v, err := b.answerCache.get(r.Context(), "processes "+wanted, func(ctx context.Context) (any, error) {
 		f := processTrees{Nodes: []nodeTree{}}
 		var mu sync.Mutex
-		eachNode(b.nodesNamed(wanted), func(n sabir.NodeInfo) {
+		eachNode(b.nodesNamed(wanted), func(n introspect.Node) {
 			g := nodeTree{Node: n.ID}
 			tree, err := askJSON(ctx, b.node, n.ID, "$processes.tree", map[string]int{"limit": maxBranches})
 			switch {
@@ -58,7 +59,7 @@ func (b *dashboard) processes(w http.ResponseWriter, r *http.Request) {
 }
 
 // nodesNamed returns the nodes that can be asked, or the one of that name.
-func (b *dashboard) nodesNamed(id string) []sabir.NodeInfo {
-	nodes := slices.DeleteFunc(b.node.Nodes(), func(n sabir.NodeInfo) bool { return n.Guest || id != "" && n.ID != id })
+func (b *dashboard) nodesNamed(id string) []introspect.Node {
+	nodes := slices.DeleteFunc(b.node.Nodes(), func(n introspect.Node) bool { return n.ClientOnly || id != "" && n.ID != id })
 	return nodes[:min(len(nodes), maxNodes)]
 }

@@ -105,7 +105,7 @@ func TestTracesOfTheClusterAreListedAndShown(t *testing.T) {
 
 func TestTracesAreNotCalledFromOutside(t *testing.T) {
 	n := counted(t)
-	if a := n.Action("$traces.recent"); a == nil || a.Visibility != sabir.VisibilityCluster {
+	if a := n.Action("$traces.recent"); a == nil || !a.ClusterOnly {
 		t.Errorf("%+v", a)
 	}
 	w := boardOf(t, n, config{}).ask(t, "POST", "/api/call", `{"action":"$traces.recent"}`, callHeader+": 1")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
@@ -27,7 +28,7 @@ const (
 )
 
 // eachNode runs do for each node, a few at a time.
-func eachNode(nodes []sabir.NodeInfo, do func(sabir.NodeInfo)) {
+func eachNode(nodes []introspect.Node, do func(introspect.Node)) {
 	var answerCache sync.WaitGroup
 	places := make(chan struct{}, askWidth)
 	for _, n := range nodes {
@@ -61,11 +62,11 @@ func askJSON(ctx context.Context, n *sabir.Node, node, action string, in any) (j
 }
 
 // askStats asks the nodes what their actions did. For those that do not answer, it reports the reason.
-func askStats(ctx context.Context, n *sabir.Node, nodes []sabir.NodeInfo) (told map[string]stats, why map[string]string) {
+func askStats(ctx context.Context, n *sabir.Node, nodes []introspect.Node) (told map[string]stats, why map[string]string) {
 	told, why = make(map[string]stats), make(map[string]string)
 	var mu sync.Mutex
-	eachNode(nodes, func(info sabir.NodeInfo) {
-		if info.Guest {
+	eachNode(nodes, func(info introspect.Node) {
+		if info.ClientOnly {
 			return
 		}
 		s, err := ask[stats](ctx, n, info.ID, "$telemetry.stats", struct{}{})

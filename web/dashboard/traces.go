@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // traceSummary is one trace in the list.
@@ -48,7 +49,7 @@ func (b *dashboard) askSpans(ctx context.Context, q spanQuery) (spans []spanInfo
 	var mu sync.Mutex
 	seen := make(map[string]bool)
 	told, silent = []string{}, []string{}
-	eachNode(b.nodesNamed(""), func(n sabir.NodeInfo) {
+	eachNode(b.nodesNamed(""), func(n introspect.Node) {
 		list, err := ask[spanList](ctx, b.node, n.ID, "$traces.recent", q)
 		mu.Lock()
 		defer mu.Unlock()

@@ -59,7 +59,7 @@ func openWorld(tb testing.TB, options ...Option) *world {
 		parts := []sabir.NodeOption{sabir.NodeID(fmt.Sprintf("shop-%d", i+1)), quiet, sabir.Join(address), sabir.Serve(tel.Stats(), ring.Service()), sabir.Use(tel.Middleware())}
 		if i == 0 {
 			parts = append(parts, sabir.HTTP(":0", At("/dashboard", options...)), sabir.Serve(ledger()))
-			w.system = actor.NewSystem(actor.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+			w.system = actor.NewSystem(actor.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 			parts = append(parts, w.system.Option())
 		}
 		w.nodes = append(w.nodes, shop.NewPart(i, 3, parts...).Node)

@@ -76,7 +76,7 @@ export function processes() {
     const mute = answer.nodes.filter(n => !n.tree);
     const lines = [];
     if (!list.length) lines.push(kept.filter ? empty('Nothing matches “' + kept.filter + '”', 'Esc empties the filter.') :
-      empty('No processes', h('span', {}, 'No node runs any. Give one a system: ', code('sabir.NewNode(system.Extension(), …)'), ' and start processes in it.')));
+      empty('No processes', h('span', {}, 'No node runs any. Give one a system: ', code('sabir.NewNode(system.Option(), …)'), ' and start processes in it.')));
     else if (mute.length) lines.push(h('p', { class: 'muted pad-text', text: 'Without processes: ' + mute.map(n => n.node + (n.why === 'none' ? '' : ' (' + n.why + ')')).join(', ') }));
     note.replaceChildren(...lines);
     element.querySelector('.tree-head').hidden = !list.length;

@@ -1,0 +1,296 @@
+package protofile_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/protofile"
+	"github.com/sabir-go/sabir/internal/schema"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+// shop is a small API in which everything occurs that an API can have.
+func shop(t testing.TB) api.API {
+	t.Helper()
+	file, err := os.ReadFile(filepath.Join("testdata", "shop.api.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a api.API
+	if err := json.Unmarshal(file, &a); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func write(t testing.TB, a api.API, o protofile.Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := protofile.Write(&b, a, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// compile gives a file to a compiler of Protocol Buffers.
+func compile(text string) (protoreflect.FileDescriptor, error) {
+	c := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
+		Accessor: protocompile.SourceAccessorFromMap(map[string]string{"a.proto": text})})}
+	files, err := c.Compile(context.Background(), "a.proto")
+	if err != nil {
+		return nil, err
+	}
+	return files[0], nil
+}
+
+func compiled(t testing.TB, text string) protoreflect.FileDescriptor {
+	t.Helper()
+	file, err := compile(text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return file
+}
+
+// describe is a field as "repeated string tags = 3 json tags".
+func describe(f protoreflect.FieldDescriptor) string {
+	kind := f.Kind().String()
+	if m := f.Message(); m != nil && !f.IsMap() {
+		kind = string(m.FullName())
+	}
+	if e := f.Enum(); e != nil {
+		kind = string(e.FullName())
+	}
+	switch {
+	case f.IsMap() && f.MapValue().Message() != nil:
+		kind = "map of " + string(f.MapValue().Message().FullName())
+	case f.IsMap():
+		kind = "map of " + f.MapValue().Kind().String()
+	case f.IsList():
+		kind = "repeated " + kind
+	case f.HasOptionalKeyword():
+		kind = "optional " + kind
+	}
+	return kind + " " + string(f.Name())
+}
+
+func TestFileIsTheGoldenOneAndCompiles(t *testing.T) {
+	got := write(t, shop(t), protofile.Options{Package: "shop.v1", GoPackage: "example.org/shop/v1;shopv1"})
+	compiled(t, got)
+	name := filepath.Join("testdata", "shop.proto")
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs from what is made now; look at the difference after `go test -update`", name)
+	}
+}
+
+func TestTheCompilerWouldFindFaults(t *testing.T) {
+	text := write(t, shop(t), protofile.Options{})
+	if _, err := compile(strings.Replace(text, "returns (User)", "returns (Nobody)", 1)); err == nil {
+		t.Error("an rpc that returns an unknown message compiles")
+	}
+}
+
+func TestTheSameAPIGivesTheSameBytes(t *testing.T) {
+	a := shop(t)
+	first := write(t, a, protofile.Options{})
+	slices.Reverse(a.Actions)
+	if first != write(t, a, protofile.Options{}) {
+		t.Error("the order of the actions shows in the file")
+	}
+}
+
+func TestKindsOfFields(t *testing.T) {
+	file := compiled(t, write(t, shop(t), protofile.Options{Package: "shop"}))
+	for message, want := range map[string]string{
+		"User": "int64 id, string name, string email, string role, google.protobuf.Timestamp born, uint64 score, repeated string tags, " +
+			"shop.BillingAddress address, map of string labels, google.protobuf.Value extra, bytes photo",
+		"PageUser":         "repeated shop.User items, optional int32 next, map of shop.PageUserTotalsValue totals, repeated shop.PageUserMatrixItem matrix",
+		"ListUsers":        "repeated string tags, int64 page, optional bool active, string tenant, string theme",
+		"Category":         "string name, shop.CategorySize size, repeated shop.Category children",
+		"CatalogTreeInput": "string value",
+		"UsersAvatarInput": "bytes value",
+	} {
+		m := file.Messages().ByName(protoreflect.Name(message))
+		if m == nil {
+			t.Errorf("there is no message %s", message)
+			continue
+		}
+		var fields []string
+		for i := range m.Fields().Len() {
+			fields = append(fields, describe(m.Fields().Get(i)))
+			if int(m.Fields().Get(i).Number()) != i+1 {
+				t.Errorf("%s: field %d has the number %d", message, i+1, m.Fields().Get(i).Number())
+			}
+		}
+		if got := strings.Join(fields, ", "); got != want {
+			t.Errorf("%s has\n%s, want\n%s", message, got, want)
+		}
+	}
+	if d := file.Messages().ByName("NewUser").Fields().ByName("patience").Message().FullName(); d != "google.protobuf.Duration" {
+		t.Errorf("a duration is a %s", d)
+	}
+}
+
+func TestUnusualSchemas(t *testing.T) {
+	kind := func(types ...string) *schema.Schema { return &schema.Schema{Type: types} }
+	for name, c := range map[string]struct {
+		schema *schema.Schema
+		want   string
+	}{
+		"list of anything":             {&schema.Schema{Type: schema.Types{"array"}, Items: &schema.Schema{}}, "google.protobuf.ListValue f"},
+		"list of what may be null":     {&schema.Schema{Type: schema.Types{"array"}, Items: kind("integer", "null")}, "repeated api.TFItem f"},
+		"map of anything":              {&schema.Schema{Type: schema.Types{"object"}, AdditionalProperties: &schema.Schema{}}, "google.protobuf.Struct f"},
+		"object of unknown members":    {kind("object"), "google.protobuf.Struct f"},
+		"null":                         {kind("null"), "google.protobuf.NullValue f"},
+		"one of several types":         {kind("string", "integer"), "google.protobuf.Value f"},
+		"one of several schemas":       {&schema.Schema{AnyOf: []schema.Schema{*kind("string"), *kind("integer")}}, "google.protobuf.Value f"},
+		"a type that is not there":     {&schema.Schema{Ref: "#/$defs/Nobody"}, "google.protobuf.Value f"},
+		"a type that is only its own":  {&schema.Schema{Ref: "#/$defs/Loop"}, "google.protobuf.Value f"},
+		"another name for a text":      {&schema.Schema{Ref: "#/$defs/Name"}, "string f"},
+		"optional text":                {kind("string", "null"), "optional string f"},
+		"float":                        {&schema.Schema{Type: schema.Types{"number"}, Format: "float"}, "float f"},
+		"map of lists":                 {&schema.Schema{Type: schema.Types{"object"}, AdditionalProperties: &schema.Schema{Type: schema.Types{"array"}, Items: kind("string")}}, "map of api.TFValue f"},
+		"object that has no type name": {&schema.Schema{Type: schema.Types{"object"}, Properties: schema.Properties{{Name: "x", Schema: kind("number")}}}, "api.TF f"},
+	} {
+		a := api.API{Types: map[string]*schema.Schema{
+			"T":    {Type: schema.Types{"object"}, Properties: schema.Properties{{Name: "f", Schema: c.schema}}},
+			"Loop": {Ref: "#/$defs/Loop"}, "Name": kind("string"),
+		}}
+		file := compiled(t, write(t, a, protofile.Options{}))
+		if got := describe(file.Messages().ByName("T").Fields().Get(0)); got != c.want {
+			t.Errorf("%s is %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestActionsAreRPCs(t *testing.T) {
+	file := compiled(t, write(t, shop(t), protofile.Options{Package: "shop"}))
+	users := file.Services().ByName("UsersService")
+	get := users.Methods().ByName("Get")
+	if get == nil || get.Input().Name() != "GetUser" || get.Output().Name() != "User" || get.IsStreamingClient() {
+		t.Errorf("users.get is %v", get)
+	}
+	if remove := users.Methods().ByName("Remove"); remove.Output().FullName() != "google.protobuf.Empty" {
+		t.Errorf("users.remove returns %s", remove.Output().FullName())
+	}
+	join := file.Services().ByName("ChatService").Methods().ByName("Join")
+	if !join.IsStreamingClient() || !join.IsStreamingServer() {
+		t.Error("chat.join does not stream both ways")
+	}
+	if file.Services().ByName("V2UsersService") == nil || file.Services().ByName("NodeService") == nil {
+		t.Error("services with dots or signs in their names are missing")
+	}
+}
+
+func TestNamesInJSONAreKept(t *testing.T) {
+	names := []string{"userID", "user_id", "user-id", "HTTPPort", "x", "2nd", "größe", "_", "message", "reserved", "$ref"}
+	var p schema.Properties
+	for _, name := range names {
+		p = append(p, schema.Property{Name: name, Schema: &schema.Schema{Type: schema.Types{"string"}}})
+	}
+	a := api.API{Types: map[string]*schema.Schema{"T": {Type: schema.Types{"object"}, Properties: p}}}
+	fields := compiled(t, write(t, a, protofile.Options{})).Messages().ByName("T").Fields()
+	for i, name := range names {
+		if got := fields.Get(i).JSONName(); got != name {
+			t.Errorf("%s is %s in JSON", name, got)
+		}
+	}
+}
+
+func TestLockKeepsNumbers(t *testing.T) {
+	text := &schema.Schema{Type: schema.Types{"string"}}
+	message := func(names ...string) api.API {
+		var p schema.Properties
+		for _, name := range names {
+			p = append(p, schema.Property{Name: name, Schema: text})
+		}
+		return api.API{Types: map[string]*schema.Schema{"T": {Type: schema.Types{"object"}, Properties: p}}}
+	}
+	lock := protofile.Lock{}
+	write(t, message("a", "b", "c"), protofile.Options{Lock: lock})
+	m := compiled(t, write(t, message("new", "c", "a"), protofile.Options{Lock: lock})).Messages().ByName("T")
+	for name, want := range map[protoreflect.Name]protoreflect.FieldNumber{"a": 1, "c": 3, "new": 4} {
+		if got := m.Fields().ByName(name).Number(); got != want {
+			t.Errorf("%s has the number %d, want %d", name, got, want)
+		}
+	}
+	if !m.ReservedRanges().Has(2) {
+		t.Error("the number of b, which went, is not reserved")
+	}
+	kept, err := json.Marshal(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"T":{"a":1,"b":2,"c":3,"new":4}}`; string(kept) != want {
+		t.Errorf("the lock is %s, want %s", kept, want)
+	}
+}
+
+func TestLockLeavesOutNumbersOfProtocolBuffers(t *testing.T) {
+	a := api.API{Types: map[string]*schema.Schema{"T": {Type: schema.Types{"object"}, Properties: schema.Properties{{Name: "a", Schema: &schema.Schema{}}}}}}
+	m := compiled(t, write(t, a, protofile.Options{Lock: protofile.Lock{"T": {"gone": 18999}}})).Messages().ByName("T")
+	if n := m.Fields().ByName("a").Number(); n != 20000 {
+		t.Errorf("the number behind 18999 is %d, want 20000", n)
+	}
+}
+
+func TestPackageNamesAreChecked(t *testing.T) {
+	if err := protofile.Write(&bytes.Buffer{}, api.API{}, protofile.Options{Package: "shop; v1"}); err == nil || !strings.Contains(err.Error(), `"shop; v1"`) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+type full struct{}
+
+var errFull = errors.New("the disk is full")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestErrorsOfTheWriterComeBack(t *testing.T) {
+	if err := protofile.Write(full{}, shop(t), protofile.Options{}); !errors.Is(err, errFull) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// FuzzWrite holds that whatever things are called, the file compiles.
+func FuzzWrite(f *testing.F) {
+	f.Add("users", "get", "User", "userID", "user_id", "Finds a user.")
+	f.Add("$node", "", "Page[User]", "1", "_", "*/ \n // x\r\u2028")
+	f.Add("a.b", "a.b", "string", "message", "Message", "\x00\"")
+	f.Fuzz(func(t *testing.T, service, action, typ, one, two, says string) {
+		if one == two || typ == "Other" {
+			t.Skip("a Go struct has no two fields of one name")
+		}
+		p := schema.Properties{{Name: one, Schema: &schema.Schema{Ref: "#/$defs/Other"}}, {Name: two, Schema: &schema.Schema{Type: schema.Types{"string"}, Enum: []any{says}, Description: says}}}
+		a := api.API{Title: says, Description: says, Types: map[string]*schema.Schema{
+			typ:     {Type: schema.Types{"object"}, Properties: p, Description: says},
+			"Other": {Type: schema.Types{"object"}, Properties: p[1:]},
+		}, Actions: []api.Action{{Name: service + "." + action, Service: service, Description: says, In: &schema.Schema{Ref: "#/$defs/Other"}, Out: p[1].Schema}}}
+		text := write(t, a, protofile.Options{Package: "fuzz"})
+		if _, err := compile(text); err != nil {
+			t.Errorf("%v\n%s", err, text)
+		}
+	})
+}

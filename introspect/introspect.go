@@ -1,0 +1,122 @@
+// Package introspect holds the documents by which nodes describe themselves: the inputs and outputs of the actions of $node,
+// the service that every node has. The command line and the dashboard are made of them, and so can a tool of your own be:
+//
+//	nodes, err := sabir.Call[[]introspect.Node](ctx, node, "$node.nodes", sabir.Empty{})
+//	for _, n := range nodes {
+//		actions, err := sabir.Call[[]introspect.Action](ctx, node, "$node.actions", sabir.Empty{}, sabir.ToNode(n.ID))
+//		…
+//	}
+//
+// The methods Info, Nodes and Services of sabir.Node give the same documents without a call. All of them are plain values with
+// one form as JSON.
+package introspect
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/sabir-go/sabir/internal/route"
+	"github.com/sabir-go/sabir/internal/schema"
+)
+
+// Node describes a node of the cluster: the output of $node.info, and of $node.nodes for each that the asked one is linked with.
+type Node struct {
+	ID         string            `json:"id"`
+	State      string            `json:"state"` // "created", "starting", "running", "stopping" or "stopped"
+	Since      time.Time         `json:"since"`
+	Addr       string            `json:"addr,omitempty"` // where its links are dialled; "" outside a cluster
+	Zone       string            `json:"zone,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	ClientOnly bool              `json:"guest,omitempty"`  // it joined with cluster.ClientOnly
+	Codecs     []string          `json:"codecs,omitempty"` // formats that it takes; nil for any
+	Host       string            `json:"host"`
+	PID        int               `json:"pid"`
+	Go         string            `json:"go"`
+	CPUs       int               `json:"cpus"`
+	Services   int               `json:"services"`
+	Actions    int               `json:"actions"`
+	Load       Load              `json:"load"`
+	RTT        time.Duration     `json:"rtt,omitempty"` // of a ping over the link to it, in nanoseconds
+}
+
+// Load is a node's load in its last heartbeat.
+type Load struct {
+	CPU      float64 `json:"cpu"`      // share of its processors that its process uses, 0 to 1
+	InFlight int     `json:"inFlight"` // calls from other nodes that it is serving
+}
+
+// Service describes a running service: $node.services lists those that a node knows, of its own and of other nodes.
+type Service struct {
+	Name        string    `json:"name"` // full name
+	Version     int       `json:"version,omitempty"`
+	Group       string    `json:"group,omitempty"`
+	Description string    `json:"description,omitempty"`
+	Node        string    `json:"node"`
+	Needs       []string  `json:"needs"`
+	Actions     []string  `json:"actions"`        // full names
+	Events      []string  `json:"events"`         // patterns
+	Since       time.Time `json:"since,omitzero"` // on this node; zero for one of another
+}
+
+// Action describes an action in the list of $node.actions.
+type Action struct {
+	Name        string     `json:"name"`
+	Service     string     `json:"service"`
+	Version     int        `json:"version,omitempty"`
+	Node        string     `json:"node"`
+	Description string     `json:"description,omitempty"`
+	Visibility  Visibility `json:"visibility"`
+	Stream      bool       `json:"stream,omitempty"`
+	Inline      bool       `json:"inline,omitempty"`
+	In          string     `json:"in"`              // Go type
+	Out         string     `json:"out"`             // Go type
+	Nodes       []string   `json:"nodes,omitempty"` // of an action of other nodes: those that offer it
+}
+
+// Visibility is the callers that an action is for.
+type Visibility string
+
+// The visibilities, each including the ones after it.
+const (
+	Public      Visibility = "public"  // all callers, over HTTP too
+	ClusterOnly Visibility = "cluster" // the nodes of the cluster; not HTTP
+	NodeOnly    Visibility = "private" // callers on the same node
+)
+
+// DescriptionRequest is the input of $node.api.
+type DescriptionRequest struct {
+	Action string `json:"action" validate:"required"` // full name, of an action of the node that is asked
+}
+
+// Description describes one action with the schemas of its types, for generators of documents, forms and clients: the output
+// of $node.api.
+type Description struct {
+	schema.Described
+	Routes     []route.Route       `json:"routes,omitempty"`
+	Errors     []Error             `json:"errors,omitempty"` // declared
+	Examples   []Example           `json:"examples,omitempty"`
+	Deprecated string              `json:"deprecated,omitempty"`
+	CacheFor   float64             `json:"cacheFor,omitempty"` // seconds that answers are kept; 0 for not
+	Notes      map[string][]string `json:"notes,omitempty"`    // annotations that are lists of words, such as roles, under the text of their keys
+}
+
+// Error is an error that an action may end with.
+type Error struct {
+	Code    string `json:"code"` // name of a sabir.Code: "NotFound"
+	Name    string `json:"name"`
+	Message string `json:"message"`
+	Data    int    `json:"data"` // the place of the schema of its data in More, counted from 1; 0 for no data
+}
+
+// Example is an example of an action's input and output as JSON.
+type Example struct {
+	In  json.RawMessage `json:"in,omitempty"`
+	Out json.RawMessage `json:"out,omitempty"`
+}
+
+// EmitRequest is the input of $node.emit, which emits an event, or broadcasts it.
+type EmitRequest struct {
+	Event     string          `json:"event" validate:"required"`
+	Payload   json.RawMessage `json:"payload"`
+	Broadcast bool            `json:"broadcast"`
+}
