@@ -26,7 +26,8 @@
 //
 // # Events
 //
-// [Emit] sends an event to each group of handlers once, [Broadcast] to every service. [On] adds a handler.
+// [Emit] sends an event to each group of handlers once, [Broadcast] to every service. [On] adds a handler. Package channel has
+// durable queues, whose messages a broker keeps until each group has handled them.
 //
 // # Around a call
 //

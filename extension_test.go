@@ -384,6 +384,7 @@ func TestTopicsThatAnExtensionCannotHaveAreToldAtStart(t *testing.T) {
 		"one of the node's own": {[]sabir.NodeOption{sabir.WithLinkExtension(15, newRecorder())}, []string{"recorder", "topic 15", "16 to 255"}},
 		"one taken":             {[]sabir.NodeOption{sabir.WithLinkExtension(16, newRecorder()), sabir.WithLinkExtension(16, newRecorder())}, []string{"recorder and recorder", "topic, 16"}},
 		"for nil":               {[]sabir.NodeOption{sabir.WithLinkExtension(16, nil)}, []string{"topic 16", "nil"}},
+		"none, for nil":         {[]sabir.NodeOption{sabir.WithExtension(nil)}, []string{"an extension", "nil"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := sabir.NewNode(append(c.extend, sabir.Logger(quiet))...).Start(t.Context())

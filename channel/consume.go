@@ -150,7 +150,7 @@ func (c *consumer) complete() (problems []error) {
 			starts++
 		}
 	}
-	want(starts <= 1, "a new group begins at one place: set one of OnlyNew, FromTime and FromSequence")
+	want(starts <= 1, "a new group has one start: set one of OnlyNew, FromTime and FromSequence")
 	for _, n := range [][2]string{{"the name of the group", c.Group}, {"the name of the channel of dead letters", c.DeadLettersTo},
 		{"the name of the channel of begun messages", c.spec.Name + begunSuffix}} {
 		if err := checkName(n[0], n[1]); err != nil {

@@ -31,9 +31,9 @@
 //			log.Fatal(err)
 //		}
 //		if _, err := Orders.Publish(ctx, node, Order{ID: 7}); err != nil {
-//			log.Fatal(err) // nil means that the broker keeps it
+//			log.Fatal(err)
 //		}
-//		<-done
+//		<-done // without an error of Publish, the broker keeps the order until it is handled
 //		node.Stop(ctx)
 //	}
 //

@@ -27,7 +27,7 @@ func TestSettingsOfAConsumerThatCannotBeAreReportedWhenItsServiceStarts(t *testi
 		"a pause into the past":      {channel.Consumer{FirstPause: -1}, []string{"FirstPause is -1ns"}},
 		"pauses the wrong way round": {channel.Consumer{FirstPause: time.Hour, MaxPause: time.Second}, []string{"FirstPause is 1h0m0s", "MaxPause, 1s"}},
 		"a negative AckWait":         {channel.Consumer{AckWait: -time.Second}, []string{"AckWait is -1s"}},
-		"two places to begin":        {channel.Consumer{OnlyNew: true, FromSequence: 7}, []string{"one of OnlyNew, FromTime and FromSequence"}},
+		"two starts":                 {channel.Consumer{OnlyNew: true, FromSequence: 7}, []string{"one of OnlyNew, FromTime and FromSequence"}},
 		"a group with a space":       {channel.Consumer{Group: "a b"}, []string{"group", `"a b"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
