@@ -19,8 +19,8 @@ type Caller interface {
 	callingNode() *Node
 }
 
-// NodeOf is the node that a caller calls through, for packages that take a Caller: a running one or not. Its error names what was to
-// be reached; it is ErrServiceUnavailable for a service that no node serves.
+// NodeOf is the node that a caller calls through, running or not, for packages that take a [Caller]. The error names what was
+// to be reached; for a service that no node serves it is [ErrServiceUnavailable].
 func NodeOf(from Caller, name string) (*Node, error) {
 	if n := from.callingNode(); n != nil {
 		return n, nil

@@ -36,10 +36,10 @@ type component struct {
 
 // Attach adds a component to the service. It is for packages that offer one, in a function of theirs that takes the service.
 //
-// Reports name the line of the program that skip points at: 1 for the line that called the function that calls Attach, and
-// one more for each function in between. The problems are mistakes in what that line asks for; the service does not start, and its error
-// lists all of them, each with file and line. So it is with two components of one name. Attach panics when a node serves
-// the service already, as [Handle] does.
+// Reports name the line of the program that skip points at: 0 for the call of Attach, 1 for the line that called the function
+// that calls Attach, and so on. The problems are mistakes in what that line asks for: the service does not start, and its
+// error lists all of them, each with file and line. Two components of one name are a mistake too. Attach panics when a
+// node serves the service already, as [Handle] does.
 func (s *Service) Attach(c Component, skip int, problems ...error) {
 	var pc [1]uintptr
 	runtime.Callers(2+skip, pc[:])

@@ -18,7 +18,8 @@ type EventReceiver struct {
 //
 // sub describes the handler to middlewares; its Service is filled in. own are the handler's own middlewares, inside those of the
 // service.
-func (s *Service) EventReceiver(event string, sub Subscription, handle func(ctx context.Context, payload any) error, own ...Wrapper) *EventReceiver {
+func (s *Service) EventReceiver(event string, sub Subscription, handle func(ctx context.Context, payload any) error,
+	own ...Wrapper) *EventReceiver {
 	n := s.callingNode()
 	if n == nil {
 		panic("sabir: EventReceiver of " + event + " was called for a service that no node serves: call it in Component.Open")

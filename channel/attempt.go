@@ -55,13 +55,14 @@ func (r *runner) handle(d *engine.Delivery) {
 // goexitError is the error of a handler that ended its goroutine by runtime.Goexit.
 func (r *runner) goexitError(d *engine.Delivery) error {
 	err := r.broker.failure(sabir.ErrPanic, "the handler of %s in %s ended its goroutine", r.spec.Name, r.service.Name())
-	r.node.Log().Error("channel: a handler, or code of the message, ended its goroutine", "node", r.node.ID(), "channel", r.spec.Name, "group", r.Group,
+	r.log.Error("channel: a handler, or code of the message, ended its goroutine",
 		"message", d.ID, "request", d.Request, "stack", string(debug.Stack()))
 	return err
 }
 
 // errAttemptsExhausted is the end of a message whose attempts were all begun before.
-var errAttemptsExhausted = errors.New("all its attempts were begun, and the process ended in the last one, or its consumer had more attempts then")
+var errAttemptsExhausted = errors.New(
+	"all its attempts were begun, and the process ended in the last one, or its consumer had more attempts then")
 
 // settle acts on the result of an attempt, and reports whether the message is handled.
 func (r *runner) settle(d *engine.Delivery, err error) (done bool) {
@@ -77,7 +78,7 @@ func (r *runner) settle(d *engine.Delivery, err error) (done bool) {
 		return r.deadLetter(d, err)
 	default:
 		after := r.backoff(d.Attempt)
-		r.node.Log().Warn("channel: handler failed; the message comes again", "node", r.node.ID(), "channel", r.spec.Name, "group", r.Group,
+		r.log.Warn("channel: handler failed; the message comes again",
 			"message", d.ID, "attempt", d.Attempt, "after", after, "request", d.Request, "error", sabir.AsError(err))
 		r.retry(d, after)
 	}
@@ -101,8 +102,8 @@ func (r *runner) try(d *engine.Delivery) error {
 		}
 		return Reject(r.unreadable(err))
 	}
-	ctx := context.WithValue(r.handling, deliveryKey{}, &Delivery{Channel: r.spec.Name, Group: r.Group, ID: d.ID, Sequence: d.Sequence,
-		Published: d.Time, Attempt: d.Attempt, Attempts: r.Attempts, Dead: d.Dead})
+	ctx := context.WithValue(r.handling, deliveryKey{}, &Delivery{Channel: r.spec.Name, Group: r.Group, ID: d.ID,
+		Sequence: d.Sequence, Published: d.Time, Attempt: d.Attempt, Attempts: r.Attempts, Dead: d.Dead})
 	return r.receiver.Receive(ctx, payload, d.Request, d.Metadata)
 }
 
@@ -127,8 +128,8 @@ func (r *runner) retry(d *engine.Delivery, after time.Duration) {
 		err = r.group.Retry(ctx, d, 0)
 	}
 	if err != nil {
-		r.node.Log().Warn("channel: a failed message comes again when the broker misses it: the report to the broker failed", "node", r.node.ID(), "channel", r.spec.Name,
-			"group", r.Group, "message", d.ID, "error", err)
+		r.log.Warn("channel: a failed message comes again when the broker misses it: the report to the broker failed",
+			"message", d.ID, "error", err)
 	}
 }
 
@@ -137,8 +138,8 @@ func (r *runner) release(d *engine.Delivery) {
 	ctx, cancel := context.WithTimeout(context.Background(), brokerTimeout)
 	defer cancel()
 	if err := r.group.Release(ctx, d); err != nil {
-		r.node.Log().Debug("channel: a message that was not handled comes again when the broker misses it: the report to the broker failed", "node", r.node.ID(),
-			"channel", r.spec.Name, "group", r.Group, "message", d.ID, "error", err)
+		r.log.Debug("channel: a message that was not handled comes again when the broker misses it: the report to the broker failed",
+			"message", d.ID, "error", err)
 	}
 }
 
@@ -161,14 +162,14 @@ func (r *runner) deadLetter(d *engine.Delivery, reason error) bool {
 		if err == nil {
 			break
 		}
-		r.node.Log().Error("channel: a message could not be made a dead letter", "node", r.node.ID(), "channel", r.spec.Name, "group", r.Group,
+		r.log.Error("channel: a message could not be made a dead letter",
 			"message", d.ID, "error", err)
 		if r.receiving.Err() != nil || !sleepWithin(r.handling, r.FirstPause/2+time.Second) {
 			r.release(d)
 			return false
 		}
 	}
-	r.node.Log().Error("channel: a message became a dead letter", "node", r.node.ID(), "channel", r.spec.Name, "group", r.Group, "message", d.ID,
+	r.log.Error("channel: a message became a dead letter", "message", d.ID,
 		"attempts", d.Attempt, "dead letters", r.DeadLettersTo, "request", d.Request, "error", e)
 	return true
 }

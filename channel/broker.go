@@ -60,7 +60,8 @@ func (s *setting) Start(_ context.Context, n *sabir.Node) error {
 		return err
 	}
 	if b.named != nil {
-		return b.failure(sabir.ErrBadOption, "%s: channel.Broker is given twice, and each would undo the other; the first is at %s", s.where, b.named.where)
+		return b.failure(sabir.ErrBadOption, "%s: channel.Broker is given twice, and each would undo the other; the first is at %s",
+			s.where, b.named.where)
 	}
 	b.named = s
 	return nil
@@ -169,7 +170,8 @@ func (b *broker) connection(ctx context.Context) (engine.Store, error) {
 	}
 	address := b.address()
 	if address == "" {
-		return nil, b.failure(ErrNoChannels, `node %s has no broker for channels: give NewNode channel.Broker("nats://host:4222"), or redis://, amqp://, mem://`, b.node.ID())
+		return nil, b.failure(ErrNoChannels,
+			`node %s has no broker for channels: give NewNode channel.Broker("nats://host:4222"), or redis://, amqp://, mem://`, b.node.ID())
 	}
 	config := engine.Config{Name: b.node.ID(), Log: b.node.Log(), Secret: b.node.ClusterSecret()}
 	if b.named != nil {

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"reflect"
 	"time"
 
@@ -43,10 +44,8 @@ const defaultMessage = 1<<20 - engine.MaxHead
 // New names a channel. Its name is words of letters, digits, "_" and "-", joined by dots. An error in it is returned when
 // the channel is used.
 func New[T any](name string, options ...Option) *Channel[T] {
-	d := definition{spec: engine.Spec{Name: name, MaxAge: DefaultKeep, MaxMessage: defaultMessage}, format: codec.Claimed(reflect.TypeFor[T]())}
-	if d.format == "" {
-		d.format = json.Name
-	}
+	d := definition{spec: engine.Spec{Name: name, MaxAge: DefaultKeep, MaxMessage: defaultMessage}}
+	d.format = cmp.Or(codec.Claimed(reflect.TypeFor[T]()), json.Name)
 	for _, o := range options {
 		o(&d)
 	}

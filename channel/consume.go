@@ -65,8 +65,8 @@ type Consumer struct {
 // process ends then too, that counts. So a message that kills its consumers becomes a dead letter as well, after it has ended
 // two processes more than it has attempts, and takes no other along.
 //
-// A handler may take as long as it wants: the node keeps the broker from giving its message to another. When the service stops, handlers
-// that run are waited for, and messages that none has begun go back.
+// A handler may take as long as it wants: the node keeps the broker from giving its message to another. When the service
+// stops, handlers that run are waited for, and messages that none has begun go back.
 //
 // [DeliveryFromContext] describes the message. Mistakes are reported when the service starts, with the line of Consume. It panics
 // when a node serves s already: it would have no effect.
@@ -193,5 +193,6 @@ func (c *consumer) position() engine.Position {
 
 // unreadable is the error of a message that cannot be decoded.
 func (c *consumer) unreadable(err error) error {
-	return failure(sabir.ErrBadInput, "the message, for the handler in %s which takes %s, cannot be read: %w", c.service.Name(), c.payload, err)
+	return failure(sabir.ErrBadInput, "the message, for the handler in %s which takes %s, cannot be read: %w",
+		c.service.Name(), c.payload, err)
 }

@@ -43,9 +43,9 @@ func readable(m *engine.Message) stdjson.RawMessage {
 	return text
 }
 
-// Replay publishes dead letters again to the channels that they are from, for the groups that failed to handle them and no others,
-// and takes them from the list; without keys all that are there now, up to 10,000. It returns how many. One that fails
-// again becomes a dead letter again.
+// Replay publishes dead letters again to the channels that they are from, for the groups that failed to handle them and no
+// others, and takes them from the list; without keys all that are there now, up to 10,000. It returns how many. One that
+// fails again becomes a dead letter again.
 //
 // The node must consume from or publish to the channels that the messages are from, so that it knows their limits.
 func Replay(ctx context.Context, from sabir.Caller, name string, keys ...string) (int, error) {
@@ -74,7 +74,8 @@ func (b *broker) replay(ctx context.Context, name string, l engine.Letter) error
 	spec, known := b.declared[l.Dead.Channel]
 	b.mu.Unlock()
 	if !known {
-		return b.failure(ErrNoChannels, "node %s does not use channel %s and does not know its limits: replay on a node that does", b.node.ID(), l.Dead.Channel)
+		return b.failure(ErrNoChannels, "node %s does not use channel %s and does not know its limits: replay on a node that does",
+			b.node.ID(), l.Dead.Channel)
 	}
 	again := &engine.Outgoing{Message: l.Message, Dedup: true} // so that a crash before the removal does not bring it twice
 	again.ID = derivedID(l.ID, l.Key, "again")

@@ -40,6 +40,6 @@
 // A message whose Publish returned nil is handled at least once by each group of consumers, whatever ends in between: the
 // publisher, a consumer, the broker. One that cannot be handled becomes a dead letter, with the reason: see [DeadLetters].
 //
-// Each node with a broker has the service $channels, which lists its channels and dead letters for tools such as "sabir channels".
-// docs/channels.md is the guide; package engine, below this one, is for authors of engines.
+// Each node with a broker has the service $channels, which lists its channels and dead letters for tools such as "sabir
+// channels". docs/channels.md is the guide; package engine, below this one, is for authors of engines.
 package channel

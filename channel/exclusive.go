@@ -34,8 +34,8 @@ func (r *runner) beginExclusive(d *engine.Delivery) (marks []string, begun bool)
 	marks, err := r.mark(d)
 	if err != nil {
 		handlerLock.unlockExclusive()
-		r.node.Log().Warn("channel: a message that may have ended its processes waits: the broker could not keep that it is begun", "node", r.node.ID(),
-			"channel", r.spec.Name, "group", r.Group, "message", d.ID, "error", err)
+		r.log.Warn("channel: a message that may have ended its processes waits: the broker could not keep that it is begun",
+			"message", d.ID, "error", err)
 		sleepWithin(r.receiving, time.Second)
 		return nil, false
 	}
@@ -59,8 +59,9 @@ func (r *runner) mark(d *engine.Delivery) (keys []string, err error) {
 	ctx, cancel := context.WithTimeout(r.handling, brokerTimeout)
 	defer cancel()
 	spec, now := r.begunSpec(), time.Now()
-	begun := &engine.Outgoing{Message: engine.Message{Head: engine.Head{ID: sabir.NewRequestID(), Time: now, Metadata: map[string]string{markOf: d.ID},
-		Dead: &engine.Dead{Channel: r.spec.Name, Group: r.Group, Sequence: d.Sequence, Attempts: d.Attempt, Time: now, Node: r.node.ID(), Reason: "begun alone"}}}}
+	head := engine.Head{ID: sabir.NewRequestID(), Time: now, Metadata: map[string]string{markOf: d.ID}, Dead: &engine.Dead{Channel: r.spec.Name,
+		Group: r.Group, Sequence: d.Sequence, Attempts: d.Attempt, Time: now, Node: r.node.ID(), Reason: "begun alone"}}
+	begun := &engine.Outgoing{Message: engine.Message{Head: head}}
 	if err := r.broker.publish(ctx, spec, []*engine.Outgoing{begun}); err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func (r *runner) unmark(keys []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), brokerTimeout)
 	defer cancel()
 	if _, err := r.store.Remove(ctx, r.begunSpec().Name, keys...); err != nil {
-		r.node.Log().Debug("channel: marks of begun messages stay", "node", r.node.ID(), "channel", r.spec.Name, "error", err)
+		r.log.Debug("channel: marks of begun messages stay", "error", err)
 	}
 }
 

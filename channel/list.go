@@ -56,8 +56,8 @@ func (b *broker) list(ctx context.Context) ([]Info, error) {
 		if err != nil {
 			return nil, b.callerError("count channel "+spec.Name, err)
 		}
-		list = append(list, Info{Name: spec.Name, Broker: redacted(b.address()), Node: b.node.ID(), Kept: stats.Messages, Bytes: stats.Bytes,
-			Last: stats.Last, Groups: stats.Groups, Dead: spec.Letters})
+		list = append(list, Info{Name: spec.Name, Broker: redacted(b.address()), Node: b.node.ID(), Kept: stats.Messages,
+			Bytes: stats.Bytes, Last: stats.Last, Groups: stats.Groups, Dead: spec.Letters})
 	}
 	return list, nil
 }

@@ -128,7 +128,8 @@ func (c *Channel[T]) encode(b *broker, m *engine.Outgoing, value *T) error {
 		return b.failure(sabir.ErrBadInput, "the message for %s cannot be written as %s: %w", c.spec.Name, c.format, err)
 	}
 	if len(m.Data) > c.spec.MaxMessage {
-		return b.failure(sabir.ErrMessageTooLarge, "the message for %s has %d bytes, the channel takes %d (channel.MaxMessage)", c.spec.Name, len(m.Data), c.spec.MaxMessage)
+		return b.failure(sabir.ErrMessageTooLarge, "the message for %s has %d bytes, the channel takes %d (channel.MaxMessage)",
+			c.spec.Name, len(m.Data), c.spec.MaxMessage)
 	}
 	return nil
 }

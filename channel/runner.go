@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -19,6 +20,7 @@ type runner struct {
 	*consumer
 	broker   *broker
 	node     *sabir.Node
+	log      *slog.Logger // of the node, with the consumer in each line
 	store    engine.Store
 	group    engine.Group
 	receiver *sabir.EventReceiver
@@ -54,10 +56,13 @@ func openRunner(ctx context.Context, c *consumer, n *sabir.Node) (*runner, error
 		return nil, err
 	}
 	sub := sabir.Subscription{Pattern: c.spec.Name, Group: c.Group, Type: c.payload, Queued: true}
-	r := &runner{consumer: c, broker: b, node: n, store: store, receiver: c.service.EventReceiver(c.spec.Name, sub, c.invoke, c.Use...),
-		slots: make(chan struct{}, c.MaxInFlight), handled: make(chan *engine.Delivery, c.MaxInFlight),
+	r := &runner{consumer: c, broker: b, node: n, store: store,
+		log:      n.Log().With("node", n.ID(), "channel", c.spec.Name, "group", c.Group),
+		receiver: c.service.EventReceiver(c.spec.Name, sub, c.invoke, c.Use...),
+		slots:    make(chan struct{}, c.MaxInFlight), handled: make(chan *engine.Delivery, c.MaxInFlight),
 		idle: make(chan struct{}), ended: make(chan struct{}), tracked: make(map[*engine.Delivery]bool)}
-	r.group, err = store.Join(ctx, engine.GroupSpec{Channel: c.spec.Name, Name: c.Group, From: c.position(), AckWait: c.AckWait, InFlight: c.MaxInFlight})
+	r.group, err = store.Join(ctx, engine.GroupSpec{Channel: c.spec.Name, Name: c.Group, From: c.position(), AckWait: c.AckWait,
+		InFlight: c.MaxInFlight})
 	if err != nil {
 		return nil, b.callerError("join group "+c.Group, err)
 	}
@@ -96,8 +101,8 @@ func (r *runner) close(ctx context.Context) error {
 	case <-r.idle:
 		return err
 	case <-ctx.Done():
-		return errors.Join(err, r.broker.failure(sabir.ErrDeadlineExceeded, "handlers of channel %s in %s were still running; their messages come again: %w",
-			r.spec.Name, r.service.Name(), ctx.Err()))
+		return errors.Join(err, r.broker.failure(sabir.ErrDeadlineExceeded,
+			"handlers of channel %s in %s were still running; their messages come again: %w", r.spec.Name, r.service.Name(), ctx.Err()))
 	}
 }
 
@@ -126,7 +131,7 @@ func (r *runner) receive() {
 			continue
 		}
 		if !failing {
-			r.node.Log().Warn("channel: cannot receive; trying on", "node", r.node.ID(), "channel", r.spec.Name, "group", r.Group, "error", err)
+			r.log.Warn("channel: cannot receive; trying on", "error", err)
 		}
 		failing = true
 		sleepWithin(r.receiving, pause/2+rand.N(pause))
@@ -181,7 +186,7 @@ func (r *runner) extend() {
 		}
 		ctx, cancel := context.WithTimeout(r.handling, r.AckWait/3)
 		if err := r.group.Extend(ctx, list...); err != nil {
-			r.node.Log().Debug("channel: messages could not be kept from coming again", "channel", r.spec.Name, "messages", len(list), "error", err)
+			r.log.Debug("channel: messages could not be kept from coming again", "messages", len(list), "error", err)
 		}
 		cancel()
 	}
@@ -208,8 +213,7 @@ func (r *runner) done(list []*engine.Delivery) {
 	ctx, cancel := context.WithTimeout(context.Background(), brokerTimeout)
 	defer cancel()
 	if err := r.group.Done(ctx, list...); err != nil {
-		r.node.Log().Warn("channel: handled messages may come again: the report to the broker failed", "node", r.node.ID(), "channel", r.spec.Name,
-			"group", r.Group, "messages", len(list), "error", err)
+		r.log.Warn("channel: handled messages may come again: the report to the broker failed", "messages", len(list), "error", err)
 	}
 	for _, d := range list {
 		r.free(d)
