@@ -44,9 +44,9 @@ const CacheNote = noteName("cache")
 
 type noteName string
 
-// Annotate is for a middleware that states a fact about the action while it wraps it, such as which roles callers need, so
-// that documents and gateways can show it. Keys are compared with ==; use a type of your own. A later fact under the same key
-// replaces the former. It must not be called after the wrapping function returned.
+// Annotate records a fact about the action, such as the roles that callers need, so that documents and gateways can show it. A
+// middleware calls it while it wraps the action, and not after its wrapping function returned. Keys are compared with ==; use
+// a type of your own. A later fact under the same key replaces the former.
 func (a *Action) Annotate(key, fact any) {
 	if a.notes == nil {
 		a.notes = make(map[any]any)

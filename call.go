@@ -59,7 +59,7 @@ func Call[Out, In any](ctx context.Context, from Caller, action string, in In, o
 	return callConverted[Out](ctx, e, err, in, o)
 }
 
-// endpointFor finds the endpoint for a call with options. e is what the routing table has for the name.
+// endpointFor finds the endpoint for a call with options. e is the endpoint of the name in the routing table; nil for none.
 func (n *Node) endpointFor(e endpoint, action string, o *callOptions) (endpoint, error) {
 	switch {
 	case o.node == n.id:

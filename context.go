@@ -292,9 +292,9 @@ func (c *callContext) handlerError(err error) error {
 	return c.op.node.located(e)
 }
 
-// recovered is the handler's error where its function did not return. value is what recover returned: nil means that the
-// goroutine is ending (runtime.Goexit). It cannot be stopped from that, so the error is then made by the code that started
-// the goroutine.
+// recovered returns the handler's error where its function did not return. value is the result of recover: nil means that
+// the goroutine is ending (runtime.Goexit). It cannot be stopped from that, so the error is then made by the code that
+// started the goroutine.
 func (c *callContext) recovered(name string, value any) error {
 	if value == nil {
 		c.closeScope(nil)
@@ -345,7 +345,7 @@ func putHex(dst []byte, v uint64) {
 	}
 }
 
-// hexPairs is all bytes in hexadecimal.
+// hexPairs has the two hexadecimal digits of each byte.
 var hexPairs = func() (pairs [256][2]byte) {
 	for i := range pairs {
 		hex.Encode(pairs[i][:], []byte{byte(i)})

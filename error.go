@@ -22,8 +22,8 @@ type Error struct {
 	Name string `json:"name"`
 	// Message is text for users. It is sent to callers, over HTTP too, so it must hold no secret.
 	Message string `json:"message"`
-	// Data is what a program needs to act on the error, such as the list of fields that failed validation. Over the wire it
-	// arrives as what JSON makes of it; DataAs reads it back into a type.
+	// Data holds details for a program to act on, such as the list of fields that failed validation. Over the wire it
+	// arrives as the maps, lists and values of its JSON; DataAs reads it back into a type.
 	Data any `json:"data,omitempty"`
 	// Retryable means that the same call may succeed later and that trying again does no harm, because nothing was done. The
 	// runtime sets it where the handler did not run; an author who sets it with AsRetryable states the same about the handler.

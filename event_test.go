@@ -14,7 +14,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// heard collects which handlers ran.
+// heard collects the names of the handlers that ran.
 type heard struct {
 	mu   sync.Mutex
 	list []string

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// layers is the order of the rooms (top folders): a package may import rooms of lower layers and its own room, and nothing else
-// of the project. A new room must be added here before it can import or be imported.
+// layers is the order of the top folders: a package may import packages of lower layers and of its own top folder, and nothing
+// else of the project. A new top folder must be added here before it can import or be imported.
 var layers = map[string]int{
 	"internal/recent": 0, "internal/compression": 0, "internal/ratelimit": 0, "internal/address": 0, "internal/identity": 0, "internal/backoff": 0, "internal/registry": 0,
 	"signal":  0,
@@ -29,7 +29,7 @@ var layers = map[string]int{
 	"cmd": 11, // sabir demo runs examples/shop
 }
 
-// partOf is the room that a package below internal is a part of, where it is not a room of its own.
+// partOf assigns packages below internal to top folders. Other packages below internal count as top folders of their own.
 var partOf = map[string]string{
 	"layout": "codec", "document": "codec", "codectest": "codec",
 	"session": "transport", "bus": "transport", "transporttest": "transport",
@@ -41,7 +41,7 @@ var partOf = map[string]string{
 
 const module = "github.com/sabir-go/sabir"
 
-// room is the top folder of a package, or what a package below internal counts for.
+// room returns the top folder of a package; for a package below internal, the entry of layers that it counts for.
 func room(dir string) string {
 	top, below, _ := strings.Cut(filepath.ToSlash(dir), "/")
 	if top == "channel" && below != "" {

@@ -109,8 +109,8 @@ func Connections(n int) JoinOption {
 	return joinOptionOnce("Connections", callerSite(), func(j *joining) { j.config.Connections = min(max(n, 1), 64) })
 }
 
-// ClientOnly makes a node that calls others and offers nothing: it does not listen, and the others do not look for it. Command
-// lines and tools are guests.
+// ClientOnly makes a node that calls others and offers nothing: it does not listen, and the others do not look for it. It is
+// meant for command lines and tools.
 func ClientOnly() JoinOption {
 	return joinOptionOnce("ClientOnly", callerSite(), func(j *joining) { j.config.Observer = true })
 }

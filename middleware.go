@@ -120,9 +120,9 @@ type Action struct {
 	refused  []error  // see Reject
 }
 
-// Reject is for a middleware that finds, while it wraps an action, that it cannot work with it: the action's service
-// then does not start, and the error gives the reason. For an action of another node, whose calls are wrapped when the first is
-// made, the call fails. It must not be called after the wrapping function returned.
+// Reject keeps the action's service from starting; the error of the start gives the reason. A middleware calls it while it
+// wraps an action with which it cannot work, and not after its wrapping function returned. For an action of another node,
+// whose calls are wrapped when the first is made, the call fails.
 func (a *Action) Reject(format string, args ...any) {
 	a.refused = append(a.refused, fmt.Errorf(format, args...))
 }

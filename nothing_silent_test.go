@@ -35,7 +35,7 @@ func reports(t *testing.T, got error, want error, words ...string) {
 	}
 }
 
-// panicOf is what fn panics with; "" where it does not.
+// panicOf returns the text of fn's panic; "" where it does not panic.
 func panicOf(fn func()) (text string) {
 	defer func() {
 		if v := recover(); v != nil {

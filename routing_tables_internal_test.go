@@ -29,8 +29,8 @@ func inUse() int64 {
 }
 
 // TestTablesThatNamesFill gives every table of a node that is filled by names of callers and peers many more than it holds, with
-// SABIR_TEST_ALL a million: none passes its bound, and what is used all the while is found when the rest has come. docs/cluster.md has the same list, with the
-// tables of links, faces and extensions.
+// SABIR_TEST_ALL a million: none passes its bound, and a name that is in use all the while is still found at the end.
+// docs/cluster.md has the same list, with the tables of links, gateways and extensions.
 func TestTablesThatNamesFill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

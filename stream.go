@@ -58,7 +58,7 @@ func (s *Stream[R, S]) All() iter.Seq2[R, error] {
 }
 
 // HandleStream adds an action that is a stream: fn receives any number of In and sends any number of Out, in any order.
-// The stream ends when fn returns; its error is what the caller's Recv returns. Each In is checked by its `validate`
+// The stream ends when fn returns, and the caller's Recv returns fn's error. Each In is checked by its `validate`
 // tags: a bad one ends the stream for both sides. fn runs on a goroutine of its own, and its context ends when the caller
 // closes the stream or no longer waits. HandleStream panics when a node serves s already: it would have no effect.
 func HandleStream[In, Out any](s *Service, name string, fn func(context.Context, *Stream[In, Out]) error, options ...ActionOption) {

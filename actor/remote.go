@@ -70,7 +70,7 @@ func withCallTimeout(ctx context.Context) (context.Context, context.CancelFunc) 
 	return context.WithTimeoutCause(ctx, CallTimeout, ErrCallTimeout)
 }
 
-// asCallTimeout turns err into ErrCallTimeout if withCallTimeout is what ended ctx.
+// asCallTimeout returns ErrCallTimeout in place of err if the timeout of withCallTimeout ended ctx.
 func asCallTimeout(ctx context.Context, err error) error {
 	if ctx.Err() != nil && context.Cause(ctx) == error(ErrCallTimeout) {
 		return ErrCallTimeout

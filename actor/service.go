@@ -171,7 +171,7 @@ func (r *ranked) add(one summary) {
 	}
 }
 
-// list is those that were kept, in order.
+// list returns the entries that were kept, in order.
 func (r *ranked) list() []summary {
 	slices.SortStableFunc(r.kept, func(a, b summary) int { return r.order(&a, &b) })
 	return r.kept[:min(len(r.kept), r.limit)]

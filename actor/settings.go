@@ -7,8 +7,8 @@ import (
 	"github.com/sabir-go/sabir/actor/internal/level"
 )
 
-// settings are what a process inherits from its parent and passes on to its children: the level of its log, and values. It is a
-// list that only grows at its head, so that a million processes can share one.
+// settings holds the level of the log and the values that a process inherits from its parent and passes on to its children. It
+// is a list that only grows at its head, so that a million processes can share one.
 type settings struct {
 	level      slog.Leveler // nil: key and value
 	key, value any

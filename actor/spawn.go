@@ -42,7 +42,8 @@ func InitTimeout(d time.Duration) SpawnOption { return func(o *spawning) { o.ini
 // OnNode starts the process on another node of the cluster, which must permit it; see AllowRemoteSpawn.
 func OnNode(node string) SpawnOption { return func(o *spawning) { o.node = node } }
 
-// Spawn starts a process and returns when its Init has: with a reference to it, or the error of Init. args is what Init gets.
+// Spawn starts a process, passes args to its Init, and returns when Init has: with a reference to the process, or with the
+// error of Init.
 func Spawn[S, A any](from Sender, b *Behavior[S, A], args A, options ...SpawnOption) (Ref[S], error) {
 	pid, err := startProcess(from, b, args, options)
 	return Ref[S]{pid}, err
@@ -247,7 +248,7 @@ func Supervised() SpawnOption {
 	return func(o *spawning) { o.linked, o.monitored, o.supervised = true, true, true }
 }
 
-// With is the same process with more options, which come after its own.
+// With returns the Spec of the same process with more options, which come after its own.
 func (s Spec) With(options ...SpawnOption) Spec {
 	return Spec{s.behavior, func(from Sender, more []SpawnOption) (PID, error) {
 		return s.start(from, append(options[:len(options):len(options)], more...))

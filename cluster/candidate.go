@@ -54,7 +54,7 @@ func (c *Candidate) InFlight() int { return int(c.inFlight.Load()) }
 // SetLoad sets the load that the node reported in its last heartbeat: calls in flight there, from all its callers.
 func (c *Candidate) SetLoad(calls int) { c.load.Store(int64(calls)) }
 
-// Load is what SetLoad noted last; 0 before.
+// Load returns the value of the last SetLoad; 0 before.
 func (c *Candidate) Load() int { return int(c.load.Load()) }
 
 // Latency is the decaying peak of how long calls took, as [PeakEWMA] sees it now; 0 while no balancer wanted it measured.

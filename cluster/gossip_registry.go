@@ -13,8 +13,8 @@ import (
 type Gossip interface {
 	Membership
 
-	// Packet is what arrived from a node that called Carrier.Send. It copies data and does not block; what comes faster than it
-	// can be handled is dropped.
+	// Packet takes a packet that another node sent with Carrier.Send. It copies data and does not block; it drops packets
+	// that arrive faster than they can be handled.
 	Packet(from string, data []byte)
 
 	// Conn takes over a connection that another node made by Carrier.Dial. It does not block.

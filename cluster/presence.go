@@ -73,8 +73,8 @@ type presentNode struct {
 	lastSeen time.Time
 }
 
-// NewPresence makes a membership whose messages go to all nodes by broadcast, this one included; the owner passes what
-// comes to [Presence.Heard]. broadcast may lose messages and is called by one goroutine at a time.
+// NewPresence makes a membership whose messages go to all nodes by broadcast, this one included; the owner passes the messages
+// that arrive to [Presence.Heard]. broadcast may lose messages and is called by one goroutine at a time.
 func NewPresence(broadcast func(message []byte) error, config PresenceConfig) *Presence {
 	if config.Interval <= 0 {
 		config.Interval = defaultInterval

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Registry is what the nodes of a cluster offer. Readers take a [View], which costs one atomic load; a change makes the next
-// view. All methods may be called by many goroutines at once.
+// Registry holds the catalogs of the nodes of a cluster. Readers take a [View], which costs one atomic load; a change makes
+// the next view. All methods may be called by many goroutines at once.
 type Registry struct {
 	lock sync.Mutex // one change at a time
 	view atomic.Pointer[View]
@@ -22,7 +22,7 @@ func NewRegistry() *Registry {
 	return r
 }
 
-// View is what the registry holds now.
+// View returns the present state of the registry.
 func (r *Registry) View() *View { return r.view.Load() }
 
 // Set replaces a node's catalog and reports whether it did. A catalog of the same instance that is not newer is ignored, so
@@ -52,8 +52,8 @@ func (r *Registry) Remove(node string) (changed bool) {
 	return true
 }
 
-// View is what the nodes offered at one moment. It never changes, so two equal pointers are the same state. What its
-// methods return belongs to the view and must not be changed.
+// View is the state of a registry at one moment. It never changes, so two equal pointers are the same state. The values that
+// its methods return belong to the view and must not be changed.
 type View struct {
 	nodes    []string // sorted
 	catalogs map[string]*Catalog
@@ -70,7 +70,7 @@ type Offer struct {
 // Nodes lists the nodes whose catalogs are known, sorted.
 func (v *View) Nodes() []string { return v.nodes }
 
-// Catalog is what a node offers; nil for an unknown node.
+// Catalog returns the catalog of a node; nil for an unknown node.
 func (v *View) Catalog(node string) *Catalog { return v.catalogs[node] }
 
 // Services lists the services of a node.

@@ -50,7 +50,7 @@ An error that is nil confirms this and no more:
 // theRooms is the packages about processes, in the order of the page.
 var theRooms = []string{"actor", "actor/supervise", "actor/app", "actor/pool", "actor/cron", "actor/meta", "actor/actortest", "actor/grain"}
 
-// source is what a package's files declare.
+// source has the declarations of a package's files.
 type source struct {
 	tests map[string][]string // by file, in their order
 	names []string            // exported ones of more than one word, the longest first
@@ -128,7 +128,7 @@ func sentence(test string, names []string) string {
 	return strings.Join(words, " ")
 }
 
-// firstOf is which of some words a text begins with; "" for none.
+// firstOf returns the word with which a text begins; "" for none.
 func firstOf(text string, words []string) string {
 	for _, word := range words {
 		if after, ok := strings.CutPrefix(text, word); ok && (after == "" || !unicode.IsLower(rune(after[0]))) {

@@ -23,7 +23,7 @@ type progress struct {
 
 func newProgress(out io.Writer) *progress { return &progress{out: out} }
 
-// sayEach is how often a line is written where there is no terminal.
+// sayEach is the interval between two lines of progress where there is no terminal.
 const sayEach = 15 * time.Second
 
 func (p *progress) Begin(steps int) {
@@ -64,7 +64,7 @@ func (p *progress) Write(text []byte) (int, error) {
 	return p.out.Write(text)
 }
 
-// clear makes room for a text; the bar comes back with the next step.
+// clear removes the bar from the line for a text; the bar comes back with the next step.
 func (p *progress) clear() {
 	if p.bar != nil {
 		p.bar.Clear()

@@ -64,7 +64,7 @@ Use a machine that does nothing else. Ctrl-C ends the run and keeps what was mea
 	return c
 }
 
-// lastRun is where results go that were given no file.
+// lastRun returns the file for the results of a run without --json.
 func lastRun() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir/lab/seeds"
 )
 
-// selection is what --seed, --table and --row leave of everything.
+// selection holds the values of --seed, --table and --row, which choose the rows of a run.
 type selection struct{ seeds, tables, rows []string }
 
 func (s *selection) flags(c *cobra.Command) {
@@ -57,7 +57,7 @@ func rowNames() []string {
 	return slices.Compact(names)
 }
 
-// choose keeps what was selected; a name that there is not, is an error that tells those there are.
+// choose returns the selected part of all seeds. An unknown name is an error that lists the known ones.
 func (s *selection) choose(all []bench.Seed) ([]bench.Seed, error) {
 	if err := known("--seed", s.seeds, seedNames()); err != nil {
 		return nil, err

@@ -35,15 +35,15 @@ import (
 type Breaker struct {
 	// FailureRatio is the share of calls that must fail to open the breaker: above 0, up to 1. Default: 0.5.
 	FailureRatio float64
-	// MinCalls is how many calls it takes to judge, so that one failure in the first two calls opens nothing: 1 to half
-	// the window. Default: 20, or half the window if that is less.
+	// MinCalls is the number of calls before the breaker judges at all, so that one failure in the first two calls opens
+	// nothing: 1 to half the window. Default: 20, or half the window if that is less.
 	MinCalls int
-	// Window is how many calls back the breaker looks, 2 to 1,000,000. Default: 100, or twice MinCalls if that is more. It is
-	// moved on half of it at a time, so the ratio is that of the last n/2 to n calls.
+	// Window is the number of latest calls that the breaker counts, 2 to 1,000,000. Default: 100, or twice MinCalls if that
+	// is more. The window advances by half its length at a time, so the ratio is that of the last n/2 to n calls.
 	Window int
-	// OpenFor is how long an open breaker rejects calls before it lets a probe through. Default: 5 s.
+	// OpenFor is the time for which an open breaker rejects calls before it lets a probe through. Default: 5 s.
 	OpenFor time.Duration
-	// Probes is how many calls must succeed to close the breaker again, which is also how many run at once while it is
+	// Probes is the number of calls that must succeed to close the breaker again. At most as many run at once while it is
 	// half-open. Default: 1.
 	Probes int
 	// FailIf decides which errors count as failures, instead of the default above. Many goroutines call it at once.

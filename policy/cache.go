@@ -102,7 +102,7 @@ func (c *Cache) InvalidateOn(s *sabir.Service, event string, patterns ...string)
 type Cached struct {
 	// Cache keeps the answers. Default: a cache of its own, with 10,000 answers in memory.
 	Cache *Cache
-	// TTL is how long an answer is good for. Default: a minute.
+	// TTL is the time for which the cache may give out an answer. Default: a minute.
 	TTL time.Duration
 	// Keys names what an answer depends on: fields of the input by their JSON names, with dots for fields of fields
 	// ("filter.tag"), and the caller's metadata with a # ("#tenant"). Calls that agree in all of these share an answer.

@@ -25,10 +25,10 @@ type Store interface {
 type Bucket interface {
 	// Get returns the answer that is kept under key, if any. The key is the caller's again when Get returns.
 	Get(ctx context.Context, key []byte) (Entry, error)
-	// Set keeps an answer for as long as ttl at most. Generation is what Get or Lock returned before the answer began to be worked out:
-	// an answer from before an invalidation must not be found after it, also when it is set after it. An answer that the store
-	// does not want, for its size or otherwise, is an error with [ErrNotStored] in it. The key is the caller's again when Set
-	// returns.
+	// Set keeps an answer for as long as ttl at most. The generation is the one that Get or Lock returned before the handler
+	// began: an answer from before an invalidation must not be found after it, even if it is set after it. A store that does
+	// not take an answer, for its size or otherwise, returns an error with [ErrNotStored] in it. The caller may use the key
+	// again when Set returns.
 	Set(ctx context.Context, key []byte, answer any, ttl time.Duration, generation uint64) error
 }
 
@@ -44,7 +44,7 @@ type Entry struct {
 	Err error
 }
 
-// ErrNotStored is in the error of a Set whose answer the store does not want. It is logged once for each action.
+// ErrNotStored is wrapped in the error of a Set whose answer the store does not keep. It is logged once for each action.
 var ErrNotStored = errors.New("the store does not keep it")
 
 // Locker is a Bucket that other nodes share and that can see to it that only one of them works out an answer at a time.

@@ -62,7 +62,7 @@ func newRig[In, Out any](tb testing.TB, fn func(context.Context, In) (Out, error
 	return r
 }
 
-// heard counts the signals of a kind.
+// heard returns the number of signals of a kind so far.
 func (r *rig) heard(kind signal.Kind) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

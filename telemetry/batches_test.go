@@ -44,8 +44,7 @@ func (b *buffer) String() string {
 func TestSpansThatDoNotFitInTheQueueAreCountedAndLogged(t *testing.T) {
 	release := make(chan bool)
 	var lines buffer
-	tel := newTelemetry(t, telemetry.Prometheus(), telemetry.CallLog(slog.New(slog.NewTextHandler(&lines, nil))),
-		telemetry.Traces(exportFunc(func(context.Context, []sdktrace.ReadOnlySpan) error { <-release; return nil }), telemetry.SpanQueue(1024)))
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true, CallLog: slog.New(slog.NewTextHandler(&lines, nil)), Traces: exportFunc(func(context.Context, []sdktrace.ReadOnlySpan) error { <-release; return nil }), SpanQueue: 1024})
 	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	const calls = 3000
 	for range calls {
@@ -72,7 +71,7 @@ func TestSpansThatTheExporterRefusesAreCounted(t *testing.T) {
 		"panic": func(context.Context, []sdktrace.ReadOnlySpan) error { panic(errExport) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			tel := newTelemetry(t, telemetry.CallLog(quiet), telemetry.Traces(export))
+			tel := newTelemetry(t, telemetry.Config{CallLog: quiet, Traces: export})
 			node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 			_ = call(node, context.Background(), "v2.shop.hello")
 			if err := tel.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "collector is down") {
@@ -87,7 +86,7 @@ func TestSpansThatTheExporterRefusesAreCounted(t *testing.T) {
 
 func TestStoppingTheNodeFlushes(t *testing.T) {
 	var c counter
-	tel := newTelemetry(t, telemetry.Traces(&c))
+	tel := newTelemetry(t, telemetry.Config{Traces: &c})
 	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	for range 10 {
 		_ = call(node, context.Background(), "v2.shop.hello")
@@ -100,7 +99,7 @@ func TestStoppingTheNodeFlushes(t *testing.T) {
 
 func TestTheLastNodeToStopShutsDown(t *testing.T) {
 	var c counter
-	tel := newTelemetry(t, telemetry.CallLog(quiet), telemetry.Traces(&c))
+	tel := newTelemetry(t, telemetry.Config{CallLog: quiet, Traces: &c})
 	first := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	second := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	stop(t, first)
@@ -116,7 +115,7 @@ func TestTheLastNodeToStopShutsDown(t *testing.T) {
 }
 
 func TestANodeThatFailsToStartShutsDownToo(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Traces(&counter{}))
+	tel := newTelemetry(t, telemetry.Config{Traces: &counter{}})
 	bad := sabir.NewService("bad", sabir.OnStart(func(context.Context) error { return errExport }))
 	node := sabir.NewNode(sabir.Serve(bad), sabir.Use(tel.Middleware()), sabir.Logger(quiet))
 	if err := node.Start(t.Context()); !errors.Is(err, errExport) {
@@ -131,11 +130,11 @@ func TestANodeThatFailsToStartShutsDownToo(t *testing.T) {
 
 func TestAShutdownThatTakesTooLongSaysWhatIsLost(t *testing.T) {
 	exporting := make(chan bool)
-	tel := newTelemetry(t, telemetry.CallLog(quiet), telemetry.Traces(exportFunc(func(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {
+	tel := newTelemetry(t, telemetry.Config{CallLog: quiet, Traces: exportFunc(func(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {
 		close(exporting)
 		<-ctx.Done()
 		return ctx.Err()
-	})))
+	})})
 	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	_ = call(node, context.Background(), "v2.shop.hello")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -152,7 +151,7 @@ func TestAShutdownThatTakesTooLongSaysWhatIsLost(t *testing.T) {
 
 func TestSpansAfterShutdownAreCountedAsLate(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
-	tel := newTelemetry(t, telemetry.CallLog(quiet), telemetry.Traces(exporter))
+	tel := newTelemetry(t, telemetry.Config{CallLog: quiet, Traces: exporter})
 	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	if err := tel.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func Example() {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", hello)
 
-	tel, err := telemetry.New(telemetry.Prometheus())
+	tel, err := telemetry.New(telemetry.Config{Prometheus: true})
 	if err != nil {
 		panic(err)
 	}

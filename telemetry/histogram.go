@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// defaultBounds are those that the RPC conventions of OpenTelemetry prescribe, 5 ms to 10 s, with finer ones below them:
+// defaultBounds has the bounds that the RPC conventions of OpenTelemetry prescribe, 5 ms to 10 s, with finer ones below them:
 // a call in process takes a microsecond.
 var defaultBounds = []float64{
 	0.000_001, 0.000_01, 0.000_1, 0.001,

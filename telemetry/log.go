@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -99,35 +98,10 @@ func callAttrs(ctx context.Context) []slog.Attr {
 	return attrs
 }
 
-// CallLog writes to log, through [LogHandler], every call, event and stream that ends with an error of code Internal or
-// Unknown, at level Error and with the stack of a panic. A call that fails because a nested one did is a line of its own.
-// See [EachCall] for the calls that go well.
-func CallLog(log *slog.Logger, options ...LogOption) Option {
-	return func(c *config) error {
-		if log == nil {
-			return errors.New("telemetry: Logs was given no logger")
-		}
-		c.logs = &logs{log: slog.New(LogHandler(log.Handler()))}
-		for _, o := range options {
-			o(c.logs)
-		}
-		return nil
-	}
-}
-
-// LogOption is an option of Logs: [EachCall].
-type LogOption func(*logs)
-
-// EachCall logs every call, event and stream at the level when it ends, with the time it took and the code of its error.
-func EachCall(level slog.Level) LogOption {
-	return func(l *logs) { l.each, l.level = true, level }
-}
-
 // logs writes lines about calls.
 type logs struct {
-	log   *slog.Logger
-	each  bool
-	level slog.Level
+	log  *slog.Logger
+	each slog.Leveler // of calls that go well, which have no line if it is nil
 }
 
 // call logs the calls, or the streams, of one action.
@@ -157,7 +131,7 @@ func (l *logs) event(next sabir.EventHandler) sabir.EventHandler {
 
 // start is the zero time when calls that go well are not logged.
 func (l *logs) start(ctx context.Context) time.Time {
-	if !l.each || !l.log.Enabled(ctx, l.level) {
+	if l.each == nil || !l.log.Enabled(ctx, l.each.Level()) {
 		return time.Time{}
 	}
 	return time.Now()
@@ -169,7 +143,7 @@ func (l *logs) ended(ctx context.Context, what string, start time.Time, err erro
 		attrs = append(attrs, slog.Duration("took", time.Since(start)))
 	}
 	if err == nil {
-		l.log.LogAttrs(ctx, l.level, what, attrs...)
+		l.log.LogAttrs(ctx, l.each.Level(), what, attrs...)
 		return
 	}
 	e := sabir.AsError(err)
@@ -178,6 +152,6 @@ func (l *logs) ended(ctx context.Context, what string, start time.Time, err erro
 	case e.Code == sabir.CodeInternal || e.Code == sabir.CodeUnknown:
 		l.log.LogAttrs(ctx, slog.LevelError, what+" failed", attrs...)
 	case !start.IsZero():
-		l.log.LogAttrs(ctx, l.level, what+" failed", attrs...)
+		l.log.LogAttrs(ctx, l.each.Level(), what+" failed", attrs...)
 	}
 }

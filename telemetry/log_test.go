@@ -46,7 +46,7 @@ func TestRecordsTellTheCallTheyAreLoggedIn(t *testing.T) {
 	var out buffer
 	log := slog.New(telemetry.LogHandler(slog.NewJSONHandler(&out, nil)))
 	exporter := tracetest.NewInMemoryExporter()
-	tel := newTelemetry(t, telemetry.Traces(exporter))
+	tel := newTelemetry(t, telemetry.Config{Traces: exporter})
 	s := sabir.NewService("orders")
 	sabir.Handle(s, "place", func(ctx context.Context, _ helloRequest) (helloReply, error) {
 		log.With("a", 1).WithGroup("g").With("b", 2).InfoContext(ctx, "placed", "c", 3)
@@ -86,7 +86,7 @@ func TestRecordsTellTheCallTheyAreLoggedIn(t *testing.T) {
 
 func TestLogsWritesFaultsWithTheStackOfAPanic(t *testing.T) {
 	var out buffer
-	tel := newTelemetry(t, telemetry.CallLog(slog.New(slog.NewJSONHandler(&out, nil))))
+	tel := newTelemetry(t, telemetry.Config{CallLog: slog.New(slog.NewJSONHandler(&out, nil))})
 	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	for _, action := range []string{"hello", "buy", "invalid", "plain", "panic"} {
 		_ = call(node, t.Context(), "v2.shop."+action)
@@ -113,7 +113,7 @@ func TestEachCallLogsEveryCallAtItsLevel(t *testing.T) {
 	}{{slog.LevelDebug, 4}, {slog.LevelInfo, 1}} {
 		var out buffer
 		log := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: c.least}))
-		tel := newTelemetry(t, telemetry.CallLog(log, telemetry.EachCall(slog.LevelDebug)))
+		tel := newTelemetry(t, telemetry.Config{CallLog: log, EachCall: slog.LevelDebug})
 		s := shop()
 		sabir.On(s, "x", func(context.Context, int) error { return nil })
 		node := start(t, sabir.Serve(s), sabir.Use(tel.Middleware()))

@@ -18,9 +18,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newTelemetry makes a Telemetry that is shut down at the end of the test.
-func newTelemetry(t *testing.T, options ...telemetry.Option) *telemetry.Telemetry {
+func newTelemetry(t *testing.T, config telemetry.Config) *telemetry.Telemetry {
 	t.Helper()
-	tel, err := telemetry.New(options...)
+	tel, err := telemetry.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}

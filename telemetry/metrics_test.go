@@ -50,7 +50,7 @@ func ofAction(service, action string) labels {
 }
 
 func TestEveryCallIsCountedByServiceAndAction(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus())
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	for range 7 {
 		_ = call(node, t.Context(), "v2.shop.hello")
@@ -73,7 +73,7 @@ func TestErrorsAreCountedByCodeAndName(t *testing.T) {
 		{"panic", "Internal", "Panic"},
 		{"invalid", "InvalidArgument", "ValidationFailed"},
 	}
-	tel := newTelemetry(t, telemetry.Prometheus())
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	for i, c := range cases {
 		for range i + 1 {
@@ -95,7 +95,7 @@ func TestErrorsAreCountedByCodeAndName(t *testing.T) {
 }
 
 func TestAPanicOfAMiddlewareInsideIsCountedToo(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus())
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	bad := sabir.Middleware{Name: "bad", Local: func(*sabir.Action, sabir.Handler) sabir.Handler {
 		return func(context.Context, *sabir.Request) error { panic("in a middleware") }
 	}}
@@ -110,7 +110,7 @@ func TestAPanicOfAMiddlewareInsideIsCountedToo(t *testing.T) {
 }
 
 func TestCallsInFlightAreCounted(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus())
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	s := sabir.NewService("slow")
 	begun, release := make(chan bool), make(chan bool)
 	sabir.Handle(s, "wait", func(context.Context, helloRequest) (helloReply, error) {
@@ -138,7 +138,7 @@ func TestCallsInFlightAreCounted(t *testing.T) {
 
 func TestACallWhoseCallerWasLetGoAtTheDeadlineIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tel, err := telemetry.New(telemetry.Prometheus())
+		tel, err := telemetry.New(telemetry.Config{Prometheus: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +170,7 @@ func TestACallWhoseCallerWasLetGoAtTheDeadlineIsAnError(t *testing.T) {
 
 func TestADurationIsInTheBucketWhoseBoundItDoesNotExceed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tel, err := telemetry.New(telemetry.Prometheus(), telemetry.Buckets(0.5, 1, 2))
+		tel, err := telemetry.New(telemetry.Config{Prometheus: true, Buckets: []float64{0.5, 1, 2}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func TestADurationIsInTheBucketWhoseBoundItDoesNotExceed(t *testing.T) {
 }
 
 func TestEventsAreCountedByPatternAndService(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus())
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	mail, audit := sabir.NewService("mail"), sabir.NewService("audit")
 	sabir.On(mail, "user.created", func(context.Context, string) error { return nil })
 	sabir.On(audit, "user.*", func(_ context.Context, name string) error {
@@ -242,7 +242,7 @@ func TestEventsAreCountedByPatternAndService(t *testing.T) {
 }
 
 func TestStreamsAreCountedFromTheirOpening(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus())
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	s := sabir.NewService("echo")
 	begun := make(chan bool)
 	sabir.HandleStream(s, "all", func(_ context.Context, st *sabir.Stream[string, string]) error {
@@ -285,7 +285,7 @@ func TestStreamsAreCountedFromTheirOpening(t *testing.T) {
 }
 
 func TestSignalsAreCountedByAction(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus())
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	kinds := []signal.Kind{signal.CacheHit, signal.CacheMiss, signal.Retried, signal.RateLimited, signal.BulkheadRejected,
 		signal.TimedOut, signal.FellBack, "own.kind"}
 	noisy := sabir.Middleware{Name: "noisy", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
@@ -313,7 +313,7 @@ func TestSignalsAreCountedByAction(t *testing.T) {
 }
 
 func TestABreakerIsOpenUntilItCloses(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus())
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	signals := make(chan signal.Kind, 1)
 	breaker := sabir.Middleware{Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		return func(ctx context.Context, r *sabir.Request) error {
@@ -345,7 +345,7 @@ func (p peer) Name() string                                     { return "peer" 
 func (p peer) Send(ctx context.Context, r *sabir.Request) error { return p(ctx, r) }
 
 func TestCallsSentToOtherNodesAreCountedAsClientCalls(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus())
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	node := start(t, sabir.Use(tel.Middleware()), sabir.WithUpstream(peer(func(_ context.Context, r *sabir.Request) error {
 		if r.Action().Name == "stock.take" {
 			return errOutOfStock
@@ -371,7 +371,7 @@ func TestCallsSentToOtherNodesAreCountedAsClientCalls(t *testing.T) {
 }
 
 func TestNamesBeyondTheLimitAreCountedAsOther(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus())
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	node := start(t, sabir.Use(tel.Middleware()), sabir.WithUpstream(peer(func(context.Context, *sabir.Request) error { return nil })))
 	for i := range 1_005 {
 		_ = call(node, t.Context(), fmt.Sprintf("svc.a%d", i))
@@ -384,7 +384,7 @@ func TestNamesBeyondTheLimitAreCountedAsOther(t *testing.T) {
 }
 
 func TestErrorNamesBeyondTheLimitAreCountedAsOther(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus())
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	s := sabir.NewService("bad")
 	sabir.Handle(s, "names", func(_ context.Context, n int) (int, error) {
 		return 0, sabir.NewError(sabir.CodeAborted, fmt.Sprintf("E%d", n), "no")
@@ -400,7 +400,7 @@ func TestErrorNamesBeyondTheLimitAreCountedAsOther(t *testing.T) {
 }
 
 func TestAServiceThatIsRemovedAndAddedAgainCountsOn(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus())
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	node := start(t, sabir.Use(tel.Middleware()))
 	for range 2 {
 		s := shop()
@@ -416,7 +416,7 @@ func TestAServiceThatIsRemovedAndAddedAgainCountsOn(t *testing.T) {
 }
 
 func TestConcurrentCallsAreAllCounted(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus())
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	const goroutines, calls = 8, 500
 	var wg sync.WaitGroup
@@ -437,7 +437,7 @@ func TestConcurrentCallsAreAllCounted(t *testing.T) {
 }
 
 func TestAReaderOfTheProgramsOwnGetsTheCountsFromTheProducer(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Metrics())
+	tel := newTelemetry(t, telemetry.Config{Metrics: true})
 	reader := metric.NewManualReader(metric.WithProducer(tel.Producer()))
 	provider := metric.NewMeterProvider(metric.WithReader(reader))
 	defer provider.Shutdown(context.Background())
@@ -469,7 +469,7 @@ func sumOf(t *testing.T, reader metric.Reader, name string) (total int64) {
 
 func TestBadBucketsAreRefused(t *testing.T) {
 	for _, bad := range [][]float64{{}, {0}, {-1}, {1, 1}, {2, 1}, {math.NaN()}, {math.Inf(1)}, make([]float64, 32)} {
-		if _, err := telemetry.New(telemetry.Buckets(bad...)); err == nil {
+		if _, err := telemetry.New(telemetry.Config{Buckets: bad}); err == nil {
 			t.Errorf("%v was taken", bad)
 		}
 	}

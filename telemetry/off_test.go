@@ -9,24 +9,24 @@ import (
 )
 
 func TestWhatIsOffIsNotComposedIn(t *testing.T) {
-	m := newTelemetry(t).Middleware()
+	m := newTelemetry(t, telemetry.Config{}).Middleware()
 	if m.Local != nil || m.Remote != nil || m.Event != nil || m.Stream != nil || m.Signal != nil {
 		t.Errorf("off, but composed in: %+v", m)
 	}
-	m = newTelemetry(t, telemetry.Traces(&counter{})).Middleware()
+	m = newTelemetry(t, telemetry.Config{Traces: &counter{}}).Middleware()
 	if m.Signal != nil {
 		t.Error("metrics are off, but signals are heard")
 	}
 }
 
 func TestCallsAllocateNothing(t *testing.T) {
-	for name, options := range map[string][]telemetry.Option{
-		"off":     nil,
-		"metrics": {telemetry.Metrics()},
-		"logs":    {telemetry.CallLog(quiet)},
+	for name, config := range map[string]telemetry.Config{
+		"off":     {},
+		"metrics": {Metrics: true},
+		"logs":    {CallLog: quiet},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tel := newTelemetry(t, options...)
+			tel := newTelemetry(t, config)
 			node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 			ctx, in := context.Background(), helloRequest{"Ada", 36}
 			allocations := testing.AllocsPerRun(1000, func() {

@@ -36,7 +36,7 @@ func (e badMetrics) Shutdown(context.Context) error                            {
 func TestAnExporterThatPanicsOrEndsItsGoroutineIsAnErrorOfTheFlush(t *testing.T) {
 	for name, do := range map[string]func(){"panics": func() { panic("boom") }, "ends its goroutine": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
-			tel, err := telemetry.New(telemetry.Traces(badSpans{do}), telemetry.Metrics(badMetrics{do}))
+			tel, err := telemetry.New(telemetry.Config{Traces: badSpans{do}, MetricExporters: []sdkmetric.Exporter{badMetrics{do}}})
 			if err != nil {
 				t.Fatal(err)
 			}

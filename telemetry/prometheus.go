@@ -17,15 +17,6 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// Prometheus counts calls, events and streams, and lets Prometheus read them, with Go's runtime metrics and the process's,
-// from [Telemetry.Handler] or [Telemetry.Serve].
-func Prometheus() Option {
-	return func(c *config) error {
-		c.prometheus = true
-		return nil
-	}
-}
-
 // openPrometheus makes the registry and the reader that fills it.
 func (t *Telemetry) openPrometheus() (sdkmetric.Reader, error) {
 	registry := prometheus.NewRegistry()
@@ -41,7 +32,7 @@ func (t *Telemetry) openPrometheus() (sdkmetric.Reader, error) {
 }
 
 // Handler answers GET requests with the metrics in Prometheus's text format, or OpenMetrics' if asked for it. Mount it where
-// the program's own HTTP server should have it; it does not authenticate. Without [Prometheus] it answers 404.
+// the program's own HTTP server should have it; it does not authenticate. Without Config.Prometheus it answers 404.
 func (t *Telemetry) Handler() http.Handler {
 	if t.handler == nil {
 		return http.NotFoundHandler()
@@ -54,16 +45,13 @@ func (t *Telemetry) Handler() http.Handler {
 //	node := sabir.NewNode(sabir.Use(tel.Middleware()), tel.Serve(":9464"))
 //
 // An address without a host means this machine only, 127.0.0.1. Since every client that reaches the address can read the
-// metrics, a host that others can reach is refused without [AllowUnauthenticated]. Port 0 takes a free one; [Telemetry.Addr] returns it.
-func (t *Telemetry) Serve(addr string, options ...ServeOption) sabir.NodeOption {
+// metrics, a host that others can reach is refused without Config.AllowUnauthenticated. Port 0 takes a free one; [Telemetry.Addr] returns it.
+func (t *Telemetry) Serve(addr string) sabir.NodeOption {
 	return sabir.WithGateway(func(*sabir.Node) (sabir.Gateway, error) {
 		if t.handler == nil {
-			return nil, errors.New("telemetry: Serve has nothing to serve: give telemetry.New the option telemetry.Prometheus()")
+			return nil, errors.New("telemetry: Serve has nothing to serve: give telemetry.New a Config with Prometheus")
 		}
 		f := &metricsServer{telemetry: t, addr: addr}
-		for _, o := range options {
-			o(f)
-		}
 		host, port, err := net.SplitHostPort(addr)
 		if err != nil {
 			return nil, fmt.Errorf("telemetry: the address of Serve must be host:port or :port: %w", err)
@@ -71,19 +59,13 @@ func (t *Telemetry) Serve(addr string, options ...ServeOption) sabir.NodeOption 
 		if host == "" {
 			host = "127.0.0.1"
 		}
-		if !f.exposed && !isLoopback(host) {
-			return nil, fmt.Errorf("telemetry: %s can be reached from other machines, where anyone could read the metrics; if that is meant, use Serve(%q, telemetry.Exposed())", addr, addr)
+		if !t.exposed && !isLoopback(host) {
+			return nil, fmt.Errorf("telemetry: %s can be reached from other machines, where anyone could read the metrics; if that is meant, set telemetry.Config.AllowUnauthenticated", addr)
 		}
 		f.addr = net.JoinHostPort(host, port)
 		return f, nil
 	})
 }
-
-// ServeOption is an option of Serve: [AllowUnauthenticated].
-type ServeOption func(*metricsServer)
-
-// AllowUnauthenticated lets other machines read the metrics. These reveal the names of actions and how much they are used.
-func AllowUnauthenticated() ServeOption { return func(f *metricsServer) { f.exposed = true } }
 
 // Addr is the host and port that Serve listens on while the node runs; "" if it does not.
 func (t *Telemetry) Addr() string {
@@ -105,7 +87,6 @@ func isLoopback(host string) bool {
 type metricsServer struct {
 	telemetry *Telemetry
 	addr      string
-	exposed   bool
 	server    *http.Server
 	ended     chan struct{}
 }

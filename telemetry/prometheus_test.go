@@ -14,7 +14,7 @@ import (
 )
 
 func TestThePageTellsTheProgramAndItsRuntime(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus(), telemetry.Resource(attribute.String("service.name", "shop")))
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true, Resource: []attribute.KeyValue{attribute.String("service.name", "shop")}})
 	p := scrape(t, tel)
 	if p["go_goroutines"] == nil || p["process_start_time_seconds"] == nil {
 		t.Error("the metrics of the runtime or the process are missing")
@@ -29,7 +29,7 @@ func TestThePageTellsTheProgramAndItsRuntime(t *testing.T) {
 }
 
 func TestMetricsOfTheProgramsOwnAreOnThePage(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus())
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	orders, err := tel.MeterProvider().Meter("shop").Int64Counter("shop.orders")
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestMetricsOfTheProgramsOwnAreOnThePage(t *testing.T) {
 }
 
 func TestServeAnswersWhileTheNodeRuns(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus())
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()), tel.Serve(":0"))
 	addr := tel.Addr()
 	if !strings.HasPrefix(addr, "127.0.0.1:") {
@@ -67,15 +67,15 @@ func TestServeAnswersWhileTheNodeRuns(t *testing.T) {
 }
 
 func TestServeRefusesWhatItShould(t *testing.T) {
-	on, off := newTelemetry(t, telemetry.Prometheus()), newTelemetry(t)
+	on, off := newTelemetry(t, telemetry.Config{Prometheus: true}), newTelemetry(t, telemetry.Config{})
 	for name, c := range map[string]struct {
 		option sabir.NodeOption
 		says   string
 	}{
-		"others could read":      {on.Serve("0.0.0.0:0"), "Exposed()"},
-		"others could read, IP6": {on.Serve("[::]:0"), "Exposed()"},
+		"others could read":      {on.Serve("0.0.0.0:0"), "AllowUnauthenticated"},
+		"others could read, IP6": {on.Serve("[::]:0"), "AllowUnauthenticated"},
 		"no port":                {on.Serve("localhost"), "host:port"},
-		"metrics are off":        {off.Serve(":0"), "telemetry.Prometheus()"},
+		"metrics are off":        {off.Serve(":0"), "Config with Prometheus"},
 	} {
 		node := sabir.NewNode(c.option, sabir.Logger(quiet))
 		if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), c.says) {
@@ -85,8 +85,8 @@ func TestServeRefusesWhatItShould(t *testing.T) {
 }
 
 func TestServeIsExposedWhenAsked(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Prometheus())
-	start(t, sabir.Use(tel.Middleware()), tel.Serve("0.0.0.0:0", telemetry.AllowUnauthenticated()))
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true, AllowUnauthenticated: true})
+	start(t, sabir.Use(tel.Middleware()), tel.Serve("0.0.0.0:0"))
 	if tel.Addr() == "" || strings.HasPrefix(tel.Addr(), "127.") {
 		t.Errorf("it listens on %q", tel.Addr())
 	}
@@ -94,7 +94,7 @@ func TestServeIsExposedWhenAsked(t *testing.T) {
 
 func TestTheHandlerWithoutPrometheusIsNotFound(t *testing.T) {
 	w := httptest.NewRecorder()
-	newTelemetry(t).Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	newTelemetry(t, telemetry.Config{}).Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	if w.Code != 404 {
 		t.Errorf("status %d, want 404", w.Code)
 	}

@@ -110,7 +110,7 @@ func TestASpanEndsOnceAndAtTheTimeGiven(t *testing.T) {
 
 func TestASpanMayBeFilledByManyGoroutinesWhileItEnds(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
-	tel := newTelemetry(t, telemetry.Traces(exporter))
+	tel := newTelemetry(t, telemetry.Config{Traces: exporter})
 	s := sabir.NewService("s")
 	var wg sync.WaitGroup
 	sabir.Handle(s, "do", func(ctx context.Context, _ helloRequest) (helloReply, error) {
@@ -139,7 +139,7 @@ func TestASpanMayBeFilledByManyGoroutinesWhileItEnds(t *testing.T) {
 
 func TestIDsAreDifferentAndValid(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
-	tel := newTelemetry(t, telemetry.Traces(exporter))
+	tel := newTelemetry(t, telemetry.Config{Traces: exporter})
 	node := start(t, sabir.Serve(family()), sabir.Use(tel.Middleware()))
 	for range 500 {
 		_ = call(node, context.Background(), "family.child")

@@ -32,17 +32,17 @@ type ActionStats struct {
 // Stats makes the service "$telemetry", whose action "$telemetry.stats" answers with [Stats]: what "sabir top" asks each
 // node for. Serve it on the node that the middleware is given to:
 //
-//	tel, err := telemetry.New(telemetry.Metrics())
+//	tel, err := telemetry.New(telemetry.Config{Metrics: true})
 //	node := sabir.NewNode(sabir.Serve(users, tel.Stats()), sabir.Use(tel.Middleware()))
 //
-// It adds nothing to a call: it reads the counts that [Metrics] or [Prometheus] keep, when it is asked. Without either its
+// It adds nothing to a call: it reads the counts that Config.Metrics or Config.Prometheus keep, when it is asked. Without either its
 // action fails with FailedPrecondition. Nodes that share a Telemetry are counted together, so give each its own. A caller that
 // may call the node's public actions may read it, as they may $node.actions.
 func (t *Telemetry) Stats() *sabir.Service {
 	s := sabir.NewService("$telemetry", sabir.Doc("tells what the node's actions do"))
 	sabir.Handle(s, "stats", func(ctx context.Context, _ sabir.Empty) (Stats, error) {
 		if t.metrics == nil {
-			return Stats{}, sabir.NewError(sabir.CodeFailedPrecondition, "MetricsOff", "the node counts nothing: give telemetry.New the option Metrics or Prometheus")
+			return Stats{}, sabir.NewError(sabir.CodeFailedPrecondition, "MetricsOff", "the node counts nothing: give telemetry.New a Config with Metrics or Prometheus")
 		}
 		stats := t.metrics.stats()
 		stats.Node = sabir.NodeFromContext(ctx).ID()

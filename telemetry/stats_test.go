@@ -20,7 +20,7 @@ func statsOf(t *testing.T, node *sabir.Node) telemetry.Stats {
 }
 
 func TestStatsTellCallsFailuresAndTimesOfEachAction(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Metrics())
+	tel := newTelemetry(t, telemetry.Config{Metrics: true})
 	node := start(t, sabir.Serve(shop(), tel.Stats()), sabir.Use(tel.Middleware()))
 	for range 3 {
 		if err := call(node, t.Context(), "v2.shop.hello"); err != nil {
@@ -52,7 +52,7 @@ func TestStatsTellCallsFailuresAndTimesOfEachAction(t *testing.T) {
 }
 
 func TestACallInFlightIsActive(t *testing.T) {
-	tel := newTelemetry(t, telemetry.Metrics())
+	tel := newTelemetry(t, telemetry.Config{Metrics: true})
 	node := start(t, sabir.Serve(tel.Stats()), sabir.Use(tel.Middleware()))
 	if a := statsOf(t, node).Actions; len(a) == 0 {
 		t.Error("no action is counted")
@@ -62,7 +62,7 @@ func TestACallInFlightIsActive(t *testing.T) {
 }
 
 func TestStatsOfATelemetryWithoutMetricsSayWhatIsMissing(t *testing.T) {
-	tel := newTelemetry(t)
+	tel := newTelemetry(t, telemetry.Config{})
 	node := start(t, sabir.Serve(tel.Stats()), sabir.Use(tel.Middleware()))
 	_, err := sabir.Call[telemetry.Stats](t.Context(), node, "$telemetry.stats", sabir.Empty{})
 	if e := sabir.AsError(err); err == nil || e.Code != sabir.CodeFailedPrecondition || e.Name != "MetricsOff" {

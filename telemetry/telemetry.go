@@ -1,7 +1,7 @@
 // Package telemetry gives a node metrics, traces and logs: OpenTelemetry's, with a page for Prometheus, and log/slog's.
 // It is one middleware; a node without it pays nothing, and what is not asked for is not composed in.
 //
-//	tel, err := telemetry.New(telemetry.Prometheus(), telemetry.Traces(exporter))
+//	tel, err := telemetry.New(telemetry.Config{Prometheus: true, Traces: exporter})
 //	node := sabir.NewNode(sabir.Serve(users), sabir.Use(tel.Middleware()), tel.Serve(":9464"))
 //
 // Give the middleware to NewNode, first of all, so that it sees what callers see: a call that was retried is one call, an
@@ -19,7 +19,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -38,6 +37,7 @@ type Telemetry struct {
 	batches  *batches
 	provider *sdkmetric.MeterProvider
 	handler  http.Handler
+	exposed  bool // other machines may read the metrics
 	addr     atomic.Pointer[string]
 
 	mu    sync.Mutex
@@ -46,101 +46,46 @@ type Telemetry struct {
 	ended error // of the shutdown
 }
 
-// Option is an option of New: [Prometheus], [Metrics], [Traces], [WithTracerProvider], [CallLog], [Buckets], [Resource].
-type Option func(*config) error
-
-type config struct {
-	prometheus bool
-	metrics    bool
-	exporters  []sdkmetric.Exporter
-	bounds     []float64
-	traces     *traceConfig
-	provider   trace.TracerProvider
-	logs       *logs
-	resource   []attribute.KeyValue
-}
-
-// New makes a Telemetry of what the options switch on; without options that is nothing, and its middleware composes
-// nothing into calls.
-func New(options ...Option) (*Telemetry, error) {
-	c := &config{bounds: defaultBounds}
-	var errs []error
-	for _, o := range options {
-		errs = append(errs, o(c))
-	}
-	if c.traces != nil && c.provider != nil {
-		errs = append(errs, errors.New("telemetry: Traces and TracesTo exclude each other"))
-	}
-	b, err := newBounds(c.bounds)
-	if err := errors.Join(append(errs, err)...); err != nil {
+// New makes a Telemetry. Its error names all that is wrong with the configuration.
+func New(config Config) (*Telemetry, error) {
+	err := config.check()
+	b, bad := newBounds(config.Buckets)
+	if err := errors.Join(err, bad); err != nil {
 		return nil, err
 	}
-	about, err := resource.Merge(resource.Default(), resource.NewSchemaless(c.resource...))
+	about, err := resource.Merge(resource.Default(), resource.NewSchemaless(config.Resource...))
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}
-	t := &Telemetry{logs: c.logs}
-	if c.prometheus || c.metrics {
-		if err := t.openMetrics(c, b, about); err != nil {
+	t := &Telemetry{exposed: config.AllowUnauthenticated}
+	if config.CallLog != nil {
+		t.logs = &logs{slog.New(LogHandler(config.CallLog.Handler())), config.EachCall}
+	}
+	if config.counts() {
+		if err := t.openMetrics(&config, b, about); err != nil {
 			return nil, err
 		}
 	}
 	switch {
-	case c.traces != nil:
-		t.openTraces(c.traces, about)
-	case c.provider != nil:
-		t.tracer = &tracer{foreign: c.provider.Tracer(scope.Name, trace.WithSchemaURL(scope.SchemaURL))}
+	case config.Traces != nil:
+		t.openTraces(&config, about)
+	case config.TracerProvider != nil:
+		t.tracer = &tracer{foreign: config.TracerProvider.Tracer(scope.Name, trace.WithSchemaURL(scope.SchemaURL))}
 	}
 	return t, nil
 }
 
-// Metrics counts calls, events and streams, and gives the counts to the exporters once a minute: OTLP's
-// (go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp), stdoutmetric's, or any other. Sums are cumulative.
-// Without exporters the counts are for [Telemetry.Producer] only.
-func Metrics(exporters ...sdkmetric.Exporter) Option {
-	return func(c *config) error {
-		for _, e := range exporters {
-			if e == nil {
-				return errors.New("telemetry: an exporter of Metrics is nil")
-			}
-		}
-		c.metrics = true
-		c.exporters = append(c.exporters, exporters...)
-		return nil
-	}
-}
-
-// Buckets sets the upper bounds, in seconds, of the buckets of all latency histograms: 31 at most. By default they are
-// 1, 10, 100 µs and 1 ms, and then those of the semantic conventions for RPC, 5 ms to 10 s.
-func Buckets(seconds ...float64) Option {
-	return func(c *config) error {
-		c.bounds = seconds
-		return nil
-	}
-}
-
-// Resource describes the program in every metric and span, on top of what OpenTelemetry finds by itself, such as the
-// environment variables OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES:
-//
-//	telemetry.Resource(attribute.String("service.name", "shop"))
-func Resource(attributes ...attribute.KeyValue) Option {
-	return func(c *config) error {
-		c.resource = append(c.resource, attributes...)
-		return nil
-	}
-}
-
-func (t *Telemetry) openMetrics(c *config, b *bounds, about *resource.Resource) error {
+func (t *Telemetry) openMetrics(c *Config, b *bounds, about *resource.Resource) error {
 	t.metrics = newMetrics(b)
 	options := []sdkmetric.Option{sdkmetric.WithResource(about)}
-	if c.prometheus {
+	if c.Prometheus {
 		reader, err := t.openPrometheus()
 		if err != nil {
 			return err
 		}
 		options = append(options, sdkmetric.WithReader(reader))
 	}
-	for _, e := range c.exporters {
+	for _, e := range c.MetricExporters {
 		options = append(options, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(isolatedExporter{e, t}, sdkmetric.WithProducer(producer{t}))))
 	}
 	t.provider = sdkmetric.NewMeterProvider(options...)
@@ -172,9 +117,9 @@ func (e isolatedExporter) Shutdown(ctx context.Context) error {
 	return e.do("its shutdown", func() error { return e.Exporter.Shutdown(ctx) })
 }
 
-func (t *Telemetry) openTraces(c *traceConfig, about *resource.Resource) {
-	sampler := sdktrace.ParentBased(c.sampler)
-	t.batches = newBatches(c.exporter, c.queue, t.log)
+func (t *Telemetry) openTraces(c *Config, about *resource.Resource) {
+	sampler := sdktrace.ParentBased(c.Sampler)
+	t.batches = newBatches(c.Traces, c.SpanQueue, t.log)
 	sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(t.batches), sdktrace.WithSampler(sampler),
 		sdktrace.WithIDGenerator(idGenerator{}), sdktrace.WithResource(about))
 	t.tracer = &tracer{own: &ownTracer{sampler: sampler, batches: t.batches, resource: about, sdk: sdk}}
@@ -192,7 +137,7 @@ func (t *Telemetry) log() *slog.Logger {
 func (t *Telemetry) MeterProvider() *sdkmetric.MeterProvider { return t.provider }
 
 // TracerProvider serves spans of the program's own and of libraries that trace, such as otelhttp: they go where Sabir's
-// go, and are children of the call whose context they start from. It is nil without [Traces].
+// go, and are children of the call whose context they start from. It is nil without Config.Traces.
 func (t *Telemetry) TracerProvider() *sdktrace.TracerProvider {
 	if t.tracer == nil || t.tracer.own == nil {
 		return nil
@@ -205,7 +150,7 @@ func (t *Telemetry) TracerProvider() *sdktrace.TracerProvider {
 //	reader := metric.NewPeriodicReader(exporter, metric.WithProducer(tel.Producer()))
 func (t *Telemetry) Producer() sdkmetric.Producer { return producer{t} }
 
-// Spans reports what became of the spans of [Traces]; so do the metrics.
+// Spans reports what became of the spans of Config.Traces; so do the metrics.
 func (t *Telemetry) Spans() SpanCounts {
 	if t.batches == nil {
 		return SpanCounts{}

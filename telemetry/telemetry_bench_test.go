@@ -38,14 +38,14 @@ func (c *counter) Shutdown(context.Context) error { return nil }
 
 // benchmark calls by name through a node with the telemetry, and checks that every span reached the exporter or was
 // counted as dropped.
-func benchmark(b *testing.B, parallel bool, exporter *counter, options ...telemetry.Option) {
+func benchmark(b *testing.B, parallel bool, exporter *counter, config telemetry.Config) {
 	if exporter != nil {
-		options = append(options, telemetry.Traces(exporter))
+		config.Traces = exporter
 	}
 	log := slog.Default()
 	slog.SetDefault(quiet) // lost spans are reported below
 	b.Cleanup(func() { slog.SetDefault(log) })
-	tel, err := telemetry.New(options...)
+	tel, err := telemetry.New(config)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -95,21 +95,21 @@ func benchmark(b *testing.B, parallel bool, exporter *counter, options ...teleme
 	b.ReportMetric(100*float64(tel.Spans().Dropped())/float64(calls.Load()), "%dropped")
 }
 
-func BenchmarkOff(b *testing.B) { benchmark(b, false, nil) }
+func BenchmarkOff(b *testing.B) { benchmark(b, false, nil, telemetry.Config{}) }
 
-func BenchmarkMetrics(b *testing.B)         { benchmark(b, false, nil, telemetry.Metrics()) }
-func BenchmarkMetricsParallel(b *testing.B) { benchmark(b, true, nil, telemetry.Metrics()) }
+func BenchmarkMetrics(b *testing.B)         { benchmark(b, false, nil, telemetry.Config{Metrics: true}) }
+func BenchmarkMetricsParallel(b *testing.B) { benchmark(b, true, nil, telemetry.Config{Metrics: true}) }
 
-func BenchmarkTracing(b *testing.B)         { benchmark(b, false, &counter{}) }
-func BenchmarkTracingParallel(b *testing.B) { benchmark(b, true, &counter{}) }
+func BenchmarkTracing(b *testing.B)         { benchmark(b, false, &counter{}, telemetry.Config{}) }
+func BenchmarkTracingParallel(b *testing.B) { benchmark(b, true, &counter{}, telemetry.Config{}) }
 
-func BenchmarkBoth(b *testing.B) { benchmark(b, false, &counter{}, telemetry.Metrics()) }
+func BenchmarkBoth(b *testing.B) { benchmark(b, false, &counter{}, telemetry.Config{Metrics: true}) }
 
 // BenchmarkTracingBySDK is the same with the SDK's spans and batch processor, for comparison. Its losses are not known.
 func BenchmarkTracingBySDK(b *testing.B) {
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(&counter{}))
 	b.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
-	benchmark(b, false, nil, telemetry.WithTracerProvider(provider))
+	benchmark(b, false, nil, telemetry.Config{TracerProvider: provider})
 }
 
-func BenchmarkLogsOff(b *testing.B) { benchmark(b, false, nil, telemetry.CallLog(quiet)) }
+func BenchmarkLogsOff(b *testing.B) { benchmark(b, false, nil, telemetry.Config{CallLog: quiet}) }

@@ -2,92 +2,13 @@ package telemetry
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"go.opentelemetry.io/otel/codes"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sabir-go/sabir"
 )
-
-// Traces makes a span of each call, event handled and stream, and gives them to the exporter in batches: OTLP's
-// (go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp), stdouttrace's while developing, or any other. All
-// traces are sampled, unless the caller of another node decided otherwise; see [SampleRatio].
-//
-// Up to 16,384 spans wait for the exporter; what does not fit is dropped, counted (see [Telemetry.Spans]) and logged.
-func Traces(exporter sdktrace.SpanExporter, options ...TraceOption) Option {
-	return func(c *config) error {
-		if exporter == nil {
-			return errors.New("telemetry: Traces was given no exporter")
-		}
-		t := &traceConfig{exporter: exporter, sampler: sdktrace.AlwaysSample(), queue: 16_384}
-		for _, o := range options {
-			if err := o(t); err != nil {
-				return err
-			}
-		}
-		c.traces = t
-		return nil
-	}
-}
-
-// WithTracerProvider makes the spans with a tracer provider of the program's own, such as otel.GetTracerProvider(). What happens
-// to them there, losses too, is left to it; so is its shutdown. The SDK's provider costs three to four times as much per
-// span as [Traces] does.
-func WithTracerProvider(provider trace.TracerProvider) Option {
-	return func(c *config) error {
-		if provider == nil {
-			return errors.New("telemetry: TracesTo was given no provider")
-		}
-		c.provider = provider
-		return nil
-	}
-}
-
-// TraceOption is an option of Traces: [SampleRatio], [Sampler], [SpanQueue].
-type TraceOption func(*traceConfig) error
-
-type traceConfig struct {
-	exporter sdktrace.SpanExporter
-	sampler  sdktrace.Sampler
-	queue    int
-}
-
-// SampleRatio traces a share, 0 to 1, of the calls that are not traced yet; nested calls follow the call they are in.
-func SampleRatio(share float64) TraceOption {
-	return func(t *traceConfig) error {
-		if !(share >= 0 && share <= 1) {
-			return fmt.Errorf("telemetry: SampleRatio is %v, want 0 to 1", share)
-		}
-		t.sampler = sdktrace.TraceIDRatioBased(share)
-		return nil
-	}
-}
-
-// Sampler decides what is traced of the calls that are not traced yet.
-func Sampler(s sdktrace.Sampler) TraceOption {
-	return func(t *traceConfig) error {
-		if s == nil {
-			return errors.New("telemetry: the Sampler is nil")
-		}
-		t.sampler = s
-		return nil
-	}
-}
-
-// SpanQueue bounds the spans that wait for the exporter. Default: 16,384. A span takes 216 bytes and up.
-func SpanQueue(length int) TraceOption {
-	return func(t *traceConfig) error {
-		if length < batchSize {
-			return fmt.Errorf("telemetry: SpanQueue is %d, want at least %d", length, batchSize)
-		}
-		t.queue = length
-		return nil
-	}
-}
 
 // tracer starts spans: own ones, or those of the program's provider.
 type tracer struct {

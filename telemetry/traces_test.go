@@ -3,6 +3,7 @@ package telemetry_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -61,14 +63,14 @@ func family() *sabir.Service {
 func bothWays(t *testing.T, test func(t *testing.T, tel *telemetry.Telemetry, spans func() map[string]tracetest.SpanStub)) {
 	t.Run("Traces", func(t *testing.T) {
 		exporter := tracetest.NewInMemoryExporter()
-		tel := newTelemetry(t, telemetry.Traces(exporter))
+		tel := newTelemetry(t, telemetry.Config{Traces: exporter})
 		test(t, tel, func() map[string]tracetest.SpanStub { return spansOf(t, tel, exporter) })
 	})
-	t.Run("TracesTo", func(t *testing.T) {
+	t.Run("TracerProvider", func(t *testing.T) {
 		exporter := tracetest.NewInMemoryExporter()
 		provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
 		t.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
-		tel := newTelemetry(t, telemetry.WithTracerProvider(provider))
+		tel := newTelemetry(t, telemetry.Config{TracerProvider: provider})
 		test(t, tel, func() map[string]tracetest.SpanStub { return spansOf(t, tel, exporter) })
 	})
 }
@@ -174,7 +176,7 @@ func TestErrorsMarkTheSpan(t *testing.T) {
 
 func TestTheTraceGoesOnWithACallToAnotherNode(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
-	tel := newTelemetry(t, telemetry.Traces(exporter))
+	tel := newTelemetry(t, telemetry.Config{Traces: exporter})
 	far := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
 	// The link carries metadata and nothing else, as one over a wire does.
 	near := start(t, sabir.Use(tel.Middleware()), sabir.WithUpstream(peer(func(ctx context.Context, r *sabir.Request) error {
@@ -202,7 +204,7 @@ func TestTheTraceGoesOnWithACallToAnotherNode(t *testing.T) {
 
 func TestASpanInTheContextGoesBeforeMetadata(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
-	tel := newTelemetry(t, telemetry.Traces(exporter))
+	tel := newTelemetry(t, telemetry.Config{Traces: exporter})
 	node := start(t, sabir.Serve(family()), sabir.Use(tel.Middleware()))
 	ctx := sabir.WithMetadata(t.Context(), "traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	if err := call(node, ctx, "family.grandmother"); err != nil {
@@ -219,7 +221,7 @@ func TestASpanInTheContextGoesBeforeMetadata(t *testing.T) {
 
 func TestACallThatSomebodyDecidedNotToTraceIsNotTraced(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
-	tel := newTelemetry(t, telemetry.Traces(exporter))
+	tel := newTelemetry(t, telemetry.Config{Traces: exporter})
 	node := start(t, sabir.Serve(family()), sabir.Use(tel.Middleware()))
 	ctx := sabir.WithMetadata(t.Context(), "traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")
 	if err := call(node, ctx, "family.grandmother"); err != nil {
@@ -233,7 +235,7 @@ func TestACallThatSomebodyDecidedNotToTraceIsNotTraced(t *testing.T) {
 func TestTheSpanOfACallWhoseCallerWasLetGoSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		exporter := tracetest.NewInMemoryExporter()
-		tel, err := telemetry.New(telemetry.Traces(exporter))
+		tel, err := telemetry.New(telemetry.Config{Traces: exporter})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +268,7 @@ func TestTheSpanOfACallWhoseCallerWasLetGoSaysSo(t *testing.T) {
 
 func TestSampleRatioTracesWholeTracesOrNone(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
-	tel := newTelemetry(t, telemetry.Traces(exporter, telemetry.SampleRatio(0.5)))
+	tel := newTelemetry(t, telemetry.Config{Traces: exporter, SampleRatio: 0.5})
 	node := start(t, sabir.Serve(family()), sabir.Use(tel.Middleware()))
 	const calls = 400
 	for range calls {
@@ -291,7 +293,7 @@ func TestSampleRatioTracesWholeTracesOrNone(t *testing.T) {
 
 func TestSpansThatHandlersStartAreInTheSameTrace(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
-	tel := newTelemetry(t, telemetry.Traces(exporter))
+	tel := newTelemetry(t, telemetry.Config{Traces: exporter})
 	s := sabir.NewService("db")
 	sabir.Handle(s, "get", func(ctx context.Context, _ helloRequest) (helloReply, error) {
 		trace.SpanFromContext(ctx).SetAttributes(attribute.Int("rows", 3), attribute.String("sabir.service", "mine"))
@@ -355,20 +357,26 @@ func FuzzExtract(f *testing.F) {
 	})
 }
 
-func TestTracesAndTracesToExcludeEachOther(t *testing.T) {
-	_, err := telemetry.New(telemetry.Traces(tracetest.NewInMemoryExporter()), telemetry.WithTracerProvider(sdktrace.NewTracerProvider()))
+func TestTracesAndTracerProviderExcludeEachOther(t *testing.T) {
+	_, err := telemetry.New(telemetry.Config{Traces: tracetest.NewInMemoryExporter(), TracerProvider: sdktrace.NewTracerProvider()})
 	if err == nil || !strings.Contains(err.Error(), "exclude") {
 		t.Error(err)
 	}
 }
 
-func TestMissingPartsAreRefused(t *testing.T) {
+func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
-	for name, option := range map[string]telemetry.Option{
-		"no exporter": telemetry.Traces(nil), "no provider": telemetry.WithTracerProvider(nil), "no logger": telemetry.CallLog(nil), "nil metrics exporter": telemetry.Metrics(nil),
-		"ratio": telemetry.Traces(exporter, telemetry.SampleRatio(1.5)), "queue": telemetry.Traces(exporter, telemetry.SpanQueue(1)), "sampler": telemetry.Traces(exporter, telemetry.Sampler(nil)),
+	for name, config := range map[string]telemetry.Config{
+		"a nil metric exporter":      {MetricExporters: []sdkmetric.Exporter{nil}},
+		"a share above 1":            {Traces: exporter, SampleRatio: 1.5},
+		"a share and a sampler":      {Traces: exporter, SampleRatio: 0.5, Sampler: sdktrace.NeverSample()},
+		"a queue below a batch":      {Traces: exporter, SpanQueue: 1},
+		"a share of nothing":         {SampleRatio: 0.5},
+		"a sampler of nothing":       {Sampler: sdktrace.NeverSample()},
+		"a queue for nothing":        {SpanQueue: 1024},
+		"a level without a call log": {EachCall: slog.LevelInfo},
 	} {
-		if _, err := telemetry.New(option); err == nil {
+		if _, err := telemetry.New(config); err == nil {
 			t.Errorf("%s: taken", name)
 		}
 	}

@@ -18,7 +18,7 @@ var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 // "localhost" are 127.0.0.1; another name is resolved, an IPv4 address before an IPv6 one. Port 0 is any free port.
 //
 // An address that other machines can reach is refused unless config is Keyed or its TLS demands certificates from
-// clients. The check and the address come from one call so that what was checked is what is bound.
+// clients. One call makes the check and the address, so that a driver binds exactly the address that was checked.
 func ListenAddr(ctx context.Context, at *url.URL, config Config) (netip.AddrPort, error) {
 	host, port, err := hostPort(at)
 	if err != nil {

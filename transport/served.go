@@ -103,7 +103,7 @@ func (s *Served) forget(socket *Socket) {
 }
 
 // Deliver gives a connection to Accept. It does not wait: it returns false, and leaves the connection to the caller, where
-// the listener is closed or too many connections wait. socket is what the connection runs over, nil where it is not one of
+// the listener is closed or too many connections wait. socket is the socket under the connection, nil where it is not one of
 // Sockets.
 func (s *Served) Deliver(conn net.Conn, socket *Socket) bool {
 	s.mu.Lock()

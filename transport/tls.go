@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// CheckPlain is for drivers that do not encrypt: it is an error where there is a TLS configuration, so that a mistake in one
-// address does not send in the clear what was meant to be encrypted. The error names the schemes to use instead.
+// CheckPlain returns an error where there is a TLS configuration. Drivers that do not encrypt call it, so that a mistake in one
+// address does not send data in the clear that was meant to be encrypted. The error names the schemes to use instead.
 func CheckPlain(at *url.URL, config Config, instead ...string) error {
 	if config.TLS == nil {
 		return nil
@@ -22,8 +22,8 @@ func CheckPlain(at *url.URL, config Config, instead ...string) error {
 		at.Redacted(), strings.Join(other, " or "))
 }
 
-// ServerTLS is for drivers that encrypt: a copy of config for listening, with TLS 1.3 as the lowest version. It is an
-// error where there is no certificate to show.
+// ServerTLS returns a copy of config for listening, with TLS 1.3 as the lowest version, for drivers that encrypt. It returns an
+// error where config has no certificate.
 func ServerTLS(config *tls.Config) (*tls.Config, error) {
 	if config == nil || len(config.Certificates) == 0 && config.GetCertificate == nil && config.GetConfigForClient == nil {
 		return nil, errors.New("listening with TLS needs a certificate: set Config.TLS, for example with tcp.Certificates(certFile, keyFile, caFile)")
@@ -47,8 +47,8 @@ func ServerTLS(config *tls.Config) (*tls.Config, error) {
 	return config, nil
 }
 
-// ClientTLS is for drivers that encrypt: a copy of config, which may be nil, for dialling host, with TLS 1.3 as the
-// lowest version. The server must have a certificate for config.ServerName or, where that is empty, for host.
+// ClientTLS returns a copy of config, which may be nil, for dialling host, with TLS 1.3 as the lowest version, for drivers
+// that encrypt. The server must have a certificate for config.ServerName or, where that is empty, for host.
 //
 // A VerifyConnection of config gets that name even where it is an IP address, which Go's TLS leaves out.
 func ClientTLS(config *tls.Config, host string) (*tls.Config, error) {

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// ListenUDP is for drivers over UDP: a socket that is bound to what [ListenAddr] returns for an address, under the same
-// conditions, and the address of it for others, see [AdvertisedAddr]. The caller must close the socket.
+// ListenUDP returns a socket for drivers over UDP, bound to the address that [ListenAddr] returns under the same conditions, and
+// the address for other nodes, see [AdvertisedAddr]. The caller must close the socket.
 func ListenUDP(ctx context.Context, at *url.URL, config Config) (*net.UDPConn, string, error) {
 	bind, err := ListenAddr(ctx, at, config)
 	if err != nil {

@@ -255,7 +255,7 @@ func (x *explanation) rule(t reflect.Type, nullable bool, r tag.Rule, own *owner
 	return ops
 }
 
-// condition is the same for the condition of omitempty and the like.
+// condition returns the compiled condition of omitempty and the like.
 func (x *explanation) condition(t reflect.Type, nullable bool, kind tag.Kind) []op {
 	key := ruleOn{typ: t, nullable: nullable, kind: kind}
 	if known, ok := x.rules.Load(key); ok {

@@ -33,7 +33,7 @@ const (
 	longitudePattern    = `^[-+]?(180(\.0+)?|((1[0-7]\d)|([1-9]?\d))(\.\d+)?)$`
 )
 
-// wide is what the pattern of addresses takes for a letter beyond ASCII.
+// wide lists the characters beyond ASCII that count as letters in the pattern of addresses.
 const wide = `\x{00A0}-\x{D7FF}\x{F900}-\x{FDCF}\x{FDF0}-\x{FFEF}`
 
 // emailPattern is the library's, put together from its parts: RFC 5322 without comments.

@@ -84,7 +84,8 @@ func (v *Validator) RegisterAlias(alias, tags string) error {
 	return nil
 }
 
-// Extend is for package validate/playground, whose functions describe what can be added.
+// Extend adds a registration of a program to the library. Package validate/playground calls it; its functions describe the
+// additions.
 func (v *Validator) Extend(x library.Extension) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

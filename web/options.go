@@ -26,8 +26,12 @@ func (o option) add() sabir.HTTPOption {
 
 // Filters adds filters: the first is the outermost, and what comes before Auth among the options runs before the authentication.
 // Those of the server go around those of its groups. filter.CORS belongs first, so that errors can be read by other sites too.
-func Filters(filters ...exchange.Filter) sabir.HTTPOption {
-	return option{name: "Filters", routeGroup: func(d *routeGroup) { d.filters = append(d.filters, filters...) }}.add()
+func Filters(filters ...exchange.Filterer) sabir.HTTPOption {
+	return option{name: "Filters", routeGroup: func(d *routeGroup) {
+		for _, f := range filters {
+			d.filters = append(d.filters, f.Filter())
+		}
+	}}.add()
 }
 
 // Use lets calls and streams that come in here pass middlewares before those of the node, as hooks before and after a

@@ -35,7 +35,7 @@ type target struct {
 // Action is the called action, for filters; nil for a page of the server.
 func (t *target) Action() *sabir.Action { return t.action }
 
-// table is all that can be called over HTTP at one moment.
+// table is the routing table of the HTTP gateway at one moment.
 type table struct {
 	changed <-chan struct{}    // closed when there is more to know
 	calls   map[string]*target // POST, by path

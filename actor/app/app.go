@@ -28,7 +28,7 @@ type App struct {
 	// Env holds the values that its processes read by Env. It is copied; values must not be changed later, but for what SetEnv
 	// sets.
 	Env map[string]any
-	// LogLevel is from which level on its processes log; nil for that of the system's logger. SetLogLevel changes it.
+	// LogLevel is the lowest level at which its processes log; nil for that of the system's logger. SetLogLevel changes it.
 	LogLevel slog.Leveler
 }
 

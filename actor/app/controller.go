@@ -23,7 +23,7 @@ type Config struct {
 
 // The names of the processes on their node.
 const (
-	// SupervisorName is that of the supervisor which has all applications as children.
+	// SupervisorName is the name of the supervisor that has all applications as children.
 	SupervisorName = "applications"
 	controllerName = "applications.controller"
 	controllerID   = "controller"
@@ -187,7 +187,7 @@ func (c *controller) stop(p *actor.Process, m stopApp) (none struct{}, err error
 	return none, nil
 }
 
-// dependents is those that run and need an application, or need one that does.
+// dependents returns the running applications that need an application, directly or through others.
 func (c *controller) dependents(name string) (list []*application) {
 	for _, a := range c.apps {
 		if a.pid.Zero() || a.Name == name {

@@ -154,12 +154,12 @@ func Disable[A actor.Address](ctx context.Context, from actor.Sender, scheduler 
 	return err
 }
 
-// List is all jobs, by name.
+// List returns all jobs, by name.
 func List[A actor.Address](ctx context.Context, from actor.Sender, scheduler A) ([]Status, error) {
 	return actor.Call[[]Status](ctx, from, scheduler, list{})
 }
 
-// Next is the next n times of a job, 1000 at most, without jitter; fewer where there are no more. Whether it is enabled does
+// Next returns the next n times of a job, 1000 at most, without jitter; fewer where there are no more. Whether it is enabled does
 // not matter.
 func Next[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, name string, n int) ([]time.Time, error) {
 	return actor.Call[[]time.Time](ctx, from, scheduler, next{name, n})

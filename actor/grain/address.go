@@ -8,7 +8,7 @@ type Address struct{ Kind, Key string }
 // String is kind and key with "/" between them.
 func (a Address) String() string { return a.Kind + "/" + a.Key }
 
-// hash is the same on all nodes. A kind has no zero byte in it.
+// hash returns the hash that decides the owner of a grain, so it must be the same on all nodes. A kind has no zero byte in it.
 func (a Address) hash() uint64 {
 	var d xxhash.Digest
 	d.Reset()

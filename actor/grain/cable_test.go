@@ -105,7 +105,7 @@ type member struct {
 	once   sync.Once
 }
 
-// town is a cluster. Its nodes share a store.
+// town is a cluster of the test, whose nodes share a store.
 type town struct {
 	t     testing.TB
 	name  string

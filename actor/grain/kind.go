@@ -103,7 +103,7 @@ func (k *Kind[S]) served() *kind { return &k.k }
 // Served is a Kind, for Serve.
 type Served interface{ served() *kind }
 
-// visit is a message or call to a grain in its mailbox, which counts in pins.
+// visit wraps a message or call to a grain in its mailbox. While it is there, it counts in pins.
 type visit[In any] struct {
 	in   In
 	hops uint8

@@ -150,7 +150,7 @@ func (r *running) closePipes() {
 	}
 }
 
-// abandon is for a command that no process watches.
+// abandon ends a command that no process watches.
 func (r *running) abandon() {
 	killGroup(r.cmd)
 	_ = r.cmd.Wait()

@@ -106,7 +106,7 @@ func (c *config) check() error {
 	return nil
 }
 
-// resize and ask are what the functions below call the pool with.
+// resize and ask are the messages with which the functions below call the pool.
 type (
 	resize struct{ Size int }
 	ask    struct{}

@@ -10,7 +10,7 @@ import (
 
 // Config sets how a supervisor treats its children.
 type Config struct {
-	// Name is under which the supervisor is registered on its node; "" for no name.
+	// Name is the name under which the supervisor is registered on its node; "" for none.
 	Name string
 	// Strategy sets the children that are restarted together. Default: OneForOne. Dynamic supervisors are always OneForOne.
 	Strategy Strategy

@@ -84,7 +84,7 @@ func (s *dynamic[A]) init(p *actor.Process, with dynamicPlan[A]) (err error) {
 	return nil
 }
 
-// StartOne starts a child of a dynamic supervisor; args is what its Init gets, and must be of the type that the behaviour
+// StartOne starts a child of a dynamic supervisor and passes args to its Init. Their type must be the one that the behaviour
 // takes, else the error is actor.ErrNotHandled. The other errors are that of the child's Init, ErrEnding, and those of
 // actor.Call.
 func StartOne[Args any, A actor.Address](ctx context.Context, from actor.Sender, supervisor A, args Args) (actor.PID, error) {

@@ -32,7 +32,7 @@ type group struct {
 	waits map[string]bool // the queues for delays that were made
 }
 
-// handle is what a delivery is answered by.
+// handle is a delivery with the mark whether it was answered, so that it is answered once.
 type handle struct {
 	delivery amqp091.Delivery
 	answered *atomic.Bool

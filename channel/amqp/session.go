@@ -103,8 +103,8 @@ func (s *session) exists(queue string) (ready int, ok bool, err error) {
 	return ready, err == nil, err
 }
 
-// persistDelay is how long RabbitMQ (3.10) may take to write down that it has a stream or a quorum queue. One that is killed
-// before does not find it again, with all that it has taken: so nothing is put into a new queue before that.
+// persistDelay is the time that RabbitMQ (3.10) may take to persist the declaration of a stream or a quorum queue. A server
+// that is killed earlier loses the queue with all its messages, so nothing is published to a new queue before that.
 const persistDelay = time.Second
 
 // createQueue declares a stream or a quorum queue. Where it is new, createQueue returns when the server will not forget it.

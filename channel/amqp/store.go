@@ -260,7 +260,7 @@ func (s *store) browse(name string, see func(engine.Message) (take, more bool)) 
 	})
 }
 
-// Letters sorts what it saw by time: RabbitMQ may give back in another order what was looked at before.
+// Letters sorts the dead letters by time: RabbitMQ may return messages in another order after they were browsed once.
 func (s *store) Letters(_ context.Context, name string, limit int) (list []engine.Letter, err error) {
 	err = s.browse(name, func(m engine.Message) (take, more bool) {
 		list = append(list, engine.Letter{Key: m.ID, Message: m})

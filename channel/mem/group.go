@@ -8,7 +8,7 @@ import (
 	"github.com/sabir-go/sabir/channel/engine"
 )
 
-// group is what is known of a group; its fields are under the queue's lock.
+// group is the state of a consumer group; the queue's lock guards its fields.
 type group struct {
 	queue  *queue
 	name   string

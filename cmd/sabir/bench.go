@@ -137,7 +137,7 @@ func (c *cli) bench(ctx context.Context, action string, body []byte, flags bench
 	return nil
 }
 
-// aim is what a bench calls.
+// aim is the target of a bench.
 type aim struct {
 	call    load.Call
 	name    string
@@ -145,7 +145,7 @@ type aim struct {
 	close   func()
 }
 
-// maxHTTPCallers is as many connections as a web.Client opens to one node.
+// maxHTTPCallers is the number of connections that a web.Client opens to one node.
 const maxHTTPCallers = 512
 
 func (c *cli) aim(ctx context.Context, action string, body []byte, flags benchFlags, plan load.Plan) (aim, error) {

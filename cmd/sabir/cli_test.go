@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(brokers.Stopping(m, ignored...), ignored...)
 }
 
-// outcome is what one run of the command line did.
+// outcome is the result of one run of the command line.
 type outcome struct {
 	code        int
 	out, errOut string

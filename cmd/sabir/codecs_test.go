@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 )
 
-// codecReport is what sabir codecs --json writes.
+// codecReport is the output of sabir codecs --json.
 type codecReport struct {
 	Document int        `json:"document_bytes"`
 	Codecs   []codecRow `json:"codecs"`

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// documentType is what is known of one place in a JSON document, over all elements of a list.
+// documentType is the type of one value in a JSON document, merged over all elements of a list.
 type documentType struct {
 	kind     documentKind
 	nullable bool // it is null, or not there, somewhere

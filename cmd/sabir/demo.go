@@ -177,10 +177,10 @@ func (c *cli) demoHTTP(addr string) sabir.NodeOption {
 	return sabir.HTTP(addr, options...)
 }
 
-// demoTelemetry is what sabir top and the dashboard ask a node of the demo for: what its actions do, and its latest traces.
+// demoTelemetry collects the figures of actions and the latest traces of a node of the demo, for sabir top and the dashboard.
 func demoTelemetry() (sabir.NodeOption, sabir.Middleware, error) {
 	traces := dashboard.Traces(2000)
-	tel, err := telemetry.New(telemetry.Metrics(), telemetry.Buckets(demoBuckets...), telemetry.Traces(traces, telemetry.SampleRatio(0.05)))
+	tel, err := telemetry.New(telemetry.Config{Metrics: true, Buckets: demoBuckets, Traces: traces, SampleRatio: 0.05})
 	if err != nil {
 		return nil, sabir.Middleware{}, err
 	}

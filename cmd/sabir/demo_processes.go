@@ -32,7 +32,7 @@ type processes struct {
 	here map[string]member // those that run
 }
 
-// childNews is what happened to a child process after the demo was open.
+// childNews reports a change of a child process after the demo was open.
 type childNews struct {
 	member
 	Ended   bool
@@ -71,7 +71,7 @@ func (p *processes) start(impatient context.Context, ids []string) ([]member, er
 	return p.members(), nil
 }
 
-// first is what comes first, or the end of the context.
+// first returns the first value of a channel, or the error of the context if that ends before.
 func first(ctx context.Context, from <-chan error) error {
 	select {
 	case err := <-from:
@@ -81,7 +81,7 @@ func first(ctx context.Context, from <-chan error) error {
 	}
 }
 
-// members is those that run, by name.
+// members returns the processes that run, by name.
 func (p *processes) members() (list []member) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -119,7 +119,7 @@ func dataOf(e *sabir.Error, fields validate.Errors) string {
 	return string(data)
 }
 
-// hintFor is what to do about an error, where that is known.
+// hintFor returns advice on an error, or "" where there is none.
 func hintFor(e *sabir.Error) string {
 	if a, ok := errors.AsType[advice](e); ok {
 		return a.do

@@ -21,8 +21,8 @@ type clusterFigures struct {
 	OverHTTP bool `json:"-"`
 }
 
-// actionFigures is what one action did, on all nodes together. Times are in microseconds, as measured in the nodes, and
-// estimated within the buckets that they count in.
+// actionFigures are the rates and times of one action, over all nodes. Times are in microseconds, as measured in the nodes, and
+// estimated within the buckets of their histograms.
 type actionFigures struct {
 	Name         string  `json:"name"`
 	Nodes        int     `json:"nodes"` // that offer it

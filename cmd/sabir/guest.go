@@ -104,7 +104,7 @@ func (g *guest) Call(ctx context.Context, action string, body []byte) ([]byte, e
 	return answer, g.toldBy(err)
 }
 
-// options is what each call is made with.
+// options returns the options of each call.
 func (g *guest) options() []sabir.CallOption {
 	if g.to == "" {
 		return nil

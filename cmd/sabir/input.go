@@ -14,7 +14,7 @@ import (
 // maxInput bounds what is read from a file or from stdin: 64 MiB.
 const maxInput = 64 << 20
 
-// inputHelp is how commands explain what readInput takes.
+// inputHelp is the help text of commands for the forms of input that readInput takes.
 const inputHelp = `The input is one of:
   name=text name:=JSON …   fields; text is a string, JSON a number, true, a list …
   '{"name": "text"}'       a JSON document

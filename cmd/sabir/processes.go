@@ -230,7 +230,7 @@ type drawing struct{ rows [][]string }
 
 func (d *drawing) line(text string) { d.rows = append(d.rows, []string{text, "", "", "", "", "", ""}) }
 
-// limb is what goes before one of several below another.
+// limb returns the line drawing before a child in a tree; last is true for the last child of its parent.
 func limb(last bool) string {
 	if last {
 		return "└─ "
@@ -271,7 +271,7 @@ func (d *drawing) draw(b inspect.Tree, own, below string) {
 	}
 }
 
-// calledInTree is what a process is called in a tree: as its supervisor calls it, and by its name if that is another.
+// calledInTree returns the label of a process in a tree: its id at its supervisor, and its name if that differs.
 func calledInTree(b inspect.Tree) string {
 	switch {
 	case b.ID != "" && b.Name != "" && b.ID != b.Name:

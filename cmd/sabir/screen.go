@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// screen is what sabir top shows.
+// screen is the state of the screen of sabir top.
 type screen struct {
 	title   string
 	style   style
@@ -43,7 +43,7 @@ func sortNames() (names []string) {
 // sortNamed is the index of an order; -1 for none.
 func sortNamed(name string) int { return slices.Index(sortNames(), name) }
 
-// key is what a key stands for.
+// key is the command of a key on the keyboard.
 type key int
 
 const (

@@ -88,7 +88,7 @@ func (s *sender) run(send func() error, done func(), giveUp func()) {
 	}()
 }
 
-// failed is why the input could not be sent, where it was to blame.
+// failed returns the error that kept the input from being sent, if the input itself was wrong.
 func (s *sender) failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

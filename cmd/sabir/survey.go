@@ -23,8 +23,8 @@ const stateSilent = "no answer"
 // probeLimit is the time that a node may take to report its state.
 const probeLimit = time.Second
 
-// survey finds out which nodes there are and how they are. Over links it asks each node itself, probes times,
-// and the fastest answer is the round trip's time; over HTTP all is what the asked node knows.
+// survey lists the nodes and their states. Over links it asks each node itself, probes times, and takes the fastest answer
+// as the time of the round trip. Over HTTP everything comes from the one node that it asks.
 func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, error) {
 	nodes, err := askFor[[]introspect.Node](ctx, c, to, "$node.nodes")
 	if err != nil {

@@ -154,7 +154,7 @@ func (c *cli) topLive(ctx context.Context, o *observer, s *screen, tick <-chan t
 	}
 }
 
-// look is what an observer saw.
+// look is the result of one observation, or its error.
 type look struct {
 	figures clusterFigures
 	err     error

@@ -49,7 +49,7 @@ func TestTopTellsWhatTheActionsOfAClusterDo(t *testing.T) {
 }
 
 func TestTopOverHTTPTellsOfTheAskedNode(t *testing.T) {
-	tel, err := telemetry.New(telemetry.Metrics())
+	tel, err := telemetry.New(telemetry.Config{Metrics: true})
 	if err != nil {
 		t.Fatal(err)
 	}

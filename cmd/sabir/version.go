@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir/cmd/sabir/scaffold"
 )
 
-// versionInfo is what a bug report needs.
+// versionInfo is the information on the build and the system that a bug report needs.
 type versionInfo struct {
 	Version  string `json:"version"` // of the module that was downloaded, else sabir.ModuleVersion
 	Revision string `json:"revision,omitempty"`

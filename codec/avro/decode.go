@@ -211,7 +211,7 @@ func (d *decoder) array(r *reader, at unsafe.Pointer, left int) {
 	}
 }
 
-// room allocates memory for n elements behind those that are there and returns where the first of all is.
+// room allocates memory for n elements behind those that are there, and returns the address of the first of all.
 func (d *decoder) room(t *layout.Type, at unsafe.Pointer, there, n int) (unsafe.Pointer, bool) {
 	if t.Kind == layout.Array {
 		if there+n > t.Len {

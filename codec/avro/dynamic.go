@@ -68,7 +68,7 @@ func (d *decoder) dynamicParts(s *schema, left int) any {
 	return nil
 }
 
-// unionOfAny is what the record that stands for an interface holds; nil where s is another record or none.
+// unionOfAny returns the union inside the record that stands for an interface; nil for any other schema.
 func unionOfAny(s *schema) *schema {
 	if s.kind == kindRecord && s.name == anyName && len(s.fields) == 1 && s.fields[0].typ.kind == kindUnion {
 		return s.fields[0].typ

@@ -90,7 +90,8 @@ func (d *describer) write(t *layout.Type) error {
 	return nil
 }
 
-// pointed is what the Pointer t points to, in a box where that may be nil as well: Avro has no union in a union.
+// pointed returns the element type of the Pointer t. An element that is itself a pointer comes in a box, since Avro has no
+// union in a union.
 func pointed(t *layout.Type, boxes map[*layout.Type]*layout.Type) *layout.Type {
 	if t.Elem.Kind != layout.Pointer {
 		return t.Elem

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// traits is what this package has to know of a type.
+// traits are the properties of a type that decide whether and how this package sends it.
 type traits struct {
 	refused string // why the type cannot be sent, or ""
 	deep    bool   // values may nest without end: the type is recursive, or there are interfaces in it

@@ -238,7 +238,7 @@ func writeValue(t *testing.T, file string, v any) {
 	}
 }
 
-// jars are what the Java side needs, from Maven Central, with their SHA-256.
+// jars lists the libraries of the Java side, by their paths at Maven Central, with their SHA-256.
 var jars = map[string]string{
 	"com/caucho/hessian/4.0.66/hessian-4.0.66.jar":      "e640042084a9f23436ce11430c4424832be783e0171f2c6b0e5eb9175a6c01c5",
 	"javax/servlet/servlet-api/2.5/servlet-api-2.5.jar": "c658ea360a70faeeadb66fb3c90a702e4142a0ab7768f9ae9828678e0d9ad4dc",

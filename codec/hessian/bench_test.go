@@ -18,7 +18,7 @@ func complexObject() map[string]any {
 	}
 }
 
-// complexStruct is the same with Go types.
+// complexStruct is the complex value of the benchmarks with Go types.
 type complexStruct struct {
 	String  string  `json:"string"`
 	Number  float64 `json:"number"`

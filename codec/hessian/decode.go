@@ -201,7 +201,7 @@ func (d *Decoder) nested(p *plan, at unsafe.Pointer) bool {
 	return ok
 }
 
-// face reads into an interface with methods, which only a registered type can satisfy.
+// face reads into an interface that has methods. Only a registered type can satisfy it.
 func (d *Decoder) face(p *plan, at unsafe.Pointer) bool {
 	start := d.pos
 	v := d.any()

@@ -62,7 +62,7 @@ func otherCase(name string) string {
 	return string(name[0]^0x20) + name[1:]
 }
 
-// empty reports whether the value at an address is what omitempty leaves out, as in encoding/json.
+// empty reports whether omitempty leaves out the value at an address, by the rules of encoding/json.
 func (f *field) empty(at unsafe.Pointer) bool {
 	switch v := f.plan.value(at); v.Kind() {
 	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:

@@ -106,7 +106,7 @@ func TestReadsAndWritesJavaExceptions(t *testing.T) {
 	check(decode[*hessian.Exception](t, encode(t, got)))
 }
 
-// javaHash is what Java's String.hashCode gives.
+// javaHash returns the result of Java's String.hashCode for s.
 func javaHash(s string) (hash int32) {
 	for _, unit := range utf16.Encode([]rune(s)) {
 		hash = 31*hash + int32(unit)

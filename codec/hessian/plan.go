@@ -104,7 +104,7 @@ func planOf(t reflect.Type) (*plan, error) {
 	return p, nil
 }
 
-// mustPlan is for the types of this package.
+// mustPlan returns the plan of a type of this package, for which planOf cannot fail.
 func mustPlan[T any]() *plan {
 	p, err := planOf(reflect.TypeFor[T]())
 	if err != nil {
@@ -137,7 +137,7 @@ func newSliceRoom(t reflect.Type) *sliceRoom {
 	return &sliceRoom{value: v.Elem(), header: (*sliceHeader)(v.UnsafePointer())}
 }
 
-// emptyBase is what an empty slice that is not nil points to. It has the strictest alignment.
+// emptyBase is the memory to which empty slices point that are not nil. Its type has the strictest alignment.
 var emptyBase complex128
 
 // grow returns h with capacity for at least n more elements.

@@ -46,7 +46,7 @@ const (
 	tagLong2       = 0xf8 // 0xf0 to 0xff
 )
 
-// kind is what begins with a tag.
+// kind is the kind of value that a tag opens.
 type kind uint8
 
 const (
@@ -67,7 +67,7 @@ const (
 	kindEnd
 )
 
-// kindNames are for errors.
+// kindNames has the names of kinds in the texts of errors.
 var kindNames = [...]string{
 	kindNone: "a byte that begins no value", kindNull: "null", kindBool: "boolean", kindInt: "int", kindLong: "long", kindDouble: "double",
 	kindDate: "date", kindString: "string", kindBinary: "binary", kindList: "list", kindMap: "map", kindObject: "object", kindClass: "object",

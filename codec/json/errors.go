@@ -39,7 +39,7 @@ func decodeError(data []byte, v any, err error) error {
 	return &codec.Error{Codec: Name, Offset: -1, Message: shorten(err.Error()), Err: err}
 }
 
-// syntaxError is for text that is not JSON, or not I-JSON.
+// syntaxError returns the error for text that is not JSON, or not I-JSON.
 func syntaxError(data []byte, syntactic *jsontext.SyntacticError) *codec.Error {
 	e := &codec.Error{
 		Codec:   Name,
@@ -61,7 +61,7 @@ func syntaxError(data []byte, syntactic *jsontext.SyntacticError) *codec.Error {
 	return e
 }
 
-// valueError is for JSON that does not fit the target.
+// valueError returns the error for JSON that does not fit the target.
 func valueError(semantic *jsonv2.SemanticError) *codec.Error {
 	e := &codec.Error{
 		Codec:   Name,

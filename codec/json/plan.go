@@ -132,7 +132,7 @@ func foreignStruct(t reflect.Type) bool {
 	return false
 }
 
-// unusual is for characters in a name that a tag may have to quote.
+// unusual reports whether a tag may have to quote a name with this character.
 func unusual(r rune) bool {
 	return r >= 0x80 || r <= ' ' || strings.ContainsRune(`"'\`+"`", r)
 }
@@ -152,7 +152,7 @@ func absence(f layout.Field) func(*plan, unsafe.Pointer) bool {
 	return nil
 }
 
-// isEmpty is what omitempty means to encoding/json.
+// isEmpty reports whether omitempty leaves the value out, by the rules of encoding/json.
 func isEmpty(p *plan, at unsafe.Pointer) bool {
 	switch p.Kind {
 	case layout.String:
@@ -170,7 +170,7 @@ func isEmpty(p *plan, at unsafe.Pointer) bool {
 	return v.IsZero()
 }
 
-// isZero is what omitzero means to encoding/json.
+// isZero reports whether omitzero leaves the value out, by the rules of encoding/json.
 func isZero(p *plan, at unsafe.Pointer) bool {
 	v := reflect.NewAt(p.Go, at)
 	if own, ok := v.Interface().(interface{ IsZero() bool }); ok && (p.Go.Kind() != reflect.Pointer || !v.Elem().IsNil()) {

@@ -144,7 +144,7 @@ type entry struct {
 	start, end int
 }
 
-// order is what sorting the members of a map takes.
+// order is the memory for sorting the members of one map; a pool keeps it for the next.
 type order struct {
 	entries []entry
 	copied  []byte

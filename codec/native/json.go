@@ -24,7 +24,7 @@ const (
 // AppendJSON reads the value in data, all of it, which was written with schema s, and appends it to dst as JSON. It needs
 // no Go type of the value, so it serves receivers that know none: gateways, command lines, handlers of raw messages.
 //
-// The JSON is what package codec/json writes for the same Go value, as far as the schema describes it:
+// The JSON equals that of package codec/json for the same Go value, as far as the schema describes it:
 //
 //   - structs are objects with the names in the schema, in its order; maps are objects sorted by name;
 //   - a nil slice is [], a nil map {}, nil bytes "", a nil pointer or interface null;

@@ -190,7 +190,7 @@ func (s *Schema) nameAt(r ref) string {
 	return def.kind.String() + " " + def.name
 }
 
-// headerBytes is what the plain codec puts before a message, and every interface value has.
+// headerBytes is the length of the schema's hash before a message of the plain codec and before every interface value.
 const headerBytes = len(Hash{})
 
 func appendHash(dst []byte, h Hash) []byte {

@@ -17,7 +17,7 @@ func newSliceRoom(t reflect.Type) *sliceRoom {
 	return &sliceRoom{value: v.Elem(), header: (*sliceHeader)(v.UnsafePointer())}
 }
 
-// emptyBase is what an empty slice that is not nil points to. It has the strictest alignment.
+// emptyBase is the memory to which empty slices point that are not nil. Its type has the strictest alignment.
 var emptyBase complex128
 
 // makeSlice returns zeroed memory for n elements of the slice type of p.

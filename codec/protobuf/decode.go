@@ -115,7 +115,7 @@ func wrongLength(t *layout.Type, n int) *codec.Error {
 	return &codec.Error{Codec: Name, Offset: -1, Want: fmt.Sprintf("%d elements for %s", t.Len, t.Go), Got: fmt.Sprint(n)}
 }
 
-// field decodes one occurrence of f, which is what data begins with, and returns how many bytes it has.
+// field decodes one occurrence of f at the beginning of data, and returns how many bytes it takes.
 func (d *decoder) field(f *field, tag uint64, data []byte, base unsafe.Pointer, left int, counts []int) (int, *codec.Error) {
 	at := unsafe.Add(base, f.off)
 	wire := protowire.Type(tag & 7)
@@ -178,7 +178,7 @@ func wireName(t protowire.Type) string {
 	return fmt.Sprintf("wire type %d", t)
 }
 
-// target is what the pointer at at points to, which is made where it is nil.
+// target returns the value that the pointer at at points to. It makes that value where the pointer is nil.
 func (d *decoder) target(f *field, at unsafe.Pointer) unsafe.Pointer {
 	if *(*unsafe.Pointer)(at) == nil {
 		*(*unsafe.Pointer)(at) = f.typ.New()

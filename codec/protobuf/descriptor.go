@@ -193,7 +193,7 @@ func (d *describer) imported(m protoreflect.MessageDescriptor) string {
 	return "." + string(m.FullName())
 }
 
-// typeName is what a message for t is called.
+// typeName returns the name of the message for t.
 func typeName(t *layout.Type) string { return camel(t.Name()) }
 
 // camel is a name in the form of messages: "line_items" is "LineItems".

@@ -19,7 +19,7 @@ type point struct {
 	Y int32
 }
 
-// everything has a field of each kind. Its methods Write and Read are what the Thrift compiler would generate.
+// everything has a field of each kind. Its methods Write and Read do the same as those that the Thrift compiler generates.
 type everything struct {
 	Bool   bool             `thrift:"1"`
 	I8     int8             `thrift:"2"`

@@ -29,7 +29,7 @@ type Order struct {
 	Cents int `json:"cents"`
 }
 
-// Orders is what publishers and consumers share: a name and a type.
+// Orders is the channel, which publishers and consumers share: a name and a type.
 var Orders = channel.New[Order]("example.orders", channel.KeepFor(24*time.Hour))
 
 func main() {

@@ -140,7 +140,7 @@ func main() {
 	}
 }
 
-// chat is in the room until the input ends.
+// chat takes part in the room until the input ends.
 func chat(ctx context.Context, address, name string, in io.Reader, out io.Writer) error {
 	if name == "" {
 		return fmt.Errorf("say who you are: -name ada")

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(brokers.Stopping(m))
 }
 
-// guest is a chat member, as the test sees it.
+// guest is a chat member: the test writes its input and reads its lines.
 type guest struct {
 	in    io.Writer
 	lines chan string

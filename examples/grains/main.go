@@ -31,7 +31,7 @@ import (
 	_ "github.com/sabir-go/sabir/transport/tcp" // tcp://
 )
 
-// Profile is what is saved of a user.
+// Profile is the saved state of a user.
 type Profile struct {
 	Visits int       `json:"visits"`
 	Last   time.Time `json:"last"`

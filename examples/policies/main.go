@@ -1,6 +1,6 @@
 // Policies shows the ready-made middlewares of package policy, each on an action that needs it: a time limit, retries, a
-// circuit breaker, a bulkhead, a fallback, a rate limit and a cache. The lines that begin with "signal" are what the
-// policies report to listeners, such as package telemetry.
+// circuit breaker, a bulkhead, a fallback, a rate limit and a cache. The lines that begin with "signal" show the signals that
+// policies send to listeners, such as package telemetry.
 //
 //	go run ./examples/policies
 package main

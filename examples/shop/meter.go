@@ -24,7 +24,7 @@ type reading struct {
 	latencies *hdrhistogram.Histogram
 }
 
-// Reading is what a meter measured over a time.
+// Reading has the measurements of a meter over a time.
 type Reading struct {
 	Seconds     float64 `json:"seconds"`
 	Calls       int64   `json:"calls"`
@@ -39,7 +39,7 @@ func NewMeter() *Meter {
 	return &Meter{recent: newReading(now), total: newReading(now)}
 }
 
-// Middleware is what measures. Nested calls count too.
+// Middleware returns the middleware that measures calls, nested ones too.
 func (m *Meter) Middleware() sabir.Middleware {
 	return sabir.Middleware{Name: "meter", Local: func(_ *sabir.Action, next sabir.Handler) sabir.Handler {
 		return func(ctx context.Context, r *sabir.Request) error {
@@ -51,7 +51,7 @@ func (m *Meter) Middleware() sabir.Middleware {
 	}}
 }
 
-// Recent is what was measured since Recent was last called, or since the start.
+// Recent returns the measurements since the last call of Recent, or since the start.
 func (m *Meter) Recent() Reading {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,7 +62,7 @@ func (m *Meter) Recent() Reading {
 	return r
 }
 
-// Total is what was measured since the start.
+// Total returns the measurements since the start.
 func (m *Meter) Total() Reading {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -41,7 +41,7 @@ type ListOrders struct {
 	Limit  int    `json:"limit" validate:"gte=0,lte=100"` // 0 means 10
 }
 
-// WatchOrders is what the caller of the stream orders.watch sends first. Without a user it watches all.
+// WatchOrders is the first message of the caller on the stream orders.watch. Without a user it watches all.
 type WatchOrders struct {
 	UserID string `json:"user_id" validate:"omitempty,startswith=u-,max=16"`
 }

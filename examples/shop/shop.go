@@ -48,7 +48,7 @@ func (s *Shop) openMail() (service *sabir.Service) {
 	return service
 }
 
-// Stats is what the shop did since it was made.
+// Stats counts the shop's orders and mails since it was made.
 type Stats struct {
 	Orders   int64 `json:"orders"`   // placed
 	Rejected int64 `json:"rejected"` // orders that were not

@@ -38,7 +38,7 @@ type ReserveStock struct {
 	Lines []Line `json:"lines" validate:"required,min=1,max=10,dive"`
 }
 
-// Reservation is what stock.reserve took from the shelves.
+// Reservation is the answer of stock.reserve: the lines that it took from the shelves, and their price.
 type Reservation struct {
 	Lines      []Line `json:"lines"`
 	TotalCents int64  `json:"total_cents"`

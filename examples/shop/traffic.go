@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// Traffic is what customers of this shop do: see the function of that name.
+// Traffic places orders with this shop's node and ignores their results: see the function of that name.
 func (s *Shop) Traffic(ctx context.Context, perSecond float64) {
 	Traffic(ctx, s.Node, perSecond, func(error) {})
 }

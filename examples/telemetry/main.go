@@ -37,7 +37,7 @@ func main() {
 func run(ctx context.Context) error {
 	// A real program gives the spans to otlptracehttp; this one keeps them to print them.
 	spans := tracetest.NewInMemoryExporter()
-	tel, err := telemetry.New(telemetry.Prometheus(), telemetry.Traces(spans))
+	tel, err := telemetry.New(telemetry.Config{Prometheus: true, Traces: spans})
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type Job struct {
 	Crashes int
 }
 
-// Result is what became of a job.
+// Result is the result of a job.
 type Result struct {
 	Job      Job
 	Out      string

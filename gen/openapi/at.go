@@ -16,18 +16,18 @@ type Option func(*options)
 
 type options struct{ public bool }
 
-// Public lets anyone who reaches the face read the documentation, whatever the face demands of callers. Calls that are tried
-// on the page still have to authenticate.
+// Public lets anyone who reaches the HTTP gateway read the documentation, whatever authentication it demands. Calls that are
+// made on the page still have to authenticate.
 func Public() Option { return func(o *options) { o.public = true } }
 
-// At puts the documentation of a face at a prefix: what [Page] serves, for what this face offers.
+// At serves the documentation of an HTTP gateway at a prefix: a [Page] with the actions that this gateway offers.
 //
 //	sabir.HTTP(":3000", openapi.At("/docs"))
 //
-// Callers of the actions may read it. On a face with a key (sabir.HTTPKey) the page's files, which are the same for every API,
-// come without one, for browsers cannot send it with an address that is typed in; the page asks for the key and loads the
-// description with it. Where callers authenticate in another way, the face's authentication stands before the page
-// too: a session cookie or basic authentication works in a browser, and Public opens it.
+// Callers of the actions may read it. On a gateway with a key (sabir.HTTPKey) the page's files, which are the same for every
+// API, need none, for browsers cannot send it with an address that is typed in; the page asks for the key and loads the
+// description with it. Where callers authenticate in another way, the gateway demands the same for the page: a session
+// cookie or basic authentication works in a browser, and Public opens the page to anyone.
 func At(prefix string, list ...Option) sabir.HTTPOption {
 	var o options
 	for _, option := range list {

@@ -58,7 +58,7 @@ func browse(t *testing.T) *docs {
 	return d
 }
 
-// prefer is what the reader asked their system for: light or dark, and no moving pages, which clicks would miss.
+// prefer sets the reader's color scheme, light or dark, and reduced motion, since clicks would miss elements that move.
 func (d *docs) prefer(scheme string) {
 	d.Prefers("prefers-color-scheme", scheme, "prefers-reduced-motion", "reduce")
 }

@@ -87,7 +87,7 @@ func (d *document) info() object {
 	return info
 }
 
-// servers are those that the API names, or the one that the document came from.
+// servers returns the servers that the API names, or the one that the document came from.
 func (d *document) servers() []any {
 	var list []any
 	for _, url := range d.api.Servers {

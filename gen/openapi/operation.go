@@ -220,7 +220,7 @@ func readMembers(doc []byte) (object, bool) {
 	return list, true
 }
 
-// security is what an operation demands: one of the schemes, with one of the roles.
+// security returns the security requirement of an operation: one of the schemes, with one of the roles.
 func (d *document) security(auth, scopes []string) []any {
 	list := []any{}
 	for _, name := range auth {

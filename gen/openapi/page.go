@@ -61,7 +61,7 @@ func newPage(prefix string, get func() api.API) *page {
 	return &page{prefix: strings.TrimSuffix(prefix, "/"), get: get}
 }
 
-// Public reports that the face need not authenticate callers: the page is for anyone, or checks by itself.
+// Public reports that the gateway need not authenticate callers: the page is for anyone, or checks by itself.
 func (p *page) Public() bool { return p.open }
 
 // ServeHTTP answers GET and HEAD below the prefix.
@@ -209,7 +209,7 @@ func etag(body []byte) string {
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
-// mediaTypes are those of what is served; they do not depend on the machine.
+// mediaTypes has the media types of the page's files, so that they do not depend on the machine.
 var mediaTypes = map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".json": "application/json"}
 
 // send answers with a body, or with 304 where the caller has it. It is to be asked for again each time.

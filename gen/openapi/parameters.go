@@ -112,7 +112,7 @@ func (d *document) sharedParameters() object {
 	return slices.DeleteFunc(all, func(m member) bool { return !d.used["parameters/"+m.key] })
 }
 
-// sharedHeaders are those of answers.
+// sharedHeaders returns the headers of answers that operations refer to.
 func sharedHeaders() object {
 	header := func(says string, s object) object { return object{{"description", says}, {"schema", s}} }
 	str := object{{"type", "string"}}

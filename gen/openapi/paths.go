@@ -19,7 +19,7 @@ func newPaths(prefix string) *paths {
 	return &paths{prefix: strings.TrimSuffix(prefix, "/"), items: map[string]object{}, shapes: map[string]string{}}
 }
 
-// methods are those that OpenAPI 3.1 knows, in the order in which a path shows them.
+// methods lists the methods that OpenAPI 3.1 knows, in the order in which a path shows them.
 var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
 // place returns where a pattern goes: the path, and what its parameters are called there.
@@ -51,7 +51,7 @@ func (p *paths) add(path, method string, operation object) {
 	p.items[path] = append(p.items[path], member{method, operation})
 }
 
-// object is all paths by name, and their methods in OpenAPI's order.
+// object returns all paths by name, with their methods in OpenAPI's order.
 func (p *paths) object() object {
 	slices.Sort(p.order)
 	all := object{}

@@ -17,7 +17,7 @@ func errorType(name string) string {
 	return "urn:sabir:error:" + url.PathEscape(name)
 }
 
-// codeNames are all codes of errors.
+// codeNames returns the names of all codes of errors.
 func codeNames() []string {
 	var list []string
 	for c := sabir.CodeCanceled; c <= sabir.CodeUnauthenticated; c++ {

@@ -21,7 +21,7 @@ type answer struct {
 	message   string // of its example
 }
 
-// answers are what every call can end with, by status.
+// answers lists the errors with which every call can end, by status.
 var answers = []answer{
 	{"BadInput", 400, "BadInput", "InvalidArgument", "The input is no JSON or does not fit the action, or a parameter or a header of the call is wrong.", false, "age: want a number, got a string"},
 	{"Unauthenticated", 401, "BadKey", "Unauthenticated", "The caller did not say who they are, or not in a way that is accepted.", false, "this API wants a key"},
@@ -36,7 +36,7 @@ var answers = []answer{
 	{"TimedOut", 504, "DeadlineExceeded", "DeadlineExceeded", "The time was up. The work may still have been done.", false, "the deadline passed before the action answered"},
 }
 
-// responses are what a form of an action answers.
+// responses returns the responses of one form of an action, by status.
 func (d *document) responses(f form) object {
 	list := object{{"200", d.success(f)}}
 	if f.cached() {

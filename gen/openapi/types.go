@@ -46,8 +46,8 @@ func collect(a api.API, s *schema.Schema, used map[string]bool) {
 	})
 }
 
-// copied is a deep copy of a schema whose references are what refer returns for the name of a type, and without the Go names of
-// types, which stay internal.
+// copied returns a deep copy of a schema. It replaces each reference by the result of refer for the name of the type, and leaves
+// out the Go names of types, which stay internal.
 func copied(s *schema.Schema, refer func(name string) string) *schema.Schema {
 	if s == nil {
 		return nil

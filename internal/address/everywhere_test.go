@@ -55,7 +55,7 @@ var uses = map[string]struct {
 		return err
 	}},
 	"cache": {"redis rediss", func(_ context.Context, address string, config *tls.Config) error {
-		s, err := rediscache.Open(address, "test", rediscache.TLS(config))
+		s, err := rediscache.Open(rediscache.Config{URL: address, Name: "test", TLS: config})
 		if err == nil {
 			s.Close()
 		}

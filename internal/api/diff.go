@@ -104,7 +104,7 @@ func place(where string) string {
 	return what + "'s /" + pointer
 }
 
-// face compares what concerns all actions.
+// face compares the settings that concern all actions, such as the prefix of addresses.
 func (d *differ) face() {
 	if d.before.Prefix != d.after.Prefix {
 		d.breaking("", "The prefix of all addresses was %q and is %q", d.before.Prefix, d.after.Prefix)

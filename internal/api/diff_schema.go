@@ -132,7 +132,7 @@ func describeTypes(s *schema.Schema) string {
 	return strings.Join(s.Type, " or ")
 }
 
-// widths is the number of bits that the formats of integers have; those of Go's int are what clients take for safe.
+// widths has the number of bits of each numeric format. Go's int counts as 53 bits, which clients in JavaScript read exactly.
 var widths = map[string]int{"int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int": 53, "uint": 53, "int64": 64, "uint64": 64,
 	"float": 24, "double": 53}
 

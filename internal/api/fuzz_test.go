@@ -9,7 +9,7 @@ import (
 	"github.com/sabir-go/sabir/internal/schema"
 )
 
-// FuzzWhatAnotherNodeTells is for descriptions that come from elsewhere: two of them are put together and compared.
+// FuzzWhatAnotherNodeTells merges and compares two descriptions that come from other nodes.
 func FuzzWhatAnotherNodeTells(f *testing.F) {
 	f.Add([]byte(`{"in":{"$ref":"#/$defs/A"},"out":{"items":{"$ref":"#/$defs/B"}},"$defs":{"A":{"properties":{"b":{"$ref":"#/$defs/B"}}},"B":{"anyOf":[{"$ref":"#/$defs/A"},{"type":"null"}]}}}`),
 		[]byte(`{"in":{"$ref":"#/$defs/A"},"$defs":{"A":{"$ref":"#/$defs/A","enum":[1,null,{}]},"B":null}}`))

@@ -86,7 +86,8 @@ type walk struct {
 	suffix string // of types that are there already as outputs; "" for none
 }
 
-// visit settles the type and all that it refers to. It returns the earliest place among what is still open.
+// visit settles the type and all types that it refers to. It returns the lowest place among those that are still open, as in
+// Tarjan's algorithm for strongly connected components.
 func (w *walk) visit(name string) (low int) {
 	s := w.types[name]
 	if s == nil || w.known[s] != "" {

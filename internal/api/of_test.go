@@ -54,7 +54,7 @@ func describe(t *testing.T, actions []*sabir.Action, from api.Sources) api.API {
 	return a
 }
 
-// start starts a node, so that its actions are what nodes make of them.
+// start starts a node with the services, so that the test reads actions as a node registers them.
 func start(t *testing.T, services ...sabir.Servable) *sabir.Node {
 	t.Helper()
 	node := sabir.NewNode(sabir.NodeID("n1"), sabir.Serve(services...), sabir.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
@@ -163,7 +163,7 @@ func TestWhatCannotBeDescribedIsToldAndIsAnything(t *testing.T) {
 	}
 }
 
-// away is an action of another node.
+// away returns an action of another node.
 func away(name string) *sabir.Action {
 	service, _, _ := strings.Cut(name, ".")
 	return &sabir.Action{Name: name, Service: service, Remote: true, Routes: []route.Route{{Method: "GET", Pattern: "/" + name}}}
@@ -182,7 +182,7 @@ func described[In, Out any](t *testing.T) schema.Described {
 	return again
 }
 
-// told makes a Lookup of the descriptions by nodes.
+// told returns a Lookup with descriptions as other nodes give them, by the name of the action.
 func told(list map[string]schema.Described) func(*sabir.Action) (introspect.Description, bool) {
 	return func(a *sabir.Action) (introspect.Description, bool) {
 		d, ok := list[a.Name]

@@ -206,7 +206,7 @@ func closeList(dst []byte) []byte {
 	return append(dst, ']')
 }
 
-// absent is for a parameter that is not there. With null the body cannot set it.
+// absent treats a parameter that is not there. With null it writes null, so that the body cannot set the field.
 func (f *field) absent(dst []byte, null bool, wrong *faults) []byte {
 	if f.Required {
 		wrong.field(f, RuleRequired, "", "is required", "")

@@ -49,8 +49,8 @@ func (f Fault) Error() string {
 	return "the " + string(f.In) + " parameter " + f.Name + " " + f.Message
 }
 
-// Errors is all that is wrong with one request, in the order path, query, headers, cookies, body. A list longer than 100 is
-// cut; its last entry then gives how many more there were.
+// Errors lists the faults of one request, in the order path, query, headers, cookies, body. A list longer than 100 is cut; its
+// last entry then gives the number of the others.
 type Errors []Fault
 
 // Error lists all faults.

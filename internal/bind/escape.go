@@ -38,7 +38,7 @@ func decodePath(raw string, rest bool) (string, bool) {
 	return value, true
 }
 
-// unusual is for bytes that a value may have to be looked at for.
+// unusual marks the bytes that make a closer check of a value necessary.
 var unusual = [256]bool{0: true, '%': true, '.': true, '/': true, '\\': true}
 
 // appendDecoded replaces escapes by the bytes that they stand for, and with plus also "+" by a space, as HTML forms write

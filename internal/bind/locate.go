@@ -28,8 +28,8 @@ func (b *Binder) Locate(pointer string) (in route.Source, name string, ok bool) 
 	return "", "", false
 }
 
-// Explain is for a body that has a field which comes from elsewhere, so that the input has it twice: "id comes from the path,
-// so it must not be in the body". It is "" for a pointer to any other field.
+// Explain returns the explanation for a body with a field that comes from elsewhere, so that the input has it twice: "id comes
+// from the path, so it must not be in the body". It returns "" for a pointer to any other field.
 func (b *Binder) Explain(pointer string) string {
 	in, name, ok := b.Locate(pointer)
 	if !ok || !b.body {

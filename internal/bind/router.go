@@ -102,7 +102,7 @@ func (r *Router[T]) method(name string) *method[T] {
 	return &r.methods[len(r.methods)-1]
 }
 
-// place is where the leaf of a pattern belongs.
+// place returns the address of the leaf of a pattern; it adds the nodes on the path to it.
 func (n *node[T]) place(segments []route.Segment) **leaf[T] {
 	for _, s := range segments {
 		switch {

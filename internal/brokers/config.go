@@ -26,9 +26,9 @@ type Config struct {
 	// Close removes.
 	Dir string
 
-	// User and Password are what clients must send, where Password is not empty. User may be left out: Redis then has its
-	// nameless user, and the others one called "sabir". RabbitMQ without a Password has the user guest with the password
-	// guest.
+	// User and Password are the credentials that clients must send, where Password is not empty. User may be left out:
+	// Redis then has its nameless user, and the others one called "sabir". RabbitMQ without a Password has the user guest
+	// with the password guest.
 	User, Password string
 
 	// Cert and Key are PEM files. With them the broker speaks TLS, and nothing else, on its port. With CA too, clients
@@ -59,7 +59,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// recipe is what differs between kinds.
+// recipe holds the settings and functions in which the kinds of brokers differ.
 type recipe struct {
 	scheme, secure string // of URLs
 	debian         string // the package that has the program

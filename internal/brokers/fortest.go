@@ -144,9 +144,9 @@ func StopShared() {
 	clear(shared.errs)
 }
 
-// Stopping is for TestMain: m, then [StopShared], then some time for goroutines that end by themselves, such as a probe of
-// memberlist's after its node's stop or what waits for the last packets over UDP. All that comes before goleak looks for
-// goroutines that were left behind, which waits for a second or two:
+// Stopping wraps m for TestMain: it runs m, then [StopShared], and then leaves some time for goroutines that end by themselves,
+// such as a probe of memberlist's after its node's stop. All this comes before goleak looks for goroutines that were left
+// behind, which waits for a second or two:
 //
 //	func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
 //

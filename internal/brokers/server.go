@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// ErrMissing is in the error of Start where the broker is not installed.
+// ErrMissing is wrapped in the error of Start where the broker is not installed.
 var ErrMissing = errors.New("the broker is not installed")
 
 // Server is a broker's process, or the place where one ran and can run again. All methods may be called from any number
@@ -81,7 +81,7 @@ func Start(kind Kind, config Config) (*Server, error) {
 	return s, nil
 }
 
-// Kind is which broker it is.
+// Kind returns the kind of the broker.
 func (s *Server) Kind() Kind { return s.kind }
 
 // Addr is the address at which the broker listens, as "127.0.0.1:port".
@@ -177,7 +177,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// errEnded is in the errors of brokers that ended before they answered.
+// errEnded is wrapped in the errors of brokers that ended before they answered.
 var errEnded = errors.New("ended before it answered")
 
 // run starts the processes and waits for answers. The caller has s.mu, or is alone.

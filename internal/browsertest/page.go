@@ -104,7 +104,7 @@ func (p *Page) complain(text string) {
 	p.wrong = append(p.wrong, text)
 }
 
-// complaints is all that was complained about, but for what was forgiven.
+// complaints returns the browser's complaints, without those that are forgiven.
 func (p *Page) complaints() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +115,7 @@ func (p *Page) complaints() []string {
 	})
 }
 
-// Forgive is for requests that are meant to fail: complaints with all these words, whenever they come.
+// Forgive ignores complaints with all these words, whenever they come: those about requests that are meant to fail.
 func (p *Page) Forgive(words ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

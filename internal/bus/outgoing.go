@@ -1,6 +1,6 @@
 package bus
 
-// outgoing is what one side has sent and the other has not read yet. The conn's lock guards it.
+// outgoing holds the messages that one side has sent and the other has not acknowledged. The conn's lock guards it.
 type outgoing struct {
 	sent           uint64 // offset of the next byte
 	read           uint64 // by the other side, as far as it reported

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// wants is what a session has to send where it was found out that nothing may block, a bit for each.
+// wants is a set of packets that a session still has to send, a bit for each kind. Code that must not block sets a bit, and
+// the hub's goroutine sends the packet.
 type wants uint8
 
 const (

@@ -25,7 +25,7 @@ type Setup struct {
 	OwnClock bool
 }
 
-// Broker is what the suite does to a broker; *brokers.Server is one.
+// Broker is a broker that the suite can kill and restart; *brokers.Server is one.
 type Broker interface {
 	Kill() error
 	Restart() error

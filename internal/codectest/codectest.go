@@ -47,7 +47,7 @@ type Features struct {
 	// Sorted: equal values give equal bytes, maps too.
 	Sorted bool
 
-	// TimeUnit is what times are rounded down to; 0 means nanoseconds.
+	// TimeUnit is the resolution to which the codec rounds times down; 0 means nanoseconds.
 	TimeUnit time.Duration
 
 	// UTF8 sets what happens to strings that are not valid UTF-8.
@@ -66,12 +66,12 @@ type Features struct {
 	// BytesPerByte bounds the memory, in bytes, that a byte of data may cost beyond FirstBytes; 0 means 128.
 	BytesPerByte int
 
-	// FirstBytes is how much memory any message may take, in bytes: for pools, for buffers and for what a type needs on
-	// its first use. 0 means 256 KiB.
+	// FirstBytes is the number of bytes that any message may allocate: for pools, for buffers and for the first use of a
+	// type. 0 means 256 KiB.
 	FirstBytes int
 }
 
-// UTF8 is what a codec does with strings that are not valid UTF-8.
+// UTF8 is a codec's treatment of strings that are not valid UTF-8.
 type UTF8 int
 
 const (

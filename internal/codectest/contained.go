@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 )
 
-// A misdeed is what a method of a value does instead of its work.
+// A misdeed is a fault that a method of a value commits instead of its work.
 type misdeed struct {
 	name string
 	do   func()

@@ -95,7 +95,7 @@ type (
 	}
 )
 
-// otherCase is of a field whose name has another case at the reader: it is read or refused, never left out.
+// otherCase tests a field whose name has another case at the reader: it is read or refused, never left out.
 func otherCase(t *testing.T, s *suite) {
 	for _, test := range []struct {
 		name  string

@@ -102,7 +102,7 @@ func (v printedValue) String() string         { called(); return string(v) }
 func (v printedValue) Format(fmt.State, rune) { called() }
 func (v printedValue) GoString() string       { called(); return string(v) }
 
-// protest is an error whose text is asked for by the codec. It is what a method returns for what it refuses.
+// protest is the error that a method returns for a value that it refuses. Its Error is user code too, which the codec calls.
 type protest struct{}
 
 func (protest) Error() string { called(); return "no" }

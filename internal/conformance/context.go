@@ -74,7 +74,7 @@ func deadlineEndsCaller(t *testing.T, s *suite) {
 	})
 }
 
-// ending is what a handler saw when its context ended.
+// ending records the state of a handler's context when it ended.
 type ending struct {
 	began    time.Time
 	deadline time.Time
@@ -233,7 +233,7 @@ func noDeadline(t *testing.T, s *suite) {
 	}
 }
 
-// seen is what a handler knows of its call.
+// seen holds the information that a handler has about its call.
 type seen struct {
 	Info     sabir.CallInfo
 	Metadata map[string]string
@@ -323,7 +323,7 @@ func (s *suite) traced(t *testing.T, offered *sabir.Service, start func(context.
 // option lets one more node have traces.
 func (tr *traced) option(t *testing.T) sabir.NodeOption {
 	exporter := tracetest.NewInMemoryExporter()
-	made, err := telemetry.New(telemetry.Traces(exporter))
+	made, err := telemetry.New(telemetry.Config{Traces: exporter})
 	must(t, err)
 	tr.spans, tr.telemetry = append(tr.spans, exporter), append(tr.telemetry, made)
 	return sabir.Use(made.Middleware())

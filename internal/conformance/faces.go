@@ -141,7 +141,7 @@ func remoteMiddleware(t *testing.T, s *suite) {
 	}
 }
 
-// post sends a document to the HTTP face of a node.
+// post sends a document to the HTTP gateway of a node.
 func post(t *testing.T, n *sabir.Node, path, document string) (status int, answer string) {
 	t.Helper()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitLimit}
@@ -181,7 +181,7 @@ func httpCluster(t *testing.T, s *suite) {
 	}
 }
 
-// guest starts an observer node in a cluster that has two nodes, of which the first offers svc.
+// guest starts a node with ClientOnly in a cluster that has two nodes, of which the first offers svc.
 func (s *suite) guest(t *testing.T, options ...sabir.NodeOption) (c *cluster, guest *sabir.Node, events <-chan received) {
 	got := make(chan received, 10)
 	c = s.cluster(t)

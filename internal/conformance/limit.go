@@ -202,7 +202,7 @@ func largeMetadata(t *testing.T, s *suite) {
 	}
 }
 
-// room is a service whose action "it" holds its place until free lets it go on.
+// room returns a service whose action "it" stays in flight until free lets it go on.
 func room(began chan<- struct{}, free <-chan struct{}) *sabir.Service {
 	s := sabir.NewService("svc")
 	sabir.Handle(s, "it", func(_ context.Context, in int) (int, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// Transport is what carries the links of the clusters that are tested.
+// Transport describes a transport to the suite: how a cluster gets its address, and with which options its nodes join.
 type Transport struct {
 	// Name is for the names of the tests: "tcp", "tcp with a key".
 	Name string
@@ -16,7 +16,7 @@ type Transport struct {
 	Address func(t testing.TB) string
 	// Key is the cluster key of every node; "" is none. It is not among the Options because some tests give a node another one.
 	Key string
-	// Options are given to Join by every node.
+	// Options are the options that every node passes to Join.
 	Options []sabir.JoinOption
 	// Processes means that nodes in different processes can be linked, with Options that are the same in each process: the
 	// test binary is then started again as a node that can be killed. See [Main].

@@ -184,7 +184,7 @@ func (in inhabitant) does(t testing.TB, on *actor.System, fn func(p *actor.Proce
 	must(t, err)
 }
 
-// hears returns what the resident receives next, which is to be an M.
+// hears returns the next message that the resident receives. The test fails if it is no M.
 func hears[M any](t testing.TB, in inhabitant) M {
 	t.Helper()
 	got := get(t, "a message", in.received)

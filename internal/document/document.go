@@ -68,7 +68,7 @@ type Format interface {
 	Next(data []byte, at int, t *Token) (next int, fault string)
 }
 
-// Kind is what a token is.
+// Kind is the kind of a token.
 type Kind uint8
 
 // The kinds of tokens.

@@ -131,7 +131,7 @@ func (e *engine) absence(f layout.Field) func(*plan, unsafe.Pointer) bool {
 	return nil
 }
 
-// isEmpty is what omitempty means to encoding/json.
+// isEmpty reports whether omitempty leaves the value out, by the rules of encoding/json.
 func isEmpty(p *plan, at unsafe.Pointer) bool {
 	v := reflect.NewAt(p.Go, at).Elem()
 	switch v.Kind() {
@@ -143,7 +143,7 @@ func isEmpty(p *plan, at unsafe.Pointer) bool {
 	return v.IsZero()
 }
 
-// isZero is what omitzero means to encoding/json.
+// isZero reports whether omitzero leaves the value out, by the rules of encoding/json.
 func isZero(p *plan, at unsafe.Pointer) bool {
 	v := reflect.NewAt(p.Go, at)
 	if own, ok := v.Interface().(interface{ IsZero() bool }); ok && (p.Go.Kind() != reflect.Pointer || !v.Elem().IsNil()) {

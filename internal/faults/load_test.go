@@ -29,7 +29,7 @@ type workload struct {
 	Size    int           // bytes of each call
 }
 
-// report is what became of them.
+// report sums up the results of a load's calls.
 type report struct {
 	Calls   int
 	Failed  map[string]int // by code and name

@@ -57,19 +57,19 @@ type host struct {
 	halt   sync.Once
 }
 
-// echo is what work.echo takes.
+// echo is the input of work.echo.
 type echo struct {
 	Data []byte
 	Wait time.Duration // that the handler takes
 }
 
-// echoed is what it answers.
+// echoed is the answer of work.echo.
 type echoed struct {
 	Data []byte
 	Node string
 }
 
-// sum is what work.sum answers at the end of what it was sent.
+// sum is the answer of the stream work.sum after the last chunk.
 type sum struct {
 	Bytes  int
 	SHA256 []byte
@@ -326,7 +326,7 @@ type push struct {
 	Bytes int
 }
 
-// pushed is what became of it.
+// pushed is the result of a push.
 type pushed struct {
 	Sent  int
 	Whole bool   // the other side got what was sent

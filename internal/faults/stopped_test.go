@@ -15,7 +15,8 @@ import (
 // at the link, and some time for a machine that has much else to do.
 const givenUp = wire.DefaultSilenceLimit + 2*wire.DefaultPingInterval + 3*time.Second
 
-// late is how much longer than it should something may take on such a machine. What waits for a link to be dropped takes longer.
+// late is the delay that a busy machine may add to an operation. It stays below the silence limit, so that an operation that
+// waits for the link to be dropped takes longer than that.
 const late = wire.DefaultSilenceLimit - 2*time.Second
 
 func TestAStoppedServerHoldsUpNobodyAndComesBackByItself(t *testing.T) {

@@ -173,8 +173,8 @@ func (g *Membership) Failed(id string) {
 	}
 }
 
-// Packet is what arrived from a node that called Carrier.Send. It copies data and does not block; what comes faster than it
-// can be handled is dropped.
+// Packet takes a packet that another node sent with Carrier.Send. It copies data and does not block; it drops packets that
+// arrive faster than they can be handled.
 func (g *Membership) Packet(from string, data []byte) {
 	if run := g.run(); run != nil {
 		run.delegate.markAlive(from)
@@ -218,8 +218,8 @@ func (g *Membership) run() *gossipRun {
 	return g.running
 }
 
-// leave sends a goodbye to each member directly, which is what makes them see Left, and then spreads the news as gossip, which
-// keeps nodes that missed it from probing.
+// leave sends a goodbye to each member directly, so that they report Left, and then spreads it as gossip, so that nodes that
+// missed the goodbye do not probe this one.
 func (run *gossipRun) leave(ctx context.Context, log *slog.Logger) error {
 	others := run.roster.Members()
 	if len(others) == 0 {

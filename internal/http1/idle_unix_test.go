@@ -69,7 +69,7 @@ func deep(n int) byte {
 	return room[n] + '0'
 }
 
-// memory is what the heap and the stacks hold.
+// memory returns the bytes in use by the heap and the stacks.
 func memory() uint64 {
 	for range 3 { // a stack shrinks to the half with each
 		runtime.GC()

@@ -222,7 +222,7 @@ func (c *client) send(text string) {
 	}
 }
 
-// answer is what a test looks at.
+// answer holds the parts of an HTTP answer that tests compare.
 type answer struct {
 	status int
 	header http.Header

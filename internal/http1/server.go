@@ -68,7 +68,7 @@ func (l *Limits) setDefaults() {
 	l.Quiet = cmp.Or(l.Quiet, 30*time.Millisecond)
 }
 
-// Config is what a server is made of.
+// Config is the configuration of a server.
 type Config struct {
 	// Handler must be set.
 	Handler Handler

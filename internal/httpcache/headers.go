@@ -15,7 +15,8 @@ import (
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// Headers controls how answers may be kept. Its zero value is what web uses; it must not be copied after its first use.
+// Headers sets the headers that say how caches may keep answers. Package web uses the zero value. It must not be copied after
+// its first use.
 type Headers struct {
 	// Shared lets proxies keep the answers to callers without an identity.
 	Shared bool

@@ -12,9 +12,10 @@
 //	Upgrade: websocket                     any number of inputs, each in a message
 //
 // A broken body ends the handler's context; an upload that breaks off is never taken for a whole one, whose end the handler
-// sees as io.EOF. A handler may keep the chunks it gets, unless its action is made with [ReuseUploadBuffers]. The metadata "file-name" is the last part of the name that came with an upload (of a multipart file, or
-// of a Content-Disposition header), without control characters; "content-type" is the media type. Both are what the caller
-// states. What stands behind a byte range is no stream: the header Range is ignored, and downloads have Accept-Ranges: none.
+// sees as io.EOF. A handler may keep the chunks it gets, unless its action is made with [ReuseUploadBuffers]. The metadata
+// "file-name" is the last part of the name that came with an upload (of a multipart file, or of a Content-Disposition header),
+// without control characters; "content-type" is the media type. The caller states both, and nothing checks them. Downloads do
+// not support byte ranges: the header Range is ignored, and answers have Accept-Ranges: none.
 //
 // # What an answer looks like
 //

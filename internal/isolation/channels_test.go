@@ -14,7 +14,7 @@ import (
 	_ "github.com/sabir-go/sabir/channel/mem"
 )
 
-// noConsumer is why publishers get no error of consumers.
+// noConsumer is the reason why publishers get no error of consumers.
 const noConsumer = "who publishes does not wait for those who consume; the message becomes a dead letter"
 
 // channelEntryPoints are the ways into and out of a channel. A good value goes through when it was handled, and one with a fault when it

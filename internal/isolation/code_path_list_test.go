@@ -19,7 +19,7 @@ func over(kinds ...string) (rows []string) {
 	return rows
 }
 
-// codePaths is all functions of the product that write, read or check values.
+// codePaths lists all functions of the product that write, read or check values.
 var codePaths = map[string]codePath{
 	"web.Client.Send":                        {entryPoints: []string{"input of a call through a client", "answer of a call through a client"}},
 	"web.writeData":                          {entryPoints: []string{"HTTP/1.1: data of an error", "HTTP/1.1: data of an error in a batch"}},

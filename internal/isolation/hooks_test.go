@@ -203,7 +203,7 @@ func (badLog) Handle(context.Context, slog.Record) error { panic(secret) }
 func (b badLog) WithAttrs([]slog.Attr) slog.Handler      { panic(secret) }
 func (b badLog) WithGroup(string) slog.Handler           { panic(secret) }
 
-// TestAHandlerThatEndsItsGoroutineEndsNothingElse is for handlers that run on goroutines of the node in this process.
+// TestAHandlerThatEndsItsGoroutineEndsNothingElse covers handlers that run on goroutines of the node in this process.
 func TestAHandlerThatEndsItsGoroutineEndsNothingElse(t *testing.T) {
 	var exits atomic.Bool
 	handled := make(chan struct{}, 2)

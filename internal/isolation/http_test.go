@@ -54,14 +54,14 @@ func but(reasons map[fault]string, why string, more ...fault) map[fault]string {
 	return all
 }
 
-// An engine is a way in which a face reads requests.
+// An engine is one of the HTTP implementations with which the gateway reads requests.
 type engine struct {
 	name   string
 	http2  bool
 	header http.Header // that brings a request there
 }
 
-// engines are the face's own one, net/http, to which requests with many headers go, and net/http over HTTP/2.
+// engines are the gateway's own one, net/http, to which requests with many headers go, and net/http over HTTP/2.
 var engines = []engine{{name: "HTTP/1.1"}, {name: "HTTP/1.1 of net/http", header: manyHeaders()}, {name: "HTTP/2", http2: true}}
 
 func manyHeaders() http.Header {
@@ -243,7 +243,7 @@ func got(path func(word string) string, header func(word string) string) through
 
 func in(service string, action string) string { return "/" + service + "/" + action }
 
-// waysOverHTTP are the ways of payloads through a face, to actions of this node or of another one.
+// waysOverHTTP lists the paths of payloads through the HTTP gateway, to actions of this node or of another one.
 func waysOverHTTP(service string) []struct {
 	name    string
 	through through
@@ -281,10 +281,10 @@ func waysOverHTTP(service string) []struct {
 	}
 }
 
-// httpEntryPoints are the ways through a face.
+// httpEntryPoints lists the entry points of the HTTP gateway.
 var httpEntryPoints = slices.Concat(ownActionsOverHTTP(), otherActionsOverHTTP(), webSocketEntryPoints, stepEntryPoints(), claimEntryPoints)
 
-// otherActionsOverHTTP are the ways through a face to the actions of another node.
+// otherActionsOverHTTP lists the entry points of the HTTP gateway to actions of another node.
 func otherActionsOverHTTP() (entryPoints []entryPoint) {
 	for _, way := range waysOverHTTP("web") {
 		entryPoints = append(entryPoints, entryPoint{name: "HTTP/1.1, of another node: " + way.name, open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
@@ -399,11 +399,11 @@ func stepEntryPoints() (entryPoints []entryPoint) {
 		new(Text).UnmarshalText([]byte(r.Header.Get("X-Word")))
 		io.WriteString(w, "good")
 	})
-	policy := filter.CORS(filter.CORSConfig{Allow: func(origin string) bool {
+	policy := filter.CORS{Allow: func(origin string) bool {
 		var w Text
 		w.UnmarshalText([]byte(strings.ReplaceAll(strings.TrimPrefix(origin, "https://"), "-", " ")))
 		return true
-	}})
+	}}.Filter()
 	said := func(method, path string, headers ...string) through {
 		return func(ctx context.Context, b *browser, p Payload) error {
 			headers := append(slices.Clone(headers), "X-Word: "+string(p.Text))

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
 
-// A fault is what the code of a value does on its way through an entry point, or what the value is like.
+// A fault is the misbehaviour of a value's own code at an entry point, or a defect of the value itself.
 type fault string
 
 const (

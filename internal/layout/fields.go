@@ -231,8 +231,8 @@ func (r Rules) dissolved(m *Member) reflect.Type {
 	return t
 }
 
-// NameOf returns what encoding/json calls a field, looking at nothing but the field. inline is true where the fields of an
-// embedded struct stand for it; then the name is what errors can call it.
+// NameOf returns the name of a field in encoding/json, looking at nothing but the field. inline is true for an embedded struct
+// that encoding/json replaces by its fields; errors can use the name all the same.
 func NameOf(f reflect.StructField) (name string, inline bool) {
 	m := JSON.member(f)
 	if m.Name == "" {

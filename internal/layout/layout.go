@@ -25,8 +25,8 @@ import (
 	"time"
 )
 
-// MaxDepth is the depth to which pointers, slices, arrays, maps, structs and interfaces may nest in one value. It is what the
-// codecs on this package hold values to, in both directions, so a value that contains itself is an error.
+// MaxDepth is the depth to which pointers, slices, arrays, maps, structs and interfaces may nest in one value. The codecs on
+// this package enforce it in both directions, so a value that contains itself is an error.
 const MaxDepth = 128
 
 // Kind is the memory layout of a value. Named types have the kind of what they are made of.

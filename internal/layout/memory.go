@@ -71,7 +71,7 @@ func slicePool(t reflect.Type) *sync.Pool {
 	}}
 }
 
-// emptyBase is what an empty slice that is not nil points to. It has the strictest alignment.
+// emptyBase is the memory to which empty slices point that are not nil. Its type has the strictest alignment.
 var emptyBase complex128
 
 // MakeSlice returns zeroed memory for n elements of the Slice t.

@@ -11,7 +11,7 @@ var kindNames = [...]string{
 	Binary: "Binary", Text: "Text", Any: "Any", Struct: "Struct", Custom: "Custom",
 }
 
-// Name is what a schema can call t: the name of the Go type without import paths, or one made of its parts, such as
+// Name returns a name of t for schemas: that of the Go type without import paths, or one made of its parts, such as
 // "StringList". Different types may have the same name.
 func (t *Type) Name() string {
 	if t.Boxed {

@@ -42,7 +42,8 @@ type Setup struct {
 	Language any // from an Extension; nil for English
 }
 
-// Extension is what a program adds by way of the library: one of its fields, or Register with what it is for.
+// Extension is one addition that a program makes to the library. It has one of the other fields alone, or Register together
+// with the field that says what Register is for.
 type Extension struct {
 	Register func(instance any) error
 	Rule     string         // that Register adds or replaces, or that Message is for
@@ -56,5 +57,5 @@ type Extension struct {
 // New makes an instance; nil in a program that links no library.
 var New func(Setup) (Library, error)
 
-// Import is what a program adds to link the library.
+// Import is the import declaration with which a program links the library.
 const Import = `import _ "github.com/sabir-go/sabir/validate/playground"`

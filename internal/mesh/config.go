@@ -84,7 +84,8 @@ func (c *Config) read() error {
 	return nil
 }
 
-// secret is for brokers that the transport starts itself: made of the cluster key, and of no use for anything else.
+// secret returns the secret for brokers that the transport starts itself. It derives from the cluster key, and is of no use for
+// anything else.
 func (c *Config) secret() []byte {
 	if c.Key == "" {
 		return nil

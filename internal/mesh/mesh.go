@@ -131,7 +131,7 @@ func (m *Mesh) Enter(ctx context.Context) error {
 	return nil
 }
 
-// Secret is for brokers that the node starts itself; nil without a cluster key.
+// Secret returns the secret for brokers that the node starts itself; nil without a cluster key.
 func (m *Mesh) Secret() []byte { return m.transport.Secret }
 
 // Local counts the calls to this node itself, where it shares them with others.

@@ -23,7 +23,7 @@ var imports = map[string]string{emptyType: "google/protobuf/empty.proto", valueT
 	listType: "google/protobuf/struct.proto", structType: "google/protobuf/struct.proto", nullType: "google/protobuf/struct.proto",
 	timestampType: "google/protobuf/timestamp.proto", durationType: "google/protobuf/duration.proto"}
 
-// shape is what a schema is in proto3.
+// shape is the form of a schema as a field in proto3.
 type shape struct {
 	name     string // of the type; that of a map's values
 	repeated bool
@@ -35,7 +35,7 @@ type shape struct {
 
 func (s shape) single() bool { return !s.repeated && !s.isMap }
 
-// label is what stands before the field's name.
+// label returns the text before the field's name: the type with its label.
 func (s shape) label() string {
 	switch {
 	case s.isMap:

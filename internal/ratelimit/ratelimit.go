@@ -60,7 +60,7 @@ func (l Limit) Burst() time.Duration { return time.Duration(l.burst) }
 // level is a bucket without its limit: the time, in nanoseconds since a start, at which it will be full again.
 type level struct{ full atomic.Int64 }
 
-// take takes one token, or returns the time to wait for one. left is what remains of the burst.
+// take takes one token, or returns the time to wait for one. left is the number of tokens that remain, times the interval.
 func (l Limit) take(b *level, start time.Time) (left, wait time.Duration) {
 	now := int64(time.Since(start))
 	for {
@@ -86,7 +86,8 @@ type Bucket struct {
 // NewBucket makes a bucket.
 func (l Limit) NewBucket() *Bucket { return &Bucket{limit: l, start: time.Now()} }
 
-// Take takes one token. wait is 0, or the time until there will be one; left is what remains of the burst.
+// Take takes one token. wait is 0, or the time until there will be one. left is the number of tokens that remain, times the
+// interval.
 func (b *Bucket) Take() (left, wait time.Duration) { return b.limit.take(&b.level, b.start) }
 
 // Buckets holds a bucket for each key, up to a number. A key that was not used for long is forgotten and begins with a full
@@ -107,8 +108,8 @@ func (l Limit) NewBuckets(keys int) *Buckets {
 // inPlace runs otter's upkeep on the goroutine that made it necessary, so that there is no goroutine to stop.
 func inPlace(fn func()) { fn() }
 
-// Take takes one token out of the bucket of a key. wait is 0, or the time until there will be one; left is what remains of the
-// burst.
+// Take takes one token out of the bucket of a key. wait is 0, or the time until there will be one. left is the number of
+// tokens that remain, times the interval.
 func (b *Buckets) Take(key []byte) (left, wait time.Duration) {
 	hash := maphash.Bytes(b.seed, key)
 	of, ok := b.levels.GetIfPresent(hash)

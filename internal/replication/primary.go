@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// waitLimit is how long the server waits for replicas at a time. The number that it waits for may be out of date, so this is
-	// also how long a write is held up by a replica that has just died.
+	// waitLimit is the time for which the server waits for replicas at once. The number of replicas may be out of date, so a
+	// replica that has just died delays a write by as much.
 	waitLimit = time.Second
-	// answerLimit is for the primary's answer, on top of that.
+	// answerLimit is the time for the primary's answer, on top of waitLimit.
 	answerLimit = 4 * time.Second
 	// maxWaiting is the number of writes that wait at once, each on its own connection: the commands behind a WAIT wait too.
 	maxWaiting = 32

@@ -84,7 +84,7 @@ func textParams(segments []Segment) (params []Param) {
 	return params
 }
 
-// wholeBody is for a type that has no fields to take apart.
+// wholeBody returns the route for an input without fields to assign to parameters: the body is the whole input.
 func wholeBody(r Route, segments []Segment, in reflect.Type, body bool) (Route, error) {
 	why := "is no struct"
 	if in.Kind() == reflect.Struct {

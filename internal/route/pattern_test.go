@@ -93,7 +93,7 @@ func join(segments []route.Segment) string {
 	return b.String()
 }
 
-// A pattern that is taken is exactly its segments, and these are what they may be.
+// FuzzSegments holds that the segments of an accepted pattern make up exactly that pattern, and that each segment is valid.
 func FuzzSegments(f *testing.F) {
 	for _, seed := range []string{"/", "/users/{id}", "/{a}/{b...}", "/{id}.json", "//", "/%2e", "/a/../b", many(17)} {
 		f.Add(seed)

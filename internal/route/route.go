@@ -7,7 +7,7 @@ type Route struct {
 	Pattern string  `json:"pattern"`          // "/users/{id}"; "{path...}" at the end takes the rest
 	Params  []Param `json:"params,omitempty"` // first those of the path, in its order
 	Body    bool    `json:"body,omitempty"`   // the fields that are no Params come from a JSON body
-	// Open is for an input whose fields are not known, such as map[string]any, in a route without a body: each query
+	// Open marks an input whose fields are not known, such as map[string]any, in a route without a body: each query
 	// parameter becomes a field of its name, as text.
 	Open bool `json:"open,omitempty"`
 }

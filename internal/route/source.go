@@ -84,7 +84,7 @@ func checkName(f field, in Source, name string) error {
 	return nil
 }
 
-// notToken is for what names of headers and cookies are not made of (RFC 9110, section 5.6.2).
+// notToken reports whether names of headers and cookies cannot have this character (RFC 9110, section 5.6.2).
 func notToken(r rune) bool { return !alphanumeric(r) && !strings.ContainsRune("!#$%&'*+-.^_`|~", r) }
 
 func wrong(f field, format string, args ...any) error {

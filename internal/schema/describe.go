@@ -2,7 +2,7 @@ package schema
 
 import "reflect"
 
-// Described is what an action takes and gives, in a form that can be sent as JSON and read back.
+// Described holds the schemas of an action's input and output, in a form that can be sent as JSON and read back.
 type Described struct {
 	In   *Schema            `json:"in,omitempty"`  // nil for nothing
 	Out  *Schema            `json:"out,omitempty"` // nil for nothing

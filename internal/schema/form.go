@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// shape is what a value is to the rules, where its JSON is what they look at.
+// shape is the kind of JSON that a value has, for rules that can be expressed as keywords of JSON Schema.
 type shape uint8
 
 const (
@@ -111,7 +111,7 @@ func (b *builder) methods() []reflect.Type {
 	return append(readers[:2:2], textReaders...)
 }
 
-// ownForm is for types that define their own form.
+// ownForm returns the schema of a type that defines its own form; false for other types.
 func (b *builder) ownForm(t reflect.Type) (*Schema, shape, bool) {
 	free, texts := writers, textWriters
 	if b.side == Input {

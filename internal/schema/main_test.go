@@ -74,7 +74,7 @@ func schemaOf(t *testing.T, typ reflect.Type, side schema.Side) independent {
 	return compile(t, document(t, s, set.Defs))
 }
 
-// checker is what decides in a node: the codec and the validator.
+// checker is the validator that nodes use. A document is valid where the codec and the validator accept it.
 var checker = validate.New()
 
 func checkerAccepts(typ reflect.Type, text string) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 )
 
-// Side is which way values of a type travel. It decides what is required.
+// Side is the direction in which values of a type travel. It decides which fields are required.
 type Side uint8
 
 // The sides.

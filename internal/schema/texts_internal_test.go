@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir/internal/tag"
 )
 
-// parameters are for rules that need one.
+// parameters has a parameter for each rule that needs one.
 var parameters = map[string]string{"min": "1", "max": "1", "len": "1", "gt": "1", "gte": "1", "lt": "1", "lte": "1", "eq": "a", "ne": "a", "eq_ignore_case": "a", "ne_ignore_case": "a",
 	"oneof": "a", "oneofci": "a", "noneof": "a", "noneofci": "a", "contains": "a", "containsany": "a", "containsrune": "a", "excludes": "a", "excludesall": "a", "excludesrune": "a",
 	"startswith": "a", "endswith": "a", "startsnotwith": "a", "endsnotwith": "a", "datetime": "2006", "postcode_iso3166_alpha2": "DE"}

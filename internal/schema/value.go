@@ -23,7 +23,7 @@ type place struct {
 	skipped bool // the checker does not look into it
 }
 
-// value is what is known about a value at its place.
+// value is the schema of one value in a document, with its properties there.
 type value struct {
 	schema      *Schema
 	named       *named // which schema refers to; nil for others

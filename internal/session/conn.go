@@ -14,8 +14,8 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// Raw is what a carrier gives. Its Write must not wait for the peer's program as long as no more bytes are under way than
-// the Settings' Window and some dozens of small frames. Close ends a Read that waits.
+// Raw is the connection of a carrier, below a session. Its Write must not wait for the peer's program as long as no more bytes
+// are under way than the Settings' Window and some dozens of small frames. Close ends a Read that waits.
 type Raw interface {
 	io.ReadWriteCloser
 	LocalAddr() net.Addr

@@ -39,7 +39,7 @@ func appendFrame(to []byte, k kind, number int) []byte {
 	return append(to, byte(k), byte(number>>16), byte(number>>8), byte(number))
 }
 
-// units is what a data frame of n bytes takes of the window.
+// units returns the units of the window that a data frame of n bytes takes.
 func units(n int) int { return 1 + (n+headSize)/unit }
 
 // fitting is the most bytes of a data frame that takes no more than free units.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// record is what a decoder found, as text, with pieces of data put together.
+// record collects the frames that a decoder found, as text, and joins the pieces of data.
 type record struct{ bytes.Buffer }
 
 func (r *record) frame(k kind, number int) error {

@@ -38,7 +38,7 @@ type Accepted struct {
 	once sync.Once
 }
 
-// Close is that of [Conn].
+// Close closes the connection, see [Conn].
 func (a *Accepted) Close() error {
 	a.once.Do(a.port.closing)
 	return a.Conn.Close()

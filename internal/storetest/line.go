@@ -20,7 +20,7 @@ type line struct {
 	seen  chan struct{} // closed when there was one
 }
 
-// fate is what becomes of requests.
+// fate is the treatment of requests by the line.
 type fate int
 
 const (

@@ -173,7 +173,8 @@ func lateFirstSave(s suite, t *testing.T) {
 	save(t, author, kind, "k", "goes on", 0)
 }
 
-// lateAndDeleted is of an author that ended before it could load again.
+// lateAndDeleted tests a save that arrives after another author saved and deleted the grain. The first author never loads
+// again, as if its process had ended.
 func lateAndDeleted(s suite, t *testing.T) {
 	l := newLine(t, s.Broker.Addr())
 	author, other := s.over(t, l), s.open(t)

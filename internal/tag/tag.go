@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Kind is what a part of a tag does. Most parts are rules; the others steer.
+// Kind is the function of a part of a tag. Most parts are rules; the others control how the rules apply.
 type Kind uint8
 
 // The kinds.

@@ -58,8 +58,8 @@ func connectCancelled(t *testing.T, s *busTest) {
 	}
 }
 
-// quickly is as long as a busy machine may take for what needs none, and less than the 5 seconds of a DialTimeout that is not
-// given.
+// quickly is the time that a busy machine may take for an operation without waiting. It is less than the 5 seconds of the
+// default DialTimeout.
 const quickly = 4 * time.Second
 
 func connectSilent(t *testing.T, s *busTest) {

@@ -184,7 +184,7 @@ func nullable(s *schema.Schema) bool {
 	return slices.Contains(s.Type, "null") || slices.ContainsFunc(s.AnyOf, func(one schema.Schema) bool { return nullable(&one) })
 }
 
-// rangeOf returns the range of numbers of a format. Formats without a size are what JavaScript can hold.
+// rangeOf returns the range of numbers of a format. For formats without a size it is the range that JavaScript holds exactly.
 func rangeOf(format string) (least, most string) {
 	switch format {
 	case "int8", "int16", "int32", "int64":

@@ -83,7 +83,7 @@ func (m *module) writeNamespace(s *space) {
 	}
 }
 
-// remarks are what a caller should know of an action besides its description.
+// remarks returns the text that follows the description in an action's comment: its routes, and the conditions for a call.
 func (m *module) remarks(a *action) string {
 	var list []string
 	for _, r := range a.Routes {

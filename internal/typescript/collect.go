@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir/internal/schema"
 )
 
-// side is which way values of a type go. It decides what TypeScript accepts for them.
+// side is the direction in which values of a type travel. It decides what TypeScript accepts for them.
 type side uint8
 
 const (

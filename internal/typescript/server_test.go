@@ -24,7 +24,7 @@ import (
 	"github.com/sabir-go/sabir/validate"
 )
 
-// shopServer answers in the wire forms of the HTTP face what the shop's actions do. It is small enough to misbehave on
+// shopServer answers like the shop's actions, in the wire forms of the HTTP gateway. It is small enough to misbehave on
 // purpose: to answer slowly, to break off, to be unreachable.
 type shopServer struct {
 	t     testing.TB
@@ -34,10 +34,10 @@ type shopServer struct {
 	left  chan string // what was canceled by its caller
 }
 
-// policy is what a strict site allows its pages: scripts of its own, no inline ones, no eval.
+// policy is the content security policy of a strict site: its pages may run only scripts of the site, none inline, and no eval.
 const policy = "default-src 'none'; script-src 'self'; connect-src 'self' ws: http://127.0.0.1:1; require-trusted-types-for 'script'"
 
-// startShop starts the server; site is what it serves besides, nil for nothing.
+// startShop starts the server. It serves the files of site too, if that is not nil.
 func startShop(t testing.TB, site fs.FS) (*httptest.Server, *shopServer) {
 	s := &shopServer{t: t, mux: http.NewServeMux(), tries: map[string]int{}, left: make(chan string, 100)}
 	s.mux.HandleFunc("POST /users/create", s.createUser)
@@ -331,7 +331,7 @@ func (s *shopServer) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// room sends back what it receives; "bye" ends, "boom" fails.
+// room echoes each message; "bye" ends the stream, "boom" fails it.
 func (s *shopServer) room(w http.ResponseWriter, r *http.Request) {
 	up := ws.HTTPUpgrader{Protocol: func(p string) bool { return p == "sabir.v1" }}
 	conn, _, _, err := up.Upgrade(r, w)

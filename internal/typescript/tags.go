@@ -24,7 +24,7 @@ type place struct {
 	schema *schema.Schema
 	kind   string // of JSON; "" for any
 	zero   string // what Go makes of an absent one; "" for nil
-	nilled bool   // nil is what it is when absent, so an empty one is something else
+	nilled bool   // nil means absent, so an empty one is something else
 }
 
 func (m *module) placeOf(s *schema.Schema) place {

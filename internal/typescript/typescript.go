@@ -35,7 +35,7 @@ type Option func(*module)
 // WithoutRules leaves out the functions that check inputs. Bundlers drop them anyway where they are not used.
 func WithoutRules() Option { return func(m *module) { m.noRules = true } }
 
-// module is what is known while one module is written.
+// module is the state of the generator while it writes one module.
 type module struct {
 	api     api.API
 	noRules bool

@@ -122,7 +122,7 @@ func TestEveryHandshakeHasANewNonce(t *testing.T) {
 	}
 }
 
-// TestNoBitCanBeChangedOnTheWay holds that with a key, each bit that a side sends in the handshake is what the other acts on.
+// TestNoBitCanBeChangedOnTheWay holds that with a key, a handshake fails if a bit of it changes between sender and receiver.
 func TestNoBitCanBeChangedOnTheWay(t *testing.T) {
 	dialler, acceptor := record(t, testKey)
 	for _, tc := range []struct {

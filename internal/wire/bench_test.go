@@ -161,7 +161,7 @@ func (p process) linkWith(b *testing.B, post func(*Link, uint8, []byte)) *Link {
 	return l
 }
 
-// used is what both processes have used.
+// used returns the CPU time and the allocations of both processes since their start.
 func (p process) used(b *testing.B) (time.Duration, uint64) {
 	b.Helper()
 	fmt.Fprintln(p.input)
@@ -249,7 +249,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkRawEcho is the same bytes over bare connections, one for each caller: what a call is compared with.
+// BenchmarkRawEcho sends the same bytes over bare connections, one for each caller, as the reference for calls.
 func BenchmarkRawEcho(b *testing.B) {
 	for _, network := range []string{"tcp", "unix"} {
 		for _, callers := range []int{1, 100} {

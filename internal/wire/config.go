@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Purpose tells connections of a node apart by their use. The side that dials sends it; the side that accepts learns it from Peer.Purpose and
-// gives the connection to the code that serves that, so one listener serves all purposes.
+// A Purpose is the use of a connection of a node. The side that dials sends it; the side that accepts learns it from
+// Peer.Purpose and gives the connection to the code that serves that, so one listener serves all purposes.
 type Purpose string
 
 // The purposes there are. Any other is refused in the handshake.
@@ -75,8 +75,8 @@ type Config struct {
 	// Limits bounds what peers may make this node hold.
 	Limits Limits
 
-	// Compression is what this node offers for values of CompressAbove bytes and more; 0 is DefaultCompressAbove. Values
-	// are compressed where both sides offer the same, and sent as they are otherwise.
+	// Compression is the method that this node offers for values of CompressAbove bytes and more; 0 is DefaultCompressAbove.
+	// Values are compressed where both sides offer the same method, and sent as they are otherwise.
 	Compression   Compression
 	CompressAbove int
 
@@ -117,7 +117,7 @@ type Limits struct {
 	// Window is the number of bytes of a stream that may wait unread, in each direction that this side receives. A sender may
 	// pass it by one message. DefaultWindow.
 	Window int `json:"window"`
-	// Routes, Schemas and Names are how many of each the peer may declare on one link. DefaultRoutes, DefaultSchemas,
+	// Routes, Schemas and Names limit the declarations of the peer on one link. DefaultRoutes, DefaultSchemas,
 	// DefaultNames.
 	Routes  int `json:"routes"`
 	Schemas int `json:"schemas"`
@@ -127,15 +127,15 @@ type Limits struct {
 	InFlight *Budget `json:"-"`
 }
 
-// Peer is what the handshake found out about the other side.
+// Peer describes the other side, as found out by the handshake.
 type Peer struct {
 	Node, Cluster string
 	About         []byte // JSON, or nil
 	Limits        Limits // the peer's: what it accepts from us. Every number is at least 1 and within MaxMessage and MaxCount
 	Version       int    // of the protocol, the highest that both sides speak
-	// Features are those that both sides offer, such as "compress-s2"; nil for none.
+	// Features lists the features that both sides offer, such as "compress-s2"; nil for none.
 	Features []string
-	// Compression is what both sides offer, NoCompression where that is nothing.
+	// Compression is the method that both sides offer; NoCompression where they have none in common.
 	Compression Compression
 	Dialled     bool // by this side
 	Purpose     Purpose

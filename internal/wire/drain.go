@@ -87,8 +87,8 @@ func (l *Link) goAwayCame(flags uint8) error {
 	return nil
 }
 
-// closeBound is how long Drain waits for the peer to close its side after everything was sent, and how long the peer's
-// last bytes may take to be read where nothing can be sent to it any more.
+// closeBound is the time for which Drain waits for the peer to close its side after everything was sent. A link that can
+// send no more reads the peer's last bytes for as long.
 const closeBound = time.Second
 
 // Drain ends the link in peace: it sends GoAway, refuses new calls of this side with ErrGoingAway, waits until everything

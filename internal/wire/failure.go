@@ -46,13 +46,14 @@ const (
 	NameBadCompression  = "BadCompression"  // a value of the peer cannot be decompressed
 )
 
-// ErrClosed is why a link ended that was closed on purpose, by this side or by the peer.
+// ErrClosed is the error of a link that was closed on purpose, by this side or by the peer.
 var ErrClosed = errors.New("wire: the link is closed")
 
-// ErrGoingAway is why a call was not sent on a link whose peer, or this side, takes no new work.
+// ErrGoingAway is the error of a call that was not sent, because the peer or this side takes no new work on the link.
 var ErrGoingAway = errors.New("wire: the link takes no new work")
 
-// LostError is the end of a call, an open stream or another send by the loss of its link. It is returned as *LostError.
+// LostError is the error of a call, an open stream or another send that ended by the loss of its link. It is returned as
+// *LostError.
 type LostError struct {
 	// Sent reports whether any of it may have reached the peer. Where it is false, trying again elsewhere is safe.
 	Sent bool

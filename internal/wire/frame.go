@@ -175,7 +175,7 @@ func (f *fields) bytes() []byte { return f.take(f.number(len(f.left))) }
 
 func (f *fields) string() string { return string(f.bytes()) }
 
-// ProtocolError is why a link ends whose peer did not keep to the protocol: a fault of its implementation, an attack, or
+// ProtocolError is the error of a link whose peer did not keep to the protocol: a fault of its implementation, an attack, or
 // bytes that were damaged on the way.
 type ProtocolError struct{ Problem string }
 

@@ -34,7 +34,7 @@ type Target interface {
 	ServeStream(s *Stream)
 }
 
-// Meta is what travels with a request or the opening of a stream besides its value.
+// Meta holds the fields that travel with a request, or with the opening of a stream, besides its value.
 type Meta struct {
 	// Event is the name of an event, for requests along an EventRoute only. It counts among the 48 KiB of Metadata.
 	Event string

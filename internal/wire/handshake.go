@@ -32,8 +32,8 @@ const (
 )
 
 // Handshake identifies the other end of conn and agrees on the protocol, before New makes a link of it or a gossip
-// library takes it. dialled tells which side this is. p is what a dialler wants, "" for ForLink, and what the accepting side
-// serves, "" for every purpose.
+// library takes it. dialled is true on the side that dialled. p is the purpose of a dialler, "" for ForLink, or the purpose
+// that the accepting side serves, "" for every one.
 //
 // Both sides are then sure that both agreed, that they are of one cluster and not one node, and, with Config.Key, that
 // both have the key. A conn that sees TLS (one with ConnectionState, as *tls.Conn has) binds the proof to it; do not wrap
@@ -200,7 +200,8 @@ func (h *handshaker) accept() (Peer, error) {
 	return peer, nil
 }
 
-// binding is what the TLS of conn adds to the proofs. It is asked for after the first bytes from the peer.
+// binding returns the value that binds the proofs to the TLS connection, zero without a key. It must be called after the first
+// bytes from the peer, since the TLS handshake may not be done before.
 func (h *handshaker) binding() (binding [bindingSize]byte, err error) {
 	if h.config.Key == nil {
 		return binding, nil

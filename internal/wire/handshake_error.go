@@ -2,7 +2,7 @@ package wire
 
 import "fmt"
 
-// Reason is why a handshake failed, in words. Both sides end with the same one where the reason could still be sent.
+// Reason is the cause of a failed handshake, in words. Both sides end with the same one where it could still be sent.
 type Reason string
 
 // The reasons there are. Their numbers on the wire are in reasonNumbers.
@@ -64,7 +64,7 @@ func (e *HandshakeError) Error() string {
 	return text
 }
 
-// Unwrap is what lies below, nil for nothing.
+// Unwrap returns the underlying error, or nil.
 func (e *HandshakeError) Unwrap() error { return e.Err }
 
 // Temporary reports whether the same handshake may well succeed soon: after a lost connection, a timeout, or a refusal by an

@@ -25,7 +25,7 @@ var (
 	otherKey = []byte("fedcba9876543210fedcba9876543210")
 )
 
-// outcome is what one side of a handshake ended with.
+// outcome is the result of one side of a handshake.
 type outcome struct {
 	peer Peer
 	err  error
@@ -509,7 +509,7 @@ func BenchmarkHandshake(b *testing.B) {
 	}
 }
 
-// script is a connection on which the peer sends what is in heard, whatever it receives, and is then silent.
+// script is a connection on which the peer sends the bytes in heard, whatever it receives, and then nothing.
 type script struct {
 	net.Conn // nil: no other method is expected
 	heard    *bytes.Reader

@@ -79,7 +79,7 @@ func judge(dialler, acceptor hello, want Purpose) *HandshakeError {
 	return nil
 }
 
-// peerOf is what the two hellos make of the other side.
+// peerOf returns the description of the other side that follows from the two hellos.
 func peerOf(own, theirs hello) Peer {
 	p := Peer{Node: theirs.Node, Cluster: theirs.Cluster, About: theirs.About, Limits: theirs.Limits, Purpose: theirs.Purpose}
 	for _, feature := range own.Features {

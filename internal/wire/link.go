@@ -62,7 +62,7 @@ type Link struct {
 	in       counters
 }
 
-// counters is what the reader counts.
+// counters are the counters of the reader.
 type counters struct {
 	frames, bytes, reads, strays, dropped atomic.Uint64
 }
@@ -137,7 +137,7 @@ func (l *Link) read(r *reader, written <-chan struct{}) {
 	close(l.finished)
 }
 
-// Peer is what the handshake found out about the other side.
+// Peer returns the description of the other side, as found out by the handshake.
 func (l *Link) Peer() Peer { return l.peer }
 
 // Done is closed when the link has ended; Err then returns why.

@@ -105,7 +105,7 @@ func conns(t testing.TB, network string) (a, b net.Conn) {
 	return a, b
 }
 
-// peerOfTest is what a handshake with a node of configuration c would find.
+// peerOfTest returns the Peer that a handshake with a node of configuration c would find.
 func peerOfTest(c Config, dialled bool) Peer {
 	c = c.withDefaults()
 	return Peer{Node: c.Node, Limits: c.Limits, Version: 2, Dialled: dialled, Purpose: ForLink}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// health is what a link knows of its peer's being alive. It looks once per PingInterval, on a timer: no goroutine waits.
+// health checks once per PingInterval whether a link's peer is alive. It runs on a timer, so no goroutine waits.
 type health struct {
 	rtt  atomic.Int64
 	load atomic.Pointer[Load]

@@ -12,8 +12,8 @@ const (
 	newestVersion = 2
 )
 
-// The preamble is what each side sends first: 48 bytes with the same layout in all versions for ever, so that any two nodes
-// can at least report to each other why they are incompatible.
+// The preamble is the first message of each side: 48 bytes with the same layout in all versions for ever, so that any two
+// nodes can at least report to each other why they are incompatible.
 //
 //	magic 6 bytes "SABIR\n" | oldest version uint8 | newest version uint8 | flags uint8 | 7 bytes of zero | nonce 32 bytes
 const (
@@ -59,8 +59,8 @@ func readPreamble(from io.Reader) (p preamble, raw []byte, err error) {
 	return p, raw, nil
 }
 
-// agree is what two preambles decide: the version, or why there can be no link. Both sides come to the same answer by
-// themselves, whatever version each of them is.
+// agree returns the version that follows from two preambles, or the reason why there can be no link. Each side computes it for
+// itself, and both get the same result, whatever version each of them is.
 func agree(dialler, acceptor preamble) (version int, refusal *HandshakeError) {
 	refuse := func(reason Reason, format string, args ...any) (int, *HandshakeError) {
 		return 0, &HandshakeError{Reason: reason, Detail: fmt.Sprintf(format, args...)}

@@ -52,7 +52,7 @@ type reader struct {
 	interrupted bool // a target ended the goroutine (runtime.Goexit) while it handled what was read
 }
 
-// batch is what one read brought, as far as it is handled together.
+// batch holds the frames of one read that are handled together.
 type batch struct {
 	answers     []answer
 	first, last *Inbound // jobs

@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// A RouteKind tells whether a route carries calls, streams or events. To a link, events are calls: they are requests and are answered.
+// A RouteKind says whether a route carries calls, streams or events. To a link, events are calls: they are requests and are
+// answered.
 type RouteKind uint8
 
 // The kinds of routes. The numbers are part of the protocol.

@@ -12,12 +12,12 @@ import (
 const (
 	// maxSchemaBytes bounds the schemas that one side declares on a link, together.
 	maxSchemaBytes = 4 << 20
-	// maxReaders is for how many pairs of a schema of a link and a Go type the owner's readers are kept. A peer could otherwise
-	// have every type of this side translated from each of its schemas.
+	// maxReaders is the number of pairs of a schema of a link and a Go type for which the owner's readers are kept. A peer
+	// could otherwise have every type of this side translated from each of its schemas.
 	maxReaders = 4 << 10
 )
 
-// Schema is one that the peer declared.
+// Schema is a schema that the peer declared.
 type Schema struct {
 	*native.Schema
 	readers *recent.Cache[readerKey, any] // of all schemas of the link

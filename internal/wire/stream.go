@@ -130,7 +130,7 @@ func (l *Link) tooManyStreams(node string) *Failure {
 // Link is the link the stream goes over.
 func (s *Stream) Link() *Link { return s.link }
 
-// Meta is what the stream was opened with.
+// Meta returns the Meta with which the stream was opened.
 func (s *Stream) Meta() Meta { return s.meta }
 
 // Context is the one given to Open; on the other side one that ends when the opener cancels, its timeout is over, the
@@ -355,7 +355,7 @@ func (s *Stream) sendEnd(flags uint8, body []byte) {
 // as it is.
 func (s *Stream) Cancel() { s.reset(nil) }
 
-// reset ends the stream for both sides; err is what Recv then returns, nil for a Failure that means it was cancelled.
+// reset ends the stream for both sides. Recv then returns err, or a Failure with the code for cancelled calls if err is nil.
 func (s *Stream) reset(err error) {
 	canceled := &Failure{Code: codeCanceled, Name: NameCanceled, Node: s.link.config.Node, Message: "the stream was cancelled"}
 	if !s.own {

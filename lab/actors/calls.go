@@ -11,7 +11,7 @@ import (
 
 const answerName = "answer"
 
-// localStride is how many calls on one node share a reading of the clock, which takes about as long as a tenth of a call.
+// localStride is the number of calls on one node that share a reading of the clock: reading it takes a tenth of a call.
 const localStride = 64
 
 // batcher is a limit that makes the calls of all callers at once.

@@ -2,7 +2,7 @@ package main
 
 import "errors"
 
-// channelSize is the room of each process's channel.
+// channelSize is the capacity of each process's channel.
 const channelSize = 128
 
 // channels are plain Go: what a process costs at least where it is a goroutine with a channel. They are no actors: nothing has an

@@ -16,7 +16,7 @@ type contender struct {
 	start func(setup) (node, error)
 }
 
-// contenders are all of them.
+// contenders returns all contenders, in the order of the rows.
 func contenders() []contender {
 	return []contender{
 		{"Sabir", startSabir},
@@ -40,19 +40,19 @@ func contenderOf(name string) (contender, error) {
 	return contender{}, fmt.Errorf("no contender is called %q", name)
 }
 
-// setup is what a node is started with.
+// setup configures a node of the test.
 type setup struct {
-	// Address is where the node listens, host:port; "" is a node without a network.
+	// Address is the host:port at which the node listens; "" is a node without a network.
 	Address string
 	// Peer is the address of the other node; "" for a node on its own.
 	Peer string
-	// Work is what the node is started for.
+	// Work is the name of the measurement in which the node takes part.
 	Work string
 	// Fail reports what goes wrong inside a process, such as a message that could not be sent. Anyone may call it.
 	Fail func(error)
 }
 
-// place is where a process is: Node is the address of its node, "" for this one.
+// place is the address of a process: Node is the address of its node, "" for this one.
 type place struct{ Node, Name string }
 
 // node is one contender's runtime in one OS process. All methods but stop are called from one goroutine, and only those

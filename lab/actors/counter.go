@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// counter is what a receiving process keeps: it counts messages and checks each one's number and value. One goroutine adds
-// at a time; the other methods are for anyone.
+// counter counts the messages of a receiving process, and checks each one's number and value. One goroutine adds at a time;
+// any goroutine may call the other methods.
 type counter struct {
 	want  uint64
 	count uint64
@@ -20,7 +20,8 @@ type counter struct {
 	done     chan struct{}
 }
 
-// publishEvery is how often a counter's progress is published: an atomic store for each message would be seen in the figures.
+// publishEvery is the number of messages between two stores of a counter's progress: an atomic store for each message would
+// show in the figures.
 const publishEvery = 16
 
 func newCounter(want uint64) *counter { return &counter{want: want, done: make(chan struct{})} }
@@ -53,7 +54,7 @@ func (c *counter) full() {
 	close(c.done)
 }
 
-// lost is how many messages have not come, to within publishEvery-1.
+// lost returns the number of messages that have not come, to within publishEvery-1.
 func (c *counter) lost() uint64 { return c.want - min(c.seen.Load(), c.want) }
 
 // tally counts what many processes do once each: that they have started, or that a publication has reached them.

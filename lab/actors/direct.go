@@ -1,6 +1,6 @@
 package main
 
-// direct is what a publication takes at least: a loop that calls each subscriber's function.
+// direct is the limit for publications: a loop that calls each subscriber's function.
 type direct struct {
 	*channels
 	subscribers []subscriber

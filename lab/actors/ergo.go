@@ -122,7 +122,7 @@ func (n ergoNode) receive(name string, to *counter) error {
 	return err
 }
 
-// ergoRunner runs what it is told to, in itself.
+// ergoRunner is a process that runs a function, for code that must run in a process.
 type ergoRunner struct {
 	act.Actor
 	run func(gen.Process)

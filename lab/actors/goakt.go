@@ -16,7 +16,7 @@ type goakt struct {
 	self *actor.PID // whose name the calls from outside have, as in goakt's benchmark
 }
 
-// startGoakt has the options of goakt's own benchmarks. Actors are long-lived, so that none is put away for being idle.
+// startGoakt has the options of goakt's own benchmarks. Actors are long-lived, so that idle ones are not passivated.
 func startGoakt(s setup) (node, error) {
 	options := []actor.Option{actor.WithLogger(log.DiscardLogger), actor.WithActorInitMaxRetries(1)}
 	if s.Address != "" {
@@ -81,7 +81,7 @@ func (n *goakt) send(to place, count uint64) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Tell of the PID is what the context's Tell does, but says what went wrong.
+	// The PID's Tell does the same as the context's Tell, and returns an error besides.
 	sender, err := n.spawn("to-"+to.Name, func(c *actor.ReceiveContext) {
 		if _, ok := c.Message().(beginning); !ok {
 			return

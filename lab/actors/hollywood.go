@@ -17,8 +17,8 @@ type hollywood struct {
 	peer    bool
 }
 
-// startHollywood leaves everything at its default but, where inbox is not 0, the room of the inboxes: a default one has room for
-// 1024 messages, 24 KiB from the start, of which a million do not fit into most machines. Inboxes grow.
+// startHollywood leaves everything at its default but, where inbox is not 0, the capacity of the inboxes. A default inbox holds
+// 1024 messages and takes 24 KiB from the start: a million of them do not fit into most machines. Inboxes grow.
 func startHollywood(s setup, inbox int) (node, error) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError})))
 	n, config := &hollywood{peer: s.Address != ""}, actor.NewEngineConfig()

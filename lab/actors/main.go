@@ -78,7 +78,7 @@ func jobOf(n node, o child.Order, found *problems) (child.Job, error) {
 	return child.Job{}, fmt.Errorf("no work is called %q", o.Work)
 }
 
-// pairsOf is how many pairs of processes a ping has.
+// pairsOf returns the number of pairs of processes in a ping.
 func pairsOf(o child.Order) int {
 	if o.Work == localNN || o.Work == remoteNN {
 		return runtime.NumCPU()

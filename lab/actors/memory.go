@@ -53,7 +53,7 @@ func startMany(n node, processes int) child.Job {
 	}}
 }
 
-// memoryNow is what is in use after a collection: heap and stacks, and resident memory (Linux).
+// memoryNow returns the bytes in use after a collection: of heap and stacks, and as resident memory (Linux).
 func memoryNow() (used, resident float64, err error) {
 	runtime.GC()
 	debug.FreeOSMemory()

@@ -4,8 +4,8 @@ import "fmt"
 
 //go:generate protoc --go_out=. --go_opt=paths=source_relative ping.proto
 
-// Message is what processes send each other: the same for all contenders. Where a peer's nodes want protobuf, it travels as
-// Ping, with the same fields.
+// Message is the message that processes send each other, the same for all contenders. Where a peer's nodes want protobuf, it
+// travels as Ping, with the same fields.
 type Message struct {
 	Value    int64
 	Sequence uint64
@@ -37,5 +37,5 @@ func messageOf(reply any, err error) (Message, error) {
 	return Message{}, fmt.Errorf("a reply of type %T", reply)
 }
 
-// beginning tells a process to begin.
+// beginning is the message at which a process begins its work.
 type beginning struct{}

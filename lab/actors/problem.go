@@ -14,7 +14,7 @@ type problems struct {
 	count int64
 }
 
-// keptProblems is how many are kept.
+// keptProblems is the number of problems that are kept; further ones are only counted.
 const keptProblems = 3
 
 func (p *problems) add(err error) {

@@ -127,13 +127,13 @@ func (n *sabirNode) idle(count int, started *tally) error {
 	return nil
 }
 
-// sabirSubscriber gets on two nodes a welcome before anything else, which tells that it has subscribed.
+// sabirSubscriber is a subscriber whose first message, where there are two nodes, is a welcome: it is then subscribed.
 type sabirSubscriber struct {
 	subscriber
 	subscribed *tally
 }
 
-// subscription is what a subscriber starts with.
+// subscription holds the arguments of a subscriber's start.
 type subscription struct {
 	event                  actor.Name
 	deliveries, subscribed *tally

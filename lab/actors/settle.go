@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// stallTimeout is how long nothing may come before what has not come is lost.
+// stallTimeout is the time without a message after which the missing messages count as lost.
 const stallTimeout = 20 * time.Second
 
-// settle waits until done is closed, or nothing has moved for stallTimeout. It says whether done was closed.
+// settle waits until done is closed, or progress has not changed for stallTimeout. It reports whether done was closed.
 func settle(done <-chan struct{}, progress func() uint64) bool {
 	const look = 200 * time.Millisecond
 	ticker := time.NewTicker(look)

@@ -12,8 +12,8 @@ import (
 	"github.com/sabir-go/sabir/lab/child"
 )
 
-// tcpNode is what two nodes can do at most with Go's TCP: frames of 64 bytes, as many as there are in one write, and no process, no
-// mailbox and no codec. A publication goes on by a loop.
+// tcpNode is the limit for two nodes that Go's TCP sets: frames of 64 bytes, as many as there are in one write, and no process,
+// no mailbox and no codec. A publication is a loop over the subscribers.
 type tcpNode struct {
 	direct
 	listener net.Listener // nil where nobody connects

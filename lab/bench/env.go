@@ -9,7 +9,7 @@ import (
 	"github.com/sabir-go/sabir/internal/brokers"
 )
 
-// Env is what a table's rows share while they are open.
+// Env holds the resources that a table's rows share while they are open.
 type Env struct {
 	// Quick says that this is a quick run: work that is counted, not timed, should be a tenth or less.
 	Quick bool

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Machine is what figures were measured on.
+// Machine describes the machine on which figures were measured.
 type Machine struct {
 	System    string            `json:"system"` // "linux/amd64 6.1.0"
 	Processor string            `json:"processor"`

@@ -167,7 +167,7 @@ func (p *Process) Ended() <-chan struct{} { return p.ended }
 // Said is the last of what the process has printed.
 func (p *Process) Said() string { return p.said.String() }
 
-// stopTimeout is how long a process may take to end after its orders have ended, before it is killed.
+// stopTimeout is the time in which a process must end after its orders have ended; then it is killed.
 const stopTimeout = 3 * time.Second
 
 // Stop ends the process and waits until it is gone.
@@ -254,7 +254,7 @@ type tail struct {
 	kept []byte
 }
 
-// tailBytes is how much is kept.
+// tailBytes is the number of bytes that a tail keeps.
 const tailBytes = 2000
 
 func (t *tail) Write(data []byte) (int, error) {

@@ -51,8 +51,8 @@ func (p *Program) Version(module string) string {
 	return p.versions(module)
 }
 
-// buildTags are what every program in Go is built with. The one there is makes those smaller in which
-// the package validator is.
+// buildTags are the tags with which every program in Go is built. The only one makes programs smaller that link the
+// package validator.
 const buildTags = "validator_novalidatefn"
 
 // Go is a program of the lab, by its folder: "rpc", "http/servers/sabir".
@@ -168,7 +168,7 @@ func Tool(name, advice string, arguments ...string) *Program {
 	}, command: append([]string{name}, arguments...)}
 }
 
-// warm is how long the program should work before it is measured.
+// warm returns the time for which the program should work before it is measured.
 func (p *Program) warm(quick bool) time.Duration {
 	switch {
 	case p.jit && quick:
@@ -179,8 +179,8 @@ func (p *Program) warm(quick bool) time.Duration {
 	return 0
 }
 
-// Command is what starts the program, the folder it starts in ("" is this one) and what its environment has besides. Call it
-// after Prepare.
+// Command returns the command line of the program, the folder it starts in ("" is this one), and the variables to add to its
+// environment. Call it after Prepare.
 func (p *Program) Command() (line []string, dir string, env []string) { return p.command, p.dir, p.env }
 
 // installed is a folder of the user's cache with the files of a folder below peers, and what the command put there at the first

@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir/lab/table"
 )
 
-// Results are what a run has measured: all that a report is made from.
+// Results holds the measurements of a run, and everything else from which a report is made.
 type Results struct {
 	Machine  Machine       `json:"machine"`
 	Begun    time.Time     `json:"begun"`
@@ -24,7 +24,7 @@ type Results struct {
 	Seeds    []SeedResult  `json:"seeds"`
 }
 
-// SeedResult is what was measured of a seed.
+// SeedResult has the measurements of a seed.
 type SeedResult struct {
 	Name   string        `json:"name"`
 	Title  string        `json:"title"`
@@ -33,7 +33,7 @@ type SeedResult struct {
 	Tables []TableResult `json:"tables"`
 }
 
-// TableResult is what was measured of a table.
+// TableResult has the measurements of a table.
 type TableResult struct {
 	Name    string            `json:"name"`
 	Title   string            `json:"title"`
@@ -43,7 +43,7 @@ type TableResult struct {
 	Rows    []RowResult       `json:"rows"`
 }
 
-// RowResult is what was measured of a row, or why nothing was.
+// RowResult has the measurements of a row, or the reason why there are none.
 type RowResult struct {
 	Name      string     `json:"name"`
 	Group     string     `json:"group,omitempty"`

@@ -34,7 +34,7 @@ const (
 	foreignRepeats = 2
 )
 
-// Progress is told what happens.
+// Progress receives the progress of a run.
 type Progress interface {
 	io.Writer                        // messages of programs that are built and installed
 	Begin(steps int)                 // so many steps will come, at most
@@ -67,7 +67,7 @@ func (p Plan) Run(ctx context.Context, seeds []Seed, progress Progress, after fu
 	return results
 }
 
-// part is what the plan measures of the seeds.
+// part returns the seeds with the tables and rows that the plan measures.
 func (p Plan) part(seeds []Seed) []Seed {
 	if !p.Quick {
 		return seeds
@@ -296,7 +296,7 @@ func (s sample) figures() map[string]float64 {
 	return figures
 }
 
-// usage is what processes and the machine have used at a moment.
+// usage is the CPU time that processes and the machine have used up to a moment.
 type usage struct {
 	at     time.Time
 	own    time.Duration // of this process and of all rows'
@@ -332,7 +332,7 @@ func usageOf(all []*entry) usage {
 	return u
 }
 
-// clockError is how far the system's figures of CPU time may be off: the ticks of some processes at both ends.
+// clockError is the error that the system's figures of CPU time may have: the ticks of some processes at both ends.
 const clockError = 3 * tick
 
 // foreign is the share of the machine that others took between two moments, percent.
@@ -383,7 +383,7 @@ func addUsage(figures map[string]float64, e *entry, s child.Sample, before, afte
 	}
 }
 
-// shares are those of the quantiles that results keep.
+// shares are the shares at which results keep quantiles.
 var shares = []float64{0, .01, .05, .1, .25, .5, .75, .9, .95, .98, .99, .995, .998, .999, .9995, .9999, 1}
 
 func quantilesOf(h *child.Histogram) []Quantile {

@@ -91,7 +91,7 @@ func peakOf(pid int) (float64, error) {
 // forgetPeak lets the peak begin again. Where the system does not allow it, the peak is that of all rounds so far.
 func forgetPeak(pid int) { os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0) }
 
-// busyOf is the CPU time that all processes of the machine have had, and what the host took away; not what interrupts took.
+// busyOf returns the CPU time of all processes of the machine, with the time that the host took from it, without interrupts.
 func busyOf() (time.Duration, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

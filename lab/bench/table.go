@@ -66,7 +66,7 @@ type Row struct {
 	Missing   string // why it cannot run on any machine
 	Cold      bool   // is not warmed up: each measurement starts from nothing, see Fresh
 
-	// Warm is how long the row works before it is measured; 0 is what its programs and the table's duration ask for.
+	// Warm is the time for which the row works before it is measured; 0 leaves it to its programs and the table's duration.
 	Warm time.Duration
 
 	// Needs are the programs that Open starts, built and installed before anything is measured.
@@ -79,7 +79,7 @@ type Row struct {
 type Runner interface {
 	// Measure works for about d and checks every answer. The first call of a row is its warm-up.
 	Measure(ctx context.Context, d time.Duration) (child.Sample, error)
-	// Processes are those whose CPU time and memory count for the row.
+	// Processes returns the processes whose CPU time and memory count for the row.
 	Processes() []*Process
 	// Close ends all of them, and waits until they are gone.
 	Close()

@@ -27,7 +27,7 @@ func AMQP(address, subject string, deliver func([]byte)) (func(string, []byte) e
 	}, stop, nil
 }
 
-// Deliveries is what comes from a queue. Come is closed with the connection.
+// Deliveries is the stream of messages from a queue. Come is closed with the connection.
 type Deliveries struct {
 	Queue string
 	Come  <-chan amqp.Delivery

@@ -25,7 +25,7 @@ const Variable = "SABIR_LAB_ORDER"
 
 const reportFile = 3
 
-// Order is what a process is started for. What the names mean is the program's.
+// Order is the order with which the lab starts a process. The program defines the meaning of the names.
 type Order struct {
 	Role    string          `json:"role"`              // such as "server" or "client"
 	Row     string          `json:"row"`               // which contender
@@ -37,7 +37,7 @@ type Order struct {
 	Extra   json.RawMessage `json:"extra,omitempty"`   // what only this program knows
 }
 
-// Sample is what one measurement has found. Operations were answered and right; Wrong were not.
+// Sample is the result of one measurement. Operations were answered and right; Wrong were not.
 type Sample struct {
 	Operations int64              `json:"operations"`
 	Elapsed    time.Duration      `json:"elapsed"`             // nanoseconds, as all durations here

@@ -8,7 +8,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Latencies are how often an operation took how long: pairs of nanoseconds and a count, as an HdrHistogram has them.
+// Latencies is the distribution of latencies: pairs of nanoseconds and a count, as an HdrHistogram has them.
 type Latencies [][2]int64
 
 // Latencies beyond maxLatency count as that; all are kept to three digits.
@@ -38,7 +38,7 @@ func (h *Histogram) Add(from Latencies) {
 // Merge takes all latencies of another histogram.
 func (h *Histogram) Merge(from *Histogram) { h.h.Merge(from.h) }
 
-// Count is how many latencies there are.
+// Count returns the number of latencies.
 func (h *Histogram) Count() int64 { return h.h.TotalCount() }
 
 // Mean of all latencies, to the histogram's three digits.
@@ -57,7 +57,7 @@ func (h *Histogram) Quantile(share float64) time.Duration {
 	return time.Duration(h.h.ValueAtQuantile(share * 100))
 }
 
-// Latencies are those of the histogram, in order.
+// Latencies returns the histogram's latencies, in order.
 func (h *Histogram) Latencies() Latencies {
 	var all Latencies
 	for _, bar := range h.h.Distribution() {

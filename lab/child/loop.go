@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// givesUpAfter is how many operations in a row may fail before a caller stops.
+// givesUpAfter is the number of operations in a row that may fail before a caller stops.
 const givesUpAfter = 100
 
 // caller is one of a closed loop's callers; nobody else touches it while it runs. Two do not share a cache line.
@@ -137,10 +137,10 @@ func Repeat(d time.Duration, do func(n int) error) (Sample, error) {
 	return s, nil
 }
 
-// trials is how often Repeat looks how many operations take about clockEach.
+// trials is the number of trials in which Repeat finds out how many operations take about clockEach.
 const trials = 3
 
-// atOnce is how many operations take about clockEach, or at most twice that.
+// atOnce returns the number of operations that take about clockEach, or at most twice that.
 func atOnce(do func(n int) error) (int, error) {
 	for n := 1; ; n *= 2 {
 		begun := time.Now()

@@ -28,7 +28,7 @@ func newCell(e entry, d direction) (*cell, error) {
 	return &cell{entry: e, loop: loopOf(e, d, data), size: len(data)}, nil
 }
 
-// loopOf is what is timed.
+// loopOf returns the function that is timed: it encodes or decodes n times.
 func loopOf(e entry, d direction, data []byte) func(n int) error {
 	if d == encoding {
 		buffer := make([]byte, 0, 4096)

@@ -24,11 +24,11 @@ type entry struct {
 	decode func(data []byte) error
 	// verify decodes what encode makes and compares it with what was encoded.
 	verify func(data []byte) error
-	// decodes is what decode is given, where that is not what encode makes.
+	// decodes is the input of decode, where that differs from the output of encode.
 	decodes []byte
 }
 
-// codecs are all of them.
+// codecs returns all codecs, in the order of the rows.
 func codecs() []codec {
 	return slices.Concat(nativeCodecs(), protobufCodecs(), vtprotobufCodecs(), gobCodecs(), edfCodecs(), msgpCodecs(), musCodecs(),
 		bencCodecs(), cborCodecs(), avroCodecs(), sonicCodecs(), copyCodecs())

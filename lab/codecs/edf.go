@@ -60,7 +60,7 @@ func edfGroups() map[string]map[string]shape.Item {
 	return all
 }
 
-// edfRegister tells EDF of the types, those that others hold first.
+// edfRegister registers the types with EDF. A type comes after the types of its fields.
 var edfRegister = sync.OnceValue(func() error {
 	var all []error
 	for _, v := range []any{shape.Simple{}, shape.Item{}, edfComplex{}, edfNested{}} {

@@ -43,7 +43,7 @@ const (
 	decoding direction = "decode"
 )
 
-// cellName is what is measured of a codec.
+// cellName names one measurement of a codec: a direction and a shape.
 type cellName struct {
 	direction direction
 	shape     int // of shapes

@@ -12,7 +12,7 @@ func complexObject() map[string]any {
 	}
 }
 
-// complexStruct is the same with Go types where they are known.
+// complexStruct is the complex value with Go types where they are known.
 type complexStruct struct {
 	String  string  `json:"string"`
 	Number  float64 `json:"number"`

@@ -134,7 +134,7 @@ func dialDubbo(address, method string, connections int, _ Setting) (*client, err
 	return &client{close: func() {}, call: func(int) func(bool) error { return once }}, nil
 }
 
-// parsedMap is the reply of parse as a map, for that is what a peer without its class takes.
+// parsedMap is the reply of parse as a map, for peers that do not have its class.
 func parsedMap() map[string]any {
 	return map[string]any{
 		"string": "hello world", "number": 1024.1, "boolean": true,

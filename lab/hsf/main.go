@@ -12,7 +12,7 @@ import (
 
 func main() { child.Main(start) }
 
-// Setting is what orders have besides.
+// Setting is the part of an order that only this program has.
 type Setting struct {
 	Codec string `json:"codec"` // "json" or "hessian"
 }

@@ -23,7 +23,7 @@ var rawSizes = map[string]map[string][2]int{
 	"hessian": {ping: {6, 5}, parse: {24, 156}, noError: {9, 3}, asyncError: {12, 40}, panics: {7, 40}},
 }
 
-// rawCallers is how many there can be.
+// rawCallers is the greatest number of callers.
 const rawCallers = 256
 
 func serveRaw(address string, _ Setting) (func(), error) {

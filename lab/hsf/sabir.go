@@ -12,7 +12,7 @@ import (
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
-// sabirTimeout is how long a client waits for the server's service to be known to it.
+// sabirTimeout is the time in which the client must find the server's service.
 const sabirTimeout = 15 * time.Second
 
 var errAsync = sabir.NewError(sabir.CodeInternal, "AsyncError", "async is not defined")
@@ -43,8 +43,8 @@ func benchmark() *sabir.Service {
 	return service
 }
 
-// dialSabir links a guest: a node that listens nowhere has no address but the server's to be reached by, so that the link can be
-// led through something that counts.
+// dialSabir starts a node that does not listen. All its calls then go over the links that it dials, so a proxy can count their
+// bytes.
 func dialSabir(address, method string, connections int, s Setting) (*client, error) {
 	node := sabir.NewNode(sabir.NodeID("client"), sabir.Logger(slog.New(slog.DiscardHandler)),
 		sabir.Join("tcp://"+address, sabir.ClientOnly(), sabir.Connections(max(connections, 1)), sabir.Codecs(s.Codec)))

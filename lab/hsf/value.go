@@ -7,7 +7,7 @@ import (
 	"reflect"
 )
 
-// Args are what parse is called with.
+// Args are the arguments of parse.
 type Args struct {
 	S string `json:"s"`
 	A int    `json:"a"`
@@ -84,7 +84,7 @@ func sameAsWanted(v any) error {
 	return nil
 }
 
-// checkArgs is what a handler of parse does with its arguments.
+// checkArgs returns an error unless parse was called with args. Each handler of parse runs it.
 func checkArgs(a Args) error {
 	if a != args {
 		return fmt.Errorf("parse was called with %+v", a)

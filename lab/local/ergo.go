@@ -35,7 +35,7 @@ func (c *ergoCaller) HandleMessage(_ gen.PID, message any) error {
 	return nil
 }
 
-// ergoSeconds is how long a call may take.
+// ergoSeconds limits a call.
 const ergoSeconds = 10
 
 // ergoCalls has one process ask another for the sum.

@@ -16,7 +16,7 @@ import (
 
 func main() { child.Main(start) }
 
-// work is what one row does.
+// work is the work of one row.
 type work struct {
 	do    func(n int) error                  // n operations, one after another, all checked
 	after func() (map[string]float64, error) // after a measurement: further figures, and what was found wrong; may be nil
@@ -55,7 +55,7 @@ func (w work) measure(d time.Duration) (child.Sample, error) {
 	return s, err
 }
 
-// stopTimeout is how long a contender has to stop.
+// stopTimeout is the time in which a contender must stop.
 const stopTimeout = 2 * time.Second
 
 // started is a running node, and what stops it.

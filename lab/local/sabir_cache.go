@@ -21,7 +21,7 @@ import (
 // keptFor is longer than any measurement.
 const keptFor = time.Hour
 
-// Question and Text are what an action with a cache is asked and answers.
+// Question and Text are the input and the answer of an action with a cache.
 type Question struct {
 	ID   int    `json:"id"`
 	Name string `json:"name"`
@@ -118,7 +118,7 @@ func askingRedis(o child.Order) (work, error) {
 
 func openRedis(o child.Order) (*rediscache.Store, error) {
 	// No other run's answers are found.
-	return rediscache.Open(o.Address, "lab"+strconv.FormatInt(time.Now().UnixNano(), 36))
+	return rediscache.Open(rediscache.Config{URL: o.Address, Name: "lab" + strconv.FormatInt(time.Now().UnixNano(), 36)})
 }
 
 // User and Document are a document of about 1 kB.
@@ -130,7 +130,7 @@ type User struct {
 	Age    int    `json:"age"`
 }
 
-// Document has a serial number, which tells it from others that are otherwise equal.
+// Document has a serial number, which distinguishes it from others that are otherwise equal.
 type Document struct {
 	Serial int    `json:"serial"`
 	Users  []User `json:"users"`

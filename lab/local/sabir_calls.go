@@ -119,7 +119,7 @@ func tracked(child.Order) (work, error) {
 	return adding([]sabir.ServiceOption{sabir.OnStop(func(context.Context) error { return nil })}, nil)
 }
 
-// Person is what is validated.
+// Person is the input that is validated.
 type Person struct {
 	Name string `json:"name" validate:"required,max=64"`
 	Age  int    `json:"age" validate:"gte=0,lte=150"`

@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir/lab/child"
 )
 
-// listening is what the order of an event's row says besides.
+// listening is the Extra of the order of an event's row.
 type listening struct {
 	Pattern string `json:"pattern"`
 	Payload bool   `json:"payload"`

@@ -24,14 +24,11 @@ func (*dropper) Shutdown(context.Context) error { return nil }
 // observed counts and traces calls, and checks after each measurement that none was missed.
 func observed(metrics, tracing bool) (work, error) {
 	spans := new(dropper)
-	var options []telemetry.Option
-	if metrics {
-		options = append(options, telemetry.Metrics())
-	}
+	config := telemetry.Config{Metrics: metrics}
 	if tracing {
-		options = append(options, telemetry.Traces(spans))
+		config.Traces = spans
 	}
-	tel, err := telemetry.New(options...)
+	tel, err := telemetry.New(config)
 	if err != nil {
 		return work{}, err
 	}

@@ -9,10 +9,10 @@ import (
 // Blob carries a run of bytes: the echo of large messages and the messages of a stream.
 type Blob struct{ Data []byte }
 
-// Received is what a server has counted when a stream ends.
+// Received has a server's counts at the end of a stream.
 type Received struct{ Messages, Bytes int64 }
 
-// markBytes is how many bytes at the start of a blob say whose it is.
+// markBytes is the length of the mark at the start of a blob, which says whose it is.
 const markBytes = 8
 
 // NewBytes returns size bytes, at least 8, that do not compress to nothing.

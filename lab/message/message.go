@@ -1,4 +1,4 @@
-// Package message is what the RPC comparison sends: one message of 677 bytes, as a plain Go struct and as protobuf.
+// Package message has the message of the RPC comparison: 677 bytes, as a plain Go struct and as protobuf.
 //
 // The fields, their numbers and types are those of the rpcx benchmark's proto3 BenchmarkMessage, filled as go-micro's
 // benchmark fills it: every string a Chinese sentence of 66 bytes, every number 100000, every bool true.

@@ -424,7 +424,7 @@ func (x *ProtoBlob) GetData() []byte {
 	return nil
 }
 
-// ProtoReceived is what a server has counted when a stream ends.
+// ProtoReceived has a server's counts at the end of a stream.
 type ProtoReceived struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Messages      int64                  `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`

@@ -19,7 +19,7 @@ func (m *Message) Answer() { m.Field1, m.Field2 = replyField1, replyField2 }
 // Answer turns the request into the reply: what every server does.
 func (m *Proto) Answer() { m.Field1, m.Field2 = replyField1, replyField2 }
 
-// marks is how many marks there are: as many as keep the message's size as it is.
+// marks is the number of marks: as many as keep the message's size as it is.
 const marks = 1_000_000
 
 // mark is a number that takes as many bytes in protobuf as Number does.

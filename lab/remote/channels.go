@@ -2,7 +2,7 @@ package main
 
 import "errors"
 
-// waiting is how many payloads may wait in a channel: as many as there are callers.
+// waiting is the number of payloads that may wait in a channel: as many as there are callers.
 const waiting = 100
 
 type question struct {

@@ -18,7 +18,7 @@ import (
 
 func main() { child.Main(start) }
 
-// settings are what an order has besides.
+// settings is the Extra of an order.
 type settings struct {
 	Cluster  string `json:"cluster"`  // keeps this row's nodes from those of others at the same broker
 	Tracking bool   `json:"tracking"` // a service that is stopped waits for the calls in it
@@ -27,7 +27,7 @@ type settings struct {
 // echo sends a payload there and back, for one caller at a time.
 type echo func(request []byte) (reply []byte, err error)
 
-// contender is who carries the payloads.
+// contender is a means to carry the payloads: the functions that start its server and its client.
 type contender struct {
 	serve func(address string, s settings) (stop func(), err error)
 	// dial makes an echo for each caller.
@@ -86,7 +86,7 @@ func start(o child.Order) (child.Job, error) {
 	return child.Job{Measure: l.measure, Answer: l.answer, Stop: func() { stopClient(); stopServer() }}, nil
 }
 
-// load is as many callers as are wanted just now.
+// load runs as many callers as the present measurement wants.
 type load struct {
 	do      []func() error
 	callers int

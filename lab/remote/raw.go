@@ -7,7 +7,7 @@ import (
 	"github.com/sabir-go/sabir/lab/sockets"
 )
 
-// copyBytes is how much is sent back at once, at most.
+// copyBytes is the greatest number of bytes that are sent back at once.
 const copyBytes = 16 << 10
 
 // serveRaw sends back what it gets. Clients have a connection for each caller; there are no frames and no codec.

@@ -19,7 +19,7 @@ const (
 	stopTimeout  = 2 * time.Second
 )
 
-// Payload is what is echoed.
+// Payload is the input and the answer of the echo.
 type Payload struct{ Data []byte }
 
 func serveSabir(address string, s settings) (func(), error) {

@@ -138,7 +138,7 @@ func whisker(a axis, r row, y int) string {
 		`<line class="w" x1="%s" x2="%s" y1="%d" y2="%d"/>`, x1, x2, y+3, y+3, x1, x1, y+1, y+6, x2, x2, y+1, y+6)
 }
 
-// inOrder tells a bar chart to those who cannot see it.
+// inOrder describes a bar chart in words, for screen readers.
 func inOrder(g *group, rows []row) string {
 	var all []string
 	for _, r := range rows {

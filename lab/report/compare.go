@@ -28,7 +28,7 @@ type row struct {
 	known  bool // it has that figure, and did not fail
 }
 
-// verdict is how Sabir stands in a group, against the best of its peers.
+// verdict is the result of comparing Sabir with the best of its peers in a group.
 type verdict int
 
 const (

@@ -27,7 +27,7 @@ const manyGroups = 6
 // HTML writes results as one page that loads nothing: styles, charts and a few lines of script are in it. It returns w's error.
 func HTML(w io.Writer, r *bench.Results) error { return pageTemplate.Execute(w, pageOf(r)) }
 
-// page and the types below it are what page.html shows, as text.
+// page and the types below it are the data of page.html, as text.
 type page struct {
 	CSS          template.CSS
 	JS           template.JS

@@ -148,7 +148,7 @@ func path(points []bench.Quantile, y func(float64) float64) string {
 	return out.String()
 }
 
-// shareAt is where a percentile stands: each nine takes as much room as the one before.
+// shareAt returns the position of a percentile on the axis: each further nine takes as much width as the one before.
 func shareAt(share float64) float64 {
 	first := -math.Log10(0.5)
 	at := float64(lastShare)
@@ -189,7 +189,7 @@ func latencyTicks(low, high float64) []float64 {
 	return all
 }
 
-// described tells a chart of latencies to those who cannot see it.
+// described describes a chart of latencies in words, for screen readers.
 func described(curves []curve) string {
 	var all []string
 	for _, c := range curves {

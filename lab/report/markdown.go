@@ -236,7 +236,7 @@ func markdownRow(t bench.TableResult, g *group, r *row) []string {
 	return cells
 }
 
-// settings are what rows of a table are set to, each once; with its group where a row has others elsewhere.
+// settings lists the settings of a table's rows, each once; with the group where a row has different settings in groups.
 func (d *document) settings(t bench.TableResult) {
 	several := map[string]bool{}
 	known := map[string]string{}

@@ -17,7 +17,7 @@ import (
 	"github.com/sabir-go/sabir/lab/bench"
 )
 
-// write is what a writer makes of results.
+// write returns the text that a writer makes of results.
 func write(t *testing.T, writer func(io.Writer, *bench.Results) error, r *bench.Results) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -13,7 +13,7 @@ import (
 	"github.com/sabir-go/sabir/lab/bench"
 )
 
-// method is where the whole of it is described.
+// method is the address of the full description of the method.
 const method = "https://github.com/sabir-go/sabir/blob/main/lab/README.md"
 
 // methodWords are the method in short.
@@ -32,7 +32,7 @@ const (
 	cutWords   = "This run was ended before its end: what it had not measured by then is missing."
 )
 
-// marks are what the reader must know of the results before all else.
+// marks returns the reservations that stand above the results, such as that the run was a quick one.
 func marks(r *bench.Results) []string {
 	var all []string
 	if r.Quick {
@@ -47,7 +47,7 @@ func marks(r *bench.Results) []string {
 // fact is a line of the head.
 type fact struct{ Name, Value string }
 
-// facts are what was measured, when and on what.
+// facts returns the circumstances of the run: its time, the machine and the versions.
 func facts(r *bench.Results) []fact {
 	var all []fact
 	if !r.Begun.IsZero() {
@@ -141,7 +141,7 @@ func (o outage) Where() string {
 	return strings.Join(labels, "; ")
 }
 
-// outages are all rows with a failure, in the order of the results.
+// outages returns all rows with a failure, in the order of the results.
 func outages(r *bench.Results) []*outage {
 	var all []*outage
 	for _, s := range r.Seeds {

@@ -47,7 +47,7 @@ func resultsOf(tables ...bench.TableResult) *bench.Results {
 		Seeds: []bench.SeedResult{{Name: "seed", Title: "A seed", About: "What it is.", Took: 83 * time.Second, Tables: tables}}}
 }
 
-// large is as much as a whole run: 60 tables with 240 groups of five rows.
+// large returns results of the size of a whole run: 60 tables with 240 groups of five rows.
 func large() *bench.Results {
 	var tables []bench.TableResult
 	for n := range 60 {

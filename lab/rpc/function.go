@@ -5,7 +5,7 @@ import (
 	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
-// functionContenders is what there is when nothing is in between: the handler called as a function.
+// functionContenders is the limit without anything in between: the handler called as a function.
 func functionContenders() []work.Contender {
 	return []work.Contender{{
 		Name:  "function call",

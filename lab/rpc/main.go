@@ -11,7 +11,7 @@ import (
 
 func main() { work.Main(contenders()) }
 
-// contenders are all that the program can be ordered to be.
+// contenders returns all contenders of this program.
 func contenders() []work.Contender {
 	return slices.Concat(rawContenders(), muxContenders(), functionContenders(), netrpcContenders(), grpcContenders(),
 		connectContenders(), httpContenders(), drpcContenders(), arpcContenders(), rpcxContenders(), kitexContenders(),

@@ -18,7 +18,7 @@ import (
 	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
-// natsTimeout is how long a request may take. NATS has no request without a limit.
+// natsTimeout limits a request, since NATS has no request without a limit.
 const natsTimeout = 30 * time.Second
 
 func natsContenders() []work.Contender {

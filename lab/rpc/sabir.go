@@ -27,7 +27,7 @@ import (
 	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
-// sabirTimeout is how long a client waits for the server's service to be known to it.
+// sabirTimeout is the time in which the client must find the server's service.
 const sabirTimeout = 15 * time.Second
 
 // sabirContenders are nodes that know each other over a transport, by its own codec and by protobuf.

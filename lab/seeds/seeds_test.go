@@ -69,7 +69,7 @@ func TestTablesCanBeRead(t *testing.T) {
 	})
 }
 
-// told keeps a run's notes for the test's log.
+// told writes a run's notes to the test's log.
 type told struct{ *testing.T }
 
 func (t told) Write(text []byte) (int, error) { t.Logf("%s", text); return len(text), nil }

@@ -23,14 +23,14 @@ type contender struct {
 
 // decoded is a packet that was decoded.
 type decoded interface {
-	// problem is what a look at the packet's own fields finds wrong; the document is not looked at.
+	// problem checks the packet's own fields, and not the document; nil means that they are right.
 	problem() error
 	// text is the whole packet as JSON.
 	text() ([]byte, error)
 }
 
-// contenders are all, by their rows' names, with the packet around a document: with its Go type and, where the name says so,
-// as an any, or as JSON inside of another format.
+// contenders returns all contenders, by their rows' names, with the packet around a document: with its Go type and, where the
+// name says so, as an any, or as JSON inside of another format.
 func contenders[D any](document D) (map[string]contender, error) {
 	text, err := json.Append(nil, &document)
 	if err != nil {
@@ -72,8 +72,8 @@ func registered(name string) codec.Codec {
 	return c
 }
 
-// untyped is what a document is without a Go type: maps, lists and, of the numbers, those integers that JavaScript would
-// write as integers too.
+// untyped decodes a document without a Go type: into maps, lists and numbers, which are integers where JavaScript would
+// write them as integers too.
 func untyped(text []byte) (any, error) {
 	var v any
 	if err := stdjson.Unmarshal(text, &v); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/sabir-go/sabir/lab/serializers/documents"
 )
 
-// avroHead is how long the fingerprint of a schema is, which Moleculer's Avro does not have before the value.
+// avroHead is the length of the schema's fingerprint before the value, which Moleculer's Avro does not have.
 const avroHead = 10
 
 // Where both say that they speak a format, each must read what the other wrote.

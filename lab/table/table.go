@@ -47,7 +47,7 @@ func (t *Table) Print(w io.Writer) error {
 	return err
 }
 
-// rule is what stands under the header.
+// rule returns the cells of the line under the header.
 func rule(widths []int) []string {
 	cells := make([]string, len(widths))
 	for i, width := range widths {

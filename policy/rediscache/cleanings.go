@@ -183,7 +183,7 @@ func (s *Store) fetch(ctx context.Context, c *connection) (*cleanings, error) {
 	return all, nil
 }
 
-// errSpoiled is in errors about a hash of patterns that no cache has written.
+// errSpoiled is wrapped in errors about a hash of patterns that no cache has written.
 var errSpoiled = errors.New("no cache has written that; everything is cleaned")
 
 // forget removes the hash of patterns, which cleans everything once it is missed.

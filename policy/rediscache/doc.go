@@ -1,7 +1,7 @@
 // Package rediscache keeps the answers of caches in Redis, or in Valkey and others that use its protocol, where all
 // nodes find them.
 //
-//	store, err := rediscache.Open("redis://cache.internal:6379", "shop")
+//	store, err := rediscache.Open(rediscache.Config{URL: "redis://cache.internal:6379", Name: "shop"})
 //	...
 //	defer store.Close()
 //	prices := &policy.Cache{Store: store}
@@ -23,7 +23,7 @@
 //
 // # In Redis
 //
-// All keys begin with the name given to [Open]. "shop:answer:users.get:…" is an answer: a byte that marks the layout, eight of
+// All keys begin with the name of the store. "shop:answer:users.get:…" is an answer: a byte that marks the layout, eight of
 // the age of the action's answers, and the answer as the codec wrote it. The end of the key is a hash of what was asked and
 // of its types, so no input can be read from it. "shop:lock:users.get:…" is there while a node works out an answer.
 // "shop:cleaned" is a hash of patterns and when each was cleaned last. Nothing is listed, scanned or deleted: a cleaning
@@ -39,7 +39,7 @@
 //
 // # Replicas
 //
-// Where the server has replicas, a cleaning returns and the holder of a lock begins when they have it: see [Replicas]. Without INFO
+// Where the server has replicas, a cleaning returns and the holder of a lock begins when they have it: see [Config.Replicas]. Without INFO
 // or ROLE no replica is waited for. An answer that was worked out under a lock is kept only while the lock is there: of two
 // nodes that both held it, one keeps its answer.
 package rediscache

@@ -15,7 +15,7 @@ type Price struct {
 }
 
 func Example() {
-	store, err := rediscache.Open("redis://cache.internal:6379", "shop")
+	store, err := rediscache.Open(rediscache.Config{URL: "redis://cache.internal:6379", Name: "shop"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func Example() {
 
 // An answer that may be a second old need not be asked for in Redis each time: a cache in memory stands before it.
 func Example_inMemoryBeforeRedis() {
-	store, err := rediscache.Open("redis://cache.internal:6379", "shop")
+	store, err := rediscache.Open(rediscache.Config{URL: "redis://cache.internal:6379", Name: "shop"})
 	if err != nil {
 		log.Fatal(err)
 	}

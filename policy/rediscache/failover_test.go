@@ -113,16 +113,16 @@ func TestOfTwoHoldersOneKeepsItsAnswer(t *testing.T) {
 
 func TestACleaningHoldsAfterAReplicaTookOver(t *testing.T) {
 	for _, test := range []struct {
-		name    string
-		options []rediscache.Option
-		holds   bool
+		name   string
+		config rediscache.Config
+		holds  bool
 	}{
-		{"when the replica has it", nil, true},
-		{"and not without waiting for the replica", []rediscache.Option{rediscache.Replicas(0)}, false}, // what the waiting is for
+		{"when the replica has it", rediscache.Config{}, true},
+		{"and not without waiting for the replica", rediscache.Config{Replicas: rediscache.NoReplicas}, false}, // what the waiting is for
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := brokers.ReplicatedForTest(t, 1)
-			store := open(t, r.URL(), test.options...)
+			store := open(t, r.URL(), test.config)
 			actionCache := store.Open("users.get", "form")
 			must(t, store.Invalidate(t.Context(), "others.*"))
 			kept, err := actionCache.Get(t.Context(), []byte("ada"))

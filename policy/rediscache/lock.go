@@ -28,7 +28,7 @@ var (
 	set = rueidis.NewLuaScript(`if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) return 1`)
 )
 
-// errSuperseded is of an answer that was worked out under a lock which has gone since.
+// errSuperseded is the error of set when the lock under which the handler worked has ended since.
 var errSuperseded = errors.New("rediscache: the answer is not kept: its lock ended, or was lost with a server, before the handler returned")
 
 // set keeps an answer that was worked out under the lock.

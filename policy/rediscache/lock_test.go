@@ -20,8 +20,8 @@ import (
 	"github.com/sabir-go/sabir/policy/rediscache"
 )
 
-// patient is for tests whose calls may be late because the machine is busy with them, or with others.
-var patient = rediscache.Timeout(20 * time.Second)
+// longTimeout is for tests whose calls may be late on a busy machine.
+const longTimeout = 20 * time.Second
 
 // process is another node, in a process of its own: see runNode.
 type process struct {
@@ -119,7 +119,7 @@ func TestANodeThatIsKilledWhileItWorksCostsTheOthersItsLease(t *testing.T) {
 	if line := holder.read(); line != "holding" {
 		t.Fatalf("the process says %q", line)
 	}
-	n := newNode(t, open(t, url, rediscache.Lease(time.Minute)), func(context.Context, string) (string, error) { return "here", nil })
+	n := newNode(t, open(t, url, rediscache.Config{Lease: time.Minute}), func(context.Context, string) (string, error) { return "here", nil })
 	raw := client(t, url)
 	if err := holder.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -156,8 +156,8 @@ func TestALockIsHeldForAsLongAsItsHolderWorks(t *testing.T) {
 		time.Sleep(3500 * time.Millisecond) // the work, some leases long
 		return r.handler(ctx, id)
 	}
-	a := newNode(t, open(t, url, rediscache.Lease(time.Second)), slow)
-	b := newNode(t, open(t, url, rediscache.Lease(time.Second)), slow)
+	a := newNode(t, open(t, url, rediscache.Config{Lease: time.Second}), slow)
+	b := newNode(t, open(t, url, rediscache.Config{Lease: time.Second}), slow)
 	var wg sync.WaitGroup
 	wg.Go(func() { a.get(t, "ada") })
 	wg.Go(func() { b.get(t, "ada") })
@@ -170,7 +170,7 @@ func TestALockIsHeldForAsLongAsItsHolderWorks(t *testing.T) {
 func TestALockThatNobodyProlongsEndsWithItsLease(t *testing.T) {
 	url := brokers.ForTest(t, brokers.Redis).URL()
 	const lease = 300 * time.Millisecond
-	lost, other := open(t, url, rediscache.Lease(lease)), open(t, url, rediscache.Lease(time.Minute))
+	lost, other := open(t, url, rediscache.Config{Lease: lease}), open(t, url, rediscache.Config{Lease: time.Minute})
 	begun := time.Now()
 	if _, _, err := lock(t.Context(), lost, "k"); err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestALockThatNobodyProlongsEndsWithItsLease(t *testing.T) {
 
 func TestALockThatIsReleasedIsTakenAtOnce(t *testing.T) {
 	url := brokers.ForTest(t, brokers.Redis).URL()
-	a, b := open(t, url, rediscache.Lease(time.Minute)), open(t, url, rediscache.Lease(time.Minute))
+	a, b := open(t, url, rediscache.Config{Lease: time.Minute}), open(t, url, rediscache.Config{Lease: time.Minute})
 	_, unlock, err := lock(t.Context(), a, "k")
 	if err != nil {
 		t.Fatal(err)

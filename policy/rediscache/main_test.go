@@ -40,7 +40,7 @@ func runNode(address string) {
 	if err != nil {
 		panic(err)
 	}
-	store, err := rediscache.Open(address, "test", patient, rediscache.Lease(lease))
+	store, err := rediscache.Open(rediscache.Config{URL: address, Name: "test", Timeout: longTimeout, Lease: lease})
 	if err != nil {
 		panic(err)
 	}

@@ -2,6 +2,7 @@ package rediscache_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -48,10 +49,15 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// open opens a store for the length of a test. It has a long timeout unless the options set another.
-func open(tb testing.TB, url string, options ...rediscache.Option) *rediscache.Store {
+// open opens a store for the length of a test, with at most one configuration. Its timeout is long unless that sets another.
+func open(tb testing.TB, url string, configs ...rediscache.Config) *rediscache.Store {
 	tb.Helper()
-	store, err := rediscache.Open(url, "test", append([]rediscache.Option{patient}, options...)...)
+	var config rediscache.Config
+	if len(configs) > 0 {
+		config = configs[0]
+	}
+	config.URL, config.Name, config.Timeout = url, "test", cmp.Or(config.Timeout, longTimeout)
+	store, err := rediscache.Open(config)
 	if err != nil {
 		tb.Fatal(err)
 	}

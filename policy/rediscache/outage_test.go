@@ -74,7 +74,7 @@ func TestANodeStartsWithoutRedisAndFindsItLater(t *testing.T) {
 func TestARedisThatHangsIsWaitedForOnce(t *testing.T) {
 	server := brokers.ForTest(t, brokers.Redis)
 	var r runs
-	n := newNode(t, open(t, server.URL(), rediscache.Timeout(200*time.Millisecond)), r.handler)
+	n := newNode(t, open(t, server.URL(), rediscache.Config{Timeout: 200 * time.Millisecond}), r.handler)
 	n.get(t, "ada")
 	if err := server.Suspend(); err != nil {
 		t.Fatal(err)

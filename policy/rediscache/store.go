@@ -1,9 +1,9 @@
 package rediscache
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -24,12 +24,10 @@ import (
 type Store struct {
 	prefix  string
 	address *redis.Address
-	tls     *tls.Config
 	codec   codec.Codec
 	limit   int
 	timeout time.Duration
 	lease   time.Duration
-	writes  *replication.Setting // instead of those in the address; nil for those
 
 	mu               sync.Mutex // held while connecting
 	closed           bool
@@ -47,90 +45,84 @@ type Store struct {
 	lockWaiters     lockWaiters
 }
 
-// Option is an option of [Open].
-type Option func(*Store)
-
-// Format is the codec in which answers are kept. Default: the native one, which is the smallest and fastest. Types
-// that it cannot write, such as those with interfaces of types that were not registered, are not cached; JSON takes more.
-// All nodes must use the same: answers in different formats are kept apart.
-func Format(c codec.Codec) Option { return func(s *Store) { s.codec = c } }
-
-// TLS is the configuration for rediss:// addresses. By default the server needs a certificate that the system trusts.
-func TLS(config *tls.Config) Option { return func(s *Store) { s.tls = config } }
-
-// MaxAnswer bounds the bytes of an answer. Default: 1 MiB. Larger ones are not kept, and not read.
-func MaxAnswer(bytes int) Option { return func(s *Store) { s.limit = bytes } }
-
-// Timeout bounds the time that a call waits for Redis to answer before it goes on without the store. Default: 500 ms. When
-// Redis has answered no call for so long, or cannot be reached, it is left alone for a second, in which calls do not wait at
-// all.
-func Timeout(d time.Duration) Option { return func(s *Store) { s.timeout = d } }
-
-// Lease sets how long other nodes wait for one that works out an answer and was lost. Default: 5 s. One that is there may
-// take longer.
-func Lease(d time.Duration) Option { return func(s *Store) { s.lease = d } }
-
-// Replicas sets how many replicas of the server must have a cleaning before Clean returns, and a lock before its holder begins,
-// so that neither is lost when one takes over; 0 does not wait. By default all that are online are waited for, and none where
-// the server has none or its user may not ask (the commands ROLE and INFO). See the package's description.
-func Replicas(n int) Option {
-	return func(s *Store) { s.writes = &replication.Setting{Replicas: n} }
+// Config has the settings of a store. URL and Name are needed, the rest has defaults.
+type Config struct {
+	// URL is the address of the Redis, as in the package's description.
+	URL string
+	// Name distinguishes one cluster from others that use the same Redis; nodes with the same name share answers. It has letters,
+	// digits, "_", "-" and dots, 100 at most.
+	Name string
+	// Codec writes the answers. Default: the native one, which is the smallest and fastest. Types that it cannot write, such as those
+	// with interfaces of types that were not registered, are not cached; JSON takes more. All nodes must use the same: answers in
+	// different formats are kept apart.
+	Codec codec.Codec
+	// TLS is the configuration for rediss:// addresses. By default the server needs a certificate that the system trusts.
+	TLS *tls.Config
+	// MaxAnswer bounds the bytes of an answer: 256 MiB at most. Default: 1 MiB. Larger ones are not kept, and not read.
+	MaxAnswer int
+	// Timeout bounds the time that a call waits for Redis to answer before it goes on without the store: at least 1 ms. Default:
+	// 500 ms. When Redis has answered no call for so long, or cannot be reached, it is left alone for a second, in which calls do
+	// not wait at all.
+	Timeout time.Duration
+	// Lease is how long other nodes wait for one that works out an answer and was lost: at least 10 ms. Default: 5 s. One that runs
+	// may take longer.
+	Lease time.Duration
+	// Replicas is how many replicas of the server must have an invalidation before Invalidate returns, and a lock before its holder
+	// begins, so that neither is lost when one takes over; [NoReplicas] does not wait. Default: all that are online, and none where
+	// the server has none or its user may not ask (the commands ROLE and INFO). See the package's description.
+	Replicas int
 }
 
+// NoReplicas is the [Config.Replicas] that waits for none.
+const NoReplicas = -1
+
 const (
-	defaultLimit   = 1 << 20
-	defaultTimeout = 500 * time.Millisecond
-	defaultLease   = 5 * time.Second
-	backOff        = time.Second
-	maxLimit       = 256 << 20
+	backOff   = time.Second
+	maxAnswer = 256 << 20 // bytes
 )
 
-// Open makes the store of an application in the Redis at a URL, as in the package's description. Nodes with the same name
-// share answers, so the name should distinguish one cluster from others that use the same Redis: letters, digits, "_", "-" and
-// dots, 100 at most. Redis need not be there yet. The caller must Close the store when no node uses it any more.
-func Open(url, name string, options ...Option) (*Store, error) {
-	format, _ := codec.Lookup(native.Name)
-	s := &Store{prefix: name + ":", codec: format, lockWaiters: lockWaiters{ringing: make(map[string]*lockWaiter)}, limit: defaultLimit, timeout: defaultTimeout, lease: defaultLease}
-	for _, o := range options {
-		o(s)
-	}
-	if err := s.check(name); err != nil {
+// Open makes a store. Redis need not be there yet. The caller must Close the store when no node uses it any more.
+func Open(config Config) (*Store, error) {
+	if err := config.check(); err != nil {
 		return nil, fmt.Errorf("rediscache: %w", err)
 	}
-	at, err := transport.Parse(url)
+	s := &Store{prefix: config.Name + ":", codec: config.Codec, lockWaiters: lockWaiters{ringing: make(map[string]*lockWaiter)},
+		limit: cmp.Or(config.MaxAnswer, 1<<20), timeout: cmp.Or(config.Timeout, 500*time.Millisecond), lease: cmp.Or(config.Lease, 5*time.Second)}
+	if s.codec == nil {
+		s.codec, _ = codec.Lookup(native.Name)
+	}
+	at, err := transport.Parse(config.URL)
 	if err != nil {
 		return nil, fmt.Errorf("rediscache: want an address such as redis://127.0.0.1:6379: %w", err)
 	}
 	if at.Scheme != "redis" && at.Scheme != "rediss" {
 		return nil, fmt.Errorf("rediscache: the address has the scheme %q: want redis or rediss", at.Scheme)
 	}
-	if s.address, err = redis.Parse(at, s.tls); err != nil {
+	if s.address, err = redis.Parse(at, config.TLS); err != nil {
 		return nil, fmt.Errorf("rediscache: %w", err)
 	}
-	if s.writes != nil {
-		s.address.Writes = *s.writes
+	if config.Replicas != 0 {
+		s.address.Writes = replication.Setting{Replicas: max(config.Replicas, 0)}
 	}
 	if s.address.Clustered() {
-		s.prefix = "{" + name + "}:" // one slot, as scripts need it
+		s.prefix = "{" + config.Name + "}:" // one slot, as scripts need it
 	}
 	return s, nil
 }
 
-func (s *Store) check(name string) error {
+func (c *Config) check() error {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 	switch {
-	case name == "" || len(name) > 100 || strings.Trim(name, letters) != "":
-		return fmt.Errorf(`the name %.100q: want 1 to 100 letters, digits, "_", "-" and dots`, name)
-	case s.codec == nil:
-		return errors.New("Format was given nil")
-	case s.limit < 1 || s.limit > maxLimit:
-		return fmt.Errorf("MaxAnswer(%d): want 1 to %d bytes", s.limit, maxLimit)
-	case s.timeout < time.Millisecond:
-		return fmt.Errorf("Timeout(%v): want at least 1ms", s.timeout)
-	case s.writes != nil && (s.writes.Replicas < 0 || s.writes.Check() != nil):
-		return fmt.Errorf("Replicas(%d): want 0 or more", s.writes.Replicas)
-	case s.lease < 10*time.Millisecond:
-		return fmt.Errorf("Lease(%v): want at least 10ms", s.lease)
+	case c.Name == "" || len(c.Name) > 100 || strings.Trim(c.Name, letters) != "":
+		return fmt.Errorf(`the name %.100q: want 1 to 100 letters, digits, "_", "-" and dots`, c.Name)
+	case c.MaxAnswer < 0 || c.MaxAnswer > maxAnswer:
+		return fmt.Errorf("MaxAnswer is %d: want 1 to %d bytes", c.MaxAnswer, maxAnswer)
+	case c.Timeout != 0 && c.Timeout < time.Millisecond:
+		return fmt.Errorf("Timeout is %v: want at least 1ms", c.Timeout)
+	case c.Replicas < NoReplicas || c.Replicas > 0 && replication.Setting{Replicas: c.Replicas}.Check() != nil:
+		return fmt.Errorf("Replicas is %d: want 1 or more, or NoReplicas", c.Replicas)
+	case c.Lease != 0 && c.Lease < 10*time.Millisecond:
+		return fmt.Errorf("Lease is %v: want at least 10ms", c.Lease)
 	}
 	return nil
 }
@@ -138,7 +130,7 @@ func (s *Store) check(name string) error {
 // Codec is the format of answers.
 func (s *Store) Codec() codec.Codec { return s.codec }
 
-// Open makes the place for one action's answers.
+// Open makes the bucket for one action's answers.
 func (s *Store) Open(action, form string) policy.Bucket {
 	return &actionCache{store: s, action: action, form: form,
 		answers: s.prefix + "answer:" + action + ":", locks: s.prefix + "lock:" + action + ":", held: make(map[string]*lock)}

@@ -20,10 +20,10 @@ import (
 
 func TestAnAnswerOfOneNodeIsGivenByAnother(t *testing.T) {
 	url := brokers.ForTest(t, brokers.Redis).URL()
-	for name, options := range map[string][]rediscache.Option{"native": nil, "json": {rediscache.Format(json.New())}} {
+	for name, config := range map[string]rediscache.Config{"native": {}, "json": {Codec: json.New()}} {
 		t.Run(name, func(t *testing.T) {
 			var r runs
-			a, b := newNode(t, open(t, url, options...), r.handler), newNode(t, open(t, url, options...), r.handler)
+			a, b := newNode(t, open(t, url, config), r.handler), newNode(t, open(t, url, config), r.handler)
 			if got := []int{a.get(t, "ada"), b.get(t, "ada"), a.get(t, "bob"), b.get(t, "bob")}; got[0] != 1 || got[1] != 1 || got[2] != 2 || got[3] != 2 {
 				t.Errorf("runs %v, want 1 1 2 2", got)
 			}
@@ -54,7 +54,7 @@ func TestAnswersExpire(t *testing.T) {
 func TestAnswersOfOtherTypesActionsAndApplicationsAreKeptApart(t *testing.T) {
 	ctx, url := t.Context(), brokers.ForTest(t, brokers.Redis).URL()
 	store := open(t, url)
-	other, err := rediscache.Open(url, "other")
+	other, err := rediscache.Open(rediscache.Config{URL: url, Name: "other"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestProgramsWhoseTypesOfOneNameDifferDoNotShareAnswers(t *testing.T) {
 }
 
 func TestAnswersAboveTheLimitAreNotKept(t *testing.T) {
-	ctx, store := t.Context(), open(t, brokers.ForTest(t, brokers.Redis).URL(), rediscache.MaxAnswer(10))
+	ctx, store := t.Context(), open(t, brokers.ForTest(t, brokers.Redis).URL(), rediscache.Config{MaxAnswer: 10})
 	p := store.Open("users.get", "form")
 	kept, err := p.Get(ctx, []byte("k"))
 	if err != nil {
@@ -130,8 +130,8 @@ func TestAUserAndTLS(t *testing.T) {
 	}
 	server := brokers.ForTest(t, brokers.Redis, brokers.Config{User: "ada", Password: "s3cret", Cert: files.Cert, Key: files.Key, CA: files.CA})
 	var r runs
-	a := newNode(t, open(t, server.URL(), rediscache.TLS(certificates)), r.handler)
-	b := newNode(t, open(t, server.URL(), rediscache.TLS(certificates)), r.handler)
+	a := newNode(t, open(t, server.URL(), rediscache.Config{TLS: certificates}), r.handler)
+	b := newNode(t, open(t, server.URL(), rediscache.Config{TLS: certificates}), r.handler)
 	if x, y := a.get(t, "ada"), b.get(t, "ada"); x != 1 || y != 1 {
 		t.Errorf("runs %d and %d, want 1 and 1", x, y)
 	}
@@ -151,7 +151,7 @@ func TestAUserWithNoMoreRightsThanNeeded(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond) // the work, which takes longer than the lease
 		return r.handler(ctx, id)
 	}
-	a, b := newNode(t, open(t, url, rediscache.Lease(time.Second)), slow), newNode(t, open(t, url), slow)
+	a, b := newNode(t, open(t, url, rediscache.Config{Lease: time.Second}), slow), newNode(t, open(t, url), slow)
 	for want := range 2 {
 		var wg sync.WaitGroup
 		for _, n := range []*node{a, b} {
@@ -177,7 +177,7 @@ func TestNoPasswordIsTold(t *testing.T) {
 		t.Errorf("the log is\n%s", n.log)
 	}
 	for _, url := range []string{"redis://:wr0ng@host/x", "redis://:wr0ng@[host", "redis://:wr0ng@host:x", "http://:wr0ng@host", "redis://:wr0ng@host?x", "redis://u:wr0ng@%zz", "redis://:wr0ng\x00@host"} {
-		if _, err := rediscache.Open(url, "test"); err == nil || strings.Contains(err.Error(), "wr0ng") {
+		if _, err := rediscache.Open(rediscache.Config{URL: url, Name: "test"}); err == nil || strings.Contains(err.Error(), "wr0ng") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
@@ -187,29 +187,26 @@ func TestOpenTellsWhatIsWrong(t *testing.T) {
 	const good = "redis://127.0.0.1:6379"
 	for _, test := range []struct {
 		url, name string
-		option    rediscache.Option
+		config    rediscache.Config
 		want      string
 	}{
-		{"", "test", nil, "scheme"},
-		{"127.0.0.1:6379", "test", nil, "redis://"},
-		{"nats://host", "test", nil, "want redis or rediss"},
-		{"redis://", "test", nil, "host:port"},
-		{"redis://host/one", "test", nil, "want a number"},
-		{"redis://host?db=1", "test", nil, "the unknown parameter"},
-		{good, "", nil, "the name"},
-		{good, "a:b", nil, "the name"},
-		{good, strings.Repeat("x", 101), nil, "the name"},
-		{good, "test", rediscache.Format(nil), "Format"},
-		{good, "test", rediscache.MaxAnswer(0), "MaxAnswer(0)"},
-		{good, "test", rediscache.Timeout(0), "Timeout(0s)"},
-		{good, "test", rediscache.Lease(0), "Lease(0s)"},
-		{good, "test", rediscache.TLS(&tls.Config{}), "use rediss"},
+		{"", "test", rediscache.Config{}, "scheme"},
+		{"127.0.0.1:6379", "test", rediscache.Config{}, "redis://"},
+		{"nats://host", "test", rediscache.Config{}, "want redis or rediss"},
+		{"redis://", "test", rediscache.Config{}, "host:port"},
+		{"redis://host/one", "test", rediscache.Config{}, "want a number"},
+		{"redis://host?db=1", "test", rediscache.Config{}, "the unknown parameter"},
+		{good, "", rediscache.Config{}, "the name"},
+		{good, "a:b", rediscache.Config{}, "the name"},
+		{good, strings.Repeat("x", 101), rediscache.Config{}, "the name"},
+		{good, "test", rediscache.Config{MaxAnswer: -1}, "MaxAnswer is -1"},
+		{good, "test", rediscache.Config{Timeout: time.Microsecond}, "Timeout is 1µs"},
+		{good, "test", rediscache.Config{Lease: time.Millisecond}, "Lease is 1ms"},
+		{good, "test", rediscache.Config{Replicas: -2}, "Replicas is -2"},
+		{good, "test", rediscache.Config{TLS: &tls.Config{}}, "use rediss"},
 	} {
-		var options []rediscache.Option
-		if test.option != nil {
-			options = append(options, test.option)
-		}
-		if _, err := rediscache.Open(test.url, test.name, options...); err == nil || !strings.Contains(err.Error(), test.want) {
+		test.config.URL, test.config.Name = test.url, test.name
+		if _, err := rediscache.Open(test.config); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q, %q: got %v, want %q", test.url, test.name, err, test.want)
 		}
 	}

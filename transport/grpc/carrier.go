@@ -38,7 +38,7 @@ func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 
 func (codec) Name() string { return "sabir" }
 
-// stream is what both sides of a stream have.
+// stream has the methods common to the streams of client and server.
 type stream interface {
 	SendMsg(m any) error
 	RecvMsg(m any) error

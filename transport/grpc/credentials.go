@@ -15,7 +15,7 @@ import (
 // side they give handlers the socket a stream came by.
 type below struct{ encrypted bool }
 
-// socketInfo is what a handler finds as its peer's AuthInfo.
+// socketInfo is the AuthInfo of a handler's peer. It carries the socket to the handler.
 type socketInfo struct {
 	credentials.CommonAuthInfo
 	socket *transport.Socket

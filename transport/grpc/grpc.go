@@ -19,7 +19,7 @@ const (
 
 	// window is the number of bytes that the peer sends ahead of reads.
 	window = 1 << 20
-	// bufferSize is that of gRPC's buffers before the socket: a write of it, and a read of it, is one system call.
+	// bufferSize is the size of gRPC's buffers before the socket: a write or a read of that size is one system call.
 	bufferSize = 64 << 10
 )
 

@@ -20,7 +20,7 @@ const (
 	handshakeTime = 5 * time.Second
 	idleTime      = 5 * time.Second
 	headerSize    = 16 << 10
-	// headerKey is in the header of each answer that is a node's.
+	// headerKey is a key in the header of each answer of a node, by which a dialler recognizes it.
 	headerKey = "sabir-link"
 )
 

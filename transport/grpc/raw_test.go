@@ -14,7 +14,7 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// BenchmarkRawBatchedEcho is what links over this carrier are compared with: gRPC alone, a message for each batch.
+// BenchmarkRawBatchedEcho is the reference for links over this carrier: gRPC alone, a message for each batch.
 func BenchmarkRawBatchedEcho(b *testing.B) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

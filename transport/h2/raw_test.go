@@ -10,7 +10,7 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// BenchmarkRawBatchedEcho is what links over this carrier are compared with: net/http alone, a write for each batch.
+// BenchmarkRawBatchedEcho is the reference for links over this carrier: net/http alone, a write for each batch.
 func BenchmarkRawBatchedEcho(b *testing.B) {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)

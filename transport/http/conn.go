@@ -17,7 +17,7 @@ import (
 const (
 	// largestFrame is the most that is sent in one frame, of which a copy is made.
 	largestFrame = 64 << 10
-	// aheadSize is for reads into less than that, which would cost a system call for each header.
+	// aheadSize is the size of the buffer for small reads, which would otherwise cost a system call for each header.
 	aheadSize = 4 << 10
 	// goodbyeTime bounds the Close frame, where the peer does not read.
 	goodbyeTime = time.Second
@@ -46,7 +46,7 @@ type conn struct {
 	closed atomic.Bool
 }
 
-// newConn makes a connection of a socket whose handshake is done. ahead is what was read after that.
+// newConn makes a connection of a socket whose handshake is done. ahead holds the bytes that were read after the handshake.
 func newConn(raw net.Conn, client bool, ahead []byte) *conn {
 	c := &conn{Conn: raw, client: client}
 	c.frames.state = ws.StateServerSide

@@ -12,8 +12,7 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// BenchmarkRawBatchedEcho is what links over this carrier are compared with: the WebSocket library alone, a frame for
-// each batch.
+// BenchmarkRawBatchedEcho is the reference for links over this carrier: the WebSocket library alone, a frame for each batch.
 func BenchmarkRawBatchedEcho(b *testing.B) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

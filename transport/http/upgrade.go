@@ -10,7 +10,7 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// subprotocol is what both sides name in Sec-WebSocket-Protocol, so that no other kind of WebSocket passes for a link.
+// subprotocol is the name that both sides send in Sec-WebSocket-Protocol, so that no other kind of WebSocket passes for a link.
 const subprotocol = "sabir"
 
 // upgrade makes a connection of a request, or answers why not.

@@ -10,7 +10,7 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// BenchmarkRawBatchedEcho is what the library itself reaches, with which BenchmarkBatchedEcho compares.
+// BenchmarkRawBatchedEcho measures the library alone, as the reference for BenchmarkBatchedEcho.
 func BenchmarkRawBatchedEcho(b *testing.B) {
 	listener, err := kcp.ListenWithOptions("127.0.0.1:0", nil, 0, 0)
 	if err != nil {

@@ -37,7 +37,7 @@ type pair struct {
 	flows [2]*flow
 }
 
-// fault is what is wrong with a path.
+// fault is the disturbance of a path: it is cut or stalled.
 type fault struct {
 	cut    bool // or stalled
 	healed chan struct{}
@@ -167,8 +167,8 @@ func (n *Network) Cut(a, b string) {
 }
 
 // Stall lets nothing through between two names until [Network.Heal], without an error: reads wait, writes wait once the
-// buffer is full, a Close is not noticed by the peer, and Dial waits. It is what a partition that drops packets looks
-// like, or a peer's process that is stopped. Nothing is lost.
+// buffer is full, a Close is not noticed by the peer, and Dial waits. A partition that drops packets looks like this, and so
+// does a peer whose process is stopped. Nothing is lost.
 func (n *Network) Stall(a, b string) {
 	n.setFault(pathOf(addr(a), addr(b)), &fault{healed: make(chan struct{})})
 }

@@ -141,7 +141,7 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 	return b.explain(fmt.Errorf("subscribe to %s: %w", subject, err))
 }
 
-// request is for topics, and its answer comes when the broker has answered for each. The caller has b.mu.
+// request makes a subscription to topics. Its channel gets the broker's answer for all of them. The caller has b.mu.
 func (b *broker) request(topics ...string) (*packets.Subscribe, <-chan error) {
 	request := &packets.Subscribe{Properties: &packets.Properties{}}
 	for _, topic := range topics {

@@ -6,8 +6,8 @@
 //
 //	node := sabir.NewNode(sabir.Serve(greeter), sabir.Join("mqtt://10.0.0.5"))
 //
-// The ports may be left out. User and password are what the broker demands; a session of its own is made at each
-// connection and kept no longer than that.
+// The ports may be left out. User and password are the credentials of an account at the broker. Each connection has a session
+// of its own, which the broker keeps no longer than the connection.
 //
 // Subjects become topics with '/' for '.'. Messages go out with quality of service 0, at most once, and probes with 1,
 // which the broker answers; subscriptions are for 0, so that both reach a subscriber in one order and nothing is kept or

@@ -4,5 +4,5 @@ package mqtt
 
 import "net"
 
-// promptly is for systems that delay acknowledgements; here nothing can be done about them.
+// promptly returns the socket as it is: this system has no means against delayed acknowledgements.
 func promptly(socket *net.TCPConn) net.Conn { return socket }

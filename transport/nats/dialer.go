@@ -79,7 +79,7 @@ func (d *dialer) keep(conn net.Conn, err error) (net.Conn, error) {
 	return conn, nil
 }
 
-// clientTLS is for connections of this dialer, whichever server they are to: nats.go fills in its name.
+// clientTLS returns the TLS configuration for connections to any server; nats.go fills in the server's name.
 func (d *dialer) clientTLS() (*tls.Config, error) {
 	secure, err := transport.ClientTLS(d.config.TLS, "")
 	if err != nil || d.config.TLS == nil || d.config.TLS.VerifyConnection == nil || secure.ServerName != "" {

@@ -47,7 +47,7 @@ type embedded struct {
 	ended  bool
 }
 
-// shared are all of the process, by what they are to be the same for.
+// shared has all embedded servers of the process, by the settings for which one server is shared.
 var shared = struct {
 	sync.Mutex
 	servers map[string]*embedded

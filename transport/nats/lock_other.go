@@ -4,7 +4,7 @@ package nats
 
 import "os"
 
-// openLocked has no lock here: the port that the address names is what keeps two servers out of one folder.
+// openLocked has no lock on this system: two servers on one folder are prevented only by their common port in the address.
 func openLocked(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 }

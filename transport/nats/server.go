@@ -166,8 +166,8 @@ func addRoutes(options *server.Options, a *nats.Address, config transport.Config
 	return nil
 }
 
-// routeTLS is for servers that are each other's clients. They find each other by IP addresses, which Go's TLS does not
-// pass on to VerifyConnection: there the authority counts, and the name is any that the certificate is for.
+// routeTLS returns the configuration for routes between servers. They find each other by IP addresses, which Go's TLS does
+// not pass on to VerifyConnection: there the authority counts, and the name is any that the certificate is for.
 func routeTLS(config *tls.Config) *tls.Config {
 	verify := config.VerifyConnection
 	if verify == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// BenchmarkRawBatchedEcho is what the library itself reaches, with which BenchmarkBatchedEcho compares.
+// BenchmarkRawBatchedEcho measures the library alone, as the reference for BenchmarkBatchedEcho.
 func BenchmarkRawBatchedEcho(b *testing.B) {
 	client, server := rawPair(b)
 	done := make(chan struct{})

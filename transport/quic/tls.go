@@ -16,7 +16,7 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// protocol is what both sides must name in the handshake (RFC 7301), so that no other service is taken for a node.
+// protocol is the name that both sides must offer in the TLS handshake (RFC 7301), so that no other service is taken for a node.
 const protocol = "sabir"
 
 func serverTLS(at *url.URL, config transport.Config) (*tls.Config, error) {

@@ -14,9 +14,9 @@
 // PING, and the channels "*" or those of the cluster.
 //
 // Redis keeps nothing: a subscriber that is disconnected, or so slow that the server's client-output-buffer-limit for pubsub is
-// reached (32 MiB at once, or 8 MiB for a minute), loses its connection and what was under way. Whether a subscriber got a
-// message is what PUBLISH returns, which in a Redis Cluster, and on replicas, counts the one server's subscribers only. So the
-// addresses of a cluster are refused.
+// reached (32 MiB at once, or 8 MiB for a minute), loses its connection and the messages that were under way. PUBLISH returns
+// the number of subscribers that got a message, but in a Redis Cluster, and on replicas, it counts those of one server only.
+// So the addresses of a cluster are refused.
 //
 // Publish gathers messages, of 1 MiB at most, while others are on their way to the server. Where the server refuses them
 // (a user without the right, for example), a later Publish returns its error.

@@ -11,7 +11,7 @@ const (
 	countLimit = 512
 )
 
-// queue is what was published and not sent yet.
+// queue holds the messages that were published and not sent yet.
 type queue struct {
 	mu      sync.Mutex
 	changed sync.Cond // the queue was taken, or filled, or closed
@@ -29,7 +29,7 @@ type batch struct {
 	messages []message
 }
 
-// message is where in the data of its batch it ends.
+// message is one message of a batch; end is the offset of its end in the batch's data.
 type message struct {
 	subject string
 	end     int

@@ -195,7 +195,7 @@ func (d *dialer) cut() {
 	}
 }
 
-// explain is why dialling failed, where that is the reason.
+// explain returns the error of dialling in place of err, where dialling failed before the context ended.
 func (d *dialer) explain(err error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

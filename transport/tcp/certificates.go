@@ -42,7 +42,7 @@ type certificateFiles struct {
 	current *material
 }
 
-// material is what the files of one moment hold.
+// material holds the parsed contents of the files at one moment.
 type material struct {
 	certificate *tls.Certificate // nil for none
 	authorities *x509.CertPool   // nil for those of the system
@@ -79,7 +79,7 @@ func (f *certificateFiles) config() (*tls.Config, error) {
 	return config, nil
 }
 
-// verifyServer is what crypto/tls does for a client, with the authorities of this moment.
+// verifyServer checks the server's certificate as crypto/tls does for a client, but with the authorities of this moment.
 func (f *certificateFiles) verifyServer(state tls.ConnectionState) error {
 	if state.ServerName == "" {
 		return errors.New("the name of the server is not known, so its certificate cannot be checked: set ServerName")
@@ -103,7 +103,8 @@ func (f *certificateFiles) verifyServer(state tls.ConnectionState) error {
 	return nil
 }
 
-// latest looks at the files at most once in checkEvery, and is what they hold, or held when they were last good.
+// latest returns the contents of the files; those of their last good version where they cannot be read or parsed. It looks at
+// the files at most once in checkEvery.
 func (f *certificateFiles) latest() *material {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -3,7 +3,7 @@
 //
 //	node := sabir.NewNode(sabir.Serve(greeter), sabir.Join("utp://:7700"))
 //
-// It is for networks and peers where uTP is what gets through. It does not encrypt: a TLS configuration is refused.
+// It is for networks that let uTP through and no other protocol. It does not encrypt: a TLS configuration is refused.
 //
 // Package session adds back pressure and an orderly end, and the socket under the library is this package's, because of
 // what the library does by itself: it abandons a connection whose reader pauses for 15 seconds or which is silent for two

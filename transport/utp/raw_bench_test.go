@@ -9,7 +9,7 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// BenchmarkRawBatchedEcho is what the library itself reaches, with which BenchmarkBatchedEcho compares.
+// BenchmarkRawBatchedEcho measures the library alone, as the reference for BenchmarkBatchedEcho.
 func BenchmarkRawBatchedEcho(b *testing.B) {
 	listener, err := utp.NewSocket("udp", "127.0.0.1:0")
 	if err != nil {

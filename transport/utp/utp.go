@@ -24,7 +24,7 @@ const (
 	// for the peer's library, and each holds more than a unit with its frame's head.
 	window = 224
 
-	// openWait is for the first packet after the library's own handshake, which may be lost and sent again.
+	// openWait bounds the time until the first packet after the library's own handshake, which may be lost and sent again.
 	openWait = 5 * time.Second
 
 	// keepAlive is the longest silence: the library abandons a connection after two minutes of it.
@@ -96,9 +96,8 @@ func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (
 	}
 }
 
-// errReset is what the other side answered. It does so too where more than fifty dial at once: the library's queue of those
-// not yet accepted is no longer, and a dialler beyond it gets the same answer as where nothing accepts. So it is tried
-// again, four times within 750 ms.
+// errReset is the error of a dial that the other side reset. The library resets a dial where nothing accepts, but also where
+// its queue of connections to accept is full, which holds fifty. So a dial is tried again, four times within 750 ms.
 var errReset = fmt.Errorf("reset by the listener: %w", syscall.ECONNREFUSED)
 
 const (

@@ -39,7 +39,8 @@ func withoutLibrary(t testing.TB) *validate.Validator {
 	return v
 }
 
-// contenders are those that are held to the same verdicts: a Validator with the library, one without, and the library itself.
+// contenders are the validators that must give the same verdicts: a Validator with the library, one without, and the library
+// itself.
 type contenders struct {
 	linked, own *validate.Validator
 	lib         *validator.Validate

@@ -45,9 +45,9 @@ type JWTConfig struct {
 	Audiences []string
 	// AnyAudience takes tokens for any audience: then one that was given to another service works here too.
 	AnyAudience bool
-	// Leeway is by how much clocks may differ. Default: 30 seconds; at most 5 minutes; [NoLeeway] is none.
+	// Leeway is the difference between clocks that is tolerated. Default: 30 seconds; at most 5 minutes; [NoLeeway] is none.
 	Leeway time.Duration
-	// AllowNoExpiry takes tokens without an expiry too, which are good for as long as their key is.
+	// AllowNoExpiry accepts tokens without an expiry too, which stay valid as long as their key.
 	AllowNoExpiry bool
 	// TokenType takes only tokens whose header has this type, such as "at+jwt" for access tokens (RFC 9068, section 4).
 	TokenType string

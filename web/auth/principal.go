@@ -77,8 +77,8 @@ func (p *Principal) plain() Principal {
 	return c
 }
 
-// principalOf finds the principal; nil for none. The metadata names it, since that is what nested calls and other nodes
-// go by; the context only spares reading it again, and decoded reports that it was not spared.
+// principalOf finds the principal; nil for none. It goes by the metadata, which nested calls and other nodes get too. A
+// principal in the context is only its decoded form; decoded reports that the metadata had to be decoded.
 func principalOf(ctx context.Context) (p *Principal, decoded bool) {
 	text := sabir.MetadataFromContext(ctx)[MetadataKey]
 	if text == "" {

@@ -36,8 +36,8 @@ type SessionConfig struct {
 	// CookieName names the cookie. Over TLS the browser gets it as "__Host-<name>", which no other host,
 	// not even a subdomain, can set (RFC 6265bis, section 4.1.3.2). Default: "session".
 	CookieName string
-	// Idle is how long a session lasts without a request, at least a second. Each session is prolonged once half of it
-	// has passed. Default: a day, or Lifetime if that is shorter.
+	// Idle is the time after which a session without a request ends, at least a second. A request prolongs the session once
+	// half of that time has passed. Default: a day, or Lifetime if that is shorter.
 	Idle time.Duration
 	// Lifetime bounds the time of a session, however often it is used. Default: 30 days, or Idle if that is longer.
 	Lifetime time.Duration

@@ -111,7 +111,7 @@ func TestAWrongPathKeepsTheNodeFromStarting(t *testing.T) {
 // A node that shows itself: what its actions do, and its last traces.
 func Example() {
 	ring := dashboard.Traces(4096)
-	tel, err := telemetry.New(telemetry.Metrics(), telemetry.Traces(ring))
+	tel, err := telemetry.New(telemetry.Config{Metrics: true, Traces: ring})
 	if err != nil {
 		panic(err)
 	}

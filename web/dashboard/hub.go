@@ -51,7 +51,8 @@ func newHub(n *sabir.Node, every time.Duration) *hub {
 	return &hub{node: n, every: every, watchers: make(map[*watcher]struct{}), stopped: stopped}
 }
 
-// watch adds a watcher; the first one starts the looking. The history is what was seen while others watched.
+// watch adds a watcher; the first one starts the survey of the cluster. The history has the points that were recorded while
+// others watched.
 func (h *hub) watch() (*watcher, []point, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

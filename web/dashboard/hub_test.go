@@ -84,7 +84,7 @@ func serve(tb testing.TB, b *dashboard) string {
 func counted(tb testing.TB) *sabir.Node {
 	tb.Helper()
 	ring := Traces(64)
-	tel, err := telemetry.New(telemetry.Metrics(), telemetry.Traces(ring))
+	tel, err := telemetry.New(telemetry.Config{Metrics: true, Traces: ring})
 	must(tb, err)
 	return openNode(tb, sabir.Serve(tel.Stats(), ring.Service()), sabir.Use(tel.Middleware()))
 }
@@ -190,7 +190,7 @@ func TestALookTellsRatesAndLatencies(t *testing.T) {
 }
 
 func TestANodeWithoutFiguresIsSaidToHaveNone(t *testing.T) {
-	tel, err := telemetry.New(telemetry.Traces(Traces(64)))
+	tel, err := telemetry.New(telemetry.Config{Traces: Traces(64)})
 	must(t, err)
 	for name, test := range map[string]struct {
 		options []sabir.NodeOption

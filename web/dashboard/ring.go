@@ -16,7 +16,7 @@ import (
 // node that it is given to serves what it holds:
 //
 //	ring := dashboard.Traces(4096)
-//	tel, err := telemetry.New(telemetry.Metrics(), telemetry.Traces(ring))
+//	tel, err := telemetry.New(telemetry.Config{Metrics: true, Traces: ring})
 //	node := sabir.NewNode(sabir.Serve(tel.Stats(), ring.Service()), sabir.Use(tel.Middleware()), …)
 //
 // To have the spans elsewhere too, give telemetry an exporter that passes them to both. A Ring is safe for use by several

@@ -96,7 +96,7 @@ func (b *dashboard) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// version is that of the page's scripts.
+// version identifies the page's scripts and styles: it changes when they do.
 func (b *dashboard) version() string { return b.files["/app.js"].tag + b.files["/style.css"].tag }
 
 // streamEvents sends the events that pass and match a pattern.

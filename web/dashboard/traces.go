@@ -32,7 +32,7 @@ type traceList struct {
 	Mute   []string       `json:"mute"`
 }
 
-// traceSpans is all spans of one trace, by their start.
+// traceSpans holds all spans of one trace, by their start.
 type traceSpans struct {
 	Trace string     `json:"trace"`
 	Spans []spanInfo `json:"spans"`

@@ -46,7 +46,7 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// openWorld starts the cluster; http is what the first node has besides the dashboard's path.
+// openWorld starts a cluster of three nodes; the first one serves the dashboard.
 func openWorld(tb testing.TB, options ...Option) *world {
 	tb.Helper()
 	w := &world{tb: tb}
@@ -54,7 +54,7 @@ func openWorld(tb testing.TB, options ...Option) *world {
 	var starting sync.WaitGroup
 	for i := range 3 {
 		ring := Traces(2000)
-		tel, err := telemetry.New(telemetry.Metrics(), telemetry.Traces(ring), telemetry.Buckets(buckets...))
+		tel, err := telemetry.New(telemetry.Config{Metrics: true, Traces: ring, Buckets: buckets})
 		must(tb, err)
 		parts := []sabir.NodeOption{sabir.NodeID(fmt.Sprintf("shop-%d", i+1)), quiet, sabir.Join(address), sabir.Serve(tel.Stats(), ring.Service()), sabir.Use(tel.Middleware())}
 		if i == 0 {

@@ -44,7 +44,7 @@ type Exchange struct {
 	// usual limit.
 	Limit time.Duration
 
-	// Status is that of the answer; 0 is 200.
+	// Status is the answer's status; 0 means 200.
 	Status int
 	// Type is the answer's Content-Type.
 	Type string
@@ -76,7 +76,15 @@ type Filter struct {
 	Problem error
 }
 
-// Reset makes x ready for the next request. Buffers are kept, and so is what belongs to the connection.
+// Filterer makes a filter: a [Filter] itself, or a value with settings, such as filter.RateLimit{Rate: 50, Burst: 100}.
+type Filterer interface {
+	Filter() Filter
+}
+
+// Filter returns f, so that a Filter is a [Filterer].
+func (f Filter) Filter() Filter { return f }
+
+// Reset makes x ready for the next request. It keeps buffers and the fields that belong to the connection.
 func (x *Exchange) Reset() {
 	x.Header.empty()
 	x.Answer.empty()

@@ -79,7 +79,7 @@ func (h *Header) All(name string) iter.Seq[string] {
 	}
 }
 
-// Fields is all lines. It must not be changed.
+// Fields returns all lines. The caller must not change them.
 func (h *Header) Fields() []Field { return h.fields }
 
 // empty removes all lines and keeps their capacity.

@@ -15,7 +15,7 @@ import (
 // tagOf is the ETag of an answer with the body.
 func tagOf(body string) string {
 	x := answered(request(), body)
-	through(filter.Cache(), x)
+	through(filter.Cache{}.Filter(), x)
 	return x.Answer.Get("ETag")
 }
 
@@ -26,7 +26,7 @@ func TestAnETagIsOfTheBody(t *testing.T) {
 	}
 	x := answered(request(), `{"id":7}`)
 	x.Answer.Add("ETag", `"own"`)
-	if through(filter.Cache(), x); headers(x, "ETag") != `ETag: "own"` {
+	if through(filter.Cache{}.Filter(), x); headers(x, "ETag") != `ETag: "own"` {
 		t.Errorf("got %s", headers(x, "ETag"))
 	}
 }
@@ -59,7 +59,7 @@ func TestIfNoneMatch(t *testing.T) {
 		for _, method := range []string{"GET", "HEAD"} {
 			x := answered(request("If-None-Match", line), body)
 			x.Method = method
-			through(filter.Cache(), x)
+			through(filter.Cache{}.Filter(), x)
 			if (x.Status == 304) != match {
 				t.Errorf("%s %q: got %d", method, line, x.Status)
 			}
@@ -69,12 +69,12 @@ func TestIfNoneMatch(t *testing.T) {
 		}
 	}
 	x := answered(request("If-None-Match", `"x"`, "If-None-Match", tag), body)
-	if through(filter.Cache(), x); x.Status != 304 {
+	if through(filter.Cache{}.Filter(), x); x.Status != 304 {
 		t.Errorf("in a second line: got %d", x.Status)
 	}
 	x = answered(request("If-None-Match", `"own"`), body)
 	x.Answer.Add("ETag", `W/"own"`)
-	if through(filter.Cache(), x); x.Status != 304 {
+	if through(filter.Cache{}.Filter(), x); x.Status != 304 {
 		t.Errorf("a weak tag of the answer: got %d", x.Status)
 	}
 }
@@ -90,7 +90,7 @@ func TestWhatHasNoETag(t *testing.T) {
 		x := answered(request("If-None-Match", "*"), "{}")
 		change(x)
 		status := x.Status
-		if through(filter.Cache(), x); x.Answer.Has("ETag") || x.Status != status || string(x.Out) != "{}" {
+		if through(filter.Cache{}.Filter(), x); x.Answer.Has("ETag") || x.Status != status || string(x.Out) != "{}" {
 			t.Errorf("%s %d: got %d, %q", x.Method, status, x.Status, x.Answer.Fields())
 		}
 	}
@@ -118,27 +118,27 @@ func cachedFor(t testing.TB, ttl time.Duration) routed {
 
 func TestCacheControl(t *testing.T) {
 	minute := cachedFor(t, 90*time.Second)
-	shared := []filter.CacheOption{filter.Shared()}
+	shared := filter.Cache{Shared: true}
 	for _, c := range []struct {
-		what    string
-		options []filter.CacheOption
-		change  func(*exchange.Exchange)
-		want    string
+		what   string
+		filter filter.Cache
+		change func(*exchange.Exchange)
+		want   string
 	}{
-		{"nothing is kept", nil, func(*exchange.Exchange) {}, "private, no-cache"},
-		{"an age for all", []filter.CacheOption{filter.MaxAge(5 * time.Second)}, func(*exchange.Exchange) {}, "private, max-age=5"},
-		{"the action's cache", nil, func(x *exchange.Exchange) { x.Route = minute }, "private, max-age=90"},
-		{"an action without one", nil, func(x *exchange.Exchange) { x.Route = routed{} }, "private, no-cache"},
-		{"the answer says it", nil, func(x *exchange.Exchange) { x.Answer.Add("Cache-Control", "max-age=7") }, "max-age=7"},
+		{"nothing is kept", filter.Cache{}, func(*exchange.Exchange) {}, "private, no-cache"},
+		{"an age for all", filter.Cache{MaxAge: 5 * time.Second}, func(*exchange.Exchange) {}, "private, max-age=5"},
+		{"the action's cache", filter.Cache{}, func(x *exchange.Exchange) { x.Route = minute }, "private, max-age=90"},
+		{"an action without one", filter.Cache{}, func(x *exchange.Exchange) { x.Route = routed{} }, "private, no-cache"},
+		{"the answer says it", filter.Cache{}, func(x *exchange.Exchange) { x.Answer.Add("Cache-Control", "max-age=7") }, "max-age=7"},
 		{"a cookie is set", shared, func(x *exchange.Exchange) { x.Answer.Add("Set-Cookie", "a=b") }, "no-store"},
 		{"shared", shared, func(x *exchange.Exchange) { x.Route = minute }, "public, max-age=90"},
 		{"shared, but somebody calls", shared, func(x *exchange.Exchange) { x.Route, x.Principal = minute, &auth.Principal{Subject: "ada"} }, "private, max-age=90"},
 		{"shared, but with credentials", shared, func(x *exchange.Exchange) { x.Route = minute; x.Header.Add("Authorization", "x") }, "private, max-age=90"},
 		{"shared, but with a cookie", shared, func(x *exchange.Exchange) { x.Route = minute; x.Header.Add("Cookie", "a=b") }, "private, max-age=90"},
 		{"an error", shared, func(x *exchange.Exchange) { x.Route, x.Status = minute, 404 }, "no-store"},
-		{"a failure", nil, func(x *exchange.Exchange) { x.Status = 500 }, "no-store"},
+		{"a failure", filter.Cache{}, func(x *exchange.Exchange) { x.Status = 500 }, "no-store"},
 	} {
-		f := filter.Cache(c.options...)
+		f := c.filter.Filter()
 		for range 2 { // the second time from what is remembered
 			x := answered(request(), "{}")
 			c.change(x)
@@ -147,11 +147,11 @@ func TestCacheControl(t *testing.T) {
 			}
 		}
 	}
-	misconfigured(t, filter.Cache(filter.MaxAge(-1)), "MaxAge")
+	misconfigured(t, filter.Cache{MaxAge: -1}.Filter(), "MaxAge")
 }
 
 func TestCompressedAnswersAreFoundAgain(t *testing.T) {
-	compress, cache := filter.Compress(), filter.Cache()
+	compress, cache := filter.Compress{}.Filter(), filter.Cache{}.Filter()
 	ask := func(headers ...string) *exchange.Exchange {
 		x := answered(request(append(headers, "Accept-Encoding", "gzip")...), document)
 		cache.After(x)
@@ -177,7 +177,7 @@ func FuzzIfNoneMatch(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		x := answered(request("If-None-Match", line), "{}")
-		through(filter.Cache(), x)
+		through(filter.Cache{}.Filter(), x)
 		if x.Status == 304 && !strings.Contains(line, tag) && strings.Trim(line, " \t") != "*" {
 			t.Fatalf("%q matches %s", line, tag)
 		}
@@ -187,17 +187,17 @@ func FuzzIfNoneMatch(f *testing.F) {
 func BenchmarkCacheOfACall(b *testing.B) {
 	x := roomy()
 	x.Method = "POST"
-	bench(b, filter.Cache(), answered(x, `{"id":7,"name":"Ada"}`), nil)
+	bench(b, filter.Cache{}.Filter(), answered(x, `{"id":7,"name":"Ada"}`), nil)
 }
 
 func BenchmarkCache(b *testing.B) {
 	x := roomy()
 	x.Route = cachedFor(b, time.Minute)
-	bench(b, filter.Cache(), answered(x, strings.Repeat("x", 300)), nil)
+	bench(b, filter.Cache{}.Filter(), answered(x, strings.Repeat("x", 300)), nil)
 }
 
 func BenchmarkNotModified(b *testing.B) {
 	body := strings.Repeat("x", 300)
 	x := roomy("If-None-Match", tagOf(body))
-	bench(b, filter.Cache(), x, func() { answered(x, body).Status = 0 })
+	bench(b, filter.Cache{}.Filter(), x, func() { answered(x, body).Status = 0 })
 }

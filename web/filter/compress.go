@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bytes"
+	"cmp"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,36 +14,8 @@ import (
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// CompressOption is an option of [Compress].
-type CompressOption func(*compress)
-
-// AtLeast sets the bytes that an answer must have to be compressed. Default: 1024. Smaller ones fit one packet as they are.
-func AtLeast(n int) CompressOption {
-	return func(c *compress) {
-		c.wrong.want(n >= 0, "Compress: AtLeast(%d)", n)
-		c.atLeast = n
-	}
-}
-
-// Encodings lists the encodings to offer, in order of preference. Default: "zstd", "gzip".
-func Encodings(names ...string) CompressOption {
-	return func(c *compress) {
-		for _, name := range names {
-			c.wrong.want(name == "zstd" || name == "gzip", "Compress: no encoding is called %q: want \"zstd\" or \"gzip\"", name)
-		}
-		c.wrong.want(len(names) > 0, "Compress: Encodings was given none")
-		c.encodings = names
-	}
-}
-
-// Types are the media types that are compressed besides text/*, JSON, XML, JavaScript, SVG and WebAssembly.
-func Types(types ...string) CompressOption {
-	return func(c *compress) { c.types = append(c.types, types...) }
-}
-
 type compress struct {
-	wrong     problems
-	atLeast   int
+	minSize   int
 	encodings []string
 	types     []string
 	zstd      *zstd.Encoder
@@ -60,18 +33,30 @@ const zstdWindow = 128 << 10
 //
 // An answer that holds both a secret and what the caller sent reveals the secret by its size (the BREACH attack): do not
 // compress pages with such secrets for callers that can be made to ask again and again.
-func Compress(options ...CompressOption) exchange.Filter {
-	c := &compress{atLeast: 1024, encodings: []string{"zstd", "gzip"}}
-	for _, o := range options {
-		o(c)
+type Compress struct {
+	MinSize   int      // bytes that an answer must have to be compressed. Default: 1024; smaller ones fit one packet as they are
+	Encodings []string // to offer, in order of preference. Default: "zstd", "gzip"
+	Types     []string // media types to compress besides text/*, JSON, XML, JavaScript, SVG and WebAssembly
+}
+
+// Filter makes the filter.
+func (f Compress) Filter() exchange.Filter {
+	var wrong problems
+	wrong.want(f.MinSize >= 0, "Compress: MinSize is %d", f.MinSize)
+	for _, name := range f.Encodings {
+		wrong.want(name == "zstd" || name == "gzip", "Compress: no encoding is called %q: want \"zstd\" or \"gzip\"", name)
+	}
+	c := &compress{minSize: cmp.Or(f.MinSize, 1024), encodings: f.Encodings, types: f.Types}
+	if len(c.encodings) == 0 {
+		c.encodings = []string{"zstd", "gzip"}
 	}
 	if slices.Contains(c.encodings, "zstd") {
 		var err error
 		c.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)),
 			zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true))
-		c.wrong.want(err == nil, "Compress: %w", err)
+		wrong.want(err == nil, "Compress: %w", err)
 	}
-	return c.wrong.filter(exchange.Filter{Name: "compress", After: c.after})
+	return wrong.filter(exchange.Filter{Name: "compress", After: c.after})
 }
 
 func (c *compress) after(x *exchange.Exchange) {
@@ -80,7 +65,7 @@ func (c *compress) after(x *exchange.Exchange) {
 		c.afterNotModified(x)
 		return
 	}
-	if len(x.Out) < c.atLeast || len(x.Out) == 0 || code < 200 || code == 204 || code == 206 || !c.compressible(x.Type) ||
+	if len(x.Out) < c.minSize || len(x.Out) == 0 || code < 200 || code == 204 || code == 206 || !c.compressible(x.Type) ||
 		x.Answer.Has("Content-Encoding") || noTransform(x) {
 		return
 	}

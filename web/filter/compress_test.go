@@ -49,7 +49,7 @@ func plain(t testing.TB, x *exchange.Exchange) string {
 }
 
 func TestTheCallerChoosesTheEncoding(t *testing.T) {
-	f := filter.Compress()
+	f := filter.Compress{}.Filter()
 	for accept, want := range map[string]string{
 		"":                          "",
 		"gzip":                      "gzip",
@@ -124,7 +124,7 @@ func TestWhatIsNotCompressed(t *testing.T) {
 		x := answered(request("Accept-Encoding", "gzip, zstd"), noise)
 		change(x)
 		before, encoding := string(x.Out), x.Answer.Get("Content-Encoding")
-		through(filter.Compress(), x)
+		through(filter.Compress{}.Filter(), x)
 		if string(x.Out) != before || x.Answer.Get("Content-Encoding") != encoding || x.Answer.Has("Vary") {
 			t.Errorf("%s is compressed", what)
 		}
@@ -139,7 +139,7 @@ func TestWhatGrowsIsLeftAlone(t *testing.T) {
 	}
 	for _, encoding := range []string{"gzip", "zstd"} {
 		x := answered(request("Accept-Encoding", encoding), string(random))
-		through(filter.Compress(), x)
+		through(filter.Compress{}.Filter(), x)
 		if x.Answer.Has("Content-Encoding") || string(x.Out) != string(random) {
 			t.Errorf("%s: got %d bytes", encoding, len(x.Out))
 		}
@@ -150,7 +150,7 @@ func TestTypesThatShrink(t *testing.T) {
 	for _, mediaType := range []string{"application/json", "application/problem+json", "application/vnd.api+json; charset=utf-8", "text/html", "image/svg+xml", "application/javascript", "application/x-own"} {
 		x := answered(request("Accept-Encoding", "gzip"), document)
 		x.Type = mediaType
-		if through(filter.Compress(filter.Types("application/x-own")), x); !x.Answer.Has("Content-Encoding") {
+		if through(filter.Compress{Types: []string{"application/x-own"}}.Filter(), x); !x.Answer.Has("Content-Encoding") {
 			t.Errorf("%s is not compressed", mediaType)
 		}
 	}
@@ -163,7 +163,7 @@ func TestAStrongETagBecomesWeak(t *testing.T) {
 			if x.Status = status; tag != "" {
 				x.Answer.Add("ETag", tag)
 			}
-			through(filter.Compress(), x)
+			through(filter.Compress{}.Filter(), x)
 			if got := x.Answer.Get("ETag"); got != want {
 				t.Errorf("%d, %s: got %s", status, tag, got)
 			}
@@ -171,7 +171,7 @@ func TestAStrongETagBecomesWeak(t *testing.T) {
 	}
 	x := answered(request("Accept-Encoding", "br"), document)
 	x.Answer.Add("ETag", `"a"`)
-	if through(filter.Compress(), x); x.Answer.Get("ETag") != `"a"` {
+	if through(filter.Compress{}.Filter(), x); x.Answer.Get("ETag") != `"a"` {
 		t.Error("weak, but the bytes are the same")
 	}
 }
@@ -180,7 +180,7 @@ func TestTheAnswerMayHaveHadAVary(t *testing.T) {
 	for vary, want := range map[string]string{"Origin": "Vary: Origin\nVary: Accept-Encoding", "*": "Vary: *", "origin, accept-encoding": "Vary: origin, accept-encoding"} {
 		x := answered(request("Accept-Encoding", "gzip"), document)
 		x.Answer.Add("Vary", vary)
-		if through(filter.Compress(), x); headers(x, "Vary") != want {
+		if through(filter.Compress{}.Filter(), x); headers(x, "Vary") != want {
 			t.Errorf("got %s, want %s", headers(x, "Vary"), want)
 		}
 	}
@@ -188,16 +188,15 @@ func TestTheAnswerMayHaveHadAVary(t *testing.T) {
 
 func TestCompressOptions(t *testing.T) {
 	x := answered(request("Accept-Encoding", "gzip, zstd"), strings.Repeat("a", 100))
-	if through(filter.Compress(filter.AtLeast(100), filter.Encodings("gzip", "zstd")), x); x.Answer.Get("Content-Encoding") != "gzip" {
+	if through(filter.Compress{MinSize: 100, Encodings: []string{"gzip", "zstd"}}.Filter(), x); x.Answer.Get("Content-Encoding") != "gzip" {
 		t.Errorf("got %q", x.Answer.Get("Content-Encoding"))
 	}
-	misconfigured(t, filter.Compress(filter.AtLeast(-1)), "AtLeast")
-	misconfigured(t, filter.Compress(filter.Encodings("br")), `"br"`)
-	misconfigured(t, filter.Compress(filter.Encodings()), "none")
+	misconfigured(t, filter.Compress{MinSize: -1}.Filter(), "MinSize")
+	misconfigured(t, filter.Compress{Encodings: []string{"br"}}.Filter(), `"br"`)
 }
 
 func TestManyAnswersAreCompressedAtOnce(t *testing.T) {
-	f := filter.Compress()
+	f := filter.Compress{}.Filter()
 	var wg sync.WaitGroup
 	for worker := range 8 {
 		wg.Go(func() {
@@ -218,7 +217,7 @@ func FuzzAcceptEncoding(f *testing.F) {
 	for _, seed := range []string{"gzip, zstd;q=0.5", "*;q=0", ";;;", "gzip;q=1.0000", "identity;q=0,*", "zſtd"} {
 		f.Add(seed)
 	}
-	compress := filter.Compress(filter.AtLeast(0))
+	compress := filter.Compress{MinSize: 1}.Filter()
 	f.Fuzz(func(t *testing.T, accept string) {
 		x := answered(request("Accept-Encoding", accept), document[:2000])
 		through(compress, x)
@@ -233,7 +232,7 @@ func FuzzAcceptEncoding(f *testing.F) {
 
 func BenchmarkCompressSmall(b *testing.B) {
 	x := roomy("Accept-Encoding", "gzip, deflate, br, zstd")
-	bench(b, filter.Compress(), x, func() { answered(x, `{"id":7}`) })
+	bench(b, filter.Compress{}.Filter(), x, func() { answered(x, `{"id":7}`) })
 }
 
 // userList is a list as services answer it.
@@ -256,7 +255,7 @@ func BenchmarkCompress(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%dB", encoding, len(body)), func(b *testing.B) {
 				x := roomy("Accept-Encoding", encoding)
 				b.SetBytes(int64(len(body)))
-				bench(b, filter.Compress(), x, func() { answered(x, body) })
+				bench(b, filter.Compress{}.Filter(), x, func() { answered(x, body) })
 				b.ReportMetric(float64(len(body))/float64(len(x.Out)), "ratio")
 			})
 		}

@@ -10,10 +10,13 @@ import (
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// CORSConfig sets which pages of other sites may call from browsers. The zero Policy lets none.
-type CORSConfig struct {
-	// Origins are those that may call: "https://app.example.com", "https://*.example.com" for every name under that one (not
-	// itself), "http://localhost:*" for every port, or "*" alone for all, which excludes Credentials.
+// CORS lets browsers call for pages of other sites (Fetch standard, section 3.2). A preflight is answered with 204 or, for
+// what is not allowed, 403. An origin that is not allowed never appears in an answer; its calls are not refused here, but
+// browsers keep the answers from the page. The opaque origin "null" is never allowed: every sandboxed page has it. The zero
+// CORS allows none.
+type CORS struct {
+	// Origins lists the origins that may call: "https://app.example.com", "https://*.example.com" for every name under that
+	// one (not itself), "http://localhost:*" for every port, or "*" alone for all, which excludes Credentials.
 	Origins []string
 	// Allow is asked about origins that Origins does not have. It must be exact: a check by prefix lets
 	// https://example.com.evil.org in.
@@ -41,16 +44,14 @@ const (
 	maxRequestHeaders = 64  // names in Access-Control-Request-Headers
 )
 
-// CORS lets browsers call for pages of other sites (Fetch standard, section 3.2). A preflight is answered with 204 or, for
-// what is not allowed, 403. An origin that is not allowed never appears in an answer; its calls are not refused here, but
-// browsers keep the answers from the page. The opaque origin "null" is never allowed: every sandboxed page has it.
-func CORS(policy CORSConfig) exchange.Filter {
-	c, wrong := newCORS(policy)
+// Filter makes the filter.
+func (p CORS) Filter() exchange.Filter {
+	c, wrong := newCORS(p)
 	return wrong.filter(exchange.Filter{Name: "cors", Before: c.before, Preflight: c.preflight})
 }
 
 // Allows reports whether pages of the origin may call. A server that refuses calls of other sites asks it first.
-func (p CORSConfig) Allows(origin string) bool {
+func (p CORS) Allows(origin string) bool {
 	c, wrong := newCORS(p)
 	return len(wrong) == 0 && c.allows(origin)
 }
@@ -72,7 +73,7 @@ type cors struct {
 // originPattern is an origin with a star in place of the first labels of its name or of its port.
 type originPattern struct{ before, after string }
 
-func newCORS(p CORSConfig) (*cors, problems) {
+func newCORS(p CORS) (*cors, problems) {
 	var wrong problems
 	c := &cors{exact: make(map[string]bool), allow: p.Allow, headers: make(map[string]bool), credentials: p.Credentials, private: p.PrivateNetwork}
 	for _, origin := range p.Origins {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestOrigins(t *testing.T) {
-	policy := filter.CORSConfig{Origins: []string{"https://app.example.com", "https://*.example.org", "http://localhost:*", "https://x.example:8443"},
+	policy := filter.CORS{Origins: []string{"https://app.example.com", "https://*.example.org", "http://localhost:*", "https://x.example:8443"},
 		Allow: func(origin string) bool { return origin == "https://asked.example" }}
 	for origin, want := range map[string]bool{
 		"https://app.example.com":                              true,
@@ -48,7 +48,7 @@ func TestOrigins(t *testing.T) {
 			t.Errorf("%q: allowed %v", origin, got)
 		}
 		x := request("Origin", origin)
-		if err := through(filter.CORS(policy), x); err != nil {
+		if err := through(policy.Filter(), x); err != nil {
 			t.Fatal(err)
 		}
 		echoed := ""
@@ -63,14 +63,14 @@ func TestOrigins(t *testing.T) {
 
 func TestAnAnswerWithoutAnOriginVariesToo(t *testing.T) {
 	x := request()
-	through(filter.CORS(filter.CORSConfig{Origins: []string{"https://app.example.com"}}), x)
+	through(filter.CORS{Origins: []string{"https://app.example.com"}}.Filter(), x)
 	if got := headers(x, "Vary", "Access-Control-Allow-Origin"); got != "Vary: Origin" {
 		t.Errorf("got %s", got)
 	}
 }
 
 func TestEveryOrigin(t *testing.T) {
-	f := filter.CORS(filter.CORSConfig{Origins: []string{"*"}})
+	f := filter.CORS{Origins: []string{"*"}}.Filter()
 	x := request("Origin", "https://anything.example")
 	through(f, x)
 	if got := headers(x, "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Vary"); got != "Access-Control-Allow-Origin: *" {
@@ -84,7 +84,7 @@ func TestEveryOrigin(t *testing.T) {
 
 func TestTheZeroPolicyLetsNobody(t *testing.T) {
 	for _, x := range []*exchange.Exchange{request("Origin", "https://app.example.com"), request("Origin", "null")} {
-		through(filter.CORS(filter.CORSConfig{}), x)
+		through(filter.CORS{}.Filter(), x)
 		if x.Answer.Has("Access-Control-Allow-Origin") {
 			t.Errorf("got %q", x.Answer.Fields())
 		}
@@ -93,7 +93,7 @@ func TestTheZeroPolicyLetsNobody(t *testing.T) {
 
 func TestCredentialsAndExposedHeaders(t *testing.T) {
 	x := request("Origin", "https://app.example.com")
-	through(filter.CORS(filter.CORSConfig{Origins: []string{"https://app.example.com"}, Credentials: true, Expose: []string{"X-Total", "Link"}}), x)
+	through(filter.CORS{Origins: []string{"https://app.example.com"}, Credentials: true, Expose: []string{"X-Total", "Link"}}.Filter(), x)
 	want := "Access-Control-Allow-Origin: https://app.example.com\nAccess-Control-Allow-Credentials: true\nAccess-Control-Expose-Headers: X-Total, Link"
 	if got := headers(x, "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Expose-Headers"); got != want {
 		t.Errorf("got %s", got)
@@ -102,10 +102,10 @@ func TestCredentialsAndExposedHeaders(t *testing.T) {
 
 func TestPreflights(t *testing.T) {
 	const origin = "https://app.example.com"
-	strict := filter.CORSConfig{Origins: []string{origin}, Credentials: true, MaxAge: time.Hour}
+	strict := filter.CORS{Origins: []string{origin}, Credentials: true, MaxAge: time.Hour}
 	for _, c := range []struct {
 		what    string
-		policy  filter.CORSConfig
+		policy  filter.CORS
 		origin  string
 		method  string
 		headers []string
@@ -121,20 +121,20 @@ func TestPreflights(t *testing.T) {
 		{"another origin", strict, "https://evil.example", "POST", nil, 403, ""},
 		{"the opaque origin", strict, "null", "POST", nil, 403, ""},
 		{"too many headers", strict, origin, "POST", []string{strings.Repeat("content-type,", 65)}, 403, ""},
-		{"every header", filter.CORSConfig{Origins: []string{"*"}, Headers: []string{"*"}}, origin, "POST", []string{"x-other"}, 204, "x-other"},
-		{"every header but authorization", filter.CORSConfig{Origins: []string{"*"}, Headers: []string{"*"}}, origin, "POST", []string{"authorization"}, 403, ""},
-		{"authorization too", filter.CORSConfig{Origins: []string{"*"}, Headers: []string{"*", "Authorization"}}, origin, "POST", []string{"authorization"}, 204, "authorization"},
-		{"no header", filter.CORSConfig{Origins: []string{"*"}, Headers: []string{}}, origin, "POST", []string{"content-type"}, 403, ""},
-		{"given methods", filter.CORSConfig{Origins: []string{"*"}, Methods: []string{"QUERY"}}, origin, "QUERY", nil, 204, ""},
-		{"other than the given methods", filter.CORSConfig{Origins: []string{"*"}, Methods: []string{"QUERY"}}, origin, "PUT", nil, 403, ""},
-		{"no name", filter.CORSConfig{Origins: []string{"*"}, Headers: []string{"*"}}, origin, "POST", []string{"a b"}, 403, ""},
+		{"every header", filter.CORS{Origins: []string{"*"}, Headers: []string{"*"}}, origin, "POST", []string{"x-other"}, 204, "x-other"},
+		{"every header but authorization", filter.CORS{Origins: []string{"*"}, Headers: []string{"*"}}, origin, "POST", []string{"authorization"}, 403, ""},
+		{"authorization too", filter.CORS{Origins: []string{"*"}, Headers: []string{"*", "Authorization"}}, origin, "POST", []string{"authorization"}, 204, "authorization"},
+		{"no header", filter.CORS{Origins: []string{"*"}, Headers: []string{}}, origin, "POST", []string{"content-type"}, 403, ""},
+		{"given methods", filter.CORS{Origins: []string{"*"}, Methods: []string{"QUERY"}}, origin, "QUERY", nil, 204, ""},
+		{"other than the given methods", filter.CORS{Origins: []string{"*"}, Methods: []string{"QUERY"}}, origin, "PUT", nil, 403, ""},
+		{"no name", filter.CORS{Origins: []string{"*"}, Headers: []string{"*"}}, origin, "POST", []string{"a b"}, 403, ""},
 	} {
 		x := request("Origin", c.origin, "Access-Control-Request-Method", c.method)
 		x.Method = "OPTIONS"
 		for _, line := range c.headers {
 			x.Header.Add("Access-Control-Request-Headers", line)
 		}
-		if !filter.CORS(c.policy).Preflight(x) {
+		if !c.policy.Filter().Preflight(x) {
 			t.Errorf("%s: not answered", c.what)
 		}
 		if x.Status != c.status || x.Answer.Get("Access-Control-Allow-Headers") != c.allowed {
@@ -154,7 +154,7 @@ func TestPreflights(t *testing.T) {
 }
 
 func TestWhatIsNoPreflightIsLeftAlone(t *testing.T) {
-	f := filter.CORS(filter.CORSConfig{Origins: []string{"*"}})
+	f := filter.CORS{Origins: []string{"*"}}.Filter()
 	for _, x := range []*exchange.Exchange{
 		{Method: "OPTIONS"}, {Method: "POST"},
 		request("Origin", "https://a.example", "Access-Control-Request-Method", "POST"), // a GET
@@ -173,7 +173,7 @@ func TestPrivateNetworks(t *testing.T) {
 	for _, allow := range []bool{true, false} {
 		x := request("Origin", "https://a.example", "Access-Control-Request-Method", "POST", "Access-Control-Request-Private-Network", "true")
 		x.Method = "OPTIONS"
-		filter.CORS(filter.CORSConfig{Origins: []string{"*"}, PrivateNetwork: allow}).Preflight(x)
+		filter.CORS{Origins: []string{"*"}, PrivateNetwork: allow}.Filter().Preflight(x)
 		if x.Answer.Has("Access-Control-Allow-Private-Network") != allow {
 			t.Errorf("allowed %v: got %q", allow, x.Answer.Fields())
 		}
@@ -183,16 +183,16 @@ func TestPrivateNetworks(t *testing.T) {
 func TestPoliciesThatAreNotSound(t *testing.T) {
 	for _, origin := range []string{"example.com", "https://example.com/", "https://example.com/x", "https://*", "https://a.*.example.com", "https://*example.com", "https://**.example.com",
 		"https://Example.com", "null", "", "https://", "https://example.com?", "https://example.com#", "https://u@example.com", "*.example.com", "https://example.com:*x"} {
-		misconfigured(t, filter.CORS(filter.CORSConfig{Origins: []string{origin}}), "is no origin")
+		misconfigured(t, filter.CORS{Origins: []string{origin}}.Filter(), "is no origin")
 	}
-	misconfigured(t, filter.CORS(filter.CORSConfig{Origins: []string{"*"}, Credentials: true}), "exclude each other")
-	misconfigured(t, filter.CORS(filter.CORSConfig{Origins: []string{"*", "https://a.example"}}), "mean nothing")
-	misconfigured(t, filter.CORS(filter.CORSConfig{Origins: []string{"https://a.example"}, Headers: []string{"*"}, Credentials: true}), "exclude each other")
-	misconfigured(t, filter.CORS(filter.CORSConfig{Headers: []string{"a b"}}), "no name")
-	misconfigured(t, filter.CORS(filter.CORSConfig{Methods: []string{"*"}}), "no name")
-	misconfigured(t, filter.CORS(filter.CORSConfig{Expose: []string{"a\r\nb"}}), "no name")
-	misconfigured(t, filter.CORS(filter.CORSConfig{MaxAge: -1}), "MaxAge")
-	if (filter.CORSConfig{Origins: []string{"*"}, Credentials: true}).Allows("https://a.example") {
+	misconfigured(t, filter.CORS{Origins: []string{"*"}, Credentials: true}.Filter(), "exclude each other")
+	misconfigured(t, filter.CORS{Origins: []string{"*", "https://a.example"}}.Filter(), "mean nothing")
+	misconfigured(t, filter.CORS{Origins: []string{"https://a.example"}, Headers: []string{"*"}, Credentials: true}.Filter(), "exclude each other")
+	misconfigured(t, filter.CORS{Headers: []string{"a b"}}.Filter(), "no name")
+	misconfigured(t, filter.CORS{Methods: []string{"*"}}.Filter(), "no name")
+	misconfigured(t, filter.CORS{Expose: []string{"a\r\nb"}}.Filter(), "no name")
+	misconfigured(t, filter.CORS{MaxAge: -1}.Filter(), "MaxAge")
+	if (filter.CORS{Origins: []string{"*"}, Credentials: true}).Allows("https://a.example") {
 		t.Error("a policy that is not sound allows")
 	}
 }
@@ -201,10 +201,10 @@ func FuzzPreflight(f *testing.F) {
 	f.Add("https://app.example.com", "POST", "content-type")
 	f.Add("https://a.example.org", "PUT", ",,a, b")
 	f.Fuzz(func(t *testing.T, origin, method, asked string) {
-		policy := filter.CORSConfig{Origins: []string{"https://app.example.com", "https://*.example.org"}, Credentials: true}
+		policy := filter.CORS{Origins: []string{"https://app.example.com", "https://*.example.org"}, Credentials: true}
 		x := request("Origin", origin, "Access-Control-Request-Method", method, "Access-Control-Request-Headers", asked)
 		x.Method = "OPTIONS"
-		filter.CORS(policy).Preflight(x)
+		policy.Filter().Preflight(x)
 		echoed := x.Answer.Get("Access-Control-Allow-Origin")
 		if echoed != "" && echoed != "https://app.example.com" && !(strings.HasPrefix(echoed, "https://") && strings.HasSuffix(echoed, ".example.org") && !strings.ContainsAny(echoed[8:], "/?#@:\\ \r\n,")) {
 			t.Fatalf("%q is allowed", echoed)
@@ -218,9 +218,9 @@ func FuzzPreflight(f *testing.F) {
 }
 
 func BenchmarkCORSWithoutOrigin(b *testing.B) {
-	bench(b, filter.CORS(filter.CORSConfig{Origins: []string{"https://app.example.com"}}), roomy("Accept", "*/*"), nil)
+	bench(b, filter.CORS{Origins: []string{"https://app.example.com"}}.Filter(), roomy("Accept", "*/*"), nil)
 }
 
 func BenchmarkCORS(b *testing.B) {
-	bench(b, filter.CORS(filter.CORSConfig{Origins: []string{"https://app.example.com"}}), roomy("Origin", "https://app.example.com"), nil)
+	bench(b, filter.CORS{Origins: []string{"https://app.example.com"}}.Filter(), roomy("Origin", "https://app.example.com"), nil)
 }

@@ -1,12 +1,12 @@
 // Package filter has ready-made filters for the HTTP server: limits by caller, origin and rate, and the headers of answers.
 //
 //	sabir.HTTP("0.0.0.0:3000", web.Filters(
-//		filter.Log(slog.Default()),
-//		filter.Secure(),
-//		filter.CORS(filter.CORSConfig{Origins: []string{"https://app.example.com"}}),
-//		filter.Compress(),
-//		filter.Cache(),
-//		filter.RateLimit(50, 100)))
+//		filter.Log{},
+//		filter.Secure{},
+//		filter.CORS{Origins: []string{"https://app.example.com"}},
+//		filter.Compress{},
+//		filter.Cache{},
+//		filter.RateLimit{Rate: 50, Burst: 100}))
 //
 // The first is the outermost: [Log] sees what was sent, [Compress] compresses what [Cache] made an ETag of. [RateLimit] by
 // principal goes behind the authentication.

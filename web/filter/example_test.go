@@ -40,11 +40,11 @@ func Example() {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", greet, sabir.Route("GET", "/hello/{name}"))
 	node := sabir.NewNode(sabir.Serve(greeter), sabir.HTTP(":0", web.Filters(
-		filter.Secure(),
-		filter.CORS(filter.CORSConfig{Origins: []string{"https://app.example.com"}}),
-		filter.Compress(),
-		filter.Cache(filter.MaxAge(time.Minute)),
-		filter.RateLimit(1.0/60, 2))))
+		filter.Secure{},
+		filter.CORS{Origins: []string{"https://app.example.com"}},
+		filter.Compress{},
+		filter.Cache{MaxAge: time.Minute},
+		filter.RateLimit{Rate: 1.0 / 60, Burst: 2})))
 	if err := node.Start(context.Background()); err != nil {
 		log.Fatal(err)
 	}

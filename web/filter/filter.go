@@ -48,7 +48,7 @@ func vary(x *exchange.Exchange, name string) {
 	x.Answer.Add("Vary", name)
 }
 
-// status is that of the answer.
+// status returns the status of the answer.
 func status(x *exchange.Exchange) int {
 	if x.Status == 0 {
 		return 200

@@ -13,18 +13,22 @@ type addresses struct {
 	all         bool // nothing is allowed in particular
 }
 
-// IPs takes calls from the addresses in allow, or from all if that is empty, except those in deny; others get ErrAddress.
-// A connection without an address, over a Unix socket, passes where allow is empty. IPv4 addresses in IPv6 form count as
-// IPv4. Behind a proxy, web.TrustProxies has to name it. The time that it takes grows with the logarithm of the number of prefixes.
-func IPs(allow, deny []netip.Prefix) exchange.Filter {
-	a := &addresses{all: len(allow) == 0}
+// IPs takes calls from the addresses in Allow, or from all if that is empty, except those in Deny; others get
+// ErrAddressRefused. A connection without an address, over a Unix socket, passes where Allow is empty. IPv4 addresses in IPv6 form
+// count as IPv4. Behind a proxy, web.TrustProxies has to name it. The time that it takes grows with the logarithm of the number
+// of prefixes.
+type IPs struct{ Allow, Deny []netip.Prefix }
+
+// Filter makes the filter.
+func (f IPs) Filter() exchange.Filter {
+	a := &addresses{all: len(f.Allow) == 0}
 	var wrong problems
-	for _, prefix := range slices.Concat(allow, deny) {
+	for _, prefix := range slices.Concat(f.Allow, f.Deny) {
 		wrong.want(prefix.IsValid(), "IPs: a prefix is not valid: use netip.MustParsePrefix")
 	}
-	wrong.want(len(allow)+len(deny) > 0, "IPs was given no addresses")
+	wrong.want(len(f.Allow)+len(f.Deny) > 0, "IPs has no addresses")
 	if len(wrong) == 0 {
-		a.allow, a.deny = newRanges(allow), newRanges(deny)
+		a.allow, a.deny = newRanges(f.Allow), newRanges(f.Deny)
 	}
 	return wrong.filter(exchange.Filter{Name: "ips", Before: a.before})
 }

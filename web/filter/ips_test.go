@@ -39,7 +39,7 @@ func TestAddressesThatAreTaken(t *testing.T) {
 		if x.Remote = (netip.AddrPort{}); c.from != "" {
 			x.Remote = netip.AddrPortFrom(netip.MustParseAddr(c.from), 1)
 		}
-		err := through(filter.IPs(c.allow, c.deny), x)
+		err := through(filter.IPs{Allow: c.allow, Deny: c.deny}.Filter(), x)
 		if (err == nil) != c.want || err != nil && !errors.Is(err, filter.ErrAddress) {
 			t.Errorf("%v but %v, from %s: got %v", c.allow, c.deny, c.from, err)
 		}
@@ -57,7 +57,7 @@ func TestManyPrefixesMeanTheSameAsEachOfThem(t *testing.T) {
 				all = append(all, netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 1, 14: byte(random.IntN(4)), 15: byte(random.IntN(256))}), 118+random.IntN(11)))
 			}
 		}
-		f := filter.IPs(all, nil)
+		f := filter.IPs{Allow: all}.Filter()
 		for range 50 {
 			addr := netip.AddrFrom4([4]byte{10, 0, byte(random.IntN(4)), byte(random.IntN(256))})
 			if random.IntN(2) == 0 {
@@ -77,7 +77,7 @@ func TestManyPrefixesMeanTheSameAsEachOfThem(t *testing.T) {
 }
 
 func TestAddressesBehindAProxy(t *testing.T) {
-	f := filter.IPs(prefixes("198.51.100.0/24"), nil)
+	f := filter.IPs{Allow: prefixes("198.51.100.0/24")}.Filter()
 	if err := through(f, proxied("198.51.100.7")); err != nil {
 		t.Error(err)
 	}
@@ -87,8 +87,8 @@ func TestAddressesBehindAProxy(t *testing.T) {
 }
 
 func TestIPsThatAreNotSound(t *testing.T) {
-	misconfigured(t, filter.IPs(nil, nil), "no addresses")
-	misconfigured(t, filter.IPs([]netip.Prefix{{}}, nil), "not valid")
+	misconfigured(t, filter.IPs{}.Filter(), "no addresses")
+	misconfigured(t, filter.IPs{Allow: []netip.Prefix{{}}}.Filter(), "not valid")
 }
 
 func BenchmarkIPs(b *testing.B) {
@@ -98,7 +98,7 @@ func BenchmarkIPs(b *testing.B) {
 			for i := range n {
 				deny = append(deny, netip.PrefixFrom(netip.AddrFrom4([4]byte{11, byte(i >> 8), byte(i), 0}), 30))
 			}
-			bench(b, filter.IPs(nil, deny), request(), nil)
+			bench(b, filter.IPs{Deny: deny}.Filter(), request(), nil)
 		})
 	}
 }

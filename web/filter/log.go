@@ -12,16 +12,6 @@ import (
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// LogOption is an option of [Log].
-type LogOption func(*accessLog)
-
-// LogQuery writes the query as it was sent, which may hold secrets. By default, only the names of its
-// fields are written.
-func LogQuery() LogOption { return func(l *accessLog) { l.query = true } }
-
-// LogCaller writes the caller: the subject of the principal.
-func LogCaller() LogOption { return func(l *accessLog) { l.caller = true } }
-
 type accessLog struct {
 	logger *slog.Logger
 	query  bool
@@ -37,14 +27,19 @@ const (
 // Log writes a line for each answer: method, path, status, bytes of the body, time taken, address, request id, action. The
 // level is Error from status 500 on, else Info. Headers, bodies and values of the query are not written; what is secret must
 // not be in a path either. As the outermost filter it sees the answer as it was sent. Streams have no line.
-func Log(logger *slog.Logger, options ...LogOption) exchange.Filter {
-	l := &accessLog{logger: logger}
-	for _, o := range options {
-		o(l)
+type Log struct {
+	Logger *slog.Logger // Default: slog.Default
+	Query  bool         // writes the query as it was sent, which may hold secrets. By default, only the names of its fields are written
+	Caller bool         // writes the caller: the subject of the principal
+}
+
+// Filter makes the filter.
+func (f Log) Filter() exchange.Filter {
+	l := &accessLog{logger: f.Logger, query: f.Query, caller: f.Caller}
+	if l.logger == nil {
+		l.logger = slog.Default()
 	}
-	var wrong problems
-	wrong.want(logger != nil, "Log was given nil: use slog.Default()")
-	return wrong.filter(exchange.Filter{Name: "log", Before: l.before, After: l.after})
+	return exchange.Filter{Name: "log", Before: l.before, After: l.after}
 }
 
 func (l *accessLog) before(x *exchange.Exchange) error {

@@ -14,16 +14,17 @@ import (
 	"github.com/sabir-go/sabir/web/filter"
 )
 
-// logged returns what a filter with the options writes for x, whose answer takes 20 ms.
-func logged(t *testing.T, x *exchange.Exchange, options ...filter.LogOption) (line string) {
+// logged returns what a filter writes for x, whose answer takes 20 ms.
+func logged(t *testing.T, x *exchange.Exchange, l filter.Log) (line string) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		f := filter.Log(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		l.Logger = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
 				return slog.Attr{}
 			}
 			return a
-		}})), options...)
+		}}))
+		f := l.Filter()
 		f.Before(x)
 		time.Sleep(20 * time.Millisecond)
 		f.After(x)
@@ -34,26 +35,26 @@ func logged(t *testing.T, x *exchange.Exchange, options ...filter.LogOption) (li
 
 func TestALineForEachAnswer(t *testing.T) {
 	for _, c := range []struct {
-		what    string
-		options []filter.LogOption
-		change  func(*exchange.Exchange)
-		want    string
+		what   string
+		log    filter.Log
+		change func(*exchange.Exchange)
+		want   string
 	}{
-		{"as usual", nil, func(*exchange.Exchange) {}, "level=INFO msg=http method=GET path=/users/7 status=200 bytes=2 took=20ms from=192.0.2.1 request=r1\n"},
-		{"a failure", nil, func(x *exchange.Exchange) { x.Status = 500 }, "level=ERROR msg=http method=GET path=/users/7 status=500 bytes=2 took=20ms from=192.0.2.1 request=r1\n"},
-		{"a query", nil, func(x *exchange.Exchange) { x.Query = "token=hunter2&page=3&hunter3" }, "level=INFO msg=http method=GET path=/users/7 query=\"token=…&page=…&=…\" status=200 bytes=2 took=20ms from=192.0.2.1 request=r1\n"},
-		{"with the query", []filter.LogOption{filter.LogQuery()}, func(x *exchange.Exchange) { x.Query = "page=3" }, "level=INFO msg=http method=GET path=/users/7 query=\"page=3\" status=200 bytes=2 took=20ms from=192.0.2.1 request=r1\n"},
-		{"an action", nil, func(x *exchange.Exchange) { x.Route = cachedFor(t, time.Second) }, "level=INFO msg=http method=GET path=/users/7 status=200 bytes=2 took=20ms from=192.0.2.1 request=r1 action=users.get\n"},
-		{"a caller", []filter.LogOption{filter.LogCaller()}, func(x *exchange.Exchange) { x.Principal = &auth.Principal{Subject: "ada"} }, "level=INFO msg=http method=GET path=/users/7 status=200 bytes=2 took=20ms from=192.0.2.1 request=r1 caller=ada\n"},
-		{"behind a proxy", nil, func(x *exchange.Exchange) {
+		{"as usual", filter.Log{}, func(*exchange.Exchange) {}, "level=INFO msg=http method=GET path=/users/7 status=200 bytes=2 took=20ms from=192.0.2.1 request=r1\n"},
+		{"a failure", filter.Log{}, func(x *exchange.Exchange) { x.Status = 500 }, "level=ERROR msg=http method=GET path=/users/7 status=500 bytes=2 took=20ms from=192.0.2.1 request=r1\n"},
+		{"a query", filter.Log{}, func(x *exchange.Exchange) { x.Query = "token=hunter2&page=3&hunter3" }, "level=INFO msg=http method=GET path=/users/7 query=\"token=…&page=…&=…\" status=200 bytes=2 took=20ms from=192.0.2.1 request=r1\n"},
+		{"with the query", filter.Log{Query: true}, func(x *exchange.Exchange) { x.Query = "page=3" }, "level=INFO msg=http method=GET path=/users/7 query=\"page=3\" status=200 bytes=2 took=20ms from=192.0.2.1 request=r1\n"},
+		{"an action", filter.Log{}, func(x *exchange.Exchange) { x.Route = cachedFor(t, time.Second) }, "level=INFO msg=http method=GET path=/users/7 status=200 bytes=2 took=20ms from=192.0.2.1 request=r1 action=users.get\n"},
+		{"a caller", filter.Log{Caller: true}, func(x *exchange.Exchange) { x.Principal = &auth.Principal{Subject: "ada"} }, "level=INFO msg=http method=GET path=/users/7 status=200 bytes=2 took=20ms from=192.0.2.1 request=r1 caller=ada\n"},
+		{"behind a proxy", filter.Log{}, func(x *exchange.Exchange) {
 			x.Proxies = &exchange.Proxies{From: prefixes("192.0.2.1/32")}
 			x.Header.Add("X-Forwarded-For", "198.51.100.7")
 		}, "level=INFO msg=http method=GET path=/users/7 status=200 bytes=2 took=20ms from=198.51.100.7 request=r1\n"},
-		{"a line break in the path", nil, func(x *exchange.Exchange) { x.Path = "/a\nlevel=ERROR" }, "level=INFO msg=http method=GET path=\"/a\\nlevel=ERROR\" status=200 bytes=2 took=20ms from=192.0.2.1 request=r1\n"},
+		{"a line break in the path", filter.Log{}, func(x *exchange.Exchange) { x.Path = "/a\nlevel=ERROR" }, "level=INFO msg=http method=GET path=\"/a\\nlevel=ERROR\" status=200 bytes=2 took=20ms from=192.0.2.1 request=r1\n"},
 	} {
 		x := answered(request("Authorization", "Bearer hunter2", "Cookie", "session=hunter2"), "{}")
 		c.change(x)
-		if got := logged(t, x, c.options...); got != c.want {
+		if got := logged(t, x, c.log); got != c.want {
 			t.Errorf("%s: got %s", c.what, got)
 		} else if strings.Contains(got, "hunter") {
 			t.Errorf("%s: a secret is in %s", c.what, got)
@@ -65,28 +66,34 @@ func TestLongPathsAreCut(t *testing.T) {
 	x := answered(request(), "{}")
 	x.Path = "/" + strings.Repeat("x", 10_000)
 	x.Query = strings.Repeat("a=b&", 10_000)
-	if got := logged(t, x); len(got) > 2500 {
+	if got := logged(t, x, filter.Log{}); len(got) > 2500 {
 		t.Errorf("a line of %d bytes", len(got))
 	}
 }
 
 func TestAnAnswerWhoseBeginningIsUnknownHasALineToo(t *testing.T) {
 	var out bytes.Buffer
-	f := filter.Log(slog.New(slog.NewTextHandler(&out, nil)))
+	f := filter.Log{Logger: slog.New(slog.NewTextHandler(&out, nil))}.Filter()
 	f.After(answered(request(), "{}"))
 	if got := out.String(); !strings.Contains(got, "status=200") || strings.Contains(got, "took=") {
 		t.Errorf("got %s", got)
 	}
 }
 
-func TestALogNeedsALogger(t *testing.T) {
-	misconfigured(t, filter.Log(nil), "was given nil")
+func TestALogWithoutALoggerIsTheDefaultOne(t *testing.T) {
+	var out strings.Builder
+	usual := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	defer slog.SetDefault(usual)
+	if through(filter.Log{}.Filter(), answered(request(), "{}")); !strings.Contains(out.String(), "msg=http") {
+		t.Errorf("got %s", out.String())
+	}
 }
 
 func BenchmarkLog(b *testing.B) {
-	bench(b, filter.Log(slog.New(slog.NewJSONHandler(io.Discard, nil))), answered(request(), "{}"), nil)
+	bench(b, filter.Log{Logger: slog.New(slog.NewJSONHandler(io.Discard, nil))}.Filter(), answered(request(), "{}"), nil)
 }
 
 func BenchmarkLogOff(b *testing.B) {
-	bench(b, filter.Log(slog.New(slog.DiscardHandler)), answered(request(), "{}"), nil)
+	bench(b, filter.Log{Logger: slog.New(slog.DiscardHandler)}.Filter(), answered(request(), "{}"), nil)
 }

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -12,87 +13,61 @@ import (
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// RateOption is an option of [RateLimit].
-type RateOption func(*rateLimit)
+// RateLimit lets each caller call Rate times a second on average, and Burst times at once after a pause. A call above that
+// gets status 429, sabir.ErrRateLimited and Retry-After; answers report how much is left in RateLimit and RateLimit-Policy
+// (draft-ietf-httpapi-ratelimit-headers-10).
+//
+// A caller is an address. In IPv6 it is a network of 64 bits, since a provider gives a customer at least that. ByPrincipal, ByHeader
+// and Together change this. Behind a proxy all callers have its address, unless web.TrustProxies names it.
+//
+// Each node counts by itself.
+type RateLimit struct {
+	Rate  float64 // calls a second: above 0 and at most 10,000,000; it may be less than 1
+	Burst int     // calls at once: at least 1
 
-// ByPrincipal limits the calls of each signed-in principal by themselves, wherever they come from, and of others by address.
-// The filter must stand behind the authentication.
-func ByPrincipal() RateOption { return func(r *rateLimit) { r.byPrincipal = true } }
-
-// ByHeader limits calls by the value of a header too: only for one that the caller cannot choose freely, since a new value
-// begins with a full burst.
-func ByHeader(name string) RateOption {
-	return func(r *rateLimit) {
-		r.wrong.want(isToken(name), "RateLimit: ByHeader(%q): want the name of a header", name)
-		r.header = name
-	}
+	// ByPrincipal limits the calls of each signed-in principal by themselves, wherever they come from, and of others by address.
+	// The filter must stand behind the authentication.
+	ByPrincipal bool
+	// ByHeader names a header whose value distinguishes callers too: only one that the caller cannot choose freely, since a new
+	// value begins with a full burst.
+	ByHeader string
+	// ByRoute limits the calls of each action or path by themselves.
+	ByRoute bool
+	// Together limits all callers together, instead of each address by itself.
+	Together bool
+	// MaxCallers bounds how many callers are remembered. Default: 100,000, some 15 MB. A caller that was not seen for long is
+	// forgotten and begins with a full burst when it comes back.
+	MaxCallers int
+	// Name is that of the limit in the RateLimit headers. Default: "default". A server with several limits gives each its own.
+	Name string
+	// OnlyWhenLimited leaves the RateLimit headers out of answers to calls that passed, which spares an allocation for each.
+	OnlyWhenLimited bool
 }
-
-// ByRoute limits the calls of each action or path by themselves.
-func ByRoute() RateOption { return func(r *rateLimit) { r.byRoute = true } }
-
-// Together limits all callers together, instead of each address by itself.
-func Together() RateOption { return func(r *rateLimit) { r.together = true } }
-
-// MaxCallers bounds how many callers are remembered. Default: 100,000, some 15 MB. A caller that was not seen for long is
-// forgotten and begins with a full burst when it comes back.
-func MaxCallers(n int) RateOption {
-	return func(r *rateLimit) {
-		r.wrong.want(n >= 1, "RateLimit: MaxCallers(%d): want at least 1", n)
-		r.maxCallers = n
-	}
-}
-
-// PolicyName names the limit in the RateLimit headers. Default: "default". A server with several limits gives each its own.
-func PolicyName(name string) RateOption {
-	return func(r *rateLimit) {
-		r.wrong.want(isToken(name), "RateLimit: PolicyName(%q): want a word", name)
-		r.name = name
-	}
-}
-
-// OnlyWhenLimited leaves the RateLimit headers out of answers to calls that passed, which spares an allocation for each.
-func OnlyWhenLimited() RateOption { return func(r *rateLimit) { r.quiet = true } }
 
 type rateLimit struct {
-	wrong       problems
-	limit       ratelimit.Limit
-	byPrincipal bool
-	byRoute     bool
-	together    bool
-	header      string
-	maxCallers  int
-	name        string
-	quiet       bool
-
+	RateLimit
+	limit   ratelimit.Limit
 	policy  string // the header RateLimit-Policy
 	callers *ratelimit.Buckets
 }
 
-// RateLimit lets each caller call rate times a second on average, and burst times at once after a pause. A call above that
-// gets status 429, sabir.ErrRateLimited and Retry-After; answers report how much is left in RateLimit and RateLimit-Policy
-// (draft-ietf-httpapi-ratelimit-headers-10). The rate is above 0 and at most 10,000,000; it may be less than 1.
-//
-// A caller is an address, of IPv6 a network of 64 bits, which is what one customer gets; options change that. Behind a
-// proxy all callers have its address, unless web.TrustProxies names it.
-//
-// Each node counts by itself.
-func RateLimit(rate float64, burst int, options ...RateOption) exchange.Filter {
-	r := &rateLimit{maxCallers: 100_000, name: "default"}
-	for _, o := range options {
-		o(r)
+// Filter makes the filter.
+func (f RateLimit) Filter() exchange.Filter {
+	var wrong problems
+	f.MaxCallers, f.Name = cmp.Or(f.MaxCallers, 100_000), cmp.Or(f.Name, "default")
+	limit, bad := ratelimit.New(f.Rate, f.Burst)
+	for _, p := range bad {
+		wrong.want(false, "%w", p)
 	}
-	limit, problems := ratelimit.New(rate, burst)
-	for _, p := range problems {
-		r.wrong.want(false, "%w", p)
+	wrong.want(f.ByHeader == "" || isToken(f.ByHeader), "RateLimit: ByHeader is %q: want the name of a header", f.ByHeader)
+	wrong.want(f.MaxCallers >= 1, "RateLimit: MaxCallers is %d: want at least 1", f.MaxCallers)
+	wrong.want(isToken(f.Name), "RateLimit: Name is %q: want a word", f.Name)
+	wrong.want(!f.Together || !f.ByPrincipal && f.ByHeader == "", "RateLimit: Together excludes ByPrincipal and ByHeader")
+	if len(wrong) > 0 {
+		return wrong.filter(exchange.Filter{Name: "ratelimit"})
 	}
-	r.wrong.want(!r.together || !r.byPrincipal && r.header == "", "RateLimit: Together excludes ByPrincipal and ByHeader")
-	if len(r.wrong) > 0 {
-		return r.wrong.filter(exchange.Filter{Name: "ratelimit"})
-	}
-	r.limit = limit
-	r.policy = fmt.Sprintf(`"%s";q=%d;w=%d`, r.name, burst, ceilSeconds(limit.Burst()))
-	r.callers = limit.NewBuckets(r.maxCallers)
+	r := &rateLimit{RateLimit: f, limit: limit, callers: limit.NewBuckets(f.MaxCallers)}
+	r.policy = fmt.Sprintf(`"%s";q=%d;w=%d`, f.Name, f.Burst, ceilSeconds(limit.Burst()))
 	return exchange.Filter{Name: "ratelimit", Before: r.before}
 }
 
@@ -104,7 +79,7 @@ func (r *rateLimit) before(x *exchange.Exchange) error {
 		x.Answer.Set("Retry-After", strconv.FormatInt(ceilSeconds(wait), 10))
 		return r.limited(wait)
 	}
-	if !r.quiet {
+	if !r.OnlyWhenLimited {
 		interval := r.limit.Interval()
 		r.setHeaders(x, int64(left/interval), interval-left%interval)
 	}
@@ -115,7 +90,7 @@ func (r *rateLimit) before(x *exchange.Exchange) error {
 func (r *rateLimit) setHeaders(x *exchange.Exchange, left int64, until time.Duration) {
 	text := make([]byte, 0, 48)
 	text = append(text, '"')
-	text = append(text, r.name...)
+	text = append(text, r.Name...)
 	text = append(text, `";r=`...)
 	text = strconv.AppendInt(text, left, 10)
 	text = append(text, ";t="...)
@@ -138,7 +113,7 @@ type retryAfter struct {
 
 // appendKey appends what distinguishes callers.
 func (r *rateLimit) appendKey(buf []byte, x *exchange.Exchange) []byte {
-	if r.byRoute {
+	if r.ByRoute {
 		if action := actionOf(x); action != nil {
 			buf = append(buf, action.Name...)
 		} else {
@@ -146,13 +121,13 @@ func (r *rateLimit) appendKey(buf []byte, x *exchange.Exchange) []byte {
 		}
 	}
 	buf = append(buf, 0)
-	if r.header != "" {
-		buf = append(buf, x.Header.Get(r.header)...)
+	if r.ByHeader != "" {
+		buf = append(buf, x.Header.Get(r.ByHeader)...)
 	}
 	buf = append(buf, 0)
 	switch {
-	case r.together:
-	case r.byPrincipal && isPrincipal(x):
+	case r.Together:
+	case r.ByPrincipal && isPrincipal(x):
 		p := x.Principal.(*auth.Principal)
 		buf = append(buf, 'p')
 		buf = append(buf, p.Scheme...)

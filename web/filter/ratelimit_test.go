@@ -37,7 +37,7 @@ func from(addr string) func() *exchange.Exchange {
 
 func TestRateLimitLetsABurstThroughAndThenTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := filter.RateLimit(10, 5)
+		f := filter.RateLimit{Rate: 10, Burst: 5}.Filter()
 		for _, c := range []struct {
 			after time.Duration
 			want  int
@@ -52,7 +52,7 @@ func TestRateLimitLetsABurstThroughAndThenTheRate(t *testing.T) {
 
 func TestAddressesHaveLimitsOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := filter.RateLimit(1, 2)
+		f := filter.RateLimit{Rate: 1, Burst: 2}.Filter()
 		for _, c := range []struct {
 			addr string
 			want int
@@ -73,7 +73,7 @@ func TestAddressesHaveLimitsOfTheirOwn(t *testing.T) {
 
 func TestALimitedCallIsToldWhenToTryAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := filter.RateLimit(0.4, 2)
+		f := filter.RateLimit{Rate: 0.4, Burst: 2}.Filter()
 		x := request()
 		f.Before(x)
 		if got := headers(x, "RateLimit-Policy", "RateLimit", "Retry-After"); got != "RateLimit-Policy: \"default\";q=2;w=5\nRateLimit: \"default\";r=1;t=3" {
@@ -116,11 +116,11 @@ func TestRateLimitByPrincipalRouteAndHeader(t *testing.T) {
 			f           exchange.Filter
 			same, apart func() *exchange.Exchange
 		}{
-			"principal":           {filter.RateLimit(1, 2, filter.ByPrincipal()), make("192.0.2.9", "ada", "/b", "b"), make("192.0.2.1", "bob", "/a", "a")},
-			"principal or nobody": {filter.RateLimit(1, 2, filter.ByPrincipal()), make("192.0.2.2", "ada", "/a", "a"), make("192.0.2.1", "", "/a", "a")},
-			"route":               {filter.RateLimit(1, 2, filter.ByRoute()), make("192.0.2.1", "bob", "/a", "b"), make("192.0.2.1", "ada", "/b", "a")},
-			"header":              {filter.RateLimit(1, 2, filter.ByHeader("x-tenant")), make("192.0.2.1", "bob", "/b", "a"), make("192.0.2.1", "ada", "/a", "b")},
-			"together and route":  {filter.RateLimit(1, 2, filter.Together(), filter.ByRoute()), make("192.0.2.9", "bob", "/a", "b"), make("192.0.2.1", "ada", "/b", "a")},
+			"principal":           {filter.RateLimit{Rate: 1, Burst: 2, ByPrincipal: true}.Filter(), make("192.0.2.9", "ada", "/b", "b"), make("192.0.2.1", "bob", "/a", "a")},
+			"principal or nobody": {filter.RateLimit{Rate: 1, Burst: 2, ByPrincipal: true}.Filter(), make("192.0.2.2", "ada", "/a", "a"), make("192.0.2.1", "", "/a", "a")},
+			"route":               {filter.RateLimit{Rate: 1, Burst: 2, ByRoute: true}.Filter(), make("192.0.2.1", "bob", "/a", "b"), make("192.0.2.1", "ada", "/b", "a")},
+			"header":              {filter.RateLimit{Rate: 1, Burst: 2, ByHeader: "x-tenant"}.Filter(), make("192.0.2.1", "bob", "/b", "a"), make("192.0.2.1", "ada", "/a", "b")},
+			"together and route":  {filter.RateLimit{Rate: 1, Burst: 2, Together: true, ByRoute: true}.Filter(), make("192.0.2.9", "bob", "/a", "b"), make("192.0.2.1", "ada", "/b", "a")},
 		} {
 			first := make("192.0.2.1", "ada", "/a", "a")
 			if a, b, c := passes(c.f, 5, first), passes(c.f, 5, c.same), passes(c.f, 5, c.apart); a != 2 || b != 0 || c != 2 {
@@ -132,7 +132,7 @@ func TestRateLimitByPrincipalRouteAndHeader(t *testing.T) {
 
 func TestOneLimitForAllCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := filter.RateLimit(1, 3, filter.Together())
+		f := filter.RateLimit{Rate: 1, Burst: 3, Together: true}.Filter()
 		if a, b := passes(f, 2, from("192.0.2.1")), passes(f, 2, from("192.0.2.2")); a != 2 || b != 1 {
 			t.Errorf("%d and %d passed", a, b)
 		}
@@ -141,7 +141,7 @@ func TestOneLimitForAllCallers(t *testing.T) {
 
 func TestRateLimitBehindAProxy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := filter.RateLimit(1, 1)
+		f := filter.RateLimit{Rate: 1, Burst: 1}.Filter()
 		passed := 0
 		for i := range 10 { // what the client writes before the proxy's entry changes nothing
 			if f.Before(proxied(fmt.Sprintf("1.1.1.%d, 198.51.100.7", i))) == nil {
@@ -159,7 +159,7 @@ func TestRateLimitBehindAProxy(t *testing.T) {
 
 func TestABoundedNumberOfCallersIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := filter.RateLimit(0.001, 1, filter.MaxCallers(10))
+		f := filter.RateLimit{Rate: 0.001, Burst: 1, MaxCallers: 10}.Filter()
 		passed := 0
 		for range 2 {
 			for i := range 1000 {
@@ -174,7 +174,7 @@ func TestABoundedNumberOfCallersIsRemembered(t *testing.T) {
 
 func TestCallsAtOnceAreCountedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := filter.RateLimit(1, 100)
+		f := filter.RateLimit{Rate: 1, Burst: 100}.Filter()
 		var passed atomic.Int32
 		var wg sync.WaitGroup
 		for range 10 {
@@ -189,7 +189,7 @@ func TestCallsAtOnceAreCountedOnce(t *testing.T) {
 
 func TestHeadersOfCallsThatPassedCanBeLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := filter.RateLimit(1, 1, filter.OnlyWhenLimited(), filter.PolicyName("api"))
+		f := filter.RateLimit{Rate: 1, Burst: 1, OnlyWhenLimited: true, Name: "api"}.Filter()
 		x := request()
 		if f.Before(x); len(x.Answer.Fields()) != 0 {
 			t.Errorf("got %q", x.Answer.Fields())
@@ -202,16 +202,18 @@ func TestHeadersOfCallsThatPassedCanBeLeftOut(t *testing.T) {
 
 func TestRateLimitsThatAreNotSound(t *testing.T) {
 	for why, f := range map[string]exchange.Filter{
-		"the rate is 0": filter.RateLimit(0, 1), "the rate is -1": filter.RateLimit(-1, 1), "the rate is 2e+07": filter.RateLimit(2e7, 1), "the burst is 0": filter.RateLimit(1, 0), "centuries": filter.RateLimit(1e-9, 1e9),
-		"MaxCallers(0)": filter.RateLimit(1, 1, filter.MaxCallers(0)), "ByHeader": filter.RateLimit(1, 1, filter.ByHeader("")), "PolicyName": filter.RateLimit(1, 1, filter.PolicyName(`a"b`)),
-		"Together excludes": filter.RateLimit(1, 1, filter.Together(), filter.ByPrincipal()),
+		"the rate is 0": filter.RateLimit{Rate: 0, Burst: 1}.Filter(), "the rate is -1": filter.RateLimit{Rate: -1, Burst: 1}.Filter(), "the rate is 2e+07": filter.RateLimit{Rate: 2e7, Burst: 1}.Filter(), "the burst is 0": filter.RateLimit{Rate: 1, Burst: 0}.Filter(), "centuries": filter.RateLimit{Rate: 1e-9, Burst: 1e9}.Filter(),
+		"MaxCallers is -1": filter.RateLimit{Rate: 1, Burst: 1, MaxCallers: -1}.Filter(), "ByHeader": filter.RateLimit{Rate: 1, Burst: 1, ByHeader: "a b"}.Filter(), "Name is": filter.RateLimit{Rate: 1, Burst: 1, Name: `a"b`}.Filter(),
+		"Together excludes": filter.RateLimit{Rate: 1, Burst: 1, Together: true, ByPrincipal: true}.Filter(),
 	} {
 		misconfigured(t, f, why)
 	}
 }
 
 func BenchmarkRateLimit(b *testing.B) {
-	for name, options := range map[string][]filter.RateOption{"headers": nil, "quiet": {filter.OnlyWhenLimited()}} {
-		b.Run(name, func(b *testing.B) { bench(b, filter.RateLimit(10_000_000, 1_000_000, options...), roomy(), nil) })
+	for name, quiet := range map[string]bool{"headers": false, "quiet": true} {
+		b.Run(name, func(b *testing.B) {
+			bench(b, filter.RateLimit{Rate: 10_000_000, Burst: 1_000_000, OnlyWhenLimited: quiet}.Filter(), roomy(), nil)
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -8,66 +9,56 @@ import (
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// SecureOption is an option of [Secure].
-type SecureOption func(*secure)
+// NoHeader, as a setting of [Secure], sends no such header.
+const NoHeader = "-"
 
-// HSTS sets how long browsers come back over TLS only (RFC 6797). Default: a year; 0 for no header. It is sent over
-// TLS only, and binds the whole host: subdomains too if they are named.
-func HSTS(age time.Duration, subdomains bool) SecureOption {
-	return func(s *secure) {
-		s.wrong.want(age >= 0, "Secure: HSTS(%v)", age)
-		s.hsts = ""
-		if age > 0 {
-			s.hsts = fmt.Sprintf("max-age=%d", int64(age/time.Second))
-		}
-		if age > 0 && subdomains {
-			s.hsts += "; includeSubDomains"
-		}
-	}
-}
-
-// Frames sets which pages may show answers in a frame: "DENY", "SAMEORIGIN", or "" for no header. Default: "DENY".
-func Frames(policy string) SecureOption {
-	return func(s *secure) {
-		s.wrong.want(policy == "" || policy == "DENY" || policy == "SAMEORIGIN", "Secure: Frames(%q): want \"DENY\", \"SAMEORIGIN\" or \"\"", policy)
-		s.frames = policy
-	}
-}
-
-// Referrer is the Referrer-Policy. Default: "no-referrer"; "" for none.
-func Referrer(policy string) SecureOption {
-	return func(s *secure) {
-		s.wrong.want(policy == "" || isToken(strings.NewReplacer(",", "", " ", "").Replace(policy)), "Secure: Referrer(%q): want one such as \"no-referrer\"", policy)
-		s.referrer = policy
-	}
-}
-
-// ContentPolicy is the Content-Security-Policy of answers that are data, not pages, and have none. Default: one that
-// lets browsers load and run nothing from them: "default-src 'none'; frame-ancestors 'none'".
-func ContentPolicy(policy string) SecureOption {
-	return func(s *secure) {
-		s.wrong.want(!strings.ContainsFunc(policy, func(r rune) bool { return r < ' ' || r > '~' }), "Secure: ContentPolicy has a character that no header can have")
-		s.content = policy
-	}
-}
-
-type secure struct {
-	wrong    problems
-	hsts     string
-	frames   string
-	referrer string
-	content  string
-}
+// NoHSTS is the [Secure.HSTS] that sends no Strict-Transport-Security.
+const NoHSTS = -1
 
 // Secure sets the headers that keep browsers from doing more with answers than they should: X-Content-Type-Options,
 // X-Frame-Options, Referrer-Policy, over TLS Strict-Transport-Security, and for JSON a Content-Security-Policy. What an answer
-// sets itself is not changed.
-func Secure(options ...SecureOption) exchange.Filter {
-	s := &secure{hsts: "max-age=31536000", frames: "DENY", referrer: "no-referrer", content: "default-src 'none'; frame-ancestors 'none'"}
-	for _, o := range options {
-		o(s)
+// sets itself is not changed. The zero Secure is right for most.
+type Secure struct {
+	// HSTS is how long browsers come back over TLS only (RFC 6797). It is sent over TLS only, and binds the whole host. Default: a
+	// year; [NoHSTS] for no header.
+	HSTS time.Duration
+	// Subdomains extends HSTS to all subdomains of the host.
+	Subdomains bool
+	// Frames is which pages may show answers in a frame: "DENY", "SAMEORIGIN" or [NoHeader]. Default: "DENY".
+	Frames string
+	// Referrer is the Referrer-Policy, or [NoHeader]. Default: "no-referrer".
+	Referrer string
+	// ContentPolicy is the Content-Security-Policy of answers that are data, not pages, and have none, or [NoHeader]. Default: one
+	// that lets browsers load and run nothing from them: "default-src 'none'; frame-ancestors 'none'".
+	ContentPolicy string
+}
+
+type secure struct{ hsts, frames, referrer, content string }
+
+// Filter makes the filter.
+func (f Secure) Filter() exchange.Filter {
+	var wrong problems
+	wrong.want(f.HSTS >= NoHSTS, "Secure: HSTS is %v", f.HSTS)
+	s := &secure{frames: header(f.Frames, "DENY"), referrer: header(f.Referrer, "no-referrer"),
+		content: header(f.ContentPolicy, "default-src 'none'; frame-ancestors 'none'")}
+	if f.HSTS != NoHSTS {
+		s.hsts = fmt.Sprintf("max-age=%d", int64(cmp.Or(f.HSTS, 365*24*time.Hour)/time.Second))
+		if f.Subdomains {
+			s.hsts += "; includeSubDomains"
+		}
 	}
-	return s.wrong.filter(exchange.Filter{Name: "secure", Before: s.before, After: s.after})
+	wrong.want(s.frames == "" || s.frames == "DENY" || s.frames == "SAMEORIGIN", "Secure: Frames is %q: want \"DENY\", \"SAMEORIGIN\" or NoHeader", s.frames)
+	wrong.want(s.referrer == "" || isToken(strings.NewReplacer(",", "", " ", "").Replace(s.referrer)), "Secure: Referrer is %q: want one such as \"no-referrer\"", s.referrer)
+	wrong.want(!strings.ContainsFunc(s.content, func(r rune) bool { return r < ' ' || r > '~' }), "Secure: ContentPolicy has a character that no header can have")
+	return wrong.filter(exchange.Filter{Name: "secure", Before: s.before, After: s.after})
+}
+
+// header is the value of a header: the one that is set, the usual one, or "" for none.
+func header(set, usual string) string {
+	if set == NoHeader {
+		return ""
+	}
+	return cmp.Or(set, usual)
 }
 
 func (s *secure) before(x *exchange.Exchange) error {

@@ -15,36 +15,36 @@ func TestSecurityHeaders(t *testing.T) {
 	const usual = "X-Content-Type-Options: nosniff\nX-Frame-Options: DENY\nReferrer-Policy: no-referrer"
 	const policy = "\nContent-Security-Policy: default-src 'none'; frame-ancestors 'none'"
 	for _, c := range []struct {
-		what    string
-		options []filter.SecureOption
-		change  func(*exchange.Exchange)
-		want    string
+		what   string
+		filter filter.Secure
+		change func(*exchange.Exchange)
+		want   string
 	}{
-		{"JSON", nil, func(*exchange.Exchange) {}, usual + policy},
-		{"a problem", nil, func(x *exchange.Exchange) { x.Type = "application/problem+json" }, usual + policy},
-		{"a page", nil, func(x *exchange.Exchange) { x.Type = "text/html" }, usual},
-		{"over TLS", nil, func(x *exchange.Exchange) { x.TLS = &tls.ConnectionState{} }, usual + "\nStrict-Transport-Security: max-age=31536000" + policy},
-		{"with subdomains", []filter.SecureOption{filter.HSTS(time.Hour, true)}, func(x *exchange.Exchange) { x.TLS = &tls.ConnectionState{} }, usual + "\nStrict-Transport-Security: max-age=3600; includeSubDomains" + policy},
-		{"nothing but nosniff", []filter.SecureOption{filter.HSTS(0, true), filter.Frames(""), filter.Referrer(""), filter.ContentPolicy("")}, func(x *exchange.Exchange) { x.TLS = &tls.ConnectionState{} }, "X-Content-Type-Options: nosniff"},
-		{"others", []filter.SecureOption{filter.Frames("SAMEORIGIN"), filter.Referrer("strict-origin, same-origin"), filter.ContentPolicy("default-src 'self'")}, func(*exchange.Exchange) {}, "X-Content-Type-Options: nosniff\nX-Frame-Options: SAMEORIGIN\nReferrer-Policy: strict-origin, same-origin\nContent-Security-Policy: default-src 'self'"},
-		{"what the answer says", nil, func(x *exchange.Exchange) {
+		{"JSON", filter.Secure{}, func(*exchange.Exchange) {}, usual + policy},
+		{"a problem", filter.Secure{}, func(x *exchange.Exchange) { x.Type = "application/problem+json" }, usual + policy},
+		{"a page", filter.Secure{}, func(x *exchange.Exchange) { x.Type = "text/html" }, usual},
+		{"over TLS", filter.Secure{}, func(x *exchange.Exchange) { x.TLS = &tls.ConnectionState{} }, usual + "\nStrict-Transport-Security: max-age=31536000" + policy},
+		{"with subdomains", filter.Secure{HSTS: time.Hour, Subdomains: true}, func(x *exchange.Exchange) { x.TLS = &tls.ConnectionState{} }, usual + "\nStrict-Transport-Security: max-age=3600; includeSubDomains" + policy},
+		{"nothing but nosniff", filter.Secure{HSTS: filter.NoHSTS, Subdomains: true, Frames: filter.NoHeader, Referrer: filter.NoHeader, ContentPolicy: filter.NoHeader}, func(x *exchange.Exchange) { x.TLS = &tls.ConnectionState{} }, "X-Content-Type-Options: nosniff"},
+		{"others", filter.Secure{Frames: "SAMEORIGIN", Referrer: "strict-origin, same-origin", ContentPolicy: "default-src 'self'"}, func(*exchange.Exchange) {}, "X-Content-Type-Options: nosniff\nX-Frame-Options: SAMEORIGIN\nReferrer-Policy: strict-origin, same-origin\nContent-Security-Policy: default-src 'self'"},
+		{"what the answer says", filter.Secure{}, func(x *exchange.Exchange) {
 			x.Answer.Add("Content-Security-Policy", "default-src 'self'")
 			x.Answer.Add("X-Content-Type-Options", "nosniff")
 		}, usual + "\nContent-Security-Policy: default-src 'self'"},
 	} {
 		x := answered(request(), "{}")
 		c.change(x)
-		if through(filter.Secure(c.options...), x); headers(x, secureNames...) != c.want {
+		if through(c.filter.Filter(), x); headers(x, secureNames...) != c.want {
 			t.Errorf("%s: got %s", c.what, headers(x, secureNames...))
 		}
 	}
 }
 
 func TestSecurityHeadersThatAreNotSound(t *testing.T) {
-	misconfigured(t, filter.Secure(filter.HSTS(-1, false)), "HSTS")
-	misconfigured(t, filter.Secure(filter.Frames("ALLOW-FROM x")), "Frames")
-	misconfigured(t, filter.Secure(filter.Referrer("a\nb")), "Referrer")
-	misconfigured(t, filter.Secure(filter.ContentPolicy("a\r\nb")), "ContentPolicy")
+	misconfigured(t, filter.Secure{HSTS: -2}.Filter(), "HSTS")
+	misconfigured(t, filter.Secure{Frames: "ALLOW-FROM x"}.Filter(), "Frames")
+	misconfigured(t, filter.Secure{Referrer: "a\nb"}.Filter(), "Referrer")
+	misconfigured(t, filter.Secure{ContentPolicy: "a\r\nb"}.Filter(), "ContentPolicy")
 }
 
-func BenchmarkSecure(b *testing.B) { bench(b, filter.Secure(), answered(roomy(), "{}"), nil) }
+func BenchmarkSecure(b *testing.B) { bench(b, filter.Secure{}.Filter(), answered(roomy(), "{}"), nil) }

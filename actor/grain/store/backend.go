@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 )
 
-// Backend is what a driver has to know: to read a slot, and to replace it if it is still the one that was read. [New]
-// makes a [Store] of it.
+// Backend is the interface that a driver implements: it reads a slot, and replaces it if it is still the one that was read.
+// [New] makes a [Store] of it.
 //
 // A key's slot has versions that only grow and are never used twice, whatever is written. Deleting a grain writes a slot
 // that marks that. A backend may let such a slot go after a day, if a slot made later has a greater version all the same.
@@ -28,7 +28,7 @@ type Backend interface {
 	Close() error
 }
 
-// Slot is what a [Backend] keeps of a grain.
+// Slot is the record of one grain in a [Backend].
 type Slot struct {
 	Version uint64 // 0: there is none
 	Token   Token  // of the write that made it; the zero Token where unknown

@@ -108,8 +108,8 @@ func (k *keeper) Save(ctx context.Context, kind, key string, state []byte, revis
 	}
 	base := revision
 	if revision == 0 {
-		// Where nothing is saved there may be a slot that records that: its version is what the write has to name, else a copy of
-		// it that arrives late could bring back what was deleted since.
+		// Where no state is saved there may be a slot that marks a deletion. The write has to name the version of that slot, else
+		// a late copy of the write could bring back state that was deleted since.
 		if base, err = o.vacant(); err != nil {
 			return 0, o.fault(err)
 		}
@@ -307,7 +307,7 @@ func (o *operation) pause() bool {
 	return false
 }
 
-// ended is why there is no further attempt.
+// ended returns the error of an operation that makes no further attempt.
 func (o *operation) ended() error {
 	switch {
 	case o.keeper.isClosed():

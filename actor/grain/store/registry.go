@@ -22,9 +22,9 @@ type Config struct {
 	Name string
 	// MaxState is the number of bytes that a state may have. Default: DefaultMaxState.
 	MaxState int
-	// TLS is for addresses of brokers that encrypt; nil trusts the authorities of the system.
+	// TLS is the configuration for brokers that encrypt; nil trusts the authorities of the system.
 	TLS *tls.Config
-	// Secret is that of transport.Config, for a broker inside the process that links use too.
+	// Secret is the Secret of transport.Config, for a broker inside the process that links use too.
 	Secret []byte
 	// Log receives the driver's lines about lost and restored connections, and about brokers that are set up to lose states; nil is
 	// slog.Default.

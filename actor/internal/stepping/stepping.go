@@ -1,4 +1,4 @@
-// Package stepping is how package actortest makes systems that programs cannot make: with a clock that a test moves, and
+// Package stepping lets package actortest make systems that programs cannot make: with a clock that a test moves, and
 // without workers. Package actor sets the two functions; their types name its own, which this package cannot import.
 package stepping
 

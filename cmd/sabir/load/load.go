@@ -31,7 +31,7 @@ type Plan struct {
 	Watch func(Progress)
 }
 
-// Progress is what a load has done so far in its present phase.
+// Progress counts the calls of a load in its present phase.
 type Progress struct {
 	Warming bool          // the phase is the warm-up
 	Elapsed time.Duration // of the phase
@@ -105,7 +105,7 @@ type run struct {
 	totals totals
 }
 
-// totals is what callers count each for themselves and add up at their end.
+// totals are counters that each caller has for itself and that are added up at the end.
 type totals struct {
 	calls, failed, bytes int64
 	errors               map[string]int64

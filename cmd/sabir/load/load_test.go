@@ -25,7 +25,7 @@ func taking(d time.Duration) Call {
 	}
 }
 
-// near reports whether a measured time is what was set, within the histogram's three digits.
+// near reports whether a measured time equals the time that was set, within the histogram's three digits.
 func near(got float64, want time.Duration) bool {
 	micros := float64(want) / 1e3
 	return got > micros*0.998 && got < micros*1.002

@@ -8,7 +8,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Report is what a load measured. Times are in microseconds. Calls that failed count like the others in everything but
+// Report has the measurements of a load. Times are in microseconds. Calls that failed count like the others in everything but
 // Errors; a report with errors is of little use for speed.
 type Report struct {
 	Calls          int64            `json:"calls"`

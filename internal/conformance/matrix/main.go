@@ -65,13 +65,13 @@ func run(which string, race, markdown bool) error {
 	return waited
 }
 
-// results is what became of each behaviour, by transport.
+// results has the result of each behaviour: "pass", "fail" or "skip", by transport and behaviour.
 type results map[string]map[string]string
 
 // event is a line of go test -json.
 type event struct{ Action, Test, Output string }
 
-// read follows the tests, and shows on a terminal how many are done. other is what was printed outside of behaviours.
+// read follows the tests, and shows on a terminal how many are done. It also returns the output outside of behaviours.
 func read(in io.Reader) (results, string, error) {
 	found := make(results)
 	var other strings.Builder

@@ -43,7 +43,7 @@ type Nested struct {
 	NestedMap  map[string]string  `json:"nested_map" cbor:"nested_map" msg:"nested_map" avro:"nested_map"`
 }
 
-// Item is what the maps hold.
+// Item is the element of the maps.
 type Item struct {
 	Name string `json:"name" cbor:"name" msg:"name" avro:"name"`
 	ID   int32  `json:"id" cbor:"id" msg:"id" avro:"id"`

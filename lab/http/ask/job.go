@@ -1,7 +1,7 @@
 package ask
 
-// Job is what the load program is told besides the names of its order: child.Order's Extra. The order's Work is what is measured:
-// an action, ColdStart or IdleConnections; its Callers are the connections, its Size the requests under way on each.
+// Job is the Extra of a child.Order for the load program. The order's Work names the measurement: an action, ColdStart or
+// IdleConnections. Its Callers are the connections, its Size the requests under way on each.
 type Job struct {
 	Server Server `json:"server"`
 

@@ -1,5 +1,5 @@
-// Package ask is what is asked of the HTTP servers of the lab, and whether they answer rightly. Who makes the load asks with it,
-// and who writes the tables says with it where a server has its actions.
+// Package ask makes the requests to the HTTP servers of the lab and checks their answers. The program that makes the load uses
+// it, and so do the tables, which state with it under which paths a server has its actions.
 package ask
 
 // The actions of all servers.
@@ -11,7 +11,7 @@ const (
 // GoodBody is the body of updateUser under load.
 const GoodBody = `{"id":1,"name":"John","surname":"Smith","lastUpdate":"2023-07-09T19:33:06.123Z"}`
 
-// Server is what must be known of a server to ask it.
+// Server describes a server as far as requests and the check of answers depend on it.
 type Server struct {
 	Hello  string   `json:"hello,omitempty"`  // path and query, if they are not /hello
 	Update string   `json:"update,omitempty"` // path, if it is not /updateUser

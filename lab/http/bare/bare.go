@@ -1,6 +1,6 @@
 // Package bare answers the two requests of the HTTP comparison with the least that is possible: a parser that knows these
-// two addresses, a codec for one type, no router, no limits and no headers but those that an answer must have. It is what the
-// rows of the limit share.
+// two addresses, a codec for one type, no router, no limits and no headers but those that an answer must have. All rows of the
+// limit use it.
 package bare
 
 import (

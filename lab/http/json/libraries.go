@@ -19,7 +19,7 @@ import (
 	"github.com/sabir-go/sabir/validate"
 )
 
-// library is a JSON library with the validation that is usual with it. encode writes to the room of buffer where it can.
+// library is a JSON library with the validation that is usual with it. encode writes into buffer where the library can.
 type library struct {
 	decode func(text []byte, u *user.User) error
 	encode func(buffer []byte, u *user.User) ([]byte, error)

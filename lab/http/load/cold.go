@@ -8,7 +8,7 @@ import (
 	"github.com/sabir-go/sabir/lab/http/ask"
 )
 
-// starts is how often one measurement starts a server.
+// starts is the number of times that one measurement starts a server.
 const starts = 3
 
 // coldStarts has the figures "start", the least time of a few starts, and "slowest". The least says most, since what a start

@@ -10,7 +10,7 @@ import (
 	"github.com/sabir-go/sabir/lab/http/ask"
 )
 
-// answerTime is how long a connection may wait for its only answer.
+// answerTime is the time in which a connection must get its only answer.
 const answerTime = 5 * time.Second
 
 // idleConnections starts a server and opens connections to it, one after another, which are answered once and then stay open.

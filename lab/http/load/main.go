@@ -1,5 +1,5 @@
-// Command load asks the HTTP servers of the lab: with autocannon or wrk for a while, as fast as they start, or on many
-// connections that then do nothing. It checks a server's answers before and after. What it is told is an ask.Job.
+// Command load measures the HTTP servers of the lab: under load of autocannon or wrk, in cold starts, or with many connections
+// that do nothing. It checks a server's answers before and after. Its orders have an ask.Job.
 package main
 
 import (
@@ -19,7 +19,7 @@ func init() { runtime.LockOSThread() }
 
 func main() { child.Main(start) }
 
-// startTimeout is how long a server may take until it listens.
+// startTimeout is the time in which a server must listen after its start.
 const startTimeout = 20 * time.Second
 
 func start(o child.Order) (child.Job, error) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// outcome is what a tool says about one run.
+// outcome has the figures that a tool reports for one run.
 type outcome struct {
 	Requests  int64         // answered
 	Elapsed   time.Duration // of the load

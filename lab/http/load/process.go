@@ -16,7 +16,7 @@ import (
 	"github.com/sabir-go/sabir/lab/http/ask"
 )
 
-// errGone is why nobody listens: the process has ended. process.explain says more.
+// errGone is the error of a server whose process ended before it listened. process.explain adds the reason.
 var errGone = errors.New("the server ended")
 
 // process is a server that is started here, for a moment.

@@ -23,7 +23,7 @@ type load struct {
 	pipelined   int // requests under way on each connection
 }
 
-// slack is what a tool may take beyond its duration.
+// slack is the time that a tool may run beyond its duration.
 const slack = 20 * time.Second
 
 // measure runs the tool once, and then asks the server whether it is as it was.

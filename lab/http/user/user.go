@@ -9,10 +9,10 @@ type Hello struct {
 	Hello string `json:"hello"`
 }
 
-// World is what hello says.
+// World is the answer of hello.
 var World = Hello{Hello: "world"}
 
-// MaxName is how many characters a name may have.
+// MaxName is the greatest length of a name, in characters.
 const MaxName = 64
 
 // User comes in and goes out of updateUser. The rules are the same in each library's words: validate is
@@ -24,7 +24,7 @@ type User struct {
 	LastUpdate time.Time `json:"lastUpdate" validate:"required" binding:"required"`
 }
 
-// Later is how far updateUser moves the date on, so that no server can answer with the text that came.
+// Later is the duration that updateUser adds to the date, so that no server can answer with the text of the request.
 const Later = 24 * time.Hour
 
 // Updated is the user as updateUser answers it.

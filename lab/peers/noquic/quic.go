@@ -9,10 +9,10 @@ import (
 	"net"
 )
 
-// Config is what go-micro sets.
+// Config has the field that go-micro sets.
 type Config struct{ KeepAlive bool }
 
-// Session is what go-micro calls.
+// Session has the methods that go-micro calls.
 type Session interface {
 	OpenStreamSync(context.Context) (Stream, error)
 	AcceptStream(context.Context) (Stream, error)
@@ -22,10 +22,10 @@ type Session interface {
 	Context() context.Context
 }
 
-// Stream is what go-micro calls.
+// Stream has the methods that go-micro calls.
 type Stream interface{ net.Conn }
 
-// Listener is what go-micro calls.
+// Listener has the methods that go-micro calls.
 type Listener interface {
 	Accept(context.Context) (Session, error)
 	Addr() net.Addr

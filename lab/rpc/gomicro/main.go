@@ -15,13 +15,13 @@ import (
 
 func main() { work.Main(contenders()) }
 
-// contenders are all that the program can be ordered to be.
+// contenders returns all contenders of this program.
 func contenders() []work.Contender { return slices.Concat(v1Contenders(), v5Contenders()) }
 
 const (
-	// requestTimeout is how long a request may take; go-micro has none without a limit.
+	// requestTimeout limits a request, since go-micro has no request without a limit.
 	requestTimeout = 30 * time.Second
-	// firstTimeout is the same for the first one, which is tried again.
+	// firstTimeout limits the first request, which is tried again.
 	firstTimeout = time.Second
 
 	contentType = "application/protobuf"

@@ -27,7 +27,7 @@ import (
 	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
-// quieten takes go-micro's log away: it has a line for each connection that is lost.
+// quieten turns off go-micro's log, which has a line for each connection that is lost.
 var quieten = sync.OnceFunc(func() { log.SetLogger(quiet{}) })
 
 type quiet struct{}
@@ -55,7 +55,7 @@ func v1Contenders() []work.Contender {
 	}
 }
 
-// v1 is how a client and a server of go-micro 1 are made.
+// v1 holds the settings of a client and a server of go-micro 1.
 type v1 struct {
 	name      string
 	grpc      bool         // go-micro's gRPC client and server in place of its own

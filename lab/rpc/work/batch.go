@@ -15,14 +15,14 @@ import (
 // 25 messages of 677 bytes go out as one write or one message and come back as one of 25 of 611 bytes. Nobody waits for
 // a single message, and there is no codec.
 
-// BatchMessages is how many messages share a write, with 25 callers or more; with fewer, as many as there are callers.
+// BatchMessages is the number of messages that share a write, with 25 callers or more; with fewer, it is the number of callers.
 const BatchMessages = 25
 
 // Batching is a client's side of it. It sets up the way back, on which deliver is called with one reply after another, and
 // returns what sends a request of some messages. It is called once.
 type Batching func(messages int, deliver func(reply []byte)) (send func(request []byte) error, err error)
 
-// batchMark is where a batch has its number, in requests and replies.
+// batchMark is the length of the number that stands first in a batch, in requests and replies.
 const batchMark = 8
 
 // AnswerBatch writes the reply to a request into a buffer and returns it.

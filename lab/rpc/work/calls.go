@@ -6,7 +6,8 @@ import (
 	"github.com/sabir-go/sabir/lab/child"
 )
 
-// fullCheckEach is in how many replies one is compared in every field while measuring; the others are by their marks.
+// fullCheckEach is the number of replies of which one is compared in every field while measuring; the others are checked by
+// their marks.
 const fullCheckEach = 1000
 
 // caller is one of the closed loop's callers. Two do not share a cache line.

@@ -57,7 +57,7 @@ func ProtoPush(size int, send func(*message.ProtoBlob) error, finish func() (*me
 	}
 }
 
-// AnswerProto is what a server does with the bytes of a request.
+// AnswerProto decodes a request, answers it as each server does, and encodes the reply.
 func AnswerProto(request []byte) ([]byte, error) {
 	var in message.Proto
 	if err := proto.Unmarshal(request, &in); err != nil {

@@ -17,7 +17,7 @@ type Pushing struct {
 	Finish func() (messages, bytes int64, err error)
 }
 
-// clockEach is how many messages a stream sends between two looks at whether it should end.
+// clockEach is the number of messages that a stream sends between two readings of the clock.
 const clockEach = 64
 
 // push measures streams: each caller opens one, sends until the time is up, one message at least, and then asks the server

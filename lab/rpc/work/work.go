@@ -1,4 +1,4 @@
-// Package work is what the programs that make calls have in common: what a contender is, and the work that the lab orders of it.
+// Package work has the parts that all programs that make calls share: the type of a contender, and the work that the lab orders.
 package work
 
 import (
@@ -98,7 +98,7 @@ func (c Contender) call(o child.Order) (child.Job, error) {
 	return child.Job{Measure: measure, Stop: dialed.Close}, nil
 }
 
-// measuring is what does the work that is ordered. Its first call is the warm-up: every reply is checked in full.
+// measuring returns the function that does the ordered work. Its first call is the warm-up: every reply is checked in full.
 func (c *Client) measuring(o child.Order) (func(time.Duration) (child.Sample, error), error) {
 	switch {
 	case o.Callers < 1:

@@ -81,7 +81,7 @@ type pair struct {
 	operations      int64
 }
 
-// moment is what a node answers to a word; see program actors.
+// moment is a node's answer to a command; see program actors.
 type moment struct {
 	At      int64
 	CPU     time.Duration

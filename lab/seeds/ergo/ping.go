@@ -59,7 +59,7 @@ func pingTable(a amounts) bench.Table {
 	}
 }
 
-// each is how many messages each of the pairs sends.
+// each returns the number of messages that each of the pairs sends.
 func each(messages, pairs int) int {
 	if pairs == 1 {
 		return messages

@@ -8,7 +8,7 @@ import (
 	"github.com/sabir-go/sabir/lab/child"
 )
 
-// sharing is how much less of the processes a contender has that cannot have as many.
+// sharing is a contender with a part of the processes: one in share, for contenders that cannot run all of them.
 type sharing struct {
 	contender
 	share int

@@ -1,4 +1,4 @@
-// Package ergo is what the lab makes anew of Ergo's benchmarks.
+// Package ergo repeats Ergo's benchmarks in the lab.
 package ergo
 
 import "github.com/sabir-go/sabir/lab/bench"
@@ -8,7 +8,7 @@ func Seed() bench.Seed {
 	return seedOf(amounts{messages: 3_000_000, processes: 1_000_000, quickMessages: 300_000, quickProcesses: 50_000})
 }
 
-// amounts are how much is counted.
+// amounts are the numbers of messages and processes in a table.
 type amounts struct {
 	messages, processes           int
 	quickMessages, quickProcesses int // the same in quick runs

@@ -49,7 +49,7 @@ func TestEachGroupHasOursAPeerAndALimit(t *testing.T) {
 	}
 }
 
-// told has a run's notes in the test's log.
+// told writes a run's notes to the test's log.
 type told struct{ *testing.T }
 
 func (t told) Write(text []byte) (int, error) { t.Logf("%s", text); return len(text), nil }

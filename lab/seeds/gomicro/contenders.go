@@ -18,7 +18,7 @@ type Contender struct {
 	kind kind
 }
 
-// kind is what a contender is in a comparison.
+// kind is the kind of a contender: a peer, Sabir itself, or a limit.
 type kind int
 
 const (
@@ -32,7 +32,7 @@ const (
 	gomicro = "rpc/gomicro" // go-micro's
 )
 
-// Contenders are all that the tables have.
+// Contenders returns the contenders of all tables.
 func Contenders() []Contender { return slices.Concat(sabirs(), gomicros(), peers(), limits()) }
 
 func sabirs() []Contender {

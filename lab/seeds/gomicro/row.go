@@ -10,7 +10,7 @@ import (
 	"github.com/sabir-go/sabir/lab/child"
 )
 
-// order is what the rows of a group are started for. The works are those of package work.
+// order is the work of the rows of a group, with its parameters. The works are those of package work.
 type order struct {
 	group   string
 	work    string
@@ -36,7 +36,7 @@ type entry struct {
 
 var programs = map[string]*bench.Program{calls: bench.Go(calls), gomicro: bench.Go(gomicro)}
 
-// group is what is compared.
+// group is a set of contenders that are compared in the same work.
 type group struct {
 	order
 	entries []entry

@@ -1,4 +1,4 @@
-// Package gomicro is what the lab makes anew of go-micro's benchmarks.
+// Package gomicro repeats go-micro's benchmarks in the lab.
 package gomicro
 
 import (
@@ -17,7 +17,7 @@ func Seed() bench.Seed {
 	}
 }
 
-// duration is that of one measurement of a row: there are many rows.
+// duration is the length of one measurement of a row. It is short, since there are many rows.
 const duration = 500 * time.Millisecond
 
 const aboutMessage = "One operation is a call with the fields of the rpcx benchmark's `BenchmarkMessage`, every string with 66 bytes: 677 bytes as " +
@@ -26,8 +26,8 @@ const aboutMessage = "One operation is a call with the fields of the rpcx benchm
 	"and all while warming up, in every field. Memory has what the lab's programs themselves take, with all the libraries that they are linked " +
 	"with (that of go-micro has fewer) and the latencies that are kept: the limits' rows show how much that is. "
 
-// figures are the columns of tables of calls. The report's are TPS, mean, median, max, min, P90 and P99, in its order but for the
-// first, with p99.9 beside them, for that is what its P99 is.
+// figures returns the columns of tables of calls. The report's are TPS, mean, median, max, min, P90 and P99, in its order but
+// for the first. p99.9 stands beside them, since the report's P99 is that figure.
 func figures() []bench.Column {
 	return append([]bench.Column{{Key: "rate", Title: "TPS", Unit: bench.PerSecond}}, append([]bench.Column{
 		{Key: "mean", Title: "mean", Unit: bench.Duration, Less: true},

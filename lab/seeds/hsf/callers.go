@@ -42,11 +42,11 @@ const (
 	noJSONInDubbo = "it writes Dubbo's protocol with Hessian only"
 )
 
-// javaWarm is how long calls of Java are made besides the usual warm-up: two virtual machines compile at the same time, and a
-// tenth of their rate is all that a second shows.
+// javaWarm is the warm-up of calls of Java besides the usual one: two virtual machines compile at the same time, and reach a
+// tenth of their rate in the first second.
 const javaWarm = 5 * time.Second
 
-// peersFrom is where the peers begin among the callers.
+// peersFrom is the index of the first peer among the callers.
 const peersFrom = 4
 
 var callers = []caller{

@@ -7,7 +7,7 @@ import (
 	"github.com/sabir-go/sabir/lab/bench"
 )
 
-// method is what all tables of calls have in common.
+// method is the text on the method that all tables of calls share.
 const method = " 50 callers over 5 connections, each of which makes its next call when its last is answered: the report's client kept 50 calls " +
 	"under way. The codec is the group's. Bytes are counted by something between client and server before the measurement, for " +
 	"each call, without TCP's own; Sabir's links have heartbeats, too, which are counted. Server and client share one machine, and are not pinned to cores. Peers " +
@@ -61,7 +61,7 @@ func domainTable() bench.Table {
 			callRows("panic", "hessian", "panic", ""))}
 }
 
-// callRows are the rows of a group. published is what the report says of node-hsf.
+// callRows returns the rows of a group. published is the figure of node-hsf in its own report.
 func callRows(group, codec, work, published string) []bench.Row {
 	rows := make([]bench.Row, 0, len(callers)+1)
 	for _, c := range callers {

@@ -9,7 +9,7 @@ import (
 	"github.com/sabir-go/sabir/lab/child"
 )
 
-// bounds are those of the report's response times, milliseconds, from 5 on; the lesser ones are for what is faster today.
+// bounds are the bounds of the report's response times, milliseconds, from 5 on; the lesser ones are for today's faster calls.
 var bounds = []float64{0, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 40, 50, 80, 100, 200, 300, 500}
 
 func bucket(i int) string { return fmt.Sprintf("%g ~ %g ms", bounds[i], bounds[i+1]) }

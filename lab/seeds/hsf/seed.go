@@ -1,5 +1,5 @@
-// Package hsf is what the lab makes anew of node-hsf's benchmarks. Calls are made by the program hsf, and by those of Java and
-// Node in peers/dubbo and peers/hsf; codecs by the program hessian; the servers of HTTP are those of the package mion.
+// Package hsf repeats node-hsf's benchmarks in the lab. The program hsf makes the calls, and so do those of Java and Node in
+// peers/dubbo and peers/hsf. The program hessian measures the codecs. The servers of HTTP are those of the package mion.
 package hsf
 
 import "github.com/sabir-go/sabir/lab/bench"

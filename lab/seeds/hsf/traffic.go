@@ -12,10 +12,10 @@ import (
 	"github.com/sabir-go/sabir/lab/child"
 )
 
-// traffic is how many bytes a call has on its connection.
+// traffic is the number of bytes that a call takes on its connection, in each direction.
 type traffic struct{ sent, received float64 }
 
-// countedFor is how long calls are made to count their bytes.
+// countedFor is the time for which calls are made to count their bytes.
 const countedFor = 100 * time.Millisecond
 
 // countBytes has a client of its own make calls through a proxy, over one connection: those that Sabir dials later would go to the

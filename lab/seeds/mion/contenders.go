@@ -16,7 +16,7 @@ type contender struct {
 	missing string // why it cannot run on any machine
 	server  ask.Server
 
-	// published is what the report says of it: its main table, where the load is autocannon.
+	// published is its figure in the main table of the published report, where autocannon makes the load.
 	published string
 
 	// lesser contenders are not in the groups that show the main ones only.
@@ -104,7 +104,7 @@ var contenders = []contender{
 // lax servers do not validate.
 var lax = ask.Server{Lax: true}
 
-// row is what the contender's row has in every table.
+// row returns the fields that the contender's row has in every table.
 func (c contender) row(group string) bench.Row {
 	return bench.Row{Name: c.name, Group: group, Ours: c.ours, Limit: c.limit, Settings: c.says, Module: c.module, Missing: c.missing}
 }

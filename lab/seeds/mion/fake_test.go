@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// fakeVariable makes this test program a server that is not as it should be; its arguments are how, and the address.
+// fakeVariable makes this test program a faulty server; its arguments are the fault and the address.
 const fakeVariable = "SABIR_LAB_HTTP_FAKE"
 
 // The ways in which a fake can be wrong.

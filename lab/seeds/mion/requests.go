@@ -26,7 +26,7 @@ var requestColumns = []bench.Column{
 	{Key: "cpu:server", Title: "CPU per request", Unit: bench.Duration, Less: true},
 }
 
-// method is what the tables of requests have in common.
+// method is the text on the method that the tables of requests share.
 const method = ` The server is pinned to core 0, the load to core 1. Every server answers good and bad requests rightly before it is
 measured, and again after each measurement; an error status or a broken connection under load takes the row out. Memory and CPU are the
 server's; its CPU in percent of a core counts the start of the tool, too. One core of autocannon asks about 110 000 requests a second

@@ -15,7 +15,7 @@ import (
 	"github.com/sabir-go/sabir/lab/http/ask"
 )
 
-// wrkText is what wrk prints after a second.
+// wrkText is the output of wrk after a second.
 const wrkText = `    Latency     5.67ms  788.00us  16.21ms   95.61%
      99%    9.32ms
   17562 requests in 1.01s, 3.80MB read

@@ -1,4 +1,4 @@
-// Package mion is what the lab makes anew of mion's benchmarks: HTTP servers under load, and what else is asked of a server.
+// Package mion repeats mion's benchmarks in the lab: HTTP servers under load, their cold starts and their idle connections.
 // The servers in Go are below http/servers, those of Node in peers/http; http/README.md has what a table is too short for.
 package mion
 

@@ -18,10 +18,10 @@ const (
 	loadCore   = bench.Pin(1)
 )
 
-// loader is what asks the servers: it runs the tools, and checks the answers.
+// loader is the program that runs the tools against the servers and checks the answers.
 var loader = bench.Go("http/load")
 
-// connections is how many connections the load has.
+// connections is the number of connections of the load.
 const connections = 100
 
 // tool is a program that makes load.

@@ -49,7 +49,7 @@ func (c contender) coldRow(group string, fullOnly bool, arguments ...string) ben
 	return r
 }
 
-// idleOnes is how many connections stay open; Sabir's own limit without an option.
+// idleOnes is the number of connections that stay open: Sabir's limit without an option.
 const idleOnes = 10_000
 
 func idleConnections() bench.Table {

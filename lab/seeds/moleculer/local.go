@@ -24,7 +24,7 @@ const (
 	localQuick    = 100 * time.Millisecond
 )
 
-// localColumns are those of all tables in one process; operations is what the first is called.
+// localColumns returns the columns of all tables in one process; operations is the word for operations in the first one.
 func localColumns(operations string) []bench.Column {
 	return []bench.Column{
 		{Key: "rate", Title: operations + "/s", Unit: bench.PerSecond},
@@ -98,7 +98,7 @@ func (j job) limit(name string) bench.Row {
 	return r
 }
 
-// aboutCalls is what most tables say of their calls.
+// aboutCalls is the text with which most tables describe their calls.
 const aboutCalls = "One operation is a call of an action in the same process, one after another by one caller, awaited where the contender " +
 	"gives a promise: the sum of two numbers, another pair each time, and every sum is checked."
 

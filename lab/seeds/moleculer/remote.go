@@ -24,10 +24,10 @@ const manyCallers = 100
 // How long one measurement of these tables takes in a quick run; in a whole one it is as the plan has it.
 const remoteQuick = 100 * time.Millisecond
 
-// warmAgain is how long a peer of Node works before it is measured that has worked for another row before.
+// warmAgain is the warm-up of a peer of Node that has worked for another row before.
 const warmAgain = 500 * time.Millisecond
 
-// way is how two nodes meet.
+// way is the transport over which two nodes meet.
 type way struct {
 	name   string       // for the reader
 	broker brokers.Kind // "" where there is none
@@ -52,7 +52,7 @@ type remote struct {
 	tracking bool
 }
 
-// remoteSettings are what an order has besides, as program remote and the peers of Node read it.
+// remoteSettings is the Extra of an order, as program remote and the peers of Node read it.
 type remoteSettings struct {
 	Cluster  string `json:"cluster"`
 	Tracking bool   `json:"tracking"`

@@ -54,7 +54,7 @@ func TestRowsOfTheReportOfRemoteCallsAndSerializersAreKept(t *testing.T) {
 	}
 }
 
-// TestGroupsStandTogetherWithARowOfSabirAndALimit is what the report wants of a table.
+// The report compares within groups, so each needs all its rows together, one of Sabir, and a limit.
 func TestGroupsStandTogetherWithARowOfSabirAndALimit(t *testing.T) {
 	for _, table := range append(remoteTables(), serializerTables()...) {
 		var groups []string

@@ -1,4 +1,4 @@
-// Package moleculer is what the lab makes anew of Moleculer's benchmarks.
+// Package moleculer repeats Moleculer's benchmarks in the lab.
 package moleculer
 
 import (

@@ -35,7 +35,7 @@ type serializer struct {
 	published map[string]string
 }
 
-// serializerContenders are in the order of the rows.
+// serializerContenders returns the contenders in the order of the rows.
 func serializerContenders() []serializer {
 	node := func(name, module, settings string, published map[string]string) serializer {
 		return serializer{bench.Row{Name: "Moleculer, " + name, Module: module, Settings: settings, Needs: []*bench.Program{serializersNode},

@@ -1,4 +1,4 @@
-// Package documents are what the packets of the table of serializers have inside. They have the shapes and the exact lengths of
+// Package documents has the documents in the packets of the table of serializers. They have the shapes and the exact lengths of
 // those of Moleculer's benchmark; their words are made here.
 package documents
 

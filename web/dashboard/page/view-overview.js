@@ -18,7 +18,7 @@ export function advice() {
     said = text;
     const lines = [];
     if (by.none) lines.push(h('p', {}, h('b', { text: 'No rates from ' + by.none.join(', ') + '. ' }), 'Serve ', code('telemetry.Stats()'), ' there: ', code('sabir.Serve(tel.Stats())'), '.'));
-    if (by.off) lines.push(h('p', {}, h('b', { text: by.off.join(', ') + ' counts nothing. ' }), 'Give ', code('telemetry.New'), ' the option ', code('telemetry.Metrics()'), '.'));
+    if (by.off) lines.push(h('p', {}, h('b', { text: by.off.join(', ') + ' counts nothing. ' }), 'Give ', code('telemetry.New'), ' a ', code('telemetry.Config{Metrics: true}'), '.'));
     if (by.silent) lines.push(h('p', {}, h('b', { text: by.silent.join(', ') + ' does not answer. ' }), 'It may be overloaded, or cut off.'));
     list.replaceChildren(...lines);
     list.hidden = !lines.length;

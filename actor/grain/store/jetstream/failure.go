@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir/internal/natsstore"
 )
 
-// errNoLink is when there is no connection to send anything on.
+// errNoLink is the error of a request that was not sent because the client has no connection at that moment.
 var errNoLink = fmt.Errorf("%w: the connection is lost, and being made again", store.ErrAway)
 
 // unsent is the errors of what has not left this process, or found no server. ErrConnectionClosed is not among them: what

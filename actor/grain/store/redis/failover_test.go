@@ -233,7 +233,7 @@ func TestWithoutWaitingForReplicasAcknowledgedSavesAreLost(t *testing.T) {
 	}
 }
 
-// A failover must take a replica that has confirmed: this is what a number below that of all replicas leaves to it.
+// With a number of replicas below all of them, the failover itself must choose a replica that has confirmed.
 func TestHowManyReplicasMustHaveASaveDecidesWhichMayTakeOver(t *testing.T) {
 	for _, test := range []struct {
 		name, parameters string

@@ -50,7 +50,7 @@ func one(t *testing.T, l gomicro.Contender, c work.Contender) {
 	}
 }
 
-// worksOf are those that the contender can do.
+// worksOf returns the works that the contender can do.
 func worksOf(t *testing.T, c work.Contender, o child.Order) []string {
 	dialed, err := c.Dial(o.Address, o.Callers)
 	if err != nil {
