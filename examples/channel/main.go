@@ -46,7 +46,7 @@ func run(ctx context.Context, address string) error {
 	var fixed atomic.Bool
 	billed := make(chan string)
 	billing := sabir.NewService("billing")
-	Orders.ConsumeWith(billing, channel.Consumer{Attempts: 5, FirstPause: 50*time.Millisecond, MaxPause: time.Second, MaxInFlight: 1}, func(ctx context.Context, o Order) error {
+	Orders.ConsumeWith(billing, channel.Consumer{Attempts: 5, FirstPause: 50 * time.Millisecond, MaxPause: time.Second, MaxInFlight: 1}, func(ctx context.Context, o Order) error {
 		d, _ := channel.DeliveryFromContext(ctx)
 		if o.Cents < 0 && !fixed.Load() {
 			return channel.Reject(fmt.Errorf("order %d costs less than nothing", o.ID)) // no use to try again
