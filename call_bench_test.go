@@ -219,9 +219,9 @@ func emit(b *testing.B, handlers int) {
 	}
 }
 
-func BenchmarkEmitToNobody(b *testing.B) { emit(b, 0) }
-func BenchmarkEmitToOne(b *testing.B)    { emit(b, 1) }
-func BenchmarkEmitToTwenty(b *testing.B) { emit(b, 20) }
+func BenchmarkEmitWithoutHandlers(b *testing.B) { emit(b, 0) }
+func BenchmarkEmitToOne(b *testing.B)           { emit(b, 1) }
+func BenchmarkEmitToTwenty(b *testing.B)        { emit(b, 20) }
 
 func BenchmarkStream(b *testing.B) {
 	s := sabir.NewService("echo")

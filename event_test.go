@@ -260,7 +260,7 @@ func TestAFullQueueIsAClearErrorAfterAWhile(t *testing.T) {
 	})
 }
 
-func TestARemovalWaitsForNoEmitterThatWaitsForRoom(t *testing.T) {
+func TestARemovalWaitsForNoEmitterThatWaitsForSpace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		s := sabir.NewService("slow")
@@ -286,7 +286,7 @@ func TestARemovalWaitsForNoEmitterThatWaitsForRoom(t *testing.T) {
 	})
 }
 
-func TestRemovedServicesHearNothing(t *testing.T) {
+func TestRemovedServicesGetNoEvents(t *testing.T) {
 	var h heard
 	s := sabir.NewService("listener", sabir.OnStop(func(context.Context) error { return nil }))
 	sabir.On(s, "tick", h.add("listener"))

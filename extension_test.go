@@ -149,7 +149,7 @@ func overNetworks(t *testing.T, test func(t *testing.T, network string)) {
 	}
 }
 
-func TestAnExtensionHearsOfEachLinkFirstThenItsPostsInOrderAndAtLastOfItsEnd(t *testing.T) {
+func TestAnExtensionGetsEachLinkThenItsPostsInOrderThenItsEnd(t *testing.T) {
 	const links, posts = 3, 20
 	overNetworks(t, func(t *testing.T, network string) {
 		recorders := map[string]*recorder{"a": newRecorder(), "b": newRecorder()}
@@ -376,7 +376,7 @@ func TestTheErrorOfAnExtensionsStopIsThatOfTheNodes(t *testing.T) {
 	}
 }
 
-func TestTopicsThatAnExtensionCannotHaveAreToldAtStart(t *testing.T) {
+func TestTopicsThatAnExtensionCannotHaveAreErrorsOfTheStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		extend []sabir.NodeOption
 		want   []string
@@ -400,7 +400,7 @@ func TestTopicsThatAnExtensionCannotHaveAreToldAtStart(t *testing.T) {
 	}
 }
 
-func TestPostsOnATopicThatNobodyHasAreIgnored(t *testing.T) {
+func TestPostsOnAnUnknownTopicAreIgnored(t *testing.T) {
 	a, b := newRecorder(), newRecorder()
 	_, nodeB := startPair(t, "mem", a, b)
 	l := a.next(t, "linked").link

@@ -58,7 +58,7 @@ func TestCallerIsLetGoAtTheDeadlineAlthoughTheHandlerNeverReturns(t *testing.T) 
 	}
 }
 
-func TestCallerWithADeadlineIsLetGoWhenItGivesUp(t *testing.T) {
+func TestCallerWithADeadlineReturnsWhenItCancels(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	node := start(t, sabir.Serve(stuck(release)))
@@ -83,7 +83,7 @@ func TestCallFromAnEndedContextDoesNotRun(t *testing.T) {
 	}
 }
 
-func TestTheLateAnswerOfAnAbandonedHandlerTouchesNobody(t *testing.T) {
+func TestTheLateAnswerOfAnAbandonedHandlerChangesNoOtherCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		node := start(t, sabir.Serve(stuck(release), greeter()))

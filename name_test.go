@@ -58,7 +58,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-func TestTheMoreSpecificPatternIsTheOneThatSaysMore(t *testing.T) {
+func TestTheMoreSpecificPatternHasMoreLiteralText(t *testing.T) {
 	order := []string{"user.created", "user.*", "user.**", "*.created", "*.*", "**"}
 	for i, a := range order {
 		for j, b := range order {

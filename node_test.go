@@ -71,7 +71,7 @@ func TestServicesThatNeedEachOtherAreNamed(t *testing.T) {
 	}
 }
 
-func TestMistakesInAServiceAreToldAtStartWithTheirPlace(t *testing.T) {
+func TestMistakesInAServiceAreErrorsOfTheStartWithFileAndLine(t *testing.T) {
 	type badRules struct {
 		Name string `validate:"requird"`
 	}
@@ -128,7 +128,7 @@ func TestMistakesInAServiceAreToldAtStartWithTheirPlace(t *testing.T) {
 	}
 }
 
-func TestEveryMistakeOfAStartIsToldAtOnce(t *testing.T) {
+func TestAllMistakesOfAStartAreReportedTogether(t *testing.T) {
 	s := sabir.NewService("users")
 	sabir.Handle(s, "a b", hello)
 	sabir.Handle[helloRequest, helloReply](s, "c", nil)

@@ -247,7 +247,7 @@ func TestOptionsThatAddUpMayBeGivenSeveralTimes(t *testing.T) {
 	}
 }
 
-func TestEmitOnANodeThatDoesNotRunIsAnErrorThoughNobodyListens(t *testing.T) {
+func TestEmitOnANodeThatDoesNotRunIsAnErrorEvenWithoutHandlers(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	created, stopped, running := sabir.NewNode(sabir.Logger(quiet)), sabir.NewNode(sabir.Logger(quiet)), startNode(t)

@@ -234,7 +234,7 @@ func TestACallGoesToAnotherNodeWhereItsActionWasJustRemoved(t *testing.T) {
 	}
 }
 
-func TestAnEventForANodeThatHasJustLeftIsForNobody(t *testing.T) {
+func TestAnEventForANodeThatHasJustLeftReachesNoNode(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	caller := calledAndCaller(t, ctx, []string{"a"})
@@ -268,7 +268,7 @@ func TestAnEventForANodeThatHasJustLeftIsForNobody(t *testing.T) {
 	}
 }
 
-func TestAnEventForANodeThatIsAboutToBeHeardToLeaveIsForNobody(t *testing.T) {
+func TestAnEventForANodeWhoseGoodbyeIsUnderWayReachesNoNode(t *testing.T) {
 	for _, kind := range []string{"Emit", "Broadcast"} {
 		t.Run(kind, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

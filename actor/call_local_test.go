@@ -173,7 +173,7 @@ func TestACallOfAProcessThatIsNotThereFailsAtOnce(t *testing.T) {
 	})
 }
 
-func TestACallerIsToldWhenTheProcessEndsBeforeItAnswers(t *testing.T) {
+func TestACallerGetsAnErrorWhenTheProcessEndsBeforeItAnswers(t *testing.T) {
 	for name, meanwhile := range map[string]func(s *System, p *Process){
 		"Stop":  func(_ *System, p *Process) { p.Stop(nil) },
 		"Kill":  func(s *System, p *Process) { s.Kill(p.PID()) },
@@ -251,7 +251,7 @@ func TestACallThatWantsAnotherTypeFails(t *testing.T) {
 	})
 }
 
-func TestACallThatNobodyHandlesFails(t *testing.T) {
+func TestACallWithoutAHandlerFails(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		pid := spawn(t, s, hooks{any: func(*Process, any) error { t.Error("a call came as a message"); return nil }})
 		_, err := Call[int](t.Context(), s, pid, total{})

@@ -17,7 +17,7 @@ type refusal func(err error)
 func (r refusal) failed(_ uint64, err error) { r(err) }
 func (r refusal) answered(uint64, any)       {}
 
-func TestWhoIsToldThatAProcessHasEndedFindsItsNameAndItsPlaceFree(t *testing.T) {
+func TestTheNameAndThePlaceOfAProcessAreFreeWhenItsEndIsReported(t *testing.T) {
 	s := quiet(Config{MaxProcesses: 1})
 	defer s.Stop(context.Background())
 	pid := spawn(t, s, hooks{}, Named("it"))
@@ -76,7 +76,7 @@ func TestStopEndsTheSupervisedWhoseParentEndsNormally(t *testing.T) {
 	})
 }
 
-func TestTheNameOfAnEventIsFreeWhenItsEndIsTold(t *testing.T) {
+func TestTheNameOfAnEventIsFreeWhenItsEndIsReported(t *testing.T) {
 	s := quiet()
 	defer s.Stop(context.Background())
 	producer := spawn(t, s, hooks{})

@@ -309,7 +309,7 @@ func TestAnEventThatIsNotThere(t *testing.T) {
 	})
 }
 
-func TestASubscriberOnAnotherNodeWithoutAHandlerIsToldSo(t *testing.T) {
+func TestASubscriberOnAnotherNodeWithoutAHandlerGetsAnError(t *testing.T) {
 	actor.Register[stranger]()
 	all := joinMembers(t, "tcp://127.0.0.1:0", "a", "b")
 	producer, w := sit(t, all[0].System), sit(t, all[1].System)
@@ -427,7 +427,7 @@ func TestWhatEventsRefuse(t *testing.T) {
 	}
 }
 
-func TestASubscriberWhoseMailboxIsFullHoldsNobodyUp(t *testing.T) {
+func TestASubscriberWhoseMailboxIsFullDelaysNoOther(t *testing.T) {
 	s := newSystem(t)
 	producer, w := sit(t, s), sit(t, s)
 	ev := producer.announces("prices", actor.TopicConfig{})

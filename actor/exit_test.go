@@ -384,7 +384,7 @@ func TestAPanicEndsOnlyItsProcess(t *testing.T) {
 	}
 }
 
-func TestStopInTerminateStopsNobodyElse(t *testing.T) {
+func TestStopInTerminateStopsNoOtherProcess(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		other := spawn(t, s, hooks{})
 		Stop(s, spawn(t, s, hooks{terminate: func(p *Process, _ error) { p.Stop(errOut) }}), nil)

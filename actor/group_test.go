@@ -40,7 +40,7 @@ func wantMembers(t testing.TB, s *actor.System, group string, want ...actor.PID)
 	}
 }
 
-func TestMembersOfAGroupAreToldToWhoMonitorsIt(t *testing.T) {
+func TestAMonitorOfAGroupGetsItsMembers(t *testing.T) {
 	onOneAndTwoNodes(t, func(t *testing.T, at, here *actor.System, _ string) {
 		w, first, second := sit(t, here), sit(t, at), sit(t, at)
 		if members := w.monitorsGroup("workers"); len(members) != 0 {
@@ -139,7 +139,7 @@ func TestSendGroupReachesAllMembersOnceAndInOrder(t *testing.T) {
 	})
 }
 
-func TestASystemSendsToAGroupAndNobodyIsThere(t *testing.T) {
+func TestASystemSendsToAGroupThatMayBeEmpty(t *testing.T) {
 	s := newSystem(t)
 	if err := actor.SendGroup(s, "nobody", price{1}); err != nil {
 		t.Error(err)

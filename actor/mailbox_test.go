@@ -103,7 +103,7 @@ func TestAnImportantMessageTakesThePlaceOfTheOldestInAMailboxWithDropOldest(t *t
 	})
 }
 
-func TestAnImportantMessageWaitsForRoomWithOthers(t *testing.T) {
+func TestAnImportantMessageWaitsForSpaceWithOthers(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got notes
 		pid := spawn(t, s, hooks{any: got.note}, Mailbox(1, Wait))
@@ -120,7 +120,7 @@ func TestAnImportantMessageWaitsForRoomWithOthers(t *testing.T) {
 	})
 }
 
-func TestAnImportantMessageThatWaitsForRoomIsRefusedWhenTheProcessEnds(t *testing.T) {
+func TestAnImportantMessageThatWaitsForSpaceIsRefusedWhenTheProcessEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
 		g := busyIn(t, s, pid)
@@ -136,7 +136,7 @@ func TestAnImportantMessageThatWaitsForRoomIsRefusedWhenTheProcessEnds(t *testin
 	})
 }
 
-func TestARunOfMessagesGoesInAsFarAsThereIsRoom(t *testing.T) {
+func TestARunOfMessagesGoesInAsFarAsThereIsSpace(t *testing.T) {
 	for _, c := range []struct {
 		rule Overflow
 		want []any
@@ -200,7 +200,7 @@ func TestDropOldestKeepsTheLatestAlsoInTheMiddleOfTheMailbox(t *testing.T) {
 	})
 }
 
-func TestDropOldestLosesOnlyMessagesOfItsLane(t *testing.T) {
+func TestDropOldestLosesOnlyMessagesOfItsPriority(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got notes
 		pid := spawn(t, s, hooks{any: got.note}, Mailbox(2, DropOldest))
@@ -244,7 +244,7 @@ func TestTheMessageThatIsHandledDoesNotWait(t *testing.T) {
 	})
 }
 
-func TestWhenMessagesWereHandledThereIsRoomAgain(t *testing.T) {
+func TestWhenMessagesWereHandledThereIsSpaceAgain(t *testing.T) {
 	for _, rule := range []Overflow{Reject, DropNewest, DropOldest, Wait} {
 		t.Run(rule.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *System) {
@@ -271,7 +271,7 @@ func TestWhenMessagesWereHandledThereIsRoomAgain(t *testing.T) {
 	}
 }
 
-func TestASenderWaitsForRoom(t *testing.T) {
+func TestASenderWaitsForSpace(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got notes
 		pid := spawn(t, s, hooks{any: got.note}, Mailbox(1, Wait))
@@ -315,7 +315,7 @@ func TestASenderWaitsNoLongerThanSendTimeout(t *testing.T) {
 	})
 }
 
-func TestACallWaitsForRoomNoLongerThanItsContext(t *testing.T) {
+func TestACallWaitsForSpaceNoLongerThanItsContext(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
 		g := busyIn(t, s, pid)
@@ -332,7 +332,7 @@ func TestACallWaitsForRoomNoLongerThanItsContext(t *testing.T) {
 	})
 }
 
-func TestAProcessDoesNotWaitForRoomInItsOwnMailbox(t *testing.T) {
+func TestAProcessDoesNotWaitForSpaceInItsOwnMailbox(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
 		started := time.Now()
@@ -346,7 +346,7 @@ func TestAProcessDoesNotWaitForRoomInItsOwnMailbox(t *testing.T) {
 	})
 }
 
-func TestASenderThatWaitsIsToldWhenTheProcessEnds(t *testing.T) {
+func TestASenderThatWaitsGetsAnErrorWhenTheProcessEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
 		g := busyIn(t, s, pid)
@@ -376,7 +376,7 @@ func TestMessagesToAProcessThatIsNotThereAreCounted(t *testing.T) {
 	})
 }
 
-func TestMessagesThatNobodyHandlesAreCounted(t *testing.T) {
+func TestMessagesWithoutAHandlerAreCounted(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		deaf := Define[puppet, hooks]("deaf", nil)
 		pid, err := Spawn(s, deaf, hooks{})

@@ -11,7 +11,7 @@ func watcherOf(t *testing.T, s *System, downs *notes) PID {
 	return spawn(t, s, hooks{any: func(_ *Process, m any) error { downs.add(m.(Down)); return nil }})
 }
 
-func TestAMonitorIsToldOnceWhenTheProcessEnds(t *testing.T) {
+func TestAMonitorGetsOneDownWhenTheProcessEnds(t *testing.T) {
 	for name, end := range map[string]struct {
 		how  func(t *testing.T, s *System, pid PID)
 		want error
@@ -42,7 +42,7 @@ func TestAMonitorIsToldOnceWhenTheProcessEnds(t *testing.T) {
 	}
 }
 
-func TestAMonitorOfAProcessThatIsNotThereIsToldAtOnce(t *testing.T) {
+func TestAMonitorOfAProcessThatIsNotThereGetsADownAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var downs notes
 		gone, watcher := spawn(t, s, hooks{}), watcherOf(t, s, &downs)
@@ -135,7 +135,7 @@ func TestTheMonitorsOfAProcessEndWithIt(t *testing.T) {
 	})
 }
 
-func TestADownThatSomebodyMadeUpIsNotBelieved(t *testing.T) {
+func TestAForgedDownIsIgnored(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var downs notes
 		watcher := watcherOf(t, s, &downs)

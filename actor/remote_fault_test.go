@@ -59,7 +59,7 @@ func TestASpawnFailsWhenTheProcessOfItsNodeIsKilled(t *testing.T) {
 	wantError(t, <-failed, actor.ErrNoConnection)
 }
 
-func TestAPIDOfAnEarlierRunOfANodeIsNobodys(t *testing.T) {
+func TestAPIDOfAnEarlierRunOfANodeIsThatOfNoProcess(t *testing.T) {
 	m, c := besideChild(t)
 	old, err := actor.Call[holder](t.Context(), m, actor.Name{Name: "witness", Node: "b"}, makeAlias{})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-func TestWhoAsksForTooManyLinksAndMonitorsIsToldSo(t *testing.T) {
+func TestTooManyLinksAndMonitorsOfAnotherNodeAreRefused(t *testing.T) {
 	const limit = 20
 	s := actor.NewSystem(actor.Config{Logger: quiet})
 	s.HoldAtMost(limit)

@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir/actor/inspect"
 )
 
-func TestCallbacksThatBlockHoldUpNobody(t *testing.T) {
+func TestCallbacksThatBlockDelayNoOtherProcess(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var gates []gate
 		for range 10 * runtime.GOMAXPROCS(0) {
@@ -32,7 +32,7 @@ func TestCallbacksThatBlockHoldUpNobody(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsInACallHoldsUpNobody(t *testing.T) {
+func TestAProcessThatWaitsInACallDelaysNoOther(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		last := spawn(t, s, hooks{})
 		readyList := ask{nothing}

@@ -116,7 +116,7 @@ func TestAListHasTheFirstInItsOrderAndSaysHowManyMoreThereAre(t *testing.T) {
 	}
 }
 
-func TestATreeShowsSupervisorsTheirChildrenAndThoseOfNobody(t *testing.T) {
+func TestATreeShowsSupervisorsTheirChildrenAndProcessesWithoutOne(t *testing.T) {
 	s := startQuiet(t)
 	_, err := supervise.Spec(supervise.Config{Name: "shop", Intensity: 3},
 		supervise.Child{ID: "stock", Start: sitting.Spec("", actor.Named("stock"))},

@@ -101,7 +101,7 @@ func TestStopEndsAProcessThatIsJustStarting(t *testing.T) {
 	})
 }
 
-func TestStopAndSpawnAtOnceLeaveNobodyBehind(t *testing.T) {
+func TestStopAndSpawnAtOnceLeaveNoProcessBehind(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

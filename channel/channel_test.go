@@ -221,7 +221,7 @@ func TestAFailedMessageComesAgainUntilItIsHandled(t *testing.T) {
 	}
 }
 
-func TestAMessageThatIsGivenUpBecomesADeadLetter(t *testing.T) {
+func TestAMessageThatCannotBeHandledBecomesADeadLetter(t *testing.T) {
 	stuck := errors.New("the printer is out of paper")
 	for name, test := range map[string]struct {
 		handler  func(context.Context, article) error
@@ -298,7 +298,7 @@ func awaitLetters(t *testing.T, n *sabir.Node, name string, want int) []channel.
 	}
 }
 
-func TestADeadLetterIsReplayedForTheGroupThatGaveItUpOnly(t *testing.T) {
+func TestADeadLetterIsReplayedForTheGroupThatFailedOnly(t *testing.T) {
 	c := parcels(t)
 	var mended atomic.Bool
 	billed, mailed := make(chan int, 10), make(chan int, 10)
@@ -569,7 +569,7 @@ func TestAMessageWhoseHandlerIsNotWaitedForComesAgain(t *testing.T) {
 	next(t, again)
 }
 
-func TestWhatIsWrongWithAConsumerIsToldWhenItsServiceStarts(t *testing.T) {
+func TestMistakesInAConsumerAreReportedWhenItsServiceStarts(t *testing.T) {
 	s := sabir.NewService("billing")
 	channel.New[article]("no good").Consume(s, func(context.Context, article) error { return nil })
 	channel.New[article]("nil").Consume(s, nil)
@@ -586,7 +586,7 @@ func TestWhatIsWrongWithAConsumerIsToldWhenItsServiceStarts(t *testing.T) {
 	}
 }
 
-func TestPublishTellsWhatIsWrong(t *testing.T) {
+func TestPublishReportsWhatIsWrong(t *testing.T) {
 	n := channelNode(t)
 	bare := startNode(t)
 	ended, cancel := context.WithCancel(t.Context())

@@ -8,94 +8,94 @@ import (
 	"time"
 )
 
-func TestWhoIsAloneOnTheFloorWaitsForTheOthersAndHoldsThemUp(t *testing.T) {
+func TestTheExclusiveHandlerWaitsForTheOthersAndKeepsNewOnesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var f handlerLock
-		f.lockShared(t.Context())
-		cleared, entered := make(chan bool, 1), make(chan bool, 1)
-		go func() { cleared <- f.lockExclusive(t.Context()) }()
+		var lock handlerLock
+		lock.lockShared(t.Context())
+		exclusive, shared := make(chan bool, 1), make(chan bool, 1)
+		go func() { exclusive <- lock.lockExclusive(t.Context()) }()
 		synctest.Wait()
-		go func() { entered <- f.lockShared(t.Context()) }()
+		go func() { shared <- lock.lockShared(t.Context()) }()
 		synctest.Wait()
-		if len(cleared)+len(entered) > 0 {
-			t.Fatal("somebody did not wait")
+		if len(exclusive)+len(shared) > 0 {
+			t.Fatal("one of them did not wait")
 		}
-		f.unlockShared()
-		if !<-cleared || len(entered) > 0 {
-			t.Fatal("others came in with the one that is alone")
+		lock.unlockShared()
+		if !<-exclusive || len(shared) > 0 {
+			t.Fatal("another handler runs beside the exclusive one")
 		}
-		f.unlockExclusive()
-		if !<-entered {
-			t.Fatal("the floor stays closed")
+		lock.unlockExclusive()
+		if !<-shared {
+			t.Fatal("the lock stays taken")
 		}
 	})
 }
 
 // Handlers of 20 seconds, four at any time, of which each waits in its middle for one that begins later.
-func TestTheFloorIsClearedHoweverLongHandlersTakeAndNobodyWaitsForever(t *testing.T) {
+func TestTheExclusiveLockIsTakenHoweverLongHandlersRunAndNoHandlerWaitsForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var f handlerLock
+		var lock handlerLock
 		ctx, cancel := context.WithCancel(t.Context())
 		var handlers sync.WaitGroup
 		for range 4 {
 			handlers.Go(func() {
-				for ctx.Err() == nil && f.lockShared(ctx) {
+				for ctx.Err() == nil && lock.lockShared(ctx) {
 					time.Sleep(20 * time.Second)
-					f.unlockShared()
+					lock.unlockShared()
 				}
 			})
 		}
 		synctest.Wait()
 		nested := make(chan bool)
-		f.lockShared(ctx) // a handler that waits for another's
+		lock.lockShared(ctx) // a handler that waits for another's
 		go func() {
 			time.Sleep(time.Millisecond)
-			if f.lockShared(ctx) {
-				f.unlockShared()
+			if lock.lockShared(ctx) {
+				lock.unlockShared()
 			}
-			f.unlockShared()
+			lock.unlockShared()
 			nested <- true
 		}()
 		began := time.Now()
-		if !f.lockExclusive(ctx) {
-			t.Fatal("the floor was not cleared")
+		if !lock.lockExclusive(ctx) {
+			t.Fatal("the exclusive lock was not taken")
 		}
 		if took := time.Since(began); took > 2*time.Minute {
 			t.Errorf("it took %v", took)
 		}
 		<-nested
-		f.unlockExclusive()
+		lock.unlockExclusive()
 		cancel()
 		handlers.Wait()
 	})
 }
 
-func TestClearingTheFloorEndsWithItsContextAndLeavesItOpen(t *testing.T) {
+func TestTheWaitForTheExclusiveLockEndsWithItsContextAndLeavesItOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var f handlerLock
-		f.lockShared(t.Context())
+		var lock handlerLock
+		lock.lockShared(t.Context())
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		if f.lockExclusive(ctx) {
-			t.Fatal("it was cleared")
+		if lock.lockExclusive(ctx) {
+			t.Fatal("it was taken")
 		}
-		f.lockShared(t.Context())
-		f.unlockShared()
-		f.unlockShared()
-		if !f.lockExclusive(t.Context()) {
-			t.Fatal("it cannot be cleared any more")
+		lock.lockShared(t.Context())
+		lock.unlockShared()
+		lock.unlockShared()
+		if !lock.lockExclusive(t.Context()) {
+			t.Fatal("it cannot be taken any more")
 		}
-		f.unlockExclusive()
+		lock.unlockExclusive()
 	})
 }
 
-func BenchmarkFloor(b *testing.B) {
-	var f handlerLock
+func BenchmarkHandlerLock(b *testing.B) {
+	var lock handlerLock
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			f.lockShared(b.Context())
-			f.unlockShared()
+			lock.lockShared(b.Context())
+			lock.unlockShared()
 		}
 	})
 }

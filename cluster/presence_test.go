@@ -72,7 +72,7 @@ func wantNews(t *testing.T, node string, n *news, want ...string) {
 	}
 }
 
-func TestNodesThatHearEachOtherAreMembers(t *testing.T) {
+func TestNodesThatReceiveEachOthersMessagesAreMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r broker
 		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
@@ -103,7 +103,7 @@ func TestASilentNodeFailsAfterTheLimitAndComesBack(t *testing.T) {
 	})
 }
 
-func TestNobodyFailsWhileTheBrokerIsLost(t *testing.T) {
+func TestNoMemberFailsWhileTheBrokerIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r broker
 		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
@@ -147,7 +147,7 @@ func TestASecondNodeOfAnIDIsRefused(t *testing.T) {
 	})
 }
 
-func TestStrangersAreNotHeard(t *testing.T) {
+func TestMessagesWithoutTheKeyOfTheClusterAreIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r broker
 		a, b := r.enter("the key of the cluster", cluster.PresenceConfig{}), r.enter("another key", cluster.PresenceConfig{})
@@ -206,7 +206,7 @@ func TestAnObserverIsNotSeen(t *testing.T) {
 }
 
 // Without that, an observer would stop waiting before the others announce themselves again.
-func TestWhoHearsNobodyAtTheStartSoonAsksAgain(t *testing.T) {
+func TestANodeWithoutAnAnswerAtItsStartSoonAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for id, config := range map[string]cluster.PresenceConfig{"b": {}, "guest": {Observe: true}} {
 			var r broker
@@ -273,7 +273,7 @@ func TestNothingIsSaidBehindTheGoodbye(t *testing.T) {
 }
 
 // Otherwise the others might hear them in another order, and take the first for an old one.
-func TestOneMessageIsToldAfterTheOther(t *testing.T) {
+func TestMessagesAreBroadcastOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b *cluster.Presence
 		var telling atomic.Int32
@@ -295,7 +295,7 @@ func TestOneMessageIsToldAfterTheOther(t *testing.T) {
 }
 
 // A node that has stopped no longer has a list to take the silent from, though the time for it may have come meanwhile.
-func TestStoppingWhileSomebodyIsSilentForTooLong(t *testing.T) {
+func TestStoppingWhileAMemberIsSilentForTooLong(t *testing.T) {
 	for range 20 { // the loop that ends may take any of the two that wait, the tick and the end
 		synctest.Test(t, func(t *testing.T) {
 			var slow atomic.Bool

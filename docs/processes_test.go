@@ -186,7 +186,7 @@ func (w *Watcher) Exit(p *actor.Process, e actor.Exit) error { // without this h
 var watchers = actor.Define("watcher", (*Watcher).Init,
 	actor.OnMessage((*Watcher).Watch), actor.OnMessage((*Watcher).Down), actor.OnMessage((*Watcher).Exit))
 
-func TestWatchersAreTold(t *testing.T) {
+func TestWatchersGetTheEnd(t *testing.T) {
 	system := actor.NewSystem(quiet)
 	defer system.Stop(context.Background())
 	told := make(chan string, 2)

@@ -280,7 +280,7 @@ func TestBreakerLetsOneTrialThroughAtATime(t *testing.T) {
 	})
 }
 
-func TestBreakerGivesUpOnATrialThatNeverReturns(t *testing.T) {
+func TestBreakerAbandonsATrialThatNeverReturns(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		release, hangs := make(chan struct{}), false
 		failing := true

@@ -116,7 +116,7 @@ func TestCacheWaiterWaitsNoLongerThanItsOwnContext(t *testing.T) {
 	})
 }
 
-func TestCacheWaitersCarryOnWhenTheFirstCallerGivesUp(t *testing.T) {
+func TestCacheWaitersCarryOnWhenTheFirstCallerCancels(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var runs atomic.Int32
 		r := newRig(t, func(ctx context.Context, _ none) (int, error) {

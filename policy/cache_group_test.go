@@ -180,7 +180,7 @@ func TestCleaningFromAllNodesAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestInvalidateAcrossBeforeTheServiceRunsCleansHereAndSaysThatNobodyWasTold(t *testing.T) {
+func TestInvalidateOfACacheGroupIsAnErrorBeforeTheServiceRuns(t *testing.T) {
 	cache := &policy.Cache{}
 	s := sabir.NewService("test")
 	cache.InvalidateAcross(s, "prices")

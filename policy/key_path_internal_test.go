@@ -127,7 +127,7 @@ func keyOfJSON[T any](tb testing.TB, text string, paths ...string) string {
 }
 
 // Every two of the texts differ in what lies at the path, so that none may be answered for another.
-func TestWhatLiesAtAPathIsToldApart(t *testing.T) {
+func TestValuesAtAPathAreDistinguished(t *testing.T) {
 	texts := []string{`{}`, `{"m":null}`, `{"m":""}`, `{"m":0}`, `{"m":-0.5}`, `{"m":false}`, `{"m":[]}`, `{"m":[null]}`, `{"m":{}}`,
 		`{"m":{"k":null}}`, `{"m":{"k":""}}`, `{"m":"{}"}`, `{"m":"\u0000"}`, `{"m":"\u0001"}`, `{"m":{"k":{"j":1}}}`, `{"m":{"k.j":1}}`}
 	further := []string{`{"m":{"k":{}}}`, `{"m":{"k":{"j":null}}}`, `{"m":{"k":{"j":""}}}`, `{"m":{"k":{"j":0}}}`, `{"m":{"k":{"j":false}}}`,

@@ -124,7 +124,7 @@ func TestRetryDoesNotSleepPastTheCallersDeadline(t *testing.T) {
 	})
 }
 
-func TestRetryStopsWhenTheCallerGivesUp(t *testing.T) {
+func TestRetryStopsWhenTheCallerCancels(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var at []time.Time
 		r := newRig(t, failing(1e6, errBusy, &at), sabir.Use(policy.Retry{Attempts: 10, Jitter: policy.NoJitter, FirstPause: time.Second, MaxPause: time.Second}))

@@ -219,7 +219,7 @@ func TestASpanInTheContextGoesBeforeMetadata(t *testing.T) {
 	}
 }
 
-func TestACallThatSomebodyDecidedNotToTraceIsNotTraced(t *testing.T) {
+func TestACallWhoseCallerDecidedAgainstTracingIsNotTraced(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
 	tel := newTelemetry(t, telemetry.Config{Traces: exporter})
 	node := start(t, sabir.Serve(family()), sabir.Use(tel.Middleware()))
@@ -232,7 +232,7 @@ func TestACallThatSomebodyDecidedNotToTraceIsNotTraced(t *testing.T) {
 	}
 }
 
-func TestTheSpanOfACallWhoseCallerWasLetGoSaysSo(t *testing.T) {
+func TestTheSpanOfACallShowsThatItsCallerDidNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		exporter := tracetest.NewInMemoryExporter()
 		tel, err := telemetry.New(telemetry.Config{Traces: exporter})

@@ -77,7 +77,7 @@ func TestDeliveredConnectionsOutliveTheListenerAndOthersDoNot(t *testing.T) {
 	}
 }
 
-func TestConnectionsThatNobodyAcceptedEndWithTheListener(t *testing.T) {
+func TestConnectionsThatWereNotAcceptedEndWithTheListener(t *testing.T) {
 	served, address := serve(t)
 	near, far := socket(t, served, address)
 	served.Deliver(near, near)

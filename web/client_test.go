@@ -141,7 +141,7 @@ func TestACancelledCallIsCancelledOnTheOtherSide(t *testing.T) {
 	}
 }
 
-func TestACallThatReachesNobodyIsRetryable(t *testing.T) {
+func TestACallThatReachesNoNodeIsRetryable(t *testing.T) {
 	const addr = "127.0.0.1:1" // which no socket is given, unlike a port that was just closed
 	client, err := Dial("http://" + addr)
 	if err != nil {
@@ -206,7 +206,7 @@ func dialFake(t *testing.T, answer func(net.Conn)) *Client {
 	return client
 }
 
-func TestWhatIsNotANodeIsToldApart(t *testing.T) {
+func TestAServerThatIsNoNodeIsRecognized(t *testing.T) {
 	problemOf := func(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/problem+json")

@@ -236,7 +236,7 @@ func TestANameWithoutVersionReachesTheHighestVersionOverHTTPToo(t *testing.T) {
 	}
 }
 
-func TestAFaultOfTheFaceItselfIsAnsweredAndLogged(t *testing.T) {
+func TestAFaultOfTheGatewayItselfIsAnsweredAndLogged(t *testing.T) {
 	var log logBuffer
 	node := start(t, logTo(&log), sabir.Serve(shop()))
 	h, err := Handler(node, Filters(exchange.Filter{Name: "faulty", Before: func(*exchange.Exchange) error { panic("oh") }}))

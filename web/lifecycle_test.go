@@ -189,7 +189,7 @@ func TestNoMoreConnectionsAreOpenAtOnceThanTheLimit(t *testing.T) {
 	}
 }
 
-func TestStopEndsAListenerThatWaitsForRoom(t *testing.T) {
+func TestStopEndsAListenerThatWaitsForAFreeConnection(t *testing.T) {
 	node := start(t, withLimits(func(l *limits) { l.connections = 1 }))
 	if status := rawAsk(t, rawDial(t, node), "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"); status != 200 {
 		t.Fatal(status)
@@ -211,7 +211,7 @@ func TestACallerWhoLeavesCancelsTheCall(t *testing.T) {
 	}
 }
 
-func TestAHandlerThatNeverReturnsKeepsNobodyPastTheDeadline(t *testing.T) {
+func TestAHandlerThatNeverReturnsKeepsNoCallerPastTheDeadline(t *testing.T) {
 	g := newGated(t)
 	node := start(t, sabir.Serve(g.service), sabir.HTTP(":0"))
 	got := post(t, "http://"+node.HTTPAddr()+"/slow/work", `{}`, "X-Request-Timeout: 30ms")

@@ -85,7 +85,7 @@ func TestFieldsComeFromWhereTheRouteSaysTheyDo(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotFitIsToldWithWhereItCameFrom(t *testing.T) {
+func TestAParameterThatDoesNotFitIsReportedWithItsSource(t *testing.T) {
 	_, base := startStore(t)
 	for about, test := range map[string]struct {
 		method, path, body string
@@ -221,7 +221,7 @@ func TestHandlersAndFilesCanBeMounted(t *testing.T) {
 	}
 }
 
-func TestAFaceCanBeMountedIntoAnotherServer(t *testing.T) {
+func TestTheGatewayCanBeMountedIntoAnotherServer(t *testing.T) {
 	node := start(t, sabir.Serve(store()))
 	server, err := Handler(node, StrictFields())
 	if err != nil {
@@ -305,7 +305,7 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 
 func echoPut(_ context.Context, in putItem) (putItem, error) { return in, nil }
 
-func TestAFaceForEverybodyOffersNothingForItsOperators(t *testing.T) {
+func TestAGatewayWithoutAuthenticationOffersNoActionsForOperators(t *testing.T) {
 	node := start(t, sabir.Serve(store()), sabir.HTTP("0.0.0.0:0", AllowUnauthenticated()))
 	base := "http://" + strings.Replace(node.HTTPAddr(), "[::]", "127.0.0.1", 1)
 	if got := post(t, base+"/$node/emit", `{"event":"x"}`); got.status != 404 {
@@ -325,7 +325,7 @@ func TestAFaceForEverybodyOffersNothingForItsOperators(t *testing.T) {
 	}
 }
 
-func TestFilesAtTheRootLeaveTheFacesOwnPages(t *testing.T) {
+func TestFilesAtTheRootLeaveTheGatewaysOwnPages(t *testing.T) {
 	_, base := startStore(t, Static("/", fstest.MapFS{"index.html": {Data: []byte("home")}}), Static("/app", fstest.MapFS{"index.html": {Data: []byte("app")}}), Events("**"))
 	for path, want := range map[string]string{"/": "home", "/health": `{"status":"ok"}` + "\n", "/app/": "app", "/app": "app"} {
 		if got := ask(t, "GET", base+path, ""); got.status != 200 && got.status != 308 || got.status == 200 && got.body != want {

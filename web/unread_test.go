@@ -77,7 +77,7 @@ func chunkOf(size int) []byte {
 	return fmt.Appendf(nil, "%x\r\n%s\r\n", size, make([]byte, size))
 }
 
-func TestCallersWhoGoWhileNobodyReadsLeaveNothingBehind(t *testing.T) {
+func TestCallersWhoLeaveWhileTheHandlerReadsNothingLeaveNothingBehind(t *testing.T) {
 	brokers.Long(t)
 	certificates := httptest.NewUnstartedServer(nil)
 	certificates.StartTLS()

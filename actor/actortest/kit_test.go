@@ -190,7 +190,7 @@ func TestAnExpectationThatIsNotMetFailsTheTest(t *testing.T) {
 	db.ExpectNothing(t)
 }
 
-func TestAProbeAnswersCallsAsItIsTold(t *testing.T) {
+func TestAProbeAnswersCallsByItsStubs(t *testing.T) {
 	k := actortest.New(t)
 	db, pid := k.Probe("db"), start(k)
 	_, err := actortest.Call[string](k, pid, get2{db.PID()})
@@ -240,7 +240,7 @@ func TestACallbackMayCallAProcessThatCalls(t *testing.T) {
 	}})
 }
 
-func TestACallThatNobodyWillAnswerFailsTheTestAndSaysWhich(t *testing.T) {
+func TestACallThatCannotBeAnsweredFailsTheTestAndIsNamed(t *testing.T) {
 	text := failing(t, func(tb testing.TB) {
 		k := actortest.New(tb)
 		a, b := start(k), start(k)
@@ -440,7 +440,7 @@ func TestASendThatCannotBeDeliveredFailsTheTest(t *testing.T) {
 	}), "nobody", "NoProcess")
 }
 
-func TestAMailboxThatWaitsIsMadeRoomIn(t *testing.T) {
+func TestAMailboxThatIsFullIsDrainedForASenderThatWaits(t *testing.T) {
 	k := actortest.New(t)
 	slow := actortest.Spawn(k, jobs, struct{}{}, actor.Mailbox(2, actor.Wait))
 	actortest.Send(k, start(k), do{func(p *actor.Process) error {

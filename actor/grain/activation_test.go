@@ -187,7 +187,7 @@ func TestWhatAGrainHasNoHandlerForIsRefused(t *testing.T) {
 	until(t, "it still comes to rest", func() bool { return g.Stats().Active == 0 })
 }
 
-func TestAKindThatNobodyServesHasNoOwner(t *testing.T) {
+func TestAKindThatNoNodeServesHasNoOwner(t *testing.T) {
 	system, _ := start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()

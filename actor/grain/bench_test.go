@@ -58,8 +58,8 @@ func BenchmarkCall(b *testing.B) {
 	})
 }
 
-// BenchmarkCallAway is a call from another node in this process, over TCP.
-func BenchmarkCallAway(b *testing.B) {
+// BenchmarkCallToAnotherNode is a call from another node in this process, over TCP.
+func BenchmarkCallToAnotherNode(b *testing.B) {
 	w := newTown(b, memory.New())
 	near, far := w.join("near"), w.join("far", grain.Serve(lights))
 	agree(b, "light", 1, near, far)

@@ -90,7 +90,7 @@ func TestAnErrorAfterASaveIsNotRetryable(t *testing.T) {
 	}
 }
 
-func TestASaveOfWhichNobodyKnowsIsLoadedAgain(t *testing.T) {
+func TestASaveWithAnUnknownOutcomeIsLoadedAgain(t *testing.T) {
 	st := watch()
 	system, _ := start(t, grain.Store(st))
 	call[int](t, system, ada, add{5})

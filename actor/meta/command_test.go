@@ -41,7 +41,7 @@ func TestACommandSendsItsLinesAndThenItsStatus(t *testing.T) {
 	}
 }
 
-func TestStderrIsToldApart(t *testing.T) {
+func TestStderrIsDistinguishedFromStdout(t *testing.T) {
 	o := newOwner(t, newSystem(t))
 	o.sh("echo bad >&2", meta.Command{})
 	if got := nextOf[meta.Output](t, o.heard); string(got.Bytes) != "bad" || !got.Stderr {

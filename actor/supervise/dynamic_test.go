@@ -137,7 +137,7 @@ func TestTerminateOneKillsAChildThatDoesNotEndInTime(t *testing.T) {
 	}
 }
 
-func TestDynamicGivesUpAndEndsAllChildren(t *testing.T) {
+func TestDynamicBeyondItsIntensityEndsAllChildren(t *testing.T) {
 	w := newWorld(t)
 	pid := w.dynamic(supervise.Config{Intensity: 2}, supervise.Child{})
 	ended := w.watch(pid)

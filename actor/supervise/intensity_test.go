@@ -139,7 +139,7 @@ func TestRestForOneTriesAgainFromTheChildThatDidNotRestart(t *testing.T) {
 	w.nothingElse(pid)
 }
 
-func TestSupervisorWhoseChildAlwaysCrashesGivesUpAndItsParentRestartsIt(t *testing.T) {
+func TestSupervisorWhoseChildAlwaysCrashesEndsAndItsParentRestartsIt(t *testing.T) {
 	w := newWorld(t)
 	j := w.job("bad")
 	j.init = func(p *actor.Process) error { return actor.Send(p, p.PID(), fail{errCrash}) }

@@ -45,7 +45,7 @@ func TestStoppedSupervisorEndsItsChildrenLastFirst(t *testing.T) {
 	}
 }
 
-func TestNextChildIsToldToEndWhenTheOneAfterItHasEnded(t *testing.T) {
+func TestAChildEndsOnlyWhenTheOneAfterItHasEnded(t *testing.T) {
 	w := newWorld(t)
 	b, hold := w.held("b")
 	pid := w.start(supervise.Spec(supervise.Config{}, w.worker("a"), b))
@@ -75,7 +75,7 @@ func TestChildThatDoesNotEndInTimeIsKilled(t *testing.T) {
 	w.expect("shut a")
 }
 
-func TestBrutalKillsWithoutAWord(t *testing.T) {
+func TestBrutalKillsWithoutTerminate(t *testing.T) {
 	w := newWorld(t)
 	b := w.worker("b")
 	b.Shutdown = supervise.Brutal
@@ -113,7 +113,7 @@ func TestChildThatTakesExitsAsMessagesEndsByItsSupervisor(t *testing.T) {
 	w.expect("shut a")
 }
 
-func TestChildWhoseCallbackDoesNotReturnAfterKillIsGivenUp(t *testing.T) {
+func TestChildWhoseCallbackDoesNotReturnAfterKillIsAbandoned(t *testing.T) {
 	w := newWorld(t)
 	b, hold := w.blocked("b")
 	pid := w.start(supervise.Spec(supervise.Config{}, w.worker("a"), b))
@@ -314,7 +314,7 @@ func TestSupervisorEndsWithTheLastSignificantChild(t *testing.T) {
 	w.expect("end c", "shut a")
 }
 
-func TestEndedIsToldOfChildrenThatAreNotRestarted(t *testing.T) {
+func TestEndedIsCalledForChildrenThatAreNotRestarted(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.worker("a"), w.worker("b")
 	b.Restart = supervise.Temporary

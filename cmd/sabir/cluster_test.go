@@ -388,7 +388,7 @@ func TestTheDemosClusterSaysWhatToTry(t *testing.T) {
 	}
 }
 
-func TestWhatHappensToProcessesIsToldToPeople(t *testing.T) {
+func TestChangesOfProcessesArePrinted(t *testing.T) {
 	of := member{ID: "demo-1", PID: 7}
 	for want, news := range map[string]childNews{
 		"demo-1 (process 7) has ended: signal: killed; 2 nodes left\n":                                                                           {member: of, Ended: true, Why: "signal: killed", Left: 2},

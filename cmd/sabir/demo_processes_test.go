@@ -169,7 +169,7 @@ func TestTheDemoGoesOnUntilItsLastProcessHasEnded(t *testing.T) {
 	}
 }
 
-func TestAProcessThatCannotStartEndsTheDemoAndIsToldOf(t *testing.T) {
+func TestAProcessThatCannotStartEndsTheDemoAndIsReported(t *testing.T) {
 	t.Setenv(asMain, "1")
 	got := sabirRun(t, "demo", "--nodes", "2", "--processes", "--http", ":0", "--join", "tcp://192.0.2.1:7700")
 	if got.code != exitFailed || !strings.Contains(got.errOut, "-1 | error:") || !strings.Contains(got.errOut, "ended before it was ready") {

@@ -113,7 +113,7 @@ func TestProcessesRefusesWhatCannotBeMeant(t *testing.T) {
 	}
 }
 
-func TestLostMessagesAreTold(t *testing.T) {
+func TestLostMessagesAreShown(t *testing.T) {
 	system := actor.NewSystem(actor.Config{})
 	startNode(t, sabir.NewNode(quiet(), system.Option(), sabir.HTTP(":0")))
 	pid, err := actor.Spawn(system, clerks, struct{}{})

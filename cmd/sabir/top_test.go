@@ -60,7 +60,7 @@ func TestTopOverHTTPTellsOfTheAskedNode(t *testing.T) {
 	}
 }
 
-func TestTopSaysWhichNodesTellNothing(t *testing.T) {
+func TestTopNamesNodesThatReportNothing(t *testing.T) {
 	address := freePort(t)
 	startMember(t, "mute", address)
 	got := sabirRun(t, "top", "--once", "--every", "100ms", "--join", address)

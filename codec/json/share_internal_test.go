@@ -67,7 +67,7 @@ func TestATextWithAFaultLeavesNothingToTheNextOne(t *testing.T) {
 	}
 }
 
-func TestAReaderKeepsABoundedRoom(t *testing.T) {
+func TestAReaderKeepsABoundedBuffer(t *testing.T) {
 	r := readers.New().(*reader)
 	c := registered
 	r.codec, r.data = c, []byte("["+strings.Repeat("1,", 100)+`"`+strings.Repeat(`\n`, 10*maxPooled)+`"]`)

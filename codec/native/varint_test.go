@@ -15,7 +15,7 @@ func edges() []uint64 {
 	return list
 }
 
-func TestNumbersAreWrittenAsVarintsWhateverRoomThereIs(t *testing.T) {
+func TestNumbersAreWrittenAsVarintsWhateverTheCapacity(t *testing.T) {
 	for _, v := range edges() {
 		want := binary.AppendUvarint([]byte("before"), v)
 		for room := range 20 {

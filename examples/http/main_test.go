@@ -114,7 +114,7 @@ func TestAnOrderIsWatchedUntilItIsCancelled(t *testing.T) {
 	next(t, watched, "event: end")
 }
 
-func TestNewOrdersAreToldToWhoeverListens(t *testing.T) {
+func TestListenersGetNewOrders(t *testing.T) {
 	base := startOrders(t)
 	heard := bufio.NewScanner(send(t, "GET", base+"/events?topic=orders.*", "").Body)
 	send(t, "POST", base+"/orders", `{"item":"rope","quantity":2}`)

@@ -129,7 +129,7 @@ func TestOrdersOfOneUserCanBeWatched(t *testing.T) {
 	})
 }
 
-func TestACrashHarmsNobodyElse(t *testing.T) {
+func TestACrashHarmsNoOtherProcess(t *testing.T) {
 	app := open(t)
 	if _, err := sabir.Call[struct{}](t.Context(), app.Node, "orders.crash", struct{}{}); !errors.Is(err, sabir.ErrPanic) {
 		t.Errorf("error %v, want %v", err, sabir.ErrPanic)

@@ -215,7 +215,7 @@ func TestActionsThatComeAndGo(t *testing.T) {
 	want(t, before, after, `BREAKING a.b is gone.`, `a.c is new.`)
 }
 
-func TestTheFaceThatChanges(t *testing.T) {
+func TestChangesOfTheSettingsOfAnAPI(t *testing.T) {
 	events := func(path string, patterns ...string) api.API {
 		return api.API{Events: &api.Events{Path: path, Patterns: patterns}}
 	}

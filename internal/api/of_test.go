@@ -140,7 +140,7 @@ func TestNothingHasNoSchema(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDescribedIsToldAndIsAnything(t *testing.T) {
+func TestATypeThatCannotBeDescribedIsReportedAndMayBeAnything(t *testing.T) {
 	type Bad struct {
 		Good User
 		C    chan int

@@ -475,7 +475,7 @@ func TestManyParametersAreFoundByName(t *testing.T) {
 }
 
 // A route that came as JSON from elsewhere may be anything.
-func TestARouteThatNobodyCheckedDoesNotPanic(t *testing.T) {
+func TestAnUncheckedRouteDoesNotPanic(t *testing.T) {
 	r := route.Route{Method: "POST", Params: []route.Param{{In: "moon", Name: "x"}, {In: route.Path}, {In: route.Query, Kind: "strange", Field: "\xff\"", Name: ""}}}
 	for i := range 300 {
 		r.Params = append(r.Params, route.Param{In: route.Query, Name: fmt.Sprint(i), Field: fmt.Sprint(i), Kind: route.Text})

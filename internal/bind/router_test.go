@@ -190,7 +190,7 @@ func TestFindAppendsToWhatItIsGiven(t *testing.T) {
 	}
 }
 
-func TestManyNeighboursAreToldApart(t *testing.T) {
+func TestManySimilarPatternsAreDistinguished(t *testing.T) {
 	r := new(bind.Router[string])
 	var names []string
 	for i := range 40 {

@@ -240,7 +240,7 @@ func TestABrokerMayBeLostWhileAHubIsOpened(t *testing.T) {
 	hub(t, strings.Replace(address, "test:", "shaky:", 1), "a")
 }
 
-func TestAPeerThatNobodyHearsIsLostAfterSeconds(t *testing.T) {
+func TestAPeerWithoutASubscriptionIsLostAfterSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, address := newBroker(t)
 		dialled, accepted := pair(t, address)
@@ -268,7 +268,7 @@ func TestAPeerThatNobodyHearsIsLostAfterSeconds(t *testing.T) {
 	})
 }
 
-func TestDiallingAnInboxThatNobodyHasIsRefusedAtOnce(t *testing.T) {
+func TestDiallingAnUnknownInboxIsRefusedAtOnce(t *testing.T) {
 	_, address := newBroker(t)
 	a, b := hub(t, address, "a"), hub(t, address, "b")
 	for name, to := range map[string]string{"without a hub": address + "#sabir.c.gone-12345678", "without a listener": a.Addr()} {
@@ -282,7 +282,7 @@ func TestDiallingAnInboxThatNobodyHasIsRefusedAtOnce(t *testing.T) {
 }
 
 // Otherwise it would be a matter of chance whether a quick answer or the context arrives first.
-func TestADialWhoseContextHasEndedAsksNobody(t *testing.T) {
+func TestADialWhoseContextHasEndedSendsNothing(t *testing.T) {
 	b, address := newBroker(t)
 	to, from := hub(t, address, "a"), hub(t, address, "b")
 	l := to.Listener()

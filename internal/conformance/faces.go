@@ -14,7 +14,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
-	_ "github.com/sabir-go/sabir/web" // serves the HTTP face
+	_ "github.com/sabir-go/sabir/web" // serves the HTTP gateway
 )
 
 var faceBehaviours = []behaviour{
@@ -24,8 +24,8 @@ var faceBehaviours = []behaviour{
 	{"a cache of the caller keeps the answers of another node", policyCache},
 	{"a fallback of the caller answers for a node that fails", policyFallback},
 	{"the caller's middlewares see the action of another node and its error as it was there", remoteMiddleware},
-	{"the HTTP face of one node serves the public action of another", httpElsewhere},
-	{"the HTTP face does not serve another node's action that is for the cluster only", httpCluster},
+	{"the HTTP gateway of one node serves the public action of another", httpElsewhere},
+	{"the HTTP gateway does not serve another node's action that is for the cluster only", httpCluster},
 	{"a guest calls, emits and streams as a node does", guestCalls},
 	{"a guest sees all nodes and services, also those that come later", guestSees},
 	{"a guest offers nothing and gets no events", guestOffersNothing},

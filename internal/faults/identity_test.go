@@ -70,7 +70,7 @@ func TestNodesThatAreStartedTogetherWithTheSameSeedsFindEachOther(t *testing.T) 
 	}
 }
 
-func TestAGuestFindsTheClusterByAnyOfItsAddresses(t *testing.T) {
+func TestAClientOnlyNodeFindsTheClusterByAnyOfItsAddresses(t *testing.T) {
 	t.Parallel()
 	server := start(t, setup{ID: "server", Works: true})
 	guest := start(t, setup{ID: "guest", Guest: true, Join: freeAddress(t), Seeds: []string{freeAddress(t), server.addr}})

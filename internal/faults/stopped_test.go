@@ -19,7 +19,7 @@ const givenUp = wire.DefaultSilenceLimit + 2*wire.DefaultPingInterval + 3*time.S
 // waits for the link to be dropped takes longer than that.
 const late = wire.DefaultSilenceLimit - 2*time.Second
 
-func TestAStoppedServerHoldsUpNobodyAndComesBackByItself(t *testing.T) {
+func TestAStoppedServerDelaysNoOtherNodeAndComesBackByItself(t *testing.T) {
 	t.Parallel()
 	healthy := start(t, setup{ID: "healthy", Works: true})
 	stopped := start(t, setup{ID: "stopped", Works: true, Seeds: []string{healthy.addr}})
@@ -111,7 +111,7 @@ func TestAServerThatStandsStillForAMomentLosesNoCall(t *testing.T) {
 	}
 }
 
-func TestAStoppedClientHoldsUpNobodyAndItsMemoryComesBack(t *testing.T) {
+func TestAStoppedClientDelaysNoOtherNodeAndItsMemoryComesBack(t *testing.T) {
 	t.Parallel()
 	server := start(t, setup{ID: "server", Works: true})
 	healthy := start(t, setup{ID: "healthy", Seeds: []string{server.addr}})

@@ -129,7 +129,7 @@ func TestClustersOfAnotherNameDoNotMix(t *testing.T) {
 	})
 }
 
-func TestARestartUnderTheSameIDIsToldAtOnce(t *testing.T) {
+func TestARestartUnderTheSameIDIsReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a, b := net.node(t, "a"), net.node(t, "b", url("a"))
@@ -167,7 +167,7 @@ func TestANodeThatLeftMayComeBack(t *testing.T) {
 	})
 }
 
-func TestAGuestIsAMemberThatNobodyDials(t *testing.T) {
+func TestAClientOnlyNodeIsAMemberThatIsNotDialled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a := net.node(t, "a")
@@ -201,7 +201,7 @@ func TestTwoNodesWithOneIDAreReported(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeToldIsRefusedAtStart(t *testing.T) {
+func TestMembersThatCannotBeEncodedAreRefusedAtStart(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	tests := map[string]struct {
 		self   cluster.Member

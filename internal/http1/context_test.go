@@ -27,7 +27,7 @@ func TestALifeIsAContext(t *testing.T) {
 	}
 }
 
-func TestALifeThatNobodyAskedEndsToo(t *testing.T) {
+func TestAConnContextWithoutADoneChannelEndsToo(t *testing.T) {
 	var l connContext
 	l.end(context.Canceled)
 	<-l.Done()

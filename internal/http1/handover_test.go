@@ -266,7 +266,7 @@ func TestHTTP2CannotBeginBehindARequest(t *testing.T) {
 	}
 }
 
-func TestHTTPToATLSPortIsToldSo(t *testing.T) {
+func TestHTTPToATLSPortGetsAnAnswerThatSaysSo(t *testing.T) {
 	server, _ := certificate(t)
 	_, addr := serveWith(t, Config{TLS: server, Handler: &handler{}})
 	if got := dial(t, addr).ask(get("/fast")); got.status != 400 || !strings.Contains(got.body, "HTTPS") {

@@ -180,8 +180,8 @@ type badExtension struct{ linkWatch }
 
 func (*badExtension) Start(context.Context, *sabir.Node) error { panic(secret) }
 
-// TestALogThatPanicsHarmsNobody has a node log to a handler that panics, while a handler of an action panics too.
-func TestALogThatPanicsHarmsNobody(t *testing.T) {
+// TestALogThatPanicsDoesNoHarm has a node log to a handler that panics, while a handler of an action panics too.
+func TestALogThatPanicsDoesNoHarm(t *testing.T) {
 	standard := &record{}
 	stdlog.SetOutput(standard)
 	defer stdlog.SetOutput(os.Stderr)

@@ -357,7 +357,7 @@ func TestRulesThatCannotBeSaidAreKept(t *testing.T) {
 	}
 }
 
-func TestARuleThatNobodyHereKnowsDemandsNothing(t *testing.T) {
+func TestAnUnknownRuleDemandsNothing(t *testing.T) {
 	s, _ := one[struct {
 		A string  `validate:"my_rule"`
 		B *string `validate:"my_rule"`

@@ -92,7 +92,7 @@ func dialScripted(t *testing.T, settings Settings, script func(peer net.Conn)) n
 	return c
 }
 
-func TestAPeerThatAnswersNoQuestionIsGivenUp(t *testing.T) {
+func TestAPeerThatAnswersNoKeepAliveIsLost(t *testing.T) {
 	settings := testSettings()
 	settings.KeepAlive = 30 * time.Millisecond
 	asked := make(chan byte, 1)
@@ -250,7 +250,7 @@ func TestMoreConnectionsThanMayWaitAreRefused(t *testing.T) {
 	}
 }
 
-func TestACarrierThatOpensNothingIsGivenUp(t *testing.T) {
+func TestACarrierThatOpensNothingIsClosed(t *testing.T) {
 	settings := testSettings()
 	settings.OpenWait = 20 * time.Millisecond
 	l := listen(t, settings)

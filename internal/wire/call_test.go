@@ -465,7 +465,7 @@ func TestSmallCallsGoBetweenTheChunksOfALargeOne(t *testing.T) {
 	}
 }
 
-func TestALargeCallThatIsGivenUpHalfWayIsForgotten(t *testing.T) {
+func TestALargeCallThatIsCancelledHalfWayIsForgotten(t *testing.T) {
 	for _, network := range []string{"tcp", "mem"} {
 		server := newNode()
 		server.serve["echo"] = echo

@@ -475,7 +475,7 @@ func TestRefusalTextIsCutOnTheWire(t *testing.T) {
 	}
 }
 
-func TestEveryReasonThatIsToldHasANumberOfItsOwn(t *testing.T) {
+func TestEveryReasonOnTheWireHasANumberOfItsOwn(t *testing.T) {
 	for number, reason := range reasonNumbers {
 		if number == 0 {
 			continue

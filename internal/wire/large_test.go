@@ -2,7 +2,7 @@ package wire
 
 import "testing"
 
-func TestLargeBuffersHaveRoomAndWasteAFifthAtMost(t *testing.T) {
+func TestLargeBuffersAreLongEnoughAndWasteAFifthAtMost(t *testing.T) {
 	for _, n := range []int{0, 1, 128<<10 - 1, 128 << 10, 128<<10 + 1, 160<<10 + 1, 1 << 20, 1<<20 + 14, 3_500_000, 4 << 20, 4<<20 + 1, 40 << 20} {
 		b := largeBuffer(n)
 		const page = 8 << 10 // to which memory of this size is rounded

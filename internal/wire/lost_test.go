@@ -402,7 +402,7 @@ func (d *deaf) Read(p []byte) (int, error) {
 func (d *deaf) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 func (d *deaf) Close() error              { d.once.Do(func() { close(d.closed) }); return nil }
 
-func TestTheLastWordsOfAPeerThatGoesAreReadThoughNothingCanBeSentToIt(t *testing.T) {
+func TestTheLastFramesOfALeavingPeerAreReadThoughNothingCanBeSentToIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := &deaf{sent: make(chan []byte, 2), closed: make(chan struct{})}
 		var heard []string

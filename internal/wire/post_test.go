@@ -188,7 +188,7 @@ func TestPostsWhileDrainClosesAreRefusedAndDoNoHarm(t *testing.T) {
 	}
 }
 
-func TestPostWaitsForRoomAsLongAsItsContextAndTheLinkAllow(t *testing.T) {
+func TestPostWaitsForSpaceAsLongAsItsContextAndTheLinkAllow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(&quiet{closed: make(chan struct{}), stuck: true}, peerOfTest(Config{Node: "stopped"}, true), Config{Node: "here"}, newNode())
 		data := make([]byte, 60_000)
@@ -221,7 +221,7 @@ func TestPostWaitsForRoomAsLongAsItsContextAndTheLinkAllow(t *testing.T) {
 	})
 }
 
-func TestPostsThatWaitForRoomGoOnWhenThePeerReadsAgain(t *testing.T) {
+func TestPostsThatWaitForSpaceGoOnWhenThePeerReadsAgain(t *testing.T) {
 	const posts = 400
 	hold := make(chan struct{})
 	arrived := make(chan int, posts)

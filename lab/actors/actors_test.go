@@ -32,7 +32,7 @@ func TestWhatGoesWrongIsInTheSample(t *testing.T) {
 	}
 }
 
-func TestManyProblemsAreCountedAndTheFirstAreTold(t *testing.T) {
+func TestManyProblemsAreCountedAndTheFirstAreShown(t *testing.T) {
 	p := new(problems)
 	for _, text := range []string{"a", "b", "c", "d", "e"} {
 		p.add(errors.New(text))

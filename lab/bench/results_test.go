@@ -61,7 +61,7 @@ func TestSeedsOfLaterFilesTakeThePlaceOfEarlierOnes(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNoResultsAreToldFrom(t *testing.T) {
+func TestFilesThatAreNoResultsAreRecognized(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.json")
 	if _, err := Load(file); err == nil || !strings.Contains(err.Error(), "go run -C lab . run") {
 		t.Errorf("a file that is not there: %v", err)

@@ -136,7 +136,7 @@ func TestRowThatFailsKeepsItsReasonAndOthersGoOn(t *testing.T) {
 	}
 }
 
-func TestRowThatHangsIsGivenUp(t *testing.T) {
+func TestRowThatHangsIsAbandoned(t *testing.T) {
 	hang := func(ctx context.Context) error {
 		<-ctx.Done()
 		return context.Cause(ctx)
@@ -205,7 +205,7 @@ func TestFiguresOfARound(t *testing.T) {
 	}
 }
 
-func TestForeignLoadIsWhatNobodyOfOursUsed(t *testing.T) {
+func TestForeignLoadIsTheTimeOfOtherProcesses(t *testing.T) {
 	now := time.Now()
 	before := usage{at: now, own: time.Second, busy: 100 * time.Second}
 	quiet := usage{at: now.Add(time.Second), own: 2 * time.Second, busy: 101 * time.Second}

@@ -292,7 +292,7 @@ func TestTheSummaryHasTheFirstGroupsAndTheWorst(t *testing.T) {
 	}
 }
 
-func TestSettingsAreToldOnce(t *testing.T) {
+func TestSettingsAreListedOnce(t *testing.T) {
 	set := func(group, name, settings string) bench.RowResult {
 		r := contender(group, name, 1)
 		r.Settings = settings

@@ -218,7 +218,7 @@ func TestACleaningThatFailsIsMadeUpFor(t *testing.T) {
 	}
 }
 
-func TestInvalidateOnAnEventCleansForNodesThatDoNotHearIt(t *testing.T) {
+func TestInvalidateOnAnEventCleansForNodesThatDoNotReceiveIt(t *testing.T) {
 	url := brokers.ForTest(t, brokers.Redis).URL()
 	var r runs
 	deaf, hearing := newNode(t, open(t, url), r.handler), newNode(t, open(t, url), r.handler)

@@ -167,7 +167,7 @@ func TestALockIsHeldForAsLongAsItsHolderWorks(t *testing.T) {
 	}
 }
 
-func TestALockThatNobodyProlongsEndsWithItsLease(t *testing.T) {
+func TestALockThatIsNotProlongedEndsWithItsLease(t *testing.T) {
 	url := brokers.ForTest(t, brokers.Redis).URL()
 	const lease = 300 * time.Millisecond
 	lost, other := open(t, url, rediscache.Config{Lease: lease}), open(t, url, rediscache.Config{Lease: time.Minute})

@@ -169,7 +169,7 @@ func TestAUserWithNoMoreRightsThanNeeded(t *testing.T) {
 	}
 }
 
-func TestNoPasswordIsTold(t *testing.T) {
+func TestNoPasswordIsInALogOrAnError(t *testing.T) {
 	server := brokers.ForTest(t, brokers.Redis, brokers.Config{Password: "s3cret"})
 	var r runs
 	n := newNode(t, open(t, "redis://:wr0ng@"+server.Addr()), r.handler)

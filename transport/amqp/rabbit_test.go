@@ -32,7 +32,7 @@ func TestASubscriptionThatTheBrokerEndsIsMadeAgain(t *testing.T) {
 	transporttest.Await(t, messages, "again")
 }
 
-func TestAnEndThatNobodyWasToldOfIsALossToo(t *testing.T) {
+func TestAConnectionThatEndsWithoutAnErrorIsALossToo(t *testing.T) {
 	for _, side := range []string{"publishing", "consuming"} {
 		t.Run(side, func(t *testing.T) {
 			m := transporttest.Join(t, brokers.ForTestShared(t, brokers.RabbitMQ).URL(), transport.Config{})
@@ -51,7 +51,7 @@ func TestAnEndThatNobodyWasToldOfIsALossToo(t *testing.T) {
 	}
 }
 
-func TestACancelledSubscriptionLeavesNobodyListening(t *testing.T) {
+func TestACancelledSubscriptionLeavesNoSubscriber(t *testing.T) {
 	m := transporttest.Join(t, brokers.ForTestShared(t, brokers.RabbitMQ).URL(), transport.Config{})
 	p := m.Broker.(*broker).session.Load()
 	entry := &subscription{subject: "cancelled", deliver: func([]byte) { t.Error("a message was delivered") }}
@@ -72,7 +72,7 @@ func TestACancelledSubscriptionLeavesNobodyListening(t *testing.T) {
 	transporttest.Await(t, messages, "x")
 }
 
-func TestASubscriptionThatWasGivenUpCanBeMadeAgain(t *testing.T) {
+func TestASubscriptionWhoseContextEndedCanBeMadeAgain(t *testing.T) {
 	m := transporttest.Join(t, brokers.ForTestShared(t, brokers.RabbitMQ).URL(), transport.Config{})
 	p := m.Broker.(*broker).session.Load()
 	p.requestMu.Lock() // as if the broker took its time

@@ -300,7 +300,7 @@ func TestAnIncompleteWriteOfBuffersTellsWhatIsLeft(t *testing.T) {
 	})
 }
 
-func TestDialersWaitWhenNobodyAccepts(t *testing.T) {
+func TestDialersWaitUntilTheListenerAccepts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := mem.New()
 		l := listen(t, n, "b")

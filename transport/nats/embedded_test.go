@@ -177,7 +177,7 @@ func TestServersOfOneAddressFormAMesh(t *testing.T) {
 	}
 }
 
-func TestAProbeIsHeardAcrossTheMeshAndUnheardWhereNobodyIs(t *testing.T) {
+func TestAProbeReachesSubscribersAcrossTheMeshAndReportsIfThereAreNone(t *testing.T) {
 	address := fmt.Sprintf("nats://embedded:%d", freePort(t))
 	subscriber := join(t, address, named("subscriber"))
 	at, _ := transport.Parse(address)
@@ -251,7 +251,7 @@ func TestWhenTheFirstServerIsGoneAnotherTakesOverItsPorts(t *testing.T) {
 	until(t, messages, "by the old address", func() { conn.Publish("news", []byte("by the old address")) })
 }
 
-func TestServersFindEachOtherAfterTheDeathOfTheOneThatHadNotToldThemOfEachOther(t *testing.T) {
+func TestServersFindEachOtherAfterTheDeathOfAFrozenFirstServer(t *testing.T) {
 	brokers.Long(t)
 	address := fmt.Sprintf("nats://embedded:%d", freePort(t))
 	first := launchPeer(t, address, "first")
@@ -277,7 +277,7 @@ func TestProcessesThatStartAtTheSameMomentFormOneMesh(t *testing.T) {
 	}
 }
 
-func TestAServerThatStandsStillKeepsNobodyFromStarting(t *testing.T) {
+func TestAServerThatStandsStillDoesNotKeepOthersFromStarting(t *testing.T) {
 	brokers.Long(t)
 	port := freePort(t)
 	address := fmt.Sprintf("nats://embedded:%d", port)
@@ -292,7 +292,7 @@ func TestAServerThatStandsStillKeepsNobodyFromStarting(t *testing.T) {
 	until(t, answers, "still", func() { own.Publish("still.ask", nil) })
 }
 
-func TestAPortThatIsGivenUpWhileAServerAsksWhoHasItIsTaken(t *testing.T) {
+func TestAServerTakesAPortThatIsReleasedWhileItAsksForTheOwner(t *testing.T) {
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", freePort(t)))
 	if err != nil {
 		t.Fatal(err)
@@ -312,7 +312,7 @@ func TestAPortThatIsGivenUpWhileAServerAsksWhoHasItIsTaken(t *testing.T) {
 	}
 }
 
-func TestOtherThingsOnThePortAreToldApart(t *testing.T) {
+func TestOtherServersOnThePortAreRecognized(t *testing.T) {
 	brokers.Long(t)
 	t.Run("a NATS server", func(t *testing.T) {
 		at, _ := url.Parse(brokers.ForTestShared(t, brokers.NATS).URL())
@@ -430,7 +430,7 @@ func TestConnectGivesAPlainConnectionToTheSameServer(t *testing.T) {
 	until(t, messages, "still there", func() {})
 }
 
-func TestServersFurtherAwayAreJoinedByRoutes(t *testing.T) {
+func TestServersOnOtherPortsAreJoinedByRoutes(t *testing.T) {
 	port := freePort(t)
 	one := join(t, fmt.Sprintf("nats://embedded:%d", port), named("one"))
 	two := join(t, fmt.Sprintf("nats://embedded:0?routes=127.0.0.1:%d", port+2000), named("two"))

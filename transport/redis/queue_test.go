@@ -56,7 +56,7 @@ func TestAnEmptyQueueTakesOneMessageOfAnySize(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsForAFullQueueIsToldOfItsEnd(t *testing.T) {
+func TestAPublisherThatWaitsForAFullQueueGetsTheErrorOfItsEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  func(*queue)
 		want error
@@ -96,7 +96,7 @@ func TestWhatWaitedIsDroppedWhenTheConnectionIsLost(t *testing.T) {
 	}
 }
 
-func TestARefusalIsToldOnce(t *testing.T) {
+func TestARefusalIsReturnedOnce(t *testing.T) {
 	q := newQueue()
 	q.put("a", []byte("x"), false)
 	refused := errors.New("no right")

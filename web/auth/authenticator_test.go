@@ -101,7 +101,7 @@ func TestWithoutCredentialsFilterRefusesAndOptionalLetsPass(t *testing.T) {
 	}
 }
 
-func TestOptionalRefusesAnAuthorizationThatNobodyReads(t *testing.T) {
+func TestOptionalRefusesAnAuthorizationThatNoAuthenticatorReads(t *testing.T) {
 	for _, value := range []string{"Bearer nonsense", "Digest x", "", "Basic"} {
 		if err := auth.Optional(byHeader{name: "one"}).Before(request("Authorization", value)); !errors.Is(err, auth.ErrBadCredentials) {
 			t.Errorf("%q: got %v", value, err)
@@ -142,7 +142,7 @@ func TestAnActionThatDemandsACallerHasTheChallengeToo(t *testing.T) {
 	}
 }
 
-func TestAnAuthenticatorCannotMakeTheSystemOrNobody(t *testing.T) {
+func TestAnAuthenticatorCannotMakeTheSystemOrAnEmptyPrincipal(t *testing.T) {
 	for _, who := range []string{"system", "empty"} {
 		x := request("X-One", who)
 		if err := auth.Filter(byHeader{name: "one"}).Before(x); !errors.Is(err, auth.ErrMisconfigured) || x.Principal != nil {

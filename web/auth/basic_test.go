@@ -122,7 +122,7 @@ func TestABoundedNumberOfPasswordsIsCheckedAtOnce(t *testing.T) {
 	})
 }
 
-func TestWhoGivesUpDoesNotWaitForAPasswordCheck(t *testing.T) {
+func TestACallerThatCancelsDoesNotWaitForAPasswordCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		a := auth.Basic(func(_ context.Context, name, _ string) (*auth.Principal, error) {

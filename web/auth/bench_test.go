@@ -81,8 +81,8 @@ func BenchmarkKnownSession(b *testing.B) {
 	benchFilter(b, request("Cookie", pair), true, auth.Filter(s))
 }
 
-// BenchmarkNobody is Optional for a request without credentials, which five authenticators are asked about.
-func BenchmarkNobody(b *testing.B) {
+// BenchmarkWithoutCredentials is Optional for a request without credentials, which five authenticators are asked about.
+func BenchmarkWithoutCredentials(b *testing.B) {
 	benchFilter(b, request("Accept", "*/*", "User-Agent", "x"), true, auth.Optional(auth.JWT(auth.JWTConfig{Secret: secret}), auth.Key(map[string]auth.Principal{backupKey: {Subject: "x"}}),
 		auth.Basic(auth.Users(nil)), auth.Session(auth.SessionConfig{Secret: sessionSecret}), auth.Certificate(nil)))
 }

@@ -196,7 +196,7 @@ func TestAKeyThatIsWithdrawnStopsWorking(t *testing.T) {
 	})
 }
 
-func TestKeysServeForADayWhileTheURLIsAway(t *testing.T) {
+func TestKeysServeForADayWhileTheURLIsUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := true
 		l := &login{answer: func() (int, string) {

@@ -12,7 +12,7 @@ import (
 
 var ada = auth.Principal{Subject: "ada", Roles: []string{"admin", "user"}, Scheme: "jwt", Claims: map[string]any{"tenant": "blue"}}
 
-func TestAHandlerIsToldForWhomItWorks(t *testing.T) {
+func TestAHandlerGetsThePrincipalOfItsCaller(t *testing.T) {
 	node := start(t, sabir.Serve(whoami()))
 	for _, c := range []struct {
 		ctx  context.Context
@@ -41,7 +41,7 @@ func TestAPrincipalTravelsAsMetadata(t *testing.T) {
 	}
 }
 
-func TestAPrincipalThatCannotBeReadIsNobody(t *testing.T) {
+func TestAPrincipalThatCannotBeReadIsNone(t *testing.T) {
 	for _, text := range []string{"", "{}", "null", `"ada"`, `{"sub":""}`, `{"sub":"ada"`, `{"sub":"ada","sub":"root"}`, `{"sub":1}`} {
 		if p, ok := auth.FromContext(sabir.WithMetadata(t.Context(), auth.MetadataKey, text)); ok {
 			t.Errorf("%s is taken for %+v", text, p)

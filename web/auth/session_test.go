@@ -101,7 +101,7 @@ func TestTheCookieIsForThisHostOverTLSOnly(t *testing.T) {
 	}
 }
 
-func TestACookieThatIsNotGoodIsNobodyAndRemoved(t *testing.T) {
+func TestABadCookieGivesNoPrincipalAndIsRemoved(t *testing.T) {
 	s := auth.Session(auth.SessionConfig{Secret: sessionSecret})
 	good := signIn(t, s, ada)
 	other := signIn(t, auth.Session(auth.SessionConfig{Secret: []byte(strings.Repeat("o", 32))}), ada)

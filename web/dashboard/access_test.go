@@ -77,7 +77,7 @@ func (b *dashboard) logIn(tb testing.TB) string {
 
 var protected = []string{"/api/stream", "/api/events", "/api/action?name=ledger.book", "/api/latency?action=x", "/api/processes", "/api/traces", "/api/trace?id=" + strings.Repeat("a", 32)}
 
-func TestWithoutASessionNothingIsTold(t *testing.T) {
+func TestWithoutASessionNothingIsServed(t *testing.T) {
 	b := openBoard(t, config{key: goodKey})
 	for _, path := range protected {
 		if w := b.ask(t, "GET", path, ""); w.Code != http.StatusUnauthorized || strings.Contains(w.Body.String(), "ledger") {

@@ -20,7 +20,7 @@ func (b *dashboard) callAction(tb testing.TB, body string) (int, callAnswer) {
 	return w.Code, a
 }
 
-func TestAnActionIsCalledAndItsAnswerToldWithAllDigits(t *testing.T) {
+func TestAnActionIsCalledAndItsAnswerKeepsAllDigits(t *testing.T) {
 	b := openBoard(t, config{})
 	code, a := b.callAction(t, `{"action":"ledger.book","input":{"id":9007199254740993,"kind":"debit","lines":[{"account":"cash"}]}}`)
 	if code != 200 || a.Status != 200 || a.Output != `{"id":9007199254740993,"lines":1,"text":"<b>debit</b>"}` || a.Took <= 0 || a.Request == "" || a.Problem != nil {
@@ -31,7 +31,7 @@ func TestAnActionIsCalledAndItsAnswerToldWithAllDigits(t *testing.T) {
 	}
 }
 
-func TestWhatGoesWrongWithACallIsTold(t *testing.T) {
+func TestTheFailureOfACallIsReported(t *testing.T) {
 	b := openBoard(t, config{})
 	for name, test := range map[string]struct {
 		body   string
@@ -88,7 +88,7 @@ func TestAReadOnlyDashboardCallsNothing(t *testing.T) {
 	}
 }
 
-func TestTheSchemasOfAnActionAreTold(t *testing.T) {
+func TestTheSchemasOfAnActionAreShown(t *testing.T) {
 	answerCache := 0
 	source := func(_ context.Context, _ *sabir.Node, node, action string) (json.RawMessage, error) {
 		answerCache++
@@ -128,7 +128,7 @@ func TestAnswersThatAreKeptAreBounded(t *testing.T) {
 	}
 }
 
-func TestOneThatGivesUpLeavesTheAnswerToOthers(t *testing.T) {
+func TestACallerThatCancelsLeavesTheAnswerToOthers(t *testing.T) {
 	a := newAnswerCache()
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	slow := func(context.Context) (any, error) { close(begun); <-goOn; return 1, nil }

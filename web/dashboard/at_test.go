@@ -52,7 +52,7 @@ func start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 	return n
 }
 
-func TestTheLoginPageIsReachedWithoutTheFacesKeyAndNothingElseIs(t *testing.T) {
+func TestOnlyTheLoginPageIsReachedWithoutTheGatewaysKey(t *testing.T) {
 	n := start(t, sabir.HTTP(":0", sabir.HTTPKey(faceKey), dashboard.At("/dashboard")))
 	if status, _, page := get(t, n, "/dashboard/login"); status != 200 || !strings.Contains(page, "Log in") {
 		t.Errorf("%d %s", status, page)
@@ -70,7 +70,7 @@ func TestTheLoginPageIsReachedWithoutTheFacesKeyAndNothingElseIs(t *testing.T) {
 	}
 }
 
-func TestAKeyOfItsOwnIsNotTheFaces(t *testing.T) {
+func TestTheKeyOfTheDashboardIsNotTheGateways(t *testing.T) {
 	n := start(t, sabir.HTTP(":0", sabir.HTTPKey(faceKey), dashboard.At("/dashboard", dashboard.Key("another-key-entirely"))))
 	for key, want := range map[string]int{"another-key-entirely": 200, faceKey: 401} {
 		if status, _, _ := get(t, n, "/dashboard/api/traces", "Authorization: Bearer "+key); status != want {

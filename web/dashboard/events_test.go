@@ -54,7 +54,7 @@ func TestEventsAreListenedToWhileABrowserWatchesThem(t *testing.T) {
 	until(t, "it listens no more", func() bool { return !listens(n) })
 }
 
-func TestWatchingEventsTakesThemFromNobody(t *testing.T) {
+func TestWatchingEventsTakesThemFromNoHandler(t *testing.T) {
 	n := openNode(t)
 	handled := make(chan string, 10)
 	s := sabir.NewService("handler")
@@ -77,7 +77,7 @@ func TestWatchingEventsTakesThemFromNobody(t *testing.T) {
 	}
 }
 
-func TestAFloodOfEventsIsCountedAndHoldsUpNobody(t *testing.T) {
+func TestAFloodOfEventsIsCountedAndDelaysNoEmitter(t *testing.T) {
 	b := openBoard(t, config{})
 	l, err := b.events.listen(t.Context(), "**")
 	must(t, err)

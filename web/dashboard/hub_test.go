@@ -214,7 +214,7 @@ func TestANodeWithoutFiguresIsSaidToHaveNone(t *testing.T) {
 	}
 }
 
-func TestANewServiceIsToldToThoseWhoWatch(t *testing.T) {
+func TestWatchersSeeANewService(t *testing.T) {
 	n := counted(t)
 	r := read(t, serve(t, boardOf(t, n, config{every: 10 * time.Millisecond}))+"/api/stream")
 	defer r.close()
@@ -244,7 +244,7 @@ func TestNoMoreThanSoManyWatch(t *testing.T) {
 	}
 }
 
-func TestAWatcherThatReadsNothingHoldsUpNobody(t *testing.T) {
+func TestAWatcherThatReadsNothingDelaysNoOther(t *testing.T) {
 	b := boardOf(t, counted(t), config{every: 5 * time.Millisecond})
 	deaf, _, err := b.hub.watch()
 	must(t, err)

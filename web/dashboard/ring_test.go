@@ -62,7 +62,7 @@ func TestARingCanBeReadWhileItIsFilled(t *testing.T) {
 	busy.Wait()
 }
 
-func TestWhatIsToldOfASpanIsBounded(t *testing.T) {
+func TestTheDetailsOfASpanAreBounded(t *testing.T) {
 	info := infoOf(stub(1, 1, strings.Repeat("n", 3*maxDetail), true), "n1", true)
 	if len(info.Name) > maxDetail+3 || len(info.Details["long"]) > maxDetail+3 || info.Error != "BooksLost" || !info.Failed || info.Details["status"] != "lost" || info.Took != 5 {
 		t.Errorf("%d %d %+v", len(info.Name), len(info.Details["long"]), info.Error)
@@ -114,7 +114,7 @@ func TestTracesAreNotCalledFromOutside(t *testing.T) {
 	}
 }
 
-func TestANodeWithoutARingIsSaidToBeMute(t *testing.T) {
+func TestANodeWithoutARingIsListedAsMute(t *testing.T) {
 	b := openBoard(t, config{})
 	var list traceList
 	must(t, json.Unmarshal(b.ask(t, "GET", "/api/traces", "").Body.Bytes(), &list))

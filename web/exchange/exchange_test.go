@@ -51,7 +51,7 @@ func TestResetLeavesOnlyWhatIsOfTheConnection(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptStaysWhenTheRoomIsWrittenAgain(t *testing.T) {
+func TestKeptValuesStayWhenTheBufferIsReused(t *testing.T) {
 	room := []byte("/items/7 page=2 localhost X-Tenant acme 7")
 	part := func(s string) string {
 		at := strings.Index(string(room), s)
@@ -88,7 +88,7 @@ func TestKeepTakesMemoryOnceAndOnlyFromWhatIsLent(t *testing.T) {
 	}
 }
 
-func TestAnIDIsMadeInTheExchangesOwnRoom(t *testing.T) {
+func TestAnIDIsMadeInTheExchangesOwnBuffer(t *testing.T) {
 	var x Exchange
 	const id = "0b5a2f5e-5a0e-4c1e-9a3b-3a1e5f0c7d21"
 	if n := testing.AllocsPerRun(10, func() { x.MakeID(func(dst []byte) []byte { return append(dst, id...) }) }); n != 0 || x.ID != id || !x.Lent {

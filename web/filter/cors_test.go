@@ -82,7 +82,7 @@ func TestEveryOrigin(t *testing.T) {
 	}
 }
 
-func TestTheZeroPolicyLetsNobody(t *testing.T) {
+func TestTheZeroPolicyAllowsNoOrigin(t *testing.T) {
 	for _, x := range []*exchange.Exchange{request("Origin", "https://app.example.com"), request("Origin", "null")} {
 		through(filter.CORS{}.Filter(), x)
 		if x.Answer.Has("Access-Control-Allow-Origin") {

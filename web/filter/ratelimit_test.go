@@ -71,7 +71,7 @@ func TestAddressesHaveLimitsOfTheirOwn(t *testing.T) {
 	})
 }
 
-func TestALimitedCallIsToldWhenToTryAgain(t *testing.T) {
+func TestTheAnswerToALimitedCallSaysWhenToTryAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := filter.RateLimit{Rate: 0.4, Burst: 2}.Filter()
 		x := request()

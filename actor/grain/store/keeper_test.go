@@ -100,7 +100,7 @@ func TestARefusalThatTheStoreDoesNotBearOutIsAskedAgain(t *testing.T) {
 	})
 }
 
-func TestWhatTheStoreRefusesForGoodIsToldAtOnce(t *testing.T) {
+func TestAPermanentRefusalOfTheStoreIsReportedAtOnce(t *testing.T) {
 	for _, refusal := range []error{store.ErrFull, store.ErrTooLarge, store.ErrAway, errors.New("something else")} {
 		s := store.New(fake{write: func(context.Context, uint64, store.Slot) (uint64, error) { return 0, refusal }}, store.Config{})
 		if _, err := s.Save(t.Context(), "k", "k", nil, 7); !errors.Is(err, refusal) || errors.Is(err, store.ErrUnknown) {

@@ -77,7 +77,7 @@ func TestWhereTheClockIsDearOneCallOfManyIsTimed(t *testing.T) {
 	})
 }
 
-func TestAWatcherIsToldHowFarTheLoadIs(t *testing.T) {
+func TestTheProgressOfALoadIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []Progress
 		plan := Plan{Concurrency: 2, Duration: 250 * time.Millisecond, Warmup: 150 * time.Millisecond, Watch: func(p Progress) { told = append(told, p) }}

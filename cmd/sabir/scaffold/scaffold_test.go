@@ -116,7 +116,7 @@ func TestADevelopmentBuildFindsItsSource(t *testing.T) {
 	}
 }
 
-func TestWithoutAGoCommandNothingIsFoundAndTheReasonIsTold(t *testing.T) {
+func TestWithoutAGoCommandNothingIsFoundAndTheReasonIsGiven(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := Find(t.Context(), ""); err != errNoGo {
 		t.Errorf("error %v, want %v", err, errNoGo)

@@ -103,7 +103,7 @@ func TestTheSecondCheckNoticesTheSame(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsSilentIsGivenUp(t *testing.T) {
+func TestAServerThatIsSilentFailsTheCheck(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

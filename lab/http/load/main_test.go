@@ -175,7 +175,7 @@ func TestALoadThatFailsSaysWhy(t *testing.T) {
 	}
 }
 
-func TestALoadThatDoesNotEndIsGivenUp(t *testing.T) {
+func TestALoadThatDoesNotEndIsStopped(t *testing.T) {
 	_, err := scripted(t, ask.Wrk, "exec sleep 60").run(100*time.Millisecond - slack)
 	if err == nil || !strings.Contains(err.Error(), "did not end") {
 		t.Errorf("got %v", err)

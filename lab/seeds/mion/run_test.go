@@ -102,7 +102,7 @@ func TestAServerThatFailsIsOutWithItsReasonAndOthersGoOn(t *testing.T) {
 	}
 }
 
-func TestAServerThatDoesNotListenIsGivenUp(t *testing.T) {
+func TestAServerThatDoesNotListenFails(t *testing.T) {
 	p := twoRounds
 	p.Timeout = time.Second
 	if got := measure(t, p, underTool(scripted(t, ""), fakes(t, fakeUnbound)...))[fakeUnbound].Failure; !strings.Contains(got, "not ready within 1s") {

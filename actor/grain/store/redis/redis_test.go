@@ -177,7 +177,7 @@ func TestWhatOthersWroteIsAnError(t *testing.T) {
 	}
 }
 
-func TestAServerWithoutRoomSaysSoAndHasDoneNothing(t *testing.T) {
+func TestAServerWithoutMemoryReportsItAndHasDoneNothing(t *testing.T) {
 	broker := brokers.ForTest(t, brokers.Redis)
 	s, client := open(t, broker.URL()), plain(t, broker)
 	revision := save(t, s, "k", []byte("before"), 0)
@@ -193,7 +193,7 @@ func TestAServerWithoutRoomSaysSoAndHasDoneNothing(t *testing.T) {
 	}
 }
 
-func TestAPasswordIsUsedAndNotTold(t *testing.T) {
+func TestAPasswordIsUsedAndNotShown(t *testing.T) {
 	broker := brokers.ForTest(t, brokers.Redis, brokers.Config{User: "ada", Password: "countess"})
 	save(t, open(t, broker.URL()), "k", nil, 0)
 	_, err := store.Open(t.Context(), strings.Replace(broker.URL(), "countess", "guessed", 1))
