@@ -50,7 +50,7 @@ func New[T any](name string, options ...Option) *Channel[T] {
 		o(&d)
 	}
 	c := &Channel[T]{spec: d.spec, format: d.format}
-	if err := checkName("the channel's name", name); err != nil {
+	if err := checkName("the channel", name); err != nil {
 		c.broken = err
 	} else if d.format == native.Name {
 		c.broken = failure(ErrBadChannel,
@@ -59,7 +59,7 @@ func New[T any](name string, options ...Option) *Channel[T] {
 	return c
 }
 
-// checkName is the error of a name of a channel, a group or the like, which what says; nil for a good one.
+// checkName returns what is wrong with the name of a channel, a group or the like, which what says; nil for a good one.
 func checkName(what, name string) error {
 	if err := sabir.CheckName(name); err != nil {
 		return failure(ErrBadChannel, "%s: %s", what, sabir.AsError(err).Message)

@@ -151,8 +151,8 @@ func (c *consumer) complete() (problems []error) {
 		}
 	}
 	want(starts <= 1, "a new group has one start: set one of OnlyNew, FromTime and FromSequence")
-	for _, n := range [][2]string{{"the name of the group", c.Group}, {"the name of the channel of dead letters", c.DeadLettersTo},
-		{"the name of the channel of begun messages", c.spec.Name + begunSuffix}} {
+	for _, n := range [][2]string{{"the group", c.Group}, {"the channel of dead letters", c.DeadLettersTo},
+		{"the channel of begun messages", c.spec.Name + begunSuffix}} {
 		if err := checkName(n[0], n[1]); err != nil {
 			problems = append(problems, err)
 		}

@@ -130,7 +130,7 @@ func deadBroker(from sabir.Caller, name string) (*broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkName("the channel's name", name); err != nil {
+	if err := checkName("the channel", name); err != nil {
 		return nil, err
 	}
 	return b, nil
