@@ -19,8 +19,8 @@ type Caller interface {
 	callingNode() *Node
 }
 
-// NodeOf is the node that a caller calls through, running or not, for packages that take a [Caller]. The error names what was
-// to be reached; for a service that no node serves it is [ErrServiceUnavailable].
+// NodeOf returns the node that a caller calls through, running or not, for packages that take a [Caller]. name is the target
+// of the caller's request, for the error; for a service that no node serves that is [ErrServiceUnavailable].
 func NodeOf(from Caller, name string) (*Node, error) {
 	if n := from.callingNode(); n != nil {
 		return n, nil

@@ -18,13 +18,13 @@ type Component interface {
 	// Name identifies it within its service and in errors: "consumer of shop.orders in group billing".
 	Name() string
 	// Open prepares the component while n starts the service: the services that this one depends on can be called, and its
-	// start hooks have not run. Its error is that of the start; it must have undone by itself what it began.
+	// start hooks have not run. Its error is that of the start; Open must have released its resources by itself then.
 	Open(ctx context.Context, n *Node) error
 	// Begin is called after the start hooks, when the service's actions can be called. It must not block.
 	Begin()
-	// Close takes nothing more, and waits for what runs or for the end of ctx, which is an error. It is called once after an Open
-	// that returned nil: when the service stops, while its actions can still be called and before its stop hooks; or
-	// without Begin, where the service could not start. All components of a service close at the same time.
+	// Close takes no more work, and waits for running handlers or for the end of ctx, which is an error. It is called once
+	// after an Open that returned nil: when the service stops, while its actions can still be called and before its stop
+	// hooks; or without Begin, where the service could not start. All components of a service close at the same time.
 	Close(ctx context.Context) error
 }
 
@@ -37,9 +37,9 @@ type component struct {
 // Attach adds a component to the service. It is for packages that offer one, in a function of theirs that takes the service.
 //
 // Reports name the line of the program that skip points at: 0 for the call of Attach, 1 for the line that called the function
-// that calls Attach, and so on. The problems are mistakes in what that line asks for: the service does not start, and its
-// error lists all of them, each with file and line. Two components of one name are a mistake too. Attach panics when a
-// node serves the service already, as [Handle] does.
+// that calls Attach, and so on. The problems are mistakes in that line: the service does not start, and its error lists all of
+// them, each with file and line. Two components of one name are a mistake too. Attach panics when a node serves the service
+// already, as [Handle] does.
 func (s *Service) Attach(c Component, skip int, problems ...error) {
 	var pc [1]uintptr
 	runtime.Callers(2+skip, pc[:])
@@ -68,7 +68,7 @@ func (n *Node) openComponents(ctx context.Context, s *Service) error {
 	return nil
 }
 
-// beginComponents begins what openComponents opened. The service runs by now, so a panic is logged and no more.
+// beginComponents begins the components that openComponents opened. The service runs by now, so a panic is only logged.
 func (n *Node) beginComponents(s *Service) {
 	for _, c := range s.components {
 		_ = n.isolated("the beginning of the "+c.Name(), background, func(context.Context) error {
@@ -78,7 +78,7 @@ func (n *Node) beginComponents(s *Service) {
 	}
 }
 
-// closeComponents closes components, all at once: while one waits for what runs, no other takes more.
+// closeComponents closes components, all at once: while one waits for its handlers, no other takes more work.
 func (n *Node) closeComponents(ctx context.Context, list []component) error {
 	errs := make([]error, len(list))
 	var closing sync.WaitGroup

@@ -34,12 +34,12 @@ func (s *Service) EventReceiver(event string, sub Subscription, handle func(ctx 
 	return r
 }
 
-// Receive hands one event to the handler and returns when it has returned, and all that it started with Go. payload points
-// to the value: a *T of Subscription.Type. requestID and metadata came with the event, for [RequestIDFromContext] and
-// [MetadataFromContext]; "" and nil are for none, and the map must not be changed later.
+// Receive hands one event to the handler and returns when that has returned, and all goroutines that it started with Go.
+// payload points to the value: a *T of Subscription.Type. requestID and metadata came with the event, for
+// [RequestIDFromContext] and [MetadataFromContext]; "" and nil are for none, and the map must not be changed later.
 //
 // A panic is an [ErrPanic], logged with its stack. A handler that ends its goroutine ends that of the caller. The Error
-// method of what Receive returns has been called once, so it does not panic.
+// method of the returned error was called before, so it does not panic.
 func (r *EventReceiver) Receive(ctx context.Context, payload any, requestID string, metadata map[string]string) error {
 	if requestID != "" || metadata != nil {
 		ctx = &linkContext{Context: ctx, requestID: requestID, metadata: metadata}

@@ -138,8 +138,8 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // Event names are words joined by dots. In a pattern "*" stands for exactly one word and "**" for one or more:
 // "user.*" takes "user.created", "**.failed" takes "order.payment.failed".
 
-// CheckName returns an error that describes what is wrong with the name of an event, and of what else goes by such names; nil for
-// a good one: one or more words of letters, digits, "_" and "-", joined by dots, of 200 bytes at most.
+// CheckName returns an error that describes the fault in the name of an event, or of another thing with such a name; nil for a
+// good one: one or more words of letters, digits, "_" and "-", joined by dots, of 200 bytes at most.
 func CheckName(name string) error {
 	if bad := badName(name); bad != "" {
 		return &Error{Code: CodeInvalidArgument, Name: nameBadName, Message: fmt.Sprintf("the name %.100q %s", name, bad)}

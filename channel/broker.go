@@ -45,7 +45,7 @@ type BrokerOption func(*setting)
 // TLS is the TLS configuration of the connection to the broker.
 func TLS(config *tls.Config) BrokerOption { return func(s *setting) { s.tls = config } }
 
-// setting is what a use of Broker says. As an extension of the node it starts after the broker, to which it gives itself.
+// setting holds the arguments of Broker. As an extension of the node it starts after the node's broker, and is its setting then.
 type setting struct {
 	address string
 	tls     *tls.Config
@@ -87,7 +87,7 @@ type broker struct {
 // brokers holds the broker of each node, a *sabir.Node, from its start to its stop.
 var brokers sync.Map
 
-// brokerOf is the broker of the node that a caller calls through. The error names what was to be reached.
+// brokerOf returns the broker of the node that a caller calls through. name is the caller's target, for the error.
 func brokerOf(from sabir.Caller, name string) (*broker, error) {
 	n, err := sabir.NodeOf(from, name)
 	if err != nil {
@@ -99,7 +99,7 @@ func brokerOf(from sabir.Caller, name string) (*broker, error) {
 	return nil, (&broker{node: n}).notRunning()
 }
 
-// notRunning is the error of a node that does not run.
+// notRunning returns the error of a node that does not run.
 func (b *broker) notRunning() error {
 	return b.failure(sabir.ErrServiceUnavailable, "node %s is %s and has no channels", b.node.ID(), b.node.State())
 }
@@ -127,7 +127,7 @@ func (b *broker) Stop(context.Context) error {
 	return store.Close()
 }
 
-// address is the broker's; "" for none.
+// address returns the address of the broker; "" for none.
 func (b *broker) address() string {
 	if b.named != nil && b.named.address != "" {
 		return b.named.address
@@ -158,7 +158,7 @@ func (b *broker) connect(ctx context.Context) error {
 	return err
 }
 
-// connection is the connection to the broker.
+// connection returns the connection to the broker, which it makes when there is none.
 func (b *broker) connection(ctx context.Context) (engine.Store, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -32,7 +32,7 @@ import (
 type Channel[T any] struct {
 	spec   engine.Spec
 	format string
-	broken error // what was wrong with its making
+	broken error // of its making
 }
 
 // DefaultKeep is the time that channels keep messages without KeepFor: 7 days.
@@ -59,7 +59,7 @@ func New[T any](name string, options ...Option) *Channel[T] {
 	return c
 }
 
-// checkName returns what is wrong with the name of a channel, a group or the like, which what says; nil for a good one.
+// checkName returns the error of a name that is not valid; nil for a good one. what is the kind of thing it names.
 func checkName(what, name string) error {
 	if err := sabir.CheckName(name); err != nil {
 		return failure(ErrBadChannel, "%s: %s", what, sabir.AsError(err).Message)
@@ -67,7 +67,7 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// usable is the error of a channel that was made wrongly, or not by New; nil for none.
+// usable returns the error of a channel that was made wrongly, or not by New; nil for none.
 func (c *Channel[T]) usable() error {
 	if c == nil || c.format == "" {
 		return failure(ErrBadChannel, "this Channel[%s] was not made by channel.New, which every channel must be", reflect.TypeFor[T]())

@@ -43,7 +43,7 @@ type Consumer struct {
 	// FromTime begins with the first message that was published at or after the time: give the group a new name to replay a
 	// channel.
 	FromTime time.Time
-	// FromSequence begins with the message at that place: see [Receipt]. RabbitMQ does not offer it.
+	// FromSequence begins with the message of that sequence: see [Receipt]. RabbitMQ does not offer it.
 	FromSequence uint64
 
 	// Use are middlewares around the handler, inside those of the service and the node. They see a message as a sabir.Event
@@ -127,7 +127,7 @@ type consumer struct {
 	running *runner // while the service runs
 }
 
-// complete fills in the defaults, and returns what is wrong.
+// complete fills in the defaults, and returns the mistakes.
 func (c *consumer) complete() (problems []error) {
 	want := func(fine bool, format string, args ...any) {
 		if !fine {
@@ -186,12 +186,12 @@ func (c *consumer) Close(ctx context.Context) error {
 	return r.close(ctx)
 }
 
-// position is where a new group begins.
+// position returns the start of a new group.
 func (c *consumer) position() engine.Position {
 	return engine.Position{New: c.OnlyNew, Time: c.FromTime, Sequence: c.FromSequence}
 }
 
-// unreadable is the error of a message that cannot be decoded.
+// unreadable returns the error of a message that cannot be decoded.
 func (c *consumer) unreadable(err error) error {
 	return failure(sabir.ErrBadInput, "the message, for the handler in %s which takes %s, cannot be read: %w",
 		c.service.Name(), c.payload, err)

@@ -124,7 +124,7 @@ func deadMessages(ctx context.Context, from sabir.Caller, name string, limit int
 	return b, list, nil
 }
 
-// deadBroker is the broker that keeps a channel of dead letters.
+// deadBroker returns the broker that keeps a channel of dead letters.
 func deadBroker(from sabir.Caller, name string) (*broker, error) {
 	b, err := brokerOf(from, name)
 	if err != nil {

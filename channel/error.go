@@ -28,14 +28,14 @@ var (
 	ErrChannelFailed = sabir.NewError(sabir.CodeInternal, "ChannelFailed", "the broker refused")
 )
 
-// failure is an error of the class, the name and the retryability of another, with a message of its own.
+// failure makes an error of the class, the name and the retryability of another, with a message of its own.
 func failure(as *sabir.Error, format string, args ...any) *sabir.Error {
 	e := sabir.Errorf(as.Code, as.Name, format, args...)
 	e.Retryable = as.Retryable
 	return e
 }
 
-// failure is an error that happened on the broker's node.
+// failure makes an error that happened on the broker's node.
 func (b *broker) failure(as *sabir.Error, format string, args ...any) *sabir.Error {
 	e := failure(as, format, args...)
 	e.Node = b.node.ID()
@@ -54,7 +54,7 @@ var engineErrors = []struct {
 	{engine.ErrClosed, sabir.ErrServiceUnavailable},
 }
 
-// callerError makes the caller's error of an engine's. what was to be done.
+// callerError makes the caller's error of an engine's. what is the operation that failed, such as "join group billing".
 func (b *broker) callerError(what string, err error) error {
 	if e, ok := err.(*sabir.Error); ok {
 		return e
@@ -70,8 +70,8 @@ func (b *broker) callerError(what string, err error) error {
 	return b.failure(ErrChannelFailed, "cannot %s: %w", what, err)
 }
 
-// panicInside is an ErrPanic, logged with its stack, where err comes from a panic in a value's own code, such as its
-// UnmarshalText, or in a method of err. It is nil for any other error, whose methods can then be called. what names the value.
+// panicInside returns an ErrPanic, logged with its stack, where err comes from a panic in a value's own code, such as its
+// UnmarshalText, or in a method of err; nil for any other error, whose methods can then be called. what names the value.
 func (b *broker) panicInside(what string, err error) error {
 	e := sabir.AsError(err)
 	if e.Stack() == nil {
