@@ -13,7 +13,7 @@ import (
 // adds it with [Service.Attach]. A component that hands events to a handler does so by an [EventReceiver].
 //
 // A service that was stopped may be served again, so Open may be called again after Close. The methods are called one at a
-// time. A panic in one of them is its error.
+// time. A panic in one of them is its error; one in Begin is only logged.
 type Component interface {
 	// Name identifies it within its service and in errors: "consumer of shop.orders in group billing".
 	Name() string

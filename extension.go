@@ -10,8 +10,8 @@ import (
 )
 
 // Extension is a part of a program that starts and stops with a node, such as the connection of package channel to its
-// broker. Give it to a node with [WithExtension], or to each node with [RegisterExtension]. One that talks to the other nodes of the
-// cluster is a [LinkExtension], one that offers services an [Offering].
+// broker. Give it to a node with [WithExtension], or to each node with [RegisterExtension]. One that talks to the other nodes
+// of the cluster is a [LinkExtension], one that offers services an [Offering].
 type Extension interface {
 	// Name identifies it in errors and logs.
 	Name() string
