@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/validate"
@@ -19,7 +20,7 @@ import (
 // A nil fn, an invalid name or a second action of the same name is reported when the service starts, with the file and
 // line of this call. Handle panics when a node serves s already: it would have no effect.
 func Handle[In, Out any](s *Service, name string, fn func(context.Context, In) (Out, error), options ...ActionOption) {
-	handle(s, &definition{short: name, where: callerSite()}, fn, options)
+	handle(s, &definition{short: name, where: option.Caller()}, fn, options)
 }
 
 func handle[In, Out any](s *Service, def *definition, fn func(context.Context, In) (Out, error), options []ActionOption) {
@@ -52,32 +53,32 @@ func (o actionOption) applyAction(d *definition) { o(d) }
 // Inline declares that the action does not block and returns in microseconds: it then runs on whatever goroutine brings
 // the call, even the one that reads a link, and is never moved to another. Its deadline ends only its context.
 func Inline() ActionOption {
-	return actionOptionOnce("Inline", callerSite(), func(d *definition) { d.inline = true })
+	return actionOptionOnce("Inline", option.Caller(), func(d *definition) { d.inline = true })
 }
 
 // Idempotent declares that the action does no more harm when it runs twice with the same input than once. So a call that
 // was under way when its link was lost, and may or may not have been done, is a retryable error; of other actions it is not.
 func Idempotent() ActionOption {
-	return actionOptionOnce("Idempotent", callerSite(), func(d *definition) { d.idempotent = true })
+	return actionOptionOnce("Idempotent", option.Caller(), func(d *definition) { d.idempotent = true })
 }
 
 // ClusterOnly keeps an action off HTTP: nodes of the cluster may call it, and callers on the same node.
 func ClusterOnly() ActionOption {
-	return actionOptionOnce("ClusterOnly", callerSite(), func(d *definition) { d.clusterOnly = true })
+	return actionOptionOnce("ClusterOnly", option.Caller(), func(d *definition) { d.clusterOnly = true })
 }
 
 // NodeOnly keeps an action for callers on the same node.
 func NodeOnly() ActionOption {
-	return actionOptionOnce("NodeOnly", callerSite(), func(d *definition) { d.nodeOnly = true })
+	return actionOptionOnce("NodeOnly", option.Caller(), func(d *definition) { d.nodeOnly = true })
 }
 
 // Doc gives a service, an action or a stream a sentence for listings and generated documents.
-func Doc(text string) DocOption { return DocOption{text, callerSite()} }
+func Doc(text string) DocOption { return DocOption{text, option.Caller()} }
 
 // DocOption is the result of Doc: an option of NewService, Handle, HandleStream, NewAction and NewStream.
 type DocOption struct {
 	text  string
-	where callSite
+	where option.Site
 }
 
 func (d DocOption) applyService(s *Service) {
@@ -91,7 +92,7 @@ func (d DocOption) applyAction(def *definition) {
 // definition is an action as its author wrote it; each time its service starts, it opens as an endpoint.
 type definition struct {
 	short       string
-	where       callSite // file:line of Handle
+	where       option.Site // file:line of Handle
 	description string
 	clusterOnly bool
 	nodeOnly    bool
@@ -104,7 +105,7 @@ type definition struct {
 	examples    []ActionExample
 	deprecated  string
 	middlewares []Middleware
-	given       givenOptions
+	given       option.Given
 	problems    []error // of the options
 	open        func(a *Action, n *Node, s *Service) (local, error)
 }

@@ -3,8 +3,8 @@ package sabir
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
 
+	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/route"
 )
 
@@ -33,7 +33,7 @@ func Example(in, out any) ActionOption {
 
 // Deprecated marks an action that callers should replace; the text names what to use instead.
 func Deprecated(instead string) ActionOption {
-	return actionOptionOnce("Deprecated", callerSite(), func(d *definition) { d.deprecated = instead })
+	return actionOptionOnce("Deprecated", option.Caller(), func(d *definition) { d.deprecated = instead })
 }
 
 // ActionExample is an input of an action and its output.
@@ -98,24 +98,4 @@ func parseRoutes(text json.RawMessage) (routes []route.Route) {
 		return nil
 	}
 	return routes
-}
-
-// callSite is a place in the program, where something was declared. Its file and line are looked up only when they are
-// printed.
-type callSite uintptr
-
-// callerSite is the place that called the exported function which calls this.
-func callerSite() callSite {
-	var pc [1]uintptr
-	runtime.Callers(3, pc[:])
-	return callSite(pc[0])
-}
-
-// String is the file, with its folder, and the line.
-func (s callSite) String() string {
-	typedRequest, _ := runtime.CallersFrames([]uintptr{uintptr(s)}).Next()
-	if typedRequest.File == "" {
-		return "?"
-	}
-	return shortPath(typedRequest.File) + ":" + itoa(typedRequest.Line)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+
+	"github.com/sabir-go/sabir/internal/option"
 )
 
 // Component is a part of a service that works for it besides its actions and handlers, such as the consumer of a channel or
@@ -31,7 +33,7 @@ type Component interface {
 // component is a component with the line that it is from.
 type component struct {
 	Component
-	where callSite
+	where option.Site
 }
 
 // Attach adds a component to the service. It is for packages that offer one, in a function of theirs that takes the service.
@@ -43,7 +45,7 @@ type component struct {
 func (s *Service) Attach(c Component, skip int, problems ...error) {
 	var pc [1]uintptr
 	runtime.Callers(2+skip, pc[:])
-	where := callSite(pc[0])
+	where := option.Site(pc[0])
 	s.declare("the "+c.Name(), where)
 	for _, err := range problems {
 		s.problem(where, "%w", err)

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"strings"
 	"sync/atomic"
+
+	"github.com/sabir-go/sabir/internal/option"
 )
 
 // Contract is the name and the types of an action, as one value that the service and its callers share. A package that both
@@ -55,7 +57,7 @@ func (c *Contract[In, Out]) Name() string { return c.name }
 // them, or add to them where they add up. A contract whose name is not that of an action of s is reported when the service
 // starts, with the file and line of this call.
 func (c *Contract[In, Out]) Handle(s *Service, fn func(context.Context, In) (Out, error), options ...ActionOption) {
-	where := callerSite()
+	where := option.Caller()
 	if c == nil || c.name == "" {
 		s.declare("a contract", where)
 		s.problem(where, "%v", errNotAContract("NewAction"))
@@ -128,7 +130,7 @@ func (c *StreamContract[In, Out]) Name() string { return c.name }
 
 // Handle adds the stream to a service, as [HandleStream] does. See [Contract.Handle].
 func (c *StreamContract[In, Out]) Handle(s *Service, fn func(context.Context, *Stream[In, Out]) error, options ...ActionOption) {
-	where := callerSite()
+	where := option.Caller()
 	if c == nil || c.name == "" {
 		s.declare("a contract", where)
 		s.problem(where, "%v", errNotAContract("NewStream"))
@@ -174,7 +176,7 @@ func (c *EventContract[T]) Name() string { return c.name }
 
 // On adds a handler of this event to a service, as [On] does.
 func (c *EventContract[T]) On(s *Service, fn func(context.Context, T) error, options ...EventOption) {
-	where := callerSite()
+	where := option.Caller()
 	s.declare("the contract of an event", where)
 	if c == nil || c.name == "" {
 		s.problem(where, "%v", errNotAContract("NewEvent"))
@@ -205,7 +207,7 @@ func (c *EventContract[T]) Broadcast(ctx context.Context, from Caller, payload T
 
 // ownName is the rest of an action's full name without that of the service. A service with a version takes contracts with
 // its version and without: callers of the latter reach the version that names without one reach.
-func (s *Service) ownName(full string, where callSite) string {
+func (s *Service) ownName(full string, where option.Site) string {
 	for _, service := range []string{s.fullName(), s.name} {
 		if short, ok := strings.CutPrefix(full, service+"."); ok {
 			return short

@@ -13,8 +13,8 @@ import (
 
 type codecError = codec.Error
 
-// convertInto stores what from points to in what to points to. Types that are the same, or the same but for names and
-// tags, are assigned; others that agree in shape go through JSON, where fields are matched by their JSON names.
+// convertInto copies the value that from points to into the one that to points to. Types that are the same, or the same but
+// for names and tags, are assigned; others that agree in shape go through JSON, where fields are matched by their JSON names.
 func convertInto(to, from any) error {
 	dst, src := reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()
 	switch howToConvert(src.Type(), dst.Type()) {

@@ -288,13 +288,13 @@ var (
 	// ErrJoinFailed: a node with [Join] cannot start: the address is taken or not allowed, the key is wrong, or the cluster is
 	// another. See the message.
 	ErrJoinFailed = NewError(CodeUnavailable, nameJoinFailed, "the node cannot join")
-	// ErrTooManyCalls: a node has as many calls of others in flight as it takes, see [LinkLimits]. Try again later, or on
+	// ErrTooManyCalls: a node has as many calls of others in flight as it takes, see [cluster.Limits]. Try again later, or on
 	// another node.
 	ErrTooManyCalls = NewError(CodeResourceExhausted, nameTooManyCalls, "too many calls in flight").AsRetryable()
-	// ErrTooManyStreams: a node has as many streams open as it takes, see [LinkLimits]; over HTTP 4,096, or 100 of a
+	// ErrTooManyStreams: a node has as many streams open as it takes, see [cluster.Limits]; over HTTP 4,096, or 100 of a
 	// connection. Try again later.
 	ErrTooManyStreams = NewError(CodeResourceExhausted, nameTooManyStreams, "too many streams").AsRetryable()
-	// ErrMessageTooLarge: an input, an answer or a value of a stream is larger than the other node takes, see [LinkLimits].
+	// ErrMessageTooLarge: an input, an answer or a value of a stream is larger than the other node takes, see [cluster.Limits].
 	// Send less, or use a stream.
 	ErrMessageTooLarge = NewError(CodeResourceExhausted, nameMessageTooLarge, "the value is too large")
 	// ErrHeadTooLarge: metadata, request id and the names of caller and event are together larger than 48 KiB. Carry less.
@@ -350,8 +350,8 @@ var builtinStatus = map[string]int{
 	nameMessageTooLarge: 413,
 }
 
-// Code is the class of an [Error]: what kind of thing went wrong, whatever the service. The set and the numbers are
-// those of gRPC (https://grpc.io/docs/guides/status-codes), so a code means to a Go programmer what it always meant.
+// Code is the class of an [Error]: the kind of failure, whatever the service. The set and the numbers are those of gRPC
+// (https://grpc.io/docs/guides/status-codes), so a code has the meaning that Go programmers know.
 type Code uint8
 
 // The codes. Their HTTP and gRPC status are in docs/errors.md, which a test holds against this file.

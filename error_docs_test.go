@@ -163,7 +163,7 @@ func codeTable() string {
 
 func (e errorsOf) table(t *testing.T) string {
 	_, comments := e.docs(t)
-	links := regexp.MustCompile(`\[(\w+)\]`)
+	links := regexp.MustCompile(`\[([\w.]+)\]`)
 	table := "| `" + e.pkg + ".Err…` | code | HTTP | retryable | when, and what to do |\n|---|---|---|---|---|\n"
 	for _, one := range e.all {
 		meaning := strings.TrimPrefix(comments["Err"+one.Name], "Err"+one.Name+": ")

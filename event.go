@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -43,7 +44,7 @@ type Subscription struct {
 //
 // On panics when a node serves s already: it would have no effect.
 func On[T any](s *Service, pattern string, fn func(context.Context, T) error, options ...EventOption) {
-	on(s, &eventDefinition{pattern: pattern, where: callerSite()}, fn, options)
+	on(s, &eventDefinition{pattern: pattern, where: option.Caller()}, fn, options)
 }
 
 func on[T any](s *Service, def *eventDefinition, fn func(context.Context, T) error, options []EventOption) {
@@ -85,7 +86,7 @@ func (o eventOption) applyEvent(d *eventDefinition) { o(d) }
 // ConsumerGroup puts the handler into a group of its own choosing instead of its service's: an emitted event goes to each
 // group once.
 func ConsumerGroup(group string) EventOption {
-	where := callerSite()
+	where := option.Caller()
 	return eventOption(func(d *eventDefinition) {
 		d.once("ConsumerGroup", where)
 		d.group, d.grouped = group, true
@@ -96,7 +97,7 @@ func ConsumerGroup(group string) EventOption {
 // a queue are handled in order. When the queue is full an emitter waits, for 5 seconds at most or as long as its
 // context allows, and then gets an error. What is in the queue when the service stops is still handled.
 func Buffered(length int) EventOption {
-	where := callerSite()
+	where := option.Caller()
 	return eventOption(func(d *eventDefinition) {
 		d.once("Buffered", where)
 		d.queue = max(length, 1)
@@ -106,19 +107,19 @@ func Buffered(length int) EventOption {
 // eventDefinition is a handler as its author wrote it.
 type eventDefinition struct {
 	pattern     string
-	where       callSite
+	where       option.Site
 	group       string
 	queue       int
 	middlewares []Middleware
 	grouped     bool // ConsumerGroup set the group
-	given       givenOptions
+	given       option.Given
 	problems    []error // of the options
 	open        func(n *Node, s *Service) (receiver, error)
 }
 
 // once notes an option that can be given once.
-func (d *eventDefinition) once(option string, where callSite) {
-	if err := d.given.again(option, where); err != nil {
+func (d *eventDefinition) once(option string, where option.Site) {
+	if err := d.given.Again(option, where); err != nil {
 		d.problems = append(d.problems, err)
 	}
 }
@@ -256,7 +257,7 @@ func (h *eventHandler[T]) unreadable(ctx context.Context, at *delivery, payload 
 	return failed
 }
 
-// payloadType is the type of what payload points to, or of what an interface there holds.
+// payloadType returns the type of the value that payload points to, or of the value in an interface there.
 func payloadType(payload any) string {
 	v := reflect.ValueOf(payload).Elem()
 	if v.Kind() == reflect.Interface && !v.IsNil() {

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/recent"
 )
 
@@ -15,7 +15,7 @@ import (
 type eventTable struct {
 	node      *Node
 	receivers []subscribed
-	view      *cluster.View
+	view      *membership.View
 	plans     *recent.Cache[string, *eventPlan] // of the names that are emitted here, and of those that other nodes send
 }
 
@@ -35,7 +35,7 @@ type eventPlan struct {
 // maxEventPlans bounds the names that are remembered. For an event of any other name a plan is made anew.
 const maxEventPlans = 4096
 
-func newEventTable(n *Node, view *cluster.View, receivers ...subscribed) *eventTable {
+func newEventTable(n *Node, view *membership.View, receivers ...subscribed) *eventTable {
 	return &eventTable{node: n, view: view, receivers: receivers, plans: recent.New[string, *eventPlan](maxEventPlans)}
 }
 

@@ -43,10 +43,10 @@ type Extension interface {
 type LinkExtension interface {
 	Extension
 	// Linked reports a link to another node, Peer().Node, over which Post works from now on. It is called once
-	// for each link, before anything else of it. There may be several links to one node, see [Connections], and to one that
+	// for each link, before anything else of it. There may be several links to one node, see [cluster.Connections], and to one that
 	// was started anew the first new link may come before the last Unlinked of those to its former self.
 	Linked(l *wire.Link)
-	// Posted gets what the peer's extension posted on the same topic. data is valid until Posted returns.
+	// Posted gets the data that the peer's extension posted on the same topic. It is valid until Posted returns.
 	//
 	// Posts over one link arrive in the order in which they were given to it; there is no order between links. Also a link
 	// over which the peer takes no more calls, because it stops, carries posts both ways until it is Unlinked.
@@ -102,7 +102,7 @@ func (n *Node) JoinAddress() string {
 	return n.joins[0].Address
 }
 
-// ClusterSecret is a secret that the nodes of the cluster share, once the node has joined one with a [ClusterKey]; nil
+// ClusterSecret is a secret that the nodes of the cluster share, once the node has joined one with a [cluster.Key]; nil
 // otherwise. It is for servers within the process that only these nodes may use. It must not be changed.
 func (n *Node) ClusterSecret() []byte {
 	if m := n.mesh.Load(); m != nil {

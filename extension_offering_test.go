@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 )
 
 // offering is an extension with a service of its own.
@@ -71,7 +72,7 @@ func TestAnExtensionWithoutATopicStartsAndStopsWithItsNode(t *testing.T) {
 func TestNodesWithTheSameKeyShareASecretWhichIsNotTheKey(t *testing.T) {
 	const key = "0123456789abcdef"
 	keyed := func(id string) string {
-		return string(startNode(t, sabir.NodeID(id), sabir.Join("mem://"+t.Name()+"-keyed", sabir.ClusterKey(key))).ClusterSecret())
+		return string(startNode(t, sabir.NodeID(id), sabir.Join("mem://"+t.Name()+"-keyed", cluster.Key(key))).ClusterSecret())
 	}
 	a, b := keyed("a"), keyed("b")
 	if a == "" || a != b || a == key {

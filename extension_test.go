@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/wire"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
@@ -93,7 +94,7 @@ func (r *recorder) next(t *testing.T, what string) note {
 	}
 }
 
-// rest returns what was received and not taken yet.
+// rest returns the notes that were received and not taken yet.
 func (r *recorder) rest() (all []note) {
 	for {
 		select {
@@ -133,7 +134,7 @@ func stopIfRunning(t *testing.T, n *sabir.Node) {
 }
 
 // startPair starts two nodes, a and b, with the extensions given.
-func startPair(t *testing.T, network string, a, b sabir.LinkExtension, options ...sabir.JoinOption) (*sabir.Node, *sabir.Node) {
+func startPair(t *testing.T, network string, a, b sabir.LinkExtension, options ...cluster.Option) (*sabir.Node, *sabir.Node) {
 	t.Helper()
 	address := "mem://" + strings.ReplaceAll(t.Name(), "/", "-")
 	if network == "tcp" {
@@ -169,7 +170,7 @@ func TestAnExtensionGetsEachLinkThenItsPostsInOrderThenItsEnd(t *testing.T) {
 				}
 			}
 		}
-		a, b := startPair(t, network, recorders["a"], recorders["b"], sabir.Connections(links))
+		a, b := startPair(t, network, recorders["a"], recorders["b"], cluster.Connections(links))
 		for range 2 * links {
 			<-arrived
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -40,7 +41,8 @@ type CodecsOption struct{ names []string }
 
 func (o CodecsOption) applyNode(n *Node) { n.codecs = append(n.codecs, o.names...) }
 
-func (o CodecsOption) applyJoin(j *joining) { j.config.Codecs = append(j.config.Codecs, o.names...) }
+// ApplyJoin makes the result of Codecs an option of Join.
+func (o CodecsOption) ApplyJoin(c *joining.Config) { c.Codecs = append(c.Codecs, o.names...) }
 
 func (o CodecsOption) applyAction(d *definition) {
 	d.codecs = append(slices.Clip(d.codecs), o.names...)

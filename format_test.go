@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	_ "github.com/sabir-go/sabir/transport/mem"
@@ -50,13 +51,13 @@ func paintNode(t *testing.T, id, address string, options ...any) *sabir.Node {
 		return stream.Send(in)
 	})
 	sabir.On(s, "painted", func(context.Context, paint) error { return nil })
-	var join []sabir.JoinOption
+	var join []cluster.Option
 	all := []sabir.NodeOption{sabir.NodeID(id), sabir.Serve(s)}
 	for _, o := range options {
 		switch o := o.(type) {
 		case sabir.NodeOption:
 			all = append(all, o)
-		case sabir.JoinOption:
+		case cluster.Option:
 			join = append(join, o)
 		}
 	}
@@ -69,7 +70,7 @@ func paintNode(t *testing.T, id, address string, options ...any) *sabir.Node {
 }
 
 // forLinks makes it plain that Codecs is meant for Join and not for the node.
-type forLinks struct{ sabir.JoinOption }
+type forLinks struct{ cluster.Option }
 
 func TestTheFormatOfValuesIsNegotiated(t *testing.T) {
 	for _, test := range []struct {

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/option"
 )
 
 // Gateway is a way into a node from outside, such as HTTP: started after the services, stopped before them.
@@ -55,7 +56,7 @@ func HTTP(addr string, options ...HTTPOption) NodeOption {
 		}
 		return httpGateway(n, config)
 	}
-	return nodeOptionOnce("HTTP", callerSite(), func(n *Node) { n.attached = append(n.attached, attach) })
+	return nodeOptionOnce("HTTP", option.Caller(), func(n *Node) { n.attached = append(n.attached, attach) })
 }
 
 // HTTPOption is an option of HTTP.

@@ -311,7 +311,7 @@ func (d *deadlineContext) standard() context.Context {
 	return timed
 }
 
-// end releases what the context holds. Code that still uses the context finds it ended.
+// end releases the resources of the context. Code that still uses the context finds it ended.
 func (d *deadlineContext) end() {
 	d.ended.Store(true)
 	if timed := d.timed.Load(); timed != nil {

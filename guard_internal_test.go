@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestStopHooksWaitForACallerThatIsJustBeingLetGo(t *testing.T) {
+func TestStopHooksWaitForACallerThatIsJustReturning(t *testing.T) {
 	s := newOperation(NewNode(), "slow", "slow.wait")
 	for range 20_000 {
 		s.gate = newGate()

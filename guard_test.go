@@ -23,7 +23,7 @@ func stuck(release <-chan struct{}, options ...sabir.ActionOption) *sabir.Servic
 	return s
 }
 
-func TestCallerIsLetGoAtTheDeadlineAlthoughTheHandlerNeverReturns(t *testing.T) {
+func TestCallerReturnsAtTheDeadlineAlthoughTheHandlerNeverDoes(t *testing.T) {
 	for name, call := range map[string]func(node *sabir.Node) error{
 		"deadline of the context": func(node *sabir.Node) error {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -15,18 +15,20 @@ import (
 // else of the project. A new top folder must be added here before it can import or be imported.
 var layers = map[string]int{
 	"internal/recent": 0, "internal/compression": 0, "internal/ratelimit": 0, "internal/address": 0, "internal/identity": 0, "internal/backoff": 0, "internal/registry": 0,
-	"signal":  0,
-	"cluster": 1, // below transports: those that dial addresses link its gossip
-	"codec":   2, "transport": 2, "internal/brokers": 2,
-	"validate":      3, // it names fields as the codecs do
-	"internal/wire": 4, "channel/engine": 4, "internal/schema": 4,
-	"internal/mesh": 5, "introspect": 5,
-	".":      6,
-	"policy": 7, "telemetry": 7, "actor": 7, "bridge": 7, "channel": 7,
-	"web":      8,
-	"gen":      9,
-	"examples": 10, "internal/conformance": 10,
-	"cmd": 11, // sabir demo runs examples/shop
+	"signal": 0, "internal/option": 0,
+	"internal/membership": 1, // below transports: those that dial addresses link its gossip
+	"internal/joining":    1,
+	"cluster":             2, // below transports: transport/compress has an option of Join
+	"codec":               3, "transport": 3, "internal/brokers": 3,
+	"validate":      4, // it names fields as the codecs do
+	"internal/wire": 5, "channel/engine": 5, "internal/schema": 5,
+	"internal/mesh": 6, "introspect": 6,
+	".":      7,
+	"policy": 8, "telemetry": 8, "actor": 8, "bridge": 8, "channel": 8,
+	"web":      9,
+	"gen":      10,
+	"examples": 11, "internal/conformance": 11,
+	"cmd": 12, // sabir demo runs examples/shop
 }
 
 // partOf assigns packages below internal to top folders. Other packages below internal count as top folders of their own.
@@ -36,7 +38,7 @@ var partOf = map[string]string{
 	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
 	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel/engine", "storetest": "actor",
 	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "isolate": "web", "browsertest": "web", "httpstream": "web",
-	"gossip": "cluster", "typescript": "gen", "protofile": "gen",
+	"gossip": "internal/membership", "typescript": "gen", "protofile": "gen",
 }
 
 const module = "github.com/sabir-go/sabir"

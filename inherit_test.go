@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
 func TestTheMeetingAddressOutlivesTheNodeThatTookItFirst(t *testing.T) {
 	const address = "mem://meeting-address-test"
-	start := func(id string, options ...sabir.JoinOption) *sabir.Node {
+	start := func(id string, options ...cluster.Option) *sabir.Node {
 		t.Helper()
 		n := sabir.NewNode(sabir.NodeID(id), sabir.Join(address, options...))
 		if err := n.Start(t.Context()); err != nil {
@@ -33,7 +34,7 @@ func TestTheMeetingAddressOutlivesTheNodeThatTookItFirst(t *testing.T) {
 
 	deadline := time.Now().Add(time.Minute)
 	for {
-		guest := sabir.NewNode(sabir.NodeID("guest"), sabir.Join(address, sabir.ClientOnly()))
+		guest := sabir.NewNode(sabir.NodeID("guest"), sabir.Join(address, cluster.ClientOnly()))
 		err := guest.Start(t.Context())
 		if err == nil {
 			defer stop(guest)

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
 func TestNodesAtFixedAddressesFindEachOtherAndTheOneThatComesBack(t *testing.T) {
 	addresses := map[string]string{"a": "mem://static-a", "b": "mem://static-b", "c": "mem://static-c"}
-	all := sabir.Members(addresses["a"], addresses["b"], addresses["c"])
+	all := cluster.Members(addresses["a"], addresses["b"], addresses["c"])
 	start := func(id string) *sabir.Node {
 		t.Helper()
 		s := sabir.NewService("of-" + id)

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/introspect"
@@ -16,9 +16,9 @@ type meshHost struct{ node *Node }
 
 var _ mesh.Host = meshHost{}
 
-// Services lists what this node offers to others: its services without those whose names begin with "$", and without private
-// actions. While the node starts or stops that is nothing.
-func (h meshHost) Services() (list []cluster.Service) {
+// Services lists the services that this node offers to others: without those whose names begin with "$", and without private
+// actions. While the node starts or stops there are none.
+func (h meshHost) Services() (list []membership.Service) {
 	if h.node.State() != StateRunning {
 		return nil
 	}
@@ -31,34 +31,34 @@ func (h meshHost) Services() (list []cluster.Service) {
 	return list
 }
 
-func describeService(p *published) cluster.Service {
+func describeService(p *published) membership.Service {
 	s := p.service
-	out := cluster.Service{Name: s.name, Version: s.version, Preferred: s.preferred, Group: s.group, Description: s.description, Needs: s.needs}
+	out := membership.Service{Name: s.name, Version: s.version, Preferred: s.preferred, Group: s.group, Description: s.description, Needs: s.needs}
 	for _, e := range p.endpoints {
 		if a := e.info(); !a.NodeOnly {
-			out.Actions = append(out.Actions, cluster.Action{Name: a.Name, Description: a.Description, Visibility: string(a.visibility()),
+			out.Actions = append(out.Actions, membership.Action{Name: a.Name, Description: a.Description, Visibility: string(a.visibility()),
 				Inline: a.Inline, Stream: a.Stream, Idempotent: a.Idempotent, Codecs: a.Codecs, Routes: routesText(a.Routes), In: typeName(a.In), Out: typeName(a.Out)})
 		}
 	}
 	for _, h := range s.handlers {
-		out.Events = append(out.Events, cluster.Subscription{Pattern: h.pattern, Group: h.group})
+		out.Events = append(out.Events, membership.Subscription{Pattern: h.pattern, Group: h.group})
 	}
 	return out
 }
 
 // Rebuild makes the next tables after a change of what other nodes offer.
-func (h meshHost) Rebuild(view *cluster.View) { h.node.rebuild(view) }
+func (h meshHost) Rebuild(view *membership.View) { h.node.rebuild(view) }
 
 // Members asks another node for those that it knows.
-func (h meshHost) Members(ctx context.Context, from string) (list []cluster.Member, err error) {
+func (h meshHost) Members(ctx context.Context, from string) (list []membership.Member, err error) {
 	nodes, err := Call[[]introspect.Node](ctx, h.node, "$node.nodes", Empty{}, ToNode(from))
 	for _, info := range nodes {
-		list = append(list, cluster.Member{ID: info.ID, Addr: info.Addr, Zone: info.Zone, Labels: info.Labels, Guest: info.ClientOnly})
+		list = append(list, membership.Member{ID: info.ID, Addr: info.Addr, Zone: info.Zone, Labels: info.Labels, Guest: info.ClientOnly})
 	}
 	return list, err
 }
 
-// Route returns what serves the calls or events of a peer.
+// Route returns the target that serves the calls or events of a peer.
 func (h meshHost) Route(l *wire.Link, r *wire.Route) wire.Target {
 	if r.Kind == wire.EventRoute {
 		return &inboundEvents{node: h.node, group: r.Name, format: r.Codec}

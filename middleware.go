@@ -247,9 +247,9 @@ func (n *Node) signalTo(middlewares []Middleware) func(signal.Signal) {
 	}
 }
 
-// Carry returns ctx with the metadata that this node's middlewares add to what leaves the node, such as the trace, see
-// Middleware.Carry: for what goes to other nodes by other means than calls, streams and events. It is ctx where they add
-// nothing.
+// Carry returns ctx with the metadata that this node's middlewares add to messages to other nodes, such as the trace, see
+// Middleware.Carry. Use it for messages that leave the node by other means than calls, streams and events. It is ctx where
+// they add nothing.
 //
 // It is ctx as well where one of them panics, which is logged.
 func (n *Node) Carry(ctx context.Context) (carried context.Context) {

@@ -127,12 +127,6 @@ func editDistance(a, b string, limit int) int {
 	return row[len(b)]
 }
 
-// shortPath keeps the last two parts of a file's path, enough to find it.
-func shortPath(file string) string {
-	parts := strings.Split(file, "/")
-	return strings.Join(parts[max(0, len(parts)-2):], "/")
-}
-
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // Event names are words joined by dots. In a pattern "*" stands for exactly one word and "**" for one or more:

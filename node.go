@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/recent"
 	"github.com/sabir-go/sabir/signal"
 	"github.com/sabir-go/sabir/validate"
@@ -61,7 +62,7 @@ type Node struct {
 
 	workers workers
 
-	given    givenOptions
+	given    option.Given
 	problems []error // of the options
 }
 
@@ -129,28 +130,28 @@ func Serve(services ...Servable) NodeOption {
 
 // NodeID names the node. By default the name is made of the host's and the process's.
 func NodeID(id string) NodeOption {
-	return nodeOptionOnce("NodeID", callerSite(), func(n *Node) { n.id = id })
+	return nodeOptionOnce("NodeID", option.Caller(), func(n *Node) { n.id = id })
 }
 
 // Logger sets the node's logger. Default: slog.Default.
 func Logger(log *slog.Logger) NodeOption {
-	return nodeOptionOnce("Logger", callerSite(), func(n *Node) { n.log = log })
+	return nodeOptionOnce("Logger", option.Caller(), func(n *Node) { n.log = log })
 }
 
 // Validator gives the node a validator with the program's rules and messages. Register them before the node starts.
 func Validator(v *validate.Validator) NodeOption {
-	return nodeOptionOnce("Validator", callerSite(), func(n *Node) { n.validator = v })
+	return nodeOptionOnce("Validator", option.Caller(), func(n *Node) { n.validator = v })
 }
 
 // MaxDepth bounds how deep calls may nest, so that actions which call each other in a circle end in an error instead of
 // a full stack. Default: 100.
 func MaxDepth(n int) NodeOption {
-	return nodeOptionOnce("MaxDepth", callerSite(), func(node *Node) { node.maxLevel = max(n, 1) })
+	return nodeOptionOnce("MaxDepth", option.Caller(), func(node *Node) { node.maxLevel = max(n, 1) })
 }
 
 // StopTimeout bounds how long Run waits for calls in flight when it ends. Default: 10 seconds.
 func StopTimeout(d time.Duration) NodeOption {
-	return nodeOptionOnce("StopTimeout", callerSite(), func(n *Node) { n.stopTimeout = d })
+	return nodeOptionOnce("StopTimeout", option.Caller(), func(n *Node) { n.stopTimeout = d })
 }
 
 // Use adds middlewares to a node, a service, an action or an event handler, whichever it is given to; see [Middleware]. The first is
@@ -210,7 +211,7 @@ func errNotMade() *Error {
 }
 
 // compileRules compiles the validation rules of a type; nil when it has none.
-func (n *Node) compileRules(t reflect.Type, where callSite) (*validate.Plan, error) {
+func (n *Node) compileRules(t reflect.Type, where option.Site) (*validate.Plan, error) {
 	plan, err := n.validator.Compile(t)
 	if err != nil {
 		return nil, &Error{Code: CodeInvalidArgument, Name: nameBadService, cause: err, Message: where.String() + ": " + err.Error()}

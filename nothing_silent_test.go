@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 )
 
 // The tests of this file are about programs that are wrong and used to run all the same: each mistake must be reported, by the
@@ -202,7 +203,7 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 	service := func(options ...sabir.ServiceOption) []sabir.NodeOption {
 		return []sabir.NodeOption{sabir.Serve(sabir.NewService("s", options...))}
 	}
-	join := func(options ...sabir.JoinOption) []sabir.NodeOption {
+	join := func(options ...cluster.Option) []sabir.NodeOption {
 		return []sabir.NodeOption{sabir.Join("mem://twice", options...)}
 	}
 	for name, options := range map[string][]sabir.NodeOption{
@@ -218,8 +219,9 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 		"ClusterOnly":      action(sabir.ClusterOnly(), sabir.ClusterOnly()),
 		"Buffered":         event(sabir.Buffered(1), sabir.Buffered(2)),
 		"ConsumerGroup":    event(sabir.ConsumerGroup("a"), sabir.ConsumerGroup("b")),
-		"ClusterName":      join(sabir.ClusterName("a"), sabir.ClusterName("b")),
-		"Zone":             join(sabir.Zone("a"), sabir.Zone("b")),
+		"cluster.Name":     join(cluster.Name("a"), cluster.Name("b")),
+		"cluster.Limits":   join(cluster.Limits{Calls: 1}, cluster.Limits{Calls: 2}),
+		"Zone":             join(cluster.Zone("a"), cluster.Zone("b")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := sabir.NewNode(options...).Start(t.Context())
@@ -241,7 +243,7 @@ func TestOptionsThatAddUpMayBeGivenSeveralTimes(t *testing.T) {
 	sabir.Handle(a, "x", none, sabir.Route("GET", "/x"), sabir.Route("GET", "/y"), sabir.Codecs("json"), sabir.Codecs("native"),
 		sabir.Use(), sabir.Use(), sabir.Errors(sabir.ErrBadInput), sabir.Errors(sabir.ErrPanic))
 	n := startNode(t, sabir.Serve(a), sabir.Serve(b), sabir.Use(), sabir.Use(), sabir.Codecs("json"), sabir.Codecs("native"),
-		sabir.Balance("random"), sabir.Balance("least", "a.*"))
+		sabir.Balance(cluster.Random), sabir.Balance(cluster.LeastInFlight, "a.*"))
 	if routes := n.Action("a.x").Routes; len(routes) != 2 {
 		t.Errorf("the action has the routes %v", routes)
 	}

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
 func TestOtherNodesDialTheAdvertisedHost(t *testing.T) {
-	n := startNode(t, sabir.Join("tcp://127.0.0.1:0", sabir.Advertise("localhost")))
+	n := startNode(t, sabir.Join("tcp://127.0.0.1:0", cluster.Advertise("localhost")))
 	if addr := n.Info().Addr; !strings.HasPrefix(addr, "tcp://localhost:") {
 		t.Errorf("the node tells others that it is at %q", addr)
 	}

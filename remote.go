@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/internal/option"
 )
 
 // Upstream carries calls to another node by other means than links; web.Dial makes one over HTTP. Its methods are called by
@@ -18,7 +19,7 @@ type Upstream interface {
 
 // WithUpstream makes a node send the calls of actions that neither its services nor its cluster offer to another node.
 func WithUpstream(remote Upstream) NodeOption {
-	return nodeOptionOnce("WithUpstream", callerSite(), func(n *Node) { n.remote = remote })
+	return nodeOptionOnce("WithUpstream", option.Caller(), func(n *Node) { n.remote = remote })
 }
 
 // AppendInput appends the input in the codec's format, for a Remote. Its error is the caller's, an *Error.

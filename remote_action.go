@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/introspect"
@@ -22,7 +22,7 @@ type remoteAction struct {
 	op         *operation
 	remote     Upstream                  // carries every call when there is no cluster; see WithUpstream
 	providers  atomic.Pointer[providers] // the nodes that offer it
-	balancer   cluster.Balancer
+	balancer   membership.Balancer
 	chain      Handler
 	kind       wire.RouteKind
 	group      string   // of an event that one group is to get; "" for all, and for an action
@@ -35,9 +35,9 @@ type remoteAction struct {
 
 // providers is the nodes that offer an action at one moment.
 type providers struct {
-	peers      []*mesh.Peer         // nil for this node
-	candidates []*cluster.Candidate // the same nodes, in the same order
-	own        local                // this node's, where calls are shared with it; else nil
+	peers      []*mesh.Peer            // nil for this node
+	candidates []*membership.Candidate // the same nodes, in the same order
+	own        local                   // this node's, where calls are shared with it; else nil
 }
 
 // maxRemoteNames bounds the names that a node remembers besides those in its table.
@@ -228,7 +228,7 @@ func (f *remoteRequest[In, Out]) adopt(fork *Request) {
 	f.remoteCaller.putRequest(c)
 }
 
-// addRemoteActions adds what other nodes offer to a table that has this node's own: as actions of their own, or beside this
+// addRemoteActions adds the actions of other nodes to a table that has this node's own: as entries of their own, or beside this
 // node's where local calls are shared out too.
 func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, known map[string]*remoteAction) {
 	if t.view == nil {
@@ -262,7 +262,7 @@ func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, kn
 }
 
 // addRemoteAction adds one action, which one of the linked nodes offers at least.
-func (n *Node) addRemoteAction(t *routingTable, linked map[string]*mesh.Peer, s *cluster.Service, offered *cluster.Action, known *remoteAction) {
+func (n *Node) addRemoteAction(t *routingTable, linked map[string]*mesh.Peer, s *membership.Service, offered *membership.Action, known *remoteAction) {
 	own := t.localActions[offered.Name]
 	if own != nil && (!n.shares || own.info().Stream) {
 		return
@@ -291,7 +291,7 @@ func (n *Node) addRemoteAction(t *routingTable, linked map[string]*mesh.Peer, s 
 }
 
 // describes reports whether the description that a node sent is the one that is known.
-func (a *remoteAction) describes(s *cluster.Service, offered *cluster.Action) bool {
+func (a *remoteAction) describes(s *membership.Service, offered *membership.Action) bool {
 	return a.action.Version == s.Version && a.action.Description == offered.Description && a.action.Inline == offered.Inline &&
 		a.action.Stream == offered.Stream && a.action.Idempotent == offered.Idempotent && slices.Equal(a.action.Codecs, offered.Codecs) && a.in == offered.In && a.out == offered.Out && a.routes == string(offered.Routes) &&
 		a.visibility == offered.Visibility

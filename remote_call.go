@@ -15,8 +15,8 @@ import (
 // maxReroutes bounds the other nodes that are tried for a call or an event whose link was lost before it was sent.
 const maxReroutes = 3
 
-// roundTrip sends the request to one of the nodes that offer the action, and brings its answer. What certainly never reached
-// a node goes to another at once, and so does what came when the action or its handlers had just gone from there.
+// roundTrip sends the request to one of the nodes that offer the action, and returns its answer. A request that certainly
+// never reached a node goes to another at once, and so does one that arrived when the action had just been removed there.
 func (f *remoteRequest[In, Out]) roundTrip(ctx context.Context) error {
 	c := f.remoteCaller
 	var tried []*mesh.Peer
@@ -61,7 +61,7 @@ func overloaded(err error) bool {
 	return code == CodeUnavailable || code == CodeResourceExhausted || code == CodeDeadlineExceeded
 }
 
-// linkCodec holds what was declared on one link for the calls of a remoteCaller: the route, and how the types are encoded.
+// linkCodec holds the declarations on one link for the calls of a remoteCaller: the route, and the encoding of the types.
 type linkCodec[In, Out any] struct {
 	link         *wire.Link
 	route        *wire.Route

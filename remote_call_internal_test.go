@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
 	_ "github.com/sabir-go/sabir/transport/mem"
@@ -74,7 +75,7 @@ func awaitLinks(ctx context.Context, nodes []*Node) {
 // keyFor is a key whose calls go to the node, whatever balancer the caller has.
 func keyFor(t *testing.T, caller *Node, node string) CallOption {
 	providers := caller.Action("svc.it").endpoint.(*remoteAction).providers.Load()
-	balancer := cluster.ConsistentHash()
+	balancer := membership.ConsistentHash()
 	for i := range 1000 {
 		key := fmt.Sprint("key ", i)
 		if providers.peers[slices.Index(providers.candidates, balancer.Pick(providers.candidates, key))].ID == node {
@@ -107,8 +108,8 @@ func goTo(t *testing.T, node string, call func() (string, error), open func() (*
 }
 
 func TestCallsAndStreamsGoToAnotherNodeWhereALinkTakesNoMore(t *testing.T) {
-	for _, balancer := range cluster.Names() {
-		t.Run(balancer, func(t *testing.T) {
+	for balancer := range balancers {
+		t.Run(balancer.String(), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			caller := calledAndCaller(t, ctx, []string{"a", "b"}, Balance(balancer))
@@ -153,7 +154,7 @@ func awaitRefusal(ctx context.Context, link *wire.Link) {
 func TestCallsAndStreamsGoToAnotherNodeWhereALinkHasEnded(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	caller := calledAndCaller(t, ctx, []string{"a", "b"}, Balance("hash"))
+	caller := calledAndCaller(t, ctx, []string{"a", "b"}, Balance(cluster.Hash))
 	key := gather([]CallOption{keyFor(t, caller, "a")})
 	m := caller.mesh.Load()
 	ended, b := m.NewPeer("a"), m.Peer("b") // before the node receives the end
@@ -163,7 +164,7 @@ func TestCallsAndStreamsGoToAnotherNodeWhereALinkHasEnded(t *testing.T) {
 	}
 	to := func(action string) *remoteAction {
 		a := caller.newRemoteAction(&Action{Name: action, Service: "svc"})
-		a.providers.Store(&providers{peers: []*mesh.Peer{ended, b}, candidates: []*cluster.Candidate{ended.Stats(), b.Stats()}})
+		a.providers.Store(&providers{peers: []*mesh.Peer{ended, b}, candidates: []*membership.Candidate{ended.Stats(), b.Stats()}})
 		return a
 	}
 	it, flow := to("svc.it"), to("svc.flow")

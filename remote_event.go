@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
 )
@@ -23,7 +23,7 @@ func (t *eventTable) matchRemote(name string, p *eventPlan) {
 	byGroup := make(map[string]*providers)
 	var groups []string
 	byNode := make(map[string]bool)
-	t.view.Subscriptions(func(node string, _ *cluster.Service, sub cluster.Subscription) bool {
+	t.view.Subscriptions(func(node string, _ *membership.Service, sub membership.Subscription) bool {
 		to := linked[node]
 		if to == nil || !matches(sub.Pattern, name) {
 			return true

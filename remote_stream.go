@@ -10,8 +10,8 @@ import (
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// openRemoteStream opens a stream to an action of another node: what the caller sends is In, what it receives Out. What certainly
-// never reached its node is opened at another at once, as calls are.
+// openRemoteStream opens a stream to an action of another node: the caller sends In and receives Out. An open that certainly
+// never reached its node is sent to another at once, as calls are.
 func openRemoteStream[In, Out any](ctx context.Context, a *remoteAction, o callOptions) (opened *Stream[Out, In], err error) {
 	defer func() {
 		if v := recover(); v != nil { // in what a middleware carries along

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -21,7 +21,7 @@ type routingTable struct {
 	services      map[string]bool          // every name a service can be reached by
 	byFull        map[string]*published    // this node's services
 	remoteActions map[string]*remoteAction // by full name: what other nodes offer
-	view          *cluster.View
+	view          *membership.View
 }
 
 // published is a service that calls can reach, under its full name.
@@ -139,7 +139,7 @@ func (n *Node) changeTable(change func(map[string]*published)) {
 
 // rebuild makes the next tables after a change of what other nodes offer. The table of events must come first: a caller that
 // finds a service in the other table may emit an event to it at once.
-func (n *Node) rebuild(view *cluster.View) {
+func (n *Node) rebuild(view *membership.View) {
 	n.tableLock.Lock()
 	defer n.tableLock.Unlock()
 	n.events.Store(newEventTable(n, view, n.events.Load().receivers...))
@@ -169,7 +169,7 @@ type version struct {
 }
 
 // newTable works out which names reach what.
-func (n *Node) newTable(all map[string]*published, view *cluster.View, known map[string]*remoteAction) *routingTable {
+func (n *Node) newTable(all map[string]*published, view *membership.View, known map[string]*remoteAction) *routingTable {
 	own := 0
 	for _, p := range all {
 		own += len(p.endpoints)
@@ -308,7 +308,7 @@ func (n *Node) Services() []introspect.Service {
 	return list
 }
 
-func remoteServiceInfo(node string, s cluster.Service) introspect.Service {
+func remoteServiceInfo(node string, s membership.Service) introspect.Service {
 	info := introspect.Service{Name: fullServiceName(s.Name, s.Version), Version: s.Version, Group: s.Group, Description: s.Description, Node: node,
 		Needs: s.Needs}
 	for _, a := range s.Actions {
@@ -346,8 +346,8 @@ func (n *Node) Action(name string) *Action {
 	return nil
 }
 
-// Nearest returns up to three of the names that reach an action which keep accepts, the likeliest first: what was
-// probably meant by a name that reaches none. A gateway passes a keep that hides what its callers may not know of.
+// Nearest returns up to three names of actions that resemble a name which reaches none, the likeliest first, for error
+// messages. It takes only actions that keep accepts: a gateway hides those that its callers may not know of.
 func (n *Node) Nearest(name string, keep func(*Action) bool) []string {
 	actions := n.table.Load().actions
 	var names []string

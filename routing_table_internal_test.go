@@ -4,15 +4,15 @@ import (
 	"context"
 	"testing"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
-func TestWhoFindsAServiceOfAnotherNodeReachesItWithEventsToo(t *testing.T) {
+func TestAServiceOfAnotherNodeThatIsFoundGetsEventsToo(t *testing.T) {
 	n := NewNode()
-	views := make([]*cluster.View, 20_000)
-	age := make(map[*cluster.View]int)
+	views := make([]*membership.View, 20_000)
+	age := make(map[*membership.View]int)
 	for i := range views {
-		views[i] = new(cluster.View)
+		views[i] = new(membership.View)
 		age[views[i]] = i
 	}
 	n.rebuild(views[0])
@@ -52,7 +52,7 @@ func (f *early) follow(e endpoint) {
 	}
 }
 
-func TestWhoFindsAServiceReachesItByABoundNameToo(t *testing.T) {
+func TestAServiceThatIsFoundIsReachedByABoundNameToo(t *testing.T) {
 	service := NewService("svc")
 	Handle(service, "it", func(context.Context, int) (int, error) { return 0, nil })
 	n := NewNode(Serve(service))

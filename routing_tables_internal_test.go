@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 // passing is a Remote that answers everything with nothing.
@@ -249,7 +249,7 @@ func awaitSubscription(t *testing.T, ctx context.Context, n *Node, event string)
 	for {
 		changed, known := n.Changed(), false
 		if view := n.events.Load().view; view != nil {
-			view.Subscriptions(func(_ string, _ *cluster.Service, sub cluster.Subscription) bool {
+			view.Subscriptions(func(_ string, _ *membership.Service, sub membership.Subscription) bool {
 				known = known || matches(sub.Pattern, event)
 				return true
 			})

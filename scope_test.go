@@ -172,7 +172,7 @@ func TestCallerWithADeadlineLearnsOfAPanicWhileTheHandlerStillWaits(t *testing.T
 func TestGoOutsideACallIsolatesItsPanic(t *testing.T) {
 	old := slog.Default()
 	defer slog.SetDefault(old)
-	// SetDefault sends what package log writes through the new logger, and setting the old one does not undo that.
+	// SetDefault also sends the lines of package log through the new logger, and setting the old one does not undo that.
 	defer func(w io.Writer, flags int) { log.SetOutput(w); log.SetFlags(flags) }(log.Writer(), log.Flags())
 	written := make(chan string, 1)
 	slog.SetDefault(slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) { written <- string(p); return len(p), nil }), nil)))

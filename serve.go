@@ -26,7 +26,7 @@ type resolvedAction struct {
 	bare    *callContext // for calls over the link that carry nothing of their own
 }
 
-// resolve finds what the route's name means now. It looks again only after the table has changed.
+// resolve finds the action that the route's name stands for now. It looks again only after the table has changed.
 func (r *inboundRoute) resolve() *resolvedAction {
 	t := r.node.table.Load()
 	f := r.resolved.Load()

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/sabir-go/sabir/internal/option"
 )
 
 // Service is a named, versioned set of actions and event handlers. Make it with [NewService], fill it with [Handle],
@@ -18,7 +20,7 @@ type Service struct {
 	version     int
 	preferred   bool
 	description string
-	where       callSite
+	where       option.Site
 	group       string
 	needs       []string
 	middlewares []Middleware
@@ -28,7 +30,7 @@ type Service struct {
 	components  []component // see Attach
 	onStart     []func(context.Context) error
 	onStop      []func(context.Context) error
-	given       givenOptions
+	given       option.Given
 	problems    []error
 
 	node atomic.Pointer[Node]
@@ -37,7 +39,7 @@ type Service struct {
 
 // NewService makes an empty service. Its actions are called "name.action", or "v2.name.action" with Version(2).
 func NewService(name string, options ...ServiceOption) *Service {
-	s := &Service{name: name, where: callerSite()}
+	s := &Service{name: name, where: option.Caller()}
 	for _, o := range options {
 		o.applyService(s)
 	}
@@ -59,7 +61,7 @@ func (o serviceOption) applyService(s *Service) { o(s) }
 // "v2.users.get"; "users.get" reaches the service without a version if there is one, else the [Preferred] version, else
 // the highest.
 func Version(n int) ServiceOption {
-	return serviceOptionOnce("Version", callerSite(), func(s *Service) {
+	return serviceOptionOnce("Version", option.Caller(), func(s *Service) {
 		if n < 1 {
 			s.problem(s.where, "the version of %s is %d; it must be at least 1", s.name, n)
 		}
@@ -69,7 +71,7 @@ func Version(n int) ServiceOption {
 
 // Preferred makes this version the one that names without a version reach.
 func Preferred() ServiceOption {
-	return serviceOptionOnce("Preferred", callerSite(), func(s *Service) { s.preferred = true })
+	return serviceOptionOnce("Preferred", option.Caller(), func(s *Service) { s.preferred = true })
 }
 
 // DependsOn names the services that this one calls. It starts after them, waits for those that come later, and stops before
@@ -107,7 +109,7 @@ func (s *Service) callingNode() *Node {
 
 func (s *Service) services() []*Service { return []*Service{s} }
 
-func (s *Service) problem(where callSite, format string, args ...any) {
+func (s *Service) problem(where option.Site, format string, args ...any) {
 	s.problems = append(s.problems, fmt.Errorf(where.String()+": "+format, args...))
 }
 
@@ -127,10 +129,10 @@ func (s *Service) define(def *definition) {
 	s.definitions = append(s.definitions, def)
 }
 
-// declare panics where what is declared at where would have no effect: the service runs, and what it offers was taken when it
-// started. It panics, as net/http's ServeMux does, because the functions that declare return no error, and because a start that
-// could report it has been.
-func (s *Service) declare(what string, where callSite) {
+// declare panics where the declaration at where would have no effect: the service runs, and its declarations were read when it
+// started. It panics, as net/http's ServeMux does, because the functions that declare return no error, and the start that
+// could have reported it is over.
+func (s *Service) declare(what string, where option.Site) {
 	if s == nil {
 		panic("sabir: " + what + " is declared at " + where.String() + " for a nil *sabir.Service: make one with sabir.NewService")
 	}
@@ -172,7 +174,7 @@ func NewModule(name string, members ...*Service) *Module {
 
 // Use adds middlewares around those of each member. It panics when a member has started.
 func (g *Module) Use(wrappers ...Wrapper) *Module {
-	where := callerSite()
+	where := option.Caller()
 	for _, s := range g.members {
 		s.declare("a middleware", where)
 		s.middlewares = append(middlewaresOf(wrappers), s.middlewares...)

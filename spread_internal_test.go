@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 // picksItself picks the caller's own node, which does something the moment after.
 type picksItself struct{ after func() }
 
-func (p *picksItself) Pick(among []*cluster.Candidate, _ string) *cluster.Candidate {
-	own := slices.IndexFunc(among, func(c *cluster.Candidate) bool { return c.ID == "caller" })
+func (p *picksItself) Pick(among []*membership.Candidate, _ string) *membership.Candidate {
+	own := slices.IndexFunc(among, func(c *membership.Candidate) bool { return c.ID == "caller" })
 	if own < 0 {
 		return among[0]
 	}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -62,7 +63,7 @@ func (s *Stream[R, S]) All() iter.Seq2[R, error] {
 // tags: a bad one ends the stream for both sides. fn runs on a goroutine of its own, and its context ends when the caller
 // closes the stream or no longer waits. HandleStream panics when a node serves s already: it would have no effect.
 func HandleStream[In, Out any](s *Service, name string, fn func(context.Context, *Stream[In, Out]) error, options ...ActionOption) {
-	handleStream(s, &definition{short: name, where: callerSite(), stream: true}, fn, options)
+	handleStream(s, &definition{short: name, where: option.Caller(), stream: true}, fn, options)
 }
 
 func handleStream[In, Out any](s *Service, def *definition, fn func(context.Context, *Stream[In, Out]) error, options []ActionOption) {

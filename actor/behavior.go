@@ -92,7 +92,7 @@ func (d *definition) find(k *kind, calls bool) handler {
 	return nil
 }
 
-// handler returns what handles messages or calls of a type, which may be the handler for all other types; nil if nothing does.
+// handler returns the handler for messages or calls of a type, which may be the one for all other types; nil if there is none.
 func (d *definition) handler(k *kind, calls bool) handler {
 	if h := d.find(k, calls); h != nil {
 		return h

@@ -60,8 +60,8 @@ func (w *worker) drain(s *entry) {
 	}
 }
 
-// refill takes what has come in the meantime: the normal queue into mine, or one envelope of log priority if there is nothing
-// else. If there is nothing at all, the process sleeps and more is false; another worker may run it from then on.
+// refill takes the messages that have arrived meanwhile: the normal queue into mine, or one envelope of log priority if there
+// is nothing else. If there is nothing at all, the process sleeps and more is false; another worker may run it from then on.
 func (p *Process) refill(mine *queue) (log *envelope, more bool) {
 	s := p.entry
 	s.mu.Lock()

@@ -186,7 +186,7 @@ func (p *Process) terminate(t Terminator, reason error) {
 	returned = true
 }
 
-// release ends what a process has in its rareState, except for its names.
+// release ends the waits, calls, events and memberships in a process's rareState, and its context; not its names.
 func (r *rareState) release(s *System, pid PID, reason error) {
 	if r.spaceFreed != nil {
 		close(r.spaceFreed)

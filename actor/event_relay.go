@@ -87,7 +87,7 @@ func (r *relay[T]) turn(p *Process) error {
 	return Send(p, p.pid, wakeRelay{})
 }
 
-// take takes what was published and reports whether there is anything.
+// take takes the values that were published and reports whether there are any.
 func (r *relay[T]) take() bool {
 	h := r.hub
 	clear(r.values)

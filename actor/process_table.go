@@ -55,8 +55,8 @@ const (
 	sigWaiters                    // senders wait for space
 )
 
-// coldState holds what most processes do not have. It is allocated on first use, because there may be millions of processes:
-// see TestASleepingProcessTakesAtMost400Bytes. entry.mu guards it.
+// coldState holds fields that most processes do not need. It is allocated on first use, because there may be millions of
+// processes: see TestASleepingProcessTakesAtMost400Bytes. entry.mu guards it.
 type coldState struct {
 	links     smallMap[PID, struct{}]     // without that to the parent; see entry.linkedToParent
 	watches   smallMap[MonitorRef, PID]   // monitors that this process has set
@@ -66,7 +66,7 @@ type coldState struct {
 	trap      trapping
 }
 
-// rareState holds what few processes have, one level further out than coldState.
+// rareState holds fields that few processes need. coldState points to it, so that it costs the others nothing.
 type rareState struct {
 	spaceFreed chan struct{} // closed when messages were taken from a full mailbox; nil if no sender waits
 	name       string

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/cluster"
 )
 
 // trade is a message of 64 bytes in memory.
@@ -134,7 +134,7 @@ func BenchmarkRemote(b *testing.B) {
 		},
 		"process": func(b *testing.B) (member, string) {
 			c := startChild(b, "b")
-			m := startMember(b, "a", "tcp://127.0.0.1:0", sabir.Seeds(c.address))
+			m := startMember(b, "a", "tcp://127.0.0.1:0", cluster.Seeds(c.address))
 			m.awaitNode(b, "b")
 			return m, "b"
 		},

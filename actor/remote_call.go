@@ -72,7 +72,7 @@ const (
 	withMetadata  = 4
 )
 
-// appendContext appends what a call carries along: the time left, the request id, and the metadata with the trace in it.
+// appendContext appends the context of a call: the time left, the request id, and the metadata with the trace in it.
 func (s *session) appendContext(dst []byte, ctx context.Context) []byte {
 	if ctx == context.Background() {
 		return append(dst, 0)

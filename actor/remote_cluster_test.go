@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/cluster"
 	_ "github.com/sabir-go/sabir/transport/mem"
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
@@ -46,7 +47,7 @@ func joinMembers(t testing.TB, address string, ids ...string) []member {
 	return all
 }
 
-func startMember(t testing.TB, id, address string, options ...sabir.JoinOption) member {
+func startMember(t testing.TB, id, address string, options ...cluster.Option) member {
 	t.Helper()
 	s := actor.NewSystem(actor.Config{Logger: quiet})
 	n := sabir.NewNode(sabir.NodeID(id), sabir.Logger(quiet), s.Option(), sabir.Join(address, options...))

@@ -8,13 +8,14 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/cluster"
 )
 
 // besideChild is a node here, with one in a process of its own.
 func besideChild(t *testing.T) (member, *child) {
 	t.Helper()
 	c := startChild(t, "b")
-	m := startMember(t, "a", "tcp://127.0.0.1:0", sabir.Seeds(c.address))
+	m := startMember(t, "a", "tcp://127.0.0.1:0", cluster.Seeds(c.address))
 	m.awaitNode(t, "b")
 	return m, c
 }
@@ -77,7 +78,7 @@ func TestAPIDOfAnEarlierRunOfANodeIsThatOfNoProcess(t *testing.T) {
 
 	c = startChild(t, "b")
 	// A new node finds the node that has been there all the time.
-	again := sabir.NewNode(sabir.NodeID("c"), sabir.Logger(quiet), sabir.Join("tcp://127.0.0.1:0", sabir.Seeds(c.address, m.node.Info().Addr)))
+	again := sabir.NewNode(sabir.NodeID("c"), sabir.Logger(quiet), sabir.Join("tcp://127.0.0.1:0", cluster.Seeds(c.address, m.node.Info().Addr)))
 	if err := again.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -155,8 +156,8 @@ func TestAfterALostLinkNothingIsDuplicatedOrReordered(t *testing.T) {
 
 func TestSeveralLinksOfTwoNodesCarryOneSessionAfterAnother(t *testing.T) {
 	const links = 3
-	a := startMember(t, "a", "mem://"+t.Name(), sabir.Connections(links))
-	b := startMember(t, "b", a.node.Info().Addr, sabir.Connections(links))
+	a := startMember(t, "a", "mem://"+t.Name(), cluster.Connections(links))
+	b := startMember(t, "b", a.node.Info().Addr, cluster.Connections(links))
 	a.awaitNode(t, "b")
 	b.awaitNode(t, "a")
 	to, watching := b.witness(t), a.witness(t)

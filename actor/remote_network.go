@@ -45,7 +45,7 @@ func (e extension) Linked(l *wire.Link)              { e.s.remote.linked(l) }
 func (e extension) Unlinked(l *wire.Link, err error) { e.s.remote.unlinked(l, err) }
 func (e extension) Posted(l *wire.Link, data []byte) { e.s.remote.posted(l, data) }
 
-// network holds what the system knows of the other nodes.
+// network holds the system's sessions with other nodes.
 //
 // Two systems talk in sessions. A session uses one link in both directions, so that the order of messages is kept. Of two
 // nodes, the one whose id sorts first chooses the link and sends a hello on it; the other answers with a hello on the same

@@ -29,7 +29,7 @@ func (p permission) includes(node string) bool {
 
 // starter is a permitted[S, A].
 type starter interface {
-	// args reads what the process is started with, and returns what starts it.
+	// args decodes the arguments of a process, and returns the function that starts it with them.
 	args(d *declared, data []byte) (func(*System, *spawning) (PID, error), error)
 }
 

@@ -32,7 +32,7 @@ func (p *Process) SetLogLevel(level slog.Leveler) {
 	p.entry.settings = &settings{level: level, rest: p.entry.settings}
 }
 
-// Value returns what the process was started with, or has inherited, by Inherit; nil if there is nothing.
+// Value returns the value under a key that Inherit gave to this process or to one above it; nil if there is none.
 func (p *Process) Value(key any) any {
 	for h := p.entry.settings; h != nil; h = h.rest {
 		if h.level == nil && h.key == key {

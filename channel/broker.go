@@ -4,16 +4,14 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/url"
-	"path"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/option"
 )
 
 // Broker sets the broker that keeps the node's channels: "nats://10.0.0.5:4222" (JetStream), "redis://10.0.0.5:6379"
@@ -29,10 +27,7 @@ import (
 // Every client that can write to the broker can write to its channels: it is the broker's users and rights that keep strangers
 // out.
 func Broker(address string, options ...BrokerOption) sabir.NodeOption {
-	s := &setting{address: address, where: "?"}
-	if _, file, line, ok := runtime.Caller(1); ok {
-		s.where = fmt.Sprintf("%s/%s:%d", path.Base(path.Dir(file)), path.Base(file), line)
-	}
+	s := &setting{address: address, where: option.Caller()}
 	for _, o := range options {
 		o(s)
 	}
@@ -49,7 +44,7 @@ func TLS(config *tls.Config) BrokerOption { return func(s *setting) { s.tls = co
 type setting struct {
 	address string
 	tls     *tls.Config
-	where   string
+	where   option.Site
 }
 
 func (s *setting) Name() string { return "channel.Broker" }
@@ -59,9 +54,8 @@ func (s *setting) Start(_ context.Context, n *sabir.Node) error {
 	if err != nil {
 		return err
 	}
-	if b.named != nil {
-		return b.failure(sabir.ErrBadOption, "%s: channel.Broker is given twice, and each would undo the other; the first is at %s",
-			s.where, b.named.where)
+	if err := b.given.Again(s.Name(), s.where); err != nil {
+		return b.failure(sabir.ErrBadOption, "%w", err)
 	}
 	b.named = s
 	return nil
@@ -74,6 +68,7 @@ func init() { sabir.RegisterExtension(func() sabir.Extension { return &broker{} 
 // broker is a node's connection to the broker of its channels, made when it is first needed. It is an extension of each node.
 type broker struct {
 	node  *sabir.Node
+	given option.Given
 	named *setting // of the option Broker; nil without. It is set before the node joins its cluster
 
 	mu       sync.Mutex

@@ -1,34 +1,34 @@
 package cluster
 
-import (
-	"maps"
-	"slices"
+import "strconv"
+
+// Balancer is a way to share the calls of an action among the nodes that offer it, for sabir.Balance. Whichever it is, nodes of
+// the caller's [Zone] go first, and of those the nodes that share more of its [Labels].
+type Balancer uint8
+
+// The balancers.
+const (
+	// RoundRobin picks each node in turn. It is the default.
+	RoundRobin Balancer = iota
+	// Random picks any node, all alike.
+	Random
+	// LeastInFlight picks the node with the fewest calls from this node in flight: of up to four nodes the best one, of more the
+	// better of two random ones. Between equal ones the load in their last heartbeats decides.
+	LeastInFlight
+	// EWMA picks the better of two random nodes by expected latency: the decaying peak of how long calls took times the calls in
+	// flight. A node that becomes slow is avoided from its first slow answer and tried again after about 10 s.
+	EWMA
+	// Hash picks by sabir.ByKey: calls with one key go to one node, and few keys move when nodes come and go. Calls without a key
+	// go round robin. It does not look at load.
+	Hash
 )
 
-// Balancer picks which candidate gets a call. Make one for each action, from a factory such as one that [Named] returns:
-// its state is that action's.
-//
-// Pick's among is never empty and has no nil; the balancer neither keeps nor changes it. Calls with the same key belong on
-// the same node, if the balancer heeds keys, which most do not; "" is no key. Pick may be called by many goroutines at
-// once. It allocates nothing, but for Nearest when among holds others than at the last call.
-type Balancer interface {
-	Pick(among []*Candidate, key string) *Candidate
-}
+var balancers = [...]string{RoundRobin: "round-robin", Random: "random", LeastInFlight: "least-in-flight", EWMA: "ewma", Hash: "hash"}
 
-// factories holds the balancers that configuration can name.
-var factories = map[string]func() Balancer{
-	"round-robin": RoundRobin,
-	"random":      Random,
-	"least":       LeastInFlight,
-	"ewma":        PeakEWMA,
-	"hash":        ConsistentHash,
+// String is the balancer's name: "round-robin", "random", "least-in-flight", "ewma" or "hash".
+func (b Balancer) String() string {
+	if int(b) < len(balancers) {
+		return balancers[b]
+	}
+	return "Balancer(" + strconv.Itoa(int(b)) + ")"
 }
-
-// Named finds the factory of a balancer: "round-robin", "random", "least", "ewma" or "hash".
-func Named(name string) (factory func() Balancer, known bool) {
-	factory, known = factories[name]
-	return factory, known
-}
-
-// Names lists what Named knows, sorted.
-func Names() []string { return slices.Sorted(maps.Keys(factories)) }

@@ -27,8 +27,8 @@ type Error struct {
 	// whole value, and where the place is not known. Codecs other than JSON use the same notation.
 	Pointer string
 
-	// Want and Got name what the target takes and what the input has, such as "number" and "string". Both are "" where
-	// the fault is of another kind.
+	// Want names the kind of value that the target takes, and Got the one in the input, such as "number" and "string". Both
+	// are "" where the fault is of another kind.
 	Want, Got string
 
 	// Message describes what is wrong where Want and Got do not, or adds to them. It may be "".

@@ -8,7 +8,7 @@ import (
 	"github.com/sabir-go/sabir/introspect"
 )
 
-// The forms as JSON are what tools in other languages read, so they stay.
+// Tools in other languages read the documents as JSON, so their form stays.
 func TestDocumentsHaveTheirFormAsJSON(t *testing.T) {
 	since := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for _, tc := range []struct {

@@ -94,7 +94,7 @@ func TestBulkheadWithoutAQueueRefusesAtOnce(t *testing.T) {
 	})
 }
 
-func TestBulkheadServesFirstWhoCameFirst(t *testing.T) {
+func TestBulkheadServesInTheOrderOfArrival(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var order []int
 		release := make(chan struct{})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/policy"
 	_ "github.com/sabir-go/sabir/transport/redis"
@@ -24,8 +25,8 @@ type member struct {
 	cache  *policy.Cache
 }
 
-// cluster starts three nodes that know each other.
-func cluster(t *testing.T, address string, value *atomic.Int32, cacheGroup func(c *policy.Cache, s *sabir.Service, i int)) []*member {
+// newCluster starts three nodes that know each other.
+func newCluster(t *testing.T, address string, value *atomic.Int32, cacheGroup func(c *policy.Cache, s *sabir.Service, i int)) []*member {
 	t.Helper()
 	var members []*member
 	for i := range 3 {
@@ -33,7 +34,7 @@ func cluster(t *testing.T, address string, value *atomic.Int32, cacheGroup func(
 		s := sabir.NewService(fmt.Sprintf("of-%d", i))
 		sabir.Handle(s, "get", func(context.Context, string) (int, error) { return int(value.Load()), nil }, sabir.Use(policy.Cached{Cache: m.cache}))
 		cacheGroup(m.cache, s, i)
-		m.Node = start(t, sabir.NodeID(fmt.Sprint("node-", i)), sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join(address, sabir.ClusterName(t.Name())))
+		m.Node = start(t, sabir.NodeID(fmt.Sprint("node-", i)), sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join(address, cluster.Name(t.Name())))
 		if strings.HasPrefix(address, "tcp:") && i == 0 {
 			address = m.Info().Addr
 		}
@@ -67,7 +68,7 @@ func TestCleaningOneOfTheCachesThatAreCleanedTogetherCleansAll(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var value atomic.Int32
-			members := cluster(t, address(t), &value, prices)
+			members := newCluster(t, address(t), &value, prices)
 			for round := range 30 {
 				for _, m := range members {
 					m.get(t)
@@ -88,7 +89,7 @@ func TestCleaningOneOfTheCachesThatAreCleanedTogetherCleansAll(t *testing.T) {
 
 func TestCleaningTogetherTakesThePatternAndTheName(t *testing.T) {
 	var value atomic.Int32
-	members := cluster(t, "tcp://127.0.0.1:0", &value, func(c *policy.Cache, s *sabir.Service, i int) {
+	members := newCluster(t, "tcp://127.0.0.1:0", &value, func(c *policy.Cache, s *sabir.Service, i int) {
 		c.InvalidateAcross(s, []string{"prices", "prices", "others"}[i])
 	})
 	for _, m := range members {
@@ -113,7 +114,7 @@ func TestCleaningTogetherTakesThePatternAndTheName(t *testing.T) {
 func TestInvalidateOnAndInvalidateAcrossGoTogether(t *testing.T) {
 	var value atomic.Int32
 	var heard atomic.Int32
-	members := cluster(t, "tcp://127.0.0.1:0", &value, func(c *policy.Cache, s *sabir.Service, _ int) {
+	members := newCluster(t, "tcp://127.0.0.1:0", &value, func(c *policy.Cache, s *sabir.Service, _ int) {
 		prices(c, s, 0)
 		c.InvalidateOn(s, "price.changed", "**")
 		sabir.On(s, "$cache.**", func(context.Context, any) error { heard.Add(1); return nil }, sabir.ConsumerGroup(sabir.NewRequestID()))
@@ -137,7 +138,7 @@ func TestInvalidateOnAndInvalidateAcrossGoTogether(t *testing.T) {
 
 func TestCleaningTogetherManyPatternsAtOnce(t *testing.T) {
 	var value atomic.Int32
-	members := cluster(t, "tcp://127.0.0.1:0", &value, prices)
+	members := newCluster(t, "tcp://127.0.0.1:0", &value, prices)
 	for _, m := range members {
 		m.get(t)
 	}
@@ -159,7 +160,7 @@ func TestCleaningTogetherManyPatternsAtOnce(t *testing.T) {
 
 func TestCleaningFromAllNodesAtOnce(t *testing.T) {
 	var value, cleaned atomic.Int32
-	members := cluster(t, "tcp://127.0.0.1:0", &value, prices)
+	members := newCluster(t, "tcp://127.0.0.1:0", &value, prices)
 	var wg sync.WaitGroup
 	for _, m := range members {
 		wg.Go(func() {

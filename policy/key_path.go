@@ -57,7 +57,7 @@ func compilePointer(t reflect.Type, path string) (writeValue, error) {
 	return follow(inner), err
 }
 
-// follow writes what is behind a pointer.
+// follow writes the value behind a pointer.
 func follow(inner writeValue) writeValue {
 	return func(w *keyWriter, p unsafe.Pointer) {
 		if p = *(*unsafe.Pointer)(p); p == nil {
@@ -167,7 +167,7 @@ type dynamicPath struct {
 	of   sync.Map // reflect.Type to writeValue; nil for a type that the path cannot enter
 }
 
-// write writes what is at the path in v. Nothing is in nil, a bool, a number or a text. For a value that the path cannot
+// write writes the value at the path in v. There is none in nil, a bool, a number or a text. For a value that the path cannot
 // enter there is no key: a key without it would be that of every other such value.
 func (d *dynamicPath) write(w *keyWriter, v reflect.Value) {
 	if !v.IsValid() || nothingInside(v.Type()) {

@@ -32,8 +32,8 @@ type keyWriter struct {
 // maxKeyDepth bounds the nesting of values, which ends those that refer to themselves.
 const maxKeyDepth = 200
 
-// maxKeyWork bounds what is written of one input, which ends those that refer to the same things over and over. A longer
-// string or []byte is written all the same.
+// maxKeyWork bounds the bytes of one input's key, since an input may refer to the same value over and over. A longer string or
+// []byte is written all the same.
 const maxKeyWork = 1 << 20
 
 func (w *keyWriter) number(n uint64) { w.buf = binary.LittleEndian.AppendUint64(w.buf, n) }
@@ -267,7 +267,7 @@ func (c *compiler) entries(t reflect.Type) (writeValue, error) {
 	}, err
 }
 
-// writeDynamic writes what an interface holds, after the name of its type.
+// writeDynamic writes the value in an interface, after the name of its type.
 func writeDynamic(w *keyWriter, v reflect.Value) {
 	if !v.IsValid() {
 		w.buf = append(w.buf, 0)

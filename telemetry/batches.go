@@ -39,7 +39,7 @@ type batches struct {
 	reported uint64 // losses logged so far
 }
 
-// SpanCounts reports what became of the spans of Traces. Ended is the sum of the others and of those still in the queue.
+// SpanCounts counts the spans of Traces by their fate. Ended is the sum of the others and of those still in the queue.
 type SpanCounts struct {
 	Ended     uint64 // sampled spans that ended
 	Exported  uint64 // the exporter took them
@@ -225,8 +225,8 @@ func (b *batches) ForceFlush(ctx context.Context) error {
 	}
 }
 
-// Shutdown implements sdktrace.SpanProcessor: it exports what is pending and shuts the exporter down. When the context
-// ends first, what is left is lost, and the error reports how much.
+// Shutdown implements sdktrace.SpanProcessor: it exports the pending spans and shuts the exporter down. When the context
+// ends first, the remaining spans are lost, and the error reports how many.
 func (b *batches) Shutdown(ctx context.Context) error {
 	b.mu.Lock()
 	first := !b.closed

@@ -23,7 +23,7 @@ func LogHandler(inner slog.Handler) slog.Handler {
 	return &logHandler{root: inner}
 }
 
-// logHandler keeps what came after the first group apart from root, so that its own fields go in before it.
+// logHandler keeps the attributes after the first group apart from root, so that its own fields go in before them.
 type logHandler struct {
 	root   slog.Handler
 	groups []func(slog.Handler) slog.Handler

@@ -160,8 +160,8 @@ func (m *metrics) call(f family, a *sabir.Action, next sabir.Handler) sabir.Hand
 	}
 }
 
-// outcome is the caller's result of a call that returned err. A caller with a deadline is answered at its deadline although
-// the handler runs on: what the handler returns after that is not what the caller got. Only released calls, those that are
+// outcome returns the error that the caller got of a call that returned err. A caller with a deadline is answered at its
+// deadline although the handler runs on: it does not get the handler's later result. Only released calls, those that are
 // neither Inline nor another node's, run that way.
 func outcome(ctx context.Context, released bool, err error) error {
 	if err != nil || !released {
@@ -179,7 +179,7 @@ func outcome(ctx context.Context, released bool, err error) error {
 	return sabir.ErrDeadlineExceeded
 }
 
-// event counts what one handler of events handles.
+// event counts the events that one handler handles.
 func (m *metrics) event(sub *sabir.Subscription, next sabir.EventHandler) sabir.EventHandler {
 	t := m.ofSubscription(sub)
 	return func(ctx context.Context, e *sabir.Event) error {

@@ -136,7 +136,7 @@ func TestCallsInFlightAreCounted(t *testing.T) {
 	p.expect(t, "sabir_server_calls_total", ofAction("slow", "wait"), 3)
 }
 
-func TestACallWhoseCallerWasLetGoAtTheDeadlineIsAnError(t *testing.T) {
+func TestACallWhoseCallerReturnedAtTheDeadlineIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tel, err := telemetry.New(telemetry.Config{Prometheus: true})
 		if err != nil {

@@ -152,7 +152,7 @@ func oneIf(yes bool) int64 {
 	return 0
 }
 
-// spans counts what became of the spans: no loss is silent.
+// spans writes the counts of spans by their fate: no loss is silent.
 func (w writer) spans(c SpanCounts) []metricdata.Metrics {
 	why := func(reason string) attribute.Set { return attribute.NewSet(errorTypeKey.String(reason)) }
 	list := w.sum("otel.sdk.exporter.span.exported", "{span}", "Spans that the exporter took, or with error.type did not.", true,

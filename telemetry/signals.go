@@ -30,7 +30,7 @@ var signalMetrics = [...]struct {
 	{signal.BreakerClosed, "sabir.breaker.closings", "{closing}", "Times that a circuit breaker closed."},
 }
 
-// signals counts what policies and other middlewares noticed, by action.
+// signals counts the signals of policies and other middlewares, by action.
 type signals struct {
 	service func(action string) string
 	known   atomic.Pointer[map[string]*actionSignals] // replaced as a whole: reading takes no lock
@@ -47,7 +47,7 @@ type actionSignals struct {
 	other map[signal.Kind]uint64 // signals of middlewares that Sabir does not know
 }
 
-// maxSignalActions and maxSignalKinds bound what is counted apart; what is beyond is counted as "other".
+// maxSignalActions and maxSignalKinds bound the actions and kinds with counts of their own; others are counted as "other".
 const (
 	maxSignalActions = 10_000
 	maxSignalKinds   = 16

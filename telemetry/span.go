@@ -18,7 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// spanKind holds what all spans of one action have in common. It is computed when the action is composed.
+// spanKind holds the fields that all spans of one action share. It is computed when the action is composed.
 type spanKind struct {
 	name       string
 	kind       trace.SpanKind
@@ -32,9 +32,9 @@ func newSpanKind(name string, kind trace.SpanKind, attributes ...attribute.KeyVa
 
 // span is the span of a call. It is a trace.Span while the call runs and what exporters read afterwards.
 //
-// The SDK's own span costs 1136 bytes in four allocations: it reserves space for what most spans do not have, copies the
-// attributes, and copies itself when it ends. This one is 216 bytes: it shares with all spans of its action what is the same
-// for them, and allocates the rest when it is asked to keep it. The limits are the SDK's defaults (128 attributes, events and
+// The SDK's own span costs 1136 bytes in four allocations: it reserves space for fields that most spans do not have, copies the
+// attributes, and copies itself when it ends. This one is 216 bytes: all spans of an action share the fields that are the same
+// for them, and the others are allocated when they are set. The limits are the SDK's defaults (128 attributes, events and
 // links).
 type span struct {
 	sdktrace.ReadWriteSpan // nil: it only lends the unexported methods that mark the interface
@@ -50,7 +50,7 @@ type span struct {
 	more      *spanExtras
 }
 
-// spanExtras holds what only some spans have.
+// spanExtras holds the fields that only some spans have.
 type spanExtras struct {
 	name                                           string
 	attributes                                     []attribute.KeyValue

@@ -150,7 +150,7 @@ func (t *Telemetry) TracerProvider() *sdktrace.TracerProvider {
 //	reader := metric.NewPeriodicReader(exporter, metric.WithProducer(tel.Producer()))
 func (t *Telemetry) Producer() sdkmetric.Producer { return producer{t} }
 
-// Spans reports what became of the spans of Config.Traces; so do the metrics.
+// Spans returns the counts of the spans of Config.Traces, which the metrics have too.
 func (t *Telemetry) Spans() SpanCounts {
 	if t.batches == nil {
 		return SpanCounts{}

@@ -51,8 +51,8 @@ func CheckBroker(ctx context.Context, at *url.URL, config Config) error {
 	return fmt.Errorf("refusing to use the broker at %s, over which others could join without proof: set a cluster key, or a TLS configuration with a certificate of this node", at.Redacted())
 }
 
-// DialAddr returns what drivers with hosts and ports dial: "host:port" for [net.Dialer], where no host and "localhost"
-// have become 127.0.0.1. Other names are left for the dialer to resolve, which can try several addresses.
+// DialAddr returns the address that drivers with hosts and ports dial: "host:port" for [net.Dialer], where no host and
+// "localhost" have become 127.0.0.1. Other names are left for the dialer to resolve, which can try several addresses.
 func DialAddr(to *url.URL) (string, error) {
 	host, port, err := hostPort(to)
 	if err != nil {

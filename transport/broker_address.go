@@ -63,8 +63,8 @@ func (f BrokerForm) Parse(at *url.URL, config Config) (BrokerAddr, error) {
 	return BrokerAddr{Name: at.Redacted(), Addr: own.String(), HostPort: hostPort, TLS: encrypted}, nil
 }
 
-// notInZone reports what the name of a network interface, as the zone of an IPv6 address has it, does not contain here: what a
-// URL may hold as it is (RFC 6874, section 2) stays readable for others.
+// notInZone reports whether a character must not be in the zone of an IPv6 address. Allowed are those that a URL may hold
+// without escapes (RFC 6874, section 2), so that others can read it.
 func notInZone(r rune) bool {
 	letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 	return !letter && !strings.ContainsRune("-._~", r)

@@ -344,7 +344,7 @@ func (c *compiler) dive(at place, s tag.Step, steps []tag.Step) ([]op, error) {
 	}
 }
 
-// element compiles what is checked on every element.
+// element compiles the rules for every element.
 func (c *compiler) element(at place, t reflect.Type, steps []tag.Step) ([]op, error) {
 	element := at.elsewhere(t, false)
 	if element.owner == nil {

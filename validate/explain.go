@@ -56,7 +56,7 @@ type ruleOn struct {
 	raw      string   // of a Check
 }
 
-// explain lists what failed of a value that can be addressed: of a struct, or of those that the tag dives to.
+// explain lists the failures of an addressable value: of a struct, or of those that the tag dives to.
 func (e *engine) explain(value reflect.Value, dive string) ([]library.Failure, error) {
 	x := explanation{engine: e}
 	if dive == "" {

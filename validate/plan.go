@@ -147,7 +147,7 @@ func (p *Plan) explain(prog *program, ptr unsafe.Pointer) (err error) {
 	if err := prog.tooDeep(prog.ops, ptr, 0); err != nil {
 		return fmt.Errorf("%w: %v", err, p.typ)
 	}
-	// What follows keeps pointers to what it looks at, and ptr may point into a stack: it gets a copy.
+	// The functions below keep pointers to the value, and ptr may point into a stack, so they get a copy.
 	t := p.typ
 	value := reflect.New(t).Elem()
 	value.Set(reflect.NewAt(t, ptr).Elem())
@@ -167,7 +167,7 @@ func (p *Plan) explain(prog *program, ptr unsafe.Pointer) (err error) {
 	return prog.engine.errors(failed, prog.typ)
 }
 
-// failures lists what failed of a value that can be addressed.
+// failures lists the failures of an addressable value.
 func (prog *program) failures(value reflect.Value) ([]library.Failure, error) {
 	lib := prog.engine.lib
 	switch {

@@ -54,7 +54,7 @@ type op struct {
 	*operand
 }
 
-// operand holds what only some ops need.
+// operand holds the fields that only some ops need.
 type operand struct {
 	text     func(string) bool
 	number   func(int64) bool

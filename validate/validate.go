@@ -40,7 +40,7 @@ type Validator struct {
 	plans    sync.Map // reflect.Type to *Plan, every plan handed out
 }
 
-// vocabulary holds what the compiler must know about the user's registrations.
+// vocabulary holds the user's registrations, as far as the compiler needs them.
 type vocabulary struct {
 	rules       map[string]bool       // rules with the user's function, also where it replaces a built-in one
 	aliases     map[string]string     // alias to tags
@@ -117,7 +117,7 @@ func (v *Validator) Extend(x library.Extension) error {
 	return nil
 }
 
-// forget drops what was built from the registrations so far. The caller holds v.mu.
+// forget drops the programs that were compiled with the registrations so far. The caller holds v.mu.
 func (v *Validator) forget() {
 	v.engine = nil
 	v.plans.Range(func(_, plan any) bool {

@@ -46,7 +46,7 @@ func checkKey(key string) error {
 	return nil
 }
 
-// checkTLS finds what would let a server start and then fail every handshake.
+// checkTLS returns an error for a configuration with which a server would start and then fail every handshake.
 func checkTLS(config *tls.Config) error {
 	if config != nil && len(config.Certificates) == 0 && config.GetCertificate == nil && config.GetConfigForClient == nil {
 		return errors.New("the TLS configuration has no certificate: set Certificates or GetCertificate")

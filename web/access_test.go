@@ -19,7 +19,7 @@ import (
 
 const goodKey = "0123456789abcdef0123456789abcdef"
 
-func TestWithAKeyOnlyThoseWhoHaveItComeIn(t *testing.T) {
+func TestWithAKeyOnlyCallersThatHaveItAreAdmitted(t *testing.T) {
 	var log logBuffer
 	node := start(t, logTo(&log), sabir.Serve(shop()), sabir.HTTP(":0", sabir.HTTPKey(goodKey)))
 	base := "http://" + node.HTTPAddr()

@@ -210,7 +210,7 @@ func (s *cookieSet) put(line string) bool {
 	return true
 }
 
-// cookieOf returns what identifies a cookie.
+// cookieOf returns the identity of a cookie: its name, domain and path.
 func cookieOf(line string) [3]string {
 	c, err := http.ParseSetCookie(line)
 	if err != nil {

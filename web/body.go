@@ -37,7 +37,7 @@ func (s *server) read(x *exchange.Exchange, w http.ResponseWriter, r *http.Reque
 	return false
 }
 
-// readAll appends what r has, and grows only as it comes: a large declared length alone costs nothing.
+// readAll appends all bytes of r, and grows dst only as they arrive: a large declared length alone costs nothing.
 func readAll(dst []byte, r io.Reader) ([]byte, error) {
 	for {
 		if len(dst) == cap(dst) {

@@ -27,7 +27,7 @@ const (
 	describeMaxAge  = 24 * time.Hour
 )
 
-// api describes what can be called here now.
+// api describes the actions that can be called here now.
 func (s *server) api() api.API {
 	t := s.tables.get()
 	d := &t.description

@@ -46,7 +46,7 @@ func TestAGatewayServesTheActionsOfOtherNodes(t *testing.T) {
 	}
 }
 
-func TestWhoCallsIsKnownOnOtherNodes(t *testing.T) {
+func TestTheCallerIsKnownOnOtherNodes(t *testing.T) {
 	keys := auth.Key(map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"keeper"}}, "key-of-bob-0123456789": {Subject: "bob"}})
 	_, base := startGateway(t, Auth(keys))
 	for key, want := range map[string]int{"key-of-ada-0123456789": 200, "key-of-bob-0123456789": 403} {

@@ -85,9 +85,9 @@ func timeout(h *exchange.Header, limit time.Duration) (time.Duration, error) {
 	return min(d, limit), nil
 }
 
-// metadata is the pairs of the X-Meta-<Key> headers, the trace and where a stream is to go on; nil for none. HTTP does not
-// distinguish A from a in a header's name, so keys are in lower case, except for what is percent-encoded. What the server itself
-// states about its callers, no caller can state.
+// metadata returns the pairs of the X-Meta-<Key> headers, the trace and the position from which a stream is to go on; nil for
+// none. HTTP does not distinguish A from a in a header's name, so keys are in lower case, except for characters that are
+// percent-encoded. Callers cannot set the keys under which the server itself describes its callers.
 func metadata(x *exchange.Exchange) (map[string]string, error) {
 	var pairs map[string]string
 	size := 0

@@ -154,7 +154,7 @@ func (w *wire) next(method string) (answer, error) {
 	return answer{response.StatusCode, response.Header, string(body)}, err
 }
 
-// all sends what it is given and reads answers until the connection ends.
+// all sends a request and reads answers until the connection ends.
 func (w *wire) all(request string) (answers []answer, err error) {
 	go func() {
 		io.WriteString(w, request)

@@ -369,7 +369,7 @@ func TestHTTP2IsSpokenInTheClearAndOverTLS(t *testing.T) {
 }
 
 // Frames of chance, over many connections at once: the node answers others all the while.
-func TestFramesOfChanceOverHTTP2DoNoHarm(t *testing.T) {
+func TestRandomFramesOverHTTP2DoNoHarm(t *testing.T) {
 	t.Parallel()
 	w := worldOf(t, fast)
 	rounds := 40

@@ -26,7 +26,7 @@ func rawDial(t *testing.T, node *sabir.Node) net.Conn {
 	return c
 }
 
-// rawAsk writes what it is given and returns the status of the first answer, 0 when the connection just ended.
+// rawAsk writes a request and returns the status of the first answer, 0 when the connection just ended.
 func rawAsk(t *testing.T, c net.Conn, request string) int {
 	t.Helper()
 	go io.WriteString(c, request)

@@ -60,7 +60,7 @@ type indexAction struct {
 	Description string   `json:"description,omitempty"`
 }
 
-// index lists what can be called.
+// index answers with the list of actions.
 func (rc *requestContext) index() {
 	list := index{Node: rc.node.ID(), State: rc.node.State().String(), Call: "POST a JSON object to an action's path",
 		Health: "/health", Ready: "/ready", API: "/$api", Actions: []indexAction{}}

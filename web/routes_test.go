@@ -348,7 +348,7 @@ func TestPagesOfOtherSitesReadBatchesWhereTheyMay(t *testing.T) {
 	}
 }
 
-func TestWhoCallsIsNotPassedOnToAnotherCluster(t *testing.T) {
+func TestTheCallerIsNotPassedOnToAnotherCluster(t *testing.T) {
 	far, _ := startStore(t)
 	node := start(t, sabir.WithUpstream(dialNode(t, far)))
 	ctx := auth.As(t.Context(), auth.Principal{Subject: "ada"})

@@ -78,7 +78,7 @@ func drip(c net.Conn, text string) time.Duration {
 
 // A request that comes byte by byte gets no more time than one that does not come (slowloris), each on its own connection
 // and all at once.
-func TestWhoeverSendsByteByByteIsCutOff(t *testing.T) {
+func TestAClientThatSendsByteByByteIsCutOff(t *testing.T) {
 	t.Parallel()
 	_, certificate, _ := certificates(t)
 	w, over := worldOf(t, fast), worldOf(t, func(f *server) { fast(f); f.config.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}} })
@@ -207,7 +207,7 @@ func unread(let <-chan struct{}) (s *sabir.Service, sent, live, received *atomic
 	return s, sent, live, received
 }
 
-func TestWhoeverDoesNotReadIsCutOffAndNothingIsHeldForHim(t *testing.T) {
+func TestAClientThatDoesNotReadIsCutOffAndHoldsNoMemory(t *testing.T) {
 	s, sent, live, _ := unread(nil)
 	w := worldOf(t, fast, s)
 	w.alive(t)
@@ -241,7 +241,7 @@ func TestWhoeverDoesNotReadIsCutOffAndNothingIsHeldForHim(t *testing.T) {
 	w.alive(t)
 }
 
-func TestWhoeverSendsFasterThanAStreamReadsIsHeldBack(t *testing.T) {
+func TestAClientThatSendsFasterThanAStreamReadsIsHeldBack(t *testing.T) {
 	let := make(chan struct{})
 	s, _, live, received := unread(let)
 	w := worldOf(t, nil, s)

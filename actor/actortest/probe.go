@@ -139,7 +139,7 @@ func (p *Probe) Calls() []Message {
 // Kept returns the messages that have come and were not taken by [Expect], the oldest first.
 func (p *Probe) Kept() []Message { return append([]Message(nil), p.kept...) }
 
-// Clear forgets what has come.
+// Clear forgets the messages and calls so far.
 func (p *Probe) Clear() { p.kept, p.calls = nil, nil }
 
 // Expect runs what is ready, and takes the oldest message that came to the probe. The test ends where there is none, or it

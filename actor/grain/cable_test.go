@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -123,9 +124,9 @@ func (w *town) join(id string, options ...grain.Option) *member {
 	w.t.Helper()
 	m := &member{System: actor.NewSystem(actor.Config{}), t: w.t, id: id}
 	m.grains = grain.New(m.System, append([]grain.Option{grain.Store(w.store)}, options...)...)
-	joins := []sabir.JoinOption{sabir.ClusterName(w.name)}
+	joins := []cluster.Option{cluster.Name(w.name)}
 	if w.meet != "" {
-		joins = append(joins, sabir.Seeds(w.meet))
+		joins = append(joins, cluster.Seeds(w.meet))
 	}
 	m.node = sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), m.Option(), m.grains.Option(), sabir.Join("cable://127.0.0.1:0", joins...))
 	if err := m.node.Start(w.t.Context()); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/brokers"
 )
 
@@ -82,7 +83,7 @@ func TestNoPaymentIsLostOrTakenTwice(t *testing.T) {
 	system := actor.NewSystem(actor.Config{})
 	grains := grain.New(system)
 	guest := sabir.NewNode(sabir.NodeID("guest"), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), grains.Option(),
-		sabir.Join("tcp://127.0.0.1:0", sabir.ClusterName(chaos)))
+		sabir.Join("tcp://127.0.0.1:0", cluster.Name(chaos)))
 	if err := guest.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,8 @@ var (
 	ErrNotStarted = sabir.NewError(sabir.CodeFailedPrecondition, "GrainsNotStarted", "the system of processes has no grains: see grain.New and Grains.Start")
 )
 
-// errMoved refuses what the grain's activation has not handled: it is not here, or not any more. Callers never see it.
+// errMoved is the answer to a message that the grain's activation has not handled: it is not here, or not any more. Callers
+// never see it.
 var errMoved = sabir.NewError(sabir.CodeUnavailable, "GrainMoved", "the grain is not here").AsRetryable()
 
 // hostName is the name of the process on each node that takes what is for its grains.

@@ -153,7 +153,7 @@ func (h *host) forget(node string) {
 	h.heardFrom(node)
 }
 
-// Farewell gives what the node serves to others.
+// Farewell takes the node out of the hosts of grains, so that its grains move to other nodes.
 func (h *host) Farewell(p *actor.Process, _ farewell) (struct{}, error) {
 	h.leave(p)
 	return struct{}{}, nil

@@ -43,7 +43,7 @@ func (j *janitor) LookAround(p *actor.Process, _ lookAround) error {
 	return nil
 }
 
-// MoveOthers ends what belongs to another node by the newest view.
+// MoveOthers ends the activations of grains that belong to another node by the newest view.
 func (j *janitor) MoveOthers(p *actor.Process, _ moveOthers) error {
 	v := j.g.view.Load()
 	var others []*activation

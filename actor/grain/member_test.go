@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
 	_ "github.com/sabir-go/sabir/actor/grain/store/redis"
+	"github.com/sabir-go/sabir/cluster"
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
@@ -57,7 +58,7 @@ func runMember(text string) {
 	system := actor.NewSystem(actor.Config{})
 	grains := grain.New(system, grain.Serve(ledgers), grain.Store(st))
 	node := sabir.NewNode(sabir.NodeID(s.ID), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), grains.Option(),
-		sabir.Join("tcp://127.0.0.1:0", sabir.ClusterName(chaos), sabir.Seeds(s.Seed)))
+		sabir.Join("tcp://127.0.0.1:0", cluster.Name(chaos), cluster.Seeds(s.Seed)))
 	if err := node.Start(ctx); err != nil {
 		log.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func (s *State[T]) Save(p *actor.Process) error {
 	})
 }
 
-// Delete removes what was saved. The value stays as it is, and Save would keep it again.
+// Delete removes the saved state. The value stays as it is, and Save would keep it again.
 func (s *State[T]) Delete(*actor.Process) error {
 	a := s.a
 	return a.write(func(ctx context.Context, st store.Store) (uint64, error) {

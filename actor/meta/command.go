@@ -184,7 +184,7 @@ func (r *running) input(p *actor.Process, in Input) error {
 // inputSlice is the time that a write to a full pipe waits before it checks whether it is still wanted.
 const inputSlice = 100 * time.Millisecond
 
-// wait reads what the command writes and waits for its end.
+// wait reads the command's output and waits for its end.
 func (r *running) wait(ctx context.Context, m Meta) error {
 	defer r.closePipes()
 	ended := make(chan struct{})
@@ -218,7 +218,7 @@ func (r *running) end(ended chan struct{}) {
 	r.closePipes() // which ends the reading, even if other processes hold the other ends
 }
 
-// read sends what comes from one of the pipes. When the receiver has ended it goes on reading, so that the command does not
+// read sends the output from one of the pipes. When the receiver has ended it goes on reading, so that the command does not
 // wait for ever.
 func (r *running) read(ctx context.Context, m Meta, pipe *os.File, stderr bool) {
 	in := bufio.NewReaderSize(pipe, max(r.MaxLine, 16))
@@ -233,7 +233,7 @@ func (r *running) read(ctx context.Context, m Meta, pipe *os.File, stderr bool) 
 	}
 }
 
-// piece reads what goes into one Output. It is valid until the next.
+// piece reads the bytes of one Output. They are valid until the next call.
 func (r *running) piece(in *bufio.Reader) (piece []byte, cut bool, err error) {
 	if r.Chunks {
 		if _, err := in.Peek(1); err != nil {

@@ -56,7 +56,7 @@ func (c *Conn) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// read sends what comes to the process of the connection, and then its end. The process may still write, until it ends.
+// read sends the received data to the process of the connection, and then its end. The process may still write, until it ends.
 func (c *Conn) read(s *actor.System, to actor.PID, o *netOptions) {
 	closed(s, to, c.readAll(s, to, o))
 	<-c.ctx.Done()

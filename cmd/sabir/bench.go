@@ -207,7 +207,7 @@ func (c *cli) aimAtDemo(ctx context.Context, action string, body []byte) (aim, e
 	return aim{call: func() (int, error) { return 0, call(context.Background()) }, name: inProcess, close: stop}, nil
 }
 
-// localActions lists what --local can call.
+// localActions lists the actions that --local can call.
 func localActions() []cobra.Completion { return shop.LocalActions() }
 
 func (c *cli) showBench(r benchResult) {

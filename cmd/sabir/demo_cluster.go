@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/examples/shop"
 )
 
@@ -211,12 +212,12 @@ func (d *clusterDemo) openFront(ctx context.Context) (*guest, error) {
 	id := "front-" + strings.ToLower(rand.Text()[:8])
 	return front, d.cli.atAddr(d.flags, func(addr string) error {
 		front.node = sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(demoLog(d.log))), d.cli.demoHTTP(addr),
-			sabir.Join(d.address, append(join, sabir.ClientOnly())...))
+			sabir.Join(d.address, append(join, cluster.ClientOnly())...))
 		return front.node.Start(ctx)
 	})
 }
 
-// count counts what became of an order.
+// count counts an order by its result.
 func (d *clusterDemo) count(err error) {
 	switch e := sabir.AsError(err); {
 	case err == nil:

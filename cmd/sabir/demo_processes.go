@@ -200,7 +200,7 @@ func (k *keeper) run(ctx context.Context) string {
 	return err.Error()
 }
 
-// hear reads what the process sends to its parent.
+// hear handles a line that the process sends to its parent.
 func (k *keeper) hear(line []byte, log *lines) {
 	var note partNote
 	if json.Unmarshal(line, &note) != nil {

@@ -126,7 +126,7 @@ type sum struct {
 	buckets         []uint64 // of the recent ones
 }
 
-// addNode adds what a node reports now, less what it reported at the last look. One that was started anew counts from 0.
+// addNode adds a node's present counts, less those of the last look. A node that was started anew counts from 0.
 func addNode(sums map[string]*sum, now, before telemetry.Stats) {
 	recent := now.Since(before)
 	for i, a := range now.Actions {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/amqp" // whatever a cluster was joined at
@@ -47,7 +48,7 @@ func (c *cli) joinCluster(ctx context.Context, more ...sabir.NodeOption) (*guest
 	}
 	id := "cli-" + strings.ToLower(rand.Text()[:8])
 	node := sabir.NewNode(append([]sabir.NodeOption{sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)),
-		sabir.Join(address, append(options, sabir.ClientOnly())...)}, more...)...)
+		sabir.Join(address, append(options, cluster.ClientOnly())...)}, more...)...)
 	startCtx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	if err := node.Start(startCtx); err != nil {
@@ -80,20 +81,20 @@ func checkAddress(address string) error {
 }
 
 // joinOptions returns the options for the cluster that the flags set.
-func (c *cli) joinOptions() ([]sabir.JoinOption, error) {
-	var options []sabir.JoinOption
+func (c *cli) joinOptions() ([]cluster.Option, error) {
+	var options []cluster.Option
 	if c.cluster != "" {
-		options = append(options, sabir.ClusterName(c.cluster))
+		options = append(options, cluster.Name(c.cluster))
 	}
 	if key := c.secret(); key != "" {
-		options = append(options, sabir.ClusterKey(key))
+		options = append(options, cluster.Key(key))
 	}
 	if c.tlsCert != "" || c.tlsKey != "" || c.tlsCA != "" {
 		config, err := tcp.Certificates(c.tlsCert, c.tlsKey, c.tlsCA)
 		if err != nil {
 			return nil, usagef("%v", err)
 		}
-		options = append(options, sabir.ClusterTLS(config))
+		options = append(options, cluster.TLS(config))
 	}
 	return options, nil
 }

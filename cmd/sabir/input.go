@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// maxInput bounds what is read from a file or from stdin: 64 MiB.
+// maxInput bounds the input from a file or from stdin: 64 MiB.
 const maxInput = 64 << 20
 
 // inputHelp is the help text of commands for the forms of input that readInput takes.

@@ -56,7 +56,7 @@ const (
 	keyPageDown
 )
 
-// press does what a key stands for, and reports whether that is to quit.
+// press runs the command of a key, and reports whether it is the one to quit.
 func (s *screen) press(k key) (quit bool) {
 	switch k {
 	case keyQuit:
@@ -164,7 +164,7 @@ func count(n int, what string) string {
 	return fmt.Sprint(n, " ", what, "s")
 }
 
-// readKeys reads what is typed until there is no more.
+// readKeys reads the keys from a terminal until its end.
 func readKeys(from io.Reader, to chan<- key) {
 	buf := make([]byte, 64)
 	for {

@@ -92,7 +92,7 @@ func (d *decoder) misfit(r *reader) {
 	}
 }
 
-// nested reads what counts as a level.
+// nested reads a value that counts as a level of nesting.
 func (d *decoder) nested(r *reader, at unsafe.Pointer, left int) {
 	switch r.code {
 	case readSkip:

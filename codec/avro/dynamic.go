@@ -40,8 +40,8 @@ func (d *decoder) dynamic(s *schema, left int) any {
 	return d.dynamicPrimitive(s)
 }
 
-// dynamicParts reads what counts as a level. A record that this package writes for an interface does so only where it holds
-// another record, as it never does.
+// dynamicParts reads a value that counts as a level of nesting. The record that stands for an interface does not count, unless
+// the interface holds a record, as it never does in data of this package.
 func (d *decoder) dynamicParts(s *schema, left int) any {
 	if union := unionOfAny(s); union != nil {
 		branch := d.branch(union)

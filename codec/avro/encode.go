@@ -175,7 +175,7 @@ func (e *encoder) marshaled(w *writer, at unsafe.Pointer) {
 	e.bytes(b)
 }
 
-// nested writes what counts as a level.
+// nested writes a value that counts as a level of nesting.
 func (e *encoder) nested(w *writer, at unsafe.Pointer, left int) {
 	switch w.kind {
 	case layout.Struct:

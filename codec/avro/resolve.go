@@ -2,7 +2,7 @@ package avro
 
 import "github.com/sabir-go/sabir/internal/layout"
 
-// readCode selects what a reader does with the next value of the writer.
+// readCode selects the operation of a reader on the writer's next value.
 type readCode uint8
 
 const (
@@ -29,7 +29,7 @@ const (
 	readRecord
 )
 
-// reader reads what one type of a writer wrote into one Go type.
+// reader reads values of one schema of a writer into one Go type.
 type reader struct {
 	code     readCode
 	typ      *layout.Type

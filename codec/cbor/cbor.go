@@ -117,8 +117,8 @@ func (format) AppendList(dst []byte, n int) []byte { return appendHead(dst, majo
 
 func (format) AppendMap(dst []byte, n int) []byte { return appendHead(dst, majorMap, uint64(n)) }
 
-// AppendTime refuses what RFC 3339 has no form for, and so no reader a way to read: years beyond 9999, or an offset of 24
-// hours and more. Seconds since 1970, which can be read, may give such a time.
+// AppendTime refuses times that have no form in RFC 3339, so that no reader could read them: years beyond 9999, or an offset of
+// 24 hours and more. Seconds since 1970, which can be read, may give such a time.
 func (format) AppendTime(dst []byte, t time.Time) ([]byte, error) {
 	dst = append(appendHead(dst, majorTag, tagTime), majorText|oneByte, 0)
 	start := len(dst)

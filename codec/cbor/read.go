@@ -64,7 +64,7 @@ func (format) Next(data []byte, at int, t *document.Token) (int, string) {
 	return at, ""
 }
 
-// argument reads what the lower bits of a first byte stand for.
+// argument reads the argument of an item (RFC 8949, section 3), which begins in the lower bits of the first byte.
 func argument(data []byte, at int, low byte) (int, uint64, string) {
 	if low < oneByte {
 		return at, uint64(low), ""
@@ -87,7 +87,7 @@ func argument(data []byte, at int, low byte) (int, uint64, string) {
 	return at + 8, binary.BigEndian.Uint64(data[at:]), ""
 }
 
-// simple reads what has major type 7: floats, false, true, null, undefined and the end of an indefinite length.
+// simple reads an item of major type 7: a float, false, true, null, undefined, or the end of an indefinite length.
 func simple(data []byte, at int, low byte, t *document.Token) (int, string) {
 	switch low {
 	case simpleFalse, simpleTrue:
@@ -181,7 +181,7 @@ func withoutLength(data []byte, at int, major byte, t *document.Token) (int, str
 	}
 }
 
-// tagged reads what the tag n is on.
+// tagged reads the item under the tag n.
 func tagged(data []byte, at int, n uint64, t *document.Token) (int, string) {
 	for range maxTags {
 		if at < len(data) && data[at]&0xe0 == majorTag {

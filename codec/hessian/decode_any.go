@@ -311,7 +311,7 @@ func (d *Decoder) objectFields(class int, o *Object) bool {
 	return true
 }
 
-// known returns what the classes are that have a type in Go, and o itself for others.
+// known returns the Go value of an object whose class has a type in Go, and o itself for others.
 func (o *Object) known() any {
 	switch o.Class {
 	case "java.math.BigDecimal":

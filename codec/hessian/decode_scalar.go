@@ -51,7 +51,7 @@ func wanted(p *plan) string {
 	return "number"
 }
 
-// convert stores what was read into an any as a p and reports whether it fits.
+// convert stores a value that was read into an any as a p, and reports whether it fits.
 func (d *Decoder) convert(p *plan, at unsafe.Pointer, v any) bool {
 	if v == nil {
 		return false

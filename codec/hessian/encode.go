@@ -71,7 +71,7 @@ func (e *Encoder) value(dst []byte, p *plan, at unsafe.Pointer) []byte {
 	return e.nested(dst, p, at)
 }
 
-// nested appends what counts as a level.
+// nested appends a value that counts as a level of nesting.
 func (e *Encoder) nested(dst []byte, p *plan, at unsafe.Pointer) []byte {
 	if !e.enter() {
 		return dst
@@ -121,7 +121,7 @@ func (e *Encoder) nested(dst []byte, p *plan, at unsafe.Pointer) []byte {
 	return dst
 }
 
-// pointer appends what a pointer to a value of p points to. What is a value with a number in Java is written once.
+// pointer appends the value to which a pointer to a p points. A value that can be referred to in Java is written once.
 func (e *Encoder) pointer(dst []byte, p *plan, target unsafe.Pointer) []byte {
 	if target == nil {
 		return append(dst, tagNull)

@@ -166,7 +166,7 @@ func (e *Encoder) mapping(dst []byte, p *plan, at unsafe.Pointer) []byte {
 	return append(dst, tagEnd)
 }
 
-// prepare finds what k is sorted by. It returns what is wrong, or "".
+// prepare computes the sort key of k. It returns the problem with k, or "".
 func (k *anyKey) prepare(p *plan) string {
 	switch v := k.key; {
 	case p.op == opText:

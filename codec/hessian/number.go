@@ -87,7 +87,7 @@ const (
 	doubleNumber
 )
 
-// number reads what follows tag, which the caller has taken. The kind is noNumber where tag is of no number.
+// number reads the number after tag, which the caller has taken. The kind is noNumber where tag opens no number.
 func (d *Decoder) number(tag byte) number {
 	switch {
 	case tag >= 0x80 && tag <= 0xbf:
@@ -153,7 +153,7 @@ func (d *Decoder) int() int {
 	return int(n.whole)
 }
 
-// time reads what follows the tag of a date.
+// time reads the date after its tag.
 func (d *Decoder) time(tag byte) time.Time {
 	if tag == tagDateMinutes {
 		return time.UnixMilli(int64(int32(d.bits(4))) * 60_000).UTC()

@@ -82,8 +82,8 @@ func readable(v any) error {
 	return nil
 }
 
-// behindPointers returns what pointers, and interfaces that hold them, lead to: not valid where one is nil. It is false where
-// they lead nowhere.
+// behindPointers follows pointers, and interfaces that hold them, to a value, which is not valid where one is nil. ok is false
+// where they never end in a value.
 func behindPointers(v reflect.Value) (_ reflect.Value, ok bool) {
 	for range maxMaxDepth {
 		if v.Kind() != reflect.Pointer && v.Kind() != reflect.Interface {

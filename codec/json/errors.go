@@ -19,7 +19,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 )
 
-// maxMessage bounds what a type's own method adds to an error, in bytes.
+// maxMessage bounds the text that a type's own method adds to an error, in bytes.
 const maxMessage = 256
 
 // maxShownNumber is the longest number, in bytes, that an error repeats.
@@ -220,7 +220,7 @@ func describeValue(semantic *jsonv2.SemanticError) string {
 	return ""
 }
 
-// describeCause returns what the error beneath adds to want, the description of the target.
+// describeCause returns the text that the underlying error adds to want, the description of the target.
 func describeCause(semantic *jsonv2.SemanticError, want string) string {
 	cause := semantic.Err
 	_, badTime := errors.AsType[*time.ParseError](cause) // its text repeats the string

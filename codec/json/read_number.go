@@ -96,7 +96,7 @@ func (r *reader) digits(d *digits) (ok bool) {
 	return true
 }
 
-// exponent reads what is behind the e. An exponent that is too long for this type makes the number inexact.
+// exponent reads the digits after the e. An exponent that is too long for this type makes the number inexact.
 func (d *digits) exponent(data []byte, i int) (int, bool) {
 	negative := false
 	if i < len(data) && (data[i] == '+' || data[i] == '-') {

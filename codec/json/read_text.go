@@ -117,7 +117,7 @@ func untilSyntax(b []byte) int {
 	return i
 }
 
-// escape reads what is behind a backslash.
+// escape reads an escape sequence after its backslash.
 func escape(data []byte, at int) (c rune, next int, ok bool) {
 	if at >= len(data) {
 		return 0, at, false

@@ -15,7 +15,7 @@ func readAnyTime(raw []byte) (t time.Time, ok bool) {
 	return t, strictTime(raw) && t.UnmarshalText(raw) == nil
 }
 
-// strictTime checks what time.Time.UnmarshalText lets pass though RFC 3339 does not: an hour of one digit, a comma before the
+// strictTime refuses times that time.Time.UnmarshalText accepts against RFC 3339: an hour of one digit, a comma before the
 // fraction, and offsets of a day and more.
 func strictTime(raw []byte) bool {
 	n := len(raw)

@@ -235,7 +235,7 @@ func (w *writer) anyMap(dst []byte, m map[string]any, left int) (_ []byte, ok bo
 	return append(dst, '}'), true
 }
 
-// dynamic writes what an interface holds.
+// dynamic writes the value in an interface.
 func (w *writer) dynamic(dst []byte, v any, left int) ([]byte, bool) {
 	switch v := v.(type) {
 	case nil:

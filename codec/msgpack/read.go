@@ -35,7 +35,7 @@ func (format) Next(data []byte, at int, t *document.Token) (int, string) {
 	return long(data, at, b, t)
 }
 
-// long reads what has more than its first byte, b.
+// long reads a value of more bytes than its first one, b.
 func long(data []byte, at int, b byte, t *document.Token) (int, string) {
 	switch b {
 	case nilByte:

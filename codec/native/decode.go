@@ -92,7 +92,7 @@ func (d *decoder) run(ops []op, p unsafe.Pointer, left int) bool {
 	return true
 }
 
-// other decodes what is rarer or takes longer than a call.
+// other decodes the kinds that are rare, or that take longer than a function call.
 func (d *decoder) other(o *op, at unsafe.Pointer, left int) bool {
 	switch o.code {
 	case opInt16:
@@ -148,7 +148,7 @@ func (d *decoder) other(o *op, at unsafe.Pointer, left int) bool {
 	return d.fault == nil
 }
 
-// nested decodes what counts as a level.
+// nested decodes a value that counts as a level of nesting.
 func (d *decoder) nested(o *op, at unsafe.Pointer, left int) bool {
 	p := o.sub
 	switch o.code {

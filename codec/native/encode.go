@@ -98,7 +98,7 @@ func appendOps(dst []byte, ops []op, p unsafe.Pointer, left int) ([]byte, *codec
 	return dst, nil
 }
 
-// appendOther appends what is rarer than a number or a string, or takes longer than a call.
+// appendOther appends the kinds that are rarer than numbers and strings, or that take longer than a function call.
 func appendOther(dst []byte, o *op, at unsafe.Pointer, left int) ([]byte, *codec.Error) {
 	switch o.code {
 	case opComplex64:

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// opcode selects what one operation reads or writes at an address.
+// opcode selects the kind of value that one operation reads or writes at an address.
 type opcode uint8
 
 const (

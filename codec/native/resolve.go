@@ -9,7 +9,7 @@ import (
 	"github.com/sabir-go/sabir/internal/layout"
 )
 
-// Translation decodes what was written with one schema into a Go type with another. It does not change once made.
+// Translation decodes messages of one schema into a Go type with another schema. It does not change once made.
 type Translation struct {
 	plan *plan
 }

@@ -16,7 +16,7 @@ type Hash [8]byte
 // String returns the hash in hexadecimal.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// Schema describes what is on the wire: kinds and names. It does not change once made.
+// Schema describes the data on the wire: kinds and names. It does not change once made.
 type Schema struct {
 	root  ref
 	defs  []definition

@@ -14,7 +14,7 @@ type Type[T any] struct {
 	err  error
 }
 
-// types holds what For has made: reflect.Type to *Type[T].
+// types holds the results of For: reflect.Type to *Type[T].
 var types sync.Map
 
 // For returns the compiled form of T. It compiles T on first use and looks it up after that, so call it once for a

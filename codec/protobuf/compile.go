@@ -185,7 +185,7 @@ func (c *compiler) field(t *layout.Type) (f field, err error) {
 	return f, err
 }
 
-// value compiles what stands for itself: an element, the target of a pointer, a part of an entry.
+// value compiles a value that is not a field: an element, the target of a pointer, a key or value of a map.
 func (c *compiler) value(t *layout.Type) (v value, err error) {
 	v = value{kind: t.Kind, typ: t, wire: protowire.BytesType}
 	switch t.Kind {

@@ -18,7 +18,7 @@ import (
 	"github.com/sabir-go/sabir/internal/layout"
 )
 
-// descriptors holds what Descriptor has made: reflect.Type to protoreflect.MessageDescriptor.
+// descriptors holds the results of Descriptor: reflect.Type to protoreflect.MessageDescriptor.
 var descriptors sync.Map
 
 // Descriptor returns the message that values of t are written as. That of a generated message is its own. All messages

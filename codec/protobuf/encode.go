@@ -157,7 +157,7 @@ func integer(kind layout.Kind, at unsafe.Pointer) uint64 {
 	return *(*uint64)(at)
 }
 
-// appendValue appends what follows the tag, whether it is zero or not.
+// appendValue appends a value without its tag, whether it is zero or not.
 func appendValue(dst []byte, v *value, at unsafe.Pointer, left int) ([]byte, *codec.Error) {
 	switch v.kind {
 	case layout.String:

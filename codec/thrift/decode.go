@@ -32,7 +32,7 @@ func (d *decoder) fail(text string) {
 	}
 }
 
-// keep takes what the library returns.
+// keep keeps the first error that the library returns.
 func (d *decoder) keep(err error) {
 	if err == nil || d.failed != nil {
 		return

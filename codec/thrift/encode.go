@@ -32,7 +32,7 @@ func (e *encoder) fail(text string) {
 	}
 }
 
-// keep takes what the library returns.
+// keep keeps the first error that the library returns.
 func (e *encoder) keep(err error) {
 	if err != nil && e.failed == nil {
 		e.failed = e.codec.fault(-1, err.Error())

@@ -116,7 +116,7 @@ func (m *member) Who(*actor.Process, who) ([]string, error) {
 	return slices.Sorted(maps.Values(m.others)), nil
 }
 
-// print writes what others sent without control characters, which could do anything to a terminal.
+// print writes text of other members without control characters, which could do anything to a terminal.
 func (m *member) print(format string, args ...any) {
 	line := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

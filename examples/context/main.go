@@ -1,5 +1,5 @@
-// Context shows what a handler can ask of its context and what goes along with it through nested calls and events: the
-// caller, the depth, the request's id, and metadata such as a tenant or a language.
+// Context shows the values that a handler finds in its context and that go along through nested calls and events: the caller,
+// the depth, the request's id, and metadata such as a tenant or a language.
 //
 //	go run ./examples/context
 package main
@@ -67,7 +67,7 @@ func stock() *sabir.Service {
 	return s
 }
 
-// show prints what a handler knows of its call.
+// show prints the information that a handler has about its call.
 func show(ctx context.Context) {
 	info := sabir.InfoFromContext(ctx)
 	if info.Event != "" {

@@ -148,7 +148,7 @@ func TestFilesOfThePageAreSmallAndLoadNothingFromElsewhere(t *testing.T) {
 	t.Logf("%d bytes", size)
 }
 
-func TestWhoMayRead(t *testing.T) {
+func TestWhichCallersMayReadThePage(t *testing.T) {
 	a := shop(t)
 	get := func() api.API { return a }
 	const key = "correct-horse-battery"
@@ -157,15 +157,15 @@ func TestWhoMayRead(t *testing.T) {
 		site         web.Site
 		options      []openapi.Option
 		bearer       string
-		public       bool // runs before the authentication of the face
+		public       bool // runs before the authentication of the gateway
 		index, paper int  // status of the page and of the document
 	}{
-		{"a face without a key", web.Site{API: get}, nil, "", false, 200, 200},
-		{"a face that is open", web.Site{API: get, Open: true}, nil, "", true, 200, 200},
-		{"a face with a key, without it", web.Site{API: get, Key: key}, nil, "", true, 200, 401},
-		{"a face with a key, with another", web.Site{API: get, Key: key}, nil, "Bearer wrong", true, 200, 401},
-		{"a face with a key, with it", web.Site{API: get, Key: key}, nil, "Bearer " + key, true, 200, 200},
-		{"a face with a key, documentation for anyone", web.Site{API: get, Key: key}, []openapi.Option{openapi.Public()}, "", true, 200, 200},
+		{"a gateway without a key", web.Site{API: get}, nil, "", false, 200, 200},
+		{"a gateway that is open", web.Site{API: get, Open: true}, nil, "", true, 200, 200},
+		{"a gateway with a key, without it", web.Site{API: get, Key: key}, nil, "", true, 200, 401},
+		{"a gateway with a key, with another", web.Site{API: get, Key: key}, nil, "Bearer wrong", true, 200, 401},
+		{"a gateway with a key, with it", web.Site{API: get, Key: key}, nil, "Bearer " + key, true, 200, 200},
+		{"a gateway with a key, documentation for anyone", web.Site{API: get, Key: key}, []openapi.Option{openapi.Public()}, "", true, 200, 200},
 	} {
 		h, err := openapi.Mounted("/docs", c.site, c.options...)
 		if err != nil {

@@ -1,4 +1,4 @@
-// Package address reads what the addresses of all brokers have in common: the servers and the parameters.
+// Package address reads the parts that addresses of all brokers share: the servers and the parameters.
 //
 // It is the only reader of those parts. Package internal/redis, internal/nats and internal/amqp read the address of their broker
 // with it, once for every use: links, channels, states of grains and caches. So one address means the same in all of

@@ -1,5 +1,5 @@
-// Package api describes what a node offers over HTTP. It is the one source of all that is generated from a node: the OpenAPI
-// document, the TypeScript client, the .proto file, the dashboard's forms.
+// Package api describes the actions that a node offers over HTTP. Everything that is generated from a node comes from it: the
+// OpenAPI document, the TypeScript client, the .proto file, the dashboard's forms.
 package api
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/sabir-go/sabir/internal/schema"
 )
 
-// API describes what a node offers over HTTP, in a form that can be sent as JSON and read back.
+// API describes the actions that a node offers over HTTP, in a form that can be sent as JSON and read back.
 type API struct {
 	Title       string                    `json:"title"`
 	Version     string                    `json:"version"` // of the API, not of Sabir

@@ -25,7 +25,7 @@ func (c Change) String() string {
 	return "         " + c.Text
 }
 
-// Diff returns what changed for callers from one version of an API to another, action by action. Inputs may become wider and
+// Diff returns the changes for callers from one version of an API to another, action by action. Inputs may become wider and
 // outputs may become narrower; the other way round is breaking. Descriptions, examples, and names of types do not count.
 //
 // Two things are judged by what callers do with them: a member of an input that is not read any more is breaking, since what
@@ -131,7 +131,7 @@ func (d *differ) face() {
 	}
 }
 
-// missing returns what is in one list and not in the other.
+// missing returns the elements of one list that the other does not have.
 func missing(in, from []string) (list []string) {
 	for _, s := range in {
 		if !slices.Contains(from, s) {

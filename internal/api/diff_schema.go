@@ -214,7 +214,7 @@ func (c *comparison) bounds(where string, was, is *schema.Schema) {
 	}
 }
 
-// tightened reports what inputs are held to, and what is good to know of outputs.
+// tightened reports a schema that became narrower: a breaking change for inputs, and none for outputs.
 func (c *comparison) tightened(where, format string, args ...any) {
 	c.change(c.input, where, format, args...)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/sabir-go/sabir/introspect"
 )
 
-// Sources lists what else Of includes. Each field may be nil.
+// Sources has further information that Of includes. Each field may be nil.
 type Sources struct {
 	// Place sets where an action is found and which callers are allowed: it changes Path, Routes, Auth and Scopes, which are
 	// filled in with POST /service/action and the action's own routes. It returns false for an action that is not offered.

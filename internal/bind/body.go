@@ -1,6 +1,6 @@
 package bind
 
-// members returns what stands behind the "{" of an object; nil if body begins with something else.
+// members returns the rest of an object after its "{"; nil if body begins with something else.
 func members(body []byte) []byte {
 	if body = trimSpace(body); len(body) == 0 || body[0] != '{' {
 		return nil

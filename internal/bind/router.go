@@ -8,8 +8,8 @@ import (
 	"github.com/sabir-go/sabir/internal/route"
 )
 
-// Router finds what belongs to a method and a path. Its zero value is empty and ready. Fill it first; after that any number
-// of goroutines may read it at once.
+// Router finds the value that was added for a method and a path. Its zero value is empty and ready. Fill it first; after that
+// any number of goroutines may read it at once.
 //
 // A segment of a pattern that is text goes before a parameter, and a parameter before one that takes the rest; what decides
 // is the first segment in which two patterns differ, and where the better one leads nowhere the other is tried. Text is
@@ -154,9 +154,9 @@ func (n *node[T]) step(text string, next *node[T]) {
 	n.many[text] = next
 }
 
-// Find finds what belongs to a method and a path, which is without a query and not decoded. The values of the pattern's
-// parameters, in its order, are appended to params; they are parts of path unless they had escapes. HEAD finds what GET
-// does where nothing was added for HEAD itself.
+// Find returns the value for a method and a path, which is without a query and not decoded. The values of the pattern's
+// parameters, in its order, are appended to params; they are parts of path unless they had escapes. HEAD finds the value
+// for GET where none was added for HEAD itself.
 func (r *Router[T]) Find(method, path string, params []string) (value T, filled []string, ok bool) {
 	for i := range r.methods {
 		if m := &r.methods[i]; m.name == method {

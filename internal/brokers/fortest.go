@@ -133,7 +133,7 @@ func ForTestShared(t testing.TB, kind Kind) *Server {
 	return s
 }
 
-// StopShared ends what ForTestShared started. A later ForTestShared starts anew.
+// StopShared stops the brokers that ForTestShared started. A later ForTestShared starts anew.
 func StopShared() {
 	shared.Lock()
 	defer shared.Unlock()

@@ -78,7 +78,7 @@ func driverSays(format string, args ...any) {
 	}
 }
 
-// hear keeps what the page complains about.
+// hear keeps the complaints of the page: exceptions, errors in its log and requests that failed.
 func (p *Page) hear(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
@@ -139,7 +139,7 @@ func (p *Page) Fail(format string, args ...any) {
 	p.tb.Fatalf("%s\n\nthe page complains: %q\nit shows:\n%s", fmt.Sprintf(format, args...), p.complaints(), p.Shows())
 }
 
-// Shows returns what the page shows, for the message of a failure.
+// Shows returns the text of the page, for the message of a failure.
 func (p *Page) Shows() string {
 	ctx, cancel := context.WithTimeout(p.ctx, shortTimeout)
 	defer cancel()

@@ -36,7 +36,7 @@ type Config struct {
 	Cluster, Node string
 	// Transport is given to the driver.
 	Transport transport.Config
-	// Log takes what cannot be returned as an error; nil is no log.
+	// Log takes the faults that no method can return as an error; nil is no log.
 	Log *slog.Logger
 }
 
@@ -322,7 +322,7 @@ func (h *Hub) refuse(inbox string, p packet) {
 	}
 }
 
-// serve sends what was found to be wanted where nothing may block.
+// serve sends the packets that were marked as wanted by code that must not block.
 func (h *Hub) serve() {
 	for {
 		h.mu.Lock()

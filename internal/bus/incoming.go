@@ -1,6 +1,6 @@
 package bus
 
-// incoming holds what one side has sent and the reader of this side has not read yet. The conn's lock guards it.
+// incoming holds the data that the other side has sent and the reader of this side has not read yet. The conn's lock guards it.
 type incoming struct {
 	received uint64 // offset of the next byte that is missing
 	taken    uint64 // by the reader

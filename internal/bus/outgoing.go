@@ -44,7 +44,7 @@ func (o *outgoing) add(data []byte, size int) {
 	o.sent += uint64(size)
 }
 
-// confirm takes what the other side reported: how much arrived, and how much was read. It is false for what cannot be.
+// confirm takes a report of the other side: how much arrived, and how much was read. It is false for an impossible report.
 func (o *outgoing) confirm(arrived, read uint64) bool {
 	if arrived > o.sent || read > o.sent {
 		return false

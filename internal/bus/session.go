@@ -30,7 +30,7 @@ func (c *conn) want(w wants) {
 	}
 }
 
-// serve sends what is wanted.
+// serve sends the packets that are wanted.
 func (c *conn) serve() {
 	c.mu.Lock()
 	w := c.wants
@@ -63,7 +63,7 @@ func (c *conn) serve() {
 	}
 }
 
-// sendAgain sends what the other side reported missing.
+// sendAgain sends the messages that the other side reported missing.
 func (c *conn) sendAgain() {
 	c.sending.Lock()
 	defer c.sending.Unlock()

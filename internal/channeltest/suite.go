@@ -1,5 +1,4 @@
-// Package channeltest holds what every engine of durable channels must do, as one suite that each engine's tests run
-// against the real broker.
+// Package channeltest is the test suite for engines of durable channels, which each engine's tests run against the real broker.
 package channeltest
 
 import (

@@ -139,7 +139,7 @@ func cells(formats []string, cell func(codec.Codec) string) (row []string) {
 	return row
 }
 
-// comesBack returns what a value is after it was written and read.
+// comesBack writes and reads a value, and returns the result as text.
 func comesBack(c codec.Codec, value any) string {
 	data, err := c.Append(nil, value)
 	if err != nil {

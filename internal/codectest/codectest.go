@@ -19,7 +19,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 )
 
-// Features lists what a format has. The zero value is a closed format that keeps all values and cannot evolve.
+// Features describes a format. The zero value is a closed format that keeps all values and cannot evolve.
 type Features struct {
 	// Refuses names the shapes (see [Shapes]) that the format cannot hold, each with the reason. Append must refuse them.
 	Refuses map[string]string

@@ -18,8 +18,8 @@ type Method interface {
 	// can refuse a value before anything is allocated for it.
 	Size(src []byte) (uint64, error)
 
-	// Decompress appends what src decompresses to, to dst. The caller has checked Size and gives a dst with that capacity; a
-	// value that turns out longer is an error and never makes it allocate more.
+	// Decompress appends the decompressed src to dst. The caller has checked Size and gives a dst with that capacity; a value that
+	// turns out longer is an error and never makes it allocate more.
 	Decompress(dst, src []byte) ([]byte, error)
 }
 
@@ -65,9 +65,9 @@ func Compress(name string, dst, src []byte) ([]byte, bool) {
 	return out, true
 }
 
-// Decompress appends what Compress made of a value of at most most bytes to dst, which must not overlap src. How long the
-// value is stands in front of src, and is checked against most, MaxRatio and afterwards what really came out. After an error
-// the bytes of dst are as before. Safe for any number of goroutines at once.
+// Decompress appends the value that Compress compressed to dst, which must not overlap src. The value may have at most most
+// bytes. Its length stands in front of src, and is checked against most, MaxRatio and afterwards the real length. After an
+// error the bytes of dst are as before. Safe for any number of goroutines at once.
 func Decompress(name string, dst, src []byte, most int) ([]byte, error) {
 	method := Lookup(name)
 	if method == nil {

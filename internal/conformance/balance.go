@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 )
 
 var balanceBehaviours = []behaviour{
@@ -28,12 +29,12 @@ var balanceBehaviours = []behaviour{
 
 // fleet is a caller and three nodes that offer svc.it, which returns the node.
 type fleet struct {
-	*cluster
+	*testCluster
 	caller *sabir.Node
 }
 
 func (s *suite) fleet(t *testing.T, it func(context.Context, int) (string, error), options ...sabir.NodeOption) *fleet {
-	f := &fleet{cluster: s.cluster(t)}
+	f := &fleet{testCluster: s.cluster(t)}
 	for _, id := range []string{"x", "y", "z"} {
 		f.start(id, sabir.Serve(telling(it)))
 	}
@@ -94,7 +95,7 @@ func roundRobin(t *testing.T, s *suite) {
 }
 
 func randomly(t *testing.T, s *suite) {
-	f := s.fleet(t, nil, sabir.Balance("random"))
+	f := s.fleet(t, nil, sabir.Balance(cluster.Random))
 	even(t, share(t, f.caller, 1, 300), 51, 149, "x", "y", "z") // six standard deviations
 }
 
@@ -111,7 +112,7 @@ func leastInFlight(t *testing.T, s *suite) {
 			<-free
 		}
 		return id, nil
-	}, sabir.Balance("least"))
+	}, sabir.Balance(cluster.LeastInFlight))
 	even(t, share(t, f.caller, 1, 300), 50, 150, "x", "y", "z")
 
 	// Ten calls that hang on one node count against it.
@@ -137,7 +138,7 @@ func quickest(t *testing.T, s *suite) {
 			<-time.After(500 * time.Millisecond) // longer than the way there and back on a busy machine
 		}
 		return id, nil
-	}, sabir.Balance("ewma"))
+	}, sabir.Balance(cluster.EWMA))
 	shares := share(t, f.caller, 8, 400)
 	if shares["x"] >= (shares["y"]+shares["z"])/2 || shares["y"] == 0 || shares["z"] == 0 {
 		t.Errorf("the slow node is x: %v", shares)
@@ -145,7 +146,7 @@ func quickest(t *testing.T, s *suite) {
 }
 
 func byKey(t *testing.T, s *suite) {
-	f := s.fleet(t, nil, sabir.Balance("hash"))
+	f := s.fleet(t, nil, sabir.Balance(cluster.Hash))
 	shares := make(map[string]int)
 	for key := range 60 {
 		first := ""
@@ -165,7 +166,7 @@ func byKey(t *testing.T, s *suite) {
 }
 
 func byKeyMoves(t *testing.T, s *suite) {
-	f := s.fleet(t, nil, sabir.Balance("hash"))
+	f := s.fleet(t, nil, sabir.Balance(cluster.Hash))
 	where := func(key int) string {
 		node, err := sabir.Call[string](brief(t), f.caller, "svc.it", 1, sabir.ByKey(fmt.Sprint("key-", key)))
 		must(t, err)
@@ -198,7 +199,7 @@ func spreadLocal(t *testing.T, s *suite) {
 }
 
 func spreadLeast(t *testing.T, s *suite) {
-	for _, balancer := range []string{"least", "ewma"} {
+	for _, balancer := range []cluster.Balancer{cluster.LeastInFlight, cluster.EWMA} {
 		free := make(chan struct{})
 		began := make(chan string, 100)
 		f := s.fleet(t, func(ctx context.Context, in int) (string, error) {
@@ -240,9 +241,9 @@ func localFirst(t *testing.T, s *suite) {
 
 func zones(t *testing.T, s *suite) {
 	c := s.cluster(t)
-	east := []sabir.JoinOption{sabir.Zone("east")}
+	east := []cluster.Option{cluster.Zone("east")}
 	near := c.join("near", east, sabir.Serve(telling(nil)))
-	c.join("far", []sabir.JoinOption{sabir.Zone("west")}, sabir.Serve(telling(nil)))
+	c.join("far", []cluster.Option{cluster.Zone("west")}, sabir.Serve(telling(nil)))
 	caller := c.join("caller", east)
 	for _, id := range []string{"near", "far"} {
 		eventually(t, "the caller knows that "+id+" offers it", func() bool { return offers(caller, "svc", id) })
@@ -254,13 +255,13 @@ func zones(t *testing.T, s *suite) {
 
 func labels(t *testing.T, s *suite) {
 	c := s.cluster(t)
-	with := func(pairs ...string) []sabir.JoinOption {
+	with := func(pairs ...string) []cluster.Option {
 		all := make(map[string]string)
 		for _, pair := range pairs {
 			key, value, _ := strings.Cut(pair, "=")
 			all[key] = value
 		}
-		return []sabir.JoinOption{sabir.Labels(all)}
+		return []cluster.Option{cluster.Labels(all)}
 	}
 	c.join("both", with("rack=1", "disk=ssd"), sabir.Serve(telling(nil)))
 	c.join("one", with("rack=1", "disk=hdd"), sabir.Serve(telling(nil)))
@@ -274,8 +275,8 @@ func labels(t *testing.T, s *suite) {
 
 func unknownBalancer(t *testing.T, s *suite) {
 	c := s.cluster(t)
-	err := sabir.NewNode(c.options("a", nil, sabir.Balance("best"))...).Start(brief(t))
-	if err == nil || !contains(err.Error(), "best", "round-robin") {
+	err := sabir.NewNode(c.options("a", nil, sabir.Balance(cluster.Balancer(99)))...).Start(brief(t))
+	if err == nil || !contains(err.Error(), "Balance", "Balancer(99)") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -46,8 +47,8 @@ const silence = 10 * time.Second
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// cluster is the nodes of one behaviour.
-type cluster struct {
+// testCluster is the nodes of one behaviour.
+type testCluster struct {
 	t     testing.TB
 	suite *suite
 	meet  string // where nodes find each other
@@ -60,12 +61,12 @@ type cluster struct {
 var clusters atomic.Int64
 
 // cluster makes a cluster without nodes. Its nodes are stopped when the test ends, all at the same moment.
-func (s *suite) cluster(t testing.TB) *cluster {
+func (s *suite) cluster(t testing.TB) *testCluster {
 	return s.clusterAt(t, s.Address(t))
 }
 
-func (s *suite) clusterAt(t testing.TB, address string) *cluster {
-	c := &cluster{t: t, suite: s, meet: address, key: s.Key, name: fmt.Sprintf("cluster-%d", clusters.Add(1))}
+func (s *suite) clusterAt(t testing.TB, address string) *testCluster {
+	c := &testCluster{t: t, suite: s, meet: address, key: s.Key, name: fmt.Sprintf("cluster-%d", clusters.Add(1))}
 	t.Cleanup(func() {
 		c.mu.Lock()
 		nodes := c.nodes
@@ -82,24 +83,24 @@ func (s *suite) clusterAt(t testing.TB, address string) *cluster {
 }
 
 // called is a cluster of another name at the same address, for nodes that are refused.
-func (c *cluster) called(name string) *cluster {
-	return &cluster{t: c.t, suite: c.suite, meet: c.meet, key: c.key, name: name}
+func (c *testCluster) called(name string) *testCluster {
+	return &testCluster{t: c.t, suite: c.suite, meet: c.meet, key: c.key, name: name}
 }
 
 // options are the options of a node of the cluster.
-func (c *cluster) options(id string, joins []sabir.JoinOption, more ...sabir.NodeOption) []sabir.NodeOption {
-	all := append([]sabir.JoinOption{sabir.ClusterName(c.name), sabir.ClusterKey(c.key)}, c.suite.Options...)
+func (c *testCluster) options(id string, joins []cluster.Option, more ...sabir.NodeOption) []sabir.NodeOption {
+	all := append([]cluster.Option{cluster.Name(c.name), cluster.Key(c.key)}, c.suite.Options...)
 	return append([]sabir.NodeOption{sabir.NodeID(id), sabir.Logger(quiet), sabir.Join(c.meet, append(all, joins...)...)}, more...)
 }
 
 // start starts a node and gives it to the cluster.
-func (c *cluster) start(id string, more ...sabir.NodeOption) *sabir.Node {
+func (c *testCluster) start(id string, more ...sabir.NodeOption) *sabir.Node {
 	c.t.Helper()
 	return c.join(id, nil, more...)
 }
 
 // join is start with options of Join.
-func (c *cluster) join(id string, joins []sabir.JoinOption, more ...sabir.NodeOption) *sabir.Node {
+func (c *testCluster) join(id string, joins []cluster.Option, more ...sabir.NodeOption) *sabir.Node {
 	c.t.Helper()
 	n := sabir.NewNode(c.options(id, joins, more...)...)
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
@@ -117,7 +118,7 @@ func (c *cluster) join(id string, joins []sabir.JoinOption, more ...sabir.NodeOp
 }
 
 // shown is the address where nodes find each other, as errors show it: without a password.
-func (c *cluster) shown() string {
+func (c *testCluster) shown() string {
 	at, err := transport.Parse(c.meet)
 	if err != nil {
 		return c.meet

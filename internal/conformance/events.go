@@ -54,7 +54,7 @@ func listens(name string, to chan<- received, patterns ...string) *sabir.Service
 	return s
 }
 
-// count counts what is in a channel by node.
+// count counts the received events in a channel by node.
 func count(from <-chan received) map[string]int {
 	byNode := make(map[string]int)
 	for range len(from) {

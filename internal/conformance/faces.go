@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
 	_ "github.com/sabir-go/sabir/web" // serves the HTTP gateway
@@ -182,7 +183,7 @@ func httpCluster(t *testing.T, s *suite) {
 }
 
 // guest starts a node with ClientOnly in a cluster that has two nodes, of which the first offers svc.
-func (s *suite) guest(t *testing.T, options ...sabir.NodeOption) (c *cluster, guest *sabir.Node, events <-chan received) {
+func (s *suite) guest(t *testing.T, options ...sabir.NodeOption) (c *testCluster, guest *sabir.Node, events <-chan received) {
 	got := make(chan received, 10)
 	c = s.cluster(t)
 	service := listens("svc", got, "thing.happened")
@@ -190,7 +191,7 @@ func (s *suite) guest(t *testing.T, options ...sabir.NodeOption) (c *cluster, gu
 	sabir.HandleStream(service, "stream", double)
 	c.start("a", sabir.Serve(service))
 	c.start("b", sabir.Serve(reportingService("other")))
-	guest = c.join("guest", []sabir.JoinOption{sabir.ClientOnly()}, options...)
+	guest = c.join("guest", []cluster.Option{cluster.ClientOnly()}, options...)
 	return c, guest, got
 }
 
@@ -254,7 +255,7 @@ func guestAlone(t *testing.T, s *suite) {
 	c := s.cluster(t)
 	gone := c.start("gone")
 	stop(t, gone)
-	n := sabir.NewNode(c.options("guest", []sabir.JoinOption{sabir.ClientOnly()})...)
+	n := sabir.NewNode(c.options("guest", []cluster.Option{cluster.ClientOnly()})...)
 	if err := n.Start(brief(t)); !errors.Is(err, sabir.ErrJoinFailed) || !contains(err.Error(), c.shown()) {
 		t.Errorf("got %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -195,7 +196,7 @@ func (l *faultyListener) Accept() (net.Conn, error) {
 // faultyCluster is a cluster whose links can be broken. Each of its nodes listens at an address of its own and is found by
 // the first one's.
 type faultyCluster struct {
-	*cluster
+	*testCluster
 	faulty breaker
 }
 
@@ -210,22 +211,22 @@ func (c *faultyCluster) start(id string, more ...sabir.NodeOption) *sabir.Node {
 	return c.join(c.name+"-"+id, nil, more...)
 }
 
-func (c *faultyCluster) join(id string, joins []sabir.JoinOption, more ...sabir.NodeOption) *sabir.Node {
+func (c *faultyCluster) join(id string, joins []cluster.Option, more ...sabir.NodeOption) *sabir.Node {
 	c.t.Helper()
 	c.mu.Lock()
 	first := len(c.nodes) == 0
 	c.mu.Unlock()
 	if first || c.suite.Broker {
-		return c.cluster.join(id, joins, more...)
+		return c.testCluster.join(id, joins, more...)
 	}
 	meet := c.meet
 	_, c.meet = faultyFor(c.t, c.suite.Address(c.t))
 	defer func() { c.meet = meet }()
-	return c.cluster.join(id, append([]sabir.JoinOption{sabir.Seeds(meet)}, joins...), more...)
+	return c.testCluster.join(id, append([]cluster.Option{cluster.Seeds(meet)}, joins...), more...)
 }
 
-// interrupt ends what links two nodes, and lets them be linked again: at once, or where a link ends by its silence, when both
-// have noticed.
+// interrupt ends the links of two nodes, and lets them be linked again: at once, or where a link ends by its silence, when
+// both have noticed.
 func (c *faultyCluster) interrupt(a, b *sabir.Node) {
 	c.t.Helper()
 	if f, ok := c.faulty.(*faulty); ok {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 )
 
 var limitBehaviours = []behaviour{
@@ -28,7 +29,7 @@ var limitBehaviours = []behaviour{
 }
 
 // refusal is the error of a node that tries to join with other options.
-func refusal(t *testing.T, c *cluster) error {
+func refusal(t *testing.T, c *testCluster) error {
 	t.Helper()
 	n := sabir.NewNode(c.options("stranger", nil)...)
 	err := n.Start(brief(t))
@@ -38,7 +39,7 @@ func refusal(t *testing.T, c *cluster) error {
 	return err
 }
 
-func checkRefusal(t *testing.T, c *cluster, err error, words ...string) {
+func checkRefusal(t *testing.T, c *testCluster, err error, words ...string) {
 	t.Helper()
 	if !errors.Is(err, sabir.ErrJoinFailed) || !contains(err.Error(), words...) || !contains(err.Error(), c.shown()) {
 		t.Errorf("got %v", err)
@@ -121,10 +122,10 @@ func refusedLeavesNothing(t *testing.T, s *suite) {
 }
 
 // strict is a caller and a node, each with limits of its own, where the second offers what the test needs.
-func (s *suite) strict(t *testing.T, caller, server sabir.LinkLimits, service *sabir.Service) (from *sabir.Node) {
+func (s *suite) strict(t *testing.T, caller, server cluster.Limits, service *sabir.Service) (from *sabir.Node) {
 	c := s.cluster(t)
-	c.join("server", []sabir.JoinOption{sabir.Limit(server)}, sabir.Serve(service))
-	from = c.join("caller", []sabir.JoinOption{sabir.Limit(caller)})
+	c.join("server", []cluster.Option{server}, sabir.Serve(service))
+	from = c.join("caller", []cluster.Option{caller})
 	must(t, from.WaitFor(brief(t), service.Name()))
 	return from
 }
@@ -158,7 +159,7 @@ func checkTooLarge(t *testing.T, err error, words ...string) {
 }
 
 func largeInput(t *testing.T, s *suite) {
-	from := s.strict(t, sabir.LinkLimits{}, sabir.LinkLimits{Message: megabyte}, echoes())
+	from := s.strict(t, cluster.Limits{}, cluster.Limits{Message: megabyte}, echoes())
 	_, err := sabir.Call[[]byte](brief(t), from, "svc.echo", pattern(megabyte+100, 7))
 	checkTooLarge(t, err, "server")
 	fits := pattern(megabyte-100, 7)
@@ -168,7 +169,7 @@ func largeInput(t *testing.T, s *suite) {
 }
 
 func largeAnswer(t *testing.T, s *suite) {
-	from := s.strict(t, sabir.LinkLimits{Message: megabyte}, sabir.LinkLimits{}, echoes())
+	from := s.strict(t, cluster.Limits{Message: megabyte}, cluster.Limits{}, echoes())
 	_, err := sabir.Call[[]byte](brief(t), from, "svc.make", megabyte+100)
 	checkTooLarge(t, err, "caller")
 	if out, err := sabir.Call[[]byte](brief(t), from, "svc.make", megabyte-100); err != nil || len(out) != megabyte-100 {
@@ -177,7 +178,7 @@ func largeAnswer(t *testing.T, s *suite) {
 }
 
 func largeStreamValue(t *testing.T, s *suite) {
-	from := s.strict(t, sabir.LinkLimits{}, sabir.LinkLimits{Message: megabyte}, echoes())
+	from := s.strict(t, cluster.Limits{}, cluster.Limits{Message: megabyte}, echoes())
 	stream, err := sabir.OpenStream[[]byte, []byte](brief(t), from, "svc.stream")
 	must(t, err)
 	defer stream.Close()
@@ -216,7 +217,7 @@ func room(began chan<- struct{}, free <-chan struct{}) *sabir.Service {
 
 func tooManyOnNode(t *testing.T, s *suite) {
 	began, free := make(chan struct{}, 10), make(chan struct{})
-	from := s.strict(t, sabir.LinkLimits{}, sabir.LinkLimits{Node: 3}, room(began, free))
+	from := s.strict(t, cluster.Limits{}, cluster.Limits{Node: 3}, room(began, free))
 	answered := make(chan error, 3)
 	for range 3 {
 		go func() {
@@ -243,7 +244,7 @@ func tooManyOnNode(t *testing.T, s *suite) {
 
 func tooManyOnLink(t *testing.T, s *suite) {
 	began, free := make(chan struct{}, 1000), make(chan struct{})
-	from := s.strict(t, sabir.LinkLimits{}, sabir.LinkLimits{Calls: 3}, room(began, free))
+	from := s.strict(t, cluster.Limits{}, cluster.Limits{Calls: 3}, room(began, free))
 	const calls = 500 // more than hold and wait for the places of any number of connections
 	answered := make(chan error, calls)
 	for range calls {
@@ -274,7 +275,7 @@ func tooManyOnLink(t *testing.T, s *suite) {
 }
 
 func tooManyStreams(t *testing.T, s *suite) {
-	from := s.strict(t, sabir.LinkLimits{}, sabir.LinkLimits{Streams: 2}, room(nil, nil))
+	from := s.strict(t, cluster.Limits{}, cluster.Limits{Streams: 2}, room(nil, nil))
 	open := func() (*sabir.Stream[int, int], error) {
 		return sabir.OpenStream[int, int](brief(t), from, "svc.stream")
 	}

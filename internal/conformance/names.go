@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -258,7 +259,7 @@ func sameListing(t *testing.T, s *suite) {
 
 func nodeListing(t *testing.T, s *suite) {
 	c := s.cluster(t)
-	c.join("a", []sabir.JoinOption{sabir.Zone("east"), sabir.Labels(map[string]string{"disk": "ssd"})}, sabir.Serve(reportingService("svc")))
+	c.join("a", []cluster.Option{cluster.Zone("east"), cluster.Labels(map[string]string{"disk": "ssd"})}, sabir.Serve(reportingService("svc")))
 	b := c.start("b")
 	var a introspect.Node
 	eventually(t, "b has measured the round trip to a", func() bool {

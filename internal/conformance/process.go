@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -42,7 +43,7 @@ func childNode(what []string, transports []Transport) error {
 		}
 		service := hanging("child", nil)
 		sabir.Handle(service, "pid", func(context.Context, int) (int, error) { return os.Getpid(), nil })
-		joins := append([]sabir.JoinOption{sabir.ClusterName(what[2]), sabir.ClusterKey(tr.Key)}, tr.Options...)
+		joins := append([]cluster.Option{cluster.Name(what[2]), cluster.Key(tr.Key)}, tr.Options...)
 		n := sabir.NewNode(sabir.NodeID(what[3]), sabir.Logger(quiet), sabir.Serve(service), sabir.Join(what[1], joins...))
 		if err := n.Start(context.Background()); err != nil {
 			return err
@@ -55,7 +56,7 @@ func childNode(what []string, transports []Transport) error {
 }
 
 // child starts a node of the cluster in a process of its own; kill ends it with SIGKILL.
-func (c *cluster) child(t *testing.T, id string) (pid int, kill func()) {
+func (c *testCluster) child(t *testing.T, id string) (pid int, kill func()) {
 	t.Helper()
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), asNode+"="+strings.Join([]string{c.suite.Name, c.meet, c.name, id}, "\n"))

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 )
 
 // Transport describes a transport to the suite: how a cluster gets its address, and with which options its nodes join.
@@ -17,7 +17,7 @@ type Transport struct {
 	// Key is the cluster key of every node; "" is none. It is not among the Options because some tests give a node another one.
 	Key string
 	// Options are the options that every node passes to Join.
-	Options []sabir.JoinOption
+	Options []cluster.Option
 	// Processes means that nodes in different processes can be linked, with Options that are the same in each process: the
 	// test binary is then started again as a node that can be killed. See [Main].
 	Processes bool
@@ -55,7 +55,7 @@ type Part struct {
 	Behaviours []string
 }
 
-// Behaviours lists what [Run] proves, in sentences.
+// Behaviours lists the behaviours that [Run] proves, in sentences.
 func Behaviours() []Part {
 	var list []Part
 	for _, part := range parts {

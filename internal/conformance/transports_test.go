@@ -12,12 +12,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/conformance"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	_ "github.com/sabir-go/sabir/transport/amqp"
-	_ "github.com/sabir-go/sabir/transport/compress"
+	"github.com/sabir-go/sabir/transport/compress"
 	_ "github.com/sabir-go/sabir/transport/grpc"
 	_ "github.com/sabir-go/sabir/transport/h2"
 	_ "github.com/sabir-go/sabir/transport/http"
@@ -37,9 +37,9 @@ var (
 	overUnix = conformance.Transport{Name: "unix", Address: unixAddress, Processes: true}
 	keyed    = conformance.Transport{Name: "tcp with a key", Address: tcpAddress, Processes: true, Key: "the key of a cluster, for tests."}
 	doubled  = conformance.Transport{Name: "tcp with 2 connections", Address: tcpAddress, Processes: true,
-		Connections: 2, Options: []sabir.JoinOption{sabir.Connections(2)}}
+		Connections: 2, Options: []cluster.Option{cluster.Connections(2)}}
 	compressed = conformance.Transport{Name: "tcp with everything compressed", Address: tcpAddress, Processes: true,
-		Options: []sabir.JoinOption{sabir.Compress("s2", 1)}}
+		Options: []cluster.Option{compress.S2(1)}}
 
 	overQUIC     = conformance.Transport{Name: "quic", Address: loopback("quic"), Processes: true, Silent: true}
 	overKCP      = conformance.Transport{Name: "kcp", Address: loopback("kcp"), Processes: true, Silent: true}
@@ -121,7 +121,7 @@ func TestTLS(t *testing.T) {
 	notRaced(t, conformance.Transport{
 		Name:    "tls",
 		Address: func(testing.TB) string { return "tls://127.0.0.1:0" },
-		Options: []sabir.JoinOption{sabir.ClusterTLS(config)},
+		Options: []cluster.Option{cluster.TLS(config)},
 	})
 }
 

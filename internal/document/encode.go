@@ -104,8 +104,8 @@ func (e *engine) appendScalar(dst []byte, p *plan, at unsafe.Pointer) ([]byte, *
 	return f.AppendBytes(dst, own), nil
 }
 
-// appendEmpty writes what a pointer to a nil slice or map comes back as, like in JSON. As nil the pointer itself would be
-// lost.
+// appendEmpty writes an empty list or object for a pointer to a nil slice or map. Written as nil, the pointer would come back
+// as nil itself. JSON has the same rule.
 func (e *engine) appendEmpty(dst []byte, k layout.Kind) []byte {
 	switch k {
 	case layout.Slice:
@@ -219,7 +219,7 @@ func (e *engine) appendAnyMap(dst []byte, m map[string]any, left int) (_ []byte,
 	return dst, nil
 }
 
-// appendAny writes what an interface holds.
+// appendAny writes the value in an interface.
 func (e *engine) appendAny(dst []byte, v any, left int) ([]byte, *codec.Error) {
 	switch v := v.(type) {
 	case nil:

@@ -151,7 +151,7 @@ func (c *chaos) until(what string, waitLimit time.Duration, so func() bool) {
 	}
 }
 
-// missing counts what was acknowledged and not handled. It runs under the lock, or when all is over.
+// missing counts the messages that were acknowledged and not handled. It runs under the lock, or when all is over.
 func (c *chaos) missing() (n int) {
 	for _, handled := range c.handled {
 		for id := range c.acknowledged {

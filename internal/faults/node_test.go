@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
@@ -85,16 +86,16 @@ func newHost(s setup) (*host, error) {
 	if s.Retry {
 		options = append(options, sabir.Use(policy.Retry{Attempts: 5, FirstPause: 10 * time.Millisecond, MaxPause: 200 * time.Millisecond}))
 	}
-	join := []sabir.JoinOption{sabir.Seeds(s.Seeds...), sabir.ClusterName(cmp.Or(s.Cluster, "faults")), sabir.ClusterKey(s.Key)}
+	join := []cluster.Option{cluster.Seeds(s.Seeds...), cluster.Name(cmp.Or(s.Cluster, "faults")), cluster.Key(s.Key)}
 	if s.Guest {
-		join = append(join, sabir.ClientOnly())
+		join = append(join, cluster.ClientOnly())
 	}
 	if s.TLS != nil {
 		certificates, err := tcp.Certificates(s.TLS.Cert, s.TLS.Key, s.TLS.CA)
 		if err != nil {
 			return nil, err
 		}
-		join = append(join, sabir.ClusterTLS(certificates))
+		join = append(join, cluster.TLS(certificates))
 	}
 	h.Node = sabir.NewNode(append(options, sabir.Join(cmp.Or(s.Join, "tcp://127.0.0.1:0"), join...))...)
 	return h, nil

@@ -248,7 +248,7 @@ func (p *process) exit() *os.ProcessState {
 	return p.cmd.ProcessState
 }
 
-// record holds what was written to it, the first megabyte of it.
+// record keeps the first megabyte that is written to it.
 type record struct {
 	mu   sync.Mutex
 	text []byte

@@ -8,8 +8,8 @@ import (
 
 	"github.com/hashicorp/memberlist"
 
-	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 // gossipDelegate receives from memberlist which nodes it believes to be alive. The roster holds those that the owner gets;
@@ -18,9 +18,9 @@ import (
 //
 // memberlist calls the Notify methods with its own lock held: nothing here may block or call memberlist.
 type gossipDelegate struct {
-	self     cluster.Member
+	self     membership.Member
 	meta     []byte
-	roster   *cluster.Roster
+	roster   *membership.Roster
 	rejoiner *rejoiner
 	log      *slog.Logger
 	started  time.Time
@@ -33,7 +33,7 @@ type gossipDelegate struct {
 
 // gossipNode is a node that memberlist believes to be alive.
 type gossipNode struct {
-	member cluster.Member
+	member membership.Member
 	absent absence
 }
 
@@ -46,7 +46,7 @@ const (
 	departed            // sent a goodbye; only another instance can join
 )
 
-func newGossipDelegate(self cluster.Member, meta []byte, r *cluster.Roster, s *rejoiner, log *slog.Logger) *gossipDelegate {
+func newGossipDelegate(self membership.Member, meta []byte, r *membership.Roster, s *rejoiner, log *slog.Logger) *gossipDelegate {
 	return &gossipDelegate{self: self, meta: meta, roster: r, rejoiner: s, log: log, started: time.Now(), known: make(map[string]*gossipNode)}
 }
 
@@ -64,7 +64,7 @@ func (p *gossipDelegate) NotifyMsg(message []byte) {
 	defer p.lock.Unlock()
 	if node := p.known[id]; node != nil && node.member.Instance == instance {
 		node.absent = departed
-		p.roster.Drop(id, cluster.Left)
+		p.roster.Drop(id, membership.Left)
 	}
 }
 
@@ -108,7 +108,7 @@ func (p *gossipDelegate) refuse(id string, err error) {
 
 // dispute is called when gossip has another instance under this node's id. In the first minute that is an earlier run of
 // this node; later it is a second node, and both would deny each other for ever.
-func (p *gossipDelegate) dispute(other cluster.Member) {
+func (p *gossipDelegate) dispute(other membership.Member) {
 	const settled = time.Minute
 	if now := time.Now(); now.Sub(p.started) > settled && now.Sub(p.disputed) > settled {
 		p.disputed = now
@@ -154,7 +154,7 @@ func (p *gossipDelegate) NotifyLeave(n *memberlist.Node) {
 		return
 	}
 	delete(p.known, n.Name)
-	p.roster.Drop(n.Name, cluster.Failed)
+	p.roster.Drop(n.Name, membership.Failed)
 	if node.absent != departed {
 		p.rejoiner.addLost(node.member)
 	}
@@ -174,7 +174,7 @@ func (p *gossipDelegate) markUnreachable(id string) {
 	defer p.lock.Unlock()
 	if node := p.known[id]; node != nil && node.absent == present {
 		node.absent = unreachable
-		p.roster.Drop(id, cluster.Failed)
+		p.roster.Drop(id, membership.Failed)
 	}
 }
 
@@ -189,18 +189,18 @@ func (p *gossipDelegate) markAlive(id string) {
 }
 
 // find is the member of that id, with no other field where it is not known yet.
-func (p *gossipDelegate) find(id string) cluster.Member {
+func (p *gossipDelegate) find(id string) membership.Member {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	if node := p.known[id]; node != nil {
 		return node.member
 	}
-	return cluster.Member{ID: id}
+	return membership.Member{ID: id}
 }
 
-func (p *gossipDelegate) other(n *memberlist.Node) (cluster.Member, bool) {
+func (p *gossipDelegate) other(n *memberlist.Node) (membership.Member, bool) {
 	if n.Name == p.self.ID {
-		return cluster.Member{}, false
+		return membership.Member{}, false
 	}
 	m, err := decodeMeta(n.Name, n.Meta)
 	return m, err == nil // NotifyAlive has refused the others

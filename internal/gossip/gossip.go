@@ -16,12 +16,12 @@ import (
 
 	"github.com/hashicorp/memberlist"
 
-	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 func init() {
-	cluster.RegisterGossip(func(carrier cluster.Carrier, seeds []string, config cluster.GossipConfig) cluster.Gossip {
+	membership.RegisterGossip(func(carrier membership.Carrier, seeds []string, config membership.GossipConfig) membership.Gossip {
 		return New(carrier, seeds, config)
 	})
 }
@@ -34,15 +34,15 @@ const (
 	leaveTimeout         = 2 * time.Second
 )
 
-// Membership is a [cluster.Gossip]: a membership by SWIM gossip (Das, Gupta and Motivala 2002, "SWIM: Scalable Weakly-consistent Infection-style
+// Membership is a [membership.Gossip]: a membership by SWIM gossip (Das, Gupta and Motivala 2002, "SWIM: Scalable Weakly-consistent Infection-style
 // Process Group Membership Protocol", with the Lifeguard extensions of Dadgar, Phillips and Currey 2018), as
-// hashicorp/memberlist does it. It needs no ports of its own: a [cluster.Carrier] carries it.
+// hashicorp/memberlist does it. It needs no ports of its own: a [membership.Carrier] carries it.
 //
 // A node that was failed wrongly, because it or the network stalled, comes back by itself, and so do the halves of a
 // cluster that was split: seeds are contacted again for ever, failed members for an hour.
 type Membership struct {
-	carrier cluster.Carrier
-	config  cluster.GossipConfig
+	carrier membership.Carrier
+	config  membership.GossipConfig
 	log     *slog.Logger
 	seeds   []string
 
@@ -54,7 +54,7 @@ type Membership struct {
 
 // New makes a membership that joins by way of seeds, the URLs of some nodes of the cluster. None is fine for the first
 // node; this node's own URL may be among them.
-func New(carrier cluster.Carrier, seeds []string, config cluster.GossipConfig) *Membership {
+func New(carrier membership.Carrier, seeds []string, config membership.GossipConfig) *Membership {
 	g := &Membership{carrier: carrier, config: config, log: config.Log, seeds: seeds}
 	if g.log == nil {
 		g.log = slog.Default()
@@ -67,17 +67,17 @@ func New(carrier cluster.Carrier, seeds []string, config cluster.GossipConfig) *
 
 // gossipRun is a Membership from Start to Stop.
 type gossipRun struct {
-	self      cluster.Member
+	self      membership.Member
 	list      *memberlist.Memberlist
 	delegate  *gossipDelegate
-	roster    *cluster.Roster
+	roster    *membership.Roster
 	transport *gossipTransport
 	rejoiner  *rejoiner
 }
 
-// Start joins; see [cluster.Membership]. It fails for an id, an address, labels or a cluster name that cannot be sent to others:
+// Start joins; see [membership.Membership]. It fails for an id, an address, labels or a cluster name that cannot be sent to others:
 // address, zone and labels together take at most about 500 bytes.
-func (g *Membership) Start(ctx context.Context, self cluster.Member, watch func(cluster.Change)) error {
+func (g *Membership) Start(ctx context.Context, self membership.Member, watch func(membership.Change)) error {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	switch {
@@ -113,8 +113,8 @@ func (g *Membership) Start(ctx context.Context, self cluster.Member, watch func(
 	return nil
 }
 
-func (g *Membership) start(self cluster.Member, meta []byte, watch func(cluster.Change)) (*gossipRun, error) {
-	run := &gossipRun{self: self, roster: cluster.NewRoster(watch)}
+func (g *Membership) start(self membership.Member, meta []byte, watch func(membership.Change)) (*gossipRun, error) {
+	run := &gossipRun{self: self, roster: membership.NewRoster(watch)}
 	run.rejoiner = newRejoiner(g.log)
 	run.delegate = newGossipDelegate(self, meta, run.roster, run.rejoiner, g.log)
 	run.transport = newGossipTransport(g.carrier, run.delegate, run.rejoiner, g.config.ProbeInterval)
@@ -129,7 +129,7 @@ func (g *Membership) start(self cluster.Member, meta []byte, watch func(cluster.
 	return run, nil
 }
 
-// listConfig starts from memberlist's values for local networks. See cluster.GossipConfig.ProbeInterval for what comes out.
+// listConfig starts from memberlist's values for local networks. See membership.GossipConfig.ProbeInterval for what comes out.
 func (g *Membership) listConfig(run *gossipRun) *memberlist.Config {
 	interval := g.config.ProbeInterval
 	c := memberlist.DefaultLANConfig()
@@ -158,15 +158,15 @@ func (g *Membership) listConfig(run *gossipRun) *memberlist.Config {
 	return c
 }
 
-// Members lists the other nodes by id; see [cluster.Membership].
-func (g *Membership) Members() []cluster.Member {
+// Members lists the other nodes by id; see [membership.Membership].
+func (g *Membership) Members() []membership.Member {
 	if run := g.run(); run != nil {
 		return run.roster.Members()
 	}
 	return nil
 }
 
-// Failed drops a member until it answers a probe or sends a packet; see [cluster.Membership].
+// Failed drops a member until it answers a probe or sends a packet; see [membership.Membership].
 func (g *Membership) Failed(id string) {
 	if run := g.run(); run != nil {
 		run.delegate.markUnreachable(id)
@@ -191,7 +191,7 @@ func (g *Membership) Conn(conn net.Conn) {
 	}
 }
 
-// Stop leaves; see [cluster.Membership]. It takes some hundred milliseconds, at most 2 s, where other nodes are known. A probe that
+// Stop leaves; see [membership.Membership]. It takes some hundred milliseconds, at most 2 s, where other nodes are known. A probe that
 // is under way ends within 4 probe intervals after Stop.
 func (g *Membership) Stop(ctx context.Context) error {
 	g.lock.Lock()

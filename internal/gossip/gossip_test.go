@@ -9,23 +9,23 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/gossip"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 func TestNodesJoinBySeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a := net.node(t, "a")
-		b := net.start(t, cluster.Member{ID: "b", Addr: url("b"), Zone: "north", Labels: map[string]string{"disk": "ssd"}},
-			cluster.GossipConfig{Cluster: "test"}, url("a"))
+		b := net.start(t, membership.Member{ID: "b", Addr: url("b"), Zone: "north", Labels: map[string]string{"disk": "ssd"}},
+			membership.GossipConfig{Cluster: "test"}, url("a"))
 		c := net.node(t, "c", url("a"))
 		meet(t, time.Second, a, b, c)
 		if got := c.ids(); !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("c knows %v", got)
 		}
 		got := c.Members()[1]
-		want := cluster.Member{ID: "b", Addr: "mem://b", Zone: "north", Labels: map[string]string{"disk": "ssd"}, Instance: got.Instance}
+		want := membership.Member{ID: "b", Addr: "mem://b", Zone: "north", Labels: map[string]string{"disk": "ssd"}, Instance: got.Instance}
 		if got.Instance == 0 || !got.Equal(want) {
 			t.Errorf("c knows b as %+v", got)
 		}
@@ -51,8 +51,8 @@ func TestASeedThatComesUpLaterIsFound(t *testing.T) {
 				net := newNetwork(t)
 				net.silent = silent
 				var log logged
-				a := net.start(t, cluster.Member{ID: "a", Addr: url("a")},
-					cluster.GossipConfig{Cluster: "test", Log: slog.New(slog.NewTextHandler(&log, nil))}, url("b"))
+				a := net.start(t, membership.Member{ID: "a", Addr: url("a")},
+					membership.GossipConfig{Cluster: "test", Log: slog.New(slog.NewTextHandler(&log, nil))}, url("b"))
 				time.Sleep(3 * time.Minute)
 				b := net.node(t, "b")
 				meet(t, 20*time.Second, a, b)
@@ -120,7 +120,7 @@ func TestClustersOfAnotherNameDoNotMix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a, b := net.node(t, "a"), net.node(t, "b", url("a"))
-		c := net.start(t, cluster.Member{ID: "c", Addr: url("c")}, cluster.GossipConfig{Cluster: "other"}, url("a"))
+		c := net.start(t, membership.Member{ID: "c", Addr: url("c")}, membership.GossipConfig{Cluster: "other"}, url("a"))
 		meet(t, time.Second, a, b)
 		time.Sleep(time.Minute)
 		if len(c.Members()) != 0 || len(a.Members()) != 1 {
@@ -137,7 +137,7 @@ func TestARestartUnderTheSameIDIsReportedAtOnce(t *testing.T) {
 		meet(t, time.Second, a, b, c)
 		before := a.Members()[0]
 		b.vanish()
-		again := net.start(t, cluster.Member{ID: "b", Addr: "mem://elsewhere"}, cluster.GossipConfig{Cluster: "test"}, url("a"))
+		again := net.start(t, membership.Member{ID: "b", Addr: "mem://elsewhere"}, membership.GossipConfig{Cluster: "test"}, url("a"))
 		within(t, 2*time.Second, "a and c know where b is now", func() bool {
 			return len(again.Members()) == 2 && a.Members()[0].Addr == "mem://elsewhere" && c.Members()[1].Addr == "mem://elsewhere"
 		})
@@ -171,7 +171,7 @@ func TestAClientOnlyNodeIsAMemberThatIsNotDialled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a := net.node(t, "a")
-		guest := net.start(t, cluster.Member{ID: "cli", Guest: true}, cluster.GossipConfig{Cluster: "test"}, url("a"))
+		guest := net.start(t, membership.Member{ID: "cli", Guest: true}, membership.GossipConfig{Cluster: "test"}, url("a"))
 		meet(t, time.Second, a, guest)
 		if !a.Members()[0].Guest {
 			t.Error("the guest is not marked as one")
@@ -189,14 +189,14 @@ func TestTwoNodesWithOneIDAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := newNetwork(t)
 		var log logged
-		config := cluster.GossipConfig{Cluster: "test", Log: slog.New(slog.NewTextHandler(&log, nil))}
+		config := membership.GossipConfig{Cluster: "test", Log: slog.New(slog.NewTextHandler(&log, nil))}
 		net.node(t, "a")
-		net.start(t, cluster.Member{ID: "b", Addr: url("b")}, config, url("a"))
+		net.start(t, membership.Member{ID: "b", Addr: url("b")}, config, url("a"))
 		time.Sleep(2 * time.Minute)
 		if strings.Contains(log.String(), "this node's id") {
 			t.Fatalf("reported too soon:\n%s", log.String())
 		}
-		net.start(t, cluster.Member{ID: "b", Addr: url("b2")}, cluster.GossipConfig{Cluster: "test"}, url("a"))
+		net.start(t, membership.Member{ID: "b", Addr: url("b2")}, membership.GossipConfig{Cluster: "test"}, url("a"))
 		within(t, 2*time.Minute, "the conflict is logged", func() bool { return strings.Contains(log.String(), "seems to use this node's id") })
 	})
 }
@@ -204,19 +204,19 @@ func TestTwoNodesWithOneIDAreReported(t *testing.T) {
 func TestMembersThatCannotBeEncodedAreRefusedAtStart(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	tests := map[string]struct {
-		self   cluster.Member
-		config cluster.GossipConfig
+		self   membership.Member
+		config membership.GossipConfig
 		seed   string
 		want   string
 	}{
-		"no id":                 {cluster.Member{Addr: "mem://a"}, cluster.GossipConfig{}, "", "is empty"},
-		"long id":               {cluster.Member{ID: long}, cluster.GossipConfig{}, "", "600 bytes long; 200 is the limit"},
-		"control character":     {cluster.Member{ID: "a\nb"}, cluster.GossipConfig{}, "", "control character"},
-		"address":               {cluster.Member{ID: "a", Addr: "10.0.0.1:7700"}, cluster.GossipConfig{}, "", "not a URL"},
-		"long label":            {cluster.Member{ID: "a", Labels: map[string]string{"note": long, "disk": "ssd"}}, cluster.GossipConfig{}, "", `the label "note"`},
-		"long zone":             {cluster.Member{ID: "a", Zone: long}, cluster.GossipConfig{}, "", "the zone"},
-		"cluster name":          {cluster.Member{ID: "a"}, cluster.GossipConfig{Cluster: long}, "", "the cluster name"},
-		"a seed without scheme": {cluster.Member{ID: "a"}, cluster.GossipConfig{}, "localhost", "a seed"},
+		"no id":                 {membership.Member{Addr: "mem://a"}, membership.GossipConfig{}, "", "is empty"},
+		"long id":               {membership.Member{ID: long}, membership.GossipConfig{}, "", "600 bytes long; 200 is the limit"},
+		"control character":     {membership.Member{ID: "a\nb"}, membership.GossipConfig{}, "", "control character"},
+		"address":               {membership.Member{ID: "a", Addr: "10.0.0.1:7700"}, membership.GossipConfig{}, "", "not a URL"},
+		"long label":            {membership.Member{ID: "a", Labels: map[string]string{"note": long, "disk": "ssd"}}, membership.GossipConfig{}, "", `the label "note"`},
+		"long zone":             {membership.Member{ID: "a", Zone: long}, membership.GossipConfig{}, "", "the zone"},
+		"cluster name":          {membership.Member{ID: "a"}, membership.GossipConfig{Cluster: long}, "", "the cluster name"},
+		"a seed without scheme": {membership.Member{ID: "a"}, membership.GossipConfig{}, "localhost", "a seed"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestMembersThatCannotBeEncodedAreRefusedAtStart(t *testing.T) {
 			if test.seed != "" {
 				seeds = append(seeds, test.seed)
 			}
-			err := gossip.New(&node{}, seeds, test.config).Start(t.Context(), test.self, func(cluster.Change) {})
+			err := gossip.New(&node{}, seeds, test.config).Start(t.Context(), test.self, func(membership.Change) {})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want something with %q", err, test.want)
 			}
@@ -233,11 +233,11 @@ func TestMembersThatCannotBeEncodedAreRefusedAtStart(t *testing.T) {
 }
 
 func TestAGossipWantsAWatchFunctionAndAnID(t *testing.T) {
-	m := gossip.New(&node{}, nil, cluster.GossipConfig{})
-	if err := m.Start(t.Context(), cluster.Member{ID: "me"}, nil); err == nil {
+	m := gossip.New(&node{}, nil, membership.GossipConfig{})
+	if err := m.Start(t.Context(), membership.Member{ID: "me"}, nil); err == nil {
 		t.Error("started without a watch function")
 	}
-	if err := m.Start(t.Context(), cluster.Member{}, func(cluster.Change) {}); err == nil {
+	if err := m.Start(t.Context(), membership.Member{}, func(membership.Change) {}); err == nil {
 		t.Error("started without an id")
 	}
 }

@@ -6,12 +6,12 @@ import (
 
 	"github.com/hashicorp/memberlist"
 
-	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 // encodeMeta fails for what cannot be sent to other nodes, and names the part that is too large.
-func encodeMeta(m cluster.Member) ([]byte, error) {
+func encodeMeta(m membership.Member) ([]byte, error) {
 	if bad := identity.BadID(m.ID); bad != "" {
 		return nil, fmt.Errorf("the id %.100q of this node %s", m.ID, bad)
 	}
@@ -32,7 +32,7 @@ func encodeMeta(m cluster.Member) ([]byte, error) {
 	return data, nil
 }
 
-func largestPart(m cluster.Member) (part string, size int) {
+func largestPart(m membership.Member) (part string, size int) {
 	part, size = fmt.Sprintf("the address %.40q", m.Addr), len(m.Addr)
 	if len(m.Zone) > size {
 		part, size = fmt.Sprintf("the zone %.40q", m.Zone), len(m.Zone)
@@ -46,20 +46,20 @@ func largestPart(m cluster.Member) (part string, size int) {
 }
 
 // decodeMeta never trusts the other node.
-func decodeMeta(id string, data []byte) (cluster.Member, error) {
+func decodeMeta(id string, data []byte) (membership.Member, error) {
 	if len(data) > memberlist.MetaMaxSize {
-		return cluster.Member{}, fmt.Errorf("its description has %d bytes; %d is the limit", len(data), memberlist.MetaMaxSize)
+		return membership.Member{}, fmt.Errorf("its description has %d bytes; %d is the limit", len(data), memberlist.MetaMaxSize)
 	}
 	var got identity.Meta
 	if err := json.Unmarshal(data, &got); err != nil {
-		return cluster.Member{}, fmt.Errorf("its description: %w", err)
+		return membership.Member{}, fmt.Errorf("its description: %w", err)
 	}
 	if got.Addr != "" {
 		if err := identity.CheckURL(got.Addr); err != nil {
-			return cluster.Member{}, err
+			return membership.Member{}, err
 		}
 	}
-	return cluster.Member{ID: id, Addr: got.Addr, Zone: got.Zone, Labels: got.Labels, Guest: got.Guest, Instance: got.Instance}, nil
+	return membership.Member{ID: id, Addr: got.Addr, Zone: got.Zone, Labels: got.Labels, Guest: got.Guest, Instance: got.Instance}, nil
 }
 
 // goodbye is sent to each other node by a node that leaves.
@@ -68,7 +68,7 @@ type goodbye struct {
 	Instance uint64 `json:"i"`
 }
 
-func encodeGoodbye(self cluster.Member) []byte {
+func encodeGoodbye(self membership.Member) []byte {
 	data, err := json.Marshal(goodbye{self.ID, self.Instance})
 	if err != nil {
 		panic(err) // a string and a number

@@ -7,11 +7,11 @@ import (
 
 	"github.com/hashicorp/memberlist"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 func TestAMemberSurvivesGossip(t *testing.T) {
-	for _, want := range []cluster.Member{
+	for _, want := range []membership.Member{
 		{ID: "a", Instance: 1},
 		{ID: "a", Addr: "unix:///run/a.sock", Zone: "north", Labels: map[string]string{"disk": "ssd", "": ""}, Guest: true, Instance: 1<<64 - 1},
 	} {
@@ -64,7 +64,7 @@ func FuzzDecodeGoodbye(f *testing.F) {
 		if err != nil {
 			return
 		}
-		backID, backInstance, err := decodeGoodbye(encodeGoodbye(cluster.Member{ID: id, Instance: instance}))
+		backID, backInstance, err := decodeGoodbye(encodeGoodbye(membership.Member{ID: id, Instance: instance}))
 		if err != nil || backID != id || backInstance != instance {
 			t.Fatalf("%q %d became %q %d, %v", id, instance, backID, backInstance, err)
 		}
@@ -72,19 +72,19 @@ func FuzzDecodeGoodbye(f *testing.F) {
 }
 
 func TestMembersAreEqualWhenAllFieldsAre(t *testing.T) {
-	base := cluster.Member{ID: "a", Addr: "mem://a", Zone: "z", Labels: map[string]string{"k": "v"}, Guest: true, Instance: 1}
+	base := membership.Member{ID: "a", Addr: "mem://a", Zone: "z", Labels: map[string]string{"k": "v"}, Guest: true, Instance: 1}
 	same := base
 	same.Labels = maps.Clone(base.Labels)
 	if !base.Equal(same) {
 		t.Error("a copy is not equal")
 	}
-	for name, change := range map[string]func(*cluster.Member){
-		"ID":       func(m *cluster.Member) { m.ID = "b" },
-		"Addr":     func(m *cluster.Member) { m.Addr = "mem://b" },
-		"Zone":     func(m *cluster.Member) { m.Zone = "" },
-		"Labels":   func(m *cluster.Member) { m.Labels = nil },
-		"Guest":    func(m *cluster.Member) { m.Guest = false },
-		"Instance": func(m *cluster.Member) { m.Instance = 2 },
+	for name, change := range map[string]func(*membership.Member){
+		"ID":       func(m *membership.Member) { m.ID = "b" },
+		"Addr":     func(m *membership.Member) { m.Addr = "mem://b" },
+		"Zone":     func(m *membership.Member) { m.Zone = "" },
+		"Labels":   func(m *membership.Member) { m.Labels = nil },
+		"Guest":    func(m *membership.Member) { m.Guest = false },
+		"Instance": func(m *membership.Member) { m.Instance = 2 },
 	} {
 		other := base
 		change(&other)

@@ -15,8 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/gossip"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 // network joins gossips in memory. Connections between nodes can be cut, with or without an error for the sender.
@@ -43,9 +43,9 @@ type pipe struct {
 type node struct {
 	*gossip.Membership
 	network *network
-	self    cluster.Member
+	self    membership.Member
 	lock    sync.Mutex
-	changes []cluster.Change
+	changes []membership.Change
 	stopped bool
 	gone    bool // guarded by network.lock
 }
@@ -58,7 +58,7 @@ func newNetwork(t *testing.T) *network {
 func url(id string) string { return "mem://" + id }
 
 // start makes a node and starts it. It stops with the test unless it was stopped before.
-func (n *network) start(t *testing.T, self cluster.Member, config cluster.GossipConfig, seeds ...string) *node {
+func (n *network) start(t *testing.T, self membership.Member, config membership.GossipConfig, seeds ...string) *node {
 	t.Helper()
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
@@ -82,10 +82,10 @@ func (n *network) start(t *testing.T, self cluster.Member, config cluster.Gossip
 // node starts a usual node.
 func (n *network) node(t *testing.T, id string, seeds ...string) *node {
 	t.Helper()
-	return n.start(t, cluster.Member{ID: id, Addr: url(id)}, cluster.GossipConfig{Cluster: "test"}, seeds...)
+	return n.start(t, membership.Member{ID: id, Addr: url(id)}, membership.GossipConfig{Cluster: "test"}, seeds...)
 }
 
-func (m *node) watch(c cluster.Change) {
+func (m *node) watch(c membership.Change) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	m.changes = append(m.changes, c)
@@ -174,7 +174,7 @@ func (n *network) closeConns(which func(a, b string) bool) {
 var errCut = errors.New("no way there")
 
 // find is nil where there is no way; silent reports whether that shows.
-func (m *node) find(to cluster.Member) (found *node, silent bool) {
+func (m *node) find(to membership.Member) (found *node, silent bool) {
 	n := m.network
 	n.lock.Lock()
 	defer n.lock.Unlock()
@@ -193,7 +193,7 @@ func (m *node) find(to cluster.Member) (found *node, silent bool) {
 }
 
 // Send is of Carrier.
-func (m *node) Send(_ context.Context, to cluster.Member, packet []byte) error {
+func (m *node) Send(_ context.Context, to membership.Member, packet []byte) error {
 	other, silent := m.find(to)
 	switch {
 	case other == nil && silent:
@@ -210,14 +210,14 @@ func (m *node) Send(_ context.Context, to cluster.Member, packet []byte) error {
 }
 
 // Dial is of Carrier.
-func (m *node) Dial(ctx context.Context, to cluster.Member) (net.Conn, error) {
+func (m *node) Dial(ctx context.Context, to membership.Member) (net.Conn, error) {
 	m.network.lock.Lock()
 	m.network.dials[m.self.ID+" "+to.Addr]++
 	m.network.lock.Unlock()
 	other, silent := m.find(to)
 	switch {
 	case other == m:
-		return nil, fmt.Errorf("dialling %s: %w", to.Addr, cluster.ErrSelf)
+		return nil, fmt.Errorf("dialling %s: %w", to.Addr, membership.ErrSelf)
 	case other == nil && silent:
 		<-ctx.Done()
 		return nil, ctx.Err()

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/gossip"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 func TestPacketsAndConnectionsOutsideOfItsLifeAreDropped(t *testing.T) {
@@ -56,8 +56,8 @@ const aliveB = "\x04\x86\xabIncarnation\x01\xa4Node\xa1b\xa4Addr\xc4\x04\x7f\x00
 // it on goroutines of its own.
 func FuzzPacket(f *testing.F) {
 	net := &network{nodes: make(map[string]*node), dials: make(map[string]int), cut: func(string, string) bool { return false }}
-	a := &node{network: net, self: cluster.Member{ID: "a", Addr: url("a")}}
-	a.Membership = gossip.New(a, nil, cluster.GossipConfig{Log: slog.New(slog.DiscardHandler)})
+	a := &node{network: net, self: membership.Member{ID: "a", Addr: url("a")}}
+	a.Membership = gossip.New(a, nil, membership.GossipConfig{Log: slog.New(slog.DiscardHandler)})
 	net.nodes[url("a")] = a
 	if err := a.Start(context.Background(), a.self, a.watch); err != nil {
 		f.Fatal(err)
@@ -76,7 +76,7 @@ func FuzzPacket(f *testing.F) {
 func TestThePacketsOfTheFuzzTestAreRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := newNetwork(t)
-		a := net.start(t, cluster.Member{ID: "a", Addr: url("a")}, cluster.GossipConfig{})
+		a := net.start(t, membership.Member{ID: "a", Addr: url("a")}, membership.GossipConfig{})
 		a.Packet("b", []byte(aliveB))
 		within(t, time.Second, "b is a member", func() bool { return len(a.Members()) == 1 })
 	})

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 // rejoiner exchanges full member lists with seeds and lost members. Seeds are contacted for ever: often at first, which
@@ -34,8 +34,8 @@ type rejoiner struct {
 
 // rejoinTarget is an address to contact.
 type rejoinTarget struct {
-	member cluster.Member // without an ID for a seed
-	port   int            // made up: memberlist's name for the target
+	member membership.Member // without an ID for a seed
+	port   int               // made up: memberlist's name for the target
 	seed   bool
 
 	due     time.Time
@@ -68,7 +68,7 @@ func (s *rejoiner) start(join func([]string) (int, error), seeds []string, self 
 	s.lock.Lock()
 	for _, url := range seeds {
 		if url != self && !slices.ContainsFunc(s.targets, func(p *rejoinTarget) bool { return p.member.Addr == url }) {
-			s.add(&rejoinTarget{member: cluster.Member{Addr: url}, seed: true, due: time.Now(), delay: minUnreachedDelay})
+			s.add(&rejoinTarget{member: membership.Member{Addr: url}, seed: true, due: time.Now(), delay: minUnreachedDelay})
 		}
 	}
 	s.lock.Unlock()
@@ -99,7 +99,7 @@ func (s *rejoiner) add(p *rejoinTarget) {
 }
 
 // addLost adds a member that failed.
-func (s *rejoiner) addLost(m cluster.Member) {
+func (s *rejoiner) addLost(m membership.Member) {
 	if m.Addr == "" || m.Guest {
 		return // it has to come by itself
 	}
@@ -129,7 +129,7 @@ func (s *rejoiner) remove(id string) {
 }
 
 // member is the target with that placeholder port.
-func (s *rejoiner) member(port int) cluster.Member {
+func (s *rejoiner) member(port int) membership.Member {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, p := range s.targets {
@@ -137,7 +137,7 @@ func (s *rejoiner) member(port int) cluster.Member {
 			return p.member
 		}
 	}
-	return cluster.Member{}
+	return membership.Member{}
 }
 
 // setFailure keeps why the target with that placeholder port could not be dialled. memberlist would make a text of the
@@ -210,7 +210,7 @@ func (s *rejoiner) attempt(p *rejoinTarget) {
 func (s *rejoiner) scheduleNext(p *rejoinTarget, err error) {
 	p.joining = false
 	switch reached := err == nil; {
-	case errors.Is(err, cluster.ErrSelf):
+	case errors.Is(err, membership.ErrSelf):
 		s.targets = slices.DeleteFunc(s.targets, func(other *rejoinTarget) bool { return other == p })
 		return
 	case reached != p.reached:

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashicorp/memberlist"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 // gossipTransport is memberlist's network, made of a Carrier.
@@ -18,7 +18,7 @@ import (
 // made-up address. That has a good side: a node that restarts at another URL is no conflict of addresses to memberlist, it
 // only has a new meta. A node without a name is a target of the rejoiner, at a made-up port.
 type gossipTransport struct {
-	carrier     cluster.Carrier
+	carrier     membership.Carrier
 	delegate    *gossipDelegate
 	rejoiner    *rejoiner
 	sendTimeout time.Duration // bounds a Send
@@ -36,7 +36,7 @@ var placeholderIP = net.IPv4(127, 0, 0, 1).To4()
 
 const nodePort = 1
 
-func newGossipTransport(c cluster.Carrier, p *gossipDelegate, s *rejoiner, patient time.Duration) *gossipTransport {
+func newGossipTransport(c membership.Carrier, p *gossipDelegate, s *rejoiner, patient time.Duration) *gossipTransport {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &gossipTransport{carrier: c, delegate: p, rejoiner: s, sendTimeout: patient, ctx: ctx, cancel: cancel,
 		packets: make(chan *memberlist.Packet, packetQueue), conns: make(chan net.Conn)}
@@ -95,7 +95,7 @@ func (t *gossipTransport) Shutdown() error {
 
 func (t *gossipTransport) close() { t.cancel() }
 
-// packet drops what memberlist is too slow for.
+// packet passes a packet to memberlist, and drops it where memberlist is too slow.
 func (t *gossipTransport) packet(from string, data []byte) {
 	select {
 	case t.packets <- &memberlist.Packet{Buf: bytes.Clone(data), From: nodeAddr(from), Timestamp: time.Now()}:
@@ -131,7 +131,7 @@ func (c *boundConn) Close() error {
 	return c.Conn.Close()
 }
 
-func (t *gossipTransport) member(at memberlist.Address) cluster.Member {
+func (t *gossipTransport) member(at memberlist.Address) membership.Member {
 	if at.Name != "" {
 		return t.delegate.find(at.Name)
 	}

@@ -36,7 +36,7 @@ func TestAConnContextWithoutADoneChannelEndsToo(t *testing.T) {
 	<-child.Done()
 }
 
-func TestContextsOfALifeEndWithItAndNeedNoGoroutine(t *testing.T) {
+func TestContextsOfAConnectionEndWithItAndNeedNoGoroutine(t *testing.T) {
 	var l connContext
 	before := runtime.NumGoroutine()
 	var children []context.Context

@@ -14,7 +14,7 @@ import (
 	"github.com/sabir-go/sabir/internal/httpstream"
 )
 
-func TestACallerWhoGoesEndsTheHandler(t *testing.T) {
+func TestACallerThatDisconnectsEndsTheHandler(t *testing.T) {
 	for _, settings := range [][]setting{nil, {http2}} {
 		s := serve(t, patient, settings...)
 		for _, accept := range []string{sseAccept, linesBody} {
@@ -29,7 +29,7 @@ func TestACallerWhoGoesEndsTheHandler(t *testing.T) {
 	}
 }
 
-func TestACallerWhoGoesBeforeTheHeadEndsTheHandler(t *testing.T) {
+func TestACallerThatDisconnectsBeforeTheHeadEndsTheHandler(t *testing.T) {
 	s := serve(t, patient)
 	c := s.dialAndSay(t, "GET /t.silent HTTP/1.1\r\nHost: a\r\n\r\n")
 	<-s.arrived // a stream is open before its handler runs
@@ -37,7 +37,7 @@ func TestACallerWhoGoesBeforeTheHeadEndsTheHandler(t *testing.T) {
 	s.wantEnd(t)
 }
 
-func TestACallerWhoGoesWhileItSendsEndsTheHandler(t *testing.T) {
+func TestACallerThatDisconnectsWhileItSendsEndsTheHandler(t *testing.T) {
 	s := serve(t, patient)
 	c := s.dialAndSay(t, "POST /t.greet HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"n\":1}\n\r\n")
 	if _, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil {
@@ -59,7 +59,7 @@ func TestToCloseTheSendingHalfIsToGo(t *testing.T) {
 	s.wantEnd(t)
 }
 
-func TestACallerWhoDoesNotReadIsCutOff(t *testing.T) {
+func TestACallerThatDoesNotReadIsCutOff(t *testing.T) {
 	for _, settings := range [][]setting{nil, {http2}} {
 		s := serve(t, quick, settings...)
 		for path, accept := range map[string]string{"/t.flood": sseAccept, "/t.flood?": linesBody, "/t.floodBytes": ""} {
@@ -75,7 +75,7 @@ func TestACallerWhoDoesNotReadIsCutOff(t *testing.T) {
 	}
 }
 
-func TestACallerWhoReadsSlowlyIsNotCutOff(t *testing.T) {
+func TestACallerThatReadsSlowlyIsNotCutOff(t *testing.T) {
 	for limit := time.Second; ; limit *= 2 {
 		s := serve(t, httpstream.Limits{Write: limit})
 		c := s.dialAndSay(t, "GET /t.floodBytes HTTP/1.1\r\nHost: a\r\n\r\n")

@@ -122,7 +122,7 @@ func appendEvent(dst []byte, name string, payload json.RawMessage, node string) 
 // maxTopics is the most topics of one caller.
 const maxTopics = 32
 
-// topicsOf reads what the caller asks for: all where it names no topic. A topic that can take none of the events is refused.
+// topicsOf reads the caller's topics: all where it names none. A topic that can match none of the events is refused.
 func (e *Events) topicsOf(r *http.Request) ([]string, error) {
 	topics := r.URL.Query()["topic"]
 	if len(topics) == 0 {

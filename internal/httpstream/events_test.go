@@ -82,7 +82,7 @@ func TestPatternsThatAreNone(t *testing.T) {
 	}
 }
 
-func TestAListenerWhoGoesIsForgotten(t *testing.T) {
+func TestAListenerThatDisconnectsIsRemoved(t *testing.T) {
 	s := serve(t, patient)
 	answer := s.ask(t, "GET", "/events", "")
 	socket := s.open(t, "/events")
@@ -99,7 +99,7 @@ func TestAListenerWhoGoesIsForgotten(t *testing.T) {
 }
 
 // An emitter never waits for a listener, and one that is behind does not get later events as if nothing was missing.
-func TestAListenerWhoIsBehindIsCutOff(t *testing.T) {
+func TestAListenerThatFallsBehindIsCutOff(t *testing.T) {
 	s := serve(t, httpstream.Limits{Write: 250 * time.Millisecond})
 	c := s.dialAndSay(t, "GET /events HTTP/1.1\r\nHost: a\r\n\r\n")
 	c.SetReadBuffer(4 << 10)

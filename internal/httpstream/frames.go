@@ -40,7 +40,7 @@ const frameBuffer = 4 << 10
 // keptMessage is the largest buffer for messages that is kept for the next one.
 const keptMessage = 64 << 10
 
-// newFrameReader reads what is left in ahead before it reads from r.
+// newFrameReader makes a reader that reads the rest of ahead before it reads from r.
 func newFrameReader(r io.Reader, ahead *bufio.Reader, limit int) *frameReader {
 	if ahead != nil && ahead.Buffered() > 0 {
 		begin, _ := ahead.Peek(ahead.Buffered())

@@ -14,7 +14,7 @@ var (
 	endMessage  = []byte(`{"end":true}`)
 )
 
-// envelopeOverhead bounds what a message has around its value.
+// envelopeOverhead bounds the bytes of a message around its value.
 const envelopeOverhead = 256
 
 // parseMessage takes a message of the caller's apart: either it has a value, or it is the last. The value is a part of text.

@@ -2,9 +2,9 @@ package httpstream
 
 import "sync"
 
-// outbox holds what waits to be written. One goroutine puts values in, another takes everything at once, so that values that
-// come together are written together and none waits for more. It has two buffers: one is written while the other fills, 64 KiB
-// together.
+// outbox holds the values that wait to be written. One goroutine puts values in, another takes everything at once, so that
+// values that come together are written together and none waits for more. It has two buffers: one is written while the other
+// fills, 64 KiB together.
 type outbox struct {
 	mu     sync.Mutex
 	fill   []byte

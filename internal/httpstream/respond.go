@@ -133,7 +133,7 @@ func lastOf(err error) error {
 	return err
 }
 
-// write writes what comes into the box until it ends or the session does. begun reports whether the head has been written.
+// write writes the values of the box until it ends or the session does. begun reports whether the head has been written.
 func (x *session) write(box *outbox, begun bool) (broken bool, err error) {
 	interim := x.interim()
 	defer interim.stop()
@@ -223,7 +223,7 @@ func (x *session) begin() {
 	x.w.WriteHeader(http.StatusOK)
 }
 
-// last writes what is left and how the stream has ended.
+// last writes the rest of the values and the end of the stream.
 func (x *session) last(data []byte, inside bool, failed error) (broken bool, err error) {
 	if inside { // nothing can follow half a value
 		x.send(data)
@@ -262,7 +262,7 @@ func (x *session) send(data []byte) error {
 	return nil
 }
 
-// flush sends what net/http has kept back.
+// flush sends the bytes in the buffers of net/http.
 func (x *session) flush() error {
 	x.control.SetWriteDeadline(time.Now().Add(x.limits.Write))
 	return x.control.Flush()

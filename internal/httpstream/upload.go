@@ -18,7 +18,7 @@ import (
 const (
 	// chunk is the most bytes of one value of an upload.
 	chunk = 32 << 10
-	// partHead bounds what comes before the content of a part.
+	// partHead bounds the bytes before the content of a part.
 	partHead = 64 << 10
 	// maxFileName is the most bytes of a file name, as most file systems have it.
 	maxFileName = 255
@@ -96,7 +96,7 @@ func (x *session) addMetadata(key, value string) {
 	}
 }
 
-// upload sends what from has, as it comes.
+// upload sends the bytes of from as they arrive.
 func (x *session) upload(s *values, from io.Reader) error {
 	room := x.newChunkBuffer()
 	for {

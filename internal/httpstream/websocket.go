@@ -204,7 +204,7 @@ func (k *socket) broken(err error) error {
 	return &brokenError{bad.code, badInput("%s", bad.why)}
 }
 
-// serve writes what comes into the box until it ends or the session does, and sends a Close.
+// serve writes the values of the box until it ends or the session does, and sends a Close.
 func (k *socket) serve() {
 	silence := time.NewTimer(k.limits.Heartbeat)
 	defer silence.Stop()
@@ -239,7 +239,7 @@ func (k *socket) serve() {
 	}
 }
 
-// last writes what is left, how the stream ended, and a Close.
+// last writes the rest of the values, the end of the stream, and a Close.
 func (k *socket) last(data []byte, inside bool, failed error) {
 	if failed != nil {
 		failed = k.reason(failed)

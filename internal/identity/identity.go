@@ -1,4 +1,4 @@
-// Package identity holds what may be the id and the address of a node, for all packages that read those of other nodes.
+// Package identity holds the rules for the id and the address of a node, for all packages that read those of other nodes.
 package identity
 
 import (

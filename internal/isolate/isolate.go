@@ -1,5 +1,5 @@
-// Package isolate keeps what the code of others does with its goroutine to itself: filters, authenticators, mounted handlers and
-// the methods of values run in requests, and a panic or runtime.Goexit in one of them must be the error of that request alone.
+// Package isolate runs code of programs that may panic or end its goroutine. Filters, authenticators, mounted handlers and the
+// methods of values run in requests, and a panic or runtime.Goexit in one of them must be the error of that request alone.
 package isolate
 
 import (
@@ -19,7 +19,7 @@ type PanicError struct {
 	Stack []byte
 }
 
-// Error describes what happened.
+// Error implements error.
 func (e *PanicError) Error() string {
 	if e.Value == nil {
 		return "the code ended its goroutine (runtime.Goexit)"

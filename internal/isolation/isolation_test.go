@@ -118,9 +118,9 @@ type entryPoint struct {
 	cannot map[fault]string
 }
 
-// TestNoValueHarmsMoreThanItself puts each entry point through each fault. After it, in the same process and over the same link or
-// connection, the next value goes through.
-func TestNoValueHarmsMoreThanItself(t *testing.T) {
+// TestAFaultyValueFailsOnlyItsOwnOperation puts each entry point through each fault. After it, in the same process and over the
+// same link or connection, the next value goes through.
+func TestAFaultyValueFailsOnlyItsOwnOperation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
@@ -191,7 +191,7 @@ type record struct {
 	grown chan struct{}
 }
 
-// Write takes what a handler of slog writes.
+// Write takes the lines of a handler of slog.
 func (r *record) Write(text []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -47,7 +47,7 @@ func marshalerOf(t reflect.Type) (*marshaler, Kind) {
 	return nil, 0
 }
 
-// Marshal appends what the own method of the value of type t, which is Binary or Text, gives. The method gets a copy, since
+// Marshal appends the result of the value's own MarshalBinary or MarshalText; t is Binary or Text. The method gets a copy, since
 // it may keep its receiver.
 func (t *Type) Marshal(dst []byte, at unsafe.Pointer) ([]byte, error) {
 	own := reflect.New(t.Go)

@@ -26,9 +26,9 @@ type Library interface {
 	Rehearse(ptr any, field string)
 	// Passes reports whether a value alone satisfies a tag.
 	Passes(value any, tag string) bool
-	// Struct lists what failed of the struct at ptr, without the fields that skip reports.
+	// Struct lists the failures of the struct at ptr, without the fields that skip reports.
 	Struct(ptr any, skip func(field []byte) bool) ([]Failure, error)
-	// Value lists what failed of a value with a tag.
+	// Value lists the failures of a value with a tag.
 	Value(value any, tag string) ([]Failure, error)
 	// Translate puts a failure of this library into words.
 	Translate(f Failure) string

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/bus"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -21,7 +21,7 @@ func (m *Mesh) listen(ctx context.Context) error {
 	if m.config.bus {
 		return m.connectBus(ctx)
 	}
-	if m.config.Observer {
+	if m.config.ClientOnly {
 		m.config.Seeds = append([]string{m.config.Address}, m.config.Seeds...)
 		return nil
 	}
@@ -47,7 +47,7 @@ func (m *Mesh) connectBus(ctx context.Context) error {
 		return fmt.Errorf("the node cannot use the broker: %w", err)
 	}
 	m.hub = hub
-	if !m.config.Observer {
+	if !m.config.ClientOnly {
 		m.listener = hub.Listener()
 	}
 	return nil
@@ -116,7 +116,7 @@ func (m *Mesh) bootstrap(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, cluster.ErrSelf) {
+		if errors.Is(err, membership.ErrSelf) {
 			continue // by another name
 		}
 		if refused, ok := errors.AsType[*wire.HandshakeError](err); ok && !refused.Temporary() {
@@ -125,11 +125,11 @@ func (m *Mesh) bootstrap(ctx context.Context) error {
 		if unreached == nil {
 			unreached = fmt.Errorf("no node answers at %s: %w", seed, err)
 		}
-		if !m.config.Observer {
+		if !m.config.ClientOnly {
 			m.log.Info("seed not reached", "node", m.config.Node, "seed", seed, "error", err)
 		}
 	}
-	if m.config.addressTaken || m.config.Observer {
+	if m.config.addressTaken || m.config.ClientOnly {
 		return unreached
 	}
 	return nil
@@ -226,7 +226,7 @@ func (m *Mesh) connect(ctx context.Context, addr string, purpose wire.Purpose) (
 	if err != nil {
 		conn.Close()
 		if refused, ok := errors.AsType[*wire.HandshakeError](err); ok && refused.Reason == wire.ReasonSameNode && m.connectsToSelf(conn) {
-			err = fmt.Errorf("%w: %w", cluster.ErrSelf, err)
+			err = fmt.Errorf("%w: %w", membership.ErrSelf, err)
 		}
 		return nil, wire.Peer{}, nil, err
 	}

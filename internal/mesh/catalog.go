@@ -5,23 +5,23 @@ import (
 	stdjson "encoding/json"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// catalog returns what this node offers to the others now. An observer offers nothing.
-func (m *Mesh) catalog() cluster.Catalog {
+// catalog returns the catalog that this node sends to the others. That of an observer is empty.
+func (m *Mesh) catalog() membership.Catalog {
 	m.mu.Lock()
 	m.version++
-	c := cluster.Catalog{Node: m.config.Node, Instance: m.info.Instance, Version: m.version}
+	c := membership.Catalog{Node: m.config.Node, Instance: m.info.Instance, Version: m.version}
 	m.mu.Unlock()
-	if !m.config.Observer {
+	if !m.config.ClientOnly {
 		c.Services = m.host.Services()
 	}
 	return c
 }
 
-// CatalogChanged sends what this node offers to all other nodes, soon. It does not wait.
+// CatalogChanged sends this node's catalog to all other nodes, soon. It does not wait.
 func (m *Mesh) CatalogChanged() { wake(m.catalogChanged) }
 
 // announceLoop sends the catalog to all other nodes whenever it has changed, and gives balancers the load that the other
@@ -106,7 +106,7 @@ func (m *Mesh) updateLoop() {
 // receiveCatalog keeps a catalog for updateLoop. Posts can overtake each other, so the version decides and not the order; a
 // catalog of an earlier run of the node is ignored.
 func (m *Mesh) receiveCatalog(node string, text []byte) {
-	c, err := cluster.ParseCatalog(text)
+	c, err := membership.ParseCatalog(text)
 	if err != nil {
 		m.log.Warn("what a node offers cannot be read", "node", m.config.Node, "peer", node, "error", err)
 		return

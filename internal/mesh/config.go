@@ -4,25 +4,25 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"strings"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/joining"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/transport"
 )
 
 // Host is the node that a mesh links with others. Its methods may be called by many goroutines at once.
 type Host interface {
-	// Services lists what the node offers to others: nothing while it starts or stops.
-	Services() []cluster.Service
+	// Services lists the services that the node offers to others: none while it starts or stops.
+	Services() []membership.Service
 	// Rebuild makes the tables that calls go by anew, after a change of what other nodes offer.
-	Rebuild(view *cluster.View)
+	Rebuild(view *membership.View)
 	// Members asks another node, which this one is linked with, for the nodes that it knows.
-	Members(ctx context.Context, from string) ([]cluster.Member, error)
-	// Route returns what serves the calls or events that the peer will send under the route's name.
+	Members(ctx context.Context, from string) ([]membership.Member, error)
+	// Route returns the target that serves the calls or events that the peer will send under the route's name.
 	Route(l *wire.Link, r *wire.Route) wire.Target
 	// Linked, Posted and Unlinked report links, and the posts on them that the mesh has no use for. For one link they are
 	// called one at a time in this order, by the goroutine that reads the link, so they must not block.
@@ -37,23 +37,8 @@ type Config struct {
 	Info Info   // what it sends of itself to others; the mesh adds what depends on the address
 	Log  *slog.Logger
 
-	Address       string // where to listen, or a broker's
-	Cluster       string
-	Key           string
-	TLS           *tls.Config
-	Seeds         []string
-	Static        []string
-	Advertise     string
-	PacketSize    int
-	Zone          string
-	Labels        map[string]string
-	Connections   int // to each other node
-	Observer      bool
-	Compression   string
-	CompressAbove int
-	Limits        wire.Limits
-	NodeCalls     int // calls in flight of all other nodes together
-	Codecs        []string
+	Address string // where to listen, or a broker's
+	joining.Config
 
 	bus          bool // the address is a broker's
 	addressTaken bool // another node listens at the address: it is the first seed
@@ -78,8 +63,8 @@ func (c *Config) read() error {
 		c.Address = u.String()
 	}
 	_, c.bus = transport.LookupBus(u.Scheme)
-	if c.bus && len(c.Seeds)+len(c.Static) > 0 {
-		return fmt.Errorf("nodes find each other at the broker %s: leave out Seeds and Static", u.Redacted())
+	if c.bus && len(c.Seeds)+len(c.Members) > 0 {
+		return fmt.Errorf("nodes find each other at the broker %s: leave out Seeds and Members", u.Redacted())
 	}
 	return nil
 }
@@ -103,11 +88,10 @@ func (c *Config) wire(info []byte) wire.Config {
 	if c.Key != "" {
 		config.Key = []byte(c.Key)
 	}
-	calls := c.NodeCalls
+	calls := c.Limits.Node
 	if calls == 0 {
 		calls = defaultNodeCalls
 	}
-	config.Limits = c.Limits
-	config.Limits.InFlight = wire.NewBudget(calls)
+	config.Limits = wire.Limits{Message: c.Limits.Message, Calls: c.Limits.Calls, Streams: c.Limits.Streams, Window: c.Limits.Window, InFlight: wire.NewBudget(calls)}
 	return config
 }

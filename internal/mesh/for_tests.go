@@ -1,6 +1,6 @@
 package mesh
 
-import "github.com/sabir-go/sabir/cluster"
+import "github.com/sabir-go/sabir/internal/membership"
 
 // The tests of package sabir bring about moments that last microseconds otherwise. What they need for that is here, and no
 // other code may use it.
@@ -23,6 +23,6 @@ func (m *Mesh) StopDialing() {
 // NewPeer makes a peer without links that the mesh does not know of.
 func (m *Mesh) NewPeer(id string) *Peer {
 	p := &Peer{mesh: m, ID: id}
-	p.stats.Store(cluster.NewCandidate(cluster.Member{ID: id}))
+	p.stats.Store(membership.NewCandidate(membership.Member{ID: id}))
 	return p
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -13,8 +13,8 @@ import (
 // beside them.
 type gossipCarrier struct{ mesh *Mesh }
 
-// Send is the method of cluster.Carrier.
-func (g gossipCarrier) Send(_ context.Context, to cluster.Member, packet []byte) error {
+// Send is the method of membership.Carrier.
+func (g gossipCarrier) Send(_ context.Context, to membership.Member, packet []byte) error {
 	m := g.mesh
 	m.mu.Lock()
 	p := m.peers[to.ID]
@@ -27,10 +27,10 @@ func (g gossipCarrier) Send(_ context.Context, to cluster.Member, packet []byte)
 	return fmt.Errorf("no link to %s", to)
 }
 
-// Dial is the method of cluster.Carrier.
-func (g gossipCarrier) Dial(ctx context.Context, to cluster.Member) (net.Conn, error) {
+// Dial is the method of membership.Carrier.
+func (g gossipCarrier) Dial(ctx context.Context, to membership.Member) (net.Conn, error) {
 	if to.Addr == g.mesh.OwnAddress() {
-		return nil, fmt.Errorf("%s: %w", to, cluster.ErrSelf)
+		return nil, fmt.Errorf("%s: %w", to, membership.ErrSelf)
 	}
 	conn, p, _, err := g.mesh.connect(ctx, to.Addr, wire.ForGossip)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -30,7 +30,7 @@ type Info struct {
 // ownInfo completes what the node knows of itself by what is the mesh's: the address and the options of Join.
 func (m *Mesh) ownInfo() Info {
 	info := m.config.Info
-	info.Addr, info.Zone, info.Labels, info.Guest = m.OwnAddress(), m.config.Zone, m.config.Labels, m.config.Observer
+	info.Addr, info.Zone, info.Labels, info.Guest = m.OwnAddress(), m.config.Zone, m.config.Labels, m.config.ClientOnly
 	return info
 }
 
@@ -65,8 +65,8 @@ func (m *Mesh) OwnAddress() string {
 }
 
 // Member is this node as its cluster knows it.
-func (m *Mesh) Member() cluster.Member {
-	return cluster.Member{ID: m.config.Node, Addr: m.info.Addr, Zone: m.info.Zone, Labels: m.info.Labels, Guest: m.info.Guest, Instance: m.info.Instance}
+func (m *Mesh) Member() membership.Member {
+	return membership.Member{ID: m.config.Node, Addr: m.info.Addr, Zone: m.info.Zone, Labels: m.info.Labels, Guest: m.info.Guest, Instance: m.info.Instance}
 }
 
 // Node is another node that this one is linked with, for listings.

@@ -6,7 +6,7 @@ import (
 	"net"
 	"slices"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -31,7 +31,7 @@ func (m *Mesh) AddLink(conn net.Conn, with wire.Peer) {
 	}
 	p.info = info
 	if len(p.Links()) == 0 { // with more links it goes on counting: tables have it
-		p.stats.Store(cluster.NewCandidate(cluster.Member{ID: p.ID, Zone: info.Zone, Labels: info.Labels}))
+		p.stats.Store(membership.NewCandidate(membership.Member{ID: p.ID, Zone: info.Zone, Labels: info.Labels}))
 	}
 	p.addLink(l)
 	m.maintain(p)
@@ -52,7 +52,7 @@ func (m *Mesh) findPeer(id string) *Peer {
 	p := m.peers[id]
 	if p == nil {
 		p = &Peer{mesh: m, ID: id, synced: make(chan struct{})}
-		p.stats.Store(cluster.NewCandidate(cluster.Member{ID: id}))
+		p.stats.Store(membership.NewCandidate(membership.Member{ID: id}))
 		m.peers[id] = p
 	}
 	return p
@@ -159,15 +159,15 @@ func (m *Mesh) Post(l *wire.Link, topic uint8, data []byte) {
 	}
 }
 
-// Route returns what serves the calls that the peer is going to make under a name.
+// Route returns the target that serves the calls that the peer is going to make under a name.
 func (m *Mesh) Route(l *wire.Link, r *wire.Route) wire.Target { return m.host.Route(l, r) }
 
 // changed takes a change of membership.
-func (m *Mesh) changed(c cluster.Change) {
+func (m *Mesh) changed(c membership.Change) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if c.Member.ID == "" { // an address of Static
-		if c.Kind == cluster.Joined {
+		if c.Kind == membership.Joined {
 			m.dialStatic(c.Member.Addr)
 		} else {
 			m.stopDialingStatic(c.Member.Addr)
@@ -178,16 +178,16 @@ func (m *Mesh) changed(c cluster.Change) {
 		m.stopDialingStatic(c.Member.Addr)
 	}
 	switch c.Kind {
-	case cluster.Joined, cluster.Updated:
+	case membership.Joined, membership.Updated:
 		p := m.findPeer(c.Member.ID)
 		p.member = c.Member
 		if c.Member.Instance != p.info.Instance {
 			p.leaving = false // it is back
 		}
 		m.maintain(p)
-	case cluster.Left, cluster.Failed:
+	case membership.Left, membership.Failed:
 		if p := m.peers[c.Member.ID]; p != nil {
-			p.member = cluster.Member{}
+			p.member = membership.Member{}
 			m.maintain(p)
 		}
 	}

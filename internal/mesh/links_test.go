@@ -9,17 +9,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/joining"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/wire"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
 // host is a node that offers services and calls nothing.
-type host struct{ services []cluster.Service }
+type host struct{ services []membership.Service }
 
-func (h host) Services() []cluster.Service { return h.services }
-func (host) Rebuild(*cluster.View)         {}
-func (host) Members(context.Context, string) ([]cluster.Member, error) {
+func (h host) Services() []membership.Service { return h.services }
+func (host) Rebuild(*membership.View)         {}
+func (host) Members(context.Context, string) ([]membership.Member, error) {
 	return nil, errors.New("not asked")
 }
 func (host) Route(*wire.Link, *wire.Route) wire.Target { return nil }
@@ -29,10 +30,10 @@ func (host) Unlinked(*wire.Link, error)                {}
 
 var instances atomic.Uint64
 
-func start(t *testing.T, ctx context.Context, id string, services ...cluster.Service) *Mesh {
+func start(t *testing.T, ctx context.Context, id string, services ...membership.Service) *Mesh {
 	t.Helper()
 	m, err := New(host{services}, Config{Node: id, Info: Info{Instance: instances.Add(1)}, Log: slog.Default(),
-		Address: "mem://" + t.Name(), Cluster: "default", Connections: 1})
+		Address: "mem://" + t.Name(), Config: joining.Config{Cluster: "default", Connections: 1}})
 	if err == nil {
 		err = m.Listen(ctx)
 	}
@@ -66,7 +67,7 @@ func await(t *testing.T, ctx context.Context, what string, holds func() bool) {
 func TestLateMessagesOfAnEarlierRunOfANodeDoNotCount(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	offered := cluster.Service{Name: "svc", Actions: []cluster.Action{{Name: "svc.it"}}}
+	offered := membership.Service{Name: "svc", Actions: []membership.Action{{Name: "svc.it"}}}
 	a := start(t, ctx, "a")
 	defer stop(t, a)
 	b := start(t, ctx, "b", offered)
@@ -78,7 +79,7 @@ func TestLateMessagesOfAnEarlierRunOfANodeDoNotCount(t *testing.T) {
 	defer stop(t, b)
 	await(t, ctx, "the service of the new b", func() bool { return len(a.View().Services("b")) > 0 })
 
-	nothing, err := json.Marshal(cluster.Catalog{Node: "b", Instance: 2, Version: 1 << 40})
+	nothing, err := json.Marshal(membership.Catalog{Node: "b", Instance: 2, Version: 1 << 40})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/bus"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -26,15 +26,15 @@ type Mesh struct {
 	transport  transport.Config
 	wire       wire.Config
 	info       Info
-	hub        *bus.Hub           // nil without a broker
-	listener   transport.Listener // nil for an observer
-	takenOver  transport.Listener // see inherit; nil without. Guarded by mu
-	membership cluster.Membership // nil for an observer without a broker
-	gossip     cluster.Gossip     // this one of the three is the membership, or the others
-	static     *cluster.Static
-	presence   *cluster.Presence
-	registry   *cluster.Registry
-	local      *cluster.Candidate // this node, where it shares calls with others
+	hub        *bus.Hub              // nil without a broker
+	listener   transport.Listener    // nil for an observer
+	takenOver  transport.Listener    // see inherit; nil without. Guarded by mu
+	membership membership.Membership // nil for an observer without a broker
+	gossip     membership.Gossip     // this one of the three is the membership, or the others
+	static     *membership.Static
+	presence   *membership.Presence
+	registry   *membership.Registry
+	local      *membership.Candidate // this node, where it shares calls with others
 
 	ctx        context.Context // ends when the node leaves
 	cancel     context.CancelFunc
@@ -44,7 +44,7 @@ type Mesh struct {
 	mu          sync.Mutex
 	peers       map[string]*Peer
 	open        map[*wire.Link]bool           // all links that are not closed, those too that take no new calls
-	catalogs    map[string]cluster.Catalog    // received and not yet taken over, by node
+	catalogs    map[string]membership.Catalog // received and not yet taken over, by node
 	staticDials map[string]context.CancelFunc // addresses of Static where no node is known
 	draining    bool
 	admitted    sync.WaitGroup // the connections between the admission of their peer and AddLink
@@ -57,7 +57,7 @@ type Mesh struct {
 
 // Topics of posts between nodes.
 const (
-	topicCatalog uint8 = 1 // what the node offers: the JSON of a cluster.Catalog
+	topicCatalog uint8 = 1 // what the node offers: the JSON of a membership.Catalog
 	topicGossip  uint8 = 2 // a packet of the membership library
 )
 
@@ -66,9 +66,9 @@ func New(host Host, config Config) (*Mesh, error) {
 	if err := config.read(); err != nil {
 		return nil, err
 	}
-	m := &Mesh{host: host, log: config.Log, config: config, registry: cluster.NewRegistry(),
+	m := &Mesh{host: host, log: config.Log, config: config, registry: membership.NewRegistry(),
 		peers: make(map[string]*Peer), open: make(map[*wire.Link]bool), staticDials: make(map[string]context.CancelFunc),
-		catalogs: make(map[string]cluster.Catalog), update: make(chan struct{}, 1), catalogChanged: make(chan struct{}, 1)}
+		catalogs: make(map[string]membership.Catalog), update: make(chan struct{}, 1), catalogChanged: make(chan struct{}, 1)}
 	m.transport = transport.Config{Keyed: config.Key != "", Secret: config.secret(), TLS: config.TLS, Advertise: config.Advertise,
 		Name: config.Node, PacketSize: config.PacketSize}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
@@ -82,7 +82,7 @@ func (m *Mesh) Listen(ctx context.Context) error {
 		return err
 	}
 	m.info = m.ownInfo()
-	m.local = cluster.NewCandidate(m.Member())
+	m.local = membership.NewCandidate(m.Member())
 	m.wire = m.config.wire(m.info.encode())
 	m.wire.Load = m.Load
 	m.wire.Admit = m.admit
@@ -124,7 +124,7 @@ func (m *Mesh) Enter(ctx context.Context) error {
 		m.running.Go(m.takeOverAddress)
 	}
 	m.awaitCatalogs(ctx)
-	if m.config.bus && m.config.Observer && m.anyPeer() == nil {
+	if m.config.bus && m.config.ClientOnly && m.anyPeer() == nil {
 		m.Leave(ctx)
 		return fmt.Errorf("no node of the cluster %q is at %s", m.config.Cluster, m.redactedAddress())
 	}
@@ -135,10 +135,10 @@ func (m *Mesh) Enter(ctx context.Context) error {
 func (m *Mesh) Secret() []byte { return m.transport.Secret }
 
 // Local counts the calls to this node itself, where it shares them with others.
-func (m *Mesh) Local() *cluster.Candidate { return m.local }
+func (m *Mesh) Local() *membership.Candidate { return m.local }
 
 // A View holds the catalogs of the other nodes at one moment.
-func (m *Mesh) View() *cluster.View { return m.registry.View() }
+func (m *Mesh) View() *membership.View { return m.registry.View() }
 
 // Peer is the node of that name if calls can go to it; else nil.
 func (m *Mesh) Peer(node string) *Peer {
@@ -175,15 +175,15 @@ func (m *Mesh) redactedAddress() string {
 func (m *Mesh) chooseMembership() error {
 	switch {
 	case m.config.bus:
-		m.presence = cluster.NewPresence(m.hub.Broadcast, cluster.PresenceConfig{Key: m.wire.Key, Observe: m.config.Observer, Log: m.log})
+		m.presence = membership.NewPresence(m.hub.Broadcast, membership.PresenceConfig{Key: m.wire.Key, Observe: m.config.ClientOnly, Log: m.log})
 		m.hub.Hear(m.presence.Receive, m.presence.Interrupted)
 		m.membership = m.presence
-	case m.config.Observer:
-	case len(m.config.Static) > 0:
-		m.static = cluster.NewStatic(m.config.Static)
+	case m.config.ClientOnly:
+	case len(m.config.Members) > 0:
+		m.static = membership.NewStatic(m.config.Members)
 		m.membership = m.static
 	default:
-		gossip, err := cluster.NewGossip(gossipCarrier{m}, m.config.Seeds, cluster.GossipConfig{Cluster: m.config.Cluster, Log: m.log})
+		gossip, err := membership.NewGossip(gossipCarrier{m}, m.config.Seeds, membership.GossipConfig{Cluster: m.config.Cluster, Log: m.log})
 		if err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (m *Mesh) chooseMembership() error {
 // started can call them. It dials those that are known already; membership finds the others.
 func (m *Mesh) awaitCatalogs(ctx context.Context) {
 	limit := settleTimeout
-	if m.config.bus && m.config.Observer {
+	if m.config.bus && m.config.ClientOnly {
 		limit = observerSettleTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -227,12 +227,12 @@ func (m *Mesh) awaitCatalogs(ctx context.Context) {
 
 // otherMembers lists the other nodes that can be dialled: those that have announced themselves at the broker, or that a
 // linked node knows.
-func (m *Mesh) otherMembers(ctx context.Context) []cluster.Member {
+func (m *Mesh) otherMembers(ctx context.Context) []membership.Member {
 	if m.presence != nil {
-		for m.config.Observer && len(m.presence.Members()) == 0 && ctx.Err() == nil {
+		for m.config.ClientOnly && len(m.presence.Members()) == 0 && ctx.Err() == nil {
 			sleep(ctx, observerPollInterval) // it is of no use alone
 		}
-		return slices.DeleteFunc(m.presence.Members(), func(other cluster.Member) bool { return other.Guest })
+		return slices.DeleteFunc(m.presence.Members(), func(other membership.Member) bool { return other.Guest })
 	}
 	near := m.anyPeer()
 	if near == nil {
@@ -242,7 +242,7 @@ func (m *Mesh) otherMembers(ctx context.Context) []cluster.Member {
 	if err != nil {
 		m.log.Debug("the other nodes are not known yet", "node", m.config.Node, "asked", near.ID, "error", err)
 	}
-	return slices.DeleteFunc(list, func(other cluster.Member) bool {
+	return slices.DeleteFunc(list, func(other membership.Member) bool {
 		return other.ID == m.config.Node || other.Guest || other.Addr == ""
 	})
 }

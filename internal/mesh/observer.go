@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 // followInterval is the interval at which an observer asks for the members of the cluster.
@@ -40,11 +40,11 @@ func (m *Mesh) pollMembers(ctx context.Context) {
 	there := make(map[string]bool)
 	for _, other := range nodes {
 		there[other.ID] = true
-		m.changed(cluster.Change{Kind: cluster.Joined, Member: other})
+		m.changed(membership.Change{Kind: membership.Joined, Member: other})
 	}
 	for _, id := range m.memberIDs() {
 		if !there[id] {
-			m.changed(cluster.Change{Kind: cluster.Left, Member: cluster.Member{ID: id}})
+			m.changed(membership.Change{Kind: membership.Left, Member: membership.Member{ID: id}})
 		}
 	}
 }

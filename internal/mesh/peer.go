@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -15,22 +15,22 @@ import (
 type Peer struct {
 	mesh  *Mesh
 	ID    string
-	stats atomic.Pointer[cluster.Candidate] // replaced when the first link is made, under mesh.mu
+	stats atomic.Pointer[membership.Candidate] // replaced when the first link is made, under mesh.mu
 
 	links atomic.Pointer[[]*wire.Link] // over which calls may go; replaced under mesh.mu
 	turn  atomic.Uint32
 
 	// Guarded by mesh.mu.
 	info       Info
-	member     cluster.Member // zero until membership has it
-	leaving    bool           // it takes no new calls
+	member     membership.Member // zero until membership has it
+	leaving    bool              // it takes no new calls
 	redial     context.CancelFunc
 	hasCatalog bool          // its catalog has come over the links it has now
 	synced     chan struct{} // closed when it has
 }
 
 // Stats counts the calls to the peer, for balancers.
-func (p *Peer) Stats() *cluster.Candidate { return p.stats.Load() }
+func (p *Peer) Stats() *membership.Candidate { return p.stats.Load() }
 
 // Refused notes that a link to the peer takes no new calls. The peer's own message follows in a moment; until then the next
 // call would choose the peer again.
@@ -92,7 +92,7 @@ func (p *Peer) Links() []*wire.Link {
 func (p *Peer) keepLinked(ctx context.Context) {
 	m := p.mesh
 	pause := minRedialPause
-	if m.config.Node > p.ID && len(p.Links()) == 0 && !m.config.Observer {
+	if m.config.Node > p.ID && len(p.Links()) == 0 && !m.config.ClientOnly {
 		// Both sides know of each other at about the same time; the one with the smaller name dials.
 		sleep(ctx, secondDialerDelay)
 	}

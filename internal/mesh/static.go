@@ -5,7 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -30,7 +30,7 @@ func (m *Mesh) dialStatic(addr string) {
 // identify dials an address of the static list, and gives the membership the node that answered.
 func (m *Mesh) identify(ctx context.Context, addr string) bool {
 	conn, with, linked, err := m.connect(ctx, addr, wire.ForLink)
-	if errors.Is(err, cluster.ErrSelf) {
+	if errors.Is(err, membership.ErrSelf) {
 		m.static.Identified(addr, m.Member())
 		return true
 	}
@@ -44,7 +44,7 @@ func (m *Mesh) identify(ctx context.Context, addr string) bool {
 	if err != nil {
 		return false
 	}
-	m.static.Identified(addr, cluster.Member{ID: with.Node, Addr: addr, Zone: info.Zone, Labels: info.Labels, Instance: info.Instance})
+	m.static.Identified(addr, membership.Member{ID: with.Node, Addr: addr, Zone: info.Zone, Labels: info.Labels, Instance: info.Instance})
 	return true
 }
 

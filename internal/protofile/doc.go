@@ -1,4 +1,4 @@
-// Package protofile writes what a node offers as a file of Protocol Buffers (proto3), for callers that generate their code
+// Package protofile writes the actions of a node as a file of Protocol Buffers (proto3), for callers that generate their code
 // from one: a service for each service, an rpc for each action, a message for each type.
 //
 // # Numbers of fields

@@ -48,7 +48,7 @@ func (s shape) label() string {
 	return s.name
 }
 
-// shape finds what a schema is. place is the name for a message that has to be made for it.
+// shape returns the form of a schema as a field. place is the name for a message that has to be made for it.
 func (f *file) shape(s *schema.Schema, place string) shape {
 	s, null := f.plain(s)
 	out := f.bare(s, place)
@@ -155,7 +155,7 @@ func (f *file) object(s *schema.Schema, place string) shape {
 	return shape{name: value.name, isMap: true, note: value.note}
 }
 
-// plain removes what only means that a value may be null, and names that are of no message.
+// plain resolves alternatives with null, which it reports by true, and references to types that are no message.
 func (f *file) plain(s *schema.Schema) (*schema.Schema, bool) {
 	null := false
 	for range 8 {

@@ -40,7 +40,7 @@ func Open(ctx context.Context, a *Address, option rueidis.ClientOption, log *slo
 	return s, nil
 }
 
-// Close ends what waits for replicas, then the connections.
+// Close ends the writes that wait for replicas, then the connections.
 func (s *Server) Close() {
 	s.Primary.Close()
 	s.Client.Close()

@@ -94,7 +94,7 @@ func (p *Primary) look(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// Close ends what waits.
+// Close ends the writes that wait.
 func (p *Primary) Close() { p.end() }
 
 func (p *Primary) clustered() bool { return p.client.Mode() == rueidis.ClientModeCluster }

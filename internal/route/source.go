@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// input holds what the tags of a struct declare about its fields. It does not change.
+// input holds the declarations of a struct's tags about its fields. It does not change.
 type input struct {
 	typ    reflect.Type
 	fields []field

@@ -33,8 +33,8 @@ func Describe(in, out reflect.Type, more ...reflect.Type) (Described, error) {
 	return d, nil
 }
 
-// OfCall is Of for the input or output of an action. It returns nil for a struct without fields, which is none, and for a
-// pointer describes what it points to, since callers give and handlers answer something.
+// OfCall is Of for the input or output of an action. It returns nil for a struct without fields, which counts as no input or
+// output. For a pointer it describes the type that it points to, since callers and handlers never pass nil.
 func (s *Set) OfCall(t reflect.Type, side Side) (*Schema, error) {
 	for t != nil && t.Kind() == reflect.Pointer && t.Name() == "" {
 		t = t.Elem()

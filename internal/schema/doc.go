@@ -19,8 +19,8 @@
 //
 // # Null, absent and required
 //
-// A schema describes what the codec writes. The codec reads a little more: null for anything, which is as if the member were not
-// there, and members it does not know, which it skips.
+// A schema describes the documents that the codec writes. The codec reads a little more: null for anything, which is as if the
+// member were not there, and members it does not know, which it skips.
 //
 //   - A pointer may be null, unless its rules refuse nil ("required", or any rule without "omitempty" before it) or an
 //     option of the json tag leaves it out then. Nothing else may be null: nil slices and maps are [] and {}.

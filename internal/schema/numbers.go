@@ -8,7 +8,7 @@ import (
 	"github.com/sabir-go/sabir/internal/tag"
 )
 
-// number adds what a rule demands of a number. It returns false where that is not all of it.
+// number adds the keywords for a rule on a number. It returns false where they do not express all of the rule.
 func (c *checks) number(r tag.Rule) (said bool) {
 	s := c.schema
 	switch r.Name {

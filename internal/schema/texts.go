@@ -84,7 +84,7 @@ var textRules = map[string]textRule{
 	"mongodb":  {pattern: `^[0-9a-f]{24}$`},
 }
 
-// text adds what a rule demands of a text. It returns false where that is not all of it.
+// text adds the keywords for a rule on a text. It returns false where they do not express all of the rule.
 func (c *checks) text(r tag.Rule) (said bool) {
 	s := c.schema
 	passesEmpty := tag.PassesEmpty(r.Name)

@@ -199,7 +199,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// take reads what is there and gives units back once they are many. It releases mu.
+// take reads the data that has arrived and returns units to the peer once they are many. It releases mu.
 func (c *Conn) take(p []byte) int {
 	n := copy(p, c.in[c.taken:])
 	c.taken += n

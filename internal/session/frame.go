@@ -52,7 +52,7 @@ type decoder struct {
 	body int // bytes of a data frame that are still to come
 }
 
-// receiver receives what a decoder finds.
+// receiver receives the frames that a decoder finds.
 type receiver interface {
 	frame(k kind, number int) error // for data frames, before the bytes
 	data(p []byte)

@@ -158,7 +158,7 @@ func (l *line) cut() {
 	}
 }
 
-// letGo sends what was held on its way, on the connections where it was, and returns when the broker has answered.
+// letGo sends the requests that were held, each on its own connection, and returns when the broker has answered.
 func (l *line) letGo(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()

@@ -169,7 +169,7 @@ func oneDeliveryAtATime(t *testing.T, s *busTest) {
 	Receive(t, all)
 }
 
-// largestTried bounds what the tests of sizes send: brokers may take messages of hundreds of MiB.
+// largestTried bounds the messages of the tests of sizes: brokers may take messages of hundreds of MiB.
 const largestTried = 4 << 20
 
 func messageSizes(t *testing.T, s *busTest) {

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(cleaning{m})) }
 
-// cleaning removes what the tests share.
+// cleaning removes the files that the tests share.
 type cleaning struct{ tests interface{ Run() int } }
 
 func (c cleaning) Run() int {

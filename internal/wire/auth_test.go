@@ -85,7 +85,7 @@ func TestOwnProofSentBackProvesNothing(t *testing.T) {
 	}
 }
 
-// readSome returns what one write of the peer was.
+// readSome returns the bytes of one write of the peer.
 func readSome(conn net.Conn) ([]byte, error) {
 	buf := make([]byte, maxHello)
 	n, err := conn.Read(buf)

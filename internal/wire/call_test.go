@@ -123,7 +123,7 @@ func TestSchemasAreDeclaredOnceAndArriveWithTheValue(t *testing.T) {
 	}
 }
 
-func TestACallEndsWithItsContextAndCancelsTheOneWhoServesIt(t *testing.T) {
+func TestACallEndsWithItsContextAndCancelsItsHandler(t *testing.T) {
 	served, ended := make(chan struct{}), make(chan error, 1)
 	server := newNode()
 	server.serve["hang"] = func(in *Inbound) {

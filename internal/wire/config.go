@@ -91,7 +91,7 @@ type Config struct {
 	// DefaultWriteTimeout.
 	WriteTimeout time.Duration
 
-	// Log takes what the owner of the link cannot be returned as an error. nil is no log. Keys and proofs never reach it.
+	// Log takes the faults that no call of the link's owner can return as an error. nil is no log. Keys and proofs never reach it.
 	Log *slog.Logger
 
 	// Load is asked for each ping, by several goroutines at once, and must return at once. nil is a zero Load.
@@ -211,7 +211,7 @@ func (c Config) Validate() error {
 	case NoCompression:
 	case S2, Zstd:
 		if !c.Compression.linked() {
-			fault(`the program does not link the compression %q: add import _ "github.com/sabir-go/sabir/transport/compress"`, c.Compression)
+			fault(`the program does not link the compression %q: package transport/compress has those of Sabir`, c.Compression)
 		}
 	default:
 		fault("Config.Compression is %q: there are %q and %q, and \"\" for none", c.Compression, S2, Zstd)

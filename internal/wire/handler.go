@@ -11,7 +11,7 @@ type Handler interface {
 	// Route receives a route that the peer declared, before anything uses it. It returns what serves the route; never nil. A
 	// peer that uses more routes than Limits.Routes declares some of them again and again.
 	Route(l *Link, r *Route) Target
-	// Post gets what the peer's Post or TryPost sent. data is valid until Post returns.
+	// Post gets the data of the peer's Post or TryPost. It is valid until Post returns.
 	Post(l *Link, topic uint8, data []byte)
 	// GoAway reports that the peer takes no new work on this link: calls on it fail from now on with ErrGoingAway, those in
 	// flight go on. It is called at most once.

@@ -112,7 +112,7 @@ func over(t *testing.T, address string, server, client transport.Config) (atDial
 	return atDialler, atAcceptor
 }
 
-func TestBothSidesLearnWhoTheOtherIs(t *testing.T) {
+func TestBothSidesLearnTheIdentityOfTheOther(t *testing.T) {
 	certificates := httpCertificate(t)
 	ends := map[string]func(t *testing.T) (net.Conn, net.Conn){
 		"pipe": pipe,
@@ -560,7 +560,7 @@ func record(t testing.TB, key []byte) (dialler, acceptor []byte) {
 	return tapDialler.written.Bytes(), tapAcceptor.written.Bytes()
 }
 
-// tap keeps what is written to a connection.
+// tap keeps the bytes that are written to a connection.
 type tap struct {
 	net.Conn
 	written bytes.Buffer

@@ -67,7 +67,7 @@ type counters struct {
 	frames, bytes, reads, strays, dropped atomic.Uint64
 }
 
-// Stats counts what went over a link since its start.
+// Stats counts the traffic of a link since its start.
 type Stats struct {
 	FramesIn, FramesOut uint64
 	BytesIn, BytesOut   uint64
@@ -212,7 +212,7 @@ func (l *Link) InFlight() int {
 	return l.calls.taken + l.streams.ownOpen()
 }
 
-// Stats returns what was counted so far.
+// Stats returns the counts so far.
 func (l *Link) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -40,7 +40,7 @@ func (r *reader) learnName(body []byte) error {
 	return nil
 }
 
-// name reads what appendName appended.
+// name reads a name that appendName wrote.
 func (r *reader) name(in *fields) string {
 	number := in.number(len(r.names))
 	if in.bad {

@@ -18,7 +18,7 @@ import (
 	"github.com/sabir-go/sabir/codec/native"
 )
 
-// said holds what the other side has decoded of a request or a stream, besides its value.
+// said returns the fields of a request or a stream that the other side has decoded, besides its value, as text.
 func said(r *Route, m Meta) string {
 	return fmt.Sprintf("%d %s %s %s %s %v", r.Kind, r.Name, r.Codec, m.Event, m.Caller, m.Metadata)
 }

@@ -49,7 +49,7 @@ func (r *reader) chunk(h header, body []byte) error {
 	return r.partCame(a, h.flags)
 }
 
-// beginStraight takes what there is of a chunk and has the rest read into the buffer of its value.
+// beginStraight takes the part of a chunk that was read already, and has the rest read into the buffer of its value.
 func (r *reader) beginStraight(h header, there int) error {
 	var a *assembly
 	switch h.kind {

@@ -56,7 +56,7 @@ func (r *reader) request(h header, body []byte) error {
 	return r.partCame(a, h.flags)
 }
 
-// meta reads what headOf made.
+// meta reads the head that headOf made.
 func (r *reader) meta(head *fields, kind RouteKind, flags uint8, m *Meta) error {
 	if kind == EventRoute {
 		m.Event = r.name(head)

@@ -45,7 +45,7 @@ func (l *Link) Declare(kind RouteKind, name, codec string) *Route {
 	return &Route{Kind: kind, Name: name, Codec: codec}
 }
 
-// checkRoute refuses what the peer would not accept.
+// checkRoute refuses a route that the peer would not accept.
 func (l *Link) checkRoute(r *Route) error {
 	if len(r.Name) > maxRouteText || len(r.Codec) > maxRouteText {
 		return &Failure{Code: codeResourceExhausted, Name: NameTooMuchDeclared, Node: l.config.Node, Message: "the name of a route has more than 1 KiB"}

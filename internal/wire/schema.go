@@ -34,8 +34,8 @@ func (s *Schema) Reader(of reflect.Type) any {
 	return reader
 }
 
-// KeepReader keeps what reads values of this schema into a Go type, for the owner of the link and as long as the link stands or
-// until there are too many. It returns what is kept: where two are given at once, the first.
+// KeepReader keeps the reader of values of this schema into a Go type, for the owner of the link, until the link ends or there
+// are too many readers. It returns the reader that is kept: where two are given at once, the first.
 func (s *Schema) KeepReader(of reflect.Type, reader any) any {
 	return s.readers.Add(readerKey{s, of}, reader)
 }

@@ -151,7 +151,7 @@ func (l *Link) unlockAndWrite(by writeMode) {
 	l.writeWithoutWaiting()
 }
 
-// flush writes what is pending, unless another goroutine has the role and does so.
+// flush writes the pending frames, unless another goroutine has the role and does so.
 func (l *Link) flush() {
 	l.mu.Lock()
 	l.unlockAndWrite(writeNow)

@@ -48,7 +48,7 @@ type setup struct {
 	Peer string
 	// Work is the name of the measurement in which the node takes part.
 	Work string
-	// Fail reports what goes wrong inside a process, such as a message that could not be sent. Anyone may call it.
+	// Fail reports an error inside a process, such as a message that could not be sent. Any goroutine may call it.
 	Fail func(error)
 }
 

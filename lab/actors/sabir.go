@@ -7,6 +7,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/cluster"
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
@@ -22,9 +23,9 @@ func startSabir(s setup) (node, error) {
 	if s.Address == "" {
 		return n, nil
 	}
-	options := []sabir.JoinOption{}
+	options := []cluster.Option{}
 	if s.Peer != "" {
-		options = append(options, sabir.Seeds("tcp://"+s.Peer))
+		options = append(options, cluster.Seeds("tcp://"+s.Peer))
 	}
 	n.node = sabir.NewNode(sabir.NodeID(s.Address), sabir.Logger(quiet), n.system.Option(), sabir.Join("tcp://"+s.Address, options...))
 	return n, n.node.Start(context.Background())

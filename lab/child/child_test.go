@@ -47,7 +47,7 @@ func TestWordsOfAProgramsOwnAreAnswered(t *testing.T) {
 	}
 }
 
-func TestChildWithoutAnOrderSaysWhoStartsIt(t *testing.T) {
+func TestChildWithoutAnOrderNamesTheProgramThatStartsIt(t *testing.T) {
 	if _, err := talk(t, "", "", nil); err == nil || !strings.Contains(err.Error(), "started by the lab") {
 		t.Errorf("got %v", err)
 	}

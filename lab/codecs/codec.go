@@ -22,7 +22,7 @@ type entry struct {
 	encode func(dst []byte) ([]byte, error)
 	// decode decodes into a new value, as a server does with each message.
 	decode func(data []byte) error
-	// verify decodes what encode makes and compares it with what was encoded.
+	// verify decodes the output of encode and compares the value with the original.
 	verify func(data []byte) error
 	// decodes is the input of decode, where that differs from the output of encode.
 	decodes []byte

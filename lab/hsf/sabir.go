@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	_ "github.com/sabir-go/sabir/codec/hessian"
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
@@ -47,7 +48,7 @@ func benchmark() *sabir.Service {
 // bytes.
 func dialSabir(address, method string, connections int, s Setting) (*client, error) {
 	node := sabir.NewNode(sabir.NodeID("client"), sabir.Logger(slog.New(slog.DiscardHandler)),
-		sabir.Join("tcp://"+address, sabir.ClientOnly(), sabir.Connections(max(connections, 1)), sabir.Codecs(s.Codec)))
+		sabir.Join("tcp://"+address, cluster.ClientOnly(), cluster.Connections(max(connections, 1)), sabir.Codecs(s.Codec)))
 	if err := node.Start(context.Background()); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	_ "github.com/sabir-go/sabir/transport/amqp" // the transports that rows are about
 	_ "github.com/sabir-go/sabir/transport/mem"
 	_ "github.com/sabir-go/sabir/transport/mqtt"
@@ -57,7 +58,7 @@ func dialSabir(address string, s settings, callers int) ([]echo, func(), error) 
 
 func join(id, address string, s settings, options ...sabir.NodeOption) (*sabir.Node, func(), error) {
 	node := sabir.NewNode(append(options, sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)),
-		sabir.Join(address, sabir.ClusterName(s.Cluster)))...)
+		sabir.Join(address, cluster.Name(s.Cluster)))...)
 	if err := node.Start(context.Background()); err != nil {
 		return nil, nil, err
 	}

@@ -209,7 +209,7 @@ func (g *group) against() string {
 	return text
 }
 
-// loss says what was lost, with both figures: "Sabir 0.82x of ProtoBuf (1 230 000/s against 1 500 000/s)".
+// loss describes a lost comparison with both figures: "Sabir 0.82x of ProtoBuf (1 230 000/s against 1 500 000/s)".
 func (g *group) loss() string {
 	if g.verdict == absent {
 		return strings.TrimSuffix(g.words(), ".")

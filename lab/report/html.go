@@ -172,7 +172,7 @@ func pageTableOf(t bench.TableResult, groups []group, ids anchors, all strip) pa
 	return pt
 }
 
-// barsTitle says what the bars are, and which way is better.
+// barsTitle returns the title of the bars: their figure, and which direction is better.
 func barsTitle(g *group) string {
 	text := g.column.Title + ": more is better"
 	if g.column.Less {

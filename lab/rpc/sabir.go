@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	_ "github.com/sabir-go/sabir/codec/protobuf" // protobuf messages travel as such
 	_ "github.com/sabir-go/sabir/transport/amqp"
 	_ "github.com/sabir-go/sabir/transport/grpc"
@@ -48,8 +49,8 @@ func sabirContenders() []work.Contender {
 	joined := func(address string) string { return "nats://" + address }
 	inMemory := func(string) string { return "mem://server" }
 	other := func(string) string { return "mem://client" }
-	return append(all, sabirAt("sabir mem", "hello.say", inMemory, other, sabir.Seeds("mem://server")),
-		sabirAt("sabir mem, protobuf", "hello.sayProto", inMemory, other, sabir.Seeds("mem://server")),
+	return append(all, sabirAt("sabir mem", "hello.say", inMemory, other, cluster.Seeds("mem://server")),
+		sabirAt("sabir mem, protobuf", "hello.sayProto", inMemory, other, cluster.Seeds("mem://server")),
 		sabirAt("sabir nats embedded", "hello.say", embedded, joined),
 		sabirAt("sabir nats embedded, protobuf", "hello.sayProto", embedded, joined),
 		sabirAt("sabir nats embedded in both", "hello.say", embedded, embedded), sabirAlone())
@@ -57,15 +58,15 @@ func sabirContenders() []work.Contender {
 
 // sabirAt makes the two sides. atServer and atClient turn the contender's address into what each joins. The cluster has the
 // contender's name, so that several can share a broker.
-func sabirAt(name, action string, atServer, atClient func(address string) string, ofClient ...sabir.JoinOption) work.Contender {
+func sabirAt(name, action string, atServer, atClient func(address string) string, ofClient ...cluster.Option) work.Contender {
 	return work.Contender{
 		Name: name,
 		Serve: func(address string) (func(), error) {
-			return startSabir(sabir.NodeID("server"), sabir.Join(atServer(address), sabir.ClusterName(name)), sabir.Serve(sabirHello()))
+			return startSabir(sabir.NodeID("server"), sabir.Join(atServer(address), cluster.Name(name)), sabir.Serve(sabirHello()))
 		},
 		Dial: func(address string, callers int) (*work.Client, error) {
 			node := sabir.NewNode(sabir.NodeID("client"), sabir.Logger(slog.New(slog.DiscardHandler)),
-				sabir.Join(atClient(address), append(ofClient, sabir.ClusterName(name))...))
+				sabir.Join(atClient(address), append(ofClient, cluster.Name(name))...))
 			return sabirClient(node, action)
 		},
 	}

@@ -1,4 +1,4 @@
-// Package table prints what the lab has measured: aligned text, and medians with their spread.
+// Package table prints the lab's measurements: aligned text, and medians with their spread.
 package table
 
 import (

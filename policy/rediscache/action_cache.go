@@ -81,7 +81,7 @@ func (p *actionCache) kept(ctx context.Context, c *connection, cleaned, answer r
 	return p.read(data, age), nil
 }
 
-// read reads what is under an answer's key, "" for nothing.
+// read decodes the entry under an answer's key, "" for none.
 func (p *actionCache) read(data string, age uint64) policy.Entry {
 	kept := policy.Entry{Generation: age}
 	switch {

@@ -99,7 +99,7 @@ func TestARedisThatHangsIsWaitedForOnce(t *testing.T) {
 }
 
 // The lock's holder hangs together with Redis.
-func TestThoseWhoWaitForAnotherNodeGoOnWhenRedisIsLost(t *testing.T) {
+func TestCallersThatWaitForAnotherNodeGoOnWhenRedisIsLost(t *testing.T) {
 	server := brokers.ForTest(t, brokers.Redis)
 	working, goOn := make(chan struct{}), make(chan struct{})
 	a := newNode(t, open(t, server.URL()), func(_ context.Context, id string) (user, error) {

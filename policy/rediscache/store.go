@@ -64,12 +64,13 @@ type Config struct {
 	// 500 ms. When Redis has answered no call for so long, or cannot be reached, it is left alone for a second, in which calls do
 	// not wait at all.
 	Timeout time.Duration
-	// Lease is how long other nodes wait for one that works out an answer and was lost: at least 10 ms. Default: 5 s. One that runs
-	// may take longer.
+	// Lease is the time for which other nodes wait for a node that was lost while its handler worked out an answer: at least
+	// 10 ms. Default: 5 s. A node that runs may take longer.
 	Lease time.Duration
-	// Replicas is how many replicas of the server must have an invalidation before Invalidate returns, and a lock before its holder
-	// begins, so that neither is lost when one takes over; [NoReplicas] does not wait. Default: all that are online, and none where
-	// the server has none or its user may not ask (the commands ROLE and INFO). See the package's description.
+	// Replicas is the number of replicas of the server that must have an invalidation before Invalidate returns, and a lock
+	// before its holder begins, so that neither is lost when one takes over; [NoReplicas] does not wait. Default: all that are
+	// online, and none where the server has none or its user may not ask (the commands ROLE and INFO). See the package's
+	// description.
 	Replicas int
 }
 

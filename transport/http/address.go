@@ -20,7 +20,7 @@ func init() {
 	transport.Register("https", driver{encrypted: true})
 }
 
-// check refuses what has no meaning in an address, and certificates for one that is not encrypted.
+// check refuses parts of an address that have no meaning, and certificates for an address that is not encrypted.
 func (d driver) check(u *url.URL, config transport.Config) error {
 	if u.Opaque != "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return fmt.Errorf("the address %q is not %s://host:port/path", u.Redacted(), u.Scheme)

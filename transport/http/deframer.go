@@ -60,7 +60,7 @@ func (d *deframer) take(buf []byte) (int, error) {
 	return n, nil
 }
 
-// takeHeader takes what belongs to a header, and returns how much that was.
+// takeHeader takes the bytes that belong to a header, and returns their number.
 func (d *deframer) takeHeader(buf []byte) (int, error) {
 	used := 0
 	for {

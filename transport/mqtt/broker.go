@@ -161,7 +161,7 @@ func (b *broker) nextID() uint16 {
 	return mostProbes + 1 + b.lastID%1024
 }
 
-// run reads what the broker sends and connects again when that ends.
+// run reads the broker's packets and connects again when the connection ends.
 func (b *broker) run(c *conn) {
 	for c != nil {
 		c.fail(b.read(c))

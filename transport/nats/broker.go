@@ -175,7 +175,7 @@ func (b *broker) subscribe(ctx context.Context, subject string, handle natsgo.Ms
 	return fmt.Errorf("subscribing to %s: %w", subject, err)
 }
 
-// answered takes what comes back of a probe: the server's report that nothing subscribes.
+// answered takes the answer to a probe: the server's report that nothing subscribes.
 func (b *broker) answered(m *natsgo.Msg) {
 	if len(m.Data) > 0 || m.Header.Get("Status") != "503" {
 		return

@@ -16,9 +16,9 @@ import (
 
 // conn is one stream and the QUIC connection that it has to itself.
 //
-// A side that closes ends its stream after what was written, asks for no more bytes, and opens a second, empty stream as
-// its goodbye. When both have done so nothing is left to arrive, and the QUIC connection ends: ending it earlier would cut
-// off what the peer has not read.
+// A side that closes ends its stream after the bytes that were written, asks for no more bytes, and opens a second, empty
+// stream as its goodbye. When both have done so nothing is left to arrive, and the QUIC connection ends: ending it earlier
+// would discard bytes that the peer has not read.
 type conn struct {
 	link          *quic.Conn
 	stream        *quic.Stream

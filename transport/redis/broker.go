@@ -25,8 +25,8 @@ func init() {
 }
 
 const (
-	// maxMessage is far below what Redis takes (512 MiB), and what it lets pile up for a subscriber before it ends the
-	// connection (32 MiB).
+	// maxMessage is far below the limit of Redis for a message (512 MiB), and below the 32 MiB that may wait for a
+	// subscriber before Redis ends its connection.
 	maxMessage = 8 << 20
 	// handOver is the time that Close may take to hand over what was published.
 	handOver = time.Second
@@ -136,8 +136,8 @@ func (b *broker) run(s *session) {
 	}
 }
 
-// report reports what was unheard. Another goroutine than the pump does, which must go on when the owner of a lock waits for
-// the queue.
+// report reports the subjects of probes that reached no subscriber. It has a goroutine of its own, since the pump must go on
+// when the owner of a lock waits for the queue.
 func (b *broker) report() {
 	for {
 		select {
@@ -182,7 +182,7 @@ func (b *broker) renew() (*session, error) {
 	return s, nil
 }
 
-// pump sends what is published. A batch follows when the server has answered the one before, so that many messages share
+// pump sends the published messages. A batch follows when the server has answered the one before, so that many messages share
 // a write when there is much to send.
 func (b *broker) pump(s *session) {
 	var commands []rueidis.Completed

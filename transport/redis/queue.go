@@ -105,7 +105,7 @@ func (q *queue) done(b *batch, refused error) {
 	q.changed.Broadcast()
 }
 
-// setDown drops what waits, and takes nothing in until setUp.
+// setDown drops the messages that wait, and refuses new ones until setUp.
 func (q *queue) setDown() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -154,7 +154,7 @@ func TestAnAuthenticatorCannotMakeTheSystemOrAnEmptyPrincipal(t *testing.T) {
 	}
 }
 
-func TestSettingsThatAreNotSoundRefuseEverybody(t *testing.T) {
+func TestUnsoundSettingsRefuseEveryCaller(t *testing.T) {
 	key := strings.Repeat("k", 16)
 	for want, a := range map[string]auth.Authenticator{
 		"31 bytes":            auth.JWT(auth.JWTConfig{Secret: make([]byte, 31)}),

@@ -51,8 +51,8 @@ type basic struct {
 }
 
 // Basic authenticates by a name and a password (RFC 7617), which every request brings: use it over TLS. The check, such as
-// [Users], returns nil, nil for what is wrong. It may be slow: a bounded number runs at once, requests beyond those that may
-// wait get ErrTooManyChecks, and what was right is remembered.
+// [Users], returns nil, nil for a wrong name or password. It may be slow: a bounded number runs at once, requests beyond those
+// that may wait get ErrTooManyChecks, and correct credentials are remembered.
 func Basic(check func(ctx context.Context, name, password string) (*Principal, error), options ...BasicOption) Authenticator {
 	b := &basic{settings: settings{name: "Basic"}, check: check, atOnce: runtime.GOMAXPROCS(0), remember: time.Minute, known: newVerified[*Principal]()}
 	for _, o := range options {

@@ -90,7 +90,7 @@ type knownToken struct {
 	generation uint64 // of the fetched keys it was checked with
 }
 
-// JWT authenticates by a JSON web token (RFC 7519) in "Authorization: Bearer <token>", of at most 8 KiB. What has no two
+// JWT authenticates by a JSON web token (RFC 7519) in "Authorization: Bearer <token>", of at most 8 KiB. A text without two
 // dots is no token, and left to the authenticators after it.
 //
 // The signature is checked with a key that the settings name, by an algorithm that is made for it: what the token states about

@@ -112,8 +112,8 @@ func As(ctx context.Context, p Principal) context.Context {
 	return sabir.WithMetadata(ctx, MetadataKey, ready.carried.text)
 }
 
-// AsSystem returns a context whose calls pass every Require, here and on other nodes: for what a node does by itself, not
-// for a caller. The name identifies what works, for logs: "nightly-backup".
+// AsSystem returns a context whose calls pass every Require, here and on other nodes, for work that a node does by itself and
+// not for a caller. The name identifies that work in logs: "nightly-backup".
 func AsSystem(ctx context.Context, name string) context.Context {
 	return As(ctx, Principal{Subject: name, Scheme: SystemScheme})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir/web/auth"
 )
 
-func TestRequireLetsOnlyThoseCallWhoHaveARole(t *testing.T) {
+func TestRequireAdmitsOnlyCallersWithARole(t *testing.T) {
 	someone := auth.Principal{Subject: "bob"}
 	for _, c := range []struct {
 		what  string

@@ -61,7 +61,7 @@ func (a *answerCache) fill(ctx context.Context, to *cachedAnswer, do func(contex
 	close(to.done)
 }
 
-// tidy drops what is old. It is called with mu held.
+// tidy drops old answers. It is called with mu held.
 func (a *answerCache) tidy(now time.Time) {
 	for key, known := range a.answers {
 		if now.After(known.until) || len(a.answers) >= maxAnswers {

@@ -8,7 +8,7 @@ import (
 	"github.com/sabir-go/sabir/introspect"
 )
 
-// catalog lists what the cluster offers. It is sent when it has changed.
+// catalog lists the services and actions of the cluster. It is sent when it has changed.
 type catalog struct {
 	Services []serviceEntry `json:"services"`
 	Actions  []actionEntry  `json:"actions"`

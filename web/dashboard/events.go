@@ -122,7 +122,7 @@ func (t *tap) drop(l *listener) (left int) {
 	return len(t.listeners)
 }
 
-// take returns what a listener has not sent yet.
+// take returns the events that a listener has not sent yet.
 func (t *tap) take(l *listener) batch {
 	t.mu.Lock()
 	defer t.mu.Unlock()

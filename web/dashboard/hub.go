@@ -85,7 +85,7 @@ func (h *hub) unwatch(w *watcher) {
 	}
 }
 
-// take returns what a watcher has not sent yet.
+// take returns the look and the catalog that a watcher has not sent yet.
 func (h *hub) take(w *watcher) (look, catalog []byte, closed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

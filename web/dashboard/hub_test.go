@@ -115,7 +115,7 @@ func (h *hub) idle() bool {
 	}
 }
 
-func TestOnePollerRunsWhileAnybodyWatchesAndNoneOtherwise(t *testing.T) {
+func TestOnePollerRunsWhileThereAreWatchersAndNoneOtherwise(t *testing.T) {
 	b := boardOf(t, counted(t), config{every: 20 * time.Millisecond})
 	url := serve(t, b)
 	if !b.hub.idle() {

@@ -100,7 +100,7 @@ type sum struct {
 	perNode       map[string]float64
 }
 
-// add adds what a node reports now. before is its report at the last look, for rates; early is its report some looks ago,
+// add adds a node's present report. before is its report at the last look, for rates; early is its report some looks ago,
 // for percentiles, which a single second has too few calls for. A node that was started anew counts from 0.
 func add(sums map[string]*sum, now, before, early stats) {
 	recent, window := now.Since(before), now.Since(early)

@@ -72,7 +72,7 @@ type Filter struct {
 	After func(x *Exchange)
 	// Preflight answers an OPTIONS request that browsers send before a call of another site, and returns true if it did.
 	Preflight func(x *Exchange) bool
-	// Problem describes what is wrong with the filter's settings; nil for nothing. A server with such a filter does not start.
+	// Problem is the error in the filter's settings; nil for none. A server with such a filter does not start.
 	Problem error
 }
 

@@ -18,8 +18,8 @@ type Cache struct {
 	// Shared lets proxies and CDNs keep answers of cached actions to callers without a principal, for any later caller: only for
 	// answers that depend on the address alone.
 	Shared bool
-	// MaxAge is how long answers are valid whose action has no cache of its own. Default: 0, clients keep them, but ask each time
-	// whether they still hold.
+	// MaxAge is the time for which answers are valid whose action has no cache of its own. Default: 0, clients keep them, but
+	// ask each time whether they still hold.
 	MaxAge time.Duration
 }
 

@@ -17,7 +17,7 @@ var (
 	ErrAddress = sabir.NewError(sabir.CodePermissionDenied, "AddressRefused", "calls from this address are not taken")
 )
 
-// problems collects what is wrong with a filter's settings.
+// problems collects the errors in a filter's settings.
 type problems []error
 
 func (p *problems) want(ok bool, format string, args ...any) {

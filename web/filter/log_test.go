@@ -14,7 +14,7 @@ import (
 	"github.com/sabir-go/sabir/web/filter"
 )
 
-// logged returns what a filter writes for x, whose answer takes 20 ms.
+// logged returns the line that a filter writes for x, whose answer takes 20 ms.
 func logged(t *testing.T, x *exchange.Exchange, l filter.Log) (line string) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

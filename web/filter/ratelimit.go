@@ -111,7 +111,7 @@ type retryAfter struct {
 	Seconds float64 `json:"retryAfter"`
 }
 
-// appendKey appends what distinguishes callers.
+// appendKey appends the key of the caller's bucket.
 func (r *rateLimit) appendKey(buf []byte, x *exchange.Exchange) []byte {
 	if r.ByRoute {
 		if action := actionOf(x); action != nil {
@@ -145,7 +145,7 @@ func isPrincipal(x *exchange.Exchange) bool {
 	return ok && p != nil
 }
 
-// appendCaller appends what of an address distinguishes callers.
+// appendCaller appends the part of an address that distinguishes callers.
 func appendCaller(buf []byte, client netip.Addr) []byte {
 	if client.Is6() {
 		bytes := client.As16()

@@ -19,8 +19,8 @@ const NoHSTS = -1
 // X-Frame-Options, Referrer-Policy, over TLS Strict-Transport-Security, and for JSON a Content-Security-Policy. What an answer
 // sets itself is not changed. The zero Secure is right for most.
 type Secure struct {
-	// HSTS is how long browsers come back over TLS only (RFC 6797). It is sent over TLS only, and binds the whole host. Default: a
-	// year; [NoHSTS] for no header.
+	// HSTS is the time for which browsers come back over TLS only (RFC 6797). It is sent over TLS only, and binds the whole host.
+	// Default: a year; [NoHSTS] for no header.
 	HSTS time.Duration
 	// Subdomains extends HSTS to all subdomains of the host.
 	Subdomains bool

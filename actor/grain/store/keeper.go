@@ -318,7 +318,7 @@ func (o *operation) ended() error {
 	return context.DeadlineExceeded
 }
 
-// fault adds what was being done.
+// fault adds to err which operation failed, and on which grain.
 func (o *operation) fault(err error) error {
 	if err == nil {
 		return nil

@@ -21,7 +21,7 @@ var files embed.FS
 
 var templates = template.Must(template.New("").ParseFS(files, "templates/*.tmpl"))
 
-// Plan describes what to write.
+// Plan describes the project to write.
 type Plan struct {
 	Name   string // of the service
 	Module string // path of the module; Name if empty
@@ -29,7 +29,7 @@ type Plan struct {
 	Sabir  Source // where the module finds Sabir
 }
 
-// Result lists what was written.
+// Result lists the files that were written.
 type Result struct {
 	Dir    string   `json:"dir"` // absolute
 	Module string   `json:"module"`

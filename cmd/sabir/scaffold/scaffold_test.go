@@ -123,7 +123,7 @@ func TestWithoutAGoCommandNothingIsFoundAndTheReasonIsGiven(t *testing.T) {
 	}
 }
 
-func TestTheVersionIsThatOfSabirWhoeverBuiltTheProgram(t *testing.T) {
+func TestTheVersionIsThatOfSabirInAnyProgram(t *testing.T) {
 	sabir := debug.Module{Path: sabirModule, Version: "v1.2.3", Sum: "h1:x"}
 	for name, info := range map[string]debug.BuildInfo{
 		"itself":    {Main: sabir},

@@ -72,7 +72,7 @@ var (
 	wrkErrors  = regexp.MustCompile(`Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)`)
 )
 
-// wrkOutcome reads what wrk --latency prints.
+// wrkOutcome reads the output of wrk --latency.
 func wrkOutcome(text []byte) (outcome, error) {
 	total := wrkTotal.FindStringSubmatch(string(text))
 	latency, p99 := wrkLatency.FindStringSubmatch(string(text)), wrkP99.FindStringSubmatch(string(text))

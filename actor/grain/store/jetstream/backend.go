@@ -63,7 +63,7 @@ func (driver) Open(ctx context.Context, at *url.URL, config store.Config) (store
 	return b, nil
 }
 
-// lost ends what waits for an answer on a connection that is no more: the client would have it wait.
+// lost ends the requests that wait for an answer on a lost connection. The client would let them wait.
 func (b *backend) lost() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,4 +1,4 @@
-package cluster
+package membership
 
 import "github.com/cespare/xxhash/v2"
 

@@ -1,4 +1,4 @@
-package cluster
+package membership
 
 import (
 	"context"
@@ -384,7 +384,7 @@ func (p *Presence) Stop(context.Context) error {
 	return nil
 }
 
-// end ends what Start began, and reports whether it did.
+// end undoes Start, and reports whether there was anything to undo.
 func (p *Presence) end() bool {
 	p.lock.Lock()
 	roster := p.roster

@@ -1,4 +1,4 @@
-package cluster_test
+package membership_test
 
 import (
 	"fmt"
@@ -10,20 +10,28 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
+var balancers = map[string]func() membership.Balancer{
+	"round-robin": membership.RoundRobin,
+	"random":      membership.Random,
+	"least":       membership.LeastInFlight,
+	"ewma":        membership.PeakEWMA,
+	"hash":        membership.ConsistentHash,
+}
+
 // candidates are n nodes called "n0" and so on.
-func candidates(n int) []*cluster.Candidate {
-	var list []*cluster.Candidate
+func candidates(n int) []*membership.Candidate {
+	var list []*membership.Candidate
 	for i := range n {
-		list = append(list, cluster.NewCandidate(cluster.Member{ID: fmt.Sprintf("n%d", i)}))
+		list = append(list, membership.NewCandidate(membership.Member{ID: fmt.Sprintf("n%d", i)}))
 	}
 	return list
 }
 
 // picks counts the candidates picked in n picks.
-func picks(b cluster.Balancer, among []*cluster.Candidate, n int) map[string]int {
+func picks(b membership.Balancer, among []*membership.Candidate, n int) map[string]int {
 	count := make(map[string]int)
 	for range n {
 		count[b.Pick(among, "").ID]++
@@ -32,25 +40,15 @@ func picks(b cluster.Balancer, among []*cluster.Candidate, n int) map[string]int
 }
 
 // each runs a test for every balancer, alone and within Nearest.
-func each(t *testing.T, test func(t *testing.T, b cluster.Balancer)) {
-	for _, name := range cluster.Names() {
-		factory, _ := cluster.Named(name)
+func each(t *testing.T, test func(t *testing.T, b membership.Balancer)) {
+	for name, factory := range balancers {
 		t.Run(name, func(t *testing.T) { test(t, factory()) })
-		t.Run("nearest "+name, func(t *testing.T) { test(t, cluster.Nearest(cluster.Member{Zone: "north"}, factory())) })
-	}
-}
-
-func TestBalancersAreFoundByName(t *testing.T) {
-	if got := strings.Join(cluster.Names(), " "); got != "ewma hash least random round-robin" {
-		t.Errorf("the names are %q", got)
-	}
-	if factory, known := cluster.Named("fastest"); known || factory != nil {
-		t.Error("found a balancer that does not exist")
+		t.Run("nearest "+name, func(t *testing.T) { test(t, membership.Nearest(membership.Member{Zone: "north"}, factory())) })
 	}
 }
 
 func TestEveryBalancerPicksTheOnlyOne(t *testing.T) {
-	each(t, func(t *testing.T, b cluster.Balancer) {
+	each(t, func(t *testing.T, b membership.Balancer) {
 		only := candidates(1)
 		for _, key := range []string{"", "a", "b"} {
 			if got := b.Pick(only, key); got != only[0] {
@@ -61,7 +59,7 @@ func TestEveryBalancerPicksTheOnlyOne(t *testing.T) {
 }
 
 func TestEveryBalancerUsesAllThatAreAlikeAndFollowsChanges(t *testing.T) {
-	each(t, func(t *testing.T, b cluster.Balancer) {
+	each(t, func(t *testing.T, b membership.Balancer) {
 		for _, n := range []int{3, 8, 5, 2} {
 			among := candidates(n)
 			seen := make(map[string]int)
@@ -78,11 +76,11 @@ func TestEveryBalancerUsesAllThatAreAlikeAndFollowsChanges(t *testing.T) {
 }
 
 func TestEveryBalancerMayBeUsedByMany(t *testing.T) {
-	each(t, func(t *testing.T, b cluster.Balancer) {
+	each(t, func(t *testing.T, b membership.Balancer) {
 		small, large := candidates(3), candidates(8)
 		var all sync.WaitGroup
 		for i := range 4 {
-			among := [][]*cluster.Candidate{small, large}[i%2]
+			among := [][]*membership.Candidate{small, large}[i%2]
 			all.Go(func() {
 				for j := range 500 {
 					c := b.Pick(among, fmt.Sprint(j))
@@ -100,7 +98,7 @@ func TestEveryBalancerMayBeUsedByMany(t *testing.T) {
 }
 
 func TestEveryBalancerPicksWithoutAllocating(t *testing.T) {
-	each(t, func(t *testing.T, b cluster.Balancer) {
+	each(t, func(t *testing.T, b membership.Balancer) {
 		among := candidates(8)
 		if n := testing.AllocsPerRun(100, func() {
 			c := b.Pick(among, "key")
@@ -114,7 +112,7 @@ func TestEveryBalancerPicksWithoutAllocating(t *testing.T) {
 
 func TestRoundRobinTakesTurns(t *testing.T) {
 	among := candidates(4)
-	b := cluster.RoundRobin()
+	b := membership.RoundRobin()
 	for round := range 10 {
 		for id, n := range picks(b, among, 4) {
 			if n != 1 {
@@ -127,7 +125,7 @@ func TestRoundRobinTakesTurns(t *testing.T) {
 func TestRandomIsUniform(t *testing.T) {
 	const n, each = 8, 10_000
 	// The standard deviation is 94; six of them are one failure in a hundred million runs.
-	for id, got := range picks(cluster.Random(), candidates(n), n*each) {
+	for id, got := range picks(membership.Random(), candidates(n), n*each) {
 		if math.Abs(float64(got-each)) > 6*94 {
 			t.Errorf("%s was picked %d times, want about %d", id, got, each)
 		}
@@ -141,7 +139,7 @@ func TestLeastInFlightPicksTheIdleOneOfAFew(t *testing.T) {
 			c.Begin()
 		}
 	}
-	if got := picks(cluster.LeastInFlight(), among, 100); got["n2"] != 100 {
+	if got := picks(membership.LeastInFlight(), among, 100); got["n2"] != 100 {
 		t.Errorf("picked %v", got)
 	}
 }
@@ -149,7 +147,7 @@ func TestLeastInFlightPicksTheIdleOneOfAFew(t *testing.T) {
 func TestLeastInFlightPicksTheBetterOfTwoAmongMany(t *testing.T) {
 	among := candidates(10)
 	among[0].Begin()
-	got := picks(cluster.LeastInFlight(), among, 1000)
+	got := picks(membership.LeastInFlight(), among, 1000)
 	if got["n0"] != 0 {
 		t.Errorf("the busy one was picked %d times", got["n0"])
 	}
@@ -157,7 +155,7 @@ func TestLeastInFlightPicksTheBetterOfTwoAmongMany(t *testing.T) {
 		c.SetLoad(100)
 	}
 	among[3].SetLoad(10)
-	got = picks(cluster.LeastInFlight(), among, 1000)
+	got = picks(membership.LeastInFlight(), among, 1000)
 	if got["n3"] < 130 || got["n3"] > 270 { // it is one of the two in one of five picks
 		t.Errorf("the one with the least load was picked %d times of 1000, want about 200", got["n3"])
 	}
@@ -171,14 +169,14 @@ func TestLatencyIsMeasuredOnlyWhereItIsWanted(t *testing.T) {
 	if start := c[0].Begin(); start != 0 {
 		t.Error("the clock was read for nobody")
 	}
-	cluster.PeakEWMA().Pick(c, "")
+	membership.PeakEWMA().Pick(c, "")
 	if start := c[0].Begin(); start == 0 {
 		t.Error("PeakEWMA's candidates are not timed")
 	}
 }
 
 // took makes a call that takes d.
-func took(c *cluster.Candidate, d time.Duration, failed bool) {
+func took(c *membership.Candidate, d time.Duration, failed bool) {
 	start := c.Begin()
 	time.Sleep(d)
 	c.End(start, failed)
@@ -188,7 +186,7 @@ func TestPeakEWMARisesAtOnceAndFadesSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		among := candidates(1)
 		c := among[0]
-		cluster.PeakEWMA().Pick(among, "")
+		membership.PeakEWMA().Pick(among, "")
 		about := func(want time.Duration) {
 			t.Helper()
 			if got := c.Latency(); math.Abs(float64(got-want)) > float64(want)/10 {
@@ -211,18 +209,18 @@ func TestPeakEWMARisesAtOnceAndFadesSlowly(t *testing.T) {
 }
 
 func TestPeakEWMAAvoidsSlowBusyAndFailingNodes(t *testing.T) {
-	tests := map[string]func(c *cluster.Candidate){
-		"slow":      func(c *cluster.Candidate) { took(c, 100*time.Millisecond, false) },
-		"failing":   func(c *cluster.Candidate) { took(c, time.Microsecond, true) },
-		"busy":      func(c *cluster.Candidate) { took(c, time.Millisecond, false); c.Begin(); c.Begin() },
-		"stuck":     func(c *cluster.Candidate) { c.Begin() },
-		"slow once": func(c *cluster.Candidate) { took(c, time.Second, false); took(c, time.Millisecond, false) },
+	tests := map[string]func(c *membership.Candidate){
+		"slow":      func(c *membership.Candidate) { took(c, 100*time.Millisecond, false) },
+		"failing":   func(c *membership.Candidate) { took(c, time.Microsecond, true) },
+		"busy":      func(c *membership.Candidate) { took(c, time.Millisecond, false); c.Begin(); c.Begin() },
+		"stuck":     func(c *membership.Candidate) { c.Begin() },
+		"slow once": func(c *membership.Candidate) { took(c, time.Second, false); took(c, time.Millisecond, false) },
 	}
 	for name, spoil := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				among := candidates(4)
-				b := cluster.PeakEWMA()
+				b := membership.PeakEWMA()
 				picks(b, among, 100)
 				spoil(among[0])
 				for _, c := range among[1:] {
@@ -239,7 +237,7 @@ func TestPeakEWMAAvoidsSlowBusyAndFailingNodes(t *testing.T) {
 func TestPeakEWMAGivesASlowNodeAnotherChance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		among := candidates(2)
-		b := cluster.PeakEWMA()
+		b := membership.PeakEWMA()
 		picks(b, among, 10)
 		took(among[0], 100*time.Millisecond, false)
 		begin := time.Now()
@@ -256,7 +254,7 @@ func TestPeakEWMAGivesASlowNodeAnotherChance(t *testing.T) {
 
 func TestConsistentHashGivesAKeyToOneNode(t *testing.T) {
 	among := candidates(10)
-	first, second := cluster.ConsistentHash(), cluster.ConsistentHash() // on two nodes, which have their own candidates
+	first, second := membership.ConsistentHash(), membership.ConsistentHash() // on two nodes, which have their own candidates
 	other := candidates(10)
 	slices.Reverse(other)
 	count := make(map[string]int)
@@ -277,7 +275,7 @@ func TestConsistentHashGivesAKeyToOneNode(t *testing.T) {
 
 func TestConsistentHashMovesOnlyTheKeysOfTheNodeThatLeft(t *testing.T) {
 	among := candidates(10)
-	b := cluster.ConsistentHash()
+	b := membership.ConsistentHash()
 	rest := slices.Concat(among[:4], among[5:])
 	for i := range 10_000 {
 		key := fmt.Sprint(i)
@@ -292,7 +290,7 @@ func TestConsistentHashMovesOnlyTheKeysOfTheNodeThatLeft(t *testing.T) {
 }
 
 func TestConsistentHashTakesTurnsWithoutAKey(t *testing.T) {
-	got := picks(cluster.ConsistentHash(), candidates(4), 400)
+	got := picks(membership.ConsistentHash(), candidates(4), 400)
 	for id, n := range got {
 		if n != 100 {
 			t.Errorf("%s was picked %d times of 400", id, n)
@@ -301,29 +299,29 @@ func TestConsistentHashTakesTurnsWithoutAKey(t *testing.T) {
 }
 
 func TestNearestPrefersTheZoneThenLabels(t *testing.T) {
-	at := func(id, zone string, labels ...string) *cluster.Candidate {
-		m := cluster.Member{ID: id, Zone: zone, Labels: map[string]string{}}
+	at := func(id, zone string, labels ...string) *membership.Candidate {
+		m := membership.Member{ID: id, Zone: zone, Labels: map[string]string{}}
 		for _, l := range labels {
 			key, value, _ := strings.Cut(l, "=")
 			m.Labels[key] = value
 		}
-		return cluster.NewCandidate(m)
+		return membership.NewCandidate(m)
 	}
-	self := cluster.Member{Zone: "north", Labels: map[string]string{"rack": "7", "disk": "ssd"}}
-	nowhere := cluster.Member{}
+	self := membership.Member{Zone: "north", Labels: map[string]string{"rack": "7", "disk": "ssd"}}
+	nowhere := membership.Member{}
 	tests := map[string]struct {
-		self  cluster.Member
-		among []*cluster.Candidate
+		self  membership.Member
+		among []*membership.Candidate
 		want  string
 	}{
-		"the zone before any labels": {self, []*cluster.Candidate{at("a", "north"), at("b", "south", "rack=7", "disk=ssd"), at("c", "north", "rack=7")}, "a c"},
-		"else the most labels":       {self, []*cluster.Candidate{at("a", "south", "rack=7"), at("b", "west", "rack=7", "disk=ssd"), at("c", "", "disk=hdd")}, "b"},
-		"else all":                   {self, []*cluster.Candidate{at("a", "south", "rack=8"), at("b", ""), at("c", "west")}, "a b c"},
-		"a node without a zone":      {nowhere, []*cluster.Candidate{at("a", ""), at("b", "north")}, "a b"},
+		"the zone before any labels": {self, []*membership.Candidate{at("a", "north"), at("b", "south", "rack=7", "disk=ssd"), at("c", "north", "rack=7")}, "a c"},
+		"else the most labels":       {self, []*membership.Candidate{at("a", "south", "rack=7"), at("b", "west", "rack=7", "disk=ssd"), at("c", "", "disk=hdd")}, "b"},
+		"else all":                   {self, []*membership.Candidate{at("a", "south", "rack=8"), at("b", ""), at("c", "west")}, "a b c"},
+		"a node without a zone":      {nowhere, []*membership.Candidate{at("a", ""), at("b", "north")}, "a b"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			b := cluster.Nearest(test.self, cluster.RoundRobin())
+			b := membership.Nearest(test.self, membership.RoundRobin())
 			got := picks(b, test.among, 60)
 			var ids []string
 			for id := range got {
@@ -339,9 +337,9 @@ func TestNearestPrefersTheZoneThenLabels(t *testing.T) {
 
 func TestNearestSeesAChangeInPlace(t *testing.T) {
 	among := candidates(3)
-	b := cluster.Nearest(cluster.Member{}, cluster.RoundRobin())
+	b := membership.Nearest(membership.Member{}, membership.RoundRobin())
 	picks(b, among, 3)
-	fresh := cluster.NewCandidate(cluster.Member{ID: "fresh"})
+	fresh := membership.NewCandidate(membership.Member{ID: "fresh"})
 	among[1] = fresh
 	if got := picks(b, among, 3); got["fresh"] != 1 || got["n1"] != 0 {
 		t.Errorf("picked %v", got)

@@ -1,4 +1,4 @@
-package cluster_test
+package membership_test
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
-func offers(v *cluster.View, action string) string {
+func offers(v *membership.View, action string) string {
 	var nodes []string
 	for _, o := range v.Action(action) {
 		nodes = append(nodes, o.Node)
@@ -18,9 +18,9 @@ func offers(v *cluster.View, action string) string {
 	return strings.Join(nodes, " ")
 }
 
-func TestTheRegistryKnowsWhoOffersWhat(t *testing.T) {
-	r := cluster.NewRegistry()
-	for _, c := range []cluster.Catalog{catalogOf("c", 1, "users.get"), catalogOf("a", 1, "users.get", "users.put"), catalogOf("b", 1, "users.put")} {
+func TestTheRegistryKnowsWhichNodesOfferAnAction(t *testing.T) {
+	r := membership.NewRegistry()
+	for _, c := range []membership.Catalog{catalogOf("c", 1, "users.get"), catalogOf("a", 1, "users.get", "users.put"), catalogOf("b", 1, "users.put")} {
 		if !r.Set(c) {
 			t.Fatalf("the catalog of %s was not taken", c.Node)
 		}
@@ -47,19 +47,19 @@ func TestTheRegistryKnowsWhoOffersWhat(t *testing.T) {
 }
 
 func TestANewerCatalogReplacesTheOlder(t *testing.T) {
-	r := cluster.NewRegistry()
+	r := membership.NewRegistry()
 	r.Set(catalogOf("a", 5, "users.get"))
 	tests := []struct {
 		name    string
-		catalog cluster.Catalog
+		catalog membership.Catalog
 		taken   bool
 		actions string
 	}{
 		{"older", catalogOf("a", 4, "users.old"), false, "users.get"},
 		{"the same", catalogOf("a", 5, "users.same"), false, "users.get"},
 		{"newer", catalogOf("a", 6, "users.put", "users.get"), true, "users.get users.put"},
-		{"another instance", cluster.Catalog{Node: "a", Instance: 9, Version: 1}, true, ""},
-		{"newer of that", func() cluster.Catalog { c := catalogOf("a", 2, "users.new"); c.Instance = 9; return c }(), true, "users.new"},
+		{"another instance", membership.Catalog{Node: "a", Instance: 9, Version: 1}, true, ""},
+		{"newer of that", func() membership.Catalog { c := catalogOf("a", 2, "users.new"); c.Instance = 9; return c }(), true, "users.new"},
 	}
 	for _, test := range tests {
 		before := r.View()
@@ -73,7 +73,7 @@ func TestANewerCatalogReplacesTheOlder(t *testing.T) {
 }
 
 func TestARemovedNodeLeavesNothingBehind(t *testing.T) {
-	r := cluster.NewRegistry()
+	r := membership.NewRegistry()
 	r.Set(catalogOf("a", 1, "users.get", "users.put"))
 	r.Set(catalogOf("b", 1, "users.get"))
 	if !r.Remove("a") || r.Remove("a") || r.Remove("z") {
@@ -88,7 +88,7 @@ func TestARemovedNodeLeavesNothingBehind(t *testing.T) {
 }
 
 func TestAViewNeverChanges(t *testing.T) {
-	r := cluster.NewRegistry()
+	r := membership.NewRegistry()
 	r.Set(catalogOf("b", 1, "users.get"))
 	old := r.View()
 	r.Set(catalogOf("a", 1, "users.get", "users.put"))
@@ -100,12 +100,12 @@ func TestAViewNeverChanges(t *testing.T) {
 }
 
 func TestSubscriptionsOfAllNodes(t *testing.T) {
-	r := cluster.NewRegistry()
+	r := membership.NewRegistry()
 	for _, node := range []string{"b", "a"} {
-		r.Set(cluster.Catalog{Node: node, Services: []cluster.Service{{Name: "mail", Events: []cluster.Subscription{{Pattern: "user.*", Group: "mail"}, {Pattern: "**"}}}}})
+		r.Set(membership.Catalog{Node: node, Services: []membership.Service{{Name: "mail", Events: []membership.Subscription{{Pattern: "user.*", Group: "mail"}, {Pattern: "**"}}}}})
 	}
 	var list []string
-	r.View().Subscriptions(func(node string, service *cluster.Service, s cluster.Subscription) bool {
+	r.View().Subscriptions(func(node string, service *membership.Service, s membership.Subscription) bool {
 		list = append(list, node+" "+service.Name+" "+s.Pattern)
 		return len(list) < 3
 	})
@@ -115,7 +115,7 @@ func TestSubscriptionsOfAllNodes(t *testing.T) {
 }
 
 func TestReadersAndWritersOfTheRegistryDoNotDisturbEachOther(t *testing.T) {
-	r := cluster.NewRegistry()
+	r := membership.NewRegistry()
 	var all sync.WaitGroup
 	for i := range 4 {
 		all.Go(func() {

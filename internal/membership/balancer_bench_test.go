@@ -1,26 +1,25 @@
-package cluster_test
+package membership_test
 
 import (
 	"fmt"
 	"testing"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 func BenchmarkPick(b *testing.B) {
 	for _, n := range []int{3, 8, 100} {
 		among := candidates(n)
-		for _, name := range cluster.Names() {
-			factory, _ := cluster.Named(name)
+		for name, factory := range balancers {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) { pick(b, factory(), among) })
 		}
 		b.Run(fmt.Sprintf("nearest round-robin/%d", n), func(b *testing.B) {
-			pick(b, cluster.Nearest(cluster.Member{Zone: "north"}, cluster.RoundRobin()), among)
+			pick(b, membership.Nearest(membership.Member{Zone: "north"}, membership.RoundRobin()), among)
 		})
 	}
 }
 
-func pick(b *testing.B, balancer cluster.Balancer, among []*cluster.Candidate) {
+func pick(b *testing.B, balancer membership.Balancer, among []*membership.Candidate) {
 	b.ReportAllocs()
 	for b.Loop() {
 		balancer.Pick(among, "a key of usual length")
@@ -28,8 +27,7 @@ func pick(b *testing.B, balancer cluster.Balancer, among []*cluster.Candidate) {
 }
 
 func BenchmarkPickByManyAtOnce(b *testing.B) {
-	for _, name := range cluster.Names() {
-		factory, _ := cluster.Named(name)
+	for name, factory := range balancers {
 		b.Run(name, func(b *testing.B) {
 			balancer, among := factory(), candidates(8)
 			b.RunParallel(func(loop *testing.PB) {
@@ -46,7 +44,7 @@ func BenchmarkBeginAndEnd(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			among := candidates(1)
 			if timed {
-				cluster.PeakEWMA().Pick(among, "")
+				membership.PeakEWMA().Pick(among, "")
 			}
 			b.ReportAllocs()
 			for b.Loop() {
@@ -61,7 +59,7 @@ func BenchmarkSetOfOneNodeAmongAHundred(b *testing.B) {
 	for i := range 100 {
 		names = append(names, fmt.Sprintf("users.action%d", i))
 	}
-	r := cluster.NewRegistry()
+	r := membership.NewRegistry()
 	for i := range 100 {
 		r.Set(catalogOf(fmt.Sprintf("n%d", i), 1, names...))
 	}

@@ -1,4 +1,4 @@
-package cluster
+package membership
 
 import (
 	"bytes"
@@ -168,8 +168,8 @@ func (s *Service) check() error {
 	return nil
 }
 
-// checkNames is laxer than what a node demands of its own names, so that a stricter node and a laxer one can be in one
-// cluster; it keeps out what could not be a name anywhere.
+// checkNames is laxer than a node's rules for its own names, so that nodes with stricter and with laxer rules can be in one
+// cluster. It refuses texts that could not be a name on any node.
 func checkNames(what string, names ...string) error {
 	for _, name := range names {
 		switch {

@@ -1,4 +1,4 @@
-package cluster
+package membership
 
 // LeastInFlight picks the candidate with the fewest calls from this node in flight. Up to 4 candidates are all looked at;
 // above that it is the better of two random ones, which comes close and avoids that all callers choose the same one

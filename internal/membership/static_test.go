@@ -1,4 +1,4 @@
-package cluster_test
+package membership_test
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 // news collects what a watch function receives.
@@ -16,7 +16,7 @@ type news struct {
 	list []string
 }
 
-func (n *news) watch(c cluster.Change) {
+func (n *news) watch(c membership.Change) {
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	text := c.Kind.String() + " " + c.Member.Addr
@@ -43,10 +43,10 @@ func (n *news) want(t *testing.T, step string, want ...string) {
 	}
 }
 
-func startStatic(t *testing.T, self string, peers ...string) (*cluster.Static, *news) {
+func startStatic(t *testing.T, self string, peers ...string) (*membership.Static, *news) {
 	t.Helper()
-	s, n := cluster.NewStatic(peers), &news{}
-	if err := s.Start(t.Context(), cluster.Member{ID: "me", Addr: self}, n.watch); err != nil {
+	s, n := membership.NewStatic(peers), &news{}
+	if err := s.Start(t.Context(), membership.Member{ID: "me", Addr: self}, n.watch); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Stop(t.Context()) })
@@ -57,10 +57,10 @@ func TestStaticNamesItsPeersAsTheyAreIdentified(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, n := startStatic(t, "mem://me", "mem://1", "mem://2")
 		n.want(t, "start", "joined mem://1", "joined mem://2")
-		s.Identified("mem://1", cluster.Member{ID: "a", Addr: "mem://elsewhere", Zone: "north"})
+		s.Identified("mem://1", membership.Member{ID: "a", Addr: "mem://elsewhere", Zone: "north"})
 		n.want(t, "identified", "updated mem://1 is a")
-		s.Identified("mem://unlisted", cluster.Member{ID: "b"})
-		s.Identified("mem://2", cluster.Member{})
+		s.Identified("mem://unlisted", membership.Member{ID: "b"})
+		s.Identified("mem://2", membership.Member{})
 		n.want(t, "unlisted or unnamed")
 		members := s.Members()
 		if len(members) != 2 || members[0].Addr != "mem://2" || members[1].ID != "a" || members[1].Zone != "north" {
@@ -72,15 +72,15 @@ func TestStaticNamesItsPeersAsTheyAreIdentified(t *testing.T) {
 func TestStaticKeepsTheAddressOfANodeThatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, n := startStatic(t, "mem://me", "mem://1")
-		s.Identified("mem://1", cluster.Member{ID: "a"})
+		s.Identified("mem://1", membership.Member{ID: "a"})
 		n.take()
 		s.Failed("nobody")
 		n.want(t, "unknown id")
 		s.Failed("a")
 		n.want(t, "failed", "failed mem://1 is a", "joined mem://1")
-		s.Identified("mem://1", cluster.Member{ID: "a"})
+		s.Identified("mem://1", membership.Member{ID: "a"})
 		n.want(t, "back", "updated mem://1 is a")
-		s.Identified("mem://1", cluster.Member{ID: "b"})
+		s.Identified("mem://1", membership.Member{ID: "b"})
 		n.want(t, "replaced", "failed mem://1 is a", "joined mem://1 is b")
 	})
 }
@@ -89,7 +89,7 @@ func TestStaticLeavesOutItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, n := startStatic(t, "mem://me", "mem://me", "mem://me-too", "mem://1", "mem://1")
 		n.want(t, "start", "joined mem://me-too", "joined mem://1")
-		s.Identified("mem://me-too", cluster.Member{ID: "me"})
+		s.Identified("mem://me-too", membership.Member{ID: "me"})
 		n.want(t, "recognised", "left mem://me-too")
 		s.Failed("me")
 		n.want(t, "a hint about itself")
@@ -99,9 +99,9 @@ func TestStaticLeavesOutItself(t *testing.T) {
 func TestStaticShowsANodeWithTwoAddressesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, n := startStatic(t, "", "mem://1", "mem://2")
-		s.Identified("mem://1", cluster.Member{ID: "a"})
+		s.Identified("mem://1", membership.Member{ID: "a"})
 		n.take()
-		s.Identified("mem://2", cluster.Member{ID: "a"})
+		s.Identified("mem://2", membership.Member{ID: "a"})
 		n.want(t, "the second address", "left mem://2")
 		s.Failed("a")
 		n.want(t, "failed", "failed mem://1 is a", "joined mem://1", "joined mem://2")
@@ -115,7 +115,7 @@ func TestStaticTellsNothingAfterStop(t *testing.T) {
 		if err := s.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s.Identified("mem://1", cluster.Member{ID: "a"})
+		s.Identified("mem://1", membership.Member{ID: "a"})
 		n.want(t, "stopped")
 		if s.Members() != nil {
 			t.Error("a stopped membership has members")
@@ -125,7 +125,7 @@ func TestStaticTellsNothingAfterStop(t *testing.T) {
 
 func TestStaticRefusesWhatIsNoURL(t *testing.T) {
 	for _, peer := range []string{"", "localhost:7700", "10.0.0.1", "tcp:", "mem://a b\x7f"} {
-		err := cluster.NewStatic([]string{peer}).Start(t.Context(), cluster.Member{ID: "me"}, func(cluster.Change) {})
+		err := membership.NewStatic([]string{peer}).Start(t.Context(), membership.Member{ID: "me"}, func(membership.Change) {})
 		if err == nil || !strings.Contains(err.Error(), "not a URL") {
 			t.Errorf("%q: got %v", peer, err)
 		}
@@ -133,18 +133,18 @@ func TestStaticRefusesWhatIsNoURL(t *testing.T) {
 }
 
 func TestGossipThatIsNotLinkedIsAnErrorThatNamesTheImport(t *testing.T) {
-	_, err := cluster.NewGossip(nil, nil, cluster.GossipConfig{})
+	_, err := membership.NewGossip(nil, nil, membership.GossipConfig{})
 	if err == nil || !strings.Contains(err.Error(), `add import _ "github.com/sabir-go/sabir/transport/tcp"`) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestAMembershipWantsAWatchFunctionAndAnID(t *testing.T) {
-	m := cluster.NewStatic(nil)
-	if err := m.Start(t.Context(), cluster.Member{ID: "me"}, nil); err == nil {
+	m := membership.NewStatic(nil)
+	if err := m.Start(t.Context(), membership.Member{ID: "me"}, nil); err == nil {
 		t.Error("started without a watch function")
 	}
-	if err := m.Start(t.Context(), cluster.Member{}, func(cluster.Change) {}); err == nil {
+	if err := m.Start(t.Context(), membership.Member{}, func(membership.Change) {}); err == nil {
 		t.Error("started without an id")
 	}
 }

@@ -1,4 +1,4 @@
-package cluster_test
+package membership_test
 
 import (
 	"encoding/json"
@@ -8,28 +8,28 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
-func catalogOf(node string, version uint64, actions ...string) cluster.Catalog {
-	s := cluster.Service{Name: "users"}
+func catalogOf(node string, version uint64, actions ...string) membership.Catalog {
+	s := membership.Service{Name: "users"}
 	for _, name := range actions {
-		s.Actions = append(s.Actions, cluster.Action{Name: name})
+		s.Actions = append(s.Actions, membership.Action{Name: name})
 	}
-	return cluster.Catalog{Node: node, Version: version, Services: []cluster.Service{s}}
+	return membership.Catalog{Node: node, Version: version, Services: []membership.Service{s}}
 }
 
 func TestACatalogSurvivesTheWire(t *testing.T) {
-	want := cluster.Catalog{Node: "a", Instance: 1 << 63, Version: 7, Services: []cluster.Service{{
+	want := membership.Catalog{Node: "a", Instance: 1 << 63, Version: 7, Services: []membership.Service{{
 		Name: "users", Version: 2, Preferred: true, Group: "g", Description: "who is who", Needs: []string{"mail"},
-		Actions: []cluster.Action{{Name: "v2.users.get", Description: "finds a user", Visibility: "public", Inline: true, Stream: true, In: "GetRequest", Out: "User"}},
-		Events:  []cluster.Subscription{{Pattern: "user.*", Group: "g"}},
-	}, {Name: "$node", Actions: []cluster.Action{{Name: "$node.info"}}}}}
+		Actions: []membership.Action{{Name: "v2.users.get", Description: "finds a user", Visibility: "public", Inline: true, Stream: true, In: "GetRequest", Out: "User"}},
+		Events:  []membership.Subscription{{Pattern: "user.*", Group: "g"}},
+	}, {Name: "$node", Actions: []membership.Action{{Name: "$node.info"}}}}}
 	data, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := cluster.ParseCatalog(data)
+	got, err := membership.ParseCatalog(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestACatalogSurvivesTheWire(t *testing.T) {
 }
 
 func TestACatalogOfANewerNodeIsRead(t *testing.T) {
-	c, err := cluster.ParseCatalog([]byte(`{"node":"a","version":1,"mood":"good","services":[{"name":"users","colour":{"red":1}}]}`))
+	c, err := membership.ParseCatalog([]byte(`{"node":"a","version":1,"mood":"good","services":[{"name":"users","colour":{"red":1}}]}`))
 	if err != nil || len(c.Services) != 1 {
 		t.Errorf("got %+v, %v", c, err)
 	}
@@ -61,11 +61,11 @@ func TestACatalogIsCheckedAndBounded(t *testing.T) {
 		"cut off":                {`{"node":"a","services":[{"name":`, "unexpected end"},
 		"no node":                {`{}`, "its id is empty"},
 		"long node":              {`{"node":"` + long + `"}`, "its id is 5000 bytes long"},
-		"too long":               {`{"node":"` + strings.Repeat("x", cluster.MaxCatalog) + `"}`, "is the limit"},
+		"too long":               {`{"node":"` + strings.Repeat("x", membership.MaxCatalog) + `"}`, "is the limit"},
 		"too many objects":       {`{"node":"a","services":[` + many(300_000, `{"n%d":0}`) + `]}`, "300000 fields"},
-		"too many services":      {`{"node":"a","services":[` + many(cluster.MaxServices+1, `{"name":"s%d"}`) + `]}`, "4097 services"},
-		"too many actions":       {service(`"actions":[` + many(cluster.MaxActions+1, `{"name":"s.a%d"}`) + `]`), "16385 actions"},
-		"too many subscriptions": {service(`"events":[` + many(cluster.MaxSubscriptions+1, `{"pattern":"p%d"}`) + `]`), "16385 event subscriptions"},
+		"too many services":      {`{"node":"a","services":[` + many(membership.MaxServices+1, `{"name":"s%d"}`) + `]}`, "4097 services"},
+		"too many actions":       {service(`"actions":[` + many(membership.MaxActions+1, `{"name":"s.a%d"}`) + `]`), "16385 actions"},
+		"too many subscriptions": {service(`"events":[` + many(membership.MaxSubscriptions+1, `{"pattern":"p%d"}`) + `]`), "16385 event subscriptions"},
 		"too many needs":         {service(`"needs":[` + many(257, `"s%d"`) + `]`), "257 services"},
 		"a service twice":        {`{"node":"a","services":[{"name":"s","version":2},{"name":"s","version":2}]}`, `service "s" is there twice in version 2`},
 		"an action twice":        {`{"node":"a","services":[{"name":"s","actions":[{"name":"s.x"}]},{"name":"t","actions":[{"name":"s.x"}]}]}`, `action "s.x" is there twice`},
@@ -83,7 +83,7 @@ func TestACatalogIsCheckedAndBounded(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := cluster.ParseCatalog([]byte(test.data))
+			_, err := membership.ParseCatalog([]byte(test.data))
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want something with %q", err, test.want)
 			}
@@ -95,12 +95,12 @@ func TestACatalogIsCheckedAndBounded(t *testing.T) {
 }
 
 func TestTheLargestCatalogIsRead(t *testing.T) {
-	c := cluster.Catalog{Node: "a"}
-	for i := range cluster.MaxServices {
-		s := cluster.Service{Name: fmt.Sprintf("s%d", i)}
-		for j := range cluster.MaxActions / cluster.MaxServices {
-			s.Actions = append(s.Actions, cluster.Action{Name: fmt.Sprintf("s%d.a%d", i, j)})
-			s.Events = append(s.Events, cluster.Subscription{Pattern: fmt.Sprintf("s%d.e%d", i, j)})
+	c := membership.Catalog{Node: "a"}
+	for i := range membership.MaxServices {
+		s := membership.Service{Name: fmt.Sprintf("s%d", i)}
+		for j := range membership.MaxActions / membership.MaxServices {
+			s.Actions = append(s.Actions, membership.Action{Name: fmt.Sprintf("s%d.a%d", i, j)})
+			s.Events = append(s.Events, membership.Subscription{Pattern: fmt.Sprintf("s%d.e%d", i, j)})
 		}
 		c.Services = append(c.Services, s)
 	}
@@ -108,14 +108,14 @@ func TestTheLargestCatalogIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cluster.ParseCatalog(data); err != nil {
+	if _, err := membership.ParseCatalog(data); err != nil {
 		t.Errorf("%d bytes: %v", len(data), err)
 	}
 }
 
 func TestAHostileCatalogTakesBoundedMemory(t *testing.T) {
 	fill := func(head, item, tail string) []byte {
-		n := (cluster.MaxCatalog - len(head) - len(tail)) / len(item)
+		n := (membership.MaxCatalog - len(head) - len(tail)) / len(item)
 		return []byte(head + strings.Repeat(item, n) + tail)
 	}
 	tests := map[string][]byte{
@@ -129,7 +129,7 @@ func TestAHostileCatalogTakesBoundedMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := cluster.ParseCatalog(data)
+			_, err := membership.ParseCatalog(data)
 			runtime.ReadMemStats(&after)
 			if err == nil {
 				t.Error("it was taken")
@@ -148,7 +148,7 @@ func FuzzParseCatalog(f *testing.F) {
 	f.Add([]byte(`{"node":"a","services":[{"name":"s","actions":[{"name":"x"},{"name":"x"}]}]}`))
 	f.Add([]byte(`{"node":"\ud800","services":null}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := cluster.ParseCatalog(data)
+		c, err := membership.ParseCatalog(data)
 		if err != nil {
 			return
 		}
@@ -156,10 +156,10 @@ func FuzzParseCatalog(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
-		if _, err := cluster.ParseCatalog(again); err != nil && len(again) <= len(data) {
+		if _, err := membership.ParseCatalog(again); err != nil && len(again) <= len(data) {
 			t.Fatalf("what was written cannot be read: %v", err)
 		}
-		r := cluster.NewRegistry()
+		r := membership.NewRegistry()
 		if !r.Set(c) || len(r.View().Nodes()) != 1 {
 			t.Fatal("a good catalog was not taken")
 		}

@@ -1,4 +1,4 @@
-package cluster
+package membership
 
 import (
 	"context"
@@ -58,10 +58,10 @@ var newGossip func(Carrier, []string, GossipConfig) Gossip
 // one is registered: each is a mistake in the program that shows at its start.
 func RegisterGossip(make func(carrier Carrier, seeds []string, config GossipConfig) Gossip) {
 	if make == nil {
-		panic("cluster: RegisterGossip was given nil")
+		panic("membership: RegisterGossip was given nil")
 	}
 	if newGossip != nil {
-		panic("cluster: RegisterGossip: one is registered already")
+		panic("membership: RegisterGossip: one is registered already")
 	}
 	newGossip = make
 }

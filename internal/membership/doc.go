@@ -1,4 +1,4 @@
-// Package cluster knows which nodes there are, what each offers, and which of them gets a call.
+// Package membership knows which nodes there are, what each offers, and which of them gets a call.
 //
 //   - A [Membership] finds the other nodes and reports when one joins, changes, leaves or fails: [Gossip] by SWIM gossip over
 //     the links the nodes have anyway, [Presence] at a broker, [Static] from a list of addresses.
@@ -7,4 +7,4 @@
 //
 // The three know nothing of each other and nothing of connections: package sabir joins them to its links.
 // docs/cluster.md describes how they work together.
-package cluster
+package membership

@@ -1,4 +1,4 @@
-package cluster_test
+package membership_test
 
 import (
 	"bytes"
@@ -12,24 +12,24 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 // broker gives each message to all members but those that are shut out.
 type broker struct {
 	lock    sync.Mutex
-	inside  []*cluster.Presence
-	outside map[*cluster.Presence]bool
+	inside  []*membership.Presence
+	outside map[*membership.Presence]bool
 	said    int
 }
 
-func (r *broker) enter(key string, config cluster.PresenceConfig) *cluster.Presence {
+func (r *broker) enter(key string, config membership.PresenceConfig) *membership.Presence {
 	config.Log = slog.New(slog.DiscardHandler)
 	if key != "" {
 		config.Key = []byte(key)
 	}
-	var p *cluster.Presence
-	p = cluster.NewPresence(func(message []byte) error {
+	var p *membership.Presence
+	p = membership.NewPresence(func(message []byte) error {
 		r.lock.Lock()
 		defer r.lock.Unlock()
 		r.said++
@@ -46,19 +46,19 @@ func (r *broker) enter(key string, config cluster.PresenceConfig) *cluster.Prese
 	return p
 }
 
-func (r *broker) shut(p *cluster.Presence, out bool) {
+func (r *broker) shut(p *membership.Presence, out bool) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if r.outside == nil {
-		r.outside = make(map[*cluster.Presence]bool)
+		r.outside = make(map[*membership.Presence]bool)
 	}
 	r.outside[p] = out
 }
 
-func startPresence(t *testing.T, p *cluster.Presence, id string) *news {
+func startPresence(t *testing.T, p *membership.Presence, id string) *news {
 	t.Helper()
 	n := new(news)
-	if err := p.Start(t.Context(), cluster.Member{ID: id, Addr: "bus://b#" + id}, n.watch); err != nil {
+	if err := p.Start(t.Context(), membership.Member{ID: id, Addr: "bus://b#" + id}, n.watch); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Stop(context.Background()) })
@@ -75,7 +75,7 @@ func wantNews(t *testing.T, node string, n *news, want ...string) {
 func TestNodesThatReceiveEachOthersMessagesAreMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r broker
-		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
+		a, b := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{})
 		na := startPresence(t, a, "a")
 		nb := startPresence(t, b, "b")
 		wantNews(t, "a", na, "joined bus://b#b is b")
@@ -88,7 +88,7 @@ func TestNodesThatReceiveEachOthersMessagesAreMembers(t *testing.T) {
 func TestASilentNodeFailsAfterTheLimitAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r broker
-		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
+		a, b := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{})
 		na := startPresence(t, a, "a")
 		startPresence(t, b, "b")
 		na.take()
@@ -106,7 +106,7 @@ func TestASilentNodeFailsAfterTheLimitAndComesBack(t *testing.T) {
 func TestNoMemberFailsWhileTheBrokerIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r broker
-		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
+		a, b := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{})
 		na := startPresence(t, a, "a")
 		startPresence(t, b, "b")
 		na.take()
@@ -124,7 +124,7 @@ func TestNoMemberFailsWhileTheBrokerIsLost(t *testing.T) {
 func TestAMemberThatIsSaidToHaveFailedComesBackWhenItIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r broker
-		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
+		a, b := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{})
 		na := startPresence(t, a, "a")
 		startPresence(t, b, "b")
 		na.take()
@@ -139,9 +139,9 @@ func TestAMemberThatIsSaidToHaveFailedComesBackWhenItIsThere(t *testing.T) {
 func TestASecondNodeOfAnIDIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r broker
-		a, b := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{})
+		a, b := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{})
 		startPresence(t, a, "a")
-		if err := b.Start(t.Context(), cluster.Member{ID: "a", Addr: "bus://b#b"}, func(cluster.Change) {}); err == nil {
+		if err := b.Start(t.Context(), membership.Member{ID: "a", Addr: "bus://b#b"}, func(membership.Change) {}); err == nil {
 			t.Error("it started")
 		}
 	})
@@ -150,11 +150,11 @@ func TestASecondNodeOfAnIDIsRefused(t *testing.T) {
 func TestMessagesWithoutTheKeyOfTheClusterAreIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r broker
-		a, b := r.enter("the key of the cluster", cluster.PresenceConfig{}), r.enter("another key", cluster.PresenceConfig{})
-		c := r.enter("", cluster.PresenceConfig{})
+		a, b := r.enter("the key of the cluster", membership.PresenceConfig{}), r.enter("another key", membership.PresenceConfig{})
+		c := r.enter("", membership.PresenceConfig{})
 		na := startPresence(t, a, "a")
-		for id, stranger := range map[string]*cluster.Presence{"b": b, "c": c} {
-			if err := stranger.Start(t.Context(), cluster.Member{ID: id}, func(cluster.Change) {}); err == nil || !strings.Contains(err.Error(), "wrong key") {
+		for id, stranger := range map[string]*membership.Presence{"b": b, "c": c} {
+			if err := stranger.Start(t.Context(), membership.Member{ID: id}, func(membership.Change) {}); err == nil || !strings.Contains(err.Error(), "wrong key") {
 				t.Errorf("%s starts: %v", id, err)
 			}
 		}
@@ -169,21 +169,21 @@ func TestAnOldGoodbyeDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r broker
 		var bye []byte
-		a := r.enter("", cluster.PresenceConfig{})
+		a := r.enter("", membership.PresenceConfig{})
 		na := startPresence(t, a, "a")
-		b := cluster.NewPresence(func(message []byte) error {
+		b := membership.NewPresence(func(message []byte) error {
 			if bytes.Contains(message, []byte(`"bye"`)) {
 				bye = bytes.Clone(message)
 			}
 			a.Receive(bytes.Clone(message))
 			return nil
-		}, cluster.PresenceConfig{})
-		if err := b.Start(t.Context(), cluster.Member{ID: "b", Addr: "bus://b#b", Instance: 1}, func(cluster.Change) {}); err != nil {
+		}, membership.PresenceConfig{})
+		if err := b.Start(t.Context(), membership.Member{ID: "b", Addr: "bus://b#b", Instance: 1}, func(membership.Change) {}); err != nil {
 			t.Fatal(err)
 		}
 		b.Stop(t.Context())
-		again := cluster.NewPresence(func(message []byte) error { a.Receive(bytes.Clone(message)); return nil }, cluster.PresenceConfig{})
-		if err := again.Start(t.Context(), cluster.Member{ID: "b", Addr: "bus://b#b", Instance: 2}, func(cluster.Change) {}); err != nil {
+		again := membership.NewPresence(func(message []byte) error { a.Receive(bytes.Clone(message)); return nil }, membership.PresenceConfig{})
+		if err := again.Start(t.Context(), membership.Member{ID: "b", Addr: "bus://b#b", Instance: 2}, func(membership.Change) {}); err != nil {
 			t.Fatal(err)
 		}
 		na.take()
@@ -196,7 +196,7 @@ func TestAnOldGoodbyeDoesNotCount(t *testing.T) {
 func TestAnObserverIsNotSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r broker
-		a, guest := r.enter("", cluster.PresenceConfig{}), r.enter("", cluster.PresenceConfig{Observe: true})
+		a, guest := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{Observe: true})
 		na := startPresence(t, a, "a")
 		ng := startPresence(t, guest, "guest")
 		time.Sleep(time.Minute)
@@ -208,9 +208,9 @@ func TestAnObserverIsNotSeen(t *testing.T) {
 // Without that, an observer would stop waiting before the others announce themselves again.
 func TestANodeWithoutAnAnswerAtItsStartSoonAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for id, config := range map[string]cluster.PresenceConfig{"b": {}, "guest": {Observe: true}} {
+		for id, config := range map[string]membership.PresenceConfig{"b": {}, "guest": {Observe: true}} {
 			var r broker
-			startPresence(t, r.enter("", cluster.PresenceConfig{Interval: time.Hour}), "a")
+			startPresence(t, r.enter("", membership.PresenceConfig{Interval: time.Hour}), "a")
 			late := r.enter("", config)
 			r.shut(late, true)
 			n := startPresence(t, late, id)
@@ -227,9 +227,9 @@ func TestANodeWithoutAnAnswerAtItsStartSoonAsksAgain(t *testing.T) {
 func TestAnswersAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r broker
-		var all []*cluster.Presence
+		var all []*membership.Presence
 		for range 50 {
-			all = append(all, r.enter("", cluster.PresenceConfig{}))
+			all = append(all, r.enter("", membership.PresenceConfig{}))
 		}
 		var wg sync.WaitGroup
 		for i, p := range all {
@@ -251,18 +251,18 @@ func TestAnswersAreShared(t *testing.T) {
 }
 
 // A message behind the goodbye would make the node a member again, up to the limit of silence.
-func TestNothingIsSaidBehindTheGoodbye(t *testing.T) {
+func TestNothingIsSentAfterTheGoodbye(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b *cluster.Presence
+		var b *membership.Presence
 		var said []string
-		b = cluster.NewPresence(func(message []byte) error {
+		b = membership.NewPresence(func(message []byte) error {
 			said = append(said, string(message[32:]))
 			if bytes.Contains(message, []byte(`"bye"`)) { // the broker is slow, and a node asks meanwhile
 				b.Receive(append(make([]byte, 32), `{"kind":"who","id":"c"}`...))
 				time.Sleep(time.Second)
 			}
 			return nil
-		}, cluster.PresenceConfig{})
+		}, membership.PresenceConfig{})
 		startPresence(t, b, "b")
 		b.Stop(t.Context())
 		time.Sleep(time.Second)
@@ -275,9 +275,9 @@ func TestNothingIsSaidBehindTheGoodbye(t *testing.T) {
 // Otherwise the others might hear them in another order, and take the first for an old one.
 func TestMessagesAreBroadcastOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b *cluster.Presence
+		var b *membership.Presence
 		var telling atomic.Int32
-		b = cluster.NewPresence(func(message []byte) error {
+		b = membership.NewPresence(func(message []byte) error {
 			if telling.Add(1) > 1 {
 				t.Error("two at once")
 			}
@@ -287,7 +287,7 @@ func TestMessagesAreBroadcastOneAfterTheOther(t *testing.T) {
 			time.Sleep(time.Second)
 			telling.Add(-1)
 			return nil
-		}, cluster.PresenceConfig{})
+		}, membership.PresenceConfig{})
 		startPresence(t, b, "b")
 		b.Receive(append(make([]byte, 32), `{"kind":"here","id":"a"}`...))
 		time.Sleep(time.Minute)
@@ -299,12 +299,12 @@ func TestStoppingWhileAMemberIsSilentForTooLong(t *testing.T) {
 	for range 20 { // the loop that ends may take any of the two that wait, the tick and the end
 		synctest.Test(t, func(t *testing.T) {
 			var slow atomic.Bool
-			b := cluster.NewPresence(func([]byte) error {
+			b := membership.NewPresence(func([]byte) error {
 				if slow.Load() {
 					time.Sleep(10 * time.Second)
 				}
 				return nil
-			}, cluster.PresenceConfig{Interval: 5 * time.Second})
+			}, membership.PresenceConfig{Interval: 5 * time.Second})
 			startPresence(t, b, "b")
 			b.Receive(append(make([]byte, 32), `{"kind":"here","id":"a"}`...))
 			time.Sleep(16 * time.Second)

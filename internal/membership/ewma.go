@@ -1,4 +1,4 @@
-package cluster
+package membership
 
 // PeakEWMA picks the better of two random candidates by expected latency: the decaying peak of how long calls took times
 // the calls in flight and this one. A node that becomes slow is avoided from its first slow answer, and tried again as the

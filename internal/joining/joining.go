@@ -1,0 +1,43 @@
+// Package joining holds what the options of sabir.Join set: package cluster and others write it, package mesh reads it.
+package joining
+
+import (
+	"crypto/tls"
+
+	"github.com/sabir-go/sabir/internal/option"
+)
+
+// Config is what the options of one use of Join set.
+type Config struct {
+	Cluster       string // its name
+	Key           string
+	TLS           *tls.Config
+	Seeds         []string
+	Members       []string
+	Advertise     string
+	PacketSize    int
+	Zone          string
+	Labels        map[string]string
+	Connections   int // to each other node
+	ClientOnly    bool
+	Compression   string // name of a method; "" for none
+	CompressAbove int
+	Limits        Limits
+	Codecs        []string
+
+	At       option.Site // of Join
+	Problems []error     // of the options
+	given    option.Given
+}
+
+// Limits bounds what other nodes can make this one hold. 0 stands for the default.
+type Limits struct {
+	Message, Calls, Streams, Window, Node int
+}
+
+// Once notes an option that can be given once. A second one is a problem.
+func (c *Config) Once(name string, at option.Site) {
+	if err := c.given.Again(name, at); err != nil {
+		c.Problems = append(c.Problems, err)
+	}
+}
