@@ -19,7 +19,7 @@ var errorBehaviours = []behaviour{
 	{"a panic is its caller's error and tells nothing of what it said", panicError},
 	{"the panic of a goroutine that a handler started with Go is its caller's error", goPanicError},
 	{"a broken rule is a validation error with the fields", validationError},
-	{"an unknown action is not found, and names near it are told", unknownAction},
+	{"an unknown action is not found, and the error suggests similar names", unknownAction},
 	{"what is retryable arrives as retryable", retryableError},
 	{"an error passes through a node in between and still tells where it happened", errorOverTwoHops},
 	{"a retryable error of a nested call is not retryable for the outer caller", retryableNested},

@@ -27,11 +27,11 @@ var faceBehaviours = []behaviour{
 	{"the caller's middlewares see the action of another node and its error as it was there", remoteMiddleware},
 	{"the HTTP gateway of one node serves the public action of another", httpElsewhere},
 	{"the HTTP gateway does not serve another node's action that is for the cluster only", httpCluster},
-	{"a guest calls, emits and streams as a node does", guestCalls},
-	{"a guest sees all nodes and services, also those that come later", guestSees},
-	{"a guest offers nothing and gets no events", guestOffersNothing},
-	{"a guest that finds nobody does not start", guestAlone},
-	{"a guest finds the others when the node that it joined at leaves", guestStays},
+	{"a client-only node calls, emits and streams as a node does", guestCalls},
+	{"a client-only node sees all nodes and services, also those that come later", guestSees},
+	{"a client-only node offers nothing and gets no events", guestOffersNothing},
+	{"a client-only node that finds no other node does not start", guestAlone},
+	{"a client-only node finds the others when the node that it joined at leaves", guestStays},
 }
 
 // pair is a node with a policy that calls what the other one offers as svc.it.

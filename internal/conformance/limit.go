@@ -12,10 +12,10 @@ import (
 )
 
 var limitBehaviours = []behaviour{
-	{"a node of a cluster with another name is refused, and told so, or does not meet this one", otherCluster},
-	{"a node with the wrong cluster key is refused, and told so", wrongKey},
-	{"a node without the cluster key is refused, and told so", missingKey},
-	{"a node with a key is refused where the others have none, and told so", needlessKey},
+	{"a node of a cluster with another name is refused, and gets the reason, or does not meet this one", otherCluster},
+	{"a node with the wrong cluster key is refused, and gets the reason", wrongKey},
+	{"a node without the cluster key is refused, and gets the reason", missingKey},
+	{"a node with a key is refused where the others have none, and gets the reason", needlessKey},
 	{"a cluster key that is too short keeps the node from starting", shortKey},
 	{"a node that was refused leaves nothing behind at the one that refused it", refusedLeavesNothing},
 	{"an input larger than the other node takes is an error that names sizes and node", largeInput},

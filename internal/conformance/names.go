@@ -19,7 +19,7 @@ var nameBehaviours = []behaviour{
 	{"a call to a node that does not offer the action is not found and names the node", toNodeWithout},
 	{"a name without a version, sent to a node, reaches the version that node prefers", toNodeShortName},
 	{"an idempotent action is one for a call to a node by name too", toNodeIdempotent},
-	{"private actions are neither listed nor reached, nor told as a name near by", privateActions},
+	{"private actions are neither listed nor reached, nor suggested as similar names", privateActions},
 	{"actions for the cluster are listed and reached", clusterActions},
 	{"a name without a version reaches the highest version in the whole cluster", highestVersion},
 	{"a name without a version reaches the preferred version in the whole cluster", preferredVersion},

@@ -11,7 +11,7 @@ import (
 
 var processLossBehaviours = []behaviour{
 	{"when a node dies its links get an exit, its monitors a down, and then the node is down", processNodeDies},
-	{"when a node stops, the end of its processes is told before the node is down", processNodeStops},
+	{"when a node stops, the end of its processes is reported before the node is down", processNodeStops},
 	{"calls in flight to a process of a node that dies fail at once", processLostCall},
 	{"PIDs of an earlier run of a node are nobody's", processRestart},
 	{"messages around the loss of a link are neither duplicated nor reordered", processLinkAgain},

@@ -19,7 +19,7 @@ var streamBehaviours = []behaviour{
 	{"what was sent before the handler's end arrives before the end", streamTail},
 	{"closing a stream early cancels the handler's context", streamClosed},
 	{"the caller's context ends a stream on both sides", streamCancelled},
-	{"the handler's error is what the caller's Recv returns", streamError},
+	{"the caller's Recv returns the handler's error", streamError},
 	{"the handler's panic ends the stream with an error that tells nothing", streamPanic},
 	{"a value that breaks a rule ends the stream for both sides", streamValidation},
 	{"a sender waits when the receiver does not take, in both directions", streamBackPressure},

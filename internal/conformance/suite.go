@@ -90,7 +90,7 @@ var parts = []part{
 	{"Nodes that come and go", lifeBehaviours},
 	{"Faults", faultBehaviours},
 	{"Who may come in, and how much", limitBehaviours},
-	{"Policies, HTTP and guests", faceBehaviours},
+	{"Policies, HTTP and client-only nodes", faceBehaviours},
 	{"Processes", processBehaviours},
 	{"Processes of nodes that come and go", processLossBehaviours},
 }

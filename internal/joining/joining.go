@@ -7,7 +7,7 @@ import (
 	"github.com/sabir-go/sabir/internal/option"
 )
 
-// Config is what the options of one use of Join set.
+// Config holds the settings that the options of one Join make.
 type Config struct {
 	Cluster       string // its name
 	Key           string
