@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/wire"
@@ -118,7 +119,7 @@ type endpoint interface {
 	// callJSON calls with a JSON document and appends the answer's to dst.
 	callJSON(ctx context.Context, in, dst []byte, o callOptions) ([]byte, error)
 	// serveJSON is callJSON for a call that came in from outside.
-	serveJSON(in Inbound, dst, body []byte) ([]byte, error)
+	serveJSON(in gateway.Inbound, dst, body []byte) ([]byte, error)
 	// wrap makes an endpoint for the same action whose JSON calls and streams pass the middlewares first.
 	wrap(a *Action, middlewares []Middleware) endpoint
 }

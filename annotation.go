@@ -39,11 +39,6 @@ func Deprecated(instead string) ActionOption {
 // ActionExample is an input of an action and its output.
 type ActionExample struct{ In, Out any }
 
-// CacheNote is the key under which a middleware that keeps answers notes for how long, a time.Duration.
-const CacheNote = noteName("cache")
-
-type noteName string
-
 // Annotate records a fact about the action, such as the roles that callers need, so that documents and gateways can show it. A
 // middleware calls it while it wraps the action, and not after its wrapping function returned. Keys are compared with ==; use
 // a type of your own. A later fact under the same key replaces the former.

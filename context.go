@@ -2,12 +2,12 @@ package sabir
 
 import (
 	"context"
-	"encoding/hex"
 	"maps"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"github.com/sabir-go/sabir/gateway"
 )
 
 // CallInfo describes the call or event that a handler is handling.
@@ -316,42 +316,8 @@ func WithRequestID(ctx context.Context, id string) context.Context {
 // no secret: its bits come from math/rand/v2, which the runtime seeds from the system.
 func NewRequestID() string {
 	var text [36]byte
-	return string(AppendRequestID(text[:0]))
+	return string(gateway.AppendRequestID(text[:0]))
 }
-
-// AppendRequestID is NewRequestID that appends the id to dst.
-func AppendRequestID(dst []byte) []byte {
-	high, low := rand.Uint64(), rand.Uint64()
-	high, low = high&^0xf000|0x4000, low&^(3<<62)|2<<62 // the version and the variant
-	var text [36]byte
-	putHex(text[0:8], high>>32)
-	text[8] = '-'
-	putHex(text[9:13], high>>16)
-	text[13] = '-'
-	putHex(text[14:18], high)
-	text[18] = '-'
-	putHex(text[19:23], low>>48)
-	text[23] = '-'
-	putHex(text[24:36], low)
-	return append(dst, text[:]...)
-}
-
-// putHex writes the last digits of v.
-func putHex(dst []byte, v uint64) {
-	for i := len(dst) - 2; i >= 0; i -= 2 {
-		pair := hexPairs[v&0xff]
-		dst[i], dst[i+1] = pair[0], pair[1]
-		v >>= 8
-	}
-}
-
-// hexPairs has the two hexadecimal digits of each byte.
-var hexPairs = func() (pairs [256][2]byte) {
-	for i := range pairs {
-		hex.Encode(pairs[i][:], []byte{byte(i)})
-	}
-	return pairs
-}()
 
 // RequestIDFromContext is the id of the request that ctx belongs to, or "".
 func RequestIDFromContext(ctx context.Context) string {

@@ -203,7 +203,7 @@ const (
 	nameInputTooLarge        = "InputTooLarge"
 	nameUnsupportedMediaType = "UnsupportedMediaType"
 	nameMethodNotAllowed     = "MethodNotAllowed"
-	nameWrongSite            = "WrongSite"
+	nameCrossOrigin          = "CrossOrigin"
 	nameNotANode             = "NotANode"
 	nameBadKey               = "BadKey"
 	nameLinkLost             = "LinkLost"
@@ -271,9 +271,9 @@ var (
 	ErrUnsupportedMediaType = NewError(CodeInvalidArgument, nameUnsupportedMediaType, "the body is not JSON")
 	// ErrMethodNotAllowed: over HTTP: the address takes other methods. Use one that the header Allow lists.
 	ErrMethodNotAllowed = NewError(CodeUnimplemented, nameMethodNotAllowed, "the method is not for this address")
-	// ErrWrongSite: over HTTP: a browser calls for a page of another site, or by a host name that is not the node's. Call by
+	// ErrCrossOrigin: over HTTP: a browser calls for a page of another site, or by a host name that is not the node's. Call by
 	// the node's own name.
-	ErrWrongSite = NewError(CodePermissionDenied, nameWrongSite, "the request comes from or is for another site")
+	ErrCrossOrigin = NewError(CodePermissionDenied, nameCrossOrigin, "the request comes from or is for another site")
 	// ErrNotANode: something other than a Sabir node answered at the address; the code of the error follows the HTTP status.
 	// Check the address, and proxies on the way.
 	ErrNotANode = NewError(CodeUnknown, nameNotANode, "that is no Sabir node")
@@ -288,8 +288,8 @@ var (
 	// ErrJoinFailed: a node with [Join] cannot start: the address is taken or not allowed, the key is wrong, or the cluster is
 	// another. See the message.
 	ErrJoinFailed = NewError(CodeUnavailable, nameJoinFailed, "the node cannot join")
-	// ErrTooManyCalls: a node has as many calls of others in flight as it takes, see [cluster.Limits]. Try again later, or on
-	// another node.
+	// ErrTooManyCalls: a node has as many calls of others in flight as it takes, see [cluster.Limits], or has so much to do that the call
+	// waited for a quarter of its timeout and was not begun. Try again later, or on another node.
 	ErrTooManyCalls = NewError(CodeResourceExhausted, nameTooManyCalls, "too many calls in flight").AsRetryable()
 	// ErrTooManyStreams: a node has as many streams open as it takes, see [cluster.Limits]; over HTTP 4,096, or 100 of a
 	// connection. Try again later.

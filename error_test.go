@@ -3,11 +3,154 @@ package sabir
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
+
+// errorDocs parses error.go: the wire name of each constant, and the comment of each variable.
+func errorDocs(t *testing.T) (names, comments map[string]string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "error.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, comments = make(map[string]string), make(map[string]string)
+	ast.Inspect(file, func(node ast.Node) bool {
+		spec, ok := node.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 {
+			return true
+		}
+		constant := spec.Names[0].Name
+		if literal, ok := spec.Values[0].(*ast.BasicLit); ok && strings.HasPrefix(constant, "name") {
+			names[constant], _ = strconv.Unquote(literal.Value)
+		}
+		if strings.HasPrefix(constant, "Err") {
+			comments[constant] = strings.Join(strings.Fields(spec.Doc.Text()), " ")
+		}
+		return true
+	})
+	return names, comments
+}
+
+// builtinErrors lists the errors above in their order.
+var builtinErrors = [...]*Error{
+	ErrActionNotFound, ErrServiceUnavailable, ErrGroupGone, ErrNodeState, ErrBadOption, ErrBadService, ErrBadName,
+	ErrBadContract, ErrValidationFailed, ErrBadInput, ErrBadOutput, ErrInputTooLarge, ErrUnsupportedMediaType,
+	ErrMethodNotAllowed, ErrCrossOrigin, ErrNotANode, ErrBadKey, ErrLinkLost, ErrNoCommonCodec, ErrJoinFailed,
+	ErrTooManyCalls, ErrTooManyStreams,
+	ErrMessageTooLarge, ErrHeadTooLarge, ErrTooMuchDeclared, ErrNotAnswered, ErrBadCompression, ErrDeadlineExceeded,
+	ErrCanceled, ErrPanic, ErrHandlerFailed, ErrTooManyLevels, ErrTooManyAbandoned, ErrStreamWanted, ErrNoStream,
+	ErrStreamEnded, ErrEventQueueFull, ErrRateLimited, ErrBulkheadFull, ErrBreakerOpen, ErrNoDescription,
+}
+
+// errorVariables are the exported variables of the runtime's errors by the name they go by on the wire.
+func errorVariables() map[string]*Error {
+	all := make(map[string]*Error)
+	for _, e := range builtinErrors {
+		all[e.Name] = e
+	}
+	return all
+}
+
+func TestEachErrorOfTheRuntimeHasAVariableSpelledAsItsNameOnTheWire(t *testing.T) {
+	names, comments := errorDocs(t)
+	variables := errorVariables()
+	for constant, name := range names {
+		if constant != "name"+name {
+			t.Errorf("the constant of %q is called %s", name, constant)
+		}
+		if comments["Err"+name] == "" || variables[name] == nil {
+			t.Errorf("%q has no variable Err%s with a comment", name, name)
+		}
+	}
+	if len(names) != len(comments) || len(names) != len(variables) {
+		t.Errorf("%d names, %d variables, %d of them in the list of built-in errors", len(names), len(comments), len(variables))
+	}
+}
+
+func TestTheRuntimeSendsANameWithOneCodeOnly(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	literal := regexp.MustCompile(`Code: (?:uint8\()?(Code\w+)\)?, Name: name(\w+)`)
+	found := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range literal.FindAllStringSubmatch(string(text), -1) {
+			found++
+			if e := errorVariables()[m[2]]; e == nil || "Code"+e.Code.String() != m[1] {
+				t.Errorf("%s sends %s with %s, which its variable does not have: errors.Is would not find it", file, m[2], m[1])
+			}
+		}
+	}
+	if found < 40 {
+		t.Errorf("found %d errors only: the pattern no longer fits the code", found)
+	}
+}
+
+// TestTheTablesOfErrorsInTheDocsAreThoseOfTheCode holds the tables of docs/errors.md, which -update writes.
+func TestTheTablesOfErrorsInTheDocsAreThoseOfTheCode(t *testing.T) {
+	const path = "docs/errors.md"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := withTable(t, withTable(t, string(text), "codes", codeTable()), "names", errorTable(t))
+	want = withTable(t, want, "packages", packageErrorTable(t))
+	if want == string(text) {
+		return
+	}
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Errorf("%s is not what error.go says: go test -run TestTheTablesOfErrors -update .", path)
+}
+
+func withTable(t *testing.T, text, mark, table string) string {
+	t.Helper()
+	before, rest, ok := strings.Cut(text, "<!-- "+mark+" -->\n")
+	_, after, closed := strings.Cut(rest, "<!-- /"+mark+" -->")
+	if !ok || !closed {
+		t.Fatalf("docs/errors.md has no marks for the table of %s", mark)
+	}
+	return before + "<!-- " + mark + " -->\n" + table + "<!-- /" + mark + " -->" + after
+}
+
+func codeTable() string {
+	table := "| code | gRPC | HTTP |\n|---|---|---|\n"
+	for c := CodeCanceled; int(c) < len(codes); c++ {
+		table += fmt.Sprintf("| `%s` | %d | %d |\n", c, c.GRPCStatus(), c.HTTPStatus())
+	}
+	return table
+}
+
+func errorTable(t *testing.T) string {
+	_, comments := errorDocs(t)
+	links := regexp.MustCompile(`\[([\w.]+)\]`)
+	table := "| `sabir.Err…` | code | HTTP | retryable | when, and what to do |\n|---|---|---|---|---|\n"
+	for _, e := range builtinErrors {
+		meaning := strings.TrimPrefix(comments["Err"+e.Name], "Err"+e.Name+": ")
+		retryable := map[bool]string{true: "yes", false: "no"}[e.Retryable]
+		table += fmt.Sprintf("| `%s` | %s | %d | %s | %s |\n", e.Name, e.Code, e.HTTPStatus(), retryable, links.ReplaceAllString(meaning, "`$1`"))
+	}
+	return table
+}
 
 func TestAnErrorOfAnAuthorIsRetryableOnlyWhereItSaysSo(t *testing.T) {
 	for c := CodeCanceled; int(c) < len(codes); c++ {

@@ -10,30 +10,14 @@ import (
 	"unsafe"
 
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/httpgateway"
 	"github.com/sabir-go/sabir/internal/option"
 )
 
-// Gateway is a way into a node from outside, such as HTTP: started after the services, stopped before them.
-type Gateway interface {
-	// Name identifies it in errors and logs: "http :3000".
-	Name() string
-	// Start returns when calls can come in.
-	Start(ctx context.Context) error
-	// Stop takes no more calls and waits for those in flight, or for the context.
-	Stop(ctx context.Context) error
-}
-
 // WithGateway gives the node a gateway; make is called when the node starts.
-func WithGateway(make func(*Node) (Gateway, error)) NodeOption {
+func WithGateway(make func(*Node) (gateway.Gateway, error)) NodeOption {
 	return nodeOption(func(n *Node) { n.attached = append(n.attached, make) })
-}
-
-// HTTPConfig holds the values of HTTP and its options, for the package that serves it.
-type HTTPConfig struct {
-	Addr    string
-	Key     string
-	TLS     *tls.Config
-	Options []any // of the package that serves it, in the order in which they were given
 }
 
 // HTTP exposes the public actions at POST /service/action, JSON in and out, with health at /health and readiness at
@@ -44,72 +28,45 @@ type HTTPConfig struct {
 // An address without a host, ":3000", means this machine only (127.0.0.1). To be reached from others, name the host,
 // "0.0.0.0:3000", and restrict the callers with HTTPKey or a TLS configuration that demands client certificates; without
 // either the node refuses to start. Port 0 takes a free one: see [Node.HTTPAddr].
-func HTTP(addr string, options ...HTTPOption) NodeOption {
-	config := HTTPConfig{Addr: addr}
+func HTTP(addr string, options ...gateway.HTTPOption) NodeOption {
+	config := gateway.HTTPConfig{Addr: addr}
 	for _, o := range options {
 		o(&config)
 	}
-	attach := func(n *Node) (Gateway, error) {
-		if httpGateway == nil {
+	attach := func(n *Node) (gateway.Gateway, error) {
+		if httpgateway.New == nil {
 			return nil, &Error{Code: CodeInvalidArgument, Name: nameBadOption, Node: n.id,
 				Message: `sabir.HTTP needs the package that serves it: add import _ "github.com/sabir-go/sabir/web"`}
 		}
-		return httpGateway(n, config)
+		return httpgateway.New(n, config)
 	}
 	return nodeOptionOnce("HTTP", option.Caller(), func(n *Node) { n.attached = append(n.attached, attach) })
 }
 
-// HTTPOption is an option of HTTP.
-type HTTPOption func(*HTTPConfig)
-
 // HTTPKey asks every caller for "Authorization: Bearer <key>". Use at least 16 random characters.
-func HTTPKey(key string) HTTPOption { return func(c *HTTPConfig) { c.Key = key } }
+func HTTPKey(key string) gateway.HTTPOption { return func(c *gateway.HTTPConfig) { c.Key = key } }
 
 // HTTPTLS serves HTTPS.
-func HTTPTLS(config *tls.Config) HTTPOption { return func(c *HTTPConfig) { c.TLS = config } }
-
-// httpGateway makes the gateway of HTTP; nil in a program without package web. See RegisterHTTP.
-var httpGateway func(*Node, HTTPConfig) (Gateway, error)
-
-// RegisterHTTP sets what serves HTTP. Package web calls it when it is imported.
-func RegisterHTTP(make func(*Node, HTTPConfig) (Gateway, error)) { httpGateway = make }
+func HTTPTLS(config *tls.Config) gateway.HTTPOption {
+	return func(c *gateway.HTTPConfig) { c.TLS = config }
+}
 
 // HTTPAddr is the host and port where HTTP is served, once the node runs; "" if it is not.
 func (n *Node) HTTPAddr() string {
 	n.tableLock.Lock()
 	defer n.tableLock.Unlock()
-	for _, gateway := range n.gateways {
-		if f, ok := gateway.(interface{ HTTPAddr() string }); ok {
+	for _, g := range n.gateways {
+		if f, ok := g.(interface{ HTTPAddr() string }); ok {
 			return f.HTTPAddr()
 		}
 	}
 	return ""
 }
 
-// Inbound is a call that came in from outside the cluster, as a [Gateway] hands it over with [Action.ServeJSON].
-type Inbound struct {
-	// Context ends when the caller no longer waits. Besides that only its Value method is used.
-	Context   context.Context
-	RequestID string            // see WithRequestID; copied
-	Metadata  map[string]string // see WithMetadata; must not be changed later
-	// Limit bounds the time of the call, 0 for no limit. At its end the handler's context ends and the gateway's caller is
-	// answered, even when the handler does not return.
-	Limit time.Duration
-	// Watched means that the gateway answers its caller at the limit by itself, on another goroutine than the one that called
-	// ServeJSON; the handler then runs on that one and may keep it longer. It spares a change of goroutines for each call.
-	Watched bool
-	// Strict refuses an input with members that its type has no field for. For an action of another node it does nothing.
-	Strict bool
-	// Lent answers what Context and the rest do not, but only until ServeJSON returns, so that it can be something that the gateway
-	// uses again. Its Value method is called by any goroutine that has the call's context, and perhaps still in the moment
-	// after the return: it must be safe at all times. nil for none.
-	Lent interface{ Value(key any) any }
-}
-
 var strictJSON = json.New(json.Strict())
 
-// decode reads the input.
-func (in *Inbound) decode(body []byte, v any) error {
+// decodeInbound reads the input.
+func decodeInbound(in *gateway.Inbound, body []byte, v any) error {
 	if in.Strict {
 		return strictJSON.Decode(body, v)
 	}
@@ -119,7 +76,7 @@ func (in *Inbound) decode(body []byte, v any) error {
 // ServeJSON is [Action.AppendJSON] for a gateway: it calls this very action with a JSON document that came from outside and
 // appends its answer to dst. Empty input stands for {}. On an error it returns dst as it was. body may be used again when it
 // returns.
-func (a *Action) ServeJSON(in Inbound, dst, body []byte) ([]byte, error) {
+func (a *Action) ServeJSON(in gateway.Inbound, dst, body []byte) ([]byte, error) {
 	if a.endpoint == nil {
 		return dst, a.notHere()
 	}
@@ -131,11 +88,11 @@ func (a *Action) ServeJSON(in Inbound, dst, body []byte) ([]byte, error) {
 
 var emptyObject = []byte("{}")
 
-func (h *handler[In, Out]) serveJSON(in Inbound, dst, body []byte) ([]byte, error) {
+func (h *handler[In, Out]) serveJSON(in gateway.Inbound, dst, body []byte) ([]byte, error) {
 	f := h.takeRequest()
 	defer h.putRequest(f)
 	f.action = h.action
-	if err := in.decode(body, &f.in); err != nil {
+	if err := decodeInbound(&in, body, &f.in); err != nil {
 		return dst, h.badInput(err)
 	}
 	c, failed := h.op.enterFromGateway(&in)
@@ -149,7 +106,7 @@ func (h *handler[In, Out]) serveJSON(in Inbound, dst, body []byte) ([]byte, erro
 	return h.op.node.appendJSON(dst, h.action, &f.out)
 }
 
-func (h *handler[In, Out]) serveInbound(in *Inbound, f *typedRequest[In, Out], c *gatewayCall) (err error) {
+func (h *handler[In, Out]) serveInbound(in *gateway.Inbound, f *typedRequest[In, Out], c *gatewayCall) (err error) {
 	if gate := h.op.gate; gate != nil {
 		if !gate.enter() {
 			return h.op.node.unavailable(h.action.Name)
@@ -225,7 +182,7 @@ func (c *gatewayContext) Value(key any) any {
 }
 
 // enterFromGateway makes the contexts for a call from outside.
-func (s *operation) enterFromGateway(in *Inbound) (*gatewayCall, *Error) {
+func (s *operation) enterFromGateway(in *gateway.Inbound) (*gatewayCall, *Error) {
 	if err := in.Context.Err(); err != nil {
 		return nil, s.contextError(err)
 	}
@@ -239,7 +196,7 @@ func (s *operation) enterFromGateway(in *Inbound) (*gatewayCall, *Error) {
 }
 
 // fill sets an empty context to the values of a call.
-func (c *gatewayContext) fill(in *Inbound, n *Node) {
+func (c *gatewayContext) fill(in *gateway.Inbound, n *Node) {
 	c.Context, c.metadata, c.borrowed = in.Context, in.Metadata, in.Lent
 	if len(in.RequestID) <= len(c.idBuffer) {
 		c.requestID = unsafe.String(&c.idBuffer[0], copy(c.idBuffer[:], in.RequestID)) // written once, here
@@ -251,11 +208,11 @@ func (c *gatewayContext) fill(in *Inbound, n *Node) {
 	}
 }
 
-func (h *streamHandler[In, Out]) serveJSON(_ Inbound, dst, _ []byte) ([]byte, error) {
+func (h *streamHandler[In, Out]) serveJSON(_ gateway.Inbound, dst, _ []byte) ([]byte, error) {
 	return dst, h.streamWanted()
 }
 
-func (a *remoteAction) serveJSON(in Inbound, dst, body []byte) ([]byte, error) {
+func (a *remoteAction) serveJSON(in gateway.Inbound, dst, body []byte) ([]byte, error) {
 	var c gatewayContext
 	c.fill(&in, a.op.node)
 	defer c.end()
@@ -320,7 +277,7 @@ func (w *wrappedRemoteAction) callJSON(ctx context.Context, in, dst []byte, o ca
 	return append(dst, r.out...), nil
 }
 
-func (w *wrappedRemoteAction) serveJSON(in Inbound, dst, body []byte) ([]byte, error) {
+func (w *wrappedRemoteAction) serveJSON(in gateway.Inbound, dst, body []byte) ([]byte, error) {
 	var c gatewayContext
 	c.fill(&in, w.op.node)
 	defer c.end()

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 )
 
 type doubleIn struct {
@@ -33,7 +34,7 @@ func TestACallFromOutside(t *testing.T) {
 	})
 	node := start(t, sabir.Serve(s))
 	double := node.Action("math.double")
-	in := sabir.Inbound{Context: t.Context(), RequestID: "r-1", Metadata: map[string]string{"tenant": "a"}, Limit: time.Minute, Watched: true}
+	in := gateway.Inbound{Context: t.Context(), RequestID: "r-1", Metadata: map[string]string{"tenant": "a"}, Limit: time.Minute, Watched: true}
 
 	out, err := double.ServeJSON(in, []byte("x"), []byte(`{"n":21}`))
 	if err != nil || string(out) != "x42" {
@@ -53,7 +54,7 @@ func TestACallFromOutside(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := double.ServeJSON(sabir.Inbound{Context: gone}, nil, []byte(`{"n":1}`)); !errors.Is(err, context.Canceled) {
+	if _, err := double.ServeJSON(gateway.Inbound{Context: gone}, nil, []byte(`{"n":1}`)); !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller that has gone: %v", err)
 	}
 }
@@ -72,12 +73,12 @@ func TestACallFromOutsideEndsAtItsLimit(t *testing.T) {
 		defer close(release)
 
 		begin := time.Now()
-		_, err := node.Action("slow.deaf").ServeJSON(sabir.Inbound{Context: t.Context(), Limit: time.Second}, nil, nil)
+		_, err := node.Action("slow.deaf").ServeJSON(gateway.Inbound{Context: t.Context(), Limit: time.Second}, nil, nil)
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second {
 			t.Errorf("a handler that does not listen: %v after %v", err, time.Since(begin))
 		}
 		begin = time.Now()
-		_, err = node.Action("slow.polite").ServeJSON(sabir.Inbound{Context: t.Context(), Limit: time.Second, Watched: true}, nil, nil)
+		_, err = node.Action("slow.polite").ServeJSON(gateway.Inbound{Context: t.Context(), Limit: time.Second, Watched: true}, nil, nil)
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second {
 			t.Errorf("a handler that listens, for a face that watches: %v after %v", err, time.Since(begin))
 		}
@@ -102,7 +103,7 @@ func TestAWrappedActionPassesMoreMiddlewares(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := wrapped.ServeJSON(sabir.Inbound{Context: t.Context()}, nil, []byte(`{"n":4}`))
+	out, err := wrapped.ServeJSON(gateway.Inbound{Context: t.Context()}, nil, []byte(`{"n":4}`))
 	if err != nil || string(out) != "8" || len(passed) != 1 {
 		t.Fatalf("got %s, %v, passed %v", out, err, passed)
 	}
@@ -175,7 +176,7 @@ func TestWhatAFaceLendsIsFoundUntilTheCallHasEnded(t *testing.T) {
 	lent := lender("lent")
 	for name, limit := range map[string]time.Duration{"with a limit": time.Minute, "without": 0} {
 		buffer := []byte("r-1")
-		in := sabir.Inbound{Context: context.WithValue(t.Context(), ownKey{}, "outer"), Limit: limit, Watched: true, Lent: &lent,
+		in := gateway.Inbound{Context: context.WithValue(t.Context(), ownKey{}, "outer"), Limit: limit, Watched: true, Lent: &lent,
 			RequestID: unsafe.String(&buffer[0], len(buffer)), Metadata: map[string]string{"tenant": "a"}}
 		if _, err := double.ServeJSON(in, nil, []byte(`{"n":21}`)); err != nil {
 			t.Fatal(err)
@@ -202,7 +203,7 @@ func TestACallFromOutsideWithoutALimitEndsWithItsCaller(t *testing.T) {
 		return limited || ctx.Err() == nil, nil
 	})
 	polite := start(t, sabir.Serve(s)).Action("slow.polite")
-	if out, err := polite.ServeJSON(sabir.Inbound{Context: caller}, nil, nil); err != nil || string(out) != "false" {
+	if out, err := polite.ServeJSON(gateway.Inbound{Context: caller}, nil, nil); err != nil || string(out) != "false" {
 		t.Errorf("got %s, %v", out, err)
 	}
 }
@@ -213,7 +214,7 @@ func TestRequestIDsFromOutsideMayBeLong(t *testing.T) {
 	mine := start(t, sabir.Serve(s)).Action("ids.mine")
 	for _, length := range []int{0, 1, 36, 37, 128} {
 		id := strings.Repeat("a", length)
-		if out, err := mine.ServeJSON(sabir.Inbound{Context: t.Context(), RequestID: id}, nil, nil); err != nil || string(out) != `"`+id+`"` {
+		if out, err := mine.ServeJSON(gateway.Inbound{Context: t.Context(), RequestID: id}, nil, nil); err != nil || string(out) != `"`+id+`"` {
 			t.Errorf("%d: got %s, %v", length, out, err)
 		}
 	}
@@ -224,7 +225,7 @@ func TestACallFromOutsideTakesOneAllocation(t *testing.T) {
 	sabir.Handle(s, "double", func(_ context.Context, in doubleIn) (int, error) { return 2 * in.N, nil })
 	double := start(t, sabir.Serve(s)).Action("math.double")
 	lent := lender("lent")
-	in := sabir.Inbound{Context: t.Context(), RequestID: "r-1", Limit: time.Minute, Watched: true, Lent: &lent}
+	in := gateway.Inbound{Context: t.Context(), RequestID: "r-1", Limit: time.Minute, Watched: true, Lent: &lent}
 	body, out := []byte(`{"n":21}`), make([]byte, 0, 64)
 	if n := testing.AllocsPerRun(1000, func() { double.ServeJSON(in, out, body) }); n > 1 && !raceEnabled {
 		t.Errorf("%v allocations", n)
@@ -234,7 +235,7 @@ func TestACallFromOutsideTakesOneAllocation(t *testing.T) {
 func TestRequestIDsAreRandomUUIDs(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
-		text := string(sabir.AppendRequestID([]byte("x")))
+		text := string(gateway.AppendRequestID([]byte("x")))
 		id, err := uuid.Parse(text[1:])
 		if err != nil || text[0] != 'x' || id.Version() != 4 || id.Variant() != uuid.RFC4122 || id.String() != text[1:] || seen[text] {
 			t.Fatalf("%q: version %v, %v", text, id.Version(), err)
@@ -247,7 +248,7 @@ func BenchmarkACallFromOutside(b *testing.B) {
 	s := sabir.NewService("math")
 	sabir.Handle(s, "double", func(_ context.Context, in doubleIn) (int, error) { return 2 * in.N, nil })
 	double := start(b, sabir.Serve(s)).Action("math.double")
-	in := sabir.Inbound{Context: b.Context(), RequestID: "r-1", Limit: time.Minute, Watched: true}
+	in := gateway.Inbound{Context: b.Context(), RequestID: "r-1", Limit: time.Minute, Watched: true}
 	body, out := []byte(`{"n":21}`), []byte(nil)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -115,6 +115,10 @@ func (g *guard) abandon(err error) {
 
 // work runs on the worker, and reports whether the worker can be used again.
 func (g *guard) work() (again bool) {
+	if g.state.Load() != guardRunning { // under load a worker may get its turn when the caller has gone: there is nobody to work for
+		g.call.op.uncountAbandoned()
+		return false
+	}
 	returned := false
 	defer func() {
 		if !returned { // the handler ended the goroutine (runtime.Goexit), so this worker is lost

@@ -1,9 +1,24 @@
 package sabir
 
 import (
+	"context"
 	"runtime"
 	"testing"
 )
+
+func TestAHandlerDoesNotBeginWhenItsCallerWasAnsweredBefore(t *testing.T) {
+	s := newOperation(NewNode(), "slow", "slow.wait")
+	ran := false
+	g := &guard{call: &callContext{Context: background, op: s}, worker: &worker{done: make(chan error, 1)},
+		next: func(context.Context, *Request) error { ran = true; return nil }}
+	g.abandon(context.DeadlineExceeded)
+	if again := g.work(); again || ran {
+		t.Errorf("the worker can be used again: %v, the handler ran: %v", again, ran)
+	}
+	if n := s.abandoned.Load(); n != 0 {
+		t.Errorf("%d handlers are counted as left behind", n)
+	}
+}
 
 func TestStopHooksWaitForACallerThatIsJustReturning(t *testing.T) {
 	s := newOperation(NewNode(), "slow", "slow.wait")

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/sabir-go/sabir/gateway"
 )
 
 // Run starts the node, waits until the context ends or the process gets a signal to stop (SIGINT, SIGTERM), and stops it
@@ -68,13 +70,13 @@ func (n *Node) startAll(ctx context.Context) error {
 		return err
 	}
 	for _, attach := range n.attached {
-		var gateway Gateway
+		var opened gateway.Gateway
 		begin := func(ctx context.Context) (err error) {
-			if gateway, err = attach(n); err != nil {
+			if opened, err = attach(n); err != nil {
 				return err
 			}
-			if err = gateway.Start(ctx); err != nil {
-				return fmt.Errorf("%s: %w", gateway.Name(), err)
+			if err = opened.Start(ctx); err != nil {
+				return fmt.Errorf("%s: %w", opened.Name(), err)
 			}
 			return nil
 		}
@@ -82,7 +84,7 @@ func (n *Node) startAll(ctx context.Context) error {
 			return err
 		}
 		n.tableLock.Lock()
-		n.gateways = append(n.gateways, gateway)
+		n.gateways = append(n.gateways, opened)
 		n.tableLock.Unlock()
 	}
 	return nil
@@ -112,9 +114,9 @@ func (n *Node) Stop(ctx context.Context) error {
 func (n *Node) stopAll(ctx context.Context) error {
 	n.state.Store(int32(StateStopping))
 	var errs []error
-	for _, gateway := range slices.Backward(n.gateways) {
-		if err := n.isolated("the stop of a gateway", ctx, gateway.Stop); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", gateway.Name(), err))
+	for _, g := range slices.Backward(n.gateways) {
+		if err := n.isolated("the stop of a gateway", ctx, g.Stop); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", g.Name(), err))
 		}
 	}
 	m := n.mesh.Load()

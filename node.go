@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/recent"
@@ -31,7 +32,7 @@ type Node struct {
 	validator   *validate.Validator
 	codecs      []string // see Codecs
 	toServe     []Servable
-	attached    []func(*Node) (Gateway, error)
+	attached    []func(*Node) (gateway.Gateway, error)
 	remote      Upstream
 	extensions  extensions // see WithExtension
 
@@ -52,7 +53,7 @@ type Node struct {
 	running          []*Service   // in the order they started
 	waiting          []*published // started, and not to be reached yet
 	lifecycleWrapped bool         // a middleware looks at the life of services
-	gateways         []Gateway
+	gateways         []gateway.Gateway
 
 	table     atomic.Pointer[routingTable]
 	events    atomic.Pointer[eventTable]

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/schema"
 	"github.com/sabir-go/sabir/internal/wire"
@@ -125,7 +126,7 @@ func (n *Node) describeAction(name string) (d introspect.Description, err error)
 		}
 		d.Examples = append(d.Examples, introspect.Example{In: in, Out: out})
 	}
-	if keep, ok := a.Annotation(CacheNote).(time.Duration); ok {
+	if keep, ok := a.Annotation(gateway.CacheNote).(time.Duration); ok {
 		d.CacheFor = keep.Seconds()
 	}
 	for key, fact := range a.notes {

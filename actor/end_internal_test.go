@@ -16,6 +16,7 @@ type refusal func(err error)
 
 func (r refusal) failed(_ uint64, err error) { r(err) }
 func (r refusal) answered(uint64, any)       {}
+func (r refusal) waits(uint64) bool          { return true }
 
 func TestTheNameAndThePlaceOfAProcessAreFreeWhenItsEndIsReported(t *testing.T) {
 	s := quiet(Config{MaxProcesses: 1})

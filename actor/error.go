@@ -28,14 +28,14 @@ var (
 	ErrNameTaken = sabir.NewError(sabir.CodeAlreadyExists, "NameTaken", "the name is taken")
 	// ErrTooMany: a limit of the system was reached.
 	ErrTooMany = sabir.NewError(sabir.CodeResourceExhausted, "TooMany", "a limit was reached").AsRetryable()
-	// ErrStopped: the system has stopped, or has not started.
-	ErrStopped = sabir.NewError(sabir.CodeUnavailable, "SystemStopped", "the system of processes is not running").AsRetryable()
+	// ErrSystemStopped: the system has stopped, or has not started.
+	ErrSystemStopped = sabir.NewError(sabir.CodeUnavailable, "SystemStopped", "the system of processes is not running").AsRetryable()
 	// ErrNotPermitted: the other node does not let others do that.
 	ErrNotPermitted = sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "the node does not permit that")
 	// ErrPanic: a callback panicked.
 	ErrPanic = sabir.NewError(sabir.CodeInternal, "Panic", "a callback panicked")
-	// ErrInit: Init did not end in time.
-	ErrInit = sabir.NewError(sabir.CodeDeadlineExceeded, "InitTimeout", "Init took too long")
+	// ErrInitTimeout: Init did not end in time.
+	ErrInitTimeout = sabir.NewError(sabir.CodeDeadlineExceeded, "InitTimeout", "Init took too long")
 )
 
 // ErrNoReply is returned by a handler of calls that answers later: see Process.Request. It is no failure and reaches no caller.

@@ -224,7 +224,7 @@ func TestNothingCanBeSpawnedBeforeTheNodeHasStarted(t *testing.T) {
 	s := actor.NewSystem(actor.Config{Logger: quiet})
 	n := sabir.NewNode(sabir.NodeID("a"), sabir.Logger(quiet), s.Option())
 	_, err := actor.Spawn(s, sinkBehavior, struct{}{})
-	wantError(t, err, actor.ErrStopped)
+	wantError(t, err, actor.ErrSystemStopped)
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

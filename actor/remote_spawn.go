@@ -55,7 +55,7 @@ const (
 // spawnRemote starts a process on another node. It waits as long as Init takes there, or until the node is lost.
 func spawnRemote[S, A any](s *System, by *Process, b *Behavior[S, A], args A, o spawning) (PID, error) {
 	if !s.running() {
-		return PID{}, ErrStopped
+		return PID{}, ErrSystemStopped
 	}
 	known, ok := s.remote.byNode.Load(o.node)
 	if !ok {

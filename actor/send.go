@@ -16,7 +16,7 @@ type Address interface {
 //
 // What a callback sends to one process in a row is handed over together, at the latest when the callback returns or after
 // a few milliseconds. So an error reports only what is known at once, and may be that of a message sent before: ErrNoProcess,
-// ErrNotHandled, ErrMailboxFull, ErrNoConnection, ErrStopped. That a message was sent to a process that has ended is no reason
+// ErrNotHandled, ErrMailboxFull, ErrNoConnection, ErrSystemStopped. That a message was sent to a process that has ended is no reason
 // to worry for most; a sender that must know uses SendConfirmed, or a call.
 //
 // A process of this node that has no handler for the message refuses it with ErrNotHandled. What handlers a process of another

@@ -35,7 +35,7 @@ func Mailbox(messages int, rule Overflow) SpawnOption {
 	return func(o *spawning) { o.bound, o.rule = messages, rule }
 }
 
-// InitTimeout bounds how long Init may take: then the process is killed and Spawn fails with ErrInit. By default, Init runs
+// InitTimeout bounds how long Init may take: then the process is killed and Spawn fails with ErrInitTimeout. By default, Init runs
 // on the goroutine of Spawn and has as long as it needs.
 func InitTimeout(d time.Duration) SpawnOption { return func(o *spawning) { o.initTimeout = d } }
 
@@ -89,7 +89,7 @@ var processPool = sync.Pool{New: func() any { return new(Process) }}
 // spawn starts a process on this node. by is nil if a system starts it.
 func (b *Behavior[S, A]) spawn(s *System, by *Process, args A, o *spawning) (PID, error) {
 	if !s.running() {
-		return PID{}, ErrStopped
+		return PID{}, ErrSystemStopped
 	}
 	at := s.processes.take(s.maxProcesses)
 	if at == nil {
@@ -133,7 +133,7 @@ func (b *Behavior[S, A]) spawn(s *System, by *Process, args A, o *spawning) (PID
 // prepare registers, links and monitors the process before Init runs.
 func (o *spawning) prepare(s *System, p, by *Process) error {
 	if !s.running() { // Stop may not have seen it
-		return ErrStopped
+		return ErrSystemStopped
 	}
 	if o.name != "" {
 		if err := p.Register(o.name); err != nil {
@@ -238,7 +238,7 @@ func (b *Behavior[S, A]) initInGoroutine(p, by *Process, args A, o *spawning) er
 		by.dropLink(pid) // the error reports it to the process that started it
 	}
 	go func() { p.started(nil, <-done) }()
-	return problem(ErrInit, s.home.Value().node, "%s has had %s", b.d.name, o.initTimeout)
+	return problem(ErrInitTimeout, s.home.Value().node, "%s has had %s", b.d.name, o.initTimeout)
 }
 
 // Supervised starts a process for one that supervises it: linked with it before Init runs, a link that the process cannot

@@ -117,7 +117,7 @@ func TestInitThatTakesTooLongEndsTheProcess(t *testing.T) {
 				time.Sleep(time.Hour)
 				return nil
 			}}, InitTimeout(time.Second), Linked())
-			wantError(t, err, ErrInit)
+			wantError(t, err, ErrInitTimeout)
 			if waited := time.Since(started); waited != time.Second {
 				t.Errorf("it waited for %s", waited)
 			}
@@ -276,7 +276,7 @@ func TestASystemThatHasStoppedStartsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Spawn(s, puppets, hooks{})
-		if !errors.Is(err, ErrStopped) {
+		if !errors.Is(err, ErrSystemStopped) {
 			t.Error(err)
 		}
 	})

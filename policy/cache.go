@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 )
 
 // Cache keeps answers of actions, and later calls get them from it. One cache can serve many actions; [Cached] puts it around
@@ -168,7 +169,7 @@ func (c *Cached) wrap(a *sabir.Action, next sabir.Handler) sabir.Handler {
 	if c.Clone.of != nil {
 		fits(a, "CloneWith copies", c.Clone.of, a.Out)
 	}
-	a.Annotate(sabir.CacheNote, c.TTL)
+	a.Annotate(gateway.CacheNote, c.TTL)
 	way := &cachedAction{Cached: c, action: a, key: key, next: next, codec: c.Cache.store().Codec()}
 	if way.codec == nil && c.Clone.asJSON {
 		way.codec = jsonCodec

@@ -299,7 +299,7 @@ func (f *flight) carries(inner *flight) bool {
 
 // runFlight computes the answer for all that wait for it.
 func (c *cachedAction) runFlight(ctx context.Context, r *sabir.Request, f *flight, key string) error {
-	f.err = sabir.Errorf(sabir.CodeInternal, "Panic", "the call of %s that worked out the answer for others panicked", c.action.Name)
+	f.err = sabir.Errorf(sabir.CodeInternal, sabir.ErrPanic.Name, "the call of %s that worked out the answer for others panicked", c.action.Name)
 	defer f.bucket.finishFlight(key, f)
 	// Another may have landed between this call's first look and its boarding.
 	kept, unlock, unknown := f.bucket.lock(ctx, []byte(key))

@@ -15,6 +15,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 )
 
 // openPrometheus makes the registry and the reader that fills it.
@@ -47,7 +48,7 @@ func (t *Telemetry) Handler() http.Handler {
 // An address without a host means this machine only, 127.0.0.1. Since every client that reaches the address can read the
 // metrics, a host that others can reach is refused without Config.AllowUnauthenticated. Port 0 takes a free one; [Telemetry.Addr] returns it.
 func (t *Telemetry) Serve(addr string) sabir.NodeOption {
-	return sabir.WithGateway(func(*sabir.Node) (sabir.Gateway, error) {
+	return sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) {
 		if t.handler == nil {
 			return nil, errors.New("telemetry: Serve has nothing to serve: give telemetry.New a Config with Prometheus")
 		}
@@ -91,10 +92,10 @@ type metricsServer struct {
 	ended     chan struct{}
 }
 
-// Name implements sabir.Gateway.
+// Name implements gateway.Gateway.
 func (f *metricsServer) Name() string { return "metrics " + f.addr }
 
-// Start implements sabir.Gateway.
+// Start implements gateway.Gateway.
 func (f *metricsServer) Start(ctx context.Context) error {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", f.addr)
@@ -117,7 +118,7 @@ func (f *metricsServer) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop implements sabir.Gateway.
+// Stop implements gateway.Gateway.
 func (f *metricsServer) Stop(ctx context.Context) error {
 	f.telemetry.addr.Store(nil)
 	err := f.server.Shutdown(ctx)

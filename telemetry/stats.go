@@ -29,6 +29,9 @@ type ActionStats struct {
 	Seconds float64  `json:"seconds"` // all calls took together
 }
 
+// ErrMetricsOff: the node counts nothing, so $telemetry.stats has no answer. Give telemetry.New a Config with Metrics or Prometheus.
+var ErrMetricsOff = sabir.NewError(sabir.CodeFailedPrecondition, "MetricsOff", "the node counts nothing: give telemetry.New a Config with Metrics or Prometheus")
+
 // Stats makes the service "$telemetry", whose action "$telemetry.stats" answers with [Stats]: what "sabir top" asks each
 // node for. Serve it on the node that the middleware is given to:
 //
@@ -42,7 +45,7 @@ func (t *Telemetry) Stats() *sabir.Service {
 	s := sabir.NewService("$telemetry", sabir.Doc("tells what the node's actions do"))
 	sabir.Handle(s, "stats", func(ctx context.Context, _ sabir.Empty) (Stats, error) {
 		if t.metrics == nil {
-			return Stats{}, sabir.NewError(sabir.CodeFailedPrecondition, "MetricsOff", "the node counts nothing: give telemetry.New a Config with Metrics or Prometheus")
+			return Stats{}, ErrMetricsOff
 		}
 		stats := t.metrics.stats()
 		stats.Node = sabir.NodeFromContext(ctx).ID()

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -19,7 +20,7 @@ import (
 const minKey = 16
 
 // checkAccess refuses to listen where no option restricts the callers.
-func checkAccess(where address, config sabir.HTTPConfig, s *settings) error {
+func checkAccess(where address, config gateway.HTTPConfig, s *settings) error {
 	if err := checkTLS(config.TLS); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 )
 
 const goodKey = "0123456789abcdef0123456789abcdef"
@@ -80,7 +81,7 @@ func TestPagesOfOtherSitesCannotCall(t *testing.T) {
 		"a form":           {"Origin: null"},
 	} {
 		got := post(t, base+"/shop/echo", ``, headers...)
-		if p := got.problem(t); got.status != 403 || p.Name != "WrongSite" {
+		if p := got.problem(t); got.status != 403 || p.Name != "CrossOrigin" {
 			t.Errorf("%s: %d %s", about, got.status, got.body)
 		}
 	}
@@ -102,21 +103,21 @@ func TestANodeRefusesToListenWhereAnybodyCouldCall(t *testing.T) {
 	anyAuthority := &tls.Config{Certificates: []tls.Certificate{server}, ClientAuth: tls.RequireAndVerifyClientCert}
 	tests := []struct {
 		about, addr string
-		options     []sabir.HTTPOption
+		options     []gateway.HTTPOption
 		problem     string // "" when it starts
 	}{
 		{"no host", ":0", nil, ""},
 		{"localhost", "localhost:0", nil, ""},
 		{"loopback", "127.0.0.9:0", nil, ""},
-		{"all addresses with a key", "0.0.0.0:0", []sabir.HTTPOption{sabir.HTTPKey(goodKey)}, ""},
-		{"all addresses with client certificates", "0.0.0.0:0", []sabir.HTTPOption{sabir.HTTPTLS(demanding)}, ""},
+		{"all addresses with a key", "0.0.0.0:0", []gateway.HTTPOption{sabir.HTTPKey(goodKey)}, ""},
+		{"all addresses with client certificates", "0.0.0.0:0", []gateway.HTTPOption{sabir.HTTPTLS(demanding)}, ""},
 		{"all addresses", "0.0.0.0:0", nil, "sabir.HTTPKey"},
 		{"all IPv6 addresses", "[::]:0", nil, "sabir.HTTPKey"},
-		{"a short key", "0.0.0.0:0", []sabir.HTTPOption{sabir.HTTPKey("secret")}, "at least 16"},
-		{"certificates nobody verifies", "0.0.0.0:0", []sabir.HTTPOption{sabir.HTTPTLS(unverified)}, "ClientCAs"},
-		{"certificates of any authority", "0.0.0.0:0", []sabir.HTTPOption{sabir.HTTPTLS(anyAuthority)}, "ClientCAs"},
-		{"TLS without a certificate", ":0", []sabir.HTTPOption{sabir.HTTPTLS(&tls.Config{})}, "no certificate"},
-		{"a key with a line break", ":0", []sabir.HTTPOption{sabir.HTTPKey(goodKey + "\n")}, "line break"},
+		{"a short key", "0.0.0.0:0", []gateway.HTTPOption{sabir.HTTPKey("secret")}, "at least 16"},
+		{"certificates nobody verifies", "0.0.0.0:0", []gateway.HTTPOption{sabir.HTTPTLS(unverified)}, "ClientCAs"},
+		{"certificates of any authority", "0.0.0.0:0", []gateway.HTTPOption{sabir.HTTPTLS(anyAuthority)}, "ClientCAs"},
+		{"TLS without a certificate", ":0", []gateway.HTTPOption{sabir.HTTPTLS(&tls.Config{})}, "no certificate"},
+		{"a key with a line break", ":0", []gateway.HTTPOption{sabir.HTTPKey(goodKey + "\n")}, "line break"},
 		{"no port", "localhost", nil, `such as ":3000"`},
 		{"a port by name", ":http", nil, "0 (any free one) to 65535"},
 		{"a port too high", ":70000", nil, "65535"},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -41,7 +42,7 @@ func TestWhatFiltersAndHandlersKeepOfARequestStaysAsItWas(t *testing.T) {
 	for _, about := range []string{"a filter and a handler", "a handler"} {
 		t.Run(about, func(t *testing.T) {
 			var k keeper
-			var options []sabir.HTTPOption
+			var options []gateway.HTTPOption
 			if about != "a handler" {
 				options = append(options, Filters(k.filter()))
 			}

@@ -23,7 +23,7 @@
 //		log.Fatal(node.Run(context.Background())) // curl localhost:3000/greeter/hello --json '{"name":"Ada"}'
 //	}
 //
-// The functions here that return a [sabir.HTTPOption] are options of it: authentication ([Auth], [AllowAnonymous], [AllowUnauthenticated]), hooks
+// The functions here that return a [gateway.HTTPOption] are options of it: authentication ([Auth], [AllowAnonymous], [AllowUnauthenticated]), hooks
 // ([Filters], [Use]), groups of services under a prefix ([Group]), files and other handlers ([Static], [Mount]), [Events],
 // limits. [Handler] is for a server of net/http that is there already.
 //

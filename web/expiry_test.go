@@ -18,6 +18,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
@@ -161,7 +162,7 @@ func (e ending) Authenticate(*exchange.Exchange) (*auth.Principal, error) {
 	return &auth.Principal{Subject: "Ada", Expires: e.at}, nil
 }
 
-func serveEndless(t *testing.T, services sabir.NodeOption, options ...sabir.HTTPOption) (base string) {
+func serveEndless(t *testing.T, services sabir.NodeOption, options ...gateway.HTTPOption) (base string) {
 	node := start(t, sabir.Serve(endless()), services, sabir.HTTP(":0", append(options, Events("orders.*"))...))
 	return "http://" + node.HTTPAddr()
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 )
 
 // rawGet asks for a target as it is written, over the engine that the connection header picks.
@@ -52,7 +53,7 @@ func TestNoPathLeadsOutOfAFolderOfFiles(t *testing.T) {
 	}
 	w := worldOf(t, func(f *server) {
 		for _, prefix := range []string{"/disk", "/"} {
-			var config sabir.HTTPConfig
+			var config gateway.HTTPConfig
 			Static(prefix, os.DirFS(inner))(&config)
 			f.settings.mounts = append(f.settings.mounts, config.Options[0].(mount))
 		}

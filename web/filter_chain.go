@@ -66,7 +66,7 @@ func (s *hostCheck) checkHostOf(x *exchange.Exchange) error {
 	if !s.checkHost || s.ownHost(x.Host) {
 		return nil
 	}
-	return sabir.Errorf(sabir.CodePermissionDenied, sabir.ErrWrongSite.Name,
+	return sabir.Errorf(sabir.CodePermissionDenied, sabir.ErrCrossOrigin.Name,
 		"the Host header says %.100q, but without a key this node answers only to localhost and its own address: "+
 			"call it as localhost, or give it a key with sabir.HTTPKey", x.Host)
 }
@@ -77,7 +77,7 @@ func checkSite(x *exchange.Exchange) error {
 	if sameSite(x) || x.Answer.Has("Access-Control-Allow-Origin") {
 		return nil
 	}
-	return sabir.NewError(sabir.CodePermissionDenied, sabir.ErrWrongSite.Name, "a browser sent this for a page of another site, which this node does not take")
+	return sabir.NewError(sabir.CodePermissionDenied, sabir.ErrCrossOrigin.Name, "a browser sent this for a page of another site, which this node does not take")
 }
 
 // preflight reports whether a filter for the path has answered the request as a browser's question for another site (CORS), or

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/api"
 	_ "github.com/sabir-go/sabir/transport/mem"
 	"github.com/sabir-go/sabir/web/auth"
 )
 
 // startGateway runs a node with HTTP and another one, with the services, that it finds over its cluster.
-func startGateway(t *testing.T, options ...sabir.HTTPOption) (gateway *sabir.Node, base string) {
+func startGateway(t *testing.T, options ...gateway.HTTPOption) (gateway *sabir.Node, base string) {
 	t.Helper()
 	guarded := sabir.NewService("vault")
 	sabir.Handle(guarded, "open", echoPut, sabir.Use(auth.Require("keeper")))

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/httpstream"
 	"github.com/sabir-go/sabir/web/auth"
 )
@@ -74,14 +75,14 @@ func worldOf(tb testing.TB, change settle, services ...sabir.Servable) *world {
 	sabir.Handle(locked, "open", hide, sabir.Route("GET", "/doors/{id}"), sabir.Route("POST", "/doors"))
 	files := fstest.MapFS{"index.html": {Data: []byte("home")}, "a.txt": {Data: []byte("file a")}, "sub/index.html": {Data: []byte("sub")},
 		".git/config": {Data: []byte("hunter2")}, ".env": {Data: []byte("hunter2")}, ".well-known/security.txt": {Data: []byte("contact")}}
-	options := []sabir.HTTPOption{
+	options := []gateway.HTTPOption{
 		Filters(allowing("https://app.example")),
 		Group("/locked-away", Services("locked"), Auth(auth.Key(map[string]auth.Principal{"key-of-nobody-0123456789": {Subject: "nobody"}}))),
 		Static("/files", files), Events("orders.*"),
 		Mount("/old", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "old %q", r.URL.Path) })),
 	}
-	w.Node = start(tb, logTo(&w.log), sabir.Serve(append(services, s, locked)...), sabir.WithGateway(func(n *sabir.Node) (sabir.Gateway, error) {
-		config := sabir.HTTPConfig{Addr: ":0"}
+	w.Node = start(tb, logTo(&w.log), sabir.Serve(append(services, s, locked)...), sabir.WithGateway(func(n *sabir.Node) (gateway.Gateway, error) {
+		config := gateway.HTTPConfig{Addr: ":0"}
 		for _, o := range options {
 			o(&config)
 		}

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -142,8 +143,8 @@ func startShop(tb testing.TB, options ...sabir.NodeOption) (*sabir.Node, string)
 
 // withLimits is sabir.HTTP on a free port with limits that a test can wait for.
 func withLimits(change func(*limits)) sabir.NodeOption {
-	return sabir.WithGateway(func(n *sabir.Node) (sabir.Gateway, error) {
-		f, err := newServer(n, sabir.HTTPConfig{Addr: ":0"})
+	return sabir.WithGateway(func(n *sabir.Node) (gateway.Gateway, error) {
+		f, err := newServer(n, gateway.HTTPConfig{Addr: ":0"})
 		if err == nil {
 			change(&f.settings.limits)
 		}
@@ -153,8 +154,8 @@ func withLimits(change func(*limits)) sabir.NodeOption {
 
 // capture is sabir.HTTP on a free port that shows the test its server.
 func capture(into **server) sabir.NodeOption {
-	return sabir.WithGateway(func(n *sabir.Node) (sabir.Gateway, error) {
-		f, err := newServer(n, sabir.HTTPConfig{Addr: ":0"})
+	return sabir.WithGateway(func(n *sabir.Node) (gateway.Gateway, error) {
+		f, err := newServer(n, gateway.HTTPConfig{Addr: ":0"})
 		*into = f
 		return f, err
 	})

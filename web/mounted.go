@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/api"
 )
 
@@ -27,6 +28,6 @@ type mount struct {
 // when the node starts; its error is that of the start. The handler runs behind the site check, the filters and the
 // authentication of the server; one that has a method Public() bool which returns true, such as a login page, runs before
 // the authentication and checks by itself.
-func Mounted(prefix string, make func(Site) (http.Handler, error)) sabir.HTTPOption {
-	return func(c *sabir.HTTPConfig) { c.Options = append(c.Options, mount{prefix, make}) }
+func Mounted(prefix string, make func(Site) (http.Handler, error)) gateway.HTTPOption {
+	return func(c *gateway.HTTPConfig) { c.Options = append(c.Options, mount{prefix, make}) }
 }

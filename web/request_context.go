@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/isolate"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
@@ -128,7 +129,7 @@ func (rc *requestContext) call() error {
 	if int64(len(rc.Body)) > rc.to.body {
 		return rc.tooLarge(rc.to.body)
 	}
-	var in sabir.Inbound
+	var in gateway.Inbound
 	err := rc.inbound(&in)
 	if err != nil {
 		return err
@@ -167,7 +168,7 @@ func (rc *requestContext) refused(err error) error {
 }
 
 // inbound describes the call to the node, except for its input.
-func (rc *requestContext) inbound(in *sabir.Inbound) (err error) {
+func (rc *requestContext) inbound(in *gateway.Inbound) (err error) {
 	if rc.to.binder == nil || len(rc.Body) > 0 {
 		if err := checkJSON(rc.Exchange); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -36,7 +37,7 @@ func store() *sabir.Service {
 	sabir.Handle(s, "put", func(_ context.Context, in putItem) (putItem, error) { return in, nil },
 		sabir.Route("PUT", "/items/{id}"), sabir.Route("POST", "/shelves/{id}/items"))
 	kept := sabir.Middleware{Name: "cache", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-		a.Annotate(sabir.CacheNote, time.Minute)
+		a.Annotate(gateway.CacheNote, time.Minute)
 		return next
 	}}
 	sabir.Handle(s, "price", func(_ context.Context, in struct {
@@ -59,7 +60,7 @@ func store() *sabir.Service {
 	return s
 }
 
-func startStore(tb testing.TB, options ...sabir.HTTPOption) (*sabir.Node, string) {
+func startStore(tb testing.TB, options ...gateway.HTTPOption) (*sabir.Node, string) {
 	tb.Helper()
 	node := start(tb, sabir.Serve(shop(), store()), sabir.HTTP(":0", options...))
 	return node, "http://" + node.HTTPAddr()
@@ -284,7 +285,7 @@ func TestAStreamIsServedOnItsAddresses(t *testing.T) {
 
 func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 	for about, test := range map[string]struct {
-		option sabir.HTTPOption
+		option gateway.HTTPOption
 		about  string
 	}{
 		"a prefix":           {Group("v1"), "without a slash"},
@@ -294,7 +295,7 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 		"a filter":           {Filters(exchange.Filter{Name: "own", Problem: errors.New("a rate below zero")}), "below zero"},
 		"a pattern":          {Events("a..b"), "a..b"},
 		"a mount":            {Mounted("/x", func(Site) (http.Handler, error) { return nil, errors.New("no template") }), "no template"},
-		"something else":     {func(c *sabir.HTTPConfig) { c.Options = append(c.Options, 7) }, "int"},
+		"something else":     {func(c *gateway.HTTPConfig) { c.Options = append(c.Options, 7) }, "int"},
 	} {
 		err := sabir.NewNode(sabir.HTTP(":0", test.option)).Start(t.Context())
 		if err == nil || !strings.Contains(err.Error(), test.about) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/bind"
 	"github.com/sabir-go/sabir/internal/httpcache"
 	"github.com/sabir-go/sabir/internal/route"
@@ -154,7 +155,7 @@ func (t *table) addRoute(d *routeGroup, a *sabir.Action, r route.Route) error {
 	if !r.Body || len(r.Params) > 0 {
 		form.binder = bind.New(r, d.binding()...)
 	}
-	if form.get && a.Annotation(sabir.CacheNote) != nil {
+	if form.get && a.Annotation(gateway.CacheNote) != nil {
 		form.chain, form.needsKeep = append(slices.Clip(form.chain), exchange.Filter{Name: "cache", After: new(httpcache.Headers).After}), true
 	}
 	if err := t.rest.Add(r.Method, form.path, form); err != nil {

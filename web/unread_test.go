@@ -14,6 +14,7 @@ import (
 	"github.com/gobwas/ws"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/httpstream"
 )
@@ -40,9 +41,9 @@ func untaken(arrived, ended, release chan struct{}) *sabir.Service {
 }
 
 // withHeartbeat is sabir.HTTP on a free port whose streams soon look whether their callers are still there.
-func withHeartbeat(options ...sabir.HTTPOption) sabir.NodeOption {
-	return sabir.WithGateway(func(n *sabir.Node) (sabir.Gateway, error) {
-		config := sabir.HTTPConfig{Addr: ":0"}
+func withHeartbeat(options ...gateway.HTTPOption) sabir.NodeOption {
+	return sabir.WithGateway(func(n *sabir.Node) (gateway.Gateway, error) {
+		config := gateway.HTTPConfig{Addr: ":0"}
 		for _, o := range options {
 			o(&config)
 		}
@@ -105,7 +106,7 @@ func TestCallersWhoLeaveWhileTheHandlerReadsNothingLeaveNothingBehind(t *testing
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			arrived, ended := make(chan struct{}, callers), make(chan struct{}, callers)
-			options := []sabir.HTTPOption{}
+			options := []gateway.HTTPOption{}
 			if test.tls {
 				options = append(options, sabir.HTTPTLS(&tls.Config{Certificates: certificates.TLS.Certificates}))
 			}

@@ -12,19 +12,23 @@ import (
 	"sync/atomic"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/http1"
+	"github.com/sabir-go/sabir/internal/httpgateway"
 	"github.com/sabir-go/sabir/internal/httpstream"
 	"github.com/sabir-go/sabir/web/auth"
 )
 
 func init() {
-	sabir.RegisterHTTP(func(n *sabir.Node, config sabir.HTTPConfig) (sabir.Gateway, error) { return newServer(n, config) })
+	httpgateway.New = func(n any, config gateway.HTTPConfig) (gateway.Gateway, error) {
+		return newServer(n.(*sabir.Node), config)
+	}
 }
 
 // server serves one node over HTTP. Its engine reads most requests; net/http calls ServeHTTP with the others.
 type server struct {
 	node     *sabir.Node
-	config   sabir.HTTPConfig
+	config   gateway.HTTPConfig
 	settings *settings
 	tables   tables
 	ownPages map[string]*target // by path: /health, /ready, / and /$api
@@ -44,7 +48,7 @@ type server struct {
 	served   chan struct{} // closed when serve has returned
 }
 
-func newServer(n *sabir.Node, config sabir.HTTPConfig) (*server, error) {
+func newServer(n *sabir.Node, config gateway.HTTPConfig) (*server, error) {
 	s, err := newSettings(config.Options)
 	if err != nil {
 		return nil, err
@@ -72,8 +76,8 @@ func newServer(n *sabir.Node, config sabir.HTTPConfig) (*server, error) {
 // at the root. Options are those of sabir.HTTP except for those about listening. The server around it has to see to limits of
 // connections, to TLS and to the clients that can reach it; browsers' requests for other sites are refused here. The handler
 // answers once the node runs. The error describes what is wrong with the options.
-func Handler(n *sabir.Node, options ...sabir.HTTPOption) (http.Handler, error) {
-	var config sabir.HTTPConfig
+func Handler(n *sabir.Node, options ...gateway.HTTPOption) (http.Handler, error) {
+	var config gateway.HTTPConfig
 	for _, o := range options {
 		o(&config)
 	}

@@ -60,7 +60,7 @@ func (m *Mode) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return problem(ErrConfig, "no mode is called %q", text)
+	return problem(ErrApplicationConfig, "no mode is called %q", text)
 }
 
 // SystemLevel, as a level for SetLogLevel, leaves the decision to the system's logger.
@@ -68,16 +68,16 @@ const SystemLevel = level.System
 
 // What can go wrong.
 var (
-	// ErrConfig: what the controller was given makes no sense.
-	ErrConfig = sabir.NewError(sabir.CodeInvalidArgument, "ApplicationConfig", "applications cannot be like that")
-	// ErrUnknown: the controller knows no such application.
-	ErrUnknown = sabir.NewError(sabir.CodeNotFound, "NoApplication", "no such application on this node")
-	// ErrNeeded: others that run need it: see WithDependents.
-	ErrNeeded = sabir.NewError(sabir.CodeFailedPrecondition, "ApplicationNeeded", "other applications need it")
-	// ErrNotStarted: the application, or one that it needs, did not start. It wraps the reason.
-	ErrNotStarted = sabir.NewError(sabir.CodeAborted, "ApplicationNotStarted", "the application did not start")
-	// ErrEnded: a permanent application has ended, or a transient one by a failure. It wraps the reason.
-	ErrEnded = sabir.NewError(sabir.CodeAborted, "ApplicationEnded", "an application has ended that all depends on")
+	// ErrApplicationConfig: what the controller was given makes no sense.
+	ErrApplicationConfig = sabir.NewError(sabir.CodeInvalidArgument, "ApplicationConfig", "applications cannot be like that")
+	// ErrNoApplication: the controller knows no such application.
+	ErrNoApplication = sabir.NewError(sabir.CodeNotFound, "NoApplication", "no such application on this node")
+	// ErrApplicationNeeded: others that run need it: see WithDependents.
+	ErrApplicationNeeded = sabir.NewError(sabir.CodeFailedPrecondition, "ApplicationNeeded", "other applications need it")
+	// ErrApplicationNotStarted: the application, or one that it needs, did not start. It wraps the reason.
+	ErrApplicationNotStarted = sabir.NewError(sabir.CodeAborted, "ApplicationNotStarted", "the application did not start")
+	// ErrApplicationEnded: a permanent application has ended, or a transient one by a failure. It wraps the reason.
+	ErrApplicationEnded = sabir.NewError(sabir.CodeAborted, "ApplicationEnded", "an application has ended that all depends on")
 )
 
 func problem(of *sabir.Error, format string, args ...any) error {
@@ -160,11 +160,11 @@ func known(apps []App) (map[string]*application, error) {
 	for _, a := range apps {
 		switch {
 		case a.Name == "" || a.Name == controllerID || a.Root.Zero():
-			return nil, problem(ErrConfig, "%q needs a name other than %q and a Root", a.Name, controllerID)
+			return nil, problem(ErrApplicationConfig, "%q needs a name other than %q and a Root", a.Name, controllerID)
 		case all[a.Name] != nil:
-			return nil, problem(ErrConfig, "there are two called %q", a.Name)
+			return nil, problem(ErrApplicationConfig, "there are two called %q", a.Name)
 		case a.Mode > Permanent || a.Shutdown < supervise.Brutal:
-			return nil, problem(ErrConfig, "%q has mode %d and shutdown %s", a.Name, a.Mode, a.Shutdown)
+			return nil, problem(ErrApplicationConfig, "%q has mode %d and shutdown %s", a.Name, a.Mode, a.Shutdown)
 		}
 		if a.LogLevel == nil {
 			a.LogLevel = SystemLevel
@@ -193,9 +193,9 @@ func order(all map[string]*application, name string) (list []*application, err e
 		a := all[name]
 		switch {
 		case a == nil:
-			return problem(ErrConfig, "%q needs %q, which is not known", by, name)
+			return problem(ErrApplicationConfig, "%q needs %q, which is not known", by, name)
 		case seen[name] == open:
-			return problem(ErrConfig, "%q needs itself, by %q", name, by)
+			return problem(ErrApplicationConfig, "%q needs itself, by %q", name, by)
 		case seen[name] == done:
 			return nil
 		}

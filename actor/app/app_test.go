@@ -40,7 +40,7 @@ func TestFailedStartStopsThoseThatWereStartedForIt(t *testing.T) {
 	w.control(app.Config{Apps: []app.App{w.app("a"), w.app("b", "a"), w.app("c", "b"), bad}})
 	w.start("a")
 	err := app.Start(t.Context(), w.system, "bad")
-	if !errors.Is(err, app.ErrNotStarted) || !errors.Is(err, errCrash) {
+	if !errors.Is(err, app.ErrApplicationNotStarted) || !errors.Is(err, errCrash) {
 		t.Error(err)
 	}
 	w.expect("start a", "start b", "start c", "fail bad", "end c", "end b")
@@ -52,7 +52,7 @@ func TestFailedStartStopsThoseThatWereStartedForIt(t *testing.T) {
 func TestApplicationWhoseRootEndsInInitIsNotStarted(t *testing.T) {
 	w := newWorld(t)
 	w.control(app.Config{Apps: []app.App{{Name: "a", Root: working.Spec(job{"a", w.journal, func(*actor.Process) error { return actor.ErrNormal }})}}})
-	if err := app.Start(t.Context(), w.system, "a"); !errors.Is(err, app.ErrNotStarted) {
+	if err := app.Start(t.Context(), w.system, "a"); !errors.Is(err, app.ErrApplicationNotStarted) {
 		t.Error(err)
 	}
 	if w.info("a").Running {
@@ -66,7 +66,7 @@ func TestApplicationThatOthersNeedIsStoppedOnlyWithThem(t *testing.T) {
 	w.start("c")
 	w.start("d")
 	w.expect("start a", "start b", "start c", "start d")
-	if err := app.Stop(t.Context(), w.system, "a"); !errors.Is(err, app.ErrNeeded) || !strings.Contains(err.Error(), `["b" "c"]`) {
+	if err := app.Stop(t.Context(), w.system, "a"); !errors.Is(err, app.ErrApplicationNeeded) || !strings.Contains(err.Error(), `["b" "c"]`) {
 		t.Error(err)
 	}
 	if err := app.Stop(t.Context(), w.system, "a", app.WithDependents()); err != nil {
@@ -145,7 +145,7 @@ func TestWhatTheEndOfAnApplicationMeansDependsOnModeAndReason(t *testing.T) {
 				return
 			}
 			w.expect("end c", "end a")
-			if reason := <-stopped; !errors.Is(reason, app.ErrEnded) || !errors.Is(reason, test.reason) {
+			if reason := <-stopped; !errors.Is(reason, app.ErrApplicationEnded) || !errors.Is(reason, test.reason) {
 				t.Error(reason)
 			}
 		})
@@ -200,7 +200,7 @@ func TestRunEndsWithAPermanentApplication(t *testing.T) {
 	b.Root = working.Spec(job{"b", w.journal, func(p *actor.Process) error { return actor.Send(p, p.PID(), fail{errCrash}) }})
 	go func() { ended <- app.Run(t.Context(), w.system, app.Config{Apps: []app.App{w.app("a"), b}}) }()
 	w.expect("start a", "start b", "end b", "end a")
-	if err := <-ended; !errors.Is(err, app.ErrEnded) || !errors.Is(err, errCrash) {
+	if err := <-ended; !errors.Is(err, app.ErrApplicationEnded) || !errors.Is(err, errCrash) {
 		t.Error(err)
 	}
 }
@@ -210,7 +210,7 @@ func TestRunStopsWhatItHasStartedWhereOneDoesNotStart(t *testing.T) {
 	bad := app.App{Name: "bad", Root: working.Spec(job{"bad", w.journal, func(*actor.Process) error { panic("no") }})}
 	err := app.Run(t.Context(), w.system, app.Config{Apps: []app.App{w.app("a"), bad, w.app("c")}})
 	w.expect("start a", "end a")
-	if !errors.Is(err, app.ErrNotStarted) || !errors.Is(err, actor.ErrPanic) {
+	if !errors.Is(err, app.ErrApplicationNotStarted) || !errors.Is(err, actor.ErrPanic) {
 		t.Error(err)
 	}
 	if len(w.journal) != 0 {
@@ -357,7 +357,7 @@ func TestUnknownApplicationIsAnError(t *testing.T) {
 	for _, err := range []error{
 		app.Start(ctx, w.system, "x"), app.Stop(ctx, w.system, "x"), app.SetEnv(ctx, w.system, "x", "k", 1), app.SetLogLevel(ctx, w.system, "x", slog.LevelInfo),
 	} {
-		if !errors.Is(err, app.ErrUnknown) {
+		if !errors.Is(err, app.ErrNoApplication) {
 			t.Error(err)
 		}
 	}
@@ -382,7 +382,7 @@ func TestApplicationsWithoutSenseAreRefused(t *testing.T) {
 		"needs unknown":   {w.app("a", "b")},
 		"needs itself":    {w.app("a", "b"), w.app("b", "c"), w.app("c", "a")},
 	} {
-		if _, err := app.Controller(app.Config{Apps: apps}).Start(w.system); !errors.Is(err, app.ErrConfig) {
+		if _, err := app.Controller(app.Config{Apps: apps}).Start(w.system); !errors.Is(err, app.ErrApplicationConfig) {
 			t.Error(name, err)
 		}
 	}

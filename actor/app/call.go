@@ -25,7 +25,7 @@ func WithDependents() Option { return func(c *calling) { c.dependents = true } }
 
 // Start starts an application, after those that it needs and that do not run. Where one of them does not start, those
 // started before it are stopped again. That it runs already is no error. It waits until ctx ends; the start goes on after
-// that. Errors: ErrUnknown, ErrNotStarted, those of actor.Call (ErrNoProcess: the node has no controller), and with OnNode
+// that. Errors: ErrNoApplication, ErrApplicationNotStarted, those of actor.Call (ErrNoProcess: the node has no controller), and with OnNode
 // those of actor.Spawn on other nodes.
 func Start(ctx context.Context, from actor.Sender, name string, options ...Option) error {
 	ctx, cancel := patient(ctx)
@@ -35,7 +35,7 @@ func Start(ctx context.Context, from actor.Sender, name string, options ...Optio
 }
 
 // Stop stops an application and returns when it has ended. That it does not run is no error. It waits as Start does. Errors:
-// ErrUnknown, ErrNeeded, and those of Start that are not about starting.
+// ErrNoApplication, ErrApplicationNeeded, and those of Start that are not about starting.
 func Stop(ctx context.Context, from actor.Sender, name string, options ...Option) error {
 	ctx, cancel := patient(ctx)
 	defer cancel()
@@ -61,7 +61,7 @@ func List(ctx context.Context, from actor.Sender, options ...Option) ([]Info, er
 }
 
 // SetEnv changes a value of an application's environment, for its processes that ask from now on; nil removes it. Over
-// OnNode only a string can go. Errors: ErrUnknown, ErrConfig where there are too many values, and those of Start that are not
+// OnNode only a string can go. Errors: ErrNoApplication, ErrApplicationConfig where there are too many values, and those of Start that are not
 // about starting.
 func SetEnv(ctx context.Context, from actor.Sender, name, key string, value any, options ...Option) error {
 	c := read(options)
@@ -71,7 +71,7 @@ func SetEnv(ctx context.Context, from actor.Sender, name, key string, value any,
 	}
 	text, ok := value.(string)
 	if !ok && value != nil {
-		return problem(ErrConfig, "a %T is not set on another node, only a string is", value)
+		return problem(ErrApplicationConfig, "a %T is not set on another node, only a string is", value)
 	}
 	_, err := call[struct{}](ctx, from, setText{name, key, text, ok}, c)
 	return err

@@ -30,7 +30,7 @@ const (
 )
 
 // Controller is the controller of a node with its supervisor, to be started once in a system: app.Controller(c).Start(system).
-// It starts no application by itself. When it receives an exit, it stops all, in reverse order of their start. ErrConfig
+// It starts no application by itself. When it receives an exit, it stops all, in reverse order of their start. ErrApplicationConfig
 // where an application needs one that is not known, or itself, or two have one name.
 func Controller(c Config) actor.Spec {
 	b := &book{config: c}
@@ -115,7 +115,7 @@ func (c *controller) find(p *actor.Process, name string) (*application, error) {
 	if a := c.apps[name]; a != nil {
 		return a, nil
 	}
-	return nil, problem(ErrUnknown, "%q", name)
+	return nil, problem(ErrNoApplication, "%q", name)
 }
 
 // unhurried is a context for calls that take as long as an application takes to start or to stop: also where the caller
@@ -142,7 +142,7 @@ func (c *controller) start(p *actor.Process, m startApp) (none struct{}, err err
 			for _, a := range started {
 				c.stopOne(p, a)
 			}
-			return none, problem(ErrNotStarted, "%q: %w", a.Name, err)
+			return none, problem(ErrApplicationNotStarted, "%q: %w", a.Name, err)
 		}
 		started = append(started, a)
 	}
@@ -181,7 +181,7 @@ func (c *controller) stop(p *actor.Process, m stopApp) (none struct{}, err error
 		for _, a := range list[:len(list)-1] {
 			names = append(names, a.Name)
 		}
-		return none, problem(ErrNeeded, "%q is needed by %q", a.Name, names)
+		return none, problem(ErrApplicationNeeded, "%q is needed by %q", a.Name, names)
 	}
 	c.stopAll(p, list)
 	return none, nil
@@ -252,7 +252,7 @@ func (c *controller) ended(p *actor.Process, d appEnded) error {
 		}
 	}
 	c.stopAll(p, others)
-	reason := problem(ErrEnded, "%q: %w", a.Name, d.Reason)
+	reason := problem(ErrApplicationEnded, "%q: %w", a.Name, d.Reason)
 	if c.config.Stop != nil {
 		go c.config.Stop(reason)
 	} else {
@@ -302,7 +302,7 @@ func (c *controller) setEnv(p *actor.Process, m setEnv) (none struct{}, err erro
 		return none, nil
 	}
 	if _, ok := a.scope.env[m.Key]; !ok && len(a.scope.env) >= maxEnv {
-		return none, problem(ErrConfig, "%q has %d values in its environment, which is as many as it may have", a.Name, maxEnv)
+		return none, problem(ErrApplicationConfig, "%q has %d values in its environment, which is as many as it may have", a.Name, maxEnv)
 	}
 	a.scope.env[m.Key] = m.Value
 	return none, nil

@@ -73,14 +73,14 @@ func TestApplicationIsControlledFromAnotherNodeThatIsPermitted(t *testing.T) {
 			t.Error("neither the environment nor the level came")
 		}
 	})
-	if err := app.SetEnv(ctx, near, "b", "k", 5, onFar); !errors.Is(err, app.ErrConfig) {
+	if err := app.SetEnv(ctx, near, "b", "k", 5, onFar); !errors.Is(err, app.ErrApplicationConfig) {
 		t.Error("a number was sent:", err)
 	}
 	if err := app.Stop(ctx, near, "b", onFar); err != nil {
 		t.Error(err)
 	}
 	far.expect("end b")
-	if err := app.Start(ctx, near, "x", onFar); !errors.Is(err, app.ErrUnknown) {
+	if err := app.Start(ctx, near, "x", onFar); !errors.Is(err, app.ErrNoApplication) {
 		t.Error(err)
 	}
 }

@@ -66,7 +66,7 @@ const (
 // ErrNoJob: the scheduler has no job of that name.
 var ErrNoJob = sabir.NewError(sabir.CodeNotFound, "NoJob", "no such job")
 
-// ErrJobExists: it has one already.
+// ErrJobExists: the scheduler has a job of that name.
 var ErrJobExists = sabir.NewError(sabir.CodeAlreadyExists, "JobExists", "there is a job of this name")
 
 // Action is the work of a job: Send or Run.

@@ -102,7 +102,7 @@ func (a *activation) turn(s stateful, p *actor.Process, run func() error) error 
 	}
 	a.forget(s)
 	if !a.grains.view.Load().mine(a.address) {
-		a.close(errMoved)
+		a.close(errGrainMoved)
 	}
 	return handedOut(err, a.wrote)
 }
@@ -156,7 +156,7 @@ func (a *activation) finish(s stateful, p *actor.Process) {
 		}
 	}
 	if a.failure == nil {
-		a.failure = errMoved
+		a.failure = errGrainMoved
 	}
 	a.grains.directory.gone(a)
 	p.Stop(nil)
@@ -172,7 +172,7 @@ func (a *activation) rest(s stateful, p *actor.Process) {
 // leave is moveAway.
 func (a *activation) leave(s stateful, p *actor.Process) {
 	if a.failure == nil {
-		a.close(errMoved)
+		a.close(errGrainMoved)
 	}
 	a.done(s, p, false)
 }

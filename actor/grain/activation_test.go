@@ -41,13 +41,13 @@ func TestCallsThatComeAtOnceWaitForOneActivation(t *testing.T) {
 func TestALoadThatFailsIsTheErrorOfAllWhoWaitAndLeavesNothing(t *testing.T) {
 	st := watch()
 	st.hold = make(chan struct{})
-	st.set(store.ErrAway)
+	st.set(store.ErrStoreUnreachable)
 	system, g := start(t, grain.Store(st))
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			if _, err := grain.Call[int](t.Context(), system, ada, count{}); !errors.Is(err, store.ErrAway) {
-				t.Errorf("got %v, want ErrAway", err)
+			if _, err := grain.Call[int](t.Context(), system, ada, count{}); !errors.Is(err, store.ErrStoreUnreachable) {
+				t.Errorf("got %v, want ErrStoreUnreachable", err)
 			}
 		})
 	}
@@ -149,8 +149,8 @@ func TestThereIsABoundOfActivations(t *testing.T) {
 		call[int](t, system, counters.Key(fmt.Sprint(i)), count{})
 	}
 	_, err := grain.Call[int](t.Context(), system, ada, count{})
-	wantError(t, err, grain.ErrTooMany)
-	wantError(t, grain.Send(system, ada, bump{1}), grain.ErrTooMany)
+	wantError(t, err, grain.ErrTooManyGrains)
+	wantError(t, grain.Send(system, ada, bump{1}), grain.ErrTooManyGrains)
 	call[int](t, system, counters.Key("0"), rest{})
 	until(t, "one rests", func() bool { return g.Stats().Active == 2 })
 	want(t, "then there is room", call[int](t, system, ada, count{}), 0)
@@ -287,5 +287,5 @@ func TestStopEndsTheActivationsInPeace(t *testing.T) {
 	want(t, "deactivated", len(saved), 100)
 	want(t, "active", g.Stats().Active, 0)
 	_, err := grain.Call[int](t.Context(), system, ada, count{})
-	wantError(t, err, grain.ErrNotStarted)
+	wantError(t, err, grain.ErrGrainsNotStarted)
 }

@@ -15,7 +15,7 @@ import (
 //
 // It waits until ctx ends, or for actor.CallTimeout where ctx has no deadline. The error is the handler's own, one of this
 // package, or one of actor.Call. The call is handled at most once. A retryable error means that nothing was saved,
-// see [ErrFenced], or nothing was done at all; after [ErrUnknown], actor.ErrCallTimeout and the end of ctx it may have been.
+// see [ErrFenced], or nothing was done at all; after [ErrOutcomeUnknown], actor.ErrCallTimeout and the end of ctx it may have been.
 func Call[Out, In any](ctx context.Context, from actor.Sender, to Address, in In) (Out, error) {
 	g, err := of(from)
 	if err != nil {
@@ -82,7 +82,7 @@ func (g *Grains) reach(ctx context.Context, to Address, do func(ctx context.Cont
 		}
 		timer.Stop()
 		if g.base.Err() != nil {
-			return ErrNotStarted
+			return ErrGrainsNotStarted
 		}
 		v = g.view.Load()
 		if owner, err = v.owner(to); err != nil {
@@ -103,7 +103,7 @@ const (
 // outcome is the error of an attempt as the caller gets it.
 func (g *Grains) outcome(err error, owner string, to Address) error {
 	if err != nil && g.lost(err, owner) {
-		return problem(ErrUnknown, owner, "%s: %w", to, err)
+		return problem(ErrOutcomeUnknown, owner, "%s: %w", to, err)
 	}
 	return err
 }
@@ -111,7 +111,7 @@ func (g *Grains) outcome(err error, owner string, to Address) error {
 // Send sends a message to a grain, which is activated if need be, and does not wait until it is handled. It may wait for a
 // moment where the grain is on its way to rest. Messages of one process to one grain arrive in the order in which they
 // were sent, each once or not at all; see the package's documentation for what happens while a grain moves. The error reports
-// what is known at once: ErrNoOwner, actor.ErrNotHandled, actor.ErrMailboxFull, ErrTooMany.
+// what is known at once: ErrNoOwner, actor.ErrNotHandled, actor.ErrMailboxFull, ErrTooManyGrains.
 func Send[M any](from actor.Sender, to Address, message M) error {
 	g, err := of(from)
 	if err != nil {

@@ -111,7 +111,7 @@ func TestErrorsOfGrainsOnOtherNodesAreTheSame(t *testing.T) {
 	_, err = grain.Call[int](t.Context(), b, ada, bump{1})
 	wantError(t, err, actor.ErrNotHandled)
 	_, err = grain.Call[int](t.Context(), b, counters.Key("bob"), count{})
-	wantError(t, err, grain.ErrTooMany)
+	wantError(t, err, grain.ErrTooManyGrains)
 	want(t, "and it goes on", call[int](t, b, ada, add{1}), 1)
 	wantError(t, grain.SendConfirmed(t.Context(), b, ada, add{1}), actor.ErrNotHandled)
 	if err := grain.SendConfirmed(t.Context(), b, ada, bump{5}); err != nil {
@@ -293,7 +293,7 @@ func TestACallWhoseNodeIsLostWhileItIsHandledHasAnUnknownOutcome(t *testing.T) {
 	<-held
 	theCable().sever("guest", "a")
 	err := <-failed
-	wantError(t, err, grain.ErrUnknown)
+	wantError(t, err, grain.ErrOutcomeUnknown)
 	want(t, "retryable", sabir.AsError(err).Retryable, false)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

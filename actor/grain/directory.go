@@ -98,7 +98,7 @@ func (d *directory) begin(sh *shard, of Address) (*activation, error) {
 // admit reports whether a grain may be activated here.
 func (d *directory) admit(of Address) error {
 	if !d.grains.view.Load().mine(of) || d.grains.kinds[of.Kind] == nil {
-		return errMoved
+		return errGrainMoved
 	}
 	return store.CheckName(of.Kind, of.Key)
 }
@@ -125,15 +125,15 @@ func (d *directory) start(of Address, nth int64) (*activation, error) {
 	}
 	g := d.grains
 	if nth > int64(g.maxActive) {
-		return nil, problem(ErrTooMany, g.self, "%d, when %s was to be", g.maxActive, of)
+		return nil, problem(ErrTooManyGrains, g.self, "%d, when %s was to be", g.maxActive, of)
 	}
 	a := &activation{grains: g, kind: g.kinds[of.Kind], address: of}
 	a.pins.Store(1)
 	a.used.Store(g.look.Load())
 	pid, err := a.kind.spawn(a)
 	if err != nil {
-		if e, ok := err.(interface{ Is(error) bool }); ok && e.Is(actor.ErrStopped) {
-			err = errMoved
+		if e, ok := err.(interface{ Is(error) bool }); ok && e.Is(actor.ErrSystemStopped) {
+			err = errGrainMoved
 		}
 		return nil, err
 	}

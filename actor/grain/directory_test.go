@@ -131,7 +131,7 @@ func TestTheHostAnswersWhatCameBeforeItsEnd(t *testing.T) {
 	k.spawn = func(a *activation) (actor.PID, error) {
 		close(busy)
 		<-open
-		return actor.PID{}, errMoved
+		return actor.PID{}, errGrainMoved
 	}
 	failed := make(chan error, 2)
 	callHost := func(key string) {

@@ -35,7 +35,7 @@
 // Then the caller's node tries again as its view of the cluster changes, until the call's deadline, or for
 // actor.CallTimeout; so it does where the link to the owner was lost before the call was sent. All this is where nothing
 // was done. A call that was sent and not answered because the owner was lost is not tried again: its error is
-// [ErrUnknown]. A call whose time is over may have been handled, as always.
+// [ErrOutcomeUnknown]. A call whose time is over may have been handled, as always.
 //
 // When the cluster changes, activations that belong elsewhere end: the message being handled is finished, calls that wait
 // are refused as above and messages are sent on to the new owner, without a sender. Meanwhile messages sent
@@ -59,7 +59,7 @@
 // State.Value is loaded before the first message is handled, and saved by State.Save and by nothing else. When a Save
 // fails, for whatever reason, or a handler panics, or a handler of messages returns an error, the value is forgotten and
 // loaded again for the next message: nothing half changed is kept, and what was not saved was not done. The caller gets
-// the error; [ErrUnknown] when it is unknown whether it was saved. An error that a handler of calls returns
+// the error; [ErrOutcomeUnknown] when it is unknown whether it was saved. An error that a handler of calls returns
 // without that is the caller's answer, and the value stays as the handler has left it.
 //
 // States are saved in JSON, so that they can be read in the store, or in the native codec, see [NativeState]; the

@@ -12,23 +12,23 @@ import (
 var (
 	// ErrNoOwner: no node was found in time that serves the grain. Nothing was done; retryable.
 	ErrNoOwner = sabir.NewError(sabir.CodeUnavailable, "NoOwner", "no node serves the grain now").AsRetryable()
-	// ErrUnknown: the call may have been handled or not, since its node was lost; or its Save may have been done or not. It
-	// is store.ErrUnknown too.
-	ErrUnknown = sabir.NewError(sabir.CodeUnknown, "OutcomeUnknown", "the call of the grain may have been handled or not")
+	// ErrOutcomeUnknown: the call may have been handled or not, since its node was lost; or its Save may have been done or not. It
+	// is store.ErrOutcomeUnknown too.
+	ErrOutcomeUnknown = sabir.NewError(sabir.CodeUnknown, "OutcomeUnknown", "the call of the grain may have been handled or not")
 	// ErrFenced: another activation of the grain has saved. It is store.ErrFenced. It is retryable where the handler had not
 	// saved before: nothing was saved by this call.
 	ErrFenced = store.ErrFenced
-	// ErrTooMany: as many grains are active on the owner as may be. Nothing was done; retryable.
-	ErrTooMany = sabir.NewError(sabir.CodeResourceExhausted, "TooManyGrains", "as many grains are active as the node may have").AsRetryable()
-	// ErrBadState: what is saved cannot be read as the type of the state, or the state cannot be written.
-	ErrBadState = sabir.NewError(sabir.CodeDataLoss, "BadGrainState", "the saved state of the grain cannot be read")
-	// ErrNotStarted: the system has no grains, or they have stopped.
-	ErrNotStarted = sabir.NewError(sabir.CodeFailedPrecondition, "GrainsNotStarted", "the system of processes has no grains: see grain.New and Grains.Start")
+	// ErrTooManyGrains: as many grains are active on the owner as may be. Nothing was done; retryable.
+	ErrTooManyGrains = sabir.NewError(sabir.CodeResourceExhausted, "TooManyGrains", "as many grains are active as the node may have").AsRetryable()
+	// ErrBadGrainState: what is saved cannot be read as the type of the state, or the state cannot be written.
+	ErrBadGrainState = sabir.NewError(sabir.CodeDataLoss, "BadGrainState", "the saved state of the grain cannot be read")
+	// ErrGrainsNotStarted: the system has no grains, or they have stopped.
+	ErrGrainsNotStarted = sabir.NewError(sabir.CodeFailedPrecondition, "GrainsNotStarted", "the system of processes has no grains: see grain.New and Grains.Start")
 )
 
-// errMoved is the answer to a message that the grain's activation has not handled: it is not here, or not any more. Callers
+// errGrainMoved is the answer to a message that the grain's activation has not handled: it is not here, or not any more. Callers
 // never see it.
-var errMoved = sabir.NewError(sabir.CodeUnavailable, "GrainMoved", "the grain is not here").AsRetryable()
+var errGrainMoved = sabir.NewError(sabir.CodeUnavailable, "GrainMoved", "the grain is not here").AsRetryable()
 
 // hostName is the name of the process on each node that takes what is for its grains.
 const hostName = "$grains"
@@ -42,7 +42,7 @@ func problem(of *sabir.Error, node, format string, args ...any) *sabir.Error {
 
 func moved(err error) bool {
 	e, ok := err.(*sabir.Error)
-	return ok && e.Name == errMoved.Name && e.Code == errMoved.Code
+	return ok && e.Name == errGrainMoved.Name && e.Code == errGrainMoved.Code
 }
 
 // unhandled reports whether a call's error means that nothing was done, since the grain was not reached at its owner. A
@@ -53,8 +53,8 @@ func (g *Grains) unhandled(err error, owner string) bool {
 		return false
 	}
 	switch e.Name {
-	case errMoved.Name:
-		return e.Code == errMoved.Code
+	case errGrainMoved.Name:
+		return e.Code == errGrainMoved.Code
 	case actor.ErrNoConnection.Name:
 		return owner != g.self && e.Node == g.self && e.Retryable
 	case actor.ErrNoProcess.Name:

@@ -92,7 +92,7 @@ func IdleAfter(d time.Duration) Option {
 	return func(g *Grains) { g.idleAfter = max(d, looks*time.Millisecond) }
 }
 
-// MaxActive bounds the activations of this node; one more is refused with ErrTooMany. Default: DefaultMaxActive.
+// MaxActive bounds the activations of this node; one more is refused with ErrTooManyGrains. Default: DefaultMaxActive.
 func MaxActive(n int) Option { return func(g *Grains) { g.maxActive = max(n, 1) } }
 
 // Mailbox bounds the calls and messages that wait for one grain; one more is refused with actor.ErrMailboxFull.
@@ -130,7 +130,7 @@ func of(from actor.Sender) (*Grains, error) {
 	if g, ok := bySystem.Load(actor.SystemFromContext(from)); ok {
 		return g.(*Grains), nil
 	}
-	return nil, ErrNotStarted
+	return nil, ErrGrainsNotStarted
 }
 
 // Start begins: from now on the node takes its part of the grains. The system must be running. The code that calls Start calls
@@ -224,7 +224,7 @@ func (g *Grains) idle(a *activation) bool { return g.look.Load()-a.used.Load() >
 func (g *Grains) Owner(of Address) (string, error) {
 	v := g.view.Load()
 	if v == nil {
-		return "", ErrNotStarted
+		return "", ErrGrainsNotStarted
 	}
 	return v.owner(of)
 }
@@ -235,7 +235,7 @@ func (g *Grains) WaitFor(ctx context.Context, kind string, n int) error {
 	for {
 		v := g.view.Load()
 		if v == nil {
-			return ErrNotStarted
+			return ErrGrainsNotStarted
 		}
 		known := len(v.kinds[kind])
 		if known >= n {
@@ -244,7 +244,7 @@ func (g *Grains) WaitFor(ctx context.Context, kind string, n int) error {
 		select {
 		case <-v.changed:
 		case <-g.base.Done():
-			return ErrNotStarted
+			return ErrGrainsNotStarted
 		case <-ctx.Done():
 			return problem(ErrNoOwner, g.self, "%d nodes are known to serve %s, and %d were waited for (%w)", known, kind, n, ctx.Err())
 		}

@@ -71,7 +71,7 @@ func (s *State[T]) Rest(*actor.Process) { s.a.resting = true }
 func (s *State[T]) Terminate(*actor.Process, error) {
 	if a := s.a; a != nil && !a.ended {
 		a.ended = true
-		a.close(errMoved)
+		a.close(errGrainMoved)
 		a.grains.directory.gone(a)
 	}
 }
@@ -82,7 +82,7 @@ func (a *activation) write(do func(context.Context, store.Store) (uint64, error)
 		return a.spoiled
 	}
 	if a.grains.store == nil {
-		return a.spoil(problem(ErrBadState, a.grains.self, "%s: the grains were made without grain.Store", a.address))
+		return a.spoil(problem(ErrBadGrainState, a.grains.self, "%s: the grains were made without grain.Store", a.address))
 	}
 	revision, err := do(a.grains.base, a.grains.store)
 	if err != nil {
@@ -95,8 +95,8 @@ func (a *activation) write(do func(context.Context, store.Store) (uint64, error)
 // writeError is the error that callers get for a write that has failed.
 func writeError(err error, a *activation) error {
 	switch {
-	case errors.Is(err, store.ErrUnknown):
-		return problem(ErrUnknown, a.grains.self, "saving %s: %w", a.address, err)
+	case errors.Is(err, store.ErrOutcomeUnknown):
+		return problem(ErrOutcomeUnknown, a.grains.self, "saving %s: %w", a.address, err)
 	case errors.Is(err, ErrFenced):
 		a.grains.counts.fenced.Add(1)
 		e := sabir.Errorf(ErrFenced.Code, ErrFenced.Name, "saving %s: %w", a.address, err)
@@ -113,7 +113,7 @@ func (a *activation) badState(p *actor.Process, err error) error {
 		a.logPanic(p, "the state", panicked.Value, panicked.Stack)
 		return problem(actor.ErrPanic, a.grains.self, "the state of grain %s", a.address)
 	}
-	return problem(ErrBadState, a.grains.self, "%s: %w", a.address, err)
+	return problem(ErrBadGrainState, a.grains.self, "%s: %w", a.address, err)
 }
 
 // spoil records that the state in memory is not to be used any more.

@@ -53,9 +53,9 @@ func TestWhatAFailureLeavesIsForgotten(t *testing.T) {
 		want(t, "what is not saved", call[int](t, system, ada, nap{0}), 0)
 	})
 	t.Run("a Save that fails", func(t *testing.T) {
-		st.set(store.ErrAway)
+		st.set(store.ErrStoreUnreachable)
 		_, err := grain.Call[int](t.Context(), system, ada, add{100})
-		wantError(t, err, store.ErrAway)
+		wantError(t, err, store.ErrStoreUnreachable)
 		want(t, "retryable", sabir.AsError(err).Retryable, true)
 		st.set(nil)
 		want(t, "saved state", call[int](t, system, ada, count{}), 5)
@@ -80,7 +80,7 @@ func TestAnErrorAfterASaveIsNotRetryable(t *testing.T) {
 		between func()
 		want    error
 	}{
-		"the store is away": {func() { st.set(store.ErrAway) }, store.ErrAway},
+		"the store is away": {func() { st.set(store.ErrStoreUnreachable) }, store.ErrStoreUnreachable},
 		"another has saved": {func() { saveElsewhere(t, st, ada, 70) }, grain.ErrFenced},
 	} {
 		_, err := grain.Call[int](t.Context(), system, ada, twice{test.between})
@@ -94,9 +94,9 @@ func TestASaveWithAnUnknownOutcomeIsLoadedAgain(t *testing.T) {
 	st := watch()
 	system, _ := start(t, grain.Store(st))
 	call[int](t, system, ada, add{5})
-	st.set(store.ErrUnknown)
+	st.set(store.ErrOutcomeUnknown)
 	_, err := grain.Call[int](t.Context(), system, ada, add{100})
-	wantError(t, err, grain.ErrUnknown)
+	wantError(t, err, grain.ErrOutcomeUnknown)
 	want(t, "retryable", sabir.AsError(err).Retryable, false)
 	st.set(nil)
 	want(t, "the state", call[int](t, system, ada, count{}), 5)
@@ -146,7 +146,7 @@ func TestAStateThatCannotBeReadIsAnError(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := grain.Call[int](t.Context(), system, ada, count{})
-			wantError(t, err, grain.ErrBadState)
+			wantError(t, err, grain.ErrBadGrainState)
 			until(t, "nothing is left behind", func() bool { return g.Stats().Active == 0 })
 		})
 	}
@@ -234,7 +234,7 @@ func TestAKindWithAStateNeedsAStore(t *testing.T) {
 		t.Fatal("it started")
 	}
 	_, err = grain.Call[int](t.Context(), system, ada, count{})
-	wantError(t, err, grain.ErrNotStarted)
+	wantError(t, err, grain.ErrGrainsNotStarted)
 	if errors.Is(err, grain.ErrNoOwner) {
 		t.Fatal(err)
 	}

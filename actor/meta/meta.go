@@ -19,8 +19,9 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// ErrClosed is the exit reason of a connection's process when the connection ends, wrapped around the network's error, if any.
-var ErrClosed = sabir.NewError(sabir.CodeUnavailable, "ConnectionClosed", "the connection has ended").AsRetryable()
+// ErrConnectionClosed: the connection of a process has ended. It is the exit reason of that process, around the network's error if
+// there is one.
+var ErrConnectionClosed = sabir.NewError(sabir.CodeUnavailable, "ConnectionClosed", "the connection has ended").AsRetryable()
 
 // Meta is a meta process, for its goroutine.
 type Meta struct {

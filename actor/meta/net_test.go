@@ -113,10 +113,10 @@ func TestTheEndOfAConnectionComesAfterItsDataAndEndsTheProcess(t *testing.T) {
 	if !bytes.Equal(got, sent) {
 		t.Error("other bytes came")
 	}
-	if e := nextOf[actor.Exit](t, taps.heard); !errors.Is(e.Reason, meta.ErrClosed) {
+	if e := nextOf[actor.Exit](t, taps.heard); !errors.Is(e.Reason, meta.ErrConnectionClosed) {
 		t.Error(e.Reason)
 	}
-	if d := nextOf[actor.Down](t, o.heard); !errors.Is(d.Reason, meta.ErrClosed) {
+	if d := nextOf[actor.Down](t, o.heard); !errors.Is(d.Reason, meta.ErrConnectionClosed) {
 		t.Error(d.Reason)
 	}
 }
@@ -213,7 +213,7 @@ func TestAConnectionThatIsIdleEnds(t *testing.T) {
 	s := newSystem(t)
 	taps := newTaps()
 	dial(t, listen(t, s, tappedB(taps), meta.IdleTimeout(1e6)))
-	if e := nextOf[actor.Exit](t, taps.heard); !errors.Is(e.Reason, meta.ErrClosed) {
+	if e := nextOf[actor.Exit](t, taps.heard); !errors.Is(e.Reason, meta.ErrConnectionClosed) {
 		t.Error(e.Reason)
 	}
 }
@@ -328,7 +328,7 @@ func TestAUDPSocketIsAProcess(t *testing.T) {
 	other := newOwner(t, s)
 	other.watches(pid)
 	s.Kill(o.pid)
-	if d := nextOf[actor.Down](t, other.heard); !errors.Is(d.Reason, meta.ErrClosed) {
+	if d := nextOf[actor.Down](t, other.heard); !errors.Is(d.Reason, meta.ErrConnectionClosed) {
 		t.Errorf("the socket's process ended with %v", d.Reason)
 	}
 }

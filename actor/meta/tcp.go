@@ -45,7 +45,7 @@ func (c *Conn) Write(data []byte) (int, error) {
 	return c.Conn.Write(data)
 }
 
-// Close ends the connection; the Exit with ErrClosed comes all the same.
+// Close ends the connection; the Exit with ErrConnectionClosed comes all the same.
 func (c *Conn) Close() error { c.cancel(); return nil }
 
 // CloseWrite signals the peer that nothing more comes; reading goes on.
@@ -64,9 +64,9 @@ func (c *Conn) read(s *actor.System, to actor.PID, o *netOptions) {
 
 // closed notifies the process that handles a socket of its end, after the data, as soon as there is space in its mailbox.
 func closed(s *actor.System, to actor.PID, err error) {
-	reason := ErrClosed
+	reason := ErrConnectionClosed
 	if err != io.EOF {
-		reason = sabir.Errorf(ErrClosed.Code, ErrClosed.Name, "%s: %w", ErrClosed.Message, err).AsRetryable()
+		reason = sabir.Errorf(ErrConnectionClosed.Code, ErrConnectionClosed.Name, "%s: %w", ErrConnectionClosed.Message, err).AsRetryable()
 	}
 	_ = Deliver(context.Background(), s, to, math.MaxInt, actor.Exit{Reason: reason}) // unless the process has ended
 }
@@ -108,7 +108,7 @@ type tracked struct {
 
 // ListenTCP listens on an address such as ":7000", which without a host is 127.0.0.1, and starts a process of the behaviour for
 // each connection. That gets the connection when it begins, what comes as Data, and when the connection has ended an Exit
-// whose reason is ErrClosed, after the last Data: without a handler for Exit it ends then. When the process ends, the connection
+// whose reason is ErrConnectionClosed, after the last Data: without a handler for Exit it ends then. When the process ends, the connection
 // does; a peer that has sent all its data can still be answered until then.
 //
 //	type echo struct{ conn *meta.Conn }

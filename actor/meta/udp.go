@@ -37,11 +37,11 @@ func (s *Socket) Send(to netip.AddrPort, data []byte) error {
 	return err
 }
 
-// Close ends the socket; the Exit with ErrClosed comes all the same.
+// Close ends the socket; the Exit with ErrConnectionClosed comes all the same.
 func (s *Socket) Close() { s.cancel() }
 
 // ListenUDP opens a UDP socket on an address such as ":7000", which without a host is 127.0.0.1, and starts a process of the
-// behaviour for it. That gets the socket when it begins, each packet as a Packet, and an Exit with ErrClosed should the socket
+// behaviour for it. That gets the socket when it begins, each packet as a Packet, and an Exit with ErrConnectionClosed should the socket
 // fail. When the process or the one that called ListenUDP ends, the socket does.
 //
 // While Window messages wait for the process nothing is read, and the operating system drops packets. An address that other

@@ -126,7 +126,7 @@ func (l *pool) Exit(p *actor.Process, e actor.Exit) error {
 			l.workers[at] = pid
 			return nil
 		}
-		if errors.Is(err, actor.ErrStopped) {
+		if errors.Is(err, actor.ErrSystemStopped) {
 			return actor.ErrShutdown // the whole system ends
 		}
 		reason = err

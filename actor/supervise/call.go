@@ -15,15 +15,15 @@ type (
 )
 
 // StartChild adds a child at the end of a supervisor's list and starts it. Where it does not start it is not added. It may
-// be called on the supervisor's own node only: what a Child starts is a function. Errors: ErrChildExists, ErrConfig,
-// ErrStart, ErrEnding, and those of actor.Call.
+// be called on the supervisor's own node only: what a Child starts is a function. Errors: ErrChildExists, ErrSupervisorConfig,
+// ErrChildNotStarted, ErrSupervisorEnding, and those of actor.Call.
 func StartChild[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, c Child) (actor.PID, error) {
 	return actor.Call[actor.PID](ctx, from, supervisor, startChild{c})
 }
 
 func (s *supervisor) startChild(p *actor.Process, m startChild) (actor.PID, error) {
 	if s.ending != nil {
-		return actor.PID{}, ErrEnding
+		return actor.PID{}, ErrSupervisorEnding
 	}
 	if s.marked {
 		return postpone(s, p, m, (*supervisor).startChild)
@@ -40,7 +40,7 @@ func (s *supervisor) startChild(p *actor.Process, m startChild) (actor.PID, erro
 }
 
 func notStarted(c *child, err error) error {
-	return sabir.Errorf(ErrStart.Code, ErrStart.Name, "%s: %q: %w", ErrStart.Message, c.ID, err)
+	return sabir.Errorf(ErrChildNotStarted.Code, ErrChildNotStarted.Name, "%s: %q: %w", ErrChildNotStarted.Message, c.ID, err)
 }
 
 // TerminateChild ends a child according to its Shutdown, and returns when it has ended. It is not restarted, but stays in the
@@ -75,7 +75,7 @@ func (s *supervisor) terminateChild(p *actor.Process, m terminateChild) (none st
 }
 
 // RestartChild starts a child again that TerminateChild has ended, or that has ended and was not to be restarted. Errors:
-// ErrNoChild, ErrChildRuns, ErrStart, ErrEnding, and those of actor.Call.
+// ErrNoChild, ErrChildRuns, ErrChildNotStarted, ErrSupervisorEnding, and those of actor.Call.
 func RestartChild[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, id string) (actor.PID, error) {
 	return actor.Call[actor.PID](ctx, from, supervisor, restartChild{id})
 }
@@ -89,7 +89,7 @@ func (s *supervisor) restartChild(p *actor.Process, m restartChild) (actor.PID, 
 		return actor.PID{}, err
 	}
 	if s.ending != nil {
-		return actor.PID{}, ErrEnding
+		return actor.PID{}, ErrSupervisorEnding
 	}
 	if err := s.start(p, c); err != nil {
 		return actor.PID{}, notStarted(c, err)

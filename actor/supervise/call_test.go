@@ -37,7 +37,7 @@ func TestChildThatDoesNotStartIsNotAdded(t *testing.T) {
 	pid := w.start(supervise.Spec(supervise.Config{}))
 	var fails atomic.Int32
 	fails.Store(1)
-	if _, err := supervise.StartChild(t.Context(), w.system, pid, w.unwilling("a", &fails)); !errors.Is(err, supervise.ErrStart) || !errors.Is(err, errCrash) {
+	if _, err := supervise.StartChild(t.Context(), w.system, pid, w.unwilling("a", &fails)); !errors.Is(err, supervise.ErrChildNotStarted) || !errors.Is(err, errCrash) {
 		t.Error(err)
 	}
 	w.expect("fail a")
@@ -176,7 +176,7 @@ func TestEndingSupervisorStartsNothing(t *testing.T) {
 	w.expect("start a", "start b")
 	actor.Stop(w.system, pid, nil)
 	w.clock.armed(t, supervise.DefaultShutdown)
-	if _, err := supervise.StartChild(t.Context(), w.system, pid, w.worker("c")); !errors.Is(err, supervise.ErrEnding) {
+	if _, err := supervise.StartChild(t.Context(), w.system, pid, w.worker("c")); !errors.Is(err, supervise.ErrSupervisorEnding) {
 		t.Error(err)
 	}
 	close(hold)
@@ -211,7 +211,7 @@ func TestConfigWithoutSenseIsRefused(t *testing.T) {
 		"dynamic with a strategy":  supervise.Dynamic(working, supervise.Config{Strategy: supervise.AllForOne}, supervise.Child{}),
 		"dynamic with a bad child": supervise.Dynamic(working, supervise.Config{}, supervise.Child{Shutdown: -5}),
 	} {
-		if _, err := spec.Start(w.system); !errors.Is(err, supervise.ErrConfig) {
+		if _, err := spec.Start(w.system); !errors.Is(err, supervise.ErrSupervisorConfig) {
 			t.Error(name, err)
 		}
 	}

@@ -17,7 +17,7 @@
 // while a child takes its time to shut down. Only a supervisor whose own start fails waits, for the end of those that it
 // had started.
 //
-// What differs from OTP: a supervisor that gives up ends with [ErrIntensity], which a supervisor above treats as a failure
+// What differs from OTP: a supervisor that gives up ends with [ErrRestartIntensity], which a supervisor above treats as a failure
 // (there it is "shutdown", which is none for a transient child). It obeys [actor.Stop] by any process, not only by its parent.
 // One whose child does not end within [KillTimeout] of being killed, since a callback of it does not return, goes on
 // without it. In OneForOne the children that are not concerned are attended to while another shuts down.

@@ -69,7 +69,7 @@ func (s *dynamic[A]) init(p *actor.Process, with dynamicPlan[A]) (err error) {
 		return err
 	}
 	if !s.each.Start.Zero() || s.each.ID != "" || s.each.Significant || s.config.Strategy != OneForOne || s.config.AutoShutdown != Never {
-		return problem(ErrConfig, "a dynamic supervisor takes no ID, Start, Significant, Strategy and AutoShutdown")
+		return problem(ErrSupervisorConfig, "a dynamic supervisor takes no ID, Start, Significant, Strategy and AutoShutdown")
 	}
 	if supervises(s.behavior) && with.each.Shutdown == 0 {
 		s.each.Shutdown = Infinity
@@ -85,7 +85,7 @@ func (s *dynamic[A]) init(p *actor.Process, with dynamicPlan[A]) (err error) {
 }
 
 // StartOne starts a child of a dynamic supervisor and passes args to its Init. Their type must be the one that the behaviour
-// takes, else the error is actor.ErrNotHandled. The other errors are that of the child's Init, ErrEnding, and those of
+// takes, else the error is actor.ErrNotHandled. The other errors are that of the child's Init, ErrSupervisorEnding, and those of
 // actor.Call.
 func StartOne[Args any, A actor.Address](ctx context.Context, from actor.Sender, supervisor A, args Args) (actor.PID, error) {
 	return actor.Call[actor.PID](ctx, from, supervisor, startOne[Args]{args})
@@ -95,7 +95,7 @@ type startOne[A any] struct{ Args A }
 
 func (s *dynamic[A]) start(p *actor.Process, m startOne[A]) (actor.PID, error) {
 	if s.ending != nil {
-		return actor.PID{}, ErrEnding
+		return actor.PID{}, ErrSupervisorEnding
 	}
 	pid, err := s.spawn(p, m.Args)
 	if err != nil {
@@ -228,7 +228,7 @@ func (s *dynamic[A]) allowed(p *actor.Process, reason error) bool {
 	if !s.history.tooMany(p.Now(), s.config.Intensity, s.config.Period) {
 		return true
 	}
-	err := problem(ErrIntensity, "more than %d in %s; the last child ended by: %v", s.config.Intensity, s.config.Period, reason)
+	err := problem(ErrRestartIntensity, "more than %d in %s; the last child ended by: %v", s.config.Intensity, s.config.Period, reason)
 	p.Log().Error("a supervisor gives up", "supervisor", s.config.Name, "reason", err)
 	s.end(p, err)
 	return false

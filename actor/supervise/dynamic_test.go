@@ -147,7 +147,7 @@ func TestDynamicBeyondItsIntensityEndsAllChildren(t *testing.T) {
 	j.init = func(p *actor.Process) error { return actor.Send(p, p.PID(), fail{errCrash}) }
 	w.one(pid, j)
 	w.expect("start b", "end b", "start b", "end b", "start b", "end b", "shut a")
-	if reason := ended(); !errors.Is(reason, supervise.ErrIntensity) {
+	if reason := ended(); !errors.Is(reason, supervise.ErrRestartIntensity) {
 		t.Error(reason)
 	}
 }

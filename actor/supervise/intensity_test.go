@@ -30,7 +30,7 @@ func TestOneRestartMoreThanTheIntensityEndsAllChildrenLastFirstAndTheSupervisor(
 			w.crash(pid, "c", errCrash)
 			w.expect("end c", "shut b", "shut a")
 			reason := ended()
-			if !errors.Is(reason, supervise.ErrIntensity) || !strings.Contains(reason.Error(), `"c"`) || !strings.Contains(reason.Error(), "crash") {
+			if !errors.Is(reason, supervise.ErrRestartIntensity) || !strings.Contains(reason.Error(), `"c"`) || !strings.Contains(reason.Error(), "crash") {
 				t.Error(reason)
 			}
 		})
@@ -52,7 +52,7 @@ func TestRestartsBeforeThePeriodAreForgotten(t *testing.T) {
 	w.expect("end a", "start a")
 	w.crash(pid, "a", errCrash)
 	w.expect("end a")
-	if reason := ended(); !errors.Is(reason, supervise.ErrIntensity) {
+	if reason := ended(); !errors.Is(reason, supervise.ErrRestartIntensity) {
 		t.Error(reason)
 	}
 }
@@ -72,7 +72,7 @@ func TestWithoutAnIntensityThereIsOneRestartInFiveSeconds(t *testing.T) {
 	w.clock.pass(5 * time.Second)
 	w.crash(pid, "a", errCrash)
 	w.expect("end a")
-	if reason := ended(); !errors.Is(reason, supervise.ErrIntensity) {
+	if reason := ended(); !errors.Is(reason, supervise.ErrRestartIntensity) {
 		t.Error(reason)
 	}
 }
@@ -84,7 +84,7 @@ func TestNoRestartsEndsWithTheFirstFailure(t *testing.T) {
 	w.expect("start a", "start b")
 	w.crash(pid, "a", errCrash)
 	w.expect("end a", "shut b")
-	if reason := ended(); !errors.Is(reason, supervise.ErrIntensity) {
+	if reason := ended(); !errors.Is(reason, supervise.ErrRestartIntensity) {
 		t.Error(reason)
 	}
 }
@@ -112,7 +112,7 @@ func TestFailedRestartsCount(t *testing.T) {
 	fails.Store(1000)
 	w.crash(pid, "b", errCrash)
 	w.expect("end b", "fail b", "fail b", "fail b", "shut a")
-	if reason := ended(); !errors.Is(reason, supervise.ErrIntensity) {
+	if reason := ended(); !errors.Is(reason, supervise.ErrRestartIntensity) {
 		t.Error(reason)
 	}
 }
@@ -152,7 +152,7 @@ func TestSupervisorWhoseChildAlwaysCrashesEndsAndItsParentRestartsIt(t *testing.
 		w.expect("start bad", "end bad", "start bad", "end bad")
 	}
 	w.expect("shut good")
-	if !errors.Is(reason, supervise.ErrIntensity) || !strings.Contains(reason.Error(), "inner") {
+	if !errors.Is(reason, supervise.ErrRestartIntensity) || !strings.Contains(reason.Error(), "inner") {
 		t.Error(reason)
 	}
 }
@@ -168,7 +168,7 @@ func TestIntensityStormIsOver(t *testing.T) {
 		list = append(list, supervise.Child{ID: id, Start: working.Spec(j)})
 	}
 	pid := w.start(supervise.Spec(supervise.Config{Intensity: 1000}, list...))
-	if reason := w.watch(pid)(); !errors.Is(reason, supervise.ErrIntensity) {
+	if reason := w.watch(pid)(); !errors.Is(reason, supervise.ErrRestartIntensity) {
 		t.Error(reason)
 	}
 	if n := starts.Load(); n != 1010 {

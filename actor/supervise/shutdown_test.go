@@ -259,7 +259,7 @@ func TestChildWhoseInitTakesTooLongIsAFailedStart(t *testing.T) {
 	w.clock.armed(t, time.Second)
 	w.clock.pass(time.Second)
 	w.expect("shut a")
-	if err := <-failed; !errors.Is(err, actor.ErrInit) {
+	if err := <-failed; !errors.Is(err, actor.ErrInitTimeout) {
 		t.Error(err)
 	}
 	close(hold)

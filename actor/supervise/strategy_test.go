@@ -24,7 +24,7 @@ func TestFailedStartEndsThoseStartedBeforeLastFirst(t *testing.T) {
 	fails.Store(1)
 	_, err := supervise.Spec(supervise.Config{}, w.worker("a"), w.worker("b"), w.unwilling("c", &fails), w.worker("d")).Start(w.system)
 	w.expect("start a", "start b", "fail c", "shut b", "shut a")
-	if !errors.Is(err, supervise.ErrStart) || !errors.Is(err, errCrash) {
+	if !errors.Is(err, supervise.ErrChildNotStarted) || !errors.Is(err, errCrash) {
 		t.Error(err)
 	}
 }
@@ -49,7 +49,7 @@ func TestFailedStartEndsThoseStartedBeforeEachAsItsShutdownSays(t *testing.T) {
 	w.expect("start a", "start slow", "start brutal", "fail c")
 	close(hold)
 	w.expect("shut slow", "shut a")
-	if err := <-failed; !errors.Is(err, supervise.ErrStart) {
+	if err := <-failed; !errors.Is(err, supervise.ErrChildNotStarted) {
 		t.Error(err)
 	}
 }
@@ -60,7 +60,7 @@ func TestSupervisorDoesNotStartWhenAChildPanicsInInit(t *testing.T) {
 	j.init = func(*actor.Process) error { panic("no") }
 	_, err := supervise.Spec(supervise.Config{}, w.worker("a"), supervise.Child{ID: "b", Start: working.Spec(j)}).Start(w.system)
 	w.expect("start a", "shut a")
-	if !errors.Is(err, supervise.ErrStart) || !errors.Is(err, actor.ErrPanic) {
+	if !errors.Is(err, supervise.ErrChildNotStarted) || !errors.Is(err, actor.ErrPanic) {
 		t.Error(err)
 	}
 }

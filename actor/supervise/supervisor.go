@@ -9,7 +9,7 @@ import (
 
 // Spec is a supervisor with its children, to be started: by Spec.Start, or by another supervisor whose child it is. It starts
 // its children in their order before Start returns. Where one does not start, those before it are ended again, the last one
-// first, and Start returns ErrStart. A child whose Init returns actor.ErrNormal is no failure: it stays in the list without a
+// first, and Start returns ErrChildNotStarted. A child whose Init returns actor.ErrNormal is no failure: it stays in the list without a
 // process.
 //
 // A supervisor ends its children, the last one first, before it ends itself.
@@ -94,7 +94,7 @@ func (s *supervisor) init(p *actor.Process, with plan) (err error) {
 // add puts a child at the end of the list, without starting it.
 func (s *supervisor) add(spec Child) (*child, error) {
 	if spec.ID == "" || spec.Start.Zero() {
-		return nil, problem(ErrConfig, "child %q needs an ID and a Start", spec.ID)
+		return nil, problem(ErrSupervisorConfig, "child %q needs an ID and a Start", spec.ID)
 	}
 	if s.byID[spec.ID] != nil {
 		return nil, problem(ErrChildExists, "%q", spec.ID)
@@ -195,7 +195,7 @@ func (s *supervisor) failed(p *actor.Process, c *child, reason error, ofRestart 
 	c.state = Restarting
 	if s.history.tooMany(p.Now(), s.config.Intensity, s.config.Period) {
 		c.state = Ended
-		err := problem(ErrIntensity, "more than %d in %s; the last was of %q, which ended by: %v", s.config.Intensity, s.config.Period, c.ID, reason)
+		err := problem(ErrRestartIntensity, "more than %d in %s; the last was of %q, which ended by: %v", s.config.Intensity, s.config.Period, c.ID, reason)
 		p.Log().Error("a supervisor gives up", "supervisor", s.config.Name, "reason", err)
 		s.end(p, err)
 		return

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/examples/shop"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/brokers"
 )
 
@@ -73,7 +74,7 @@ func startNode(t testing.TB, node *sabir.Node) *sabir.Node {
 	return node
 }
 
-func startDemo(t testing.TB, options ...sabir.HTTPOption) *sabir.Node {
+func startDemo(t testing.TB, options ...gateway.HTTPOption) *sabir.Node {
 	t.Helper()
 	return startNode(t, shop.New(quiet(), sabir.HTTP(":0", options...)).Node)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/examples/shop"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/telemetry"
 	"github.com/sabir-go/sabir/web"
@@ -167,7 +168,7 @@ func (c *cli) startShop(ctx context.Context, addr string, options []sabir.NodeOp
 
 // demoHTTP serves HTTP with all its pages, to clients that have the key if there is one.
 func (c *cli) demoHTTP(addr string) sabir.NodeOption {
-	options := []sabir.HTTPOption{
+	options := []gateway.HTTPOption{
 		web.Info("The chandler's shop", "1", "Sabir's demo: made-up users, stock and orders."),
 		openapi.At("/docs"), dashboard.At("/dashboard"), web.Events("**"),
 	}

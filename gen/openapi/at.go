@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web"
 )
 
@@ -28,7 +28,7 @@ func Public() Option { return func(o *options) { o.public = true } }
 // API, need none, for browsers cannot send it with an address that is typed in; the page asks for the key and loads the
 // description with it. Where callers authenticate in another way, the gateway demands the same for the page: a session
 // cookie or basic authentication works in a browser, and Public opens the page to anyone.
-func At(prefix string, list ...Option) sabir.HTTPOption {
+func At(prefix string, list ...Option) gateway.HTTPOption {
 	var o options
 	for _, option := range list {
 		option(&o)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/gen/openapi"
 )
 
@@ -32,7 +33,7 @@ type book struct {
 var errNoBook = sabir.NewError(sabir.CodeNotFound, "NoSuchBook", "there is no such book").WithData(findBook{})
 
 // library is a node with the documentation of real types at /docs.
-func library(t *testing.T, options ...sabir.HTTPOption) (address string) {
+func library(t *testing.T, options ...gateway.HTTPOption) (address string) {
 	t.Helper()
 	books := sabir.NewService("books")
 	sabir.Handle(books, "find", func(_ context.Context, in findBook) (book, error) { return book{ID: in.ID}, nil },

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/schema"
 	"github.com/sabir-go/sabir/introspect"
 )
@@ -108,7 +109,7 @@ func (m *maker) local(a *sabir.Action, d *Action) {
 	if m.from.Scopes != nil {
 		d.Scopes, _ = a.Annotation(m.from.Scopes).([]string)
 	}
-	if keep, ok := a.Annotation(sabir.CacheNote).(time.Duration); ok {
+	if keep, ok := a.Annotation(gateway.CacheNote).(time.Duration); ok {
 		d.CacheFor = keep.Seconds()
 	}
 	for _, e := range a.Errors {

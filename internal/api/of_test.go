@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/schema"
@@ -78,7 +79,7 @@ func TestAnActionIsDescribedInFull(t *testing.T) {
 		sabir.Example(&GetUser{ID: 7}, &User{ID: 7, Name: "Ada"}),
 		sabir.Use(sabir.Middleware{Name: "notes", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 			a.Annotate(scopes, []string{"admin"})
-			a.Annotate(sabir.CacheNote, 90*time.Second)
+			a.Annotate(gateway.CacheNote, 90*time.Second)
 			return next
 		}}))
 	got := describe(t, start(t, users).Actions(), api.Sources{Scopes: scopes})

@@ -25,6 +25,7 @@ type workload struct {
 	For     time.Duration // 0 for no end
 	Timeout time.Duration // of each call; 0 for none
 	Wait    time.Duration // that each call takes at its handler
+	Work    time.Duration // for which each call keeps a processor of its handler's node busy
 	Pause   time.Duration // about how long each caller waits between two calls
 	Size    int           // bytes of each call
 }
@@ -128,7 +129,7 @@ func (h *host) one(w workload, into *tally) {
 		if w.Once {
 			action = "work.once"
 		}
-		in := echo{Data: pattern[:min(w.Size, len(pattern))], Wait: w.Wait}
+		in := echo{Data: pattern[:min(w.Size, len(pattern))], Wait: w.Wait, Work: w.Work}
 		out, err = sabir.Call[echoed](context.Background(), h, action, in, options...)
 		if err == nil && string(out.Data) != string(in.Data) {
 			err = sabir.NewError(sabir.CodeDataLoss, "WrongAnswer", "the answer is not what was sent")

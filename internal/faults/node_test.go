@@ -46,6 +46,8 @@ type setup struct {
 	Retry   bool // its calls go through policy.Retry
 	TLS     *transporttest.Files
 	Files   uint64 // how many it may have open; 0 for no change
+
+	Processors int // that it may use; 0 for all
 }
 
 // host is a node and what the tests ask of it.
@@ -62,6 +64,7 @@ type host struct {
 type echo struct {
 	Data []byte
 	Wait time.Duration // that the handler takes
+	Work time.Duration // for which the handler keeps a processor busy
 }
 
 // echoed is the answer of work.echo.
@@ -124,6 +127,8 @@ func startHost(t *testing.T, s setup) *host {
 func (h *host) work() *sabir.Service {
 	s := sabir.NewService("work")
 	sabir.Handle(s, "echo", func(ctx context.Context, in echo) (echoed, error) {
+		for end := time.Now().Add(in.Work); time.Now().Before(end); {
+		}
 		if in.Wait > 0 {
 			select {
 			case <-time.After(in.Wait):
@@ -165,6 +170,9 @@ func beNode(text string) int {
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
+	}
+	if s.Processors > 0 {
+		runtime.GOMAXPROCS(s.Processors)
 	}
 	if s.Files > 0 {
 		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: s.Files, Max: s.Files}); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -76,7 +77,7 @@ func (h *Headers) control(x *exchange.Exchange) string {
 	}
 	ttl := h.MaxAge
 	if action := actionOf(x); action != nil {
-		if noted, ok := action.Annotation(sabir.CacheNote).(time.Duration); ok {
+		if noted, ok := action.Annotation(gateway.CacheNote).(time.Duration); ok {
 			ttl = noted
 		}
 	}

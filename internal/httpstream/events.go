@@ -91,7 +91,7 @@ func (e *Events) deliver(ctx context.Context, payload json.RawMessage) error {
 			l.x.fail(sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrMessageTooLarge.Name,
 				"the event %s is %d bytes of JSON; over HTTP one has at most %d", name, len(document), l.x.limits.Value))
 		case l.socket && !l.box.offer(frameHead, document), !l.socket && !l.box.offer(sseHead, document, doubleLine):
-			l.x.fail(sabir.NewError(sabir.CodeResourceExhausted, "TooSlow", "events came faster than they were read, and some are lost: listen again").AsRetryable())
+			l.x.fail(ErrTooSlow)
 		}
 	}
 	return failed
@@ -136,7 +136,7 @@ func (e *Events) topicsOf(r *http.Request) ([]string, error) {
 			return nil, err
 		}
 		if !slices.ContainsFunc(e.patterns, func(p string) bool { return overlap(p, topic) }) {
-			return nil, sabir.Errorf(sabir.CodePermissionDenied, "EventNotOffered", "no event that %.100q takes is offered here: there are %s", topic, strings.Join(e.patterns, ", "))
+			return nil, sabir.Errorf(sabir.CodePermissionDenied, ErrEventNotOffered.Name, "no event that %.100q takes is offered here: there are %s", topic, strings.Join(e.patterns, ", "))
 		}
 	}
 	return topics, nil

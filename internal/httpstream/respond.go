@@ -61,7 +61,7 @@ func (x *session) onlyValue(s *values) ([]byte, error) {
 	}
 	switch _, err := s.recv(); {
 	case err == nil:
-		return nil, &sabir.Error{Code: sabir.CodeInvalidArgument, Name: "ManyValues", Node: x.streams.node.ID(),
+		return nil, &sabir.Error{Code: sabir.CodeInvalidArgument, Name: ErrManyValues.Name, Node: x.streams.node.ID(),
 			Message: x.call.Action.Name + " sends more than one value, which application/json cannot hold: accept application/x-ndjson or text/event-stream"}
 	case err != io.EOF:
 		return nil, err

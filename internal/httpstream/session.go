@@ -127,7 +127,7 @@ func (x *session) run() error {
 			if err := x.control.EnableFullDuplex(); err != nil {
 				s.close()
 				x.settleBody()
-				return sabir.Errorf(sabir.CodeInternal, "NotBothWays", "the web server cannot answer while a body comes: %w", err)
+				return sabir.Errorf(sabir.CodeInternal, ErrNotBothWays.Name, "the web server cannot answer while a body comes: %w", err)
 			}
 		}
 		defer x.watchCaller()()

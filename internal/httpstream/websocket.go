@@ -53,7 +53,7 @@ func (x *session) checkUpgrade() error {
 	case !hasToken(r.Header["Sec-Websocket-Protocol"], Subprotocol):
 		return badInput("the WebSocket's handshake must offer the protocol %s", Subprotocol)
 	case origin != "" && !x.ownOrigin(origin) && (x.call.Origin == nil || !x.call.Origin(origin)):
-		return sabir.NewError(sabir.CodePermissionDenied, sabir.ErrWrongSite.Name, "a browser sent this for a page of another site, which this node does not take")
+		return sabir.NewError(sabir.CodePermissionDenied, sabir.ErrCrossOrigin.Name, "a browser sent this for a page of another site, which this node does not take")
 	}
 	return nil
 }

@@ -345,8 +345,8 @@ func TestHandshakesThatAreRefused(t *testing.T) {
 		{"another subprotocol", "Sec-WebSocket-Protocol", "chat, sabir.v2", 400, "BadInput"},
 		{"an old version", "Sec-WebSocket-Version", "8", 400, "BadInput"},
 		{"no key", "Sec-WebSocket-Key", "", 400, "BadInput"},
-		{"another site", "Origin", "http://evil.example", 403, "WrongSite"},
-		{"an opaque origin", "Origin", "null", 403, "WrongSite"},
+		{"another site", "Origin", "http://evil.example", 403, "CrossOrigin"},
+		{"an opaque origin", "Origin", "null", 403, "CrossOrigin"},
 		{"a site that may", "Origin", "https://friend.example", 101, ""},
 		{"no browser", "Origin", "", 101, ""},
 	} {

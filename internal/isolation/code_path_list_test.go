@@ -69,7 +69,7 @@ var codePaths = map[string]codePath{
 	"channel.Channel.encode":                 {entryPoints: []string{"message of a channel"}},
 	"channel.Channel.consume":                {entryPoints: []string{"message of a channel"}},
 	"sabir.DataAs":                           {entryPoints: []string{"data of an error, read into a type"}},
-	"sabir.Inbound.decode":                   {entryPoints: []string{"JSON call from outside"}},
+	"sabir.decodeInbound":                    {entryPoints: []string{"JSON call from outside"}},
 	"sabir.Node.appendJSON":                  {entryPoints: []string{"JSON answer of a call from outside"}},
 	"sabir.Node.describeAction":              {entryPoints: []string{"example in a description"}},
 	"sabir.Node.failureOf":                   {entryPoints: []string{"data of an error over a link"}},

@@ -21,6 +21,7 @@ import (
 	"github.com/gobwas/ws/wsutil"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/api"
 	_ "github.com/sabir-go/sabir/transport/mem"
 	"github.com/sabir-go/sabir/web"
@@ -422,7 +423,7 @@ func stepEntryPoints() (entryPoints []entryPoint) {
 	for _, e := range engines {
 		for _, way := range []struct {
 			name    string
-			option  sabir.HTTPOption
+			option  gateway.HTTPOption
 			through through
 		}{
 			{"filter before a call", web.Filters(before), take},

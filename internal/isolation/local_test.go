@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
 )
@@ -67,7 +68,7 @@ var localEntryPoints = []entryPoint{
 		n := start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(taker()))
 		return func(ctx context.Context, p Payload) error {
 			a := n.Action("local.take")
-			_, err := a.ServeJSON(sabir.Inbound{Context: ctx, Strict: true}, nil, document(t, p))
+			_, err := a.ServeJSON(gateway.Inbound{Context: ctx, Strict: true}, nil, document(t, p))
 			return err
 		}
 	}, cannot: merge(sameGoroutine, map[fault]string{panicsWritten: written})},
@@ -79,7 +80,7 @@ var localEntryPoints = []entryPoint{
 		return func(ctx context.Context, p Payload) error {
 			answer.Store(&p)
 			a := n.Action("local.give")
-			_, err := a.ServeJSON(sabir.Inbound{Context: ctx}, nil, nil)
+			_, err := a.ServeJSON(gateway.Inbound{Context: ctx}, nil, nil)
 			return err
 		}
 	}, cannot: merge(sameGoroutine, map[fault]string{panicsRead: untypedData, panicsChecked: notChecked})},

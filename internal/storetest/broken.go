@@ -41,7 +41,7 @@ func silent(s suite, t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) > short+2*time.Second {
 			t.Fatalf("%s: after %v: %v", what, time.Since(begun), err)
 		}
-		if (what == "Save" || what == "Delete") != errors.Is(err, store.ErrUnknown) {
+		if (what == "Save" || what == "Delete") != errors.Is(err, store.ErrOutcomeUnknown) {
 			t.Fatalf("%s: %v", what, err)
 		}
 		ctx, stop := context.WithCancel(t.Context()) // and one that is cancelled, without a deadline
@@ -51,7 +51,7 @@ func silent(s suite, t *testing.T) {
 		timer.Stop()
 		stop()
 		// A write whose outcome is unknown since before is answered at once.
-		if !errors.Is(err, context.Canceled) && !errors.Is(err, store.ErrUnknown) || time.Since(begun) > short+2*time.Second {
+		if !errors.Is(err, context.Canceled) && !errors.Is(err, store.ErrOutcomeUnknown) || time.Since(begun) > short+2*time.Second {
 			t.Fatalf("%s, cancelled: after %v: %v", what, time.Since(begun), err)
 		}
 	}
@@ -83,7 +83,7 @@ func closeWhileWaiting(s suite, t *testing.T) {
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	mustBe(t, <-done, store.ErrUnknown)
+	mustBe(t, <-done, store.ErrOutcomeUnknown)
 	if took := time.Since(begun); took > 5*time.Second {
 		t.Fatalf("it took %v", took)
 	}
@@ -105,18 +105,18 @@ func away(s suite, t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	_, err := st.Load(ctx, kind, "k")
-	mustBe(t, err, store.ErrAway)
+	mustBe(t, err, store.ErrStoreUnreachable)
 	_, err = st.Save(ctx, kind, "k", []byte("after"), revision)
-	mustBe(t, err, store.ErrAway)
-	if errors.Is(err, store.ErrUnknown) {
+	mustBe(t, err, store.ErrStoreUnreachable)
+	if errors.Is(err, store.ErrOutcomeUnknown) {
 		t.Fatalf("nothing was sent: %v", err)
 	}
-	mustBe(t, st.Delete(ctx, kind, "k", revision), store.ErrAway)
-	if another, err := store.Open(ctx, s.Address, quiet()); !errors.Is(err, store.ErrAway) {
+	mustBe(t, st.Delete(ctx, kind, "k", revision), store.ErrStoreUnreachable)
+	if another, err := store.Open(ctx, s.Address, quiet()); !errors.Is(err, store.ErrStoreUnreachable) {
 		if err == nil {
 			another.Close()
 		}
-		t.Fatalf("Open: got the error %v, want %v", err, store.ErrAway)
+		t.Fatalf("Open: got the error %v, want %v", err, store.ErrStoreUnreachable)
 	}
 	if err := s.Broker.Restart(); err != nil {
 		t.Fatal(err)
@@ -184,11 +184,11 @@ func author(ctx context.Context, st store.Store, kind, key string, acknowledged 
 			}
 			continue
 		}
-		if !errors.Is(err, store.ErrAway) && !errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrFenced) {
+		if !errors.Is(err, store.ErrStoreUnreachable) && !errors.Is(err, store.ErrOutcomeUnknown) || errors.Is(err, store.ErrFenced) {
 			return err
 		}
 		highest := last
-		if errors.Is(err, store.ErrUnknown) {
+		if errors.Is(err, store.ErrOutcomeUnknown) {
 			highest++
 		}
 		entry, err := loadLater(st, kind, key)
@@ -219,7 +219,7 @@ func loadLater(st store.Store, kind, key string) (store.Entry, error) {
 		one, stop := context.WithTimeout(ctx, 5*time.Second)
 		entry, err := st.Load(one, kind, key)
 		stop()
-		if err == nil || !errors.Is(err, store.ErrAway) {
+		if err == nil || !errors.Is(err, store.ErrStoreUnreachable) {
 			return entry, err
 		}
 		select {

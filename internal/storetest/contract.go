@@ -38,7 +38,7 @@ func fenced(s suite, t *testing.T) {
 	for _, revision := range []uint64{0, 1, first, second - 1, second + 1, 1<<64 - 1} {
 		_, err := st.Save(t.Context(), kind, "k", []byte("wrong"), revision)
 		mustBe(t, err, store.ErrFenced)
-		if errors.Is(err, store.ErrUnknown) {
+		if errors.Is(err, store.ErrOutcomeUnknown) {
 			t.Fatalf("revision %d: %v", revision, err)
 		}
 	}
@@ -115,7 +115,7 @@ func oneWins(s suite, t *testing.T) {
 				t.Fatalf("round %d: %d and %d have won", round, winner, w)
 			case err == nil:
 				winner = w
-			case !errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrUnknown):
+			case !errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrOutcomeUnknown):
 				t.Fatalf("round %d: %v", round, err)
 			}
 		}
@@ -183,18 +183,18 @@ func limits(s suite, t *testing.T) {
 		{strings.Repeat("k", store.MaxKind+1), "k"}, {"suite", strings.Repeat("k", store.MaxKey+1)},
 	} {
 		_, err := st.Load(t.Context(), bad.kind, bad.key)
-		mustBe(t, err, store.ErrBadName)
+		mustBe(t, err, store.ErrBadGrainName)
 		_, err = st.Save(t.Context(), bad.kind, bad.key, nil, 0)
-		mustBe(t, err, store.ErrBadName)
-		mustBe(t, st.Delete(t.Context(), bad.kind, bad.key, 1), store.ErrBadName)
+		mustBe(t, err, store.ErrBadGrainName)
+		mustBe(t, st.Delete(t.Context(), bad.kind, bad.key, 1), store.ErrBadGrainName)
 	}
 	_, err := st.Save(t.Context(), "suite.limits", "k", make([]byte, store.DefaultMaxState+1), 0)
-	mustBe(t, err, store.ErrTooLarge)
+	mustBe(t, err, store.ErrStateTooLarge)
 	config := quiet()
 	config.MaxState = 10
 	small := open(t, s.Address, config)
 	_, err = small.Save(t.Context(), "suite.limits", "k", make([]byte, 11), 0)
-	mustBe(t, err, store.ErrTooLarge)
+	mustBe(t, err, store.ErrStateTooLarge)
 	save(t, small, "suite.limits", "k", "0123456789", 0)
 }
 
@@ -222,7 +222,7 @@ func ended(s suite, t *testing.T) {
 	mustBe(t, err, context.Canceled)
 	_, err = st.Save(ctx, "suite.ended", "k", []byte("x"), 0)
 	mustBe(t, err, context.Canceled)
-	if errors.Is(err, store.ErrUnknown) {
+	if errors.Is(err, store.ErrOutcomeUnknown) {
 		t.Fatalf("it is known that nothing was done: %v", err)
 	}
 	mustBe(t, st.Delete(ctx, "suite.ended", "k", 1), context.Canceled)
@@ -237,8 +237,8 @@ func closed(s suite, t *testing.T) {
 		}
 	}
 	_, err := st.Load(t.Context(), "suite.closed", "k")
-	mustBe(t, err, store.ErrClosed)
+	mustBe(t, err, store.ErrStoreClosed)
 	_, err = st.Save(t.Context(), "suite.closed", "k", nil, 0)
-	mustBe(t, err, store.ErrClosed)
-	mustBe(t, st.Delete(t.Context(), "suite.closed", "k", 1), store.ErrClosed)
+	mustBe(t, err, store.ErrStoreClosed)
+	mustBe(t, st.Delete(t.Context(), "suite.closed", "k", 1), store.ErrStoreClosed)
 }

@@ -90,7 +90,7 @@ func lostAndFenced(s suite, t *testing.T) {
 	l.cut()
 	err := <-done
 	mustBe(t, err, store.ErrFenced)
-	mustBe(t, err, store.ErrUnknown)
+	mustBe(t, err, store.ErrOutcomeUnknown)
 	want(t, author, kind, "k", "other's", last)
 }
 
@@ -102,7 +102,7 @@ func unknown(t *testing.T, l *line, mark string, write func(ctx context.Context)
 	defer cancel()
 	begun := time.Now()
 	err := write(ctx)
-	mustBe(t, err, store.ErrUnknown)
+	mustBe(t, err, store.ErrOutcomeUnknown)
 	mustBe(t, err, context.DeadlineExceeded)
 	if errors.Is(err, store.ErrFenced) {
 		t.Fatal(err)
@@ -134,8 +134,8 @@ func lateSave(s suite, t *testing.T) {
 		return err
 	}
 	unknown(t, l, "too-late-a-state", write)
-	mustBe(t, write(t.Context()), store.ErrUnknown) // it was not loaded
-	mustBe(t, author.Delete(t.Context(), kind, "k", revision), store.ErrUnknown)
+	mustBe(t, write(t.Context()), store.ErrOutcomeUnknown) // it was not loaded
+	mustBe(t, author.Delete(t.Context(), kind, "k", revision), store.ErrOutcomeUnknown)
 	entry := settled(t, author, kind, "k")
 	if string(entry.State) != "before" || entry.Revision <= revision {
 		t.Fatalf("got %q of revision %d, after %d", entry.State, entry.Revision, revision)
@@ -154,7 +154,7 @@ func lateFirstSave(s suite, t *testing.T) {
 	_, err := author.Save(ctx, kind, "k", []byte("too-late-a-state"), 0) // it looks up first, and gets no further
 	cancel()
 	mustBe(t, err, context.DeadlineExceeded)
-	if errors.Is(err, store.ErrUnknown) {
+	if errors.Is(err, store.ErrOutcomeUnknown) {
 		t.Fatalf("no write was sent: %v", err)
 	}
 	<-look

@@ -150,7 +150,7 @@ func until(t testing.TB, what string, done func(ctx context.Context) (bool, erro
 		if ok && err == nil {
 			return
 		}
-		if err != nil && !errors.Is(err, store.ErrAway) {
+		if err != nil && !errors.Is(err, store.ErrStoreUnreachable) {
 			t.Fatalf("%s: %v", what, err)
 		}
 		select {

@@ -203,10 +203,10 @@ export type GeneralErrorName = (typeof generalNames)[number];
 
 const generalNames = [
   "ActionNotFound", "AddressRefused", "BadCredentials", "BadInput", "BadKey", "BadOutput", "BreakerOpen", "BulkheadFull", "Canceled",
-  "DeadlineExceeded", "EventNotOffered", "HandlerFailed", "InputTooLarge", "KeysAway", "LinkLost", "ManyValues", "MessageTooLarge",
+  "CrossOrigin", "DeadlineExceeded", "EventNotOffered", "HandlerFailed", "InputTooLarge", "KeysUnreachable", "LinkLost", "ManyValues", "MessageTooLarge",
   "MethodNotAllowed", "NotANode", "NotAllowed", "NotSignedIn", "Panic", "RateLimited", "ServiceUnavailable", "SignedOut", "StreamEnded",
   "StreamWanted", "TokenExpired", "TooManyAbandoned", "TooManyCalls", "TooManyChecks", "TooManyLevels", "TooManyStreams", "TooSlow",
-  "UnsupportedMediaType", "WrongSite",
+  "UnsupportedMediaType",
 ] as const;
 
 /** An error that every call can end with, such as BadKey or RateLimited. */

@@ -2,7 +2,9 @@ package wire
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"time"
 )
 
 // Inbound is a request of the peer. It is valid until Target.Serve returns, and used by the goroutine that
@@ -165,6 +167,10 @@ func (in *Inbound) replyLarge(value []byte, flags uint8) {
 // serve runs the target.
 func (in *Inbound) serve() {
 	defer in.finish() // deferred for targets that end their goroutine
+	if f := in.tooLate(); f != nil {
+		in.Fail(f)
+		return
+	}
 	if in.flags&flagCompressed != 0 {
 		plain, err := in.link.expand(in.payload)
 		if err != nil {
@@ -174,6 +180,32 @@ func (in *Inbound) serve() {
 		in.payload = plain
 	}
 	in.Route.target.Serve(in)
+}
+
+// tooLate returns the failure of a request that is not to be served any more; nil for any other. Its caller has gone, or would
+// have before the answer: to serve it would only make those behind it late too, until an overloaded node answers none in time.
+// So a request may wait for a quarter of its timeout. What it waited unread, in the buffers of the connection, is not known here;
+// under load that may be as long again, and a quarter is enough of the rest to serve it.
+func (in *Inbound) tooLate() *Failure {
+	if !in.listed {
+		return nil // its caller neither cancels nor has a timeout
+	}
+	t := &in.link.inbound
+	t.mu.Lock()
+	cancelled := in.cancelled
+	t.mu.Unlock()
+	if cancelled {
+		return &Failure{Code: codeCanceled, Name: NameCanceled, Node: in.link.config.Node, Message: "the caller of " + in.Route.Name + " gave up before it was served"}
+	}
+	if in.Timeout == 0 {
+		return nil
+	}
+	waited := time.Duration(in.link.now() - in.arrived)
+	if waited <= in.Timeout/4 {
+		return nil
+	}
+	return &Failure{Code: codeResourceExhausted, Retryable: true, Name: NameTooManyCalls, Node: in.link.config.Node,
+		Message: fmt.Sprintf("node %s has too much to do: the call waited for %v of its %v", in.link.config.Node, waited.Round(time.Microsecond), in.Timeout)}
 }
 
 // finish answers for a target that did not, and ends the request.

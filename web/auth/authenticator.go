@@ -24,7 +24,7 @@ type Authenticator interface {
 }
 
 // Check returns what is wrong with the settings of authenticators that have a method Check() error, as those of this package
-// do; nil for nothing. A server asks before it starts. One that does not gets ErrMisconfigured for every request.
+// do; nil for nothing. A server asks before it starts. One that does not gets ErrAuthMisconfigured for every request.
 func Check(authenticators ...Authenticator) error {
 	var errs []error
 	for _, a := range authenticators {
@@ -71,7 +71,7 @@ func (g *gate) filter() exchange.Filter {
 
 func (g *gate) before(x *exchange.Exchange) error {
 	if g.problem != nil {
-		return because(ErrMisconfigured, g.problem)
+		return because(ErrAuthMisconfigured, g.problem)
 	}
 	x.Principal = nil
 	for i, a := range g.authenticators {
@@ -102,11 +102,11 @@ func admit(x *exchange.Exchange, a Authenticator, p *Principal) error {
 			c.Scheme = a.Name()
 		}
 		if c.Subject == "" || c.Scheme == SystemScheme {
-			return sabir.NewError(sabir.CodeInternal, ErrMisconfigured.Name, "the authenticator "+a.Name()+" found a principal without a subject, or of the reserved scheme")
+			return sabir.NewError(sabir.CodeInternal, ErrAuthMisconfigured.Name, "the authenticator "+a.Name()+" found a principal without a subject, or of the reserved scheme")
 		}
 		ready, err := c.ready()
 		if err != nil {
-			return because(ErrMisconfigured, err)
+			return because(ErrAuthMisconfigured, err)
 		}
 		p = ready
 	}

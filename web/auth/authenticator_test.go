@@ -81,8 +81,8 @@ func TestWrongCredentialsEndTheRequestWithoutAskingOthers(t *testing.T) {
 
 func TestAnErrorOfAnotherClassIsTheAnswerAsItIs(t *testing.T) {
 	x := request("X-One", "bad")
-	err := auth.Filter(byHeader{name: "one", fails: auth.ErrKeysAway}).Before(x)
-	if !errors.Is(err, auth.ErrKeysAway) || x.Answer.Has("WWW-Authenticate") {
+	err := auth.Filter(byHeader{name: "one", fails: auth.ErrKeysUnreachable}).Before(x)
+	if !errors.Is(err, auth.ErrKeysUnreachable) || x.Answer.Has("WWW-Authenticate") {
 		t.Errorf("got %v", err)
 	}
 	if err := auth.Filter(byHeader{name: "one", fails: context.Canceled}).Before(request("X-One", "bad")); !errors.Is(err, sabir.ErrCanceled) {
@@ -145,11 +145,11 @@ func TestAnActionThatDemandsACallerHasTheChallengeToo(t *testing.T) {
 func TestAnAuthenticatorCannotMakeTheSystemOrAnEmptyPrincipal(t *testing.T) {
 	for _, who := range []string{"system", "empty"} {
 		x := request("X-One", who)
-		if err := auth.Filter(byHeader{name: "one"}).Before(x); !errors.Is(err, auth.ErrMisconfigured) || x.Principal != nil {
+		if err := auth.Filter(byHeader{name: "one"}).Before(x); !errors.Is(err, auth.ErrAuthMisconfigured) || x.Principal != nil {
 			t.Errorf("%s: got %v, %v", who, err, x.Principal)
 		}
 	}
-	if err := auth.Filter(byHeader{name: "one", claims: map[string]any{"f": func() {}}}).Before(request("X-One", "ada")); !errors.Is(err, auth.ErrMisconfigured) {
+	if err := auth.Filter(byHeader{name: "one", claims: map[string]any{"f": func() {}}}).Before(request("X-One", "ada")); !errors.Is(err, auth.ErrAuthMisconfigured) {
 		t.Errorf("claims without a JSON form: %v", err)
 	}
 }
@@ -184,11 +184,11 @@ func TestUnsoundSettingsRefuseEveryCaller(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 		err := auth.Optional(a).Before(request())
-		if !errors.Is(err, auth.ErrMisconfigured) || strings.Contains(err.Error(), want) {
+		if !errors.Is(err, auth.ErrAuthMisconfigured) || strings.Contains(err.Error(), want) {
 			t.Errorf("%s: the caller gets %v", want, err)
 		}
 	}
-	if err := auth.Filter().Before(request()); !errors.Is(err, auth.ErrMisconfigured) {
+	if err := auth.Filter().Before(request()); !errors.Is(err, auth.ErrAuthMisconfigured) {
 		t.Errorf("a filter without authenticators: %v", err)
 	}
 }

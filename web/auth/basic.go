@@ -73,7 +73,7 @@ func (b *basic) Authenticate(x *exchange.Exchange) (*Principal, error) {
 		return nil, err
 	}
 	if len(b.problems) > 0 {
-		return nil, because(ErrMisconfigured, b.Check())
+		return nil, because(ErrAuthMisconfigured, b.Check())
 	}
 	name, password, ok := parseBasic(credentials)
 	if !ok {
@@ -103,7 +103,7 @@ func (b *basic) Authenticate(x *exchange.Exchange) (*Principal, error) {
 	}
 	ready, err := c.ready()
 	if err != nil {
-		return nil, because(ErrMisconfigured, err)
+		return nil, because(ErrAuthMisconfigured, err)
 	}
 	now = time.Now()
 	b.known.put(hash, ready, now, now.Add(b.remember))

@@ -8,6 +8,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -114,7 +115,7 @@ func BenchmarkCall(b *testing.B) {
 			var out []byte
 			b.ReportAllocs()
 			for b.Loop() {
-				in := sabir.Inbound{Context: context.Background()}
+				in := gateway.Inbound{Context: context.Background()}
 				auth.Inbound(x, &in)
 				var err error
 				if out, err = action.ServeJSON(in, out[:0], nil); err != nil {

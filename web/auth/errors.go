@@ -5,24 +5,26 @@ import "github.com/sabir-go/sabir"
 // The errors of authentication and authorisation. None reports which part of the credentials was wrong, except for tokens,
 // whose fault their bearer can read anyway.
 var (
-	// ErrNotSignedIn is answered when the call needs a principal and has none: no credentials came with it.
+	// ErrNotSignedIn: the call needs a principal, and no credentials came with it. Send credentials; inside the process use [As] or
+	// [AsSystem].
 	ErrNotSignedIn = sabir.NewError(sabir.CodeUnauthenticated, "NotSignedIn", "this needs credentials, and none came with the call")
-	// ErrBadCredentials is answered when credentials came and are wrong, expired or malformed.
+	// ErrBadCredentials: credentials came and are wrong, expired or malformed. Sign in again.
 	ErrBadCredentials = sabir.NewError(sabir.CodeUnauthenticated, "BadCredentials", "the credentials are not valid")
-	// ErrTokenExpired ends a stream, events or a WebSocket when the credentials expire that it was opened with: open it again
+	// ErrTokenExpired: a stream, events or a WebSocket ended because the credentials expired that it was opened with. Open it again
 	// with others.
 	ErrTokenExpired = sabir.NewError(sabir.CodeUnauthenticated, "TokenExpired", "the credentials have expired that this was opened with: open it again with others")
-	// ErrSignedOut ends a stream, events or a WebSocket when the session ends that it was opened with.
+	// ErrSignedOut: a stream, events or a WebSocket ended with the session that it was opened with. Sign in again.
 	ErrSignedOut = sabir.NewError(sabir.CodeUnauthenticated, "SignedOut", "the session has ended that this was opened with: sign in again")
-	// ErrNotAllowed is answered when the principal has none of the roles that the action demands, or its check refused.
+	// ErrNotAllowed: the principal has none of the roles that the action demands, or its check refused.
 	ErrNotAllowed = sabir.NewError(sabir.CodePermissionDenied, "NotAllowed", "the caller may not do this")
-	// ErrTooManyChecks is answered when more passwords wait to be checked than Basic takes; retryable.
+	// ErrTooManyChecks: more passwords wait to be checked than [Basic] takes. Try again later.
 	ErrTooManyChecks = sabir.NewError(sabir.CodeResourceExhausted, "TooManyChecks", "too many passwords are being checked").AsRetryable()
-	// ErrKeysAway is answered when the keys that tokens are checked with could not be fetched; retryable.
-	ErrKeysAway = sabir.NewError(sabir.CodeUnavailable, "KeysAway", "the keys that tokens are checked with cannot be fetched now").AsRetryable()
-	// ErrMisconfigured is answered to every request while an authenticator has settings that it cannot work with; see [Check].
-	ErrMisconfigured = sabir.NewError(sabir.CodeInternal, "AuthMisconfigured", "the authentication is not set up correctly")
-	// ErrNoExchange is returned where a session is to begin or end in a call that did not come over HTTP to this node.
+	// ErrKeysUnreachable: the keys that tokens are checked with could not be fetched. Try again; check the address of the keys.
+	ErrKeysUnreachable = sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", "the keys that tokens are checked with cannot be fetched now").AsRetryable()
+	// ErrAuthMisconfigured: an authenticator has settings that it cannot work with, in a server that did not ask [Check]. Every request
+	// gets it. Correct what the message names.
+	ErrAuthMisconfigured = sabir.NewError(sabir.CodeInternal, "AuthMisconfigured", "the authentication is not set up correctly")
+	// ErrNoExchange: a session is to begin or end in a call that did not come over HTTP to this node. Sign in where HTTP is served.
 	ErrNoExchange = sabir.NewError(sabir.CodeFailedPrecondition, "NoExchange", "the call did not come over HTTP to this node, so it has no cookies")
 )
 

@@ -98,14 +98,14 @@ func (s *keySet) find(ctx context.Context, kid, alg string) ([]tokenKey, error) 
 		select {
 		case <-flight:
 		case <-ctx.Done():
-			return nil, because(ErrKeysAway, context.Cause(ctx))
+			return nil, because(ErrKeysUnreachable, context.Cause(ctx))
 		}
 	}
 	current = s.current.Load()
 	if current == nil || time.Since(current.at) >= keysStale {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return nil, because(ErrKeysAway, fmt.Errorf("%s: %w", s.url, s.failed))
+		return nil, because(ErrKeysUnreachable, fmt.Errorf("%s: %w", s.url, s.failed))
 	}
 	return fitting(current.keys, kid, alg), nil
 }

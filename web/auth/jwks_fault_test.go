@@ -24,7 +24,7 @@ func TestAFetchOfKeysThatFailsIsTheErrorOfTheRequestsThatWaitForIt(t *testing.T)
 		t.Run(name, func(t *testing.T) {
 			keys := auth.JWT(auth.JWTConfig{JWKS: "https://login.example/keys", Client: &http.Client{Transport: fault}})
 			token := sign(jwt.SigningMethodRS256, rsaKey(), claims(nil), nil)
-			refused(t, keys, bearer(token), auth.ErrKeysAway)
+			refused(t, keys, bearer(token), auth.ErrKeysUnreachable)
 		})
 	}
 }

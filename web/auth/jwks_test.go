@@ -126,7 +126,7 @@ func TestASecretFromAURLIsNoKey(t *testing.T) {
 	a := serving(keySet(webKey("s", secret, nil), webKey("good", &p256().PublicKey, nil))).jwt()
 	refused(t, a, bearer(signedBy("s", hs256, secret)), auth.ErrBadCredentials)
 	a = serving(keySet(webKey("s", secret, nil))).jwt()
-	refused(t, a, bearer(signedBy("s", hs256, secret)), auth.ErrKeysAway)
+	refused(t, a, bearer(signedBy("s", hs256, secret)), auth.ErrKeysUnreachable)
 }
 
 func TestATokenWithoutAKeyIDIsForTheOnlyKey(t *testing.T) {
@@ -150,7 +150,7 @@ func TestWhileThereAreNoKeysTheAnswerIsTryAgain(t *testing.T) {
 		"redirect to http":  {answer: func() (int, string) { return 302, "http://login.example.com/keys" }},
 		"redirect for ever": {answer: func() (int, string) { return 302, "https://login.example.com/keys" }},
 	} {
-		e := refused(t, l.jwt(), bearer(signedBy("e", jwt.SigningMethodES256, p256())), auth.ErrKeysAway)
+		e := refused(t, l.jwt(), bearer(signedBy("e", jwt.SigningMethodES256, p256())), auth.ErrKeysUnreachable)
 		if !e.Retryable || e.HTTPStatus() != 503 || strings.Contains(e.Message, "login.example.com") {
 			t.Errorf("%s: got %+v", what, e)
 		}
@@ -215,7 +215,7 @@ func TestKeysServeForADayWhileTheURLIsUnreachable(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(time.Hour)
-		refused(t, a, bearer(token), auth.ErrKeysAway)
+		refused(t, a, bearer(token), auth.ErrKeysUnreachable)
 		up = true
 		time.Sleep(time.Minute)
 		admitted(t, a, bearer(token))
@@ -231,11 +231,11 @@ func TestAFetchThatHangsDoesNotHoldItsCallers(t *testing.T) {
 		defer cancel()
 		x.Context = ctx
 		began := time.Now()
-		refused(t, a, x, auth.ErrKeysAway)
+		refused(t, a, x, auth.ErrKeysUnreachable)
 		if took := time.Since(began); took != time.Second {
 			t.Errorf("the caller waited %v", took)
 		}
-		refused(t, a, bearer(signedBy("e", jwt.SigningMethodES256, p256())), auth.ErrKeysAway)
+		refused(t, a, bearer(signedBy("e", jwt.SigningMethodES256, p256())), auth.ErrKeysUnreachable)
 		if took := time.Since(began); took != 10*time.Second {
 			t.Errorf("the fetch took %v", took)
 		}

@@ -154,7 +154,7 @@ func (t *tokens) Authenticate(x *exchange.Exchange) (*Principal, error) {
 		return nil, err
 	}
 	if err := t.Check(); err != nil {
-		return nil, because(ErrMisconfigured, err)
+		return nil, because(ErrAuthMisconfigured, err)
 	}
 	if len(token) > maxToken {
 		return nil, badCredentials(fmt.Sprintf("the token has more than %d bytes", maxToken))

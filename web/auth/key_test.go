@@ -61,7 +61,7 @@ func TestKeysThatAFunctionKnows(t *testing.T) {
 		case "broken":
 			return nil, broken
 		case "away":
-			return nil, auth.ErrKeysAway
+			return nil, auth.ErrKeysUnreachable
 		}
 		return nil, nil
 	})
@@ -69,7 +69,7 @@ func TestKeysThatAFunctionKnows(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 	refused(t, a, request("X-Api-Key", "other"), auth.ErrBadCredentials)
-	refused(t, a, request("X-Api-Key", "away"), auth.ErrKeysAway)
+	refused(t, a, request("X-Api-Key", "away"), auth.ErrKeysUnreachable)
 	if e := refused(t, a, request("X-Api-Key", "broken"), auth.ErrBadCredentials); strings.Contains(e.Message, "10.0.0.7") || !errors.Is(e, broken) {
 		t.Errorf("got %v", e)
 	}

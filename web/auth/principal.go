@@ -7,6 +7,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -156,7 +157,7 @@ func caller(x *exchange.Exchange) *Principal {
 
 // Inbound makes a server's call one of x's caller: it sets in.Context, and in.Metadata, whose map it changes if there is one.
 // Without a caller it removes what would name one. A map that it set is shared with other calls.
-func Inbound(x *exchange.Exchange, in *sabir.Inbound) {
+func Inbound(x *exchange.Exchange, in *gateway.Inbound) {
 	p := caller(x)
 	switch {
 	case p == nil:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web/auth"
 )
 
@@ -80,7 +81,7 @@ func TestInboundMakesACallOneOfTheCaller(t *testing.T) {
 	call := func(caller any, metadata map[string]string) string {
 		x := request()
 		x.Principal = caller
-		in := sabir.Inbound{Context: t.Context(), Metadata: metadata}
+		in := gateway.Inbound{Context: t.Context(), Metadata: metadata}
 		auth.Inbound(x, &in)
 		out, err := action.ServeJSON(in, nil, nil)
 		if err != nil {

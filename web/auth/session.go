@@ -118,7 +118,7 @@ func (s *Sessions) Authenticate(x *exchange.Exchange) (*Principal, error) {
 		return nil, nil
 	}
 	if len(s.problems) > 0 {
-		return nil, because(ErrMisconfigured, s.Check())
+		return nil, because(ErrAuthMisconfigured, s.Check())
 	}
 	now := time.Now()
 	found := s.open(value, now)
@@ -199,7 +199,7 @@ func (s *Sessions) SignIn(x *exchange.Exchange, p Principal) error {
 		return ErrNoExchange
 	}
 	if err := s.Check(); err != nil {
-		return because(ErrMisconfigured, err)
+		return because(ErrAuthMisconfigured, err)
 	}
 	if p.Subject == "" {
 		return fmt.Errorf("auth: SignIn: the principal has no subject")

@@ -227,7 +227,7 @@ func TestSignInRefusesWhatCannotBeASession(t *testing.T) {
 	if err := s.SignOut(nil); !errors.Is(err, auth.ErrNoExchange) {
 		t.Errorf("got %v", err)
 	}
-	if err := auth.Session(auth.SessionConfig{}).SignIn(request(), ada); !errors.Is(err, auth.ErrMisconfigured) {
+	if err := auth.Session(auth.SessionConfig{}).SignIn(request(), ada); !errors.Is(err, auth.ErrAuthMisconfigured) {
 		t.Errorf("got %v", err)
 	}
 	x := request()

@@ -113,7 +113,7 @@ type callAnswer struct {
 // call calls an action. It calls public ones only, as the HTTP server does.
 func (b *dashboard) call(w http.ResponseWriter, r *http.Request) {
 	if b.config.readOnly {
-		b.fail(w, sabir.NewError(sabir.CodePermissionDenied, "ReadOnly", "this dashboard only shows: it was made with dashboard.ReadOnly"))
+		b.fail(w, ErrReadOnly)
 		return
 	}
 	in, err := readCall(w, r)

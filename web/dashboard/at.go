@@ -3,7 +3,7 @@ package dashboard
 import (
 	"net/http"
 
-	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web"
 )
 
@@ -12,7 +12,7 @@ import (
 // Where other machines can reach the server, the node starts only if the server or the dashboard has a key of at least 16
 // characters; a user that logs in with it sees all that the dashboard shows and can call the cluster's public actions, see
 // [ReadOnly].
-func At(prefix string, options ...Option) sabir.HTTPOption {
+func At(prefix string, options ...Option) gateway.HTTPOption {
 	return web.Mounted(prefix, func(site web.Site) (http.Handler, error) {
 		c := config{guarded: !site.Loopback}
 		for _, o := range options {

@@ -144,11 +144,11 @@ func (b *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, b.prefix+"/", http.StatusSeeOther)
 		return
 	case path[0] != '/' || r.URL.RawPath != "":
-		b.fail(w, sabir.Errorf(sabir.CodeNotFound, "NotFound", "the dashboard has no page %.100q", r.URL.Path))
+		b.fail(w, sabir.Errorf(sabir.CodeNotFound, ErrNotFound.Name, "the dashboard has no page %.100q", r.URL.Path))
 		return
 	}
 	if err := b.origin.Check(r); err != nil {
-		b.fail(w, sabir.NewError(sabir.CodePermissionDenied, sabir.ErrWrongSite.Name, "a browser sent this for a page of another site"))
+		b.fail(w, sabir.NewError(sabir.CodePermissionDenied, sabir.ErrCrossOrigin.Name, "a browser sent this for a page of another site"))
 		return
 	}
 	if to, known := b.routes[path]; known && (to.method == r.Method || !to.open) {
@@ -175,7 +175,7 @@ func (b *dashboard) serveRoute(w http.ResponseWriter, r *http.Request, to route)
 			return
 		}
 		if to.method == http.MethodPost && r.Header.Get(callHeader) != "1" {
-			b.fail(w, sabir.Errorf(sabir.CodePermissionDenied, sabir.ErrWrongSite.Name, "the header %s: 1 is missing, by which the dashboard knows its own page", callHeader))
+			b.fail(w, sabir.Errorf(sabir.CodePermissionDenied, sabir.ErrCrossOrigin.Name, "the header %s: 1 is missing, by which the dashboard knows its own page", callHeader))
 			return
 		}
 	}

@@ -31,7 +31,7 @@ const maxBranches = 500
 func (b *dashboard) processes(w http.ResponseWriter, r *http.Request) {
 	wanted := r.URL.Query().Get("node")
 	if wanted != "" && !slices.ContainsFunc(b.node.Nodes(), func(n introspect.Node) bool { return n.ID == wanted }) {
-		b.fail(w, sabir.Errorf(sabir.CodeNotFound, "NotFound", "there is no node %.100q", wanted))
+		b.fail(w, sabir.Errorf(sabir.CodeNotFound, ErrNotFound.Name, "there is no node %.100q", wanted))
 		return
 	}
 	v, err := b.answerCache.get(r.Context(), "processes "+wanted, func(ctx context.Context) (any, error) {

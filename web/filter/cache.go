@@ -9,7 +9,7 @@ import (
 
 // Cache gives answers to GET and HEAD an ETag, a hash of the body, and answers with 304 and no body to callers that have it
 // (RFC 9110, section 13.1.2). Cache-Control states how long the action's own cache keeps its answers, as it noted with
-// sabir.CacheNote: "private, max-age=60", or "no-cache" for those that keep none; an answer that has the header already, or
+// gateway.CacheNote: "private, max-age=60", or "no-cache" for those that keep none; an answer that has the header already, or
 // sets a cookie, is not changed in this. Errors are "no-store".
 //
 // The call is made all the same: what a 304 spares is sending the answer. An answer that was kept here for a while may be

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 	"github.com/sabir-go/sabir/web/filter"
@@ -105,7 +106,7 @@ func (r routed) Action() *sabir.Action { return r.action }
 func cachedFor(t testing.TB, ttl time.Duration) routed {
 	s := sabir.NewService("users")
 	sabir.Handle(s, "get", func(context.Context, sabir.Empty) (int, error) { return 1, nil }, sabir.Use(sabir.Middleware{Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-		a.Annotate(sabir.CacheNote, ttl)
+		a.Annotate(gateway.CacheNote, ttl)
 		return next
 	}}))
 	n := sabir.NewNode(sabir.Serve(s))

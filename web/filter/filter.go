@@ -11,10 +11,10 @@ import (
 
 // The errors that filters answer with, besides sabir.ErrRateLimited.
 var (
-	// ErrMisconfigured is answered to every request while a filter has settings that it cannot work with.
-	ErrMisconfigured = sabir.NewError(sabir.CodeInternal, "FilterMisconfigured", "a filter is not set up correctly")
-	// ErrAddress is answered by IPs.
-	ErrAddress = sabir.NewError(sabir.CodePermissionDenied, "AddressRefused", "calls from this address are not taken")
+	// ErrFilterMisconfigured: a filter has settings that it cannot work with. Every request gets it. Correct what the message names.
+	ErrFilterMisconfigured = sabir.NewError(sabir.CodeInternal, "FilterMisconfigured", "a filter is not set up correctly")
+	// ErrAddressRefused: [IPs] does not take calls from this address.
+	ErrAddressRefused = sabir.NewError(sabir.CodePermissionDenied, "AddressRefused", "calls from this address are not taken")
 )
 
 // problems collects the errors in a filter's settings.
@@ -32,7 +32,7 @@ func (p problems) filter(f exchange.Filter) exchange.Filter {
 		return f
 	}
 	err := errors.Join(p...)
-	refusal := sabir.Errorf(sabir.CodeInternal, ErrMisconfigured.Name, "%w", err)
+	refusal := sabir.Errorf(sabir.CodeInternal, ErrFilterMisconfigured.Name, "%w", err)
 	return exchange.Filter{Name: f.Name, Before: func(*exchange.Exchange) error { return refusal }, Problem: err}
 }
 

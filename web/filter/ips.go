@@ -36,7 +36,7 @@ func (f IPs) Filter() exchange.Filter {
 func (a *addresses) before(x *exchange.Exchange) error {
 	client := x.Client()
 	if a.deny.has(client) || !a.all && !a.allow.has(client) {
-		return ErrAddress
+		return ErrAddressRefused
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func TestAddressesThatAreTaken(t *testing.T) {
 			x.Remote = netip.AddrPortFrom(netip.MustParseAddr(c.from), 1)
 		}
 		err := through(filter.IPs{Allow: c.allow, Deny: c.deny}.Filter(), x)
-		if (err == nil) != c.want || err != nil && !errors.Is(err, filter.ErrAddress) {
+		if (err == nil) != c.want || err != nil && !errors.Is(err, filter.ErrAddressRefused) {
 			t.Errorf("%v but %v, from %s: got %v", c.allow, c.deny, c.from, err)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 // that marks that. A backend may let such a slot go after a day, if a slot made later has a greater version all the same.
 //
 // Read and Write return, at the latest, when ctx ends or the backend is closed. Their errors are, for errors.Is:
-//   - [ErrUnknown]: it was sent, and there is no answer;
+//   - [ErrOutcomeUnknown]: it was sent, and there is no answer;
 //   - [ErrFenced], of Write: the version in the store is another;
-//   - any other, such as [ErrAway], [ErrFull] and [ErrTooLarge]: it is certain that nothing was done, and will be done.
+//   - any other, such as [ErrStoreUnreachable], [ErrStoreFull] and [ErrStateTooLarge]: it is certain that nothing was done, and will be done.
 //
 // Names were checked. All methods but Close may be called from any number of goroutines at once; Close is called once.
 type Backend interface {

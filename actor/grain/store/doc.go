@@ -25,13 +25,13 @@
 //     same write is sent again until the context ends. All copies name the same revision, so at most one is done; and when
 //     one is refused, the token in the store reports whether an earlier copy is why. So a cut connection neither fences the
 //     author of a write nor has it done twice: Save just takes longer.
-//   - Where the context ends first, the error is [ErrUnknown]: the owner must Load before it goes on. Until it does, Save
-//     and Delete with the same revision answer ErrUnknown again.
+//   - Where the context ends first, the error is [ErrOutcomeUnknown]: the owner must Load before it goes on. Until it does, Save
+//     and Delete with the same revision answer ErrOutcomeUnknown again.
 //   - That Load, by the same Store, settles the matter. Either the write is done, and Load returns it. Or it is not: Load
 //     then gives what is saved a new revision, and all copies still on their way are refused when they arrive. For others
 //     that know the earlier revision that is a write like any other: they are fenced.
 //
-// If another activation wrote while the answer was lost, the error is ErrFenced and ErrUnknown at once: the caller must
+// If another activation wrote while the answer was lost, the error is ErrFenced and ErrOutcomeUnknown at once: the caller must
 // stop, and whether its own write was there in between is unknown.
 //
 // What remains: a process that ends before that Load leaves copies unsettled. The next activation to load the grain on

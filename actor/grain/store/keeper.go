@@ -47,7 +47,7 @@ func (k *keeper) Load(ctx context.Context, kind, key string) (Entry, error) {
 				return slot.entry(), nil
 			}
 		}
-		if !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrFenced) {
+		if !errors.Is(err, ErrOutcomeUnknown) && !errors.Is(err, ErrFenced) {
 			return Entry{}, o.fault(err)
 		}
 		o.explain(err)
@@ -100,7 +100,7 @@ func (k *keeper) remember(n name, base uint64) {
 
 func (k *keeper) Save(ctx context.Context, kind, key string, state []byte, revision uint64) (uint64, error) {
 	if len(state) > k.maxState {
-		return 0, fmt.Errorf("%w: saving the grain %s of %.*q: it has %d bytes; the limit is %d", ErrTooLarge, shown(key), MaxKind, kind, len(state), k.maxState)
+		return 0, fmt.Errorf("%w: saving the grain %s of %.*q: it has %d bytes; the limit is %d", ErrStateTooLarge, shown(key), MaxKind, kind, len(state), k.maxState)
 	}
 	o, err := k.begin(ctx, "saving", kind, key)
 	if err != nil {
@@ -134,7 +134,7 @@ func (k *keeper) Delete(ctx context.Context, kind, key string, revision uint64) 
 // change writes once, with as many attempts as it takes to know what became of it.
 func (k *keeper) change(o *operation, base uint64, slot Slot) (uint64, error) {
 	if before, is := k.pending(o.name); is && before == base {
-		return 0, fmt.Errorf("%w: that is so since an earlier write with revision %d", ErrUnknown, base)
+		return 0, fmt.Errorf("%w: that is so since an earlier write with revision %d", ErrOutcomeUnknown, base)
 	}
 	lost := false // an attempt that may still be done
 	for {
@@ -146,10 +146,10 @@ func (k *keeper) change(o *operation, base uint64, slot Slot) (uint64, error) {
 		case err == nil:
 			return version, nil
 		case errors.Is(err, ErrFenced) && lost:
-			return 0, fmt.Errorf("%w; before that: %w", err, ErrUnknown)
+			return 0, fmt.Errorf("%w; before that: %w", err, ErrOutcomeUnknown)
 		case errors.Is(err, ErrFenced):
 			return 0, err
-		case errors.Is(err, ErrUnknown):
+		case errors.Is(err, ErrOutcomeUnknown):
 			lost = true
 			o.explain(err)
 		case errors.Is(err, errAgain):
@@ -160,7 +160,7 @@ func (k *keeper) change(o *operation, base uint64, slot Slot) (uint64, error) {
 			continue
 		}
 		if !lost {
-			return 0, fmt.Errorf("%w: %w", ErrAway, o.ended())
+			return 0, fmt.Errorf("%w: %w", ErrStoreUnreachable, o.ended())
 		}
 		k.remember(o.name, base)
 		if errors.Is(o.why, o.ended()) {
@@ -198,7 +198,7 @@ func (o *operation) explain(err error) {
 
 // unread returns the error of a read that did not end in time.
 func (o *operation) unread() error {
-	return fmt.Errorf("%w: %w (%v)", ErrAway, o.ended(), o.why)
+	return fmt.Errorf("%w: %w (%v)", ErrStoreUnreachable, o.ended(), o.why)
 }
 
 func (k *keeper) begin(ctx context.Context, doing, kind, key string) (operation, error) {
@@ -207,10 +207,10 @@ func (k *keeper) begin(ctx context.Context, doing, kind, key string) (operation,
 		return o, err
 	}
 	if k.isClosed() {
-		return o, o.fault(ErrClosed)
+		return o, o.fault(ErrStoreClosed)
 	}
 	if ctx.Err() != nil {
-		return o, o.fault(fmt.Errorf("%w: %w", ErrAway, ctx.Err()))
+		return o, o.fault(fmt.Errorf("%w: %w", ErrStoreUnreachable, ctx.Err()))
 	}
 	o.end = time.Now().Add(withoutDeadline)
 	if end, ok := ctx.Deadline(); ok {
@@ -258,7 +258,7 @@ func (o *operation) vacant() (uint64, error) {
 			return 0, fmt.Errorf("%w: it is there already, with revision %d", ErrFenced, slot.Version)
 		case err == nil:
 			return slot.Version, nil
-		case !errors.Is(err, ErrUnknown):
+		case !errors.Is(err, ErrOutcomeUnknown):
 			return 0, err
 		}
 		o.explain(err)
@@ -275,7 +275,7 @@ var errAgain = errors.New("the store refused the write, and has the revision tha
 func (o *operation) whose(base uint64, token Token) (uint64, error) {
 	slot, err := o.read()
 	switch {
-	case errors.Is(err, ErrUnknown), errors.Is(err, ErrAway):
+	case errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrStoreUnreachable):
 		return 0, errAgain // to be asked again: that was only a question
 	case err != nil:
 		return 0, err
@@ -311,7 +311,7 @@ func (o *operation) pause() bool {
 func (o *operation) ended() error {
 	switch {
 	case o.keeper.isClosed():
-		return ErrClosed
+		return ErrStoreClosed
 	case o.ctx.Err() != nil:
 		return o.ctx.Err()
 	}

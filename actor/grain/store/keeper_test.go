@@ -32,7 +32,7 @@ func (f fake) Open(context.Context, *url.URL, store.Config) (store.Backend, erro
 // noAnswer is the error of a backend that waited until the end of the attempt.
 func noAnswer(ctx context.Context) error {
 	<-ctx.Done()
-	return fmt.Errorf("%w: %w", store.ErrUnknown, ctx.Err())
+	return fmt.Errorf("%w: %w", store.ErrOutcomeUnknown, ctx.Err())
 }
 
 func at(version uint64) func(context.Context) (store.Slot, error) {
@@ -46,11 +46,11 @@ func TestAnOperationWithoutADeadlineEndsAfterFifteenSeconds(t *testing.T) {
 			write: func(ctx context.Context, _ uint64, _ store.Slot) (uint64, error) { return 0, noAnswer(ctx) },
 		}, store.Config{})
 		begun := time.Now()
-		if _, err := s.Save(context.Background(), "k", "k", nil, 7); !errors.Is(err, store.ErrUnknown) || time.Since(begun) != 15*time.Second {
+		if _, err := s.Save(context.Background(), "k", "k", nil, 7); !errors.Is(err, store.ErrOutcomeUnknown) || time.Since(begun) != 15*time.Second {
 			t.Errorf("Save: after %v: %v", time.Since(begun), err)
 		}
 		begun = time.Now()
-		if _, err := s.Load(context.Background(), "k", "k"); !errors.Is(err, store.ErrAway) || time.Since(begun) != 15*time.Second {
+		if _, err := s.Load(context.Background(), "k", "k"); !errors.Is(err, store.ErrStoreUnreachable) || time.Since(begun) != 15*time.Second {
 			t.Errorf("Load: after %v: %v", time.Since(begun), err)
 		}
 	})
@@ -65,7 +65,7 @@ func TestAttemptsOfOneWriteHaveOneTokenAndOneVersion(t *testing.T) {
 				t.Errorf("it names %d", expect)
 			}
 			if len(tokens) < 4 {
-				return 0, store.ErrUnknown
+				return 0, store.ErrOutcomeUnknown
 			}
 			return 8, nil
 		}}, store.Config{})
@@ -94,16 +94,16 @@ func TestARefusalThatTheStoreDoesNotBearOutIsAskedAgain(t *testing.T) {
 		}
 		refusals = math.MaxInt32
 		_, err := s.Save(t.Context(), "k", "k", nil, 7)
-		if !errors.Is(err, store.ErrAway) || errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrUnknown) {
+		if !errors.Is(err, store.ErrStoreUnreachable) || errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrOutcomeUnknown) {
 			t.Fatalf("it was refused each time, so nothing was done: got %v", err)
 		}
 	})
 }
 
 func TestAPermanentRefusalOfTheStoreIsReportedAtOnce(t *testing.T) {
-	for _, refusal := range []error{store.ErrFull, store.ErrTooLarge, store.ErrAway, errors.New("something else")} {
+	for _, refusal := range []error{store.ErrStoreFull, store.ErrStateTooLarge, store.ErrStoreUnreachable, errors.New("something else")} {
 		s := store.New(fake{write: func(context.Context, uint64, store.Slot) (uint64, error) { return 0, refusal }}, store.Config{})
-		if _, err := s.Save(t.Context(), "k", "k", nil, 7); !errors.Is(err, refusal) || errors.Is(err, store.ErrUnknown) {
+		if _, err := s.Save(t.Context(), "k", "k", nil, 7); !errors.Is(err, refusal) || errors.Is(err, store.ErrOutcomeUnknown) {
 			t.Errorf("got %v, want %v", err, refusal)
 		}
 	}
@@ -114,11 +114,11 @@ func TestARefusalAfterALostAnswerSaysNothingOfTheFirstAttempt(t *testing.T) {
 		attempts := 0
 		s := store.New(fake{write: func(context.Context, uint64, store.Slot) (uint64, error) {
 			if attempts++; attempts == 1 {
-				return 0, store.ErrUnknown
+				return 0, store.ErrOutcomeUnknown
 			}
-			return 0, store.ErrFull
+			return 0, store.ErrStoreFull
 		}}, store.Config{})
-		if _, err := s.Save(t.Context(), "k", "k", nil, 7); !errors.Is(err, store.ErrUnknown) {
+		if _, err := s.Save(t.Context(), "k", "k", nil, 7); !errors.Is(err, store.ErrOutcomeUnknown) {
 			t.Fatalf("got %v", err)
 		}
 	})
@@ -148,7 +148,7 @@ func TestALoadSettlesWithAWriteOnlyWhereTheWriteMayStillArrive(t *testing.T) {
 			writes  int
 		}{{false, 1}, {true, 0}} {
 			lost, writes = true, 0
-			if _, err := s.Save(t.Context(), "k", "k", nil, version); !errors.Is(err, store.ErrUnknown) {
+			if _, err := s.Save(t.Context(), "k", "k", nil, version); !errors.Is(err, store.ErrOutcomeUnknown) {
 				t.Fatalf("got %v", err)
 			}
 			if lost = false; test.arrived {
@@ -167,15 +167,15 @@ func TestALoadSettlesWithAWriteOnlyWhereTheWriteMayStillArrive(t *testing.T) {
 }
 
 func TestTheErrorsAreTheSameOverTheWire(t *testing.T) {
-	for _, sentinel := range []*sabir.Error{store.ErrFenced, store.ErrUnknown, store.ErrAway, store.ErrFull, store.ErrTooLarge, store.ErrBadName, store.ErrClosed} {
-		for _, other := range []*sabir.Error{store.ErrFenced, store.ErrUnknown, store.ErrAway, store.ErrFull, store.ErrTooLarge, store.ErrBadName, store.ErrClosed} {
+	for _, sentinel := range []*sabir.Error{store.ErrFenced, store.ErrOutcomeUnknown, store.ErrStoreUnreachable, store.ErrStoreFull, store.ErrStateTooLarge, store.ErrBadGrainName, store.ErrStoreClosed} {
+		for _, other := range []*sabir.Error{store.ErrFenced, store.ErrOutcomeUnknown, store.ErrStoreUnreachable, store.ErrStoreFull, store.ErrStateTooLarge, store.ErrBadGrainName, store.ErrStoreClosed} {
 			sent := sabir.AsError(fmt.Errorf("%w: more", sentinel))
 			arrived := &sabir.Error{Code: sent.Code, Name: sent.Name, Message: sent.Message}
 			if errors.Is(arrived, other) != (sentinel == other) {
 				t.Errorf("%s arrives as %s", sentinel.Name, other.Name)
 			}
 		}
-		if sentinel.Retryable && sentinel != store.ErrAway && sentinel != store.ErrFull {
+		if sentinel.Retryable && sentinel != store.ErrStoreUnreachable && sentinel != store.ErrStoreFull {
 			t.Errorf("%s is retryable", sentinel.Name)
 		}
 	}

@@ -30,7 +30,7 @@ func TestANameHasAKindOfWordsAndAnyKey(t *testing.T) {
 		{"a", strings.Repeat("k", store.MaxKey+1), "limit is 1024"},
 	} {
 		err := store.CheckName(bad.kind, bad.key)
-		if !errors.Is(err, store.ErrBadName) || !strings.Contains(err.Error(), bad.says) {
+		if !errors.Is(err, store.ErrBadGrainName) || !strings.Contains(err.Error(), bad.says) {
 			t.Errorf("%q: got %v, want it to say %q", bad.kind, err, bad.says)
 		}
 	}

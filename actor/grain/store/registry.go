@@ -48,7 +48,7 @@ func (c Config) Logger() *slog.Logger {
 
 // Driver knows one kind of store.
 type Driver interface {
-	// Open connects within ctx, to the store at the address. Where nothing answers the error is [ErrAway]. Errors name the
+	// Open connects within ctx, to the store at the address. Where nothing answers the error is [ErrStoreUnreachable]. Errors name the
 	// address without its password. Unknown parts of the address are refused.
 	Open(ctx context.Context, at *url.URL, config Config) (Backend, error)
 }

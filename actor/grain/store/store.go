@@ -11,10 +11,10 @@ type Entry struct {
 // Store keeps the states of grains. It connects again by itself for as long as it is not closed.
 //
 // All methods may be called from any number of goroutines at once. Errors are or wrap a *sabir.Error; a context that
-// ended is in them too, for errors.Is. An error other than [ErrUnknown] means that the operation did nothing.
+// ended is in them too, for errors.Is. An error other than [ErrOutcomeUnknown] means that the operation did nothing.
 type Store interface {
 	// Load returns what is saved; a zero Entry, and no error, where nothing is. It settles what became of a write of this
-	// Store that ended in [ErrUnknown], see the package's documentation. The state is the caller's own.
+	// Store that ended in [ErrOutcomeUnknown], see the package's documentation. The state is the caller's own.
 	//
 	// It is as new as the last write that was acknowledged before Load was called, as far as the broker promises that of
 	// its reads: see the drivers. Where it is not, Save is refused, so that nothing is lost.
@@ -22,7 +22,7 @@ type Store interface {
 
 	// Save replaces the state if its revision in the store is still revision (0: only if nothing is saved), and returns
 	// the new revision, which is greater. Else the error is [ErrFenced]: another activation has written since, and this
-	// one must stop. With [ErrUnknown] the state may have been saved: Load before anything else. Save keeps no
+	// one must stop. With [ErrOutcomeUnknown] the state may have been saved: Load before anything else. Save keeps no
 	// reference to state.
 	Save(ctx context.Context, kind, key string, state []byte, revision uint64) (uint64, error)
 
@@ -30,7 +30,7 @@ type Store interface {
 	// returns nil where nothing is saved, else ErrFenced.
 	Delete(ctx context.Context, kind, key string, revision uint64) error
 
-	// Close ends the connection. Operations that run end at once, writes with [ErrUnknown]; later ones are answered with
-	// [ErrClosed]. Closing again does nothing and returns nil.
+	// Close ends the connection. Operations that run end at once, writes with [ErrOutcomeUnknown]; later ones are answered with
+	// [ErrStoreClosed]. Closing again does nothing and returns nil.
 	Close() error
 }

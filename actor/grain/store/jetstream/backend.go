@@ -48,7 +48,7 @@ func (driver) Open(ctx context.Context, at *url.URL, config store.Config) (store
 	var err error
 	b.conn, err = natsstore.Open(ctx, at, natsstore.Config{Name: config.Name, TLS: config.TLS, Secret: config.Secret, Log: config.Log, Lost: b.lost})
 	if natsstore.Unreachable(err) {
-		err = fmt.Errorf("%w: %w", store.ErrAway, err)
+		err = fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
 	}
 	if err != nil {
 		b.lost() // it may be called for the failed connection too, at the same time
@@ -167,7 +167,7 @@ func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, sl
 	}
 	ack, err := b.conn.JetStream.PublishMsg(ctx, message, how...) // it is copied into the connection's buffer before this returns
 	if errors.Is(err, nats.ErrMaxPayload) {
-		return 0, fmt.Errorf("%w: it has %d bytes; the server's max_payload, with which its operator may allow more, is %d", store.ErrTooLarge, len(slot.State), b.conn.MaxPayload())
+		return 0, fmt.Errorf("%w: it has %d bytes; the server's max_payload, with which its operator may allow more, is %d", store.ErrStateTooLarge, len(slot.State), b.conn.MaxPayload())
 	}
 	if err != nil {
 		return 0, failure(err)

@@ -12,7 +12,7 @@ import (
 )
 
 // errNoLink is the error of a request that was not sent because the client has no connection at that moment.
-var errNoLink = fmt.Errorf("%w: the connection is lost, and being made again", store.ErrAway)
+var errNoLink = fmt.Errorf("%w: the connection is lost, and being made again", store.ErrStoreUnreachable)
 
 // unsent is the errors of what has not left this process, or found no server. ErrConnectionClosed is not among them: what
 // waits for an answer gets it too.
@@ -28,10 +28,10 @@ func failure(err error) error {
 	}
 	for _, known := range unsent {
 		if errors.Is(err, known) {
-			return fmt.Errorf("%w: %w", store.ErrAway, err)
+			return fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
 		}
 	}
-	return fmt.Errorf("%w: %w", store.ErrUnknown, err)
+	return fmt.Errorf("%w: %w", store.ErrOutcomeUnknown, err)
 }
 
 // refusal wraps an error of the server.
@@ -40,14 +40,14 @@ func refusal(api *jetstream.APIError, err error) error {
 	case jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant:
 		return fmt.Errorf("%w: %w", store.ErrFenced, err)
 	case natsstore.CodeMessageTooLarge:
-		return fmt.Errorf("%w: %w", store.ErrTooLarge, err)
+		return fmt.Errorf("%w: %w", store.ErrStateTooLarge, err)
 	case natsstore.CodeInsufficientResources, natsstore.CodeStorageExceeded:
-		return fmt.Errorf("%w: %w", store.ErrFull, err)
+		return fmt.Errorf("%w: %w", store.ErrStoreFull, err)
 	case natsstore.CodeStoreFailed: // the disk's fault, perhaps halfway
-		return fmt.Errorf("%w: %w", store.ErrUnknown, err)
+		return fmt.Errorf("%w: %w", store.ErrOutcomeUnknown, err)
 	}
 	if api.Code == 503 { // a leader that steps down reports it too, of what it may have proposed
-		return fmt.Errorf("%w: %w", store.ErrUnknown, err)
+		return fmt.Errorf("%w: %w", store.ErrOutcomeUnknown, err)
 	}
 	return fmt.Errorf("JetStream refused it: %w", err)
 }

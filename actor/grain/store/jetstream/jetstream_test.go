@@ -145,7 +145,7 @@ func TestAStateIsAsLargeAsTheServerTakesIt(t *testing.T) {
 	state := bytes.Repeat([]byte("0123456789abcdef"), store.DefaultMaxState/16)
 	s := open(t, brokers.ForTest(t, brokers.NATS).URL())
 	_, err := s.Save(t.Context(), "k", "k", state, 0)
-	if !errors.Is(err, store.ErrTooLarge) || !strings.Contains(err.Error(), "max_payload") {
+	if !errors.Is(err, store.ErrStateTooLarge) || !strings.Contains(err.Error(), "max_payload") {
 		t.Fatalf("got %v", err)
 	}
 	save(t, s, "k", state[:1000<<10], 0)

@@ -53,7 +53,7 @@ func TestStoresWithoutANameShareNothing(t *testing.T) {
 
 func TestMaxStateIsOfNewToo(t *testing.T) {
 	s := memory.New(store.Config{MaxState: 1})
-	if _, err := s.Save(t.Context(), "k", "k", []byte("xy"), 0); !errors.Is(err, store.ErrTooLarge) {
+	if _, err := s.Save(t.Context(), "k", "k", []byte("xy"), 0); !errors.Is(err, store.ErrStateTooLarge) {
 		t.Fatalf("got %v", err)
 	}
 }

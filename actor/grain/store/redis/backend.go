@@ -114,8 +114,8 @@ func unopened(err error) error {
 		return err
 	}
 	failed := failure(err)
-	if errors.Is(failed, store.ErrUnknown) {
-		return fmt.Errorf("%w: %w", store.ErrAway, err)
+	if errors.Is(failed, store.ErrOutcomeUnknown) {
+		return fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
 	}
 	return failed
 }
@@ -200,15 +200,15 @@ func failure(err error) error {
 		return nil
 	}
 	if unconfirmed, ok := errors.AsType[*replication.Unconfirmed](err); ok {
-		return fmt.Errorf("%w: %w", store.ErrUnknown, unconfirmed)
+		return fmt.Errorf("%w: %w", store.ErrOutcomeUnknown, unconfirmed)
 	}
 	if said, ok := rueidis.IsRedisErr(err); ok {
 		return refusal(said.Error(), err)
 	}
 	if failed, ok := errors.AsType[*net.OpError](err); ok && failed.Op == "dial" {
-		return fmt.Errorf("%w: %w", store.ErrAway, err)
+		return fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
 	}
-	return fmt.Errorf("%w: %w", store.ErrUnknown, err)
+	return fmt.Errorf("%w: %w", store.ErrOutcomeUnknown, err)
 }
 
 // refusal wraps an error of the server: then it has done nothing.
@@ -216,9 +216,9 @@ func refusal(text string, err error) error {
 	word, _, _ := strings.Cut(text, " ")
 	switch word {
 	case "OOM", "MISCONF":
-		return fmt.Errorf("%w: %w", store.ErrFull, err)
+		return fmt.Errorf("%w: %w", store.ErrStoreFull, err)
 	case "LOADING", "MASTERDOWN", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "BUSY", "NOREPLICAS", "MOVED", "ASK":
-		return fmt.Errorf("%w: %w", store.ErrAway, err)
+		return fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
 	}
 	return fmt.Errorf("store: Redis refused it: %w", err)
 }

@@ -24,7 +24,7 @@
 // None of that is about a replica that takes over, which has what it was sent. So a save is acknowledged when replicas have it
 // (WAIT), and a state is loaded when they have what was read: replicas=n in the address sets how many, 0 none; by default, or
 // with replicas=auto, it is all that are online. With fsync=true they have it in their append-only files (WAITAOF, Redis 7.2). The
-// time for that is the operation's context. A save that is not confirmed ends in [store.ErrUnknown], a load in [store.ErrAway],
+// time for that is the operation's context. A save that is not confirmed ends in [store.ErrOutcomeUnknown], a load in [store.ErrStoreUnreachable],
 // both with how many replicas there were. Package internal/replication describes what that guarantees, and what it does not.
 //
 // An activation whose write was lost all the same is fenced at its next one.

@@ -25,7 +25,7 @@ import (
 type authors struct {
 	address      string
 	acknowledged atomic.Int64
-	refused      atomic.Int64 // got ErrUnknown, ErrFenced or ErrAway
+	refused      atomic.Int64 // got ErrOutcomeUnknown, ErrFenced or ErrStoreUnreachable
 	fenced       atomic.Int64
 	last         [8]int       // acknowledged to each
 	missed       atomic.Int64 // acknowledged, and not found when an author loaded again
@@ -68,7 +68,7 @@ func (a *authors) write(t *testing.T, ctx context.Context, st store.Store, n int
 		a.refused.Add(1)
 		if errors.Is(err, store.ErrFenced) {
 			a.fenced.Add(1)
-		} else if !errors.Is(err, store.ErrUnknown) && !errors.Is(err, store.ErrAway) {
+		} else if !errors.Is(err, store.ErrOutcomeUnknown) && !errors.Is(err, store.ErrStoreUnreachable) {
 			t.Errorf("author %d: %v", n, err)
 			return
 		}
@@ -297,10 +297,10 @@ func TestASaveThatReplicasDoNotConfirmSaysHowManyThereWere(t *testing.T) {
 	defer cancel()
 	_, err := s.Save(ctx, "k", "k", []byte("after"), revision)
 	unconfirmed, is := errors.AsType[*replication.Unconfirmed](err)
-	if !errors.Is(err, store.ErrUnknown) || !is || unconfirmed.Have != 1 || unconfirmed.Want != 2 {
+	if !errors.Is(err, store.ErrOutcomeUnknown) || !is || unconfirmed.Have != 1 || unconfirmed.Want != 2 {
 		t.Errorf("got %v", err)
 	}
-	if _, err := s.Load(t.Context(), "k", "k"); !errors.Is(err, store.ErrAway) || !strings.Contains(err.Error(), "1 replicas of the 2") {
+	if _, err := s.Load(t.Context(), "k", "k"); !errors.Is(err, store.ErrStoreUnreachable) || !strings.Contains(err.Error(), "1 replicas of the 2") {
 		t.Errorf("loading: got %v", err)
 	}
 }
@@ -314,7 +314,7 @@ func TestAServerWithoutWAITAOFIsNotTakenForOneThatSyncs(t *testing.T) {
 		brokers.NotTested(t, "this redis-server has WAITAOF")
 	}
 	_, err = store.Open(t.Context(), broker.URL()+"?replicas=1&fsync=true")
-	if !errors.Is(err, replication.ErrNotOffered) || errors.Is(err, store.ErrAway) || !strings.Contains(err.Error(), "7.2") {
+	if !errors.Is(err, replication.ErrNotOffered) || errors.Is(err, store.ErrStoreUnreachable) || !strings.Contains(err.Error(), "7.2") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -171,7 +171,7 @@ func TestWhatOthersWroteIsAnError(t *testing.T) {
 		if _, err := s.Load(t.Context(), "k", key); err == nil {
 			t.Errorf("%s was loaded", key)
 		}
-		if _, err := s.Save(t.Context(), "k", key, nil, 1); err == nil || errors.Is(err, store.ErrUnknown) {
+		if _, err := s.Save(t.Context(), "k", key, nil, 1); err == nil || errors.Is(err, store.ErrOutcomeUnknown) {
 			t.Errorf("%s: got %v", key, err)
 		}
 	}
@@ -185,7 +185,7 @@ func TestAServerWithoutMemoryReportsItAndHasDoneNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.Save(t.Context(), "k", "k", []byte("after"), revision)
-	if !errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrUnknown) {
+	if !errors.Is(err, store.ErrStoreFull) || errors.Is(err, store.ErrOutcomeUnknown) {
 		t.Fatalf("got %v", err)
 	}
 	if entry, err := s.Load(t.Context(), "k", "k"); err != nil || string(entry.State) != "before" || entry.Revision != revision {

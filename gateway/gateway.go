@@ -1,0 +1,71 @@
+// Package gateway has what the author of a gateway needs besides package sabir. A gateway lets calls into a node from outside
+// the cluster: package web is one for HTTP, a bridge to another framework is one. It is a value with three methods that
+// sabir.WithGateway gives to a node:
+//
+//	func (b *bridge) serve(request message) ([]byte, error) {
+//		action := b.node.Action(request.action)
+//		if action == nil || !action.Public() {
+//			return nil, sabir.ErrActionNotFound
+//		}
+//		in := gateway.Inbound{Context: request.ctx, RequestID: sabir.NewRequestID(), Limit: 30 * time.Second}
+//		return action.ServeJSON(in, nil, request.body)
+//	}
+//
+//	node := sabir.NewNode(sabir.WithGateway(func(n *sabir.Node) (gateway.Gateway, error) { return &bridge{node: n}, nil }))
+//
+// Programs that serve services by gateways that exist do not import it.
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"time"
+)
+
+// Gateway is a way into a node from outside, such as HTTP: started after the services, stopped before them.
+type Gateway interface {
+	// Name identifies it in errors and logs: "http :3000".
+	Name() string
+	// Start returns when calls can come in.
+	Start(ctx context.Context) error
+	// Stop takes no more calls and waits for those in flight, or for the context.
+	Stop(ctx context.Context) error
+}
+
+// Inbound is a call that came in from outside the cluster, as a [Gateway] hands it over with the method ServeJSON of
+// sabir.Action.
+type Inbound struct {
+	// Context ends when the caller no longer waits. Besides that only its Value method is used.
+	Context   context.Context
+	RequestID string            // see sabir.WithRequestID; copied
+	Metadata  map[string]string // see sabir.WithMetadata; must not be changed later
+	// Limit bounds the time of the call, 0 for no limit. At its end the handler's context ends and the gateway's caller is
+	// answered, even when the handler does not return.
+	Limit time.Duration
+	// Watched means that the gateway answers its caller at the limit by itself, on another goroutine than the one that called
+	// ServeJSON; the handler then runs on that one and may keep it longer. It spares a change of goroutines for each call.
+	Watched bool
+	// Strict refuses an input with members that its type has no field for. For an action of another node it does nothing.
+	Strict bool
+	// Lent answers what Context and the rest do not, but only until ServeJSON returns, so that it can be something that the gateway
+	// uses again. Its Value method is called by any goroutine that has the call's context, and perhaps still in the moment
+	// after the return: it must be safe at all times. nil for none.
+	Lent interface{ Value(key any) any }
+}
+
+// HTTPConfig holds the values of sabir.HTTP and its options, for the package that serves it.
+type HTTPConfig struct {
+	Addr    string
+	Key     string
+	TLS     *tls.Config
+	Options []any // of the package that serves it, in the order in which they were given
+}
+
+// HTTPOption is an option of sabir.HTTP. Package web has them.
+type HTTPOption func(*HTTPConfig)
+
+// CacheNote is the key under which a middleware that keeps answers annotates an action with how long, a time.Duration: see the
+// method Annotate of sabir.Action.
+const CacheNote = noteName("cache")
+
+type noteName string
