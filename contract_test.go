@@ -1,17 +1,14 @@
 package sabir_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"os"
-	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/compilertest"
 )
 
 type (
@@ -154,40 +151,7 @@ func TestWhatIsWrongWithAContractIsSaidWhereItIsUsed(t *testing.T) {
 
 // The compiler refuses each line of testdata/contract/wrong_types.go that ends in a comment, and no other.
 func TestWrongTypesDoNotCompile(t *testing.T) {
-	const file = "testdata/contract/wrong_types.go"
-	source, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer source.Close()
-	want := map[string]string{}
-	lines := bufio.NewScanner(source)
-	for n := 1; lines.Scan(); n++ {
-		if line := lines.Text(); strings.HasPrefix(line, "\t") {
-			if _, why, ok := strings.Cut(line, " // "); ok {
-				want[strconv.Itoa(n)] = why
-			}
-		}
-	}
-	if len(want) < 8 {
-		t.Fatalf("only %d lines to refuse", len(want))
-	}
-	out, err := exec.Command("go", "build", "-gcflags=-e", "-o", os.DevNull, "./testdata/contract").CombinedOutput()
-	if err == nil {
-		t.Fatal("everything compiles")
-	}
-	refused := map[string]bool{}
-	for _, at := range regexp.MustCompile(`wrong_types\.go:(\d+):`).FindAllSubmatch(out, -1) {
-		refused[string(at[1])] = true
-	}
-	for line, why := range want {
-		if !refused[line] {
-			t.Errorf("line %s compiles: %s", line, why)
-		}
-	}
-	if len(refused) != len(want) {
-		t.Errorf("%d lines are refused, want %d:\n%s", len(refused), len(want), out)
-	}
+	compilertest.Refuses(t, "testdata/contract", 8)
 }
 
 func BenchmarkContract(b *testing.B) {

@@ -125,7 +125,7 @@ func (s *System) with(pid PID, fn func(*entry)) error {
 	return problem(ErrNoProcess, s.home.Value().node, "%s", pid)
 }
 
-// Ref names a monitor of the process that made it.
+// MonitorRef names a monitor of the process that made it.
 type MonitorRef uint64
 
 // Monitor sends this process a Down when another process ends, once. If there is no such process, or its node cannot be

@@ -1,14 +1,10 @@
 package actor
 
 import (
-	"bufio"
 	"context"
-	"os"
-	"os/exec"
-	"regexp"
-	"strconv"
-	"strings"
 	"testing"
+
+	"github.com/sabir-go/sabir/internal/compilertest"
 )
 
 func TestARefReachesItsProcessWhateverItWasMadeOf(t *testing.T) {
@@ -113,39 +109,7 @@ func TestARefIsWrittenAsItsPID(t *testing.T) {
 
 // The compiler refuses each line of testdata/wrongtypes/wrong_types.go that ends in a comment, and no other.
 func TestWrongTypesDoNotCompile(t *testing.T) {
-	source, err := os.Open("testdata/wrongtypes/wrong_types.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer source.Close()
-	want := map[string]string{}
-	lines := bufio.NewScanner(source)
-	for n := 1; lines.Scan(); n++ {
-		if line := lines.Text(); strings.HasPrefix(line, "\t") {
-			if _, why, ok := strings.Cut(line, " // "); ok {
-				want[strconv.Itoa(n)] = why
-			}
-		}
-	}
-	if len(want) < 10 {
-		t.Fatalf("only %d lines to refuse", len(want))
-	}
-	out, err := exec.Command("go", "build", "-gcflags=-e", "-o", os.DevNull, "./testdata/wrongtypes").CombinedOutput()
-	if err == nil {
-		t.Fatal("everything compiles")
-	}
-	refused := map[string]bool{}
-	for _, at := range regexp.MustCompile(`wrong_types\.go:(\d+):`).FindAllSubmatch(out, -1) {
-		refused[string(at[1])] = true
-	}
-	for line, why := range want {
-		if !refused[line] {
-			t.Errorf("line %s compiles: %s", line, why)
-		}
-	}
-	if len(refused) != len(want) {
-		t.Errorf("%d lines are refused, want %d:\n%s", len(refused), len(want), out)
-	}
+	compilertest.Refuses(t, "testdata/wrongtypes", 10)
 }
 
 // Typed and untyped sends and calls cost the same.

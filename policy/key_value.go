@@ -191,7 +191,7 @@ func (c *compiler) slice(t reflect.Type) (writeValue, error) {
 			return
 		}
 		first := unsafe.Pointer(unsafe.SliceData(s))
-		for i := range len(s) {
+		for i := range s {
 			w.nested(elem.write, unsafe.Add(first, uintptr(i)*size))
 		}
 	}, err

@@ -6,9 +6,11 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// AllowRemoteSpawn lets other nodes control the applications of this one, by the option OnNode: those named, or every node of the
+// AllowRemoteControl lets other nodes control the applications of this one, by the option OnNode: those named, or every node of the
 // cluster where none is.
-func Permit(s *actor.System, nodes ...string) { actor.AllowRemoteSpawn(s, reaching, nodes...) }
+func AllowRemoteControl(s *actor.System, nodes ...string) {
+	actor.AllowRemoteSpawn(s, reaching, nodes...)
+}
 
 // hand is a process that another node has started to reach the controller of this one. It passes one call on and ends.
 type hand struct{}

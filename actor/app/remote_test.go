@@ -52,7 +52,7 @@ func twoNodes(t *testing.T) (near *actor.System, far *world) {
 
 func TestApplicationIsControlledFromAnotherNodeThatIsPermitted(t *testing.T) {
 	near, far := twoNodes(t)
-	app.Permit(far.system, "near")
+	app.AllowRemoteControl(far.system, "near")
 	ctx, onFar := t.Context(), app.OnNode("far")
 	if err := app.Start(ctx, near, "b", onFar); err != nil {
 		t.Fatal(err)

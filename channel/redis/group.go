@@ -61,7 +61,7 @@ func (g *group) create(ctx context.Context) error {
 	results, unconfirmed := g.store.server.Primary.Do(ctx, b.XgroupCreate().Key(g.log).Group(g.spec.Name).Id(start).Mkstream().Build())
 	err := results[0].Error()
 	if said, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(said.Error(), "BUSYGROUP") {
-		if err = nil; !g.store.server.Primary.Waits() {
+		if !g.store.server.Primary.Waits() {
 			return nil
 		}
 		results, unconfirmed = g.store.server.Primary.Do(ctx, b.Set().Key(g.store.mark(g.spec.Channel)).Value("").Px(time.Second).Build()) // behind what another made

@@ -18,7 +18,7 @@ const (
 	ReasonMalformed Reason = "not understood"
 	ReasonRefused   Reason = "refused by the owner"
 
-	// These are never sent to the peer.
+	// ReasonNotSabir and those below are never sent to the peer.
 	ReasonNotSabir Reason = "the peer does not speak this protocol"
 	ReasonTimeout  Reason = "timeout"           // HandshakeTimeout or the deadline of the context passed
 	ReasonCanceled Reason = "cancelled"         // the context was

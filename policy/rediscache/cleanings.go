@@ -91,7 +91,7 @@ func (s *Store) see(at uint64) {
 	}
 }
 
-// Clean forgets the answers of the actions that the pattern takes, for all nodes. It asks Redis even where that failed just
+// Invalidate forgets the answers of the actions that the pattern takes, for all nodes. It asks Redis even where that failed just
 // now. A cleaning that fails is made up for before this store reads from Redis again; until one of its nodes has done so,
 // other nodes find the answers.
 //
