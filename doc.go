@@ -39,6 +39,8 @@
 // [NewEvent] makes the contract of an event: its Emit sends one to each group of handlers once, its Broadcast to every service, and
 // its On adds a handler. [Emit], [Broadcast] and [On] do the same by name; patterns of names are for [On] alone.
 //
+// Package channel has durable queues, whose messages a broker keeps until each group of consumers has handled them.
+//
 // # Around a call
 //
 // A [Middleware] wraps calls, events, streams, and the life of services and nodes. Package policy has the usual ones:
@@ -133,16 +135,18 @@
 //
 // # Walk: a durable publish
 //
-//	Channel.Publish              channel.go
-//	Channel.encode
-//	Node.publishTo               channel_node.go: tries again while the broker cannot be reached
-//	Node.declare                 once for each channel
-//	Node.channelStore            connects at first use
-//	channel.Open                 finds the engine by the address's scheme; it keeps the message
-//	consumer.receive             channel_consumer.go: on each node with a consumer
-//	consumer.handle              channel_attempt.go: one goroutine for each message
-//	consumer.try                 decodes and runs the middlewares
-//	consumer.invoke              the author's function
-//	consumer.settle              done, again later, or a dead letter
-//	consumer.acknowledge         channel_consumer.go: many at once
+//	channel.Channel.Publish      channel/publish.go
+//	channel.Channel.encode
+//	channel.broker.publish       channel/broker.go: tries again while the broker cannot be reached
+//	channel.broker.declare       once for each channel
+//	channel.broker.connection    connects at first use
+//	engine.Open                  channel/engine/registry.go: finds the engine by the address's scheme; it keeps the message
+//	channel.consumer.Open        channel/consume.go: on each node with a consumer, see [Component]
+//	channel.runner.receive       channel/runner.go
+//	channel.runner.handle        channel/attempt.go: one goroutine for each message
+//	channel.runner.try           decodes
+//	EventReceiver.Receive        event_receiver.go: runs the middlewares
+//	EventReceiver.invoke         the author's function
+//	channel.runner.settle        channel/attempt.go: done, again later, or a dead letter
+//	channel.runner.acknowledge   channel/runner.go: many at once
 package sabir
