@@ -19,6 +19,15 @@ type Caller interface {
 	callingNode() *Node
 }
 
+// NodeOf returns the node that a caller calls through, running or not, for packages that take a [Caller]. name is the target
+// of the caller's request, for the error; for a service that no node serves that is [ErrServiceUnavailable].
+func NodeOf(from Caller, name string) (*Node, error) {
+	if n := from.callingNode(); n != nil {
+		return n, nil
+	}
+	return nil, errNoNode(from, name)
+}
+
 // Call calls an action by its full name, such as "users.get" or "v2.users.get", and waits for the answer:
 //
 //	reply, err := sabir.Call[HelloReply](ctx, node, "greeter.hello", HelloRequest{Name: "Ada"})

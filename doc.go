@@ -1,5 +1,5 @@
-// Package sabir is a service runtime: write a service once as typed functions, and call it at function speed in process
-// and over the network by the same lines.
+// Package sabir is a service runtime. Write a service once as typed functions. Call it as a function in the same process; the
+// same line of code calls it over the network.
 //
 //	type HelloRequest struct {
 //		Name string `json:"name" validate:"required,max=64"`
@@ -9,10 +9,15 @@
 //		Text string `json:"text"`
 //	}
 //
-//	greeter := sabir.NewService("greeter")
-//	sabir.Handle(greeter, "hello", func(ctx context.Context, in HelloRequest) (HelloReply, error) {
+//	// Hello is the contract, which the service and its callers import.
+//	var Hello = sabir.NewAction[HelloRequest, HelloReply]("greeter.hello")
+//
+//	func hello(ctx context.Context, in HelloRequest) (HelloReply, error) {
 //		return HelloReply{Text: "Hello, " + in.Name}, nil
-//	})
+//	}
+//
+//	greeter := sabir.NewService("greeter")
+//	Hello.Handle(greeter, hello)
 //	node := sabir.NewNode(sabir.Serve(greeter), sabir.HTTP(":3000"))
 //	if err := node.Run(ctx); err != nil {
 //		log.Fatal(err)
@@ -20,13 +25,21 @@
 //
 // # Calls
 //
-// [Call] calls an action by name, [Bind] makes a function of one, [All] makes several calls at once, [CallJSON] calls
-// with a document instead of a value, and [OpenStream] and [CallStream] open streams. Deadlines and cancellation come
-// with the context; what else a handler can ask of its context is in [InfoFromContext], [RequestIDFromContext] and [MetadataFromContext].
+// [NewAction] and [NewStream] make contracts: the name and the types of an action or a stream as one value, by which it is called
+// and served. [All] makes several calls at once.
+//
+//	reply, err := Hello.Call(ctx, node, HelloRequest{Name: "Ada"})
+//
+// Programs that know an action by its name only, such as gateways, use [Call], [Bind], [CallJSON], [OpenStream] and [CallStream], and
+// serve it with [Handle] and [HandleStream]. Deadlines and cancellation come with the context; what else a handler can ask of its
+// context is in [InfoFromContext], [RequestIDFromContext] and [MetadataFromContext].
 //
 // # Events
 //
-// [Emit] sends an event to each group of handlers once, [Broadcast] to every service. [On] adds a handler.
+// [NewEvent] makes the contract of an event: its Emit sends one to each group of handlers once, its Broadcast to every service, and
+// its On adds a handler. [Emit], [Broadcast] and [On] do the same by name; patterns of names are for [On] alone.
+//
+// Package channel has durable queues, whose messages a broker keeps until each group of consumers has handled them.
 //
 // # Around a call
 //
@@ -122,16 +135,18 @@
 //
 // # Walk: a durable publish
 //
-//	Channel.Publish              channel.go
-//	Channel.encode
-//	Node.publishTo               channel_node.go: tries again while the broker cannot be reached
-//	Node.declare                 once for each channel
-//	Node.channelStore            connects at first use
-//	channel.Open                 finds the engine by the address's scheme; it keeps the message
-//	consumer.receive             channel_consumer.go: on each node with a consumer
-//	consumer.handle              channel_attempt.go: one goroutine for each message
-//	consumer.try                 decodes and runs the middlewares
-//	consumer.invoke              the author's function
-//	consumer.settle              done, again later, or a dead letter
-//	consumer.acknowledge         channel_consumer.go: many at once
+//	channel.Channel.Publish      channel/publish.go
+//	channel.Channel.encode
+//	channel.broker.publish       channel/broker.go: tries again while the broker cannot be reached
+//	channel.broker.declare       once for each channel
+//	channel.broker.connection    connects at first use
+//	engine.Open                  channel/engine/registry.go: finds the engine by the address's scheme; it keeps the message
+//	channel.consumer.Open        channel/consume.go: on each node with a consumer, see [Component]
+//	channel.runner.receive       channel/runner.go
+//	channel.runner.handle        channel/attempt.go: one goroutine for each message
+//	channel.runner.try           decodes
+//	EventReceiver.Receive        event_receiver.go: runs the middlewares
+//	EventReceiver.invoke         the author's function
+//	channel.runner.settle        channel/attempt.go: done, again later, or a dead letter
+//	channel.runner.acknowledge   channel/runner.go: many at once
 package sabir

@@ -209,12 +209,6 @@ const (
 	nameLinkLost             = "LinkLost"
 	nameNoCommonCodec        = "NoCommonCodec"
 	nameJoinFailed           = "JoinFailed"
-	nameBadChannel           = "BadChannel"
-	nameNoChannels           = "NoChannels"
-	nameChannelAway          = "ChannelAway"
-	nameChannelFull          = "ChannelFull"
-	nameNotOffered           = "NotOffered"
-	nameChannelFailed        = "ChannelFailed"
 	nameTooManyCalls         = "TooManyCalls"
 	nameTooManyStreams       = "TooManyStreams"
 	nameMessageTooLarge      = "MessageTooLarge"
@@ -294,21 +288,6 @@ var (
 	// ErrJoinFailed: a node with [Join] cannot start: the address is taken or not allowed, the key is wrong, or the cluster is
 	// another. See the message.
 	ErrJoinFailed = NewError(CodeUnavailable, nameJoinFailed, "the node cannot join")
-	// ErrBadChannel: a channel, a message's id or a request about dead letters is not valid, or the channel was not made by
-	// NewChannel. See the message.
-	ErrBadChannel = NewError(CodeInvalidArgument, nameBadChannel, "the channel is not valid")
-	// ErrNoChannels: the node has no broker for channels, or does not use that one. Give it [Channels], or ask a node that
-	// uses the channel.
-	ErrNoChannels = NewError(CodeFailedPrecondition, nameNoChannels, "the node has no such channels")
-	// ErrChannelAway: the broker of a channel cannot be reached, or did not answer in time; what was published may be kept all
-	// the same. Try again, with the same MessageID.
-	ErrChannelAway = NewError(CodeUnavailable, nameChannelAway, "the broker cannot be reached").AsRetryable()
-	// ErrChannelFull: the broker of a channel has no space on its disk or in its memory. Make space, and try again later.
-	ErrChannelFull = NewError(CodeResourceExhausted, nameChannelFull, "the broker has no space").AsRetryable()
-	// ErrNotOffered: the broker cannot do what the channel or its consumer asks for. See the message.
-	ErrNotOffered = NewError(CodeUnimplemented, nameNotOffered, "the broker does not offer that")
-	// ErrChannelFailed: the broker of a channel refused for another reason. See the message.
-	ErrChannelFailed = NewError(CodeInternal, nameChannelFailed, "the broker refused")
 	// ErrTooManyCalls: a node has as many calls of others in flight as it takes, see [cluster.Limits], or has so much to do that the call
 	// waited for a quarter of its timeout and was not begun. Try again later, or on another node.
 	ErrTooManyCalls = NewError(CodeResourceExhausted, nameTooManyCalls, "too many calls in flight").AsRetryable()

@@ -14,6 +14,7 @@ import (
 
 // packagesWithErrors have errors of their own, in the order of their table.
 var packagesWithErrors = []string{
+	"channel",
 	"actor", "actor/inspect", "actor/supervise", "actor/app", "actor/cron", "actor/meta", "actor/grain", "actor/grain/store",
 	"web/auth", "web/filter", "internal/httpstream", "web/dashboard", "telemetry",
 }
@@ -131,7 +132,7 @@ func TestEachErrorOfAPackageHasAVariableSpelledAsItsNameOnTheWire(t *testing.T) 
 }
 
 func packageErrorTable(t *testing.T) string {
-	links := regexp.MustCompile(`\[(\w+)\]`)
+	links := regexp.MustCompile(`\[([\w.]+)\]`)
 	table := "| error | code | HTTP | retryable | when, and what to do |\n|---|---|---|---|---|\n"
 	for _, dir := range packagesWithErrors {
 		pkg := dir[strings.LastIndex(dir, "/")+1:]

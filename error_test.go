@@ -45,8 +45,8 @@ func errorDocs(t *testing.T) (names, comments map[string]string) {
 var builtinErrors = [...]*Error{
 	ErrActionNotFound, ErrServiceUnavailable, ErrGroupGone, ErrNodeState, ErrBadOption, ErrBadService, ErrBadName,
 	ErrBadContract, ErrValidationFailed, ErrBadInput, ErrBadOutput, ErrInputTooLarge, ErrUnsupportedMediaType,
-	ErrMethodNotAllowed, ErrCrossOrigin, ErrNotANode, ErrBadKey, ErrLinkLost, ErrNoCommonCodec, ErrJoinFailed, ErrBadChannel,
-	ErrNoChannels, ErrChannelAway, ErrChannelFull, ErrNotOffered, ErrChannelFailed, ErrTooManyCalls, ErrTooManyStreams,
+	ErrMethodNotAllowed, ErrCrossOrigin, ErrNotANode, ErrBadKey, ErrLinkLost, ErrNoCommonCodec, ErrJoinFailed,
+	ErrTooManyCalls, ErrTooManyStreams,
 	ErrMessageTooLarge, ErrHeadTooLarge, ErrTooMuchDeclared, ErrNotAnswered, ErrBadCompression, ErrDeadlineExceeded,
 	ErrCanceled, ErrPanic, ErrHandlerFailed, ErrTooManyLevels, ErrTooManyAbandoned, ErrStreamWanted, ErrNoStream,
 	ErrStreamEnded, ErrEventQueueFull, ErrRateLimited, ErrBulkheadFull, ErrBreakerOpen, ErrNoDescription,

@@ -85,19 +85,12 @@ func (o eventOption) applyEvent(d *eventDefinition) { o(d) }
 
 // ConsumerGroup puts the handler into a group of its own choosing instead of its service's: an emitted event goes to each
 // group once.
-func ConsumerGroup(group string) ConsumerGroupOption {
-	return ConsumerGroupOption{group, option.Caller()}
-}
-
-// ConsumerGroupOption is the result of ConsumerGroup: an option of On and Consume.
-type ConsumerGroupOption struct {
-	name  string
-	where option.Site
-}
-
-func (o ConsumerGroupOption) applyEvent(d *eventDefinition) {
-	d.once("ConsumerGroup", o.where)
-	d.group, d.grouped = o.name, true
+func ConsumerGroup(group string) EventOption {
+	where := option.Caller()
+	return eventOption(func(d *eventDefinition) {
+		d.once("ConsumerGroup", where)
+		d.group, d.grouped = group, true
+	})
 }
 
 // Buffered gives the handler a queue of the given length and a goroutine, so that emitters need not wait for it. Events of

@@ -22,10 +22,10 @@ var layers = map[string]int{
 	"cluster":              2, // below transports: transport/compress has an option of Join
 	"codec":                3, "transport": 3, "internal/brokers": 3,
 	"validate":      4, // it names fields as the codecs do
-	"internal/wire": 5, "channel": 5, "internal/schema": 5,
+	"internal/wire": 5, "channel/engine": 5, "internal/schema": 5,
 	"internal/mesh": 6, "introspect": 6,
 	".":      7,
-	"policy": 8, "telemetry": 8, "actor": 8, "bridge": 8,
+	"policy": 8, "telemetry": 8, "actor": 8, "bridge": 8, "channel": 8,
 	"web":      9,
 	"gen":      10,
 	"examples": 11, "internal/conformance": 11,
@@ -37,7 +37,7 @@ var partOf = map[string]string{
 	"layout": "codec", "document": "codec", "codectest": "codec",
 	"session": "transport", "bus": "transport", "transporttest": "transport",
 	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
-	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel", "storetest": "actor",
+	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel/engine", "storetest": "actor",
 	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "isolate": "web", "browsertest": "web", "httpstream": "web",
 	"gossip": "internal/membership", "typescript": "gen", "protofile": "gen",
 }
@@ -47,6 +47,9 @@ const module = "github.com/sabir-go/sabir"
 // room returns the top folder of a package; for a package below internal, the entry of layers that it counts for.
 func room(dir string) string {
 	top, below, _ := strings.Cut(filepath.ToSlash(dir), "/")
+	if top == "channel" && below != "" {
+		return "channel/engine" // with the engines, which know nothing of nodes; package channel is above the root
+	}
 	if top != "internal" {
 		return top
 	}

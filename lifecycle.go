@@ -65,10 +65,7 @@ func (n *Node) startAll(ctx context.Context) error {
 	if err := n.join(ctx); err != nil {
 		return err
 	}
-	if err := n.startChannels(ctx); err != nil {
-		return err
-	}
-	own := append(n.withChannels([]*Service{newNodeService(n)}), n.extensionServices()...)
+	own := append([]*Service{newNodeService(n)}, n.extensionServices()...)
 	if err := n.startServices(ctx, append(own, flatten(n.toServe)...)); err != nil {
 		return err
 	}
@@ -133,7 +130,6 @@ func (n *Node) stopAll(ctx context.Context) error {
 	if m != nil { // last, because stop hooks may make calls to other nodes
 		errs = append(errs, m.Leave(ctx))
 	}
-	errs = append(errs, n.closeChannels())
 	n.workers.close()
 	n.state.Store(int32(StateStopped))
 	return errors.Join(errs...)
@@ -274,7 +270,7 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 	if err != nil {
 		return err
 	}
-	if len(s.needs)+len(s.onStart)+len(s.consumers) > 0 || n.lifecycleWrapped || wrapsLifecycle(s.middlewares) {
+	if len(s.needs)+len(s.onStart)+len(s.components) > 0 || n.lifecycleWrapped || wrapsLifecycle(s.middlewares) {
 		n.publishWaiting() // the services before this one can be called from here on
 	}
 	for _, need := range s.needs {
@@ -282,23 +278,22 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 			return fmt.Errorf("service %s: %w", s.fullName(), err)
 		}
 	}
-	if err := n.openConsumers(ctx, s); err != nil {
+	if err := n.openComponents(ctx, s); err != nil {
 		return err
 	}
 	hooks := func(ctx context.Context) error { return runHooks(ctx, s, "start", s.onStart) }
 	if err := n.stage(ctx, Stage{Node: n.id, Service: s.fullName()}, s, hooks); err != nil {
-		n.dropConsumers(s)
-		return err
+		return errors.Join(err, n.closeComponents(ctx, s.components))
 	}
 	n.subscribe(subscriptions)
 	n.publish(s, endpoints)
-	n.beginConsumers(s)
+	n.beginComponents(s)
 	return nil
 }
 
 func (n *Node) stopService(ctx context.Context, s *Service) error {
 	n.running = slices.DeleteFunc(n.running, func(other *Service) bool { return other == s })
-	err := errors.Join(n.stopConsumers(ctx, s), n.unsubscribe(ctx, s)) // first, because what is still in its queues may call its actions
+	err := errors.Join(n.closeComponents(ctx, s.components), n.unsubscribe(ctx, s)) // first, because what is still in its queues may call its actions
 	n.withdraw(s)
 	if s.gate != nil {
 		if late := s.gate.shut(ctx); late != nil {

@@ -69,7 +69,9 @@ func (h meshHost) Route(l *wire.Link, r *wire.Route) wire.Target {
 // Linked gives the extensions a new link.
 func (h meshHost) Linked(l *wire.Link) {
 	for _, g := range h.node.extensions.given {
-		h.callExtension(l, g.extension, "Linked", func() { g.extension.Linked(l) })
+		if g.linked != nil {
+			h.callExtension(l, g.linked, "Linked", func() { g.linked.Linked(l) })
+		}
 	}
 }
 
@@ -92,7 +94,9 @@ func (h meshHost) Posted(l *wire.Link, topic uint8, data []byte) {
 // Unlinked gives the extensions a link that has ended.
 func (h meshHost) Unlinked(l *wire.Link, err error) {
 	for _, g := range h.node.extensions.given {
-		h.callExtension(l, g.extension, "Unlinked", func() { g.extension.Unlinked(l, err) })
+		if g.linked != nil {
+			h.callExtension(l, g.linked, "Unlinked", func() { g.linked.Unlinked(l, err) })
+		}
 	}
 }
 

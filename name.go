@@ -132,6 +132,15 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // Event names are words joined by dots. In a pattern "*" stands for exactly one word and "**" for one or more:
 // "user.*" takes "user.created", "**.failed" takes "order.payment.failed".
 
+// CheckName returns an error that describes the fault in the name of an event, or of another thing with such a name; nil for a
+// good one: one or more words of letters, digits, "_" and "-", joined by dots, of 200 bytes at most.
+func CheckName(name string) error {
+	if bad := badName(name); bad != "" {
+		return &Error{Code: CodeInvalidArgument, Name: nameBadName, Message: fmt.Sprintf("the name %.100q %s", name, bad)}
+	}
+	return nil
+}
+
 // CheckPattern returns an error that describes what is wrong with an event pattern, nil for a good one.
 func CheckPattern(pattern string) error {
 	if bad := badPattern(pattern); bad != "" {

@@ -14,6 +14,9 @@ func TestNames(t *testing.T) {
 		if bad := badName(name); (bad == "") != good {
 			t.Errorf("%q: %s", name, bad)
 		}
+		if err := CheckName(name); (err == nil) != good {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 	for name, good := range map[string]bool{"users": true, "v.users": true, "v2x.users": true, "v2": false, "v2.users": false, "v": true} {
 		if bad := badServiceName(name); (bad == "") != good {

@@ -34,8 +34,7 @@ type Node struct {
 	toServe     []Servable
 	attached    []func(*Node) (gateway.Gateway, error)
 	remote      Upstream
-	channels    nodeChannels // see Channels
-	extensions  extensions   // see WithExtension
+	extensions  extensions // see WithExtension
 
 	joins       []mesh.Config
 	joinCluster func(context.Context, *Node, mesh.Config) error // of the last Join
@@ -86,10 +85,11 @@ func (s State) String() string {
 }
 
 // NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [NodeID], [Logger], [Validator], [MaxDepth],
-// [StopTimeout], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Channels], [Codecs], [WithExtension].
+// [StopTimeout], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Codecs], [WithExtension], [WithLinkExtension], and those
+// of packages, such as channel.Broker.
 //
-// Serve, Use, WithGateway, WithExtension, Balance and Codecs add up when they are given several times. Any other option is given once: a
-// node with two of it does not start.
+// Serve, Use, WithGateway, WithExtension, WithLinkExtension, Balance and Codecs add up when they are given several times. Any
+// other option is given once: a node with two of it does not start.
 type NodeOption interface{ applyNode(*Node) }
 
 type nodeOption func(*Node)

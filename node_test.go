@@ -58,7 +58,7 @@ func TestANodeMayBeAskedThingsWhileItStarts(t *testing.T) {
 		if err := <-started; err != nil {
 			t.Fatal(err)
 		}
-		stopNode(t, node)
+		stopIfRunning(t, node)
 	}
 }
 

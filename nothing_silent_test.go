@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	_ "github.com/sabir-go/sabir/channel/mem"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/native"
@@ -61,11 +60,9 @@ func TestWhatIsDeclaredForAServiceThatRunsPanicsWithItsFileAndLine(t *testing.T)
 		"stream late": func() {
 			sabir.HandleStream(s, "late", func(context.Context, *sabir.Stream[int, int]) error { return nil })
 		},
-		"event late": func() { sabir.On(s, "late", func(context.Context, int) error { return nil }) },
-		"a consumer": func() {
-			sabir.Consume(s, sabir.NewChannel[int]("late"), func(context.Context, int) error { return nil })
-		},
-		"action contract": func() { sabir.NewAction[sabir.Empty, sabir.Empty]("shop.contract").Handle(s, none) },
+		"event late":       func() { sabir.On(s, "late", func(context.Context, int) error { return nil }) },
+		"the part of shop": func() { s.Attach(&part{name: "part of shop"}, 0) },
+		"action contract":  func() { sabir.NewAction[sabir.Empty, sabir.Empty]("shop.contract").Handle(s, none) },
 		"stream contract": func() {
 			sabir.NewStream[int, int]("shop.contract").Handle(s, func(context.Context, *sabir.Stream[int, int]) error { return nil })
 		},
@@ -131,11 +128,10 @@ func TestEmitOfWhatAHandlerCannotReadIsAnErrorThatNamesBothTypes(t *testing.T) {
 }
 
 func TestWhatWasNotMadeByItsConstructorSaysSo(t *testing.T) {
-	n, ctx := startNode(t, sabir.Channels("mem://made")), t.Context()
+	n, ctx := startNode(t), t.Context()
 	var (
 		service sabir.Service
 		node    sabir.Node
-		channel sabir.Channel[int]
 		action  sabir.Contract[int, int]
 		stream  sabir.StreamContract[int, int]
 		event   sabir.EventContract[int]
@@ -151,7 +147,6 @@ func TestWhatWasNotMadeByItsConstructorSaysSo(t *testing.T) {
 	function := func(context.Context, int) (int, error) { return 0, nil }
 	streaming := func(context.Context, *sabir.Stream[int, int]) error { return nil }
 	consuming := func(context.Context, int) error { return nil }
-	_, published := channel.Publish(ctx, n, 1)
 	_, called := action.Call(ctx, n, 1)
 	_, bound := action.Bind(n)(ctx, 1)
 	_, opened := stream.Open(ctx, n)
@@ -181,8 +176,6 @@ func TestWhatWasNotMadeByItsConstructorSaysSo(t *testing.T) {
 		{"a call from the zero Node", through, sabir.ErrNodeState, "sabir.NewNode"},
 		{"an event from the zero Node", sabir.Emit(ctx, &node, "a.b", 1), sabir.ErrNodeState, "sabir.NewNode"},
 		{"an event from a nil Node", sabir.Emit(ctx, nilNode, "a.b", 1), sabir.ErrNodeState, "sabir.NewNode"},
-		{"Publish to the zero Channel", published, sabir.ErrBadChannel, "sabir.NewChannel"},
-		{"Consume of the zero Channel", handling(func(s *sabir.Service) { sabir.Consume(s, &channel, consuming) }), sabir.ErrBadService, "sabir.NewChannel"},
 		{"a call of the zero Contract", called, sabir.ErrBadContract, "sabir.NewAction"},
 		{"a bound zero Contract", bound, sabir.ErrBadContract, "sabir.NewAction"},
 		{"All with the zero Contract", sabir.All(ctx, n, action.Into(new(int), 1)), sabir.ErrBadContract, "sabir.NewAction"},
@@ -209,11 +202,6 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 		sabir.On(s, "a", func(context.Context, int) error { return nil }, options...)
 		return []sabir.NodeOption{sabir.Serve(s)}
 	}
-	consumer := func(options ...sabir.ConsumeOption) []sabir.NodeOption {
-		s := sabir.NewService("s")
-		sabir.Consume(s, sabir.NewChannel[int]("a"), func(context.Context, int) error { return nil }, options...)
-		return []sabir.NodeOption{sabir.Serve(s)}
-	}
 	service := func(options ...sabir.ServiceOption) []sabir.NodeOption {
 		return []sabir.NodeOption{sabir.Serve(sabir.NewService("s", options...))}
 	}
@@ -221,30 +209,26 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 		return []sabir.NodeOption{sabir.Join("mem://twice", options...)}
 	}
 	for name, options := range map[string][]sabir.NodeOption{
-		"NodeID":             {sabir.NodeID("a"), sabir.NodeID("b")},
-		"Logger":             {sabir.Logger(quiet), sabir.Logger(quiet)},
-		"HTTP":               {sabir.HTTP(":0"), sabir.HTTP(":0")},
-		"Join":               {sabir.Join("mem://a"), sabir.Join("mem://b")},
-		"Channels":           {sabir.Channels("mem://a"), sabir.Channels("mem://b")},
-		"MaxDepth":           {sabir.MaxDepth(1), sabir.MaxDepth(2)},
-		"StopTimeout":        {sabir.StopTimeout(1), sabir.StopTimeout(2)},
-		"Version":            service(sabir.Version(1), sabir.Version(2)),
-		"Doc":                service(sabir.Doc("a"), sabir.Doc("b")),
-		"Doc of an action":   action(sabir.Doc("a"), sabir.Doc("b")),
-		"ClusterOnly":        action(sabir.ClusterOnly(), sabir.ClusterOnly()),
-		"Buffered":           event(sabir.Buffered(1), sabir.Buffered(2)),
-		"ConsumerGroup":      event(sabir.ConsumerGroup("a"), sabir.ConsumerGroup("b")),
-		"AckWait":            consumer(sabir.AckWait(time.Second), sabir.AckWait(time.Minute)),
-		"MaxInFlight":        consumer(sabir.MaxInFlight(1), sabir.MaxInFlight(2)),
-		"FromStart, OnlyNew": consumer(sabir.FromStart(), sabir.OnlyNew()),
-		"cluster.Name":       join(cluster.Name("a"), cluster.Name("b")),
-		"cluster.Limits":     join(cluster.Limits{Calls: 1}, cluster.Limits{Calls: 2}),
-		"Zone":               join(cluster.Zone("a"), cluster.Zone("b")),
+		"NodeID":           {sabir.NodeID("a"), sabir.NodeID("b")},
+		"Logger":           {sabir.Logger(quiet), sabir.Logger(quiet)},
+		"HTTP":             {sabir.HTTP(":0"), sabir.HTTP(":0")},
+		"Join":             {sabir.Join("mem://a"), sabir.Join("mem://b")},
+		"MaxDepth":         {sabir.MaxDepth(1), sabir.MaxDepth(2)},
+		"StopTimeout":      {sabir.StopTimeout(1), sabir.StopTimeout(2)},
+		"Version":          service(sabir.Version(1), sabir.Version(2)),
+		"Doc":              service(sabir.Doc("a"), sabir.Doc("b")),
+		"Doc of an action": action(sabir.Doc("a"), sabir.Doc("b")),
+		"ClusterOnly":      action(sabir.ClusterOnly(), sabir.ClusterOnly()),
+		"Buffered":         event(sabir.Buffered(1), sabir.Buffered(2)),
+		"ConsumerGroup":    event(sabir.ConsumerGroup("a"), sabir.ConsumerGroup("b")),
+		"cluster.Name":     join(cluster.Name("a"), cluster.Name("b")),
+		"cluster.Limits":   join(cluster.Limits{Calls: 1}, cluster.Limits{Calls: 2}),
+		"Zone":             join(cluster.Zone("a"), cluster.Zone("b")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := sabir.NewNode(options...).Start(t.Context())
 			want := sabir.ErrBadOption
-			if errors.Is(err, sabir.ErrBadService) { // of NewService, Handle, On and Consume
+			if errors.Is(err, sabir.ErrBadService) { // of NewService, Handle and On
 				want = sabir.ErrBadService
 			}
 			option, _, _ := strings.Cut(name, " of ")

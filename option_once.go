@@ -29,13 +29,3 @@ func actionOptionOnce(name string, where option.Site, apply func(*definition)) A
 		apply(d)
 	})
 }
-
-// consumeOptionOnce is an option of Consume that can be given once.
-func consumeOptionOnce(name string, where option.Site, apply func(*consumerDefinition)) ConsumeOption {
-	return consumeOption(func(d *consumerDefinition) {
-		if err := d.given.Again(name, where); err != nil {
-			d.problems = append(d.problems, err)
-		}
-		apply(d)
-	})
-}

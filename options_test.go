@@ -12,21 +12,6 @@ import (
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
-func TestKeepMessagesAndKeepBytesDropTheOldest(t *testing.T) {
-	for name, option := range map[string]sabir.ChannelOption{
-		"KeepMessages": sabir.KeepMessages(2),
-		"KeepBytes":    sabir.KeepBytes(250), // of five messages, each with some 100 bytes
-	} {
-		c := parcels(t, option)
-		n := startNode(t, sabir.Channels("mem://options-"+name))
-		publish(t, c, n, 1, 2, 3, 4, 5)
-		list, err := n.ChannelList(t.Context())
-		if err != nil || len(list) != 1 || list[0].Kept < 1 || list[0].Kept > 3 {
-			t.Errorf("%s: %+v, %v", name, list, err)
-		}
-	}
-}
-
 func TestOtherNodesDialTheAdvertisedHost(t *testing.T) {
 	n := startNode(t, sabir.Join("tcp://127.0.0.1:0", cluster.Advertise("localhost")))
 	if addr := n.Info().Addr; !strings.HasPrefix(addr, "tcp://localhost:") {

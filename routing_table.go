@@ -71,7 +71,7 @@ func (n *Node) openActions(s *Service) ([]local, error) {
 // services would take time that grows with the square of their number.
 func (n *Node) publish(s *Service, endpoints []local) {
 	n.waiting = append(n.waiting, &published{s, endpoints, time.Now()})
-	if n.State() != StateStarting || len(s.handlers)+len(s.consumers) > 0 { // whose handlers may call its actions from now on
+	if n.State() != StateStarting || len(s.handlers)+len(s.components) > 0 { // whose handlers may call its actions from now on
 		n.publishWaiting()
 	}
 }

@@ -27,7 +27,7 @@ type Service struct {
 	definitions []*definition
 	defined     map[string]*definition // the same by name
 	handlers    []*eventDefinition
-	consumers   []*consumerDefinition
+	components  []component // see Attach
 	onStart     []func(context.Context) error
 	onStop      []func(context.Context) error
 	given       option.Given
@@ -35,8 +35,6 @@ type Service struct {
 
 	node atomic.Pointer[Node]
 	gate *gate // while it runs; nil without stop hooks
-
-	runningConsumers []*consumer // while it runs
 }
 
 // NewService makes an empty service. Its actions are called "name.action", or "v2.name.action" with Version(2).
@@ -98,6 +96,9 @@ func (s *Service) fullName() string { return fullServiceName(s.name, s.version) 
 
 // Name is the service's full name: "users", or "v2.users" with Version(2).
 func (s *Service) Name() string { return s.fullName() }
+
+// Group is the group of consumers that the service's handlers are in unless they set another: its name without the version.
+func (s *Service) Group() string { return s.name }
 
 func (s *Service) callingNode() *Node {
 	if s == nil {

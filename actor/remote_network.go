@@ -17,10 +17,10 @@ import (
 // sent. A system belongs to one node.
 func (s *System) Option() sabir.NodeOption {
 	s.stopped.Store(true) // until Start: PIDs hold the node's name
-	return sabir.WithExtension(linkTopic, extension{s})
+	return sabir.WithLinkExtension(linkTopic, extension{s})
 }
 
-// extension is the side of a system that its node calls: see sabir.WithExtension.
+// extension is the side of a system that its node calls: see sabir.WithLinkExtension.
 type extension struct{ s *System }
 
 func (e extension) Name() string { return "processes" }

@@ -1,13 +1,45 @@
-// Package channel is the interface between durable channels and the brokers that keep them.
+// Package channel keeps messages until they are handled: durable queues, kept by NATS JetStream, Redis Streams, RabbitMQ or,
+// for tests, the memory of the process.
 //
-// A channel is a named queue of messages that a broker keeps until each group of consumers has handled them: at least
-// once. Programs use channels by way of package sabir (NewChannel, Publish, Consume); this package is for authors of
-// an [Engine]. An engine knows one kind of broker. It is in a package of its own below this one and registers itself
-// for the schemes of its addresses when it is imported, as database/sql drivers do:
+//	package main
 //
-//	import _ "github.com/sabir-go/sabir/channel/jetstream" // nats://
+//	import (
+//		"context"
+//		"log"
 //
-// An engine moves messages and tracks which consumer has what. When a message is tried again, after how long, and when it
-// is dead-lettered, is decided by package sabir, once for all engines. Package internal/channeltest tests what every
-// engine must do.
+//		"github.com/sabir-go/sabir"
+//		"github.com/sabir-go/sabir/channel"
+//		_ "github.com/sabir-go/sabir/channel/mem" // or jetstream, redis, amqp
+//	)
+//
+//	type Order struct {
+//		ID int `json:"id"`
+//	}
+//
+//	var Orders = channel.New[Order]("shop.orders")
+//
+//	func main() {
+//		ctx, billing := context.Background(), sabir.NewService("billing")
+//		done := make(chan bool)
+//		Orders.Consume(billing, func(ctx context.Context, o Order) error {
+//			log.Println("billed", o.ID)
+//			close(done)
+//			return nil // an error: the message comes again, later
+//		})
+//		node := sabir.NewNode(channel.Broker("mem://"), sabir.Serve(billing))
+//		if err := node.Start(ctx); err != nil {
+//			log.Fatal(err)
+//		}
+//		if _, err := Orders.Publish(ctx, node, Order{ID: 7}); err != nil {
+//			log.Fatal(err)
+//		}
+//		<-done // without an error of Publish, the broker keeps the order until it is handled
+//		node.Stop(ctx)
+//	}
+//
+// A message whose Publish returned nil is handled at least once by each group of consumers, whatever ends in between: the
+// publisher, a consumer, the broker. One that cannot be handled becomes a dead letter, with the reason: see [DeadLetters].
+//
+// Each node with a broker has the service $channels, which lists its channels and dead letters for tools such as "sabir
+// channels". docs/channels.md is the guide; package engine, below this one, is for authors of engines.
 package channel

@@ -206,7 +206,7 @@ func (g *Grains) left(n int64) {
 const linkTopic uint8 = 17
 
 // Option lets the grains start and stop with a node. Give it to the node after that of the system.
-func (g *Grains) Option() sabir.NodeOption { return sabir.WithExtension(linkTopic, extension{g}) }
+func (g *Grains) Option() sabir.NodeOption { return sabir.WithLinkExtension(linkTopic, extension{g}) }
 
 type extension struct{ g *Grains }
 

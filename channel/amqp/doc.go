@@ -2,7 +2,7 @@
 //
 // Importing it registers the engine of amqp:// and amqps:// (TLS 1.3):
 //
-//	node := sabir.NewNode(sabir.Channels("amqp://user:password@10.0.0.5/shop"), sabir.Serve(billing))
+//	node := sabir.NewNode(channel.Broker("amqp://user:password@10.0.0.5/shop"), sabir.Serve(billing))
 //
 // docs/addresses.md has all parts of the address, which is the same for links.
 //

@@ -9,7 +9,7 @@ import (
 	amqp091 "github.com/rabbitmq/amqp091-go"
 
 	"github.com/google/uuid"
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/backoff"
 )
 
@@ -71,7 +71,7 @@ func (g *group) make(ctx context.Context, session *session) error {
 
 func wait(ctx context.Context, d time.Duration) error {
 	if err := backoff.Sleep(ctx, d); err != nil {
-		return fmt.Errorf("%w: it did not answer: %w", channel.ErrAway, err)
+		return fmt.Errorf("%w: it did not answer: %w", engine.ErrAway, err)
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (g *group) fill(ctx context.Context, session *session) error {
 	if err := wait(ctx, routingDelay); err != nil {
 		return err
 	}
-	end := channel.Message{Head: channel.Head{ID: uuid.NewString(), Time: time.Now(), Only: markGroup}}
+	end := engine.Message{Head: engine.Head{ID: uuid.NewString(), Time: time.Now(), Only: markGroup}}
 	marked, err := publishing(&end)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (g *group) copy(ctx context.Context, session *session, from <-chan amqp091.
 		select {
 		case d, ok := <-from:
 			if !ok {
-				return fmt.Errorf("%w: the connection broke", channel.ErrAway)
+				return fmt.Errorf("%w: the connection broke", engine.ErrAway)
 			}
 			m, _ := messageOf(&d) // what cannot be read is for the consumer to find out
 			if m.Only != markGroup && !m.Time.Before(g.spec.From.Time) {
@@ -134,7 +134,7 @@ func (g *group) copy(ctx context.Context, session *session, from <-chan amqp091.
 				}
 			}
 		case <-ctx.Done():
-			return fmt.Errorf("%w: it did not answer: %w", channel.ErrAway, ctx.Err())
+			return fmt.Errorf("%w: it did not answer: %w", engine.ErrAway, ctx.Err())
 		}
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/google/uuid"
 	amqp091 "github.com/rabbitmq/amqp091-go"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 )
 
 // group is one node's part of a group: a consumer of its queue.
 type group struct {
 	store *store
-	spec  channel.GroupSpec
+	spec  engine.GroupSpec
 	queue string
 	held  atomic.Int64 // deliveries that were received and not answered
 	ended context.Context
@@ -38,12 +38,12 @@ type handle struct {
 	answered *atomic.Bool
 }
 
-func (s *store) Join(ctx context.Context, spec channel.GroupSpec) (channel.Group, error) {
+func (s *store) Join(ctx context.Context, spec engine.GroupSpec) (engine.Group, error) {
 	if _, err := s.spec(spec.Channel); err != nil {
 		return nil, err
 	}
 	if spec.From.Sequence > 0 {
-		return nil, fmt.Errorf("group %s of channel %s: to start at a sequence is %w: RabbitMQ tells no places; start at a time", spec.Name, spec.Channel, channel.ErrNotOffered)
+		return nil, fmt.Errorf("group %s of channel %s: to start at a sequence is %w: RabbitMQ tells no places; start at a time", spec.Name, spec.Channel, engine.ErrNotOffered)
 	}
 	g := &group{store: s, spec: spec, queue: s.queue(spec.Channel, spec.Name), waits: make(map[string]bool)}
 	session, err := s.session()
@@ -88,11 +88,11 @@ func (g *group) attach(session *session) error {
 	return nil
 }
 
-func (g *group) Receive(ctx context.Context, limit int) ([]*channel.Delivery, error) {
+func (g *group) Receive(ctx context.Context, limit int) ([]*engine.Delivery, error) {
 	g.receiving.Lock()
 	defer g.receiving.Unlock()
 	if g.ended.Err() != nil {
-		return nil, channel.ErrClosed
+		return nil, engine.ErrClosed
 	}
 	if g.deliveries == nil {
 		session, err := g.store.session()
@@ -107,9 +107,9 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*channel.Delivery, er
 	case d, ok := <-g.deliveries:
 		if !ok {
 			g.deliveries = nil
-			return nil, fmt.Errorf("%w: the connection broke", channel.ErrAway)
+			return nil, fmt.Errorf("%w: the connection broke", engine.ErrAway)
 		}
-		list := []*channel.Delivery{g.delivery(d)}
+		list := []*engine.Delivery{g.delivery(d)}
 		for len(list) < limit {
 			select {
 			case d, ok := <-g.deliveries:
@@ -125,13 +125,13 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*channel.Delivery, er
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-g.ended.Done():
-		return nil, channel.ErrClosed
+		return nil, engine.ErrClosed
 	}
 }
 
-func (g *group) delivery(d amqp091.Delivery) *channel.Delivery {
+func (g *group) delivery(d amqp091.Delivery) *engine.Delivery {
 	g.held.Add(1)
-	out := &channel.Delivery{Handle: handle{d, new(atomic.Bool)}}
+	out := &engine.Delivery{Handle: handle{d, new(atomic.Bool)}}
 	out.Message, out.Broken = messageOf(&d)
 	out.Attempt, out.Lost = 1+number(d.Headers[attemptHeader]), number(d.Headers["x-delivery-count"])
 	return out
@@ -152,7 +152,7 @@ func number(v any) int {
 }
 
 // answer answers a delivery once.
-func (g *group) answer(d *channel.Delivery, do func(amqp091.Delivery) error) error {
+func (g *group) answer(d *engine.Delivery, do func(amqp091.Delivery) error) error {
 	h := d.Handle.(handle)
 	if !h.answered.CompareAndSwap(false, true) {
 		return nil
@@ -162,7 +162,7 @@ func (g *group) answer(d *channel.Delivery, do func(amqp091.Delivery) error) err
 }
 
 // Done does not wait for the server: what is lost on the way to it is handed out again.
-func (g *group) Done(_ context.Context, list ...*channel.Delivery) (err error) {
+func (g *group) Done(_ context.Context, list ...*engine.Delivery) (err error) {
 	for _, d := range list {
 		if failed := g.answer(d, func(d amqp091.Delivery) error { return d.Ack(false) }); failed != nil {
 			err = failed
@@ -186,7 +186,7 @@ func (g *group) waitQueue(delay time.Duration) string {
 
 // Retry puts a copy, which records how many attempts there were, into a queue for the delay, or without one into the group's
 // own, and then answers for the original; between the two there is a moment in which a crash leaves both.
-func (g *group) Retry(ctx context.Context, d *channel.Delivery, after time.Duration) error {
+func (g *group) Retry(ctx context.Context, d *engine.Delivery, after time.Duration) error {
 	session, err := g.store.session()
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func (g *group) Retry(ctx context.Context, d *channel.Delivery, after time.Durat
 }
 
 // Release has the server count one more delivery, which is Lost the next time.
-func (g *group) Release(_ context.Context, d *channel.Delivery) error {
+func (g *group) Release(_ context.Context, d *engine.Delivery) error {
 	return g.answer(d, func(d amqp091.Delivery) error { return d.Nack(false, true) })
 }
 
@@ -260,7 +260,7 @@ func (g *group) delayed(session *session) (sum uint64, err error) {
 }
 
 // Extend has nothing to do: see Features.Lease.
-func (g *group) Extend(context.Context, ...*channel.Delivery) error { return nil }
+func (g *group) Extend(context.Context, ...*engine.Delivery) error { return nil }
 
 // Close gives back what was not received. What was stays with this connection, so that it can be answered.
 func (g *group) Close() error {

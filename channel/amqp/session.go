@@ -10,7 +10,7 @@ import (
 
 	amqp091 "github.com/rabbitmq/amqp091-go"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/amqp"
 	"github.com/sabir-go/sabir/internal/backoff"
 )
@@ -132,7 +132,7 @@ func (s *session) publishConfirmed(ctx context.Context, exchange, key string, li
 		}
 	}
 	if s.blocked.Load() {
-		fail(fmt.Errorf("%w: it is short of memory or disk", channel.ErrFull))
+		fail(fmt.Errorf("%w: it is short of memory or disk", engine.ErrFull))
 		return
 	}
 	ch, err := s.publisher()
@@ -152,11 +152,11 @@ func (s *session) publishConfirmed(ctx context.Context, exchange, key string, li
 		acked, err := c.WaitContext(ctx)
 		switch {
 		case err != nil:
-			errs[i] = fmt.Errorf("%w: it did not answer: %w", channel.ErrAway, err)
+			errs[i] = fmt.Errorf("%w: it did not answer: %w", engine.ErrAway, err)
 		case !acked && ch.IsClosed():
-			errs[i] = fmt.Errorf("%w: the connection broke before it answered", channel.ErrAway)
+			errs[i] = fmt.Errorf("%w: the connection broke before it answered", engine.ErrAway)
 		case !acked:
-			errs[i] = fmt.Errorf("%w: it refused the message", channel.ErrFull)
+			errs[i] = fmt.Errorf("%w: it refused the message", engine.ErrFull)
 		}
 	}
 }
@@ -184,27 +184,27 @@ func (s *store) reconnect() {
 // session is the connection, where there is one now.
 func (s *store) session() (*session, error) {
 	if s.ended.Err() != nil {
-		return nil, channel.ErrClosed
+		return nil, engine.ErrClosed
 	}
 	current := s.current.Load()
 	if !current.alive() {
-		return nil, fmt.Errorf("%w: no connection to %s", channel.ErrAway, s.address.Name)
+		return nil, fmt.Errorf("%w: no connection to %s", engine.ErrAway, s.address.Name)
 	}
 	return current, nil
 }
 
 // failure makes the channel's error of the client's.
 func failure(err error) error {
-	if err == nil || errors.Is(err, channel.ErrAway) || errors.Is(err, channel.ErrNotOffered) || errors.Is(err, channel.ErrClosed) {
+	if err == nil || errors.Is(err, engine.ErrAway) || errors.Is(err, engine.ErrNotOffered) || errors.Is(err, engine.ErrClosed) {
 		return err
 	}
 	said, ok := errors.AsType[*amqp091.Error](err)
 	if !ok || errors.Is(err, amqp091.ErrClosed) {
-		return fmt.Errorf("%w: %w", channel.ErrAway, err) // the network's
+		return fmt.Errorf("%w: %w", engine.ErrAway, err) // the network's
 	}
 	switch said.Code {
 	case amqp091.ConnectionForced, amqp091.InternalError, amqp091.ResourceError, amqp091.FrameError, amqp091.UnexpectedFrame, amqp091.ChannelError:
-		return fmt.Errorf("%w: %w", channel.ErrAway, err)
+		return fmt.Errorf("%w: %w", engine.ErrAway, err)
 	}
 	return err
 }

@@ -14,17 +14,17 @@ import (
 
 	amqp091 "github.com/rabbitmq/amqp091-go"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/amqp"
 	"github.com/sabir-go/sabir/transport"
 )
 
 func init() {
-	channel.Register("amqp", engine{})
-	channel.Register("amqps", engine{})
+	engine.Register("amqp", driver{})
+	engine.Register("amqps", driver{})
 }
 
-type engine struct{}
+type driver struct{}
 
 const (
 	headHeader      = "Sabir-Head"
@@ -45,12 +45,12 @@ type store struct {
 	current        atomic.Pointer[session]
 
 	mu     sync.Mutex
-	specs  map[string]channel.Spec
+	specs  map[string]engine.Spec
 	groups []*group
 }
 
-func (engine) Open(ctx context.Context, at *url.URL, config channel.Config) (channel.Store, error) {
-	s := &store{name: config.Name, log: config.Log, reconnectEnded: make(chan struct{}), specs: make(map[string]channel.Spec)}
+func (driver) Open(ctx context.Context, at *url.URL, config engine.Config) (engine.Store, error) {
+	s := &store{name: config.Name, log: config.Log, reconnectEnded: make(chan struct{}), specs: make(map[string]engine.Spec)}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
@@ -69,8 +69,8 @@ func (engine) Open(ctx context.Context, at *url.URL, config channel.Config) (cha
 	return s, nil
 }
 
-func (s *store) Features() channel.Features {
-	return channel.Features{Durable: true, KeepAge: true, KeepBytes: true}
+func (s *store) Features() engine.Features {
+	return engine.Features{Durable: true, KeepAge: true, KeepBytes: true}
 }
 
 func (s *store) exchange(name string) string     { return s.prefix + ":" + name }
@@ -78,9 +78,9 @@ func (s *store) logOf(name string) string        { return s.prefix + ":log:" + n
 func (s *store) deadQueueOf(name string) string  { return s.prefix + ":letters:" + name }
 func (s *store) queue(name, group string) string { return s.prefix + ":group:" + name + ":" + group }
 
-func (s *store) Declare(ctx context.Context, spec channel.Spec) error {
+func (s *store) Declare(ctx context.Context, spec engine.Spec) error {
 	if spec.MaxCount > 0 {
-		return fmt.Errorf("channel %s: a limit of number is %w: RabbitMQ's streams have limits of age and bytes", spec.Name, channel.ErrNotOffered)
+		return fmt.Errorf("channel %s: a limit of number is %w: RabbitMQ's streams have limits of age and bytes", spec.Name, engine.ErrNotOffered)
 	}
 	session, err := s.session()
 	if err == nil {
@@ -95,7 +95,7 @@ func (s *store) Declare(ctx context.Context, spec channel.Spec) error {
 	return nil
 }
 
-func (s *store) declare(ctx context.Context, session *session, spec channel.Spec) error {
+func (s *store) declare(ctx context.Context, session *session, spec engine.Spec) error {
 	queue, arguments := s.logOf(spec.Name), amqp091.Table{amqp091.QueueTypeArg: amqp091.QueueTypeStream, amqp091.StreamMaxSegmentSizeBytesArg: segment}
 	if spec.MaxAge > 0 {
 		arguments[amqp091.StreamMaxAgeArg] = fmt.Sprintf("%ds", max(1, int64(spec.MaxAge.Seconds())))
@@ -127,7 +127,7 @@ func quorum() amqp091.Table {
 	return amqp091.Table{amqp091.QueueTypeArg: amqp091.QueueTypeQuorum, "x-delivery-limit": int64(1 << 30)}
 }
 
-func (s *store) spec(name string) (channel.Spec, error) {
+func (s *store) spec(name string) (engine.Spec, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	spec, ok := s.specs[name]
@@ -138,7 +138,7 @@ func (s *store) spec(name string) (channel.Spec, error) {
 }
 
 // Publish needs no buffer of its own: each caller waits for the answers to what it published.
-func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgoing) {
+func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoing) {
 	spec, err := s.spec(name)
 	if err == nil {
 		err = ctx.Err()
@@ -148,13 +148,13 @@ func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgo
 		err = lost
 	}
 	var list []amqp091.Publishing
-	var sent []*channel.Outgoing
+	var sent []*engine.Outgoing
 	for _, m := range batch {
 		if m.Err = err; err != nil {
 			continue
 		}
 		if spec.MaxMessage > 0 && len(m.Data) > spec.MaxMessage {
-			m.Err = fmt.Errorf("%w: %d bytes, the channel takes %d", channel.ErrTooLarge, len(m.Data), spec.MaxMessage)
+			m.Err = fmt.Errorf("%w: %d bytes, the channel takes %d", engine.ErrTooLarge, len(m.Data), spec.MaxMessage)
 			continue
 		}
 		p, failed := publishing(&m.Message)
@@ -172,15 +172,15 @@ func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgo
 	}
 }
 
-func publishing(m *channel.Message) (amqp091.Publishing, error) {
-	head, err := channel.AppendHead(nil, &m.Head)
+func publishing(m *engine.Message) (amqp091.Publishing, error) {
+	head, err := engine.AppendHead(nil, &m.Head)
 	return amqp091.Publishing{Headers: amqp091.Table{headHeader: string(head)}, DeliveryMode: amqp091.Persistent, MessageId: m.ID, Timestamp: m.Time, Body: m.Data}, err
 }
 
 // messageOf reads a message that publishing made.
-func messageOf(d *amqp091.Delivery) (m channel.Message, err error) {
+func messageOf(d *amqp091.Delivery) (m engine.Message, err error) {
 	head, _ := d.Headers[headHeader].(string)
-	m.Head, err = channel.ReadHead([]byte(head))
+	m.Head, err = engine.ReadHead([]byte(head))
 	m.Data = d.Body
 	if m.ID == "" {
 		m.ID = d.MessageId
@@ -189,7 +189,7 @@ func messageOf(d *amqp091.Delivery) (m channel.Message, err error) {
 }
 
 // Stats counts, of what is handed out, only what this store's own consumers hold.
-func (s *store) Stats(_ context.Context, name string) (stats channel.Stats, err error) {
+func (s *store) Stats(_ context.Context, name string) (stats engine.Stats, err error) {
 	spec, err := s.spec(name)
 	if err != nil {
 		return stats, err
@@ -211,7 +211,7 @@ func (s *store) Stats(_ context.Context, name string) (stats channel.Stats, err 
 	groups := slices.Clone(s.groups)
 	s.mu.Unlock()
 	for _, g := range groups {
-		if g.spec.Channel != name || slices.ContainsFunc(stats.Groups, func(other channel.GroupStats) bool { return other.Name == g.spec.Name }) {
+		if g.spec.Channel != name || slices.ContainsFunc(stats.Groups, func(other engine.GroupStats) bool { return other.Name == g.spec.Name }) {
 			continue
 		}
 		ready, _, err := session.exists(g.queue)
@@ -222,20 +222,20 @@ func (s *store) Stats(_ context.Context, name string) (stats channel.Stats, err 
 		if err != nil {
 			return stats, err
 		}
-		stats.Groups = append(stats.Groups, channel.GroupStats{Name: g.spec.Name, Waiting: uint64(ready), InFlight: uint64(max(0, g.held.Load())), Delayed: delayed})
+		stats.Groups = append(stats.Groups, engine.GroupStats{Name: g.spec.Name, Waiting: uint64(ready), InFlight: uint64(max(0, g.held.Load())), Delayed: delayed})
 	}
-	slices.SortFunc(stats.Groups, func(a, b channel.GroupStats) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(stats.Groups, func(a, b engine.GroupStats) int { return strings.Compare(a.Name, b.Name) })
 	return stats, nil
 }
 
 // browse passes dead messages to see, which decides whether to take each out and whether to go on. The others go back.
-func (s *store) browse(name string, see func(channel.Message) (take, more bool)) error {
+func (s *store) browse(name string, see func(engine.Message) (take, more bool)) error {
 	spec, err := s.spec(name)
 	if err != nil {
 		return err
 	}
 	if !spec.Letters {
-		return fmt.Errorf("channel %s is no channel of dead letters: listing and removing its messages is %w", name, channel.ErrNotOffered)
+		return fmt.Errorf("channel %s is no channel of dead letters: listing and removing its messages is %w", name, engine.ErrNotOffered)
 	}
 	session, err := s.session()
 	if err != nil {
@@ -261,12 +261,12 @@ func (s *store) browse(name string, see func(channel.Message) (take, more bool))
 }
 
 // Letters sorts the dead letters by time: RabbitMQ may return messages in another order after they were browsed once.
-func (s *store) Letters(_ context.Context, name string, limit int) (list []channel.Letter, err error) {
-	err = s.browse(name, func(m channel.Message) (take, more bool) {
-		list = append(list, channel.Letter{Key: m.ID, Message: m})
+func (s *store) Letters(_ context.Context, name string, limit int) (list []engine.Letter, err error) {
+	err = s.browse(name, func(m engine.Message) (take, more bool) {
+		list = append(list, engine.Letter{Key: m.ID, Message: m})
 		return false, len(list) < limit
 	})
-	slices.SortStableFunc(list, func(a, b channel.Letter) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(list, func(a, b engine.Letter) int { return a.Time.Compare(b.Time) })
 	return list, err
 }
 
@@ -275,7 +275,7 @@ func (s *store) Remove(_ context.Context, name string, keys ...string) (removed 
 	for _, key := range keys {
 		wanted[key] = true
 	}
-	err = s.browse(name, func(m channel.Message) (take, more bool) {
+	err = s.browse(name, func(m engine.Message) (take, more bool) {
 		if wanted[m.ID] {
 			delete(wanted, m.ID)
 			removed++

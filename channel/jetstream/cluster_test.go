@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/channeltest"
 )
@@ -39,18 +39,18 @@ func TestWhoDoesNotSayHowManyReplicasLeavesThemAsTheyAre(t *testing.T) {
 	l := channeltest.StartLoad(t, address+"?replicas=3")
 	l.Some(t, 1)
 	log := new(logged)
-	s, err := channel.Open(t.Context(), address, channel.Config{Log: slog.New(slog.NewTextHandler(log, nil))})
+	s, err := engine.Open(t.Context(), address, engine.Config{Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Declare(t.Context(), channel.Spec{Name: "failover"}); err != nil {
+	if err := s.Declare(t.Context(), engine.Spec{Name: "failover"}); err != nil {
 		t.Fatal(err)
 	}
 	if info := streamOf(t, address); info.Config.Replicas != 3 || log.String() != "" {
 		t.Errorf("the channel has %d replicas; the log has %q", info.Config.Replicas, log)
 	}
-	if err := s.Declare(t.Context(), channel.Spec{Name: "other"}); err != nil {
+	if err := s.Declare(t.Context(), engine.Spec{Name: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(log.String(), "replicas=3") {

@@ -3,7 +3,7 @@
 // Importing it registers the engine of nats://, for servers elsewhere, or one inside the process, which the processes of a
 // machine that name the same folder share:
 //
-//	node := sabir.NewNode(sabir.Channels("nats://embedded?store=/var/lib/shop"), sabir.Serve(billing))
+//	node := sabir.NewNode(channel.Broker("nats://embedded?store=/var/lib/shop"), sabir.Serve(billing))
 //
 // docs/addresses.md has all parts of the address, which is the same for links and grains. Without replicas=n one server of a cluster
 // keeps a channel that is new, and one that is there stays as it is.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/channeltest"
 )
@@ -13,7 +13,7 @@ func TestAnEmbeddedServer(t *testing.T) {
 	brokers.Slow(t) // the quick loop has a server of its own
 	// Port 0 is any free one: the test shares no server with others of the machine.
 	address := "nats://embedded:0?store=" + t.TempDir()
-	keeper, err := channel.Open(t.Context(), address, channel.Config{Name: "suite"}) // keeps the server between the stores of the suite
+	keeper, err := engine.Open(t.Context(), address, engine.Config{Name: "suite"}) // keeps the server between the stores of the suite
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestAnEmbeddedServer(t *testing.T) {
 	if err := keeper.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := channel.Open(t.Context(), address, channel.Config{Name: "suite"})
+	again, err := engine.Open(t.Context(), address, engine.Config{Name: "suite"})
 	if err != nil {
 		t.Fatalf("the store was not left in order: %v", err)
 	}
@@ -31,7 +31,7 @@ func TestAnEmbeddedServer(t *testing.T) {
 }
 
 func TestAServerWithoutJetStreamSaysWhatToDo(t *testing.T) {
-	_, err := channel.Open(t.Context(), "nats://embedded:0", channel.Config{Name: "suite"})
+	_, err := engine.Open(t.Context(), "nats://embedded:0", engine.Config{Name: "suite"})
 	if err == nil || !strings.Contains(err.Error(), "store=folder") {
 		t.Fatalf("got %v", err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/natsstore"
 )
 
@@ -60,7 +60,7 @@ func (f *failed) open(ctx context.Context) (jetstream.Stream, error) {
 }
 
 // count notes that so many attempts of a message have failed.
-func (f *failed) count(ctx context.Context, d *channel.Delivery) error {
+func (f *failed) count(ctx context.Context, d *engine.Delivery) error {
 	if _, err := f.open(ctx); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (f *failed) of(ctx context.Context, sequence uint64) int {
 }
 
 // tell sets the attempts of those deliveries that are not their messages' first.
-func (f *failed) tell(list []*channel.Delivery) {
+func (f *failed) tell(list []*engine.Delivery) {
 	var asked sync.WaitGroup
 	for _, d := range list {
 		if d.Lost == 0 {

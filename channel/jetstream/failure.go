@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/natsstore"
 )
 
@@ -26,21 +26,21 @@ func failure(err error) error {
 		return nil
 	}
 	if errors.Is(err, nats.ErrMaxPayload) {
-		return fmt.Errorf("%w: %w", channel.ErrTooLarge, err)
+		return fmt.Errorf("%w: %w", engine.ErrTooLarge, err)
 	}
 	for _, known := range retryable {
 		if errors.Is(err, known) {
-			return fmt.Errorf("%w: %w", channel.ErrAway, err)
+			return fmt.Errorf("%w: %w", engine.ErrAway, err)
 		}
 	}
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		switch {
 		case api.ErrorCode == natsstore.CodeMessageTooLarge:
-			return fmt.Errorf("%w: %w", channel.ErrTooLarge, err)
+			return fmt.Errorf("%w: %w", engine.ErrTooLarge, err)
 		case api.ErrorCode == natsstore.CodeInsufficientResources, api.ErrorCode == natsstore.CodeStorageExceeded, api.ErrorCode == natsstore.CodeStoreFailed:
-			return fmt.Errorf("%w: %w", channel.ErrFull, err)
+			return fmt.Errorf("%w: %w", engine.ErrFull, err)
 		case api.Code == 503:
-			return fmt.Errorf("%w: %w", channel.ErrAway, err)
+			return fmt.Errorf("%w: %w", engine.ErrAway, err)
 		}
 	}
 	return err

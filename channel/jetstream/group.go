@@ -9,7 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 )
 
 // pullFor is the time that one request for messages stands with the server.
@@ -30,7 +30,7 @@ type group struct {
 	batch     jetstream.MessageBatch // under receiving
 }
 
-func (s *store) Join(ctx context.Context, spec channel.GroupSpec) (channel.Group, error) {
+func (s *store) Join(ctx context.Context, spec engine.GroupSpec) (engine.Group, error) {
 	stream, err := s.stream(spec.Channel)
 	if err != nil {
 		return nil, err
@@ -68,12 +68,12 @@ func (s *store) Join(ctx context.Context, spec channel.GroupSpec) (channel.Group
 	return g, nil
 }
 
-func (g *group) Receive(ctx context.Context, limit int) ([]*channel.Delivery, error) {
+func (g *group) Receive(ctx context.Context, limit int) ([]*engine.Delivery, error) {
 	g.receiving.Lock()
 	defer g.receiving.Unlock()
 	for {
 		if g.ended.Err() != nil {
-			return nil, channel.ErrClosed
+			return nil, engine.ErrClosed
 		}
 		if err := g.request(limit); err != nil {
 			return nil, err
@@ -87,7 +87,7 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*channel.Delivery, er
 			}
 			err := g.batch.Error()
 			g.batch = nil
-			if err = failure(err); err != nil && !errors.Is(err, channel.ErrAway) {
+			if err = failure(err); err != nil && !errors.Is(err, engine.ErrAway) {
 				return nil, err
 			}
 			if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
@@ -122,8 +122,8 @@ func (g *group) request(limit int) error {
 }
 
 // collect takes what came together with a message.
-func (g *group) collect(msg jetstream.Msg, limit int) []*channel.Delivery {
-	list := []*channel.Delivery{delivery(msg)}
+func (g *group) collect(msg jetstream.Msg, limit int) []*engine.Delivery {
+	list := []*engine.Delivery{delivery(msg)}
 	for len(list) < limit {
 		select {
 		case msg, ok := <-g.batch.Messages():
@@ -139,10 +139,10 @@ func (g *group) collect(msg jetstream.Msg, limit int) []*channel.Delivery {
 	return list
 }
 
-func delivery(msg jetstream.Msg) *channel.Delivery {
-	d := &channel.Delivery{Handle: msg, Attempt: 1}
+func delivery(msg jetstream.Msg) *engine.Delivery {
+	d := &engine.Delivery{Handle: msg, Attempt: 1}
 	d.Data = msg.Data()
-	d.Head, d.Broken = channel.ReadHead([]byte(msg.Headers().Get(headHeader)))
+	d.Head, d.Broken = engine.ReadHead([]byte(msg.Headers().Get(headHeader)))
 	meta, err := msg.Metadata()
 	if err != nil {
 		d.Broken = errors.Join(d.Broken, err)
@@ -153,7 +153,7 @@ func delivery(msg jetstream.Msg) *channel.Delivery {
 }
 
 // each runs do for all deliveries.
-func each(list []*channel.Delivery, do func(jetstream.Msg) error) error {
+func each(list []*engine.Delivery, do func(jetstream.Msg) error) error {
 	for _, d := range list {
 		if err := do(d.Handle.(jetstream.Msg)); err != nil {
 			return fmt.Errorf("message %d: %w", d.Sequence, failure(err))
@@ -163,25 +163,25 @@ func each(list []*channel.Delivery, do func(jetstream.Msg) error) error {
 }
 
 // Done does not wait for the server: what is lost on the way to it is handed out again.
-func (g *group) Done(_ context.Context, list ...*channel.Delivery) error {
+func (g *group) Done(_ context.Context, list ...*engine.Delivery) error {
 	return each(list, jetstream.Msg.Ack)
 }
 
 // Retry gives the message back also where the attempt could not be counted: then it is Lost the next time.
-func (g *group) Retry(ctx context.Context, d *channel.Delivery, after time.Duration) error {
+func (g *group) Retry(ctx context.Context, d *engine.Delivery, after time.Duration) error {
 	_ = g.failed.count(ctx, d)
 	if after <= 0 {
 		return g.Release(ctx, d)
 	}
-	return each([]*channel.Delivery{d}, func(msg jetstream.Msg) error { return msg.NakWithDelay(after) })
+	return each([]*engine.Delivery{d}, func(msg jetstream.Msg) error { return msg.NakWithDelay(after) })
 }
 
 // Release has the server count one more delivery, which is Lost the next time.
-func (g *group) Release(_ context.Context, d *channel.Delivery) error {
-	return each([]*channel.Delivery{d}, jetstream.Msg.Nak)
+func (g *group) Release(_ context.Context, d *engine.Delivery) error {
+	return each([]*engine.Delivery{d}, jetstream.Msg.Nak)
 }
 
-func (g *group) Extend(_ context.Context, list ...*channel.Delivery) error {
+func (g *group) Extend(_ context.Context, list ...*engine.Delivery) error {
 	return each(list, jetstream.Msg.InProgress)
 }
 

@@ -15,13 +15,13 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/natsstore"
 )
 
-func init() { channel.Register("nats", engine{}) }
+func init() { engine.Register("nats", driver{}) }
 
-type engine struct{}
+type driver struct{}
 
 const (
 	dedupWindow  = 2 * time.Minute // how long the server remembers IDs
@@ -41,7 +41,7 @@ type store struct {
 	streams map[string]jetstream.Stream
 }
 
-func (engine) Open(ctx context.Context, at *url.URL, config channel.Config) (channel.Store, error) {
+func (driver) Open(ctx context.Context, at *url.URL, config engine.Config) (engine.Store, error) {
 	s := &store{log: config.Log, streams: make(map[string]jetstream.Stream)}
 	if s.log == nil {
 		s.log = slog.Default()
@@ -50,7 +50,7 @@ func (engine) Open(ctx context.Context, at *url.URL, config channel.Config) (cha
 	s.conn, err = natsstore.Open(ctx, at, natsstore.Config{Name: config.Name, TLS: config.TLS, Secret: config.Secret, Log: config.Log, Restored: s.renew},
 		jetstream.WithPublishAsyncMaxPending(maxPublished), jetstream.WithPublishAsyncTimeout(natsstore.AnswerLimit))
 	if natsstore.Unreachable(err) {
-		err = fmt.Errorf("%w: %w", channel.ErrAway, err)
+		err = fmt.Errorf("%w: %w", engine.ErrAway, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("channel: %w", err)
@@ -59,8 +59,8 @@ func (engine) Open(ctx context.Context, at *url.URL, config channel.Config) (cha
 	return s, nil
 }
 
-func (s *store) Features() channel.Features {
-	return channel.Features{Durable: true, Dedup: true, Sequences: true, Lease: true, KeepAge: true, KeepBytes: true, KeepMessages: true}
+func (s *store) Features() engine.Features {
+	return engine.Features{Durable: true, Dedup: true, Sequences: true, Lease: true, KeepAge: true, KeepBytes: true, KeepMessages: true}
 }
 
 // streamName and subject are those of a channel. Streams cannot have dots in their names, and channels have no '='.
@@ -68,7 +68,7 @@ func (s *store) streamName(name string) string { return s.prefix + "=" + durable
 func (s *store) subject(name string) string    { return s.prefix + ".channel." + name }
 func durable(name string) string               { return strings.ReplaceAll(name, ".", "=") }
 
-func (s *store) Declare(ctx context.Context, spec channel.Spec) error {
+func (s *store) Declare(ctx context.Context, spec engine.Spec) error {
 	orNone := func(n int64) int64 {
 		if n == 0 {
 			return -1
@@ -81,7 +81,7 @@ func (s *store) Declare(ctx context.Context, spec channel.Spec) error {
 		MaxAge: spec.MaxAge, MaxBytes: orNone(spec.MaxBytes), MaxMsgs: orNone(spec.MaxCount), Duplicates: dedupWindow,
 	}
 	if spec.MaxMessage > 0 {
-		config.MaxMsgSize = int32(min(spec.MaxMessage+channel.MaxHead, 1<<30))
+		config.MaxMsgSize = int32(min(spec.MaxMessage+engine.MaxHead, 1<<30))
 	}
 	if spec.MaxAge > 0 {
 		config.Duplicates = min(dedupWindow, spec.MaxAge)
@@ -108,11 +108,11 @@ func (s *store) Declare(ctx context.Context, spec channel.Spec) error {
 	return nil
 }
 
-func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgoing) {
+func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoing) {
 	answers := make([]jetstream.PubAckFuture, len(batch))
 	stream := s.streamName(name)
 	for i, m := range batch {
-		head, err := channel.AppendHead(nil, &m.Head)
+		head, err := engine.AppendHead(nil, &m.Head)
 		if err == nil {
 			msg := &nats.Msg{Subject: s.subject(name), Data: m.Data,
 				Header: nats.Header{jetstream.MsgIDHeader: {m.ID}, jetstream.ExpectedStreamHeader: {stream}, headHeader: {string(head)}}}
@@ -120,7 +120,7 @@ func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgo
 		}
 		m.Err = failure(err)
 		if err != nil && !s.conn.IsConnected() {
-			m.Err = fmt.Errorf("%w: %w", channel.ErrAway, err)
+			m.Err = fmt.Errorf("%w: %w", engine.ErrAway, err)
 		}
 	}
 	for i, m := range batch {
@@ -133,7 +133,7 @@ func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgo
 		case err := <-answers[i].Err():
 			m.Err = failure(err)
 		case <-ctx.Done():
-			m.Err = fmt.Errorf("%w: it did not answer: %w", channel.ErrAway, ctx.Err())
+			m.Err = fmt.Errorf("%w: it did not answer: %w", engine.ErrAway, ctx.Err())
 		}
 	}
 }
@@ -148,26 +148,26 @@ func (s *store) stream(name string) (jetstream.Stream, error) {
 	return nil, fmt.Errorf("channel %s was not declared", name)
 }
 
-func (s *store) Stats(ctx context.Context, name string) (channel.Stats, error) {
+func (s *store) Stats(ctx context.Context, name string) (engine.Stats, error) {
 	stream, err := s.stream(name)
 	if err != nil {
-		return channel.Stats{}, err
+		return engine.Stats{}, err
 	}
 	info, err := stream.Info(ctx)
 	if err != nil {
-		return channel.Stats{}, failure(err)
+		return engine.Stats{}, failure(err)
 	}
-	stats := channel.Stats{Messages: info.State.Msgs, Bytes: info.State.Bytes, Last: info.State.LastSeq}
+	stats := engine.Stats{Messages: info.State.Msgs, Bytes: info.State.Bytes, Last: info.State.LastSeq}
 	list := stream.ListConsumers(ctx)
 	for c := range list.Info() {
-		stats.Groups = append(stats.Groups, channel.GroupStats{Name: strings.ReplaceAll(c.Name, "=", "."),
+		stats.Groups = append(stats.Groups, engine.GroupStats{Name: strings.ReplaceAll(c.Name, "=", "."),
 			Waiting: c.NumPending, InFlight: uint64(c.NumAckPending), Retried: uint64(c.NumRedelivered)})
 	}
-	slices.SortFunc(stats.Groups, func(a, b channel.GroupStats) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(stats.Groups, func(a, b engine.GroupStats) int { return strings.Compare(a.Name, b.Name) })
 	return stats, failure(list.Err())
 }
 
-func (s *store) Letters(ctx context.Context, name string, limit int) (list []channel.Letter, err error) {
+func (s *store) Letters(ctx context.Context, name string, limit int) (list []engine.Letter, err error) {
 	stream, err := s.stream(name)
 	if err != nil {
 		return nil, err
@@ -182,9 +182,9 @@ func (s *store) Letters(ctx context.Context, name string, limit int) (list []cha
 			return list, failure(err)
 		}
 		next = raw.Sequence + 1
-		letter := channel.Letter{Key: strconv.FormatUint(raw.Sequence, 10)}
+		letter := engine.Letter{Key: strconv.FormatUint(raw.Sequence, 10)}
 		letter.Data = raw.Data
-		letter.Head, _ = channel.ReadHead([]byte(raw.Header.Get(headHeader))) // one that cannot be read is listed without a head
+		letter.Head, _ = engine.ReadHead([]byte(raw.Header.Get(headHeader))) // one that cannot be read is listed without a head
 		list = append(list, letter)
 	}
 	return list, nil

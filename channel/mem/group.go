@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 )
 
 // group is the state of a consumer group; the queue's lock guards its fields.
@@ -32,8 +32,8 @@ func (g *group) tell() {
 	g.wake = make(chan struct{})
 }
 
-func (g *group) stats() channel.GroupStats {
-	s := channel.GroupStats{Name: g.name}
+func (g *group) stats() engine.GroupStats {
+	s := engine.GroupStats{Name: g.name}
 	for e := g.queue.after(g.cursor); e != nil; e = g.queue.after(e.sequence) {
 		s.Waiting++
 	}
@@ -64,14 +64,14 @@ type turn struct {
 	turn  int
 }
 
-func (c *consumer) Receive(ctx context.Context, limit int) ([]*channel.Delivery, error) {
+func (c *consumer) Receive(ctx context.Context, limit int) ([]*engine.Delivery, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		select {
 		case <-c.ended:
-			return nil, channel.ErrClosed
+			return nil, engine.ErrClosed
 		default:
 		}
 		list, wake, due := c.take(limit, time.Now())
@@ -90,7 +90,7 @@ func (c *consumer) Receive(ctx context.Context, limit int) ([]*channel.Delivery,
 }
 
 // take hands out what can be, and returns what to wait for when there is nothing.
-func (c *consumer) take(limit int, now time.Time) (list []*channel.Delivery, wake chan struct{}, due time.Duration) {
+func (c *consumer) take(limit int, now time.Time) (list []*engine.Delivery, wake chan struct{}, due time.Duration) {
 	g := c.group
 	g.queue.mu.Lock()
 	defer g.queue.mu.Unlock()
@@ -120,16 +120,16 @@ func (c *consumer) take(limit int, now time.Time) (list []*channel.Delivery, wak
 	return list, g.wake, due
 }
 
-func (c *consumer) give(l *lease, now time.Time) *channel.Delivery {
+func (c *consumer) give(l *lease, now time.Time) *engine.Delivery {
 	l.handed++
 	l.turn++
 	l.owner, l.due = c, now.Add(c.wait)
-	return &channel.Delivery{Message: l.entry.message(), Sequence: l.entry.sequence, Attempt: l.attempts + 1, Lost: max(0, l.handed-1-l.attempts),
+	return &engine.Delivery{Message: l.entry.message(), Sequence: l.entry.sequence, Attempt: l.attempts + 1, Lost: max(0, l.handed-1-l.attempts),
 		Handle: turn{l, l.turn}}
 }
 
 // each runs do for those deliveries that still hold their message.
-func (c *consumer) each(list []*channel.Delivery, do func(*lease)) {
+func (c *consumer) each(list []*engine.Delivery, do func(*lease)) {
 	c.group.queue.mu.Lock()
 	defer c.group.queue.mu.Unlock()
 	for _, d := range list {
@@ -139,7 +139,7 @@ func (c *consumer) each(list []*channel.Delivery, do func(*lease)) {
 	}
 }
 
-func (c *consumer) Done(_ context.Context, list ...*channel.Delivery) error {
+func (c *consumer) Done(_ context.Context, list ...*engine.Delivery) error {
 	c.each(list, func(l *lease) {
 		l.owner = nil
 		delete(c.group.held, l.entry.sequence)
@@ -147,16 +147,16 @@ func (c *consumer) Done(_ context.Context, list ...*channel.Delivery) error {
 	return nil
 }
 
-func (c *consumer) Retry(_ context.Context, d *channel.Delivery, after time.Duration) error {
-	c.each([]*channel.Delivery{d}, func(l *lease) {
+func (c *consumer) Retry(_ context.Context, d *engine.Delivery, after time.Duration) error {
+	c.each([]*engine.Delivery{d}, func(l *lease) {
 		l.owner, l.due, l.attempts = nil, time.Now().Add(after), d.Attempt
 		c.group.tell()
 	})
 	return nil
 }
 
-func (c *consumer) Release(_ context.Context, d *channel.Delivery) error {
-	c.each([]*channel.Delivery{d}, func(l *lease) {
+func (c *consumer) Release(_ context.Context, d *engine.Delivery) error {
+	c.each([]*engine.Delivery{d}, func(l *lease) {
 		l.owner, l.due = nil, time.Now()
 		l.handed-- // nothing was lost
 		c.group.tell()
@@ -164,7 +164,7 @@ func (c *consumer) Release(_ context.Context, d *channel.Delivery) error {
 	return nil
 }
 
-func (c *consumer) Extend(_ context.Context, list ...*channel.Delivery) error {
+func (c *consumer) Extend(_ context.Context, list ...*engine.Delivery) error {
 	c.each(list, func(l *lease) { l.due = time.Now().Add(c.wait) })
 	return nil
 }

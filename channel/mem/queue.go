@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 )
 
 // The bounds of a channel without limits of its own.
@@ -21,7 +21,7 @@ const (
 // queue is one channel.
 type queue struct {
 	mu      sync.Mutex
-	spec    channel.Spec
+	spec    engine.Spec
 	entries []*entry // by sequence
 	last    uint64
 	count   int64
@@ -32,7 +32,7 @@ type queue struct {
 
 // entry is a kept message.
 type entry struct {
-	kept     channel.Message
+	kept     engine.Message
 	sequence uint64
 	at       time.Time
 	gone     bool
@@ -44,12 +44,12 @@ func newQueue() *queue {
 
 func (e *entry) size() int64 { return int64(len(e.kept.Data)) + int64(len(e.kept.ID)) + 64 }
 
-func (q *queue) add(m *channel.Outgoing, now time.Time) {
+func (q *queue) add(m *engine.Outgoing, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.trim(now)
 	if q.spec.MaxMessage > 0 && len(m.Data) > q.spec.MaxMessage {
-		m.Err = fmt.Errorf("%w: %d bytes, the channel takes %d", channel.ErrTooLarge, len(m.Data), q.spec.MaxMessage)
+		m.Err = fmt.Errorf("%w: %d bytes, the channel takes %d", engine.ErrTooLarge, len(m.Data), q.spec.MaxMessage)
 		return
 	}
 	if known := q.ids[m.ID]; known != nil && now.Sub(known.at) < window {
@@ -59,7 +59,7 @@ func (q *queue) add(m *channel.Outgoing, now time.Time) {
 	e := &entry{kept: m.Message, sequence: q.last + 1, at: now}
 	e.kept = e.message()
 	if q.spec.MaxCount == 0 && q.count >= maxCount || q.spec.MaxBytes == 0 && q.bytes+e.size() > maxBytes {
-		m.Err = fmt.Errorf("%w: the channel holds %d messages of %d bytes, and mem:// no more than that", channel.ErrFull, q.count, q.bytes)
+		m.Err = fmt.Errorf("%w: the channel holds %d messages of %d bytes, and mem:// no more than that", engine.ErrFull, q.count, q.bytes)
 		return
 	}
 	q.last++
@@ -113,7 +113,7 @@ func (q *queue) after(sequence uint64) *entry {
 	return nil
 }
 
-func (q *queue) join(spec channel.GroupSpec) *group {
+func (q *queue) join(spec engine.GroupSpec) *group {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if g := q.groups[spec.Name]; g != nil {
@@ -137,14 +137,14 @@ func (q *queue) join(spec channel.GroupSpec) *group {
 	return g
 }
 
-func (q *queue) stats(now time.Time) channel.Stats {
+func (q *queue) stats(now time.Time) engine.Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.trim(now)
-	s := channel.Stats{Messages: uint64(q.count), Bytes: uint64(q.bytes), Last: q.last}
+	s := engine.Stats{Messages: uint64(q.count), Bytes: uint64(q.bytes), Last: q.last}
 	for _, g := range q.groups {
 		s.Groups = append(s.Groups, g.stats())
 	}
-	slices.SortFunc(s.Groups, func(a, b channel.GroupStats) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.Groups, func(a, b engine.GroupStats) int { return cmp.Compare(a.Name, b.Name) })
 	return s
 }

@@ -10,12 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 )
 
-func init() { channel.Register("mem", engine{}) }
+func init() { engine.Register("mem", driver{}) }
 
-type engine struct{}
+type driver struct{}
 
 // instances are the stores by name; each is removed when its last user closes it.
 var instances = struct {
@@ -31,7 +31,7 @@ type instance struct {
 	channels map[string]*queue
 }
 
-func (engine) Open(_ context.Context, at *url.URL, _ channel.Config) (channel.Store, error) {
+func (driver) Open(_ context.Context, at *url.URL, _ engine.Config) (engine.Store, error) {
 	if at.RawQuery != "" || at.User != nil {
 		return nil, fmt.Errorf("channel: the address %s is not mem:// and a name", at.Redacted())
 	}
@@ -57,11 +57,11 @@ type store struct {
 	closed   bool
 }
 
-func (s *store) Features() channel.Features {
-	return channel.Features{Dedup: true, Sequences: true, Lease: true, KeepAge: true, KeepBytes: true, KeepMessages: true}
+func (s *store) Features() engine.Features {
+	return engine.Features{Dedup: true, Sequences: true, Lease: true, KeepAge: true, KeepBytes: true, KeepMessages: true}
 }
 
-func (s *store) Declare(_ context.Context, spec channel.Spec) error {
+func (s *store) Declare(_ context.Context, spec engine.Spec) error {
 	s.instance.mu.Lock()
 	defer s.instance.mu.Unlock()
 	q := s.instance.channels[spec.Name]
@@ -80,7 +80,7 @@ func (s *store) queue(name string) (*queue, error) {
 	closed := s.closed
 	s.mu.Unlock()
 	if closed {
-		return nil, channel.ErrClosed
+		return nil, engine.ErrClosed
 	}
 	s.instance.mu.Lock()
 	defer s.instance.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *store) queue(name string) (*queue, error) {
 	return nil, fmt.Errorf("channel %s was not declared", name)
 }
 
-func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgoing) {
+func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoing) {
 	q, err := s.queue(name)
 	if err == nil {
 		err = ctx.Err()
@@ -102,7 +102,7 @@ func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgo
 	}
 }
 
-func (s *store) Join(_ context.Context, spec channel.GroupSpec) (channel.Group, error) {
+func (s *store) Join(_ context.Context, spec engine.GroupSpec) (engine.Group, error) {
 	q, err := s.queue(spec.Channel)
 	if err != nil {
 		return nil, err
@@ -114,15 +114,15 @@ func (s *store) Join(_ context.Context, spec channel.GroupSpec) (channel.Group, 
 	return c, nil
 }
 
-func (s *store) Stats(_ context.Context, name string) (channel.Stats, error) {
+func (s *store) Stats(_ context.Context, name string) (engine.Stats, error) {
 	q, err := s.queue(name)
 	if err != nil {
-		return channel.Stats{}, err
+		return engine.Stats{}, err
 	}
 	return q.stats(time.Now()), nil
 }
 
-func (s *store) Letters(_ context.Context, name string, limit int) ([]channel.Letter, error) {
+func (s *store) Letters(_ context.Context, name string, limit int) ([]engine.Letter, error) {
 	q, err := s.queue(name)
 	if err != nil {
 		return nil, err
@@ -130,10 +130,10 @@ func (s *store) Letters(_ context.Context, name string, limit int) ([]channel.Le
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.trim(time.Now())
-	var list []channel.Letter
+	var list []engine.Letter
 	for _, e := range q.entries {
 		if !e.gone && len(list) < limit {
-			list = append(list, channel.Letter{Key: strconv.FormatUint(e.sequence, 10), Message: e.message()})
+			list = append(list, engine.Letter{Key: strconv.FormatUint(e.sequence, 10), Message: e.message()})
 		}
 	}
 	return list, nil
@@ -176,7 +176,7 @@ func (s *store) Close() error {
 }
 
 // message copies what a caller may change.
-func (e *entry) message() channel.Message {
+func (e *entry) message() engine.Message {
 	m := e.kept
 	m.Data = slices.Clone(m.Data)
 	m.ID = strings.Clone(m.ID)

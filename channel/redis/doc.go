@@ -2,7 +2,7 @@
 //
 // Importing it registers the engine of redis:// and rediss://, for one server, a Redis Cluster or Sentinels:
 //
-//	node := sabir.NewNode(sabir.Channels("redis://127.0.0.1:6379?prefix=shop"), sabir.Serve(billing))
+//	node := sabir.NewNode(channel.Broker("redis://127.0.0.1:6379?prefix=shop"), sabir.Serve(billing))
 //
 // docs/addresses.md has all parts of the address, which is the same for links, grains and caches.
 //
@@ -24,6 +24,6 @@
 // None of that is about a replica that takes over. So a message is acknowledged, a group is joined and a message is handed out when
 // replicas have it (WAIT): replicas=n in the address sets how many, 0 none; by default (replicas=auto) it is all that are
 // online. With fsync=true they have it in their append-only files (WAITAOF, Redis 7.2). What is not confirmed in time has the
-// error [channel.ErrAway]. Package internal/replication describes what that guarantees, and what it does not. Answers of
+// error [engine.ErrAway]. Package internal/replication describes what that guarantees, and what it does not. Answers of
 // consumers are not waited for: after a failover, what was done just before may be handed out again.
 package redis

@@ -9,19 +9,19 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/channeltest"
 )
 
-func open(t *testing.T, address string) channel.Store {
+func open(t *testing.T, address string) engine.Store {
 	t.Helper()
-	s, err := channel.Open(t.Context(), address, channel.Config{Log: slog.New(slog.DiscardHandler)})
+	s, err := engine.Open(t.Context(), address, engine.Config{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if err := s.Declare(t.Context(), channel.Spec{Name: "failover"}); err != nil {
+	if err := s.Declare(t.Context(), engine.Spec{Name: "failover"}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -112,9 +112,9 @@ func TestWithoutWaitingForReplicasAcknowledgedMessagesAreLost(t *testing.T) {
 	must(t, r.Replicas[0].Suspend())
 	const batches, each = 20, 500
 	for range batches {
-		batch := make([]*channel.Outgoing, each)
+		batch := make([]*engine.Outgoing, each)
 		for i := range batch {
-			batch[i] = &channel.Outgoing{}
+			batch[i] = &engine.Outgoing{}
 			batch[i].Data = []byte("x")
 		}
 		s.Publish(t.Context(), "failover", batch)
@@ -125,7 +125,7 @@ func TestWithoutWaitingForReplicasAcknowledgedMessagesAreLost(t *testing.T) {
 	must(t, r.Primary.Kill())
 	must(t, r.Replicas[0].Resume())
 	r.Promote(t, r.Replicas[0])
-	var stats channel.Stats
+	var stats engine.Stats
 	within(t, time.Minute, "the new primary answers", func() (answers bool) {
 		var err error
 		stats, err = s.Stats(t.Context(), "failover")
@@ -144,9 +144,9 @@ func TestAGroupThatWasJoinedIsThereAfterAReplicaTookOver(t *testing.T) {
 	must(t, r.Replicas[0].Suspend())
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	spec := channel.GroupSpec{Channel: "failover", Name: "group", From: channel.Position{New: true}, AckWait: time.Second, InFlight: 1}
+	spec := engine.GroupSpec{Channel: "failover", Name: "group", From: engine.Position{New: true}, AckWait: time.Second, InFlight: 1}
 	for range 2 { // the second time the group is there, at the primary
-		if _, err := s.Join(ctx, spec); !errors.Is(err, channel.ErrAway) {
+		if _, err := s.Join(ctx, spec); !errors.Is(err, engine.ErrAway) {
 			t.Fatalf("while the replica stands still: got %v, want ErrAway", err)
 		}
 	}
@@ -167,18 +167,18 @@ func TestAGroupThatWasJoinedIsThereAfterAReplicaTookOver(t *testing.T) {
 func TestAMessageThatReplicasDoNotHaveIsNotHandedOutAndHasNoAttempt(t *testing.T) {
 	r := brokers.ReplicatedForTest(t, 1)
 	s := open(t, r.URL())
-	g, err := s.Join(t.Context(), channel.GroupSpec{Channel: "failover", Name: "group", AckWait: time.Minute, InFlight: 1})
+	g, err := s.Join(t.Context(), engine.GroupSpec{Channel: "failover", Name: "group", AckWait: time.Minute, InFlight: 1})
 	must(t, err)
 	defer g.Close()
 	must(t, r.Replicas[0].Suspend())
-	m := &channel.Outgoing{}
+	m := &engine.Outgoing{}
 	m.Data = []byte("x")
-	s.Publish(t.Context(), "failover", []*channel.Outgoing{m})
-	if !errors.Is(m.Err, channel.ErrAway) {
+	s.Publish(t.Context(), "failover", []*engine.Outgoing{m})
+	if !errors.Is(m.Err, engine.ErrAway) {
 		t.Fatalf("got %v, want ErrAway", m.Err)
 	}
 	for range 3 {
-		if list, err := g.Receive(t.Context(), 1); !errors.Is(err, channel.ErrAway) {
+		if list, err := g.Receive(t.Context(), 1); !errors.Is(err, engine.ErrAway) {
 			t.Fatalf("got %v, %v, want ErrAway", list, err)
 		}
 	}

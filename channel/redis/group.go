@@ -12,7 +12,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/replication"
 )
 
@@ -22,7 +22,7 @@ const longest = 2 * time.Second
 
 type group struct {
 	store *store
-	spec  channel.GroupSpec
+	spec  engine.GroupSpec
 	log   string
 	due   string
 	fails string
@@ -34,7 +34,7 @@ type group struct {
 	end   context.CancelFunc
 }
 
-func (s *store) Join(ctx context.Context, spec channel.GroupSpec) (channel.Group, error) {
+func (s *store) Join(ctx context.Context, spec engine.GroupSpec) (engine.Group, error) {
 	if _, err := s.spec(spec.Channel); err != nil {
 		return nil, err
 	}
@@ -73,14 +73,14 @@ func (g *group) create(ctx context.Context) error {
 	return failure(err)
 }
 
-func (g *group) Receive(ctx context.Context, limit int) ([]*channel.Delivery, error) {
+func (g *group) Receive(ctx context.Context, limit int) ([]*engine.Delivery, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := context.AfterFunc(g.ended, cancel)
 	defer stop()
 	for {
 		if g.ended.Err() != nil {
-			return nil, channel.ErrClosed
+			return nil, engine.ErrClosed
 		}
 		list, wait, err := g.take(limit)
 		if err != nil || len(list) > 0 {
@@ -96,7 +96,7 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*channel.Delivery, er
 //
 // The invariant: a consumer has no message but one that replicas have. If a message could be lost while it is handled, a new primary
 // could give its id to another one, and Done would take that for handled.
-func (g *group) take(limit int) (list []*channel.Delivery, wait time.Duration, err error) {
+func (g *group) take(limit int) (list []*engine.Delivery, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
 	defer cancel()
 	call := replication.Call{Keys: []string{g.log, g.due, g.fails}, Args: []string{g.spec.Name, strconv.Itoa(limit), g.lease}}
@@ -142,7 +142,7 @@ func (g *group) take(limit int) (list []*channel.Delivery, wait time.Duration, e
 }
 
 // giveBack is for what was taken and cannot be handed on. Where it fails the messages come again after AckWait.
-func (g *group) giveBack(ctx context.Context, list []*channel.Delivery) {
+func (g *group) giveBack(ctx context.Context, list []*engine.Delivery) {
 	arguments := []string{g.spec.Name}
 	for _, d := range list {
 		arguments = append(arguments, d.Handle.(string), strconv.Itoa(d.Attempt+d.Lost-1))
@@ -151,7 +151,7 @@ func (g *group) giveBack(ctx context.Context, list []*channel.Delivery) {
 }
 
 // delivery reads the script's result for one message: id, failed attempts, how often it was handed out, fields.
-func delivery(message rueidis.RedisMessage) (*channel.Delivery, error) {
+func delivery(message rueidis.RedisMessage) (*engine.Delivery, error) {
 	parts, err := message.ToArray()
 	if err != nil || len(parts) != 4 {
 		return nil, fmt.Errorf("channel: a message came in an unknown form: %w", err)
@@ -160,7 +160,7 @@ func delivery(message rueidis.RedisMessage) (*channel.Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &channel.Delivery{Handle: id}
+	d := &engine.Delivery{Handle: id}
 	d.Sequence, d.Broken = sequenceOf(id)
 	failed, _ := parts[1].AsInt64()
 	handed, _ := parts[2].AsInt64()
@@ -172,7 +172,7 @@ func delivery(message rueidis.RedisMessage) (*channel.Delivery, error) {
 		return d, nil
 	}
 	d.Data = []byte(fields["data"])
-	head, err := channel.ReadHead([]byte(fields["head"]))
+	head, err := engine.ReadHead([]byte(fields["head"]))
 	d.Head, d.Broken = head, errors.Join(d.Broken, err)
 	return d, nil
 }
@@ -189,7 +189,7 @@ func (g *group) await(ctx context.Context, wait time.Duration) error {
 		return nil
 	}
 	if g.ended.Err() != nil {
-		return channel.ErrClosed
+		return engine.ErrClosed
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -197,13 +197,13 @@ func (g *group) await(ctx context.Context, wait time.Duration) error {
 	return failure(err)
 }
 
-func (g *group) Done(ctx context.Context, list ...*channel.Delivery) error {
+func (g *group) Done(ctx context.Context, list ...*engine.Delivery) error {
 	client, ids := g.store.server, idsOf(list)
 	commands := rueidis.Commands{
 		client.B().Xack().Key(g.log).Group(g.spec.Name).Id(ids...).Build(),
 		client.B().Zrem().Key(g.due).Member(ids...).Build(),
 	}
-	if slices.ContainsFunc(list, func(d *channel.Delivery) bool { return d.Attempt > 1 }) {
+	if slices.ContainsFunc(list, func(d *engine.Delivery) bool { return d.Attempt > 1 }) {
 		commands = append(commands, client.B().Hdel().Key(g.fails).Field(ids...).Build())
 	}
 	for _, answer := range client.DoMulti(ctx, commands...) {
@@ -214,25 +214,25 @@ func (g *group) Done(ctx context.Context, list ...*channel.Delivery) error {
 	return nil
 }
 
-func (g *group) Retry(ctx context.Context, d *channel.Delivery, after time.Duration) error {
+func (g *group) Retry(ctx context.Context, d *engine.Delivery, after time.Duration) error {
 	ms, attempts := strconv.FormatInt(max(0, after.Milliseconds()), 10), strconv.Itoa(d.Attempt)
 	return failure(fail.Exec(ctx, g.store.server, []string{g.due, g.fails}, []string{ms, d.Handle.(string), attempts}).Error())
 }
 
 // Release leaves it to the server's own count of deliveries that one more is Lost the next time.
-func (g *group) Release(ctx context.Context, d *channel.Delivery) error {
+func (g *group) Release(ctx context.Context, d *engine.Delivery) error {
 	return g.again(ctx, "0", d)
 }
 
-func (g *group) Extend(ctx context.Context, list ...*channel.Delivery) error {
+func (g *group) Extend(ctx context.Context, list ...*engine.Delivery) error {
 	return g.again(ctx, g.lease, list...)
 }
 
-func (g *group) again(ctx context.Context, ms string, list ...*channel.Delivery) error {
+func (g *group) again(ctx context.Context, ms string, list ...*engine.Delivery) error {
 	return failure(again.Exec(ctx, g.store.server, []string{g.due}, append([]string{ms}, idsOf(list)...)).Error())
 }
 
-func idsOf(list []*channel.Delivery) []string {
+func idsOf(list []*engine.Delivery) []string {
 	ids := make([]string, len(list))
 	for i, d := range list {
 		ids[i] = d.Handle.(string)

@@ -13,17 +13,17 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/redis"
 	"github.com/sabir-go/sabir/internal/replication"
 )
 
 func init() {
-	channel.Register("redis", engine{})
-	channel.Register("rediss", engine{})
+	engine.Register("redis", driver{})
+	engine.Register("rediss", driver{})
 }
 
-type engine struct{}
+type driver struct{}
 
 const (
 	dedupWindow = 2 * time.Minute
@@ -35,10 +35,10 @@ type store struct {
 	prefix string
 
 	mu    sync.Mutex
-	specs map[string]channel.Spec
+	specs map[string]engine.Spec
 }
 
-func (engine) Open(ctx context.Context, at *url.URL, config channel.Config) (channel.Store, error) {
+func (driver) Open(ctx context.Context, at *url.URL, config engine.Config) (engine.Store, error) {
 	a, err := redis.Parse(at, config.TLS)
 	if err != nil {
 		return nil, fmt.Errorf("channel: %w", err)
@@ -56,11 +56,11 @@ func (engine) Open(ctx context.Context, at *url.URL, config channel.Config) (cha
 		}
 		return nil, fmt.Errorf("channel: %s: %w", a.Name, err)
 	}
-	return &store{server: server, prefix: a.Prefix, specs: make(map[string]channel.Spec)}, nil
+	return &store{server: server, prefix: a.Prefix, specs: make(map[string]engine.Spec)}, nil
 }
 
-func (s *store) Features() channel.Features {
-	return channel.Features{Durable: true, Dedup: true, Sequences: true, Lease: true, KeepAge: true, KeepMessages: true}
+func (s *store) Features() engine.Features {
+	return engine.Features{Durable: true, Dedup: true, Sequences: true, Lease: true, KeepAge: true, KeepMessages: true}
 }
 
 // log is the key of a channel's stream. The braces keep all keys of a channel on one server of a Redis Cluster.
@@ -74,9 +74,9 @@ func (s *store) failed(name, group string) string {
 func (s *store) id(name, id string) string { return s.prefix + ":{" + name + "}:id:" + id }
 func (s *store) mark(name string) string   { return s.prefix + ":{" + name + "}:confirm" }
 
-func (s *store) Declare(_ context.Context, spec channel.Spec) error {
+func (s *store) Declare(_ context.Context, spec engine.Spec) error {
 	if spec.MaxBytes > 0 {
-		return fmt.Errorf("channel %s: a limit of bytes is %w: Redis Streams have limits of age and number", spec.Name, channel.ErrNotOffered)
+		return fmt.Errorf("channel %s: a limit of bytes is %w: Redis Streams have limits of age and number", spec.Name, engine.ErrNotOffered)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *store) Declare(_ context.Context, spec channel.Spec) error {
 	return nil
 }
 
-func (s *store) spec(name string) (channel.Spec, error) {
+func (s *store) spec(name string) (engine.Spec, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	spec, ok := s.specs[name]
@@ -94,7 +94,7 @@ func (s *store) spec(name string) (channel.Spec, error) {
 	return spec, nil
 }
 
-func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgoing) {
+func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoing) {
 	spec, err := s.spec(name)
 	if err == nil {
 		err = ctx.Err()
@@ -104,10 +104,10 @@ func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgo
 	for _, m := range batch {
 		var head []byte
 		if m.Err = err; err == nil {
-			head, m.Err = channel.AppendHead(nil, &m.Head)
+			head, m.Err = engine.AppendHead(nil, &m.Head)
 		}
 		if m.Err == nil && spec.MaxMessage > 0 && len(m.Data) > spec.MaxMessage {
-			m.Err = fmt.Errorf("%w: %d bytes, the channel takes %d", channel.ErrTooLarge, len(m.Data), spec.MaxMessage)
+			m.Err = fmt.Errorf("%w: %d bytes, the channel takes %d", engine.ErrTooLarge, len(m.Data), spec.MaxMessage)
 		}
 		switch {
 		case m.Err != nil:
@@ -135,14 +135,14 @@ func (s *store) Publish(ctx context.Context, name string, batch []*channel.Outgo
 
 // publishing is messages that go to the server together.
 type publishing struct {
-	sent     []*channel.Outgoing
+	sent     []*engine.Outgoing
 	commands rueidis.Commands
 	calls    []replication.Call
 }
 
 // answered sets the result of each message. What is not confirmed by replicas may be lost with the primary: it has the
 // error ErrAway, as it may have been kept.
-func (p *publishing) answered(results []rueidis.RedisResult, unconfirmed error, read func(*channel.Outgoing, rueidis.RedisResult) error) {
+func (p *publishing) answered(results []rueidis.RedisResult, unconfirmed error, read func(*engine.Outgoing, rueidis.RedisResult) error) {
 	for i, m := range p.sent {
 		m.Err = read(m, results[i])
 		if m.Err == nil {
@@ -152,7 +152,7 @@ func (p *publishing) answered(results []rueidis.RedisResult, unconfirmed error, 
 }
 
 // added reads the answer to XADD.
-func added(m *channel.Outgoing, result rueidis.RedisResult) error {
+func added(m *engine.Outgoing, result rueidis.RedisResult) error {
 	id, err := result.ToString()
 	if err != nil {
 		return failure(err)
@@ -162,7 +162,7 @@ func added(m *channel.Outgoing, result rueidis.RedisResult) error {
 }
 
 // addedOnce reads the answer of the script publishOnce.
-func addedOnce(m *channel.Outgoing, result rueidis.RedisResult) error {
+func addedOnce(m *engine.Outgoing, result rueidis.RedisResult) error {
 	answer, err := result.ToArray()
 	if err == nil && len(answer) != 2 {
 		err = errors.New("the script answered something else")
@@ -178,7 +178,7 @@ func addedOnce(m *channel.Outgoing, result rueidis.RedisResult) error {
 }
 
 // limitsOf returns the limits at which XADD drops messages.
-func limitsOf(spec channel.Spec) []string {
+func limitsOf(spec engine.Spec) []string {
 	switch {
 	case spec.MaxAge > 0:
 		return []string{"MINID", "~", strconv.FormatInt(time.Now().Add(-spec.MaxAge).UnixMilli(), 10)}
@@ -188,12 +188,12 @@ func limitsOf(spec channel.Spec) []string {
 	return nil
 }
 
-func (s *store) Stats(ctx context.Context, name string) (channel.Stats, error) {
+func (s *store) Stats(ctx context.Context, name string) (engine.Stats, error) {
 	if _, err := s.spec(name); err != nil {
-		return channel.Stats{}, err
+		return engine.Stats{}, err
 	}
 	count, err := s.server.Do(ctx, s.server.B().Xlen().Key(s.log(name)).Build()).AsInt64()
-	stats := channel.Stats{Messages: uint64(count)}
+	stats := engine.Stats{Messages: uint64(count)}
 	if err != nil || count == 0 {
 		return stats, failure(err)
 	}
@@ -213,7 +213,7 @@ func (s *store) Stats(ctx context.Context, name string) (channel.Stats, error) {
 		if err != nil {
 			return stats, failure(err)
 		}
-		g := channel.GroupStats{}
+		g := engine.GroupStats{}
 		field := func(key string) uint64 {
 			value := about[key]
 			n, _ := value.AsUint64() // nil where Redis does not know it
@@ -227,15 +227,15 @@ func (s *store) Stats(ctx context.Context, name string) (channel.Stats, error) {
 	return stats, nil
 }
 
-func (s *store) Letters(ctx context.Context, name string, limit int) (list []channel.Letter, err error) {
+func (s *store) Letters(ctx context.Context, name string, limit int) (list []engine.Letter, err error) {
 	if _, err := s.spec(name); err != nil {
 		return nil, err
 	}
 	entries, err := s.server.Do(ctx, s.server.B().Xrange().Key(s.log(name)).Start("-").End("+").Count(int64(limit)).Build()).AsXRange()
 	for _, e := range entries {
-		letter := channel.Letter{Key: e.ID}
+		letter := engine.Letter{Key: e.ID}
 		letter.Data = []byte(e.FieldValues["data"])
-		letter.Head, _ = channel.ReadHead([]byte(e.FieldValues["head"])) // one that cannot be read is listed without a head
+		letter.Head, _ = engine.ReadHead([]byte(e.FieldValues["head"])) // one that cannot be read is listed without a head
 		list = append(list, letter)
 	}
 	return list, failure(err)
@@ -292,14 +292,14 @@ func failure(err error) error {
 	}
 	said, ok := rueidis.IsRedisErr(err)
 	if !ok {
-		return fmt.Errorf("%w: %w", channel.ErrAway, err) // the connection's, or the context's
+		return fmt.Errorf("%w: %w", engine.ErrAway, err) // the connection's, or the context's
 	}
 	text := said.Error()
 	switch {
 	case strings.HasPrefix(text, "OOM"), strings.HasPrefix(text, "MISCONF"):
-		return fmt.Errorf("%w: %w", channel.ErrFull, err)
+		return fmt.Errorf("%w: %w", engine.ErrFull, err)
 	case strings.HasPrefix(text, "LOADING"), strings.HasPrefix(text, "MASTERDOWN"), strings.HasPrefix(text, "READONLY"), strings.HasPrefix(text, "CLUSTERDOWN"), strings.HasPrefix(text, "BUSY "):
-		return fmt.Errorf("%w: %w", channel.ErrAway, err)
+		return fmt.Errorf("%w: %w", engine.ErrAway, err)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -66,7 +67,7 @@ whether there are dead letters: messages that were given up.`,
 }
 
 func (c *cli) lettersCommand() *cobra.Command {
-	in := sabir.DeadLettersRequest{}
+	in := channel.DeadLettersRequest{}
 	command := &cobra.Command{
 		Use:   "letters <channel> [flags]",
 		Short: "List dead letters with the reason and where they are from",
@@ -82,7 +83,7 @@ where they are from, who gave them up after how many attempts, and why.`,
 				return err
 			}
 			defer to.Close()
-			letters, err := askUser[[]sabir.DeadLetter](command.Context(), c, to, "letters", in)
+			letters, err := askUser[[]channel.DeadLetter](command.Context(), c, to, "letters", in)
 			if err != nil {
 				return err
 			}
@@ -96,7 +97,7 @@ where they are from, who gave them up after how many attempts, and why.`,
 
 // settleCommand is the command that replays or deletes letters.
 func (c *cli) settleCommand(name, short, did string) *cobra.Command {
-	in := sabir.DeadLettersRequest{}
+	in := channel.DeadLettersRequest{}
 	command := &cobra.Command{
 		Use:     name + " <channel> [key...] [flags]",
 		Short:   short,
@@ -130,22 +131,22 @@ func (c *cli) settleCommand(name, short, did string) *cobra.Command {
 }
 
 // listChannels asks the node, or all nodes of the cluster that use channels.
-func (c *cli) listChannels(ctx context.Context, to target) ([]sabir.ChannelInfo, error) {
+func (c *cli) listChannels(ctx context.Context, to target) ([]channel.Info, error) {
 	g, ok := to.(*guest)
 	if !ok {
-		return askFor[[]sabir.ChannelInfo](ctx, c, to, "$channels.list")
+		return askFor[[]channel.Info](ctx, c, to, "$channels.list")
 	}
 	nodes, err := askFor[[]introspect.Node](ctx, c, to, "$node.nodes")
 	if err != nil {
 		return nil, err
 	}
-	var all []sabir.ChannelInfo
+	var all []channel.Info
 	for _, n := range nodes {
 		if n.ClientOnly || n.ID == g.node.ID() {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(ctx, c.timeout)
-		list, err := sabir.Call[[]sabir.ChannelInfo](ctx, g.node, "$channels.list", sabir.Empty{}, sabir.ToNode(n.ID))
+		list, err := sabir.Call[[]channel.Info](ctx, g.node, "$channels.list", sabir.Empty{}, sabir.ToNode(n.ID))
 		cancel()
 		if errors.Is(err, sabir.ErrActionNotFound) {
 			continue // it has no broker
@@ -159,7 +160,7 @@ func (c *cli) listChannels(ctx context.Context, to target) ([]sabir.ChannelInfo,
 }
 
 // askUser asks, about dead letters, a node that uses their channel: it knows where they are from.
-func askUser[Out any](ctx context.Context, c *cli, to target, action string, in sabir.DeadLettersRequest) (out Out, err error) {
+func askUser[Out any](ctx context.Context, c *cli, to target, action string, in channel.DeadLettersRequest) (out Out, err error) {
 	g, ok := to.(*guest)
 	if !ok {
 		text, err := json.Marshal(in)
@@ -176,7 +177,7 @@ func askUser[Out any](ctx context.Context, c *cli, to target, action string, in 
 	if err != nil {
 		return out, err
 	}
-	i := slices.IndexFunc(list, func(info sabir.ChannelInfo) bool { return info.Name == in.Channel })
+	i := slices.IndexFunc(list, func(info channel.Info) bool { return info.Name == in.Channel })
 	if i < 0 {
 		return out, errors.New("no node uses the channel " + in.Channel + `; "sabir channels" lists those that are used`)
 	}
@@ -187,8 +188,8 @@ func askUser[Out any](ctx context.Context, c *cli, to target, action string, in 
 
 // mergeChannels puts together the reports of several nodes on one channel. Brokers that do not show a node the groups of others
 // make it know its own only.
-func mergeChannels(list []sabir.ChannelInfo) (merged []sabir.ChannelInfo) {
-	slices.SortStableFunc(list, func(a, b sabir.ChannelInfo) int {
+func mergeChannels(list []channel.Info) (merged []channel.Info) {
+	slices.SortStableFunc(list, func(a, b channel.Info) int {
 		return cmp.Or(strings.Compare(a.Broker, b.Broker), strings.Compare(a.Name, b.Name))
 	})
 	for _, info := range list {
@@ -198,7 +199,7 @@ func mergeChannels(list []sabir.ChannelInfo) (merged []sabir.ChannelInfo) {
 			continue
 		}
 		for _, g := range info.Groups {
-			if !slices.ContainsFunc(merged[last].Groups, func(known channel.GroupStats) bool { return known.Name == g.Name }) {
+			if !slices.ContainsFunc(merged[last].Groups, func(known engine.GroupStats) bool { return known.Name == g.Name }) {
 				merged[last].Groups = append(merged[last].Groups, g)
 			}
 		}
@@ -206,7 +207,7 @@ func mergeChannels(list []sabir.ChannelInfo) (merged []sabir.ChannelInfo) {
 	return merged
 }
 
-func channelRows(info sabir.ChannelInfo) (rows [][]string) {
+func channelRows(info channel.Info) (rows [][]string) {
 	kept := grouped(int64(info.Kept))
 	if info.Dead {
 		kept += " dead"
@@ -220,8 +221,8 @@ func channelRows(info sabir.ChannelInfo) (rows [][]string) {
 	return rows
 }
 
-func letterRow(l sabir.DeadLetter) []string {
-	from := sabir.DeadInfo{Channel: "-", Group: "-"}
+func letterRow(l channel.DeadLetter) []string {
+	from := channel.DeadInfo{Channel: "-", Group: "-"}
 	when := "-"
 	if l.Dead != nil {
 		from, when = *l.Dead, ago(l.Dead.Time)+" ago"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel"
 	_ "github.com/sabir-go/sabir/channel/mem"
 	_ "github.com/sabir-go/sabir/web"
 )
@@ -15,10 +16,10 @@ import (
 // startShop runs a node whose only consumer dead-letters every message, and publishes three.
 func startShop(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 	t.Helper()
-	orders := sabir.NewChannel[string]("shop.orders")
+	orders := channel.New[string]("shop.orders")
 	billing := sabir.NewService("billing")
-	sabir.Consume(billing, orders, func(context.Context, string) error { return sabir.Reject(errors.New("no such user")) })
-	node := startNode(t, sabir.NewNode(append(options, quiet(), sabir.HTTP(":0"), sabir.Channels("mem://"), sabir.Serve(billing))...))
+	orders.Consume(billing, func(context.Context, string) error { return channel.Reject(errors.New("no such user")) })
+	node := startNode(t, sabir.NewNode(append(options, quiet(), sabir.HTTP(":0"), channel.Broker("mem://"), sabir.Serve(billing))...))
 	for _, order := range []string{"rope", "tar", "oil"} {
 		if _, err := orders.Publish(t.Context(), node, order); err != nil {
 			t.Fatal(err)
@@ -27,7 +28,7 @@ func startShop(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		letters, err := sabir.DeadLetters(t.Context(), node, "shop.orders.dead", 10)
+		letters, err := channel.DeadLetters(t.Context(), node, "shop.orders.dead", 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,13 +57,13 @@ func TestChannelsAreListedAndTheirDeadLettersReplayedAndDeleted(t *testing.T) {
 				!strings.HasPrefix(strings.Join(strings.Fields(lines[2]), " "), "shop.orders.dead 3 dead") {
 				t.Errorf("got:\n%s", o.out)
 			}
-			if list := oneJSON[[]sabir.ChannelInfo](t, run("channels", "--json").out); len(list) != 2 || list[1].Kept != 3 || !list[1].Dead {
+			if list := oneJSON[[]channel.Info](t, run("channels", "--json").out); len(list) != 2 || list[1].Kept != 3 || !list[1].Dead {
 				t.Errorf("got %+v", list)
 			}
 			if o = run("channels", "letters", "shop.orders.dead"); !strings.Contains(o.out, "no such user") || !strings.Contains(o.out, `"rope"`) {
 				t.Errorf("got:\n%s", o.out)
 			}
-			letters := oneJSON[[]sabir.DeadLetter](t, run("channels", "letters", "shop.orders.dead", "--json", "--limit", "2").out)
+			letters := oneJSON[[]channel.DeadLetter](t, run("channels", "letters", "shop.orders.dead", "--json", "--limit", "2").out)
 			if len(letters) != 2 || letters[0].Dead.Group != "billing" {
 				t.Fatalf("got %+v", letters)
 			}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel"
 	_ "github.com/sabir-go/sabir/channel/amqp"
 	_ "github.com/sabir-go/sabir/channel/jetstream"
 	_ "github.com/sabir-go/sabir/channel/mem"
@@ -29,7 +30,7 @@ type Order struct {
 }
 
 // Orders is the channel, which publishers and consumers share: a name and a type.
-var Orders = sabir.NewChannel[Order]("example.orders", sabir.KeepFor(24*time.Hour))
+var Orders = channel.New[Order]("example.orders", channel.KeepFor(24*time.Hour))
 
 func main() {
 	address := "mem://"
@@ -45,26 +46,26 @@ func run(ctx context.Context, address string) error {
 	var fixed atomic.Bool
 	billed := make(chan string)
 	billing := sabir.NewService("billing")
-	sabir.Consume(billing, Orders, func(ctx context.Context, o Order) error {
-		d, _ := sabir.DeliveryFromContext(ctx)
+	Orders.ConsumeWith(billing, channel.Consumer{Attempts: 5, FirstPause: 50 * time.Millisecond, MaxPause: time.Second, MaxInFlight: 1}, func(ctx context.Context, o Order) error {
+		d, _ := channel.DeliveryFromContext(ctx)
 		if o.Cents < 0 && !fixed.Load() {
-			return sabir.Reject(fmt.Errorf("order %d costs less than nothing", o.ID)) // no use to try again
+			return channel.Reject(fmt.Errorf("order %d costs less than nothing", o.ID)) // no use to try again
 		}
 		if d.Attempt == 1 && o.ID == 1 {
 			return errors.New("the till is locked") // comes again
 		}
 		billed <- fmt.Sprintf("order %d is billed, attempt %d", o.ID, d.Attempt)
 		return nil
-	}, sabir.Attempts(5, 50*time.Millisecond, time.Second), sabir.MaxInFlight(1))
+	})
 
-	node := sabir.NewNode(sabir.Channels(address), sabir.Serve(billing), sabir.Logger(slog.New(slog.DiscardHandler)))
+	node := sabir.NewNode(channel.Broker(address), sabir.Serve(billing), sabir.Logger(slog.New(slog.DiscardHandler)))
 	if err := node.Start(ctx); err != nil {
 		return err
 	}
 	defer node.Stop(ctx)
 
 	// When Publish returns, the broker keeps the order: it will be billed, whatever ends in between.
-	if _, err := Orders.Publish(ctx, node, Order{1, 500}, sabir.MessageID("order-1")); err != nil {
+	if _, err := Orders.Publish(ctx, node, Order{1, 500}, channel.MessageID("order-1")); err != nil {
 		return err
 	}
 	fmt.Println(<-billed)
@@ -79,7 +80,7 @@ func run(ctx context.Context, address string) error {
 		fmt.Println("dead letter:", l.Dead.Reason)
 	}
 	fixed.Store(true)
-	if _, err := sabir.Replay(ctx, node, "example.orders.dead"); err != nil {
+	if _, err := channel.Replay(ctx, node, "example.orders.dead"); err != nil {
 		return err
 	}
 	fmt.Println(<-billed)
@@ -87,11 +88,11 @@ func run(ctx context.Context, address string) error {
 }
 
 // awaitLetter waits until there is a dead-lettered message.
-func awaitLetter(ctx context.Context, node *sabir.Node) ([]sabir.DeadLetter, error) {
+func awaitLetter(ctx context.Context, node *sabir.Node) ([]channel.DeadLetter, error) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		letters, err := sabir.DeadLetters(ctx, node, "example.orders.dead", 10)
+		letters, err := channel.DeadLetters(ctx, node, "example.orders.dead", 10)
 		if err != nil || len(letters) > 0 {
 			return letters, err
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/sabir-go/sabir/actor/grain/store"
 	_ "github.com/sabir-go/sabir/actor/grain/store/jetstream"
 	_ "github.com/sabir-go/sabir/actor/grain/store/redis"
-	"github.com/sabir-go/sabir/channel"
 	_ "github.com/sabir-go/sabir/channel/amqp"
+	"github.com/sabir-go/sabir/channel/engine"
 	_ "github.com/sabir-go/sabir/channel/jetstream"
 	_ "github.com/sabir-go/sabir/channel/redis"
 	"github.com/sabir-go/sabir/policy/rediscache"
@@ -41,7 +41,7 @@ var uses = map[string]struct {
 		return err
 	}},
 	"channels": {"redis rediss nats amqp amqps", func(ctx context.Context, address string, config *tls.Config) error {
-		s, err := channel.Open(ctx, address, channel.Config{TLS: config})
+		s, err := engine.Open(ctx, address, engine.Config{TLS: config})
 		if err == nil {
 			err = s.Close()
 		}

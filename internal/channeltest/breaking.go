@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 )
 
 func (b *bench) kill() {
@@ -31,7 +31,7 @@ func (b *bench) eventually(text string) {
 		ctx, cancel := context.WithTimeout(b.Context(), 5*time.Second)
 		defer cancel()
 		m := message(text)
-		b.store.Publish(ctx, b.name, []*channel.Outgoing{m})
+		b.store.Publish(ctx, b.name, []*engine.Outgoing{m})
 		if m.Err != nil {
 			b.Logf("publish: %v", m.Err)
 		}
@@ -43,16 +43,16 @@ func publishWithoutBroker(b *bench) {
 	if b.setup.Broker == nil {
 		return
 	}
-	b.declare(channel.Spec{})
+	b.declare(engine.Spec{})
 	b.publish("before")
 	b.kill()
 	for range 3 {
 		ctx, cancel := context.WithTimeout(b.Context(), 500*time.Millisecond)
 		began := time.Now()
 		m := message("while")
-		b.store.Publish(ctx, b.name, []*channel.Outgoing{m})
+		b.store.Publish(ctx, b.name, []*engine.Outgoing{m})
 		cancel()
-		if !errors.Is(m.Err, channel.ErrAway) {
+		if !errors.Is(m.Err, engine.ErrAway) {
 			b.Errorf("got %v, want ErrAway", m.Err)
 		}
 		if took := time.Since(began); took > 4*time.Second { // less than the 5 seconds that stores wait by themselves
@@ -67,9 +67,9 @@ func survives(b *bench) {
 	if b.setup.Broker == nil {
 		return
 	}
-	b.declare(channel.Spec{})
-	g := b.join(channel.GroupSpec{Name: "early", AckWait: 2 * time.Second, InFlight: 1000})
-	var batch []*channel.Outgoing
+	b.declare(engine.Spec{})
+	g := b.join(engine.GroupSpec{Name: "early", AckWait: 2 * time.Second, InFlight: 1000})
+	var batch []*engine.Outgoing
 	for i := range 500 {
 		batch = append(batch, message(fmt.Sprint(i)))
 	}
@@ -85,8 +85,8 @@ func survives(b *bench) {
 	b.restart()
 	b.eventually("after")
 	b.Logf("the broker takes messages")
-	late := b.join(channel.GroupSpec{Name: "late", AckWait: 2 * time.Second, InFlight: 1000})
-	for _, g := range []channel.Group{g, late} {
+	late := b.join(engine.GroupSpec{Name: "late", AckWait: 2 * time.Second, InFlight: 1000})
+	for _, g := range []engine.Group{g, late} {
 		left := len(kept)
 		seen := map[string]bool{}
 		for left > 0 {
@@ -104,8 +104,8 @@ func handedOutSurvives(b *bench) {
 	if b.setup.Broker == nil {
 		return
 	}
-	b.declare(channel.Spec{})
-	g := b.join(channel.GroupSpec{AckWait: 2 * time.Second})
+	b.declare(engine.Spec{})
+	g := b.join(engine.GroupSpec{AckWait: 2 * time.Second})
 	b.publish("done", "open", "delayed")
 	list := b.receive(g, 3)
 	b.done(g, list[0])

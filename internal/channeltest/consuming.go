@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/backoff"
 )
 
 func eachGroup(b *bench) {
-	b.declare(channel.Spec{})
-	one, two := b.join(channel.GroupSpec{Name: "one"}), b.join(channel.GroupSpec{Name: "two"})
+	b.declare(engine.Spec{})
+	one, two := b.join(engine.GroupSpec{Name: "one"}), b.join(engine.GroupSpec{Name: "two"})
 	b.publish("a", "b")
-	for _, g := range []channel.Group{one, two} {
+	for _, g := range []engine.Group{one, two} {
 		if got := texts(b.receive(g, 2)); !slices.Equal(got, []string{"a", "b"}) {
 			b.Fatalf("got %q", got)
 		}
@@ -24,10 +24,10 @@ func eachGroup(b *bench) {
 }
 
 func sharing(b *bench) {
-	b.declare(channel.Spec{})
+	b.declare(engine.Spec{})
 	other := b.open()
-	b.declareAt(other, channel.Spec{})
-	first, second := b.join(channel.GroupSpec{InFlight: 2}), b.joinAt(other, channel.GroupSpec{InFlight: 2})
+	b.declareAt(other, engine.Spec{})
+	first, second := b.join(engine.GroupSpec{InFlight: 2}), b.joinAt(other, engine.GroupSpec{InFlight: 2})
 	b.publish("a", "b", "c", "d")
 	got := append(b.receive(first, 2), b.receive(second, 2)...)
 	data := texts(got)
@@ -38,17 +38,17 @@ func sharing(b *bench) {
 }
 
 func fromStart(b *bench) {
-	b.declare(channel.Spec{})
+	b.declare(engine.Spec{})
 	b.publish("old", "older")
-	if got := texts(b.receive(b.join(channel.GroupSpec{}), 2)); !slices.Equal(got, []string{"old", "older"}) {
+	if got := texts(b.receive(b.join(engine.GroupSpec{}), 2)); !slices.Equal(got, []string{"old", "older"}) {
 		b.Fatalf("got %q", got)
 	}
 }
 
 func fromNew(b *bench) {
-	b.declare(channel.Spec{})
+	b.declare(engine.Spec{})
 	b.publish("old")
-	g := b.join(channel.GroupSpec{From: channel.Position{New: true}})
+	g := b.join(engine.GroupSpec{From: engine.Position{New: true}})
 	b.publish("new")
 	if got := texts(b.receive(g, 1)); got[0] != "new" {
 		b.Fatalf("got %q", got)
@@ -57,16 +57,16 @@ func fromNew(b *bench) {
 
 func fromSequence(b *bench) {
 	if !b.store.Features().Sequences {
-		b.declare(channel.Spec{})
-		_, err := b.store.Join(b.Context(), channel.GroupSpec{Channel: b.name, Name: "group", From: channel.Position{Sequence: 2}, AckWait: time.Second, InFlight: 1})
-		if !errors.Is(err, channel.ErrNotOffered) {
+		b.declare(engine.Spec{})
+		_, err := b.store.Join(b.Context(), engine.GroupSpec{Channel: b.name, Name: "group", From: engine.Position{Sequence: 2}, AckWait: time.Second, InFlight: 1})
+		if !errors.Is(err, engine.ErrNotOffered) {
 			b.Fatalf("got %v, want ErrNotOffered", err)
 		}
 		return
 	}
-	b.declare(channel.Spec{})
+	b.declare(engine.Spec{})
 	sent := b.publish("a", "b", "c")
-	g := b.join(channel.GroupSpec{From: channel.Position{Sequence: sent[1].Sequence}})
+	g := b.join(engine.GroupSpec{From: engine.Position{Sequence: sent[1].Sequence}})
 	if got := texts(b.receive(g, 2)); !slices.Equal(got, []string{"b", "c"}) {
 		b.Fatalf("got %q", got)
 	}
@@ -76,35 +76,35 @@ func fromSequence(b *bench) {
 const clockStep = 2100 * time.Millisecond
 
 func fromTime(b *bench) {
-	b.declare(channel.Spec{})
+	b.declare(engine.Spec{})
 	b.publish("old")
 	backoff.Sleep(b.Context(), clockStep)
 	since := time.Now()
 	backoff.Sleep(b.Context(), clockStep)
 	b.publish("new")
-	if got := texts(b.receive(b.join(channel.GroupSpec{From: channel.Position{Time: since}}), 1)); got[0] != "new" {
+	if got := texts(b.receive(b.join(engine.GroupSpec{From: engine.Position{Time: since}}), 1)); got[0] != "new" {
 		b.Fatalf("got %q", got)
 	}
 }
 
 func goesOn(b *bench) {
-	b.declare(channel.Spec{})
+	b.declare(engine.Spec{})
 	b.publish("a")
-	g := b.join(channel.GroupSpec{})
+	g := b.join(engine.GroupSpec{})
 	b.done(g, b.receive(g, 1)...)
 	if err := g.Close(); err != nil {
 		b.Fatal(err)
 	}
 	b.publish("b") // while nothing listens there
-	again := b.join(channel.GroupSpec{From: channel.Position{New: true}})
+	again := b.join(engine.GroupSpec{From: engine.Position{New: true}})
 	if got := texts(b.receive(again, 1)); got[0] != "b" {
 		b.Fatalf("got %q", got)
 	}
 }
 
 func handled(b *bench) {
-	b.declare(channel.Spec{})
-	g := b.join(channel.GroupSpec{AckWait: 3 * time.Second}) // in which a busy machine must answer
+	b.declare(engine.Spec{})
+	g := b.join(engine.GroupSpec{AckWait: 3 * time.Second}) // in which a busy machine must answer
 	b.publish("a")
 	b.done(g, b.receive(g, 1)...)
 	b.nothing(g, 4*time.Second)
@@ -114,8 +114,8 @@ func comesAgain(b *bench) {
 	if !b.store.Features().Lease {
 		return
 	}
-	b.declare(channel.Spec{})
-	g := b.join(channel.GroupSpec{AckWait: time.Second})
+	b.declare(engine.Spec{})
+	g := b.join(engine.GroupSpec{AckWait: time.Second})
 	b.publish("a")
 	began := time.Now()
 	first := b.receive(g, 1)[0]
@@ -126,22 +126,22 @@ func comesAgain(b *bench) {
 }
 
 func consumerGone(b *bench) {
-	b.declare(channel.Spec{})
+	b.declare(engine.Spec{})
 	b.publish("a")
 	other := b.open()
-	b.declareAt(other, channel.Spec{})
-	b.receive(b.joinAt(other, channel.GroupSpec{AckWait: 2 * time.Second}), 1)
+	b.declareAt(other, engine.Spec{})
+	b.receive(b.joinAt(other, engine.GroupSpec{AckWait: 2 * time.Second}), 1)
 	if err := other.Close(); err != nil {
 		b.Fatal(err)
 	}
-	if d := b.receive(b.join(channel.GroupSpec{AckWait: 2 * time.Second}), 1)[0]; string(d.Data) != "a" || d.Attempt != 1 || d.Lost != 1 {
+	if d := b.receive(b.join(engine.GroupSpec{AckWait: 2 * time.Second}), 1)[0]; string(d.Data) != "a" || d.Attempt != 1 || d.Lost != 1 {
 		b.Fatalf("got %q, attempt %d, %d lost", d.Data, d.Attempt, d.Lost)
 	}
 }
 
 func extending(b *bench) {
-	b.declare(channel.Spec{})
-	g := b.join(channel.GroupSpec{AckWait: 3 * time.Second}) // in which a busy machine must extend
+	b.declare(engine.Spec{})
+	g := b.join(engine.GroupSpec{AckWait: 3 * time.Second}) // in which a busy machine must extend
 	b.publish("a")
 	d := b.receive(g, 1)
 	for range 8 {
@@ -154,8 +154,8 @@ func extending(b *bench) {
 }
 
 func retried(b *bench) {
-	b.declare(channel.Spec{})
-	g := b.join(channel.GroupSpec{})
+	b.declare(engine.Spec{})
+	g := b.join(engine.GroupSpec{})
 	b.publish("a")
 	const after = 700 * time.Millisecond
 	d := b.receive(g, 1)[0]
@@ -173,8 +173,8 @@ func retried(b *bench) {
 }
 
 func retriedAtOnce(b *bench) {
-	b.declare(channel.Spec{})
-	g := b.join(channel.GroupSpec{})
+	b.declare(engine.Spec{})
+	g := b.join(engine.GroupSpec{})
 	b.publish("a")
 	if err := g.Retry(b.Context(), b.receive(g, 1)[0], 0); err != nil {
 		b.Fatal(err)
@@ -185,8 +185,8 @@ func retriedAtOnce(b *bench) {
 }
 
 func released(b *bench) {
-	b.declare(channel.Spec{})
-	g := b.join(channel.GroupSpec{})
+	b.declare(engine.Spec{})
+	g := b.join(engine.GroupSpec{})
 	b.publish("a")
 	d := b.receive(g, 1)[0]
 	if err := g.Retry(b.Context(), d, 0); err != nil {
@@ -203,8 +203,8 @@ func released(b *bench) {
 }
 
 func attemptsRaised(b *bench) {
-	b.declare(channel.Spec{})
-	g := b.join(channel.GroupSpec{})
+	b.declare(engine.Spec{})
+	g := b.join(engine.GroupSpec{})
 	b.publish("a")
 	d := b.receive(g, 1)[0]
 	d.Attempt = 3
@@ -217,11 +217,11 @@ func attemptsRaised(b *bench) {
 }
 
 func lossesAndFailuresApart(b *bench) {
-	b.declare(channel.Spec{})
+	b.declare(engine.Spec{})
 	b.publish("a")
 	other := b.open()
-	b.declareAt(other, channel.Spec{})
-	g := b.joinAt(other, channel.GroupSpec{AckWait: 2 * time.Second})
+	b.declareAt(other, engine.Spec{})
+	g := b.joinAt(other, engine.GroupSpec{AckWait: 2 * time.Second})
 	if err := g.Retry(b.Context(), b.receive(g, 1)[0], 100*time.Millisecond); err != nil {
 		b.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func lossesAndFailuresApart(b *bench) {
 	if err := other.Close(); err != nil { // with the second attempt in its hands
 		b.Fatal(err)
 	}
-	g = b.join(channel.GroupSpec{AckWait: 2 * time.Second})
+	g = b.join(engine.GroupSpec{AckWait: 2 * time.Second})
 	d := b.receive(g, 1)[0]
 	if d.Attempt != 2 || d.Lost != 1 {
 		b.Fatalf("attempt %d, %d lost", d.Attempt, d.Lost)
@@ -243,9 +243,9 @@ func lossesAndFailuresApart(b *bench) {
 }
 
 func limited(b *bench) {
-	b.declare(channel.Spec{})
+	b.declare(engine.Spec{})
 	b.publish("a", "b", "c", "d", "e")
-	g := b.join(channel.GroupSpec{InFlight: 3})
+	g := b.join(engine.GroupSpec{InFlight: 3})
 	got := b.receive(g, 3)
 	ctx, cancel := context.WithTimeout(b.Context(), waitLimit)
 	defer cancel()
@@ -256,8 +256,8 @@ func limited(b *bench) {
 }
 
 func waitEnds(b *bench) {
-	b.declare(channel.Spec{})
-	g := b.join(channel.GroupSpec{})
+	b.declare(engine.Spec{})
+	g := b.join(engine.GroupSpec{})
 	took := waitLimit
 	for range 10 { // a busy machine is late now and then, but not each time
 		ctx, cancel := context.WithTimeout(b.Context(), 100*time.Millisecond)
@@ -281,8 +281,8 @@ func waitEnds(b *bench) {
 }
 
 func closeEnds(b *bench) {
-	b.declare(channel.Spec{})
-	g := b.join(channel.GroupSpec{})
+	b.declare(engine.Spec{})
+	g := b.join(engine.GroupSpec{})
 	ended := make(chan error, 1)
 	go func() {
 		_, err := g.Receive(context.Background(), 1)
@@ -294,7 +294,7 @@ func closeEnds(b *bench) {
 	}
 	select {
 	case err := <-ended:
-		if !errors.Is(err, channel.ErrClosed) {
+		if !errors.Is(err, engine.ErrClosed) {
 			b.Fatalf("got %v", err)
 		}
 	case <-time.After(waitLimit):
@@ -304,11 +304,11 @@ func closeEnds(b *bench) {
 
 func dropCount(b *bench) {
 	if !b.store.Features().KeepMessages {
-		refused(b, channel.Spec{Name: b.name, MaxCount: 10})
+		refused(b, engine.Spec{Name: b.name, MaxCount: 10})
 		return
 	}
-	b.declare(channel.Spec{MaxCount: 100})
-	var batch []*channel.Outgoing
+	b.declare(engine.Spec{MaxCount: 100})
+	var batch []*engine.Outgoing
 	for i := range 1000 {
 		batch = append(batch, message(fmt.Sprint(i)))
 	}
@@ -317,15 +317,15 @@ func dropCount(b *bench) {
 	if err != nil || s.Messages < 100 || s.Messages > 300 { // some engines drop whole blocks
 		b.Fatalf("%d are kept, %v", s.Messages, err)
 	}
-	g := b.join(channel.GroupSpec{InFlight: 1000})
+	g := b.join(engine.GroupSpec{InFlight: 1000})
 	if list := b.receive(g, int(s.Messages)); string(list[len(list)-1].Data) != "999" {
 		b.Fatalf("the last is %q", list[len(list)-1].Data)
 	}
 }
 
-func refused(b *bench, spec channel.Spec) {
+func refused(b *bench, spec engine.Spec) {
 	b.Helper()
-	if err := b.store.Declare(b.Context(), spec); !errors.Is(err, channel.ErrNotOffered) {
+	if err := b.store.Declare(b.Context(), spec); !errors.Is(err, engine.ErrNotOffered) {
 		b.Fatalf("declare %+v: %v, want ErrNotOffered", spec, err)
 	}
 }
@@ -333,13 +333,13 @@ func refused(b *bench, spec channel.Spec) {
 func dropAge(b *bench) {
 	f := b.store.Features()
 	if !f.KeepBytes {
-		refused(b, channel.Spec{Name: b.name, MaxBytes: 1000})
+		refused(b, engine.Spec{Name: b.name, MaxBytes: 1000})
 	}
 	if !f.Sequences {
 		return // an engine without places keeps age by whole segments of its log
 	}
-	b.declare(channel.Spec{MaxAge: time.Second})
-	var batch []*channel.Outgoing
+	b.declare(engine.Spec{MaxAge: time.Second})
+	var batch []*engine.Outgoing
 	for i := range 500 {
 		batch = append(batch, message(fmt.Sprint(i)))
 	}
@@ -356,7 +356,7 @@ func dropAge(b *bench) {
 }
 
 func deadMessages(b *bench) {
-	b.declare(channel.Spec{Letters: true})
+	b.declare(engine.Spec{Letters: true})
 	sent := b.publish("a", "b", "c")
 	list, err := b.store.Letters(b.Context(), b.name, 10)
 	if err != nil || len(list) != 3 || string(list[0].Data) != "a" || list[2].ID != sent[2].ID {
@@ -382,8 +382,8 @@ func deadMessages(b *bench) {
 }
 
 func deadMessagesConsumed(b *bench) {
-	b.declare(channel.Spec{Letters: true})
-	g := b.join(channel.GroupSpec{})
+	b.declare(engine.Spec{Letters: true})
+	g := b.join(engine.GroupSpec{})
 	b.publish("a")
 	b.done(g, b.receive(g, 1)...)
 	if list, err := b.store.Letters(b.Context(), b.name, 10); err != nil || len(list) != 1 {
@@ -392,8 +392,8 @@ func deadMessagesConsumed(b *bench) {
 }
 
 func stats(b *bench) {
-	b.declare(channel.Spec{})
-	g := b.join(channel.GroupSpec{InFlight: 2})
+	b.declare(engine.Spec{})
+	g := b.join(engine.GroupSpec{InFlight: 2})
 	b.publish("a", "b", "c", "d", "e")
 	list := b.receive(g, 2)
 	b.done(g, list[0])

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 )
 
 // loadChannel is the channel of a [Load].
@@ -44,19 +44,19 @@ func StartLoad(t *testing.T, address string) *Load {
 	return l
 }
 
-var loadGroup = channel.GroupSpec{Channel: loadChannel, Name: "group", From: channel.Position{New: true}, AckWait: 2 * time.Second, InFlight: 64}
+var loadGroup = engine.GroupSpec{Channel: loadChannel, Name: "group", From: engine.Position{New: true}, AckWait: 2 * time.Second, InFlight: 64}
 
 // openLoaded opens a store as soon as the broker is there: the servers of a cluster have to agree on a leader first.
-func openLoaded(t *testing.T, address string) (s channel.Store) {
+func openLoaded(t *testing.T, address string) (s engine.Store) {
 	t.Helper()
 	within(t, "the broker takes the channel", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		var err error
-		if s, err = channel.Open(ctx, address, channel.Config{Log: slog.New(slog.DiscardHandler)}); err != nil {
+		if s, err = engine.Open(ctx, address, engine.Config{Log: slog.New(slog.DiscardHandler)}); err != nil {
 			return false
 		}
-		if err = s.Declare(ctx, channel.Spec{Name: loadChannel}); err != nil {
+		if err = s.Declare(ctx, engine.Spec{Name: loadChannel}); err != nil {
 			s.Close()
 		}
 		return err == nil
@@ -66,11 +66,11 @@ func openLoaded(t *testing.T, address string) (s channel.Store) {
 }
 
 // joinLoaded joins as soon as the broker is there for the group, which in a cluster has a leader of its own.
-func joinLoaded(t *testing.T, s channel.Store) (g channel.Group) {
+func joinLoaded(t *testing.T, s engine.Store) (g engine.Group) {
 	t.Helper()
 	within(t, "the broker takes the group", func() bool {
 		var err error
-		if g, err = s.Join(t.Context(), loadGroup); err != nil && !errors.Is(err, channel.ErrAway) {
+		if g, err = s.Join(t.Context(), loadGroup); err != nil && !errors.Is(err, engine.ErrAway) {
 			t.Fatal(err)
 		}
 		return err == nil
@@ -91,13 +91,13 @@ func within(t *testing.T, what string, done func() bool) {
 
 func (l *Load) end() { l.stop(); l.running.Wait() }
 
-func (l *Load) publish(t *testing.T, ctx context.Context, s channel.Store, publisher int) {
+func (l *Load) publish(t *testing.T, ctx context.Context, s engine.Store, publisher int) {
 	for n := 0; ctx.Err() == nil; n++ {
-		m := &channel.Outgoing{Dedup: n%2 == 0}
+		m := &engine.Outgoing{Dedup: n%2 == 0}
 		m.ID = fmt.Sprintf("%d-%d", publisher, n)
 		m.Data = []byte(m.ID)
 		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
-		s.Publish(limited, loadChannel, []*channel.Outgoing{m})
+		s.Publish(limited, loadChannel, []*engine.Outgoing{m})
 		cancel()
 		l.mu.Lock()
 		if m.Err == nil {
@@ -106,14 +106,14 @@ func (l *Load) publish(t *testing.T, ctx context.Context, s channel.Store, publi
 			l.refused++
 		}
 		l.mu.Unlock()
-		if m.Err != nil && !errors.Is(m.Err, channel.ErrAway) && ctx.Err() == nil {
+		if m.Err != nil && !errors.Is(m.Err, engine.ErrAway) && ctx.Err() == nil {
 			t.Errorf("publisher %d: %v", publisher, m.Err)
 			return
 		}
 	}
 }
 
-func (l *Load) consume(ctx context.Context, g channel.Group) {
+func (l *Load) consume(ctx context.Context, g engine.Group) {
 	for ctx.Err() == nil {
 		list, err := g.Receive(ctx, 64)
 		l.mu.Lock()

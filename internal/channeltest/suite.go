@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/backoff"
 )
 
@@ -37,7 +37,7 @@ const waitLimit = 60 * time.Second
 type bench struct {
 	*testing.T
 	setup Setup
-	store channel.Store
+	store engine.Store
 	name  string // of a channel that no other test has
 }
 
@@ -105,11 +105,11 @@ func Run(t *testing.T, setup Setup) {
 }
 
 // open is a further store at the broker, closed with the test.
-func (b *bench) open() channel.Store {
+func (b *bench) open() engine.Store {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), waitLimit)
 	defer cancel()
-	s, err := channel.Open(ctx, b.setup.Address, channel.Config{Name: "suite"})
+	s, err := engine.Open(ctx, b.setup.Address, engine.Config{Name: "suite"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -121,12 +121,12 @@ func (b *bench) open() channel.Store {
 	return s
 }
 
-func (b *bench) declare(spec channel.Spec) {
+func (b *bench) declare(spec engine.Spec) {
 	b.Helper()
 	b.declareAt(b.store, spec)
 }
 
-func (b *bench) declareAt(s channel.Store, spec channel.Spec) {
+func (b *bench) declareAt(s engine.Store, spec engine.Spec) {
 	b.Helper()
 	if spec.Name == "" {
 		spec.Name = b.name
@@ -137,11 +137,11 @@ func (b *bench) declareAt(s channel.Store, spec channel.Spec) {
 }
 
 // publish publishes messages with these data, one by one.
-func (b *bench) publish(data ...string) (sent []*channel.Outgoing) {
+func (b *bench) publish(data ...string) (sent []*engine.Outgoing) {
 	b.Helper()
 	for _, text := range data {
 		m := message(text)
-		b.store.Publish(b.Context(), b.name, []*channel.Outgoing{m})
+		b.store.Publish(b.Context(), b.name, []*engine.Outgoing{m})
 		if m.Err != nil {
 			b.Fatalf("publish %q: %v", text, m.Err)
 		}
@@ -150,16 +150,16 @@ func (b *bench) publish(data ...string) (sent []*channel.Outgoing) {
 	return sent
 }
 
-func message(text string) *channel.Outgoing {
-	return &channel.Outgoing{Message: channel.Message{Head: channel.Head{ID: fmt.Sprintf("id-%d", numbers.Add(1)), Time: time.Now(), Codec: "json"}, Data: []byte(text)}}
+func message(text string) *engine.Outgoing {
+	return &engine.Outgoing{Message: engine.Message{Head: engine.Head{ID: fmt.Sprintf("id-%d", numbers.Add(1)), Time: time.Now(), Codec: "json"}, Data: []byte(text)}}
 }
 
-func (b *bench) join(spec channel.GroupSpec) channel.Group {
+func (b *bench) join(spec engine.GroupSpec) engine.Group {
 	b.Helper()
 	return b.joinAt(b.store, spec)
 }
 
-func (b *bench) joinAt(s channel.Store, spec channel.GroupSpec) channel.Group {
+func (b *bench) joinAt(s engine.Store, spec engine.GroupSpec) engine.Group {
 	b.Helper()
 	if spec.Channel == "" {
 		spec.Channel = b.name
@@ -175,7 +175,7 @@ func (b *bench) joinAt(s channel.Store, spec channel.GroupSpec) channel.Group {
 	}
 	g, err := s.Join(b.Context(), spec)
 	// A broker that was killed may still end connections that a client has kept for later.
-	for limit := time.Now().Add(waitLimit); errors.Is(err, channel.ErrAway) && time.Now().Before(limit); {
+	for limit := time.Now().Add(waitLimit); errors.Is(err, engine.ErrAway) && time.Now().Before(limit); {
 		b.Logf("join: %v; once more", err)
 		backoff.Sleep(b.Context(), 50*time.Millisecond)
 		g, err = s.Join(b.Context(), spec)
@@ -188,7 +188,7 @@ func (b *bench) joinAt(s channel.Store, spec channel.GroupSpec) channel.Group {
 }
 
 // receive waits for n messages.
-func (b *bench) receive(g channel.Group, n int) (list []*channel.Delivery) {
+func (b *bench) receive(g engine.Group, n int) (list []*engine.Delivery) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), waitLimit)
 	defer cancel()
@@ -213,7 +213,7 @@ func (b *bench) receive(g channel.Group, n int) (list []*channel.Delivery) {
 }
 
 // nothing holds that no message comes within the time.
-func (b *bench) nothing(g channel.Group, within time.Duration) {
+func (b *bench) nothing(g engine.Group, within time.Duration) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), within)
 	defer cancel()
@@ -226,7 +226,7 @@ func (b *bench) nothing(g channel.Group, within time.Duration) {
 	}
 }
 
-func (b *bench) done(g channel.Group, list ...*channel.Delivery) {
+func (b *bench) done(g engine.Group, list ...*engine.Delivery) {
 	b.Helper()
 	if err := g.Done(b.Context(), list...); err != nil {
 		b.Fatalf("done: %v", err)
@@ -234,7 +234,7 @@ func (b *bench) done(g channel.Group, list ...*channel.Delivery) {
 }
 
 // texts is the data of messages, in order.
-func texts(list []*channel.Delivery) (data []string) {
+func texts(list []*engine.Delivery) (data []string) {
 	for _, d := range list {
 		data = append(data, string(d.Data))
 	}

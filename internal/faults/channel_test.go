@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel"
 	_ "github.com/sabir-go/sabir/channel/amqp"
 	_ "github.com/sabir-go/sabir/channel/jetstream"
 	_ "github.com/sabir-go/sabir/channel/redis"
@@ -270,7 +271,7 @@ type order struct {
 	ID string `json:"id"`
 }
 
-var chaosOrders = sabir.NewChannel[order]("faults.orders")
+var chaosOrders = channel.New[order]("faults.orders")
 
 // beChaotic is the main function of a process that publishes or consumes until it is killed.
 func beChaotic(text string) int {
@@ -280,18 +281,18 @@ func beChaotic(text string) int {
 		os.Exit(0) // the test has ended
 	}()
 	say := saying(os.Stdout)
-	options := []sabir.NodeOption{sabir.Channels(address), sabir.Logger(slog.New(slog.NewTextHandler(os.Stderr, nil)))}
+	options := []sabir.NodeOption{channel.Broker(address), sabir.Logger(slog.New(slog.NewTextHandler(os.Stderr, nil)))}
 	if role != "publish" {
 		s := sabir.NewService(role)
-		sabir.Consume(s, chaosOrders, func(ctx context.Context, o order) error {
+		chaosOrders.ConsumeWith(s, channel.Consumer{AckWait: 3*time.Second, Attempts: 1000, FirstPause: 50*time.Millisecond, MaxPause: 500*time.Millisecond, MaxInFlight: 32}, func(ctx context.Context, o order) error {
 			time.Sleep(rand.N(4 * time.Millisecond)) // work
 			if rand.IntN(20) == 0 {
 				return errors.New("one in twenty fails")
 			}
-			d, _ := sabir.DeliveryFromContext(ctx)
+			d, _ := channel.DeliveryFromContext(ctx)
 			say("handled %s %s %d .\n", role, o.ID, d.Attempt)
 			return nil
-		}, sabir.AckWait(3*time.Second), sabir.Attempts(1000, 50*time.Millisecond, 500*time.Millisecond), sabir.MaxInFlight(32))
+		})
 		options = append(options, sabir.Serve(s))
 	}
 	node := sabir.NewNode(options...)

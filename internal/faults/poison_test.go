@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel"
 	"github.com/sabir-go/sabir/internal/brokers"
 )
 
@@ -34,7 +35,7 @@ func TestAMessageThatKillsItsConsumerTakesNoOtherAlong(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			broker := brokers.ForTest(t, kind, brokers.Config{})
-			node := sabir.NewNode(sabir.Channels(broker.URL()), sabir.Logger(slog.New(slog.DiscardHandler)))
+			node := sabir.NewNode(channel.Broker(broker.URL()), sabir.Logger(slog.New(slog.DiscardHandler)))
 			if err := node.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +54,7 @@ func TestAMessageThatKillsItsConsumerTakesNoOtherAlong(t *testing.T) {
 				} else {
 					good = append(good, o.ID)
 				}
-				if _, err := poisonOrders.Publish(t.Context(), node, o, sabir.MessageID(o.ID)); err != nil {
+				if _, err := poisonOrders.Publish(t.Context(), node, o, channel.MessageID(o.ID)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -61,9 +62,9 @@ func TestAMessageThatKillsItsConsumerTakesNoOtherAlong(t *testing.T) {
 			over := make(chan struct{})
 			var life sync.WaitGroup
 			life.Go(func() { p.live(over) })
-			var dead []sabir.DeadLetter
+			var dead []channel.DeadLetter
 			settled := func() (err error) {
-				dead, err = sabir.DeadLetters(t.Context(), node, poisonOrders.Name()+".dead", 100)
+				dead, err = channel.DeadLetters(t.Context(), node, poisonOrders.Name()+".dead", 100)
 				p.mu.Lock()
 				defer p.mu.Unlock()
 				if err == nil && len(dead)+len(p.handled) < len(good)+len(bad) {
@@ -164,7 +165,7 @@ func (p *poisoned) live(over <-chan struct{}) {
 // poisonVariable makes a process of the test binary a consumer, and the broker's address.
 const poisonVariable = "SABIR_FAULTS_POISON"
 
-var poisonOrders = sabir.NewChannel[order]("faults.poison")
+var poisonOrders = channel.New[order]("faults.poison")
 
 // bePoisoned is the main function of a process that handles good messages until a bad one kills it.
 func bePoisoned(address string) int {
@@ -174,20 +175,20 @@ func bePoisoned(address string) int {
 	}()
 	say := saying(os.Stdout)
 	s := sabir.NewService("billing")
-	sabir.Consume(s, poisonOrders, func(ctx context.Context, o order) error {
+	poisonOrders.ConsumeWith(s, channel.Consumer{AckWait: time.Second, Attempts: 3, FirstPause: 20*time.Millisecond, MaxPause: 50*time.Millisecond, MaxInFlight: 16}, func(ctx context.Context, o order) error {
 		time.Sleep(rand.N(20 * time.Millisecond)) // work, of neighbours too
 		if strings.HasPrefix(o.ID, "bad") {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {} // until the signal is there
 		}
-		d, _ := sabir.DeliveryFromContext(ctx)
+		d, _ := channel.DeliveryFromContext(ctx)
 		if d.Attempt == 1 {
 			return errors.New("the first attempt fails")
 		}
 		say("%s %d .\n", o.ID, d.Attempt)
 		return nil
-	}, sabir.AckWait(time.Second), sabir.Attempts(3, 20*time.Millisecond, 50*time.Millisecond), sabir.MaxInFlight(16))
-	node := sabir.NewNode(sabir.Channels(address), sabir.Serve(s), sabir.Logger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
+	})
+	node := sabir.NewNode(channel.Broker(address), sabir.Serve(s), sabir.Logger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
 	if err := node.Start(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

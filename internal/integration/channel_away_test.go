@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel"
 )
 
 func TestANodeDoesNotStartWhileItsBrokerIsUnreachable(t *testing.T) {
-	err := sabir.NewNode(sabir.Logger(quiet), sabir.Channels("redis://ada:geheim@127.0.0.1:1")).Start(t.Context())
-	if !errors.Is(err, sabir.ErrChannelAway) || strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), "127.0.0.1:1") {
+	err := sabir.NewNode(sabir.Logger(quiet), channel.Broker("redis://ada:geheim@127.0.0.1:1")).Start(t.Context())
+	if !errors.Is(err, channel.ErrChannelAway) || strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel"
 	_ "github.com/sabir-go/sabir/channel/amqp"
 	_ "github.com/sabir-go/sabir/channel/jetstream"
 	_ "github.com/sabir-go/sabir/channel/redis"
@@ -61,9 +62,9 @@ func BenchmarkChannel(b *testing.B) {
 		b.Run(at.name, func(b *testing.B) {
 			broker := brokers.ForTest(b, at.kind, at.config)
 			raw := at.raw(b, broker.URL())
-			c := sabir.NewChannel[article]("bench")
+			c := channel.New[article]("bench")
 			var handled atomic.Int64
-			n := sabir.NewNode(sabir.Logger(quiet), sabir.Channels(broker.URL()))
+			n := sabir.NewNode(sabir.Logger(quiet), channel.Broker(broker.URL()))
 			if err := n.Start(b.Context()); err != nil {
 				b.Fatal(err)
 			}
@@ -90,12 +91,12 @@ func BenchmarkChannel(b *testing.B) {
 				s := sabir.NewService("bench")
 				enough := make(chan bool)
 				want := handled.Load() + int64(count)
-				sabir.Consume(s, c, func(context.Context, article) error {
+				c.ConsumeWith(s, channel.Consumer{MaxInFlight: benchBatch}, func(context.Context, article) error {
 					if handled.Add(1) == want {
 						close(enough)
 					}
 					return nil
-				}, sabir.MaxInFlight(benchBatch))
+				})
 				if err := n.Add(b.Context(), s); err != nil {
 					return err
 				}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel"
 )
 
 // The server speaks no Redis, so no node starts. What counts is whether its certificate was accepted.
@@ -20,14 +21,14 @@ func TestChannelsTLSSaysWhichAuthoritiesTheBrokerMayHave(t *testing.T) {
 	pool.AddCert(server.Certificate())
 	address := strings.Replace(server.URL, "https", "rediss", 1)
 	for name, test := range map[string]struct {
-		options []sabir.ChannelsOption
+		options []channel.BrokerOption
 		refused bool
 	}{
 		"without it": {nil, true},
-		"with it":    {[]sabir.ChannelsOption{sabir.ChannelsTLS(&tls.Config{RootCAs: pool})}, false},
+		"with it":    {[]channel.BrokerOption{channel.TLS(&tls.Config{RootCAs: pool})}, false},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		err := sabir.NewNode(sabir.Logger(quiet), sabir.Channels(address, test.options...)).Start(ctx)
+		err := sabir.NewNode(sabir.Logger(quiet), channel.Broker(address, test.options...)).Start(ctx)
 		cancel()
 		if err == nil || strings.Contains(err.Error(), "certificate") != test.refused {
 			t.Errorf("%s: %v", name, err)

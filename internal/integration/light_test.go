@@ -40,6 +40,19 @@ func TestANodeWithHTTPDependsOnNoLibraryForClustersAndRareRules(t *testing.T) {
 	}
 }
 
+// A program without durable channels links none of them: package channel is an import of those that have some.
+func TestANodeWithoutChannelsDependsOnNothingOfThem(t *testing.T) {
+	packages := strings.Fields(goTool(t, "list", "-deps", ".", "./web", "./actor", "./policy", "./telemetry"))
+	for _, path := range packages {
+		if strings.HasPrefix(path, "github.com/sabir-go/sabir/channel") {
+			t.Errorf("it depends on %s", path)
+		}
+	}
+	if len(packages) < 10 {
+		t.Errorf("%d packages: the test looks in the wrong place", len(packages))
+	}
+}
+
 const hello = `package main
 
 import (

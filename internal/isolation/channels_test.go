@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel"
 	_ "github.com/sabir-go/sabir/channel/mem"
 )
 
@@ -20,12 +21,11 @@ const noConsumer = "who publishes does not wait for those who consume; the messa
 // is dead-lettered with its reason after two attempts, where the publisher got no error.
 var channelEntryPoints = []entryPoint{
 	{name: "message of a channel", open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
-		c := sabir.NewChannel[Payload](fmt.Sprintf("isolation.n%d", numbers.Add(1)))
+		c := channel.New[Payload](fmt.Sprintf("isolation.n%d", numbers.Add(1)))
 		handled := make(chan Payload, 16)
 		s := sabir.NewService("isolation")
-		sabir.Consume(s, c, func(_ context.Context, p Payload) error { handled <- p; return nil },
-			sabir.Attempts(2, time.Millisecond, time.Millisecond), sabir.MaxInFlight(1))
-		n := start(t, sabir.Logger(log), sabir.Channels("mem://"), sabir.Serve(s))
+		c.ConsumeWith(s, channel.Consumer{Attempts: 2, FirstPause: time.Millisecond, MaxPause: time.Millisecond, MaxInFlight: 1}, func(_ context.Context, p Payload) error { handled <- p; return nil })
+		n := start(t, sabir.Logger(log), channel.Broker("mem://"), sabir.Serve(s))
 		return func(ctx context.Context, p Payload) error {
 			if _, err := c.Publish(ctx, n, p); err != nil {
 				return err
@@ -38,14 +38,14 @@ var channelEntryPoints = []entryPoint{
 					return errors.New("it was neither handled nor given up")
 				case <-time.After(time.Millisecond):
 				}
-				dead, err := sabir.DeadLetters(ctx, n, c.Name()+".dead", 10)
+				dead, err := channel.DeadLetters(ctx, n, c.Name()+".dead", 10)
 				if err != nil || len(dead) == 0 {
 					continue
 				}
 				if d := dead[0].Dead; d.Attempts != 2 || d.Code != "Internal" || !strings.Contains(d.Reason, "goroutine") && !strings.Contains(d.Reason, "panicked") {
 					t.Errorf("the dead letter says %+v", d)
 				}
-				_, err = sabir.DeleteDeadLetters(ctx, n, c.Name()+".dead", dead[0].Key)
+				_, err = channel.DeleteDeadLetters(ctx, n, c.Name()+".dead", dead[0].Key)
 				return err
 			}
 		}
@@ -56,18 +56,18 @@ var channelEntryPoints = []entryPoint{
 // A handler of a channel that panics, ends its goroutine or returns an error whose own code panics has failed: its message is
 // tried again and is dead-lettered, and its place in flight is free.
 func TestAHandlerOfAChannelThatDoesNotReturnHasFailed(t *testing.T) {
-	c := sabir.NewChannel[fault](fmt.Sprintf("isolation.n%d", numbers.Add(1)))
+	c := channel.New[fault](fmt.Sprintf("isolation.n%d", numbers.Add(1)))
 	handled := make(chan fault, 16)
 	s := sabir.NewService("isolation")
-	sabir.Consume(s, c, func(_ context.Context, f fault) error {
+	c.ConsumeWith(s, channel.Consumer{Attempts: 2, FirstPause: time.Millisecond, MaxPause: time.Millisecond, MaxInFlight: 1}, func(_ context.Context, f fault) error {
 		Text(f).misbehave(panicsRead, exitsRead)
 		if f == panicsWritten {
 			return brokenError{}
 		}
 		handled <- f
 		return nil
-	}, sabir.Attempts(2, time.Millisecond, time.Millisecond), sabir.MaxInFlight(1))
-	n := start(t, sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Channels("mem://"), sabir.Serve(s))
+	})
+	n := start(t, sabir.Logger(slog.New(slog.DiscardHandler)), channel.Broker("mem://"), sabir.Serve(s))
 	for _, f := range []fault{panicsRead, exitsRead, panicsWritten, "good"} {
 		if _, err := c.Publish(t.Context(), n, f); err != nil {
 			t.Fatal(err)
@@ -76,10 +76,10 @@ func TestAHandlerOfAChannelThatDoesNotReturnHasFailed(t *testing.T) {
 	if f := <-handled; f != "good" {
 		t.Fatal(f)
 	}
-	var dead []sabir.DeadLetter
+	var dead []channel.DeadLetter
 	for end := time.Now().Add(10 * time.Second); len(dead) < 3 && time.Now().Before(end); {
 		var err error
-		if dead, err = sabir.DeadLetters(t.Context(), n, c.Name()+".dead", 10); err != nil {
+		if dead, err = channel.DeadLetters(t.Context(), n, c.Name()+".dead", 10); err != nil {
 			t.Fatal(err)
 		}
 	}

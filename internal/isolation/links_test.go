@@ -82,7 +82,7 @@ func pair(t *testing.T, log *slog.Logger, format string, s *sabir.Service, more 
 		options = append(options, sabir.Codecs(c))
 	}
 	start(t, append(slices.Clone(options), sabir.NodeID("there"), sabir.Join(at), sabir.Serve(s))...)
-	here := start(t, slices.Concat(options, more, []sabir.NodeOption{sabir.NodeID("here"), sabir.Join(at), sabir.WithExtension(200, watch)})...)
+	here := start(t, slices.Concat(options, more, []sabir.NodeOption{sabir.NodeID("here"), sabir.Join(at), sabir.WithLinkExtension(200, watch)})...)
 	t.Cleanup(func() {
 		if linked := watch.linked.Load(); linked != 1 {
 			t.Errorf("the nodes were linked %d times, want once: the fault has ended a link", linked)

@@ -1,10 +1,10 @@
-package channel_test
+package engine_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 )
 
 func TestOpenSaysWhatToImport(t *testing.T) {
@@ -15,7 +15,7 @@ func TestOpenSaysWhatToImport(t *testing.T) {
 		"://":                     "nats://127.0.0.1:4222",
 		"":                        "nats://127.0.0.1:4222",
 	} {
-		_, err := channel.Open(t.Context(), address, channel.Config{})
+		_, err := engine.Open(t.Context(), address, engine.Config{})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%q: got %v", address, err)
 		}
@@ -28,5 +28,5 @@ func TestRegisterPanicsOnMistakes(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	channel.Register("", nil)
+	engine.Register("", nil)
 }

@@ -1,4 +1,4 @@
-package channel
+package engine
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir/internal/registry"
 )
 
-var engines = registry.New[Engine]("channel")
+var engines = registry.New[Engine]("channel/engine")
 
 // Register makes e the engine of addresses with the scheme, without "://". An engine's package calls it from init.
 //

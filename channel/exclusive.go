@@ -1,4 +1,4 @@
-package sabir
+package channel
 
 import (
 	"context"
@@ -6,7 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel/engine"
 )
 
 // A message that kills the process is handed out again, and with it all that the process held: what other handlers were at
@@ -21,35 +22,32 @@ import (
 // toleratedLosses is the number of times a message may be lost before it is suspected.
 const toleratedLosses = 1
 
-func suspected(d *channel.Delivery) bool { return d.Lost > toleratedLosses }
+func suspected(d *engine.Delivery) bool { return d.Lost > toleratedLosses }
 
 // beginExclusive waits until a suspected message may be handled with no other beside it, and records at the broker that it
 // is begun. When it returns true, the caller holds the handlerLock exclusively and must unlock it.
-func (c *consumer) beginExclusive(d *channel.Delivery) (marks []string, begun bool) {
-	handlerLock := &c.node.channels.handlerLock
-	if !handlerLock.lockExclusive(c.receiving) {
+func (r *runner) beginExclusive(d *engine.Delivery) (marks []string, begun bool) {
+	handlerLock := &r.broker.handlerLock
+	if !handlerLock.lockExclusive(r.receiving) {
 		return nil, false
 	}
-	marks, err := c.mark(d)
+	marks, err := r.mark(d)
 	if err != nil {
 		handlerLock.unlockExclusive()
-		c.node.log.Warn("channel: a message that may have ended its processes waits: the broker could not keep that it is begun", "node", c.node.id,
-			"channel", c.def.spec.Name, "group", c.def.group, "message", d.ID, "error", err)
-		sleepWithin(c.receiving, time.Second)
+		r.log.Warn("channel: a message that may have ended its processes waits: the broker could not keep that it is begun",
+			"message", d.ID, "error", err)
+		sleepWithin(r.receiving, time.Second)
 		return nil, false
 	}
 	d.Attempt += max(0, len(marks)-1) // but for the new one, each was left by a process that ended
 	return marks, true
 }
 
-// begunSuffix makes the name of the channel that holds the marks.
-const begunSuffix = ".begun"
-
 // markAge is the time for which records count. A process that ended right after its message was done leaves one behind.
 const markAge = 24 * time.Hour
 
-func (c *consumer) begunSpec() channel.Spec {
-	return channel.Spec{Name: c.def.spec.Name + begunSuffix, Letters: true}
+func (r *runner) begunSpec() engine.Spec {
+	return engine.Spec{Name: r.spec.Name + begunSuffix, Letters: true}
 }
 
 // markOf is the name in a mark's metadata under which the message's ID stands.
@@ -57,16 +55,17 @@ const markOf = "message"
 
 // mark records at the broker that the message is begun. It returns the keys of the message's records, with those of earlier
 // attempts, and removes records that are too old to count.
-func (c *consumer) mark(d *channel.Delivery) (keys []string, err error) {
-	ctx, cancel := context.WithTimeout(c.handling, brokerTimeout)
+func (r *runner) mark(d *engine.Delivery) (keys []string, err error) {
+	ctx, cancel := context.WithTimeout(r.handling, brokerTimeout)
 	defer cancel()
-	spec, now := c.begunSpec(), time.Now()
-	begun := &channel.Outgoing{Message: channel.Message{Head: channel.Head{ID: NewRequestID(), Time: now, Metadata: map[string]string{markOf: d.ID},
-		Dead: &channel.Dead{Channel: c.def.spec.Name, Group: c.def.group, Sequence: d.Sequence, Attempts: d.Attempt, Time: now, Node: c.node.id, Reason: "begun alone"}}}}
-	if err := c.node.publishTo(ctx, spec, []*channel.Outgoing{begun}); err != nil {
+	spec, now := r.begunSpec(), time.Now()
+	head := engine.Head{ID: sabir.NewRequestID(), Time: now, Metadata: map[string]string{markOf: d.ID}, Dead: &engine.Dead{Channel: r.spec.Name,
+		Group: r.Group, Sequence: d.Sequence, Attempts: d.Attempt, Time: now, Node: r.node.ID(), Reason: "begun alone"}}
+	begun := &engine.Outgoing{Message: engine.Message{Head: head}}
+	if err := r.broker.publish(ctx, spec, []*engine.Outgoing{begun}); err != nil {
 		return nil, err
 	}
-	list, err := c.store.Letters(ctx, spec.Name, maxDeadMessages)
+	list, err := r.store.Letters(ctx, spec.Name, maxDeadMessages)
 	if err != nil {
 		return nil, err
 	}
@@ -75,26 +74,26 @@ func (c *consumer) mark(d *channel.Delivery) (keys []string, err error) {
 		switch {
 		case now.Sub(l.Time) > markAge:
 			old = append(old, l.Key)
-		case l.Dead != nil && l.Dead.Group == c.def.group && l.Dead.Sequence == d.Sequence && l.Metadata[markOf] == d.ID:
+		case l.Dead != nil && l.Dead.Group == r.Group && l.Dead.Sequence == d.Sequence && l.Metadata[markOf] == d.ID:
 			keys = append(keys, l.Key)
 		}
 	}
 	if len(old) > 0 {
-		_, err = c.store.Remove(ctx, spec.Name, old...)
+		_, err = r.store.Remove(ctx, spec.Name, old...)
 	}
 	return keys, err
 }
 
 // unmark removes records when the result of the attempt is known. Where that fails, one attempt too many counts if the
 // message comes again within a day.
-func (c *consumer) unmark(keys []string) {
+func (r *runner) unmark(keys []string) {
 	if len(keys) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), brokerTimeout)
 	defer cancel()
-	if _, err := c.store.Remove(ctx, c.begunSpec().Name, keys...); err != nil {
-		c.node.log.Debug("channel: marks of begun messages stay", "node", c.node.id, "channel", c.def.spec.Name, "error", err)
+	if _, err := r.store.Remove(ctx, r.begunSpec().Name, keys...); err != nil {
+		r.log.Debug("channel: marks of begun messages stay", "error", err)
 	}
 }
 

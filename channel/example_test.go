@@ -1,4 +1,4 @@
-package sabir_test
+package channel_test
 
 import (
 	"context"
@@ -9,28 +9,29 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel"
 	_ "github.com/sabir-go/sabir/channel/mem"
 )
 
-func ExampleConsume() {
+func ExampleChannel_Consume() {
 	type Order struct {
 		ID int `json:"id"`
 	}
-	orders := sabir.NewChannel[Order]("shop.orders")
+	orders := channel.New[Order]("shop.orders")
 
 	billed := make(chan string)
 	billing := sabir.NewService("billing")
-	sabir.Consume(billing, orders, func(ctx context.Context, o Order) error {
-		d, _ := sabir.DeliveryFromContext(ctx)
+	orders.ConsumeWith(billing, channel.Consumer{Attempts: 3, FirstPause: time.Millisecond, MaxPause: time.Second}, func(ctx context.Context, o Order) error {
+		d, _ := channel.DeliveryFromContext(ctx)
 		if d.Attempt == 1 {
 			return errors.New("the till is locked") // it comes again
 		}
 		billed <- fmt.Sprintf("order %d, attempt %d of %d", o.ID, d.Attempt, d.Attempts)
 		return nil
-	}, sabir.Attempts(3, time.Millisecond, time.Second))
+	})
 
 	ctx := context.Background()
-	node := sabir.NewNode(sabir.Channels("mem://"), sabir.Serve(billing), sabir.Logger(slog.New(slog.DiscardHandler)))
+	node := sabir.NewNode(channel.Broker("mem://"), sabir.Serve(billing), sabir.Logger(slog.New(slog.DiscardHandler)))
 	if err := node.Start(ctx); err != nil {
 		log.Fatal(err)
 	}

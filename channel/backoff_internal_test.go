@@ -1,4 +1,4 @@
-package sabir
+package channel
 
 import (
 	"math"
@@ -7,9 +7,9 @@ import (
 )
 
 func TestTheWaitAfterAnyAttemptIsWithinItsBounds(t *testing.T) {
-	c := &consumer{def: &consumerDefinition{first: time.Second, longest: time.Minute}}
+	r := &runner{consumer: &consumer{Consumer: Consumer{FirstPause: time.Second, MaxPause: time.Minute}}}
 	for _, attempt := range []int{math.MinInt, -1, 0, 1, 2, 7, 64, math.MaxInt} {
-		if after := c.backoff(attempt); after < time.Second/2 || after > time.Minute {
+		if after := r.backoff(attempt); after < time.Second/2 || after > time.Minute {
 			t.Errorf("attempt %d: %v", attempt, after)
 		}
 	}

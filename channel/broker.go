@@ -1,0 +1,256 @@
+package channel
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"math/rand/v2"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/option"
+)
+
+// Broker sets the broker that keeps the node's channels: "nats://10.0.0.5:4222" (JetStream), "redis://10.0.0.5:6379"
+// (Streams), "amqp://user:password@10.0.0.5:5672" (RabbitMQ), or "mem://" for tests and the first ten minutes, which
+// keeps them in this process and loses them with it. The program must import the engine:
+//
+//	import _ "github.com/sabir-go/sabir/channel/jetstream" // or redis, amqp, mem
+//
+// By default the broker of sabir.Join keeps them, where there is one and the program imports its engine. A node with a
+// Broker does not start while that cannot be reached; later it connects again by itself. It is given once: a node with two
+// does not start.
+//
+// Every client that can write to the broker can write to its channels: it is the broker's users and rights that keep strangers
+// out.
+func Broker(address string, options ...BrokerOption) sabir.NodeOption {
+	s := &setting{address: address, where: option.Caller()}
+	for _, o := range options {
+		o(s)
+	}
+	return sabir.WithExtension(s)
+}
+
+// BrokerOption is an option of Broker: [TLS].
+type BrokerOption func(*setting)
+
+// TLS is the TLS configuration of the connection to the broker.
+func TLS(config *tls.Config) BrokerOption { return func(s *setting) { s.tls = config } }
+
+// setting holds the arguments of Broker. As an extension of the node it starts after the node's broker, and is its setting then.
+type setting struct {
+	address string
+	tls     *tls.Config
+	where   option.Site
+}
+
+func (s *setting) Name() string { return "channel.Broker" }
+
+func (s *setting) Start(_ context.Context, n *sabir.Node) error {
+	b, err := brokerOf(n, s.Name())
+	if err != nil {
+		return err
+	}
+	if err := b.given.Again(s.Name(), s.where); err != nil {
+		return b.failure(sabir.ErrBadOption, "%w", err)
+	}
+	b.named = s
+	return nil
+}
+
+func (s *setting) Stop(context.Context) error { return nil }
+
+func init() { sabir.RegisterExtension(func() sabir.Extension { return &broker{} }) }
+
+// broker is a node's connection to the broker of its channels, made when it is first needed. It is an extension of each node.
+type broker struct {
+	node  *sabir.Node
+	given option.Given
+	named *setting // of the option Broker; nil without. It is set before the node joins its cluster
+
+	mu       sync.Mutex
+	store    engine.Store
+	declared map[string]engine.Spec
+	closed   bool
+
+	handlerLock handlerLock // of the handlers of all consumers
+}
+
+// brokers holds the broker of each node, a *sabir.Node, from its start to its stop.
+var brokers sync.Map
+
+// brokerOf returns the broker of the node that a caller calls through. name is the caller's target, for the error.
+func brokerOf(from sabir.Caller, name string) (*broker, error) {
+	n, err := sabir.NodeOf(from, name)
+	if err != nil {
+		return nil, err
+	}
+	if b, ok := brokers.Load(n); ok {
+		return b.(*broker), nil
+	}
+	return nil, (&broker{node: n}).notRunning()
+}
+
+// notRunning returns the error of a node that does not run.
+func (b *broker) notRunning() error {
+	return b.failure(sabir.ErrServiceUnavailable, "node %s is %s and has no channels", b.node.ID(), b.node.State())
+}
+
+// Name identifies the extension.
+func (b *broker) Name() string { return "channels" }
+
+// Start makes the broker known as that of its node. The node has not joined its cluster, so nothing is connected yet.
+func (b *broker) Start(_ context.Context, n *sabir.Node) error {
+	b.node = n
+	brokers.Store(n, b)
+	return nil
+}
+
+// Stop ends the connection.
+func (b *broker) Stop(context.Context) error {
+	brokers.Delete(b.node)
+	b.mu.Lock()
+	store := b.store
+	b.store, b.closed = nil, true
+	b.mu.Unlock()
+	if store == nil {
+		return nil
+	}
+	return store.Close()
+}
+
+// address returns the address of the broker; "" for none.
+func (b *broker) address() string {
+	if b.named != nil && b.named.address != "" {
+		return b.named.address
+	}
+	joined := b.node.JoinAddress()
+	if joined == "" || !engine.Offered(joined) {
+		return ""
+	}
+	at, err := url.Parse(joined)
+	if err != nil {
+		return ""
+	}
+	query := at.Query()
+	query.Del("seeds")
+	if at.Scheme != "nats" { // an embedded server is the same one only at the same address
+		query = nil
+	}
+	at.RawQuery = query.Encode()
+	return at.String()
+}
+
+// connect connects to the broker that the option names, so that a node without its broker does not start.
+func (b *broker) connect(ctx context.Context) error {
+	if b.named == nil || b.named.address == "" {
+		return nil
+	}
+	_, err := b.connection(ctx)
+	return err
+}
+
+// connection returns the connection to the broker, which it makes when there is none.
+func (b *broker) connection(ctx context.Context) (engine.Store, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.store != nil {
+		return b.store, nil
+	}
+	if b.closed {
+		return nil, b.notRunning()
+	}
+	address := b.address()
+	if address == "" {
+		return nil, b.failure(ErrNoChannels,
+			`node %s has no broker for channels: give NewNode channel.Broker("nats://host:4222"), or redis://, amqp://, mem://`, b.node.ID())
+	}
+	config := engine.Config{Name: b.node.ID(), Log: b.node.Log(), Secret: b.node.ClusterSecret()}
+	if b.named != nil {
+		config.TLS = b.named.tls
+	}
+	store, err := engine.Open(ctx, address, config)
+	if err != nil {
+		return nil, b.callerError("connect to the broker", err)
+	}
+	b.store, b.declared = store, make(map[string]engine.Spec)
+	return store, nil
+}
+
+// declare declares a channel at the broker before its first use.
+func (b *broker) declare(ctx context.Context, spec engine.Spec) (engine.Store, error) {
+	store, err := b.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	known, ok := b.declared[spec.Name]
+	b.mu.Unlock()
+	if ok && known == spec {
+		return store, nil
+	}
+	if err := store.Declare(ctx, spec); err != nil {
+		return nil, b.callerError("declare channel "+spec.Name, err)
+	}
+	b.mu.Lock()
+	b.declared[spec.Name] = spec
+	b.mu.Unlock()
+	return store, nil
+}
+
+// publishTimeout is the time that a publisher without a deadline waits for a broker that cannot be reached.
+const publishTimeout = 10 * time.Second
+
+// publish publishes messages, and again those for which the broker could not be reached. The error is the first one's.
+func (b *broker) publish(ctx context.Context, spec engine.Spec, batch []*engine.Outgoing) error {
+	if _, ok := ctx.Deadline(); !ok {
+		limited, cancel := context.WithTimeout(ctx, publishTimeout)
+		defer cancel()
+		ctx = limited
+	}
+	what := "publish to " + spec.Name
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
+		store, err := b.declare(ctx, spec)
+		if err == nil {
+			store.Publish(ctx, spec.Name, batch)
+			var left []*engine.Outgoing
+			for _, m := range batch {
+				switch {
+				case errors.Is(m.Err, engine.ErrAway):
+					left = append(left, m)
+				case m.Err != nil:
+					return b.callerError(what, m.Err)
+				}
+			}
+			if batch = left; len(batch) == 0 {
+				return nil
+			}
+			err = batch[0].Err
+		} else {
+			for _, m := range batch {
+				m.Err = err
+			}
+		}
+		if !errors.Is(err, engine.ErrAway) || !sleepWithin(ctx, pause/2+rand.N(pause)) {
+			return b.callerError(what, err)
+		}
+	}
+}
+
+// sleepWithin sleeps; it returns false where ctx ended first, or will.
+func sleepWithin(ctx context.Context, d time.Duration) bool {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
+		return false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

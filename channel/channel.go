@@ -1,0 +1,116 @@
+package channel
+
+import (
+	"cmp"
+	"reflect"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/codec/native"
+)
+
+// Channel is a durable queue of messages of one type, kept by a broker until each group of consumers has handled them: at
+// least once. Make it with [New], once for the program, and share it; its methods may be called from many goroutines at
+// once. The node sets the broker that keeps it: see [Broker].
+//
+//	var Orders = channel.New[Order]("shop.orders")
+//
+//	receipt, err := Orders.Publish(ctx, node, Order{ID: 7})   // nil: the broker keeps it
+//
+//	Orders.Consume(billing, func(ctx context.Context, o Order) error { … })
+//
+// A message whose Publish returned nil is not lost, whatever ends: the publisher, consumers, the broker. It may be handled
+// more than once, for example when a consumer ends between its work and the broker's hearing of it; handlers must bear
+// that. docs/channels.md lists what each broker must be set to, and for how long messages are kept.
+//
+// Messages are handed out in the order in which they were published. Several are in flight at once, on several nodes, and
+// one that failed comes again later: so there is no order between them that a handler could rely on. Where one matters,
+// send what belongs together to one actor, or consume with a MaxInFlight of 1 on one node.
+type Channel[T any] struct {
+	spec   engine.Spec
+	format string
+	broken error // of its making
+}
+
+// DefaultKeep is the time that channels keep messages without KeepFor: 7 days.
+const DefaultKeep = 7 * 24 * time.Hour
+
+// defaultMessage and a head together fit the megabyte that brokers take.
+const defaultMessage = 1<<20 - engine.MaxHead
+
+// New names a channel. Its name is words of letters, digits, "_" and "-", joined by dots. An error in it is returned when
+// the channel is used.
+func New[T any](name string, options ...Option) *Channel[T] {
+	d := definition{spec: engine.Spec{Name: name, MaxAge: DefaultKeep, MaxMessage: defaultMessage}}
+	d.format = cmp.Or(codec.Claimed(reflect.TypeFor[T]()), json.Name)
+	for _, o := range options {
+		o(&d)
+	}
+	c := &Channel[T]{spec: d.spec, format: d.format}
+	if err := checkName("the channel", name); err != nil {
+		c.broken = err
+	} else if d.format == native.Name {
+		c.broken = failure(ErrBadChannel,
+			"channel %s cannot be encoded natively: a message is read by programs that never got its schema; use json, or another codec", name)
+	}
+	return c
+}
+
+// checkName returns the error of a name that is not valid; nil for a good one. what is the kind of thing it names.
+func checkName(what, name string) error {
+	if err := sabir.CheckName(name); err != nil {
+		return failure(ErrBadChannel, "%s: %s", what, sabir.AsError(err).Message)
+	}
+	return nil
+}
+
+// usable returns the error of a channel that was made wrongly, or not by New; nil for none.
+func (c *Channel[T]) usable() error {
+	if c == nil || c.format == "" {
+		return failure(ErrBadChannel, "this Channel[%s] was not made by channel.New, which every channel must be", reflect.TypeFor[T]())
+	}
+	return c.broken
+}
+
+// Name is the channel's name.
+func (c *Channel[T]) Name() string { return c.spec.Name }
+
+// Option is an option of New: [KeepFor], [KeepBytes], [KeepMessages], [Encoded], [MaxMessage].
+type Option func(*definition)
+
+type definition struct {
+	spec   engine.Spec
+	format string
+}
+
+// KeepFor sets the time for which messages are kept, handled or not. Default: 7 days; 0 for as long as the other limits allow.
+// RabbitMQ applies it to what new groups can start from; what a group has before it is kept until it is handled.
+func KeepFor(age time.Duration) Option {
+	return func(d *definition) { d.spec.MaxAge = max(0, age) }
+}
+
+// KeepBytes drops the oldest messages, handled or not, when all together are larger. Redis does not offer it.
+func KeepBytes(n int64) Option {
+	return func(d *definition) { d.spec.MaxBytes = max(0, n) }
+}
+
+// KeepMessages drops the oldest messages, handled or not, when there are more. RabbitMQ does not offer it.
+func KeepMessages(n int64) Option {
+	return func(d *definition) { d.spec.MaxCount = max(0, n) }
+}
+
+// Encoded names the codec that messages are written with: by default "json", or the one that claims the type, such as
+// "protobuf" for generated messages. Each message names its codec, so consumers read old messages after a change; the
+// program must link the codec's package. "native" is refused: its bytes cannot be read without a schema.
+func Encoded(codec string) Option {
+	return func(d *definition) { d.format = codec }
+}
+
+// MaxMessage is the most bytes that a message may have when encoded. Default: 983,040, which fits the brokers' usual limit
+// of a megabyte.
+func MaxMessage(bytes int) Option {
+	return func(d *definition) { d.spec.MaxMessage = max(1, bytes) }
+}

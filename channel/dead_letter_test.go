@@ -1,0 +1,137 @@
+package channel_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel"
+)
+
+func TestAMessageThatCannotBeHandledBecomesADeadLetter(t *testing.T) {
+	stuck := errors.New("the printer is out of paper")
+	for name, test := range map[string]struct {
+		handler  func(context.Context, article) error
+		attempts int
+		code     string
+		reason   string
+	}{
+		"after the last attempt":  {func(context.Context, article) error { return stuck }, 3, "Unknown", stuck.Error()},
+		"at once when it says so": {func(context.Context, article) error { return channel.Reject(stuck) }, 1, "Unknown", stuck.Error()},
+		"at once when input is bad": {func(context.Context, article) error {
+			return fmt.Errorf("because: %w", sabir.NewError(sabir.CodeInvalidArgument, "BadParcel", "no such size"))
+		}, 1, "InvalidArgument", "no such size"},
+		"after panics": {func(context.Context, article) error { panic("fire") }, 3, "Internal", "fire"},
+		"after failures of goroutines": {func(ctx context.Context, _ article) error {
+			sabir.Go(ctx, func(context.Context) error { return stuck })
+			return nil
+		}, 3, "Unknown", stuck.Error()},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+			c := parcels(t)
+			s, dead := sabir.NewService("billing"), sabir.NewService("undertaker")
+			var attempts atomic.Int32
+			c.ConsumeWith(s, fast, func(ctx context.Context, p article) error {
+				attempts.Add(1)
+				return test.handler(ctx, p)
+			})
+			letters := make(chan channel.Delivery, 1)
+			channel.New[article](c.Name()+".dead").Consume(dead, func(ctx context.Context, _ article) error {
+				d, _ := channel.DeliveryFromContext(ctx)
+				letters <- d
+				return nil
+			})
+			n := channelNode(t, s, dead)
+			publish(t, c, n, 9)
+			d := next(t, letters).Dead
+			if d == nil || d.Channel != c.Name() || d.Group != "billing" || d.Attempts != test.attempts || d.Sequence != 1 || d.Code != test.code ||
+				!strings.Contains(d.Reason, test.reason) || d.Node != n.ID() || int(attempts.Load()) != test.attempts {
+				t.Fatalf("%d attempts, %+v", attempts.Load(), d)
+			}
+		})
+	}
+}
+
+func TestAMessageThatCannotBeDecodedBecomesADeadLetter(t *testing.T) {
+	texts := channel.New[string](t.Name())
+	s := sabir.NewService("billing")
+	channel.New[article](t.Name()).Consume(s, func(context.Context, article) error { return nil })
+	n := channelNode(t, s)
+	if _, err := texts.Publish(t.Context(), n, "no article"); err != nil {
+		t.Fatal(err)
+	}
+	letters := awaitLetters(t, n, t.Name()+".dead", 1)
+	if string(letters[0].Data) != `"no article"` || letters[0].Dead.Code != "InvalidArgument" || letters[0].Dead.Attempts != 1 || !strings.Contains(letters[0].Dead.Reason, "article") {
+		t.Fatalf("%+v, %+v", letters[0], letters[0].Dead)
+	}
+}
+
+// awaitLetters waits until there are n dead letters.
+func awaitLetters(t *testing.T, n *sabir.Node, name string, want int) []channel.DeadLetter {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		letters, err := channel.DeadLetters(ctx, n, name, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(letters) == want {
+			return letters
+		}
+		<-tick.C
+	}
+}
+
+func TestADeadLetterIsReplayedForTheGroupThatFailedOnly(t *testing.T) {
+	c := parcels(t)
+	var mended atomic.Bool
+	billed, mailed := make(chan int, 10), make(chan int, 10)
+	billing, mail := sabir.NewService("billing"), sabir.NewService("mail")
+	c.Consume(billing, func(_ context.Context, p article) error {
+		if !mended.Load() {
+			return channel.Reject(errors.New("broken"))
+		}
+		billed <- p.ID
+		return nil
+	})
+	c.ConsumeWith(mail, channel.Consumer{MaxInFlight: 1}, func(_ context.Context, p article) error {
+		mailed <- p.ID
+		return nil
+	})
+	n := channelNode(t, billing, mail)
+	publish(t, c, n, 1, 2, 3)
+	letters := awaitLetters(t, n, c.Name()+".dead", 3)
+	if deleted, err := channel.DeleteDeadLetters(t.Context(), n, c.Name()+".dead", letters[0].Key); deleted != 1 || err != nil {
+		t.Fatal(deleted, err)
+	}
+	mended.Store(true)
+	if replayed, err := channel.Replay(t.Context(), n, c.Name()+".dead"); replayed != 2 || err != nil {
+		t.Fatal(replayed, err)
+	}
+	var left article
+	if err := json.Unmarshal(letters[0].Data, &left); err != nil {
+		t.Fatal(err)
+	}
+	if got := []int{next(t, billed), next(t, billed)}; slices.Contains(got, left.ID) {
+		t.Fatalf("the deleted letter %d was replayed: %v", left.ID, got)
+	}
+	awaitLetters(t, n, c.Name()+".dead", 0)
+	publish(t, c, n, 4) // comes after the replayed ones
+	var all []int
+	for range 4 {
+		all = append(all, next(t, mailed))
+	}
+	if !slices.Equal(all, []int{1, 2, 3, 4}) {
+		t.Fatalf("the other group got %v", all)
+	}
+}

@@ -1,0 +1,65 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel/engine"
+)
+
+// Delivery describes the message that a handler is handling.
+type Delivery struct {
+	Channel   string
+	Group     string
+	ID        string    // see MessageID
+	Sequence  uint64    // its place in the channel; 0 where the broker has none
+	Published time.Time // by the publisher's clock
+	Attempt   int       // 1 for the first
+	Attempts  int       // the last one's number
+	// Dead describes how the message became a dead letter, for a consumer of dead letters; nil for others.
+	Dead *DeadInfo
+}
+
+// DeadInfo describes how a message became a dead letter: where it was, which group failed to handle it, after how many
+// attempts, and why.
+type DeadInfo = engine.Dead
+
+type deliveryKey struct{}
+
+// DeliveryFromContext describes the message whose handler got ctx; false in other handlers.
+func DeliveryFromContext(ctx context.Context) (Delivery, bool) {
+	d, ok := ctx.Value(deliveryKey{}).(*Delivery)
+	if !ok {
+		return Delivery{}, false
+	}
+	return *d, true
+}
+
+// Reject is for a handler that knows that its message will never be handled: the message becomes a dead letter at
+// once, with the error as the reason.
+func Reject(err error) error {
+	if err == nil {
+		err = errors.New("the handler gave it up")
+	}
+	return &permanentError{err}
+}
+
+type permanentError struct{ error }
+
+func (e *permanentError) Unwrap() error { return e.error }
+
+// permanent reports whether trying again cannot help. An error whose own code panics is none of that kind.
+func permanent(err error) (is bool) {
+	defer func() {
+		if recover() != nil {
+			is = false
+		}
+	}()
+	if _, ok := errors.AsType[*permanentError](err); ok {
+		return true
+	}
+	e, ok := errors.AsType[*sabir.Error](err)
+	return ok && (e.Code == sabir.CodeInvalidArgument || e.Code == sabir.CodeUnimplemented || e.Code == sabir.CodeDataLoss)
+}

@@ -1,0 +1,95 @@
+package channel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel"
+)
+
+// The tests of this file are about programs that are wrong: each mistake must be reported, at the start or by the call, and
+// the report must name what is wrong and what to do.
+
+func ignore(context.Context, int) error { return nil }
+
+func TestSettingsOfAConsumerThatCannotBeAreReportedWhenItsServiceStarts(t *testing.T) {
+	for name, test := range map[string]struct {
+		config channel.Consumer
+		words  []string
+	}{
+		"no messages in flight":      {channel.Consumer{MaxInFlight: -1}, []string{"MaxInFlight is -1", "1 to 10,000"}},
+		"no attempts":                {channel.Consumer{Attempts: -1}, []string{"Attempts is -1"}},
+		"a pause into the past":      {channel.Consumer{FirstPause: -1}, []string{"FirstPause is -1ns"}},
+		"pauses the wrong way round": {channel.Consumer{FirstPause: time.Hour, MaxPause: time.Second}, []string{"FirstPause is 1h0m0s", "MaxPause, 1s"}},
+		"a negative AckWait":         {channel.Consumer{AckWait: -time.Second}, []string{"AckWait is -1s"}},
+		"two starts":                 {channel.Consumer{OnlyNew: true, FromSequence: 7}, []string{"one of OnlyNew, FromTime and FromSequence"}},
+		"a group with a space":       {channel.Consumer{Group: "a b"}, []string{"group", `"a b"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sabir.NewService("billing")
+			channel.New[int]("shop.orders").ConsumeWith(s, test.config, ignore)
+			err := sabir.NewNode(sabir.Logger(quiet), channel.Broker("mem://"), sabir.Serve(s)).Start(t.Context())
+			for _, word := range append(test.words, "channel/mistakes_test.go:") {
+				if !errors.Is(err, sabir.ErrBadService) || !strings.Contains(err.Error(), word) {
+					t.Errorf("%q is not in %v", word, err)
+				}
+			}
+		})
+	}
+}
+
+func TestAConsumerOfAServiceThatRunsPanicsWithItsFileAndLine(t *testing.T) {
+	s := sabir.NewService("shop")
+	n := startNode(t, sabir.Serve(s))
+	defer func() {
+		said := fmt.Sprint(recover())
+		for _, word := range []string{"the consumer of channel late", "service shop", "mistakes_test.go:", "node.Add", n.ID()} {
+			if !strings.Contains(said, word) {
+				t.Errorf("%q is not in %q", word, said)
+			}
+		}
+	}()
+	channel.New[int]("late").Consume(s, ignore)
+}
+
+func TestAChannelThatWasNotMadeByNewSaysSo(t *testing.T) {
+	var c channel.Channel[int]
+	if _, err := c.Publish(t.Context(), channelNode(t), 1); !errors.Is(err, channel.ErrBadChannel) || !strings.Contains(err.Error(), "channel.New") {
+		t.Errorf("Publish: %v", err)
+	}
+	for name, zero := range map[string]*channel.Channel[int]{"the zero Channel": &c, "nil": nil} {
+		s := sabir.NewService("s")
+		zero.Consume(s, ignore)
+		err := sabir.NewNode(sabir.Logger(quiet), sabir.Serve(s)).Start(t.Context())
+		if !errors.Is(err, sabir.ErrBadService) || !strings.Contains(err.Error(), "channel.New") {
+			t.Errorf("Consume of %s: %v", name, err)
+		}
+	}
+}
+
+func TestABrokerGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
+	err := sabir.NewNode(sabir.Logger(quiet), channel.Broker("mem://a"), channel.Broker("mem://b")).Start(t.Context())
+	if !errors.Is(err, sabir.ErrBadOption) || !strings.Contains(err.Error(), "given twice") || strings.Count(err.Error(), "channel/mistakes_test.go:") != 2 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestANodeThatDoesNotRunPublishesNothing(t *testing.T) {
+	c := channel.New[int]("shop.orders")
+	created, stopped := sabir.NewNode(sabir.Logger(quiet), channel.Broker("mem://")), channelNode(t)
+	stopNode(t, stopped)
+	for state, n := range map[string]*sabir.Node{"not started": created, "stopped": stopped} {
+		if _, err := c.Publish(t.Context(), n, 1); !errors.Is(err, sabir.ErrServiceUnavailable) || !strings.Contains(err.Error(), state) {
+			t.Errorf("%s: %v", state, err)
+		}
+	}
+	unserved := sabir.NewService("billing")
+	if _, err := c.Publish(t.Context(), unserved, 1); !errors.Is(err, sabir.ErrServiceUnavailable) || !strings.Contains(err.Error(), "no node serves it") {
+		t.Errorf("by a service that no node serves: %v", err)
+	}
+}

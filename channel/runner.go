@@ -1,0 +1,222 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel/engine"
+)
+
+// runner is a running consumer: one goroutine receives messages, each message has one for its handler, and one notifies the
+// broker which messages are still being handled.
+type runner struct {
+	*consumer
+	broker   *broker
+	node     *sabir.Node
+	log      *slog.Logger // of the node, with the consumer in each line
+	store    engine.Store
+	group    engine.Group
+	receiver *sabir.EventReceiver
+	begun    bool
+
+	receiving context.Context // ends when no more is to be received
+	stop      context.CancelFunc
+	handling  context.Context // ends when handlers are no longer waited for
+	abandon   context.CancelFunc
+
+	slots     chan struct{}         // one taken for each message in flight
+	handled   chan *engine.Delivery // whose handlers have returned nil; its buffer holds all that are in flight
+	idle      chan struct{}         // closed when nothing is in flight any more, and nothing will be
+	inFlight  sync.WaitGroup        // handlers, and messages in handled
+	extending sync.WaitGroup
+	ended     chan struct{} // closed when nothing is received any more
+
+	mu      sync.Mutex
+	tracked map[*engine.Delivery]bool
+}
+
+// openRunner joins the group of a consumer.
+func openRunner(ctx context.Context, c *consumer, n *sabir.Node) (*runner, error) {
+	b, err := brokerOf(n, c.spec.Name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := b.declare(ctx, deadSpec(c.DeadLettersTo)); err != nil {
+		return nil, err
+	}
+	store, err := b.declare(ctx, c.spec)
+	if err != nil {
+		return nil, err
+	}
+	sub := sabir.Subscription{Pattern: c.spec.Name, Group: c.Group, Type: c.payload, Queued: true}
+	r := &runner{consumer: c, broker: b, node: n, store: store,
+		log:      n.Log().With("node", n.ID(), "channel", c.spec.Name, "group", c.Group),
+		receiver: c.service.EventReceiver(c.spec.Name, sub, c.invoke, c.Use...),
+		slots:    make(chan struct{}, c.MaxInFlight), handled: make(chan *engine.Delivery, c.MaxInFlight),
+		idle: make(chan struct{}), ended: make(chan struct{}), tracked: make(map[*engine.Delivery]bool)}
+	r.group, err = store.Join(ctx, engine.GroupSpec{Channel: c.spec.Name, Name: c.Group, From: c.position(), AckWait: c.AckWait,
+		InFlight: c.MaxInFlight})
+	if err != nil {
+		return nil, b.callerError("join group "+c.Group, err)
+	}
+	r.receiving, r.stop = context.WithCancel(context.Background())
+	r.handling, r.abandon = context.WithCancel(context.Background())
+	return r, nil
+}
+
+// begin begins to receive.
+func (r *runner) begin() {
+	r.begun = true
+	go r.receive()
+	go r.acknowledge()
+	if r.store.Features().Lease {
+		r.extending.Go(r.extend)
+	}
+}
+
+// close receives no more and waits for the handlers that run, or for the context. Where nothing was begun it leaves the group.
+func (r *runner) close(ctx context.Context) error {
+	r.stop()
+	if !r.begun {
+		r.abandon()
+		_ = r.group.Close() // nothing was received
+		return nil
+	}
+	<-r.ended
+	err := r.group.Close()
+	go func() {
+		r.inFlight.Wait()
+		close(r.idle)
+	}()
+	defer r.extending.Wait()
+	defer r.abandon()
+	select {
+	case <-r.idle:
+		return err
+	case <-ctx.Done():
+		return errors.Join(err, r.broker.failure(sabir.ErrDeadlineExceeded,
+			"handlers of channel %s in %s were still running; their messages come again: %w", r.spec.Name, r.service.Name(), ctx.Err()))
+	}
+}
+
+// receive hands messages to handlers, as many at once as there are slots.
+func (r *runner) receive() {
+	defer close(r.ended)
+	failing := false
+	for pause := 50 * time.Millisecond; ; {
+		free := r.takeSlots()
+		if free == 0 {
+			return
+		}
+		list, err := r.group.Receive(r.receiving, free)
+		for range free - len(list) {
+			<-r.slots
+		}
+		for _, d := range list {
+			r.track(d)
+			r.inFlight.Go(func() { r.handle(d) })
+		}
+		if r.receiving.Err() != nil {
+			return
+		}
+		if err == nil {
+			pause, failing = 50*time.Millisecond, false
+			continue
+		}
+		if !failing {
+			r.log.Warn("channel: cannot receive; trying on", "error", err)
+		}
+		failing = true
+		sleepWithin(r.receiving, pause/2+rand.N(pause))
+		pause = min(2*pause, time.Second)
+	}
+}
+
+// takeSlots waits for a free slot and takes all that are free; 0 when no more is to be received.
+func (r *runner) takeSlots() int {
+	select {
+	case r.slots <- struct{}{}:
+	case <-r.receiving.Done():
+		return 0
+	}
+	for taken := 1; ; taken++ {
+		select {
+		case r.slots <- struct{}{}:
+		default:
+			return taken
+		}
+	}
+}
+
+func (r *runner) track(d *engine.Delivery) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tracked[d] = true
+}
+
+func (r *runner) free(d *engine.Delivery) {
+	r.mu.Lock()
+	delete(r.tracked, d)
+	r.mu.Unlock()
+	<-r.slots
+}
+
+// extend reports to the broker, three times within AckWait, which messages are still being handled.
+func (r *runner) extend() {
+	tick := time.NewTicker(r.AckWait / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-r.handling.Done():
+			return
+		}
+		r.mu.Lock()
+		list := slices.Collect(maps.Keys(r.tracked))
+		r.mu.Unlock()
+		if len(list) == 0 {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(r.handling, r.AckWait/3)
+		if err := r.group.Extend(ctx, list...); err != nil {
+			r.log.Debug("channel: messages could not be kept from coming again", "messages", len(list), "error", err)
+		}
+		cancel()
+	}
+}
+
+// acknowledge reports handled messages to the broker. All that are handled during one report go with the next, so slots
+// become free in groups too, and messages are received in groups.
+func (r *runner) acknowledge() {
+	for {
+		select {
+		case d := <-r.handled:
+			list := []*engine.Delivery{d}
+			for range len(r.handled) {
+				list = append(list, <-r.handled)
+			}
+			r.done(list)
+		case <-r.idle:
+			return
+		}
+	}
+}
+
+func (r *runner) done(list []*engine.Delivery) {
+	ctx, cancel := context.WithTimeout(context.Background(), brokerTimeout)
+	defer cancel()
+	if err := r.group.Done(ctx, list...); err != nil {
+		r.log.Warn("channel: handled messages may come again: the report to the broker failed", "messages", len(list), "error", err)
+	}
+	for _, d := range list {
+		r.free(d)
+		r.inFlight.Done()
+	}
+}
