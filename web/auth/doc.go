@@ -2,7 +2,7 @@
 //
 //	node := sabir.NewNode(sabir.Serve(users), sabir.HTTP("0.0.0.0:3000", web.Auth(
 //		auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Issuers: []string{"https://login.example.com"}, Audiences: []string{"users"}}),
-//		auth.Key(map[string]auth.Principal{os.Getenv("BACKUP_KEY"): {Subject: "backup", Roles: []string{"reader"}}}))))
+//		auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{os.Getenv("BACKUP_KEY"): {Subject: "backup", Roles: []string{"reader"}}}}))))
 //
 //	sabir.Handle(users, "delete", deleteUser, sabir.Use(auth.Require("admin")))
 //
@@ -11,7 +11,7 @@
 //		…
 //	}
 //
-// [JWT], [Key], [KeyFunc], [Basic], [Session] and [Certificate] are authenticators; [Filter] asks them in their order. What
+// [JWT], [Key], [Basic], [Session] and [Certificate] are authenticators; [Filter] asks them in their order. What
 // they return is the call's [Principal]: handlers read it with [FromContext], [Require] and [RequireFunc] guard actions by it. It
 // travels with the call to other nodes and into nested calls.
 //
