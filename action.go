@@ -100,7 +100,7 @@ type definition struct {
 	inline      bool
 	idempotent  bool
 	stream      bool
-	codecs      []string
+	codecs      []CodecsOption
 	routes      []route.Route
 	errors      []*Error
 	examples    []ActionExample

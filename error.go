@@ -246,7 +246,7 @@ var (
 	// ErrNodeState: a start, a stop, a change of a node or an event in the wrong state of the node. The message names both
 	// states.
 	ErrNodeState = NewError(CodeFailedPrecondition, nameNodeState, "the node is not in the state for that")
-	// ErrBadOption: an option of NewNode is not valid, is given twice, or needs a package that the program does not import. Do
+	// ErrBadOption: an option of NewNode or the codec of an action is not valid, is given twice, or needs a package that the program does not import. Do
 	// what the message says.
 	ErrBadOption = NewError(CodeInvalidArgument, nameBadOption, "an option is not valid")
 	// ErrBadService: a service cannot start: bad names, duplicates, options given twice, unreadable rules, a circle of needs.

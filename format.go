@@ -13,39 +13,87 @@ import (
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/joining"
+	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// Codecs names the formats for values on links, the best first: "native", "json", or a codec whose
-// package the program imports, such as "msgpack".
+// Codecs sets the formats of values on links, the best first. Each codec's package has its codec as the variable Codec.
 //
-//	import _ "github.com/sabir-go/sabir/codec/msgpack"
+//	import "github.com/sabir-go/sabir/codec/msgpack"
 //
-//	sabir.NewNode(sabir.Codecs("msgpack", "json"), …)              // for all calls of and to this node
-//	sabir.Join("tcp://:7700", sabir.Codecs("cbor"))                // for the links of this cluster, instead
-//	sabir.Handle(s, "put", put, sabir.Codecs("protobuf"))          // for this action, instead
+//	sabir.NewNode(sabir.Codecs(msgpack.Codec, json.Codec), …)      // for all calls of and to this node
+//	sabir.Join("tcp://:7700", sabir.Codecs(cbor.Codec))            // for the links of this cluster, instead
+//	sabir.Handle(s, "put", put, sabir.Codecs(protobuf.Codec))      // for this action, instead
 //
 // For each pair of nodes the first of the caller's formats that the other node takes is used; an action's own formats, which
 // callers learn from the node that offers it, go before those of either node. Where nothing is left, the call fails with
 // [ErrNoCommonCodec], which lists what each side has. By default it is native, or JSON for values that have no native form, and
 // any other format that the program links is understood.
 //
-// Given several times, the names add up in their order.
+// Nodes agree on names, so each codec must be the one that is registered under its name: a nil codec, one that is not
+// registered and one of the name of another, such as json.New(json.Strict()), are [ErrBadOption] at the start, with the file
+// and line of Codecs. Use [codec.Lookup] for a name that comes from a setting.
+//
+// Given several times, the codecs add up in their order.
 //
 // Some values are not a matter of choice: generated messages of Protocol Buffers are always sent as such, and values without
 // a type of their own (any, json.RawMessage), such as command lines send, as JSON.
-func Codecs(names ...string) CodecsOption { return CodecsOption{names} }
+func Codecs(codecs ...codec.Codec) CodecsOption { return CodecsOption{option.Caller(), codecs} }
 
 // CodecsOption is the result of Codecs: an option of NewNode, Join, Handle and HandleStream.
-type CodecsOption struct{ names []string }
+type CodecsOption struct {
+	at     option.Site
+	codecs []codec.Codec
+}
 
-func (o CodecsOption) applyNode(n *Node) { n.codecs = append(n.codecs, o.names...) }
+func (o CodecsOption) applyNode(n *Node) {
+	names, err := o.names()
+	n.codecs = append(n.codecs, names...)
+	n.optionProblem(err)
+}
 
 // ApplyJoin makes the result of Codecs an option of Join.
-func (o CodecsOption) ApplyJoin(c *joining.Config) { c.Codecs = append(c.Codecs, o.names...) }
+func (o CodecsOption) ApplyJoin(c *joining.Config) {
+	names, err := o.names()
+	c.Codecs = append(c.Codecs, names...)
+	if err != nil {
+		c.Problems = append(c.Problems, err)
+	}
+}
 
-func (o CodecsOption) applyAction(d *definition) {
-	d.codecs = append(slices.Clip(d.codecs), o.names...)
+// applyAction keeps the codecs for the start: a service may be declared before an init function registers them.
+func (o CodecsOption) applyAction(d *definition) { d.codecs = append(slices.Clip(d.codecs), o) }
+
+// names returns the names of the codecs, and the error of the first that is not registered.
+func (o CodecsOption) names() ([]string, error) {
+	names := make([]string, 0, len(o.codecs))
+	for _, c := range o.codecs {
+		if c == nil {
+			return nil, fmt.Errorf("%s: Codecs was given a nil codec: give it one such as json.Codec, of a package below codec", o.at)
+		}
+		known, ok := codec.Lookup(c.Name())
+		if !ok {
+			return nil, fmt.Errorf("%s: Codecs: the codec %q is not registered: call codec.Register with it in an init function", o.at, c.Name())
+		}
+		if own := codec.Contained(c); !reflect.ValueOf(own).Comparable() || own != known {
+			return nil, fmt.Errorf("%s: Codecs: this codec %q is not the one that is registered under that name, by which nodes agree: "+
+				"use the registered one, or give this one a name of its own and register a pointer to it", o.at, c.Name())
+		}
+		names = append(names, c.Name())
+	}
+	return names, nil
+}
+
+// formats returns the names of an action's own codecs; nil where it has none.
+func (d *definition) formats(n *Node) (all []string, err error) {
+	for _, o := range d.codecs {
+		names, err := o.names()
+		if err != nil {
+			return nil, &Error{Code: CodeInvalidArgument, Name: nameBadOption, Node: n.id, Message: "action " + d.short + ": " + err.Error()}
+		}
+		all = append(all, names...)
+	}
+	return all, nil
 }
 
 // preferredFormats lists the formats that this node sends and takes, the best first; nil for any that it can.
@@ -61,24 +109,13 @@ func (n *Node) acceptedFormats() []string {
 	if own := n.preferredFormats(); own != nil {
 		return own
 	}
-	names := codec.Names()
-	if !slices.Contains(names, native.Name) {
-		names = append(names, native.Name)
-	}
-	return names
+	return codec.Names()
 }
 
-// linkedFormats returns an error for the first format whose codec is not part of the program.
-func linkedFormats(names []string) error {
-	for _, name := range names {
-		if name == native.Name {
-			continue
-		}
-		if _, ok := codec.Lookup(name); !ok {
-			return missingCodec(name)
-		}
-	}
-	return nil
+// linked reports whether the codec of a format is part of the program.
+func linked(format string) bool {
+	_, ok := codec.Lookup(format)
+	return ok
 }
 
 func missingCodec(name string) error {
@@ -113,7 +150,7 @@ func chooseFormat[In, Out any](n *Node, action *Action, peer string, theirs []st
 		wanted = theirs
 	}
 	for _, format := range wanted {
-		if (takes(own, format) || fixed != "") && takes(theirs, format) && linkedFormats([]string{format}) == nil {
+		if (takes(own, format) || fixed != "") && takes(theirs, format) && linked(format) {
 			return format, nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/codec/native"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
@@ -42,7 +43,7 @@ func paintNode(t *testing.T, id, address string, options ...any) *sabir.Node {
 	s := sabir.NewService("paint-" + id)
 	handler := func(_ context.Context, in paint) (paint, error) { return in, nil }
 	sabir.Handle(s, "mix", handler)
-	sabir.Handle(s, "blue", handler, sabir.Codecs("blue"))
+	sabir.Handle(s, "blue", handler, sabir.Codecs(blue))
 	sabir.HandleStream(s, "flow", func(_ context.Context, stream *sabir.Stream[paint, paint]) error {
 		in, err := stream.Recv()
 		if err != nil {
@@ -81,13 +82,13 @@ func TestTheFormatOfValuesIsNegotiated(t *testing.T) {
 		wantNoCommon bool
 	}{
 		{name: "native without Codecs", action: "mix"},
-		{name: "the caller's choice", action: "mix", here: []any{sabir.Codecs("red")}, want: red},
-		{name: "the first of the caller's that the other takes", action: "mix", here: []any{sabir.Codecs("blue", "red")}, there: []any{sabir.Codecs("red", "native")}, want: red},
-		{name: "the other's choice where the caller has none", action: "mix", there: []any{sabir.Codecs("blue")}, want: blue},
-		{name: "the action's choice first", action: "blue", here: []any{sabir.Codecs("red", "blue")}, want: blue},
-		{name: "the choice for links before that for the node", action: "mix", here: []any{sabir.Codecs("red"), forLinks{sabir.Codecs("blue")}}, want: blue},
-		{name: "nothing in common", action: "mix", here: []any{sabir.Codecs("red")}, there: []any{sabir.Codecs("blue")}, wantNoCommon: true},
-		{name: "nothing in common with an action", action: "blue", here: []any{sabir.Codecs("red")}, wantNoCommon: true},
+		{name: "the caller's choice", action: "mix", here: []any{sabir.Codecs(red)}, want: red},
+		{name: "the first of the caller's that the other takes", action: "mix", here: []any{sabir.Codecs(blue, red)}, there: []any{sabir.Codecs(red, native.Codec)}, want: red},
+		{name: "the other's choice where the caller has none", action: "mix", there: []any{sabir.Codecs(blue)}, want: blue},
+		{name: "the action's choice first", action: "blue", here: []any{sabir.Codecs(red, blue)}, want: blue},
+		{name: "the choice for links before that for the node", action: "mix", here: []any{sabir.Codecs(red), forLinks{sabir.Codecs(blue)}}, want: blue},
+		{name: "nothing in common", action: "mix", here: []any{sabir.Codecs(red)}, there: []any{sabir.Codecs(blue)}, wantNoCommon: true},
+		{name: "nothing in common with an action", action: "blue", here: []any{sabir.Codecs(red)}, wantNoCommon: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			address := "mem://codecs-" + strings.ReplaceAll(test.name, " ", "-")
@@ -120,7 +121,7 @@ func TestTheFormatOfValuesIsNegotiated(t *testing.T) {
 
 func TestStreamsAndEventsTravelInTheChosenFormatToo(t *testing.T) {
 	paintNode(t, "there", "mem://codecs-streams")
-	here := paintNode(t, "here", "mem://codecs-streams", sabir.Codecs("red"))
+	here := paintNode(t, "here", "mem://codecs-streams", sabir.Codecs(red))
 	red.used.Store(0)
 	stream, err := sabir.OpenStream[paint, paint](t.Context(), here, "paint-there.flow")
 	if err != nil {
@@ -139,23 +140,46 @@ func TestStreamsAndEventsTravelInTheChosenFormatToo(t *testing.T) {
 }
 
 func TestValuesWithoutATypeTravelAsJSONWhateverWasChosen(t *testing.T) {
-	paintNode(t, "there", "mem://codecs-any", sabir.Codecs("blue"))
-	here := paintNode(t, "here", "mem://codecs-any", sabir.Codecs("red"))
+	paintNode(t, "there", "mem://codecs-any", sabir.Codecs(blue))
+	here := paintNode(t, "here", "mem://codecs-any", sabir.Codecs(red))
 	out, err := sabir.Call[any](t.Context(), here, "paint-there.mix", map[string]any{"Colour": "green"})
 	if m, ok := out.(map[string]any); err != nil || !ok || m["Colour"] != "green" {
 		t.Errorf("%v, %v", out, err)
 	}
 }
 
-func TestACodecThatIsNotLinkedIsRefusedAtTheStart(t *testing.T) {
-	n := sabir.NewNode(sabir.Codecs("morse"), sabir.Join("mem://codecs-morse"))
-	if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "morse") {
-		t.Errorf("the node started: %v", err)
+func TestACodecThatNodesCannotAgreeOnIsRefusedAtTheStartWithItsLine(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		codec codec.Codec
+		want  string
+	}{
+		{"nil", nil, "nil codec"},
+		{"not registered", &counted{Codec: json.Codec, name: "morse"}, `"morse" is not registered`},
+		{"another than the registered one", json.New(json.Strict()), `"json" is not the one that is registered`},
+		{"one that cannot be compared", bag{codec.Contained(json.Codec), nil}, `"json" is not the one that is registered`},
+	} {
+		codecs := sabir.Codecs(red, test.codec)
+		s := sabir.NewService("s")
+		sabir.Handle(s, "a", none, codecs)
+		contract := sabir.NewService("s")
+		sabir.NewAction[sabir.Empty, sabir.Empty]("s.a", codecs).Handle(contract, none)
+		for at, options := range map[string][]sabir.NodeOption{
+			"a node":             {codecs},
+			"a Join":             {sabir.Join("mem://codecs-refused", codecs)},
+			"an action":          {sabir.Serve(s)},
+			"an action contract": {sabir.Serve(contract)},
+		} {
+			t.Run(test.name+", for "+at, func(t *testing.T) {
+				err := sabir.NewNode(append(options, sabir.Logger(quiet))...).Start(t.Context())
+				reports(t, err, sabir.ErrBadOption, "format_test.go:", "Codecs", test.want)
+			})
+		}
 	}
-	s := sabir.NewService("s")
-	sabir.Handle(s, "a", func(context.Context, int) (int, error) { return 0, nil }, sabir.Codecs("morse"))
-	n = sabir.NewNode(sabir.Serve(s))
-	if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "morse") {
-		t.Errorf("the service started: %v", err)
-	}
+}
+
+// bag is a codec whose values == cannot compare.
+type bag struct {
+	codec.Codec
+	_ []int
 }

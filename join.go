@@ -3,7 +3,6 @@ package sabir
 import (
 	"context"
 	"runtime"
-	"slices"
 
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/joining"
@@ -40,11 +39,6 @@ func Join(address string, options ...cluster.Option) NodeOption {
 func (n *Node) join(ctx context.Context) error {
 	if err := n.checkBalances(); err != nil {
 		return err
-	}
-	for _, j := range n.joins {
-		if err := linkedFormats(slices.Concat(n.codecs, j.Codecs)); err != nil {
-			return joinError("Codecs: ", err)
-		}
 	}
 	if len(n.joins) == 0 {
 		return nil

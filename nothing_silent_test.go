@@ -13,6 +13,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/codec/native"
 )
 
 // The tests of this file are about programs that are wrong and used to run all the same: each mistake must be reported, by the
@@ -240,9 +242,9 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 
 func TestOptionsThatAddUpMayBeGivenSeveralTimes(t *testing.T) {
 	a, b := sabir.NewService("a", sabir.DependsOn("b"), sabir.DependsOn("$node")), sabir.NewService("b", sabir.Use(), sabir.Use())
-	sabir.Handle(a, "x", none, sabir.Route("GET", "/x"), sabir.Route("GET", "/y"), sabir.Codecs("json"), sabir.Codecs("native"),
+	sabir.Handle(a, "x", none, sabir.Route("GET", "/x"), sabir.Route("GET", "/y"), sabir.Codecs(json.Codec), sabir.Codecs(native.Codec),
 		sabir.Use(), sabir.Use(), sabir.Errors(sabir.ErrBadInput), sabir.Errors(sabir.ErrPanic))
-	n := startNode(t, sabir.Serve(a), sabir.Serve(b), sabir.Use(), sabir.Use(), sabir.Codecs("json"), sabir.Codecs("native"),
+	n := startNode(t, sabir.Serve(a), sabir.Serve(b), sabir.Use(), sabir.Use(), sabir.Codecs(json.Codec), sabir.Codecs(native.Codec),
 		sabir.Balance(cluster.Random), sabir.Balance(cluster.LeastInFlight, "a.*"))
 	if routes := n.Action("a.x").Routes; len(routes) != 2 {
 		t.Errorf("the action has the routes %v", routes)

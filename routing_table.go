@@ -35,12 +35,13 @@ func (n *Node) openActions(s *Service) ([]local, error) {
 	full := s.fullName()
 	list := make([]local, 0, len(s.definitions))
 	for _, def := range s.definitions {
+		formats, err := def.formats(n)
+		if err != nil {
+			return nil, err
+		}
 		a := &Action{Name: full + "." + def.short, Service: full, Short: def.short, Version: s.version, Node: n.id,
 			Description: def.description, ClusterOnly: def.clusterOnly, NodeOnly: def.nodeOnly, Inline: def.inline, Stream: def.stream, Idempotent: def.idempotent,
-			Codecs: def.codecs, node: n, signal: n.signal}
-		if err := linkedFormats(def.codecs); err != nil {
-			return nil, fmt.Errorf("%s: Codecs: %w", def.where, err)
-		}
+			Codecs: formats, node: n, signal: n.signal}
 		var e local
 		open := func(context.Context) (err error) {
 			e, err = def.open(a, n, s)

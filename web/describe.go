@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"github.com/sabir-go/sabir/internal/principal"
 	"slices"
 	"sync"
 	"time"
@@ -11,7 +12,6 @@ import (
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/isolate"
 	"github.com/sabir-go/sabir/introspect"
-	"github.com/sabir-go/sabir/web/auth"
 )
 
 // description caches the description of a table's actions. Nodes that could not be asked are asked again after describeRetry.
@@ -38,7 +38,7 @@ func (s *server) api() api.API {
 	}
 	complete := true
 	found, err := api.Of(s.apiInfo(), s.node.Actions(), api.Sources{
-		Scopes: auth.ScopesKey,
+		Scopes: principal.ScopesKey,
 		Place:  s.locate,
 		Lookup: func(a *sabir.Action) (introspect.Description, bool) {
 			told, ok := s.fetchDescription(a)

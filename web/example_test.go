@@ -172,10 +172,10 @@ func ExampleAuth() {
 	})
 	sabir.Handle(users, "purge", func(context.Context, sabir.Empty) (string, error) { return "purged", nil },
 		sabir.Use(auth.Require("admin")))
-	keys := auth.Key(map[string]auth.Principal{
+	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{
 		"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"admin"}},
 		"key-of-bob-0123456789": {Subject: "bob"},
-	})
+	}})
 	base, stop := serve(sabir.Serve(users), sabir.HTTP(":0", web.Auth(keys)))
 	defer stop()
 
@@ -402,7 +402,7 @@ func Example_batch() {
 func ExampleAllowUnauthenticated() {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", greet)
-	keys := auth.Key(map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}})
+	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
 	base, stop := serve(sabir.Serve(greeter), sabir.HTTP("127.0.0.1:0", web.AllowUnauthenticated(), web.Auth(keys), web.AllowAnonymous()))
 	defer stop()
 

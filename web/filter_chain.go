@@ -1,12 +1,12 @@
 package web
 
 import (
+	"github.com/sabir-go/sabir/internal/principal"
 	"slices"
 	"strings"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/isolate"
-	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -43,10 +43,8 @@ func (g *routeGroup) authentication(key string) (guard exchange.Filter, ok bool)
 		return guard, false
 	case len(g.authenticators) == 0:
 		return exchange.Filter{Name: "key", Before: newServerKey(key).check}, true
-	case g.anonymous:
-		guard = auth.Optional(g.authenticators...)
 	default:
-		guard = auth.Filter(g.authenticators...)
+		guard = principal.Filter(g.authenticators, g.anonymous)
 	}
 	if key == "" {
 		return guard, true

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"github.com/sabir-go/sabir/internal/principal"
 	"mime"
 	"net/http"
 	"net/url"
@@ -11,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -142,7 +142,7 @@ func metadataKey(name string) (string, error) {
 	if err != nil {
 		return "", sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the header name %.100q has a broken percent-encoding", name)
 	}
-	if key == auth.MetadataKey {
+	if key == principal.MetadataKey {
 		return "", sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the header %.100q says who calls, which only this node can say", name)
 	}
 	return key, nil
@@ -151,7 +151,7 @@ func metadataKey(name string) (string, error) {
 // setMetadata is withMetadata's other side.
 func setMetadata(h http.Header, metadata map[string]string) error {
 	for key, value := range metadata {
-		if key == auth.MetadataKey {
+		if key == principal.MetadataKey {
 			continue // the other node authenticates the caller by itself
 		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) || strings.Trim(value, " ") != value {

@@ -77,7 +77,7 @@ func worldOf(tb testing.TB, change settle, services ...sabir.Servable) *world {
 		".git/config": {Data: []byte("hunter2")}, ".env": {Data: []byte("hunter2")}, ".well-known/security.txt": {Data: []byte("contact")}}
 	options := []gateway.HTTPOption{
 		Filters(allowing("https://app.example")),
-		Group("/locked-away", Services("locked"), Auth(auth.Key(map[string]auth.Principal{"key-of-nobody-0123456789": {Subject: "nobody"}}))),
+		Group("/locked-away", Services("locked"), Auth(auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-nobody-0123456789": {Subject: "nobody"}}}))),
 		Static("/files", files), Events("orders.*"),
 		Mount("/old", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "old %q", r.URL.Path) })),
 	}

@@ -2,12 +2,12 @@ package web
 
 import (
 	"context"
+	"github.com/sabir-go/sabir/internal/principal"
 	"net/http"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/isolate"
-	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -182,7 +182,7 @@ func (rc *requestContext) inbound(in *gateway.Inbound) (err error) {
 	}
 	in.Strict = rc.to.routeGroup.strict
 	in.Context, in.RequestID, in.Watched = rc.Context, rc.ID, rc.watched && in.Limit == rc.to.limit
-	auth.Inbound(rc.Exchange, in)
+	principal.Inbound(rc.Exchange, in)
 	return nil
 }
 

@@ -165,7 +165,7 @@ func TestCallersShowWhoTheyAre(t *testing.T) {
 		p, _ := auth.FromContext(ctx)
 		return p.Subject, nil
 	}, sabir.Use(auth.Require("admin")))
-	keys := auth.Key(map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"admin"}}, "key-of-bob-0123456789": {Subject: "bob"}})
+	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"admin"}}, "key-of-bob-0123456789": {Subject: "bob"}}})
 	node := start(t, sabir.Serve(shop(), guarded, store()), sabir.HTTP("0.0.0.0:0", Auth(keys), Group("/open", Services("items"), AllowAnonymous())))
 	base := "http://" + strings.Replace(node.HTTPAddr(), "[::]", "127.0.0.1", 1)
 	for about, test := range map[string]struct {
@@ -315,7 +315,7 @@ func TestAGatewayWithoutAuthenticationOffersNoActionsForOperators(t *testing.T) 
 	if got := ask(t, "GET", base+"/items/7", ""); got.status != 200 {
 		t.Errorf("what is meant for everybody: %d", got.status)
 	}
-	keys := auth.Key(map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}})
+	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
 	node = start(t, sabir.Serve(store()), sabir.HTTP(":0", Auth(keys), AllowAnonymous()))
 	base = "http://" + node.HTTPAddr()
 	if got := post(t, base+"/$node/info", ``); got.status != 401 {

@@ -2,13 +2,13 @@ package web
 
 import (
 	"context"
+	"github.com/sabir-go/sabir/internal/principal"
 	"net/http"
 	"sync/atomic"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/httpstream"
 	"github.com/sabir-go/sabir/internal/isolate"
-	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -34,7 +34,7 @@ func (rc *requestContext) streamCall(r *http.Request) (call httpstream.Call, err
 		ctx = sabir.WithMetadata(ctx, key, value)
 	}
 	trusted := rc.Answer.Has("Access-Control-Allow-Origin")
-	call = httpstream.Call{Origin: func(string) bool { return trusted }, Action: rc.to.action, Context: auth.Context(ctx, rc.Exchange), Problem: rc.problemOf(rc.to.action, rc.ID), Until: rc.watchCredentials}
+	call = httpstream.Call{Origin: func(string) bool { return trusted }, Action: rc.to.action, Context: principal.Context(ctx, rc.Exchange), Problem: rc.problemOf(rc.to.action, rc.ID), Until: rc.watchCredentials}
 	if rc.to.binder != nil && rc.to.get {
 		call.Input, err = rc.to.binder.Append(nil, rc.Exchange)
 	}
@@ -86,12 +86,12 @@ func (s *server) listen(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 		return
 	}
 	s.headers(w, x)
-	s.streams.ServeEvents(w, r, events, httpstream.Call{Context: auth.Context(sabir.WithRequestID(r.Context(), x.ID), x), Problem: s.problemOf(nil, x.ID), Until: v.watchCredentials})
+	s.streams.ServeEvents(w, r, events, httpstream.Call{Context: principal.Context(sabir.WithRequestID(r.Context(), x.ID), x), Problem: s.problemOf(nil, x.ID), Until: v.watchCredentials})
 }
 
 // watchCredentials ends a stream when the caller's credentials end.
 func (rc *requestContext) watchCredentials(end func(error)) (stop func()) {
-	return auth.Until(rc.Exchange, end)
+	return principal.Until(rc.Exchange, end)
 }
 
 // eventServers counts the servers of this process with events, because each needs a service of its own name.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/sabir-go/sabir/internal/principal"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,7 +17,6 @@ import (
 	"github.com/sabir-go/sabir/internal/http1"
 	"github.com/sabir-go/sabir/internal/httpgateway"
 	"github.com/sabir-go/sabir/internal/httpstream"
-	"github.com/sabir-go/sabir/web/auth"
 )
 
 func init() {
@@ -54,7 +54,7 @@ func newServer(n *sabir.Node, config gateway.HTTPConfig) (*server, error) {
 		return nil, err
 	}
 	for _, d := range s.routeGroups() {
-		if err := auth.Check(d.authenticators...); err != nil {
+		if err := principal.Check(d.authenticators); err != nil {
 			return nil, fmt.Errorf("web.Auth: %w", err)
 		}
 	}

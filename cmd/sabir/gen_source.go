@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/sabir-go/sabir/internal/principal"
 	"io"
 	"net/http"
 	"net/url"
@@ -13,7 +14,6 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/introspect"
-	"github.com/sabir-go/sabir/web/auth"
 )
 
 // maxDescription bounds the description of an API, in bytes. One action takes about a thousand.
@@ -150,7 +150,7 @@ func (c *cli) describeCluster(ctx context.Context) (api.API, error) {
 			}
 			return d, err == nil
 		},
-		Scopes: auth.ScopesKey,
+		Scopes: principal.ScopesKey,
 	})
 	if failed != nil {
 		return api.API{}, failed

@@ -10,15 +10,16 @@ import (
 // Name is the name of this codec in URLs, flags and handshakes.
 const Name = "avro"
 
-var registered = New()
+// Codec is the Avro codec as it is registered, for sabir.Codecs: see [codec.Codec].
+var Codec = New()
 
-func init() { codec.Register(registered) }
+func init() { codec.Register(Codec) }
 
 // Append appends v and the schema of its type to dst, as the registered codec does: see [codec.Codec].
-func Append(dst []byte, v any) ([]byte, error) { return registered.Append(dst, v) }
+func Append(dst []byte, v any) ([]byte, error) { return Codec.Append(dst, v) }
 
 // Decode reads data, in either of the two forms, into v, as the registered codec does: see [codec.Codec].
-func Decode(data []byte, v any) error { return registered.Decode(data, v) }
+func Decode(data []byte, v any) error { return Codec.Decode(data, v) }
 
 // Option sets how a codec made by [New] behaves.
 type Option func(*avroCodec)

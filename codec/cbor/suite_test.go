@@ -44,19 +44,11 @@ var features = codectest.Features{
 	},
 }
 
-func registered(t testing.TB) codec.Codec {
-	c, ok := codec.Lookup(cbor.Name)
-	if !ok {
-		t.Fatal("the codec is not registered")
-	}
-	return c
-}
+func TestConformance(t *testing.T) { codectest.Run(t, cbor.Codec, features) }
 
-func TestConformance(t *testing.T) { codectest.Run(t, registered(t), features) }
+func FuzzDecode(f *testing.F) { codectest.Fuzz(f, cbor.Codec, features) }
 
-func FuzzDecode(f *testing.F) { codectest.Fuzz(f, registered(f), features) }
-
-func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, registered(b)) }
+func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, cbor.Codec) }
 
 // Times that were read as seconds since 1970, or with an offset of 24 hours and 60 minutes.
 func TestATimeThatRFC3339HasNoFormForIsReadButNotWritten(t *testing.T) {

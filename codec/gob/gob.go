@@ -23,19 +23,20 @@ const MaxDepth = 128
 // minRoom is the least capacity in bytes that Append offers the library.
 const minRoom = 512
 
-var registered = codec.Contained(plain{})
+// Codec is the codec of this package as it is registered, for sabir.Codecs: see [codec.Codec].
+var Codec = codec.Contained(plain{})
 
 func init() {
 	stdgob.Register(map[string]any{})
 	stdgob.Register([]any{})
-	codec.Register(registered)
+	codec.Register(Codec)
 }
 
 // Append appends v as a gob to dst, as the registered codec does: see [codec.Codec].
-func Append(dst []byte, v any) ([]byte, error) { return registered.Append(dst, v) }
+func Append(dst []byte, v any) ([]byte, error) { return Codec.Append(dst, v) }
 
 // Decode reads the gob in data into v, as the registered codec does: see [codec.Codec].
-func Decode(data []byte, v any) error { return registered.Decode(data, v) }
+func Decode(data []byte, v any) error { return Codec.Decode(data, v) }
 
 type plain struct{}
 

@@ -3,7 +3,6 @@ package gob_test
 import (
 	"testing"
 
-	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/gob"
 	"github.com/sabir-go/sabir/internal/codectest"
 )
@@ -28,16 +27,8 @@ var features = codectest.Features{
 	},
 }
 
-func registered(t testing.TB) codec.Codec {
-	c, ok := codec.Lookup(gob.Name)
-	if !ok {
-		t.Fatal("the codec is not registered")
-	}
-	return c
-}
+func TestConformance(t *testing.T) { codectest.Run(t, gob.Codec, features) }
 
-func TestConformance(t *testing.T) { codectest.Run(t, registered(t), features) }
+func FuzzDecode(f *testing.F) { codectest.Fuzz(f, gob.Codec, features) }
 
-func FuzzDecode(f *testing.F) { codectest.Fuzz(f, registered(f), features) }
-
-func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, registered(b)) }
+func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, gob.Codec) }

@@ -15,9 +15,10 @@ const Name = "hessian"
 // MaxDepth is the depth to which lists, maps and objects may nest in one value.
 const MaxDepth = 128
 
-var registered = codec.Contained(plain{})
+// Codec is the Hessian codec as it is registered, for sabir.Codecs: see [codec.Codec].
+var Codec = codec.Contained(plain{})
 
-func init() { codec.Register(registered) }
+func init() { codec.Register(Codec) }
 
 type plain struct{}
 
@@ -30,7 +31,7 @@ var (
 
 // Append appends v to dst, as the registered codec does: see [codec.Codec]. A pointer is a little faster than a value.
 // Equal values give equal bytes: maps with keys of strings or numbers are written in the order of their keys.
-func Append(dst []byte, v any) ([]byte, error) { return registered.Append(dst, v) }
+func Append(dst []byte, v any) ([]byte, error) { return Codec.Append(dst, v) }
 
 func (plain) Append(dst []byte, v any) ([]byte, error) {
 	e := encoders.Get().(*Encoder)
@@ -45,7 +46,7 @@ func (plain) Append(dst []byte, v any) ([]byte, error) {
 }
 
 // Decode reads the one value in data into v, a non-nil pointer, as the registered codec does: see [codec.Codec].
-func Decode(data []byte, v any) error { return registered.Decode(data, v) }
+func Decode(data []byte, v any) error { return Codec.Decode(data, v) }
 
 func (plain) Decode(data []byte, v any) error {
 	p, at, err := targetOf(v)

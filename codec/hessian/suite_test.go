@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/hessian"
 	"github.com/sabir-go/sabir/internal/codectest"
 )
@@ -48,16 +47,8 @@ var features = codectest.Features{
 // byte and may stand for a struct of any size.
 const bytesPerByte = 512
 
-func registered(t testing.TB) codec.Codec {
-	c, ok := codec.Lookup(hessian.Name)
-	if !ok {
-		t.Fatal("the codec is not registered")
-	}
-	return c
-}
+func TestConformance(t *testing.T) { codectest.Run(t, hessian.Codec, features) }
 
-func TestConformance(t *testing.T) { codectest.Run(t, registered(t), features) }
+func FuzzShapes(f *testing.F) { codectest.Fuzz(f, hessian.Codec, features) }
 
-func FuzzShapes(f *testing.F) { codectest.Fuzz(f, registered(f), features) }
-
-func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, registered(b)) }
+func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, hessian.Codec) }

@@ -26,17 +26,16 @@ const maxMaxDepth = 10_000
 // minRoom is the least capacity in bytes that Append offers the library, so that a small value never makes it grow.
 const minRoom = 512
 
-var registered = newCodec()
+// Codec is the JSON codec as it is registered, for sabir.Codecs: see [codec.Codec].
+var Codec = New()
 
-var contained = codec.Contained(registered)
-
-func init() { codec.Register(contained) }
+func init() { codec.Register(Codec) }
 
 // Append appends v as JSON to dst, as the registered codec does: see [codec.Codec].
-func Append(dst []byte, v any) ([]byte, error) { return contained.Append(dst, v) }
+func Append(dst []byte, v any) ([]byte, error) { return Codec.Append(dst, v) }
 
 // Decode reads the JSON value in data into v, as the registered codec does: see [codec.Codec].
-func Decode(data []byte, v any) error { return contained.Decode(data, v) }
+func Decode(data []byte, v any) error { return Codec.Decode(data, v) }
 
 // Option sets how a codec made by [New] behaves.
 type Option func(*jsonCodec)

@@ -12,15 +12,16 @@ import (
 // Name is the name of this codec in URLs, flags and handshakes.
 const Name = "msgpack"
 
-var registered = document.New(format{})
+// Codec is the MessagePack codec as it is registered, for sabir.Codecs: see [codec.Codec].
+var Codec = document.New(format{})
 
-func init() { codec.Register(registered) }
+func init() { codec.Register(Codec) }
 
 // Append appends v as MessagePack to dst, as the registered codec does: see [codec.Codec].
-func Append(dst []byte, v any) ([]byte, error) { return registered.Append(dst, v) }
+func Append(dst []byte, v any) ([]byte, error) { return Codec.Append(dst, v) }
 
 // Decode reads the MessagePack value in data into v, as the registered codec does: see [codec.Codec].
-func Decode(data []byte, v any) error { return registered.Decode(data, v) }
+func Decode(data []byte, v any) error { return Codec.Decode(data, v) }
 
 // The first bytes, as the specification names them.
 const (

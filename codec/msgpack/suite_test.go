@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/msgpack"
 	"github.com/sabir-go/sabir/internal/codectest"
 )
@@ -29,16 +28,8 @@ var features = codectest.Features{
 	},
 }
 
-func registered(t testing.TB) codec.Codec {
-	c, ok := codec.Lookup(msgpack.Name)
-	if !ok {
-		t.Fatal("the codec is not registered")
-	}
-	return c
-}
+func TestConformance(t *testing.T) { codectest.Run(t, msgpack.Codec, features) }
 
-func TestConformance(t *testing.T) { codectest.Run(t, registered(t), features) }
+func FuzzDecode(f *testing.F) { codectest.Fuzz(f, msgpack.Codec, features) }
 
-func FuzzDecode(f *testing.F) { codectest.Fuzz(f, registered(f), features) }
-
-func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, registered(b)) }
+func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, msgpack.Codec) }

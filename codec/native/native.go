@@ -11,7 +11,10 @@ import (
 // Name is the name of this codec in URLs, flags and handshakes.
 const Name = "native"
 
-func init() { codec.Register(plain{}) }
+// Codec is the native codec as it is registered, for sabir.Codecs: see [codec.Codec].
+var Codec = codec.Contained(plain{})
+
+func init() { codec.Register(Codec) }
 
 // plain is the codec whose messages name which schema they have.
 type plain struct{}

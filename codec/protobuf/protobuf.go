@@ -13,9 +13,10 @@ import (
 // Name is the name of this codec in URLs, flags and handshakes.
 const Name = "protobuf"
 
-var registered = codec.Contained(protobuf{})
+// Codec is the Protocol Buffers codec as it is registered, for sabir.Codecs: see [codec.Codec].
+var Codec = codec.Contained(protobuf{})
 
-func init() { codec.Register(registered) }
+func init() { codec.Register(Codec) }
 
 type protobuf struct{}
 
@@ -30,7 +31,7 @@ func (protobuf) Claims(t reflect.Type) bool {
 
 // Append appends the encoding of v to dst, as the registered codec does: see [codec.Codec]. v is a generated message, a
 // plain Go value, or a pointer to a variable for either. A nil message is written as an empty one.
-func Append(dst []byte, v any) ([]byte, error) { return registered.Append(dst, v) }
+func Append(dst []byte, v any) ([]byte, error) { return Codec.Append(dst, v) }
 
 func (protobuf) Append(dst []byte, v any) ([]byte, error) {
 	if m, ok := v.(proto.Message); ok {
@@ -64,7 +65,7 @@ func appendProto(dst []byte, m proto.Message) ([]byte, error) {
 
 // Decode reads data into v, as the registered codec does: see [codec.Codec]. v is a generated message or a pointer to a plain Go
 // value, which is emptied first, or a pointer to a variable for a generated message, which gets a new one.
-func Decode(data []byte, v any) error { return registered.Decode(data, v) }
+func Decode(data []byte, v any) error { return Codec.Decode(data, v) }
 
 func (protobuf) Decode(data []byte, v any) error {
 	if m, ok := v.(proto.Message); ok {

@@ -14,16 +14,8 @@ import (
 	"github.com/sabir-go/sabir/codec/protobuf"
 )
 
-func lookup(t testing.TB) codec.Codec {
-	c, ok := codec.Lookup(protobuf.Name)
-	if !ok {
-		t.Fatal("the codec is not registered")
-	}
-	return c
-}
-
 func TestAMessageComesBack(t *testing.T) {
-	c := lookup(t)
+	c := protobuf.Codec
 	sent := wrapperspb.String("Ada")
 	for name, v := range map[string]any{"a message": sent, "a variable that holds one": &sent} {
 		data, err := c.Append([]byte("before"), v)
@@ -42,7 +34,7 @@ func TestAMessageComesBack(t *testing.T) {
 }
 
 func TestWhatHasNoValueIsRefused(t *testing.T) {
-	c := lookup(t)
+	c := protobuf.Codec
 	type holder struct{ Value wrapperspb.StringValue }
 	byValue := reflect.ValueOf(wrapperspb.String("Ada")).Elem().Interface()
 	for _, v := range []any{nil, (*int)(nil), make(chan int), func() {}, byValue, &holder{}} {
@@ -57,7 +49,7 @@ func TestWhatHasNoValueIsRefused(t *testing.T) {
 
 func TestBrokenBytesAreACodecError(t *testing.T) {
 	var got *wrapperspb.StringValue
-	err := lookup(t).Decode([]byte{0xff, 0xff, 0xff}, &got)
+	err := protobuf.Codec.Decode([]byte{0xff, 0xff, 0xff}, &got)
 	if e, ok := errors.AsType[*codec.Error](err); !ok || e.Codec != protobuf.Name {
 		t.Errorf("got %v", err)
 	}
@@ -78,7 +70,7 @@ func TestMessagesAreClaimedAndNothingElse(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	c := lookup(f)
+	c := protobuf.Codec
 	f.Add([]byte{0x0a, 3, 'A', 'd', 'a'})
 	f.Add([]byte{0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f})
 	f.Fuzz(func(t *testing.T, data []byte) {

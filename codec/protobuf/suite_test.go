@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/sabir-go/sabir/codec/protobuf"
 	"github.com/sabir-go/sabir/internal/codectest"
 )
 
@@ -32,6 +33,6 @@ func nestedGroups(levels int) []byte {
 	return append(bytes.Repeat([]byte{15<<3 | 3}, levels), bytes.Repeat([]byte{15<<3 | 4}, levels)...)
 }
 
-func TestConformance(t *testing.T)   { codectest.Run(t, lookup(t), features) }
-func FuzzDecodeStructs(f *testing.F) { codectest.Fuzz(f, lookup(f), features) }
-func BenchmarkShapes(b *testing.B)   { codectest.Benchmark(b, lookup(b)) }
+func TestConformance(t *testing.T)   { codectest.Run(t, protobuf.Codec, features) }
+func FuzzDecodeStructs(f *testing.F) { codectest.Fuzz(f, protobuf.Codec, features) }
+func BenchmarkShapes(b *testing.B)   { codectest.Benchmark(b, protobuf.Codec) }

@@ -200,7 +200,7 @@ var protocols = map[string]struct {
 	codec   codec.Codec
 	library func(apache.TTransport) apache.TProtocol
 }{
-	"binary":  {thrift.Binary, func(t apache.TTransport) apache.TProtocol { return apache.NewTBinaryProtocolConf(t, nil) }},
+	"binary":  {thrift.Codec, func(t apache.TTransport) apache.TProtocol { return apache.NewTBinaryProtocolConf(t, nil) }},
 	"compact": {thrift.Compact, func(t apache.TTransport) apache.TProtocol { return apache.NewTCompactProtocolConf(t, nil) }},
 }
 

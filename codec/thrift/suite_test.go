@@ -43,12 +43,12 @@ var compactFeatures = codectest.Features{
 }
 
 func TestConformanceOfTheBinaryProtocol(t *testing.T) {
-	codectest.Run(t, thrift.Binary, binaryFeatures)
+	codectest.Run(t, thrift.Codec, binaryFeatures)
 }
 func TestConformanceOfTheCompactProtocol(t *testing.T) {
 	codectest.Run(t, thrift.Compact, compactFeatures)
 }
-func FuzzDecodeBinary(f *testing.F)  { codectest.Fuzz(f, thrift.Binary, binaryFeatures) }
+func FuzzDecodeBinary(f *testing.F)  { codectest.Fuzz(f, thrift.Codec, binaryFeatures) }
 func FuzzDecodeCompact(f *testing.F) { codectest.Fuzz(f, thrift.Compact, compactFeatures) }
-func BenchmarkBinary(b *testing.B)   { codectest.Benchmark(b, thrift.Binary) }
+func BenchmarkBinary(b *testing.B)   { codectest.Benchmark(b, thrift.Codec) }
 func BenchmarkCompact(b *testing.B)  { codectest.Benchmark(b, thrift.Compact) }

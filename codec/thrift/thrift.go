@@ -18,9 +18,9 @@ const (
 	CompactName = "thrift-compact"
 )
 
-// Binary and Compact are the registered codecs.
+// The registered codecs, for sabir.Codecs: see [codec.Codec]. Codec writes the binary protocol, Compact the compact one.
 var (
-	Binary = newProtocol(Name, false, func(m *memory) apache.TProtocol {
+	Codec = newProtocol(Name, false, func(m *memory) apache.TProtocol {
 		return apache.NewTBinaryProtocolConf(m, configuration())
 	})
 	Compact = newProtocol(CompactName, true, func(m *memory) apache.TProtocol {
@@ -29,7 +29,7 @@ var (
 )
 
 func init() {
-	codec.Register(Binary)
+	codec.Register(Codec)
 	codec.Register(Compact)
 }
 

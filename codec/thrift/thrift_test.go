@@ -26,7 +26,7 @@ func Example() {
 }
 
 func TestBothProtocolsAreRegistered(t *testing.T) {
-	for _, want := range []codec.Codec{thrift.Binary, thrift.Compact} {
+	for _, want := range []codec.Codec{thrift.Codec, thrift.Compact} {
 		if got, ok := codec.Lookup(want.Name()); !ok || got != want {
 			t.Errorf("%s: %v, %v", want.Name(), got, ok)
 		}
@@ -47,7 +47,7 @@ func TestBadNumbersAreRefused(t *testing.T) {
 	for want, v := range map[string]any{
 		"fields A and B of thrift_test.twice both have number 2": twice{}, `"0" is no number of a field`: zero{}, `"32768" is no number`: large{},
 	} {
-		if _, err := thrift.Binary.Append(nil, v); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := thrift.Codec.Append(nil, v); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%T: got %v, want %q", v, err, want)
 		}
 	}
@@ -57,11 +57,11 @@ func TestAnErrorSaysWhereAndWhat(t *testing.T) {
 	type writer struct{ Lines []struct{ Count string } }
 	type reader struct{ Lines []struct{ Count int64 } }
 	v := writer{Lines: []struct{ Count string }{{"a"}}}
-	data, err := thrift.Binary.Append(nil, v)
+	data, err := thrift.Codec.Append(nil, v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = thrift.Binary.Decode(data, new(reader))
+	err = thrift.Codec.Decode(data, new(reader))
 	if want := "thrift: at /Lines/0/Count: want I64, got STRING (offset 11)"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

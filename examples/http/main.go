@@ -147,7 +147,7 @@ var page embed.FS
 // newNode makes a node that serves the orders. All callers may call, and the key makes its bearer a clerk.
 func newNode(addr, key string) *sabir.Node {
 	files, _ := fs.Sub(page, "page")
-	clerk := auth.Key(map[string]auth.Principal{key: {Subject: "clerk", Roles: []string{"clerk"}}})
+	clerk := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {Subject: "clerk", Roles: []string{"clerk"}}}})
 	return sabir.NewNode(sabir.Serve(newOrders()), sabir.HTTP(addr,
 		web.Info("Orders", "1", "An example."), web.Auth(clerk), web.AllowAnonymous(), web.Events("orders.*"),
 		web.Static("/page", files), openapi.At("/docs"), dashboard.At("/dashboard")))

@@ -24,7 +24,7 @@ type Sources struct {
 	// Lookup is another node's description of its action, whose Go types are not here: the answer of its $node.api. Where it is
 	// nil, or where it returns false, such an action takes and gives anything.
 	Lookup func(a *sabir.Action) (introspect.Description, bool)
-	// Scopes is the key under which actions note their roles, a []string: auth.ScopesKey. Without it they have none.
+	// Scopes is the key under which actions note their roles, a []string: principal.ScopesKey. Without it they have none.
 	Scopes any
 }
 

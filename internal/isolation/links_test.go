@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/cbor"
 	"github.com/sabir-go/sabir/codec/gob"
 	"github.com/sabir-go/sabir/codec/msgpack"
@@ -74,7 +75,11 @@ func pair(t *testing.T, log *slog.Logger, format string, s *sabir.Service, more 
 	at := "mem://" + strings.NewReplacer("/", "-", ",", "", " ", "-").Replace(t.Name())
 	options := []sabir.NodeOption{sabir.Logger(log)}
 	if format != "" {
-		options = append(options, sabir.Codecs(format))
+		c, ok := codec.Lookup(format)
+		if !ok {
+			t.Fatalf("no codec is registered as %q", format)
+		}
+		options = append(options, sabir.Codecs(c))
 	}
 	start(t, append(slices.Clone(options), sabir.NodeID("there"), sabir.Join(at), sabir.Serve(s))...)
 	here := start(t, slices.Concat(options, more, []sabir.NodeOption{sabir.NodeID("here"), sabir.Join(at), sabir.WithLinkExtension(200, watch)})...)

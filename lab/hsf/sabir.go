@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/codec"
 	_ "github.com/sabir-go/sabir/codec/hessian"
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
@@ -19,12 +20,25 @@ const sabirTimeout = 15 * time.Second
 var errAsync = sabir.NewError(sabir.CodeInternal, "AsyncError", "async is not defined")
 
 func serveSabir(address string, s Setting) (func(), error) {
+	values, err := codecOf(s)
+	if err != nil {
+		return nil, err
+	}
 	node := sabir.NewNode(sabir.NodeID("server"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(benchmark()),
-		sabir.Join("tcp://"+address, sabir.Codecs(s.Codec)))
+		sabir.Join("tcp://"+address, sabir.Codecs(values)))
 	if err := node.Start(context.Background()); err != nil {
 		return nil, err
 	}
 	return func() { node.Stop(context.Background()) }, nil
+}
+
+// codecOf returns the codec that a setting names.
+func codecOf(s Setting) (codec.Codec, error) {
+	c, ok := codec.Lookup(s.Codec)
+	if !ok {
+		return nil, fmt.Errorf("no codec is called %q", s.Codec)
+	}
+	return c, nil
 }
 
 // benchmark is the service of the report.
@@ -47,8 +61,12 @@ func benchmark() *sabir.Service {
 // dialSabir starts a node that does not listen. All its calls then go over the links that it dials, so a proxy can count their
 // bytes.
 func dialSabir(address, method string, connections int, s Setting) (*client, error) {
+	values, err := codecOf(s)
+	if err != nil {
+		return nil, err
+	}
 	node := sabir.NewNode(sabir.NodeID("client"), sabir.Logger(slog.New(slog.DiscardHandler)),
-		sabir.Join("tcp://"+address, cluster.ClientOnly(), cluster.Connections(max(connections, 1)), sabir.Codecs(s.Codec)))
+		sabir.Join("tcp://"+address, cluster.ClientOnly(), cluster.Connections(max(connections, 1)), sabir.Codecs(values)))
 	if err := node.Start(context.Background()); err != nil {
 		return nil, err
 	}

@@ -41,15 +41,15 @@ func contenders[D any](document D) (map[string]contender, error) {
 		return nil, err
 	}
 	all := map[string]contender{
-		"native, any":           ofPacket(registered(native.Name), loose),
-		"json, any":             ofPacket(registered(json.Name), loose),
+		"native, any":           ofPacket(native.Codec, loose),
+		"json, any":             ofPacket(json.Codec, loose),
 		"avro, JSON inside":     ofJSONInside(avro.New(avro.Fingerprint()), document),
-		"protobuf, JSON inside": ofJSONInside(registered(protobuf.Name), document),
-		"thrift, JSON inside":   ofJSONInside(registered(thrift.Name), document),
+		"protobuf, JSON inside": ofJSONInside(protobuf.Codec, document),
+		"thrift, JSON inside":   ofJSONInside(thrift.Codec, document),
 		"avro":                  ofPacket(avro.New(avro.Fingerprint()), document),
 	}
-	for _, name := range []string{native.Name, json.Name, msgpack.Name, cbor.Name, protobuf.Name, thrift.Name} {
-		all[name] = ofPacket(registered(name), document)
+	for _, c := range []codec.Codec{native.Codec, json.Codec, msgpack.Codec, cbor.Codec, protobuf.Codec, thrift.Codec} {
+		all[c.Name()] = ofPacket(c, document)
 	}
 	p := newPacket(document)
 	want, err := json.Append(nil, &p)
@@ -62,14 +62,6 @@ func contenders[D any](document D) (map[string]contender, error) {
 		all[name] = c
 	}
 	return all, nil
-}
-
-func registered(name string) codec.Codec {
-	c, ok := codec.Lookup(name)
-	if !ok {
-		panic("no codec is registered as " + name)
-	}
-	return c
 }
 
 // untyped decodes a document without a Go type: into maps, lists and numbers, which are integers where JavaScript would

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"github.com/sabir-go/sabir/internal/principal"
 	"strings"
 	"time"
 
@@ -23,30 +24,6 @@ type Authenticator interface {
 	Authenticate(x *exchange.Exchange) (*Principal, error)
 }
 
-// Check returns what is wrong with the settings of authenticators that have a method Check() error, as those of this package
-// do; nil for nothing. A server asks before it starts. One that does not gets ErrAuthMisconfigured for every request.
-func Check(authenticators ...Authenticator) error {
-	var errs []error
-	for _, a := range authenticators {
-		if checked, ok := a.(interface{ Check() error }); ok {
-			errs = append(errs, checked.Check())
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// Filter asks the authenticators in their order, until one knows the caller, and sets the exchange's Caller to a
-// *Principal. Wrong credentials end the request with status 401, and so does it when there are none.
-func Filter(authenticators ...Authenticator) exchange.Filter {
-	return newGate(authenticators, false).filter()
-}
-
-// Optional is Filter that lets callers without credentials pass without a principal, for servers on which only some actions are
-// guarded. Wrong credentials, or those in an Authorization header that no authenticator reads, still end the request.
-func Optional(authenticators ...Authenticator) exchange.Filter {
-	return newGate(authenticators, true).filter()
-}
-
 type gate struct {
 	authenticators []Authenticator
 	challenges     []string // one for each way to authenticate
@@ -55,12 +32,12 @@ type gate struct {
 }
 
 func newGate(authenticators []Authenticator, optional bool) *gate {
-	g := &gate{authenticators: authenticators, optional: optional, problem: Check(authenticators...)}
+	g := &gate{authenticators: authenticators, optional: optional, problem: principal.Check(authenticators)}
 	for _, a := range authenticators {
 		g.challenges = append(g.challenges, challenge(a.Scheme()))
 	}
 	if len(authenticators) == 0 && !optional {
-		g.problem = errors.New("auth.Filter was given no authenticator: nobody could call")
+		g.problem = errors.New("there is no authenticator: nobody could call")
 	}
 	return g
 }

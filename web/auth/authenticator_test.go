@@ -119,7 +119,7 @@ func TestACallerThatTheExchangeHadBeforeIsForgotten(t *testing.T) {
 
 func TestEveryWayToSignInIsNamed(t *testing.T) {
 	x := request()
-	filter := auth.Filter(auth.JWT(auth.JWTConfig{Secret: make([]byte, 32)}), auth.Basic(auth.Users(nil)), auth.Key(map[string]auth.Principal{strings.Repeat("k", 16): {Subject: "x"}}),
+	filter := auth.Filter(auth.JWT(auth.JWTConfig{Secret: make([]byte, 32)}), auth.Basic(auth.BasicConfig{Check: auth.Users(nil)}), auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{strings.Repeat("k", 16): {Subject: "x"}}}),
 		auth.Session(auth.SessionConfig{Secret: make([]byte, 32)}), auth.Certificate(nil))
 	if err := filter.Before(x); !errors.Is(err, auth.ErrNotSignedIn) {
 		t.Fatal(err)
@@ -157,28 +157,28 @@ func TestAnAuthenticatorCannotMakeTheSystemOrAnEmptyPrincipal(t *testing.T) {
 func TestUnsoundSettingsRefuseEveryCaller(t *testing.T) {
 	key := strings.Repeat("k", 16)
 	for want, a := range map[string]auth.Authenticator{
-		"31 bytes":            auth.JWT(auth.JWTConfig{Secret: make([]byte, 31)}),
-		"no key":              auth.JWT(auth.JWTConfig{}),
-		"no algorithm":        auth.JWT(auth.JWTConfig{Secret: make([]byte, 32), Algorithms: []string{"none"}}),
-		"Leeway":              auth.JWT(auth.JWTConfig{Secret: make([]byte, 32), Leeway: -2}),
-		"exclude each other":  auth.JWT(auth.JWTConfig{Secret: make([]byte, 32), AnyAudience: true, Audiences: []string{"x"}}),
-		"want https":          auth.JWT(auth.JWTConfig{JWKS: "http://example.com/keys"}),
-		"want a URL":          auth.JWT(auth.JWTConfig{JWKS: "keys.json"}),
-		"no keys":             auth.Key(nil),
-		"want 16 to":          auth.Key(map[string]auth.Principal{"short": {Subject: "x"}}),
-		"without a subject":   auth.Key(map[string]auth.Principal{key: {}}),
-		"is reserved":         auth.Key(map[string]auth.Principal{key: {Subject: "x", Scheme: auth.SystemScheme}}),
-		"what HashKey makes":  auth.Key(map[string]auth.Principal{"sha256:abc": {Subject: "x"}}),
-		"AsBearer":            auth.Key(map[string]auth.Principal{key: {Subject: "x"}}, auth.InHeader("Authorization")),
-		"KeyBy was given nil": auth.KeyFunc(nil),
-		"the check is nil":    auth.Basic(nil),
-		"AtOnce(0)":           auth.Basic(auth.Users(nil), auth.AtOnce(0)),
-		"Remember(1h0m0s)":    auth.Basic(auth.Users(nil), auth.Remember(3600e9)),
-		"a secret of 5 bytes": auth.Session(auth.SessionConfig{Secret: []byte("short")}),
-		"a secret of 6 bytes": auth.Session(auth.SessionConfig{Secret: make([]byte, 32), PreviousSecrets: [][]byte{[]byte("short6")}}),
-		"want the former":     auth.Session(auth.SessionConfig{Secret: make([]byte, 32), Idle: 2e9, Lifetime: 1e9}),
-		"CookieName":          auth.Session(auth.SessionConfig{Secret: make([]byte, 32), CookieName: "a b"}),
-		"Lifetime is 1ns":     auth.Session(auth.SessionConfig{Secret: make([]byte, 32), Lifetime: 1}),
+		"31 bytes":              auth.JWT(auth.JWTConfig{Secret: make([]byte, 31)}),
+		"no key":                auth.JWT(auth.JWTConfig{}),
+		"no algorithm":          auth.JWT(auth.JWTConfig{Secret: make([]byte, 32), Algorithms: []string{"none"}}),
+		"Leeway":                auth.JWT(auth.JWTConfig{Secret: make([]byte, 32), Leeway: -2}),
+		"exclude each other":    auth.JWT(auth.JWTConfig{Secret: make([]byte, 32), AnyAudience: true, Audiences: []string{"x"}}),
+		"want https":            auth.JWT(auth.JWTConfig{JWKS: "http://example.com/keys"}),
+		"want a URL":            auth.JWT(auth.JWTConfig{JWKS: "keys.json"}),
+		"no keys":               auth.Key(auth.KeyConfig{}),
+		"want 16 to":            auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"short": {Subject: "x"}}}),
+		"without a subject":     auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {}}}),
+		"is reserved":           auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {Subject: "x", Scheme: auth.SystemScheme}}}),
+		"what HashAPIKey makes": auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"sha256:abc": {Subject: "x"}}}),
+		"there is Bearer":       auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {Subject: "x"}}, Header: "Authorization"}),
+		"Header and Bearer":     auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {Subject: "x"}}, Header: "X-Key", Bearer: true}),
+		"Check is nil":          auth.Basic(auth.BasicConfig{}),
+		"MaxChecks is -1":       auth.Basic(auth.BasicConfig{Check: auth.Users(nil), MaxChecks: -1}),
+		"Remember is 1h0m0s":    auth.Basic(auth.BasicConfig{Check: auth.Users(nil), Remember: 3600e9}),
+		"a secret of 5 bytes":   auth.Session(auth.SessionConfig{Secret: []byte("short")}),
+		"a secret of 6 bytes":   auth.Session(auth.SessionConfig{Secret: make([]byte, 32), PreviousSecrets: [][]byte{[]byte("short6")}}),
+		"want the former":       auth.Session(auth.SessionConfig{Secret: make([]byte, 32), Idle: 2e9, Lifetime: 1e9}),
+		"CookieName":            auth.Session(auth.SessionConfig{Secret: make([]byte, 32), CookieName: "a b"}),
+		"Lifetime is 1ns":       auth.Session(auth.SessionConfig{Secret: make([]byte, 32), Lifetime: 1}),
 	} {
 		if err := auth.Check(a); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

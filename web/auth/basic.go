@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -18,31 +19,23 @@ import (
 // maxWaiting bounds the requests that wait for their passwords to be checked.
 const maxWaiting = 100
 
-// BasicOption is an option of [Basic].
-type BasicOption func(*basic)
+// NoRemember is the [BasicConfig.Remember] of passwords that are checked for each request.
+const NoRemember = -1
 
-// AtOnce bounds how many passwords are checked at once. Default: the number of processors. 100 further ones wait.
-func AtOnce(n int) BasicOption {
-	return func(b *basic) {
-		b.want(n >= 1, "AtOnce(%d): want at least 1", n)
-		b.atOnce = n
-	}
-}
-
-// Remember sets the time for which a password that was right is not checked again. Default: a minute; 0 for not at all, at most
-// 5 minutes. Only a keyed hash of it is kept.
-func Remember(d time.Duration) BasicOption {
-	return func(b *basic) {
-		b.want(d >= 0 && d <= maxVerifiedAge, "Remember(%v): want 0 to %v", d, maxVerifiedAge)
-		b.remember = d
-	}
+// BasicConfig is the settings of [Basic]. It needs a Check; for the rest the zero value is right.
+type BasicConfig struct {
+	// Check returns the principal of a name and a password, such as [Users] does; nil, nil if one of them is wrong. It may be slow.
+	Check func(ctx context.Context, name, password string) (*Principal, error)
+	// MaxChecks bounds how many passwords are checked at once. Default: the number of processors. 100 further requests wait.
+	MaxChecks int
+	// Remember is the time for which a password that was right is not checked again. Only a keyed hash of it is kept. Default:
+	// a minute; at most 5 minutes; [NoRemember] is not at all.
+	Remember time.Duration
 }
 
 type basic struct {
 	settings
-	check    func(ctx context.Context, name, password string) (*Principal, error)
-	atOnce   int
-	remember time.Duration
+	config BasicConfig
 
 	slots   chan struct{}
 	waiting atomic.Int32
@@ -50,16 +43,16 @@ type basic struct {
 	known   *verified[*Principal]
 }
 
-// Basic authenticates by a name and a password (RFC 7617), which every request brings: use it over TLS. The check, such as
-// [Users], returns nil, nil for a wrong name or password. It may be slow: a bounded number runs at once, requests beyond those
-// that may wait get ErrTooManyChecks, and correct credentials are remembered.
-func Basic(check func(ctx context.Context, name, password string) (*Principal, error), options ...BasicOption) Authenticator {
-	b := &basic{settings: settings{name: "Basic"}, check: check, atOnce: runtime.GOMAXPROCS(0), remember: time.Minute, known: newVerified[*Principal]()}
-	for _, o := range options {
-		o(b)
-	}
-	b.want(check != nil, "the check is nil")
-	b.slots = make(chan struct{}, max(b.atOnce, 1))
+// Basic authenticates by a name and a password (RFC 7617), which every request brings: use it over TLS. A bounded number of
+// checks runs at once, requests beyond those that may wait get ErrTooManyChecks, and correct credentials are remembered.
+func Basic(config BasicConfig) Authenticator {
+	b := &basic{settings: settings{name: "Basic"}, config: config, known: newVerified[*Principal]()}
+	c := &b.config
+	b.want(c.Check != nil, "Check is nil: give it a function, such as what Users returns")
+	b.want(c.MaxChecks >= 0, "MaxChecks is %d: want at least 1, or 0 for the number of processors", c.MaxChecks)
+	b.want(c.Remember == NoRemember || c.Remember >= 0 && c.Remember <= maxVerifiedAge, "Remember is %v: want 0 to %v, or NoRemember", c.Remember, maxVerifiedAge)
+	c.Remember = max(cmp.Or(c.Remember, time.Minute), 0)
+	b.slots = make(chan struct{}, max(cmp.Or(c.MaxChecks, runtime.GOMAXPROCS(0)), 1))
 	rand.Read(b.secret[:])
 	return b
 }
@@ -106,7 +99,7 @@ func (b *basic) Authenticate(x *exchange.Exchange) (*Principal, error) {
 		return nil, because(ErrAuthMisconfigured, err)
 	}
 	now = time.Now()
-	b.known.put(hash, ready, now, now.Add(b.remember))
+	b.known.put(hash, ready, now, now.Add(b.config.Remember))
 	return ready, nil
 }
 
@@ -132,7 +125,7 @@ func (b *basic) wait(ctx context.Context) error {
 
 func (b *basic) checked(ctx context.Context, name, password string) (*Principal, error) {
 	defer func() { <-b.slots }()
-	return b.check(ctx, name, password)
+	return b.config.Check(ctx, name, password)
 }
 
 // hash returns the key under which checked credentials are remembered. It is of no use without the secret, which never leaves

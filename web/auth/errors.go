@@ -21,7 +21,7 @@ var (
 	ErrTooManyChecks = sabir.NewError(sabir.CodeResourceExhausted, "TooManyChecks", "too many passwords are being checked").AsRetryable()
 	// ErrKeysUnreachable: the keys that tokens are checked with could not be fetched. Try again; check the address of the keys.
 	ErrKeysUnreachable = sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", "the keys that tokens are checked with cannot be fetched now").AsRetryable()
-	// ErrAuthMisconfigured: an authenticator has settings that it cannot work with, in a server that did not ask [Check]. Every request
+	// ErrAuthMisconfigured: an authenticator has settings that it cannot work with, and the server did not look before it started. Every request
 	// gets it. Correct what the message names.
 	ErrAuthMisconfigured = sabir.NewError(sabir.CodeInternal, "AuthMisconfigured", "the authentication is not set up correctly")
 	// ErrNoExchange: a session is to begin or end in a call that did not come over HTTP to this node. Sign in where HTTP is served.

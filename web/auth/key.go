@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -16,27 +17,28 @@ const (
 	maxKey = 512 // of a key that is looked at
 )
 
-// KeyOption is an option of [Key] and [KeyFunc].
-type KeyOption func(*keys)
-
-// InHeader names the header that brings the key. Default: "X-Api-Key".
-func InHeader(name string) KeyOption {
-	return func(k *keys) {
-		k.want(isToken(name) && !strings.EqualFold(name, "Authorization"), "InHeader(%q): want the name of a header; for Authorization there is AsBearer", name)
-		k.header = name
-	}
+// KeyConfig is the settings of [Key]. It needs Keys, Lookup or both; for the rest the zero value is right.
+type KeyConfig struct {
+	// Keys has the principal of each key, which stands there itself or as its [HashAPIKey]. A key has 16 to 512 characters, which
+	// should be random: openssl rand -hex 16.
+	Keys map[string]Principal
+	// Lookup finds the principal of a key that is not among Keys; it returns nil, nil for one that it does not know. It is asked
+	// for each request, by many goroutines at once. To find keys in a table, keep them there by their [HashAPIKey]: looking up a
+	// key itself reveals by its time how much of it was right.
+	Lookup func(ctx context.Context, key string) (*Principal, error)
+	// Header names the header that brings the key. Default: "X-Api-Key".
+	Header string
+	// Bearer takes the key from "Authorization: Bearer <key>" instead of a header of its own. Together with [JWT], put it behind that.
+	Bearer bool
 }
-
-// AsBearer takes the key from "Authorization: Bearer <key>". Together with JWT, put it behind that.
-func AsBearer() KeyOption { return func(k *keys) { k.header = "" } }
 
 type keys struct {
 	settings
-	header string // "" for Authorization
-	lookup func(ctx context.Context, key string) (*Principal, error)
+	KeyConfig
+	table keyTable
 }
 
-// HashAPIKey is the form in which a key can be kept, in [Key]'s map or in a table that [KeyFunc] looks into:
+// HashAPIKey is the form in which a key can be kept, in [KeyConfig.Keys] or in a table that [KeyConfig.Lookup] looks into:
 // "sha256:<64 hexadecimal digits>". Keys are random, so unlike passwords they need no slow hash.
 func HashAPIKey(key string) string {
 	hash := sha256.Sum256([]byte(key))
@@ -45,60 +47,44 @@ func HashAPIKey(key string) string {
 
 const hashPrefix = "sha256:"
 
-// Key authenticates by API keys: each key, or its [HashAPIKey], with its principal. A key has at least 16 characters, which
-// should be random: openssl rand -hex 16.
-//
-// Given keys are compared by their SHA-256 in constant time.
-func Key(principals map[string]Principal, options ...KeyOption) Authenticator {
-	k := newKeys(options)
-	k.want(len(principals) > 0, "no keys")
-	table := make(keyTable, len(principals))
-	for key, p := range principals {
-		hash := sha256.Sum256([]byte(key))
-		if text, hashed := strings.CutPrefix(key, hashPrefix); hashed {
-			n, err := hex.Decode(hash[:], []byte(text[:min(len(text), 2*len(hash))]))
-			k.want(err == nil && n == len(hash) && len(text) == 2*len(hash), "a hash of the wrong form: want what HashKey makes")
-		} else {
-			k.want(len(key) >= minKey && len(key) <= maxKey && visible(key), "the key for %q: want %d to %d visible ASCII characters", p.Subject, minKey, maxKey)
-		}
-		k.want(p.Subject != "", "a key for a principal without a subject")
-		k.want(p.Scheme != SystemScheme, "a key for %q: the scheme %q is reserved", p.Subject, SystemScheme)
-		if p.Scheme == "" {
-			p.Scheme = k.Name()
-		}
-		ready, err := p.ready()
-		k.want(err == nil, "the claims for %q: %w", p.Subject, err)
-		table.add(hash, ready)
+// Key authenticates by API keys. Those of [KeyConfig.Keys] are compared by their SHA-256 in constant time.
+func Key(config KeyConfig) Authenticator {
+	k := &keys{settings: settings{name: "Key"}, KeyConfig: config, table: make(keyTable, len(config.Keys))}
+	k.want(len(k.Keys) > 0 || k.Lookup != nil, "no keys: give it Keys or Lookup")
+	k.want(k.Header == "" || !k.Bearer, "Header and Bearer exclude each other")
+	k.Header = cmp.Or(k.Header, "X-Api-Key")
+	k.want(isToken(k.Header) && !strings.EqualFold(k.Header, "Authorization"), "Header is %q: want the name of a header; for Authorization there is Bearer", k.Header)
+	for key, p := range k.Keys {
+		k.add(key, p)
 	}
-	k.lookup = table.lookup
 	return k
 }
 
-// KeyFunc authenticates by API keys that the function knows: it returns nil, nil for one that it does not. It is asked for
-// each request. To find keys in a table, keep them there by their [HashAPIKey]: looking up a key itself reveals by its time how
-// much of it was right.
-func KeyFunc(lookup func(ctx context.Context, key string) (*Principal, error), options ...KeyOption) Authenticator {
-	k := newKeys(options)
-	k.want(lookup != nil, "KeyBy was given nil")
-	k.lookup = lookup
-	return k
-}
-
-func newKeys(options []KeyOption) *keys {
-	k := &keys{settings: settings{name: "Key"}, header: "X-Api-Key"}
-	for _, o := range options {
-		o(k)
+func (k *keys) add(key string, p Principal) {
+	hash := sha256.Sum256([]byte(key))
+	if text, hashed := strings.CutPrefix(key, hashPrefix); hashed {
+		n, err := hex.Decode(hash[:], []byte(text[:min(len(text), 2*len(hash))]))
+		k.want(err == nil && n == len(hash) && len(text) == 2*len(hash), "a hash of the wrong form: want what HashAPIKey makes")
+	} else {
+		k.want(len(key) >= minKey && len(key) <= maxKey && visible(key), "the key for %q: want %d to %d visible ASCII characters", p.Subject, minKey, maxKey)
 	}
-	return k
+	k.want(p.Subject != "", "a key for a principal without a subject")
+	k.want(p.Scheme != SystemScheme, "a key for %q: the scheme %q is reserved", p.Subject, SystemScheme)
+	if p.Scheme == "" {
+		p.Scheme = k.Name()
+	}
+	ready, err := p.ready()
+	k.want(err == nil, "the claims for %q: %w", p.Subject, err)
+	k.table.add(hash, ready)
 }
 
 func (k *keys) Name() string { return "key" }
 
 func (k *keys) Scheme() api.Scheme {
-	if k.header == "" {
+	if k.Bearer {
 		return api.Scheme{Type: "http", Scheme: "bearer"}
 	}
-	return api.Scheme{Type: "apiKey", In: "header", Name: k.header}
+	return api.Scheme{Type: "apiKey", In: "header", Name: k.Header}
 }
 
 func (k *keys) Authenticate(x *exchange.Exchange) (*Principal, error) {
@@ -112,7 +98,13 @@ func (k *keys) Authenticate(x *exchange.Exchange) (*Principal, error) {
 	if len(key) > maxKey {
 		return nil, ErrBadCredentials
 	}
-	p, err := k.lookup(x.Context, key)
+	if p := k.table.find(key); p != nil {
+		return p, nil
+	}
+	if k.Lookup == nil {
+		return nil, ErrBadCredentials
+	}
+	p, err := k.Lookup(x.Context, key)
 	if err == nil && p == nil {
 		err = ErrBadCredentials
 	}
@@ -120,10 +112,10 @@ func (k *keys) Authenticate(x *exchange.Exchange) (*Principal, error) {
 }
 
 func (k *keys) given(x *exchange.Exchange) (key string, ok bool, err error) {
-	if k.header == "" {
+	if k.Bearer {
 		return authorization(x, "Bearer")
 	}
-	return only(x, k.header)
+	return only(x, k.Header)
 }
 
 // keyTable has the principals by the first bytes of their keys' hashes, so that the whole hash is compared in constant time.
@@ -139,14 +131,15 @@ func (t keyTable) add(hash [sha256.Size]byte, p *Principal) {
 	t[first] = append(t[first], keyEntry{hash, p})
 }
 
-func (t keyTable) lookup(_ context.Context, key string) (*Principal, error) {
+// find returns the principal of a key; nil for none.
+func (t keyTable) find(key string) *Principal {
 	hash := hashOf(key)
 	for _, e := range t[[8]byte(hash[:8])] {
 		if subtle.ConstantTimeCompare(hash[:], e.hash[:]) == 1 {
-			return e.principal, nil
+			return e.principal
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // visible reports whether s is of visible ASCII characters.

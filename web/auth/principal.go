@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"github.com/sabir-go/sabir/internal/principal"
 	"slices"
 	"time"
 
@@ -11,9 +12,12 @@ import (
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// MetadataKey is the metadata under which a principal travels with a call, as JSON. It is reserved: servers drop or refuse it
-// when it comes from outside, such as in a header X-Meta-Sabir.Principal, and programs use [As].
-const MetadataKey = "sabir.principal"
+func init() {
+	principal.Filter = func(authenticators any, optional bool) exchange.Filter {
+		return newGate(authenticators.([]Authenticator), optional).filter()
+	}
+	principal.Inbound, principal.Context, principal.Until = inbound, contextOf, until
+}
 
 // SystemScheme is the scheme of principals that [AsSystem] makes. No authenticator may use it.
 const SystemScheme = "system"
@@ -81,7 +85,7 @@ func (p *Principal) plain() Principal {
 // principalOf finds the principal; nil for none. It goes by the metadata, which nested calls and other nodes get too. A
 // principal in the context is only its decoded form; decoded reports that the metadata had to be decoded.
 func principalOf(ctx context.Context) (p *Principal, decoded bool) {
-	text := sabir.MetadataFromContext(ctx)[MetadataKey]
+	text := sabir.MetadataFromContext(ctx)[principal.MetadataKey]
 	if text == "" {
 		return nil, false
 	}
@@ -103,14 +107,14 @@ type principalKey struct{}
 // it. It panics when the claims have no JSON form.
 func As(ctx context.Context, p Principal) context.Context {
 	if p.Subject == "" {
-		return sabir.WithMetadata(ctx, MetadataKey, "")
+		return sabir.WithMetadata(ctx, principal.MetadataKey, "")
 	}
 	ready, err := p.ready()
 	if err != nil {
 		panic("auth: As: the claims have no JSON form: " + err.Error())
 	}
 	ctx = context.WithValue(ctx, principalKey{}, ready)
-	return sabir.WithMetadata(ctx, MetadataKey, ready.carried.text)
+	return sabir.WithMetadata(ctx, principal.MetadataKey, ready.carried.text)
 }
 
 // AsSystem returns a context whose calls pass every Require, here and on other nodes, for work that a node does by itself and
@@ -126,17 +130,8 @@ func (p *Principal) ready() (*Principal, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.carried = &carried{text: string(text), metadata: map[string]string{MetadataKey: string(text)}}
+	c.carried = &carried{text: string(text), metadata: map[string]string{principal.MetadataKey: string(text)}}
 	return &c, nil
-}
-
-// Of is the principal that the authentication found for an exchange.
-func Of(x *exchange.Exchange) (Principal, bool) {
-	p, ok := x.Principal.(*Principal)
-	if !ok || p == nil {
-		return Principal{}, false
-	}
-	return p.plain(), true
 }
 
 // caller is x's principal in the form in which it travels; nil for none.
@@ -155,31 +150,31 @@ func caller(x *exchange.Exchange) *Principal {
 	return p
 }
 
-// Inbound makes a server's call one of x's caller: it sets in.Context, and in.Metadata, whose map it changes if there is one.
+// inbound makes a server's call one of x's caller: it sets in.Context, and in.Metadata, whose map it changes if there is one.
 // Without a caller it removes what would name one. A map that it set is shared with other calls.
-func Inbound(x *exchange.Exchange, in *gateway.Inbound) {
+func inbound(x *exchange.Exchange, in *gateway.Inbound) {
 	p := caller(x)
 	switch {
 	case p == nil:
-		delete(in.Metadata, MetadataKey)
+		delete(in.Metadata, principal.MetadataKey)
 		return
 	case in.Metadata == nil:
 		in.Metadata = p.carried.metadata
 	default:
-		in.Metadata[MetadataKey] = p.carried.text
+		in.Metadata[principal.MetadataKey] = p.carried.text
 	}
 	in.Context = context.WithValue(in.Context, principalKey{}, p)
 }
 
-// Context is Inbound for a server that calls or opens streams with a context: ctx for x's caller, or without one.
-func Context(ctx context.Context, x *exchange.Exchange) context.Context {
+// contextOf is inbound for a server that calls or opens streams with a context: ctx for x's caller, or without one.
+func contextOf(ctx context.Context, x *exchange.Exchange) context.Context {
 	p := caller(x)
 	if p == nil {
-		if sabir.MetadataFromContext(ctx)[MetadataKey] == "" {
+		if sabir.MetadataFromContext(ctx)[principal.MetadataKey] == "" {
 			return ctx
 		}
-		return sabir.WithMetadata(ctx, MetadataKey, "")
+		return sabir.WithMetadata(ctx, principal.MetadataKey, "")
 	}
 	ctx = context.WithValue(ctx, principalKey{}, p)
-	return sabir.WithMetadata(ctx, MetadataKey, p.carried.text)
+	return sabir.WithMetadata(ctx, principal.MetadataKey, p.carried.text)
 }

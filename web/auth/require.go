@@ -3,17 +3,12 @@ package auth
 import (
 	"context"
 	"errors"
+	"github.com/sabir-go/sabir/internal/principal"
 	"slices"
 	"strings"
 
 	"github.com/sabir-go/sabir"
 )
-
-type note string
-
-// ScopesKey is the key under which Require notes its roles on an action, a []string: empty where it is enough to be signed
-// in. See sabir.Action.Annotation.
-const ScopesKey note = "auth.scopes"
 
 // Require lets only principals call that have one of the roles; without roles, all that are signed in. Others get
 // ErrNotSignedIn or ErrNotAllowed. It guards an action, a service's or all of a node's, calls and streams alike, whichever
@@ -76,8 +71,8 @@ func guard(name string, roles []string, check func(context.Context, *Principal, 
 			return next // what nodes ask each other, without a principal
 		}
 		verify(a)
-		if noted, _ := a.Annotation(ScopesKey).([]string); len(noted) == 0 { // the innermost is the most specific
-			a.Annotate(ScopesKey, append([]string{}, roles...))
+		if noted, _ := a.Annotation(principal.ScopesKey).([]string); len(noted) == 0 { // the innermost is the most specific
+			a.Annotate(principal.ScopesKey, append([]string{}, roles...))
 		}
 		return func(ctx context.Context, r *sabir.Request) error {
 			p, decoded := principalOf(ctx)

@@ -8,11 +8,11 @@ import (
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// Until watches over the credentials that x's caller has shown, for as long as an answer lasts that may outlive them: a stream,
+// until watches over the credentials that x's caller has shown, for as long as an answer lasts that may outlive them: a stream,
 // events, a WebSocket. end is called at most once, on another goroutine: with ErrTokenExpired at [Principal.Expires], with
 // ErrSignedOut when the session ends by [Sessions.SignOut], [Sessions.SignIn] or SessionConfig.Revalidate. stop ends the watch, and must be
 // called. Without an end of the credentials, or without a caller, it costs nothing; else a timer.
-func Until(x *exchange.Exchange, end func(error)) (stop func()) {
+func until(x *exchange.Exchange, end func(error)) (stop func()) {
 	p, _ := x.Principal.(*Principal)
 	if p == nil || p.Expires.IsZero() && p.session == nil {
 		return func() {}

@@ -36,7 +36,7 @@ type Exchange struct {
 	Route any
 	// Params are the parts of the path that the route's pattern names, in its order, decoded.
 	Params []string
-	// Principal is set by the authentication; nil for an anonymous caller.
+	// Principal is set by the authentication, to an *auth.Principal that must not be changed; nil for an anonymous caller.
 	Principal any
 	// ID is the request's id, in the answer's X-Request-Id and in logs.
 	ID string

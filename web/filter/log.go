@@ -78,7 +78,7 @@ func (l *accessLog) after(x *exchange.Exchange) {
 		attrs = append(attrs, slog.String("action", action.Name))
 	}
 	if l.caller {
-		if p, ok := auth.Of(x); ok {
+		if p, _ := x.Principal.(*auth.Principal); p != nil {
 			attrs = append(attrs, slog.String("caller", p.Subject))
 		}
 	}

@@ -1,0 +1,29 @@
+package codec_test
+
+import (
+	"testing"
+
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/avro"
+	"github.com/sabir-go/sabir/codec/cbor"
+	"github.com/sabir-go/sabir/codec/gob"
+	"github.com/sabir-go/sabir/codec/hessian"
+	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/codec/msgpack"
+	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/codec/thrift"
+)
+
+func TestTheCodecThatAPackageExportsIsTheOneThatItRegisters(t *testing.T) {
+	for name, exported := range map[string]codec.Codec{
+		avro.Name: avro.Codec, cbor.Name: cbor.Codec, gob.Name: gob.Codec, hessian.Name: hessian.Codec, json.Name: json.Codec,
+		msgpack.Name: msgpack.Codec, native.Name: native.Codec, protobuf.Name: protobuf.Codec, thrift.Name: thrift.Codec,
+		thrift.CompactName: thrift.Compact,
+	} {
+		registered, ok := codec.Lookup(name)
+		if !ok || exported != registered || exported.Name() != name {
+			t.Errorf("%s: the package exports %v and registers %v", name, exported, registered)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+// Package principal connects servers to package auth: auth sets these functions, so that what only servers call is no part of
+// the API that applications see.
+package principal
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/web/exchange"
+)
+
+// MetadataKey is the metadata under which a principal travels with a call, as JSON. Servers drop or refuse it when it comes
+// from outside, such as in a header X-Meta-Sabir.Principal.
+const MetadataKey = "sabir.principal"
+
+type annotation string
+
+// ScopesKey is the key under which auth.Require notes its roles on an action, a []string: empty for any caller who is signed in.
+const ScopesKey annotation = "auth.scopes"
+
+// An init function of package auth sets these; they are only read afterwards.
+var (
+	// Filter asks authenticators, a []auth.Authenticator, in their order, until one knows the caller. Wrong credentials end the
+	// request with status 401, and so does it without credentials unless optional.
+	Filter func(authenticators any, optional bool) exchange.Filter
+	// Inbound makes a server's call one of x's caller: it sets in.Context, and in.Metadata, whose map it changes if there is one.
+	// Without a caller it removes what would name one. A map that it set is shared with other calls.
+	Inbound func(x *exchange.Exchange, in *gateway.Inbound)
+	// Context is Inbound for a server that calls or opens streams with a context.
+	Context func(ctx context.Context, x *exchange.Exchange) context.Context
+	// Until calls end at most once, on another goroutine, when the credentials of x's caller end. stop must be called.
+	Until func(x *exchange.Exchange, end func(error)) (stop func())
+)
+
+// Check returns what is wrong with the settings of authenticators that have a method Check() error; nil for nothing.
+func Check[A any](authenticators []A) error {
+	var errs []error
+	for _, a := range authenticators {
+		if checked, ok := any(a).(interface{ Check() error }); ok {
+			errs = append(errs, checked.Check())
+		}
+	}
+	return errors.Join(errs...)
+}
