@@ -182,7 +182,7 @@ func (rc *requestContext) inbound(in *gateway.Inbound) (err error) {
 	}
 	in.Strict = rc.to.routeGroup.strict
 	in.Context, in.RequestID, in.Watched = rc.Context, rc.ID, rc.watched && in.Limit == rc.to.limit
-	principal.Inbound(rc.Exchange, in)
+	in.Context, in.Metadata = principal.Inbound(rc.Exchange, in.Context, in.Metadata)
 	return nil
 }
 

@@ -284,7 +284,7 @@ func beChaotic(text string) int {
 	options := []sabir.NodeOption{channel.Broker(address), sabir.Logger(slog.New(slog.NewTextHandler(os.Stderr, nil)))}
 	if role != "publish" {
 		s := sabir.NewService(role)
-		chaosOrders.ConsumeWith(s, channel.Consumer{AckWait: 3*time.Second, Attempts: 1000, FirstPause: 50*time.Millisecond, MaxPause: 500*time.Millisecond, MaxInFlight: 32}, func(ctx context.Context, o order) error {
+		chaosOrders.ConsumeWith(s, channel.Consumer{AckWait: 3 * time.Second, Attempts: 1000, FirstPause: 50 * time.Millisecond, MaxPause: 500 * time.Millisecond, MaxInFlight: 32}, func(ctx context.Context, o order) error {
 			time.Sleep(rand.N(4 * time.Millisecond)) // work
 			if rand.IntN(20) == 0 {
 				return errors.New("one in twenty fails")

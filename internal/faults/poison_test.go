@@ -175,7 +175,7 @@ func bePoisoned(address string) int {
 	}()
 	say := saying(os.Stdout)
 	s := sabir.NewService("billing")
-	poisonOrders.ConsumeWith(s, channel.Consumer{AckWait: time.Second, Attempts: 3, FirstPause: 20*time.Millisecond, MaxPause: 50*time.Millisecond, MaxInFlight: 16}, func(ctx context.Context, o order) error {
+	poisonOrders.ConsumeWith(s, channel.Consumer{AckWait: time.Second, Attempts: 3, FirstPause: 20 * time.Millisecond, MaxPause: 50 * time.Millisecond, MaxInFlight: 16}, func(ctx context.Context, o order) error {
 		time.Sleep(rand.N(20 * time.Millisecond)) // work, of neighbours too
 		if strings.HasPrefix(o.ID, "bad") {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)

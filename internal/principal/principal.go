@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -24,9 +23,10 @@ var (
 	// Filter asks authenticators, a []auth.Authenticator, in their order, until one knows the caller. Wrong credentials end the
 	// request with status 401, and so does it without credentials unless optional.
 	Filter func(authenticators any, optional bool) exchange.Filter
-	// Inbound makes a server's call one of x's caller: it sets in.Context, and in.Metadata, whose map it changes if there is one.
-	// Without a caller it removes what would name one. A map that it set is shared with other calls.
-	Inbound func(x *exchange.Exchange, in *gateway.Inbound)
+	// Inbound makes a server's call one of x's caller: it returns the context and the metadata for it, in the map that it was given
+	// if there is one. Without a caller it removes what would name one. A map of its own is shared with other calls. It takes values,
+	// not a pointer to what holds them: through a function variable that would move to the heap for each call.
+	Inbound func(x *exchange.Exchange, ctx context.Context, metadata map[string]string) (context.Context, map[string]string)
 	// Context is Inbound for a server that calls or opens streams with a context.
 	Context func(ctx context.Context, x *exchange.Exchange) context.Context
 	// Until calls end at most once, on another goroutine, when the credentials of x's caller end. stop must be called.

@@ -116,7 +116,7 @@ func BenchmarkCall(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				in := gateway.Inbound{Context: context.Background()}
-				auth.Inbound(x, &in)
+				in.Context, in.Metadata = auth.Inbound(x, in.Context, in.Metadata)
 				var err error
 				if out, err = action.ServeJSON(in, out[:0], nil); err != nil {
 					b.Fatal(err)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -150,20 +149,19 @@ func caller(x *exchange.Exchange) *Principal {
 	return p
 }
 
-// inbound makes a server's call one of x's caller: it sets in.Context, and in.Metadata, whose map it changes if there is one.
-// Without a caller it removes what would name one. A map that it set is shared with other calls.
-func inbound(x *exchange.Exchange, in *gateway.Inbound) {
+// inbound is principal.Inbound.
+func inbound(x *exchange.Exchange, ctx context.Context, metadata map[string]string) (context.Context, map[string]string) {
 	p := caller(x)
 	switch {
 	case p == nil:
-		delete(in.Metadata, principal.MetadataKey)
-		return
-	case in.Metadata == nil:
-		in.Metadata = p.carried.metadata
+		delete(metadata, principal.MetadataKey)
+		return ctx, metadata
+	case metadata == nil:
+		metadata = p.carried.metadata
 	default:
-		in.Metadata[principal.MetadataKey] = p.carried.text
+		metadata[principal.MetadataKey] = p.carried.text
 	}
-	in.Context = context.WithValue(in.Context, principalKey{}, p)
+	return context.WithValue(ctx, principalKey{}, p), metadata
 }
 
 // contextOf is inbound for a server that calls or opens streams with a context: ctx for x's caller, or without one.

@@ -82,7 +82,7 @@ func TestInboundMakesACallOneOfTheCaller(t *testing.T) {
 		x := request()
 		x.Principal = caller
 		in := gateway.Inbound{Context: t.Context(), Metadata: metadata}
-		auth.Inbound(x, &in)
+		in.Context, in.Metadata = auth.Inbound(x, in.Context, in.Metadata)
 		out, err := action.ServeJSON(in, nil, nil)
 		if err != nil {
 			t.Fatal(err)
