@@ -117,13 +117,13 @@ func (c *Config) check() error {
 	case c.Name == "" || len(c.Name) > 100 || strings.Trim(c.Name, letters) != "":
 		return fmt.Errorf(`the name %.100q: want 1 to 100 letters, digits, "_", "-" and dots`, c.Name)
 	case c.MaxAnswer < 0 || c.MaxAnswer > maxAnswer:
-		return fmt.Errorf("a MaxAnswer of %d: want 1 to %d bytes", c.MaxAnswer, maxAnswer)
+		return fmt.Errorf("the MaxAnswer is %d: want 1 to %d bytes", c.MaxAnswer, maxAnswer)
 	case c.Timeout != 0 && c.Timeout < time.Millisecond:
-		return fmt.Errorf("a Timeout of %v: want at least 1ms", c.Timeout)
+		return fmt.Errorf("the Timeout is %v: want at least 1ms", c.Timeout)
 	case c.Replicas < NoReplicas || c.Replicas > 0 && replication.Setting{Replicas: c.Replicas}.Check() != nil:
-		return fmt.Errorf("a number of Replicas of %d: want 1 or more, or NoReplicas", c.Replicas)
+		return fmt.Errorf("the number of Replicas is %d: want 1 or more, or NoReplicas", c.Replicas)
 	case c.Lease != 0 && c.Lease < 10*time.Millisecond:
-		return fmt.Errorf("a Lease of %v: want at least 10ms", c.Lease)
+		return fmt.Errorf("the Lease is %v: want at least 10ms", c.Lease)
 	}
 	return nil
 }
