@@ -17,8 +17,8 @@ import (
 //
 // Where the state of the process is known, Ask has both types checked by the compiler.
 //
-// It waits until ctx ends, or for CallTimeout where ctx has no deadline. A call that has not begun by then is not handled any
-// more; of one that has, the answer is lost. While a process waits in a call it handles nothing else, and others are not held up. The
+// It waits until ctx ends, or for CallTimeout where ctx has no deadline; the process may still handle the call after that,
+// and what it answers is lost. While a process waits in a call it handles nothing else, and others are not held up. The
 // error is the handler's own, or
 //
 //   - ErrNoProcess when the process is not there or ended before it answered, ErrNoConnection when its node is not reached
@@ -74,12 +74,6 @@ func (c *call[In]) value(int) any            { return c.in }
 func (c *call[In]) replyTo() Request         { return c.request }
 func (c *call[In]) context() context.Context { return c.ctx }
 
-// wanted reports whether anybody waits for the answer. A process that handled calls whose callers have gone would keep those
-// behind them waiting until they are gone too.
-func (c *call[In]) wanted() bool {
-	return c.request.waits() && (c.ctx == nil || c.ctx.Err() == nil)
-}
-
 func (c *call[In]) free() {
 	var zero In
 	c.in, c.request, c.ctx = zero, Request{}, nil
@@ -92,7 +86,6 @@ func (c *call[In]) free() {
 type callBody interface {
 	replyTo() Request
 	context() context.Context
-	wanted() bool
 }
 
 // Request is a call that will be answered later. You may keep, copy and use it in any goroutine.

@@ -155,28 +155,6 @@ func TestACallEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestACallWhoseCallerHasGoneIsNotHandledAnyMore(t *testing.T) {
-	bubble(t, func(t *testing.T, s *System) {
-		pid := spawn(t, s, hooks{})
-		gate := busyIn(t, s, pid)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		var handled []string
-		call := func(ctx context.Context, name string) error {
-			_, err := Call[any](ctx, s, pid, ask{func(*Process) (any, error) { handled = append(handled, name); return nil, nil }})
-			return err
-		}
-		wantError(t, call(ctx, "late"), context.DeadlineExceeded)
-		close(gate.open)
-		if err := call(t.Context(), "in time"); err != nil {
-			t.Error(err)
-		}
-		if len(handled) != 1 || handled[0] != "in time" {
-			t.Errorf("handled %q", handled)
-		}
-	})
-}
-
 func TestACallOfAProcessThatIsNotThereFailsAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		started := time.Now()

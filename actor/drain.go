@@ -128,13 +128,6 @@ func (p *Process) takeSignals() (l *envelope, killed error) {
 // reason for which the process has to end.
 func (p *Process) receive(l *envelope, mine *queue) error {
 	k, s := l.body.kind(), p.entry
-	if l.call {
-		if c := l.body.(callBody); !c.wanted() {
-			c.replyTo().fail(ErrCallTimeout) // also where only its time is over: another node counts the call until then
-			p.discard(l)
-			return nil
-		}
-	}
 	before := l.at
 	h := s.behavior.find(k, l.call)
 	if k == exitKind {
