@@ -104,6 +104,18 @@ func (r *Replicated) Promote(t testing.TB, replica *Server) {
 	r.Cut()
 }
 
+// Promoted returns the replica that is a primary now.
+func (r *Replicated) Promoted(t testing.TB) *Server {
+	t.Helper()
+	for _, replica := range r.Replicas {
+		if text, err := queryRedis(replica.Addr(), "INFO replication"); err == nil && strings.Contains(text, "role:master") {
+			return replica
+		}
+	}
+	t.Fatal("no replica was promoted")
+	return nil
+}
+
 // queryRedis asks a server that wants no password, and returns the bulk or the line that it answers.
 func queryRedis(address, command string) (string, error) {
 	conn, err := net.DialTimeout("tcp4", address, answerLimit)

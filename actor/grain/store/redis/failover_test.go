@@ -348,7 +348,7 @@ func startAuthorsWhere(t *testing.T, r *brokers.Replicated, parameters string) *
 
 func TestSentinelsTellWhereThePrimaryIs(t *testing.T) {
 	r := brokers.ReplicatedForTest(t, 2)
-	a := startAuthors(t, "redis://"+r.Sentinel(t)+"?sentinel="+brokers.SentinelName)
+	a := startAuthors(t, "redis://"+r.Sentinel(t)+"?replicas=1&sentinel="+brokers.SentinelName)
 	a.some(t, 1000)
 	must(t, r.Primary.Kill())
 	a.some(t, 1000) // at the one that was promoted
