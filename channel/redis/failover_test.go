@@ -203,7 +203,7 @@ func TestSentinelsTellWhereThePrimaryIs(t *testing.T) {
 	}
 }
 
-// On a busy machine a Sentinel takes a primary that answers late for dead, and promotes the next one a second later. A primary that was
+// On a busy machine a Sentinel takes a primary that answers late for dead, and promotes the next one soon after. A primary that was
 // promoted a moment ago has no replica yet: what it acknowledged alone would be lost, so each message has to be on two servers.
 func TestWhatWasAcknowledgedIsHandledAfterASentinelPromotedOneReplicaAfterTheOther(t *testing.T) {
 	r := brokers.ReplicatedForTest(t, 2)

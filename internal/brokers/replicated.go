@@ -65,7 +65,8 @@ func awaitText(t testing.TB, address, command string, said func(text string) boo
 // SentinelName is the name of the primary at the Sentinel of [Replicated.Sentinel].
 const SentinelName = "primary"
 
-// Sentinel starts one that promotes a replica by itself half a second after the primary is lost, and returns its address. It ends with
+// Sentinel starts one that promotes a replica by itself two seconds after the primary is lost, and returns its address. With less than
+// the second at which it pings, it loses a primary that it has just promoted, and promotes the next. It ends with
 // the test.
 func (r *Replicated) Sentinel(t testing.TB) (address string) {
 	t.Helper()
@@ -76,7 +77,7 @@ func (r *Replicated) Sentinel(t testing.TB) (address string) {
 	dir := t.TempDir()
 	_, port, _ := strings.Cut(address, ":")
 	host, primary, _ := strings.Cut(r.Primary.Addr(), ":")
-	text := fmt.Sprintf("bind 127.0.0.1\nport %s\ndir %q\nsentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %s 500\nsentinel failover-timeout %s 10000\n",
+	text := fmt.Sprintf("bind 127.0.0.1\nport %s\ndir %q\nsentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %s 2000\nsentinel failover-timeout %s 10000\n",
 		port, dir, SentinelName, host, primary, SentinelName, SentinelName)
 	path := filepath.Join(dir, "sentinel.conf") // which it writes to
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
