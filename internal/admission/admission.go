@@ -176,6 +176,14 @@ func (c *Control) Late() {
 	}
 }
 
+// Queued is the number of requests that wait.
+func (c *Control) Queued() int64 {
+	if c == nil {
+		return 0
+	}
+	return max(0, c.came.Load()-c.begun.Load())
+}
+
 // served is the number of requests that were served, or are.
 func (c *Control) served() int64 { return c.begun.Load() - c.late.Load() }
 
@@ -208,7 +216,7 @@ func (c *Control) Pause() {
 	if !due && c.pausing.Load() == 0 { // all of them pause together, else the processor would go to the next
 		return
 	}
-	if due && c.came.Load() > c.begun.Load() {
+	if due && c.Queued() > 0 {
 		c.crowded.Store(true)
 		c.watch()
 	}

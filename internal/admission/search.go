@@ -99,7 +99,7 @@ func (c *Control) looked() {
 	if delay >= congested {
 		s.crowded++
 	}
-	queued := c.came.Load() - c.begun.Load()
+	queued := c.Queued()
 	if queued > 0 {
 		s.full++
 		s.fullAt = now
