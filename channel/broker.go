@@ -219,7 +219,7 @@ func (b *broker) publish(ctx context.Context, spec engine.Spec, batch []*engine.
 			var left []*engine.Outgoing
 			for _, m := range batch {
 				switch {
-				case errors.Is(m.Err, engine.ErrAway):
+				case errors.Is(m.Err, engine.ErrUnreachable):
 					left = append(left, m)
 				case m.Err != nil:
 					return b.callerError(what, m.Err)
@@ -234,7 +234,7 @@ func (b *broker) publish(ctx context.Context, spec engine.Spec, batch []*engine.
 				m.Err = err
 			}
 		}
-		if !errors.Is(err, engine.ErrAway) || !sleepWithin(ctx, pause/2+rand.N(pause)) {
+		if !errors.Is(err, engine.ErrUnreachable) || !sleepWithin(ctx, pause/2+rand.N(pause)) {
 			return b.callerError(what, err)
 		}
 	}

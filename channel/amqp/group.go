@@ -107,7 +107,7 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*engine.Delivery, err
 	case d, ok := <-g.deliveries:
 		if !ok {
 			g.deliveries = nil
-			return nil, fmt.Errorf("%w: the connection broke", engine.ErrAway)
+			return nil, fmt.Errorf("%w: the connection broke", engine.ErrUnreachable)
 		}
 		list := []*engine.Delivery{g.delivery(d)}
 		for len(list) < limit {

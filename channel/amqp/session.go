@@ -152,9 +152,9 @@ func (s *session) publishConfirmed(ctx context.Context, exchange, key string, li
 		acked, err := c.WaitContext(ctx)
 		switch {
 		case err != nil:
-			errs[i] = fmt.Errorf("%w: it did not answer: %w", engine.ErrAway, err)
+			errs[i] = fmt.Errorf("%w: it did not answer: %w", engine.ErrUnreachable, err)
 		case !acked && ch.IsClosed():
-			errs[i] = fmt.Errorf("%w: the connection broke before it answered", engine.ErrAway)
+			errs[i] = fmt.Errorf("%w: the connection broke before it answered", engine.ErrUnreachable)
 		case !acked:
 			errs[i] = fmt.Errorf("%w: it refused the message", engine.ErrFull)
 		}
@@ -188,23 +188,23 @@ func (s *store) session() (*session, error) {
 	}
 	current := s.current.Load()
 	if !current.alive() {
-		return nil, fmt.Errorf("%w: no connection to %s", engine.ErrAway, s.address.Name)
+		return nil, fmt.Errorf("%w: no connection to %s", engine.ErrUnreachable, s.address.Name)
 	}
 	return current, nil
 }
 
 // failure makes the channel's error of the client's.
 func failure(err error) error {
-	if err == nil || errors.Is(err, engine.ErrAway) || errors.Is(err, engine.ErrNotOffered) || errors.Is(err, engine.ErrClosed) {
+	if err == nil || errors.Is(err, engine.ErrUnreachable) || errors.Is(err, engine.ErrNotOffered) || errors.Is(err, engine.ErrClosed) {
 		return err
 	}
 	said, ok := errors.AsType[*amqp091.Error](err)
 	if !ok || errors.Is(err, amqp091.ErrClosed) {
-		return fmt.Errorf("%w: %w", engine.ErrAway, err) // the network's
+		return fmt.Errorf("%w: %w", engine.ErrUnreachable, err) // the network's
 	}
 	switch said.Code {
 	case amqp091.ConnectionForced, amqp091.InternalError, amqp091.ResourceError, amqp091.FrameError, amqp091.UnexpectedFrame, amqp091.ChannelError:
-		return fmt.Errorf("%w: %w", engine.ErrAway, err)
+		return fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
 	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 
 // Engine knows one kind of broker.
 type Engine interface {
-	// Open connects to the broker at the address, within ctx. Where nothing answers the error is [ErrAway]. Errors name the
+	// Open connects to the broker at the address, within ctx. Where nothing answers the error is [ErrUnreachable]. Errors name the
 	// address without its password. Unknown parts of the address are refused.
 	Open(ctx context.Context, at *url.URL, config Config) (Store, error)
 }
@@ -30,8 +30,8 @@ type Config struct {
 
 // What a [Store] answers, for errors.Is.
 var (
-	// ErrAway means that the broker cannot be reached now, or did not answer in time. What was asked may have been done.
-	ErrAway = errors.New("the broker is away")
+	// ErrUnreachable means that the broker cannot be reached now, or did not answer in time. What was asked may have been done.
+	ErrUnreachable = errors.New("the broker cannot be reached")
 	// ErrNotOffered means that this kind of broker cannot do what was asked.
 	ErrNotOffered = errors.New("not offered by this broker")
 	// ErrTooLarge means that a message is larger than the channel or the broker takes.
@@ -43,7 +43,7 @@ var (
 )
 
 // Store is a connection to a broker that keeps channels. It connects again by itself for as long as it is not closed;
-// until then calls end in [ErrAway].
+// until then calls end in [ErrUnreachable].
 //
 // Names of channels and groups are made of words of letters, digits, '_' and '-', joined by dots, up to 200 bytes.
 // All methods may be called from any number of goroutines at once.

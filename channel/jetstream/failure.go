@@ -30,7 +30,7 @@ func failure(err error) error {
 	}
 	for _, known := range retryable {
 		if errors.Is(err, known) {
-			return fmt.Errorf("%w: %w", engine.ErrAway, err)
+			return fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
 		}
 	}
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
@@ -40,7 +40,7 @@ func failure(err error) error {
 		case api.ErrorCode == natsstore.CodeInsufficientResources, api.ErrorCode == natsstore.CodeStorageExceeded, api.ErrorCode == natsstore.CodeStoreFailed:
 			return fmt.Errorf("%w: %w", engine.ErrFull, err)
 		case api.Code == 503:
-			return fmt.Errorf("%w: %w", engine.ErrAway, err)
+			return fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
 		}
 	}
 	return err

@@ -50,7 +50,7 @@ func (driver) Open(ctx context.Context, at *url.URL, config engine.Config) (engi
 	s.conn, err = natsstore.Open(ctx, at, natsstore.Config{Name: config.Name, TLS: config.TLS, Secret: config.Secret, Log: config.Log, Restored: s.renew},
 		jetstream.WithPublishAsyncMaxPending(maxPublished), jetstream.WithPublishAsyncTimeout(natsstore.AnswerLimit))
 	if natsstore.Unreachable(err) {
-		err = fmt.Errorf("%w: %w", engine.ErrAway, err)
+		err = fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("channel: %w", err)
@@ -120,7 +120,7 @@ func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoi
 		}
 		m.Err = failure(err)
 		if err != nil && !s.conn.IsConnected() {
-			m.Err = fmt.Errorf("%w: %w", engine.ErrAway, err)
+			m.Err = fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
 		}
 	}
 	for i, m := range batch {
@@ -133,7 +133,7 @@ func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoi
 		case err := <-answers[i].Err():
 			m.Err = failure(err)
 		case <-ctx.Done():
-			m.Err = fmt.Errorf("%w: it did not answer: %w", engine.ErrAway, ctx.Err())
+			m.Err = fmt.Errorf("%w: it did not answer: %w", engine.ErrUnreachable, ctx.Err())
 		}
 	}
 }

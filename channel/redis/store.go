@@ -141,7 +141,7 @@ type publishing struct {
 }
 
 // answered sets the result of each message. What is not confirmed by replicas may be lost with the primary: it has the
-// error ErrAway, as it may have been kept.
+// error ErrUnreachable, as it may have been kept.
 func (p *publishing) answered(results []rueidis.RedisResult, unconfirmed error, read func(*engine.Outgoing, rueidis.RedisResult) error) {
 	for i, m := range p.sent {
 		m.Err = read(m, results[i])
@@ -292,14 +292,14 @@ func failure(err error) error {
 	}
 	said, ok := rueidis.IsRedisErr(err)
 	if !ok {
-		return fmt.Errorf("%w: %w", engine.ErrAway, err) // the connection's, or the context's
+		return fmt.Errorf("%w: %w", engine.ErrUnreachable, err) // the connection's, or the context's
 	}
 	text := said.Error()
 	switch {
 	case strings.HasPrefix(text, "OOM"), strings.HasPrefix(text, "MISCONF"):
 		return fmt.Errorf("%w: %w", engine.ErrFull, err)
 	case strings.HasPrefix(text, "LOADING"), strings.HasPrefix(text, "MASTERDOWN"), strings.HasPrefix(text, "READONLY"), strings.HasPrefix(text, "CLUSTERDOWN"), strings.HasPrefix(text, "BUSY "):
-		return fmt.Errorf("%w: %w", engine.ErrAway, err)
+		return fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
 	}
 	return err
 }
