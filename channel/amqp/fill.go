@@ -90,7 +90,7 @@ func (g *group) fill(ctx context.Context, session *session) error {
 		return err
 	}
 	log, errs := g.store.logOf(g.spec.Channel), make([]error, 1)
-	session.publishConfirmed(ctx, "", log, []amqp091.Publishing{marked}, errs)
+	session.publishing.publish(ctx, "", log, []amqp091.Publishing{marked}, errs)
 	if errs[0] != nil {
 		return errs[0]
 	}
@@ -110,7 +110,7 @@ func (g *group) copy(ctx context.Context, session *session, from <-chan amqp091.
 	var batch []amqp091.Publishing
 	flush := func(last *amqp091.Delivery) error {
 		errs := make([]error, len(batch))
-		session.publishConfirmed(ctx, "", g.queue, batch, errs)
+		session.publishing.publish(ctx, "", g.queue, batch, errs)
 		batch = batch[:0]
 		return errors.Join(append(errs, last.Ack(true))...)
 	}

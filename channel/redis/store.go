@@ -254,6 +254,15 @@ func (s *store) Remove(ctx context.Context, name string, keys ...string) (int, e
 	return int(n), failure(err)
 }
 
+// Check makes a write that replicas have to confirm too.
+func (s *store) Check(ctx context.Context) error {
+	results, unconfirmed := s.server.Primary.Do(ctx, s.server.B().Set().Key(s.prefix+":confirm").Value("").Px(time.Second).Build())
+	if err := results[0].Error(); err != nil {
+		return failure(err)
+	}
+	return failure(unconfirmed)
+}
+
 func (s *store) Close() error {
 	s.server.Close()
 	return nil
@@ -290,16 +299,13 @@ func failure(err error) error {
 	if err == nil {
 		return nil
 	}
-	said, ok := rueidis.IsRedisErr(err)
-	if !ok {
+	switch redis.RefusalOf(err) {
+	case redis.NoRefusal:
 		return fmt.Errorf("%w: %w", engine.ErrUnreachable, err) // the connection's, or the context's
-	}
-	text := said.Error()
-	switch {
-	case strings.HasPrefix(text, "OOM"), strings.HasPrefix(text, "MISCONF"):
+	case redis.Full:
 		return fmt.Errorf("%w: %w", engine.ErrFull, err)
-	case strings.HasPrefix(text, "LOADING"), strings.HasPrefix(text, "MASTERDOWN"), strings.HasPrefix(text, "READONLY"), strings.HasPrefix(text, "CLUSTERDOWN"), strings.HasPrefix(text, "BUSY "):
-		return fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
+	case redis.NotReady:
+		return fmt.Errorf("%w: %w", engine.ErrNotReady, err)
 	}
 	return err
 }
