@@ -15,7 +15,7 @@ func TestAnAlarmOfRabbitMQIsAnErrorAtOnce(t *testing.T) {
 		disk := brokers.SmallDisk(t, 200)
 		server := brokers.ForTest(t, brokers.RabbitMQ, brokers.Config{Dir: disk.Dir, Extra: "disk_free_limit.absolute = 50MB\n"})
 		control(t, server, "eval", "rabbit_disk_monitor:set_max_check_interval(100).") // it looks every ten seconds by itself
-		channeltest.Fault{Address: server.URL(), Want: engine.ErrFull, Says: "disk",
+		channeltest.Fault{Address: server.URL(), Want: engine.ErrFull, Says: "disk", Consumes: true,
 			Cause: func(t *testing.T) { disk.Fill(t, 20) }, Undo: func(t *testing.T) { disk.Free(t) }}.Run(t)
 	})
 	t.Run("memory", func(t *testing.T) {
@@ -23,7 +23,8 @@ func TestAnAlarmOfRabbitMQIsAnErrorAtOnce(t *testing.T) {
 		watermark := func(share string) func(t *testing.T) {
 			return func(t *testing.T) { control(t, server, "set_vm_memory_high_watermark", share) }
 		}
-		channeltest.Fault{Address: server.URL(), Want: engine.ErrFull, Says: "memory", Cause: watermark("0"), Undo: watermark("0.4")}.Run(t)
+		channeltest.Fault{Address: server.URL(), Want: engine.ErrFull, Says: "memory", Consumes: true,
+			Cause: watermark("0"), Undo: watermark("0.4")}.Run(t)
 	})
 }
 

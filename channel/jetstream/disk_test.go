@@ -12,7 +12,7 @@ import (
 func TestAnEmbeddedStoreGoesOnWhenItsDiskHasSpaceAgain(t *testing.T) {
 	brokers.Long(t)
 	disk := brokers.SmallDisk(t, 24)
-	channeltest.Fault{Address: "nats://embedded:0?store=" + url.QueryEscape(disk.Dir), Want: engine.ErrFull, Says: disk.Dir,
+	channeltest.Fault{Address: "nats://embedded:0?store=" + url.QueryEscape(disk.Dir), Want: engine.ErrFull, Says: disk.Dir, Consumes: true,
 		Cause: func(t *testing.T) { disk.Fill(t, 0) }, Undo: func(t *testing.T) { disk.Free(t) }}.Run(t)
 }
 

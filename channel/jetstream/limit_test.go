@@ -38,7 +38,7 @@ func TestALimitOfNATSIsAnErrorAtOnce(t *testing.T) {
 			}
 			address += server.Addr()
 			js := open(t, address)
-			channeltest.Fault{Address: address, Want: engine.ErrFull,
+			channeltest.Fault{Address: address, Want: engine.ErrFull, Consumes: true,
 				Cause: func(t *testing.T) { fill(t, js) }, Undo: func(t *testing.T) { free(t, js) }}.Run(t)
 		})
 	}

@@ -39,7 +39,7 @@ func TestARedisThatRefusesIsAnErrorAtOnce(t *testing.T) {
 	} {
 		t.Run(fault.name, func(t *testing.T) {
 			server := brokers.ForTest(t, brokers.Redis)
-			channeltest.Fault{Address: server.URL(), Want: fault.want, Says: fault.says,
+			channeltest.Fault{Address: server.URL(), Want: fault.want, Says: fault.says, Consumes: fault.want == engine.ErrFull,
 				Cause: orders(server, fault.cause...), Undo: orders(server, fault.undo...)}.Run(t)
 		})
 	}

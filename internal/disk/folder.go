@@ -67,7 +67,13 @@ func (f *Folder) Claim(size int) error {
 		return nil
 	}
 	f.asked.Store(0) // it may be long written, or another thing removed
-	return f.shortOf(1)
+	if err := f.shortOf(1); err != nil {
+		return err
+	}
+	if int64(f.free.Add(-uint64(size))) < int64(f.reserve()) {
+		return f.full()
+	}
+	return nil
 }
 
 // Exhausted is [Folder.Full] for small notes, which may use most of the reserve.
@@ -111,17 +117,22 @@ func (f *Folder) Total() uint64 {
 // shortOf returns an error where less than a share of the reserve is left.
 func (f *Folder) shortOf(share uint64) error {
 	f.ask()
-	free, total, reserve := f.free.Load(), f.total.Load(), f.reserve()
-	if total == 0 || int64(free) >= int64(reserve/share) {
+	if f.total.Load() == 0 || int64(f.free.Load()) >= int64(f.reserve()/share) {
 		return nil
 	}
-	return fmt.Errorf("the disk of %s is full: %.1f MB are left of %.0f, and %.1f are kept free", f.path, mega(free), mega(total), mega(reserve))
+	return f.full()
+}
+
+func (f *Folder) full() error {
+	return fmt.Errorf("the disk of %s is full: %.1f MB are left of %.0f, and %.1f are kept free", f.path, mega(f.free.Load()), mega(f.total.Load()),
+		mega(f.reserve()))
 }
 
 // reserve is the number of bytes that are kept free.
 func (f *Folder) reserve() uint64 { return min(f.total.Load()/reserveShare, maxReserve) }
 
-func mega(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
+// mega is a number of bytes in MB; what is about to be written may be more than there is.
+func mega(bytes uint64) float64 { return float64(max(0, int64(bytes))) / (1 << 20) }
 
 // ask asks the file system, unless that was done just now.
 func (f *Folder) ask() {
