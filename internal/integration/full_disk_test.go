@@ -11,9 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
 	_ "github.com/sabir-go/sabir/channel/jetstream"
+	_ "github.com/sabir-go/sabir/channel/redis"
 	"github.com/sabir-go/sabir/internal/brokers"
 	_ "github.com/sabir-go/sabir/web"
 )
@@ -91,4 +94,49 @@ func TestANodeWhoseStoreIsFullSaysSoAndIsReadyWhenThereIsSpace(t *testing.T) {
 	within(t, 2*time.Second, "messages are kept again", func() bool { return publish() == nil })
 	within(t, 2*time.Second, "/ready is 200 again", func() bool { status, _ := readiness(t, node); return status == http.StatusOK })
 	within(t, 10*time.Second, "all are handled", func() bool { return handled.Load() >= kept })
+}
+
+// A publisher with a minute to spare is not kept for a minute by a broker that answers that it is a replica. It is for a moment, in
+// which a failover that goes well is over.
+func TestAPublisherIsNotKeptByABrokerThatTakesNothing(t *testing.T) {
+	server := brokers.ForTest(t, brokers.Redis)
+	orders := channel.New[int]("shop.orders")
+	node := sabir.NewNode(sabir.Logger(quiet), channel.Broker(server.URL()))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer node.Stop(context.Background())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := orders.Publish(ctx, node, 1); err != nil {
+		t.Fatal(err)
+	}
+	admin, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true, ForceSingleClient: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	replicaOf := func(host, port string) {
+		if err := admin.Do(ctx, admin.B().Arbitrary("REPLICAOF", host, port).Build()).Error(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replicaOf("127.0.0.1", "1")
+	begun := time.Now()
+	_, err = orders.Publish(ctx, node, 2)
+	if !errors.Is(err, channel.ErrChannelUnreachable) || !strings.Contains(err.Error(), "READONLY") {
+		t.Errorf("got %v, want ErrChannelUnreachable with READONLY", err)
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("the publisher has its error after %v", took)
+	}
+	published := make(chan error, 1)
+	go func() {
+		_, err := orders.Publish(ctx, node, 3)
+		published <- err
+	}()
+	replicaOf("NO", "ONE") // the failover is over: the publisher notices nothing
+	if err := <-published; err != nil {
+		t.Error(err)
+	}
 }
