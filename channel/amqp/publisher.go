@@ -85,14 +85,14 @@ func (p *publisher) setAlarm(a amqp091.Blocking) {
 	})
 }
 
-// state returns an ErrFull while the server has an alarm, and the channel that is closed when it has had one for a moment.
-func (p *publisher) state() (full error, blocked <-chan struct{}) {
+// state returns an ErrFull while the server has an alarm, and a channel that is closed when it has had one for a moment.
+func (p *publisher) state() (blocked <-chan struct{}, full error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.alarm != "" {
 		full = fmt.Errorf("%w: RabbitMQ takes no messages: %s", engine.ErrFull, p.alarm)
 	}
-	return full, p.blocked
+	return p.blocked, full
 }
 
 // publish publishes messages and waits until the server has each. errs has as many errors as there are messages.
@@ -104,7 +104,7 @@ func (p *publisher) publish(ctx context.Context, exchange, key string, list []am
 			errs[i] = err
 		}
 	}
-	full, blocked := p.state()
+	blocked, full := p.state()
 	if full != nil {
 		fail(full)
 		return
@@ -166,7 +166,7 @@ func (p *publisher) confirmed(ctx context.Context, c *amqp091.DeferredConfirmati
 
 // unanswered is the error of messages that the server has not answered.
 func (p *publisher) unanswered(ctx context.Context) error {
-	if full, _ := p.state(); full != nil {
+	if _, full := p.state(); full != nil {
 		return full
 	}
 	if ctx.Err() != nil {
