@@ -36,6 +36,7 @@ type Node struct {
 	attached    []func(*Node) (gateway.Gateway, error)
 	remote      Upstream
 	extensions  extensions // see WithExtension
+	readiness   readiness  // see Ready
 
 	joins       []mesh.Config
 	joinCluster func(context.Context, *Node, mesh.Config) error // of the last Join
@@ -111,6 +112,7 @@ func NewNode(options ...NodeOption) *Node {
 		remoteParents: recent.New[remoteParent, *callContext](maxRemoteParents),
 		changed:       make(chan struct{}),
 		admission:     admission.New(),
+		readiness:     readiness{turn: make(chan struct{}, 1)},
 	}
 	n.table.Store(&routingTable{})
 	n.events.Store(newEventTable(n, nil))

@@ -27,10 +27,10 @@ func (s *server) pages() map[string]*target {
 
 func (rc *requestContext) health() { rc.send([]byte(`{"status":"ok"}` + "\n")) }
 
-// ready reports whether calls should be sent here.
+// ready reports whether calls should be sent here, and if not, why.
 func (rc *requestContext) ready() {
-	if state := rc.node.State(); state != sabir.StateRunning {
-		rc.fail(&sabir.Error{Code: sabir.CodeUnavailable, Name: sabir.ErrServiceUnavailable.Name, Node: rc.node.ID(), Retryable: true, Message: "the node is " + state.String()})
+	if err := rc.node.Ready(rc.Context); err != nil {
+		rc.fail(err)
 		return
 	}
 	rc.send([]byte(`{"status":"ready"}` + "\n"))
