@@ -23,7 +23,15 @@ func (f *remoteRequest[In, Out]) roundTrip(ctx context.Context) error {
 	for {
 		p, err := c.target.pick(&f.options, tried)
 		if err != nil {
-			return err
+			now, err := c.target.await(ctx, &f.options, err)
+			if err != nil {
+				return err
+			}
+			if own, isLocal := now.(local); isLocal {
+				return c.callLocal(ctx, own, f)
+			}
+			c = remoteCallerOf[In, Out](now.(*remoteAction))
+			continue
 		}
 		if p == nil {
 			own := c.target.providers.Load().own
@@ -195,7 +203,7 @@ func (a *remoteAction) pick(o *callOptions, tried []*mesh.Peer) (*mesh.Peer, err
 	providers := a.providers.Load()
 	switch {
 	case providers == nil || len(providers.peers) == 0:
-		return nil, a.op.node.noNode(a.action.Name)
+		return nil, a.absence(o)
 	case len(providers.peers) == 1:
 		return providers.peers[0], nil
 	}
@@ -218,11 +226,6 @@ func (n *Node) peerByName(action, node string) (*mesh.Peer, error) {
 	}
 	return nil, &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true,
 		Message: "cannot call " + action + " on node " + node + ": there is no link to a node of that name"}
-}
-
-// noNode is the error for an action whose nodes have all gone.
-func (n *Node) noNode(action string) *Error {
-	return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "no node offers " + action + " any more"}
 }
 
 // callError makes the caller's error of the one that a call or a stream over the link ended with.

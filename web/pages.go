@@ -29,8 +29,8 @@ func (rc *requestContext) health() { rc.send([]byte(`{"status":"ok"}` + "\n")) }
 
 // ready reports whether calls should be sent here.
 func (rc *requestContext) ready() {
-	if state := rc.node.State(); state != sabir.StateRunning {
-		rc.fail(&sabir.Error{Code: sabir.CodeUnavailable, Name: sabir.ErrServiceUnavailable.Name, Node: rc.node.ID(), Retryable: true, Message: "the node is " + state.String()})
+	if err := rc.node.Ready(); err != nil {
+		rc.fail(err)
 		return
 	}
 	rc.send([]byte(`{"status":"ready"}` + "\n"))
