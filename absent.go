@@ -279,13 +279,14 @@ func (a *remoteAction) await(ctx context.Context, o *callOptions, absent error) 
 // offered is what calls of the name reach now; nil for nothing, and for an action that other callers may call than a, since gateways
 // have decided by a.
 func (a *remoteAction) offered(o *callOptions) endpoint {
+	t := a.op.node.table.Load()
 	if o.node != "" {
-		if _, err := a.op.node.peerByName(a.action.Name, o.node); err != nil {
-			return nil
+		if _, err := a.op.node.peerByName(a.action.Name, o.node); err != nil || t.view == nil || len(t.view.Services(o.node)) == 0 {
+			return nil // linked, it may still be starting
 		}
 		return a
 	}
-	e := a.op.node.table.Load().actions[a.action.Name]
+	e := t.actions[a.action.Name]
 	if other, isRemote := e.(*remoteAction); e == nil || isRemote && len(other.providers.Load().peers) == 0 {
 		return nil
 	}
