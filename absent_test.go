@@ -234,7 +234,7 @@ func TestTwoNodesWhoseServicesNeedOnesOfTheOtherBothStart(t *testing.T) {
 	if err := errors.Join(<-startA, <-startB); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(a.Ready(), b.Ready()); err != nil {
+	if err := errors.Join(a.Ready(t.Context()), b.Ready(t.Context())); err != nil {
 		t.Error(err)
 	}
 }
@@ -276,20 +276,20 @@ func TestANodeIsReadyWhileWhatItsServicesDependOnIsThere(t *testing.T) {
 	if err := owner.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(<-started, gate.Ready()); err != nil {
+	if err := errors.Join(<-started, gate.Ready(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if err := owner.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	awaitAbsence(t, gate, "users.get")
-	isAbsent(t, "without users", gate.Ready(), "the node is running, and no node offers users, which orders depends on")
+	isAbsent(t, "without users", gate.Ready(t.Context()), "the node is running, and no node offers users, which orders depends on")
 	again := meeting(t, "owner", sabir.Serve(named("users")))
 	if err := again.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	defer stopIfRunning(t, again)
-	if err := errors.Join(gate.WaitFor(t.Context(), "users"), gate.Ready()); err != nil {
+	if err := errors.Join(gate.WaitFor(t.Context(), "users"), gate.Ready(t.Context())); err != nil {
 		t.Error(err)
 	}
 }

@@ -32,8 +32,8 @@ func (n *Node) Run(ctx context.Context) error {
 	return n.Stop(stopCtx)
 }
 
-// Start starts the services, each after those it needs, and then whatever lets calls in from outside. When one of
-// them fails, those started are stopped again and the error names which failed and why. A node starts once.
+// Start starts the services, each after those it needs, and then whatever lets calls in from outside; that comes first where
+// services wait for those of other nodes, see [DependsOn]. When one of them fails, those started are stopped again and the error names which failed and why. A node starts once.
 func (n *Node) Start(ctx context.Context) error {
 	if err := n.check(); err != nil {
 		return err

@@ -11,26 +11,35 @@ import (
 // needReminder is the time between two lines of the log about a start that waits for services.
 const needReminder = 5 * time.Second
 
-// Ready is nil where calls should be sent to this node: it runs, and the services that its own depend on, see [DependsOn], can be
-// called. Otherwise it is [ErrServiceUnavailable], which names what is missing; Data has the names as a list, "missing". GET /ready
-// answers by it. A node that is not ready takes calls all the same, as far as it can.
-func (n *Node) Ready() error {
+// Ready returns nil if calls should be sent to this node, as GET /ready does: it runs, and the services that its own depend on, see
+// [DependsOn], can be called. The error is [ErrServiceUnavailable] and names what is missing; its Data has the names as a list,
+// "missing". A node that is not ready takes calls all the same, as far as it can. The context is for what is asked; needs are known.
+func (n *Node) Ready(context.Context) error {
 	if n.callingNode() == nil {
 		return errNotMade()
 	}
-	state, missing, who := n.State(), []string(nil), []string(nil)
-	if state == StateStarting || state == StateRunning {
-		missing, who = n.allMissing()
+	state := n.State()
+	if missing := n.unmetNeeds(state); missing != nil {
+		return missing
 	}
-	if state == StateRunning && missing == nil {
+	if state != StateRunning {
+		return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "the node is " + state.String()}
+	}
+	return nil
+}
+
+// unmetNeeds is the error of a node that lacks services that its own depend on; nil for none.
+func (n *Node) unmetNeeds(state State) error {
+	if state != StateStarting && state != StateRunning {
 		return nil
 	}
-	e := &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "the node is " + state.String()}
-	if missing != nil {
-		e.Message += ", and no node offers " + strings.Join(missing, ", ") + ", which " + strings.Join(who, ", ") + " depends on"
-		e.Data = map[string]any{"missing": missing}
+	missing, dependents := n.allMissing()
+	if missing == nil {
+		return nil
 	}
-	return e
+	return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Data: map[string]any{"missing": missing},
+		Message: "the node is " + state.String() + ", and no node offers " + strings.Join(missing, ", ") + ", which " +
+			strings.Join(dependents, ", ") + " depends on"}
 }
 
 // need notes that services depend on others, from the beginning of their start until their stop.

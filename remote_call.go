@@ -28,7 +28,7 @@ func (f *remoteRequest[In, Out]) roundTrip(ctx context.Context) error {
 				return err
 			}
 			if own, isLocal := now.(local); isLocal {
-				return c.callLocal(ctx, own, f)
+				return c.callHere(ctx, own, f)
 			}
 			c = remoteCallerOf[In, Out](now.(*remoteAction))
 			continue
@@ -171,6 +171,11 @@ func (c *remoteCaller[In, Out]) callLocal(ctx context.Context, own local, f *rem
 	self := c.target.op.node.mesh.Load().Local()
 	began := self.Begin()
 	defer func() { self.End(began, overloaded(err)) }()
+	return c.callHere(ctx, own, f)
+}
+
+// callHere makes a call to an action of this node.
+func (c *remoteCaller[In, Out]) callHere(ctx context.Context, own local, f *remoteRequest[In, Out]) (err error) {
 	if h, ok := own.(*handler[In, Out]); ok {
 		f.out, err = h.callWith(ctx, f.in, f.options)
 		return err

@@ -29,7 +29,7 @@ func (rc *requestContext) health() { rc.send([]byte(`{"status":"ok"}` + "\n")) }
 
 // ready reports whether calls should be sent here.
 func (rc *requestContext) ready() {
-	if err := rc.node.Ready(); err != nil {
+	if err := rc.node.Ready(rc.Context); err != nil {
 		rc.fail(err)
 		return
 	}
