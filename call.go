@@ -180,6 +180,7 @@ type callOptions struct {
 	noRetry bool
 	node    string
 	key     string
+	wait    time.Duration // see WaitForNode; 0 for the node's own, negative for no more
 }
 
 // WithTimeout ends the call after d at the latest: a deadline without a context to cancel.
@@ -272,7 +273,8 @@ type Func[In, Out any] func(ctx context.Context, in In, options ...CallOption) (
 
 // Bind looks an action up once and returns it as a function; when services come and go, the function follows. Binding
 // before the action exists is fine, so a service can bind what it needs when it is made; calling before then is an
-// ErrActionNotFound. The types are named in the order of the function's own.
+// [ErrServiceUnavailable] in a cluster, as a node with the service may come, else an [ErrActionNotFound]. The types are named in the
+// order of the function's own.
 func Bind[In, Out any](from Caller, action string) Func[In, Out] {
 	if n := from.callingNode(); n != nil {
 		b := bindingOf[In, Out](n, action)
@@ -370,6 +372,9 @@ func bindingOf[In, Out any](n *Node, action string) *binding[In, Out] {
 	b := &binding[In, Out]{node: n, action: action}
 	b.follow(n.table.Load().actions[action])
 	weakly := weak.Make(b) // so that programs that bind names as they come do not fill the node
+	if n.bindings[key] == nil {
+		n.boundServices[serviceOf(action)]++
+	}
 	n.bindings[key] = func() follower {
 		if b := weakly.Value(); b != nil {
 			return b
@@ -386,5 +391,10 @@ func (n *Node) forgetBinding(key bindingKey) {
 	defer n.tableLock.Unlock()
 	if held := n.bindings[key]; held != nil && held() == nil { // else it was bound again
 		delete(n.bindings, key)
+		if service := serviceOf(key.action); n.boundServices[service] > 1 {
+			n.boundServices[service]--
+		} else {
+			delete(n.boundServices, service)
+		}
 	}
 }

@@ -82,6 +82,7 @@
 //	remoteAction.send            their inner end
 //	remoteRequest.roundTrip      remote_call.go: tries nodes until one has the call
 //	remoteAction.pick            the balancer chooses among those that offer the action
+//	remoteAction.await           absent.go: where no node does: the error, or the wait for one
 //	remoteCaller.callPeer        counts the call for balancers
 //	mesh.Peer.Link               one of the links to that node
 //	remoteCaller.callOverLink    encodes into the link's buffer and waits for the answer

@@ -235,11 +235,11 @@ const (
 // The errors of the runtime itself. Each variable is spelled as the name that goes over the wire, and docs/errors.md is made
 // of their comments: errors.Is finds them in what a call returns, wherever it ran.
 var (
-	// ErrActionNotFound: no service offers the action; the message names the nearest. Check the name, and that the service is
-	// running.
+	// ErrActionNotFound: no service offers the action, and none is known to have; the message names the nearest. Check the name, and
+	// that the service is running.
 	ErrActionNotFound = NewError(CodeNotFound, nameActionNotFound, "no such action")
-	// ErrServiceUnavailable: the service is being removed, its node is not running, or no node that has it can be reached. Try
-	// again.
+	// ErrServiceUnavailable: the service is being removed, its node is not running, no node that has it can be reached, or none offers
+	// the action now though one did lately, or this node depends on the service or binds the action. Try again.
 	ErrServiceUnavailable = NewError(CodeUnavailable, nameServiceUnavailable, "the service is not available").AsRetryable()
 	// ErrGroupGone: no service of the group takes the event any more on the node that was chosen. The runtime chooses another.
 	ErrGroupGone = NewError(CodeUnavailable, nameGroupGone, "the service is being removed").AsRetryable()

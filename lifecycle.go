@@ -32,8 +32,8 @@ func (n *Node) Run(ctx context.Context) error {
 	return n.Stop(stopCtx)
 }
 
-// Start starts the services, each after those it needs, and then whatever lets calls in from outside. When one of
-// them fails, those started are stopped again and the error names which failed and why. A node starts once.
+// Start starts the services, each after those it needs, and then whatever lets calls in from outside; that comes first where
+// services wait for those of other nodes, see [DependsOn]. When one of them fails, those started are stopped again and the error names which failed and why. A node starts once.
 func (n *Node) Start(ctx context.Context) error {
 	if err := n.check(); err != nil {
 		return err
@@ -53,6 +53,7 @@ func (n *Node) Start(ctx context.Context) error {
 		return errors.Join(err, n.stopAll(stopCtx))
 	}
 	n.state.Store(int32(StateRunning))
+	n.offers.Store(true)
 	n.announce()
 	n.log.Debug("node started", "node", n.id, "services", len(n.running))
 	return nil
@@ -69,6 +70,15 @@ func (n *Node) startAll(ctx context.Context) error {
 	if err := n.startServices(ctx, append(own, flatten(n.toServe)...)); err != nil {
 		return err
 	}
+	return n.openGateways(ctx)
+}
+
+// openGateways starts what lets calls in from outside, once.
+func (n *Node) openGateways(ctx context.Context) error {
+	if n.opened {
+		return nil
+	}
+	n.opened = true
 	for _, attach := range n.attached {
 		var opened gateway.Gateway
 		begin := func(ctx context.Context) (err error) {
@@ -130,6 +140,7 @@ func (n *Node) stopAll(ctx context.Context) error {
 	if m != nil { // last, because stop hooks may make calls to other nodes
 		errs = append(errs, m.Leave(ctx))
 	}
+	n.stopForgetting()
 	n.workers.close()
 	n.admission.Close()
 	n.state.Store(int32(StateStopped))
@@ -212,7 +223,8 @@ func (n *Node) wrongState(what string, want State) error {
 		Message: "cannot " + what + " node " + n.id + ": it is " + n.State().String() + ", not " + want.String()}
 }
 
-// startServices starts services in the order of their needs; when one fails, those of them that started are stopped.
+// startServices starts services in the order of their needs, those that need services of other nodes when these are there. When one
+// fails, those of them that started are stopped; while the node starts that is left to stopAll.
 func (n *Node) startServices(ctx context.Context, list []*Service) error {
 	var errs []error
 	for _, s := range list {
@@ -225,17 +237,59 @@ func (n *Node) startServices(ctx context.Context, list []*Service) error {
 	if err != nil {
 		return err
 	}
+	n.need(order)
 	defer n.publishWaiting()
-	for i, s := range order {
-		if err := n.startService(ctx, s); err != nil {
-			n.publishWaiting()
-			for _, started := range slices.Backward(order[:i]) {
-				err = errors.Join(err, n.stopService(ctx, started))
-			}
-			return err
-		}
+	started, err := n.startAsNeeded(ctx, order)
+	if err == nil {
+		return nil
 	}
-	return nil
+	n.publishWaiting()
+	n.needNoMore(order...)
+	n.need(started)
+	if n.State() == StateStarting {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.stopTimeout)
+	defer cancel()
+	for _, s := range slices.Backward(started) {
+		err = errors.Join(err, n.stopService(ctx, s))
+	}
+	return err
+}
+
+// startAsNeeded starts each service as soon as those that it needs are there, and returns those that it has started.
+func (n *Node) startAsNeeded(ctx context.Context, order []*Service) (started []*Service, err error) {
+	var began time.Time // of the waiting
+	for {
+		changed := n.Changed()
+		var later []*Service
+		for _, s := range order {
+			if len(s.needs) > 0 {
+				n.publishWaiting() // so that those before it are there
+				if n.missing(s) != nil {
+					later = append(later, s)
+					continue
+				}
+			}
+			if err := n.startService(ctx, s); err != nil {
+				return started, err
+			}
+			started = append(started, s)
+		}
+		switch {
+		case len(later) == 0:
+			n.setWaiting(nil)
+			return started, nil
+		case len(later) == len(order):
+			if began.IsZero() {
+				began = time.Now()
+			}
+			if err := n.awaitNeeds(ctx, later, changed, began); err != nil {
+				return started, err
+			}
+		}
+		order = later
+	}
 }
 
 func (n *Node) startService(ctx context.Context, s *Service) error {
@@ -274,11 +328,6 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 	if len(s.needs)+len(s.onStart)+len(s.components) > 0 || n.lifecycleWrapped || wrapsLifecycle(s.middlewares) {
 		n.publishWaiting() // the services before this one can be called from here on
 	}
-	for _, need := range s.needs {
-		if err := n.waitLoudly(ctx, s, need); err != nil {
-			return fmt.Errorf("service %s: %w", s.fullName(), err)
-		}
-	}
 	if err := n.openComponents(ctx, s); err != nil {
 		return err
 	}
@@ -306,6 +355,7 @@ func (n *Node) stopService(ctx context.Context, s *Service) error {
 	hooks := func(ctx context.Context) error { return runHooks(ctx, s, "stop", reversed) }
 	err = errors.Join(err, n.stage(ctx, Stage{Stop: true, Node: n.id, Service: s.fullName()}, s, hooks))
 	s.node.Store(nil)
+	n.needNoMore(s)
 	return err
 }
 

@@ -17,9 +17,9 @@ type meshHost struct{ node *Node }
 var _ mesh.Host = meshHost{}
 
 // Services lists the services that this node offers to others: without those whose names begin with "$", and without private
-// actions. While the node starts or stops there are none.
+// actions. While the node starts there are none, unless it waits for services of others, whose nodes may wait for its own.
 func (h meshHost) Services() (list []membership.Service) {
-	if h.node.State() != StateRunning {
+	if !h.node.offers.Load() {
 		return nil
 	}
 	all := h.node.table.Load().byFull
@@ -27,6 +27,14 @@ func (h meshHost) Services() (list []membership.Service) {
 		if p := all[full]; p.service.name[0] != '$' {
 			list = append(list, describeService(p))
 		}
+	}
+	return list
+}
+
+// Waiting lists the services of this node that have not started, since they wait for others.
+func (h meshHost) Waiting() (list []membership.Waiting) {
+	for _, s := range h.node.waitingServices() {
+		list = append(list, membership.Waiting{Name: s.fullName(), Needs: h.node.missing(s)})
 	}
 	return list
 }

@@ -23,20 +23,22 @@ import (
 // Node is one member of a cluster: it runs services and calls actions. Make it with [NewNode]. All its methods, and all
 // functions that take it, may be used by many goroutines at once.
 type Node struct {
-	id          string
-	log         *slog.Logger
-	maxLevel    int
-	stopTimeout time.Duration
-	middlewares []Middleware
-	signal      func(signal.Signal)
-	carry       func(context.Context) context.Context // see Middleware.Carry; nil for none
-	validator   *validate.Validator
-	codecs      []string // see Codecs
-	toServe     []Servable
-	attached    []func(*Node) (gateway.Gateway, error)
-	remote      Upstream
-	extensions  extensions // see WithExtension
-	readiness   readiness  // see Ready
+	id           string
+	log          *slog.Logger
+	maxLevel     int
+	startTimeout time.Duration // 0 for none
+	stopTimeout  time.Duration
+	waitForNode  time.Duration // see WaitForNodeByDefault
+	middlewares  []Middleware
+	signal       func(signal.Signal)
+	carry        func(context.Context) context.Context // see Middleware.Carry; nil for none
+	validator    *validate.Validator
+	codecs       []string // see Codecs
+	toServe      []Servable
+	attached     []func(*Node) (gateway.Gateway, error)
+	remote       Upstream
+	extensions   extensions // see WithExtension
+	readiness    readiness  // see Ready
 
 	joins       []mesh.Config
 	joinCluster func(context.Context, *Node, mesh.Config) error // of the last Join
@@ -56,12 +58,20 @@ type Node struct {
 	waiting          []*published // started, and not to be reached yet
 	lifecycleWrapped bool         // a middleware looks at the life of services
 	gateways         []gateway.Gateway
+	opened           bool        // the gateways are open
+	offers           atomic.Bool // other nodes may call what has started
 
 	table     atomic.Pointer[routingTable]
 	events    atomic.Pointer[eventTable]
 	bindings  map[bindingKey]func() follower // nil where the binding is not in use any more
 	tableLock sync.Mutex
 	changed   chan struct{} // closed and replaced when the table changes
+
+	boundServices map[string]int // the services of bindings, and how many each has; guarded by tableLock
+	forgetting    *time.Timer    // see forgetAbsent; guarded by tableLock
+
+	needing   map[*Service]bool // the services that depend on others, and whether they wait for them; see needs.go
+	needsLock sync.Mutex        // may be taken under tableLock
 
 	workers   workers
 	admission *admission.Control
@@ -88,7 +98,7 @@ func (s State) String() string {
 }
 
 // NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [NodeID], [Logger], [Validator], [MaxDepth],
-// [StopTimeout], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Codecs], [WithExtension], [WithLinkExtension], and those
+// [StartTimeout], [StopTimeout], [WaitForNodeByDefault], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Codecs], [WithExtension], [WithLinkExtension], and those
 // of packages, such as channel.Broker.
 //
 // Serve, Use, WithGateway, WithExtension, WithLinkExtension, Balance and Codecs add up when they are given several times. Any
@@ -108,6 +118,8 @@ func NewNode(options ...NodeOption) *Node {
 		maxLevel:      100,
 		stopTimeout:   10 * time.Second,
 		bindings:      make(map[bindingKey]func() follower),
+		boundServices: make(map[string]int),
+		needing:       make(map[*Service]bool),
 		remoteNames:   recent.New[string, *remoteAction](maxRemoteNames),
 		remoteParents: recent.New[remoteParent, *callContext](maxRemoteParents),
 		changed:       make(chan struct{}),
@@ -153,6 +165,12 @@ func Validator(v *validate.Validator) NodeOption {
 // a full stack. Default: 100.
 func MaxDepth(n int) NodeOption {
 	return nodeOptionOnce("MaxDepth", option.Caller(), func(node *Node) { node.maxLevel = max(n, 1) })
+}
+
+// StartTimeout bounds how long Start waits for services of other nodes that its own depend on, see [DependsOn]. The error names what
+// is missing. Default: Start waits until its context ends.
+func StartTimeout(d time.Duration) NodeOption {
+	return nodeOptionOnce("StartTimeout", option.Caller(), func(n *Node) { n.startTimeout = d })
 }
 
 // StopTimeout bounds how long Run waits for calls in flight when it ends. Default: 10 seconds.

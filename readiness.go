@@ -35,13 +35,18 @@ type readiness struct {
 }
 
 // Ready returns nil if calls should be sent to this node, as GET /ready does. The error is [ErrServiceUnavailable] and says what is
-// wrong: the node does not run, or an extension misses what it needs, such as the broker of channels. It asks at most twice a
-// second, for a second at most.
+// wrong: the node does not run; services that its own depend on, see [DependsOn], are missing (its Data has their names as a list,
+// "missing"); or an extension misses what it needs, such as the broker of channels. Extensions are asked at most twice a
+// second, for a second at most. A node that is not ready takes calls all the same, as far as it can.
 func (n *Node) Ready(ctx context.Context) error {
 	if n.callingNode() == nil {
 		return errNotMade()
 	}
-	if state := n.State(); state != StateRunning {
+	state := n.State()
+	if missing := n.unmetNeeds(state); missing != nil {
+		return missing
+	}
+	if state != StateRunning {
 		return n.notReady("the node is " + state.String())
 	}
 	r := &n.readiness

@@ -1,6 +1,7 @@
 package sabir
 
 import (
+	"cmp"
 	"context"
 	stdjson "encoding/json"
 	"reflect"
@@ -22,6 +23,8 @@ type remoteAction struct {
 	op         *operation
 	remote     Upstream                  // carries every call when there is no cluster; see WithUpstream
 	providers  atomic.Pointer[providers] // the nodes that offer it
+	lost       atomic.Pointer[loss]      // when the last of them was lost; nil for never
+	preferred  bool                      // names without a version reach its service's
 	balancer   membership.Balancer
 	chain      Handler
 	kind       wire.RouteKind
@@ -44,9 +47,9 @@ type providers struct {
 const maxRemoteNames = 8192
 
 // remoteByName finds the endpoint of a name that is in no table of this node, for a call that goes to a node by name or over
-// a Remote.
+// a Remote, or that a node may come for.
 func (n *Node) remoteByName(name string, o *callOptions) (endpoint, error) {
-	if badName(name) != "" || o.node == "" && n.remote == nil {
+	if badName(name) != "" || o.node == "" && n.remote == nil && !(o.wait > 0 && len(n.joins) > 0) && !n.Awaits(name) {
 		return nil, n.notFound("action", name)
 	}
 	if known, ok := n.remoteNames.Get(name); ok {
@@ -230,7 +233,7 @@ func (f *remoteRequest[In, Out]) adopt(fork *Request) {
 
 // addRemoteActions adds the actions of other nodes to a table that has this node's own: as entries of their own, or beside this
 // node's where local calls are shared out too.
-func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, known map[string]*remoteAction) {
+func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, old *routingTable) {
 	if t.view == nil {
 		return
 	}
@@ -251,7 +254,7 @@ func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, kn
 					continue // not what a node of this kind sends
 				}
 				if t.remoteActions[offered.Name] == nil {
-					n.addRemoteAction(t, linked, s, &offered, known[offered.Name])
+					n.addRemoteAction(t, linked, s, &offered, cmp.Or(old.remoteActions[offered.Name], old.absent[offered.Name]))
 				}
 				v.actions = append(v.actions, offered.Name)
 			}
@@ -284,7 +287,7 @@ func (n *Node) addRemoteAction(t *routingTable, linked map[string]*mesh.Peer, s 
 			Version: s.Version, Description: offered.Description,
 			NodeOnly: visibility == introspect.NodeOnly, ClusterOnly: visibility != introspect.NodeOnly && visibility != introspect.Public, Inline: offered.Inline, Stream: offered.Stream,
 			Idempotent: offered.Idempotent, Codecs: offered.Codecs, Routes: parseRoutes(offered.Routes), Remote: true})
-		a.in, a.out, a.routes, a.visibility = offered.In, offered.Out, string(offered.Routes), offered.Visibility
+		a.in, a.out, a.routes, a.visibility, a.preferred = offered.In, offered.Out, string(offered.Routes), offered.Visibility, s.Preferred
 	}
 	a.providers.Store(o)
 	t.remoteActions[offered.Name], t.actions[offered.Name] = a, a
@@ -294,7 +297,7 @@ func (n *Node) addRemoteAction(t *routingTable, linked map[string]*mesh.Peer, s 
 func (a *remoteAction) describes(s *membership.Service, offered *membership.Action) bool {
 	return a.action.Version == s.Version && a.action.Description == offered.Description && a.action.Inline == offered.Inline &&
 		a.action.Stream == offered.Stream && a.action.Idempotent == offered.Idempotent && slices.Equal(a.action.Codecs, offered.Codecs) && a.in == offered.In && a.out == offered.Out && a.routes == string(offered.Routes) &&
-		a.visibility == offered.Visibility
+		a.visibility == offered.Visibility && a.preferred == s.Preferred
 }
 
 // peers is the nodes that calls can go to, by name: none outside a cluster.

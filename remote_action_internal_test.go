@@ -77,7 +77,7 @@ func TestANodeThatCouldNotJoinTakesEventsAndCalls(t *testing.T) {
 	if err := Emit(ctx, n, "news", 1); err != nil {
 		t.Error(err)
 	}
-	if _, err := Call[string](ctx, n, "svc.it", 1); AsError(err).Code != CodeNotFound {
+	if _, err := Call[string](ctx, n, "svc.it", 1); AsError(err).Code != CodeUnavailable {
 		t.Error(err)
 	}
 }

@@ -23,7 +23,15 @@ func (f *remoteRequest[In, Out]) roundTrip(ctx context.Context) error {
 	for {
 		p, err := c.target.pick(&f.options, tried)
 		if err != nil {
-			return err
+			now, err := c.target.await(ctx, &f.options, err)
+			if err != nil {
+				return err
+			}
+			if own, isLocal := now.(local); isLocal {
+				return c.callHere(ctx, own, f)
+			}
+			c = remoteCallerOf[In, Out](now.(*remoteAction))
+			continue
 		}
 		if p == nil {
 			own := c.target.providers.Load().own
@@ -163,6 +171,11 @@ func (c *remoteCaller[In, Out]) callLocal(ctx context.Context, own local, f *rem
 	self := c.target.op.node.mesh.Load().Local()
 	began := self.Begin()
 	defer func() { self.End(began, overloaded(err)) }()
+	return c.callHere(ctx, own, f)
+}
+
+// callHere makes a call to an action of this node.
+func (c *remoteCaller[In, Out]) callHere(ctx context.Context, own local, f *remoteRequest[In, Out]) (err error) {
 	if h, ok := own.(*handler[In, Out]); ok {
 		f.out, err = h.callWith(ctx, f.in, f.options)
 		return err
@@ -195,7 +208,7 @@ func (a *remoteAction) pick(o *callOptions, tried []*mesh.Peer) (*mesh.Peer, err
 	providers := a.providers.Load()
 	switch {
 	case providers == nil || len(providers.peers) == 0:
-		return nil, a.op.node.noNode(a.action.Name)
+		return nil, a.absence(o)
 	case len(providers.peers) == 1:
 		return providers.peers[0], nil
 	}
@@ -218,11 +231,6 @@ func (n *Node) peerByName(action, node string) (*mesh.Peer, error) {
 	}
 	return nil, &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true,
 		Message: "cannot call " + action + " on node " + node + ": there is no link to a node of that name"}
-}
-
-// noNode is the error for an action whose nodes have all gone.
-func (n *Node) noNode(action string) *Error {
-	return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "no node offers " + action + " any more"}
 }
 
 // callError makes the caller's error of the one that a call or a stream over the link ended with.

@@ -26,7 +26,15 @@ func openRemoteStream[In, Out any](ctx context.Context, a *remoteAction, o callO
 	for {
 		p, err := a.pick(&o, tried)
 		if err != nil {
-			return nil, err
+			now, err := a.await(ctx, &o, err)
+			if err != nil {
+				return nil, err
+			}
+			var isRemote bool
+			if a, isRemote = now.(*remoteAction); !isRemote {
+				return openStreamOf[In, Out](ctx, now, o)
+			}
+			continue
 		}
 		stream, err := openOverLink[In, Out](ctx, own, a, p)
 		lost, ok := err.(*wire.LostError)

@@ -21,6 +21,7 @@ type routingTable struct {
 	services      map[string]bool          // every name a service can be reached by
 	byFull        map[string]*published    // this node's services
 	remoteActions map[string]*remoteAction // by full name: what other nodes offer
+	absent        map[string]*remoteAction // by full name: what they offered lately, see absent.go
 	view          *membership.View
 }
 
@@ -119,6 +120,9 @@ func (n *Node) forgetPaths() {
 	for _, a := range n.table.Load().remoteActions {
 		a.op.nested.Store(nil)
 	}
+	for _, a := range n.table.Load().absent {
+		a.op.nested.Store(nil)
+	}
 	for _, a := range n.remoteNames.All {
 		a.op.nested.Store(nil)
 	}
@@ -134,7 +138,7 @@ func (n *Node) changeTable(change func(map[string]*published)) {
 		all = make(map[string]*published)
 	}
 	change(all)
-	n.setTable(n.newTable(all, old.view, old.remoteActions))
+	n.setTable(n.newTable(all, old.view, old))
 	n.announce()
 }
 
@@ -145,7 +149,7 @@ func (n *Node) rebuild(view *membership.View) {
 	defer n.tableLock.Unlock()
 	n.events.Store(newEventTable(n, view, n.events.Load().receivers...))
 	old := n.table.Load()
-	n.setTable(n.newTable(old.byFull, view, old.remoteActions))
+	n.setTable(n.newTable(old.byFull, view, old))
 }
 
 // setTable replaces the table. The bound names must get their new endpoints first: a caller that finds a service in the
@@ -169,8 +173,8 @@ type version struct {
 	actions   []string // full names
 }
 
-// newTable works out which names reach what.
-func (n *Node) newTable(all map[string]*published, view *membership.View, known map[string]*remoteAction) *routingTable {
+// newTable works out which names reach what. The caller holds tableLock.
+func (n *Node) newTable(all map[string]*published, view *membership.View, old *routingTable) *routingTable {
 	own := 0
 	for _, p := range all {
 		own += len(p.endpoints)
@@ -189,7 +193,7 @@ func (n *Node) newTable(all map[string]*published, view *membership.View, known 
 		chooseDefault(localDefaults, p.service.name, v)
 	}
 	defaults := maps.Clone(localDefaults) // and in the whole cluster
-	n.addRemoteActions(t, defaults, known)
+	n.addRemoteActions(t, defaults, old)
 	for name, v := range localDefaults {
 		for _, full := range v.actions {
 			if short := name + full[len(v.full):]; t.localActions[short] == nil {
@@ -205,6 +209,7 @@ func (n *Node) newTable(all map[string]*published, view *membership.View, known 
 			}
 		}
 	}
+	n.rememberAbsent(t, old)
 	return t
 }
 
@@ -253,24 +258,6 @@ func (n *Node) WaitFor(ctx context.Context, services ...string) error {
 			return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, cause: ctx.Err(),
 				Message: "gave up waiting for " + strings.Join(missing, ", ") + ": " + ctx.Err().Error()}
 		}
-	}
-}
-
-// needReminder is the time between two lines of the log about a start that waits for a service.
-const needReminder = 5 * time.Second
-
-// waitLoudly is WaitFor for the start of a service: a name that no node will ever have must not look like a start that hangs.
-func (n *Node) waitLoudly(ctx context.Context, s *Service, need string) error {
-	began := time.Now()
-	for {
-		limited, cancel := context.WithTimeout(ctx, needReminder)
-		err := n.WaitFor(limited, need)
-		cancel()
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		n.log.WarnContext(ctx, "a service does not start before one that it needs is there: is the name right, and does a node serve it?",
-			"node", n.id, "service", s.fullName(), "declared", s.where.String(), "missing", need, "waited", time.Since(began).Round(time.Second))
 	}
 }
 
@@ -339,12 +326,15 @@ func (n *Node) Actions() []*Action {
 	return list
 }
 
-// Action finds the action that a name reaches, with or without a version, here or on another node; nil if there is none.
+// Action finds the action that a name reaches, with or without a version, here or on another node; nil if there is none, or none
+// now, see [Node.Absent].
 func (n *Node) Action(name string) *Action {
-	if e := n.table.Load().actions[name]; e != nil {
-		return e.info()
+	t := n.table.Load()
+	e := t.actions[name]
+	if e == nil || t.absent[e.info().Name] == e {
+		return nil
 	}
-	return nil
+	return e.info()
 }
 
 // Nearest returns up to three names of actions that resemble a name which reaches none, the likeliest first, for error

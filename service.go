@@ -74,8 +74,10 @@ func Preferred() ServiceOption {
 	return serviceOptionOnce("Preferred", option.Caller(), func(s *Service) { s.preferred = true })
 }
 
-// DependsOn names the services that this one calls. It starts after them, waits for those that come later, and stops before
-// them. A node with an Upstream (see WithUpstream) takes those it does not have to be there.
+// DependsOn names the services that this one calls. It starts after them and stops before them. Where other nodes offer them, it
+// starts when they are there; meanwhile the rest of the node has started and its gateways listen, see [Node.Ready] and
+// [StartTimeout]. Services that depend on each other in a circle do not start, which is an error, also over several nodes. A node
+// with an Upstream (see WithUpstream) takes those it does not have to be there.
 func DependsOn(services ...string) ServiceOption {
 	return serviceOption(func(s *Service) { s.needs = append(s.needs, services...) })
 }

@@ -98,6 +98,11 @@ func OpenStream[In, Out any](ctx context.Context, from Caller, action string, op
 	if err != nil {
 		return nil, err
 	}
+	return openStreamOf[In, Out](ctx, e, o)
+}
+
+// openStreamOf opens a stream to an endpoint.
+func openStreamOf[In, Out any](ctx context.Context, e endpoint, o callOptions) (*Stream[Out, In], error) {
 	if h, ok := e.(*streamHandler[In, Out]); ok {
 		return h.openStream(ctx)
 	}
@@ -106,7 +111,7 @@ func OpenStream[In, Out any](ctx context.Context, from Caller, action string, op
 	}
 	opener, ok := e.(streamOpener)
 	if !ok {
-		return nil, noStream(n, action)
+		return nil, noStream(e.operation().node, e.info().Name)
 	}
 	other, err := opener.openAny(ctx)
 	if err != nil {

@@ -17,6 +17,10 @@ func (rc *requestContext) noTarget() {
 		methods = append(methods, http.MethodGet)
 	}
 	if methods == nil {
+		if err := rc.notYet(rc.Method, rc.Path); err != nil {
+			rc.fail(err)
+			return
+		}
 		rc.fail(rc.notFound(rc.Path))
 		return
 	}
@@ -42,14 +46,30 @@ func (rc *requestContext) noTarget() {
 // wrong names cannot keep the node busy, only one is looked up at a time, and the others get no advice.
 const maxSuggest = 100
 
+// notYet is the error for an address that may have a target in a moment: while the node starts or stops, and for a call of a service
+// that the node expects and has not seen yet. It says nothing of the actions that there are. It is nil for any other address.
+func (s *server) notYet(method, path string) error {
+	e := &sabir.Error{Code: sabir.CodeUnavailable, Name: sabir.ErrServiceUnavailable.Name, Node: s.node.ID(), Retryable: true}
+	if state := s.node.State(); state != sabir.StateRunning {
+		e.Message = fmt.Sprintf("no action has the address %.200q; the node is %s", path, state)
+		return e
+	}
+	if method != http.MethodPost || !s.node.Awaits(s.nameOf(path)) {
+		return nil
+	}
+	e.Message = fmt.Sprintf("what has the address %.200q is not available now", path)
+	return e
+}
+
+// nameOf is the name of the action whose calls go to a path.
+func (s *server) nameOf(path string) string {
+	return strings.ReplaceAll(strings.Trim(strings.TrimPrefix(path, s.groupOf(path).prefix), "/"), "/", ".")
+}
+
 // notFound makes the same error for an action that is not public as for one that does not exist.
 func (s *server) notFound(path string) *sabir.Error {
 	e := &sabir.Error{Code: sabir.CodeNotFound, Name: sabir.ErrActionNotFound.Name, Node: s.node.ID(), Message: fmt.Sprintf("no action has the address %.200q", path)}
-	if s.node.State() != sabir.StateRunning {
-		e.Message += " (the node is " + s.node.State().String() + ")"
-	}
-	d := s.groupOf(path)
-	name := strings.ReplaceAll(strings.Trim(strings.TrimPrefix(path, d.prefix), "/"), "/", ".")
+	name := s.nameOf(path)
 	if name == "" || len(name) > maxSuggest || !s.suggesting.CompareAndSwap(false, true) {
 		return e
 	}

@@ -101,6 +101,14 @@ func newTable(f *server) (t *table, problems []error) {
 			}
 		}
 	}
+	for _, a := range f.node.Absent() { // which answer that they are not available now
+		if !a.Public() {
+			continue
+		}
+		for _, d := range f.groupsOf(a) {
+			_ = t.add(f, d, a) // an address that it cannot have was reported when it was there, or is another's by now
+		}
+	}
 	return t, problems
 }
 
@@ -137,9 +145,10 @@ func (t *table) add(f *server, d *routeGroup, a *sabir.Action) error {
 	t.calls[call.path] = call
 	t.folders[path.Dir(call.path)] = true
 	if a.Version > 0 {
-		if _, short, _ := strings.Cut(a.Name, "."); f.node.Action(short) == a {
-			t.calls[d.prefix+actionPath(short)] = call
-			t.folders[path.Dir(d.prefix+actionPath(short))] = true
+		_, short, _ := strings.Cut(a.Name, ".")
+		if at := d.prefix + actionPath(short); f.node.Action(short) == a || t.calls[at] == nil && f.node.Action(short) == nil {
+			t.calls[at] = call
+			t.folders[path.Dir(at)] = true
 		}
 	}
 	var errs []error

@@ -64,7 +64,7 @@ func bindFollows(t *testing.T, s *suite) {
 		sabir.Handle(made, "it", greet)
 		return made
 	}
-	if _, err := hello(brief(t), greeting{"Ada"}); !errors.Is(err, sabir.ErrActionNotFound) {
+	if _, err := hello(brief(t), greeting{"Ada"}); !errors.Is(err, sabir.ErrServiceUnavailable) || !sabir.AsError(err).Retryable {
 		t.Errorf("before anybody offers it: %v", err)
 	}
 	var before *sabir.Node

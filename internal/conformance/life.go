@@ -237,7 +237,7 @@ func stopped(t *testing.T, s *suite) {
 		"by name": func() error { _, err := sabir.Call[string](brief(t), a, "svc.it", 1); return err },
 		"bound":   func() error { _, err := it(brief(t), 1); return err },
 	} {
-		if err := call(); !errors.Is(err, sabir.ErrActionNotFound) {
+		if err := call(); !absent(err, "svc.it", "b") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

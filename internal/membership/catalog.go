@@ -17,6 +17,13 @@ type Catalog struct {
 	Instance uint64    `json:"instance,omitempty"` // Member.Instance: one run of the node
 	Version  uint64    `json:"version"`            // grows with each change in one run of the node
 	Services []Service `json:"services,omitempty"`
+	Waiting  []Waiting `json:"waiting,omitempty"` // services that have not started: nobody can call them
+}
+
+// Waiting is a service of a node that waits for services of others before it starts.
+type Waiting struct {
+	Name  string   `json:"name"`  // full name
+	Needs []string `json:"needs"` // the services that are missing
 }
 
 // Service is a service of a node.
@@ -92,8 +99,13 @@ func (c *Catalog) check() error {
 	if bad := identity.BadID(c.Node); bad != "" {
 		return fmt.Errorf("its id %s", bad)
 	}
-	if len(c.Services) > MaxServices {
-		return fmt.Errorf("%d services; %d is the limit", len(c.Services), MaxServices)
+	if len(c.Services)+len(c.Waiting) > MaxServices {
+		return fmt.Errorf("%d services; %d is the limit", len(c.Services)+len(c.Waiting), MaxServices)
+	}
+	for _, w := range c.Waiting {
+		if err := w.check(); err != nil {
+			return fmt.Errorf("service %.100q, which waits: %w", w.Name, err)
+		}
 	}
 	actions, subscriptions := 0, 0
 	for i := range c.Services {
@@ -132,17 +144,21 @@ func (c *Catalog) check() error {
 	return nil
 }
 
-func (s *Service) check() error {
-	switch {
-	case s.Version < 0:
-		return fmt.Errorf("the version %d is negative", s.Version)
-	case len(s.Needs) > maxNeeds:
-		return fmt.Errorf("needs %d services; %d is the limit", len(s.Needs), maxNeeds)
+func (w *Waiting) check() error {
+	if len(w.Needs) > maxNeeds {
+		return fmt.Errorf("needs %d services; %d is the limit", len(w.Needs), maxNeeds)
 	}
-	if err := checkNames("name", s.Name); err != nil {
+	if err := checkNames("name", w.Name); err != nil {
 		return err
 	}
-	if err := checkNames("needed service", s.Needs...); err != nil {
+	return checkNames("needed service", w.Needs...)
+}
+
+func (s *Service) check() error {
+	if s.Version < 0 {
+		return fmt.Errorf("the version %d is negative", s.Version)
+	}
+	if err := (&Waiting{s.Name, s.Needs}).check(); err != nil {
 		return err
 	}
 	if err := checkTexts(s.Group, s.Description); err != nil {

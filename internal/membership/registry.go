@@ -81,6 +81,14 @@ func (v *View) Services(node string) []Service {
 	return nil
 }
 
+// Waiting lists the services of a node that have not started.
+func (v *View) Waiting(node string) []Waiting {
+	if c := v.catalogs[node]; c != nil {
+		return c.Waiting
+	}
+	return nil
+}
+
 // Action lists the nodes that offer an action, given its full name, by node; nil for none.
 func (v *View) Action(full string) []Offer { return v.actions[full] }
 

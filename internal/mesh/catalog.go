@@ -16,7 +16,7 @@ func (m *Mesh) catalog() membership.Catalog {
 	c := membership.Catalog{Node: m.config.Node, Instance: m.info.Instance, Version: m.version}
 	m.mu.Unlock()
 	if !m.config.ClientOnly {
-		c.Services = m.host.Services()
+		c.Services, c.Waiting = m.host.Services(), m.host.Waiting()
 	}
 	return c
 }

@@ -17,8 +17,10 @@ import (
 
 // Host is the node that a mesh links with others. Its methods may be called by many goroutines at once.
 type Host interface {
-	// Services lists the services that the node offers to others: none while it starts or stops.
+	// Services lists the services that the node offers to others.
 	Services() []membership.Service
+	// Waiting lists the services of the node that wait for others before they start.
+	Waiting() []membership.Waiting
 	// Rebuild makes the tables that calls go by anew, after a change of what other nodes offer.
 	Rebuild(view *membership.View)
 	// Members asks another node, which this one is linked with, for the nodes that it knows.

@@ -19,6 +19,7 @@ import (
 type host struct{ services []membership.Service }
 
 func (h host) Services() []membership.Service { return h.services }
+func (host) Waiting() []membership.Waiting    { return nil }
 func (host) Rebuild(*membership.View)         {}
 func (host) Members(context.Context, string) ([]membership.Member, error) {
 	return nil, errors.New("not asked")

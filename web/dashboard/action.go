@@ -122,6 +122,11 @@ func (b *dashboard) call(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := b.node.Action(in.Action)
+	for _, absent := range b.node.Absent() { // whose answer is that it is not available now
+		if a == nil && absent.Name == in.Action {
+			a = absent
+		}
+	}
 	switch {
 	case a == nil || !a.Public():
 		b.fail(w, sabir.Errorf(sabir.CodeNotFound, sabir.ErrActionNotFound.Name, "there is no public action %.100q to call now", in.Action))

@@ -1,0 +1,297 @@
+package sabir
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sabir-go/sabir/internal/membership"
+	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// An action is absent while no node offers it though one did lately: its node was lost, or has left. It stays in the routing table
+// with no providers, so that its calls go through the middlewares of this node, and fail there with ErrServiceUnavailable: retries,
+// breakers and metrics get to see them. A name that nobody has known is in no table, and is ErrActionNotFound.
+
+const (
+	// absentFor is the time for which the actions of a lost node are remembered.
+	absentFor = 5 * time.Minute
+	// maxAbsent bounds the names that are remembered: those of a node with the largest catalog there may be.
+	maxAbsent = membership.MaxActions
+)
+
+// loss is the moment at which an action became absent.
+type loss struct {
+	node string
+	at   time.Time
+}
+
+// WaitForNode lets the call wait for at most d, within its deadline, where no node offers the action now: for one that starts, or
+// that comes back. It goes on as soon as a node offers the action, to that one. Where none came in time, the call fails with
+// [ErrServiceUnavailable]. A call waits once, whatever retries are on the way. In a cluster an action that nobody has known is
+// waited for too.
+func WaitForNode(d time.Duration) CallOption { return func(o *callOptions) { o.wait = max(d, 1) } }
+
+// WaitForNodeByDefault is [WaitForNode] for all calls of a node, those that come over HTTP included: for actions that were offered
+// in the last five minutes, or whose services this node depends on or binds actions of. Default: calls do not wait.
+func WaitForNodeByDefault(d time.Duration) NodeOption {
+	return nodeOptionOnce("WaitForNodeByDefault", option.Caller(), func(n *Node) { n.waitForNode = max(d, 0) })
+}
+
+// rememberAbsent adds to a table, which replaces old, the actions that old had from nodes that have gone. What a node that is still
+// there has withdrawn, by Node.Remove, is not remembered.
+func (n *Node) rememberAbsent(t, old *routingTable) {
+	if n.forgetting != nil {
+		n.forgetting.Stop()
+	}
+	now, linked := time.Now(), n.peers()
+	t.absent = make(map[string]*remoteAction)
+	for name, a := range old.absent {
+		if t.remoteActions[name] == nil && t.localActions[name] == nil && now.Sub(a.lost.Load().at) < absentFor {
+			t.absent[name] = a
+		}
+	}
+	for name, a := range old.remoteActions {
+		if t.remoteActions[name] != nil || t.localActions[name] != nil || n.remote != nil {
+			continue
+		}
+		node := lostNode(a, linked, old.view, t.view)
+		a.providers.Store(&providers{})
+		if node != "" {
+			a.lost.Store(&loss{node, now})
+			t.absent[name] = a
+		}
+	}
+	if len(t.absent) == 0 {
+		return
+	}
+	list := slices.SortedFunc(maps.Values(t.absent), func(a, b *remoteAction) int { return a.lost.Load().at.Compare(b.lost.Load().at) })
+	for _, a := range list[:max(0, len(list)-maxAbsent)] {
+		delete(t.absent, a.action.Name)
+	}
+	n.forgetting = time.AfterFunc(absentFor-now.Sub(list[0].lost.Load().at), n.forgetAbsent)
+	for name, a := range t.absent {
+		t.actions[name] = a
+	}
+	for short, a := range t.absentDefaults() {
+		if t.actions[short] == nil {
+			t.actions[short] = a
+		}
+	}
+}
+
+// lostNode is the node that offered the action in the old view and has gone in the new one; "" where all are still there.
+func lostNode(a *remoteAction, linked map[string]*mesh.Peer, before, now *membership.View) string {
+	for _, p := range a.providers.Load().peers {
+		if p == nil {
+			continue // this node
+		}
+		was, is := before.Catalog(p.ID), now.Catalog(p.ID)
+		if linked[p.ID] != p || was == nil || is == nil || was.Instance != is.Instance {
+			return p.ID
+		}
+	}
+	return ""
+}
+
+// absentDefaults maps names without a version to the absent actions that they would reach.
+func (t *routingTable) absentDefaults() map[string]*remoteAction {
+	defaults := make(map[string]*remoteAction)
+	for _, a := range t.absent {
+		if a.action.Version == 0 {
+			continue
+		}
+		short := a.serviceWithoutVersion() + a.action.Name[len(a.action.Service):]
+		if other := defaults[short]; other == nil || a.rank() > other.rank() {
+			defaults[short] = a
+		}
+	}
+	return defaults
+}
+
+// serviceWithoutVersion is the name of its service without the version.
+func (a *remoteAction) serviceWithoutVersion() string {
+	if a.action.Version == 0 {
+		return a.action.Service
+	}
+	_, short, _ := strings.Cut(a.action.Service, ".")
+	return short
+}
+
+// rank is the greater, the sooner names without a version reach this one of a service's: see preferredOver.
+func (a *remoteAction) rank() int {
+	switch {
+	case a.action.Version == 0:
+		return math.MaxInt
+	case a.preferred:
+		return math.MaxInt/2 + a.action.Version
+	}
+	return a.action.Version
+}
+
+// forgetAbsent makes the table without what was absent for too long.
+func (n *Node) forgetAbsent() {
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
+	old := n.table.Load()
+	n.setTable(n.newTable(old.byFull, old.view, old))
+}
+
+// stopForgetting ends the timer of forgetAbsent.
+func (n *Node) stopForgetting() {
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
+	if n.forgetting != nil {
+		n.forgetting.Stop()
+	}
+}
+
+// Absent lists the actions of other nodes that no node offers now, though one did in the last five minutes. Calls of them are
+// [ErrServiceUnavailable], and [Node.Actions] is without them. It is for gateways, whose addresses for them stay. Those of
+// the version that names without one reach come before those of others.
+func (n *Node) Absent() []*Action {
+	t := n.table.Load()
+	list := slices.SortedFunc(maps.Values(t.absent), func(a, b *remoteAction) int {
+		return cmp.Or(cmp.Compare(b.rank(), a.rank()), strings.Compare(a.action.Name, b.action.Name))
+	})
+	actions := make([]*Action, len(list))
+	for i, a := range list {
+		actions[i] = a.action
+	}
+	return actions
+}
+
+// Awaits reports whether the name, of an action or a service, is of a service that this node expects and has not seen yet: one that
+// its services depend on, see [DependsOn], or that it has bound actions of, see [Bind]. A gateway answers [ErrServiceUnavailable] to
+// calls of it, since it may be there in a moment. A node outside a cluster awaits nothing.
+func (n *Node) Awaits(name string) bool {
+	if len(n.joins) == 0 || badName(name) != "" {
+		return false
+	}
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
+	t := n.table.Load()
+	for i := range len(name) + 1 {
+		if i < len(name) && name[i] != '.' {
+			continue
+		}
+		service := name[:i]
+		if (n.boundServices[service] > 0 || n.depended(service)) && !t.services[service] && !t.hasAbsent(service) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasAbsent reports whether actions of the service are absent: it is known then, and other names of it are not its.
+func (t *routingTable) hasAbsent(service string) bool {
+	for _, a := range t.absent {
+		if a.action.Service == service || a.serviceWithoutVersion() == service {
+			return true
+		}
+	}
+	return false
+}
+
+// serviceOf is the service of an action's full name, as far as names show it.
+func serviceOf(action string) string { return action[:max(0, strings.LastIndexByte(action, '.'))] }
+
+// absence is the error of a call of the action while no node offers it.
+func (a *remoteAction) absence(o *callOptions) *Error {
+	n, name := a.op.node, a.action.Name
+	e := &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "no node offers " + name}
+	if lost := a.lost.Load(); lost != nil && n.table.Load().absent[name] == a {
+		e.Message += "; " + lost.node + " did until " + ago(time.Since(lost.at))
+		return e
+	}
+	unknown := n.notFound("action", name)
+	if a.kind == wire.EventRoute || unknown.Code != CodeNotFound || o.wait == 0 && !n.Awaits(name) {
+		return unknown
+	}
+	e.Message += ", and none has since node " + n.id + " started"
+	if _, meant, similar := strings.Cut(unknown.Message, "; did you mean "); similar {
+		e.Message, e.Data = e.Message+"; did you mean "+meant, unknown.Data
+	}
+	return e
+}
+
+// ago is a time that has passed, for people.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return itoa(int(d.Milliseconds())) + " ms ago"
+	case d < 2*time.Minute:
+		return itoa(int(d.Seconds())) + " s ago"
+	}
+	return itoa(int(d.Minutes())) + " min ago"
+}
+
+// await is called for a call that no node takes now, with the error that says so. It waits as long as the call may, and returns what
+// takes it: an action of this node, or one of others, which need not be a.
+func (a *remoteAction) await(ctx context.Context, o *callOptions, absent error) (endpoint, error) {
+	n := a.op.node
+	limit := cmp.Or(o.wait, n.waitForNode)
+	if o.timeout > 0 {
+		limit = min(limit, o.timeout)
+	}
+	var began time.Time
+	var over <-chan time.Time
+	for {
+		changed := n.Changed()
+		if e := a.offered(o); e != nil {
+			if o.timeout > 0 && over != nil {
+				o.timeout = max(o.timeout-time.Since(began), 1)
+			}
+			return e, nil
+		}
+		if over == nil {
+			if limit <= 0 || AsError(absent).Code == CodeNotFound {
+				return nil, absent
+			}
+			o.wait = -1 // once in a call
+			began = time.Now()
+			timer := time.NewTimer(limit)
+			defer timer.Stop()
+			over = timer.C
+		}
+		select {
+		case <-changed:
+			continue
+		case <-over:
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return nil, a.op.contextError(context.Canceled)
+			}
+		}
+		e := *AsError(absent)
+		e.Message += "; waited for " + time.Since(began).Round(time.Millisecond).String()
+		return nil, &e
+	}
+}
+
+// offered is what calls of the name reach now; nil for nothing, and for an action that other callers may call than a, since gateways
+// have decided by a.
+func (a *remoteAction) offered(o *callOptions) endpoint {
+	t := a.op.node.table.Load()
+	if o.node != "" {
+		if _, err := a.op.node.peerByName(a.action.Name, o.node); err != nil || t.view == nil || len(t.view.Services(o.node)) == 0 {
+			return nil // linked, it may still be starting
+		}
+		return a
+	}
+	e := t.actions[a.action.Name]
+	if other, isRemote := e.(*remoteAction); e == nil || isRemote && len(other.providers.Load().peers) == 0 {
+		return nil
+	}
+	if described := a.action.Service != ""; described && e.info().visibility() != a.action.visibility() {
+		return nil
+	}
+	return e
+}

@@ -1,0 +1,211 @@
+package sabir
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// needReminder is the time between two lines of the log about a start that waits for services.
+const needReminder = 5 * time.Second
+
+// unmetNeeds is the error of a node that lacks services that its own depend on; nil for none.
+func (n *Node) unmetNeeds(state State) error {
+	if state != StateStarting && state != StateRunning {
+		return nil
+	}
+	missing, dependents := n.allMissing()
+	if missing == nil {
+		return nil
+	}
+	return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Data: map[string]any{"missing": missing},
+		Message: "the node is " + state.String() + ", and no node offers " + strings.Join(missing, ", ") + ", which " +
+			strings.Join(dependents, ", ") + " depends on"}
+}
+
+// need notes that services depend on others, from the beginning of their start until their stop.
+func (n *Node) need(services []*Service) {
+	n.needsLock.Lock()
+	defer n.needsLock.Unlock()
+	for _, s := range services {
+		if len(s.needs) > 0 {
+			n.needing[s] = false
+		}
+	}
+}
+
+func (n *Node) needNoMore(services ...*Service) {
+	n.needsLock.Lock()
+	defer n.needsLock.Unlock()
+	for _, s := range services {
+		delete(n.needing, s)
+	}
+}
+
+// missing lists the services that s depends on and that cannot be called now.
+func (n *Node) missing(s *Service) (names []string) {
+	have := n.table.Load().services
+	for _, need := range s.needs {
+		if !have[need] && n.remote == nil && !slices.Contains(names, need) {
+			names = append(names, need)
+		}
+	}
+	return names
+}
+
+// allMissing lists what the services of this node depend on and cannot call, and those that depend on it; sorted.
+func (n *Node) allMissing() (names, dependents []string) {
+	n.needsLock.Lock()
+	defer n.needsLock.Unlock()
+	for s := range n.needing {
+		if missing := n.missing(s); missing != nil {
+			names, dependents = append(names, missing...), append(dependents, s.fullName())
+		}
+	}
+	slices.Sort(names)
+	slices.Sort(dependents)
+	return slices.Compact(names), dependents
+}
+
+// depended reports whether a service of this node depends on the one of that name.
+func (n *Node) depended(service string) bool {
+	n.needsLock.Lock()
+	defer n.needsLock.Unlock()
+	for s := range n.needing {
+		if slices.Contains(s.needs, service) {
+			return true
+		}
+	}
+	return false
+}
+
+// waitingServices lists the services that wait for others before they start, by name.
+func (n *Node) waitingServices() (list []*Service) {
+	n.needsLock.Lock()
+	defer n.needsLock.Unlock()
+	for s, waits := range n.needing {
+		if waits {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Service) int { return strings.Compare(a.fullName(), b.fullName()) })
+	return list
+}
+
+// setWaiting notes which services wait, and reports whether others did before.
+func (n *Node) setWaiting(services []*Service) (changed bool) {
+	n.needsLock.Lock()
+	defer n.needsLock.Unlock()
+	for s, waited := range n.needing {
+		waits := slices.Contains(services, s)
+		n.needing[s] = waits
+		changed = changed || waits != waited
+	}
+	return changed
+}
+
+// awaitNeeds waits for a change of what can be called, while services wait for others. From the first such wait of a start on the
+// node is open: its gateways listen, and other nodes may call what has started, since their services may wait for this node's.
+func (n *Node) awaitNeeds(ctx context.Context, waiting []*Service, changed <-chan struct{}, began time.Time) error {
+	n.publishWaiting()
+	starting := n.State() == StateStarting
+	if n.setWaiting(waiting) {
+		n.offers.Store(true)
+		n.announce()
+	}
+	if starting {
+		if err := n.openGateways(ctx); err != nil {
+			return err
+		}
+	}
+	waited := time.Since(began)
+	reminder := time.NewTimer(needReminder - waited%needReminder)
+	defer reminder.Stop()
+	var limit <-chan time.Time
+	if starting && n.startTimeout > 0 {
+		timer := time.NewTimer(n.startTimeout - waited)
+		defer timer.Stop()
+		limit = timer.C
+	}
+	select {
+	case <-changed:
+	case <-limit:
+		return n.gaveUp(waiting, fmt.Errorf("StartTimeout, %v, is over", n.startTimeout))
+	case <-ctx.Done():
+		return n.gaveUp(waiting, ctx.Err())
+	case <-reminder.C:
+		if circle := n.circle(waiting); circle != "" {
+			return &Error{Code: CodeInvalidArgument, Name: nameBadService, Node: n.id,
+				Message: "services of several nodes depend on each other in a circle, so none of them can start: " + circle}
+		}
+		for _, s := range waiting {
+			n.log.WarnContext(ctx, "a service does not start before those that it depends on are there: are the names right, and does a node serve them?",
+				"node", n.id, "service", s.fullName(), "declared", s.where.String(), "missing", strings.Join(n.missing(s), ","),
+				"waited", time.Since(began).Round(time.Second))
+		}
+	}
+	return nil
+}
+
+// gaveUp is the error of a start that waits for services no longer.
+func (n *Node) gaveUp(waiting []*Service, why error) *Error {
+	var missing, parts []string
+	for _, s := range waiting {
+		names := n.missing(s)
+		missing = append(missing, names...)
+		parts = append(parts, s.fullName()+" depends on "+strings.Join(names, ", "))
+	}
+	slices.Sort(missing)
+	return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, cause: why, Data: map[string]any{"missing": slices.Compact(missing)},
+		Message: "gave up waiting for services that no node offers: " + strings.Join(parts, "; ") + ": " + why.Error()}
+}
+
+// circle describes a circle of services that wait for each other on several nodes, one of this node's among them; "" for none.
+func (n *Node) circle(waiting []*Service) string {
+	type waiter struct {
+		node  string
+		needs []string
+	}
+	waiters := make(map[string]waiter)
+	add := func(node, full string, needs []string) {
+		waiters[full] = waiter{node, needs}
+		if first, short, versioned := strings.Cut(full, "."); versioned && badServiceName(first) != "" { // "v2"
+			waiters[short] = waiter{node, needs}
+		}
+	}
+	if view := n.table.Load().view; view != nil {
+		for _, node := range view.Nodes() {
+			for _, w := range view.Waiting(node) {
+				add(node, w.Name, w.Needs)
+			}
+		}
+	}
+	for _, s := range waiting {
+		add(n.id, s.fullName(), n.missing(s))
+	}
+	for _, s := range waiting {
+		seen := make(map[string]bool)
+		var visit func(name, way string) string
+		visit = func(name, way string) string {
+			for _, need := range waiters[name].needs {
+				w, waits := waiters[need]
+				switch on := way + " depends on " + need + " (on " + w.node + ")"; {
+				case need == s.fullName() || need == s.name && s.version > 0:
+					return on
+				case waits && !seen[need]:
+					seen[need] = true
+					if circle := visit(need, on); circle != "" {
+						return circle
+					}
+				}
+			}
+			return ""
+		}
+		if circle := visit(s.fullName(), s.fullName()+" (on "+n.id+")"); circle != "" {
+			return circle
+		}
+	}
+	return ""
+}
