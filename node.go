@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/internal/outlier"
 	"github.com/sabir-go/sabir/internal/recent"
 	"github.com/sabir-go/sabir/signal"
 	"github.com/sabir-go/sabir/validate"
@@ -40,6 +41,8 @@ type Node struct {
 	joinCluster func(context.Context, *Node, mesh.Config) error // of the last Join
 	balances    []balance
 	shares      bool                      // see PreferLocal
+	outlier     outlier.Settings          // see cluster.Outlier
+	health      atomic.Uint64             // counts the changes of which nodes are well
 	mesh        atomic.Pointer[mesh.Mesh] // nil outside a cluster, and until the node joins one
 
 	remoteNames   *recent.Cache[string, *remoteAction]      // of names that are in no table

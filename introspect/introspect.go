@@ -37,6 +37,19 @@ type Node struct {
 	Actions    int               `json:"actions"`
 	Load       Load              `json:"load"`
 	RTT        time.Duration     `json:"rtt,omitempty"` // of a ping over the link to it, in nanoseconds
+
+	// As the node that was asked sees it by its own calls; empty for itself.
+	Silent  bool      `json:"silent,omitempty"`  // it answers nothing for the moment: calls prefer others
+	LeftOut []LeftOut `json:"leftOut,omitempty"` // actions of it that get no calls for a while
+}
+
+// LeftOut is an action that answers worse on a node than on the others, so that it gets no calls there for a while; see cluster.Outlier.
+type LeftOut struct {
+	Action string    `json:"action"`
+	Reason string    `json:"reason"`
+	Since  time.Time `json:"since"`
+	Until  time.Time `json:"until"` // when a call will try the node
+	Times  int       `json:"times"` // how often that was lately
 }
 
 // Load is a node's load in its last heartbeat.

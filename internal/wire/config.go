@@ -94,6 +94,9 @@ type Config struct {
 	// Log takes the faults that no call of the link's owner can return as an error. nil is no log. Keys and proofs never reach it.
 	Log *slog.Logger
 
+	// Suspicion, where not nil, is called when Link.Suspected has changed. It must not block.
+	Suspicion func(*Link)
+
 	// Load is asked for each ping, by several goroutines at once, and must return at once. nil is a zero Load.
 	Load func() Load
 
