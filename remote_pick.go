@@ -324,7 +324,7 @@ func (n *Node) leftOut() map[string][]introspect.LeftOut {
 			continue
 		}
 		for _, s := range a.outliers.Out() {
-			list[s.Node] = append(list[s.Node], introspect.LeftOut{Action: name, Reason: string(s.Reason), Since: s.Since, Until: s.Until, Times: s.Count})
+			list[s.Node] = append(list[s.Node], introspect.LeftOut{By: n.id, Action: name, Reason: string(s.Reason), Since: s.Since, Until: s.Until, Times: s.Count})
 		}
 	}
 	for _, of := range list {

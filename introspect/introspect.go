@@ -45,6 +45,7 @@ type Node struct {
 
 // LeftOut is an action that answers worse on a node than on the others, so that it gets no calls there for a while; see cluster.Outlier.
 type LeftOut struct {
+	By     string    `json:"by"` // the node whose calls show it, and that sends none there
 	Action string    `json:"action"`
 	Reason string    `json:"reason"`
 	Since  time.Time `json:"since"`

@@ -145,6 +145,13 @@ func (s *signals) list() (list []*actionSignals) {
 	return list
 }
 
+// nodesOut is the number of nodes that are left out; false where there has never been one.
+func (a *actionSignals) nodesOut() (count int, any bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.out), a.out != nil
+}
+
 // others returns the counts of the kinds that are not in signalMetrics.
 func (a *actionSignals) others() map[signal.Kind]uint64 {
 	a.mu.Lock()

@@ -32,7 +32,7 @@ func (h *health) start(l *Link) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.timer = time.AfterFunc(l.config.PingInterval, l.look)
-	h.glancer, h.glancing = time.AfterFunc(l.config.PingInterval, l.glance), true
+	h.glancer, h.glancing = time.AfterFunc(l.config.PingInterval/glances, l.glance), true
 }
 
 func (h *health) stop() {
