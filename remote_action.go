@@ -117,10 +117,7 @@ func (a *remoteAction) send(ctx context.Context, r *Request) error {
 		ctx = carry(ctx)
 	}
 	f := r.typed.(roundTripper)
-	if made := f.made(); !made.counted { // what follows are further attempts of the same call
-		made.counted = true
-		a.action.budget.Deposit()
-	}
+	f.count(a.action.budget)
 	if r.options.node == "" && a.remote != nil && a.providers.Load() == nil {
 		return a.remote.Send(ctx, r)
 	}
@@ -131,6 +128,7 @@ func (a *remoteAction) send(ctx context.Context, r *Request) error {
 type roundTripper interface {
 	roundTrip(ctx context.Context) error
 	made() *attempts
+	count(*budget.Budget)
 }
 
 // remoteCaller makes the calls of a remoteAction whose types are In and Out.
@@ -183,9 +181,24 @@ type remoteRequest[In, Out any] struct {
 	out          Out
 	remoteCaller *remoteCaller[In, Out]
 	attempts     attempts
+	calls        uint32 // that were made with this request, which is used again and again
 }
 
 func (f *remoteRequest[In, Out]) made() *attempts { return &f.attempts }
+
+// count counts a call at its first attempt. The budget gets them some at a time, so that callers on several processors do not wait for
+// each other.
+func (f *remoteRequest[In, Out]) count(b *budget.Budget) {
+	if f.attempts.counted {
+		return
+	}
+	f.attempts.counted = true
+	if f.calls++; f.calls%depositCalls == 0 {
+		b.Deposit(depositCalls)
+	}
+}
+
+const depositCalls = 8
 
 func (c *remoteCaller[In, Out]) takeRequest() *remoteRequest[In, Out] {
 	if f, ok := c.requests.Get().(*remoteRequest[In, Out]); ok {
@@ -197,7 +210,7 @@ func (c *remoteCaller[In, Out]) takeRequest() *remoteRequest[In, Out] {
 }
 
 func (c *remoteCaller[In, Out]) putRequest(f *remoteRequest[In, Out]) {
-	*f = remoteRequest[In, Out]{remoteCaller: c, Request: Request{typed: f}}
+	*f = remoteRequest[In, Out]{remoteCaller: c, Request: Request{typed: f}, calls: f.calls}
 	c.requests.Put(f)
 }
 

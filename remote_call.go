@@ -112,7 +112,7 @@ func (c *remoteCaller[In, Out]) codecOn(l *wire.Link) (*linkCodec[In, Out], erro
 
 // callPeer sends the call, and counts it among those in flight to the peer, by which balancers choose, and by how it ended.
 func (c *remoteCaller[In, Out]) callPeer(ctx context.Context, to *provider, f *remoteRequest[In, Out]) (err error) {
-	m := to.measure(f.options.key != "")
+	m := to.measure(f.options.key != "", f.calls)
 	outcome := outlier.Failure // where a method of the input or the answer ends the goroutine
 	defer func() { m.end(outcome) }()
 	err = c.callOverLink(ctx, to.peer, f)
@@ -158,7 +158,7 @@ func (c *remoteCaller[In, Out]) callOverLink(ctx context.Context, p *mesh.Peer, 
 
 // callLocal makes a call for which the balancer chose this node.
 func (c *remoteCaller[In, Out]) callLocal(ctx context.Context, to *provider, own local, f *remoteRequest[In, Out]) (err error) {
-	m := to.measure(f.options.key != "")
+	m := to.measure(f.options.key != "", f.calls)
 	defer func() { m.end(outcomeOf(err)) }()
 	if h, ok := own.(*handler[In, Out]); ok {
 		f.out, err = h.callWith(ctx, f.in, f.options)

@@ -215,14 +215,14 @@ type measured struct {
 }
 
 // measure begins to count a call to the node. Calls with a key are not compared by their times: one node's keys may be more work than
-// another's.
-func (p *provider) measure(keyed bool) measured {
+// another's. n is the number of calls that were made with the request.
+func (p *provider) measure(keyed bool, n uint32) measured {
 	m := measured{to: p, began: p.candidate.Begin()}
 	switch {
 	case p.onTrial:
 		m.trialed = time.Now()
 	case !keyed:
-		m.start = p.record.Begin()
+		m.start = p.record.Begin(n)
 	}
 	return m
 }

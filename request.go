@@ -19,7 +19,7 @@ type Request struct {
 type attempts struct {
 	avoided
 	node    string // of the latest
-	counted bool   // the action's budget has the call
+	counted bool   // among the calls that earn further attempts
 	shared  bool   // two of them may run at once, each of which notes its node before it begins
 }
 

@@ -71,7 +71,7 @@ func (c Retry) Middleware() sabir.Middleware {
 		counted, calls := a.Remote, a.Budget() // calls to other nodes count themselves
 		return func(ctx context.Context, r *sabir.Request) error {
 			if !counted {
-				calls.Deposit()
+				calls.Deposit(1)
 			}
 			err := next(ctx, r)
 			if err == nil || r.NoRetry() {

@@ -2,7 +2,7 @@
 // of an attempt, so that attempts never multiply an overload, whatever each call would be allowed by itself.
 //
 //	b := budget.New()
-//	b.Deposit()                                           // for each call
+//	b.Deposit(1)                                          // for each call
 //	if b.Withdraw(budget.Share, budget.PerSecond) { … }   // for each attempt after its first
 //
 // The defaults are Finagle's (com.twitter.finagle.service.RetryBudget): 20 % of the calls of the last ten seconds, and 10 a second
@@ -39,8 +39,8 @@ type Budget struct {
 // New makes a budget.
 func New() *Budget { return &Budget{start: time.Now()} }
 
-// Deposit counts a call.
-func (b *Budget) Deposit() { b.calls.Add(1) }
+// Deposit counts calls.
+func (b *Budget) Deposit(calls int) { b.calls.Add(uint64(calls)) }
 
 // Withdraw takes one further attempt, and reports whether there was one: whether the attempts of the window, this one included, are
 // at most the share of its calls and perSecond for each of its seconds.

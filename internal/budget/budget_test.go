@@ -17,9 +17,7 @@ func withdrawals(b *budget.Budget, share float64, perSecond int) (n int) {
 }
 
 func deposit(b *budget.Budget, calls int) {
-	for range calls {
-		b.Deposit()
-	}
+	b.Deposit(calls)
 }
 
 func TestAFifthOfTheCallsAndTenASecondMayBeRetried(t *testing.T) {
@@ -93,6 +91,6 @@ func BenchmarkDeposit(b *testing.B) {
 	of := budget.New()
 	b.ReportAllocs()
 	for b.Loop() {
-		of.Deposit()
+		of.Deposit(1)
 	}
 }

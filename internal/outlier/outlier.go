@@ -3,7 +3,7 @@
 //
 //	g := outlier.New(settings, changed)
 //	g.Follow(records)
-//	start := record.Begin()
+//	start := record.Begin(n)
 //	… // the call
 //	record.End(start, outlier.Failure)
 //
@@ -15,7 +15,7 @@
 //
 // A node that was left out comes back by a trial, as in Finagle: when its time is over, one call goes there, and its outcome decides.
 //
-// A call costs one or two additions, and a look at the clock in one of sixteen. What compares runs at failures and once a second.
+// A call costs an addition and, one in sixteen where there are many, two looks at the clock. What compares runs at failures and once a second.
 package outlier
 
 import (

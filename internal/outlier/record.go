@@ -30,6 +30,7 @@ type Record struct {
 	Node  string
 	group *Group
 	state atomic.Int32
+	every atomic.Uint32 // of so many calls one is measured, by their number in the last second
 
 	_        [64]byte // what follows is written by every call
 	calls    atomic.Uint32
@@ -75,20 +76,21 @@ func (r *Record) Claim() bool {
 	return true
 }
 
-// Begin begins a call. What it returns goes to End: the time, for a call that is to be measured, as one of sixteen is.
-func (r *Record) Begin() (start int64) {
+// Begin begins a call. What it returns goes to End: the time, for a call that is to be measured, as all are of which there are few, and
+// one of sixteen of those of which there are many. n is the caller's count of its calls, which costs less than one of all callers.
+func (r *Record) Begin(n uint32) (start int64) {
 	if r == nil {
 		return 0
 	}
-	if n := r.calls.Load(); n < alwaysMeasured || n%measuredOf == 0 {
+	if every := r.every.Load(); every <= 1 || n%every == 0 {
 		return clock()
 	}
 	return 0
 }
 
 const (
-	alwaysMeasured = 16 // calls of each second
-	measuredOf     = 16 // further calls, of which one is measured
+	fewCalls   = 200 // in a second
+	measuredOf = 16
 )
 
 // End ends a call.
@@ -129,6 +131,11 @@ func (r *Record) turn() {
 	if r.calls.Load() == 0 && r.recent.calls < 0.5 { // it has not been called for long
 		r.last, r.recent = counts{}, counts{}
 		return
+	}
+	if r.calls.Load() > fewCalls {
+		r.every.Store(measuredOf)
+	} else {
+		r.every.Store(1)
 	}
 	r.last = counts{float64(r.calls.Swap(0)), float64(r.failures.Swap(0))}
 	r.recent.calls = r.recent.calls*fade + r.last.calls
