@@ -22,9 +22,9 @@ import (
 type remoteAction struct {
 	action     *Action
 	op         *operation
-	remote     Upstream                  // carries every call when there is no cluster; see WithUpstream
-	providers  atomic.Pointer[providers] // the nodes that offer it
-	outliers   *outlier.Group            // compares them; nil where there is nothing to compare
+	remote     Upstream                      // carries every call when there is no cluster; see WithUpstream
+	providers  atomic.Pointer[providers]     // the nodes that offer it
+	outliers   atomic.Pointer[outlier.Group] // compares them; nil where there has been nothing to compare
 	balancer   membership.Balancer
 	chain      Handler
 	kind       wire.RouteKind

@@ -264,21 +264,28 @@ func outcomeOf(err error) outlier.Outcome {
 // follow has the comparison follow the nodes that offer the action, and gives each its record.
 func (a *remoteAction) follow(nodes []provider, before *providers) {
 	n := a.op.node
-	if n.outlier.Off || len(nodes) < 2 || a.action.Stream {
+	group := a.outliers.Load()
+	switch {
+	case n.outlier.Off || a.action.Stream:
 		return
-	}
-	if a.outliers == nil {
-		a.outliers = outlier.New(n.outlier, func(c *outlier.Change) { n.healthChanged(a.action.Name, c) })
+	case len(nodes) < 2:
+		if group != nil {
+			group.Follow(nil)
+		}
+		return
+	case group == nil:
+		group = outlier.New(n.outlier, func(c *outlier.Change) { n.healthChanged(a.action.Name, c) })
+		a.outliers.Store(group)
 	}
 	records := make([]*outlier.Record, len(nodes))
 	for i := range nodes {
 		p := &nodes[i]
 		if p.record = before.known(p.peer); p.record == nil {
-			p.record = a.outliers.NewRecord(p.id)
+			p.record = group.NewRecord(p.id)
 		}
 		records[i] = p.record
 	}
-	a.outliers.Follow(records)
+	group.Follow(records)
 }
 
 // healthChanged makes calls choose anew among the nodes, and reports a node that is left out, or back.
@@ -310,8 +317,8 @@ func (h meshHost) Suspected(l *wire.Link) {
 // Look compares the nodes that offer each action.
 func (h meshHost) Look() {
 	for _, a := range h.node.table.Load().remoteActions {
-		if a.outliers != nil {
-			a.outliers.Look()
+		if group := a.outliers.Load(); group != nil {
+			group.Look()
 		}
 	}
 }
@@ -320,10 +327,11 @@ func (h meshHost) Look() {
 func (n *Node) leftOut() map[string][]introspect.LeftOut {
 	list := make(map[string][]introspect.LeftOut)
 	for name, a := range n.table.Load().remoteActions {
-		if a.outliers == nil {
+		group := a.outliers.Load()
+		if group == nil {
 			continue
 		}
-		for _, s := range a.outliers.Out() {
+		for _, s := range group.Out() {
 			list[s.Node] = append(list[s.Node], introspect.LeftOut{By: n.id, Action: name, Reason: string(s.Reason), Since: s.Since, Until: s.Until, Times: s.Count})
 		}
 	}

@@ -175,7 +175,7 @@ type circuit struct {
 	action   *sabir.Action
 	node     string        // "" for that of the whole action
 	troubled *atomic.Int32 // counts those that are not closed; nil for the only one of an action
-	block    uint64 // the size of a block, in oneCall
+	block    uint64        // the size of a block, in oneCall
 	state    atomic.Int32
 	current  atomic.Uint64
 	previous atomic.Uint64

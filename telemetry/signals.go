@@ -48,8 +48,8 @@ type actionSignals struct {
 	breakerOpen atomic.Bool // of the action, or of a node
 
 	mu    sync.Mutex
-	open  map[string]bool // nodes whose breakers are open
-	out   map[string]bool // nodes that get no calls for a while
+	open  map[string]bool        // nodes whose breakers are open
+	out   map[string]bool        // nodes that get no calls for a while
 	other map[signal.Kind]uint64 // signals of middlewares that Sabir does not know
 }
 

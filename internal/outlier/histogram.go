@@ -13,7 +13,7 @@ const buckets = 52
 const firstBit = 15
 
 // histogram counts times.
-type histogram [buckets]float64
+type histogram [buckets]float32
 
 // bucketOf is the bucket of a time in nanoseconds.
 func bucketOf(took int64) int {
@@ -42,7 +42,7 @@ func (h *histogram) add(other *histogram) {
 
 func (h *histogram) sum() (sum float64) {
 	for _, n := range h {
-		sum += n
+		sum += float64(n)
 	}
 	return sum
 }
@@ -50,7 +50,7 @@ func (h *histogram) sum() (sum float64) {
 func (h *histogram) median() time.Duration {
 	left := h.sum() / 2
 	for i, n := range h {
-		if left -= n; left <= 0 {
+		if left -= float64(n); left <= 0 {
 			return middle(i)
 		}
 	}

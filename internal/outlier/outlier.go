@@ -20,6 +20,7 @@ package outlier
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"time"
 )
@@ -64,8 +65,8 @@ func (g *Group) Follow(records []*Record) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, r := range g.records {
-		if !contains(records, r) {
-			r.stopTimer()
+		if !slices.Contains(records, r) && r.state.Load() != in {
+			g.comeBack(r) // it has gone: whoever counts those that are left out counts it no more
 		}
 	}
 	g.records = records
@@ -74,18 +75,9 @@ func (g *Group) Follow(records []*Record) {
 	}
 }
 
-func contains(records []*Record, wanted *Record) bool {
-	for _, r := range records {
-		if r == wanted {
-			return true
-		}
-	}
-	return false
-}
-
 // mostOut is the number of nodes that may be left out: the share of all, and never all of them.
 func (g *Group) mostOut() int {
-	return min(int(g.settings.MaxShare*float64(len(g.records))), len(g.records)-1)
+	return max(0, min(int(g.settings.MaxShare*float64(len(g.records))), len(g.records)-1))
 }
 
 func (g *Group) out() (count int) {
@@ -167,7 +159,7 @@ func (g *Group) Look() {
 			g.leaveOut(r, Worse, 0)
 			continue
 		}
-		limit, slow := g.slow(&r.times, &times)
+		limit, slow := g.slow(r.timing.Load(), &times)
 		if !slow {
 			r.slowLooks = 0
 			continue
@@ -183,7 +175,9 @@ func (g *Group) othersRecent(r *Record) (sum counts, times histogram) {
 		if other != r && other.state.Load() == in {
 			sum.calls += other.recent.calls
 			sum.failures += other.recent.failures
-			times.add(&other.times)
+			if t := other.timing.Load(); t != nil {
+				times.add(&t.fading)
+			}
 		}
 	}
 	return sum, times
@@ -201,13 +195,13 @@ func (g *Group) worse(one, others counts) bool {
 }
 
 // slow compares two medians. limit is the time from which on an answer is slow.
-func (g *Group) slow(one, others *histogram) (limit time.Duration, slow bool) {
-	if g.settings.SlowFactor < 0 || one.sum() < fewestTimes || others.sum() < fewestTimes {
+func (g *Group) slow(one *timing, others *histogram) (limit time.Duration, slow bool) {
+	if g.settings.SlowFactor < 0 || one == nil || one.fading.sum() < fewestTimes || others.sum() < fewestTimes {
 		return 0, false
 	}
 	usual := others.median()
 	limit = max(time.Duration(g.settings.SlowFactor*float64(usual)), usual+g.settings.SlowBy)
-	return limit, one.median() > limit
+	return limit, one.fading.median() > limit
 }
 
 // leaveOut leaves a node out for a time that grows with each time, if not too many are. It runs under mu, as all that follows.

@@ -370,6 +370,16 @@ func TestNodesComeBackWhenTooManyWouldBeLeftOut(t *testing.T) {
 	})
 }
 
+func TestAGroupWithoutNodesLeavesNoneOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(2, outlier.Settings{})
+		c.call(0, 5, outlier.Failure)
+		c.want(t, "node-0: failures one after the other")
+		c.group.Follow(nil)
+		c.want(t)
+	})
+}
+
 func TestNothingOfACallIsAllocated(t *testing.T) {
 	c := newCluster(3, outlier.Settings{})
 	if n := testing.AllocsPerRun(1000, func() { c.nodes[0].End(c.nodes[0].Begin(0), outlier.Success) }); n > 0 {

@@ -34,14 +34,13 @@ type Record struct {
 
 	_        [64]byte // what follows is written by every call
 	calls    atomic.Uint32
-	failures atomic.Uint32 // of these
-	run      atomic.Int32  // of failures up to now
-	fresh    [buckets]atomic.Uint32
+	failures atomic.Uint32          // of these
+	run      atomic.Int32           // of failures up to now
+	timing   atomic.Pointer[timing] // nil before the first call that was measured
 
 	// Guarded by the group's mu.
 	last      counts // of the second before the last look
 	recent    counts // fading
-	times     histogram
 	slowLooks int
 	slowFrom  time.Duration // where it was left out for being slow: from when on an answer is
 	reason    Reason
@@ -50,6 +49,12 @@ type Record struct {
 	until     time.Time
 	back      time.Time
 	timer     *time.Timer
+}
+
+// timing is how long calls took.
+type timing struct {
+	fresh  [buckets]atomic.Uint32 // of the last second
+	fading histogram              // guarded by the group's mu
 }
 
 // counts is calls and those of them that failed.
@@ -112,8 +117,17 @@ func (r *Record) End(start int64, o Outcome) {
 		return
 	}
 	if start != 0 { // one that was given up took so long at least
-		r.fresh[bucketOf(clock()-start)].Add(1)
+		r.took(clock() - start)
 	}
+}
+
+func (r *Record) took(nanoseconds int64) {
+	t := r.timing.Load()
+	if t == nil {
+		r.timing.CompareAndSwap(nil, &timing{})
+		t = r.timing.Load()
+	}
+	t.fresh[bucketOf(nanoseconds)].Add(1)
 }
 
 // EndTrial ends the call of a trial.
@@ -140,10 +154,12 @@ func (r *Record) turn() {
 	r.last = counts{float64(r.calls.Swap(0)), float64(r.failures.Swap(0))}
 	r.recent.calls = r.recent.calls*fade + r.last.calls
 	r.recent.failures = r.recent.failures*fade + r.last.failures
-	for i := range r.fresh {
-		r.times[i] *= fade
-		if r.fresh[i].Load() != 0 {
-			r.times[i] += float64(r.fresh[i].Swap(0))
+	if t := r.timing.Load(); t != nil {
+		for i := range t.fresh {
+			t.fading[i] *= fade
+			if t.fresh[i].Load() != 0 {
+				t.fading[i] += float32(t.fresh[i].Swap(0))
+			}
 		}
 	}
 }
@@ -153,10 +169,8 @@ func (r *Record) forget() {
 	r.calls.Store(0)
 	r.failures.Store(0)
 	r.run.Store(0)
-	for i := range r.fresh {
-		r.fresh[i].Store(0)
-	}
-	r.last, r.recent, r.times, r.slowLooks = counts{}, counts{}, histogram{}, 0
+	r.timing.Store(nil)
+	r.last, r.recent, r.slowLooks = counts{}, counts{}, 0
 }
 
 func (r *Record) stopTimer() {
