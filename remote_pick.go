@@ -1,6 +1,7 @@
 package sabir
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -295,16 +296,38 @@ func (n *Node) healthChanged(action string, c *outlier.Change) {
 		return
 	}
 	kind := signal.NodeReturned
+	left := introspect.LeftOut{Node: c.Node, By: n.id, Action: action, Reason: string(c.Reason), Times: c.Count}
 	if c.Reason == "" {
+		n.emitLater("$node.returned", left)
 		n.log.Info("a node gets calls again", "node", n.id, "action", action, "peer", c.Node)
 	} else {
 		kind = signal.NodeLeftOut
+		left.Since = time.Now()
+		left.Until = left.Since.Add(c.For)
+		n.emitLater("$node.left_out", left)
 		n.log.Warn("a node gets no calls for a while", "node", n.id, "action", action, "peer", c.Node, "reason", string(c.Reason), "for", c.For, "times", c.Count)
 	}
 	if n.signal != nil {
 		n.signal(signal.Signal{Kind: kind, Action: action, Node: c.Node})
 	}
 }
+
+// emitLater emits an event of the runtime itself. It does not wait, because such changes come in the middle of calls.
+func (n *Node) emitLater(event string, payload introspect.LeftOut) {
+	emit := func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, emitLimit)
+		defer cancel()
+		return Emit(ctx, n, event, payload)
+	}
+	go isolateGoroutine("the event "+event, background, emit, func(err error) {
+		if err != nil {
+			n.logPanic(background, err)
+			n.log.Debug("an event did not reach all of its handlers", "node", n.id, "event", event, "error", err)
+		}
+	})
+}
+
+const emitLimit = 5 * time.Second
 
 // Suspected makes calls choose anew when a peer has begun to be silent, or to answer again.
 func (h meshHost) Suspected(l *wire.Link) {
@@ -332,7 +355,7 @@ func (n *Node) leftOut() map[string][]introspect.LeftOut {
 			continue
 		}
 		for _, s := range group.Out() {
-			list[s.Node] = append(list[s.Node], introspect.LeftOut{By: n.id, Action: name, Reason: string(s.Reason), Since: s.Since, Until: s.Until, Times: s.Count})
+			list[s.Node] = append(list[s.Node], introspect.LeftOut{Node: s.Node, By: n.id, Action: name, Reason: string(s.Reason), Since: s.Since, Until: s.Until, Times: s.Count})
 		}
 	}
 	for _, of := range list {

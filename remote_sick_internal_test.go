@@ -169,7 +169,13 @@ func TestASickNodeIsLeftOutAndComesBackWhenItIsWell(t *testing.T) {
 				defer lock.Unlock()
 				signals = append(signals, s)
 			}}
-			c := newSickCluster(t, []string{"a", "b", "c"}, cluster.Outlier{Base: 20 * time.Millisecond}, Balance(balancer), Use(listen))
+			events := make(chan introspect.LeftOut, 1000)
+			audience := NewService("audience")
+			On(audience, "$node.*", func(_ context.Context, left introspect.LeftOut) error {
+				events <- left
+				return nil
+			})
+			c := newSickCluster(t, []string{"a", "b", "c"}, cluster.Outlier{Base: 20 * time.Millisecond}, Balance(balancer), Use(listen), Serve(audience))
 			c.sick.Store("a", true)
 			c.awaitOf(t, "a is left out", func() bool { return len(c.leftOut("a")) == 1 })
 			if got := c.leftOut("a")[0]; got.Action != "svc.it" || got.Reason != "failures one after the other" || got.Times < 1 || !got.Until.After(got.Since) {
@@ -189,6 +195,9 @@ func TestASickNodeIsLeftOutAndComesBackWhenItIsWell(t *testing.T) {
 				on, _ := c.call(t.Context())
 				return on == "a" && len(c.leftOut("a")) == 0
 			})
+			if left := <-events; left.Node != "a" || left.By != "caller" || left.Action != "svc.it" {
+				t.Errorf("the first event is %+v", left)
+			}
 			lock.Lock()
 			defer lock.Unlock()
 			first, last := signals[0], signals[len(signals)-1]

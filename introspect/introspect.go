@@ -44,13 +44,15 @@ type Node struct {
 }
 
 // LeftOut is an action that answers worse on a node than on the others, so that it gets no calls there for a while; see cluster.Outlier.
+// It is also the payload of the events "$node.left_out" and "$node.returned", which the node that sends no calls emits.
 type LeftOut struct {
-	By     string    `json:"by"` // the node whose calls show it, and that sends none there
+	Node   string    `json:"node"` // that gets no calls
+	By     string    `json:"by"`   // whose calls show it, and that sends none there
 	Action string    `json:"action"`
-	Reason string    `json:"reason"`
-	Since  time.Time `json:"since"`
-	Until  time.Time `json:"until"` // when a call will try the node
-	Times  int       `json:"times"` // how often that was lately
+	Reason string    `json:"reason,omitempty"` // "" in "$node.returned"
+	Since  time.Time `json:"since,omitzero"`
+	Until  time.Time `json:"until,omitzero"` // when a call will try the node
+	Times  int       `json:"times"`          // how often that was lately
 }
 
 // Load is a node's load in its last heartbeat.
