@@ -131,6 +131,7 @@ func (n *Node) stopAll(ctx context.Context) error {
 		errs = append(errs, m.Leave(ctx))
 	}
 	n.workers.close()
+	n.admission.Close()
 	n.state.Store(int32(StateStopped))
 	return errors.Join(errs...)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/outlier"
@@ -64,7 +65,8 @@ type Node struct {
 	tableLock sync.Mutex
 	changed   chan struct{} // closed and replaced when the table changes
 
-	workers workers
+	workers   workers
+	admission *admission.Control
 
 	given    option.Given
 	problems []error // of the options
@@ -111,6 +113,7 @@ func NewNode(options ...NodeOption) *Node {
 		remoteNames:   recent.New[string, *remoteAction](maxRemoteNames),
 		remoteParents: recent.New[remoteParent, *callContext](maxRemoteParents),
 		changed:       make(chan struct{}),
+		admission:     admission.New(),
 	}
 	n.table.Store(&routingTable{})
 	n.events.Store(newEventTable(n, nil))
