@@ -89,7 +89,8 @@ func (n *Node) rememberAbsent(t, old *routingTable) {
 
 // lostNode is the node that offered the action in the old view and has gone in the new one; "" where all are still there.
 func lostNode(a *remoteAction, linked map[string]*mesh.Peer, before, now *membership.View) string {
-	for _, p := range a.providers.Load().peers {
+	for _, one := range a.providers.Load().nodes {
+		p := one.peer
 		if p == nil {
 			continue // this node
 		}
@@ -287,7 +288,7 @@ func (a *remoteAction) offered(o *callOptions) endpoint {
 		return a
 	}
 	e := t.actions[a.action.Name]
-	if other, isRemote := e.(*remoteAction); e == nil || isRemote && len(other.providers.Load().peers) == 0 {
+	if other, isRemote := e.(*remoteAction); e == nil || isRemote && len(other.providers.Load().nodes) == 0 {
 		return nil
 	}
 	if described := a.action.Service != ""; described && e.info().visibility() != a.action.visibility() {

@@ -81,7 +81,7 @@
 //	remoteCaller.callChain       the middlewares of the Remote layer
 //	remoteAction.send            their inner end
 //	remoteRequest.roundTrip      remote_call.go: tries nodes until one has the call
-//	remoteAction.pick            the balancer chooses among those that offer the action
+//	remoteAction.pick            remote_pick.go: the balancer chooses among those that offer the action and are well
 //	remoteAction.await           absent.go: where no node does: the error, or the wait for one
 //	remoteCaller.callPeer        counts the call for balancers
 //	mesh.Peer.Link               one of the links to that node

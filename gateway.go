@@ -348,6 +348,8 @@ func (r *jsonRequest) fork() *Request {
 	return &c.Request
 }
 
+func (r *jsonRequest) drop(*Request) {}
+
 func (r *jsonRequest) adopt(fork *Request) { r.out = fork.typed.(*jsonRequest).out }
 
 func (a *Action) notHere() *Error {

@@ -31,6 +31,7 @@ func Join(address string, options ...cluster.Option) NodeOption {
 	}
 	return nodeOptionOnce("Join", at, func(n *Node) {
 		n.problems = append(n.problems, config.Problems...)
+		n.outlier = config.Outlier
 		n.joins, n.joinCluster = append(n.joins, config), joinMesh
 	})
 }

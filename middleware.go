@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/sabir-go/sabir/internal/budget"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/signal"
@@ -115,6 +116,7 @@ type Action struct {
 
 	notes    map[any]any         // see Annotate
 	signal   func(signal.Signal) // to the listeners; nil without any
+	budget   *budget.Budget      // of further attempts; nil for one that no node made
 	node     *Node
 	endpoint endpoint // nil for an action of another node
 	refused  []error  // see Reject
@@ -138,11 +140,26 @@ func (a *Action) refusal() error {
 
 // Signal sends a signal to the listeners on the action's node. Kind is one of the constants of package signal or a name of the
 // middleware's own.
-func (a *Action) Signal(kind signal.Kind) {
+func (a *Action) Signal(kind signal.Kind) { a.SignalOf(kind, "") }
+
+// SignalOf is Signal for what the middleware noticed about one of the nodes that offer the action.
+func (a *Action) SignalOf(kind signal.Kind, node string) {
 	if a.signal != nil {
-		a.signal(signal.Signal{Kind: kind, Action: a.Name})
+		a.signal(signal.Signal{Kind: kind, Action: a.Name, Node: node})
 	}
 }
+
+// Nodes lists the nodes that offer an action of other nodes now, sorted; nil for an action of this node alone, and for one that is
+// called over an [Upstream].
+func (a *Action) Nodes() []string {
+	if other, ok := a.endpoint.(*remoteAction); ok {
+		return other.nodes()
+	}
+	return nil
+}
+
+// Budget bounds the further attempts of the action's calls; package policy keeps to it. Calls to other nodes count themselves.
+func (a *Action) Budget() *budget.Budget { return a.budget }
 
 // Public reports whether all callers may call the action, over HTTP too: it is neither ClusterOnly nor NodeOnly.
 func (a *Action) Public() bool { return !a.ClusterOnly && !a.NodeOnly }

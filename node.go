@@ -15,6 +15,7 @@ import (
 	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/internal/outlier"
 	"github.com/sabir-go/sabir/internal/recent"
 	"github.com/sabir-go/sabir/signal"
 	"github.com/sabir-go/sabir/validate"
@@ -44,6 +45,8 @@ type Node struct {
 	joinCluster func(context.Context, *Node, mesh.Config) error // of the last Join
 	balances    []balance
 	shares      bool                      // see PreferLocal
+	outlier     outlier.Settings          // see cluster.Outlier
+	health      atomic.Uint64             // counts the changes of which nodes are well
 	mesh        atomic.Pointer[mesh.Mesh] // nil outside a cluster, and until the node joins one
 
 	remoteNames   *recent.Cache[string, *remoteAction]      // of names that are in no table

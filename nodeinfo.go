@@ -40,8 +40,11 @@ func (n *Node) Info() introspect.Node {
 func (n *Node) Nodes() []introspect.Node {
 	list := []introspect.Node{n.Info()}
 	if m := n.mesh.Load(); m != nil {
+		leftOut := n.leftOut()
 		for _, other := range m.Nodes() {
-			list = append(list, remoteNodeInfo(other))
+			info := remoteNodeInfo(other)
+			info.LeftOut = leftOut[other.ID]
+			list = append(list, info)
 		}
 	}
 	return list
@@ -149,7 +152,7 @@ func (n *Node) describeAction(name string) (d introspect.Description, err error)
 func remoteNodeInfo(n mesh.Node) introspect.Node {
 	info := introspect.Node{ID: n.ID, State: StateRunning.String(), Since: n.Since, Addr: n.Addr, Zone: n.Zone, Labels: n.Labels,
 		ClientOnly: n.Guest, Codecs: n.Codecs,
-		Host: n.Host, PID: n.PID, Go: n.Go, CPUs: n.CPUs, Services: n.Services, Actions: n.Actions, Load: loadInfo(n.Load), RTT: n.RTT}
+		Host: n.Host, PID: n.PID, Go: n.Go, CPUs: n.CPUs, Services: n.Services, Actions: n.Actions, Load: loadInfo(n.Load), RTT: n.RTT, Silent: n.Silent}
 	if n.Stopping {
 		info.State = StateStopping.String()
 	}

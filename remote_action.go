@@ -10,8 +10,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/sabir-go/sabir/internal/budget"
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/outlier"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/introspect"
 )
@@ -21,10 +23,11 @@ import (
 type remoteAction struct {
 	action     *Action
 	op         *operation
-	remote     Upstream                  // carries every call when there is no cluster; see WithUpstream
-	providers  atomic.Pointer[providers] // the nodes that offer it
-	lost       atomic.Pointer[loss]      // when the last of them was lost; nil for never
-	preferred  bool                      // names without a version reach its service's
+	remote     Upstream                      // carries every call when there is no cluster; see WithUpstream
+	providers  atomic.Pointer[providers]     // the nodes that offer it
+	outliers   atomic.Pointer[outlier.Group] // compares them; nil where there has been nothing to compare
+	lost       atomic.Pointer[loss]          // when the last of them was lost; nil for never
+	preferred  bool                          // names without a version reach its service's
 	balancer   membership.Balancer
 	chain      Handler
 	kind       wire.RouteKind
@@ -34,13 +37,6 @@ type remoteAction struct {
 	routes     string   // REST forms, as announced by the nodes that offer it
 	visibility string   // likewise
 	callers    sync.Map // type of a remoteCaller[In, Out] to it
-}
-
-// providers is the nodes that offer an action at one moment.
-type providers struct {
-	peers      []*mesh.Peer            // nil for this node
-	candidates []*membership.Candidate // the same nodes, in the same order
-	own        local                   // this node's, where calls are shared with it; else nil
 }
 
 // maxRemoteNames bounds the names that a node remembers besides those in its table.
@@ -65,7 +61,7 @@ func (n *Node) remoteByName(name string, o *callOptions) (endpoint, error) {
 
 func (n *Node) newRemoteAction(action *Action) *remoteAction {
 	a := &remoteAction{action: action, op: newOperation(n, action.Service, action.Name), balancer: n.balancerFor(action.Name), kind: wire.CallRoute}
-	action.node, action.signal, action.endpoint = n, n.signal, a
+	action.node, action.signal, action.endpoint, action.budget = n, n.signal, a, budget.New()
 	a.chain, a.wrapped = composeCall(action, a.send, n.middlewares, remoteLayer)
 	if err := action.refusal(); err != nil {
 		a.chain, a.wrapped = func(context.Context, *Request) error { return err }, true
@@ -97,12 +93,8 @@ func (a *remoteAction) operation() *operation { return a.op }
 // nodes lists the nodes that offer the action, by name.
 func (a *remoteAction) nodes() (list []string) {
 	if o := a.providers.Load(); o != nil {
-		for _, p := range o.peers {
-			if p == nil {
-				list = append(list, a.op.node.id)
-			} else {
-				list = append(list, p.ID)
-			}
+		for i := range o.nodes {
+			list = append(list, o.nodes[i].id)
 		}
 	}
 	slices.Sort(list)
@@ -127,15 +119,19 @@ func (a *remoteAction) send(ctx context.Context, r *Request) error {
 	if carry := a.op.node.carry; carry != nil {
 		ctx = carry(ctx)
 	}
+	f := r.typed.(roundTripper)
+	f.count(a.action.budget)
 	if r.options.node == "" && a.remote != nil && a.providers.Load() == nil {
 		return a.remote.Send(ctx, r)
 	}
-	return r.typed.(roundTripper).roundTrip(ctx)
+	return f.roundTrip(ctx)
 }
 
 // roundTripper is a request that can encode its input, send it over a link, and decode the answer.
 type roundTripper interface {
 	roundTrip(ctx context.Context) error
+	made() *attempts
+	count(*budget.Budget)
 }
 
 // remoteCaller makes the calls of a remoteAction whose types are In and Out.
@@ -187,7 +183,25 @@ type remoteRequest[In, Out any] struct {
 	in           In
 	out          Out
 	remoteCaller *remoteCaller[In, Out]
+	attempts     attempts
+	calls        uint32 // that were made with this request, which is used again and again
 }
+
+func (f *remoteRequest[In, Out]) made() *attempts { return &f.attempts }
+
+// count counts a call at its first attempt. The budget gets them some at a time, so that callers on several processors do not wait for
+// each other.
+func (f *remoteRequest[In, Out]) count(b *budget.Budget) {
+	if f.attempts.counted {
+		return
+	}
+	f.attempts.counted = true
+	if f.calls++; f.calls%depositCalls == 0 {
+		b.Deposit(depositCalls)
+	}
+}
+
+const depositCalls = 8
 
 func (c *remoteCaller[In, Out]) takeRequest() *remoteRequest[In, Out] {
 	if f, ok := c.requests.Get().(*remoteRequest[In, Out]); ok {
@@ -199,7 +213,7 @@ func (c *remoteCaller[In, Out]) takeRequest() *remoteRequest[In, Out] {
 }
 
 func (c *remoteCaller[In, Out]) putRequest(f *remoteRequest[In, Out]) {
-	*f = remoteRequest[In, Out]{remoteCaller: c, Request: Request{typed: f}}
+	*f = remoteRequest[In, Out]{remoteCaller: c, Request: Request{typed: f}, calls: f.calls}
 	c.requests.Put(f)
 }
 
@@ -221,14 +235,19 @@ func (f *remoteRequest[In, Out]) setOutput(value any) bool {
 
 func (f *remoteRequest[In, Out]) fork() *Request {
 	c := f.remoteCaller.takeRequest()
-	c.action, c.options, c.valid, c.in = f.action, f.options, f.valid, f.in
+	c.action, c.options, c.valid, c.attempts, c.in = f.action, f.options, f.valid, f.attempts, f.in
 	return &c.Request
 }
 
 func (f *remoteRequest[In, Out]) adopt(fork *Request) {
 	c := fork.typed.(*remoteRequest[In, Out])
-	f.out = c.out
+	f.out, f.attempts = c.out, c.attempts
 	f.remoteCaller.putRequest(c)
+}
+
+// drop gives up a fork that nothing uses any more.
+func (f *remoteRequest[In, Out]) drop(fork *Request) {
+	f.remoteCaller.putRequest(fork.typed.(*remoteRequest[In, Out]))
 }
 
 // addRemoteActions adds the actions of other nodes to a table that has this node's own: as entries of their own, or beside this
@@ -270,15 +289,14 @@ func (n *Node) addRemoteAction(t *routingTable, linked map[string]*mesh.Peer, s 
 	if own != nil && (!n.shares || own.info().Stream) {
 		return
 	}
-	o := &providers{}
+	var nodes []provider
 	for _, offer := range t.view.Action(offered.Name) {
 		if p := linked[offer.Node]; p != nil {
-			o.peers, o.candidates = append(o.peers, p), append(o.candidates, p.Stats())
+			nodes = append(nodes, provider{id: p.ID, peer: p, candidate: p.Stats()})
 		}
 	}
 	if own != nil {
-		o.own = own
-		o.peers, o.candidates = append(o.peers, nil), append(o.candidates, n.mesh.Load().Local())
+		nodes = append(nodes, provider{id: n.id, candidate: n.mesh.Load().Local()})
 	}
 	a := known
 	if a == nil || !a.describes(s, offered) {
@@ -289,7 +307,8 @@ func (n *Node) addRemoteAction(t *routingTable, linked map[string]*mesh.Peer, s 
 			Idempotent: offered.Idempotent, Codecs: offered.Codecs, Routes: parseRoutes(offered.Routes), Remote: true})
 		a.in, a.out, a.routes, a.visibility, a.preferred = offered.In, offered.Out, string(offered.Routes), offered.Visibility, s.Preferred
 	}
-	a.providers.Store(o)
+	a.follow(nodes, a.providers.Load())
+	a.providers.Store(newProviders(nodes, own))
 	t.remoteActions[offered.Name], t.actions[offered.Name] = a, a
 }
 

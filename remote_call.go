@@ -3,12 +3,12 @@ package sabir
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/outlier"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -19,9 +19,11 @@ const maxReroutes = 3
 // never reached a node goes to another at once, and so does one that arrived when the action had just been removed there.
 func (f *remoteRequest[In, Out]) roundTrip(ctx context.Context) error {
 	c := f.remoteCaller
-	var tried []*mesh.Peer
-	for {
-		p, err := c.target.pick(&f.options, tried)
+	for rerouted := 0; ; rerouted++ {
+		to, err := c.target.pick(&f.options, &f.attempts.avoided)
+		if err != nil && f.attempts.strict {
+			return err
+		}
 		if err != nil {
 			now, err := c.target.await(ctx, &f.options, err)
 			if err != nil {
@@ -33,22 +35,32 @@ func (f *remoteRequest[In, Out]) roundTrip(ctx context.Context) error {
 			c = remoteCallerOf[In, Out](now.(*remoteAction))
 			continue
 		}
-		if p == nil {
-			own := c.target.providers.Load().own
-			if own == nil {
-				continue // it has just gone, and is not among the offers any more
-			}
-			return c.callLocal(ctx, own, f)
+		f.attempts.node = to.id
+		if f.attempts.shared {
+			f.attempts.add(to.id)
 		}
-		err = c.callPeer(ctx, p, f)
+		if to.peer != nil {
+			err = c.callPeer(ctx, &to, f)
+		} else if own := c.target.providers.Load().own; own != nil {
+			err = c.callLocal(ctx, &to, own, f)
+		} else {
+			continue // it has just gone, and is not among the offers any more
+		}
+		if err == nil {
+			return nil
+		}
+		f.attempts.add(to.id)
 		lost, ok := err.(*wire.LostError)
 		switch {
-		case ok && (lost.Sent || len(tried) == maxReroutes || ctx.Err() != nil):
-			return c.target.linkLost(p, lost)
-		case !ok && !(c.target.notTaken(err) && f.options.node == "" && len(tried) < c.target.otherProviders()):
+		case to.peer == nil:
+			return err
+		case ok && (lost.Sent || rerouted == maxReroutes || ctx.Err() != nil):
+			return c.target.linkLost(to.peer, lost)
+		case !ok && !(c.target.notTaken(err) && f.options.node == "" && rerouted < c.target.otherProviders()):
 			return finalError(err)
+		case !ok:
+			c.target.action.budget.Spend() // it was sent; one that was not is no further work for any node
 		}
-		tried = append(tried, p)
 	}
 }
 
@@ -58,15 +70,6 @@ func finalError(err error) error {
 		e.Retryable = false
 	}
 	return err
-}
-
-// overloaded reports whether the error means that the node did not do its work.
-func overloaded(err error) bool {
-	if err == nil {
-		return false
-	}
-	code := AsError(err).Code
-	return code == CodeUnavailable || code == CodeResourceExhausted || code == CodeDeadlineExceeded
 }
 
 // linkCodec holds the declarations on one link for the calls of a remoteCaller: the route, and the encoding of the types.
@@ -118,15 +121,13 @@ func (c *remoteCaller[In, Out]) codecOn(l *wire.Link) (*linkCodec[In, Out], erro
 	}
 }
 
-// callPeer counts the call among those in flight to the peer, by which balancers choose, and sends it.
-func (c *remoteCaller[In, Out]) callPeer(ctx context.Context, p *mesh.Peer, f *remoteRequest[In, Out]) (err error) {
-	stats := p.Stats()
-	began := stats.Begin()
-	failed := true // where a method of the input or the answer ends the goroutine
-	defer func() { stats.End(began, failed) }()
-	err = c.callOverLink(ctx, p, f)
-	_, lost := err.(*wire.LostError)
-	failed = lost || overloaded(err)
+// callPeer sends the call, and counts it among those in flight to the peer, by which balancers choose, and by how it ended.
+func (c *remoteCaller[In, Out]) callPeer(ctx context.Context, to *provider, f *remoteRequest[In, Out]) (err error) {
+	m := to.measure(f.options.key != "", f.calls)
+	outcome := outlier.Failure // where a method of the input or the answer ends the goroutine
+	defer func() { m.end(outcome) }()
+	err = c.callOverLink(ctx, to.peer, f)
+	outcome = outcomeOf(err)
 	return err
 }
 
@@ -167,10 +168,9 @@ func (c *remoteCaller[In, Out]) callOverLink(ctx context.Context, p *mesh.Peer, 
 }
 
 // callLocal makes a call for which the balancer chose this node.
-func (c *remoteCaller[In, Out]) callLocal(ctx context.Context, own local, f *remoteRequest[In, Out]) (err error) {
-	self := c.target.op.node.mesh.Load().Local()
-	began := self.Begin()
-	defer func() { self.End(began, overloaded(err)) }()
+func (c *remoteCaller[In, Out]) callLocal(ctx context.Context, to *provider, own local, f *remoteRequest[In, Out]) (err error) {
+	m := to.measure(f.options.key != "", f.calls)
+	defer func() { m.end(outcomeOf(err)) }()
 	return c.callHere(ctx, own, f)
 }
 
@@ -197,29 +197,6 @@ func fillMeta(m *wire.Meta, ctx context.Context, own *operation) {
 	if c != nil {
 		m.Level, m.Caller = int(c.level), c.op.name
 	}
-}
-
-// pick chooses the node for a call: nil for this one. Nodes that were tried in vain are chosen again only where there are no
-// others.
-func (a *remoteAction) pick(o *callOptions, tried []*mesh.Peer) (*mesh.Peer, error) {
-	if o.node != "" {
-		return a.op.node.peerByName(a.action.Name, o.node)
-	}
-	providers := a.providers.Load()
-	switch {
-	case providers == nil || len(providers.peers) == 0:
-		return nil, a.absence(o)
-	case len(providers.peers) == 1:
-		return providers.peers[0], nil
-	}
-	at := slices.Index(providers.candidates, a.balancer.Pick(providers.candidates, o.key))
-	for i := range providers.peers { // past those that were lost a moment ago
-		p := providers.peers[(at+i)%len(providers.peers)]
-		if p == nil || len(p.Links()) > 0 && !slices.Contains(tried, p) {
-			return p, nil
-		}
-	}
-	return providers.peers[at], nil
 }
 
 // peerByName is the node that a call names.

@@ -78,7 +78,7 @@ func keyFor(t *testing.T, caller *Node, node string) CallOption {
 	balancer := membership.ConsistentHash()
 	for i := range 1000 {
 		key := fmt.Sprint("key ", i)
-		if providers.peers[slices.Index(providers.candidates, balancer.Pick(providers.candidates, key))].ID == node {
+		if providers.nodes[slices.Index(providers.candidates, balancer.Pick(providers.candidates, key))].id == node {
 			return ByKey(key)
 		}
 	}
@@ -164,7 +164,7 @@ func TestCallsAndStreamsGoToAnotherNodeWhereALinkHasEnded(t *testing.T) {
 	}
 	to := func(action string) *remoteAction {
 		a := caller.newRemoteAction(&Action{Name: action, Service: "svc"})
-		a.providers.Store(&providers{peers: []*mesh.Peer{ended, b}, candidates: []*membership.Candidate{ended.Stats(), b.Stats()}})
+		a.providers.Store(newProviders([]provider{{id: "a", peer: ended, candidate: ended.Stats()}, {id: "b", peer: b, candidate: b.Stats()}}, nil))
 		return a
 	}
 	it, flow := to("svc.it"), to("svc.flow")
@@ -332,7 +332,10 @@ func TestThePickOfANodeTakesNoneOfItsLinks(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	to := calledAndCaller(t, ctx, []string{"a", "b"}).Action("svc.it").endpoint.(*remoteAction)
-	peers := to.providers.Load().peers
+	var peers []*mesh.Peer
+	for _, p := range to.providers.Load().nodes {
+		peers = append(peers, p.peer)
+	}
 	for _, p := range peers { // two links, which take turns
 		p.SetLinks([]*wire.Link{peers[0].Links()[0], peers[1].Links()[0]})
 	}
@@ -344,7 +347,7 @@ func TestThePickOfANodeTakesNoneOfItsLinks(t *testing.T) {
 			p.Link()
 		}
 		for range peers { // each is picked once
-			if _, err := to.pick(&callOptions{}, nil); err != nil {
+			if _, err := to.pick(&callOptions{}, &avoided{}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/sabir-go/sabir/internal/budget"
 	"github.com/sabir-go/sabir/internal/membership"
-	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -20,7 +20,7 @@ func (t *eventTable) matchRemote(name string, p *eventPlan) {
 		return
 	}
 	linked := t.node.peers()
-	byGroup := make(map[string]*providers)
+	byGroup := make(map[string][]provider)
 	var groups []string
 	byNode := make(map[string]bool)
 	t.view.Subscriptions(func(node string, _ *membership.Service, sub membership.Subscription) bool {
@@ -31,26 +31,24 @@ func (t *eventTable) matchRemote(name string, p *eventPlan) {
 		if !byNode[node] {
 			byNode[node] = true
 			a := t.node.newRemoteEvent(name, "")
-			a.providers.Store(&providers{peers: []*mesh.Peer{to}})
+			a.providers.Store(newProviders([]provider{{id: to.ID, peer: to, candidate: to.Stats()}}, nil))
 			p.remoteNodes = append(p.remoteNodes, a)
 		}
 		if p.hasGroup(sub.Group) {
 			return true
 		}
-		o := byGroup[sub.Group]
-		if o == nil {
-			o = &providers{}
-			byGroup[sub.Group] = o
+		members := byGroup[sub.Group]
+		if members == nil {
 			groups = append(groups, sub.Group)
 		}
-		if !slices.Contains(o.peers, to) {
-			o.peers, o.candidates = append(o.peers, to), append(o.candidates, to.Stats())
+		if !slices.ContainsFunc(members, func(p provider) bool { return p.peer == to }) {
+			byGroup[sub.Group] = append(members, provider{id: to.ID, peer: to, candidate: to.Stats()})
 		}
 		return true
 	})
 	for _, group := range groups {
 		a := t.node.newRemoteEvent(name, group)
-		a.providers.Store(byGroup[group])
+		a.providers.Store(newProviders(byGroup[group], nil))
 		p.remoteGroups = append(p.remoteGroups, a)
 	}
 }
@@ -67,7 +65,7 @@ func (p *eventPlan) hasGroup(name string) bool {
 // newRemoteEvent makes the endpoint of an event on other nodes: for one member of a group, or without a group for all
 // handlers on a node.
 func (n *Node) newRemoteEvent(event, group string) *remoteAction {
-	a := &remoteAction{action: &Action{Name: event, Remote: true, node: n}, op: newOperation(n, "", event), balancer: n.balancerFor(event),
+	a := &remoteAction{action: &Action{Name: event, Remote: true, node: n, budget: budget.New()}, op: newOperation(n, "", event), balancer: n.balancerFor(event),
 		kind: wire.EventRoute, group: group}
 	a.op.event, a.chain = true, a.send
 	return a
@@ -105,9 +103,9 @@ func sendEventTo[T any](ctx context.Context, to *remoteAction, payload T) error 
 // allLeft reports whether an event did not arrive because all nodes that were to get it have left in order, or their
 // handlers have.
 func (a *remoteAction) allLeft(err error) bool {
-	to := a.providers.Load().peers
+	to := a.providers.Load().nodes
 	if lost, ok := errors.AsType[*wire.LostError](err); ok {
-		return !lost.Sent && !slices.ContainsFunc(to, func(p *mesh.Peer) bool { return !p.HasLeft() })
+		return !lost.Sent && !slices.ContainsFunc(to, func(p provider) bool { return !p.peer.HasLeft() })
 	}
 	return a.notTaken(err) && len(to) <= 1+maxReroutes
 }
@@ -125,4 +123,4 @@ func (a *remoteAction) notTaken(err error) bool {
 }
 
 // otherProviders bounds the further nodes that are tried, one after the other, where the action has just gone from one.
-func (a *remoteAction) otherProviders() int { return min(maxReroutes, len(a.providers.Load().peers)-1) }
+func (a *remoteAction) otherProviders() int { return min(maxReroutes, len(a.providers.Load().nodes)-1) }

@@ -22,9 +22,9 @@ func openRemoteStream[In, Out any](ctx context.Context, a *remoteAction, o callO
 	if failed != nil {
 		return nil, failed
 	}
-	var tried []*mesh.Peer
-	for {
-		p, err := a.pick(&o, tried)
+	var tried avoided
+	for rerouted := 0; ; rerouted++ {
+		to, err := a.pick(&o, &tried)
 		if err != nil {
 			now, err := a.await(ctx, &o, err)
 			if err != nil {
@@ -36,15 +36,15 @@ func openRemoteStream[In, Out any](ctx context.Context, a *remoteAction, o callO
 			}
 			continue
 		}
-		stream, err := openOverLink[In, Out](ctx, own, a, p)
+		stream, err := openOverLink[In, Out](ctx, own, a, to.peer)
 		lost, ok := err.(*wire.LostError)
 		if !ok {
 			return stream, err
 		}
-		if lost.Sent || len(tried) == maxReroutes || ctx.Err() != nil {
-			return nil, a.linkLost(p, lost)
+		if lost.Sent || rerouted == maxReroutes || ctx.Err() != nil {
+			return nil, a.linkLost(to.peer, lost)
 		}
-		tried = append(tried, p)
+		tried.add(to.id)
 	}
 }
 
@@ -253,3 +253,5 @@ type streamOpening struct {
 func (o *streamOpening) fork() *Request { return &o.Request }
 
 func (o *streamOpening) adopt(*Request) {}
+
+func (o *streamOpening) drop(*Request) {}

@@ -15,6 +15,14 @@ type Request struct {
 	typed   typedValues
 }
 
+// attempts is what the attempts of one call to other nodes have in common.
+type attempts struct {
+	avoided
+	node    string // of the latest
+	counted bool   // among the calls that earn further attempts
+	shared  bool   // two of them may run at once, each of which notes its node before it begins
+}
+
 // typedValues is the part of a request that knows its Go types.
 type typedValues interface {
 	input() any
@@ -24,6 +32,7 @@ type typedValues interface {
 	validate() error
 	fork() *Request
 	adopt(fork *Request)
+	drop(fork *Request)
 }
 
 // Action is the action that is called. It is the same pointer for every call of the action.
@@ -68,6 +77,24 @@ func (r *Request) NoCache() bool { return r.options.noCache }
 // NoRetry reports whether the caller asked for one attempt only.
 func (r *Request) NoRetry() bool { return r.options.noRetry }
 
+// Node is the node that the latest attempt of a call to another node went to, for middlewares that tell nodes apart; "" before the
+// first, and where the call goes over an [Upstream] or is handled here.
+func (r *Request) Node() string {
+	if f, ok := r.typed.(roundTripper); ok {
+		return f.made().node
+	}
+	return ""
+}
+
+// Avoid names nodes that the next attempts of a call to another node go to only where there is no other, in place of those that the
+// last Avoid named. Nodes on which an attempt of this call has failed are avoided without it. Only names that [Action.Nodes]
+// returns are of use. The caller must not change nodes afterwards.
+func (r *Request) Avoid(nodes []string) {
+	if f, ok := r.typed.(roundTripper); ok {
+		f.made().named = nodes
+	}
+}
+
 // attempt runs next and turns a panic into the caller's error.
 func (r *Request) attempt(ctx context.Context, next Handler) (err error) {
 	defer func() {
@@ -108,6 +135,10 @@ func (f *typedRequest[In, Out]) fork() *Request {
 	c := f.handler.takeRequest()
 	c.action, c.options, c.valid, c.in = f.action, f.options, f.valid, f.in
 	return &c.Request
+}
+
+func (f *typedRequest[In, Out]) drop(fork *Request) {
+	f.handler.putRequest(fork.typed.(*typedRequest[In, Out]))
 }
 
 // adopt takes over the answer of a fork whose worker is done with it.

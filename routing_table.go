@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/budget"
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/introspect"
 )
@@ -42,7 +43,7 @@ func (n *Node) openActions(s *Service) ([]local, error) {
 		}
 		a := &Action{Name: full + "." + def.short, Service: full, Short: def.short, Version: s.version, Node: n.id,
 			Description: def.description, ClusterOnly: def.clusterOnly, NodeOnly: def.nodeOnly, Inline: def.inline, Stream: def.stream, Idempotent: def.idempotent,
-			Codecs: formats, node: n, signal: n.signal}
+			Codecs: formats, node: n, signal: n.signal, budget: budget.New()}
 		var e local
 		open := func(context.Context) (err error) {
 			e, err = def.open(a, n, s)

@@ -237,6 +237,7 @@ func (o *openedStream[In, Out]) setOutput(any) bool { return false }
 func (o *openedStream[In, Out]) validate() error    { return nil }
 func (o *openedStream[In, Out]) fork() *Request     { return &o.Request }
 func (o *openedStream[In, Out]) adopt(*Request)     {}
+func (o *openedStream[In, Out]) drop(*Request)      {}
 
 // streamOpener is a stream action for callers that do not know its types.
 type streamOpener interface {

@@ -39,6 +39,22 @@ type Node struct {
 	RTT        time.Duration     `json:"rtt,omitempty"` // of a ping over the link to it, in nanoseconds
 	// NotReady says why calls should rather go to other nodes, as GET /ready does; "" where they may come. $node.info has it.
 	NotReady string `json:"notReady,omitempty"`
+
+	// As the node that was asked sees it by its own calls; empty for itself.
+	Silent  bool      `json:"silent,omitempty"`  // it answers nothing for the moment: calls prefer others
+	LeftOut []LeftOut `json:"leftOut,omitempty"` // actions of it that get no calls for a while
+}
+
+// LeftOut is an action that answers worse on a node than on the others, so that it gets no calls there for a while; see cluster.Outlier.
+// It is also the payload of the events "$node.left_out" and "$node.returned", which the node that sends no calls emits.
+type LeftOut struct {
+	Node   string    `json:"node"` // that gets no calls
+	By     string    `json:"by"`   // whose calls show it, and that sends none there
+	Action string    `json:"action"`
+	Reason string    `json:"reason,omitempty"` // "" in "$node.returned"
+	Since  time.Time `json:"since,omitzero"`
+	Until  time.Time `json:"until,omitzero"` // when a call will try the node
+	Times  int       `json:"times"`          // how often that was lately
 }
 
 // Load is a node's load in its last heartbeat.

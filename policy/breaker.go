@@ -15,7 +15,8 @@ import (
 )
 
 // Breaker stops calling an action that keeps failing, so that its callers get an error at once and it gets time to recover.
-// Each action has a breaker of its own. The zero value is ready for use.
+// Each action has a breaker of its own, and an action of other nodes has one for each of them: while that of one node is open, calls go
+// to the others, and callers get an error when those of all nodes are open. The zero value is ready for use.
 //
 // Closed, the breaker lets all calls through and counts. When at least MinCalls were counted in the Window and
 // FailureRatio of them failed, it opens: for the time of OpenFor every call is answered with sabir.ErrBreakerOpen (code
@@ -30,7 +31,7 @@ import (
 //
 // A handler that hangs reports no error, so put a [Timeout] inside the breaker, after it in the list.
 //
-// The signals are signal.BreakerOpened, BreakerHalfOpen and BreakerClosed. A call through a closed breaker costs two
+// The signals are signal.BreakerOpened, BreakerHalfOpen and BreakerClosed, with the node where it is that of one. A call through a closed breaker costs two
 // atomic operations and reads no clock.
 type Breaker struct {
 	// FailureRatio is the share of calls that must fail to open the breaker: above 0, up to 1. Default: 0.5.
@@ -67,9 +68,8 @@ func (c Breaker) Middleware() sabir.Middleware {
 	if c.FailIf == nil {
 		c.FailIf = isFailure
 	}
-	return s.middleware(func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-		b := &circuit{Breaker: &c, action: a, block: uint64(c.Window/2) * oneCall}
-		c.States.add(a.Name, b)
+	local := func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		b := c.newCircuit(a, "", nil)
 		return func(ctx context.Context, r *sabir.Request) error {
 			if BreakerState(b.state.Load()) != Closed {
 				return b.try(ctx, r, next)
@@ -85,7 +85,11 @@ func (c Breaker) Middleware() sabir.Middleware {
 			err = next(ctx, r)
 			return err
 		}
-	})
+	}
+	remote := func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		return newCircuits(&c, a, next).call
+	}
+	return sabir.Middleware{Name: s.name, Local: s.checked(local), Remote: s.checked(remote)}
 }
 
 func isFailure(e *sabir.Error) bool {
@@ -138,7 +142,8 @@ func (s *BreakerStates) add(action string, c *circuit) {
 	}, action)
 }
 
-// Of is the state of an action's breaker; false when there is none.
+// Of is the state of an action's breaker; false when there is none. That of one node's action has the name "users.get@node-1", and
+// "users.get" is then that of calls which reached no node.
 func (s *BreakerStates) Of(action string) (BreakerState, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +154,7 @@ func (s *BreakerStates) Of(action string) (BreakerState, bool) {
 	return BreakerState(c.state.Load()), true
 }
 
-// All is the state of each action's breaker, by the action's full name.
+// All is the state of each breaker, by the name that Of takes.
 func (s *BreakerStates) All() map[string]BreakerState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,12 +173,15 @@ func (s *BreakerStates) All() map[string]BreakerState {
 type circuit struct {
 	*Breaker
 	action   *sabir.Action
-	block    uint64 // the size of a block, in oneCall
+	node     string        // "" for that of the whole action
+	troubled *atomic.Int32 // counts those that are not closed; nil for the only one of an action
+	block    uint64        // the size of a block, in oneCall
 	state    atomic.Int32
 	current  atomic.Uint64
 	previous atomic.Uint64
 
 	mu        sync.Mutex // held to change the state
+	gone      bool       // its node has gone: it counts among the troubled no more
 	until     time.Time  // open: of the first probe; half-open: when the probes under way are abandoned
 	round     int        // which probes count
 	free      int        // probes that may still begin
@@ -184,6 +192,16 @@ const (
 	oneFailure = uint64(1)
 	oneCall    = uint64(1) << 32
 )
+
+func (b *Breaker) newCircuit(a *sabir.Action, node string, troubled *atomic.Int32) *circuit {
+	c := &circuit{Breaker: b, action: a, node: node, troubled: troubled, block: uint64(b.Window/2) * oneCall}
+	name := a.Name
+	if node != "" {
+		name += "@" + node
+	}
+	b.States.add(name, c)
+	return c
+}
 
 // succeeded counts a success while closed.
 func (c *circuit) succeeded() {
@@ -236,8 +254,16 @@ func (c *circuit) open() {
 }
 
 func (c *circuit) change(to BreakerState, kind signal.Kind) {
-	c.state.Store(int32(to))
-	c.action.Signal(kind)
+	was := BreakerState(c.state.Swap(int32(to)))
+	if c.troubled != nil && !c.gone {
+		switch {
+		case was == Closed && to != Closed:
+			c.troubled.Add(1)
+		case was != Closed && to == Closed:
+			c.troubled.Add(-1)
+		}
+	}
+	c.action.SignalOf(kind, c.node)
 }
 
 // try is the way of a call that finds the breaker not closed.
@@ -276,7 +302,7 @@ func (c *circuit) admit() (round int, refused error) {
 	case half && c.free > 0:
 	case wait > 0:
 		return 0, &sabir.Error{Code: sabir.CodeUnavailable, Name: sabir.ErrBreakerOpen.Name, Retryable: true, Data: retryAfter(wait), Node: c.action.Node,
-			Message: fmt.Sprintf("%s failed too often; its circuit breaker lets a probe through in %v", c.action.Name, wait.Round(time.Millisecond))}
+			Message: fmt.Sprintf("%s failed too often%s; its circuit breaker lets a probe through in %v", c.action.Name, c.onNode(), wait.Round(time.Millisecond))}
 	default:
 		c.round, c.free, c.successes = c.round+1, c.Probes, 0
 		c.until = time.Now().Add(c.OpenFor)
@@ -286,6 +312,13 @@ func (c *circuit) admit() (round int, refused error) {
 	}
 	c.free--
 	return c.round, nil
+}
+
+func (c *circuit) onNode() string {
+	if c.node == "" {
+		return ""
+	}
+	return " on all nodes, the last one " + c.node
 }
 
 // settle takes the outcome of a probe.

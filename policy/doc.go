@@ -1,5 +1,5 @@
 // Package policy has ready-made middlewares that keep a service up when something it depends on is not: time limits,
-// retries, circuit breakers, bulkheads, rate limits, fallbacks and caches.
+// retries, copies of late calls, circuit breakers, bulkheads, rate limits, fallbacks and caches.
 //
 // Each is a [sabir.Middleware], so it goes wherever one goes: around one action, a service, or all that a node does.
 // Its state, such as a breaker's, is made for each action of its own.

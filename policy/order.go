@@ -14,13 +14,14 @@ import (
 //
 // From the outside in: Fallback, so that it answers for everything further in; Cached, so that an answer that is there uses up
 // neither rate nor a turn; RateLimit, so that a call counts once however often it is tried; Retry, so that the breaker counts each
-// attempt; Breaker, so that a handler that hangs counts as a failure; Timeout, for each attempt; and Bulkhead, so that a handler that
+// attempt; Hedge, so that each of its two counts by itself; Breaker, so that a handler that hangs counts as a failure; Timeout, for each attempt; and Bulkhead, so that a handler that
 // outlives its time limit still counts.
 type Stack struct {
 	Fallback  *Fallback
 	Cached    *Cached
 	RateLimit *RateLimit
 	Retry     *Retry
+	Hedge     *Hedge
 	Breaker   *Breaker
 	Timeout   time.Duration
 	Bulkhead  *Bulkhead
@@ -38,6 +39,7 @@ func (s Stack) Middleware() sabir.Middleware {
 	add(s.Cached != nil, s.Cached)
 	add(s.RateLimit != nil, s.RateLimit)
 	add(s.Retry != nil, s.Retry)
+	add(s.Hedge != nil, s.Hedge)
 	add(s.Breaker != nil, s.Breaker)
 	add(s.Timeout != 0, Timeout(s.Timeout))
 	add(s.Bulkhead != nil, s.Bulkhead)
@@ -45,7 +47,9 @@ func (s Stack) Middleware() sabir.Middleware {
 		Name: "Stack",
 		Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 			for _, m := range slices.Backward(all) {
-				next = m.Local(a, next)
+				if m.Local != nil {
+					next = m.Local(a, next)
+				}
 			}
 			return next
 		},

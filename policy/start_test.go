@@ -54,12 +54,17 @@ func newRig[In, Out any](tb testing.TB, fn func(context.Context, In) (Out, error
 	r := &rig{}
 	s := sabir.NewService("test")
 	sabir.Handle(s, "run", fn, options...)
-	r.node = start(tb, sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Use(sabir.Middleware{Signal: func(s signal.Signal) {
+	r.node = start(tb, sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Use(r.listener()))
+	return r
+}
+
+// listener notes signals.
+func (r *rig) listener() sabir.Middleware {
+	return sabir.Middleware{Signal: func(s signal.Signal) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.signals = append(r.signals, s.Kind)
-	}}))
-	return r
+	}}
 }
 
 // heard returns the number of signals of a kind so far.

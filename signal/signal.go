@@ -18,12 +18,13 @@ package signal
 type Signal struct {
 	Kind   Kind
 	Action string // full name
+	Node   string // that it is about, where that is another one; "" otherwise
 }
 
 // Kind names a signal: one of the constants, or a middleware's own.
 type Kind string
 
-// The signals that the ready-made policies send.
+// The signals that the ready-made policies send, and the runtime where it says so.
 const (
 	CacheHit         Kind = "cache.hit"
 	CacheMiss        Kind = "cache.miss"
@@ -35,4 +36,8 @@ const (
 	BulkheadRejected Kind = "bulkhead.rejected"
 	TimedOut         Kind = "timeout"
 	FellBack         Kind = "fallback"
+	Hedged           Kind = "hedge"         // a copy of a call was sent to another node
+	NodeLeftOut      Kind = "node.left_out" // of the runtime itself: a sick node gets no calls of the action for a while
+	NodeReturned     Kind = "node.returned" // and gets them again
+	BudgetSpent      Kind = "budget.spent"  // a further attempt was not made, since the budget had none
 )

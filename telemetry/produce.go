@@ -126,11 +126,14 @@ func (w writer) signals(actions []*actionSignals) (list []metricdata.Metrics) {
 		}
 		list = append(list, w.sum(s.metric, s.unit, s.description, true, points)...)
 	}
-	var open, others []metricdata.DataPoint[int64]
+	var open, out, others []metricdata.DataPoint[int64]
 	for _, a := range actions {
 		set := attribute.NewSet(a.attributes...)
 		if a.hasBreaker.Load() {
 			open = append(open, w.point(set, oneIf(a.breakerOpen.Load())))
+		}
+		if n, any := a.nodesOut(); any {
+			out = append(out, w.point(set, int64(n)))
 		}
 		kinds := a.others()
 		for _, kind := range slices.Sorted(maps.Keys(kinds)) {
@@ -141,6 +144,10 @@ func (w writer) signals(actions []*actionSignals) (list []metricdata.Metrics) {
 	if len(open) > 0 {
 		list = append(list, metricdata.Metrics{Name: "sabir.breaker.open", Unit: "{breaker}",
 			Description: "1 while the circuit breaker is open or half open, 0 when it is closed.", Data: metricdata.Gauge[int64]{DataPoints: open}})
+	}
+	if len(out) > 0 {
+		list = append(list, metricdata.Metrics{Name: "sabir.nodes.out", Unit: "{node}",
+			Description: "Nodes that get no calls of the action for a while.", Data: metricdata.Gauge[int64]{DataPoints: out}})
 	}
 	return append(list, w.sum("sabir.signals", "{signal}", "Signals of middlewares that are not among Sabir's own.", true, others)...)
 }

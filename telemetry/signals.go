@@ -25,6 +25,10 @@ var signalMetrics = [...]struct {
 	{signal.BulkheadRejected, "sabir.bulkhead.rejected", "{call}", "Calls refused by a full bulkhead."},
 	{signal.TimedOut, "sabir.timeouts", "{call}", "Calls ended by a timeout policy."},
 	{signal.FellBack, "sabir.fallbacks", "{call}", "Calls answered by a fallback."},
+	{signal.Hedged, "sabir.hedges", "{copy}", "Copies of calls that took long, sent to another node."},
+	{signal.BudgetSpent, "sabir.retry_budget.spent", "{attempt}", "Attempts that were not made, since the budget had none."},
+	{signal.NodeLeftOut, "sabir.nodes.left_out", "{node}", "Times that a sick node was left out for an action."},
+	{signal.NodeReturned, "sabir.nodes.returned", "{node}", "Times that a node that was left out got calls again."},
 	{signal.BreakerOpened, "sabir.breaker.openings", "{opening}", "Times that a circuit breaker opened."},
 	{signal.BreakerHalfOpen, "sabir.breaker.probes", "{probe}", "Times that an open circuit breaker let calls try again."},
 	{signal.BreakerClosed, "sabir.breaker.closings", "{closing}", "Times that a circuit breaker closed."},
@@ -41,9 +45,11 @@ type actionSignals struct {
 	attributes  []attribute.KeyValue
 	counts      [len(signalMetrics)]atomic.Uint64
 	hasBreaker  atomic.Bool
-	breakerOpen atomic.Bool
+	breakerOpen atomic.Bool // of the action, or of a node
 
 	mu    sync.Mutex
+	open  map[string]bool        // nodes whose breakers are open
+	out   map[string]bool        // nodes that get no calls for a while
 	other map[signal.Kind]uint64 // signals of middlewares that Sabir does not know
 }
 
@@ -51,18 +57,22 @@ type actionSignals struct {
 const (
 	maxSignalActions = 10_000
 	maxSignalKinds   = 16
+	maxSignalNodes   = 1000 // of an action
 )
 
 // record counts one signal.
 func (s *signals) record(noticed signal.Signal) {
 	a := s.of(noticed.Action)
 	switch noticed.Kind { // the breaker's last state counts; half open is not closed
-	case signal.BreakerOpened:
+	case signal.BreakerOpened, signal.BreakerClosed:
+		a.mu.Lock()
 		a.hasBreaker.Store(true)
-		a.breakerOpen.Store(true)
-	case signal.BreakerClosed:
-		a.hasBreaker.Store(true)
-		a.breakerOpen.Store(false)
+		a.breakerOpen.Store(note(&a.open, noticed.Node, noticed.Kind == signal.BreakerOpened) > 0)
+		a.mu.Unlock()
+	case signal.NodeLeftOut, signal.NodeReturned:
+		a.mu.Lock()
+		note(&a.out, noticed.Node, noticed.Kind == signal.NodeLeftOut)
+		a.mu.Unlock()
 	}
 	for i := range signalMetrics {
 		if signalMetrics[i].kind == noticed.Kind {
@@ -80,6 +90,19 @@ func (s *signals) record(noticed signal.Signal) {
 		a.other = make(map[signal.Kind]uint64)
 	}
 	a.other[kind]++
+}
+
+// note puts a node into a set, or takes it out, and returns how many there are then.
+func note(set *map[string]bool, node string, there bool) int {
+	if *set == nil {
+		*set = make(map[string]bool)
+	}
+	if there && len(*set) < maxSignalNodes {
+		(*set)[node] = true
+	} else {
+		delete(*set, node)
+	}
+	return len(*set)
 }
 
 func (s *signals) of(action string) *actionSignals {
@@ -120,6 +143,13 @@ func (s *signals) list() (list []*actionSignals) {
 		list = append(list, (*known)[name])
 	}
 	return list
+}
+
+// nodesOut is the number of nodes that are left out; false where there has never been one.
+func (a *actionSignals) nodesOut() (count int, any bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.out), a.out != nil
 }
 
 // others returns the counts of the kinds that are not in signalMetrics.

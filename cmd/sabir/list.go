@@ -157,7 +157,9 @@ func (c *cli) nodesCommand() *cobra.Command {
 		GroupID: groupUse,
 		Short:   "List the nodes of the cluster",
 		Long: `Lists the nodes of a cluster: their state, zone and address, how busy they are,
-how far away, what they offer, and the process each runs in. With --join every
+how far away, what they offer, and the process each runs in. A node to which others
+send no calls of an action for a while, because it answers them worse than the
+rest, is shown as sick. With --join every
 node is asked itself, and the round trip is that of a call from here; over HTTP
 all is what the asked node knows. Guests, such as this command line, are left
 out without --all. --json tells more: labels, host, version of Go.`,
@@ -194,7 +196,7 @@ func nodeRow(s surveyed) []string {
 	if s.RTT > 0 {
 		trip = micros(float64(s.RTT) / 1e3)
 	}
-	return []string{s.ID, s.State, ago(s.Since), firstOf(s.Zone, "-"), firstOf(s.Addr, "-"), fmt.Sprintf("%.0f %%", s.Load.CPU*100),
+	return []string{s.ID, s.shownState(), ago(s.Since), firstOf(s.Zone, "-"), firstOf(s.Addr, "-"), fmt.Sprintf("%.0f %%", s.Load.CPU*100),
 		grouped(int64(s.Load.InFlight)), trip, orDash(s.Offers), fmt.Sprint(s.PID)}
 }
 

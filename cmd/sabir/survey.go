@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,8 @@ import (
 type surveyed struct {
 	introspect.Node
 	Offers []string `json:"offers"` // names of services, without the node's own
+
+	sees []introspect.Node // the others, as it sees them
 }
 
 // stateSilent is the state of a node that is linked but did not answer.
@@ -56,7 +59,44 @@ func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, er
 		}
 	}
 	asked.Wait()
+	addViews(list)
 	return g.addUnreached(ctx, list), nil
+}
+
+// addViews adds to each node what the others see of it.
+func addViews(list []surveyed) {
+	for i := range list {
+		for _, seen := range list[i].sees {
+			at := slices.IndexFunc(list, func(s surveyed) bool { return s.ID == seen.ID })
+			if at >= 0 {
+				list[at].LeftOut = append(list[at].LeftOut, seen.LeftOut...)
+				list[at].Silent = list[at].Silent || seen.Silent
+			}
+		}
+	}
+}
+
+// shownState is the state of a node for people: with what it is sick of, where others send it no calls of an action.
+func (s *surveyed) shownState() string {
+	if s.State != sabir.StateRunning.String() {
+		return s.State
+	}
+	var actions []string
+	for _, left := range s.LeftOut {
+		if !slices.Contains(actions, left.Action) {
+			actions = append(actions, left.Action)
+		}
+	}
+	switch len(actions) {
+	case 0:
+		if s.Silent {
+			return "silent"
+		}
+		return s.State
+	case 1:
+		return "sick: " + actions[0]
+	}
+	return fmt.Sprintf("sick: %d actions", len(actions))
 }
 
 // addUnreached adds the nodes that others know and this observer could not link to: they do not answer it.
@@ -101,4 +141,5 @@ func (g *guest) probe(ctx context.Context, s *surveyed, times int) {
 		s.State, s.Load = info.State, info.Load
 		s.Load.InFlight = max(0, info.Load.InFlight-1) // without the question itself
 	}
+	s.sees, _ = sabir.Call[[]introspect.Node](ctx, g.node, "$node.nodes", sabir.Empty{}, sabir.ToNode(s.ID)) // or nothing
 }

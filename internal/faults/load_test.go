@@ -28,6 +28,7 @@ type workload struct {
 	Work    time.Duration // for which each call keeps a processor of its handler's node busy
 	Pause   time.Duration // about how long each caller waits between two calls
 	Size    int           // bytes of each call
+	Keys    bool          // each call has a key, see sabir.ByKey
 
 	Priority sabir.Priority
 }
@@ -40,6 +41,7 @@ type report struct {
 	ByNode  map[string]int // the nodes that answered
 	P50     time.Duration
 	P99     time.Duration
+	P999    time.Duration
 	Slowest time.Duration
 	Quicker time.Duration // the shortest that any took
 	Took    time.Duration
@@ -53,7 +55,7 @@ func (r report) failures() (count int) {
 }
 
 func (r report) String() string {
-	text := fmt.Sprintf("%d calls in %v, p50 %v, p99 %v, slowest %v", r.Calls, r.Took.Round(time.Millisecond), r.P50, r.P99, r.Slowest.Round(10*time.Microsecond))
+	text := fmt.Sprintf("%d calls in %v, p50 %v, p99 %v, p99.9 %v, slowest %v", r.Calls, r.Took.Round(time.Millisecond), r.P50, r.P99, r.P999, r.Slowest.Round(10*time.Microsecond))
 	if len(r.Failed) > 0 {
 		text += fmt.Sprintf(", failed: %s, such as %q", names(r.Failed), r.Example)
 	}
@@ -81,7 +83,7 @@ func (h *host) load(w workload) report {
 		})
 	}
 	callers.Wait()
-	all.report.P50, all.report.P99 = all.quantile(0.5), all.quantile(0.99)
+	all.report.P50, all.report.P99, all.report.P999 = all.quantile(0.5), all.quantile(0.99), all.quantile(0.999)
 	all.report.Took = time.Since(began)
 	return all.report
 }
@@ -116,6 +118,9 @@ func (h *host) one(w workload, into *tally) {
 	ctx := sabir.WithPriority(context.Background(), w.Priority)
 	if w.Timeout > 0 {
 		options = append(options, sabir.WithTimeout(w.Timeout))
+	}
+	if w.Keys {
+		options = append(options, sabir.ByKey(fmt.Sprint(rand.N(1000))))
 	}
 	if w.To != "" {
 		options = append(options, sabir.ToNode(w.To))

@@ -43,7 +43,12 @@ type setup struct {
 	Key     string
 	Guest   bool
 	Works   bool // offers the service work
+	Sick    bool // work.echo answers with a retryable error at once
 	Retry   bool // its calls go through policy.Retry
+	Hedge   bool // and through policy.Hedge
+	Breaker bool // and through policy.Breaker
+	Balance cluster.Balancer
+	Zone    string
 	TLS     *transporttest.Files
 	Files   uint64 // how many it may have open; 0 for no change
 
@@ -55,6 +60,8 @@ type host struct {
 	*sabir.Node
 	held   atomic.Int64 // handlers of work.hold that are running
 	ran    atomic.Int64 // runs of work.once
+	sick   bool
+	failed atomic.Int64 // calls of work.echo that a sick node has answered
 	made   atomic.Int64 // calls of loads that have ended
 	halted chan struct{}
 	halt   sync.Once
@@ -83,13 +90,21 @@ func newHost(s setup) (*host, error) {
 	h := &host{halted: make(chan struct{})}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	options := []sabir.NodeOption{sabir.NodeID(s.ID), sabir.Logger(log)}
+	h.sick = s.Sick
 	if s.Works {
 		options = append(options, sabir.Serve(h.work()))
 	}
+	options = append(options, sabir.Balance(s.Balance))
 	if s.Retry {
 		options = append(options, sabir.Use(policy.Retry{Attempts: 5, FirstPause: 10 * time.Millisecond, MaxPause: 200 * time.Millisecond}))
 	}
-	join := []cluster.Option{cluster.Seeds(s.Seeds...), cluster.Name(cmp.Or(s.Cluster, "faults")), cluster.Key(s.Key)}
+	if s.Hedge {
+		options = append(options, sabir.Use(policy.Hedge{}))
+	}
+	if s.Breaker {
+		options = append(options, sabir.Use(policy.Breaker{}))
+	}
+	join := []cluster.Option{cluster.Zone(s.Zone), cluster.Seeds(s.Seeds...), cluster.Name(cmp.Or(s.Cluster, "faults")), cluster.Key(s.Key)}
 	if s.Guest {
 		join = append(join, cluster.ClientOnly())
 	}
@@ -127,6 +142,10 @@ func startHost(t *testing.T, s setup) *host {
 func (h *host) work() *sabir.Service {
 	s := sabir.NewService("work")
 	sabir.Handle(s, "echo", func(ctx context.Context, in echo) (echoed, error) {
+		if h.sick {
+			h.failed.Add(1)
+			return echoed{}, sabir.NewError(sabir.CodeUnavailable, "Sick", "the node is sick").AsRetryable()
+		}
 		for end := time.Now().Add(in.Work); time.Now().Before(end); {
 		}
 		if in.Wait > 0 {
@@ -310,6 +329,7 @@ type figures struct {
 	InFlight   int // calls from other nodes, as the node counts them
 	Made       int // calls of its loads that have ended
 	Ran        int // runs of work.once
+	Sick       int // calls of work.echo that it has answered as a sick node
 }
 
 func (h *host) figures() figures {
@@ -317,7 +337,7 @@ func (h *host) figures() figures {
 	runtime.GC() // pools are emptied in two steps
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	return figures{Goroutines: runtime.NumGoroutine(), Heap: int(memory.HeapAlloc), Files: openFiles(), Held: int(h.held.Load()), InFlight: h.Info().Load.InFlight, Made: int(h.made.Load()), Ran: int(h.ran.Load())}
+	return figures{Goroutines: runtime.NumGoroutine(), Heap: int(memory.HeapAlloc), Files: openFiles(), Held: int(h.held.Load()), InFlight: h.Info().Load.InFlight, Made: int(h.made.Load()), Ran: int(h.ran.Load()), Sick: int(h.failed.Load())}
 }
 
 func openFiles() int {

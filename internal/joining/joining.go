@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 
 	"github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/internal/outlier"
 )
 
 // Config holds the settings that the options of one Join make.
@@ -24,6 +25,7 @@ type Config struct {
 	CompressAbove int
 	Limits        Limits
 	Codecs        []string
+	Outlier       outlier.Settings
 
 	At       option.Site // of Join
 	Problems []error     // of the options

@@ -24,8 +24,8 @@ func (m *Mesh) catalog() membership.Catalog {
 // CatalogChanged sends this node's catalog to all other nodes, soon. It does not wait.
 func (m *Mesh) CatalogChanged() { wake(m.catalogChanged) }
 
-// announceLoop sends the catalog to all other nodes whenever it has changed, and gives balancers the load that the other
-// nodes report.
+// announceLoop sends the catalog to all other nodes whenever it has changed. Once a second it gives balancers the load that the
+// other nodes report, and has the host compare the nodes.
 func (m *Mesh) announceLoop() {
 	loads := time.NewTicker(wire.DefaultPingInterval)
 	defer loads.Stop()
@@ -34,6 +34,7 @@ func (m *Mesh) announceLoop() {
 		case <-m.catalogChanged:
 		case <-loads.C:
 			m.updateLoads()
+			m.host.Look()
 			continue
 		case <-m.ctx.Done():
 			return

@@ -27,6 +27,10 @@ type Host interface {
 	Members(ctx context.Context, from string) ([]membership.Member, error)
 	// Route returns the target that serves the calls or events that the peer will send under the route's name.
 	Route(l *wire.Link, r *wire.Route) wire.Target
+	// Suspected reports that the peer of a link answers nothing for the moment, or answers again. It must not block.
+	Suspected(l *wire.Link)
+	// Look is called once a second, for what compares nodes.
+	Look()
 	// Linked, Posted and Unlinked report links, and the posts on them that the mesh has no use for. For one link they are
 	// called one at a time in this order, by the goroutine that reads the link, so they must not block.
 	Linked(l *wire.Link)

@@ -74,6 +74,7 @@ type Node struct {
 	Info
 	ID       string
 	Stopping bool // it takes no new calls
+	Silent   bool // it answers nothing for the moment
 	Services int
 	Actions  int
 	Load     wire.Load
@@ -95,7 +96,7 @@ func (m *Mesh) Nodes() []Node {
 		if !open[p.ID] || len(links) == 0 && !p.leaving {
 			continue
 		}
-		n := Node{Info: p.info, ID: p.ID, Stopping: p.leaving}
+		n := Node{Info: p.info, ID: p.ID, Stopping: p.leaving, Silent: p.Suspected()}
 		n.Labels = maps.Clone(p.info.Labels)
 		for _, s := range view.Services(p.ID) {
 			n.Services++

@@ -25,6 +25,8 @@ func (host) Members(context.Context, string) ([]membership.Member, error) {
 	return nil, errors.New("not asked")
 }
 func (host) Route(*wire.Link, *wire.Route) wire.Target { return nil }
+func (host) Suspected(*wire.Link)                      {}
+func (host) Look()                                     {}
 func (host) Linked(*wire.Link)                         {}
 func (host) Posted(*wire.Link, uint8, []byte)          {}
 func (host) Unlinked(*wire.Link, error)                {}

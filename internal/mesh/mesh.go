@@ -86,6 +86,7 @@ func (m *Mesh) Listen(ctx context.Context) error {
 	m.wire = m.config.wire(m.info.encode())
 	m.wire.Load = m.Load
 	m.wire.Admit = m.admit
+	m.wire.Suspicion = m.host.Suspected
 	if err := m.wire.Validate(); err != nil {
 		m.Leave(ctx)
 		return fmt.Errorf("the node cannot join: %w", err)

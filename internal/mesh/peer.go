@@ -45,7 +45,24 @@ func (p *Peer) Link() *wire.Link {
 	if len(*links) == 1 {
 		return (*links)[0]
 	}
-	return (*links)[int(p.turn.Add(1))%len(*links)]
+	turn := int(p.turn.Add(1))
+	for i := range *links {
+		if l := (*links)[(turn+i)%len(*links)]; !l.Suspected() {
+			return l
+		}
+	}
+	return (*links)[turn%len(*links)]
+}
+
+// Suspected reports whether the peer answers nothing for the moment over any of the links to it. It is false where there is no link.
+func (p *Peer) Suspected() bool {
+	links := p.Links()
+	for _, l := range links {
+		if !l.Suspected() {
+			return false
+		}
+	}
+	return len(links) > 0
 }
 
 // takesCalls reports whether calls can go to the peer. The caller holds mu.

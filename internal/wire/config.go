@@ -96,6 +96,9 @@ type Config struct {
 	// Log takes the faults that no call of the link's owner can return as an error. nil is no log. Keys and proofs never reach it.
 	Log *slog.Logger
 
+	// Suspicion, where not nil, is called when Link.Suspected has changed. It must not block.
+	Suspicion func(*Link)
+
 	// Admission decides when requests of peers are served, and which are refused. Links of one node share it. nil serves all at once.
 	Admission *admission.Control
 

@@ -11,14 +11,16 @@ import (
 
 // health checks once per PingInterval whether a link's peer is alive. It runs on a timer, so no goroutine waits.
 type health struct {
-	rtt  atomic.Int64
-	load atomic.Pointer[Load]
+	rtt       atomic.Int64
+	load      atomic.Pointer[Load]
+	suspected atomic.Bool
 
 	mu      sync.Mutex // guards the rest
 	timer   *time.Timer
 	stopped bool
 	heard   uint64        // bytes in at the last look
 	silence time.Duration // how long that number has not changed, in looks, so that a stop of this process does not count
+	suspicion
 }
 
 const (
@@ -30,6 +32,7 @@ func (h *health) start(l *Link) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.timer = time.AfterFunc(l.config.PingInterval, l.look)
+	h.glancer, h.glancing = time.AfterFunc(l.config.PingInterval/glances, l.glance), true
 }
 
 func (h *health) stop() {
@@ -37,6 +40,7 @@ func (h *health) stop() {
 	defer h.mu.Unlock()
 	h.stopped = true
 	h.timer.Stop()
+	h.glancer.Stop()
 }
 
 // RTT is about how long a ping took to be answered lately; 0 before the first answer.
@@ -63,6 +67,7 @@ func (l *Link) look() {
 	silent := h.silence > l.config.SilenceLimit
 	if !h.stopped {
 		h.timer.Reset(interval)
+		h.glanceSoon(interval / glances)
 	}
 	h.mu.Unlock()
 

@@ -46,6 +46,8 @@ type nodeFigures struct {
 	Rate      float64   `json:"rate"`
 	Errors    float64   `json:"errors"`
 	Telemetry string    `json:"telemetry,omitempty"` // why there are no rates; "" where there are
+	Silent    bool      `json:"silent,omitempty"`    // it answers nothing for the moment
+	Sick      []string  `json:"sick,omitempty"`      // actions of which others send it no calls for a while: which, why, and who
 }
 
 // link is two nodes that are linked.
@@ -92,6 +94,7 @@ const (
 	maxNodes    = 200  // in a look
 	maxActions  = 2000 // in a look
 	historySize = 120  // looks
+	maxSick     = 20   // actions of a node that another leaves out
 )
 
 // observer looks at a cluster again and again. It is used by one goroutine at a time.
@@ -100,6 +103,7 @@ type observer struct {
 	looks   int
 	window  []map[string]stats // the last looks, the oldest first
 	links   []link
+	sick    map[string][]string // by node
 	history []point
 }
 
@@ -109,7 +113,7 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 	nodes = nodes[:min(len(nodes), maxNodes)]
 	told, why := askStats(ctx, o.node, nodes)
 	if o.looks%linkLooks == 0 || len(o.links) == 0 {
-		o.links = askLinks(ctx, o.node, nodes)
+		o.links, o.sick = askLinks(ctx, o.node, nodes)
 	}
 	o.looks++
 	var last, early map[string]stats
@@ -123,7 +127,9 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 		add(sums, told[id], before, ago)
 	}
 	for _, info := range nodes {
-		l.Nodes = append(l.Nodes, figuresOf(info, o.node.ID(), told[info.ID], last[info.ID], why[info.ID]))
+		f := figuresOf(info, o.node.ID(), told[info.ID], last[info.ID], why[info.ID])
+		f.Sick = o.sick[info.ID]
+		l.Nodes = append(l.Nodes, f)
 	}
 	l.Total.At = l.At
 	shown := make(map[string]latencies, len(sums))
@@ -158,7 +164,7 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 func figuresOf(info introspect.Node, self string, now, before stats, why string) nodeFigures {
 	f := nodeFigures{ID: info.ID, Self: info.ID == self, State: info.State, Guest: info.ClientOnly, Zone: info.Zone, Addr: info.Addr, Host: info.Host, PID: info.PID,
 		Go: info.Go, CPUs: info.CPUs, Since: info.Since, Services: info.Services, Actions: info.Actions, CPU: info.Load.CPU, InFlight: int64(info.Load.InFlight),
-		RTT: float64(info.RTT.Nanoseconds()) / 1e3, Telemetry: why}
+		RTT: float64(info.RTT.Nanoseconds()) / 1e3, Telemetry: why, Silent: info.Silent}
 	sums := make(map[string]*sum)
 	add(sums, now, before, stats{})
 	if now.Node != "" {
@@ -174,11 +180,12 @@ func figuresOf(info introspect.Node, self string, now, before stats, why string)
 	return f
 }
 
-// askLinks asks the nodes for their links. A link that both sides report is one.
-func askLinks(ctx context.Context, n *sabir.Node, nodes []introspect.Node) []link {
+// askLinks asks the nodes for their links, and for the nodes that they leave out. A link that both sides report is one.
+func askLinks(ctx context.Context, n *sabir.Node, nodes []introspect.Node) (list []link, sick map[string][]string) {
 	type pair struct{ a, b string }
 	var mu sync.Mutex
 	found := make(map[pair]float64)
+	sick = make(map[string][]string)
 	note := func(id string, peers []introspect.Node) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -186,6 +193,9 @@ func askLinks(ctx context.Context, n *sabir.Node, nodes []introspect.Node) []lin
 			if p.ID != id {
 				at := pair{min(id, p.ID), max(id, p.ID)}
 				found[at] = max(found[at], float64(p.RTT.Nanoseconds())/1e3)
+			}
+			for _, left := range p.LeftOut[:min(len(p.LeftOut), maxSick)] {
+				sick[p.ID] = append(sick[p.ID], left.Action+" of "+left.By+": "+left.Reason)
 			}
 		}
 	}
@@ -198,10 +208,13 @@ func askLinks(ctx context.Context, n *sabir.Node, nodes []introspect.Node) []lin
 			note(info.ID, peers[:min(len(peers), maxNodes)])
 		}
 	})
-	list := make([]link, 0, len(found))
+	list = make([]link, 0, len(found))
+	for _, of := range sick {
+		slices.Sort(of)
+	}
 	for at, rtt := range found {
 		list = append(list, link{at.a, at.b, rtt})
 	}
 	slices.SortFunc(list, func(a, b link) int { return cmp.Or(strings.Compare(a.A, b.A), strings.Compare(a.B, b.B)) })
-	return list
+	return list, sick
 }
