@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/admission"
 )
 
 // CallInfo describes the call or event that a handler is handling.
@@ -83,6 +84,7 @@ type operation struct {
 	scopes  scopeTable  // the calls with shared contexts that used Go
 	usesGo  atomic.Bool // a handler used Go: from then on each call has a context of its own, which finds its scope at once
 	gate    *gate       // nil when nothing waits for the service's calls
+	load    admission.Action
 	// abandoned counts the handlers that still run after their callers were answered.
 	abandoned     atomic.Int32
 	nested        atomic.Pointer[map[*callContext]*callContext]

@@ -288,8 +288,8 @@ var (
 	// ErrJoinFailed: a node with [Join] cannot start: the address is taken or not allowed, the key is wrong, or the cluster is
 	// another. See the message.
 	ErrJoinFailed = NewError(CodeUnavailable, nameJoinFailed, "the node cannot join")
-	// ErrTooManyCalls: a node has as many calls of others in flight as it takes, see [cluster.Limits], or has so much to do that the call
-	// waited for a quarter of its timeout and was not begun. Try again later, or on another node.
+	// ErrTooManyCalls: a node has so much to do that the call could not have been answered in time, or has as many calls of others in flight
+	// as it takes, see [cluster.Limits]. The call was not begun. Try again later, or on another node.
 	ErrTooManyCalls = NewError(CodeResourceExhausted, nameTooManyCalls, "too many calls in flight").AsRetryable()
 	// ErrTooManyStreams: a node has as many streams open as it takes, see [cluster.Limits]; over HTTP 4,096, or 100 of a
 	// connection. Try again later.
@@ -346,6 +346,7 @@ var builtinStatus = map[string]int{
 	nameInputTooLarge:        413,
 	nameUnsupportedMediaType: 415,
 	nameMethodNotAllowed:     405,
+	nameTooManyCalls:         503, // it is the server that has too much to do, not this client that asks too often
 
 	nameMessageTooLarge: 413,
 }

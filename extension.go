@@ -11,7 +11,8 @@ import (
 
 // Extension is a part of a program that starts and stops with a node, such as the connection of package channel to its
 // broker. Give it to a node with [WithExtension], or to each node with [RegisterExtension]. One that talks to the other nodes
-// of the cluster is a [LinkExtension], one that offers services an [Offering].
+// of the cluster is a [LinkExtension], one that offers services an [Offering], one that the node is not ready without a
+// [ReadinessExtension].
 type Extension interface {
 	// Name identifies it in errors and logs.
 	Name() string
@@ -145,6 +146,7 @@ func (n *Node) startExtensions(ctx context.Context) error {
 		}
 		x.started = append(x.started, e)
 	}
+	n.noteReadiness(x.started)
 	return nil
 }
 
@@ -172,6 +174,7 @@ func (n *Node) checkExtension(g registration) error {
 // stopExtensions stops those that were started.
 func (n *Node) stopExtensions(ctx context.Context) error {
 	x := &n.extensions
+	n.noteReadiness(nil)
 	var errs []error
 	for _, e := range slices.Backward(x.started) {
 		errs = append(errs, n.isolateExtension(ctx, "the stop of ", e, e.Stop))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/httpgateway"
 	"github.com/sabir-go/sabir/internal/option"
 )
@@ -107,6 +108,16 @@ func (h *handler[In, Out]) serveJSON(in gateway.Inbound, dst, body []byte) ([]by
 }
 
 func (h *handler[In, Out]) serveInbound(in *gateway.Inbound, f *typedRequest[In, Out], c *gatewayCall) (err error) {
+	if n := h.op.node; !h.op.inline {
+		if !n.admission.Enter(in.Context, h.op.classOf(in), in.Limit) {
+			return n.tooManyCalls()
+		}
+		defer n.admission.Leave()
+		if !h.op.load.Begin() {
+			return h.op.tooManyCalls()
+		}
+		defer func() { h.op.load.End(in.Limit, func() bool { return c.values.Err() != nil }) }()
+	}
 	if gate := h.op.gate; gate != nil {
 		if !gate.enter() {
 			return h.op.node.unavailable(h.action.Name)
@@ -124,6 +135,24 @@ func (h *handler[In, Out]) serveInbound(in *gateway.Inbound, f *typedRequest[In,
 	}
 	f.out, err = h.run(&c.call, &c.call, f.in)
 	return err
+}
+
+// classOf is the order in which a call from outside is served. The runtime's own actions go first.
+func (s *operation) classOf(in *gateway.Inbound) admission.Class {
+	if strings.HasPrefix(s.name, "$") {
+		return admission.Critical
+	}
+	return admission.ClassOf(in.Metadata[admission.MetadataKey], 0)
+}
+
+func (n *Node) tooManyCalls() *Error {
+	return &Error{Code: CodeResourceExhausted, Name: nameTooManyCalls, Node: n.id, Retryable: true, Message: "node " + n.id + " has too much to do"}
+}
+
+// tooManyCalls is the error of a call that would be answered too late, by what the action does and not by the node's processors.
+func (s *operation) tooManyCalls() *Error {
+	return &Error{Code: CodeResourceExhausted, Name: nameTooManyCalls, Node: s.node.id, Retryable: true,
+		Message: "node " + s.node.id + " runs as many calls of " + s.name + " as it can answer in time"}
 }
 
 // gatewayCall holds both contexts of a call from outside in one allocation: the one that the handler gets, and the values

@@ -142,6 +142,7 @@ func (n *Node) stopAll(ctx context.Context) error {
 	}
 	n.stopForgetting()
 	n.workers.close()
+	n.admission.Close()
 	n.state.Store(int32(StateStopped))
 	return errors.Join(errs...)
 }

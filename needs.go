@@ -11,23 +11,6 @@ import (
 // needReminder is the time between two lines of the log about a start that waits for services.
 const needReminder = 5 * time.Second
 
-// Ready returns nil if calls should be sent to this node, as GET /ready does: it runs, and the services that its own depend on, see
-// [DependsOn], can be called. The error is [ErrServiceUnavailable] and names what is missing; its Data has the names as a list,
-// "missing". A node that is not ready takes calls all the same, as far as it can. The context is for what is asked; needs are known.
-func (n *Node) Ready(context.Context) error {
-	if n.callingNode() == nil {
-		return errNotMade()
-	}
-	state := n.State()
-	if missing := n.unmetNeeds(state); missing != nil {
-		return missing
-	}
-	if state != StateRunning {
-		return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "the node is " + state.String()}
-	}
-	return nil
-}
-
 // unmetNeeds is the error of a node that lacks services that its own depend on; nil for none.
 func (n *Node) unmetNeeds(state State) error {
 	if state != StateStarting && state != StateRunning {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/recent"
@@ -37,6 +38,7 @@ type Node struct {
 	attached     []func(*Node) (gateway.Gateway, error)
 	remote       Upstream
 	extensions   extensions // see WithExtension
+	readiness    readiness  // see Ready
 
 	joins       []mesh.Config
 	joinCluster func(context.Context, *Node, mesh.Config) error // of the last Join
@@ -71,7 +73,8 @@ type Node struct {
 	needing   map[*Service]bool // the services that depend on others, and whether they wait for them; see needs.go
 	needsLock sync.Mutex        // may be taken under tableLock
 
-	workers workers
+	workers   workers
+	admission *admission.Control
 
 	given    option.Given
 	problems []error // of the options
@@ -120,6 +123,8 @@ func NewNode(options ...NodeOption) *Node {
 		remoteNames:   recent.New[string, *remoteAction](maxRemoteNames),
 		remoteParents: recent.New[remoteParent, *callContext](maxRemoteParents),
 		changed:       make(chan struct{}),
+		admission:     admission.New(),
+		readiness:     readiness{turn: make(chan struct{}, 1)},
 	}
 	n.table.Store(&routingTable{})
 	n.events.Store(newEventTable(n, nil))

@@ -55,7 +55,13 @@ func loadInfo(l wire.Load) introspect.Load {
 // by calling its actions.
 func newNodeService(n *Node) *Service {
 	s := NewService("$node", Doc("describes the node it runs on"))
-	Handle(s, "info", func(context.Context, Empty) (introspect.Node, error) { return n.Info(), nil },
+	Handle(s, "info", func(ctx context.Context, _ Empty) (introspect.Node, error) {
+		info := n.Info()
+		if err := n.Ready(ctx); err != nil {
+			info.NotReady = AsError(err).Message
+		}
+		return info, nil
+	},
 		Doc("tells the node's name, state and size"))
 	Handle(s, "nodes", func(context.Context, Empty) ([]introspect.Node, error) { return n.Nodes(), nil },
 		Doc("lists the nodes of the cluster"))

@@ -161,7 +161,12 @@ func noStream(n *Node, action string) *Error {
 // OpenAction opens this very stream, as [OpenStream] does by name: for gateways that decide by the action's description
 // whether a stream may be opened, and must then reach no other that took over its name meanwhile. In and Out may be
 // json.RawMessage, whatever the handler's types are. The caller must Close the stream.
+//
+// Where calls wait for so long that further ones are refused, it opens no stream: the error is [ErrTooManyCalls].
 func OpenAction[In, Out any](ctx context.Context, a *Action) (*Stream[Out, In], error) {
+	if !a.node.admission.Fits(0, 0) {
+		return nil, a.node.tooManyCalls()
+	}
 	switch e := a.endpoint.(type) {
 	case nil:
 		return nil, a.notHere()

@@ -111,6 +111,13 @@ func (r *inboundRoute) missing(f *resolvedAction) *Error {
 // serve handles a call from another node: it decodes the input, runs the handler like any call, and encodes the output.
 func (h *handler[In, Out]) serve(in *wire.Inbound, format string, bare *callContext) {
 	s := h.formatNamed(format)
+	if !h.op.inline {
+		if !h.op.load.Begin() {
+			in.Fail(h.op.node.failureOf(h.op.tooManyCalls()))
+			return
+		}
+		defer func() { h.op.load.End(in.Timeout, in.Late) }()
+	}
 	f := h.takeRequest()
 	f.action = h.action
 	err := s.broken

@@ -122,6 +122,22 @@ func (b *broker) Stop(context.Context) error {
 	return store.Close()
 }
 
+// Ready asks the broker whether it takes messages, if the node has used it.
+func (b *broker) Ready(ctx context.Context) error {
+	if !b.mu.TryLock() {
+		return b.failure(ErrChannelUnreachable, "the node is connecting to the broker of its channels")
+	}
+	store := b.store
+	b.mu.Unlock()
+	if store == nil {
+		return nil
+	}
+	if err := store.Check(ctx); err != nil {
+		return b.callerError("publish to the broker of channels at "+redacted(b.address()), err)
+	}
+	return nil
+}
+
 // address returns the address of the broker; "" for none.
 func (b *broker) address() string {
 	if b.named != nil && b.named.address != "" {
@@ -201,6 +217,10 @@ func (b *broker) declare(ctx context.Context, spec engine.Spec) (engine.Store, e
 	return store, nil
 }
 
+// notReadyLimit is the time for which a publisher tries again at a broker that answers, and takes nothing now: longer than a failover
+// takes that goes well.
+const notReadyLimit = 2 * time.Second
+
 // publishTimeout is the time that a publisher without a deadline waits for a broker that cannot be reached.
 const publishTimeout = 10 * time.Second
 
@@ -211,7 +231,7 @@ func (b *broker) publish(ctx context.Context, spec engine.Spec, batch []*engine.
 		defer cancel()
 		ctx = limited
 	}
-	what := "publish to " + spec.Name
+	what, begun := "publish to "+spec.Name, time.Now()
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
 		store, err := b.declare(ctx, spec)
 		if err == nil {
@@ -219,7 +239,7 @@ func (b *broker) publish(ctx context.Context, spec engine.Spec, batch []*engine.
 			var left []*engine.Outgoing
 			for _, m := range batch {
 				switch {
-				case errors.Is(m.Err, engine.ErrAway):
+				case errors.Is(m.Err, engine.ErrUnreachable):
 					left = append(left, m)
 				case m.Err != nil:
 					return b.callerError(what, m.Err)
@@ -234,7 +254,10 @@ func (b *broker) publish(ctx context.Context, spec engine.Spec, batch []*engine.
 				m.Err = err
 			}
 		}
-		if !errors.Is(err, engine.ErrAway) || !sleepWithin(ctx, pause/2+rand.N(pause)) {
+		if errors.Is(err, engine.ErrNotReady) && time.Since(begun) > notReadyLimit {
+			return b.callerError(what, err)
+		}
+		if !errors.Is(err, engine.ErrUnreachable) || !sleepWithin(ctx, pause/2+rand.N(pause)) {
 			return b.callerError(what, err)
 		}
 	}

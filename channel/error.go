@@ -17,10 +17,11 @@ var (
 	// ErrNoChannels: the node has no broker for channels, or does not use that one. Give it a [Broker], or ask a node that
 	// uses the channel.
 	ErrNoChannels = sabir.NewError(sabir.CodeFailedPrecondition, "NoChannels", "the node has no such channels")
-	// ErrChannelAway: the broker of a channel cannot be reached, or did not answer in time; what was published may be kept all
+	// ErrChannelUnreachable: the broker of a channel cannot be reached, or did not answer in time; what was published may be kept all
 	// the same. Try again, with the same [MessageID].
-	ErrChannelAway = sabir.NewError(sabir.CodeUnavailable, "ChannelAway", "the broker cannot be reached").AsRetryable()
-	// ErrChannelFull: the broker of a channel has no space on its disk or in its memory. Make space, and try again later.
+	ErrChannelUnreachable = sabir.NewError(sabir.CodeUnavailable, "ChannelUnreachable", "the broker cannot be reached").AsRetryable()
+	// ErrChannelFull: the broker of a channel has no space on its disk or in its memory. What was published was not kept, unless it was
+	// on its way when the broker became full. Make space, and try again later, with the same [MessageID].
 	ErrChannelFull = sabir.NewError(sabir.CodeResourceExhausted, "ChannelFull", "the broker has no space").AsRetryable()
 	// ErrNotOffered: the broker cannot do what the channel or its consumer asks for. See the message.
 	ErrNotOffered = sabir.NewError(sabir.CodeUnimplemented, "NotOffered", "the broker does not offer that")
@@ -47,7 +48,7 @@ var engineErrors = []struct {
 	engine error
 	caller *sabir.Error
 }{
-	{engine.ErrAway, ErrChannelAway},
+	{engine.ErrUnreachable, ErrChannelUnreachable},
 	{engine.ErrFull, ErrChannelFull},
 	{engine.ErrTooLarge, sabir.ErrMessageTooLarge},
 	{engine.ErrNotOffered, ErrNotOffered},

@@ -36,7 +36,8 @@ const maxID = 200
 // go with it.
 //
 // A broker that cannot be reached is tried again until ctx ends, or for 10 seconds where ctx has no deadline; the error is then
-// [ErrChannelAway], and the message may have been kept all the same.
+// [ErrChannelUnreachable], and the message may have been kept all the same. One that answers that it takes nothing now, such as a
+// replica, is tried again for 2 seconds. One that is full is not: [ErrChannelFull] comes at once.
 func (c *Channel[T]) Publish(ctx context.Context, from sabir.Caller, value T, options ...PublishOption) (Receipt, error) {
 	b, err := c.publisher(ctx, from)
 	if err != nil {

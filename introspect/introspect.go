@@ -37,6 +37,8 @@ type Node struct {
 	Actions    int               `json:"actions"`
 	Load       Load              `json:"load"`
 	RTT        time.Duration     `json:"rtt,omitempty"` // of a ping over the link to it, in nanoseconds
+	// NotReady says why calls should rather go to other nodes, as GET /ready does; "" where they may come. $node.info has it.
+	NotReady string `json:"notReady,omitempty"`
 }
 
 // Load is a node's load in its last heartbeat.

@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sabir-go/sabir/lab/overload"
 )
 
 func main() {
@@ -37,6 +39,6 @@ A report is called a seed; each has tables, whose rows are the contenders. "lab 
   go run -C lab . run --quick --seed go-micro`,
 		SilenceUsage: true,
 	}
-	root.AddCommand(listCommand(), runCommand(), reportCommand())
+	root.AddCommand(listCommand(), runCommand(), reportCommand(), overload.Command())
 	return root
 }

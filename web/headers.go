@@ -2,7 +2,6 @@ package web
 
 import (
 	"fmt"
-	"github.com/sabir-go/sabir/internal/principal"
 	"mime"
 	"net/http"
 	"net/url"
@@ -12,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/admission"
+	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -96,8 +97,8 @@ func metadata(x *exchange.Exchange) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if key == "" || size > maxMetaBytes {
-			continue
+		if key == "" || size > maxMetaBytes || key == admission.MetadataKey && f.Value != admission.SheddableValue {
+			continue // who calls from outside may be content to wait, but not go before others
 		}
 		if !utf8.ValidString(key) || !utf8.ValidString(f.Value) { // which no JSON could carry on
 			if !strings.EqualFold(f.Name[:2], "x-") {

@@ -362,3 +362,22 @@ func TestTenThousandCallsWhileTheNodeStopsAreAllAnsweredOrRefused(t *testing.T) 
 		t.Errorf("the stop fell outside the calls: %d right, %d refused", result.right.Load(), result.unavailable.Load())
 	}
 }
+
+// lacking is an extension that needs something outside the process.
+type lacking struct{ missing error }
+
+func (e *lacking) Name() string                             { return "store" }
+func (e *lacking) Start(context.Context, *sabir.Node) error { return nil }
+func (e *lacking) Stop(context.Context) error               { return nil }
+func (e *lacking) Ready(context.Context) error              { return e.missing }
+
+func TestReadinessSaysWhatTheNodeLacks(t *testing.T) {
+	node := start(t, sabir.HTTP(":0"), sabir.WithExtension(&lacking{errors.New("the disk of /var/lib/shop is full")}))
+	got := ask(t, "GET", "http://"+node.HTTPAddr()+"/ready", "")
+	if got.status != 503 || !strings.Contains(got.body, "the disk of /var/lib/shop is full") {
+		t.Errorf("/ready: %d %s", got.status, got.body)
+	}
+	if got := ask(t, "GET", "http://"+node.HTTPAddr()+"/health", ""); got.status != 200 {
+		t.Errorf("/health: %d %s", got.status, got.body)
+	}
+}

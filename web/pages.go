@@ -27,7 +27,7 @@ func (s *server) pages() map[string]*target {
 
 func (rc *requestContext) health() { rc.send([]byte(`{"status":"ok"}` + "\n")) }
 
-// ready reports whether calls should be sent here.
+// ready reports whether calls should be sent here, and if not, why.
 func (rc *requestContext) ready() {
 	if err := rc.node.Ready(rc.Context); err != nil {
 		rc.fail(err)

@@ -217,6 +217,17 @@ func (e extension) Linked(*wire.Link)                              {}
 func (e extension) Posted(*wire.Link, []byte)                      {}
 func (e extension) Unlinked(*wire.Link, error)                     {}
 
+// Ready asks the store of a node that serves kinds with a state whether it takes states.
+func (e extension) Ready(ctx context.Context) error {
+	for _, k := range e.g.kinds {
+		if !k.keeps {
+			continue
+		}
+		return e.g.store.Check(ctx)
+	}
+	return nil
+}
+
 // idle reports whether an activation may rest.
 func (g *Grains) idle(a *activation) bool { return g.look.Load()-a.used.Load() > looks }
 

@@ -26,4 +26,7 @@
 // A publisher is answered when the log and the queues of all groups have the message. Quorum queues have brought it to
 // the disk by then; streams leave that to the kernel. So it survives a server that is killed; of a power cut what the
 // groups have not handled survives, and with several servers, queues on a majority of them.
+//
+// While the server has an alarm, for its memory or its disk, it reads nothing of connections that publish. So the engine has two:
+// one that publishes, whose users get [engine.ErrFull] at once, and one for all else, which goes on.
 package amqp

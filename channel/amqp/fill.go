@@ -71,7 +71,7 @@ func (g *group) make(ctx context.Context, session *session) error {
 
 func wait(ctx context.Context, d time.Duration) error {
 	if err := backoff.Sleep(ctx, d); err != nil {
-		return fmt.Errorf("%w: it did not answer: %w", engine.ErrAway, err)
+		return fmt.Errorf("%w: it did not answer: %w", engine.ErrUnreachable, err)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (g *group) fill(ctx context.Context, session *session) error {
 		return err
 	}
 	log, errs := g.store.logOf(g.spec.Channel), make([]error, 1)
-	session.publishConfirmed(ctx, "", log, []amqp091.Publishing{marked}, errs)
+	session.publishing.publish(ctx, "", log, []amqp091.Publishing{marked}, errs)
 	if errs[0] != nil {
 		return errs[0]
 	}
@@ -110,7 +110,7 @@ func (g *group) copy(ctx context.Context, session *session, from <-chan amqp091.
 	var batch []amqp091.Publishing
 	flush := func(last *amqp091.Delivery) error {
 		errs := make([]error, len(batch))
-		session.publishConfirmed(ctx, "", g.queue, batch, errs)
+		session.publishing.publish(ctx, "", g.queue, batch, errs)
 		batch = batch[:0]
 		return errors.Join(append(errs, last.Ack(true))...)
 	}
@@ -118,7 +118,7 @@ func (g *group) copy(ctx context.Context, session *session, from <-chan amqp091.
 		select {
 		case d, ok := <-from:
 			if !ok {
-				return fmt.Errorf("%w: the connection broke", engine.ErrAway)
+				return fmt.Errorf("%w: the connection broke", engine.ErrUnreachable)
 			}
 			m, _ := messageOf(&d) // what cannot be read is for the consumer to find out
 			if m.Only != markGroup && !m.Time.Before(g.spec.From.Time) {
@@ -134,7 +134,7 @@ func (g *group) copy(ctx context.Context, session *session, from <-chan amqp091.
 				}
 			}
 		case <-ctx.Done():
-			return fmt.Errorf("%w: it did not answer: %w", engine.ErrAway, ctx.Err())
+			return fmt.Errorf("%w: it did not answer: %w", engine.ErrUnreachable, ctx.Err())
 		}
 	}
 }

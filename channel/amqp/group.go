@@ -107,7 +107,7 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*engine.Delivery, err
 	case d, ok := <-g.deliveries:
 		if !ok {
 			g.deliveries = nil
-			return nil, fmt.Errorf("%w: the connection broke", engine.ErrAway)
+			return nil, fmt.Errorf("%w: the connection broke", engine.ErrUnreachable)
 		}
 		list := []*engine.Delivery{g.delivery(d)}
 		for len(list) < limit {
@@ -205,7 +205,7 @@ func (g *group) Retry(ctx context.Context, d *engine.Delivery, after time.Durati
 	}
 	copied.Headers[attemptHeader] = int64(d.Attempt)
 	errs := make([]error, 1)
-	session.publishConfirmed(ctx, "", queue, []amqp091.Publishing{copied}, errs)
+	session.publishing.publish(ctx, "", queue, []amqp091.Publishing{copied}, errs)
 	if errs[0] != nil {
 		return errs[0]
 	}

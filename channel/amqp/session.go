@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	amqp091 "github.com/rabbitmq/amqp091-go"
@@ -20,34 +18,44 @@ const (
 	heartbeat   = 10 * time.Second // silence of two of them ends the connection
 )
 
-// session is one connection, from its beginning to its end.
+// session is the connections to the server, from their beginning to their end. What is published has a connection of its own: where
+// the server has an alarm, for its memory or its disk, it reads nothing more of a connection that publishes. So consumers and
+// declarations are on one that never does.
 type session struct {
-	conn    *amqp.Connection
-	gone    chan struct{} // closed when the connection is
-	blocked atomic.Bool   // the server takes no messages for want of memory or disk
-
-	mu         sync.Mutex
-	publishing *amqp091.Channel // in confirm mode; nil until it is used
+	conn       *amqp.Connection
+	publishing *publisher
+	gone       chan struct{} // closed when one of the connections is
 }
 
 func dial(ctx context.Context, address *amqp.Address, name string) (*session, error) {
-	conn, err := address.Dial(ctx, amqp091.Config{Heartbeat: heartbeat, Properties: amqp091.Table{"connection_name": "sabir channels of " + name}})
+	conn, err := connect(ctx, address, "sabir channels of "+name)
 	if err != nil {
-		return nil, failure(err)
+		return nil, err
+	}
+	publishing, err := connect(ctx, address, "sabir channels of "+name+", publishing")
+	if err != nil {
+		conn.Socket.Close()
+		return nil, err
 	}
 	s := &session{conn: conn, gone: make(chan struct{})}
-	blocked := conn.NotifyBlocked(make(chan amqp091.Blocking, 8))
+	s.publishing = newPublisher(publishing, s.gone)
 	closed := conn.NotifyClose(make(chan *amqp091.Error, 1))
+	closedToo := publishing.NotifyClose(make(chan *amqp091.Error, 1))
 	go func() {
-		for b := range blocked {
-			s.blocked.Store(b.Active)
+		select {
+		case <-closed:
+		case <-closedToo:
 		}
-	}()
-	go func() {
-		<-closed
+		conn.Socket.Close()
+		publishing.Socket.Close()
 		close(s.gone)
 	}()
 	return s, nil
+}
+
+func connect(ctx context.Context, address *amqp.Address, name string) (*amqp.Connection, error) {
+	conn, err := address.Dial(ctx, amqp091.Config{Heartbeat: heartbeat, Properties: amqp091.Table{"connection_name": name}})
+	return conn, failure(err)
 }
 
 func (s *session) alive() bool {
@@ -59,22 +67,13 @@ func (s *session) alive() bool {
 	}
 }
 
-// publisher is the channel for publishing. One that the server closed is replaced.
-func (s *session) publisher() (*amqp091.Channel, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.publishing != nil && !s.publishing.IsClosed() {
-		return s.publishing, nil
-	}
-	ch, err := s.conn.Channel()
-	if err == nil {
-		err = ch.Confirm(false)
-	}
-	if err != nil {
-		return nil, failure(err)
-	}
-	s.publishing = ch
-	return ch, nil
+// close ends the connections. A broker that cannot be reached, or reads nothing, is waited for no longer than a second.
+func (s *session) close() {
+	limit := time.Now().Add(time.Second)
+	_ = s.publishing.conn.CloseDeadline(limit)
+	_ = s.conn.CloseDeadline(limit)
+	<-s.gone
+	<-s.publishing.ended
 }
 
 // withChannel runs do with a channel of its own: the server closes a channel on which something failed.
@@ -122,45 +121,6 @@ func (s *session) createQueue(ctx context.Context, queue string, arguments amqp0
 	return wait(ctx, persistDelay)
 }
 
-// publishConfirmed publishes messages and waits until the server has each. errs has as many errors as there are messages.
-func (s *session) publishConfirmed(ctx context.Context, exchange, key string, list []amqp091.Publishing, errs []error) {
-	ctx, cancel := context.WithTimeout(ctx, answerLimit)
-	defer cancel()
-	fail := func(err error) {
-		for i := range errs {
-			errs[i] = err
-		}
-	}
-	if s.blocked.Load() {
-		fail(fmt.Errorf("%w: it is short of memory or disk", engine.ErrFull))
-		return
-	}
-	ch, err := s.publisher()
-	if err != nil {
-		fail(err)
-		return
-	}
-	confirms := make([]*amqp091.DeferredConfirmation, len(list))
-	for i, p := range list {
-		confirms[i], errs[i] = ch.PublishWithDeferredConfirm(exchange, key, false, false, p)
-	}
-	for i, c := range confirms {
-		if errs[i] != nil {
-			errs[i] = failure(errs[i])
-			continue
-		}
-		acked, err := c.WaitContext(ctx)
-		switch {
-		case err != nil:
-			errs[i] = fmt.Errorf("%w: it did not answer: %w", engine.ErrAway, err)
-		case !acked && ch.IsClosed():
-			errs[i] = fmt.Errorf("%w: the connection broke before it answered", engine.ErrAway)
-		case !acked:
-			errs[i] = fmt.Errorf("%w: it refused the message", engine.ErrFull)
-		}
-	}
-}
-
 // reconnect connects again for as long as the store is open.
 func (s *store) reconnect() {
 	defer close(s.reconnectEnded)
@@ -188,23 +148,23 @@ func (s *store) session() (*session, error) {
 	}
 	current := s.current.Load()
 	if !current.alive() {
-		return nil, fmt.Errorf("%w: no connection to %s", engine.ErrAway, s.address.Name)
+		return nil, fmt.Errorf("%w: no connection to %s", engine.ErrUnreachable, s.address.Name)
 	}
 	return current, nil
 }
 
 // failure makes the channel's error of the client's.
 func failure(err error) error {
-	if err == nil || errors.Is(err, engine.ErrAway) || errors.Is(err, engine.ErrNotOffered) || errors.Is(err, engine.ErrClosed) {
+	if err == nil || errors.Is(err, engine.ErrUnreachable) || errors.Is(err, engine.ErrFull) || errors.Is(err, engine.ErrNotOffered) || errors.Is(err, engine.ErrClosed) {
 		return err
 	}
 	said, ok := errors.AsType[*amqp091.Error](err)
 	if !ok || errors.Is(err, amqp091.ErrClosed) {
-		return fmt.Errorf("%w: %w", engine.ErrAway, err) // the network's
+		return fmt.Errorf("%w: %w", engine.ErrUnreachable, err) // the network's
 	}
 	switch said.Code {
 	case amqp091.ConnectionForced, amqp091.InternalError, amqp091.ResourceError, amqp091.FrameError, amqp091.UnexpectedFrame, amqp091.ChannelError:
-		return fmt.Errorf("%w: %w", engine.ErrAway, err)
+		return fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
 	}
 	return err
 }

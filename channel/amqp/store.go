@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	amqp091 "github.com/rabbitmq/amqp091-go"
 
@@ -166,7 +165,7 @@ func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoi
 		return
 	}
 	errs := make([]error, len(sent))
-	session.publishConfirmed(ctx, s.exchange(name), "", list, errs)
+	session.publishing.publish(ctx, s.exchange(name), "", list, errs)
 	for i, m := range sent {
 		m.Err = errs[i]
 	}
@@ -286,6 +285,15 @@ func (s *store) Remove(_ context.Context, name string, keys ...string) (removed 
 	return removed, err
 }
 
+// Check publishes a message that goes to no queue.
+func (s *store) Check(ctx context.Context) error {
+	session, err := s.session()
+	if err != nil {
+		return err
+	}
+	return session.publishing.check(ctx, s.prefix)
+}
+
 func (s *store) Close() error {
 	s.end()
 	<-s.reconnectEnded
@@ -296,8 +304,6 @@ func (s *store) Close() error {
 	for _, g := range groups {
 		_ = g.Close() // it never fails
 	}
-	current := s.current.Load()
-	_ = current.conn.CloseDeadline(time.Now().Add(time.Second)) // an unreachable broker cannot be notified
-	<-current.gone
+	s.current.Load().close()
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"time"
@@ -11,7 +12,7 @@ import (
 
 // Engine knows one kind of broker.
 type Engine interface {
-	// Open connects to the broker at the address, within ctx. Where nothing answers the error is [ErrAway]. Errors name the
+	// Open connects to the broker at the address, within ctx. Where nothing answers the error is [ErrUnreachable]. Errors name the
 	// address without its password. Unknown parts of the address are refused.
 	Open(ctx context.Context, at *url.URL, config Config) (Store, error)
 }
@@ -30,20 +31,24 @@ type Config struct {
 
 // What a [Store] answers, for errors.Is.
 var (
-	// ErrAway means that the broker cannot be reached now, or did not answer in time. What was asked may have been done.
-	ErrAway = errors.New("the broker is away")
+	// ErrUnreachable means that the broker cannot be reached now, or did not answer in time. What was asked may have been done.
+	ErrUnreachable = errors.New("the broker cannot be reached")
+	// ErrNotReady is an ErrUnreachable too: the broker answers that it does nothing now, as a replica does that is not yet the
+	// primary. What was asked was not done.
+	ErrNotReady = fmt.Errorf("%w: it answers, and takes nothing now", ErrUnreachable)
 	// ErrNotOffered means that this kind of broker cannot do what was asked.
 	ErrNotOffered = errors.New("not offered by this broker")
 	// ErrTooLarge means that a message is larger than the channel or the broker takes.
 	ErrTooLarge = errors.New("the message is too large")
-	// ErrFull means that the broker has no space for more; what was asked was not done.
-	ErrFull = errors.New("the broker has no room")
+	// ErrFull means that the broker has no space for more. What was asked was not done, unless it was on its way when the broker
+	// became full: then it may have been. An engine answers it at once, and does not wait for space.
+	ErrFull = errors.New("the broker has no space")
 	// ErrClosed means that the store or the group was closed.
 	ErrClosed = errors.New("closed")
 )
 
 // Store is a connection to a broker that keeps channels. It connects again by itself for as long as it is not closed;
-// until then calls end in [ErrAway].
+// until then calls end in [ErrUnreachable].
 //
 // Names of channels and groups are made of words of letters, digits, '_' and '-', joined by dots, up to 200 bytes.
 // All methods may be called from any number of goroutines at once.
@@ -70,6 +75,9 @@ type Store interface {
 
 	// Remove takes those messages out of a channel declared with Spec.Letters, and returns how many were there.
 	Remove(ctx context.Context, channel string, keys ...string) (int, error)
+
+	// Check returns nil if the broker takes messages now, else the error that Publish would have. It asks the broker, within ctx.
+	Check(ctx context.Context) error
 
 	// Close ends the connection. What was published before has its answer.
 	Close() error

@@ -61,6 +61,9 @@ func (f *failed) open(ctx context.Context) (jetstream.Stream, error) {
 
 // count notes that so many attempts of a message have failed.
 func (f *failed) count(ctx context.Context, d *engine.Delivery) error {
+	if err := f.store.conn.Exhausted(); err != nil { // the server would not answer
+		return err
+	}
 	if _, err := f.open(ctx); err != nil {
 		return err
 	}

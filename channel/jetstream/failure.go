@@ -30,17 +30,19 @@ func failure(err error) error {
 	}
 	for _, known := range retryable {
 		if errors.Is(err, known) {
-			return fmt.Errorf("%w: %w", engine.ErrAway, err)
+			return fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
 		}
 	}
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		switch {
-		case api.ErrorCode == natsstore.CodeMessageTooLarge:
+		case natsstore.TooLarge(api):
 			return fmt.Errorf("%w: %w", engine.ErrTooLarge, err)
-		case api.ErrorCode == natsstore.CodeInsufficientResources, api.ErrorCode == natsstore.CodeStorageExceeded, api.ErrorCode == natsstore.CodeStoreFailed:
+		case natsstore.Full(api):
 			return fmt.Errorf("%w: %w", engine.ErrFull, err)
+		case natsstore.NotReady(api):
+			return fmt.Errorf("%w: %w", engine.ErrNotReady, err)
 		case api.Code == 503:
-			return fmt.Errorf("%w: %w", engine.ErrAway, err)
+			return fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
 		}
 	}
 	return err

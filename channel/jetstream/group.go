@@ -87,7 +87,7 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*engine.Delivery, err
 			}
 			err := g.batch.Error()
 			g.batch = nil
-			if err = failure(err); err != nil && !errors.Is(err, engine.ErrAway) {
+			if err = failure(err); err != nil && !errors.Is(err, engine.ErrUnreachable) {
 				return nil, err
 			}
 			if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -36,13 +38,16 @@ type store struct {
 	prefix string
 	log    *slog.Logger
 
+	refused atomic.Pointer[refusal] // nil after a message was taken
+
 	mu      sync.Mutex
 	groups  []*group
 	streams map[string]jetstream.Stream
+	letters map[string]bool // channels of dead letters and of marks
 }
 
 func (driver) Open(ctx context.Context, at *url.URL, config engine.Config) (engine.Store, error) {
-	s := &store{log: config.Log, streams: make(map[string]jetstream.Stream)}
+	s := &store{log: config.Log, streams: make(map[string]jetstream.Stream), letters: make(map[string]bool)}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
@@ -50,7 +55,7 @@ func (driver) Open(ctx context.Context, at *url.URL, config engine.Config) (engi
 	s.conn, err = natsstore.Open(ctx, at, natsstore.Config{Name: config.Name, TLS: config.TLS, Secret: config.Secret, Log: config.Log, Restored: s.renew},
 		jetstream.WithPublishAsyncMaxPending(maxPublished), jetstream.WithPublishAsyncTimeout(natsstore.AnswerLimit))
 	if natsstore.Unreachable(err) {
-		err = fmt.Errorf("%w: %w", engine.ErrAway, err)
+		err = fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("channel: %w", err)
@@ -105,10 +110,19 @@ func (s *store) Declare(ctx context.Context, spec engine.Spec) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.streams[spec.Name] = stream
+	s.letters[spec.Name] = spec.Letters
 	return nil
 }
 
 func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoing) {
+	if full := s.full(name, batch); full != nil {
+		for _, m := range batch {
+			m.Err = full
+		}
+		return
+	}
+	ctx, done := s.conn.WhileSpace(ctx)
+	defer done()
 	answers := make([]jetstream.PubAckFuture, len(batch))
 	stream := s.streamName(name)
 	for i, m := range batch {
@@ -120,22 +134,103 @@ func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoi
 		}
 		m.Err = failure(err)
 		if err != nil && !s.conn.IsConnected() {
-			m.Err = fmt.Errorf("%w: %w", engine.ErrAway, err)
+			m.Err = fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
 		}
 	}
 	for i, m := range batch {
-		if m.Err != nil {
-			continue
-		}
-		select {
-		case ack := <-answers[i].Ok():
-			m.Sequence, m.Duplicate = ack.Sequence, ack.Duplicate
-		case err := <-answers[i].Err():
-			m.Err = failure(err)
-		case <-ctx.Done():
-			m.Err = fmt.Errorf("%w: it did not answer: %w", engine.ErrAway, ctx.Err())
+		if m.Err == nil {
+			s.await(ctx, m, answers[i])
 		}
 	}
+}
+
+// await fills in the answer to a message.
+func (s *store) await(ctx context.Context, m *engine.Outgoing, answer jetstream.PubAckFuture) {
+	var ack *jetstream.PubAck
+	var err error
+	select {
+	case ack = <-answer.Ok():
+	case err = <-answer.Err():
+	case <-ctx.Done():
+		select { // what has come by now counts
+		case ack = <-answer.Ok():
+		case err = <-answer.Err():
+		default:
+			m.Err = fmt.Errorf("%w: it did not answer: %w", engine.ErrUnreachable, ctx.Err())
+			if full := s.conn.Full(); full != nil {
+				m.Err = fmt.Errorf("%w: %w", engine.ErrFull, full)
+			}
+			return
+		}
+	}
+	if m.Err = failure(err); err == nil {
+		m.Sequence, m.Duplicate = ack.Sequence, ack.Duplicate
+		if s.refused.Load() != nil {
+			s.refused.Store(nil)
+		}
+	} else if errors.Is(m.Err, engine.ErrFull) {
+		s.refused.Store(&refusal{size: len(m.Data), at: time.Now(), err: m.Err})
+	}
+}
+
+// refusal is the last message for which the server had no space. There is no question that the server would answer as it would a
+// message, so Check goes by this.
+type refusal struct {
+	size int
+	at   time.Time
+	err  error
+}
+
+// refusalFor is the time for which a refusal by a limit that the server does not tell counts.
+const refusalFor = 5 * time.Second
+
+// full returns an ErrFull where the disk of an embedded server has no space for messages of the channel. Those of channels by which
+// consumers go on, which have few messages, may use what is kept free of the others.
+func (s *store) full(name string, batch []*engine.Outgoing) error {
+	s.mu.Lock()
+	letters := s.letters[name]
+	s.mu.Unlock()
+	size := 0
+	for _, m := range batch {
+		size += len(m.Data)
+	}
+	err := s.conn.Exhausted()
+	if !letters {
+		err = s.conn.Claim(size)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", engine.ErrFull, err)
+	}
+	return nil
+}
+
+// Check asks the servers for the channels that were declared: each needs a leader.
+func (s *store) Check(ctx context.Context) error {
+	if full := s.conn.Full(); full != nil {
+		return fmt.Errorf("%w: %w", engine.ErrFull, full)
+	}
+	if !s.conn.IsConnected() {
+		return fmt.Errorf("%w: no connection to %s", engine.ErrUnreachable, s.conn.Address.Name)
+	}
+	account, err := s.conn.JetStream.AccountInfo(ctx)
+	if err != nil {
+		return failure(err)
+	}
+	if r := s.refused.Load(); r != nil {
+		limit := account.Limits.MaxStore
+		if limit > 0 && int64(account.Store)+int64(r.size) > limit || time.Since(r.at) < refusalFor {
+			return r.err
+		}
+	}
+	s.mu.Lock()
+	streams := slices.Collect(maps.Keys(s.streams))
+	s.mu.Unlock()
+	for _, name := range streams {
+		if _, err := s.conn.JetStream.Stream(ctx, s.streamName(name)); err != nil {
+			return fmt.Errorf("channel %s: %w", name, failure(err))
+		}
+	}
+	return nil
 }
 
 // stream finds the stream of a channel that was declared.

@@ -155,6 +155,9 @@ func (s *store) Remove(_ context.Context, name string, keys ...string) (removed 
 	return removed, nil
 }
 
+// Check has nothing to ask.
+func (s *store) Check(context.Context) error { return nil }
+
 func (s *store) Close() error {
 	s.mu.Lock()
 	groups := s.groups

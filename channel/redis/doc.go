@@ -24,6 +24,6 @@
 // None of that is about a replica that takes over. So a message is acknowledged, a group is joined and a message is handed out when
 // replicas have it (WAIT): replicas=n in the address sets how many, 0 none; by default (replicas=auto) it is all that are
 // online. With fsync=true they have it in their append-only files (WAITAOF, Redis 7.2). What is not confirmed in time has the
-// error [engine.ErrAway]. Package internal/replication describes what that guarantees, and what it does not. Answers of
+// error [engine.ErrUnreachable]. Package internal/replication describes what that guarantees, and what it does not. Answers of
 // consumers are not waited for: after a failover, what was done just before may be handed out again.
 package redis

@@ -146,8 +146,8 @@ func TestAGroupThatWasJoinedIsThereAfterAReplicaTookOver(t *testing.T) {
 	defer cancel()
 	spec := engine.GroupSpec{Channel: "failover", Name: "group", From: engine.Position{New: true}, AckWait: time.Second, InFlight: 1}
 	for range 2 { // the second time the group is there, at the primary
-		if _, err := s.Join(ctx, spec); !errors.Is(err, engine.ErrAway) {
-			t.Fatalf("while the replica stands still: got %v, want ErrAway", err)
+		if _, err := s.Join(ctx, spec); !errors.Is(err, engine.ErrUnreachable) {
+			t.Fatalf("while the replica stands still: got %v, want ErrUnreachable", err)
 		}
 	}
 	must(t, r.Replicas[0].Resume())
@@ -174,12 +174,12 @@ func TestAMessageThatReplicasDoNotHaveIsNotHandedOutAndHasNoAttempt(t *testing.T
 	m := &engine.Outgoing{}
 	m.Data = []byte("x")
 	s.Publish(t.Context(), "failover", []*engine.Outgoing{m})
-	if !errors.Is(m.Err, engine.ErrAway) {
-		t.Fatalf("got %v, want ErrAway", m.Err)
+	if !errors.Is(m.Err, engine.ErrUnreachable) {
+		t.Fatalf("got %v, want ErrUnreachable", m.Err)
 	}
 	for range 3 {
-		if list, err := g.Receive(t.Context(), 1); !errors.Is(err, engine.ErrAway) {
-			t.Fatalf("got %v, %v, want ErrAway", list, err)
+		if list, err := g.Receive(t.Context(), 1); !errors.Is(err, engine.ErrUnreachable) {
+			t.Fatalf("got %v, %v, want ErrUnreachable", list, err)
 		}
 	}
 	must(t, r.Replicas[0].Resume())

@@ -8,6 +8,11 @@ import (
 
 // The scripts. Each is one step for Redis: all of it is in the append-only file, or nothing.
 
+// allowOOM begins a script that a server without memory runs too: it is about messages that consumers have, and writes next to
+// nothing. Without it messages would come again while they are handled. Redis lets take go on in any case, since the first thing
+// that it writes needs no memory.
+const allowOOM = "#!lua flags=allow-oom"
+
 // publishOnce keeps a message unless its ID was used in the last two minutes. It then writes what changes nothing, since its answer
 // means that the message is kept: replicas have to confirm that too.
 // KEYS: log, id. ARGV: milliseconds to remember, head, data, limits of XADD...
@@ -67,7 +72,7 @@ return {out, wait, '0-0'}`)
 
 // again sets when messages that are out are due. Replicas need not confirm it: what is lost of it comes again too early.
 // KEYS: due. ARGV: milliseconds from now, ids...
-var again = rueidis.NewLuaScript(`
+var again = rueidis.NewLuaScript(allowOOM + `
 local time = redis.call('TIME')
 local due = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 for i = 2, #ARGV do redis.call('ZADD', KEYS[1], 'XX', due, ARGV[i]) end
@@ -75,7 +80,7 @@ return #ARGV - 1`)
 
 // giveBack has messages that were handed out by take come again at once, as if they had not been: the delivery is not counted.
 // KEYS: log, due. ARGV: group, then for each message its id and how often it was handed out before.
-var giveBack = rueidis.NewLuaScript(`
+var giveBack = rueidis.NewLuaScript(allowOOM + `
 for i = 2, #ARGV, 2 do
   if redis.call('ZADD', KEYS[2], 'XX', 'CH', 0, ARGV[i]) == 1 then
     redis.call('XCLAIM', KEYS[1], ARGV[1], 'sabir', 0, ARGV[i], 'RETRYCOUNT', ARGV[i+1], 'JUSTID')
@@ -85,7 +90,7 @@ return #ARGV`)
 
 // fail counts attempts of a message that is out and sets when it is due again. One that is done with by now, through another
 // consumer, is left alone. KEYS: due, failed. ARGV: milliseconds from now, id, attempts.
-var fail = rueidis.NewLuaScript(`
+var fail = rueidis.NewLuaScript(allowOOM + `
 local time = redis.call('TIME')
 local due = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 if redis.call('ZSCORE', KEYS[1], ARGV[2]) then

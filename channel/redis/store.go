@@ -141,7 +141,7 @@ type publishing struct {
 }
 
 // answered sets the result of each message. What is not confirmed by replicas may be lost with the primary: it has the
-// error ErrAway, as it may have been kept.
+// error ErrUnreachable, as it may have been kept.
 func (p *publishing) answered(results []rueidis.RedisResult, unconfirmed error, read func(*engine.Outgoing, rueidis.RedisResult) error) {
 	for i, m := range p.sent {
 		m.Err = read(m, results[i])
@@ -254,6 +254,15 @@ func (s *store) Remove(ctx context.Context, name string, keys ...string) (int, e
 	return int(n), failure(err)
 }
 
+// Check makes a write that replicas have to confirm too.
+func (s *store) Check(ctx context.Context) error {
+	results, unconfirmed := s.server.Primary.Do(ctx, s.server.B().Set().Key(s.prefix+":confirm").Value("").Px(time.Second).Build())
+	if err := results[0].Error(); err != nil {
+		return failure(err)
+	}
+	return failure(unconfirmed)
+}
+
 func (s *store) Close() error {
 	s.server.Close()
 	return nil
@@ -290,16 +299,13 @@ func failure(err error) error {
 	if err == nil {
 		return nil
 	}
-	said, ok := rueidis.IsRedisErr(err)
-	if !ok {
-		return fmt.Errorf("%w: %w", engine.ErrAway, err) // the connection's, or the context's
-	}
-	text := said.Error()
-	switch {
-	case strings.HasPrefix(text, "OOM"), strings.HasPrefix(text, "MISCONF"):
+	switch redis.RefusalOf(err) {
+	case redis.NoRefusal:
+		return fmt.Errorf("%w: %w", engine.ErrUnreachable, err) // the connection's, or the context's
+	case redis.Full:
 		return fmt.Errorf("%w: %w", engine.ErrFull, err)
-	case strings.HasPrefix(text, "LOADING"), strings.HasPrefix(text, "MASTERDOWN"), strings.HasPrefix(text, "READONLY"), strings.HasPrefix(text, "CLUSTERDOWN"), strings.HasPrefix(text, "BUSY "):
-		return fmt.Errorf("%w: %w", engine.ErrAway, err)
+	case redis.NotReady:
+		return fmt.Errorf("%w: %w", engine.ErrNotReady, err)
 	}
 	return err
 }

@@ -29,29 +29,19 @@ func startRabbitMQ(s *Server) error {
 	if err != nil {
 		return err
 	}
-	environment := []string{
-		"HOME=" + c.Dir, // for the cookie
-		fmt.Sprintf("ERL_EPMD_PORT=%d", names),
-		"ERL_EPMD_ADDRESS=127.0.0.1",
-		fmt.Sprintf("RABBITMQ_NODENAME=sabir%d@localhost", s.port),
+	environment := append(s.erlang(names),
 		fmt.Sprintf("RABBITMQ_DIST_PORT=%d", distribution),
 		// After its restart a server may hand a message whose delay is over to a queue that is not there yet. It tries again after
 		// three minutes by itself, which is longer than a test waits.
 		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=-kernel inet_dist_use_interface {127,0,0,1} -rabbit dead_letter_worker_publisher_confirm_timeout 5000",
-		"RABBITMQ_MNESIA_BASE=" + s.file("mnesia"),
-		"RABBITMQ_LOG_BASE=" + s.file("log"),
+		"RABBITMQ_MNESIA_BASE="+s.file("mnesia"),
+		"RABBITMQ_LOG_BASE="+s.file("log"),
 		"RABBITMQ_LOGS=-",
-		"RABBITMQ_CONFIG_FILE=" + config,
-		"RABBITMQ_CONF_ENV_FILE=" + nothing,
-		"RABBITMQ_ENABLED_PLUGINS_FILE=" + plugins,
+		"RABBITMQ_CONFIG_FILE="+config,
+		"RABBITMQ_CONF_ENV_FILE="+nothing,
+		"RABBITMQ_ENABLED_PLUGINS_FILE="+plugins,
 		"RABBITMQ_ALLOW_INPUT=1", // has the script become the server, instead of a parent that outlives it
-	}
-	for _, variable := range os.Environ() {
-		name, _, _ := strings.Cut(variable, "=")
-		if name != "HOME" && !strings.HasPrefix(name, "RABBITMQ_") && !strings.HasPrefix(name, "ERL_") {
-			environment = append(environment, variable)
-		}
-	}
+	)
 
 	// Erlang would leave its name server behind as a daemon: this one is our child, and then it starts none.
 	epmd, err := installed("epmd")()
@@ -69,6 +59,41 @@ func startRabbitMQ(s *Server) error {
 	server.Env = environment
 	s.main, err = launch(server, s.Log())
 	return err
+}
+
+// erlang is the environment in which RabbitMQ's programs find each other, by the port of the name server.
+func (s *Server) erlang(names int) []string {
+	environment := []string{
+		"HOME=" + s.config.Dir, // for the cookie
+		fmt.Sprintf("ERL_EPMD_PORT=%d", names),
+		"ERL_EPMD_ADDRESS=127.0.0.1",
+		fmt.Sprintf("RABBITMQ_NODENAME=sabir%d@localhost", s.port),
+	}
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if name != "HOME" && !strings.HasPrefix(name, "RABBITMQ_") && !strings.HasPrefix(name, "ERL_") {
+			environment = append(environment, variable)
+		}
+	}
+	return environment
+}
+
+// RabbitMQControl runs rabbitmqctl for a server of that kind, which takes seconds.
+func (s *Server) RabbitMQControl(arguments ...string) error {
+	program, err := installed("rabbitmqctl", "/usr/lib/rabbitmq/bin/rabbitmqctl")()
+	if err != nil {
+		return err
+	}
+	names, err := s.otherPort("epmd")
+	if err != nil {
+		return err
+	}
+	command := s.command(program, arguments...)
+	command.Env = s.erlang(names)
+	if output, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("rabbitmqctl %s: %w\n%s", strings.Join(arguments, " "), err, output)
+	}
+	return nil
 }
 
 func rabbitMQConfig(s *Server) string {

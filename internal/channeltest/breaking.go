@@ -52,8 +52,8 @@ func publishWithoutBroker(b *bench) {
 		m := message("while")
 		b.store.Publish(ctx, b.name, []*engine.Outgoing{m})
 		cancel()
-		if !errors.Is(m.Err, engine.ErrAway) {
-			b.Errorf("got %v, want ErrAway", m.Err)
+		if !errors.Is(m.Err, engine.ErrUnreachable) {
+			b.Errorf("got %v, want ErrUnreachable", m.Err)
 		}
 		if took := time.Since(began); took > 4*time.Second { // less than the 5 seconds that stores wait by themselves
 			b.Errorf("it took %v, the context had 500 ms", took)

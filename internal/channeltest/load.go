@@ -25,7 +25,7 @@ type Load struct {
 	mu           sync.Mutex
 	acknowledged map[string]bool
 	handled      map[string]bool
-	refused      int // publishings that ended in ErrAway
+	refused      int // publishings that ended in ErrUnreachable
 	errors       int // of Receive
 }
 
@@ -70,7 +70,7 @@ func joinLoaded(t *testing.T, s engine.Store) (g engine.Group) {
 	t.Helper()
 	within(t, "the broker takes the group", func() bool {
 		var err error
-		if g, err = s.Join(t.Context(), loadGroup); err != nil && !errors.Is(err, engine.ErrAway) {
+		if g, err = s.Join(t.Context(), loadGroup); err != nil && !errors.Is(err, engine.ErrUnreachable) {
 			t.Fatal(err)
 		}
 		return err == nil
@@ -106,7 +106,7 @@ func (l *Load) publish(t *testing.T, ctx context.Context, s engine.Store, publis
 			l.refused++
 		}
 		l.mu.Unlock()
-		if m.Err != nil && !errors.Is(m.Err, engine.ErrAway) && ctx.Err() == nil {
+		if m.Err != nil && !errors.Is(m.Err, engine.ErrUnreachable) && ctx.Err() == nil {
 			t.Errorf("publisher %d: %v", publisher, m.Err)
 			return
 		}
@@ -143,7 +143,7 @@ func (l *Load) Some(t *testing.T, more int) {
 	within(t, "messages are acknowledged", func() bool { now, _ := l.counts(); return now >= before+more })
 }
 
-// Refusals waits until so many publishings more have ended in ErrAway.
+// Refusals waits until so many publishings more have ended in ErrUnreachable.
 func (l *Load) Refusals(t *testing.T, more int) {
 	t.Helper()
 	_, before := l.counts()

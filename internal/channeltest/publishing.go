@@ -179,7 +179,7 @@ func closed(b *bench) {
 	defer cancel()
 	m := message("x")
 	s.Publish(ctx, b.name, []*engine.Outgoing{m})
-	if !errors.Is(m.Err, engine.ErrClosed) && !errors.Is(m.Err, engine.ErrAway) {
+	if !errors.Is(m.Err, engine.ErrClosed) && !errors.Is(m.Err, engine.ErrUnreachable) {
 		b.Fatalf("got %v", m.Err)
 	}
 }
@@ -209,7 +209,7 @@ func nobody(b *bench) {
 		s.Close()
 		b.Fatal("opened")
 	}
-	if !errors.Is(err, engine.ErrAway) || strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), "127.0.0.1:1") {
+	if !errors.Is(err, engine.ErrUnreachable) || strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		b.Fatalf("got %v", err)
 	}
 }

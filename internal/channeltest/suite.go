@@ -84,7 +84,7 @@ func Run(t *testing.T, setup Setup) {
 		{"statistics count what is kept and handed out", stats},
 		{"a closed store says so or is away", closed},
 		{"an address with unknown parameters is refused", parameters},
-		{"nobody at the address is ErrAway without the password", nobody},
+		{"nobody at the address is ErrUnreachable, without the password", nobody},
 		{"publishing while the broker is away fails in time", publishWithoutBroker},
 		{"what was acknowledged survives a killed broker", survives},
 		{"what was handed out survives a killed broker", handedOutSurvives},
@@ -175,7 +175,7 @@ func (b *bench) joinAt(s engine.Store, spec engine.GroupSpec) engine.Group {
 	}
 	g, err := s.Join(b.Context(), spec)
 	// A broker that was killed may still end connections that a client has kept for later.
-	for limit := time.Now().Add(waitLimit); errors.Is(err, engine.ErrAway) && time.Now().Before(limit); {
+	for limit := time.Now().Add(waitLimit); errors.Is(err, engine.ErrUnreachable) && time.Now().Before(limit); {
 		b.Logf("join: %v; once more", err)
 		backoff.Sleep(b.Context(), 50*time.Millisecond)
 		g, err = s.Join(b.Context(), spec)

@@ -28,6 +28,8 @@ type workload struct {
 	Work    time.Duration // for which each call keeps a processor of its handler's node busy
 	Pause   time.Duration // about how long each caller waits between two calls
 	Size    int           // bytes of each call
+
+	Priority sabir.Priority
 }
 
 // report sums up the results of a load's calls.
@@ -111,6 +113,7 @@ func (h *host) goesOn(w workload, began time.Time, tickets *atomic.Int64) bool {
 // one makes one call.
 func (h *host) one(w workload, into *tally) {
 	var options []sabir.CallOption
+	ctx := sabir.WithPriority(context.Background(), w.Priority)
 	if w.Timeout > 0 {
 		options = append(options, sabir.WithTimeout(w.Timeout))
 	}
@@ -123,14 +126,14 @@ func (h *host) one(w workload, into *tally) {
 		began = time.Now()
 	)
 	if w.Hold {
-		_, err = sabir.Call[sabir.Empty](context.Background(), h, "work.hold", sabir.Empty{}, options...)
+		_, err = sabir.Call[sabir.Empty](ctx, h, "work.hold", sabir.Empty{}, options...)
 	} else {
 		action := "work.echo"
 		if w.Once {
 			action = "work.once"
 		}
 		in := echo{Data: pattern[:min(w.Size, len(pattern))], Wait: w.Wait, Work: w.Work}
-		out, err = sabir.Call[echoed](context.Background(), h, action, in, options...)
+		out, err = sabir.Call[echoed](ctx, h, action, in, options...)
 		if err == nil && string(out.Data) != string(in.Data) {
 			err = sabir.NewError(sabir.CodeDataLoss, "WrongAnswer", "the answer is not what was sent")
 		}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/wire"
@@ -38,6 +39,8 @@ type Config struct {
 	Node string // its id
 	Info Info   // what it sends of itself to others; the mesh adds what depends on the address
 	Log  *slog.Logger
+
+	Admission *admission.Control // of the requests of other nodes; nil for none
 
 	Address string // where to listen, or a broker's
 	joining.Config
@@ -86,7 +89,7 @@ const defaultNodeCalls = 64 << 10
 
 // wire is the configuration of the node's links.
 func (c *Config) wire(info []byte) wire.Config {
-	config := wire.Config{Node: c.Node, Cluster: c.Cluster, About: info, Compression: wire.Compression(c.Compression), CompressAbove: c.CompressAbove, Log: c.Log}
+	config := wire.Config{Node: c.Node, Cluster: c.Cluster, About: info, Compression: wire.Compression(c.Compression), CompressAbove: c.CompressAbove, Log: c.Log, Admission: c.Admission}
 	if c.Key != "" {
 		config.Key = []byte(c.Key)
 	}

@@ -10,7 +10,7 @@ import (
 
 // Load is the load of this node, which its heartbeats send to the other nodes.
 func (m *Mesh) Load() wire.Load {
-	return wire.Load{CPU: processorShare(), Calls: uint32(m.wire.Limits.InFlight.InUse())}
+	return wire.Load{CPU: processorShare(), Calls: uint32(m.wire.Limits.InFlight.InUse()), Waiting: uint32(m.wire.Admission.Queued())}
 }
 
 // processorUse remembers the last measurement, since a share needs two.

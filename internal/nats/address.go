@@ -28,6 +28,10 @@ const (
 	maxReplicas = 5
 )
 
+// StoreClient is the end of the names of clients that use the server's store. An embedded server that has opened its store anew
+// disconnects these, so that they ask again for what they were waiting for.
+const StoreClient = " (store)"
+
 // Address is one NATS server, several of one NATS cluster, or a server embedded in the process.
 type Address struct {
 	Name    string        // the address without its password, for errors and logs

@@ -14,12 +14,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/sabir-go/sabir/internal/disk"
 	"github.com/sabir-go/sabir/internal/nats"
 	"github.com/sabir-go/sabir/transport"
 	natstransport "github.com/sabir-go/sabir/transport/nats"
@@ -30,11 +33,37 @@ const AnswerLimit = 5 * time.Second
 
 // Codes of the server's errors (nats-server, server/errors.json) that the client has no names for.
 const (
-	CodeInsufficientResources = 10023
-	CodeStorageExceeded       = 10047
-	CodeMessageTooLarge       = 10054
-	CodeStoreFailed           = 10077
+	codeAccountResources = 10002 // the account's limit of bytes
+	codeNoPeers          = 10005 // too few servers for the replicas
+	codeNotAvailable     = 10008 // no quorum
+	codeInsufficient     = 10023 // the server's limit of bytes
+	codeMaxConsumers     = 10026
+	codeMaxStreams       = 10027
+	codeMemoryExceeded   = 10028
+	codeStorageExceeded  = 10047
+	codeMessageTooLarge  = 10054
+	codeStoreFailed      = 10077 // a limit of the stream
 )
+
+// Full reports whether an error of the server means that something has no space for more: the server, the account or the
+// stream. Then nothing was done.
+func Full(err *jetstream.APIError) bool {
+	switch err.ErrorCode {
+	case codeAccountResources, codeInsufficient, codeMaxConsumers, codeMaxStreams, codeMemoryExceeded, codeStorageExceeded:
+		return true
+	case codeStoreFailed:
+		return strings.HasPrefix(err.Description, "maximum ") // of bytes, messages or those of a subject
+	}
+	return strings.Contains(err.Description, "no space left")
+}
+
+// NotReady reports whether an error of the server means that too few servers of its cluster can be reached.
+func NotReady(err *jetstream.APIError) bool {
+	return err.ErrorCode == codeNotAvailable || err.ErrorCode == codeNoPeers
+}
+
+// TooLarge reports whether an error of the server means that the message is larger than the stream takes.
+func TooLarge(err *jetstream.APIError) bool { return err.ErrorCode == codeMessageTooLarge }
 
 // Config holds the settings besides the address.
 type Config struct {
@@ -51,6 +80,7 @@ type Connection struct {
 	*natsgo.Conn
 	JetStream jetstream.JetStream
 	Address   *nats.Address
+	folder    *disk.Folder // of an embedded server; nil for one elsewhere
 	release   func()
 }
 
@@ -66,7 +96,11 @@ func Open(ctx context.Context, at *url.URL, config Config, options ...jetstream.
 		log = slog.Default()
 	}
 	c := &Connection{Address: address}
+	if address.Embedded() && address.Store != "" {
+		c.folder = disk.Of(address.Store)
+	}
 	c.Conn, c.release, err = natstransport.Connect(ctx, at, transport.Config{Name: config.Name, TLS: config.TLS, Secret: config.Secret, Keyed: true},
+		natsgo.Name(config.Name+nats.StoreClient),
 		natsgo.DisconnectErrHandler(func(_ *natsgo.Conn, err error) {
 			if config.Lost != nil {
 				config.Lost()
@@ -96,6 +130,67 @@ func Open(ctx context.Context, at *url.URL, config Config, options ...jetstream.
 		return nil, fmt.Errorf("the server at %s runs without JetStream: give it a jetstream block, or nats://embedded a store=folder: %w", address.Name, err)
 	}
 	return nil, fmt.Errorf("%s: JetStream: %w", address.Name, err)
+}
+
+// Full returns why an embedded server has no space for messages; nil where it has, or where the server is not embedded and answers
+// that by itself. It costs nothing to speak of.
+func (c *Connection) Full() error {
+	if c.folder == nil {
+		return nil
+	}
+	return c.folder.Full()
+}
+
+// Claim is [Connection.Full] for so many bytes that are about to be written.
+func (c *Connection) Claim(size int) error {
+	if c.folder == nil {
+		return nil
+	}
+	return c.folder.Claim(size)
+}
+
+// Exhausted is [Connection.Full] for small notes, which may use the space that is kept free of messages.
+func (c *Connection) Exhausted() error {
+	if c.folder == nil {
+		return nil
+	}
+	return c.folder.Exhausted()
+}
+
+const (
+	// lookEvery is the interval at which those who wait for an answer look whether the disk has become full, and unansweredLooks is
+	// the number of looks after which they take it that there will be none. A server that works answers within one.
+	lookEvery       = 100 * time.Millisecond
+	unansweredLooks = 3
+)
+
+// WhileSpace is ctx for as long as the embedded server has space: a server whose disk does not take a write answers nothing. The
+// cause of the context's end is then the error of Full. cancel must be called.
+func (c *Connection) WhileSpace(ctx context.Context) (limited context.Context, cancel context.CancelFunc) {
+	if c.folder == nil {
+		return ctx, func() {}
+	}
+	limited, end := context.WithCancelCause(ctx)
+	var looks atomic.Int32
+	var timer atomic.Pointer[time.Timer]
+	timer.Store(time.AfterFunc(time.Hour, func() {
+		if limited.Err() != nil {
+			return
+		}
+		switch full := c.folder.Full(); {
+		case full == nil:
+			looks.Store(0)
+		case looks.Add(1) >= unansweredLooks:
+			end(full)
+			return
+		}
+		timer.Load().Reset(lookEvery)
+	}))
+	timer.Load().Reset(lookEvery)
+	return limited, func() {
+		timer.Load().Stop()
+		end(context.Canceled)
+	}
 }
 
 // Unreachable reports whether an error of Open means that no server with JetStream can be reached now.

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sabir-go/sabir/internal/admission"
 )
 
 // A Purpose is the use of a connection of a node. The side that dials sends it; the side that accepts learns it from
@@ -93,6 +95,9 @@ type Config struct {
 
 	// Log takes the faults that no call of the link's owner can return as an error. nil is no log. Keys and proofs never reach it.
 	Log *slog.Logger
+
+	// Admission decides when requests of peers are served, and which are refused. Links of one node share it. nil serves all at once.
+	Admission *admission.Control
 
 	// Load is asked for each ping, by several goroutines at once, and must return at once. nil is a zero Load.
 	Load func() Load

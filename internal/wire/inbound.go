@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/admission"
 )
 
 // Inbound is a request of the peer. It is valid until Target.Serve returns, and used by the goroutine that
@@ -23,6 +25,7 @@ type Inbound struct {
 	large   []byte // where a long one was put together
 	out     []byte // the answer; kept for the next
 
+	class    admission.Class
 	arrived  int64 // in the link's time, where there is a timeout
 	onReader bool
 	counted  bool // it has a place among Limits.Calls and in the Budget
@@ -168,6 +171,7 @@ func (in *Inbound) replyLarge(value []byte, flags uint8) {
 func (in *Inbound) serve() {
 	defer in.finish() // deferred for targets that end their goroutine
 	if f := in.tooLate(); f != nil {
+		in.link.config.Admission.Late()
 		in.Fail(f)
 		return
 	}
@@ -184,8 +188,7 @@ func (in *Inbound) serve() {
 
 // tooLate returns the failure of a request that is not to be served any more; nil for any other. Its caller has gone, or would
 // have before the answer: to serve it would only make those behind it late too, until an overloaded node answers none in time.
-// So a request may wait for a quarter of its timeout. What it waited unread, in the buffers of the connection, is not known here;
-// under load that may be as long again, and a quarter is enough of the rest to serve it.
+// So a request may wait for half of its timeout. What it waited unread, in the buffers of the connection, is not known here.
 func (in *Inbound) tooLate() *Failure {
 	if !in.listed {
 		return nil // its caller neither cancels nor has a timeout
@@ -201,7 +204,7 @@ func (in *Inbound) tooLate() *Failure {
 		return nil
 	}
 	waited := time.Duration(in.link.now() - in.arrived)
-	if waited <= in.Timeout/4 {
+	if waited <= in.Timeout/2 {
 		return nil
 	}
 	return &Failure{Code: codeResourceExhausted, Retryable: true, Name: NameTooManyCalls, Node: in.link.config.Node,
@@ -234,6 +237,17 @@ func (in *Inbound) release() {
 	if !in.onReader {
 		inboundPool.Put(in)
 	}
+}
+
+// Late reports whether the caller has gone, or its time is over.
+func (in *Inbound) Late() bool {
+	if !in.listed {
+		return false
+	}
+	t := &in.link.inbound
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return in.cancelled || in.Timeout > 0 && time.Duration(in.link.now()-in.arrived) > in.Timeout
 }
 
 // Context ends when the caller cancels, its timeout is over, the link is lost, or Serve has returned. It carries no

@@ -3,93 +3,204 @@ package wire
 import (
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/sabir-go/sabir/internal/admission"
 )
 
 // jobs is the queue of one link's requests that wait to be served. They are at most Limits.Calls.
 //
-// Workers take them one after the other. At most one worker at a time is waking: it was started and has not looked at the
-// queue yet. A worker that takes a job while more are queued starts another, unless one is waking. So handlers that do not
-// block run one after the other on some workers, and a handler that blocks delays no other: the waking worker takes the
-// next job, and starts another worker.
+// Workers take them one after the other. At most one worker at a time is asked for: it has not looked at the queue yet. A worker
+// that takes a job while more are queued asks for another, unless one is asked for. So handlers that do not
+// block run one after the other on some workers, and a handler that blocks delays no other: the next worker takes the
+// next job, and asks for another. Each has a place of the node's admission while it works; where there is none, the link's ticket waits
+// for one.
 //
 // Answers share writes where that is safe. The invariant: bytes never stay unwritten while all goroutines that could write
 // them are inside handlers. An answer is left in the outgoing buffer only while a worker is waking, because the first thing
 // that worker does is to write what is there. TestAnswersAreWrittenWhileAllHandlersBlock fails if this is broken.
 type jobs struct {
 	link   *Link
+	ticket admission.Ticket
 	queued atomic.Int32
-	waking atomic.Bool // set under mu; cleared by the waking worker before it writes
+	waking atomic.Bool // a worker was started, and has not looked at the queue yet; it clears this before it writes
 
-	mu          sync.Mutex
+	mu     sync.Mutex
+	asked  bool            // for a worker: it is waking, or the ticket waits
+	class  admission.Class // for which it was asked
+	queues [admission.Classes]jobQueue
+}
+
+// jobQueue is the jobs of one class.
+type jobQueue struct {
 	first, last *Inbound
+	count       int32
 }
 
-// put queues a list of n jobs.
-func (j *jobs) put(first, last *Inbound, n int32) {
+func (j *jobs) init(l *Link) {
+	j.link = l
+	j.ticket.Granted = j.wake
+}
+
+// wake starts the worker that was asked for.
+func (j *jobs) wake() {
+	j.waking.Store(true)
+	idle.call(j.link)
+}
+
+// put queues a list of jobs.
+func (j *jobs) put(first *Inbound) {
+	best := admission.Class(admission.Classes)
 	j.mu.Lock()
-	if j.last == nil {
-		j.first = first
-	} else {
-		j.last.next = first
+	n := int32(0)
+	for in := first; in != nil; n++ {
+		next := in.next
+		in.next = nil
+		j.queues[in.class].put(in)
+		best = min(best, in.class)
+		in = next
 	}
-	j.last = last
 	j.queued.Add(n)
-	call := j.shouldCall()
-	j.mu.Unlock()
+	j.link.config.Admission.Came(int64(n))
+	j.ask(best)
+}
+
+func (q *jobQueue) put(in *Inbound) {
+	if q.last == nil {
+		q.first = in
+	} else {
+		q.last.next = in
+	}
+	q.last = in
+	q.count++
+}
+
+// ask asks for a worker unless one is waking. It unlocks mu.
+func (j *jobs) ask(class admission.Class) {
+	call := !j.asked || class < j.class && !j.waking.Load()
 	if call {
-		idle.call(j.link)
+		j.asked, j.class = true, class
+	}
+	j.mu.Unlock()
+	if call && j.link.config.Admission.Ask(&j.ticket, class) {
+		j.wake()
 	}
 }
 
-// take takes the next job, nil where there is none, and calls another worker where there are more.
-func (j *jobs) take() *Inbound {
+// take takes the next job, nil where there is none, and asks for another worker where there are more. It is the first of a worker
+// that was asked for.
+func (j *jobs) take(first bool) *Inbound {
 	j.mu.Lock()
-	in := j.first
-	if in == nil {
+	if first {
+		j.asked = false
+	}
+	class := j.best()
+	if class == admission.Classes {
 		j.mu.Unlock()
 		return nil
 	}
-	j.first, in.next = in.next, nil
-	if j.first == nil {
-		j.last = nil
+	q := &j.queues[class]
+	in := q.first
+	q.first, in.next = in.next, nil
+	if q.first == nil {
+		q.last = nil
 	}
-	j.queued.Add(-1)
-	call := j.first != nil && j.shouldCall()
-	j.mu.Unlock()
-	if call {
-		idle.call(j.link)
+	q.count--
+	j.link.config.Admission.Begun()
+	if j.queued.Add(-1) > 0 && !j.asked {
+		j.ask(j.best())
+	} else {
+		j.mu.Unlock()
 	}
 	return in
 }
 
-// shouldCall reports whether the caller must start a worker, which counts as waking from then on. It runs under mu.
-func (j *jobs) shouldCall() bool {
-	if j.waking.Load() {
+// best is the best class of which there is a job, [admission.Classes] where there is none. It runs under mu.
+func (j *jobs) best() admission.Class {
+	for class := range j.queues {
+		if j.queues[class].first != nil {
+			return admission.Class(class)
+		}
+	}
+	return admission.Classes
+}
+
+// full reports whether one more job of a class would wait for too long, behind all that wait. The link's jobs of worse classes do not
+// count, as they are served later; and a link of which none waits gets its turn between the others.
+func (j *jobs) full(class admission.Class, timeout time.Duration, others int32) bool {
+	a := j.link.config.Admission
+	if class == admission.Critical || a.Fits(timeout/4, -int64(others)) || others+j.queued.Load() == 0 {
 		return false
 	}
-	j.waking.Store(true)
-	return true
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	worse := int32(0)
+	for _, q := range j.queues[class+1:] {
+		worse += q.count
+	}
+	return !a.Fits(timeout/4, int64(worse-others))
 }
 
 // othersWillWrite reports whether an answer that was appended can be left for a waking worker to write. If nothing is queued,
 // this worker has nothing else to do and writes it at once.
 func (j *jobs) othersWillWrite() bool { return j.queued.Load() > 0 && j.waking.Load() }
 
-// work serves queued jobs until there are none. It writes first: see the invariant of jobs.
+// turn is the time after which a worker leaves its place to another link that waits for one.
+const turn = time.Millisecond
+
+// slowJob is the time of a job above which the time is looked at after each. That takes as long as a tenth of the fastest.
+const slowJob = 20 * time.Microsecond
+
+// work serves queued jobs until there are none, or it is another link's turn. It writes first: see the invariant of jobs.
 func (j *jobs) work() {
+	a := j.link.config.Admission
+	defer a.Done() // deferred for targets that end their goroutine
 	j.waking.Store(false)
 	j.link.flush()
+	if a.Crowded() {
+		a.Pause()
+	}
+	in := j.take(true)
+	begun, served, slow := j.link.now(), 0, false
 	for {
-		in := j.take()
 		if in == nil {
 			j.link.flush()
-			// What came during the write has called a worker, but this one is already here.
-			if in = j.take(); in == nil {
+			// What came during the write has asked for a worker, but this one is already here.
+			if in = j.take(false); in == nil {
 				return
 			}
 		}
 		in.serve()
+		if served++; j.queued.Load() > 0 && (slow || served%8 == 0) {
+			now := j.link.now()
+			slow = now-begun > int64(served)*int64(slowJob)
+			if now-begun >= int64(turn) && j.leaves() {
+				return
+			}
+			a.Pause()
+		}
+		in = j.take(false)
 	}
+}
+
+// leaves reports whether others wait for the worker's place. What is queued here then waits for the next.
+func (j *jobs) leaves() bool {
+	j.mu.Lock()
+	_, _, waiting := j.link.config.Admission.Load()
+	if j.asked {
+		waiting-- // this link's
+	}
+	if waiting <= 0 {
+		j.mu.Unlock()
+		return false
+	}
+	if class := j.best(); class != admission.Classes && !j.asked {
+		j.ask(class)
+	} else {
+		j.mu.Unlock()
+	}
+	j.link.flush()
+	return true
 }
 
 // worker is a goroutine that serves the jobs of one link after the other.

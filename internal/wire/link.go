@@ -97,7 +97,7 @@ func New(conn net.Conn, peer Peer, c Config, h Handler) *Link {
 	l.writer.wake = make(chan struct{}, 1)
 	l.writer.raw = newRawWriter(conn)
 	l.calls.limit = peer.Limits.Calls
-	l.jobs.link = l
+	l.jobs.init(l)
 	l.leaving.start()
 	idle.join()
 	l.health.start(l)

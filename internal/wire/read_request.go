@@ -1,7 +1,10 @@
 package wire
 
 import (
+	"strings"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/admission"
 )
 
 // request begins a request.
@@ -33,9 +36,13 @@ func (r *reader) request(h header, body []byte) error {
 		return nil
 	}
 	if int(h.id&indexMask) >= l.config.Limits.Calls || !l.inbound.enter(l) { // in this order: what entered has a place to give back
-		return r.refuse(in)
+		return r.refuse(in, "serves as many calls as it accepts")
 	}
 	in.counted = true
+	in.class = classOf(route, &in.Meta)
+	if l.jobs.full(in.class, in.Timeout, r.batch.jobs) {
+		return r.refuse(in, "has too much to do")
+	}
 	if h.flags&flagMore == 0 {
 		in.copied = append(in.copied[:0], head.left...)
 		return r.queue(in, in.copied)
@@ -54,6 +61,19 @@ func (r *reader) request(h header, body []byte) error {
 		return err
 	}
 	return r.partCame(a, h.flags)
+}
+
+// classOf is the order in which a request is served. The runtime's own actions keep the cluster together, so they go first.
+func classOf(route *Route, m *Meta) admission.Class {
+	switch {
+	case strings.HasPrefix(route.Name, "$"):
+		return admission.Critical
+	case m.Metadata != nil:
+		return admission.ClassOf(m.Metadata[admission.MetadataKey], m.Level)
+	case m.Level > 0:
+		return admission.Nested
+	}
+	return admission.Normal
 }
 
 // meta reads the head that headOf made.
@@ -117,9 +137,9 @@ func (r *reader) queue(in *Inbound, value []byte) (err error) {
 }
 
 // refuse answers a request for which there is no place.
-func (r *reader) refuse(in *Inbound) error {
+func (r *reader) refuse(in *Inbound, why string) error {
 	in.failHere(&Failure{Code: codeResourceExhausted, Retryable: true, Name: NameTooManyCalls, Node: r.link.config.Node,
-		Message: "node " + r.link.config.Node + " serves as many calls as it accepts"})
+		Message: "node " + r.link.config.Node + " " + why})
 	r.batch.write = true
 	return r.checkOutgoing()
 }

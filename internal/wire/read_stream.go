@@ -17,15 +17,15 @@ func (r *reader) open(h header, body []byte) error {
 	if err := r.meta(&head, route.Kind, h.flags, &m); err != nil {
 		return err
 	}
+	if l.jobs.full(classOf(route, &m), m.Timeout, r.batch.jobs) {
+		return r.refuseStream(h, &Failure{Code: codeResourceExhausted, Retryable: true, Name: NameTooManyCalls, Node: l.config.Node,
+			Message: "node " + l.config.Node + " has too much to do"})
+	}
 	s := newStream(l, route, m, h.id, false)
 	ctx := l.newContext(r.now(), m.Timeout)
 	s.ctx, s.end = ctx, ctx.end
 	if !l.streams.addTheirs(s, l.config.Limits.Streams) {
-		l.mu.Lock()
-		l.append(h.id, kindEnd, flagFailed|flagYours, appendFailure(nil, l.tooManyStreams(l.config.Node)))
-		l.mu.Unlock()
-		r.batch.write = true
-		return r.checkOutgoing()
+		return r.refuseStream(h, l.tooManyStreams(l.config.Node))
 	}
 	if l.isClosed() { // after it was listed: the code that ends the link sees it, or this does
 		s.mu.Lock()
@@ -42,6 +42,14 @@ func (r *reader) open(h header, body []byte) error {
 		returned = true
 	}()
 	return nil
+}
+
+func (r *reader) refuseStream(h header, f *Failure) error {
+	r.link.mu.Lock()
+	r.link.append(h.id, kindEnd, flagFailed|flagYours, appendFailure(nil, f))
+	r.link.mu.Unlock()
+	r.batch.write = true
+	return r.checkOutgoing()
 }
 
 // served ends a stream whose target is done with it.

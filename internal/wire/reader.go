@@ -237,7 +237,7 @@ func (r *reader) finishBatch() error {
 	}
 	b.streams = b.streams[:0]
 	if b.jobs > 0 {
-		l.jobs.put(b.first, b.last, b.jobs)
+		l.jobs.put(b.first)
 		b.first, b.last, b.jobs = nil, nil, 0
 	}
 	if b.write {

@@ -38,6 +38,9 @@ const maxPatterns = 10_000
 // or came back with older data, everything is cleaned, since what was noted is unknown. ARGV: the pattern, or "" to repair that
 // only; the latest moment that the caller knows of; maxPatterns.
 //
+// The first write, PERSIST, changes nothing. It needs no memory, so that a server without any runs the script to its end: a cleaning
+// holds also while Redis is full.
+//
 // A script is atomic, and TIME in it is allowed since Redis 5 (https://redis.io/docs/latest/develop/programmability/eval-intro/).
 var clean = replication.NewScript(`
 local last = tonumber(redis.call('HGET', KEYS[1], '.') or '0') or 0
@@ -48,6 +51,7 @@ if whole and ARGV[1] == '' then
 end
 local time = redis.call('TIME')
 local moment = string.format('%.0f', math.max(time[1] * 1000000 + time[2], last + 1, known + 1))
+redis.call('PERSIST', KEYS[1])
 if not whole or redis.call('HLEN', KEYS[1]) > tonumber(ARGV[3]) then
 	redis.call('DEL', KEYS[1])
 	redis.call('HSET', KEYS[1], '**', moment)

@@ -34,7 +34,7 @@
 //
 // Answers take memory until their TTL ends, cleaned or not. Give the server a maxmemory and the policy allkeys-lru or
 // allkeys-lfu; any key may be evicted at any time. User accounts (ACL) need the commands HELLO, CLIENT, SELECT, PING, GET,
-// GETRANGE, SET, DEL, PTTL, PEXPIRE, MULTI, EXEC, HGET, HGETALL, HLEN, HSET, TIME, EVAL and EVALSHA, and the keys "shop:*"; where the
+// GETRANGE, SET, DEL, PTTL, PEXPIRE, PERSIST, MULTI, EXEC, HGET, HGETALL, HLEN, HSET, TIME, EVAL and EVALSHA, and the keys "shop:*"; where the
 // server has replicas also INFO, ROLE and WAIT.
 //
 // # Replicas

@@ -38,13 +38,12 @@ type embedded struct {
 	addr    string         // for clients
 	uses    int            // guarded by shared's lock
 
-	stop       context.CancelFunc // ends inherit; nil where that does not run
-	inheriting chan struct{}      // closed when inherit has ended
-
-	mu     sync.Mutex
-	server *server.Server // nil while another process's serves
-	lock   *folderLock    // of the store
-	ended  bool
+	mu         sync.Mutex
+	server     *server.Server // nil while another process's serves
+	lock       *folderLock    // of the store
+	ended      bool
+	stop       context.CancelFunc // ends inherit or mend; nil where neither runs
+	background chan struct{}      // closed when that has ended
 }
 
 // shared has all embedded servers of the process, by the settings for which one server is shared.
@@ -78,13 +77,16 @@ func (e *embedded) drop() {
 		return
 	}
 	delete(shared.servers, e.key)
-	if e.stop != nil {
-		e.stop()
-		<-e.inheriting
+	e.mu.Lock()
+	e.ended = true
+	stop, background := e.stop, e.background
+	e.mu.Unlock()
+	if stop != nil {
+		stop()
+		<-background
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.ended = true
 	if e.server != nil {
 		e.server.Shutdown()
 		e.server.WaitForShutdown()
@@ -158,15 +160,15 @@ func (e *embedded) try(ctx context.Context) error {
 	case e.address.Store != "":
 		return fmt.Errorf("an embedded server without a store has the port %d: give all processes the same address", e.listen.Port())
 	}
-	s, err := startServer(ctx, e.address, e.config, e.listen, false)
+	s, err := startServer(ctx, e.address, e.config, e.listen, false, nil)
 	if err != nil {
 		return err
 	}
 	awaitRoute(ctx, s)
 	e.runs(s)
-	lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
-	e.stop, e.inheriting = stop, make(chan struct{})
-	go e.inherit(lasting)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.inBackground(ctx, e.inherit)
 	return nil
 }
 
@@ -180,11 +182,22 @@ func (e *embedded) startFirst(ctx context.Context) error {
 		e.addr = e.clientURL(portOf(e.server))
 		return nil
 	}
-	s, err := startServer(ctx, e.address, e.config, e.listen, true)
+	s, err := startServer(ctx, e.address, e.config, e.listen, true, nil)
 	if err == nil {
 		e.runs(s)
 	}
 	return err
+}
+
+// inBackground runs what goes on beside the server until drop. The caller has e.mu.
+func (e *embedded) inBackground(ctx context.Context, run func(context.Context)) {
+	lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	e.stop, e.background = stop, ended
+	go func() {
+		defer close(ended)
+		run(lasting)
+	}()
 }
 
 // openStore has this process own the store. The caller has e.mu.
@@ -193,12 +206,15 @@ func (e *embedded) openStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := startServer(ctx, e.address, e.config, e.listen, true)
+	store := storeFolderOf(e.address)
+	store.folder.Mend() // what another server met there is over
+	s, err := startServer(ctx, e.address, e.config, e.listen, true, store.failed)
 	if err != nil {
 		lock.release()
 		return err
 	}
 	e.server, e.lock = s, lock
+	e.inBackground(ctx, func(ctx context.Context) { store.mend(ctx, s) })
 	return nil
 }
 

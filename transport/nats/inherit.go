@@ -16,12 +16,11 @@ const inheritEvery = time.Second
 // address find it again, and so do servers that the one that is gone had not yet announced to each other: all of them have
 // routes to that address, and go on trying.
 func (e *embedded) inherit(ctx context.Context) {
-	defer close(e.inheriting)
 	for {
 		if backoff.Sleep(ctx, inheritEvery/2+rand.N(inheritEvery)) != nil {
 			return
 		}
-		s, err := startServer(ctx, e.address, e.config, e.listen, true)
+		s, err := startServer(ctx, e.address, e.config, e.listen, true, nil)
 		if err != nil {
 			continue // a port is taken, as a rule
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nuid"
 
+	"github.com/sabir-go/sabir/internal/disk"
 	"github.com/sabir-go/sabir/internal/nats"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -34,8 +35,9 @@ const (
 )
 
 // startServer runs a server that listens: the first one at the address, others at free ports with a route to
-// the first. With a store there is only the first, alone.
-func startServer(ctx context.Context, a *nats.Address, config transport.Config, listen netip.AddrPort, first bool) (*server.Server, error) {
+// the first. With a store there is only the first, alone; failed is called for each write to its files that failed, from within the
+// server, and must not block.
+func startServer(ctx context.Context, a *nats.Address, config transport.Config, listen netip.AddrPort, first bool, failed func(error)) (*server.Server, error) {
 	options, err := serverOptions(a, config, listen, first)
 	if err != nil {
 		return nil, err
@@ -47,7 +49,7 @@ func startServer(ctx context.Context, a *nats.Address, config transport.Config, 
 	if err != nil {
 		return nil, err
 	}
-	log := &serverLog{fatal: make(chan error, 1)}
+	log := &serverLog{fatal: make(chan error, 1), failed: failed}
 	s.SetLoggerV2(log, false, false, false)
 	s.Start()
 	if err := awaitReady(ctx, s, log.fatal); err != nil {
@@ -129,6 +131,7 @@ func serverOptions(a *nats.Address, config transport.Config, listen netip.AddrPo
 	if a.Store != "" {
 		options.ServerName = storeName + nuid.Next()
 		options.JetStream, options.StoreDir, options.SyncAlways = true, a.Store, a.Sync
+		options.JetStreamMaxStore = maxStore(disk.Of(a.Store))
 		return options, nil
 	}
 	return options, addRoutes(options, a, config, listen, first)
@@ -242,8 +245,9 @@ func awaitRoute(ctx context.Context, s *server.Server) {
 
 // serverLog passes on what a server complains about, until it cannot go on: later messages are about its end.
 type serverLog struct {
-	fatal chan error
-	ended atomic.Bool
+	fatal  chan error
+	failed func(error) // a write failed; nil for nothing
+	ended  atomic.Bool
 }
 
 func (*serverLog) Noticef(string, ...any) {}
@@ -256,7 +260,17 @@ func (l *serverLog) Warnf(format string, arguments ...any) {
 	}
 }
 
-func (l *serverLog) Errorf(format string, arguments ...any) { l.Warnf(format, arguments...) }
+func (l *serverLog) Errorf(format string, arguments ...any) {
+	l.Warnf(format, arguments...)
+	if l.failed == nil {
+		return
+	}
+	for _, argument := range arguments {
+		if err, ok := argument.(error); ok && isWriteFailure(err) {
+			l.failed(err)
+		}
+	}
+}
 
 // Fatalf is called where nats-server, as a program, would exit.
 func (l *serverLog) Fatalf(format string, arguments ...any) {

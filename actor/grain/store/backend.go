@@ -24,6 +24,8 @@ type Backend interface {
 	// Write replaces the slot if its version is still expect (0: there is none), and returns the new version. It must not
 	// use slot.State after it returned, and ignores slot.Version.
 	Write(ctx context.Context, kind, key string, expect uint64, slot Slot) (version uint64, err error)
+	// Check returns nil if the store takes writes now, else the error that Write would have. It writes to no slot.
+	Check(ctx context.Context) error
 	// Close ends the connection, and Reads and Writes with it.
 	Close() error
 }

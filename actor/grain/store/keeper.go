@@ -155,6 +155,9 @@ func (k *keeper) change(o *operation, base uint64, slot Slot) (uint64, error) {
 		case errors.Is(err, errAgain):
 		case !lost:
 			return 0, err
+		case errors.Is(err, ErrStoreFull): // which may last
+			k.remember(o.name, base)
+			return 0, fmt.Errorf("%w; and then: %w", ErrOutcomeUnknown, err)
 		}
 		if o.pause() {
 			continue
@@ -168,6 +171,13 @@ func (k *keeper) change(o *operation, base uint64, slot Slot) (uint64, error) {
 		}
 		return 0, fmt.Errorf("%w (%w)", o.why, o.ended())
 	}
+}
+
+func (k *keeper) Check(ctx context.Context) error {
+	if k.isClosed() {
+		return ErrStoreClosed
+	}
+	return k.backend.Check(ctx)
 }
 
 func (k *keeper) Close() (err error) {

@@ -24,6 +24,8 @@ func (f fake) Read(ctx context.Context, _, _ string) (store.Slot, error) { retur
 func (f fake) Write(ctx context.Context, _, _ string, expect uint64, slot store.Slot) (uint64, error) {
 	return f.write(ctx, expect, slot)
 }
+func (f fake) Check(context.Context) error { return nil }
+
 func (f fake) Close() error { return nil }
 func (f fake) Open(context.Context, *url.URL, store.Config) (store.Backend, error) {
 	return f, nil

@@ -30,6 +30,10 @@ type Store interface {
 	// returns nil where nothing is saved, else ErrFenced.
 	Delete(ctx context.Context, kind, key string, revision uint64) error
 
+	// Check returns nil if the store takes states now, else why not: [ErrStoreUnreachable] or [ErrStoreFull], as a rule. It asks
+	// the broker, within ctx: it is for reports on the node's readiness.
+	Check(ctx context.Context) error
+
 	// Close ends the connection. Operations that run end at once, writes with [ErrOutcomeUnknown]; later ones are answered with
 	// [ErrStoreClosed]. Closing again does nothing and returns nil.
 	Close() error

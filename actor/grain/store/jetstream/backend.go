@@ -165,6 +165,15 @@ func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, sl
 	if !b.conn.IsConnected() {
 		return 0, errNoLink
 	}
+	full := b.conn.Exhausted() // a deletion makes room
+	if !slot.Gone {
+		full = b.conn.Claim(len(slot.State))
+	}
+	if full != nil {
+		return 0, fmt.Errorf("%w: %w", store.ErrStoreFull, full)
+	}
+	ctx, stop := b.conn.WhileSpace(ctx)
+	defer stop()
 	ack, err := b.conn.JetStream.PublishMsg(ctx, message, how...) // it is copied into the connection's buffer before this returns
 	if errors.Is(err, nats.ErrMaxPayload) {
 		return 0, fmt.Errorf("%w: it has %d bytes; the server's max_payload, with which its operator may allow more, is %d", store.ErrStateTooLarge, len(slot.State), b.conn.MaxPayload())
@@ -173,6 +182,21 @@ func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, sl
 		return 0, failure(err)
 	}
 	return ack.Sequence, nil
+}
+
+// Check asks the servers for the bucket, which needs a leader.
+func (b *backend) Check(ctx context.Context) error {
+	if err := b.conn.Full(); err != nil {
+		return fmt.Errorf("%w: %w", store.ErrStoreFull, err)
+	}
+	if !b.conn.IsConnected() {
+		return errNoLink
+	}
+	_, err := b.conn.JetStream.Stream(ctx, b.name)
+	if err = failure(err); errors.Is(err, store.ErrOutcomeUnknown) { // that was only a question
+		return fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
+	}
+	return err
 }
 
 func (b *backend) Close() error {

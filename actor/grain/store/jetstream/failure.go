@@ -36,17 +36,15 @@ func failure(err error) error {
 
 // refusal wraps an error of the server.
 func refusal(api *jetstream.APIError, err error) error {
-	switch api.ErrorCode {
-	case jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant:
+	switch {
+	case api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence, api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant:
 		return fmt.Errorf("%w: %w", store.ErrFenced, err)
-	case natsstore.CodeMessageTooLarge:
+	case natsstore.TooLarge(api):
 		return fmt.Errorf("%w: %w", store.ErrStateTooLarge, err)
-	case natsstore.CodeInsufficientResources, natsstore.CodeStorageExceeded:
+	case natsstore.Full(api):
 		return fmt.Errorf("%w: %w", store.ErrStoreFull, err)
-	case natsstore.CodeStoreFailed: // the disk's fault, perhaps halfway
-		return fmt.Errorf("%w: %w", store.ErrOutcomeUnknown, err)
 	}
-	if api.Code == 503 { // a leader that steps down reports it too, of what it may have proposed
+	if api.Code == 503 { // a leader that steps down reports it too, of what it may have proposed; and a disk that failed halfway
 		return fmt.Errorf("%w: %w", store.ErrOutcomeUnknown, err)
 	}
 	return fmt.Errorf("JetStream refused it: %w", err)

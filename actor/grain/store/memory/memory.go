@@ -110,6 +110,9 @@ func (b *backend) Write(_ context.Context, kind, key string, expect uint64, slot
 	return slot.Version, nil
 }
 
+// Check has nothing to ask.
+func (b *backend) Check(context.Context) error { return nil }
+
 func (b *backend) Close() error {
 	b.leave()
 	return nil

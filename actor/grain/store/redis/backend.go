@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -57,6 +56,8 @@ func expected(version uint64) (r, token string) {
 // repetition of the write that made the slot is answered as that was, and writes something, so that replicas can confirm it.
 // KEYS: slot. ARGV: r, the beginning of the token, the new token, "1" for gone, milliseconds that a slot which is gone stays, state.
 //
+// The first write of a deletion needs no memory: so a server without any deletes grains, which makes room.
+//
 // Redis runs a script whole or not at all, also when it reads its append-only file again. Numbers in Lua are exact up to 2^53.
 var write = replication.NewScript(`
 local slot = redis.call('HMGET', KEYS[1], 'r', 't')
@@ -70,6 +71,7 @@ local time = redis.call('TIME')
 local next = tonumber(have) + 1 + tonumber(string.sub(ARGV[3], 4, 6), 16)
 local version = string.format('%.0f', math.max(time[1] * 1000000 + time[2], next))
 if ARGV[4] == '1' then
+  redis.call('HDEL', KEYS[1], 's')
   redis.call('HSET', KEYS[1], 'r', version, 't', ARGV[3], 's', '', 'gone', '1')
   redis.call('PEXPIRE', KEYS[1], ARGV[5])
 else
@@ -81,11 +83,15 @@ return version`)
 
 // read reads a slot and writes what changes nothing, so that replicas can confirm it: else a primary that was cut off would answer
 // with what is out of date, and one that is about to be lost with what will not have been saved.
+//
+// The first write of each branch needs no memory. So a server without any runs the script, and grains that are saved can be loaded.
 var read = replication.NewScript(`
 local slot = redis.call('HMGET', KEYS[1], 'r', 't', 'gone', 's')
 if slot[1] then
+  redis.call('HDEL', KEYS[1], '')
   redis.call('HSET', KEYS[1], 'r', slot[1])
 else
+  redis.call('DEL', KEYS[1])
   redis.call('SET', KEYS[1], '')
   redis.call('DEL', KEYS[1])
 end
@@ -108,7 +114,7 @@ func (driver) Open(ctx context.Context, at *url.URL, config store.Config) (store
 	return &backend{server: server, prefix: a.Prefix + ":grain:"}, nil
 }
 
-// unopened is the error of a store that was not opened, of which nothing was written.
+// unopened is the error of a store that was not opened, or was only asked: nothing was lost.
 func unopened(err error) error {
 	if errors.Is(err, replication.ErrNotOffered) {
 		return err
@@ -189,6 +195,18 @@ func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, sl
 	return versionOf(answer, slot.Token)
 }
 
+// Check makes a write that replicas have to confirm too.
+func (b *backend) Check(ctx context.Context) error {
+	results, unconfirmed := b.server.Primary.Do(ctx, b.server.B().Set().Key(b.prefix+"confirm").Value("").Px(time.Second).Build())
+	if err := results[0].Error(); err != nil {
+		return unopened(err)
+	}
+	if unconfirmed != nil {
+		return unopened(unconfirmed)
+	}
+	return nil
+}
+
 func (b *backend) Close() error {
 	b.server.Close()
 	return nil
@@ -202,23 +220,16 @@ func failure(err error) error {
 	if unconfirmed, ok := errors.AsType[*replication.Unconfirmed](err); ok {
 		return fmt.Errorf("%w: %w", store.ErrOutcomeUnknown, unconfirmed)
 	}
-	if said, ok := rueidis.IsRedisErr(err); ok {
-		return refusal(said.Error(), err)
+	switch redis.RefusalOf(err) {
+	case redis.Full:
+		return fmt.Errorf("%w: %w", store.ErrStoreFull, err)
+	case redis.NotReady:
+		return fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
+	case redis.OtherRefusal:
+		return fmt.Errorf("store: Redis refused it: %w", err)
 	}
 	if failed, ok := errors.AsType[*net.OpError](err); ok && failed.Op == "dial" {
 		return fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
 	}
 	return fmt.Errorf("%w: %w", store.ErrOutcomeUnknown, err)
-}
-
-// refusal wraps an error of the server: then it has done nothing.
-func refusal(text string, err error) error {
-	word, _, _ := strings.Cut(text, " ")
-	switch word {
-	case "OOM", "MISCONF":
-		return fmt.Errorf("%w: %w", store.ErrStoreFull, err)
-	case "LOADING", "MASTERDOWN", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "BUSY", "NOREPLICAS", "MOVED", "ASK":
-		return fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
-	}
-	return fmt.Errorf("store: Redis refused it: %w", err)
 }

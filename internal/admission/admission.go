@@ -1,0 +1,272 @@
+// Package admission bounds how many requests of others a process works on at once, and decides which of those that wait go next and
+// which are refused.
+//
+// # The limit
+//
+// The right number is the smallest that keeps the processors busy: more does not answer more requests, it only makes each slower,
+// until none is answered in time. For handlers that compute it is the number of processors; for handlers that wait, for a
+// database say, it is as many as come. A [Control] finds it without being told: while a goroutine that is ready to run has to wait for
+// a processor, it tries a smaller limit, and keeps it where as many requests are finished as before, else it goes back. While
+// requests wait and processors are free, it raises the limit at once. So it follows throughput, as the gradient of Vegas does
+// (Brakmo, O'Malley, Peterson, SIGCOMM 1994; Netflix's concurrency-limits), but needs no latency of an idle service to compare with,
+// which services with fast and slow actions do not have.
+//
+// # The queue
+//
+// What does not run waits, by class and within a class in the order of arrival; links take turns. A request waits only if it can begin
+// within a quarter of its time, by the number of those before it and the rate at which requests are finished; else it is refused at
+// once, which costs little, and it can be tried elsewhere. So those that wait can be served, and need not be served newest
+// first, as where queues are long (Maurer, "Fail at Scale", ACM Queue 2015). The rate is known only after a queue has been
+// there for a while: a burst waits, as far as its deadlines allow.
+package admission
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// perProcessor times the number of processors is the first limit, and lowestPerProcessor times that is the lowest: few enough to
+	// take turns within some milliseconds, and enough where what keeps the processors busy is not these requests.
+	perProcessor, lowestPerProcessor = 16, 4
+	// longestWait bounds the time for which a request may wait, whatever its deadline.
+	longestWait = time.Second
+	// readEvery is the time after which a processor is made free for a moment: Go looks for what came over the network when a
+	// processor has nothing to run, and else every 10 ms only.
+	readEvery = 4 * time.Millisecond
+	readPause = 20 * time.Microsecond
+)
+
+// A Ticket stands for something that waits to run: the requests of a link, or one over HTTP. It belongs to its user, who asks with it again
+// when it was granted.
+type Ticket struct {
+	// Granted is called when its turn has come, on any goroutine. It must not block.
+	Granted func()
+
+	class      Class
+	queued     bool
+	prev, next *Ticket
+}
+
+// Control is the admission of one node. All methods may be called from any number of goroutines at once. The zero value is not
+// usable, and nil admits everything.
+type Control struct {
+	processors int64
+	epoch      time.Time
+
+	limit   atomic.Int64
+	running atomic.Int64
+	waiting atomic.Int64 // tickets
+
+	came    atomic.Int64  // requests, and of these
+	begun   atomic.Int64  // those that wait no more,
+	late    atomic.Int64  // with those that were refused then
+	rate    atomic.Uint64 // the bits of a float64: requests begun in a second while others wait; 0 where that is not known
+	crowded atomic.Bool   // requests wait, and no processor is free
+
+	pausing  atomic.Int64
+	paused   atomic.Int64 // when, in the control's time
+	watching atomic.Bool  // the timer is set
+
+	mu     sync.Mutex
+	queues [Classes]queue
+	closed bool
+	search search
+}
+
+// New makes the control of a node.
+func New() *Control {
+	c := &Control{processors: int64(runtime.GOMAXPROCS(0)), epoch: time.Now()}
+	c.limit.Store(c.firstLimit())
+	return c
+}
+
+func (c *Control) firstLimit() int64 { return perProcessor * c.processors }
+
+func (c *Control) lowestLimit() int64 { return lowestPerProcessor * c.processors }
+
+func (c *Control) now() int64 { return int64(time.Since(c.epoch)) }
+
+// Close ends the control: it grants all that waits, and admits all that asks.
+func (c *Control) Close() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	c.closed = true
+	if c.search.timer != nil {
+		c.search.timer.Stop()
+	}
+	c.mu.Unlock()
+	c.limit.Store(math.MaxInt64)
+	c.grant()
+}
+
+// Ask takes a place to run and reports whether there was one. Where there was none the ticket waits, and Granted is called with the
+// place taken. A ticket that waits already only moves to the better class.
+func (c *Control) Ask(t *Ticket, class Class) bool {
+	if c == nil {
+		return true
+	}
+	if c.waiting.Load() == 0 && c.take() {
+		if c.running.Load() > 2*c.processors {
+			c.watch()
+		}
+		return true
+	}
+	c.mu.Lock()
+	switch {
+	case !t.queued:
+		c.enqueue(t, class)
+		c.waiting.Add(1) // before grant looks for a place: who gives one back after that sees it
+	case class < t.class:
+		c.dequeue(t)
+		c.enqueue(t, class)
+	}
+	c.look(shortestTick)
+	c.mu.Unlock()
+	c.grant()
+	return false
+}
+
+// Withdraw takes a ticket out of the queue. It is false where it was granted, or is about to be.
+func (c *Control) Withdraw(t *Ticket) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !t.queued {
+		return false
+	}
+	c.dequeue(t)
+	c.waiting.Add(-1)
+	return true
+}
+
+// Done gives a place back.
+func (c *Control) Done() {
+	if c == nil {
+		return
+	}
+	c.running.Add(-1)
+	if c.waiting.Load() > 0 {
+		c.grant()
+	}
+}
+
+// Came counts requests of a link, and Begun one that has begun, or was refused.
+func (c *Control) Came(requests int64) {
+	if c != nil && c.came.Add(requests)-c.begun.Load() > requests {
+		c.watch()
+	}
+}
+
+// Begun is for a request that came, and waits no more.
+func (c *Control) Begun() {
+	if c != nil {
+		c.begun.Add(1)
+	}
+}
+
+// Late is for a request that has begun, and is not served, since it has waited for too long.
+func (c *Control) Late() {
+	if c != nil {
+		c.late.Add(1)
+	}
+}
+
+// Queued is the number of requests that wait.
+func (c *Control) Queued() int64 {
+	if c == nil {
+		return 0
+	}
+	return max(0, c.came.Load()-c.begun.Load())
+}
+
+// served is the number of requests that were served, or are.
+func (c *Control) served() int64 { return c.begun.Load() - c.late.Load() }
+
+// Fits reports whether a request can begin within a time, 0 for any, behind all that wait but so many.
+func (c *Control) Fits(within time.Duration, but int64) bool {
+	if c == nil {
+		return true
+	}
+	bits := c.rate.Load()
+	if bits == 0 {
+		return true
+	}
+	if within <= 0 || within > longestWait {
+		within = longestWait
+	}
+	return float64(c.came.Load()-c.begun.Load()-but) <= math.Float64frombits(bits)*within.Seconds()
+}
+
+// Crowded reports whether requests wait because no processor is free.
+func (c *Control) Crowded() bool { return c != nil && c.crowded.Load() }
+
+// Pause frees a processor for a moment if none was for long, so that requests, pings and cancellations are read although all
+// processors are busy. It is for goroutines between two requests, while others wait.
+func (c *Control) Pause() {
+	if c == nil {
+		return
+	}
+	now, last := c.now(), c.paused.Load()
+	due := now-last >= int64(readEvery) && c.paused.CompareAndSwap(last, now)
+	if !due && c.pausing.Load() == 0 { // all of them pause together, else the processor would go to the next
+		return
+	}
+	if due && c.Queued() > 0 {
+		c.crowded.Store(true)
+		c.watch()
+	}
+	c.pausing.Add(1)
+	time.Sleep(readPause)
+	c.pausing.Add(-1)
+}
+
+// Load is how many places are taken, and how many tickets wait.
+func (c *Control) Load() (running, limit, waiting int64) {
+	if c == nil {
+		return 0, 0, 0
+	}
+	return c.running.Load(), c.limit.Load(), c.waiting.Load()
+}
+
+// watch has the limit looked at.
+func (c *Control) watch() {
+	if c.watching.Load() {
+		return
+	}
+	c.mu.Lock()
+	c.look(shortestTick)
+	c.mu.Unlock()
+}
+
+func (c *Control) take() bool {
+	for {
+		running := c.running.Load()
+		if running >= c.limit.Load() {
+			return false
+		}
+		if c.running.CompareAndSwap(running, running+1) {
+			return true
+		}
+	}
+}
+
+// grant gives the places that are free to those that wait.
+func (c *Control) grant() {
+	for {
+		c.mu.Lock()
+		t := c.front()
+		if t == nil || !c.take() {
+			c.mu.Unlock()
+			return
+		}
+		c.dequeue(t)
+		c.waiting.Add(-1)
+		c.mu.Unlock()
+		t.Granted()
+	}
+}

@@ -1,0 +1,222 @@
+package admission
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// withLimit is a control that does not look for another limit.
+func withLimit(t *testing.T, limit int64) *Control {
+	c := New()
+	c.limit.Store(limit)
+	c.watching.Store(true) // as if it was looked at
+	c.search.tick = 1
+	t.Cleanup(c.Close)
+	return c
+}
+
+// waiter is a ticket that notes when it was granted.
+func waiter(granted *[]string, name string) *Ticket {
+	return &Ticket{Granted: func() { *granted = append(*granted, name) }}
+}
+
+func TestNoMoreRunThanTheLimit(t *testing.T) {
+	c := withLimit(t, 2)
+	var granted []string
+	for i, want := range []bool{true, true, false} {
+		if got := c.Ask(waiter(&granted, "third"), Normal); got != want {
+			t.Errorf("place %d: got %v, want %v", i+1, got, want)
+		}
+	}
+	c.Done()
+	if len(granted) != 1 {
+		t.Errorf("after a place was given back: granted %q", granted)
+	}
+}
+
+func TestWhatWaitsIsGrantedByClassAndThenInOrder(t *testing.T) {
+	c := withLimit(t, 1)
+	var granted []string
+	c.Ask(&Ticket{}, Normal)
+	for _, w := range []struct {
+		name  string
+		class Class
+	}{{"sheddable", Sheddable}, {"normal 1", Normal}, {"normal 2", Normal}, {"nested", Nested}, {"critical", Critical}} {
+		c.Ask(waiter(&granted, w.name), w.class)
+	}
+	better := waiter(&granted, "better")
+	c.Ask(better, Sheddable)
+	c.Ask(better, Critical)
+	for range 6 {
+		c.Done()
+	}
+	want := []string{"critical", "better", "nested", "normal 1", "normal 2", "sheddable"}
+	for i := range want {
+		if i >= len(granted) || granted[i] != want[i] {
+			t.Fatalf("granted %q, want %q", granted, want)
+		}
+	}
+}
+
+func TestAWithdrawnTicketIsNotGranted(t *testing.T) {
+	c := withLimit(t, 1)
+	var granted []string
+	c.Ask(&Ticket{}, Normal)
+	w := waiter(&granted, "withdrawn")
+	c.Ask(w, Normal)
+	if !c.Withdraw(w) {
+		t.Error("it could not be withdrawn")
+	}
+	if c.Withdraw(w) {
+		t.Error("it was withdrawn twice")
+	}
+	c.Done()
+	if len(granted) > 0 || c.running.Load() != 0 {
+		t.Errorf("granted %q, %d places taken", granted, c.running.Load())
+	}
+}
+
+func TestARequestThatCannotBeginInTimeIsRefusedAtOnce(t *testing.T) {
+	c := withLimit(t, 1)
+	c.Came(2000)
+	if !c.Fits(time.Millisecond, 0) {
+		t.Error("refused before anything is known about the rate")
+	}
+	c.rate.Store(math.Float64bits(1000))
+	for _, test := range []struct {
+		waiting int64
+		within  time.Duration
+		want    bool
+	}{
+		{1, time.Nanosecond, false}, {0, time.Nanosecond, true}, {10, 10 * time.Millisecond, true}, {100, 10 * time.Millisecond, false},
+		{1000, time.Minute, true}, {1100, time.Minute, false}, {1000, 0, true}, {1100, 0, false},
+	} {
+		if got := c.Fits(test.within, 2000-test.waiting); got != test.want {
+			t.Errorf("behind %d requests, within %v at 1000/s: got %v", test.waiting, test.within, got)
+		}
+	}
+}
+
+func TestAClosedControlGrantsWhatWaitsAndAdmitsAll(t *testing.T) {
+	c := withLimit(t, 1)
+	var granted []string
+	c.Ask(&Ticket{}, Normal)
+	c.Ask(waiter(&granted, "waiting"), Normal)
+	c.Close()
+	if len(granted) != 1 {
+		t.Error("what waited was not granted")
+	}
+	if !c.Ask(&Ticket{}, Normal) {
+		t.Error("not admitted after the close")
+	}
+}
+
+// requests runs so many at a time for a while, and returns how many were finished in a second.
+func requests(c *Control, callers int, lasting time.Duration, work func()) float64 {
+	ctx, cancel := context.WithTimeout(context.Background(), lasting)
+	defer cancel()
+	var finished atomic.Int64
+	var running sync.WaitGroup
+	begun := time.Now()
+	for range callers {
+		running.Go(func() {
+			for ctx.Err() == nil {
+				if !c.Enter(ctx, Normal, 0) {
+					time.Sleep(10 * time.Millisecond) // as callers do who are refused
+					continue
+				}
+				work()
+				c.Leave()
+				finished.Add(1)
+			}
+		})
+	}
+	running.Wait()
+	return float64(finished.Load()) / time.Since(begun).Seconds()
+}
+
+func compute() {
+	for end := time.Now().Add(time.Millisecond); time.Now().Before(end); {
+	}
+}
+
+func TestFewHandlersThatComputeRunAtOnce(t *testing.T) {
+	c := New()
+	defer c.Close()
+	ended := make(chan struct{})
+	var lowest int64 = 1 << 40
+	go func() {
+		defer close(ended)
+		requests(c, 100, 2*time.Second, compute)
+	}()
+	for waiting := true; waiting; {
+		select {
+		case <-ended:
+			waiting = false
+		case <-time.After(5 * time.Millisecond):
+			lowest = min(lowest, c.limit.Load())
+		}
+	}
+	if lowest > c.lowestLimit() {
+		t.Errorf("the limit went down to %d, on %d processors", lowest, c.processors)
+	}
+}
+
+func TestHandlersThatWaitRunAllAtOnce(t *testing.T) {
+	c := New()
+	defer c.Close()
+	const callers = 500
+	alone := requests(nil, callers, time.Second, func() { time.Sleep(10 * time.Millisecond) })
+	rate := requests(c, callers, time.Second, func() { time.Sleep(10 * time.Millisecond) })
+	t.Logf("%.0f/s with a limit, %.0f/s without", rate, alone)
+	if rate < alone/2 {
+		t.Errorf("%.0f/s with a limit, %.0f/s without", rate, alone)
+	}
+}
+
+// Something else keeps the processors busy: a smaller limit would answer fewer requests, and nothing faster.
+func TestHandlersThatWaitAreNotLimitedWhereOthersCompute(t *testing.T) {
+	c := New()
+	defer c.Close()
+	end := make(chan struct{})
+	var others sync.WaitGroup
+	for range c.processors {
+		others.Go(func() {
+			for {
+				select {
+				case <-end:
+					return
+				default:
+					compute()
+				}
+			}
+		})
+	}
+	const callers = 200
+	alone := requests(nil, callers, time.Second, func() { time.Sleep(10 * time.Millisecond) })
+	rate := requests(c, callers, 3*time.Second, func() { time.Sleep(10 * time.Millisecond) })
+	close(end)
+	others.Wait()
+	t.Logf("%.0f/s with a limit, %.0f/s without", rate, alone)
+	if rate < alone/4 {
+		t.Errorf("%.0f/s with a limit, %.0f/s without", rate, alone)
+	}
+}
+
+func BenchmarkEnterAndLeave(b *testing.B) {
+	c := New()
+	defer c.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Enter(context.Background(), Normal, 0)
+		c.Leave()
+	}
+}

@@ -1,0 +1,202 @@
+package admission
+
+import (
+	"math"
+	"runtime"
+	"time"
+)
+
+const (
+	// congested is the time that a goroutine waits for a processor above which a smaller limit is tried, and idle the one below which
+	// a processor counts as free.
+	congested, idle = 500 * time.Microsecond, 100 * time.Microsecond
+	// shortestTick and longestTick are the intervals between two looks.
+	shortestTick, longestTick = time.Millisecond, 64 * time.Millisecond
+	// calm is the time without a queue after which what was found is forgotten.
+	calm = 200 * time.Millisecond
+	// A rate is measured over windowCount requests, or as many as run twice over, since those that wait for the same thing finish together;
+	// for windowMin at least and windowMax at most.
+	windowCount, windowMin, windowMax = 32, 20 * time.Millisecond, 250 * time.Millisecond
+	// asMany is the share of the rate before that a smaller limit has to reach to be kept, and more that of a limit twice as large.
+	asMany, more = 0.8, 1.3
+	// forgets is the share of the best rate so far that is left of it after each window.
+	forgets = 0.95
+	// firstHold and longestHold are the times after a limit that was given up before the next one in that direction is tried.
+	firstHold, longestHold = 500 * time.Millisecond, 8 * time.Second
+)
+
+// search finds the limit. Control.mu guards it.
+type search struct {
+	timer *time.Timer
+	tick  time.Duration // until the next look; 0 while there is none
+
+	since          int64   // the window's beginning
+	served         int64   // requests, at that time
+	looks, crowded int     // in this window, and those that found no processor free
+	full           int     // looks that found requests waiting
+	fullAt         int64   // the last of these
+	rate, best     float64 // of the last window, and of those before
+	try            try
+	down, up       direction
+	careful        bool // a quarter was too little: half is tried
+}
+
+// try is a limit that is tried.
+type try struct {
+	before   int64   // the limit to go back to; 0 where none is tried
+	rate     float64 // that it has to reach
+	settling bool    // more run than it allows, or it was only just set
+	held     *direction
+}
+
+// direction is when the next smaller, or larger, limit may be tried.
+type direction struct {
+	after int64
+	hold  time.Duration
+}
+
+func (d *direction) wait(now int64) {
+	d.hold = min(max(2*d.hold, firstHold), longestHold)
+	d.after = now + int64(d.hold)
+}
+
+// look sets the timer for a look within tick. It runs under mu.
+func (c *Control) look(tick time.Duration) {
+	s := &c.search
+	if c.closed || s.tick > 0 && s.tick <= tick {
+		return
+	}
+	if !c.watching.Load() {
+		c.watching.Store(true)
+		s.fullAt = c.now()
+		c.beginWindow(s.fullAt)
+	}
+	s.tick = tick
+	if s.timer == nil {
+		s.timer = time.AfterFunc(tick, c.looked)
+	} else {
+		s.timer.Reset(tick)
+	}
+}
+
+// looked runs on a timer while requests wait, or more run than there are processors.
+func (c *Control) looked() {
+	pausing := c.pausing.Load() > 0
+	start := c.now()
+	runtime.Gosched() // goes to the end of those that are ready to run, so it takes as long as any of them waits
+	now := c.now()
+	pausing = pausing || c.pausing.Load() > 0
+	defer c.grant()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	s := &c.search
+	delay := time.Duration(now - start)
+	waiting, running := c.waiting.Load(), c.running.Load()
+	s.looks++
+	if delay >= congested {
+		s.crowded++
+	}
+	queued := c.Queued()
+	if queued > 0 {
+		s.full++
+		s.fullAt = now
+	}
+	over := now-s.fullAt > int64(calm)
+	if over {
+		c.rate.Store(0)
+	}
+	c.crowded.Store(!over && (delay >= congested || c.crowded.Load() && queued > 0))
+	switch {
+	case waiting > 0 && delay < idle && !pausing && running >= c.limit.Load():
+		c.raise(now)
+	case now-s.since >= int64(windowMin) && c.served()-s.served >= max(windowCount, 2*running) || now-s.since >= int64(windowMax):
+		c.endWindow(now, running)
+	}
+	tick := shortestTick
+	if queued == 0 && delay < congested {
+		tick = min(2*s.tick, longestTick)
+	}
+	s.tick = 0
+	if over && running <= 2*c.processors {
+		c.watching.Store(false)
+		c.rate.Store(0)
+		c.crowded.Store(false)
+		c.limit.Store(max(c.limit.Load(), c.firstLimit()))
+		s.best, s.try, s.down, s.up, s.careful = 0, try{}, direction{}, direction{}, false
+		return
+	}
+	c.look(tick)
+}
+
+// raise follows a look that found requests waiting and a processor free: those that run must be waiting for something else.
+func (c *Control) raise(now int64) {
+	s := &c.search
+	if s.try.held == &s.down {
+		c.giveUp(now)
+		return
+	}
+	s.try = try{}
+	limit := c.limit.Load()
+	c.limit.Store(limit + max(1, limit/4))
+	c.beginWindow(now)
+}
+
+func (c *Control) beginWindow(now int64) {
+	s := &c.search
+	s.since, s.served, s.looks, s.crowded, s.full = now, c.served(), 0, 0, 0
+}
+
+// endWindow judges the limit that is tried. While processors are crowded it tries a smaller one, and where that does not help a
+// larger one: others than these requests may be what crowds them.
+func (c *Control) endWindow(now, running int64) {
+	s := &c.search
+	s.rate = float64(c.served()-s.served) / time.Duration(now-s.since).Seconds()
+	crowded, waiting := 2*s.crowded >= s.looks, c.waiting.Load() > 0
+	if 2*s.full >= s.looks {
+		c.rate.Store(math.Float64bits(s.rate))
+	}
+	c.beginWindow(now)
+	s.best = max(s.rate, s.best*forgets)
+	if s.try.settling {
+		s.try.settling = running > c.limit.Load()
+		return
+	}
+	if s.try.before > 0 && s.rate < s.try.rate {
+		c.giveUp(now)
+		return
+	}
+	s.try = try{}
+	if !crowded {
+		return
+	}
+	limit := c.limit.Load()
+	smaller := max(c.lowestLimit(), min(limit, running)/4)
+	if s.careful {
+		smaller = max(c.lowestLimit(), min(limit, running)/2)
+	}
+	switch {
+	case waiting && s.rate*more*more < s.best: // a smaller limit was kept that should not have been
+		c.limit.Store(2 * limit)
+	case smaller < limit && now >= s.down.after:
+		s.try = try{before: limit, rate: asMany * s.best, settling: true, held: &s.down}
+		c.limit.Store(smaller)
+	case waiting && now >= s.up.after:
+		s.try = try{before: limit, rate: more * s.rate, settling: true, held: &s.up}
+		c.limit.Store(2 * limit)
+	}
+}
+
+// giveUp goes back to the limit before the one that was tried.
+func (c *Control) giveUp(now int64) {
+	s := &c.search
+	if s.try.held == &s.up || s.careful {
+		s.try.held.wait(now)
+	}
+	s.careful = s.careful || s.try.held == &s.down
+	c.limit.Store(s.try.before)
+	s.try = try{}
+	c.beginWindow(now)
+}

@@ -1,0 +1,98 @@
+package sabir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// ReadinessExtension is an [Extension] that needs something outside the process, such as a broker, and reports whether that does
+// its part: see [Node.Ready].
+type ReadinessExtension interface {
+	Extension
+	// Ready returns why calls should rather go to other nodes now, and names what is wrong, such as a store that is full; nil
+	// where nothing is. It is called while the node runs, about twice a second at most and one at a time, by those who ask for
+	// the node's readiness; ctx gives it a second at most.
+	Ready(ctx context.Context) error
+}
+
+const (
+	// readyFor is the time for which an answer about readiness is given again.
+	readyFor = 500 * time.Millisecond
+	// readyLimit bounds the question.
+	readyLimit = time.Second
+)
+
+// readiness is the last answer of a node's extensions.
+type readiness struct {
+	turn  chan struct{} // has room for one: who asks the extensions
+	mu    sync.Mutex
+	asked []ReadinessExtension // of the node that runs
+	at    time.Time
+	err   error
+}
+
+// Ready returns nil if calls should be sent to this node, as GET /ready does. The error is [ErrServiceUnavailable] and says what is
+// wrong: the node does not run, no node offers a service that one of its own depends on, or an extension misses what it needs, such
+// as the broker of channels. Data has the services that are missing, "missing". It asks at most twice a
+// second, for a second at most.
+func (n *Node) Ready(ctx context.Context) error {
+	if n.callingNode() == nil {
+		return errNotMade()
+	}
+	state := n.State()
+	if missing := n.unmetNeeds(state); missing != nil {
+		return missing
+	}
+	if state != StateRunning {
+		return n.notReady("the node is " + state.String())
+	}
+	r := &n.readiness
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return n.notReady("what the node needs was not asked in time: " + ctx.Err().Error())
+	}
+	r.mu.Lock()
+	asked, at, err := r.asked, r.at, r.err
+	r.mu.Unlock()
+	if len(asked) == 0 || !at.IsZero() && time.Since(at) < readyFor {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyLimit)
+	defer cancel()
+	var missing []error
+	for _, e := range asked {
+		if err := n.isolated("the question whether it is ready", ctx, e.Ready); err != nil {
+			missing = append(missing, fmt.Errorf("%s: %w", e.Name(), err))
+		}
+	}
+	err = nil
+	if found := errors.Join(missing...); found != nil {
+		err = n.notReady(found.Error())
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at, r.err = time.Now(), err
+	return err
+}
+
+func (n *Node) notReady(why string) error {
+	return &Error{Code: CodeUnavailable, Name: ErrServiceUnavailable.Name, Node: n.id, Retryable: true, Message: why}
+}
+
+// noteReadiness keeps those of the started extensions that are asked.
+func (n *Node) noteReadiness(started []Extension) {
+	r := &n.readiness
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked, r.at, r.err = nil, time.Time{}, nil
+	for _, e := range started {
+		if e, ok := e.(ReadinessExtension); ok {
+			r.asked = append(r.asked, e)
+		}
+	}
+}
