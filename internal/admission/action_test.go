@@ -1,0 +1,92 @@
+package admission
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pool is an action whose requests wait for one of ten connections, for 10 ms: it can do 1,000 in a second.
+type pool struct {
+	action      Action
+	connections chan struct{}
+	running     sync.WaitGroup
+
+	mu                     sync.Mutex
+	inTime, late, rejected int
+}
+
+// load asks for so many requests in a second, for a time, and forgets what was before.
+func (p *pool) load(rate int, lasting, timeout time.Duration) {
+	p.mu.Lock()
+	p.inTime, p.late, p.rejected = 0, 0, 0
+	p.mu.Unlock()
+	for range int(lasting.Seconds() * float64(rate)) {
+		time.Sleep(time.Second / time.Duration(rate))
+		p.running.Go(func() { p.one(timeout) })
+	}
+}
+
+func (p *pool) one(timeout time.Duration) {
+	if !p.action.Begin() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.rejected++
+		return
+	}
+	begun := time.Now()
+	p.connections <- struct{}{}
+	time.Sleep(10 * time.Millisecond)
+	<-p.connections
+	late := time.Since(begun) > timeout
+	p.action.End(timeout, func() bool { return late })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if late {
+		p.late++
+	} else {
+		p.inTime++
+	}
+}
+
+func TestAnActionThatIsAskedForMoreThanItCanDoIsInTime(t *testing.T) {
+	for _, timeout := range []time.Duration{20 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond, time.Second} {
+		for _, rate := range []int{1500, 3000, 10_000} {
+			t.Run(timeout.String(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					p := &pool{connections: make(chan struct{}, 10)}
+					p.load(rate, 5*time.Second, timeout) // until the limit is found
+					p.load(rate, 5*time.Second, timeout)
+					t.Logf("asked for %d/s: %d in time, %d late, %d refused", rate, p.inTime, p.late, p.rejected)
+					if p.inTime < 4900 {
+						t.Errorf("asked for %d/s: %d of 5000 in time", rate, p.inTime)
+					}
+					p.load(700, time.Second, timeout) // to let it go back
+					p.load(700, time.Second, timeout)
+					if p.inTime < 690 {
+						t.Errorf("after the load: %d of 700 in time, %d late, %d refused", p.inTime, p.late, p.rejected)
+					}
+					p.running.Wait()
+				})
+			})
+		}
+	}
+}
+
+func TestABurstThatIsInTimeIsNotLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pool{connections: make(chan struct{}, 10_000)} // as good as no limit
+		p.load(100, time.Second, time.Second)
+		for range 10 {
+			for range 1000 {
+				p.running.Go(func() { p.one(time.Second) })
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		p.running.Wait()
+		if p.rejected > 0 || p.late > 0 {
+			t.Errorf("%d refused, %d late", p.rejected, p.late)
+		}
+	})
+}
