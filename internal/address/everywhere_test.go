@@ -18,6 +18,7 @@ import (
 	"github.com/sabir-go/sabir/policy/rediscache"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/amqp"
+	_ "github.com/sabir-go/sabir/transport/mqtt"
 	_ "github.com/sabir-go/sabir/transport/nats"
 	_ "github.com/sabir-go/sabir/transport/redis"
 )
@@ -28,7 +29,7 @@ var uses = map[string]struct {
 	schemes string
 	open    func(ctx context.Context, address string, config *tls.Config) error
 }{
-	"links": {"redis rediss nats amqp amqps", func(ctx context.Context, address string, config *tls.Config) error {
+	"links": {"redis rediss nats amqp amqps mqtt mqtts", func(ctx context.Context, address string, config *tls.Config) error {
 		at, err := transport.Parse(address)
 		if err != nil {
 			return err
@@ -112,6 +113,7 @@ func TestAnAddressIsTakenByAllUses(t *testing.T) {
 		"nats://embedded:0", "nats://embedded:0?prefix=shop&replicas=1",
 		"amqp://127.0.0.1:1", "amqp://ada:secret@127.0.0.1:1/shop", "amqp://127.0.0.1:1/", "amqp://127.0.0.1:1/%2fshop?prefix=shop.2",
 		"amqps://127.0.0.1:1/shop",
+		"mqtt://127.0.0.1:1", "mqtt://ada:secret@127.0.0.1:1?prefix=shop.2", "mqtts://127.0.0.1:1?prefix=shop",
 	} {
 		if said := judged(t, address, nil); said != "" {
 			t.Errorf("%s was refused: the address %s", address, said)
@@ -142,7 +144,7 @@ func TestAnAddressIsRefusedByAllUsesWithTheSameWords(t *testing.T) {
 		"nats:", "nats://", "nats://h/path", "nats://h#part", "nats://h?colour=red", "nats://h?tls=perhaps", "nats://h?store=/s", "nats://h:0",
 		"nats://h?prefix=", "nats://h?prefix=a.b", "nats://h?prefix=*", "nats://h?replicas=0", "nats://h?replicas=6", "nats://a,embedded",
 		"nats://ada:secret@embedded", "nats://embedded?sync=true", "nats://embedded?store=/s&routes=a",
-		"amqp://h?prefix=", "amqp://h?prefix=a:b", "amqp://h?heartbeat=10", "amqp://h#f", "amqp://h:0", "amqp://ada:secret@h/shop?x=y",
+		"mqtt://h?prefix=", "mqtt://h?prefix=a:b", "mqtt://h?x=y", "mqtt://h/topic", "amqp://h?prefix=", "amqp://h?prefix=a:b", "amqp://h?heartbeat=10", "amqp://h#f", "amqp://h:0", "amqp://ada:secret@h/shop?x=y",
 	} {
 		if said := judged(t, address, nil); said == "" {
 			t.Errorf("%s was taken", address)

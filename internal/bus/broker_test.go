@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/url"
@@ -66,6 +67,18 @@ func (b *broker) hold(data []byte) {
 	if holds != nil && data[0]&0x7f == kindAccept {
 		<-holds
 	}
+}
+
+// subjects lists what its users subscribe to.
+func (b *broker) subjects() (all []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, u := range b.users {
+		u.mu.Lock()
+		all = slices.AppendSeq(all, maps.Keys(u.subscriptions))
+		u.mu.Unlock()
+	}
+	return all
 }
 
 // stop disconnects all users of the broker, and start brings it back.

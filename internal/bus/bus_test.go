@@ -350,6 +350,30 @@ func TestBroadcastsReachTheHubsOfTheClusterAndNoOthers(t *testing.T) {
 	}
 }
 
+// Rights on a broker are given by the beginning of a name.
+func TestTheSubjectsOfAHubBeginWithThePrefixOfItsAddressAndItsCluster(t *testing.T) {
+	for _, test := range []struct{ parameters, cluster, prefix string }{
+		{"", "shop", "sabir.shop"},
+		{"?prefix=acme", "shop", "acme.shop"},
+		{"?prefix=acme", "a.*", "acme.a_2e_2a"}, // a name cannot lead to the subjects of others
+	} {
+		broker, address := newBroker(t)
+		h, err := bus.Open(t.Context(), address+test.parameters, bus.Config{Cluster: test.cluster, Node: "n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, subject := range broker.subjects() {
+			if subject != test.prefix && !strings.HasPrefix(subject, test.prefix+".") {
+				t.Errorf("%s of the cluster %s: it subscribes to %s", test.parameters, test.cluster, subject)
+			}
+		}
+		if n := len(broker.subjects()); n != 2 {
+			t.Errorf("it has %d subscriptions", n)
+		}
+		h.Close()
+	}
+}
+
 // A peer that breaks the rules loses its session, and memory is bounded.
 func TestPacketsThatBreakTheRules(t *testing.T) {
 	_, address := newBroker(t)

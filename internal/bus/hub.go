@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/address"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -77,13 +78,16 @@ type refusal struct {
 	packet packet
 }
 
-// Open joins the bus at the address, which may be that of another hub. What is broadcast and sent from then on arrives.
-func Open(ctx context.Context, address string, config Config) (*Hub, error) {
-	at, err := transport.Parse(address)
+// Open joins the bus at a broker's address, which may be that of another hub. All subjects begin with the address's prefix and
+// the cluster's name, so that a broker's rights can hold a cluster to its own. What is broadcast and sent from then on arrives.
+func Open(ctx context.Context, broker string, config Config) (*Hub, error) {
+	at, err := transport.Parse(broker)
 	if err != nil {
 		return nil, err
 	}
 	at.Fragment = ""
+	// The driver reports what is wrong with the parameters; here only the prefix is of interest.
+	prefix := address.Read(at).Prefix(address.WithDots)
 	driver, ok := transport.LookupBus(at.Scheme)
 	if !ok {
 		return nil, fmt.Errorf("no bus is called %q", at.Scheme)
@@ -93,20 +97,19 @@ func Open(ctx context.Context, address string, config Config) (*Hub, error) {
 	}
 	h := &Hub{config: config, at: at.Redacted(), sessions: make(map[end]*conn), done: make(chan struct{})}
 	h.changed.L = &h.mu
-	h.everybody = "sabir." + Token(config.Cluster)
+	h.everybody = prefix + "." + Token(config.Cluster)
 	h.inbox = h.everybody + "." + Token(config.Node) + "-" + strings.ToLower(rand.Text()[:8])
-	broker, err := driver.Connect(ctx, at, config.Transport, transport.BusEvents{Lost: h.brokerLost, Restored: h.brokerRestored, Unheard: h.unheard})
+	h.broker, err = driver.Connect(ctx, at, config.Transport, transport.BusEvents{Lost: h.brokerLost, Restored: h.brokerRestored, Unheard: h.unheard})
 	if err != nil {
 		return nil, err
 	}
-	h.broker = broker
-	h.largest = min(broker.MaxMessage(), largestPacket) - maxHeader
-	err = broker.Subscribe(ctx, h.inbox, h.arrived)
+	h.largest = min(h.broker.MaxMessage(), largestPacket) - maxHeader
+	err = h.broker.Subscribe(ctx, h.inbox, h.arrived)
 	if err == nil {
-		err = broker.Subscribe(ctx, h.everybody, h.broadcast)
+		err = h.broker.Subscribe(ctx, h.everybody, h.broadcast)
 	}
 	if err != nil {
-		broker.Close()
+		h.broker.Close()
 		return nil, fmt.Errorf("%s: %w", at.Redacted(), err)
 	}
 	h.running.Go(h.serve)

@@ -3,9 +3,11 @@ package mqtt
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/url"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/address"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -44,7 +46,14 @@ type settings struct {
 }
 
 func (d bus) settings(at *url.URL, config transport.Config) (*settings, error) {
-	addr, err := d.form.Parse(at, config)
+	parameters := address.Read(at)
+	parameters.Prefix(address.WithDots) // with which internal/bus begins the subjects
+	if err := parameters.Err(); err != nil {
+		return nil, fmt.Errorf("the address %q %w", at.Redacted(), err)
+	}
+	bare := *at
+	bare.RawQuery, bare.ForceQuery = "", false
+	addr, err := d.form.Parse(&bare, config)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func (driver) Connect(ctx context.Context, at *url.URL, config transport.Config,
 	if err != nil {
 		return nil, err
 	}
-	inbox := natsgo.NewInbox()
+	inbox := b.conn.NewInbox()
 	b.probes = inbox + "."
 	if err := b.subscribe(ctx, inbox+".>", b.answered); err != nil {
 		b.Close()

@@ -21,6 +21,9 @@ import (
 const (
 	// writeLimit bounds how long a write may wait for a server that takes nothing.
 	writeLimit = 5 * time.Second
+	// inboxes is what follows the prefix of the subjects to which servers send answers. No token of a cluster has a capital letter
+	// behind a '_', see bus.Token.
+	inboxes = "._INBOX"
 	// writeBuffer is the number of bytes that wait for nats.go's writer before Publish writes itself. With nats.go's own 32 KiB
 	// every second message of 17 KB (25 requests) does, which is 0.7 times as fast or less.
 	writeBuffer = 64 << 10
@@ -87,6 +90,7 @@ func connect(ctx context.Context, a *nats.Address, config transport.Config, opti
 		natsgo.PingInterval(config.KeepAliveIdle() / 3), // 0 asks never
 		natsgo.MaxPingsOutstanding(2),
 		natsgo.Name(config.Name),
+		natsgo.CustomInboxPrefix(a.Prefix + inboxes),                            // so that a user needs no right to the answers to others
 		natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {}), // without one it prints
 	}, how, options)
 	urls := strings.Join(a.Servers, ",")
