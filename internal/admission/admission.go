@@ -15,9 +15,11 @@
 //
 // What does not run waits, by class and within a class in the order of arrival; links take turns. A request waits only if it can begin
 // within a quarter of its time, by the number of those before it and the rate at which requests are finished; else it is refused at
-// once, which costs little, and it can be tried elsewhere. So those that wait can be served, and need not be served newest
-// first, as where queues are long (Maurer, "Fail at Scale", ACM Queue 2015). The rate is known only after a queue has been
-// there for a while: a burst waits, as far as its deadlines allow.
+// once, which costs little, and it can be tried elsewhere. The rate is known only after a queue has been there for a while: a burst
+// waits, as far as its deadlines allow. Once requests have been waiting all the time for 100 ms, each may wait for 4 ms at most, whatever
+// its deadline: a queue that stands lets nothing be done sooner, and those with little time would be refused behind those with much
+// (Nichols, Jacobson, "Controlling Queue Delay", ACM Queue 2012). So those that wait can be served, and need not be served newest
+// first, as where queues are long (Maurer, "Fail at Scale", ACM Queue 2015).
 package admission
 
 import (
@@ -32,8 +34,9 @@ const (
 	// perProcessor times the number of processors is the first limit, and lowestPerProcessor times that is the lowest: few enough to
 	// take turns within some milliseconds, and enough where what keeps the processors busy is not these requests.
 	perProcessor, lowestPerProcessor = 16, 4
-	// longestWait bounds the time for which a request may wait, whatever its deadline.
-	longestWait = time.Second
+	// longestWait bounds the time for which a request may wait, whatever its deadline; and standingWait the same once others have waited
+	// for as long as standing. It is the time between two reads of the connections, see readEvery: the processors stay busy.
+	longestWait, standingWait, standing = time.Second, 4 * time.Millisecond, 100 * time.Millisecond
 	// readEvery is the time after which a processor is made free for a moment: Go looks for what came over the network when a
 	// processor has nothing to run, and else every 10 ms only.
 	readEvery = 4 * time.Millisecond
@@ -56,6 +59,7 @@ type Ticket struct {
 type Control struct {
 	processors int64
 	epoch      time.Time
+	lag        func() time.Duration // simulations have their own
 
 	limit   atomic.Int64
 	running atomic.Int64
@@ -66,10 +70,13 @@ type Control struct {
 	late    atomic.Int64  // with those that were refused then
 	rate    atomic.Uint64 // the bits of a float64: requests begun in a second while others wait; 0 where that is not known
 	crowded atomic.Bool   // requests wait, and no processor is free
+	stands  atomic.Bool   // requests have waited all the time, for long
 
 	pausing  atomic.Int64
 	paused   atomic.Int64 // when, in the control's time
 	watching atomic.Bool  // the timer is set
+
+	entrants sync.Pool // of *entrant
 
 	mu     sync.Mutex
 	queues [Classes]queue
@@ -79,8 +86,9 @@ type Control struct {
 
 // New makes the control of a node.
 func New() *Control {
-	c := &Control{processors: int64(runtime.GOMAXPROCS(0)), epoch: time.Now()}
+	c := &Control{processors: int64(runtime.GOMAXPROCS(0)), epoch: time.Now(), lag: lag}
 	c.limit.Store(c.firstLimit())
+	c.entrants.New = newEntrant
 	return c
 }
 
@@ -184,22 +192,29 @@ func (c *Control) Queued() int64 {
 	return max(0, c.came.Load()-c.begun.Load())
 }
 
-// served is the number of requests that were served, or are.
-func (c *Control) served() int64 { return c.begun.Load() - c.late.Load() }
+// served is the number of requests that were served. Those that run do not count: with a higher limit more begin at once, and that says
+// nothing of how many are finished.
+func (c *Control) served() int64 { return c.begun.Load() - c.late.Load() - c.running.Load() }
 
-// Fits reports whether a request can begin within a time, 0 for any, behind all that wait but so many.
-func (c *Control) Fits(within time.Duration, but int64) bool {
+// longest is the time for which a request that may take timeout, 0 for any time, may wait.
+func (c *Control) longest(timeout time.Duration) time.Duration {
+	wait := longestWait
+	if c.stands.Load() {
+		wait = standingWait
+	}
+	if timeout > 0 {
+		wait = min(wait, timeout/4)
+	}
+	return wait
+}
+
+// Fits reports whether a request that may take timeout, 0 for any time, begins soon enough behind all that wait but so many.
+func (c *Control) Fits(timeout time.Duration, but int64) bool {
 	if c == nil {
 		return true
 	}
 	bits := c.rate.Load()
-	if bits == 0 {
-		return true
-	}
-	if within <= 0 || within > longestWait {
-		within = longestWait
-	}
-	return float64(c.came.Load()-c.begun.Load()-but) <= math.Float64frombits(bits)*within.Seconds()
+	return bits == 0 || float64(c.came.Load()-c.begun.Load()-but) <= math.Float64frombits(bits)*c.longest(timeout).Seconds()
 }
 
 // Crowded reports whether requests wait because no processor is free.

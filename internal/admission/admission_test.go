@@ -93,14 +93,19 @@ func TestARequestThatCannotBeginInTimeIsRefusedAtOnce(t *testing.T) {
 	c.rate.Store(math.Float64bits(1000))
 	for _, test := range []struct {
 		waiting int64
-		within  time.Duration
+		timeout time.Duration
+		stands  bool
 		want    bool
 	}{
-		{1, time.Nanosecond, false}, {0, time.Nanosecond, true}, {10, 10 * time.Millisecond, true}, {100, 10 * time.Millisecond, false},
-		{1000, time.Minute, true}, {1100, time.Minute, false}, {1000, 0, true}, {1100, 0, false},
+		{1, time.Nanosecond, false, false}, {0, time.Nanosecond, false, true},
+		{10, 40 * time.Millisecond, false, true}, {11, 40 * time.Millisecond, false, false},
+		{1000, time.Minute, false, true}, {1001, time.Minute, false, false}, {1000, 0, false, true}, {1001, 0, false, false},
+		{4, 20 * time.Millisecond, true, true}, {5, 20 * time.Millisecond, true, false}, {4, 0, true, true}, {5, time.Minute, true, false},
+		{3, 12 * time.Millisecond, true, true}, {4, 12 * time.Millisecond, true, false},
 	} {
-		if got := c.Fits(test.within, 2000-test.waiting); got != test.want {
-			t.Errorf("behind %d requests, within %v at 1000/s: got %v", test.waiting, test.within, got)
+		c.stands.Store(test.stands)
+		if got := c.Fits(test.timeout, 2000-test.waiting); got != test.want {
+			t.Errorf("behind %d requests, with a timeout of %v, at 1000/s, where others wait all the time: %v: got %v", test.waiting, test.timeout, test.stands, got)
 		}
 	}
 }

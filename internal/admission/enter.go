@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
@@ -12,11 +11,11 @@ type entrant struct {
 	turn   chan struct{} // with a buffer of one
 }
 
-var entrants = sync.Pool{New: func() any {
+func newEntrant() any {
 	e := &entrant{turn: make(chan struct{}, 1)}
 	e.ticket.Granted = func() { e.turn <- struct{}{} }
 	return e
-}}
+}
 
 // Enter takes a place for a request that may take limit, 0 for any time, and waits for a place if there is none. It is false where the
 // request is refused: it would wait for too long, has, or its context has ended. After true, call Leave at its end.
@@ -38,20 +37,16 @@ func (c *Control) Enter(ctx context.Context, class Class, limit time.Duration) (
 		entered = true
 		return true
 	}
-	wait := longestWait
-	if limit > 0 {
-		wait = min(wait, limit/4)
-	}
-	if class > Critical && !c.Fits(wait, 0) {
+	if class > Critical && !c.Fits(limit, 0) {
 		return false
 	}
-	e := entrants.Get().(*entrant)
-	defer entrants.Put(e)
+	e := c.entrants.Get().(*entrant)
+	defer c.entrants.Put(e)
 	if c.Ask(&e.ticket, class) {
 		entered = true
 		return true
 	}
-	late := time.NewTimer(2 * wait)
+	late := time.NewTimer(c.longest(limit))
 	defer late.Stop()
 	select {
 	case <-e.turn:

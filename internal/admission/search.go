@@ -35,10 +35,12 @@ type search struct {
 	looks, crowded int     // in this window, and those that found no processor free
 	full           int     // looks that found requests waiting
 	fullAt         int64   // the last of these
+	emptyAt        int64   // the last look that found none
 	rate, best     float64 // of the last window, and of those before
 	try            try
 	down, up       direction
 	careful        bool // a quarter was too little: half is tried
+	proportional   bool // the last try showed that so many times more at once finish about so many times more
 }
 
 // try is a limit that is tried.
@@ -60,6 +62,13 @@ func (d *direction) wait(now int64) {
 	d.after = now + int64(d.hold)
 }
 
+// lag is the time for which a goroutine that is ready to run waits for a processor.
+func lag() time.Duration {
+	start := time.Now()
+	runtime.Gosched() // goes to the end of those that are ready to run, so it takes as long as any of them waits
+	return time.Since(start)
+}
+
 // look sets the timer for a look within tick. It runs under mu.
 func (c *Control) look(tick time.Duration) {
 	s := &c.search
@@ -69,6 +78,7 @@ func (c *Control) look(tick time.Duration) {
 	if !c.watching.Load() {
 		c.watching.Store(true)
 		s.fullAt = c.now()
+		s.emptyAt = s.fullAt
 		c.beginWindow(s.fullAt)
 	}
 	s.tick = tick
@@ -82,8 +92,7 @@ func (c *Control) look(tick time.Duration) {
 // looked runs on a timer while requests wait, or more run than there are processors.
 func (c *Control) looked() {
 	pausing := c.pausing.Load() > 0
-	start := c.now()
-	runtime.Gosched() // goes to the end of those that are ready to run, so it takes as long as any of them waits
+	delay := c.lag()
 	now := c.now()
 	pausing = pausing || c.pausing.Load() > 0
 	defer c.grant()
@@ -93,7 +102,6 @@ func (c *Control) looked() {
 		return
 	}
 	s := &c.search
-	delay := time.Duration(now - start)
 	waiting, running := c.waiting.Load(), c.running.Load()
 	s.looks++
 	if delay >= congested {
@@ -103,10 +111,15 @@ func (c *Control) looked() {
 	if queued > 0 {
 		s.full++
 		s.fullAt = now
+	} else {
+		s.emptyAt = now
 	}
 	over := now-s.fullAt > int64(calm)
 	if over {
 		c.rate.Store(0)
+		c.stands.Store(false)
+	} else if now-s.emptyAt >= int64(standing) {
+		c.stands.Store(true)
 	}
 	c.crowded.Store(!over && (delay >= congested || c.crowded.Load() && queued > 0))
 	switch {
@@ -122,7 +135,6 @@ func (c *Control) looked() {
 	s.tick = 0
 	if over && running <= 2*c.processors {
 		c.watching.Store(false)
-		c.rate.Store(0)
 		c.crowded.Store(false)
 		c.limit.Store(max(c.limit.Load(), c.firstLimit()))
 		s.best, s.try, s.down, s.up, s.careful = 0, try{}, direction{}, direction{}, false
@@ -164,15 +176,21 @@ func (c *Control) endWindow(now, running int64) {
 		s.try.settling = running > c.limit.Load()
 		return
 	}
+	limit := c.limit.Load()
+	if s.try.before > 0 {
+		s.proportional = c.isProportional(limit)
+	}
 	if s.try.before > 0 && s.rate < s.try.rate {
 		c.giveUp(now)
 		return
+	}
+	if s.try.held == &s.up {
+		s.down.wait(now) // more at once finish more, so fewer would finish fewer
 	}
 	s.try = try{}
 	if !crowded {
 		return
 	}
-	limit := c.limit.Load()
 	smaller := max(c.lowestLimit(), min(limit, running)/4)
 	if s.careful {
 		smaller = max(c.lowestLimit(), min(limit, running)/2)
@@ -184,15 +202,29 @@ func (c *Control) endWindow(now, running int64) {
 		s.try = try{before: limit, rate: asMany * s.best, settling: true, held: &s.down}
 		c.limit.Store(smaller)
 	case waiting && now >= s.up.after:
+		larger := 2 * limit
+		if s.proportional {
+			larger *= 2
+		}
 		s.try = try{before: limit, rate: more * s.rate, settling: true, held: &s.up}
-		c.limit.Store(2 * limit)
+		c.limit.Store(larger)
 	}
+}
+
+// isProportional reports whether the rates with the limit that is tried and with the one before are as far apart as the limits, so that
+// the handlers must be waiting for something. What is known of the one before is the rate that is wanted of the other.
+func (c *Control) isProportional(limit int64) bool {
+	t := &c.search.try
+	if t.held == &c.search.down {
+		return c.search.rate < 2*t.rate/asMany*float64(limit)/float64(t.before)
+	}
+	return c.search.rate > 0.7*t.rate/more*float64(limit)/float64(t.before)
 }
 
 // giveUp goes back to the limit before the one that was tried.
 func (c *Control) giveUp(now int64) {
 	s := &c.search
-	if s.try.held == &s.up || s.careful {
+	if s.try.held == &s.up || s.careful || s.proportional {
 		s.try.held.wait(now)
 	}
 	s.careful = s.careful || s.try.held == &s.down

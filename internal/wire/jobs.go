@@ -129,7 +129,7 @@ func (j *jobs) best() admission.Class {
 // count, as they are served later; and a link of which none waits gets its turn between the others.
 func (j *jobs) full(class admission.Class, timeout time.Duration, others int32) bool {
 	a := j.link.config.Admission
-	if class == admission.Critical || a.Fits(timeout/4, -int64(others)) || others+j.queued.Load() == 0 {
+	if class == admission.Critical || a.Fits(timeout, -int64(others)) || others+j.queued.Load() == 0 {
 		return false
 	}
 	j.mu.Lock()
@@ -138,7 +138,7 @@ func (j *jobs) full(class admission.Class, timeout time.Duration, others int32) 
 	for _, q := range j.queues[class+1:] {
 		worse += q.count
 	}
-	return !a.Fits(timeout/4, int64(worse-others))
+	return !a.Fits(timeout, int64(worse-others))
 }
 
 // othersWillWrite reports whether an answer that was appended can be left for a waking worker to write. If nothing is queued,

@@ -1,0 +1,186 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// machine is a simulated one with one processor, which runs in turn what is ready to run.
+type machine struct {
+	control   *Control
+	processor chan struct{}
+	requests  sync.WaitGroup
+
+	mu     sync.Mutex
+	groups map[time.Duration]*group // by their timeouts
+}
+
+// group counts the requests of one timeout.
+type group struct {
+	inTime, late int
+	refusals     []time.Duration
+}
+
+func newMachine() *machine {
+	m := &machine{control: New(), processor: make(chan struct{}, 1)}
+	m.control.processors = 1
+	m.control.limit.Store(m.control.firstLimit())
+	m.control.lag = func() time.Duration {
+		start := time.Now()
+		m.compute(0)
+		return time.Since(start)
+	}
+	return m
+}
+
+// compute keeps the processor busy, once it is free.
+func (m *machine) compute(d time.Duration) {
+	m.processor <- struct{}{}
+	time.Sleep(d)
+	<-m.processor
+}
+
+// load has so many requests come in a second, with each of the timeouts in turn. It returns how they ended.
+func (m *machine) load(rate int, lasting time.Duration, handler func(), timeouts ...time.Duration) map[time.Duration]*group {
+	m.mu.Lock()
+	m.groups = make(map[time.Duration]*group)
+	for _, timeout := range timeouts {
+		m.groups[timeout] = &group{}
+	}
+	groups := m.groups
+	m.mu.Unlock()
+	for i := range int(lasting.Seconds() * float64(rate)) {
+		time.Sleep(time.Second / time.Duration(rate))
+		timeout := timeouts[i%len(timeouts)]
+		m.requests.Go(func() { m.request(groups[timeout], timeout, handler) })
+	}
+	return groups
+}
+
+// overhead is what it takes to read a request and to refuse it.
+const overhead = 5 * time.Microsecond
+
+func (m *machine) request(g *group, timeout time.Duration, handler func()) {
+	came := time.Now()
+	m.compute(overhead)
+	entered := m.control.Enter(context.Background(), Normal, timeout)
+	if entered {
+		handler()
+		m.control.Leave()
+	}
+	took := time.Since(came)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case !entered:
+		g.refusals = append(g.refusals, took)
+	case took > timeout:
+		g.late++
+	default:
+		g.inTime++
+	}
+}
+
+func TestAMachineThatIsAskedForMoreThanItCanDoServesAllDeadlinesAlike(t *testing.T) {
+	timeouts := []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, time.Second}
+	for _, rate := range []int{1500, 3000, 10_000} {
+		t.Run(fmt.Sprintf("%d per second", rate), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMachine()
+				defer m.control.Close()
+				compute := func() { m.compute(time.Millisecond) }
+				m.load(rate, time.Second, compute, timeouts...) // until the rate is known
+				const lasting = 5 * time.Second
+				groups := m.load(rate, lasting, compute, timeouts...)
+				m.requests.Wait()
+				all, capacity := 0, int(lasting/time.Millisecond)
+				for _, timeout := range timeouts {
+					g := groups[timeout]
+					slices.Sort(g.refusals)
+					t.Logf("%v: %d in time, %d late, %d refused (99 %% within %v)", timeout, g.inTime, g.late, len(g.refusals), g.refusals[len(g.refusals)*99/100])
+					all += g.inTime
+					if g.inTime < capacity/len(timeouts)/2 {
+						t.Errorf("of the requests with %v %d were in time", timeout, g.inTime)
+					}
+					if r := g.refusals[len(g.refusals)*99/100]; r > 10*time.Millisecond {
+						t.Errorf("of the requests with %v 1 %% were refused after more than %v", timeout, r)
+					}
+				}
+				if all < capacity*85/100 {
+					t.Errorf("%d of %d were in time", all, capacity)
+				}
+			})
+		})
+	}
+}
+
+func TestAllAreServedWithinASecondOfTheEndOfAnOverload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine()
+		defer m.control.Close()
+		compute := func() { m.compute(time.Millisecond) }
+		m.load(10_000, 3*time.Second, compute, 50*time.Millisecond)
+		m.load(700, time.Second, compute, 50*time.Millisecond)
+		after := m.load(700, time.Second, compute, 50*time.Millisecond)[50*time.Millisecond]
+		m.requests.Wait()
+		if after.inTime < 700 {
+			t.Errorf("%d of 700 were in time, %d late, %d refused", after.inTime, after.late, len(after.refusals))
+		}
+	})
+}
+
+func TestABurstIsServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine()
+		defer m.control.Close()
+		g := &group{}
+		for range 10 {
+			for _, requests := range []int{60, 30} { // the second part comes when the rate is known, and a queue is there
+				for range requests {
+					m.requests.Go(func() { m.request(g, time.Second, func() { m.compute(time.Millisecond) }) })
+				}
+				time.Sleep(40 * time.Millisecond)
+			}
+			time.Sleep(time.Second)
+		}
+		m.requests.Wait()
+		if g.inTime < 900 {
+			t.Errorf("%d of 900 were in time, %d refused", g.inTime, len(g.refusals))
+		}
+	})
+}
+
+// Other goroutines of the process keep the processor busy, and the handlers wait for something. The limit is found in forty times as long
+// as a handler takes.
+func TestHandlersThatWaitAreNotLimitedForLongWhereOthersCompute(t *testing.T) {
+	const rate = 2000
+	for _, takes := range []time.Duration{10 * time.Millisecond, 100 * time.Millisecond} {
+		t.Run(takes.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMachine()
+				defer m.control.Close()
+				busy, stop := context.WithCancel(t.Context())
+				for range 3 {
+					m.requests.Go(func() {
+						for busy.Err() == nil {
+							m.compute(time.Millisecond)
+						}
+					})
+				}
+				wait := func() { time.Sleep(takes) }
+				m.load(rate, 40*takes, wait, time.Second)
+				g := m.load(rate, 40*takes, wait, time.Second)[time.Second]
+				stop()
+				m.requests.Wait()
+				if refused, all := len(g.refusals), int(40*takes.Seconds()*rate); refused > all*25/100 {
+					t.Errorf("%d of %d were refused, at a limit of %d", refused, all, m.control.limit.Load())
+				}
+			})
+		})
+	}
+}
