@@ -52,8 +52,9 @@ func CheckBroker(ctx context.Context, at *url.URL, config Config) error {
 }
 
 // DialAddr returns the address that drivers with hosts and ports dial: "host:port" for [net.Dialer], where no host and
-// "localhost" have become 127.0.0.1. Other names are left for the dialer to resolve, which can try several addresses.
-func DialAddr(to *url.URL) (string, error) {
+// "localhost" have become 127.0.0.1, and config.Resolved takes the place of any. Other names are left for the dialer to resolve,
+// which can try several addresses.
+func DialAddr(to *url.URL, config Config) (string, error) {
 	host, port, err := hostPort(to)
 	if err != nil {
 		return "", err
@@ -61,7 +62,10 @@ func DialAddr(to *url.URL) (string, error) {
 	if port == 0 {
 		return "", fmt.Errorf("the address %q has the port 0, which is only for listening", to.Redacted())
 	}
-	if local(host) {
+	switch {
+	case config.Resolved.IsValid():
+		host = config.Resolved.String()
+	case local(host):
 		host = loopback.String()
 	}
 	return net.JoinHostPort(host, strconv.Itoa(int(port))), nil

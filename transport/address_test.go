@@ -49,9 +49,16 @@ func TestDialAddr(t *testing.T) {
 		"tcp://[2001:db8::1]:7700":     "[2001:db8::1]:7700",
 		"tcp://[fe80::1%25eth0]:65535": "[fe80::1%eth0]:65535",
 	} {
-		if got, err := transport.DialAddr(parse(t, address)); err != nil || got != want {
+		if got, err := transport.DialAddr(parse(t, address), transport.Config{}); err != nil || got != want {
 			t.Errorf("%s means %v (%v), want %s", address, got, err, want)
 		}
+	}
+}
+
+func TestAResolvedAddressIsDialledInPlaceOfTheName(t *testing.T) {
+	config := transport.Config{Resolved: netip.MustParseAddr("2001:db8::1")}
+	if got, err := transport.DialAddr(parse(t, "tcp://shop.example.com:7700"), config); err != nil || got != "[2001:db8::1]:7700" {
+		t.Errorf("got %s, %v", got, err)
 	}
 }
 
@@ -73,7 +80,7 @@ func TestHostAndPortAddressesThatAreRefused(t *testing.T) {
 			t.Errorf("%s: the error %v does not say %q", test.address, err, test.want)
 		}
 	}
-	if _, err := transport.DialAddr(parse(t, "tcp://:0")); err == nil || !strings.Contains(err.Error(), "port 0") {
+	if _, err := transport.DialAddr(parse(t, "tcp://:0"), transport.Config{}); err == nil || !strings.Contains(err.Error(), "port 0") {
 		t.Errorf("dialling port 0: %v", err)
 	}
 }
@@ -189,7 +196,7 @@ func FuzzAddress(f *testing.F) {
 		if u.Scheme == "" {
 			t.Errorf("%q has no scheme", address)
 		}
-		dial, err := transport.DialAddr(u)
+		dial, err := transport.DialAddr(u, transport.Config{})
 		if err != nil {
 			return
 		}

@@ -45,7 +45,7 @@ func (f BrokerForm) Parse(at *url.URL, config Config) (BrokerAddr, error) {
 		port = f.Port
 	}
 	own := url.URL{Scheme: at.Scheme, Host: net.JoinHostPort(host, port)}
-	hostPort, err := DialAddr(&own)
+	hostPort, err := DialAddr(&own, config)
 	if err != nil {
 		return BrokerAddr{}, err
 	}

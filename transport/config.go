@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"crypto/tls"
+	"net/netip"
 	"time"
 )
 
@@ -33,6 +34,10 @@ type Config struct {
 	// Name is this side's name for transports that have no addresses of their own, such as mem://, where tests cut the
 	// path between two names.
 	Name string
+
+	// Resolved is the address that Dial connects to where the host of the URL is a name that has several. Certificates and
+	// headers still go by the name. The zero Addr leaves it to the resolver, which returns the first one that answers.
+	Resolved netip.Addr
 
 	// DialTimeout bounds Dial, handshakes of the transport included. 0 is 5 seconds; negative is no bound but ctx.
 	DialTimeout time.Duration

@@ -16,7 +16,7 @@ func TestAUDPSocketIsBoundAndItsAddressCanBeDialled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer udp.Close()
-	to, err := transport.DialAddr(parse(t, addr))
+	to, err := transport.DialAddr(parse(t, addr), transport.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

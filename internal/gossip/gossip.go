@@ -115,7 +115,7 @@ func (g *Membership) Start(ctx context.Context, self membership.Member, watch fu
 
 func (g *Membership) start(self membership.Member, meta []byte, watch func(membership.Change)) (*gossipRun, error) {
 	run := &gossipRun{self: self, roster: membership.NewRoster(watch)}
-	run.rejoiner = newRejoiner(g.log)
+	run.rejoiner = newRejoiner(g.carrier.Lookup, g.log)
 	run.delegate = newGossipDelegate(self, meta, run.roster, run.rejoiner, g.log)
 	run.transport = newGossipTransport(g.carrier, run.delegate, run.rejoiner, g.config.ProbeInterval)
 	list, err := memberlist.Create(g.listConfig(run))

@@ -22,8 +22,9 @@ import (
 // network joins gossips in memory. Connections between nodes can be cut, with or without an error for the sender.
 type network struct {
 	lock   sync.Mutex
-	nodes  map[string]*node  // by URL
-	alias  map[string]string // other URLs of nodes; set before they start
+	nodes  map[string]*node    // by URL
+	alias  map[string]string   // other URLs of nodes; set before they start
+	names  map[string][]string // URLs whose name stands for several addresses
 	cut    func(from, to string) bool
 	silent bool    // packets over a cut vanish without an error, and dials hang
 	loss   float64 // share of packets that vanish
@@ -207,6 +208,17 @@ func (m *node) Send(_ context.Context, to membership.Member, packet []byte) erro
 	}
 	other.Packet(m.self.ID, packet)
 	return nil
+}
+
+// Lookup is of Carrier.
+func (m *node) Lookup(_ context.Context, seed string) []string {
+	m.network.lock.Lock()
+	defer m.network.lock.Unlock()
+	addresses, isName := m.network.names[seed]
+	if !isName {
+		return []string{seed}
+	}
+	return slices.DeleteFunc(slices.Clone(addresses), func(addr string) bool { return addr == m.self.Addr })
 }
 
 // Dial is of Carrier.

@@ -19,8 +19,9 @@ import (
 // repairs what lost packets left undone when many nodes start at once, and rarely later, which joins the halves of a cluster
 // after a split. Members that failed are contacted until they are back, or for an hour.
 type rejoiner struct {
-	log  *slog.Logger
-	join func([]string) (int, error)
+	log    *slog.Logger
+	lookup func(ctx context.Context, seed string) []string
+	join   func([]string) (int, error)
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -29,22 +30,27 @@ type rejoiner struct {
 
 	lock     sync.Mutex
 	targets  []*rejoinTarget
+	visits   map[int]*visit // under way, by placeholder port
 	lastPort int
 }
 
-// rejoinTarget is an address to contact.
+// rejoinTarget is a seed or a lost member to contact.
 type rejoinTarget struct {
 	member membership.Member // without an ID for a seed
-	port   int               // made up: memberlist's name for the target
 	seed   bool
 
 	due     time.Time
 	delay   time.Duration // until the attempt after the next
 	joining bool
-	failure error // why the attempt under way cannot be made
-	reached bool  // the last attempt got an answer
-	warned  bool  // it is logged that it does not
+	reached bool // the last attempt got an answer
+	warned  bool // it is logged that it does not
 	lostAt  time.Time
+}
+
+// visit is a dial of one address of a target, under a port that is made up: memberlist's name for it.
+type visit struct {
+	member  membership.Member
+	failure error // why it could not be dialled
 }
 
 const (
@@ -58,9 +64,9 @@ const (
 	maxAttempts       = 8 // at once
 )
 
-func newRejoiner(log *slog.Logger) *rejoiner {
+func newRejoiner(lookup func(context.Context, string) []string, log *slog.Logger) *rejoiner {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &rejoiner{log: log, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), lastPort: nodePort}
+	return &rejoiner{log: log, lookup: lookup, visits: make(map[int]*visit), ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), lastPort: nodePort}
 }
 
 func (s *rejoiner) start(join func([]string) (int, error), seeds []string, self string) {
@@ -80,17 +86,8 @@ func (s *rejoiner) stop() { s.cancel() }
 
 func (s *rejoiner) wait() { s.ended.Wait() }
 
-// add adds a target under a port that no other has. The caller holds the lock.
+// add adds a target. The caller holds the lock.
 func (s *rejoiner) add(p *rejoinTarget) {
-	used := func(port int) bool {
-		return slices.ContainsFunc(s.targets, func(p *rejoinTarget) bool { return p.port == port })
-	}
-	for s.lastPort++; s.lastPort > 65535 || s.lastPort <= nodePort || used(s.lastPort); s.lastPort++ {
-		if s.lastPort > 65535 {
-			s.lastPort = nodePort
-		}
-	}
-	p.port = s.lastPort
 	s.targets = append(s.targets, p)
 	select {
 	case s.wake <- struct{}{}:
@@ -128,27 +125,37 @@ func (s *rejoiner) remove(id string) {
 	s.targets = slices.DeleteFunc(s.targets, func(p *rejoinTarget) bool { return !p.seed && p.member.ID == id })
 }
 
-// member is the target with that placeholder port.
+// begin gives a visit a placeholder port that no other has.
+func (s *rejoiner) begin(v *visit) (port int) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for port = s.lastPort + 1; port > 65535 || s.visits[port] != nil; port++ {
+		if port > 65535 {
+			port = nodePort
+		}
+	}
+	s.lastPort = port
+	s.visits[port] = v
+	return port
+}
+
+// member is the one to visit under that placeholder port.
 func (s *rejoiner) member(port int) membership.Member {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	for _, p := range s.targets {
-		if p.port == port {
-			return p.member
-		}
+	if v := s.visits[port]; v != nil {
+		return v.member
 	}
 	return membership.Member{}
 }
 
-// setFailure keeps why the target with that placeholder port could not be dialled. memberlist would make a text of the
+// setFailure keeps why what is under that placeholder port could not be dialled. memberlist would make a text of the
 // error, with the placeholder address in it.
 func (s *rejoiner) setFailure(port int, err error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	for _, p := range s.targets {
-		if p.port == port {
-			p.failure = err
-		}
+	if v := s.visits[port]; v != nil {
+		v.failure = err
 	}
 }
 
@@ -186,7 +193,7 @@ func (s *rejoiner) startDue() time.Duration {
 			next = min(next, p.due.Sub(now))
 		case attempts < maxAttempts: // else the end of an attempt wakes the loop
 			attempts++
-			p.joining, p.failure = true, nil
+			p.joining = true
 			s.ended.Go(func() { s.attempt(p) })
 		}
 	}
@@ -194,11 +201,11 @@ func (s *rejoiner) startDue() time.Duration {
 }
 
 func (s *rejoiner) attempt(p *rejoinTarget) {
-	_, err := s.join([]string{net.JoinHostPort(placeholderIP.String(), strconv.Itoa(p.port))})
+	err := s.visitAll(p)
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.ctx.Err() == nil {
-		s.scheduleNext(p, cmp.Or(p.failure, err))
+		s.scheduleNext(p, err)
 	}
 	select {
 	case s.wake <- struct{}{}:
@@ -206,13 +213,47 @@ func (s *rejoiner) attempt(p *rejoinTarget) {
 	}
 }
 
-// scheduleNext sets the time of the next attempt. The caller holds the lock.
+// visitAll visits each address of a target. It returns nil where a node answered at one of them, and membership.ErrSelf where
+// they all lead back to this node.
+func (s *rejoiner) visitAll(p *rejoinTarget) error {
+	members := []membership.Member{p.member}
+	if p.seed {
+		members = nil
+		for _, addr := range s.lookup(s.ctx, p.member.Addr) {
+			members = append(members, membership.Member{Addr: addr})
+		}
+	}
+	first := membership.ErrSelf
+	reached := false
+	for _, m := range members {
+		v := &visit{member: m}
+		port := s.begin(v)
+		_, err := s.join([]string{net.JoinHostPort(placeholderIP.String(), strconv.Itoa(port))})
+		s.lock.Lock()
+		delete(s.visits, port)
+		err = cmp.Or(v.failure, err)
+		s.lock.Unlock()
+		switch {
+		case err == nil:
+			reached = true
+		case errors.Is(first, membership.ErrSelf):
+			first = err
+		}
+		if s.ctx.Err() != nil {
+			break
+		}
+	}
+	if reached {
+		return nil
+	}
+	return first
+}
+
+// scheduleNext sets the time of the next attempt. A seed that leads back to this node is visited again like one that was reached: its
+// name may come to stand for other nodes, and a load balancer leads elsewhere the next time. The caller holds the lock.
 func (s *rejoiner) scheduleNext(p *rejoinTarget, err error) {
 	p.joining = false
-	switch reached := err == nil; {
-	case errors.Is(err, membership.ErrSelf):
-		s.targets = slices.DeleteFunc(s.targets, func(other *rejoinTarget) bool { return other == p })
-		return
+	switch reached := err == nil || errors.Is(err, membership.ErrSelf); {
 	case reached != p.reached:
 		p.reached = reached
 		p.delay = minUnreachedDelay

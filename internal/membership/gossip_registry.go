@@ -30,6 +30,10 @@ type Carrier interface {
 	// packet and must not change it.
 	Send(ctx context.Context, to Member, packet []byte) error
 
+	// Lookup returns the addresses to dial for a seed's URL, without this node's own: one for each address of its name, or the
+	// URL itself. It may wait for a name server.
+	Lookup(ctx context.Context, seed string) []string
+
 	// Dial makes a reliable connection for one exchange, to a node whose other side gives it to [Gossip].Conn. Both sides
 	// have authenticated each other when it returns. to is a member, or a seed that only has an Addr. It returns an error
 	// that wraps ErrSelf where this node answered itself.

@@ -84,7 +84,8 @@ type Membership interface {
 	Stop(ctx context.Context) error
 }
 
-// ErrSelf is wrapped by the error of a [Carrier] that was to dial this node's own address, which is then not dialled again.
+// ErrSelf is wrapped by the error of a [Carrier] whose Dial led back to this node. What stands at a seed may be a load balancer,
+// which leads to another node the next time.
 var ErrSelf = errors.New("the address is this node's own")
 
 var (

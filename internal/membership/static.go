@@ -14,6 +14,8 @@ import (
 // when a node has answered, which is an Updated change. [Static.Failed] makes it an address without a node again: Failed for
 // the node, then Joined for the address.
 //
+// An address whose host is a name may stand for several nodes: [Static.Resolved] adds the addresses of those.
+//
 // All nodes can be given the same list: a node's own address, and a second address of a node that is known by another one,
 // are left out as soon as they are recognised.
 type Static struct {
@@ -27,6 +29,7 @@ type Static struct {
 // staticPeer is an address of the list.
 type staticPeer struct {
 	addr   string
+	name   string // the address of the list that was resolved to addr; "" for one of the list
 	member Member // ID is empty until identified
 }
 
@@ -35,7 +38,7 @@ func NewStatic(peers []string) *Static {
 	s := &Static{}
 	for _, addr := range peers {
 		if s.peer(addr) == nil {
-			s.peers = append(s.peers, &staticPeer{addr, Member{Addr: addr}})
+			s.peers = append(s.peers, &staticPeer{addr: addr, member: Member{Addr: addr}})
 		}
 	}
 	return s
@@ -90,6 +93,29 @@ func (s *Static) Identified(addr string, m Member) {
 		p.member.Addr = addr
 		s.show()
 	}
+}
+
+// Resolved sets the addresses that a name of the list stands for. Those that it no longer stands for are left out, unless a node
+// is there.
+func (s *Static) Resolved(name string, addrs []string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.roster == nil || s.ended {
+		return
+	}
+	s.peers = slices.DeleteFunc(s.peers, func(p *staticPeer) bool {
+		gone := p.name == name && p.member.ID == "" && !slices.Contains(addrs, p.addr)
+		if gone {
+			s.roster.Drop(p.addr, Left)
+		}
+		return gone
+	})
+	for _, addr := range addrs {
+		if s.peer(addr) == nil {
+			s.peers = append(s.peers, &staticPeer{addr: addr, name: name, member: Member{Addr: addr}})
+		}
+	}
+	s.show()
 }
 
 // Failed makes the addresses of a node addresses without a node; see [Static].

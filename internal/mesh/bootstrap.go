@@ -117,7 +117,7 @@ func (m *Mesh) bootstrap(ctx context.Context) error {
 			return nil
 		}
 		if errors.Is(err, membership.ErrSelf) {
-			continue // by another name
+			continue // by another address
 		}
 		if refused, ok := errors.AsType[*wire.HandshakeError](err); ok && !refused.Temporary() {
 			return fmt.Errorf("the node at %s does not take this one: %w", seed, err)
@@ -135,15 +135,33 @@ func (m *Mesh) bootstrap(ctx context.Context) error {
 	return nil
 }
 
-// dialSeed dials a seed. Where this node cannot start without it, since a node listens at the address that both were given, it
+// dialSeed links the node to the first address of a seed's name that answers. Its error is that of the first that does not, or
+// ErrSelf where there is no other node.
+func (m *Mesh) dialSeed(ctx context.Context, seed string) (first error) {
+	for _, addr := range m.lookup(ctx, seed) {
+		err := m.dialSlowly(ctx, addr)
+		if err == nil {
+			return nil
+		}
+		if first == nil || errors.Is(first, membership.ErrSelf) {
+			first = err
+		}
+	}
+	if first == nil {
+		return membership.ErrSelf
+	}
+	return first
+}
+
+// dialSlowly dials an address of a seed. Where this node cannot start without it, since a node listens at the address that both were given, it
 // is dialled again if it takes too long: on a machine with much to do it is only slow.
-func (m *Mesh) dialSeed(ctx context.Context, seed string) error {
+func (m *Mesh) dialSlowly(ctx context.Context, addr string) error {
 	for tries := 1; ; tries++ {
-		err := m.dial(ctx, seed, "")
+		err := m.dial(ctx, addr, "")
 		if err == nil || !m.config.addressTaken || tries == seedTries || !isTimeout(err) || ctx.Err() != nil {
 			return err
 		}
-		m.log.Info("seed is slow", "node", m.config.Node, "seed", seed, "error", err)
+		m.log.Info("seed is slow", "node", m.config.Node, "seed", addr, "error", err)
 	}
 }
 
@@ -173,7 +191,7 @@ func (m *Mesh) acceptLoop(listener transport.Listener) {
 		}
 		pause = time.Millisecond
 		if oldest := m.handshakes.add(conn); oldest != nil {
-			m.log.Warn("connection closed: too many have not proved who they are", "node", m.config.Node, "from", oldest.RemoteAddr(), "limit", maxPendingHandshakes)
+			m.refusals.add(causeTooMany, oldest.RemoteAddr(), errTooManyPending)
 			oldest.Close()
 		}
 		m.running.Go(func() { m.handshake(conn) })
@@ -190,7 +208,7 @@ func (m *Mesh) handshake(conn net.Conn) {
 	m.handshakes.remove(conn)
 	if err != nil {
 		conn.Close()
-		m.log.Info("connection refused", "node", m.config.Node, "from", conn.RemoteAddr(), "error", err)
+		m.refused(conn, err)
 		return
 	}
 	if p.Purpose == wire.ForGossip {
@@ -225,7 +243,7 @@ func (m *Mesh) connect(ctx context.Context, addr string, purpose wire.Purpose) (
 	p, linked, err = m.authenticate(ctx, conn, true, purpose)
 	if err != nil {
 		conn.Close()
-		if refused, ok := errors.AsType[*wire.HandshakeError](err); ok && refused.Reason == wire.ReasonSameNode && m.connectsToSelf(conn) {
+		if refused, ok := errors.AsType[*wire.HandshakeError](err); ok && refused.Reason == wire.ReasonSelf {
 			err = fmt.Errorf("%w: %w", membership.ErrSelf, err)
 		}
 		return nil, wire.Peer{}, nil, err
@@ -258,7 +276,8 @@ func (m *Mesh) dialConn(ctx context.Context, addr string) (net.Conn, error) {
 	if m.hub != nil {
 		return m.hub.Dial(ctx, addr)
 	}
-	return transport.Dial(ctx, addr, m.transport)
+	url, config := m.resolved.dialConfig(addr, m.transport)
+	return transport.Dial(ctx, url, config)
 }
 
 // admit is called at the end of a handshake, and refuses the peer with an error.
@@ -273,14 +292,6 @@ func (m *Mesh) admit(p wire.Peer) error {
 		m.admitted.Add(1)
 	}
 	return err
-}
-
-// connectsToSelf reports whether a connection that this node dialled ends at its own listener.
-func (m *Mesh) connectsToSelf(conn net.Conn) bool {
-	from, _, notFrom := net.SplitHostPort(conn.LocalAddr().String())
-	to, port, notTo := net.SplitHostPort(conn.RemoteAddr().String())
-	own, notOwn := transport.Parse(m.OwnAddress())
-	return notFrom == nil && notTo == nil && notOwn == nil && from == to && port == own.Port()
 }
 
 func connectionRefused(err error) bool {

@@ -34,6 +34,7 @@ func (m *Mesh) announceLoop() {
 		case <-m.catalogChanged:
 		case <-loads.C:
 			m.updateLoads()
+			m.refusals.flush()
 			m.host.Look()
 			continue
 		case <-m.ctx.Done():

@@ -27,6 +27,11 @@ func (g gossipCarrier) Send(_ context.Context, to membership.Member, packet []by
 	return fmt.Errorf("no link to %s", to)
 }
 
+// Lookup is the method of membership.Carrier.
+func (g gossipCarrier) Lookup(ctx context.Context, seed string) []string {
+	return g.mesh.lookup(ctx, seed)
+}
+
 // Dial is the method of membership.Carrier.
 func (g gossipCarrier) Dial(ctx context.Context, to membership.Member) (net.Conn, error) {
 	if to.Addr == g.mesh.OwnAddress() {

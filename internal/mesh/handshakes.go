@@ -1,12 +1,15 @@
 package mesh
 
 import (
+	"fmt"
 	"net"
 	"sync"
 )
 
 // maxPendingHandshakes bounds the connections whose other side has not authenticated itself.
 const maxPendingHandshakes = 256
+
+var errTooManyPending = fmt.Errorf("%d wait already, so the oldest was closed", maxPendingHandshakes)
 
 // pendingHandshakes holds the connections whose other side has not authenticated itself, the oldest first. When there are
 // too many, the oldest is closed: a program that opens many connections and sends nothing must not keep nodes out.

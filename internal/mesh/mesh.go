@@ -40,6 +40,8 @@ type Mesh struct {
 	cancel     context.CancelFunc
 	running    sync.WaitGroup
 	handshakes pendingHandshakes
+	refusals   refusals
+	resolved   resolvedNames
 
 	mu          sync.Mutex
 	peers       map[string]*Peer
@@ -71,6 +73,7 @@ func New(host Host, config Config) (*Mesh, error) {
 		catalogs: make(map[string]membership.Catalog), update: make(chan struct{}, 1), catalogChanged: make(chan struct{}, 1)}
 	m.transport = transport.Config{Keyed: config.Key != "", Secret: config.secret(), TLS: config.TLS, Advertise: config.Advertise,
 		Name: config.Node, PacketSize: config.PacketSize}
+	m.refusals.log, m.refusals.node = config.Log, config.Node
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m, nil
 }

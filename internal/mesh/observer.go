@@ -27,7 +27,7 @@ func (m *Mesh) pollMembers(ctx context.Context) {
 	defer cancel()
 	if m.anyPeer() == nil {
 		for _, seed := range m.config.Seeds {
-			if m.dial(ctx, seed, "") == nil {
+			if m.dialSeed(ctx, seed) == nil {
 				return
 			}
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// dialStatic dials an address of the static list until the node there has answered. The caller holds mu.
+// dialStatic dials an address of the static list until the node there has answered, or looks it up for as long as the node runs
+// where it stands for several. The caller holds mu.
 func (m *Mesh) dialStatic(addr string) {
 	if m.draining || m.staticDials[addr] != nil {
 		return
@@ -19,7 +20,10 @@ func (m *Mesh) dialStatic(addr string) {
 	m.running.Go(func() {
 		defer cancel()
 		for pause := minRedialPause; ctx.Err() == nil; pause = min(2*pause, maxRedialPause) {
-			if m.identify(ctx, addr) {
+			switch addrs := m.lookup(ctx, addr); {
+			case len(addrs) != 1 || addrs[0] != addr:
+				m.static.Resolved(addr, addrs) // each of which is dialled, and the name is looked up again
+			case m.identify(ctx, addr):
 				return
 			}
 			sleep(ctx, pause/2+rand.N(pause/2))
@@ -31,6 +35,9 @@ func (m *Mesh) dialStatic(addr string) {
 func (m *Mesh) identify(ctx context.Context, addr string) bool {
 	conn, with, linked, err := m.connect(ctx, addr, wire.ForLink)
 	if errors.Is(err, membership.ErrSelf) {
+		if named(addr) != nil {
+			return false // which can come to stand for other nodes
+		}
 		m.static.Identified(addr, m.Member())
 		return true
 	}

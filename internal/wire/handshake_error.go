@@ -12,6 +12,7 @@ const (
 	ReasonKey       Reason = "wrong key"
 	ReasonCluster   Reason = "cluster name differs"
 	ReasonSameNode  Reason = "same node id"
+	ReasonSelf      Reason = "a node reached itself"
 	ReasonPurpose   Reason = "purpose not served"
 	ReasonRole      Reason = "both sides dialled or both accepted"
 	ReasonBinding   Reason = "the TLS of the two sides is not the same"
@@ -29,7 +30,7 @@ const (
 // reasonNumbers is the one table of the reasons that go on the wire, by their number there.
 var reasonNumbers = [...]Reason{
 	1: ReasonVersion, 2: ReasonKeyNeeded, 3: ReasonKey, 4: ReasonCluster, 5: ReasonSameNode, 6: ReasonPurpose,
-	7: ReasonRole, 8: ReasonBinding, 9: ReasonMalformed, 10: ReasonRefused,
+	7: ReasonRole, 8: ReasonBinding, 9: ReasonMalformed, 10: ReasonRefused, 11: ReasonSelf,
 }
 
 // HandshakeError is the error of Handshake. It holds no key and no proof.

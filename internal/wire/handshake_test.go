@@ -178,6 +178,10 @@ func TestRefusals(t *testing.T) {
 			ReasonCluster, `"test"`, "dialler"},
 		{"same node id", node("a"), node("a"),
 			ReasonSameNode, `both are called "a"`, "dialler"},
+		{"same node id, another run", with("a", func(s *side) { s.About = []byte(`{"instance":1}`) }), with("a", func(s *side) { s.About = []byte(`{"instance":2}`) }),
+			ReasonSameNode, `both are called "a"`, "dialler"},
+		{"the node itself", with("a", func(s *side) { s.About = []byte(`{"instance":1,"zone":"\u0061"}`) }), with("a", func(s *side) { s.About = []byte(`{"instance":1,"zone":"\u0061"}`) }),
+			ReasonSelf, `leads back to "a"`, "dialler"},
 		{"dialling side too old", with("a", func(s *side) { s.oldest, s.newest = 1, 2 }), with("b", func(s *side) { s.oldest, s.newest = 3, 4 }),
 			ReasonVersion, "the dialling side speaks versions 1 to 2, the accepting side 3 to 4: update the older one", ""},
 		{"accepting side too old", with("a", func(s *side) { s.oldest, s.newest = 3, 4 }), with("b", func(s *side) { s.oldest, s.newest = 1, 2 }),
@@ -490,7 +494,7 @@ func TestEveryReasonOnTheWireHasANumberOfItsOwn(t *testing.T) {
 func TestOnlyWhatMayPassByItselfIsTemporary(t *testing.T) {
 	temporary := []Reason{ReasonLost, ReasonTimeout, ReasonRefused}
 	lasting := []Reason{ReasonNotSabir, ReasonCanceled, ReasonConfig, ReasonVersion, ReasonKeyNeeded, ReasonKey, ReasonCluster,
-		ReasonSameNode, ReasonPurpose, ReasonRole, ReasonBinding, ReasonMalformed}
+		ReasonSameNode, ReasonPurpose, ReasonRole, ReasonBinding, ReasonMalformed, ReasonSelf}
 	for _, reason := range slices.Concat(temporary, lasting) {
 		if got := (&HandshakeError{Reason: reason}).Temporary(); got != slices.Contains(temporary, reason) {
 			t.Errorf("%q: %t", reason, got)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -67,8 +68,10 @@ func judge(dialler, acceptor hello, want Purpose) *HandshakeError {
 	switch {
 	case dialler.Cluster != acceptor.Cluster:
 		return refuse(ReasonCluster, "the dialling side is of cluster %q, the accepting side of %q", dialler.Cluster, acceptor.Cluster)
+	case dialler.Node == acceptor.Node && sameAbout(dialler.About, acceptor.About):
+		return refuse(ReasonSelf, "the address leads back to %q", dialler.Node)
 	case dialler.Node == acceptor.Node:
-		return refuse(ReasonSameNode, "both are called %q: a node reached itself, or two nodes of the cluster have one id", dialler.Node)
+		return refuse(ReasonSameNode, "both are called %q: two nodes of the cluster have one id", dialler.Node)
 	case dialler.Purpose != ForLink && dialler.Purpose != ForGossip:
 		return refuse(ReasonPurpose, "the dialling side wants %.64q, which the accepting side does not know", dialler.Purpose)
 	case want != "" && dialler.Purpose != want:
@@ -77,6 +80,13 @@ func judge(dialler, acceptor hello, want Purpose) *HandshakeError {
 		return refuse(ReasonMalformed, "the dialling side wants %q and the accepting side answered %.64q", dialler.Purpose, acceptor.Purpose)
 	}
 	return nil
+}
+
+// sameAbout reports whether two descriptions say the same and are not empty. A node's description holds a number that is
+// different in each run, so only a node that reached itself finds its own.
+func sameAbout(a, b jsontext.Value) bool {
+	a, b = a.Clone(), b.Clone() // sending one may have changed how it is written
+	return len(a) > 0 && a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)
 }
 
 // peerOf returns the description of the other side that follows from the two hellos.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	nethttp "net/http"
+	"net/netip"
 	"net/url"
 
 	"github.com/sabir-go/sabir/transport"
@@ -52,6 +53,7 @@ func throughProxy(ctx context.Context, proxy *url.URL, target string, config tra
 		return nil, fmt.Errorf("a proxy by %s:// is not supported: want http:// or https://", proxy.Scheme)
 	}
 	encrypted := proxy.Scheme == "https"
+	config.Resolved = netip.Addr{} // of the target
 	raw, err := dialTCP(ctx, driver{encrypted}.whole(proxy).Host, config)
 	if err != nil {
 		return nil, err

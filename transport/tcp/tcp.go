@@ -83,7 +83,7 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) Addr() string { return l.addr }
 
 func dial(ctx context.Context, to *url.URL, config transport.Config) (*net.TCPConn, error) {
-	address, err := transport.DialAddr(to)
+	address, err := transport.DialAddr(to, config)
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (
 	if err := transport.CheckPlain(to, config, "quic", "tls"); err != nil {
 		return nil, err
 	}
-	address, err := transport.DialAddr(to)
+	address, err := transport.DialAddr(to, config)
 	if err != nil {
 		return nil, err
 	}

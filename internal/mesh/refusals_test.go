@@ -1,0 +1,127 @@
+package mesh
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sabir-go/sabir/internal/joining"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// lines is a log that a test reads while it is written.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func TestRefusalsAreLoggedOnceASecondForEachCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lines
+		a := startLogging(t, "a", &log)
+		for second := range 3 {
+			for range 1000 { // which say nothing: all but the last 256 of them are closed for those that follow
+				conn, err := a.dialConn(t.Context(), a.OwnAddress())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if got := strings.Count(log.String(), "\n"); got > 2*(second+1) {
+				t.Fatalf("logged %d lines of %d refusals in %d seconds:\n%s", got, 1000*(second+1), second+1, log.String())
+			}
+		}
+		if got := sumOf(log.String()); got != 3000-maxPendingHandshakes {
+			t.Errorf("the log counts %d refusals, want %d:\n%s", got, 3000-maxPendingHandshakes, log.String())
+		}
+	})
+}
+
+// sumOf adds up the refusals of a log: lines of one, and those that count more.
+func sumOf(log string) (sum int) {
+	for line := range strings.Lines(log) {
+		var n int
+		if _, counted, ok := strings.Cut(line, "count="); ok {
+			fmt.Sscan(counted, &n)
+		} else if strings.Contains(line, "connection refused") {
+			n = 1
+		}
+		sum += n
+	}
+	return sum
+}
+
+func startLogging(t *testing.T, id string, log io.Writer) *Mesh {
+	m, err := New(host{}, Config{Node: id, Info: Info{Instance: instances.Add(1)}, Log: slog.New(slog.NewTextHandler(log, nil)),
+		Address: "mem://" + t.Name(), Config: joining.Config{Cluster: "default", Connections: 1}})
+	if err == nil {
+		err = m.Listen(t.Context())
+	}
+	if err == nil {
+		err = m.Enter(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop(t, m)
+		time.Sleep(10 * time.Second) // probes of gossip end after that
+	})
+	return m
+}
+
+func TestAnOrdinaryEndOfAConnectionIsNotLogged(t *testing.T) {
+	for what, err := range map[string]error{
+		"the other side closed it":    &wire.HandshakeError{Reason: wire.ReasonLost, Err: io.EOF},
+		"the dial was given up":       &wire.HandshakeError{Reason: wire.ReasonCanceled, Err: context.Canceled},
+		"the node dialled itself":     &wire.HandshakeError{Reason: wire.ReasonSelf},
+		"one of the two nodes leaves": &wire.HandshakeError{Reason: wire.ReasonRefused, ByPeer: true},
+	} {
+		var log lines
+		m := &Mesh{log: slog.New(slog.NewTextHandler(&log, nil))}
+		m.refusals.log = m.log
+		one, two := net.Pipe()
+		m.refused(one, err)
+		one.Close()
+		two.Close()
+		if log.String() != "" {
+			t.Errorf("%s: %s", what, log.String())
+		}
+	}
+}
+
+func TestARefusalThatAnOperatorMustKnowIsLogged(t *testing.T) {
+	for _, reason := range []wire.Reason{wire.ReasonKey, wire.ReasonCluster, wire.ReasonSameNode, wire.ReasonVersion, wire.ReasonTimeout} {
+		var log lines
+		m := &Mesh{log: slog.New(slog.NewTextHandler(&log, nil))}
+		m.refusals.log = m.log
+		one, two := net.Pipe()
+		m.refused(one, &wire.HandshakeError{Reason: reason})
+		one.Close()
+		two.Close()
+		if !strings.Contains(log.String(), string(reason)) {
+			t.Errorf("%s: logged %q", reason, log.String())
+		}
+	}
+}
