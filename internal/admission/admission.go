@@ -16,10 +16,9 @@
 // What does not run waits, by class and within a class in the order of arrival; links take turns. A request waits only if it can begin
 // within a quarter of its time, by the number of those before it and the rate at which requests are finished; else it is refused at
 // once, which costs little, and it can be tried elsewhere. The rate is known only after a queue has been there for a while: a burst
-// waits, as far as its deadlines allow. Once requests have been waiting all the time for 100 ms, each may wait for 4 ms at most, whatever
-// its deadline: a queue that stands lets nothing be done sooner, and those with little time would be refused behind those with much
-// (Nichols, Jacobson, "Controlling Queue Delay", ACM Queue 2012). So those that wait can be served, and need not be served newest
-// first, as where queues are long (Maurer, "Fail at Scale", ACM Queue 2015).
+// waits, as far as its deadlines allow. No request waits for longer than nine of ten others may: else those with much time would keep the
+// queue as long as they may wait, and those with little would be refused behind them. So those that wait can be served, and need not be
+// served newest first, as where queues are long (Maurer, "Fail at Scale", ACM Queue 2015).
 package admission
 
 import (
@@ -34,9 +33,11 @@ const (
 	// perProcessor times the number of processors is the first limit, and lowestPerProcessor times that is the lowest: few enough to
 	// take turns within some milliseconds, and enough where what keeps the processors busy is not these requests.
 	perProcessor, lowestPerProcessor = 16, 4
-	// longestWait bounds the time for which a request may wait, whatever its deadline; and standingWait the same once others have waited
-	// for as long as standing. It is the time between two reads of the connections, see readEvery: the processors stay busy.
-	longestWait, standingWait, standing = time.Second, 4 * time.Millisecond, 100 * time.Millisecond
+	// longestWait bounds the time for which a request may wait, whatever its deadline. shortestWait is as low as the bound gets for
+	// the sake of others: the time between two reads of the connections, see readEvery, so that the processors stay busy.
+	longestWait, shortestWait = time.Second, readEvery
+	// hurried is the share of the requests whose deadlines bound the wait of all, and adapts is how far one request moves that bound.
+	hurried, adapts = 0.1, 0.1
 	// readEvery is the time after which a processor is made free for a moment: Go looks for what came over the network when a
 	// processor has nothing to run, and else every 10 ms only.
 	readEvery = 4 * time.Millisecond
@@ -70,7 +71,7 @@ type Control struct {
 	late    atomic.Int64  // with those that were refused then
 	rate    atomic.Uint64 // the bits of a float64: requests begun in a second while others wait; 0 where that is not known
 	crowded atomic.Bool   // requests wait, and no processor is free
-	stands  atomic.Bool   // requests have waited all the time, for long
+	bound   atomic.Int64  // in nanoseconds: all but a tenth of the requests may wait for longer
 
 	pausing  atomic.Int64
 	paused   atomic.Int64 // when, in the control's time
@@ -88,6 +89,7 @@ type Control struct {
 func New() *Control {
 	c := &Control{processors: int64(runtime.GOMAXPROCS(0)), epoch: time.Now(), lag: lag}
 	c.limit.Store(c.firstLimit())
+	c.bound.Store(int64(longestWait))
 	c.entrants.New = newEntrant
 	return c
 }
@@ -198,14 +200,15 @@ func (c *Control) served() int64 { return c.begun.Load() - c.late.Load() - c.run
 
 // longest is the time for which a request that may take timeout, 0 for any time, may wait.
 func (c *Control) longest(timeout time.Duration) time.Duration {
-	wait := longestWait
-	if c.stands.Load() {
-		wait = standingWait
+	return min(ownLongest(timeout), time.Duration(c.bound.Load()))
+}
+
+// ownLongest is longest for the sake of the request alone.
+func ownLongest(timeout time.Duration) time.Duration {
+	if timeout <= 0 {
+		return longestWait
 	}
-	if timeout > 0 {
-		wait = min(wait, timeout/4)
-	}
-	return wait
+	return min(longestWait, timeout/4)
 }
 
 // Fits reports whether a request that may take timeout, 0 for any time, begins soon enough behind all that wait but so many.
@@ -214,7 +217,23 @@ func (c *Control) Fits(timeout time.Duration, but int64) bool {
 		return true
 	}
 	bits := c.rate.Load()
-	return bits == 0 || float64(c.came.Load()-c.begun.Load()-but) <= math.Float64frombits(bits)*c.longest(timeout).Seconds()
+	if bits == 0 {
+		return true
+	}
+	c.adapt(ownLongest(timeout))
+	return float64(c.came.Load()-c.begun.Load()-but) <= math.Float64frombits(bits)*c.longest(timeout).Seconds()
+}
+
+// adapt moves the bound towards the quantile of the requests' own bounds: it goes down with one of ten as far as it goes up with the
+// others. An update that gets lost among others does no harm.
+func (c *Control) adapt(own time.Duration) {
+	bound := float64(c.bound.Load())
+	if own < time.Duration(bound) {
+		bound *= 1 - (1-hurried)*adapts
+	} else {
+		bound *= 1 + hurried*adapts
+	}
+	c.bound.Store(int64(min(max(bound, float64(shortestWait)), float64(longestWait))))
 }
 
 // Crowded reports whether requests wait because no processor is free.

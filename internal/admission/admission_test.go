@@ -94,19 +94,44 @@ func TestARequestThatCannotBeginInTimeIsRefusedAtOnce(t *testing.T) {
 	for _, test := range []struct {
 		waiting int64
 		timeout time.Duration
-		stands  bool
 		want    bool
 	}{
-		{1, time.Nanosecond, false, false}, {0, time.Nanosecond, false, true},
-		{10, 40 * time.Millisecond, false, true}, {11, 40 * time.Millisecond, false, false},
-		{1000, time.Minute, false, true}, {1001, time.Minute, false, false}, {1000, 0, false, true}, {1001, 0, false, false},
-		{4, 20 * time.Millisecond, true, true}, {5, 20 * time.Millisecond, true, false}, {4, 0, true, true}, {5, time.Minute, true, false},
-		{3, 12 * time.Millisecond, true, true}, {4, 12 * time.Millisecond, true, false},
+		{1, time.Nanosecond, false}, {0, time.Nanosecond, true}, {10, 40 * time.Millisecond, true}, {11, 40 * time.Millisecond, false},
+		{1000, time.Minute, true}, {1001, time.Minute, false}, {1000, 0, true}, {1001, 0, false},
 	} {
-		c.stands.Store(test.stands)
+		c.bound.Store(int64(longestWait)) // as one request moves it
 		if got := c.Fits(test.timeout, 2000-test.waiting); got != test.want {
-			t.Errorf("behind %d requests, with a timeout of %v, at 1000/s, where others wait all the time: %v: got %v", test.waiting, test.timeout, test.stands, got)
+			t.Errorf("behind %d requests, with a timeout of %v, at 1000/s: got %v", test.waiting, test.timeout, got)
 		}
+	}
+}
+
+func TestNoRequestWaitsForLongerThanNineOfTenOthersMay(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		timeouts []time.Duration // of requests that come in turn
+		want     time.Duration
+	}{
+		{"all have much time", []time.Duration{time.Minute}, time.Second},
+		{"all have any time", []time.Duration{0}, time.Second},
+		{"all have a second", []time.Duration{time.Second}, 250 * time.Millisecond},
+		{"every second has little time", []time.Duration{time.Second, 40 * time.Millisecond}, 10 * time.Millisecond},
+		{"every fifth has little time", []time.Duration{0, 0, 0, 0, 40 * time.Millisecond}, 10 * time.Millisecond},
+		{"one of fifty has little time", append(make([]time.Duration, 49), 40*time.Millisecond), time.Second},
+		{"all have hardly any time", []time.Duration{time.Millisecond}, shortestWait},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := withLimit(t, 1)
+			c.rate.Store(math.Float64bits(1000))
+			for range 2000 {
+				for _, timeout := range test.timeouts {
+					c.Fits(timeout, 0)
+				}
+			}
+			if got := c.longest(0); got < test.want*85/100 || got > test.want*115/100 {
+				t.Errorf("they wait for %v at most, want %v", got, test.want)
+			}
+		})
 	}
 }
 

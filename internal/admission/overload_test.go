@@ -87,36 +87,61 @@ func (m *machine) request(g *group, timeout time.Duration, handler func()) {
 }
 
 func TestAMachineThatIsAskedForMoreThanItCanDoServesAllDeadlinesAlike(t *testing.T) {
-	timeouts := []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, time.Second}
-	for _, rate := range []int{1500, 3000, 10_000} {
-		t.Run(fmt.Sprintf("%d per second", rate), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				m := newMachine()
-				defer m.control.Close()
-				compute := func() { m.compute(time.Millisecond) }
-				m.load(rate, time.Second, compute, timeouts...) // until the rate is known
-				const lasting = 5 * time.Second
-				groups := m.load(rate, lasting, compute, timeouts...)
-				m.requests.Wait()
-				all, capacity := 0, int(lasting/time.Millisecond)
-				for _, timeout := range timeouts {
-					g := groups[timeout]
-					slices.Sort(g.refusals)
-					t.Logf("%v: %d in time, %d late, %d refused (99 %% within %v)", timeout, g.inTime, g.late, len(g.refusals), g.refusals[len(g.refusals)*99/100])
-					all += g.inTime
-					if g.inTime < capacity/len(timeouts)/2 {
-						t.Errorf("of the requests with %v %d were in time", timeout, g.inTime)
-					}
-					if r := g.refusals[len(g.refusals)*99/100]; r > 10*time.Millisecond {
-						t.Errorf("of the requests with %v 1 %% were refused after more than %v", timeout, r)
-					}
-				}
-				if all < capacity*85/100 {
-					t.Errorf("%d of %d were in time", all, capacity)
+	for _, timeouts := range [][]time.Duration{
+		{20 * time.Millisecond}, {50 * time.Millisecond}, {time.Second}, {20 * time.Millisecond, 100 * time.Millisecond, time.Second},
+	} {
+		for _, rate := range []int{1500, 3000, 10_000} {
+			t.Run(fmt.Sprintf("%v, %d per second", timeouts, rate), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { overload(t, rate, timeouts) })
+			})
+		}
+	}
+}
+
+// overload has a machine that can do 1,000 requests in a second asked for more, and checks the floors.
+func overload(t *testing.T, rate int, timeouts []time.Duration) {
+	m := newMachine()
+	defer m.control.Close()
+	compute := func() { m.compute(time.Millisecond) }
+	m.load(rate, time.Second, compute, timeouts...) // until the rate is known
+	const lasting = 4 * time.Second
+	groups := m.load(rate, lasting, compute, timeouts...)
+	m.requests.Wait()
+	all, capacity := 0, int(lasting/time.Millisecond)
+	for _, timeout := range timeouts {
+		g := groups[timeout]
+		slices.Sort(g.refusals)
+		refused := g.refusals[len(g.refusals)*99/100]
+		t.Logf("%v: %d in time, %d late, %d refused (99 %% within %v)", timeout, g.inTime, g.late, len(g.refusals), refused)
+		if all += g.inTime; g.inTime < capacity/len(timeouts)/2 {
+			t.Errorf("of the requests with %v %d were in time", timeout, g.inTime)
+		}
+		if refused > 10*time.Millisecond {
+			t.Errorf("of the requests with %v 1 %% were refused after more than %v", timeout, refused)
+		}
+	}
+	if all < capacity*85/100 {
+		t.Errorf("%d of %d were in time", all, capacity)
+	}
+}
+
+func TestCallersThatWaitForEachAnswerAreNotRefusedWhileTheyHaveTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine()
+		defer m.control.Close()
+		g := &group{}
+		for range 64 {
+			m.requests.Go(func() {
+				for range 50 {
+					m.request(g, 30*time.Second, func() { m.compute(time.Millisecond) })
 				}
 			})
-		})
-	}
+		}
+		m.requests.Wait()
+		if len(g.refusals) > 0 || g.late > 0 {
+			t.Errorf("%d were refused, %d late", len(g.refusals), g.late)
+		}
+	})
 }
 
 func TestAllAreServedWithinASecondOfTheEndOfAnOverload(t *testing.T) {

@@ -35,7 +35,6 @@ type search struct {
 	looks, crowded int     // in this window, and those that found no processor free
 	full           int     // looks that found requests waiting
 	fullAt         int64   // the last of these
-	emptyAt        int64   // the last look that found none
 	rate, best     float64 // of the last window, and of those before
 	try            try
 	down, up       direction
@@ -78,7 +77,6 @@ func (c *Control) look(tick time.Duration) {
 	if !c.watching.Load() {
 		c.watching.Store(true)
 		s.fullAt = c.now()
-		s.emptyAt = s.fullAt
 		c.beginWindow(s.fullAt)
 	}
 	s.tick = tick
@@ -111,15 +109,11 @@ func (c *Control) looked() {
 	if queued > 0 {
 		s.full++
 		s.fullAt = now
-	} else {
-		s.emptyAt = now
 	}
 	over := now-s.fullAt > int64(calm)
 	if over {
 		c.rate.Store(0)
-		c.stands.Store(false)
-	} else if now-s.emptyAt >= int64(standing) {
-		c.stands.Store(true)
+		c.bound.Store(int64(longestWait))
 	}
 	c.crowded.Store(!over && (delay >= congested || c.crowded.Load() && queued > 0))
 	switch {
