@@ -115,7 +115,11 @@ func (g *guard) abandon(err error) {
 
 // work runs on the worker, and reports whether the worker can be used again.
 func (g *guard) work() (again bool) {
-	if g.state.Load() != guardRunning { // under load a worker may get its turn when the caller has gone: there is nobody to work for
+	// Under load a worker may get its turn when the caller has gone, or its time is over: there is nobody to work for.
+	if err := g.call.Err(); err != nil {
+		g.abandon(g.call.op.contextError(err))
+	}
+	if g.state.Load() != guardRunning {
 		g.call.op.uncountAbandoned()
 		return false
 	}

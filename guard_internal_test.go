@@ -2,6 +2,7 @@ package sabir
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"testing"
 )
@@ -17,6 +18,30 @@ func TestAHandlerDoesNotBeginWhenItsCallerWasAnsweredBefore(t *testing.T) {
 	}
 	if n := s.abandoned.Load(); n != 0 {
 		t.Errorf("%d handlers are counted as left behind", n)
+	}
+}
+
+func TestAHandlerDoesNotBeginWhenTheTimeOfItsCallIsOver(t *testing.T) {
+	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
+		ctx, cancel := context.WithTimeout(context.Background(), 0)
+		if end == context.Canceled {
+			ctx, cancel = context.WithCancel(context.Background())
+			cancel()
+		}
+		defer cancel()
+		s := newOperation(NewNode(), "slow", "slow.wait")
+		ran := false
+		g := &guard{call: &callContext{Context: ctx, op: s}, worker: &worker{done: make(chan error, 1)}, fork: &Request{},
+			next: func(context.Context, *Request) error { ran = true; return nil }}
+		if again := g.work(); again || ran {
+			t.Errorf("%v: the worker can be used again: %v, the handler ran: %v", end, again, ran)
+		}
+		if err := <-g.worker.done; !errors.Is(err, end) {
+			t.Errorf("the caller was answered with %v, want %v", err, end)
+		}
+		if n := s.abandoned.Load(); n != 0 {
+			t.Errorf("%d handlers are counted as left behind", n)
+		}
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 //
 // Where the state of the process is known, Ask has both types checked by the compiler.
 //
-// It waits until ctx ends, or for CallTimeout where ctx has no deadline; the process may still handle the call after that,
-// and what it answers is lost. While a process waits in a call it handles nothing else, and others are not held up. The
+// It waits until ctx ends, or for CallTimeout where ctx has no deadline. The process does not handle a call that it has not begun by
+// then; the answer to one that it has is lost. While a process waits in a call it handles nothing else, and others are not held up. The
 // error is the handler's own, or
 //
 //   - ErrNoProcess when the process is not there or ended before it answered, ErrNoConnection when its node is not reached
@@ -153,6 +153,21 @@ func (c *remoteCall) waits(uint64) bool { return !c.answer.Load() }
 
 // waits reports whether the call is still open, as far as this node knows.
 func (r Request) waits() bool { return r.to != nil && r.to.waits(r.turn) }
+
+// callEnded reports whether nobody waits any more for the answer of the call in an envelope. Where its time is over before its caller
+// has noticed, it fails here.
+func callEnded(l *envelope) bool {
+	c := l.body.(callBody)
+	r := c.replyTo()
+	if r.to != nil && !r.waits() {
+		return true
+	}
+	if ctx := c.context(); ctx != nil && ctx.Err() != nil {
+		r.fail(ctx.Err())
+		return true
+	}
+	return false
+}
 
 func answer[Out any](p *Process, r Request, out Out) {
 	if w, ok := r.to.(*waiter[Out]); ok {

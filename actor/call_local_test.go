@@ -346,3 +346,37 @@ func TestASystemMayBeUsedInABubbleAndAnotherOutside(t *testing.T) {
 	use(t, s)
 	bubble(t, use)
 }
+
+func TestACallThatNobodyWaitsForAnyMoreIsNotHandled(t *testing.T) {
+	for name, limit := range map[string]func() (context.Context, context.CancelFunc){
+		"its deadline has passed": func() (context.Context, context.CancelFunc) {
+			return context.WithTimeout(context.Background(), time.Second)
+		},
+		"CallTimeout has passed": func() (context.Context, context.CancelFunc) { return context.Background(), func() {} },
+		"its caller has cancelled it": func() (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(context.Background())
+			time.AfterFunc(time.Second, cancel)
+			return ctx, cancel
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *System) {
+				pid := spawn(t, s, hooks{})
+				Send(s, pid, do{func(*Process) error { time.Sleep(CallTimeout + time.Second/2); return nil }})
+				handled := false
+				ctx, cancel := limit()
+				defer cancel()
+				_, err := Call[any](ctx, s, pid, ask{func(*Process) (any, error) { handled = true; return nil, nil }})
+				if err == nil {
+					t.Error("it was answered")
+				}
+				if _, err := Call[any](t.Context(), s, pid, ask{func(*Process) (any, error) { return nil, nil }}); err != nil {
+					t.Errorf("the next call: %v", err)
+				}
+				if handled {
+					t.Error("it was handled")
+				}
+			})
+		})
+	}
+}

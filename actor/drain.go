@@ -129,6 +129,10 @@ func (p *Process) takeSignals() (l *envelope, killed error) {
 func (p *Process) receive(l *envelope, mine *queue) error {
 	k, s := l.body.kind(), p.entry
 	before := l.at
+	if l.call && callEnded(l) {
+		p.discard(l)
+		return nil
+	}
 	h := s.behavior.find(k, l.call)
 	if k == exitKind {
 		reason, handle := p.decideExit(l.body.(*batch[Exit]).items[0])

@@ -120,7 +120,7 @@ func (b *compartment) enter(ctx context.Context) error {
 	defer timer.Stop()
 	select {
 	case <-w.turn:
-		return nil
+		return b.stillWanted(ctx)
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-timer.C:
@@ -130,17 +130,22 @@ func (b *compartment) enter(ctx context.Context) error {
 	select {
 	case <-w.turn: // it came at the last moment
 		b.mu.Unlock()
-		if ctx.Err() != nil {
-			b.leave()
-			return ctx.Err()
-		}
-		return nil
+		return b.stillWanted(ctx)
 	default:
 		b.remove(e)
 	}
 	b.mu.Unlock()
 	if ctx.Err() == nil {
 		b.action.Signal(signal.BulkheadRejected)
+	}
+	return err
+}
+
+// stillWanted gives the place back if the caller has gone while its turn came.
+func (b *compartment) stillWanted(ctx context.Context) error {
+	err := ctx.Err()
+	if err != nil {
+		b.leave()
 	}
 	return err
 }

@@ -228,3 +228,34 @@ func TestBulkheadRefusesOptionsOutOfRange(t *testing.T) {
 		refusedFor(t, what, p)
 	}
 }
+
+func TestBulkheadRunsNoCallWhoseCallerGivesUpInTheMomentOfItsTurn(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		for range 100 {
+			var late atomic.Bool
+			release := make(chan struct{})
+			r := newRig(t, func(_ context.Context, n int) (int, error) {
+				if n > 0 {
+					late.Store(true)
+				}
+				<-release
+				return n, nil
+			}, sabir.Use(policy.Bulkhead{MaxCalls: 1, MaxQueue: 1}))
+			ctx, cancel := context.WithCancel(context.Background())
+			var wg sync.WaitGroup
+			wg.Go(func() { sabir.Call[int](context.Background(), r.node, "test.run", 0) })
+			synctest.Wait()
+			wg.Go(func() { sabir.Call[int](ctx, r.node, "test.run", 1) })
+			synctest.Wait()
+			cancel()
+			close(release)
+			wg.Wait()
+			if late.Load() {
+				t.Fatal("it ran")
+			}
+			if _, err := sabir.Call[int](context.Background(), r.node, "test.run", 0); err != nil {
+				t.Fatalf("its place was not given back: %v", err)
+			}
+		}
+	})
+}

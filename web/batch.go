@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -61,6 +62,12 @@ func (rc *requestContext) batch() {
 		rc.fail(err)
 		return
 	}
+	limit, err := timeout(&rc.Header, rc.to.limit)
+	if err != nil {
+		rc.fail(err)
+		return
+	}
+	end := time.Now().Add(limit) // of all calls: the time in which they wait for each other counts
 	answers := make([]batchResult, len(calls))
 	var running sync.WaitGroup
 	slots := make(chan struct{}, batchWidth)
@@ -68,7 +75,7 @@ func (rc *requestContext) batch() {
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
-			rc.callOne(calls[i], i, &answers[i])
+			rc.callOne(calls[i], i, end, &answers[i])
 		})
 	}
 	running.Wait()
@@ -82,7 +89,7 @@ func (rc *requestContext) batch() {
 }
 
 // callOne makes one call of a batch.
-func (rc *requestContext) callOne(c batchCall, i int, answer *batchResult) {
+func (rc *requestContext) callOne(c batchCall, i int, end time.Time, answer *batchResult) {
 	path := rc.to.routeGroup.prefix + actionPath(c.Action)
 	x := &exchange.Exchange{Context: rc.Context, Method: http.MethodPost, Path: path, Host: rc.Host, Body: c.Input,
 		Remote: rc.Remote, TLS: rc.TLS, HTTP2: rc.HTTP2, ID: rc.ID + "-" + itoa(i+1), Limit: rc.Limit}
@@ -104,8 +111,11 @@ func (rc *requestContext) callOne(c batchCall, i int, answer *batchResult) {
 		sub.fail(rc.notFound(path))
 	case to.action.Stream:
 		sub.fail(&sabir.Error{Code: sabir.CodeInvalidArgument, Name: sabir.ErrStreamWanted.Name, Message: c.Action + " is a stream, which no batch can hold"})
+	case time.Until(end) <= 0:
+		sub.fail(sabir.NewError(sabir.CodeDeadlineExceeded, sabir.ErrDeadlineExceeded.Name, "the deadline of the batch passed before "+c.Action+" was called"))
 	default:
 		counted := *to
+		counted.limit = min(to.limit, time.Until(end))
 		counted.chain = append(slices.Clip(to.chain), exchange.Filter{Name: "batch", Before: func(x *exchange.Exchange) error {
 			answer.reached, answer.sessionCookies = true, slices.Collect(x.Answer.All("Set-Cookie"))
 			return nil

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -195,5 +196,38 @@ func TestWhatABatchCannotHoldIsTheErrorOfItsCall(t *testing.T) {
 	got = m.batch([][2]string{{"created", "{}"}, whoami}, "X-Meta-Text: 1")
 	if got[0].Status != 500 || !strings.Contains(string(got[0].Problem), "text/plain") || got[1].Status != 200 {
 		t.Errorf("an answer that is not JSON: %+v", got)
+	}
+}
+
+func TestTheCallsOfABatchHaveItsDeadlineTogether(t *testing.T) {
+	s := sabir.NewService("slow")
+	var begun atomic.Int32
+	sabir.Handle(s, "wait", func(ctx context.Context, _ nothing) (nothing, error) {
+		begun.Add(1)
+		<-ctx.Done()
+		return nothing{}, ctx.Err()
+	})
+	node := start(t, sabir.Serve(s), sabir.HTTP(":0"))
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	calls := `{"action":"slow.wait"}` + strings.Repeat(`,{"action":"slow.wait"}`, 2*batchWidth-1)
+	r, _ := http.NewRequest(http.MethodPost, "http://"+node.HTTPAddr()+"/batch", strings.NewReader("["+calls+"]"))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Request-Timeout", "50ms")
+	answer, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var answers []batchResult
+	if err := json.NewDecoder(answer.Body).Decode(&answers); err != nil || len(answers) != 2*batchWidth {
+		t.Fatalf("%s %v %v", answer.Status, answers, err)
+	}
+	for i, a := range answers {
+		if a.Status != http.StatusGatewayTimeout {
+			t.Errorf("call %d: status %d, %s", i+1, a.Status, a.Problem)
+		}
+	}
+	if n := begun.Load(); n > batchWidth {
+		t.Errorf("%d handlers began, %d of them after the deadline", n, n-batchWidth)
 	}
 }

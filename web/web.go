@@ -20,8 +20,13 @@ import (
 )
 
 func init() {
-	httpgateway.New = func(n any, config gateway.HTTPConfig) (gateway.Gateway, error) {
-		return newServer(n.(*sabir.Node), config)
+	httpgateway.New = func(n any, config gateway.HTTPConfig, crowded func() bool) (gateway.Gateway, error) {
+		s, err := newServer(n.(*sabir.Node), config)
+		if err != nil {
+			return nil, err
+		}
+		s.crowded = crowded
+		return s, nil
 	}
 }
 
@@ -29,6 +34,7 @@ func init() {
 type server struct {
 	node     *sabir.Node
 	config   gateway.HTTPConfig
+	crowded  func() bool // more calls come than the node can answer; nil under Handler
 	settings *settings
 	tables   tables
 	ownPages map[string]*target // by path: /health, /ready, / and /$api
@@ -136,7 +142,7 @@ func (s *server) Start(ctx context.Context) error {
 		return fmt.Errorf("cannot listen on %s: %w", where.at, err)
 	}
 	l := s.settings.limits
-	s.engine = http1.NewServer(http1.Config{Handler: s, TLS: s.config.TLS, Log: s.node.Log(),
+	s.engine = http1.NewServer(http1.Config{Handler: s, TLS: s.config.TLS, Crowded: s.crowded, Log: s.node.Log(),
 		Limits: http1.Limits{Connections: l.connections, HeadTime: l.readHeaders, BodyTime: l.readBody, CallTime: s.settings.root.timeout,
 			WriteTime: l.write, IdleTime: l.idle, Drain: l.drain, Quiet: l.quiet},
 		Fallback: &http.Server{

@@ -209,6 +209,9 @@ func (c *conn) serveRequests() bool {
 			c.handOver()
 			return false
 		}
+		if s.crowded() && c.clientGone() {
+			return false
+		}
 		w.request = requestLine{x.Method, x.Path, x.Query, x.Host, x.ID, x.Route}
 		if !c.readBody(size) || !c.call() || !c.respond() {
 			return false
@@ -225,6 +228,16 @@ func (c *conn) serveRequests() bool {
 		c.enter(head, s.ticks.head)
 	}
 	return true
+}
+
+// clientGone reports whether the client has closed its side of the connection.
+func (c *conn) clientGone() bool {
+	if c.watched == nil {
+		return false
+	}
+	gone := false
+	c.watched.Control(func(fd uintptr) { gone = callerGone(fd) })
+	return gone
 }
 
 // respond buffers the response of the call that has ended. It returns false if the connection has ended with it.

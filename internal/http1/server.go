@@ -79,6 +79,9 @@ type Config struct {
 	// TLS turns it on. Where it names no protocols (NextProtos), the server sets those of Fallback.
 	TLS    *tls.Config
 	Limits Limits
+	// Crowded reports whether more requests come than can be answered. The clients of those that are read then may have gone long
+	// ago: a request whose client has closed its side is not handled, and its connection is closed. nil is for never.
+	Crowded func() bool
 	// Log gets panics and answers that cannot be written as errors and warnings, and what peers do wrong on level debug.
 	// nil is for none.
 	Log *slog.Logger
@@ -103,6 +106,7 @@ type Server struct {
 	fallback *http.Server
 	tls      *tls.Config
 	limits   Limits
+	crowded  func() bool
 	log      *slog.Logger
 
 	tick  time.Duration
@@ -136,8 +140,11 @@ type Server struct {
 
 // NewServer makes a server that does not serve yet.
 func NewServer(config Config) *Server {
-	s := &Server{handler: config.Handler, fallback: config.Fallback, limits: config.Limits, log: config.Log, tick: tick,
+	s := &Server{handler: config.Handler, fallback: config.Fallback, limits: config.Limits, crowded: config.Crowded, log: config.Log, tick: tick,
 		stopped: make(chan struct{}), stopWatchdog: make(chan struct{}), watchdogDone: make(chan struct{}), fallbackDone: make(chan struct{}), handovers: newHandovers()}
+	if s.crowded == nil {
+		s.crowded = func() bool { return false }
+	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -5,5 +5,5 @@ package httpgateway
 import "github.com/sabir-go/sabir/gateway"
 
 // New makes the gateway of a node, a *sabir.Node; nil in a program without package web. It is set in an init function and read
-// afterwards only.
-var New func(node any, config gateway.HTTPConfig) (gateway.Gateway, error)
+// afterwards only. crowded reports whether more calls come than the node can answer.
+var New func(node any, config gateway.HTTPConfig, crowded func() bool) (gateway.Gateway, error)
