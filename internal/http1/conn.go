@@ -57,7 +57,7 @@ type conn struct {
 	into     []byte
 	n        int
 	served   bool // a request was answered
-	skips    int  // bytes of empty lines that may come before the next
+	skips    int  // empty lines that may come before the next
 
 	flushLock sync.Mutex  // held during the phase flushing
 	freed     atomic.Bool // the server no longer lists it
@@ -198,7 +198,7 @@ func (c *conn) fill() bool {
 // the connection has ended.
 func (c *conn) serveRequests() bool {
 	w, s := c.work, c.server
-	for c.skip(); w.start < w.end; c.skip() {
+	for c.skip() {
 		x := &w.x
 		w.next()
 		size, v := parse(w.in[w.start:w.end], x)
@@ -253,13 +253,17 @@ func (c *conn) respond() bool {
 	return !last
 }
 
-// skip skips up to four bytes of empty lines behind a POST, which some clients send there. net/http does the same, and RFC
-// 9112, section 2.2, allows it.
-func (c *conn) skip() {
-	for w := c.work; c.skips > 0 && w.start < w.end && (w.in[w.start] == '\r' || w.in[w.start] == '\n'); c.skips-- {
-		w.start++
+// skip skips up to two empty lines behind a POST, which some clients send there. net/http does the same, and RFC 9112, section
+// 2.2, allows it. It reports whether what is left may be the beginning of a request, and not half an empty line.
+func (c *conn) skip() bool {
+	w := c.work
+	for ; c.skips > 0 && bytes.HasPrefix(w.in[w.start:w.end], crlf); c.skips-- {
+		w.start += len(crlf)
 	}
+	return w.start < w.end && (c.skips == 0 || w.end-w.start > 1 || w.in[w.start] != '\r')
 }
+
+var crlf = []byte("\r\n")
 
 // call runs the handler. It returns false if the watchdog has responded instead: then the connection and its buffers no longer
 // belong to this goroutine.
@@ -267,7 +271,7 @@ func (c *conn) call() bool {
 	w, s := c.work, c.server
 	c.served, c.skips = true, 0
 	if w.x.Method == "POST" {
-		c.skips = 4
+		c.skips = 2
 	}
 	if s.abandoned.Load() >= int64(s.limits.Abandoned) {
 		s.handler.Busy(&w.x)

@@ -3,8 +3,11 @@
 //
 // It reads only the plain form of a request: see [Server] for the exact list. Everything else, well-formed or not, it hands
 // over to a net/http server on the same connection, together with the bytes that were read: HTTP/2, upgrades, chunked and
-// large bodies, other methods, errors of syntax. What it does read means the very same to net/http, byte for byte, so no
-// request is understood in two ways.
+// large bodies, other methods, errors of syntax. What it does read means the very same to net/http, byte for byte.
+//
+// net/http takes forms that RFC 9112 lets a server refuse, because proxies read them in several ways. So the bytes of HTTP/1
+// pass a check before net/http reads them, for as long as it has the connection: see strict. What is refused is answered with
+// 400 and the reason, and ends the connection.
 //
 // A [Handler] decides for each request whether it answers it here, and answers it through an [exchange.Exchange].
 package http1

@@ -26,9 +26,9 @@ type connKey struct{}
 func withConn(ctx context.Context, taken net.Conn) context.Context {
 	var t *tracked
 	switch over := taken.(type) {
-	case *prefixConn:
+	case *checkedConn:
 		t, _ = over.Conn.(*tracked)
-	case *prefixTLSConn:
+	case *checkedTLSConn:
 		t, _ = over.over.NetConn().(*tracked)
 	case *tls.Conn:
 		return ctx

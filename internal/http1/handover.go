@@ -54,11 +54,11 @@ func (c *conn) asNetHTTP(prefix []byte) net.Conn {
 	over, isTLS := c.net.(*tls.Conn)
 	switch {
 	case !isTLS:
-		return &prefixConn{Conn: &tracked{c.socket, c}, prefix: prefix}
+		return c.checked(&tracked{c.socket, c}, prefix)
 	case c.tls.NegotiatedProtocol == "h2":
 		return over // net/http wants to see the type
 	}
-	return &prefixTLSConn{prefixConn{Conn: over, prefix: prefix}, over}
+	return &checkedTLSConn{c.checked(over, prefix), over}
 }
 
 // tracked is a socket that leaves the server's list when it is closed.
@@ -78,35 +78,6 @@ func (t *tracked) CloseWrite() error { return closeWrite(t.Conn) }
 
 // ReadFrom lets the system copy files.
 func (t *tracked) ReadFrom(r io.Reader) (int64, error) { return readFrom(t.Conn, r) }
-
-// prefixConn is a connection of which the first bytes have been read already.
-type prefixConn struct {
-	net.Conn
-	prefix []byte
-}
-
-func (b *prefixConn) Read(p []byte) (int, error) {
-	if len(b.prefix) > 0 {
-		n := copy(p, b.prefix)
-		if b.prefix = b.prefix[n:]; len(b.prefix) == 0 {
-			b.prefix = nil
-		}
-		return n, nil
-	}
-	return b.Conn.Read(p)
-}
-
-func (b *prefixConn) CloseWrite() error { return closeWrite(b.Conn) }
-
-func (b *prefixConn) ReadFrom(r io.Reader) (int64, error) { return readFrom(b.Conn, r) }
-
-// prefixTLSConn is a prefixConn over TLS. net/http calls ConnectionState for the TLS field of its requests.
-type prefixTLSConn struct {
-	prefixConn
-	over *tls.Conn
-}
-
-func (b *prefixTLSConn) ConnectionState() tls.ConnectionState { return b.over.ConnectionState() }
 
 func closeWrite(c net.Conn) error {
 	if half, ok := c.(interface{ CloseWrite() error }); ok {

@@ -151,9 +151,11 @@ func parse(b []byte, x *exchange.Exchange) (size int, v verdict) {
 					return 0, unusual
 				}
 				x.Length = int64(n)
+			} else if name[len("Content")] == '_' {
+				return 0, unusual // perhaps Content_Length: see strict.nameField
 			}
 		case len("Transfer-Encoding"):
-			if equalLower(name, "transfer-encoding") {
+			if equalLower(name, "transfer-encoding") || name[len("Transfer")] == '_' {
 				return 0, unusual
 			}
 		}
@@ -265,13 +267,16 @@ func equalLower(s, word string) bool {
 	return true
 }
 
+// maxHost is the most bytes of a DNS name with a colon and a port.
+const maxHost = 260
+
 func validHost(s string) bool {
 	for i := range len(s) {
 		if class[s[i]]&inHost == 0 {
 			return false
 		}
 	}
-	return s != ""
+	return s != "" && len(s) <= maxHost
 }
 
 // digits is the number that one to seven digits make.

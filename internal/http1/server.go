@@ -97,7 +97,8 @@ type Config struct {
 //     not at all or once as up to seven digits, of 64 KiB at the most;
 //   - no Transfer-Encoding, Trailer, Upgrade or Expect;
 //
-// that the Handler takes. With the first other one a connection goes to net/http and stays there.
+// that the Handler takes. With the first other one a connection goes to net/http and stays there. Requests of a form that can be
+// read in two ways reach no handler: docs/http.md has the list.
 //
 // The answers carry Content-Type, Content-Length, Date, X-Content-Type-Options, X-Request-Id if x.ID is set, and the headers
 // of x.Answer. A header that is no header line, or is the server's, is left out and logged.
@@ -118,6 +119,7 @@ type Server struct {
 	fallbackCalls atomic.Int64 // requests that net/http handles now
 	stopping      atomic.Bool
 	lastRequests  atomic.Int64 // requests while stopping
+	refused       atomic.Int64 // requests that strict refused
 
 	connTokens   chan struct{} // one token for each open connection
 	stopped      chan struct{} // closed when no more connections are accepted
@@ -183,6 +185,15 @@ func (s *Server) setFallback() {
 			ctx = own(ctx, c)
 		}
 		return withConn(ctx, c)
+	}
+	changed := f.ConnState
+	f.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateHijacked {
+			changeProtocol(c)
+		}
+		if changed != nil {
+			changed(c, state)
+		}
 	}
 	if f.Protocols == nil {
 		f.Protocols = new(http.Protocols)
@@ -326,6 +337,9 @@ func (s *Server) Calls() int {
 	}
 	return calls
 }
+
+// Refused is the number of requests so far whose form RFC 9112 does not allow, or lets a server refuse.
+func (s *Server) Refused() int64 { return s.refused.Load() }
 
 // isLast counts a request, and reports whether its connection is to end with it.
 func (s *Server) isLast() bool {
