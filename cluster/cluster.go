@@ -3,7 +3,7 @@
 //
 //	node := sabir.NewNode(
 //		sabir.Join("tcp://0.0.0.0:7700",
-//			cluster.Key(os.Getenv("CLUSTER_KEY")),
+//			cluster.KeyFromEnv("CLUSTER_KEY"),
 //			cluster.Seeds("tcp://10.0.0.5:7700", "tcp://10.0.0.6:7700"),
 //			cluster.Zone("east")),
 //		sabir.Balance(cluster.LeastInFlight),
@@ -14,10 +14,14 @@ package cluster
 
 import (
 	"crypto/tls"
+	"fmt"
 	"maps"
+	"os"
+	"strings"
 
 	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/internal/seal"
 )
 
 // Option is an option of sabir.Join: one of this package, of transport/compress, or sabir.Codecs. [Seeds], [Members] and
@@ -42,10 +46,48 @@ func Name(name string) Option {
 	return once("Name", option.Caller(), func(c *joining.Config) { c.Cluster = name })
 }
 
-// Key is the secret that every node of the cluster must know, of at least 16 random bytes. It is proved, never sent. It keeps
-// strangers out; it does not hide what is sent, for which there is tls://.
-func Key(key string) Option {
-	return once("Key", option.Caller(), func(c *joining.Config) { c.Key = key })
+// Key is the secret that every node of the cluster must know, of at least 16 random bytes (openssl rand -hex 32). Nodes prove to
+// each other that they have it, never send it, and encrypt with keys that come of it: links over every transport, and what nodes say to all
+// over a broker. ?plain=1 behind the address of Join leaves links as they are.
+//
+// To replace it without a stop, start the nodes one after the other with Key(new, old), and when all have both, one after the
+// other with Key(new). A node prefers the first key, and accepts each of them; at most two old ones.
+//
+// The key does not show where the options or the node are printed. An empty one is none.
+func Key(key string, old ...string) Option {
+	return once("Key", option.Caller(), func(c *joining.Config) { c.Keys = seal.NewKeys(append([]string{key}, old...)...) })
+}
+
+// KeyFile is [Key] with the keys of a file, such as a secret of Kubernetes or a credential of systemd: on lines of their own or
+// separated by commas, the new one first; spaces around them do not count. The file is read when the option is made. One that
+// cannot be read, or holds no key, keeps the node from starting.
+func KeyFile(path string) Option {
+	at := option.Caller()
+	text, err := os.ReadFile(path)
+	return keysFrom("cluster.KeyFile", "the file "+path, string(text), err, at)
+}
+
+// KeyFromEnv is [KeyFile] for the text of an environment variable, which programs that this one starts inherit. One that is not
+// set, or holds no key, keeps the node from starting.
+func KeyFromEnv(name string) Option {
+	return keysFrom("cluster.KeyFromEnv", "the environment variable "+name, os.Getenv(name), nil, option.Caller())
+}
+
+func keysFrom(function, source, text string, err error, at option.Site) Option {
+	keys := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '\n' || r == '\r' })
+	for i := range keys {
+		keys[i] = strings.TrimSpace(keys[i])
+	}
+	found := seal.NewKeys(keys...)
+	return once("Key", at, func(c *joining.Config) {
+		switch {
+		case err != nil:
+			c.Problems = append(c.Problems, fmt.Errorf("%s: %s: %w", at, function, err))
+		case found.None():
+			c.Problems = append(c.Problems, fmt.Errorf("%s: %s: %s holds no key", at, function, source))
+		}
+		c.Keys = found
+	})
 }
 
 // TLS is the TLS configuration of tls:// links, for both ends: the certificate of this node, the authorities that others'

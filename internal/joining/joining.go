@@ -6,12 +6,14 @@ import (
 
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/outlier"
+	"github.com/sabir-go/sabir/internal/seal"
 )
 
 // Config holds the settings that the options of one Join make.
 type Config struct {
 	Cluster       string // its name
-	Key           string
+	Keys          seal.Keys
+	Plain         bool // by the address
 	TLS           *tls.Config
 	Seeds         []string
 	Members       []string

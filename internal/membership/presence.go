@@ -2,23 +2,27 @@ package membership
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/internal/seal"
 )
 
 // PresenceConfig is the configuration of [NewPresence].
 type PresenceConfig struct {
-	// Key is the cluster key; nil for none. With it messages of programs without it are ignored.
-	Key []byte
+	// Keys are the cluster keys. With one, messages are sealed, and those of programs without a common one are ignored.
+	Keys seal.Keys
+	// Cluster is the cluster's name: a message of another cluster with the same key is not taken.
+	Cluster string
+	// Refusals counts the messages that nobody with the key made.
+	Refusals *seal.Refusals
 	// Observe lists the others without announcing this node, as observers do.
 	Observe bool
 	// Interval is the interval at which a node announces itself; 5 s where 0.
@@ -46,7 +50,6 @@ const (
 type Presence struct {
 	broadcast func(message []byte) error
 	config    PresenceConfig
-	mac       []byte
 
 	lock         sync.Mutex // guards what follows
 	self         Member
@@ -54,11 +57,13 @@ type Presence struct {
 	present      map[string]*presentNode
 	disconnected bool // the broker is lost
 	duplicate    error
-	keyMismatch  bool      // a message came of a node whose key is another
-	lastSent     int64     // sign.When of the last one
-	lastAnswer   time.Time // when this node last announced itself
-	answerDue    bool      // another node has asked since
-	askDue       bool      // this node has to ask the others
+	gone         map[string]departed // the members that are there no more, so that an old message does not bring one back
+	keyMismatch  bool                // a message came of a node whose key is another
+	oldVersion   bool                // a message came of a node of protocol version 2
+	lastSent     int64               // sign.When of the last one
+	lastAnswer   time.Time           // when this node last announced itself
+	answerDue    bool                // another node has asked since
+	askDue       bool                // this node has to ask the others
 
 	running sync.WaitGroup
 	echo    chan struct{} // this node's own question came back
@@ -85,21 +90,38 @@ func NewPresence(broadcast func(message []byte) error, config PresenceConfig) *P
 	if config.Log == nil {
 		config.Log = slog.Default()
 	}
-	p := &Presence{broadcast: broadcast, config: config, present: make(map[string]*presentNode), echo: make(chan struct{}, 1), wake: make(chan struct{}, 1), done: make(chan struct{})}
-	if config.Key != nil {
-		sum := hmac.New(sha256.New, config.Key)
-		sum.Write([]byte("sabir presence 1"))
-		p.mac = sum.Sum(nil)
-	}
+	p := &Presence{broadcast: broadcast, config: config, present: make(map[string]*presentNode), gone: make(map[string]departed), echo: make(chan struct{}, 1), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	return p
 }
 
-// presenceMessage is sent as JSON behind 32 bytes: its HMAC-SHA-256, or zeros without a key.
+// The message of a node is: version uint8, kind uint8, and the JSON of a presenceMessage, which is sealed where the node has a
+// cluster key; bit 7 of the kind is set then. Version and kind are part of what is sealed.
+const (
+	presenceVersion = 3
+	presenceSealed  = 0x80
+	presencePurpose = "sabir presence 3"
+)
+
+// presenceKind is what a node says of itself.
+type presenceKind uint8
+
+const (
+	presenceHere presenceKind = 1
+	presenceBye  presenceKind = 2
+	presenceWho  presenceKind = 3 // all others are asked to say that they are here
+)
+
+// presenceMessage is sent as JSON.
 type presenceMessage struct {
-	Kind string `json:"kind"` // here, bye, who
 	ID   string `json:"id"`
 	When int64  `json:"when"` // nanoseconds of the sender's clock, rising, so that an old message is not taken for a new one
 	identity.Meta
+}
+
+// departed is a member that is there no more.
+type departed struct {
+	instance uint64
+	lastSent int64
 }
 
 // Start announces this node and asks the others to do so; see [Membership]. It waits at least a tenth of a second for their answers, so that
@@ -132,7 +154,11 @@ func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) e
 	}
 	p.lock.Lock()
 	err = p.duplicate
-	if err == nil && p.keyMismatch && len(p.present) == 0 {
+	switch {
+	case err != nil || len(p.present) > 0:
+	case p.oldVersion:
+		err = fmt.Errorf("no common version: the nodes of this cluster speak version 2 of the protocol, this one version %d: update them first, or stop them", presenceVersion)
+	case p.keyMismatch:
 		err = errors.New("wrong key: the nodes of this cluster have another cluster key than this one, or one of them has none")
 	}
 	p.lock.Unlock()
@@ -140,7 +166,7 @@ func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) e
 		p.end()
 		return err
 	}
-	p.send("here")
+	p.send(presenceHere)
 	p.running.Go(p.loop)
 	return nil
 }
@@ -148,14 +174,14 @@ func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) e
 func (p *Presence) alone() bool {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	return len(p.present) == 0 && !p.keyMismatch && p.duplicate == nil
+	return len(p.present) == 0 && !p.keyMismatch && !p.oldVersion && p.duplicate == nil
 }
 
 // ask asks the other nodes to announce themselves, and waits for them: their answers come not long after the question came
 // back to this node.
 func (p *Presence) ask(ctx context.Context) error {
 	asked := time.Now()
-	p.send("who")
+	p.send(presenceWho)
 	timer := time.NewTimer(echoTimeout)
 	defer timer.Stop()
 	select {
@@ -186,6 +212,14 @@ func (p *Presence) Members() []Member {
 
 // Receive takes a message that any node broadcast. It does not block.
 func (p *Presence) Receive(message []byte) {
+	if len(message) < 2 || len(message) > maxPresence {
+		return
+	}
+	if message[0] != presenceVersion {
+		p.noteVersion(message)
+		return
+	}
+	kind := presenceKind(message[1] &^ presenceSealed)
 	s, proved, ok := p.read(message)
 	if !ok {
 		return
@@ -195,6 +229,14 @@ func (p *Presence) Receive(message []byte) {
 	if p.roster == nil {
 		return
 	}
+	if !proved {
+		p.keyMismatch = true
+		if kind == presenceWho { // so that nodes with another key find out
+			p.answerDue = true
+			p.signal()
+		}
+		return
+	}
 	if s.Instance == p.self.Instance && s.ID == p.self.ID {
 		select {
 		case p.echo <- struct{}{}:
@@ -202,71 +244,106 @@ func (p *Presence) Receive(message []byte) {
 		}
 		return
 	}
-	if !proved {
-		p.keyMismatch = true
-	}
-	if s.Kind == "who" { // nodes with another key too, so that they can find out
+	if kind == presenceWho {
 		p.answerDue = true
 		p.signal()
 		return
 	}
-	if !proved {
-		return
-	}
 	if s.ID == p.self.ID {
-		if !p.config.Observe && p.duplicate == nil && s.Kind == "here" {
+		if !p.config.Observe && p.duplicate == nil && kind == presenceHere {
 			p.duplicate = fmt.Errorf("same node id: a node %q is there already", s.ID)
 			p.config.Log.Error("another node has this one's id: give one of them another", "node", p.self.ID)
 		}
 		return
 	}
-	known := p.present[s.ID]
+	p.member(kind, s)
+}
+
+// member takes a message of a member. The caller holds the lock.
+func (p *Presence) member(kind presenceKind, s presenceMessage) {
+	known, before := p.present[s.ID], p.gone[s.ID]
 	switch {
 	case known != nil && s.When <= known.lastSent && s.Instance == known.member.Instance, known == nil && len(p.present) >= identity.MaxMembers:
 		return
-	case s.Kind == "bye":
+	case s.When <= before.lastSent && s.Instance == before.instance:
+		return // it came again after the member had gone
+	case kind == presenceBye:
 		if known != nil && known.member.Instance == s.Instance {
-			delete(p.present, s.ID)
-			p.roster.Drop(s.ID, Left)
+			known.lastSent = s.When
+			p.drop(known, Left)
 		}
 		return
-	case known != nil && s.Instance < known.member.Instance:
+	case known != nil && s.Instance < known.member.Instance, s.Instance < before.instance:
 		return // of a run before
 	}
 	m := Member{ID: s.ID, Addr: s.Addr, Zone: s.Zone, Labels: s.Labels, Guest: s.Guest, Instance: s.Instance}
+	delete(p.gone, s.ID)
 	p.present[s.ID] = &presentNode{m, s.When, time.Now()}
 	p.roster.Set(s.ID, m)
 }
 
-// read decodes and checks a message. proved reports whether its sender has the same key as this node.
-func (p *Presence) read(message []byte) (s presenceMessage, proved, ok bool) {
-	if len(message) < sha256.Size || len(message) > maxPresence {
-		return s, false, false
+// drop takes a member out, and remembers its last message. The caller holds the lock.
+func (p *Presence) drop(there *presentNode, why ChangeKind) {
+	id := there.member.ID
+	for oldest := range p.gone {
+		if len(p.gone) < identity.MaxMembers {
+			break
+		}
+		delete(p.gone, oldest)
 	}
-	proved = hmac.Equal(message[:sha256.Size], p.proof(message[sha256.Size:]))
-	err := json.Unmarshal(message[sha256.Size:], &s)
-	return s, proved, err == nil && identity.BadID(s.ID) == "" && (s.Addr == "" || identity.CheckURL(s.Addr) == nil) && (s.Kind == "here" || s.Kind == "bye" || s.Kind == "who")
+	p.gone[id] = departed{there.member.Instance, there.lastSent}
+	delete(p.present, id)
+	p.roster.Drop(id, why)
 }
 
-func (p *Presence) proof(text []byte) []byte {
-	if p.mac == nil {
-		return make([]byte, sha256.Size)
+// noteVersion finds out whether a message is of a node of version 2: 32 bytes and JSON.
+func (p *Presence) noteVersion(message []byte) {
+	var old struct{ ID string }
+	if len(message) < 32 || json.Unmarshal(message[32:], &old) != nil || identity.BadID(old.ID) != "" {
+		return
 	}
-	sum := hmac.New(sha256.New, p.mac)
-	sum.Write(text)
-	return sum.Sum(nil)
+	p.lock.Lock()
+	first := !p.oldVersion
+	p.oldVersion = true
+	p.lock.Unlock()
+	if first {
+		p.config.Log.Error("a node speaks version 2 of the protocol and this one version 3: update it", "node", old.ID)
+	}
 }
+
+// read decodes and checks a message. proved is false where its sender has no key in common with this node.
+func (p *Presence) read(message []byte) (s presenceMessage, proved, ok bool) {
+	head, text := message[:2], message[2:]
+	kind := presenceKind(head[1] &^ presenceSealed)
+	if kind < presenceHere || kind > presenceWho {
+		return s, false, false
+	}
+	if sealed := head[1]&presenceSealed != 0; sealed == p.config.Keys.None() {
+		return s, false, true
+	}
+	if !p.config.Keys.None() {
+		if text, proved = p.config.Keys.Receive(presencePurpose, text, p.bound(head)); !proved {
+			p.config.Refusals.Note("presence", "")
+			return s, false, true
+		}
+	}
+	err := json.Unmarshal(text, &s)
+	return s, true, err == nil && identity.BadID(s.ID) == "" && (s.Addr == "" || identity.CheckURL(s.Addr) == nil)
+}
+
+// bound is what a sealed message is bound to.
+func (p *Presence) bound(head []byte) []byte { return append(slices.Clone(head), p.config.Cluster...) }
 
 // send broadcasts a message about this node. Start, then loop and at last Stop call it and no other function, so that messages go
 // in the order of presenceMessage.When.
-func (p *Presence) send(kind string) {
-	if p.config.Observe && kind != "who" {
+func (p *Presence) send(kind presenceKind) {
+	if p.config.Observe && kind != presenceWho {
 		return
 	}
 	p.lock.Lock()
 	p.lastSent = max(p.lastSent+1, time.Now().UnixNano())
-	s := presenceMessage{kind, p.self.ID, p.lastSent, identity.Meta{Addr: p.self.Addr, Zone: p.self.Zone, Labels: p.self.Labels, Guest: p.self.Guest, Instance: p.self.Instance}}
-	if kind == "here" {
+	s := presenceMessage{p.self.ID, p.lastSent, identity.Meta{Addr: p.self.Addr, Zone: p.self.Zone, Labels: p.self.Labels, Guest: p.self.Guest, Instance: p.self.Instance}}
+	if kind == presenceHere {
 		p.lastAnswer, p.answerDue = time.Now(), false
 	}
 	p.lock.Unlock()
@@ -274,7 +351,14 @@ func (p *Presence) send(kind string) {
 	if err != nil {
 		panic(err) // there is nothing in it that JSON cannot hold
 	}
-	if err := p.broadcast(append(p.proof(text), text...)); err != nil {
+	message := []byte{presenceVersion, byte(kind)}
+	if p.config.Keys.None() {
+		message = append(message, text...)
+	} else {
+		message[1] |= presenceSealed
+		message = p.config.Keys.Broadcast(message, presencePurpose, text, p.bound(message))
+	}
+	if err := p.broadcast(message); err != nil {
 		p.config.Log.Debug("presence not announced", "node", p.self.ID, "error", err)
 	}
 }
@@ -286,8 +370,7 @@ func (p *Presence) Failed(id string) {
 	if p.roster == nil || p.present[id] == nil {
 		return
 	}
-	delete(p.present, id)
-	p.roster.Drop(id, Failed)
+	p.drop(p.present[id], Failed)
 	p.askDue = true
 	p.signal()
 }
@@ -328,12 +411,12 @@ func (p *Presence) loop() {
 			return
 		case <-ticker.C:
 			p.dropSilent()
-			p.send("here")
+			p.send(presenceHere)
 		case <-again.C:
 			if !p.alone() {
 				continue
 			}
-			p.send("who")
+			p.send(presenceWho)
 			if pause *= 2; pause < p.config.Interval {
 				again.Reset(pause)
 			}
@@ -343,7 +426,7 @@ func (p *Presence) loop() {
 			p.askDue = false
 			p.lock.Unlock()
 			if asks {
-				p.send("who")
+				p.send(presenceWho)
 			}
 			if pause > 0 {
 				select {
@@ -356,7 +439,7 @@ func (p *Presence) loop() {
 			owes := p.answerDue
 			p.lock.Unlock()
 			if owes {
-				p.send("here")
+				p.send(presenceHere)
 			}
 		}
 	}
@@ -368,10 +451,9 @@ func (p *Presence) dropSilent() {
 	if p.disconnected || p.roster == nil { // it may have stopped
 		return
 	}
-	for id, there := range p.present {
+	for _, there := range p.present {
 		if time.Since(there.lastSeen) > p.config.Limit {
-			delete(p.present, id)
-			p.roster.Drop(id, Failed)
+			p.drop(there, Failed)
 		}
 	}
 }
@@ -379,7 +461,7 @@ func (p *Presence) dropSilent() {
 // Stop sends a goodbye; see [Membership].
 func (p *Presence) Stop(context.Context) error {
 	if p.end() {
-		p.send("bye") // the last message: another would bring this node back
+		p.send(presenceBye) // the last message: another would bring this node back
 	}
 	return nil
 }

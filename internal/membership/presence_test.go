@@ -13,7 +13,20 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/membership"
+	"github.com/sabir-go/sabir/internal/seal"
 )
+
+// The kinds of messages, their second byte.
+const (
+	presenceHere = "\x01"
+	presenceBye  = "\x02"
+	presenceWho  = "\x03"
+)
+
+// presence is a message of a node without a key.
+func presence(kind, text string) []byte { return []byte("\x03" + kind + text) }
+
+func isBye(message []byte) bool { return message[1]&0x7f == presenceBye[0] }
 
 // broker gives each message to all members but those that are shut out.
 type broker struct {
@@ -26,7 +39,7 @@ type broker struct {
 func (r *broker) enter(key string, config membership.PresenceConfig) *membership.Presence {
 	config.Log = slog.New(slog.DiscardHandler)
 	if key != "" {
-		config.Key = []byte(key)
+		config.Keys = seal.NewKeys(strings.Split(key, ",")...)
 	}
 	var p *membership.Presence
 	p = membership.NewPresence(func(message []byte) error {
@@ -158,7 +171,7 @@ func TestMessagesWithoutTheKeyOfTheClusterAreIgnored(t *testing.T) {
 				t.Errorf("%s starts: %v", id, err)
 			}
 		}
-		for _, message := range [][]byte{nil, make([]byte, 31), make([]byte, 40), make([]byte, 1<<20), append(make([]byte, 32), `{"kind":"here","id":"x"}`...)} {
+		for _, message := range [][]byte{nil, make([]byte, 31), make([]byte, 40), make([]byte, 1<<20), presence(presenceHere, `{"id":"x"}`), presence("\x81", "\x30\x00"+strings.Repeat("x", 48)), {3}, {3, 0x81, 0xff, 0xff}} {
 			a.Receive(message)
 		}
 		wantNews(t, "a", na)
@@ -172,7 +185,7 @@ func TestAnOldGoodbyeDoesNotCount(t *testing.T) {
 		a := r.enter("", membership.PresenceConfig{})
 		na := startPresence(t, a, "a")
 		b := membership.NewPresence(func(message []byte) error {
-			if bytes.Contains(message, []byte(`"bye"`)) {
+			if isBye(message) {
 				bye = bytes.Clone(message)
 			}
 			a.Receive(bytes.Clone(message))
@@ -256,9 +269,9 @@ func TestNothingIsSentAfterTheGoodbye(t *testing.T) {
 		var b *membership.Presence
 		var said []string
 		b = membership.NewPresence(func(message []byte) error {
-			said = append(said, string(message[32:]))
-			if bytes.Contains(message, []byte(`"bye"`)) { // the broker is slow, and a node asks meanwhile
-				b.Receive(append(make([]byte, 32), `{"kind":"who","id":"c"}`...))
+			said = append(said, string(message))
+			if isBye(message) { // the broker is slow, and a node asks meanwhile
+				b.Receive(presence(presenceWho, `{"id":"c"}`))
 				time.Sleep(time.Second)
 			}
 			return nil
@@ -266,7 +279,7 @@ func TestNothingIsSentAfterTheGoodbye(t *testing.T) {
 		startPresence(t, b, "b")
 		b.Stop(t.Context())
 		time.Sleep(time.Second)
-		if last := said[len(said)-1]; !strings.Contains(last, `"bye"`) {
+		if last := said[len(said)-1]; !isBye([]byte(last)) {
 			t.Errorf("the last of %d messages is %s", len(said), last)
 		}
 	})
@@ -281,7 +294,7 @@ func TestMessagesAreBroadcastOneAfterTheOther(t *testing.T) {
 			if telling.Add(1) > 1 {
 				t.Error("two at once")
 			}
-			if bytes.Contains(message, []byte(`"here"`)) {
+			if message[1] == presenceHere[0] {
 				go b.Failed("a") // which asks which nodes are there
 			}
 			time.Sleep(time.Second)
@@ -289,7 +302,7 @@ func TestMessagesAreBroadcastOneAfterTheOther(t *testing.T) {
 			return nil
 		}, membership.PresenceConfig{})
 		startPresence(t, b, "b")
-		b.Receive(append(make([]byte, 32), `{"kind":"here","id":"a"}`...))
+		b.Receive(presence(presenceHere, `{"id":"a"}`))
 		time.Sleep(time.Minute)
 	})
 }
@@ -306,12 +319,139 @@ func TestStoppingWhileAMemberIsSilentForTooLong(t *testing.T) {
 				return nil
 			}, membership.PresenceConfig{Interval: 5 * time.Second})
 			startPresence(t, b, "b")
-			b.Receive(append(make([]byte, 32), `{"kind":"here","id":"a"}`...))
+			b.Receive(presence(presenceHere, `{"id":"a"}`))
 			time.Sleep(16 * time.Second)
 			slow.Store(true)
-			b.Receive(append(make([]byte, 32), `{"kind":"who","id":"c"}`...)) // the answer lasts beyond the next tick
+			b.Receive(presence(presenceWho, `{"id":"c"}`)) // the answer lasts beyond the next tick
 			time.Sleep(5 * time.Second)
 			b.Stop(t.Context())
 		})
 	}
+}
+
+// recorded has a node with a key start and stop at a broker, and returns what it said.
+func recorded(t *testing.T, others *broker, key, cluster string) (said [][]byte) {
+	t.Helper()
+	p := membership.NewPresence(func(message []byte) error {
+		said = append(said, bytes.Clone(message))
+		for _, other := range others.inside {
+			other.Receive(bytes.Clone(message))
+		}
+		return nil
+	}, membership.PresenceConfig{Keys: seal.NewKeys(key), Cluster: cluster})
+	if err := p.Start(t.Context(), membership.Member{ID: "b", Addr: "bus://b#secret-inbox", Labels: map[string]string{"rack": "secret-rack"}}, func(membership.Change) {}); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait() // else it may go before the others have taken note of it
+	p.Stop(t.Context())
+	return said
+}
+
+const clusterKey = "the key of the cluster"
+
+func TestWithAKeyNobodyElseReadsWhatNodesSayOfThemselves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		said := recorded(t, &broker{}, clusterKey, "")
+		if len(said) < 3 {
+			t.Fatalf("%d messages", len(said))
+		}
+		for _, message := range said {
+			if bytes.Contains(message, []byte("secret")) || bytes.Contains(message, []byte(`"id"`)) {
+				t.Errorf("%q", message)
+			}
+		}
+	})
+}
+
+func TestAMessageThatComesAgainBringsNoNodeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r broker
+		a := r.enter(clusterKey, membership.PresenceConfig{})
+		na := startPresence(t, a, "a")
+		said := recorded(t, &r, clusterKey, "")
+		synctest.Wait()
+		wantNews(t, "a", na, "joined bus://b#secret-inbox is b", "left bus://b#secret-inbox is b")
+		for _, message := range said {
+			a.Receive(message)
+		}
+		synctest.Wait()
+		wantNews(t, "a", na)
+	})
+}
+
+func TestAMessageOfAnotherClusterWithTheSameKeyIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r broker
+		refusals := seal.NewRefusals(slog.New(slog.DiscardHandler))
+		na := startPresence(t, r.enter(clusterKey, membership.PresenceConfig{Cluster: "shop", Refusals: refusals}), "a")
+		said := recorded(t, &broker{}, clusterKey, "bank")
+		for _, message := range said {
+			r.inside[0].Receive(message)
+		}
+		synctest.Wait()
+		wantNews(t, "a", na)
+		if refusals.Count() != uint64(len(said)) {
+			t.Errorf("%d of %d messages are counted", refusals.Count(), len(said))
+		}
+	})
+}
+
+func TestAChangedMessageIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r broker
+		a := r.enter(clusterKey, membership.PresenceConfig{})
+		na := startPresence(t, a, "a")
+		here := recorded(t, &broker{}, clusterKey, "")[1]
+		for at := range here {
+			changed := bytes.Clone(here)
+			changed[at] ^= 1
+			a.Receive(changed)
+		}
+		synctest.Wait()
+		wantNews(t, "a", na)
+	})
+}
+
+func TestNodesWithOldAndNewKeysSeeEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r broker
+		const next = "the next key of the cluster"
+		na := startPresence(t, r.enter(clusterKey, membership.PresenceConfig{}), "a")
+		nb := startPresence(t, r.enter(next+","+clusterKey, membership.PresenceConfig{}), "b")
+		nc := startPresence(t, r.enter(next, membership.PresenceConfig{}), "c")
+		synctest.Wait()
+		wantNews(t, "a", na, "joined bus://b#b is b")
+		wantNews(t, "b", nb, "joined bus://b#a is a", "joined bus://b#c is c")
+		wantNews(t, "c", nc, "joined bus://b#b is b")
+	})
+}
+
+func TestANodeOfVersion2IsNamedAndNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b *membership.Presence
+		b = membership.NewPresence(func([]byte) error {
+			b.Receive(append(make([]byte, 32), `{"kind":"here","id":"old","when":1}`...))
+			return nil
+		}, membership.PresenceConfig{Log: slog.New(slog.DiscardHandler)})
+		err := b.Start(t.Context(), membership.Member{ID: "b"}, func(membership.Change) {})
+		if err == nil || !strings.Contains(err.Error(), "version 2") || !strings.Contains(err.Error(), "version 3") {
+			t.Errorf("it starts: %v", err)
+		}
+	})
+}
+
+// FuzzPresence holds that nobody without the key gets a node to know another.
+func FuzzPresence(f *testing.F) {
+	f.Add(presence(presenceHere, `{"id":"x","a":"tcp://h:1","when":1}`))
+	f.Add(presence("\x81", "\x30\x00"+strings.Repeat("x", 48)))
+	f.Add(append(make([]byte, 32), `{"kind":"here","id":"x","when":1}`...))
+	f.Fuzz(func(t *testing.T, message []byte) {
+		synctest.Test(t, func(t *testing.T) {
+			p := membership.NewPresence(func([]byte) error { return nil }, membership.PresenceConfig{Keys: seal.NewKeys("nobody who fuzzes has this key.."), Log: slog.New(slog.DiscardHandler)})
+			n := startPresence(t, p, "a")
+			p.Receive(message)
+			synctest.Wait()
+			wantNews(t, "a", n)
+		})
+	})
 }

@@ -204,7 +204,7 @@ func (m *Mesh) handshake(conn net.Conn) {
 	if m.gossip == nil {
 		serves = wire.ForLink
 	}
-	p, linked, err := m.authenticate(m.ctx, conn, false, serves)
+	secured, p, linked, err := m.authenticate(m.ctx, conn, false, serves)
 	m.handshakes.remove(conn)
 	if err != nil {
 		conn.Close()
@@ -212,10 +212,10 @@ func (m *Mesh) handshake(conn net.Conn) {
 		return
 	}
 	if p.Purpose == wire.ForGossip {
-		m.gossip.Conn(conn)
+		m.gossip.Conn(secured)
 		return
 	}
-	m.AddLink(conn, p)
+	m.AddLink(secured, p)
 	linked()
 }
 
@@ -236,13 +236,13 @@ func (m *Mesh) dial(ctx context.Context, addr, name string) error {
 
 // connect dials an address. See [Mesh.authenticate] for linked.
 func (m *Mesh) connect(ctx context.Context, addr string, purpose wire.Purpose) (conn net.Conn, p wire.Peer, linked func(), err error) {
-	conn, err = m.dialConn(ctx, addr)
+	dialled, err := m.dialConn(ctx, addr)
 	if err != nil {
 		return nil, wire.Peer{}, nil, err
 	}
-	p, linked, err = m.authenticate(ctx, conn, true, purpose)
+	conn, p, linked, err = m.authenticate(ctx, dialled, true, purpose)
 	if err != nil {
-		conn.Close()
+		dialled.Close()
 		if refused, ok := errors.AsType[*wire.HandshakeError](err); ok && refused.Reason == wire.ReasonSelf {
 			err = fmt.Errorf("%w: %w", membership.ErrSelf, err)
 		}
@@ -251,11 +251,11 @@ func (m *Mesh) connect(ctx context.Context, addr string, purpose wire.Purpose) (
 	return conn, p, linked, nil
 }
 
-// authenticate runs one side of the handshake. From the moment at which this side admits a peer for a link until linked is
+// authenticate runs one side of the handshake, and returns the connection to go on with. From the moment at which this side admits a peer for a link until linked is
 // called, the connection counts in m.admitted: the peer may already send calls on it, so a node that stops must serve them or
 // send GoAway. To close the connection would fail them with LinkLost. The caller calls linked exactly once, when the link was
 // made or is not to be made; after an error it must not.
-func (m *Mesh) authenticate(ctx context.Context, conn net.Conn, dialled bool, purpose wire.Purpose) (p wire.Peer, linked func(), err error) {
+func (m *Mesh) authenticate(ctx context.Context, conn net.Conn, dialled bool, purpose wire.Purpose) (secured net.Conn, p wire.Peer, linked func(), err error) {
 	config, linked := m.wire, func() {}
 	config.Admit = func(p wire.Peer) error {
 		err := m.admit(p)
@@ -264,12 +264,12 @@ func (m *Mesh) authenticate(ctx context.Context, conn net.Conn, dialled bool, pu
 		}
 		return err
 	}
-	p, err = wire.Handshake(ctx, conn, config, dialled, purpose)
+	secured, p, err = wire.Handshake(ctx, conn, config, dialled, purpose)
 	if err != nil {
 		linked()
-		return p, nil, err
+		return nil, p, nil, err
 	}
-	return p, linked, nil
+	return secured, p, linked, nil
 }
 
 func (m *Mesh) dialConn(ctx context.Context, addr string) (net.Conn, error) {

@@ -2,10 +2,9 @@ package mesh
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 
 	"github.com/sabir-go/sabir/internal/admission"
@@ -71,6 +70,9 @@ func (c *Config) read() error {
 		u.RawQuery = query.Encode()
 		c.Address = u.String()
 	}
+	if err := c.readPlain(u, query); err != nil {
+		return err
+	}
 	_, c.bus = transport.LookupBus(u.Scheme)
 	if c.bus && len(c.Seeds)+len(c.Members) > 0 {
 		return fmt.Errorf("nodes find each other at the broker %s: leave out Seeds and Members", u.Redacted())
@@ -78,25 +80,34 @@ func (c *Config) read() error {
 	return nil
 }
 
+// readPlain takes plain=1 out of the address.
+func (c *Config) readPlain(u *url.URL, query url.Values) error {
+	if !query.Has("plain") {
+		return nil
+	}
+	if query.Get("plain") != "1" {
+		return fmt.Errorf("the address %s has plain=%q: it is 1, for links that are not encrypted, or left out", u.Redacted(), query.Get("plain"))
+	}
+	query.Del("plain")
+	u.RawQuery = query.Encode()
+	c.Plain, c.Address = true, u.String()
+	return nil
+}
+
 // secret returns the secret for brokers that the transport starts itself. It derives from the cluster key, and is of no use for
 // anything else.
 func (c *Config) secret() []byte {
-	if c.Key == "" {
+	if c.Keys.None() {
 		return nil
 	}
-	mac := hmac.New(sha256.New, []byte(c.Key))
-	mac.Write([]byte("sabir broker 1"))
-	return mac.Sum(nil)
+	return c.Keys.Derive("sabir broker 1")[0]
 }
 
 const defaultNodeCalls = 64 << 10
 
 // wire is the configuration of the node's links.
 func (c *Config) wire(info []byte) wire.Config {
-	config := wire.Config{Node: c.Node, Cluster: c.Cluster, About: info, Compression: wire.Compression(c.Compression), CompressAbove: c.CompressAbove, Log: c.Log, Admission: c.Admission}
-	if c.Key != "" {
-		config.Key = []byte(c.Key)
-	}
+	config := wire.Config{Node: c.Node, Cluster: c.Cluster, About: info, Compression: wire.Compression(c.Compression), CompressAbove: c.CompressAbove, Log: c.Log, Admission: c.Admission, Keys: c.Keys, Plain: c.Plain}
 	calls := c.Limits.Node
 	if calls == 0 {
 		calls = defaultNodeCalls

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/bus"
 	"github.com/sabir-go/sabir/internal/membership"
+	"github.com/sabir-go/sabir/internal/seal"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -42,6 +43,7 @@ type Mesh struct {
 	handshakes pendingHandshakes
 	refusals   refusals
 	resolved   resolvedNames
+	forged     *seal.Refusals // of what no holder of the cluster key made
 
 	mu          sync.Mutex
 	peers       map[string]*Peer
@@ -71,10 +73,15 @@ func New(host Host, config Config) (*Mesh, error) {
 	m := &Mesh{host: host, log: config.Log, config: config, registry: membership.NewRegistry(),
 		peers: make(map[string]*Peer), open: make(map[*wire.Link]bool), staticDials: make(map[string]context.CancelFunc),
 		catalogs: make(map[string]membership.Catalog), update: make(chan struct{}, 1), catalogChanged: make(chan struct{}, 1)}
-	m.transport = transport.Config{Keyed: config.Key != "", Secret: config.secret(), TLS: config.TLS, Advertise: config.Advertise,
+	m.transport = transport.Config{Keyed: !config.Keys.None(), Secret: config.secret(), TLS: config.TLS, Advertise: config.Advertise,
 		Name: config.Node, PacketSize: config.PacketSize}
 	m.refusals.log, m.refusals.node = config.Log, config.Node
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.forged = seal.NewRefusals(m.log.With("node", config.Node))
+	if config.Plain {
+		m.log.Warn("links are not encrypted: the address has plain=1, so whoever is between two nodes that both have it can read and change what they send",
+			"node", config.Node, "addr", m.redactedAddress())
+	}
 	return m, nil
 }
 
@@ -88,6 +95,7 @@ func (m *Mesh) Listen(ctx context.Context) error {
 	m.local = membership.NewCandidate(m.Member())
 	m.wire = m.config.wire(m.info.encode())
 	m.wire.Load = m.Load
+	m.wire.Refusals = m.forged
 	m.wire.Admit = m.admit
 	m.wire.Suspicion = m.host.Suspected
 	if err := m.wire.Validate(); err != nil {
@@ -179,7 +187,7 @@ func (m *Mesh) redactedAddress() string {
 func (m *Mesh) chooseMembership() error {
 	switch {
 	case m.config.bus:
-		m.presence = membership.NewPresence(m.hub.Broadcast, membership.PresenceConfig{Key: m.wire.Key, Observe: m.config.ClientOnly, Log: m.log})
+		m.presence = membership.NewPresence(m.hub.Broadcast, membership.PresenceConfig{Keys: m.config.Keys, Cluster: m.config.Cluster, Refusals: m.forged, Observe: m.config.ClientOnly, Log: m.log})
 		m.hub.Hear(m.presence.Receive, m.presence.Interrupted)
 		m.membership = m.presence
 	case m.config.ClientOnly:

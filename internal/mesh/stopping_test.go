@@ -37,12 +37,12 @@ func TestALinkThatIsMadeWhileItsNodeStopsEndsInPeace(t *testing.T) {
 			})
 			return nil
 		}
-		p, err := wire.Handshake(ctx, conn, config, true, wire.ForLink)
+		secured, p, err := wire.Handshake(ctx, conn, config, true, wire.ForLink)
 		if err != nil {
 			t.Fatal(err)
 		}
 		peer := &goAwayRecorder{}
-		link := wire.New(conn, p, config, peer)
+		link := wire.New(secured, p, config, peer)
 		<-stopped
 		<-link.Done()
 		if !peer.sent {

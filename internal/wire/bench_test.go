@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -49,8 +50,18 @@ func init() {
 				go rawEcho(conn)
 				continue
 			}
-			c := Config{Node: "server"}
-			New(conn, peerOfTest(Config{Node: "client"}, false), c, benchmarkNode(mode == "inline"))
+			c, serves := Config{Node: "server"}, benchmarkNode(strings.HasPrefix(mode, "inline"))
+			if !strings.HasSuffix(mode, sealedMode) {
+				New(conn, peerOfTest(Config{Node: "client"}, false), c, serves)
+				continue
+			}
+			c.Keys = keysOf(testKey)
+			sealed, peer, err := Handshake(context.Background(), conn, c, false, ForLink)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			New(sealed, peer, c, serves)
 		}
 	}()
 	lines := bufio.NewReader(os.Stdin)
@@ -62,6 +73,9 @@ func init() {
 		fmt.Println(cpu.Microseconds(), allocs)
 	}
 }
+
+// sealedMode ends the name of a mode whose links are sealed.
+const sealedMode = "-sealed"
 
 func benchmarkNode(inline bool) *node {
 	n := newNode()
@@ -157,6 +171,18 @@ func (p process) linkWith(b *testing.B, post func(*Link, uint8, []byte)) *Link {
 	n := newNode()
 	n.post = post
 	l := New(p.dial(b), peerOfTest(Config{Node: "server"}, true), Config{Node: "client"}, n)
+	b.Cleanup(func() { l.Close(nil); <-l.finished })
+	return l
+}
+
+// sealedLink is a link to a process whose mode is a sealedMode.
+func (p process) sealedLink(b *testing.B) *Link {
+	c := Config{Node: "client", Keys: keysOf(testKey)}
+	conn, peer, err := Handshake(b.Context(), p.dial(b), c, true, ForLink)
+	if err != nil {
+		b.Fatal(err)
+	}
+	l := New(conn, peer, c, newNode())
 	b.Cleanup(func() { l.Close(nil); <-l.finished })
 	return l
 }
@@ -340,4 +366,38 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportMetric(float64(allocs2-allocs)/float64(b.N), "allocs/message")
 	stats := l.Stats()
 	b.ReportMetric(float64(stats.FramesOut)/float64(stats.Writes), "frames/write")
+}
+
+// BenchmarkSealed compares calls over plain and sealed links, turn by turn: -benchtime 20000x -count 10 and benchstat -col /link show what
+// sealing costs.
+func BenchmarkSealed(b *testing.B) {
+	for _, of := range []struct {
+		name, route   string
+		size, callers int
+	}{{"677B/100", "say", requestSize, 100}, {"677B/1", "say", requestSize, 1}, {"1MiB/1", "echo", 1 << 20, 1}} {
+		for _, sealed := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/link=%s", of.name, map[bool]string{false: "plain", true: "sealed"}[sealed]), func(b *testing.B) {
+				var l *Link
+				p := process{}
+				if sealed {
+					p = startProcess(b, "workers"+sealedMode, false)
+					l = p.sealedLink(b)
+				} else {
+					p = startProcess(b, "workers", false)
+					l = p.link(b)
+				}
+				route, value := l.Declare(CallRoute, of.route, "bytes"), make([]byte, of.size)
+				b.SetBytes(int64(of.size))
+				p.measure(b, of.callers, func() func() {
+					return func() {
+						c := l.Call(route)
+						if err := c.Do(context.Background(), append(AppendRef(c.Buf(), 0), value...)); err != nil {
+							b.Error(err)
+						}
+						c.Free()
+					}
+				})
+			})
+		}
+	}
 }

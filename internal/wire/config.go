@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sabir-go/sabir/internal/admission"
+	"github.com/sabir-go/sabir/internal/seal"
 )
 
 // A Purpose is the use of a connection of a node. The side that dials sends it; the side that accepts learns it from
@@ -55,20 +56,25 @@ const (
 	MaxCount   = 1 << 20 // of each of Calls, Streams, Routes, Schemas, Names
 	MaxAbout   = 16 << 10
 	MaxName    = 255 // bytes of Node and of Cluster
-	MinKey     = 16  // bytes of Key
 )
 
 // Config configures one node's links. The zero value of each field but Node is a usable default. A Config
-// is not changed by the functions that take it, and its Key and About must not change while it is in use.
+// is not changed by the functions that take it, and its About must not change while it is in use.
 type Config struct {
 	// Node is this node's id, unique in its cluster, and Cluster the cluster's name: a peer of another cluster, or with the
 	// same id, is refused. Each at most MaxName bytes of UTF-8 without control characters.
 	Node, Cluster string
 
-	// Key is the cluster key, at least MinKey bytes; nil for none. Both sides prove that they have it, and it never goes on
-	// the wire. A weak key can be guessed offline from a recorded handshake, so let it be random: 32 bytes of
-	// crypto/rand, not a password. Where one side has a key and the other has none, both get that reason and the link is refused.
-	Key []byte
+	// Keys are the cluster keys; the zero Keys has none. Both sides prove that they have one in common, it never goes on the wire, and what follows is
+	// sealed. A weak key can be guessed offline from a recorded handshake, so let it be random: 32 bytes of crypto/rand, not a
+	// password. Where one side has a key and the other has none, both get that reason and the link is refused.
+	Keys seal.Keys
+
+	// Plain leaves what follows the handshake as it is where the peer agrees: everybody on the way can read and change it.
+	Plain bool
+
+	// Refusals counts what no holder of the key made. nil counts nothing.
+	Refusals *seal.Refusals
 
 	// About describes this node to its peers, such as by its address, zone and labels: one JSON value of at most
 	// MaxAbout bytes, nil for none. Peers find it in Peer.About. It is not secret.
@@ -111,7 +117,7 @@ type Config struct {
 	Admit func(Peer) error
 }
 
-// String names the node and its cluster and nothing else, so that the key does not get into a log with the rest.
+// String names the node and its cluster.
 func (c Config) String() string { return fmt.Sprintf("node %q of cluster %q", c.Node, c.Cluster) }
 
 // Limits bound what one side of a link accepts from the other. Each side sends its own in the handshake. 0 is the default.
@@ -148,6 +154,7 @@ type Peer struct {
 	Dialled     bool // by this side
 	Purpose     Purpose
 	Keyed       bool // both sides proved the cluster key
+	Sealed      bool // what both send is encrypted and authenticated, by the connection or above it
 }
 
 // Load is the load of a node, which it sends to its peers in pings.
@@ -209,8 +216,8 @@ func (c Config) Validate() error {
 	if problem := nameProblem(c.Cluster); problem != "" {
 		fault("Config.Cluster %s", problem)
 	}
-	if c.Key != nil && len(c.Key) < MinKey {
-		fault("Config.Key has %d bytes, at least %d are needed: make one with `openssl rand -hex 32`", len(c.Key), MinKey)
+	if err := c.Keys.Validate(); err != nil {
+		fault("Config.Keys: %w", err)
 	}
 	if problem := aboutProblem(c.About); problem != "" {
 		fault("Config.About %s", problem)

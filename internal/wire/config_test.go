@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/seal"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -27,8 +28,11 @@ func TestConfigRefuses(t *testing.T) {
 		{"a long node", func(c *wire.Config) { c.Node = strings.Repeat("n", 256) }, "Config.Node has 256 bytes, at most 255"},
 		{"a node with a line break", func(c *wire.Config) { c.Node = "a\nb" }, "Config.Node holds a control character"},
 		{"a cluster that is not UTF-8", func(c *wire.Config) { c.Cluster = "\xff" }, "Config.Cluster is not UTF-8"},
-		{"a short key", func(c *wire.Config) { c.Key = []byte("0123456789abcde") }, "Config.Key has 15 bytes, at least 16 are needed"},
-		{"an empty key", func(c *wire.Config) { c.Key = []byte{} }, "Config.Key has 0 bytes"},
+		{"a short key", func(c *wire.Config) { c.Keys = seal.NewKeys("0123456789abcde") }, "Config.Keys: cluster key 1 has 15 bytes, at least 16 are needed"},
+		{"more keys than three", func(c *wire.Config) {
+			c.Keys = seal.NewKeys("0123456789abcdef", "1123456789abcdef", "2123456789abcdef", "3123456789abcdef")
+		}, "there are 4 cluster keys, at most 3 are allowed"},
+		{"a key twice", func(c *wire.Config) { c.Keys = seal.NewKeys("0123456789abcdef", "0123456789abcdef") }, "cluster keys 1 and 2 are the same"},
 		{"about that is not JSON", func(c *wire.Config) { c.About = []byte("{") }, "Config.About is not one JSON value"},
 		{"empty about", func(c *wire.Config) { c.About = []byte{} }, "Config.About is not one JSON value"},
 		{"long about", func(c *wire.Config) { c.About = make([]byte, 16385) }, "Config.About has 16385 bytes, at most 16384"},
@@ -50,8 +54,8 @@ func TestConfigRefuses(t *testing.T) {
 }
 
 func TestConfigNamesAllFaultsAtOnceAndNotTheKey(t *testing.T) {
-	err := wire.Config{Key: []byte("hunter2"), Compression: "gzip"}.Validate()
-	for _, want := range []string{"Config.Node", "Config.Key", "Config.Compression"} {
+	err := wire.Config{Keys: seal.NewKeys("hunter2"), Compression: "gzip"}.Validate()
+	for _, want := range []string{"Config.Node", "Config.Keys", "Config.Compression"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is missing in: %v", want, err)
 		}
@@ -121,7 +125,7 @@ func ExampleBudget() {
 		}
 		go func() {
 			defer unfinished.Give()
-			// peer, err := wire.Handshake(ctx, conn, config, false, "")
+			// secured, peer, err := wire.Handshake(ctx, conn, config, false, "")
 		}()
 	}
 	_ = accepted

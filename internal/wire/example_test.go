@@ -26,12 +26,12 @@ func (s shouter) Serve(in *wire.Inbound) {
 func shout(b []byte) string { return strings.ToUpper(string(b)) }
 func link(conn net.Conn, node string, dialled bool) (*wire.Link, shouter) {
 	config := wire.Config{Node: node, Cluster: "example"}
-	peer, err := wire.Handshake(context.Background(), conn, config, dialled, wire.ForLink)
+	secured, peer, err := wire.Handshake(context.Background(), conn, config, dialled, wire.ForLink)
 	if err != nil {
 		panic(err)
 	}
 	owner := shouter{make(chan struct{})}
-	return wire.New(conn, peer, config, owner), owner
+	return wire.New(secured, peer, config, owner), owner
 }
 
 func Example() {

@@ -31,7 +31,7 @@ func newFrozen(t *testing.T) *frozen {
 	f := &frozen{t: t, conn: theirs, served: make(chan *Inbound, 1), posts: make(chan string, 1), goAways: make(chan bool, 1), streams: make(chan string, 1)}
 	c := Config{Node: "a", PingInterval: time.Hour, SilenceLimit: 2 * time.Hour, Load: func() Load { return Load{CPU: 0.5, Calls: 3, Waiting: 1} }}
 	limits := c.withDefaults().Limits
-	f.link = New(ours, Peer{Node: "b", Limits: limits, Version: 2}, c, f)
+	f.link = New(ours, Peer{Node: "b", Limits: limits, Version: 3}, c, f)
 	t.Cleanup(func() {
 		f.link.Close(nil)
 		theirs.Close()

@@ -1,43 +1,46 @@
 package wire
 
 import (
+	"bytes"
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/sabir-go/sabir/internal/seal"
 )
 
 // Messages of the handshake, after the preambles: kind uint8 | length uint32, little endian | body. The layout, and that of
 // a refusal, is the same in all versions.
 const (
 	messageHello   = 1 // JSON, see hello
-	messageProof   = 2 // proofSize bytes, see prove; only where both sides have a key
+	messageSealed  = 2 // where both sides have a key, all messages of a turn, sealed: see turn and say
 	messageOK      = 3 // empty
 	messageRefusal = 4 // number of the reason uint8 | UTF-8 text for users
 
 	messageHeader = 5
-	maxHello      = 64 << 10
+	maxHello      = 64 << 10 // of messageSealed too
 	maxRefusal    = 1 + 1<<10
 )
 
 // Handshake identifies the other end of conn and agrees on the protocol, before New makes a link of it or a gossip
 // library takes it. dialled is true on the side that dialled. p is the purpose of a dialler, "" for ForLink, or the purpose
-// that the accepting side serves, "" for every one.
+// that the accepting side serves, "" for every one. What follows goes over the connection that it returns, which may be conn
+// itself.
 //
-// Both sides are then sure that both agreed, that they are of one cluster and not one node, and, with Config.Key, that
-// both have the key. A conn that sees TLS (one with ConnectionState, as *tls.Conn has) binds the proof to it; do not wrap
-// it in something that hides that on one side only.
+// Both sides are then sure that both agreed, that they are of one cluster and not one node, and, with Config.Keys, that
+// both have a key in common. With a key, what both send over the returned connection is encrypted and authenticated: by conn where that
+// does it by itself, as TLS does (one with ConnectionState, as *tls.Conn has), to which the handshake is bound; else by records. So
+// do not wrap a TLS connection in something that hides that on one side only.
 //
 // It ends by HandshakeTimeout, or earlier by ctx, whatever the peer does. It reads not one byte more than belongs to the
 // handshake, keeps at most 64 KiB of what the peer sends, and leaves conn without a deadline. After an error, which is always
@@ -45,21 +48,27 @@ const (
 //
 // A program that accepts connections runs one Handshake for each on a goroutine of its own, so bound their number with a
 // [Budget].
-func Handshake(ctx context.Context, conn net.Conn, c Config, dialled bool, p Purpose) (Peer, error) {
+func Handshake(ctx context.Context, conn net.Conn, c Config, dialled bool, p Purpose) (net.Conn, Peer, error) {
 	own := preamble{oldest: oldestVersion, newest: newestVersion}
 	rand.Read(own.nonce[:]) // never fails, see its documentation
-	return handshake(ctx, conn, c, dialled, p, own)
+	if seal.HasAES() {
+		own.flags |= flagAES
+	}
+	return handshake(ctx, conn, c, dialled, p, own, rand.Reader)
 }
 
-// handshake is Handshake with the versions and the nonce of own.
-func handshake(ctx context.Context, conn net.Conn, c Config, dialled bool, p Purpose, own preamble) (Peer, error) {
-	h := &handshaker{conn: conn, dialled: dialled, want: p, config: c.withDefaults(), own: own, transcript: sha256.New()}
+// handshake is Handshake with the versions, the nonce and flagAES of own.
+func handshake(ctx context.Context, conn net.Conn, c Config, dialled bool, p Purpose, own preamble, random io.Reader) (net.Conn, Peer, error) {
+	h := &handshaker{conn: conn, dialled: dialled, want: p, config: c.withDefaults(), own: own, random: random}
 	peer, err := h.bounded(ctx)
 	if err != nil {
 		conn.Close()
-		return Peer{}, h.explain(ctx, err)
+		return nil, Peer{}, h.explain(ctx, err)
 	}
-	return peer, nil
+	if h.sealing() {
+		conn = newSealedConn(conn, h.channel, h.config.Refusals)
+	}
+	return conn, peer, nil
 }
 
 // handshaker is one side of one handshake.
@@ -68,12 +77,25 @@ type handshaker struct {
 	dialled bool
 	want    Purpose
 	config  Config // with defaults
+	random  io.Reader
 
-	own        preamble
-	version    int
-	transcript hash.Hash // of all that both sides sent, in order
-	peer       string    // the node's id, once it sent it
+	own     preamble
+	flags   uint8 // those that both sides have
+	version int
+	peer    string // the node's id, once it sent it
+
+	// With a key. See turn and say.
+	prologue []byte // the preambles of the dialler and the acceptor, and the binding
+	offer    *seal.Offer
+	answer   *seal.Answer
+	channel  *seal.Channel
 }
+
+// keyed reports whether this side has a key; so has the other, once they have agreed.
+func (h *handshaker) keyed() bool { return !h.config.Keys.None() }
+
+// sealing reports whether what follows the handshake goes in records.
+func (h *handshaker) sealing() bool { return h.keyed() && h.flags&(flagBound|flagPlain) == 0 }
 
 // bounded runs the handshake between setting a deadline on conn and clearing it.
 func (h *handshaker) bounded(ctx context.Context) (Peer, error) {
@@ -106,10 +128,13 @@ func (h *handshaker) bounded(ctx context.Context) (Peer, error) {
 }
 
 func (h *handshaker) run() (Peer, error) {
-	if h.config.Key != nil {
+	if h.keyed() {
 		h.own.flags |= flagKeyed
 	}
-	if _, ok := h.conn.(tlsConn); ok {
+	if h.config.Plain {
+		h.own.flags |= flagPlain
+	}
+	if isBound(h.conn) {
 		h.own.flags |= flagBound
 	}
 	if h.dialled {
@@ -125,40 +150,40 @@ func (h *handshaker) dial() (Peer, error) {
 	if h.want == "" {
 		h.want = ForLink
 	}
-	if err := h.send(h.own.append(nil)); err != nil {
+	first := h.own.append(nil)
+	if err := h.write(first); err != nil {
 		return Peer{}, err
 	}
 	theirs, raw, err := readPreamble(h.conn)
 	if err != nil {
 		return Peer{}, err
 	}
-	h.transcript.Write(raw)
-	version, refusal := agree(h.own, theirs)
-	if refusal != nil {
-		return Peer{}, refusal // the other side comes to the same answer
+	if err := h.agree(h.own, theirs); err != nil {
+		return Peer{}, err // the other side comes to the same answer
 	}
-	h.version = version
-
+	if err := h.bind(first, raw); err != nil {
+		return Peer{}, err
+	}
 	own := helloOf(h.config, h.want)
-	binding, err := h.binding()
-	if err != nil {
+	if err := h.say(helloMessage(own)); err != nil {
 		return Peer{}, err
 	}
-	if err := h.sendHello(own, diallerLabel, binding, nil); err != nil {
-		return Peer{}, err
-	}
-	data, proven, err := h.readHello(acceptorLabel, binding)
+	turn, err := h.turn()
 	if err != nil {
 		return Peer{}, h.refuse(err)
 	}
-	if _, err := h.read(messageOK, 0); err != nil { // all of the peer's turn, before this side's
-		return Peer{}, h.refuse(err)
+	data, err := readMessage(turn, messageHello, maxHello)
+	if err == nil {
+		_, err = readMessage(turn, messageOK, 0) // all of the peer's turn, before this side's
 	}
-	peer, _, err := h.judge(own, data, proven)
 	if err != nil {
 		return Peer{}, h.refuse(err)
 	}
-	return peer, h.send(appendMessage(nil, messageOK, nil))
+	peer, _, err := h.judge(own, data)
+	if err != nil {
+		return Peer{}, h.refuse(err)
+	}
+	return peer, h.say(appendMessage(nil, messageOK, nil))
 }
 
 // accept is the accepting side. With a key, it sends nothing but its preamble to a caller that has not proven it.
@@ -167,93 +192,124 @@ func (h *handshaker) accept() (Peer, error) {
 	if err != nil {
 		return Peer{}, err
 	}
-	h.transcript.Write(raw)
-	version, refusal := agree(theirs, h.own)
 	first := h.own.append(nil)
-	if refusal != nil {
-		h.send(appendRefusal(first, refusal)) // whether it arrives or not, the handshake is over
-		return Peer{}, refusal
-	}
-	h.version = version
-	if err := h.send(first); err != nil {
+	if err := h.agree(theirs, h.own); err != nil {
+		refusal, _ := errors.AsType[*HandshakeError](err)
+		h.write(appendRefusal(first, refusal)) // whether it arrives or not, the handshake is over
 		return Peer{}, err
 	}
-
-	binding, err := h.binding()
-	if err != nil {
-		return Peer{}, h.refuse(err)
-	}
-	data, proven, err := h.readHello(diallerLabel, binding)
-	if err != nil {
-		return Peer{}, h.refuse(err)
-	}
-	peer, own, err := h.judge(helloOf(h.config, h.want), data, proven)
-	if err != nil {
-		return Peer{}, h.refuse(err)
-	}
-	if err := h.sendHello(own, acceptorLabel, binding, appendMessage(nil, messageOK, nil)); err != nil {
+	if err := h.write(first); err != nil {
 		return Peer{}, err
 	}
-	if _, err := h.read(messageOK, 0); err != nil {
+	if err := h.bind(raw, first); err != nil {
+		return Peer{}, h.refuse(err)
+	}
+	turn, err := h.turn()
+	if err != nil {
+		return Peer{}, h.refuse(err)
+	}
+	data, err := readMessage(turn, messageHello, maxHello)
+	if err != nil {
+		return Peer{}, h.refuse(err)
+	}
+	peer, own, err := h.judge(helloOf(h.config, h.want), data)
+	if err != nil {
+		return Peer{}, h.refuse(err)
+	}
+	if err := h.say(appendMessage(helloMessage(own), messageOK, nil)); err != nil {
+		return Peer{}, err
+	}
+	turn, err = h.turn()
+	if err == nil {
+		_, err = readMessage(turn, messageOK, 0)
+	}
+	if err != nil {
 		return Peer{}, h.refuse(err)
 	}
 	return peer, nil
 }
 
-// binding returns the value that binds the proofs to the TLS connection, zero without a key. It must be called after the first
-// bytes from the peer, since the TLS handshake may not be done before.
-func (h *handshaker) binding() (binding [bindingSize]byte, err error) {
-	if h.config.Key == nil {
-		return binding, nil
+// agree decides by the two preambles.
+func (h *handshaker) agree(dialler, acceptor preamble) error {
+	version, refusal := agree(dialler, acceptor)
+	if refusal != nil {
+		return refusal
 	}
-	binding, err = tlsBinding(h.conn)
-	if err != nil {
-		return binding, &HandshakeError{Reason: ReasonBinding, Detail: "this TLS connection cannot be bound to: is it older than TLS 1.3?", Err: err}
-	}
-	return binding, nil
+	h.version, h.flags = version, dialler.flags&acceptor.flags
+	return nil
 }
 
-// sendHello sends this side's hello, its proof where there is a key, and then more, all in one write.
-func (h *handshaker) sendHello(own hello, label string, binding [bindingSize]byte, more []byte) error {
-	data, err := json.Marshal(own)
+// bind makes the prologue, with which both sides make sure that they see the same preambles on the same connection. It must be called
+// after the first bytes from the peer, since the TLS handshake may not be done before.
+func (h *handshaker) bind(dialler, acceptor []byte) error {
+	if !h.keyed() {
+		return nil
+	}
+	binding, err := bindingOf(h.conn)
+	if err != nil {
+		return &HandshakeError{Reason: ReasonBinding, Detail: "this TLS connection cannot be bound to: is it older than TLS 1.3?", Err: err}
+	}
+	h.prologue = slices.Concat(dialler, acceptor, binding, make([]byte, bindingSize-len(binding)))
+	return nil
+}
+
+// say sends the messages of a turn of this side. With a key they are sealed: the first of each side as the payload of its message of
+// the Noise handshake, what follows by the keys that come of that.
+func (h *handshaker) say(messages []byte) error {
+	if !h.keyed() {
+		return h.write(messages)
+	}
+	var body []byte
+	var err error
+	switch {
+	case h.channel != nil:
+		body = h.channel.Out.Seal(nil, messages, nil)
+	case h.dialled:
+		body, h.offer, err = h.config.Keys.Offer(h.random, h.suites(), h.prologue, messages)
+	case h.answer != nil:
+		body, h.channel, err = h.answer.Reply(messages)
+	default: // the peer has not proven the key: this can only be a refusal
+		return h.write(messages)
+	}
 	if err != nil {
 		return &HandshakeError{Reason: ReasonConfig, Err: err}
 	}
-	out := appendMessage(nil, messageHello, data)
-	if h.config.Key != nil {
-		h.transcript.Write(out)
-		proof := appendMessage(nil, messageProof, prove(h.config.Key, label, binding, h.transcript.Sum(nil)))
-		h.transcript.Write(proof)
-		out = append(out, proof...)
-	}
-	return h.write(append(out, more...))
+	return h.write(appendMessage(nil, messageSealed, body))
 }
 
-// readHello returns the bytes of the peer's hello, and whether its proof is right. Where there is a key nothing looks into
-// these bytes before it is.
-func (h *handshaker) readHello(label string, binding [bindingSize]byte) (data []byte, proven bool, err error) {
-	data, err = h.read(messageHello, maxHello)
-	if err != nil || h.config.Key == nil {
-		return data, err == nil, err
+// turn returns what the messages of the peer's turn are read from: the connection, or with a key what was sealed. Nothing
+// looks into that before the key is proven by it.
+func (h *handshaker) turn() (io.Reader, error) {
+	if !h.keyed() {
+		return h.conn, nil
 	}
-	want := prove(h.config.Key, label, binding, h.transcript.Sum(nil))
-	got, err := h.read(messageProof, proofSize)
+	body, err := readMessage(h.conn, messageSealed, maxHello)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return data, hmac.Equal(got, want), nil
-}
-
-// judge decides about the peer by its hello; own is completed where it answers one.
-func (h *handshaker) judge(own hello, data []byte, proven bool) (Peer, hello, error) {
-	if !proven {
-		side := "accepting"
-		if !h.dialled {
-			side = "dialling"
-		}
-		return Peer{}, own, &HandshakeError{Reason: ReasonKey, Detail: "the proof of the " + side +
+	var messages []byte
+	side := "dialling"
+	switch {
+	case h.dialled:
+		messages, h.channel, err = h.offer.Finish(body)
+		side = "accepting"
+	case h.answer == nil:
+		h.answer, messages, err = h.config.Keys.Answer(h.random, h.suites(), h.prologue, body)
+	default:
+		messages, err = h.channel.In.Open(nil, body, nil)
+	}
+	if err != nil {
+		return nil, &HandshakeError{Reason: ReasonKey, Detail: "the proof of the " + side +
 			" side does not match: the two have different cluster keys, or something between them changes what they say"}
 	}
+	return bytes.NewReader(messages), nil
+}
+
+// suites is the one cipher that follows from both preambles.
+func (h *handshaker) suites() []seal.Suite { return []seal.Suite{seal.Agreed(h.flags&flagAES != 0)} }
+
+// judge decides about the peer by its hello; own is completed where it answers one.
+func (h *handshaker) judge(own hello, data []byte) (Peer, hello, error) {
 	theirs, err := parseHello(data)
 	if err != nil {
 		text := err.Error() // may quote the peer
@@ -271,7 +327,8 @@ func (h *handshaker) judge(own hello, data []byte, proven bool) (Peer, hello, er
 		return Peer{}, own, refusal
 	}
 	peer := peerOf(own, theirs)
-	peer.Version, peer.Dialled, peer.Keyed = h.version, h.dialled, h.config.Key != nil
+	peer.Version, peer.Dialled, peer.Keyed = h.version, h.dialled, h.keyed()
+	peer.Sealed = h.sealing() || h.flags&flagBound != 0
 	if h.config.Admit != nil {
 		if err := h.config.Admit(peer); err != nil {
 			return Peer{}, own, &HandshakeError{Reason: ReasonRefused, Detail: err.Error()}
@@ -283,16 +340,16 @@ func (h *handshaker) judge(own hello, data []byte, proven bool) (Peer, hello, er
 // refuse sends err to the peer where it is a refusal of this side, and returns err.
 func (h *handshaker) refuse(err error) error {
 	refusal, ok := errors.AsType[*HandshakeError](err)
-	if ok && !refusal.ByPeer {
-		h.write(appendRefusal(nil, refusal)) // whether it arrives or not, the handshake is over
+	if !ok || refusal.ByPeer {
+		return err
+	}
+	// Whether it arrives or not, the handshake is over.
+	if h.dialled && h.channel == nil {
+		h.write(appendRefusal(nil, refusal)) // what was to give the keys was not understood
+	} else {
+		h.say(appendRefusal(nil, refusal))
 	}
 	return err
-}
-
-// send writes bytes that belong to the transcript.
-func (h *handshaker) send(data []byte) error {
-	h.transcript.Write(data)
-	return h.write(data)
 }
 
 func (h *handshaker) write(data []byte) error {
@@ -300,11 +357,11 @@ func (h *handshaker) write(data []byte) error {
 	return err
 }
 
-// read returns the body of the next message, which must be of the kind and at most that long. A refusal instead of it
+// readMessage returns the body of the next message, which must be of the kind and at most that long. A refusal instead of it
 // is the error.
-func (h *handshaker) read(kind uint8, most int) ([]byte, error) {
+func readMessage(from io.Reader, kind uint8, most int) ([]byte, error) {
 	var header [messageHeader]byte
-	if _, err := io.ReadFull(h.conn, header[:]); err != nil {
+	if _, err := io.ReadFull(from, header[:]); err != nil {
 		return nil, err
 	}
 	refused := header[0] == messageRefusal
@@ -318,14 +375,12 @@ func (h *handshaker) read(kind uint8, most int) ([]byte, error) {
 		return nil, &HandshakeError{Reason: ReasonMalformed, Detail: fmt.Sprintf("message of kind %d with %d bytes, at most %d are allowed", header[0], size, most)}
 	}
 	body := make([]byte, size)
-	if _, err := io.ReadFull(h.conn, body); err != nil {
+	if _, err := io.ReadFull(from, body); err != nil {
 		return nil, err
 	}
 	if refused {
 		return nil, parseRefusal(body)
 	}
-	h.transcript.Write(header[:])
-	h.transcript.Write(body)
 	return body, nil
 }
 
@@ -349,6 +404,15 @@ func (h *handshaker) explain(ctx context.Context, err error) *HandshakeError {
 		e.Addr = addr.String()
 	}
 	return e
+}
+
+// helloMessage is the message that holds a hello.
+func helloMessage(h hello) []byte {
+	data, err := json.Marshal(h)
+	if err != nil {
+		panic(err) // there is nothing in it that JSON cannot hold
+	}
+	return appendMessage(nil, messageHello, data)
 }
 
 // appendMessage appends one message of the handshake.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/sabir-go/sabir/internal/seal"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -13,12 +14,12 @@ func ExampleHandshake() {
 	atDialler, atAcceptor := net.Pipe()
 	accepted := make(chan error)
 	go func() {
-		config := wire.Config{Node: "stock-1", Cluster: "shop", Key: []byte("a key of the production cluster")}
-		_, err := wire.Handshake(context.Background(), atAcceptor, config, false, "")
+		config := wire.Config{Node: "stock-1", Cluster: "shop", Keys: seal.NewKeys("a key of the production cluster")}
+		_, _, err := wire.Handshake(context.Background(), atAcceptor, config, false, "")
 		accepted <- err
 	}()
-	config := wire.Config{Node: "cart-1", Cluster: "shop", Key: []byte("a key of somebody's own machine")}
-	_, err := wire.Handshake(context.Background(), atDialler, config, true, wire.ForLink)
+	config := wire.Config{Node: "cart-1", Cluster: "shop", Keys: seal.NewKeys("a key of somebody's own machine")}
+	_, _, err := wire.Handshake(context.Background(), atDialler, config, true, wire.ForLink)
 	fmt.Println(err)
 	fmt.Println(<-accepted)
 	// Output:

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/seal"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/mem"
 	_ "github.com/sabir-go/sabir/transport/tcp"
@@ -27,8 +28,34 @@ var (
 
 // outcome is the result of one side of a handshake.
 type outcome struct {
+	conn net.Conn // to go on with
 	peer Peer
 	err  error
+}
+
+// ephemeral is the random numbers of a side's keys: bytes that count up.
+type ephemeral struct {
+	dialled bool
+	n       int
+}
+
+func (e *ephemeral) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(e.n + 1)
+		if !e.dialled {
+			p[i] += 0x40
+		}
+		e.n++
+	}
+	return len(p), nil
+}
+
+func keysOf(keys ...[]byte) seal.Keys {
+	var list []string
+	for _, key := range keys {
+		list = append(list, string(key))
+	}
+	return seal.NewKeys(list...)
 }
 
 // side is the setup of one side of a handshake.
@@ -44,8 +71,8 @@ func (s side) handshake(ctx context.Context, conn net.Conn, dialled bool) outcom
 		own.oldest, own.newest = s.oldest, s.newest
 	}
 	own.nonce = testNonce(dialled)
-	peer, err := handshake(ctx, conn, s.Config, dialled, s.purpose, own)
-	return outcome{peer, err}
+	secured, peer, err := handshake(ctx, conn, s.Config, dialled, s.purpose, own, &ephemeral{dialled: dialled})
+	return outcome{secured, peer, err}
 }
 
 // testNonce is 0x80 to 0x9f for the dialling side and 0xa0 to 0xbf for the accepting one.
@@ -131,17 +158,17 @@ func TestBothSidesLearnTheIdentityOfTheOther(t *testing.T) {
 			t.Run(name+map[bool]string{true: "/with a key"}[key != nil], func(t *testing.T) {
 				atDialler, atAcceptor := connect(t)
 				dialled, accepted := meet(t, atDialler, atAcceptor,
-					side{Config: Config{Node: "a", Cluster: "c", Key: key, About: []byte(`{"zone":"x"}`), Compression: S2, Limits: Limits{Calls: 7}}, purpose: ForGossip},
-					side{Config: Config{Node: "b", Cluster: "c", Key: key, Compression: S2}})
+					side{Config: Config{Node: "a", Cluster: "c", Keys: keysOf(key), About: []byte(`{"zone":"x"}`), Compression: S2, Limits: Limits{Calls: 7}}, purpose: ForGossip},
+					side{Config: Config{Node: "b", Cluster: "c", Keys: keysOf(key), Compression: S2}})
 				if dialled.err != nil || accepted.err != nil {
 					t.Fatalf("dialling side: %v\naccepting side: %v", dialled.err, accepted.err)
 				}
 				d, a := dialled.peer, accepted.peer
-				if d.Node != "b" || d.Cluster != "c" || d.About != nil || !d.Dialled || d.Purpose != ForGossip || d.Version != 2 ||
+				if d.Node != "b" || d.Cluster != "c" || d.About != nil || !d.Dialled || d.Purpose != ForGossip || d.Version != 3 ||
 					d.Limits.Calls != DefaultCalls || d.Compression != S2 || !slices.Equal(d.Features, []string{"compress-s2"}) || d.Keyed != (key != nil) {
 					t.Errorf("the dialling side found %+v", d)
 				}
-				if a.Node != "a" || a.Cluster != "c" || string(a.About) != `{"zone":"x"}` || a.Dialled || a.Purpose != ForGossip || a.Version != 2 ||
+				if a.Node != "a" || a.Cluster != "c" || string(a.About) != `{"zone":"x"}` || a.Dialled || a.Purpose != ForGossip || a.Version != 3 ||
 					a.Limits.Calls != 7 || a.Limits.Message != DefaultMessage || a.Compression != S2 || a.Keyed != (key != nil) {
 					t.Errorf("the accepting side found %+v", a)
 				}
@@ -166,15 +193,15 @@ func TestRefusals(t *testing.T) {
 		detail            string
 		told              string // "dialler" or "acceptor" for the side that got it from the other; "" where both saw it
 	}{
-		{"wrong key", with("a", func(s *side) { s.Key = otherKey }), with("b", func(s *side) { s.Key = testKey }),
+		{"wrong key", with("a", func(s *side) { s.Keys = keysOf(otherKey) }), with("b", func(s *side) { s.Keys = keysOf(testKey) }),
 			ReasonKey, "the two have different cluster keys", "dialler"},
-		{"key on the accepting side only", node("a"), with("b", func(s *side) { s.Key = testKey }),
+		{"key on the accepting side only", node("a"), with("b", func(s *side) { s.Keys = keysOf(testKey) }),
 			ReasonKeyNeeded, "the accepting side has a cluster key and the dialling side none: give both the same key", ""},
-		{"key on the dialling side only", with("a", func(s *side) { s.Key = testKey }), node("b"),
+		{"key on the dialling side only", with("a", func(s *side) { s.Keys = keysOf(testKey) }), node("b"),
 			ReasonKeyNeeded, "the dialling side has a cluster key and the accepting side none: give both the same key", ""},
 		{"cluster name differs", with("a", func(s *side) { s.Cluster = "test" }), node("b"),
 			ReasonCluster, `the dialling side is of cluster "test", the accepting side of "c"`, "dialler"},
-		{"cluster name differs, same key", with("a", func(s *side) { s.Cluster, s.Key = "test", testKey }), with("b", func(s *side) { s.Key = testKey }),
+		{"cluster name differs, same key", with("a", func(s *side) { s.Cluster, s.Keys = "test", keysOf(testKey) }), with("b", func(s *side) { s.Keys = keysOf(testKey) }),
 			ReasonCluster, `"test"`, "dialler"},
 		{"same node id", node("a"), node("a"),
 			ReasonSameNode, `both are called "a"`, "dialler"},
@@ -228,7 +255,7 @@ func TestTwoDiallersOrTwoAcceptorsAreRefused(t *testing.T) {
 	// The peer is a dialler that lets us speak first, which two net.Pipe ends need.
 	go func() {
 		io.ReadFull(two, make([]byte, preambleSize))
-		_, err := two.Write(preamble{oldest: 2, newest: 2, flags: flagDialled}.append(nil))
+		_, err := two.Write(preamble{oldest: 3, newest: 3, flags: flagDialled}.append(nil))
 		done <- outcome{err: err}
 	}()
 	got := side{Config: Config{Node: "a"}}.handshake(t.Context(), one, true)
@@ -239,7 +266,7 @@ func TestTwoDiallersOrTwoAcceptorsAreRefused(t *testing.T) {
 		t.Fatal(peer.err)
 	}
 
-	script := newScript(preamble{oldest: 2, newest: 2}.append(nil))
+	script := newScript(preamble{oldest: 3, newest: 3}.append(nil))
 	got = side{Config: Config{Node: "a"}}.handshake(t.Context(), script, false)
 	if e, ok := errors.AsType[*HandshakeError](got.err); !ok || e.Reason != ReasonRole {
 		t.Errorf("two acceptors: %v", got.err)
@@ -424,14 +451,14 @@ func TestPeerThatHangsUpIsALostConnection(t *testing.T) {
 
 func TestWrongConfigurationIsAnErrorBeforeAnythingIsSent(t *testing.T) {
 	script := newScript(nil)
-	got := side{Config: Config{Node: "a", Key: []byte("short")}}.handshake(t.Context(), script, true)
+	got := side{Config: Config{Node: "a", Keys: seal.NewKeys("short")}}.handshake(t.Context(), script, true)
 	if e, ok := errors.AsType[*HandshakeError](got.err); !ok || e.Reason != ReasonConfig || script.written.Len() > 0 {
 		t.Errorf("error %v, %d bytes sent", got.err, script.written.Len())
 	}
 }
 
 func TestMessagesOfThePeerAreBounded(t *testing.T) {
-	first := preamble{oldest: 2, newest: 2, flags: flagDialled}.append(nil)
+	first := preamble{oldest: 3, newest: 3, flags: flagDialled}.append(nil)
 	for _, tc := range []struct {
 		name   string
 		data   []byte
@@ -440,7 +467,7 @@ func TestMessagesOfThePeerAreBounded(t *testing.T) {
 		{"hello of 4 GiB", []byte{messageHello, 0xff, 0xff, 0xff, 0xff}, "4294967295 bytes, at most 65536"},
 		{"hello of 64 KiB and one", []byte{messageHello, 1, 0, 1, 0}, "65537 bytes, at most 65536"},
 		{"refusal of 1 MiB", []byte{messageRefusal, 0, 0, 16, 0}, "1048576 bytes, at most 1025"},
-		{"proof instead of hello", []byte{messageProof, 32, 0, 0, 0}, "message of kind 2 instead of 1"},
+		{"sealed message instead of hello", []byte{messageSealed, 32, 0, 0, 0}, "message of kind 2 instead of 1"},
 		{"empty refusal", []byte{messageRefusal, 0, 0, 0, 0}, "an empty refusal"},
 		{"hello that is no JSON", appendMessage(nil, messageHello, []byte("{\x1b]0;")), "not the JSON it should be"},
 		{"hello with a name twice", appendMessage(nil, messageHello, []byte(`{"node":"a","node":"b"}`)), "not the JSON it should be"},
@@ -540,7 +567,7 @@ func (s *script) Close() error                  { return nil }
 
 // recorded is the configuration of the two sides in record.
 func recorded(key []byte, dialled bool) side {
-	c := Config{Node: "b", Cluster: "c", Key: key, Compression: S2,
+	c := Config{Node: "b", Cluster: "c", Keys: keysOf(key), Compression: S2,
 		Limits: Limits{Message: 1 << 20, Calls: 2, Streams: 3, Window: 4096, Routes: 5, Schemas: 6, Names: 7}}
 	if dialled {
 		c.Node, c.About = "a", []byte(`{"zone":"x"}`)

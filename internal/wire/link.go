@@ -20,6 +20,8 @@ import (
 // (inbound.go) on a worker (jobs.go), and back by the same way.
 type Link struct {
 	conn    net.Conn
+	under   net.Conn // what is written to: conn, or the connection that its records go over
+	sealer  *sealer  // makes these records, for the goroutine with the writer's role; nil where conn is not sealed by this package
 	peer    Peer
 	config  Config
 	handler Handler
@@ -81,21 +83,25 @@ type Stats struct {
 func New(conn net.Conn, peer Peer, c Config, h Handler) *Link {
 	l := &Link{
 		conn:        conn,
+		under:       conn,
 		peer:        peer,
 		config:      c.withDefaults(),
 		handler:     h,
 		started:     time.Now(),
-		gathers:     transport.Gathers(conn),
 		schemasSent: map[native.Hash]uint32{},
 		context:     &callContext{},
 		done:        make(chan struct{}),
 		failed:      make(chan struct{}),
 		finished:    make(chan struct{}),
 	}
+	if sealed, ok := conn.(*sealedConn); ok {
+		l.under, l.sealer = sealed.Conn, &sealed.sealer
+	}
+	l.gathers = l.sealer == nil && transport.Gathers(conn)
 	l.routes.start(peer.Limits.Routes)
 	l.names.start(peer.Limits.Names)
 	l.writer.wake = make(chan struct{}, 1)
-	l.writer.raw = newRawWriter(conn)
+	l.writer.raw = newRawWriter(l.under)
 	l.calls.limit = peer.Limits.Calls
 	l.jobs.init(l)
 	l.leaving.start()

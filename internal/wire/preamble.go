@@ -8,8 +8,8 @@ import (
 
 // The versions of the protocol that this package speaks, see docs/protocol.md.
 const (
-	oldestVersion = 2
-	newestVersion = 2
+	oldestVersion = 3
+	newestVersion = 3
 )
 
 // The preamble is the first message of each side: 48 bytes with the same layout in all versions for ever, so that any two
@@ -22,8 +22,10 @@ const (
 	nonceSize    = 32
 
 	flagKeyed   = 1 << 0 // this side has a cluster key
-	flagBound   = 1 << 1 // this side sees TLS on the connection and puts it into its proof
+	flagBound   = 1 << 1 // the connection is encrypted as this side sees it, by TLS or a broker's session, and the handshake is bound to that
 	flagDialled = 1 << 2 // this side dialled
+	flagAES     = 1 << 3 // this side's processor has instructions for AES-GCM
+	flagPlain   = 1 << 4 // this side does not need what follows the handshake to be sealed
 )
 
 // preamble is one side's. Bits of flags and reserved bytes that are not known are for later versions.
@@ -82,7 +84,7 @@ func agree(dialler, acceptor preamble) (version int, refusal *HandshakeError) {
 	case dialler.flags&flagKeyed != 0 && acceptor.flags&flagKeyed == 0:
 		return refuse(ReasonKeyNeeded, "the dialling side has a cluster key and the accepting side none: give both the same key")
 	case dialler.flags&flagKeyed != 0 && (dialler.flags^acceptor.flags)&flagBound != 0:
-		return refuse(ReasonBinding, "one side sees TLS on the connection and the other does not: something between them ends it, "+
+		return refuse(ReasonBinding, "one side sees encryption on the connection and the other does not: something between them ends it, "+
 			"so the key would not be proven to the node that is meant")
 	}
 	return version, nil

@@ -56,7 +56,7 @@ type writer struct {
 
 	// Only the goroutine with the role uses these; wake passes them on with it.
 	raw          *rawWriter // writes without waiting; nil for connections that cannot, such as TLS
-	unsent       []byte     // the end of unsentBuffer, which the connection did not take without waiting
+	unsent       []byte     // the end of unsentBuffer, or of its records, which the connection did not take without waiting
 	unsentBuffer []byte
 	rawError     error // of the last write without waiting
 
@@ -177,15 +177,16 @@ func (l *Link) writeWithoutWaiting() {
 		buf := l.takePending()
 		l.mu.Unlock()
 
-		n, err := l.raw.write(buf)
+		out := l.sealed(buf)
+		n, err := l.raw.write(out)
 		l.writes.Add(1)
 		if err != nil {
 			l.rawError = err
 			l.wake <- struct{}{} // the goroutine reports it: writeFailed may have to wait, and this goroutine must not
 			return
 		}
-		if n < len(buf) {
-			l.unsent, l.unsentBuffer = buf[n:], buf
+		if n < len(out) {
+			l.unsent, l.unsentBuffer = out[n:], buf
 			l.wake <- struct{}{}
 			return
 		}
@@ -304,7 +305,7 @@ func (l *Link) writeAll() error {
 
 		var err error
 		if seg == nil {
-			err = l.writeWaiting(buf)
+			err = l.writeWaiting(l.sealed(buf))
 		} else {
 			buf, err = l.writeSegment(buf, seg)
 		}
@@ -315,12 +316,21 @@ func (l *Link) writeAll() error {
 	}
 }
 
+// sealed returns what goes over the connection for buf: records in a buffer that the next call overwrites, or buf itself. Only
+// the goroutine with the role calls it, after all of the last result was written.
+func (l *Link) sealed(buf []byte) []byte {
+	if l.sealer == nil {
+		return buf
+	}
+	return l.sealer.records(buf)
+}
+
 // writeWaiting writes all of buf, however long the peer takes, in parts of at most largestWrite bytes.
 func (l *Link) writeWaiting(buf []byte) error {
 	for len(buf) > 0 {
 		part := buf[:min(len(buf), largestWrite)]
 		l.writeStart.Store(l.now())
-		n, err := l.conn.Write(part)
+		n, err := l.under.Write(part)
 		l.writeStart.Store(0)
 		l.writes.Add(1)
 		if err != nil {
@@ -335,7 +345,9 @@ func (l *Link) writeWaiting(buf []byte) error {
 // not change or free it before. It returns buf, which may have grown.
 func (l *Link) writeSegment(buf []byte, seg *segment) ([]byte, error) {
 	var err error
-	if l.gathers {
+	if l.sealer != nil {
+		buf, err = l.writeSealed(buf, seg)
+	} else if l.gathers {
 		if len(buf) > largestWrite {
 			err = l.writeWaiting(buf)
 		} else if len(buf) > 0 {
@@ -355,6 +367,23 @@ func (l *Link) writeSegment(buf []byte, seg *segment) ([]byte, error) {
 	}
 	seg.done <- struct{}{}
 	return buf, err
+}
+
+// writeSealed seals the chunks where they are, each in a record of its own: the peer opens it directly into the buffer of the
+// value. What stands before a chunk goes into one record with what was pending. It returns buf, which may have grown.
+func (l *Link) writeSealed(buf []byte, seg *segment) ([]byte, error) {
+	l.sealer.reset()
+	for _, part := range seg.parts {
+		if len(part) < straightAbove {
+			buf = append(buf, part...)
+			continue
+		}
+		l.sealer.add(buf)
+		l.sealer.add(part)
+		buf = buf[:0]
+	}
+	l.sealer.add(buf)
+	return buf, l.writeWaiting(l.sealer.buf)
 }
 
 // segment is some chunks of a large message that are written together, with no other frames between them.

@@ -2,6 +2,7 @@ package quic
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -157,3 +158,6 @@ func (c *conn) set(deadline func(time.Time) error, t time.Time) error {
 	}
 	return deadline(t)
 }
+
+// ConnectionState describes the TLS of the connection, to which a link's handshake is bound.
+func (c *conn) ConnectionState() tls.ConnectionState { return c.link.ConnectionState().TLS }
