@@ -2,14 +2,17 @@ package bus
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/seal"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -19,10 +22,16 @@ type conn struct {
 	end
 	peer string // the other side's inbox
 
+	keyed        bool // the session is sealed, or will be
+	channel      atomic.Pointer[seal.Channel]
+	numbering    sync.Mutex // held while a packet is sealed and published, so that numbers go in order; taken last
+	sealedPacket []byte     // the sealed packet
+
 	writing sync.Mutex // held by Write, so that its bytes stay together; taken before sending
 	sending sync.Mutex // held while publishing parts of the stream, so that they go in order; taken before mu
 
 	mu            sync.Mutex // guards the rest
+	sealing       sealing
 	readable      sync.Cond
 	writable      sync.Cond
 	readDeadline  transport.Deadline
@@ -63,12 +72,22 @@ func (c *conn) packet(k kind) packet {
 }
 
 // send publishes a packet that is not part of the stream. A failure is no fault: a peer that misses it asks.
-func (c *conn) send(p packet) { c.hub.broker.Publish(c.peer, p.append(nil)) }
+func (c *conn) send(p packet) { c.publish(p.append(nil), c.hub.broker.Publish) }
 
 // dial asks the other hub for the session until it has an answer.
 func (c *conn) dial(ctx context.Context) error {
 	hello := c.packet(kindOpen)
 	hello.text = []byte(c.hub.inbox)
+	if c.keyed {
+		offer, state, err := c.hub.config.Keys.Offer(rand.Reader, seal.Own(), prologue(c.session, c.hub.inbox, c.peer), nil)
+		if err != nil {
+			return err
+		}
+		c.mu.Lock()
+		c.sealing.offer = state
+		c.mu.Unlock()
+		hello.text = append(append(hello.text, 0), offer...)
+	}
 	again := time.NewTicker(probeAfter)
 	defer again.Stop()
 	for {
@@ -202,7 +221,7 @@ func (c *conn) sendData(buffers *net.Buffers, size int) error {
 	data := gather(head.append(c.out.buffer(maxHeader+size)), buffers, size)
 	c.out.add(data, size)
 	c.mu.Unlock()
-	c.hub.broker.Publish(c.peer, data) // what is lost is asked for
+	c.publish(data, c.hub.broker.Publish) // what is lost is asked for
 	return nil
 }
 

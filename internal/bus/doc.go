@@ -16,6 +16,7 @@
 // ends when one side closes it, or when the broker reports for more than a second that nothing listens to the other side's
 // inbox.
 //
-// A program that has access to the broker can read and disturb what goes over it. The cluster key keeps it from being taken
-// for a node; the broker's own accounts and TLS keep strangers from the broker.
+// With a cluster key sessions are sealed: who has access to the broker, and not the key, sees which inboxes send how much when, and no more.
+// What such a program publishes is dropped, counted and logged, and changes nothing. Without a key it can read and disturb what goes over the
+// broker; then the broker's own accounts and TLS keep strangers from it.
 package bus

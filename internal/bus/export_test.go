@@ -32,3 +32,18 @@ func CheckParse(t *testing.T, message []byte) {
 		t.Errorf("%x is read as %+v, and written again as %+v, %v", message, p, again, err)
 	}
 }
+
+// Unproven is how many sessions wait for their other side to show that it has the keys.
+func (h *Hub) Unproven() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.unproven)
+}
+
+// Inbox is the subject of the hub's packets.
+func (h *Hub) Inbox() string { return h.inbox }
+
+// Arrived has the hub take a message to its inbox.
+func (h *Hub) Arrived(message []byte) { h.arrived(message) }
+
+const OpenLimit = openLimit

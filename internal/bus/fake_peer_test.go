@@ -12,6 +12,7 @@ import (
 const (
 	kindOpen   = 1
 	kindAccept = 2
+	kindRefuse = 3
 	kindData   = 4
 	kindAck    = 5
 	kindClose  = 8

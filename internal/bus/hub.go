@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/address"
+	"github.com/sabir-go/sabir/internal/seal"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -37,6 +39,12 @@ type Config struct {
 	Cluster, Node string
 	// Transport is given to the driver.
 	Transport transport.Config
+	// Keys are the cluster keys. With one, sessions are sealed, and others are not taken.
+	Keys seal.Keys
+	// Plain leaves sessions with hubs that are plain too as they are: everybody at the broker can read and change them.
+	Plain bool
+	// Refusals counts the packets that nobody with a key made; nil counts nothing.
+	Refusals *seal.Refusals
 	// Log takes the faults that no method can return as an error; nil is no log.
 	Log *slog.Logger
 }
@@ -54,8 +62,9 @@ type Hub struct {
 	mu             sync.Mutex
 	changed        sync.Cond // there is work, or nothing more is done
 	sessions       map[end]*conn
-	work           []*conn   // conns that have something to send, each once
-	refusals       []refusal // bounded by maxRefusals
+	unproven       map[*conn]struct{} // those of sessions whose other side has not shown that it has the keys
+	work           []*conn            // conns that have something to send, each once
+	refusals       []refusal          // bounded by maxRefusals
 	closed         bool
 	left           bool // closed, and nothing more is done
 	lost           bool
@@ -95,7 +104,7 @@ func Open(ctx context.Context, broker string, config Config) (*Hub, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &Hub{config: config, at: at.Redacted(), sessions: make(map[end]*conn), done: make(chan struct{})}
+	h := &Hub{config: config, at: at.Redacted(), sessions: make(map[end]*conn), unproven: make(map[*conn]struct{}), done: make(chan struct{})}
 	h.changed.L = &h.mu
 	h.everybody = prefix + "." + Token(config.Cluster)
 	h.inbox = h.everybody + "." + Token(config.Node) + "-" + strings.ToLower(rand.Text()[:8])
@@ -103,7 +112,7 @@ func Open(ctx context.Context, broker string, config Config) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.largest = min(h.broker.MaxMessage(), largestPacket) - maxHeader
+	h.largest = min(h.broker.MaxMessage(), largestPacket) - maxHeader - sealedOverhead
 	err = h.broker.Subscribe(ctx, h.inbox, h.arrived)
 	if err == nil {
 		err = h.broker.Subscribe(ctx, h.everybody, h.broadcast)
@@ -118,7 +127,13 @@ func Open(ctx context.Context, broker string, config Config) (*Hub, error) {
 }
 
 // Addr is the address at which others dial this hub's listener: the broker's address, and behind a # the inbox.
-func (h *Hub) Addr() string { return h.broker.Addr() + "#" + h.inbox }
+func (h *Hub) Addr() string {
+	address := h.broker.Addr() + "#" + h.inbox
+	if h.config.Plain {
+		address += plainMark
+	}
+	return address
+}
 
 // Broadcast sends a message to all hubs of the cluster, this one included. It may be lost.
 func (h *Hub) Broadcast(message []byte) error { return h.broker.Publish(h.everybody, message) }
@@ -159,7 +174,9 @@ func (h *Hub) Dial(ctx context.Context, address string) (net.Conn, error) {
 	defer cancel()
 	var id sessionID
 	rand.Read(id[:])
-	c := newConn(h, end{id, true}, to.Fragment)
+	inbox, sealed := h.seals(to.Fragment)
+	c := newConn(h, end{id, true}, inbox)
+	c.keyed = sealed
 	if err := ctx.Err(); err != nil { // before a peer is asked, which might answer at once
 		return nil, &net.OpError{Op: "dial", Net: "bus", Addr: c.RemoteAddr(), Err: err}
 	}
@@ -245,6 +262,7 @@ func (h *Hub) forget(c *conn) {
 	if h.sessions[c.end] == c {
 		delete(h.sessions, c.end)
 	}
+	delete(h.unproven, c)
 }
 
 func (h *Hub) all() []*conn {
@@ -259,7 +277,7 @@ func (h *Hub) all() []*conn {
 
 // arrived takes a message to the inbox. It runs on the driver's goroutine and does not block.
 func (h *Hub) arrived(message []byte) {
-	p, err := parse(message)
+	p, err := parseHead(message)
 	if err != nil {
 		h.config.Log.Debug("message not understood", "node", h.config.Node, "error", err)
 		return
@@ -267,13 +285,36 @@ func (h *Hub) arrived(message []byte) {
 	h.mu.Lock()
 	c := h.sessions[end{p.session, p.toDialler}]
 	h.mu.Unlock()
+	rest := message[headSize:]
+	if c != nil && c.keyed && p.kind.sealed() {
+		var ok bool
+		if rest, ok = c.unseal(message); !ok {
+			h.config.Refusals.Note("the broker", c.peer)
+			return
+		}
+	}
+	if err := p.parseRest(rest); err != nil {
+		h.config.Log.Debug("message not understood", "node", h.config.Node, "error", err)
+		return
+	}
 	switch {
+	case c != nil && c.keyed && !p.kind.sealed():
+		c.mu.Lock()
+		ok := c.handshake(&p)
+		c.mu.Unlock()
+		if !ok {
+			h.config.Refusals.Note("the broker", c.peer)
+		}
 	case c != nil:
-		c.arrived(&p)
+		if c.arrived(&p) {
+			h.proven(c)
+		}
 	case p.kind == kindOpen && !p.toDialler:
 		h.opened(&p)
 	case p.kind == kindProbe, p.kind == kindClose: // it is over, and the other side does not know
-		h.refuse(string(p.text), packet{kind: kindReset, toDialler: !p.toDialler, session: p.session})
+		if h.config.Keys.None() || h.config.Plain { // with a key nobody would believe it; the link above finds out
+			h.refuse(string(p.text), packet{kind: kindReset, toDialler: !p.toDialler, session: p.session})
+		}
 	}
 }
 
@@ -287,17 +328,26 @@ func (h *Hub) queue(c *conn) {
 
 // opened takes in a session that another hub began.
 func (h *Hub) opened(p *packet) {
-	from := string(p.text)
+	inbox, offer, sealed := bytes.Cut(p.text, []byte{0})
+	from := string(inbox)
 	if !validSubject(from) {
 		return
 	}
 	h.mu.Lock()
 	l := h.listener
 	h.mu.Unlock()
+	switch {
+	case sealed && !h.config.Keys.None():
+		h.openedSealed(p, from, offer, l)
+		return
+	case !sealed && !h.config.Keys.None() && !h.config.Plain:
+		h.config.Refusals.Note("the broker", from)
+		return
+	}
 	c := newConn(h, end{p.session, false}, from)
 	c.state = open
 	refused := packet{kind: kindRefuse, toDialler: true, session: p.session}
-	if l == nil || h.add(c) != nil {
+	if sealed || l == nil || h.add(c) != nil {
 		h.refuse(from, refused)
 		return
 	}

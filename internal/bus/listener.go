@@ -34,6 +34,13 @@ func (l *listener) offer(c *conn) bool {
 	}
 }
 
+// takes reports whether it would take another connection now.
+func (l *listener) takes() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.ended && len(l.waiting) < cap(l.waiting)
+}
+
 func (l *listener) Accept() (net.Conn, error) {
 	select {
 	case <-l.closed: // first, for after Close both may be ready

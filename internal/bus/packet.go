@@ -10,8 +10,8 @@ import (
 type kind uint8
 
 const (
-	kindOpen   kind = 1 // text: the inbox of the side that dials
-	kindAccept kind = 2
+	kindOpen   kind = 1 // text: the inbox of the side that dials; with a key also 0 and the offer of its handshake
+	kindAccept kind = 2 // text: with a key the reply of the handshake
 	kindRefuse kind = 3 // nothing accepts, or too many wait to be
 	kindData   kind = 4 // at: where in the stream the bytes in text begin; taken
 	kindAck    kind = 5 // taken; at: what has arrived
@@ -29,6 +29,8 @@ type sessionID [16]byte
 // packet is a message taken apart:
 //
 //	1 byte kind, 16 bytes session, varint at, varint taken, text
+//
+// See sealed.go for what becomes of it with a cluster key.
 type packet struct {
 	kind      kind
 	toDialler bool
@@ -55,7 +57,15 @@ func (p *packet) append(dst []byte) []byte {
 
 // parse takes a message apart. The text stays part of it.
 func parse(message []byte) (p packet, err error) {
-	if len(message) < 1+len(p.session) {
+	if p, err = parseHead(message); err != nil {
+		return p, err
+	}
+	return p, p.parseRest(message[headSize:])
+}
+
+// parseHead reads what is never sealed.
+func parseHead(message []byte) (p packet, err error) {
+	if len(message) < headSize {
 		return p, fmt.Errorf("bus: a message of %d bytes is no packet", len(message))
 	}
 	p.kind = kind(message[0] &^ towardsDialler)
@@ -63,14 +73,18 @@ func parse(message []byte) (p packet, err error) {
 	if p.kind < kindOpen || p.kind > kindReset {
 		return p, fmt.Errorf("bus: no packet is of kind %d", p.kind)
 	}
-	rest := message[1+copy(p.session[:], message[1:]):]
+	copy(p.session[:], message[1:])
+	return p, nil
+}
+
+func (p *packet) parseRest(rest []byte) error {
 	for _, number := range []*uint64{&p.at, &p.taken} {
 		value, size := binary.Uvarint(rest)
 		if size <= 0 || value > 1<<62 {
-			return p, fmt.Errorf("bus: a packet of kind %d has a number that cannot be read", p.kind)
+			return fmt.Errorf("bus: a packet of kind %d has a number that cannot be read", p.kind)
 		}
 		*number, rest = value, rest[size:]
 	}
 	p.text = rest
-	return p, nil
+	return nil
 }

@@ -44,7 +44,9 @@ func (c *conn) serve() {
 		return
 	}
 	if w&wantAccept != 0 {
-		c.send(c.packet(kindAccept))
+		accept := c.packet(kindAccept)
+		accept.text = c.sealing.accept // it is not changed
+		c.send(accept)
 	}
 	if w&wantAgain != 0 {
 		ack.kind = kindAgain
@@ -72,7 +74,7 @@ func (c *conn) sendAgain() {
 	c.out.busy++
 	c.mu.Unlock()
 	for _, m := range missing {
-		c.hub.broker.Publish(c.peer, m.data)
+		c.publish(m.data, c.hub.broker.Publish)
 	}
 	c.mu.Lock()
 	c.out.busy--
@@ -96,7 +98,7 @@ func (c *conn) sendClose() {
 	c.out.add(data, 1)
 	c.progress, c.pause = time.Now(), probeAfter
 	c.mu.Unlock()
-	c.hub.broker.Publish(c.peer, data)
+	c.publish(data, c.hub.broker.Publish)
 }
 
 // sendProbe asks what of the stream has arrived, behind everything that was written, and whether the peer is still there.
@@ -108,17 +110,26 @@ func (c *conn) sendProbe() {
 	p.at, p.taken = c.out.sent, c.in.taken
 	c.mu.Unlock()
 	p.text = []byte(c.hub.inbox)
-	c.hub.broker.Probe(c.peer, p.append(nil))
+	c.publish(p.append(nil), c.hub.broker.Probe)
 }
 
-// arrived takes a packet. It does not block.
-func (c *conn) arrived(p *packet) {
+// arrived takes a packet, which the other side made, and reports whether that shows for the first time that it has the keys. It does
+// not block.
+func (c *conn) arrived(p *packet) (proven bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state == over {
-		return
+		return false
 	}
 	c.unheardSince = time.Time{}
+	proven = c.keyed && !c.dialled && !c.sealing.proven
+	c.sealing.proven = true
+	c.take(p)
+	return proven
+}
+
+// take runs under mu.
+func (c *conn) take(p *packet) {
 	switch p.kind {
 	case kindOpen: // it asks again
 		c.want(wantAccept)
@@ -210,6 +221,8 @@ func (c *conn) look(now time.Time) {
 	defer c.mu.Unlock()
 	switch {
 	case c.state == over:
+	case c.keyed && !c.dialled && !c.sealing.proven:
+		c.awaitProof(now)
 	case c.state == closing && now.Sub(c.closedAt) > lingerLimit:
 		c.want(wantReset)
 		c.finish(nil)

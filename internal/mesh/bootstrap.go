@@ -42,7 +42,8 @@ func (m *Mesh) listen(ctx context.Context) error {
 
 // connectBus connects to the broker at the address.
 func (m *Mesh) connectBus(ctx context.Context) error {
-	hub, err := bus.Open(ctx, m.config.Address, bus.Config{Cluster: m.config.Cluster, Node: m.config.Node, Transport: m.transport, Log: m.log})
+	hub, err := bus.Open(ctx, m.config.Address, bus.Config{Cluster: m.config.Cluster, Node: m.config.Node, Transport: m.transport, Log: m.log,
+		Keys: m.config.Keys, Plain: m.config.Plain, Refusals: m.forged})
 	if err != nil {
 		return fmt.Errorf("the node cannot use the broker: %w", err)
 	}
