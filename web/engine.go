@@ -33,7 +33,15 @@ func (s *server) Take(x *exchange.Exchange) bool {
 // Serve answers a request that Take has accepted.
 func (s *server) Serve(x *exchange.Exchange) {
 	s.requests.Add(1)
-	s.handle(x, x.Route.(*target), true)
+	to := x.Route.(*target)
+	if s.clients != nil {
+		leave, ok := s.enter(x, to)
+		if !ok {
+			return
+		}
+		defer leave()
+	}
+	s.handle(x, to, true)
 }
 
 // Failed makes the response if Serve did not return, because the call ended its goroutine.

@@ -24,6 +24,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	to, params := s.find(x)
 	x.Params = params
+	leave, ok := s.enter(x, to)
+	if !ok {
+		write(w, r, x)
+		linger(w, r)
+		return
+	}
+	defer leave()
 	switch {
 	case to == nil:
 		s.serveOther(w, r, x)

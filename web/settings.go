@@ -21,6 +21,7 @@ type settings struct {
 	events        []string // patterns
 	open          bool
 	proxies       exchange.Proxies
+	clients       ClientLimits
 	limits        limits
 	problems      []error
 
@@ -146,6 +147,9 @@ func (s *settings) check() {
 	}
 	if err := s.proxies.Check(); err != nil {
 		s.problem("TrustProxies: %w", err)
+	}
+	if err := s.clients.check(); err != nil {
+		s.problem("LimitClients: %w", err)
 	}
 	s.inherit()
 	for _, d := range s.routeGroups() {

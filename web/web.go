@@ -37,6 +37,7 @@ type server struct {
 	crowded  func() bool // more calls come than the node can answer; nil under Handler
 	settings *settings
 	tables   tables
+	clients  *clientTable       // nil for no bounds
 	ownPages map[string]*target // by path: /health, /ready, / and /$api
 	mounts   []*mounted
 	streams  *httpstream.Streams
@@ -74,6 +75,7 @@ func newServer(n *sabir.Node, config gateway.HTTPConfig) (*server, error) {
 		})
 	}
 	f := &server{node: n, config: config, settings: s, streams: httpstream.New(n, httpstream.Limits{})}
+	f.clients = newClients(s.clients, &s.proxies, n.Log())
 	f.tables.server = f
 	return f, nil
 }
@@ -142,7 +144,11 @@ func (s *server) Start(ctx context.Context) error {
 		return fmt.Errorf("cannot listen on %s: %w", where.at, err)
 	}
 	l := s.settings.limits
-	s.engine = http1.NewServer(http1.Config{Handler: s, TLS: s.config.TLS, Crowded: s.crowded, Log: s.node.Log(),
+	var admit func(netip.Addr) (func(), bool)
+	if s.clients != nil {
+		admit = s.clients.connect
+	}
+	s.engine = http1.NewServer(http1.Config{Handler: s, TLS: s.config.TLS, Crowded: s.crowded, Admit: admit, Log: s.node.Log(),
 		Limits: http1.Limits{Connections: l.connections, HeadTime: l.readHeaders, BodyTime: l.readBody, CallTime: s.settings.root.timeout,
 			WriteTime: l.write, IdleTime: l.idle, Drain: l.drain, Quiet: l.quiet},
 		Fallback: &http.Server{

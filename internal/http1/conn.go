@@ -62,6 +62,7 @@ type conn struct {
 	flushLock sync.Mutex  // held during the phase flushing
 	freed     atomic.Bool // the server no longer lists it
 	index     int         // in Server.conns; guarded by Server.mu
+	uncount   func()      // see Config.Admit; nil for nothing to do
 
 	whileGone atomic.Pointer[func()] // see WhileGone; nil for none
 

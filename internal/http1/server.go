@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -82,6 +83,9 @@ type Config struct {
 	// Crowded reports whether more requests come than can be answered. The clients of those that are read then may have gone long
 	// ago: a request whose client has closed its side is not handled, and its connection is closed. nil is for never.
 	Crowded func() bool
+	// Admit, if not nil, is asked for each connection with its other end's address. leave is called once when it has ended.
+	// Where it is not ok, the connection is answered with 429, over TLS just closed. It must be quick.
+	Admit func(netip.Addr) (leave func(), ok bool)
 	// Log gets panics and answers that cannot be written as errors and warnings, and what peers do wrong on level debug.
 	// nil is for none.
 	Log *slog.Logger
@@ -108,6 +112,7 @@ type Server struct {
 	tls      *tls.Config
 	limits   Limits
 	crowded  func() bool
+	admit    func(netip.Addr) (leave func(), ok bool) // nil for all
 	log      *slog.Logger
 
 	tick  time.Duration
@@ -122,6 +127,7 @@ type Server struct {
 	refused       atomic.Int64 // requests that strict refused
 
 	connTokens   chan struct{} // one token for each open connection
+	turningDown  chan struct{} // one token for each connection that is being answered with 429
 	stopped      chan struct{} // closed when no more connections are accepted
 	stopWatchdog chan struct{} // closed to end the watchdog
 	watchdogDone chan struct{} // closed when the watchdog has ended
@@ -142,7 +148,7 @@ type Server struct {
 
 // NewServer makes a server that does not serve yet.
 func NewServer(config Config) *Server {
-	s := &Server{handler: config.Handler, fallback: config.Fallback, limits: config.Limits, crowded: config.Crowded, log: config.Log, tick: tick,
+	s := &Server{handler: config.Handler, fallback: config.Fallback, limits: config.Limits, crowded: config.Crowded, admit: config.Admit, log: config.Log, tick: tick,
 		stopped: make(chan struct{}), stopWatchdog: make(chan struct{}), watchdogDone: make(chan struct{}), fallbackDone: make(chan struct{}), handovers: newHandovers()}
 	if s.crowded == nil {
 		s.crowded = func() bool { return false }
@@ -153,6 +159,7 @@ func NewServer(config Config) *Server {
 	s.limits.setDefaults()
 	s.setTicks()
 	s.connTokens = make(chan struct{}, s.limits.Connections)
+	s.turningDown = make(chan struct{}, maxTurningDown)
 	s.setFixed(time.Now())
 	s.lookGone = func(fd uintptr) { s.gone = callerGone(fd) }
 	if s.fallback == nil {
@@ -278,11 +285,21 @@ func (s *Server) begin(l net.Listener) bool {
 // take starts to serve a connection.
 func (s *Server) take(socket net.Conn) {
 	c := s.newConn(socket)
+	if s.admit != nil {
+		var ok bool
+		if c.uncount, ok = s.admit(c.remote.Addr()); !ok {
+			s.turnDown(socket)
+			return
+		}
+	}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
 		socket.Close()
 		<-s.connTokens
+		if c.uncount != nil {
+			c.uncount()
+		}
 		return
 	}
 	c.index = len(s.conns)
@@ -304,6 +321,9 @@ func (s *Server) free(c *conn) {
 	s.conns = s.conns[:last]
 	s.mu.Unlock()
 	<-s.connTokens
+	if c.uncount != nil {
+		c.uncount()
+	}
 	c.connContext.end(context.Canceled)
 }
 

@@ -52,7 +52,7 @@ func (x *Exchange) Client() netip.Addr {
 		}
 		return client
 	}
-	if client.IsValid() && !p.believed(client) {
+	if client.IsValid() && !p.Trusts(client) {
 		return client
 	}
 	hops := p.hops(x)
@@ -61,14 +61,15 @@ func (x *Exchange) Client() netip.Addr {
 		if !ok {
 			return client
 		}
-		if client = addr; !p.believed(addr) {
+		if client = addr; !p.Trusts(addr) {
 			return client
 		}
 	}
 	return client
 }
 
-func (p *Proxies) believed(addr netip.Addr) bool {
+// Trusts reports whether the address is one of the proxies.
+func (p *Proxies) Trusts(addr netip.Addr) bool {
 	for _, prefix := range p.From {
 		if prefix.Contains(addr) {
 			return true
