@@ -86,7 +86,7 @@ func newNodeService(n *Node) *Service {
 			return Empty{}, Broadcast(ctx, n, in.Event, in.Payload)
 		}
 		return Empty{}, Emit(ctx, n, in.Event, in.Payload)
-	}, Doc("emits or broadcasts an event"))
+	}, Doc("emits or broadcasts an event"), ClusterOnly())
 	return s
 }
 

@@ -67,8 +67,8 @@ func (s *server) apiInfo() api.API {
 	if frame.Title == "" {
 		frame.Title, frame.Version = s.node.ID(), "0"
 	}
-	if cfg.events != nil {
-		frame.Events = &api.Events{Path: eventsPath, Patterns: cfg.events}
+	if patterns := cfg.eventPatterns(noRole); patterns != nil {
+		frame.Events = &api.Events{Path: eventsPath, Patterns: patterns}
 	}
 	for _, d := range cfg.groups {
 		for name, scheme := range s.schemes(d) {
@@ -98,7 +98,7 @@ func (s *server) schemes(d *routeGroup) map[string]api.Scheme {
 
 // locate fills in where an action is found first, and how to authenticate there.
 func (s *server) locate(a *sabir.Action, d *api.Action) bool {
-	if !a.Public() || isOperatorAction(a) {
+	if !s.offers(a) || isOperatorAction(a) {
 		return false
 	}
 	at := s.groupsOf(a)[0]

@@ -9,14 +9,25 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// A caller without roles may emit what names it likes. However many there are, the links of the cluster carry what others do
+// An action may emit events whose names come from outside. However many there are, the links of the cluster carry what others do
 // afterwards, also what was never used on them: an action, a stream and an event.
 func TestEventsOfManyNamesFromOutsideLeaveTheLinksAsTheyWere(t *testing.T) {
 	listener := sabir.NewService("listener")
 	got := make(chan string, 20_000)
 	sabir.On(listener, "user.**", func(ctx context.Context, _ any) error { got <- sabir.InfoFromContext(ctx).Event; return nil })
 	startAs(t, "worker", sabir.Join("mem://"+t.Name()), sabir.Serve(shop(), store(), listener))
-	gateway := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0"))
+	type occurrence struct {
+		Event     string `json:"event"`
+		Broadcast bool   `json:"broadcast"`
+	}
+	diary := sabir.NewService("diary")
+	sabir.Handle(diary, "note", func(ctx context.Context, in occurrence) (sabir.Empty, error) {
+		if in.Broadcast {
+			return sabir.Empty{}, sabir.Broadcast(ctx, diary, in.Event, sabir.Empty{})
+		}
+		return sabir.Empty{}, sabir.Emit(ctx, diary, in.Event, sabir.Empty{})
+	})
+	gateway := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.Serve(diary), sabir.HTTP(":0", Forward("shop.*", "items.*")))
 	if err := gateway.WaitFor(t.Context(), "shop", "items", "listener"); err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +36,7 @@ func TestEventsOfManyNamesFromOutsideLeaveTheLinksAsTheyWere(t *testing.T) {
 	for b := range batches {
 		var list []string
 		for i := range calls {
-			list = append(list, fmt.Sprintf(`{"action":"$node.emit","input":{"event":"user.%d.seen","payload":{},"broadcast":%v}}`, b*calls+i, i%2 == 0))
+			list = append(list, fmt.Sprintf(`{"action":"diary.note","input":{"event":"user.%d.seen","broadcast":%v}}`, b*calls+i, i%2 == 0))
 		}
 		answer := post(t, base+"/batch", "["+strings.Join(list, ",")+"]")
 		if answer.status != 200 || strings.Count(answer.body, `"status":200`) != calls {
@@ -47,7 +58,7 @@ func TestEventsOfManyNamesFromOutsideLeaveTheLinksAsTheyWere(t *testing.T) {
 	if answer := post(t, base+"/items/tail", `{"name":"x"}`); answer.status != 200 {
 		t.Errorf("a stream that was not used before: %d %s", answer.status, answer.body)
 	}
-	if answer := post(t, base+"/$node/emit", `{"event":"user.created","payload":{}}`); answer.status != 200 || <-got != "user.created" {
+	if answer := post(t, base+"/diary/note", `{"event":"user.created"}`); answer.status != 200 || <-got != "user.created" {
 		t.Errorf("an event that was not used before: %d %s", answer.status, answer.body)
 	}
 }

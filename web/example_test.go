@@ -398,19 +398,45 @@ func Example_batch() {
 	// Output: 200 [{"status":200,"output":{"text":"Hello, Ada"}},{"status":200,"output":{"text":"Hello, Bob"}}]
 }
 
-// What a node reports and does for its operators is only for authenticated callers.
-func ExampleAllowUnauthenticated() {
+// What a node reports to its operators does not exist for other callers.
+func ExampleOperators() {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", greet)
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
-	base, stop := serve(sabir.Serve(greeter), sabir.HTTP("127.0.0.1:0", web.AllowUnauthenticated(), web.Auth(keys), web.AllowAnonymous()))
+	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{
+		"key-of-ada-0123456789": {Subject: "ada"},
+		"key-of-eve-0123456789": {Subject: "eve", Roles: []string{"ops"}}}})
+	base, stop := serve(sabir.Serve(greeter), sabir.HTTP("127.0.0.1:0", web.Auth(keys), web.AllowAnonymous(), web.Operators("ops")))
 	defer stop()
 
 	show("POST", base+"/greeter/hello", `{"name":"Ada"}`)
-	status("POST", base+"/$node/emit", `{"event":"orders.placed"}`)
-	status("POST", base+"/$node/emit", `{"event":"orders.placed"}`, "X-Api-Key: key-of-ada-0123456789")
+	status("POST", base+"/$node/info", `{}`)
+	status("POST", base+"/$node/info", `{}`, "X-Api-Key: key-of-ada-0123456789")
+	status("POST", base+"/$node/info", `{}`, "X-Api-Key: key-of-eve-0123456789")
+	status("POST", base+"/$node/emit", `{"event":"orders.placed"}`, "X-Api-Key: key-of-eve-0123456789")
 	// Output:
 	// 200 {"text":"Hello, Ada"}
-	// 401
+	// 404
+	// 404
 	// 200
+	// 404
+}
+
+// A gateway lets callers reach what it names of other nodes.
+func ExampleForward() {
+	users := sabir.NewService("users")
+	sabir.Handle(users, "hello", greet)
+	sabir.Handle(users, "purge", greet)
+	backend := sabir.NewNode(sabir.NodeID("backend"), sabir.Serve(users), sabir.Join("mem://forwarding"))
+	if err := backend.Start(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	defer backend.Stop(context.Background())
+	base, stop := serve(sabir.NodeID("gateway"), sabir.Join("mem://forwarding"), sabir.HTTP("127.0.0.1:0", web.Forward("users.hello")))
+	defer stop()
+
+	show("POST", base+"/users/hello", `{"name":"Ada"}`)
+	status("POST", base+"/users/purge", `{"name":"Ada"}`)
+	// Output:
+	// 200 {"text":"Hello, Ada"}
+	// 404
 }

@@ -20,7 +20,7 @@ func startGateway(t *testing.T, options ...gateway.HTTPOption) (gateway *sabir.N
 	sabir.Handle(guarded, "open", echoPut, sabir.Use(auth.Require("keeper")))
 	sabir.HandleStream(guarded, "watch", func(_ context.Context, s *sabir.Stream[putItem, int]) error { return s.Send(1) })
 	startAs(t, "worker", sabir.Join("mem://"+t.Name()), sabir.Serve(shop(), store(), guarded))
-	gateway = startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", options...))
+	gateway = startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", append(options, Forward("**"))...))
 	if err := gateway.WaitFor(t.Context(), "shop", "items"); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ type Site struct {
 	Node     *sabir.Node
 	Prefix   string         // its own
 	Key      string         // of sabir.HTTPKey; "" for none
-	Loopback bool           // only this machine can reach it
+	Loopback bool           // it listens on this machine, lets callers in without credentials and answers to this machine's names only
 	Open     bool           // every client may call, see Open
 	API      func() api.API // what can be called here now
 }

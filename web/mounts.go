@@ -22,9 +22,9 @@ type mounted struct {
 }
 
 // mount makes the handlers that were mounted, those with the longest prefix first.
-func (s *server) mount(loopback bool) error {
+func (s *server) mount() error {
 	for _, m := range s.settings.mounts {
-		mountedAt := Site{Node: s.node, Prefix: m.prefix, Key: s.config.Key, Loopback: loopback, Open: s.settings.open,
+		mountedAt := Site{Node: s.node, Prefix: m.prefix, Key: s.config.Key, Loopback: s.onlyLocal, Open: s.settings.open,
 			API: func() api.API { return s.api() }}
 		h, err := m.make(mountedAt)
 		if err != nil {

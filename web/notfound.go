@@ -12,7 +12,7 @@ import (
 
 // noTarget answers a request whose path, or whose method for the path, has no target.
 func (rc *requestContext) noTarget() {
-	methods := rc.tables.get().allowed(rc.Path)
+	methods := rc.tables.get().allowed(rc.Path, rc.isOperator(rc.Exchange))
 	if rc.ownPages[rc.Path] != nil {
 		methods = append(methods, http.MethodGet)
 	}
@@ -54,7 +54,7 @@ func (s *server) notYet(method, path string) error {
 		e.Message = fmt.Sprintf("no action has the address %.200q; the node is %s", path, state)
 		return e
 	}
-	if method != http.MethodPost || !s.node.Awaits(s.nameOf(path)) {
+	if name := s.nameOf(path); method != http.MethodPost || !s.settings.forwards(name) || !s.node.Awaits(name) {
 		return nil
 	}
 	e.Message = fmt.Sprintf("what has the address %.200q is not available now", path)
@@ -74,7 +74,7 @@ func (s *server) notFound(path string) *sabir.Error {
 		return e
 	}
 	defer s.suggesting.Store(false)
-	near := s.node.Nearest(name, func(a *sabir.Action) bool { return a.Public() })
+	near := s.node.Nearest(name, func(a *sabir.Action) bool { return s.offers(a) && !isOperatorAction(a) })
 	if near == nil {
 		return e
 	}

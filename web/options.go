@@ -135,12 +135,6 @@ func Static(prefix string, files fs.FS) gateway.HTTPOption {
 	})
 }
 
-// Events lets callers listen to events at GET /events, as Server-Sent Events or over a WebSocket: those whose names match
-// one of the patterns, such as "orders.*".
-func Events(patterns ...string) gateway.HTTPOption {
-	return option{name: "Events", server: func(s *settings) { s.events = append(s.events, patterns...) }}.add()
-}
-
 // Info gives the API a title, a version and a description, for generated documents. By default they are the node's id and
 // "0".
 func Info(title, version, description string) gateway.HTTPOption {

@@ -65,7 +65,7 @@ func (rc *requestContext) index() {
 	list := index{Node: rc.node.ID(), State: rc.node.State().String(), Call: "POST a JSON object to an action's path",
 		Health: "/health", Ready: "/ready", API: "/$api", Actions: []indexAction{}}
 	for _, a := range rc.node.Actions() {
-		if !a.Public() {
+		if !rc.offers(a) || isOperatorAction(a) && !rc.isOperator(rc.Exchange) {
 			continue
 		}
 		for _, d := range rc.groupsOf(a) {

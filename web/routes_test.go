@@ -306,26 +306,6 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 
 func echoPut(_ context.Context, in putItem) (putItem, error) { return in, nil }
 
-func TestAGatewayWithoutAuthenticationOffersNoActionsForOperators(t *testing.T) {
-	node := start(t, sabir.Serve(store()), sabir.HTTP("0.0.0.0:0", AllowUnauthenticated()))
-	base := "http://" + strings.Replace(node.HTTPAddr(), "[::]", "127.0.0.1", 1)
-	if got := post(t, base+"/$node/emit", `{"event":"x"}`); got.status != 404 {
-		t.Errorf("an event from anybody: %d", got.status)
-	}
-	if got := ask(t, "GET", base+"/items/7", ""); got.status != 200 {
-		t.Errorf("what is meant for everybody: %d", got.status)
-	}
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
-	node = start(t, sabir.Serve(store()), sabir.HTTP(":0", Auth(keys), AllowAnonymous()))
-	base = "http://" + node.HTTPAddr()
-	if got := post(t, base+"/$node/info", ``); got.status != 401 {
-		t.Errorf("with callers that may be anonymous: %d", got.status)
-	}
-	if got := post(t, base+"/$node/info", ``, "X-Api-Key: key-of-ada-0123456789"); got.status != 200 {
-		t.Errorf("with a key: %d", got.status)
-	}
-}
-
 func TestFilesAtTheRootLeaveTheGatewaysOwnPages(t *testing.T) {
 	_, base := startStore(t, Static("/", fstest.MapFS{"index.html": {Data: []byte("home")}}), Static("/app", fstest.MapFS{"index.html": {Data: []byte("app")}}), Events("**"))
 	for path, want := range map[string]string{"/": "home", "/health": `{"status":"ok"}` + "\n", "/app/": "app", "/app": "app"} {

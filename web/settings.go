@@ -14,16 +14,17 @@ import (
 
 // settings is the result of the options of a server.
 type settings struct {
-	root          routeGroup
-	operatorGroup routeGroup // the root as operators' tools see it: it authenticates wherever that is possible
-	groups        []*routeGroup
-	mounts        []mount
-	events        []string // patterns
-	open          bool
-	proxies       exchange.Proxies
-	clients       ClientLimits
-	limits        limits
-	problems      []error
+	root      routeGroup
+	groups    []*routeGroup
+	mounts    []mount
+	operators []string // roles, see Operators
+	forward   []string // patterns of actions of other nodes
+	events    []offeredEvents
+	open      bool
+	proxies   exchange.Proxies
+	clients   ClientLimits
+	limits    limits
+	problems  []error
 
 	title, version, description string // of the API
 }

@@ -1,10 +1,8 @@
 package web
 
 import (
-	"context"
 	"github.com/sabir-go/sabir/internal/principal"
 	"net/http"
-	"sync/atomic"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/httpstream"
@@ -75,42 +73,7 @@ func (s *server) problemOf(a *sabir.Action, id string) func(err error) (int, []b
 	}
 }
 
-// eventsPath is the path of the events.
-const eventsPath = "/events"
-
-func (s *server) listen(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, to *target) {
-	v := requestContext{Exchange: x, server: s, to: to, chain: to.chain}
-	var events *httpstream.Events
-	if !v.admit(func() (err error) { events, err = s.listening(); return err }) {
-		write(w, r, x)
-		return
-	}
-	s.headers(w, x)
-	s.streams.ServeEvents(w, r, events, httpstream.Call{Context: principal.Context(sabir.WithRequestID(r.Context(), x.ID), x), Problem: s.problemOf(nil, x.ID), Until: v.watchCredentials})
-}
-
 // watchCredentials ends a stream when the caller's credentials end.
 func (rc *requestContext) watchCredentials(end func(error)) (stop func()) {
 	return principal.Until(rc.Exchange, end)
-}
-
-// eventServers counts the servers of this process with events, because each needs a service of its own name.
-var eventServers atomic.Int64
-
-// listening returns the events of this server. The first call subscribes the node to them.
-func (s *server) listening() (*httpstream.Events, error) {
-	s.eventsLock.Lock()
-	defer s.eventsLock.Unlock()
-	if s.events != nil {
-		return s.events, nil
-	}
-	events, err := httpstream.NewEvents(s.settings.events...)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.node.Add(context.Background(), events.Service("web-events-"+itoa(int(eventServers.Add(1))), s.node.ID())); err != nil {
-		return nil, err
-	}
-	s.events = events
-	return events, nil
 }

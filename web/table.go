@@ -29,6 +29,7 @@ type target struct {
 	page       func(*requestContext) // of the server itself; nil for an action
 	chain      []exchange.Filter
 	needsKeep  bool // the steps show requests to filters
+	operators  bool // it exists for operators only, which the last filter of chain sees to
 	limit      time.Duration
 	body       int64
 }
@@ -92,7 +93,7 @@ func newTable(f *server) (t *table, problems []error) {
 		t.calls[d.prefix+batchPath] = &target{routeGroup: d, path: d.prefix + batchPath, page: (*requestContext).batch, chain: d.chain, needsKeep: d.needsKeep, limit: d.timeout, body: d.body}
 	}
 	for _, a := range f.node.Actions() {
-		if !a.Public() {
+		if !f.offers(a) {
 			continue
 		}
 		for _, d := range f.groupsOf(a) {
@@ -102,7 +103,7 @@ func newTable(f *server) (t *table, problems []error) {
 		}
 	}
 	for _, a := range f.node.Absent() { // which answer that they are not available now
-		if !a.Public() {
+		if !f.offers(a) {
 			continue
 		}
 		for _, d := range f.groupsOf(a) {
@@ -112,16 +113,10 @@ func newTable(f *server) (t *table, problems []error) {
 	return t, problems
 }
 
-// isOperatorAction reports whether the action is one of those for operators, such as $node.
-func isOperatorAction(a *sabir.Action) bool { return strings.HasPrefix(a.Service, "$") }
-
 // groupsOf returns the groups in which an action can be called.
 func (s *server) groupsOf(a *sabir.Action) (list []*routeGroup) {
-	if isOperatorAction(a) { // which ask nodes at one address
-		if s.settings.open && s.config.Key == "" && len(s.settings.root.authenticators) == 0 {
-			return nil // what a node reports and does for its operators is not for all callers
-		}
-		return []*routeGroup{&s.settings.operatorGroup}
+	if isOperatorAction(a) { // which tools look for at one address
+		return []*routeGroup{&s.settings.root}
 	}
 	for _, d := range s.settings.groups {
 		if d.takes(a) {
@@ -143,6 +138,11 @@ func (t *table) add(f *server, d *routeGroup, a *sabir.Action) error {
 	}
 	call := &target{routeGroup: d, path: d.prefix + actionPath(a.Name), action: wrapped, chain: d.chain, needsKeep: d.needsKeep, limit: d.timeout, body: d.body}
 	t.calls[call.path] = call
+	if isOperatorAction(a) {
+		call.operators = true
+		call.chain = append(slices.Clip(d.chain), f.operatorsOnly())
+		return nil // it has no version and no REST form
+	}
 	t.folders[path.Dir(call.path)] = true
 	if a.Version > 0 {
 		_, short, _ := strings.Cut(a.Name, ".")
@@ -199,10 +199,10 @@ func (t *table) find(method, path string, room []string) (to *target, params []s
 	return nil, room
 }
 
-// allowed returns the methods that a path takes; nil if there are none.
-func (t *table) allowed(path string) []string {
+// allowed returns the methods that a path takes from an operator, or from anybody else; nil if there are none.
+func (t *table) allowed(path string, operator bool) []string {
 	list := t.rest.Allowed(path)
-	if t.calls[strings.ReplaceAll(path, "%24", "$")] != nil && !slices.Contains(list, http.MethodPost) {
+	if call := t.calls[strings.ReplaceAll(path, "%24", "$")]; call != nil && (operator || !call.operators) && !slices.Contains(list, http.MethodPost) {
 		list = append(list, http.MethodPost)
 	}
 	return list

@@ -41,6 +41,9 @@ type server struct {
 	ownPages map[string]*target // by path: /health, /ready, / and /$api
 	mounts   []*mounted
 	streams  *httpstream.Streams
+	// onlyLocal: it listens on this machine and lets callers in without credentials, so it answers requests for this machine's names
+	// only. One that listens there and demands them may be behind a proxy, whose callers are anywhere.
+	onlyLocal bool
 
 	eventsLock sync.Mutex
 	events     *httpstream.Events // made by the first listener; guarded by eventsLock
@@ -64,9 +67,6 @@ func newServer(n *sabir.Node, config gateway.HTTPConfig) (*server, error) {
 		if err := principal.Check(d.authenticators); err != nil {
 			return nil, fmt.Errorf("web.Auth: %w", err)
 		}
-	}
-	if _, err := httpstream.NewEvents(s.events...); err != nil && s.events != nil {
-		return nil, fmt.Errorf("web.Events: %w", err)
 	}
 	var warned sync.Once
 	s.proxies.Untrusted = func(connection netip.Addr) {
@@ -100,14 +100,13 @@ func Handler(n *sabir.Node, options ...gateway.HTTPOption) (http.Handler, error)
 }
 
 // prepare assembles the filter chains and makes the handlers that are mounted.
-func (s *server) prepare(check *hostCheck, loopback bool) error {
-	s.settings.operatorGroup = s.settings.root
-	s.settings.operatorGroup.anonymous = false
-	for _, d := range append(s.settings.routeGroups(), &s.settings.operatorGroup) {
+func (s *server) prepare(check *hostCheck, onlyLocal bool) error {
+	s.onlyLocal = onlyLocal
+	for _, d := range s.settings.routeGroups() {
 		d.assemble(check, s.config.Key)
 	}
 	s.ownPages = s.pages()
-	return s.mount(loopback)
+	return s.mount()
 }
 
 // Name is "http" and the address as configured.
@@ -135,8 +134,8 @@ func (s *server) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	guarded := s.config.Key != "" || s.settings.root.guarded()
-	if err := s.prepare(&hostCheck{checkHost: where.loopback() && !guarded, host: where.host}, where.loopback()); err != nil {
+	onlyLocal := where.loopback() && s.config.Key == "" && !s.settings.root.guarded()
+	if err := s.prepare(&hostCheck{checkHost: onlyLocal, host: where.host}, onlyLocal); err != nil {
 		return err
 	}
 	if s.listener, err = net.Listen("tcp", where.at.String()); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web"
 )
 
 func TestBenchMeasuresAnActionOverHTTPAndInProcess(t *testing.T) {
@@ -69,7 +70,7 @@ func TestBenchWhoseCallsFailLaterExitsWith1AndSaysWhy(t *testing.T) {
 			return struct{}{}, sabir.NewError(sabir.CodeFailedPrecondition, "NotAgain", "only once")
 		}
 	})
-	startNode(t, sabir.NewNode(quiet(), sabir.Serve(fickle), sabir.HTTP(":0")))
+	startNode(t, sabir.NewNode(quiet(), sabir.Serve(fickle), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
 	got := sabirRun(t, "bench", "fickle.once", "-d", "50ms", "--warmup", "0s")
 	if got.code != exitFailed || !strings.Contains(got.out, "NotAgain") || !strings.Contains(got.errOut, "calls failed") {
 		t.Errorf("%+v", got)
@@ -87,7 +88,7 @@ func TestAnInterruptedBenchReportsWhatItHas(t *testing.T) {
 		}
 		return struct{}{}, nil
 	})
-	startNode(t, sabir.NewNode(quiet(), sabir.Serve(steady), sabir.HTTP(":0")))
+	startNode(t, sabir.NewNode(quiet(), sabir.Serve(steady), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
 	var out, errOut strings.Builder
 	code := execute(ctx, []string{"bench", "steady.tick", "-d", "1h", "--warmup", "0s"}, strings.NewReader(""), &out, &errOut)
 	if code != exitOK || !strings.Contains(out.String(), "interrupted") || errOut.Len() > 0 {

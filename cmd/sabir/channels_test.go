@@ -10,7 +10,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
 	_ "github.com/sabir-go/sabir/channel/mem"
-	_ "github.com/sabir-go/sabir/web"
+	"github.com/sabir-go/sabir/web"
 )
 
 // startShop runs a node whose only consumer dead-letters every message, and publishes three.
@@ -19,7 +19,7 @@ func startShop(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 	orders := channel.New[string]("shop.orders")
 	billing := sabir.NewService("billing")
 	orders.Consume(billing, func(context.Context, string) error { return channel.Reject(errors.New("no such user")) })
-	node := startNode(t, sabir.NewNode(append(options, quiet(), sabir.HTTP(":0"), channel.Broker("mem://"), sabir.Serve(billing))...))
+	node := startNode(t, sabir.NewNode(append(options, quiet(), sabir.HTTP(":0", web.Operators(web.ThisMachine)), channel.Broker("mem://"), sabir.Serve(billing))...))
 	for _, order := range []string{"rope", "tar", "oil"} {
 		if _, err := orders.Publish(t.Context(), node, order); err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestChannelsAreListedAndTheirDeadLettersReplayedAndDeleted(t *testing.T) {
 }
 
 func TestChannelsCommandsSayWhatIsMissing(t *testing.T) {
-	startNode(t, sabir.NewNode(quiet(), sabir.HTTP(":0")))
+	startNode(t, sabir.NewNode(quiet(), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
 	for _, test := range []struct {
 		args []string
 		code int

@@ -18,6 +18,7 @@ import (
 	"github.com/sabir-go/sabir/examples/shop"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/web"
 )
 
 // asMain is the environment variable that makes the test's program the command line: the processes of a demo are such.
@@ -76,7 +77,7 @@ func startNode(t testing.TB, node *sabir.Node) *sabir.Node {
 
 func startDemo(t testing.TB, options ...gateway.HTTPOption) *sabir.Node {
 	t.Helper()
-	return startNode(t, shop.New(quiet(), sabir.HTTP(":0", options...)).Node)
+	return startNode(t, shop.New(quiet(), sabir.HTTP(":0", append(options, web.Operators(web.ThisMachine, web.KeyHolder))...)).Node)
 }
 
 func quiet() sabir.NodeOption { return sabir.Logger(slog.New(slog.DiscardHandler)) }

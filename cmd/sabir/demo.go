@@ -170,12 +170,12 @@ func (c *cli) startShop(ctx context.Context, addr string, options []sabir.NodeOp
 func (c *cli) demoHTTP(addr string) sabir.NodeOption {
 	options := []gateway.HTTPOption{
 		web.Info("The chandler's shop", "1", "Sabir's demo: made-up users, stock and orders."),
-		openapi.At("/docs"), dashboard.At("/dashboard"), web.Events("**"),
+		openapi.At("/docs"), dashboard.At("/dashboard"), web.Events("**"), web.Forward("**"),
 	}
 	if key := c.secret(); key != "" {
-		options = append(options, sabir.HTTPKey(key))
+		return sabir.HTTP(addr, append(options, sabir.HTTPKey(key), web.Operators(web.KeyHolder))...)
 	}
-	return sabir.HTTP(addr, options...)
+	return sabir.HTTP(addr, append(options, web.Operators(web.ThisMachine))...)
 }
 
 // demoTelemetry collects the figures of actions and the latest traces of a node of the demo, for sabir top and the dashboard.

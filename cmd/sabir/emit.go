@@ -17,12 +17,13 @@ func (c *cli) emitCommand() *cobra.Command {
 		Short:   "Emit an event on a node or in a cluster",
 		Long: `Tells running services an event, as if one of them had emitted it: each group of
 services that listens gets it once in the whole cluster, with --broadcast each
-service on each node. Use it to try event handlers out.
+service on each node. Use it to try event handlers out. It joins the cluster, since
+nobody emits events over HTTP.
 
 ` + inputHelp,
-		Example: `  sabir emit stock.low sku=rope left:=3
-  sabir emit user.changed '{"id":"u-1"}' --broadcast
-  sabir emit order.rejected @event.json
+		Example: `  sabir emit stock.low sku=rope left:=3 --join tcp://:7700
+  sabir emit user.changed '{"id":"u-1"}' --broadcast --join tcp://:7700
+  SABIR_JOIN=tcp://:7700 sabir emit order.rejected @event.json
   sabir emit user.changed id=u-1 --broadcast --join tcp://:7700`,
 		Args:              takes(1, -1, "an event, such as order.created"),
 		ValidArgsFunction: c.completeEvents,
@@ -35,7 +36,7 @@ service on each node. Use it to try event handlers out.
 			if err != nil {
 				return usagef("the payload cannot be sent: %v", err)
 			}
-			to, err := c.open(command.Context())
+			to, err := c.openJoined(command.Context(), "emit")
 			if err != nil {
 				return err
 			}

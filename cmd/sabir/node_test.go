@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web"
 )
 
 func TestCallPrintsTheAnswerForPeopleAndForPrograms(t *testing.T) {
@@ -55,7 +56,6 @@ func TestWhyACallFailed(t *testing.T) {
 		"not public": {[]string{"call", "stock.reserve"}, []string{"no action"}},
 		"no node": {[]string{"call", "users.get", "--url", nowhere}, []string{
 			"no node answers at " + nowhere, `"sabir demo"`, "SABIR_URL"}},
-		"a bad event name": {[]string{"emit", "x..y"}, []string{`"x..y"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := sabirRun(t, test.args...)
@@ -82,7 +82,7 @@ func TestACallEndsAtItsTimeout(t *testing.T) {
 		<-ctx.Done()
 		return struct{}{}, ctx.Err()
 	})
-	startNode(t, sabir.NewNode(quiet(), sabir.Serve(slow), sabir.HTTP(":0")))
+	startNode(t, sabir.NewNode(quiet(), sabir.Serve(slow), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
 	got := sabirRun(t, "call", "slow.wait", "--timeout", "50ms")
 	if got.code != exitFailed || !strings.Contains(got.errOut, "DeadlineExceeded") || !strings.Contains(got.errOut, "--timeout") {
 		t.Errorf("%+v", got)
@@ -94,7 +94,7 @@ func TestMetadataGoesAlong(t *testing.T) {
 	sabir.Handle(echo, "meta", func(ctx context.Context, _ struct{}) (map[string]string, error) {
 		return sabir.MetadataFromContext(ctx), nil
 	})
-	startNode(t, sabir.NewNode(quiet(), sabir.Serve(echo), sabir.HTTP(":0")))
+	startNode(t, sabir.NewNode(quiet(), sabir.Serve(echo), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
 	got := sabirRun(t, "call", "echo.meta", "--meta", "tenant=acme", "--meta", "Mixed-Case=a=b", "--json")
 	pairs := oneJSON[map[string]string](t, got.out)
 	if pairs["tenant"] != "acme" || pairs["Mixed-Case"] != "a=b" {
@@ -127,12 +127,18 @@ func TestEmitReachesHandlersOnceAndBroadcastAll(t *testing.T) {
 		})
 		return s
 	}
-	startNode(t, sabir.NewNode(quiet(), sabir.Serve(listener(1), listener(2)), sabir.HTTP(":0")))
-	if run := sabirRun(t, "emit", "user.changed", "id=u-1"); run != (outcome{out: "emitted user.changed\n"}) || len(got) != 1 {
+	startNode(t, sabir.NewNode(quiet(), sabir.Serve(listener(1), listener(2)), sabir.Join("mem://emit")))
+	if run := sabirRun(t, "emit", "user.changed", "id=u-1", "--join", "mem://emit"); run != (outcome{out: "emitted user.changed\n"}) || len(got) != 1 {
 		t.Errorf("%+v, %d handlers ran, want 1 of the group", run, len(got))
 	}
-	if run := sabirRun(t, "emit", "user.changed", `{"id":"u-2"}`, "--broadcast", "--json"); run != (outcome{out: `{"event":"user.changed","broadcast":true}` + "\n"}) || len(got) != 3 {
+	if run := sabirRun(t, "emit", "user.changed", `{"id":"u-2"}`, "--broadcast", "--json", "--join", "mem://emit"); run != (outcome{out: `{"event":"user.changed","broadcast":true}` + "\n"}) || len(got) != 3 {
 		t.Errorf("%+v, %d handlers ran, want 2 more", run, len(got))
+	}
+	if run := sabirRun(t, "emit", "x..y", "--join", "mem://emit"); run.code != exitFailed || !strings.Contains(run.errOut, `"x..y"`) {
+		t.Errorf("a bad name: %+v", run)
+	}
+	if run := sabirRun(t, "emit", "user.changed"); run.code != exitUsage || !strings.Contains(run.errOut, "--join") {
+		t.Errorf("over HTTP: %+v", run)
 	}
 }
 

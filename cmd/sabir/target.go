@@ -100,6 +100,10 @@ func named(err error, action string) error {
 	}
 	c := *e
 	c.Message = "the node offers no action " + action
+	if strings.HasPrefix(action, "$node.") { // which every node has
+		c.Message = "over HTTP the node answers " + action + " to its operators only: the node says who they are with web.Operators, and you with --key; or join its cluster with --join"
+		return &c
+	}
 	type suggestions struct {
 		Nearest []string `json:"nearest"`
 	}

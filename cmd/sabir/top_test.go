@@ -11,6 +11,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/telemetry"
+	"github.com/sabir-go/sabir/web"
 )
 
 func TestTopTellsWhatTheActionsOfAClusterDo(t *testing.T) {
@@ -53,7 +54,7 @@ func TestTopOverHTTPTellsOfTheAskedNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	startNode(t, sabir.NewNode(quiet(), sabir.NodeID("one"), sabir.Serve(tel.Stats()), sabir.Use(tel.Middleware()), sabir.HTTP(":0")))
+	startNode(t, sabir.NewNode(quiet(), sabir.NodeID("one"), sabir.Serve(tel.Stats()), sabir.Use(tel.Middleware()), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
 	got := sabirRun(t, "top", "--once", "--every", "100ms", "--all")
 	if got.code != exitOK || !strings.Contains(got.out, "$telemetry.stats") || !strings.Contains(got.out, "one") {
 		t.Errorf("%+v", got)

@@ -15,7 +15,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
-	_ "github.com/sabir-go/sabir/web" // serves the HTTP gateway
+	"github.com/sabir-go/sabir/web"
 )
 
 var faceBehaviours = []behaviour{
@@ -160,7 +160,7 @@ func (s *suite) httpPair(t *testing.T) *sabir.Node {
 	sabir.Handle(service, "hello", greet)
 	sabir.Handle(service, "inner", greet, sabir.ClusterOnly())
 	c.start("server", sabir.Serve(service))
-	face := c.start("face", sabir.HTTP("127.0.0.1:0"))
+	face := c.start("face", sabir.HTTP("127.0.0.1:0", web.Forward("svc.*")))
 	must(t, face.WaitFor(brief(t), "svc"))
 	return face
 }

@@ -27,10 +27,11 @@ type Events struct {
 
 // listener is one caller.
 type listener struct {
-	x      *session
-	topics []string
-	box    *outbox
-	socket bool
+	x       *session
+	offered []string // patterns of what it may have
+	topics  []string // patterns of what it asked for
+	box     *outbox
+	socket  bool
 }
 
 // NewEvents makes the events that the patterns take: "orders.*", "user.created". An error names the pattern that is not valid.
@@ -97,9 +98,16 @@ func (e *Events) deliver(ctx context.Context, payload json.RawMessage) error {
 	return failed
 }
 
+// wants reports whether the listener gets an event: it asked for it and may have it. A topic that it may ask for can take more than
+// that, such as "**", and the node takes events for other listeners too.
 func (l *listener) wants(name string) bool {
-	return slices.ContainsFunc(l.topics, func(topic string) bool { return sabir.MatchPattern(topic, name) })
+	takes := func(pattern string) bool { return sabir.MatchPattern(pattern, name) }
+	return slices.ContainsFunc(l.topics, takes) && slices.ContainsFunc(l.offered, func(p string) bool { return takes(p) && names(p, name) })
 }
+
+// names reports whether a pattern is meant for an event where it takes the name: the runtime's own, such as "$node.left_out", are for
+// operators, and not let out by a pattern such as "**", which was written for the program's own.
+func names(pattern, event string) bool { return event[0] != '$' || pattern[0] == '$' }
 
 // appendEvent appends an event as JSON in one line.
 func appendEvent(dst []byte, name string, payload json.RawMessage, node string) ([]byte, error) {
@@ -122,11 +130,19 @@ func appendEvent(dst []byte, name string, payload json.RawMessage, node string) 
 // maxTopics is the most topics of one caller.
 const maxTopics = 32
 
-// topicsOf reads the caller's topics: all where it names none. A topic that can match none of the events is refused.
-func (e *Events) topicsOf(r *http.Request) ([]string, error) {
+// offeredTo returns the patterns of the events that the caller may have.
+func (e *Events) offeredTo(x *session) []string {
+	if x.call.Events != nil {
+		return x.call.Events
+	}
+	return e.patterns
+}
+
+// topicsOf reads the caller's topics: all where it names none. A topic that can match none of the events that it may have is refused.
+func topicsOf(r *http.Request, offered []string) ([]string, error) {
 	topics := r.URL.Query()["topic"]
 	if len(topics) == 0 {
-		return e.patterns, nil
+		return offered, nil
 	}
 	if len(topics) > maxTopics {
 		return nil, badInput("there are %d topics: at most %d", len(topics), maxTopics)
@@ -135,8 +151,8 @@ func (e *Events) topicsOf(r *http.Request) ([]string, error) {
 		if err := sabir.CheckPattern(topic); err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(e.patterns, func(p string) bool { return overlap(p, topic) }) {
-			return nil, sabir.Errorf(sabir.CodePermissionDenied, ErrEventNotOffered.Name, "no event that %.100q takes is offered here: there are %s", topic, strings.Join(e.patterns, ", "))
+		if !slices.ContainsFunc(offered, func(p string) bool { return overlap(p, topic) }) {
+			return nil, sabir.Errorf(sabir.CodePermissionDenied, ErrEventNotOffered.Name, "no event that %.100q takes is offered here: there are %s", topic, strings.Join(offered, ", "))
 		}
 	}
 	return topics, nil
@@ -193,13 +209,14 @@ func (x *session) runEvents(e *Events) error {
 		x.w.Header().Set("Allow", "GET")
 		return sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "events are only listened to: use GET")
 	}
-	topics, err := e.topicsOf(x.r)
+	offered := e.offeredTo(x)
+	topics, err := topicsOf(x.r, offered)
 	if err != nil {
 		return err
 	}
 	x.control.SetReadDeadline(noDeadline)
 	box := newOutbox()
-	leave := e.listen(&listener{x: x, topics: topics, box: box})
+	leave := e.listen(&listener{x: x, offered: offered, topics: topics, box: box})
 	defer leave()
 	x.begin()
 	if err := x.flush(); err != nil { // a client that sees the head is listening
@@ -217,12 +234,13 @@ func (x *session) runEventSocket(e *Events) error {
 	if err := x.checkUpgrade(); err != nil {
 		return err
 	}
-	topics, err := e.topicsOf(x.r)
+	offered := e.offeredTo(x)
+	topics, err := topicsOf(x.r, offered)
 	if err != nil {
 		return err
 	}
 	k := x.newSocket()
-	leave := e.listen(&listener{x: x, topics: topics, box: k.box, socket: true})
+	leave := e.listen(&listener{x: x, offered: offered, topics: topics, box: k.box, socket: true})
 	defer leave()
 	if err := k.upgrade(); err != nil {
 		return err

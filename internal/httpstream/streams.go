@@ -34,6 +34,8 @@ func New(node *sabir.Node, limits Limits) *Streams {
 type Call struct {
 	// Action is a stream that can be called from the node. It is nil for events.
 	Action *sabir.Action
+	// Events are the patterns of the events that this caller may have, some of those that [NewEvents] was given; nil for all.
+	Events []string
 	// Context is made from the request's, so that it ends when the caller goes, and carries the request id, the metadata
 	// and the caller's principal. It should have no deadline that the caller did not ask for.
 	Context context.Context

@@ -291,7 +291,7 @@ func otherActionsOverHTTP() (entryPoints []entryPoint) {
 		entryPoints = append(entryPoints, entryPoint{name: "HTTP/1.1, of another node: " + way.name, open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
 			codePath := "mem://isolation-http-" + rand.Text()
 			start(t, sabir.NodeID("other"), sabir.Logger(log), sabir.Serve(takesAndGives("web")), sabir.Join(codePath))
-			gateway := start(t, sabir.NodeID("gateway"), sabir.Logger(log), sabir.Join(codePath), sabir.HTTP(":0"))
+			gateway := start(t, sabir.NodeID("gateway"), sabir.Logger(log), sabir.Join(codePath), sabir.HTTP(":0", web.Forward("**")))
 			if err := gateway.WaitFor(t.Context(), "web"); err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/telemetry"
+	"github.com/sabir-go/sabir/web"
+	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/dashboard"
 )
 
@@ -90,6 +92,19 @@ func TestAnOpenDashboardIsForThisMachinesNamesOnly(t *testing.T) {
 				t.Errorf("%s as %s: %d, want %d", path, host, status, want)
 			}
 		}
+	}
+}
+
+// A server that authenticates callers answers to any name, so that a proxy on its machine can pass on requests from anywhere.
+func TestADashboardBesideAuthenticationNeedsAKeyOnThisMachineToo(t *testing.T) {
+	keys := web.Auth(auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}}))
+	n := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), sabir.HTTP(":0", keys, dashboard.At("/dashboard")))
+	if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "dashboard.Key") {
+		t.Errorf("an open dashboard: %v", err)
+	}
+	n = start(t, sabir.HTTP(":0", keys, dashboard.At("/dashboard", dashboard.Key("another-key-entirely"))))
+	if status, _, _ := get(t, n, "/dashboard/api/traces", "Host: shop.example.com"); status != 401 {
+		t.Errorf("one with a key: %d", status)
 	}
 }
 

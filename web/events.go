@@ -1,0 +1,108 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync/atomic"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/httpstream"
+	"github.com/sabir-go/sabir/internal/principal"
+	"github.com/sabir-go/sabir/web/auth"
+	"github.com/sabir-go/sabir/web/exchange"
+)
+
+// eventsPath is the path of the events.
+const eventsPath = "/events"
+
+// offeredEvents are events that callers may listen to.
+type offeredEvents struct {
+	role     string // that the caller needs; "" for none
+	patterns []string
+}
+
+// Events lets every caller of the server listen to events at GET /events, as Server-Sent Events or over a WebSocket: those whose names
+// match one of the patterns, such as "orders.*". The runtime's own events, whose names begin with "$", need a pattern that does too.
+// Callers emit none: an action that they may call can.
+func Events(patterns ...string) gateway.HTTPOption {
+	return option{name: "Events", server: func(s *settings) { s.offerEvents("", patterns) }}.add()
+}
+
+// EventsFor is [Events] for callers that have the role. Others do not learn that there are these events. For several roles it is given
+// several times.
+func EventsFor(role string, patterns ...string) gateway.HTTPOption {
+	return option{name: "EventsFor", server: func(s *settings) {
+		if role == "" {
+			s.problem("EventsFor: the role is empty; Events is for every caller")
+		}
+		s.offerEvents(role, patterns)
+	}}.add()
+}
+
+func (s *settings) offerEvents(role string, patterns []string) {
+	if _, err := httpstream.NewEvents(patterns...); err != nil {
+		s.problem("Events: %w", err)
+	}
+	s.events = append(s.events, offeredEvents{role, patterns})
+}
+
+// eventPatterns returns the patterns of all offers that the function takes.
+func (s *settings) eventPatterns(to func(role string) bool) (patterns []string) {
+	for _, o := range s.events {
+		if to(o.role) {
+			patterns = append(patterns, o.patterns...)
+		}
+	}
+	slices.Sort(patterns)
+	return slices.Compact(patterns)
+}
+
+func anyRole(string) bool     { return true }
+func noRole(role string) bool { return role == "" }
+
+// eventsFor returns the patterns of the events that the caller of a request may listen to; nil for none.
+func (s *settings) eventsFor(x *exchange.Exchange) []string {
+	p, _ := x.Principal.(*auth.Principal)
+	return s.eventPatterns(func(role string) bool { return role == "" || p != nil && p.HasAny(role) })
+}
+
+func (s *server) listen(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, to *target) {
+	v := requestContext{Exchange: x, server: s, to: to, chain: to.chain}
+	var events *httpstream.Events
+	var offered []string
+	if !v.admit(func() (err error) {
+		if offered = s.settings.eventsFor(x); offered == nil {
+			return s.notFound(x.Path)
+		}
+		events, err = s.listening()
+		return err
+	}) {
+		write(w, r, x)
+		return
+	}
+	s.headers(w, x)
+	s.streams.ServeEvents(w, r, events, httpstream.Call{Events: offered, Context: principal.Context(sabir.WithRequestID(r.Context(), x.ID), x), Problem: s.problemOf(nil, x.ID), Until: v.watchCredentials})
+}
+
+// eventServers counts the servers of this process with events, because each needs a service of its own name.
+var eventServers atomic.Int64
+
+// listening returns the events of this server. The first call subscribes the node to them.
+func (s *server) listening() (*httpstream.Events, error) {
+	s.eventsLock.Lock()
+	defer s.eventsLock.Unlock()
+	if s.events != nil {
+		return s.events, nil
+	}
+	events, err := httpstream.NewEvents(s.settings.eventPatterns(anyRole)...)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.node.Add(context.Background(), events.Service("web-events-"+itoa(int(eventServers.Add(1))), s.node.ID())); err != nil {
+		return nil, err
+	}
+	s.events = events
+	return events, nil
+}

@@ -1,0 +1,75 @@
+package web
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/web/auth"
+	"github.com/sabir-go/sabir/web/exchange"
+)
+
+// Roles for [Operators] of callers that no authenticator knows. A token that has a role of such a name does not get in by it.
+const (
+	// KeyHolder is whoever sends the key of sabir.HTTPKey.
+	KeyHolder = "holder of sabir.HTTPKey"
+	// ThisMachine is whoever calls from this machine, directly, a server that listens on this machine only and authenticates nobody,
+	// as on a developer's machine. A request that names a proxy does not count.
+	ThisMachine = "caller on this machine"
+)
+
+// Operators lets callers that have one of the roles ask what operators' tools ask: the actions of the runtime's own services, such as
+// $node.nodes and $channels.list, which the command line calls with --url. For all others, and without this option for everybody,
+// these actions do not exist. $node.emit is not among them: events are emitted by actions, or by nodes of the cluster.
+func Operators(roles ...string) gateway.HTTPOption {
+	return option{name: "Operators", server: func(s *settings) {
+		if len(roles) == 0 || slices.Contains(roles, "") {
+			s.problem("Operators: name the roles whose holders are operators")
+		}
+		s.operators = append(s.operators, roles...)
+	}}.add()
+}
+
+// isOperatorAction reports whether the action is one of those for operators, such as $node.info.
+func isOperatorAction(a *sabir.Action) bool { return strings.HasPrefix(a.Service, "$") }
+
+// operatorRoles returns the roles of operators that authenticators give.
+func (s *settings) operatorRoles() []string {
+	return slices.DeleteFunc(slices.Clone(s.operators), func(role string) bool { return role == KeyHolder || role == ThisMachine })
+}
+
+// isOperator reports whether the caller of a request is an operator.
+func (s *server) isOperator(x *exchange.Exchange) bool {
+	switch granted := s.settings.operators; {
+	case len(granted) == 0:
+		return false
+	case s.onlyLocal && slices.Contains(granted, ThisMachine) && fromThisMachine(x):
+		return true
+	case s.config.Key != "" && slices.Contains(granted, KeyHolder) && newServerKey(s.config.Key).opens(x):
+		return true
+	}
+	p, ok := x.Principal.(*auth.Principal)
+	return ok && p != nil && p.Scheme != auth.SystemScheme && p.HasAny(s.settings.operatorRoles()...)
+}
+
+// fromThisMachine reports whether a program of this machine sent the request by itself. A proxy on this machine connects from it
+// too, for callers elsewhere; those that are common add one of these headers.
+func fromThisMachine(x *exchange.Exchange) bool {
+	for _, header := range []string{"X-Forwarded-For", "Forwarded", "Via", "X-Real-Ip"} {
+		if x.Header.Has(header) {
+			return false
+		}
+	}
+	return x.Remote.Addr().Unmap().IsLoopback()
+}
+
+// operatorsOnly is the filter of the actions for operators. Its error is that of an address that does not exist.
+func (s *server) operatorsOnly() exchange.Filter {
+	return exchange.Filter{Name: "operators", Before: func(x *exchange.Exchange) error {
+		if s.isOperator(x) {
+			return nil
+		}
+		return s.notFound(x.Path)
+	}}
+}
