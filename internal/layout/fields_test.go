@@ -205,7 +205,7 @@ func field(v reflect.Value, i int) reflect.Value {
 	return reflect.NewAt(v.Field(i).Type(), v.Field(i).Addr().UnsafePointer()).Elem()
 }
 
-const maxFilled = 4
+const maxFilled = 8 // a struct made of bytes may hold another one at each depth
 
 // fill puts another number into each field, and makes what pointers point to.
 func fill(v reflect.Value, next *int64, depth int) {

@@ -132,7 +132,7 @@ func Java(folder, file string, arguments ...string) *Program {
 				return fmt.Errorf("%s is not here: install a JDK, 17 or later, and Maven", tool)
 			}
 		}
-		dir, err := installed(ctx, folder, messages, "mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib")
+		dir, err := installed(ctx, folder, messages, "mvn", "-q", "-B", "--strict-checksums", "dependency:copy-dependencies", "-DoutputDirectory=lib")
 		if err != nil {
 			return err
 		}
