@@ -66,7 +66,8 @@ func TestAddressesThatNoTransportTakes(t *testing.T) {
 }
 
 func TestErrorsDoNotShowPasswords(t *testing.T) {
-	for _, address := range []string{"none://ada:secret@host:1", "none://ada:secret@host:1\x7f", "tcp://ada:secret@ho st", "//ada:secret@host"} {
+	for _, address := range []string{"none://ada:secret@host:1", "none://ada:secret@host:1\x7f", "tcp://ada:secret@ho st", "//ada:secret@host",
+		"none://ada:secret/x@host", "none://ada:secret?x@host:1", "none://ada:secret#@host", "none://ada:secret%zz@host", "none://ada:%secret@host"} {
 		_, err := transport.Dial(t.Context(), address, transport.Config{})
 		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", address, err)

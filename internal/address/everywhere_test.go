@@ -168,3 +168,17 @@ func TestATLSConfigurationIsNotIgnoredByAnyUse(t *testing.T) {
 		}
 	}
 }
+
+// A slash, a question mark or a # in a password ends what a URL has in front of the path. What is behind it must not be shown.
+func TestNoUseShowsAPartOfAPasswordThatIsNotEscaped(t *testing.T) {
+	for _, password := range []string{"secret/x", "secret?x", "secret#x", "123/secret", "1?secret", "1#secret", "%secret"} {
+		for name, use := range uses {
+			for scheme := range strings.SplitSeq(use.schemes, " ") {
+				err := use.open(t.Context(), scheme+"://ada:"+password+"@127.0.0.1:1", nil)
+				if err == nil || strings.Contains(err.Error(), "secret") {
+					t.Errorf("%s over %s with the password %s: %v", name, scheme, password, err)
+				}
+			}
+		}
+	}
+}

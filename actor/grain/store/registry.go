@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir/internal/registry"
+	"github.com/sabir-go/sabir/transport"
 )
 
 // DefaultMaxState is the number of bytes that a state may have by default.
@@ -71,9 +72,9 @@ func Open(ctx context.Context, address string, config ...Config) (Store, error) 
 	if len(config) > 0 {
 		c = config[0]
 	}
-	at, err := url.Parse(address)
-	if err != nil || at.Scheme == "" { // err would show a password
-		return nil, fmt.Errorf("store: that is no address of a store; want one such as nats://127.0.0.1:4222, redis://127.0.0.1:6379 or mem://")
+	at, err := transport.Parse(address)
+	if err != nil { // url.Parse would show a password that has a slash in it
+		return nil, fmt.Errorf("store: that is no address of a store; want one such as nats://127.0.0.1:4222, redis://127.0.0.1:6379 or mem://: %w", err)
 	}
 	d, ok := drivers.Lookup(at.Scheme)
 	if !ok {
