@@ -21,6 +21,9 @@ var (
 	ErrTooManyChecks = sabir.NewError(sabir.CodeResourceExhausted, "TooManyChecks", "too many passwords are being checked").AsRetryable()
 	// ErrKeysUnreachable: the keys that tokens are checked with could not be fetched. Try again; check the address of the keys.
 	ErrKeysUnreachable = sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", "the keys that tokens are checked with cannot be fetched now").AsRetryable()
+	// ErrSessionsUnreachable: the store of sessions cannot be asked now whether the caller's has ended, or take what was to begin or
+	// end. Try again; check [SessionConfig.Store].
+	ErrSessionsUnreachable = sabir.NewError(sabir.CodeUnavailable, "SessionsUnreachable", "it cannot be looked up now whether the session goes on").AsRetryable()
 	// ErrAuthMisconfigured: an authenticator has settings that it cannot work with, and the server did not look before it started. Every request
 	// gets it. Correct what the message names.
 	ErrAuthMisconfigured = sabir.NewError(sabir.CodeInternal, "AuthMisconfigured", "the authentication is not set up correctly")

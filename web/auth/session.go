@@ -45,11 +45,18 @@ type SessionConfig struct {
 	// lost a role since. It is asked about open streams as often, and at once by [Sessions.Recheck]. It must be fast, and safe for
 	// use by many goroutines. Default: each may.
 	Revalidate func(p Principal, began time.Time) bool
+	// Store knows which sessions there are, so that one that was ended is refused by every node at once, with all copies of its
+	// cookie. Each request with a session asks it. While it cannot be asked, nobody is signed in: such requests are
+	// [ErrSessionsUnreachable]. redissessions.Open makes one. Default: none; SignOut then only removes the cookie.
+	Store SessionStore
 }
 
 // Sessions authenticates by a cookie that [Sessions.SignIn] set. The principal itself is in it, encrypted and signed
-// (XChaCha20-Poly1305), so nothing is kept on the server, and every node with the secret can read it. What SignOut removes is
-// the cookie: a copy of it stays good until it expires, or Revalidate refuses it.
+// (XChaCha20-Poly1305), so every node with the secret can read it. Without [SessionConfig.Store] nothing is kept on the server, and
+// what SignOut removes is the cookie: a copy of it stays good until it expires, or Revalidate refuses it.
+//
+// SignIn begins a session with an id of its own, whatever the request came with, and ends that: an id that somebody else has put
+// into a browser before is nobody's after it.
 //
 // The cookie is HttpOnly, SameSite=Lax and, except over plain HTTP on this machine, Secure. It keeps other sites from
 // calling with it except by links; where pages of other sites may call with credentials, they may call for the user.
@@ -126,12 +133,24 @@ func (s *Sessions) Authenticate(x *exchange.Exchange) (*Principal, error) {
 		s.setCookie(x, "", -1)
 		return nil, nil
 	}
+	var until time.Time // zero where it is not prolonged
 	if now.Sub(time.Unix(found.Renewed, 0)) >= s.config.Idle/2 && now.Unix() > found.Renewed {
+		until = s.ends(&session{Began: found.Began, Renewed: now.Unix()})
+	}
+	there, err := s.stored(x.Context, found, until)
+	if err != nil {
+		return nil, err
+	}
+	if !there {
+		s.setCookie(x, "", -1)
+		return nil, nil
+	}
+	if !until.IsZero() {
 		if err := s.renew(x, found, now); err != nil {
 			return nil, err
 		}
 		prolonged := *found.Principal
-		prolonged.Expires = s.ends(&session{Began: found.Began, Renewed: now.Unix()})
+		prolonged.Expires = until
 		return &prolonged, nil
 	}
 	return found.Principal, nil
@@ -214,23 +233,27 @@ func (s *Sessions) SignIn(x *exchange.Exchange, p Principal) error {
 	if err := s.renew(x, began, now); err != nil {
 		return err
 	}
-	s.endSession(x)
+	if err := s.replace(x, began); err != nil {
+		s.setCookie(x, "", -1)
+		return err
+	}
 	s.own(began)
 	x.Principal = ready
 	return nil
 }
 
 // SignOut ends the session: the answer removes its cookie, the rest of the request is made without a principal, and the
-// streams, events and WebSockets of this process that were opened with it end with ErrSignedOut. The error is
-// ErrNoExchange for an x that is nil.
+// streams, events and WebSockets of this process that were opened with it end with ErrSignedOut, with a Store those of other
+// processes within 10 seconds. The error is ErrNoExchange for an x that is nil, and ErrSessionsUnreachable where the Store still has
+// the session: copies of the cookie are good then, once it can be asked again.
 func (s *Sessions) SignOut(x *exchange.Exchange) error {
 	if x == nil {
 		return ErrNoExchange
 	}
-	s.endSession(x)
+	err := s.endSession(x)
 	s.setCookie(x, "", -1)
 	x.Principal = nil
-	return nil
+	return err
 }
 
 // renew sends the session with a new idle time.

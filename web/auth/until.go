@@ -17,14 +17,14 @@ func until(x *exchange.Exchange, end func(error)) (stop func()) {
 	if p == nil || p.Expires.IsZero() && p.session == nil {
 		return func() {}
 	}
-	w := &watch{principal: p, expires: p.Expires, end: end}
+	w := &watch{principal: p, expires: p.Expires, end: end, confirmed: time.Now()}
 	if now := time.Now(); !p.Expires.IsZero() && !now.Before(p.Expires) {
 		w.expires = p.Expires.Add(p.leeway) // it was taken all the same, since clocks differ
 	}
 	first := w.pause()
 	if p.session != nil {
 		p.session.of.add(w)
-		if p.session.of.config.Revalidate != nil {
+		if p.session.of.config.Revalidate != nil || p.session.of.config.Store != nil {
 			first = 0 // Recheck may have run after the caller was found and before it could find w
 		}
 	}
@@ -45,15 +45,21 @@ type watch struct {
 	mu    sync.Mutex
 	timer *time.Timer
 	over  bool
+
+	confirmed time.Time // when the store had the session last
 }
 
 // pause returns the time until the next look. Clocks may be set, so credentials that end in a year are also looked at now and
 // then.
 func (w *watch) pause() time.Duration {
-	if w.expires.IsZero() {
-		return maxVerifiedAge
+	longest := maxVerifiedAge
+	if s := w.principal.session; s != nil && s.of.config.Store != nil {
+		longest = storeEvery
 	}
-	return max(min(time.Until(w.expires), maxVerifiedAge), 0)
+	if w.expires.IsZero() {
+		return longest
+	}
+	return max(min(time.Until(w.expires), longest), 0)
 }
 
 // look ends the response if it is time, or waits on.
@@ -72,8 +78,13 @@ func (w *watch) look() {
 	}
 }
 
-// recheck calls Revalidate.
+// recheck asks Revalidate and the store.
 func (w *watch) recheck() {
+	w.revalidate()
+	w.askStore()
+}
+
+func (w *watch) revalidate() {
 	s := w.principal.session
 	if s.of.config.Revalidate == nil {
 		return
@@ -166,16 +177,18 @@ func (s *Sessions) watched(which func(*watch) bool) (list []*watch) {
 	return list
 }
 
-// endSession ends the long responses of the session that a request came with.
-func (s *Sessions) endSession(x *exchange.Exchange) {
+// endSession ends the session that a request came with, in the store and its long responses.
+func (s *Sessions) endSession(x *exchange.Exchange) error {
 	found := s.open(x.Cookie(s.cookieName(x)), time.Now())
 	if found == nil {
-		return
+		return nil
 	}
+	err := s.endStored(x.Context, found)
 	id := found.Principal.session.id
 	for _, w := range s.watched(func(w *watch) bool { return w.principal.session.id == id }) {
 		w.finish(ErrSignedOut)
 	}
+	return err
 }
 
 // Recheck asks Revalidate at once about the sessions of a subject, after a change that made it think otherwise, such as signing
