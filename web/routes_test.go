@@ -330,10 +330,19 @@ func TestPagesOfOtherSitesReadBatchesWhereTheyMay(t *testing.T) {
 }
 
 func TestTheCallerIsNotPassedOnToAnotherCluster(t *testing.T) {
-	far, _ := startStore(t)
-	node := start(t, sabir.WithUpstream(dialNode(t, far)))
-	ctx := auth.As(t.Context(), auth.Principal{Subject: "ada"})
-	if _, err := sabir.Call[helloReply](ctx, node, "shop.hello", helloRequest{Name: "Ada"}); err != nil {
-		t.Error(err)
+	s := sabir.NewService("who")
+	sabir.Handle(s, "am", func(ctx context.Context, _ nothing) (map[string]string, error) {
+		return sabir.MetadataFromContext(ctx), nil
+	})
+	node := start(t, sabir.WithUpstream(dialNode(t, start(t, sabir.Serve(s), sabir.HTTP(":0")))))
+	ctx := auth.As(sabir.WithMetadata(t.Context(), "tenant", "blue"), auth.Principal{Subject: "ada", Roles: []string{"ops"}})
+	got, err := sabir.Call[map[string]string](ctx, node, "who.am", nothing{})
+	if err != nil || got["tenant"] != "blue" {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for name, value := range got {
+		if strings.Contains(value, "ada") {
+			t.Errorf("the other cluster was sent %s: %s", name, value)
+		}
 	}
 }

@@ -3,7 +3,11 @@ package nats_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -156,5 +160,38 @@ func TestProcessesWithOneStoreThatStartAtTheSameMomentHaveOneOwner(t *testing.T)
 		}
 		name := fmt.Sprint("peer-", i)
 		until(t, answers, name, func() { own.Publish(name+".ask", nil) })
+	}
+}
+
+// Where the folder was there before, its own mode is left as it is.
+func TestTheFolderOfAStoreIsForItsOwner(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	there := t.TempDir()
+	if err := os.Chmod(there, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{filepath.Join(there, "made"), there} {
+		js := stream(t, "nats://embedded:0?store="+url.QueryEscape(folder), filepath.Base(folder))
+		if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "orders", Subjects: []string{"orders"}}); err != nil {
+			t.Fatal(err)
+		}
+		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || path == there {
+				return err
+			}
+			info, err := entry.Info()
+			if err == nil && info.Mode().Perm()&0o007 != 0 {
+				t.Errorf("%s has the mode %v: others can use it", path, info.Mode())
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(there, "made")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder that was made has the mode %v, %v", info.Mode(), err)
 	}
 }
