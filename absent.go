@@ -37,7 +37,12 @@ type loss struct {
 // that comes back. It goes on as soon as a node offers the action, to that one. Where none came in time, the call fails with
 // [ErrServiceUnavailable]. A call waits once, whatever retries are on the way. In a cluster an action that nobody has known is
 // waited for too.
-func WaitForNode(d time.Duration) CallOption { return func(o *callOptions) { o.wait = max(d, 1) } }
+func WaitForNode(d time.Duration) CallOption {
+	return func(o *callOptions) {
+		o.once("WaitForNode", o.wait != 0)
+		o.wait = max(d, 1)
+	}
+}
 
 // WaitForNodeByDefault is [WaitForNode] for all calls of a node, those that come over HTTP included: for actions that were offered
 // in the last five minutes, or whose services this node depends on or binds actions of. Default: calls do not wait.
@@ -277,7 +282,7 @@ func (a *remoteAction) await(ctx context.Context, o *callOptions, absent error) 
 	}
 }
 
-// offered is what calls of the name reach now; nil for nothing, and for an action that other callers may call than a, since gateways
+// offered returns the endpoint that calls of the name reach now; nil for none, and for an action that other callers may call than a, since gateways
 // have decided by a.
 func (a *remoteAction) offered(o *callOptions) endpoint {
 	t := a.op.node.table.Load()

@@ -49,7 +49,7 @@ func Call[Out, In any](ctx context.Context, from Caller, action string, in In, o
 		return h.call(ctx, in)
 	}
 	o := gather(options)
-	if ok && o.node == "" {
+	if ok && o.anyNode() {
 		return h.callWith(ctx, in, o)
 	}
 	e, err := n.endpointFor(e, action, &o)
@@ -62,6 +62,8 @@ func Call[Out, In any](ctx context.Context, from Caller, action string, in In, o
 // endpointFor finds the endpoint for a call with options. e is the endpoint of the name in the routing table; nil for none.
 func (n *Node) endpointFor(e endpoint, action string, o *callOptions) (endpoint, error) {
 	switch {
+	case o.twice != "":
+		return nil, o.errTwice(action)
 	case o.node == n.id:
 		if own := n.table.Load().localActions[action]; own != nil {
 			return own, nil
@@ -122,7 +124,11 @@ func (a *Action) AppendJSON(ctx context.Context, dst, in []byte, options ...Call
 	if len(in) == 0 {
 		in = []byte("{}")
 	}
-	return a.endpoint.callJSON(ctx, in, dst, gather(options))
+	o := gather(options)
+	if o.twice != "" {
+		return dst, o.errTwice(a.Name)
+	}
+	return a.endpoint.callJSON(ctx, in, dst, o)
 }
 
 // PreparedCall is one of the calls that [All] makes at once. Make it with [Into] or [Contract.Into].
@@ -171,7 +177,8 @@ func logEnded(from Caller, err error) error {
 	return err
 }
 
-// CallOption changes one call.
+// CallOption changes one call. Each may be given once: a call with one given twice, of which the second would undo the first, fails
+// with [ErrBadOption].
 type CallOption func(*callOptions)
 
 type callOptions struct {
@@ -181,10 +188,31 @@ type callOptions struct {
 	node    string
 	key     string
 	wait    time.Duration // see WaitForNode; 0 for the node's own, negative for no more
+	twice   string        // the name of an option that was given twice; "" for none
+}
+
+// once notes an option that is there already.
+func (o *callOptions) once(name string, already bool) {
+	if already {
+		o.twice = name
+	}
+}
+
+// anyNode reports whether the call may go to whichever node offers the action. Where it may not, or an option was given twice,
+// Node.endpointFor decides.
+func (o *callOptions) anyNode() bool { return o.node == "" && o.twice == "" }
+
+func (o *callOptions) errTwice(action string) error {
+	return &Error{Code: CodeInvalidArgument, Name: nameBadOption, Message: "the call of " + action + " was given " + o.twice + " twice, and each would undo the other"}
 }
 
 // WithTimeout ends the call after d at the latest: a deadline without a context to cancel.
-func WithTimeout(d time.Duration) CallOption { return func(o *callOptions) { o.timeout = max(d, 1) } }
+func WithTimeout(d time.Duration) CallOption {
+	return func(o *callOptions) {
+		o.once("WithTimeout", o.timeout != 0)
+		o.timeout = max(d, 1)
+	}
+}
 
 // NoCache asks for an answer that is not from a cache; the fresh answer is cached as always.
 func NoCache() CallOption { return func(o *callOptions) { o.noCache = true } }
@@ -194,11 +222,21 @@ func NoRetry() CallOption { return func(o *callOptions) { o.noRetry = true } }
 
 // ToNode sends the call to the node of that name, whichever others offer the action. Where it does not, or there is no
 // such node, the call fails.
-func ToNode(id string) CallOption { return func(o *callOptions) { o.node = id } }
+func ToNode(id string) CallOption {
+	return func(o *callOptions) {
+		o.once("ToNode", o.node != "")
+		o.node = id
+	}
+}
 
 // ByKey keeps calls together: under the balancer "hash" (see [Balance]), all with the same key go to the same node as long
 // as it is there.
-func ByKey(key string) CallOption { return func(o *callOptions) { o.key = key } }
+func ByKey(key string) CallOption {
+	return func(o *callOptions) {
+		o.once("ByKey", o.key != "")
+		o.key = key
+	}
+}
 
 // gather is nearly always inlined where there are no options, and costs nothing there: only the variables of gatherAll move
 // to the heap.
@@ -316,7 +354,7 @@ type binding[In, Out any] struct {
 // callGeneral calls what the fast path cannot: with options, on another node, with other types, or nothing.
 func (b *binding[In, Out]) callGeneral(ctx context.Context, in In, options []CallOption) (Out, error) {
 	o := gather(options)
-	if o.node == "" {
+	if o.anyNode() {
 		if c := b.remoteCaller.Load(); c != nil {
 			return c.call(ctx, in, o)
 		}

@@ -46,9 +46,9 @@ func people(options ...sabir.ServiceOption) *sabir.Service {
 }
 
 func TestAContractIsCalledWhereverItsActionIs(t *testing.T) {
-	heard := make(chan person, 1)
+	received := make(chan person, 1)
 	s := people()
-	createdContract.On(s, func(_ context.Context, p person) error { heard <- p; return nil })
+	createdContract.On(s, func(_ context.Context, p person) error { received <- p; return nil })
 	here := start(t, sabir.NodeID("here"), sabir.Serve(s), sabir.Join("mem://contracts"))
 	there := start(t, sabir.NodeID("there"), sabir.Join("mem://contracts"))
 	if err := there.WaitFor(t.Context(), "people"); err != nil {
@@ -77,7 +77,7 @@ func TestAContractIsCalledWhereverItsActionIs(t *testing.T) {
 			if err := createdContract.Emit(t.Context(), node, person{"Bob"}); err != nil {
 				t.Fatal(err)
 			}
-			if p := <-heard; p.Name != "Bob" {
+			if p := <-received; p.Name != "Bob" {
 				t.Errorf("event: %v", p)
 			}
 		})

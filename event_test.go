@@ -14,13 +14,13 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// heard collects the names of the handlers that ran.
-type heard struct {
+// received collects the names of the handlers that ran.
+type received struct {
 	mu   sync.Mutex
 	list []string
 }
 
-func (h *heard) add(who string) func(context.Context, helloRequest) error {
+func (h *received) add(who string) func(context.Context, helloRequest) error {
 	return func(context.Context, helloRequest) error {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -29,7 +29,7 @@ func (h *heard) add(who string) func(context.Context, helloRequest) error {
 	}
 }
 
-func (h *heard) take() []string {
+func (h *received) take() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	list := h.list
@@ -39,7 +39,7 @@ func (h *heard) take() []string {
 }
 
 func TestEmitReachesEachGroupOnce(t *testing.T) {
-	var h heard
+	var h received
 	first := sabir.NewService("mail", sabir.Version(1))
 	second := sabir.NewService("mail", sabir.Version(2))
 	audit := sabir.NewService("audit")
@@ -69,7 +69,7 @@ func TestEmitReachesEachGroupOnce(t *testing.T) {
 }
 
 func TestEmitIsBalancedInsideAGroup(t *testing.T) {
-	var h heard
+	var h received
 	var services []sabir.Servable
 	for i := range 3 {
 		s := sabir.NewService("worker", sabir.Version(i+1))
@@ -89,7 +89,7 @@ func TestEmitIsBalancedInsideAGroup(t *testing.T) {
 }
 
 func TestTheMostSpecificPatternOfAServiceGetsTheEvent(t *testing.T) {
-	var h heard
+	var h received
 	s := sabir.NewService("listener")
 	for _, pattern := range []string{"**", "user.**", "user.*", "user.created", "*.created"} {
 		sabir.On(s, pattern, h.add(pattern))
@@ -109,7 +109,7 @@ func TestTheMostSpecificPatternOfAServiceGetsTheEvent(t *testing.T) {
 
 func TestAHandlerThatFailsOrPanicsHarmsNoOther(t *testing.T) {
 	log, text := logged()
-	var h heard
+	var h received
 	var services []sabir.Servable
 	for i, fn := range []func(context.Context, helloRequest) error{
 		func(context.Context, helloRequest) error { return errors.New("broken handler") },
@@ -287,7 +287,7 @@ func TestARemovalWaitsForNoEmitterThatWaitsForSpace(t *testing.T) {
 }
 
 func TestRemovedServicesGetNoEvents(t *testing.T) {
-	var h heard
+	var h received
 	s := sabir.NewService("listener", sabir.OnStop(func(context.Context) error { return nil }))
 	sabir.On(s, "tick", h.add("listener"))
 	node := start(t, sabir.Serve(s))
@@ -295,6 +295,6 @@ func TestRemovedServicesGetNoEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := sabir.Emit(t.Context(), node, "tick", helloRequest{}); err != nil || h.take() != nil {
-		t.Fatal("heard")
+		t.Fatal("received")
 	}
 }

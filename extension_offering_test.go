@@ -14,7 +14,7 @@ type offering struct{ *recorder }
 
 func (o offering) Services() []sabir.Servable {
 	s := sabir.NewService("$recorder")
-	sabir.Handle(s, "notes", func(context.Context, sabir.Empty) (int, error) { return len(o.heard), nil })
+	sabir.Handle(s, "notes", func(context.Context, sabir.Empty) (int, error) { return len(o.received), nil })
 	return []sabir.Servable{s}
 }
 

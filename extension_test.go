@@ -21,7 +21,7 @@ const topicOfTest = 200
 
 // recorder is an extension that reports to the test what it receives. The functions may be nil.
 type recorder struct {
-	heard     chan note
+	received  chan note
 	start     func(*sabir.Node) error
 	stop      func() error
 	onLinked  func(*wire.Link)
@@ -37,12 +37,12 @@ type note struct {
 	err  error
 }
 
-func newRecorder() *recorder { return &recorder{heard: make(chan note, 10_000)} }
+func newRecorder() *recorder { return &recorder{received: make(chan note, 10_000)} }
 
 func (r *recorder) Name() string { return "recorder" }
 
 func (r *recorder) Start(_ context.Context, n *sabir.Node) error {
-	r.heard <- note{what: "start"}
+	r.received <- note{what: "start"}
 	if r.start == nil {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (r *recorder) Start(_ context.Context, n *sabir.Node) error {
 }
 
 func (r *recorder) Stop(context.Context) error {
-	r.heard <- note{what: "stop"}
+	r.received <- note{what: "stop"}
 	if r.stop == nil {
 		return nil
 	}
@@ -58,21 +58,21 @@ func (r *recorder) Stop(context.Context) error {
 }
 
 func (r *recorder) Linked(l *wire.Link) {
-	r.heard <- note{what: "linked", link: l}
+	r.received <- note{what: "linked", link: l}
 	if r.onLinked != nil {
 		r.onLinked(l)
 	}
 }
 
 func (r *recorder) Posted(l *wire.Link, data []byte) {
-	r.heard <- note{what: "posted", link: l, data: string(data)}
+	r.received <- note{what: "posted", link: l, data: string(data)}
 	if r.onPosted != nil {
 		r.onPosted(l, string(data))
 	}
 }
 
 func (r *recorder) Unlinked(l *wire.Link, err error) {
-	r.heard <- note{what: "unlinked", link: l, err: err}
+	r.received <- note{what: "unlinked", link: l, err: err}
 	if r.onClosing != nil {
 		r.onClosing()
 	}
@@ -84,7 +84,7 @@ func (r *recorder) next(t *testing.T, what string) note {
 	limit := time.After(time.Minute)
 	for {
 		select {
-		case h := <-r.heard:
+		case h := <-r.received:
 			if h.what == what {
 				return h
 			}
@@ -98,7 +98,7 @@ func (r *recorder) next(t *testing.T, what string) note {
 func (r *recorder) rest() (all []note) {
 	for {
 		select {
-		case h := <-r.heard:
+		case h := <-r.received:
 			all = append(all, h)
 		default:
 			return all
@@ -207,7 +207,7 @@ func recordersEnd(t *testing.T, r *recorder, peer string, links, posts int) {
 	}
 	for _, got := range byLink {
 		if !slices.Equal(got, want) {
-			t.Errorf("of a link to %s was heard\n%v, not\n%v", peer, got, want)
+			t.Errorf("of a link to %s was received\n%v, not\n%v", peer, got, want)
 		}
 	}
 }
@@ -471,17 +471,17 @@ func TestAPanicOfAnExtensionIsLoggedAndEndsTheLinkAloneWithAnError(t *testing.T)
 				t.Errorf("the link ended with %v", ended.err)
 			}
 			if got := other.next(t, "unlinked"); got.link != ended.link {
-				t.Error("the other extension heard of another link")
+				t.Error("the other extension was called for another link")
 			}
 			first.TryPost(topicOfTest, []byte("again")) // it may stand: the other one ended, where both had dialled at the same time
 			limit := time.After(time.Minute)
 			for again := false; !again; {
 				select {
-				case h := <-a.heard:
+				case h := <-a.received:
 					if h.what == "linked" { // they link anew
 						h.link.TryPost(topicOfTest, []byte("again"))
 					}
-				case h := <-b.heard:
+				case h := <-b.received:
 					again = h.what == "posted" && h.data == "again"
 				case <-limit:
 					t.Fatal("the nodes have no link any more")

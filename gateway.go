@@ -45,11 +45,21 @@ func HTTP(addr string, options ...gateway.HTTPOption) NodeOption {
 }
 
 // HTTPKey asks every caller for "Authorization: Bearer <key>". Use at least 16 random characters.
-func HTTPKey(key string) gateway.HTTPOption { return func(c *gateway.HTTPConfig) { c.Key = key } }
+func HTTPKey(key string) gateway.HTTPOption {
+	where := option.Caller()
+	return func(c *gateway.HTTPConfig) {
+		c.Problem(c.Given.Again("HTTPKey", where))
+		c.Key = key
+	}
+}
 
 // HTTPTLS serves HTTPS.
 func HTTPTLS(config *tls.Config) gateway.HTTPOption {
-	return func(c *gateway.HTTPConfig) { c.TLS = config }
+	where := option.Caller()
+	return func(c *gateway.HTTPConfig) {
+		c.Problem(c.Given.Again("HTTPTLS", where))
+		c.TLS = config
+	}
 }
 
 // HTTPAddr is the host and port where HTTP is served, once the node runs; "" if it is not.
@@ -251,8 +261,8 @@ func (a *remoteAction) serveJSON(in gateway.Inbound, dst, body []byte) ([]byte, 
 // With returns the same action with more middlewares around it, the first outermost: for a gateway that puts
 // hooks of its own around the calls of one group of routes. The middlewares apply to [Action.ServeJSON], [Action.AppendJSON]
 // and [OpenAction] of what is returned; all other calls are as before. They have the request as the action's own
-// middlewares do, before those of the node; for an action of another node input and output are json.RawMessage. The
-// error is that of the middleware that refused.
+// middlewares do, before those of the node; for an action of another node input and output are json.RawMessage. It returns
+// the error of the middleware that refused.
 func (a *Action) With(wrappers ...Wrapper) (*Action, error) {
 	if a.endpoint == nil || len(wrappers) == 0 {
 		return a, nil

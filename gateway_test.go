@@ -80,7 +80,7 @@ func TestACallFromOutsideEndsAtItsLimit(t *testing.T) {
 		begin = time.Now()
 		_, err = node.Action("slow.polite").ServeJSON(gateway.Inbound{Context: t.Context(), Limit: time.Second, Watched: true}, nil, nil)
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second {
-			t.Errorf("a handler that listens, for a face that watches: %v after %v", err, time.Since(begin))
+			t.Errorf("a handler that listens, for a gateway that watches: %v after %v", err, time.Since(begin))
 		}
 	})
 }

@@ -34,10 +34,10 @@ func TestTheMeetingAddressOutlivesTheNodeThatTookItFirst(t *testing.T) {
 
 	deadline := time.Now().Add(time.Minute)
 	for {
-		guest := sabir.NewNode(sabir.NodeID("guest"), sabir.Join(address, cluster.ClientOnly()))
-		err := guest.Start(t.Context())
+		observer := sabir.NewNode(sabir.NodeID("observer"), sabir.Join(address, cluster.ClientOnly()))
+		err := observer.Start(t.Context())
 		if err == nil {
-			defer stop(guest)
+			defer stop(observer)
 			break
 		}
 		if time.Now().After(deadline) {

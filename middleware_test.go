@@ -110,7 +110,7 @@ func TestAPanicInAMiddlewareIsItsCallersError(t *testing.T) {
 	}, Event: func(*sabir.Subscription, sabir.EventHandler) sabir.EventHandler {
 		return func(context.Context, *sabir.Event) error { panic("middleware") }
 	}}
-	var h heard
+	var h received
 	s := greeter()
 	sabir.On(s, "x", h.add("s"))
 	node := start(t, sabir.Serve(s), sabir.Use(bad), log)

@@ -391,13 +391,13 @@ func TestTheNodeTellsAboutItself(t *testing.T) {
 	if i < 0 || actions[i].Description != "greets" || actions[i].In != "sabir_test.helloRequest" {
 		t.Fatalf("%+v", actions)
 	}
-	heard := ""
+	received := ""
 	listener := sabir.NewService("listener")
-	sabir.On(listener, "user.*", func(_ context.Context, e helloRequest) error { heard = e.Name; return nil })
+	sabir.On(listener, "user.*", func(_ context.Context, e helloRequest) error { received = e.Name; return nil })
 	if err := node.Add(t.Context(), listener); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sabir.CallJSON(t.Context(), node, "$node.emit", []byte(`{"event":"user.created","payload":{"name":"Ada"}}`)); err != nil || heard != "Ada" {
-		t.Fatalf("heard %q, %v", heard, err)
+	if _, err := sabir.CallJSON(t.Context(), node, "$node.emit", []byte(`{"event":"user.created","payload":{"name":"Ada"}}`)); err != nil || received != "Ada" {
+		t.Fatalf("received %q, %v", received, err)
 	}
 }

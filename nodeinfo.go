@@ -30,7 +30,7 @@ func (n *Node) Info() introspect.Node {
 		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Services: len(t.byFull), Actions: actions}
 	if m := n.mesh.Load(); m != nil {
 		self := m.Member()
-		info.Addr, info.Zone, info.Labels, info.ClientOnly = self.Addr, self.Zone, self.Labels, self.Guest
+		info.Addr, info.Zone, info.Labels, info.ClientOnly = self.Addr, self.Zone, self.Labels, self.ClientOnly
 		info.Load = loadInfo(m.Load())
 	}
 	return info
@@ -151,7 +151,7 @@ func (n *Node) describeAction(name string) (d introspect.Description, err error)
 
 func remoteNodeInfo(n mesh.Node) introspect.Node {
 	info := introspect.Node{ID: n.ID, State: StateRunning.String(), Since: n.Since, Addr: n.Addr, Zone: n.Zone, Labels: n.Labels,
-		ClientOnly: n.Guest, Codecs: n.Codecs,
+		ClientOnly: n.ClientOnly, Codecs: n.Codecs,
 		Host: n.Host, PID: n.PID, Go: n.Go, CPUs: n.CPUs, Services: n.Services, Actions: n.Actions, Load: loadInfo(n.Load), RTT: n.RTT, Silent: n.Silent}
 	if n.Stopping {
 		info.State = StateStopping.String()

@@ -295,3 +295,45 @@ func TestAStartThatWaitsForAServiceThatIsNotThereSaysSoEveryFiveSeconds(t *testi
 		}
 	})
 }
+
+func TestAnOptionOfACallGivenTwiceIsAnErrorOfTheCall(t *testing.T) {
+	s := sabir.NewService("bank")
+	sabir.Handle(s, "greet", func(_ context.Context, d deposit) (greeting, error) { return greeting{"hello"}, nil })
+	sabir.HandleStream(s, "tail", func(context.Context, *sabir.Stream[int, int]) error { return nil })
+	n := startNode(t, sabir.NodeID("a"), sabir.Serve(s))
+	greet := sabir.NewAction[deposit, greeting]("bank.greet")
+	bound := sabir.Bind[deposit, greeting](n, "bank.greet")
+	for name, options := range map[string][]sabir.CallOption{
+		"WithTimeout": {sabir.WithTimeout(time.Second), sabir.NoCache(), sabir.WithTimeout(time.Minute)},
+		"ToNode":      {sabir.ToNode("a"), sabir.ToNode("b")},
+		"ByKey":       {sabir.ByKey("a"), sabir.ByKey("b")},
+		"WaitForNode": {sabir.WaitForNode(time.Second), sabir.WaitForNode(time.Minute)},
+	} {
+		for call, do := range map[string]func() error{
+			"by name": func() error {
+				_, err := sabir.Call[greeting](t.Context(), n, "bank.greet", deposit{}, options...)
+				return err
+			},
+			"other types": func() error {
+				_, err := sabir.Call[deposit](t.Context(), n, "bank.greet", deposit{}, options...)
+				return err
+			},
+			"a contract": func() error { _, err := greet.Call(t.Context(), n, deposit{}, options...); return err },
+			"bound":      func() error { _, err := bound(t.Context(), deposit{}, options...); return err },
+			"JSON":       func() error { _, err := sabir.CallJSON(t.Context(), n, "bank.greet", nil, options...); return err },
+			"JSON, the action itself": func() error {
+				_, err := n.Action("bank.greet").AppendJSON(t.Context(), nil, nil, options...)
+				return err
+			},
+			"a stream": func() error {
+				_, err := sabir.OpenStream[int, int](t.Context(), n, "bank.tail", options...)
+				return err
+			},
+		} {
+			t.Run(name+" "+call, func(t *testing.T) { reports(t, do(), sabir.ErrBadOption, name, "twice", "bank.") })
+		}
+	}
+	if _, err := greet.Call(t.Context(), n, deposit{}, sabir.NoCache(), sabir.NoCache(), sabir.WithTimeout(time.Minute)); err != nil {
+		t.Errorf("options that agree: %v", err)
+	}
+}

@@ -11,7 +11,7 @@ type Priority uint8
 
 // The priorities there are.
 const (
-	// PriorityNormal is that of calls that say nothing. Among these, a call nested in another one goes before one that begins: what was
+	// PriorityNormal is the default. Among these, a call nested in another one goes before one that begins: what was
 	// done for it already would be lost.
 	PriorityNormal Priority = iota
 	// PriorityCritical is for what users wait for, or money depends on: it goes before all others.

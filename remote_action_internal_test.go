@@ -109,12 +109,12 @@ func TestAnEventGoesToAnotherOfTheGroupWhereOneIsRemovedInTheSameMoment(t *testi
 					in = append(in, Buffered(1))
 				}
 				leaving, staying := NewService("leaving", options...), NewService("staying", options...)
-				On(leaving, "told", func(context.Context, slowly) error {
+				On(leaving, "news", func(context.Context, slowly) error {
 					t.Error("the service that was removed got the event")
 					return nil
 				}, in...)
 				got := make(chan string, 1000)
-				On(staying, "told", func(_ context.Context, text string) error {
+				On(staying, "news", func(_ context.Context, text string) error {
 					got <- text
 					return nil
 				}, in...)
@@ -143,7 +143,7 @@ func TestAnEventGoesToAnotherOfTheGroupWhereOneIsRemovedInTheSameMoment(t *testi
 				}
 				emitted := 0
 				for ; asked.Load() == 0; emitted++ { // they take turns
-					if err := Emit(ctx, nodes[test.emitter], "told", json.RawMessage(`"news"`)); err != nil {
+					if err := Emit(ctx, nodes[test.emitter], "news", json.RawMessage(`"news"`)); err != nil {
 						t.Error(err)
 					}
 				}

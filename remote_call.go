@@ -85,8 +85,8 @@ type linkCodec[In, Out any] struct {
 // codecOn finds or makes the linkCodec of a link. There are as many as links, so it looks through them in order. A new one
 // is added to a copy of the list, because calls read the list without a lock.
 func (c *remoteCaller[In, Out]) codecOn(l *wire.Link) (*linkCodec[In, Out], error) {
-	if lanes := c.codecs.Load(); lanes != nil {
-		for _, lc := range *lanes {
+	if known := c.codecs.Load(); known != nil {
+		for _, lc := range *known {
 			if lc.link == l {
 				return lc, nil
 			}

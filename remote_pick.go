@@ -238,7 +238,7 @@ func (m *measured) end(o outlier.Outcome) {
 	m.to.record.End(m.start, o)
 }
 
-// outcomeOf is what the error of an attempt shows of the node.
+// outcomeOf returns what the error of an attempt shows about the node.
 func outcomeOf(err error) outlier.Outcome {
 	switch e := err.(type) {
 	case nil:

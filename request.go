@@ -15,7 +15,7 @@ type Request struct {
 	typed   typedValues
 }
 
-// attempts is what the attempts of one call to other nodes have in common.
+// attempts is the state that all attempts of one call to other nodes share.
 type attempts struct {
 	avoided
 	node    string // of the latest
@@ -87,8 +87,8 @@ func (r *Request) Node() string {
 }
 
 // Avoid names nodes that the next attempts of a call to another node go to only where there is no other, in place of those that the
-// last Avoid named. Nodes on which an attempt of this call has failed are avoided without it. Only names that [Action.Nodes]
-// returns are of use. The caller must not change nodes afterwards.
+// last Avoid named. Nodes on which an attempt of this call has failed are avoided without it. Names that [Action.Nodes] does not
+// return have no effect. The caller must not change nodes afterwards.
 func (r *Request) Avoid(nodes []string) {
 	if f, ok := r.typed.(roundTripper); ok {
 		f.made().named = nodes

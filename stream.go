@@ -91,7 +91,7 @@ func OpenStream[In, Out any](ctx context.Context, from Caller, action string, op
 	}
 	o := gather(options)
 	e := n.table.Load().actions[action]
-	if e == nil && o.node == "" && n.remote != nil {
+	if e == nil && o.anyNode() && n.remote != nil {
 		return nil, &Error{Code: CodeInvalidArgument, Name: nameNoStream, Node: n.id, Message: "no stream here is called " + action + ", and streams do not go over a Remote"}
 	}
 	e, err := n.endpointFor(e, action, &o)

@@ -1,6 +1,6 @@
 // Package actor runs processes: values with a mailbox, whose methods handle one message at a time. They are the processes
 // of Erlang, with links, monitors, supervisors (package supervise) and names, and a message reaches a process of another node
-// of the cluster in the same way as one next door.
+// of the cluster in the same way as one on the same node.
 //
 // A process is a struct, its behaviour the list of methods that handle messages. [Define] makes the behaviour, [Spawn] starts a
 // process, [Tell] sends it a message, [Ask] makes a call and waits for the answer:

@@ -24,17 +24,17 @@ func TestTheNameAndThePlaceOfAProcessAreFreeWhenItsEndIsReported(t *testing.T) {
 	pid := spawn(t, s, hooks{}, Named("it"))
 	gate := busyIn(t, s, pid)
 	var again error
-	told := make(chan error, 1)
+	reported := make(chan error, 1)
 	call := messagesOf[ask]().call(ask{}, Request{to: refusal(func(err error) {
 		_, again = Spawn(s, puppets, hooks{}, Named("it"))
-		told <- err
+		reported <- err
 	})})
 	if err := s.push(pid, &call.head, nil); err != nil {
 		t.Fatal(err)
 	}
 	s.Kill(pid)
 	close(gate.open)
-	wantError(t, <-told, ErrNoProcess)
+	wantError(t, <-reported, ErrNoProcess)
 	if again != nil {
 		t.Error("another could not take its place:", again)
 	}
@@ -88,11 +88,11 @@ func TestTheNameOfAnEventIsFreeWhenItsEndIsReported(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	told := make(chan struct{})
+	reported := make(chan struct{})
 	var once sync.Once
 	subscriber := spawn(t, s, hooks{any: func(_ *Process, m any) error {
 		if _, ok := m.(TopicDown); ok {
-			once.Do(func() { close(told) })
+			once.Do(func() { close(reported) })
 		}
 		return nil
 	}})
@@ -108,13 +108,13 @@ func TestTheNameOfAnEventIsFreeWhenItsEndIsReported(t *testing.T) {
 		close(ended)
 	}()
 	select {
-	case <-told:
-		t.Error("the end was told while the name was taken")
+	case <-reported:
+		t.Error("the end was reported while the name was taken")
 	case <-time.After(100 * time.Millisecond): // nothing is to happen
 	}
 	s.events.mu.Unlock()
 	<-ended
-	<-told
+	<-reported
 	if _, err := s.events.find(s, "it"); !errors.Is(err, ErrNoTopic) {
 		t.Error(err)
 	}

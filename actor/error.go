@@ -7,7 +7,7 @@ var (
 	// ErrNormal: it had nothing more to do. A callback that returns it ends its process; links to it do nothing.
 	ErrNormal = sabir.NewError(sabir.CodeCanceled, "Normal", "the process ended normally")
 	// ErrShutdown: it was ended by its supervisor, its parent or Stop.
-	ErrShutdown = sabir.NewError(sabir.CodeCanceled, "Shutdown", "the process was told to end")
+	ErrShutdown = sabir.NewError(sabir.CodeCanceled, "Shutdown", "the process was asked to end")
 	// ErrKilled: it was ended by Kill, without another callback.
 	ErrKilled = sabir.NewError(sabir.CodeAborted, "Killed", "the process was killed")
 )

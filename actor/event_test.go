@@ -17,20 +17,20 @@ type price struct{ N int }
 type stranger struct{ N int }
 
 // seat is a process that reports what it gets, and does what the test orders.
-type seat struct{ heard chan any }
+type seat struct{ received chan any }
 
 type seatDo struct{ Fn func(p *actor.Process) error }
 
-func (s *seat) Init(p *actor.Process, heard chan any) error { s.heard = heard; return nil }
+func (s *seat) Init(p *actor.Process, received chan any) error { s.received = received; return nil }
 func (s *seat) Do(p *actor.Process, m seatDo) (sabir.Empty, error) {
 	return sabir.Empty{}, m.Fn(p)
 }
-func seatHears[M any](s *seat, p *actor.Process, m M) error { s.heard <- m; return nil }
+func seatHears[M any](s *seat, p *actor.Process, m M) error { s.received <- m; return nil }
 func (s *seat) Exit(p *actor.Process, e actor.Exit) error {
 	if e.From.Zero() && e.Topic.Name == "" {
 		return e.Reason // the system stops
 	}
-	s.heard <- e
+	s.received <- e
 	return nil
 }
 
@@ -39,8 +39,11 @@ var seatB = actor.Define("seat", (*seat).Init, actor.OnMessage(seatHears[price])
 // plainSeat has no handler for Exit.
 type plainSeat struct{ seat }
 
-func (s *plainSeat) Init(p *actor.Process, heard chan any) error { s.heard = heard; return nil }
-func (s *plainSeat) Price(p *actor.Process, m price) error       { s.heard <- m; return nil }
+func (s *plainSeat) Init(p *actor.Process, received chan any) error {
+	s.received = received
+	return nil
+}
+func (s *plainSeat) Price(p *actor.Process, m price) error { s.received <- m; return nil }
 func (s *plainSeat) Do(p *actor.Process, m seatDo) (sabir.Empty, error) {
 	return sabir.Empty{}, m.Fn(p)
 }
@@ -49,20 +52,20 @@ var plainSeatB = actor.Define("plain-seat", (*plainSeat).Init, actor.OnMessage((
 
 // taken is a seat as the test sees it.
 type taken struct {
-	t     testing.TB
-	s     *actor.System
-	pid   actor.PID
-	heard chan any
+	t        testing.TB
+	s        *actor.System
+	pid      actor.PID
+	received chan any
 }
 
 func sit(t testing.TB, s *actor.System, options ...actor.SpawnOption) taken {
 	t.Helper()
-	heard := make(chan any, 10_000)
-	pid, err := actor.Spawn(s, seatB, heard, options...)
+	received := make(chan any, 10_000)
+	pid, err := actor.Spawn(s, seatB, received, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return taken{t, s, pid.PID(), heard}
+	return taken{t, s, pid.PID(), received}
 }
 
 // do runs fn in a callback of the process.
@@ -85,7 +88,7 @@ func (w taken) must(fn func(p *actor.Process) error) {
 func (w taken) wants(all ...any) {
 	w.t.Helper()
 	for _, want := range all {
-		if got := (watched{w.pid, w.heard}).next(w.t); got != want {
+		if got := (watched{w.pid, w.received}).next(w.t); got != want {
 			w.t.Fatalf("the process got %T %+v, not %T %+v", got, got, want, want)
 		}
 	}
@@ -103,7 +106,7 @@ func (w taken) wantsNothing() {
 	w.t.Helper()
 	w.must(func(*actor.Process) error { return nil })
 	select {
-	case m := <-w.heard:
+	case m := <-w.received:
 		w.t.Fatalf("the process got %T %+v", m, m)
 	default:
 	}
@@ -206,7 +209,7 @@ func TestNewcomersInTheMiddleOfPublishingMissNothing(t *testing.T) {
 		for range 20 {
 			w := sit(t, here)
 			w.links(actor.Name{Name: "prices", Node: node})
-			first := (watched{w.pid, w.heard}).next(t).(price).N
+			first := (watched{w.pid, w.received}).next(t).(price).N
 			w.wantsPrices(first+1, 2000)
 		}
 	})
@@ -237,11 +240,11 @@ func TestTheEndOfAnEventComesAfterItsLastValue(t *testing.T) {
 				end.fn(producer, ev)
 				linked.wantsPrices(1, 500)
 				monitoring.wantsPrices(1, 500)
-				exit, ok := (watched{linked.pid, linked.heard}).next(t).(actor.Exit)
+				exit, ok := (watched{linked.pid, linked.received}).next(t).(actor.Exit)
 				if !ok || exit.Topic != event || exit.From != producer.pid || !errors.Is(exit.Reason, end.reason) {
 					t.Errorf("the linked one got %+v", exit)
 				}
-				down, ok := (watched{monitoring.pid, monitoring.heard}).next(t).(actor.TopicDown)
+				down, ok := (watched{monitoring.pid, monitoring.received}).next(t).(actor.TopicDown)
 				if !ok || down.Topic != event || down.Ref != ref || down.Producer != producer.pid || !errors.Is(down.Reason, end.reason) {
 					t.Errorf("the monitoring one got %+v", down)
 				}
@@ -270,7 +273,7 @@ func TestAProcessWithoutAHandlerForExitsEndsWithTheEvent(t *testing.T) {
 			plain.links(actor.Name{Name: "prices"})
 			w.monitors(actor.Name{Name: "prices"})
 			producer.do(func(p *actor.Process) error { p.Stop(c.reason); return nil })
-			(watched{w.pid, w.heard}).next(t)
+			(watched{w.pid, w.received}).next(t)
 			err = plain.do(func(*actor.Process) error { return nil })
 			if c.ends != errors.Is(err, actor.ErrNoProcess) {
 				t.Errorf("a call to it: %v", err)
@@ -290,12 +293,12 @@ func TestAnEventThatIsNotThere(t *testing.T) {
 		all := joinMembers(t, "tcp://127.0.0.1:0", "a", "b")
 		w := sit(t, all[1].System)
 		w.monitors(actor.Name{Name: "none", Node: "a"}) // which has no topic at all
-		if down := (watched{w.pid, w.heard}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNoTopic) {
+		if down := (watched{w.pid, w.received}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNoTopic) {
 			t.Error(down)
 		}
 		sit(t, all[0].System).announces("prices", actor.TopicConfig{})
 		w.monitors(actor.Name{Name: "none", Node: "a"})
-		if down := (watched{w.pid, w.heard}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNoTopic) {
+		if down := (watched{w.pid, w.received}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNoTopic) {
 			t.Error(down)
 		}
 	})
@@ -303,7 +306,7 @@ func TestAnEventThatIsNotThere(t *testing.T) {
 		all := joinMembers(t, "tcp://127.0.0.1:0", "a")
 		w := sit(t, all[0].System)
 		w.monitors(actor.Name{Name: "prices", Node: "nowhere"})
-		if down := (watched{w.pid, w.heard}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNoConnection) {
+		if down := (watched{w.pid, w.received}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNoConnection) {
 			t.Error(down)
 		}
 	})
@@ -321,7 +324,7 @@ func TestASubscriberOnAnotherNodeWithoutAHandlerGetsAnError(t *testing.T) {
 	event := actor.Name{Name: "strange", Node: "a"}
 	for range 2 { // it may try again
 		w.monitors(event)
-		if down := (watched{w.pid, w.heard}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNotHandled) {
+		if down := (watched{w.pid, w.received}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNotHandled) {
 			t.Error(down.Reason)
 		}
 	}
@@ -341,7 +344,7 @@ func TestTheLossOfItsNodeEndsAnEvent(t *testing.T) {
 	w.monitors(actor.Name{Name: "prices", Node: "a"})
 	w.wantsPrices(1, 1)
 	all[0].stop()
-	if _, ok := (watched{w.pid, w.heard}).next(t).(actor.TopicDown); !ok {
+	if _, ok := (watched{w.pid, w.received}).next(t).(actor.TopicDown); !ok {
 		t.Error("no TopicDown")
 	}
 }
@@ -454,7 +457,7 @@ func TestAnEventIsGoneWithItsProducerAndItsNameIsFree(t *testing.T) {
 	producer.announces("prices", actor.TopicConfig{})
 	w.monitors(actor.Name{Name: "prices"})
 	s.Kill(producer.pid)
-	(watched{w.pid, w.heard}).next(t)
+	(watched{w.pid, w.received}).next(t)
 	sit(t, s).announces("prices", actor.TopicConfig{})
 }
 

@@ -245,7 +245,7 @@ func TestKillCannotBeTrapped(t *testing.T) {
 		Send(s, victim, "after")
 		own.want(t)
 		if e := got.all()[0].(Exit); !same(e.Reason, ErrKilled) || s.Alive(victim.PID()) {
-			t.Errorf("others are told %v; alive: %v", e.Reason, s.Alive(victim.PID()))
+			t.Errorf("others are notified of %v; alive: %v", e.Reason, s.Alive(victim.PID()))
 		}
 		wantError(t, s.Kill(victim.PID()), ErrNoProcess)
 		wantError(t, Kill(s, victim), ErrNoProcess)

@@ -61,7 +61,7 @@ func TestAMonitorOfAGroupGetsItsMembers(t *testing.T) {
 		first.joins("workers")
 		w.wants(actor.GroupJoined{"workers", first.pid})
 		if members := sit(t, here).monitorsGroup("workers"); !slices.Equal(members, []actor.PID{first.pid}) {
-			t.Errorf("a newcomer is told of %v", members)
+			t.Errorf("a newcomer is notified of %v", members)
 		}
 		w.must(func(p *actor.Process) error { p.DemonitorGroup("workers"); return nil })
 		first.leaves("workers")

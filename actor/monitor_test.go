@@ -108,7 +108,7 @@ func TestManyMayMonitorOneAndOneMany(t *testing.T) {
 		s.Kill(pid)
 		synctest.Wait()
 		if got := len(downs.all()); got != n {
-			t.Errorf("%d of %d were told", got, n)
+			t.Errorf("%d of %d were notified", got, n)
 		}
 		for pid := range s.Processes() {
 			if pid != watcher {
@@ -117,7 +117,7 @@ func TestManyMayMonitorOneAndOneMany(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := len(downs.all()); got != 2*n {
-			t.Errorf("one was told of %d of %d", got-n, n)
+			t.Errorf("one was notified of %d of %d", got-n, n)
 		}
 	})
 }

@@ -151,7 +151,7 @@ func TestWhenTheCallerGivesUpTheContextOfTheCallEnds(t *testing.T) {
 func TestTheDeadlineOfACallEndsItsContextOnTheOtherNode(t *testing.T) {
 	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
 	to := m[1].witness(t)
-	for limit := 50 * time.Millisecond; len(to.heard) == 0; limit *= 2 { // until there is time enough for the call to come there
+	for limit := 50 * time.Millisecond; len(to.received) == 0; limit *= 2 { // until there is time enough for the call to come there
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		_, err := actor.Call[item](ctx, m[0], to.pid, hanging{})
 		cancel()

@@ -146,15 +146,15 @@ var errRefused = sabir.NewError(sabir.CodeFailedPrecondition, "Refused", "not to
 
 // witness is a process that reports to the test what it gets.
 type witness struct {
-	heard   chan any
-	waiting actor.Request
+	received chan any
+	waiting  actor.Request
 }
 
-func (w *witness) Init(p *actor.Process, heard chan any) error {
-	if heard == nil { // it was started by another node
-		heard = make(chan any, 1000)
+func (w *witness) Init(p *actor.Process, received chan any) error {
+	if received == nil { // it was started by another node
+		received = make(chan any, 1000)
 	}
-	w.heard = heard
+	w.received = received
 	return nil
 }
 
@@ -164,7 +164,7 @@ type from struct {
 }
 
 func notify[M any](w *witness, p *actor.Process, m M) error {
-	w.heard <- m
+	w.received <- m
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (w *witness) Exit(p *actor.Process, e actor.Exit) error {
 }
 
 func (w *witness) Holder(p *actor.Process, m holder) error {
-	w.heard <- from{p.Sender(), m}
+	w.received <- from{p.Sender(), m}
 	return nil
 }
 
@@ -211,9 +211,9 @@ func (w *witness) Asking(p *actor.Process, _ contextQuery) (brought, error) {
 
 // Hang never answers, and reports when the context of the call has ended.
 func (w *witness) Hang(p *actor.Process, _ hanging) (item, error) {
-	w.heard <- hanging{}
+	w.received <- hanging{}
 	<-p.Context().Done()
-	w.heard <- interrupted{fmt.Sprint(p.Context().Err())}
+	w.received <- interrupted{fmt.Sprint(p.Context().Err())}
 	return item{}, actor.ErrNoReply
 }
 
@@ -265,15 +265,15 @@ var witnessBehavior = actor.Define("witness", (*witness).Init,
 
 // watched identifies a monitor in the process that is monitored.
 type watched struct {
-	pid   actor.PID
-	heard chan any
+	pid      actor.PID
+	received chan any
 }
 
 func (m member) witness(t testing.TB, options ...actor.SpawnOption) watched {
 	t.Helper()
-	w := watched{heard: make(chan any, 10_000)}
+	w := watched{received: make(chan any, 10_000)}
 	var err error
-	if w.pid, err = witnessBehavior.Spec(w.heard, options...).Start(m); err != nil {
+	if w.pid, err = witnessBehavior.Spec(w.received, options...).Start(m); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -283,7 +283,7 @@ func (m member) witness(t testing.TB, options ...actor.SpawnOption) watched {
 func (w watched) next(t testing.TB) any {
 	t.Helper()
 	select {
-	case m := <-w.heard:
+	case m := <-w.received:
 		return m
 	case <-time.After(testTimeout):
 		t.Fatal("the process got nothing")

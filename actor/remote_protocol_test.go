@@ -40,23 +40,23 @@ type rig struct {
 	pid  PID
 }
 
-type guest struct {
+type sample struct {
 	N    int
 	Text string
 	Who  PID
 }
 
-type guestHouse struct{ pending Request }
+type callee struct{ pending Request }
 
-func (*guestHouse) Guest(*Process, guest) error            { return nil }
-func (*guestHouse) Ask(_ *Process, g guest) (guest, error) { return g, nil }
-func (h *guestHouse) Later(p *Process, _ total) (guest, error) {
+func (*callee) Take(*Process, sample) error              { return nil }
+func (*callee) Ask(_ *Process, g sample) (sample, error) { return g, nil }
+func (h *callee) Later(p *Process, _ total) (sample, error) {
 	h.pending = p.Request()
-	return guest{}, ErrNoReply
+	return sample{}, ErrNoReply
 }
 
-var guestBehavior = Define[guestHouse, guest]("guests", func(*guestHouse, *Process, guest) error { return nil },
-	OnMessage((*guestHouse).Guest), OnCall((*guestHouse).Ask), OnCall((*guestHouse).Later))
+var calleeBehavior = Define[callee, sample]("samples", func(*callee, *Process, sample) error { return nil },
+	OnMessage((*callee).Take), OnCall((*callee).Ask), OnCall((*callee).Later))
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
@@ -83,10 +83,10 @@ func newRigOver(t testing.TB, conn net.Conn) *rig {
 		s.remote.gone.Wait()
 	})
 	var err error
-	if r.pid, err = guestBehavior.Spec(guest{}, Named("house")).Start(s); err != nil {
+	if r.pid, err = calleeBehavior.Spec(sample{}, Named("house")).Start(s); err != nil {
 		t.Fatal(err)
 	}
-	AllowRemoteSpawn(s, guestBehavior)
+	AllowRemoteSpawn(s, calleeBehavior)
 	return r
 }
 
@@ -102,14 +102,14 @@ func declarePost(number byte, name string, schema []byte) []byte {
 func posts(r *rig) (names []string, all [][]byte) {
 	add := func(name string, post []byte) { names, all = append(names, name), append(all, post) }
 	to := PID{r.home, r.pid.id}
-	value, _ := native.For[guest]().Append(nil, &guest{5, "five", to})
+	value, _ := native.For[sample]().Append(nil, &sample{5, "five", to})
 	values := append(append(binary.AppendUvarint(nil, uint64(len(value))), value...), append(binary.AppendUvarint(nil, uint64(len(value))), value...)...)
 	one := values[:len(values)/2]
-	schema := messagesOf[guest]().coded().Schema().Bytes()
+	schema := messagesOf[sample]().coded().Schema().Bytes()
 	head := func(v opcode, number ...byte) []byte {
 		return appendAddress(appendID(append([]byte{byte(v)}, append(number, byte(PriorityNormal))...), 1<<32|7), to)
 	}
-	add("declare", declarePost(0, messagesOf[guest]().k.name, schema))
+	add("declare", declarePost(0, messagesOf[sample]().k.name, schema))
 	add("send", append(append(head(opSend), 0), values...))
 	add("important", append(append(head(opConfirmed, 1), 0), one...))
 	add("call", append(append(head(opCall, 2), 0, 0), one...))
@@ -127,7 +127,7 @@ func posts(r *rig) (names []string, all [][]byte) {
 	add("unwatch", monitorPost(opUnwatch, to, 3, PID{r.home, 1<<32 | 8}))
 	add("down", appendError(appendID(appendID(appendID([]byte{byte(opDown)}, 4), to.id), 1<<32|8), ErrKilled, "b", nil))
 	spawn := appendID(append(appendID([]byte{byte(opSpawn), 5}, 1<<32|8), spawnLinked|spawnMonitored), 6)
-	spawn = append(appendText(appendText(spawn, "guests"), "guest"), 10, byte(Reject), 0, 0)
+	spawn = append(appendText(appendText(spawn, "samples"), "sample"), 10, byte(Reject), 0, 0)
 	add("spawn", append(spawn, one...))
 	add("kill by name", appendAddress([]byte{byte(opKill)}, placeholder(Name{"nobody", "a"})))
 	return names, all
@@ -173,7 +173,7 @@ func TestAPostThatIsCutShortEndsTheLink(t *testing.T) {
 }
 
 func TestAHostilePostEndsTheLink(t *testing.T) {
-	schema := messagesOf[guest]().coded().Schema().Bytes()
+	schema := messagesOf[sample]().coded().Schema().Bytes()
 	for name, hostile := range map[string][][]byte{
 		"empty":                  {helloPost(), {}},
 		"before hello":           {{byte(opDone), 1}},
@@ -256,13 +256,13 @@ func FuzzPosts(f *testing.F) {
 			r.remote.posted(r.link, data[2:2+n])
 			data = data[2+n:]
 		}
-		pid, err := Spawn(r, guestBehavior, guest{})
+		pid, err := Spawn(r, calleeBehavior, sample{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // CallTimeout can pass on a machine that has much else to do
 		defer cancel()
-		if got, err := Call[guest](ctx, r, pid, guest{N: 3}); err != nil && r.Alive(pid.PID()) || err == nil && got.N != 3 {
+		if got, err := Call[sample](ctx, r, pid, sample{N: 3}); err != nil && r.Alive(pid.PID()) || err == nil && got.N != 3 {
 			t.Fatal(got, err)
 		}
 	})
@@ -278,7 +278,7 @@ type poured struct {
 
 func (w *pourer) Pour(p *Process, to holding) error {
 	for sent := 0; ; sent++ {
-		if err := Send(p, to.who, guest{Text: string(make([]byte, 1000))}); err != nil {
+		if err := Send(p, to.who, sample{Text: string(make([]byte, 1000))}); err != nil {
 			w.done <- poured{sent, err}
 			return nil
 		}
@@ -305,7 +305,7 @@ func TestASenderWaitsWhileTheLinkIsFullAndOthersGoOn(t *testing.T) {
 	for r.link.TryPost(0, nil) { // until the link is full
 		runtime.Gosched()
 	}
-	if got, err := Call[guest](t.Context(), r, r.pid, guest{N: 4}); err != nil || got.N != 4 {
+	if got, err := Call[sample](t.Context(), r, r.pid, sample{N: 4}); err != nil || got.N != 4 {
 		t.Error(got, err)
 	}
 	r.link.Close(nil)

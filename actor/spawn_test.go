@@ -156,7 +156,7 @@ func TestThereAreNoMoreProcessesThanMayBe(t *testing.T) {
 		watcher := spawn(t, s, hooks{any: func(p *Process, m any) error {
 			_, err := Spawn(p, puppets, hooks{})
 			if err != nil {
-				t.Errorf("who is told that one has ended finds no room: %v", err)
+				t.Errorf("a process that is notified of an end finds no room: %v", err)
 			}
 			return nil
 		}})

@@ -118,5 +118,5 @@ func (st *stepping) runToEnd() error {
 	}
 	for s.step() {
 	}
-	return fmt.Errorf("actor: %d processes did not end when they were told to, and were killed", left)
+	return fmt.Errorf("actor: %d processes did not end when they were asked to, and were killed", left)
 }

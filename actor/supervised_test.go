@@ -48,9 +48,9 @@ func TestStopOfTheSystemLeavesTheSupervisedToThoseWhoLookAfterThem(t *testing.T)
 	if err := s.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	told, ok := (<-seen).(actor.Exit)
-	if !ok || told.Linked() || !told.From.Zero() {
-		t.Error("first comes the word of the system:", told)
+	reported, ok := (<-seen).(actor.Exit)
+	if !ok || reported.Linked() || !reported.From.Zero() {
+		t.Error("first comes the exit of the system:", reported)
 	}
 	if e, ok := (<-seen).(actor.Exit); !ok || !e.Linked() || !errors.Is(e.Reason, actor.ErrShutdown) {
 		t.Error("then that the ward has ended:", e)

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -38,13 +39,21 @@ func Broker(address string, options ...BrokerOption) sabir.NodeOption {
 type BrokerOption func(*setting)
 
 // TLS is the TLS configuration of the connection to the broker.
-func TLS(config *tls.Config) BrokerOption { return func(s *setting) { s.tls = config } }
+func TLS(config *tls.Config) BrokerOption {
+	where := option.Caller()
+	return func(s *setting) {
+		s.twice = cmp.Or(s.twice, s.given.Again("TLS", where))
+		s.tls = config
+	}
+}
 
 // setting holds the arguments of Broker. As an extension of the node it starts after the node's broker, and is its setting then.
 type setting struct {
 	address string
 	tls     *tls.Config
 	where   option.Site
+	given   option.Given
+	twice   error // of an option that was given twice; nil for none
 }
 
 func (s *setting) Name() string { return "channel.Broker" }
@@ -54,7 +63,7 @@ func (s *setting) Start(_ context.Context, n *sabir.Node) error {
 	if err != nil {
 		return err
 	}
-	if err := b.given.Again(s.Name(), s.where); err != nil {
+	if err := cmp.Or(s.twice, b.given.Again(s.Name(), s.where)); err != nil {
 		return b.failure(sabir.ErrBadOption, "%w", err)
 	}
 	b.named = s

@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/option"
 )
 
 // Channel is a durable queue of messages of one type, kept by a broker until each group of consumers has handled them: at
@@ -52,6 +53,8 @@ func New[T any](name string, options ...Option) *Channel[T] {
 	c := &Channel[T]{spec: d.spec, format: d.format}
 	if err := checkName("the channel", name); err != nil {
 		c.broken = err
+	} else if d.twice != nil {
+		c.broken = failure(sabir.ErrBadOption, "channel %s: %w", name, d.twice)
 	} else if d.format == native.Name {
 		c.broken = failure(ErrBadChannel,
 			"channel %s cannot be encoded natively: a message is read by programs that never got its schema; use json, or another codec", name)
@@ -84,33 +87,43 @@ type Option func(*definition)
 type definition struct {
 	spec   engine.Spec
 	format string
+	given  option.Given
+	twice  error // of an option that was given twice; nil for none
+}
+
+// once is an option of New that can be given once.
+func once(name string, where option.Site, apply func(*definition)) Option {
+	return func(d *definition) {
+		d.twice = cmp.Or(d.twice, d.given.Again(name, where))
+		apply(d)
+	}
 }
 
 // KeepFor sets the time for which messages are kept, handled or not. Default: 7 days; 0 for as long as the other limits allow.
 // RabbitMQ applies it to what new groups can start from; what a group has before it is kept until it is handled.
 func KeepFor(age time.Duration) Option {
-	return func(d *definition) { d.spec.MaxAge = max(0, age) }
+	return once("KeepFor", option.Caller(), func(d *definition) { d.spec.MaxAge = max(0, age) })
 }
 
 // KeepBytes drops the oldest messages, handled or not, when all together are larger. Redis does not offer it.
 func KeepBytes(n int64) Option {
-	return func(d *definition) { d.spec.MaxBytes = max(0, n) }
+	return once("KeepBytes", option.Caller(), func(d *definition) { d.spec.MaxBytes = max(0, n) })
 }
 
 // KeepMessages drops the oldest messages, handled or not, when there are more. RabbitMQ does not offer it.
 func KeepMessages(n int64) Option {
-	return func(d *definition) { d.spec.MaxCount = max(0, n) }
+	return once("KeepMessages", option.Caller(), func(d *definition) { d.spec.MaxCount = max(0, n) })
 }
 
 // Encoded names the codec that messages are written with: by default "json", or the one that claims the type, such as
 // "protobuf" for generated messages. Each message names its codec, so consumers read old messages after a change; the
 // program must link the codec's package. "native" is refused: its bytes cannot be read without a schema.
 func Encoded(codec string) Option {
-	return func(d *definition) { d.format = codec }
+	return once("Encoded", option.Caller(), func(d *definition) { d.format = codec })
 }
 
 // MaxMessage is the most bytes that a message may have when encoded. Default: 983,040, which fits the brokers' usual limit
 // of a megabyte.
 func MaxMessage(bytes int) Option {
-	return func(d *definition) { d.spec.MaxMessage = max(1, bytes) }
+	return once("MaxMessage", option.Caller(), func(d *definition) { d.spec.MaxMessage = max(1, bytes) })
 }

@@ -66,7 +66,7 @@ func Replay(ctx context.Context, from sabir.Caller, name string, keys ...string)
 	return replayed, nil
 }
 
-func (b *broker) replay(ctx context.Context, name string, l engine.Letter) error {
+func (b *broker) replay(ctx context.Context, name string, l engine.DeadLetter) error {
 	if l.Dead == nil {
 		return b.failure(ErrNoChannels, "message %s of %s is no dead letter: it does not say where it is from", l.Key, name)
 	}
@@ -108,7 +108,7 @@ func (b *broker) removeDeadMessages(ctx context.Context, name string, keys ...st
 	return removed, nil
 }
 
-func deadMessages(ctx context.Context, from sabir.Caller, name string, limit int) (*broker, []engine.Letter, error) {
+func deadMessages(ctx context.Context, from sabir.Caller, name string, limit int) (*broker, []engine.DeadLetter, error) {
 	b, err := deadBroker(from, name)
 	if err != nil {
 		return nil, nil, err
@@ -117,7 +117,7 @@ func deadMessages(ctx context.Context, from sabir.Caller, name string, limit int
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := store.Letters(ctx, name, min(max(limit, 1), maxDeadMessages))
+	list, err := store.DeadLetters(ctx, name, min(max(limit, 1), maxDeadMessages))
 	if err != nil {
 		return nil, nil, b.callerError("list "+name, err)
 	}
@@ -137,4 +137,4 @@ func deadBroker(from sabir.Caller, name string) (*broker, error) {
 }
 
 // deadSpec is the declaration of a channel of dead letters.
-func deadSpec(name string) engine.Spec { return engine.Spec{Name: name, Letters: true} }
+func deadSpec(name string) engine.Spec { return engine.Spec{Name: name, DeadLetters: true} }

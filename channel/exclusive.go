@@ -47,7 +47,7 @@ func (r *runner) beginExclusive(d *engine.Delivery) (marks []string, begun bool)
 const markAge = 24 * time.Hour
 
 func (r *runner) begunSpec() engine.Spec {
-	return engine.Spec{Name: r.spec.Name + begunSuffix, Letters: true}
+	return engine.Spec{Name: r.spec.Name + begunSuffix, DeadLetters: true}
 }
 
 // markOf is the name in a mark's metadata under which the message's ID stands.
@@ -65,7 +65,7 @@ func (r *runner) mark(d *engine.Delivery) (keys []string, err error) {
 	if err := r.broker.publish(ctx, spec, []*engine.Outgoing{begun}); err != nil {
 		return nil, err
 	}
-	list, err := r.store.Letters(ctx, spec.Name, maxDeadMessages)
+	list, err := r.store.DeadLetters(ctx, spec.Name, maxDeadMessages)
 	if err != nil {
 		return nil, err
 	}

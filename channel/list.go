@@ -57,7 +57,7 @@ func (b *broker) list(ctx context.Context) ([]Info, error) {
 			return nil, b.callerError("count channel "+spec.Name, err)
 		}
 		list = append(list, Info{Name: spec.Name, Broker: redacted(b.address()), Node: b.node.ID(), Kept: stats.Messages,
-			Bytes: stats.Bytes, Last: stats.Last, Groups: stats.Groups, Dead: spec.Letters})
+			Bytes: stats.Bytes, Last: stats.Last, Groups: stats.Groups, Dead: spec.DeadLetters})
 	}
 	return list, nil
 }

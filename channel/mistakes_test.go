@@ -93,3 +93,26 @@ func TestANodeThatDoesNotRunPublishesNothing(t *testing.T) {
 		t.Errorf("by a service that no node serves: %v", err)
 	}
 }
+
+func TestAnOptionGivenTwiceIsAnErrorOfTheUse(t *testing.T) {
+	for name, options := range map[string][]channel.Option{
+		"KeepFor":      {channel.KeepFor(time.Hour), channel.KeepFor(time.Minute)},
+		"KeepBytes":    {channel.KeepBytes(1), channel.KeepBytes(2)},
+		"KeepMessages": {channel.KeepMessages(1), channel.KeepMessages(2)},
+		"Encoded":      {channel.Encoded("json"), channel.Encoded("cbor")},
+		"MaxMessage":   {channel.MaxMessage(1), channel.MaxMessage(2)},
+	} {
+		_, err := channel.New[int]("twice", options...).Publish(t.Context(), channelNode(t), 1)
+		if !errors.Is(err, sabir.ErrBadOption) || !strings.Contains(err.Error(), name+" is given twice") || strings.Count(err.Error(), "mistakes_test.go:") != 2 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := channel.New[int]("twice").Publish(t.Context(), channelNode(t), 1, channel.MessageID("a"), channel.MessageID("b"))
+	if !errors.Is(err, sabir.ErrBadOption) || !strings.Contains(err.Error(), "MessageID twice") {
+		t.Errorf("MessageID: %v", err)
+	}
+	err = sabir.NewNode(sabir.Logger(quiet), channel.Broker("mem://", channel.TLS(nil), channel.TLS(nil))).Start(t.Context())
+	if !errors.Is(err, sabir.ErrBadOption) || !strings.Contains(err.Error(), "TLS is given twice") {
+		t.Errorf("TLS: %v", err)
+	}
+}

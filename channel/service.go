@@ -6,17 +6,17 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// DeadLettersRequest is the input of $channels.letters, $channels.replay and $channels.delete.
+// DeadLettersRequest is the input of $channels.dead, $channels.replay and $channels.delete.
 type DeadLettersRequest struct {
 	Channel string   `json:"channel" validate:"required"` // such as "shop.orders.dead"
 	Keys    []string `json:"keys,omitempty"`
 	All     bool     `json:"all,omitempty"`   // of replay and delete: all there are, instead of keys
-	Limit   int      `json:"limit,omitempty"` // of $channels.letters; default: 100
+	Limit   int      `json:"limit,omitempty"` // of $channels.dead; default: 100
 }
 
 func (r DeadLettersRequest) check() error {
 	if r.All != (len(r.Keys) == 0) {
-		return failure(ErrBadChannel, "say which letters of %s: their keys, or all", r.Channel)
+		return failure(ErrBadChannel, "say which dead letters of %s: their keys, or all", r.Channel)
 	}
 	return nil
 }
@@ -31,7 +31,7 @@ func (b *broker) Services() []sabir.Servable {
 	s := sabir.NewService("$channels", sabir.Doc("describes durable channels and their dead letters"), sabir.OnStart(b.connect))
 	sabir.Handle(s, "list", func(ctx context.Context, _ sabir.Empty) ([]Info, error) { return b.list(ctx) },
 		sabir.Doc("lists the channels that the node uses"))
-	sabir.Handle(s, "letters", func(ctx context.Context, in DeadLettersRequest) ([]DeadLetter, error) {
+	sabir.Handle(s, "dead", func(ctx context.Context, in DeadLettersRequest) ([]DeadLetter, error) {
 		if in.Limit == 0 {
 			in.Limit = 100
 		}

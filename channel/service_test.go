@@ -40,7 +40,7 @@ func TestTheChannelsServiceListsReplaysAndDeletes(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Name != c.Name() || list[1].Name != dead || list[1].Kept != 2 || list[0].Groups[0].Name != "billing" {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	got, err := sabir.Call[[]channel.DeadLetter](t.Context(), n, "$channels.letters", channel.DeadLettersRequest{Channel: dead})
+	got, err := sabir.Call[[]channel.DeadLetter](t.Context(), n, "$channels.dead", channel.DeadLettersRequest{Channel: dead})
 	if err != nil || len(got) != 2 || got[0].Dead.Reason != "broken" {
 		t.Fatalf("%+v, %v", got, err)
 	}

@@ -161,9 +161,12 @@ func TestADeskAnswersLater(t *testing.T) {
 
 type Watch struct{ PID actor.PID }
 
-type Watcher struct{ told chan<- string }
+type Watcher struct{ reported chan<- string }
 
-func (w *Watcher) Init(p *actor.Process, told chan<- string) error { w.told = told; return nil }
+func (w *Watcher) Init(p *actor.Process, reported chan<- string) error {
+	w.reported = reported
+	return nil
+}
 
 func (w *Watcher) Watch(p *actor.Process, m Watch) error {
 	p.Monitor(m.PID)     // a Down comes when it ends
@@ -171,15 +174,15 @@ func (w *Watcher) Watch(p *actor.Process, m Watch) error {
 }
 
 func (w *Watcher) Down(p *actor.Process, d actor.Down) error {
-	w.told <- fmt.Sprint("down: ", d.Reason)
+	w.reported <- fmt.Sprint("down: ", d.Reason)
 	return nil
 }
 
 func (w *Watcher) Exit(p *actor.Process, e actor.Exit) error { // without this handler the Exit would end the watcher
 	if !e.Linked() {
-		return e.Reason // somebody told this process to end, such as System.Stop
+		return e.Reason // somebody asked this process to end, such as System.Stop
 	}
-	w.told <- fmt.Sprint("exit: ", e.Reason)
+	w.reported <- fmt.Sprint("exit: ", e.Reason)
 	return nil
 }
 
@@ -189,8 +192,8 @@ var watchers = actor.Define("watcher", (*Watcher).Init,
 func TestWatchersGetTheEnd(t *testing.T) {
 	system := actor.NewSystem(quiet)
 	defer system.Stop(context.Background())
-	told := make(chan string, 2)
-	watcher, err := actor.Spawn(system, watchers, told)
+	reported := make(chan string, 2)
+	watcher, err := actor.Spawn(system, watchers, reported)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +208,7 @@ func TestWatchersGetTheEnd(t *testing.T) {
 			break
 		}
 	}
-	got := map[string]bool{<-told: true, <-told: true}
+	got := map[string]bool{<-reported: true, <-reported: true}
 	if !got["down: "+actor.ErrKilled.Error()] || !got["exit: "+actor.ErrKilled.Error()] {
 		t.Errorf("%v", got)
 	}

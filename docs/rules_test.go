@@ -41,7 +41,7 @@ An error that is nil confirms this and no more:
 | ` + "`Link`" + ` | the process is there, and the link stands; of one on another node: the link stands on this side, and an Exit tells if there is no such process |
 | ` + "`Monitor`" + ` | it has no error: a Down tells all |
 | ` + "`Subscribe`, `SubscribeMonitored`" + ` | the subscription stands; of a topic on another node: it was asked for, and an Exit or TopicDown tells if there is no such topic |
-| ` + "`Stop`, `Kill`" + ` | the process was told; of one on another node: the order was sent |
+| ` + "`Stop`, `Kill`" + ` | the process was asked; of one on another node: the order was sent |
 | ` + "`Register`, `NewAlias`" + ` | the address is found from now on |
 | ` + "`grain.Call`" + ` | the handler has answered; what it saved is kept by the store |
 | ` + "`grain.SendConfirmed`" + ` | the message was put into the mailbox of the grain's activation |

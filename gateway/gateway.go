@@ -20,6 +20,8 @@ import (
 	"context"
 	"crypto/tls"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/option"
 )
 
 // Gateway is a way into a node from outside, such as HTTP: started after the services, stopped before them.
@@ -59,6 +61,16 @@ type HTTPConfig struct {
 	Key     string
 	TLS     *tls.Config
 	Options []any // of the package that serves it, in the order in which they were given
+
+	Given    option.Given // which options were given, of those that may be given once
+	Problems []error      // what is wrong with the options: the node does not start
+}
+
+// Problem adds to Problems; nil is none.
+func (c *HTTPConfig) Problem(err error) {
+	if err != nil {
+		c.Problems = append(c.Problems, err)
+	}
 }
 
 // HTTPOption is an option of sabir.HTTP. Package web has them.

@@ -69,7 +69,7 @@ func TestBreakerOpensWhenTheRatioOfFailuresIsReached(t *testing.T) {
 	if p.state() != policy.Open {
 		t.Fatal("not open after 5 failures of 10 calls")
 	}
-	if p.heard(signal.BreakerOpened) != 1 {
+	if p.received(signal.BreakerOpened) != 1 {
 		t.Errorf("signals %v", p.all())
 	}
 }

@@ -72,8 +72,8 @@ func TestBulkheadRunsNoMoreThanItsNumberAndQueuesNoMoreThanItsQueue(t *testing.T
 		if w.running.Load() != 3 {
 			t.Errorf("%d calls run, want 3", w.running.Load())
 		}
-		if len(w.errs) != 12 || w.heard(signal.BulkheadRejected) != 12 {
-			t.Errorf("%d calls refused at once and %d signals, want 12", len(w.errs), w.heard(signal.BulkheadRejected))
+		if len(w.errs) != 12 || w.received(signal.BulkheadRejected) != 12 {
+			t.Errorf("%d calls refused at once and %d signals, want 12", len(w.errs), w.received(signal.BulkheadRejected))
 		}
 		failed, answered := w.end(sabir.ErrBulkheadFull)
 		if failed != 12 || answered != 8 || w.most.Load() != 3 {
@@ -125,7 +125,7 @@ func TestBulkheadLetsACallWaitForMaxWait(t *testing.T) {
 		w.begin(context.Background(), 1)
 		begun := time.Now()
 		_, err := w.call(t.Context())
-		if took := time.Since(begun); !errors.Is(err, sabir.ErrBulkheadFull) || took != 3*time.Second || w.heard(signal.BulkheadRejected) != 1 {
+		if took := time.Since(begun); !errors.Is(err, sabir.ErrBulkheadFull) || took != 3*time.Second || w.received(signal.BulkheadRejected) != 1 {
 			t.Errorf("got %v after %v, signals %v", err, took, w.all())
 		}
 		w.end(nil)

@@ -113,11 +113,11 @@ func TestCleaningTogetherTakesThePatternAndTheName(t *testing.T) {
 // Each node receives the event that InvalidateOn waits for. None must notify the others in turn.
 func TestInvalidateOnAndInvalidateAcrossGoTogether(t *testing.T) {
 	var value atomic.Int32
-	var heard atomic.Int32
+	var received atomic.Int32
 	members := newCluster(t, "tcp://127.0.0.1:0", &value, func(c *policy.Cache, s *sabir.Service, _ int) {
 		prices(c, s, 0)
 		c.InvalidateOn(s, "price.changed", "**")
-		sabir.On(s, "$cache.**", func(context.Context, any) error { heard.Add(1); return nil }, sabir.ConsumerGroup(sabir.NewRequestID()))
+		sabir.On(s, "$cache.**", func(context.Context, any) error { received.Add(1); return nil }, sabir.ConsumerGroup(sabir.NewRequestID()))
 	})
 	for _, m := range members {
 		m.get(t)
@@ -131,8 +131,8 @@ func TestInvalidateOnAndInvalidateAcrossGoTogether(t *testing.T) {
 			t.Errorf("node %d answers with %d", i, got)
 		}
 	}
-	if heard.Load() != 0 {
-		t.Errorf("%d more events were told", heard.Load())
+	if received.Load() != 0 {
+		t.Errorf("%d more events were notified", received.Load())
 	}
 }
 

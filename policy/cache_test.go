@@ -60,7 +60,7 @@ func TestCacheAnswersTheSameQuestionWithoutTheHandler(t *testing.T) {
 	if a, b, other := u.get(t, t.Context(), "ada"), u.get(t, t.Context(), "ada"), u.get(t, t.Context(), "bob"); a != 1 || b != 1 || other != 2 {
 		t.Errorf("runs %d, %d and %d, want 1, 1 and 2", a, b, other)
 	}
-	if u.heard(signal.CacheMiss) != 2 || u.heard(signal.CacheHit) != 1 {
+	if u.received(signal.CacheMiss) != 2 || u.received(signal.CacheHit) != 1 {
 		t.Errorf("signals %v", u.all())
 	}
 }

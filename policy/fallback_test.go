@@ -18,7 +18,7 @@ func TestFallbackAnswersWithTheInputAndTheErrorAtHand(t *testing.T) {
 	r := newRig(t, func(context.Context, helloRequest) (helloReply, error) { return helloReply{}, errBroken },
 		sabir.Use(policy.FallbackFunc(instead)))
 	out, err := sabir.Call[helloReply](t.Context(), r.node, "test.run", helloRequest{Name: "Ada"})
-	if err != nil || out.Text != "Ada: Broken" || r.heard(signal.FellBack) != 1 {
+	if err != nil || out.Text != "Ada: Broken" || r.received(signal.FellBack) != 1 {
 		t.Errorf("got %v, %v, signals %v", out, err, r.all())
 	}
 }
@@ -51,7 +51,7 @@ func TestFallbackFallsBack(t *testing.T) {
 		t.Run(test.what, func(t *testing.T) {
 			r := newRig(t, func(context.Context, none) (int, error) { return 1, test.err }, sabir.Use(policy.FallbackValue(2)))
 			out, err := r.call(t.Context())
-			if fell := out == 2 && err == nil; fell != test.want || (r.heard(signal.FellBack) == 1) != test.want {
+			if fell := out == 2 && err == nil; fell != test.want || (r.received(signal.FellBack) == 1) != test.want {
 				t.Errorf("got %d, %v", out, err)
 			}
 		})

@@ -172,7 +172,7 @@ func TestKeysTellApart(t *testing.T) {
 		"imaginary parts":             {key(t, 1+2i), key(t, 1+3i)},
 	} {
 		if keys[0] == keys[1] || keys[0] == "" || keys[1] == "" {
-			t.Errorf("%s are not told apart: %q", what, keys)
+			t.Errorf("%s are not distinguished: %q", what, keys)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestKeysDoNotTellApart(t *testing.T) {
 		"inputs that differ in other fields": {key(t, tree{Name: "a", Count: 1}, "name"), key(t, tree{Name: "a", Count: 2}, "name")},
 	} {
 		if keys[0] != keys[1] {
-			t.Errorf("%s are told apart: %q", what, keys)
+			t.Errorf("%s are distinguished: %q", what, keys)
 		}
 	}
 }

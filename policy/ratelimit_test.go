@@ -40,8 +40,8 @@ func TestRateLimitLetsABurstThroughAndThenTheRate(t *testing.T) {
 		if n := r.passes(20); n != 5 {
 			t.Errorf("%d passed after a long pause, want the burst of 5", n)
 		}
-		if r.heard(signal.RateLimited) != 15+17+15 {
-			t.Errorf("%d signals", r.heard(signal.RateLimited))
+		if r.received(signal.RateLimited) != 15+17+15 {
+			t.Errorf("%d signals", r.received(signal.RateLimited))
 		}
 	})
 }

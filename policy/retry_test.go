@@ -48,7 +48,7 @@ func TestRetryTriesARetryableErrorAgainWithGrowingPauses(t *testing.T) {
 		if want := []time.Duration{100 * ms, 200 * ms, 300 * ms, 300 * ms}; !slices.Equal(pauses(at), want) {
 			t.Errorf("pauses %v, want %v", pauses(at), want)
 		}
-		if r.heard(signal.Retried) != 4 {
+		if r.received(signal.Retried) != 4 {
 			t.Errorf("signals %v, want four Retried", r.all())
 		}
 	})

@@ -129,8 +129,8 @@ func TestHedgeCopiesALateCallToAnotherNode(t *testing.T) {
 			t.Errorf("%q, %v", on, err)
 		}
 	}
-	if signals.heard(signal.Hedged) < 10 { // every other call goes to the one that hangs
-		t.Errorf("%d copies", signals.heard(signal.Hedged))
+	if signals.received(signal.Hedged) < 10 { // every other call goes to the one that hangs
+		t.Errorf("%d copies", signals.received(signal.Hedged))
 	}
 }
 
@@ -163,8 +163,8 @@ func TestHedgeCopiesNoCallOfAnActionThatIsNotIdempotent(t *testing.T) {
 		<-changed
 	}
 	_, err := sabir.Call[string](t.Context(), caller, "svc.once", none{}, sabir.WithTimeout(30*time.Millisecond))
-	if !errors.Is(err, sabir.ErrDeadlineExceeded) || signals.heard(signal.Hedged) > 0 {
-		t.Errorf("%v after %d copies", err, signals.heard(signal.Hedged))
+	if !errors.Is(err, sabir.ErrDeadlineExceeded) || signals.received(signal.Hedged) > 0 {
+		t.Errorf("%v after %d copies", err, signals.received(signal.Hedged))
 	}
 }
 
@@ -190,7 +190,7 @@ func TestFurtherAttemptsStayWithinTheBudget(t *testing.T) {
 				if runs > test.most || runs < test.most*95/100 {
 					t.Errorf("%d attempts of %d calls, want at most %d", runs, calls, test.most)
 				}
-				if spent := r.heard(signal.BudgetSpent) > 0; spent != (test.budget != policy.NoBudget) {
+				if spent := r.received(signal.BudgetSpent) > 0; spent != (test.budget != policy.NoBudget) {
 					t.Errorf("a signal says that the budget was spent: %v", spent)
 				}
 			})

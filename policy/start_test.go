@@ -67,8 +67,8 @@ func (r *rig) listener() sabir.Middleware {
 	}}
 }
 
-// heard returns the number of signals of a kind so far.
-func (r *rig) heard(kind signal.Kind) (n int) {
+// received returns the number of signals of a kind so far.
+func (r *rig) received(kind signal.Kind) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.signals {

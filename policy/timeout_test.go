@@ -21,7 +21,7 @@ func TestTimeoutAnswersAtTheLimitThoughTheHandlerNeverReturns(t *testing.T) {
 		if took := time.Since(begun); !errors.Is(err, sabir.ErrDeadlineExceeded) || took != time.Second {
 			t.Errorf("got %v after %v, want ErrDeadline after 1s", err, took)
 		}
-		if r.heard(signal.TimedOut) != 1 {
+		if r.received(signal.TimedOut) != 1 {
 			t.Errorf("signals %v, want one TimedOut", r.all())
 		}
 		close(release)
@@ -95,7 +95,7 @@ func TestTimeoutKeepsTheCallersOwnNearerDeadline(t *testing.T) {
 		if took := time.Since(begun); !errors.Is(err, sabir.ErrDeadlineExceeded) || took != time.Second {
 			t.Errorf("got %v after %v, want ErrDeadline after 1s", err, took)
 		}
-		if r.heard(signal.TimedOut) != 0 {
+		if r.received(signal.TimedOut) != 0 {
 			t.Error("TimedOut was sent for the caller's own deadline")
 		}
 		close(release)

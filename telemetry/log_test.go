@@ -53,7 +53,7 @@ func TestRecordsTellTheCallTheyAreLoggedIn(t *testing.T) {
 		return helloReply{}, sabir.Emit(ctx, s, "order.placed", 1)
 	})
 	sabir.On(s, "order.*", func(ctx context.Context, _ int) error {
-		log.InfoContext(ctx, "heard")
+		log.InfoContext(ctx, "received")
 		return nil
 	})
 	node := start(t, sabir.Serve(s), sabir.Use(tel.Middleware()))

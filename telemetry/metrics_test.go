@@ -378,7 +378,7 @@ func TestNamesBeyondTheLimitAreCountedAsOther(t *testing.T) {
 	}
 	p := scrape(t, tel)
 	if n := len(p["sabir_client_calls_total"].GetMetric()); n != 1_001 {
-		t.Errorf("%d names are told apart, want 1000 and other", n)
+		t.Errorf("%d names are distinguished, want 1000 and other", n)
 	}
 	p.expect(t, "sabir_client_calls_total", labels{"rpc_system_name": "sabir", "rpc_method": "other", "sabir_service": "other"}, 5)
 }

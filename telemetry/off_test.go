@@ -15,7 +15,7 @@ func TestWhatIsOffIsNotComposedIn(t *testing.T) {
 	}
 	m = newTelemetry(t, telemetry.Config{Traces: &counter{}}).Middleware()
 	if m.Signal != nil {
-		t.Error("metrics are off, but signals are heard")
+		t.Error("metrics are off, but signals are received")
 	}
 }
 

@@ -100,7 +100,7 @@ func FuzzBrokerAddress(f *testing.F) {
 			t.Fatalf("others cannot read %q, from %q: %v", got.Addr, address, err)
 		}
 		if others.User != nil {
-			t.Errorf("others are told the user of %q: %s", address, got.Addr)
+			t.Errorf("others get the user of %q: %s", address, got.Addr)
 		}
 		if again, err := hostedBroker.Parse(others, transport.Config{}); err != nil || again.HostPort != got.HostPort || again.Addr != got.Addr {
 			t.Errorf("%q is %+v, and for others %+v, %v", address, got, again, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	options "github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -19,6 +20,7 @@ type option struct {
 	name       string
 	routeGroup func(*routeGroup) // for the whole server or one group of it
 	server     func(*settings)   // for a whole server only
+	once       options.Site      // where it was given, of those that may be given once for a server or group; 0 for the others
 }
 
 func (o option) add() gateway.HTTPOption {
@@ -44,7 +46,7 @@ func Use(wrappers ...sabir.Wrapper) gateway.HTTPOption {
 // Auth sets how callers authenticate: one of the authenticators has to accept them, or the answer is 401. The key of
 // sabir.HTTPKey is one more way. In a group it replaces the server's.
 func Auth(authenticators ...auth.Authenticator) gateway.HTTPOption {
-	return option{name: "Auth", routeGroup: func(d *routeGroup) {
+	return option{name: "Auth", once: options.Caller(), routeGroup: func(d *routeGroup) {
 		d.authenticators, d.anonymous = authenticators, false
 		d.decide()
 	}}.add()
@@ -68,7 +70,7 @@ func TrustProxies(from ...netip.Prefix) gateway.HTTPOption {
 // ForwardedHeader names the one header that all trusted proxies set: "X-Forwarded-For", the default, or "Forwarded" (RFC 7239). The
 // other one is not read.
 func ForwardedHeader(name string) gateway.HTTPOption {
-	return option{name: "ForwardedHeader", server: func(s *settings) { s.proxies.Header = name }}.add()
+	return option{name: "ForwardedHeader", once: options.Caller(), server: func(s *settings) { s.proxies.Header = name }}.add()
 }
 
 // AllowUnauthenticated lets a server listen beyond this machine although every client may call it, for a public API.
@@ -79,17 +81,17 @@ func AllowUnauthenticated() gateway.HTTPOption {
 // RequestTimeout bounds every call, and what callers can ask for with X-Request-Timeout. Default: 30 seconds. Streams are not
 // bounded.
 func RequestTimeout(limit time.Duration) gateway.HTTPOption {
-	return option{name: "RequestTimeout", routeGroup: func(d *routeGroup) { d.timeout = limit }}.add()
+	return option{name: "RequestTimeout", once: options.Caller(), routeGroup: func(d *routeGroup) { d.timeout = limit }}.add()
 }
 
 // BodyLimit bounds the bodies of requests, in bytes. Default: 1 MiB. Uploads to streams are not bounded.
 func BodyLimit(bytes int64) gateway.HTTPOption {
-	return option{name: "BodyLimit", routeGroup: func(d *routeGroup) { d.body = bytes }}.add()
+	return option{name: "BodyLimit", once: options.Caller(), routeGroup: func(d *routeGroup) { d.body = bytes }}.add()
 }
 
 // MaxConnections bounds how many connections are open at once. Default: 10,000. Further ones wait to be accepted.
 func MaxConnections(n int) gateway.HTTPOption {
-	return option{name: "MaxConnections", server: func(s *settings) { s.limits.connections = n }}.add()
+	return option{name: "MaxConnections", once: options.Caller(), server: func(s *settings) { s.limits.connections = n }}.add()
 }
 
 // StrictFields refuses query parameters that an action does not have, and members of a body that its input has no field for,
@@ -105,7 +107,7 @@ func Group(prefix string, options ...gateway.HTTPOption) gateway.HTTPOption {
 	for _, o := range options {
 		o(&config)
 	}
-	return option{name: "Group", server: func(s *settings) { s.group(prefix, config.Options) }}.add()
+	return option{name: "Group", server: func(s *settings) { s.group(prefix, config) }}.add()
 }
 
 // Services sets which services a group takes, by name with or without version. Default: all.
@@ -138,5 +140,5 @@ func Static(prefix string, files fs.FS) gateway.HTTPOption {
 // Info gives the API a title, a version and a description, for generated documents. By default they are the node's id and
 // "0".
 func Info(title, version, description string) gateway.HTTPOption {
-	return option{name: "Info", server: func(s *settings) { s.title, s.version, s.description = title, version, description }}.add()
+	return option{name: "Info", once: options.Caller(), server: func(s *settings) { s.title, s.version, s.description = title, version, description }}.add()
 }

@@ -2,8 +2,10 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -289,7 +291,9 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 		about  string
 	}{
 		"a prefix":           {Group("v1"), "without a slash"},
-		"a group in a group": {Group("/v1", Group("/v2")), "whole face"},
+		"a group in a group": {Group("/v1", Group("/v2")), "whole server"},
+		"a key of a group":   {Group("/v1", sabir.HTTPKey("0123456789abcdef")), "whole server"},
+		"TLS of a group":     {Group("/v1", sabir.HTTPTLS(&tls.Config{})), "whole server"},
 		"a time":             {RequestTimeout(-1), "above zero"},
 		"connections":        {MaxConnections(0), "at least 1"},
 		"a filter":           {Filters(exchange.Filter{Name: "own", Problem: errors.New("a rate below zero")}), "below zero"},
@@ -302,6 +306,34 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 			t.Errorf("%s: %v", about, err)
 		}
 	}
+}
+
+func TestAnOptionOfHTTPGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
+	key := "0123456789abcdef"
+	for name, options := range map[string][]gateway.HTTPOption{
+		"HTTPKey":         {sabir.HTTPKey(key), sabir.HTTPKey(key)},
+		"HTTPTLS":         {sabir.HTTPTLS(nil), sabir.HTTPTLS(nil)},
+		"Auth":            {Auth(), Auth()},
+		"ForwardedHeader": {ForwardedHeader("Forwarded"), ForwardedHeader("X-Forwarded-For")},
+		"RequestTimeout":  {RequestTimeout(1), RequestTimeout(2)},
+		"BodyLimit":       {BodyLimit(1), BodyLimit(2)},
+		"MaxConnections":  {MaxConnections(1), MaxConnections(2)},
+		"Info":            {Info("a", "1", ""), Info("b", "1", "")},
+	} {
+		err := sabir.NewNode(sabir.HTTP(":0", options...)).Start(t.Context())
+		if text := fmt.Sprint(err); !strings.Contains(text, name+" is given twice") || strings.Count(text, "routes_test.go:") != 2 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	err := sabir.NewNode(sabir.HTTP(":0", Group("/v1", BodyLimit(1), BodyLimit(2)))).Start(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "web.BodyLimit is given twice") {
+		t.Errorf("in a group: %v", err)
+	}
+	node := sabir.NewNode(sabir.HTTP(":0", RequestTimeout(time.Second), Group("/v1", RequestTimeout(time.Minute))))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatalf("once for the server and once for a group: %v", err)
+	}
+	node.Stop(context.Background())
 }
 
 func echoPut(_ context.Context, in putItem) (putItem, error) { return in, nil }

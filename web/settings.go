@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
+	options "github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -76,12 +78,14 @@ func defaultSettings() *settings {
 }
 
 // newSettings reads the options. The error lists everything that is wrong with them.
-func newSettings(options []any) (*settings, error) {
+func newSettings(config gateway.HTTPConfig) (*settings, error) {
 	s := defaultSettings()
-	for i := range options {
-		switch o, ok := options[i].(option); {
+	s.problems = config.Problems
+	for _, given := range config.Options {
+		switch o, ok := given.(option); {
 		case !ok:
-			s.foreign(options[i])
+			s.foreign(given)
+		case s.isAgain(&config.Given, o):
 		case o.routeGroup != nil:
 			o.routeGroup(&s.root)
 		default:
@@ -96,6 +100,18 @@ func (s *settings) problem(format string, args ...any) {
 	s.problems = append(s.problems, fmt.Errorf("web: "+format, args...))
 }
 
+// isAgain reports whether an option that can be given once was given before.
+func (s *settings) isAgain(given *options.Given, o option) bool {
+	if o.once == 0 {
+		return false
+	}
+	err := given.Again("web."+o.name, o.once)
+	if err != nil {
+		s.problems = append(s.problems, err)
+	}
+	return err != nil
+}
+
 // foreign takes options that are not of type option.
 func (s *settings) foreign(o any) {
 	if m, ok := o.(mount); ok {
@@ -106,13 +122,23 @@ func (s *settings) foreign(o any) {
 }
 
 // group adds a group. What its options leave open comes from the root, in inherit.
-func (s *settings) group(prefix string, options []any) {
+func (s *settings) group(prefix string, config gateway.HTTPConfig) {
 	d := &routeGroup{prefix: prefix}
-	for _, o := range options {
-		if o, ok := o.(option); ok && o.routeGroup != nil {
+	wholeOnly := func(name string) {
+		s.problem("the group %q has an option that is for a whole server only: %s", prefix, name)
+	}
+	if config.Key != "" {
+		wholeOnly("HTTPKey")
+	}
+	if config.TLS != nil {
+		wholeOnly("HTTPTLS")
+	}
+	for _, o := range config.Options {
+		switch o, ok := o.(option); {
+		case !ok || o.routeGroup == nil:
+			wholeOnly(o.name)
+		case !s.isAgain(&config.Given, o):
 			o.routeGroup(d)
-		} else {
-			s.problem("the group %q has an option that is for a whole face only: %v", prefix, o.name)
 		}
 	}
 	s.groups = append(s.groups, d)

@@ -59,7 +59,7 @@ type server struct {
 }
 
 func newServer(n *sabir.Node, config gateway.HTTPConfig) (*server, error) {
-	s, err := newSettings(config.Options)
+	s, err := newSettings(config)
 	if err != nil {
 		return nil, err
 	}

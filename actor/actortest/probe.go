@@ -49,7 +49,7 @@ func (d *double) answer(p *actor.Process, in any) (any, error) {
 	d.calls = append(d.calls, Message{p.Sender(), in})
 	stub := d.stubs[reflect.TypeOf(in)]
 	if stub == nil {
-		return nil, fmt.Errorf("%w: the probe %s was told no answer to calls with %T: see actortest.Stub", actor.ErrNotHandled, d.name, in)
+		return nil, fmt.Errorf("%w: the probe %s has no answer to calls with %T: see actortest.Stub", actor.ErrNotHandled, d.name, in)
 	}
 	return stub(in)
 }

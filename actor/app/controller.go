@@ -34,13 +34,13 @@ const (
 // where an application needs one that is not known, or itself, or two have one name.
 func Controller(c Config) actor.Spec {
 	b := &book{config: c}
-	return supervise.Spec(supervise.Config{Name: SupervisorName, Intensity: 3, Ended: tell},
+	return supervise.Spec(supervise.Config{Name: SupervisorName, Intensity: 3, Ended: notify},
 		supervise.Child{ID: controllerID, Start: controlling.Spec(b, actor.Named(controllerName))})
 }
 
-// tell notifies the controller that an application has ended. The supervisor does it, since a monitor that is made after
+// notify notifies the controller that an application has ended. The supervisor does it, since a monitor that is made after
 // the start of a process may come too late to know why it ended.
-func tell(p *actor.Process, name string, root actor.PID, reason error) {
+func notify(p *actor.Process, name string, root actor.PID, reason error) {
 	actor.Send(p, actor.Name{Name: controllerName}, appEnded{root, reason})
 }
 

@@ -28,20 +28,23 @@ type world struct {
 	clock     *clock
 	scheduler actor.PID
 	ear       actor.PID
-	heard     chan heard
+	received  chan received
 }
 
 type call struct{ Name string }
 
-type heard struct {
+type received struct {
 	name string
 	at   time.Time
 }
 
-type ear struct{ heard chan heard }
+type ear struct{ received chan received }
 
-func (e *ear) Init(_ *actor.Process, h chan heard) error { e.heard = h; return nil }
-func (e *ear) Call(p *actor.Process, c call) error       { e.heard <- heard{c.Name, p.Now()}; return nil }
+func (e *ear) Init(_ *actor.Process, h chan received) error { e.received = h; return nil }
+func (e *ear) Call(p *actor.Process, c call) error {
+	e.received <- received{c.Name, p.Now()}
+	return nil
+}
 func (e *ear) Sync(*actor.Process, struct{}) (struct{}, error) {
 	return struct{}{}, nil
 }
@@ -50,7 +53,7 @@ var earB = actor.Define("ear", (*ear).Init, actor.OnMessage((*ear).Call), actor.
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{t: t, clock: &clock{now: midday}, heard: make(chan heard, 10_000)}
+	w := &world{t: t, clock: &clock{now: midday}, received: make(chan received, 10_000)}
 	w.s = actortest.NewSystem(actor.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, w.clock)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
@@ -63,7 +66,7 @@ func newWorld(t testing.TB) *world {
 	if w.scheduler, err = cron.Start(w.s); err != nil {
 		t.Fatal(err)
 	}
-	if w.ear, err = earB.Spec(w.heard).Start(w.s); err != nil {
+	if w.ear, err = earB.Spec(w.received).Start(w.s); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -119,8 +122,8 @@ func (w *world) wants(want ...string) {
 	w.t.Helper()
 	w.settle()
 	var got []string
-	for len(w.heard) > 0 {
-		h := <-w.heard
+	for len(w.received) > 0 {
+		h := <-w.received
 		got = append(got, fmt.Sprint(h.name, " ", h.at.Sub(midday)))
 	}
 	if !slices.Equal(got, want) {
@@ -165,12 +168,12 @@ func TestJitterDelaysAndDoesNotAddUp(t *testing.T) {
 	w.add(cron.Job{Name: "a", Every: time.Minute, Jitter: 30 * time.Second})
 	w.pass(100*time.Minute + 30*time.Second)
 	w.settle()
-	if n := len(w.heard); n != 100 {
+	if n := len(w.received); n != 100 {
 		t.Fatalf("%d runs, not 100", n)
 	}
 	delays := map[time.Duration]bool{}
 	for i := range 100 {
-		delay := (<-w.heard).at.Sub(midday) - time.Duration(i+1)*time.Minute
+		delay := (<-w.received).at.Sub(midday) - time.Duration(i+1)*time.Minute
 		if delay < 0 || delay >= 30*time.Second {
 			t.Errorf("run %d was late by %s", i, delay)
 		}

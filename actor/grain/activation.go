@@ -69,7 +69,7 @@ func (a *activation) unpin() {
 // The messages that this package sends to the process.
 type (
 	restIdle struct{} // to rest, if it is still idle
-	moveAway struct{} // to end: it belongs to another node
+	evict    struct{} // to end: it belongs to another node
 	closeNow struct{} // to look whether it is time to end
 )
 

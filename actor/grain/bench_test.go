@@ -60,7 +60,7 @@ func BenchmarkCall(b *testing.B) {
 
 // BenchmarkCallToAnotherNode is a call from another node in this process, over TCP.
 func BenchmarkCallToAnotherNode(b *testing.B) {
-	w := newTown(b, memory.New())
+	w := newCluster(b, memory.New())
 	near, far := w.join("near"), w.join("far", grain.Serve(lights))
 	agree(b, "light", 1, near, far)
 	b.Run("process", func(b *testing.B) {

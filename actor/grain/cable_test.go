@@ -106,21 +106,21 @@ type member struct {
 	once   sync.Once
 }
 
-// town is a cluster of the test, whose nodes share a store.
-type town struct {
+// testCluster is a cluster of the test, whose nodes share a store.
+type testCluster struct {
 	t     testing.TB
 	name  string
 	store store.Store
 	meet  string
 }
 
-func newTown(t testing.TB, st store.Store) *town {
+func newCluster(t testing.TB, st store.Store) *testCluster {
 	theCable()
-	return &town{t: t, name: t.Name(), store: st}
+	return &testCluster{t: t, name: t.Name(), store: st}
 }
 
 // join starts a node, which serves what the options set.
-func (w *town) join(id string, options ...grain.Option) *member {
+func (w *testCluster) join(id string, options ...grain.Option) *member {
 	w.t.Helper()
 	m := &member{System: actor.NewSystem(actor.Config{}), t: w.t, id: id}
 	m.grains = grain.New(m.System, append([]grain.Option{grain.Store(w.store)}, options...)...)

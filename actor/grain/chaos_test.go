@@ -82,17 +82,17 @@ func TestNoPaymentIsLostOrTakenTwice(t *testing.T) {
 	redis := brokers.ForTest(t, brokers.Redis)
 	system := actor.NewSystem(actor.Config{})
 	grains := grain.New(system)
-	guest := sabir.NewNode(sabir.NodeID("guest"), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), grains.Option(),
+	observer := sabir.NewNode(sabir.NodeID("observer"), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), grains.Option(),
 		sabir.Join("tcp://127.0.0.1:0", cluster.Name(chaos)))
-	if err := guest.Start(t.Context()); err != nil {
+	if err := observer.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := guest.Stop(context.Background()); err != nil {
+		if err := observer.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	member := func(i int) setup { return setup{fmt.Sprint("member-", i), redis.URL(), guest.Info().Addr} }
+	member := func(i int) setup { return setup{fmt.Sprint("member-", i), redis.URL(), observer.Info().Addr} }
 	var members []*launched
 	for i := range 3 {
 		members = append(members, launch(t, member(i)))
@@ -182,10 +182,10 @@ func TestNoPaymentIsLostOrTakenTwice(t *testing.T) {
 		if unknown[n] {
 			late++
 		} else if !acknowledged[n] {
-			t.Errorf("payment %d was taken, and nobody was told", n)
+			t.Errorf("payment %d was taken, and nobody was notified", n)
 		}
 	}
-	t.Logf("%d kills and one that slept: %d payments acknowledged, %d told to try again, %d of unknown outcome, of which %d were taken", kills, len(acknowledged), again.Load(), len(unknown), late)
+	t.Logf("%d kills and one that slept: %d payments acknowledged, %d asked to try again, %d of unknown outcome, of which %d were taken", kills, len(acknowledged), again.Load(), len(unknown), late)
 	for name, err := range why.Range {
 		t.Logf("unknown by %v, such as: %v", name, err)
 	}

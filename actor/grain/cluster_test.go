@@ -49,10 +49,10 @@ var homes = grain.Define("home", grain.OnCall((*home).Where), grain.OnCall((*hom
 	grain.OnCall((*home).Who), grain.OnCall((*home).Hold))
 
 func TestNodesShareOutTheGrainsAndReachAllOfThem(t *testing.T) {
-	w := newTown(t, memory.New())
+	w := newCluster(t, memory.New())
 	a, b, c := w.join("a", serve), w.join("b", serve), w.join("c", serve)
-	guest := w.join("guest")
-	all := []*member{a, b, c, guest}
+	observer := w.join("observer")
+	all := []*member{a, b, c, observer}
 	agree(t, "home", 3, all...)
 	at := map[string]int{}
 	for i := range 300 {
@@ -66,11 +66,11 @@ func TestNodesShareOutTheGrainsAndReachAllOfThem(t *testing.T) {
 		}
 		at[owner]++
 	}
-	pid, err := actor.Spawn(guest, askers, homes.Key("1"))
+	pid, err := actor.Spawn(observer, askers, homes.Key("1"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen, err := actor.Call[actor.PID](t.Context(), guest, pid, who{})
+	seen, err := actor.Call[actor.PID](t.Context(), observer, pid, who{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestNodesShareOutTheGrainsAndReachAllOfThem(t *testing.T) {
 }
 
 func TestANodeServesOnlyWhatItSays(t *testing.T) {
-	w := newTown(t, memory.New())
+	w := newCluster(t, memory.New())
 	a, b := w.join("a", grain.Serve(counters)), w.join("b", grain.Serve(homes))
 	for _, m := range []*member{a, b} {
 		for _, kind := range []string{"counter", "home"} {
@@ -103,7 +103,7 @@ func TestANodeServesOnlyWhatItSays(t *testing.T) {
 }
 
 func TestErrorsOfGrainsOnOtherNodesAreTheSame(t *testing.T) {
-	w := newTown(t, memory.New())
+	w := newCluster(t, memory.New())
 	a, b := w.join("a", grain.Serve(counters), grain.MaxActive(1)), w.join("b")
 	agree(t, "counter", 1, a, b)
 	_, err := grain.Call[int](t.Context(), b, ada, careful{-1})
@@ -126,7 +126,7 @@ func TestErrorsOfGrainsOnOtherNodesAreTheSame(t *testing.T) {
 
 func TestGrainsMoveToANodeThatComesAndFromOneThatStops(t *testing.T) {
 	const grains = 200
-	w := newTown(t, memory.New())
+	w := newCluster(t, memory.New())
 	a := w.join("a", serve)
 	for i := range grains {
 		call[int](t, a, homes.Key(fmt.Sprint(i)), nap{1}) // saved by Deactivate only
@@ -167,7 +167,7 @@ func TestGrainsMoveToANodeThatComesAndFromOneThatStops(t *testing.T) {
 }
 
 func TestNoNodeSendsGrainsToOneThatHasStopped(t *testing.T) {
-	w := newTown(t, memory.New())
+	w := newCluster(t, memory.New())
 	a, b, c := w.join("a", serve), w.join("b", serve), w.join("c", serve)
 	agree(t, "home", 3, a, b, c)
 	left := []*member{a, b, c}
@@ -189,10 +189,10 @@ func TestNoNodeSendsGrainsToOneThatHasStopped(t *testing.T) {
 }
 
 func TestCallsGoOnWhileNodesComeAndGo(t *testing.T) {
-	w := newTown(t, memory.New())
-	guest := w.join("guest")
+	w := newCluster(t, memory.New())
+	observer := w.join("observer")
 	a := w.join("a", serve)
-	agree(t, "home", 1, guest, a)
+	agree(t, "home", 1, observer, a)
 	const callers, each, grains = 8, 400, 40
 	var done, fenced atomic.Int64
 	var all sync.WaitGroup
@@ -201,7 +201,7 @@ func TestCallsGoOnWhileNodesComeAndGo(t *testing.T) {
 			for i := range each {
 				of := homes.Key(fmt.Sprint((c*each + i) % grains))
 				for {
-					_, err := grain.Call[int](t.Context(), guest, of, add{1})
+					_, err := grain.Call[int](t.Context(), observer, of, add{1})
 					if err == nil {
 						done.Add(1)
 						break
@@ -225,10 +225,10 @@ func TestCallsGoOnWhileNodesComeAndGo(t *testing.T) {
 	reach(callers * each * 7 / 8)
 	b.stop()
 	all.Wait()
-	t.Logf("%d calls, %d of them told to try again", done.Load(), fenced.Load())
+	t.Logf("%d calls, %d of them asked to try again", done.Load(), fenced.Load())
 	sum := 0
 	for i := range grains {
-		sum += call[int](t, guest, homes.Key(fmt.Sprint(i)), nap{0})
+		sum += call[int](t, observer, homes.Key(fmt.Sprint(i)), nap{0})
 	}
 	want(t, "increments", sum, callers*each)
 	if c.grains.Stats().Active == 0 {
@@ -237,14 +237,14 @@ func TestCallsGoOnWhileNodesComeAndGo(t *testing.T) {
 }
 
 func TestMessagesGoOnToWhereTheGrainIs(t *testing.T) {
-	w := newTown(t, memory.New())
-	guest := w.join("guest")
+	w := newCluster(t, memory.New())
+	observer := w.join("observer")
 	a := w.join("a", grain.Serve(adders))
-	agree(t, "adder", 1, guest, a)
+	agree(t, "adder", 1, observer, a)
 	const n, grains = 4000, 40
 	send := func(from, to int) {
 		for i := from; i < to; i++ {
-			if err := grain.Send(guest, adders.Key(fmt.Sprint(i%grains)), note{1}); err != nil {
+			if err := grain.Send(observer, adders.Key(fmt.Sprint(i%grains)), note{1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -252,13 +252,13 @@ func TestMessagesGoOnToWhereTheGrainIs(t *testing.T) {
 	send(0, n/2)
 	b := w.join("b", grain.Serve(adders))
 	send(n/2, n)
-	agree(t, "adder", 2, guest, a, b)
+	agree(t, "adder", 2, observer, a, b)
 	var sum int
 	fenced := func() int64 { return a.grains.Stats().Fenced + b.grains.Stats().Fenced } // a message whose Save is fenced is not done
 	until(t, "all messages are handled, or fenced", func() bool {
 		sum = 0
 		for i := range grains {
-			got, err := grain.Call[int](t.Context(), guest, adders.Key(fmt.Sprint(i)), count{})
+			got, err := grain.Call[int](t.Context(), observer, adders.Key(fmt.Sprint(i)), count{})
 			if err != nil && !errors.Is(err, grain.ErrFenced) {
 				t.Fatal(err)
 			}
@@ -282,34 +282,34 @@ func (a *adder) Count(*actor.Process, count) (int, error) { return a.Value.Sum, 
 var adders = grain.Define("adder", grain.OnMessage((*adder).Note), grain.OnCall((*adder).Count, grain.Strong))
 
 func TestACallWhoseNodeIsLostWhileItIsHandledHasAnUnknownOutcome(t *testing.T) {
-	w := newTown(t, memory.New())
-	guest, a := w.join("guest"), w.join("a", serve)
-	agree(t, "home", 1, guest, a)
+	w := newCluster(t, memory.New())
+	observer, a := w.join("observer"), w.join("a", serve)
+	agree(t, "home", 1, observer, a)
 	failed := make(chan error, 1)
 	go func() {
-		_, err := grain.Call[int](t.Context(), guest, homes.Key("x"), hold{})
+		_, err := grain.Call[int](t.Context(), observer, homes.Key("x"), hold{})
 		failed <- err
 	}()
 	<-held
-	theCable().sever("guest", "a")
+	theCable().sever("observer", "a")
 	err := <-failed
 	wantError(t, err, grain.ErrOutcomeUnknown)
 	want(t, "retryable", sabir.AsError(err).Retryable, false)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = grain.Call[int](ctx, guest, homes.Key("x"), nap{1})
+	_, err = grain.Call[int](ctx, observer, homes.Key("x"), nap{1})
 	wantError(t, err, grain.ErrNoOwner)
 	want(t, "retryable, as it was not sent", sabir.AsError(err).Retryable, true)
-	theCable().mend("guest", "a")
+	theCable().mend("observer", "a")
 	until(t, "the node is back", func() bool {
-		_, err := guest.grains.Owner(homes.Key("x"))
+		_, err := observer.grains.Owner(homes.Key("x"))
 		return err == nil
 	})
-	want(t, "and answers", call[string](t, guest, homes.Key("x"), where{}), "a")
+	want(t, "and answers", call[string](t, observer, homes.Key("x"), where{}), "a")
 }
 
 func TestInASplitClusterOneSideWritesAndAfterItOneActivationIsLeft(t *testing.T) {
-	w := newTown(t, memory.New())
+	w := newCluster(t, memory.New())
 	a, b := w.join("a", serve), w.join("b", serve)
 	agree(t, "home", 2, a, b)
 	var of grain.Address // one of b's
@@ -348,7 +348,7 @@ func TestInASplitClusterOneSideWritesAndAfterItOneActivationIsLeft(t *testing.T)
 }
 
 func TestTheSmallerSideOfASplitDoesNotAnswerWhereMostNodesMustBeSeen(t *testing.T) {
-	w := newTown(t, memory.New())
+	w := newCluster(t, memory.New())
 	most := grain.Among(2)
 	a, b, c := w.join("a", serve, most), w.join("b", serve, most), w.join("c", serve, most)
 	agree(t, "home", 3, a, b, c)

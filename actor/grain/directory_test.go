@@ -160,7 +160,7 @@ func TestTheHostAnswersWhatCameBeforeItsEnd(t *testing.T) {
 	close(open)
 	for range 2 {
 		if err := <-failed; !moved(err) {
-			t.Error("the caller is not told where nothing was done:", err)
+			t.Error("the caller gets no error where nothing was done:", err)
 		}
 	}
 	if err := <-ended; err != nil {

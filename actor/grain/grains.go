@@ -40,13 +40,13 @@ type Grains struct {
 
 	counts struct{ loaded, fenced, discarded atomic.Int64 }
 
-	mu       sync.Mutex
-	state    runState
-	leaving  atomic.Bool
-	empty    chan struct{} // closed when the last activation has gone, while leaving
-	once     sync.Once     // closes empty
-	told     chan struct{} // closed when all other nodes know, while leaving
-	toldOnce sync.Once     // closes told
+	mu           sync.Mutex
+	state        runState
+	leaving      atomic.Bool
+	empty        chan struct{} // closed when the last activation has gone, while leaving
+	once         sync.Once     // closes empty
+	reported     chan struct{} // closed when all other nodes know, while leaving
+	reportedOnce sync.Once     // closes reported
 }
 
 type runState uint8
@@ -112,7 +112,7 @@ func NativeState() Option { return func(g *Grains) { g.form = formNative } }
 func New(system *actor.System, options ...Option) *Grains {
 	g := &Grains{
 		system: system, form: formJSON, idleAfter: DefaultIdleAfter, maxActive: DefaultMaxActive, mailbox: DefaultMailbox, among: 1,
-		kinds: map[string]*kind{}, empty: make(chan struct{}), told: make(chan struct{}),
+		kinds: map[string]*kind{}, empty: make(chan struct{}), reported: make(chan struct{}),
 	}
 	for _, option := range options {
 		option(g)
@@ -180,7 +180,7 @@ func (g *Grains) Stop(ctx context.Context) error {
 	timeout := time.NewTimer(farewellLimit)
 	defer timeout.Stop()
 	select {
-	case <-g.told:
+	case <-g.reported:
 	case <-timeout.C:
 	case <-ctx.Done():
 	}

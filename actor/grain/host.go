@@ -133,7 +133,7 @@ func (h *host) Hello(p *actor.Process, m hello) error {
 func (h *host) heardFrom(node string) {
 	delete(h.awaited, node)
 	if h.leaving && len(h.awaited) == 0 {
-		h.g.toldOnce.Do(func() { close(h.g.told) })
+		h.g.reportedOnce.Do(func() { close(h.g.reported) })
 	}
 }
 

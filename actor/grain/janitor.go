@@ -50,7 +50,7 @@ func (j *janitor) MoveOthers(p *actor.Process, _ moveOthers) error {
 	for i := range j.g.directory.shards {
 		others = j.g.directory.shards[i].which(others[:0], func(a *activation) bool { return !v.mine(a.address) })
 		for _, a := range others {
-			if actor.SendPriority(p, a.pid, actor.PrioritySystem, moveAway{}) != nil {
+			if actor.SendPriority(p, a.pid, actor.PrioritySystem, evict{}) != nil {
 				j.g.directory.dead(a)
 			}
 		}

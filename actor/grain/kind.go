@@ -53,7 +53,7 @@ func Define[S any](name string, handlers ...Handler[S]) *Kind[S] {
 	k := &Kind[S]{kind{name: name, keeps: s.persistent()}}
 	own := []actor.Handler[S]{
 		actor.OnMessage(func(s *S, p *actor.Process, _ restIdle) error { the(s).rest(asStateful(s), p); return nil }),
-		actor.OnMessage(func(s *S, p *actor.Process, _ moveAway) error { the(s).leave(asStateful(s), p); return nil }),
+		actor.OnMessage(func(s *S, p *actor.Process, _ evict) error { the(s).leave(asStateful(s), p); return nil }),
 		actor.OnMessage(func(s *S, p *actor.Process, _ closeNow) error { the(s).done(asStateful(s), p, false); return nil }),
 		actor.OnMessage(func(s *S, p *actor.Process, e actor.Exit) error {
 			if e.Reason != error(actor.ErrNormal) {

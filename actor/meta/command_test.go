@@ -32,11 +32,11 @@ func TestACommandSendsItsLinesAndThenItsStatus(t *testing.T) {
 	o := newOwner(t, newSystem(t))
 	pid := o.sh("echo one; echo two; printf three; exit 3", meta.Command{})
 	for _, want := range []string{"one", "two", "three"} {
-		if got := nextOf[meta.Output](t, o.heard); string(got.Bytes) != want || got.Stderr || got.Cut || got.Command != pid {
+		if got := nextOf[meta.Output](t, o.received); string(got.Bytes) != want || got.Stderr || got.Cut || got.Command != pid {
 			t.Errorf("%+v, not %s", got, want)
 		}
 	}
-	if got := nextOf[meta.Exited](t, o.heard); got != (meta.Exited{Command: pid, Code: 3, State: "exit status 3"}) {
+	if got := nextOf[meta.Exited](t, o.received); got != (meta.Exited{Command: pid, Code: 3, State: "exit status 3"}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -44,10 +44,10 @@ func TestACommandSendsItsLinesAndThenItsStatus(t *testing.T) {
 func TestStderrIsDistinguishedFromStdout(t *testing.T) {
 	o := newOwner(t, newSystem(t))
 	o.sh("echo bad >&2", meta.Command{})
-	if got := nextOf[meta.Output](t, o.heard); string(got.Bytes) != "bad" || !got.Stderr {
+	if got := nextOf[meta.Output](t, o.received); string(got.Bytes) != "bad" || !got.Stderr {
 		t.Errorf("%+v", got)
 	}
-	nextOf[meta.Exited](t, o.heard)
+	nextOf[meta.Exited](t, o.received)
 }
 
 func TestALongLineComesInPieces(t *testing.T) {
@@ -55,14 +55,14 @@ func TestALongLineComesInPieces(t *testing.T) {
 	o.sh("printf '%040d\\nshort\\n' 7", meta.Command{MaxLine: 16})
 	var got []string
 	for range 4 {
-		m := nextOf[meta.Output](t, o.heard)
+		m := nextOf[meta.Output](t, o.received)
 		got = append(got, string(m.Bytes)+" "+strconv.FormatBool(m.Cut))
 	}
 	zeros := strings.Repeat("0", 16)
 	if want := zeros + " true," + zeros + " true,00000007 false,short false"; strings.Join(got, ",") != want {
 		t.Errorf("%q, not %q", strings.Join(got, ","), want)
 	}
-	nextOf[meta.Exited](t, o.heard)
+	nextOf[meta.Exited](t, o.received)
 }
 
 func TestACommandReadsInputs(t *testing.T) {
@@ -73,12 +73,12 @@ func TestACommandReadsInputs(t *testing.T) {
 	actor.Send(s, pid, meta.Input{Bytes: []byte("c"), Close: true})
 	var got []byte
 	for len(got) < 4 {
-		got = append(got, nextOf[meta.Output](t, o.heard).Bytes...)
+		got = append(got, nextOf[meta.Output](t, o.received).Bytes...)
 	}
 	if string(got) != "a\nbc" {
 		t.Errorf("%q", got)
 	}
-	nextOf[meta.Exited](t, o.heard)
+	nextOf[meta.Exited](t, o.received)
 }
 
 func TestACommandEndsWithItsOwnerAndAllThatItHasStarted(t *testing.T) {
@@ -90,10 +90,10 @@ func TestACommandEndsWithItsOwnerAndAllThatItHasStarted(t *testing.T) {
 			s := newSystem(t)
 			o, other := newOwner(t, s), newOwner(t, s)
 			pid := o.sh(script, meta.Command{Grace: 1e6})
-			numbers := strings.Fields(string(nextOf[meta.Output](t, o.heard).Bytes))
+			numbers := strings.Fields(string(nextOf[meta.Output](t, o.received).Bytes))
 			other.watches(pid)
 			s.Kill(o.pid)
-			nextOf[actor.Down](t, other.heard)
+			nextOf[actor.Down](t, other.received)
 			for _, n := range numbers {
 				number, _ := strconv.Atoi(n)
 				for alive(number) {
@@ -119,7 +119,7 @@ func TestACommandThatDoesNotReadDoesNotOutliveItsOwner(t *testing.T) {
 	actor.Send(s, pid, meta.Input{Bytes: make([]byte, 1<<20)})
 	other.watches(pid)
 	s.Kill(o.pid)
-	nextOf[actor.Down](t, other.heard)
+	nextOf[actor.Down](t, other.received)
 }
 
 func TestACommandIsHeldUpWhileItsOutputIsNotRead(t *testing.T) {

@@ -43,30 +43,30 @@ func next[T any](t testing.TB, from chan T) T {
 }
 
 // owner is a process that does what the test orders, and reports what it gets.
-type owner struct{ heard chan any }
+type owner struct{ received chan any }
 
 type do struct{ fn func(p *actor.Process) error }
 
-func (o *owner) Init(_ *actor.Process, heard chan any) error { o.heard = heard; return nil }
+func (o *owner) Init(_ *actor.Process, received chan any) error { o.received = received; return nil }
 func (o *owner) Do(p *actor.Process, m do) (sabir.Empty, error) {
 	return sabir.Empty{}, m.fn(p)
 }
-func (o *owner) Any(_ *actor.Process, m any) error { o.heard <- m; return nil }
+func (o *owner) Any(_ *actor.Process, m any) error { o.received <- m; return nil }
 
 var ownerB = actor.Define("owner", (*owner).Init, actor.OnCall((*owner).Do), actor.OnAnyMessage((*owner).Any))
 
 type owned struct {
-	t     testing.TB
-	s     *actor.System
-	pid   actor.PID
-	heard chan any
+	t        testing.TB
+	s        *actor.System
+	pid      actor.PID
+	received chan any
 }
 
 func newOwner(t testing.TB, s *actor.System) owned {
 	t.Helper()
 	o := owned{t, s, actor.PID{}, make(chan any, 10_000)}
 	var err error
-	if o.pid, err = ownerB.Spec(o.heard).Start(s); err != nil {
+	if o.pid, err = ownerB.Spec(o.received).Start(s); err != nil {
 		t.Fatal(err)
 	}
 	return o

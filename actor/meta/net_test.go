@@ -29,9 +29,9 @@ var echoB = actor.Define("echo", (*echo).Init, actor.OnMessage((*echo).Data))
 
 // taps holds the channels on which the connections of the next behaviour report what happens.
 type taps struct {
-	began chan actor.PID
-	heard chan any
-	hold  chan struct{} // each Data waits for it, where it is not nil
+	began    chan actor.PID
+	received chan any
+	hold     chan struct{} // each Data waits for it, where it is not nil
 }
 
 // tapped is a process of a connection that reports to the test. The test's taps come by a variable, since the argument is the
@@ -54,13 +54,13 @@ func (s *tapped) Data(_ *actor.Process, d meta.Data) error {
 	if s.taps.hold != nil {
 		<-s.taps.hold
 	}
-	s.taps.heard <- d
+	s.taps.received <- d
 	return nil
 }
-func (s *tapped) Exit(_ *actor.Process, e actor.Exit) error { s.taps.heard <- e; return e.Reason }
+func (s *tapped) Exit(_ *actor.Process, e actor.Exit) error { s.taps.received <- e; return e.Reason }
 
 func newTaps() taps {
-	return taps{began: make(chan actor.PID, 100), heard: make(chan any, 100_000)}
+	return taps{began: make(chan actor.PID, 100), received: make(chan any, 100_000)}
 }
 
 func listen[S any](t testing.TB, from actor.Sender, b *actor.Behavior[S, *meta.Conn], options ...meta.NetOption) meta.Server {
@@ -108,15 +108,15 @@ func TestTheEndOfAConnectionComesAfterItsDataAndEndsTheProcess(t *testing.T) {
 	c.Close()
 	var got []byte
 	for len(got) < len(sent) {
-		got = append(got, nextOf[meta.Data](t, taps.heard).Bytes...)
+		got = append(got, nextOf[meta.Data](t, taps.received).Bytes...)
 	}
 	if !bytes.Equal(got, sent) {
 		t.Error("other bytes came")
 	}
-	if e := nextOf[actor.Exit](t, taps.heard); !errors.Is(e.Reason, meta.ErrConnectionClosed) {
+	if e := nextOf[actor.Exit](t, taps.received); !errors.Is(e.Reason, meta.ErrConnectionClosed) {
 		t.Error(e.Reason)
 	}
-	if d := nextOf[actor.Down](t, o.heard); !errors.Is(d.Reason, meta.ErrConnectionClosed) {
+	if d := nextOf[actor.Down](t, o.received); !errors.Is(d.Reason, meta.ErrConnectionClosed) {
 		t.Error(d.Reason)
 	}
 }
@@ -145,7 +145,7 @@ func TestReadingStopsWhileMessagesWait(t *testing.T) {
 	}()
 	for range 10 {
 		taps.hold <- struct{}{}
-		next(t, taps.heard)
+		next(t, taps.received)
 		if n := s.Waiting(pid); n > 4 {
 			t.Fatalf("%d messages wait, of a window of 4", n)
 		}
@@ -161,7 +161,7 @@ func TestReadingStopsWhileMessagesWait(t *testing.T) {
 		t.Error("64 MiB were read by a process that was held up")
 	}
 	for { // until its end
-		if _, ok := next(t, taps.heard).(actor.Exit); ok {
+		if _, ok := next(t, taps.received).(actor.Exit); ok {
 			return
 		}
 	}
@@ -182,7 +182,7 @@ func TestAListenerEndsWithItsOwnerAndAllConnectionsWithIt(t *testing.T) {
 	if _, err := c.Read(make([]byte, 1)); err == nil {
 		t.Error("the connection can still be read")
 	}
-	nextOf[actor.Exit](t, taps.heard)
+	nextOf[actor.Exit](t, taps.received)
 	for { // until the port is closed
 		c, err := net.Dial("tcp", server.Addr.String())
 		if err != nil {
@@ -201,7 +201,7 @@ func TestAListenerHasNoMoreConnectionsThanItMay(t *testing.T) {
 	second := dial(t, server) // the operating system takes it
 	io.WriteString(second, "hello")
 	io.WriteString(first, "hello")
-	nextOf[meta.Data](t, taps.heard)
+	nextOf[meta.Data](t, taps.received)
 	if len(taps.began) != 0 {
 		t.Error("a second process has begun")
 	}
@@ -213,7 +213,7 @@ func TestAConnectionThatIsIdleEnds(t *testing.T) {
 	s := newSystem(t)
 	taps := newTaps()
 	dial(t, listen(t, s, tappedB(taps), meta.IdleTimeout(1e6)))
-	if e := nextOf[actor.Exit](t, taps.heard); !errors.Is(e.Reason, meta.ErrConnectionClosed) {
+	if e := nextOf[actor.Exit](t, taps.received); !errors.Is(e.Reason, meta.ErrConnectionClosed) {
 		t.Error(e.Reason)
 	}
 }
@@ -232,11 +232,11 @@ func TestAClientConnectionIsAProcess(t *testing.T) {
 		_, err := meta.DialTCP(t.Context(), p, server.Addr.String(), b)
 		return err
 	})
-	if d := nextOf[meta.Data](t, taps.heard); string(d.Bytes) != "hello" {
+	if d := nextOf[meta.Data](t, taps.received); string(d.Bytes) != "hello" {
 		t.Errorf("%q", d.Bytes)
 	}
 	s.Kill(o.pid)
-	nextOf[actor.Exit](t, taps.heard)
+	nextOf[actor.Exit](t, taps.received)
 }
 
 func TestTLS(t *testing.T) {
@@ -328,7 +328,7 @@ func TestAUDPSocketIsAProcess(t *testing.T) {
 	other := newOwner(t, s)
 	other.watches(pid)
 	s.Kill(o.pid)
-	if d := nextOf[actor.Down](t, other.heard); !errors.Is(d.Reason, meta.ErrConnectionClosed) {
+	if d := nextOf[actor.Down](t, other.received); !errors.Is(d.Reason, meta.ErrConnectionClosed) {
 		t.Errorf("the socket's process ended with %v", d.Reason)
 	}
 }

@@ -48,7 +48,7 @@ type got struct {
 
 type worker struct{ notes chan got }
 
-var errCrash = errors.New("crashed as told")
+var errCrash = errors.New("crashed as asked")
 
 func (w *worker) Init(p *actor.Process, notes chan got) error { w.notes = notes; return nil }
 func (w *worker) Who(p *actor.Process, _ who) (actor.PID, error) {

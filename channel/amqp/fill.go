@@ -33,7 +33,7 @@ func (g *group) make(ctx context.Context, session *session) error {
 	if err != nil {
 		return err
 	}
-	if !there && !g.spec.From.New && !spec.Letters {
+	if !there && !g.spec.From.New && !spec.DeadLetters {
 		err = session.withChannel(func(ch *amqp091.Channel) error {
 			_, err := ch.QueueDeclare(mark, true, false, false, false, nil)
 			return err

@@ -102,7 +102,7 @@ func (s *store) declare(ctx context.Context, session *session, spec engine.Spec)
 	if spec.MaxBytes > 0 {
 		arguments[amqp091.StreamMaxLenBytesArg] = spec.MaxBytes
 	}
-	if spec.Letters {
+	if spec.DeadLetters {
 		queue, arguments = s.deadQueueOf(spec.Name), quorum()
 	}
 	err := session.createQueue(ctx, queue, arguments)
@@ -198,7 +198,7 @@ func (s *store) Stats(_ context.Context, name string) (stats engine.Stats, err e
 		return stats, err
 	}
 	queue := s.logOf(name)
-	if spec.Letters {
+	if spec.DeadLetters {
 		queue = s.deadQueueOf(name)
 	}
 	count, _, err := session.exists(queue)
@@ -233,7 +233,7 @@ func (s *store) browse(name string, see func(engine.Message) (take, more bool)) 
 	if err != nil {
 		return err
 	}
-	if !spec.Letters {
+	if !spec.DeadLetters {
 		return fmt.Errorf("channel %s is no channel of dead letters: listing and removing its messages is %w", name, engine.ErrNotOffered)
 	}
 	session, err := s.session()
@@ -259,13 +259,13 @@ func (s *store) browse(name string, see func(engine.Message) (take, more bool)) 
 	})
 }
 
-// Letters sorts the dead letters by time: RabbitMQ may return messages in another order after they were browsed once.
-func (s *store) Letters(_ context.Context, name string, limit int) (list []engine.Letter, err error) {
+// DeadLetters sorts the dead letters by time: RabbitMQ may return messages in another order after they were browsed once.
+func (s *store) DeadLetters(_ context.Context, name string, limit int) (list []engine.DeadLetter, err error) {
 	err = s.browse(name, func(m engine.Message) (take, more bool) {
-		list = append(list, engine.Letter{Key: m.ID, Message: m})
+		list = append(list, engine.DeadLetter{Key: m.ID, Message: m})
 		return false, len(list) < limit
 	})
-	slices.SortStableFunc(list, func(a, b engine.Letter) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(list, func(a, b engine.DeadLetter) int { return a.Time.Compare(b.Time) })
 	return list, err
 }
 

@@ -23,7 +23,7 @@ type Config struct {
 	Name string
 	// TLS is for addresses of brokers that encrypt; nil trusts the authorities of the system.
 	TLS *tls.Config
-	// Secret is that of transport.Config, for a broker inside the process that links use too.
+	// Secret has the meaning of transport.Config.Secret, for a broker inside the process that links use too.
 	Secret []byte
 	// Log receives the engine's lines about lost and restored connections; nil is slog.Default.
 	Log *slog.Logger
@@ -70,10 +70,10 @@ type Store interface {
 	// Stats counts the channel's messages.
 	Stats(ctx context.Context, channel string) (Stats, error)
 
-	// Letters lists up to limit messages of a channel declared with Spec.Letters, the oldest first, without taking them.
-	Letters(ctx context.Context, channel string, limit int) ([]Letter, error)
+	// DeadLetters lists up to limit messages of a channel declared with Spec.DeadLetters, the oldest first, without taking them.
+	DeadLetters(ctx context.Context, channel string, limit int) ([]DeadLetter, error)
 
-	// Remove takes those messages out of a channel declared with Spec.Letters, and returns how many were there.
+	// Remove takes those messages out of a channel declared with Spec.DeadLetters, and returns how many were there.
 	Remove(ctx context.Context, channel string, keys ...string) (int, error)
 
 	// Check returns nil if the broker takes messages now, else the error that Publish would have. It asks the broker, within ctx.
@@ -94,12 +94,12 @@ type Features struct {
 
 // Spec describes a channel.
 type Spec struct {
-	Name       string
-	MaxAge     time.Duration // older messages are dropped, handled or not; 0 for none
-	MaxBytes   int64         // the oldest are dropped above it; 0 for none
-	MaxCount   int64         // the same for their number
-	MaxMessage int           // bytes of data in one message
-	Letters    bool          // messages are looked at and taken out one by one, as well as by groups
+	Name        string
+	MaxAge      time.Duration // older messages are dropped, handled or not; 0 for none
+	MaxBytes    int64         // the oldest are dropped above it; 0 for none
+	MaxCount    int64         // the same for their number
+	MaxMessage  int           // bytes of data in one message
+	DeadLetters bool          // messages are looked at and taken out one by one, as well as by groups
 }
 
 // Outgoing is a message to publish, and what became of it.
@@ -163,8 +163,8 @@ type Delivery struct {
 	Broken   error  // the message is there and its head cannot be read
 }
 
-// Letter is a dead-lettered message.
-type Letter struct {
+// DeadLetter is a dead-lettered message.
+type DeadLetter struct {
 	Key string // for Remove
 	Message
 }

@@ -85,8 +85,8 @@ func (f *failed) of(ctx context.Context, sequence uint64) int {
 	return max(0, min(n, 1<<20)) // any program may have written it
 }
 
-// tell sets the attempts of those deliveries that are not their messages' first.
-func (f *failed) tell(list []*engine.Delivery) {
+// notify sets the attempts of those deliveries that are not their messages' first.
+func (f *failed) notify(list []*engine.Delivery) {
 	var asked sync.WaitGroup
 	for _, d := range list {
 		if d.Lost == 0 {

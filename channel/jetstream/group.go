@@ -82,7 +82,7 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*engine.Delivery, err
 		case msg, ok := <-g.batch.Messages():
 			if ok {
 				list := g.collect(msg, limit)
-				g.failed.tell(list)
+				g.failed.notify(list)
 				return list, nil
 			}
 			err := g.batch.Error()

@@ -110,7 +110,7 @@ func (s *store) Declare(ctx context.Context, spec engine.Spec) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.streams[spec.Name] = stream
-	s.letters[spec.Name] = spec.Letters
+	s.letters[spec.Name] = spec.DeadLetters
 	return nil
 }
 
@@ -262,7 +262,7 @@ func (s *store) Stats(ctx context.Context, name string) (engine.Stats, error) {
 	return stats, failure(list.Err())
 }
 
-func (s *store) Letters(ctx context.Context, name string, limit int) (list []engine.Letter, err error) {
+func (s *store) DeadLetters(ctx context.Context, name string, limit int) (list []engine.DeadLetter, err error) {
 	stream, err := s.stream(name)
 	if err != nil {
 		return nil, err
@@ -277,7 +277,7 @@ func (s *store) Letters(ctx context.Context, name string, limit int) (list []eng
 			return list, failure(err)
 		}
 		next = raw.Sequence + 1
-		letter := engine.Letter{Key: strconv.FormatUint(raw.Sequence, 10)}
+		letter := engine.DeadLetter{Key: strconv.FormatUint(raw.Sequence, 10)}
 		letter.Data = raw.Data
 		letter.Head, _ = engine.ReadHead([]byte(raw.Header.Get(headHeader))) // one that cannot be read is listed without a head
 		list = append(list, letter)

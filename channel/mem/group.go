@@ -27,7 +27,7 @@ type lease struct {
 	due      time.Time
 }
 
-func (g *group) tell() {
+func (g *group) notify() {
 	close(g.wake)
 	g.wake = make(chan struct{})
 }
@@ -150,7 +150,7 @@ func (c *consumer) Done(_ context.Context, list ...*engine.Delivery) error {
 func (c *consumer) Retry(_ context.Context, d *engine.Delivery, after time.Duration) error {
 	c.each([]*engine.Delivery{d}, func(l *lease) {
 		l.owner, l.due, l.attempts = nil, time.Now().Add(after), d.Attempt
-		c.group.tell()
+		c.group.notify()
 	})
 	return nil
 }
@@ -159,7 +159,7 @@ func (c *consumer) Release(_ context.Context, d *engine.Delivery) error {
 	c.each([]*engine.Delivery{d}, func(l *lease) {
 		l.owner, l.due = nil, time.Now()
 		l.handed-- // nothing was lost
-		c.group.tell()
+		c.group.notify()
 	})
 	return nil
 }

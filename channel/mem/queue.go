@@ -70,7 +70,7 @@ func (q *queue) add(m *engine.Outgoing, now time.Time) {
 	q.trim(now)
 	m.Sequence = e.sequence
 	for _, g := range q.groups {
-		g.tell()
+		g.notify()
 	}
 }
 

@@ -122,7 +122,7 @@ func (s *store) Stats(_ context.Context, name string) (engine.Stats, error) {
 	return q.stats(time.Now()), nil
 }
 
-func (s *store) Letters(_ context.Context, name string, limit int) ([]engine.Letter, error) {
+func (s *store) DeadLetters(_ context.Context, name string, limit int) ([]engine.DeadLetter, error) {
 	q, err := s.queue(name)
 	if err != nil {
 		return nil, err
@@ -130,10 +130,10 @@ func (s *store) Letters(_ context.Context, name string, limit int) ([]engine.Let
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.trim(time.Now())
-	var list []engine.Letter
+	var list []engine.DeadLetter
 	for _, e := range q.entries {
 		if !e.gone && len(list) < limit {
-			list = append(list, engine.Letter{Key: strconv.FormatUint(e.sequence, 10), Message: e.message()})
+			list = append(list, engine.DeadLetter{Key: strconv.FormatUint(e.sequence, 10), Message: e.message()})
 		}
 	}
 	return list, nil

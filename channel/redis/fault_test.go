@@ -21,7 +21,7 @@ func order(t *testing.T, server *brokers.Server, words ...string) {
 	must(t, client.Do(t.Context(), client.B().Arbitrary(words...).Build()).Error())
 }
 
-// orders is what a test of a fault tells the server.
+// orders returns a function that sends commands to the server on a connection of its own.
 func orders(server *brokers.Server, words ...string) func(*testing.T) {
 	return func(t *testing.T) { order(t, server, words...) }
 }

@@ -227,13 +227,13 @@ func (s *store) Stats(ctx context.Context, name string) (engine.Stats, error) {
 	return stats, nil
 }
 
-func (s *store) Letters(ctx context.Context, name string, limit int) (list []engine.Letter, err error) {
+func (s *store) DeadLetters(ctx context.Context, name string, limit int) (list []engine.DeadLetter, err error) {
 	if _, err := s.spec(name); err != nil {
 		return nil, err
 	}
 	entries, err := s.server.Do(ctx, s.server.B().Xrange().Key(s.log(name)).Start("-").End("+").Count(int64(limit)).Build()).AsXRange()
 	for _, e := range entries {
-		letter := engine.Letter{Key: e.ID}
+		letter := engine.DeadLetter{Key: e.ID}
 		letter.Data = []byte(e.FieldValues["data"])
 		letter.Head, _ = engine.ReadHead([]byte(e.FieldValues["head"])) // one that cannot be read is listed without a head
 		list = append(list, letter)

@@ -121,12 +121,12 @@ func (c *cli) bench(ctx context.Context, action string, body []byte, flags bench
 	if _, err := aim.call(); err != nil && !flags.allowErrors {
 		return err
 	}
-	tell, done := c.progress("measuring "+action, plan.Warmup+plan.Duration)
+	notify, done := c.progress("measuring "+action, plan.Warmup+plan.Duration)
 	changes := &nodeWatch{cluster: aim.cluster}
 	changes.look(load.Progress{Warming: true})
 	plan.Watch = func(p load.Progress) {
 		changes.look(p)
-		tell(plan, p)
+		notify(plan, p)
 	}
 	report := load.Run(ctx, plan, aim.call)
 	done()
@@ -141,7 +141,7 @@ func (c *cli) bench(ctx context.Context, action string, body []byte, flags bench
 type aim struct {
 	call    load.Call
 	name    string
-	cluster *guest // nil but over links
+	cluster *clusterClient // nil but over links
 	close   func()
 }
 

@@ -30,7 +30,7 @@ are in flight and come again later. Use it to see whether consumers keep up, and
 whether there are dead letters: messages that were given up.`,
 		Example: `  sabir channels
   sabir channels --join tcp://:7700
-  sabir channels letters shop.orders.dead
+  sabir channels dead shop.orders.dead
   sabir channels replay shop.orders.dead --all
   sabir channels delete shop.orders.dead 17 18`,
 		Args: takes(0, 0, "no argument; see its commands for dead letters"),
@@ -61,20 +61,20 @@ whether there are dead letters: messages that were given up.`,
 			return nil
 		},
 	}
-	command.AddCommand(c.lettersCommand(), c.settleCommand("replay", "Publish dead letters again, for the groups that gave them up", "replayed"),
+	command.AddCommand(c.deadCommand(), c.settleCommand("replay", "Publish dead letters again, for the groups that gave them up", "replayed"),
 		c.settleCommand("delete", "Delete dead letters for good", "deleted"))
 	return command
 }
 
-func (c *cli) lettersCommand() *cobra.Command {
+func (c *cli) deadCommand() *cobra.Command {
 	in := channel.DeadLettersRequest{}
 	command := &cobra.Command{
-		Use:   "letters <channel> [flags]",
+		Use:   "dead <channel> [flags]",
 		Short: "List dead letters with the reason and where they are from",
 		Long: `Lists the messages of a channel of dead letters, the oldest first: their keys,
 where they are from, who gave them up after how many attempts, and why.`,
-		Example: `  sabir channels letters shop.orders.dead
-  sabir channels letters shop.orders.dead --json | jq '.[].data'`,
+		Example: `  sabir channels dead shop.orders.dead
+  sabir channels dead shop.orders.dead --json | jq '.[].data'`,
 		Args: takes(1, 1, "the channel of dead letters, such as shop.orders.dead"),
 		RunE: func(command *cobra.Command, args []string) error {
 			in.Channel = args[0]
@@ -83,7 +83,7 @@ where they are from, who gave them up after how many attempts, and why.`,
 				return err
 			}
 			defer to.Close()
-			letters, err := askUser[[]channel.DeadLetter](command.Context(), c, to, "letters", in)
+			letters, err := askUser[[]channel.DeadLetter](command.Context(), c, to, "dead", in)
 			if err != nil {
 				return err
 			}
@@ -95,19 +95,19 @@ where they are from, who gave them up after how many attempts, and why.`,
 	return command
 }
 
-// settleCommand is the command that replays or deletes letters.
+// settleCommand is the command that replays or deletes dead letters.
 func (c *cli) settleCommand(name, short, did string) *cobra.Command {
 	in := channel.DeadLettersRequest{}
 	command := &cobra.Command{
 		Use:     name + " <channel> [key...] [flags]",
 		Short:   short,
-		Long:    short + `: those with the keys that "sabir channels letters" lists, or all.`,
+		Long:    short + `: those with the keys that "sabir channels dead" lists, or all.`,
 		Example: "  sabir channels " + name + " shop.orders.dead 17 18\n  sabir channels " + name + " shop.orders.dead --all",
 		Args:    takes(1, -1, "the channel of dead letters, such as shop.orders.dead"),
 		RunE: func(command *cobra.Command, args []string) error {
 			in.Channel, in.Keys = args[0], args[1:]
 			if in.All != (len(in.Keys) == 0) {
-				return usagef("%s needs the keys of letters, or --all: one of them", name)
+				return usagef("%s needs the keys of dead letters, or --all: one of them", name)
 			}
 			to, err := c.open(command.Context())
 			if err != nil {
@@ -132,7 +132,7 @@ func (c *cli) settleCommand(name, short, did string) *cobra.Command {
 
 // listChannels asks the node, or all nodes of the cluster that use channels.
 func (c *cli) listChannels(ctx context.Context, to target) ([]channel.Info, error) {
-	g, ok := to.(*guest)
+	g, ok := to.(*clusterClient)
 	if !ok {
 		return askFor[[]channel.Info](ctx, c, to, "$channels.list")
 	}
@@ -161,7 +161,7 @@ func (c *cli) listChannels(ctx context.Context, to target) ([]channel.Info, erro
 
 // askUser asks, about dead letters, a node that uses their channel: it knows where they are from.
 func askUser[Out any](ctx context.Context, c *cli, to target, action string, in channel.DeadLettersRequest) (out Out, err error) {
-	g, ok := to.(*guest)
+	g, ok := to.(*clusterClient)
 	if !ok {
 		text, err := json.Marshal(in)
 		if err != nil {

@@ -60,10 +60,10 @@ func TestChannelsAreListedAndTheirDeadLettersReplayedAndDeleted(t *testing.T) {
 			if list := oneJSON[[]channel.Info](t, run("channels", "--json").out); len(list) != 2 || list[1].Kept != 3 || !list[1].Dead {
 				t.Errorf("got %+v", list)
 			}
-			if o = run("channels", "letters", "shop.orders.dead"); !strings.Contains(o.out, "no such user") || !strings.Contains(o.out, `"rope"`) {
+			if o = run("channels", "dead", "shop.orders.dead"); !strings.Contains(o.out, "no such user") || !strings.Contains(o.out, `"rope"`) {
 				t.Errorf("got:\n%s", o.out)
 			}
-			letters := oneJSON[[]channel.DeadLetter](t, run("channels", "letters", "shop.orders.dead", "--json", "--limit", "2").out)
+			letters := oneJSON[[]channel.DeadLetter](t, run("channels", "dead", "shop.orders.dead", "--json", "--limit", "2").out)
 			if len(letters) != 2 || letters[0].Dead.Group != "billing" {
 				t.Fatalf("got %+v", letters)
 			}
@@ -88,7 +88,7 @@ func TestChannelsCommandsSayWhatIsMissing(t *testing.T) {
 		want string
 	}{
 		{[]string{"channels"}, exitFailed, "$channels.list"},
-		{[]string{"channels", "letters"}, exitUsage, "shop.orders.dead"},
+		{[]string{"channels", "dead"}, exitUsage, "shop.orders.dead"},
 		{[]string{"channels", "delete", "a.dead"}, exitUsage, "--all"},
 		{[]string{"channels", "replay", "a.dead", "1", "--all"}, exitUsage, "--all"},
 	} {

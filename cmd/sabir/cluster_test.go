@@ -339,7 +339,7 @@ func TestTheDemoIsAClusterInOneProcess(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		if got := sabirRun(t, "call", "users.get", "id=u-2", "--url", ready.URL, "--key", clusterKey, "--json"); got.code != exitOK || !strings.Contains(got.out, `"id":"u-2"`) {
-			t.Errorf("over HTTP, which a guest serves: %+v", got)
+			t.Errorf("over HTTP, which a client-only node serves: %+v", got)
 		}
 	})
 	t.Setenv("SABIR_KEY", clusterKey)

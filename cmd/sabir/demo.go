@@ -107,14 +107,14 @@ func (c *cli) demo(ctx context.Context, flags demoFlags) error {
 	}
 	line := newLiveLine(c.stdout)
 	meter := shop.NewMeter()
-	told, telling, err := demoTelemetry()
+	observed, traced, err := demoTelemetry()
 	if err != nil {
 		return err
 	}
 	options := []sabir.NodeOption{
 		sabir.Logger(slog.New(demoLog(line.above(c.stderr)))),
-		sabir.Use(telling, meter.Middleware()),
-		told,
+		sabir.Use(traced, meter.Middleware()),
+		observed,
 	}
 	app, err := c.openShop(ctx, flags, options)
 	if err != nil {

@@ -49,7 +49,7 @@ func (c *cli) demoCluster(ctx context.Context, flags demoFlags) error {
 	d := &clusterDemo{cli: c, flags: flags, address: address, line: line, log: line.above(c.stderr), out: line.above(c.stdout)}
 	var nodes clusterNodes = &sameProcess{cli: c, address: address, log: d.log}
 	if flags.processes {
-		nodes = &processes{cli: c, flags: flags, address: address, log: d.log, tell: func(news childNews) {
+		nodes = &processes{cli: c, flags: flags, address: address, log: d.log, notify: func(news childNews) {
 			d.tellNews(news)
 			if news.Left == 0 && !news.Restart {
 				cancel(errAllEnded)
@@ -203,12 +203,12 @@ func (d *clusterDemo) run(ctx context.Context, members []member) error {
 }
 
 // openFront makes the observer node that serves HTTP.
-func (d *clusterDemo) openFront(ctx context.Context) (*guest, error) {
+func (d *clusterDemo) openFront(ctx context.Context) (*clusterClient, error) {
 	join, err := d.cli.joinOptions()
 	if err != nil {
 		return nil, err
 	}
-	front := &guest{address: d.address}
+	front := &clusterClient{address: d.address}
 	id := "front-" + strings.ToLower(rand.Text()[:8])
 	return front, d.cli.atAddr(d.flags, func(addr string) error {
 		front.node = sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(demoLog(d.log))), d.cli.demoHTTP(addr),
@@ -230,7 +230,7 @@ func (d *clusterDemo) count(err error) {
 }
 
 // greet prints where the demo is and what to try.
-func (d *clusterDemo) greet(front *guest, members []member) {
+func (d *clusterDemo) greet(front *clusterClient, members []member) {
 	c := d.cli
 	httpURL := "http://" + front.node.HTTPAddr()
 	if c.json {
@@ -316,7 +316,7 @@ func (d *clusterDemo) traffic(kind string) clusterTraffic {
 }
 
 // showTraffic reports the traffic until the context ends.
-func (d *clusterDemo) showTraffic(ctx context.Context, front *guest) {
+func (d *clusterDemo) showTraffic(ctx context.Context, front *clusterClient) {
 	if d.flags.quiet {
 		<-ctx.Done()
 		return

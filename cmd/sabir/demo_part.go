@@ -39,7 +39,7 @@ func (c *cli) newMember(id string, part, of int, address string, log slog.Handle
 	if err != nil {
 		return nil, err
 	}
-	told, telling, err := demoTelemetry()
+	observed, traced, err := demoTelemetry()
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func (c *cli) newMember(id string, part, of int, address string, log slog.Handle
 		}
 		return next
 	}}
-	return shop.NewPart(part, of, sabir.NodeID(id), sabir.Logger(slog.New(log)), sabir.Join(address, join...), told,
-		sabir.Use(telling, joined)), nil
+	return shop.NewPart(part, of, sabir.NodeID(id), sabir.Logger(slog.New(log)), sabir.Join(address, join...), observed,
+		sabir.Use(traced, joined)), nil
 }
 
 // memberOf describes a node that runs.

@@ -22,7 +22,7 @@ type processes struct {
 	flags   demoFlags
 	address string
 	log     io.Writer
-	tell    func(childNews)
+	notify  func(childNews)
 
 	program string
 	cancel  context.CancelFunc
@@ -217,7 +217,7 @@ func (k *keeper) hear(line []byte, log *lines) {
 		left := len(k.of.here)
 		k.of.mu.Unlock()
 		if k.opened {
-			k.of.tell(childNews{member: k.was, Left: left})
+			k.of.notify(childNews{member: k.was, Left: left})
 			return
 		}
 		k.opened = true
@@ -234,7 +234,7 @@ func (k *keeper) tellEnd(why string) {
 	if k.was.Addr == k.of.address && left > 0 && !news.Restart {
 		news.Instead = k.of.members()[0].Addr
 	}
-	k.of.tell(news)
+	k.of.notify(news)
 }
 
 // lines is a writer that passes each whole line on, without its end. A longer one than maxLine is cut in pieces.

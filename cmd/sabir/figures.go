@@ -64,7 +64,7 @@ func (o *observer) look(ctx context.Context) (clusterFigures, error) {
 	nodes = slices.DeleteFunc(nodes, func(s surveyed) bool { return s.ClientOnly })
 	now := time.Now()
 	seen := o.ask(ctx, nodes)
-	_, linked := o.to.(*guest)
+	_, linked := o.to.(*clusterClient)
 	f := clusterFigures{Nodes: nodes, Mute: []string{}, OverHTTP: !linked}
 	if !o.when.IsZero() {
 		f.Seconds = now.Sub(o.when).Seconds()
@@ -87,8 +87,8 @@ func (o *observer) look(ctx context.Context) (clusterFigures, error) {
 func (o *observer) ask(ctx context.Context, nodes []surveyed) map[string]telemetry.Stats {
 	const action = "$telemetry.stats"
 	seen := make(map[string]telemetry.Stats)
-	g, isGuest := o.to.(*guest)
-	if !isGuest {
+	g, joined := o.to.(*clusterClient)
+	if !joined {
 		if stats, err := askFor[telemetry.Stats](ctx, o.cli, o.to, action); err == nil {
 			seen[stats.Node] = stats
 		}

@@ -165,7 +165,7 @@ func (c *cli) describeCluster(ctx context.Context) (api.API, error) {
 }
 
 // describeAction asks a node that has the action.
-func (c *cli) describeAction(ctx context.Context, g *guest, action string) (d introspect.Description, err error) {
+func (c *cli) describeAction(ctx context.Context, g *clusterClient, action string) (d introspect.Description, err error) {
 	input, err := json.Marshal(introspect.DescriptionRequest{Action: action})
 	if err != nil {
 		return d, err

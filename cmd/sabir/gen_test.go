@@ -109,7 +109,7 @@ func TestABreakingChangeFails(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	asJSON := sabirRun(t, "gen", "diff", before, after, "--json")
-	if told := oneJSON[genDiff](t, asJSON.out); asJSON.code != exitFailed || !told.Breaking || len(told.Changes) == 0 {
+	if reported := oneJSON[genDiff](t, asJSON.out); asJSON.code != exitFailed || !reported.Breaking || len(reported.Changes) == 0 {
 		t.Errorf("%+v", asJSON)
 	}
 	same := sabirRun(t, "gen", "diff", before, before)

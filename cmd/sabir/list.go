@@ -161,7 +161,7 @@ how far away, what they offer, and the process each runs in. A node to which oth
 send no calls of an action for a while, because it answers them worse than the
 rest, is shown as sick. With --join every
 node is asked itself, and the round trip is that of a call from here; over HTTP
-all is what the asked node knows. Guests, such as this command line, are left
+all is what the asked node knows. Client-only nodes, such as this command line, are left
 out without --all. --json tells more: labels, host, version of Go.`,
 		Example: `  sabir nodes --join tcp://:7700
   sabir nodes --json
@@ -178,11 +178,11 @@ out without --all. --json tells more: labels, host, version of Go.`,
 				return err
 			}
 			list = slices.DeleteFunc(list, func(s surveyed) bool { return s.ClientOnly && !all })
-			show(c, list, nodeHeader, nodeRow, "there is no node but guests")
+			show(c, list, nodeHeader, nodeRow, "there is no node but client-only ones")
 			return nil
 		},
 	}
-	command.Flags().BoolVar(&all, "all", false, "list guests too")
+	command.Flags().BoolVar(&all, "all", false, "list client-only nodes too")
 	return command
 }
 

@@ -21,7 +21,7 @@ const maxChanges = 100
 
 // nodeWatch notes which nodes come and go, as the observer's links show it.
 type nodeWatch struct {
-	cluster *guest // nil for none
+	cluster *clusterClient // nil for none
 	there   map[string]bool
 	list    []nodeChange
 }

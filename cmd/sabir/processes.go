@@ -88,14 +88,14 @@ func (c *cli) processes(ctx context.Context, flags processesFlags, node string) 
 		return err
 	}
 	if flags.flat || flags.Match != "" {
-		return tellProcesses(ctx, c, to, nodes, "list", flags.Query, c.showList)
+		return queryProcesses(ctx, c, to, nodes, "list", flags.Query, c.showList)
 	}
-	return tellProcesses(ctx, c, to, nodes, "tree", flags.Query, c.showTrees)
+	return queryProcesses(ctx, c, to, nodes, "tree", flags.Query, c.showTrees)
 }
 
 // nodesToAsk is the nodes that are to be asked; over HTTP it is the one that answers.
 func (c *cli) nodesToAsk(ctx context.Context, to target, node string) ([]string, error) {
-	g, joined := to.(*guest)
+	g, joined := to.(*clusterClient)
 	if !joined {
 		info, err := askFor[introspect.Node](ctx, c, to, "$node.info")
 		if err == nil && node != "" && node != info.ID {
@@ -116,15 +116,15 @@ func (c *cli) nodesToAsk(ctx context.Context, to target, node string) ([]string,
 	return nodes, err
 }
 
-// tellProcesses asks nodes for what is to be shown, and shows it. Of several nodes those without processes are left out.
-func tellProcesses[Told any](ctx context.Context, c *cli, to target, nodes []string, action string, q inspect.Query, show func(Told)) error {
+// queryProcesses asks nodes for what is to be shown, and shows it. Of several nodes those without processes are left out.
+func queryProcesses[Answer any](ctx context.Context, c *cli, to target, nodes []string, action string, q inspect.Query, show func(Answer)) error {
 	text, err := json.Marshal(q)
 	if err != nil {
 		return err
 	}
-	told := []Told{}
+	answers := []Answer{}
 	for _, id := range nodes {
-		if g, joined := to.(*guest); joined {
+		if g, joined := to.(*clusterClient); joined {
 			g.to = id
 		}
 		answer, err := c.ask(ctx, to, "$processes."+action, text)
@@ -140,20 +140,20 @@ func tellProcesses[Told any](ctx context.Context, c *cli, to target, nodes []str
 			fmt.Fprintf(c.stderr, "node %s does not tell about its processes: %v\n", printable(id), err)
 			continue
 		}
-		var one Told
+		var one Answer
 		if err := json.Unmarshal(answer, &one); err != nil {
 			return sabir.Errorf(sabir.CodeInternal, "BadOutput", "what node %s tells about its processes cannot be read; does it run another version of Sabir? %w", id, err)
 		}
-		told = append(told, one)
+		answers = append(answers, one)
 	}
-	if len(told) == 0 {
+	if len(answers) == 0 {
 		return failf("no node of %s has processes: none was made with the Option of an actor.System", to.Name())
 	}
 	if c.json {
-		writeJSON(c.stdout, told)
+		writeJSON(c.stdout, answers)
 		return nil
 	}
-	for i, one := range told {
+	for i, one := range answers {
 		if i > 0 {
 			fmt.Fprintln(c.stdout)
 		}

@@ -61,7 +61,7 @@ func (c *cli) root() *cobra.Command {
 		Short: "Try, call, watch and measure Sabir nodes, and make services",
 		Long: `Sabir is a service runtime: typed Go functions, called at function speed in
 process and over the network. This command line talks to a running node over
-HTTP (--url), or joins a cluster as a guest and talks to all of its nodes
+HTTP (--url), or joins a cluster as a client-only node and talks to all of its nodes
 (--join). New here? Start the demo in one terminal and call it from another.`,
 		Example: `  sabir demo                        # a small shop on http://127.0.0.1:3000
   sabir actions                     # what it offers
@@ -81,7 +81,7 @@ HTTP (--url), or joins a cluster as a guest and talks to all of its nodes
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
 	flags.StringVar(&c.url, "url", "", "the node to talk to (default $SABIR_URL, else http://127.0.0.1:3000)")
-	flags.StringVar(&c.join, "join", "", "the cluster to join as a guest, by the address of any node: tcp://:7700 (default $SABIR_JOIN)")
+	flags.StringVar(&c.join, "join", "", "the cluster to join as a client-only node, by the address of any node: tcp://:7700 (default $SABIR_JOIN)")
 	flags.StringVar(&c.cluster, "cluster", "", "the cluster's name (default \"default\")")
 	flags.StringVar(&c.key, "key", "", "the key that the node or the cluster asks for (default $SABIR_KEY, which other users cannot see)")
 	flags.StringVar(&c.tlsCert, "tls-cert", "", "for tls:// links: the file with this side's certificate")

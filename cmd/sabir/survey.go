@@ -47,8 +47,8 @@ func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, er
 		}
 		list = append(list, s)
 	}
-	g, isGuest := to.(*guest)
-	if !isGuest {
+	g, joined := to.(*clusterClient)
+	if !joined {
 		return list, nil
 	}
 	list = slices.DeleteFunc(list, func(s surveyed) bool { return s.ID == g.node.ID() })
@@ -100,7 +100,7 @@ func (s *surveyed) shownState() string {
 }
 
 // addUnreached adds the nodes that others know and this observer could not link to: they do not answer it.
-func (g *guest) addUnreached(ctx context.Context, list []surveyed) []surveyed {
+func (g *clusterClient) addUnreached(ctx context.Context, list []surveyed) []surveyed {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
 	near := slices.IndexFunc(list, func(s surveyed) bool { return !s.ClientOnly && s.State == sabir.StateRunning.String() })
@@ -124,7 +124,7 @@ func (g *guest) addUnreached(ctx context.Context, list []surveyed) []surveyed {
 }
 
 // probe asks one node how it is.
-func (g *guest) probe(ctx context.Context, s *surveyed, times int) {
+func (g *clusterClient) probe(ctx context.Context, s *surveyed, times int) {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
 	s.RTT = 0

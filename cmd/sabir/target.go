@@ -48,7 +48,7 @@ func (c *cli) joins() (bool, error) {
 }
 
 // openJoined is open for what only a cluster can do.
-func (c *cli) openJoined(ctx context.Context, what string, more ...sabir.NodeOption) (*guest, error) {
+func (c *cli) openJoined(ctx context.Context, what string, more ...sabir.NodeOption) (*clusterClient, error) {
 	joined, err := c.joins()
 	if err != nil {
 		return nil, err

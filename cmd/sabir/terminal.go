@@ -57,14 +57,14 @@ func printable(text string) string {
 
 // progress shows a bar on stderr that is full after d, with the figures of the load, if that is a terminal and --json
 // is not set. tell moves it, done removes it.
-func (c *cli) progress(what string, d time.Duration) (tell func(load.Plan, load.Progress), done func()) {
+func (c *cli) progress(what string, d time.Duration) (notify func(load.Plan, load.Progress), done func()) {
 	if c.json || !isTerminal(c.stderr) {
 		return func(load.Plan, load.Progress) {}, func() {}
 	}
 	bar := progressbar.NewOptions64(d.Milliseconds(), progressbar.OptionSetWriter(c.stderr), progressbar.OptionSetDescription(what),
 		progressbar.OptionSetWidth(30), progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(false),
 		progressbar.OptionSetPredictTime(true), progressbar.OptionEnableColorCodes(false))
-	tell = func(plan load.Plan, p load.Progress) {
+	notify = func(plan load.Plan, p load.Progress) {
 		past := p.Elapsed
 		if !p.Warming {
 			past += plan.Warmup
@@ -72,7 +72,7 @@ func (c *cli) progress(what string, d time.Duration) (tell func(load.Plan, load.
 		bar.Describe(what + figures(p))
 		_ = bar.Set64(min(past.Milliseconds(), d.Milliseconds()-1)) // a bar that cannot be drawn harms nothing
 	}
-	return tell, func() { _ = bar.Finish() }
+	return notify, func() { _ = bar.Finish() }
 }
 
 // figures is a load so far, in short.

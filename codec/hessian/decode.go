@@ -166,7 +166,7 @@ func (d *Decoder) nested(p *plan, at unsafe.Pointer) bool {
 	}
 	switch {
 	case p.op == opInterface:
-		return d.face(p, at)
+		return d.abstract(p, at)
 	case tag == tagRef:
 		return d.reference(p, at)
 	case tag == tagNull:
@@ -201,8 +201,8 @@ func (d *Decoder) nested(p *plan, at unsafe.Pointer) bool {
 	return ok
 }
 
-// face reads into an interface that has methods. Only a registered type can satisfy it.
-func (d *Decoder) face(p *plan, at unsafe.Pointer) bool {
+// abstract reads into an interface that has methods. Only a registered type can satisfy it.
+func (d *Decoder) abstract(p *plan, at unsafe.Pointer) bool {
 	start := d.pos
 	v := d.any()
 	if d.fault != nil {

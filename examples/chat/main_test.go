@@ -27,13 +27,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(brokers.Stopping(m))
 }
 
-// guest is a chat member: the test writes its input and reads its lines.
-type guest struct {
+// participant is a chat participant: the test writes its input and reads its lines.
+type participant struct {
 	in    io.Writer
 	lines chan string
 }
 
-func (g guest) say(t *testing.T, text string) {
+func (g participant) say(t *testing.T, text string) {
 	t.Helper()
 	if _, err := fmt.Fprintln(g.in, text); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func (g guest) say(t *testing.T, text string) {
 }
 
 // sees waits for a line.
-func (g guest) sees(t *testing.T, want string) {
+func (g participant) sees(t *testing.T, want string) {
 	t.Helper()
 	for limit := time.After(2 * time.Minute); ; {
 		select {
@@ -68,7 +68,7 @@ func readLines(from io.Reader) chan string {
 }
 
 // enter runs a chat in this process; leave ends it.
-func enter(t *testing.T, address, name string) (g guest, leave func()) {
+func enter(t *testing.T, address, name string) (g participant, leave func()) {
 	t.Helper()
 	in, typing := io.Pipe()
 	shown, out := io.Pipe()
@@ -89,7 +89,7 @@ func enter(t *testing.T, address, name string) (g guest, leave func()) {
 		}
 	}
 	t.Cleanup(leave)
-	return guest{typing, readLines(shown)}, leave
+	return participant{typing, readLines(shown)}, leave
 }
 
 func TestTwoChatOverTwoNodes(t *testing.T) {
@@ -138,7 +138,7 @@ func TestAKilledTerminalIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer command.Process.Kill()
-	bob := guest{in, readLines(out)}
+	bob := participant{in, readLines(out)}
 	ada.sees(t, "* bob is here")
 	bob.sees(t, "* ada is here")
 	bob.say(t, "hello")

@@ -116,9 +116,9 @@ func TestAnOrderIsWatchedUntilItIsCancelled(t *testing.T) {
 
 func TestListenersGetNewOrders(t *testing.T) {
 	base := startOrders(t)
-	heard := bufio.NewScanner(send(t, "GET", base+"/events?topic=orders.*", "").Body)
+	received := bufio.NewScanner(send(t, "GET", base+"/events?topic=orders.*", "").Body)
 	send(t, "POST", base+"/orders", `{"item":"rope","quantity":2}`)
-	if name, data := next(t, heard, "event: "), next(t, heard, "data: "); name != "orders.placed" || !strings.Contains(data, `"item":"rope"`) {
+	if name, data := next(t, received, "event: "), next(t, received, "data: "); name != "orders.placed" || !strings.Contains(data, `"item":"rope"`) {
 		t.Errorf("%s %s", name, data)
 	}
 }

@@ -99,11 +99,11 @@ func (o *orders) create(ctx context.Context, in CreateOrder) (Order, error) {
 	order, err := o.place(ctx, in)
 	if err != nil {
 		o.rejected.Add(1)
-		tell(ctx, o.service, "order.rejected", OrderRejected{in.UserID, sabir.AsError(err).Name})
+		notify(ctx, o.service, "order.rejected", OrderRejected{in.UserID, sabir.AsError(err).Name})
 		return Order{}, err
 	}
 	o.placed.Add(1)
-	tell(ctx, o.service, "order.created", order)
+	notify(ctx, o.service, "order.created", order)
 	return order, nil
 }
 

@@ -66,10 +66,10 @@ func (s *Shop) Stats() (stats Stats) {
 	return stats
 }
 
-// tell emits an event about something that has happened: it is sent though the caller may have ended by now, and if
+// notify emits an event about something that has happened: it is sent though the caller may have ended by now, and if
 // it cannot be sent, what happened is not undone and the log records it.
-func tell[T any](ctx context.Context, from *sabir.Service, event string, payload T) {
+func notify[T any](ctx context.Context, from *sabir.Service, event string, payload T) {
 	if err := sabir.Emit(context.WithoutCancel(ctx), from, event, payload); err != nil {
-		sabir.NodeFromContext(ctx).Log().Warn("an event was not told", "event", event, "error", err)
+		sabir.NodeFromContext(ctx).Log().Warn("an event was not emitted", "event", event, "error", err)
 	}
 }

@@ -111,7 +111,7 @@ func (s *stock) reserve(ctx context.Context, in ReserveStock) (Reservation, erro
 		return Reservation{}, err
 	}
 	for _, event := range low {
-		tell(ctx, s.service, "stock.low", event)
+		notify(ctx, s.service, "stock.low", event)
 	}
 	return taken, nil
 }

@@ -39,7 +39,7 @@ func At(prefix string, list ...Option) gateway.HTTPOption {
 // handler is the page where the site lets it be read.
 func (o options) handler(prefix string, site web.Site) (http.Handler, error) {
 	if site.API == nil {
-		return nil, errors.New("openapi: the face at " + prefix + " does not say what it offers")
+		return nil, errors.New("openapi: the gateway at " + prefix + " does not say what it offers")
 	}
 	p := newPage(prefix, site.API)
 	switch {

@@ -99,7 +99,7 @@ func (d *document) servers() []any {
 	return list
 }
 
-// otherTag is of operations that belong to no service.
+// otherTag groups the operations that belong to no service.
 const otherTag = "HTTP"
 
 func (d *document) tags() []any {

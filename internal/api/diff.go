@@ -32,7 +32,7 @@ func (c Change) String() string {
 // callers send with it is lost, and wider bounds of an output are not, since callers do not check them.
 func Diff(before, after API) []Change {
 	d := &differ{before: before, after: after}
-	d.face()
+	d.settings()
 	now := byName(after)
 	for _, a := range before.Actions {
 		b, ok := now[a.Name]
@@ -104,8 +104,8 @@ func place(where string) string {
 	return what + "'s /" + pointer
 }
 
-// face compares the settings that concern all actions, such as the prefix of addresses.
-func (d *differ) face() {
+// settings compares the settings that concern all actions, such as the prefix of addresses.
+func (d *differ) settings() {
 	if d.before.Prefix != d.after.Prefix {
 		d.breaking("", "The prefix of all addresses was %q and is %q", d.before.Prefix, d.after.Prefix)
 	}

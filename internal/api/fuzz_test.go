@@ -23,7 +23,7 @@ func FuzzWhatAnotherNodeTells(f *testing.F) {
 			}
 			list[name] = d
 		}
-		got, err := api.Of(api.API{}, []*sabir.Action{away("a.b"), away("c.d")}, api.Sources{Lookup: told(list)})
+		got, err := api.Of(api.API{}, []*sabir.Action{remote("a.b"), remote("c.d")}, api.Sources{Lookup: reported(list)})
 		if err != nil {
 			t.Fatal(err)
 		}

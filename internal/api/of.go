@@ -175,29 +175,29 @@ func (m *maker) remote(a *sabir.Action, d *described) {
 	if m.from.Lookup == nil {
 		return
 	}
-	told, ok := m.from.Lookup(a)
+	reported, ok := m.from.Lookup(a)
 	if !ok {
 		return
 	}
-	d.In, d.Out, d.CacheFor, d.Deprecated, d.Instead = told.In, told.Out, told.CacheFor, told.Deprecated != "", told.Deprecated
+	d.In, d.Out, d.CacheFor, d.Deprecated, d.Instead = reported.In, reported.Out, reported.CacheFor, reported.Deprecated != "", reported.Deprecated
 	if m.from.Scopes != nil {
-		d.Scopes = told.Notes[fmt.Sprint(m.from.Scopes)]
+		d.Scopes = reported.Notes[fmt.Sprint(m.from.Scopes)]
 	}
-	for _, e := range told.Errors {
+	for _, e := range reported.Errors {
 		var code sabir.Code
 		if code.UnmarshalText([]byte(e.Code)) != nil {
 			code = sabir.CodeUnknown // one that this program does not know has its status
 		}
 		declared := Error{Name: e.Name, Code: e.Code, Status: (&sabir.Error{Code: code, Name: e.Name}).HTTPStatus(), Description: e.Message}
-		if e.Data > 0 && e.Data <= len(told.More) {
-			declared.Data = told.More[e.Data-1]
+		if e.Data > 0 && e.Data <= len(reported.More) {
+			declared.Data = reported.More[e.Data-1]
 		}
 		d.Errors = append(d.Errors, declared)
 	}
-	for _, e := range told.Examples {
+	for _, e := range reported.Examples {
 		d.Examples = append(d.Examples, Example{In: e.In, Out: e.Out})
 	}
-	if d.types = told.Defs; d.types == nil {
+	if d.types = reported.Defs; d.types == nil {
 		d.types = map[string]*schema.Schema{}
 	}
 }

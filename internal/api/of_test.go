@@ -164,8 +164,8 @@ func TestATypeThatCannotBeDescribedIsReportedAndMayBeAnything(t *testing.T) {
 	}
 }
 
-// away returns an action of another node.
-func away(name string) *sabir.Action {
+// remote returns an action of another node.
+func remote(name string) *sabir.Action {
 	service, _, _ := strings.Cut(name, ".")
 	return &sabir.Action{Name: name, Service: service, Remote: true, Routes: []route.Route{{Method: "GET", Pattern: "/" + name}}}
 }
@@ -183,8 +183,8 @@ func described[In, Out any](t *testing.T) schema.Described {
 	return again
 }
 
-// told returns a Lookup with descriptions as other nodes give them, by the name of the action.
-func told(list map[string]schema.Described) func(*sabir.Action) (introspect.Description, bool) {
+// reported returns a Lookup with descriptions as other nodes give them, by the name of the action.
+func reported(list map[string]schema.Described) func(*sabir.Action) (introspect.Description, bool) {
 	return func(a *sabir.Action) (introspect.Description, bool) {
 		d, ok := list[a.Name]
 		d.More = []*schema.Schema{d.Out}
@@ -194,8 +194,8 @@ func told(list map[string]schema.Described) func(*sabir.Action) (introspect.Desc
 }
 
 func TestActionsOfOtherNodesAreDescribedByThem(t *testing.T) {
-	from := api.Sources{Lookup: told(map[string]schema.Described{"other.get": described[GetUser, User](t)}), Scopes: "roles"}
-	got := describe(t, []*sabir.Action{away("other.get"), away("other.silent")}, from)
+	from := api.Sources{Lookup: reported(map[string]schema.Described{"other.get": described[GetUser, User](t)}), Scopes: "roles"}
+	got := describe(t, []*sabir.Action{remote("other.get"), remote("other.silent")}, from)
 	if text := text(t, got.Actions[0]); text != `{"name":"other.get","service":"other","path":"/other/get","routes":[{"method":"GET","pattern":"/other.get"}],`+
 		`"in":{"$ref":"#/$defs/GetUser"},"out":{"$ref":"#/$defs/User"},"errors":[{"name":"E","code":"NotFound","status":404,"description":"No such one.","data":{"$ref":"#/$defs/User"}},{"name":"F","code":"Aborted","status":409}],`+
 		`"scopes":["s"],"cacheFor":1.5,"examples":[{"in":{"id":1}}],"deprecated":true,"instead":"b.get"}` {
@@ -212,10 +212,10 @@ type Node struct {
 }
 
 func TestTypesOfSeveralNodesAreThereOnce(t *testing.T) {
-	from := api.Sources{Lookup: told(map[string]schema.Described{
+	from := api.Sources{Lookup: reported(map[string]schema.Described{
 		"a.get": described[GetUser, Node](t), "b.get": described[GetUser, Node](t), "c.get": described[GetUser, User](t)})}
 	local := action[GetUser, User]("users.get")
-	got := describe(t, []*sabir.Action{local, away("a.get"), away("b.get"), away("c.get")}, from)
+	got := describe(t, []*sabir.Action{local, remote("a.get"), remote("b.get"), remote("c.get")}, from)
 	if len(got.Types) != 3 {
 		t.Errorf("got the types %s", text(t, got.Types))
 	}
@@ -228,8 +228,8 @@ func TestOtherTypesOfOneNameKeepApart(t *testing.T) {
 	one, two := described[GetUser, Node](t), described[GetUser, Node](t)
 	two.Defs["User"].Properties = two.Defs["User"].Properties[:1]
 	two.Defs["User"].GoType = "example.org/crm.User"
-	from := api.Sources{Lookup: told(map[string]schema.Described{"a.get": one, "b.get": two})}
-	got := describe(t, []*sabir.Action{away("a.get"), away("b.get")}, from)
+	from := api.Sources{Lookup: reported(map[string]schema.Described{"a.get": one, "b.get": two})}
+	got := describe(t, []*sabir.Action{remote("a.get"), remote("b.get")}, from)
 	if want := `{"$ref":"#/$defs/api_test.Node"}`; text(t, got.Actions[1].Out) != want {
 		t.Errorf("got %s, want %s: it refers to another User", text(t, got.Actions[1].Out), want)
 	}
@@ -250,9 +250,9 @@ func TestOtherTypesOfOneNameKeepApart(t *testing.T) {
 }
 
 func TestATypeThatOneActionTakesAndAnotherGivesHasTwoNames(t *testing.T) {
-	from := api.Sources{Lookup: told(map[string]schema.Described{
+	from := api.Sources{Lookup: reported(map[string]schema.Described{
 		"a.add": described[User, sabir.Empty](t), "a.get": described[GetUser, User](t), "b.put": described[User, User](t)})}
-	got := describe(t, []*sabir.Action{away("a.add"), away("a.get"), away("b.put")}, from)
+	got := describe(t, []*sabir.Action{remote("a.add"), remote("a.get"), remote("b.put")}, from)
 	want := `[{"$ref":"#/$defs/UserInput"},{"$ref":"#/$defs/User"},{"$ref":"#/$defs/UserInput"},{"$ref":"#/$defs/User"}]`
 	if got := text(t, []any{got.Actions[0].In, got.Actions[1].Out, got.Actions[2].In, got.Actions[2].Out}); got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -263,9 +263,9 @@ func TestATypeThatOneActionTakesAndAnotherGivesHasTwoNames(t *testing.T) {
 }
 
 func TestAReferenceToNothingIsAnything(t *testing.T) {
-	from := api.Sources{Lookup: told(map[string]schema.Described{"a.get": {In: &schema.Schema{Ref: "#/$defs/Gone"}, Out: &schema.Schema{Ref: "#/$defs/Loop"},
+	from := api.Sources{Lookup: reported(map[string]schema.Described{"a.get": {In: &schema.Schema{Ref: "#/$defs/Gone"}, Out: &schema.Schema{Ref: "#/$defs/Loop"},
 		Defs: map[string]*schema.Schema{"Loop": {Ref: "#/$defs/Loop"}}}})}
-	got := describe(t, []*sabir.Action{away("a.get")}, from)
+	got := describe(t, []*sabir.Action{remote("a.get")}, from)
 	if a := got.Actions[0]; text(t, a.In) != `{}` || text(t, a.Out) != `{"$ref":"#/$defs/Loop"}` {
 		t.Errorf("got %s", text(t, a))
 	}
@@ -282,11 +282,11 @@ func many(n int) (list []*sabir.Action, from api.Sources) {
 	}
 	all := map[string]schema.Described{}
 	for i := range n {
-		a := away(fmt.Sprintf("s%d.get", i))
+		a := remote(fmt.Sprintf("s%d.get", i))
 		list = append(list, a, action[GetUser, Node](fmt.Sprintf("l%d.get", i)))
 		all[a.Name] = d
 	}
-	return list, api.Sources{Lookup: told(all)}
+	return list, api.Sources{Lookup: reported(all)}
 }
 
 func TestThousandsOfActionsTakeWorkInProportion(t *testing.T) {

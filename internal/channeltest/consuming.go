@@ -356,9 +356,9 @@ func dropAge(b *bench) {
 }
 
 func deadMessages(b *bench) {
-	b.declare(engine.Spec{Letters: true})
+	b.declare(engine.Spec{DeadLetters: true})
 	sent := b.publish("a", "b", "c")
-	list, err := b.store.Letters(b.Context(), b.name, 10)
+	list, err := b.store.DeadLetters(b.Context(), b.name, 10)
 	if err != nil || len(list) != 3 || string(list[0].Data) != "a" || list[2].ID != sent[2].ID {
 		b.Fatalf("%+v, %v", list, err)
 	}
@@ -368,11 +368,11 @@ func deadMessages(b *bench) {
 	if n, err := b.store.Remove(b.Context(), b.name, list[1].Key); n != 0 || err != nil {
 		b.Fatalf("removed %d again, %v", n, err)
 	}
-	list, err = b.store.Letters(b.Context(), b.name, 10)
+	list, err = b.store.DeadLetters(b.Context(), b.name, 10)
 	if err != nil || len(list) != 2 || string(list[0].Data) != "a" || string(list[1].Data) != "c" {
 		b.Fatalf("%+v, %v", list, err)
 	}
-	if list, err = b.store.Letters(b.Context(), b.name, 1); err != nil || len(list) != 1 {
+	if list, err = b.store.DeadLetters(b.Context(), b.name, 1); err != nil || len(list) != 1 {
 		b.Fatalf("%+v, %v", list, err)
 	}
 	b.until("2 are counted", func() bool {
@@ -382,11 +382,11 @@ func deadMessages(b *bench) {
 }
 
 func deadMessagesConsumed(b *bench) {
-	b.declare(engine.Spec{Letters: true})
+	b.declare(engine.Spec{DeadLetters: true})
 	g := b.join(engine.GroupSpec{})
 	b.publish("a")
 	b.done(g, b.receive(g, 1)...)
-	if list, err := b.store.Letters(b.Context(), b.name, 10); err != nil || len(list) != 1 {
+	if list, err := b.store.DeadLetters(b.Context(), b.name, 10); err != nil || len(list) != 1 {
 		b.Fatalf("%+v, %v", list, err)
 	}
 }

@@ -106,7 +106,7 @@ func (f Fault) Run(t *testing.T) {
 		r.refused, slowest.Round(time.Millisecond), 5*faultPublishers, refused.Round(time.Millisecond), again.Round(time.Millisecond), len(r.acknowledged))
 }
 
-// faultRun is what was seen in a run.
+// faultRun records what a test of a fault saw in one run.
 type faultRun struct {
 	fault Fault
 	store engine.Store

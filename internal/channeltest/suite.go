@@ -16,7 +16,7 @@ import (
 
 // Setup is the engine under test.
 type Setup struct {
-	// Address is that of a broker that runs.
+	// Address is the address of a running broker.
 	Address string
 	// Broker kills and restarts the broker of Address; nil for an engine without one.
 	Broker Broker
@@ -73,7 +73,7 @@ func Run(t *testing.T, setup Setup) {
 		{"a message retried at once comes again at once", retriedAtOnce},
 		{"a message that is released comes again at once and its attempt does not count", released},
 		{"attempts that the consumer has counted are kept by a retry", attemptsRaised},
-		{"what was lost with its consumer is told from what has failed", lossesAndFailuresApart},
+		{"what was lost with its consumer is distinguished from what has failed", lossesAndFailuresApart},
 		{"no more is handed out than was asked for", limited},
 		{"a context ends the wait for messages", waitEnds},
 		{"closing ends the wait for messages", closeEnds},

@@ -72,7 +72,7 @@ func emitReaches(t *testing.T, s *suite) {
 		t.Fatal("Emit returned before the handler had run")
 	}
 	if h := <-got; h != (received{"bob", service + ".happened", "Ada"}) {
-		t.Errorf("heard %+v", h)
+		t.Errorf("received %+v", h)
 	}
 }
 
@@ -108,7 +108,7 @@ func emitPrefersLocal(t *testing.T, s *suite) {
 		must(t, sabir.Emit(brief(t), w.cid, event, greeting{"Ada"}))
 	}
 	if got := count(got); !maps.Equal(got, map[string]int{"cid": 10}) {
-		t.Errorf("heard on %v", got)
+		t.Errorf("received on %v", got)
 	}
 }
 
@@ -122,7 +122,7 @@ func broadcastAll(t *testing.T, s *suite) {
 	w.serve(t, w.bob, listens(two, got, event))
 	must(t, sabir.Broadcast(brief(t), w.ann, event, greeting{"Ada"}))
 	if got := count(got); !maps.Equal(got, map[string]int{"ann": 1, "bob": 2, "cid": 1}) {
-		t.Errorf("heard on %v", got)
+		t.Errorf("received on %v", got)
 	}
 }
 
@@ -136,7 +136,7 @@ func broadcastStays(t *testing.T, s *suite) {
 	must(t, sabir.BroadcastLocal(brief(t), w.ann, event, greeting{"Ada"}))
 	must(t, sabir.Broadcast(brief(t), w.ann, event, greeting{"Ada"})) // arrives after whatever the first might have sent
 	if got := count(got); !maps.Equal(got, map[string]int{"ann": 2, "bob": 1, "cid": 1}) {
-		t.Errorf("heard on %v", got)
+		t.Errorf("received on %v", got)
 	}
 }
 
@@ -159,7 +159,7 @@ func eventPatterns(t *testing.T, s *suite) {
 			events = append(events, (<-test.got).event)
 		}
 		if !slices.Equal(events, test.want) {
-			t.Errorf("%s heard %v, want %v", pattern, events, test.want)
+			t.Errorf("%s received %v, want %v", pattern, events, test.want)
 		}
 	}
 }
@@ -292,11 +292,11 @@ func eventByName(t *testing.T, s *suite) {
 	}
 	emit(false)
 	if total := len(got); total != 1 || (<-got).text != "Ada" {
-		t.Errorf("emitted, heard %d times", total)
+		t.Errorf("emitted, received %d times", total)
 	}
 	emit(true)
 	if got := count(got); !maps.Equal(got, map[string]int{"bob": 1, "cid": 1}) {
-		t.Errorf("broadcast, heard on %v", got)
+		t.Errorf("broadcast, received on %v", got)
 	}
 }
 
@@ -327,16 +327,16 @@ func eventsWhileOneLeaves(t *testing.T, s *suite) {
 func eventsFollow(t *testing.T, s *suite) {
 	w := s.threeNodes
 	event, got := name()+".happened", make(chan received, 10)
-	tell := func() { t.Helper(); must(t, sabir.Emit(brief(t), w.ann, event, greeting{"Ada"})) }
-	tell()
+	notify := func() { t.Helper(); must(t, sabir.Emit(brief(t), w.ann, event, greeting{"Ada"})) }
+	notify()
 	service := listens(name(), got, event)
 	must(t, w.bob.Add(brief(t), service))
 	eventually(t, "ann knows of the service", func() bool { return offers(w.ann, service.Name(), "bob") })
-	tell()
+	notify()
 	must(t, w.bob.Remove(brief(t), service))
 	eventually(t, "ann knows that it has gone", func() bool { return !offers(w.ann, service.Name(), "bob") })
-	tell()
+	notify()
 	if len(got) != 1 {
-		t.Errorf("heard %d times, want once", len(got))
+		t.Errorf("received %d times, want once", len(got))
 	}
 }

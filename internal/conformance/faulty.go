@@ -63,7 +63,7 @@ func faultyFor(t testing.TB, address string) (breaker, string) {
 	return f, faultyPrefix + address
 }
 
-// Listen is that of the inner transport.
+// Listen listens on the inner transport.
 func (f *faulty) Listen(ctx context.Context, at *url.URL, config transport.Config) (transport.Listener, error) {
 	l, err := f.inner.Listen(ctx, innerURL(at), config)
 	if err != nil {
@@ -76,7 +76,7 @@ func (f *faulty) Listen(ctx context.Context, at *url.URL, config transport.Confi
 	return made, nil
 }
 
-// Dial is that of the inner transport, where nothing is broken.
+// Dial dials on the inner transport, unless the test has broken the connection.
 func (f *faulty) Dial(ctx context.Context, to *url.URL, config transport.Config) (net.Conn, error) {
 	f.mu.Lock()
 	on := pathOf(config.Name, f.owner[to.String()])

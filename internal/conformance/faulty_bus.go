@@ -29,7 +29,7 @@ func faultyBusFor(inner transport.Bus, scheme string) *faultyBus {
 	return f
 }
 
-// Connect is that of the inner bus.
+// Connect connects to the inner bus.
 func (f *faultyBus) Connect(ctx context.Context, at *url.URL, config transport.Config, events transport.BusEvents) (transport.Broker, error) {
 	inner, err := f.inner.Connect(ctx, innerURL(at), config, events)
 	if err != nil {

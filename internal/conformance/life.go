@@ -316,11 +316,11 @@ func stopCallsOut(t *testing.T, s *suite) {
 
 func stopWithEvents(t *testing.T, s *suite) {
 	c := s.cluster(t)
-	var heardEvents atomic.Int64
+	var receivedEvents atomic.Int64
 	service := func() *sabir.Service {
 		made := sabir.NewService("svc")
 		sabir.On(made, "thing.happened", func(context.Context, int) error {
-			heardEvents.Add(1)
+			receivedEvents.Add(1)
 			return nil
 		})
 		return made
@@ -336,8 +336,8 @@ func stopWithEvents(t *testing.T, s *suite) {
 	stop(t, b)
 	l.more(100)
 	l.stop()
-	if made := l.made.Load(); heardEvents.Load() != made {
-		t.Errorf("%d events were emitted and %d heard", made, heardEvents.Load())
+	if made := l.made.Load(); receivedEvents.Load() != made {
+		t.Errorf("%d events were emitted and %d received", made, receivedEvents.Load())
 	}
 }
 

@@ -33,10 +33,10 @@ var processBehaviours = []behaviour{
 func processOrder(t *testing.T, s *suite) {
 	ann, bob, _ := s.threeNodes.reachable(t)
 	const count = 10_000
-	from, to := settle(t, ann), settle(t, bob)
+	from, to := spawnTest(t, ann), spawnTest(t, bob)
 	sent := from.flood(ann, to.pid, 0, count)
 	for n := range count {
-		if got := hears[numbered](t, to); got.N != n {
+		if got := next[numbered](t, to); got.N != n {
 			t.Fatalf("message %d comes instead of %d", got.N, n)
 		}
 	}
@@ -45,7 +45,7 @@ func processOrder(t *testing.T, s *suite) {
 
 func processError(t *testing.T, s *suite) {
 	ann, bob, _ := s.threeNodes.reachable(t)
-	to := settle(t, bob)
+	to := spawnTest(t, bob)
 	_, err := actor.Call[numbered](brief(t), ann, to.pid, refuse{})
 	e, ok := errors.AsType[*sabir.Error](err)
 	if !ok || !errors.Is(err, errNotToday) || e.Code != errNotToday.Code || e.Message != errNotToday.Message || e.Node != "bob" {
@@ -65,7 +65,7 @@ func processError(t *testing.T, s *suite) {
 
 func processLarge(t *testing.T, s *suite) {
 	ann, bob, _ := s.threeNodes.reachable(t)
-	to := settle(t, bob)
+	to := spawnTest(t, bob)
 	sent := bytes.Repeat([]byte("0123456789abcdef"), 5<<20/16)
 	got, err := actor.Call[content](brief(t), ann, to.pid, content{sent})
 	if err != nil || !bytes.Equal(got.Data, sent) {
@@ -75,28 +75,28 @@ func processLarge(t *testing.T, s *suite) {
 
 func processLink(t *testing.T, s *suite) {
 	ann, bob, _ := s.threeNodes.reachable(t)
-	near := settle(t, ann)
+	near := spawnTest(t, ann)
 	far, err := actor.Spawn(bob, mortals, struct{}{})
 	must(t, err)
 	near.does(t, ann, func(p *actor.Process) error { return p.Link(far.PID()) })
 	must(t, actor.Stop(ann, far, errNotToday))
-	if e := hears[actor.Exit](t, near); e.From != far.PID() || !errors.Is(e.Reason, errNotToday) {
+	if e := next[actor.Exit](t, near); e.From != far.PID() || !errors.Is(e.Reason, errNotToday) {
 		t.Errorf("the exit is %+v", e)
 	}
 	far, err = actor.Spawn(bob, mortals, struct{}{})
 	must(t, err)
-	watching := settle(t, ann)
+	watching := spawnTest(t, ann)
 	watching.does(t, ann, func(p *actor.Process) error { p.Monitor(far.PID()); return nil })
 	near.does(t, ann, func(p *actor.Process) error { return p.Link(far.PID()) })
 	must(t, actor.Kill(ann, near.pid))
-	if d := hears[actor.Down](t, watching); d.PID != far.PID() || !errors.Is(d.Reason, actor.ErrKilled) {
+	if d := next[actor.Down](t, watching); d.PID != far.PID() || !errors.Is(d.Reason, actor.ErrKilled) {
 		t.Errorf("the other end: %+v", d)
 	}
 }
 
 func processMonitor(t *testing.T, s *suite) {
 	ann, bob, _ := s.threeNodes.reachable(t)
-	near := settle(t, ann)
+	near := spawnTest(t, ann)
 	far, err := actor.Spawn(bob, mortals, struct{}{})
 	must(t, err)
 	var ref actor.MonitorRef
@@ -107,11 +107,11 @@ func processMonitor(t *testing.T, s *suite) {
 	}
 	near.does(t, ann, monitor)
 	must(t, actor.Stop(ann, far, errNotToday))
-	if d := hears[actor.Down](t, near); d.Ref != ref || d.PID != far.PID() || !errors.Is(d.Reason, errNotToday) {
+	if d := next[actor.Down](t, near); d.Ref != ref || d.PID != far.PID() || !errors.Is(d.Reason, errNotToday) {
 		t.Errorf("the monitor %d tells %+v", ref, d)
 	}
 	near.does(t, ann, monitor)
-	if d := hears[actor.Down](t, near); d.Ref != ref || d.PID != far.PID() || !errors.Is(d.Reason, actor.ErrNoProcess) {
+	if d := next[actor.Down](t, near); d.Ref != ref || d.PID != far.PID() || !errors.Is(d.Reason, actor.ErrNoProcess) {
 		t.Errorf("the monitor %d of nobody tells %+v", ref, d)
 	}
 }
@@ -128,7 +128,7 @@ func processSpawn(t *testing.T, s *suite) {
 	if _, err := actor.Spawn(ann, testActors, start{Note: "refuse"}, actor.OnNode("bob")); !errors.Is(err, errNotToday) {
 		t.Errorf("the error of Init: %v", err)
 	}
-	near, named := settle(t, ann), name()
+	near, named := spawnTest(t, ann), name()
 	var far actor.PID
 	near.does(t, ann, func(p *actor.Process) (err error) {
 		far, err = testActors.Spec(start{Note: "from ann"}, actor.OnNode("bob"), actor.Named(named), actor.Linked()).Start(p)
@@ -139,7 +139,7 @@ func processSpawn(t *testing.T, s *suite) {
 		t.Errorf("%s has the note %q, %v", far, note, err)
 	}
 	must(t, actor.Kill(bob, far))
-	if e := hears[actor.Exit](t, near); e.From != far || !errors.Is(e.Reason, actor.ErrKilled) {
+	if e := next[actor.Exit](t, near); e.From != far || !errors.Is(e.Reason, actor.ErrKilled) {
 		t.Errorf("the exit is %+v", e)
 	}
 }
@@ -147,13 +147,13 @@ func processSpawn(t *testing.T, s *suite) {
 func processNames(t *testing.T, s *suite) {
 	ann, bob, _ := s.threeNodes.reachable(t)
 	named := name()
-	far := settle(t, bob, actor.Named(named))
+	far := spawnTest(t, bob, actor.Named(named))
 	var alias actor.Alias
 	far.does(t, bob, func(p *actor.Process) (err error) { alias, err = p.NewAlias(); return err })
 	must(t, actor.SendConfirmed(brief(t), ann, actor.Name{Name: named, Node: "bob"}, numbered{1}))
 	must(t, actor.SendConfirmed(brief(t), ann, alias, numbered{2}))
 	for n := range 2 {
-		if got := hears[numbered](t, far); got.N != n+1 {
+		if got := next[numbered](t, far); got.N != n+1 {
 			t.Errorf("message %d comes instead of %d", got.N, n+1)
 		}
 	}
@@ -169,11 +169,11 @@ func processNames(t *testing.T, s *suite) {
 func processSameName(t *testing.T, s *suite) {
 	ann, bob, cid := s.threeNodes.reachable(t)
 	named := name()
-	all := map[string]inhabitant{"bob": settle(t, bob, actor.Named(named)), "cid": settle(t, cid, actor.Named(named))}
+	all := map[string]testProcess{"bob": spawnTest(t, bob, actor.Named(named)), "cid": spawnTest(t, cid, actor.Named(named))}
 	for node, in := range all {
 		must(t, actor.Send(ann, actor.Name{Name: named, Node: node}, content{}))
 		must(t, actor.Send(ann, actor.Name{Name: named, Node: node}, numbered{len(node)}))
-		hears[numbered](t, in)
+		next[numbered](t, in)
 	}
 	if _, ok := ann.Whereis(named); ok {
 		t.Error("ann has the name too")
@@ -182,7 +182,7 @@ func processSameName(t *testing.T, s *suite) {
 
 func processImportant(t *testing.T, s *suite) {
 	ann, bob, _ := s.threeNodes.reachable(t)
-	far := settle(t, bob, actor.Mailbox(1, actor.Reject))
+	far := spawnTest(t, bob, actor.Mailbox(1, actor.Reject))
 	busy, free := make(chan struct{}), make(chan struct{})
 	go func() {
 		_, _ = actor.Call[sabir.Empty](context.Background(), bob, far.pid, act{func(*actor.Process) error {
@@ -198,7 +198,7 @@ func processImportant(t *testing.T, s *suite) {
 	if !errors.Is(err, actor.ErrMailboxFull) {
 		t.Errorf("one too many: %v", err)
 	}
-	if got := hears[numbered](t, far); got.N != 1 {
+	if got := next[numbered](t, far); got.N != 1 {
 		t.Errorf("message %d comes", got.N)
 	}
 	must(t, actor.Kill(bob, far.pid))
@@ -210,7 +210,7 @@ func processImportant(t *testing.T, s *suite) {
 
 func processDeadline(t *testing.T, s *suite) {
 	ann, bob, _ := s.threeNodes.reachable(t)
-	far := settle(t, bob)
+	far := spawnTest(t, bob)
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
 	begun := time.Now()
@@ -218,40 +218,40 @@ func processDeadline(t *testing.T, s *suite) {
 	if took := time.Since(begun); !errors.Is(err, context.DeadlineExceeded) || took > soon+atOnce {
 		t.Errorf("got %v after %v", err, took)
 	}
-	hears[waiting](t, far)
-	if saw := hears[waited](t, far); !saw.Limited || saw.Err == "" || time.Since(begun) > soon+atOnce {
+	next[waiting](t, far)
+	if saw := next[waited](t, far); !saw.Limited || saw.Err == "" || time.Since(begun) > soon+atOnce {
 		t.Errorf("the process saw %+v after %v", saw, time.Since(begun))
 	}
 }
 
 func processCancellation(t *testing.T, s *suite) {
 	ann, bob, _ := s.threeNodes.reachable(t)
-	cancelWaiting(t, ann, settle(t, bob), func(ctx context.Context, to actor.PID) error {
+	cancelWaiting(t, ann, spawnTest(t, bob), func(ctx context.Context, to actor.PID) error {
 		_, err := actor.Call[numbered](ctx, ann, to, waiting{})
 		return err
 	})
 }
 
 // cancelWaiting cancels a call when a process waits in it.
-func cancelWaiting(t *testing.T, from *actor.System, far inhabitant, call func(context.Context, actor.PID) error) {
+func cancelWaiting(t *testing.T, from *actor.System, far testProcess, call func(context.Context, actor.PID) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	failed := make(chan error, 1)
 	go func() { failed <- call(ctx, far.pid) }()
-	hears[waiting](t, far)
+	next[waiting](t, far)
 	cancel()
 	if err := get(t, "the caller's error", failed); !errors.Is(err, context.Canceled) {
 		t.Errorf("the caller got %v", err)
 	}
-	if saw := hears[waited](t, far); saw.Limited || saw.Err != context.Canceled.Error() {
+	if saw := next[waited](t, far); saw.Limited || saw.Err != context.Canceled.Error() {
 		t.Errorf("the process saw %+v", saw)
 	}
 }
 
 func processMetadata(t *testing.T, s *suite) {
 	ann, bob, _ := s.threeNodes.reachable(t)
-	far := settle(t, bob)
+	far := spawnTest(t, bob)
 	ctx := sabir.WithRequestID(sabir.WithMetadata(sabir.WithMetadata(brief(t), "tenant", "añ"), "empty", ""), "r-1")
 	out, err := actor.Call[brought](ctx, ann, far.pid, bringing{})
 	if err != nil || !out.Limited || out.RequestID != "r-1" || !maps.Equal(out.Metadata, map[string]string{"tenant": "añ", "empty": ""}) {
@@ -273,7 +273,7 @@ func processTrace(t *testing.T, s *suite) {
 	})
 	first, second := tr.option(t), tr.option(t)
 	tr.second = c.start("second", second, far.Option(), sabir.Serve(offered))
-	settle(t, far, actor.Named("caller"))
+	spawnTest(t, far, actor.Named("caller"))
 	tr.first = c.start("first", first, near.Option(), sabir.Serve(starter))
 	reach(t, near, "second")
 	_, err := sabir.Call[seen](brief(t), tr.first, "starter.it", 1)
@@ -283,7 +283,7 @@ func processTrace(t *testing.T, s *suite) {
 
 func processForward(t *testing.T, s *suite) {
 	ann, bob, cid := s.threeNodes.reachable(t)
-	one, two, near := settle(t, bob), settle(t, cid), settle(t, ann)
+	one, two, near := spawnTest(t, bob), spawnTest(t, cid), spawnTest(t, ann)
 	for _, chain := range [][]actor.PID{{one.pid, two.pid}, {one.pid, near.pid}, {near.pid, two.pid}, {one.pid, two.pid, near.pid}} {
 		for range 2 { // the second finds the types known
 			got, err := actor.Call[actor.PID](brief(t), ann, chain[0], passing{chain})
@@ -300,7 +300,7 @@ func processForward(t *testing.T, s *suite) {
 
 func processForwardCanceled(t *testing.T, s *suite) {
 	ann, bob, cid := s.threeNodes.reachable(t)
-	between, far := settle(t, bob), settle(t, cid)
+	between, far := spawnTest(t, bob), spawnTest(t, cid)
 	cancelWaiting(t, ann, far, func(ctx context.Context, to actor.PID) error {
 		_, err := actor.Call[numbered](ctx, ann, between.pid, forwarding{to})
 		return err

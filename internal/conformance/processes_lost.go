@@ -35,9 +35,9 @@ func (s *suite) severable(t *testing.T) *severable {
 
 func processNodeDies(t *testing.T, s *suite) {
 	l := s.severable(t)
-	watching, linked, monitored := settle(t, l.near), settle(t, l.far), settle(t, l.far)
+	watching, linked, monitored := spawnTest(t, l.near), spawnTest(t, l.far), spawnTest(t, l.far)
 	watching.does(t, l.near, func(p *actor.Process) error { p.MonitorNode(l.farAt.ID()); return p.Link(linked.pid) })
-	hears[actor.NodeUp](t, watching)
+	next[actor.NodeUp](t, watching)
 	watching.does(t, l.near, func(p *actor.Process) error { p.Monitor(monitored.pid); return nil })
 	died := time.Now()
 	l.kill(l.farAt)
@@ -61,7 +61,7 @@ func processNodeDies(t *testing.T, s *suite) {
 	if exits != 1 || downs != 1 {
 		t.Errorf("%d exits and %d downs", exits, downs)
 	}
-	if m := hears[actor.NodeDown](t, watching); m.Node != l.farAt.ID() {
+	if m := next[actor.NodeDown](t, watching); m.Node != l.farAt.ID() {
 		t.Errorf("%s is down", m.Node)
 	}
 	if took := time.Since(died); took > s.cutOff() {
@@ -78,35 +78,35 @@ func processNodeStops(t *testing.T, s *suite) {
 	c.start("near", near.Option())
 	leaving := c.start("far", far.Option())
 	reach(t, near, "far")
-	watching, there := settle(t, near), settle(t, far)
+	watching, there := spawnTest(t, near), spawnTest(t, far)
 	watching.does(t, near, func(p *actor.Process) error {
 		p.MonitorNode("far")
 		p.Monitor(there.pid)
 		return p.Link(there.pid)
 	})
-	hears[actor.NodeUp](t, watching)
+	next[actor.NodeUp](t, watching)
 	must(t, actor.SendConfirmed(brief(t), near, there.pid, numbered{})) // monitor and link came before
 	stop(t, leaving)
-	if e := hears[actor.Exit](t, watching); e.From != there.pid || !errors.Is(e.Reason, actor.ErrShutdown) {
+	if e := next[actor.Exit](t, watching); e.From != there.pid || !errors.Is(e.Reason, actor.ErrShutdown) {
 		t.Errorf("the exit is %+v", e)
 	}
-	if d := hears[actor.Down](t, watching); d.PID != there.pid || !errors.Is(d.Reason, actor.ErrShutdown) {
+	if d := next[actor.Down](t, watching); d.PID != there.pid || !errors.Is(d.Reason, actor.ErrShutdown) {
 		t.Errorf("the down is %+v", d)
 	}
-	if m := hears[actor.NodeDown](t, watching); m.Node != "far" {
+	if m := next[actor.NodeDown](t, watching); m.Node != "far" {
 		t.Errorf("%s is down", m.Node)
 	}
 }
 
 func processLostCall(t *testing.T, s *suite) {
 	l := s.severable(t)
-	far := settle(t, l.far)
+	far := spawnTest(t, l.far)
 	failed := make(chan error, 1)
 	go func() {
 		_, err := actor.Call[numbered](brief(t), l.near, far.pid, waiting{})
 		failed <- err
 	}()
-	hears[waiting](t, far)
+	next[waiting](t, far)
 	died := time.Now()
 	l.kill(l.farAt)
 	err := get(t, "the error", failed)
@@ -124,14 +124,14 @@ func processRestart(t *testing.T, s *suite) {
 	c.start("near", near.Option())
 	first := c.start("far", before.Option())
 	reach(t, near, "far")
-	old := settle(t, before, actor.Named("there"))
+	old := spawnTest(t, before, actor.Named("there"))
 	must(t, actor.SendConfirmed(brief(t), near, old.pid, numbered{}))
 	stop(t, first)
 	eventually(t, "the node is gone", func() bool { return len(near.Nodes()) == 0 })
 	after := processes()
 	c.start("far", after.Option())
 	reach(t, near, "far")
-	now := settle(t, after, actor.Named("there"))
+	now := spawnTest(t, after, actor.Named("there"))
 	if err := actor.SendConfirmed(brief(t), near, old.pid, numbered{1}); !errors.Is(err, actor.ErrNoProcess) {
 		t.Errorf("to the old one: %v", err)
 	}
@@ -139,21 +139,21 @@ func processRestart(t *testing.T, s *suite) {
 		t.Errorf("a call of the old one: %v", err)
 	}
 	must(t, actor.SendConfirmed(brief(t), near, actor.Name{Name: "there", Node: "far"}, numbered{2}))
-	if got := hears[numbered](t, now); got.N != 2 {
+	if got := next[numbered](t, now); got.N != 2 {
 		t.Errorf("message %d comes", got.N)
 	}
 }
 
 func processLinkAgain(t *testing.T, s *suite) {
 	l := s.severable(t)
-	from, to, watching := settle(t, l.near), settle(t, l.far), settle(t, l.near)
+	from, to, watching := spawnTest(t, l.near), spawnTest(t, l.far), spawnTest(t, l.near)
 	watching.does(t, l.near, func(p *actor.Process) error { p.MonitorNode(l.farAt.ID()); return nil })
-	hears[actor.NodeUp](t, watching)
+	next[actor.NodeUp](t, watching)
 	const count = 4000
 	sent := from.flood(l.near, to.pid, 0, count)
 	l.interrupt(l.nearAt, l.farAt)
-	hears[actor.NodeDown](t, watching)
-	hears[actor.NodeUp](t, watching)
+	next[actor.NodeDown](t, watching)
+	next[actor.NodeUp](t, watching)
 	must(t, get(t, "the sender's end", sent))
 	eventually(t, "messages arrive again", func() bool { // of several connections each may be found lost by itself
 		err := error(nil)
@@ -167,7 +167,7 @@ func processLinkAgain(t *testing.T, s *suite) {
 		return err == nil
 	})
 	for last := -1; last < count; {
-		got := hears[numbered](t, to)
+		got := next[numbered](t, to)
 		if got.N <= last {
 			t.Fatalf("message %d comes after %d", got.N, last)
 		}

@@ -160,16 +160,16 @@ func (w *threeNodes) reachable(t testing.TB) (ann, bob, cid *actor.System) {
 	return ann, bob, cid
 }
 
-// inhabitant is a resident as a test sees it.
-type inhabitant struct {
+// testProcess is a process with the channel on which it hands its messages to a test.
+type testProcess struct {
 	pid      actor.PID
 	received chan any
 }
 
-// settle starts a resident, for the length of the test.
-func settle(t testing.TB, on *actor.System, options ...actor.SpawnOption) inhabitant {
+// spawnTest starts a process, for the length of the test.
+func spawnTest(t testing.TB, on *actor.System, options ...actor.SpawnOption) testProcess {
 	t.Helper()
-	in := inhabitant{received: make(chan any, 20_000)}
+	in := testProcess{received: make(chan any, 20_000)}
 	pid, err := actor.Spawn(on, testActors, start{received: in.received}, options...)
 	must(t, err)
 	t.Cleanup(func() { _ = actor.Kill(on, pid) }) // it may have ended
@@ -177,26 +177,26 @@ func settle(t testing.TB, on *actor.System, options ...actor.SpawnOption) inhabi
 	return in
 }
 
-// does runs fn in a callback of a resident of the system.
-func (in inhabitant) does(t testing.TB, on *actor.System, fn func(p *actor.Process) error) {
+// does runs fn in a callback of a process of the system.
+func (in testProcess) does(t testing.TB, on *actor.System, fn func(p *actor.Process) error) {
 	t.Helper()
 	_, err := actor.Call[sabir.Empty](brief(t), on, in.pid, act{fn})
 	must(t, err)
 }
 
-// hears returns the next message that the resident receives. The test fails if it is no M.
-func hears[M any](t testing.TB, in inhabitant) M {
+// next returns the next message that the process receives. The test fails if it is no M.
+func next[M any](t testing.TB, in testProcess) M {
 	t.Helper()
 	got := get(t, "a message", in.received)
 	m, ok := got.(M)
 	if !ok {
-		t.Fatalf("the process hears %T %+v instead of %T", got, got, m)
+		t.Fatalf("the process got %T %+v instead of %T", got, got, m)
 	}
 	return m
 }
 
 // flood sends numbered messages from a process, in its own time. What cannot be sent is lost.
-func (in inhabitant) flood(on *actor.System, to actor.PID, first, count int) <-chan error {
+func (in testProcess) flood(on *actor.System, to actor.PID, first, count int) <-chan error {
 	sent := make(chan error, 1)
 	go func() {
 		_, err := actor.Call[sabir.Empty](context.Background(), on, in.pid, act{func(p *actor.Process) error {

@@ -77,8 +77,8 @@ func firstOf[T any](seq iter.Seq2[T, error]) error {
 	return nil
 }
 
-// doors lists the ways to call an action in a program, for the action echo of the service work and a name that nobody knows.
-func doors(n *sabir.Node) map[string]func(ctx context.Context, service string) error {
+// waysToCall lists the ways to call an action in a program, for the action echo of the service work and a name that nobody knows.
+func waysToCall(n *sabir.Node) map[string]func(ctx context.Context, service string) error {
 	return map[string]func(context.Context, string) error{
 		"Call": func(ctx context.Context, service string) error {
 			_, err := sabir.Call[echoed](ctx, n, service+".echo", echo{})
@@ -131,7 +131,7 @@ func TestTheNamesOfTheOnlyNodeThatWasKilledAreUnavailableAtEachDoor(t *testing.T
 	server.kill()
 	until(t, waitLimit, "the work is not offered", func() bool { return !isOffered(n) })
 
-	ways := doors(n)
+	ways := waysToCall(n)
 	ways["Bind, before"] = func(ctx context.Context, _ string) error { _, err := before(ctx, echo{}); return err }
 	ways["Bind, after"] = func(ctx context.Context, _ string) error {
 		_, err := sabir.Bind[echo, echoed](n, "work.echo")(ctx, echo{})
@@ -148,7 +148,7 @@ func TestTheNamesOfTheOnlyNodeThatWasKilledAreUnavailableAtEachDoor(t *testing.T
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for name, call := range doors(n) {
+	for name, call := range waysToCall(n) {
 		if err := call(t.Context(), "worg"); name != "a contract of a stream" && (!errors.Is(err, sabir.ErrActionNotFound) || sabir.AsError(err).Retryable) {
 			t.Errorf("%s of what nobody knows: %v", name, err)
 		}

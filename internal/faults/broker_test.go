@@ -98,13 +98,13 @@ func TestABriefOutageOfTheBrokerFailsNoCallAndDropsNoNode(t *testing.T) {
 			for calls.done.Load() < 1000 {
 				time.Sleep(time.Millisecond)
 			}
-			var away atomic.Int64 // looks at which b was not there
+			var missed atomic.Int64 // looks at which b was not there
 			watched, stopWatching := context.WithCancel(t.Context())
 			var watch sync.WaitGroup
 			watch.Go(func() {
 				for watched.Err() == nil {
 					if len(a.Nodes()) != 2 {
-						away.Add(1)
+						missed.Add(1)
 					}
 					time.Sleep(time.Millisecond)
 				}
@@ -129,8 +129,8 @@ func TestABriefOutageOfTheBrokerFailsNoCallAndDropsNoNode(t *testing.T) {
 			watch.Wait()
 			t.Logf("%d calls answered, the slowest after %v; %d failed; %d handled", calls.done.Load(), time.Duration(calls.worst.Load()).Round(time.Millisecond),
 				calls.lost.Load()+calls.failed.Load(), handled.Load())
-			if lost := calls.lost.Load() + calls.failed.Load(); lost > 0 || away.Load() > 0 || handled.Load() != calls.done.Load() {
-				t.Errorf("%d calls failed, %d were answered of %d handled; b was not listed %d times", lost, calls.done.Load(), handled.Load(), away.Load())
+			if lost := calls.lost.Load() + calls.failed.Load(); lost > 0 || missed.Load() > 0 || handled.Load() != calls.done.Load() {
+				t.Errorf("%d calls failed, %d were answered of %d handled; b was not listed %d times", lost, calls.done.Load(), handled.Load(), missed.Load())
 			}
 		})
 	}

@@ -24,7 +24,7 @@ func TestAProcessThatCannotJoinEndsWithAMessageThatSaysWhy(t *testing.T) {
 		{"a node of another cluster at the same address", setup{ID: "second", Join: join, Cluster: "other", Key: key}, []string{"cluster", "other", "faults"}},
 		{"a node with another key", setup{ID: "second", Join: join, Key: "another key, as long as that"}, []string{"key"}},
 		{"a node without the key", setup{ID: "second", Join: join}, []string{"key"}},
-		{"a guest where nobody listens", setup{ID: "second", Join: freeAddress(t), Guest: true}, []string{"no node answers", "refused"}},
+		{"a client-only node where nobody listens", setup{ID: "second", Join: freeAddress(t), ClientOnly: true}, []string{"no node answers", "refused"}},
 		{"a node for others without a key", setup{ID: "second", Join: "tcp://0.0.0.0:0"}, []string{"0.0.0.0", "cluster key", "this machine only"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -73,9 +73,9 @@ func TestNodesThatAreStartedTogetherWithTheSameSeedsFindEachOther(t *testing.T) 
 func TestAClientOnlyNodeFindsTheClusterByAnyOfItsAddresses(t *testing.T) {
 	t.Parallel()
 	server := start(t, setup{ID: "server", Works: true})
-	guest := start(t, setup{ID: "guest", Guest: true, Join: freeAddress(t), Seeds: []string{freeAddress(t), server.addr}})
-	guest.awaitOffers("server")
-	if r := ask[report](guest, "load", workload{Callers: 10, Calls: 100, Timeout: 5 * time.Second}); r.failures() > 0 {
-		t.Errorf("calls of the guest: %v", r)
+	observer := start(t, setup{ID: "observer", ClientOnly: true, Join: freeAddress(t), Seeds: []string{freeAddress(t), server.addr}})
+	observer.awaitOffers("server")
+	if r := ask[report](observer, "load", workload{Callers: 10, Calls: 100, Timeout: 5 * time.Second}); r.failures() > 0 {
+		t.Errorf("calls of the client-only node: %v", r)
 	}
 }

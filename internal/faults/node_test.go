@@ -36,21 +36,21 @@ const setupVariable = "SABIR_FAULTS_NODE"
 
 // setup describes a node.
 type setup struct {
-	ID      string
-	Join    string // "" is a free port of this machine
-	Seeds   []string
-	Cluster string
-	Key     string
-	Guest   bool
-	Works   bool // offers the service work
-	Sick    bool // work.echo answers with a retryable error at once
-	Retry   bool // its calls go through policy.Retry
-	Hedge   bool // and through policy.Hedge
-	Breaker bool // and through policy.Breaker
-	Balance cluster.Balancer
-	Zone    string
-	TLS     *transporttest.Files
-	Files   uint64 // how many it may have open; 0 for no change
+	ID         string
+	Join       string // "" is a free port of this machine
+	Seeds      []string
+	Cluster    string
+	Key        string
+	ClientOnly bool
+	Works      bool // offers the service work
+	Sick       bool // work.echo answers with a retryable error at once
+	Retry      bool // its calls go through policy.Retry
+	Hedge      bool // and through policy.Hedge
+	Breaker    bool // and through policy.Breaker
+	Balance    cluster.Balancer
+	Zone       string
+	TLS        *transporttest.Files
+	Files      uint64 // how many it may have open; 0 for no change
 
 	Processors int // that it may use; 0 for all
 }
@@ -105,7 +105,7 @@ func newHost(s setup) (*host, error) {
 		options = append(options, sabir.Use(policy.Breaker{}))
 	}
 	join := []cluster.Option{cluster.Zone(s.Zone), cluster.Seeds(s.Seeds...), cluster.Name(cmp.Or(s.Cluster, "faults")), cluster.Key(s.Key)}
-	if s.Guest {
+	if s.ClientOnly {
 		join = append(join, cluster.ClientOnly())
 	}
 	if s.TLS != nil {
@@ -199,8 +199,8 @@ func beNode(text string) int {
 			return 2
 		}
 	}
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGTERM)
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
 	h, err := newHost(s)
 	if err == nil {
 		err = h.Start(context.Background())
@@ -240,7 +240,7 @@ func beNode(text string) int {
 		}
 		os.Exit(3) // the test is gone
 	}()
-	<-told
+	<-asked
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	if err := h.Stop(ctx); err != nil {

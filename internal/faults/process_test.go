@@ -160,7 +160,7 @@ func begin[T any](p *process, do string, with any) (wait func() T) {
 	}
 	p.mu.Unlock()
 	if err != nil {
-		p.t.Fatalf("%s cannot be told to %s: %v", p.id, do, err)
+		p.t.Fatalf("the order to %[2]s cannot be sent to %[1]s: %v", p.id, do, err)
 	}
 	return func() (result T) {
 		p.t.Helper()

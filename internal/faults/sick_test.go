@@ -58,7 +58,7 @@ func TestOneSickNodeOfThreeCostsNoCalls(t *testing.T) {
 	}
 }
 
-// The budget allows fewer further attempts than there are calls to a third of the nodes, so this floor is that of the nodes being told apart.
+// The budget allows fewer further attempts than there are calls to a third of the nodes, so this floor is that of the nodes being distinguished.
 func TestANodeThatStandsStillCostsNoIdempotentCalls(t *testing.T) {
 	brokers.Long(t)
 	const still, timeout, slowest = 7 * time.Second, 3 * time.Second, 300 * time.Millisecond

@@ -26,7 +26,7 @@ func TestACrashIsSeenWithinThreeSeconds(t *testing.T) {
 					crashed.vanish()
 					within(t, limit, "the crash is seen by all", func() bool { return acquainted(others...) })
 					if got := others[0].last(crashed.self.ID); got != "failed" {
-						t.Errorf("told that the node %s", got)
+						t.Errorf("notified that the node %s", got)
 					}
 				})
 			})
@@ -47,7 +47,7 @@ func TestALinksHintRemovesACrashedNodeAtOnce(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if got := a.log(); !slices.Equal(got, []string{"joined b", "failed b"}) {
-			t.Errorf("a was told %v", got)
+			t.Errorf("a was notified of %v", got)
 		}
 	})
 }
@@ -62,7 +62,7 @@ func TestAWrongHintIsTakenBackByASignOfLife(t *testing.T) {
 		synctest.Wait()
 		within(t, 2*time.Second, "b is back", func() bool { return a.last("b") == "joined" })
 		if got := a.log(); !slices.Equal(got, []string{"joined b", "failed b", "joined b"}) {
-			t.Errorf("a was told %v", got)
+			t.Errorf("a was notified of %v", got)
 		}
 	})
 }
@@ -79,7 +79,7 @@ func TestANodeThatStallsForASecondIsNotFailed(t *testing.T) {
 		}
 		for _, m := range []*node{a, b, c} {
 			if got := m.log(); len(got) != 2 {
-				t.Errorf("%s was told %v", m.self.ID, got)
+				t.Errorf("%s was notified of %v", m.self.ID, got)
 			}
 		}
 	})

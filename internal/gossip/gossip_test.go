@@ -30,7 +30,7 @@ func TestNodesJoinBySeed(t *testing.T) {
 			t.Errorf("c knows b as %+v", got)
 		}
 		if got := a.last("b"); got != "joined" {
-			t.Errorf("a was told that b %s", got)
+			t.Errorf("a was notified that b %s", got)
 		}
 	})
 }
@@ -154,7 +154,7 @@ func TestANodeThatLeavesIsLeftAndNotFailed(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		for _, m := range []*node{a, c} {
 			if got := m.log(); !slices.Contains(got, "left b") || slices.Contains(got, "failed b") {
-				t.Errorf("%s was told %v", m.self.ID, got)
+				t.Errorf("%s was notified of %v", m.self.ID, got)
 			}
 		}
 		if net.dialled("a", url("b"))+net.dialled("c", url("b")) != dialled {
@@ -196,7 +196,7 @@ func TestARestartUnderTheSameIDIsReportedAtOnce(t *testing.T) {
 		}
 		time.Sleep(30 * time.Second)
 		if got := a.log(); slices.Contains(got, "failed b") || !slices.Contains(got, "updated b") {
-			t.Errorf("a was told %v", got)
+			t.Errorf("a was notified of %v", got)
 		}
 	})
 }
@@ -212,7 +212,7 @@ func TestANodeThatLeftMayComeBack(t *testing.T) {
 		b = net.node(t, "b", url("a"))
 		meet(t, 2*time.Second, a, b)
 		if got := a.log(); !slices.Equal(got, []string{"joined b", "left b", "joined b"}) {
-			t.Errorf("a was told %v", got)
+			t.Errorf("a was notified of %v", got)
 		}
 	})
 }
@@ -221,16 +221,16 @@ func TestAClientOnlyNodeIsAMemberThatIsNotDialled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a := net.node(t, "a")
-		guest := net.start(t, membership.Member{ID: "cli", Guest: true}, membership.GossipConfig{Cluster: "test"}, url("a"))
-		meet(t, time.Second, a, guest)
-		if !a.Members()[0].Guest {
-			t.Error("the guest is not marked as one")
+		observer := net.start(t, membership.Member{ID: "cli", ClientOnly: true}, membership.GossipConfig{Cluster: "test"}, url("a"))
+		meet(t, time.Second, a, observer)
+		if !a.Members()[0].ClientOnly {
+			t.Error("the client-only node is not marked as one")
 		}
-		guest.vanish()
-		within(t, 3*time.Second, "the guest is gone", func() bool { return len(a.Members()) == 0 })
+		observer.vanish()
+		within(t, 3*time.Second, "the client-only node is gone", func() bool { return len(a.Members()) == 0 })
 		time.Sleep(time.Minute)
 		if net.dialled("a", "") > 5 { // the probes until it failed
-			t.Errorf("the guest was dialled %d times", net.dialled("a", ""))
+			t.Errorf("the client-only node was dialled %d times", net.dialled("a", ""))
 		}
 	})
 }
@@ -320,7 +320,7 @@ func TestStopEndsWithItsContext(t *testing.T) {
 		cancel()
 		begin := time.Now()
 		if err := a.Stop(ctx); err == nil {
-			t.Error("no error, though nobody can have been told")
+			t.Error("no error, though nobody can have been notified")
 		}
 		if took := time.Since(begin); took > 0 {
 			t.Errorf("took %v", took)

@@ -20,7 +20,7 @@ func encodeMeta(m membership.Member) ([]byte, error) {
 			return nil, fmt.Errorf("this node's address: %w", err)
 		}
 	}
-	data, err := json.Marshal(identity.Meta{Addr: m.Addr, Zone: m.Zone, Labels: m.Labels, Guest: m.Guest, Instance: m.Instance})
+	data, err := json.Marshal(identity.Meta{Addr: m.Addr, Zone: m.Zone, Labels: m.Labels, ClientOnly: m.ClientOnly, Instance: m.Instance})
 	if err != nil {
 		return nil, fmt.Errorf("the description of node %q: %w", m.ID, err)
 	}
@@ -59,7 +59,7 @@ func decodeMeta(id string, data []byte) (membership.Member, error) {
 			return membership.Member{}, err
 		}
 	}
-	return membership.Member{ID: id, Addr: got.Addr, Zone: got.Zone, Labels: got.Labels, Guest: got.Guest, Instance: got.Instance}, nil
+	return membership.Member{ID: id, Addr: got.Addr, Zone: got.Zone, Labels: got.Labels, ClientOnly: got.ClientOnly, Instance: got.Instance}, nil
 }
 
 // goodbye is sent to each other node by a node that leaves.

@@ -13,7 +13,7 @@ import (
 func TestAMemberSurvivesGossip(t *testing.T) {
 	for _, want := range []membership.Member{
 		{ID: "a", Instance: 1},
-		{ID: "a", Addr: "unix:///run/a.sock", Zone: "north", Labels: map[string]string{"disk": "ssd", "": ""}, Guest: true, Instance: 1<<64 - 1},
+		{ID: "a", Addr: "unix:///run/a.sock", Zone: "north", Labels: map[string]string{"disk": "ssd", "": ""}, ClientOnly: true, Instance: 1<<64 - 1},
 	} {
 		data, err := encodeMeta(want)
 		if err != nil {
@@ -72,19 +72,19 @@ func FuzzDecodeGoodbye(f *testing.F) {
 }
 
 func TestMembersAreEqualWhenAllFieldsAre(t *testing.T) {
-	base := membership.Member{ID: "a", Addr: "mem://a", Zone: "z", Labels: map[string]string{"k": "v"}, Guest: true, Instance: 1}
+	base := membership.Member{ID: "a", Addr: "mem://a", Zone: "z", Labels: map[string]string{"k": "v"}, ClientOnly: true, Instance: 1}
 	same := base
 	same.Labels = maps.Clone(base.Labels)
 	if !base.Equal(same) {
 		t.Error("a copy is not equal")
 	}
 	for name, change := range map[string]func(*membership.Member){
-		"ID":       func(m *membership.Member) { m.ID = "b" },
-		"Addr":     func(m *membership.Member) { m.Addr = "mem://b" },
-		"Zone":     func(m *membership.Member) { m.Zone = "" },
-		"Labels":   func(m *membership.Member) { m.Labels = nil },
-		"Guest":    func(m *membership.Member) { m.Guest = false },
-		"Instance": func(m *membership.Member) { m.Instance = 2 },
+		"ID":         func(m *membership.Member) { m.ID = "b" },
+		"Addr":       func(m *membership.Member) { m.Addr = "mem://b" },
+		"Zone":       func(m *membership.Member) { m.Zone = "" },
+		"Labels":     func(m *membership.Member) { m.Labels = nil },
+		"ClientOnly": func(m *membership.Member) { m.ClientOnly = false },
+		"Instance":   func(m *membership.Member) { m.Instance = 2 },
 	} {
 		other := base
 		change(&other)

@@ -69,7 +69,7 @@ func (n *network) start(t *testing.T, self membership.Member, config membership.
 	n.lock.Lock()
 	key := self.Addr
 	if key == "" {
-		key = "guest " + self.ID
+		key = "observer " + self.ID
 	}
 	n.nodes[key] = m
 	n.lock.Unlock()
@@ -193,7 +193,7 @@ func (m *node) find(to membership.Member) (found *node, silent bool) {
 	return nil, n.silent
 }
 
-// Send is of Carrier.
+// Send makes a node a Carrier, with Dial.
 func (m *node) Send(_ context.Context, to membership.Member, packet []byte) error {
 	other, silent := m.find(to)
 	switch {
@@ -210,7 +210,7 @@ func (m *node) Send(_ context.Context, to membership.Member, packet []byte) erro
 	return nil
 }
 
-// Lookup is of Carrier.
+// Lookup finds the addresses of a seed, as a Carrier does.
 func (m *node) Lookup(_ context.Context, seed string) []string {
 	m.network.lock.Lock()
 	defer m.network.lock.Unlock()
@@ -221,7 +221,7 @@ func (m *node) Lookup(_ context.Context, seed string) []string {
 	return slices.DeleteFunc(slices.Clone(addresses), func(addr string) bool { return addr == m.self.Addr })
 }
 
-// Dial is of Carrier.
+// Dial makes a node a Carrier, with Send.
 func (m *node) Dial(ctx context.Context, to membership.Member) (net.Conn, error) {
 	m.network.lock.Lock()
 	m.network.dials[m.self.ID+" "+to.Addr]++

@@ -97,7 +97,7 @@ func (s *rejoiner) add(p *rejoinTarget) {
 
 // addLost adds a member that failed.
 func (s *rejoiner) addLost(m membership.Member) {
-	if m.Addr == "" || m.Guest {
+	if m.Addr == "" || m.ClientOnly {
 		return // it has to come by itself
 	}
 	s.lock.Lock()

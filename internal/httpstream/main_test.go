@@ -299,7 +299,7 @@ func serve(tb testing.TB, limits httpstream.Limits, settings ...setting) *served
 }
 
 // serveAway is serve for a node that has no actions itself: those of another are called.
-func serveAway(tb testing.TB, limits httpstream.Limits) (s *served, owner *sabir.Node) {
+func serveRemote(tb testing.TB, limits httpstream.Limits) (s *served, owner *sabir.Node) {
 	tb.Helper()
 	s = newServed(tb)
 	owner = s.start(tb, sabir.NodeID("n2"), sabir.Serve(s.service()), sabir.Join("tcp://127.0.0.1:0", cluster.Name(tb.Name())))

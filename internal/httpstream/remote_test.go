@@ -15,7 +15,7 @@ import (
 
 // The gateway knows no types of another node's actions: the request determines what is bytes.
 func TestStreamsOfAnotherNode(t *testing.T) {
-	s, owner := serveAway(t, patient)
+	s, owner := serveRemote(t, patient)
 	for _, test := range []struct{ path, body, kind, accept, wantKind, want string }{
 		{"/t.count", `{"n":2}`, jsonBody, "", linesBody, "{\"n\":0}\n{\"n\":1}\n"},
 		{"/t.count", `{"n":1}`, jsonBody, sseAccept, sseAccept, "id: 1\ndata: {\"n\":0}\n\n" + endOfSSE},
@@ -56,7 +56,7 @@ func TestStreamsOfAnotherNode(t *testing.T) {
 }
 
 func TestALostNodeEndsTheStreamWithAnError(t *testing.T) {
-	s, owner := serveAway(t, patient)
+	s, owner := serveRemote(t, patient)
 	answer := s.ask(t, "GET", "/t.greet", "", "Accept", sseAccept)
 	lines := bufio.NewReader(answer.Body)
 	nextLine(t, lines)

@@ -89,7 +89,7 @@ func (x *session) badForm(err error) error {
 	return badInput("the form is malformed: %.200s", text)
 }
 
-// tell adds a fact to the metadata of the stream that is about to be opened.
+// notify adds a fact to the metadata of the stream that is about to be opened.
 func (x *session) addMetadata(key, value string) {
 	if value != "" {
 		x.ctx = sabir.WithMetadata(x.ctx, key, value)

@@ -69,10 +69,8 @@ func TestACodecIsAddedByTheStepsOfTheArchitecturePage(t *testing.T) {
 		})
 	})
 	t.Run("step 4, two nodes", func(t *testing.T) {
-		echo := sabir.NewService("echo")
-		sabir.Handle(echo, "say", func(_ context.Context, in article) (article, error) { return in, nil })
 		near := started(t, sabir.NodeID("near"), sabir.Codecs(added), sabir.Join("mem://architecture"))
-		started(t, sabir.NodeID("far"), sabir.Codecs(added), sabir.Join("mem://architecture"), sabir.Serve(echo))
+		started(t, sabir.NodeID("far"), sabir.Codecs(added), sabir.Join("mem://architecture"), sabir.Serve(echo()))
 		if err := near.WaitFor(t.Context(), "echo"); err != nil {
 			t.Fatal(err)
 		}

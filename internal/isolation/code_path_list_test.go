@@ -58,7 +58,7 @@ var codePaths = map[string]codePath{
 	"cmd/sabir.keeper.hear":                  {fixed: "the command line's own process, which ends with the command"},
 	"cmd/sabir.readDescription":              {fixed: "the command line's own process, which ends with the command"},
 	"cmd/sabir.refusal":                      {fixed: "the command line's own process, which ends with the command"},
-	"cmd/sabir.tellProcesses":                {fixed: "the command line's own process, which ends with the command"},
+	"cmd/sabir.queryProcesses":               {fixed: "the command line's own process, which ends with the command"},
 	"cmd/sabir.typeOfDocument":               {fixed: "the command line's own process, which ends with the command"},
 	"cmd/sabir.writeFields":                  {fixed: "the command line's own process, which ends with the command"},
 	"cmd/sabir.writeJSON":                    {fixed: "the command line's own process, which ends with the command"},

@@ -157,7 +157,7 @@ func TestANodeDoesNotStartWithAHookThatPanics(t *testing.T) {
 		"a middleware around the node's start": sabir.Use(sabir.Middleware{Lifecycle: func(sabir.Stage, func(context.Context) error) func(context.Context) error {
 			return func(context.Context) error { panic(secret) }
 		}}),
-		"a face":          sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) { panic(secret) }),
+		"a gateway":       sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) { panic(secret) }),
 		"a start hook":    sabir.Serve(sabir.NewService("bad", sabir.OnStart(func(context.Context) error { panic(secret) }))),
 		"the extension's": sabir.WithLinkExtension(201, &badExtension{}),
 	}

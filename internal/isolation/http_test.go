@@ -429,7 +429,7 @@ func stepEntryPoints() (entryPoints []entryPoint) {
 			{"filter before a call", web.Filters(before), take},
 			{"filter behind a call", web.Filters(after), take},
 			{"filter of a group", web.Group("/v1", web.Filters(before)), said("GET", "/v1/web-query?word=good")},
-			{"middleware of the face", web.Use(around), take},
+			{"middleware of the gateway", web.Use(around), take},
 			{"authenticator", web.Auth(careless{}), take},
 			{"filter before a stream", web.Filters(before), stream},
 			{"authenticator of a stream", web.Auth(careless{}), stream},

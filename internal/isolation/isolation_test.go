@@ -154,7 +154,7 @@ func (d entryPoint) survives(t *testing.T, f fault) {
 	case errors.Is(err, context.DeadlineExceeded):
 		t.Errorf("the sender waited in vain: %v", err)
 	case err != nil && strings.Contains(err.Error(), secret):
-		t.Errorf("the sender is told what the panic said: %v", err)
+		t.Errorf("the sender learns what the panic said: %v", err)
 	}
 	if strings.HasPrefix(string(f), "panics") {
 		if ctx := limited(); !log.eventually(ctx, secret) || !log.eventually(ctx, "isolation_test.Text.misbehave") {

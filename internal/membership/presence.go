@@ -79,7 +79,7 @@ type presentNode struct {
 }
 
 // NewPresence makes a membership whose messages go to all nodes by broadcast, this one included; the owner passes the messages
-// that arrive to [Presence.Heard]. broadcast may lose messages and is called by one goroutine at a time.
+// that arrive to [Presence.Received]. broadcast may lose messages and is called by one goroutine at a time.
 func NewPresence(broadcast func(message []byte) error, config PresenceConfig) *Presence {
 	if config.Interval <= 0 {
 		config.Interval = defaultInterval
@@ -276,7 +276,7 @@ func (p *Presence) member(kind presenceKind, s presenceMessage) {
 	case known != nil && s.Instance < known.member.Instance, s.Instance < before.instance:
 		return // of a run before
 	}
-	m := Member{ID: s.ID, Addr: s.Addr, Zone: s.Zone, Labels: s.Labels, Guest: s.Guest, Instance: s.Instance}
+	m := Member{ID: s.ID, Addr: s.Addr, Zone: s.Zone, Labels: s.Labels, ClientOnly: s.ClientOnly, Instance: s.Instance}
 	delete(p.gone, s.ID)
 	p.present[s.ID] = &presentNode{m, s.When, time.Now()}
 	p.roster.Set(s.ID, m)
@@ -342,7 +342,7 @@ func (p *Presence) send(kind presenceKind) {
 	}
 	p.lock.Lock()
 	p.lastSent = max(p.lastSent+1, time.Now().UnixNano())
-	s := presenceMessage{p.self.ID, p.lastSent, identity.Meta{Addr: p.self.Addr, Zone: p.self.Zone, Labels: p.self.Labels, Guest: p.self.Guest, Instance: p.self.Instance}}
+	s := presenceMessage{p.self.ID, p.lastSent, identity.Meta{Addr: p.self.Addr, Zone: p.self.Zone, Labels: p.self.Labels, ClientOnly: p.self.ClientOnly, Instance: p.self.Instance}}
 	if kind == presenceHere {
 		p.lastAnswer, p.answerDue = time.Now(), false
 	}

@@ -81,7 +81,7 @@ func startPresence(t *testing.T, p *membership.Presence, id string) *news {
 func wantNews(t *testing.T, node string, n *news, want ...string) {
 	t.Helper()
 	if got := n.take(); !slices.Equal(got, want) {
-		t.Errorf("%s was told %q, want %q", node, got, want)
+		t.Errorf("%s was notified of %q, want %q", node, got, want)
 	}
 }
 
@@ -209,19 +209,19 @@ func TestAnOldGoodbyeDoesNotCount(t *testing.T) {
 func TestAnObserverIsNotSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r broker
-		a, guest := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{Observe: true})
+		a, observer := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{Observe: true})
 		na := startPresence(t, a, "a")
-		ng := startPresence(t, guest, "guest")
+		ng := startPresence(t, observer, "observer")
 		time.Sleep(time.Minute)
 		wantNews(t, "a", na)
-		wantNews(t, "the guest", ng, "joined bus://b#a is a")
+		wantNews(t, "the client-only node", ng, "joined bus://b#a is a")
 	})
 }
 
 // Without that, an observer would stop waiting before the others announce themselves again.
 func TestANodeWithoutAnAnswerAtItsStartSoonAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for id, config := range map[string]membership.PresenceConfig{"b": {}, "guest": {Observe: true}} {
+		for id, config := range map[string]membership.PresenceConfig{"b": {}, "observer": {Observe: true}} {
 			var r broker
 			startPresence(t, r.enter("", membership.PresenceConfig{Interval: time.Hour}), "a")
 			late := r.enter("", config)
@@ -230,7 +230,7 @@ func TestANodeWithoutAnAnswerAtItsStartSoonAsksAgain(t *testing.T) {
 			r.shut(late, false)
 			time.Sleep(time.Second)
 			if got := n.take(); !slices.Contains(got, "joined bus://b#a is a") {
-				t.Errorf("%s was told %q", id, got)
+				t.Errorf("%s was notified of %q", id, got)
 			}
 		}
 	})

@@ -38,7 +38,7 @@ func TestTheRosterTellsOnlyTheDifferenceToASlowWatcher(t *testing.T) {
 				synctest.Wait()
 				r.Stop()
 				if want := append([]string{"joined a"}, test.want...); !slices.Equal(received, want) {
-					t.Errorf("told %q, want %q", received, want)
+					t.Errorf("received %q, want %q", received, want)
 				}
 			})
 		})

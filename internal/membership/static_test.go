@@ -39,7 +39,7 @@ func (n *news) take() []string {
 func (n *news) want(t *testing.T, step string, want ...string) {
 	t.Helper()
 	if got := n.take(); !slices.Equal(got, want) {
-		t.Errorf("%s: told %q, want %q", step, got, want)
+		t.Errorf("%s: received %q, want %q", step, got, want)
 	}
 }
 

@@ -226,7 +226,7 @@ func (m *Mesh) nextDialAddr(p *Peer) string {
 // the one with the smaller name makes all others, so that not both do. The caller holds mu.
 func (m *Mesh) dialAddr(p *Peer) string {
 	links := len(p.Links())
-	if m.draining || p.leaving || p.member.Addr == "" || p.member.Guest || m.peers[p.ID] != p ||
+	if m.draining || p.leaving || p.member.Addr == "" || p.member.ClientOnly || m.peers[p.ID] != p ||
 		links >= m.config.Connections || links > 0 && m.config.Node > p.ID {
 		return ""
 	}

@@ -223,7 +223,7 @@ func (m *Mesh) awaitCatalogs(ctx context.Context) {
 	m.mu.Lock()
 	var waits []chan struct{}
 	for _, p := range m.peers {
-		if !p.info.Guest {
+		if !p.info.ClientOnly {
 			waits = append(waits, p.synced)
 		}
 	}
@@ -244,7 +244,7 @@ func (m *Mesh) otherMembers(ctx context.Context) []membership.Member {
 		for m.config.ClientOnly && len(m.presence.Members()) == 0 && ctx.Err() == nil {
 			sleep(ctx, observerPollInterval) // it is of no use alone
 		}
-		return slices.DeleteFunc(m.presence.Members(), func(other membership.Member) bool { return other.Guest })
+		return slices.DeleteFunc(m.presence.Members(), func(other membership.Member) bool { return other.ClientOnly })
 	}
 	near := m.anyPeer()
 	if near == nil {
@@ -255,7 +255,7 @@ func (m *Mesh) otherMembers(ctx context.Context) []membership.Member {
 		m.log.Debug("the other nodes are not known yet", "node", m.config.Node, "asked", near.ID, "error", err)
 	}
 	return slices.DeleteFunc(list, func(other membership.Member) bool {
-		return other.ID == m.config.Node || other.Guest || other.Addr == ""
+		return other.ID == m.config.Node || other.ClientOnly || other.Addr == ""
 	})
 }
 

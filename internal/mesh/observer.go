@@ -54,7 +54,7 @@ func (m *Mesh) anyPeer() *Peer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, p := range m.peers {
-		if !p.leaving && !p.info.Guest && len(p.Links()) > 0 {
+		if !p.leaving && !p.info.ClientOnly && len(p.Links()) > 0 {
 			return p
 		}
 	}

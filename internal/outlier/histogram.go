@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// buckets is the number of times that are told apart: two for each doubling from 32 µs on, up to about 40 minutes.
+// buckets is the number of times that are distinguished: two for each doubling from 32 µs on, up to about 40 minutes.
 const buckets = 52
 
 // firstBit is the exponent of the first bucket: 2^15 ns.

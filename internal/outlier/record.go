@@ -24,7 +24,7 @@ const (
 	trying              // that call is under way
 )
 
-// Record is what the calls of one action on one node have shown. Its methods may be called by many goroutines at once, and on nil,
+// Record counts the outcomes of the calls of one action on one node. Its methods may be called by many goroutines at once, and on nil,
 // which counts nothing.
 type Record struct {
 	Node  string

@@ -89,7 +89,7 @@ func closeWhileWaiting(s suite, t *testing.T) {
 	}
 }
 
-func away(s suite, t *testing.T) {
+func unreachable(s suite, t *testing.T) {
 	st := s.open(t)
 	kind := "suite.away"
 	revision := save(t, st, kind, "k", "before", 0)

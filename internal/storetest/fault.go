@@ -88,7 +88,7 @@ func (f Fault) Run(t *testing.T) {
 		r.refused, r.slowest.Round(time.Millisecond), again.Round(time.Millisecond), r.acknowledged, r.lost)
 }
 
-// faultRun is what was seen in a run.
+// faultRun records what a test of a fault saw in one run.
 type faultRun struct {
 	fault Fault
 	store store.Store

@@ -53,7 +53,7 @@ func Run(t *testing.T, setup Setup) {
 	}{
 		{"a save whose answer is lost is done once", lostAnswer},
 		{"a delete whose answer is lost is done once", lostDelete},
-		{"who is fenced while its answer is lost is told both", lostAndFenced},
+		{"who is fenced while its answer is lost learns both", lostAndFenced},
 		{"a save of unknown outcome that arrives late is refused", lateSave},
 		{"a first save of unknown outcome that arrives late is refused", lateFirstSave},
 		{"a first save that arrives late does not bring back what was deleted", lateAndDeleted},
@@ -61,7 +61,7 @@ func Run(t *testing.T, setup Setup) {
 		{"a save of unknown outcome that was done is loaded", unknownAndDone},
 		{"operations on a broker that is silent end with their context", silent},
 		{"closing ends what waits for the broker", closeWhileWaiting},
-		{"a broker that is gone is away and nothing was done", away},
+		{"a broker that is gone is unreachable and nothing was done", unreachable},
 		{"a broker that is killed keeps what it acknowledged", killed},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(s, t) })

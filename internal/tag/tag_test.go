@@ -97,7 +97,7 @@ func TestTheKindsOfRulesDoNotOverlap(t *testing.T) {
 	for rule := range tag.Singles() {
 		seen++
 		if !tag.Single(rule) || tag.Across(rule) {
-			t.Errorf("%s is among the rules that look at one value, but is told otherwise", rule)
+			t.Errorf("%s is among the rules that look at one value, but is reported otherwise", rule)
 		}
 	}
 	if seen < 100 {

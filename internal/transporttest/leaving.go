@@ -36,7 +36,7 @@ func closedBrokerErrors(t *testing.T, s *busTest) {
 		t.Errorf("Subscribe gave %v, want net.ErrClosed", err)
 	}
 	m.Close() // once more is harmless
-	none(t, "the own close was told as a loss", m.Lost)
+	none(t, "the own close was reported as a loss", m.Lost)
 }
 
 func closeHandsOver(t *testing.T, s *busTest) {

@@ -23,15 +23,15 @@ func Join(t *testing.T, address string, config transport.Config) *Member {
 	broker, err := Connect(t, address, config, transport.BusEvents{
 		Lost: func(err error) {
 			defer m.event(t)()
-			tell(t, m.Lost, err)
+			notify(t, m.Lost, err)
 		},
 		Restored: func() {
 			defer m.event(t)()
-			tell(t, m.Restored, struct{}{})
+			notify(t, m.Restored, struct{}{})
 		},
 		Unheard: func(subject string) {
 			defer m.event(t)()
-			tell(t, m.Unheard, subject)
+			notify(t, m.Unheard, subject)
 		},
 	})
 	if err != nil {
@@ -67,8 +67,8 @@ func (m *Member) event(t *testing.T) func() {
 	return func() { m.events.Add(-1) }
 }
 
-// tell sends a value to the test without waiting.
-func tell[T any](t *testing.T, to chan<- T, value T) {
+// notify sends a value to the test without waiting.
+func notify[T any](t *testing.T, to chan<- T, value T) {
 	select {
 	case to <- value:
 	default:
@@ -80,7 +80,7 @@ func tell[T any](t *testing.T, to chan<- T, value T) {
 func (m *Member) Messages(t *testing.T, subject string) <-chan []byte {
 	t.Helper()
 	messages := make(chan []byte, 1<<15)
-	if err := m.Subscribe(t.Context(), subject, func(data []byte) { tell(t, messages, data) }); err != nil {
+	if err := m.Subscribe(t.Context(), subject, func(data []byte) { notify(t, messages, data) }); err != nil {
 		t.Fatalf("subscribe to %s: %v", subject, err)
 	}
 	return messages

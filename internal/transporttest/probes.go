@@ -23,9 +23,9 @@ func probeWithoutSubscriber(t *testing.T, s *busTest) {
 
 func probeWithSubscriber(t *testing.T, s *busTest) {
 	prober, subscriber := s.connect(t), s.connect(t)
-	messages := subscriber.Messages(t, s.subject("heard"))
+	messages := subscriber.Messages(t, s.subject("received"))
 	for range 100 {
-		prober.probe(t, s.subject("heard"), "anybody?")
+		prober.probe(t, s.subject("received"), "anybody?")
 	}
 	prober.probe(t, s.subject("nobody"), "anybody?")
 	if got := Receive(t, prober.Unheard); got != s.subject("nobody") {
@@ -96,7 +96,7 @@ func eventsOutside(t *testing.T, s *busTest) {
 	broker := s.connectWith(t, transport.BusEvents{Unheard: func(subject string) {
 		own.Lock()
 		defer own.Unlock()
-		tell(t, unheard, subject)
+		notify(t, unheard, subject)
 	}})
 	for range 10 {
 		returned := make(chan error, 1)

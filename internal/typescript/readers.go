@@ -26,7 +26,7 @@ func primitiveReader(s *schema.Schema) string {
 	return ""
 }
 
-// smallFormats are of whole numbers that no JSON parser rounds.
+// smallFormats lists the formats of whole numbers that no JSON parser rounds.
 var smallFormats = []string{"int8", "int16", "int32", "uint8", "uint16", "uint32"}
 
 // writeReaders writes a function for each type whose outputs are more than JSON.

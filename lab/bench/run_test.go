@@ -84,7 +84,7 @@ func TestRowsTakeTurns(t *testing.T) {
 		t.Errorf("%d of 2 rows were closed", closed)
 	}
 	if progress.done != progress.steps {
-		t.Errorf("%d of %d steps were told", progress.done, progress.steps)
+		t.Errorf("%d of %d steps were notified", progress.done, progress.steps)
 	}
 }
 

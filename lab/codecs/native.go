@@ -16,7 +16,7 @@ func nativeCodecs() []codec {
 			nativeAliasEntry(shape.Text), nativeAliasEntry(shape.NewPID()), nativeAliasEntry(shape.NewProcessID()), nativeAliasEntry(shape.NewSimple()),
 			nativeAliasEntry(shape.NewComplex()), nativeAliasEntry(shape.NewNested()), nativeAliasEntry(shape.NewItems()), nativeAliasEntry(shape.NewGroups()),
 		}},
-		{name: "Sabir, self-told", entries: []entry{
+		{name: "Sabir, self-describing", entries: []entry{
 			nativeHashEntry(shape.Text), nativeHashEntry(shape.NewPID()), nativeHashEntry(shape.NewProcessID()), nativeHashEntry(shape.NewSimple()),
 			nativeHashEntry(shape.NewComplex()), nativeHashEntry(shape.NewNested()), nativeHashEntry(shape.NewItems()), nativeHashEntry(shape.NewGroups()),
 		}},

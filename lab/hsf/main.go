@@ -67,7 +67,7 @@ func start(o child.Order) (child.Job, error) {
 	}}, nil
 }
 
-// fullEach is of how many answers one is compared in full.
+// One of fullEach answers is compared in full.
 const fullEach = 1000
 
 // caller is one of the closed loop's. Its first answer is compared in full, too.

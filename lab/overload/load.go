@@ -18,7 +18,7 @@ import (
 // callers is the number of those whose answers are the node's capacity.
 const callers = 20
 
-// capacity is what the node answers in a second to callers that wait for each answer.
+// capacity measures how many calls the node answers in a second to callers that wait for each answer.
 func (n *node) capacity(ctx context.Context) float64 {
 	const lasting = 3 * time.Second
 	var answered atomic.Int64

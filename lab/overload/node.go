@@ -14,7 +14,7 @@ import (
 	_ "github.com/sabir-go/sabir/web"           // for HTTP
 )
 
-// work is what the node's one action does.
+// work describes the node's one action.
 type work struct {
 	name string
 	key  string

@@ -301,7 +301,7 @@ func TestSettingsAreListedOnce(t *testing.T) {
 	text := write(t, Markdown, resultsOf(rates(set("1", "a", "unchanged"), set("2", "a", "unchanged"), set("1", "b", "one"), set("2", "b", "two"))))
 	must(t, text, "Settings:\n\n- a: unchanged\n- b (1): one\n- b (2): two\n")
 	if strings.Count(text, "unchanged") != 1 {
-		t.Error("a setting is told twice")
+		t.Error("a setting is shown twice")
 	}
 }
 

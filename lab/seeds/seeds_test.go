@@ -69,14 +69,14 @@ func TestTablesCanBeRead(t *testing.T) {
 	})
 }
 
-// told writes a run's notes to the test's log.
-type told struct{ *testing.T }
+// reported writes a run's notes to the test's log.
+type reported struct{ *testing.T }
 
-func (t told) Write(text []byte) (int, error) { t.Logf("%s", text); return len(text), nil }
-func (told) Begin(int)                        {}
-func (told) Step(string)                      {}
-func (told) Skip(int)                         {}
-func (t told) Note(format string, a ...any)   { t.Logf(format, a...) }
+func (t reported) Write(text []byte) (int, error) { t.Logf("%s", text); return len(text), nil }
+func (reported) Begin(int)                        {}
+func (reported) Step(string)                      {}
+func (reported) Skip(int)                         {}
+func (t reported) Note(format string, a ...any)   { t.Logf(format, a...) }
 
 // TestOneShortRowOfEachTable runs Sabir's first row of each table, and its first peer whose program is in Go.
 func TestOneShortRowOfEachTable(t *testing.T) {
@@ -89,7 +89,7 @@ func TestOneShortRowOfEachTable(t *testing.T) {
 		if len(table.Rows) == 0 {
 			t.Skip("none of its rows of quick runs is in Go alone")
 		}
-		results := plan.Run(t.Context(), []bench.Seed{{Tables: []bench.Table{table}}}, told{t}, func(*bench.Results) {})
+		results := plan.Run(t.Context(), []bench.Seed{{Tables: []bench.Table{table}}}, reported{t}, func(*bench.Results) {})
 		for _, r := range results.Seeds[0].Tables[0].Rows {
 			if r.Failure != "" || len(r.Rounds) != 1 {
 				t.Errorf("%s, %s: %d rounds, %s", r.Name, r.Group, len(r.Rounds), r.Failure)

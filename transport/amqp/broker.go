@@ -60,7 +60,7 @@ func (b *broker) Publish(subject string, data []byte) error { return b.publish(s
 
 func (b *broker) Probe(subject string, data []byte) error { return b.publish(subject, data, true) }
 
-var errAway = errors.New("there is no connection now")
+var errNotConnected = errors.New("there is no connection now")
 
 func (b *broker) publish(subject string, data []byte, probe bool) error {
 	if len(data) > largestMessage {
@@ -68,7 +68,7 @@ func (b *broker) publish(subject string, data []byte, probe bool) error {
 	}
 	p := b.session.Load()
 	if p == nil {
-		return b.explain(errAway)
+		return b.explain(errNotConnected)
 	}
 	return b.explain(p.publish(subject, data, probe))
 }
@@ -101,7 +101,7 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 	switch {
 	case b.closed.Load() || p == nil:
 		b.mu.Unlock()
-		return b.explain(errAway)
+		return b.explain(errNotConnected)
 	case b.subscriptions[subject] != nil:
 		b.mu.Unlock()
 		return b.explain(fmt.Errorf("%s is subscribed to already", subject))
@@ -122,7 +122,7 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err == nil && b.session.Load() != p { // the next session may have been made without it
-		err = errAway
+		err = errNotConnected
 	}
 	if err == nil {
 		entry.confirmed = true

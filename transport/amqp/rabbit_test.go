@@ -23,7 +23,7 @@ func TestASubscriptionThatTheBrokerEndsIsMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := transporttest.Receive(t, m.Lost); !strings.Contains(err.Error(), "ended a subscription") {
-		t.Errorf("the loss is told as %v", err)
+		t.Errorf("the loss is reported as %v", err)
 	}
 	transporttest.Receive(t, m.Restored)
 	if err := m.Publish("ended", []byte("again")); err != nil {
@@ -104,8 +104,8 @@ func TestASubscriptionIsNotConfirmedByASessionThatIsGone(t *testing.T) {
 	}
 	b.session.Store(nil) // as where it has ended
 	p.requestMu.Unlock()
-	if err := transporttest.Receive(t, subscribed); !errors.Is(err, errAway) {
-		t.Errorf("Subscribe gave %v, want %v", err, errAway)
+	if err := transporttest.Receive(t, subscribed); !errors.Is(err, errNotConnected) {
+		t.Errorf("Subscribe gave %v, want %v", err, errNotConnected)
 	}
 	b.session.Store(p) // for Close
 }
@@ -123,7 +123,7 @@ func TestAMessageThatIsTooLargeForTheBrokerIsALossThatTellsTheCause(t *testing.T
 	messages := m.Messages(t, "large")
 	m.Publish("large", make([]byte, 300_001))
 	if err := transporttest.Receive(t, m.Lost); !strings.Contains(err.Error(), "300000") {
-		t.Errorf("the loss is told as %v", err)
+		t.Errorf("the loss is reported as %v", err)
 	}
 	transporttest.Receive(t, m.Restored)
 	m.Publish("large", []byte("small"))

@@ -72,7 +72,7 @@ func (b *broker) Probe(subject string, data []byte) error {
 	return b.explain(err)
 }
 
-var errAway = errors.New("there is no connection now")
+var errNotConnected = errors.New("there is no connection now")
 
 func (b *broker) usable(size int) (*conn, error) {
 	if limit := b.MaxMessage(); size > limit {
@@ -81,7 +81,7 @@ func (b *broker) usable(size int) (*conn, error) {
 	if c := b.conn.Load(); c != nil {
 		return c, nil
 	}
-	return nil, errAway
+	return nil, errNotConnected
 }
 
 // explain adds to an error which broker it is from.
@@ -102,7 +102,7 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 	}
 	c := b.conn.Load()
 	if c == nil {
-		return b.explain(errAway)
+		return b.explain(errNotConnected)
 	}
 	topic := string(appendTopic(nil, subject))
 	entry := &subscription{deliver: deliver}
@@ -131,7 +131,7 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err == nil && b.conn.Load() != c { // the next connection may have been made without it
-		err = errAway
+		err = errNotConnected
 	}
 	if err == nil {
 		entry.confirmed = true

@@ -73,7 +73,7 @@ func TestABrokerThatFallsSilentIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := transporttest.Receive(t, m.Lost); !strings.Contains(err.Error(), "did not answer for 3s") {
-		t.Errorf("the loss is told as %v", err)
+		t.Errorf("the loss is reported as %v", err)
 	}
 	if err := server.Resume(); err != nil {
 		t.Fatal(err)

@@ -130,8 +130,8 @@ func TestASubscriptionIsNotConfirmedByAConnectionThatIsGone(t *testing.T) {
 	}
 	b.(*broker).conn.Store(nil) // as where it has ended
 	io.WriteString(conn, "\x90\x04\x01\x02\x00\x00")
-	if err := transporttest.Receive(t, subscribed); !errors.Is(err, errAway) {
-		t.Errorf("Subscribe gave %v, want %v", err, errAway)
+	if err := transporttest.Receive(t, subscribed); !errors.Is(err, errNotConnected) {
+		t.Errorf("Subscribe gave %v, want %v", err, errNotConnected)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestWhatABrokerMustNotSayIsALossThatTellsIt(t *testing.T) {
 			}
 			b.Publish("x", nil) // which is answered
 			if err := transporttest.Receive(t, lost); !strings.Contains(err.Error(), test.want) {
-				t.Errorf("the loss is told as %v, want %q in it", err, test.want)
+				t.Errorf("the loss is reported as %v, want %q in it", err, test.want)
 			}
 		})
 	}

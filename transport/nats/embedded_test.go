@@ -391,9 +391,9 @@ func TestBeyondLoopbackAnEmbeddedServerNeedsTheKey(t *testing.T) {
 			messages := listen(t, two, "news")
 			until(t, messages, "by route", func() { publish(t, one, "news", "by route") })
 			// A node with the key, from outside.
-			guest := join(t, two.Addr(), third)
-			publish(t, guest, "news", "from a guest")
-			until(t, messages, "from a guest", func() {})
+			observer := join(t, two.Addr(), third)
+			publish(t, observer, "news", "from a client-only node")
+			until(t, messages, "from a client-only node", func() {})
 
 			wrong := third
 			wrong.Secret = []byte("another")
@@ -422,7 +422,7 @@ func TestConnectGivesAPlainConnectionToTheSameServer(t *testing.T) {
 	}
 	until(t, messages, "hello", func() {})
 	if conn.Opts.Name != "plain" {
-		t.Errorf("the option was not heard: the name is %q", conn.Opts.Name)
+		t.Errorf("the option was not used: the name is %q", conn.Opts.Name)
 	}
 	conn.Close()
 	release()

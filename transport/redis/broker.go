@@ -202,13 +202,13 @@ func (b *broker) pump(s *session) {
 		lost := false
 		for i, result := range s.publisher.DoMulti(context.Background(), commands...) {
 			m := batch.messages[i]
-			heard, err := result.AsInt64()
+			received, err := result.AsInt64()
 			switch {
 			case result.NonRedisError() != nil:
 				lost = true
 			case err != nil:
 				refused = fmt.Errorf("the broker refuses messages on %s: %w", m.subject, err)
-			case m.probe && heard == 0:
+			case m.probe && received == 0:
 				select {
 				case b.unheard <- m.subject:
 				default: // nothing listens, or not fast enough

@@ -80,7 +80,7 @@ func TestTheKeyOfTheDashboardIsNotTheGateways(t *testing.T) {
 		}
 	}
 	if status, _, _ := get(t, n, "/", "Authorization: Bearer another-key-entirely"); status != 401 {
-		t.Errorf("the face takes the dashboard's key: %d", status)
+		t.Errorf("the gateway takes the dashboard's key: %d", status)
 	}
 }
 

@@ -30,7 +30,7 @@ func (b *browser) view(path string) {
 	if b.opened {
 		b.Run(chromedp.Evaluate(fmt.Sprintf(`((to) => {
 			if (location.hash === to) return;
-			document.querySelector('main > *')?.setAttribute('data-before', ''); // until the page has heard of it
+			document.querySelector('main > *')?.setAttribute('data-before', ''); // until the page knows it
 			location.hash = to;
 		})(%q)`, "#/"+path), nil))
 		b.Until(`!document.querySelector('[data-before]')`)

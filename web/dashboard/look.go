@@ -27,27 +27,27 @@ type look struct {
 }
 
 type nodeFigures struct {
-	ID        string    `json:"id"`
-	Self      bool      `json:"self,omitempty"`
-	State     string    `json:"state"`
-	Guest     bool      `json:"guest,omitempty"`
-	Zone      string    `json:"zone,omitempty"`
-	Addr      string    `json:"addr,omitempty"`
-	Host      string    `json:"host"`
-	PID       int       `json:"pid"`
-	Go        string    `json:"go"`
-	CPUs      int       `json:"cpus"`
-	Since     time.Time `json:"since"`
-	Services  int       `json:"services"`
-	Actions   int       `json:"actions"`
-	CPU       float64   `json:"cpu"` // 0 to 1
-	InFlight  int64     `json:"inFlight"`
-	RTT       float64   `json:"rtt"` // microseconds; 0 where it is not known
-	Rate      float64   `json:"rate"`
-	Errors    float64   `json:"errors"`
-	Telemetry string    `json:"telemetry,omitempty"` // why there are no rates; "" where there are
-	Silent    bool      `json:"silent,omitempty"`    // it answers nothing for the moment
-	Sick      []string  `json:"sick,omitempty"`      // actions of which others send it no calls for a while: which, why, and who
+	ID         string    `json:"id"`
+	Self       bool      `json:"self,omitempty"`
+	State      string    `json:"state"`
+	ClientOnly bool      `json:"clientOnly,omitempty"`
+	Zone       string    `json:"zone,omitempty"`
+	Addr       string    `json:"addr,omitempty"`
+	Host       string    `json:"host"`
+	PID        int       `json:"pid"`
+	Go         string    `json:"go"`
+	CPUs       int       `json:"cpus"`
+	Since      time.Time `json:"since"`
+	Services   int       `json:"services"`
+	Actions    int       `json:"actions"`
+	CPU        float64   `json:"cpu"` // 0 to 1
+	InFlight   int64     `json:"inFlight"`
+	RTT        float64   `json:"rtt"` // microseconds; 0 where it is not known
+	Rate       float64   `json:"rate"`
+	Errors     float64   `json:"errors"`
+	Telemetry  string    `json:"telemetry,omitempty"` // why there are no rates; "" where there are
+	Silent     bool      `json:"silent,omitempty"`    // it answers nothing for the moment
+	Sick       []string  `json:"sick,omitempty"`      // actions of which others send it no calls for a while: which, why, and who
 }
 
 // link is two nodes that are linked.
@@ -111,7 +111,7 @@ type observer struct {
 func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 	nodes := o.node.Nodes()
 	nodes = nodes[:min(len(nodes), maxNodes)]
-	told, why := askStats(ctx, o.node, nodes)
+	reported, why := askStats(ctx, o.node, nodes)
 	if o.looks%linkLooks == 0 || len(o.links) == 0 {
 		o.links, o.sick = askLinks(ctx, o.node, nodes)
 	}
@@ -122,12 +122,12 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 	}
 	l := look{At: time.Now().UnixMilli(), Nodes: []nodeFigures{}, Links: o.links}
 	sums := make(map[string]*sum)
-	for _, id := range slices.Sorted(maps.Keys(told)) {
+	for _, id := range slices.Sorted(maps.Keys(reported)) {
 		before, ago := last[id], early[id]
-		add(sums, told[id], before, ago)
+		add(sums, reported[id], before, ago)
 	}
 	for _, info := range nodes {
-		f := figuresOf(info, o.node.ID(), told[info.ID], last[info.ID], why[info.ID])
+		f := figuresOf(info, o.node.ID(), reported[info.ID], last[info.ID], why[info.ID])
 		f.Sick = o.sick[info.ID]
 		l.Nodes = append(l.Nodes, f)
 	}
@@ -148,7 +148,7 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 			P50: telemetry.Quantile(s.bounds, s.buckets, 0.5) * 1e6, P95: telemetry.Quantile(s.bounds, s.buckets, 0.95) * 1e6, P99: telemetry.Quantile(s.bounds, s.buckets, 0.99) * 1e6})
 		shown[name] = latencies{name, s.bounds, s.buckets, s.all, s.perNode}
 	}
-	o.window = append(o.window, told)
+	o.window = append(o.window, reported)
 	if len(o.window) > windowLooks {
 		o.window = slices.Delete(o.window, 0, 1)
 	}
@@ -162,7 +162,7 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 }
 
 func figuresOf(info introspect.Node, self string, now, before stats, why string) nodeFigures {
-	f := nodeFigures{ID: info.ID, Self: info.ID == self, State: info.State, Guest: info.ClientOnly, Zone: info.Zone, Addr: info.Addr, Host: info.Host, PID: info.PID,
+	f := nodeFigures{ID: info.ID, Self: info.ID == self, State: info.State, ClientOnly: info.ClientOnly, Zone: info.Zone, Addr: info.Addr, Host: info.Host, PID: info.PID,
 		Go: info.Go, CPUs: info.CPUs, Since: info.Since, Services: info.Services, Actions: info.Actions, CPU: info.Load.CPU, InFlight: int64(info.Load.InFlight),
 		RTT: float64(info.RTT.Nanoseconds()) / 1e3, Telemetry: why, Silent: info.Silent}
 	sums := make(map[string]*sum)

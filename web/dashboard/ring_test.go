@@ -87,7 +87,7 @@ func TestTracesOfTheClusterAreListedAndShown(t *testing.T) {
 		return len(list.Traces) > 0
 	})
 	one := list.Traces[0]
-	if one.Name != "ledger.lose" || one.Error != "BooksLost" || one.Failed != 1 || one.Nodes[0] != "n1" || one.Took <= 0 || len(list.Told) != 1 || len(list.Mute) != 0 {
+	if one.Name != "ledger.lose" || one.Error != "BooksLost" || one.Failed != 1 || one.Nodes[0] != "n1" || one.Took <= 0 || len(list.Answered) != 1 || len(list.Mute) != 0 {
 		t.Errorf("%+v", list)
 	}
 	var all traceSpans
@@ -118,7 +118,7 @@ func TestANodeWithoutARingIsListedAsMute(t *testing.T) {
 	b := openBoard(t, config{})
 	var list traceList
 	must(t, json.Unmarshal(b.ask(t, "GET", "/api/traces", "").Body.Bytes(), &list))
-	if len(list.Mute) != 1 || len(list.Told) != 0 || list.Traces == nil {
+	if len(list.Mute) != 1 || len(list.Answered) != 0 || list.Traces == nil {
 		t.Errorf("%+v", list)
 	}
 	var f processTrees

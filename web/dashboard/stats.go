@@ -62,8 +62,8 @@ func askJSON(ctx context.Context, n *sabir.Node, node, action string, in any) (j
 }
 
 // askStats asks the nodes what their actions did. For those that do not answer, it reports the reason.
-func askStats(ctx context.Context, n *sabir.Node, nodes []introspect.Node) (told map[string]stats, why map[string]string) {
-	told, why = make(map[string]stats), make(map[string]string)
+func askStats(ctx context.Context, n *sabir.Node, nodes []introspect.Node) (reported map[string]stats, why map[string]string) {
+	reported, why = make(map[string]stats), make(map[string]string)
 	var mu sync.Mutex
 	eachNode(nodes, func(info introspect.Node) {
 		if info.ClientOnly {
@@ -73,7 +73,7 @@ func askStats(ctx context.Context, n *sabir.Node, nodes []introspect.Node) (told
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil {
-			told[info.ID] = s
+			reported[info.ID] = s
 			return
 		}
 		switch sabir.AsError(err).Code {
@@ -85,7 +85,7 @@ func askStats(ctx context.Context, n *sabir.Node, nodes []introspect.Node) (told
 			why[info.ID] = silent
 		}
 	})
-	return told, why
+	return reported, why
 }
 
 // sum adds up one action over nodes, for the time between two looks.

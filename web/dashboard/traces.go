@@ -27,9 +27,9 @@ type traceSummary struct {
 
 // traceList is the latest traces, and the nodes that report none.
 type traceList struct {
-	Traces []traceSummary `json:"traces"`
-	Told   []string       `json:"told"` // nodes
-	Mute   []string       `json:"mute"`
+	Traces   []traceSummary `json:"traces"`
+	Answered []string       `json:"answered"` // nodes
+	Mute     []string       `json:"mute"`
 }
 
 // traceSpans holds all spans of one trace, by their start.
@@ -45,10 +45,10 @@ const (
 )
 
 // askSpans asks all nodes for spans. One that several report, because they share a ring, is taken once.
-func (b *dashboard) askSpans(ctx context.Context, q spanQuery) (spans []spanInfo, told, silent []string) {
+func (b *dashboard) askSpans(ctx context.Context, q spanQuery) (spans []spanInfo, reported, silent []string) {
 	var mu sync.Mutex
 	seen := make(map[string]bool)
-	told, silent = []string{}, []string{}
+	reported, silent = []string{}, []string{}
 	eachNode(b.nodesNamed(""), func(n introspect.Node) {
 		list, err := ask[spanList](ctx, b.node, n.ID, "$traces.recent", q)
 		mu.Lock()
@@ -57,7 +57,7 @@ func (b *dashboard) askSpans(ctx context.Context, q spanQuery) (spans []spanInfo
 			silent = append(silent, n.ID)
 			return
 		}
-		told = append(told, n.ID)
+		reported = append(reported, n.ID)
 		for _, s := range list.Spans {
 			if !seen[s.ID] {
 				seen[s.ID] = true
@@ -65,16 +65,16 @@ func (b *dashboard) askSpans(ctx context.Context, q spanQuery) (spans []spanInfo
 			}
 		}
 	})
-	slices.Sort(told)
+	slices.Sort(reported)
 	slices.Sort(silent)
-	return spans, told, silent
+	return spans, reported, silent
 }
 
 // traces returns the latest traces, without those of what the dashboard itself asks.
 func (b *dashboard) traces(w http.ResponseWriter, r *http.Request) {
 	v, err := b.answerCache.get(r.Context(), "traces", func(ctx context.Context) (any, error) {
-		spans, told, silent := b.askSpans(ctx, spanQuery{Limit: maxSpans})
-		return traceList{summarize(spans), told, silent}, nil
+		spans, reported, silent := b.askSpans(ctx, spanQuery{Limit: maxSpans})
+		return traceList{summarize(spans), reported, silent}, nil
 	})
 	b.respond(w, v, err)
 }

@@ -38,7 +38,7 @@ type RateLimit struct {
 	// MaxCallers bounds how many callers are remembered. Default: 100,000, some 15 MB. A caller that was not seen for long is
 	// forgotten and begins with a full burst when it comes back.
 	MaxCallers int
-	// Name is that of the limit in the RateLimit headers. Default: "default". A server with several limits gives each its own.
+	// Name names the limit in the RateLimit headers. Default: "default". A server with several limits gives each its own.
 	Name string
 	// OnlyWhenLimited leaves the RateLimit headers out of answers to calls that passed, which spares an allocation for each.
 	OnlyWhenLimited bool

@@ -31,7 +31,7 @@ func wrong(ctx context.Context, s *actor.System) {
 	_ = actor.Tell(s, ref, (*counter).Add, &add{2})      // a pointer to the message
 	_ = actor.Tell(s, ref, (*counter).Add, total{})      // another message
 	_ = actor.Tell(s, ref, (*other).Add, add{2})         // the method of another state
-	_ = actor.Tell(s, ref, (*counter).Total, total{})    // a call that is told
+	_ = actor.Tell(s, ref, (*counter).Total, total{})    // a call as a message
 	_ = actor.Tell(s, ref.PID(), (*counter).Add, add{2}) // a PID, which has no state
 	n, _ := actor.Ask(ctx, s, ref, (*counter).Total, total{})
 	n++

@@ -184,8 +184,8 @@ func (r *run) tellWatcher(ended chan struct{}) {
 // callOnAndOn calls again as soon as the answer is there.
 func (r *run) callOnAndOn(to *recorder, call Call) {
 	mine := totals{errors: make(map[string]int64)}
-	untimed := 0     // since the last that was timed
-	told := int64(0) // failures that the recorder knows of
+	untimed := 0         // since the last that was timed
+	reported := int64(0) // failures that the recorder knows of
 	for !r.stopped.Load() {
 		if untimed++; untimed < r.plan.TimeEvery {
 			mine.add(call())
@@ -195,8 +195,8 @@ func (r *run) callOnAndOn(to *recorder, call Call) {
 		bytes, err := call()
 		took := time.Since(start)
 		mine.add(bytes, err)
-		to.add(took, untimed, mine.failed-told)
-		untimed, told = 0, mine.failed
+		to.add(took, untimed, mine.failed-reported)
+		untimed, reported = 0, mine.failed
 	}
 	r.addUp(mine)
 }

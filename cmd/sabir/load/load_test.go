@@ -79,8 +79,8 @@ func TestWhereTheClockIsDearOneCallOfManyIsTimed(t *testing.T) {
 
 func TestTheProgressOfALoadIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []Progress
-		plan := Plan{Concurrency: 2, Duration: 250 * time.Millisecond, Warmup: 150 * time.Millisecond, Watch: func(p Progress) { told = append(told, p) }}
+		var reported []Progress
+		plan := Plan{Concurrency: 2, Duration: 250 * time.Millisecond, Warmup: 150 * time.Millisecond, Watch: func(p Progress) { reported = append(reported, p) }}
 		var n atomic.Int64
 		Run(t.Context(), plan, func() (int, error) {
 			time.Sleep(20 * time.Millisecond)
@@ -89,11 +89,11 @@ func TestTheProgressOfALoadIsReported(t *testing.T) {
 			}
 			return 0, nil
 		})
-		if len(told) != 3 || !told[0].Warming || told[1].Warming || told[2].Elapsed != 200*time.Millisecond {
-			t.Fatalf("told %+v, want once while it warms up and twice while it measures", told)
+		if len(reported) != 3 || !reported[0].Warming || reported[1].Warming || reported[2].Elapsed != 200*time.Millisecond {
+			t.Fatalf("reported %+v, want once while it warms up and twice while it measures", reported)
 		}
 		// Ten rounds of 20 ms of two callers; those of the last moment may be reported or not.
-		if last := told[2]; last.Calls < 18 || last.Calls > 20 || last.Failed < 9 || last.Failed > 10 {
+		if last := reported[2]; last.Calls < 18 || last.Calls > 20 || last.Failed < 9 || last.Failed > 10 {
 			t.Errorf("after 200 ms: %+v, want about 20 calls, half of them failed", last)
 		}
 	})

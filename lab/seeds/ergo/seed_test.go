@@ -49,14 +49,14 @@ func TestEachGroupHasOursAPeerAndALimit(t *testing.T) {
 	}
 }
 
-// told writes a run's notes to the test's log.
-type told struct{ *testing.T }
+// reported writes a run's notes to the test's log.
+type reported struct{ *testing.T }
 
-func (t told) Write(text []byte) (int, error) { t.Logf("%s", text); return len(text), nil }
-func (told) Begin(int)                        {}
-func (told) Step(string)                      {}
-func (told) Skip(int)                         {}
-func (t told) Note(format string, a ...any)   { t.Logf(format, a...) }
+func (t reported) Write(text []byte) (int, error) { t.Logf("%s", text); return len(text), nil }
+func (reported) Begin(int)                        {}
+func (reported) Step(string)                      {}
+func (reported) Skip(int)                         {}
+func (t reported) Note(format string, a ...any)   { t.Logf(format, a...) }
 
 // TestEveryContenderDoesItsWorkAndLosesNothing runs each row of all tables with small numbers. Of serialization it takes one shape: each
 // codec's process checks all of them when it starts.
@@ -71,7 +71,7 @@ func TestEveryContenderDoesItsWorkAndLosesNothing(t *testing.T) {
 			if strings.HasPrefix(table.Name, "edf-") {
 				table.Rows = slices.DeleteFunc(table.Rows, func(r bench.Row) bool { return !strings.HasPrefix(r.Group, "Map,") })
 			}
-			results := plan.Run(t.Context(), []bench.Seed{{Tables: []bench.Table{table}}}, told{t}, func(*bench.Results) {})
+			results := plan.Run(t.Context(), []bench.Seed{{Tables: []bench.Table{table}}}, reported{t}, func(*bench.Results) {})
 			for _, r := range results.Seeds[0].Tables[0].Rows {
 				if r.Failure != "" || len(r.Rounds) != 1 || r.Rounds[0].Figures["rate"] <= 0 {
 					t.Errorf("%s, %s: %d rounds, %s", r.Name, r.Group, len(r.Rounds), r.Failure)

@@ -51,7 +51,7 @@ var codecRows = []codecRow{
 	{name: "sonic", module: "github.com/bytedance/sonic", settings: "JSON, EncodeInto; fields may come and go, by their names", fullOnly: true},
 	{name: "Sabir", ours: true, settings: "its native codec as on a link, strings copied; fields may come and go, the schema is sent once for each link"},
 	{name: "Sabir, aliasing", ours: true, settings: "the same, strings are parts of the message"},
-	{name: "Sabir, self-told", ours: true, settings: "the same with its schema's hash, 8 bytes, in each message", fullOnly: true},
+	{name: "Sabir, self-describing", ours: true, settings: "the same with its schema's hash, 8 bytes, in each message", fullOnly: true},
 	{name: "memory copy", limit: true, settings: "of the bytes that Sabir's codec makes"},
 }
 

@@ -178,12 +178,12 @@ export function map(onpick) {
     if (now !== shape) { shape = now; layout(); }
     for (const n of nodes) {
       const d = drawn.get(n.id), short = n.id.length > 20 ? n.id.slice(0, 9) + '…' + n.id.slice(-9) : n.id;
-      const quiet = n.telemetry || n.guest;
+      const quiet = n.telemetry || n.clientOnly;
       setText(d.value, quiet ? '–' : rate(n.rate));
-      setText(d.unit, quiet ? (n.guest ? 'guest' : 'no rates') : 'calls/s');
+      setText(d.unit, quiet ? (n.clientOnly ? 'client only' : 'no rates') : 'calls/s');
       setText(d.label, short);
       setAttr(d.arc, 'stroke-dasharray', `${(Math.min(1, n.cpu) * d.around).toFixed(1)} ${d.around.toFixed(1)}`);
-      setAttr(d.g, 'class', 'dot' + (n.guest ? ' guest' : '') + (n.state !== 'running' || n.telemetry === 'silent' ? ' bad' : '') + (n.errors > 0 ? ' errors' : '') + (n.self ? ' self' : ''));
+      setAttr(d.g, 'class', 'dot' + (n.clientOnly ? ' client-only' : '') + (n.state !== 'running' || n.telemetry === 'silent' ? ' bad' : '') + (n.errors > 0 ? ' errors' : '') + (n.self ? ' self' : ''));
       setAttr(d.g, 'aria-label', `Node ${n.id}, ${n.state}, ${quiet ? 'without rates' : rate(n.rate) + ' calls and ' + rate(n.errors) + ' errors a second'}, CPU ${Math.round(n.cpu * 100)} %`);
     }
     for (const l of links) {

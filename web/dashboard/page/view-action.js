@@ -41,7 +41,7 @@ export function action(name) {
     const at = failures.lastChild;
     let list;
     try { list = await api('api/traces', undefined, stop.signal); } catch { return; }
-    if (!list.told.length) {
+    if (!list.answered.length) {
       at.replaceChildren(empty('No traces to read errors from', h('span', {}, 'Keep the last spans with ', code('ring := dashboard.Traces(4096)'), ', give it to ', code('telemetry.Traces(ring)'), ' and serve ', code('ring.Service()'), '.')));
       return;
     }

@@ -33,8 +33,8 @@ function meter() {
 
 function drawNode(n, cell) {
   if (!cell.firstChild) cell.append(h('a', { href: '#/nodes/' + encodeURIComponent(n.id), text: n.id }), h('span', { class: 'tags' }));
-  const tags = (n.self ? 'self ' : '') + (n.guest ? 'guest' : '');
-  if (cell.dataset.tags !== tags) { cell.dataset.tags = tags; cell.lastChild.replaceChildren(...(n.self ? [badge('this node')] : []), ...(n.guest ? [badge('guest')] : [])); }
+  const tags = (n.self ? 'self ' : '') + (n.clientOnly ? 'client only' : '');
+  if (cell.dataset.tags !== tags) { cell.dataset.tags = tags; cell.lastChild.replaceChildren(...(n.self ? [badge('this node')] : []), ...(n.clientOnly ? [badge('client only')] : [])); }
 }
 
 function drawState(n, cell) {
@@ -52,7 +52,7 @@ function drawCPU(n, cell) {
 
 function rates(of, bad) {
   return (n, cell) => {
-    setText(cell, n.telemetry || n.guest ? '–' : rate(n[of]));
+    setText(cell, n.telemetry || n.clientOnly ? '–' : rate(n[of]));
     if (n.telemetry) setAttr(cell, 'title', what[n.telemetry]); else cell.removeAttribute('title');
     cell.classList.toggle('bad', Boolean(bad) && n[of] > 0);
   };

@@ -13,7 +13,7 @@ export function settingsView() {
     return group;
   };
   const theme = choices('theme', 'Theme', [['system', 'As the system'], ['light', 'Light'], ['dark', 'Dark']]);
-  const refresh = choices('refresh', 'Figures', [[0, 'As they come', 'each second, unless the node was told otherwise'], [2, 'Every 2 seconds'], [5, 'Every 5 seconds'], [15, 'Every 15 seconds', 'for slow connections and machines']]);
+  const refresh = choices('refresh', 'Figures', [[0, 'As they come', 'each second, unless the node is set to another interval'], [2, 'Every 2 seconds'], [5, 'Every 5 seconds'], [15, 'Every 15 seconds', 'for slow connections and machines']]);
   const own = h('input', { type: 'checkbox', onchange: () => set('own', own.checked) });
   own.checked = settings.own;
   const about = h('dl', { class: 'facts' }), wrong = h('p', { class: 'wrong', role: 'alert' });

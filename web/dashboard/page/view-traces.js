@@ -15,7 +15,7 @@ export function traces() {
   const setup = () => empty('No traces', h('span', {}, 'Keep the last spans of a node and serve them: ', code('ring := dashboard.Traces(4096)'), ', ', code('telemetry.New(telemetry.Traces(ring))'), ', ', code('sabir.Serve(ring.Service())'), '.'));
   const list = table({
     caption: 'Traces', key: t => t.trace, sort: { key: 'start', down: true },
-    empty: () => answer && !answer.told.length ? setup() : kept.filter || kept.failed ? empty('No trace matches', 'Esc empties the filter.') : empty('No calls yet', 'Traces show up as soon as something is called.'),
+    empty: () => answer && !answer.answered.length ? setup() : kept.filter || kept.failed ? empty('No trace matches', 'Esc empties the filter.') : empty('No calls yet', 'Traces show up as soon as something is called.'),
     columns: [
       { key: 'name', label: 'Trace', value: t => t.name, draw: (t, cell) => { if (!cell.firstChild) cell.append(h('a', { href: '#/traces/' + t.trace, text: t.name }), h('small', { class: 'mono', text: t.trace.slice(0, 16) })); } },
       { key: 'start', label: 'At', num: true, kind: 'two', value: t => t.start, text: t => clock(t.start / 1000, true) },
@@ -35,7 +35,7 @@ export function traces() {
   function draw() {
     if (!answer) return;
     list.update(answer.traces.filter(t => (!kept.failed || t.error) && matches(kept.filter, t.trace, t.error || '', ...t.names, ...t.nodes)));
-    setText(note, answer.told.length && answer.mute.length ? 'none from ' + answer.mute.join(', ') : answer.told.length ? 'the latest ' + count(answer.traces.length) : '');
+    setText(note, answer.answered.length && answer.mute.length ? 'none from ' + answer.mute.join(', ') : answer.answered.length ? 'the latest ' + count(answer.traces.length) : '');
   }
 
   async function ask() {

@@ -126,7 +126,7 @@ func (a *authors) lost(t *testing.T) (lost int) {
 		found, _ := strconv.Atoi(string(entry.State))
 		lost += max(0, last-found)
 	}
-	t.Logf("%d saves acknowledged, %d of them lost; %d calls told of it, %d of them ErrFenced", a.acknowledged.Load(), lost, a.refused.Load(), a.fenced.Load())
+	t.Logf("%d saves acknowledged, %d of them lost; %d calls failed with it, %d of them ErrFenced", a.acknowledged.Load(), lost, a.refused.Load(), a.fenced.Load())
 	return lost
 }
 

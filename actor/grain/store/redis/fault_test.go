@@ -10,7 +10,7 @@ import (
 	"github.com/sabir-go/sabir/internal/storetest"
 )
 
-// orders is what a test of a fault tells the server, past the store.
+// orders returns a function that sends commands to the server on a connection of its own, past the store.
 func orders(server *brokers.Server, words ...string) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Helper()

@@ -27,11 +27,11 @@ var faceBehaviours = []behaviour{
 	{"the caller's middlewares see the action of another node and its error as it was there", remoteMiddleware},
 	{"the HTTP gateway of one node serves the public action of another", httpElsewhere},
 	{"the HTTP gateway does not serve another node's action that is for the cluster only", httpCluster},
-	{"a client-only node calls, emits and streams as a node does", guestCalls},
-	{"a client-only node sees all nodes and services, also those that come later", guestSees},
-	{"a client-only node offers nothing and gets no events", guestOffersNothing},
-	{"a client-only node that finds no other node does not start", guestAlone},
-	{"a client-only node finds the others when the node that it joined at leaves", guestStays},
+	{"a client-only node calls, emits and streams as a node does", clientOnlyCalls},
+	{"a client-only node sees all nodes and services, also those that come later", clientOnlySees},
+	{"a client-only node offers nothing and gets no events", clientOnlyOffersNothing},
+	{"a client-only node that finds no other node does not start", clientOnlyAlone},
+	{"a client-only node finds the others when the node that it joined at leaves", clientOnlyStays},
 }
 
 // pair is a node with a policy that calls what the other one offers as svc.it.
@@ -160,30 +160,30 @@ func (s *suite) httpPair(t *testing.T) *sabir.Node {
 	sabir.Handle(service, "hello", greet)
 	sabir.Handle(service, "inner", greet, sabir.ClusterOnly())
 	c.start("server", sabir.Serve(service))
-	face := c.start("face", sabir.HTTP("127.0.0.1:0", web.Forward("svc.*")))
-	must(t, face.WaitFor(brief(t), "svc"))
-	return face
+	gateway := c.start("gateway", sabir.HTTP("127.0.0.1:0", web.Forward("svc.*")))
+	must(t, gateway.WaitFor(brief(t), "svc"))
+	return gateway
 }
 
 func httpElsewhere(t *testing.T, s *suite) {
-	face := s.httpPair(t)
-	if status, answer := post(t, face, "/svc/hello", `{"name":"Ada"}`); status != 200 || answer != `{"text":"Hello, Ada","node":"server"}` {
+	gateway := s.httpPair(t)
+	if status, answer := post(t, gateway, "/svc/hello", `{"name":"Ada"}`); status != 200 || answer != `{"text":"Hello, Ada","node":"server"}` {
 		t.Errorf("got %d, %s", status, answer)
 	}
-	if status, answer := post(t, face, "/svc/hello", `{"name":"a name that is much too long"}`); status != 422 || !contains(answer, "ValidationFailed", "name") {
+	if status, answer := post(t, gateway, "/svc/hello", `{"name":"a name that is much too long"}`); status != 422 || !contains(answer, "ValidationFailed", "name") {
 		t.Errorf("a bad input: %d, %s", status, answer)
 	}
 }
 
 func httpCluster(t *testing.T, s *suite) {
-	face := s.httpPair(t)
-	if status, answer := post(t, face, "/svc/inner", `{"name":"Ada"}`); status != 404 || contains(answer, "Hello") {
+	gateway := s.httpPair(t)
+	if status, answer := post(t, gateway, "/svc/inner", `{"name":"Ada"}`); status != 404 || contains(answer, "Hello") {
 		t.Errorf("got %d, %s", status, answer)
 	}
 }
 
 // guest starts a node with ClientOnly in a cluster that has two nodes, of which the first offers svc.
-func (s *suite) guest(t *testing.T, options ...sabir.NodeOption) (c *testCluster, guest *sabir.Node, events <-chan received) {
+func (s *suite) observer(t *testing.T, options ...sabir.NodeOption) (c *testCluster, observer *sabir.Node, events <-chan received) {
 	got := make(chan received, 10)
 	c = s.cluster(t)
 	service := listens("svc", got, "thing.happened")
@@ -191,82 +191,82 @@ func (s *suite) guest(t *testing.T, options ...sabir.NodeOption) (c *testCluster
 	sabir.HandleStream(service, "stream", double)
 	c.start("a", sabir.Serve(service))
 	c.start("b", sabir.Serve(reportingService("other")))
-	guest = c.join("guest", []cluster.Option{cluster.ClientOnly()}, options...)
-	return c, guest, got
+	observer = c.join("observer", []cluster.Option{cluster.ClientOnly()}, options...)
+	return c, observer, got
 }
 
-func guestCalls(t *testing.T, s *suite) {
-	_, guest, events := s.guest(t)
-	must(t, guest.WaitFor(brief(t), "svc", "other"))
-	if out, err := sabir.Call[reply](brief(t), guest, "svc.it", greeting{"Ada"}); err != nil || out.Node != "a" {
+func clientOnlyCalls(t *testing.T, s *suite) {
+	_, observer, events := s.observer(t)
+	must(t, observer.WaitFor(brief(t), "svc", "other"))
+	if out, err := sabir.Call[reply](brief(t), observer, "svc.it", greeting{"Ada"}); err != nil || out.Node != "a" {
 		t.Errorf("a call: %+v, %v", out, err)
 	}
-	for out, err := range sabir.CallStream[int](brief(t), guest, "svc.stream", 4) {
+	for out, err := range sabir.CallStream[int](brief(t), observer, "svc.stream", 4) {
 		if err != nil || out != 8 {
 			t.Errorf("a stream: %d, %v", out, err)
 		}
 	}
-	must(t, sabir.Emit(brief(t), guest, "thing.happened", greeting{"Ada"}))
+	must(t, sabir.Emit(brief(t), observer, "thing.happened", greeting{"Ada"}))
 	if h := get(t, "the event", events); h.node != "a" || h.text != "Ada" {
 		t.Errorf("an event: %+v", h)
 	}
 }
 
-func guestSees(t *testing.T, s *suite) {
-	c, guest, _ := s.guest(t)
-	must(t, guest.WaitFor(brief(t), "svc", "other"))
+func clientOnlySees(t *testing.T, s *suite) {
+	c, observer, _ := s.observer(t)
+	must(t, observer.WaitFor(brief(t), "svc", "other"))
 	c.start("late", sabir.Serve(reportingService("late")))
-	must(t, guest.WaitFor(brief(t), "late"))
+	must(t, observer.WaitFor(brief(t), "late"))
 	var names []string
-	for _, info := range guest.Nodes() {
+	for _, info := range observer.Nodes() {
 		names = append(names, info.ID)
 	}
-	if !slices.Equal(names, []string{"guest", "a", "b", "late"}) {
+	if !slices.Equal(names, []string{"observer", "a", "b", "late"}) {
 		t.Errorf("it sees %v", names)
 	}
-	if out, err := sabir.Call[string](brief(t), guest, "late.it", 1, sabir.ToNode("late")); err != nil || out != "late on late" {
+	if out, err := sabir.Call[string](brief(t), observer, "late.it", 1, sabir.ToNode("late")); err != nil || out != "late on late" {
 		t.Errorf("got %s, %v", out, err)
 	}
 }
 
-func guestOffersNothing(t *testing.T, s *suite) {
+func clientOnlyOffersNothing(t *testing.T, s *suite) {
 	own := make(chan received, 10)
-	service := listens("guests", own, "thing.happened")
+	service := listens("observers", own, "thing.happened")
 	sabir.Handle(service, "it", greet)
-	c, guest, events := s.guest(t, sabir.Serve(service))
-	must(t, guest.WaitFor(brief(t), "svc", "other"))
+	c, observer, events := s.observer(t, sabir.Serve(service))
+	must(t, observer.WaitFor(brief(t), "svc", "other"))
 	a := c.nodes[0]
-	eventually(t, "a lists the guest as one", func() bool {
-		return slices.ContainsFunc(a.Nodes(), func(info introspect.Node) bool { return info.ID == "guest" && info.ClientOnly && info.Services == 0 })
+	eventually(t, "a lists the client-only node as one", func() bool {
+		return slices.ContainsFunc(a.Nodes(), func(info introspect.Node) bool { return info.ID == "observer" && info.ClientOnly && info.Services == 0 })
 	})
-	if _, err := sabir.Call[reply](brief(t), a, "guests.it", greeting{"Ada"}); !errors.Is(err, sabir.ErrActionNotFound) {
-		t.Errorf("a calls the guest: %v", err)
+	if _, err := sabir.Call[reply](brief(t), a, "observers.it", greeting{"Ada"}); !errors.Is(err, sabir.ErrActionNotFound) {
+		t.Errorf("a calls the client-only node: %v", err)
 	}
-	if out, err := sabir.Call[reply](brief(t), guest, "guests.it", greeting{"Ada"}); err != nil || out.Node != "guest" {
-		t.Errorf("the guest calls itself: %+v, %v", out, err)
+	if out, err := sabir.Call[reply](brief(t), observer, "observers.it", greeting{"Ada"}); err != nil || out.Node != "observer" {
+		t.Errorf("the client-only node calls itself: %+v, %v", out, err)
 	}
 	must(t, sabir.Broadcast(brief(t), a, "thing.happened", greeting{"Ada"}))
 	if len(events) != 1 || len(own) != 0 {
-		t.Errorf("a heard %d events and the guest %d", len(events), len(own))
+		t.Errorf("a received %d events and the client-only node %d", len(events), len(own))
 	}
 }
 
-func guestAlone(t *testing.T, s *suite) {
+func clientOnlyAlone(t *testing.T, s *suite) {
 	c := s.cluster(t)
 	gone := c.start("gone")
 	stop(t, gone)
-	n := sabir.NewNode(c.options("guest", []cluster.Option{cluster.ClientOnly()})...)
+	n := sabir.NewNode(c.options("observer", []cluster.Option{cluster.ClientOnly()})...)
 	if err := n.Start(brief(t)); !errors.Is(err, sabir.ErrJoinFailed) || !contains(err.Error(), c.shown()) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func guestStays(t *testing.T, s *suite) {
-	c, guest, _ := s.guest(t)
-	must(t, guest.WaitFor(brief(t), "svc", "other"))
+func clientOnlyStays(t *testing.T, s *suite) {
+	c, observer, _ := s.observer(t)
+	must(t, observer.WaitFor(brief(t), "svc", "other"))
 	stop(t, c.nodes[0])
-	eventually(t, "the guest sees only b", func() bool { return !sees(guest, "a") && sees(guest, "b") })
+	eventually(t, "the client-only node sees only b", func() bool { return !sees(observer, "a") && sees(observer, "b") })
 	c.meet = c.nodes[1].Info().Addr
 	c.start("late", sabir.Serve(reportingService("late")))
-	must(t, guest.WaitFor(brief(t), "late"))
+	must(t, observer.WaitFor(brief(t), "late"))
 }

@@ -29,15 +29,15 @@ import (
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
-// guest is the command line as an observer node of the cluster: it calls all others, offers nothing and is not listed.
-type guest struct {
+// clusterClient is the command line as a client-only node of the cluster: it calls all others, offers nothing and is not listed.
+type clusterClient struct {
 	node    *sabir.Node
 	address string
 	to      string // the node that all calls go to; "" for whichever offers the action
 }
 
 // joinCluster starts the observer node; the caller closes it.
-func (c *cli) joinCluster(ctx context.Context, more ...sabir.NodeOption) (*guest, error) {
+func (c *cli) joinCluster(ctx context.Context, more ...sabir.NodeOption) (*clusterClient, error) {
 	address := c.joinAddress()
 	if err := checkAddress(address); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (c *cli) joinCluster(ctx context.Context, more ...sabir.NodeOption) (*guest
 	if err := node.Start(startCtx); err != nil {
 		return nil, c.notJoined(address, err)
 	}
-	return &guest{node: node, address: address}, nil
+	return &clusterClient{node: node, address: address}, nil
 }
 
 // joinAddress is the address of the cluster; without a scheme it means TCP.
@@ -100,21 +100,21 @@ func (c *cli) joinOptions() ([]cluster.Option, error) {
 }
 
 // Call implements target.
-func (g *guest) Call(ctx context.Context, action string, body []byte) ([]byte, error) {
+func (g *clusterClient) Call(ctx context.Context, action string, body []byte) ([]byte, error) {
 	answer, err := sabir.CallJSON(ctx, g.node, action, body, g.options()...)
-	return answer, g.toldBy(err)
+	return answer, g.fromCluster(err)
 }
 
 // options returns the options of each call.
-func (g *guest) options() []sabir.CallOption {
+func (g *clusterClient) options() []sabir.CallOption {
 	if g.to == "" {
 		return nil
 	}
 	return []sabir.CallOption{sabir.ToNode(g.to)}
 }
 
-// toldBy leaves out of an error the name of the observer node, which no user knows.
-func (g *guest) toldBy(err error) error {
+// fromCluster leaves out of an error the name of the client-only node, which no user knows.
+func (g *clusterClient) fromCluster(err error) error {
 	e, ok := errors.AsType[*sabir.Error](err)
 	if !ok || e.Node != g.node.ID() {
 		return err
@@ -125,13 +125,13 @@ func (g *guest) toldBy(err error) error {
 }
 
 // Name implements target.
-func (g *guest) Name() string { return g.address }
+func (g *clusterClient) Name() string { return g.address }
 
 // leaveLimit is the time that the observer node waits for its links to close.
 const leaveLimit = 2 * time.Second
 
 // Close implements target.
-func (g *guest) Close() {
+func (g *clusterClient) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveLimit)
 	defer cancel()
 	_ = g.node.Stop(ctx) // what was asked for is done
