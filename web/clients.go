@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	options "github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/signal"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -31,7 +32,7 @@ type ClientLimits struct {
 //
 // Only what is open takes memory. Of more than 100,000 addresses at once those that came last count as one.
 func LimitClients(l ClientLimits) gateway.HTTPOption {
-	return option{name: "LimitClients", server: func(s *settings) { s.clients = l }}.add()
+	return option{name: "LimitClients", once: options.Caller(), server: func(s *settings) { s.clients = l }}.add()
 }
 
 func (l ClientLimits) check() error {

@@ -174,7 +174,7 @@ func TestAHeaderOfAProxyThatIsNotTrustedChangesNothing(t *testing.T) {
 }
 
 func TestBoundsBelowZeroAreRefusedAtTheStart(t *testing.T) {
-	_, err := newSettings([]any{option{server: func(s *settings) { s.clients = ClientLimits{Requests: -1} }}})
+	_, err := newSettings(gateway.HTTPConfig{Options: []any{option{server: func(s *settings) { s.clients = ClientLimits{Requests: -1} }}}})
 	if err == nil || !strings.Contains(err.Error(), "LimitClients") {
 		t.Error(err)
 	}

@@ -319,6 +319,7 @@ func TestAnOptionOfHTTPGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) 
 		"BodyLimit":       {BodyLimit(1), BodyLimit(2)},
 		"MaxConnections":  {MaxConnections(1), MaxConnections(2)},
 		"Info":            {Info("a", "1", ""), Info("b", "1", "")},
+		"LimitClients":    {LimitClients(ClientLimits{Requests: 1}), LimitClients(ClientLimits{Requests: 2})},
 	} {
 		err := sabir.NewNode(sabir.HTTP(":0", options...)).Start(t.Context())
 		if text := fmt.Sprint(err); !strings.Contains(text, name+" is given twice") || strings.Count(text, "routes_test.go:") != 2 {
