@@ -47,3 +47,11 @@ func (h *Hub) Inbox() string { return h.inbox }
 func (h *Hub) Arrived(message []byte) { h.arrived(message) }
 
 const OpenLimit = openLimit
+
+// parse takes a message apart. The text stays part of it.
+func parse(message []byte) (p packet, err error) {
+	if p, err = parseHead(message); err != nil {
+		return p, err
+	}
+	return p, p.parseRest(message[headSize:])
+}

@@ -55,14 +55,6 @@ func (p *packet) append(dst []byte) []byte {
 	return append(dst, p.text...)
 }
 
-// parse takes a message apart. The text stays part of it.
-func parse(message []byte) (p packet, err error) {
-	if p, err = parseHead(message); err != nil {
-		return p, err
-	}
-	return p, p.parseRest(message[headSize:])
-}
-
 // parseHead reads what is never sealed.
 func parseHead(message []byte) (p packet, err error) {
 	if len(message) < headSize {
