@@ -2,12 +2,14 @@ package web
 
 import (
 	"context"
-	"github.com/sabir-go/sabir/internal/principal"
+	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/isolate"
+	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -177,17 +179,30 @@ func (rc *requestContext) inbound(in *gateway.Inbound) (err error) {
 	if in.Limit, err = timeout(&rc.Header, rc.to.limit); err != nil {
 		return err
 	}
+	watched := rc.watched && in.Limit == rc.to.limit
+	if rc.Waited > in.Limit/2 {
+		return rc.tooLate(in.Limit)
+	}
+	in.Limit -= rc.Waited
 	if in.Metadata, err = metadata(rc.Exchange); err != nil {
 		return err
 	}
 	in.Strict = rc.to.routeGroup.strict
-	in.Context, in.RequestID, in.Watched = rc.Context, rc.ID, rc.watched && in.Limit == rc.to.limit
+	in.Context, in.RequestID, in.Watched = rc.Context, rc.ID, watched
 	in.Context, in.Metadata = principal.Inbound(rc.Exchange, in.Context, in.Metadata)
 	return nil
 }
 
 func (rc *requestContext) tooLarge(limit int64) error {
 	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrInputTooLarge.Name, "the body is larger than the limit of %d bytes", limit)
+}
+
+// tooLate is the error of a call that is not begun, as its caller would have gone before the answer.
+func (rc *requestContext) tooLate(limit time.Duration) error {
+	e := *sabir.ErrTooManyCalls
+	e.Node, e.Retryable = rc.node.ID(), true
+	e.Message = fmt.Sprintf("node %s has too much to do: the request waited for %v of its %v", e.Node, rc.Waited, limit)
+	return &e
 }
 
 // borrowedExchange puts the exchange into the context of its call. It is valid only until the call ends, because the exchange

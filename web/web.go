@@ -138,7 +138,8 @@ func (s *server) Start(ctx context.Context) error {
 	if err := s.prepare(&hostCheck{checkHost: onlyLocal, host: where.host}, onlyLocal); err != nil {
 		return err
 	}
-	if s.listener, err = net.Listen("tcp", where.at.String()); err != nil {
+	listen := net.ListenConfig{KeepAlive: -1} // four system calls for each connection: the engine sets it for those that it hands over
+	if s.listener, err = listen.Listen(ctx, "tcp", where.at.String()); err != nil {
 		s.listener = nil
 		return fmt.Errorf("cannot listen on %s: %w", where.at, err)
 	}

@@ -73,6 +73,9 @@ type Control struct {
 	crowded atomic.Bool   // requests wait, and no processor is free
 	bound   atomic.Int64  // in nanoseconds: all but a tenth of the requests may wait for longer
 
+	lagging atomic.Bool  // goroutines that are ready to run wait for long
+	yielded atomic.Int64 // when that was last measured, in the control's time
+
 	pausing  atomic.Int64
 	paused   atomic.Int64 // when, in the control's time
 	watching atomic.Bool  // the timer is set
@@ -237,7 +240,27 @@ func (c *Control) adapt(own time.Duration) {
 }
 
 // Crowded reports whether requests wait because no processor is free.
-func (c *Control) Crowded() bool { return c != nil && c.crowded.Load() }
+func (c *Control) Crowded() bool { return c != nil && (c.crowded.Load() || c.lagging.Load()) }
+
+// Yield is for a goroutine that begins to serve. It lets those that are ready to run go first where they wait for long: they may be about to
+// read requests, which are not seen to wait before that. Otherwise each connection's request would be served
+// as soon as it is read, with many of others unread, until none is answered in time.
+func (c *Control) Yield() {
+	if c == nil {
+		return
+	}
+	now, last := c.now(), c.yielded.Load()
+	if !c.lagging.Load() && (now-last < int64(readEvery) || !c.yielded.CompareAndSwap(last, now)) {
+		return
+	}
+	lagging := c.lag() >= congested
+	if lagging != c.lagging.Load() {
+		c.lagging.Store(lagging)
+	}
+	if lagging {
+		c.watch()
+	}
+}
 
 // Pause frees a processor for a moment if none was for long, so that requests, pings and cancellations are read although all
 // processors are busy. It is for goroutines between two requests, while others wait.
@@ -255,7 +278,8 @@ func (c *Control) Pause() {
 		c.watch()
 	}
 	c.pausing.Add(1)
-	time.Sleep(readPause)
+	time.Sleep(readPause) // ends when all that were ready to run before had their turns, and pause too
+	time.Sleep(readPause) // so now no one is left to run
 	c.pausing.Add(-1)
 }
 

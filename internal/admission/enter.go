@@ -34,6 +34,7 @@ func (c *Control) Enter(ctx context.Context, class Class, limit time.Duration) (
 		if c.running.Load() > 2*c.processors {
 			c.watch()
 		}
+		c.Yield()
 		entered = true
 		return true
 	}
@@ -50,7 +51,7 @@ func (c *Control) Enter(ctx context.Context, class Class, limit time.Duration) (
 	defer late.Stop()
 	select {
 	case <-e.turn:
-		if c.pausing.Load() > 0 {
+		if c.Crowded() || c.pausing.Load() > 0 { // before the request, as at its end the caller waits for the answer
 			c.Pause()
 		}
 		entered = true
@@ -67,9 +68,4 @@ func (c *Control) Enter(ctx context.Context, class Class, limit time.Duration) (
 }
 
 // Leave gives back the place of a request that has entered.
-func (c *Control) Leave() {
-	if c.Crowded() {
-		c.Pause()
-	}
-	c.Done()
-}
+func (c *Control) Leave() { c.Done() }

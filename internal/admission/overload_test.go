@@ -209,3 +209,30 @@ func TestHandlersThatWaitAreNotLimitedForLongWhereOthersCompute(t *testing.T) {
 		})
 	}
 }
+
+func TestGoroutinesThatWaitForAProcessorLongAreLetThroughBeforeARequestIsServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine()
+		defer m.control.Close()
+		time.Sleep(time.Second)
+		m.control.Yield()
+		if m.control.Crowded() {
+			t.Error("crowded with an idle processor")
+		}
+		time.Sleep(readEvery)
+		read := 0
+		for range 10 { // connections whose requests are not read yet
+			m.requests.Go(func() { m.compute(time.Millisecond); read++ })
+		}
+		synctest.Wait()
+		m.control.Yield()
+		if read != 10 || !m.control.Crowded() {
+			t.Errorf("%d of 10 ran first; crowded: %v", read, m.control.Crowded())
+		}
+		m.control.Yield()
+		if m.control.Crowded() {
+			t.Error("still crowded after that")
+		}
+		m.requests.Wait()
+	})
+}

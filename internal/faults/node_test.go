@@ -52,7 +52,8 @@ type setup struct {
 	TLS        *transporttest.Files
 	Files      uint64 // how many it may have open; 0 for no change
 
-	Processors int // that it may use; 0 for all
+	HTTP       bool // serves work.echo over HTTP
+	Processors int  // that it may use; 0 for all
 }
 
 // host is a node and what the tests ask of it.
@@ -103,6 +104,9 @@ func newHost(s setup) (*host, error) {
 	}
 	if s.Breaker {
 		options = append(options, sabir.Use(policy.Breaker{}))
+	}
+	if s.HTTP {
+		options = append(options, sabir.HTTP(":0"))
 	}
 	join := []cluster.Option{cluster.Zone(s.Zone), cluster.Seeds(s.Seeds...), cluster.Name(cmp.Or(s.Cluster, "faults")), cluster.Key(s.Key)}
 	if s.ClientOnly {
@@ -255,6 +259,8 @@ func (h *host) obey(c command) (any, error) {
 	switch c.Do {
 	case "figures":
 		return h.figures(), nil
+	case "http address":
+		return h.HTTPAddr(), nil
 	case "await nodes":
 		return awaitList(c.With, func() []string {
 			var ids []string

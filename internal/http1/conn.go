@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/sabir-go/sabir/web/exchange"
 )
 
 // phase is the state of a connection. Together with the tick by which it must end it makes one word, which the connection's
@@ -210,7 +212,7 @@ func (c *conn) serveRequests() bool {
 			c.handOver()
 			return false
 		}
-		if s.crowded() && c.clientGone() {
+		if s.crowded() && c.waited(x) {
 			return false
 		}
 		w.request = requestLine{x.Method, x.Path, x.Query, x.Host, x.ID, x.Route}
@@ -231,13 +233,12 @@ func (c *conn) serveRequests() bool {
 	return true
 }
 
-// clientGone reports whether the client has closed its side of the connection.
-func (c *conn) clientGone() bool {
+// waited notes for how long the request has waited to be read, and reports whether the client has closed its side meanwhile.
+func (c *conn) waited(x *exchange.Exchange) (gone bool) {
 	if c.watched == nil {
 		return false
 	}
-	gone := false
-	c.watched.Control(func(fd uintptr) { gone = callerGone(fd) })
+	c.watched.Control(func(fd uintptr) { x.Waited, gone = unread(fd) })
 	return gone
 }
 
@@ -436,6 +437,9 @@ func (c *conn) handOver() {
 		}
 		prefix = bytes.Clone(w.in[w.start:w.end])
 		c.release()
+	}
+	if t, ok := c.socket.(*net.TCPConn); ok { // here no time limit of the watchdog ends what lasts, such as a stream
+		_ = t.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true})
 	}
 	c.state.Store(uint64(handedOver))
 	c.server.handovers.give(c.asNetHTTP(prefix))

@@ -3,8 +3,10 @@
 package http1
 
 import (
+	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -41,7 +43,7 @@ func TestACrowdedServerHandlesNoRequestWhoseClientHasGone(t *testing.T) {
 				eventually(t, "the server's side of the connection has ended", func() bool {
 					s.mu.Lock()
 					defer s.mu.Unlock()
-					return s.conns[0].clientGone()
+					return s.conns[0].waited(&exchange.Exchange{})
 				})
 			}
 			leave <- struct{}{}
@@ -56,4 +58,23 @@ func TestACrowdedServerHandlesNoRequestWhoseClientHasGone(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAServerKnowsForHowLongARequestHasWaitedUnread(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux reports it")
+	}
+	entered, leave := make(chan struct{}), make(chan struct{})
+	s, addr := serve(t, &handler{serve: func(*exchange.Exchange) { entered <- struct{}{}; <-leave }})
+	c := dial(t, addr)
+	c.send(get("/fast/first"))
+	<-entered
+	eventually(t, "it has waited", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		var x exchange.Exchange
+		return !s.conns[0].waited(&x) && x.Waited >= 20*time.Millisecond
+	})
+	close(leave)
+	c.read()
 }

@@ -2,7 +2,11 @@
 
 package http1
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // callerGone reports whether the other end has closed its side of the connection, without reading from it. It does not see
 // an end behind bytes that were not read yet.
@@ -11,3 +15,6 @@ func callerGone(fd uintptr) bool {
 	n, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
 	return err == nil && n == 0 || err == unix.ECONNRESET
 }
+
+// unread reports whether the other end has closed its side. How long ago its bytes have come is not known on these systems.
+func unread(fd uintptr) (ago time.Duration, gone bool) { return 0, callerGone(fd) }

@@ -157,6 +157,7 @@ func (j *jobs) work() {
 	defer a.Done() // deferred for targets that end their goroutine
 	j.waking.Store(false)
 	j.link.flush()
+	a.Yield()
 	if a.Crowded() {
 		a.Pause()
 	}

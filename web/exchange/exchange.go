@@ -44,6 +44,10 @@ type Exchange struct {
 	// usual limit.
 	Limit time.Duration
 
+	// Waited is for how long the request had come and was not read, where the server has more to do than it can; 0 where that is not
+	// known. The call's time has begun by then.
+	Waited time.Duration
+
 	// Status is the answer's status; 0 means 200.
 	Status int
 	// Type is the answer's Content-Type.
@@ -89,7 +93,7 @@ func (x *Exchange) Reset() {
 	x.Header.empty()
 	x.Answer.empty()
 	x.Method, x.Path, x.Query, x.Host, x.ID, x.Type = "", "", "", "", "", ""
-	x.Length, x.Limit, x.Status, x.HTTP2, x.Lent = 0, 0, 0, false, false
+	x.Length, x.Limit, x.Waited, x.Status, x.HTTP2, x.Lent = 0, 0, 0, 0, false, false
 	x.Route, x.Principal, x.Body, x.Proxies = nil, nil, nil, nil
 	x.Params, x.Out = x.Params[:0], x.Out[:0]
 }
