@@ -213,6 +213,8 @@ func TestRefusals(t *testing.T) {
 			ReasonVersion, "the dialling side speaks versions 1 to 2, the accepting side 3 to 4: update the older one", ""},
 		{"accepting side too old", with("a", func(s *side) { s.oldest, s.newest = 3, 4 }), with("b", func(s *side) { s.oldest, s.newest = 1, 2 }),
 			ReasonVersion, "the dialling side speaks versions 3 to 4, the accepting side 1 to 2: update the older one", ""},
+		{"a node of version 2", with("a", func(s *side) { s.oldest, s.newest = 2, 2 }), node("b"),
+			ReasonVersion, "the dialling side speaks versions 2 to 2, the accepting side 3 to 3: update the older one", ""},
 		{"purpose of a later version", with("a", func(s *side) { s.purpose = "mirror" }), node("b"),
 			ReasonPurpose, `the dialling side wants "mirror", which the accepting side does not know`, "dialler"},
 		{"purpose served elsewhere", with("a", func(s *side) { s.purpose = ForGossip }), with("b", func(s *side) { s.purpose = ForLink }),

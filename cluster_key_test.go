@@ -1,0 +1,111 @@
+package sabir_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
+)
+
+const (
+	oldClusterKey = "the-old-key-of-the-cluster"
+	newClusterKey = "the-new-key-of-the-cluster"
+)
+
+func TestAClusterKeyComesFromAFileOrTheEnvironment(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "cluster-key")
+	if err := os.WriteFile(file, []byte("\n  "+newClusterKey+"\r\n"+oldClusterKey+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TEST_CLUSTER_KEY", newClusterKey+", "+oldClusterKey)
+	for name, option := range map[string]cluster.Option{"file": cluster.KeyFile(file), "environment": cluster.KeyFromEnv("TEST_CLUSTER_KEY")} {
+		address := "mem://" + t.Name() + "-" + name
+		startNode(t, sabir.NodeID("a"), sabir.Join(address, option))
+		for id, key := range map[string]string{"has-the-old-key": oldClusterKey, "has-the-new-key": newClusterKey} {
+			node := startNode(t, sabir.NodeID(id), sabir.Join(address, cluster.Key(key), cluster.Seeds(address)))
+			if len(node.Nodes()) < 2 {
+				t.Errorf("%s: the node that %s does not see the other", name, id)
+			}
+			node.Stop(context.Background())
+		}
+	}
+}
+
+func TestANodeWhoseClusterKeyIsMissingDoesNotStart(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, []byte(" \n,\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, option := range map[string]cluster.Option{
+		"no-such-file":                      cluster.KeyFile(filepath.Join(t.TempDir(), "no-such-file")),
+		"empty holds no key":                cluster.KeyFile(empty),
+		"TEST_NO_CLUSTER_KEY holds no key":  cluster.KeyFromEnv("TEST_NO_CLUSTER_KEY"),
+		"at least 16 are needed":            cluster.Key("short"),
+		"cluster keys 1 and 2 are the same": cluster.Key(newClusterKey, newClusterKey),
+	} {
+		node := sabir.NewNode(sabir.Join("mem://"+t.Name(), option), sabir.Logger(quiet))
+		err := node.Start(t.Context())
+		if err == nil {
+			node.Stop(context.Background())
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), newClusterKey) {
+			t.Errorf("it starts with %v, want an error with %q and without the key", err, want)
+		}
+	}
+}
+
+func TestAClusterKeyShowsNowhere(t *testing.T) {
+	var log bytes.Buffer
+	address := "mem://" + t.Name()
+	option := cluster.Key(newClusterKey, oldClusterKey)
+	join := sabir.Join(address, option)
+	node := sabir.NewNode(sabir.NodeID("a"), join, sabir.Logger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	other := startNode(t, sabir.NodeID("b"), sabir.Join(address, option, cluster.Seeds(address)))
+	listed, err := json.Marshal(other.Nodes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dump, err := json.Marshal(node.Info())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Stop(context.Background())
+	node.Stop(context.Background()) // so that nothing changes while it is printed
+	for what, text := range map[string]string{
+		"a node, printed": fmt.Sprintf("%v %+v %#v", node, node, node), "the options": fmt.Sprintf("%v %+v %#v", option, join, join),
+		"the log": log.String(), "$node": string(listed) + string(dump),
+	} {
+		for _, secret := range []string{newClusterKey, oldClusterKey, fmt.Sprint([]byte(newClusterKey))[1:40], fmt.Sprintf("%x", newClusterKey)} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s shows the key", what)
+			}
+		}
+	}
+}
+
+func TestAnAddressWithPlainIsWarnedOf(t *testing.T) {
+	var log bytes.Buffer
+	plain := sabir.NewNode(sabir.Join("mem://"+t.Name()+"?plain=1", cluster.Key(newClusterKey)), sabir.Logger(slog.New(slog.NewTextHandler(&log, nil))))
+	if err := plain.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	plain.Stop(context.Background())
+	if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "links are not encrypted") {
+		t.Errorf("the log is\n%s", &log)
+	}
+	node := sabir.NewNode(sabir.Join("mem://" + t.Name() + "?plain=yes"))
+	if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), `plain="yes"`) {
+		t.Errorf("plain=yes gives %v", err)
+	}
+}
