@@ -27,6 +27,7 @@ import (
 	_ "github.com/sabir-go/sabir/transport/mqtt"
 	_ "github.com/sabir-go/sabir/transport/nats"
 	_ "github.com/sabir-go/sabir/transport/redis"
+	"github.com/sabir-go/sabir/web/auth/redissessions"
 )
 
 // A brokerUse is one purpose for which a cluster has a broker. It does all that the purpose asks of the broker, and returns the first
@@ -42,6 +43,7 @@ var brokerUses = []brokerUse{
 	{"channels", "nats redis amqp", useChannels},
 	{"grains", "nats redis", useGrains},
 	{"caches", "redis", useCache},
+	{"sessions", "redis", useSessions},
 }
 
 // useBroker runs all uses that the broker of an address has, at once.
@@ -332,4 +334,28 @@ func useCache(ctx context.Context, address, prefix string) error {
 		return fmt.Errorf("after it was invalidated: %+v, %w", entry, err)
 	}
 	return nil
+}
+
+// useSessions begins a session, prolongs it, ends it, and ends all of its subject.
+func useSessions(ctx context.Context, address, prefix string) error {
+	s, err := redissessions.Open(redissessions.Config{URL: address, Name: prefix, Timeout: 5 * time.Second, Log: quiet})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.Begin(ctx, "ada", "one", time.Now().Add(time.Minute)); err != nil {
+		return err
+	}
+	for _, prolong := range []time.Time{{}, time.Now().Add(time.Hour)} {
+		if good, err := s.Use(ctx, "ada", "one", prolong); err != nil || !good {
+			return fmt.Errorf("the session is good: %v, %w", good, err)
+		}
+	}
+	if err := s.End(ctx, "ada", "one"); err != nil {
+		return err
+	}
+	if good, err := s.Use(ctx, "ada", "one", time.Time{}); err != nil || good {
+		return fmt.Errorf("the session that was ended is good: %v, %w", good, err)
+	}
+	return s.EndAll(ctx, "ada")
 }
