@@ -211,8 +211,8 @@ func checkRefusal(t *testing.T, about string, got answer) {
 	faults, _ := p.Data.([]any)
 	for _, fault := range faults {
 		field, _ := fault.(map[string]any)
-		pointer, told := field["pointer"].(string)
-		if !told || field["rule"] == nil || field["message"] == "" || pointer != "" && pointer[0] != '/' {
+		pointer, named := field["pointer"].(string)
+		if !named || field["rule"] == nil || field["message"] == "" || pointer != "" && pointer[0] != '/' {
 			t.Errorf("%s: the fault %v", about, fault)
 		}
 	}
@@ -220,7 +220,7 @@ func checkRefusal(t *testing.T, about string, got answer) {
 		t.Errorf("%s: 422 without faults: %.300s", about, got.body)
 	}
 	if strings.Contains(got.body, "hunter") {
-		t.Errorf("%s: a secret is told: %s", about, got.body)
+		t.Errorf("%s: a secret is shown: %s", about, got.body)
 	}
 }
 
@@ -328,7 +328,7 @@ func TestNoBadParameterMakesAnActionFail(t *testing.T) {
 	service, _ := takers()
 	w := worldOf(t, nil, service)
 	send := sender(t)
-	tell := func(about string, got answer) {
+	judge := func(about string, got answer) {
 		t.Helper()
 		if got.status == 404 && strings.HasPrefix(about, "path") {
 			return // of another address
@@ -356,10 +356,10 @@ func TestNoBadParameterMakesAnActionFail(t *testing.T) {
 			for _, name := range []string{"name", "tag", "at", "wait", "on", "rate", "small", "choice", "id", "nobody"} {
 				u := w.base + "/bound/1?name=a&" + name + "=" + text
 				if got, ok := sendRaw(send, "GET", u); ok {
-					tell("query "+u, got)
+					judge("query "+u, got)
 				}
 				if got, ok := sendRaw(send, "GET", w.base+"/bound/1?name=a&tag=x&"+text+"="+name); ok {
-					tell("query name "+text, got)
+					judge("query name "+text, got)
 				}
 			}
 			for _, u := range []string{w.base + "/bound/" + text + "?name=a", w.base + "/bound/1/" + text} {
@@ -368,31 +368,31 @@ func TestNoBadParameterMakesAnActionFail(t *testing.T) {
 					method = "PUT"
 				}
 				if got, ok := sendRaw(send, method, u); ok {
-					tell("path "+u, got)
+					judge("path "+u, got)
 				}
 			}
 		}
 		if !strings.ContainsAny(odd, "\x00\r\n") {
-			tell("header "+odd, send("GET", w.base+"/bound/1?name=a", "", "X-Agent: "+odd))
-			tell("cookie "+odd, send("GET", w.base+"/bound/1?name=a", "", "Cookie: seat="+odd))
-			tell("cookies "+odd, send("GET", w.base+"/bound/1?name=a", "", "Cookie: "+odd+"; seat=1; seat="+odd+"; "+odd+"=1"))
-			tell("metadata "+odd, send("POST", w.base+"/h/meta", "{}", "X-Meta-Odd: "+odd))
-			tell("a trace "+odd, send("POST", w.base+"/h/meta", "{}", "Traceparent: "+odd))
-			tell("a time limit "+odd, send("POST", w.base+"/h/any", "{}", "X-Request-Timeout: "+odd))
-			tell("a request id "+odd, send("POST", w.base+"/h/any", "{}", "X-Request-Id: "+odd))
-			tell("a media type "+odd, send("POST", w.base+"/h/any", "{}", "Content-Type: "+odd))
-			tell("a media type with "+odd, send("POST", w.base+"/h/any", "{}", "Content-Type: application/json; charset="+odd))
-			tell("an encoding "+odd, send("POST", w.base+"/h/any", "{}", "Content-Encoding: "+odd))
-			tell("what it accepts "+odd, send("POST", w.base+"/h/any", "{}", "Accept: "+odd))
-			tell("an origin "+odd, send("GET", w.base+"/bound/1?name=a", "", "Origin: "+odd))
-			tell("a condition "+odd, send("GET", w.base+"/bound/1?name=a", "", "If-None-Match: "+odd))
+			judge("header "+odd, send("GET", w.base+"/bound/1?name=a", "", "X-Agent: "+odd))
+			judge("cookie "+odd, send("GET", w.base+"/bound/1?name=a", "", "Cookie: seat="+odd))
+			judge("cookies "+odd, send("GET", w.base+"/bound/1?name=a", "", "Cookie: "+odd+"; seat=1; seat="+odd+"; "+odd+"=1"))
+			judge("metadata "+odd, send("POST", w.base+"/h/meta", "{}", "X-Meta-Odd: "+odd))
+			judge("a trace "+odd, send("POST", w.base+"/h/meta", "{}", "Traceparent: "+odd))
+			judge("a time limit "+odd, send("POST", w.base+"/h/any", "{}", "X-Request-Timeout: "+odd))
+			judge("a request id "+odd, send("POST", w.base+"/h/any", "{}", "X-Request-Id: "+odd))
+			judge("a media type "+odd, send("POST", w.base+"/h/any", "{}", "Content-Type: "+odd))
+			judge("a media type with "+odd, send("POST", w.base+"/h/any", "{}", "Content-Type: application/json; charset="+odd))
+			judge("an encoding "+odd, send("POST", w.base+"/h/any", "{}", "Content-Encoding: "+odd))
+			judge("what it accepts "+odd, send("POST", w.base+"/h/any", "{}", "Accept: "+odd))
+			judge("an origin "+odd, send("GET", w.base+"/bound/1?name=a", "", "Origin: "+odd))
+			judge("a condition "+odd, send("GET", w.base+"/bound/1?name=a", "", "If-None-Match: "+odd))
 			if got := send("GET", w.base+"/bound/1", "", "Authorization: Bearer "+odd); got.status >= 500 {
 				t.Errorf("a key %q: %d", odd, got.status)
 			}
 		}
 	}
 	for about, body := range map[string]string{"a list": `[]`, "a field of the path": `{"id":2}`, "null": `null`, "half": `{"at":`, "a wrong type": `{"rate":"x"}`, "text": `"x"`} {
-		tell("body "+about, send("PUT", w.base+"/bound/1/a", body))
+		judge("body "+about, send("PUT", w.base+"/bound/1/a", body))
 	}
 }
 

@@ -41,9 +41,9 @@ func (s *server) api() api.API {
 		Scopes: principal.ScopesKey,
 		Place:  s.locate,
 		Lookup: func(a *sabir.Action) (introspect.Description, bool) {
-			told, ok := s.fetchDescription(a)
+			described, ok := s.fetchDescription(a)
 			complete = complete && ok
-			return told, ok
+			return described, ok
 		},
 	})
 	if err != nil {
@@ -117,10 +117,10 @@ func (s *server) locate(a *sabir.Action, d *api.Action) bool {
 }
 
 // fetchDescription asks another node to describe its action.
-func (s *server) fetchDescription(a *sabir.Action) (told introspect.Description, ok bool) {
+func (s *server) fetchDescription(a *sabir.Action) (described introspect.Description, ok bool) {
 	input, err := json.Append(nil, introspect.DescriptionRequest{Action: a.Name})
 	if err != nil {
-		return told, false
+		return described, false
 	}
 	for _, offer := range s.node.Services() {
 		if offer.Name != a.Service || offer.Node == s.node.ID() {
@@ -139,5 +139,5 @@ func (s *server) fetchDescription(a *sabir.Action) (told introspect.Description,
 		}
 		return d, true
 	}
-	return told, false
+	return described, false
 }

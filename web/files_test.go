@@ -229,7 +229,7 @@ func TestTheNameOfAnUploadIsNoPath(t *testing.T) {
 		if response.StatusCode == 200 {
 			got := <-names
 			if strings.ContainsAny(got, "/\\\x00\n") || got == ".." || got == "." || len(got) > 255 {
-				t.Errorf("%q is told as %q", name, got)
+				t.Errorf("%q is shown as %q", name, got)
 			}
 			if _, err := json.Marshal(got); err != nil || string(body) != "5" {
 				t.Errorf("%q: %s, %v", name, body, err)

@@ -36,13 +36,13 @@ func TestUninvitedCallerLearnsNothing(t *testing.T) {
 	acceptor := side{Config: Config{Node: "secret-node", Cluster: "secret-cluster", Keys: keysOf(testKey), About: []byte(`"secret-about"`)}}
 	dialler, _ := record(t, otherKey)
 	noKey, _ := record(t, nil)
-	for name, heard := range map[string][]byte{"with another key": dialler, "without a key": noKey, "with another protocol": []byte("GET / HTTP/1.1\r\n\r\n")} {
-		script := newScript(heard)
+	for name, received := range map[string][]byte{"with another key": dialler, "without a key": noKey, "with another protocol": []byte("GET / HTTP/1.1\r\n\r\n")} {
+		script := newScript(received)
 		if got := acceptor.handshake(t.Context(), script, false); got.err == nil {
 			t.Fatalf("%s: it was let in", name)
 		}
 		if bytes.Contains(script.written.Bytes(), []byte("secret")) {
-			t.Errorf("%s: it was told %q", name, script.written.Bytes())
+			t.Errorf("%s: it received %q", name, script.written.Bytes())
 		}
 	}
 }
@@ -101,10 +101,10 @@ func TestOwnNonceSentBackIsRefused(t *testing.T) {
 func TestRecordedHandshakeCannotBeUsedAgain(t *testing.T) {
 	dialler, acceptor := record(t, testKey)
 	for _, tc := range []struct {
-		dialled bool
-		heard   []byte
+		dialled  bool
+		received []byte
 	}{{false, dialler}, {true, acceptor}} {
-		_, _, err := Handshake(t.Context(), newScript(tc.heard), recorded(testKey, tc.dialled).Config, tc.dialled, "") // with a new nonce
+		_, _, err := Handshake(t.Context(), newScript(tc.received), recorded(testKey, tc.dialled).Config, tc.dialled, "") // with a new nonce
 		if reasonOf(err) != ReasonKey {
 			t.Errorf("dialled %t: %v", tc.dialled, err)
 		}
@@ -125,16 +125,16 @@ func TestEveryHandshakeHasANewNonce(t *testing.T) {
 func TestNoBitCanBeChangedOnTheWay(t *testing.T) {
 	dialler, acceptor := record(t, testKey)
 	for _, tc := range []struct {
-		dialled bool
-		heard   []byte
+		dialled  bool
+		received []byte
 	}{{false, dialler}, {true, acceptor}} {
 		s := recorded(testKey, tc.dialled)
-		if got := s.handshake(t.Context(), newScript(tc.heard), tc.dialled); got.err != nil {
+		if got := s.handshake(t.Context(), newScript(tc.received), tc.dialled); got.err != nil {
 			t.Fatalf("unchanged: %v", got.err)
 		}
-		for i := range tc.heard {
+		for i := range tc.received {
 			for bit := range 8 {
-				changed := slices.Clone(tc.heard)
+				changed := slices.Clone(tc.received)
 				changed[i] ^= 1 << bit
 				if got := s.handshake(t.Context(), newScript(changed), tc.dialled); got.err == nil {
 					t.Errorf("dialled %t: bit %d of byte %d can be changed", tc.dialled, bit, i)
@@ -202,15 +202,15 @@ func FuzzHandshake(f *testing.F) {
 	f.Add(false, false, []byte("GET / HTTP/1.1\r\n\r\n"))
 	f.Add(true, true, appendRefusal(preamble{oldest: 3, newest: 3, flags: flagKeyed}.append(nil), &HandshakeError{Reason: ReasonKey}))
 	unguessable := []byte("nobody who fuzzes has this key..")
-	f.Fuzz(func(t *testing.T, dialled, keyed bool, heard []byte) {
+	f.Fuzz(func(t *testing.T, dialled, keyed bool, received []byte) {
 		var key []byte
 		if keyed {
 			key = unguessable
 		}
-		script := newScript(heard)
+		script := newScript(received)
 		var got outcome
 		grown := allocated(func() { got = recorded(key, dialled).handshake(t.Context(), script, dialled) })
-		if grown > 1<<20+64*uint64(len(heard)) {
+		if grown > 1<<20+64*uint64(len(received)) {
 			t.Errorf("%d bytes of memory", grown)
 		}
 		if got.err == nil {

@@ -191,7 +191,7 @@ func TestRefusals(t *testing.T) {
 		dialler, acceptor side
 		reason            Reason
 		detail            string
-		told              string // "dialler" or "acceptor" for the side that got it from the other; "" where both saw it
+		reported          string // "dialler" or "acceptor" for the side that got it from the other; "" where both saw it
 	}{
 		{"wrong key", with("a", func(s *side) { s.Keys = keysOf(otherKey) }), with("b", func(s *side) { s.Keys = keysOf(testKey) }),
 			ReasonKey, "the two have different cluster keys", "dialler"},
@@ -232,8 +232,8 @@ func TestRefusals(t *testing.T) {
 				if !ok {
 					t.Fatalf("%s: %v is no *HandshakeError", side, err)
 				}
-				if e.Reason != tc.reason || !strings.Contains(e.Detail, tc.detail) || e.ByPeer != (tc.told == side) {
-					t.Errorf("%s: reason %q, told %t, detail %q", side, e.Reason, e.ByPeer, e.Detail)
+				if e.Reason != tc.reason || !strings.Contains(e.Detail, tc.detail) || e.ByPeer != (tc.reported == side) {
+					t.Errorf("%s: reason %q, by peer %t, detail %q", side, e.Reason, e.ByPeer, e.Detail)
 				}
 				if !strings.Contains(e.Error(), string(tc.reason)) || !strings.Contains(e.Error(), tc.detail) {
 					t.Errorf("%s: the error says only %q", side, e)
@@ -303,15 +303,15 @@ func TestNothingAfterTheHandshakeIsRead(t *testing.T) {
 		dialler, acceptor := record(t, key)
 		frames := []byte("the first frames, sent in the same write as the end of the handshake")
 		for _, tc := range []struct {
-			dialled bool
-			heard   []byte
+			dialled  bool
+			received []byte
 		}{{false, dialler}, {true, acceptor}} {
-			script := newScript(slices.Concat(tc.heard, frames))
+			script := newScript(slices.Concat(tc.received, frames))
 			got := recorded(key, tc.dialled).handshake(t.Context(), script, tc.dialled)
 			if got.err != nil {
 				t.Fatal(got.err)
 			}
-			if rest, _ := io.ReadAll(script.heard); !bytes.Equal(rest, frames) {
+			if rest, _ := io.ReadAll(script.received); !bytes.Equal(rest, frames) {
 				t.Errorf("dialled %t: left for the link: %q", tc.dialled, rest)
 			}
 		}
@@ -343,22 +343,22 @@ func TestTheConnectionIsLeftWithoutADeadline(t *testing.T) {
 func TestPeerThatStopsEndsAtTheTimeout(t *testing.T) {
 	dialler, acceptor := record(t, testKey)
 	for _, tc := range []struct {
-		name    string
-		dialled bool
-		heard   []byte
-		drip    bool
-		deaf    bool
+		name     string
+		dialled  bool
+		received []byte
+		drip     bool
+		deaf     bool
 	}{
 		{name: "caller says nothing"},
-		{name: "caller stops in its preamble", heard: dialler[:20]},
-		{name: "caller stops after its preamble", heard: dialler[:preambleSize]},
-		{name: "caller stops in its hello", heard: dialler[:preambleSize+40]},
-		{name: "caller stops before its ok", heard: dialler[:len(dialler)-messageHeader]},
-		{name: "caller sends a byte a second", heard: dialler, drip: true},
-		{name: "caller does not read", heard: dialler, deaf: true},
+		{name: "caller stops in its preamble", received: dialler[:20]},
+		{name: "caller stops after its preamble", received: dialler[:preambleSize]},
+		{name: "caller stops in its hello", received: dialler[:preambleSize+40]},
+		{name: "caller stops before its ok", received: dialler[:len(dialler)-messageHeader]},
+		{name: "caller sends a byte a second", received: dialler, drip: true},
+		{name: "caller does not read", received: dialler, deaf: true},
 		{name: "called node says nothing", dialled: true},
-		{name: "called node stops after its preamble", dialled: true, heard: acceptor[:preambleSize]},
-		{name: "called node stops before its ok", dialled: true, heard: acceptor[:len(acceptor)-messageHeader]},
+		{name: "called node stops after its preamble", dialled: true, received: acceptor[:preambleSize]},
+		{name: "called node stops before its ok", dialled: true, received: acceptor[:len(acceptor)-messageHeader]},
 		{name: "called node does not read", dialled: true, deaf: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -371,11 +371,11 @@ func TestPeerThatStopsEndsAtTheTimeout(t *testing.T) {
 					peer.Go(func() { io.Copy(io.Discard, theirs) })
 				}
 				peer.Go(func() {
-					step := len(tc.heard)
+					step := len(tc.received)
 					if tc.drip {
 						step = 1
 					}
-					for part := range slices.Chunk(tc.heard, max(step, 1)) {
+					for part := range slices.Chunk(tc.received, max(step, 1)) {
 						if _, err := theirs.Write(part); err != nil {
 							return
 						}
@@ -542,19 +542,19 @@ func BenchmarkHandshake(b *testing.B) {
 	}
 }
 
-// script is a connection on which the peer sends the bytes in heard, whatever it receives, and then nothing.
+// script is a connection on which the peer sends the bytes in received, whatever it receives, and then nothing.
 type script struct {
 	net.Conn // nil: no other method is expected
-	heard    *bytes.Reader
+	received *bytes.Reader
 	written  bytes.Buffer
 	deadline time.Time
 }
 
-func newScript(heard []byte) *script { return &script{heard: bytes.NewReader(heard)} }
+func newScript(received []byte) *script { return &script{received: bytes.NewReader(received)} }
 
 func (s *script) Read(b []byte) (int, error) {
-	if s.heard.Len() > 0 {
-		return s.heard.Read(b)
+	if s.received.Len() > 0 {
+		return s.received.Read(b)
 	}
 	if s.deadline.IsZero() {
 		panic("a read that nothing would end")

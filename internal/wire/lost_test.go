@@ -215,7 +215,7 @@ func TestDrainEndsThoughARefusedCallHadDeclaredSomething(t *testing.T) {
 	<-client.goAway
 	p.client.GoAway()
 	<-server.goAway
-	_, err := call(t.Context(), p.client, "work", nil, func(c *Call) { c.Caller = "one that the server has not heard of" })
+	_, err := call(t.Context(), p.client, "work", nil, func(c *Call) { c.Caller = "one that the server does not know" })
 	if lost, ok := errors.AsType[*LostError](err); !ok || lost.Err != ErrGoingAway {
 		t.Fatalf("a new call got %v", err)
 	}
@@ -402,17 +402,17 @@ func (d *deaf) Close() error              { d.once.Do(func() { close(d.closed) }
 func TestTheLastFramesOfALeavingPeerAreReadThoughNothingCanBeSentToIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := &deaf{sent: make(chan []byte, 2), closed: make(chan struct{})}
-		var heard []string
+		var received []string
 		n := newNode()
-		n.post = func(_ *Link, _ uint8, data []byte) { heard = append(heard, string(data)) }
+		n.post = func(_ *Link, _ uint8, data []byte) { received = append(received, string(data)) }
 		l := New(conn, peerOfTest(Config{Node: "leaving"}, true), Config{Node: "here"}, n)
 		conn.sent <- appendFrame(nil, 0, kindGoAway, 0, nil)
 		synctest.Wait() // until the answer could not be sent
 		conn.sent <- appendFrame(nil, 0, kindPost, 0, []byte("\x10last words"))
 		close(conn.sent)
 		<-l.finished
-		if len(heard) != 1 || heard[0] != "last words" {
-			t.Errorf("heard %q", heard)
+		if len(received) != 1 || received[0] != "last words" {
+			t.Errorf("received %q", received)
 		}
 		if err := <-n.closed; err != ErrClosed {
 			t.Errorf("the link ended with %v", err)

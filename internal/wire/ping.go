@@ -15,11 +15,11 @@ type health struct {
 	load      atomic.Pointer[Load]
 	suspected atomic.Bool
 
-	mu      sync.Mutex // guards the rest
-	timer   *time.Timer
-	stopped bool
-	heard   uint64        // bytes in at the last look
-	silence time.Duration // how long that number has not changed, in looks, so that a stop of this process does not count
+	mu       sync.Mutex // guards the rest
+	timer    *time.Timer
+	stopped  bool
+	received uint64        // bytes in at the last look
+	silence  time.Duration // how long that number has not changed, in looks, so that a stop of this process does not count
 	suspicion
 }
 
@@ -59,8 +59,8 @@ func (l *Link) look() {
 	h := &l.health
 	interval := l.config.PingInterval
 	h.mu.Lock()
-	if heard := l.in.bytes.Load(); heard != h.heard {
-		h.heard, h.silence = heard, 0
+	if received := l.in.bytes.Load(); received != h.received {
+		h.received, h.silence = received, 0
 	} else {
 		h.silence += interval
 	}

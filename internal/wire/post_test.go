@@ -16,18 +16,18 @@ import (
 // opening is a node that posts when a link is reported, and notes the order of the reports.
 type opening struct {
 	*node
-	heard chan string
+	received chan string
 }
 
 func (o opening) Opened(l *Link) {
-	o.heard <- "opened"
+	o.received <- "opened"
 	l.TryPost(1, nil)
 }
-func (o opening) Post(*Link, uint8, []byte) { o.heard <- "post" }
-func (o opening) Closed(l *Link, _ error)   { o.heard <- "closed" }
+func (o opening) Post(*Link, uint8, []byte) { o.received <- "post" }
+func (o opening) Closed(l *Link, _ error)   { o.received <- "closed" }
 func (o opening) expect(t *testing.T, what string) {
 	t.Helper()
-	if got := <-o.heard; got != what {
+	if got := <-o.received; got != what {
 		t.Errorf("%s, not %s", got, what)
 	}
 }

@@ -255,4 +255,4 @@ func (l *Link) reasonOfEOF() error {
 	return errPeerGone
 }
 
-var errSilent = errors.New("nothing was heard of the peer for longer than SilenceLimit")
+var errSilent = errors.New("nothing was received from the peer for longer than SilenceLimit")

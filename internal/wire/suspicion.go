@@ -33,11 +33,11 @@ func (l *Link) Suspected() bool { return l.health.suspected.Load() }
 
 // glanceSoon begins to glance where there was traffic since the last look, or none at all. It runs under mu.
 func (h *health) glanceSoon(every time.Duration) {
-	if !h.glancing && (h.silence > 0 || h.heard-h.lookedAt > signsOnly) {
+	if !h.glancing && (h.silence > 0 || h.received-h.lookedAt > signsOnly) {
 		h.glancing, h.calm = true, 0
 		h.glancer.Reset(every)
 	}
-	h.lookedAt = h.heard
+	h.lookedAt = h.received
 }
 
 // glance looks whether the peer still answers.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// looked is what one glance at a link finds: the bytes that have come since the last one.
+// looked is the result of one glance at a link: the bytes that have come since the last one.
 type looked struct {
 	came    uint64
 	waiting bool

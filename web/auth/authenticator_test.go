@@ -71,7 +71,7 @@ func TestWrongCredentialsEndTheRequestWithoutAskingOthers(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		if strings.Contains(err.Error(), "hunter2") || !errors.Is(err, secret) {
-			t.Errorf("the cause must be kept and not told: %v", err)
+			t.Errorf("the cause must be kept and not shown: %v", err)
 		}
 		if !x.Answer.Has("WWW-Authenticate") || x.Principal != nil {
 			t.Error("there is no challenge, or a caller")

@@ -237,7 +237,7 @@ func (t *tokens) checkClaims(claims jwt.MapClaims) error {
 		return nil
 	}
 	if _, given := claims["aud"]; given {
-		return badCredentials("the token names an audience, and this node was not told which one it is")
+		return badCredentials("the token names an audience, and no audience is configured for this node")
 	}
 	return nil
 }
