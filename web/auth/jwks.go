@@ -7,6 +7,7 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rsa"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -30,8 +31,10 @@ const (
 	maxKeysInSet    = 100
 	keysFresh       = time.Hour        // after that they are fetched again, while the old ones still serve
 	keysStale       = 24 * time.Hour   // after that the old ones serve no more
-	keysPause       = 30 * time.Second // between two fetches, whatever key ids tokens name
-	keysPauseFailed = 2 * time.Second  // while there are none at all
+	keysPause       = 30 * time.Second // before a key is looked for again that was not there, and between two fetches of old keys
+	keysGap         = time.Second      // between two fetches, whatever key ids tokens name
+	keysPauseFailed = 2 * time.Second  // after a fetch that failed
+	maxAbsentKeys   = 1000             // that are remembered
 	keysTimeout     = 10 * time.Second
 )
 
@@ -55,15 +58,19 @@ type keySet struct {
 	generation atomic.Uint64 // rises when the keys change
 
 	mu     sync.Mutex
-	flight chan struct{} // closed when the fetch under way ends; nil for none
-	tried  time.Time     // when the last fetch began
-	failed error         // why the last fetch failed; nil if it did not
+	flight chan struct{}           // closed when the fetch under way ends; nil for none
+	tried  time.Time               // when the last fetch began
+	failed error                   // why the last fetch failed; nil if it did not
+	absent map[absentKey]time.Time // keys that a fetch did not find, and when it ended
 }
 
+type absentKey [sha256.Size]byte
+
 type fetchedKeys struct {
-	keys []tokenKey
-	body []byte
-	at   time.Time
+	keys  []tokenKey
+	body  []byte
+	began time.Time // the fetch
+	at    time.Time // when it ended
 }
 
 func newKeySet(address string, client *http.Client) *keySet {
@@ -79,50 +86,90 @@ func newKeySet(address string, client *http.Client) *keySet {
 			return checkKeyURL(r.URL.String())
 		}
 	}
-	return &keySet{url: address, client: &own}
+	return &keySet{url: address, client: &own, absent: make(map[absentKey]time.Time)}
 }
 
-// find is the keys for a token. It waits for a fetch only where the keys that are there do not serve.
+// find is the keys for a token. It waits for a fetch only where the keys that are there do not serve. None is the result only
+// where a fetch has not found them that began after the token had come, or within keysPause before: issuers may sign with a
+// key as soon as they have published it.
 func (s *keySet) find(ctx context.Context, kid, alg string) ([]tokenKey, error) {
-	now := time.Now()
-	current := s.current.Load()
-	if current != nil && now.Sub(current.at) < keysStale {
-		if found := fitting(current.keys, kid, alg); len(found) > 0 {
-			if now.Sub(current.at) >= keysFresh {
-				s.fetch(now)
+	came, key := time.Now(), absentKey(sha256.Sum256([]byte(kid+"\x00"+alg)))
+	for {
+		current := s.current.Load()
+		if current != nil && came.Sub(current.at) < keysStale {
+			if found := fitting(current.keys, kid, alg); len(found) > 0 {
+				if came.Sub(current.at) >= keysFresh {
+					s.fetch(came, keysPause)
+				}
+				return found, nil
 			}
-			return found, nil
+			if s.isAbsent(key, came, current) {
+				return nil, nil
+			}
 		}
-	}
-	if flight := s.fetch(now); flight != nil {
+		flight, wait := s.fetch(time.Now(), keysGap)
+		if flight == nil && wait == 0 {
+			return nil, s.lastFailure()
+		}
+		var gap <-chan time.Time
+		if flight == nil {
+			timer := time.NewTimer(wait)
+			defer timer.Stop()
+			gap = timer.C
+		}
 		select {
 		case <-flight:
+			if err := s.lastFailure(); err != nil {
+				return nil, err
+			}
+		case <-gap:
 		case <-ctx.Done():
 			return nil, because(ErrKeysUnreachable, context.Cause(ctx))
 		}
 	}
-	current = s.current.Load()
-	if current == nil || time.Since(current.at) >= keysStale {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return nil, because(ErrKeysUnreachable, fmt.Errorf("%s: %w", s.url, s.failed))
-	}
-	return fitting(current.keys, kid, alg), nil
 }
 
-// fetch begins to fetch the keys, unless it is too early. The channel is closed when the fetch under way, if any, ends.
-func (s *keySet) fetch(now time.Time) <-chan struct{} {
+// lastFailure is why the last fetch failed; nil if it did not.
+func (s *keySet) lastFailure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		return nil
+	}
+	return because(ErrKeysUnreachable, fmt.Errorf("%s: %w", s.url, s.failed))
+}
+
+// isAbsent reports whether a key that is not among the current ones need not be fetched again, and remembers it.
+func (s *keySet) isAbsent(key absentKey, came time.Time, current *fetchedKeys) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !current.began.Before(came) {
+		if len(s.absent) >= maxAbsentKeys {
+			clear(s.absent)
+		}
+		s.absent[key] = current.at
+		return true
+	}
+	at, known := s.absent[key]
+	return known && came.Sub(at) < keysPause
+}
+
+// fetch begins to fetch the keys, unless that was tried within the pause. The channel is closed when the fetch under way ends.
+// Without one, wait is the time after which a fetch may begin, and 0 where the last one has failed just now.
+func (s *keySet) fetch(now time.Time, pause time.Duration) (flight <-chan struct{}, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.flight != nil {
-		return s.flight
+		return s.flight, 0
 	}
-	pause := keysPause
-	if s.current.Load() == nil {
-		pause = keysPauseFailed
+	if s.failed != nil {
+		pause = max(pause, keysPauseFailed)
 	}
-	if !s.tried.IsZero() && now.Sub(s.tried) < pause {
-		return nil
+	if since := now.Sub(s.tried); !s.tried.IsZero() && since < pause {
+		if s.failed != nil {
+			return nil, 0
+		}
+		return nil, pause - since
 	}
 	s.tried, s.flight = now, make(chan struct{})
 	var fetched *fetchedKeys
@@ -134,15 +181,17 @@ func (s *keySet) fetch(now time.Time) <-chan struct{} {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.failed = err; err == nil {
+			fetched.began = now
 			old := s.current.Swap(fetched)
 			if old == nil || !bytes.Equal(old.body, fetched.body) {
 				s.generation.Add(1)
+				clear(s.absent)
 			}
 		}
 		close(s.flight)
 		s.flight = nil
 	})
-	return s.flight
+	return s.flight, 0
 }
 
 // get fetches the keys. It is not bound to the request that needs them: others wait for them too.
@@ -173,7 +222,7 @@ func (s *keySet) get() (*fetchedKeys, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fetchedKeys{keys, body, time.Now()}, nil
+	return &fetchedKeys{keys: keys, body: body, at: time.Now()}, nil
 }
 
 // webKey is a JSON web key (RFC 7517, section 4; RFC 7518, section 6; RFC 8037, section 2).

@@ -8,10 +8,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -160,23 +162,128 @@ func TestWhileThereAreNoKeysTheAnswerIsTryAgain(t *testing.T) {
 	}
 }
 
-func TestANewKeyIsFoundAndAnUnknownOneIsNotAskedForAgainAndAgain(t *testing.T) {
+func TestANewKeyIsFoundAtOnceAndAnUnknownOneIsNotAskedForAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set := keySet(webKey("e", &p256().PublicKey, nil))
 		l := &login{answer: func() (int, string) { return 200, set }}
 		a := l.jwt()
 		admitted(t, a, bearer(signedBy("e", jwt.SigningMethodES256, p256())))
 		set = keySet(webKey("e", &p256().PublicKey, nil), webKey("f", &p384().PublicKey, nil))
-		for range 50 {
-			refused(t, a, bearer(signedBy("f", jwt.SigningMethodES384, p384())), auth.ErrBadCredentials)
-		}
-		if n := l.fetches.Load(); n != 1 {
-			t.Errorf("fetched %d times in one instant", n)
-		}
-		time.Sleep(30 * time.Second)
+		time.Sleep(time.Millisecond) // or the first fetch could have seen it
+		began := time.Now()
 		admitted(t, a, bearer(signedBy("f", jwt.SigningMethodES384, p384())))
+		if n, took := l.fetches.Load(), time.Since(began); n != 2 || took > time.Second {
+			t.Errorf("fetched %d times, in %v", n, took)
+		}
+		time.Sleep(time.Millisecond)
+		began = time.Now()
+		for range 50 {
+			refused(t, a, bearer(signedBy("g", jwt.SigningMethodES512, p521())), auth.ErrBadCredentials)
+		}
+		if n, took := l.fetches.Load(), time.Since(began); n != 3 || took > time.Second {
+			t.Errorf("fetched %d times, in %v", n, took)
+		}
+		set = keySet(webKey("g", &p521().PublicKey, nil)) // signed with before it was published
+		time.Sleep(30 * time.Second)
+		admitted(t, a, bearer(signedBy("g", jwt.SigningMethodES512, p521())))
+	})
+}
+
+func TestWhileNewKeysCannotBeFetchedATokenWithOneIsNotCalledBad(t *testing.T) {
+	up := true
+	l := &login{answer: func() (int, string) {
+		if !up {
+			return 503, ""
+		}
+		return 200, keySet(webKey("e", &p256().PublicKey, nil))
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		a := l.jwt()
+		admitted(t, a, bearer(signedBy("e", jwt.SigningMethodES256, p256())))
+		up = false
+		time.Sleep(time.Millisecond) // or the first fetch could have seen it
+		for range 50 {
+			refused(t, a, bearer(signedBy("f", jwt.SigningMethodES384, p384())), auth.ErrKeysUnreachable)
+		}
+		admitted(t, a, bearer(signedBy("e", jwt.SigningMethodES256, p256())))
 		if n := l.fetches.Load(); n != 2 {
 			t.Errorf("fetched %d times", n)
+		}
+	})
+}
+
+// An issuer takes a new key every five seconds for two minutes, signs with it at once, and withdraws the one before after a minute. A
+// hundred callers go on meanwhile, and one more who makes up key ids.
+func TestKeysRotateWhileAHundredCallersGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		methods := []jwt.SigningMethod{jwt.SigningMethodES256, jwt.SigningMethodES384, jwt.SigningMethodES512}
+		keys := []*ecdsa.PrivateKey{p256(), p384(), p521()}
+		const turns = 24
+		key := func(turn int) (kid string, method jwt.SigningMethod, private *ecdsa.PrivateKey) {
+			return fmt.Sprint("k", turn), methods[turn%3], keys[turn%3]
+		}
+		var turn atomic.Int32
+		l := &login{answer: func() (int, string) {
+			now := int(turn.Load())
+			var set []map[string]any
+			for i := max(now-12, 0); i <= now; i++ {
+				kid, _, private := key(i)
+				set = append(set, webKey(kid, &private.PublicKey, nil))
+			}
+			return 200, keySet(set...)
+		}}
+		a := l.jwt()
+		stop := make(chan struct{})
+		var good, bad atomic.Int64
+		var wg sync.WaitGroup
+		goOn := func(every time.Duration, call func()) {
+			wg.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					case <-time.After(every):
+						call()
+					}
+				}
+			})
+		}
+		ask := func(token string) error { return auth.Filter(a).Before(bearer(token)) }
+		tokens := make([]string, turns)
+		for i := range turns {
+			tokens[i] = signedBy(key(i))
+		}
+		for i := range 100 {
+			goOn(time.Second+time.Duration(i)*time.Millisecond, func() {
+				if err := ask(tokens[turn.Load()]); err != nil {
+					t.Errorf("a good token is refused: %v", err)
+				}
+				good.Add(1)
+			})
+		}
+		goOn(100*time.Millisecond, func() {
+			n := bad.Add(1)
+			if err := ask(signedBy(fmt.Sprint("made-up-", n), jwt.SigningMethodES256, p256())); !errors.Is(err, auth.ErrBadCredentials) {
+				t.Errorf("a token with a key that there is not: %v", err)
+			}
+			kid, _, _ := key(int(turn.Load()))
+			if err := ask(signedBy(kid, jwt.SigningMethodEdDSA, edwards())); !errors.Is(err, auth.ErrBadCredentials) {
+				t.Errorf("a token with another's key: %v", err)
+			}
+		})
+		began := time.Now()
+		for range turns - 1 {
+			time.Sleep(5 * time.Second)
+			turn.Add(1)
+		}
+		close(stop)
+		wg.Wait()
+		if most := int32(time.Since(began)/time.Second) + 2; l.fetches.Load() > most {
+			t.Errorf("the keys were fetched %d times, want %d at the most, one a second", l.fetches.Load(), most)
+		}
+		t.Logf("%d good tokens, %d bad ones, %d fetches", good.Load(), bad.Load(), l.fetches.Load())
+		if err := ask(tokens[0]); !errors.Is(err, auth.ErrBadCredentials) {
+			t.Errorf("a token of a key that was withdrawn: %v", err)
 		}
 	})
 }

@@ -94,7 +94,7 @@ type knownToken struct {
 // dots is no token, and left to the authenticators after it.
 //
 // The signature is checked with a key that the settings name, by an algorithm that is made for it: what the token states about
-// itself selects among those, no more. A token must have an expiry and a subject; it may not be used before its nbf. Tokens
+// itself selects among those, no more. A token must have an expiry and a subject; it may not be used before its nbf, nor before it was issued (iat), where it names them. Tokens
 // with critical extensions are refused (RFC 7515, section 4.1.11). A token that was found valid is remembered by its hash
 // until it expires, at most 5 minutes and until the fetched keys change; 10,000 at most.
 func JWT(config JWTConfig) Authenticator {
@@ -113,7 +113,7 @@ func JWT(config JWTConfig) Authenticator {
 	if len(t.Algorithms) == 0 {
 		t.Algorithms = allAlgorithms
 	}
-	rules := []jwt.ParserOption{jwt.WithValidMethods(t.Algorithms), jwt.WithLeeway(t.Leeway), jwt.WithStrictDecoding()}
+	rules := []jwt.ParserOption{jwt.WithValidMethods(t.Algorithms), jwt.WithLeeway(t.Leeway), jwt.WithIssuedAt(), jwt.WithStrictDecoding()}
 	if !t.AllowNoExpiry {
 		rules = append(rules, jwt.WithExpirationRequired())
 	}

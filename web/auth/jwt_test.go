@@ -185,6 +185,16 @@ func TestTimes(t *testing.T) {
 			{"not yet, within the leeway", map[string]any{"nbf": at(30 * time.Second)}, auth.JWTConfig{}, true},
 			{"not yet", map[string]any{"nbf": at(31 * time.Second)}, auth.JWTConfig{}, false},
 			{"nbf is text", map[string]any{"nbf": "now"}, auth.JWTConfig{}, false},
+			{"a leeway of its own, at its border", map[string]any{"exp": at(-2*time.Minute + time.Second), "nbf": at(2 * time.Minute)}, auth.JWTConfig{Leeway: 2 * time.Minute}, true},
+			{"expired, at the border of a leeway of its own", map[string]any{"exp": at(-2 * time.Minute)}, auth.JWTConfig{Leeway: 2 * time.Minute}, false},
+			{"not yet, behind a leeway of its own", map[string]any{"nbf": at(2*time.Minute + time.Second)}, auth.JWTConfig{Leeway: 2 * time.Minute}, false},
+			{"not yet, no leeway", map[string]any{"nbf": at(time.Second)}, auth.JWTConfig{Leeway: auth.NoLeeway}, false},
+			{"from now on, no leeway", map[string]any{"nbf": at(0)}, auth.JWTConfig{Leeway: auth.NoLeeway}, true},
+			{"issued within the leeway", map[string]any{"iat": at(30 * time.Second)}, auth.JWTConfig{}, true},
+			{"issued in the future", map[string]any{"iat": at(31 * time.Second)}, auth.JWTConfig{}, false},
+			{"issued in the future, no leeway", map[string]any{"iat": at(time.Second)}, auth.JWTConfig{Leeway: auth.NoLeeway}, false},
+			{"issued now, no leeway", map[string]any{"iat": at(0)}, auth.JWTConfig{Leeway: auth.NoLeeway}, true},
+			{"iat is text", map[string]any{"iat": "now"}, auth.JWTConfig{}, false},
 		} {
 			c.config.Secret = secret
 			a := auth.JWT(c.config)
