@@ -58,7 +58,7 @@ type clientTable struct {
 	logged  time.Time
 }
 
-// client is what one address has open. It is guarded by clientTable.mu.
+// client counts what one address has open. It is guarded by clientTable.mu.
 type client struct {
 	address               netip.Prefix
 	connections, requests int

@@ -62,7 +62,7 @@ func (m *machine) load(rate int, lasting time.Duration, handler func(), timeouts
 	return groups
 }
 
-// overhead is what it takes to read a request and to refuse it.
+// overhead is the time to read a request and to refuse it.
 const overhead = 5 * time.Microsecond
 
 func (m *machine) request(g *group, timeout time.Duration, handler func()) {

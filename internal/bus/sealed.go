@@ -34,12 +34,12 @@ const (
 	plainMark = "+plain" // ends the fragment of a hub's address that takes sessions which are not sealed
 )
 
-// prologue is what both sides of a session's handshake must agree on.
+// prologue returns the bytes that both sides of a session's handshake must agree on.
 func prologue(session sessionID, dialler, acceptor string) []byte {
 	return append(append([]byte("sabir bus 3"), session[:]...), dialler+"\x00"+acceptor...)
 }
 
-// sealing is what a session has where it is sealed.
+// sealing is the state of a session that is sealed.
 type sealing struct {
 	offer    *seal.Offer       // of the side that dialled, until it is answered
 	openSum  [sha256.Size]byte // of the open packet that began it, on the other side

@@ -71,7 +71,7 @@ func (c *checkedConn) readAny(p []byte) (int, error) {
 	return n, nil
 }
 
-// badRequest is what net/http writes, at once and as the last, where a read of a head fails by itself.
+// badRequest is the answer that net/http writes, at once and as the last, where a read of a head fails by itself.
 const badRequest = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request"
 
 // Write puts the reason into net/http's answer to a request that was refused.

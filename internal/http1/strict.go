@@ -71,7 +71,7 @@ func (s *strict) pass(b []byte) (n int) {
 	return n
 }
 
-// unread is what net/http has to read before it finds that a request was refused: it answers errors of a head that has
+// unread counts the bytes that net/http has to read before it finds that a request was refused: it answers errors of a head that has
 // begun, which takes four bytes.
 func (s *strict) unread() int {
 	if s.inBody {

@@ -178,7 +178,7 @@ func rabbitMQWith(t *testing.T, tenants []tenant) func(tenant) string {
 	}
 }
 
-// definitions is what the commands of the page do, in the form that RabbitMQ reads at its start: rabbitmqctl takes seconds for each.
+// definitions has the effect of the commands of the page, in the form that RabbitMQ reads at its start: rabbitmqctl takes seconds for each.
 func definitions(t *testing.T, tenants []tenant) []byte {
 	t.Helper()
 	type entry = map[string]string

@@ -102,7 +102,7 @@ const (
 	presencePurpose = "sabir presence 3"
 )
 
-// presenceKind is what a node says of itself.
+// presenceKind distinguishes the messages in which a node announces itself.
 type presenceKind uint8
 
 const (
@@ -331,7 +331,7 @@ func (p *Presence) read(message []byte) (s presenceMessage, proved, ok bool) {
 	return s, true, err == nil && identity.BadID(s.ID) == "" && (s.Addr == "" || identity.CheckURL(s.Addr) == nil)
 }
 
-// bound is what a sealed message is bound to.
+// bound returns the associated data of a sealed message.
 func (p *Presence) bound(head []byte) []byte { return append(slices.Clone(head), p.config.Cluster...) }
 
 // send broadcasts a message about this node. Start, then loop and at last Stop call it and no other function, so that messages go

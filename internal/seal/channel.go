@@ -14,7 +14,7 @@ const Overhead = 16
 // ErrUnauthentic is the error of a text that the other side did not seal, or did not seal with this number.
 var ErrUnauthentic = errors.New("it was not sealed by the other side of this session, or was changed, repeated, left out or put in another order on the way")
 
-// Channel is what two sides have after their handshake.
+// Channel is the result of a handshake.
 type Channel struct {
 	Out Sealer
 	In  Opener

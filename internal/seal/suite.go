@@ -69,7 +69,7 @@ func (s Suite) aead(key *[32]byte) cipher.AEAD {
 	return aead
 }
 
-// nonce is that of Noise: four bytes of zero and the number, whose order of bytes depends on the cipher.
+// nonce makes the nonce as Noise has it: four bytes of zero and the number, whose order of bytes depends on the cipher.
 func (s Suite) nonce(to *[12]byte, number uint64) []byte {
 	if s == AESGCM {
 		binary.BigEndian.PutUint64(to[4:], number)

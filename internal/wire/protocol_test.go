@@ -76,7 +76,7 @@ func TestHandshakeIsWhatItWas(t *testing.T) {
 	}
 }
 
-// recordVectors is what both sides of the frozen handshake send after it: the first record of each, and the one after the key of the
+// recordVectors returns the records that both sides of the frozen handshake send after it: the first record of each, and the one after the key of the
 // direction was replaced.
 func recordVectors(t *testing.T) []vector {
 	t.Helper()

@@ -21,7 +21,7 @@ import (
 const (
 	// writeLimit bounds how long a write may wait for a server that takes nothing.
 	writeLimit = 5 * time.Second
-	// inboxes is what follows the prefix of the subjects to which servers send answers. No token of a cluster has a capital letter
+	// inboxes follows the prefix in the subjects to which servers send answers. No token of a cluster has a capital letter
 	// behind a '_', see bus.Token.
 	inboxes = "._INBOX"
 	// writeBuffer is the number of bytes that wait for nats.go's writer before Publish writes itself. With nats.go's own 32 KiB

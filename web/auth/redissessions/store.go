@@ -131,7 +131,7 @@ func (s *Store) fault(err error) error {
 	return fmt.Errorf("redissessions: Redis at %s: %w", s.address.Name, err)
 }
 
-// key is that of a subject's sessions. It shows no name.
+// key returns the key of a subject's sessions in Redis. It shows no name.
 func (s *Store) key(subject string) string {
 	hash := sha256.Sum256([]byte(subject))
 	return s.prefix + ":" + hex.EncodeToString(hash[:16])
