@@ -42,8 +42,8 @@ func handle[In, Out any](s *Service, def *definition, fn func(context.Context, I
 // Empty is the input or the output of an action that has none.
 type Empty = struct{}
 
-// ActionOption is an option of Handle and HandleStream: [Use], [Inline], [Idempotent], [ClusterOnly], [NodeOnly], [Doc],
-// [Codecs], [Route], [Errors], [Example], [Deprecated]. Use, Codecs, Route, Errors and Example add up; a service whose action is
+// ActionOption is an option of Handle and HandleStream: [Use], [Allow], [Inline], [Idempotent], [ClusterOnly], [NodeOnly], [Doc],
+// [Codecs], [Route], [Errors], [Example], [Deprecated]. Use, Allow, Codecs, Route, Errors and Example add up; a service whose action is
 // given two of another does not start.
 type ActionOption interface{ applyAction(*definition) }
 
@@ -106,6 +106,7 @@ type definition struct {
 	examples    []ActionExample
 	deprecated  string
 	middlewares []Middleware
+	rules       []callerRule // see Allow
 	given       option.Given
 	problems    []error // of the options
 	open        func(a *Action, n *Node, s *Service) (local, error)
@@ -165,7 +166,7 @@ func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err er
 	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {
 		return err
 	}
-	var own, services, nodes bool
+	var own, services, nodes, ruled bool
 	chain := Handler(h.invoke)
 	chain, own = composeCall(h.action, chain, def.middlewares, localLayer)
 	chain, services = composeCall(h.action, chain, s.middlewares, localLayer)
@@ -179,7 +180,8 @@ func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err er
 		}
 	}
 	h.chain, nodes = composeCall(h.action, chain, n.middlewares, localLayer)
-	h.direct = !own && !services && !nodes && s.gate == nil
+	h.chain, ruled = composeCall(h.action, h.chain, n.allowed(s.rules, def.rules), localLayer)
+	h.direct = !own && !services && !nodes && !ruled && s.gate == nil
 	return nil
 }
 

@@ -79,7 +79,8 @@ type operation struct {
 	service string // full name
 	name    string // the action's full name, or the event's
 	event   bool
-	inline  bool // declared not to block: never moved to another goroutine
+	caller  string // name by which other nodes learn of calls that the handler makes
+	inline  bool   // declared not to block: never moved to another goroutine
 	root    *callContext
 	scopes  scopeTable  // the calls with shared contexts that used Go
 	usesGo  atomic.Bool // a handler used Go: from then on each call has a context of its own, which finds its scope at once
@@ -133,6 +134,7 @@ type callContext struct {
 	scope           atomic.Pointer[scope] // of an own context that used Go
 	level           int32
 	shared          bool
+	remote          bool // it came over a link, which Context has under wire.LinkKey
 }
 
 // background is the bare context: it carries nothing.
@@ -143,7 +145,7 @@ var background = context.Background()
 var backgroundWords = *(*[2]uintptr)(unsafe.Pointer(&background))
 
 func newOperation(n *Node, service, name string) *operation {
-	s := &operation{node: n, service: service, name: name}
+	s := &operation{node: n, service: service, name: name, caller: name}
 	s.root = &callContext{Context: background, op: s, level: 1, shared: true}
 	return s
 }
@@ -276,7 +278,7 @@ func (c *callContext) detached() *callContext {
 	if c.shared {
 		return c
 	}
-	return &callContext{Context: context.WithoutCancel(c.Context), op: c.op, parent: c.parent, level: c.level}
+	return &callContext{Context: context.WithoutCancel(c.Context), op: c.op, parent: c.parent, level: c.level, remote: c.remote}
 }
 
 // handlerError makes an *Error of what the handler returned.

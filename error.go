@@ -204,6 +204,7 @@ const (
 	nameUnsupportedMediaType = "UnsupportedMediaType"
 	nameMethodNotAllowed     = "MethodNotAllowed"
 	nameCrossOrigin          = "CrossOrigin"
+	nameCallerRefused        = "CallerRefused"
 	nameNotANode             = "NotANode"
 	nameBadKey               = "BadKey"
 	nameLinkLost             = "LinkLost"
@@ -274,6 +275,9 @@ var (
 	// ErrCrossOrigin: over HTTP: a browser calls for a page of another site, or by a host name that is not the node's. Call by
 	// the node's own name.
 	ErrCrossOrigin = NewError(CodePermissionDenied, nameCrossOrigin, "the request comes from or is for another site")
+	// ErrCallerRefused: the rules of the action say that this caller may not call it, see Allow. Have its author name the caller's node or
+	// service.
+	ErrCallerRefused = NewError(CodePermissionDenied, nameCallerRefused, "the action is not for this caller")
 	// ErrNotANode: something other than a Sabir node answered at the address; the code of the error follows the HTTP status.
 	// Check the address, and proxies on the way.
 	ErrNotANode = NewError(CodeUnknown, nameNotANode, "that is no Sabir node")

@@ -45,7 +45,7 @@ func errorDocs(t *testing.T) (names, comments map[string]string) {
 var builtinErrors = [...]*Error{
 	ErrActionNotFound, ErrServiceUnavailable, ErrGroupGone, ErrNodeState, ErrBadOption, ErrBadService, ErrBadName,
 	ErrBadContract, ErrValidationFailed, ErrBadInput, ErrBadOutput, ErrInputTooLarge, ErrUnsupportedMediaType,
-	ErrMethodNotAllowed, ErrCrossOrigin, ErrNotANode, ErrBadKey, ErrLinkLost, ErrNoCommonCodec, ErrJoinFailed,
+	ErrMethodNotAllowed, ErrCrossOrigin, ErrCallerRefused, ErrNotANode, ErrBadKey, ErrLinkLost, ErrNoCommonCodec, ErrJoinFailed,
 	ErrTooManyCalls, ErrTooManyStreams,
 	ErrMessageTooLarge, ErrHeadTooLarge, ErrTooMuchDeclared, ErrNotAnswered, ErrBadCompression, ErrDeadlineExceeded,
 	ErrCanceled, ErrPanic, ErrHandlerFailed, ErrTooManyLevels, ErrTooManyAbandoned, ErrStreamWanted, ErrNoStream,

@@ -75,7 +75,7 @@ func on[T any](s *Service, def *eventDefinition, fn func(context.Context, T) err
 	s.handlers = append(s.handlers, def)
 }
 
-// EventOption is an option of On: [Use], [ConsumerGroup], [Buffered]. Use adds up; a service whose handler has two of another does not
+// EventOption is an option of On: [Use], [Allow], [ConsumerGroup], [Buffered]. Use and Allow add up; a service whose handler has two of another does not
 // start.
 type EventOption interface{ applyEvent(*eventDefinition) }
 
@@ -111,7 +111,8 @@ type eventDefinition struct {
 	group       string
 	queue       int
 	middlewares []Middleware
-	grouped     bool // ConsumerGroup set the group
+	rules       []callerRule // see Allow
+	grouped     bool         // ConsumerGroup set the group
 	given       option.Given
 	problems    []error // of the options
 	open        func(n *Node, s *Service) (receiver, error)
@@ -155,12 +156,16 @@ func (h *eventHandler[T]) subscription() *Subscription { return h.sub }
 func (h *eventHandler[T]) compose(n *Node, s *Service, def *eventDefinition) error {
 	h.node, h.gate = n, s.gate
 	h.sub = &Subscription{Service: s.fullName(), Pattern: def.pattern, Group: def.group, Type: reflect.TypeFor[T](), Queued: def.queue > 0}
-	var own, services, nodes bool
+	if n.withoutIdentities() && (s.rules != nil || def.rules != nil) {
+		return &Error{Code: CodeInvalidArgument, Name: nameBadService, Message: def.where.String() + ": the rules of the handler of " + def.pattern + " (sabir.Allow) need links with certificates: join with cluster.TLS"}
+	}
+	var own, services, nodes, ruled bool
 	chain := EventHandler(h.invoke)
 	chain, own = composeEvent(h.sub, chain, def.middlewares)
 	chain, services = composeEvent(h.sub, chain, s.middlewares)
 	h.chain, nodes = composeEvent(h.sub, chain, n.middlewares)
-	h.direct = !own && !services && !nodes && h.gate == nil
+	h.chain, ruled = composeEvent(h.sub, h.chain, n.allowed(s.rules, def.rules))
+	h.direct = !own && !services && !nodes && !ruled && h.gate == nil
 	h.native = newEventFormat[T](native.Name)
 	if def.queue > 0 {
 		h.queue = newEventQueue(h, def.queue)

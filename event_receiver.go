@@ -26,7 +26,7 @@ func (s *Service) EventReceiver(event string, sub Subscription, handle func(ctx 
 	}
 	sub.Service = s.fullName()
 	r := &EventReceiver{op: newOperation(n, sub.Service, event), sub: &sub, handle: handle}
-	r.op.event = true
+	r.op.event, r.op.caller = true, eventCallerName(event, r.op.service)
 	r.chain = r.invoke
 	for _, list := range [][]Middleware{middlewaresOf(own), s.middlewares, n.middlewares} {
 		r.chain, _ = composeEvent(r.sub, r.chain, list)

@@ -78,7 +78,7 @@ func (t *eventTable) match(name string) *eventPlan {
 			names = append(names, m.group)
 		}
 		op := newOperation(t.node, best[m].receiver.subscription().Service, name)
-		op.event = true
+		op.event, op.caller = true, eventCallerName(name, op.service)
 		byGroup[m.group] = append(byGroup[m.group], &delivery{op, best[m].receiver})
 	}
 	p := &eventPlan{groups: make([]eventGroup, len(names))}

@@ -25,6 +25,7 @@ import (
 // functions that take it, may be used by many goroutines at once.
 type Node struct {
 	id           string
+	unvouched    sync.Once // the log says once that a principal was dropped
 	log          *slog.Logger
 	maxLevel     int
 	startTimeout time.Duration // 0 for none

@@ -2,10 +2,12 @@ package sabir
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/identity"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -47,7 +49,7 @@ func (r *inboundRoute) resolve() *resolvedAction {
 	case f != nil && f.action == next.action:
 		next.bare = f.bare // so that calls nested in it find their contexts again
 	default:
-		next.bare = &callContext{Context: r.link.Context(), op: next.action.operation(), level: 1, shared: true}
+		next.bare = &callContext{Context: r.link.Context(), op: next.action.operation(), level: 1, shared: true, remote: true}
 	}
 	r.resolved.Store(next)
 	return next
@@ -225,8 +227,11 @@ func (s *operation) enterRemote(ctx context.Context, m *wire.Meta) (*callContext
 	if m.Level >= s.node.maxLevel {
 		return nil, s.tooManyLevels(&callContext{op: &operation{name: m.Caller}, level: int32(m.Level)})
 	}
+	if m.Metadata[identity.PrincipalKey] != "" && !s.node.vouched(ctx) {
+		delete(m.Metadata, identity.PrincipalKey)
+	}
 	own := &linkCall{values: linkContext{Context: ctx, metadata: m.Metadata, requestID: m.RequestID}}
-	own.call = callContext{Context: &own.values, op: s, level: int32(m.Level) + 1}
+	own.call = callContext{Context: &own.values, op: s, level: int32(m.Level) + 1, remote: true}
 	if m.Caller != "" {
 		own.call.parent = s.node.remoteParent(m.Caller, m.Level)
 	}
@@ -265,6 +270,17 @@ func (c *linkContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// eventCaller stands between the name of an event and the service whose handler of it makes a call, where nodes name callers.
+const eventCaller = "@"
+
+// eventCallerName is how other nodes learn of calls that the service's handler of an event makes. A name on a link has at most 255 bytes.
+func eventCallerName(event, service string) string {
+	if name := event + eventCaller + service; len(name) <= 255 {
+		return name
+	}
+	return event
+}
+
 // maxRemoteParents bounds the callers on other nodes that a node remembers.
 const maxRemoteParents = 4096
 
@@ -280,5 +296,11 @@ func (n *Node) remoteParent(name string, level int) *callContext {
 	if known, ok := n.remoteParents.Get(key); ok {
 		return known
 	}
-	return n.remoteParents.Add(key, &callContext{Context: background, op: &operation{node: n, name: name}, level: int32(level)})
+	op := &operation{node: n}
+	op.name, op.service, op.event = strings.Cut(name, eventCaller)
+	if !op.event {
+		op.service = name[:max(strings.LastIndexByte(name, '.'), 0)]
+	}
+	op.caller = name
+	return n.remoteParents.Add(key, &callContext{Context: background, op: op, level: int32(level)})
 }

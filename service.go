@@ -24,6 +24,7 @@ type Service struct {
 	group       string
 	needs       []string
 	middlewares []Middleware
+	rules       []callerRule
 	definitions []*definition
 	defined     map[string]*definition // the same by name
 	handlers    []*eventDefinition
@@ -49,8 +50,8 @@ func NewService(name string, options ...ServiceOption) *Service {
 	return s
 }
 
-// ServiceOption is an option of NewService: [Version], [Preferred], [DependsOn], [OnStart], [OnStop], [Use], [Purpose].
-// DependsOn, OnStart, OnStop and Use add up; a service with two of another does not start.
+// ServiceOption is an option of NewService: [Version], [Preferred], [DependsOn], [OnStart], [OnStop], [Use], [Allow], [Doc].
+// DependsOn, OnStart, OnStop, Use and Allow add up; a service with two of another does not start.
 type ServiceOption interface{ applyService(*Service) }
 
 type serviceOption func(*Service)

@@ -171,7 +171,8 @@ func (h *streamHandler[In, Out]) compose(n *Node, s *Service, def *definition) (
 	})
 	chain, _ = composeCall(h.action, chain, def.middlewares, streamLayer)
 	chain, _ = composeCall(h.action, chain, s.middlewares, streamLayer)
-	h.chain, _ = composeCall(h.action, chain, n.middlewares, streamLayer)
+	chain, _ = composeCall(h.action, chain, n.middlewares, streamLayer)
+	h.chain, _ = composeCall(h.action, chain, n.allowed(s.rules, def.rules), streamLayer)
 	return nil
 }
 

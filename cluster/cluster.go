@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"strings"
 
 	"github.com/sabir-go/sabir/internal/joining"
@@ -94,6 +95,23 @@ func keysFrom(function, source, text string, err error, at option.Site) Option {
 // certificates must come from (RootCAs and ClientCAs), and whether they must show one.
 func TLS(config *tls.Config) Option {
 	return once("TLS", option.Caller(), func(c *joining.Config) { c.TLS = config })
+}
+
+// Vouchers names the nodes whose word this one takes for whom a call is made (the principal of package web/auth): by patterns of the
+// names in their certificates, as sabir.FromNodes does. They are the gateways, and the nodes that pass calls of theirs on. A principal that
+// comes from any other node is dropped, so that its call is one of nobody.
+//
+// By default no node vouches where links have certificates. Where all nodes share a key, each could pretend to be any other, and all vouch.
+func Vouchers(patterns ...string) Option {
+	at := option.Caller()
+	return once("Vouchers", at, func(c *joining.Config) {
+		c.Vouchers = append([]string{}, patterns...)
+		for _, p := range patterns {
+			if _, err := path.Match(p, ""); err != nil || p == "" {
+				c.Problems = append(c.Problems, fmt.Errorf("%s: cluster.Vouchers: the pattern %q takes no name", at, p))
+			}
+		}
+	})
 }
 
 // Seeds are addresses of nodes to find the cluster by. One that can be reached is enough; those that cannot are tried again

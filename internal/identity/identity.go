@@ -4,6 +4,7 @@ package identity
 import (
 	"fmt"
 	"net/url"
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -46,4 +47,19 @@ type Meta struct {
 	Labels     map[string]string `json:"l,omitempty"`
 	ClientOnly bool              `json:"g,omitempty"`
 	Instance   uint64            `json:"i"`
+}
+
+// PrincipalKey is the metadata under which the principal of a caller travels with a call, as JSON.
+const PrincipalKey = "sabir.principal"
+
+// Takes reports whether one of the patterns, in which "*" stands for any text without a slash, takes one of the names that a node has proven.
+func Takes(patterns, names []string) bool {
+	for _, p := range patterns {
+		for _, name := range names {
+			if ok, _ := path.Match(p, name); ok {
+				return true
+			}
+		}
+	}
+	return false
 }

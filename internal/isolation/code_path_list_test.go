@@ -94,6 +94,7 @@ var codePaths = map[string]codePath{
 	"sabir.handler.serve":                    {entryPoints: over(inputs)},
 	"sabir.handler.serveJSON":                {entryPoints: []string{"JSON call from outside", "JSON answer of a call from outside"}},
 	"internal/mesh.Mesh.catalogText":         {fixed: "what nodes tell each other of themselves: Sabir's own types"},
+	"sabir.caller.attrs":                     {fixed: "the subject of a principal, a text of package auth"},
 	"internal/mesh.parseInfo":                {fixed: "what nodes tell each other of themselves: Sabir's own types"},
 	"sabir.parseRoutes":                      {fixed: "what nodes tell each other of themselves: Sabir's own types"},
 	"channel.readable":                       {fixed: "bytes"},

@@ -15,6 +15,7 @@ type Config struct {
 	Keys          seal.Keys
 	Plain         bool // by the address
 	TLS           *tls.Config
+	Vouchers      []string // patterns of nodes that may say for whom a call is; nil for the default
 	Seeds         []string
 	Members       []string
 	Advertise     string

@@ -6,12 +6,13 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sabir-go/sabir/internal/identity"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
 // MetadataKey is the metadata under which a principal travels with a call, as JSON. Servers drop or refuse it when it comes
 // from outside, such as in a header X-Meta-Sabir.Principal.
-const MetadataKey = "sabir.principal"
+const MetadataKey = identity.PrincipalKey
 
 type annotation string
 

@@ -154,7 +154,9 @@ type Peer struct {
 	Dialled     bool // by this side
 	Purpose     Purpose
 	Keyed       bool // both sides proved the cluster key
-	Sealed      bool // what both send is encrypted and authenticated, by the connection or above it
+	// Names are those that the peer has proven by a certificate of an authority that this side trusts; nil where it showed none.
+	Names  []string
+	Sealed bool // what both send is encrypted and authenticated, by the connection or above it
 }
 
 // Load is the load of a node, which it sends to its peers in pings.

@@ -9,6 +9,7 @@ import (
 // callContext is the context of a request or stream of the peer. Its channel and its timer are made when someone asks for
 // Done, so that a handler that does not costs nothing for them.
 type callContext struct {
+	link     *Link
 	deadline time.Time
 
 	mu    sync.Mutex
@@ -23,7 +24,7 @@ type afterEnd struct{ run func() }
 
 // newContext makes the context of what came at a time of the link with a timeout, 0 for none.
 func (l *Link) newContext(arrived int64, timeout time.Duration) *callContext {
-	c := &callContext{}
+	c := &callContext{link: l}
 	if timeout > 0 {
 		c.deadline = l.started.Add(time.Duration(arrived) + timeout)
 	}
@@ -31,7 +32,14 @@ func (l *Link) newContext(arrived int64, timeout time.Duration) *callContext {
 }
 
 func (c *callContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
-func (c *callContext) Value(any) any               { return nil }
+
+// Value has the link, and nothing else.
+func (c *callContext) Value(key any) any {
+	if _, ok := key.(LinkKey); ok {
+		return c.link
+	}
+	return nil
+}
 
 func (c *callContext) Done() <-chan struct{} {
 	c.mu.Lock()

@@ -328,6 +328,7 @@ func (h *handshaker) judge(own hello, data []byte) (Peer, hello, error) {
 	}
 	peer := peerOf(own, theirs)
 	peer.Version, peer.Dialled, peer.Keyed = h.version, h.dialled, h.keyed()
+	peer.Names = namesOf(h.conn)
 	peer.Sealed = h.sealing() || h.flags&flagBound != 0
 	if h.config.Admit != nil {
 		if err := h.config.Admit(peer); err != nil {

@@ -94,6 +94,7 @@ func New(conn net.Conn, peer Peer, c Config, h Handler) *Link {
 		failed:      make(chan struct{}),
 		finished:    make(chan struct{}),
 	}
+	l.context.link = l
 	if sealed, ok := conn.(*sealedConn); ok {
 		l.under, l.sealer = sealed.Conn, &sealed.sealer
 	}

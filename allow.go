@@ -1,0 +1,206 @@
+package sabir
+
+import (
+	"context"
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// Allow says who may call an action, open a stream or send an event to a handler; given to [NewService], who may do so with any of
+// the service. All of its conditions must hold. Of several Allow in one place one is enough; where a service and its action have
+// some, both places must allow. Without any, all may that can reach it.
+//
+//	billing := sabir.NewService("billing", sabir.Allow(sabir.FromNodes("orders-*", "spiffe://example.org/gateway")))
+//	sabir.Handle(billing, "refund", refund, sabir.Allow(sabir.FromServices("support"), sabir.Audited()))
+//
+// A caller that is refused gets [ErrCallerRefused] before its input is validated; an event that is refused is dropped. A node that joins
+// a cluster with such rules does not start unless its links have certificates, see [cluster.TLS]: without them nobody could be told
+// from anybody else.
+func Allow(conditions ...Condition) AllowOption {
+	a := AllowOption{where: option.Caller()}
+	for _, c := range conditions {
+		c(&a.rule)
+	}
+	return a
+}
+
+// AllowOption is the result of [Allow]: an option of NewService, Handle, HandleStream and On.
+type AllowOption struct {
+	rule  callerRule
+	where option.Site
+}
+
+// Condition is a condition of [Allow].
+type Condition func(*callerRule)
+
+// FromNodes holds for what comes from a node with one of the names: a URI of its certificate, such as a SPIFFE ID, a DNS name, or without
+// those its common name. "*" in a pattern stands for any text without a slash. A node's own services pass; its NodeID does not count.
+func FromNodes(patterns ...string) Condition {
+	return func(r *callerRule) { r.nodes, r.limitsNodes = append(r.nodes, patterns...), true }
+}
+
+// FromServices holds for what a handler of one of the services has called or emitted, with the context that it was given; by full name, or
+// by name for any version. The calling node vouches for that by its certificate, so name the nodes too where not each may speak for
+// each service.
+func FromServices(names ...string) Condition {
+	return func(r *callerRule) { r.services, r.limitsServices = append(r.services, names...), true }
+}
+
+// Audited logs each decision of the rule, allowed or refused, at level Info or Warn: principal, node, its names, service, action, verdict.
+func Audited() Condition { return func(r *callerRule) { r.audited = true } }
+
+// callerRule is one Allow.
+type callerRule struct {
+	nodes, services             []string
+	limitsNodes, limitsServices bool
+	audited                     bool
+}
+
+func (o AllowOption) problem() string {
+	for _, p := range o.rule.nodes {
+		if _, err := path.Match(p, ""); err != nil || p == "" {
+			return "Allow: FromNodes has the pattern \"" + p + "\", which takes no name"
+		}
+	}
+	switch r := &o.rule; {
+	case r.limitsNodes && len(r.nodes) == 0 || r.limitsServices && (len(r.services) == 0 || slices.Contains(r.services, "")):
+		return "Allow: FromNodes and FromServices need names"
+	case !r.limitsNodes && !r.limitsServices:
+		return "Allow says of nobody that they may: give it FromNodes or FromServices"
+	}
+	return ""
+}
+
+func (o AllowOption) applyService(s *Service) {
+	if bad := o.problem(); bad != "" {
+		s.problem(o.where, "%s", bad)
+	}
+	s.rules = append(s.rules, o.rule)
+}
+
+func (o AllowOption) applyAction(d *definition) {
+	if bad := o.problem(); bad != "" {
+		d.problems = append(d.problems, &Error{Code: CodeInvalidArgument, Name: nameBadService, Message: o.where.String() + ": " + bad})
+	}
+	d.rules = append(d.rules, o.rule)
+}
+
+func (o AllowOption) applyEvent(d *eventDefinition) {
+	if bad := o.problem(); bad != "" {
+		d.problems = append(d.problems, &Error{Code: CodeInvalidArgument, Name: nameBadService, Message: o.where.String() + ": " + bad})
+	}
+	d.rules = append(d.rules, o.rule)
+}
+
+// allowed returns the middleware that holds the rules of a service and of one of its members; nil where there are none, so that
+// nothing is checked then. It is the outermost one: who is refused learns nothing from those inside.
+func (n *Node) allowed(service, own []callerRule) []Middleware {
+	if service == nil && own == nil {
+		return nil
+	}
+	check := func(ctx context.Context, what string) bool {
+		from := callerOf(ctx)
+		return n.decide(ctx, service, from, what) && n.decide(ctx, own, from, what)
+	}
+	call := func(a *Action, next Handler) Handler {
+		if n.withoutIdentities() {
+			a.Reject("its rules (sabir.Allow) need links with certificates: join with cluster.TLS, which demands them of other nodes")
+		}
+		return func(ctx context.Context, r *Request) error {
+			if !check(ctx, a.Name) {
+				return &Error{Code: CodePermissionDenied, Name: nameCallerRefused, Node: n.id, Message: a.Name + " is not for this caller"}
+			}
+			return next(ctx, r)
+		}
+	}
+	return []Middleware{{Name: "sabir.Allow", Local: call, Stream: call, Event: func(_ *Subscription, next EventHandler) EventHandler {
+		return func(ctx context.Context, e *Event) error {
+			if !check(ctx, e.Name) {
+				return nil
+			}
+			return next(ctx, e)
+		}
+	}}}
+}
+
+// withoutIdentities reports whether the node joins a cluster whose links prove no names.
+func (n *Node) withoutIdentities() bool { return len(n.joins) > 0 && n.joins[0].TLS == nil }
+
+// decide reports whether one of the rules takes the caller, and logs that where one of them is audited.
+func (n *Node) decide(ctx context.Context, rules []callerRule, from caller, what string) bool {
+	allowed := rules == nil
+	audited := false
+	for i := range rules {
+		if rules[i].takes(from) {
+			allowed, audited = true, rules[i].audited
+			break
+		}
+		audited = audited || rules[i].audited
+	}
+	switch {
+	case audited && allowed:
+		n.log.InfoContext(ctx, "audit", from.attrs(ctx, n, what, "allowed")...)
+	case audited:
+		n.log.WarnContext(ctx, "audit", from.attrs(ctx, n, what, "refused")...)
+	}
+	return allowed
+}
+
+func (r *callerRule) takes(from caller) bool {
+	if r.limitsNodes && from.link != nil && !identity.Takes(r.nodes, from.link.Peer().Names) {
+		return false
+	}
+	if !r.limitsServices {
+		return true
+	}
+	if from.link != nil && len(from.link.Peer().Names) == 0 {
+		return false // nobody vouches for what it says
+	}
+	_, short, _ := strings.Cut(from.service, ".")
+	return from.service != "" && (slices.Contains(r.services, from.service) || versioned(from.service) && slices.Contains(r.services, short))
+}
+
+// versioned reports whether the full name of a service begins with a version: "v2.users".
+func versioned(service string) bool {
+	version, _, found := strings.Cut(service, ".")
+	return found && len(version) > 1 && version[0] == 'v' && strings.Trim(version[1:], "0123456789") == ""
+}
+
+// caller is where a call, a stream or an event comes from.
+type caller struct {
+	link    *wire.Link // nil for this node
+	service string     // full name; "" for none
+}
+
+// callerOf finds the caller of the call that ctx was made for.
+func callerOf(ctx context.Context) (from caller) {
+	c := callOf(ctx)
+	if c.remote {
+		from.link, _ = c.Context.Value(wire.LinkKey{}).(*wire.Link)
+	}
+	if c.parent != nil {
+		from.service = c.parent.op.service
+	}
+	return from
+}
+
+func (from caller) attrs(ctx context.Context, n *Node, what, verdict string) []any {
+	node, names := n.id, []string(nil)
+	if from.link != nil {
+		node, names = from.link.Peer().Node, from.link.Peer().Names
+	}
+	var principal struct {
+		Subject string `json:"sub"`
+	}
+	if text := MetadataFromContext(ctx)[identity.PrincipalKey]; text != "" {
+		_ = json.Unmarshal([]byte(text), &principal) // without a subject it is none
+	}
+	return []any{"principal", principal.Subject, "node", node, "names", names, "service", from.service, "action", what, "verdict", verdict,
+		"request", RequestIDFromContext(ctx)}
+}

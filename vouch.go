@@ -1,0 +1,28 @@
+package sabir
+
+import (
+	"context"
+
+	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/internal/wire"
+)
+
+// vouched reports whether the node at the other end of the link that a call came over may say for whom it is made, see
+// [cluster.Vouchers].
+func (n *Node) vouched(ctx context.Context) bool {
+	if len(n.joins) == 0 || n.joins[0].TLS == nil && n.joins[0].Vouchers == nil {
+		return true
+	}
+	link, _ := ctx.Value(wire.LinkKey{}).(*wire.Link)
+	if link != nil && identity.Takes(n.joins[0].Vouchers, link.Peer().Names) {
+		return true
+	}
+	n.unvouched.Do(func() {
+		node := ""
+		if link != nil {
+			node = link.Peer().Node
+		}
+		n.log.Warn("a call says for whom it is made, and its node does not vouch here: name it with cluster.Vouchers, or the call counts as nobody's", "node", n.id, "peer", node)
+	})
+	return false
+}
