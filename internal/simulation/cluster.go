@@ -1,0 +1,249 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/introspect"
+	"github.com/sabir-go/sabir/policy"
+)
+
+// world is the cluster of one simulation.
+type world struct {
+	history History
+	network *network
+	record  *record
+	log     *slog.Logger
+	members []*member
+	running sync.WaitGroup // steps that are not over
+	checks  []func()       // of what steps did, when all is quiet
+	mu      sync.Mutex     // guards checks
+}
+
+// member is a node of the cluster and its successors of the same name.
+type member struct {
+	world *world
+	name  string
+
+	changing chan struct{} // one start, stop or change of services at a time; a bubble's time stands while a mutex is waited for
+	mu       sync.Mutex    // guards what follows
+	node     *sabir.Node
+	extra    *sabir.Service // that comes and goes
+}
+
+type (
+	request struct {
+		ID   int
+		Work time.Duration
+		Pad  []byte
+	}
+	answer struct {
+		ID   int
+		Node string
+		Pad  int
+	}
+)
+
+// groups of the handlers of events: all nodes are of the first, every second one of the other.
+const (
+	everywhere = "everywhere"
+	somewhere  = "somewhere"
+)
+
+func newWorld(h History, log *slog.Logger) *world {
+	w := &world{history: h, network: newNetwork(h.Seed), record: newRecord(), log: log}
+	for i := range h.Nodes {
+		w.members = append(w.members, &member{world: w, name: nodeName(i), changing: make(chan struct{}, 1)})
+	}
+	return w
+}
+
+// start makes a new node. The caller holds changing.
+func (m *member) start(ctx context.Context) {
+	w := m.world
+	var seeds []string
+	for _, other := range w.members {
+		seeds = append(seeds, address(other.name).String())
+	}
+	services := []sabir.Servable{m.base(), m.own(), m.listener(everywhere)}
+	if slices.Index(w.members, m)%2 == 0 {
+		services = append(services, m.listener(somewhere))
+	}
+	n := sabir.NewNode(sabir.NodeID(m.name), sabir.Logger(w.log), sabir.Use(policy.Retry{}), sabir.Serve(services...),
+		sabir.Join(address(m.name).String(), cluster.Seeds(seeds...)))
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := n.Start(ctx); err != nil {
+		w.record.fail("node %s does not start: %v", m.name, err)
+		return
+	}
+	m.mu.Lock()
+	m.node, m.extra = n, nil
+	m.mu.Unlock()
+}
+
+// current is the node that runs, nil for none.
+func (m *member) current() *sabir.Node {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.node
+}
+
+// take takes the node, so that no step uses it from now on.
+func (m *member) take() *sabir.Node {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.node
+	m.node, m.extra = nil, nil
+	return n
+}
+
+// base is the service that all nodes have.
+func (m *member) base() *sabir.Service {
+	s := sabir.NewService("base")
+	sabir.Handle(s, "once", m.serve)
+	sabir.Handle(s, "again", m.serve, sabir.Idempotent())
+	sabir.HandleStream(s, "count", m.count)
+	return s
+}
+
+// own is the service that only this node has.
+func (m *member) own() *sabir.Service {
+	s := sabir.NewService("own-" + m.name)
+	sabir.Handle(s, "once", m.serve)
+	return s
+}
+
+func (m *member) listener(group string) *sabir.Service {
+	s := sabir.NewService(group)
+	sabir.On(s, "thing.happened", func(ctx context.Context, in request) error {
+		m.world.record.receive(in.ID, group)
+		work(ctx, in.Work)
+		return nil
+	})
+	return s
+}
+
+func (m *member) serve(ctx context.Context, in request) (answer, error) {
+	m.world.record.handle(in.ID)
+	work(ctx, in.Work)
+	return answer{in.ID, m.name, len(in.Pad)}, nil
+}
+
+// count answers each number with itself.
+func (m *member) count(ctx context.Context, s *sabir.Stream[request, answer]) error {
+	in, err := s.Recv()
+	if err != nil {
+		return err
+	}
+	m.world.record.handle(in.ID)
+	for i := range len(in.Pad) {
+		if i%16 == 0 {
+			work(ctx, in.Work/16)
+		}
+		if err := s.Send(answer{in.ID, m.name, i}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func work(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// offered is what the running nodes offer, as "service@node", sorted.
+func (w *world) offered() (list []string) {
+	for i, m := range w.members {
+		m.mu.Lock()
+		if m.node != nil {
+			list = append(list, "base@"+m.name, everywhere+"@"+m.name, "own-"+m.name+"@"+m.name)
+			if i%2 == 0 {
+				list = append(list, somewhere+"@"+m.name)
+			}
+			if m.extra != nil {
+				list = append(list, "extra@"+m.name)
+			}
+		}
+		m.mu.Unlock()
+	}
+	slices.Sort(list)
+	return list
+}
+
+// callable is where the calls of a node to services that only one node has may go, in the same form. It comes from the routing
+// tables, not from the catalogs.
+func callable(n *sabir.Node) (list []string) {
+	actions, err := sabir.Call[[]introspect.Action](context.Background(), n, "$node.actions", sabir.Empty{})
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, a := range actions {
+		nodes := a.Nodes
+		if len(nodes) == 0 {
+			nodes = []string{a.Node}
+		}
+		for _, node := range nodes {
+			list = append(list, a.Service+"@"+node)
+		}
+	}
+	list = only(list, "own-")
+	slices.Sort(list)
+	return list
+}
+
+func only(list []string, prefix string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !strings.HasPrefix(s, prefix) })
+}
+
+// known is what a node knows of the cluster, in the same form.
+func known(n *sabir.Node) (list []string) {
+	for _, s := range n.Services() {
+		if !strings.HasPrefix(s.Name, "$") {
+			list = append(list, s.Name+"@"+s.Node)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// difference describes how a node's view of the cluster is not that of the world; "" where it is.
+func (w *world) difference() string {
+	want := w.offered()
+	var all []string
+	for _, m := range w.members {
+		if n := m.current(); n != nil {
+			if got := known(n); !slices.Equal(got, want) {
+				all = append(all, fmt.Sprintf("%s lacks %v and has %v too many", m.name, without(want, got), without(got, want)))
+			}
+			if got, own := callable(n), only(want, "own-"); !slices.Equal(got, own) {
+				all = append(all, fmt.Sprintf("calls of %s do not reach %v, and reach %v", m.name, without(own, got), without(got, own)))
+			}
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+func without(list, other []string) (left []string) {
+	for _, s := range list {
+		if !slices.Contains(other, s) {
+			left = append(left, s)
+		}
+	}
+	return left
+}

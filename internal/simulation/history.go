@@ -1,0 +1,193 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// History is what happens in one simulation. It follows from the seed.
+type History struct {
+	Seed  uint64
+	Nodes int
+	Steps []Step // by time
+}
+
+// Step is one thing that a caller does, or that befalls the network or a node.
+type Step struct {
+	Number int // in the whole history of the seed
+	At     time.Duration
+	Kind   Kind
+	Node   int           // who does it, or whom it befalls
+	Other  int           // the other end of a path
+	For    time.Duration // how long a fault lasts, or the deadline of a call; 0 for none
+	Work   time.Duration // of the handler
+	Cancel time.Duration // after which the caller cancels; 0 for never
+	Size   int           // of a payload, or how many values a stream has
+}
+
+// Kind says what a step does.
+type Kind string
+
+// What callers do.
+const (
+	Call           Kind = "call"            // of an action that may run once only
+	CallIdempotent Kind = "call idempotent" // of one that may be tried again
+	Stream         Kind = "stream"
+	Emit           Kind = "emit"
+	AddService     Kind = "add service"
+	RemoveService  Kind = "remove service"
+)
+
+// FaultKind says what befalls the network or a node.
+type FaultKind = Kind
+
+// Faults.
+const (
+	Cut      FaultKind = "cut"      // connections are reset, and no way leads there for a while
+	Hold     FaultKind = "hold"     // nothing arrives for a while, either way
+	HoldOne  FaultKind = "hold one" // nothing arrives for a while, one way
+	Slow     FaultKind = "slow"
+	Reset    FaultKind = "reset"     // connections are reset
+	HalfOpen FaultKind = "half-open" // connections are reset for one side
+	Stall    FaultKind = "stall"     // nothing leaves a node or arrives there for a while, as with SIGSTOP
+	Restart  FaultKind = "restart"   // a node is stopped in order, and started again
+	Kill     FaultKind = "kill"      // a node ends at once, and is started again
+	Vanish   FaultKind = "vanish"    // and its machine with it
+)
+
+// Most of what a history takes.
+const (
+	activeTime = 20 * time.Second // in which the steps begin
+	mostNodes  = 5
+	mostSteps  = 120
+	mostFaults = 9
+)
+
+// NewHistory returns the history of a seed: of each four, one is a rolling restart.
+func NewHistory(seed uint64) History {
+	if seed%4 == 0 {
+		return rollingRestart(seed)
+	}
+	return randomHistory(seed)
+}
+
+func randomHistory(seed uint64) History {
+	r := rand.New(rand.NewPCG(seed, 0x5ab14))
+	h := History{Seed: seed, Nodes: 3 + r.IntN(mostNodes-2)}
+	for range 20 + r.IntN(mostSteps-20) {
+		h.Steps = append(h.Steps, callerStep(r, h.Nodes))
+	}
+	for range r.IntN(mostFaults + 1) {
+		h.Steps = append(h.Steps, faultStep(r, h.Nodes))
+	}
+	return h.inOrder()
+}
+
+// rollingRestart returns a history in which each node is restarted in turn under load, twice.
+func rollingRestart(seed uint64) History {
+	r := rand.New(rand.NewPCG(seed, 0x2011))
+	h := History{Seed: seed, Nodes: 3}
+	at := time.Second
+	for range 2 {
+		for node := range h.Nodes {
+			h.Steps = append(h.Steps, Step{At: at, Kind: Restart, Node: node, For: within(r, 0, 2*time.Second)})
+			at += within(r, 500*time.Millisecond, 4*time.Second)
+		}
+	}
+	for range 100 {
+		step := callerStep(r, h.Nodes)
+		step.At = within(r, 0, at)
+		h.Steps = append(h.Steps, step)
+	}
+	return h.inOrder()
+}
+
+func (h History) inOrder() History {
+	slices.SortStableFunc(h.Steps, func(a, b Step) int { return int(a.At - b.At) })
+	for i := range h.Steps {
+		h.Steps[i].Number = i
+	}
+	return h
+}
+
+// within is a random time between two.
+func within(r *rand.Rand, least, most time.Duration) time.Duration {
+	return least + time.Duration(r.Int64N(int64(most-least)+1))
+}
+
+func callerStep(r *rand.Rand, nodes int) Step {
+	s := Step{At: within(r, 0, activeTime), Node: r.IntN(nodes), Size: 1 + r.IntN(64)}
+	switch n := r.IntN(100); {
+	case n < 30:
+		s.Kind = Call
+	case n < 50:
+		s.Kind = CallIdempotent
+	case n < 65:
+		s.Kind = Stream
+	case n < 90:
+		s.Kind = Emit
+	case n < 95:
+		s.Kind = AddService
+	default:
+		s.Kind = RemoveService
+	}
+	if r.IntN(3) == 0 {
+		s.Work = within(r, 0, 300*time.Millisecond)
+	}
+	if r.IntN(3) == 0 {
+		s.For = within(r, time.Millisecond, 2*time.Second)
+	}
+	if r.IntN(8) == 0 {
+		s.Cancel = within(r, time.Millisecond, 500*time.Millisecond)
+	}
+	if r.IntN(20) == 0 {
+		s.Size *= 1000
+	}
+	return s
+}
+
+func faultStep(r *rand.Rand, nodes int) Step {
+	s := Step{At: within(r, 0, activeTime), Node: r.IntN(nodes)}
+	s.Other = (s.Node + 1 + r.IntN(nodes-1)) % nodes
+	s.Kind = []FaultKind{Cut, Hold, HoldOne, Slow, Reset, HalfOpen, Stall, Restart, Restart, Kill, Kill, Vanish}[r.IntN(12)]
+	s.For = within(r, 0, []time.Duration{500 * time.Millisecond, 3 * time.Second, 12 * time.Second}[r.IntN(3)])
+	return s
+}
+
+// Only returns the history with these steps, by their numbers, and no others.
+func (h History) Only(steps []int) History {
+	h.Steps = slices.DeleteFunc(slices.Clone(h.Steps), func(s Step) bool { return !slices.Contains(steps, s.Number) })
+	return h
+}
+
+// String describes the history, a step a line.
+func (h History) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d, %d nodes\n", h.Seed, h.Nodes)
+	for _, s := range h.Steps {
+		fmt.Fprintf(&b, "%4d  %9v  %s\n", s.Number, s.At.Round(time.Millisecond), s)
+	}
+	return b.String()
+}
+
+func (s Step) String() string {
+	text := string(s.Kind) + " " + nodeName(s.Node)
+	switch s.Kind {
+	case Cut, Hold, HoldOne, Slow, Reset, HalfOpen:
+		text += "-" + nodeName(s.Other)
+	}
+	for _, part := range []struct {
+		name string
+		d    time.Duration
+	}{{"for", s.For}, {"work", s.Work}, {"cancel after", s.Cancel}} {
+		if part.d > 0 {
+			text += fmt.Sprintf(", %s %v", part.name, part.d.Round(time.Microsecond))
+		}
+	}
+	return text
+}
+
+func nodeName(i int) string { return string(rune('a' + i)) }
