@@ -75,7 +75,7 @@ func on[T any](s *Service, def *eventDefinition, fn func(context.Context, T) err
 	s.handlers = append(s.handlers, def)
 }
 
-// EventOption is an option of On: [Use], [Allow], [ConsumerGroup], [Buffered]. Use and Allow add up; a service whose handler has two of another does not
+// EventOption is an option of On: [Use], [Allow], [ConsumerGroup], [Buffered], [BestEffort]. Use and Allow add up; a service whose handler has two of another does not
 // start.
 type EventOption interface{ applyEvent(*eventDefinition) }
 
@@ -104,6 +104,21 @@ func Buffered(length int) EventOption {
 	})
 }
 
+// BestEffort is for a handler that only watches, such as a dashboard: emitters on other nodes do not wait for it, and get no error
+// of it. Up to 1,024 events, or 4 MiB of them, wait for its node to take them; those that come while it is that far behind are lost,
+// which the emitter's node logs. They travel as JSON, in the order in which one node emits them. All handlers of a node with
+// [cluster.ClientOnly] are of this kind.
+//
+// A handler on the emitter's own node runs before Emit returns all the same, unless it is [Buffered]: then events are lost, in
+// place of a wait, while its queue is full. The handlers of one group should all have the option, or none.
+func BestEffort() EventOption {
+	where := option.Caller()
+	return eventOption(func(d *eventDefinition) {
+		d.once("BestEffort", where)
+		d.bestEffort = true
+	})
+}
+
 // eventDefinition is a handler as its author wrote it.
 type eventDefinition struct {
 	pattern     string
@@ -113,6 +128,7 @@ type eventDefinition struct {
 	middlewares []Middleware
 	rules       []callerRule // see Allow
 	grouped     bool         // ConsumerGroup set the group
+	bestEffort  bool
 	given       option.Given
 	problems    []error // of the options
 	open        func(n *Node, s *Service) (receiver, error)
@@ -169,6 +185,7 @@ func (h *eventHandler[T]) compose(n *Node, s *Service, def *eventDefinition) err
 	h.native = newEventFormat[T](native.Name)
 	if def.queue > 0 {
 		h.queue = newEventQueue(h, def.queue)
+		h.queue.bestEffort = def.bestEffort
 	}
 	return nil
 }
@@ -329,7 +346,7 @@ func emitAgain[T any](ctx context.Context, from Caller, name, group string, payl
 	}
 	for _, to := range p.remoteGroups {
 		if to.group == group {
-			return sendEventTo(ctx, to, payload)
+			return sendEvent(ctx, []*remoteAction{to}, payload)
 		}
 	}
 	return nil // it was the last of the group

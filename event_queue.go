@@ -13,7 +13,9 @@ type eventQueue[T any] struct {
 	ended   chan struct{} // closed when the goroutine is done
 	senders sync.RWMutex  // held for reading while sending, so that no send is on a closed channel
 	closed  bool
-	closing chan struct{} // closed before that, for senders that wait
+
+	bestEffort bool          // events are lost while the queue is full
+	closing    chan struct{} // closed before that, for senders that wait
 }
 
 type queuedEvent[T any] struct {
@@ -57,6 +59,9 @@ func (q *eventQueue[T]) push(ctx context.Context, e queuedEvent[T]) error {
 	case q.events <- e:
 		return nil
 	default:
+	}
+	if q.bestEffort {
+		return nil
 	}
 	timeout := time.NewTimer(queueTimeout)
 	defer timeout.Stop()

@@ -49,7 +49,7 @@ func describeService(p *published) membership.Service {
 		}
 	}
 	for _, h := range s.handlers {
-		out.Events = append(out.Events, membership.Subscription{Pattern: h.pattern, Group: h.group})
+		out.Events = append(out.Events, membership.Subscription{Pattern: h.pattern, Group: h.group, Watch: h.bestEffort})
 	}
 	return out
 }

@@ -64,6 +64,7 @@ type Node struct {
 	gateways         []gateway.Gateway
 	opened           bool        // the gateways are open
 	offers           atomic.Bool // other nodes may call what has started
+	watchers         watchers    // nodes that get events for which emitters do not wait
 
 	table     atomic.Pointer[routingTable]
 	events    atomic.Pointer[eventTable]

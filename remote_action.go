@@ -32,6 +32,7 @@ type remoteAction struct {
 	chain      Handler
 	kind       wire.RouteKind
 	group      string   // of an event that one group is to get; "" for all, and for an action
+	watches    bool     // of an event that emitters do not wait for
 	wrapped    bool     // there are middlewares on the way
 	in, out    string   // Go types, for listings
 	routes     string   // REST forms, as announced by the nodes that offer it
@@ -264,8 +265,8 @@ func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, ol
 		services := t.view.Services(node)
 		for i := range services {
 			s := &services[i]
-			if strings.HasPrefix(s.Name, "$") {
-				continue // every node has its own
+			if strings.HasPrefix(s.Name, "$") || s.OnlyWatches() {
+				continue // every node has its own, or there is nothing to call
 			}
 			v := version{full: fullServiceName(s.Name, s.Version), number: s.Version, preferred: s.Preferred}
 			for _, offered := range s.Actions {

@@ -22,17 +22,22 @@ func (t *eventTable) matchRemote(name string, p *eventPlan) {
 	linked := t.node.peers()
 	byGroup := make(map[string][]provider)
 	var groups []string
-	byNode := make(map[string]bool)
+	byNode := make(map[string]*remoteAction)
+	working := make(map[string]bool) // groups of which a member does not only watch
 	t.view.Subscriptions(func(node string, _ *membership.Service, sub membership.Subscription) bool {
 		to := linked[node]
 		if to == nil || !matches(sub.Pattern, name) {
 			return true
 		}
-		if !byNode[node] {
-			byNode[node] = true
+		if byNode[node] == nil {
 			a := t.node.newRemoteEvent(name, "")
+			a.watches = true
 			a.providers.Store(newProviders([]provider{{id: to.ID, peer: to, candidate: to.Stats()}}, nil))
+			byNode[node] = a
 			p.remoteNodes = append(p.remoteNodes, a)
+		}
+		if !sub.Watch {
+			byNode[node].watches, working[sub.Group] = false, true
 		}
 		if p.hasGroup(sub.Group) {
 			return true
@@ -48,6 +53,7 @@ func (t *eventTable) matchRemote(name string, p *eventPlan) {
 	})
 	for _, group := range groups {
 		a := t.node.newRemoteEvent(name, group)
+		a.watches = !working[group]
 		a.providers.Store(newProviders(byGroup[group], nil))
 		p.remoteGroups = append(p.remoteGroups, a)
 	}
@@ -71,8 +77,14 @@ func (n *Node) newRemoteEvent(event, group string) *remoteAction {
 	return a
 }
 
-// sendEvent sends an event to other nodes, all at once, and waits for their answers.
+// sendEvent sends an event to other nodes, all at once, and waits for the answers of those that do not only watch.
 func sendEvent[T any](ctx context.Context, to []*remoteAction, payload T) error {
+	if slices.ContainsFunc(to, (*remoteAction).onlyWatches) {
+		to = sendToWatchers(ctx, to, payload)
+	}
+	if len(to) == 0 {
+		return nil
+	}
 	if len(to) == 1 {
 		return sendEventTo(ctx, to[0], payload)
 	}

@@ -156,7 +156,8 @@ func Connections(n int) Option {
 	return once("Connections", option.Caller(), func(c *joining.Config) { c.Connections = min(max(n, 1), 64) })
 }
 
-// ClientOnly makes a node that calls others and offers nothing: it does not listen, and the others do not look for it. It is
+// ClientOnly makes a node that calls others and offers no actions: it does not listen, and the others do not look for it. Its
+// handlers get the events that they listen to; emitters do not wait for them, as with sabir.BestEffort. It is
 // meant for command lines and tools.
 func ClientOnly() Option {
 	return once("ClientOnly", option.Caller(), func(c *joining.Config) { c.ClientOnly = true })

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -55,10 +56,16 @@ type Action struct {
 	Out string `json:"out,omitempty"` // Go type, for listings
 }
 
+// OnlyWatches reports whether the service is there to listen to events for which emitters do not wait.
+func (s *Service) OnlyWatches() bool {
+	return len(s.Actions) == 0 && len(s.Events) > 0 && !slices.ContainsFunc(s.Events, func(e Subscription) bool { return !e.Watch })
+}
+
 // Subscription is a pattern of event names that a service listens to.
 type Subscription struct {
 	Pattern string `json:"pattern"`
 	Group   string `json:"group,omitempty"` // one member of a group gets an event that is emitted
+	Watch   bool   `json:"watch,omitempty"` // emitters do not wait for it, and it may miss events
 }
 
 // Limits of a catalog. A node that offers more is refused as a whole, so that what a node is seen to offer is never a part

@@ -9,16 +9,35 @@ import (
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// catalog returns the catalog that this node sends to the others. That of an observer is empty.
+// catalog returns the catalog that this node sends to the others. That of an observer has the events that it listens to only, for
+// which emitters do not wait: it is no part of the cluster's work.
 func (m *Mesh) catalog() membership.Catalog {
 	m.mu.Lock()
 	m.version++
 	c := membership.Catalog{Node: m.config.Node, Instance: m.info.Instance, Version: m.version}
 	m.mu.Unlock()
-	if !m.config.ClientOnly {
+	if m.config.ClientOnly {
+		c.Services = watched(m.host.Services())
+	} else {
 		c.Services, c.Waiting = m.host.Services(), m.host.Waiting()
 	}
 	return c
+}
+
+// watched returns what services listen to, without their actions.
+func watched(services []membership.Service) (list []membership.Service) {
+	for _, s := range services {
+		if len(s.Events) == 0 {
+			continue
+		}
+		w := membership.Service{Name: s.Name, Version: s.Version, Description: s.Description}
+		for _, e := range s.Events {
+			e.Watch = true
+			w.Events = append(w.Events, e)
+		}
+		list = append(list, w)
+	}
+	return list
 }
 
 // CatalogChanged sends this node's catalog to all other nodes, soon. It does not wait.

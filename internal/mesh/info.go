@@ -99,6 +99,9 @@ func (m *Mesh) Nodes() []Node {
 		n := Node{Info: p.info, ID: p.ID, Stopping: p.leaving, Silent: p.Suspected()}
 		n.Labels = maps.Clone(p.info.Labels)
 		for _, s := range view.Services(p.ID) {
+			if s.OnlyWatches() {
+				continue
+			}
 			n.Services++
 			n.Actions += len(s.Actions)
 		}

@@ -89,7 +89,7 @@ func (t *tap) listen(ctx context.Context, pattern string) (*listener, error) {
 		return l, nil
 	}
 	s := sabir.NewService(t.name, sabir.Doc("shows events on a dashboard that is being watched"))
-	sabir.On(s, "**", t.receive, sabir.ConsumerGroup(t.name+"/"+t.node.ID()))
+	sabir.On(s, "**", t.receive, sabir.ConsumerGroup(t.name+"/"+t.node.ID()), sabir.BestEffort())
 	if err := t.node.Add(context.WithoutCancel(ctx), s); err != nil {
 		t.drop(l)
 		return nil, err
