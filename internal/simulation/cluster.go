@@ -76,7 +76,7 @@ func (m *member) start(ctx context.Context) {
 	if slices.Index(w.members, m)%2 == 0 {
 		services = append(services, m.listener(somewhere))
 	}
-	n := sabir.NewNode(sabir.NodeID(m.name), sabir.Logger(w.log), sabir.Use(policy.Retry{}), sabir.Serve(services...),
+	n := sabir.NewNode(sabir.NodeID(m.name), sabir.Logger(w.log), sabir.Use(policy.Retry{}), sabir.PreferLocal(false), sabir.Serve(services...),
 		sabir.Join(address(m.name).String(), cluster.Seeds(seeds...)))
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
