@@ -321,9 +321,9 @@ func (s *strict) readName(b []byte) (i int) {
 }
 
 func (s *strict) nameField() {
-	name := string(s.take())
-	s.field = fieldNames[name]
-	if _, barred := notListed[name]; barred && s.inBody {
+	name := s.take()
+	s.field = fieldNames[string(name)]
+	if _, barred := notListed[string(name)]; barred && s.inBody {
 		s.refuse("a header behind the body that belongs before it")
 	}
 	if s.dashless && (s.field == lengthField || s.field == codingField) {
