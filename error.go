@@ -226,6 +226,7 @@ const (
 	nameStreamWanted         = "StreamWanted"
 	nameNoStream             = "NoStream"
 	nameStreamEnded          = "StreamEnded"
+	nameStreamTooSlow        = "StreamTooSlow"
 	nameEventQueueFull       = "EventQueueFull"
 	nameRateLimited          = "RateLimited"
 	nameBulkheadFull         = "BulkheadFull"
@@ -296,7 +297,7 @@ var (
 	// as it takes, see [cluster.Limits]. The call was not begun. Try again later, or on another node.
 	ErrTooManyCalls = NewError(CodeResourceExhausted, nameTooManyCalls, "too many calls in flight").AsRetryable()
 	// ErrTooManyStreams: a node has as many streams open as it takes, see [cluster.Limits]; over HTTP 4,096, or 100 of a
-	// connection. Try again later.
+	// connection; or those that are open hold more than their part of [BufferLimits]. Try again later.
 	ErrTooManyStreams = NewError(CodeResourceExhausted, nameTooManyStreams, "too many streams").AsRetryable()
 	// ErrMessageTooLarge: an input, an answer or a value of a stream is larger than the other node takes, see [cluster.Limits].
 	// Send less, or use a stream.
@@ -331,6 +332,9 @@ var (
 	ErrNoStream = NewError(CodeInvalidArgument, nameNoStream, "the action is not a stream")
 	// ErrStreamEnded: Send after CloseSend on a stream.
 	ErrStreamEnded = NewError(CodeFailedPrecondition, nameStreamEnded, "the stream has ended")
+	// ErrStreamTooSlow: the receiver of a stream took nothing for a second while the streams of the node held more than their part of
+	// [BufferLimits]. Open it again, and receive faster.
+	ErrStreamTooSlow = NewError(CodeResourceExhausted, nameStreamTooSlow, "the stream was not received").AsRetryable()
 	// ErrEventQueueFull: a queued handler of the event stayed full for 5 seconds. Emit less, or make the queue longer.
 	ErrEventQueueFull = NewError(CodeResourceExhausted, nameEventQueueFull, "the queue of an event handler is full").AsRetryable()
 	// ErrRateLimited: policy.RateLimit refused the call, or filter.RateLimit over HTTP. Try again later; Retry-After says

@@ -49,7 +49,7 @@ func (n *Node) join(ctx context.Context) error {
 
 // joinMesh makes the node a member. Only Join leads here, so a program without it is built without all that clusters need.
 func joinMesh(ctx context.Context, n *Node, config mesh.Config) error {
-	config.Node, config.Log, config.Admission = n.id, n.log, n.admission
+	config.Node, config.Log, config.Admission, config.Memory = n.id, n.log, n.admission, n.memory
 	config.Info = mesh.Info{Instance: uint64(n.epoch.UnixNano()), Codecs: n.acceptedFormats(), Host: hostname(), PID: processID,
 		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Since: n.started}
 	m, err := mesh.New(meshHost{n}, config)

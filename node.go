@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
+	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/outlier"
@@ -80,6 +81,10 @@ type Node struct {
 
 	workers   workers
 	admission *admission.Control
+	memory    *memory.Budget // see BufferLimits
+	buffers   memory.Limits  // as they were set
+
+	streamsHold sync.Map // name of an action to *memory.Expected
 
 	given    option.Given
 	problems []error // of the options
@@ -103,7 +108,7 @@ func (s State) String() string {
 }
 
 // NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [NodeID], [Logger], [Validator], [MaxDepth],
-// [StartTimeout], [StopTimeout], [WaitForNodeByDefault], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Codecs], [WithExtension], [WithLinkExtension], and those
+// [StartTimeout], [StopTimeout], [BufferLimits], [WaitForNodeByDefault], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Codecs], [WithExtension], [WithLinkExtension], and those
 // of packages, such as channel.Broker.
 //
 // Serve, Use, WithGateway, WithExtension, WithLinkExtension, Balance and Codecs add up when they are given several times. Any
@@ -140,6 +145,7 @@ func NewNode(options ...NodeOption) *Node {
 		n.validator = validate.New()
 	}
 	n.log = safely(n.log)
+	n.memory = memory.New(n.buffers)
 	n.signal = n.signalTo(n.middlewares)
 	n.lifecycleWrapped = wrapsLifecycle(n.middlewares)
 	n.carry = carryAll(n.middlewares)

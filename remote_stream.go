@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
 )
@@ -96,6 +97,9 @@ func openOverLink[In, Out any](ctx, own context.Context, a *remoteAction, p *mes
 	return &Stream[Out, In]{ctx: ctx, recv: e.recv, send: e.send, closeSend: e.closeSend, end: end}, nil
 }
 
+// keepStreamBuffer is the largest buffer that an end of a stream keeps between two values.
+const keepStreamBuffer = 64 << 10
+
 // linkStream is one end of a stream over a link. It receives R and sends S.
 type linkStream[R, S any] struct {
 	node         *Node
@@ -108,7 +112,8 @@ type linkStream[R, S any] struct {
 	sends        valueFormat[S]
 	schemaNumber uint32 // of S's schema on the link
 	buf          []byte
-	recvValue    R // recv and send keep their values here, which so need no place on the heap
+	usual        int // size of the last value that was too large for buf to keep
+	recvValue    R   // recv and send keep their values here, which so need no place on the heap
 	sendValue    S
 	closed       atomic.Bool
 	failed       func(error) error
@@ -137,12 +142,22 @@ func (e *linkStream[R, S]) send(value S) (err error) {
 	}
 	var none S
 	e.sendValue = value
-	e.buf, err = e.sends.append(e.buf[:0], e.schemaNumber, &e.sendValue)
+	buf := e.buf
+	if e.usual > cap(buf) {
+		buf = wire.Buffer(e.usual)
+	}
+	buf, err = e.sends.append(buf[:0], e.schemaNumber, &e.sendValue)
 	e.sendValue = none
 	if err != nil {
 		return badInput(e.node, e.what+e.name, err)
 	}
-	if err = e.stream.Send(e.ctx, e.buf); err != nil && err != io.EOF {
+	err = e.stream.Send(e.ctx, buf)
+	if cap(buf) <= keepStreamBuffer {
+		e.buf = buf
+	} else if e.usual = len(buf); err == nil {
+		wire.FreeBuffer(buf)
+	}
+	if err != nil && err != io.EOF {
 		err = e.failed(err)
 	}
 	return err
@@ -162,11 +177,50 @@ func noStream(n *Node, action string) *Error {
 // whether a stream may be opened, and must then reach no other that took over its name meanwhile. In and Out may be
 // json.RawMessage, whatever the handler's types are. The caller must Close the stream.
 //
-// Where calls wait for so long that further ones are refused, it opens no stream: the error is [ErrTooManyCalls].
+// Where calls wait for so long that further ones are refused, it opens no stream: the error is [ErrTooManyCalls]. While streams hold
+// more than their part of [BufferLimits] it waits, and after 2 seconds the error is [ErrTooManyStreams].
 func OpenAction[In, Out any](ctx context.Context, a *Action) (*Stream[Out, In], error) {
-	if !a.node.admission.Fits(0, 0) {
-		return nil, a.node.tooManyCalls()
+	n := a.node
+	if !n.admission.Fits(0, 0) {
+		return nil, n.tooManyCalls()
 	}
+	known, _ := n.streamsHold.LoadOrStore(a.Name, &memory.Expected{})
+	opening, ok := n.accountOf(ctx).OpenExpecting(ctx, known.(*memory.Expected), heldFor<<20)
+	if !ok {
+		return nil, n.tooManyWait()
+	}
+	s, err := openAction[In, Out](ctx, a)
+	if err != nil {
+		opening.Failed()
+		return nil, err
+	}
+	if opening != nil {
+		s.recv = whileOpening(s.recv, opening)
+	}
+	return s, nil
+}
+
+// heldFor is how many values of a stream there are while its receiver takes none: one is with the receiver, maybe in another form that is
+// several times as large; one is under way, and the handler has the next.
+const heldFor = 6
+
+// whileOpening lets the first values of a stream show how much it holds.
+func whileOpening[R any](recv func() (R, error), opening *memory.Opening) func() (R, error) {
+	measure := memory.Sizer[R]()
+	received := 0
+	return func() (value R, err error) {
+		if received == 1 {
+			opening.Begun()
+		}
+		value, err = recv()
+		if received++; received == 1 && err == nil && measure != nil {
+			opening.Holds(heldFor * measure(&value))
+		}
+		return value, err
+	}
+}
+
+func openAction[In, Out any](ctx context.Context, a *Action) (*Stream[Out, In], error) {
 	switch e := a.endpoint.(type) {
 	case nil:
 		return nil, a.notHere()

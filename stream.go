@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/validate"
 )
@@ -15,7 +16,9 @@ import (
 // Stream[In, Out], its caller a Stream[Out, In]. One goroutine may receive while another sends; neither Recv nor Send may
 // be called by two at once.
 //
-// Both directions have back-pressure: Send waits when the other side is [StreamWindow] values behind.
+// Both directions have back-pressure: Send waits when the other side is [StreamWindow] values or [StreamWindowBytes] behind. While the
+// streams of the node hold more than their part of [BufferLimits], those whose receivers take nothing are ended with
+// [ErrStreamTooSlow].
 type Stream[R, S any] struct {
 	ctx       context.Context
 	recv      func() (R, error)
@@ -24,8 +27,12 @@ type Stream[R, S any] struct {
 	end       func()
 }
 
-// StreamWindow is the number of values that may be under way in each direction of a stream before Send waits.
-const StreamWindow = 16
+// StreamWindow is the number of values, and StreamWindowBytes the number of their bytes, that may be under way in each direction of a
+// stream before Send waits. A larger value is sent when no other is under way. Over a link [cluster.Limits] sets the bytes.
+const (
+	StreamWindow      = 16
+	StreamWindowBytes = 256 << 10
+)
 
 // Context is the stream's context: the handler's own, or the one the caller opened the stream with.
 func (s *Stream[R, S]) Context() context.Context { return s.ctx }
@@ -151,6 +158,9 @@ type streamHandler[In, Out any] struct {
 	plan   *validate.Plan
 	gate   *gate
 	chain  Handler
+
+	measureIn  func(*In) int // see streamQueue
+	measureOut func(*Out) int
 }
 
 func (h *streamHandler[In, Out]) info() *Action         { return h.action }
@@ -163,6 +173,7 @@ func (h *streamHandler[In, Out]) compose(n *Node, s *Service, def *definition) (
 	}
 	h.op = newOperation(n, h.action.Service, h.action.Name)
 	h.gate = s.gate
+	h.measureIn, h.measureOut = memory.Sizer[In](), memory.Sizer[Out]()
 	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {
 		return err
 	}
@@ -204,15 +215,15 @@ func (h *streamHandler[In, Out]) openStream(ctx context.Context) (*Stream[Out, I
 		cancel()
 		return nil, failed
 	}
-	p := &pipe[In, Out]{
-		handler: h, ctx: ctx, cancel: cancel,
-		up: make(chan In, StreamWindow), upDone: make(chan struct{}),
-		down: make(chan Out, StreamWindow), ended: make(chan struct{}),
-	}
+	p := &pipe[In, Out]{handler: h, ctx: ctx, cancel: cancel, upDone: make(chan struct{}), ended: make(chan struct{})}
+	account := h.op.node.accountOf(ctx)
+	p.up = newStreamQueue(h.measureIn, account, p.tooSlow)
+	p.down = newStreamQueue(h.measureOut, account, p.tooSlow)
 	r := &openedStream[In, Out]{stream: &Stream[In, Out]{ctx: c, recv: p.handlerRecv, send: p.handlerSend, closeSend: func() {}, end: func() {}}}
 	r.action, r.typed = h.action, r
 	run := func(context.Context) error { return r.attempt(c, h.chain) }
 	go isolateGoroutine(h.action.Name, c, run, func(err error) {
+		defer p.up.window.Close()
 		defer cancel()
 		defer close(p.ended)
 		if h.gate != nil {

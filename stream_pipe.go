@@ -3,6 +3,7 @@ package sabir
 import (
 	"context"
 	"io"
+	"sync/atomic"
 )
 
 // pipe joins the two ends of a stream within a process.
@@ -10,21 +11,32 @@ type pipe[In, Out any] struct {
 	handler *streamHandler[In, Out]
 	ctx     context.Context
 	cancel  context.CancelFunc
-	up      chan In       // caller to handler
-	upDone  chan struct{} // closed when the caller has sent its last
-	down    chan Out      // handler to caller
-	ended   chan struct{} // closed when the handler has returned
-	err     error         // what it returned; read after ended
+	up      streamQueue[In]  // caller to handler
+	upDone  chan struct{}    // closed when the caller has sent its last
+	down    streamQueue[Out] // handler to caller
+	ended   chan struct{}    // closed when the handler has returned
+	err     error            // what it returned; read after ended
+	slow    atomic.Bool      // it was ended by tooSlow
+}
+
+// gone is the error of an end whose context has ended.
+func (p *pipe[In, Out]) gone() error {
+	if p.slow.Load() {
+		return p.handler.op.node.streamTooSlow(p.handler.action.Name)
+	}
+	return p.handler.op.contextError(p.ctx.Err())
 }
 
 func (p *pipe[In, Out]) handlerRecv() (in In, err error) {
 	select {
-	case in = <-p.up:
+	case v := <-p.up.values:
+		in = p.up.took(v)
 	case <-p.ctx.Done():
-		return in, p.handler.op.contextError(p.ctx.Err())
+		return in, p.gone()
 	case <-p.upDone:
 		select {
-		case in = <-p.up: // sent before the end
+		case v := <-p.up.values: // sent before the end
+			in = p.up.took(v)
 		default:
 			return in, io.EOF
 		}
@@ -39,32 +51,31 @@ func (p *pipe[In, Out]) handlerRecv() (in In, err error) {
 }
 
 func (p *pipe[In, Out]) handlerSend(out Out) error {
-	if err := p.ctx.Err(); err != nil {
-		return p.handler.op.contextError(err)
+	if p.ctx.Err() != nil {
+		return p.gone()
 	}
-	select {
-	case p.down <- out:
-		return nil
-	case <-p.ctx.Done():
-		return p.handler.op.contextError(p.ctx.Err())
+	if !p.down.put(out, p.ctx.Done(), nil) {
+		return p.gone()
 	}
+	return nil
 }
 
 func (p *pipe[In, Out]) callerRecv() (out Out, err error) {
 	select {
-	case out = <-p.down:
-		return out, nil
+	case v := <-p.down.values:
+		return p.down.took(v), nil
 	default:
 	}
 	select {
-	case out = <-p.down:
-		return out, nil
+	case v := <-p.down.values:
+		return p.down.took(v), nil
 	case <-p.ended:
 		select {
-		case out = <-p.down: // sent before the end
-			return out, nil
+		case v := <-p.down.values: // sent before the end
+			return p.down.took(v), nil
 		default:
 		}
+		p.down.window.Close()
 		if p.err != nil {
 			return out, p.err
 		}
@@ -74,7 +85,7 @@ func (p *pipe[In, Out]) callerRecv() (out Out, err error) {
 		case <-p.ended: // the end is why: its reason counts
 			return p.callerRecv()
 		default:
-			return out, p.handler.op.contextError(p.ctx.Err())
+			return out, p.gone()
 		}
 	}
 }
@@ -90,18 +101,14 @@ func (p *pipe[In, Out]) callerSend(in In) error {
 		return io.EOF
 	default:
 	}
-	select {
-	case p.up <- in:
+	if p.up.put(in, p.ctx.Done(), p.ended) {
 		return nil
-	case <-p.ended:
+	}
+	select {
+	case <-p.ended: // the end is why
 		return io.EOF
-	case <-p.ctx.Done():
-		select {
-		case <-p.ended: // the end is why
-			return io.EOF
-		default:
-			return p.handler.op.contextError(p.ctx.Err())
-		}
+	default:
+		return p.gone()
 	}
 }
 
@@ -109,11 +116,13 @@ func (p *pipe[In, Out]) callerSend(in In) error {
 // otherwise keep those values for as long as it runs.
 func (p *pipe[In, Out]) abandon() {
 	p.cancel()
-	for {
-		select {
-		case <-p.up:
-		default:
-			return
-		}
-	}
+	p.up.drop()
+	p.down.window.Close()
+}
+
+// tooSlow ends the stream, since its receiver takes nothing while the node has too much that waits.
+func (p *pipe[In, Out]) tooSlow() {
+	p.slow.Store(true)
+	p.abandon()
+	p.down.drop()
 }

@@ -215,7 +215,7 @@ func (x *session) runEvents(e *Events) error {
 		return err
 	}
 	x.control.SetReadDeadline(noDeadline)
-	box := newOutbox()
+	box := newOutbox(x.out)
 	leave := e.listen(&listener{x: x, offered: offered, topics: topics, box: box})
 	defer leave()
 	x.begin()

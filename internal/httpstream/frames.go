@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/gobwas/ws"
+
+	"github.com/sabir-go/sabir/internal/memory"
 )
 
 // frameReader takes the text messages out of one side of a WebSocket (RFC 6455, section 5). Pings are reported, pongs dropped.
@@ -19,6 +21,8 @@ type frameReader struct {
 	scratch [ws.MaxHeaderSize]byte
 	control [ws.MaxControlFramePayloadSize]byte
 	message []byte
+	window  *memory.Window // counts message
+	counted int
 
 	skip int64 // of the payload of a frame that was refused
 
@@ -70,6 +74,10 @@ func (f *frameReader) next() ([]byte, error) {
 		f.message = nil
 	}
 	f.message = f.message[:0]
+	if f.counted > 0 {
+		f.window.Remove(f.counted)
+		f.counted = 0
+	}
 	for {
 		h, err := f.header()
 		if err != nil {
@@ -127,6 +135,10 @@ func (f *frameReader) append(h ws.Header) error {
 		n := min(left, frameBuffer)
 		begin := len(f.message)
 		f.message = append(f.message, make([]byte, n)...)
+		if more := cap(f.message) - f.counted; more > 0 {
+			f.window.Add(more)
+			f.counted += more
+		}
 		if _, err := io.ReadFull(f.r, f.message[begin:]); err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func FuzzLines(f *testing.F) {
 				want = append(want, line)
 			}
 		}
-		r := newLineReader(&stepReader{text, max(1, step%7)}, limit)
+		r := newLineReader(&stepReader{text, max(1, step%7)}, limit, nil)
 		var got []string
 		for {
 			line, err := r.next()
@@ -75,7 +75,7 @@ func (s *stepReader) Read(p []byte) (int, error) {
 }
 
 func TestALineReadersErrorComesAfterTheWholeLines(t *testing.T) {
-	r := newLineReader(io.MultiReader(strings.NewReader("1\n2\n3"), iotest.ErrReader(io.ErrClosedPipe)), 100)
+	r := newLineReader(io.MultiReader(strings.NewReader("1\n2\n3"), iotest.ErrReader(io.ErrClosedPipe)), 100, nil)
 	for _, want := range []string{"1", "2"} {
 		if line, err := r.next(); string(line) != want || err != nil {
 			t.Fatalf("%q, %v", line, err)

@@ -99,7 +99,7 @@ func (x *session) document() (input, error) {
 		return nil, tooLargeIn("the body", limit)
 	}
 	x.body.renew(x.limits.Read)
-	text, err := io.ReadAll(io.LimitReader(x.r.Body, int64(limit)+1))
+	text, err := x.readAll(io.LimitReader(x.r.Body, int64(limit)+1))
 	switch {
 	case err != nil:
 		return nil, x.badBody(err)
@@ -107,13 +107,35 @@ func (x *session) document() (input, error) {
 		return nil, tooLargeIn("the body", limit)
 	}
 	x.body.finish()
-	return x.one(text), nil
+	return func(s *values) error {
+		defer x.in.Remove(cap(text))
+		return x.one(text)(s)
+	}, nil
+}
+
+// readAll reads all of r, and counts it as it comes.
+func (x *session) readAll(r io.Reader) (text []byte, err error) {
+	for {
+		if len(text) == cap(text) {
+			before := cap(text)
+			text = append(text, 0)[:len(text)]
+			x.in.Add(cap(text) - before)
+		}
+		n, err := r.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		if err == io.EOF {
+			return text, nil
+		}
+		if err != nil {
+			return text, err
+		}
+	}
 }
 
 // lines sends each line of the body. There is no limit of the silence between them: a caller that waits for answers may have
 // nothing to send.
 func (x *session) lines(s *values) error {
-	lines := newLineReader(x.r.Body, x.limits.Value)
+	lines := newLineReader(x.r.Body, x.limits.Value, x.in)
 	for {
 		line, err := lines.next()
 		switch {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"github.com/sabir-go/sabir/internal/memory"
 )
 
 // lineReader takes the lines out of NDJSON: texts that end with "\n" (a "\r" before it is white space) or with the end, without
@@ -14,16 +16,21 @@ type lineReader struct {
 	start, end int // what is not given yet
 	searched   int // there is no line's end before this
 	limit      int
-	number     int // of the line that was given last, from 1
+	window     *memory.Window // counts buf
+	number     int            // of the line that was given last, from 1
 	err        error
 }
 
 var errLineTooLong = errors.New("the line is too long")
 
-const firstLineBuffer = 4 << 10
+const (
+	firstLineBuffer = 4 << 10
+	// keptLine is the largest buffer that is kept for the next lines.
+	keptLine = 64 << 10
+)
 
-func newLineReader(r io.Reader, limit int) *lineReader {
-	return &lineReader{r: r, limit: limit, buf: make([]byte, min(firstLineBuffer, limit+2))}
+func newLineReader(r io.Reader, limit int, window *memory.Window) *lineReader {
+	return &lineReader{r: r, limit: limit, window: window, buf: make([]byte, min(firstLineBuffer, limit+2))}
 }
 
 // next is the next line, which is valid until the one after it. At the end it is io.EOF, and an error of the reader comes
@@ -77,6 +84,10 @@ func (l *lineReader) more() {
 	switch {
 	case l.start == l.end:
 		l.start, l.end, l.searched = 0, 0, 0
+		if len(l.buf) > keptLine {
+			l.window.Remove(len(l.buf))
+			l.buf = make([]byte, firstLineBuffer)
+		}
 	case l.end == len(l.buf) && l.start > 0:
 		l.end = copy(l.buf, l.buf[l.start:l.end])
 		l.searched -= l.start
@@ -84,6 +95,7 @@ func (l *lineReader) more() {
 	case l.end == len(l.buf):
 		grown := make([]byte, min(2*len(l.buf), l.limit+2))
 		copy(grown, l.buf)
+		l.window.Add(len(grown) - len(l.buf))
 		l.buf = grown
 	}
 	var n int

@@ -1,14 +1,21 @@
 package httpstream
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/sabir-go/sabir/internal/memory"
+)
 
 // outbox holds the values that wait to be written. One goroutine puts values in, another takes everything at once, so that
 // values that come together are written together and none waits for more. It has two buffers: one is written while the other
 // fills, 64 KiB together.
 type outbox struct {
+	window *memory.Window // counts what waits here
+
 	mu     sync.Mutex
 	fill   []byte
 	taken  []byte
+	unsent int  // bytes of taken that are not written yet
 	inside bool // the last value in fill is not complete
 	ended  bool
 	closed bool  // nothing is taken any more
@@ -22,12 +29,18 @@ type outbox struct {
 
 const outboxSize = 32 << 10
 
-func newOutbox() *outbox {
-	return &outbox{ready: make(chan struct{}, 1), spaceFreed: make(chan struct{}, 1)}
+func newOutbox(window *memory.Window) *outbox {
+	return &outbox{window: window, ready: make(chan struct{}, 1), spaceFreed: make(chan struct{}, 1)}
 }
 
 // put appends the parts of one value and waits for space. It returns false if nothing is taken any more.
 func (b *outbox) put(parts ...[]byte) bool {
+	waiting := 0
+	for _, part := range parts {
+		waiting += memoryOf(part)
+	}
+	b.window.Add(waiting)
+	defer b.window.Remove(waiting)
 	b.mu.Lock()
 	b.inside = true
 	for _, part := range parts {
@@ -41,6 +54,7 @@ func (b *outbox) put(parts ...[]byte) bool {
 				continue
 			}
 			b.fill = append(b.fill, part[:n]...)
+			b.window.Add(n)
 			part = part[n:]
 		}
 	}
@@ -66,10 +80,14 @@ func (b *outbox) offer(parts ...[]byte) bool {
 	for _, part := range parts {
 		b.fill = append(b.fill, part...)
 	}
+	b.window.Add(size)
 	b.mu.Unlock()
 	signal(b.ready)
 	return true
 }
+
+// memoryOf is about the memory that bytes hold which were appended one after the other.
+func memoryOf(b []byte) int { return min(cap(b), 2*len(b)) }
 
 // replyPing schedules a pong between two messages. Of several pings, the last is answered (RFC 6455, section 5.5.3).
 func (b *outbox) replyPing(payload []byte) {
@@ -114,14 +132,30 @@ func (b *outbox) take() pendingOutput {
 	if b.pinged && !b.inside {
 		p.pong, p.pinged, b.pinged = append([]byte(nil), b.pong...), true, false
 	}
-	spare := b.taken
-	if cap(spare) > outboxSize {
-		spare = nil // of a large event
-	}
-	b.fill, b.taken = spare[:0], b.fill
+	b.sentTaken()
+	b.fill, b.taken = b.taken[:0], b.fill
+	b.unsent = len(b.taken)
 	b.mu.Unlock()
 	signal(b.spaceFreed)
 	return p
+}
+
+// sent records that what was taken is written.
+func (b *outbox) sent() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sentTaken()
+}
+
+// sentTaken is sent with mu held.
+func (b *outbox) sentTaken() {
+	if b.unsent > 0 {
+		b.window.Remove(b.unsent)
+		b.unsent = 0
+	}
+	if cap(b.taken) > outboxSize {
+		b.taken = nil // of a large event
+	}
 }
 
 func signal(c chan struct{}) {

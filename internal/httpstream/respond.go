@@ -35,6 +35,9 @@ func (x *session) respondOnce(s *values) error {
 	header["Content-Type"] = []string{formTypes[single]}
 	header["Content-Length"] = []string{strconv.Itoa(len(value))}
 	x.w.WriteHeader(http.StatusOK)
+	waiting := memoryOf(value)
+	x.out.Add(waiting)
+	defer x.out.Remove(waiting)
 	x.send(value) // an error means that the caller is gone
 	return nil
 }
@@ -72,7 +75,7 @@ func (x *session) onlyValue(s *values) ([]byte, error) {
 // respondAll responds with all values of the stream. An error is for a client that has got nothing yet; broken means that the
 // response must be aborted.
 func (x *session) respondAll(s *values) (broken bool, err error) {
-	box := newOutbox()
+	box := newOutbox(x.out)
 	var pumping sync.WaitGroup
 	pumping.Go(func() { isolate.Run(func() error { return x.pump(s, box) }, box.end) })
 	broken, err = x.write(box, false)
@@ -203,6 +206,7 @@ func (x *session) write(box *outbox, begun bool) (broken bool, err error) {
 			x.fail(errGone)
 			return true, errGone
 		}
+		box.sent()
 		unflushed = true
 		if x.form != octets {
 			silence.Reset(x.limits.Heartbeat)
@@ -254,9 +258,13 @@ func (x *session) send(data []byte) error {
 	for first := true; first || len(data) > 0; first = false {
 		n := min(len(data), outboxSize)
 		x.control.SetWriteDeadline(time.Now().Add(x.limits.Write))
+		if x.slow.Load() {
+			return errGone
+		}
 		if _, err := x.w.Write(data[:n]); err != nil {
 			return err
 		}
+		x.out.Progress()
 		data = data[n:]
 	}
 	return nil
@@ -265,6 +273,9 @@ func (x *session) send(data []byte) error {
 // flush sends the bytes in the buffers of net/http.
 func (x *session) flush() error {
 	x.control.SetWriteDeadline(time.Now().Add(x.limits.Write))
+	if x.slow.Load() {
+		return errGone
+	}
 	return x.control.Flush()
 }
 

@@ -3,6 +3,7 @@ package httpstream
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/http1"
+	"github.com/sabir-go/sabir/internal/memory"
 )
 
 // session is one stream and the request that opened it.
@@ -32,6 +34,10 @@ type session struct {
 	bytesOut bool // outputs are bytes, not JSON
 	body     readTimer
 
+	in, out   *memory.Window           // what waits for the handler, and for the caller
+	connected atomic.Pointer[net.Conn] // of a WebSocket
+	slow      atomic.Bool              // the caller is cut off: see tooSlow
+
 	sends atomic.Uint64 // inputs that began plus inputs that ended: odd while one waits for the handler
 	seen  uint64        // sends at the last look at the client's connection
 }
@@ -51,6 +57,18 @@ func (x *session) watchCaller() (stop func()) {
 	})
 }
 
+// tooSlow cuts the caller off, who takes nothing while the node has too much that waits.
+func (x *session) tooSlow() {
+	x.fail(&sabir.Error{Code: sabir.CodeResourceExhausted, Name: sabir.ErrStreamTooSlow.Name, Node: x.streams.node.ID(), Retryable: true,
+		Message: "the caller took nothing while the streams of the node held more than they may"})
+	x.slow.Store(true) // before the interruption, so that no write begins after it
+	if conn := x.connected.Load(); conn != nil {
+		(*conn).SetDeadline(time.Unix(1, 0)) // nothing is read any more either: the peer may have sent a part of a message
+		return
+	}
+	x.control.SetWriteDeadline(time.Unix(1, 0))
+}
+
 // errGone is the cause if the client reads nothing or has gone.
 var errGone = errors.New("the caller has gone")
 
@@ -64,6 +82,8 @@ func (x *session) serve(run func() error, runWebSocket func() error) {
 		return
 	}
 	defer x.streams.leave(x)
+	defer x.in.Close()
+	defer x.out.Close()
 	if file := !upgrade && (uploads(x.r) || x.form == octets); x.call.Until != nil && !file {
 		defer x.call.Until(x.fail)()
 	}

@@ -9,24 +9,32 @@ import (
 	"unicode/utf8"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/memory"
 )
 
 // Streams serves the streams of one HTTP server. Its methods may be used by many goroutines at once.
 type Streams struct {
 	node   *sabir.Node
 	limits Limits
+	memory *memory.Budget
 
 	mu            sync.Mutex
 	open          map[*session]struct{}
-	perConnection map[netip.AddrPort]int // by the caller's address and port: one connection
+	perConnection map[netip.AddrPort]*connection // by the caller's address and port
 	stopping      bool
 	empty         chan struct{} // closed when stopping and the last one has ended
 }
 
-// New makes the streams of a server.
+// connection is one connection with open streams.
+type connection struct {
+	streams int
+	account *memory.Account // of what waits for them
+}
+
+// New makes the streams of a server. What waits in them counts for the node's budget.
 func New(node *sabir.Node, limits Limits) *Streams {
-	return &Streams{node: node, limits: limits.filled(), open: make(map[*session]struct{}), perConnection: make(map[netip.AddrPort]int),
-		empty: make(chan struct{})}
+	return &Streams{node: node, limits: limits.filled(), memory: memory.OfNode(node), open: make(map[*session]struct{}),
+		perConnection: make(map[netip.AddrPort]*connection), empty: make(chan struct{})}
 }
 
 // Call is one request for a stream, as the server has prepared it: it found the action, checked the caller and its origin, and
@@ -114,19 +122,26 @@ func (s *Streams) begin(x *session) error {
 	from, _ := netip.ParseAddrPort(x.r.RemoteAddr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	at := s.perConnection[from]
 	switch {
 	case s.stopping:
 		return s.stopped()
 	case len(s.open) >= s.limits.Open:
 		return s.tooMany("the node has %d streams open over HTTP, which is all it takes", s.limits.Open)
-	case from.IsValid() && s.perConnection[from] >= s.limits.PerConnection:
+	case at != nil && at.streams >= s.limits.PerConnection:
 		return s.tooMany("%d streams are open over this connection, which is all that one takes: close some, or use another connection", s.limits.PerConnection)
 	}
 	s.open[x] = struct{}{}
-	if from.IsValid() {
-		s.perConnection[from]++
+	if at == nil {
+		at = &connection{account: s.memory.Connection()}
 	}
+	if from.IsValid() {
+		s.perConnection[from] = at
+	}
+	at.streams++
 	x.from = from
+	x.in, x.out = at.account.Window(x.tooSlow), at.account.Window(x.tooSlow)
+	x.ctx = memory.WithAccount(x.ctx, at.account)
 	return nil
 }
 
@@ -141,8 +156,10 @@ func (s *Streams) leave(x *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, x)
-	if s.perConnection[x.from]--; s.perConnection[x.from] <= 0 {
-		delete(s.perConnection, x.from)
+	if at := s.perConnection[x.from]; at != nil {
+		if at.streams--; at.streams == 0 {
+			delete(s.perConnection, x.from)
+		}
 	}
 	if s.stopping && len(s.open) == 0 {
 		close(s.empty)

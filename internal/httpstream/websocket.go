@@ -75,7 +75,7 @@ type socket struct {
 }
 
 // newSocket makes the WebSocket of a session whose handshake is still to be answered, so that nothing is missed meanwhile.
-func (x *session) newSocket() *socket { return &socket{session: x, box: newOutbox()} }
+func (x *session) newSocket() *socket { return &socket{session: x, box: newOutbox(x.out)} }
 
 // upgrade answers the handshake. After that no other answer can be given.
 func (k *socket) upgrade() error {
@@ -90,8 +90,9 @@ func (k *socket) upgrade() error {
 		return errGone
 	}
 	k.conn, k.reads.set = conn, conn.SetReadDeadline
+	k.connected.Store(&conn)
 	k.frames = newFrameReader(&timedConn{k}, buffered.Reader, k.limits.Value+envelopeOverhead)
-	k.frames.ping = k.box.replyPing
+	k.frames.ping, k.frames.window = k.box.replyPing, k.in
 	return nil
 }
 
@@ -234,6 +235,7 @@ func (k *socket) serve() {
 				k.fail(errGone)
 				return
 			}
+			k.box.sent()
 			silence.Reset(k.limits.Heartbeat)
 		}
 	}
@@ -301,9 +303,13 @@ func (k *socket) send(data []byte) error {
 	for len(data) > 0 {
 		n := min(len(data), outboxSize)
 		k.conn.SetWriteDeadline(time.Now().Add(k.limits.Write))
+		if k.slow.Load() {
+			return errGone
+		}
 		if _, err := k.conn.Write(data[:n]); err != nil {
 			return err
 		}
+		k.out.Progress()
 		data = data[n:]
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/membership"
+	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -44,6 +45,7 @@ type Config struct {
 	Log  *slog.Logger
 
 	Admission *admission.Control // of the requests of other nodes; nil for none
+	Memory    *memory.Budget     // of the values that wait; nil for one of each link's own
 
 	Address string // where to listen, or a broker's
 	joining.Config

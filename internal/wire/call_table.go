@@ -53,7 +53,7 @@ func (c *Call) lockWithEntry(ctx context.Context, deadline int64) error {
 	if err := c.waitForEntry(ctx); err != nil {
 		return err
 	}
-	if err := l.lockWithSpace(ctx, nil); err != nil {
+	if err := l.lockWithSpace(ctx, nil, 0); err != nil {
 		c.freeEntry()
 		return err
 	}

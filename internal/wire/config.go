@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sabir-go/sabir/internal/admission"
+	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/seal"
 )
 
@@ -107,6 +108,9 @@ type Config struct {
 
 	// Admission decides when requests of peers are served, and which are refused. Links of one node share it. nil serves all at once.
 	Admission *admission.Control
+
+	// Memory bounds the bytes of values that wait, of all links that share it and of each. nil is one of the link's own.
+	Memory *memory.Budget
 
 	// Load is asked for each ping, by several goroutines at once, and must return at once. nil is a zero Load.
 	Load func() Load

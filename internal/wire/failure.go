@@ -38,6 +38,7 @@ const (
 const (
 	NameTooManyCalls    = "TooManyCalls"    // Limits.Calls or the Budget is used up; retryable, the call was not begun
 	NameTooManyStreams  = "TooManyStreams"  // Limits.Streams is used up; retryable, the stream was not begun
+	NameStreamTooSlow   = "StreamTooSlow"   // what waited in a stream was not taken while streams held more than they may; retryable, the stream had begun
 	NameTooMuchDeclared = "TooMuchDeclared" // the peer's Limits.Routes or Limits.Schemas is used up
 	NameMessageTooLarge = "MessageTooLarge" // a value is larger than Limits.Message of its receiver
 	NameHeadTooLarge    = "HeadTooLarge"    // metadata, request id and caller are together larger than 48 KiB

@@ -28,6 +28,7 @@ type Inbound struct {
 	class    admission.Class
 	arrived  int64 // in the link's time, where there is a timeout
 	onReader bool
+	held     int  // bytes of the value that are counted, until it is served
 	counted  bool // it has a place among Limits.Calls and in the Budget
 	answered bool
 	next     *Inbound // in the queue
@@ -82,7 +83,7 @@ func (in *Inbound) Reply(value []byte) {
 		in.replyLarge(value, flags)
 		return
 	}
-	if !in.lock() {
+	if !in.lock(len(value)) {
 		return
 	}
 	l.framesOut++
@@ -97,7 +98,7 @@ func (in *Inbound) Fail(f *Failure) {
 	}
 	in.answered = true
 	body := appendFailure(nil, f)
-	if !in.lock() {
+	if !in.lock(len(body)) {
 		return
 	}
 	in.link.append(in.id, kindError, 0, body)
@@ -108,9 +109,9 @@ func (in *Inbound) Fail(f *Failure) {
 // while the buffer is full. It is false where the link has ended.
 //
 // The place among those in flight is given back here: when the peer has the answer it may send another request.
-func (in *Inbound) lock() bool {
+func (in *Inbound) lock(size int) bool {
 	if !in.onReader {
-		if in.link.lockWithSpace(context.Background(), nil) != nil {
+		if in.link.lockWithSpace(context.Background(), nil, size) != nil {
 			return false
 		}
 	} else {
@@ -150,17 +151,20 @@ func (in *Inbound) replyLarge(value []byte, flags uint8) {
 	in.Route.sizeHint.Store(int64(len(value)))
 	l := in.link
 	l.leaving.sending.Add(1)
+	l.memory.Hold(len(value))
 	in.leave()
 	m := largeMessage{kind: kindReply, flags: flags, of: flagYours, id: in.id, value: value}
 	if in.onReader {
 		in.out = nil
 		go func() {
 			l.sendLarge(context.Background(), nil, &m)
+			l.memory.Give(len(value))
 			l.leaving.sent()
 		}()
 		return
 	}
 	l.sendLarge(context.Background(), nil, &m)
+	l.memory.Give(len(value))
 	l.leaving.sent()
 	if m.held {
 		in.out = nil
@@ -170,6 +174,7 @@ func (in *Inbound) replyLarge(value []byte, flags uint8) {
 // serve runs the target.
 func (in *Inbound) serve() {
 	defer in.finish() // deferred for targets that end their goroutine
+	in.begun()
 	if f := in.tooLate(); f != nil {
 		in.link.config.Admission.Late()
 		in.Fail(f)
@@ -184,6 +189,12 @@ func (in *Inbound) serve() {
 		in.payload = plain
 	}
 	in.Route.target.Serve(in)
+}
+
+// begun records that the value waits no more: whoever serves the request has it.
+func (in *Inbound) begun() {
+	in.link.memory.Give(in.held)
+	in.held = 0
 }
 
 // tooLate returns the failure of a request that is not to be served any more; nil for any other. Its caller has gone, or would
@@ -229,6 +240,7 @@ func (in *Inbound) release() {
 		in.ctx.end(context.Canceled)
 	}
 	in.leave()
+	in.begun()
 	freeLarge(in.large)
 	in.Meta, in.Route, in.link, in.schema = Meta{}, nil, nil, nil
 	in.payload, in.large, in.ctx = nil, nil, nil

@@ -171,12 +171,9 @@ type assembly struct {
 	topic  uint8    // or the topic of a post
 }
 
-// maxParts is the number of values that may be under way in parts, besides the messages of streams, and maxPartBytes how many
-// bytes they may hold together, or one value where Limits.Message is larger.
-const (
-	maxParts     = 4 << 10
-	maxPartBytes = 256 << 20
-)
+// maxParts is the number of values that may be under way in parts, besides the messages of streams. The link's account bounds
+// their bytes.
+const maxParts = 4 << 10
 
 var errTooMuchAtOnce = errors.New("too much at once")
 
@@ -190,14 +187,16 @@ func (r *reader) begin(a *assembly, part []byte) error {
 		return errTooMuchAtOnce
 	}
 	if a.stream == nil {
-		if len(r.parts) >= maxParts || a.total > max(maxPartBytes, limit)-r.partBytes {
-			return errTooMuchAtOnce
-		}
 		if r.parts[a.key] != nil {
 			return protocolError("value %d begins twice", a.key.id)
 		}
+		if len(r.parts) >= maxParts || !r.link.memory.Take(a.total) {
+			return errTooMuchAtOnce
+		}
 		r.parts[a.key] = a
-		r.partBytes += a.total
+		if a.in != nil {
+			a.in.held = a.total
+		}
 	}
 	a.make(len(part))
 	a.buf = append(a.buf, part...)
@@ -205,11 +204,8 @@ func (r *reader) begin(a *assembly, part []byte) error {
 }
 
 // eager is the memory a value gets when its first part has come, whatever length it announces. Messages of streams are
-// not among maxParts, so theirs get it while no more than eagerStreams are open.
-const (
-	eager        = 2<<20 + 4<<10
-	eagerStreams = maxPartBytes / eager
-)
+// not among maxParts, so theirs get it while streams hold little.
+const eager = 2<<20 + 4<<10
 
 // make allocates memory for n more bytes: at most eager, or twice what has really come.
 func (a *assembly) make(n int) {
@@ -217,7 +213,7 @@ func (a *assembly) make(n int) {
 		return
 	}
 	room := 2 * (len(a.buf) + n)
-	if a.stream == nil || a.stream.link.streams.open() <= eagerStreams {
+	if a.stream == nil || !a.stream.link.memory.Crowded() {
 		room = max(room, eager)
 	}
 	room = min(room, a.total)
@@ -228,6 +224,9 @@ func (a *assembly) make(n int) {
 		grown = largeBuffer(room)
 	}
 	grown = append(grown, a.buf...)
+	if a.stream != nil {
+		a.stream.in.Add(cap(grown) - cap(a.buf))
+	}
 	freeLarge(a.buf)
 	a.buf = grown
 }
@@ -236,7 +235,9 @@ func (a *assembly) make(n int) {
 func (r *reader) forget(a *assembly) {
 	if a.stream == nil {
 		delete(r.parts, a.key)
-		r.partBytes -= a.total
+		if a.in == nil { // else it is the request's
+			r.link.memory.Give(a.total)
+		}
 	}
 }
 
@@ -325,6 +326,12 @@ func freeLarge(b []byte) {
 	p.free[class] = append(p.free[class], b[:0])
 	p.kept += cap(b)
 }
+
+// Buffer returns an empty buffer for a value of n bytes. Give it back with FreeBuffer.
+func Buffer(n int) []byte { return largeBuffer(n) }
+
+// FreeBuffer gives a buffer back; nothing may use it any more.
+func FreeBuffer(b []byte) { freeLarge(b) }
 
 // keepSmall is the buffer, emptied, if it is small enough to stay with its owner.
 func keepSmall(b []byte) []byte {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -27,6 +28,7 @@ type Link struct {
 	handler Handler
 	started time.Time // zero of all times in nanoseconds
 	gathers bool
+	memory  *memory.Account // of the values that wait
 
 	// mu guards the outgoing buffer and the calls that wait for a reply, so that a call takes one lock. Nothing under it
 	// blocks or calls out of this package.
@@ -106,6 +108,10 @@ func New(conn net.Conn, peer Peer, c Config, h Handler) *Link {
 	l.calls.limit = peer.Limits.Calls
 	l.jobs.init(l)
 	l.leaving.start()
+	if c.Memory == nil {
+		c.Memory = memory.New(memory.Limits{})
+	}
+	l.memory = c.Memory.Connection()
 	idle.join()
 	l.health.start(l)
 	go l.run()
@@ -249,7 +255,7 @@ func (l *Link) Post(ctx context.Context, topic uint8, data []byte) error {
 	if len(data) >= l.peer.Limits.Message {
 		return l.tooLarge(len(data))
 	}
-	if err := l.lockWithSpace(ctx, nil); err != nil {
+	if err := l.lockWithSpace(ctx, nil, len(data)); err != nil {
 		return err
 	}
 	if l.leaving.closing {

@@ -125,6 +125,8 @@ func (r *reader) dropParts() {
 	for _, a := range r.parts {
 		if a.in != nil {
 			a.in.drop()
+		} else {
+			r.link.memory.Give(a.total)
 		}
 		freeLarge(a.buf)
 	}

@@ -43,7 +43,14 @@ func (r *reader) request(h header, body []byte) error {
 	if l.jobs.full(in.class, in.Timeout, r.batch.jobs) {
 		return r.refuse(in, "has too much to do")
 	}
+	if in.class != admission.Critical && l.memory.Full() {
+		return r.refuse(in, "holds as much for its peer as it may")
+	}
 	if h.flags&flagMore == 0 {
+		if !l.memory.Take(len(head.left)) {
+			return r.refuse(in, "holds as much as it may")
+		}
+		in.held = len(head.left)
 		in.copied = append(in.copied[:0], head.left...)
 		return r.queue(in, in.copied)
 	}

@@ -38,6 +38,12 @@ func (r *reader) open(h header, body []byte) error {
 	go func() {
 		returned := false
 		defer func() { s.served(returned) }() // deferred for targets that end their goroutine
+		if !l.memory.Open(ctx) {
+			s.End(&Failure{Code: codeResourceExhausted, Retryable: true, Name: NameTooManyStreams, Node: l.config.Node,
+				Message: "the streams of node " + l.config.Node + " hold as much as they may, since their receivers are slow"})
+			returned = true
+			return
+		}
 		route.target.ServeStream(s)
 		returned = true
 	}()
@@ -59,6 +65,7 @@ func (s *Stream) served(returned bool) {
 	} else {
 		s.End(&Failure{Code: codeInternal, Name: NameNotAnswered, Node: s.link.config.Node, Message: s.Route.Name + " ended its goroutine"})
 	}
+	s.in.Close()
 	s.sendEnd(0, nil) // where it was cancelled: the opener's number is free only now
 }
 
@@ -119,6 +126,9 @@ func (r *reader) dataCame(s *Stream, flags uint8, value []byte, large bool) erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.recvEnd {
+		if large {
+			s.in.Remove(cap(value))
+		}
 		return nil
 	}
 	if s.receiveCredit <= 0 {
@@ -127,8 +137,10 @@ func (r *reader) dataCame(s *Stream, flags uint8, value []byte, large bool) erro
 	s.receiveCredit -= messageCost(len(value))
 	m := message{size: len(payload), cost: messageCost(len(value)), flags: flags, schema: schema}
 	if large {
-		m.large = value
+		m.large, m.held = value, cap(value) // which the parts have counted
 	} else {
+		m.held = len(payload)
+		s.in.Add(m.held)
 		s.inbox.data = append(s.inbox.data, payload...)
 	}
 	s.inbox.items = append(s.inbox.items, m)
@@ -180,6 +192,7 @@ func (r *reader) endOfStream(h header, body []byte) error {
 		return nil
 	}
 	if s.part != nil {
+		s.in.Remove(cap(s.part.buf))
 		freeLarge(s.part.buf)
 		s.part = nil
 	}
@@ -214,6 +227,7 @@ func (r *reader) cancelStream(h header) error {
 	s.mu.Lock()
 	if !s.ended {
 		s.inbox = inbox{}
+		s.in.Close()
 		s.finish(&Failure{Code: codeCanceled, Name: NameCanceled, Node: r.link.peer.Node, Message: "the stream was cancelled by the side that opened it"})
 	}
 	s.mu.Unlock()

@@ -40,12 +40,11 @@ type reader struct {
 	schemaBytes int
 	readers     *recent.Cache[readerKey, any] // of the schemas, see Schema.KeepReader
 
-	parts     map[partKey]*assembly
-	partBytes int
-	straight  *assembly // the value whose chunk is being read directly into its buffer
-	missing   int       // how many bytes of that chunk have not come yet
-	flags     uint8     // of that chunk
-	inChunks  bool      // the last frame was a chunk of a value of which more will come
+	parts    map[partKey]*assembly
+	straight *assembly // the value whose chunk is being read directly into its buffer
+	missing  int       // how many bytes of that chunk have not come yet
+	flags    uint8     // of that chunk
+	inChunks bool      // the last frame was a chunk of a value of which more will come
 
 	inline      Inbound // for requests that are served on this goroutine; used again for each
 	batch       batch

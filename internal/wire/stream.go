@@ -5,13 +5,16 @@ import (
 	"encoding/binary"
 	"io"
 	"sync"
+
+	"github.com/sabir-go/sabir/internal/memory"
 )
 
 // Stream is one end of a stream of messages in both directions. One goroutine may send while another receives; neither Send
 // nor Recv may be called by two at once. The other methods may be called from any number of goroutines.
 //
 // Each direction has credit in bytes, Limits.Window of its receiver: Send waits while what the other side has not taken by
-// Recv amounts to more.
+// Recv amounts to more. While the streams of a link, or of the node, hold much, each gets less credit; a stream whose receiver then takes
+// nothing is ended with NameStreamTooSlow, see package memory.
 type Stream struct {
 	// Route is the one it was opened along.
 	Route *Route
@@ -42,11 +45,15 @@ type Stream struct {
 	recvEnd       bool // no more messages from the peer
 	window        int64
 
+	in, out *memory.Window // what waits here for Recv, and in Send for the peer
+
 	// Of the goroutine that receives.
 	taken    inbox
 	at       int   // the next of its items
 	offset   int   // where the next short one is
 	returned int64 // bytes received whose credit was not given back yet
+	owed     int64 // and of those that were kept back, since streams hold much; guarded by mu
+	freed    int   // bytes received that in still counts
 	owned    bool  // the last value has a buffer of its own
 
 	// Of the reader.
@@ -63,6 +70,7 @@ type inbox struct {
 type message struct {
 	size   int
 	cost   int64 // the credit it took
+	held   int   // the memory it takes
 	flags  uint8
 	schema *Schema
 	large  []byte // where it was put together; else it is in data
@@ -72,7 +80,7 @@ type message struct {
 const keepInbox = 1 << 20
 
 func newStream(l *Link, r *Route, m Meta, id uint32, own bool) *Stream {
-	return &Stream{
+	s := &Stream{
 		Route: r, link: l, id: id, own: own, meta: m,
 		over:          make(chan struct{}),
 		more:          make(chan struct{}, 1),
@@ -81,6 +89,14 @@ func newStream(l *Link, r *Route, m Meta, id uint32, own bool) *Stream {
 		receiveCredit: int64(l.config.Limits.Window),
 		window:        int64(l.config.Limits.Window),
 	}
+	s.in, s.out = l.memory.Window(s.tooSlow), l.memory.Window(s.tooSlow)
+	return s
+}
+
+// tooSlow ends the stream, since nothing was taken while the streams of the node held more than they may.
+func (s *Stream) tooSlow() {
+	s.reset(&Failure{Code: codeResourceExhausted, Name: NameStreamTooSlow, Node: s.link.config.Node, Retryable: true,
+		Message: "a stream of " + s.Route.Name + " was not received while the streams of node " + s.link.config.Node + " held more than they may, and was ended"})
 }
 
 // Open opens a stream along r, which must be a StreamRoute. When ctx ends the stream is cancelled. The stream must be used
@@ -94,7 +110,7 @@ func (l *Link) Open(ctx context.Context, r *Route, m Meta) (*Stream, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := l.lockWithSpace(ctx, nil); err != nil {
+	if err := l.lockWithSpace(ctx, nil, 0); err != nil {
 		return nil, err
 	}
 	if err := l.takesNew(); err != nil {
@@ -148,6 +164,10 @@ func (s *Stream) Send(ctx context.Context, value []byte) error {
 	if err != nil {
 		return err
 	}
+	if len(value) >= memory.Small {
+		s.out.Add(len(value))
+		defer s.out.Remove(len(value))
+	}
 	if err := s.takeCredit(ctx, messageCost(len(value))); err != nil {
 		return err
 	}
@@ -163,7 +183,7 @@ func (s *Stream) Send(ctx context.Context, value []byte) error {
 		}
 		return err
 	}
-	if err := l.lockWithSpace(ctx, s.over); err != nil {
+	if err := l.lockWithSpace(ctx, s.over, 0); err != nil {
 		if err == errStopped {
 			return io.EOF
 		}
@@ -232,6 +252,7 @@ func (s *Stream) Recv() (value []byte, schema *Schema, err error) {
 		if s.recvEnd || s.ended {
 			err := s.err
 			s.mu.Unlock()
+			s.in.Close()
 			if err == nil {
 				err = io.EOF
 			}
@@ -268,6 +289,8 @@ func (s *Stream) next() ([]byte, *Schema, error) {
 	schema := m.schema
 	s.owned = m.large != nil
 	s.returned += m.cost
+	s.freed += m.held
+	s.in.Progress()
 	if s.returned >= s.window/4 {
 		s.returnCredit()
 	}
@@ -279,13 +302,25 @@ func (s *Stream) next() ([]byte, *Schema, error) {
 // any number of empty ones.
 func messageCost(size int) int64 { return int64(size) + headerSize }
 
+// crowdedShare is the part of its window that a stream may use while streams hold much: an eighth.
+const crowdedShare = 8
+
 // returnCredit lets the peer send as much more as was received.
 func (s *Stream) returnCredit() {
 	n := s.returned
-	s.returned = 0
+	s.in.Remove(s.freed)
+	s.returned, s.freed = 0, 0
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.recvEnd || s.ended {
+		return
+	}
+	if n, s.owed = n+s.owed, 0; s.link.memory.Crowded() {
+		all := n
+		n = min(all, max(s.window/crowdedShare-s.receiveCredit, 0))
+		s.owed = all - n
+	}
+	if n == 0 {
 		return
 	}
 	s.receiveCredit += n
@@ -359,6 +394,10 @@ func (s *Stream) Cancel() { s.reset(nil) }
 func (s *Stream) reset(err error) {
 	canceled := &Failure{Code: codeCanceled, Name: NameCanceled, Node: s.link.config.Node, Message: "the stream was cancelled"}
 	if !s.own {
+		s.dropInbox()
+		if f, ok := err.(*Failure); ok {
+			canceled = f
+		}
 		s.End(canceled)
 		return
 	}
@@ -371,13 +410,23 @@ func (s *Stream) reset(err error) {
 		err = canceled
 	}
 	s.inbox = inbox{}
+	s.in.Close()
 	s.finish(err)
 	// The id stays taken until the peer has answered with its end.
 	s.sendFrame(kindCancel, flagOfStream, nil)
 }
 
+// dropInbox drops what was received and not taken.
+func (s *Stream) dropInbox() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inbox = inbox{}
+	s.in.Close()
+}
+
 // finish is the end in both directions. It runs under mu.
 func (s *Stream) finish(err error) {
+	s.out.Close()
 	s.ended, s.recvEnd, s.err = true, true, err
 	close(s.over)
 	s.wakeReceiver()

@@ -92,12 +92,15 @@ func uvarintLen(n uint32) int {
 }
 
 // lockWithSpace waits until fewer than highWater bytes are pending, and then locks mu. If the link or ctx ends before that, or
-// stop receives something, it returns an error and mu is not locked. A nil stop never receives.
-func (l *Link) lockWithSpace(ctx context.Context, stop <-chan struct{}) error {
+// stop receives something, it returns an error and mu is not locked. A nil stop never receives. size is what waits with the caller, in
+// bytes; 0 where that is counted already.
+func (l *Link) lockWithSpace(ctx context.Context, stop <-chan struct{}, size int) error {
 	l.mu.Lock()
 	if len(l.pending) < highWater && !l.closed {
 		return nil
 	}
+	l.memory.Hold(size)
+	defer l.memory.Give(size)
 	for {
 		if l.closed {
 			l.mu.Unlock()

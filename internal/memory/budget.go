@@ -1,0 +1,167 @@
+package memory
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// The defaults of Limits.
+const (
+	DefaultNode       = 128 << 20
+	DefaultConnection = 64 << 20
+)
+
+// StreamShare is the part of each limit that streams may hold: an eighth.
+const StreamShare = 8
+
+// Small is the size in bytes of the values that are not counted. Each place bounds their number.
+const Small = 1 << 10
+
+// Limits are the bytes of values that may wait. A zero field stands for the default.
+type Limits struct {
+	Node       int64 // in the whole node
+	Connection int64 // for one link, or one connection of HTTP
+}
+
+// Budget counts the bytes that wait in a node. Its methods may be called by many goroutines at once.
+type Budget struct {
+	limits  Limits
+	used    atomic.Int64 // streams included
+	streams atomic.Int64
+	ended   atomic.Int64
+	refused atomic.Int64
+	own     Account
+
+	gate      gate
+	relieving atomic.Bool
+
+	mu      sync.Mutex
+	windows map[*Window]struct{}
+}
+
+// New makes a budget.
+func New(l Limits) *Budget {
+	if l.Node == 0 {
+		l.Node = DefaultNode
+	}
+	if l.Connection == 0 {
+		l.Connection = min(DefaultConnection, l.Node)
+	}
+	b := &Budget{limits: l, windows: make(map[*Window]struct{}), gate: newGate()}
+	b.own.budget, b.own.limit, b.own.gate = b, l.Node, newGate()
+	return b
+}
+
+// Usage is what a budget has counted.
+type Usage struct {
+	Bytes   int64 // that wait now
+	Streams int64 // of them in streams
+	Limit   int64
+	Ended   int64 // streams whose receivers took nothing, since the start
+	Refused int64 // values and streams that were refused, since the start
+}
+
+// Usage returns the counts.
+func (b *Budget) Usage() Usage {
+	return Usage{Bytes: b.used.Load(), Streams: b.streams.Load(), Limit: b.limits.Node, Ended: b.ended.Load(), Refused: b.refused.Load()}
+}
+
+// Connection makes the account of a connection. It needs no end: what it holds is given back by those who took it.
+func (b *Budget) Connection() *Account {
+	if b == nil {
+		return nil
+	}
+	return &Account{budget: b, limit: b.limits.Connection, gate: newGate()}
+}
+
+// Own is the account of what waits within the node and came over no connection.
+func (b *Budget) Own() *Account {
+	if b == nil {
+		return nil
+	}
+	return &b.own
+}
+
+// accountStep is the change in bytes that an account reports to its budget, so that small values touch nothing that connections share.
+const accountStep = 64 << 10
+
+// Account counts the bytes that wait for one connection. Its methods may be called by many goroutines at once, and on nil, which
+// has no bound.
+type Account struct {
+	budget   *Budget
+	limit    int64
+	used     atomic.Int64
+	reported atomic.Int64 // of used, to the budget
+	streams  atomic.Int64
+	gate     gate
+}
+
+// Take counts a value of n bytes that is to wait, and reports whether there is space for it. Give it back with Give. A value that is
+// larger than the limit of the account is taken where nothing else waits.
+func (a *Account) Take(n int) bool {
+	if a == nil || n < Small {
+		return true
+	}
+	size := int64(n)
+	used := a.add(size)
+	if used <= a.limit && a.budget.used.Load() <= a.budget.limits.Node || used == size && a.budget.used.Load() <= max(size, a.budget.limits.Node) {
+		return true
+	}
+	a.add(-size)
+	a.budget.refused.Add(1)
+	return false
+}
+
+// Hold counts a value of n bytes that waits already. Give it back with Give.
+func (a *Account) Hold(n int) {
+	if a != nil && n >= Small {
+		a.add(int64(n))
+	}
+}
+
+// Give gives back what Take or Hold counted.
+func (a *Account) Give(n int) {
+	if a != nil && n >= Small {
+		a.add(-int64(n))
+	}
+}
+
+// Full reports whether as much waits as may. The place that asks should take on no work that makes more.
+func (a *Account) Full() bool { return a != nil && a.used.Load() >= a.limit }
+
+// Crowded reports whether streams hold more than half of their share. They should ask for less at once then.
+func (a *Account) Crowded() bool {
+	return a != nil && (a.streams.Load() > a.limit/StreamShare/2 || a.budget.streams.Load() > a.budget.limits.Node/StreamShare/2)
+}
+
+// excess is what streams hold above their share, with what the next one wants that waits to be opened. It may be negative.
+func (a *Account) excess() int64 { return a.streams.Load() + a.gate.wants.Load() - a.limit/StreamShare }
+
+func (b *Budget) excess() int64 {
+	return b.streams.Load() + b.gate.wants.Load() - b.limits.Node/StreamShare
+}
+
+// over reports whether streams hold more than their share.
+func (a *Account) over() bool { return a.excess() > 0 || a.budget.excess() > 0 }
+
+// add adds to what waits, and returns the sum.
+func (a *Account) add(change int64) int64 {
+	sum := a.used.Add(change)
+	for used := sum; ; used = a.used.Load() {
+		reported := a.reported.Load()
+		unknown := used - reported
+		if unknown > -accountStep && unknown < accountStep && (used != 0 || reported == 0) {
+			return sum
+		}
+		if a.reported.CompareAndSwap(reported, used) {
+			a.budget.used.Add(unknown)
+		}
+	}
+}
+
+// count adds to what streams hold.
+func (a *Account) count(change int64) {
+	a.streams.Add(change)
+	a.budget.streams.Add(change)
+	a.add(change)
+}

@@ -1,0 +1,95 @@
+package memory
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// standstill is the time for which a receiver may take nothing while streams hold more than their share, and hardStandstill the
+	// same while they hold more than twice their share.
+	standstill     = time.Second
+	hardStandstill = 250 * time.Millisecond
+	// lookEvery is the pause between two looks at the windows.
+	lookEvery = 25 * time.Millisecond
+)
+
+// startRelieving starts the goroutine that ends streams, if there is none.
+func (b *Budget) startRelieving() {
+	if b.relieving.CompareAndSwap(false, true) {
+		go b.relieve()
+	}
+}
+
+// relieve ends streams that stand still until the others hold no more than their share.
+func (b *Budget) relieve() {
+	for {
+		over, ending := b.look(time.Now())
+		if !over {
+			b.relieving.Store(false)
+			if b.anyOver() { // which a report has found while this goroutine was still there
+				b.startRelieving()
+			}
+			return
+		}
+		for _, w := range ending {
+			b.ended.Add(1)
+			go w.end() // it may wait for locks
+		}
+		time.Sleep(lookEvery)
+	}
+}
+
+func (b *Budget) anyOver() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for w := range b.windows {
+		if w.reported.Load() > 0 && w.account.over() {
+			return true
+		}
+	}
+	return false
+}
+
+// look returns whether the streams of the node or of an account hold more than their share, and those that are to be ended for that.
+func (b *Budget) look(now time.Time) (over bool, ending []*Window) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var still []*Window
+	excess := map[*Account]int64{nil: b.excess()} // by account; that of the node under nil
+	for w := range b.windows {
+		if taken := w.taken.Load(); taken != w.seen {
+			w.seen, w.since = taken, now
+		}
+		held, a := w.reported.Load(), w.account
+		if held == 0 || !a.over() {
+			continue
+		}
+		over = true
+		if _, known := excess[a]; !known {
+			excess[a] = a.excess()
+		}
+		if w.ended { // it gives back what it holds in a moment
+			excess[a] -= held
+			excess[nil] -= held
+		} else if now.Sub(w.since) >= hardStandstill {
+			still = append(still, w)
+		}
+	}
+	slices.SortFunc(still, func(a, c *Window) int { return a.since.Compare(c.since) })
+	for _, w := range still {
+		held, a := w.reported.Load(), w.account
+		// A value that waits alone is let wait, whatever its size.
+		own := min(excess[a], a.streams.Load()-held)
+		nodes := min(excess[nil], b.streams.Load()-held)
+		hard := own > a.limit/StreamShare || nodes > b.limits.Node/StreamShare
+		if own <= 0 && nodes <= 0 || !hard && now.Sub(w.since) < standstill {
+			continue
+		}
+		w.ended = true
+		ending = append(ending, w)
+		excess[a] -= held
+		excess[nil] -= held
+	}
+	return over, ending
+}
