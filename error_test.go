@@ -49,7 +49,7 @@ var builtinErrors = [...]*Error{
 	ErrTooManyCalls, ErrTooManyStreams,
 	ErrMessageTooLarge, ErrHeadTooLarge, ErrTooMuchDeclared, ErrNotAnswered, ErrBadCompression, ErrDeadlineExceeded,
 	ErrCanceled, ErrPanic, ErrHandlerFailed, ErrTooManyLevels, ErrTooManyAbandoned, ErrStreamWanted, ErrNoStream,
-	ErrStreamEnded, ErrEventQueueFull, ErrRateLimited, ErrBulkheadFull, ErrBreakerOpen, ErrNoDescription,
+	ErrStreamEnded, ErrStreamTooSlow, ErrEventQueueFull, ErrRateLimited, ErrBulkheadFull, ErrBreakerOpen, ErrNoDescription,
 }
 
 // errorVariables are the exported variables of the runtime's errors by the name they go by on the wire.
