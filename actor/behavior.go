@@ -33,6 +33,7 @@ type definition struct {
 	handlers        []handlerEntry
 	any             handler // of OnAnyMessage; nil for none
 	anyCall         handler // of OnAnyCall; nil for none
+	canceledCall    handler // of OnCanceledCall; nil for none
 	exits           bool    // has a handler for Exit
 	internalProcess bool    // of processes of the runtime itself
 }
@@ -41,6 +42,7 @@ type handlerEntry struct {
 	kind    *kind
 	calls   bool // it handles calls, not messages
 	handler handler
+	ended   bool // it handles calls that nobody waits for
 }
 
 // handler handles the messages of an envelope from l.at on, until all are done, one fails, or there is a signal.
@@ -61,6 +63,10 @@ func Define[S, A any](name string, init func(*S, *Process, A) error, handlers ..
 	b := &Behavior[S, A]{d: definition{name: name}, init: init}
 	for _, h := range handlers {
 		e := h.handlerEntry()
+		if e.ended {
+			b.d.canceledCall = h
+			continue
+		}
 		if e.kind == nil && e.calls {
 			b.d.anyCall = h
 			continue
@@ -113,8 +119,10 @@ type onMessage[S, M any] struct {
 	of_ *messages[M]
 }
 
-func (h *onMessage[S, M]) of(*S)                      {}
-func (h *onMessage[S, M]) handlerEntry() handlerEntry { return handlerEntry{&h.of_.k, false, h} }
+func (h *onMessage[S, M]) of(*S) {}
+func (h *onMessage[S, M]) handlerEntry() handlerEntry {
+	return handlerEntry{kind: &h.of_.k, handler: h}
+}
 
 func (h *onMessage[S, M]) handle(p *Process, l *envelope) error {
 	b, s := l.body.(*batch[M]), p.entry.state.(*S)
@@ -140,7 +148,7 @@ type onAny[S any] struct {
 }
 
 func (h *onAny[S]) of(*S)                      {}
-func (h *onAny[S]) handlerEntry() handlerEntry { return handlerEntry{nil, false, h} }
+func (h *onAny[S]) handlerEntry() handlerEntry { return handlerEntry{handler: h} }
 
 func (h *onAny[S]) handle(p *Process, l *envelope) error {
 	message := l.body.value(int(l.at))
@@ -159,8 +167,10 @@ type onCall[S, In, Out any] struct {
 	of_ *messages[In]
 }
 
-func (h *onCall[S, In, Out]) of(*S)                      {}
-func (h *onCall[S, In, Out]) handlerEntry() handlerEntry { return handlerEntry{&h.of_.k, true, h} }
+func (h *onCall[S, In, Out]) of(*S) {}
+func (h *onCall[S, In, Out]) handlerEntry() handlerEntry {
+	return handlerEntry{kind: &h.of_.k, calls: true, handler: h}
+}
 
 func (h *onCall[S, In, Out]) handle(p *Process, l *envelope) error {
 	c := l.body.(*call[In])
@@ -181,7 +191,7 @@ type onAnyCall[S any] struct {
 }
 
 func (h *onAnyCall[S]) of(*S)                      {}
-func (h *onAnyCall[S]) handlerEntry() handlerEntry { return handlerEntry{nil, true, h} }
+func (h *onAnyCall[S]) handlerEntry() handlerEntry { return handlerEntry{calls: true, handler: h} }
 
 func (h *onAnyCall[S]) handle(p *Process, l *envelope) error {
 	r := l.body.(callBody).replyTo()
@@ -189,6 +199,27 @@ func (h *onAnyCall[S]) handle(p *Process, l *envelope) error {
 	l.at++
 	out, err := h.fn(p.entry.state.(*S), p, in)
 	replied(p, r, out, err)
+	return nil
+}
+
+// OnCanceledCall runs in place of the handler of a call for whose answer nobody waits any more: its deadline has passed, or its caller
+// has cancelled it or ended. It gets what the call was sent with. Without it, such a call is dropped. It is for processes that
+// keep count of the calls in their mailbox.
+func OnCanceledCall[S any](fn func(s *S, p *Process, in any)) Handler[S] {
+	return &onCanceledCall[S]{fn}
+}
+
+type onCanceledCall[S any] struct {
+	fn func(*S, *Process, any)
+}
+
+func (h *onCanceledCall[S]) of(*S)                      {}
+func (h *onCanceledCall[S]) handlerEntry() handlerEntry { return handlerEntry{handler: h, ended: true} }
+
+func (h *onCanceledCall[S]) handle(p *Process, l *envelope) error {
+	in := l.body.value(0)
+	l.at++
+	h.fn(p.entry.state.(*S), p, in)
 	return nil
 }
 

@@ -380,3 +380,29 @@ func TestACallThatNobodyWaitsForAnyMoreIsNotHandled(t *testing.T) {
 		})
 	}
 }
+
+func TestACallThatNobodyWaitsForGoesToOnCanceledCall(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var canceled []any
+		behavior := Define("counts", func(*struct{}, *Process, int) error { return nil },
+			OnCall(func(_ *struct{}, _ *Process, d time.Duration) (int, error) { time.Sleep(d); return 1, nil }),
+			OnCanceledCall(func(_ *struct{}, _ *Process, in any) { canceled = append(canceled, in) }))
+		ref, err := Spawn(s, behavior, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _, _ = Call[int](t.Context(), s, ref.PID(), 2*time.Second) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := Call[int](ctx, s, ref.PID(), 3*time.Second); err == nil {
+			t.Error("it was answered")
+		}
+		if _, err := Call[int](t.Context(), s, ref.PID(), time.Duration(0)); err != nil {
+			t.Error(err)
+		}
+		if len(canceled) != 1 || canceled[0] != 3*time.Second {
+			t.Errorf("OnCanceledCall got %v", canceled)
+		}
+	})
+}

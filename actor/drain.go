@@ -129,11 +129,13 @@ func (p *Process) takeSignals() (l *envelope, killed error) {
 func (p *Process) receive(l *envelope, mine *queue) error {
 	k, s := l.body.kind(), p.entry
 	before := l.at
-	if l.call && callEnded(l) {
-		p.discard(l)
-		return nil
-	}
 	h := s.behavior.find(k, l.call)
+	if l.call && callEnded(l) {
+		if h = s.behavior.canceledCall; h == nil {
+			p.discard(l)
+			return nil
+		}
+	}
 	if k == exitKind {
 		reason, handle := p.decideExit(l.body.(*batch[Exit]).items[0])
 		if reason != nil || !handle {

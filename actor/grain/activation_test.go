@@ -273,6 +273,32 @@ func TestTheEndOfTheSystemIsTheEndOfItsGrains(t *testing.T) {
 	_ = g.Stop(ctx) // its processes have ended already
 }
 
+func TestCallsThatNobodyWaitsForDoNotHoldUpStop(t *testing.T) {
+	st := watch()
+	st.hold = make(chan struct{})
+	system, g := start(t, grain.Store(st))
+	var all sync.WaitGroup
+	all.Go(func() { call[int](t, system, ada, nap{1}) })
+	until(t, "the state is asked for", func() bool { return st.loaded("ada") == 1 })
+	for range 20 { // they are in the grain's mailbox when their time is over
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			_, err := grain.Call[int](ctx, system, ada, nap{1})
+			wantError(t, err, context.DeadlineExceeded)
+		})
+	}
+	time.AfterFunc(200*time.Millisecond, func() { close(st.hold) })
+	all.Wait()
+	want(t, "handled", call[int](t, system, ada, nap{0}), 1)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := g.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+	want(t, "active", g.Stats().Active, 0)
+}
+
 func TestStopEndsTheActivationsInPeace(t *testing.T) {
 	saved := make(chan error, 100)
 	hooks.activate = func(*hooked, *actor.Process) error { return nil }

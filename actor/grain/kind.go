@@ -62,6 +62,11 @@ func Define[S any](name string, handlers ...Handler[S]) *Kind[S] {
 			return nil
 		}),
 	}
+	// A call that nobody waits for any more counted in pins all the same: the grain would wait for it when it moves or stops.
+	own = append(own, actor.OnCanceledCall(func(s *S, p *actor.Process, in any) {
+		_, pinned := in.(interface{ counts() })
+		the(s).done(asStateful(s), p, pinned)
+	}))
 	for _, h := range handlers {
 		types := &k.k.messages
 		if h.calls {
@@ -108,6 +113,8 @@ type visit[In any] struct {
 	in   In
 	hops uint8
 }
+
+func (visit[In]) counts() {}
 
 // HandlerOption is an option of OnCall.
 type HandlerOption func(*handling)
