@@ -15,8 +15,8 @@
 //
 // What does not run waits, by class and within a class in the order of arrival; links take turns. A request waits only if it can begin
 // within a quarter of its time, by the number of those before it and the rate at which requests are finished; else it is refused at
-// once, which costs little, and it can be tried elsewhere. The rate is known only after a queue has been there for a while: a burst
-// waits, as far as its deadlines allow. No request waits for longer than nine of ten others may: else those with much time would keep the
+// once, which costs little, and it can be tried elsewhere. The rate is known only after a queue has been there for a while without
+// a moment in which it was empty: a burst waits, as far as its deadlines allow, and few requests on a busy machine are no rate. No request waits for longer than nine of ten others may: else those with much time would keep the
 // queue as long as they may wait, and those with little would be refused behind them. So those that wait can be served, and need not be
 // served newest first, as where queues are long (Maurer, "Fail at Scale", ACM Queue 2015).
 package admission
@@ -33,9 +33,10 @@ const (
 	// perProcessor times the number of processors is the first limit, and lowestPerProcessor times that is the lowest: few enough to
 	// take turns within some milliseconds, and enough where what keeps the processors busy is not these requests.
 	perProcessor, lowestPerProcessor = 16, 4
-	// longestWait bounds the time for which a request may wait, whatever its deadline. shortestWait is as low as the bound gets for
-	// the sake of others: the time between two reads of the connections, see readEvery, so that the processors stay busy.
-	longestWait, shortestWait = time.Second, readEvery
+	// longestWait bounds the time for which a request may wait, whatever its deadline, and patientWait that of one without a deadline,
+	// whose caller does not give up. shortestWait is as low as the bound gets for the sake of others: the time between two reads of the
+	// connections, see readEvery, so that the processors stay busy.
+	longestWait, patientWait, shortestWait = time.Second, 5 * time.Second, readEvery
 	// hurried is the share of the requests whose deadlines bound the wait of all, and adapts is how far one request moves that bound.
 	hurried, adapts = 0.1, 0.1
 	// readEvery is the time after which a processor is made free for a moment: Go looks for what came over the network when a
@@ -70,6 +71,7 @@ type Control struct {
 	begun   atomic.Int64  // those that wait no more,
 	late    atomic.Int64  // with those that were refused then
 	rate    atomic.Uint64 // the bits of a float64: requests begun in a second while others wait; 0 where that is not known
+	drained atomic.Bool   // there was a moment in this window in which none waited
 	crowded atomic.Bool   // requests wait, and no processor is free
 	bound   atomic.Int64  // in nanoseconds: all but a tenth of the requests may wait for longer
 
@@ -92,7 +94,7 @@ type Control struct {
 func New() *Control {
 	c := &Control{processors: int64(runtime.GOMAXPROCS(0)), epoch: time.Now(), lag: lag}
 	c.limit.Store(c.firstLimit())
-	c.bound.Store(int64(longestWait))
+	c.bound.Store(int64(patientWait))
 	c.entrants.New = newEntrant
 	return c
 }
@@ -177,8 +179,8 @@ func (c *Control) Came(requests int64) {
 
 // Begun is for a request that came, and waits no more.
 func (c *Control) Begun() {
-	if c != nil {
-		c.begun.Add(1)
+	if c != nil && c.begun.Add(1) >= c.came.Load() && !c.drained.Load() {
+		c.drained.Store(true)
 	}
 }
 
@@ -209,7 +211,7 @@ func (c *Control) longest(timeout time.Duration) time.Duration {
 // ownLongest is longest for the sake of the request alone.
 func ownLongest(timeout time.Duration) time.Duration {
 	if timeout <= 0 {
-		return longestWait
+		return patientWait
 	}
 	return min(longestWait, timeout/4)
 }
@@ -236,7 +238,7 @@ func (c *Control) adapt(own time.Duration) {
 	} else {
 		bound *= 1 + hurried*adapts
 	}
-	c.bound.Store(int64(min(max(bound, float64(shortestWait)), float64(longestWait))))
+	c.bound.Store(int64(min(max(bound, float64(shortestWait)), float64(patientWait))))
 }
 
 // Crowded reports whether requests wait because no processor is free.

@@ -86,7 +86,7 @@ func TestAWithdrawnTicketIsNotGranted(t *testing.T) {
 
 func TestARequestThatCannotBeginInTimeIsRefusedAtOnce(t *testing.T) {
 	c := withLimit(t, 1)
-	c.Came(2000)
+	c.Came(6000)
 	if !c.Fits(time.Millisecond, 0) {
 		t.Error("refused before anything is known about the rate")
 	}
@@ -97,12 +97,51 @@ func TestARequestThatCannotBeginInTimeIsRefusedAtOnce(t *testing.T) {
 		want    bool
 	}{
 		{1, time.Nanosecond, false}, {0, time.Nanosecond, true}, {10, 40 * time.Millisecond, true}, {11, 40 * time.Millisecond, false},
-		{1000, time.Minute, true}, {1001, time.Minute, false}, {1000, 0, true}, {1001, 0, false},
+		{1000, time.Minute, true}, {1001, time.Minute, false}, {5000, 0, true}, {5001, 0, false},
 	} {
-		c.bound.Store(int64(longestWait)) // as one request moves it
-		if got := c.Fits(test.timeout, 2000-test.waiting); got != test.want {
+		c.bound.Store(int64(patientWait)) // as one request moves it
+		if got := c.Fits(test.timeout, 6000-test.waiting); got != test.want {
 			t.Errorf("behind %d requests, with a timeout of %v, at 1000/s: got %v", test.waiting, test.timeout, got)
 		}
+	}
+}
+
+func TestARateIsKnownOnceRequestsWaitedAllTheTime(t *testing.T) {
+	c := withLimit(t, 1)
+	for _, test := range []struct {
+		name    string
+		drained bool
+		known   float64
+		want    float64
+	}{
+		{"none waited for a moment", true, 0, 0},
+		{"they waited all the time", false, 0, 100},
+		{"none waited for a moment, and more was done than the rate", true, 50, 100},
+		{"none waited for a moment, and less was done than the rate", true, 500, 500},
+		{"they waited all the time, and less was done than the rate", false, 500, 100},
+	} {
+		c.mu.Lock()
+		c.rate.Store(math.Float64bits(test.known))
+		c.beginWindow(0)
+		c.begun.Add(100)
+		c.search.looks, c.search.full = 10, 10
+		c.drained.Store(test.drained)
+		c.endWindow(int64(time.Second), 0)
+		c.mu.Unlock()
+		if got := math.Float64frombits(c.rate.Load()); got != test.want {
+			t.Errorf("%s: the rate is %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+func TestARequestThatFindsNoneWaitingEmptiesTheQueue(t *testing.T) {
+	c := withLimit(t, 1)
+	c.Came(2)
+	if c.Begun(); c.drained.Load() {
+		t.Error("one waits still, and the queue counts as empty")
+	}
+	if c.Begun(); !c.drained.Load() {
+		t.Error("none waits, and the queue does not count as empty")
 	}
 }
 
@@ -113,11 +152,11 @@ func TestNoRequestWaitsForLongerThanNineOfTenOthersMay(t *testing.T) {
 		want     time.Duration
 	}{
 		{"all have much time", []time.Duration{time.Minute}, time.Second},
-		{"all have any time", []time.Duration{0}, time.Second},
+		{"all have any time", []time.Duration{0}, 5 * time.Second},
 		{"all have a second", []time.Duration{time.Second}, 250 * time.Millisecond},
 		{"every second has little time", []time.Duration{time.Second, 40 * time.Millisecond}, 10 * time.Millisecond},
 		{"every fifth has little time", []time.Duration{0, 0, 0, 0, 40 * time.Millisecond}, 10 * time.Millisecond},
-		{"one of fifty has little time", append(make([]time.Duration, 49), 40*time.Millisecond), time.Second},
+		{"one of fifty has little time", append(make([]time.Duration, 49), 40*time.Millisecond), 4550 * time.Millisecond},
 		{"all have hardly any time", []time.Duration{time.Millisecond}, shortestWait},
 	} {
 		t.Run(test.name, func(t *testing.T) {

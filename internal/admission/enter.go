@@ -25,7 +25,7 @@ func (c *Control) Enter(ctx context.Context, class Class, limit time.Duration) (
 	}
 	c.came.Add(1)
 	defer func() {
-		c.begun.Add(1)
+		c.Begun()
 		if !entered {
 			c.late.Add(1)
 		}

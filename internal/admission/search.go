@@ -113,7 +113,7 @@ func (c *Control) looked() {
 	over := now-s.fullAt > int64(calm)
 	if over {
 		c.rate.Store(0)
-		c.bound.Store(int64(longestWait))
+		c.bound.Store(int64(patientWait))
 	}
 	c.crowded.Store(!over && (delay >= congested || c.crowded.Load() && queued > 0))
 	switch {
@@ -153,6 +153,7 @@ func (c *Control) raise(now int64) {
 func (c *Control) beginWindow(now int64) {
 	s := &c.search
 	s.since, s.served, s.looks, s.crowded, s.full = now, c.served(), 0, 0, 0
+	c.drained.Store(c.Queued() == 0)
 }
 
 // endWindow judges the limit that is tried. While processors are crowded it tries a smaller one, and where that does not help a
@@ -161,7 +162,8 @@ func (c *Control) endWindow(now, running int64) {
 	s := &c.search
 	s.rate = float64(c.served()-s.served) / time.Duration(now-s.since).Seconds()
 	crowded, waiting := 2*s.crowded >= s.looks, c.waiting.Load() > 0
-	if 2*s.full >= s.looks {
+	// Where none waited for a moment, all that came was served, and the rate is that of what came: more could have been.
+	if rate := math.Float64frombits(c.rate.Load()); 2*s.full >= s.looks && (!c.drained.Load() || rate > 0 && s.rate > rate) {
 		c.rate.Store(math.Float64bits(s.rate))
 	}
 	c.beginWindow(now)
