@@ -265,8 +265,8 @@ func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, ol
 		services := t.view.Services(node)
 		for i := range services {
 			s := &services[i]
-			if strings.HasPrefix(s.Name, "$") || s.OnlyWatches() {
-				continue // every node has its own, or there is nothing to call
+			if strings.HasPrefix(s.Name, "$") || s.Unlisted {
+				continue // every node has its own, or it is a client-only node's
 			}
 			v := version{full: fullServiceName(s.Name, s.Version), number: s.Version, preferred: s.Preferred}
 			for _, offered := range s.Actions {

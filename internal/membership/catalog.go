@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,6 +36,7 @@ type Service struct {
 	Needs       []string       `json:"needs,omitempty"`
 	Actions     []Action       `json:"actions,omitempty"`
 	Events      []Subscription `json:"events,omitempty"`
+	Unlisted    bool           `json:"unlisted,omitempty"` // of a client-only node: it is there for its events only
 }
 
 // Action is an action of a service.
@@ -54,11 +54,6 @@ type Action struct {
 
 	In  string `json:"in,omitempty"`  // Go type, for listings
 	Out string `json:"out,omitempty"` // Go type, for listings
-}
-
-// OnlyWatches reports whether the service is there to listen to events for which emitters do not wait.
-func (s *Service) OnlyWatches() bool {
-	return len(s.Actions) == 0 && len(s.Events) > 0 && !slices.ContainsFunc(s.Events, func(e Subscription) bool { return !e.Watch })
 }
 
 // Subscription is a pattern of event names that a service listens to.

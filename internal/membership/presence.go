@@ -216,7 +216,7 @@ func (p *Presence) Receive(message []byte) {
 		return
 	}
 	if message[0] != presenceVersion {
-		p.noteVersion(message)
+		p.refuseOld(message)
 		return
 	}
 	kind := presenceKind(message[1] &^ presenceSealed)
@@ -296,8 +296,8 @@ func (p *Presence) drop(there *presentNode, why ChangeKind) {
 	p.roster.Drop(id, why)
 }
 
-// noteVersion finds out whether a message is of a node of version 2: 32 bytes and JSON.
-func (p *Presence) noteVersion(message []byte) {
+// refuseOld logs a node of protocol version 2, whose messages are 32 bytes and JSON, and makes the start of this one fail by it.
+func (p *Presence) refuseOld(message []byte) {
 	var old struct{ ID string }
 	if len(message) < 32 || json.Unmarshal(message[32:], &old) != nil || identity.BadID(old.ID) != "" {
 		return

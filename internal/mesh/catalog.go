@@ -30,7 +30,7 @@ func watched(services []membership.Service) (list []membership.Service) {
 		if len(s.Events) == 0 {
 			continue
 		}
-		w := membership.Service{Name: s.Name, Version: s.Version, Description: s.Description}
+		w := membership.Service{Name: s.Name, Version: s.Version, Description: s.Description, Unlisted: true}
 		for _, e := range s.Events {
 			e.Watch = true
 			w.Events = append(w.Events, e)

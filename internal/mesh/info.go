@@ -99,7 +99,7 @@ func (m *Mesh) Nodes() []Node {
 		n := Node{Info: p.info, ID: p.ID, Stopping: p.leaving, Silent: p.Suspected()}
 		n.Labels = maps.Clone(p.info.Labels)
 		for _, s := range view.Services(p.ID) {
-			if s.OnlyWatches() {
+			if s.Unlisted {
 				continue
 			}
 			n.Services++
