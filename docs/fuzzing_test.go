@@ -51,6 +51,7 @@ var unfuzzed = map[string]string{
 	"codec":                       "hands over to the codecs",
 	"internal/conformance/matrix": "output of this project's own tests",
 	"transport/mem":               "copies bytes within the process",
+	"internal/simulation":         "numbers of steps on the command line of its own tests",
 	"internal/document":           "no format of its own: codec/cbor and codec/msgpack are fuzzed through it",
 }
 

@@ -64,17 +64,22 @@ func TestTheKeyOfAClusterIsChangedWithoutAFailedCall(t *testing.T) {
 						callersKey = key
 					}
 					caller, stopCaller := start("caller", callersKey)
-					sees := func(count int) {
+					seesBoth := func() { // and what they offer
 						if err := until(ctx, func() error {
-							if n := len(caller.Nodes()); n != count {
-								return fmt.Errorf("the caller sees %d nodes, want %d", n, count)
+							for _, n := range caller.Nodes() {
+								if n.ID != "caller" && n.Actions == 0 {
+									return fmt.Errorf("the caller does not know yet what %s offers", n.ID)
+								}
+							}
+							if n := len(caller.Nodes()); n != 3 {
+								return fmt.Errorf("the caller sees %d nodes, want 3", n)
 							}
 							return nil
 						}); err != nil {
 							t.Fatal(err)
 						}
 					}
-					sees(3)
+					seesBoth()
 					var calls, failed atomic.Int64
 					var loads sync.WaitGroup
 					ended := make(chan struct{})
@@ -97,7 +102,7 @@ func TestTheKeyOfAClusterIsChangedWithoutAFailedCall(t *testing.T) {
 					for _, id := range rolled {
 						stops[id]()
 						serve(id, key)
-						sees(3)
+						seesBoth()
 					}
 					before := calls.Load()
 					if err := until(ctx, func() error {

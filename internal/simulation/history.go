@@ -64,6 +64,7 @@ const (
 	mostNodes  = 5
 	mostSteps  = 120
 	mostFaults = 9
+	perFault   = 12 // steps that begin shortly before a fault
 )
 
 // NewHistory returns the history of a seed: of each four, one is a rolling restart.
@@ -81,7 +82,9 @@ func randomHistory(seed uint64) History {
 		h.Steps = append(h.Steps, callerStep(r, h.Nodes))
 	}
 	for range r.IntN(mostFaults + 1) {
-		h.Steps = append(h.Steps, faultStep(r, h.Nodes))
+		fault := faultStep(r, h.Nodes)
+		h.Steps = append(h.Steps, fault)
+		h.Steps = append(h.Steps, stepsInFlight(r, fault)...)
 	}
 	return h.inOrder()
 }
@@ -93,7 +96,9 @@ func rollingRestart(seed uint64) History {
 	at := time.Second
 	for range 2 {
 		for node := range h.Nodes {
-			h.Steps = append(h.Steps, Step{At: at, Kind: Restart, Node: node, For: within(r, 0, 2*time.Second)})
+			restart := Step{At: at, Kind: Restart, Node: node, Other: (node + 1) % h.Nodes, For: within(r, 0, 2*time.Second)}
+			h.Steps = append(h.Steps, restart)
+			h.Steps = append(h.Steps, stepsInFlight(r, restart)...)
 			at += within(r, 500*time.Millisecond, 4*time.Second)
 		}
 	}
@@ -155,6 +160,18 @@ func faultStep(r *rand.Rand, nodes int) Step {
 	s.Kind = []FaultKind{Cut, Hold, HoldOne, Slow, Reset, HalfOpen, Stall, Restart, Restart, Kill, Kill, Vanish}[r.IntN(12)]
 	s.For = within(r, 0, []time.Duration{500 * time.Millisecond, 3 * time.Second, 12 * time.Second}[r.IntN(3)])
 	return s
+}
+
+// stepsInFlight returns calls and events that begin shortly before a fault, at both nodes that it befalls, and are mostly not answered when it
+// comes. Spread over the whole history, few steps would be under way in that moment, and what a link does with those is what breaks.
+func stepsInFlight(r *rand.Rand, fault Step) (steps []Step) {
+	for i := range perFault {
+		s := Step{At: max(0, fault.At-within(r, 0, 60*time.Millisecond)), Kind: []Kind{Call, CallIdempotent, Call, Emit}[i%4], Size: 1 + r.IntN(64)}
+		s.Node = []int{fault.Node, fault.Other}[r.IntN(2)]
+		s.Work = within(r, 0, 200*time.Millisecond)
+		steps = append(steps, s)
+	}
+	return steps
 }
 
 // Only returns the history with these steps, by their numbers, and no others.

@@ -144,7 +144,7 @@ func TestAUserAndTLS(t *testing.T) {
 // The package's description lists these commands.
 func TestAUserWithNoMoreRightsThanNeeded(t *testing.T) {
 	server := brokers.ForTest(t, brokers.Redis, brokers.Config{Extra: `user bob on >s3cret resetchannels ~test:* -@all +hello +client +select ` +
-		`+ping +get +getrange +set +del +pttl +pexpire +multi +exec +hget +hgetall +hlen +hset +time +eval +evalsha`})
+		`+ping +get +getrange +set +del +pttl +pexpire +persist +multi +exec +hget +hgetall +hlen +hset +time +eval +evalsha`})
 	url := "redis://bob:s3cret@" + server.Addr() + "/3"
 	var r runs
 	slow := func(ctx context.Context, id string) (user, error) {
