@@ -60,6 +60,7 @@ func TestAClientOnlyNodeGetsTheEventsThatItListensTo(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if len(got) != 3 || got[0].Amount != 0 || got[2].Amount != 2 {
 			t.Errorf("got %v", got)
 		}

@@ -28,6 +28,12 @@ func (p *pool) load(rate int, lasting, timeout time.Duration) {
 	}
 }
 
+func (p *pool) counts() (inTime, late, rejected int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.inTime, p.late, p.rejected
+}
+
 func (p *pool) one(timeout time.Duration) {
 	if !p.action.Begin() {
 		p.mu.Lock()
@@ -58,14 +64,13 @@ func TestAnActionThatIsAskedForMoreThanItCanDoIsInTime(t *testing.T) {
 					p := &pool{connections: make(chan struct{}, 10)}
 					p.load(rate, 5*time.Second, timeout) // until the limit is found
 					p.load(rate, 5*time.Second, timeout)
-					t.Logf("asked for %d/s: %d in time, %d late, %d refused", rate, p.inTime, p.late, p.rejected)
-					if p.inTime < 4900 {
-						t.Errorf("asked for %d/s: %d of 5000 in time", rate, p.inTime)
+					if inTime, late, rejected := p.counts(); inTime < 4900 {
+						t.Errorf("asked for %d/s: %d of 5000 in time, %d late, %d refused", rate, inTime, late, rejected)
 					}
 					p.load(700, time.Second, timeout) // to let it go back
 					p.load(700, time.Second, timeout)
-					if p.inTime < 690 {
-						t.Errorf("after the load: %d of 700 in time, %d late, %d refused", p.inTime, p.late, p.rejected)
+					if inTime, late, rejected := p.counts(); inTime < 690 {
+						t.Errorf("after the load: %d of 700 in time, %d late, %d refused", inTime, late, rejected)
 					}
 					p.running.Wait()
 				})

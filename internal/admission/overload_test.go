@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -220,14 +221,14 @@ func TestGoroutinesThatWaitForAProcessorLongAreLetThroughBeforeARequestIsServed(
 			t.Error("crowded with an idle processor")
 		}
 		time.Sleep(readEvery)
-		read := 0
+		var read atomic.Int64
 		for range 10 { // connections whose requests are not read yet
-			m.requests.Go(func() { m.compute(time.Millisecond); read++ })
+			m.requests.Go(func() { m.compute(time.Millisecond); read.Add(1) })
 		}
 		synctest.Wait()
 		m.control.Yield()
-		if read != 10 || !m.control.Crowded() {
-			t.Errorf("%d of 10 ran first; crowded: %v", read, m.control.Crowded())
+		if read.Load() != 10 || !m.control.Crowded() {
+			t.Errorf("%d of 10 ran first; crowded: %v", read.Load(), m.control.Crowded())
 		}
 		m.control.Yield()
 		if m.control.Crowded() {

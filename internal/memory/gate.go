@@ -114,7 +114,7 @@ func (a *Account) opening(e *Expected, bytes int64) *Opening {
 	}
 	a.count(bytes)
 	o := &Opening{account: a, expected: e, bytes: bytes}
-	o.timer = time.AfterFunc(beginWithin, o.Begun)
+	o.timer = time.AfterFunc(beginWithin, o.begun)
 	return o
 }
 
@@ -127,19 +127,32 @@ func (o *Opening) Holds(n int) {
 
 // Begun records that all that the stream holds is counted. Only the first call counts; it comes by itself after [beginWithin].
 func (o *Opening) Begun() {
-	if o == nil || o.over.Swap(true) {
-		return
+	if o != nil {
+		o.timer.Stop()
+		o.begun()
 	}
-	o.timer.Stop()
-	o.account.count(-o.bytes)
-	o.expected.saw(o.holds.Load())
+}
+
+// begun is Begun on the timer, which may run before the timer is known.
+func (o *Opening) begun() {
+	if o.end() {
+		o.expected.saw(o.holds.Load())
+	}
 }
 
 // Failed records that the stream did not begin.
 func (o *Opening) Failed() {
-	if o == nil || o.over.Swap(true) {
-		return
+	if o != nil {
+		o.timer.Stop()
+		o.end()
 	}
-	o.timer.Stop()
+}
+
+// end reports whether the opening was not over yet.
+func (o *Opening) end() bool {
+	if o.over.Swap(true) {
+		return false
+	}
 	o.account.count(-o.bytes)
+	return true
 }

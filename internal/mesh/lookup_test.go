@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,16 +28,27 @@ type nameServer struct {
 	names map[string][]string // IPv4 addresses
 }
 
+// nameServerAddress is where names are looked up: that of a test's own server, or "" for the machine's.
+var nameServerAddress atomic.Value
+
+// The resolver is replaced before any goroutine runs: one of a test before may still be dialling.
+func init() {
+	nameServerAddress.Store("")
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		if own := nameServerAddress.Load().(string); own != "" {
+			network, address = "udp", own
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}
+}
+
 func newNameServer(t *testing.T) *nameServer {
 	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &nameServer{socket: socket, names: make(map[string][]string)}
-	old := net.DefaultResolver
-	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "udp", socket.LocalAddr().String())
-	}}
+	nameServerAddress.Store(socket.LocalAddr().String())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -45,7 +57,7 @@ func newNameServer(t *testing.T) *nameServer {
 	t.Cleanup(func() {
 		socket.Close()
 		<-ended
-		net.DefaultResolver = old
+		nameServerAddress.Store("")
 	})
 	return s
 }
