@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Shrink leaves out steps of a history for as long as it still fails, and returns what is left. It asks fails at most so often.
+// Shrink leaves out steps of a history for as long as it still fails, and returns what is left, one step at least. It asks fails at most
+// so often.
 func Shrink(h History, attempts int, fails func(History) bool) History {
 	for part := len(h.Steps) / 2; part > 0; {
 		shrunk := false
@@ -14,7 +15,7 @@ func Shrink(h History, attempts int, fails func(History) bool) History {
 			fewer := h
 			to := min(from+part, len(h.Steps))
 			fewer.Steps = append(append([]Step(nil), h.Steps[:from]...), h.Steps[to:]...)
-			if fails(fewer) {
+			if len(fewer.Steps) > 0 && fails(fewer) {
 				h, shrunk = fewer, true
 			} else {
 				from = to

@@ -184,6 +184,13 @@ func TestAHistoryFollowsFromItsSeed(t *testing.T) {
 	}
 }
 
+func TestShrinkKeepsAStep(t *testing.T) {
+	got := simulation.Shrink(simulation.NewHistory(1), 1000, func(simulation.History) bool { return true })
+	if len(got.Steps) != 1 {
+		t.Errorf("%d steps are left of a history that always fails", len(got.Steps))
+	}
+}
+
 func TestShrinkKeepsWhatAFailureNeeds(t *testing.T) {
 	h := simulation.NewHistory(1)
 	needed := []int{3, h.Steps[len(h.Steps)-1].Number}
