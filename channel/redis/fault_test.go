@@ -65,7 +65,7 @@ func TestARedisThatLoadsIsAnErrorAtOnce(t *testing.T) {
 		must(t, answer.Error())
 	}
 	restarted := make(chan error, 1)
-	channeltest.Fault{Address: server.URL(), Want: engine.ErrNotReady, Says: "LOADING", AtOnce: time.Second,
+	channeltest.Fault{Address: server.URL(), Want: engine.ErrNotReady, Says: "LOADING", AtOnce: 3 * time.Second,
 		Cause: func(t *testing.T) {
 			must(t, server.Kill())
 			go func() { restarted <- server.Restart() }()

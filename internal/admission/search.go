@@ -33,8 +33,8 @@ type search struct {
 	since          int64   // the window's beginning
 	served         int64   // requests, at that time
 	looks, crowded int     // in this window, and those that found no processor free
-	full           int     // looks that found requests waiting
-	fullAt         int64   // the last of these
+	full           int     // looks that found requests waiting for a place
+	fullAt         int64   // the last look that found requests waiting, for a place or for a processor
 	rate, best     float64 // of the last window, and of those before
 	try            try
 	down, up       direction
@@ -107,8 +107,10 @@ func (c *Control) looked() {
 	}
 	queued := c.Queued()
 	if queued > 0 {
-		s.full++
 		s.fullAt = now
+	}
+	if waiting > 0 { // for a place; requests that wait for a processor only say nothing of what this node could do
+		s.full++
 	}
 	over := now-s.fullAt > int64(calm)
 	if over {

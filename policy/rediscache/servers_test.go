@@ -25,15 +25,18 @@ func useByTwo(t *testing.T, address string) {
 }
 
 func TestACacheIsKeptInARedisCluster(t *testing.T) {
-	servers := make([]string, 2)
+	servers, buses := make([]string, 2), make([]string, 2)
 	for i := range servers {
-		servers[i] = brokers.ForTest(t, brokers.Redis, brokers.Config{Extra: "cluster-enabled yes\n"}).Addr()
+		bus, err := brokers.FreeAddress("tcp") // by itself a server takes its port + 10000, which others may have
+		must(t, err)
+		_, buses[i], _ = strings.Cut(bus, ":")
+		servers[i] = brokers.ForTest(t, brokers.Redis, brokers.Config{Extra: "cluster-enabled yes\ncluster-port " + buses[i] + "\n"}).Addr()
 	}
 	first, second := client(t, "redis://"+servers[0]), client(t, "redis://"+servers[1])
 	must(t, first.Do(t.Context(), first.B().Arbitrary("CLUSTER", "ADDSLOTSRANGE", "0", "8191").Build()).Error())
 	must(t, second.Do(t.Context(), second.B().Arbitrary("CLUSTER", "ADDSLOTSRANGE", "8192", "16383").Build()).Error())
 	host, port, _ := strings.Cut(servers[1], ":")
-	must(t, first.Do(t.Context(), first.B().Arbitrary("CLUSTER", "MEET", host, port).Build()).Error())
+	must(t, first.Do(t.Context(), first.B().Arbitrary("CLUSTER", "MEET", host, port, buses[1]).Build()).Error())
 	eventually(t, "the servers are a cluster", func() bool {
 		for _, c := range []rueidis.Client{first, second} {
 			state, _ := c.Do(t.Context(), c.B().ClusterInfo().Build()).ToString()
