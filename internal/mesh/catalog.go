@@ -135,11 +135,12 @@ func (m *Mesh) receiveCatalog(node string, text []byte) {
 	c.Node = node // a node can speak for itself only
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if p := m.peers[node]; p == nil || p.info.Instance != c.Instance {
+	p := m.peers[node]
+	if p == nil || p.info.Instance != c.Instance {
 		return
 	}
-	if old, waits := m.catalogs[node]; !waits || old.Version < c.Version {
-		m.catalogs[node] = c
+	if p.catalog == nil || p.catalog.Version < c.Version {
+		p.catalog = &c
 		wake(m.update)
 	}
 }
@@ -148,19 +149,14 @@ func (m *Mesh) receiveCatalog(node string, text []byte) {
 func (m *Mesh) applyCatalogs() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for node, c := range m.catalogs {
-		p := m.peers[node]
-		if p == nil || len(p.Links()) == 0 {
-			if p == nil {
-				delete(m.catalogs, node)
-			}
+	for _, p := range m.peers {
+		if p.catalog == nil || len(p.Links()) == 0 {
 			continue
 		}
-		delete(m.catalogs, node)
-		p.hasCatalog = true
 		if !p.leaving {
-			m.registry.Set(c)
+			m.registry.Set(*p.catalog)
 		}
+		p.catalog, p.hasCatalog = nil, true
 	}
 }
 

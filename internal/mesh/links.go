@@ -67,7 +67,6 @@ func (m *Mesh) replacePeer(former *Peer) *Peer {
 	if former.redial != nil {
 		former.redial()
 	}
-	delete(m.catalogs, former.ID)
 	m.registry.Remove(former.ID)
 	delete(m.peers, former.ID)
 	p := m.findPeer(former.ID)
@@ -103,7 +102,6 @@ func (m *Mesh) removeLink(l *wire.Link, err error) {
 	gone := len(p.Links()) == 0
 	if gone {
 		p.resetSync()
-		delete(m.catalogs, p.ID)
 		m.registry.Remove(p.ID) // under mu: what comes over its next link must not be removed
 	}
 	m.maintain(p)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,11 +17,18 @@ import (
 )
 
 // host is a node that offers services and calls nothing.
-type host struct{ services []membership.Service }
+type host struct {
+	services []membership.Service
+	rebuild  func() // may be nil
+}
 
-func (h host) Services() []membership.Service { return h.services }
-func (host) Waiting() []membership.Waiting    { return nil }
-func (host) Rebuild(*membership.View)         {}
+func (h *host) Services() []membership.Service { return h.services }
+func (h *host) Rebuild(*membership.View) {
+	if h.rebuild != nil {
+		h.rebuild()
+	}
+}
+func (host) Waiting() []membership.Waiting { return nil }
 func (host) Members(context.Context, string) ([]membership.Member, error) {
 	return nil, errors.New("not asked")
 }
@@ -35,7 +43,12 @@ var instances atomic.Uint64
 
 func start(t *testing.T, ctx context.Context, id string, services ...membership.Service) *Mesh {
 	t.Helper()
-	m, err := New(host{services}, Config{Node: id, Info: Info{Instance: instances.Add(1)}, Log: slog.Default(),
+	return startHost(t, ctx, id, &host{services: services})
+}
+
+func startHost(t *testing.T, ctx context.Context, id string, h *host) *Mesh {
+	t.Helper()
+	m, err := New(h, Config{Node: id, Info: Info{Instance: instances.Add(1)}, Log: slog.Default(),
 		Address: "mem://" + t.Name(), Config: joining.Config{Cluster: "default", Connections: 1}})
 	if err == nil {
 		err = m.Listen(ctx)
@@ -92,6 +105,49 @@ func TestLateMessagesOfAnEarlierRunOfANodeDoNotCount(t *testing.T) {
 	if a.Peer("b") == nil || len(a.View().Services("b")) == 0 {
 		t.Error("what the earlier run of b sent late counts")
 	}
+}
+
+func TestWhatANodeSentBeforeItLeftDoesNotHideWhatItOffersWhenItIsBack(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	offered := membership.Service{Name: "svc", Actions: []membership.Action{{Name: "svc.it"}}}
+	var tables sync.Mutex
+	waiting := make(chan struct{}, 1)
+	a := startHost(t, ctx, "a", &host{rebuild: func() {
+		wake(waiting)
+		tables.Lock()
+		tables.Unlock() //lint:ignore SA2001 the lock is only waited for
+	}})
+	defer stop(t, a)
+	b := start(t, ctx, "b", offered)
+	await(t, ctx, "the service of b", func() bool { return len(a.View().Services("b")) > 0 })
+
+	// b says that it takes no more calls, then that it offers nothing, and membership says that it has left: all before the link ends.
+	last, err := json.Marshal(membership.Catalog{Node: "b", Instance: b.info.Instance, Version: 1 << 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables.Lock() // a has much to do: it makes its next tables when the new b is there
+	goOn := sync.OnceFunc(tables.Unlock)
+	defer goOn()
+	wake(waiting)
+	<-waiting
+	a.GoAway(a.Peer("b").Link())
+	<-waiting
+	a.receiveCatalog("b", last)
+	a.changed(membership.Change{Kind: membership.Left, Member: membership.Member{ID: "b"}})
+	stop(t, b)
+
+	b = start(t, ctx, "b")
+	defer stop(t, b)
+	await(t, ctx, "a link to the new b", func() bool { return a.Peer("b") != nil })
+	now, err := json.Marshal(membership.Catalog{Node: "b", Instance: b.info.Instance, Version: 1 << 20, Services: []membership.Service{offered}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.receiveCatalog("b", now)
+	goOn()
+	await(t, ctx, "the service of the new b", func() bool { return len(a.View().Services("b")) > 0 })
 }
 
 func TestAnotherLinkToANodeLosesNoCountOfTheCallsInFlight(t *testing.T) {

@@ -127,7 +127,7 @@ func freePort(t *testing.T, ips ...string) int {
 func startAt(t *testing.T, ctx context.Context, id, address string, config joining.Config) *Mesh {
 	t.Helper()
 	config.Cluster, config.Connections = "default", 1
-	m, err := New(host{}, Config{Node: id, Info: Info{Instance: instances.Add(1)}, Log: slog.Default(), Address: address, Config: config})
+	m, err := New(&host{}, Config{Node: id, Info: Info{Instance: instances.Add(1)}, Log: slog.Default(), Address: address, Config: config})
 	if err == nil {
 		err = errors.Join(m.Listen(ctx), m.Enter(ctx))
 	}

@@ -48,7 +48,6 @@ type Mesh struct {
 	mu          sync.Mutex
 	peers       map[string]*Peer
 	open        map[*wire.Link]bool           // all links that are not closed, those too that take no new calls
-	catalogs    map[string]membership.Catalog // received and not yet taken over, by node
 	staticDials map[string]context.CancelFunc // addresses of Static where no node is known
 	draining    bool
 	admitted    sync.WaitGroup // the connections between the admission of their peer and AddLink
@@ -72,7 +71,7 @@ func New(host Host, config Config) (*Mesh, error) {
 	}
 	m := &Mesh{host: host, log: config.Log, config: config, registry: membership.NewRegistry(),
 		peers: make(map[string]*Peer), open: make(map[*wire.Link]bool), staticDials: make(map[string]context.CancelFunc),
-		catalogs: make(map[string]membership.Catalog), update: make(chan struct{}, 1), catalogChanged: make(chan struct{}, 1)}
+		update: make(chan struct{}, 1), catalogChanged: make(chan struct{}, 1)}
 	m.transport = transport.Config{Keyed: !config.Keys.None(), Secret: config.secret(), TLS: config.TLS, Advertise: config.Advertise,
 		Name: config.Node, PacketSize: config.PacketSize}
 	m.refusals.log, m.refusals.node = config.Log, config.Node

@@ -25,8 +25,9 @@ type Peer struct {
 	member     membership.Member // zero until membership has it
 	leaving    bool              // it takes no new calls
 	redial     context.CancelFunc
-	hasCatalog bool          // its catalog has come over the links it has now
-	synced     chan struct{} // closed when it has
+	catalog    *membership.Catalog // came from this run of the node, and is not in the registry yet; nil for none
+	hasCatalog bool                // its catalog has come over the links it has now
+	synced     chan struct{}       // closed when it has
 }
 
 // Stats counts the calls to the peer, for balancers.
@@ -83,9 +84,9 @@ func (p *Peer) dropLink(l *wire.Link) {
 	p.SetLinks(slices.DeleteFunc(slices.Clone(p.Links()), func(other *wire.Link) bool { return other == l }))
 }
 
-// resetSync forgets that the peer's catalog has come, so that awaitCatalogs waits for it again. The caller holds mu.
+// resetSync forgets the peer's catalog, so that awaitCatalogs waits for the one that comes over its next link. The caller holds mu.
 func (p *Peer) resetSync() {
-	p.hasCatalog = false
+	p.catalog, p.hasCatalog = nil, false
 	select {
 	case <-p.synced:
 		p.synced = make(chan struct{})

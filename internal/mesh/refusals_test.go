@@ -73,7 +73,7 @@ func sumOf(log string) (sum int) {
 }
 
 func startLogging(t *testing.T, id string, log io.Writer) *Mesh {
-	m, err := New(host{}, Config{Node: id, Info: Info{Instance: instances.Add(1)}, Log: slog.New(slog.NewTextHandler(log, nil)),
+	m, err := New(&host{}, Config{Node: id, Info: Info{Instance: instances.Add(1)}, Log: slog.New(slog.NewTextHandler(log, nil)),
 		Address: "mem://" + t.Name(), Config: joining.Config{Cluster: "default", Connections: 1}})
 	if err == nil {
 		err = m.Listen(t.Context())
