@@ -33,10 +33,10 @@ const (
 	// perProcessor times the number of processors is the first limit, and lowestPerProcessor times that is the lowest: few enough to
 	// take turns within some milliseconds, and enough where what keeps the processors busy is not these requests.
 	perProcessor, lowestPerProcessor = 16, 4
-	// longestWait bounds the time for which a request may wait, whatever its deadline, and patientWait that of one without a deadline,
-	// whose caller does not give up. shortestWait is as low as the bound gets for the sake of others: the time between two reads of the
-	// connections, see readEvery, so that the processors stay busy.
-	longestWait, patientWait, shortestWait = time.Second, 5 * time.Second, readEvery
+	// longestWait bounds the time for which a request may wait, whatever its deadline: a second was too little for callers with
+	// ten, whose calls were refused behind a burst that a busy machine had served in two. shortestWait is as low as the bound gets for the
+	// sake of others: the time between two reads of the connections, see readEvery, so that the processors stay busy.
+	longestWait, shortestWait = 5 * time.Second, readEvery
 	// hurried is the share of the requests whose deadlines bound the wait of all, and adapts is how far one request moves that bound.
 	hurried, adapts = 0.1, 0.1
 	// readEvery is the time after which a processor is made free for a moment: Go looks for what came over the network when a
@@ -94,7 +94,7 @@ type Control struct {
 func New() *Control {
 	c := &Control{processors: int64(runtime.GOMAXPROCS(0)), epoch: time.Now(), lag: lag}
 	c.limit.Store(c.firstLimit())
-	c.bound.Store(int64(patientWait))
+	c.bound.Store(int64(longestWait))
 	c.entrants.New = newEntrant
 	return c
 }
@@ -211,7 +211,7 @@ func (c *Control) longest(timeout time.Duration) time.Duration {
 // ownLongest is longest for the sake of the request alone.
 func ownLongest(timeout time.Duration) time.Duration {
 	if timeout <= 0 {
-		return patientWait
+		return longestWait
 	}
 	return min(longestWait, timeout/4)
 }
@@ -238,7 +238,7 @@ func (c *Control) adapt(own time.Duration) {
 	} else {
 		bound *= 1 + hurried*adapts
 	}
-	c.bound.Store(int64(min(max(bound, float64(shortestWait)), float64(patientWait))))
+	c.bound.Store(int64(min(max(bound, float64(shortestWait)), float64(longestWait))))
 }
 
 // Crowded reports whether requests wait because no processor is free.

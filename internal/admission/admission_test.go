@@ -97,9 +97,9 @@ func TestARequestThatCannotBeginInTimeIsRefusedAtOnce(t *testing.T) {
 		want    bool
 	}{
 		{1, time.Nanosecond, false}, {0, time.Nanosecond, true}, {10, 40 * time.Millisecond, true}, {11, 40 * time.Millisecond, false},
-		{1000, time.Minute, true}, {1001, time.Minute, false}, {5000, 0, true}, {5001, 0, false},
+		{2500, 10 * time.Second, true}, {2501, 10 * time.Second, false}, {5000, time.Minute, true}, {5001, time.Minute, false}, {5000, 0, true}, {5001, 0, false},
 	} {
-		c.bound.Store(int64(patientWait)) // as one request moves it
+		c.bound.Store(int64(longestWait)) // as one request moves it
 		if got := c.Fits(test.timeout, 6000-test.waiting); got != test.want {
 			t.Errorf("behind %d requests, with a timeout of %v, at 1000/s: got %v", test.waiting, test.timeout, got)
 		}
@@ -151,7 +151,7 @@ func TestNoRequestWaitsForLongerThanNineOfTenOthersMay(t *testing.T) {
 		timeouts []time.Duration // of requests that come in turn
 		want     time.Duration
 	}{
-		{"all have much time", []time.Duration{time.Minute}, time.Second},
+		{"all have much time", []time.Duration{time.Minute}, 5 * time.Second},
 		{"all have any time", []time.Duration{0}, 5 * time.Second},
 		{"all have a second", []time.Duration{time.Second}, 250 * time.Millisecond},
 		{"every second has little time", []time.Duration{time.Second, 40 * time.Millisecond}, 10 * time.Millisecond},

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"math"
-	"runtime"
 	"time"
 )
 
@@ -61,13 +60,6 @@ func (d *direction) wait(now int64) {
 	d.after = now + int64(d.hold)
 }
 
-// lag is the time for which a goroutine that is ready to run waits for a processor.
-func lag() time.Duration {
-	start := time.Now()
-	runtime.Gosched() // goes to the end of those that are ready to run, so it takes as long as any of them waits
-	return time.Since(start)
-}
-
 // look sets the timer for a look within tick. It runs under mu.
 func (c *Control) look(tick time.Duration) {
 	s := &c.search
@@ -115,7 +107,7 @@ func (c *Control) looked() {
 	over := now-s.fullAt > int64(calm)
 	if over {
 		c.rate.Store(0)
-		c.bound.Store(int64(patientWait))
+		c.bound.Store(int64(longestWait))
 	}
 	c.crowded.Store(!over && (delay >= congested || c.crowded.Load() && queued > 0))
 	switch {
