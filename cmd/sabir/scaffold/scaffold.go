@@ -100,12 +100,13 @@ func Write(p Plan) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return Result{}, err
-	}
 	result := Result{Dir: dir, Module: p.Module}
 	for _, file := range contents {
-		if err := create(filepath.Join(dir, file.name), file.text); err != nil {
+		name := filepath.Join(dir, filepath.FromSlash(file.name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return result, err
+		}
+		if err := create(name, file.text); err != nil {
 			return result, err
 		}
 		result.Files = append(result.Files, file.name)
@@ -151,6 +152,7 @@ func (p Plan) render() ([]content, error) {
 		{"main.go", "main.go.tmpl"},
 		{p.Name + ".go", "service.go.tmpl"},
 		{p.Name + "_test.go", "service_test.go.tmpl"},
+		{"testdata/items.http", "items.http.tmpl"},
 		{"README.md", "README.md.tmpl"},
 	} {
 		var text bytes.Buffer

@@ -1,0 +1,63 @@
+package sabirtest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/api"
+)
+
+// update reports whether files are written instead of compared.
+func update() bool { return os.Getenv("SABIRTEST_UPDATE") != "" }
+
+// Compatible compares what the node's own services offer with the description in a file, and fails the test for each difference that may
+// break callers that were written for the file: an action that is gone, an input that asks for more, an output that has less. Callers of
+// other nodes count, and those over HTTP. The file has the form of a node's /$api, which `sabir gen diff` reads too; where there
+// is none, SABIRTEST_UPDATE=1 writes it.
+func Compatible(t testing.TB, node *sabir.Node, file string) {
+	t.Helper()
+	now, err := describe(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if update() {
+		text, err := json.MarshalIndent(now, "", "  ")
+		if err == nil {
+			err = write(file, append(text, '\n'))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("there is no description to compare with; SABIRTEST_UPDATE=1 writes it: %v", err)
+	}
+	var before api.API
+	if err := json.Unmarshal(text, &before); err != nil {
+		t.Fatalf("%s is no description of an API: %v", file, err)
+	}
+	for _, change := range api.Diff(before, now) {
+		if change.Breaking {
+			t.Errorf("%s: %s; where that is meant, SABIRTEST_UPDATE=1 writes the file again", file, change.Text)
+		}
+	}
+}
+
+// describe describes what the node offers itself, to whichever callers.
+func describe(node *sabir.Node) (api.API, error) {
+	own := slices.DeleteFunc(node.Actions(), func(a *sabir.Action) bool { return a.Remote || a.Service[0] == '$' || a.NodeOnly })
+	return api.Of(api.API{Title: node.ID(), Version: "0"}, own, api.Sources{Place: func(*sabir.Action, *api.Action) bool { return true }})
+}
+
+func write(file string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o666)
+}

@@ -1,0 +1,94 @@
+package sabirtest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/transport/mem"
+)
+
+// stopTimeout bounds the stop of a node at the end of its test.
+const stopTimeout = 30 * time.Second
+
+// Start makes a node, starts it, and stops it when the test has ended. A node that does not start ends the test. What the node logs goes to
+// the output of the test, unless the options have a [sabir.Logger].
+func Start(t testing.TB, options ...sabir.NodeOption) *sabir.Node {
+	t.Helper()
+	node := sabir.NewNode(options...)
+	if node.Log() == slog.Default() {
+		log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
+		node = sabir.NewNode(append(slices.Clip(options), sabir.Logger(log))...)
+	}
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatalf("node %s does not start: %v", node.ID(), err)
+	}
+	t.Cleanup(func() { stop(t, node) })
+	return node
+}
+
+// stop stops a node that the test has not stopped.
+func stop(t testing.TB, node *sabir.Node) {
+	t.Helper()
+	if node.State() != sabir.StateRunning {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	if err := node.Stop(ctx); err != nil {
+		t.Errorf("node %s: %v", node.ID(), err)
+	}
+}
+
+// Cluster starts a node for each list of options and joins them in this process, without a network. It returns when each node can
+// call the services of all others. The nodes are called node-1, node-2 and so on; a list must not have [sabir.NodeID] or [sabir.Join].
+func Cluster(t testing.TB, options ...[]sabir.NodeOption) []*sabir.Node {
+	t.Helper()
+	var nodes []*sabir.Node
+	for i, list := range options {
+		own := append(slices.Clip(list), sabir.NodeID(fmt.Sprintf("node-%d", i+1)), sabir.Join("mem://"+t.Name()))
+		nodes = append(nodes, Start(t, own...))
+	}
+	for _, node := range nodes {
+		for _, other := range nodes {
+			awaitServices(t, node, other)
+		}
+	}
+	return nodes
+}
+
+// awaitServices waits until node can call each service of other there.
+func awaitServices(t testing.TB, node, other *sabir.Node) {
+	t.Helper()
+	await, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	defer cancel()
+	for {
+		changed := node.Changed() // before the comparison, so that no change after it is missed
+		missing := servicesOf(other, other.ID())
+		for _, known := range servicesOf(node, other.ID()) {
+			missing = slices.DeleteFunc(missing, func(name string) bool { return name == known })
+		}
+		if len(missing) == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-await.Done():
+			t.Fatalf("%s does not know that %s offers %v", node.ID(), other.ID(), missing)
+		}
+	}
+}
+
+// servicesOf lists the services of the node id that node knows, without those that every node has.
+func servicesOf(node *sabir.Node, id string) (names []string) {
+	for _, s := range node.Services() {
+		if s.Node == id && s.Name[0] != '$' {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
