@@ -50,7 +50,8 @@ func (f BrokerForm) Parse(at *url.URL, config Config) (BrokerAddr, error) {
 		return BrokerAddr{}, err
 	}
 	if f.Path != "" {
-		own.Path, own.RawPath = at.Path, at.RawPath
+		// Without a user before it, an @ that is not escaped reads as the end of a password that has a slash in it.
+		own.Path, own.RawPath = at.Path, strings.ReplaceAll(at.EscapedPath(), "@", "%40")
 	}
 	var encrypted *tls.Config
 	if f.Secure {

@@ -80,7 +80,7 @@ func TestBrokersAddressesThatAreRefused(t *testing.T) {
 // FuzzBrokerAddress looks for addresses that cannot be dialled, that others would read in another way, or that give the
 // password in the open.
 func FuzzBrokerAddress(f *testing.F) {
-	for _, seed := range []string{"amqp://", "amqp://ann:secret@rabbit:1/%2fshop", "amqp://[::1]", "amqp://[fe80::1%25e]", "amqp://:5672", "amqp://host:/a/b", "amqp:x"} {
+	for _, seed := range []string{"amqp://", "amqp://ann:secret@rabbit:1/%2fshop", "amqp://[::1]", "amqp://[fe80::1%25e]", "amqp://:5672", "amqp://host:/a/b", "amqp:x", "amqp://t@/@", "amqp:///%40"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, address string) {

@@ -50,7 +50,7 @@ func cutPassword(u *url.URL) bool {
 	case "unix", "http", "https": // their paths may have any character, and they have no users
 		return false
 	}
-	return (u.User == nil || u.User.String() == "") && strings.Contains(u.Path+u.RawQuery+u.Fragment, "@")
+	return (u.User == nil || u.User.String() == "") && strings.Contains(u.EscapedPath()+u.RawQuery+u.EscapedFragment(), "@")
 }
 
 // Parse reads an address, which is a URL with a scheme; whether a transport is registered for that does not matter. Its
