@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/isolate"
+	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -25,7 +27,7 @@ type mounted struct {
 func (s *server) mount() error {
 	for _, m := range s.settings.mounts {
 		mountedAt := Site{Node: s.node, Prefix: m.prefix, Key: s.config.Key, Loopback: s.onlyLocal, Open: s.settings.open,
-			API: func() api.API { return s.api() }}
+			API: func() api.API { return s.api() }, Body: s.settings.root.body, Handler: s}
 		h, err := m.make(mountedAt)
 		if err != nil {
 			return fmt.Errorf("mounting %s: %w", m.prefix, err)
@@ -70,11 +72,17 @@ func (s *server) serveMounted(w http.ResponseWriter, r *http.Request, x *exchang
 	}
 	v := requestContext{Exchange: x, server: s, to: &target{routeGroup: root, path: m.prefix}, chain: chain}
 	if !v.admit(nil) {
+		if c, ok := m.handler.(interface{ Challenge(*http.Request) string }); ok && x.Status == http.StatusUnauthorized {
+			if challenge := c.Challenge(r); challenge != "" {
+				x.Answer.Set("WWW-Authenticate", challenge)
+			}
+		}
 		write(w, r, x)
 		return
 	}
 	s.headers(w, x)
 	a := &responseWriter{w: w}
+	r = r.WithContext(principal.Context(r.Context(), x))
 	err := isolate.Do(func() error {
 		m.handler.ServeHTTP(a.writer(), r)
 		return nil
@@ -91,6 +99,24 @@ func (s *server) serveMounted(w http.ResponseWriter, r *http.Request, x *exchang
 	}
 	clear(w.Header()) // they were for another answer
 	write(w, r, x)
+}
+
+// stopMounted stops the mounted handlers that have a method for that. It returns when they have, or the context has ended.
+func (s *server) stopMounted(ctx context.Context) error {
+	errs := make(chan error, len(s.mounts))
+	for _, m := range s.mounts {
+		go isolate.Run(func() error {
+			if h, ok := m.handler.(interface{ Stop(context.Context) error }); ok {
+				return h.Stop(ctx)
+			}
+			return nil
+		}, func(err error) { errs <- err })
+	}
+	var all []error
+	for range s.mounts {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
 }
 
 // noLists is a file system whose folders can be opened only if they have an index.html, so that none is listed. Names that

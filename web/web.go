@@ -180,15 +180,16 @@ func (s *server) Stop(ctx context.Context) error {
 	if s.engine == nil {
 		return nil
 	}
-	streams := make(chan error, 1)
+	streams, mounts := make(chan error, 1), make(chan error, 1)
 	go func() { streams <- s.streams.Stop(ctx) }()
+	go func() { mounts <- s.stopMounted(ctx) }()
 	err := s.engine.Shutdown(ctx)
 	if err != nil {
 		cut := s.inFlight.Load()
 		s.engine.Close()
 		err = fmt.Errorf("stopped with %d calls still running, which were cut off: %w", cut, err)
 	}
-	err = errors.Join(err, <-streams)
+	err = errors.Join(err, <-streams, <-mounts)
 	<-s.served
 	return err
 }
