@@ -30,7 +30,7 @@ func TestANodeWithHTTPDependsOnNoLibraryForClustersAndRareRules(t *testing.T) {
 			modules[module] = true
 		}
 	}
-	for _, heavy := range []string{"github.com/hashicorp/memberlist", "github.com/go-playground/validator/v10", "github.com/go-playground/locales"} {
+	for _, heavy := range []string{"github.com/hashicorp/memberlist", "github.com/go-playground/validator/v10", "github.com/go-playground/locales", "github.com/modelcontextprotocol/go-sdk"} {
 		if modules[heavy] {
 			t.Errorf("each program links %s", heavy)
 		}

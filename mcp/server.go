@@ -1,0 +1,268 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web"
+	"github.com/sabir-go/sabir/web/auth"
+)
+
+// firstWithoutSessions is the revision whose requests stand alone. Revisions are dates, so they compare as texts.
+const firstWithoutSessions = "2026-07-28"
+
+// sessionTimeout ends sessions in which no request comes.
+const sessionTimeout = time.Hour
+
+// lookEvery is the time after which the tools are made again without a change: nodes that could not describe their actions before may
+// do so then. The description of all actions is kept meanwhile, so that it costs little.
+const lookEvery = 10 * time.Second
+
+// server is the endpoint: a handler that package web mounts. The SDK has one handler for the revisions with sessions and one for those
+// without, and neither can do what the other does, so each request goes to the one that its revision needs. Both share one SDK server,
+// and with it the tools.
+type server struct {
+	site    web.Site
+	config  config
+	offer   *offer
+	sdk     *sdk.Server
+	withID  http.Handler // for the revisions of 2024 and 2025
+	without http.Handler // for 2026-07-28 and later
+	known   *sessionTable
+
+	stopping atomic.Bool
+	stop     context.CancelFunc // ends watch
+	watching sync.WaitGroup
+}
+
+func newServer(site web.Site, c config) *server {
+	s := &server{site: site, config: c}
+	capabilities := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}}
+	options := &sdk.ServerOptions{Instructions: c.instructions, PageSize: c.pageSize, Capabilities: capabilities}
+	if len(c.resources) > 0 {
+		capabilities.Resources = &sdk.ResourceCapabilities{ListChanged: true}
+	}
+	if len(c.prompts) > 0 {
+		capabilities.Prompts = &sdk.PromptCapabilities{}
+	}
+	if len(c.resources) > 0 || len(c.prompts) > 0 {
+		options.CompletionHandler = s.complete
+	}
+	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "sabir", Title: site.API().Title, Version: site.API().Version}, options)
+	s.sdk.AddReceivingMiddleware(s.catchPanics)
+	for _, p := range c.prompts {
+		s.sdk.AddPrompt(p.described, p.get)
+	}
+	s.known = newSessionTable(s.sdk, c.sessions)
+	s.offer = newOffer(s)
+	s.offer.update()
+
+	get := func(*http.Request) *sdk.Server { return s.sdk }
+	know := sdkauth.RequireBearerToken(knowCaller, &sdkauth.RequireBearerTokenOptions{AllowMissingExpiration: true})
+	// Package web has checked Host and Origin for all that it mounts.
+	s.withID = know(sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{SessionTimeout: sessionTimeout,
+		DisableLocalhostProtection: true, MaxRequestBodyBytes: -1}))
+	s.without = know(sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true,
+		DisableLocalhostProtection: true, MaxRequestBodyBytes: -1}))
+
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.watching.Go(func() { s.watch(ctx) })
+	return s
+}
+
+// watch keeps the tools those of the actions that there are, until the node stops.
+func (s *server) watch(ctx context.Context) {
+	again := time.NewTicker(lookEvery)
+	defer again.Stop()
+	for {
+		changed := s.site.Node.Changed() // before the look, so that no change is missed
+		s.offer.update()
+		select {
+		case <-changed:
+		case <-again.C:
+		case <-ctx.Done():
+			return
+		}
+		if state := s.site.Node.State(); state == sabir.StateStopping || state == sabir.StateStopped {
+			return // under web.Handler nobody calls Stop
+		}
+	}
+}
+
+// Stop ends the streams in which clients wait for notifications, and the sessions. Calls in flight are answered first.
+func (s *server) Stop(ctx context.Context) error {
+	s.stopping.Store(true)
+	s.stop()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.watching.Wait()
+		var closing sync.WaitGroup
+		for session := range s.sdk.Sessions() {
+			closing.Go(func() { _ = session.Close() }) // an error means that the client has gone
+		}
+		closing.Wait()
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return errors.New("sessions of MCP still have calls that run")
+	}
+}
+
+// Challenge names, in the answer to a client without a token, where it finds out who gives it one.
+func (s *server) Challenge(*http.Request) string {
+	if s.config.oauth == nil {
+		return ""
+	}
+	return s.config.oauth.challenge()
+}
+
+// ServeHTTP answers one request of a client.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.stopping.Load() {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "the node stops", http.StatusServiceUnavailable)
+		return
+	}
+	body, ok := s.read(w, r)
+	if !ok {
+		return
+	}
+	asked := peek(body)
+	if s.config.oauth != nil {
+		for _, name := range asked.tools {
+			if t := s.offer.tool(name); t != nil && s.config.oauth.refuse(w, r, &t.action) {
+				return
+			}
+		}
+	}
+	stream := newEventWriter(w)
+	defer stream.close()
+	if r.Header.Get("MCP-Protocol-Version") >= firstWithoutSessions || asked.standsAlone {
+		s.without.ServeHTTP(stream, forCaller(r, body))
+		return
+	}
+	id := r.Header.Get(sessionHeader)
+	if id != "" {
+		s.known.use(id)
+	}
+	s.withID.ServeHTTP(stream, forCaller(r, body))
+	if given := w.Header().Get(sessionHeader); id == "" && given != "" {
+		s.known.use(given)
+	}
+}
+
+// read reads the body, within the limit of the server.
+func (s *server) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.site.Body))
+	if _, over := errors.AsType[*http.MaxBytesError](err); over {
+		http.Error(w, "the body is larger than the limit of the server", http.StatusRequestEntityTooLarge)
+		return nil, false
+	}
+	if err != nil {
+		http.Error(w, "the body did not come as announced", http.StatusBadRequest)
+		return nil, false
+	}
+	// The time limit of the body must not end the call: while it runs, net/http reads on to notice when the client goes.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	return body, true
+}
+
+// asked is what has to be known of a request before the SDK reads it.
+type asked struct {
+	standsAlone bool     // it is of a revision without sessions, whatever its header says
+	tools       []string // that it calls
+}
+
+// peek reads as much of a message, or of a batch of them. What it cannot read, the SDK refuses.
+func peek(body []byte) (found asked) {
+	type message struct {
+		Method string `json:"method"`
+		Params struct {
+			Name string `json:"name"`
+			Meta struct {
+				Version string `json:"io.modelcontextprotocol/protocolVersion"`
+			} `json:"_meta"`
+		} `json:"params"`
+	}
+	var batch []message
+	if json.Unmarshal(body, &batch) != nil {
+		var one message
+		_ = json.Unmarshal(body, &one) // as far as it goes
+		batch = []message{one}
+	}
+	for _, m := range batch {
+		found.standsAlone = found.standsAlone || m.Params.Meta.Version != ""
+		if m.Method == "tools/call" {
+			found.tools = append(found.tools, m.Params.Name)
+		}
+	}
+	return found
+}
+
+// catchPanics makes a panic the error of its request. The SDK would let it end the process.
+func (s *server) catchPanics(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
+		returned := false
+		defer func() {
+			if returned {
+				return
+			}
+			s.site.Node.Log().Error("mcp panicked", "method", method, slog.Any("panic", recover()), "stack", string(debug.Stack()))
+			result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error; the node's log tells more"}
+		}()
+		result, err = next(ctx, method, req)
+		returned = true
+		return result, err
+	}
+}
+
+// The SDK keeps the context of the request that began a session for all of them, and gives handlers of each request one thing that its
+// own context carries: the token. So the caller's request goes by that way: forCaller puts it into the context and knowCaller, which
+// stands where others verify tokens, gets it out. Its UserID makes the SDK refuse sessions of other callers.
+
+type callerKey struct{}
+
+// forCaller is the client's request for the SDK, with the body that was read.
+func forCaller(r *http.Request, body []byte) *http.Request {
+	own := r.Clone(context.WithValue(r.Context(), callerKey{}, r))
+	own.Header.Set("Authorization", "Bearer caller")
+	own.Body = io.NopCloser(bytes.NewReader(body))
+	own.ContentLength = int64(len(body))
+	return own
+}
+
+const requestNote = "request"
+
+func knowCaller(ctx context.Context, _ string, _ *http.Request) (*sdkauth.TokenInfo, error) {
+	caller, _ := ctx.Value(callerKey{}).(*http.Request)
+	p, _ := auth.FromContext(caller.Context())
+	return &sdkauth.TokenInfo{UserID: p.Subject, Extra: map[string]any{requestNote: caller}}, nil
+}
+
+// callerOf is the client's request.
+func callerOf(extra *sdk.RequestExtra) *http.Request {
+	if extra != nil && extra.TokenInfo != nil {
+		if r, ok := extra.TokenInfo.Extra[requestNote].(*http.Request); ok {
+			return r
+		}
+	}
+	return nil
+}

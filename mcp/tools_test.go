@@ -1,0 +1,243 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/mcp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func toolsOf(tb testing.TB, session *sdk.ClientSession) map[string]*sdk.Tool {
+	tb.Helper()
+	found := make(map[string]*sdk.Tool)
+	for tool, err := range session.Tools(tb.Context(), nil) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		found[tool.Name] = tool
+	}
+	return found
+}
+
+func TestNothingIsAToolThatIsNotNamed(t *testing.T) {
+	for about, test := range map[string]struct {
+		options []mcp.Option
+		want    []string
+	}{
+		"none":         {nil, nil},
+		"one":          {[]mcp.Option{mcp.Tools("orders.get")}, []string{"orders_get"}},
+		"several":      {[]mcp.Option{mcp.Tools("orders.get", "orders.list"), mcp.Tools("orders.count")}, []string{"orders_count", "orders_get", "orders_list"}},
+		"not for HTTP": {[]mcp.Option{mcp.Tools("orders.secret", "$node.*")}, nil},
+		"a version":    {[]mcp.Option{mcp.Tools("prices.*")}, []string{"v2_prices_get"}},
+	} {
+		t.Run(about, func(t *testing.T) {
+			prices := sabir.NewService("prices", sabir.Version(2))
+			sabir.Handle(prices, "get", func(_ context.Context, in byID) (int, error) { return 1, nil })
+			_, base := start(t, []*sabir.Service{orders(), prices}, mcp.At("/mcp", test.options...))
+			for _, revision := range revisions {
+				session := connect(t, base+"/mcp", revision, nil)
+				if got := slices.Sorted(maps.Keys(toolsOf(t, session))); !slices.Equal(got, test.want) {
+					t.Errorf("%s: %q, want %q", revision, got, test.want)
+				}
+			}
+		})
+	}
+}
+
+func TestAToolThatIsNotNamedCannotBeCalled(t *testing.T) {
+	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Tools("orders.get")))
+	for _, revision := range revisions {
+		session := connect(t, base+"/mcp", revision, nil)
+		for _, name := range []string{"orders_list", "orders.get", "orders_secret", "$node_info", ""} {
+			if result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: name}); err == nil {
+				t.Errorf("%s: %q answers %+v", revision, name, result)
+			}
+		}
+	}
+}
+
+// The golden file shows what clients get of the actions of orders_test.go.
+func TestToolsHaveTheNamesTheSchemasAndTheHintsOfTheirActions(t *testing.T) {
+	body, header := alone("tools/list", "")
+	result := send(t, "POST", startOrders(t), body, header...).message(t)["result"].(map[string]any)
+	got, err := json.MarshalIndent(result["tools"], "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const file = "testdata/tools.json"
+	if *update {
+		if err := os.WriteFile(file, append(got, '\n'), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got)+"\n" != string(want) {
+		t.Errorf("tools/list is not as in %s any more (go test -run %s -update ./mcp):\n%s", file, t.Name(), got)
+	}
+}
+
+// Today's clients of the SDK for TypeScript refuse the whole list of tools over one schema that is true or false.
+func TestNoSchemaOfAToolIsABoolean(t *testing.T) {
+	var look func(path string, v any, schema bool)
+	look = func(path string, v any, schema bool) {
+		switch v := v.(type) {
+		case bool:
+			if schema {
+				t.Errorf("%s is %v", path, v)
+			}
+		case map[string]any:
+			for name, inner := range v {
+				children := name == "properties" || name == "$defs"
+				isSchema := slices.Contains([]string{"items", "additionalProperties", "propertyNames", "not", "inputSchema", "outputSchema"}, name)
+				if members, ok := inner.(map[string]any); ok && children {
+					for member, s := range members {
+						look(path+"/"+name+"/"+member, s, true)
+					}
+					continue
+				}
+				look(path+"/"+name, inner, isSchema)
+			}
+		case []any:
+			for _, inner := range v {
+				look(path, inner, false)
+			}
+		}
+	}
+	for name, tool := range toolsOf(t, connect(t, startOrders(t), withSessions, nil)) {
+		var text any
+		if err := json.Unmarshal([]byte(mustJSON(t, tool)), &text); err != nil {
+			t.Fatal(err)
+		}
+		look(name, text, false)
+	}
+}
+
+func TestStructuredContentFitsTheOutputSchemaAndTheTextRepeatsIt(t *testing.T) {
+	for _, revision := range revisions {
+		session := connect(t, startOrders(t), revision, nil)
+		tools := toolsOf(t, session)
+		for name, test := range map[string]struct{ arguments, want string }{
+			"orders_get":    {`{"id":"o-1"}`, `{"id":"o-1","items":[{"sku":"apple","count":2}]}`},
+			"orders_list":   {`{}`, `{"result":[{"id":"o-1"},{"id":"o-2"}]}`},
+			"orders_create": {`{"id":"o-7","notes":{"a":"b"},"extra":[1,null,"x"],"next":{"id":"o-8"}}`, `{"id":"o-7","notes":{"a":"b"},"extra":[1,null,"x"],"next":{"id":"o-8"}}`},
+			"orders_count":  {`{"input":["a","b"]}`, `{"result":2}`},
+			"orders_echo":   {`{"input":{"deep":[true]}}`, `{"result":{"deep":[true]}}`},
+		} {
+			result, texts := callTool(t, session, name, json.RawMessage(test.arguments))
+			if result.IsError || len(texts) != 1 || texts[0] != test.want {
+				t.Errorf("%s: %q, want %q", name, texts, test.want)
+				continue
+			}
+			var got, want any
+			if json.Unmarshal([]byte(mustJSON(t, result.StructuredContent)), &got) != nil || json.Unmarshal([]byte(test.want), &want) != nil || mustJSON(t, got) != mustJSON(t, want) {
+				t.Errorf("%s: structured %v, want %s", name, result.StructuredContent, test.want)
+			}
+			var schema jsonschema.Schema
+			if err := json.Unmarshal([]byte(mustJSON(t, tools[name].OutputSchema)), &schema); err != nil {
+				t.Fatal(err)
+			}
+			resolved, err := schema.Resolve(nil)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if err := resolved.Validate(got); err != nil {
+				t.Errorf("%s: the answer does not fit its schema: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestAnActionWithoutOutputAnswersThatItIsDone(t *testing.T) {
+	result, texts := callTool(t, connect(t, startOrders(t), withSessions, nil), "orders_remove", map[string]any{"id": "o-1"})
+	if result.IsError || result.StructuredContent != nil || !slices.Equal(texts, []string{"done"}) {
+		t.Errorf("%q %v", texts, result.StructuredContent)
+	}
+}
+
+func TestErrorsAreResultsWithTheMessageForTheModel(t *testing.T) {
+	for _, revision := range revisions {
+		session := connect(t, startOrders(t), revision, nil)
+		for name, test := range map[string]struct {
+			arguments any
+			want      []string // parts of the texts
+		}{
+			"orders_buy":    {nil, []string{"there are only 3 left", `"error":"OutOfStock","code":"FailedPrecondition","retryable":false,"data":{"left":3}`}},
+			"orders_get":    {map[string]any{"id": "o-9"}, []string{"the input of orders.get is not valid: id: ", `"error":"ValidationFailed"`}},
+			"orders_create": {map[string]any{"id": 7}, []string{"/id", `"error":"BadInput"`}},
+			"orders_count":  {map[string]any{"words": 1}, []string{`lack the member "input"`, `"error":"BadInput"`}},
+			"orders_panic":  {nil, []string{"internal error", `"error":"Panic"`}},
+			"orders_fail":   {nil, []string{"internal error", `"error":"HandlerFailed"`}},
+		} {
+			result, texts := callTool(t, session, name, test.arguments)
+			if !result.IsError || len(texts) != 2 || !strings.Contains(texts[0], test.want[0]) || !strings.Contains(texts[1], test.want[1]) {
+				t.Errorf("%s: %s: %q, want %q", revision, name, texts, test.want)
+			}
+			for _, text := range texts {
+				if strings.Contains(text, "hunter2") || strings.Contains(text, "unexpected EOF") || strings.Contains(text, ".go:") {
+					t.Errorf("%s: %s shows what is not for callers: %s", revision, name, text)
+				}
+			}
+		}
+	}
+}
+
+func TestListsComeInPages(t *testing.T) {
+	for _, revision := range revisions {
+		session := connect(t, startOrders(t, mcp.PageSize(3)), revision, nil)
+		first, err := session.ListTools(t.Context(), nil)
+		if err != nil || len(first.Tools) != 3 || first.NextCursor == "" {
+			t.Fatalf("%s: %d tools, cursor %q, %v", revision, len(first.Tools), first.NextCursor, err)
+		}
+		if all := toolsOf(t, session); len(all) != 9 {
+			t.Errorf("%s: %d tools", revision, len(all))
+		}
+		if _, err := session.ListTools(t.Context(), &sdk.ListToolsParams{Cursor: "no such"}); err == nil {
+			t.Errorf("%s: a cursor that was not given", revision)
+		}
+	}
+}
+
+func TestTwoActionsWithOneNameAsToolsAreTheFirstOfThem(t *testing.T) {
+	a, b := sabir.NewService("a"), sabir.NewService("a_b")
+	sabir.Handle(a, "b_c", func(context.Context, sabir.Empty) (string, error) { return "a.b_c", nil })
+	sabir.Handle(b, "c", func(context.Context, sabir.Empty) (string, error) { return "a_b.c", nil })
+	_, base := start(t, []*sabir.Service{a, b}, mcp.At("/mcp", mcp.Tools("**")))
+	session := connect(t, base+"/mcp", withSessions, nil)
+	if _, texts := callTool(t, session, "a_b_c", nil); texts[0] != `{"result":"a.b_c"}` {
+		t.Errorf("%q", texts)
+	}
+}
+
+func TestMistakesInTheOptionsAreErrorsOfTheStart(t *testing.T) {
+	for want, options := range map[string][]mcp.Option{
+		"mcp.Tools: name the actions":            {mcp.Tools()},
+		"mcp.Tools: ":                            {mcp.Tools("or ders")},
+		"mcp.Resources: name the actions":        {mcp.Resources()},
+		"mcp.PageSize(0)":                        {mcp.PageSize(0)},
+		"mcp.MaxSessions(0)":                     {mcp.MaxSessions(0)},
+		`mcp.OAuth("/mcp")`:                      {mcp.OAuth("/mcp", "https://login.example")},
+		"name at least one authorization server": {mcp.OAuth("https://api.example/mcp")},
+	} {
+		node := sabir.NewNode(sabir.Serve(orders()), sabir.HTTP(":0", mcp.At("/mcp", options...)))
+		err := node.Start(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		stop(t, node)
+	}
+}
