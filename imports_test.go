@@ -28,18 +28,18 @@ var layers = map[string]int{
 	".":      7,
 	"policy": 8, "telemetry": 8, "actor": 8, "bridge": 8, "channel": 8,
 	"web": 9,
-	"gen": 10, "mcp": 10, "sabirtest": 10,
+	"gen": 10, "mcp": 10, "rpc": 10, "sabirtest": 10,
 	"examples": 11, "internal/conformance": 11, "internal/simulation": 11,
 	"cmd": 12, // sabir demo runs examples/shop
 }
 
 // partOf assigns packages below internal to top folders. Other packages below internal count as top folders of their own.
 var partOf = map[string]string{
-	"layout": "codec", "document": "codec", "codectest": "codec",
+	"layout": "codec", "protoname": "codec", "document": "codec", "codectest": "codec",
 	"session": "transport", "bus": "transport", "transporttest": "transport",
 	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
 	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel/engine", "storetest": "actor",
-	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "isolate": "web", "browsertest": "web", "httpstream": "web", "principal": "web",
+	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "isolate": "web", "browsertest": "web", "httpstream": "web", "principal": "web", "protocol": "web",
 	"gossip": "internal/membership", "typescript": "gen", "protofile": "gen",
 }
 

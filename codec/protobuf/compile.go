@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -33,6 +34,11 @@ const (
 	array
 	mapping
 )
+
+// kindDuration is the kind of a time.Duration, which other codecs take for the integer that it is.
+const kindDuration = layout.Custom + 1
+
+var durationType = reflect.TypeFor[time.Duration]()
 
 // field is one field of a message.
 type field struct {
@@ -188,6 +194,10 @@ func (c *compiler) field(t *layout.Type) (f field, err error) {
 // value compiles a value that is not a field: an element, the target of a pointer, a key or value of a map.
 func (c *compiler) value(t *layout.Type) (v value, err error) {
 	v = value{kind: t.Kind, typ: t, wire: protowire.BytesType}
+	if t.Go == durationType {
+		v.kind = kindDuration
+		return v, nil
+	}
 	switch t.Kind {
 	case layout.Bool, layout.Int8, layout.Int16, layout.Int32, layout.Int64, layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint64:
 		v.wire = protowire.VarintType
@@ -219,6 +229,9 @@ func (c *compiler) entry(t *layout.Type) (value, error) {
 		v, err := c.value(part)
 		if err != nil {
 			return value{}, err
+		}
+		if i == 0 && v.kind == kindDuration { // a message is no key
+			v.kind, v.wire = layout.Int64, protowire.VarintType
 		}
 		f := field{value: v, typ: part, shape: always, name: [...]string{"key", "value"}[i]}
 		f.setNumber(protowire.Number(i + 1))

@@ -2,6 +2,7 @@ package protobuf
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"time"
 	"unicode/utf8"
@@ -297,6 +298,8 @@ func (d *decoder) bytes(v *value, b []byte, rest int, at unsafe.Pointer, left in
 		return d.message(v.msg, b, *(*unsafe.Pointer)(at), left-1)
 	case layout.Time:
 		return d.time(b, (*time.Time)(at))
+	case kindDuration:
+		return d.duration(b, (*time.Duration)(at))
 	case layout.Any:
 		decoded, err := d.any(b, left-1, *(*any)(at))
 		*(*any)(at) = decoded
@@ -329,30 +332,56 @@ func (d *decoder) time(data []byte, at *time.Time) *codec.Error {
 	if !at.IsZero() {
 		parts[1], parts[2] = uint64(at.Unix()), uint64(at.Nanosecond())
 	}
+	if err := d.seconds(data, &parts, "a time that is broken"); err != nil {
+		return err
+	}
+	if parts[2] >= uint64(time.Second) {
+		return d.fault(data, "a time with more than 999999999 nanoseconds")
+	}
+	*at = time.Unix(int64(parts[1]), int64(parts[2])).UTC()
+	return nil
+}
+
+// duration decodes a google.protobuf.Duration. One that comes again changes the parts that it has.
+func (d *decoder) duration(data []byte, at *time.Duration) *codec.Error {
+	parts := [3]uint64{1: uint64(*at / time.Second), 2: uint64(*at % time.Second)}
+	if err := d.seconds(data, &parts, "a duration that is broken"); err != nil {
+		return err
+	}
+	seconds, nanos := int64(parts[1]), int64(parts[2])
+	if nanos <= -int64(time.Second) || nanos >= int64(time.Second) || seconds < 0 && nanos > 0 || seconds > 0 && nanos < 0 {
+		return d.fault(data, "a duration whose nanoseconds are a second or more, or of another sign than its seconds")
+	}
+	const most = math.MaxInt64 / int64(time.Second)
+	if seconds > most || seconds < -most || seconds == most && nanos > math.MaxInt64%int64(time.Second) || seconds == -most && nanos < math.MinInt64%int64(time.Second) {
+		return d.fault(data, "a duration of more than 292 years")
+	}
+	*at = time.Duration(seconds)*time.Second + time.Duration(nanos)
+	return nil
+}
+
+// seconds reads the two fields of a google.protobuf.Timestamp or Duration into the parts of their numbers.
+func (d *decoder) seconds(data []byte, parts *[3]uint64, broken string) *codec.Error {
 	for len(data) > 0 {
 		tag, size := consumeTag(data)
 		if size < 0 {
-			return d.fault(data, "a time that is broken")
+			return d.fault(data, broken)
 		}
 		number, wire := protowire.Number(tag>>3), protowire.Type(tag&7)
 		if number > 2 || wire != protowire.VarintType {
 			skipped := protowire.ConsumeFieldValue(number, wire, data[size:])
 			if skipped < 0 {
-				return d.fault(data, "a time that is broken")
+				return d.fault(data, broken)
 			}
 			data = data[size+skipped:]
 			continue
 		}
 		n, used := consumeVarint(data[size:])
 		if used < 0 {
-			return d.fault(data, "a time that is broken")
+			return d.fault(data, broken)
 		}
 		parts[number] = n
 		data = data[size+used:]
 	}
-	if parts[2] >= uint64(time.Second) {
-		return d.fault(data, "a time with more than 999999999 nanoseconds")
-	}
-	*at = time.Unix(int64(parts[1]), int64(parts[2])).UTC()
 	return nil
 }

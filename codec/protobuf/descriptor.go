@@ -12,10 +12,13 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/sabir-go/sabir/internal/layout"
+	"github.com/sabir-go/sabir/internal/protoname"
 )
 
 // descriptors holds the results of Descriptor: reflect.Type to protoreflect.MessageDescriptor.
@@ -46,25 +49,62 @@ func Descriptor(t reflect.Type) (protoreflect.MessageDescriptor, error) {
 	return kept.(protoreflect.MessageDescriptor), nil
 }
 
-// describer makes one file.
-type describer struct {
+// Describer adds the messages that values of Go types are written as to one file, which may have services too. It is for one
+// goroutine.
+type Describer struct {
 	file  *descriptorpb.FileDescriptorProto
-	names map[*message]string
+	names map[described]string
 	taken map[string]bool
 }
 
-func newDescriber(t reflect.Type) *describer {
+// described is what has one message in a file: a Go type, or the box around it.
+type described struct {
+	typ   reflect.Type
+	boxed bool
+}
+
+// NewDescriber returns a describer for a file that has its package. Names of services and messages that the file has already are
+// given to no other message.
+func NewDescriber(file *descriptorpb.FileDescriptorProto) *Describer {
+	d := &Describer{file: file, names: make(map[described]string), taken: make(map[string]bool)}
+	for _, s := range file.Service {
+		d.taken[s.GetName()] = true
+	}
+	for _, m := range file.MessageType {
+		d.taken[m.GetName()] = true
+	}
+	return d
+}
+
+// Message adds the message of t, and those within it, unless the file has them. It returns the full name with a dot before it, as
+// descriptors refer to it. A generated message is imported, and so is google.protobuf.Empty for struct{}.
+func (d *Describer) Message(t reflect.Type) (string, error) {
+	switch {
+	case t == nil:
+		return "", fault(-1, "no type to describe")
+	case t.Kind() == reflect.Pointer && t.Implements(messageType):
+		return d.imported(reflect.Zero(t).Interface().(proto.Message).ProtoReflect().Descriptor()), nil
+	case t == emptyType:
+		return d.imported((*emptypb.Empty)(nil).ProtoReflect().Descriptor()), nil
+	}
+	m, err := planOf(t)
+	if err != nil {
+		return "", err
+	}
+	return d.message(m), nil
+}
+
+var emptyType = reflect.TypeFor[struct{}]()
+
+func newDescriber(t reflect.Type) *Describer {
 	name := "sabir"
 	if path := t.PkgPath(); path != "" {
 		name = strings.ToLower(layout.Identifier(path[strings.LastIndexByte(path, '/')+1:]))
 	}
-	return &describer{
-		file:  &descriptorpb.FileDescriptorProto{Syntax: proto.String("proto3"), Package: &name},
-		names: make(map[*message]string), taken: make(map[string]bool),
-	}
+	return NewDescriber(&descriptorpb.FileDescriptorProto{Syntax: proto.String("proto3"), Package: &name})
 }
 
-func (d *describer) describe(m *message) (protoreflect.MessageDescriptor, error) {
+func (d *Describer) describe(m *message) (protoreflect.MessageDescriptor, error) {
 	name := d.message(m)
 	name = name[strings.LastIndexByte(name, '.')+1:]
 	d.file.Name = proto.String(d.file.GetPackage() + "/" + name + ".proto")
@@ -76,13 +116,14 @@ func (d *describer) describe(m *message) (protoreflect.MessageDescriptor, error)
 }
 
 // message adds m and returns its full name.
-func (d *describer) message(m *message) string {
-	if name, ok := d.names[m]; ok {
+func (d *Describer) message(m *message) string {
+	key := described{m.typ.Go, m.typ.Boxed}
+	if name, ok := d.names[key]; ok {
 		return name
 	}
 	name := d.free(typeName(m.typ))
 	full := "." + d.file.GetPackage() + "." + name
-	d.names[m] = full
+	d.names[key] = full
 	out := &descriptorpb.DescriptorProto{Name: &name}
 	d.file.MessageType = append(d.file.MessageType, out)
 	own := make(map[string]bool)
@@ -93,7 +134,7 @@ func (d *describer) message(m *message) string {
 }
 
 // free is name, or name and a number where it is taken.
-func (d *describer) free(name string) string {
+func (d *Describer) free(name string) string {
 	unique := name
 	for i := 2; d.taken[unique]; i++ {
 		unique = fmt.Sprintf("%s%d", name, i)
@@ -103,14 +144,16 @@ func (d *describer) free(name string) string {
 }
 
 // field adds f to the message out. own has the names that are taken in it.
-func (d *describer) field(out *descriptorpb.DescriptorProto, full string, f *field, own map[string]bool) {
-	name := layout.Identifier(f.name)
-	for i := 2; own[strings.ToLower(name)]; i++ {
-		name = fmt.Sprintf("%s_%d", layout.Identifier(f.name), i)
+func (d *Describer) field(out *descriptorpb.DescriptorProto, full string, f *field, own map[string]bool) {
+	wish := protoname.Field(f.name)
+	name := wish
+	bare := func() string { return strings.ReplaceAll(name, "_", "") } // in which JSON's names must differ too
+	for i := 2; own[bare()]; i++ {
+		name = fmt.Sprintf("%s%d", wish, i)
 	}
-	own[strings.ToLower(name)] = true
+	own[bare()] = true
 	described := &descriptorpb.FieldDescriptorProto{
-		Name: &name, JsonName: &f.name, Number: proto.Int32(int32(f.number)),
+		Name: &name, JsonName: proto.String(protoname.JSON(name)), Number: proto.Int32(int32(f.number)),
 		Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
 	}
 	out.Field = append(out.Field, described)
@@ -124,7 +167,7 @@ func (d *describer) field(out *descriptorpb.DescriptorProto, full string, f *fie
 		return
 	}
 	described.Type, described.TypeName = d.kind(&f.value)
-	if (f.shape == optional || f.shape == always) && described.TypeName == nil {
+	if (f.shape == optional || f.shape == always) && described.GetType() != descriptorpb.FieldDescriptorProto_TYPE_MESSAGE {
 		described.Proto3Optional = proto.Bool(true)
 		described.OneofIndex = proto.Int32(int32(len(out.OneofDecl)))
 		out.OneofDecl = append(out.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String("_" + name)})
@@ -132,7 +175,7 @@ func (d *describer) field(out *descriptorpb.DescriptorProto, full string, f *fie
 }
 
 // entry adds the message that a map repeats and returns its name, which for a real map is fixed by its field's.
-func (d *describer) entry(out *descriptorpb.DescriptorProto, full string, f *field, name string) string {
+func (d *Describer) entry(out *descriptorpb.DescriptorProto, full string, f *field, name string) string {
 	entry := &descriptorpb.DescriptorProto{Name: proto.String(camel(name) + "Entry")}
 	for i := range f.value.msg.fields {
 		part := &f.value.msg.fields[i]
@@ -163,7 +206,11 @@ var scalarTypes = map[layout.Kind]descriptorpb.FieldDescriptorProto_Type{
 }
 
 // kind is the type of a field and, for a message, its name.
-func (d *describer) kind(v *value) (*descriptorpb.FieldDescriptorProto_Type, *string) {
+func (d *Describer) kind(v *value) (*descriptorpb.FieldDescriptorProto_Type, *string) {
+	if v.kind == layout.Int32 && v.typ.Go.Implements(enumType) {
+		enum := reflect.Zero(v.typ.Go).Interface().(protoreflect.Enum).Descriptor()
+		return descriptorpb.FieldDescriptorProto_TYPE_ENUM.Enum(), proto.String(d.imported(enum))
+	}
 	if scalar, ok := scalarTypes[v.kind]; ok {
 		return scalar.Enum(), nil
 	}
@@ -171,6 +218,8 @@ func (d *describer) kind(v *value) (*descriptorpb.FieldDescriptorProto_Type, *st
 	switch v.kind {
 	case layout.Time:
 		name = d.imported((*timestamppb.Timestamp)(nil).ProtoReflect().Descriptor())
+	case kindDuration:
+		name = d.imported((*durationpb.Duration)(nil).ProtoReflect().Descriptor())
 	case layout.Any:
 		name = d.imported((*structpb.Value)(nil).ProtoReflect().Descriptor())
 	case layout.Custom:
@@ -182,7 +231,7 @@ func (d *describer) kind(v *value) (*descriptorpb.FieldDescriptorProto_Type, *st
 }
 
 // imported adds the file of m to the imports and returns the full name of m.
-func (d *describer) imported(m protoreflect.MessageDescriptor) string {
+func (d *Describer) imported(m protoreflect.Descriptor) string {
 	path := m.ParentFile().Path()
 	for _, known := range d.file.Dependency {
 		if known == path {
@@ -192,6 +241,8 @@ func (d *describer) imported(m protoreflect.MessageDescriptor) string {
 	d.file.Dependency = append(d.file.Dependency, path)
 	return "." + string(m.FullName())
 }
+
+var enumType = reflect.TypeFor[protoreflect.Enum]()
 
 // typeName returns the name of the message for t.
 func typeName(t *layout.Type) string { return camel(t.Name()) }

@@ -178,7 +178,7 @@ func TestTheDescriptorSaysWhatTheBytesMean(t *testing.T) {
 	clean := strings.ReplaceAll(string(text), `": `, `":`)
 	for _, want := range []string{
 		`"i64":"-9223372036854775808"`, `"u64":"18446744073709551615"`, `"i8":-8`, `"text":"żółw"`, `"at":"1969-12-31T23:59:55.000000007Z"`,
-		`"may-be":-4`, `"inner":{}`, `"texts":["",`, `"waits":"1s"`, `"byName":{"a":{"X":1,`, `"f64":-0`, `"bytes":"AAE="`, `"ptrAny":{}`,
+		`"mayBe":-4`, `"inner":{}`, `"texts":["",`, `"waits":"1s"`, `"byName":{"a":{"x":1,`, `"f64":-0`, `"bytes":"AAE="`, `"ptrAny":{}`,
 	} {
 		if !strings.Contains(clean, want) {
 			t.Errorf("protojson does not have %s in\n%s", want, text)

@@ -21,7 +21,8 @@
 //		Cache string `json:"cache" protobuf:"-"` // skipped
 //	}
 //
-// Names are those of the json tags; where Protocol Buffers lacks a character it becomes '_', and the JSON name stays as it is.
+// Names are those of the json tags in the form that Protocol Buffers has: a field "userID" is user_id, and userId in the JSON of
+// Protocol Buffers.
 //
 //	bool, string, []byte                   bool, string, bytes
 //	int8, int16, int32; int64, int         int32; int64
@@ -29,7 +30,9 @@
 //	float32, float64                       float, double
 //	[N]byte                                bytes
 //	time.Time                              google.protobuf.Timestamp; it comes back in UTC
+//	time.Duration                          google.protobuf.Duration; int64 as the key of a map
 //	any                                    google.protobuf.Value, whose numbers are doubles
+//	enum of generated code                 that enum
 //	struct                                 a message, not written where nothing in it is
 //	*T                                     optional T
 //	[]T, [N]T                              repeated T, packed where it is a number

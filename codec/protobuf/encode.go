@@ -91,6 +91,11 @@ func appendSingle(dst []byte, f *field, at unsafe.Pointer, left int) ([]byte, *c
 			return dst, nil
 		}
 		return appendValue(appendVarint(dst, f.tag), &f.value, at, left)
+	case kindDuration:
+		if *(*time.Duration)(at) == 0 {
+			return dst, nil
+		}
+		return appendValue(appendVarint(dst, f.tag), &f.value, at, left)
 	case layout.Any:
 		if *(*any)(at) == nil {
 			return dst, nil
@@ -176,7 +181,7 @@ func appendValue(dst []byte, v *value, at unsafe.Pointer, left int) ([]byte, *co
 		return protowire.AppendFixed64(dst, *(*uint64)(at)), nil
 	case layout.Binary, layout.Text:
 		return appendMarshaled(dst, v, at)
-	case layout.Time, layout.Any, layout.Struct, layout.Pointer, layout.Custom:
+	case layout.Time, kindDuration, layout.Any, layout.Struct, layout.Pointer, layout.Custom:
 		return appendInner(dst, v, at, left)
 	}
 	return appendVarint(dst, integer(v.kind, at)), nil
@@ -214,7 +219,11 @@ func appendInner(dst []byte, v *value, at unsafe.Pointer, left int) ([]byte, *co
 		}
 		dst, err = appendMessage(dst, v.msg, target, left-1)
 	case layout.Time:
-		dst = appendTime(dst, *(*time.Time)(at))
+		t := *(*time.Time)(at)
+		dst = appendSeconds(dst, t.Unix(), int64(t.Nanosecond()))
+	case kindDuration:
+		d := *(*time.Duration)(at)
+		dst = appendSeconds(dst, int64(d/time.Second), int64(d%time.Second)) // both have the sign
 	case layout.Any:
 		dst, err = appendAny(dst, *(*any)(at), left-1)
 	case layout.Custom:
@@ -238,12 +247,12 @@ func appendGenerated(dst []byte, t *layout.Type, at unsafe.Pointer) ([]byte, *co
 	return out, nil
 }
 
-// appendTime writes a google.protobuf.Timestamp: field 1 has the seconds since 1970, field 2 the nanoseconds.
-func appendTime(dst []byte, t time.Time) []byte {
-	if seconds := t.Unix(); seconds != 0 {
+// appendSeconds writes a google.protobuf.Timestamp or Duration: field 1 has the seconds, of a time since 1970, field 2 the nanoseconds.
+func appendSeconds(dst []byte, seconds, nanos int64) []byte {
+	if seconds != 0 {
 		dst = protowire.AppendVarint(append(dst, 1<<3), uint64(seconds))
 	}
-	if nanos := t.Nanosecond(); nanos != 0 {
+	if nanos != 0 {
 		dst = protowire.AppendVarint(append(dst, 2<<3), uint64(nanos))
 	}
 	return dst

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/protoname"
 	"github.com/sabir-go/sabir/internal/schema"
 )
 
@@ -25,7 +26,7 @@ type Options struct {
 // Write writes the file. The same API, options and lock give the same bytes. It adds new fields to o.Lock, so that two calls
 // must not share one at the same time. An error is the writer's, or reports an invalid package name.
 func Write(w io.Writer, a api.API, o Options) error {
-	o.Package = cmp.Or(o.Package, strings.Join(mapped(words(a.Title), strings.ToLower), "_"), "api")
+	o.Package = cmp.Or(o.Package, strings.Join(mapped(protoname.Words(a.Title), strings.ToLower), "_"), "api")
 	if !packageName.MatchString(o.Package) {
 		return fmt.Errorf("protofile: %q is no package name; want identifiers with dots between them", o.Package)
 	}
@@ -63,11 +64,11 @@ type file struct {
 // nameTypes gives each named type with members its message, the services' names being kept free.
 func (f *file) nameTypes() {
 	for _, service := range f.serviceNames() {
-		f.taken[messageName(service)+"Service"] = true
+		f.taken[protoname.Message(service)+"Service"] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.api.Types)) {
 		if t := f.api.Types[name]; t != nil && len(t.Properties) > 0 {
-			f.types[name] = f.taken.take(messageName(name))
+			f.types[name] = f.taken.take(protoname.Message(name))
 		}
 	}
 }
@@ -107,7 +108,7 @@ func (f *file) services() string {
 	used := names{}
 	var b strings.Builder
 	for _, service := range f.serviceNames() {
-		b.WriteString("service " + used.take(messageName(service)+"Service") + " {\n")
+		b.WriteString("service " + used.take(protoname.Message(service)+"Service") + " {\n")
 		methods := names{}
 		for i := range actions {
 			if actions[i].Service == service {
@@ -120,8 +121,8 @@ func (f *file) services() string {
 }
 
 func (f *file) rpc(b *strings.Builder, a *api.Action, methods names) {
-	method := methods.take(messageName(strings.TrimPrefix(a.Name, a.Service+".")))
-	place := messageName(a.Service) + method
+	method := methods.take(protoname.Message(strings.TrimPrefix(a.Name, a.Service+".")))
+	place := protoname.Message(a.Service) + method
 	in, out := f.side(a.In, place+"Input"), f.side(a.Out, place+"Output")
 	if a.Stream {
 		in, out = "stream "+in, "stream "+out
@@ -167,7 +168,7 @@ func (f *file) side(s *schema.Schema, place string) string {
 
 // wrap is a message around a value that is none.
 func (f *file) wrap(place string, s shape) string {
-	name := f.taken.take(messageName(place))
+	name := f.taken.take(protoname.Message(place))
 	field := "value"
 	if s.repeated {
 		field = "items"
@@ -214,9 +215,9 @@ func (f *file) fields(name, says string, rows []row) {
 		for _, said := range r.says {
 			comment(&b, "  ", said)
 		}
-		field := used.takeField(fieldName(r.json))
+		field := used.takeField(protoname.Field(r.json))
 		b.WriteString("  " + r.shape.label() + " " + field + " = " + strconv.Itoa(int(numbers[i])))
-		if jsonName(field) != r.json && r.json[:min(1, len(r.json))] != "[" { // which Protocol Buffers keeps for extensions
+		if protoname.JSON(field) != r.json && r.json[:min(1, len(r.json))] != "[" { // which Protocol Buffers keeps for extensions
 			b.WriteString(" [json_name = " + quote(r.json) + "]")
 		}
 		b.WriteString(";\n")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sabir-go/sabir/internal/protoname"
 	"github.com/sabir-go/sabir/internal/schema"
 )
 
@@ -138,7 +139,7 @@ func (f *file) list(s *schema.Schema, place string) shape {
 // object is a message of its own, a map, or a Struct where nothing is known of the members.
 func (f *file) object(s *schema.Schema, place string) shape {
 	if len(s.Properties) > 0 {
-		name := f.taken.take(messageName(place))
+		name := f.taken.take(protoname.Message(place))
 		f.message(name, s)
 		return shape{name: name, message: true}
 	}
