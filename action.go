@@ -7,6 +7,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/option"
@@ -119,8 +120,8 @@ type endpoint interface {
 	operation() *operation
 	// callJSON calls with a JSON document and appends the answer's to dst.
 	callJSON(ctx context.Context, in, dst []byte, o callOptions) ([]byte, error)
-	// serveJSON is callJSON for a call that came in from outside.
-	serveJSON(in gateway.Inbound, dst, body []byte) ([]byte, error)
+	// serveInbound is callJSON for a call that came in from outside, in a format; nil for JSON.
+	serveInbound(in gateway.Inbound, format codec.Codec, dst, body []byte) ([]byte, error)
 	// wrap makes an endpoint for the same action whose JSON calls and streams pass the middlewares first.
 	wrap(a *Action, middlewares []Middleware) endpoint
 }

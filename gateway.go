@@ -9,6 +9,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
@@ -76,8 +77,11 @@ func (n *Node) HTTPAddr() string {
 
 var strictJSON = json.New(json.Strict())
 
-// decodeInbound reads the input.
-func decodeInbound(in *gateway.Inbound, body []byte, v any) error {
+// decodeInbound reads the input, which is JSON where format is nil.
+func decodeInbound(in *gateway.Inbound, format codec.Codec, body []byte, v any) error {
+	if format != nil {
+		return format.Decode(body, v)
+	}
 	if in.Strict {
 		return strictJSON.Decode(body, v)
 	}
@@ -94,16 +98,26 @@ func (a *Action) ServeJSON(in gateway.Inbound, dst, body []byte) ([]byte, error)
 	if len(body) == 0 {
 		body = emptyObject
 	}
-	return a.endpoint.serveJSON(in, dst, body)
+	return a.endpoint.serveInbound(in, nil, dst, body)
+}
+
+// Serve is [Action.ServeJSON] for an input and an answer in another format than JSON, for gateways of protocols that have one of
+// their own. Inbound.Strict does nothing then. Of an action of another node only JSON is known here: the error is
+// [ErrNoCommonCodec].
+func (a *Action) Serve(in gateway.Inbound, format codec.Codec, dst, body []byte) ([]byte, error) {
+	if a.endpoint == nil {
+		return dst, a.notHere()
+	}
+	return a.endpoint.serveInbound(in, format, dst, body)
 }
 
 var emptyObject = []byte("{}")
 
-func (h *handler[In, Out]) serveJSON(in gateway.Inbound, dst, body []byte) ([]byte, error) {
+func (h *handler[In, Out]) serveInbound(in gateway.Inbound, format codec.Codec, dst, body []byte) ([]byte, error) {
 	f := h.takeRequest()
 	defer h.putRequest(f)
 	f.action = h.action
-	if err := decodeInbound(&in, body, &f.in); err != nil {
+	if err := decodeInbound(&in, format, body, &f.in); err != nil {
 		return dst, h.badInput(err)
 	}
 	c, failed := h.op.enterFromGateway(&in)
@@ -111,13 +125,20 @@ func (h *handler[In, Out]) serveJSON(in gateway.Inbound, dst, body []byte) ([]by
 		return dst, failed
 	}
 	defer c.values.end()
-	if err := h.serveInbound(&in, f, c); err != nil {
+	if err := h.runInbound(&in, f, c); err != nil {
 		return dst, h.op.node.located(err)
 	}
-	return h.op.node.appendJSON(dst, h.action, &f.out)
+	if format == nil {
+		return h.op.node.appendJSON(dst, h.action, &f.out)
+	}
+	out, err := format.Append(dst, &f.out)
+	if err != nil {
+		return dst, h.op.node.badOutput("the answer of "+h.action.Name, h.op.node.id, "cannot be written as "+format.Name(), err)
+	}
+	return out, nil
 }
 
-func (h *handler[In, Out]) serveInbound(in *gateway.Inbound, f *typedRequest[In, Out], c *gatewayCall) (err error) {
+func (h *handler[In, Out]) runInbound(in *gateway.Inbound, f *typedRequest[In, Out], c *gatewayCall) (err error) {
 	if n := h.op.node; !h.op.inline {
 		if !n.admission.Enter(in.Context, h.op.classOf(in), in.Limit) {
 			return n.tooManyCalls()
@@ -247,15 +268,24 @@ func (c *gatewayContext) fill(in *gateway.Inbound, n *Node) {
 	}
 }
 
-func (h *streamHandler[In, Out]) serveJSON(_ gateway.Inbound, dst, _ []byte) ([]byte, error) {
+func (h *streamHandler[In, Out]) serveInbound(_ gateway.Inbound, _ codec.Codec, dst, _ []byte) ([]byte, error) {
 	return dst, h.streamWanted()
 }
 
-func (a *remoteAction) serveJSON(in gateway.Inbound, dst, body []byte) ([]byte, error) {
+func (a *remoteAction) serveInbound(in gateway.Inbound, format codec.Codec, dst, body []byte) ([]byte, error) {
+	if format != nil {
+		return dst, a.onlyJSON(format)
+	}
 	var c gatewayContext
 	c.fill(&in, a.op.node)
 	defer c.end()
 	return a.callJSON(&c, body, dst, callOptions{})
+}
+
+// onlyJSON is the error of a call in a format for which the action's types would have to be known.
+func (a *remoteAction) onlyJSON(format codec.Codec) *Error {
+	return &Error{Code: CodeFailedPrecondition, Name: nameNoCommonCodec, Node: a.op.node.id,
+		Message: a.action.Name + " is of another node, whose types are not known here: it is called with JSON and not with " + format.Name()}
 }
 
 // With returns the same action with more middlewares around it, the first outermost: for a gateway that puts
@@ -316,7 +346,10 @@ func (w *wrappedRemoteAction) callJSON(ctx context.Context, in, dst []byte, o ca
 	return append(dst, r.out...), nil
 }
 
-func (w *wrappedRemoteAction) serveJSON(in gateway.Inbound, dst, body []byte) ([]byte, error) {
+func (w *wrappedRemoteAction) serveInbound(in gateway.Inbound, format codec.Codec, dst, body []byte) ([]byte, error) {
+	if format != nil {
+		return dst, w.onlyJSON(format)
+	}
 	var c gatewayContext
 	c.fill(&in, w.op.node)
 	defer c.end()

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
@@ -180,6 +181,29 @@ func noStream(n *Node, action string) *Error {
 // Where calls wait for so long that further ones are refused, it opens no stream: the error is [ErrTooManyCalls]. While streams hold
 // more than their part of [BufferLimits] it waits, and after 2 seconds the error is [ErrTooManyStreams].
 func OpenAction[In, Out any](ctx context.Context, a *Action) (*Stream[Out, In], error) {
+	return openMeasured(ctx, a, openAction[In, Out])
+}
+
+// Open is [OpenAction] for values in the format of a codec, for gateways of protocols that have one of their own. Of an action of
+// another node only JSON is known here: the error is [ErrNoCommonCodec].
+func (a *Action) Open(ctx context.Context, format codec.Codec) (*Stream[[]byte, []byte], error) {
+	return openMeasured(ctx, a, func(ctx context.Context, a *Action) (*Stream[[]byte, []byte], error) {
+		switch e := a.endpoint.(type) {
+		case nil:
+			return nil, a.notHere()
+		case streamOpener:
+			return e.openEncoded(ctx, format)
+		case *remoteAction:
+			return nil, e.onlyJSON(format)
+		case *wrappedRemoteAction:
+			return nil, e.onlyJSON(format)
+		}
+		return nil, noStream(a.node, a.Name)
+	})
+}
+
+// openMeasured opens a stream where the node has place for what will wait in it.
+func openMeasured[R, S any](ctx context.Context, a *Action, open func(context.Context, *Action) (*Stream[R, S], error)) (*Stream[R, S], error) {
 	n := a.node
 	if !n.admission.Fits(0, 0) {
 		return nil, n.tooManyCalls()
@@ -189,7 +213,7 @@ func OpenAction[In, Out any](ctx context.Context, a *Action) (*Stream[Out, In], 
 	if !ok {
 		return nil, n.tooManyWait()
 	}
-	s, err := openAction[In, Out](ctx, a)
+	s, err := open(ctx, a)
 	if err != nil {
 		opening.Failed()
 		return nil, err

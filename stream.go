@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/validate"
@@ -254,6 +255,8 @@ func (o *openedStream[In, Out]) drop(*Request)      {}
 // streamOpener is a stream action for callers that do not know its types.
 type streamOpener interface {
 	openAny(ctx context.Context) (anyStream, error)
+	// openEncoded opens it with values in a format.
+	openEncoded(ctx context.Context, format codec.Codec) (*Stream[[]byte, []byte], error)
 }
 
 // anyStream is a caller's end whose values are given by pointer.
@@ -286,6 +289,35 @@ func (h *streamHandler[In, Out]) openAny(ctx context.Context) (anyStream, error)
 			var value In
 			if err := convertInto(&value, in); err != nil {
 				return badInput(h.op.node, "a value for "+h.action.Name, err)
+			}
+			return s.Send(value)
+		},
+	}, nil
+}
+
+func (h *streamHandler[In, Out]) openEncoded(ctx context.Context, format codec.Codec) (*Stream[[]byte, []byte], error) {
+	s, err := h.openStream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n := h.op.node
+	return &Stream[[]byte, []byte]{
+		ctx: s.ctx, closeSend: s.closeSend, end: s.end,
+		recv: func() ([]byte, error) {
+			value, err := s.Recv()
+			if err != nil {
+				return nil, err
+			}
+			data, err := format.Append(nil, &value)
+			if err != nil {
+				return nil, n.badOutput("a value of "+h.action.Name, n.id, "cannot be written as "+format.Name(), err)
+			}
+			return data, nil
+		},
+		send: func(data []byte) error {
+			var value In
+			if err := format.Decode(data, &value); err != nil {
+				return badInput(n, "a value for "+h.action.Name, err)
 			}
 			return s.Send(value)
 		},

@@ -82,7 +82,11 @@ func checkSite(x *exchange.Exchange) error {
 // has failed over it.
 func (s *server) preflight(x *exchange.Exchange) (answered bool) {
 	err := isolate.Do(func() error {
-		for _, step := range s.groupOf(x.Path).chain {
+		chain := s.groupOf(x.Path).chain
+		if to := s.tables.get().protocols[x.Path]; to != nil {
+			chain = to.chain // the group of an action, whose address in another protocol may have no prefix
+		}
+		for _, step := range chain {
 			if step.Preflight != nil && step.Preflight(x) {
 				answered = true
 				break

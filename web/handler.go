@@ -144,6 +144,9 @@ func (s *server) serveOther(w http.ResponseWriter, r *http.Request, x *exchange.
 		write(w, r, x)
 		return
 	}
+	if s.serveProtocol(w, r, x) {
+		return
+	}
 	to := &target{routeGroup: &s.settings.root, path: x.Path, chain: s.groupOf(x.Path).chain, page: (*requestContext).noTarget}
 	if len(s.settings.events) > 0 && x.Path == eventsPath && r.Method == http.MethodGet {
 		s.listen(w, r, x, to)
@@ -151,6 +154,9 @@ func (s *server) serveOther(w http.ResponseWriter, r *http.Request, x *exchange.
 	}
 	if m := s.mounted(x.Path); m != nil {
 		s.serveMounted(w, r, x, m)
+		return
+	}
+	if s.refuseUnknown(w, r, x) {
 		return
 	}
 	s.handleInGoroutine(x, to)

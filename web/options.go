@@ -86,7 +86,7 @@ func RequestTimeout(limit time.Duration) gateway.HTTPOption {
 
 // BodyLimit bounds the bodies of requests, in bytes. Default: 1 MiB. Uploads to streams are not bounded.
 func BodyLimit(bytes int64) gateway.HTTPOption {
-	return option{name: "BodyLimit", once: options.Caller(), routeGroup: func(d *routeGroup) { d.body = bytes }}.add()
+	return option{name: "BodyLimit", once: options.Caller(), routeGroup: func(d *routeGroup) { d.body, d.bodyGiven = bytes, true }}.add()
 }
 
 // MaxConnections bounds how many connections are open at once. Default: 10,000. Further ones wait to be accepted.

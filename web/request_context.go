@@ -92,20 +92,8 @@ func (rc *requestContext) runAfter() {
 // admit runs Before of the filters, and then prepare if it is not nil, for a request whose response others write: a stream or a
 // mounted handler. If it returns false, the exchange holds the complete response.
 func (rc *requestContext) admit(prepare func() error) bool {
-	let := false
-	err := isolate.Do(func() error {
-		if err := rc.runBefore(); err != nil {
-			return err
-		}
-		if prepare != nil {
-			if err := prepare(); err != nil {
-				return err
-			}
-		}
-		let = true
-		return nil
-	})
-	if let {
+	err := rc.pass(prepare)
+	if err == nil {
 		return true
 	}
 	isolate.Do(func() error {
@@ -114,6 +102,16 @@ func (rc *requestContext) admit(prepare func() error) bool {
 		return nil
 	})
 	return false
+}
+
+// pass is admit without an answer: it returns what kept the request out.
+func (rc *requestContext) pass(prepare func() error) error {
+	return isolate.Do(func() error {
+		if err := rc.runBefore(); err != nil || prepare == nil {
+			return err
+		}
+		return prepare()
+	})
 }
 
 func (rc *requestContext) do() error {

@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	options "github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/internal/protocol"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -19,6 +20,7 @@ type settings struct {
 	root      routeGroup
 	groups    []*routeGroup
 	mounts    []mount
+	protocols []protocol.Protocol
 	operators []string // roles, see Operators
 	forward   []string // patterns of actions of other nodes
 	events    []offeredEvents
@@ -42,6 +44,7 @@ type routeGroup struct {
 	decided        bool // Auth or AllowAnonymous was given
 	timeout        time.Duration
 	body           int64
+	bodyGiven      bool // body is what BodyLimit was given, here or at the root
 	strict         bool
 
 	chain     []exchange.Filter // filters that requests pass, see assemble
@@ -114,8 +117,12 @@ func (s *settings) isAgain(given *options.Given, o option) bool {
 
 // foreign takes options that are not of type option.
 func (s *settings) foreign(o any) {
-	if m, ok := o.(mount); ok {
-		s.mounts = append(s.mounts, m)
+	switch o := o.(type) {
+	case mount:
+		s.mounts = append(s.mounts, o)
+		return
+	case protocol.Protocol:
+		s.protocols = append(s.protocols, o)
 		return
 	}
 	s.problem("an option of another package: %T", o)
@@ -162,7 +169,7 @@ func (s *settings) inherit() {
 			d.timeout = s.root.timeout
 		}
 		if d.body == 0 {
-			d.body = s.root.body
+			d.body, d.bodyGiven = s.root.body, s.root.bodyGiven
 		}
 		d.strict = d.strict || s.root.strict
 	}

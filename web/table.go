@@ -15,6 +15,7 @@ import (
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/bind"
 	"github.com/sabir-go/sabir/internal/httpcache"
+	"github.com/sabir-go/sabir/internal/protocol"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -27,6 +28,7 @@ type target struct {
 	binder     *bind.Binder          // of a REST form; nil where the input is the body
 	get        bool                  // a REST form that only reads
 	page       func(*requestContext) // of the server itself; nil for an action
+	protocol   protocol.Protocol     // which answers at the path; nil for HTTP's own form
 	chain      []exchange.Filter
 	needsKeep  bool // the steps show requests to filters
 	operators  bool // it exists for operators only, which the last filter of chain sees to
@@ -43,6 +45,8 @@ type table struct {
 	calls   map[string]*target // POST, by path
 	folders map[string]bool    // the paths of services, above those of their actions
 	rest    bind.Router[*target]
+
+	protocols map[string]*target // of other protocols, by path
 
 	description description // made when it is first asked for
 }
@@ -88,13 +92,17 @@ func (ts *tables) make() *table {
 
 // newTable makes the targets of all public actions.
 func newTable(f *server) (t *table, problems []error) {
-	t = &table{changed: f.node.Changed(), calls: make(map[string]*target), folders: make(map[string]bool)}
+	t = &table{changed: f.node.Changed(), calls: make(map[string]*target), folders: make(map[string]bool), protocols: make(map[string]*target)}
 	for _, d := range f.settings.routeGroups() {
 		t.calls[d.prefix+batchPath] = &target{routeGroup: d, path: d.prefix + batchPath, page: (*requestContext).batch, chain: d.chain, needsKeep: d.needsKeep, limit: d.timeout, body: d.body}
 	}
+	var offered []*sabir.Action
 	for _, a := range f.node.Actions() {
 		if !f.offers(a) {
 			continue
+		}
+		if !isOperatorAction(a) {
+			offered = append(offered, a)
 		}
 		for _, d := range f.groupsOf(a) {
 			if err := t.add(f, d, a); err != nil {
@@ -108,6 +116,11 @@ func newTable(f *server) (t *table, problems []error) {
 		}
 		for _, d := range f.groupsOf(a) {
 			_ = t.add(f, d, a) // an address that it cannot have was reported when it was there, or is another's by now
+		}
+	}
+	for _, p := range f.settings.protocols {
+		if err := t.addProtocol(f, p, offered); err != nil {
+			problems = append(problems, err)
 		}
 	}
 	return t, problems

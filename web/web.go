@@ -183,6 +183,9 @@ func (s *server) Stop(ctx context.Context) error {
 	streams, mounts := make(chan error, 1), make(chan error, 1)
 	go func() { streams <- s.streams.Stop(ctx) }()
 	go func() { mounts <- s.stopMounted(ctx) }()
+	for _, p := range s.settings.protocols {
+		p.Stop()
+	}
 	err := s.engine.Shutdown(ctx)
 	if err != nil {
 		cut := s.inFlight.Load()

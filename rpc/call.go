@@ -1,0 +1,124 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/protocol"
+)
+
+// call is a request for an action, in the context of its handler.
+type call struct {
+	*protocol.Call
+	control *http.ResponseController
+	format  codec.Codec // of the messages
+	grpc    bool        // gRPC or gRPC-Web, otherwise Connect
+	http1   bool
+	answer  answer
+}
+
+type callKey struct{}
+
+func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
+
+// serveUnary calls the action of the request.
+func serveUnary(ctx context.Context, request *connect.Request[frame]) (*connect.Response[frame], error) {
+	c := callOf(ctx)
+	// The deadline for the request must not end the call: the server reads on to notice when the caller goes.
+	c.control.SetReadDeadline(time.Time{})
+	in := c.Inbound
+	in.Context = gateway.WithAnswer(ctx, &c.answer)
+	if deadline, ok := ctx.Deadline(); ok {
+		in.Limit = min(in.Limit, max(time.Until(deadline), 1)) // 0 would be no limit
+	}
+	out, err := c.Action.Serve(in, c.format, nil, request.Msg.data)
+	header, trailer := c.answer.close()
+	if err != nil {
+		failed := c.failure(err)
+		merge(failed.Meta(), header)
+		merge(failed.Meta(), trailer)
+		return nil, failed
+	}
+	response := connect.NewResponse(&frame{out})
+	merge(response.Header(), header)
+	merge(response.Trailer(), trailer)
+	return response, nil
+}
+
+// failure is an error of the call as its caller has it.
+func (c *call) failure(err error) *connect.Error {
+	e := c.Public(err)
+	if bad, ok := errors.AsType[*codec.Error](err); ok && c.grpc && bad != nil && e.Name == sabir.ErrBadInput.Name {
+		undecodable := *e // which is a fault of the protocol to clients of gRPC, as it is to its own servers
+		undecodable.Code = sabir.CodeInternal
+		e = &undecodable
+	}
+	return toConnect(e)
+}
+
+// answer keeps the headers and trailers that a handler sets: see [gateway.Answer].
+type answer struct {
+	mu              sync.Mutex
+	header, trailer http.Header
+	begun, ended    bool
+}
+
+// SetHeader implements [gateway.Answer].
+func (a *answer) SetHeader(name, value string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.begun && !a.ended {
+		set(&a.header, name, value)
+	}
+}
+
+// SetTrailer implements [gateway.Answer].
+func (a *answer) SetTrailer(name, value string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.ended {
+		set(&a.trailer, name, value)
+	}
+}
+
+func set(h *http.Header, name, value string) {
+	if isReserved(strings.ToLower(name)) {
+		return // the protocol's own
+	}
+	if *h == nil {
+		*h = make(http.Header)
+	}
+	h.Set(name, value)
+}
+
+// begin returns the headers, the first time; none can be set afterwards.
+func (a *answer) begin() http.Header {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	h := a.header
+	a.begun, a.header = true, nil
+	return h
+}
+
+// close returns what was set and not sent yet; nothing can be set afterwards.
+func (a *answer) close() (header, trailer http.Header) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ended = true
+	return a.header, a.trailer
+}
+
+func merge(into, from http.Header) {
+	for name, values := range from {
+		into[name] = append(into[name], values...)
+	}
+}

@@ -1,0 +1,143 @@
+package rpc
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"connectrpc.com/connect"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/protocol"
+	"github.com/sabir-go/sabir/web"
+)
+
+// Serve is an option of sabir.HTTP that offers all actions which the server offers over gRPC, Connect and gRPC-Web too. Those of other
+// nodes (web.Forward) are left out, since their types are not known here.
+//
+// A message may have 4 MiB, as gRPC's own servers take, or what web.BodyLimit was given. The time of a call is bounded by
+// web.RequestTimeout; streams have the deadline of their caller. 4,096 streams may be open at once.
+func Serve() gateway.HTTPOption {
+	return func(c *gateway.HTTPConfig) {
+		d := newDoor()
+		c.Options = append(c.Options, protocol.Protocol(d))
+		for _, m := range d.mounts() {
+			m(c)
+		}
+	}
+}
+
+// maxMessage is the most bytes of a message where nobody has set a bound. It is that of other servers of gRPC.
+const maxMessage = 4 << 20
+
+// door serves the actions of one server.
+type door struct {
+	services atomic.Pointer[services] // that are offered now
+	handlers sync.Map                 // by the most bytes of a message: int to *handlers
+	errors   *connect.ErrorWriter
+	streams  streams
+	health   health
+}
+
+func newDoor() *door {
+	d := &door{errors: connect.NewErrorWriter()}
+	d.services.Store(&services{})
+	d.streams.open = make(map[*context.CancelCauseFunc]struct{})
+	d.health.stopped = make(chan struct{})
+	return d
+}
+
+// mounts are the services of gRPC itself.
+func (d *door) mounts() []gateway.HTTPOption {
+	options := []gateway.HTTPOption{web.Mounted("/"+healthName, d.health.mount)}
+	for path, h := range d.reflection() {
+		options = append(options, web.Mount(path, h))
+	}
+	return options
+}
+
+// Offer implements [protocol.Protocol].
+func (d *door) Offer(node *sabir.Node, actions []*sabir.Action) map[*sabir.Action]string {
+	offered, problems := newServices(actions)
+	for _, err := range problems {
+		node.Log().Warn("an action cannot be called over gRPC", "node", node.ID(), "error", err)
+	}
+	d.services.Store(offered)
+	return offered.paths
+}
+
+// Refuse implements [protocol.Protocol].
+func (d *door) Refuse(w http.ResponseWriter, r *http.Request, why *sabir.Error) {
+	d.errors.Write(w, r, toConnect(why)) // an error means that the caller is gone
+}
+
+// Speaks implements [protocol.Protocol].
+func (d *door) Speaks(r *http.Request) bool {
+	if r.Method == http.MethodGet {
+		return r.URL.Query().Get("connect") == "v1"
+	}
+	return r.Method == http.MethodPost && (r.Header.Get("Connect-Protocol-Version") != "" || isRPC(r.Header.Get("Content-Type")))
+}
+
+// Stop implements [protocol.Protocol].
+func (d *door) Stop() {
+	d.streams.stop()
+	d.health.stop.Do(func() { close(d.health.stopped) })
+}
+
+// handlers are connect's for one bound of messages. One serves all actions: which one, it reads from the context of the request.
+type handlers struct {
+	unary, get, stream *connect.Handler
+}
+
+func (d *door) handlersFor(limit int64) *handlers {
+	if known, ok := d.handlers.Load(limit); ok {
+		return known.(*handlers)
+	}
+	// Every message stays in the form in which it came until the action's types are known.
+	options := connect.WithHandlerOptions(
+		connect.WithCodec(frameCodec{name: "proto"}),
+		connect.WithCodec(frameCodec{name: "json", json: true}),
+		connect.WithCodec(frameCodec{name: "json; charset=utf-8", json: true}),
+		connect.WithReadMaxBytes(int(limit)),
+		connect.WithCompressMinBytes(1<<10),
+	)
+	const procedure = "/"
+	known, _ := d.handlers.LoadOrStore(limit, &handlers{
+		unary: connect.NewUnaryHandler(procedure, serveUnary, options),
+		get:   connect.NewUnaryHandler(procedure, serveUnary, options, connect.WithIdempotency(connect.IdempotencyNoSideEffects)),
+		// A handler of streams both ways would refuse HTTP/1.1, over which one side after the other works. The interceptor serves the
+		// stream itself, so the shape of this one does not count.
+		stream: connect.NewServerStreamHandler(procedure, func(context.Context, *connect.Request[frame], *connect.ServerStream[frame]) error { return nil },
+			options, connect.WithInterceptors(streamInterceptor{&d.streams})),
+	})
+	return known.(*handlers)
+}
+
+// Serve implements [protocol.Protocol].
+func (d *door) Serve(w http.ResponseWriter, r *http.Request, c *protocol.Call) {
+	limit := c.Body
+	if limit == 0 {
+		limit = maxMessage
+	}
+	own := &call{Call: c, control: http.NewResponseController(w), format: protobuf.Codec, grpc: isGRPC(r.Header.Get("Content-Type")), http1: r.ProtoMajor == 1}
+	if isJSON(r) {
+		own.format = protoJSON
+		if c.Inbound.Strict {
+			own.format = strictProtoJSON
+		}
+	}
+	addMetadata(&c.Inbound, r.Header)
+	h := d.handlersFor(limit)
+	handler := h.unary
+	switch {
+	case c.Action.Stream:
+		handler = h.stream
+	case readsOnly(c.Action):
+		handler = h.get
+	}
+	handler.ServeHTTP(w, r.WithContext(context.WithValue(c.Inbound.Context, callKey{}, own)))
+}

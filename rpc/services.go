@@ -1,0 +1,141 @@
+package rpc
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec/protobuf"
+)
+
+// services are the actions that a server offers at one moment.
+type services struct {
+	paths   map[*sabir.Action]string
+	methods []offeredMethod // by path
+
+	describing sync.Once
+	files      *protoregistry.Files
+}
+
+type offeredMethod struct {
+	method
+	action *sabir.Action
+}
+
+// newServices takes those actions whose types are known here and have a form in Protocol Buffers.
+func newServices(actions []*sabir.Action) (s *services, problems []error) {
+	s = &services{paths: make(map[*sabir.Action]string)}
+	taken := make(map[string]*sabir.Action)
+	for _, a := range actions {
+		if a.In == nil || a.Out == nil {
+			continue // of another node
+		}
+		m := methodOf(a)
+		if other := taken[m.path()]; other != nil {
+			problems = append(problems, fmt.Errorf("%s and %s both are %s: the former is called there", other.Name, a.Name, m.path()))
+			continue
+		}
+		if _, err := protobuf.Descriptor(a.In); err != nil {
+			problems = append(problems, fmt.Errorf("the input of %s: %w", a.Name, err))
+			continue
+		}
+		if _, err := protobuf.Descriptor(a.Out); err != nil {
+			problems = append(problems, fmt.Errorf("the answer of %s: %w", a.Name, err))
+			continue
+		}
+		taken[m.path()], s.paths[a] = a, m.path()
+		s.methods = append(s.methods, offeredMethod{m, a})
+	}
+	slices.SortFunc(s.methods, func(a, b offeredMethod) int { return strings.Compare(a.path(), b.path()) })
+	return s, problems
+}
+
+// names lists the services.
+func (s *services) names() []string {
+	names := make([]string, 0, len(s.methods))
+	for i := range s.methods {
+		names = append(names, s.methods[i].serviceName())
+	}
+	return slices.Compact(names)
+}
+
+// descriptors returns a file for each package, with its services and messages.
+func (s *services) descriptors() *protoregistry.Files {
+	s.describing.Do(func() {
+		s.files = new(protoregistry.Files)
+		for _, file := range s.describe() {
+			made, err := protodesc.NewFile(file, protoregistry.GlobalFiles)
+			if err == nil {
+				_ = s.files.RegisterFile(made) // its only error is a name that another file has, which is not described then
+			}
+		}
+	})
+	return s.files
+}
+
+// describe makes the files, in the order of their names.
+func (s *services) describe() []*descriptorpb.FileDescriptorProto {
+	packages := make(map[string][]offeredMethod)
+	for _, m := range s.methods {
+		packages[m.pkg] = append(packages[m.pkg], m)
+	}
+	var files []*descriptorpb.FileDescriptorProto
+	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
+		files = append(files, describePackage(pkg, packages[pkg]))
+	}
+	return files
+}
+
+func describePackage(pkg string, methods []offeredMethod) *descriptorpb.FileDescriptorProto {
+	file := &descriptorpb.FileDescriptorProto{Syntax: proto.String("proto3"), Package: &pkg, Name: proto.String(strings.ReplaceAll(pkg, ".", "/") + ".proto")}
+	var service *descriptorpb.ServiceDescriptorProto
+	for i := range methods {
+		if service == nil || service.GetName() != methods[i].service {
+			service = &descriptorpb.ServiceDescriptorProto{Name: &methods[i].service}
+			file.Service = append(file.Service, service)
+		}
+		service.Method = append(service.Method, &descriptorpb.MethodDescriptorProto{Name: &methods[i].name, Options: options(methods[i].action)})
+	}
+	messages := protobuf.NewDescriber(file) // knows the services now, whose names no message may have
+	i := 0
+	for _, service := range file.Service {
+		for _, m := range service.Method {
+			a := methods[i].action
+			i++
+			m.InputType, m.OutputType = message(messages.Message(a.In)), message(messages.Message(a.Out))
+			if a.Stream {
+				m.ClientStreaming, m.ServerStreaming = &a.Stream, &a.Stream
+			}
+		}
+	}
+	return file
+}
+
+// message is the name of a message that newServices has found to have a descriptor.
+func message(name string, _ error) *string { return &name }
+
+func options(a *sabir.Action) *descriptorpb.MethodOptions {
+	var o descriptorpb.MethodOptions
+	switch {
+	case a.Stream:
+	case readsOnly(a):
+		o.IdempotencyLevel = descriptorpb.MethodOptions_NO_SIDE_EFFECTS.Enum()
+	case a.Idempotent:
+		o.IdempotencyLevel = descriptorpb.MethodOptions_IDEMPOTENT.Enum()
+	}
+	if a.Deprecated != "" {
+		o.Deprecated = proto.Bool(true)
+	}
+	if proto.Size(&o) == 0 {
+		return nil
+	}
+	return &o
+}

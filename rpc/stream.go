@@ -1,0 +1,178 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
+)
+
+const (
+	// maxStreams bounds the streams of a server.
+	maxStreams = 4096
+	// streamGrace is for how long a server that stops lets streams go on, so that those with an end come to it.
+	streamGrace = 5 * time.Second
+)
+
+// streams are those that are open.
+type streams struct {
+	mu       sync.Mutex
+	open     map[*context.CancelCauseFunc]struct{}
+	stopping bool
+}
+
+// begin counts a stream in. end ends it when the server stops.
+func (s *streams) begin(end *context.CancelCauseFunc) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.stopping:
+		return stopped()
+	case len(s.open) >= maxStreams:
+		return sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrTooManyStreams.Name, "the node has %d streams open over gRPC, which is all it takes", maxStreams).AsRetryable()
+	}
+	s.open[end] = struct{}{}
+	return nil
+}
+
+func (s *streams) leave(end *context.CancelCauseFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, end)
+}
+
+// stop takes no more streams, and ends those that are open in a while.
+func (s *streams) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopping = true
+	if len(s.open) == 0 {
+		return
+	}
+	time.AfterFunc(streamGrace, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for end := range s.open {
+			(*end)(stopped())
+		}
+	})
+}
+
+func stopped() *sabir.Error {
+	return sabir.NewError(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "the node stops: open the stream again, on another node").AsRetryable()
+}
+
+// streamInterceptor serves streams in place of the handler that it is given to.
+type streamInterceptor struct{ streams *streams }
+
+func (i streamInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc { return next }
+
+func (i streamInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+func (i streamInterceptor) WrapStreamingHandler(connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		c := callOf(ctx)
+		err := i.streams.serve(ctx, c, conn)
+		header, trailer := c.answer.close()
+		merge(conn.ResponseHeader(), header)
+		merge(conn.ResponseTrailer(), trailer)
+		if err != nil {
+			return c.failure(err)
+		}
+		return nil
+	}
+}
+
+// serve passes messages on between the connection and the action until one of them ends.
+func (s *streams) serve(ctx context.Context, c *call, conn connect.StreamingHandlerConn) error {
+	// Streams have no deadline but their caller's.
+	c.control.SetReadDeadline(time.Time{})
+	c.control.SetWriteDeadline(time.Time{})
+	if c.http1 {
+		c.control.EnableFullDuplex()
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	if err := s.begin(&end); err != nil {
+		return err
+	}
+	defer s.leave(&end)
+	defer c.Until(end)()
+
+	ctx = sabir.WithRequestID(gateway.WithAnswer(ctx, &c.answer), c.Inbound.RequestID)
+	for key, value := range c.Inbound.Metadata {
+		ctx = sabir.WithMetadata(ctx, key, value)
+	}
+	stream, err := c.Action.Open(ctx, c.format)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		if err := receive(conn, stream); err != nil {
+			end(err)
+		}
+	}()
+	defer func() {
+		end(nil)
+		stream.Close()
+		select {
+		case <-received:
+		default: // it waits for a message that nobody wants any more
+			c.control.SetReadDeadline(time.Unix(1, 0))
+			<-received
+		}
+	}()
+	err = send(c, conn, stream)
+	if cause := context.Cause(ctx); err != nil && cause != nil && ctx.Err() != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		return cause // why it was ended here
+	}
+	return err
+}
+
+// receive passes on what the caller sends.
+func receive(conn connect.StreamingHandlerConn, stream *sabir.Stream[[]byte, []byte]) error {
+	for {
+		var message frame
+		err := conn.Receive(&message)
+		switch {
+		case errors.Is(err, io.EOF):
+			stream.CloseSend()
+			return nil
+		case err != nil:
+			return fromConnect(err)
+		}
+		if err := stream.Send(message.data); err == io.EOF {
+			return nil // the action has ended, and send returns why
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// send passes on what the action sends, and returns its error.
+func send(c *call, conn connect.StreamingHandlerConn, stream *sabir.Stream[[]byte, []byte]) error {
+	for {
+		data, err := stream.Recv()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		merge(conn.ResponseHeader(), c.answer.begin())
+		if err := conn.Send(&frame{data}); err != nil {
+			return fromConnect(err) // the caller is gone
+		}
+	}
+}
