@@ -18,12 +18,21 @@ type Option func(*config)
 
 type config struct {
 	tools, resources []string // patterns of actions
+	readOnly         bool
 	prompts          []*prompt
 	instructions     string
 	pageSize         int
 	sessions         int
 	oauth            *protected
 	problems         []error
+}
+
+func newConfig(options []Option) config {
+	c := config{pageSize: 100, sessions: 1000}
+	for _, o := range options {
+		o(&c)
+	}
+	return c
 }
 
 func (c *config) problem(format string, args ...any) {
@@ -34,10 +43,7 @@ func (c *config) problem(format string, args ...any) {
 // sabir.HTTP: callers authenticate as the server's options say, and pages of other sites are refused. The size of a request is
 // bounded by web.BodyLimit.
 func At(path string, options ...Option) gateway.HTTPOption {
-	c := config{pageSize: 100, sessions: 1000}
-	for _, o := range options {
-		o(&c)
-	}
+	c := newConfig(options)
 	mounted := web.Mounted(path, func(site web.Site) (http.Handler, error) {
 		if err := errors.Join(c.problems...); err != nil {
 			return nil, err
@@ -57,6 +63,12 @@ func At(path string, options ...Option) gateway.HTTPOption {
 // names.
 func Tools(patterns ...string) Option {
 	return func(c *config) { c.tools = c.addPatterns("Tools", c.tools, patterns) }
+}
+
+// ReadOnly leaves out, of what [Tools] names, all actions that do not declare that they only read: by a route with GET and none with
+// another method, or by a cache.
+func ReadOnly() Option {
+	return func(c *config) { c.readOnly = true }
 }
 
 // Resources offers what actions that match one of the patterns answer as resources: those that have a route with GET and whose input

@@ -134,7 +134,7 @@ func (o *offer) resource(uri string) (*resource, string) {
 // readResource answers with what the action answers.
 func (s *server) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	found, path := s.offer.resource(r.Params.URI)
-	from := callerOf(r.Extra)
+	from := s.callerOf(r.Extra)
 	if found == nil || from == nil {
 		return nil, sdk.ResourceNotFoundError(r.Params.URI)
 	}

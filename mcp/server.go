@@ -43,6 +43,7 @@ type server struct {
 	withID  http.Handler // for the revisions of 2024 and 2025
 	without http.Handler // for 2026-07-28 and later
 	known   *sessionTable
+	own     *http.Request // stands for the client's request where the client does not come over HTTP; nil otherwise
 
 	stopping atomic.Bool
 	stop     context.CancelFunc // ends watch
@@ -257,12 +258,12 @@ func knowCaller(ctx context.Context, _ string, _ *http.Request) (*sdkauth.TokenI
 	return &sdkauth.TokenInfo{UserID: p.Subject, Extra: map[string]any{requestNote: caller}}, nil
 }
 
-// callerOf is the client's request.
-func callerOf(extra *sdk.RequestExtra) *http.Request {
+// callerOf is the client's request; nil for none.
+func (s *server) callerOf(extra *sdk.RequestExtra) *http.Request {
 	if extra != nil && extra.TokenInfo != nil {
 		if r, ok := extra.TokenInfo.Extra[requestNote].(*http.Request); ok {
 			return r
 		}
 	}
-	return nil
+	return s.own
 }

@@ -12,7 +12,7 @@ import (
 
 // call calls the action of a tool.
 func (s *server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	t, from := s.offer.tool(r.Params.Name), callerOf(r.Extra)
+	t, from := s.offer.tool(r.Params.Name), s.callerOf(r.Extra)
 	if t == nil || from == nil { // it has gone in this moment
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "unknown tool " + r.Params.Name}
 	}

@@ -127,7 +127,7 @@ func (o *offer) updateTools(now api.API) {
 	tools := make(map[string]*tool)
 	for i := range now.Actions {
 		a := &now.Actions[i]
-		if !matches(o.server.config.tools, a.Name) {
+		if !matches(o.server.config.tools, a.Name) || o.server.config.readOnly && !reads(a) {
 			continue
 		}
 		t := newTool(a, now)

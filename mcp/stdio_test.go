@@ -1,0 +1,104 @@
+package mcp_test
+
+import (
+	"context"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/mcp"
+	_ "github.com/sabir-go/sabir/transport/mem"
+	"github.com/sabir-go/sabir/web"
+)
+
+// serveStdio serves a node over a pair of pipes and connects a client.
+func serveStdio(t *testing.T, node *sabir.Node, options ...mcp.Option) (session *sdk.ClientSession, ended chan error) {
+	t.Helper()
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	ended = make(chan error, 1)
+	go func() { ended <- mcp.ServeStdio(t.Context(), node, fromClient, toClient, options...) }()
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return session, ended
+}
+
+func startNode(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
+	t.Helper()
+	node := sabir.NewNode(options...)
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, node) })
+	return node
+}
+
+func TestOneClientIsServedOverStdioUntilItGoes(t *testing.T) {
+	node := startNode(t, sabir.Serve(orders(), vault()))
+	session, ended := serveStdio(t, node, mcp.Tools("orders.*", "vault.*"), mcp.Resources("orders.get"))
+	if _, texts := callTool(t, session, "orders_list", nil); texts[0] != `{"result":[{"id":"o-1"},{"id":"o-2"}]}` {
+		t.Errorf("%q", texts)
+	}
+	if result, _ := callTool(t, session, "vault_open", nil); !result.IsError {
+		t.Error("it calls as nobody, and the vault is for keepers")
+	}
+	if result, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "orders://o-1"}); err != nil || !strings.Contains(result.Contents[0].Text, "apple") {
+		t.Errorf("%v, %v", result, err)
+	}
+	session.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAStdioServerEndsWithItsContext(t *testing.T) {
+	node := startNode(t, sabir.Serve(orders()))
+	ctx, cancel := context.WithCancel(t.Context())
+	in, _ := io.Pipe()
+	_, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- mcp.ServeStdio(ctx, node, in, out, mcp.Tools("**")) }()
+	cancel()
+	if err := <-ended; err != context.Canceled {
+		t.Error(err)
+	}
+}
+
+func TestWithReadOnlyThereAreToolsThatReadOnly(t *testing.T) {
+	session, ended := serveStdio(t, startNode(t, sabir.Serve(orders())), mcp.Tools("**"), mcp.ReadOnly())
+	if got := slices.Sorted(maps.Keys(toolsOf(t, session))); !slices.Equal(got, []string{"orders_get", "orders_list"}) {
+		t.Errorf("%q", got)
+	}
+	session.Close()
+	<-ended
+}
+
+func TestActionsOfOtherNodesAreToolsWhereTheyAreForwarded(t *testing.T) {
+	address := "mem://" + t.Name()
+	startNode(t, sabir.NodeID("worker"), sabir.Join(address), sabir.Serve(orders()))
+	gateway := startNode(t, sabir.NodeID("gateway"), sabir.Join(address), sabir.HTTP(":0", web.Forward("orders.*"), mcp.At("/mcp", mcp.Tools("**"))))
+	if err := gateway.WaitFor(t.Context(), "orders"); err != nil {
+		t.Fatal(err)
+	}
+	changed := make(chan struct{}, 10)
+	session := connect(t, "http://"+gateway.HTTPAddr()+"/mcp", withoutSessions, &sdk.ClientOptions{ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed <- struct{}{} }})
+	for toolsOf(t, session)["orders_get"] == nil {
+		<-changed
+	}
+	for schema := ""; !strings.Contains(schema, `"enum":["o-1","o-2","o-3","none"]`); { // the other node is asked to describe it
+		schema = mustJSON(t, toolsOf(t, session)["orders_get"].InputSchema)
+		if t.Context().Err() != nil {
+			t.Fatal(schema)
+		}
+	}
+	if result, texts := callTool(t, session, "orders_get", map[string]any{"id": "o-1"}); result.IsError || !strings.Contains(texts[0], "apple") {
+		t.Errorf("%q", texts)
+	}
+}
