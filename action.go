@@ -362,20 +362,19 @@ func checkRules[In any](plan *validate.Plan, a *Action, in *In) error {
 	if err == nil {
 		return nil
 	}
-	return a.invalid(err)
+	return invalid(a.node, "the input of "+a.Name, err)
 }
 
-// invalid makes the caller's error of broken rules.
-func (a *Action) invalid(err error) *Error {
-	const is = " is not valid: "
-	if e := a.node.panicInside("the input of "+a.Name, err); e != nil {
+// invalid makes the error of broken rules for who gave the value, which what names.
+func invalid(n *Node, what string, err error) *Error {
+	if e := n.panicInside(what, err); e != nil {
 		return e
 	}
-	e := &Error{Code: CodeInvalidArgument, Name: nameValidationFailed, Node: a.Node, cause: err}
+	e := &Error{Code: CodeInvalidArgument, Name: nameValidationFailed, Node: n.id, cause: err}
 	if fields, ok := err.(validate.Errors); ok {
-		e.Data, e.Message = fields, fields.After("the input of "+a.Name+is)
+		e.Data, e.Message = fields, fields.After(what+" is not valid: ")
 	} else {
-		e.Message = "the input of " + a.Name + is + err.Error()
+		e.Message = what + " is not valid: " + err.Error()
 	}
 	return e
 }

@@ -100,9 +100,9 @@ func eventReceiver(t *testing.T, handle func(ctx context.Context, payload any) e
 	t.Helper()
 	var r *sabir.EventReceiver
 	s := sabir.NewService("shop", sabir.Version(2))
-	s.Attach(&part{name: "part", open: func() error {
-		r = s.EventReceiver("order.placed", sabir.Subscription{Pattern: "order.*", Group: s.Group(), Type: reflect.TypeFor[string]()}, handle)
-		return nil
+	s.Attach(&part{name: "part", open: func() (err error) {
+		r, err = s.EventReceiver("order.placed", sabir.Subscription{Pattern: "order.*", Group: s.Group(), Type: reflect.TypeFor[string]()}, handle)
+		return err
 	}}, 0)
 	startNode(t, append(options, sabir.NodeID("n1"), sabir.Serve(s))...)
 	return r

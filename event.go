@@ -7,10 +7,12 @@ import (
 	"reflect"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/wire"
+	"github.com/sabir-go/sabir/validate"
 )
 
 // Event is one event on its way through the middlewares to one handler. It belongs to the delivery and must not be kept.
@@ -159,6 +161,7 @@ type eventHandler[T any] struct {
 	fn      func(context.Context, T) error
 	node    *Node
 	sub     *Subscription
+	plan    *validate.Plan // nil where the payload has no rules
 	gate    *gate
 	direct  bool
 	chain   EventHandler
@@ -172,6 +175,10 @@ func (h *eventHandler[T]) subscription() *Subscription { return h.sub }
 func (h *eventHandler[T]) compose(n *Node, s *Service, def *eventDefinition) error {
 	h.node, h.gate = n, s.gate
 	h.sub = &Subscription{Service: s.fullName(), Pattern: def.pattern, Group: def.group, Type: reflect.TypeFor[T](), Queued: def.queue > 0}
+	var err error
+	if h.plan, err = n.compileRules(h.sub.Type, def.where); err != nil {
+		return err
+	}
 	if n.withoutIdentities() && (s.rules != nil || def.rules != nil) {
 		return &Error{Code: CodeInvalidArgument, Name: nameBadService, Message: def.where.String() + ": the rules of the handler of " + def.pattern + " (sabir.Allow) need links with certificates: join with cluster.TLS"}
 	}
@@ -206,6 +213,11 @@ func (h *eventHandler[T]) receive(ctx context.Context, at *delivery, payload T) 
 }
 
 func (h *eventHandler[T]) receiveIn(c *callContext, ctx context.Context, at *delivery, payload T) error {
+	if h.plan != nil {
+		if err := h.checkRules(at, payload); err != nil {
+			return err
+		}
+	}
 	if h.queue != nil {
 		return h.queue.push(ctx, queuedEvent[T]{c.detached(), at, payload})
 	}
@@ -216,6 +228,17 @@ func (h *eventHandler[T]) receiveIn(c *callContext, ctx context.Context, at *del
 		return nil
 	}
 	return h.handle(c, at, payload)
+}
+
+// checkRules checks a payload against the rules in its struct tags, on the emitter's way in, so that a broken one is the emitter's error and
+// takes no place in a queue. It must not be inlined: the payload is moved to the heap here, and only for types that have rules.
+//
+//go:noinline
+func (h *eventHandler[T]) checkRules(at *delivery, payload T) error {
+	if err := h.plan.Check(unsafe.Pointer(&payload)); err != nil {
+		return invalid(h.node, "the event "+at.op.name+" for "+h.sub.Service, err)
+	}
+	return nil
 }
 
 // errGroupGone means that a handler's service stopped listening a moment after the handler was chosen for an event. The

@@ -92,6 +92,32 @@ func awaitLetters(t *testing.T, n *sabir.Node, name string, want int) []channel.
 	}
 }
 
+func TestAMessageThatBreaksRulesBecomesADeadLetterAtOnce(t *testing.T) {
+	type parcel struct {
+		Weight int `json:"weight" validate:"min=1"`
+	}
+	parcels := channel.New[parcel](t.Name())
+	s := sabir.NewService("billing")
+	handled := make(chan parcel, 2)
+	parcels.Consume(s, func(_ context.Context, p parcel) error {
+		handled <- p
+		return nil
+	})
+	n := channelNode(t, s)
+	for _, weight := range []int{0, 7} {
+		if _, err := parcels.Publish(t.Context(), n, parcel{weight}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dead := awaitLetters(t, n, t.Name()+".dead", 1)[0].Dead
+	if dead.Code != "InvalidArgument" || dead.Attempts != 1 || !strings.Contains(dead.Reason, "weight") {
+		t.Errorf("%+v", dead)
+	}
+	if p := next(t, handled); p.Weight != 7 {
+		t.Errorf("handled: %+v", p)
+	}
+}
+
 func TestADeadLetterIsReplayedForTheGroupThatFailedOnly(t *testing.T) {
 	c := parcels(t)
 	var mended atomic.Bool

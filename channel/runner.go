@@ -56,10 +56,13 @@ func openRunner(ctx context.Context, c *consumer, n *sabir.Node) (*runner, error
 		return nil, err
 	}
 	sub := sabir.Subscription{Pattern: c.spec.Name, Group: c.Group, Type: c.payload, Queued: true}
-	r := &runner{consumer: c, broker: b, node: n, store: store,
-		log:      n.Log().With("node", n.ID(), "channel", c.spec.Name, "group", c.Group),
-		receiver: c.service.EventReceiver(c.spec.Name, sub, c.invoke, c.Use...),
-		slots:    make(chan struct{}, c.MaxInFlight), handled: make(chan *engine.Delivery, c.MaxInFlight),
+	receiver, err := c.service.EventReceiver(c.spec.Name, sub, c.invoke, c.Use...)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{consumer: c, broker: b, node: n, store: store, receiver: receiver,
+		log:   n.Log().With("node", n.ID(), "channel", c.spec.Name, "group", c.Group),
+		slots: make(chan struct{}, c.MaxInFlight), handled: make(chan *engine.Delivery, c.MaxInFlight),
 		idle: make(chan struct{}), ended: make(chan struct{}), tracked: make(map[*engine.Delivery]bool)}
 	r.group, err = store.Join(ctx, engine.GroupSpec{Channel: c.spec.Name, Name: c.Group, From: c.position(), AckWait: c.AckWait,
 		InFlight: c.MaxInFlight})

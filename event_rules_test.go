@@ -1,0 +1,59 @@
+package sabir_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/validate"
+)
+
+type ruledEvent struct {
+	Amount int `json:"amount" validate:"min=1"`
+}
+
+func TestAnEventThatBreaksRulesIsTheEmittersErrorAndNotHandled(t *testing.T) {
+	paid := sabir.NewEvent[ruledEvent]("paid")
+	for name, options := range map[string][]sabir.EventOption{"plain": nil, "queued": {sabir.Buffered(4)}} {
+		handled := make(chan ruledEvent, 2)
+		s := sabir.NewService("books")
+		paid.On(s, func(_ context.Context, e ruledEvent) error {
+			handled <- e
+			return nil
+		}, options...)
+		join := sabir.Join("mem://" + t.Name() + name)
+		here := startNode(t, sabir.NodeID("here"), join, sabir.Serve(s))
+		elsewhere := startNode(t, sabir.NodeID("elsewhere"), join)
+		if err := elsewhere.WaitFor(t.Context(), "books"); err != nil {
+			t.Fatal(err)
+		}
+		for where, node := range map[string]*sabir.Node{"on its own node": here, "from another": elsewhere} {
+			t.Run(name+" "+where, func(t *testing.T) {
+				err := paid.Emit(t.Context(), node, ruledEvent{})
+				fields, _ := sabir.DataAs[validate.Errors](err)
+				if !errors.Is(err, sabir.ErrValidationFailed) || len(fields) != 1 || fields[0].Path != "amount" {
+					t.Errorf("%v, %+v", err, fields)
+				}
+				if err := paid.Emit(t.Context(), node, ruledEvent{7}); err != nil {
+					t.Error(err)
+				}
+				if e := <-handled; e.Amount != 7 {
+					t.Errorf("handled: %+v", e)
+				}
+			})
+		}
+	}
+}
+
+func TestAnEventHandlerWithRulesThatCannotBeDoesNotStart(t *testing.T) {
+	s := sabir.NewService("books")
+	sabir.On(s, "paid", func(context.Context, struct {
+		Amount int `validate:"prime"`
+	}) error {
+		return nil
+	})
+	if err := sabir.NewNode(sabir.Serve(s)).Start(t.Context()); !errors.Is(err, sabir.ErrBadService) {
+		t.Errorf("%v, want %v", err, sabir.ErrBadService)
+	}
+}
