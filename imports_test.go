@@ -14,14 +14,14 @@ import (
 // layers is the order of the top folders: a package may import packages of lower layers and of its own top folder, and nothing
 // else of the project. A new top folder must be added here before it can import or be imported.
 var layers = map[string]int{
-	"internal/recent": 0, "internal/seal": 0, "internal/compression": 0, "internal/ratelimit": 0, "internal/admission": 0, "internal/address": 0, "internal/identity": 0, "internal/backoff": 0, "internal/registry": 0, "internal/compilertest": 0, "internal/disk": 0, "internal/budget": 0, "internal/memory": 0, "internal/outlier": 0,
+	"internal/recent": 0, "internal/secret": 0, "internal/seal": 0, "internal/compression": 0, "internal/ratelimit": 0, "internal/admission": 0, "internal/address": 0, "internal/identity": 0, "internal/backoff": 0, "internal/registry": 0, "internal/compilertest": 0, "internal/disk": 0, "internal/budget": 0, "internal/memory": 0, "internal/outlier": 0,
 	"signal": 0, "internal/option": 0,
 	"gateway":              1,
 	"internal/httpgateway": 2,
 	"internal/membership":  1, // below transports: those that dial addresses link its gossip
-	"internal/joining":     1,
-	"cluster":              2, // below transports: transport/compress has an option of Join
-	"codec":                3, "transport": 3, "internal/brokers": 3,
+	"internal/joining":     1, "internal/vouch": 1,
+	"cluster": 2, // below transports: transport/compress has an option of Join
+	"codec":   3, "transport": 3, "internal/brokers": 3,
 	"validate":      4, // it names fields as the codecs do
 	"internal/wire": 5, "channel/engine": 5, "internal/schema": 5,
 	"internal/mesh": 6, "introspect": 6,

@@ -4,8 +4,20 @@ import (
 	"context"
 
 	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/internal/vouch"
 	"github.com/sabir-go/sabir/internal/wire"
 )
+
+func init() {
+	vouch.Of = func(node any) vouch.Node {
+		n := node.(*Node)
+		if len(n.joins) == 0 {
+			return vouch.Node{}
+		}
+		j := &n.joins[0]
+		return vouch.Node{Keys: j.Keys, TLS: j.TLS, Nodes: j.Vouchers}
+	}
+}
 
 // vouched reports whether the node at the other end of the link that a call came over may say for whom it is made, see
 // [cluster.Vouchers].

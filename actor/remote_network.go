@@ -33,6 +33,9 @@ func (e extension) Start(_ context.Context, n *sabir.Node) error {
 	if count := s.Count(); count > 0 {
 		return fmt.Errorf("actor: %d processes were started before the node: start them when it has started", count)
 	}
+	if err := s.remote.checkAllowed(n); err != nil {
+		return err
+	}
 	s.node = n
 	s.home = unique.Make(home{node: n.ID(), instance: s.home.Value().instance})
 	s.stopped.Store(false)
@@ -62,6 +65,7 @@ type network struct {
 	byNode sync.Map // string to the *session that is up
 
 	permitted sync.Map // name of a behaviour to permission
+	allowed   []string // Nodes of Config
 
 	remoteCounts sync.Map // unique.Handle[home] to *atomic.Int64: see count
 	limitOffset  int64    // lowers maxRemoteLinks in tests
@@ -80,6 +84,9 @@ type peer struct {
 }
 
 func (n *network) linked(l *wire.Link) {
+	if !n.allows(l) {
+		return // so no session begins, and what comes without one is ignored
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	node := l.Peer().Node

@@ -9,11 +9,16 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/internal/wire"
 )
 
 // AllowRemoteSpawn lets processes of other nodes start this behaviour here, by Spawn with OnNode: those of the nodes named, or of every
 // node of the cluster where none is. By default none may: they get ErrNotPermitted. What the process is started with
 // travels like a message. Permitting a behaviour again replaces the nodes.
+//
+// Where the links have certificates, nodes are patterns of the names in these, as sabir.FromNodes has them; elsewhere they are ids, which
+// nothing proves. Where nodes are named, the log has each verdict as "audit".
 func AllowRemoteSpawn[S, A any](s *System, b *Behavior[S, A], nodes ...string) {
 	s.remote.permitted.Store(b.d.name, permission{slices.Clone(nodes), permitted[S, A]{b}})
 }
@@ -23,8 +28,14 @@ type permission struct {
 	start starter
 }
 
-func (p permission) includes(node string) bool {
-	return len(p.nodes) == 0 || slices.Contains(p.nodes, node)
+func (p permission) includes(peer wire.Peer) bool {
+	switch {
+	case len(p.nodes) == 0:
+		return true
+	case peer.Names != nil:
+		return identity.Takes(p.nodes, peer.Names)
+	}
+	return slices.Contains(p.nodes, peer.Node)
 }
 
 // starter is a permitted[S, A].
@@ -140,7 +151,11 @@ func (s *session) readSpawn(r *postReader) error {
 	}
 	node := s.system.nodeName()
 	known, ok := s.system.remote.permitted.Load(behavior)
-	if !ok || !known.(permission).includes(s.node) {
+	allowed := ok && known.(permission).includes(s.link.Peer())
+	if ok && len(known.(permission).nodes) > 0 {
+		s.system.remote.audit(s.link.Peer(), "spawn "+behavior, allowed)
+	}
+	if !allowed {
 		s.fail(number, problem(ErrNotPermitted, node, "to start %q here: see actor.AllowRemoteSpawn", behavior))
 		return nil
 	}

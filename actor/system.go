@@ -52,6 +52,11 @@ type Config struct {
 	Logger       *slog.Logger // Default: slog.Default
 	MaxProcesses int          // Default: 16 Mi
 	Workers      int          // callbacks that run at once, without those that block. Default: GOMAXPROCS
+
+	// Nodes are the nodes whose processes reach those of this one: by patterns of the names in their certificates, as sabir.FromNodes
+	// has them. With the processes of all other nodes nothing is exchanged, in either direction: no message, call, link, monitor or
+	// spawn. The log has each link's verdict as "audit". A node with it does not join a cluster whose links have no certificates. Default: all.
+	Nodes []string
 }
 
 // NewSystem makes a system, which runs until Stop, or with its node.
@@ -60,6 +65,7 @@ func NewSystem(config Config) *System { return newSystem(config, seam.Machine{},
 // newSystem makes a system with a clock, and without workers if there are hooks.
 func newSystem(config Config, clock seam.Clock, hooks *seam.Hooks[PID]) *System {
 	s := &System{log: config.Logger, clock: clock, maxProcesses: config.MaxProcesses}
+	s.remote.allowed = slices.Clone(config.Nodes)
 	if s.log == nil {
 		s.log = slog.Default()
 	}

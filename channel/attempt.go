@@ -15,6 +15,7 @@ import (
 
 // handle runs the handler for one message and reports the result to the broker.
 func (r *runner) handle(d *engine.Delivery) {
+	r.broker.believe(r.spec.Name, &d.Message)
 	handlerLock := &r.broker.handlerLock
 	var marks []string
 	exclusive, begun := suspected(d), false

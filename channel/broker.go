@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/internal/vouch"
 )
 
 // Broker sets the broker that keeps the node's channels: "nats://10.0.0.5:4222" (JetStream), "redis://10.0.0.5:6379"
@@ -84,6 +85,8 @@ type broker struct {
 	store    engine.Store
 	declared map[string]engine.Spec
 	closed   bool
+
+	unvouched sync.Once // the log says once that a principal was left out
 
 	handlerLock handlerLock // of the handlers of all consumers
 }
@@ -239,6 +242,10 @@ func (b *broker) publish(ctx context.Context, spec engine.Spec, batch []*engine.
 		limited, cancel := context.WithTimeout(ctx, publishTimeout)
 		defer cancel()
 		ctx = limited
+	}
+	self := vouch.Of(b.node)
+	for _, m := range batch {
+		m.Metadata = self.Principal(m.Metadata, []byte(spec.Name), []byte(m.ID), m.Data)
 	}
 	what, begun := "publish to "+spec.Name, time.Now()
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {

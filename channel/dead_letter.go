@@ -77,6 +77,7 @@ func (b *broker) replay(ctx context.Context, name string, l engine.DeadLetter) e
 		return b.failure(ErrNoChannels, "node %s does not use channel %s and does not know its limits: replay on a node that does",
 			b.node.ID(), l.Dead.Channel)
 	}
+	b.believe(name, &l.Message)
 	again := &engine.Outgoing{Message: l.Message, Dedup: true} // so that a crash before the removal does not bring it twice
 	again.ID = derivedID(l.ID, l.Key, "again")
 	again.Only, again.Dead = l.Dead.Group, nil

@@ -2,6 +2,7 @@
 package identity
 
 import (
+	"crypto/x509"
 	"fmt"
 	"net/url"
 	"path"
@@ -51,6 +52,20 @@ type Meta struct {
 
 // PrincipalKey is the metadata under which the principal of a caller travels with a call, as JSON.
 const PrincipalKey = "sabir.principal"
+
+// NamesOf returns the names of a node's certificate: its URIs, such as a SPIFFE ID, and its DNS names; without any of these its common name. It
+// is not nil where there are none, which is not the same as having shown no certificate.
+func NamesOf(certificate *x509.Certificate) []string {
+	names := []string{}
+	for _, u := range certificate.URIs {
+		names = append(names, u.String())
+	}
+	names = append(names, certificate.DNSNames...)
+	if len(names) == 0 && certificate.Subject.CommonName != "" {
+		names = append(names, certificate.Subject.CommonName)
+	}
+	return names
+}
 
 // Takes reports whether one of the patterns, in which "*" stands for any text without a slash, takes one of the names that a node has proven.
 func Takes(patterns, names []string) bool {

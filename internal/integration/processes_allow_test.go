@@ -1,0 +1,108 @@
+package integration
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/cluster"
+)
+
+type guardedProcess struct{}
+
+func (*guardedProcess) Init(*actor.Process, string) error { return nil }
+
+var guardedBehavior = actor.Define("guarded", (*guardedProcess).Init)
+
+// processNode is a node with processes and a certificate of the name.
+func processNode(t *testing.T, ca *authority, id, name string, log *auditLog, config actor.Config, options ...cluster.Option) (*actor.System, *sabir.Node) {
+	t.Helper()
+	config.Logger = slog.New(slog.NewTextHandler(log, nil))
+	system := actor.NewSystem(config)
+	options = append(options, cluster.TLS(ca.config(t, name, "")))
+	return system, startAllowed(t, sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), sabir.Join("tls://127.0.0.1:0", options...)))
+}
+
+// awaitHolds waits until the condition holds.
+func awaitHolds(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(what + " did not come")
+		}
+	}
+}
+
+// spawnsAt starts a process on another node, once the two nodes know each other.
+func spawnsAt(system *actor.System, node string) error {
+	_, err := actor.Spawn(system, guardedBehavior, "", actor.OnNode(node))
+	return err
+}
+
+// The id that a node gives itself counts where links prove no names only.
+func TestProcessesAreStartedForTheCertificatesThatWereNamed(t *testing.T) {
+	ca, log := newAuthority(t), &auditLog{}
+	vault, node := processNode(t, ca, "vault", "vault", log, actor.Config{})
+	actor.AllowRemoteSpawn(vault, guardedBehavior, "orders-*")
+	for _, test := range []struct {
+		id, name string
+		want     error
+	}{{"a", "orders-1", nil}, {"orders-2", "mallory", actor.ErrNotPermitted}} {
+		system, _ := processNode(t, ca, test.id, test.name, &auditLog{}, actor.Config{}, cluster.Seeds(node.Info().Addr))
+		var err error
+		awaitHolds(t, "the answer for "+test.name, func() bool {
+			err = spawnsAt(system, "vault")
+			return !errors.Is(err, actor.ErrNoConnection)
+		})
+		if !errors.Is(err, test.want) {
+			t.Errorf("%s starts a process: %v, want %v", test.name, err, test.want)
+		}
+		verdict := map[bool]string{true: "verdict=allowed", false: "verdict=refused"}[test.want == nil]
+		if !log.has("msg=audit", "node="+test.id, test.name, `action="spawn guarded"`, verdict) {
+			t.Errorf("%s: the audit does not say so", test.name)
+		}
+	}
+}
+
+func TestProcessesAreReachedByTheNodesThatWereNamedOnly(t *testing.T) {
+	ca, log := newAuthority(t), &auditLog{}
+	vault, node := processNode(t, ca, "vault", "vault", log, actor.Config{Nodes: []string{"orders-*"}})
+	actor.AllowRemoteSpawn(vault, guardedBehavior)
+	seeds := cluster.Seeds(node.Info().Addr)
+
+	// Ids on both sides of "vault" in the alphabet: the node whose id sorts first begins the session.
+	for _, id := range []string{"a", "z"} {
+		stranger, strangerNode := processNode(t, ca, id, "mallory-"+id, &auditLog{}, actor.Config{}, seeds)
+		actor.AllowRemoteSpawn(stranger, guardedBehavior)
+		awaitHolds(t, "the verdict on "+id, func() bool {
+			return log.has("msg=audit", "node="+id, "mallory-"+id, "action=processes", "verdict=refused")
+		})
+		awaitHolds(t, "the link", func() bool { return len(strangerNode.Nodes()) > 1 })
+		if err := spawnsAt(stranger, "vault"); !errors.Is(err, actor.ErrNoConnection) {
+			t.Errorf("%s reaches the vault: %v", id, err)
+		}
+		if err := spawnsAt(vault, id); !errors.Is(err, actor.ErrNoConnection) {
+			t.Errorf("the vault reaches %s: %v", id, err)
+		}
+	}
+
+	orders, _ := processNode(t, ca, "b", "orders-1", &auditLog{}, actor.Config{}, seeds)
+	awaitHolds(t, "a process for orders-1", func() bool { return spawnsAt(orders, "vault") == nil })
+	if !log.has("msg=audit", "node=b", "orders-1", "action=processes", "verdict=allowed") {
+		t.Error("the audit does not say that orders-1 was allowed")
+	}
+}
+
+func TestProcessesForNamedNodesNeedCertificates(t *testing.T) {
+	for pattern, want := range map[string]string{"orders-*": "cluster.TLS", "[": "takes no name"} {
+		system := actor.NewSystem(actor.Config{Nodes: []string{pattern}})
+		n := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), sabir.Join("tcp://127.0.0.1:0"))
+		if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", pattern, err)
+		}
+	}
+}

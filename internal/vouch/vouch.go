@@ -1,0 +1,217 @@
+// Package vouch proves which node says for whom the message of a channel was published. Calls come over links, whose other end is known;
+// a message lies at a broker, and whoever has rights there can write what it likes.
+package vouch
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/internal/seal"
+)
+
+// MetadataKey is the metadata that holds the proof. No handler sees it.
+const MetadataKey = "sabir.voucher"
+
+// Node is what a node proves and checks with. The zero Node, of one without a cluster key and without certificates, proves nothing and believes
+// everything, as its links do.
+type Node struct {
+	Keys  seal.Keys
+	TLS   *tls.Config
+	Nodes []string // patterns of the nodes that are believed, see cluster.Vouchers; nil for the default
+}
+
+// Of returns the Node of a *sabir.Node. Package sabir sets it.
+var Of func(node any) Node
+
+const purpose = "sabir channel principal 1"
+
+// Principal returns the metadata for a message: those given, with a proof if there is a principal among them. parts are what the message
+// is: none of them can be another where it is checked.
+func (n Node) Principal(metadata map[string]string, parts ...[]byte) map[string]string {
+	principal := metadata[identity.PrincipalKey]
+	if principal == "" {
+		return metadata
+	}
+	proof := n.prove(digest(principal, parts))
+	if proof == "" {
+		return metadata
+	}
+	proven := maps.Clone(metadata)
+	proven[MetadataKey] = proof
+	return proven
+}
+
+// Check returns the metadata of a message without the proof, and without the principal unless a node that may say so has proven it. ok is whether
+// the principal, if there was one, was left. The map that it is given is not changed: groups of consumers share it.
+func (n Node) Check(metadata map[string]string, parts ...[]byte) (checked map[string]string, ok bool) {
+	principal, proof := metadata[identity.PrincipalKey], metadata[MetadataKey]
+	if principal == "" && proof == "" {
+		return metadata, true
+	}
+	checked, ok = maps.Clone(metadata), true
+	delete(checked, MetadataKey)
+	if principal != "" && !n.believes(proof, digest(principal, parts)) {
+		delete(checked, identity.PrincipalKey)
+		ok = false
+	}
+	return checked, ok
+}
+
+// digest is the hash of all that is proven, each part with its length.
+func digest(principal string, parts [][]byte) []byte {
+	h := sha256.New()
+	for _, p := range append([][]byte{[]byte(purpose), []byte(principal)}, parts...) {
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(p))))
+		h.Write(p)
+	}
+	return h.Sum(nil)
+}
+
+// byKey reports whether knowing the cluster key is all that a node has to prove, as on links.
+func (n Node) byKey() bool { return n.TLS == nil && n.Nodes == nil }
+
+func (n Node) prove(digest []byte) string {
+	if !n.byKey() {
+		return n.sign(digest)
+	}
+	if n.Keys.None() {
+		return ""
+	}
+	return base64.RawStdEncoding.EncodeToString(mac(n.Keys.Derive(purpose)[0], digest))
+}
+
+func (n Node) believes(proof string, digest []byte) bool {
+	if !n.byKey() {
+		return identity.Takes(n.Nodes, n.signers(proof, digest))
+	}
+	if n.Keys.None() {
+		return true
+	}
+	given, err := base64.RawStdEncoding.DecodeString(proof)
+	return err == nil && slices.ContainsFunc(n.Keys.Derive(purpose), func(key []byte) bool { return hmac.Equal(given, mac(key, digest)) })
+}
+
+func mac(key, digest []byte) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write(digest)
+	return h.Sum(nil)
+}
+
+// sign returns a signature by the node's certificate, and the certificate with those between it and the authority: texts in base64 with
+// dots between. It is "" where the node has no certificate.
+func (n Node) sign(digest []byte) string {
+	certificate := n.certificate()
+	if certificate == nil {
+		return ""
+	}
+	signer, ok := certificate.PrivateKey.(crypto.Signer)
+	if !ok {
+		return ""
+	}
+	var options crypto.SignerOpts = crypto.SHA256
+	text := digest
+	switch signer.Public().(type) {
+	case ed25519.PublicKey:
+		options = crypto.Hash(0)
+	case *rsa.PublicKey:
+		text, options = hashed(digest), &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash, Hash: crypto.SHA256}
+	case *ecdsa.PublicKey:
+		text = hashed(digest)
+	default:
+		return ""
+	}
+	signature, err := signer.Sign(rand.Reader, text, options)
+	if err != nil {
+		return ""
+	}
+	proof := base64.RawStdEncoding.EncodeToString(signature)
+	for _, der := range certificate.Certificate {
+		proof += "." + base64.RawStdEncoding.EncodeToString(der)
+	}
+	return proof
+}
+
+func hashed(b []byte) []byte {
+	h := sha256.Sum256(b)
+	return h[:]
+}
+
+// certificate returns the certificate that the node shows on links; nil for none.
+func (n Node) certificate() *tls.Certificate {
+	switch {
+	case n.TLS == nil:
+		return nil
+	case len(n.TLS.Certificates) > 0:
+		return &n.TLS.Certificates[0]
+	case n.TLS.GetClientCertificate == nil:
+		return nil
+	}
+	c, err := n.TLS.GetClientCertificate(&tls.CertificateRequestInfo{Version: tls.VersionTLS13,
+		SignatureSchemes: []tls.SignatureScheme{tls.ECDSAWithP256AndSHA256, tls.PSSWithSHA256, tls.Ed25519}})
+	if err != nil || len(c.Certificate) == 0 {
+		return nil
+	}
+	return c
+}
+
+// maxChain bounds the certificates of a proof that are looked at.
+const maxChain = 5
+
+// signers returns the names of the certificate that a proof is signed by, if an authority that this node trusts for other nodes has signed that,
+// and it is valid now.
+func (n Node) signers(proof string, digest []byte) []string {
+	texts := strings.Split(proof, ".")
+	if len(texts) < 2 || len(texts) > 1+maxChain || n.TLS == nil || n.TLS.ClientCAs == nil {
+		return nil
+	}
+	signature, err := base64.RawStdEncoding.DecodeString(texts[0])
+	if err != nil {
+		return nil
+	}
+	between := x509.NewCertPool()
+	var leaf *x509.Certificate
+	for _, text := range texts[1:] {
+		der, err := base64.RawStdEncoding.DecodeString(text)
+		if err != nil {
+			return nil
+		}
+		certificate, err := x509.ParseCertificate(der)
+		if err != nil {
+			return nil
+		}
+		if leaf == nil {
+			leaf = certificate
+		} else {
+			between.AddCert(certificate)
+		}
+	}
+	var algorithm x509.SignatureAlgorithm
+	switch leaf.PublicKey.(type) {
+	case ed25519.PublicKey:
+		algorithm = x509.PureEd25519
+	case *rsa.PublicKey:
+		algorithm = x509.SHA256WithRSAPSS
+	case *ecdsa.PublicKey:
+		algorithm = x509.ECDSAWithSHA256
+	}
+	if leaf.CheckSignature(algorithm, digest, signature) != nil {
+		return nil
+	}
+	if _, err := leaf.Verify(x509.VerifyOptions{Roots: n.TLS.ClientCAs, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+		return nil
+	}
+	return identity.NamesOf(leaf)
+}
