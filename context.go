@@ -48,7 +48,8 @@ func NodeFromContext(ctx context.Context) *Node {
 	if c := callOf(ctx); c != nil {
 		return c.op.node
 	}
-	return nil
+	n, _ := ctx.Value(lifecycleKey{}).(*Node)
+	return n
 }
 
 // WithMetadata returns a context whose calls carry the pair, on top of what ctx carries already. Keys are

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -103,13 +104,13 @@ func (n *Node) JoinAddress() string {
 	return n.joins[0].Address
 }
 
-// ClusterSecret is a secret that the nodes of the cluster share, once the node has joined one with a [cluster.Key]; nil
-// otherwise. It is for servers within the process that only these nodes may use. It must not be changed.
-func (n *Node) ClusterSecret() []byte {
+// ClusterSecret is a secret that the nodes of the cluster share, once the node has joined one with a [cluster.Key]; none
+// otherwise. It is for servers within the process that only these nodes may use, and does not show where it is printed.
+func (n *Node) ClusterSecret() secret.Secret {
 	if m := n.mesh.Load(); m != nil {
 		return m.Secret()
 	}
-	return nil
+	return secret.Secret{}
 }
 
 // extensions is the extensions of a node.

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	stdjson "encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -15,6 +16,8 @@ import (
 	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/httpgateway"
 	"github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // WithGateway gives the node a gateway; make is called when the node starts.
@@ -50,7 +53,7 @@ func HTTPKey(key string) gateway.HTTPOption {
 	where := option.Caller()
 	return func(c *gateway.HTTPConfig) {
 		c.Problem(c.Given.Again("HTTPKey", where))
-		c.Key = key
+		c.Key = secret.New([]byte(key))
 	}
 }
 
@@ -73,6 +76,34 @@ func (n *Node) HTTPAddr() string {
 		}
 	}
 	return ""
+}
+
+// reachable lists what the node answers over HTTP.
+func (n *Node) reachable() []introspect.Reachable {
+	n.tableLock.Lock()
+	gateways := slices.Clone(n.gateways)
+	n.tableLock.Unlock()
+	list := []introspect.Reachable{}
+	for _, g := range gateways {
+		if f, ok := g.(interface {
+			Reachable() []introspect.Reachable
+		}); ok {
+			list = append(list, f.Reachable()...)
+		}
+	}
+	return list
+}
+
+// refusedHeads counts the requests over HTTP whose form was refused.
+func (n *Node) refusedHeads() (count uint64) {
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
+	for _, g := range n.gateways {
+		if f, ok := g.(interface{ RefusedHeads() uint64 }); ok {
+			count += f.RefusedHeads()
+		}
+	}
+	return count
 }
 
 var strictJSON = json.New(json.Strict())

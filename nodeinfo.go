@@ -31,8 +31,9 @@ func (n *Node) Info() introspect.Node {
 	if m := n.mesh.Load(); m != nil {
 		self := m.Member()
 		info.Addr, info.Zone, info.Labels, info.ClientOnly = self.Addr, self.Zone, self.Labels, self.ClientOnly
-		info.Load = loadInfo(m.Load())
+		info.Load, info.Refused.Forged = loadInfo(m.Load()), m.Forged()
 	}
+	info.Refused.HTTPHeads = n.refusedHeads()
 	return info
 }
 
@@ -81,6 +82,8 @@ func newNodeService(n *Node) *Service {
 		return n.describeAction(in.Action)
 	},
 		Doc("describes an action of the node with the schemas of its types"), Idempotent())
+	Handle(s, "http", func(context.Context, Empty) ([]introspect.Reachable, error) { return n.reachable(), nil },
+		Doc("lists what the node answers over HTTP, and to whom"))
 	Handle(s, "emit", func(ctx context.Context, in introspect.EmitRequest) (Empty, error) {
 		if in.Broadcast {
 			return Empty{}, Broadcast(ctx, n, in.Event, in.Payload)

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/internal/secret"
 )
 
 // Gateway is a way into a node from outside, such as HTTP: started after the services, stopped before them.
@@ -58,7 +59,7 @@ type Inbound struct {
 // HTTPConfig holds the values of sabir.HTTP and its options, for the package that serves it.
 type HTTPConfig struct {
 	Addr    string
-	Key     string
+	Key     secret.Secret
 	TLS     *tls.Config
 	Options []any // of the package that serves it, in the order in which they were given
 

@@ -40,9 +40,20 @@ type Node struct {
 	// NotReady says why calls should rather go to other nodes, as GET /ready does; "" where they may come. $node.info has it.
 	NotReady string `json:"notReady,omitempty"`
 
+	// Refused counts what the node took from nobody, since its start. $node.info has it, and the node that is asked for $node.nodes of itself.
+	Refused Refused `json:"refused,omitzero"`
+
 	// As the node that was asked sees it by its own calls; empty for itself.
 	Silent  bool      `json:"silent,omitempty"`  // it answers nothing for the moment: calls prefer others
 	LeftOut []LeftOut `json:"leftOut,omitempty"` // actions of it that get no calls for a while
+}
+
+// Refused counts what a node refused. A number that grows means that somebody tries, or that a program speaks wrongly.
+type Refused struct {
+	// Forged are packets, records and announcements that no holder of the cluster key made, or that were changed or repeated on the way.
+	Forged uint64 `json:"forged,omitempty"`
+	// HTTPHeads are requests over HTTP whose form RFC 9112 does not allow, or lets a server refuse.
+	HTTPHeads uint64 `json:"httpHeads,omitempty"`
 }
 
 // LeftOut is an action that answers worse on a node than on the others, so that it gets no calls there for a while; see cluster.Outlier.
@@ -90,6 +101,18 @@ type Action struct {
 	Out         string     `json:"out"`             // Go type
 	Nodes       []string   `json:"nodes,omitempty"` // of an action of other nodes: those that offer it
 }
+
+// Reachable is an address that a node answers over HTTP: $node.http lists them, by path.
+type Reachable struct {
+	Method    string `json:"method"` // "*" for any
+	Path      string `json:"path"`
+	Action    string `json:"action,omitempty"`    // full name; "" for what is no action
+	Forwarded bool   `json:"forwarded,omitempty"` // other nodes offer the action
+	Callers   string `json:"callers"`             // in words: "everyone", "who is signed in", "role clerk or admin", "operators: ops"
+}
+
+// String is one line: "POST /orders/place: role clerk".
+func (r Reachable) String() string { return r.Method + " " + r.Path + ": " + r.Callers }
 
 // Visibility is the callers that an action is for.
 type Visibility string

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/sabir-go/sabir/introspect"
 )
 
 func TestTheGuideListsEveryMetric(t *testing.T) {
@@ -19,6 +21,9 @@ func TestTheGuideListsEveryMetric(t *testing.T) {
 		names = append(names, s.metric)
 	}
 	names = append(names, "sabir.breaker.open", "sabir.signals")
+	for _, m := range (writer{}).refused(introspect.Refused{}) {
+		names = append(names, m.Name)
+	}
 	for _, m := range (writer{}).spans(SpanCounts{}) {
 		names = append(names, m.Name)
 	}

@@ -10,6 +10,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // scope is the instrumentation scope, OpenTelemetry's name for the library that metrics and spans come from.
@@ -42,6 +44,7 @@ func (p producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 			list = append(list, w.family(metricsOf[f], m.list(f))...)
 		}
 		list = append(list, w.signals(m.signals.list())...)
+		list = append(list, w.refused(p.telemetry.refused())...)
 	}
 	if b := p.telemetry.batches; b != nil {
 		w := writer{start: b.since, now: now}
@@ -150,6 +153,13 @@ func (w writer) signals(actions []*actionSignals) (list []metricdata.Metrics) {
 			Description: "Nodes that get no calls of the action for a while.", Data: metricdata.Gauge[int64]{DataPoints: out}})
 	}
 	return append(list, w.sum("sabir.signals", "{signal}", "Signals of middlewares that are not among Sabir's own.", true, others)...)
+}
+
+// refused writes what the nodes refused, also where that is nothing: an alert on a counter needs its zero.
+func (w writer) refused(r introspect.Refused) []metricdata.Metrics {
+	one := func(n uint64) []metricdata.DataPoint[int64] { return []metricdata.DataPoint[int64]{w.point(attribute.NewSet(), int64(n))} }
+	return append(w.sum("sabir.links.forged", "{packet}", "Packets, records and announcements that no holder of the cluster key made.", true, one(r.Forged)),
+		w.sum("sabir.http.heads.refused", "{request}", "Requests over HTTP whose form RFC 9112 does not allow, or lets a server refuse.", true, one(r.HTTPHeads))...)
 }
 
 func oneIf(yes bool) int64 {

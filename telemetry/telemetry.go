@@ -26,6 +26,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // Telemetry is the metrics, traces and logs of a node, or of several in one process, which are counted together. Make it
@@ -41,7 +42,8 @@ type Telemetry struct {
 	addr     atomic.Pointer[string]
 
 	mu    sync.Mutex
-	nodes int // that have started and not stopped
+	nodes map[*sabir.Node]introspect.Refused // that have started and not stopped, with what they had refused when that was last read
+	gone  introspect.Refused                 // what others had refused
 	once  sync.Once
 	ended error // of the shutdown
 }
@@ -214,35 +216,58 @@ func (t *Telemetry) lifecycle(stage sabir.Stage, next func(context.Context) erro
 		return next
 	case !stage.Stop:
 		return func(ctx context.Context) error {
-			t.enter()
+			t.enter(sabir.NodeFromContext(ctx))
 			err := next(ctx)
 			if err != nil { // a node that fails to start is not stopped by any caller
-				err = errors.Join(err, t.leave(ctx))
+				err = errors.Join(err, t.leave(ctx, sabir.NodeFromContext(ctx)))
 			}
 			return err
 		}
 	}
 	return func(ctx context.Context) error {
+		t.refused() // while the node can still be asked
 		err := next(ctx)
-		return errors.Join(err, t.leave(ctx))
+		return errors.Join(err, t.leave(ctx, sabir.NodeFromContext(ctx)))
 	}
 }
 
-func (t *Telemetry) enter() {
+func (t *Telemetry) enter(n *sabir.Node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.nodes++
+	if t.nodes == nil {
+		t.nodes = make(map[*sabir.Node]introspect.Refused)
+	}
+	t.nodes[n] = introspect.Refused{}
 }
 
-func (t *Telemetry) leave(ctx context.Context) error {
+func (t *Telemetry) leave(ctx context.Context, n *sabir.Node) error {
 	t.mu.Lock()
-	t.nodes--
-	last := t.nodes == 0
+	t.gone = plus(t.gone, t.nodes[n])
+	delete(t.nodes, n)
+	last := len(t.nodes) == 0
 	t.mu.Unlock()
 	if !last {
 		return nil
 	}
 	return t.Shutdown(ctx)
+}
+
+// refused is what all nodes have refused. It never decreases: of a node that is stopping the last numbers count.
+func (t *Telemetry) refused() introspect.Refused {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	sum := t.gone
+	for n, last := range t.nodes {
+		now := n.Info().Refused
+		last = introspect.Refused{Forged: max(last.Forged, now.Forged), HTTPHeads: max(last.HTTPHeads, now.HTTPHeads)}
+		t.nodes[n] = last
+		sum = plus(sum, last)
+	}
+	return sum
+}
+
+func plus(a, b introspect.Refused) introspect.Refused {
+	return introspect.Refused{Forged: a.Forged + b.Forged, HTTPHeads: a.HTTPHeads + b.HTTPHeads}
 }
 
 // Flush gives all spans that have ended and the metrics as they are now to their exporters.

@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"net/netip"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/secret"
 )
 
 // Config configures both sides of a transport. The zero Config listens on and reaches this machine, and reaches
@@ -17,9 +19,9 @@ type Config struct {
 	// itself is part of the link's handshake; the transport never sees the key.
 	Keyed bool
 
-	// Secret is derived from the cluster key by the owner, for brokers that the transport itself starts; nil without. The
+	// Secret is derived from the cluster key by the owner, for brokers that the transport itself starts; none without. The
 	// same key must give the same Secret, from which the key cannot be had.
-	Secret []byte
+	Secret secret.Secret
 
 	// TLS is for transports that encrypt, such as tls://. Listening needs a certificate in it; dialling without it trusts
 	// the authorities of the system. Transports that cannot encrypt refuse to leave the machine with it, rather than drop

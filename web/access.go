@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -24,18 +25,18 @@ func checkAccess(where address, config gateway.HTTPConfig, s *settings) error {
 	if err := checkTLS(config.TLS); err != nil {
 		return err
 	}
-	if err := checkKey(config.Key); err != nil {
+	if err := checkKey(string(config.Key.Bytes())); err != nil {
 		return err
 	}
 	switch {
 	case where.loopback(), demandsCertificates(config.TLS), s.open:
 		return nil
-	case config.Key == "" && !s.root.guarded():
+	case config.Key.None() && !s.root.guarded():
 		return fmt.Errorf("refusing to listen on %s, where other machines could call without a key: "+
 			"add sabir.HTTPKey(…), web.Auth(…) or sabir.HTTPTLS with ClientAuth tls.RequireAndVerifyClientCert and ClientCAs, "+
 			"or web.Open() if anyone may call, or leave out the host (%q) to be reached from this machine only", where.at, fmt.Sprintf(":%d", where.at.Port()))
-	case config.Key != "" && len(config.Key) < minKey:
-		return fmt.Errorf("refusing to listen on %s with a key of %d characters: use at least %d random ones (openssl rand -hex 16)", where.at, len(config.Key), minKey)
+	case !config.Key.None() && len(config.Key.Bytes()) < minKey:
+		return fmt.Errorf("refusing to listen on %s with a key of %d characters: use at least %d random ones (openssl rand -hex 16)", where.at, len(config.Key.Bytes()), minKey)
 	}
 	return nil
 }
@@ -112,7 +113,7 @@ func (s *hostCheck) ownHost(header string) bool {
 // serverKey is the key of sabir.HTTPKey, as a hash.
 type serverKey struct{ hash [sha256.Size]byte }
 
-func newServerKey(key string) *serverKey { return &serverKey{sha256.Sum256([]byte(key))} }
+func newServerKey(key secret.Secret) *serverKey { return &serverKey{sha256.Sum256(key.Bytes())} }
 
 // opens reports whether the request carries the key. It compares hashes in constant time, so that the time reveals nothing about
 // the key.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/secret"
 )
 
 // Client calls the actions of a node over HTTP. Make it with [Dial], share it between goroutines, and Close it at the end.
@@ -33,7 +34,7 @@ import (
 type Client struct {
 	base      *url.URL
 	name      string
-	key       string
+	key       secret.Secret
 	http      *http.Client
 	transport *http.Transport
 	maxAnswer int64
@@ -47,7 +48,7 @@ var jsonCodec = json.New()
 type Option func(*Client)
 
 // Key sends "Authorization: Bearer <key>" with every request. Over http:// every host on the way can read it.
-func Key(key string) Option { return func(c *Client) { c.key = key } }
+func Key(key string) Option { return func(c *Client) { c.key = secret.New([]byte(key)) } }
 
 // TLS sets the authorities and the certificate of a client that calls https://.
 func TLS(config *tls.Config) Option {
@@ -86,7 +87,7 @@ func Dial(baseURL string, options ...Option) (*Client, error) {
 	for _, o := range options {
 		o(c)
 	}
-	if !visible(c.key) {
+	if !visible(string(c.key.Bytes())) {
 		return nil, errors.New("web: the key has a space, a line break or a character outside ASCII, which no Authorization header can carry")
 	}
 	c.http = &http.Client{
@@ -228,8 +229,8 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 	if len(body) == 0 {
 		request.Body = http.NoBody
 	}
-	if c.key != "" {
-		h["Authorization"] = []string{"Bearer " + c.key}
+	if !c.key.None() {
+		h["Authorization"] = []string{"Bearer " + string(c.key.Bytes())}
 	}
 	if id := sabir.RequestIDFromContext(ctx); id != "" && len(id) <= maxRequestID && visible(id) {
 		h[requestIDHeader] = []string{id}

@@ -83,14 +83,14 @@ func (s *server) apiInfo() api.API {
 
 // schemes returns the ways to authenticate in a group, by name.
 func (s *server) schemes(d *routeGroup) map[string]api.Scheme {
-	if len(d.authenticators) == 0 && s.config.Key == "" {
+	if len(d.authenticators) == 0 && s.config.Key.None() {
 		return nil
 	}
 	all := make(map[string]api.Scheme)
 	for _, a := range d.authenticators {
 		all[a.Name()] = a.Scheme()
 	}
-	if s.config.Key != "" {
+	if !s.config.Key.None() {
 		all["nodeKey"] = keyScheme
 	}
 	return all

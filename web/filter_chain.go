@@ -7,12 +7,13 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/isolate"
+	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
 // assemble makes the filter chain of the group, once: the check of the Host header, the filters that know other sites (CORS),
 // the check of where browsers come from, and then the other filters, with the authentication at the place of its option.
-func (g *routeGroup) assemble(s *hostCheck, key string) {
+func (g *routeGroup) assemble(s *hostCheck, key secret.Secret) {
 	chain := []exchange.Filter{{Name: "host", Before: s.checkHostOf}}
 	for _, f := range g.filters {
 		if f.Preflight != nil {
@@ -37,16 +38,16 @@ func (g *routeGroup) assemble(s *hostCheck, key string) {
 
 // authentication returns the filter that authenticates callers, if the group has one. The key of the server is accepted besides
 // the authenticators.
-func (g *routeGroup) authentication(key string) (guard exchange.Filter, ok bool) {
+func (g *routeGroup) authentication(key secret.Secret) (guard exchange.Filter, ok bool) {
 	switch {
-	case len(g.authenticators) == 0 && (key == "" || g.anonymous):
+	case len(g.authenticators) == 0 && (key.None() || g.anonymous):
 		return guard, false
 	case len(g.authenticators) == 0:
 		return exchange.Filter{Name: "key", Before: newServerKey(key).check}, true
 	default:
 		guard = principal.Filter(g.authenticators, g.anonymous)
 	}
-	if key == "" {
+	if key.None() {
 		return guard, true
 	}
 	own, others := newServerKey(key), guard.Before

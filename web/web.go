@@ -93,7 +93,7 @@ func Handler(n *sabir.Node, options ...gateway.HTTPOption) (http.Handler, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkKey(config.Key); err != nil {
+	if err := checkKey(string(config.Key.Bytes())); err != nil {
 		return nil, err
 	}
 	return f, f.prepare(&hostCheck{}, false)
@@ -125,6 +125,14 @@ func (s *server) HTTPAddr() string {
 	return s.listener.Addr().String()
 }
 
+// RefusedHeads counts the requests that were refused for their form; net/http alone counts none.
+func (s *server) RefusedHeads() uint64 {
+	if s.engine == nil {
+		return 0
+	}
+	return uint64(s.engine.Refused())
+}
+
 // Start listens and serves.
 func (s *server) Start(ctx context.Context) error {
 	where, err := resolve(ctx, s.config.Addr)
@@ -134,7 +142,7 @@ func (s *server) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	onlyLocal := where.loopback() && s.config.Key == "" && !s.settings.root.guarded()
+	onlyLocal := where.loopback() && s.config.Key.None() && !s.settings.root.guarded()
 	if err := s.prepare(&hostCheck{checkHost: onlyLocal, host: where.host}, onlyLocal); err != nil {
 		return err
 	}
@@ -161,6 +169,7 @@ func (s *server) Start(ctx context.Context) error {
 			ErrorLog:          slog.NewLogLogger(s.node.Log().Handler(), slog.LevelDebug), // what peers do wrong, such as a broken handshake
 		}})
 	s.served = make(chan struct{})
+	s.logReachable()
 	go s.serve()
 	return nil
 }

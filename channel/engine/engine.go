@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net/url"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/secret"
 )
 
 // Engine knows one kind of broker.
@@ -24,7 +26,7 @@ type Config struct {
 	// TLS is for addresses of brokers that encrypt; nil trusts the authorities of the system.
 	TLS *tls.Config
 	// Secret has the meaning of transport.Config.Secret, for a broker inside the process that links use too.
-	Secret []byte
+	Secret secret.Secret
 	// Log receives the engine's lines about lost and restored connections; nil is slog.Default.
 	Log *slog.Logger
 }

@@ -16,15 +16,18 @@ import (
 // The commands that list what a node or a cluster has. The runtime's own service, $node, is left out unless asked for.
 
 func (c *cli) actionsCommand() *cobra.Command {
-	var all bool
+	var all, http bool
 	command := &cobra.Command{
 		Use:     "actions [pattern] [flags]",
 		GroupID: groupUse,
 		Short:   "List the actions that can be called",
 		Long: `Lists the actions of a running node or of a cluster with their Go types and the
 nodes that offer them: what can be called. Use it to find an action's name and
-input. A pattern is a part of the name, or a whole name with * for anything.`,
+input. A pattern is a part of the name, or a whole name with * for anything.
+With --http it lists what a node answers over HTTP, and to whom; of a cluster each
+node that serves HTTP.`,
 		Example: `  sabir actions
+  sabir actions --http
   sabir actions order
   sabir actions '*.get' --json
   sabir actions --join tcp://:7700`,
@@ -33,6 +36,9 @@ input. A pattern is a part of the name, or a whole name with * for anything.`,
 			matches, err := matcher(args)
 			if err != nil {
 				return err
+			}
+			if http {
+				return c.showReachable(command.Context(), matches, all)
 			}
 			list, err := c.listActions(command.Context())
 			if err != nil {
@@ -44,6 +50,7 @@ input. A pattern is a part of the name, or a whole name with * for anything.`,
 		},
 	}
 	command.Flags().BoolVar(&all, "all", false, "list the node's own actions too")
+	command.Flags().BoolVar(&http, "http", false, "list what is reachable over HTTP, and by whom")
 	return command
 }
 
@@ -159,7 +166,8 @@ func (c *cli) nodesCommand() *cobra.Command {
 		Long: `Lists the nodes of a cluster: their state, zone and address, how busy they are,
 how far away, what they offer, and the process each runs in. A node to which others
 send no calls of an action for a while, because it answers them worse than the
-rest, is shown as sick. With --join every
+rest, is shown as sick. REFUSED counts packets that no holder of the cluster key
+made, and HTTP requests whose form may be read in two ways. With --join every
 node is asked itself, and the round trip is that of a call from here; over HTTP
 all is what the asked node knows. Client-only nodes, such as this command line, are left
 out without --all. --json tells more: labels, host, version of Go.`,
@@ -189,7 +197,7 @@ out without --all. --json tells more: labels, host, version of Go.`,
 // probesOfList is the number of times that nodes are asked: the first call on a link costs more than those that follow.
 const probesOfList = 3
 
-var nodeHeader = []string{"NODE", "STATE", "UP", "ZONE", "ADDRESS", "CPU", "IN FLIGHT", "RTT", "SERVICES", "PID"}
+var nodeHeader = []string{"NODE", "STATE", "UP", "ZONE", "ADDRESS", "CPU", "IN FLIGHT", "RTT", "REFUSED", "SERVICES", "PID"}
 
 func nodeRow(s surveyed) []string {
 	trip := "-"
@@ -197,7 +205,19 @@ func nodeRow(s surveyed) []string {
 		trip = micros(float64(s.RTT) / 1e3)
 	}
 	return []string{s.ID, s.shownState(), ago(s.Since), firstOf(s.Zone, "-"), firstOf(s.Addr, "-"), fmt.Sprintf("%.0f %%", s.Load.CPU*100),
-		grouped(int64(s.Load.InFlight)), trip, orDash(s.Offers), fmt.Sprint(s.PID)}
+		grouped(int64(s.Load.InFlight)), trip, refusals(s.Refused), orDash(s.Offers), fmt.Sprint(s.PID)}
+}
+
+// refusals is what a node refused: "3 forged, 1 HTTP".
+func refusals(r introspect.Refused) string {
+	var parts []string
+	if r.Forged > 0 {
+		parts = append(parts, grouped(int64(r.Forged))+" forged")
+	}
+	if r.HTTPHeads > 0 {
+		parts = append(parts, grouped(int64(r.HTTPHeads))+" HTTP")
+	}
+	return orDash(parts)
 }
 
 // hidden reports whether a service is the runtime's own.

@@ -138,7 +138,7 @@ func (g *clusterClient) probe(ctx context.Context, s *surveyed, times int) {
 		if took := time.Since(start); s.RTT == 0 || took < s.RTT {
 			s.RTT = took
 		}
-		s.State, s.Load = info.State, info.Load
+		s.State, s.Load, s.Refused = info.State, info.Load, info.Refused
 		s.Load.InFlight = max(0, info.Load.InFlight-1) // without the question itself
 	}
 	s.sees, _ = sabir.Call[[]introspect.Node](ctx, g.node, "$node.nodes", sabir.Empty{}, sabir.ToNode(s.ID)) // or nothing

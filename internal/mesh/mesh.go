@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir/internal/bus"
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/seal"
+	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -142,8 +143,11 @@ func (m *Mesh) Enter(ctx context.Context) error {
 	return nil
 }
 
-// Secret returns the secret for brokers that the node starts itself; nil without a cluster key.
-func (m *Mesh) Secret() []byte { return m.transport.Secret }
+// Secret returns the secret for brokers that the node starts itself; none without a cluster key.
+func (m *Mesh) Secret() secret.Secret { return m.transport.Secret }
+
+// Forged counts what this node refused since no holder of the cluster key had made it.
+func (m *Mesh) Forged() uint64 { return m.forged.Count() }
 
 // Local counts the calls to this node itself, where it shares them with others.
 func (m *Mesh) Local() *membership.Candidate { return m.local }

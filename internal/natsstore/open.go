@@ -24,6 +24,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/disk"
 	"github.com/sabir-go/sabir/internal/nats"
+	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/transport"
 	natstransport "github.com/sabir-go/sabir/transport/nats"
 )
@@ -69,10 +70,10 @@ func TooLarge(err *jetstream.APIError) bool { return err.ErrorCode == codeMessag
 type Config struct {
 	Name     string // the node's, for the server's listings
 	TLS      *tls.Config
-	Secret   []byte       // that of transport.Config, for an embedded server that links use too
-	Log      *slog.Logger // nil is slog.Default
-	Lost     func()       // called when the connection is lost, which is then made again; nil for nothing
-	Restored func()       // called when the connection is back; nil for nothing
+	Secret   secret.Secret // that of transport.Config, for an embedded server that links use too
+	Log      *slog.Logger  // nil is slog.Default
+	Lost     func()        // called when the connection is lost, which is then made again; nil for nothing
+	Restored func()        // called when the connection is back; nil for nothing
 }
 
 // Connection is JetStream, and the connection on which it is asked.

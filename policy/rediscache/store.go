@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/redis"
 	"github.com/sabir-go/sabir/internal/replication"
+	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -72,6 +74,19 @@ type Config struct {
 	// online, and none where the server has none or its user may not ask (the commands ROLE and INFO). See the package's
 	// description.
 	Replicas int
+}
+
+// Format prints the settings without the password of the URL.
+func (c Config) Format(f fmt.State, verb rune) { secret.Print(f, verb, c.shown()) }
+
+// MarshalJSON writes the settings without the password of the URL.
+func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.shown()) }
+
+type shownConfig Config
+
+func (c Config) shown() shownConfig {
+	c.URL = secret.Redacted(c.URL)
+	return shownConfig(c)
 }
 
 // NoReplicas is the [Config.Replicas] that waits for none.

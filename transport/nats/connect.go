@@ -167,7 +167,7 @@ func credentialsOf(a *nats.Address, config transport.Config) ([]natsgo.Option, e
 		}
 		return []natsgo.Option{natsgo.Token(user.Username())}, nil
 	}
-	if config.Secret == nil {
+	if config.Secret.None() {
 		return nil, nil
 	}
 	pair, err := clientKey(config.Secret)

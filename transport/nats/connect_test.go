@@ -3,19 +3,21 @@ package nats
 import (
 	"bytes"
 	"testing"
+
+	"github.com/sabir-go/sabir/internal/secret"
 )
 
 func TestASecretGivesOneKeyAndOnePassword(t *testing.T) {
-	derive := func(secret string) (public, password string) {
+	derive := func(text string) (public, password string) {
 		t.Helper()
-		pair, err := clientKey([]byte(secret))
+		pair, err := clientKey(secret.New([]byte(text)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if public, err = pair.PublicKey(); err != nil {
 			t.Fatal(err)
 		}
-		if password, err = routePassword([]byte(secret)); err != nil {
+		if password, err = routePassword(secret.New([]byte(text))); err != nil {
 			t.Fatal(err)
 		}
 		if seed, err := pair.Seed(); err != nil || bytes.Contains(seed, []byte(password)) {

@@ -2,6 +2,7 @@ package nats
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -54,7 +55,7 @@ var shared = struct {
 
 // embed returns the embedded server for the address, started where this is its first use. drop must be called for each.
 func embed(ctx context.Context, a *nats.Address, config transport.Config) (*embedded, error) {
-	key := a.Server() + "\n" + config.Name + "\n" + string(config.Secret)
+	key := a.Server() + "\n" + config.Name + "\n" + fmt.Sprintf("%x", sha256.Sum256(config.Secret.Bytes())) // no secret is in a map's key
 	shared.Lock()
 	defer shared.Unlock()
 	if e := shared.servers[key]; e != nil {
@@ -100,7 +101,7 @@ func (e *embedded) start(ctx context.Context) error {
 	if e.listen, err = transport.ListenAddr(ctx, at, transport.Config{Keyed: true}); err != nil {
 		return err
 	}
-	if !e.listen.Addr().IsLoopback() && (!e.config.Keyed || e.config.Secret == nil) {
+	if !e.listen.Addr().IsLoopback() && (!e.config.Keyed || e.config.Secret.None()) {
 		return fmt.Errorf("refusing to listen on %s, where other machines could connect without proof: set a cluster key, or leave out host=", e.listen.Addr())
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)

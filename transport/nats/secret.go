@@ -6,11 +6,13 @@ import (
 	"encoding/base64"
 
 	"github.com/nats-io/nkeys"
+
+	"github.com/sabir-go/sabir/internal/secret"
 )
 
 // clientKey is the pair of keys (Ed25519) by which clients prove to an embedded server that they have the secret.
-func clientKey(secret []byte) (nkeys.KeyPair, error) {
-	raw, err := hkdf.Key(sha256.New, secret, nil, "sabir nats client", 32)
+func clientKey(s secret.Secret) (nkeys.KeyPair, error) {
+	raw, err := hkdf.Key(sha256.New, s.Bytes(), nil, "sabir nats client", 32)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +24,7 @@ func clientKey(secret []byte) (nkeys.KeyPair, error) {
 }
 
 // routePassword is the password that embedded servers send each other, as NATS knows nothing better for routes.
-func routePassword(secret []byte) (string, error) {
-	raw, err := hkdf.Key(sha256.New, secret, nil, "sabir nats route", 32)
+func routePassword(s secret.Secret) (string, error) {
+	raw, err := hkdf.Key(sha256.New, s.Bytes(), nil, "sabir nats route", 32)
 	return base64.RawURLEncoding.EncodeToString(raw), err
 }

@@ -110,7 +110,7 @@ func serverOptions(a *nats.Address, config transport.Config, listen netip.AddrPo
 	if host := advertisedHost(config); host != "" {
 		options.ClientAdvertise = host
 	}
-	if config.Secret != nil {
+	if !config.Secret.None() {
 		pair, err := clientKey(config.Secret)
 		if err != nil {
 			return nil, err
@@ -152,7 +152,7 @@ func addRoutes(options *server.Options, a *nats.Address, config transport.Config
 		routes = append([]string{near.String()}, routes...)
 	}
 	var user *url.Userinfo
-	if config.Secret != nil {
+	if !config.Secret.None() {
 		password, err := routePassword(config.Secret)
 		if err != nil {
 			return err

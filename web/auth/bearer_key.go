@@ -18,15 +18,15 @@ const (
 
 // tokenKey is a key that tokens can be checked with.
 type tokenKey struct {
-	kid  string // "" for tokens of any key id
-	key  any
-	algs []string // that fit the key: the algorithm in a token's header must be one of these
+	kid  string     // "" for tokens of any key id
+	key  func() any // a function, so that secret keys do not show where it is printed
+	algs []string   // that fit the key: the algorithm in a token's header must be one of these
 }
 
 // newTokenKey checks a key and finds what it is for. A key is for one family of algorithms, so that no client can sign with a
 // public key as if it were a secret.
 func newTokenKey(kid string, key any) (tokenKey, error) {
-	k := tokenKey{kid: kid, key: key}
+	k := tokenKey{kid: kid, key: func() any { return key }}
 	switch key := key.(type) {
 	case []byte:
 		for _, hash := range []struct {
@@ -40,7 +40,8 @@ func newTokenKey(kid string, key any) (tokenKey, error) {
 		if k.algs == nil {
 			return k, fmt.Errorf("a secret of %d bytes: want at least 32 random ones (openssl rand -hex 32)", len(key))
 		}
-		k.key = slices.Clone(key)
+		own := slices.Clone(key)
+		k.key = func() any { return own }
 	case *rsa.PublicKey:
 		if key == nil || key.N == nil || key.N.BitLen() < minRSA || key.N.BitLen() > maxRSA || key.E < 3 || key.E%2 == 0 {
 			return k, fmt.Errorf("an RSA key that is not sound: want %d to %d bits and an odd exponent", minRSA, maxRSA)

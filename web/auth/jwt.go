@@ -3,6 +3,7 @@ package auth
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -60,6 +62,19 @@ type JWTConfig struct {
 	KeepClaims []string
 }
 
+// Format prints the settings without secrets.
+func (c JWTConfig) Format(f fmt.State, verb rune) { secret.Print(f, verb, c.shown()) }
+
+// MarshalJSON writes the settings without secrets.
+func (c JWTConfig) MarshalJSON() ([]byte, error) { return json.Marshal(c.shown()) }
+
+type shownJWTConfig JWTConfig
+
+func (c JWTConfig) shown() shownJWTConfig {
+	c.Secret = nil
+	return shownJWTConfig(c)
+}
+
 // NoLeeway is the [JWTConfig.Leeway] of clocks that do not differ.
 const NoLeeway = -1
 
@@ -70,6 +85,21 @@ type TokenKey struct {
 	// Key is an *rsa.PublicKey of 2048 to 8192 bits, an *ecdsa.PublicKey on P-256, P-384 or P-521, an ed25519.PublicKey, or a
 	// []byte as for [JWTConfig.Secret].
 	Key any
+}
+
+// Format prints the key without a secret.
+func (k TokenKey) Format(f fmt.State, verb rune) { secret.Print(f, verb, k.shown()) }
+
+// MarshalJSON writes the key without a secret.
+func (k TokenKey) MarshalJSON() ([]byte, error) { return json.Marshal(k.shown()) }
+
+type shownTokenKey TokenKey
+
+func (k TokenKey) shown() shownTokenKey {
+	if _, is := k.Key.([]byte); is {
+		k.Key = secret.Hidden
+	}
+	return shownTokenKey(k)
 }
 
 var allAlgorithms = []string{"HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
@@ -134,6 +164,7 @@ func (t *tokens) readKeys() {
 		t.want(err == nil, "a key for %q is %w", g.ID, err)
 		t.keys = append(t.keys, k)
 	}
+	t.Secret, t.Keys = nil, nil // they do not show where the authenticator is printed
 	if t.JWKS != "" {
 		err := checkKeyURL(t.JWKS)
 		t.want(err == nil, "JWKS is %q: %w", t.JWKS, err)
@@ -219,7 +250,7 @@ func (t *tokens) keysFor(ctx context.Context, header map[string]any) (any, error
 	}
 	set := jwt.VerificationKeySet{}
 	for _, k := range found {
-		set.Keys = append(set.Keys, k.key)
+		set.Keys = append(set.Keys, k.key())
 	}
 	return set, nil
 }

@@ -6,9 +6,11 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"fmt"
 	"strings"
 
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -30,6 +32,13 @@ type KeyConfig struct {
 	Header string
 	// Bearer takes the key from "Authorization: Bearer <key>" instead of a header of its own. Together with [JWT], put it behind that.
 	Bearer bool
+}
+
+// Format prints the settings without keys.
+func (c KeyConfig) Format(f fmt.State, verb rune) {
+	type shown KeyConfig
+	c.Keys = nil
+	secret.Print(f, verb, shown(c))
 }
 
 type keys struct {
@@ -57,6 +66,7 @@ func Key(config KeyConfig) Authenticator {
 	for key, p := range k.Keys {
 		k.add(key, p)
 	}
+	k.Keys = nil // they do not show where the authenticator is printed
 	return k
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -51,6 +52,13 @@ type SessionConfig struct {
 	Store SessionStore
 }
 
+// Format prints the settings without secrets.
+func (c SessionConfig) Format(f fmt.State, verb rune) {
+	type shown SessionConfig
+	c.Secret, c.PreviousSecrets = nil, nil
+	secret.Print(f, verb, shown(c))
+}
+
 // Sessions authenticates by a cookie that [Sessions.SignIn] set. The principal itself is in it, encrypted and signed
 // (XChaCha20-Poly1305), so every node with the secret can read it. Without [SessionConfig.Store] nothing is kept on the server, and
 // what SignOut removes is the cookie: a copy of it stays good until it expires, or Revalidate refuses it.
@@ -81,10 +89,11 @@ type session struct {
 func Session(config SessionConfig) *Sessions {
 	s := &Sessions{settings: settings{name: "Session"}, config: config, known: newVerified[*session]()}
 	s.addSecret(config.Secret)
-	for _, secret := range config.PreviousSecrets {
-		s.addSecret(secret)
+	for _, previous := range config.PreviousSecrets {
+		s.addSecret(previous)
 	}
 	c := &s.config
+	c.Secret, c.PreviousSecrets = nil, nil // they do not show where the sessions are printed
 	c.CookieName = cmp.Or(c.CookieName, "session")
 	s.hostOnly = "__Host-" + c.CookieName
 	s.want(isToken(c.CookieName) && !strings.HasPrefix(c.CookieName, "__"), "CookieName is %q: want a word", c.CookieName)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir/internal/registry"
+	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -26,7 +27,7 @@ type Config struct {
 	// TLS is the configuration for brokers that encrypt; nil trusts the authorities of the system.
 	TLS *tls.Config
 	// Secret is the Secret of transport.Config, for a broker inside the process that links use too.
-	Secret []byte
+	Secret secret.Secret
 	// Log receives the driver's lines about lost and restored connections, and about brokers that are set up to lose states; nil is
 	// slog.Default.
 	Log *slog.Logger

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/redis"
 	"github.com/sabir-go/sabir/internal/replication"
+	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/web/auth"
 )
@@ -38,6 +40,19 @@ type Config struct {
 	MaxSessions int
 	// Log gets a warning where the server's settings let it forget sessions. Default: slog.Default().
 	Log *slog.Logger
+}
+
+// Format prints the settings without the password of the URL.
+func (c Config) Format(f fmt.State, verb rune) { secret.Print(f, verb, c.shown()) }
+
+// MarshalJSON writes the settings without the password of the URL.
+func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.shown()) }
+
+type shownConfig Config
+
+func (c Config) shown() shownConfig {
+	c.URL = secret.Redacted(c.URL)
+	return shownConfig(c)
 }
 
 // Store is an auth.SessionStore in Redis. It may be used by many goroutines at once, and by any number of auth.Session.
