@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -313,6 +314,16 @@ func Example_groupsAndEvents() {
 }
 
 // Other nodes.
+
+func TestProcessesForNamedNodesNeedLinksWithCertificates(t *testing.T) {
+	system := actor.NewSystem(actor.Config{Nodes: []string{"orders-*", "spiffe://example.org/mail"}}) // no others are reached, nor reach this one
+	actor.AllowRemoteSpawn(system, counter, "orders-*")
+	node := sabir.NewNode(system.Option(), sabir.Join("mem://"+t.Name()))
+	if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "cluster.TLS") {
+		stop(node)
+		t.Errorf("%v", err)
+	}
+}
 
 func TestProcessesOfTwoNodes(t *testing.T) {
 	ctx, address, name := t.Context(), "mem://docs-processes", sabir.NodeID("office-1")
