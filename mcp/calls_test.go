@@ -54,6 +54,16 @@ func TestWhoMayCallAnActionMayCallItsTool(t *testing.T) {
 	}
 }
 
+func TestACallIsFoundUnderTheRequestIDOfTheAnswer(t *testing.T) {
+	_, base := start(t, []*sabir.Service{vault()}, keys(), mcp.At("/mcp", mcp.Tools("**")))
+	body, header := alone("tools/call", `"name":"vault_open","arguments":{}`)
+	a := send(t, "POST", base+"/mcp", body, append(header, "X-Api-Key", adaKey)...)
+	content := a.message(t)["result"].(map[string]any)["structuredContent"].(map[string]any)
+	if id := a.header.Get("X-Request-Id"); id == "" || content["request"] != id {
+		t.Errorf("the answer has %q, the call %v", id, content["request"])
+	}
+}
+
 // A session belongs to the caller that began it, and each of its requests has the caller that sent it.
 func TestASessionIsOfNoUseToAnotherCaller(t *testing.T) {
 	_, base := start(t, []*sabir.Service{vault()}, keys(), mcp.At("/mcp", mcp.Tools("**")))

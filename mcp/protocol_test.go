@@ -106,6 +106,8 @@ func TestBadRequestsAreRefusedWithAStatus(t *testing.T) {
 		"no revision in the header":          {"POST", body, nil, 400, -32020},
 		"an unknown method":                  {"POST", strings.Replace(body, "tools/call", "tools/dance", 1), as("Mcp-Method", "tools/dance"), 404, -32601},
 		"an unknown tool":                    {"POST", strings.Replace(body, "orders_get", "orders_no", 1), as("Mcp-Name", "orders_no"), 400, -32602},
+		"compressed":                         {"POST", "\x1f\x8b\x08\x00\x00", as("Content-Encoding", "gzip"), 400, 0},
+		"a batch of a revision without them": {"POST", `[` + body + `]`, as(), 400, 0},
 		"a page of another site":             {"POST", body, as("Origin", "https://evil.example"), 403, 0},
 		"a page of another site, session":    {"POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, in("Origin", "https://evil.example"), 403, 0},
 		"a name that is not this machine's":  {"POST", body, as("Host", "evil.example"), 403, 0},
@@ -146,6 +148,17 @@ func TestArgumentsThatNestTooDeeplyAreRefused(t *testing.T) {
 		if want == 200 && a.message(t)["result"].(map[string]any)["isError"] != true {
 			t.Errorf("%d: %.300s", depth, a.body)
 		}
+	}
+}
+
+// Batches are of the revision 2025-03-26 only.
+func TestABatchOfAnOldSessionIsAnsweredWhole(t *testing.T) {
+	url := startOrders(t)
+	session := initialize(t, url)
+	session[len(session)-1] = "2025-03-26"
+	a := send(t, "POST", url, `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{`+callGet+`}}]`, session...)
+	if a.status != 200 || !strings.Contains(a.body, `"id":1`) || !strings.Contains(a.body, `"id":2`) {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 }
 

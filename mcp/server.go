@@ -25,6 +25,8 @@ import (
 // firstWithoutSessions is the revision whose requests stand alone. Revisions are dates, so they compare as texts.
 const firstWithoutSessions = "2026-07-28"
 
+const requestIDHeader = "X-Request-Id"
+
 // sessionTimeout ends sessions in which no request comes.
 const sessionTimeout = time.Hour
 
@@ -145,6 +147,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, ok := s.read(w, r)
 	if !ok {
 		return
+	}
+	if id := w.Header().Get(requestIDHeader); id != "" {
+		r.Header.Set(requestIDHeader, id) // so that the calls for the request are found under the id of its answer
 	}
 	asked := peek(body)
 	if s.config.oauth != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/sabir-go/sabir/examples/shop"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/gen/openapi"
+	"github.com/sabir-go/sabir/mcp"
 	"github.com/sabir-go/sabir/telemetry"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/dashboard"
@@ -171,6 +172,7 @@ func (c *cli) demoHTTP(addr string) sabir.NodeOption {
 	options := []gateway.HTTPOption{
 		web.Info("The chandler's shop", "1", "Sabir's demo: made-up users, stock and orders."),
 		openapi.At("/docs"), dashboard.At("/dashboard"), web.Events("**"), web.Forward("**"),
+		mcp.At("/mcp", mcp.Tools("**"), mcp.Resources("**")),
 	}
 	if key := c.secret(); key != "" {
 		return sabir.HTTP(addr, append(options, sabir.HTTPKey(key), web.Operators(web.KeyHolder))...)
@@ -213,6 +215,7 @@ func (c *cli) greet(app *shop.Shop, flags demoFlags) {
 	fmt.Fprintf(c.stdout, "  an unknown one   %s call user.get id=u-1%s\n", me, to)
 	fmt.Fprintf(c.stdout, "  a REST form      curl %s/users/u-1\n", url)
 	fmt.Fprintf(c.stdout, "  a typed client   %s gen ts %s > shop.ts\n", me, url)
+	fmt.Fprintf(c.stdout, "  an agent's tools npx @modelcontextprotocol/inspector --cli %s/mcp --transport http --method tools/list\n", url)
 	fmt.Fprintf(c.stdout, "  what goes on     %s top%s\n", me, to)
 	fmt.Fprintf(c.stdout, "  in a browser     %s/dashboard, %s/docs\n", url, url)
 	fmt.Fprintf(c.stdout, "What else there is: %s\n\n", s.bold(me+" actions"+to))
