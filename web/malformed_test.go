@@ -95,6 +95,18 @@ func TestMalformedRequestsAreRefusedAndReachNoHandler(t *testing.T) {
 	}
 }
 
+func TestARequestThatIsRefusedForItsFormIsCounted(t *testing.T) {
+	node := start(t, sabir.Serve(counted(new(atomic.Int64))), sabir.HTTP(":0"))
+	rawAsk(t, rawDial(t, node), postHead+"Content-Length: 1\r\n\r\n1")
+	if n := node.Info().Refused.HTTPHeads; n != 0 {
+		t.Errorf("%d counted without one", n)
+	}
+	rawAsk(t, rawDial(t, node), postHead+"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n7\r\n0\r\n\r\n")
+	if n := node.Info().Refused.HTTPHeads; n != 1 {
+		t.Errorf("%d counted after one", n)
+	}
+}
+
 func TestHalfARequestReachesNoHandler(t *testing.T) {
 	var runs atomic.Int64
 	node := start(t, sabir.Serve(counted(&runs)), sabir.HTTP(":0"))

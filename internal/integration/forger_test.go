@@ -255,6 +255,9 @@ func TestATenantOfTheBrokerWithoutTheKeyRunsNoHandlerAndEndsNoSession(t *testing
 			}); err != nil {
 				t.Error(err)
 			}
+			if n := p.bank.Info().Refused.Forged; n == 0 {
+				t.Error("nothing is counted")
+			}
 			for _, to := range p.list() {
 				if strings.Contains(to, "MALLORY") {
 					t.Errorf("a handler ran for the forger: %q", to)
