@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -183,12 +184,10 @@ func TestAClientThatGoesEndsItsCallWithoutSessions(t *testing.T) {
 }
 
 func TestACallThatTakesTooLongIsAnErrorForTheModel(t *testing.T) {
-	service, began, ended := waiting()
-	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Tools("**")), web.RequestTimeout(1e6))
+	service, _, _ := waiting()
+	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Tools("**")), web.RequestTimeout(100*time.Millisecond))
 	result, texts := callTool(t, connect(t, base+"/mcp", withoutSessions, nil), "waiting_wait", nil)
 	if !result.IsError || !strings.Contains(texts[1], `"code":"DeadlineExceeded"`) {
 		t.Errorf("%q", texts)
 	}
-	<-began
-	<-ended
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -89,13 +90,15 @@ func TestActionsOfOtherNodesAreToolsWhereTheyAreForwarded(t *testing.T) {
 	}
 	changed := make(chan struct{}, 10)
 	session := connect(t, "http://"+gateway.HTTPAddr()+"/mcp", withoutSessions, &sdk.ClientOptions{ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed <- struct{}{} }})
-	for toolsOf(t, session)["orders_get"] == nil {
-		<-changed
+	described := func() bool { // the other node is asked for the types of its actions
+		tool := toolsOf(t, session)["orders_get"]
+		return tool != nil && strings.Contains(mustJSON(t, tool.InputSchema), `"enum":["o-1","o-2","o-3","none"]`)
 	}
-	for schema := ""; !strings.Contains(schema, `"enum":["o-1","o-2","o-3","none"]`); { // the other node is asked to describe it
-		schema = mustJSON(t, toolsOf(t, session)["orders_get"].InputSchema)
-		if t.Context().Err() != nil {
-			t.Fatal(schema)
+	for !described() {
+		select {
+		case <-changed:
+		case <-time.After(waitLimit):
+			t.Fatal("the tool is not there, or has no schema")
 		}
 	}
 	if result, texts := callTool(t, session, "orders_get", map[string]any{"id": "o-1"}); result.IsError || !strings.Contains(texts[0], "apple") {
