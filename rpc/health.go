@@ -117,7 +117,7 @@ func statusOf(status protoreflect.EnumNumber) *dynamicpb.Message {
 // status is that of a service, or of the node for "".
 func (h *health) status(ctx context.Context, service string) protoreflect.EnumNumber {
 	known := service == "" || service == healthName || slices.ContainsFunc(h.node.Actions(), func(a *sabir.Action) bool {
-		return a.Public() && !a.Remote && !strings.HasPrefix(a.Service, "$") && methodOf(a).serviceName() == service
+		return a.Public() && !a.Remote && !strings.HasPrefix(a.Service, "$") && methodOf(a).ServiceName() == service
 	})
 	switch {
 	case !known:

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/protoname"
 )
 
 func TestNamesOfActionsInProtocolBuffers(t *testing.T) {
@@ -23,9 +24,9 @@ func TestNamesOfActionsInProtocolBuffers(t *testing.T) {
 	} {
 		a := &sabir.Action{Service: c.service, Short: c.action, Version: c.version}
 		if c.pkg != "" {
-			a.Annotate(packageNote{}, c.pkg)
+			a.Annotate(protoname.PackageNote, c.pkg)
 		}
-		if got := methodOf(a).path(); got != c.want {
+		if got := methodOf(a).Path(); got != c.want {
 			t.Errorf("%s.%s: got %s, want %s", c.service, c.action, got, c.want)
 		}
 	}

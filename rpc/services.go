@@ -14,6 +14,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/internal/protoname"
 )
 
 // services are the actions that a server offers at one moment.
@@ -26,7 +27,7 @@ type services struct {
 }
 
 type offeredMethod struct {
-	method
+	protoname.Method
 	action *sabir.Action
 }
 
@@ -39,8 +40,8 @@ func newServices(actions []*sabir.Action) (s *services, problems []error) {
 			continue // of another node
 		}
 		m := methodOf(a)
-		if other := taken[m.path()]; other != nil {
-			problems = append(problems, fmt.Errorf("%s and %s both are %s: the former is called there", other.Name, a.Name, m.path()))
+		if other := taken[m.Path()]; other != nil {
+			problems = append(problems, fmt.Errorf("%s and %s both are %s: the former is called there", other.Name, a.Name, m.Path()))
 			continue
 		}
 		if _, err := protobuf.Descriptor(a.In); err != nil {
@@ -51,10 +52,10 @@ func newServices(actions []*sabir.Action) (s *services, problems []error) {
 			problems = append(problems, fmt.Errorf("the answer of %s: %w", a.Name, err))
 			continue
 		}
-		taken[m.path()], s.paths[a] = a, m.path()
+		taken[m.Path()], s.paths[a] = a, m.Path()
 		s.methods = append(s.methods, offeredMethod{m, a})
 	}
-	slices.SortFunc(s.methods, func(a, b offeredMethod) int { return strings.Compare(a.path(), b.path()) })
+	slices.SortFunc(s.methods, func(a, b offeredMethod) int { return strings.Compare(a.Path(), b.Path()) })
 	return s, problems
 }
 
@@ -62,7 +63,7 @@ func newServices(actions []*sabir.Action) (s *services, problems []error) {
 func (s *services) names() []string {
 	names := make([]string, 0, len(s.methods))
 	for i := range s.methods {
-		names = append(names, s.methods[i].serviceName())
+		names = append(names, s.methods[i].ServiceName())
 	}
 	return slices.Compact(names)
 }
@@ -85,7 +86,7 @@ func (s *services) descriptors() *protoregistry.Files {
 func (s *services) describe() []*descriptorpb.FileDescriptorProto {
 	packages := make(map[string][]offeredMethod)
 	for _, m := range s.methods {
-		packages[m.pkg] = append(packages[m.pkg], m)
+		packages[m.Package] = append(packages[m.Package], m)
 	}
 	var files []*descriptorpb.FileDescriptorProto
 	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
@@ -98,11 +99,11 @@ func describePackage(pkg string, methods []offeredMethod) *descriptorpb.FileDesc
 	file := &descriptorpb.FileDescriptorProto{Syntax: proto.String("proto3"), Package: &pkg, Name: proto.String(strings.ReplaceAll(pkg, ".", "/") + ".proto")}
 	var service *descriptorpb.ServiceDescriptorProto
 	for i := range methods {
-		if service == nil || service.GetName() != methods[i].service {
-			service = &descriptorpb.ServiceDescriptorProto{Name: &methods[i].service}
+		if service == nil || service.GetName() != methods[i].Service {
+			service = &descriptorpb.ServiceDescriptorProto{Name: &methods[i].Service}
 			file.Service = append(file.Service, service)
 		}
-		service.Method = append(service.Method, &descriptorpb.MethodDescriptorProto{Name: &methods[i].name, Options: options(methods[i].action)})
+		service.Method = append(service.Method, &descriptorpb.MethodDescriptorProto{Name: &methods[i].Name, Options: options(methods[i].action)})
 	}
 	messages := protobuf.NewDescriber(file) // knows the services now, whose names no message may have
 	i := 0

@@ -29,7 +29,7 @@ numbers were given, to be kept with the sources.`,
 		var options protofile.Options
 		var lock string
 		flags := command.Flags()
-		flags.StringVar(&options.Package, "package", "", "the package of the file (default made of the API's title)")
+		flags.StringVar(&options.Package, "package", "", "the package whose services are written, or another for all (default the only one there is, or made of the API's title)")
 		flags.StringVar(&options.GoPackage, "go-package", "", "the option go_package of the file")
 		flags.StringVar(&lock, "lock", "", "the file that keeps the numbers of fields; made where it is not there yet")
 		return func(w io.Writer, a api.API) error { return writeProto(w, a, options, lock) }

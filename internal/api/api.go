@@ -30,6 +30,7 @@ type Action struct {
 	Description string         `json:"description,omitempty"`
 	Path        string         `json:"path"`             // of the call: POST /v2/users/get
 	Routes      []route.Route  `json:"routes,omitempty"` // REST forms
+	RPC         string         `json:"rpc,omitempty"`    // where package rpc serves it: "/users.v2.Users/Get"; "" for an action of another node
 	In          *schema.Schema `json:"in,omitempty"`     // nil for an action without input
 	Out         *schema.Schema `json:"out,omitempty"`    // nil for one without output
 	Stream      bool           `json:"stream,omitempty"` // In and Out are the values that go each way

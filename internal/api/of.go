@@ -11,6 +11,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/protoname"
 	"github.com/sabir-go/sabir/internal/schema"
 	"github.com/sabir-go/sabir/introspect"
 )
@@ -109,6 +110,8 @@ func (m *maker) local(a *sabir.Action, d *Action) {
 	if m.from.Scopes != nil {
 		d.Scopes, _ = a.Annotation(m.from.Scopes).([]string)
 	}
+	pkg, _ := a.Annotation(protoname.PackageNote).(string)
+	d.RPC = protoname.MethodOf(a.Service, a.Short, a.Version, pkg).Path()
 	if keep, ok := a.Annotation(gateway.CacheNote).(time.Duration); ok {
 		d.CacheFor = keep.Seconds()
 	}

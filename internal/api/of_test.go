@@ -88,7 +88,7 @@ func TestAnActionIsDescribedInFull(t *testing.T) {
 		t.Fatalf("the action is not there: %s", text(t, got.Actions))
 	}
 	want := `{"name":"v2.users.get","service":"v2.users","description":"A user by id.","path":"/v2/users/get",` +
-		`"routes":` + text(t, got.Actions[at].Routes) + `,"in":{"$ref":"#/$defs/GetUser"},"out":{"$ref":"#/$defs/User"},` +
+		`"routes":` + text(t, got.Actions[at].Routes) + `,"rpc":"/users.v2.Users/Get","in":{"$ref":"#/$defs/GetUser"},"out":{"$ref":"#/$defs/User"},` +
 		`"errors":[{"name":"NoSuchUser","code":"NotFound","status":404,"description":"there is no such user"},` +
 		`{"name":"OutOfStock","code":"FailedPrecondition","status":409,"description":"not enough","data":{"$ref":"#/$defs/OutOfStock"}}],` +
 		`"scopes":["admin"],"idempotent":true,"cacheFor":90,"examples":[{"in":{"id":7},"out":{"id":7,"name":"Ada"}}],"deprecated":true,"instead":"users.find"}`

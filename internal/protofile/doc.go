@@ -18,12 +18,12 @@
 //	bytes as base64                 bytes
 //	date-time                       google.protobuf.Timestamp
 //	duration in nanoseconds         google.protobuf.Duration
-//	list                            repeated; of lists and of what may be null in between, a message with "repeated … items"
-//	map                             map<string, …>; of anything google.protobuf.Struct
+//	list                            repeated; of lists and of what may be null in between, a message with "repeated … value"
+//	map                             map<string, …>
 //	anything                        google.protobuf.Value
 //	null                            google.protobuf.NullValue
 //	may be null                     optional, unless it is a message, which may be missing anyway
 //
-// Inputs and outputs that are no objects become messages with one field, "value" or "items"; none becomes
+// Inputs and outputs that are no objects become messages with the one field "value"; none becomes
 // google.protobuf.Empty. A stream is an rpc that streams both ways.
 package protofile

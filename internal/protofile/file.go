@@ -26,6 +26,7 @@ type Options struct {
 // Write writes the file. The same API, options and lock give the same bytes. It adds new fields to o.Lock, so that two calls
 // must not share one at the same time. An error is the writer's, or reports an invalid package name.
 func Write(w io.Writer, a api.API, o Options) error {
+	a.Actions, o.Package = inPackage(a.Actions, o.Package)
 	o.Package = cmp.Or(o.Package, strings.Join(mapped(protoname.Words(a.Title), strings.ToLower), "_"), "api")
 	if !packageName.MatchString(o.Package) {
 		return fmt.Errorf("protofile: %q is no package name; want identifiers with dots between them", o.Package)
@@ -50,6 +51,34 @@ func Write(w io.Writer, a api.API, o Options) error {
 
 var packageName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
 
+// inPackage returns the actions of a package, and all of them where none has it. Without a package it is the one that all have.
+func inPackage(actions []api.Action, pkg string) ([]api.Action, string) {
+	var own []api.Action
+	packages := map[string]bool{}
+	for i := range actions {
+		m, ok := protoname.ParseMethod(actions[i].RPC)
+		if packages[m.Package] = true; ok && m.Package == pkg {
+			own = append(own, actions[i])
+		}
+	}
+	switch {
+	case own != nil:
+		return own, pkg
+	case pkg == "" && len(packages) == 1:
+		m, _ := protoname.ParseMethod(actions[0].RPC)
+		return actions, m.Package
+	}
+	return actions, pkg
+}
+
+// serviceName is the name of an action's service: that under which package rpc serves it, where the file is of its package.
+func (f *file) serviceName(a *api.Action) string {
+	if m, ok := protoname.ParseMethod(a.RPC); ok && m.Package == f.options.Package {
+		return m.Service
+	}
+	return protoname.Message(a.Service) + "Service"
+}
+
 // file is a file in the making.
 type file struct {
 	api      api.API
@@ -64,7 +93,7 @@ type file struct {
 // nameTypes gives each named type with members its message, the services' names being kept free.
 func (f *file) nameTypes() {
 	for _, service := range f.serviceNames() {
-		f.taken[protoname.Message(service)+"Service"] = true
+		f.taken[service] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.api.Types)) {
 		if t := f.api.Types[name]; t != nil && len(t.Properties) > 0 {
@@ -76,7 +105,7 @@ func (f *file) nameTypes() {
 func (f *file) serviceNames() []string {
 	var list []string
 	for i := range f.api.Actions {
-		list = append(list, f.api.Actions[i].Service)
+		list = append(list, f.serviceName(&f.api.Actions[i]))
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -108,10 +137,10 @@ func (f *file) services() string {
 	used := names{}
 	var b strings.Builder
 	for _, service := range f.serviceNames() {
-		b.WriteString("service " + used.take(protoname.Message(service)+"Service") + " {\n")
+		b.WriteString("service " + used.take(service) + " {\n")
 		methods := names{}
 		for i := range actions {
-			if actions[i].Service == service {
+			if f.serviceName(&actions[i]) == service {
 				f.rpc(&b, &actions[i], methods)
 			}
 		}
@@ -169,11 +198,7 @@ func (f *file) side(s *schema.Schema, place string) string {
 // wrap is a message around a value that is none.
 func (f *file) wrap(place string, s shape) string {
 	name := f.taken.take(protoname.Message(place))
-	field := "value"
-	if s.repeated {
-		field = "items"
-	}
-	f.fields(name, "", []row{{json: field, shape: s}})
+	f.fields(name, "", []row{{json: "value", shape: s}})
 	return name
 }
 
@@ -215,12 +240,7 @@ func (f *file) fields(name, says string, rows []row) {
 		for _, said := range r.says {
 			comment(&b, "  ", said)
 		}
-		field := used.takeField(protoname.Field(r.json))
-		b.WriteString("  " + r.shape.label() + " " + field + " = " + strconv.Itoa(int(numbers[i])))
-		if protoname.JSON(field) != r.json && r.json[:min(1, len(r.json))] != "[" { // which Protocol Buffers keeps for extensions
-			b.WriteString(" [json_name = " + quote(r.json) + "]")
-		}
-		b.WriteString(";\n")
+		b.WriteString("  " + r.shape.label() + " " + used.takeField(protoname.Field(r.json)) + " = " + strconv.Itoa(int(numbers[i])) + ";\n")
 	}
 	b.WriteString("}\n\n")
 	f.messages[name] = b.String()

@@ -159,9 +159,9 @@ func TestUnusualSchemas(t *testing.T) {
 		schema *schema.Schema
 		want   string
 	}{
-		"list of anything":             {&schema.Schema{Type: schema.Types{"array"}, Items: &schema.Schema{}}, "google.protobuf.ListValue f"},
+		"list of anything":             {&schema.Schema{Type: schema.Types{"array"}, Items: &schema.Schema{}}, "repeated google.protobuf.Value f"},
 		"list of what may be null":     {&schema.Schema{Type: schema.Types{"array"}, Items: kind("integer", "null")}, "repeated api.TFItem f"},
-		"map of anything":              {&schema.Schema{Type: schema.Types{"object"}, AdditionalProperties: &schema.Schema{}}, "google.protobuf.Struct f"},
+		"map of anything":              {&schema.Schema{Type: schema.Types{"object"}, AdditionalProperties: &schema.Schema{}}, "map of google.protobuf.Value f"},
 		"object of unknown members":    {kind("object"), "google.protobuf.Struct f"},
 		"null":                         {kind("null"), "google.protobuf.NullValue f"},
 		"one of several types":         {kind("string", "integer"), "google.protobuf.Value f"},
@@ -204,8 +204,9 @@ func TestActionsAreRPCs(t *testing.T) {
 	}
 }
 
-func TestNamesInJSONAreKept(t *testing.T) {
+func TestFieldsHaveTheUsualNamesInJSONAndAreKeptApart(t *testing.T) {
 	names := []string{"userID", "user_id", "user-id", "HTTPPort", "x", "2nd", "größe", "_", "message", "reserved", "$ref"}
+	want := []string{"userId", "userId2", "userId3", "httpPort", "x", "x2nd", "grE", "x2", "message", "reserved", "ref"}
 	var p schema.Properties
 	for _, name := range names {
 		p = append(p, schema.Property{Name: name, Schema: &schema.Schema{Type: schema.Types{"string"}}})
@@ -213,8 +214,8 @@ func TestNamesInJSONAreKept(t *testing.T) {
 	a := api.API{Types: map[string]*schema.Schema{"T": {Type: schema.Types{"object"}, Properties: p}}}
 	fields := compiled(t, write(t, a, protofile.Options{})).Messages().ByName("T").Fields()
 	for i, name := range names {
-		if got := fields.Get(i).JSONName(); got != name {
-			t.Errorf("%s is %s in JSON", name, got)
+		if got := fields.Get(i).JSONName(); got != want[i] {
+			t.Errorf("%s is %s in JSON, want %s", name, got, want[i])
 		}
 	}
 }

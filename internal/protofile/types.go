@@ -12,7 +12,6 @@ import (
 const (
 	emptyType     = "google.protobuf.Empty"
 	valueType     = "google.protobuf.Value"
-	listType      = "google.protobuf.ListValue"
 	structType    = "google.protobuf.Struct"
 	nullType      = "google.protobuf.NullValue"
 	timestampType = "google.protobuf.Timestamp"
@@ -21,7 +20,7 @@ const (
 
 // imports are the files of the well-known types.
 var imports = map[string]string{emptyType: "google/protobuf/empty.proto", valueType: "google/protobuf/struct.proto",
-	listType: "google/protobuf/struct.proto", structType: "google/protobuf/struct.proto", nullType: "google/protobuf/struct.proto",
+	structType: "google/protobuf/struct.proto", nullType: "google/protobuf/struct.proto",
 	timestampType: "google/protobuf/timestamp.proto", durationType: "google/protobuf/duration.proto"}
 
 // shape is the form of a schema as a field in proto3.
@@ -122,12 +121,10 @@ func text(s *schema.Schema) shape {
 // list is a repeated field. Items that are lists or maps themselves, or may be null, need a message or a value between.
 func (f *file) list(s *schema.Schema, place string) shape {
 	if s.Items == nil {
-		return shape{name: listType}
+		return shape{name: valueType, repeated: true, message: true}
 	}
 	item := f.shape(s.Items, place+"Item")
 	switch {
-	case item.name == valueType && item.single():
-		return shape{name: listType}
 	case item.isMap, item.repeated:
 		return shape{name: f.wrap(place+"Item", item), repeated: true, message: true}
 	case item.null && !item.message:
@@ -148,8 +145,6 @@ func (f *file) object(s *schema.Schema, place string) shape {
 	}
 	value := f.shape(s.AdditionalProperties, place+"Value")
 	switch {
-	case value.name == valueType && value.single():
-		return shape{name: structType}
 	case !value.single(), value.null && !value.message:
 		return shape{name: f.wrap(place+"Value", value), isMap: true}
 	}

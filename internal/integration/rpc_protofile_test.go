@@ -1,0 +1,107 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/grpcreflect"
+	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/protofile"
+	"github.com/sabir-go/sabir/rpc"
+)
+
+type orderLine struct {
+	SKU   string  `json:"sku"`
+	Count uint32  `json:"count"`
+	Price float64 `json:"price"`
+}
+
+type placeOrder struct {
+	OrderID   string            `json:"orderID"`
+	Customer  int64             `json:"customer_id"`
+	Lines     []orderLine       `json:"lines"`
+	Tags      map[string]string `json:"tags"`
+	Extra     map[string]any    `json:"extra"`
+	Note      *string           `json:"note"`
+	Gift      *orderLine        `json:"gift"`
+	Picture   []byte            `json:"picture"`
+	At        time.Time         `json:"at"`
+	Within    time.Duration     `json:"within"`
+	Anything  any               `json:"anything"`
+	Anythings []any             `json:"anythings"`
+	Ratio     float32           `json:"ratio"`
+	Urgent    bool              `json:"urgent"`
+}
+
+type placed struct {
+	Number string `json:"number"`
+}
+
+type tick struct {
+	Left int32 `json:"left"`
+}
+
+func TestTheProtoFileAndReflectionDescribeAServiceTheSame(t *testing.T) {
+	s := sabir.NewService("orders", sabir.Use(rpc.Package("shop.v1")))
+	sabir.Handle(s, "place", func(_ context.Context, in placeOrder) (placed, error) { return placed{in.OrderID}, nil }, sabir.Idempotent())
+	sabir.Handle(s, "cancel-all", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil })
+	sabir.HandleStream(s, "watch", func(context.Context, *sabir.Stream[orderLine, tick]) error { return nil })
+	connection, node := dialCounter(t, s)
+	connection.Close()
+
+	described, err := api.Of(api.API{Title: "x"}, []*sabir.Action{node.Action("orders.place"), node.Action("orders.cancel-all"), node.Action("orders.watch")}, api.Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := protofile.Write(&text, described, protofile.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
+		Accessor: protocompile.SourceAccessorFromMap(map[string]string{"a.proto": text.String()})})}
+	compiled, err := compiler.Compile(t.Context(), "a.proto")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text.String())
+	}
+	written := protodesc.ToFileDescriptorProto(compiled[0])
+
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	defer transport.CloseIdleConnections()
+	stream := grpcreflect.NewClient(&http.Client{Transport: transport}, "http://"+node.HTTPAddr(), connect.WithGRPC()).NewStream(t.Context())
+	defer stream.Close()
+	files, err := stream.FileContainingSymbol(protoreflect.FullName("shop.v1.Orders"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reflected *descriptorpb.FileDescriptorProto
+	for _, f := range files {
+		if f.GetPackage() == "shop.v1" {
+			reflected = f
+		}
+	}
+	if written.GetPackage() != "shop.v1" || len(written.Service) != 1 || len(written.MessageType) != len(reflected.GetMessageType()) {
+		t.Fatalf("%v\n%v", written, reflected)
+	}
+	if !proto.Equal(written.Service[0], reflected.Service[0]) {
+		t.Errorf("the service is\n%v, by reflection\n%v", written.Service[0], reflected.Service[0])
+	}
+	for _, want := range reflected.MessageType {
+		for _, got := range written.MessageType {
+			if got.GetName() == want.GetName() && !proto.Equal(got, want) {
+				t.Errorf("a message is\n%v, by reflection\n%v", got, want)
+			}
+		}
+	}
+}
