@@ -19,6 +19,7 @@ import (
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/mcp"
+	"github.com/sabir-go/sabir/rpc"
 	"github.com/sabir-go/sabir/telemetry"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/dashboard"
@@ -173,6 +174,7 @@ func (c *cli) demoHTTP(addr string) sabir.NodeOption {
 		web.Info("The chandler's shop", "1", "Sabir's demo: made-up users, stock and orders."),
 		openapi.At("/docs"), dashboard.At("/dashboard"), web.Events("**"), web.Forward("**"),
 		mcp.At("/mcp", mcp.Tools("**"), mcp.Resources("**")),
+		rpc.Serve(),
 	}
 	if key := c.secret(); key != "" {
 		return sabir.HTTP(addr, append(options, sabir.HTTPKey(key), web.Operators(web.KeyHolder))...)

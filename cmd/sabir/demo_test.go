@@ -85,6 +85,18 @@ func TestTheDemoAsksForTheKeyIfThereIsOne(t *testing.T) {
 		if answer.StatusCode != http.StatusUnauthorized {
 			t.Errorf("a call without the key: %s", answer.Status)
 		}
+		connect, _ := http.NewRequestWithContext(t.Context(), "POST", ready.URL+"/stock.Stock/List", strings.NewReader("{}"))
+		connect.Header.Set("Content-Type", "application/json")
+		connect.Header.Set("Authorization", "Bearer 0123456789-secret-key")
+		answer, err = client.Do(connect)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			t.Errorf("a call over Connect with the key: %s", answer.Status)
+		}
 	})
 	var errOut bytes.Buffer
 	if code := execute(ctx, []string{"demo", "--http", ":0", "--json"}, strings.NewReader(""), out, &errOut); code != exitOK {
