@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/wire"
 )
@@ -178,7 +179,7 @@ func (n *Node) Absent() []*Action {
 // its services depend on, see [DependsOn], or that it has bound actions of, see [Bind]. A gateway answers [ErrServiceUnavailable] to
 // calls of it, since it may be there in a moment. A node outside a cluster awaits nothing.
 func (n *Node) Awaits(name string) bool {
-	if len(n.joins) == 0 || badName(name) != "" {
+	if len(n.joins) == 0 || names.Fault(name) != "" {
 		return false
 	}
 	n.tableLock.Lock()

@@ -75,19 +75,23 @@ func NodeOnly() ActionOption {
 }
 
 // Doc gives a service, an action or a stream a sentence for listings and generated documents.
-func Doc(text string) DocOption { return DocOption{text, option.Caller()} }
+func Doc(text string) interface {
+	ServiceOption
+	ActionOption
+} {
+	return docOption{text, option.Caller()}
+}
 
-// DocOption is the result of Doc: an option of NewService, Handle, HandleStream, NewAction and NewStream.
-type DocOption struct {
+type docOption struct {
 	text  string
 	where option.Site
 }
 
-func (d DocOption) applyService(s *Service) {
+func (d docOption) applyService(s *Service) {
 	serviceOptionOnce("Doc", d.where, func(s *Service) { s.description = d.text }).applyService(s)
 }
 
-func (d DocOption) applyAction(def *definition) {
+func (d docOption) applyAction(def *definition) {
 	actionOptionOnce("Doc", d.where, func(def *definition) { def.description = d.text }).applyAction(def)
 }
 
@@ -101,10 +105,10 @@ type definition struct {
 	inline      bool
 	idempotent  bool
 	stream      bool
-	codecs      []CodecsOption
+	codecs      []codecsOption
 	routes      []route.Route
 	errors      []*Error
-	examples    []ActionExample
+	examples    []struct{ In, Out any }
 	deprecated  string
 	middlewares []Middleware
 	rules       []callerRule // see Allow

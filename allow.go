@@ -22,16 +22,19 @@ import (
 // A caller that is refused gets [ErrCallerRefused] before its input is validated; an event that is refused is dropped. A node that joins
 // a cluster with such rules does not start unless its links have certificates, see [cluster.TLS]: without them nobody could be told
 // from anybody else.
-func Allow(conditions ...Condition) AllowOption {
-	a := AllowOption{where: option.Caller()}
+func Allow(conditions ...Condition) interface {
+	ServiceOption
+	ActionOption
+	EventOption
+} {
+	a := allowOption{where: option.Caller()}
 	for _, c := range conditions {
 		c(&a.rule)
 	}
 	return a
 }
 
-// AllowOption is the result of [Allow]: an option of NewService, Handle, HandleStream and On.
-type AllowOption struct {
+type allowOption struct {
 	rule  callerRule
 	where option.Site
 }
@@ -62,7 +65,7 @@ type callerRule struct {
 	audited                     bool
 }
 
-func (o AllowOption) problem() string {
+func (o allowOption) problem() string {
 	for _, p := range o.rule.nodes {
 		if _, err := path.Match(p, ""); err != nil || p == "" {
 			return "Allow: FromNodes has the pattern \"" + p + "\", which takes no name"
@@ -77,21 +80,21 @@ func (o AllowOption) problem() string {
 	return ""
 }
 
-func (o AllowOption) applyService(s *Service) {
+func (o allowOption) applyService(s *Service) {
 	if bad := o.problem(); bad != "" {
 		s.problem(o.where, "%s", bad)
 	}
 	s.rules = append(s.rules, o.rule)
 }
 
-func (o AllowOption) applyAction(d *definition) {
+func (o allowOption) applyAction(d *definition) {
 	if bad := o.problem(); bad != "" {
 		d.problems = append(d.problems, &Error{Code: CodeInvalidArgument, Name: nameBadService, Message: o.where.String() + ": " + bad})
 	}
 	d.rules = append(d.rules, o.rule)
 }
 
-func (o AllowOption) applyEvent(d *eventDefinition) {
+func (o allowOption) applyEvent(d *eventDefinition) {
 	if bad := o.problem(); bad != "" {
 		d.problems = append(d.problems, &Error{Code: CodeInvalidArgument, Name: nameBadService, Message: o.where.String() + ": " + bad})
 	}

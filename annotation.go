@@ -28,16 +28,13 @@ func Errors(errors ...*Error) ActionOption {
 // Example shows an input and its output in generated documents. Values of other types than the action's are reported when
 // its service starts.
 func Example(in, out any) ActionOption {
-	return actionOption(func(d *definition) { d.examples = append(d.examples, ActionExample{In: in, Out: out}) })
+	return actionOption(func(d *definition) { d.examples = append(d.examples, struct{ In, Out any }{In: in, Out: out}) })
 }
 
 // Deprecated marks an action that callers should replace; the text names what to use instead.
 func Deprecated(instead string) ActionOption {
 	return actionOptionOnce("Deprecated", option.Caller(), func(d *definition) { d.deprecated = instead })
 }
-
-// ActionExample is an input of an action and its output.
-type ActionExample struct{ In, Out any }
 
 // Annotate records a fact about the action, such as the roles that callers need, so that documents and gateways can show it. A
 // middleware calls it while it wraps the action, and not after its wrapping function returned. Keys are compared with ==; use

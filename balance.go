@@ -3,6 +3,7 @@ package sabir
 import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/membership"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/option"
 )
 
@@ -57,7 +58,7 @@ func (n *Node) balancerFor(action string) membership.Balancer {
 
 func (b balance) takes(action string) bool {
 	for _, pattern := range b.patterns {
-		if matches(pattern, action) {
+		if names.Match(pattern, action) {
 			return true
 		}
 	}

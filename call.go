@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 	"weak"
+
+	"github.com/sabir-go/sabir/internal/names"
 )
 
 // Caller makes calls: a *Node, or a *Service, which calls through the node that serves it.
@@ -93,24 +95,19 @@ func callConverted[Out, In any](ctx context.Context, e endpoint, failed error, i
 // CallJSON calls an action with a JSON document and returns its answer as one: for gateways, command lines and code that
 // knows an action by its name only. Empty input stands for {}.
 func CallJSON(ctx context.Context, from Caller, action string, in []byte, options ...CallOption) ([]byte, error) {
-	return AppendJSON(ctx, from, nil, action, in, options...)
-}
-
-// AppendJSON is CallJSON that appends the answer to dst. On an error it returns dst as it was.
-func AppendJSON(ctx context.Context, from Caller, dst []byte, action string, in []byte, options ...CallOption) ([]byte, error) {
 	n := from.callingNode()
 	if n == nil {
-		return dst, errNoNode(from, action)
+		return nil, errNoNode(from, action)
 	}
 	o := gather(options)
 	e, err := n.endpointFor(n.table.Load().actions[action], action, &o)
 	if err != nil {
-		return dst, err
+		return nil, err
 	}
 	if len(in) == 0 {
 		in = []byte("{}")
 	}
-	return e.callJSON(ctx, in, dst, o)
+	return e.callJSON(ctx, in, nil, o)
 }
 
 // AppendJSON calls this very action with a JSON document and appends its answer to dst: for gateways that decide by the
@@ -279,7 +276,7 @@ func (n *Node) notFoundAmong(kind, name string, known []string) *Error {
 			Message: "no " + kind + " is called " + name + ": the node is " + state.String()}
 	}
 	e := &Error{Code: CodeNotFound, Name: nameActionNotFound, Node: n.id, Message: "no " + kind + " is called " + name}
-	if bad := badName(name); bad != "" {
+	if bad := names.Fault(name); bad != "" {
 		e.Message = fmt.Sprintf("%.100q is no name of an action: it %s", name, bad)
 		return e
 	}

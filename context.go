@@ -317,13 +317,6 @@ func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }
 
-// NewRequestID returns a fresh id for WithRequestID: a random UUID (RFC 9562, version 4). It identifies requests, and is
-// no secret: its bits come from math/rand/v2, which the runtime seeds from the system.
-func NewRequestID() string {
-	var text [36]byte
-	return string(gateway.AppendRequestID(text[:0]))
-}
-
 // RequestIDFromContext is the id of the request that ctx belongs to, or "".
 func RequestIDFromContext(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
@@ -350,5 +343,5 @@ func withAnyRequestID(ctx context.Context) context.Context {
 	if RequestIDFromContext(ctx) != "" {
 		return ctx
 	}
-	return WithRequestID(ctx, NewRequestID())
+	return WithRequestID(ctx, gateway.NewRequestID())
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/option"
 )
 
@@ -182,7 +183,7 @@ func (c *EventContract[T]) On(s *Service, fn func(context.Context, T) error, opt
 		s.problem(where, "%v", errNotAContract("NewEvent"))
 		return
 	}
-	if bad := badName(c.name); bad != "" {
+	if bad := names.Fault(c.name); bad != "" {
 		s.problem(where, "the event name %.100q %s; patterns are for sabir.On", c.name, bad)
 		return
 	}

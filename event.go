@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/validate"
@@ -62,7 +63,7 @@ func on[T any](s *Service, def *eventDefinition, fn func(context.Context, T) err
 	if fn == nil {
 		s.problem(def.where, "the handler of event %q is nil", pattern)
 	}
-	if bad := badPattern(pattern); bad != "" {
+	if bad := names.PatternFault(pattern); bad != "" {
 		s.problem(def.where, "the event pattern %.100q %s", pattern, bad)
 	}
 	for _, other := range s.handlers {
@@ -469,7 +470,7 @@ func (g *eventGroup) pick() *delivery {
 }
 
 func badEventName(name string) error {
-	if bad := badName(name); bad != "" {
+	if bad := names.Fault(name); bad != "" {
 		return &Error{Code: CodeInvalidArgument, Name: nameBadName, Message: fmt.Sprintf("the event name %.100q %s", name, bad)}
 	}
 	return nil

@@ -30,7 +30,7 @@ func (s *Service) EventReceiver(event string, sub Subscription, handle func(ctx 
 	own ...Wrapper) (*EventReceiver, error) {
 	n := s.callingNode()
 	if n == nil {
-		return nil, &Error{Code: CodeFailedPrecondition, Name: nameBadService,
+		return nil, &Error{Code: CodeInvalidArgument, Name: nameBadService,
 			Message: "EventReceiver of " + event + " was called for a service that no node serves: call it in Component.Open"}
 	}
 	sub.Service = s.fullName()

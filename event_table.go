@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sabir-go/sabir/internal/membership"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/recent"
 )
 
@@ -59,7 +60,7 @@ func (t *eventTable) match(name string) *eventPlan {
 	var order []member
 	for _, s := range t.receivers {
 		sub := s.receiver.subscription()
-		if !matches(sub.Pattern, name) {
+		if !names.Match(sub.Pattern, name) {
 			continue
 		}
 		m := member{sub.Group, s.service}
@@ -67,7 +68,7 @@ func (t *eventTable) match(name string) *eventPlan {
 		if !found {
 			order = append(order, m)
 		}
-		if !found || moreSpecific(sub.Pattern, old.receiver.subscription().Pattern) {
+		if !found || names.MoreSpecific(sub.Pattern, old.receiver.subscription().Pattern) {
 			best[m] = s
 		}
 	}

@@ -6,14 +6,22 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/secret"
-	"github.com/sabir-go/sabir/internal/wire"
 )
 
 // Extension is a part of a program that starts and stops with a node, such as the connection of package channel to its
-// broker. Give it to a node with [WithExtension], or to each node with [RegisterExtension]. One that talks to the other nodes
-// of the cluster is a [LinkExtension], one that offers services an [Offering], one that the node is not ready without a
-// [ReadinessExtension].
+// broker. Give it to a node with [WithExtension], or to each node with [RegisterExtension]. It may have two methods besides:
+//
+//	Services() []sabir.Servable
+//
+// offers services to tools that ask for it; their names begin with "$". The node calls it once, when it has joined its cluster, and
+// runs them beside $node, before those that it was given with [Serve].
+//
+//	Ready(ctx context.Context) error
+//
+// returns why calls should rather go to other nodes now, and names what is wrong, such as a store that is full; nil where nothing is:
+// see [Node.Ready]. It is called while the node runs, about twice a second at most and one at a time; ctx gives it a second at most.
 type Extension interface {
 	// Name identifies it in errors and logs.
 	Name() string
@@ -25,51 +33,20 @@ type Extension interface {
 	Stop(ctx context.Context) error
 }
 
-// LinkExtension is an [Extension] that talks to the same part on other nodes over the nodes' links, such as the processes of
-// package actor. Give it to a node with [WithLinkExtension]. What it sends are posts on a topic of its own: [wire.Link.Post] and
-// [wire.Link.TryPost] on one side, Posted on the other.
-//
-// Linked, Posted and Unlinked are called for one link one at a time and in the order in which things happened, for several
-// links at once. They must not block, since nothing else of that link is read while they run: no calls, and no
-// [wire.Link.Post], which waits when the peer reads too slowly, but TryPost or another goroutine. They must not panic or end
-// their goroutine. A panic is logged with its stack, and the link closed with an error, with all calls in flight; both nodes
-// then link anew. What was read together with the post that panicked may still be delivered.
-//
-// A node outside a cluster, see [Join], starts and stops its extensions and has no links. A node that does not have the
-// extension ignores its posts: that a node has it shows only when it posts something itself.
-//
-// While Stop runs the links still carry posts both ways: those that Stop makes are sent before the links end, as far as the
-// peers take them within three seconds and ctx has not ended. Posted and Unlinked are still called, also after Stop, and Linked
-// where a link was on its way; all links had their Unlinked when [Node.Stop] returns. A node that fails to join ends its links
-// before it calls Stop.
-type LinkExtension interface {
-	Extension
-	// Linked reports a link to another node, Peer().Node, over which Post works from now on. It is called once
-	// for each link, before anything else of it. There may be several links to one node, see [cluster.Connections], and to one that
-	// was started anew the first new link may come before the last Unlinked of those to its former self.
-	Linked(l *wire.Link)
-	// Posted gets the data that the peer's extension posted on the same topic. It is valid until Posted returns.
-	//
-	// Posts over one link arrive in the order in which they were given to it; there is no order between links. Also a link
-	// over which the peer takes no more calls, because it stops, carries posts both ways until it is Unlinked.
-	Posted(l *wire.Link, data []byte)
-	// Unlinked reports that the link has ended: with an error that is [wire.ErrClosed] if it was closed in order. It is called
-	// once for each link that was Linked, and nothing of the link comes after it.
-	Unlinked(l *wire.Link, err error)
-}
-
-// Offering is an [Extension] that also offers services, for tools to ask it: their names begin with "$". The node asks for
-// them once, when it has joined its cluster, and runs them beside $node, before those that it was given with [Serve].
-type Offering interface{ Services() []Servable }
-
 // extensionServices lists the services that extensions offer.
 func (n *Node) extensionServices() (list []*Service) {
 	for _, e := range n.extensions.started {
-		if o, ok := e.(Offering); ok {
+		if o, ok := e.(interface{ Services() []Servable }); ok {
 			list = append(list, flatten(o.Services())...)
 		}
 	}
 	return list
+}
+
+// linkExtension is an extension that talks to the same one on other nodes, such as the processes of package actor.
+type linkExtension interface {
+	Extension
+	mesh.Extension
 }
 
 // firstTopic is the lowest topic of an extension. Those below belong to package mesh.
@@ -78,14 +55,13 @@ const firstTopic uint8 = 16
 // WithExtension gives the node an extension. Extensions start in the order in which they were given, after those that were
 // registered, and stop in the reverse order.
 func WithExtension(e Extension) NodeOption {
-	return nodeOption(func(n *Node) { n.extensions.given = append(n.extensions.given, registration{extension: e}) })
-}
-
-// WithLinkExtension is [WithExtension] for one that talks to those with the same topic on other nodes. A topic is a number from
-// 16 to 255, the same on all nodes of the cluster; 16 is that of package actor. The node does not start with a
-// lower one, or with two extensions of one topic.
-func WithLinkExtension(topic uint8, e LinkExtension) NodeOption {
-	return nodeOption(func(n *Node) { n.extensions.given = append(n.extensions.given, registration{e, e, topic}) })
+	return nodeOption(func(n *Node) {
+		r := registration{extension: e}
+		if linked, ok := e.(linkExtension); ok {
+			r.linked, r.topic = linked, linked.Topic()
+		}
+		n.extensions.given = append(n.extensions.given, r)
+	})
 }
 
 // RegisterExtension gives an extension to each node that starts from then on, before its own; make is called for each. A package
@@ -117,12 +93,12 @@ func (n *Node) ClusterSecret() secret.Secret {
 type extensions struct {
 	given   []registration
 	started []Extension
-	byTopic [256]LinkExtension // written before the node joins, so that the links read it without a lock
+	byTopic [256]linkExtension // written before the node joins, so that the links read it without a lock
 }
 
 type registration struct {
 	extension Extension
-	linked    LinkExtension // the same; nil for one without a topic
+	linked    linkExtension // the same; nil for one without a topic
 	topic     uint8
 }
 
@@ -156,8 +132,6 @@ func (n *Node) checkExtension(g registration) error {
 		return &Error{Code: CodeInvalidArgument, Name: nameBadOption, Node: n.id, Message: "an extension: " + fmt.Sprintf(format, args...)}
 	}
 	switch {
-	case g.extension == nil && g.topic != 0:
-		return invalid("that of topic %d is nil", g.topic)
 	case g.extension == nil:
 		return invalid("it is nil")
 	case g.linked == nil:

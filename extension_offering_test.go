@@ -21,7 +21,7 @@ func (o offering) Services() []sabir.Servable {
 func TestTheServicesThatAnExtensionOffersRunWithItsNode(t *testing.T) {
 	r := newRecorder()
 	user := sabir.NewService("user", sabir.DependsOn("$recorder")) // so it starts after that
-	n := sabir.NewNode(sabir.WithLinkExtension(topicOfTest, offering{r}), sabir.Serve(user))
+	n := sabir.NewNode(sabir.WithExtension(offering{r}), sabir.Serve(user))
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

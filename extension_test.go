@@ -21,6 +21,7 @@ const topicOfTest = 200
 
 // recorder is an extension that reports to the test what it receives. The functions may be nil.
 type recorder struct {
+	topic     uint8
 	received  chan note
 	start     func(*sabir.Node) error
 	stop      func() error
@@ -37,9 +38,17 @@ type note struct {
 	err  error
 }
 
-func newRecorder() *recorder { return &recorder{received: make(chan note, 10_000)} }
+func newRecorder() *recorder { return &recorder{topic: topicOfTest, received: make(chan note, 10_000)} }
 
 func (r *recorder) Name() string { return "recorder" }
+
+func (r *recorder) Topic() uint8 { return r.topic }
+
+// on lets the recorder have another topic.
+func (r *recorder) on(topic uint8) *recorder {
+	r.topic = topic
+	return r
+}
 
 func (r *recorder) Start(_ context.Context, n *sabir.Node) error {
 	r.received <- note{what: "start"}
@@ -134,14 +143,14 @@ func stopIfRunning(t *testing.T, n *sabir.Node) {
 }
 
 // startPair starts two nodes, a and b, with the extensions given.
-func startPair(t *testing.T, network string, a, b sabir.LinkExtension, options ...cluster.Option) (*sabir.Node, *sabir.Node) {
+func startPair(t *testing.T, network string, a, b sabir.Extension, options ...cluster.Option) (*sabir.Node, *sabir.Node) {
 	t.Helper()
 	address := "mem://" + strings.ReplaceAll(t.Name(), "/", "-")
 	if network == "tcp" {
 		address = "tcp://127.0.0.1:0"
 	}
-	first := startExtended(t, "a", sabir.WithLinkExtension(topicOfTest, a), sabir.Join(address, options...))
-	return first, startExtended(t, "b", sabir.WithLinkExtension(topicOfTest, b), sabir.Join(first.Info().Addr, options...))
+	first := startExtended(t, "a", sabir.WithExtension(a), sabir.Join(address, options...))
+	return first, startExtended(t, "b", sabir.WithExtension(b), sabir.Join(first.Info().Addr, options...))
 }
 
 func overNetworks(t *testing.T, test func(t *testing.T, network string)) {
@@ -223,8 +232,8 @@ func TestLinksOfANodeThatStopsCarryPostsBothWaysUntilItsExtensionsHaveStopped(t 
 		if network == "tcp" {
 			address = "tcp://127.0.0.1:0"
 		}
-		nodeA := startExtended(t, "a", sabir.Serve(s), sabir.WithLinkExtension(topicOfTest, a), sabir.Join(address))
-		nodeB := startExtended(t, "b", sabir.WithLinkExtension(topicOfTest, b), sabir.Join(nodeA.Info().Addr))
+		nodeA := startExtended(t, "a", sabir.Serve(s), sabir.WithExtension(a), sabir.Join(address))
+		nodeB := startExtended(t, "b", sabir.WithExtension(b), sabir.Join(nodeA.Info().Addr))
 		toB, toA := a.next(t, "linked").link, b.next(t, "linked").link
 
 		done := make(chan error)
@@ -315,7 +324,7 @@ func TestAnExtensionStartsBeforeTheNodeJoinsAndTheServicesStart(t *testing.T) {
 		}
 		return nil
 	}))
-	startExtended(t, "a", sabir.Serve(s), sabir.WithLinkExtension(topicOfTest, r), sabir.Join("mem://extension-first"))
+	startExtended(t, "a", sabir.Serve(s), sabir.WithExtension(r), sabir.Join("mem://extension-first"))
 }
 
 func TestAnExtensionIsStoppedOnceHoweverTheNodeEnds(t *testing.T) {
@@ -329,14 +338,14 @@ func TestAnExtensionIsStoppedOnceHoweverTheNodeEnds(t *testing.T) {
 		want    string // of the error
 	}{
 		"the node stops":           {nil, ""},
-		"another does not start":   {[]sabir.NodeOption{sabir.WithLinkExtension(topicOfTest+1, fails)}, "the start of extension recorder: no"},
-		"another panics":           {[]sabir.NodeOption{sabir.WithLinkExtension(topicOfTest+1, panics)}, "the start of extension recorder panicked"},
+		"another does not start":   {[]sabir.NodeOption{sabir.WithExtension(fails.on(topicOfTest + 1))}, "the start of extension recorder: no"},
+		"another panics":           {[]sabir.NodeOption{sabir.WithExtension(panics.on(topicOfTest + 1))}, "the start of extension recorder panicked"},
 		"the node cannot join":     {[]sabir.NodeOption{sabir.Join("tcp://not a host:1")}, "JoinFailed"},
 		"a service does not start": {[]sabir.NodeOption{sabir.Serve(sabir.NewService("s", sabir.OnStart(func(context.Context) error { return failing })))}, "no"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRecorder()
-			n := sabir.NewNode(append([]sabir.NodeOption{sabir.Logger(quiet), sabir.WithLinkExtension(topicOfTest, r)}, c.options...)...)
+			n := sabir.NewNode(append([]sabir.NodeOption{sabir.Logger(quiet), sabir.WithExtension(r)}, c.options...)...)
 			err := n.Start(t.Context())
 			if c.want == "" {
 				if err != nil {
@@ -368,7 +377,7 @@ func TestTheErrorOfAnExtensionsStopIsThatOfTheNodes(t *testing.T) {
 	r := newRecorder()
 	failing := errors.New("stuck")
 	r.stop = func() error { return failing }
-	n := sabir.NewNode(sabir.Logger(quiet), sabir.WithLinkExtension(topicOfTest, r))
+	n := sabir.NewNode(sabir.Logger(quiet), sabir.WithExtension(r))
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -382,10 +391,9 @@ func TestTopicsThatAnExtensionCannotHaveAreErrorsOfTheStart(t *testing.T) {
 		extend []sabir.NodeOption
 		want   []string
 	}{
-		"one of the node's own": {[]sabir.NodeOption{sabir.WithLinkExtension(15, newRecorder())}, []string{"recorder", "topic 15", "16 to 255"}},
-		"one taken":             {[]sabir.NodeOption{sabir.WithLinkExtension(16, newRecorder()), sabir.WithLinkExtension(16, newRecorder())}, []string{"recorder and recorder", "topic, 16"}},
-		"for nil":               {[]sabir.NodeOption{sabir.WithLinkExtension(16, nil)}, []string{"topic 16", "nil"}},
-		"none, for nil":         {[]sabir.NodeOption{sabir.WithExtension(nil)}, []string{"an extension", "nil"}},
+		"one of the node's own": {[]sabir.NodeOption{sabir.WithExtension(newRecorder().on(15))}, []string{"recorder", "topic 15", "16 to 255"}},
+		"one taken":             {[]sabir.NodeOption{sabir.WithExtension(newRecorder().on(16)), sabir.WithExtension(newRecorder().on(16))}, []string{"recorder and recorder", "topic, 16"}},
+		"nil":                   {[]sabir.NodeOption{sabir.WithExtension(nil)}, []string{"an extension", "nil"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := sabir.NewNode(append(c.extend, sabir.Logger(quiet))...).Start(t.Context())
@@ -453,8 +461,8 @@ func TestAPanicOfAnExtensionIsLoggedAndEndsTheLinkAloneWithAnError(t *testing.T)
 			}
 			other := newRecorder() // is notified of everything nevertheless
 			address := "mem://extension-panics-in-" + where
-			startExtended(t, "a", sabir.WithLinkExtension(topicOfTest, a), sabir.Join(address))
-			startLogged(t, "b", log, sabir.WithLinkExtension(topicOfTest, b), sabir.WithLinkExtension(topicOfTest+1, other), sabir.Join(address))
+			startExtended(t, "a", sabir.WithExtension(a), sabir.Join(address))
+			startLogged(t, "b", log, sabir.WithExtension(b), sabir.WithExtension(other.on(topicOfTest+1)), sabir.Join(address))
 			first := a.next(t, "linked").link
 			first.TryPost(topicOfTest, nil)
 			if where == "Unlinked" {
@@ -520,8 +528,8 @@ func BenchmarkExtensionPosts(b *testing.B) {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			from, to := &sink{make(chan *wire.Link, 1), nil}, &sink{make(chan *wire.Link, 1), make(chan struct{})}
 			address := "tcp://127.0.0.1:0"
-			for i, e := range []sabir.LinkExtension{to, from} {
-				n := sabir.NewNode(sabir.NodeID(fmt.Sprint("node-", i)), sabir.Logger(quiet), sabir.WithLinkExtension(topicOfTest, e), sabir.Join(address))
+			for i, e := range []sabir.Extension{to, from} {
+				n := sabir.NewNode(sabir.NodeID(fmt.Sprint("node-", i)), sabir.Logger(quiet), sabir.WithExtension(e), sabir.Join(address))
 				if err := n.Start(b.Context()); err != nil {
 					b.Fatal(err)
 				}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/native"
@@ -38,22 +39,27 @@ import (
 //
 // Some values are not a matter of choice: generated messages of Protocol Buffers are always sent as such, and values without
 // a type of their own (any, json.RawMessage), such as command lines send, as JSON.
-func Codecs(codecs ...codec.Codec) CodecsOption { return CodecsOption{option.Caller(), codecs} }
+func Codecs(codecs ...codec.Codec) interface {
+	NodeOption
+	ActionOption
+	cluster.Option
+} {
+	return codecsOption{option.Caller(), codecs}
+}
 
-// CodecsOption is the result of Codecs: an option of NewNode, Join, Handle and HandleStream.
-type CodecsOption struct {
+type codecsOption struct {
 	at     option.Site
 	codecs []codec.Codec
 }
 
-func (o CodecsOption) applyNode(n *Node) {
+func (o codecsOption) applyNode(n *Node) {
 	names, err := o.names()
 	n.codecs = append(n.codecs, names...)
 	n.optionProblem(err)
 }
 
-// ApplyJoin makes the result of Codecs an option of Join.
-func (o CodecsOption) ApplyJoin(c *joining.Config) {
+// ApplyJoin makes Codecs an option of Join.
+func (o codecsOption) ApplyJoin(c *joining.Config) {
 	names, err := o.names()
 	c.Codecs = append(c.Codecs, names...)
 	if err != nil {
@@ -62,10 +68,10 @@ func (o CodecsOption) ApplyJoin(c *joining.Config) {
 }
 
 // applyAction keeps the codecs for the start: a service may be declared before an init function registers them.
-func (o CodecsOption) applyAction(d *definition) { d.codecs = append(slices.Clip(d.codecs), o) }
+func (o codecsOption) applyAction(d *definition) { d.codecs = append(slices.Clip(d.codecs), o) }
 
 // names returns the names of the codecs, and the error of the first that is not registered.
-func (o CodecsOption) names() ([]string, error) {
+func (o codecsOption) names() ([]string, error) {
 	names := make([]string, 0, len(o.codecs))
 	for _, c := range o.codecs {
 		if c == nil {

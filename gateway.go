@@ -2,7 +2,6 @@ package sabir
 
 import (
 	"context"
-	"crypto/tls"
 	stdjson "encoding/json"
 	"maps"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/httpgateway"
 	"github.com/sabir-go/sabir/internal/option"
-	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -31,7 +29,7 @@ func WithGateway(make func(*Node) (gateway.Gateway, error)) NodeOption {
 //	import _ "github.com/sabir-go/sabir/web"
 //
 // An address without a host, ":3000", means this machine only (127.0.0.1). To be reached from others, name the host,
-// "0.0.0.0:3000", and restrict the callers with HTTPKey or a TLS configuration that demands client certificates; without
+// "0.0.0.0:3000", and restrict the callers with gateway.Key or a TLS configuration that demands client certificates; without
 // either the node refuses to start. Port 0 takes a free one: see [Node.HTTPAddr].
 func HTTP(addr string, options ...gateway.HTTPOption) NodeOption {
 	config := gateway.HTTPConfig{Addr: addr}
@@ -46,24 +44,6 @@ func HTTP(addr string, options ...gateway.HTTPOption) NodeOption {
 		return httpgateway.New(n, config, n.admission.Crowded)
 	}
 	return nodeOptionOnce("HTTP", option.Caller(), func(n *Node) { n.attached = append(n.attached, attach) })
-}
-
-// HTTPKey asks every caller for "Authorization: Bearer <key>". Use at least 16 random characters.
-func HTTPKey(key string) gateway.HTTPOption {
-	where := option.Caller()
-	return func(c *gateway.HTTPConfig) {
-		c.Problem(c.Given.Again("HTTPKey", where))
-		c.Key = secret.New([]byte(key))
-	}
-}
-
-// HTTPTLS serves HTTPS.
-func HTTPTLS(config *tls.Config) gateway.HTTPOption {
-	where := option.Caller()
-	return func(c *gateway.HTTPConfig) {
-		c.Problem(c.Given.Again("HTTPTLS", where))
-		c.TLS = config
-	}
 }
 
 // HTTPAddr is the host and port where HTTP is served, once the node runs; "" if it is not.

@@ -109,10 +109,10 @@ type Action struct {
 	Remote      bool         // handled by another node
 	In, Out     reflect.Type // nil for an action of another node
 
-	Routes     []route.Route   // REST forms, see Route
-	Errors     []*Error        // declared, see Errors; nil for an action of another node
-	Examples   []ActionExample // see Example; nil for an action of another node
-	Deprecated string          // what to use instead; "" for what is not deprecated
+	Routes     []route.Route           // REST forms, see Route
+	Errors     []*Error                // declared, see Errors; nil for an action of another node
+	Examples   []struct{ In, Out any } // see Example; nil for an action of another node
+	Deprecated string                  // what to use instead; "" for what is not deprecated
 
 	notes    map[any]any         // see Annotate
 	signal   func(signal.Signal) // to the listeners; nil without any

@@ -108,10 +108,10 @@ func (s State) String() string {
 }
 
 // NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [NodeID], [Logger], [Validator], [MaxDepth],
-// [StartTimeout], [StopTimeout], [BufferLimits], [WaitForNodeByDefault], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Codecs], [WithExtension], [WithLinkExtension], and those
+// [StartTimeout], [StopTimeout], [BufferLimits], [WaitForNodeByDefault], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Codecs], [WithExtension], and those
 // of packages, such as channel.Broker.
 //
-// Serve, Use, WithGateway, WithExtension, WithLinkExtension, Balance and Codecs add up when they are given several times. Any
+// Serve, Use, WithGateway, WithExtension, Balance and Codecs add up when they are given several times. Any
 // other option is given once: a node with two of it does not start.
 type NodeOption interface{ applyNode(*Node) }
 
@@ -191,17 +191,23 @@ func StopTimeout(d time.Duration) NodeOption {
 
 // Use adds middlewares to a node, a service, an action or an event handler, whichever it is given to; see [Middleware]. The first is
 // the outermost, and several Use add up.
-func Use(wrappers ...Wrapper) UseOption { return UseOption{middlewaresOf(wrappers)} }
+func Use(wrappers ...Wrapper) interface {
+	NodeOption
+	ServiceOption
+	ActionOption
+	EventOption
+} {
+	return useOption{middlewaresOf(wrappers)}
+}
 
-// UseOption is the result of Use: an option of NewNode, NewService, Handle, HandleStream and On.
-type UseOption struct{ middlewares []Middleware }
+type useOption struct{ middlewares []Middleware }
 
-func (u UseOption) applyNode(n *Node)       { n.middlewares = append(n.middlewares, u.middlewares...) }
-func (u UseOption) applyService(s *Service) { s.middlewares = append(s.middlewares, u.middlewares...) }
-func (u UseOption) applyAction(d *definition) {
+func (u useOption) applyNode(n *Node)       { n.middlewares = append(n.middlewares, u.middlewares...) }
+func (u useOption) applyService(s *Service) { s.middlewares = append(s.middlewares, u.middlewares...) }
+func (u useOption) applyAction(d *definition) {
 	d.middlewares = append(d.middlewares, u.middlewares...)
 }
-func (u UseOption) applyEvent(d *eventDefinition) {
+func (u useOption) applyEvent(d *eventDefinition) {
 	d.middlewares = append(d.middlewares, u.middlewares...)
 }
 

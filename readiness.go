@@ -8,13 +8,9 @@ import (
 	"time"
 )
 
-// ReadinessExtension is an [Extension] that needs something outside the process, such as a broker, and reports whether that does
-// its part: see [Node.Ready].
-type ReadinessExtension interface {
+// readinessExtension is an [Extension] that needs something outside the process, such as a broker.
+type readinessExtension interface {
 	Extension
-	// Ready returns why calls should rather go to other nodes now, and names what is wrong, such as a store that is full; nil
-	// where nothing is. It is called while the node runs, about twice a second at most and one at a time, by those who ask for
-	// the node's readiness; ctx gives it a second at most.
 	Ready(ctx context.Context) error
 }
 
@@ -29,7 +25,7 @@ const (
 type readiness struct {
 	turn  chan struct{} // has room for one: who asks the extensions
 	mu    sync.Mutex
-	asked []ReadinessExtension // of the node that runs
+	asked []readinessExtension // of the node that runs
 	at    time.Time
 	err   error
 }
@@ -91,7 +87,7 @@ func (n *Node) noteReadiness(started []Extension) {
 	defer r.mu.Unlock()
 	r.asked, r.at, r.err = nil, time.Time{}, nil
 	for _, e := range started {
-		if e, ok := e.(ReadinessExtension); ok {
+		if e, ok := e.(readinessExtension); ok {
 			r.asked = append(r.asked, e)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir/internal/budget"
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/outlier"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/introspect"
@@ -46,7 +47,7 @@ const maxRemoteNames = 8192
 // remoteByName finds the endpoint of a name that is in no table of this node, for a call that goes to a node by name or over
 // a Remote, or that a node may come for.
 func (n *Node) remoteByName(name string, o *callOptions) (endpoint, error) {
-	if badName(name) != "" || o.node == "" && n.remote == nil && !(o.wait > 0 && len(n.joins) > 0) && !n.Awaits(name) {
+	if names.Fault(name) != "" || o.node == "" && n.remote == nil && !(o.wait > 0 && len(n.joins) > 0) && !n.Awaits(name) {
 		return nil, n.notFound("action", name)
 	}
 	if known, ok := n.remoteNames.Get(name); ok {
@@ -270,7 +271,7 @@ func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, ol
 			}
 			v := version{full: fullServiceName(s.Name, s.Version), number: s.Version, preferred: s.Preferred}
 			for _, offered := range s.Actions {
-				if !strings.HasPrefix(offered.Name, v.full+".") || badName(offered.Name) != "" {
+				if !strings.HasPrefix(offered.Name, v.full+".") || names.Fault(offered.Name) != "" {
 					continue // not what a node of this kind sends
 				}
 				if t.remoteActions[offered.Name] == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/budget"
 	"github.com/sabir-go/sabir/internal/membership"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -26,7 +27,7 @@ func (t *eventTable) matchRemote(name string, p *eventPlan) {
 	working := make(map[string]bool) // groups of which a member does not only watch
 	t.view.Subscriptions(func(node string, _ *membership.Service, sub membership.Subscription) bool {
 		to := linked[node]
-		if to == nil || !matches(sub.Pattern, name) {
+		if to == nil || !names.Match(sub.Pattern, name) {
 			return true
 		}
 		if byNode[node] == nil {

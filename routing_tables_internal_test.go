@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/membership"
+	"github.com/sabir-go/sabir/internal/names"
 )
 
 // passing is a Remote that answers everything with nothing.
@@ -250,7 +251,7 @@ func awaitSubscription(t *testing.T, ctx context.Context, n *Node, event string)
 		changed, known := n.Changed(), false
 		if view := n.events.Load().view; view != nil {
 			view.Subscriptions(func(_ string, _ *membership.Service, sub membership.Subscription) bool {
-				known = known || matches(sub.Pattern, event)
+				known = known || names.Match(sub.Pattern, event)
 				return true
 			})
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/option"
 )
 
@@ -117,7 +118,7 @@ func (s *Service) problem(where option.Site, format string, args ...any) {
 }
 
 func (s *Service) define(def *definition) {
-	if bad := badName(def.short); bad != "" {
+	if bad := names.Fault(def.short); bad != "" {
 		s.problem(def.where, "the action name %.100q %s", def.short, bad)
 	}
 	if other := s.defined[def.short]; other != nil {

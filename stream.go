@@ -17,9 +17,9 @@ import (
 // Stream[In, Out], its caller a Stream[Out, In]. One goroutine may receive while another sends; neither Recv nor Send may
 // be called by two at once.
 //
-// Both directions have back-pressure: Send waits when the other side is [StreamWindow] values or [StreamWindowBytes] behind. While the
-// streams of the node hold more than their part of [BufferLimits], those whose receivers take nothing are ended with
-// [ErrStreamTooSlow].
+// Both directions have back-pressure: Send waits when the other side is [gateway.StreamWindow] values or 256 KiB behind; a larger
+// value is sent when no other is under way, and over a link [cluster.Limits] sets the bytes. While the streams of the node hold more
+// than their part of [BufferLimits], those whose receivers take nothing are ended with [ErrStreamTooSlow].
 type Stream[R, S any] struct {
 	ctx       context.Context
 	recv      func() (R, error)
@@ -27,13 +27,6 @@ type Stream[R, S any] struct {
 	closeSend func()
 	end       func()
 }
-
-// StreamWindow is the number of values, and StreamWindowBytes the number of their bytes, that may be under way in each direction of a
-// stream before Send waits. A larger value is sent when no other is under way. Over a link [cluster.Limits] sets the bytes.
-const (
-	StreamWindow      = 16
-	StreamWindowBytes = 256 << 10
-)
 
 // Context is the stream's context: the handler's own, or the one the caller opened the stream with.
 func (s *Stream[R, S]) Context() context.Context { return s.ctx }

@@ -4,10 +4,14 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/memory"
 )
 
-// streamQueue is what is under way in one direction of a stream within a process: up to StreamWindow values of StreamWindowBytes
+// streamWindowBytes is the number of bytes of values that may be under way in each direction of a stream before Send waits.
+const streamWindowBytes = 256 << 10
+
+// streamQueue is what is under way in one direction of a stream within a process: up to gateway.StreamWindow values of streamWindowBytes
 // together. One goroutine puts values in while another takes them out.
 type streamQueue[T any] struct {
 	values   chan queuedValue[T]
@@ -24,7 +28,7 @@ type queuedValue[T any] struct {
 }
 
 func newStreamQueue[T any](measure func(*T) int, account *memory.Account, end func()) streamQueue[T] {
-	return streamQueue[T]{values: make(chan queuedValue[T], StreamWindow), measure: measure, window: account.Window(end), freed: make(chan struct{}, 1)}
+	return streamQueue[T]{values: make(chan queuedValue[T], gateway.StreamWindow), measure: measure, window: account.Window(end), freed: make(chan struct{}, 1)}
 }
 
 // put puts a value in and waits for space. It is false where gone or ended was closed before; ended may be nil. The value counts
@@ -41,7 +45,7 @@ func (q *streamQueue[T]) put(value T, gone, ended <-chan struct{}) bool {
 		return q.send(queuedValue[T]{value: value}, gone, ended)
 	}
 	q.window.Add(size)
-	for before := q.bytes.Load(); before > 0 && before+int64(size) > StreamWindowBytes; before = q.bytes.Load() {
+	for before := q.bytes.Load(); before > 0 && before+int64(size) > streamWindowBytes; before = q.bytes.Load() {
 		select {
 		case <-q.freed:
 		case <-gone:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 )
 
 type countTo struct {
@@ -148,8 +149,8 @@ func TestSenderWaitsForASlowReceiver(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if sent != sabir.StreamWindow {
-			t.Errorf("%d values sent, the window is %d", sent, sabir.StreamWindow)
+		if sent != gateway.StreamWindow {
+			t.Errorf("%d values sent, the window is %d", sent, gateway.StreamWindow)
 		}
 		for range 5 {
 			if _, err := st.Recv(); err != nil {
@@ -157,7 +158,7 @@ func TestSenderWaitsForASlowReceiver(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if sent != sabir.StreamWindow+5 {
+		if sent != gateway.StreamWindow+5 {
 			t.Errorf("%d values sent after 5 were taken", sent)
 		}
 		st.Close()

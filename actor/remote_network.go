@@ -9,6 +9,7 @@ import (
 	"unique"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -17,11 +18,13 @@ import (
 // sent. A system belongs to one node.
 func (s *System) Option() sabir.NodeOption {
 	s.stopped.Store(true) // until Start: PIDs hold the node's name
-	return sabir.WithLinkExtension(linkTopic, extension{s})
+	return sabir.WithExtension(extension{s})
 }
 
-// extension is the side of a system that its node calls: see sabir.WithLinkExtension.
+// extension has the methods of a system that its node calls.
 type extension struct{ s *System }
+
+var _ mesh.Extension = extension{}
 
 func (e extension) Name() string { return "processes" }
 
@@ -44,6 +47,7 @@ func (e extension) Start(_ context.Context, n *sabir.Node) error {
 
 func (e extension) Stop(ctx context.Context) error { return e.s.Stop(ctx) }
 
+func (e extension) Topic() uint8                     { return linkTopic }
 func (e extension) Linked(l *wire.Link)              { e.s.remote.linked(l) }
 func (e extension) Unlinked(l *wire.Link, err error) { e.s.remote.unlinked(l, err) }
 func (e extension) Posted(l *wire.Link, data []byte) { e.s.remote.posted(l, data) }

@@ -9,7 +9,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// linkTopic is the topic of the posts by which the systems of two nodes talk; see sabir.WithLinkExtension.
+// linkTopic is the topic of the posts by which the systems of two nodes talk; see mesh.Extension.
 const linkTopic uint8 = 16
 
 // protocolVersion goes into each hello. Systems of another version are never up.

@@ -12,7 +12,7 @@ import (
 )
 
 // Services makes the node offer the service $processes: what the command line and the dashboard ask a node about its
-// processes, they ask by calling its actions. See [sabir.Offering].
+// processes, they ask by calling its actions. See [sabir.Extension].
 func (e extension) Services() []sabir.Servable {
 	s := sabir.NewService("$processes", sabir.Doc("tells about the processes of the node it runs on"))
 	sabir.Handle(s, "list", func(_ context.Context, in inspect.Query) (inspect.List, error) { return e.s.List(in) },

@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/option"
 )
 
@@ -64,8 +65,8 @@ func New[T any](name string, options ...Option) *Channel[T] {
 
 // checkName returns the error of a name that is not valid; nil for a good one. what is the kind of thing it names.
 func checkName(what, name string) error {
-	if err := sabir.CheckName(name); err != nil {
-		return failure(ErrBadChannel, "%s: %s", what, sabir.AsError(err).Message)
+	if err := names.Check(name); err != nil {
+		return failure(ErrBadChannel, "%s: %w", what, err)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@
 //		if action == nil || !action.Public() {
 //			return nil, sabir.ErrActionNotFound
 //		}
-//		in := gateway.Inbound{Context: request.ctx, RequestID: sabir.NewRequestID(), Limit: 30 * time.Second}
+//		in := gateway.Inbound{Context: request.ctx, RequestID: NewRequestID(), Limit: 30 * time.Second}
 //		return action.ServeJSON(in, nil, request.body)
 //	}
 //
@@ -56,6 +56,10 @@ type Inbound struct {
 	Lent interface{ Value(key any) any }
 }
 
+// StreamWindow is the number of values that may be under way in each direction of a stream before Send waits. A gateway that
+// lends buffers to the values of a stream needs that many, and those in its own hands.
+const StreamWindow = 16
+
 // HTTPConfig holds the values of sabir.HTTP and its options, for the package that serves it.
 type HTTPConfig struct {
 	Addr    string
@@ -74,8 +78,26 @@ func (c *HTTPConfig) Problem(err error) {
 	}
 }
 
-// HTTPOption is an option of sabir.HTTP. Package web has them.
+// HTTPOption is an option of sabir.HTTP: [Key], [TLS], and those of package web.
 type HTTPOption func(*HTTPConfig)
+
+// Key asks every caller for "Authorization: Bearer <key>". Use at least 16 random characters.
+func Key(key string) HTTPOption {
+	where := option.Caller()
+	return func(c *HTTPConfig) {
+		c.Problem(c.Given.Again("gateway.Key", where))
+		c.Key = secret.New([]byte(key))
+	}
+}
+
+// TLS serves HTTPS. With client certificates that the configuration demands, these say who may call.
+func TLS(config *tls.Config) HTTPOption {
+	where := option.Caller()
+	return func(c *HTTPConfig) {
+		c.Problem(c.Given.Again("gateway.TLS", where))
+		c.TLS = config
+	}
+}
 
 // CacheNote is the key under which a middleware that keeps answers annotates an action with how long, a time.Duration: see the
 // method Annotate of sabir.Action.

@@ -5,7 +5,14 @@ import (
 	"math/rand/v2"
 )
 
-// AppendRequestID appends a fresh request id to dst, as sabir.NewRequestID returns one: a random UUID (RFC 9562, version 4). It
+// NewRequestID returns a fresh id for sabir.WithRequestID: a random UUID (RFC 9562, version 4). It identifies requests, and is no
+// secret: its bits come from math/rand/v2, which the runtime seeds from the system.
+func NewRequestID() string {
+	var text [36]byte
+	return string(AppendRequestID(text[:0]))
+}
+
+// AppendRequestID appends a fresh request id to dst, as [NewRequestID] returns one: a random UUID (RFC 9562, version 4). It
 // allocates nothing where dst has space for 36 bytes.
 func AppendRequestID(dst []byte) []byte {
 	high, low := rand.Uint64(), rand.Uint64()

@@ -8,8 +8,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/web"
 )
 
@@ -83,7 +83,7 @@ func (c *config) addPatterns(option string, all, patterns []string) []string {
 		c.problem("%s: name the actions, such as \"orders.*\"", option)
 	}
 	for _, p := range patterns {
-		if err := sabir.CheckPattern(p); err != nil {
+		if err := names.CheckPattern(p); err != nil {
 			c.problem("%s: %w", option, err)
 		}
 	}

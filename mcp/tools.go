@@ -12,8 +12,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/names"
 )
 
 // The members in which inputs and outputs are that are no objects.
@@ -178,12 +178,12 @@ func (o *offer) refuse(action, why string) {
 
 // matches reports whether an action's name, with or without its version, matches one of the patterns.
 func matches(patterns []string, name string) bool {
-	if slices.ContainsFunc(patterns, func(pattern string) bool { return sabir.MatchPattern(pattern, name) }) {
+	if slices.ContainsFunc(patterns, func(pattern string) bool { return names.Match(pattern, name) }) {
 		return true
 	}
 	version, short, _ := strings.Cut(name, ".")
 	if len(version) < 2 || version[0] != 'v' || strings.Trim(version[1:], "0123456789") != "" {
 		return false
 	}
-	return slices.ContainsFunc(patterns, func(pattern string) bool { return sabir.MatchPattern(pattern, short) })
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return names.Match(pattern, short) })
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/names"
 )
 
 // Cache keeps answers of actions, and later calls get them from it. One cache can serve many actions; [Cached] puts it around
@@ -68,8 +69,8 @@ func (c *Cache) Invalidate(ctx context.Context, patterns ...string) error {
 func (c *Cache) invalidateHere(ctx context.Context, patterns []string) error {
 	var errs []error
 	for _, pattern := range patterns {
-		if err := sabir.CheckPattern(pattern); err != nil {
-			errs = append(errs, err)
+		if err := names.CheckPattern(pattern); err != nil {
+			errs = append(errs, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadName.Name, "%w", err))
 			continue
 		}
 		errs = append(errs, c.store().Invalidate(ctx, pattern))
@@ -83,7 +84,7 @@ func (c *Cache) invalidateHere(ctx context.Context, patterns []string) error {
 func (c *Cache) InvalidateOn(s *sabir.Service, event string, patterns ...string) {
 	sabir.On(s, event, func(ctx context.Context, _ any) error {
 		return c.invalidateHere(ctx, patterns)
-	}, sabir.ConsumerGroup("cache-"+sabir.NewRequestID()))
+	}, sabir.ConsumerGroup("cache-"+gateway.NewRequestID()))
 }
 
 // Cached answers calls of an action from a [Cache]. Used on several actions, each has its own answers.

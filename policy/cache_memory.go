@@ -9,8 +9,8 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
-	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/internal/names"
 )
 
 // InMemory makes a store in this process for a number of answers, as a [Cache] has by default. When it is full, an
@@ -74,7 +74,7 @@ func (m *memory) Invalidate(_ context.Context, pattern string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for name, p := range m.buckets {
-		if sabir.MatchPattern(pattern, name.action) {
+		if names.Match(pattern, name.action) {
 			p.generation.Add(1)
 		}
 	}

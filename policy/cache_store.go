@@ -16,7 +16,7 @@ type Store interface {
 	// Open makes the bucket for one action's answers. It is called when a service starts, and again when it starts anew.
 	// The form names the Go types of the answers and their questions: answers of different forms must be kept apart.
 	Open(action, form string) Bucket
-	// Invalidate forgets the answers of all actions that pattern takes (see sabir.MatchPattern), for all nodes that share the
+	// Invalidate forgets the answers of all actions that pattern takes (as those of events do, see sabir.On), for all nodes that share the
 	// store, before it returns.
 	Invalidate(ctx context.Context, pattern string) error
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/policy"
 )
 
@@ -48,7 +49,7 @@ func (s *shared) Invalidate(_ context.Context, pattern string) error {
 	defer s.mu.Unlock()
 	s.age++
 	for key := range s.answers {
-		if action, _, _ := strings.Cut(key, "\x00"); sabir.MatchPattern(pattern, action) {
+		if action, _, _ := strings.Cut(key, "\x00"); names.Match(pattern, action) {
 			delete(s.answers, key)
 		}
 	}

@@ -51,7 +51,10 @@ func (u *users) get(tb testing.TB, ctx context.Context, id string, options ...sa
 }
 
 // cached puts a cache of its own around an action.
-func cached(c policy.Cached) sabir.UseOption {
+func cached(c policy.Cached) interface {
+	sabir.ServiceOption
+	sabir.ActionOption
+} {
 	return sabir.Use(c)
 }
 

@@ -74,7 +74,7 @@ func BenchmarkTimeoutInline(b *testing.B) {
 	callThrough(b, sabir.Use(policy.Timeout(time.Minute)), sabir.Inline())
 }
 
-func allPolicies() sabir.UseOption {
+func allPolicies() sabir.ActionOption {
 	return sabir.Use(fallBack(), policy.RateLimit{Rate: 10_000_000, Burst: 1_000_000}, policy.Retry{}, policy.Breaker{},
 		policy.Timeout(time.Minute), policy.Bulkhead{MaxCalls: 100, MaxQueue: 100})
 }

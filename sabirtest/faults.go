@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/names"
 )
 
 // Each stands for every call, where a fault is for one of them.
@@ -99,7 +100,7 @@ func (f *Faults) due(action string) (due []*fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, rule := range f.rules {
-		if !sabir.MatchPattern(rule.pattern, action) {
+		if !names.Match(rule.pattern, action) {
 			continue
 		}
 		if rule.calls++; rule.call == Each || rule.call == rule.calls {

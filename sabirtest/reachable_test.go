@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/sabirtest"
 	_ "github.com/sabir-go/sabir/transport/mem"
 	"github.com/sabir-go/sabir/web"
@@ -46,7 +47,7 @@ func TestTheAddressesOfActionsAreListedWithTheirCallers(t *testing.T) {
 		list    string // the callers of orders.list
 	}{
 		"alone":            {[]sabir.NodeOption{sabir.HTTP("127.0.0.1:0")}, "programs on this machine"},
-		"with a key":       {[]sabir.NodeOption{sabir.HTTP("127.0.0.1:0", sabir.HTTPKey("0123456789abcdef"))}, "who holds sabir.HTTPKey"},
+		"with a key":       {[]sabir.NodeOption{sabir.HTTP("127.0.0.1:0", gateway.Key("0123456789abcdef"))}, "who holds gateway.Key"},
 		"with credentials": {[]sabir.NodeOption{sabir.HTTP("127.0.0.1:0", web.Auth(keys()))}, "who is signed in"},
 		"for everyone":     {[]sabir.NodeOption{sabir.HTTP("127.0.0.1:0", web.Auth(keys()), web.AllowAnonymous())}, "programs on this machine"},
 	} {

@@ -33,7 +33,7 @@ func checkAccess(where address, config gateway.HTTPConfig, s *settings) error {
 		return nil
 	case config.Key.None() && !s.root.guarded():
 		return fmt.Errorf("refusing to listen on %s, where other machines could call without a key: "+
-			"add sabir.HTTPKey(…), web.Auth(…) or sabir.HTTPTLS with ClientAuth tls.RequireAndVerifyClientCert and ClientCAs, "+
+			"add gateway.Key(…), web.Auth(…) or gateway.TLS with ClientAuth tls.RequireAndVerifyClientCert and ClientCAs, "+
 			"or web.Open() if anyone may call, or leave out the host (%q) to be reached from this machine only", where.at, fmt.Sprintf(":%d", where.at.Port()))
 	case !config.Key.None() && len(config.Key.Bytes()) < minKey:
 		return fmt.Errorf("refusing to listen on %s with a key of %d characters: use at least %d random ones (openssl rand -hex 16)", where.at, len(config.Key.Bytes()), minKey)
@@ -110,7 +110,7 @@ func (s *hostCheck) ownHost(header string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// serverKey is the key of sabir.HTTPKey, as a hash.
+// serverKey is the key of gateway.Key, as a hash.
 type serverKey struct{ hash [sha256.Size]byte }
 
 func newServerKey(key secret.Secret) *serverKey { return &serverKey{sha256.Sum256(key.Bytes())} }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web/auth"
 )
 
@@ -202,13 +203,13 @@ func TestOperatorsAreWhomTheServerNames(t *testing.T) {
 		want    int
 	}{
 		"nobody was named":                      {sabir.HTTP(":0"), nil, 404},
-		"nobody was named, with the key":        {sabir.HTTP(":0", sabir.HTTPKey(key)), []string{"Authorization: Bearer " + key}, 404},
+		"nobody was named, with the key":        {sabir.HTTP(":0", gateway.Key(key)), []string{"Authorization: Bearer " + key}, 404},
 		"this machine":                          {sabir.HTTP(":0", Operators(ThisMachine)), nil, 200},
 		"this machine, through a proxy":         {sabir.HTTP(":0", Operators(ThisMachine)), []string{"X-Forwarded-For: 192.0.2.1"}, 404},
-		"this machine, but it asks for a key":   {sabir.HTTP(":0", Operators(ThisMachine), sabir.HTTPKey(key)), []string{"Authorization: Bearer " + key}, 404},
-		"the key":                               {sabir.HTTP(":0", Operators(KeyHolder), sabir.HTTPKey(key)), []string{"Authorization: Bearer " + key}, 200},
-		"the key, where anonymous callers are":  {sabir.HTTP(":0", Operators(KeyHolder), sabir.HTTPKey(key), AllowAnonymous()), []string{"Authorization: Bearer " + key}, 200},
-		"no key, where anonymous callers are":   {sabir.HTTP(":0", Operators(KeyHolder), sabir.HTTPKey(key), AllowAnonymous()), nil, 404},
+		"this machine, but it asks for a key":   {sabir.HTTP(":0", Operators(ThisMachine), gateway.Key(key)), []string{"Authorization: Bearer " + key}, 404},
+		"the key":                               {sabir.HTTP(":0", Operators(KeyHolder), gateway.Key(key)), []string{"Authorization: Bearer " + key}, 200},
+		"the key, where anonymous callers are":  {sabir.HTTP(":0", Operators(KeyHolder), gateway.Key(key), AllowAnonymous()), []string{"Authorization: Bearer " + key}, 200},
+		"no key, where anonymous callers are":   {sabir.HTTP(":0", Operators(KeyHolder), gateway.Key(key), AllowAnonymous()), nil, 404},
 		"a principal with roles of those names": {sabir.HTTP(":0", Operators(KeyHolder, ThisMachine, "ops"), Auth(ada)), []string{"X-Api-Key: key-of-ada-0123456789"}, 404},
 		"a server for everybody":                {sabir.HTTP("127.0.0.1:0", AllowUnauthenticated(), Operators("ops")), nil, 404},
 	} {

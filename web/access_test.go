@@ -22,7 +22,7 @@ const goodKey = "0123456789abcdef0123456789abcdef"
 
 func TestWithAKeyOnlyCallersThatHaveItAreAdmitted(t *testing.T) {
 	var log logBuffer
-	node := start(t, logTo(&log), sabir.Serve(shop()), sabir.HTTP(":0", sabir.HTTPKey(goodKey)))
+	node := start(t, logTo(&log), sabir.Serve(shop()), sabir.HTTP(":0", gateway.Key(goodKey)))
 	base := "http://" + node.HTTPAddr()
 	for about, header := range map[string]string{"none": "X: ", "a wrong one": "Authorization: Bearer " + goodKey[1:], "another scheme": "Authorization: Basic " + goodKey, "an empty one": "Authorization: Bearer "} {
 		for _, path := range []string{"/shop/hello", "/shop/nothing", "/"} {
@@ -43,7 +43,7 @@ func TestWithAKeyOnlyCallersThatHaveItAreAdmitted(t *testing.T) {
 }
 
 func TestHealthAndReadinessNeedNoKey(t *testing.T) {
-	node := start(t, sabir.HTTP(":0", sabir.HTTPKey(goodKey)))
+	node := start(t, sabir.HTTP(":0", gateway.Key(goodKey)))
 	for _, path := range []string{"/health", "/ready"} {
 		if got := ask(t, "GET", "http://"+node.HTTPAddr()+path, ""); got.status != 200 {
 			t.Errorf("%s: %d", path, got.status)
@@ -67,7 +67,7 @@ func TestOnLoopbackWithoutAKeyOnlyNamesOfThisMachineAreAnswered(t *testing.T) {
 }
 
 func TestWithAKeyAnyHostNameWillDo(t *testing.T) {
-	node := start(t, sabir.Serve(shop()), sabir.HTTP(":0", sabir.HTTPKey(goodKey)))
+	node := start(t, sabir.Serve(shop()), sabir.HTTP(":0", gateway.Key(goodKey)))
 	if got := post(t, "http://"+node.HTTPAddr()+"/shop/hello", `{"name":"Ada"}`, "Host: api.example", "Authorization: Bearer "+goodKey); got.status != 200 {
 		t.Errorf("%d %s", got.status, got.body)
 	}
@@ -109,15 +109,15 @@ func TestANodeRefusesToListenWhereAnybodyCouldCall(t *testing.T) {
 		{"no host", ":0", nil, ""},
 		{"localhost", "localhost:0", nil, ""},
 		{"loopback", "127.0.0.9:0", nil, ""},
-		{"all addresses with a key", "0.0.0.0:0", []gateway.HTTPOption{sabir.HTTPKey(goodKey)}, ""},
-		{"all addresses with client certificates", "0.0.0.0:0", []gateway.HTTPOption{sabir.HTTPTLS(demanding)}, ""},
-		{"all addresses", "0.0.0.0:0", nil, "sabir.HTTPKey"},
-		{"all IPv6 addresses", "[::]:0", nil, "sabir.HTTPKey"},
-		{"a short key", "0.0.0.0:0", []gateway.HTTPOption{sabir.HTTPKey("secret")}, "at least 16"},
-		{"certificates nobody verifies", "0.0.0.0:0", []gateway.HTTPOption{sabir.HTTPTLS(unverified)}, "ClientCAs"},
-		{"certificates of any authority", "0.0.0.0:0", []gateway.HTTPOption{sabir.HTTPTLS(anyAuthority)}, "ClientCAs"},
-		{"TLS without a certificate", ":0", []gateway.HTTPOption{sabir.HTTPTLS(&tls.Config{})}, "no certificate"},
-		{"a key with a line break", ":0", []gateway.HTTPOption{sabir.HTTPKey(goodKey + "\n")}, "line break"},
+		{"all addresses with a key", "0.0.0.0:0", []gateway.HTTPOption{gateway.Key(goodKey)}, ""},
+		{"all addresses with client certificates", "0.0.0.0:0", []gateway.HTTPOption{gateway.TLS(demanding)}, ""},
+		{"all addresses", "0.0.0.0:0", nil, "gateway.Key"},
+		{"all IPv6 addresses", "[::]:0", nil, "gateway.Key"},
+		{"a short key", "0.0.0.0:0", []gateway.HTTPOption{gateway.Key("secret")}, "at least 16"},
+		{"certificates nobody verifies", "0.0.0.0:0", []gateway.HTTPOption{gateway.TLS(unverified)}, "ClientCAs"},
+		{"certificates of any authority", "0.0.0.0:0", []gateway.HTTPOption{gateway.TLS(anyAuthority)}, "ClientCAs"},
+		{"TLS without a certificate", ":0", []gateway.HTTPOption{gateway.TLS(&tls.Config{})}, "no certificate"},
+		{"a key with a line break", ":0", []gateway.HTTPOption{gateway.Key(goodKey + "\n")}, "line break"},
 		{"no port", "localhost", nil, `such as ":3000"`},
 		{"a port by name", ":http", nil, "0 (any free one) to 65535"},
 		{"a port too high", ":70000", nil, "65535"},
@@ -153,7 +153,7 @@ func TestAPortThatIsTakenIsReported(t *testing.T) {
 func TestOverTLSOnlyClientsWithACertificateOfTheAuthorityComeIn(t *testing.T) {
 	authority, server, clientCert := certificates(t)
 	node := start(t, sabir.Serve(shop()), sabir.HTTP("127.0.0.1:0",
-		sabir.HTTPTLS(&tls.Config{Certificates: []tls.Certificate{server}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority})))
+		gateway.TLS(&tls.Config{Certificates: []tls.Certificate{server}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority})))
 	for _, certificate := range [][]tls.Certificate{{clientCert}, nil} {
 		client, err := Dial("https://"+node.HTTPAddr(), TLS(&tls.Config{RootCAs: authority, Certificates: certificate}))
 		if err != nil {

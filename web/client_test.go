@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -282,7 +283,7 @@ func TestAnAnswerThatDoesNotFitTheCallersTypeIsAnError(t *testing.T) {
 }
 
 func TestTheKeyOpensANodeThatWantsOne(t *testing.T) {
-	other := start(t, sabir.Serve(shop()), sabir.HTTP(":0", sabir.HTTPKey(goodKey)))
+	other := start(t, sabir.Serve(shop()), sabir.HTTP(":0", gateway.Key(goodKey)))
 	if _, err := dialNode(t, other, Key(goodKey)).Call(t.Context(), "shop.echo", nil); err != nil {
 		t.Error(err)
 	}

@@ -1,12 +1,12 @@
 package web
 
 import (
-	"github.com/sabir-go/sabir/internal/principal"
 	"slices"
 	"strings"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/isolate"
+	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -67,7 +67,7 @@ func (s *hostCheck) checkHostOf(x *exchange.Exchange) error {
 	}
 	return sabir.Errorf(sabir.CodePermissionDenied, sabir.ErrCrossOrigin.Name,
 		"the Host header says %.100q, but without a key this node answers only to localhost and its own address: "+
-			"call it as localhost, or give it a key with sabir.HTTPKey", x.Host)
+			"call it as localhost, or give it a key with gateway.Key", x.Host)
 }
 
 // checkSite refuses requests of other sites' pages, which a browser could send in its user's name, unless a filter has allowed

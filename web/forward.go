@@ -6,6 +6,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/names"
 )
 
 // Forward lets callers reach public actions and streams of other nodes of the cluster through this one: those whose full names match one
@@ -17,7 +18,7 @@ func Forward(patterns ...string) gateway.HTTPOption {
 			s.problem("Forward: name the actions of other nodes, such as \"users.*\"")
 		}
 		for _, p := range patterns {
-			if err := sabir.CheckPattern(p); err != nil {
+			if err := names.CheckPattern(p); err != nil {
 				s.problem("Forward: %w", err)
 			}
 		}
@@ -27,7 +28,7 @@ func Forward(patterns ...string) gateway.HTTPOption {
 
 // forwards reports whether calls of another node's action of that name go through this server.
 func (s *settings) forwards(name string) bool {
-	match := func(pattern string) bool { return sabir.MatchPattern(pattern, name) }
+	match := func(pattern string) bool { return names.Match(pattern, name) }
 	if slices.ContainsFunc(s.forward, match) {
 		return true
 	}

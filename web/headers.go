@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/web/exchange"
@@ -37,7 +38,7 @@ func requestID(h *exchange.Header) string {
 	if given := givenID(h); given != "" {
 		return strings.Clone(given) // for logs, without the rest of its request
 	}
-	return sabir.NewRequestID()
+	return gateway.NewRequestID()
 }
 
 // givenID returns the client's id for the request if it consists of 1 to 128 printable ASCII characters without spaces,

@@ -12,7 +12,7 @@ import (
 type Site struct {
 	Node     *sabir.Node
 	Prefix   string         // its own
-	Key      string         // of sabir.HTTPKey; "" for none
+	Key      string         // of gateway.Key; "" for none
 	Loopback bool           // it listens on this machine, lets callers in without credentials and answers to this machine's names only
 	Open     bool           // every client may call, see Open
 	API      func() api.API // what can be called here now

@@ -12,8 +12,8 @@ import (
 
 // Roles for [Operators] of callers that no authenticator knows. A token that has a role of such a name does not get in by it.
 const (
-	// KeyHolder is whoever sends the key of sabir.HTTPKey.
-	KeyHolder = "holder of sabir.HTTPKey"
+	// KeyHolder is whoever sends the key of gateway.Key.
+	KeyHolder = "holder of gateway.Key"
 	// ThisMachine is whoever calls from this machine, directly, a server that listens on this machine only and authenticates nobody,
 	// as on a developer's machine. A request that names a proxy does not count.
 	ThisMachine = "caller on this machine"

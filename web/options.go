@@ -44,7 +44,7 @@ func Use(wrappers ...sabir.Wrapper) gateway.HTTPOption {
 }
 
 // Auth sets how callers authenticate: one of the authenticators has to accept them, or the answer is 401. The key of
-// sabir.HTTPKey is one more way. In a group it replaces the server's.
+// gateway.Key is one more way. In a group it replaces the server's.
 func Auth(authenticators ...auth.Authenticator) gateway.HTTPOption {
 	return option{name: "Auth", once: options.Caller(), routeGroup: func(d *routeGroup) {
 		d.authenticators, d.anonymous = authenticators, false

@@ -108,9 +108,9 @@ func (s *server) admitted(g *routeGroup) string {
 	case g.guarded() && s.config.Key.None():
 		return signedIn
 	case g.guarded():
-		return signedIn + ", or holds sabir.HTTPKey"
+		return signedIn + ", or holds gateway.Key"
 	case !s.config.Key.None() && !g.anonymous:
-		return "who holds sabir.HTTPKey"
+		return "who holds gateway.Key"
 	case demandsCertificates(s.config.TLS):
 		return "who has a certificate"
 	case s.onlyLocal:

@@ -292,8 +292,8 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 	}{
 		"a prefix":           {Group("v1"), "without a slash"},
 		"a group in a group": {Group("/v1", Group("/v2")), "whole server"},
-		"a key of a group":   {Group("/v1", sabir.HTTPKey("0123456789abcdef")), "whole server"},
-		"TLS of a group":     {Group("/v1", sabir.HTTPTLS(&tls.Config{})), "whole server"},
+		"a key of a group":   {Group("/v1", gateway.Key("0123456789abcdef")), "whole server"},
+		"TLS of a group":     {Group("/v1", gateway.TLS(&tls.Config{})), "whole server"},
 		"a time":             {RequestTimeout(-1), "above zero"},
 		"connections":        {MaxConnections(0), "at least 1"},
 		"a filter":           {Filters(exchange.Filter{Name: "own", Problem: errors.New("a rate below zero")}), "below zero"},
@@ -311,8 +311,8 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 func TestAnOptionOfHTTPGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 	key := "0123456789abcdef"
 	for name, options := range map[string][]gateway.HTTPOption{
-		"HTTPKey":         {sabir.HTTPKey(key), sabir.HTTPKey(key)},
-		"HTTPTLS":         {sabir.HTTPTLS(nil), sabir.HTTPTLS(nil)},
+		"gateway.Key":     {gateway.Key(key), gateway.Key(key)},
+		"gateway.TLS":     {gateway.TLS(nil), gateway.TLS(nil)},
 		"Auth":            {Auth(), Auth()},
 		"ForwardedHeader": {ForwardedHeader("Forwarded"), ForwardedHeader("X-Forwarded-For")},
 		"RequestTimeout":  {RequestTimeout(1), RequestTimeout(2)},

@@ -135,10 +135,10 @@ func (s *settings) group(prefix string, config gateway.HTTPConfig) {
 		s.problem("the group %q has an option that is for a whole server only: %s", prefix, name)
 	}
 	if !config.Key.None() {
-		wholeOnly("HTTPKey")
+		wholeOnly("gateway.Key")
 	}
 	if config.TLS != nil {
-		wholeOnly("HTTPTLS")
+		wholeOnly("gateway.TLS")
 	}
 	for _, o := range config.Options {
 		switch o, ok := o.(option); {

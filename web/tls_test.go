@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 )
 
 // shown is the serial number of the certificate that the node shows. It is read, not verified.
@@ -27,7 +28,7 @@ func TestACertificateIsReplacedWhileTheNodeRuns(t *testing.T) {
 	authority, first, second := certificates(t) // of the second, a client's, only the number matters
 	var current atomic.Pointer[tls.Certificate]
 	current.Store(&first)
-	node := start(t, sabir.Serve(shop()), sabir.HTTP(":0", sabir.HTTPTLS(&tls.Config{
+	node := start(t, sabir.Serve(shop()), sabir.HTTP(":0", gateway.TLS(&tls.Config{
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil }})))
 	client, err := Dial("https://"+node.HTTPAddr(), TLS(&tls.Config{RootCAs: authority}))
 	if err != nil {
@@ -66,7 +67,7 @@ func TestACertificateIsReloadedFromItsFiles(t *testing.T) {
 	if err := reload(); err != nil {
 		t.Fatal(err)
 	}
-	node := start(t, sabir.HTTP(":0", sabir.HTTPTLS(&tls.Config{
+	node := start(t, sabir.HTTP(":0", gateway.TLS(&tls.Config{
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil }})))
 	if err := os.WriteFile(certFile, []byte("half a cert"), 0o600); err != nil {
 		t.Fatal(err)

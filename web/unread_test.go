@@ -108,7 +108,7 @@ func TestCallersWhoLeaveWhileTheHandlerReadsNothingLeaveNothingBehind(t *testing
 			arrived, ended := make(chan struct{}, callers), make(chan struct{}, callers)
 			options := []gateway.HTTPOption{}
 			if test.tls {
-				options = append(options, sabir.HTTPTLS(&tls.Config{Certificates: certificates.TLS.Certificates}))
+				options = append(options, gateway.TLS(&tls.Config{Certificates: certificates.TLS.Certificates}))
 			}
 			node := start(t, sabir.Serve(untaken(arrived, ended, nil)), withHeartbeat(options...))
 			before := runtime.NumGoroutine()

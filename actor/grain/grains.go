@@ -11,6 +11,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -202,20 +203,23 @@ func (g *Grains) left(n int64) {
 	}
 }
 
-// linkTopic is the topic of Option. Nothing is posted on it: grains talk by processes.
+// linkTopic is the topic of Option. Nothing is posted on it: grains talk by processes. It lets a node refuse two Grains.
 const linkTopic uint8 = 17
 
 // Option lets the grains start and stop with a node. Give it to the node after that of the system.
-func (g *Grains) Option() sabir.NodeOption { return sabir.WithLinkExtension(linkTopic, extension{g}) }
+func (g *Grains) Option() sabir.NodeOption { return sabir.WithExtension(extension{g}) }
 
 type extension struct{ g *Grains }
 
 func (e extension) Name() string                                   { return "grains" }
 func (e extension) Start(ctx context.Context, _ *sabir.Node) error { return e.g.Start(ctx) }
 func (e extension) Stop(ctx context.Context) error                 { return e.g.Stop(ctx) }
+func (e extension) Topic() uint8                                   { return linkTopic }
 func (e extension) Linked(*wire.Link)                              {}
 func (e extension) Posted(*wire.Link, []byte)                      {}
 func (e extension) Unlinked(*wire.Link, error)                     {}
+
+var _ mesh.Extension = extension{}
 
 // Ready asks the store of a node that serves kinds with a state whether it takes states.
 func (e extension) Ready(ctx context.Context) error {

@@ -177,7 +177,7 @@ func (c *cli) demoHTTP(addr string) sabir.NodeOption {
 		rpc.Serve(),
 	}
 	if key := c.secret(); key != "" {
-		return sabir.HTTP(addr, append(options, sabir.HTTPKey(key), web.Operators(web.KeyHolder))...)
+		return sabir.HTTP(addr, append(options, gateway.Key(key), web.Operators(web.KeyHolder))...)
 	}
 	return sabir.HTTP(addr, append(options, web.Operators(web.ThisMachine))...)
 }

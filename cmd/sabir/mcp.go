@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/mcp"
 )
 
@@ -32,7 +33,7 @@ with --write all that match are, and dead letters can be replayed and deleted.`,
   claude mcp add shop -- sabir mcp --join tcp://:7700 'orders.*'`,
 		RunE: func(command *cobra.Command, patterns []string) error {
 			for _, p := range patterns {
-				if err := sabir.CheckPattern(p); err != nil {
+				if err := names.CheckPattern(p); err != nil {
 					return usagef("%v", err)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web"
 )
 
@@ -104,7 +105,7 @@ func TestMetadataGoesAlong(t *testing.T) {
 
 func TestANodeWithAKeyIsCalledWithIt(t *testing.T) {
 	const key = "0123456789-secret-key"
-	startDemo(t, sabir.HTTPKey(key))
+	startDemo(t, gateway.Key(key))
 	if got := sabirRun(t, "nodes"); got.code != exitFailed || !strings.Contains(got.errOut, "SABIR_KEY") {
 		t.Errorf("without the key: %+v", got)
 	}

@@ -24,7 +24,7 @@ func Public() Option { return func(o *options) { o.public = true } }
 //
 //	sabir.HTTP(":3000", openapi.At("/docs"))
 //
-// Callers of the actions may read it. On a gateway with a key (sabir.HTTPKey) the page's files, which are the same for every
+// Callers of the actions may read it. On a gateway with a key (gateway.Key) the page's files, which are the same for every
 // API, need none, for browsers cannot send it with an address that is typed in; the page asks for the key and loads the
 // description with it. Where callers authenticate in another way, the gateway demands the same for the page: a session
 // cookie or basic authentication works in a browser, and Public opens the page to anyone.

@@ -97,7 +97,7 @@ func TestNodeDescribesItsOwnTypesValidly(t *testing.T) {
 
 func TestNodeWithAKeyShowsThePageAndKeepsTheDocument(t *testing.T) {
 	const key = "correct-horse-battery"
-	address := library(t, sabir.HTTPKey(key))
+	address := library(t, gateway.Key(key))
 	for _, c := range []struct {
 		path, authorization string
 		want                int

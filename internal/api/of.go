@@ -147,7 +147,7 @@ func (m *maker) schema(a *sabir.Action, t reflect.Type, side schema.Side) *schem
 }
 
 // example writes an example's input and output as JSON, where the action has them.
-func (m *maker) example(a *sabir.Action, i int, e sabir.ActionExample, in, out bool) (shown Example, ok bool) {
+func (m *maker) example(a *sabir.Action, i int, e struct{ In, Out any }, in, out bool) (shown Example, ok bool) {
 	var err error
 	if in {
 		if shown.In, err = json.Append(nil, e.In); err != nil {

@@ -148,7 +148,7 @@ func TestATypeThatCannotBeDescribedIsReportedAndMayBeAnything(t *testing.T) {
 	}
 	bad := action[User, Bad]("users.bad")
 	unwritable := action[User, User]("users.shown")
-	unwritable.Examples = []sabir.ActionExample{{In: User{}, Out: func() {}}, {In: User{ID: 1}, Out: User{ID: 2}}}
+	unwritable.Examples = []struct{ In, Out any }{{In: User{}, Out: func() {}}, {In: User{ID: 1}, Out: User{ID: 2}}}
 	got, err := api.Of(api.API{}, []*sabir.Action{bad, action[User, User]("users.good"), unwritable, bad}, api.Sources{})
 	if err == nil || strings.Count(err.Error(), "chan int has no JSON form") != 1 || strings.Count(err.Error(), "the output of example 1") != 1 {
 		t.Errorf("got the error %v", err)

@@ -14,6 +14,7 @@ import (
 	"github.com/gobwas/ws"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/names"
 )
 
 // Events is the events that callers over HTTP may listen to. The node takes them by one service, [Events.Service], however
@@ -41,7 +42,7 @@ func NewEvents(patterns ...string) (*Events, error) {
 	}
 	var errs []error
 	for _, p := range patterns {
-		errs = append(errs, sabir.CheckPattern(p))
+		errs = append(errs, names.CheckPattern(p))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -101,13 +102,13 @@ func (e *Events) deliver(ctx context.Context, payload json.RawMessage) error {
 // wants reports whether the listener gets an event: it asked for it and may have it. A topic that it may ask for can take more than
 // that, such as "**", and the node takes events for other listeners too.
 func (l *listener) wants(name string) bool {
-	takes := func(pattern string) bool { return sabir.MatchPattern(pattern, name) }
-	return slices.ContainsFunc(l.topics, takes) && slices.ContainsFunc(l.offered, func(p string) bool { return takes(p) && names(p, name) })
+	takes := func(pattern string) bool { return names.Match(pattern, name) }
+	return slices.ContainsFunc(l.topics, takes) && slices.ContainsFunc(l.offered, func(p string) bool { return takes(p) && addresses(p, name) })
 }
 
-// names reports whether a pattern is meant for an event where it takes the name: the runtime's own, such as "$node.left_out", are for
+// addresses reports whether a pattern is meant for an event where it takes the name: the runtime's own, such as "$node.left_out", are for
 // operators, and not let out by a pattern such as "**", which was written for the program's own.
-func names(pattern, event string) bool { return event[0] != '$' || pattern[0] == '$' }
+func addresses(pattern, event string) bool { return event[0] != '$' || pattern[0] == '$' }
 
 // appendEvent appends an event as JSON in one line.
 func appendEvent(dst []byte, name string, payload json.RawMessage, node string) ([]byte, error) {
@@ -148,8 +149,8 @@ func topicsOf(r *http.Request, offered []string) ([]string, error) {
 		return nil, badInput("there are %d topics: at most %d", len(topics), maxTopics)
 	}
 	for _, topic := range topics {
-		if err := sabir.CheckPattern(topic); err != nil {
-			return nil, err
+		if err := names.CheckPattern(topic); err != nil {
+			return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadName.Name, "%w", err)
 		}
 		if !slices.ContainsFunc(offered, func(p string) bool { return overlap(p, topic) }) {
 			return nil, sabir.Errorf(sabir.CodePermissionDenied, ErrEventNotOffered.Name, "no event that %.100q takes is offered here: there are %s", topic, strings.Join(offered, ", "))

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gobwas/ws"
 
-	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/names"
 )
 
 func FuzzLines(f *testing.F) {
@@ -192,7 +192,7 @@ func TestFileName(t *testing.T) {
 // Two patterns overlap where there is a name that both take: here every name of up to four of three words is tried.
 func TestOverlap(t *testing.T) {
 	words := []string{"a", "b", "*", "**"}
-	var patterns, names []string
+	var patterns, events []string
 	var grow func(list *[]string, words []string, prefix string, depth int)
 	grow = func(list *[]string, words []string, prefix string, depth int) {
 		for _, w := range words {
@@ -203,12 +203,12 @@ func TestOverlap(t *testing.T) {
 		}
 	}
 	grow(&patterns, words, "", 3)
-	grow(&names, []string{"a", "b", "x"}, "", 5)
+	grow(&events, []string{"a", "b", "x"}, "", 5)
 	for _, p := range patterns {
 		for _, q := range patterns {
 			want := false
-			for _, name := range names {
-				if sabir.MatchPattern(p, name) && sabir.MatchPattern(q, name) {
+			for _, name := range events {
+				if names.Match(p, name) && names.Match(q, name) {
 					want = true
 					break
 				}

@@ -19,6 +19,7 @@ import (
 	"github.com/summerwind/h2spec/spec"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/brokers"
 	_ "github.com/sabir-go/sabir/web"
 )
@@ -63,7 +64,7 @@ func TestHTTP2FailsNoCaseThatNetHTTPDoesNot(t *testing.T) {
 	plain.StartTLS()
 	t.Cleanup(plain.Close)
 	node := startAllowed(t, sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)),
-		sabir.HTTP("127.0.0.1:0", sabir.HTTPTLS(&tls.Config{Certificates: plain.TLS.Certificates}))))
+		sabir.HTTP("127.0.0.1:0", gateway.TLS(&tls.Config{Certificates: plain.TLS.Certificates}))))
 
 	count, failed := h2failures(node.HTTPAddr(), "/health")
 	if count != 146 {

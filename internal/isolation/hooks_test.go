@@ -159,7 +159,7 @@ func TestANodeDoesNotStartWithAHookThatPanics(t *testing.T) {
 		}}),
 		"a gateway":       sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) { panic(secret) }),
 		"a start hook":    sabir.Serve(sabir.NewService("bad", sabir.OnStart(func(context.Context) error { panic(secret) }))),
-		"the extension's": sabir.WithLinkExtension(201, &badExtension{}),
+		"the extension's": sabir.WithExtension(&badExtension{}),
 	}
 	for name, hook := range hooks {
 		t.Run(name, func(t *testing.T) {

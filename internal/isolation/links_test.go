@@ -82,7 +82,7 @@ func pair(t *testing.T, log *slog.Logger, format string, s *sabir.Service, more 
 		options = append(options, sabir.Codecs(c))
 	}
 	start(t, append(slices.Clone(options), sabir.NodeID("there"), sabir.Join(at), sabir.Serve(s))...)
-	here := start(t, slices.Concat(options, more, []sabir.NodeOption{sabir.NodeID("here"), sabir.Join(at), sabir.WithLinkExtension(200, watch)})...)
+	here := start(t, slices.Concat(options, more, []sabir.NodeOption{sabir.NodeID("here"), sabir.Join(at), sabir.WithExtension(watch)})...)
 	t.Cleanup(func() {
 		if linked := watch.linked.Load(); linked != 1 {
 			t.Errorf("the nodes were linked %d times, want once: the fault has ended a link", linked)
@@ -99,6 +99,7 @@ func pair(t *testing.T, log *slog.Logger, format string, s *sabir.Service, more 
 // linkWatch is an extension that counts links.
 type linkWatch struct{ linked atomic.Int32 }
 
+func (w *linkWatch) Topic() uint8                             { return 200 }
 func (w *linkWatch) Name() string                             { return "link watch" }
 func (w *linkWatch) Start(context.Context, *sabir.Node) error { return nil }
 func (w *linkWatch) Stop(context.Context) error               { return nil }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/replication"
 )
 
@@ -130,7 +130,7 @@ func (p *actionCache) age(ctx context.Context, c *connection, moment uint64) (ui
 	}
 	known := &knownAge{moment: all.moment}
 	for pattern, at := range all.last {
-		if sabir.MatchPattern(pattern, p.action) {
+		if names.Match(pattern, p.action) {
 			known.age = max(known.age, at)
 		}
 	}
@@ -212,7 +212,7 @@ func parse(fields map[string]string) (*cleanings, error) {
 			all.moment = at
 			continue
 		}
-		if sabir.CheckPattern(pattern) != nil {
+		if names.CheckPattern(pattern) != nil {
 			return nil, fmt.Errorf("the pattern %.100q", pattern)
 		}
 		all.last[pattern] = at

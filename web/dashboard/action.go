@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 )
 
 // schemaSource returns the schemas of an action that the node offers: {"in": …, "out": …, "$defs": …}.
@@ -135,7 +136,7 @@ func (b *dashboard) call(w http.ResponseWriter, r *http.Request) {
 		b.fail(w, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrStreamWanted.Name, "%s is a stream: open it with the command line (sabir stream %[1]s)", a.Name))
 		return
 	}
-	id := sabir.NewRequestID()
+	id := gateway.NewRequestID()
 	ctx, cancel := context.WithTimeout(sabir.WithRequestID(r.Context(), id), callLimit)
 	defer cancel()
 	start := time.Now()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/telemetry"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/auth"
@@ -55,7 +56,7 @@ func start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 }
 
 func TestOnlyTheLoginPageIsReachedWithoutTheGatewaysKey(t *testing.T) {
-	n := start(t, sabir.HTTP(":0", sabir.HTTPKey(faceKey), dashboard.At("/dashboard")))
+	n := start(t, sabir.HTTP(":0", gateway.Key(faceKey), dashboard.At("/dashboard")))
 	if status, _, page := get(t, n, "/dashboard/login"); status != 200 || !strings.Contains(page, "Log in") {
 		t.Errorf("%d %s", status, page)
 	}
@@ -73,7 +74,7 @@ func TestOnlyTheLoginPageIsReachedWithoutTheGatewaysKey(t *testing.T) {
 }
 
 func TestTheKeyOfTheDashboardIsNotTheGateways(t *testing.T) {
-	n := start(t, sabir.HTTP(":0", sabir.HTTPKey(faceKey), dashboard.At("/dashboard", dashboard.Key("another-key-entirely"))))
+	n := start(t, sabir.HTTP(":0", gateway.Key(faceKey), dashboard.At("/dashboard", dashboard.Key("another-key-entirely"))))
 	for key, want := range map[string]int{"another-key-entirely": 200, faceKey: 401} {
 		if status, _, _ := get(t, n, "/dashboard/api/traces", "Authorization: Bearer "+key); status != want {
 			t.Errorf("%s: %d", key, status)

@@ -72,7 +72,7 @@ func newDashboard(n *sabir.Node, prefix string, c config) (*dashboard, error) {
 	case c.ownKey && c.key == "":
 		return nil, errors.New("dashboard: Key was given no key")
 	case c.guarded && c.key == "":
-		return nil, errors.New("dashboard: other machines could see it and call actions with it: give it a key with dashboard.Key, or the gateway one with sabir.HTTPKey")
+		return nil, errors.New("dashboard: other machines could see it and call actions with it: give it a key with dashboard.Key, or the gateway one with gateway.Key")
 	case c.guarded && len(c.key) < minKey:
 		return nil, fmt.Errorf("dashboard: a key of %d characters is too short for what other machines can reach: use at least %d random ones (openssl rand -hex 16)", len(c.key), minKey)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/names"
 )
 
 // The bounds of the events that a browser gets: how many wait for it, how many a second it gets, and how much of a
@@ -139,7 +140,7 @@ func (t *tap) receive(ctx context.Context, payload json.RawMessage) error {
 	var wanted []*listener
 	t.mu.Lock()
 	for l := range t.listeners {
-		if sabir.MatchPattern(l.pattern, info.Event) && l.hasRoom(now.Unix()) {
+		if names.Match(l.pattern, info.Event) && l.hasRoom(now.Unix()) {
 			wanted = append(wanted, l)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/names"
 )
 
 // The bounds of a stream's writes: what a browser does not take in writeLimit ends it; quietTime after the last message it
@@ -105,8 +106,8 @@ func (b *dashboard) streamEvents(w http.ResponseWriter, r *http.Request) {
 	if pattern == "" {
 		pattern = "**"
 	}
-	if err := sabir.CheckPattern(pattern); err != nil {
-		b.fail(w, sabir.AsError(err))
+	if err := names.CheckPattern(pattern); err != nil {
+		b.fail(w, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadName.Name, "%w", err))
 		return
 	}
 	l, err := b.events.listen(r.Context(), pattern)
