@@ -175,7 +175,7 @@ func versioned(service string) bool {
 	return found && len(version) > 1 && version[0] == 'v' && strings.Trim(version[1:], "0123456789") == ""
 }
 
-// caller is where a call, a stream or an event comes from.
+// caller describes the origin of a call, a stream or an event.
 type caller struct {
 	link    *wire.Link // nil for this node
 	service string     // full name; "" for none

@@ -52,7 +52,7 @@ func New(l Limits) *Budget {
 	return b
 }
 
-// Usage is what a budget has counted.
+// Usage has the counts of a budget.
 type Usage struct {
 	Bytes   int64 // that wait now
 	Streams int64 // of them in streams
@@ -134,7 +134,7 @@ func (a *Account) Crowded() bool {
 	return a != nil && (a.streams.Load() > a.limit/StreamShare/2 || a.budget.streams.Load() > a.budget.limits.Node/StreamShare/2)
 }
 
-// excess is what streams hold above their share, with what the next one wants that waits to be opened. It may be negative.
+// excess is the number of bytes that streams hold above their share, with what the next one wants that waits to be opened. It may be negative.
 func (a *Account) excess() int64 { return a.streams.Load() + a.gate.wants.Load() - a.limit/StreamShare }
 
 func (b *Budget) excess() int64 {

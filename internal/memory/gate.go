@@ -83,7 +83,7 @@ func (g *gate) pass(ctx context.Context, bytes, excess func() int64, relieve fun
 	}
 }
 
-// Expected is what the streams of an action hold as a rule once they have begun. The zero Expected knows nothing yet.
+// Expected estimates the bytes that a stream of an action holds once it has begun. The zero Expected knows nothing yet.
 type Expected struct{ known atomic.Int64 } // and 1 more
 
 func (e *Expected) bytes(unknown int) int64 {

@@ -28,7 +28,7 @@ type nameServer struct {
 	names map[string][]string // IPv4 addresses
 }
 
-// nameServerAddress is where names are looked up: that of a test's own server, or "" for the machine's.
+// nameServerAddress has the host and port of the name server: that of a test's own server, or "" for the machine's.
 var nameServerAddress atomic.Value
 
 // The resolver is replaced before any goroutine runs: one of a test before may still be dialling.

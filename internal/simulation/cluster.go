@@ -167,7 +167,7 @@ func work(ctx context.Context, d time.Duration) {
 	}
 }
 
-// offered is what the running nodes offer, as "service@node", sorted.
+// offered lists the services of the running nodes, as "service@node", sorted.
 func (w *world) offered() (list []string) {
 	for i, m := range w.members {
 		m.mu.Lock()
@@ -186,7 +186,7 @@ func (w *world) offered() (list []string) {
 	return list
 }
 
-// callable is where the calls of a node to services that only one node has may go, in the same form. It comes from the routing
+// callable lists the services of one node only that another node would call, in the same form. It comes from the routing
 // tables, not from the catalogs.
 func callable(n *sabir.Node) (list []string) {
 	actions, err := sabir.Call[[]introspect.Action](context.Background(), n, "$node.actions", sabir.Empty{})
@@ -211,7 +211,7 @@ func only(list []string, prefix string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !strings.HasPrefix(s, prefix) })
 }
 
-// known is what a node knows of the cluster, in the same form.
+// known lists the services that a node believes to be in the cluster, in the same form.
 func known(n *sabir.Node) (list []string) {
 	for _, s := range n.Services() {
 		if !strings.HasPrefix(s.Name, "$") {

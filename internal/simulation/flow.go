@@ -34,7 +34,7 @@ type flow struct {
 	severed                    bool // nothing written arrives any more, which the writer does not see
 }
 
-// segment is what one write put under way.
+// segment holds the bytes of one write while they are under way.
 type segment struct {
 	data    []byte // nil for the end
 	arrives time.Time

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// History is what happens in one simulation. It follows from the seed.
+// History holds the events of one simulation. It follows from the seed.
 type History struct {
 	Seed  uint64
 	Nodes int

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// record is what callers asked for and handlers did, and what of it must not be.
+// record notes which work callers asked for and which handlers did, and finds what contradicts that.
 type record struct {
 	mu       sync.Mutex
 	lastID   int
