@@ -360,13 +360,24 @@ func (h *handler[In, Out]) putRequest(f *typedRequest[In, Out]) {
 	h.requests.Put(f)
 }
 
-// checkRules checks an input against the rules in its struct tags.
+// checkRules gives an input the defaults in its struct tags, and checks it against the rules there.
 func checkRules[In any](plan *validate.Plan, a *Action, in *In) error {
+	if plan.HasDefaults() {
+		*in = withDefaults(plan, *in)
+	}
 	err := plan.Check(unsafe.Pointer(in))
 	if err == nil {
 		return nil
 	}
 	return invalid(a.node, "the input of "+a.Name, err)
+}
+
+// withDefaults must not be inlined: the value is moved to the heap here, and only for types that have defaults.
+//
+//go:noinline
+func withDefaults[T any](plan *validate.Plan, value T) T {
+	plan.SetDefaults(unsafe.Pointer(&value))
+	return value
 }
 
 // invalid makes the error of broken rules for who gave the value, which what names.

@@ -215,7 +215,8 @@ func (h *eventHandler[T]) receive(ctx context.Context, at *delivery, payload T) 
 
 func (h *eventHandler[T]) receiveIn(c *callContext, ctx context.Context, at *delivery, payload T) error {
 	if h.plan != nil {
-		if err := h.checkRules(at, payload); err != nil {
+		var err error
+		if payload, err = h.checkRules(at, payload); err != nil {
 			return err
 		}
 	}
@@ -231,15 +232,16 @@ func (h *eventHandler[T]) receiveIn(c *callContext, ctx context.Context, at *del
 	return h.handle(c, at, payload)
 }
 
-// checkRules checks a payload against the rules in its struct tags, on the emitter's way in, so that a broken one is the emitter's error and
+// checkRules gives a payload the defaults in its struct tags and checks it against the rules there, on the emitter's way in, so that a broken one is the emitter's error and
 // takes no place in a queue. It must not be inlined: the payload is moved to the heap here, and only for types that have rules.
 //
 //go:noinline
-func (h *eventHandler[T]) checkRules(at *delivery, payload T) error {
+func (h *eventHandler[T]) checkRules(at *delivery, payload T) (T, error) {
+	h.plan.SetDefaults(unsafe.Pointer(&payload))
 	if err := h.plan.Check(unsafe.Pointer(&payload)); err != nil {
-		return invalid(h.node, "the event "+at.op.name+" for "+h.sub.Service, err)
+		return payload, invalid(h.node, "the event "+at.op.name+" for "+h.sub.Service, err)
 	}
-	return nil
+	return payload, nil
 }
 
 // errGroupGone means that a handler's service stopped listening a moment after the handler was chosen for an event. The

@@ -64,6 +64,7 @@ func (r *EventReceiver) Receive(ctx context.Context, payload any, requestID stri
 		return failed
 	}
 	if r.plan != nil {
+		r.plan.SetDefaults(reflect.ValueOf(payload).UnsafePointer())
 		if err := r.plan.Check(reflect.ValueOf(payload).UnsafePointer()); err != nil {
 			return invalid(r.op.node, "the event "+r.op.name+" for "+r.sub.Service, err)
 		}

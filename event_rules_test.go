@@ -57,3 +57,40 @@ func TestAnEventHandlerWithRulesThatCannotBeDoesNotStart(t *testing.T) {
 		t.Errorf("%v, want %v", err, sabir.ErrBadService)
 	}
 }
+
+type pageRequest struct {
+	Size int `json:"size" default:"20" validate:"min=1"`
+}
+
+func TestADefaultHoldsWhereverAValueComesIn(t *testing.T) {
+	list := sabir.NewAction[pageRequest, int]("pages.list")
+	turned := sabir.NewEvent[pageRequest]("turned")
+	s := sabir.NewService("pages")
+	list.Handle(s, func(_ context.Context, in pageRequest) (int, error) { return in.Size, nil })
+	sizes := make(chan int, 1)
+	turned.On(s, func(_ context.Context, e pageRequest) error {
+		sizes <- e.Size
+		return nil
+	})
+	join := sabir.Join("mem://" + t.Name())
+	here := startNode(t, sabir.NodeID("here"), join, sabir.Serve(s))
+	elsewhere := startNode(t, sabir.NodeID("elsewhere"), join)
+	if err := elsewhere.WaitFor(t.Context(), "pages"); err != nil {
+		t.Fatal(err)
+	}
+	for where, node := range map[string]*sabir.Node{"on its own node": here, "from another": elsewhere} {
+		for size, want := range map[int]int{0: 20, 7: 7} {
+			if got, err := list.Call(t.Context(), node, pageRequest{size}); err != nil || got != want {
+				t.Errorf("a call %s with %d: %d, %v", where, size, got, err)
+			}
+			if err := turned.Emit(t.Context(), node, pageRequest{size}); err != nil {
+				t.Errorf("an event %s with %d: %v", where, size, err)
+			} else if got := <-sizes; got != want {
+				t.Errorf("an event %s with %d: %d", where, size, got)
+			}
+		}
+		if text, err := sabir.CallJSON(t.Context(), node, "pages.list", []byte(`{}`)); err != nil || string(text) != "20" {
+			t.Errorf("JSON %s: %s, %v", where, text, err)
+		}
+	}
+}

@@ -20,9 +20,10 @@ var ErrTooDeep = errors.New("validate: nested too deeply")
 // Plan is the compiled check of one type. It is safe for concurrent use. Its zero value and a nil *Plan accept
 // everything.
 type Plan struct {
-	v       *Validator
-	typ     reflect.Type
-	program atomic.Pointer[program]
+	v        *Validator
+	typ      reflect.Type
+	defaults *defaults // nil where there are none
+	program  atomic.Pointer[program]
 }
 
 // program is the code that a Plan runs: the result of one compilation.
@@ -47,7 +48,11 @@ func (v *Validator) Compile(t reflect.Type) (*Plan, error) {
 	}
 	known, ok := v.plans.Load(t)
 	if !ok {
-		known, _ = v.plans.LoadOrStore(t, &Plan{v: v, typ: t})
+		set, err := defaultsOf(t)
+		if err != nil {
+			return nil, err
+		}
+		known, _ = v.plans.LoadOrStore(t, &Plan{v: v, typ: t, defaults: set})
 	}
 	plan := known.(*Plan)
 	if _, err := plan.current(); err != nil {
@@ -56,13 +61,13 @@ func (v *Validator) Compile(t reflect.Type) (*Plan, error) {
 	return plan, nil
 }
 
-// Empty reports whether the type has nothing to check, so that a caller can leave the check out.
+// Empty reports whether the type has nothing to check and no defaults, so that a caller can leave the check out.
 func (p *Plan) Empty() bool {
 	if p == nil || p.v == nil {
 		return true
 	}
 	prog, err := p.current()
-	return err == nil && len(prog.ops) == 0
+	return err == nil && len(prog.ops) == 0 && p.defaults == nil
 }
 
 // Check checks the value at ptr, which must point to a value of the type that was compiled. It returns nil for a

@@ -14,7 +14,7 @@
 // # Struct tags
 //
 // Names and forms come from `json`, rules from `validate`. For users there are `doc:"…"`, `example:"…"`, `default:"…"` (which
-// nothing fills in: it documents what the handler does) and `deprecated:"true"`. A text is given as it is, anything else as
+// a node fills in, see package validate) and `deprecated:"true"`. A text is given as it is, anything else as
 // JSON; what does not fit the field's type is an error. A field with `sabir:"secret"` is writeOnly in inputs.
 //
 // # Null, absent and required
