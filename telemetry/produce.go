@@ -157,7 +157,9 @@ func (w writer) signals(actions []*actionSignals) (list []metricdata.Metrics) {
 
 // refused writes what the nodes refused, also where that is nothing: an alert on a counter needs its zero.
 func (w writer) refused(r introspect.Refused) []metricdata.Metrics {
-	one := func(n uint64) []metricdata.DataPoint[int64] { return []metricdata.DataPoint[int64]{w.point(attribute.NewSet(), int64(n))} }
+	one := func(n uint64) []metricdata.DataPoint[int64] {
+		return []metricdata.DataPoint[int64]{w.point(attribute.NewSet(), int64(n))}
+	}
 	return append(w.sum("sabir.links.forged", "{packet}", "Packets, records and announcements that no holder of the cluster key made.", true, one(r.Forged)),
 		w.sum("sabir.http.heads.refused", "{request}", "Requests over HTTP whose form RFC 9112 does not allow, or lets a server refuse.", true, one(r.HTTPHeads))...)
 }

@@ -93,7 +93,7 @@ func build(t *testing.T, source string) string {
 }
 
 func TestAHelloWorldWithHTTPIsASmallProgram(t *testing.T) {
-	const most = 16_700_000
+	const most = 16_900_000
 	info, err := os.Stat(build(t, hello))
 	if err != nil {
 		t.Fatal(err)

@@ -49,8 +49,8 @@ var channelEntryPoints = []entryPoint{
 				return err
 			}
 		}
-	}, silent: map[fault]string{panicsRead: noConsumer, exitsRead: noConsumer},
-		cannot: map[fault]string{panicsChecked: notValidated, exitsChecked: notValidated, exitsWritten: "the goroutine is the publisher's own"}},
+	}, silent: map[fault]string{panicsRead: noConsumer, exitsRead: noConsumer, panicsChecked: noConsumer, exitsChecked: noConsumer},
+		cannot: map[fault]string{exitsWritten: "the goroutine is the publisher's own"}},
 }
 
 // A handler of a channel that panics, ends its goroutine or returns an error whose own code panics has failed: its message is

@@ -92,6 +92,8 @@ var codePaths = map[string]codePath{
 	"internal/mesh.Info.encode":                 {fixed: "what nodes tell each other of themselves: Sabir's own types"},
 	"sabir.remoteCaller.callOverLink":           {entryPoints: over(inputs, answers, events)},
 	"sabir.checkRules":                          {entryPoints: append(over(inputs, streamsTo), "local call", "local JSON call", "JSON call from outside")},
+	"sabir.eventHandler.checkRules":             {entryPoints: append(over(events), "local event with another type")},
+	"sabir.EventReceiver.Receive":               {entryPoints: []string{"message of a channel"}},
 	"sabir.convertInto":                         {entryPoints: []string{"local call with other types", "answer of a local call with other types", "local event with another type", "local stream with other types"}},
 	"sabir.convertValue":                        {entryPoints: []string{"data of an error, read into a type"}},
 	"sabir.decodeJSON":                          {entryPoints: []string{"local JSON call", "JSON call from outside"}},
