@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
@@ -505,7 +506,10 @@ type sink struct {
 	ended chan struct{}
 }
 
+var _ mesh.Extension = (*sink)(nil)
+
 func (s *sink) Name() string                             { return "sink" }
+func (s *sink) Topic() uint8                             { return topicOfTest }
 func (s *sink) Start(context.Context, *sabir.Node) error { return nil }
 func (s *sink) Stop(context.Context) error               { return nil }
 func (s *sink) Unlinked(*wire.Link, error)               {}
