@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
@@ -48,6 +49,7 @@ func stop(t testing.TB, node *sabir.Node) {
 // call the services of all others. The nodes are called node-1, node-2 and so on; a list must not have [sabir.NodeID] or [sabir.Join].
 func Cluster(t testing.TB, options ...[]sabir.NodeOption) []*sabir.Node {
 	t.Helper()
+	t.Cleanup(awaitProbes) // after the nodes have stopped
 	var nodes []*sabir.Node
 	for i, list := range options {
 		own := append(slices.Clip(list), sabir.NodeID(fmt.Sprintf("node-%d", i+1)), sabir.Join("mem://"+t.Name()))
@@ -59,6 +61,20 @@ func Cluster(t testing.TB, options ...[]sabir.NodeOption) []*sabir.Node {
 		}
 	}
 	return nodes
+}
+
+// awaitProbes lets the membership's last probes of nodes that have stopped end by their time limits: a bubble of synctest must not end before
+// its goroutines. Elsewhere they end by themselves, and nobody waits.
+func awaitProbes() {
+	if inBubble() {
+		time.Sleep(time.Minute)
+	}
+}
+
+func inBubble() (is bool) {
+	defer func() { is = recover() == nil }()
+	synctest.Wait() // panics outside of a bubble
+	return
 }
 
 // awaitServices waits until node can call each service of other there.
