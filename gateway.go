@@ -268,7 +268,7 @@ func (s *operation) enterFromGateway(in *gateway.Inbound) (*gatewayCall, *Error)
 
 // fill sets an empty context to the values of a call.
 func (c *gatewayContext) fill(in *gateway.Inbound, n *Node) {
-	c.Context, c.metadata, c.borrowed = in.Context, in.Metadata, in.Lent
+	c.Context, c.metadata, c.borrowed = in.Context, in.Metadata, in.Borrowed
 	if len(in.RequestID) <= len(c.idBuffer) {
 		c.requestID = unsafe.String(&c.idBuffer[0], copy(c.idBuffer[:], in.RequestID)) // written once, here
 	} else {

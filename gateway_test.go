@@ -176,7 +176,7 @@ func TestWhatAFaceLendsIsFoundUntilTheCallHasEnded(t *testing.T) {
 	lent := lender("lent")
 	for name, limit := range map[string]time.Duration{"with a limit": time.Minute, "without": 0} {
 		buffer := []byte("r-1")
-		in := gateway.Inbound{Context: context.WithValue(t.Context(), ownKey{}, "outer"), Limit: limit, Watched: true, Lent: &lent,
+		in := gateway.Inbound{Context: context.WithValue(t.Context(), ownKey{}, "outer"), Limit: limit, Watched: true, Borrowed: &lent,
 			RequestID: unsafe.String(&buffer[0], len(buffer)), Metadata: map[string]string{"tenant": "a"}}
 		if _, err := double.ServeJSON(in, nil, []byte(`{"n":21}`)); err != nil {
 			t.Fatal(err)
@@ -225,7 +225,7 @@ func TestACallFromOutsideTakesOneAllocation(t *testing.T) {
 	sabir.Handle(s, "double", func(_ context.Context, in doubleIn) (int, error) { return 2 * in.N, nil })
 	double := start(t, sabir.Serve(s)).Action("math.double")
 	lent := lender("lent")
-	in := gateway.Inbound{Context: t.Context(), RequestID: "r-1", Limit: time.Minute, Watched: true, Lent: &lent}
+	in := gateway.Inbound{Context: t.Context(), RequestID: "r-1", Limit: time.Minute, Watched: true, Borrowed: &lent}
 	body, out := []byte(`{"n":21}`), make([]byte, 0, 64)
 	if n := testing.AllocsPerRun(1000, func() { double.ServeJSON(in, out, body) }); n > 1 && !raceEnabled {
 		t.Errorf("%v allocations", n)

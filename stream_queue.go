@@ -11,8 +11,8 @@ import (
 // streamWindowBytes is the number of bytes of values that may be under way in each direction of a stream before Send waits.
 const streamWindowBytes = 256 << 10
 
-// streamQueue is what is under way in one direction of a stream within a process: up to gateway.StreamWindow values of streamWindowBytes
-// together. One goroutine puts values in while another takes them out.
+// streamQueue carries the values of one direction of a stream within a process. It holds up to gateway.StreamWindow values, of
+// streamWindowBytes together. One goroutine puts values in while another takes them out.
 type streamQueue[T any] struct {
 	values   chan queuedValue[T]
 	window   *memory.Window

@@ -93,19 +93,19 @@ func awaitLetters(t *testing.T, n *sabir.Node, name string, want int) []channel.
 }
 
 func TestAMessageThatBreaksRulesBecomesADeadLetterAtOnce(t *testing.T) {
-	type parcel struct {
+	type shipment struct {
 		Weight int `json:"weight" validate:"min=1"`
 	}
-	parcels := channel.New[parcel](t.Name())
+	shipments := channel.New[shipment](t.Name())
 	s := sabir.NewService("billing")
-	handled := make(chan parcel, 2)
-	parcels.Consume(s, func(_ context.Context, p parcel) error {
+	handled := make(chan shipment, 2)
+	shipments.Consume(s, func(_ context.Context, p shipment) error {
 		handled <- p
 		return nil
 	})
 	n := channelNode(t, s)
 	for _, weight := range []int{0, 7} {
-		if _, err := parcels.Publish(t.Context(), n, parcel{weight}); err != nil {
+		if _, err := shipments.Publish(t.Context(), n, shipment{weight}); err != nil {
 			t.Fatal(err)
 		}
 	}

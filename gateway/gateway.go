@@ -50,10 +50,10 @@ type Inbound struct {
 	Watched bool
 	// Strict refuses an input with members that its type has no field for. For an action of another node it does nothing.
 	Strict bool
-	// Lent answers what Context and the rest do not, but only until ServeJSON returns, so that it can be something that the gateway
+	// Borrowed answers what Context and the rest do not, but only until ServeJSON returns, so that it can be something that the gateway
 	// uses again. Its Value method is called by any goroutine that has the call's context, and perhaps still in the moment
 	// after the return: it must be safe at all times. nil for none.
-	Lent interface{ Value(key any) any }
+	Borrowed interface{ Value(key any) any }
 }
 
 // StreamWindow is the number of values that may be under way in each direction of a stream before Send waits. A gateway that

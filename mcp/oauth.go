@@ -21,7 +21,7 @@ type protected struct {
 	servers  []string
 }
 
-// metadataPath is where the metadata is: the well-known part comes before the path of the resource (RFC 9728, section 3.1).
+// metadataPath returns the path of the metadata: the well-known part comes before the path of the resource (RFC 9728, section 3.1).
 func (p *protected) metadataPath() string {
 	return "/.well-known/oauth-protected-resource" + p.resource.Path
 }

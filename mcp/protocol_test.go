@@ -151,7 +151,7 @@ func TestArgumentsThatNestTooDeeplyAreRefused(t *testing.T) {
 	}
 }
 
-// Batches are of the revision 2025-03-26 only.
+// Only the revision 2025-03-26 has batches.
 func TestABatchOfAnOldSessionIsAnsweredWhole(t *testing.T) {
 	url := startOrders(t)
 	session := initialize(t, url)

@@ -191,7 +191,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	return body, true
 }
 
-// asked is what has to be known of a request before the SDK reads it.
+// asked says which handler of the SDK a request needs, and which tools it calls: both must be known before the SDK reads it.
 type asked struct {
 	standsAlone bool     // it is of a revision without sessions, whatever its header says
 	tools       []string // that it calls

@@ -70,7 +70,7 @@ func structured(object []byte) *sdk.CallToolResult {
 	return &sdk.CallToolResult{StructuredContent: json.RawMessage(object), Content: []sdk.Content{&sdk.TextContent{Text: string(object)}}}
 }
 
-// details is what an error has beside its message.
+// details are the members of an error beside its message, as clients get them.
 type details struct {
 	Error     string          `json:"error,omitempty"`
 	Code      string          `json:"code"`

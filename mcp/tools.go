@@ -30,7 +30,7 @@ type tool struct {
 	result    bool // and so has the answer its output
 }
 
-// maxToolName is what vendors of models take; the protocol allows 128.
+// maxToolName bounds the names of tools, in characters. Vendors of models take no longer ones; the protocol allows 128.
 const maxToolName = 64
 
 // toolName is the name of an action's tool. Vendors of models take letters, digits, "_" and "-" only.
@@ -92,7 +92,8 @@ func reads(a *api.Action) bool {
 	return len(a.Routes) > 0 || a.CacheFor > 0
 }
 
-// offer is what clients can use now.
+// offer holds the tools and resources that clients can use now. update follows the actions of the node, and gives the SDK only those that
+// changed, since it notifies every client of each.
 type offer struct {
 	server *server
 

@@ -114,7 +114,7 @@ func statusOf(status protoreflect.EnumNumber) *dynamicpb.Message {
 	return m
 }
 
-// status is that of a service, or of the node for "".
+// status returns the status of a service, or with "" that of the node.
 func (h *health) status(ctx context.Context, service string) protoreflect.EnumNumber {
 	known := service == "" || service == healthName || slices.ContainsFunc(h.node.Actions(), func(a *sabir.Action) bool {
 		return a.Public() && !a.Remote && !strings.HasPrefix(a.Service, "$") && methodOf(a).ServiceName() == service

@@ -9,7 +9,7 @@ import (
 )
 
 // reflection returns the handlers of gRPC's server reflection, by which grpcurl and others learn what can be called, by their paths.
-func (d *door) reflection() map[string]http.Handler {
+func (d *dispatcher) reflection() map[string]http.Handler {
 	r := grpcreflect.NewReflector(named{d}, grpcreflect.WithDescriptorResolver(described{d}), grpcreflect.WithExtensionResolver(new(protoregistry.Types)))
 	_, v1 := grpcreflect.NewHandlerV1(r)
 	_, v1alpha := grpcreflect.NewHandlerV1Alpha(r)
@@ -20,13 +20,13 @@ func (d *door) reflection() map[string]http.Handler {
 }
 
 // named lists the services.
-type named struct{ *door }
+type named struct{ *dispatcher }
 
 // Names implements [grpcreflect.Namer].
 func (n named) Names() []string { return append(n.services.Load().names(), healthName) }
 
 // described finds descriptors: of what is offered, of the health service, and of generated messages that the program has.
-type described struct{ *door }
+type described struct{ *dispatcher }
 
 // FindFileByPath implements protodesc.Resolver.
 func (d described) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {

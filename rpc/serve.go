@@ -22,7 +22,7 @@ import (
 // web.RequestTimeout; streams have the deadline of their caller. 4,096 streams may be open at once.
 func Serve() gateway.HTTPOption {
 	return func(c *gateway.HTTPConfig) {
-		d := newDoor()
+		d := newDispatcher()
 		c.Options = append(c.Options, protocol.Protocol(d))
 		for _, m := range d.mounts() {
 			m(c)
@@ -33,8 +33,8 @@ func Serve() gateway.HTTPOption {
 // maxMessage is the most bytes of a message where nobody has set a bound. It is that of other servers of gRPC.
 const maxMessage = 4 << 20
 
-// door serves the actions of one server.
-type door struct {
+// dispatcher serves the actions of one server.
+type dispatcher struct {
 	services atomic.Pointer[services] // that are offered now
 	handlers sync.Map                 // by the most bytes of a message: int to *handlers
 	errors   *connect.ErrorWriter
@@ -42,8 +42,8 @@ type door struct {
 	health   health
 }
 
-func newDoor() *door {
-	d := &door{errors: connect.NewErrorWriter()}
+func newDispatcher() *dispatcher {
+	d := &dispatcher{errors: connect.NewErrorWriter()}
 	d.services.Store(&services{})
 	d.streams.open = make(map[*context.CancelCauseFunc]struct{})
 	d.health.stopped = make(chan struct{})
@@ -51,7 +51,7 @@ func newDoor() *door {
 }
 
 // mounts are the services of gRPC itself.
-func (d *door) mounts() []gateway.HTTPOption {
+func (d *dispatcher) mounts() []gateway.HTTPOption {
 	options := []gateway.HTTPOption{web.Mounted("/"+healthName, d.health.mount)}
 	for path, h := range d.reflection() {
 		options = append(options, web.Mount(path, h))
@@ -60,7 +60,7 @@ func (d *door) mounts() []gateway.HTTPOption {
 }
 
 // Offer implements [protocol.Protocol].
-func (d *door) Offer(node *sabir.Node, actions []*sabir.Action) map[*sabir.Action]string {
+func (d *dispatcher) Offer(node *sabir.Node, actions []*sabir.Action) map[*sabir.Action]string {
 	offered, problems := newServices(actions)
 	for _, err := range problems {
 		node.Log().Warn("an action cannot be called over gRPC", "node", node.ID(), "error", err)
@@ -70,12 +70,12 @@ func (d *door) Offer(node *sabir.Node, actions []*sabir.Action) map[*sabir.Actio
 }
 
 // Refuse implements [protocol.Protocol].
-func (d *door) Refuse(w http.ResponseWriter, r *http.Request, why *sabir.Error) {
+func (d *dispatcher) Refuse(w http.ResponseWriter, r *http.Request, why *sabir.Error) {
 	d.errors.Write(w, r, toConnect(why)) // an error means that the caller is gone
 }
 
 // Speaks implements [protocol.Protocol].
-func (d *door) Speaks(r *http.Request) bool {
+func (d *dispatcher) Speaks(r *http.Request) bool {
 	if r.Method == http.MethodGet {
 		return r.URL.Query().Get("connect") == "v1"
 	}
@@ -83,7 +83,7 @@ func (d *door) Speaks(r *http.Request) bool {
 }
 
 // Stop implements [protocol.Protocol].
-func (d *door) Stop() {
+func (d *dispatcher) Stop() {
 	d.streams.stop()
 	d.health.stop.Do(func() { close(d.health.stopped) })
 }
@@ -93,7 +93,7 @@ type handlers struct {
 	unary, get, stream *connect.Handler
 }
 
-func (d *door) handlersFor(limit int64) *handlers {
+func (d *dispatcher) handlersFor(limit int64) *handlers {
 	if known, ok := d.handlers.Load(limit); ok {
 		return known.(*handlers)
 	}
@@ -118,7 +118,7 @@ func (d *door) handlersFor(limit int64) *handlers {
 }
 
 // Serve implements [protocol.Protocol].
-func (d *door) Serve(w http.ResponseWriter, r *http.Request, c *protocol.Call) {
+func (d *dispatcher) Serve(w http.ResponseWriter, r *http.Request, c *protocol.Call) {
 	limit := c.Body
 	if limit == 0 {
 		limit = maxMessage

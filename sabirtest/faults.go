@@ -16,7 +16,7 @@ const Each = 0
 // Faults make calls fail by the name of the action, whatever their handlers do. It is a middleware of the node whose calls are to fail:
 //
 //	var faults sabirtest.Faults
-//	faults.Fail("stock.reserve", 2, stock.ErrAway) // the second call
+//	faults.Fail("stock.reserve", 2, stock.ErrBusy) // the second call
 //	node := sabirtest.Start(t, sabir.Serve(orders), sabir.Use(policy.Retry{}, &faults), fakes.Serve())
 //
 // Policies before it see the faults as those of the action; those after it do not. Calls count from 1, those of a node to its own actions

@@ -135,7 +135,7 @@ func TestNodesOfAClusterCallEachOther(t *testing.T) {
 }
 
 func TestFaultsFailCallsByNameAndNumber(t *testing.T) {
-	away := sabir.NewError(sabir.CodeUnavailable, "Away", "away for a while").AsRetryable()
+	busy := sabir.NewError(sabir.CodeUnavailable, "Busy", "busy for a while").AsRetryable()
 	for _, test := range []struct {
 		name     string
 		faults   func(*sabirtest.Faults)
@@ -143,14 +143,14 @@ func TestFaultsFailCallsByNameAndNumber(t *testing.T) {
 		handlers int      // that ran
 	}{
 		{"none", func(*sabirtest.Faults) {}, []string{"", "", ""}, 3},
-		{"the second call", func(f *sabirtest.Faults) { f.Fail("v2.users.get", 2, away) }, []string{"", "Away", ""}, 2},
-		{"each call of a service", func(f *sabirtest.Faults) { f.Fail("v2.users.*", sabirtest.Each, away) }, []string{"Away", "Away", "Away"}, 0},
-		{"another action", func(f *sabirtest.Faults) { f.Fail("stock.*", sabirtest.Each, away) }, []string{"", "", ""}, 3},
+		{"the second call", func(f *sabirtest.Faults) { f.Fail("v2.users.get", 2, busy) }, []string{"", "Busy", ""}, 2},
+		{"each call of a service", func(f *sabirtest.Faults) { f.Fail("v2.users.*", sabirtest.Each, busy) }, []string{"Busy", "Busy", "Busy"}, 0},
+		{"another action", func(f *sabirtest.Faults) { f.Fail("stock.*", sabirtest.Each, busy) }, []string{"", "", ""}, 3},
 		{"a lost answer", func(f *sabirtest.Faults) { f.LoseAnswer("v2.users.get", 3) }, []string{"", "", "LinkLost"}, 3},
 		{"two for one call", func(f *sabirtest.Faults) {
 			f.Delay("v2.users.get", 1, time.Nanosecond)
-			f.Fail("v2.users.get", 1, away)
-		}, []string{"Away", "", ""}, 2},
+			f.Fail("v2.users.get", 1, busy)
+		}, []string{"Busy", "", ""}, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var faults sabirtest.Faults
@@ -176,7 +176,7 @@ func TestFaultsFailCallsByNameAndNumber(t *testing.T) {
 
 func TestPoliciesSeeFaultsAsThoseOfTheAction(t *testing.T) {
 	var faults sabirtest.Faults
-	faults.Fail("v2.users.get", 1, sabir.NewError(sabir.CodeUnavailable, "Away", "away for a while").AsRetryable())
+	faults.Fail("v2.users.get", 1, sabir.NewError(sabir.CodeUnavailable, "Busy", "busy for a while").AsRetryable())
 	var fakes sabirtest.Fakes
 	sabirtest.Fake(&fakes, userGet, ada)
 	node := sabirtest.Start(t, fakes.Serve(), sabir.Use(policy.Retry{}, &faults))

@@ -19,6 +19,7 @@ type defaults struct {
 type defaultField struct {
 	index  int
 	value  reflect.Value // invalid where the field has none of its own
+	text   []byte        // of which value was made, as JSON
 	nested *defaults     // nil where nothing in it has one
 }
 
@@ -48,7 +49,7 @@ func (f *filler) fill(d *defaults, v reflect.Value) (changed bool) {
 		for _, field := range d.fields {
 			at := v.Field(field.index)
 			if field.value.IsValid() && at.IsZero() {
-				at.Set(ownCopy(field.value))
+				at.Set(field.fresh())
 				changed = true
 			} else if field.nested != nil && f.fill(field.nested, at) {
 				changed = true
@@ -110,20 +111,16 @@ func (f *filler) fill(d *defaults, v reflect.Value) (changed bool) {
 	return changed
 }
 
-// ownCopy is a default of its own for each value, where it is a slice, a map or a pointer that the handler may change.
-func ownCopy(value reflect.Value) reflect.Value {
-	if value.Kind() != reflect.Pointer && value.Kind() != reflect.Slice && value.Kind() != reflect.Map {
-		return value
+// fresh returns the default for one more value. Where it could share memory with the others, which handlers may change, it is read anew.
+func (f *defaultField) fresh() reflect.Value {
+	if k := f.value.Kind(); k <= reflect.Complex128 || k == reflect.String {
+		return f.value
 	}
-	text, err := json.Append(nil, value.Interface())
-	if err != nil {
-		panic(err) // it was made from JSON
+	own := reflect.New(f.value.Type())
+	if err := json.Decode(f.text, own.Interface()); err != nil {
+		panic(err) // it was read before
 	}
-	again := reflect.New(value.Type())
-	if err := json.Decode(text, again.Interface()); err != nil {
-		panic(err)
-	}
-	return again.Elem()
+	return own.Elem()
 }
 
 // defaultsOf reads the default tags of a type; nil where there are none.
@@ -158,7 +155,7 @@ func readDefaults(t reflect.Type, known map[reflect.Type]*defaults) (*defaults, 
 		}
 		at := defaultField{index: i}
 		if text, ok := field.Tag.Lookup("default"); ok {
-			if at.value, err = defaultOf(field.Type, text); err != nil {
+			if at.value, at.text, err = defaultOf(field.Type, text); err != nil {
 				return nil, &TagError{Type: t, Field: field.Name, Tag: "default:" + text, Reason: err.Error()}
 			}
 		}
@@ -205,25 +202,24 @@ func (d *defaults) prune(visited map[*defaults]bool) {
 }
 
 // defaultOf reads a value from a tag: JSON of the type, or a text as it stands.
-func defaultOf(t reflect.Type, text string) (reflect.Value, error) {
-	value := reflect.New(t)
+func defaultOf(t reflect.Type, text string) (value reflect.Value, from []byte, err error) {
 	inner := t
 	for inner.Kind() == reflect.Pointer {
 		inner = inner.Elem()
 	}
 	quoted, err := json.Append(nil, text)
 	if err != nil {
-		return reflect.Value{}, fmt.Errorf("the default is no text: %w", err)
+		return value, nil, fmt.Errorf("the default is no text: %w", err)
 	}
 	tries := [][]byte{[]byte(text), quoted}
 	if inner.Kind() == reflect.String {
 		tries = tries[1:]
 	}
 	for _, try := range tries {
-		if err = json.Decode(try, value.Interface()); err == nil {
-			return value.Elem(), nil
+		read := reflect.New(t)
+		if err = json.Decode(try, read.Interface()); err == nil {
+			return read.Elem(), try, nil
 		}
-		value = reflect.New(t)
 	}
-	return reflect.Value{}, fmt.Errorf("%s is no %v, as JSON or as a text", text, t)
+	return value, nil, fmt.Errorf("%s is no %v, as JSON or as a text", text, t)
 }

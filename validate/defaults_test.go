@@ -17,9 +17,9 @@ type pageOf struct {
 	Every time.Duration `default:"1000000000"`
 	Exact *bool         `default:"true"`
 	Tags  []string      `default:"[\"a\"]"`
-	Inner pageFilter    //
-	Items []pageFilter  //
-	Far   *pageFilter   //
+	Inner pageFilter
+	Items []pageFilter
+	Far   *pageFilter
 	ByKey map[string]pageFilter
 	Next  *pageOf
 }
@@ -64,8 +64,12 @@ func TestWhatOthersHoldOfAValueStaysAsItIs(t *testing.T) {
 	if value.Items[0].Limit != 0 || value.Far.Limit != 0 || value.ByKey["k"].Limit != 0 {
 		t.Errorf("changed: %+v", value)
 	}
-	one, two := setDefaults(t, pageOf{}), setDefaults(t, pageOf{})
-	if one.Tags[0] = "b"; two.Tags[0] != "a" {
+	type nested struct {
+		Tags  []string
+		Lists struct{ Tags []string } `default:"{\"Tags\":[\"a\"]}"`
+	}
+	one, two := setDefaults(t, nested{}), setDefaults(t, nested{})
+	if one.Lists.Tags[0] = "b"; two.Lists.Tags[0] != "a" {
 		t.Error("two values share a default")
 	}
 }

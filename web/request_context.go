@@ -145,7 +145,7 @@ func (rc *requestContext) call() error {
 	}
 	rc.inFlight.Add(1)
 	defer rc.inFlight.Add(-1)
-	if in.Lent = (*borrowedExchange)(rc.Exchange); !in.Watched {
+	if in.Borrowed = (*borrowedExchange)(rc.Exchange); !in.Watched {
 		rc.Keep() // the handler may run on when its caller was answered
 	}
 	out, err := rc.to.action.ServeJSON(in, rc.Out[:0], body)

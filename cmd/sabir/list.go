@@ -208,7 +208,7 @@ func nodeRow(s surveyed) []string {
 		grouped(int64(s.Load.InFlight)), trip, refusals(s.Refused), orDash(s.Offers), fmt.Sprint(s.PID)}
 }
 
-// refusals is what a node refused: "3 forged, 1 HTTP".
+// refusals shows how much a node has refused: "3 forged, 1 HTTP".
 func refusals(r introspect.Refused) string {
 	var parts []string
 	if r.Forged > 0 {

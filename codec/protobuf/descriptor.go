@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"sync"
-	"unicode"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -57,7 +56,8 @@ type Describer struct {
 	taken map[string]bool
 }
 
-// described is what has one message in a file: a Go type, or the box around it.
+// described identifies a message of a file: that of a Go type, or, boxed, the one whose only field holds a value of a type that has no
+// message of its own.
 type described struct {
 	typ   reflect.Type
 	boxed bool
@@ -176,7 +176,7 @@ func (d *Describer) field(out *descriptorpb.DescriptorProto, full string, f *fie
 
 // entry adds the message that a map repeats and returns its name, which for a real map is fixed by its field's.
 func (d *Describer) entry(out *descriptorpb.DescriptorProto, full string, f *field, name string) string {
-	entry := &descriptorpb.DescriptorProto{Name: proto.String(camel(name) + "Entry")}
+	entry := &descriptorpb.DescriptorProto{Name: proto.String(protoname.Message(name) + "Entry")}
 	for i := range f.value.msg.fields {
 		part := &f.value.msg.fields[i]
 		described := &descriptorpb.FieldDescriptorProto{
@@ -245,22 +245,4 @@ func (d *Describer) imported(m protoreflect.Descriptor) string {
 var enumType = reflect.TypeFor[protoreflect.Enum]()
 
 // typeName returns the name of the message for t.
-func typeName(t *layout.Type) string { return camel(t.Name()) }
-
-// camel is a name in the form of messages: "line_items" is "LineItems".
-func camel(name string) string {
-	var b strings.Builder
-	upper := true
-	for _, r := range layout.Identifier(name) {
-		switch {
-		case r == '_':
-			upper = true
-		case upper:
-			b.WriteRune(unicode.ToUpper(r))
-			upper = false
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
+func typeName(t *layout.Type) string { return protoname.Message(t.Name()) }

@@ -26,7 +26,7 @@ type Handler interface {
 	// false gives the connection to net/http, with this request still unread. It should be quick: no time limit holds for it.
 	Take(x *exchange.Exchange) bool
 	// Serve answers: it sets x.Status, x.Type, x.Answer and x.Out. It runs on the connection's goroutine and may block. Here and
-	// in Take x is Lent: what keeps its strings calls x.Keep before. Where Serve panics, which is logged, or ends its goroutine
+	// in Take x is Borrowed: what keeps its strings calls x.Keep before. Where Serve panics, which is logged, or ends its goroutine
 	// (runtime.Goexit), Failed completes the answer and the connection goes on; a panic with http.ErrAbortHandler closes it.
 	Serve(x *exchange.Exchange)
 	// Failed makes x an answer after a Serve that did not return, usually one with status 500. x is as Serve left it. Failed

@@ -58,7 +58,7 @@ func (w *work) next() {
 		w.own = make([]byte, 0, n+n/2)
 	}
 	w.x.Reset()
-	w.x.Out, w.x.Lent = w.own, true
+	w.x.Out, w.x.Borrowed = w.own, true
 }
 
 // compact moves what has not been handled to the front. Strings of the last exchange are invalid after it.

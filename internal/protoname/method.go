@@ -16,7 +16,7 @@ type Method struct{ Package, Service, Name string }
 // ServiceName is the full name of the service.
 func (m Method) ServiceName() string { return m.Package + "." + m.Service }
 
-// Path is where gRPC calls the method.
+// Path returns the path of the URL under which gRPC calls the method: "/shop.v1.Users/Get".
 func (m Method) Path() string { return "/" + m.ServiceName() + "/" + m.Name }
 
 // MethodOf returns the name of an action of a service, which begins with its version if it has one ("v2.users"). Without a package the

@@ -25,7 +25,7 @@ import (
 // MetadataKey is the metadata that holds the proof. No handler sees it.
 const MetadataKey = "sabir.voucher"
 
-// Node is what a node proves and checks with. The zero Node, of one without a cluster key and without certificates, proves nothing and believes
+// Node holds the keys with which a node proves and checks principals. The zero Node, of one without a cluster key and without certificates, proves nothing and believes
 // everything, as its links do.
 type Node struct {
 	Keys  seal.Keys

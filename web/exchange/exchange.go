@@ -12,9 +12,9 @@ import (
 )
 
 // Exchange is one request and its answer. It belongs to one goroutine at a time and is used again for the next request, so
-// neither it nor its lists and bytes may be kept after the answer. Its strings may, unless it is Lent: nothing writes to them
+// neither it nor its lists and bytes may be kept after the answer. Its strings may, unless it is Borrowed: nothing writes to them
 // again, though one can keep up to 16 KiB alive that came with it. Filters, and callers of web.ExchangeFromContext, never see one that
-// is Lent.
+// is Borrowed.
 type Exchange struct {
 	// Context ends when the caller goes or the server lets it go.
 	Context context.Context
@@ -29,8 +29,8 @@ type Exchange struct {
 	Proxies *Proxies       // that the server trusts; see Client
 	TLS     *tls.ConnectionState
 	HTTP2   bool
-	// Lent reports that the strings of the request lie in a buffer that is written again after the answer. See Keep.
-	Lent bool
+	// Borrowed reports that the strings of the request lie in a buffer that is written again after the answer. See Keep.
+	Borrowed bool
 
 	// Route is set by the server to the target of the method and the path. Only the server knows its type.
 	Route any
@@ -93,24 +93,24 @@ func (x *Exchange) Reset() {
 	x.Header.empty()
 	x.Answer.empty()
 	x.Method, x.Path, x.Query, x.Host, x.ID, x.Type = "", "", "", "", "", ""
-	x.Length, x.Limit, x.Waited, x.Status, x.HTTP2, x.Lent = 0, 0, 0, 0, false, false
+	x.Length, x.Limit, x.Waited, x.Status, x.HTTP2, x.Borrowed = 0, 0, 0, 0, false, false
 	x.Route, x.Principal, x.Body, x.Proxies = nil, nil, nil, nil
 	x.Params, x.Out = x.Params[:0], x.Out[:0]
 }
 
-// MakeID sets ID to what add appends to the empty list it is given. It takes no memory for up to 36 bytes: x is Lent then.
+// MakeID sets ID to what add appends to the empty list it is given. It takes no memory for up to 36 bytes: x is Borrowed then.
 func (x *Exchange) MakeID(add func(dst []byte) []byte) {
 	id := add(x.idRoom[:0])
-	x.ID, x.Lent = unsafe.String(unsafe.SliceData(id), len(id)), true
+	x.ID, x.Borrowed = unsafe.String(unsafe.SliceData(id), len(id)), true
 }
 
-// Keep moves the strings of a request that is Lent to where they stay for good. For others it does nothing. It must be called
+// Keep moves the strings of a request that is Borrowed to where they stay for good. For others it does nothing. It must be called
 // before anything keeps one of them, or gives one to others that may.
 func (x *Exchange) Keep() {
-	if !x.Lent {
+	if !x.Borrowed {
 		return
 	}
-	x.Lent = false
+	x.Borrowed = false
 	size := len(x.Path) + len(x.Query) + len(x.Host) + len(x.ID)
 	for _, f := range x.Header.fields {
 		size += len(f.Name) + len(f.Value)

@@ -58,7 +58,7 @@ func TestKeptValuesStayWhenTheBufferIsReused(t *testing.T) {
 		return unsafe.String(&room[at], len(s))
 	}
 	lent := func() *Exchange {
-		x := &Exchange{Method: "GET", Path: part("/items/7"), Query: part("page=2"), Host: part("localhost"), Params: []string{part("7"), ""}, Lent: true}
+		x := &Exchange{Method: "GET", Path: part("/items/7"), Query: part("page=2"), Host: part("localhost"), Params: []string{part("7"), ""}, Borrowed: true}
 		x.Header.Add(part("X-Tenant"), part("acme"))
 		x.Header.Add("Empty", "")
 		return x
@@ -79,8 +79,8 @@ func TestKeptValuesStayWhenTheBufferIsReused(t *testing.T) {
 }
 
 func TestKeepTakesMemoryOnceAndOnlyFromWhatIsLent(t *testing.T) {
-	x := Exchange{Path: "/a", Lent: true}
-	if n := testing.AllocsPerRun(10, func() { x.Lent = true; x.Keep() }); n != 1 {
+	x := Exchange{Path: "/a", Borrowed: true}
+	if n := testing.AllocsPerRun(10, func() { x.Borrowed = true; x.Keep() }); n != 1 {
 		t.Errorf("%v allocations", n)
 	}
 	if n := testing.AllocsPerRun(10, func() { x.Keep() }); n != 0 {
@@ -91,8 +91,8 @@ func TestKeepTakesMemoryOnceAndOnlyFromWhatIsLent(t *testing.T) {
 func TestAnIDIsMadeInTheExchangesOwnBuffer(t *testing.T) {
 	var x Exchange
 	const id = "0b5a2f5e-5a0e-4c1e-9a3b-3a1e5f0c7d21"
-	if n := testing.AllocsPerRun(10, func() { x.MakeID(func(dst []byte) []byte { return append(dst, id...) }) }); n != 0 || x.ID != id || !x.Lent {
-		t.Errorf("%v allocations, %q, lent %v", n, x.ID, x.Lent)
+	if n := testing.AllocsPerRun(10, func() { x.MakeID(func(dst []byte) []byte { return append(dst, id...) }) }); n != 0 || x.ID != id || !x.Borrowed {
+		t.Errorf("%v allocations, %q, lent %v", n, x.ID, x.Borrowed)
 	}
 	if x.MakeID(func(dst []byte) []byte { return append(dst, strings.Repeat(id, 2)...) }); x.ID != id+id {
 		t.Errorf("a long one: %q", x.ID)
