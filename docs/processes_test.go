@@ -37,6 +37,7 @@ var quiet = actor.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 
 // A first process.
 
+// doc: a-first-process
 type Add struct{ N int }
 type Total struct{}
 
@@ -52,9 +53,12 @@ var counter = actor.Define("counter", (*Counter).Init,
 	actor.OnMessage((*Counter).Add),
 	actor.OnCall((*Counter).Total))
 
+// end
+
 func Example_counter() {
 	ctx := context.Background()
 
+	// doc: a-first-process-2
 	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
 
@@ -64,6 +68,7 @@ func Example_counter() {
 	}
 	actor.Tell(system, ref, (*Counter).Add, Add{2}) // does not wait
 	total, err := actor.Ask(ctx, system, ref, (*Counter).Total, Total{})
+	// end
 	fmt.Println(total, err)
 	// Output: 42 <nil>
 }
@@ -95,6 +100,7 @@ func Example_send() {
 	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
 
+	// doc: messages
 	ref, err := actor.Spawn(system, counter, 0, actor.Named("visits"), actor.Mailbox(10_000, actor.DropOldest))
 	if err != nil {
 		log.Fatal(err)
@@ -102,6 +108,7 @@ func Example_send() {
 	actor.Send(system, actor.Name{Name: "visits"}, Add{1})
 	actor.SendPriority(system, ref, actor.PriorityUrgent, Add{1}) // before all that waits
 	err = actor.SendConfirmed(ctx, system, ref, Add{1})           // nil: it lies in the mailbox
+	// end
 	if errors.Is(err, actor.ErrNoProcess) {
 		fmt.Println("nobody there")
 	}
@@ -120,6 +127,7 @@ type Desk struct{ open map[int]actor.Request }
 
 func (d *Desk) Init(p *actor.Process, _ struct{}) error { d.open = map[int]actor.Request{}; return nil }
 
+// doc: calls
 func (d *Desk) Order(p *actor.Process, o Order) (Receipt, error) {
 	d.open[o.ID] = p.Request() // the call, to be answered when there is something to tell
 	return Receipt{}, actor.ErrNoReply
@@ -130,6 +138,8 @@ func (d *Desk) Shipped(p *actor.Process, s Shipped) error {
 	delete(d.open, s.ID)
 	return nil
 }
+
+// end
 
 var desks = actor.Define("desk", (*Desk).Init, actor.OnCall((*Desk).Order), actor.OnMessage((*Desk).Shipped))
 
@@ -169,6 +179,7 @@ func (w *Watcher) Init(p *actor.Process, reported chan<- string) error {
 	return nil
 }
 
+// doc: links-and-monitors
 func (w *Watcher) Watch(p *actor.Process, m Watch) error {
 	p.Monitor(m.PID)     // a Down comes when it ends
 	return p.Link(m.PID) // an Exit comes when it ends, and it gets one when this process does
@@ -186,6 +197,8 @@ func (w *Watcher) Exit(p *actor.Process, e actor.Exit) error { // without this h
 	w.reported <- fmt.Sprint("exit: ", e.Reason)
 	return nil
 }
+
+// end
 
 var watchers = actor.Define("watcher", (*Watcher).Init,
 	actor.OnMessage((*Watcher).Watch), actor.OnMessage((*Watcher).Down), actor.OnMessage((*Watcher).Exit))
@@ -217,6 +230,7 @@ func TestWatchersGetTheEnd(t *testing.T) {
 
 // Supervision.
 
+// doc: supervision
 func shop() actor.Spec {
 	return supervise.Spec(
 		supervise.Config{Name: "shop", Strategy: supervise.RestForOne, Intensity: 5, Period: 10 * time.Second},
@@ -226,11 +240,14 @@ func shop() actor.Spec {
 	)
 }
 
+// end
+
 func Example_supervision() {
 	ctx := context.Background()
 	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
 
+	// doc: supervision-2
 	if _, err := shop().Start(system); err != nil {
 		log.Fatal(err)
 	}
@@ -239,6 +256,7 @@ func Example_supervision() {
 		log.Fatal(err)
 	}
 	tree, err := supervise.Tree(ctx, system, actor.Name{Name: "shop"})
+	// end
 	fmt.Println(len(tree.Children), system.Alive(clock), err)
 	// Output: 3 true <nil>
 }
@@ -251,10 +269,12 @@ func Example_application() {
 	defer system.Stop(ctx)
 	cancel() // as Ctrl-C would
 
+	// doc: applications
 	err := app.Run(ctx, system, app.Config{Apps: []app.App{
 		{Name: "store", Root: counter.Spec(0, actor.Named("store"))},
 		{Name: "shop", Needs: []string{"store"}, Mode: app.Permanent, Root: shop(), Env: map[string]any{"currency": "EUR"}},
 	}})
+	// end
 	fmt.Println(err)
 }
 
@@ -267,6 +287,7 @@ type Price struct {
 
 type Market struct{ prices *actor.Topic[Price] }
 
+// doc: names-groups-topics
 func (m *Market) Init(p *actor.Process, _ struct{}) (err error) {
 	m.prices, err = actor.NewTopic[Price](p, "prices", actor.TopicConfig{Keep: 10}) // newcomers get the last 10 first
 	return err
@@ -274,8 +295,11 @@ func (m *Market) Init(p *actor.Process, _ struct{}) (err error) {
 
 func (m *Market) Price(p *actor.Process, price Price) error { return actor.Publish(p, m.prices, price) }
 
+// end
+
 type Trader struct{ saw chan<- Price }
 
+// doc: names-groups-topics-2
 func (t *Trader) Init(p *actor.Process, saw chan<- Price) error {
 	t.saw = saw
 	if err := p.Join("traders"); err != nil {
@@ -285,6 +309,8 @@ func (t *Trader) Init(p *actor.Process, saw chan<- Price) error {
 }
 
 func (t *Trader) Price(p *actor.Process, price Price) error { t.saw <- price; return nil }
+
+// end
 
 var (
 	markets = actor.Define("market", (*Market).Init, actor.OnMessage((*Market).Price))
@@ -316,8 +342,10 @@ func Example_groupsAndEvents() {
 // Other nodes.
 
 func TestProcessesForNamedNodesNeedLinksWithCertificates(t *testing.T) {
+	// doc: other-nodes-3
 	system := actor.NewSystem(actor.Config{Nodes: []string{"orders-*", "spiffe://example.org/mail"}}) // no others are reached, nor reach this one
 	actor.AllowRemoteSpawn(system, counter, "orders-*")
+	// end
 	node := sabir.NewNode(system.Option(), sabir.Join("mem://"+t.Name()))
 	if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "cluster.TLS") {
 		stop(node)
@@ -328,9 +356,11 @@ func TestProcessesForNamedNodesNeedLinksWithCertificates(t *testing.T) {
 func TestProcessesOfTwoNodes(t *testing.T) {
 	ctx, address, name := t.Context(), "mem://docs-processes", sabir.NodeID("office-1")
 
+	// doc: other-nodes
 	system := actor.NewSystem(actor.Config{})
 	node := sabir.NewNode(name, system.Option(), sabir.Join(address)) // tcp://:7700, or any other
 	actor.AllowRemoteSpawn(system, counter)                           // others may start counters here
+	// end
 	if err := node.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +374,9 @@ func TestProcessesOfTwoNodes(t *testing.T) {
 	defer stop(other)
 	waitFor(t, near, "office-1")
 
+	// doc: other-nodes-2
 	ref, err := actor.Spawn(near, counter, 40, actor.OnNode("office-1"), actor.Named("visits"))
+	// end
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -417,10 +449,13 @@ type User struct{ Name string }
 
 type Guide struct{}
 
+// doc: other-nodes-5
 func (g *Guide) Greet(p *actor.Process, id int) (string, error) { // a process that calls a service
 	user, err := sabir.Call[User](p.Context(), p.Node(), "users.get", id)
 	return "Hello, " + user.Name, err
 }
+
+// end
 
 var guides = actor.Define[Guide, struct{}]("guide", nil, actor.OnCall((*Guide).Greet))
 
@@ -430,8 +465,10 @@ func TestAProcessCallsAServiceAndAServiceAProcess(t *testing.T) {
 	users := sabir.NewService("users")
 	sabir.Handle(users, "get", func(ctx context.Context, id int) (User, error) { return User{"Ada"}, nil })
 
+	// doc: other-nodes-4
 	greeter := sabir.NewService("greeter") // a service whose action a process answers
 	actor.ServeAction[int, string](greeter, "greet", system, actor.Name{Name: "guide"})
+	// end
 
 	node := sabir.NewNode(system.Option(), sabir.Serve(users, greeter))
 	if err := node.Start(ctx); err != nil {
@@ -469,22 +506,28 @@ func Example_poolsAndJobs() {
 	system := actor.NewSystem(quiet)
 	defer system.Stop(ctx)
 
+	// doc: pools-jobs-sockets
 	site, err := pool.Start(system, sites.Spec(struct{}{}), pool.Size(8), pool.Pick(pool.LeastWaiting))
 	if err != nil {
 		log.Fatal(err)
 	}
 	var handler http.Handler = meta.Handler(system, site) // each request is a call of one of the eight
+	// end
 
 	jobs, err := cron.Start(system)
 	if err != nil {
 		log.Fatal(err)
 	}
+	// doc: pools-jobs-sockets-2
 	err = cron.Add(ctx, system, jobs, cron.Job{Name: "count", Spec: "30 6 * * MON-FRI", Do: cron.Send(actor.Name{Name: "visits"}, Add{1})})
+	// end
 	if err != nil {
 		log.Fatal(err)
 	}
 
+	// doc: pools-jobs-sockets-3
 	server, err := meta.ListenTCP(system, "127.0.0.1:0", echoes) // each connection is a process
+	// end
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -508,12 +551,15 @@ type Visitor struct{ grain.State[Profile] }
 
 type Visit struct{}
 
+// doc: grains
 func (v *Visitor) Visit(p *actor.Process, _ Visit) (int, error) {
 	v.Value.Visits++
 	return v.Value.Visits, v.Save(p)
 }
 
 var visitors = grain.Define("visitor", grain.OnCall((*Visitor).Visit))
+
+// end
 
 func TestAGrainCountsItsVisits(t *testing.T) {
 	ctx, store := t.Context(), memory.New()
@@ -525,7 +571,9 @@ func TestAGrainCountsItsVisits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop(node)
+	// doc: grains-2
 	visits, err := grain.Call[int](ctx, system, visitors.Key("ada"), Visit{}) // on whichever node ada is
+	// end
 	if err != nil || visits != 1 {
 		t.Error(visits, err)
 	}
@@ -533,6 +581,7 @@ func TestAGrainCountsItsVisits(t *testing.T) {
 
 // Testing.
 
+// doc: testing
 func TestTheClockEndsAfterTenTicks(t *testing.T) {
 	k := actortest.New(t)
 	pid := actortest.Spawn(k, clocks, time.Second)
@@ -545,3 +594,5 @@ func TestTheClockEndsAfterTenTicks(t *testing.T) {
 		t.Errorf("it ended by %v", reason)
 	}
 }
+
+// end
