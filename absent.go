@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/membership"
-	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/wire"
@@ -57,7 +56,7 @@ func (n *Node) rememberAbsent(t, old *routingTable) {
 	if n.forgetting != nil {
 		n.forgetting.Stop()
 	}
-	now, linked := time.Now(), n.peers()
+	now, others := time.Now(), n.otherNodes()
 	t.absent = make(map[string]*remoteAction)
 	for name, a := range old.absent {
 		if t.remoteActions[name] == nil && t.localActions[name] == nil && now.Sub(a.lost.Load().at) < absentFor {
@@ -68,7 +67,7 @@ func (n *Node) rememberAbsent(t, old *routingTable) {
 		if t.remoteActions[name] != nil || t.localActions[name] != nil || n.remote != nil {
 			continue
 		}
-		node := lostNode(a, linked, old.view, t.view)
+		node := lostNode(a, others, old.view, t.view)
 		a.providers.Store(&providers{})
 		if node != "" {
 			a.lost.Store(&loss{node, now})
@@ -94,15 +93,15 @@ func (n *Node) rememberAbsent(t, old *routingTable) {
 }
 
 // lostNode is the node that offered the action in the old view and has gone in the new one; "" where all are still there.
-func lostNode(a *remoteAction, linked map[string]*mesh.Peer, before, now *membership.View) string {
+func lostNode(a *remoteAction, others map[string]provider, before, now *membership.View) string {
 	for _, one := range a.providers.Load().nodes {
-		p := one.peer
-		if p == nil {
-			continue // this node
+		if one.isHere() {
+			continue
 		}
-		was, is := before.Catalog(p.ID), now.Catalog(p.ID)
-		if linked[p.ID] != p || was == nil || is == nil || was.Instance != is.Instance {
-			return p.ID
+		other, there := others[one.id]
+		was, is := before.Catalog(one.id), now.Catalog(one.id)
+		if !there || !other.same(&one) || was == nil || is == nil || was.Instance != is.Instance {
+			return one.id
 		}
 	}
 	return ""
@@ -179,7 +178,7 @@ func (n *Node) Absent() []*Action {
 // its services depend on, see [DependsOn], or that it has bound actions of, see [Bind]. A gateway answers [ErrServiceUnavailable] to
 // calls of it, since it may be there in a moment. A node outside a cluster awaits nothing.
 func (n *Node) Awaits(name string) bool {
-	if len(n.joins) == 0 || names.Fault(name) != "" {
+	if !n.hasOthers() || names.Fault(name) != "" {
 		return false
 	}
 	n.tableLock.Lock()
@@ -288,7 +287,7 @@ func (a *remoteAction) await(ctx context.Context, o *callOptions, absent error) 
 func (a *remoteAction) offered(o *callOptions) endpoint {
 	t := a.op.node.table.Load()
 	if o.node != "" {
-		if _, err := a.op.node.peerByName(a.action.Name, o.node); err != nil || t.view == nil || len(t.view.Services(o.node)) == 0 {
+		if _, err := a.op.node.providerByName(a.action.Name, o.node); err != nil || t.view == nil || len(t.view.Services(o.node)) == 0 {
 			return nil // linked, it may still be starting
 		}
 		return a

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/option"
@@ -149,6 +150,8 @@ type receiver interface {
 	subscription() *Subscription
 	// receiveAny takes a payload of any type; payload points to it. The error is errGone where the service has gone.
 	receiveAny(ctx context.Context, at *delivery, payload any) error
+	// receiveEncoded takes a payload that came in from outside, in the format.
+	receiveEncoded(ctx context.Context, at *delivery, format codec.Codec, payload []byte) error
 	// receiveFrom takes a payload that came over a link, in the format.
 	receiveFrom(in *wire.Inbound, at *delivery, format string) error
 	// begin makes it ready to receive.
@@ -288,6 +291,14 @@ func (h *eventHandler[T]) receiveAny(ctx context.Context, at *delivery, payload 
 	var typed T
 	if err := convertInto(&typed, payload); err != nil {
 		return h.unreadable(ctx, at, "a "+payloadType(payload), err)
+	}
+	return h.receive(ctx, at, typed)
+}
+
+func (h *eventHandler[T]) receiveEncoded(ctx context.Context, at *delivery, format codec.Codec, payload []byte) error {
+	var typed T
+	if err := format.Decode(payload, &typed); err != nil {
+		return h.unreadable(ctx, at, "written as "+format.Name(), err)
 	}
 	return h.receive(ctx, at, typed)
 }

@@ -257,13 +257,28 @@ func (s *operation) enterFromGateway(in *gateway.Inbound) (*gatewayCall, *Error)
 	if err := in.Context.Err(); err != nil {
 		return nil, s.contextError(err)
 	}
+	if in.Level >= s.node.maxLevel {
+		return nil, s.tooManyLevels(s.node.remoteParent(in.CalledBy, in.Level))
+	}
 	c := &gatewayCall{}
 	c.values.fill(in, s.node)
-	c.call.Context, c.call.op, c.call.level = &c.values, s, 1
+	c.call.Context, c.call.op, c.call.level = &c.values, s, int32(in.Level)+1
+	if in.CalledBy != "" {
+		c.call.parent = s.node.remoteParent(in.CalledBy, in.Level)
+	}
 	if in.Limit > 0 && in.Watched {
 		c.call.releasedAt = &c.values.deadline // calls nested in this one need no guard
 	}
 	return c, nil
+}
+
+// contextFor is the context of a stream or an event that came in from outside.
+func (n *Node) contextFor(in *gateway.Inbound) context.Context {
+	var ctx context.Context = &linkContext{Context: in.Context, metadata: in.Metadata, requestID: in.RequestID}
+	if in.Level > 0 {
+		ctx = context.WithValue(ctx, callKey{}, n.remoteParent(in.CalledBy, in.Level))
+	}
+	return ctx
 }
 
 // fill sets an empty context to the values of a call.

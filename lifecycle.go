@@ -140,6 +140,7 @@ func (n *Node) stopAll(ctx context.Context) error {
 	if m != nil { // last, because stop hooks may make calls to other nodes
 		errs = append(errs, m.Leave(ctx))
 	}
+	n.foreign.stop()
 	n.stopForgetting()
 	n.workers.close()
 	n.admission.Close()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/option"
@@ -43,6 +44,8 @@ type Node struct {
 	extensions   extensions // see WithExtension
 	readiness    readiness  // see Ready
 
+	foreign     foreignNodes     // see SetForeign
+	clusterView *membership.View // what the nodes of the cluster offer; nil without one, guarded by tableLock
 	joins       []mesh.Config
 	joinCluster func(context.Context, *Node, mesh.Config) error // of the last Join
 	balances    []balance

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sabir-go/sabir/codec/json"
@@ -40,14 +42,17 @@ func (n *Node) Info() introspect.Node {
 // Nodes describes the nodes of the cluster that this one is linked with, itself first, the others by name.
 func (n *Node) Nodes() []introspect.Node {
 	list := []introspect.Node{n.Info()}
+	leftOut := n.leftOut()
 	if m := n.mesh.Load(); m != nil {
-		leftOut := n.leftOut()
 		for _, other := range m.Nodes() {
-			info := remoteNodeInfo(other)
-			info.LeftOut = leftOut[other.ID]
-			list = append(list, info)
+			list = append(list, remoteNodeInfo(other))
 		}
 	}
+	list = n.foreign.list(list)
+	for i := range list[1:] {
+		list[i+1].LeftOut = leftOut[list[i+1].ID]
+	}
+	slices.SortFunc(list[1:], func(a, b introspect.Node) int { return strings.Compare(a.ID, b.ID) })
 	return list
 }
 

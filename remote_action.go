@@ -12,7 +12,6 @@ import (
 
 	"github.com/sabir-go/sabir/internal/budget"
 	"github.com/sabir-go/sabir/internal/membership"
-	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/outlier"
 	"github.com/sabir-go/sabir/internal/wire"
@@ -47,7 +46,7 @@ const maxRemoteNames = 8192
 // remoteByName finds the endpoint of a name that is in no table of this node, for a call that goes to a node by name or over
 // a Remote, or that a node may come for.
 func (n *Node) remoteByName(name string, o *callOptions) (endpoint, error) {
-	if names.Fault(name) != "" || o.node == "" && n.remote == nil && !(o.wait > 0 && len(n.joins) > 0) && !n.Awaits(name) {
+	if names.Fault(name) != "" || o.node == "" && n.remote == nil && !(o.wait > 0 && n.hasOthers()) && !n.Awaits(name) {
 		return nil, n.notFound("action", name)
 	}
 	if known, ok := n.remoteNames.Get(name); ok {
@@ -258,9 +257,9 @@ func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, ol
 	if t.view == nil {
 		return
 	}
-	linked := n.peers()
+	others := n.otherNodes()
 	for _, node := range t.view.Nodes() {
-		if linked[node] == nil {
+		if _, there := others[node]; !there {
 			continue // it has just gone: the next view is without it
 		}
 		services := t.view.Services(node)
@@ -275,7 +274,7 @@ func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, ol
 					continue // not what a node of this kind sends
 				}
 				if t.remoteActions[offered.Name] == nil {
-					n.addRemoteAction(t, linked, s, &offered, cmp.Or(old.remoteActions[offered.Name], old.absent[offered.Name]))
+					n.addRemoteAction(t, others, s, &offered, cmp.Or(old.remoteActions[offered.Name], old.absent[offered.Name]))
 				}
 				v.actions = append(v.actions, offered.Name)
 			}
@@ -285,20 +284,20 @@ func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, ol
 	}
 }
 
-// addRemoteAction adds one action, which one of the linked nodes offers at least.
-func (n *Node) addRemoteAction(t *routingTable, linked map[string]*mesh.Peer, s *membership.Service, offered *membership.Action, known *remoteAction) {
+// addRemoteAction adds one action, which one of the other nodes offers at least.
+func (n *Node) addRemoteAction(t *routingTable, others map[string]provider, s *membership.Service, offered *membership.Action, known *remoteAction) {
 	own := t.localActions[offered.Name]
 	if own != nil && (!n.shares || own.info().Stream) {
 		return
 	}
 	var nodes []provider
 	for _, offer := range t.view.Action(offered.Name) {
-		if p := linked[offer.Node]; p != nil {
-			nodes = append(nodes, provider{id: p.ID, peer: p, candidate: p.Stats()})
+		if p, there := others[offer.Node]; there {
+			nodes = append(nodes, p)
 		}
 	}
 	if own != nil {
-		nodes = append(nodes, provider{id: n.id, candidate: n.mesh.Load().Local()})
+		nodes = append(nodes, provider{id: n.id, candidate: n.ownCandidate()})
 	}
 	a := known
 	if a == nil || !a.describes(s, offered) {
@@ -321,12 +320,27 @@ func (a *remoteAction) describes(s *membership.Service, offered *membership.Acti
 		a.visibility == offered.Visibility && a.preferred == s.Preferred
 }
 
-// peers is the nodes that calls can go to, by name: none outside a cluster.
-func (n *Node) peers() map[string]*mesh.Peer {
-	if m := n.mesh.Load(); m != nil {
-		return m.Peers()
+// otherNodes is the nodes that calls can go to, by name: those of the cluster, and foreign ones. A node of the cluster that a bridge sees
+// too is the cluster's.
+func (n *Node) otherNodes() map[string]provider {
+	others := make(map[string]provider)
+	for id, f := range n.foreign.all() {
+		others[id] = provider{id: id, foreign: f, candidate: f.candidate}
 	}
-	return nil
+	if m := n.mesh.Load(); m != nil {
+		for id, p := range m.Peers() {
+			others[id] = provider{id: id, peer: p, candidate: p.Stats()}
+		}
+	}
+	return others
+}
+
+// ownCandidate counts the calls to this node, where it shares them with others.
+func (n *Node) ownCandidate() *membership.Candidate {
+	if m := n.mesh.Load(); m != nil {
+		return m.Local()
+	}
+	return n.foreign.own(n.id)
 }
 
 // announce sends the cluster what this node offers now.

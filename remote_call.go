@@ -39,7 +39,9 @@ func (f *remoteRequest[In, Out]) roundTrip(ctx context.Context) error {
 		if f.attempts.shared {
 			f.attempts.add(to.id)
 		}
-		if to.peer != nil {
+		if to.foreign != nil {
+			err = c.callForeign(ctx, &to, f)
+		} else if to.peer != nil {
 			err = c.callPeer(ctx, &to, f)
 		} else if own := c.target.providers.Load().own; own != nil {
 			err = c.callLocal(ctx, &to, own, f)
@@ -52,7 +54,7 @@ func (f *remoteRequest[In, Out]) roundTrip(ctx context.Context) error {
 		f.attempts.add(to.id)
 		lost, ok := err.(*wire.LostError)
 		switch {
-		case to.peer == nil:
+		case to.isHere():
 			return err
 		case ok && (lost.Sent || rerouted == maxReroutes || ctx.Err() != nil):
 			return c.target.linkLost(to.peer, lost)
@@ -199,14 +201,17 @@ func fillMeta(m *wire.Meta, ctx context.Context, own *operation) {
 	}
 }
 
-// peerByName is the node that a call names.
-func (n *Node) peerByName(action, node string) (*mesh.Peer, error) {
+// providerByName is the node that a call names.
+func (n *Node) providerByName(action, node string) (provider, error) {
 	if m := n.mesh.Load(); m != nil {
 		if p := m.Peer(node); p != nil {
-			return p, nil
+			return provider{id: p.ID, peer: p, candidate: p.Stats()}, nil
 		}
 	}
-	return nil, &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true,
+	if f := n.foreign.all()[node]; f != nil {
+		return provider{id: node, foreign: f, candidate: f.candidate}, nil
+	}
+	return provider{}, &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true,
 		Message: "cannot call " + action + " on node " + node + ": there is no link to a node of that name"}
 }
 

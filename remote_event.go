@@ -20,20 +20,20 @@ func (t *eventTable) matchRemote(name string, p *eventPlan) {
 	if t.view == nil {
 		return
 	}
-	linked := t.node.peers()
+	others := t.node.otherNodes()
 	byGroup := make(map[string][]provider)
 	var groups []string
 	byNode := make(map[string]*remoteAction)
 	working := make(map[string]bool) // groups of which a member does not only watch
 	t.view.Subscriptions(func(node string, _ *membership.Service, sub membership.Subscription) bool {
-		to := linked[node]
-		if to == nil || !names.Match(sub.Pattern, name) {
+		to, there := others[node]
+		if !there || !names.Match(sub.Pattern, name) {
 			return true
 		}
 		if byNode[node] == nil {
 			a := t.node.newRemoteEvent(name, "")
 			a.watches = true
-			a.providers.Store(newProviders([]provider{{id: to.ID, peer: to, candidate: to.Stats()}}, nil))
+			a.providers.Store(newProviders([]provider{to}, nil))
 			byNode[node] = a
 			p.remoteNodes = append(p.remoteNodes, a)
 		}
@@ -47,8 +47,8 @@ func (t *eventTable) matchRemote(name string, p *eventPlan) {
 		if members == nil {
 			groups = append(groups, sub.Group)
 		}
-		if !slices.ContainsFunc(members, func(p provider) bool { return p.peer == to }) {
-			byGroup[sub.Group] = append(members, provider{id: to.ID, peer: to, candidate: to.Stats()})
+		if !slices.ContainsFunc(members, func(p provider) bool { return p.same(&to) }) {
+			byGroup[sub.Group] = append(members, to)
 		}
 		return true
 	})
@@ -118,7 +118,7 @@ func sendEventTo[T any](ctx context.Context, to *remoteAction, payload T) error 
 func (a *remoteAction) allLeft(err error) bool {
 	to := a.providers.Load().nodes
 	if lost, ok := errors.AsType[*wire.LostError](err); ok {
-		return !lost.Sent && !slices.ContainsFunc(to, func(p provider) bool { return !p.peer.HasLeft() })
+		return !lost.Sent && !slices.ContainsFunc(to, func(p provider) bool { return p.peer == nil || !p.peer.HasLeft() })
 	}
 	return a.notTaken(err) && len(to) <= 1+maxReroutes
 }

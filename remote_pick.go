@@ -19,7 +19,8 @@ import (
 // provider is a node that offers an action.
 type provider struct {
 	id        string
-	peer      *mesh.Peer // nil for this node
+	peer      *mesh.Peer   // of the cluster; nil for this node and for a foreign one
+	foreign   *foreignNode // nil for this node and for one of the cluster
 	candidate *membership.Candidate
 	record    *outlier.Record // nil where its calls are not compared with those of others
 	onTrial   bool            // the call that it was picked for decides whether the node is well again
@@ -28,7 +29,17 @@ type provider struct {
 // reachable reports whether there is a link to the node, or none is needed.
 func (p *provider) reachable() bool { return p.peer == nil || len(p.peer.Links()) > 0 }
 
-func (p *provider) suspected() bool { return p.peer != nil && p.peer.Suspected() }
+func (p *provider) suspected() bool {
+	return p.peer != nil && p.peer.Suspected() || p.foreign != nil && p.foreign.silent.Load()
+}
+
+// isHere reports whether it is this node.
+func (p *provider) isHere() bool { return p.peer == nil && p.foreign == nil }
+
+// same reports whether both are one run of one node.
+func (p *provider) same(other *provider) bool {
+	return p.peer == other.peer && p.foreign == other.foreign
+}
 
 // providers is the nodes that offer an action at one moment.
 type providers struct {
@@ -58,12 +69,12 @@ func candidatesOf(nodes []provider) []*membership.Candidate {
 }
 
 // known returns what calls have shown of a node, if it is the same one.
-func (p *providers) known(peer *mesh.Peer) *outlier.Record {
+func (p *providers) known(one *provider) *outlier.Record {
 	if p == nil {
 		return nil
 	}
 	for i := range p.nodes {
-		if p.nodes[i].peer == peer {
+		if p.nodes[i].same(one) {
 			return p.nodes[i].record
 		}
 	}
@@ -149,11 +160,7 @@ func (v *avoided) wasTried(id string) bool {
 // again only where there are no others.
 func (a *remoteAction) pick(o *callOptions, v *avoided) (provider, error) {
 	if o.node != "" {
-		p, err := a.op.node.peerByName(a.action.Name, o.node)
-		if err != nil {
-			return provider{}, err
-		}
-		return provider{id: p.ID, peer: p, candidate: p.Stats()}, nil
+		return a.op.node.providerByName(a.action.Name, o.node)
 	}
 	all := a.providers.Load()
 	switch {
@@ -281,7 +288,7 @@ func (a *remoteAction) follow(nodes []provider, before *providers) {
 	records := make([]*outlier.Record, len(nodes))
 	for i := range nodes {
 		p := &nodes[i]
-		if p.record = before.known(p.peer); p.record == nil {
+		if p.record = before.known(p); p.record == nil {
 			p.record = group.NewRecord(p.id)
 		}
 		records[i] = p.record

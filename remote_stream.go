@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
@@ -37,6 +38,9 @@ func openRemoteStream[In, Out any](ctx context.Context, a *remoteAction, o callO
 				return openStreamOf[In, Out](ctx, now, o)
 			}
 			continue
+		}
+		if to.foreign != nil {
+			return openForeign[In, Out](ctx, own, a, &to)
 		}
 		stream, err := openOverLink[In, Out](ctx, own, a, to.peer)
 		lost, ok := err.(*wire.LostError)
@@ -184,13 +188,14 @@ func OpenAction[In, Out any](ctx context.Context, a *Action) (*Stream[Out, In], 
 	return openMeasured(ctx, a, openAction[In, Out])
 }
 
-// Open is [OpenAction] for values in the format of a codec, for gateways of protocols that have one of their own. Of an action of
-// another node only JSON is known here: the error is [ErrNoCommonCodec].
-func (a *Action) Open(ctx context.Context, format codec.Codec) (*Stream[[]byte, []byte], error) {
-	return openMeasured(ctx, a, func(ctx context.Context, a *Action) (*Stream[[]byte, []byte], error) {
+// Open is [OpenAction] for a gateway of a protocol that has a format of its own, which is that of the values. Of in, Limit, Watched, Strict
+// and Borrowed do nothing. Of an action of another node only JSON is known here: the error is [ErrNoCommonCodec].
+func (a *Action) Open(in gateway.Inbound, format codec.Codec) (*Stream[[]byte, []byte], error) {
+	if a.endpoint == nil {
+		return nil, a.notHere()
+	}
+	return openMeasured(a.node.contextFor(&in), a, func(ctx context.Context, a *Action) (*Stream[[]byte, []byte], error) {
 		switch e := a.endpoint.(type) {
-		case nil:
-			return nil, a.notHere()
 		case streamOpener:
 			return e.openEncoded(ctx, format)
 		case *remoteAction:

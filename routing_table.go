@@ -143,11 +143,18 @@ func (n *Node) changeTable(change func(map[string]*published)) {
 	n.announce()
 }
 
-// rebuild makes the next tables after a change of what other nodes offer. The table of events must come first: a caller that
-// finds a service in the other table may emit an event to it at once.
-func (n *Node) rebuild(view *membership.View) {
+// rebuild makes the next tables after a change of what the other nodes of the cluster offer.
+func (n *Node) rebuild(cluster *membership.View) {
 	n.tableLock.Lock()
 	defer n.tableLock.Unlock()
+	n.clusterView = cluster
+	n.rebuildTables()
+}
+
+// rebuildTables makes the next tables after a change of what other nodes offer. The table of events must come first: a caller that
+// finds a service in the other table may emit an event to it at once. The caller holds tableLock.
+func (n *Node) rebuildTables() {
+	view := n.foreign.addTo(n.clusterView)
 	n.events.Store(newEventTable(n, view, n.events.Load().receivers...))
 	old := n.table.Load()
 	n.setTable(n.newTable(old.byFull, view, old))

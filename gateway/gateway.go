@@ -42,6 +42,10 @@ type Inbound struct {
 	Context   context.Context
 	RequestID string            // see sabir.WithRequestID; copied
 	Metadata  map[string]string // see sabir.WithMetadata; must not be changed later
+	// Level is how many calls, in nodes of any kind, the call is nested in; 0 for none. Where it reaches sabir.MaxDepth the call fails, so
+	// that circles through other frameworks end too. CalledBy is the action or event whose handler made the call; "" for none.
+	Level    int
+	CalledBy string
 	// Limit bounds the time of the call, 0 for no limit. At its end the handler's context ends and the gateway's caller is
 	// answered, even when the handler does not return.
 	Limit time.Duration

@@ -33,6 +33,7 @@ type Node struct {
 	PID        int               `json:"pid"`
 	Go         string            `json:"go"`
 	CPUs       int               `json:"cpus"`
+	Framework  string            `json:"framework,omitempty"` // of a node that a bridge speaks with, such as "moleculer 0.15.2"; "" for Sabir's own
 	Services   int               `json:"services"`
 	Actions    int               `json:"actions"`
 	Load       Load              `json:"load"`

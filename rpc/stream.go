@@ -107,11 +107,9 @@ func (s *streams) serve(ctx context.Context, c *call, conn connect.StreamingHand
 	defer s.leave(&end)
 	defer c.Until(end)()
 
-	ctx = sabir.WithRequestID(gateway.WithAnswer(ctx, &c.answer), c.Inbound.RequestID)
-	for key, value := range c.Inbound.Metadata {
-		ctx = sabir.WithMetadata(ctx, key, value)
-	}
-	stream, err := c.Action.Open(ctx, c.format)
+	in := c.Inbound
+	in.Context = gateway.WithAnswer(ctx, &c.answer)
+	stream, err := c.Action.Open(in, c.format)
 	if err != nil {
 		return err
 	}

@@ -166,7 +166,8 @@ func (c *cli) nodesCommand() *cobra.Command {
 		Long: `Lists the nodes of a cluster: their state, zone and address, how busy they are,
 how far away, what they offer, and the process each runs in. A node to which others
 send no calls of an action for a while, because it answers them worse than the
-rest, is shown as sick. REFUSED counts packets that no holder of the cluster key
+rest, is shown as sick. A node of another framework, which a bridge speaks with, has
+that framework for an address. REFUSED counts packets that no holder of the cluster key
 made, and HTTP requests whose form may be read in two ways. With --join every
 node is asked itself, and the round trip is that of a call from here; over HTTP
 all is what the asked node knows. Client-only nodes, such as this command line, are left
@@ -204,7 +205,7 @@ func nodeRow(s surveyed) []string {
 	if s.RTT > 0 {
 		trip = micros(float64(s.RTT) / 1e3)
 	}
-	return []string{s.ID, s.shownState(), ago(s.Since), firstOf(s.Zone, "-"), firstOf(s.Addr, "-"), fmt.Sprintf("%.0f %%", s.Load.CPU*100),
+	return []string{s.ID, s.shownState(), ago(s.Since), firstOf(s.Zone, "-"), firstOf(s.Addr, s.Framework, "-"), fmt.Sprintf("%.0f %%", s.Load.CPU*100),
 		grouped(int64(s.Load.InFlight)), trip, refusals(s.Refused), orDash(s.Offers), fmt.Sprint(s.PID)}
 }
 

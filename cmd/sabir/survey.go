@@ -54,7 +54,7 @@ func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, er
 	list = slices.DeleteFunc(list, func(s surveyed) bool { return s.ID == g.node.ID() })
 	var asked sync.WaitGroup
 	for i := range list {
-		if !list[i].ClientOnly && list[i].State == sabir.StateRunning.String() {
+		if !list[i].ClientOnly && list[i].Framework == "" && list[i].State == sabir.StateRunning.String() {
 			asked.Go(func() { g.probe(ctx, &list[i], probes) })
 		}
 	}

@@ -99,6 +99,7 @@ var codePaths = map[string]codePath{
 	"sabir.decodeJSON":                          {entryPoints: []string{"local JSON call", "JSON call from outside"}},
 	"sabir.sendToWatchers":                      {entryPoints: []string{"local event with another type"}},
 	"sabir.eventHandler.receiveAny":             {entryPoints: []string{"local event with another type"}},
+	"sabir.eventHandler.receiveEncoded":         {entryPoints: []string{"local event with another type"}},
 	"sabir.eventHandler.receiveFrom":            {entryPoints: over(events)},
 	"sabir.linkStream.recv":                     {entryPoints: over(streamsTo, streamsFrom)},
 	"sabir.linkStream.send":                     {entryPoints: over(streamsTo, streamsFrom)},

@@ -91,13 +91,14 @@ func ParseCatalog(data []byte) (Catalog, error) {
 	if err := json.Unmarshal(data, &c); err != nil {
 		return Catalog{}, fmt.Errorf("catalog: %w", err)
 	}
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return Catalog{}, fmt.Errorf("catalog of node %.100q: %w", c.Node, err)
 	}
 	return c, nil
 }
 
-func (c *Catalog) check() error {
+// Check returns what is wrong with a catalog: its id, its counts, names and texts, and what is in it twice.
+func (c *Catalog) Check() error {
 	if bad := identity.BadID(c.Node); bad != "" {
 		return fmt.Errorf("its id %s", bad)
 	}

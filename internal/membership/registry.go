@@ -36,7 +36,7 @@ func (r *Registry) Set(c Catalog) (changed bool) {
 	if old != nil && old.Instance == c.Instance && old.Version >= c.Version {
 		return false
 	}
-	r.view.Store(view.with(c.Node, &c))
+	r.view.Store(view.With(c.Node, &c))
 	return true
 }
 
@@ -48,7 +48,7 @@ func (r *Registry) Remove(node string) (changed bool) {
 	if view.catalogs[node] == nil {
 		return false
 	}
-	r.view.Store(view.with(node, nil))
+	r.view.Store(view.With(node, nil))
 	return true
 }
 
@@ -109,9 +109,9 @@ func (v *View) Subscriptions(yield func(node string, service *Service, s Subscri
 	}
 }
 
-// with is the view with one node's catalog changed; nil removes the node. Only the actions of its old and new catalog are
+// With is the view with one node's catalog changed; nil removes the node. Only the actions of its old and new catalog are
 // touched, so a change costs as much as the names there are, not as the offers.
-func (v *View) with(node string, c *Catalog) *View {
+func (v *View) With(node string, c *Catalog) *View {
 	next := &View{catalogs: maps.Clone(v.catalogs), actions: maps.Clone(v.actions)}
 	if next.catalogs == nil {
 		next.catalogs, next.actions = make(map[string]*Catalog), make(map[string][]Offer)

@@ -1,0 +1,307 @@
+package sabir
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/membership"
+	"github.com/sabir-go/sabir/internal/outlier"
+	"github.com/sabir-go/sabir/internal/wire"
+	"github.com/sabir-go/sabir/introspect"
+)
+
+// ForeignNode is a node of another framework that a bridge speaks with, such as those of package bridge/moleculer. Once a node has it
+// by [Node.SetForeign], its services are called by name as those of the cluster's own nodes are: balanced with them, left out where
+// they answer worse, listed, and with the same middlewares. Its methods are called by many goroutines at once.
+type ForeignNode interface {
+	// Upstream makes the calls. Name is the id of the node, and is unlike that of any other. From the context of Send, [InfoFromContext]
+	// has the depth of the call and its caller. Send returns when the context ends. A call that its node certainly did not take is
+	// a retryable [ErrServiceUnavailable] or [ErrActionNotFound]: it goes to another node at once.
+	Upstream
+	// Emit sends an event, whose name is that of r's action, to one handler of the group; to all handlers of the node where group is
+	// "". It returns when the event is on its way, or has arrived where the framework reports that.
+	Emit(ctx context.Context, group string, r *Request) error
+	// Open opens a stream.
+	Open(ctx context.Context, action *Action) (ForeignStream, error)
+}
+
+// ForeignStream is a stream that was opened to a foreign node. One goroutine may receive while another sends.
+type ForeignStream interface {
+	// Recv stores the next value in what the pointer points to. It returns io.EOF after the last, or the error of the handler.
+	Recv(value any) error
+	// Send sends the value that the pointer points to. It waits while the other side is behind.
+	Send(value any) error
+	// CloseSend signals that no more values will be sent.
+	CloseSend()
+	// Close ends the stream. It may be called more than once.
+	Close()
+}
+
+// ForeignOffer is what a foreign node is and offers at one moment.
+type ForeignOffer struct {
+	// Node is for listings. Framework should name the framework and its version. Calls prefer other nodes while Silent is true.
+	Node introspect.Node
+	// Services have their full names.
+	Services []introspect.Service
+	// Actions have their full names, which begin with that of their Service.
+	Actions []introspect.Action
+	// Events are the patterns that services listen to, with their groups.
+	Events []Subscription
+}
+
+// SetForeign makes the services of a foreign node callable, or replaces what it offered before. The error says what the offer has that a
+// node cannot offer, such as two actions of one name; what was offered before stays then.
+func (n *Node) SetForeign(node ForeignNode, offer ForeignOffer) error {
+	c := offer.catalog(node.Name())
+	if err := c.Check(); err != nil {
+		return &Error{Code: CodeInvalidArgument, Name: nameBadService, Node: n.id, cause: err, Message: err.Error()}
+	}
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
+	if n.State() == StateStopped {
+		return nil
+	}
+	f := n.foreign.all()[c.Node]
+	if f == nil || f.node != node {
+		f = &foreignNode{node: node, candidate: membership.NewCandidate(membership.Member{ID: c.Node})}
+	}
+	f.offer.Store(&offer)
+	f.catalog.Store(c)
+	f.silent.Store(offer.Node.Silent)
+	n.foreign.put(f)
+	if n.mesh.Load() == nil { // which compares nodes otherwise
+		n.foreign.compare(meshHost{n}.Look)
+	}
+	n.rebuildTables()
+	return nil
+}
+
+// DropForeign ends the calls of a foreign node's services: it has left, or is lost. A node that is not there any more, or that another
+// one has replaced under its name, is left as it is.
+func (n *Node) DropForeign(node ForeignNode) {
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
+	if f := n.foreign.all()[node.Name()]; f != nil && f.node == node {
+		n.foreign.remove(node.Name())
+		n.rebuildTables()
+	}
+}
+
+// ReceiveEvent gives an event that came in from outside, such as from a foreign node, to handlers of this node: in each of the groups to
+// one, as [Emit] does, or to all that take it where groups is nil, as [BroadcastLocal] does. The payload is in the format. Of in, Limit,
+// Watched, Strict and Borrowed do nothing. The errors are those of Emit.
+func (n *Node) ReceiveEvent(in gateway.Inbound, name string, groups []string, format codec.Codec, payload []byte) error {
+	plan, err := n.events.Load().plan(name)
+	if err != nil {
+		return err
+	}
+	ctx := n.contextFor(&in)
+	for i := range plan.groups {
+		g := &plan.groups[i]
+		members := g.members
+		if groups != nil {
+			if !slices.Contains(groups, g.name) {
+				continue
+			}
+			members = []*delivery{g.pick()}
+		}
+		for _, at := range members {
+			failed := at.receiver.receiveEncoded(ctx, at, format, payload)
+			if failed == errGroupGone && groups != nil {
+				failed = n.ReceiveEvent(in, name, []string{g.name}, format, payload) // another of the group may still be there
+			}
+			if failed != nil && failed != errGroupGone && err == nil {
+				err = failed // the other handlers still get it
+			}
+		}
+	}
+	return err
+}
+
+// hasOthers reports whether actions may be on other nodes, which are not known yet or any more.
+func (n *Node) hasOthers() bool { return len(n.joins) > 0 || len(n.foreign.all()) > 0 }
+
+// catalog is the offer in the form that the nodes of a cluster send each other.
+func (o *ForeignOffer) catalog(node string) *membership.Catalog {
+	c := &membership.Catalog{Node: node, Instance: uint64(o.Node.Since.UnixNano())}
+	at := make(map[string]int)
+	for _, s := range o.Services {
+		short := s.Name
+		if s.Version > 0 {
+			short = strings.TrimPrefix(s.Name, fullServiceName("", s.Version))
+		}
+		at[s.Name] = len(c.Services)
+		c.Services = append(c.Services, membership.Service{Name: short, Version: s.Version, Group: s.Group, Description: s.Description, Needs: s.Needs})
+	}
+	for _, a := range o.Actions {
+		if i, known := at[a.Service]; known {
+			s := &c.Services[i]
+			s.Actions = append(s.Actions, membership.Action{Name: a.Name, Description: a.Description, Visibility: string(a.Visibility), Stream: a.Stream, In: a.In, Out: a.Out})
+		}
+	}
+	for _, e := range o.Events {
+		if i, known := at[e.Service]; known {
+			s := &c.Services[i]
+			s.Events = append(s.Events, membership.Subscription{Pattern: e.Pattern, Group: e.Group})
+		}
+	}
+	return c
+}
+
+// foreignNode is a node of another framework that calls can go to.
+type foreignNode struct {
+	node      ForeignNode
+	candidate *membership.Candidate
+	silent    atomic.Bool
+	offer     atomic.Pointer[ForeignOffer]
+	catalog   atomic.Pointer[membership.Catalog]
+}
+
+// foreignNodes is the foreign nodes of a node, by id. The map never changes: it is replaced, under the node's tableLock.
+type foreignNodes struct {
+	nodes     atomic.Pointer[map[string]*foreignNode]
+	candidate atomic.Pointer[membership.Candidate]
+	comparing sync.Once
+	stopped   chan struct{}
+}
+
+func (f *foreignNodes) all() map[string]*foreignNode {
+	if nodes := f.nodes.Load(); nodes != nil {
+		return *nodes
+	}
+	return nil
+}
+
+func (f *foreignNodes) put(one *foreignNode) {
+	next := maps.Clone(f.all())
+	if next == nil {
+		next = make(map[string]*foreignNode)
+	}
+	next[one.node.Name()] = one
+	f.nodes.Store(&next)
+}
+
+func (f *foreignNodes) remove(id string) {
+	next := maps.Clone(f.all())
+	delete(next, id)
+	f.nodes.Store(&next)
+}
+
+// own counts the calls to the node itself, where it shares them with foreign nodes and is in no cluster.
+func (f *foreignNodes) own(id string) *membership.Candidate {
+	if c := f.candidate.Load(); c != nil {
+		return c
+	}
+	f.candidate.CompareAndSwap(nil, membership.NewCandidate(membership.Member{ID: id}))
+	return f.candidate.Load()
+}
+
+// addTo adds what foreign nodes offer to what the nodes of the cluster do. What is known of a node of the cluster stays.
+func (f *foreignNodes) addTo(view *membership.View) *membership.View {
+	nodes := f.all()
+	if f.nodes.Load() == nil {
+		return view
+	}
+	if view == nil {
+		view = membership.NewRegistry().View()
+	}
+	for _, id := range slices.Sorted(maps.Keys(nodes)) {
+		if view.Catalog(id) == nil {
+			view = view.With(id, nodes[id].catalog.Load())
+		}
+	}
+	return view
+}
+
+// list appends the foreign nodes to those of the cluster, but for those that are there already.
+func (f *foreignNodes) list(nodes []introspect.Node) []introspect.Node {
+	known := make(map[string]bool)
+	for i := range nodes {
+		known[nodes[i].ID] = true
+	}
+	for id, one := range f.all() {
+		if known[id] {
+			continue
+		}
+		offer := one.offer.Load()
+		info := offer.Node
+		info.ID, info.Services, info.Actions = id, len(offer.Services), len(offer.Actions)
+		if info.State == "" {
+			info.State = StateRunning.String()
+		}
+		nodes = append(nodes, info)
+	}
+	return nodes
+}
+
+// compare calls look once a second until the node stops. The caller holds tableLock.
+func (f *foreignNodes) compare(look func()) {
+	f.comparing.Do(func() {
+		f.stopped = make(chan struct{})
+		ticker := time.NewTicker(wire.DefaultPingInterval)
+		go func() {
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ticker.C:
+					look()
+				case <-f.stopped:
+					return
+				}
+			}
+		}()
+	})
+}
+
+// stop ends compare.
+func (f *foreignNodes) stop() {
+	f.comparing.Do(func() {})
+	if f.stopped != nil {
+		close(f.stopped)
+	}
+}
+
+// callForeign makes a call to a foreign node, or sends it an event, and counts it as callPeer does.
+func (c *remoteCaller[In, Out]) callForeign(ctx context.Context, to *provider, f *remoteRequest[In, Out]) (err error) {
+	m := to.measure(f.options.key != "", f.calls)
+	outcome := outlier.Failure // where a method of the input or the answer ends the goroutine
+	defer func() { m.end(outcome) }()
+	if f.options.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.options.timeout)
+		defer cancel()
+	}
+	if c.target.kind == wire.EventRoute {
+		err = to.foreign.node.Emit(ctx, c.target.group, &f.Request)
+	} else {
+		err = to.foreign.node.Send(ctx, &f.Request)
+	}
+	outcome = outcomeOf(err)
+	return err
+}
+
+// openForeign opens a stream to a foreign node. own is the context of the operation, ctx the caller's.
+func openForeign[In, Out any](ctx, own context.Context, a *remoteAction, to *provider) (*Stream[Out, In], error) {
+	if carry := a.op.node.carry; carry != nil {
+		own = carry(own)
+	}
+	s, err := to.foreign.node.Open(own, a.action)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(ctx, s.Close)
+	end := func() {
+		stop()
+		cancel()
+		s.Close()
+	}
+	return convertStream[In, Out](anyStream{ctx: ctx, recv: s.Recv, send: s.Send, closeSend: s.CloseSend, end: end}), nil
+}
