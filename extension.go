@@ -93,6 +93,7 @@ func (n *Node) ClusterSecret() secret.Secret {
 type extensions struct {
 	given   []registration
 	started []Extension
+	checks  []*readyCheck      // of those that have a method Ready
 	byTopic [256]linkExtension // written before the node joins, so that the links read it without a lock
 }
 
@@ -122,8 +123,12 @@ func (n *Node) startExtensions(ctx context.Context) error {
 			return err
 		}
 		x.started = append(x.started, e)
+		if server, ok := e.(operatorsServer); ok {
+			n.operators.Store(&server)
+		}
 	}
-	n.noteReadiness(x.started)
+	x.checks = extensionChecks(x.started)
+	n.readiness.add(x.checks...)
 	return nil
 }
 
@@ -149,12 +154,13 @@ func (n *Node) checkExtension(g registration) error {
 // stopExtensions stops those that were started.
 func (n *Node) stopExtensions(ctx context.Context) error {
 	x := &n.extensions
-	n.noteReadiness(nil)
+	n.readiness.remove(x.checks...)
 	var errs []error
 	for _, e := range slices.Backward(x.started) {
 		errs = append(errs, n.isolateExtension(ctx, "the stop of ", e, e.Stop))
 	}
 	x.started = nil
+	n.operators.Store(nil)
 	return errors.Join(errs...)
 }
 

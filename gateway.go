@@ -58,6 +58,17 @@ func (n *Node) HTTPAddr() string {
 	return ""
 }
 
+// AdminAddr is the host and port where the node serves its operators, see package admin; "" if it does not, and before it starts.
+func (n *Node) AdminAddr() string {
+	if server := n.operators.Load(); server != nil {
+		return (*server).AdminAddr()
+	}
+	return ""
+}
+
+// operatorsServer is the extension of package admin.
+type operatorsServer interface{ AdminAddr() string }
+
 // reachable lists what the node answers over HTTP.
 func (n *Node) reachable() []introspect.Reachable {
 	n.tableLock.Lock()

@@ -17,16 +17,16 @@ var layers = map[string]int{
 	"internal/recent": 0, "internal/names": 0, "internal/secret": 0, "internal/seal": 0, "internal/compression": 0, "internal/ratelimit": 0, "internal/admission": 0, "internal/address": 0, "internal/identity": 0, "internal/backoff": 0, "internal/registry": 0, "internal/compilertest": 0, "internal/disk": 0, "internal/budget": 0, "internal/memory": 0, "internal/outlier": 0,
 	"signal": 0, "internal/option": 0,
 	"gateway":              1,
-	"internal/httpgateway": 2,
-	"internal/membership":  1, // below transports: those that dial addresses link its gossip
-	"internal/joining":     1, "internal/vouch": 1,
+	"internal/httpgateway": 2, "internal/httpaccess": 2,
+	"internal/membership": 1, // below transports: those that dial addresses link its gossip
+	"internal/joining":    1, "internal/vouch": 1,
 	"cluster": 2, // below transports: transport/compress has an option of Join
 	"codec":   3, "transport": 3, "internal/brokers": 3,
 	"validate":      4, // it names fields as the codecs do
 	"internal/wire": 5, "channel/engine": 5, "internal/schema": 5,
 	"internal/mesh": 6, "introspect": 6,
 	".":      7,
-	"policy": 8, "telemetry": 8, "actor": 8, "bridge": 8, "channel": 8,
+	"policy": 8, "telemetry": 8, "admin": 8, "actor": 8, "bridge": 8, "channel": 8,
 	"web": 9,
 	"gen": 10, "mcp": 10, "rpc": 10, "sabirtest": 10,
 	"examples": 11, "internal/conformance": 11, "internal/simulation": 11,

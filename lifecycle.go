@@ -304,6 +304,7 @@ func (n *Node) startService(ctx context.Context, s *Service) error {
 		return err
 	}
 	n.running = append(n.running, s)
+	n.readiness.add(s.checks...)
 	return nil
 }
 
@@ -344,6 +345,7 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 
 func (n *Node) stopService(ctx context.Context, s *Service) error {
 	n.running = slices.DeleteFunc(n.running, func(other *Service) bool { return other == s })
+	n.readiness.remove(s.checks...)
 	err := errors.Join(n.closeComponents(ctx, s.components), n.unsubscribe(ctx, s)) // first, because what is still in its queues may call its actions
 	n.withdraw(s)
 	if s.gate != nil {

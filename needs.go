@@ -12,7 +12,7 @@ import (
 const needReminder = 5 * time.Second
 
 // unmetNeeds is the error of a node that lacks services that its own depend on; nil for none.
-func (n *Node) unmetNeeds(state State) error {
+func (n *Node) unmetNeeds(state State) *Error {
 	if state != StateStarting && state != StateRunning {
 		return nil
 	}

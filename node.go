@@ -57,6 +57,8 @@ type Node struct {
 	remoteNames   *recent.Cache[string, *remoteAction]      // of names that are in no table
 	remoteParents *recent.Cache[remoteParent, *callContext] // of other nodes
 
+	operators atomic.Pointer[operatorsServer] // see AdminAddr
+
 	state   atomic.Int32 // of State
 	started time.Time
 	epoch   time.Time // when the node was made; the guard's times are counted from here
@@ -111,10 +113,10 @@ func (s State) String() string {
 }
 
 // NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [NodeID], [Logger], [Validator], [MaxDepth],
-// [StartTimeout], [StopTimeout], [BufferLimits], [WaitForNodeByDefault], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Codecs], [WithExtension], and those
+// [StartTimeout], [StopTimeout], [Ready], [BufferLimits], [WaitForNodeByDefault], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Codecs], [WithExtension], and those
 // of packages, such as channel.Broker.
 //
-// Serve, Use, WithGateway, WithExtension, Balance and Codecs add up when they are given several times. Any
+// Serve, Use, Ready, WithGateway, WithExtension, Balance and Codecs add up when they are given several times. Any
 // other option is given once: a node with two of it does not start.
 type NodeOption interface{ applyNode(*Node) }
 
@@ -137,7 +139,6 @@ func NewNode(options ...NodeOption) *Node {
 		remoteParents: recent.New[remoteParent, *callContext](maxRemoteParents),
 		changed:       make(chan struct{}),
 		admission:     admission.New(),
-		readiness:     readiness{turn: make(chan struct{}, 1)},
 	}
 	n.table.Store(&routingTable{})
 	n.events.Store(newEventTable(n, nil))

@@ -29,7 +29,7 @@ func (n *Node) Info() introspect.Node {
 	since := n.started
 	n.tableLock.Unlock()
 	info := introspect.Node{ID: n.id, State: n.State().String(), Since: since, Codecs: n.acceptedFormats(), Host: hostname(), PID: processID,
-		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Services: len(t.byFull), Actions: actions}
+		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Services: len(t.byFull), Actions: actions, AdminAddr: n.AdminAddr()}
 	if m := n.mesh.Load(); m != nil {
 		self := m.Member()
 		info.Addr, info.Zone, info.Labels, info.ClientOnly = self.Addr, self.Zone, self.Labels, self.ClientOnly
@@ -66,7 +66,8 @@ func newNodeService(n *Node) *Service {
 	s := NewService("$node", Doc("describes the node it runs on"))
 	Handle(s, "info", func(ctx context.Context, _ Empty) (introspect.Node, error) {
 		info := n.Info()
-		if err := n.Ready(ctx); err != nil {
+		checks, err := n.checkReadiness(ctx)
+		if info.Checks = checks; err != nil {
 			info.NotReady = AsError(err).Message
 		}
 		return info, nil

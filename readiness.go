@@ -4,9 +4,69 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/introspect"
 )
+
+const (
+	// readyFor is the time for which the result of a check is given again.
+	readyFor = 500 * time.Millisecond
+	// readyLimit is the time that a check may take.
+	readyLimit = time.Second
+)
+
+// Ready adds a check of what a node or a service needs from outside the process, such as a database:
+//
+//	sabir.NewService("users", sabir.Ready("db", db.PingContext))
+//
+// While it fails, the node is not ready, see [Node.Ready]: GET /ready answers 503, so that load balancers send requests elsewhere, and
+// the log, $node.info, `sabir nodes` and the dashboard show the name of the check and its error. A check that takes longer than a second
+// has failed, and its context has ended then. Checks run beside each other, each of them once at a time, and twice a second at most,
+// however often the node is asked. The check of a service runs between the service's start and its stop.
+func Ready(name string, check func(context.Context) error) interface {
+	NodeOption
+	ServiceOption
+} {
+	return readyOption{name: name, check: check, where: option.Caller()}
+}
+
+type readyOption struct {
+	name  string
+	check func(context.Context) error
+	where option.Site
+}
+
+func (o readyOption) applyNode(n *Node) {
+	if err := o.problem(); err != nil {
+		n.optionProblem(err)
+		return
+	}
+	n.readiness.add(o.make(nil))
+}
+
+func (o readyOption) applyService(s *Service) {
+	if err := o.problem(); err != nil {
+		s.problems = append(s.problems, err)
+		return
+	}
+	s.checks = append(s.checks, o.make(s))
+}
+
+func (o readyOption) problem() error {
+	if o.name == "" || o.check == nil {
+		return fmt.Errorf("%s: Ready wants the name of what is checked, such as \"db\", and a function", o.where)
+	}
+	return nil
+}
+
+func (o readyOption) make(s *Service) *readyCheck {
+	return &readyCheck{name: o.name, owner: s, ask: o.check}
+}
 
 // readinessExtension is an [Extension] that needs something outside the process, such as a broker.
 type readinessExtension interface {
@@ -14,81 +74,184 @@ type readinessExtension interface {
 	Ready(ctx context.Context) error
 }
 
-const (
-	// readyFor is the time for which an answer about readiness is given again.
-	readyFor = 500 * time.Millisecond
-	// readyLimit bounds the question.
-	readyLimit = time.Second
-)
-
-// readiness is the last answer of a node's extensions.
+// readiness has the checks of a node, and whether it was ready when it was asked last.
 type readiness struct {
-	turn  chan struct{} // has room for one: who asks the extensions
-	mu    sync.Mutex
-	asked []readinessExtension // of the node that runs
-	at    time.Time
-	err   error
+	mu     sync.Mutex
+	checks []*readyCheck
+	failed string // what was wrong; "" for nothing
+}
+
+func (r *readiness) add(checks ...*readyCheck) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.checks = append(r.checks, checks...)
+}
+
+func (r *readiness) remove(checks ...*readyCheck) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.checks = slices.DeleteFunc(slices.Clone(r.checks), func(c *readyCheck) bool { return slices.Contains(checks, c) })
+}
+
+// results has what all checks found, in the order in which they were given.
+func (r *readiness) results(ctx context.Context, n *Node) []introspect.Check {
+	r.mu.Lock()
+	checks := r.checks
+	r.mu.Unlock()
+	list := make([]introspect.Check, len(checks))
+	var asked sync.WaitGroup
+	for i, c := range checks {
+		asked.Go(func() { list[i] = c.result(ctx, n) })
+	}
+	asked.Wait()
+	return list
 }
 
 // Ready returns nil if calls should be sent to this node, as GET /ready does. The error is [ErrServiceUnavailable] and says what is
 // wrong: the node does not run; services that its own depend on, see [DependsOn], are missing (its Data has their names as a list,
-// "missing"); or an extension misses what it needs, such as the broker of channels. Extensions are asked at most twice a
-// second, for a second at most. A node that is not ready takes calls all the same, as far as it can.
+// "missing"); or a check of the function [Ready] or of an extension failed (its Data has the names as a list, "checks"). A node that is
+// not ready takes calls all the same, as far as it can.
 func (n *Node) Ready(ctx context.Context) error {
-	if n.callingNode() == nil {
-		return errNotMade()
-	}
-	state := n.State()
-	if missing := n.unmetNeeds(state); missing != nil {
-		return missing
-	}
-	if state != StateRunning {
-		return n.notReady("the node is " + state.String())
-	}
-	r := &n.readiness
-	select {
-	case r.turn <- struct{}{}:
-		defer func() { <-r.turn }()
-	case <-ctx.Done():
-		return n.notReady("what the node needs was not asked in time: " + ctx.Err().Error())
-	}
-	r.mu.Lock()
-	asked, at, err := r.asked, r.at, r.err
-	r.mu.Unlock()
-	if len(asked) == 0 || !at.IsZero() && time.Since(at) < readyFor {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, readyLimit)
-	defer cancel()
-	var missing []error
-	for _, e := range asked {
-		if err := n.isolated("the question whether it is ready", ctx, e.Ready); err != nil {
-			missing = append(missing, fmt.Errorf("%s: %w", e.Name(), err))
-		}
-	}
-	err = nil
-	if found := errors.Join(missing...); found != nil {
-		err = n.notReady(found.Error())
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.at, r.err = time.Now(), err
+	_, err := n.checkReadiness(ctx)
 	return err
 }
 
-func (n *Node) notReady(why string) error {
-	return &Error{Code: CodeUnavailable, Name: ErrServiceUnavailable.Name, Node: n.id, Retryable: true, Message: why}
-}
-
-// noteReadiness keeps those of the started extensions that are asked.
-func (n *Node) noteReadiness(started []Extension) {
-	r := &n.readiness
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.asked, r.at, r.err = nil, time.Time{}, nil
-	for _, e := range started {
-		if e, ok := e.(readinessExtension); ok {
-			r.asked = append(r.asked, e)
+// checkReadiness is Ready with what the checks found. It logs when the result is another one than the last time.
+func (n *Node) checkReadiness(ctx context.Context) ([]introspect.Check, error) {
+	if n.callingNode() == nil {
+		return nil, errNotMade()
+	}
+	state := n.State()
+	if missing := n.unmetNeeds(state); missing != nil {
+		n.noteReadiness(missing.Message)
+		return nil, missing
+	}
+	if state != StateRunning {
+		return nil, n.notReady("the node is "+state.String(), nil)
+	}
+	list := n.readiness.results(ctx, n)
+	var names, texts []string
+	for _, c := range list {
+		if c.Error != "" {
+			names, texts = append(names, c.Name), append(texts, c.Name+": "+c.Error)
 		}
 	}
+	if names == nil {
+		n.noteReadiness("")
+		return list, nil
+	}
+	err := n.notReady(strings.Join(texts, "\n"), map[string]any{"checks": names})
+	if ctx.Err() == nil { // else it may be the caller that did not wait
+		n.noteReadiness(err.Message)
+	}
+	return list, err
+}
+
+func (n *Node) notReady(why string, data any) *Error {
+	return &Error{Code: CodeUnavailable, Name: ErrServiceUnavailable.Name, Node: n.id, Retryable: true, Message: why, Data: data}
+}
+
+// noteReadiness logs that the node is ready no longer, or again.
+func (n *Node) noteReadiness(failed string) {
+	r := &n.readiness
+	r.mu.Lock()
+	before := r.failed
+	r.failed = failed
+	r.mu.Unlock()
+	switch {
+	case before == "" && failed != "":
+		n.log.Warn("node is not ready", "node", n.id, "reason", failed)
+	case before != "" && failed == "":
+		n.log.Info("node is ready again", "node", n.id)
+	}
+}
+
+// readyCheck runs one check and keeps its result for readyFor.
+type readyCheck struct {
+	name  string
+	owner *Service // nil for a check of the node
+	ask   func(context.Context) error
+
+	mu     sync.Mutex
+	done   chan struct{} // closed when the run that is under way has ended; nil while none is
+	began  time.Time     // of the last run
+	ended  time.Time     // of the last run that has
+	took   time.Duration
+	failed string // "" where it passed
+}
+
+// result runs the check, waits for a run that is under way, or returns a result that is new enough.
+func (c *readyCheck) result(ctx context.Context, n *Node) introspect.Check {
+	c.mu.Lock()
+	if c.done == nil && (c.ended.IsZero() || time.Since(c.ended) >= readyFor) {
+		c.done, c.began = make(chan struct{}), time.Now()
+		go c.run(n, c.done)
+	}
+	done, left := c.done, readyLimit-time.Since(c.began)
+	c.mu.Unlock()
+	if done == nil {
+		return c.last()
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return c.last()
+	case <-timer.C:
+		return c.describe(noAnswer, readyLimit)
+	case <-ctx.Done():
+		return c.describe("was not asked to the end: "+ctx.Err().Error(), readyLimit-left)
+	}
+}
+
+var noAnswer = fmt.Sprintf("no answer within %v", readyLimit)
+
+// run asks once. Its goroutine may outlive the limit where the check does not heed its context; no other one is started meanwhile.
+func (c *readyCheck) run(n *Node, done chan struct{}) {
+	ctx, cancel := context.WithTimeout(context.Background(), readyLimit)
+	defer cancel()
+	var failed string
+	ask := func(ctx context.Context) error {
+		switch err := c.ask(ctx); {
+		case errors.Is(err, context.DeadlineExceeded):
+			failed = noAnswer
+		case err != nil:
+			failed = err.Error() // here, where a panic of the error's method is caught
+		}
+		return nil
+	}
+	isolateGoroutine("the readiness check "+c.name, ctx, ask, func(err error) {
+		n.logPanic(ctx, err)
+		if err != nil {
+			failed = err.Error()
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.ended, c.took, c.failed, c.done = time.Now(), time.Since(c.began), failed, nil
+		close(done)
+	})
+}
+
+func (c *readyCheck) last() introspect.Check {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.describe(c.failed, c.took)
+}
+
+func (c *readyCheck) describe(failed string, took time.Duration) introspect.Check {
+	d := introspect.Check{Name: c.name, Error: failed, Took: took}
+	if c.owner != nil {
+		d.Service = c.owner.fullName()
+	}
+	return d
+}
+
+// extensionChecks makes the checks of extensions that have some.
+func extensionChecks(started []Extension) (checks []*readyCheck) {
+	for _, e := range started {
+		if e, ok := e.(readinessExtension); ok {
+			checks = append(checks, &readyCheck{name: e.Name(), ask: e.Ready})
+		}
+	}
+	return checks
 }

@@ -3,6 +3,8 @@ package sabir_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -122,4 +124,100 @@ func TestAPanicOfAnExtensionIsItsReasonForNotBeingReady(t *testing.T) {
 	if err := node.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestAServiceIsCheckedWhileItRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		check := func(context.Context) error {
+			if down.Load() {
+				return errors.New("connection refused")
+			}
+			return nil
+		}
+		users := sabir.NewService("users", sabir.Ready("db", check))
+		node := sabir.NewNode(sabir.Serve(users), sabir.Ready("disk", func(context.Context) error { return nil }), sabir.Logger(quiet))
+		if err := node.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantReady(t, node, "")
+		down.Store(true)
+		time.Sleep(time.Second)
+		wantReady(t, node, "db: connection refused")
+		info, err := sabir.Call[introspect.Node](t.Context(), node, "$node.info", sabir.Empty{})
+		want := []introspect.Check{{Name: "disk"}, {Name: "db", Service: "users", Error: "connection refused"}}
+		if err != nil || !slices.Equal(info.Checks, want) || !strings.Contains(info.NotReady, "db") {
+			t.Errorf("$node.info has %+v, %q, %v", info.Checks, info.NotReady, err)
+		}
+		if err := node.Remove(t.Context(), users); err != nil {
+			t.Fatal(err)
+		}
+		wantReady(t, node, "")
+		if err := node.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestChecksRunBesideEachOtherWithinOneSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		deaf := make(chan struct{}) // what a check waits for that does not heed its context
+		node := sabir.NewNode(sabir.Logger(quiet),
+			sabir.Ready("deaf", func(context.Context) error { <-deaf; return nil }),
+			sabir.Ready("slow", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }),
+			sabir.Ready("quick", func(context.Context) error { return errors.New("no route") }))
+		if err := node.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second finds the deaf check still running
+			begun := time.Now()
+			wantReady(t, node, "deaf: no answer within 1s\nslow: no answer within 1s\nquick: no route")
+			if took := time.Since(begun); took > time.Second {
+				t.Errorf("it took %v", took)
+			}
+		}
+		close(deaf)
+		if err := node.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestACheckWithoutNameOrFunctionIsAnErrorOfTheStart(t *testing.T) {
+	for name, option := range map[string]sabir.NodeOption{
+		"no name": sabir.Ready("", func(context.Context) error { return nil }), "no function": sabir.Ready("db", nil),
+		"in a service": sabir.Serve(sabir.NewService("users", sabir.Ready("db", nil))),
+	} {
+		if err := sabir.NewNode(sabir.Logger(quiet), option).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "readiness_test.go") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTheLogSaysWhenANodeIsReadyNoLongerAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &needy{}
+		var log strings.Builder
+		node := sabir.NewNode(sabir.NodeID("n"), sabir.WithExtension(e), sabir.Logger(slog.New(slog.NewTextHandler(&log, nil))))
+		if err := node.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ask := func() {
+			time.Sleep(time.Second)
+			_ = node.Ready(t.Context())
+		}
+		ask()
+		e.lack("the store is full")
+		ask()
+		ask()
+		e.missing.Store(nil)
+		ask()
+		ask()
+		if got := log.String(); strings.Count(got, `msg="node is not ready" node=n reason="needy: the store is full"`) != 1 || strings.Count(got, `msg="node is ready again" node=n`) != 1 {
+			t.Errorf("the log is\n%s", got)
+		}
+		if err := node.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
 }

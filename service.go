@@ -32,6 +32,7 @@ type Service struct {
 	components  []component // see Attach
 	onStart     []func(context.Context) error
 	onStop      []func(context.Context) error
+	checks      []*readyCheck // see Ready
 	given       option.Given
 	problems    []error
 
@@ -51,8 +52,8 @@ func NewService(name string, options ...ServiceOption) *Service {
 	return s
 }
 
-// ServiceOption is an option of NewService: [Version], [Preferred], [DependsOn], [OnStart], [OnStop], [Use], [Allow], [Doc].
-// DependsOn, OnStart, OnStop, Use and Allow add up; a service with two of another does not start.
+// ServiceOption is an option of NewService: [Version], [Preferred], [DependsOn], [OnStart], [OnStop], [Ready], [Use], [Allow], [Doc].
+// DependsOn, OnStart, OnStop, Ready, Use and Allow add up; a service with two of another does not start.
 type ServiceOption interface{ applyService(*Service) }
 
 type serviceOption func(*Service)

@@ -24,7 +24,8 @@ type Node struct {
 	ID         string            `json:"id"`
 	State      string            `json:"state"` // "created", "starting", "running", "stopping" or "stopped"
 	Since      time.Time         `json:"since"`
-	Addr       string            `json:"addr,omitempty"` // where its links are dialled; "" outside a cluster
+	Addr       string            `json:"addr,omitempty"`      // where its links are dialled; "" outside a cluster
+	AdminAddr  string            `json:"adminAddr,omitempty"` // where probes and metrics are, see package admin; $node.info has it
 	Zone       string            `json:"zone,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
 	ClientOnly bool              `json:"guest,omitempty"`  // it joined with cluster.ClientOnly
@@ -40,6 +41,8 @@ type Node struct {
 	RTT        time.Duration     `json:"rtt,omitempty"` // of a ping over the link to it, in nanoseconds
 	// NotReady says why calls should rather go to other nodes, as GET /ready does; "" where they may come. $node.info has it.
 	NotReady string `json:"notReady,omitempty"`
+	// Checks are what its services and extensions need, as they were found last. $node.info has them.
+	Checks []Check `json:"checks,omitempty"`
 
 	// Refused counts what the node took from nobody, since its start. $node.info has it, and the node that is asked for $node.nodes of itself.
 	Refused Refused `json:"refused,omitzero"`
@@ -47,6 +50,14 @@ type Node struct {
 	// As the node that was asked sees it by its own calls; empty for itself.
 	Silent  bool      `json:"silent,omitempty"`  // it answers nothing for the moment: calls prefer others
 	LeftOut []LeftOut `json:"leftOut,omitempty"` // actions of it that get no calls for a while
+}
+
+// Check is what a check of readiness found; see sabir.Ready.
+type Check struct {
+	Name    string        `json:"name"`
+	Service string        `json:"service,omitempty"` // full name; "" for a check of the node or of an extension
+	Error   string        `json:"error,omitempty"`   // "" where it passed
+	Took    time.Duration `json:"took"`              // in nanoseconds
 }
 
 // Refused counts what a node refused. A number that grows means that somebody tries, or that a program speaks wrongly.

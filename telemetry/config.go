@@ -61,10 +61,6 @@ type Config struct {
 	// Resource describes the program in every metric and span, on top of what OpenTelemetry finds by itself, such as the environment
 	// variables OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES: attribute.String("service.name", "shop").
 	Resource []attribute.KeyValue
-
-	// AllowUnauthenticated lets [Telemetry.Serve] listen where other machines can read the metrics. These reveal the names of
-	// actions and how much they are used.
-	AllowUnauthenticated bool
 }
 
 // counts reports whether calls are counted.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/admin"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
@@ -22,7 +23,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	node := sabir.NewNode(sabir.Serve(greeter), sabir.Use(tel.Middleware()), tel.Serve(":0"))
+	node := sabir.NewNode(sabir.Serve(greeter), sabir.Use(tel.Middleware()), admin.Serve(":0", admin.Metrics(tel.Handler())))
 	if err := node.Start(context.Background()); err != nil {
 		panic(err)
 	}
@@ -33,7 +34,7 @@ func Example() {
 	}
 
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Get("http://" + tel.Addr() + "/metrics")
+	answer, err := client.Get("http://" + node.AdminAddr() + "/metrics")
 	if err != nil {
 		panic(err)
 	}

@@ -2,7 +2,7 @@
 // It is one middleware; a node without it pays nothing, and what is not asked for is not composed in.
 //
 //	tel, err := telemetry.New(telemetry.Config{Prometheus: true, Traces: exporter})
-//	node := sabir.NewNode(sabir.Serve(users), sabir.Use(tel.Middleware()), tel.Serve(":9464"))
+//	node := sabir.NewNode(sabir.Serve(users), sabir.Use(tel.Middleware()), admin.Serve(":9464", admin.Metrics(tel.Handler())))
 //
 // Give the middleware to NewNode, first of all, so that it sees what callers see: a call that was retried is one call, an
 // answer from a cache is a call too. When the last of the nodes that use it has stopped, it flushes and shuts itself down.
@@ -17,7 +17,6 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
-	"sync/atomic"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -38,8 +37,6 @@ type Telemetry struct {
 	batches  *batches
 	provider *sdkmetric.MeterProvider
 	handler  http.Handler
-	exposed  bool // other machines may read the metrics
-	addr     atomic.Pointer[string]
 
 	mu    sync.Mutex
 	nodes map[*sabir.Node]introspect.Refused // that have started and not stopped, with what they had refused when that was last read
@@ -59,7 +56,7 @@ func New(config Config) (*Telemetry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}
-	t := &Telemetry{exposed: config.AllowUnauthenticated}
+	t := &Telemetry{}
 	if config.CallLog != nil {
 		t.logs = &logs{slog.New(LogHandler(config.CallLog.Handler())), config.EachCall}
 	}

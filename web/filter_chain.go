@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/isolate"
 	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/internal/secret"
@@ -62,7 +63,7 @@ func (g *routeGroup) authentication(key secret.Secret) (guard exchange.Filter, o
 
 // checkHostOf refuses a request whose Host header does not name this machine.
 func (s *hostCheck) checkHostOf(x *exchange.Exchange) error {
-	if !s.checkHost || s.ownHost(x.Host) {
+	if !s.checkHost || httpaccess.OwnHost(x.Host, s.host) {
 		return nil
 	}
 	return sabir.Errorf(sabir.CodePermissionDenied, sabir.ErrCrossOrigin.Name,

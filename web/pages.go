@@ -3,9 +3,11 @@ package web
 import (
 	stdjson "encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 )
 
 // The types of answers.
@@ -27,10 +29,15 @@ func (s *server) pages() map[string]*target {
 
 func (rc *requestContext) health() { rc.send([]byte(`{"status":"ok"}` + "\n")) }
 
-// ready reports whether calls should be sent here, and if not, why.
+// ready reports whether calls should be sent here, and if not, why. The errors of checks are for operators, and for callers on the same machine
+// as a server that listens there only; others get the names.
 func (rc *requestContext) ready() {
 	if err := rc.node.Ready(rc.Context); err != nil {
-		rc.fail(err)
+		e := *sabir.AsError(err)
+		if failed := httpaccess.FailedChecks(e.Data); failed != nil && !rc.onlyLocal && !rc.isOperator(rc.Exchange) {
+			e.Message = "the node is not ready: " + strings.Join(failed, ", ")
+		}
+		rc.fail(&e)
 		return
 	}
 	rc.send([]byte(`{"status":"ready"}` + "\n"))

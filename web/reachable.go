@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/introspect"
 )
@@ -111,7 +112,7 @@ func (s *server) admitted(g *routeGroup) string {
 		return signedIn + ", or holds gateway.Key"
 	case !s.config.Key.None() && !g.anonymous:
 		return "who holds gateway.Key"
-	case demandsCertificates(s.config.TLS):
+	case httpaccess.DemandsCertificates(s.config.TLS):
 		return "who has a certificate"
 	case s.onlyLocal:
 		return "programs on this machine"

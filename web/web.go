@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/principal"
 	"log/slog"
 	"net"
@@ -93,7 +94,7 @@ func Handler(n *sabir.Node, options ...gateway.HTTPOption) (http.Handler, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkKey(string(config.Key.Bytes())); err != nil {
+	if err := httpaccess.CheckKey(config.Key); err != nil {
 		return nil, err
 	}
 	return f, f.prepare(&hostCheck{}, false)
@@ -135,21 +136,21 @@ func (s *server) RefusedHeads() uint64 {
 
 // Start listens and serves.
 func (s *server) Start(ctx context.Context) error {
-	where, err := resolve(ctx, s.config.Addr)
+	where, err := httpaccess.Resolve(ctx, s.config.Addr)
 	if err == nil {
 		err = checkAccess(where, s.config, s.settings)
 	}
 	if err != nil {
 		return err
 	}
-	onlyLocal := where.loopback() && s.config.Key.None() && !s.settings.root.guarded()
-	if err := s.prepare(&hostCheck{checkHost: onlyLocal, host: where.host}, onlyLocal); err != nil {
+	onlyLocal := where.Loopback() && s.config.Key.None() && !s.settings.root.guarded()
+	if err := s.prepare(&hostCheck{checkHost: onlyLocal, host: where.Host}, onlyLocal); err != nil {
 		return err
 	}
 	listen := net.ListenConfig{KeepAlive: -1} // four system calls for each connection: the engine sets it for those that it hands over
-	if s.listener, err = listen.Listen(ctx, "tcp", where.at.String()); err != nil {
+	if s.listener, err = listen.Listen(ctx, "tcp", where.At.String()); err != nil {
 		s.listener = nil
-		return fmt.Errorf("cannot listen on %s: %w", where.at, err)
+		return fmt.Errorf("cannot listen on %s: %w", where.At, err)
 	}
 	l := s.settings.limits
 	var admit func(netip.Addr) (func(), bool)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -401,5 +402,15 @@ func TestChangesOfProcessesArePrinted(t *testing.T) {
 		if d.tellNews(news); out.String() != want {
 			t.Errorf("%q, want %q", out.String(), want)
 		}
+	}
+}
+
+func TestNodesShowsWhichCheckOfReadinessFails(t *testing.T) {
+	address := freePort(t)
+	check := func(context.Context) error { return errors.New("connection refused") }
+	startMember(t, "n-1", address, sabir.NewService("users", sabir.Ready("db", check)))
+	got := sabirRun(t, "nodes", "--join", address)
+	if got.code != 0 || !strings.Contains(got.out, "not ready: db") {
+		t.Errorf("%d\n%s%s", got.code, got.out, got.errOut)
 	}
 }

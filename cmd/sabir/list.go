@@ -166,7 +166,8 @@ func (c *cli) nodesCommand() *cobra.Command {
 		Long: `Lists the nodes of a cluster: their state, zone and address, how busy they are,
 how far away, what they offer, and the process each runs in. A node to which others
 send no calls of an action for a while, because it answers them worse than the
-rest, is shown as sick. A node of another framework, which a bridge speaks with, has
+rest, is shown as sick; one that misses what it needs, such as a database, as not
+ready, with what it is. A node of another framework, which a bridge speaks with, has
 that framework for an address. REFUSED counts packets that no holder of the cluster key
 made, and HTTP requests whose form may be read in two ways. With --join every
 node is asked itself, and the round trip is that of a call from here; over HTTP

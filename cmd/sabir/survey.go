@@ -89,14 +89,31 @@ func (s *surveyed) shownState() string {
 	}
 	switch len(actions) {
 	case 0:
-		if s.Silent {
+		switch {
+		case s.Silent:
 			return "silent"
+		case s.NotReady != "":
+			return "not ready" + s.failedChecks()
 		}
 		return s.State
 	case 1:
 		return "sick: " + actions[0]
 	}
 	return fmt.Sprintf("sick: %d actions", len(actions))
+}
+
+// failedChecks names the checks that fail, after a colon.
+func (s *surveyed) failedChecks() string {
+	var names []string
+	for _, c := range s.Checks {
+		if c.Error != "" {
+			names = append(names, c.Name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return ": " + strings.Join(names, ", ")
 }
 
 // addUnreached adds the nodes that others know and this observer could not link to: they do not answer it.
@@ -139,6 +156,7 @@ func (g *clusterClient) probe(ctx context.Context, s *surveyed, times int) {
 			s.RTT = took
 		}
 		s.State, s.Load, s.Refused = info.State, info.Load, info.Refused
+		s.NotReady, s.Checks, s.AdminAddr = info.NotReady, info.Checks, info.AdminAddr
 		s.Load.InFlight = max(0, info.Load.InFlight-1) // without the question itself
 	}
 	s.sees, _ = sabir.Call[[]introspect.Node](ctx, g.node, "$node.nodes", sabir.Empty{}, sabir.ToNode(s.ID)) // or nothing

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/admin"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
@@ -43,8 +44,8 @@ func run(ctx context.Context) error {
 	}
 	logger := slog.New(telemetry.LogHandler(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: steady})))
 	node := sabir.NewNode(sabir.NodeID("shop-1"), sabir.Serve(orders(logger), stock()),
-		sabir.Use(tel.Middleware()), // before all other middlewares, so that it sees what callers see
-		tel.Serve("127.0.0.1:0"))    // ":9464" is what Prometheus asks by custom
+		sabir.Use(tel.Middleware()),                     // before all other middlewares, so that it sees what callers see
+		admin.Serve(":0", admin.Metrics(tel.Handler()))) // ":9464" is what Prometheus asks by custom
 	if err := node.Start(ctx); err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func run(ctx context.Context) error {
 	for _, span := range spans.GetSpans() {
 		fmt.Println("span:", span.Name, "nested:", span.Parent.IsValid())
 	}
-	return metrics(ctx, "http://"+tel.Addr()+"/metrics")
+	return metrics(ctx, "http://"+node.AdminAddr()+"/metrics")
 }
 
 // steady leaves out of the log what differs from run to run.

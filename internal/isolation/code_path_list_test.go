@@ -128,6 +128,7 @@ var codePaths = map[string]codePath{
 	"internal/schema.reader.value":              {fixed: "schemas: Sabir's own types"},
 	"internal/route.probe":                      {fixed: "its own recover takes the panic of a zero value, when the service starts"},
 	"web.server.appendProblem":                  {entryPoints: []string{"HTTP/1.1: data of an error", "HTTP/1.1: data of an error in a batch", "HTTP/1.1: data of a stream's error"}},
+	"admin.answer":                              {fixed: "documents of Sabir's own types, and texts"},
 	"web.server.fetchDescription":               {fixed: "documents of Sabir's own types, and texts"},
 	"web.errorFromResponse":                     {entryPoints: []string{"data of an error through a client"}},
 	"web.requestContext.batch":                  {fixed: "documents of Sabir's own types, and texts"},

@@ -48,6 +48,16 @@ type nodeFigures struct {
 	Telemetry  string    `json:"telemetry,omitempty"` // why there are no rates; "" where there are
 	Silent     bool      `json:"silent,omitempty"`    // it answers nothing for the moment
 	Sick       []string  `json:"sick,omitempty"`      // actions of which others send it no calls for a while: which, why, and who
+	NotReady   string    `json:"notReady,omitempty"`  // why calls should rather go elsewhere
+	Checks     []check   `json:"checks,omitempty"`    // of readiness
+}
+
+// check is a check of readiness.
+type check struct {
+	Name    string  `json:"name"`
+	Service string  `json:"service,omitempty"`
+	Error   string  `json:"error,omitempty"`
+	Took    float64 `json:"took"` // microseconds
 }
 
 // link is two nodes that are linked.
@@ -95,6 +105,7 @@ const (
 	maxActions  = 2000 // in a look
 	historySize = 120  // looks
 	maxSick     = 20   // actions of a node that another leaves out
+	maxChecks   = 20   // of readiness, of a node
 )
 
 // observer looks at a cluster again and again. It is used by one goroutine at a time.
@@ -103,7 +114,8 @@ type observer struct {
 	looks   int
 	window  []map[string]stats // the last looks, the oldest first
 	links   []link
-	sick    map[string][]string // by node
+	sick    map[string][]string        // by node
+	asked   map[string]introspect.Node // what each said of itself
 	history []point
 }
 
@@ -114,6 +126,7 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 	reported, why := askStats(ctx, o.node, nodes)
 	if o.looks%linkLooks == 0 || len(o.links) == 0 {
 		o.links, o.sick = askLinks(ctx, o.node, nodes)
+		o.asked = askReadiness(ctx, o.node, nodes)
 	}
 	o.looks++
 	var last, early map[string]stats
@@ -129,6 +142,7 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 	for _, info := range nodes {
 		f := figuresOf(info, o.node.ID(), reported[info.ID], last[info.ID], why[info.ID])
 		f.Sick = o.sick[info.ID]
+		f.NotReady, f.Checks = o.asked[info.ID].NotReady, checksOf(o.asked[info.ID])
 		l.Nodes = append(l.Nodes, f)
 	}
 	l.Total.At = l.At
@@ -178,6 +192,30 @@ func figuresOf(info introspect.Node, self string, now, before stats, why string)
 		}
 	}
 	return f
+}
+
+// askReadiness asks the nodes for their checks of readiness.
+func askReadiness(ctx context.Context, n *sabir.Node, nodes []introspect.Node) map[string]introspect.Node {
+	asked := make(map[string]introspect.Node)
+	var mu sync.Mutex
+	eachNode(nodes, func(info introspect.Node) {
+		if info.ClientOnly {
+			return
+		}
+		if about, err := ask[introspect.Node](ctx, n, info.ID, "$node.info", struct{}{}); err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			asked[info.ID] = about
+		}
+	})
+	return asked
+}
+
+func checksOf(info introspect.Node) (list []check) {
+	for _, c := range info.Checks[:min(len(info.Checks), maxChecks)] {
+		list = append(list, check{c.Name, c.Service, c.Error, float64(c.Took.Nanoseconds()) / 1e3})
+	}
+	return list
 }
 
 // askLinks asks the nodes for their links, and for the nodes that they leave out. A link that both sides report is one.

@@ -1,4 +1,4 @@
-package web
+package httpaccess
 
 import (
 	"context"
@@ -9,31 +9,31 @@ import (
 	"strings"
 )
 
-// address is the address on which a server listens. It is one IP address, so that exactly what was checked is bound.
-type address struct {
-	host string // as configured; "" for none
-	at   netip.AddrPort
+// Address is the address on which a server listens. It is one IP address, so that exactly what was checked is bound.
+type Address struct {
+	Host string // as configured; "" for none
+	At   netip.AddrPort
 }
 
-// loopback reports whether only this machine can reach the address.
-func (a address) loopback() bool { return a.at.Addr().Unmap().IsLoopback() }
+// Loopback reports whether only this machine can reach the address.
+func (a Address) Loopback() bool { return a.At.Addr().Unmap().IsLoopback() }
 
-// resolve works out what "host:port" means. No host is 127.0.0.1, and so is localhost (RFC 6761, section 6.3); another
+// Resolve works out what "host:port" means. No host is 127.0.0.1, and so is localhost (RFC 6761, section 6.3); another
 // name is looked up, and the first IPv4 address goes before the first IPv6 one.
-func resolve(ctx context.Context, addr string) (address, error) {
+func Resolve(ctx context.Context, addr string) (Address, error) {
 	host, portText, err := net.SplitHostPort(addr)
 	if err != nil {
-		return address{}, fmt.Errorf(`the address %q is not host:port, such as ":3000" or "0.0.0.0:3000": %w`, addr, err)
+		return Address{}, fmt.Errorf(`the address %q is not host:port, such as ":3000" or "0.0.0.0:3000": %w`, addr, err)
 	}
 	port, err := strconv.ParseUint(portText, 10, 16)
 	if err != nil {
-		return address{}, fmt.Errorf("the address %q has the port %q: want a number from 0 (any free one) to 65535", addr, portText)
+		return Address{}, fmt.Errorf("the address %q has the port %q: want a number from 0 (any free one) to 65535", addr, portText)
 	}
 	ip, err := resolveHost(ctx, host)
 	if err != nil {
-		return address{}, fmt.Errorf("the address %q: %w", addr, err)
+		return Address{}, fmt.Errorf("the address %q: %w", addr, err)
 	}
-	return address{host, netip.AddrPortFrom(ip, uint16(port))}, nil
+	return Address{host, netip.AddrPortFrom(ip, uint16(port))}, nil
 }
 
 func resolveHost(ctx context.Context, host string) (netip.Addr, error) {
