@@ -429,7 +429,7 @@ func planOf(ctx context.Context, from Caller, name string) (*eventPlan, error) {
 	if n == nil {
 		return nil, errNoNode(from, name)
 	}
-	p, err := n.events.Load().plan(name)
+	p, err := n.events.plan(name)
 	if err == nil && len(p.groups) == 0 { // where there are handlers here, each looks at the context, and the node runs
 		err = n.cannotEmit(ctx, name)
 	}

@@ -5,25 +5,33 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/recent"
 )
 
-// eventTable is the handlers of a node at one moment. The plan for a name is made when the first event of that name is
-// emitted and then remembered, so that later ones read a map.
+// eventTable finds the handlers and nodes for an event. The plan for a name is made when the first event of that name is emitted and
+// then remembered, so that later ones read a map. A change of who listens forgets the plans of those names that it is about.
 type eventTable struct {
-	node      *Node
-	receivers []subscribed
-	view      *membership.View
-	plans     *recent.Cache[string, *eventPlan] // of the names that are emitted here, and of those that other nodes send
+	node  *Node
+	plans *recent.Cache[string, *eventPlan] // of the names that are emitted here, and of those that other nodes send
+
+	mu        sync.RWMutex // plans are added under it, so that none is remembered that was made before a change
+	here      names.Patterns[*subscribed]
+	receivers []*subscribed // all in here, in the order they came
+	elsewhere names.Patterns[remoteSubscription]
+	listeners map[string]listener // by node: all in elsewhere
+	view      *membership.View    // that elsewhere is made of
+	last      int                 // order of the last receiver
 }
 
 // subscribed is a running handler and the service it belongs to.
 type subscribed struct {
 	service  *Service
 	receiver receiver
+	order    int // in which handlers of this node came
 }
 
 // eventPlan is the handlers and nodes that the events of one name go to.
@@ -36,8 +44,8 @@ type eventPlan struct {
 // maxEventPlans bounds the names that are remembered. For an event of any other name a plan is made anew.
 const maxEventPlans = 4096
 
-func newEventTable(n *Node, view *membership.View, receivers ...subscribed) *eventTable {
-	return &eventTable{node: n, view: view, receivers: receivers, plans: recent.New[string, *eventPlan](maxEventPlans)}
+func newEventTable(n *Node) *eventTable {
+	return &eventTable{node: n, plans: recent.New[string, *eventPlan](maxEventPlans), listeners: make(map[string]listener)}
 }
 
 func (t *eventTable) plan(name string) (*eventPlan, error) {
@@ -47,48 +55,59 @@ func (t *eventTable) plan(name string) (*eventPlan, error) {
 	if err := badEventName(name); err != nil {
 		return nil, err
 	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
 	return t.plans.Add(name, t.match(name)), nil
 }
 
 // match finds, for each group and service, the most specific handler that takes the name.
 func (t *eventTable) match(name string) *eventPlan {
+	p := &eventPlan{}
+	place := make(map[string]int) // of a group in the plan
+	var space [8]*subscribed
+	for _, s := range t.mostSpecific(space[:0], name) {
+		sub := s.receiver.subscription()
+		op := newOperation(t.node, sub.Service, name)
+		op.event, op.caller = true, eventCallerName(name, op.service)
+		i, found := place[sub.Group]
+		if !found {
+			i = len(p.groups)
+			place[sub.Group] = i
+			p.groups = append(p.groups, eventGroup{name: sub.Group})
+			p.groups[i].turn.Store(rand.Uint32()) // a plan that is not remembered must not always begin with the same one
+		}
+		p.groups[i].members = append(p.groups[i].members, &delivery{op, s.receiver})
+	}
+	t.matchRemote(name, p)
+	return p
+}
+
+// mostSpecific appends the handlers of this node that get the events of the name to an empty list, in the order in which they came.
+func (t *eventTable) mostSpecific(taking []*subscribed, name string) []*subscribed {
+	taking = t.here.AppendMatches(taking, name)
+	if len(taking) < 2 {
+		return taking
+	}
+	slices.SortFunc(taking, func(a, b *subscribed) int { return a.order - b.order })
 	type member struct {
 		group   string
 		service *Service
 	}
-	best := make(map[member]subscribed)
-	var order []member
-	for _, s := range t.receivers {
+	place := make(map[member]int, len(taking)) // in best
+	best := taking[:0]
+	for _, s := range taking {
 		sub := s.receiver.subscription()
-		if !names.Match(sub.Pattern, name) {
-			continue
-		}
 		m := member{sub.Group, s.service}
-		old, found := best[m]
-		if !found {
-			order = append(order, m)
-		}
-		if !found || names.MoreSpecific(sub.Pattern, old.receiver.subscription().Pattern) {
-			best[m] = s
+		i, found := place[m]
+		switch {
+		case !found:
+			place[m] = len(best)
+			best = append(best, s)
+		case names.MoreSpecific(sub.Pattern, best[i].receiver.subscription().Pattern):
+			best[i] = s
 		}
 	}
-	byGroup := make(map[string][]*delivery)
-	var names []string
-	for _, m := range order {
-		if byGroup[m.group] == nil {
-			names = append(names, m.group)
-		}
-		op := newOperation(t.node, best[m].receiver.subscription().Service, name)
-		op.event, op.caller = true, eventCallerName(name, op.service)
-		byGroup[m.group] = append(byGroup[m.group], &delivery{op, best[m].receiver})
-	}
-	p := &eventPlan{groups: make([]eventGroup, len(names))}
-	for i, group := range names {
-		p.groups[i].name, p.groups[i].members = group, byGroup[group]
-		p.groups[i].turn.Store(rand.Uint32()) // a plan that is not remembered must not always begin with the same one
-	}
-	t.matchRemote(name, p)
-	return p
+	return best
 }
 
 func (n *Node) openEvents(s *Service) ([]subscribed, error) {
@@ -102,37 +121,76 @@ func (n *Node) openEvents(s *Service) ([]subscribed, error) {
 		if err := n.isolated("the handler of "+def.pattern+" in "+s.fullName(), background, open); err != nil {
 			return nil, err
 		}
-		list = append(list, subscribed{s, r})
+		list = append(list, subscribed{service: s, receiver: r})
 	}
 	return list, nil
 }
 
 func (n *Node) subscribe(more []subscribed) {
-	n.tableLock.Lock()
-	defer n.tableLock.Unlock()
 	for _, s := range more {
 		s.receiver.begin()
 	}
-	now := n.events.Load()
-	n.events.Store(newEventTable(n, now.view, append(slices.Clone(now.receivers), more...)...))
+	n.events.add(more)
+}
+
+func (t *eventTable) add(more []subscribed) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var changed names.Patterns[bool]
+	for _, s := range more {
+		t.last++
+		s.order = t.last
+		pattern := s.receiver.subscription().Pattern
+		t.here.Add(pattern, &s)
+		t.receivers = append(t.receivers, &s)
+		changed.Add(pattern, true)
+	}
+	t.forget(&changed)
+}
+
+// remove takes the handlers of a service out and returns them.
+func (t *eventTable) remove(s *Service) (gone []*subscribed) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var changed names.Patterns[bool]
+	t.receivers = slices.DeleteFunc(t.receivers, func(r *subscribed) bool {
+		if r.service != s {
+			return false
+		}
+		pattern := r.receiver.subscription().Pattern
+		t.here.Remove(pattern, r)
+		changed.Add(pattern, true)
+		gone = append(gone, r)
+		return true
+	})
+	t.forget(&changed)
+	return gone
+}
+
+// forget forgets the plans of the names that any of the patterns takes.
+func (t *eventTable) forget(changed *names.Patterns[bool]) {
+	var space [8]bool
+	t.plans.DeleteFunc(func(name string, _ *eventPlan) bool { return len(changed.AppendMatches(space[:0], name)) > 0 })
+}
+
+// forgetPaths makes the plans forget the call paths of their handlers, see Node.forgetPaths.
+func (t *eventTable) forgetPaths() {
+	for _, p := range t.plans.All {
+		for i := range p.groups {
+			for _, d := range p.groups[i].members {
+				d.op.nested.Store(nil)
+			}
+		}
+		for _, a := range slices.Concat(p.remoteGroups, p.remoteNodes) {
+			a.op.nested.Store(nil)
+		}
+	}
 }
 
 // unsubscribe lets no new events to the service and waits until its queues are empty.
 func (n *Node) unsubscribe(ctx context.Context, s *Service) error {
-	n.tableLock.Lock()
-	var stay, leave []subscribed
-	now := n.events.Load()
-	for _, r := range now.receivers {
-		if r.service == s {
-			leave = append(leave, r)
-		} else {
-			stay = append(stay, r)
-		}
-	}
-	n.events.Store(newEventTable(n, now.view, stay...))
-	n.tableLock.Unlock()
 	var errs []error
-	for _, r := range leave {
+	for _, r := range n.events.remove(s) {
 		errs = append(errs, r.receiver.finish(ctx))
 	}
 	return errors.Join(errs...)

@@ -98,7 +98,7 @@ func (n *Node) DropForeign(node ForeignNode) {
 // one, as [Emit] does, or to all that take it where groups is nil, as [BroadcastLocal] does. The payload is in the format. Of in, Limit,
 // Watched, Strict and Borrowed do nothing. The errors are those of Emit.
 func (n *Node) ReceiveEvent(in gateway.Inbound, name string, groups []string, format codec.Codec, payload []byte) error {
-	plan, err := n.events.Load().plan(name)
+	plan, err := n.events.plan(name)
 	if err != nil {
 		return err
 	}

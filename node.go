@@ -73,7 +73,7 @@ type Node struct {
 	watchers         watchers    // nodes that get events for which emitters do not wait
 
 	table     atomic.Pointer[routingTable]
-	events    atomic.Pointer[eventTable]
+	events    *eventTable
 	bindings  map[bindingKey]func() follower // nil where the binding is not in use any more
 	tableLock sync.Mutex
 	changed   chan struct{} // closed and replaced when the table changes
@@ -141,7 +141,7 @@ func NewNode(options ...NodeOption) *Node {
 		admission:     admission.New(),
 	}
 	n.table.Store(&routingTable{})
-	n.events.Store(newEventTable(n, nil))
+	n.events = newEventTable(n)
 	for _, o := range options {
 		o.applyNode(n)
 	}

@@ -1,9 +1,11 @@
 package sabir
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/sabir-go/sabir/internal/budget"
@@ -12,46 +14,111 @@ import (
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
+// listener is another node as the table of events knows it.
+type listener struct {
+	provider
+	catalog       *membership.Catalog
+	subscriptions map[membership.Subscription]bool
+}
+
+// remoteSubscription is what one other node listens to.
+type remoteSubscription struct {
+	provider
+	membership.Subscription
+}
+
+// follow takes in what other nodes listen to now; view is nil where there are none. It costs what has changed.
+func (t *eventTable) follow(view *membership.View) {
+	if view == nil {
+		view = &membership.View{}
+	}
+	others := t.node.otherNodes()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.view = view
+	var changed names.Patterns[bool]
+	for id, old := range t.listeners {
+		if _, there := others[id]; !there || view.Catalog(id) == nil {
+			t.change(old, listener{}, &changed)
+			delete(t.listeners, id)
+		}
+	}
+	for _, id := range view.Nodes() {
+		other, there := others[id]
+		if !there {
+			continue // it has just gone: the next view is without it
+		}
+		now, old := listener{provider: other, catalog: view.Catalog(id)}, t.listeners[id]
+		if now.provider == old.provider && now.catalog == old.catalog {
+			continue
+		}
+		now.subscriptions = make(map[membership.Subscription]bool)
+		for i := range now.catalog.Services {
+			for _, sub := range now.catalog.Services[i].Events {
+				now.subscriptions[sub] = true
+			}
+		}
+		t.change(old, now, &changed)
+		t.listeners[id] = now
+	}
+	t.forget(&changed)
+}
+
+// change brings the patterns up to date with those of one node.
+func (t *eventTable) change(old, now listener, changed *names.Patterns[bool]) {
+	same := old.provider == now.provider
+	for sub := range old.subscriptions {
+		if !same || !now.subscriptions[sub] {
+			t.elsewhere.Remove(sub.Pattern, remoteSubscription{old.provider, sub})
+			changed.Add(sub.Pattern, true)
+		}
+	}
+	for sub := range now.subscriptions {
+		if !same || !old.subscriptions[sub] {
+			t.elsewhere.Add(sub.Pattern, remoteSubscription{now.provider, sub})
+			changed.Add(sub.Pattern, true)
+		}
+	}
+}
+
 // matchRemote adds to a plan, which has the groups of this node, the other nodes that take the event.
 //
 // Events go as calls whose answer is nothing: so the emitter knows that they arrived, and cannot send more than the other
 // side takes.
 func (t *eventTable) matchRemote(name string, p *eventPlan) {
-	if t.view == nil {
+	taking := t.elsewhere.AppendMatches(nil, name)
+	if len(taking) == 0 {
 		return
 	}
-	others := t.node.otherNodes()
+	slices.SortFunc(taking, func(a, b remoteSubscription) int {
+		return cmp.Or(strings.Compare(a.id, b.id), strings.Compare(a.Group, b.Group))
+	})
 	byGroup := make(map[string][]provider)
 	var groups []string
 	byNode := make(map[string]*remoteAction)
 	working := make(map[string]bool) // groups of which a member does not only watch
-	t.view.Subscriptions(func(node string, _ *membership.Service, sub membership.Subscription) bool {
-		to, there := others[node]
-		if !there || !names.Match(sub.Pattern, name) {
-			return true
-		}
-		if byNode[node] == nil {
+	for _, sub := range taking {
+		if byNode[sub.id] == nil {
 			a := t.node.newRemoteEvent(name, "")
 			a.watches = true
-			a.providers.Store(newProviders([]provider{to}, nil))
-			byNode[node] = a
+			a.providers.Store(newProviders([]provider{sub.provider}, nil))
+			byNode[sub.id] = a
 			p.remoteNodes = append(p.remoteNodes, a)
 		}
 		if !sub.Watch {
-			byNode[node].watches, working[sub.Group] = false, true
+			byNode[sub.id].watches, working[sub.Group] = false, true
 		}
 		if p.hasGroup(sub.Group) {
-			return true
+			continue
 		}
 		members := byGroup[sub.Group]
 		if members == nil {
 			groups = append(groups, sub.Group)
 		}
-		if !slices.ContainsFunc(members, func(p provider) bool { return p.same(&to) }) {
-			byGroup[sub.Group] = append(members, to)
+		if !slices.Contains(members, sub.provider) { // a node may have several services in one group
+			byGroup[sub.Group] = append(members, sub.provider)
 		}
-		return true
-	})
+	}
 	for _, group := range groups {
 		a := t.node.newRemoteEvent(name, group)
 		a.watches = !working[group]

@@ -127,6 +127,7 @@ func (n *Node) forgetPaths() {
 	for _, a := range n.remoteNames.All {
 		a.op.nested.Store(nil)
 	}
+	n.events.forgetPaths()
 }
 
 // changeTable makes the next table after a change of this node's services, and sends the catalog to the other nodes.
@@ -155,7 +156,7 @@ func (n *Node) rebuild(cluster *membership.View) {
 // finds a service in the other table may emit an event to it at once. The caller holds tableLock.
 func (n *Node) rebuildTables() {
 	view := n.foreign.addTo(n.clusterView)
-	n.events.Store(newEventTable(n, view, n.events.Load().receivers...))
+	n.events.follow(view)
 	old := n.table.Load()
 	n.setTable(n.newTable(old.byFull, view, old))
 }

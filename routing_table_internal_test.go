@@ -25,7 +25,9 @@ func TestAServiceOfAnotherNodeThatIsFoundGetsEventsToo(t *testing.T) {
 	}()
 	for last := views[len(views)-1]; ; {
 		found := n.table.Load().view
-		reached := n.events.Load().view
+		n.events.mu.RLock()
+		reached := n.events.view
+		n.events.mu.RUnlock()
 		if age[reached] < age[found] {
 			t.Errorf("calls go by view %d, and events by view %d still", age[found], age[reached])
 			break

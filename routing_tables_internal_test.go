@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/codec/native"
-	"github.com/sabir-go/sabir/internal/membership"
-	"github.com/sabir-go/sabir/internal/names"
 )
 
 // passing is a Remote that answers everything with nothing.
@@ -47,7 +45,7 @@ func TestTablesThatNamesFill(t *testing.T) {
 		of   func(t *testing.T, n *Node) filling
 	}{
 		{"plans of events, as they are emitted here and as they come from other nodes", func(t *testing.T, n *Node) filling {
-			events := n.events.Load()
+			events := n.events
 			return filling{
 				add:  func(i int) error { _, err := events.plan(fmt.Sprintf("user.%d.seen", i)); return err },
 				hot:  func() bool { _, ok := events.plans.Get("user.created"); events.plan("user.created"); return ok },
@@ -203,7 +201,7 @@ func TestManyEventsLeaveALinkAsItWas(t *testing.T) {
 	if err := caller.WaitFor(ctx, "svc"); err != nil {
 		t.Fatal(err)
 	}
-	awaitSubscription(t, ctx, caller, "user.created")
+	awaitListeners(t, ctx, caller, "user.created", 1)
 	links := caller.mesh.Load().Peer("a").Links()
 	const names, emitters = 10_000, 20
 	var all sync.WaitGroup
@@ -240,28 +238,6 @@ func TestManyEventsLeaveALinkAsItWas(t *testing.T) {
 	for _, l := range links {
 		if err := l.Err(); err != nil {
 			t.Errorf("a link ended: %v", err)
-		}
-	}
-}
-
-// awaitSubscription waits until the node knows of another that takes the event.
-func awaitSubscription(t *testing.T, ctx context.Context, n *Node, event string) {
-	t.Helper()
-	for {
-		changed, known := n.Changed(), false
-		if view := n.events.Load().view; view != nil {
-			view.Subscriptions(func(_ string, _ *membership.Service, sub membership.Subscription) bool {
-				known = known || names.Match(sub.Pattern, event)
-				return true
-			})
-		}
-		if known {
-			return
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			t.Fatal("nobody takes " + event)
 		}
 	}
 }

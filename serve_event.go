@@ -63,7 +63,7 @@ var nothingFormat, _ = formatOf[Empty](native.Name)
 
 // deliver gives the event to the handlers but for the first handled ones, and counts those that have it.
 func (s *inboundEvents) deliver(in *wire.Inbound, handled *int) error {
-	plan, err := s.node.events.Load().plan(in.Event)
+	plan, err := s.node.events.plan(in.Event)
 	if err != nil {
 		return err
 	}

@@ -95,20 +95,6 @@ func (v *View) Action(full string) []Offer { return v.actions[full] }
 // Actions lists the full names of all actions, sorted.
 func (v *View) Actions() []string { return slices.Sorted(maps.Keys(v.actions)) }
 
-// Subscriptions calls yield for each event subscription of all nodes, by node, until it returns false.
-func (v *View) Subscriptions(yield func(node string, service *Service, s Subscription) bool) {
-	for _, node := range v.nodes {
-		services := v.catalogs[node].Services
-		for i := range services {
-			for _, s := range services[i].Events {
-				if !yield(node, &services[i], s) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // With is the view with one node's catalog changed; nil removes the node. Only the actions of its old and new catalog are
 // touched, so a change costs as much as the names there are, not as the offers.
 func (v *View) With(node string, c *Catalog) *View {

@@ -99,21 +99,6 @@ func TestAViewNeverChanges(t *testing.T) {
 	}
 }
 
-func TestSubscriptionsOfAllNodes(t *testing.T) {
-	r := membership.NewRegistry()
-	for _, node := range []string{"b", "a"} {
-		r.Set(membership.Catalog{Node: node, Services: []membership.Service{{Name: "mail", Events: []membership.Subscription{{Pattern: "user.*", Group: "mail"}, {Pattern: "**"}}}}})
-	}
-	var list []string
-	r.View().Subscriptions(func(node string, service *membership.Service, s membership.Subscription) bool {
-		list = append(list, node+" "+service.Name+" "+s.Pattern)
-		return len(list) < 3
-	})
-	if want := []string{"a mail user.*", "a mail **", "b mail user.*"}; !slices.Equal(list, want) {
-		t.Errorf("got %v, want %v", list, want)
-	}
-}
-
 func TestReadersAndWritersOfTheRegistryDoNotDisturbEachOther(t *testing.T) {
 	r := membership.NewRegistry()
 	var all sync.WaitGroup

@@ -76,7 +76,7 @@ func (c *Cache[K, V]) Add(key K, value V) V {
 		return e.value
 	}
 	c.fresh[key] = &entry[V]{value: value}
-	if len(known) < alwaysMerged || len(c.fresh) > len(known)/8 {
+	if len(known) < alwaysMerged || len(c.fresh) > len(known)/4 {
 		c.merge()
 	}
 	return value
@@ -85,7 +85,7 @@ func (c *Cache[K, V]) Add(key K, value V) V {
 // merge makes the next known, without what was not asked for since the last where there is too much. It runs under mu.
 func (c *Cache[K, V]) merge() {
 	next := maps.Clone(*c.known.Load())
-	most := max(c.limit-c.limit/8, 1) // the rest is for what is fresh
+	most := max(c.limit-c.limit/4, 1) // the rest is for what is fresh
 	over := len(next) + len(c.fresh) - most
 	for key, e := range next {
 		if over <= 0 {
@@ -121,6 +121,28 @@ func (c *Cache[K, V]) Clear() {
 	c.known.Store(&map[K]*entry[V]{})
 	clear(c.fresh)
 	c.asked = 0
+}
+
+// DeleteFunc forgets the entries for which del returns true. It must not use the cache.
+func (c *Cache[K, V]) DeleteFunc(del func(K, V) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	gone := func(key K, e *entry[V]) bool { return del(key, e.value) }
+	maps.DeleteFunc(c.fresh, gone)
+	known := *c.known.Load()
+	var next map[K]*entry[V]
+	for key, e := range known {
+		if !gone(key, e) {
+			continue
+		}
+		if next == nil {
+			next = maps.Clone(known)
+		}
+		delete(next, key)
+	}
+	if next != nil {
+		c.known.Store(&next)
+	}
 }
 
 // Len is the number of entries.

@@ -24,6 +24,22 @@ func TestACacheRemembersTheFirstValueOfAKey(t *testing.T) {
 	}
 }
 
+func TestACacheForgetsWhatItIsAskedTo(t *testing.T) {
+	c := New[int, string](1000)
+	for i := range 100 {
+		c.Add(i, "value")
+	}
+	c.DeleteFunc(func(i int, _ string) bool { return i%2 == 1 })
+	for i := range 100 {
+		if _, ok := c.Get(i); ok != (i%2 == 0) {
+			t.Errorf("%d is there: %v", i, ok)
+		}
+	}
+	if c.Len() != 50 {
+		t.Errorf("%d entries", c.Len())
+	}
+}
+
 func TestACacheNeverHoldsMoreThanItsLimit(t *testing.T) {
 	for _, limit := range []int{1, 2, 7, 8, 100, 4096} {
 		c := New[int, int](limit)
