@@ -1,0 +1,46 @@
+package docs
+
+import (
+	"context"
+	"crypto/tls"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
+)
+
+// What pages of docs/operate and the tutorial show of joining. Nodes of these options start where the addresses are.
+func joinOptions(key, old string, certificates *tls.Config, services ...sabir.Servable) []*sabir.Node {
+	// doc: key
+	node := sabir.NewNode(sabir.Join("tcp://0.0.0.0:7700",
+		cluster.Seeds("tcp://10.0.0.5:7700", "tcp://10.0.0.6:7700"),
+		cluster.Key(key))) // openssl rand -hex 32
+	// end
+
+	// doc: rotate
+	rotating := sabir.Join("tcp://0.0.0.0:7700", cluster.Key(key, old)) // the new key, then the old one
+	// end
+
+	// doc: tls
+	secured := sabir.Join("tls://0.0.0.0:7700", cluster.Seeds("tls://10.0.0.5:7700"), cluster.TLS(certificates))
+	// end
+
+	// doc: stop
+	patient := sabir.NewNode(sabir.Serve(services...), sabir.StopTimeout(25*time.Second))
+	// end
+	return []*sabir.Node{node, sabir.NewNode(rotating), sabir.NewNode(secured), patient}
+}
+
+func TestTheOptionsOfOperationsAreValid(t *testing.T) {
+	nodes := joinOptions("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210", &tls.Config{MinVersion: tls.VersionTLS13})
+	if len(nodes) != 4 {
+		t.Fatal(len(nodes))
+	}
+	if err := nodes[3].Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := nodes[3].Stop(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
