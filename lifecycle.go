@@ -327,6 +327,10 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 	if err != nil {
 		return err
 	}
+	extent, err := n.mayOffer(s, endpoints)
+	if err != nil {
+		return err
+	}
 	if len(s.needs)+len(s.onStart)+len(s.components) > 0 || n.lifecycleWrapped || wrapsLifecycle(s.middlewares) {
 		n.publishWaiting() // the services before this one can be called from here on
 	}
@@ -337,6 +341,8 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 	if err := n.stage(ctx, Stage{Node: n.id, Service: s.fullName()}, s, hooks); err != nil {
 		return errors.Join(err, n.closeComponents(ctx, s.components))
 	}
+	s.extent = extent
+	n.offered = n.offered.Plus(extent)
 	n.subscribe(subscriptions)
 	n.publish(s, endpoints)
 	n.beginComponents(s)
@@ -345,6 +351,7 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 
 func (n *Node) stopService(ctx context.Context, s *Service) error {
 	n.running = slices.DeleteFunc(n.running, func(other *Service) bool { return other == s })
+	n.offered = n.offered.Minus(s.extent)
 	n.readiness.remove(s.checks...)
 	err := errors.Join(n.closeComponents(ctx, s.components), n.unsubscribe(ctx, s)) // first, because what is still in its queues may call its actions
 	n.withdraw(s)

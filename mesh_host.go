@@ -39,6 +39,24 @@ func (h meshHost) Waiting() (list []membership.Waiting) {
 	return list
 }
 
+// mayOffer measures what a service of this node adds to what the node offers. Its error is of a service that the other nodes would not
+// take: it would make the whole node invisible to them. A node without a cluster, or that offers nothing, has no limits.
+func (n *Node) mayOffer(s *Service, endpoints []local) (membership.Extent, error) {
+	if len(n.joins) == 0 || n.joins[0].ClientOnly || s.name[0] == '$' {
+		return membership.Extent{}, nil
+	}
+	described := describeService(&published{service: s, endpoints: endpoints})
+	extent, err := described.Extent()
+	if err == nil {
+		err = n.offered.Plus(extent).Check()
+	}
+	if err != nil {
+		return extent, &Error{Code: CodeInvalidArgument, Name: nameBadService, Node: n.id, cause: err,
+			Message: s.where.String() + ": with service " + s.fullName() + " the node would offer what the other nodes of the cluster refuse: " + err.Error()}
+	}
+	return extent, nil
+}
+
 func describeService(p *published) membership.Service {
 	s := p.service
 	out := membership.Service{Name: s.name, Version: s.version, Preferred: s.preferred, Group: s.group, Description: s.description, Needs: s.needs}

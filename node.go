@@ -63,10 +63,11 @@ type Node struct {
 	started time.Time
 	epoch   time.Time // when the node was made; the guard's times are counted from here
 
-	lifecycle        sync.Mutex   // one start, stop, addition or removal at a time
-	running          []*Service   // in the order they started
-	waiting          []*published // started, and not to be reached yet
-	lifecycleWrapped bool         // a middleware looks at the life of services
+	lifecycle        sync.Mutex        // one start, stop, addition or removal at a time
+	running          []*Service        // in the order they started
+	waiting          []*published      // started, and not to be reached yet
+	offered          membership.Extent // by the services that run; guarded by lifecycle
+	lifecycleWrapped bool              // a middleware looks at the life of services
 	gateways         []gateway.Gateway
 	opened           bool        // the gateways are open
 	offers           atomic.Bool // other nodes may call what has started

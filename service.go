@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/option"
 )
@@ -38,6 +39,8 @@ type Service struct {
 
 	node atomic.Pointer[Node]
 	gate *gate // while it runs; nil without stop hooks
+
+	extent membership.Extent // while it runs: how much it takes of what its node may offer
 }
 
 // NewService makes an empty service. Its actions are called "name.action", or "v2.name.action" with Version(2).

@@ -102,31 +102,24 @@ func (c *Catalog) Check() error {
 	if bad := identity.BadID(c.Node); bad != "" {
 		return fmt.Errorf("its id %s", bad)
 	}
-	if len(c.Services)+len(c.Waiting) > MaxServices {
-		return fmt.Errorf("%d services; %d is the limit", len(c.Services)+len(c.Waiting), MaxServices)
+	taken := Extent{Services: len(c.Waiting)}
+	for i := range c.Services {
+		taken = taken.Plus(c.Services[i].counts())
+	}
+	if err := taken.Check(); err != nil {
+		return err
 	}
 	for _, w := range c.Waiting {
 		if err := w.check(); err != nil {
 			return fmt.Errorf("service %.100q, which waits: %w", w.Name, err)
 		}
 	}
-	actions, subscriptions := 0, 0
-	for i := range c.Services {
-		actions += len(c.Services[i].Actions)
-		subscriptions += len(c.Services[i].Events)
-	}
-	if actions > MaxActions {
-		return fmt.Errorf("%d actions; %d is the limit", actions, MaxActions)
-	}
-	if subscriptions > MaxSubscriptions {
-		return fmt.Errorf("%d event subscriptions; %d is the limit", subscriptions, MaxSubscriptions)
-	}
 	type versioned struct {
 		name    string
 		version int
 	}
 	services := make(map[versioned]bool, len(c.Services))
-	names := make(map[string]bool, actions)
+	names := make(map[string]bool, taken.Actions)
 	for i := range c.Services {
 		s := &c.Services[i]
 		if err := s.check(); err != nil {
