@@ -174,13 +174,15 @@ func (n *Node) Absent() []*Action {
 	return actions
 }
 
-// Awaits reports whether the name, of an action or a service, is of a service that this node expects and has not seen yet: one that
-// its services depend on, see [DependsOn], or that it has bound actions of, see [Bind]. A gateway answers [ErrServiceUnavailable] to
-// calls of it, since it may be there in a moment. A node outside a cluster awaits nothing.
+// Awaits reports whether the name, of an action or a service, is of a service that this node expects and does not see now: one that
+// its services depend on, see [DependsOn], that it has bound actions of, see [Bind], or that waits on some node until it may start, for
+// other services or, see [Once], for its lease. A gateway answers [ErrServiceUnavailable] to calls of it, since it may be there in a
+// moment. A node outside a cluster awaits only what it may run itself.
 func (n *Node) Awaits(name string) bool {
-	if !n.hasOthers() || names.Fault(name) != "" {
+	if names.Fault(name) != "" {
 		return false
 	}
+	waiting := n.waitingNames()
 	n.tableLock.Lock()
 	defer n.tableLock.Unlock()
 	t := n.table.Load()
@@ -189,7 +191,10 @@ func (n *Node) Awaits(name string) bool {
 			continue
 		}
 		service := name[:i]
-		if (n.boundServices[service] > 0 || n.depended(service)) && !t.services[service] && !t.hasAbsent(service) {
+		if t.services[service] || t.hasAbsent(service) {
+			continue
+		}
+		if waiting[service] || n.hasOthers() && (n.boundServices[service] > 0 || n.depended(service)) {
 			return true
 		}
 	}

@@ -67,7 +67,11 @@ func (n *Node) startAll(ctx context.Context) error {
 		return err
 	}
 	own := append([]*Service{newNodeService(n)}, n.extensionServices()...)
-	if err := n.startServices(ctx, append(own, flatten(n.toServe)...)); err != nil {
+	list, once := withoutOnce(flatten(n.toServe))
+	if err := n.runOnce(once); err != nil {
+		return err
+	}
+	if err := n.startServices(ctx, append(own, list...)); err != nil {
 		return err
 	}
 	return n.openGateways(ctx)
@@ -151,21 +155,29 @@ func (n *Node) stopAll(ctx context.Context) error {
 // Add starts services and groups on a running node. Calls to them work when Add returns.
 func (n *Node) Add(ctx context.Context, services ...Servable) error {
 	return n.change(ctx, "add services to", func(ctx context.Context) error {
-		return n.startServices(ctx, flatten(services))
+		list, once := withoutOnce(flatten(services))
+		if err := n.startServices(ctx, list); err != nil {
+			return err
+		}
+		return n.runOnce(once)
 	})
 }
 
 // Remove stops services and groups of a running node: new calls get ErrActionNotFound, those in flight finish before the
 // stop hooks run. The context bounds the waiting for them.
 func (n *Node) Remove(ctx context.Context, services ...Servable) error {
+	list, once := withoutOnce(flatten(services))
+	return errors.Join(n.runNoMore(ctx, once), n.remove(ctx, list))
+}
+
+func (n *Node) remove(ctx context.Context, list []*Service) error {
 	return n.change(ctx, "remove services from", func(ctx context.Context) error {
-		list := flatten(services)
 		for _, s := range list {
 			if s == nil {
 				return s.check()
 			}
 			if !slices.Contains(n.running, s) {
-				return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id, Message: "service " + s.fullName() + " is not running on " + n.id}
+				return notRunning(n, s)
 			}
 			if within(ctx, s.fullName()) {
 				return n.selfWaitError("remove service " + s.fullName())
@@ -179,6 +191,10 @@ func (n *Node) Remove(ctx context.Context, services ...Servable) error {
 		}
 		return errors.Join(errs...)
 	})
+}
+
+func notRunning(n *Node, s *Service) *Error {
+	return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id, Message: "service " + s.fullName() + " is not running on " + n.id}
 }
 
 func (n *Node) change(ctx context.Context, what string, do func(context.Context) error) error {

@@ -48,7 +48,7 @@ func (n *Node) needNoMore(services ...*Service) {
 func (n *Node) missing(s *Service) (names []string) {
 	have := n.table.Load().services
 	for _, need := range s.needs {
-		if !have[need] && n.remote == nil && !slices.Contains(names, need) {
+		if !have[need] && n.remote == nil && !n.mayRun(need) && !slices.Contains(names, need) {
 			names = append(names, need)
 		}
 	}
@@ -81,7 +81,7 @@ func (n *Node) depended(service string) bool {
 	return false
 }
 
-// waitingServices lists the services that wait for others before they start, by name.
+// waitingServices lists the services that wait before they start, for others or for their lease, by name.
 func (n *Node) waitingServices() (list []*Service) {
 	n.needsLock.Lock()
 	defer n.needsLock.Unlock()
@@ -90,6 +90,13 @@ func (n *Node) waitingServices() (list []*Service) {
 			list = append(list, s)
 		}
 	}
+	n.onceLock.Lock()
+	for s, o := range n.once {
+		if !o.runs {
+			list = append(list, s)
+		}
+	}
+	n.onceLock.Unlock()
 	slices.SortFunc(list, func(a, b *Service) int { return strings.Compare(a.fullName(), b.fullName()) })
 	return list
 }
@@ -162,6 +169,14 @@ func (n *Node) gaveUp(waiting []*Service, why error) *Error {
 		Message: "gave up waiting for services that no node offers: " + strings.Join(parts, "; ") + ": " + why.Error()}
 }
 
+// withoutVersion is the name of a service without the version that its full name may begin with.
+func withoutVersion(full string) string {
+	if first, short, versioned := strings.Cut(full, "."); versioned && badServiceName(first) != "" { // "v2"
+		return short
+	}
+	return full
+}
+
 // circle describes a circle of services that wait for each other on several nodes, one of this node's among them; "" for none.
 func (n *Node) circle(waiting []*Service) string {
 	type waiter struct {
@@ -171,9 +186,7 @@ func (n *Node) circle(waiting []*Service) string {
 	waiters := make(map[string]waiter)
 	add := func(node, full string, needs []string) {
 		waiters[full] = waiter{node, needs}
-		if first, short, versioned := strings.Cut(full, "."); versioned && badServiceName(first) != "" { // "v2"
-			waiters[short] = waiter{node, needs}
-		}
+		waiters[withoutVersion(full)] = waiter{node, needs}
 	}
 	if view := n.table.Load().view; view != nil {
 		for _, node := range view.Nodes() {

@@ -75,6 +75,8 @@ type Node struct {
 
 	table     atomic.Pointer[routingTable]
 	events    *eventTable
+	onceLock  sync.Mutex
+	once      map[*Service]*onceService      // see Once
 	bindings  map[bindingKey]func() follower // nil where the binding is not in use any more
 	tableLock sync.Mutex
 	changed   chan struct{} // closed and replaced when the table changes
@@ -133,6 +135,7 @@ func NewNode(options ...NodeOption) *Node {
 		log:           slog.Default(),
 		maxLevel:      100,
 		stopTimeout:   10 * time.Second,
+		once:          make(map[*Service]*onceService),
 		bindings:      make(map[bindingKey]func() follower),
 		boundServices: make(map[string]int),
 		needing:       make(map[*Service]bool),

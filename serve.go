@@ -105,6 +105,10 @@ func (r *inboundRoute) missing(f *resolvedAction) *Error {
 	if state := r.node.State(); state != StateRunning {
 		return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: r.node.id, Retryable: true, Message: "node " + r.node.id + " is " + state.String()}
 	}
+	if r.node.mayRun(serviceOf(r.name)) {
+		return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: r.node.id, Retryable: true,
+			Message: serviceOf(r.name) + " does not run on node " + r.node.id + " now: it runs on one node at a time"}
+	}
 	e := r.node.notFoundAmong("action on node "+r.node.id, r.name, r.node.namesForOthers())
 	e.Retryable = true // on another node; what a handler returns from its own calls never is
 	return e

@@ -25,6 +25,7 @@ type Service struct {
 	where       option.Site
 	group       string
 	needs       []string
+	once        bool // see Once
 	middlewares []Middleware
 	rules       []callerRule
 	definitions []*definition
@@ -184,10 +185,20 @@ func NewModule(name string, members ...*Service) *Module {
 func (g *Module) Use(wrappers ...Wrapper) *Module {
 	where := option.Caller()
 	for _, s := range g.members {
-		s.declare("a middleware", where)
-		s.middlewares = append(middlewaresOf(wrappers), s.middlewares...)
+		s.use(wrappers, where)
 	}
 	return g
+}
+
+// Use adds middlewares around those that the service has. It panics when the service has started.
+func (s *Service) Use(wrappers ...Wrapper) *Service {
+	s.use(wrappers, option.Caller())
+	return s
+}
+
+func (s *Service) use(wrappers []Wrapper, where option.Site) {
+	s.declare("a middleware", where)
+	s.middlewares = append(middlewaresOf(wrappers), s.middlewares...)
 }
 
 func (g *Module) services() []*Service {

@@ -23,10 +23,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/grain/store"
 )
 
 // Job is an action with the times at which to run it.
@@ -44,6 +46,12 @@ type Job struct {
 	Overlap  Overlap
 	CatchUp  int  // how many missed runs are made up for, 0 to 1000; see Missed in Status
 	Disabled bool // until Enable
+
+	// Once is a store that the schedulers of several nodes share: each time of the job then belongs to one of them, which runs it; the
+	// others count it as Elsewhere in Status. Give all of them the job under one name, with the same times. A time is run at most once: not if the
+	// store cannot be reached within half a minute, nor if the node dies between taking it and the run. So CatchUp is 0, and Every
+	// counts from the beginning of 1970, as the nodes start at different times. An expression may not be @every.
+	Once store.Store
 }
 
 // Overlap determines what happens when it is time and the last Run of the job has not ended.
@@ -75,7 +83,7 @@ type Action struct {
 	run  func(p *actor.Process) error
 }
 
-// Send sends a message, from the scheduler. An error is noted in the job's Status.
+// Send sends a message, from the scheduler; for a job with Once from a process of its own. An error is noted in the job's Status.
 func Send[M any, A actor.Address](to A, message M) Action {
 	return Action{send: func(p *actor.Process) error { return actor.Send(p, to, message) }}
 }
@@ -96,9 +104,11 @@ type Status struct {
 	// CatchUp are made up for.
 	Missed  int
 	Skipped int // because of Overlap
-	Running int
-	Failed  int
-	Error   string // of the last run that failed
+	// Elsewhere counts the times that another node took, see Once of Job.
+	Elsewhere int
+	Running   int
+	Failed    int
+	Error     string // of the last run that failed
 }
 
 // Start starts a scheduler without jobs.
@@ -179,6 +189,10 @@ func (j *Job) check() error {
 		return fmt.Errorf("cron: job %q: there is no Overlap %d", j.Name, j.Overlap)
 	case j.CatchUp < 0 || j.CatchUp > maxCatchUp:
 		return fmt.Errorf("cron: job %q: CatchUp is %d, and 0 to %d", j.Name, j.CatchUp, maxCatchUp)
+	case j.Once != nil && j.CatchUp != 0:
+		return fmt.Errorf("cron: job %q: a job that runs Once in a cluster has no CatchUp", j.Name)
+	case j.Once != nil && strings.Contains(j.Spec, "@every"):
+		return fmt.Errorf("cron: job %q: set Every rather than @every for a job that runs Once in a cluster: its times count from 1970, and so are the same on all nodes", j.Name)
 	case j.Do.send == nil && j.Do.run == nil:
 		return errors.New("cron: job " + j.Name + " has nothing to do: set Do to cron.Send or cron.Run")
 	}

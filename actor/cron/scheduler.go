@@ -3,6 +3,7 @@ package cron
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -62,7 +63,9 @@ func (s *scheduler) Add(p *actor.Process, a add) (none sabir.Empty, err error) {
 	if len(s.jobs) >= MaxJobs {
 		return none, sabir.Errorf(actor.ErrTooMany.Code, actor.ErrTooMany.Name, "a scheduler has at most %d jobs", MaxJobs).AsRetryable()
 	}
-	if j.Every > 0 {
+	if j.Every > 0 && j.Once != nil {
+		j.schedule = every{time.Unix(0, 0), j.Every}
+	} else if j.Every > 0 {
 		j.schedule = every{p.Now(), j.Every}
 	} else if j.schedule, err = parse(j.Spec, j.Location); err != nil {
 		return none, err
@@ -161,7 +164,7 @@ const maxMissed = 100_000
 
 // do runs a job once.
 func (s *scheduler) do(p *actor.Process, j *job, now time.Time) {
-	if j.Do.send != nil {
+	if j.Do.send != nil && j.Once == nil {
 		j.status.Runs, j.status.Last = j.status.Runs+1, now
 		j.note(j.Do.send(p))
 		return
@@ -175,7 +178,7 @@ func (s *scheduler) do(p *actor.Process, j *job, now time.Time) {
 		return
 	}
 	j.status.Runs, j.status.Last = j.status.Runs+1, now
-	pid, err := actor.Spawn(p, runBehavior, j.Do.run)
+	pid, err := actor.Spawn(p, runBehavior, j.work())
 	if err != nil {
 		j.note(err)
 		return
@@ -204,7 +207,10 @@ func (s *scheduler) Down(p *actor.Process, d actor.Down) error {
 	r.stop()
 	j := r.job
 	j.status.Running--
-	if d.Reason != error(actor.ErrNormal) {
+	if errors.Is(d.Reason, errElsewhere) {
+		j.status.Elsewhere++
+		j.status.Runs--
+	} else if d.Reason != error(actor.ErrNormal) {
 		j.note(d.Reason)
 	}
 	if j.queued && s.jobs[j.Name] == j && j.status.Enabled {

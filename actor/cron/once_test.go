@@ -1,0 +1,132 @@
+package cron_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/cron"
+	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/actor/grain/store/memory"
+)
+
+// runs counts when a job ran, over all nodes.
+type runs struct {
+	mu sync.Mutex
+	at map[time.Time]int
+}
+
+func (r *runs) run(*actor.Process) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at[time.Now().Truncate(time.Second)]++
+	return nil
+}
+
+// schedulers starts systems, each with a scheduler that has the job.
+func schedulers(t *testing.T, n int, job cron.Job) (systems []*actor.System, pids []actor.PID) {
+	t.Helper()
+	for range n {
+		s := actor.NewSystem(actor.Config{})
+		t.Cleanup(func() { _ = s.Stop(context.Background()) })
+		pid, err := cron.Start(s)
+		if err == nil {
+			err = cron.Add(t.Context(), s, pid, job)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		systems, pids = append(systems, s), append(pids, pid)
+		time.Sleep(7 * time.Second) // nodes do not start at the same time
+	}
+	return systems, pids
+}
+
+func TestOfSeveralNodesOneRunsAJobAtEachTime(t *testing.T) {
+	for name, job := range map[string]cron.Job{
+		"expression": {Spec: "* * * * *"},
+		"interval":   {Every: time.Minute},
+		"jitter":     {Every: time.Minute, Jitter: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &runs{at: make(map[time.Time]int)}
+				job.Name, job.Once, job.Do = "report", memory.New(), cron.Run(r.run)
+				systems, pids := schedulers(t, 3, job)
+				time.Sleep(time.Hour)
+				total := 0
+				for at, times := range r.at {
+					total++
+					if times != 1 {
+						t.Errorf("at %s it ran %d times", at, times)
+					}
+				}
+				if total < 60 || total > 62 {
+					t.Errorf("it ran at %d minutes of an hour", total)
+				}
+				ran, elsewhere := 0, 0
+				for i, s := range systems {
+					list, err := cron.List(t.Context(), s, pids[i])
+					if err != nil || len(list) != 1 || list[0].Failed > 0 {
+						t.Fatalf("%+v, %v", list, err)
+					}
+					ran, elsewhere = ran+list[0].Runs, elsewhere+list[0].Elsewhere
+				}
+				if ran != total || elsewhere < 100 {
+					t.Errorf("the nodes count %d runs of %d, and %d elsewhere", ran, total, elsewhere)
+				}
+			})
+		})
+	}
+}
+
+// unknown is a store whose writes are made, and whose first answers are lost.
+type unknown struct {
+	store.Store
+	mu   sync.Mutex
+	lost int
+}
+
+func (u *unknown) Save(ctx context.Context, kind, key string, state []byte, revision uint64) (uint64, error) {
+	revision, err := u.Store.Save(ctx, kind, key, state, revision)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.lost > 0 && err == nil {
+		u.lost--
+		return 0, store.ErrOutcomeUnknown
+	}
+	return revision, err
+}
+
+func TestARunWhoseWriteWasNotAnsweredKnowsItsRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &runs{at: make(map[time.Time]int)}
+		schedulers(t, 2, cron.Job{Name: "report", Every: time.Minute, Once: &unknown{Store: memory.New(), lost: 5}, Do: cron.Run(r.run)})
+		time.Sleep(10 * time.Minute)
+		for at, times := range r.at {
+			if times != 1 {
+				t.Errorf("at %s it ran %d times", at, times)
+			}
+		}
+		if len(r.at) < 10 {
+			t.Errorf("it ran at %d minutes of ten", len(r.at))
+		}
+	})
+}
+
+func TestAJobThatRunsOnceHasTimesThatAreTheSameOnAllNodes(t *testing.T) {
+	w := newWorld(t)
+	for says, job := range map[string]cron.Job{
+		"CatchUp":   {Every: time.Minute, CatchUp: 1},
+		"set Every": {Spec: "@every 1m"},
+	} {
+		job.Name, job.Once, job.Do = "report", memory.New(), cron.Send(w.ear, call{})
+		if err := cron.Add(t.Context(), w.s, w.scheduler, job); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, which does not say %q", err, says)
+		}
+	}
+}
