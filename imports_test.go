@@ -30,7 +30,8 @@ var layers = map[string]int{
 	"web":   9,
 	"lease": 9, "gen": 10, "mcp": 10, "rpc": 10, "sabirtest": 10,
 	"examples": 11, "internal/conformance": 11, "internal/simulation": 11,
-	"cmd": 12, // sabir demo runs examples/shop
+	"cmd":  12, // sabir demo runs examples/shop
+	"docs": 12, // docs/site, which makes the web site
 }
 
 // partOf assigns packages below internal to top folders. Other packages below internal count as top folders of their own.
