@@ -224,7 +224,7 @@ func (h *eventHandler[T]) receiveIn(c *callContext, ctx context.Context, at *del
 		}
 	}
 	if h.queue != nil {
-		return h.queue.push(ctx, queuedEvent[T]{c.detached(), at, payload})
+		return h.queue.push(ctx, queuedEvent[T]{ctx: c.detached(), at: at, payload: payload})
 	}
 	if h.direct {
 		if err := h.run(c, c, payload); err != nil {

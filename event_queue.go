@@ -4,6 +4,9 @@ import (
 	"context"
 	"sync"
 	"time"
+	"unsafe"
+
+	"github.com/sabir-go/sabir/internal/memory"
 )
 
 // eventQueue hands the events of a Buffered handler to its goroutine.
@@ -14,21 +17,29 @@ type eventQueue[T any] struct {
 	senders sync.RWMutex  // held for reading while sending, so that no send is on a closed channel
 	closed  bool
 
-	bestEffort bool          // events are lost while the queue is full
-	closing    chan struct{} // closed before that, for senders that wait
+	bestEffort bool            // events are lost while the queue is full
+	closing    context.Context // ends before that, for senders that wait
+	close      context.CancelFunc
+
+	memory  *memory.Account
+	measure func(*T) int // of what a payload holds beside its own memory; nil for nothing
 }
 
 type queuedEvent[T any] struct {
 	ctx     *callContext
 	at      *delivery
 	payload T
+	size    int // what is counted for it
 }
 
 // queueTimeout is the time that an emitter waits at a full queue.
 const queueTimeout = 5 * time.Second
 
 func newEventQueue[T any](h *eventHandler[T], length int) *eventQueue[T] {
-	return &eventQueue[T]{handler: h, events: make(chan queuedEvent[T], length), ended: make(chan struct{}), closing: make(chan struct{})}
+	q := &eventQueue[T]{handler: h, events: make(chan queuedEvent[T], length), ended: make(chan struct{}),
+		memory: h.node.memory.Queue(), measure: memory.Sizer[T]()}
+	q.closing, q.close = context.WithCancel(context.Background())
+	return q
 }
 
 // drain handles events until the queue is closed and empty. A handler that ends the goroutine makes it continue on another.
@@ -40,11 +51,13 @@ func (q *eventQueue[T]) drain() {
 			close(q.ended)
 			return
 		}
+		q.memory.Give(e.size)
 		go q.drain()
 		q.handler.node.logEvent(e.ctx, e.at, panicError("the handler of "+e.at.op.name+" in "+q.handler.sub.Service, recover()))
 	}()
 	for e = range q.events {
 		q.handler.handle(e.ctx, e.at, e.payload)
+		q.memory.Give(e.size)
 	}
 	closed = true
 }
@@ -55,32 +68,57 @@ func (q *eventQueue[T]) push(ctx context.Context, e queuedEvent[T]) error {
 	if q.closed {
 		return errGroupGone
 	}
-	select {
-	case q.events <- e:
-		return nil
-	default:
+	e.size = q.sizeOf(e.payload)
+	if q.memory.Try(e.size) {
+		select {
+		case q.events <- e:
+			return nil
+		default:
+			q.memory.Give(e.size)
+		}
 	}
 	if q.bestEffort {
 		return nil
 	}
-	timeout := time.NewTimer(queueTimeout)
-	defer timeout.Stop()
-	select {
-	case q.events <- e:
-		return nil
-	case <-ctx.Done():
-		return e.at.op.contextError(ctx.Err())
-	case <-q.closing:
-		return errGroupGone
-	case <-timeout.C:
-		return &Error{Code: CodeResourceExhausted, Name: nameEventQueueFull, Node: e.at.op.node.id, Retryable: true,
-			Message: "the queue of " + q.handler.sub.Service + " for " + q.handler.sub.Pattern + " is full (" + itoa(cap(q.events)) + " events)"}
+	return q.wait(ctx, e)
+}
+
+// wait is push for an event that there is no space for, by number or by bytes.
+func (q *eventQueue[T]) wait(ctx context.Context, e queuedEvent[T]) error {
+	waiting, cancel := context.WithTimeout(ctx, queueTimeout)
+	defer cancel()
+	defer context.AfterFunc(q.closing, cancel)()
+	if q.memory.TakeWithin(waiting, e.size) {
+		select {
+		case q.events <- e:
+			return nil
+		case <-waiting.Done():
+			q.memory.Give(e.size)
+		}
 	}
+	switch {
+	case ctx.Err() != nil:
+		return e.at.op.contextError(ctx.Err())
+	case q.closing.Err() != nil:
+		return errGroupGone
+	}
+	return &Error{Code: CodeResourceExhausted, Name: nameEventQueueFull, Node: e.at.op.node.id, Retryable: true,
+		Message: "the queue of " + q.handler.sub.Service + " for " + q.handler.sub.Pattern + " is full (" + itoa(len(q.events)) + " of " + itoa(cap(q.events)) + " events)"}
+}
+
+// sizeOf returns the bytes that a payload holds while it waits.
+func (q *eventQueue[T]) sizeOf(payload T) int {
+	size := int(unsafe.Sizeof(payload))
+	if q.measure != nil {
+		measured := payload // so that only what is measured gets a place on the heap
+		size += q.measure(&measured)
+	}
+	return size
 }
 
 // finish closes the queue and waits until what is in it was handled, or for the context.
 func (q *eventQueue[T]) finish(ctx context.Context) error {
-	close(q.closing)
+	q.close()
 	q.senders.Lock()
 	q.closed = true
 	close(q.events)

@@ -77,7 +77,7 @@ func (n *Node) sendLater(e watchedEvent) {
 		w.queues[name] = q
 		go n.sendToWatcher(name, q)
 	}
-	if len(q.events) >= maxWatched || q.bytes+len(e.payload) > maxWatchedBytes {
+	if len(q.events) >= maxWatched || q.bytes+len(e.payload) > maxWatchedBytes || !n.memory.Own().Take(len(e.payload)) {
 		q.lost++
 		return
 	}
@@ -108,7 +108,13 @@ func (n *Node) nextWatched(name string, q *watcherQueue) (watchedEvent, bool) {
 		n.log.Warn("events were lost: those who watch them are too slow", "node", n.id, "watcher", name, "lost", q.lost)
 		q.lost = 0
 	}
-	if len(q.events) == 0 || n.State() == StateStopped {
+	if n.State() == StateStopped {
+		for _, e := range q.events {
+			n.memory.Own().Give(len(e.payload))
+		}
+		q.events = nil
+	}
+	if len(q.events) == 0 {
 		delete(w.queues, name)
 		return watchedEvent{}, false
 	}
@@ -116,5 +122,6 @@ func (n *Node) nextWatched(name string, q *watcherQueue) (watchedEvent, bool) {
 	q.events[0] = watchedEvent{}
 	q.events = q.events[1:]
 	q.bytes -= len(e.payload)
+	n.memory.Own().Give(len(e.payload))
 	return e, true
 }

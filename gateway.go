@@ -162,6 +162,9 @@ func (h *handler[In, Out]) serveInbound(in gateway.Inbound, format codec.Codec, 
 
 func (h *handler[In, Out]) runInbound(in *gateway.Inbound, f *typedRequest[In, Out], c *gatewayCall) (err error) {
 	if n := h.op.node; !h.op.inline {
+		if n.memory.Full() && h.op.classOf(in) > admission.Critical {
+			return n.tooManyCalls()
+		}
 		if !n.admission.Enter(in.Context, h.op.classOf(in), in.Limit) {
 			return n.tooManyCalls()
 		}

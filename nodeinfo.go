@@ -30,6 +30,8 @@ func (n *Node) Info() introspect.Node {
 	n.tableLock.Unlock()
 	info := introspect.Node{ID: n.id, State: n.State().String(), Since: since, Codecs: n.acceptedFormats(), Host: hostname(), PID: processID,
 		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Services: len(t.byFull), Actions: actions, AdminAddr: n.AdminAddr()}
+	used := n.memory.Usage()
+	info.Memory = &introspect.Memory{Waiting: used.Bytes, Streams: used.Streams, Limit: used.Limit, Refused: used.Refused, Ended: used.Ended}
 	if m := n.mesh.Load(); m != nil {
 		self := m.Member()
 		info.Addr, info.Zone, info.Labels, info.ClientOnly = self.Addr, self.Zone, self.Labels, self.ClientOnly

@@ -78,6 +78,7 @@ func (c *call[In]) free() {
 	var zero In
 	c.in, c.request, c.ctx = zero, Request{}, nil
 	h := &c.head
+	h.release()
 	h.next, h.from, h.at, h.count, h.priority, h.remote = nil, PID{}, 0, 1, PriorityNormal, false
 	c.of.calls.Put(c)
 }

@@ -1,11 +1,13 @@
 package actor
 
 import (
+	"math"
 	"reflect"
 	"sync"
 	"sync/atomic"
 
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/memory"
 )
 
 // An envelope is one entry of a mailbox: messages of one type from one sender, in the order in which they were sent, or one call, or
@@ -17,10 +19,29 @@ type envelope struct {
 	from     PID
 	at       int32 // messages handled so far
 	count    int32
+	held     int32           // bytes that memory counts for it
+	memory   *memory.Account // of the node that it came from; nil for none
 	priority Priority
 	call     bool // the body is a *call[T]
 	remote   bool // it came from another node, so no one here may wait for space
 	known    bool // the sender waits to learn whether it was accepted, whatever the mailbox's rule is: see SendConfirmed
+}
+
+// hold counts the bytes of what came from another node until the envelope is freed. It is false where there is no space.
+func (l *envelope) hold(bytes int, account *memory.Account) bool {
+	bytes = min(bytes, math.MaxInt32)
+	if !account.Take(bytes) {
+		return false
+	}
+	l.held, l.memory = int32(bytes), account
+	return true
+}
+
+func (l *envelope) release() {
+	if l.memory != nil {
+		l.memory.Give(int(l.held))
+		l.held, l.memory = 0, nil
+	}
 }
 
 // left counts the messages that were not handled yet.
@@ -131,6 +152,7 @@ func (b *batch[T]) free() {
 	clear(b.items)
 	b.items = b.items[:0]
 	h := &b.head
+	h.release()
 	h.next, h.from, h.at, h.count, h.priority, h.remote, h.known = nil, PID{}, 0, 0, PriorityNormal, false, false
 	if cap(b.items) == 1 {
 		b.of.single.Put(b)

@@ -198,7 +198,7 @@ func (s *session) readCall(r *postReader) error {
 		_ = s.system.refuse(l, problem(ErrTooMany, s.system.nodeName(), "%d calls of %s are being answered", maxInbound, s.node))
 		return nil
 	}
-	_ = s.deliver(h, l) // where it fails, failed notifies the caller
+	_ = s.deliver(h, l, len(value)) // where it fails, failed notifies the caller
 	return nil
 }
 

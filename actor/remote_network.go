@@ -9,6 +9,7 @@ import (
 	"unique"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
 )
@@ -110,7 +111,8 @@ func (n *network) linked(l *wire.Link) {
 
 // openSession begins a session on a link. Call it with mu held.
 func (n *network) openSession(p *peer, l *wire.Link) *session {
-	p.session = &session{system: n.system, link: l, node: p.node, pending: map[uint64]*pendingReply{}, inbound: map[uint64]*remoteCall{}}
+	p.session = &session{system: n.system, link: l, node: p.node, pending: map[uint64]*pendingReply{}, inbound: map[uint64]*remoteCall{},
+		memory: memory.OfNode(n.system.node).Connection()}
 	n.byLink.Store(l, p.session)
 	n.sendHello(p.session)
 	return p.session

@@ -113,9 +113,13 @@ func (s *session) head(r *postReader) envelopeHeader {
 	return h
 }
 
-// deliver puts an envelope into the mailbox of its receiver.
-func (s *session) deliver(h envelopeHeader, l *envelope) error {
+// deliver puts an envelope, which came in so many bytes, into the mailbox of its receiver.
+func (s *session) deliver(h envelopeHeader, l *envelope, bytes int) error {
 	l.from, l.priority, l.remote = h.from, h.priority, true
+	if l.priority >= PriorityNormal && !l.hold(bytes, s.memory) {
+		s.system.dead.dropped.Add(int64(l.count))
+		return s.system.refuse(l, problem(ErrMailboxFull, s.system.nodeName(), "what came from %s and waits in mailboxes takes as much memory as it may", s.node))
+	}
 	to, err := h.to.resolve(s.system)
 	if err != nil {
 		s.system.dead.undelivered.Add(int64(l.count))
@@ -134,9 +138,10 @@ func (s *session) readSend(r *postReader) error {
 		return s.skipMessages(r, d, err)
 	}
 	for len(r.data) > 0 {
+		before := len(r.data)
 		l, err := values.envelope(r)
 		if l != nil {
-			_ = s.deliver(h, l) // counted; the sender does not wait
+			_ = s.deliver(h, l, before-len(r.data)) // counted; the sender does not wait
 		}
 		if r.bad {
 			return errMalformed
@@ -189,6 +194,7 @@ func (s *session) readConfirmed(r *postReader) error {
 	values, err := d.reader(s.system.nodeName())
 	if err == nil {
 		var l *envelope
+		size := len(r.data)
 		if l, err = values.envelope(r); r.end() != nil {
 			if l != nil {
 				l.body.free()
@@ -197,7 +203,7 @@ func (s *session) readConfirmed(r *postReader) error {
 		}
 		if err == nil {
 			l.known = true
-			err = s.deliver(h, l)
+			err = s.deliver(h, l, size)
 		}
 	}
 	if err != nil {

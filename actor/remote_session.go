@@ -11,6 +11,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -20,6 +21,7 @@ type session struct {
 	link   *wire.Link
 	node   string
 	ended  atomic.Bool
+	memory *memory.Account // of what came from the peer and waits in mailboxes
 
 	// run of the peer
 	home                         unique.Handle[home] // the peer's

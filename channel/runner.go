@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/memory"
 )
 
 // runner is a running consumer: one goroutine receives messages, each message has one for its handler, and one notifies the
@@ -31,6 +32,8 @@ type runner struct {
 	handling  context.Context // ends when handlers are no longer waited for
 	abandon   context.CancelFunc
 
+	memory    *memory.Account       // of the messages in flight
+	expected  int64                 // bytes of the next message: those of the largest lately; 0 before the first. For receive alone
 	slots     chan struct{}         // one taken for each message in flight
 	handled   chan *engine.Delivery // whose handlers have returned nil; its buffer holds all that are in flight
 	idle      chan struct{}         // closed when nothing is in flight any more, and nothing will be
@@ -64,6 +67,7 @@ func openRunner(ctx context.Context, c *consumer, n *sabir.Node) (*runner, error
 		log:   n.Log().With("node", n.ID(), "channel", c.spec.Name, "group", c.Group),
 		slots: make(chan struct{}, c.MaxInFlight), handled: make(chan *engine.Delivery, c.MaxInFlight),
 		idle: make(chan struct{}), ended: make(chan struct{}), tracked: make(map[*engine.Delivery]bool)}
+	r.memory = memory.OfNode(n).Queue()
 	r.group, err = store.Join(ctx, engine.GroupSpec{Channel: c.spec.Name, Name: c.Group, From: c.position(), AckWait: c.AckWait,
 		InFlight: c.MaxInFlight})
 	if err != nil {
@@ -115,8 +119,11 @@ func (r *runner) receive() {
 	failing := false
 	for pause := 50 * time.Millisecond; ; {
 		free := r.takeSlots()
-		if free == 0 {
+		if free == 0 || !r.awaitSpace() {
 			return
+		}
+		for fits := r.fits(); free > fits; free-- {
+			<-r.slots
 		}
 		list, err := r.group.Receive(r.receiving, free)
 		for range free - len(list) {
@@ -162,12 +169,38 @@ func (r *runner) track(d *engine.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tracked[d] = true
+	r.memory.Hold(len(d.Data))
+	r.expected = max(int64(len(d.Data)), r.expected*15/16)
+}
+
+// awaitSpace waits while the messages that are here take as much memory as they may, and is false when no more is to be received.
+func (r *runner) awaitSpace() bool {
+	expected := int(r.size())
+	if !r.memory.TakeWithin(r.receiving, expected) {
+		return false
+	}
+	r.memory.Give(expected)
+	return true
+}
+
+// size is the number of bytes that the next message is expected to have.
+func (r *runner) size() int64 {
+	if r.expected > 0 {
+		return r.expected
+	}
+	return int64(max(1, r.spec.MaxMessage))
+}
+
+// fits is the number of messages to ask for, by the size of those before. It is one at least.
+func (r *runner) fits() int {
+	return int(max(1, min(r.memory.Space()/r.size(), int64(r.MaxInFlight))))
 }
 
 func (r *runner) free(d *engine.Delivery) {
 	r.mu.Lock()
 	delete(r.tracked, d)
 	r.mu.Unlock()
+	r.memory.Give(len(d.Data))
 	<-r.slots
 }
 

@@ -38,7 +38,8 @@ type Node struct {
 	Services   int               `json:"services"`
 	Actions    int               `json:"actions"`
 	Load       Load              `json:"load"`
-	RTT        time.Duration     `json:"rtt,omitempty"` // of a ping over the link to it, in nanoseconds
+	Memory     *Memory           `json:"memory,omitempty"` // of what waits in it; $node.info has it
+	RTT        time.Duration     `json:"rtt,omitempty"`    // of a ping over the link to it, in nanoseconds
 	// NotReady says why calls should rather go to other nodes, as GET /ready does; "" where they may come. $node.info has it.
 	NotReady string `json:"notReady,omitempty"`
 	// Checks are what its services and extensions need, as they were found last. $node.info has them.
@@ -84,6 +85,15 @@ type LeftOut struct {
 type Load struct {
 	CPU      float64 `json:"cpu"`      // share of its processors that its process uses, 0 to 1
 	InFlight int     `json:"inFlight"` // calls from other nodes that it is serving
+}
+
+// Memory is what waits in a node for something slow, see sabir.BufferLimits.
+type Memory struct {
+	Waiting int64 `json:"waiting"` // bytes
+	Streams int64 `json:"streams"` // bytes of them in streams and in answers over HTTP
+	Limit   int64 `json:"limit"`   // bytes
+	Refused int64 `json:"refused"` // values and streams that there was no space for, since the node was made
+	Ended   int64 `json:"ended"`   // streams and answers that were cut off, since their receivers stood still
 }
 
 // Service describes a running service: $node.services lists those that a node knows, of its own and of other nodes.

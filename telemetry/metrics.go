@@ -30,6 +30,7 @@ const (
 	errorNameKey     = attribute.Key("sabir.error.name")
 	requestIDKey     = attribute.Key("sabir.request_id")
 	signalKey        = attribute.Key("sabir.signal")
+	nodeKey          = attribute.Key("sabir.node")
 )
 
 const system = "sabir"

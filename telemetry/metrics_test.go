@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -336,6 +337,32 @@ func TestABreakerIsOpenUntilItCloses(t *testing.T) {
 	p.expect(t, "sabir_breaker_openings_total", of, 2)
 	p.expect(t, "sabir_breaker_probes_total", of, 2)
 	p.expect(t, "sabir_breaker_closings_total", of, 1)
+}
+
+func TestMetricsShowWhatWaitsInEachNodeOfTheTelemetry(t *testing.T) {
+	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
+	release := make(chan struct{})
+	s := sabir.NewService("slow")
+	sabir.On(s, "job", func(context.Context, string) error { <-release; return nil }, sabir.Buffered(10))
+	node := start(t, sabir.Serve(s), sabir.Use(tel.Middleware()), sabir.BufferLimits(8<<20, 0))
+	other := sabir.NewNode(sabir.NodeID("other")) // of another telemetry, or none
+	if err := other.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer other.Stop(context.Background())
+	if err := sabir.Emit(t.Context(), node, "job", strings.Repeat("x", 100<<10)); err != nil {
+		t.Fatal(err)
+	}
+	p, of := scrape(t, tel), labels{"sabir_node": node.ID()}
+	if waiting := p.value("sabir_memory_waiting_bytes", of); waiting < 100<<10 || waiting > 101<<10 {
+		t.Errorf("%v bytes wait; the page has %v", waiting, p["sabir_memory_waiting_bytes"])
+	}
+	p.expect(t, "sabir_memory_limit_bytes", of, 8<<20)
+	p.expect(t, "sabir_memory_refused_total", of, 0)
+	if nodes := len(p["sabir_memory_limit_bytes"].Metric); nodes != 1 {
+		t.Errorf("%d nodes are shown", nodes)
+	}
+	close(release)
 }
 
 // peer is another node, as this one's calls see it.

@@ -45,6 +45,7 @@ func (p producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 		}
 		list = append(list, w.signals(m.signals.list())...)
 		list = append(list, w.refused(p.telemetry.refused())...)
+		list = append(list, w.memory(p.telemetry.running())...)
 	}
 	if b := p.telemetry.batches; b != nil {
 		w := writer{start: b.since, now: now}
@@ -162,6 +163,24 @@ func (w writer) refused(r introspect.Refused) []metricdata.Metrics {
 	}
 	return append(w.sum("sabir.links.forged", "{packet}", "Packets, records and announcements that no holder of the cluster key made.", true, one(r.Forged)),
 		w.sum("sabir.http.heads.refused", "{request}", "Requests over HTTP whose form RFC 9112 does not allow, or lets a server refuse.", true, one(r.HTTPHeads))...)
+}
+
+// memory writes what waits in the nodes.
+func (w writer) memory(nodes []introspect.Node) []metricdata.Metrics {
+	var waiting, streams, limits, refused, ended []metricdata.DataPoint[int64]
+	for _, node := range nodes {
+		used, of := node.Memory, attribute.NewSet(nodeKey.String(node.ID))
+		waiting = append(waiting, w.point(of, used.Waiting))
+		streams = append(streams, w.point(of, used.Streams))
+		limits = append(limits, w.point(of, used.Limit))
+		refused = append(refused, w.point(of, used.Refused))
+		ended = append(ended, w.point(of, used.Ended))
+	}
+	list := w.sum("sabir.memory.waiting", "By", "Bytes of what waits in the node for something slow.", false, waiting)
+	list = append(list, w.sum("sabir.memory.streams", "By", "Bytes of them in streams, and in answers over HTTP.", false, streams)...)
+	list = append(list, w.sum("sabir.memory.limit", "By", "Bytes that may wait in the node.", false, limits)...)
+	list = append(list, w.sum("sabir.memory.refused", "{value}", "Values and streams that there was no space for.", true, refused)...)
+	return append(list, w.sum("sabir.memory.ended", "{stream}", "Streams and answers cut off, since their receivers stood still.", true, ended)...)
 }
 
 func oneIf(yes bool) int64 {

@@ -15,7 +15,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -235,6 +238,18 @@ func (t *Telemetry) enter(n *sabir.Node) {
 		t.nodes = make(map[*sabir.Node]introspect.Refused)
 	}
 	t.nodes[n] = introspect.Refused{}
+}
+
+// running describes the nodes that have started and not stopped, by their ids.
+func (t *Telemetry) running() (list []introspect.Node) {
+	t.mu.Lock()
+	nodes := slices.Collect(maps.Keys(t.nodes))
+	t.mu.Unlock()
+	for _, n := range nodes {
+		list = append(list, n.Info())
+	}
+	slices.SortFunc(list, func(a, b introspect.Node) int { return strings.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(list, func(a, b introspect.Node) bool { return a.ID == b.ID })
 }
 
 func (t *Telemetry) leave(ctx context.Context, n *sabir.Node) error {

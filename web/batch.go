@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/isolate"
+	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -41,6 +42,7 @@ type batchResult struct {
 	// are in the answer of the batch, where clients look for them.
 	Headers map[string][]string `json:"headers,omitempty"`
 
+	held           int      // bytes that are counted for it
 	reached        bool     // the filters have let the call pass
 	cookies        []string // set by the call itself
 	sessionCookies []string // set by the filters before the call, such as those that prolong or end a session
@@ -71,11 +73,17 @@ func (rc *requestContext) batch() {
 	answers := make([]batchResult, len(calls))
 	var running sync.WaitGroup
 	slots := make(chan struct{}, batchWidth)
+	account := rc.memory.Queue() // of the answers
+	defer func() {
+		for i := range answers {
+			account.Give(answers[i].held)
+		}
+	}()
 	for i := range calls {
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
-			rc.callOne(calls[i], i, end, &answers[i])
+			rc.callOne(calls[i], i, end, &answers[i], account)
 		})
 	}
 	running.Wait()
@@ -89,7 +97,7 @@ func (rc *requestContext) batch() {
 }
 
 // callOne makes one call of a batch.
-func (rc *requestContext) callOne(c batchCall, i int, end time.Time, answer *batchResult) {
+func (rc *requestContext) callOne(c batchCall, i int, end time.Time, answer *batchResult, account *memory.Account) {
 	path := rc.to.routeGroup.prefix + actionPath(c.Action)
 	x := &exchange.Exchange{Context: rc.Context, Method: http.MethodPost, Path: path, Host: rc.Host, Body: c.Input,
 		Remote: rc.Remote, TLS: rc.TLS, HTTP2: rc.HTTP2, ID: rc.ID + "-" + itoa(i+1), Limit: rc.Limit}
@@ -104,6 +112,8 @@ func (rc *requestContext) callOne(c batchCall, i int, end time.Time, answer *bat
 			sub.fail(isolate.Fault(p))
 		}
 		rc.addResult(answer, x, c.Action)
+		answer.held = cap(x.Out)
+		account.Hold(answer.held)
 	}()
 	to := rc.tables.get().calls[path]
 	switch {
@@ -111,6 +121,8 @@ func (rc *requestContext) callOne(c batchCall, i int, end time.Time, answer *bat
 		sub.fail(rc.notFound(path))
 	case to.action.Stream:
 		sub.fail(&sabir.Error{Code: sabir.CodeInvalidArgument, Name: sabir.ErrStreamWanted.Name, Message: c.Action + " is a stream, which no batch can hold"})
+	case account.Space() <= 0: // before the call, as nothing of what it does could be taken back
+		sub.fail(rc.holdsTooMuch())
 	case time.Until(end) <= 0:
 		sub.fail(sabir.NewError(sabir.CodeDeadlineExceeded, sabir.ErrDeadlineExceeded.Name, "the deadline of the batch passed before "+c.Action+" was called"))
 	default:

@@ -249,7 +249,7 @@ func (c *Client) read(response *http.Response) ([]byte, error) {
 		return nil, errTooLong
 	}
 	size := min(max(response.ContentLength, 512), 1<<20) + 1 // one more, to meet the end without growing
-	answer, err := readAll(make([]byte, 0, size), io.LimitReader(response.Body, c.maxAnswer+1))
+	answer, _, err := readAll(make([]byte, 0, size), io.LimitReader(response.Body, c.maxAnswer+1), nil)
 	if err == nil && int64(len(answer)) > c.maxAnswer {
 		return nil, errTooLong
 	}

@@ -58,6 +58,12 @@ func (s *server) Late(x *exchange.Exchange) {
 	v.fail(sabir.NewError(sabir.CodeDeadlineExceeded, sabir.ErrDeadlineExceeded.Name, "the deadline passed before "+v.to.name()+" answered"))
 }
 
+// Full makes the response if there is no space for the body of the request.
+func (s *server) Full(x *exchange.Exchange) {
+	v := requestContext{Exchange: x, server: s, to: x.Route.(*target)}
+	v.fail(s.holdsTooMuch())
+}
+
 // Busy makes the response when too many handlers have exceeded their limits and still run.
 func (s *server) Busy(x *exchange.Exchange) {
 	v := requestContext{Exchange: x, server: s, to: x.Route.(*target)}

@@ -38,11 +38,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.openStream(w, r, x, to)
 	default:
 		x.Route = to
-		whole := s.read(x, w, r, to)
+		account := s.accountOf(r)
+		held, whole := s.read(x, w, r, to, account)
+		defer account.Give(held)
 		if whole {
 			s.handleInGoroutine(x, to)
 		}
-		write(w, r, x)
+		writeCounted(w, r, x, account)
 		if !whole {
 			linger(w, r)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/sabir-go/sabir/internal/http1"
 	"github.com/sabir-go/sabir/internal/httpgateway"
 	"github.com/sabir-go/sabir/internal/httpstream"
+	"github.com/sabir-go/sabir/internal/memory"
 )
 
 func init() {
@@ -35,6 +36,7 @@ func init() {
 type server struct {
 	node     *sabir.Node
 	config   gateway.HTTPConfig
+	memory   *memory.Budget
 	crowded  func() bool // more calls come than the node can answer; nil under Handler
 	settings *settings
 	tables   tables
@@ -75,7 +77,7 @@ func newServer(n *sabir.Node, config gateway.HTTPConfig) (*server, error) {
 			n.Log().Warn("a request has passed a proxy that web.TrustProxies does not name: filters take the proxy for the client", "proxy", connection)
 		})
 	}
-	f := &server{node: n, config: config, settings: s, streams: httpstream.New(n, httpstream.Limits{})}
+	f := &server{node: n, config: config, settings: s, memory: memory.OfNode(n), streams: httpstream.New(n, httpstream.Limits{})}
 	f.clients = newClients(s.clients, &s.proxies, n.Log())
 	f.tables.server = f
 	return f, nil
@@ -157,7 +159,7 @@ func (s *server) Start(ctx context.Context) error {
 	if s.clients != nil {
 		admit = s.clients.connect
 	}
-	s.engine = http1.NewServer(http1.Config{Handler: s, TLS: s.config.TLS, Crowded: s.crowded, Admit: admit, Log: s.node.Log(),
+	s.engine = http1.NewServer(http1.Config{Handler: s, TLS: s.config.TLS, Crowded: s.crowded, Admit: admit, Memory: s.memory, Log: s.node.Log(),
 		Limits: http1.Limits{Connections: l.connections, HeadTime: l.readHeaders, BodyTime: l.readBody, CallTime: s.settings.root.timeout,
 			WriteTime: l.write, IdleTime: l.idle, Drain: l.drain, Quiet: l.quiet},
 		Fallback: &http.Server{

@@ -164,15 +164,16 @@ func (c *cli) nodesCommand() *cobra.Command {
 		GroupID: groupUse,
 		Short:   "List the nodes of the cluster",
 		Long: `Lists the nodes of a cluster: their state, zone and address, how busy they are,
-how far away, what they offer, and the process each runs in. A node to which others
-send no calls of an action for a while, because it answers them worse than the
-rest, is shown as sick; one that misses what it needs, such as a database, as not
-ready, with what it is. A node of another framework, which a bridge speaks with, has
-that framework for an address. REFUSED counts packets that no holder of the cluster key
-made, and HTTP requests whose form may be read in two ways. With --join every
-node is asked itself, and the round trip is that of a call from here; over HTTP
-all is what the asked node knows. Client-only nodes, such as this command line, are left
-out without --all. --json tells more: labels, host, version of Go.`,
+how much waits in them for something slow, how far away they are, what they offer,
+and the process each runs in. A node to which others send no calls of an action for
+a while, because it answers them worse than the rest, is shown as sick; one that
+misses what it needs, such as a database, as not ready, with what it is. A node of
+another framework, which a bridge speaks with, has that framework for an address.
+REFUSED counts packets that no holder of the cluster key made, and HTTP requests
+whose form may be read in two ways. With --join every node is asked itself, and the
+round trip is that of a call from here; over HTTP all is what the asked node knows.
+Client-only nodes, such as this command line, are left out without --all. --json
+tells more: labels, host, version of Go.`,
 		Example: `  sabir nodes --join tcp://:7700
   sabir nodes --json
   SABIR_URL=http://10.0.0.7:3000 sabir nodes`,
@@ -199,7 +200,7 @@ out without --all. --json tells more: labels, host, version of Go.`,
 // probesOfList is the number of times that nodes are asked: the first call on a link costs more than those that follow.
 const probesOfList = 3
 
-var nodeHeader = []string{"NODE", "STATE", "UP", "ZONE", "ADDRESS", "CPU", "IN FLIGHT", "RTT", "REFUSED", "SERVICES", "PID"}
+var nodeHeader = []string{"NODE", "STATE", "UP", "ZONE", "ADDRESS", "CPU", "IN FLIGHT", "WAITING", "RTT", "REFUSED", "SERVICES", "PID"}
 
 func nodeRow(s surveyed) []string {
 	trip := "-"
@@ -207,7 +208,7 @@ func nodeRow(s surveyed) []string {
 		trip = micros(float64(s.RTT) / 1e3)
 	}
 	return []string{s.ID, s.shownState(), ago(s.Since), firstOf(s.Zone, "-"), firstOf(s.Addr, s.Framework, "-"), fmt.Sprintf("%.0f %%", s.Load.CPU*100),
-		grouped(int64(s.Load.InFlight)), trip, refusals(s.Refused), orDash(s.Offers), fmt.Sprint(s.PID)}
+		grouped(int64(s.Load.InFlight)), waiting(s.Memory), trip, refusals(s.Refused), orDash(s.Offers), fmt.Sprint(s.PID)}
 }
 
 // refusals shows how much a node has refused: "3 forged, 1 HTTP".
@@ -220,6 +221,14 @@ func refusals(r introspect.Refused) string {
 		parts = append(parts, grouped(int64(r.HTTPHeads))+" HTTP")
 	}
 	return orDash(parts)
+}
+
+// waiting is the memory of what waits in a node, and the part of what may.
+func waiting(m *introspect.Memory) string {
+	if m == nil || m.Limit == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f MiB (%d %%)", float64(m.Waiting)/(1<<20), 100*m.Waiting/m.Limit)
 }
 
 // hidden reports whether a service is the runtime's own.

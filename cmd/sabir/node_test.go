@@ -156,7 +156,7 @@ func TestListsOfANode(t *testing.T) {
 		"all actions":        {[]string{"actions", "--all"}, []string{"$node.info"}, "\x00"},
 		"no action":          {[]string{"actions", "nothing"}, []string{"no action is called like that"}, "ACTION"},
 		"services":           {[]string{"services"}, []string{"SERVICE", "order.created, order.rejected", "users, stock", "takes orders"}, "$node"},
-		"nodes":              {[]string{"nodes"}, []string{"NODE", node.ID(), "running", "mail, orders, stock, users"}, "\x00"},
+		"nodes":              {[]string{"nodes"}, []string{"NODE", "WAITING", "0.0 MiB (0 %)", node.ID(), "running", "mail, orders, stock, users"}, "\x00"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := sabirRun(t, test.args...)

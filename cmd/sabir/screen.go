@@ -84,7 +84,7 @@ func (s *screen) frame(width, height int) []string {
 	nodes := [][]string{{"NODE", "STATE", "UP", "CPU", "IN FLIGHT", "RTT", "SERVICES"}}
 	for _, n := range f.Nodes {
 		row := nodeRow(n)
-		nodes = append(nodes, []string{row[0], row[1], row[2], row[5], row[6], row[7], row[8]})
+		nodes = append(nodes, []string{row[0], row[1], row[2], row[5], row[6], row[8], row[10]})
 	}
 	lines = append(lines, s.table(nodes, width)...)
 	if len(f.Mute) > 0 {

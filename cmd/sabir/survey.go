@@ -155,7 +155,7 @@ func (g *clusterClient) probe(ctx context.Context, s *surveyed, times int) {
 		if took := time.Since(start); s.RTT == 0 || took < s.RTT {
 			s.RTT = took
 		}
-		s.State, s.Load, s.Refused = info.State, info.Load, info.Refused
+		s.State, s.Load, s.Refused, s.Memory = info.State, info.Load, info.Refused, info.Memory
 		s.NotReady, s.Checks, s.AdminAddr = info.NotReady, info.Checks, info.AdminAddr
 		s.Load.InFlight = max(0, info.Load.InFlight-1) // without the question itself
 	}

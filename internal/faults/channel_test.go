@@ -28,7 +28,7 @@ import (
 )
 
 // chaosTime is the time for which publishers, consumers and the broker are killed repeatedly.
-var chaosTime = flag.Duration("chaos", 30*time.Second, "how long each broker's channels are put under fire")
+var chaosTime = flag.Duration("chaos", 15*time.Second, "how long each broker's channels are put under fire")
 
 // A message that was acknowledged to its publisher is never lost: every group handles it at least once, although
 // publishers, consumers and the broker are killed at random, by SIGKILL, while it is on its way.
@@ -44,6 +44,7 @@ func TestAcknowledgedMessagesSurviveKillsOfPublishersConsumersAndTheBroker(t *te
 		{brokers.RabbitMQ, brokers.Config{}, 8 * time.Second},
 	} {
 		t.Run(string(test.kind), func(t *testing.T) {
+			t.Parallel() // each has its own broker and processes
 			broker := brokers.ForTest(t, test.kind, test.config)
 			c := &chaos{t: t, broker: broker, acknowledged: make(map[string]bool), handled: make(map[string]map[string]int)}
 			for _, group := range chaosGroups {

@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	_ = flag.Set("test.parallel", "4") // whatever the number of processors: those that are parallel wait most of the time
-	goleak.VerifyTestMain(brokers.Stopping(m),
-		// KCP's library has one scheduler for the process, which starts with it and never ends.
-		goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).sched"),
-		goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).prepend"))
+	// KCP's library has one scheduler for the process, which starts with it and never ends.
+	endless := []goleak.Option{goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).sched"),
+		goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).prepend")}
+	goleak.VerifyTestMain(brokers.Stopping(m, endless...), endless...)
 }

@@ -40,12 +40,12 @@ func goesOnAnswering(t *testing.T, serverSetup, callerSetup setup) {
 	caller.awaitOffers("server")
 	const work = time.Millisecond
 	answered := func(r report) float64 { return float64(r.ByNode["server"]) / r.Took.Seconds() }
-	alone := ask[report](caller, "load", workload{Callers: 4, For: 2 * time.Second, Work: work})
+	alone := ask[report](caller, "load", workload{Callers: 4, For: time.Second, Work: work})
 	capacity := answered(alone)
 	t.Logf("capacity %.0f/s: %v", capacity, alone)
 	before := server.figures()
 
-	flooded := ask[report](caller, "load", workload{Callers: 300, For: 4 * time.Second, Work: work, Timeout: 50 * time.Millisecond, Pause: 30 * time.Millisecond})
+	flooded := ask[report](caller, "load", workload{Callers: 300, For: 2 * time.Second, Work: work, Timeout: 50 * time.Millisecond, Pause: 30 * time.Millisecond})
 	goodput := answered(flooded)
 	t.Logf("asked for %.0f/s: %.0f/s answered in time: %v", float64(flooded.Calls)/flooded.Took.Seconds(), goodput, flooded)
 	if goodput < capacity/2 {
@@ -75,14 +75,15 @@ func goesOnAnswering(t *testing.T, serverSetup, callerSetup setup) {
 func TestANodeThatIsAskedForMoreThanItCanDoOverHTTPGoesOnAnsweringInTime(t *testing.T) {
 	server := start(t, setup{ID: "server", Works: true, HTTP: true, Processors: 1})
 	c := &httpCallers{t: t, base: "http://" + ask[string](server, "http address", nil)}
-	alone := c.load(4, 2*time.Second, waitLimit, 0)
-	capacity := float64(alone.answered) / 2
+	const lasting = 2 * time.Second
+	alone := c.load(4, lasting/2, waitLimit, 0)
+	capacity := float64(alone.answered) / (lasting / 2).Seconds()
 	stop := c.watchHealth()
-	flooded := c.load(200, 4*time.Second, 500*time.Millisecond, 500*time.Millisecond)
+	flooded := c.load(200, lasting, 500*time.Millisecond, 500*time.Millisecond)
 	slowest, asked := stop()
-	goodput := float64(flooded.answered) / 4
+	goodput := float64(flooded.answered) / lasting.Seconds()
 	t.Logf("capacity %.0f/s; asked for %.0f/s: %.0f/s answered in time, %+v; health asked %d times, the slowest %v",
-		capacity, float64(flooded.answered+flooded.refused+flooded.late+flooded.other)/4, goodput, flooded, asked, slowest)
+		capacity, float64(flooded.answered+flooded.refused+flooded.late+flooded.other)/lasting.Seconds(), goodput, flooded, asked, slowest)
 	if goodput < capacity/3 {
 		t.Errorf("%.0f/s were answered in time, of %.0f/s that the node can do", goodput, capacity)
 	}
@@ -188,7 +189,7 @@ func TestANodeThatIsAskedForMoreThanItCanDoAnswersCriticalCallsFirst(t *testing.
 	server := start(t, setup{ID: "server", Works: true, Processors: 1})
 	caller := start(t, setup{ID: "caller", Seeds: []string{server.addr}})
 	caller.awaitOffers("server")
-	const work, timeout, lasting = time.Millisecond, 100 * time.Millisecond, 4 * time.Second
+	const work, timeout, lasting = time.Millisecond, 100 * time.Millisecond, 2 * time.Second
 	sheddable := begin[report](caller, "load", workload{Callers: 300, For: lasting, Work: work, Timeout: timeout, Pause: 30 * time.Millisecond, Priority: sabir.PrioritySheddable})
 	critical := ask[report](caller, "load", workload{Callers: 10, For: lasting, Work: work, Timeout: timeout, Pause: 40 * time.Millisecond, Priority: sabir.PriorityCritical})
 	shed := sheddable()

@@ -44,7 +44,7 @@ func TestOneSickNodeOfThreeCostsNoCalls(t *testing.T) {
 				start(t, setup{ID: "well-2", Works: true, Seeds: []string{sick.addr}})
 				caller := start(t, setup{ID: "caller", Seeds: []string{sick.addr}, Retry: !test.once, Breaker: breaker, Balance: test.balance, Zone: test.zone})
 				caller.awaitOffers("sick", "well-1", "well-2")
-				r := ask[report](caller, "load", workload{Callers: 37, For: 6 * time.Second, Wait: 2 * time.Millisecond, Pause: 10 * time.Millisecond, Keys: test.keys})
+				r := ask[report](caller, "load", workload{Callers: 37, For: 3 * time.Second, Wait: 2 * time.Millisecond, Pause: 10 * time.Millisecond, Keys: test.keys})
 				there := sick.figures().Sick
 				t.Logf("%v; failed %.3f %%, by node %v, the sick one got %d", r, 100*float64(r.failures())/float64(r.Calls), r.ByNode, there)
 				if share := float64(r.failures()) / float64(r.Calls); share > mayFail && !test.once {

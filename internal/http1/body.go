@@ -38,6 +38,9 @@ func (c *conn) readLong(at, length int) bool {
 		if len(w.body) == cap(w.body) {
 			w.body = slices.Grow(w.body, min(len(w.body)+firstIn, length-len(w.body)))
 		}
+		if !c.holdBody(cap(w.body)) {
+			return c.refuseBody()
+		}
 		c.into = w.body[len(w.body):min(cap(w.body), length)]
 		n := c.read()
 		if n <= 0 {

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -65,6 +66,10 @@ type conn struct {
 	freed     atomic.Bool // the server no longer lists it
 	index     int         // in Server.conns; guarded by Server.mu
 	uncount   func()      // see Config.Admit; nil for nothing to do
+
+	account *memory.Account // nil until something is counted
+	window  *memory.Window  // of answers; nil until one is long
+	held    int             // counted for the body
 
 	whileGone atomic.Pointer[func()] // see WhileGone; nil for none
 
@@ -216,7 +221,9 @@ func (c *conn) serveRequests() bool {
 			return false
 		}
 		w.request = requestLine{x.Method, x.Path, x.Query, x.Host, x.ID, x.Route}
-		if !c.readBody(size) || !c.call() || !c.respond() {
+		goesOn := c.readBody(size) && c.call() && c.respond()
+		c.giveBody()
+		if !goesOn {
 			return false
 		}
 	}
@@ -325,7 +332,7 @@ func (c *conn) bufferResponse(last bool) bool {
 	var rest []byte
 	w.out, rest = c.server.appendResponse(w.out, &w.x, last)
 	if rest != nil {
-		return c.flush() && c.write(rest)
+		return c.flush() && c.writeLong(rest)
 	}
 	if len(w.out) >= maxOut {
 		return c.flush()
@@ -339,7 +346,7 @@ func (c *conn) flush() bool {
 	if len(w.out) == 0 {
 		return true
 	}
-	ok := c.write(w.out)
+	ok := c.writeLong(w.out)
 	w.out = w.out[:0]
 	return ok
 }
@@ -370,6 +377,7 @@ func (c *conn) linger() {
 // finish ends the connection's goroutine. It is deferred, so it also runs after a panic or runtime.Goexit in a handler.
 func (c *conn) finish() {
 	p := recover()
+	c.giveBody()
 	if p != nil && p != http.ErrAbortHandler {
 		c.server.log.Error("http handler panicked", "panic", fmt.Sprint(p), "stack", string(bytes.TrimSpace(debug.Stack())))
 	}

@@ -25,6 +25,7 @@ func (upper) Failed(x *exchange.Exchange) { x.Status, x.Out = http.StatusInterna
 
 func (upper) Late(x *exchange.Exchange) { x.Status = http.StatusGatewayTimeout }
 
+func (upper) Full(x *exchange.Exchange) { x.Status = http.StatusServiceUnavailable }
 func (upper) Busy(x *exchange.Exchange) { x.Status = http.StatusServiceUnavailable }
 
 func Example() {

@@ -22,7 +22,7 @@ func TestTenThousandIdleConnectionsAreSmall(t *testing.T) {
 		t.Skipf("the system allows only %d open files", limit.Cur)
 	}
 	s, addr := serve(t, &handler{serve: func(x *exchange.Exchange) { x.Out = append(x.Out, deep(32)) }})
-	before := memory()
+	before := inUse()
 	command := exec.CommandContext(t.Context(), os.Args[0])
 	command.Env = append(os.Environ(), crowdVariable+"="+addr)
 	in, err := command.StdinPipe()
@@ -51,7 +51,7 @@ func TestTenThousandIdleConnectionsAreSmall(t *testing.T) {
 		}
 		return len(s.conns) == crowdSize
 	})
-	each := (memory() - before) / crowdSize
+	each := (inUse() - before) / crowdSize
 	t.Logf("an idle connection takes %d bytes of heap and stack", each)
 	if each > 12<<10 { // with the buffers it would be more; the race detector takes some
 		t.Errorf("an idle connection takes %d bytes", each)
@@ -69,8 +69,8 @@ func deep(n int) byte {
 	return room[n] + '0'
 }
 
-// memory returns the bytes in use by the heap and the stacks.
-func memory() uint64 {
+// inUse returns the bytes in use by the heap and the stacks.
+func inUse() uint64 {
 	for range 3 { // a stack shrinks to the half with each
 		runtime.GC()
 	}

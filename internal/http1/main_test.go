@@ -90,6 +90,8 @@ func (h *handler) Late(x *exchange.Exchange) {
 	}
 }
 
+func (h *handler) Full(x *exchange.Exchange) { x.Status = http.StatusServiceUnavailable }
+
 func (h *handler) Busy(x *exchange.Exchange) {
 	x.Status, x.Type, x.Out = 503, "text/plain", append(x.Out, "busy"...)
 	if h.busy != nil {

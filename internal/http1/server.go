@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -36,6 +37,9 @@ type Handler interface {
 	// exchange than Serve's: it has the method, the path, the query, the host, and the id and the route that Take set. The
 	// connection is closed then. Serve's context has ended with context.DeadlineExceeded.
 	Late(x *exchange.Exchange)
+	// Full answers in place of Serve when there is no space for the body of the request, see Config.Memory, usually with status 503. The
+	// connection is closed then, since the body is unread.
+	Full(x *exchange.Exchange)
 	// Busy answers in place of Serve when Limits.Abandoned handlers run on after their callers had Late's answer, usually
 	// with status 503.
 	Busy(x *exchange.Exchange)
@@ -86,6 +90,10 @@ type Config struct {
 	// Admit, if not nil, is asked for each connection with its other end's address. leave is called once when it has ended.
 	// Where it is not ok, the connection is answered with 429, over TLS just closed. It must be quick.
 	Admit func(netip.Addr) (leave func(), ok bool)
+	// Memory bounds the bytes of bodies, and of answers that clients are slow to read: those who have read nothing for a second are cut off
+	// while it has no more space. nil is for no bound. Requests that are handed over have the account of their connection in their
+	// contexts.
+	Memory *memory.Budget
 	// Log gets panics and answers that cannot be written as errors and warnings, and what peers do wrong on level debug.
 	// nil is for none.
 	Log *slog.Logger
@@ -113,6 +121,7 @@ type Server struct {
 	limits   Limits
 	crowded  func() bool
 	admit    func(netip.Addr) (leave func(), ok bool) // nil for all
+	memory   *memory.Budget
 	log      *slog.Logger
 
 	tick  time.Duration
@@ -148,7 +157,7 @@ type Server struct {
 
 // NewServer makes a server that does not serve yet.
 func NewServer(config Config) *Server {
-	s := &Server{handler: config.Handler, fallback: config.Fallback, limits: config.Limits, crowded: config.Crowded, admit: config.Admit, log: config.Log, tick: tick,
+	s := &Server{handler: config.Handler, fallback: config.Fallback, limits: config.Limits, crowded: config.Crowded, admit: config.Admit, memory: config.Memory, log: config.Log, tick: tick,
 		stopped: make(chan struct{}), stopWatchdog: make(chan struct{}), watchdogDone: make(chan struct{}), fallbackDone: make(chan struct{}), handovers: newHandovers()}
 	if s.crowded == nil {
 		s.crowded = func() bool { return false }
@@ -190,6 +199,9 @@ func (s *Server) setFallback() {
 	f.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		if own != nil {
 			ctx = own(ctx, c)
+		}
+		if s.memory != nil {
+			ctx = memory.WithAccount(ctx, s.memory.Connection())
 		}
 		return withConn(ctx, c)
 	}
@@ -324,6 +336,7 @@ func (s *Server) free(c *conn) {
 	if c.uncount != nil {
 		c.uncount()
 	}
+	c.window.Close()
 	c.connContext.end(context.Canceled)
 }
 

@@ -133,7 +133,10 @@ func (s *Streams) begin(x *session) error {
 	}
 	s.open[x] = struct{}{}
 	if at == nil {
-		at = &connection{account: s.memory.Connection()}
+		at = &connection{account: memory.AccountOf(x.r.Context())}
+		if at.account == nil {
+			at.account = s.memory.Connection()
+		}
 	}
 	if from.IsValid() {
 		s.perConnection[from] = at

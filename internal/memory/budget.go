@@ -1,8 +1,11 @@
 package memory
 
 import (
+	"context"
+	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // The defaults of Limits.
@@ -11,8 +14,8 @@ const (
 	DefaultConnection = 64 << 20
 )
 
-// StreamShare is the part of each limit that streams may hold: an eighth.
-const StreamShare = 8
+// StreamShare is the part of each limit that streams may hold, and QueueShare that of the node's that one queue may: an eighth.
+const StreamShare, QueueShare = 8, 8
 
 // Small is the size in bytes of the values that are not counted. Each place bounds their number.
 const Small = 1 << 10
@@ -82,8 +85,17 @@ func (b *Budget) Own() *Account {
 	return &b.own
 }
 
+// Queue makes the account of a queue within the node. One whose handler stands still so leaves the others their space.
+func (b *Budget) Queue() *Account {
+	if b == nil {
+		return nil
+	}
+	return &Account{budget: b, limit: b.limits.Node / QueueShare, gate: newGate()}
+}
+
 // accountStep is the change in bytes that an account reports to its budget, so that small values touch nothing that connections share.
-const accountStep = 64 << 10
+// Each connection may hold that much uncounted, so a larger step would let many connections hold far more than the limit together.
+const accountStep = 8 << 10
 
 // Account counts the bytes that wait for one connection. Its methods may be called by many goroutines at once, and on nil, which
 // has no bound.
@@ -98,18 +110,50 @@ type Account struct {
 
 // Take counts a value of n bytes that is to wait, and reports whether there is space for it. Give it back with Give. A value that is
 // larger than the limit of the account is taken where nothing else waits.
-func (a *Account) Take(n int) bool {
-	if a == nil || n < Small {
+func (a *Account) Take(n int) bool { return a.Grow(0, n) }
+
+// Try is Take for those who then wait, so that nothing is counted as refused yet.
+func (a *Account) Try(n int) bool { return a == nil || counted(n) == 0 || a.grow(0, n) }
+
+// Grow is Take for a value that is counted with from bytes already, and needs more as it comes. Where there is no space it goes on
+// counting as before.
+func (a *Account) Grow(from, to int) bool {
+	if a == nil || counted(to) == 0 || a.grow(from, to) {
 		return true
 	}
-	size := int64(n)
-	used := a.add(size)
-	if used <= a.limit && a.budget.used.Load() <= a.budget.limits.Node || used == size && a.budget.used.Load() <= max(size, a.budget.limits.Node) {
-		return true
-	}
-	a.add(-size)
 	a.budget.refused.Add(1)
 	return false
+}
+
+func (a *Account) grow(from, to int) bool {
+	more := counted(to) - counted(from)
+	used := a.add(more)
+	if used <= a.limit && a.budget.used.Load() <= a.budget.limits.Node || used == counted(to) && a.budget.used.Load() <= max(used, a.budget.limits.Node) {
+		return true
+	}
+	a.add(-more)
+	return false
+}
+
+// takeEvery is the pause after which one who waits for space looks again.
+const takeEvery = 5 * time.Millisecond
+
+// TakeWithin is Take for those who can wait. It is false when the context has ended first.
+func (a *Account) TakeWithin(ctx context.Context, n int) bool {
+	if a.Try(n) {
+		return true
+	}
+	again := time.NewTicker(takeEvery)
+	defer again.Stop()
+	for !a.grow(0, n) {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			a.budget.refused.Add(1)
+			return false
+		}
+	}
+	return true
 }
 
 // Hold counts a value of n bytes that waits already. Give it back with Give.
@@ -124,6 +168,27 @@ func (a *Account) Give(n int) {
 	if a != nil && n >= Small {
 		a.add(-int64(n))
 	}
+}
+
+// counted is what a value of n bytes counts.
+func counted(n int) int64 {
+	if n < Small {
+		return 0
+	}
+	return int64(n)
+}
+
+// Full reports whether clearly more waits in the node than may, by an eighth: what could not be refused.
+func (b *Budget) Full() bool {
+	return b != nil && b.used.Load() > b.limits.Node+b.limits.Node/QueueShare
+}
+
+// Space is what is left of the account's limit, and of the node's: the bytes that may be asked for. It is negative where more waits.
+func (a *Account) Space() int64 {
+	if a == nil {
+		return math.MaxInt64
+	}
+	return min(a.limit-a.used.Load(), a.budget.limits.Node-a.budget.used.Load())
 }
 
 // Full reports whether as much waits as may. The place that asks should take on no work that makes more.
