@@ -100,8 +100,8 @@ func MaxActive(n int) Option { return func(g *Grains) { g.maxActive = max(n, 1) 
 // Default: DefaultMailbox.
 func Mailbox(n int) Option { return func(g *Grains) { g.mailbox = min(max(n, 1), coreMailbox/2) } }
 
-// Among lets a grain be active only while at least n nodes that serve its kind are reached, this one counted; 1 without
-// it. With more than half of the nodes that there are, the smaller side of a split cluster answers ErrNoOwner instead of
+// Among lets a grain be active only while at least n nodes that serve its kind are reached, this one counted. Default:
+// 1. With more than half of the nodes that there are, the smaller side of a split cluster answers ErrNoOwner instead of
 // answering from states that the larger side may have changed. It is the same on all nodes.
 func Among(n int) Option { return func(g *Grains) { g.among = max(n, 1) } }
 
