@@ -134,7 +134,7 @@ func Advertise(host string) Option {
 
 // PacketSize bounds the bytes of a packet of quic, kcp and utp. Default and minimum: 1,200; TCP to other machines is held to
 // packets of the same size on Linux. Give more where every path between the nodes carries it, and much is to be sent: packets
-// that are too large for a path are lost, and links with them. See docs/transports.md.
+// that are too large for a path are lost, and links with them. See docs/transports-udp.md.
 func PacketSize(bytes int) Option {
 	return once("PacketSize", option.Caller(), func(c *joining.Config) { c.PacketSize = bytes })
 }

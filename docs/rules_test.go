@@ -198,10 +198,10 @@ func TestASentenceKeepsNamesAndTakesTheRestApart(t *testing.T) {
 	}
 }
 
-// readGuide is the text of processes.md.
+// readGuide is the text of the page on what processes guarantee.
 func readGuide(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("processes.md")
+	text, err := os.ReadFile("processes-guarantees.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func TestACertificateIsReplacedWhileTheNodeRuns(t *testing.T) {
 	}
 }
 
-// The lines of docs/http.md that reload a certificate from its files.
+// The lines of docs/http-server.md that reload a certificate from its files.
 func TestACertificateIsReloadedFromItsFiles(t *testing.T) {
 	_, first, second := certificates(t)
 	certFile, keyFile := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")

@@ -21,11 +21,11 @@ var outline = []struct {
 	{"Start", []string{"README", "start/README", "start/"}},
 	{"Tutorial", []string{"tutorial/README", "tutorial/"}},
 	{"Concepts", []string{"concepts/README", "concepts/call", "concepts/delivery", "concepts/errors", "concepts/evolution", "concepts/choose", "concepts/", "glossary", "faq"}},
-	{"Guides", []string{"services", "errors", "validation", "http", "doors", "mcp", "channels", "policies", "processes", "grains", "joining", "transports", "addresses", "codecs", "testing"}},
+	{"Guides", []string{"services", "errors", "validation", "http", "http-auth", "http-streams", "http-files", "http-clients", "http-gateway", "http-server", "doors", "mcp", "channels", "policies", "processes", "processes-supervision", "processes-cluster", "processes-pools", "grains", "joining", "transports", "transports-tls", "transports-udp", "transports-http", "transports-broker", "transports-write", "addresses", "codecs", "testing"}},
 	{"Operate", []string{"operate/README", "deploy", "operate/", "cli", "telemetry", "overload", "memory", "faults", "security"}},
 	{"Reference", []string{"reference/"}},
 	{"Decide", []string{"compare", "migrate/README", "migrate/", "versioning"}},
-	{"Internals", []string{"internals/", "cluster", "protocol", "native-codec", "processes-protocol", "processes-rules", "conformance", "simulation", "fuzzing", "benchmarks", "dependencies"}},
+	{"Internals", []string{"internals/", "cluster", "protocol", "native-codec", "processes-protocol", "processes-guarantees", "processes-rules", "conformance", "simulation", "fuzzing", "benchmarks", "dependencies"}},
 }
 
 const guides = 3 // index of the section of the pages that outline does not name

@@ -110,7 +110,7 @@ type Config struct {
 //   - no Transfer-Encoding, Trailer, Upgrade or Expect;
 //
 // that the Handler takes. With the first other one a connection goes to net/http and stays there. Requests of a form that can be
-// read in two ways reach no handler: docs/http.md has the list.
+// read in two ways reach no handler: docs/http-server.md has the list.
 //
 // The answers carry Content-Type, Content-Length, Date, X-Content-Type-Options, X-Request-Id if x.ID is set, and the headers
 // of x.Answer. A header that is no header line, or is the server's, is left out and logged.

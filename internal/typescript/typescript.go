@@ -10,7 +10,7 @@
 //	if (got.ok) console.log(got.value.name);
 //	else if (got.error.name === "NoSuchUser") …
 //
-// docs/http.md has more of its use.
+// docs/http-clients.md has more of its use.
 package typescript
 
 import (
