@@ -26,6 +26,7 @@ const MaxPairs = 256
 //   - The body of POST, PUT and PATCH is a JSON object, or empty. It must not have the fields that come from elsewhere:
 //     decoding, which refuses a name that is there twice, refuses them too. So that this holds also for a parameter that is
 //     absent, it is written as null where there is a body.
+//   - Where the route takes forms, the body may be one, and has the route's fields of forms then: see [Binder.TakesForm].
 //   - With GET, HEAD and DELETE there must be no body.
 type Binder struct {
 	method  string
@@ -37,7 +38,8 @@ type Binder struct {
 	body    bool           // the method has one
 	plain   bool           // the body is all there is
 	open    bool
-	refuse  bool // unknown parameters of the query
+	refuse  bool    // unknown parameters of the query
+	form    *Binder // whose query is what a form has; nil for a route that takes none
 }
 
 // field is a parameter, prepared.
@@ -65,7 +67,7 @@ func New(r route.Route, options ...Option) *Binder {
 		switch p.In {
 		case route.Path:
 			b.path = append(b.path, f)
-		case route.Query:
+		case route.Query, route.Form:
 			b.query = append(b.query, f)
 		case route.Header:
 			b.headers = append(b.headers, f)
@@ -83,6 +85,9 @@ func New(r route.Route, options ...Option) *Binder {
 		option(b)
 	}
 	b.plain = b.body && len(r.Params) == 0
+	if len(r.Form) > 0 {
+		b.form = New(route.Route{Params: r.Form}, options...)
+	}
 	return b
 }
 
@@ -99,7 +104,8 @@ func key(name string) string {
 // The error is of the type [Errors], and has all that is wrong with the request; dst comes back as it was then.
 func (b *Binder) Append(dst []byte, x *exchange.Exchange) (out []byte, err error) {
 	var wrong faults
-	if b.plain {
+	kind := b.formKind(x)
+	if b.plain && kind == "" {
 		if b.refuse && x.Query != "" {
 			b.appendQuery(nil, x.Query, nil, &wrong)
 		}
@@ -119,6 +125,9 @@ func (b *Binder) Append(dst []byte, x *exchange.Exchange) (out []byte, err error
 		out = b.appendQuery(out, x.Query, seen, &wrong)
 	}
 	inner := members(x.Body)
+	if kind != "" {
+		inner, out = nil, b.form.appendForm(out, kind, x, &wrong)
+	}
 	absent := b.body && inner != nil
 	for i := range b.query {
 		if !seen.has(i) {
@@ -137,7 +146,7 @@ func (b *Binder) Append(dst []byte, x *exchange.Exchange) (out []byte, err error
 		}
 	}
 	switch {
-	case inner == nil && b.body && !blank(x.Body):
+	case inner == nil && b.body && kind == "" && !blank(x.Body):
 		wrong.other(Body, "", RuleObject, "", "must be a JSON object")
 	case !b.body && len(x.Body) > 0:
 		wrong.other(Body, "", RuleNoBody, "", "must be empty with "+b.method+": all fields come from elsewhere")

@@ -22,6 +22,7 @@ const (
 	RuleUnknown  = "unknown"  // a query parameter that the route does not have
 	RuleLimit    = "limit"    // more than FieldError.Param parameters in the query
 	RuleObject   = "object"   // a body that is no JSON object
+	RuleForm     = "form"     // a body that is no form
 	RuleNoBody   = "nobody"   // a body where the method has none
 	RuleMore     = "more"     // the last entry of a list that was cut; FieldError.Param is the number of further ones
 )

@@ -3,6 +3,7 @@ package bind_test
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -231,6 +232,52 @@ func FuzzHeader(f *testing.F) {
 		langs, _ := member[[]string](t, out, "langs")
 		if tenant, _ := member[string](t, out, "tenant"); tenant != strings.Trim(second, " \t") || !slices.Equal(langs, want) {
 			t.Fatalf("%q and %q became %s", first, second, out)
+		}
+	})
+}
+
+type sent struct {
+	ID      int      `json:"id"`
+	Name    string   `json:"name" form:"name" validate:"required"`
+	Tags    []string `json:"tags" form:"tag"`
+	Picture []byte   `json:"picture" form:"picture"`
+}
+
+// Whatever a form is, the input is JSON with the values that the standard library reads of it, or there is an error.
+func FuzzForm(f *testing.F) {
+	f.Add("name=a+b&tag=x&tag=%26", false)
+	f.Add("name=%zz&name=b", false)
+	f.Add("--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nAda\r\n--x\r\nContent-Disposition: form-data; name=\"picture\"; filename=\"a\"\r\n\r\n\x00\xff\r\n--x--", true)
+	f.Add("--x\r\n\r\nno name\r\n--x", true)
+	b := bind.New(newRoute[sent](f, "POST", "/sent/{id}"))
+	f.Fuzz(func(t *testing.T, body string, parts bool) {
+		x := request([]string{"7"}, "")
+		x.Body = []byte(body)
+		kind := "application/x-www-form-urlencoded"
+		if parts {
+			kind = "multipart/form-data; boundary=x"
+		}
+		x.Header.Add("Content-Type", kind)
+		if !b.TakesForm(x) {
+			t.Fatal("the form is not taken")
+		}
+		out, err := b.Append(nil, x)
+		if err != nil {
+			if _, ok := errors.AsType[bind.Errors](err); !ok || out != nil {
+				t.Fatalf("%q: %T %v, %s", body, err, err, out)
+			}
+			return
+		}
+		var got sent
+		if err := sabirjson.Codec.Decode(out, &got); err != nil && json.Unmarshal(out, new(map[string]any)) != nil {
+			t.Fatalf("%q became %s: %v", body, out, err)
+		}
+		plain, _ := http.NewRequest("POST", "/", strings.NewReader(body))
+		plain.Header.Set("Content-Type", kind)
+		if plain.ParseMultipartForm(1<<20) == nil || !parts {
+			if want := plain.PostForm["name"]; len(want) == 1 && got.Name != want[0] {
+				t.Fatalf("%q: the name is %q, want %q", body, got.Name, want[0])
+			}
 		}
 	})
 }

@@ -14,6 +14,8 @@ const maxFields = 256
 //
 //   - A parameter of the path is the field with the tag `path:"id"`, else the one of that JSON name.
 //   - Fields with a tag `query:"page"`, `header:"X-Tenant"` or `cookie:"session"` come from there.
+//   - Fields with a tag `form:"name"` come from a form where the body of POST, PUT and PATCH is one, and from JSON as all others do; with
+//     GET, HEAD and DELETE they come from the query under that name, where browsers put a form.
 //   - All other fields come from the query by their JSON names with GET, HEAD and DELETE, and from a JSON body with POST, PUT
 //     and PATCH. There are no other methods.
 //
@@ -61,7 +63,7 @@ func New(method, pattern string, in reflect.Type) (Route, error) {
 	if err := b.others(); err != nil {
 		return r, err
 	}
-	r.Params, r.Body = b.params, b.left
+	r.Params, r.Body, r.Form = b.params, b.left, b.form
 	return r, nil
 }
 
@@ -108,6 +110,7 @@ type builder struct {
 	left    bool   // fields are left for it
 	taken   []bool // fields that are parameters of the path
 	params  []Param
+	form    []Param
 }
 
 // path finds the fields of the pattern's parameters.
@@ -163,6 +166,15 @@ func (b *builder) others() error {
 		case from.in == "" && b.body:
 			b.left = true
 			continue
+		case from.in == Form && b.body:
+			p, err := b.param(f, from)
+			if err != nil {
+				return err
+			}
+			b.form, b.left = append(b.form, p), true
+			continue
+		case from.in == Form:
+			from.in = Query
 		case from.in == "":
 			from = origin{Query, f.Name}
 			if err := checkName(f, Query, f.Name); err != nil {
@@ -175,8 +187,8 @@ func (b *builder) others() error {
 		}
 		b.params = append(b.params, p)
 	}
-	if len(b.params) > maxFields {
-		return fmt.Errorf("%v has %d fields that do not come from a body; at most %d can; use POST", b.typ, len(b.params), maxFields)
+	if n := max(len(b.params), len(b.form)); n > maxFields {
+		return fmt.Errorf("%v has %d fields that do not come from JSON; at most %d can; use POST", b.typ, n, maxFields)
 	}
 	return b.unique()
 }
@@ -222,8 +234,8 @@ func quoted(t reflect.Type, kind Kind) Kind {
 }
 
 func (b *builder) unique() error {
-	seen := make(map[origin]string, len(b.params))
-	for _, p := range b.params {
+	seen := make(map[origin]string, len(b.params)+len(b.form))
+	for _, p := range slices.Concat(b.params, b.form) {
 		key := origin{p.In, p.Name}
 		if p.In == Header {
 			key.name = strings.ToLower(p.Name)

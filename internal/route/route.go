@@ -7,6 +7,9 @@ type Route struct {
 	Pattern string  `json:"pattern"`          // "/users/{id}"; "{path...}" at the end takes the rest
 	Params  []Param `json:"params,omitempty"` // first those of the path, in its order
 	Body    bool    `json:"body,omitempty"`   // the fields that are no Params come from a JSON body
+	// Form is the fields that come from a form (application/x-www-form-urlencoded or multipart/form-data) where the body is one;
+	// the JSON body has them otherwise. nil for a route that takes no forms.
+	Form []Param `json:"form,omitempty"`
 	// Open marks an input whose fields are not known, such as map[string]any, in a route without a body: each query
 	// parameter becomes a field of its name, as text.
 	Open bool `json:"open,omitempty"`
@@ -32,6 +35,7 @@ const (
 	Query  Source = "query"
 	Header Source = "header"
 	Cookie Source = "cookie"
+	Form   Source = "form"
 )
 
 // Kind is the kind of JSON that a parameter's text becomes.

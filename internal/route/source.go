@@ -44,7 +44,7 @@ func (t *input) sources() error {
 		if pointer := f.SealedBy(); f.Name != "" && pointer != "" {
 			return fmt.Errorf("field %s of %v embeds a pointer to an unexported struct, which JSON cannot fill; embed the struct itself, or export it", pointer, t.typ)
 		}
-		for _, in := range []Source{Path, Query, Header, Cookie} {
+		for _, in := range []Source{Path, Query, Header, Cookie, Form} {
 			name, ok := f.Tag.Lookup(string(in))
 			switch {
 			case !ok:
@@ -73,7 +73,7 @@ func checkName(f field, in Source, name string) error {
 	switch in {
 	case Path:
 		bad = bad || strings.ContainsFunc(name, notName)
-	case Query:
+	case Query, Form:
 		bad = bad || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' })
 	default:
 		bad = bad || strings.ContainsFunc(name, notToken)
