@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/wire"
+	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -107,6 +108,7 @@ type definition struct {
 	stream      bool
 	codecs      []codecsOption
 	routes      []route.Route
+	statuses    []introspect.Status
 	errors      []*Error
 	examples    []struct{ In, Out any }
 	deprecated  string
@@ -165,7 +167,7 @@ func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err er
 		return err
 	}
 	h.op = newOperation(n, h.action.Service, h.action.Name)
-	h.op.inline = def.inline
+	h.op.action, h.op.inline = h.action, def.inline
 	h.op.gate = s.gate
 	h.native = newCallFormat[In, Out](native.Name)
 	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {

@@ -12,7 +12,8 @@ import (
 // "/users/{id}", where {id} is the input's field of that JSON name or with the tag `path:"id"`. Fields with the tags
 // `query:"page"`, `header:"X-Tenant"` and `cookie:"session"` come from there; the others come from the query under their
 // JSON names with GET, HEAD and DELETE, and from a JSON body with POST, PUT and PATCH. "{path...}" at the end takes the
-// rest of the path. An action may have several forms.
+// rest of the path. An action may have several forms. Fields with the tag `form:"name"` may also come from an HTML form or a webhook,
+// as application/x-www-form-urlencoded or multipart/form-data.
 //
 // A pattern that does not fit the input is reported when the service starts.
 func Route(method, pattern string) ActionOption {
@@ -51,7 +52,10 @@ func (a *Action) Annotation(key any) any { return a.notes[key] }
 
 // annotate fills in what the author declared about the action, and checks it against the action's types.
 func (a *Action) annotate(def *definition) error {
-	a.Errors, a.Examples, a.Deprecated = def.errors, def.examples, def.deprecated
+	a.Statuses, a.Errors, a.Examples, a.Deprecated = def.statuses, def.errors, def.examples, def.deprecated
+	if err := a.checkStatuses(def); err != nil {
+		return err
+	}
 	for _, r := range def.routes {
 		full, err := route.New(r.Method, r.Pattern, a.In)
 		if err != nil {

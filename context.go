@@ -80,8 +80,9 @@ type operation struct {
 	service string // full name
 	name    string // the action's full name, or the event's
 	event   bool
-	caller  string // name by which other nodes learn of calls that the handler makes
-	inline  bool   // declared not to block: never moved to another goroutine
+	caller  string  // name by which other nodes learn of calls that the handler makes
+	action  *Action // of this node; nil for an event, and for an action of other nodes
+	inline  bool    // declared not to block: never moved to another goroutine
 	root    *callContext
 	scopes  scopeTable  // the calls with shared contexts that used Go
 	usesGo  atomic.Bool // a handler used Go: from then on each call has a context of its own, which finds its scope at once

@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
+	"github.com/sabir-go/sabir/internal/answer"
 	"github.com/sabir-go/sabir/internal/httpgateway"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/introspect"
@@ -147,7 +148,9 @@ func (h *handler[In, Out]) serveInbound(in gateway.Inbound, format codec.Codec, 
 		return dst, failed
 	}
 	defer c.values.end()
-	if err := h.runInbound(&in, f, c); err != nil {
+	err := h.runInbound(&in, f, c)
+	c.values.endAnswer()
+	if err != nil {
 		return dst, h.op.node.located(err)
 	}
 	if format == nil {
@@ -224,6 +227,8 @@ type gatewayContext struct {
 	metadata        map[string]string
 	requestID       string
 	borrowed        interface{ Value(key any) any }
+	said            answer.Collector
+	answer          gateway.Answer                                    // that gets what was said; nil for nobody
 	idBuffer        [len("00000000-0000-4000-8000-000000000000")]byte // for the request id
 }
 
@@ -257,6 +262,10 @@ func (c *gatewayContext) Value(key any) any {
 			return c.requestID
 		}
 		return nil
+	case answer.Key:
+		if c.answer != nil {
+			return &c.said
+		}
 	}
 	if c.borrowed != nil && !c.ended.Load() {
 		if v := c.borrowed.Value(key); v != nil {
@@ -295,9 +304,16 @@ func (n *Node) contextFor(in *gateway.Inbound) context.Context {
 	return ctx
 }
 
+// endAnswer hands what the handler answered beside its output to the gateway. What it says later is lost.
+func (c *gatewayContext) endAnswer() {
+	if c.answer != nil {
+		give(c.said.End(), c.answer)
+	}
+}
+
 // fill sets an empty context to the values of a call.
 func (c *gatewayContext) fill(in *gateway.Inbound, n *Node) {
-	c.Context, c.metadata, c.borrowed = in.Context, in.Metadata, in.Borrowed
+	c.Context, c.metadata, c.borrowed, c.answer = in.Context, in.Metadata, in.Borrowed, in.Answer
 	if len(in.RequestID) <= len(c.idBuffer) {
 		c.requestID = unsafe.String(&c.idBuffer[0], copy(c.idBuffer[:], in.RequestID)) // written once, here
 	} else {
@@ -319,6 +335,7 @@ func (a *remoteAction) serveInbound(in gateway.Inbound, format codec.Codec, dst,
 	var c gatewayContext
 	c.fill(&in, a.op.node)
 	defer c.end()
+	defer c.endAnswer()
 	return a.callJSON(&c, body, dst, callOptions{})
 }
 
@@ -393,6 +410,7 @@ func (w *wrappedRemoteAction) serveInbound(in gateway.Inbound, format codec.Code
 	var c gatewayContext
 	c.fill(&in, w.op.node)
 	defer c.end()
+	defer c.endAnswer()
 	return w.callJSON(&c, body, dst, callOptions{})
 }
 

@@ -110,6 +110,7 @@ type Action struct {
 	In, Out     reflect.Type // nil for an action of another node
 
 	Routes     []route.Route           // REST forms, see Route
+	Statuses   []introspect.Status     // see Status; nil for 200. Of an action of another node without the headers
 	Errors     []*Error                // declared, see Errors; nil for an action of another node
 	Examples   []struct{ In, Out any } // see Example; nil for an action of another node
 	Deprecated string                  // what to use instead; "" for what is not deprecated

@@ -124,7 +124,7 @@ func (n *Node) describeAction(name string) (d introspect.Description, err error)
 		return d, n.notFoundAmong("action on node "+n.id, name, n.namesForOthers())
 	}
 	a := e.info()
-	d.Routes, d.Deprecated = a.Routes, a.Deprecated
+	d.Routes, d.Statuses, d.Deprecated = a.Routes, a.Statuses, a.Deprecated
 	var data []reflect.Type
 	for _, declared := range a.Errors {
 		one := introspect.Error{Code: declared.Code.String(), Name: declared.Name, Message: declared.Message}

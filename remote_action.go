@@ -305,7 +305,7 @@ func (n *Node) addRemoteAction(t *routingTable, others map[string]provider, s *m
 		a = n.newRemoteAction(&Action{Name: offered.Name, Service: fullServiceName(s.Name, s.Version), Short: strings.TrimPrefix(offered.Name, fullServiceName(s.Name, s.Version)+"."),
 			Version: s.Version, Description: offered.Description,
 			NodeOnly: visibility == introspect.NodeOnly, ClusterOnly: visibility != introspect.NodeOnly && visibility != introspect.Public, Inline: offered.Inline, Stream: offered.Stream,
-			Idempotent: offered.Idempotent, Codecs: offered.Codecs, Routes: parseRoutes(offered.Routes), Remote: true})
+			Idempotent: offered.Idempotent, Codecs: offered.Codecs, Routes: parseRoutes(offered.Routes), Statuses: statusesOf(offered.Statuses), Remote: true})
 		a.in, a.out, a.routes, a.visibility, a.preferred = offered.In, offered.Out, string(offered.Routes), offered.Visibility, s.Preferred
 	}
 	a.follow(nodes, a.providers.Load())
@@ -317,7 +317,7 @@ func (n *Node) addRemoteAction(t *routingTable, others map[string]provider, s *m
 func (a *remoteAction) describes(s *membership.Service, offered *membership.Action) bool {
 	return a.action.Version == s.Version && a.action.Description == offered.Description && a.action.Inline == offered.Inline &&
 		a.action.Stream == offered.Stream && a.action.Idempotent == offered.Idempotent && slices.Equal(a.action.Codecs, offered.Codecs) && a.in == offered.In && a.out == offered.Out && a.routes == string(offered.Routes) &&
-		a.visibility == offered.Visibility && a.preferred == s.Preferred
+		slices.Equal(statusNumbers(a.action.Statuses), offered.Statuses) && a.visibility == offered.Visibility && a.preferred == s.Preferred
 }
 
 // otherNodes is the nodes that calls can go to, by name: those of the cluster, and foreign ones. A node of the cluster that a bridge sees

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/outlier"
 	"github.com/sabir-go/sabir/internal/wire"
@@ -147,6 +148,11 @@ func (c *remoteCaller[In, Out]) callOverLink(ctx context.Context, p *mesh.Peer, 
 	call := link.Call(lc.route)
 	defer call.Free()
 	fillMeta(&call.Meta, ctx, c.target.op)
+	var takes gateway.Answer
+	if call.Level == 0 && call.RequestID != "" { // of a gateway, which gives every call an id
+		takes = answerOf(ctx)
+		call.TakesPairs = takes != nil
+	}
 	call.Event = c.target.event()
 	call.Timeout = f.options.timeout
 	if left := timeLeft(ctx); left > 0 && (call.Timeout == 0 || left < call.Timeout) {
@@ -156,7 +162,11 @@ func (c *remoteCaller[In, Out]) callOverLink(ctx context.Context, p *mesh.Peer, 
 	if err != nil {
 		return badInput(c.target.op.node, "the input of "+c.target.action.Name, err)
 	}
-	if err := call.Do(ctx, data); err != nil {
+	err = call.Do(ctx, data)
+	if takes != nil {
+		takePairs(call.Pairs(), takes)
+	}
+	if err != nil {
 		return c.target.callError(p, link, err)
 	}
 	kept, err := lc.out.decode(call.Reply(), call.Schema(), call.Owned(), &lc.reader, &f.out)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/answer"
 	"github.com/sabir-go/sabir/internal/identity"
 	"github.com/sabir-go/sabir/internal/wire"
 )
@@ -159,12 +160,13 @@ func (h *handler[In, Out]) serveRequest(in *wire.Inbound, f *typedRequest[In, Ou
 		defer gate.leave()
 	}
 	if !h.direct {
-		return f.attempt(c, h.chain)
+		err = f.attempt(c, h.chain)
+	} else if err = h.validate(&f.in); err == nil {
+		f.out, err = h.run(c, c, f.in)
 	}
-	if err := h.validate(&f.in); err != nil {
-		return err
+	if in.TakesPairs {
+		answerBack(in, c)
 	}
-	f.out, err = h.run(c, c, f.in)
 	return err
 }
 
@@ -234,7 +236,7 @@ func (s *operation) enterRemote(ctx context.Context, m *wire.Meta) (*callContext
 	if m.Metadata[identity.PrincipalKey] != "" && !s.node.vouched(ctx) {
 		delete(m.Metadata, identity.PrincipalKey)
 	}
-	own := &linkCall{values: linkContext{Context: ctx, metadata: m.Metadata, requestID: m.RequestID}}
+	own := &linkCall{values: linkContext{Context: ctx, metadata: m.Metadata, requestID: m.RequestID, answers: m.TakesPairs}}
 	own.call = callContext{Context: &own.values, op: s, level: int32(m.Level) + 1, remote: true}
 	if m.Caller != "" {
 		own.call.parent = s.node.remoteParent(m.Caller, m.Level)
@@ -259,6 +261,8 @@ type linkContext struct {
 	context.Context
 	metadata  map[string]string
 	requestID string
+	answers   bool // the caller takes what is said beside the output
+	said      answer.Collector
 }
 
 func (c *linkContext) Value(key any) any {
@@ -268,6 +272,11 @@ func (c *linkContext) Value(key any) any {
 	case requestIDKey:
 		if c.requestID != "" {
 			return c.requestID
+		}
+		return nil
+	case answer.Key:
+		if c.answers {
+			return &c.said
 		}
 		return nil
 	}

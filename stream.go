@@ -166,6 +166,7 @@ func (h *streamHandler[In, Out]) compose(n *Node, s *Service, def *definition) (
 		return err
 	}
 	h.op = newOperation(n, h.action.Service, h.action.Name)
+	h.op.action = h.action
 	h.gate = s.gate
 	h.measureIn, h.measureOut = memory.Sizer[In](), memory.Sizer[Out]()
 	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {

@@ -4,28 +4,26 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/sabir-go/sabir/internal/answer"
 )
 
-// Answer takes what a handler says to its caller beside its output: see sabir.SetHeader. A [Gateway] puts one into [Inbound].Context
-// by [WithAnswer]. Its methods may be called by several goroutines, and also after the call has ended, when they do nothing.
+// Answer takes what a handler says to its caller beside its output: see sabir.SetHeader. A [Gateway] sets [Inbound].Answer for a call, which
+// gets everything at the call's end, on the goroutine of ServeJSON or Serve, whether it succeeded or not. For a stream it puts one into the
+// context by [WithAnswer]; the methods of that are called as the handler says it, perhaps by several goroutines, and also after
+// the stream has ended, when they do nothing.
 type Answer interface {
-	// SetHeader sets a header, which goes before the output.
-	SetHeader(name, value string)
+	// SetStatus sets the status of HTTP that the handler chose: see sabir.SetStatus. A protocol without it does nothing.
+	SetStatus(status int)
+	// SetHeader sets a header, which goes before the output. The error says why it cannot be sent.
+	SetHeader(name, value string) error
 	// SetTrailer sets a trailer, which goes behind the output. A protocol without trailers sends it as a header or leaves it out.
-	SetTrailer(name, value string)
+	SetTrailer(name, value string) error
 }
-
-type answerKey struct{}
 
 // WithAnswer returns a context whose handlers' headers and trailers a takes.
 func WithAnswer(ctx context.Context, a Answer) context.Context {
-	return context.WithValue(ctx, answerKey{}, a)
-}
-
-// AnswerFromContext is the answer of [WithAnswer]; nil for none.
-func AnswerFromContext(ctx context.Context) Answer {
-	a, _ := ctx.Value(answerKey{}).(Answer)
-	return a
+	return context.WithValue(ctx, answer.Key{}, a)
 }
 
 // CheckHeader returns what is wrong with the name of a header, or with its value, as HTTP has them (RFC 9110, section 5).

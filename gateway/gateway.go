@@ -52,6 +52,8 @@ type Inbound struct {
 	// Watched means that the gateway answers its caller at the limit by itself, on another goroutine than the one that called
 	// ServeJSON; the handler then runs on that one and may keep it longer. It spares a change of goroutines for each call.
 	Watched bool
+	// Answer gets what the handler answers beside its output; nil for a gateway that cannot send it.
+	Answer Answer
 	// Strict refuses an input with members that its type has no field for. For an action of another node it does nothing.
 	Strict bool
 	// Borrowed answers what Context and the rest do not, but only until ServeJSON returns, so that it can be something that the gateway

@@ -156,11 +156,18 @@ type DescriptionRequest struct {
 type Description struct {
 	schema.Described
 	Routes     []route.Route       `json:"routes,omitempty"`
-	Errors     []Error             `json:"errors,omitempty"` // declared
+	Statuses   []Status            `json:"statuses,omitempty"` // of HTTP; the first one where the handler chooses none; nil for 200
+	Errors     []Error             `json:"errors,omitempty"`   // declared
 	Examples   []Example           `json:"examples,omitempty"`
 	Deprecated string              `json:"deprecated,omitempty"`
 	CacheFor   float64             `json:"cacheFor,omitempty"` // seconds that answers are kept; 0 for not
 	Notes      map[string][]string `json:"notes,omitempty"`    // annotations that are lists of words, such as roles, under the text of their keys
+}
+
+// Status is a status of HTTP with which an action may answer.
+type Status struct {
+	Status  int      `json:"status"`
+	Headers []string `json:"headers,omitempty"` // that come with it
 }
 
 // Error is an error that an action may end with.

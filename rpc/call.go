@@ -12,7 +12,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/protocol"
 )
 
@@ -36,7 +35,7 @@ func serveUnary(ctx context.Context, request *connect.Request[frame]) (*connect.
 	// The deadline for the request must not end the call: the server reads on to notice when the caller goes.
 	c.control.SetReadDeadline(time.Time{})
 	in := c.Inbound
-	in.Context = gateway.WithAnswer(ctx, &c.answer)
+	in.Context, in.Answer = ctx, &c.answer
 	if deadline, ok := ctx.Deadline(); ok {
 		in.Limit = min(in.Limit, max(time.Until(deadline), 1)) // 0 would be no limit
 	}
@@ -73,21 +72,26 @@ type answer struct {
 }
 
 // SetHeader implements [gateway.Answer].
-func (a *answer) SetHeader(name, value string) {
+func (a *answer) SetHeader(name, value string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.begun && !a.ended {
 		set(&a.header, name, value)
 	}
+	return nil
 }
 
+// SetStatus implements [gateway.Answer]: these protocols have codes instead.
+func (a *answer) SetStatus(int) {}
+
 // SetTrailer implements [gateway.Answer].
-func (a *answer) SetTrailer(name, value string) {
+func (a *answer) SetTrailer(name, value string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.ended {
 		set(&a.trailer, name, value)
 	}
+	return nil
 }
 
 func set(h *http.Header, name, value string) {

@@ -208,8 +208,10 @@ func (c *Client) exchange(ctx context.Context, method, path, what string, body [
 		return nil, sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "the answer of %s is longer than the limit of %d bytes (web.MaxAnswer sets it)", what, c.maxAnswer)
 	case err != nil:
 		return nil, c.lost(ctx, what, err)
-	case response.StatusCode != http.StatusOK:
+	case response.StatusCode < 200 || response.StatusCode > 299:
 		return nil, errorFromResponse(c.name, response.StatusCode, response.Header.Get("Content-Type"), answer)
+	case len(answer) == 0 && response.StatusCode != http.StatusOK:
+		return []byte("null"), nil // 204 and 205 have no body
 	case !strings.HasPrefix(response.Header.Get("Content-Type"), "application/json"):
 		return nil, notSabir(c.name, response.StatusCode, response.Header.Get("Content-Type"))
 	}

@@ -208,6 +208,11 @@ func checkJSON(x *exchange.Exchange) error {
 	return nil
 }
 
+// isForm reports whether the body is a form as it stands, and the route takes forms.
+func (rc *requestContext) isForm() bool {
+	return rc.to.binder != nil && rc.to.binder.TakesForm(rc.Exchange) && !rc.Header.Has("Content-Encoding")
+}
+
 func mediaType(format string, args ...any) *sabir.Error {
 	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrUnsupportedMediaType.Name, format, args...)
 }

@@ -148,11 +148,13 @@ func (rc *requestContext) call() error {
 	if in.Borrowed = (*borrowedExchange)(rc.Exchange); !in.Watched {
 		rc.Keep() // the handler may run on when its caller was answered
 	}
+	in.Answer = (*answered)(rc.Exchange)
 	out, err := rc.to.action.ServeJSON(in, rc.Out[:0], body)
 	if err != nil {
 		return rc.refused(err)
 	}
 	rc.Out, rc.Type = out, jsonType
+	rc.useStatus()
 	return nil
 }
 
@@ -169,7 +171,7 @@ func (rc *requestContext) refused(err error) error {
 
 // inbound describes the call to the node, except for its input.
 func (rc *requestContext) inbound(in *gateway.Inbound) (err error) {
-	if rc.to.binder == nil || len(rc.Body) > 0 {
+	if (rc.to.binder == nil || len(rc.Body) > 0) && !rc.isForm() {
 		if err := checkJSON(rc.Exchange); err != nil {
 			return err
 		}

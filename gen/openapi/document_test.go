@@ -318,3 +318,18 @@ func BenchmarkDocument(b *testing.B) {
 		}
 	}
 }
+
+func TestTheStatusesOfAnActionAreItsResponses(t *testing.T) {
+	a := shop(t)
+	i := slices.IndexFunc(a.Actions, func(a api.Action) bool { return a.Out != nil && !a.Stream })
+	a.Actions[i].Routes, a.Actions[i].CacheFor = nil, 0
+	a.Actions[i].Statuses = []api.Status{{Status: 201, Headers: []string{"Location"}}, {Status: 204}}
+	doc := document(t, a)
+	responses := []string{"paths", a.Prefix + a.Actions[i].Path, "post", "responses"}
+	if at(t, doc, append(responses, "201", "content")...) == nil || at(t, doc, append(responses, "201", "headers", "Location")...) == nil {
+		t.Errorf("201 is %v", at(t, doc, append(responses, "201")...))
+	}
+	if at(t, doc, append(responses, "204")...) == nil || at(t, doc, append(responses, "204", "content")...) != nil || at(t, doc, append(responses, "200")...) != nil {
+		t.Errorf("the responses are %v", at(t, doc, responses...))
+	}
+}

@@ -19,6 +19,7 @@ type form struct {
 	params []any
 	named  []string       // fields of the input that come from parameters
 	body   *schema.Schema // nil for none
+	fields []route.Param  // that come from a form where the body is one; nil where none is taken
 	rest   bool           // a REST form
 }
 
@@ -46,7 +47,7 @@ func (d *document) routes(a *api.Action) {
 			f.params = append(f.params, d.parameter(a, r, p, renamed))
 		}
 		if r.Body {
-			f.body = without(d.api, a.In, f.named)
+			f.body, f.fields = without(d.api, a.In, f.named), r.Form
 		}
 		d.paths.add(path, method, d.operation(f))
 	}
@@ -157,6 +158,21 @@ func (d *document) body(f form) any {
 		return object{{"content", content}, {"required", false}}
 	}
 	content.add("application/json", d.media(f, f.body))
+	if len(f.fields) > 0 {
+		properties, required := object{}, []string{}
+		for _, p := range f.fields {
+			properties.add(p.Name, d.schema(d.parameterSchema(f.Action, p)))
+			if p.Required {
+				required = append(required, p.Name)
+			}
+		}
+		form := object{{"type", "object"}, {"properties", properties}}
+		if len(required) > 0 {
+			form.add("required", required)
+		}
+		content.add("application/x-www-form-urlencoded", object{{"schema", form}})
+		content.add("multipart/form-data", object{{"schema", form}})
+	}
 	return object{{"content", content}, {"required", needed(d.api, f.body)}}
 }
 

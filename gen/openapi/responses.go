@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strconv"
 
@@ -38,8 +39,13 @@ var answers = []answer{
 
 // responses returns the responses of one form of an action, by status.
 func (d *document) responses(f form) object {
-	list := object{{"200", d.success(f)}}
-	if f.cached() {
+	list := object{}
+	outcomes := slices.Clone(f.Usual())
+	slices.SortFunc(outcomes, func(a, b api.Status) int { return a.Status - b.Status })
+	for _, s := range outcomes {
+		list.add(strconv.Itoa(s.Status), d.success(f, s))
+	}
+	if f.cached() && !slices.ContainsFunc(outcomes, func(s api.Status) bool { return s.Status == http.StatusNotModified }) {
 		list.add("304", d.shared("responses", "NotModified"))
 	}
 	declared := map[int][]api.Error{}
@@ -82,14 +88,24 @@ func (d *document) comes(f form, status int) bool {
 	return true
 }
 
-// success is the answer of a call that went well.
-func (d *document) success(f form) object {
+// success is the answer of a call that went well, with one of the action's statuses.
+func (d *document) success(f form, s api.Status) object {
 	headers := object{{"X-Request-Id", ref("headers", "RequestId")}}
 	if f.cached() {
 		headers.add("ETag", ref("headers", "ETag"))
 		headers.add("Cache-Control", ref("headers", "CacheControl"))
 	}
-	return object{{"description", d.successSays(f)}, {"headers", headers}, {"content", d.successContent(f)}}
+	for _, name := range s.Headers {
+		headers.add(name, object{{"schema", object{{"type", "string"}}}})
+	}
+	says := d.successSays(f)
+	if api.Empty(s.Status) {
+		return object{{"description", http.StatusText(s.Status) + "."}, {"headers", headers}}
+	}
+	if len(f.Statuses) > 1 {
+		says = http.StatusText(s.Status) + ". " + says
+	}
+	return object{{"description", says}, {"headers", headers}, {"content", d.successContent(f)}}
 }
 
 func (d *document) successSays(f form) string {

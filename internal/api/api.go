@@ -4,9 +4,11 @@ package api
 
 import (
 	"encoding/json"
+	"net/http"
 
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/schema"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // API describes the actions that a node offers over HTTP, in a form that can be sent as JSON and read back.
@@ -34,6 +36,7 @@ type Action struct {
 	In          *schema.Schema `json:"in,omitempty"`     // nil for an action without input
 	Out         *schema.Schema `json:"out,omitempty"`    // nil for one without output
 	Stream      bool           `json:"stream,omitempty"` // In and Out are the values that go each way
+	Statuses    []Status       `json:"statuses,omitempty"` // of answers that went well, the usual one first; nil for 200
 	Errors      []Error        `json:"errors,omitempty"` // declared, besides those that every call can end with
 	Auth        []string       `json:"auth,omitempty"`   // names of the schemes of which one is demanded
 	Scopes      []string       `json:"scopes,omitempty"` // roles of which the caller needs one
@@ -42,6 +45,22 @@ type Action struct {
 	Examples    []Example      `json:"examples,omitempty"`
 	Deprecated  bool           `json:"deprecated,omitempty"`
 	Instead     string         `json:"instead,omitempty"` // what to use in place of a deprecated action
+}
+
+// Status is a status of HTTP with which an action answers, and the headers that come with it.
+type Status = introspect.Status
+
+// Usual is the statuses of an action that declares some, and 200 for any other.
+func (a *Action) Usual() []Status {
+	if len(a.Statuses) > 0 {
+		return a.Statuses
+	}
+	return []Status{{Status: http.StatusOK}}
+}
+
+// Empty reports whether an answer with the status has no body (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5).
+func Empty(status int) bool {
+	return status == http.StatusNoContent || status == http.StatusResetContent || status == http.StatusNotModified
 }
 
 // Error is an error that an action declares it may end with.

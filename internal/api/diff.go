@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sabir-go/sabir/internal/route"
@@ -157,11 +158,28 @@ func (d *differ) action(a, b Action) {
 	if !a.Deprecated && b.Deprecated {
 		d.note("", "is deprecated")
 	}
+	d.statuses(a.Usual(), b.Usual())
 	d.routes(a.Routes, b.Routes)
 	d.access(a, b)
 	d.errors(a.Errors, b.Errors)
 	d.whole("in", a.In, b.In)
 	d.whole("out", a.Out, b.Out)
+}
+
+// statuses compares those of answers that went well: one that callers do not expect may be a failure to them.
+func (d *differ) statuses(before, after []Status) {
+	numbers := func(list []Status) (texts []string) {
+		for _, s := range list {
+			texts = append(texts, strconv.Itoa(s.Status))
+		}
+		return texts
+	}
+	for _, one := range missing(numbers(after), numbers(before)) {
+		d.breaking("", "may answer with the status %s", one)
+	}
+	for _, one := range missing(numbers(before), numbers(after)) {
+		d.note("", "does not answer with the status %s any more", one)
+	}
 }
 
 func (d *differ) routes(before, after []route.Route) {

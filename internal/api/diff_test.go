@@ -177,6 +177,9 @@ func TestAnActionThatChanges(t *testing.T) {
 		{"path", same, func(a *api.Action) { a.Path = "/v1/a/b" }, `BREAKING a.b is called at /v1/a/b instead of /a/b.`, `BREAKING a.b is called at /a/b instead of /v1/a/b.`},
 		{"stream", same, func(a *api.Action) { a.Stream = true }, `BREAKING a.b is a stream now.`, `BREAKING a.b is no stream any more.`},
 		{"idempotent", same, func(a *api.Action) { a.Idempotent = true }, `a.b does no harm when it runs twice.`, `BREAKING a.b may do harm when it runs twice, so it must not be tried again without a thought.`},
+		{"status", same, func(a *api.Action) { a.Statuses = []api.Status{{Status: 201}} },
+			`BREAKING a.b may answer with the status 201.; a.b does not answer with the status 200 any more.`,
+			`BREAKING a.b may answer with the status 200.; a.b does not answer with the status 201 any more.`},
 		{"deprecated", same, func(a *api.Action) { a.Deprecated = true }, `a.b is deprecated.`, ``},
 		{"input", same, func(a *api.Action) { a.In = nil }, `BREAKING a.b: the input is gone.`, `a.b: the input is new.`},
 		{"demanding input", func(a *api.Action) { a.In = &schema.Schema{Type: schema.Types{"string"}} }, func(a *api.Action) { a.In = nil }, `BREAKING a.b: the input is gone.`, `BREAKING a.b: the input is new.`},
@@ -201,7 +204,7 @@ func TestAnActionThatChanges(t *testing.T) {
 			}{{c.before, c.after, c.want}, {c.after, c.before, c.back}} {
 				var sentences []string
 				if way.want != "" {
-					sentences = []string{way.want}
+					sentences = strings.Split(way.want, "; ")
 				}
 				want(t, action(way.before), action(way.after), sentences...)
 			}

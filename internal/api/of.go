@@ -84,7 +84,7 @@ type use struct {
 func (m *maker) actions(actions []*sabir.Action) (list []described) {
 	for _, a := range actions {
 		d := described{Action: Action{Name: a.Name, Service: a.Service, Description: a.Description, Path: Path(a.Name), Routes: slices.Clone(a.Routes),
-			Stream: a.Stream, Idempotent: a.Idempotent, Deprecated: a.Deprecated != "", Instead: a.Deprecated}}
+			Stream: a.Stream, Statuses: a.Statuses, Idempotent: a.Idempotent, Deprecated: a.Deprecated != "", Instead: a.Deprecated}}
 		if a.In == nil && a.Out == nil {
 			m.remote(a, &d)
 		} else {
@@ -183,6 +183,7 @@ func (m *maker) remote(a *sabir.Action, d *described) {
 		return
 	}
 	d.In, d.Out, d.CacheFor, d.Deprecated, d.Instead = reported.In, reported.Out, reported.CacheFor, reported.Deprecated != "", reported.Deprecated
+	d.Statuses = reported.Statuses
 	if m.from.Scopes != nil {
 		d.Scopes = reported.Notes[fmt.Sprint(m.from.Scopes)]
 	}

@@ -50,7 +50,8 @@ type Action struct {
 
 	Codecs []string `json:"codecs,omitempty"` // formats for its values, the best first; nil for those of the nodes
 
-	Routes json.RawMessage `json:"routes,omitempty"` // REST forms, as the nodes write them for each other
+	Routes   json.RawMessage `json:"routes,omitempty"`   // REST forms, as the nodes write them for each other
+	Statuses []int           `json:"statuses,omitempty"` // of HTTP, the usual one first; nil for 200
 
 	In  string `json:"in,omitempty"`  // Go type, for listings
 	Out string `json:"out,omitempty"` // Go type, for listings

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/schema"
 )
 
@@ -96,8 +97,17 @@ func (a *action) inType() string {
 }
 
 func (a *action) outType() string {
-	if a.Out == nil {
+	bodies := 0 // of the statuses
+	for _, s := range a.Usual() {
+		if !api.Empty(s.Status) {
+			bodies++
+		}
+	}
+	switch {
+	case a.Out == nil || bodies == 0:
 		return "void"
+	case bodies < len(a.Usual()):
+		return a.pascal + "Output | undefined"
 	}
 	return a.pascal + "Output"
 }

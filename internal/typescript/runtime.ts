@@ -682,7 +682,7 @@ function answerOf(w: Waiting, answer: BatchAnswer | undefined, requestId: string
   try {
     if (!answer) throw new ApiError(w.action.name, "BadOutput", `the batch has no answer for ${w.action.name}`, { code: "Internal", status: 200 });
     if (answer.problem) return w.resolve(new Failed(problemError(w.action, answer.problem, requestId), retryAfter(answer.headers?.["Retry-After"]?.[0])));
-    w.resolve(w.action.read ? output(w.action, () => answer.output) : undefined);
+    w.resolve(w.action.read && answer.output !== undefined ? output(w.action, () => answer.output) : undefined);
   } catch (error) {
     w.reject(error);
   }

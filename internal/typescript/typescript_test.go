@@ -190,3 +190,17 @@ func FuzzWrite(f *testing.F) {
 		}
 	})
 }
+
+func TestAnAnswerWithoutContentIsUndefined(t *testing.T) {
+	for statuses, want := range map[string]string{
+		`[{"status":201}]`:                 "(options?: CallOptions): Call<string, ",
+		`[{"status":204}]`:                 "(options?: CallOptions): Call<void, ",
+		`[{"status":201},{"status":204}]`: " | undefined, ",
+	} {
+		a := parsed(t, `{"actions":[{"name":"a.get","service":"a","path":"/a/get","out":{"type":"string"},"statuses":`+statuses+`}]}`)
+		text := strings.ReplaceAll(written(t, a), "AGetOutput", "string")
+		if !strings.Contains(text, want) {
+			t.Errorf("%s: there is no %q in %s", statuses, want, text[strings.Index(text, "export interface Api "):])
+		}
+	}
+}

@@ -27,6 +27,7 @@ type Call struct {
 
 	// The answer. The code that removes the call from its entry sets these and then sends on done, once; see calls.
 	reply      []byte
+	pairs      []Pair
 	schema     *Schema
 	compressed bool
 	err        error
@@ -65,6 +66,9 @@ func (c *Call) Buf() []byte {
 // Reply is the answer's value without its schema number. It is valid until Free.
 func (c *Call) Reply() []byte { return c.reply }
 
+// Pairs is what the peer answered beside the value or the error; nil for nothing, and where Meta.TakesPairs was not set.
+func (c *Call) Pairs() []Pair { return c.pairs }
+
 // Schema is the one in which the answer was written, nil where it has none.
 func (c *Call) Schema() *Schema { return c.schema }
 
@@ -79,7 +83,7 @@ func (c *Call) Free() {
 	c.out = keepSmall(c.out)
 	c.small = keepSmall(c.small)
 	freeLarge(c.large)
-	c.large, c.reply, c.schema, c.err, c.compressed = nil, nil, nil, nil, false
+	c.large, c.reply, c.pairs, c.schema, c.err, c.compressed = nil, nil, nil, nil, nil, false
 	c.Meta = Meta{}
 	l := c.link
 	c.link, c.route = nil, nil
@@ -104,6 +108,9 @@ func (c *Call) Do(ctx context.Context, value []byte) error {
 	}
 	if ctx.Done() != nil {
 		flags |= flagCancellable
+	}
+	if c.TakesPairs {
+		flags |= flagPairs
 	}
 	deadline := int64(0)
 	if c.Timeout > 0 {

@@ -53,7 +53,8 @@ const (
 	flagCancellable = 1 << 3 // request: a cancel may come
 	flagNested      = 1 << 4 // request, open: level and caller are in the head
 	flagRequestID   = 1 << 5 // request, open: a request id is in the head
-	flagMetadata    = 1 << 6 // request, open: metadata is in the head
+	flagMetadata    = 1 << 6 // request, open: metadata is in the head; reply, error: pairs stand before the value or the failure
+	flagPairs       = 1 << 7 // request: the caller takes pairs with the answer
 
 	// flagYours: the id was given by the receiver of the frame. On frames of streams and on chunks of replies.
 	flagYours = 1 << 7

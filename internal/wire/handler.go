@@ -47,4 +47,6 @@ type Meta struct {
 	// Caller is the action that made the call, and Level how deep the call is nested; "" and 0 for a call from outside.
 	Caller string
 	Level  int
+	// TakesPairs means that the caller reads Call.Pairs. Of the opening of a stream it does nothing.
+	TakesPairs bool
 }

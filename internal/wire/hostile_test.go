@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -121,6 +122,9 @@ func TestFramesAgainstTheProtocolEndTheLink(t *testing.T) {
 		{"a name out of turn", [][]byte{frame(0, kindName, 0, 3, 1, 'x')}},
 		{"a schema that is none", [][]byte{frame(0, kindSchema, 0, 1, 0xff, 0xff)}},
 		{"a reply to a call never made", [][]byte{frame(1<<indexBits|500, kindReply, 0, 0)}},
+		{"a reply with pairs that are not there", [][]byte{frame(1<<indexBits, kindReply, flagMetadata, 3, 1, 'n')}},
+		{"an error with more pairs than it has bytes", [][]byte{frame(1<<indexBits, kindError, flagMetadata, 0xff, 0x7f, 0)}},
+		{"a reply with too many bytes of pairs", [][]byte{frame(1<<indexBits, kindReply, flagMetadata, append(appendPairs(nil, []Pair{{"n", strings.Repeat("v", MaxPairs)}}), 0)...)}},
 		{"a value longer than it said", [][]byte{call, frame(1<<indexBits, kindRequest, flagMore, 1, 3, 0), frame(1<<indexBits, kindChunk, 0, 1, 2, 3, 4)}},
 		{"a value shorter than it said", [][]byte{call, frame(1<<indexBits, kindRequest, flagMore, 1, 9, 0), frame(1<<indexBits, kindChunk, 0, 1)}},
 		{"the same long request twice", [][]byte{call, frame(1<<indexBits, kindRequest, flagMore, 1, 9, 0), frame(1<<indexBits, kindRequest, flagMore, 1, 9, 0)}},
@@ -422,6 +426,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(join(frame(0, kindName, 0, 1, 1, 'n'), frame(0, kindPost, 0, 1, 2), frame(3, kindPost, flagMore, 1, 2, 9), frame(3, kindChunk, flagOfPost, 8)))
 	f.Add(join(frame(0, kindPing, 0, make([]byte, pingSize)...), frame(0, kindPong, 0, make([]byte, pingSize)...), frame(0, kindGoAway, 0), frame(0, kindGoAway, flagAnswer)))
 	f.Add(join(frame(1<<indexBits, kindReply, 0, 0, 'r'), frame(1<<indexBits, kindReply, flagMore, 3, 0), frame(1<<indexBits, kindChunk, flagYours, 1, 2)))
+	f.Add(join(calls, frame(1<<indexBits, kindRequest, flagPairs, 1, 0, 'h'), frame(1<<indexBits, kindReply, flagMetadata, 1, 1, 'n', 1, 'v', 0, 'r')))
 	f.Add(join(frame(1<<indexBits, kindError, 0, appendFailure(nil, &Failure{Code: 3, Message: "m"})...), frame(0, kindSchema, 0, 1, 1)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n := newNode()

@@ -24,6 +24,7 @@ type Inbound struct {
 	copied  []byte // where a short payload was copied; kept for the next
 	large   []byte // where a long one was put together
 	out     []byte // the answer; kept for the next
+	pairs   []Pair // see Answer
 
 	class    admission.Class
 	arrived  int64 // in the link's time, where there is a timeout
@@ -79,15 +80,20 @@ func (in *Inbound) Reply(value []byte) {
 		return
 	}
 	in.answered = true
+	var head []byte
+	if len(in.pairs) > 0 {
+		head, flags = appendPairs(nil, in.pairs), flags|flagMetadata
+	}
 	if len(value) > chunkSize {
-		in.replyLarge(value, flags)
+		in.replyLarge(head, value, flags)
 		return
 	}
-	if !in.lock(len(value)) {
+	if !in.lock(len(head) + len(value)) {
 		return
 	}
 	l.framesOut++
-	l.pending = append(appendHeader(l.pending, len(value), in.id, kindReply, flags), value...)
+	l.pending = append(appendHeader(l.pending, len(head)+len(value), in.id, kindReply, flags), head...)
+	l.pending = append(l.pending, value...)
 	in.unlock()
 }
 
@@ -97,11 +103,16 @@ func (in *Inbound) Fail(f *Failure) {
 		return
 	}
 	in.answered = true
-	body := appendFailure(nil, f)
+	var body []byte
+	flags := uint8(0)
+	if len(in.pairs) > 0 {
+		body, flags = appendPairs(nil, in.pairs), flagMetadata
+	}
+	body = appendFailure(body, f)
 	if !in.lock(len(body)) {
 		return
 	}
-	in.link.append(in.id, kindError, 0, body)
+	in.link.append(in.id, kindError, flags, body)
 	in.unlock()
 }
 
@@ -147,13 +158,13 @@ func (in *Inbound) unlock() {
 }
 
 // replyLarge sends an answer in chunks; on a goroutine of its own where this one is the reader.
-func (in *Inbound) replyLarge(value []byte, flags uint8) {
+func (in *Inbound) replyLarge(head, value []byte, flags uint8) {
 	in.Route.sizeHint.Store(int64(len(value)))
 	l := in.link
 	l.leaving.sending.Add(1)
 	l.memory.Hold(len(value))
 	in.leave()
-	m := largeMessage{kind: kindReply, flags: flags, of: flagYours, id: in.id, value: value}
+	m := largeMessage{kind: kindReply, flags: flags, of: flagYours, id: in.id, head: head, value: value}
 	if in.onReader {
 		in.out = nil
 		go func() {
@@ -243,7 +254,7 @@ func (in *Inbound) release() {
 	in.begun()
 	freeLarge(in.large)
 	in.Meta, in.Route, in.link, in.schema = Meta{}, nil, nil, nil
-	in.payload, in.large, in.ctx = nil, nil, nil
+	in.payload, in.large, in.ctx, in.pairs = nil, nil, nil, nil
 	in.listed, in.cancelled, in.counted, in.answered = false, false, false, false
 	in.copied, in.out = keepSmall(in.copied), keepSmall(in.out)
 	if !in.onReader {

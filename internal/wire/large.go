@@ -17,7 +17,7 @@ type largeMessage struct {
 	flags uint8 // of the first frame, without flagMore
 	of    uint8 // which of flagsOf the chunks have
 	id    uint32
-	head  []byte // of a post: its topic
+	head  []byte // of a post: its topic; of a reply: its pairs
 	value []byte
 
 	begun bool // a part of it may have reached the peer
@@ -164,7 +164,8 @@ type assembly struct {
 	key   partKey
 	total int
 	buf   []byte
-	flags uint8 // of the first frame
+	flags uint8  // of the first frame
+	pairs []Pair // of a reply
 
 	in     *Inbound // a request whose value this is
 	stream *Stream  // or the stream of which it is a message

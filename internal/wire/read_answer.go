@@ -6,6 +6,7 @@ type answer struct {
 	kind    kind
 	flags   uint8
 	body    []byte
+	pairs   []Pair
 	large   []byte // the buffer of body, where it was put together
 	call    *Call
 	refusal error // instead of a body
@@ -13,11 +14,15 @@ type answer struct {
 
 // answer notes a reply or an error, or the first part of a reply.
 func (r *reader) answer(h header, body []byte) error {
+	in := fields{left: body}
+	pairs, err := in.pairs(h.flags)
+	if err != nil {
+		return err
+	}
 	if h.flags&flagMore == 0 {
-		r.batch.answers = append(r.batch.answers, answer{id: h.id, kind: h.kind, flags: h.flags, body: body})
+		r.batch.answers = append(r.batch.answers, answer{id: h.id, kind: h.kind, flags: h.flags, body: in.left, pairs: pairs})
 		return nil
 	}
-	in := fields{left: body}
 	total := in.number(maxInt32)
 	if in.bad || h.kind != kindReply {
 		return protocolError("the first part of a reply cannot be read")
@@ -32,7 +37,7 @@ func (r *reader) answer(h header, body []byte) error {
 		r.link.in.strays.Add(1)
 		return nil // and its chunks, which belong to nothing
 	}
-	a := &assembly{key: partKey{flagYours, h.id}, total: total, flags: h.flags}
+	a := &assembly{key: partKey{flagYours, h.id}, total: total, flags: h.flags, pairs: pairs}
 	if err := r.begin(a, in.left); err == errTooMuchAtOnce {
 		refusal := r.link.refuseLarge(total)
 		r.batch.answers = append(r.batch.answers, answer{id: h.id, refusal: refusal})
@@ -86,6 +91,7 @@ func (r *reader) fill(c *Call, a *answer) (err error) {
 		c.err = a.refusal
 		return nil
 	}
+	c.pairs = a.pairs
 	if a.kind == kindError {
 		f, err := parseFailure(a.body)
 		if err == nil {

@@ -93,7 +93,7 @@ func (r *reader) partCame(a *assembly, flags uint8) error {
 		r.link.handler.Post(r.link, a.topic, a.buf)
 		freeLarge(a.buf)
 	default:
-		r.batch.answers = append(r.batch.answers, answer{id: a.key.id, kind: kindReply, flags: a.flags, body: a.buf, large: a.buf})
+		r.batch.answers = append(r.batch.answers, answer{id: a.key.id, kind: kindReply, flags: a.flags, body: a.buf, pairs: a.pairs, large: a.buf})
 	}
 	return nil
 }

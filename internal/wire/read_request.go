@@ -24,6 +24,7 @@ func (r *reader) request(h header, body []byte) error {
 	if err := r.meta(&head, route.Kind, h.flags, &in.Meta); err != nil {
 		return err
 	}
+	in.TakesPairs = h.flags&flagPairs != 0
 	if h.flags&flagTimeout != 0 {
 		in.arrived = r.now()
 	}
