@@ -278,7 +278,6 @@ func (c *linkContext) Value(key any) any {
 		if c.answers {
 			return &c.said
 		}
-		return nil
 	}
 	return c.Context.Value(key)
 }
