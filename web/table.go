@@ -174,7 +174,7 @@ func (t *table) add(f *server, d *routeGroup, a *sabir.Action) error {
 func (t *table) addRoute(d *routeGroup, a *sabir.Action, r route.Route) error {
 	form := &target{routeGroup: d, path: d.prefix + r.Pattern, action: a, chain: d.chain, needsKeep: d.needsKeep, limit: d.timeout, body: d.body,
 		get: r.Method == http.MethodGet}
-	if !r.Body || len(r.Params) > 0 {
+	if !r.Body || len(r.Params) > 0 || len(r.Form) > 0 {
 		form.binder = bind.New(r, d.binding()...)
 	}
 	if form.get && a.Annotation(gateway.CacheNote) != nil {
