@@ -60,7 +60,7 @@ func Example_statusesAndForms() {
 			log.Fatal(err)
 		}
 		answer.Body.Close()
-		fmt.Println(answer.Status, answer.Header.Get("Location"))
+		fmt.Printf("%d %q\n", answer.StatusCode, answer.Header.Get("Location"))
 	}
 	answer, err := http.PostForm("http://"+node.HTTPAddr()+"/messages", url.Values{"From": {"Ada"}})
 	if err != nil {
@@ -69,7 +69,7 @@ func Example_statusesAndForms() {
 	defer answer.Body.Close()
 	fmt.Println(answer.Status)
 	// Output:
-	// 201 Created /orders/7
-	// 200 OK
+	// 201 "/orders/7"
+	// 200 ""
 	// 200 OK
 }
