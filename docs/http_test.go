@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/telemetry"
@@ -180,8 +181,9 @@ func httpOfOthers(ctx context.Context, greeter *sabir.Service, users *sabir.Serv
 	mux.Handle("/api/", http.StripPrefix("/api", handler))
 	// end
 	// doc: gateway
-	gate := sabir.NewNode(sabir.Join("tcp://10.0.0.5:7700"),
-		sabir.HTTP("0.0.0.0:3000", keys, web.Forward("users.*", "orders.get")))
+	gate := sabir.NewNode(
+		sabir.Join("tcp://10.0.0.5:7700", cluster.KeyFromEnv("SABIR_KEY")),                                   // the key of the cluster
+		sabir.HTTP("0.0.0.0:3000", gateway.Key(os.Getenv("HTTP_KEY")), web.Forward("users.*", "orders.get"))) // the key that callers send
 	// end
 	// doc: docs-page
 	documented := sabir.HTTP(":3000", web.Info("Shop", "1.2", "Sells rope."), openapi.At("/docs"))

@@ -38,19 +38,26 @@ source() { cp %[1]s/examples/start/$1/main.go .; }
 up() { for i in {1..600}; do if command curl -sfo /dev/null $1/health; then return; fi; sleep 0.1; done; return 1; }
 `
 
-// outputs runs a script and returns what each of its regions printed.
-func outputs(t *testing.T, script string) map[string]string {
+// buildSabir builds the command line into a folder of its own.
+func buildSabir(t *testing.T) string {
+	t.Helper()
+	programs := t.TempDir()
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(programs, "sabir"), "./cmd/sabir")
+	build.Dir = ".."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("sabir: %v\n%s", err, out)
+	}
+	return programs
+}
+
+// outputs runs a script, with the programs of a folder, and returns what each of its regions printed.
+func outputs(t *testing.T, script, programs string) map[string]string {
 	t.Helper()
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs, folder := t.TempDir(), t.TempDir()
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(programs, "sabir"), "./cmd/sabir")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("sabir: %v\n%s", err, out)
-	}
+	folder := t.TempDir()
 	goEnv, err := exec.Command("go", "env", "GOMODCACHE", "GOCACHE").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -106,9 +113,10 @@ func matches(shown, printed string) bool {
 }
 
 func TestTheScriptsOfThePagesPrintWhatThePagesShow(t *testing.T) {
-	brokers.Long(t)
+	brokers.Slow(t) // it builds programs
 	brokers.Program(t, "unshare", "util-linux")
 	brokers.Program(t, "curl", "curl")
+	brokers.Program(t, "openssl", "openssl")
 	brokers.Program(t, "ip", "iproute2")
 	if out, err := exec.Command("unshare", "--net", "--pid", "--fork", "--mount-proc", "true").CombinedOutput(); err != nil {
 		brokers.NotTested(t, "namespaces cannot be made here: %s", bytes.TrimSpace(out))
@@ -125,10 +133,11 @@ func TestTheScriptsOfThePagesPrintWhatThePagesShow(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatal(scripts, err)
 	}
+	programs := buildSabir(t)
 	for _, script := range scripts {
 		path := "docs/" + filepath.ToSlash(script)
 		t.Run(filepath.Base(script), func(t *testing.T) {
-			printed := outputs(t, readFile(t, path))
+			printed := outputs(t, readFile(t, path), programs)
 			for _, b := range shown[path] {
 				_, name, _ := strings.Cut(b.source, "#")
 				if !matches(b.text, printed[name]) {

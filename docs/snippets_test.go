@@ -22,19 +22,12 @@ import (
 
 // withoutSource is how many blocks without a source a page may still have. It only ever gets less.
 var withoutSource = map[string]int{
-	"docs/cli.md":               5,
-	"docs/codecs.md":            5,
-	"docs/doors.md":             2,
-	"docs/http-clients.md":      2,
-	"docs/http-gateway.md":      1,
-	"docs/joining.md":           1,
-	"docs/mcp.md":               5,
-	"docs/telemetry.md":         2,
-	"docs/transports-broker.md": 1,
-	"docs/transports-tls.md":    2,
-	"docs/transports-udp.md":    2,
-	"docs/transports-write.md":  3,
-	"docs/transports.md":        1,
+	"docs/cli.md":          5,
+	"docs/doors.md":        2,
+	"docs/http-clients.md": 2,
+	"docs/http-gateway.md": 1,
+	"docs/joining.md":      1,
+	"docs/mcp.md":          5,
 }
 
 // needSource is the languages whose blocks are code that can be wrong. Others are drawings, layouts of bytes, and settings of brokers that a

@@ -25,6 +25,7 @@ var unwanted = []struct {
 	{regexp.MustCompile("(?i)(``|[0-9]( m?s| [KM]iB)?|'s|\") without it\\b"), "Default: 30 s"},
 	{regexp.MustCompile(`(?i)\bmust not be told\b|\bcallers who show nothing\b|\bwho must know\b`), "a caller that"},
 	{regexp.MustCompile(`(?i)\bcrews?\b|\blanes?\b`), "workers, queue"},
+	{regexp.MustCompile(`(?i)\bwhere a node is asked for\b|\bneed nothing: while\b|\bit does not pass on\b`), "the API's name as the subject"},
 	{regexp.MustCompile(`(?i)\bneither of its own\b|\bas far as one\b|\bto one another's\b`), "a plain sentence"},
 }
 
