@@ -280,7 +280,7 @@ func (n *Node) notFoundAmong(kind, name string, known []string) *Error {
 		e.Message = fmt.Sprintf("%.100q is no name of an action: it %s", name, bad)
 		return e
 	}
-	if near := nearest(name, known); near != nil {
+	if near := names.Nearest(name, known); near != nil {
 		e.Message += "; did you mean " + strings.Join(near, ", ") + "?"
 		e.Data = map[string]any{"nearest": near}
 	}

@@ -27,7 +27,7 @@ var layers = map[string]int{
 	"internal/mesh": 6, "introspect": 6,
 	".":      7,
 	"policy": 8, "telemetry": 8, "admin": 8, "actor": 8, "bridge": 8, "channel": 8,
-	"web":   9,
+	"web": 9, "config": 9,
 	"lease": 9, "gen": 10, "mcp": 10, "rpc": 10, "sabirtest": 10,
 	"examples": 11, "internal/conformance": 11, "internal/simulation": 11,
 	"cmd":  12, // sabir demo runs examples/shop

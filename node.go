@@ -116,7 +116,7 @@ func (s State) String() string {
 }
 
 // NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [NodeID], [Logger], [Validator], [MaxDepth],
-// [StartTimeout], [StopTimeout], [Ready], [BufferLimits], [WaitForNodeByDefault], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Codecs], [WithExtension], and those
+// [StartTimeout], [StopTimeout], [Ready], [BufferLimits], [WaitForNodeByDefault], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Codecs], [WithExtension], [Options], and those
 // of packages, such as channel.Broker.
 //
 // Serve, Use, Ready, WithGateway, WithExtension, Balance and Codecs add up when they are given several times. Any
@@ -126,6 +126,15 @@ type NodeOption interface{ applyNode(*Node) }
 type nodeOption func(*Node)
 
 func (o nodeOption) applyNode(n *Node) { o(n) }
+
+// Options makes one option of several, for packages that give a node more than one thing.
+func Options(options ...NodeOption) NodeOption {
+	return nodeOption(func(n *Node) {
+		for _, o := range options {
+			o.applyNode(n)
+		}
+	})
+}
 
 // NewNode makes a node; Start or Run starts it.
 func NewNode(options ...NodeOption) *Node {

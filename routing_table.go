@@ -11,6 +11,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/budget"
 	"github.com/sabir-go/sabir/internal/membership"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -350,13 +351,13 @@ func (n *Node) Action(name string) *Action {
 // messages. It takes only actions that keep accepts: a gateway hides those that its callers may not know of.
 func (n *Node) Nearest(name string, keep func(*Action) bool) []string {
 	actions := n.table.Load().actions
-	var names []string
+	var list []string
 	for _, known := range slices.Sorted(maps.Keys(actions)) {
 		if keep(actions[known].info()) {
-			names = append(names, known)
+			list = append(list, known)
 		}
 	}
-	return nearest(name, names)
+	return names.Nearest(name, list)
 }
 
 // namesForOthers lists the names by which other nodes reach the actions of this one, sorted.

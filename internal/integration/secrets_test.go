@@ -20,6 +20,7 @@ import (
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/actor/supervise"
 	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/config"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/policy/rediscache"
@@ -32,7 +33,7 @@ import (
 // configs has each exported configuration of the module, which TestEveryConfigIsAmongThoseThatShowNoSecret holds.
 var configs = []any{
 	actor.Config{}, actor.TopicConfig{}, app.Config{}, supervise.Config{}, store.Config{}, engine.Config{}, gateway.HTTPConfig{}, rediscache.Config{},
-	telemetry.Config{}, transport.Config{}, auth.BasicConfig{}, auth.JWTConfig{}, auth.KeyConfig{}, auth.SessionConfig{}, redissessions.Config{},
+	config.Config{}, telemetry.Config{}, transport.Config{}, auth.BasicConfig{}, auth.JWTConfig{}, auth.KeyConfig{}, auth.SessionConfig{}, redissessions.Config{},
 	auth.TokenKey{},
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
 	_ "github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/admin"
 	users "github.com/sabir-go/sabir/examples/tutorial/01-users"
 	"github.com/sabir-go/sabir/telemetry"
 )
@@ -60,7 +61,7 @@ func TestMetricsCountCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	node := sabir.NewNode(sabir.Serve(users.New()), sabir.Use(tel.Middleware()), tel.Serve("127.0.0.1:0"))
+	node := sabir.NewNode(sabir.Serve(users.New()), sabir.Use(tel.Middleware()), admin.Serve(":0", admin.Metrics(tel.Handler())))
 	// end
 	if err := node.Start(ctx); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sabir-go/sabir/config"
+)
+
+func (c *cli) configCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:     "config",
+		GroupID: groupMake,
+		Short:   "Check and show the settings of a node",
+		Long: `Reads the settings that a node with config.Load would read, from the environment and
+a file: to see what is wrong, and what is from where, before it starts. Settings of a
+program's own (app) are not looked at, since only the program knows them.`,
+		Example: `  sabir config check sabir.yaml
+  sabir config show sabir.yaml
+  sabir config schema > sabir.schema.json`,
+		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
+	}
+	command.AddCommand(c.configCheckCommand(), c.configShowCommand(), c.configSchemaCommand())
+	return command
+}
+
+func (c *cli) configCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check [file]",
+		Short: "Say what is wrong with settings",
+		Long: `Reads a file and the environment, and fails where a setting does not exist or has a
+wrong value. Without a file it is the one that SABIR_CONFIG names.`,
+		Example: `  sabir config check sabir.yaml
+  SABIR_LOG_LEVEL=loud sabir config check`,
+		Args: takes(0, 1, "one file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			values, err := loadSettings(args)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.stdout, "good: %d settings\n", len(values))
+			return nil
+		},
+	}
+}
+
+func (c *cli) configShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show [file]",
+		Short: "Show settings with where each is from",
+		Long: `Lists the settings that a file and the environment give, and where each is from.
+Secrets and passwords in addresses are hidden.`,
+		Example: `  sabir config show sabir.yaml
+  sabir config show --json`,
+		Args: takes(0, 1, "one file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			values, err := loadSettings(args)
+			if err != nil {
+				return err
+			}
+			show(c, values, []string{"SETTING", "VALUE", "FROM"}, func(v config.Value) []string { return []string{v.Name, v.Value, v.Origin} }, "nothing is set")
+			return nil
+		},
+	}
+}
+
+func (c *cli) configSchemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON schema of a file of settings",
+		Long: `Prints the JSON schema of a file of settings, with which editors complete names and
+show mistakes.`,
+		Example: `  sabir config schema > sabir.schema.json
+  # yaml-language-server: $schema=sabir.schema.json    as the first line of sabir.yaml`,
+		Args: takes(0, 0, "no argument"),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := c.stdout.Write(config.Schema(nil))
+			return err
+		},
+	}
+}
+
+func loadSettings(args []string) ([]config.Value, error) {
+	from := config.Config{SkipApp: true}
+	if len(args) == 1 {
+		from.File = args[0]
+	}
+	loaded, err := config.Load(from)
+	if err != nil {
+		return nil, err
+	}
+	return loaded.Values(), nil
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestConfigSaysWhatIsWrongAndWhatIsFromWhere(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sabir.yaml")
+	if err := os.WriteFile(file, []byte("zone: eu\nkey: hunter2\napp: {currency: EUR}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SABIR_LOG_LEVEL", "warn")
+	got := sabirRun(t, "config", "show", file)
+	if got.code != 0 || !strings.Contains(got.out, "environment") || !strings.Contains(got.out, "file "+file) || strings.Contains(got.out, "hunter2") {
+		t.Errorf("%d\n%s%s", got.code, got.out, got.errOut)
+	}
+	if got := sabirRun(t, "config", "check", file); got.code != 0 || got.out != "good: 3 settings\n" {
+		t.Errorf("%d\n%s%s", got.code, got.out, got.errOut)
+	}
+	t.Setenv("SABIR_LOG_LEVL", "warn")
+	if got := sabirRun(t, "config", "check", file); got.code != 1 || !strings.Contains(got.errOut, "SABIR_LOG_LEVEL?") {
+		t.Errorf("%d\n%s%s", got.code, got.out, got.errOut)
+	}
+	if got := sabirRun(t, "config", "schema"); got.code != 0 || !strings.Contains(got.out, `"$schema"`) {
+		t.Errorf("%d\n%s%s", got.code, got.out, got.errOut)
+	}
+}

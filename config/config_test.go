@@ -1,0 +1,238 @@
+package config_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sabir-go/sabir/config"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// load reads settings without the environment of the test, unless it has one.
+func load(t *testing.T, c config.Config) *config.Loaded {
+	t.Helper()
+	if c.Env == nil {
+		c.Env = []string{}
+	}
+	l, err := config.Load(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+const asYAML = `
+id: shop-1
+join: tcp://0.0.0.0:7700
+seeds: [a:7700, b:7700]
+labels: {rack: r1}
+stop_timeout: 20s
+http:
+  address: ":3000"
+log: {level: warn, format: json}
+policies:
+  users.*: {timeout: 2s, attempts: 3, breaker: true, max_calls: 50, rate: 100.5}
+`
+
+const asTOML = `
+id = "shop-1"
+join = "tcp://0.0.0.0:7700"
+seeds = ["a:7700", "b:7700"]
+stop_timeout = "20s"
+[labels]
+rack = "r1"
+[http]
+address = ":3000"
+[log]
+level = "warn"
+format = "json"
+[policies."users.*"]
+timeout = "2s"
+attempts = 3
+breaker = true
+max_calls = 50
+rate = 100.5
+`
+
+const asJSON = `{"id": "shop-1", "join": "tcp://0.0.0.0:7700", "seeds": ["a:7700", "b:7700"], "labels": {"rack": "r1"}, "stop_timeout": "20s",
+	"http": {"address": ":3000"}, "log": {"level": "warn", "format": "json"},
+	"policies": {"users.*": {"timeout": "2s", "attempts": 3, "breaker": true, "max_calls": 50, "rate": 100.5}}}`
+
+func TestYAMLAndTOMLAndJSONSayTheSame(t *testing.T) {
+	var first string
+	for name, text := range map[string]string{"a.yaml": asYAML, "a.toml": asTOML, "a.json": asJSON} {
+		s := load(t, config.Config{File: write(t, name, text)}).Settings
+		want := config.Policy{Timeout: 2 * time.Second, Attempts: 3, Breaker: true, MaxCalls: 50, Rate: 100.5}
+		if s.Policies["users.*"] != want || s.StopTimeout != 20*time.Second || s.HTTP.Address != ":3000" {
+			t.Errorf("%s: %+v", name, s)
+		}
+		if got := fmt.Sprintf("%+v", s); first == "" {
+			first = got
+		} else if got != first {
+			t.Errorf("%s: %s, want %s", name, got, first)
+		}
+	}
+}
+
+func TestFlagsGoBeforeTheEnvironmentBeforeTheFileBeforeTheCode(t *testing.T) {
+	file := write(t, "sabir.yaml", "zone: file\nid: file\njoin: tcp://file:1\nhttp: {address: 'file:1'}")
+	l := load(t, config.Config{
+		Defaults: config.Settings{Zone: "code", ID: "code", Join: "tcp://code:1", MaxDepth: 7},
+		Env:      []string{"SABIR_ID=env", "SABIR_JOIN=tcp://env:1", "SABIR_CONFIG=" + file, "PATH=/bin"},
+		Args:     []string{"--join=tcp://flag:1", "--admin.profiler"},
+	})
+	want := []config.Value{
+		{"id", "env", "environment"}, {"join", "tcp://flag:1", "flag"}, {"zone", "file", "file " + file}, {"max_depth", "7", "code"},
+		{"http.address", "file:1", "file " + file}, {"admin.profiler", "true", "flag"},
+	}
+	if got := l.Values(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
+func TestAWrongNameOrValueIsAnErrorThatSaysWhereAndWhatWasMeant(t *testing.T) {
+	app := struct {
+		Currency string `json:"currency"`
+	}{}
+	for name, c := range map[string]struct {
+		from config.Config
+		says []string
+	}{
+		"a file's setting":   {config.Config{File: write(t, "a.yaml", "jion: x")}, []string{"a.yaml", "no setting jion", "did you mean join?"}},
+		"one in a section":   {config.Config{File: write(t, "b.toml", "[http]\nadress = ':1'")}, []string{"b.toml", "http.adress", "http.address?"}},
+		"one of a policy":    {config.Config{File: write(t, "c.json", `{"policies":{"a.*":{"timout":"1s"}}}`)}, []string{"policies.a.*.timout", "timeout?"}},
+		"a variable":         {config.Config{Env: []string{"SABIR_LOG_LEVLE=info"}}, []string{"environment", "SABIR_LOG_LEVEL?"}},
+		"a flag":             {config.Config{Args: []string{"--log.lvel", "info"}}, []string{"--log.lvel", "log.level?"}},
+		"an argument":        {config.Config{Args: []string{"serve"}}, []string{`"serve" is no flag`}},
+		"a flag of a secret": {config.Config{Args: []string{"--key", "x"}}, []string{"no setting --key", "key_file"}},
+		"a level":            {config.Config{Env: []string{"SABIR_LOG_LEVEL=loud"}}, []string{"level", "debug"}},
+		"a duration":         {config.Config{Env: []string{"SABIR_STOP_TIMEOUT=10"}}, []string{"stop_timeout", "1.5s"}},
+		"a number":           {config.Config{Env: []string{"SABIR_MAX_DEPTH=ten"}}, []string{"max_depth", "whole number"}},
+		"a section":          {config.Config{File: write(t, "d.yaml", "http: ':3000'")}, []string{"http: want a section"}},
+		"a list":             {config.Config{File: write(t, "e.yaml", "zone: [a, b]")}, []string{"zone", "one value"}},
+		"no YAML":            {config.Config{File: write(t, "f.yaml", "a: [")}, []string{"f.yaml"}},
+		"another ending":     {config.Config{File: write(t, "f.ini", "a=b")}, []string{".yaml, .yml, .toml or .json"}},
+		"no file":            {config.Config{File: "missing.yaml"}, []string{"missing.yaml"}},
+		"no secret":          {config.Config{Env: []string{"SABIR_KEY_FILE=" + write(t, "key", "\n")}}, []string{"SABIR_KEY_FILE", "holds no secret"}},
+		"a secret twice":     {config.Config{Env: []string{"SABIR_KEY=x", "SABIR_KEY_FILE=y"}}, []string{"both set"}},
+		"an own setting":     {config.Config{App: &app, Env: []string{"SABIR_APP_CURENCY=EUR"}}, []string{"SABIR_APP_CURRENCY?"}},
+		"no own settings":    {config.Config{File: write(t, "g.yaml", "app: {currency: EUR}")}, []string{"no settings of its own"}},
+		"no pointer":         {config.Config{App: app}, []string{"pointer to a struct"}},
+	} {
+		if c.from.Env == nil {
+			c.from.Env = []string{}
+		}
+		_, err := config.Load(c.from)
+		for _, says := range c.says {
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: %v, want %q in it", name, err, says)
+			}
+		}
+	}
+}
+
+func TestVariablesOfKubernetesAndOfTheCommandLineAreNoMistakes(t *testing.T) {
+	load(t, config.Config{Env: []string{"SABIR_URL=http://a", "SABIR_SERVICE_HOST=10.0.0.1", "SABIR_SERVICE_PORT=7700", "SABIR_SERVICE_PORT_LINKS=7700",
+		"SABIR_PORT=tcp://10.0.0.1:7700", "SABIR_PORT_7700_TCP=tcp://10.0.0.1:7700", "SABIR_PORT_7700_TCP_ADDR=10.0.0.1"}})
+}
+
+const secretText = "hunter2-hunter2-hunter2"
+
+func TestSecretsComeFromFilesAndAreShownNowhere(t *testing.T) {
+	key := write(t, "key", secretText+"\n")
+	app := struct {
+		Token config.Secret `json:"token"`
+	}{}
+	file := write(t, "sabir.yaml", "admin: {key_file: "+key+"}\napp: {token_file: "+key+"}\njoin: nats://user:hunter2@broker:4222")
+	l := load(t, config.Config{File: file, App: &app, Env: []string{"SABIR_KEY_FILE=" + key}, Args: []string{"--http.key_file", key}})
+	s := l.Settings
+	for name, secret := range map[string]config.Secret{"environment": s.Key, "flag": s.HTTP.Key, "file": s.Admin.Key, "own": app.Token} {
+		if string(secret.Bytes()) != secretText {
+			t.Errorf("%s: %q", name, secret.Bytes())
+		}
+	}
+	asJSON, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{fmt.Sprintf("%+v %#v", s, s), fmt.Sprint(l.Values()), string(asJSON[:strings.Index(string(asJSON), `"join"`)])} {
+		if strings.Contains(text, "hunter2-") {
+			t.Errorf("it shows the secret: %s", text)
+		}
+	}
+	if text := fmt.Sprint(l.Values()); strings.Contains(text, "hunter2") || strings.Count(text, "(hidden)") != 4 {
+		t.Errorf("the list is %s", text)
+	}
+}
+
+func TestAProgramsOwnSettingsFollowTheSameRules(t *testing.T) {
+	type own struct {
+		Currency string        `json:"currency" default:"EUR" validate:"len=3"`
+		Limit    int           `json:"limit" validate:"min=1"`
+		Pause    time.Duration `json:"pause"`
+		Mail     struct {
+			From string `json:"from"`
+		} `json:"mail"`
+	}
+	app := own{Pause: time.Second}
+	l := load(t, config.Config{App: &app, Env: []string{"SABIR_APP_LIMIT=5"}, Args: []string{"--app.mail.from", "shop@example.com"}})
+	if app.Currency != "EUR" || app.Limit != 5 || app.Mail.From != "shop@example.com" {
+		t.Errorf("%+v", app)
+	}
+	want := []config.Value{{"app.currency", "EUR", "default"}, {"app.limit", "5", "environment"}, {"app.pause", "1s", "code"}, {"app.mail.from", "shop@example.com", "flag"}}
+	if got := l.Values(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	_, err := config.Load(config.Config{App: &own{}, Env: []string{"SABIR_APP_CURRENCY=EURO"}})
+	if err == nil || !strings.Contains(err.Error(), "currency") || !strings.Contains(err.Error(), "limit") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestTheSchemaKnowsEachSettingAndNoOther(t *testing.T) {
+	var schema struct {
+		Properties map[string]struct {
+			Type       string
+			Properties map[string]struct{ Enum []string }
+		}
+		AdditionalProperties bool
+	}
+	schema.AdditionalProperties = true
+	if err := json.Unmarshal(config.Schema(struct {
+		Currency string `json:"currency"`
+	}{}), &schema); err != nil {
+		t.Fatal(err)
+	}
+	p := schema.Properties
+	if schema.AdditionalProperties || p["join"].Type != "string" || p["seeds"].Type != "array" || p["max_depth"].Type != "integer" || p["key_file"].Type != "string" ||
+		len(p["log"].Properties["level"].Enum) != 4 || p["app"].Properties["currency"].Enum != nil || len(p["app"].Properties) != 1 {
+		t.Errorf("%+v", schema)
+	}
+}
+
+func FuzzFiles(f *testing.F) {
+	f.Add(0, []byte(asYAML))
+	f.Add(1, []byte(asTOML))
+	f.Add(2, []byte(asJSON))
+	f.Fuzz(func(t *testing.T, kind int, text []byte) {
+		name := []string{"a.yaml", "a.toml", "a.json"}[uint(kind)%3]
+		_, _ = config.Load(config.Config{File: write(t, name, string(text)), Env: []string{}})
+	})
+}

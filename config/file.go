@@ -1,0 +1,83 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sabir-go/sabir/internal/secret"
+)
+
+// maxFile bounds the size of a file.
+const maxFile = 1 << 20
+
+// readFile reads a file by its ending.
+func readFile(path string) (map[string]any, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxFile {
+		return nil, fmt.Errorf("the file %s has %d bytes, and may have %d", path, info.Size(), maxFile)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := parse(filepath.Ext(path), text)
+	if err != nil {
+		return nil, fmt.Errorf("the file %s: %w", path, err)
+	}
+	return tree, nil
+}
+
+// parse reads the text of a file.
+func parse(extension string, text []byte) (tree map[string]any, err error) {
+	switch extension {
+	case ".yaml", ".yml":
+		err = yaml.Unmarshal(text, &tree)
+	case ".toml":
+		err = toml.Unmarshal(text, &tree)
+	case ".json":
+		err = json.Unmarshal(text, &tree)
+	default:
+		err = fmt.Errorf("its name must end in .yaml, .yml, .toml or .json")
+	}
+	return tree, err
+}
+
+// shown is the value of a setting for people.
+func shown(one leaf) string {
+	switch v := one.value; {
+	case one.secret:
+		return v.Interface().(Secret).String()
+	case v.Kind() == reflect.String:
+		return withoutPassword(v.String())
+	case v.Kind() == reflect.Slice:
+		parts := make([]string, v.Len())
+		for i := range parts {
+			parts[i] = withoutPassword(fmt.Sprint(v.Index(i).Interface()))
+		}
+		return strings.Join(parts, ",")
+	case v.Kind() == reflect.Map:
+		var parts []string
+		for _, k := range v.MapKeys() {
+			parts = append(parts, fmt.Sprintf("%v=%v", k, v.MapIndex(k)))
+		}
+		return strings.Join(sorted(parts), ",")
+	}
+	return fmt.Sprint(one.value.Interface())
+}
+
+func withoutPassword(text string) string {
+	if strings.Contains(text, "@") && strings.Contains(text, "://") {
+		return secret.Redacted(text)
+	}
+	return text
+}

@@ -1,0 +1,295 @@
+// Package config lets operators decide what a node does: by flags, the environment, a file, and last what the code says.
+//
+//	c, err := config.Load(config.Config{Args: os.Args[1:]})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	node := sabir.NewNode(sabir.Serve(users), c.Option())
+//
+// [Settings] lists what there is. A setting http.address is the flag --http.address, the variable SABIR_HTTP_ADDRESS, and the entry
+// address of the section http in a file of YAML, TOML or JSON. A secret, such as key, can be the name of a file instead: SABIR_KEY_FILE,
+// --key_file, key_file; there is no flag for the secret itself, since all users of a machine see the flags of its processes. Names that
+// do not exist are errors, with the nearest one that does.
+//
+// Settings of the program's own are a struct in [Config.App], under the same rules: the setting app.currency, SABIR_APP_CURRENCY.
+//
+// docs/config.md is the guide.
+package config
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sabir-go/sabir/validate"
+)
+
+// Config says where settings are read from.
+type Config struct {
+	// Defaults are the settings of the code, which all others go before.
+	Defaults Settings
+	// App is a pointer to a struct with settings of the program's own, or nil. Fields have json tags for their names, and may have
+	// validate, default and doc tags. What the struct holds when Load is called are its defaults.
+	App any
+	// SkipApp takes settings of a program's own without looking at them, as a tool that does not know the program does.
+	SkipApp bool
+	// Args are the flags, os.Args[1:] in most programs. nil reads none.
+	Args []string
+	// Env is the environment. Default: os.Environ().
+	Env []string
+	// File is the file, whose name ends in .yaml, .yml, .toml or .json. Default: what the flag --config or SABIR_CONFIG names, or none.
+	File string
+}
+
+// Loaded are the settings that Load has found.
+type Loaded struct {
+	Settings Settings
+
+	config  Config
+	origins map[string]string // by path; for what some source has
+	app     reflect.Value     // a copy of App as the code made it
+	mu      sync.Mutex        // one Reload at a time
+	live    *live             // what changes while the node runs
+}
+
+const prefix = "SABIR_"
+
+// Load reads the settings. The error names each place that is wrong.
+func Load(c Config) (*Loaded, error) {
+	l := &Loaded{Settings: c.Defaults, config: c, origins: map[string]string{}}
+	l.Settings.Labels, l.Settings.Policies = maps.Clone(c.Defaults.Labels), maps.Clone(c.Defaults.Policies)
+	if c.App != nil && (reflect.TypeOf(c.App).Kind() != reflect.Pointer || reflect.TypeOf(c.App).Elem().Kind() != reflect.Struct) {
+		return nil, fmt.Errorf("config: App is a %T, and must be a pointer to a struct", c.App)
+	}
+	if c.App != nil {
+		l.app = reflect.New(reflect.TypeOf(c.App).Elem())
+		l.app.Elem().Set(reflect.ValueOf(c.App).Elem())
+	}
+	for _, one := range l.leaves() {
+		if !one.value.IsZero() {
+			l.origins[one.path] = "code"
+		}
+	}
+	env := c.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	flags, file, err := l.flags(c.Args)
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	values := variables(env)
+	for _, name := range []string{c.File, values["SABIR_CONFIG"], file} {
+		if name != "" {
+			l.config.File = name // the last that names one
+		}
+	}
+	if l.config.File != "" {
+		tree, err := readFile(l.config.File)
+		if err == nil {
+			err = l.setAll(tree, "file "+l.config.File)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("config: %w", err)
+		}
+	}
+	if err := errors.Join(l.fromEnv(values), l.fromFlags(flags)); err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	return l, l.check()
+}
+
+// setAll sets what a source has, of the node and of the program.
+func (l *Loaded) setAll(tree map[string]any, origin string) error {
+	own := maps.Clone(tree)
+	app, has := own["app"]
+	delete(own, "app")
+	err := l.set(reflect.ValueOf(&l.Settings).Elem(), "", own, origin)
+	switch {
+	case !has || l.config.SkipApp:
+		return err
+	case l.config.App == nil:
+		return errors.Join(err, fmt.Errorf("%s: the program has no settings of its own, and the section app is theirs", origin))
+	}
+	return errors.Join(err, l.set(reflect.ValueOf(l.config.App).Elem(), "app", app, origin))
+}
+
+// check fills in what default tags say, and checks the rules of validate tags.
+func (l *Loaded) check() error {
+	v := validate.New()
+	var errs []error
+	for _, s := range []any{&l.Settings, l.config.App} {
+		if s == nil {
+			continue
+		}
+		plan, err := v.Compile(reflect.TypeOf(s).Elem())
+		if err != nil {
+			return fmt.Errorf("config: %w", err)
+		}
+		plan.SetDefaults(reflect.ValueOf(s).UnsafePointer())
+		errs = append(errs, plan.Check(reflect.ValueOf(s).UnsafePointer()))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("config: %w", err)
+	}
+	return nil
+}
+
+func (l *Loaded) leaves() []leaf {
+	list := leaves("", reflect.ValueOf(&l.Settings).Elem(), reflect.StructField{})
+	if l.config.App != nil {
+		list = append(list, leaves("app", reflect.ValueOf(l.config.App).Elem(), reflect.StructField{})...)
+	}
+	return list
+}
+
+// settable lists the settings that a flag or a variable can name: not those below a pattern, such as policies.
+func (l *Loaded) settable() []leaf {
+	return slices.DeleteFunc(l.leaves(), func(one leaf) bool { return !one.value.CanSet() })
+}
+
+// variables are those of the environment that begin with the prefix.
+func variables(env []string) map[string]string {
+	found := map[string]string{}
+	for _, line := range env {
+		if name, value, ok := strings.Cut(line, "="); ok && strings.HasPrefix(name, prefix) {
+			found[name] = value
+		}
+	}
+	return found
+}
+
+// ofOthers are variables of the command line, and those that Kubernetes sets in a container where there is a Service called sabir.
+var ofOthers = regexp.MustCompile(`^SABIR_(CONFIG|URL|(.*_)?SERVICE_(HOST|PORT.*)|PORT|(.*_)?PORT_\d+_.*|.*_PORT)$`)
+
+// fromEnv sets what the environment has. Entries of maps with sections, such as policies, cannot be named by a variable.
+func (l *Loaded) fromEnv(values map[string]string) error {
+	var errs []error
+	var known []string
+	for _, one := range l.settable() {
+		name := prefix + strings.ToUpper(strings.ReplaceAll(one.path, ".", "_"))
+		known = append(known, name)
+		text, given := values[name]
+		delete(values, name)
+		if one.secret {
+			known = append(known, name+"_FILE")
+			if file, has := values[name+"_FILE"]; has {
+				delete(values, name+"_FILE")
+				if given {
+					errs = append(errs, fmt.Errorf("environment: %s and %s_FILE are both set: which is it?", name, name))
+					continue
+				}
+				var err error
+				if text, err = readSecret(file); err != nil {
+					errs = append(errs, fmt.Errorf("environment: %s_FILE: %w", name, err))
+					continue
+				}
+				given = true
+			}
+		}
+		if given {
+			errs = append(errs, l.set(one.value, one.path, text, "environment"))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !ofOthers.MatchString(name) && !(l.config.SkipApp && strings.HasPrefix(name, prefix+"APP_")) {
+			errs = append(errs, unknown(name, "", name, known, "environment"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// flags reads the command line, and returns the text of each flag, and that of --config.
+func (l *Loaded) flags(args []string) (given map[string]string, file string, err error) {
+	given = map[string]string{}
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.StringVar(&file, "config", "", "")
+	known := []string{"config"}
+	for _, one := range l.settable() {
+		name := one.path
+		if one.secret {
+			name += "_file"
+		}
+		known = append(known, name)
+		note := func(text string) error { given[name] = text; return nil }
+		if one.value.Kind() == reflect.Bool {
+			set.BoolFunc(name, "", note)
+		} else {
+			set.Func(name, "", note)
+		}
+	}
+	if err := set.Parse(args); err != nil {
+		if name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); undefined {
+			return nil, "", unknown("--"+strings.TrimPrefix(name, "-"), "", strings.TrimPrefix(name, "-"), known, "flags")
+		}
+		return nil, "", fmt.Errorf("flags: %w", err)
+	}
+	if set.NArg() > 0 {
+		return nil, "", fmt.Errorf("flags: %q is no flag", set.Arg(0))
+	}
+	return given, file, nil
+}
+
+func (l *Loaded) fromFlags(given map[string]string) error {
+	var errs []error
+	for _, one := range l.settable() {
+		text, found := given[one.path]
+		if file, has := given[one.path+"_file"]; has && one.secret {
+			var err error
+			if text, err = readSecret(file); err != nil {
+				errs = append(errs, fmt.Errorf("flags: --%s_file: %w", one.path, err))
+				continue
+			}
+			found = true
+		}
+		if found {
+			errs = append(errs, l.set(one.value, one.path, text, "flag"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// readSecret reads a secret from a file, without the line break at its end. It is an error where it holds none.
+func readSecret(path any) (string, error) {
+	text, err := os.ReadFile(fmt.Sprint(path))
+	if err != nil {
+		return "", err
+	}
+	key := strings.TrimRight(string(text), "\r\n")
+	if key == "" {
+		return "", fmt.Errorf("the file %v holds no secret", path)
+	}
+	return key, nil
+}
+
+// Value is one setting as it was found.
+type Value struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`  // "(hidden)" for a secret
+	Origin string `json:"origin"` // "flag", "environment", "file …", "code" or "default"
+}
+
+// Values lists the settings that have a value, in the order of [Settings], with where each is from. Secrets are hidden, and passwords in
+// addresses.
+func (l *Loaded) Values() (list []Value) {
+	for _, one := range l.leaves() {
+		origin := l.origins[one.path]
+		if origin == "" && one.value.IsZero() {
+			continue
+		}
+		if origin == "" {
+			origin = "default" // of a default tag
+		}
+		list = append(list, Value{one.path, shown(one), origin})
+	}
+	return list
+}

@@ -1,0 +1,171 @@
+package config
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/admin"
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/names"
+	"github.com/sabir-go/sabir/policy"
+	"github.com/sabir-go/sabir/telemetry"
+)
+
+// live is what changes while the node runs.
+type live struct {
+	level slog.LevelVar
+	log   *slog.Logger
+}
+
+// Option gives the settings to a node, with the logger of [Loaded.Logger]; the options that they stand for, such as sabir.HTTP and
+// sabir.Logger, cannot be given besides. On SIGHUP the node reads them again and uses those that can change while it runs; the log says
+// which did, and which take a restart.
+func (l *Loaded) Option() sabir.NodeOption {
+	s := &l.Settings
+	list := []sabir.NodeOption{sabir.Logger(l.Logger()), sabir.WithExtension(&reloader{loaded: l})}
+	add := func(given bool, make func() sabir.NodeOption) {
+		if given {
+			list = append(list, make())
+		}
+	}
+	add(s.Admin.Metrics, l.metrics)
+	add(len(s.Policies) > 0, func() sabir.NodeOption { return sabir.Use(s.middlewares()...) })
+	add(s.ID != "", func() sabir.NodeOption { return sabir.NodeID(s.ID) })
+	add(s.Join != "", func() sabir.NodeOption { return sabir.Join(s.Join, s.cluster()...) })
+	add(s.StartTimeout != 0, func() sabir.NodeOption { return sabir.StartTimeout(s.StartTimeout) })
+	add(s.StopTimeout != 0, func() sabir.NodeOption { return sabir.StopTimeout(s.StopTimeout) })
+	add(s.MaxDepth != 0, func() sabir.NodeOption { return sabir.MaxDepth(s.MaxDepth) })
+	add(s.HTTP.Address != "", func() sabir.NodeOption { return sabir.HTTP(s.HTTP.Address, keyOf(s.HTTP.Key)...) })
+	add(s.Admin.Address != "" && !s.Admin.Metrics, func() sabir.NodeOption { return admin.Serve(s.Admin.Address, s.Admin.options()...) })
+	return sabir.Options(list...)
+}
+
+// Logger is the logger that the settings describe. Its level changes when they are read again.
+func (l *Loaded) Logger() *slog.Logger {
+	if l.live != nil {
+		return l.live.log
+	}
+	l.live = &live{}
+	l.live.level.Set(levelOf(l.Settings.Log.Level))
+	options := &slog.HandlerOptions{Level: &l.live.level}
+	var handler slog.Handler = slog.NewTextHandler(os.Stderr, options)
+	if l.Settings.Log.Format == "json" {
+		handler = slog.NewJSONHandler(os.Stderr, options)
+	}
+	l.live.log = slog.New(telemetry.LogHandler(handler))
+	return l.live.log
+}
+
+func levelOf(text string) slog.Level {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(cmp.Or(text, "info"))) // the rule of the field holds
+	return level
+}
+
+func (l *Loaded) metrics() sabir.NodeOption {
+	tel, err := telemetry.New(telemetry.Config{Prometheus: true})
+	if err != nil {
+		return sabir.WithExtension(failed{err})
+	}
+	list := []sabir.NodeOption{sabir.Use(tel.Middleware()), sabir.Serve(tel.Stats())}
+	if a := &l.Settings.Admin; a.Address != "" {
+		list = append(list, admin.Serve(a.Address, append(a.options(), admin.Metrics(tel.Handler()))...))
+	}
+	return sabir.Options(list...)
+}
+
+func (a *Admin) options() []gateway.HTTPOption {
+	list := keyOf(a.Key)
+	if a.Profiler {
+		list = append(list, admin.Profiler())
+	}
+	return list
+}
+
+func keyOf(key Secret) []gateway.HTTPOption {
+	if key.None() {
+		return nil
+	}
+	return []gateway.HTTPOption{gateway.Key(string(key.Bytes()))}
+}
+
+func (s *Settings) cluster() (list []cluster.Option) {
+	if !s.Key.None() {
+		keys := strings.Split(string(s.Key.Bytes()), ",")
+		list = append(list, cluster.Key(strings.TrimSpace(keys[0]), keys[1:]...))
+	}
+	if len(s.Seeds) > 0 {
+		list = append(list, cluster.Seeds(s.Seeds...))
+	}
+	if s.Zone != "" {
+		list = append(list, cluster.Zone(s.Zone))
+	}
+	if len(s.Labels) > 0 {
+		list = append(list, cluster.Labels(s.Labels))
+	}
+	if s.Advertise != "" {
+		list = append(list, cluster.Advertise(s.Advertise))
+	}
+	return list
+}
+
+// middlewares are the policies, each around the actions that its pattern takes.
+func (s *Settings) middlewares() (list []sabir.Wrapper) {
+	var patterns []string
+	for pattern := range s.Policies {
+		patterns = append(patterns, pattern)
+	}
+	slices.Sort(patterns)
+	for _, pattern := range patterns {
+		list = append(list, matching(pattern, s.Policies[pattern].stack().Middleware()))
+	}
+	return list
+}
+
+func (p Policy) stack() (s policy.Stack) {
+	s.Timeout = p.Timeout
+	if p.Attempts > 0 {
+		s.Retry = &policy.Retry{Attempts: p.Attempts}
+	}
+	if p.Breaker {
+		s.Breaker = &policy.Breaker{}
+	}
+	if p.MaxCalls > 0 {
+		s.Bulkhead = &policy.Bulkhead{MaxCalls: p.MaxCalls}
+	}
+	if p.Rate > 0 {
+		s.RateLimit = &policy.RateLimit{Rate: p.Rate}
+	}
+	return s
+}
+
+// matching puts a middleware around those actions only that the pattern takes. It is decided once for each action.
+func matching(pattern string, m sabir.Middleware) sabir.Middleware {
+	only := func(wrap func(*sabir.Action, sabir.Handler) sabir.Handler) func(*sabir.Action, sabir.Handler) sabir.Handler {
+		if wrap == nil {
+			return nil
+		}
+		return func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+			if names.Match(pattern, a.Name) {
+				return wrap(a, next)
+			}
+			return next
+		}
+	}
+	m.Name += " of " + pattern
+	m.Local, m.Remote, m.Stream = only(m.Local), only(m.Remote), only(m.Stream)
+	return m
+}
+
+// failed is an extension that keeps the node from starting.
+type failed struct{ err error }
+
+func (f failed) Name() string                             { return "config" }
+func (f failed) Start(context.Context, *sabir.Node) error { return f.err }
+func (f failed) Stop(context.Context) error               { return nil }

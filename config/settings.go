@@ -1,0 +1,66 @@
+package config
+
+import (
+	"time"
+
+	"github.com/sabir-go/sabir/internal/secret"
+)
+
+// Settings are what an operator decides for a node. A setting that is not given keeps the default of the option of NewNode or
+// Join that it stands for.
+type Settings struct {
+	ID     string            `json:"id" doc:"The name of the node. Default: made of the host's and the process's."`
+	Join   string            `json:"join" doc:"The address by which the node joins its cluster, such as tcp://0.0.0.0:7700. Default: none, which is a node alone."`
+	Key    Secret            `json:"key" doc:"The secret that the nodes of the cluster share; a second one, after a comma, is accepted too."`
+	Seeds  []string          `json:"seeds" doc:"Addresses of nodes that are asked for the others, or a DNS name with the addresses of all."`
+	Zone   string            `json:"zone" doc:"Where the node is; calls prefer nodes of the same zone."`
+	Labels map[string]string `json:"labels" doc:"What tells this node from others, for balancing and listings."`
+	// Advertise is the host under which other nodes reach this one, where the host of Join is that of all addresses.
+	Advertise string `json:"advertise" doc:"The host under which other nodes reach this one."`
+
+	StartTimeout time.Duration `json:"start_timeout" doc:"How long a start waits for services of other nodes. Default: without end."`
+	StopTimeout  time.Duration `json:"stop_timeout" doc:"How long a stop waits for calls in flight. Default: 10s."`
+	MaxDepth     int           `json:"max_depth" doc:"How deep calls may nest. Default: 100." validate:"min=0"`
+
+	HTTP  HTTP  `json:"http" doc:"The HTTP side for callers; the program imports package web for it."`
+	Admin Admin `json:"admin" doc:"The address for operators: probes, metrics and profiles."`
+	Log   Log   `json:"log" doc:"The log of the node."`
+	// Policies go around the calls of the actions that a pattern takes, in the order of policy.Stack. All patterns that take an action count,
+	// in the order of their names.
+	Policies map[string]Policy `json:"policies" doc:"Policies by pattern of action names, such as users.*"`
+}
+
+// HTTP is the HTTP side for callers; see sabir.HTTP.
+type HTTP struct {
+	Address string `json:"address" doc:"Where it listens, such as :3000 for this machine, or 0.0.0.0:3000. Default: nowhere."`
+	Key     Secret `json:"key" doc:"The key that callers send as Authorization: Bearer."`
+}
+
+// Admin is the address for operators; see package admin.
+type Admin struct {
+	Address  string `json:"address" doc:"Where it listens, such as :9464. Default: nowhere."`
+	Key      Secret `json:"key" doc:"The key for metrics and profiles. Needed where other machines reach the address and one of them is on."`
+	Metrics  bool   `json:"metrics" doc:"Serves metrics for Prometheus at /metrics."`
+	Profiler bool   `json:"profiler" doc:"Serves profiles at /debug/pprof/."`
+}
+
+// Log is the log of the node, which goes to standard error.
+type Log struct {
+	Level  string `json:"level" doc:"The least level that is logged. It can change while the node runs." validate:"omitempty,oneof=debug info warn error" live:"yes"`
+	Format string `json:"format" doc:"text or json. Default: text." validate:"omitempty,oneof=text json"`
+}
+
+// Policy is the policies of the actions that a pattern takes; see package policy.
+type Policy struct {
+	Timeout  time.Duration `json:"timeout" doc:"The longest time that a call may take."`
+	Attempts int           `json:"attempts" doc:"How often a call is tried in all, where it may be repeated." validate:"min=0"`
+	Breaker  bool          `json:"breaker" doc:"Stops calling for a while where most calls fail."`
+	MaxCalls int           `json:"max_calls" doc:"How many calls of an action may run at once; others wait a moment, and are then refused." validate:"min=0"`
+	Rate     float64       `json:"rate" doc:"How many calls of an action a second are taken." validate:"min=0"`
+}
+
+// Secret is a key or a password. It does not show where settings are printed, logged or written as JSON.
+type Secret = secret.Secret
+
+// NewSecret makes a Secret, for [Config.Defaults] and tests.
+func NewSecret(text string) Secret { return secret.New([]byte(text)) }

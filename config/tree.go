@@ -1,0 +1,282 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sabir-go/sabir/internal/names"
+	"github.com/sabir-go/sabir/internal/secret"
+)
+
+// leaf is a setting with a value of its own, such as http.address.
+type leaf struct {
+	path   string
+	value  reflect.Value
+	field  reflect.StructField
+	secret bool
+}
+
+var (
+	secretType   = reflect.TypeFor[Secret]()
+	durationType = reflect.TypeFor[time.Duration]()
+)
+
+// nameOf is the name of a field in files; "" for one that is no setting.
+func nameOf(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	switch {
+	case !f.IsExported() || name == "-":
+		return ""
+	case name == "":
+		return f.Name
+	}
+	return name
+}
+
+// leaves lists the settings of a struct, in the order of its fields; of a map with the entries that are there.
+func leaves(prefix string, v reflect.Value, field reflect.StructField) (list []leaf) {
+	switch {
+	case v.Kind() == reflect.Struct && v.Type() != secretType:
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if name := nameOf(f); name != "" {
+				list = append(list, leaves(join(prefix, name), v.Field(i), f)...)
+			}
+		}
+		return list
+	case v.Kind() == reflect.Map && v.Type().Elem().Kind() == reflect.Struct:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, k := range keys {
+			list = append(list, leaves(join(prefix, k.String()), v.MapIndex(k), field)...)
+		}
+		return list
+	}
+	return []leaf{{path: prefix, value: v, field: field, secret: v.Type() == secretType}}
+}
+
+func join(prefix, name string) string {
+	if prefix == "" {
+		return name
+	}
+	return prefix + "." + name
+}
+
+// set puts what a source has into a setting, and what is below it. It notes the origin of each value.
+func (l *Loaded) set(v reflect.Value, path string, raw any, origin string) error {
+	if raw == nil {
+		return nil
+	}
+	switch {
+	case v.Kind() == reflect.Struct && v.Type() != secretType:
+		return l.setFields(v, path, raw, origin)
+	case v.Kind() == reflect.Map && v.Type().Elem().Kind() == reflect.Struct:
+		entries, ok := raw.(map[string]any)
+		if !ok {
+			return wrongKind(path, origin, "a section")
+		}
+		for _, key := range sortedKeys(entries) {
+			entry := reflect.New(v.Type().Elem()).Elem()
+			if v.IsNil() {
+				v.Set(reflect.MakeMap(v.Type()))
+			}
+			if old := v.MapIndex(reflect.ValueOf(key)); old.IsValid() {
+				entry.Set(old)
+			}
+			if err := l.set(entry, join(path, key), entries[key], origin); err != nil {
+				return err
+			}
+			v.SetMapIndex(reflect.ValueOf(key), entry)
+		}
+		return nil
+	}
+	if err := convert(v, raw); err != nil {
+		return fmt.Errorf("%s: %s: %w", origin, path, err)
+	}
+	l.origins[path] = origin
+	return nil
+}
+
+// setFields sets the fields of a struct. A name that ends in _file stands for a secret that is in a file.
+func (l *Loaded) setFields(v reflect.Value, path string, raw any, origin string) error {
+	section, ok := raw.(map[string]any)
+	if !ok {
+		return wrongKind(path, origin, "a section")
+	}
+	known := map[string]int{}
+	var list []string
+	for i := range v.NumField() {
+		if name := nameOf(v.Type().Field(i)); name != "" {
+			known[name] = i
+			list = append(list, name)
+		}
+	}
+	for _, name := range sortedKeys(section) {
+		i, found := known[name]
+		raw := section[name]
+		if short, file := strings.CutSuffix(name, "_file"); !found && file {
+			if i, found = known[short]; found && v.Field(i).Type() == secretType {
+				text, err := readSecret(raw)
+				if err != nil {
+					return fmt.Errorf("%s: %s: %w", origin, join(path, name), err)
+				}
+				name, raw = short, text
+			} else {
+				found = false
+			}
+		}
+		if !found {
+			return unknown(join(path, name), path, name, list, origin)
+		}
+		if err := l.set(v.Field(i), join(path, name), raw, origin); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sortedKeys(m map[string]any) []string {
+	list := make([]string, 0, len(m))
+	for k := range m {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func wrongKind(path, origin, want string) error {
+	return fmt.Errorf("%s: %s: want %s", origin, path, want)
+}
+
+func unknown(full, path, name string, known []string, origin string) error {
+	hint := ""
+	if slices.Contains(known, name+"_file") {
+		hint = "; did you mean " + join(path, name) + "_file?"
+	} else if near := names.Nearest(name, known); near != nil {
+		hint = "; did you mean " + join(path, near[0]) + "?"
+	}
+	return fmt.Errorf("%s: there is no setting %s%s", origin, full, hint)
+}
+
+// convert sets a value from what a file or a text has.
+func convert(v reflect.Value, raw any) error {
+	text := fmt.Sprint(raw)
+	_, isList := raw.([]any)
+	_, isMap := raw.(map[string]any)
+	if (isList && v.Kind() != reflect.Slice) || (isMap && v.Kind() != reflect.Map) {
+		return fmt.Errorf("want one value of the kind %s", kindOf(v.Type()))
+	}
+	switch {
+	case v.Type() == secretType:
+		v.Set(reflect.ValueOf(secret.New([]byte(text))))
+		return nil
+	case v.Type() == durationType:
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return fmt.Errorf("%q is no duration: want one such as 1.5s or 2m", text)
+		}
+		v.SetInt(int64(d))
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
+		v.SetBool(b)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		n, err := strconv.ParseInt(text, 10, v.Type().Bits())
+		if err != nil {
+			return fmt.Errorf("%q is no whole number in the range of %s", text, v.Type())
+		}
+		v.SetInt(n)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		n, err := strconv.ParseUint(text, 10, v.Type().Bits())
+		if err != nil {
+			return fmt.Errorf("%q is no whole number in the range of %s", text, v.Type())
+		}
+		v.SetUint(n)
+	case reflect.Float32, reflect.Float64:
+		n, err := strconv.ParseFloat(text, v.Type().Bits())
+		if err != nil {
+			return fmt.Errorf("%q is no number", text)
+		}
+		v.SetFloat(n)
+	case reflect.Slice:
+		return convertList(v, raw)
+	case reflect.Map:
+		return convertMap(v, raw)
+	default:
+		return fmt.Errorf("a setting cannot have the type %s", v.Type())
+	}
+	return nil
+}
+
+// convertList takes a list, or a text of elements between commas.
+func convertList(v reflect.Value, raw any) error {
+	elements, ok := raw.([]any)
+	if !ok {
+		for part := range strings.SplitSeq(fmt.Sprint(raw), ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				elements = append(elements, part)
+			}
+		}
+	}
+	list := reflect.MakeSlice(v.Type(), len(elements), len(elements))
+	for i, e := range elements {
+		if err := convert(list.Index(i), e); err != nil {
+			return err
+		}
+	}
+	v.Set(list)
+	return nil
+}
+
+// convertMap takes a section, or a text such as "rack=a,disk=ssd".
+func convertMap(v reflect.Value, raw any) error {
+	entries, ok := raw.(map[string]any)
+	if !ok {
+		entries = map[string]any{}
+		for part := range strings.SplitSeq(fmt.Sprint(raw), ",") {
+			key, value, found := strings.Cut(strings.TrimSpace(part), "=")
+			if !found {
+				return fmt.Errorf("%q is no list of name=value", fmt.Sprint(raw))
+			}
+			entries[key] = value
+		}
+	}
+	m := reflect.MakeMap(v.Type())
+	for _, key := range sortedKeys(entries) {
+		element := reflect.New(v.Type().Elem()).Elem()
+		if err := convert(element, entries[key]); err != nil {
+			return err
+		}
+		m.SetMapIndex(reflect.ValueOf(key), element)
+	}
+	v.Set(m)
+	return nil
+}
+
+// kindOf names the kind of a setting, in the words of JSON schema.
+func kindOf(t reflect.Type) string {
+	switch {
+	case t == secretType, t == durationType, t.Kind() == reflect.String:
+		return "string"
+	case t.Kind() == reflect.Bool:
+		return "boolean"
+	case t.Kind() == reflect.Slice:
+		return "array"
+	case t.Kind() == reflect.Map, t.Kind() == reflect.Struct:
+		return "object"
+	case t.Kind() == reflect.Float32, t.Kind() == reflect.Float64:
+		return "number"
+	}
+	return "integer"
+}
