@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -343,7 +344,9 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 	if err != nil {
 		return err
 	}
-	extent, err := n.mayOffer(s, endpoints)
+	p := &published{service: s, endpoints: endpoints}
+	p.describe = sync.OnceValue(p.description)
+	extent, err := n.mayOffer(p)
 	if err != nil {
 		return err
 	}
@@ -360,7 +363,7 @@ func (n *Node) open(ctx context.Context, s *Service) error {
 	s.extent = extent
 	n.offered = n.offered.Plus(extent)
 	n.subscribe(subscriptions)
-	n.publish(s, endpoints)
+	n.publish(p)
 	n.beginComponents(s)
 	return nil
 }

@@ -25,7 +25,7 @@ func (h meshHost) Services() (list []membership.Service) {
 	all := h.node.table.Load().byFull
 	for _, full := range slices.Sorted(maps.Keys(all)) {
 		if p := all[full]; p.service.name[0] != '$' {
-			list = append(list, describeService(p))
+			list = append(list, p.describe())
 		}
 	}
 	return list
@@ -41,11 +41,12 @@ func (h meshHost) Waiting() (list []membership.Waiting) {
 
 // mayOffer measures what a service of this node adds to what the node offers. Its error is of a service that the other nodes would not
 // take: it would make the whole node invisible to them. A node without a cluster, or that offers nothing, has no limits.
-func (n *Node) mayOffer(s *Service, endpoints []local) (membership.Extent, error) {
+func (n *Node) mayOffer(p *published) (membership.Extent, error) {
+	s := p.service
 	if len(n.joins) == 0 || n.joins[0].ClientOnly || s.name[0] == '$' {
 		return membership.Extent{}, nil
 	}
-	described := describeService(&published{service: s, endpoints: endpoints})
+	described := p.describe()
 	extent, err := described.Extent()
 	if err == nil {
 		err = n.offered.Plus(extent).Check()
@@ -57,7 +58,7 @@ func (n *Node) mayOffer(s *Service, endpoints []local) (membership.Extent, error
 	return extent, nil
 }
 
-func describeService(p *published) membership.Service {
+func (p *published) description() membership.Service {
 	s := p.service
 	out := membership.Service{Name: s.name, Version: s.version, Preferred: s.preferred, Group: s.group, Description: s.description, Needs: s.needs}
 	for _, e := range p.endpoints {

@@ -290,7 +290,8 @@ func (n *Node) addRemoteAction(t *routingTable, others map[string]provider, s *m
 	if own != nil && (!n.shares || own.info().Stream) {
 		return
 	}
-	var nodes []provider
+	var space [8]provider
+	nodes := space[:0]
 	for _, offer := range t.view.Action(offered.Name) {
 		if p, there := others[offer.Node]; there {
 			nodes = append(nodes, p)
@@ -308,8 +309,11 @@ func (n *Node) addRemoteAction(t *routingTable, others map[string]provider, s *m
 			Idempotent: offered.Idempotent, Codecs: offered.Codecs, Routes: parseRoutes(offered.Routes), Statuses: statusesOf(offered.Statuses), Remote: true})
 		a.in, a.out, a.routes, a.visibility, a.preferred = offered.In, offered.Out, string(offered.Routes), offered.Visibility, s.Preferred
 	}
-	a.follow(nodes, a.providers.Load())
-	a.providers.Store(newProviders(nodes, own))
+	if before := a.providers.Load(); !before.are(nodes, own) {
+		nodes = slices.Clone(nodes)
+		a.follow(nodes, before)
+		a.providers.Store(newProviders(nodes, own))
+	}
 	t.remoteActions[offered.Name], t.actions[offered.Name] = a, a
 }
 

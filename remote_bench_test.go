@@ -53,3 +53,35 @@ func BenchmarkRemoteCall(b *testing.B) {
 		})
 	})
 }
+
+// BenchmarkAddToTenThousandActions adds a service to a node that has 10,000 actions, until another node can call it, and takes it back.
+func BenchmarkAddToTenThousandActions(b *testing.B) {
+	address := "mem://" + b.Name()
+	var services []sabir.Servable
+	for i := range 100 {
+		services = append(services, withActions(fmt.Sprint("s", i), 100))
+	}
+	offering := start(b, sabir.Serve(services...), sabir.NodeID("offers"), sabir.Join(address))
+	caller := start(b, sabir.NodeID("caller"), sabir.Join(address))
+	await := func(there bool) {
+		for {
+			changed := caller.Changed()
+			if (caller.Action("more.a0") != nil) == there {
+				return
+			}
+			<-changed
+		}
+	}
+	await(false)
+	for b.Loop() {
+		more := withActions("more", 1)
+		if err := offering.Add(b.Context(), more); err != nil {
+			b.Fatal(err)
+		}
+		await(true)
+		if err := offering.Remove(b.Context(), more); err != nil {
+			b.Fatal(err)
+		}
+		await(false)
+	}
+}

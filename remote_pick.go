@@ -68,6 +68,11 @@ func candidatesOf(nodes []provider) []*membership.Candidate {
 	return list
 }
 
+// are reports whether the providers are these, so that a change of others leaves them as they are.
+func (p *providers) are(nodes []provider, own local) bool {
+	return p != nil && p.own == own && slices.EqualFunc(p.nodes, nodes, func(a, b provider) bool { return a.same(&b) && a.candidate == b.candidate })
+}
+
 // known returns what calls have shown of a node, if it is the same one.
 func (p *providers) known(one *provider) *outlier.Record {
 	if p == nil {

@@ -32,6 +32,7 @@ type published struct {
 	service   *Service
 	endpoints []local
 	since     time.Time
+	describe  func() membership.Service // for other nodes; always the same, so that what has changed is quickly found
 }
 
 func (n *Node) openActions(s *Service) ([]local, error) {
@@ -72,9 +73,10 @@ func (n *Node) openActions(s *Service) ([]local, error) {
 
 // publish makes a service reachable. While the node starts that waits for publishWaiting: a new table for each of many
 // services would take time that grows with the square of their number.
-func (n *Node) publish(s *Service, endpoints []local) {
-	n.waiting = append(n.waiting, &published{s, endpoints, time.Now()})
-	if n.State() != StateStarting || len(s.handlers)+len(s.components) > 0 { // whose handlers may call its actions from now on
+func (n *Node) publish(p *published) {
+	p.since = time.Now()
+	n.waiting = append(n.waiting, p)
+	if s := p.service; n.State() != StateStarting || len(s.handlers)+len(s.components) > 0 { // whose handlers may call its actions from now on
 		n.publishWaiting()
 	}
 }
@@ -189,8 +191,8 @@ func (n *Node) newTable(all map[string]*published, view *membership.View, old *r
 	for _, p := range all {
 		own += len(p.endpoints)
 	}
-	t := &routingTable{actions: make(map[string]endpoint, own), localActions: make(map[string]local, own), services: make(map[string]bool), byFull: all,
-		remoteActions: make(map[string]*remoteAction), view: view}
+	t := &routingTable{actions: make(map[string]endpoint, own+len(old.remoteActions)), localActions: make(map[string]local, own),
+		services: make(map[string]bool, len(old.services)), byFull: all, remoteActions: make(map[string]*remoteAction, len(old.remoteActions)), view: view}
 	localDefaults := make(map[string]version) // by service name: what a name without version reaches on this node
 	for full, p := range all {
 		v := version{full: full, number: p.service.version, preferred: p.service.preferred}
@@ -205,6 +207,9 @@ func (n *Node) newTable(all map[string]*published, view *membership.View, old *r
 	defaults := maps.Clone(localDefaults) // and in the whole cluster
 	n.addRemoteActions(t, defaults, old)
 	for name, v := range localDefaults {
+		if name == v.full {
+			continue // there already
+		}
 		for _, full := range v.actions {
 			if short := name + full[len(v.full):]; t.localActions[short] == nil {
 				t.localActions[short] = t.localActions[full]
@@ -213,6 +218,9 @@ func (n *Node) newTable(all map[string]*published, view *membership.View, old *r
 	}
 	for name, v := range defaults {
 		t.services[name] = true
+		if name == v.full {
+			continue // there already
+		}
 		for _, full := range v.actions {
 			if short := name + full[len(v.full):]; t.actions[short] == nil {
 				t.actions[short] = t.actions[full]

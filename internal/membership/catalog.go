@@ -18,6 +18,13 @@ type Catalog struct {
 	Version  uint64    `json:"version"`            // grows with each change in one run of the node
 	Services []Service `json:"services,omitempty"`
 	Waiting  []Waiting `json:"waiting,omitempty"` // services that have not started: nobody can call them
+
+	// Of a difference, see Since: the version that it is to, and the services of that which are not offered any more. Services has those
+	// that came or changed, and Waiting all that wait. A whole catalog has neither.
+	Base uint64       `json:"base,omitempty"`
+	Gone []ServiceKey `json:"gone,omitempty"`
+
+	size int // bytes that it was read from
 }
 
 // Waiting is a service of a node that waits for services of others before it starts.
@@ -88,7 +95,7 @@ func ParseCatalog(data []byte) (Catalog, error) {
 	if n := bytes.Count(data, []byte{','}); n > maxFields {
 		return Catalog{}, fmt.Errorf("catalog: about %d fields; %d is the limit", n, maxFields)
 	}
-	var c Catalog
+	c := Catalog{size: len(data)}
 	if err := json.Unmarshal(data, &c); err != nil {
 		return Catalog{}, fmt.Errorf("catalog: %w", err)
 	}
@@ -115,22 +122,20 @@ func (c *Catalog) Check() error {
 			return fmt.Errorf("service %.100q, which waits: %w", w.Name, err)
 		}
 	}
-	type versioned struct {
-		name    string
-		version int
+	if len(c.Gone) > MaxServices {
+		return fmt.Errorf("%d services are gone; %d is the limit", len(c.Gone), MaxServices)
 	}
-	services := make(map[versioned]bool, len(c.Services))
+	services := make(map[ServiceKey]bool, len(c.Services))
 	names := make(map[string]bool, taken.Actions)
 	for i := range c.Services {
 		s := &c.Services[i]
 		if err := s.check(); err != nil {
 			return fmt.Errorf("service %.100q: %w", s.Name, err)
 		}
-		if key := (versioned{s.Name, s.Version}); services[key] {
+		if services[s.key()] {
 			return fmt.Errorf("service %.100q is there twice in version %d", s.Name, s.Version)
-		} else {
-			services[key] = true
 		}
+		services[s.key()] = true
 		for _, a := range s.Actions {
 			if names[a.Name] {
 				return fmt.Errorf("action %.100q is there twice", a.Name)

@@ -95,15 +95,23 @@ func (v *View) Action(full string) []Offer { return v.actions[full] }
 // Actions lists the full names of all actions, sorted.
 func (v *View) Actions() []string { return slices.Sorted(maps.Keys(v.actions)) }
 
-// With is the view with one node's catalog changed; nil removes the node. Only the actions of its old and new catalog are
-// touched, so a change costs as much as the names there are, not as the offers.
+// With is the view with one node's catalog changed; nil removes the node. Only the actions of services that
+// came, changed or went are touched, so a change costs as much as they have, and a copy of the map of names.
 func (v *View) With(node string, c *Catalog) *View {
 	next := &View{catalogs: maps.Clone(v.catalogs), actions: maps.Clone(v.actions)}
 	if next.catalogs == nil {
 		next.catalogs, next.actions = make(map[string]*Catalog), make(map[string][]Offer)
 	}
+	stay := make(map[ServiceKey]*Service)
 	if old := next.catalogs[node]; old != nil {
-		for _, s := range old.Services {
+		if c != nil {
+			stay = c.unchanged(old)
+		}
+		for i := range old.Services {
+			s := &old.Services[i]
+			if stay[s.key()] != nil {
+				continue
+			}
 			for _, a := range s.Actions {
 				next.withdraw(a.Name, node)
 			}
@@ -113,14 +121,30 @@ func (v *View) With(node string, c *Catalog) *View {
 	if c != nil {
 		next.catalogs[node] = c
 		for i := range c.Services {
-			s := &c.Services[i]
+			if stay[c.Services[i].key()] != nil {
+				continue
+			}
+			s := c.Services[i] // a copy, so that one service that stays does not hold on to the lists of all that went
 			for j := range s.Actions {
-				next.offer(s.Actions[j].Name, Offer{node, s, &s.Actions[j]})
+				next.offer(s.Actions[j].Name, Offer{node, &s, &s.Actions[j]})
 			}
 		}
 	}
 	next.nodes = slices.Sorted(maps.Keys(next.catalogs))
 	return next
+}
+
+// unchanged is the services of the catalog that are as they were in an older one.
+func (c *Catalog) unchanged(old *Catalog) map[ServiceKey]*Service {
+	services := old.byName()
+	same := make(map[ServiceKey]*Service)
+	for i := range c.Services {
+		s := &c.Services[i]
+		if known := services[s.key()]; known != nil && s.same(known) {
+			same[s.key()] = s
+		}
+	}
+	return same
 }
 
 func (v *View) withdraw(action, node string) {

@@ -3,19 +3,17 @@ package mesh
 import (
 	"context"
 	stdjson "encoding/json"
+	"errors"
 	"time"
 
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// catalog returns the catalog that this node sends to the others. That of an observer has the events that it listens to only, for
+// offered is what this node offers now, as the next version of its catalog. That of an observer has the events that it listens to only, for
 // which emitters do not wait: it is no part of the cluster's work.
-func (m *Mesh) catalog() membership.Catalog {
-	m.mu.Lock()
-	m.version++
-	c := membership.Catalog{Node: m.config.Node, Instance: m.info.Instance, Version: m.version}
-	m.mu.Unlock()
+func (m *Mesh) offered() membership.Catalog {
+	c := membership.Catalog{Node: m.config.Node, Instance: m.info.Instance, Version: m.announced.Version + 1}
 	if m.config.ClientOnly {
 		c.Services = watched(m.host.Services())
 	} else {
@@ -59,17 +57,71 @@ func (m *Mesh) announceLoop() {
 		case <-m.ctx.Done():
 			return
 		}
-		m.mu.Lock()
-		var links []*wire.Link
-		for _, p := range m.peers {
-			links = append(links, p.Links()...)
-		}
-		m.mu.Unlock()
-		text := m.catalogText()
-		for _, l := range links {
-			m.sendCatalog(l, text)
-		}
+		m.announce()
 	}
+}
+
+// announce sends all other nodes what has changed of what this node offers.
+func (m *Mesh) announce() {
+	m.announcing.Lock()
+	now := m.offered()
+	difference, changed := now.Since(&m.announced)
+	changed = changed || m.announced.Version == 0
+	if changed {
+		m.announced = now
+	}
+	m.announcing.Unlock()
+	if !changed {
+		return
+	}
+	m.mu.Lock() // after announced is set: a link that is not there yet gets the whole of it
+	var links []*wire.Link
+	for _, p := range m.peers {
+		links = append(links, p.Links()...)
+	}
+	m.mu.Unlock()
+	text := catalogText(difference)
+	for _, l := range links {
+		m.post(l, topicCatalog, text)
+	}
+}
+
+// sendCatalog sends the whole catalog of this node over a new link.
+func (m *Mesh) sendCatalog(l *wire.Link) { m.post(l, topicCatalog, m.wholeCatalog()) }
+
+// sendRequested sends the whole catalog to a peer that asked for it. Whatever a peer asks, one is on its way at a time; it gets another
+// where it asked again meanwhile, since that may have been for a later version.
+func (m *Mesh) sendRequested(l *wire.Link) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.peers[l.Peer().Node]
+	if p == nil {
+		return
+	}
+	if p.requests++; p.requests > 1 {
+		return
+	}
+	m.running.Go(func() {
+		for again := true; again; {
+			m.mu.Lock()
+			p.requests = 1
+			m.mu.Unlock()
+			sent := m.postNow(l, topicCatalog, m.wholeCatalog())
+			m.mu.Lock()
+			again = sent && p.requests > 1
+			if !again {
+				p.requests = 0
+			}
+			m.mu.Unlock()
+		}
+	})
+}
+
+func (m *Mesh) wholeCatalog() []byte {
+	m.announcing.Lock()
+	whole := m.announced
+	m.announcing.Unlock()
+	return catalogText(whole)
 }
 
 func (m *Mesh) updateLoads() {
@@ -82,23 +134,28 @@ func (m *Mesh) updateLoads() {
 	}
 }
 
-func (m *Mesh) catalogText() []byte {
-	text, err := stdjson.Marshal(m.catalog())
+func catalogText(c membership.Catalog) []byte {
+	text, err := stdjson.Marshal(c)
 	if err != nil {
 		panic(err) // there is nothing in it that JSON cannot hold
 	}
 	return text
 }
 
-// sendCatalog sends this node's catalog over a link. It closes the link of a peer that does not take the catalog in time.
-func (m *Mesh) sendCatalog(l *wire.Link, text []byte) {
-	m.running.Go(func() {
-		ctx, cancel := context.WithTimeout(m.ctx, sendCatalogTimeout)
-		defer cancel()
-		if err := l.Post(ctx, topicCatalog, text); err != nil {
-			l.Close(err)
-		}
-	})
+// post sends a message over a link, on a goroutine of its own.
+func (m *Mesh) post(l *wire.Link, topic uint8, text []byte) {
+	m.running.Go(func() { m.postNow(l, topic, text) })
+}
+
+// postNow sends a message over a link and reports whether it did. It closes the link of a peer that does not take it in time.
+func (m *Mesh) postNow(l *wire.Link, topic uint8, text []byte) bool {
+	ctx, cancel := context.WithTimeout(m.ctx, sendCatalogTimeout)
+	defer cancel()
+	err := l.Post(ctx, topic, text)
+	if err != nil {
+		l.Close(err)
+	}
+	return err == nil
 }
 
 const sendCatalogTimeout = 10 * time.Second
@@ -126,23 +183,62 @@ func (m *Mesh) updateLoop() {
 
 // receiveCatalog keeps a catalog for updateLoop. Posts can overtake each other, so the version decides and not the order; a
 // catalog of an earlier run of the node is ignored.
-func (m *Mesh) receiveCatalog(node string, text []byte) {
+func (m *Mesh) receiveCatalog(l *wire.Link, text []byte) {
+	node := l.Peer().Node
 	c, err := membership.ParseCatalog(text)
+	if err == nil {
+		c.Node = node // a node can speak for itself only
+		err = m.takeCatalog(l, c)
+	}
 	if err != nil {
 		m.log.Warn("what a node offers cannot be read", "node", m.config.Node, "peer", node, "error", err)
-		return
 	}
-	c.Node = node // a node can speak for itself only
+}
+
+// takeCatalog keeps a catalog, or makes one of a difference. Where that is not one to what is known, it asks for the whole, once, and again
+// where the answer is older than the newest difference that was of no use.
+func (m *Mesh) takeCatalog(l *wire.Link, c membership.Catalog) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p := m.peers[node]
+	p := m.peers[c.Node]
 	if p == nil || p.info.Instance != c.Instance {
-		return
+		return nil
 	}
-	if p.catalog == nil || p.catalog.Version < c.Version {
-		p.catalog = &c
-		wake(m.update)
+	whole := c.Base == 0
+	if whole && p.missed > c.Version {
+		m.post(l, topicCatalogRequest, nil)
+	} else if whole {
+		p.missed = 0
 	}
+	known := p.catalog
+	if known == nil && !whole {
+		known = m.registry.View().Catalog(c.Node)
+	}
+	if known != nil && known.Instance == c.Instance && known.Version >= c.Version {
+		return nil
+	}
+	if !whole {
+		if p.leaving { // it offers nothing any more
+			return nil
+		}
+		next, err := known.With(&c)
+		if errors.Is(err, membership.ErrWrongBase) {
+			if p.missed == 0 {
+				m.post(l, topicCatalogRequest, nil)
+			}
+			p.missed = max(p.missed, c.Version)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if c = next; c.Version >= p.missed {
+			p.missed = 0
+		}
+	}
+	p.catalog = &c
+	wake(m.update)
+	return nil
 }
 
 // applyCatalogs moves the catalogs that came into the registry, for the nodes that there is a link to.

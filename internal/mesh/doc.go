@@ -13,13 +13,14 @@
 //
 // [Mesh.Listen] takes the address. [Mesh.Start] dials the seeds (bootstrap.go) and starts the membership, whose changes come to
 // changed (links.go): for each member there is a [Peer], and maintain has it dialled until it has its links (peer.go). After the
-// handshake AddLink makes the link and sends this node's catalog over it. The catalog of the other side comes by Post, waits for
+// handshake AddLink makes the link and sends this node's catalog over it; announce sends what changes later as a difference. The catalog of the other side comes by Post, waits for
 // updateLoop (catalog.go), goes into the registry, and the host rebuilds its tables.
 //
 // # What must hold
 //
 //   - mu is held only for moments: nothing that waits for another node runs with it, and no method of the host is called with it,
 //     since the host's own locks are taken before mu.
+//   - announcing is held while the host is asked what it offers. Nothing that holds mu, or a lock of the host's, takes it.
 //   - The links of a peer are replaced as a whole, under mu, so that calls read them without a lock.
 //   - A catalog counts only for the run of the node that sent it (Info.Instance), and only while there is a link to it.
 package mesh

@@ -13,6 +13,7 @@ import (
 // AddLink makes a link of a connection after its handshake. Calls can go over it from now on.
 func (m *Mesh) AddLink(conn net.Conn, with wire.Peer) {
 	info, _ := parseInfo(with.About) // admit read it before
+	m.announce()                     // so that the peer gets what this node offers by now
 	m.mu.Lock()
 	if m.ending {
 		m.mu.Unlock()
@@ -43,7 +44,7 @@ func (m *Mesh) AddLink(conn net.Conn, with wire.Peer) {
 		l.GoAway() // the peer may have sent calls since the handshake: it sends no more, and Drain waits for these
 	}
 	m.log.Debug("linked", "node", m.config.Node, "peer", p.ID, "addr", info.Addr)
-	m.sendCatalog(l, m.catalogText())
+	m.sendCatalog(l)
 	wake(m.update) // its catalog may have come before
 }
 
@@ -105,6 +106,9 @@ func (m *Mesh) removeLink(l *wire.Link, err error) {
 		m.registry.Remove(p.ID) // under mu: what comes over its next link must not be removed
 	}
 	m.maintain(p)
+	if p.missed > 0 { // the request, or the answer, may have been lost with the link
+		m.post(p.Link(), topicCatalogRequest, nil)
+	}
 	m.mu.Unlock()
 	if !gone {
 		return
@@ -147,7 +151,9 @@ func (m *Mesh) linkRefused(l *wire.Link) {
 func (m *Mesh) Post(l *wire.Link, topic uint8, data []byte) {
 	switch topic {
 	case topicCatalog:
-		m.receiveCatalog(l.Peer().Node, data)
+		m.receiveCatalog(l, data)
+	case topicCatalogRequest:
+		m.sendRequested(l)
 	case topicGossip:
 		if m.gossip != nil {
 			m.gossip.Packet(l.Peer().Node, slices.Clone(data))

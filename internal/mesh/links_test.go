@@ -46,7 +46,7 @@ func start(t *testing.T, ctx context.Context, id string, services ...membership.
 	return startHost(t, ctx, id, &host{services: services})
 }
 
-func startHost(t *testing.T, ctx context.Context, id string, h *host) *Mesh {
+func startHost(t *testing.T, ctx context.Context, id string, h Host) *Mesh {
 	t.Helper()
 	m, err := New(h, Config{Node: id, Info: Info{Instance: instances.Add(1)}, Log: slog.Default(),
 		Address: "mem://" + t.Name(), Config: joining.Config{Cluster: "default", Connections: 1}})
@@ -100,7 +100,7 @@ func TestLateMessagesOfAnEarlierRunOfANodeDoNotCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.GoAway(former)
-	a.receiveCatalog("b", nothing)
+	a.receiveCatalog(former, nothing)
 	a.applyCatalogs()
 	if a.Peer("b") == nil || len(a.View().Services("b")) == 0 {
 		t.Error("what the earlier run of b sent late counts")
@@ -132,9 +132,10 @@ func TestWhatANodeSentBeforeItLeftDoesNotHideWhatItOffersWhenItIsBack(t *testing
 	defer goOn()
 	wake(waiting)
 	<-waiting
-	a.GoAway(a.Peer("b").Link())
+	left := a.Peer("b").Link()
+	a.GoAway(left)
 	<-waiting
-	a.receiveCatalog("b", last)
+	a.receiveCatalog(left, last)
 	a.changed(membership.Change{Kind: membership.Left, Member: membership.Member{ID: "b"}})
 	stop(t, b)
 
@@ -145,7 +146,7 @@ func TestWhatANodeSentBeforeItLeftDoesNotHideWhatItOffersWhenItIsBack(t *testing
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.receiveCatalog("b", now)
+	a.receiveCatalog(a.Peer("b").Link(), now)
 	goOn()
 	await(t, ctx, "the service of the new b", func() bool { return len(a.View().Services("b")) > 0 })
 }

@@ -53,7 +53,9 @@ type Mesh struct {
 	draining    bool
 	admitted    sync.WaitGroup // the connections between the admission of their peer and AddLink
 	ending      bool           // the links end
-	version     uint64         // of this node's own catalog
+
+	announcing sync.Mutex
+	announced  membership.Catalog // the whole of what was sent to the other nodes; guarded by announcing
 
 	update         chan struct{} // there is something for updateLoop to do
 	catalogChanged chan struct{} // this node's catalog has changed
@@ -61,8 +63,9 @@ type Mesh struct {
 
 // Topics of posts between nodes.
 const (
-	topicCatalog uint8 = 1 // what the node offers: the JSON of a membership.Catalog
-	topicGossip  uint8 = 2 // a packet of the membership library
+	topicCatalog        uint8 = 1 // what the node offers: the JSON of a membership.Catalog
+	topicGossip         uint8 = 2 // a packet of the membership library
+	topicCatalogRequest uint8 = 3 // asks for the whole catalog; empty
 )
 
 // New makes a mesh. Its error is of an address that cannot be used.

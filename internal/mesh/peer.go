@@ -28,6 +28,8 @@ type Peer struct {
 	catalog    *membership.Catalog // came from this run of the node, and is not in the registry yet; nil for none
 	hasCatalog bool                // its catalog has come over the links it has now
 	synced     chan struct{}       // closed when it has
+	missed     uint64              // the newest version of its catalog whose difference was of no use: the whole is asked for; 0 for none
+	requests   int                 // for this node's whole catalog, that the peer has made since one was begun to be sent
 }
 
 // Stats counts the calls to the peer, for balancers.
@@ -86,7 +88,7 @@ func (p *Peer) dropLink(l *wire.Link) {
 
 // resetSync forgets the peer's catalog, so that awaitCatalogs waits for the one that comes over its next link. The caller holds mu.
 func (p *Peer) resetSync() {
-	p.catalog, p.hasCatalog = nil, false
+	p.catalog, p.hasCatalog, p.missed = nil, false, 0
 	select {
 	case <-p.synced:
 		p.synced = make(chan struct{})
