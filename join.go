@@ -2,6 +2,7 @@ package sabir
 
 import (
 	"context"
+	"errors"
 	"runtime"
 
 	"github.com/sabir-go/sabir/cluster"
@@ -38,7 +39,7 @@ func Join(address string, options ...cluster.Option) NodeOption {
 
 // join makes the node a member of its cluster, if it is to be one.
 func (n *Node) join(ctx context.Context) error {
-	if err := n.checkBalances(); err != nil {
+	if err := errors.Join(n.checkBalances(), n.checkToward()); err != nil {
 		return err
 	}
 	if len(n.joins) == 0 {

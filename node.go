@@ -34,6 +34,7 @@ type Node struct {
 	stopTimeout  time.Duration
 	waitForNode  time.Duration // see WaitForNodeByDefault
 	middlewares  []Middleware
+	toward       []toward
 	signal       func(signal.Signal)
 	carry        func(context.Context) context.Context // see Middleware.Carry; nil for none
 	validator    *validate.Validator

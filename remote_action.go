@@ -63,7 +63,7 @@ func (n *Node) remoteByName(name string, o *callOptions) (endpoint, error) {
 func (n *Node) newRemoteAction(action *Action) *remoteAction {
 	a := &remoteAction{action: action, op: newOperation(n, action.Service, action.Name), balancer: n.balancerFor(action.Name), kind: wire.CallRoute}
 	action.node, action.signal, action.endpoint, action.budget = n, n.signal, a, budget.New()
-	a.chain, a.wrapped = composeCall(action, a.send, n.middlewares, remoteLayer)
+	a.chain, a.wrapped = n.composeToward(action, a.send)
 	if err := action.refusal(); err != nil {
 		a.chain, a.wrapped = func(context.Context, *Request) error { return err }, true
 	}

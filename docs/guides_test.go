@@ -249,6 +249,15 @@ func TestPoliciesOfTheGuide(t *testing.T) {
 	// doc: policies-stack
 	stack := sabir.Use(policy.Stack{Timeout: 2 * time.Second, Breaker: &policy.Breaker{}, Retry: &policy.Retry{Attempts: 5}})
 	// end
+	// doc: toward
+	caller := sabir.NewNode(
+		sabir.Toward("users.*", policy.Timeout(time.Second), policy.Breaker{}),
+		sabir.Toward("rates.today", policy.Cached{Cache: prices, TTL: time.Minute}))
+	// end
+	if err := caller.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer caller.Stop(context.WithoutCancel(t.Context()))
 	// doc: breaker-states
 	var states policy.BreakerStates
 	sabir.Handle(shop, "pay", price, sabir.Use(policy.Breaker{States: &states}))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"github.com/sabir-go/sabir/internal/principal"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,7 +66,7 @@ func (s *server) apiInfo() api.API {
 	cfg := s.settings
 	frame := api.API{Title: cfg.title, Version: cfg.version, Description: cfg.description, Batch: batchPath, Schemes: s.schemes(&cfg.root)}
 	if frame.Title == "" {
-		frame.Title, frame.Version = s.node.ID(), "0"
+		frame.Title, frame.Version = s.title(), "0"
 	}
 	if patterns := cfg.eventPatterns(noRole); patterns != nil {
 		frame.Events = &api.Events{Path: eventsPath, Patterns: patterns}
@@ -79,6 +80,22 @@ func (s *server) apiInfo() api.API {
 		}
 	}
 	return frame
+}
+
+// title names the document after the services that are offered, so that it is the same whichever node wrote it; after the node where there
+// are none, or too many for a title.
+func (s *server) title() string {
+	var services []string
+	for _, a := range s.node.Actions() {
+		if s.offers(a) && !isOperatorAction(a) && !slices.Contains(services, a.Service) {
+			services = append(services, a.Service)
+		}
+	}
+	if len(services) == 0 || len(services) > 5 {
+		return s.node.ID()
+	}
+	slices.Sort(services)
+	return strings.Join(services, ", ")
 }
 
 // schemes returns the ways to authenticate in a group, by name.

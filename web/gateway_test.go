@@ -67,6 +67,17 @@ func TestAGroupsMiddlewaresGuardStreamsOfOtherNodes(t *testing.T) {
 	}
 }
 
+func TestADocumentIsNamedAfterItsServicesAndNotAfterTheNode(t *testing.T) {
+	_, base := startGateway(t)
+	var a api.API
+	if err := json.Unmarshal([]byte(ask(t, "GET", base+"/$api", "").body), &a); err != nil {
+		t.Fatal(err)
+	}
+	if a.Title != "items, shop, vault" {
+		t.Errorf("the title is %q", a.Title)
+	}
+}
+
 func TestTheDescriptionHasTheTypesOfOtherNodesToo(t *testing.T) {
 	_, base := startGateway(t, Group("/v1", Services("items")), Info("Shop", "2", ""))
 	var a api.API

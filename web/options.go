@@ -137,7 +137,7 @@ func Static(prefix string, files fs.FS) gateway.HTTPOption {
 	})
 }
 
-// Info gives the API a title, a version and a description, for generated documents. By default they are the node's id and
+// Info gives the API a title, a version and a description, for generated documents. By default they are the names of the services and
 // "0".
 func Info(title, version, description string) gateway.HTTPOption {
 	return option{name: "Info", once: options.Caller(), server: func(s *settings) { s.title, s.version, s.description = title, version, description }}.add()
