@@ -15,16 +15,17 @@ type pool struct {
 
 	mu                     sync.Mutex
 	inTime, late, rejected int
+	inTimeOf               map[time.Duration]int // by timeout
 }
 
-// load asks for so many requests in a second, for a time, and forgets what was before.
-func (p *pool) load(rate int, lasting, timeout time.Duration) {
+// load asks for so many requests in a second, with the timeouts in turn, for a time, and forgets what was before.
+func (p *pool) load(rate int, lasting time.Duration, timeouts ...time.Duration) {
 	p.mu.Lock()
-	p.inTime, p.late, p.rejected = 0, 0, 0
+	p.inTime, p.late, p.rejected, p.inTimeOf = 0, 0, 0, make(map[time.Duration]int)
 	p.mu.Unlock()
-	for range int(lasting.Seconds() * float64(rate)) {
+	for i := range int(lasting.Seconds() * float64(rate)) {
 		time.Sleep(time.Second / time.Duration(rate))
-		p.running.Go(func() { p.one(timeout) })
+		p.running.Go(func() { p.one(timeouts[i%len(timeouts)]) })
 	}
 }
 
@@ -53,6 +54,7 @@ func (p *pool) one(timeout time.Duration) {
 		p.late++
 	} else {
 		p.inTime++
+		p.inTimeOf[timeout]++
 	}
 }
 
@@ -76,6 +78,24 @@ func TestAnActionThatIsAskedForMoreThanItCanDoIsInTime(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// The limit follows the mean of the deadlines, so those with little time get less than their share.
+func TestAnActionWhoseCallersHaveDifferentDeadlinesServesAllOfThem(t *testing.T) {
+	for _, rate := range []int{1500, 3000, 10_000} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &pool{connections: make(chan struct{}, 10)}
+			timeouts := []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, time.Second}
+			p.load(rate, 5*time.Second, timeouts...) // until the limit is found
+			p.load(rate, 5*time.Second, timeouts...)
+			p.running.Wait()
+			inTime, late, rejected := p.counts()
+			t.Logf("asked for %d/s: %d of 5000 in time, %v by deadline, %d late, %d refused", rate, inTime, p.inTimeOf, late, rejected)
+			if inTime < 3500 || p.inTimeOf[timeouts[0]] < 5000/3/4 {
+				t.Errorf("asked for %d/s: %d of 5000 in time, %v by deadline", rate, inTime, p.inTimeOf)
+			}
+		})
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/admission"
 )
 
 // The sizes of the message that the RPC benchmarks of others use.
@@ -40,6 +42,7 @@ func init() {
 		os.Exit(1)
 	}
 	fmt.Println(listener.Addr())
+	admitted := admission.New() // of all links of the process, as in a node
 	go func() {
 		for {
 			conn, err := listener.Accept()
@@ -51,6 +54,9 @@ func init() {
 				continue
 			}
 			c, serves := Config{Node: "server"}, benchmarkNode(strings.HasPrefix(mode, "inline"))
+			if mode == admittedMode {
+				c.Admission = admitted
+			}
 			if !strings.HasSuffix(mode, sealedMode) {
 				New(conn, peerOfTest(Config{Node: "client"}, false), c, serves)
 				continue
@@ -73,6 +79,9 @@ func init() {
 		fmt.Println(cpu.Microseconds(), allocs)
 	}
 }
+
+// admittedMode is workers behind the limit that nodes have, so the ratio of the two is what the limit costs.
+const admittedMode = "admitted"
 
 // sealedMode ends the name of a mode whose links are sealed.
 const sealedMode = "-sealed"
@@ -249,8 +258,8 @@ func (p process) measure(b *testing.B, callers int, prepare func() (do func())) 
 // BenchmarkCall is a 677-byte request with a 611-byte reply between two processes, the bytes only copied.
 func BenchmarkCall(b *testing.B) {
 	for _, network := range []string{"tcp", "unix"} {
-		for _, mode := range []string{"inline", "workers"} {
-			for _, callers := range []int{1, 100, 1000} {
+		for _, mode := range []string{"inline", "workers", admittedMode} {
+			for _, callers := range []int{1, 8, 32, 100, 1000} {
 				b.Run(fmt.Sprintf("%s/%s/%d", network, mode, callers), func(b *testing.B) {
 					p := startProcess(b, mode, network == "unix")
 					l := p.link(b)

@@ -178,7 +178,9 @@ func (j *jobs) work() {
 			if now-begun >= int64(turn) && j.leaves() {
 				return
 			}
-			a.Pause()
+			if slow || now-begun >= 4*int64(turn) { // quick jobs are done soon, and a pause takes as long as many of them
+				a.Pause()
+			}
 		}
 		in = j.take(false)
 	}

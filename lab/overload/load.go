@@ -48,7 +48,7 @@ type counts struct {
 func (n *node) load(ctx context.Context, offered, capacity float64, deadline, lasting time.Duration) Load {
 	var c counts
 	var calling sync.WaitGroup
-	begun := time.Now()
+	begun, had := time.Now(), n.processorTime()
 	tick := time.NewTicker(500 * time.Microsecond)
 	defer tick.Stop()
 	for made := 0; time.Since(begun) < lasting && ctx.Err() == nil; <-tick.C {
@@ -62,7 +62,7 @@ func (n *node) load(ctx context.Context, offered, capacity float64, deadline, la
 		}
 	}
 	calling.Wait()
-	return Load{Offered: offered, Goodput: float64(len(c.answered)) / lasting.Seconds() / capacity, Late: c.late, Refused: len(c.refused), Lost: c.lost,
+	return Load{Offered: offered, Processor: (n.processorTime() - had).Seconds() / time.Since(begun).Seconds(), Goodput: float64(len(c.answered)) / lasting.Seconds() / capacity, Late: c.late, Refused: len(c.refused), Lost: c.lost,
 		Other: c.others, Answered: percentiles(c.answered), Refusals: percentiles(c.refused)}
 }
 

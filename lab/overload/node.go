@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"time"
 
 	"github.com/sabir-go/sabir"
@@ -103,6 +104,20 @@ func startNode(ctx context.Context, w work, over string) (*node, error) {
 		return nil, fmt.Errorf("calls come over tcp or http, not %q", over)
 	}
 	return n, nil
+}
+
+// processorTime is the time that the node's process has had a processor; 0 where the system does not tell.
+func (n *node) processorTime() time.Duration {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", n.process.Process.Pid))
+	var sum time.Duration
+	for _, task := range tasks {
+		var had int64
+		if text, err := os.ReadFile(task); err == nil {
+			_, _ = fmt.Sscan(string(text), &had) // the first of its numbers, in nanoseconds
+		}
+		sum += time.Duration(had)
+	}
+	return sum
 }
 
 func (n *node) stop() {

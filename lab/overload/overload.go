@@ -28,6 +28,9 @@ type Load struct {
 	Other    int
 	Answered Percentiles
 	Refusals Percentiles
+	// Processor is the part of the time for which the node had its processor. Where it waits for one, since the machine has other work, the
+	// load is a larger one than Offered says.
+	Processor float64
 }
 
 // Percentiles are times from the call to its end.
@@ -100,8 +103,8 @@ func (s *settings) curve(ctx context.Context, w work, out io.Writer) (Curve, err
 	fmt.Fprintf(out, "%s, over %s, deadline %v: capacity %.0f/s\n", w.name, s.over, s.deadline, c.Capacity)
 	for _, offered := range s.offered {
 		l := node.load(ctx, offered, c.Capacity, s.deadline, s.lasting)
-		fmt.Fprintf(out, "%5.1fx: %3.0f %% answered in time (p50 %v, p99 %v); refused %d (p50 %v, p99 %v), late %d, links lost %d, other errors %d\n",
-			l.Offered, 100*l.Goodput, round(l.Answered.P50), round(l.Answered.P99), l.Refused, round(l.Refusals.P50), round(l.Refusals.P99), l.Late, l.Lost, l.Other)
+		fmt.Fprintf(out, "%5.1fx: %3.0f %% answered in time (p50 %v, p99 %v); refused %d (p50 %v, p99 %v), late %d, links lost %d, other errors %d; the node had %.0f %% of a processor\n",
+			l.Offered, 100*l.Goodput, round(l.Answered.P50), round(l.Answered.P99), l.Refused, round(l.Refusals.P50), round(l.Refusals.P99), l.Late, l.Lost, l.Other, 100*l.Processor)
 		c.Loads = append(c.Loads, l)
 	}
 	return c, nil
