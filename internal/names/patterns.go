@@ -86,7 +86,7 @@ func (b *branch[V]) setNext(word string, next *branch[V]) {
 	}
 }
 
-// AppendMatches appends the values of all patterns that take the name, in an order that means nothing.
+// AppendMatches appends the values of all patterns that take the name, which is a valid one, in an order that means nothing.
 func (p *Patterns[V]) AppendMatches(values []V, name string) []V {
 	// After each word of the name, at are the branches whose last word took it. Those in open end in "**": it takes what is left
 	// of the name however long that is, so they are never taken out.
