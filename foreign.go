@@ -94,10 +94,10 @@ func (n *Node) DropForeign(node ForeignNode) {
 	}
 }
 
-// ReceiveEvent gives an event that came in from outside, such as from a foreign node, to handlers of this node: in each of the groups to
-// one, as [Emit] does, or to all that take it where groups is nil, as [BroadcastLocal] does. The payload is in the format. Of in, Limit,
+// ReceiveEvent gives an event that came in from outside, such as from a foreign node, to handlers of this node that take it: in each of the
+// groups to one, as [Emit] does, or to all, as [BroadcastLocal] does, if broadcast is true. The payload is in the format. Of in, Limit,
 // Watched, Strict and Borrowed do nothing. The errors are those of Emit.
-func (n *Node) ReceiveEvent(in gateway.Inbound, name string, groups []string, format codec.Codec, payload []byte) error {
+func (n *Node) ReceiveEvent(in gateway.Inbound, name string, groups []string, broadcast bool, format codec.Codec, payload []byte) error {
 	plan, err := n.events.plan(name)
 	if err != nil {
 		return err
@@ -105,17 +105,17 @@ func (n *Node) ReceiveEvent(in gateway.Inbound, name string, groups []string, fo
 	ctx := n.contextFor(&in)
 	for i := range plan.groups {
 		g := &plan.groups[i]
+		if !slices.Contains(groups, g.name) {
+			continue
+		}
 		members := g.members
-		if groups != nil {
-			if !slices.Contains(groups, g.name) {
-				continue
-			}
+		if !broadcast {
 			members = []*delivery{g.pick()}
 		}
 		for _, at := range members {
 			failed := at.receiver.receiveEncoded(ctx, at, format, payload)
-			if failed == errGroupGone && groups != nil {
-				failed = n.ReceiveEvent(in, name, []string{g.name}, format, payload) // another of the group may still be there
+			if failed == errGroupGone && !broadcast {
+				failed = n.ReceiveEvent(in, name, []string{g.name}, false, format, payload) // another of the group may still be there
 			}
 			if failed != nil && failed != errGroupGone && err == nil {
 				err = failed // the other handlers still get it
@@ -123,6 +123,16 @@ func (n *Node) ReceiveEvent(in gateway.Inbound, name string, groups []string, fo
 		}
 	}
 	return err
+}
+
+// Subscriptions lists the handlers of events on this node, for bridges that announce them.
+func (n *Node) Subscriptions() (list []Subscription) {
+	n.events.mu.RLock()
+	defer n.events.mu.RUnlock()
+	for _, s := range n.events.receivers {
+		list = append(list, *s.receiver.subscription())
+	}
+	return list
 }
 
 // hasOthers reports whether actions may be on other nodes, which are not known yet or any more.

@@ -295,17 +295,17 @@ func TestAnEventFromOutsideReachesTheGroupsThatItIsFor(t *testing.T) {
 	}
 	n := startNode(t, sabir.Serve(list...))
 	in := gateway.Inbound{Context: t.Context(), RequestID: "r"}
-	if err := n.ReceiveEvent(in, "user.created", []string{"mail"}, json.Codec, []byte(`"Ada"`)); err != nil {
+	if err := n.ReceiveEvent(in, "user.created", []string{"mail"}, false, json.Codec, []byte(`"Ada"`)); err != nil {
 		t.Error(err)
 	}
-	if err := n.ReceiveEvent(in, "user.gone", nil, json.Codec, []byte(`"Bob"`)); err != nil {
+	if err := n.ReceiveEvent(in, "user.gone", []string{"audit", "mail"}, true, json.Codec, []byte(`"Bob"`)); err != nil {
 		t.Error(err)
 	}
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"audit Bob r", "mail Ada r", "mail Bob r"}) {
 		t.Errorf("handlers got %q", got)
 	}
-	if err := n.ReceiveEvent(in, "user.created", nil, json.Codec, []byte(`7`)); !errors.Is(err, sabir.ErrBadInput) {
+	if err := n.ReceiveEvent(in, "user.created", []string{"mail"}, false, json.Codec, []byte(`7`)); !errors.Is(err, sabir.ErrBadInput) {
 		t.Errorf("the error of a payload of another type is %v", err)
 	}
 }

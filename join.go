@@ -33,6 +33,9 @@ func Join(address string, options ...cluster.Option) NodeOption {
 	return nodeOptionOnce("Join", at, func(n *Node) {
 		n.problems = append(n.problems, config.Problems...)
 		n.outlier = config.Outlier
+		for _, o := range config.NodeOptions {
+			o.(NodeOption).applyNode(n)
+		}
 		n.joins, n.joinCluster = append(n.joins, config), joinMesh
 	})
 }

@@ -30,6 +30,8 @@ type Config struct {
 	Codecs        []string
 	Outlier       outlier.Settings
 
+	NodeOptions []any // options of the node that come with those of Join, such as a bridge's
+
 	At       option.Site // of Join
 	Problems []error     // of the options
 	given    option.Given

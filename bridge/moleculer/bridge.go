@@ -1,0 +1,311 @@
+package moleculer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/transport"
+)
+
+// bridge is a node as one of a Moleculer project. As an extension it is there before the services, so that these can call Moleculer's when
+// they start; it offers actions while its door is open.
+type bridge struct {
+	config
+	node     *sabir.Node
+	id       string
+	prefix   string // of topics
+	instance string // of this run: a node that comes back under its id has another one
+	broker   transport.Broker
+	down     atomic.Bool // there is no connection to the broker
+
+	ctx     context.Context // ends with the bridge
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	serving inFlight
+
+	open    atomic.Bool // the door: see there
+	exposed atomic.Pointer[exposed]
+	changed chan struct{} // what is exposed may have changed
+
+	info  ownInfo
+	peers peers
+	calls pendingCalls
+	drops drops
+}
+
+func newBridge(c config) *bridge {
+	b := &bridge{config: c, changed: make(chan struct{}, 1)}
+	b.peers.known = make(map[string]*peer)
+	b.calls.waiting = make(map[string]*pendingCall)
+	b.exposed.Store(&exposed{})
+	return b
+}
+
+// Name implements sabir.Extension and gateway.Gateway.
+func (b *bridge) Name() string { return "moleculer " + b.config.namespace }
+
+const (
+	// settle is the time for which Moleculer's own nodes wait for the answers to DISCOVER.
+	settle = 500 * time.Millisecond
+	// answerLimit is the time that a living node has to answer a question for its id.
+	answerLimit = 300 * time.Millisecond
+)
+
+// Start joins the Moleculer nodes.
+func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
+	b.node, b.id, b.instance = n, b.nodeID, gateway.NewRequestID()
+	if b.id == "" {
+		b.id = n.ID()
+	}
+	b.prefix = "MOL."
+	if b.namespace != "" {
+		b.prefix = "MOL-" + b.namespace + "."
+	}
+	if badTopic(b.id) || badTopic(b.prefix) {
+		b.problems = append(b.problems, fmt.Errorf("the id %q and the namespace %q are parts of topics: leave out spaces and the characters * > # + /", b.id, b.namespace))
+	}
+	if err := errors.Join(b.problems...); err != nil {
+		return err
+	}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	if err := b.connect(ctx); err != nil {
+		b.cancel()
+		return err
+	}
+	if err := b.join(ctx); err != nil {
+		b.cancel()
+		return errors.Join(err, b.broker.Close())
+	}
+	b.running.Go(b.beat)
+	b.running.Go(b.follow)
+	select {
+	case <-time.After(settle):
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+func (b *bridge) connect(ctx context.Context) error {
+	address := b.address
+	if address == "" {
+		address = b.node.JoinAddress()
+	}
+	if address == "" {
+		return errors.New("the broker is not known: give moleculer.Bridge the option At, or give the bridge to sabir.Join")
+	}
+	at, err := transport.Parse(address)
+	if err != nil {
+		return err
+	}
+	bus, ok := transport.LookupBus(at.Scheme)
+	if !ok {
+		return fmt.Errorf("%s is not the address of a broker that the program links: import the package of its transport, such as %s", at.Redacted(),
+			`_ "github.com/sabir-go/sabir/transport/nats"`)
+	}
+	// Who may use the broker is the matter of the Moleculer project, whose nodes prove nothing to each other: Keyed states that for the driver.
+	b.broker, err = bus.Connect(ctx, at, transport.Config{Keyed: true, Name: b.id}, transport.BusEvents{Lost: b.brokerLost, Restored: b.brokerRestored, Unheard: b.unheard})
+	return err
+}
+
+// join subscribes to what a node of Moleculer does, and asks who is there.
+func (b *bridge) join(ctx context.Context) error {
+	if err := b.checkID(ctx); err != nil {
+		return err
+	}
+	for topic, take := range map[string]func([]byte){
+		"REQ." + b.id: b.takeRequest, "RES." + b.id: b.takeResponse, "EVENT." + b.id: b.takeEvent,
+		"DISCOVER": b.takeDiscover, "DISCOVER." + b.id: b.takeDiscover, "INFO": b.takeInfo, "INFO." + b.id: b.takeInfo,
+		"DISCONNECT": b.takeDisconnect, "HEARTBEAT": b.takeHeartbeat, "PING": b.takePing, "PING." + b.id: b.takePing, "PONG." + b.id: b.takePong,
+	} {
+		if err := b.broker.Subscribe(ctx, b.prefix+topic, take); err != nil {
+			return err
+		}
+	}
+	b.greet()
+	return nil
+}
+
+// greet tells the other nodes of this one, and asks them what they offer.
+func (b *bridge) greet() {
+	b.sendInfo("", "")
+	for _, v := range b.versions {
+		b.publish("DISCOVER", b.packet(v, ""))
+	}
+}
+
+// checkID asks whether a node with this one's id is alive. A Moleculer node that met it would end its process.
+func (b *bridge) checkID(ctx context.Context) error {
+	asking := b.id + "-" + b.instance[:8]
+	answered := make(chan struct{}, 8)
+	err := b.broker.Subscribe(ctx, b.prefix+"PONG."+asking, func([]byte) {
+		select {
+		case answered <- struct{}{}:
+		default:
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, v := range []string{"5", "4"} {
+		b.publish("PING."+b.id, fmt.Appendf(nil, `{"ver":%q,"sender":%q,"time":%d,"id":%q}`, v, asking, time.Now().UnixMilli(), asking))
+	}
+	select {
+	case <-answered:
+		return fmt.Errorf("a Moleculer node with the id %s is there already: give this one another by moleculer.NodeID", b.id)
+	case <-time.After(answerLimit):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// withdraw takes no more calls, and waits for those that run.
+func (b *bridge) withdraw(ctx context.Context) error {
+	b.open.Store(false)
+	b.announce()
+	return b.serving.wait(ctx)
+}
+
+// Stop leaves.
+func (b *bridge) Stop(context.Context) error {
+	for _, v := range b.versions {
+		b.publish("DISCONNECT", b.packet(v, ""))
+	}
+	b.cancel()
+	b.running.Wait()
+	err := b.broker.Close()
+	b.dropPeers("was left")
+	return err
+}
+
+// packet is one with the head, and members behind it: `,"cpu":3`.
+func (b *bridge) packet(version, members string) []byte {
+	return append(append(b.appendHead(nil, version), members...), '}')
+}
+
+// appendHead appends the beginning of a packet.
+func (b *bridge) appendHead(dst []byte, version string) []byte {
+	dst = append(append(append(dst, `{"ver":"`...), version...), `","sender":`...)
+	return appendText(dst, b.id)
+}
+
+// publish sends a packet. One that cannot be sent is lost, as those are that nobody hears: what waits for its answer has a time.
+func (b *bridge) publish(topic string, packet []byte) {
+	if err := b.broker.Publish(b.prefix+topic, packet); err != nil && !b.down.Load() {
+		b.drops.note(b, "a packet could not be sent", topic, err)
+	}
+}
+
+func (b *bridge) brokerLost(error) {
+	b.down.Store(true)
+	b.calls.failAll(func(c *pendingCall) error { return lost(c.action, c.node, "could not be reached through the broker") })
+}
+
+func (b *bridge) brokerRestored() {
+	b.down.Store(false)
+	b.peers.touchAll()
+	b.greet()
+}
+
+// unheard is called for a packet to a node that does not listen any more.
+func (b *bridge) unheard(topic string) {
+	kind, id, _ := strings.Cut(strings.TrimPrefix(topic, b.prefix), ".")
+	if kind == "REQ" || kind == "PING" {
+		b.drop(id, "has gone")
+	}
+}
+
+// beat sends heartbeats, and looks after the other nodes.
+func (b *bridge) beat() {
+	beats, looks := time.NewTicker(b.heartbeat), time.NewTicker(lookInterval)
+	defer beats.Stop()
+	defer looks.Stop()
+	for {
+		select {
+		case <-beats.C:
+			cpu := fmt.Sprintf(`,"cpu":%.0f`, b.node.Info().Load.CPU*100)
+			for _, v := range b.versions {
+				b.publish("HEARTBEAT", b.packet(v, cpu))
+			}
+		case <-looks.C:
+			b.look()
+		case <-b.ctx.Done():
+			return
+		}
+	}
+}
+
+// inFlight counts the calls that are served.
+type inFlight struct {
+	mu    sync.Mutex
+	count int
+	idle  chan struct{} // closed when count is 0; nil while nobody waits
+}
+
+// maxServing bounds the calls and events of Moleculer nodes that are served at once.
+const maxServing = 10_000
+
+func (f *inFlight) begin() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.count >= maxServing {
+		return false
+	}
+	f.count++
+	return true
+}
+
+func (f *inFlight) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.count--; f.count == 0 && f.idle != nil {
+		close(f.idle)
+		f.idle = nil
+	}
+}
+
+func (f *inFlight) wait(ctx context.Context) error {
+	f.mu.Lock()
+	if f.count == 0 {
+		f.mu.Unlock()
+		return nil
+	}
+	if f.idle == nil {
+		f.idle = make(chan struct{})
+	}
+	idle := f.idle
+	f.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// drops logs packets that were refused, the first and then once in a while, since anybody at the broker can send them.
+type drops struct {
+	mu    sync.Mutex
+	count int
+	last  time.Time
+}
+
+const dropInterval = 10 * time.Second
+
+func (d *drops) note(b *bridge, what, topic string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.count++
+	if time.Since(d.last) < dropInterval {
+		return
+	}
+	b.node.Log().Warn(what, "node", b.id, "topic", topic, "error", err, "count", d.count)
+	d.count, d.last = 0, time.Now()
+}

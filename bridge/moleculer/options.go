@@ -1,0 +1,103 @@
+package moleculer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/joining"
+	"github.com/sabir-go/sabir/internal/names"
+)
+
+// Option is an option of [Bridge].
+type Option func(*config)
+
+type config struct {
+	namespace string
+	address   string
+	nodeID    string
+	expose    []string
+	versions  []string
+	heartbeat time.Duration
+	timeout   time.Duration
+	problems  []error
+}
+
+// Namespace is the namespace of the Moleculer nodes. Default: none, as theirs.
+func Namespace(name string) Option { return func(c *config) { c.namespace = name } }
+
+// At is the address of the broker, such as "nats://10.0.0.9:4222". Default: that of sabir.Join.
+func At(address string) Option { return func(c *config) { c.address = address } }
+
+// NodeID is the id among the Moleculer nodes. Default: that of the node. No two nodes of a namespace may have one id: a Moleculer node that
+// meets its own id ends its process, so a node whose id is taken does not start.
+func NodeID(id string) Option { return func(c *config) { c.nodeID = id } }
+
+// Expose names the actions that Moleculer nodes may call, by patterns of names as sabir.On has them: "orders.*", "**". Only public actions
+// of this node are exposed. The event handlers of a service get the events of Moleculer nodes where an action of it is exposed, or the
+// pattern would take one: "audit.*" exposes the handlers of the service audit. Default: nothing is exposed.
+func Expose(patterns ...string) Option {
+	return func(c *config) {
+		for _, p := range patterns {
+			if err := names.CheckPattern(p); err != nil {
+				c.problems = append(c.problems, fmt.Errorf("moleculer.Expose: %w", err))
+			}
+		}
+		c.expose = append(c.expose, patterns...)
+	}
+}
+
+// Protocol restricts the bridge to one version of Moleculer's protocol: 5 of Moleculer 0.15, or 4 of 0.14. Default: both.
+func Protocol(version int) Option {
+	return func(c *config) {
+		if version != 4 && version != 5 {
+			c.problems = append(c.problems, fmt.Errorf("moleculer.Protocol(%d): the versions are 4 and 5", version))
+		}
+		c.versions = []string{fmt.Sprint(version)}
+	}
+}
+
+// Heartbeat sets how often the node says that it is there, and after how much silence another node counts as gone. Defaults: every 2
+// seconds, so that the shortest timeouts in use are kept, and 30 seconds, as Moleculer's. A node that was killed is noticed within
+// seconds where the broker reports that nobody listens, as NATS and Redis do.
+func Heartbeat(interval, timeout time.Duration) Option {
+	return func(c *config) {
+		if interval <= 0 || timeout < interval {
+			c.problems = append(c.problems, fmt.Errorf("moleculer.Heartbeat(%v, %v): the interval is more than 0, and not more than the timeout", interval, timeout))
+		}
+		c.heartbeat, c.timeout = interval, timeout
+	}
+}
+
+// BridgeOption is an option of sabir.NewNode, and of sabir.Join where the Moleculer nodes are at the same broker.
+type BridgeOption struct {
+	sabir.NodeOption // of both parts of the bridge
+}
+
+// ApplyJoin makes the bridge an option of Join.
+func (o BridgeOption) ApplyJoin(c *joining.Config) {
+	c.NodeOptions = append(c.NodeOptions, o.NodeOption)
+}
+
+// Bridge makes the node a node of a Moleculer project too. A node may have several bridges, to different projects.
+func Bridge(options ...Option) BridgeOption {
+	c := config{versions: []string{"5", "4"}, heartbeat: 2 * time.Second, timeout: 30 * time.Second}
+	for _, o := range options {
+		o(&c)
+	}
+	b := newBridge(c)
+	return BridgeOption{sabir.Options(sabir.WithExtension(b), sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) { return door{b}, nil }))}
+}
+
+// door opens the bridge to calls when the node's services run, and closes it before they stop.
+type door struct{ *bridge }
+
+func (d door) Start(context.Context) error {
+	d.open.Store(true)
+	d.announce()
+	return nil
+}
+
+func (d door) Stop(ctx context.Context) error { return d.withdraw(ctx) }

@@ -1,0 +1,136 @@
+package moleculer
+
+import (
+	stdjson "encoding/json"
+	"fmt"
+
+	"github.com/sabir-go/sabir/codec/json"
+)
+
+// raw is a part of a packet that is not looked into.
+type raw = stdjson.RawMessage
+
+// head is what all packets have. A peer of another version drops a packet without an answer.
+type head struct {
+	Version string `json:"ver"`
+	Sender  string `json:"sender"`
+}
+
+// origin is what requests and events have of the call that they were made in.
+type origin struct {
+	Meta      raw    `json:"meta"`
+	Headers   raw    `json:"headers"` // since version 5
+	Level     int    `json:"level"`
+	Tracing   raw    `json:"tracing"`
+	ParentID  string `json:"parentID"`
+	RequestID string `json:"requestID"`
+	Caller    string `json:"caller"`
+}
+
+// request is REQ. One with a number is part of a stream: the first has 0.
+type request struct {
+	head
+	origin
+	ID      string   `json:"id"`
+	Action  string   `json:"action"`
+	Params  raw      `json:"params"`
+	Timeout *float64 `json:"timeout"` // ms
+	Stream  bool     `json:"stream"`
+	Seq     *int     `json:"seq"`
+}
+
+// response is RES.
+type response struct {
+	head
+	ID      string     `json:"id"`
+	Meta    raw        `json:"meta"`
+	Headers raw        `json:"headers"`
+	Success bool       `json:"success"`
+	Data    raw        `json:"data"`
+	Error   *wireError `json:"error"`
+	Stream  bool       `json:"stream"`
+	Seq     *int       `json:"seq"`
+}
+
+// event is EVENT.
+type event struct {
+	head
+	origin
+	ID        string   `json:"id"`
+	Event     string   `json:"event"`
+	Data      raw      `json:"data"`
+	Groups    []string `json:"groups"`
+	Broadcast bool     `json:"broadcast"`
+}
+
+// heartbeat is HEARTBEAT, PING, PONG, DISCOVER and DISCONNECT, of which only the sender and the times count.
+type heartbeat struct {
+	head
+	CPU  float64 `json:"cpu"`
+	Time raw     `json:"time"`
+	ID   raw     `json:"id"`
+}
+
+const (
+	maxPacket = 64 << 20 // bytes
+	maxID     = 256      // bytes of an id, of a node or of a request
+)
+
+// decode reads a packet and checks what every packet must have.
+func decode(data []byte, packet interface{ sentBy() *head }) error {
+	if len(data) > maxPacket {
+		return fmt.Errorf("a packet of %d bytes: %d is the limit", len(data), maxPacket)
+	}
+	if err := json.Decode(data, packet); err != nil {
+		return err
+	}
+	return packet.sentBy().check()
+}
+
+func (h *head) sentBy() *head { return h }
+
+func (h *head) check() error {
+	switch {
+	case h.Version != "4" && h.Version != "5":
+		return fmt.Errorf("the protocol version is %.20q: this bridge speaks 4 and 5", h.Version)
+	case badTopic(h.Sender):
+		return fmt.Errorf("the sender %.100q is no id of a node", h.Sender)
+	}
+	return nil
+}
+
+// badTopic reports whether an id cannot be part of a topic on all brokers.
+func badTopic(id string) bool {
+	if id == "" || len(id) > maxID {
+		return true
+	}
+	for i := range len(id) {
+		switch c := id[i]; {
+		case c <= ' ', c == '*', c == '>', c == '#', c == '+', c == '/', c >= 0x7f:
+			return true
+		}
+	}
+	return false
+}
+
+// present is a part of a packet, and null where there is none: JavaScript's undefined has no form in JSON.
+func present(part raw) raw {
+	if len(part) == 0 {
+		return raw("null")
+	}
+	return part
+}
+
+// appendText appends a JSON text.
+func appendText(dst []byte, text string) []byte {
+	dst, _ = json.Append(dst, text) // which writes any text, with a sign in place of bytes that are no UTF-8
+	return dst
+}
+
+// appendTextOrNull is appendText with null for none.
+func appendTextOrNull(dst []byte, text string) []byte {
+	if text == "" {
+		return append(dst, "null"...)
+	}
+	return appendText(dst, text)
+}

@@ -1,0 +1,204 @@
+package moleculer
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sabir-go/sabir/codec/json"
+)
+
+// peer is another node of the Moleculer project: a sabir.ForeignNode.
+type peer struct {
+	bridge  *bridge
+	id      string
+	version string          // of the protocol, as it speaks it
+	ctx     context.Context // ends when the node has gone
+	gone    context.CancelFunc
+	since   time.Time
+	seen    atomic.Int64 // when it was last noticed, in Unix ns
+	asked   atomic.Int64 // when it was last asked for an answer
+
+	offers atomic.Pointer[offers]
+
+	instance string // guarded by peers.mu, as what follows
+	seq      int
+	info     infoPacket
+	silent   bool
+}
+
+// peers are the other nodes by id.
+type peers struct {
+	applying sync.Mutex // one INFO at a time is applied; before mu
+	mu       sync.Mutex
+	known    map[string]*peer
+}
+
+const (
+	maxPeers     = 4096
+	lookInterval = time.Second
+	// askAfter is the silence after which a node is asked for an answer; one with calls in flight is asked sooner.
+	askAfter = 3 * lookInterval
+	// silentAfter is the time without an answer after which calls prefer other nodes.
+	silentAfter = 3 * time.Second
+)
+
+func (p *peers) get(id string) *peer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known[id]
+}
+
+func (p *peers) list() (list []*peer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, one := range p.known {
+		list = append(list, one)
+	}
+	return list
+}
+
+func (p *peers) touchAll() {
+	for _, one := range p.list() {
+		one.seen.Store(time.Now().UnixNano())
+		one.asked.Store(0)
+	}
+}
+
+// Name implements sabir.ForeignNode.
+func (p *peer) Name() string { return p.id }
+
+// noticed is called for each packet of a node.
+func (b *bridge) noticed(id string) *peer {
+	p := b.peers.get(id)
+	if p != nil {
+		p.seen.Store(time.Now().UnixNano())
+		p.asked.Store(0)
+	}
+	return p
+}
+
+// drop forgets a node that has gone: calls in flight to it end, and so do the handlers of its calls.
+func (b *bridge) drop(id, why string) {
+	b.peers.mu.Lock()
+	p := b.peers.known[id]
+	delete(b.peers.known, id)
+	b.peers.mu.Unlock()
+	if p != nil {
+		b.dropped(p, why)
+	}
+}
+
+func (b *bridge) dropped(p *peer, why string) {
+	p.gone()
+	b.node.DropForeign(p)
+	b.calls.failOf(p.id, why)
+	b.node.Log().Info("a Moleculer node is not there any more", "node", b.id, "peer", p.id, "why", why)
+}
+
+func (b *bridge) dropPeers(why string) {
+	for _, p := range b.peers.list() {
+		b.drop(p.id, why)
+	}
+}
+
+// look asks nodes that are silent, and drops those that were for too long.
+func (b *bridge) look() {
+	if b.down.Load() {
+		return
+	}
+	now := time.Now()
+	for _, p := range b.peers.list() {
+		silence := now.Sub(time.Unix(0, p.seen.Load()))
+		if silence > b.timeout {
+			b.drop(p.id, "was silent")
+			continue
+		}
+		asked := p.asked.Load()
+		if b.calls.of(p.id) || silence > askAfter {
+			p.asked.CompareAndSwap(0, now.UnixNano())
+			b.ask(p, now)
+		}
+		b.setSilent(p, asked != 0 && now.Sub(time.Unix(0, asked)) > silentAfter)
+	}
+}
+
+// ask sends a PING. The broker reports where nobody listens to it, which is so a moment after a process was killed.
+func (b *bridge) ask(p *peer, now time.Time) {
+	packet := append(appendTime(append(b.appendHead(nil, p.version), `,"time":`...), now), `,"id":"look"}`...)
+	if err := b.broker.Probe(b.prefix+"PING."+p.id, packet); err != nil {
+		b.drops.note(b, "a packet could not be sent", "PING."+p.id, err)
+	}
+}
+
+func appendTime(dst []byte, t time.Time) []byte {
+	dst, _ = json.Append(dst, t.UnixMilli())
+	return dst
+}
+
+func (b *bridge) takeHeartbeat(data []byte) {
+	var h heartbeat
+	if !b.read("HEARTBEAT", data, &h) {
+		return
+	}
+	if b.noticed(h.Sender) == nil {
+		b.discover(h.Sender, h.Version) // its INFO was lost, or it was thought gone
+	}
+}
+
+// discover asks a node what it offers.
+func (b *bridge) discover(id, version string) { b.publish("DISCOVER."+id, b.packet(version, "")) }
+
+func (b *bridge) takeDiscover(data []byte) {
+	var h heartbeat
+	if b.read("DISCOVER", data, &h) {
+		b.noticed(h.Sender)
+		b.sendInfo(h.Version, h.Sender)
+	}
+}
+
+func (b *bridge) takeDisconnect(data []byte) {
+	var h heartbeat
+	if b.read("DISCONNECT", data, &h) {
+		b.drop(h.Sender, "has left")
+	}
+}
+
+func (b *bridge) takePing(data []byte) {
+	var h heartbeat
+	if !b.read("PING", data, &h) {
+		return
+	}
+	b.noticed(h.Sender)
+	reply := append(append(b.appendHead(nil, h.Version), `,"time":`...), present(h.Time)...)
+	reply = append(append(reply, `,"id":`...), present(h.ID)...)
+	reply = appendTime(append(reply, `,"arrived":`...), time.Now())
+	b.publish("PONG."+h.Sender, append(reply, '}'))
+}
+
+func (b *bridge) takePong(data []byte) {
+	var h heartbeat
+	if b.read("PONG", data, &h) {
+		b.noticed(h.Sender)
+	}
+}
+
+// read reads a packet of another node. One that is broken, of another version, or the node's own, is not for this node.
+func (b *bridge) read(topic string, data []byte, packet interface{ sentBy() *head }) bool {
+	if err := decode(data, packet); err != nil {
+		b.drops.note(b, "a packet was refused", topic, err)
+		return false
+	}
+	h := packet.sentBy()
+	return h.Sender != b.id && b.speaks(h.Version)
+}
+
+func (b *bridge) speaks(version string) bool {
+	for _, v := range b.versions {
+		if v == version {
+			return true
+		}
+	}
+	return false
+}

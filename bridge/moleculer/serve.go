@@ -1,0 +1,210 @@
+package moleculer
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/gateway"
+)
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// keepBuffer is the largest buffer that is used again.
+const keepBuffer = 64 << 10
+
+func putBuffer(held *[]byte, used []byte) {
+	if cap(used) <= keepBuffer {
+		*held = used[:0]
+		buffers.Put(held)
+	}
+}
+
+func (b *bridge) takeRequest(data []byte) {
+	var r request
+	if !b.read("REQ", data, &r) || r.ID == "" || len(r.ID) > maxID {
+		return
+	}
+	if b.noticed(r.Sender) == nil {
+		b.discover(r.Sender, r.Version) // a request may be here before the INFO of its node
+	}
+	if r.Stream || r.Seq != nil {
+		if r.Seq != nil && *r.Seq == 0 {
+			b.refuse(&r, noStreams(r.Action))
+		}
+		return
+	}
+	if !b.serving.begin() {
+		b.refuse(&r, sabir.NewError(sabir.ErrTooManyCalls.Code, sabir.ErrTooManyCalls.Name, "the node serves as many calls of Moleculer nodes as it takes").AsRetryable())
+		return
+	}
+	go func() {
+		defer b.serving.end()
+		b.serve(&r)
+	}()
+}
+
+// refuse answers a request with an error.
+func (b *bridge) refuse(r *request, err error) {
+	b.publish("RES."+r.Sender, b.appendFailure(b.appendAnswer(nil, r), r, err, nil))
+}
+
+// serve makes the call and answers it.
+func (b *bridge) serve(r *request) {
+	held := buffers.Get().(*[]byte)
+	var a answer
+	out := b.appendAnswer((*held)[:0], r)
+	before := len(out)
+	out, err := b.call(r, &a, append(out, `,"success":true,"data":`...))
+	if err == nil {
+		out = append(a.append(append(out, `,"meta":`...)), '}')
+	} else {
+		out = b.appendFailure(out[:before], r, err, &a)
+	}
+	if limit := b.broker.MaxMessage(); len(out) > limit {
+		out = b.appendFailure(out[:before], r, sabir.Errorf(sabir.ErrMessageTooLarge.Code, sabir.ErrMessageTooLarge.Name,
+			"the answer of %s has %d bytes: the broker takes %d", r.Action, len(out), limit), &a)
+	}
+	b.publish("RES."+r.Sender, out)
+	putBuffer(held, out)
+}
+
+// call makes the call and appends the answer's data.
+func (b *bridge) call(r *request, a *answer, dst []byte) ([]byte, error) {
+	if own := nodeActions[r.Action]; own != nil {
+		return json.Append(dst, own(b))
+	}
+	action := b.exposed.Load().actions[r.Action]
+	if action == nil {
+		return dst, notFound(r.Action, b)
+	}
+	in, err := b.inbound(r.Sender, &r.origin, a)
+	if err != nil {
+		return dst, err
+	}
+	if r.Timeout != nil && *r.Timeout > 0 {
+		in.Limit = time.Duration(*r.Timeout * float64(time.Millisecond))
+	}
+	return action.Serve(in, format, dst, present(r.Params))
+}
+
+// notFound is retryable, as Moleculer's own is: another node may offer the action.
+func notFound(action string, b *bridge) *sabir.Error {
+	e := *sabir.NewError(sabir.ErrActionNotFound.Code, sabir.ErrActionNotFound.Name, "no action "+action+" is exposed by "+b.id)
+	if !b.open.Load() {
+		e = *sabir.NewError(sabir.ErrServiceUnavailable.Code, sabir.ErrServiceUnavailable.Name, "the node "+b.id+" is starting or stopping")
+	}
+	e.Retryable, e.Node = true, b.id
+	return &e
+}
+
+// inbound describes a request or an event as one from outside.
+func (b *bridge) inbound(sender string, o *origin, a *answer) (gateway.Inbound, error) {
+	in := gateway.Inbound{RequestID: o.RequestID, Level: max(o.Level-1, 0), CalledBy: o.Caller[:min(len(o.Caller), 255)]}
+	var err error
+	if in.Metadata, err = metadataOf(o.Meta); err != nil {
+		return in, err
+	}
+	if parent := traceParent(o); parent != "" && in.Metadata["traceparent"] == "" {
+		if in.Metadata == nil {
+			in.Metadata = make(map[string]string)
+		}
+		in.Metadata["traceparent"] = parent
+	}
+	in.Context = b.ctx
+	if p := b.peers.get(sender); p != nil {
+		in.Context = p.ctx // nobody waits for the answer once the node has gone
+	}
+	if a != nil {
+		in.Context = gateway.WithAnswer(in.Context, a)
+	}
+	if len(o.Headers) > 2 {
+		in.Context = context.WithValue(in.Context, headersKey{}, o.Headers)
+	}
+	return in, nil
+}
+
+// traceParent is the caller's span as a traceparent, where it traces the call. Its ids are UUIDs: the request's is that of the trace, and the
+// first half of the call's that of the span, as Moleculer's exporters have them.
+func traceParent(o *origin) string {
+	if string(o.Tracing) != "true" {
+		return ""
+	}
+	trace, span := strings.ReplaceAll(o.RequestID, "-", ""), strings.ReplaceAll(o.ParentID, "-", "")
+	if len(trace) != 32 || len(span) < 16 {
+		return ""
+	}
+	if _, err := hex.DecodeString(trace + span[:16]); err != nil {
+		return ""
+	}
+	return "00-" + trace + "-" + span[:16] + "-01"
+}
+
+// appendAnswer appends the beginning of a response.
+func (b *bridge) appendAnswer(dst []byte, r *request) []byte {
+	dst = appendText(append(b.appendHead(dst, r.Version), `,"id":`...), r.ID)
+	if r.Version == "5" {
+		dst = append(dst, `,"headers":{}`...)
+	}
+	return dst
+}
+
+// appendFailure appends the rest of a response that is an error.
+func (b *bridge) appendFailure(dst []byte, r *request, err error, a *answer) []byte {
+	dst = errorTo(err, r.Action, b.id).append(append(dst, `,"success":false,"data":null,"error":`...))
+	dst = append(dst, `,"meta":`...)
+	if a == nil {
+		return append(dst, "{}}"...)
+	}
+	return append(a.append(dst), '}')
+}
+
+func (b *bridge) takeEvent(data []byte) {
+	var e event
+	if !b.read("EVENT", data, &e) {
+		return
+	}
+	b.noticed(e.Sender)
+	if !b.serving.begin() {
+		b.drops.note(b, "an event was refused", e.Event, sabir.ErrTooManyCalls)
+		return
+	}
+	go func() {
+		defer b.serving.end()
+		b.receive(&e)
+	}()
+}
+
+// receive gives an event to the handlers of the groups that it is for.
+func (b *bridge) receive(e *event) {
+	groups := b.exposed.Load().groups
+	if e.Groups != nil {
+		var both []string
+		for _, g := range groups {
+			for _, other := range e.Groups {
+				if g == other {
+					both = append(both, g)
+				}
+			}
+		}
+		groups = both
+	}
+	in, err := b.inbound(e.Sender, &e.origin, nil)
+	if err == nil {
+		in.Context = context.WithoutCancel(in.Context) // nobody waits for an event
+		err = b.node.ReceiveEvent(in, e.Event, groups, e.Broadcast, format, present(e.Data))
+	}
+	if err != nil {
+		b.drops.note(b, "an event of a Moleculer node was not handled", e.Event, err)
+	}
+}
+
+// isBuffer is part of each Buffer in JSON.
+var isBuffer = []byte(`"Buffer"`)
+
+func hasBuffer(data []byte) bool { return bytes.Contains(data, isBuffer) }

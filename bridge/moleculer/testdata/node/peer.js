@@ -1,0 +1,87 @@
+"use strict";
+
+// A Moleculer node that does what the lines of its standard input say, each a JSON array [id, verb, ...arguments], and answers each with a
+// line {id, result} or {id, error}. Events that it gets are lines {event}.
+
+const [, , version, nodeID, namespace, transporter] = process.argv;
+const { ServiceBroker, Errors } = require(version === "4" ? "moleculer14" : "moleculer");
+
+const say = line => process.stdout.write(JSON.stringify(line) + "\n");
+
+const broker = new ServiceBroker({ nodeID, namespace, transporter, logger: false, heartbeatInterval: 1, heartbeatTimeout: 5, tracing: false });
+
+broker.createService({
+	name: "js",
+	version: 2,
+	actions: {
+		echo: ctx => ctx.params,
+		nothing: () => undefined,
+		whoami: () => nodeID,
+		add: { params: { a: "number", b: "number" }, handler: ctx => ctx.params.a + ctx.params.b },
+		info: ctx => ({ meta: ctx.meta, headers: ctx.headers, level: ctx.level, caller: ctx.caller, requestID: ctx.requestID, timeout: ctx.options.timeout, parentID: ctx.parentID, tracing: ctx.tracing }),
+		mark(ctx) {
+			ctx.meta.marked = { by: nodeID };
+			return ctx.meta;
+		},
+		fail(ctx) {
+			const p = ctx.params;
+			if (p.class === "Error") throw new Error(p.message);
+			if (p.class === "ValidationError") throw new Errors.ValidationError(p.message, "VALIDATION_ERROR", [{ type: "required", field: "name", message: "is missing" }]);
+			throw new Errors[p.class](p.message, p.code, p.type, p.data);
+		},
+		relay: ctx => ctx.call(ctx.params.action, ctx.params.params),
+		sleep: ctx => new Promise(resolve => setTimeout(() => resolve("slept"), ctx.params.ms))
+	}
+});
+
+broker.createService({
+	name: "listener",
+	events: {
+		"news.**"(ctx) {
+			say({ event: ctx.eventName, params: ctx.params, groups: ctx.eventGroups, type: ctx.eventType, meta: ctx.meta, node: nodeID });
+		},
+		"news.loud": { group: "loud", handler: ctx => say({ event: "loud " + ctx.eventName, params: ctx.params, node: nodeID }) }
+	}
+});
+
+const verbs = {
+	start: () => broker.start(),
+	wait: (...services) => broker.waitForServices(services, 20000, 20).then(() => true),
+	async call(action, params, options) {
+		const meta = options?.meta ?? {};
+		const result = await broker.call(action, params, { ...options, meta });
+		return { result, meta };
+	},
+	async buffer(action) {
+		return broker.call(action, { data: Buffer.from([1, 2, 3]), at: new Date(0), none: undefined });
+	},
+	async times(n, action, params) {
+		const begun = process.cpuUsage();
+		const from = Date.now();
+		let left = n;
+		await Promise.all(Array.from({ length: 100 }, async () => {
+			while (left-- > 0) await broker.call(action, params);
+		}));
+		const used = process.cpuUsage(begun);
+		return { ms: Date.now() - from, cpu: (used.user + used.system) / 1000 };
+	},
+	emit: (name, params, options) => broker.emit(name, params, options).then(() => true),
+	broadcast: (name, params) => broker.broadcast(name, params).then(() => true),
+	nodes: () => broker.call("$node.list").then(list => list.filter(n => n.available).map(n => n.id)),
+	services: () => broker.call("$node.services").then(list => list.filter(s => s.available).map(s => s.fullName)),
+	ping: id => broker.ping(id, 3000).then(p => p !== null),
+	add: (name) => broker.createService({ name, actions: { hello: () => "hello from " + name } }) && true,
+	remove: name => broker.destroyService(name).then(() => true),
+	stop: () => broker.stop()
+};
+
+require("readline").createInterface({ input: process.stdin }).on("line", async line => {
+	const [id, verb, ...args] = JSON.parse(line);
+	try {
+		const result = await verbs[verb](...args);
+		say({ id, result: result === undefined ? null : result });
+	} catch (e) {
+		say({ id, error: { name: e.name, message: e.message, code: e.code, type: e.type, retryable: e.retryable, data: e.data, nodeID: e.nodeID } });
+	}
+	if (verb === "stop") process.exit(0);
+}).on("close", () => process.exit(0));
