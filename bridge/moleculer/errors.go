@@ -146,6 +146,9 @@ func errorTo(err error, action, node string) *wireError {
 	for _, k := range known {
 		if k.same.Name == e.Name && k.same.Code == e.Code {
 			w.Name, w.Code, w.Type = k.class, k.code, k.kind
+			if k.class == "RequestTimeoutError" {
+				w.Retryable = true // as it is where the caller's own timer is the first to end
+			}
 			w.Data = dataFor(e, k.class, action, w.NodeID)
 			return w
 		}
