@@ -154,6 +154,10 @@ func callsOfMoleculersActions(t *testing.T, n *sabir.Node, js *peer) {
 	if _, err := sabir.Call[any](t.Context(), n, "js.sleep", map[string]int{"ms": 60000}, sabir.WithTimeout(50*time.Millisecond)); !errors.Is(err, sabir.ErrDeadlineExceeded) {
 		t.Errorf("the error at the deadline is %v", err)
 	}
+	back, meta := moleculer.CollectMeta(t.Context())
+	if _, err := sabir.Call[any](back, n, "js.mark", sabir.Empty{}); err != nil || fmt.Sprint(meta.Map()) != "map[marked:map[by:"+js.id+"]]" {
+		t.Errorf("meta came back as %v, %v", meta.Map(), err)
+	}
 	if health, err := sabir.Call[map[string]any](t.Context(), n, "$node.health", sabir.Empty{}, sabir.ToNode(js.id)); err != nil || health["cpu"] == nil {
 		t.Errorf("health: %v, %v", health, err)
 	}

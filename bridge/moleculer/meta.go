@@ -9,7 +9,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/identity"
 )
@@ -95,61 +94,92 @@ func isDocument(text string) bool {
 	return json.Decode([]byte(text), &any) == nil
 }
 
-// answer collects the meta that a handler sets for its caller: see [SetMeta], and sabir.SetHeader and SetTrailer.
-type answer struct {
-	mu   sync.Mutex
-	meta map[string]raw
+// Meta collects meta that comes with answers. Its methods may be called by several goroutines.
+type Meta struct {
+	mu      sync.Mutex
+	members map[string]raw
 }
 
-func (a *answer) SetHeader(name, value string)  { a.set(name, appendText(nil, value)) }
-func (a *answer) SetTrailer(name, value string) { a.set(name, appendText(nil, value)) }
-
-func (a *answer) set(name string, value raw) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.meta == nil {
-		a.meta = make(map[string]raw)
+// Map returns the members that have come, with values as JSON has them.
+func (m *Meta) Map() map[string]any {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make(map[string]any, len(m.members))
+	for key, text := range m.members {
+		var value any
+		if json.Decode(text, &value) == nil {
+			all[key] = value
+		}
 	}
-	if _, known := a.meta[name]; known || len(a.meta) < maxMeta {
-		a.meta[name] = value
+	return all
+}
+
+func (m *Meta) set(name string, value raw) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.members == nil {
+		m.members = make(map[string]raw)
+	}
+	if _, known := m.members[name]; known || len(m.members) < maxMeta {
+		m.members[name] = value
 	}
 }
 
-// append appends what was set, as an object.
-func (a *answer) append(dst []byte) []byte {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.meta) == 0 {
+// append appends the members, as an object.
+func (m *Meta) append(dst []byte) []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.members) == 0 {
 		return append(dst, "{}"...)
 	}
 	dst = append(dst, '{')
-	for i, key := range slices.Sorted(maps.Keys(a.meta)) {
+	for i, key := range slices.Sorted(maps.Keys(m.members)) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(append(appendText(dst, key), ':'), a.meta[key]...)
+		dst = append(append(appendText(dst, key), ':'), m.members[key]...)
 	}
 	return append(dst, '}')
 }
 
+// headers takes what a handler sets by sabir.SetHeader and SetTrailer, as members of meta.
+type headers struct{ meta *Meta }
+
+func (h headers) SetStatus(int) {}
+
+func (h headers) SetHeader(name, value string) error {
+	h.meta.set(name, appendText(nil, value))
+	return nil
+}
+
+func (h headers) SetTrailer(name, value string) error { return h.SetHeader(name, value) }
+
+type metaKey struct{}
+
+// CollectMeta returns a context whose calls to Moleculer nodes add to Meta what the handlers there add to meta, or change in it.
+func CollectMeta(ctx context.Context) (context.Context, *Meta) {
+	m := &Meta{}
+	return context.WithValue(ctx, metaKey{}, m), m
+}
+
 // SetMeta sets a member of meta in the answer to a Moleculer node, which merges it into the meta of its caller. The value is anything that
-// has a JSON. sabir.SetHeader and SetTrailer set texts. Where the call is not from a Moleculer node it does nothing.
+// has a JSON. In a handler that no other handler called, sabir.SetHeader and SetTrailer set texts. Where no Moleculer node waits for the
+// answer it does nothing.
 func SetMeta(ctx context.Context, key string, value any) error {
 	text, err := json.Append(nil, value)
 	if err != nil {
 		return sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "the member %s of meta cannot be written: %w", key, err)
 	}
-	if a, ok := gateway.AnswerFromContext(ctx).(*answer); ok {
-		a.set(key, text)
+	if m, ok := ctx.Value(metaKey{}).(*Meta); ok {
+		m.set(key, text)
 	}
 	return nil
 }
 
-// mergeBack gives the caller of a call to a Moleculer node the meta that came back with its answer, and was not sent: where the caller is
-// a Moleculer node itself it is in its answer, and others get it by gateway.WithAnswer.
+// mergeBack hands on what came back in meta with an answer, and was not sent: to a Moleculer node that waits further up, or see [CollectMeta].
 func mergeBack(ctx context.Context, sent map[string]string, meta raw) {
-	to := gateway.AnswerFromContext(ctx)
-	if to == nil {
+	to, ok := ctx.Value(metaKey{}).(*Meta)
+	if !ok {
 		return
 	}
 	pairs, err := metadataOf(meta)
@@ -162,10 +192,10 @@ func mergeBack(ctx context.Context, sent map[string]string, meta raw) {
 		if old, known := sent[key]; key == documentsKey || known && old == value {
 			continue
 		}
-		if a, ok := to.(*answer); ok && slices.Contains(documents, key) {
-			a.set(key, raw(value))
+		if slices.Contains(documents, key) {
+			to.set(key, raw(value))
 		} else {
-			to.SetTrailer(key, value)
+			to.set(key, appendText(nil, value))
 		}
 	}
 }

@@ -57,7 +57,7 @@ func (b *bridge) refuse(r *request, err error) {
 // serve makes the call and answers it.
 func (b *bridge) serve(r *request) {
 	held := buffers.Get().(*[]byte)
-	var a answer
+	var a Meta
 	out := b.appendAnswer((*held)[:0], r)
 	before := len(out)
 	out, err := b.call(r, &a, append(out, `,"success":true,"data":`...))
@@ -75,7 +75,7 @@ func (b *bridge) serve(r *request) {
 }
 
 // call makes the call and appends the answer's data.
-func (b *bridge) call(r *request, a *answer, dst []byte) ([]byte, error) {
+func (b *bridge) call(r *request, a *Meta, dst []byte) ([]byte, error) {
 	if own := nodeActions[r.Action]; own != nil {
 		return json.Append(dst, own(b))
 	}
@@ -104,7 +104,7 @@ func notFound(action string, b *bridge) *sabir.Error {
 }
 
 // inbound describes a request or an event as one from outside.
-func (b *bridge) inbound(sender string, o *origin, a *answer) (gateway.Inbound, error) {
+func (b *bridge) inbound(sender string, o *origin, a *Meta) (gateway.Inbound, error) {
 	in := gateway.Inbound{RequestID: o.RequestID, Level: max(o.Level-1, 0), CalledBy: o.Caller[:min(len(o.Caller), 255)]}
 	var err error
 	if in.Metadata, err = metadataOf(o.Meta); err != nil {
@@ -121,7 +121,7 @@ func (b *bridge) inbound(sender string, o *origin, a *answer) (gateway.Inbound, 
 		in.Context = p.ctx // nobody waits for the answer once the node has gone
 	}
 	if a != nil {
-		in.Context = gateway.WithAnswer(in.Context, a)
+		in.Context, in.Answer = context.WithValue(in.Context, metaKey{}, a), headers{a}
 	}
 	if len(o.Headers) > 2 {
 		in.Context = context.WithValue(in.Context, headersKey{}, o.Headers)
@@ -155,7 +155,7 @@ func (b *bridge) appendAnswer(dst []byte, r *request) []byte {
 }
 
 // appendFailure appends the rest of a response that is an error.
-func (b *bridge) appendFailure(dst []byte, r *request, err error, a *answer) []byte {
+func (b *bridge) appendFailure(dst []byte, r *request, err error, a *Meta) []byte {
 	dst = errorTo(err, r.Action, b.id).append(append(dst, `,"success":false,"data":null,"error":`...))
 	dst = append(dst, `,"meta":`...)
 	if a == nil {

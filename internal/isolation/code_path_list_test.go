@@ -88,6 +88,7 @@ var codePaths = map[string]codePath{
 	"sabir.Node.describeAction":                 {entryPoints: []string{"example in a description"}},
 	"sabir.Node.failureOf":                      {entryPoints: []string{"data of an error over a link"}},
 	"bridge/moleculer.Headers":                  {fixed: "what JSON holds, without methods"},
+	"bridge/moleculer.Meta.Map":                 {fixed: "what JSON holds, without methods"},
 	"bridge/moleculer.SetMeta":                  {fixed: "codec/json contains panics, and its error is the handler's"},
 	"bridge/moleculer.appendHeaders":            {fixed: "codec/json contains panics; headers that cannot be written are left out"},
 	"bridge/moleculer.appendText":               {fixed: "a text"},
