@@ -32,7 +32,7 @@ type entry struct {
 
 // build writes the site of the pages in source, and returns how many there are.
 func build(source, out string) (int, error) {
-	pages, err := readPages(source)
+	pages, err := pagesOf(source)
 	if err != nil {
 		return 0, err
 	}

@@ -89,7 +89,7 @@ func TestEachPageIsInTheSidebarAndHasItsMarkdown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := readPages("..")
+	pages, err := pagesOf("..")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,8 +53,8 @@ func address(name string) string {
 // Up leads from the page to the root of the site: "", or "../".
 func (p *page) Up() string { return strings.Repeat("../", strings.Count(p.Name, "/")) }
 
-// readPages reads every page below a folder, in the order of their names, README first.
-func readPages(folder string) (pages []*page, err error) {
+// pagesOf reads every page below a folder, in the order of their names, README first.
+func pagesOf(folder string) (pages []*page, err error) {
 	err = filepath.WalkDir(folder, func(file string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".md") {
 			return err
