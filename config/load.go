@@ -29,6 +29,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -39,6 +40,8 @@ type Config struct {
 	// App is a pointer to a struct with settings of the program's own, or nil. Fields have json tags for their names, and may have
 	// validate, default and doc tags. What the struct holds when Load is called are its defaults.
 	App any
+	// HTTP are options of the code for sabir.HTTP, where http.address is set: all but its address and key.
+	HTTP []gateway.HTTPOption
 	// SkipApp takes settings of a program's own without looking at them, as a tool that does not know the program does.
 	SkipApp bool
 	// Args are the flags, os.Args[1:] in most programs. nil reads none.

@@ -41,7 +41,9 @@ func (l *Loaded) Option() sabir.NodeOption {
 	add(s.StartTimeout != 0, func() sabir.NodeOption { return sabir.StartTimeout(s.StartTimeout) })
 	add(s.StopTimeout != 0, func() sabir.NodeOption { return sabir.StopTimeout(s.StopTimeout) })
 	add(s.MaxDepth != 0, func() sabir.NodeOption { return sabir.MaxDepth(s.MaxDepth) })
-	add(s.HTTP.Address != "", func() sabir.NodeOption { return sabir.HTTP(s.HTTP.Address, keyOf(s.HTTP.Key)...) })
+	add(s.HTTP.Address != "", func() sabir.NodeOption {
+		return sabir.HTTP(s.HTTP.Address, append(keyOf(s.HTTP.Key), l.config.HTTP...)...)
+	})
 	add(s.Admin.Address != "" && !s.Admin.Metrics, func() sabir.NodeOption { return admin.Serve(s.Admin.Address, s.Admin.options()...) })
 	return sabir.Options(list...)
 }

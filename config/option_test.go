@@ -47,7 +47,10 @@ func get(t *testing.T, url string) (status int, body string) {
 
 func TestOneOptionGivesANodeItsSettings(t *testing.T) {
 	slow := sabir.NewService("slow")
-	sabir.Handle(slow, "wait", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) { <-ctx.Done(); return sabir.Empty{}, ctx.Err() })
+	sabir.Handle(slow, "wait", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) {
+		<-ctx.Done()
+		return sabir.Empty{}, ctx.Err()
+	})
 	file := write(t, "sabir.yaml", `
 id: shop-1
 join: tcp://127.0.0.1:0

@@ -12,7 +12,7 @@ type Settings struct {
 	ID     string            `json:"id" doc:"The name of the node. Default: made of the host's and the process's."`
 	Join   string            `json:"join" doc:"The address by which the node joins its cluster, such as tcp://0.0.0.0:7700. Default: none, which is a node alone."`
 	Key    Secret            `json:"key" doc:"The secret that the nodes of the cluster share; a second one, after a comma, is accepted too."`
-	Seeds  []string          `json:"seeds" doc:"Addresses of nodes that are asked for the others, or a DNS name with the addresses of all."`
+	Seeds  []string          `json:"seeds" doc:"Addresses of nodes that are asked for the others, such as tcp://shop-nodes:7700; a DNS name may have the addresses of all."`
 	Zone   string            `json:"zone" doc:"Where the node is; calls prefer nodes of the same zone."`
 	Labels map[string]string `json:"labels" doc:"What tells this node from others, for balancing and listings."`
 	// Advertise is the host under which other nodes reach this one, where the host of Join is that of all addresses.

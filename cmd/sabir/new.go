@@ -29,13 +29,16 @@ func (c *cli) newCommand() *cobra.Command {
 		Short:   "Make a new service that builds and passes its test",
 		Long: `Writes a small service with its test, a main program and a README into a new
 directory, as a Go module of its own. Use it to begin a service; then change
-what it wrote. Nothing that exists is overwritten.
+what it wrote. Nothing that exists is overwritten. With --deploy the program takes
+its settings from flags, the environment and a file, and there is what it takes to
+run it as a container, on Kubernetes and by systemd.
 
 The module uses the same release of Sabir as this program. Where this program is
 a development build, it points to the source that the program was built from, or
 to --sabir DIR.`,
 		Example: `  sabir new greeter && cd greeter && go test ./... && go run .
   sabir new greeter --module example.com/team/greeter --dir services/greeter
+  sabir new greeter --deploy
   sabir new greeter --sabir ~/src/sabir`,
 		Args: takes(1, 1, "a name for the service, such as greeter"),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -54,6 +57,7 @@ to --sabir DIR.`,
 	flags := command.Flags()
 	flags.StringVar(&plan.Module, "module", "", "the path of the Go module (default the name)")
 	flags.StringVar(&plan.Dir, "dir", "", "where to write; must be empty or not there yet (default the name)")
+	flags.BoolVar(&plan.Deploy, "deploy", false, "write a Dockerfile, compose.yaml, manifests for Kubernetes and a unit for systemd too")
 	flags.StringVar(&source, "sabir", "", "a directory with Sabir's source to use instead of a release")
 	flags.BoolVar(&tidy, "tidy", false, "run go mod tidy, which may use the network (default only with a release, which needs it)")
 	return command

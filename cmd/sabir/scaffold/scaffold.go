@@ -19,7 +19,7 @@ import (
 //go:embed templates
 var files embed.FS
 
-var templates = template.Must(template.New("").ParseFS(files, "templates/*.tmpl"))
+var templates = template.Must(template.New("").ParseFS(files, "templates/*.tmpl", "templates/deploy/*.tmpl"))
 
 // Plan describes the project to write.
 type Plan struct {
@@ -27,6 +27,7 @@ type Plan struct {
 	Module string // path of the module; Name if empty
 	Dir    string // where to; must not exist or be empty. Name if empty
 	Sabir  Source // where the module finds Sabir
+	Deploy bool   // with what it takes to run it elsewhere
 }
 
 // Result lists the files that were written.
@@ -142,19 +143,40 @@ type content struct {
 	text []byte
 }
 
+// file is one to write, and the template that it is made of.
+type file struct{ name, template string }
+
+// deployment lists what --deploy writes besides.
+func (p Plan) deployment() []file {
+	if !p.Deploy {
+		return nil
+	}
+	return []file{
+		{"Dockerfile", "Dockerfile.tmpl"},
+		{".dockerignore", "dockerignore.tmpl"},
+		{"compose.yaml", "compose.yaml.tmpl"},
+		{"deploy/kubernetes/kustomization.yaml", "kustomization.yaml.tmpl"},
+		{"deploy/kubernetes/deployment.yaml", "deployment.yaml.tmpl"},
+		{"deploy/kubernetes/services.yaml", "services.yaml.tmpl"},
+		{"deploy/kubernetes/network.yaml", "network.yaml.tmpl"},
+		{"deploy/kubernetes/autoscaler.yaml", "autoscaler.yaml.tmpl"},
+		{"deploy/systemd/" + p.Name + ".service", "systemd.service.tmpl"},
+	}
+}
+
 // render makes all files before the first is written.
 func (p Plan) render() ([]content, error) {
 	list := []content{{name: "go.mod", text: p.Sabir.goMod(p.Module)}}
 	if p.Sabir.sums != nil {
 		list = append(list, content{"go.sum", p.Sabir.sums})
 	}
-	for _, file := range []struct{ name, template string }{
+	for _, file := range append(p.deployment(), []file{
 		{"main.go", "main.go.tmpl"},
 		{p.Name + ".go", "service.go.tmpl"},
 		{p.Name + "_test.go", "service_test.go.tmpl"},
 		{"testdata/items.http", "items.http.tmpl"},
 		{"README.md", "README.md.tmpl"},
-	} {
+	}...) {
 		var text bytes.Buffer
 		if err := templates.ExecuteTemplate(&text, file.template, p); err != nil {
 			return nil, err
