@@ -22,6 +22,7 @@ type sickCluster struct {
 	caller *Node
 	sick   sync.Map     // ids of nodes whose handlers fail
 	still  sync.Map     // ids of nodes whose handlers do not answer before their calls are cancelled
+	began  chan string  // gets the id of each node whose handler stands still, where a test made it
 	ended  atomic.Int64 // handlers that were cancelled
 }
 
@@ -44,6 +45,9 @@ func newSickCluster(t *testing.T, ids []string, outlier cluster.Outlier, options
 				return "", errSick
 			}
 			if _, still := c.still.Load(id); still {
+				if c.began != nil {
+					c.began <- id
+				}
 				<-ctx.Done()
 				c.ended.Add(1)
 				return "", ctx.Err()
@@ -310,10 +314,21 @@ func TestACallIsNotCopied(t *testing.T) {
 }
 
 func TestAnErrorOfTheFirstAttemptCountsUnlessTheCopyAnswers(t *testing.T) {
-	c := newSickCluster(t, []string{"a", "b"}, cluster.Outlier{Off: true}, Use(hedging(func() bool { return true })), Balance(cluster.Hash))
+	began := make(chan string, 1)
+	// The copy begins when the first attempt has its node: on a busy machine it could be the quicker of the two.
+	allow := func() bool {
+		select {
+		case id := <-began:
+			return id == "a"
+		case <-time.After(10 * time.Second): // the call's time was over before its handler ran
+			return false
+		}
+	}
+	c := newSickCluster(t, []string{"a", "b"}, cluster.Outlier{Off: true}, Use(hedging(allow)), Balance(cluster.Hash))
+	c.began = began
 	c.still.Store("a", true)
 	c.sick.Store("b", true)
-	_, err := c.call(t.Context(), keyFor(t, c.caller, "a"), WithTimeout(50*time.Millisecond))
+	_, err := c.call(t.Context(), keyFor(t, c.caller, "a"), WithTimeout(2*time.Second))
 	if AsError(err).Code != CodeDeadlineExceeded {
 		t.Errorf("where the copy failed the call ended with %v, want the error of the first attempt", err)
 	}
