@@ -20,8 +20,8 @@ const onceKind = "sabir.cron"
 // takeWithin bounds how long a run tries to take its time in the store.
 const takeWithin = 30 * time.Second
 
-// errElsewhere ends a run whose time another node has taken.
-var errElsewhere = sabir.NewError(sabir.CodeAlreadyExists, "RunElsewhere", "another node runs the job at this time")
+// errRunElsewhere ends a run whose time another node has taken.
+var errRunElsewhere = sabir.NewError(sabir.CodeAlreadyExists, "RunElsewhere", "another node runs the job at this time")
 
 // work is what the process of a run does: for a job that runs once in a cluster, only if it can take the time that is due.
 func (j *job) work() func(p *actor.Process) error {
@@ -41,7 +41,7 @@ func (j *job) work() func(p *actor.Process) error {
 	}
 }
 
-// take makes a time of a job this run's own; errElsewhere if it, or a later one, is taken. The store lets one of those that write at the
+// take makes a time of a job this run's own; errRunElsewhere if it, or a later one, is taken. The store lets one of those that write at the
 // same time win.
 func take(ctx context.Context, st store.Store, name string, due time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, takeWithin)
@@ -49,7 +49,7 @@ func take(ctx context.Context, st store.Store, name string, due time.Time) error
 	mark := due.UTC().Format(time.RFC3339Nano) + " " + rand.Text() // by which this run knows its record, if the answer to the write is lost
 	for failed := 1; ; failed++ {
 		err := tryTake(ctx, st, name, mark, due)
-		if err == nil || errors.Is(err, errElsewhere) {
+		if err == nil || errors.Is(err, errRunElsewhere) {
 			return err
 		}
 		if backoff.Sleep(ctx, backoff.Reconnect.Wait(failed)) != nil {
@@ -72,7 +72,7 @@ func tryTake(ctx context.Context, st store.Store, name, mark string, due time.Ti
 			return fmt.Errorf("the record of its last run in the store cannot be read: %w", err)
 		}
 		if !last.Before(due) {
-			return errElsewhere
+			return errRunElsewhere
 		}
 	}
 	_, err = st.Save(ctx, onceKind, name, []byte(mark), taken.Revision)

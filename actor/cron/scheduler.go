@@ -207,7 +207,7 @@ func (s *scheduler) Down(p *actor.Process, d actor.Down) error {
 	r.stop()
 	j := r.job
 	j.status.Running--
-	if errors.Is(d.Reason, errElsewhere) {
+	if errors.Is(d.Reason, errRunElsewhere) {
 		j.status.Elsewhere++
 		j.status.Runs--
 	} else if d.Reason != error(actor.ErrNormal) {

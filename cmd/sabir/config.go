@@ -18,7 +18,7 @@ a file: to see what is wrong, and what is from where, before it starts. Settings
 program's own (app) are not looked at, since only the program knows them.`,
 		Example: `  sabir config check sabir.yaml
   sabir config show sabir.yaml
-  sabir config schema > sabir.schema.json`,
+  sabir config schema`,
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.AddCommand(c.configCheckCommand(), c.configShowCommand(), c.configSchemaCommand())
@@ -71,7 +71,7 @@ func (c *cli) configSchemaCommand() *cobra.Command {
 		Short: "Print the JSON schema of a file of settings",
 		Long: `Prints the JSON schema of a file of settings, with which editors complete names and
 show mistakes.`,
-		Example: `  sabir config schema > sabir.schema.json
+		Example: `  sabir config schema
   # yaml-language-server: $schema=sabir.schema.json    as the first line of sabir.yaml`,
 		Args: takes(0, 0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {

@@ -12,6 +12,12 @@ func TestConfigSaysWhatIsWrongAndWhatIsFromWhere(t *testing.T) {
 	if err := os.WriteFile(file, []byte("zone: eu\nkey: hunter2\napp: {currency: EUR}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	for _, line := range os.Environ() { // those of the run of the tests themselves are no settings
+		if name, value, _ := strings.Cut(line, "="); strings.HasPrefix(name, "SABIR_") {
+			os.Unsetenv(name)
+			t.Cleanup(func() { os.Setenv(name, value) })
+		}
+	}
 	t.Setenv("SABIR_LOG_LEVEL", "warn")
 	got := sabirRun(t, "config", "show", file)
 	if got.code != 0 || !strings.Contains(got.out, "environment") || !strings.Contains(got.out, "file "+file) || strings.Contains(got.out, "hunter2") {

@@ -30,16 +30,16 @@ type Action struct {
 	Name        string         `json:"name"`    // "v2.users.get"
 	Service     string         `json:"service"` // "v2.users"
 	Description string         `json:"description,omitempty"`
-	Path        string         `json:"path"`             // of the call: POST /v2/users/get
-	Routes      []route.Route  `json:"routes,omitempty"` // REST forms
-	RPC         string         `json:"rpc,omitempty"`    // where package rpc serves it: "/users.v2.Users/Get"; "" for an action of another node
-	In          *schema.Schema `json:"in,omitempty"`     // nil for an action without input
-	Out         *schema.Schema `json:"out,omitempty"`    // nil for one without output
-	Stream      bool           `json:"stream,omitempty"` // In and Out are the values that go each way
+	Path        string         `json:"path"`               // of the call: POST /v2/users/get
+	Routes      []route.Route  `json:"routes,omitempty"`   // REST forms
+	RPC         string         `json:"rpc,omitempty"`      // where package rpc serves it: "/users.v2.Users/Get"; "" for an action of another node
+	In          *schema.Schema `json:"in,omitempty"`       // nil for an action without input
+	Out         *schema.Schema `json:"out,omitempty"`      // nil for one without output
+	Stream      bool           `json:"stream,omitempty"`   // In and Out are the values that go each way
 	Statuses    []Status       `json:"statuses,omitempty"` // of answers that went well, the usual one first; nil for 200
-	Errors      []Error        `json:"errors,omitempty"` // declared, besides those that every call can end with
-	Auth        []string       `json:"auth,omitempty"`   // names of the schemes of which one is demanded
-	Scopes      []string       `json:"scopes,omitempty"` // roles of which the caller needs one
+	Errors      []Error        `json:"errors,omitempty"`   // declared, besides those that every call can end with
+	Auth        []string       `json:"auth,omitempty"`     // names of the schemes of which one is demanded
+	Scopes      []string       `json:"scopes,omitempty"`   // roles of which the caller needs one
 	Idempotent  bool           `json:"idempotent,omitempty"`
 	CacheFor    float64        `json:"cacheFor,omitempty"` // seconds that answers are kept
 	Examples    []Example      `json:"examples,omitempty"`

@@ -23,6 +23,7 @@ import (
 	"github.com/sabir-go/sabir/config"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/lease"
 	"github.com/sabir-go/sabir/policy/rediscache"
 	"github.com/sabir-go/sabir/telemetry"
 	"github.com/sabir-go/sabir/transport"
@@ -34,7 +35,7 @@ import (
 var configs = []any{
 	actor.Config{}, actor.TopicConfig{}, app.Config{}, supervise.Config{}, store.Config{}, engine.Config{}, gateway.HTTPConfig{}, rediscache.Config{},
 	config.Config{}, telemetry.Config{}, transport.Config{}, auth.BasicConfig{}, auth.JWTConfig{}, auth.KeyConfig{}, auth.SessionConfig{}, redissessions.Config{},
-	auth.TokenKey{},
+	auth.TokenKey{}, lease.Config{},
 }
 
 // canary is a secret, in a URL too.

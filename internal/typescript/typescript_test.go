@@ -193,8 +193,8 @@ func FuzzWrite(f *testing.F) {
 
 func TestAnAnswerWithoutContentIsUndefined(t *testing.T) {
 	for statuses, want := range map[string]string{
-		`[{"status":201}]`:                 "(options?: CallOptions): Call<string, ",
-		`[{"status":204}]`:                 "(options?: CallOptions): Call<void, ",
+		`[{"status":201}]`:                "(options?: CallOptions): Call<string, ",
+		`[{"status":204}]`:                "(options?: CallOptions): Call<void, ",
 		`[{"status":201},{"status":204}]`: " | undefined, ",
 	} {
 		a := parsed(t, `{"actions":[{"name":"a.get","service":"a","path":"/a/get","out":{"type":"string"},"statuses":`+statuses+`}]}`)
