@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,15 +79,32 @@ func TestALeaseIsHeldByOneAndHandedOverByRelease(t *testing.T) {
 // cut is a store that can be cut off from its client: operations wait until they may go on or their context ends.
 type cut struct {
 	store.Store
+	mu  sync.Mutex
 	off chan struct{} // nil while nothing is cut; closed to let operations go on
 }
 
+func (c *cut) cutOff() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.off = make(chan struct{})
+}
+
+func (c *cut) restore() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.off)
+	c.off = nil
+}
+
 func (c *cut) pass(ctx context.Context) error {
-	if c.off == nil {
+	c.mu.Lock()
+	off := c.off
+	c.mu.Unlock()
+	if off == nil {
 		return nil
 	}
 	select {
-	case <-c.off:
+	case <-off:
 		return nil
 	case <-ctx.Done():
 		return store.ErrStoreUnreachable
@@ -114,7 +133,7 @@ func TestAHolderThatIsCutOffStopsBeforeAnotherBegins(t *testing.T) {
 		ctx, cancel := held.Context(t.Context())
 		defer cancel()
 		time.Sleep(10 * time.Second)
-		st.off = make(chan struct{})
+		st.cutOff()
 		begun := time.Now()
 		other := acquire(t, leases(shared), "bill")
 		took := time.Since(begun)
@@ -125,7 +144,7 @@ func TestAHolderThatIsCutOffStopsBeforeAnotherBegins(t *testing.T) {
 			t.Errorf("the lease of a holder that was cut off was free after %v; 4.2 s is promised", took)
 		}
 		release(t, other)
-		close(st.off)
+		st.restore()
 		release(t, held)
 	})
 }
@@ -133,15 +152,14 @@ func TestAHolderThatIsCutOffStopsBeforeAnotherBegins(t *testing.T) {
 // lossy answers the first n saves with an unknown outcome, after having done them or not.
 type lossy struct {
 	store.Store
-	n    int
 	done bool
+	n    atomic.Int32
 }
 
 func (l *lossy) Save(ctx context.Context, kind, key string, state []byte, revision uint64) (uint64, error) {
-	if l.n == 0 {
+	if l.n.Add(-1) < 0 {
 		return l.Store.Save(ctx, kind, key, state, revision)
 	}
-	l.n--
 	if l.done {
 		if _, err := l.Store.Save(ctx, kind, key, state, revision); err != nil {
 			return 0, err
@@ -156,10 +174,10 @@ func TestARenewalWithAnUnknownOutcomeDoesNotLoseTheLease(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				st := &lossy{Store: memory.New(), done: done}
 				held := acquire(t, leases(st), "bill")
-				st.n = 2
+				st.n.Store(2)
 				time.Sleep(time.Minute)
-				if !held.Valid() || st.n != 0 {
-					t.Errorf("it was lost, or the store was asked for %d renewals less than meant", st.n)
+				if !held.Valid() || st.n.Load() > 0 {
+					t.Errorf("it was lost, or the store was asked for %d renewals less than meant", st.n.Load())
 				}
 				release(t, held)
 			})
@@ -169,7 +187,8 @@ func TestARenewalWithAnUnknownOutcomeDoesNotLoseTheLease(t *testing.T) {
 
 func TestAnAcquisitionWithAnUnknownOutcomeIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := &lossy{Store: memory.New(), done: true, n: 1}
+		st := &lossy{Store: memory.New(), done: true}
+		st.n.Store(1)
 		begun := time.Now()
 		held := acquire(t, leases(st), "bill")
 		if took := time.Since(begun); took > 5*time.Second {
@@ -192,10 +211,9 @@ func TestLeadRunsTheFunctionAgainAfterALossAndReturnsWhatItReturns(t *testing.T)
 			if len(tokens) > 1 {
 				return finished
 			}
-			st.off = make(chan struct{})
+			st.cutOff()
 			<-ctx.Done()
-			close(st.off)
-			st.off = nil
+			st.restore()
 			return ctx.Err()
 		})
 		if err != finished || len(tokens) != 2 || tokens[0] >= tokens[1] {

@@ -81,13 +81,13 @@ func TestAProcessThatLosesItsNameIsKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st.off = make(chan struct{})
+		st.cutOff()
 		<-h.Done()
 		synctest.Wait()
 		if s.Alive(pid) {
 			t.Error("the process goes on under a name that another may have")
 		}
-		close(st.off)
+		st.restore()
 		release(t, h)
 	})
 }

@@ -112,7 +112,7 @@ func TestAServiceMovesWhenItsNodeIsCutOffFromTheStore(t *testing.T) {
 		caller := nodes[2]
 		first := ask(t, caller)
 		at := byID(nodes, first.Node)
-		stores[at].off = make(chan struct{})
+		stores[at].cutOff()
 		begun := time.Now()
 		for here := first.Node; here == first.Node; time.Sleep(10 * time.Millisecond) {
 			answer, err := where.Call(t.Context(), caller, sabir.Empty{})
@@ -128,7 +128,7 @@ func TestAServiceMovesWhenItsNodeIsCutOffFromTheStore(t *testing.T) {
 		if r.most.Load() != 1 {
 			t.Errorf("it ran on %d nodes at once", r.most.Load())
 		}
-		close(stores[at].off)
+		stores[at].restore()
 	})
 }
 
@@ -153,7 +153,7 @@ func TestHandlersThatRunWhenTheLeaseIsLostAreEndedAndNewCallsRefused(t *testing.
 			ended <- err
 		}()
 		<-started
-		st.off = make(chan struct{})
+		st.cutOff()
 		var failed *sabir.Error
 		if err := <-ended; !errors.Is(err, lease.ErrLost) || !errors.As(err, &failed) || failed.Retryable {
 			t.Errorf("the call that ran got %v; want LeaseLost, not retryable since it had begun", err)
@@ -161,7 +161,7 @@ func TestHandlersThatRunWhenTheLeaseIsLostAreEndedAndNewCallsRefused(t *testing.
 		if _, err := slow.Call(t.Context(), n, sabir.Empty{}); !errors.As(err, &failed) || !failed.Retryable {
 			t.Errorf("a call after the loss got %v, which should be retryable", err)
 		}
-		close(st.off)
+		st.restore()
 	})
 }
 

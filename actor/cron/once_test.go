@@ -2,6 +2,7 @@ package cron_test
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +26,13 @@ func (r *runs) run(*actor.Process) error {
 	defer r.mu.Unlock()
 	r.at[time.Now().Truncate(time.Second)]++
 	return nil
+}
+
+// all is how often it ran at each time so far.
+func (r *runs) all() map[time.Time]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.at)
 }
 
 // schedulers starts systems, each with a scheduler that has the job.
@@ -59,7 +67,7 @@ func TestOfSeveralNodesOneRunsAJobAtEachTime(t *testing.T) {
 				systems, pids := schedulers(t, 3, job)
 				time.Sleep(time.Hour)
 				total := 0
-				for at, times := range r.at {
+				for at, times := range r.all() {
 					total++
 					if times != 1 {
 						t.Errorf("at %s it ran %d times", at, times)
@@ -107,13 +115,13 @@ func TestARunWhoseWriteWasNotAnsweredKnowsItsRecord(t *testing.T) {
 		r := &runs{at: make(map[time.Time]int)}
 		schedulers(t, 2, cron.Job{Name: "report", Every: time.Minute, Once: &unknown{Store: memory.New(), lost: 5}, Do: cron.Run(r.run)})
 		time.Sleep(10 * time.Minute)
-		for at, times := range r.at {
+		for at, times := range r.all() {
 			if times != 1 {
 				t.Errorf("at %s it ran %d times", at, times)
 			}
 		}
-		if len(r.at) < 10 {
-			t.Errorf("it ran at %d minutes of ten", len(r.at))
+		if n := len(r.all()); n < 10 {
+			t.Errorf("it ran at %d minutes of ten", n)
 		}
 	})
 }
