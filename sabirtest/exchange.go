@@ -6,6 +6,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // exchange is one request of a file with the answer that it should get.
@@ -97,16 +100,23 @@ func readMessage(lines []string) (first string, header []field, body string, err
 	if len(lines) == 0 {
 		return "", nil, "", fmt.Errorf("there is no request after the title")
 	}
-	first, lines = strings.TrimSpace(lines[0]), lines[1:]
+	first, lines = strings.TrimRightFunc(lines[0], unicode.IsSpace), lines[1:]
 	for len(lines) > 0 && strings.TrimSpace(lines[0]) != "" {
 		name, value, ok := strings.Cut(lines[0], ":")
 		if !ok {
 			return "", nil, "", fmt.Errorf("the header %q has no colon", lines[0])
 		}
-		header = append(header, field{strings.TrimSpace(name), strings.TrimSpace(value)})
+		if !httpguts.ValidHeaderFieldName(name) {
+			return "", nil, "", fmt.Errorf("%q is no name of a header", name)
+		}
+		header = append(header, field{name, strings.TrimSpace(value)})
 		lines = lines[1:]
 	}
-	return first, header, strings.TrimSpace(strings.Join(lines, "\n")), nil
+	for len(lines) > 0 && strings.TrimSpace(lines[0]) == "" {
+		lines = lines[1:]
+	}
+	// Space before a line stays: without it the line could be a title, or the first of an answer.
+	return first, header, strings.TrimRightFunc(strings.Join(lines, "\n"), unicode.IsSpace), nil
 }
 
 func formatExchanges(list []exchange) string {
