@@ -92,8 +92,8 @@ func setAnswer(ctx context.Context, name, value string, set func(a gateway.Answe
 	return nil
 }
 
-// answerOf is what takes the metadata of the answer to the call of ctx; nil for none. What a nested call says is not for the caller
-// of the outer one.
+// answerOf returns the collector for the metadata of the answer to the call of ctx; nil for none. Nested calls have none: their metadata is
+// not for the caller of the outer call.
 func answerOf(ctx context.Context) gateway.Answer {
 	c := callOf(ctx)
 	if c == nil {

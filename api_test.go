@@ -84,7 +84,7 @@ func publicPackages(t *testing.T) []string {
 			if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
 				dirs[path.Dir(file)] = true
 			}
-		case name == "testdata", name == "internal", file == "cmd", file == "examples", file == "lab", file != "." && strings.HasPrefix(name, "."):
+		case name == "testdata", name == "internal", file == "cmd", file == "docs", file == "examples", file == "lab", file != "." && strings.HasPrefix(name, "."):
 			return filepath.SkipDir
 		}
 		return nil

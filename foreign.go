@@ -44,7 +44,7 @@ type ForeignStream interface {
 	Close()
 }
 
-// ForeignOffer is what a foreign node is and offers at one moment.
+// ForeignOffer describes a foreign node and the services, actions and event handlers that it offers now.
 type ForeignOffer struct {
 	// Node is for listings. Framework should name the framework and its version. Calls prefer other nodes while Silent is true.
 	Node introspect.Node

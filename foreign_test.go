@@ -83,7 +83,7 @@ func (e *echo) Send(value any) error {
 func (e *echo) CloseSend() { e.closed.Do(func() { close(e.values) }) }
 func (e *echo) Close()     { e.CloseSend() }
 
-// doubling is what the strangers offer.
+// doubling is the offer of all foreign nodes of these tests: one action that doubles a number.
 var doubling = sabir.ForeignOffer{
 	Node:     introspect.Node{Framework: "stranger 1.0"},
 	Services: []introspect.Service{{Name: "v2.math", Version: 2}},

@@ -21,7 +21,7 @@ type listener struct {
 	subscriptions map[membership.Subscription]bool
 }
 
-// remoteSubscription is what one other node listens to.
+// remoteSubscription is one handler of events on another node.
 type remoteSubscription struct {
 	provider
 	membership.Subscription

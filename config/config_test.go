@@ -48,7 +48,7 @@ http:
   address: ":3000"
 log: {level: warn, format: json}
 policies:
-  users.*: {timeout: 2s, attempts: 3, breaker: true, max_calls: 50, rate: 100.5}
+  users.*: {timeout: 2s, attempts: 3, breaker: true, max_calls: 2000000, rate: 100.5}
 `
 
 const asTOML = `
@@ -67,19 +67,19 @@ format = "json"
 timeout = "2s"
 attempts = 3
 breaker = true
-max_calls = 50
+max_calls = 2000000
 rate = 100.5
 `
 
 const asJSON = `{"id": "shop-1", "join": "tcp://0.0.0.0:7700", "seeds": ["a:7700", "b:7700"], "labels": {"rack": "r1"}, "stop_timeout": "20s",
 	"http": {"address": ":3000"}, "log": {"level": "warn", "format": "json"},
-	"policies": {"users.*": {"timeout": "2s", "attempts": 3, "breaker": true, "max_calls": 50, "rate": 100.5}}}`
+	"policies": {"users.*": {"timeout": "2s", "attempts": 3, "breaker": true, "max_calls": 2000000, "rate": 100.5}}}`
 
 func TestYAMLAndTOMLAndJSONSayTheSame(t *testing.T) {
 	var first string
 	for name, text := range map[string]string{"a.yaml": asYAML, "a.toml": asTOML, "a.json": asJSON} {
 		s := load(t, config.Config{File: write(t, name, text)}).Settings
-		want := config.Policy{Timeout: 2 * time.Second, Attempts: 3, Breaker: true, MaxCalls: 50, Rate: 100.5}
+		want := config.Policy{Timeout: 2 * time.Second, Attempts: 3, Breaker: true, MaxCalls: 2_000_000, Rate: 100.5}
 		if s.Policies["users.*"] != want || s.StopTimeout != 20*time.Second || s.HTTP.Address != ":3000" {
 			t.Errorf("%s: %+v", name, s)
 		}
@@ -96,11 +96,11 @@ func TestFlagsGoBeforeTheEnvironmentBeforeTheFileBeforeTheCode(t *testing.T) {
 	l := load(t, config.Config{
 		Defaults: config.Settings{Zone: "code", ID: "code", Join: "tcp://code:1", MaxDepth: 7},
 		Env:      []string{"SABIR_ID=env", "SABIR_JOIN=tcp://env:1", "SABIR_CONFIG=" + file, "PATH=/bin"},
-		Args:     []string{"--join=tcp://flag:1", "--admin.profiler"},
+		Args:     []string{"--join=tcp://flag:1", "--admin.profiler", "--admin.address", ":9464"},
 	})
 	want := []config.Value{
 		{"id", "env", "environment"}, {"join", "tcp://flag:1", "flag"}, {"zone", "file", "file " + file}, {"max_depth", "7", "code"},
-		{"http.address", "file:1", "file " + file}, {"admin.profiler", "true", "flag"},
+		{"http.address", "file:1", "file " + file}, {"admin.address", ":9464", "flag"}, {"admin.profiler", "true", "flag"},
 	}
 	if got := l.Values(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %v\nwant %v", got, want)
@@ -125,6 +125,12 @@ func TestAWrongNameOrValueIsAnErrorThatSaysWhereAndWhatWasMeant(t *testing.T) {
 		"a level":            {config.Config{Env: []string{"SABIR_LOG_LEVEL=loud"}}, []string{"level", "debug"}},
 		"a duration":         {config.Config{Env: []string{"SABIR_STOP_TIMEOUT=10"}}, []string{"stop_timeout", "1.5s"}},
 		"a number":           {config.Config{Env: []string{"SABIR_MAX_DEPTH=ten"}}, []string{"max_depth", "whole number"}},
+		"a number for text":  {config.Config{File: write(t, "h.yaml", "zone: 1.10")}, []string{"zone", "between quotes"}},
+		"a number for a key": {config.Config{File: write(t, "i.yaml", "key: 007")}, []string{"key", "between quotes"}},
+		"two documents":      {config.Config{File: write(t, "j.json", `{} {}`)}, []string{"behind the document"}},
+		"a port":             {config.Config{Env: []string{"SABIR_HTTP_PORT=3000"}}, []string{"no setting SABIR_HTTP_PORT"}},
+		"no address":         {config.Config{Args: []string{"--admin.metrics"}}, []string{"admin.metrics does nothing without admin.address"}},
+		"no cluster":         {config.Config{Env: []string{"SABIR_KEY=x"}}, []string{"key does nothing without join"}},
 		"a section":          {config.Config{File: write(t, "d.yaml", "http: ':3000'")}, []string{"http: want a section"}},
 		"a list":             {config.Config{File: write(t, "e.yaml", "zone: [a, b]")}, []string{"zone", "one value"}},
 		"no YAML":            {config.Config{File: write(t, "f.yaml", "a: [")}, []string{"f.yaml"}},
@@ -160,8 +166,8 @@ func TestSecretsComeFromFilesAndAreShownNowhere(t *testing.T) {
 	app := struct {
 		Token config.Secret `json:"token"`
 	}{}
-	file := write(t, "sabir.yaml", "admin: {key_file: "+key+"}\napp: {token_file: "+key+"}\njoin: nats://user:hunter2@broker:4222")
-	l := load(t, config.Config{File: file, App: &app, Env: []string{"SABIR_KEY_FILE=" + key}, Args: []string{"--http.key_file", key}})
+	file := write(t, "sabir.yaml", "admin: {address: ':0', key_file: "+key+"}\napp: {token_file: "+key+"}\njoin: nats://user:hunter2@broker:4222")
+	l := load(t, config.Config{File: file, App: &app, Env: []string{"SABIR_KEY_FILE=" + key}, Args: []string{"--http.key_file", key, "--http.address", ":0"}})
 	s := l.Settings
 	for name, secret := range map[string]config.Secret{"environment": s.Key, "flag": s.HTTP.Key, "file": s.Admin.Key, "own": app.Token} {
 		if string(secret.Bytes()) != secretText {

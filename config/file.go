@@ -1,7 +1,9 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,7 +47,11 @@ func parse(extension string, text []byte) (tree map[string]any, err error) {
 	case ".toml":
 		err = toml.Unmarshal(text, &tree)
 	case ".json":
-		err = json.Unmarshal(text, &tree)
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber() // 1000000 as a float64 would be the text 1e+06
+		if err = d.Decode(&tree); err == nil && d.More() {
+			err = errors.New("there is something behind the document")
+		}
 	default:
 		err = fmt.Errorf("its name must end in .yaml, .yml, .toml or .json")
 	}

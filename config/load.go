@@ -140,8 +140,32 @@ func (l *Loaded) check() error {
 		plan.SetDefaults(reflect.ValueOf(s).UnsafePointer())
 		errs = append(errs, plan.Check(reflect.ValueOf(s).UnsafePointer()))
 	}
+	errs = append(errs, l.Settings.useless())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("config: %w", err)
+	}
+	return nil
+}
+
+// useless is the error of settings that do nothing without another one.
+func (s *Settings) useless() error {
+	for _, one := range []struct {
+		given   bool
+		name    string
+		missing string
+		needs   string
+	}{
+		{!s.Key.None(), "key", s.Join, "join"},
+		{len(s.Seeds) > 0, "seeds", s.Join, "join"},
+		{s.Advertise != "", "advertise", s.Join, "join"},
+		{!s.HTTP.Key.None(), "http.key", s.HTTP.Address, "http.address"},
+		{!s.Admin.Key.None(), "admin.key", s.Admin.Address, "admin.address"},
+		{s.Admin.Metrics, "admin.metrics", s.Admin.Address, "admin.address"},
+		{s.Admin.Profiler, "admin.profiler", s.Admin.Address, "admin.address"},
+	} {
+		if one.given && one.missing == "" {
+			return fmt.Errorf("%s does nothing without %s", one.name, one.needs)
+		}
 	}
 	return nil
 }
@@ -171,7 +195,7 @@ func variables(env []string) map[string]string {
 }
 
 // ofOthers are variables of the command line, and those that Kubernetes sets in a container where there is a Service called sabir.
-var ofOthers = regexp.MustCompile(`^SABIR_(CONFIG|URL|(.*_)?SERVICE_(HOST|PORT.*)|PORT|(.*_)?PORT_\d+_.*|.*_PORT)$`)
+var ofOthers = regexp.MustCompile(`^SABIR_((CONFIG|URL|(.*_)?SERVICE_(HOST|PORT.*)|(.*_)?PORT_\d+_.*)=|(.*_)?PORT=(tcp|udp|sctp)://)`)
 
 // fromEnv sets what the environment has. Entries of maps with sections, such as policies, cannot be named by a variable.
 func (l *Loaded) fromEnv(values map[string]string) error {
@@ -203,7 +227,7 @@ func (l *Loaded) fromEnv(values map[string]string) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !ofOthers.MatchString(name) && !(l.config.SkipApp && strings.HasPrefix(name, prefix+"APP_")) {
+		if !ofOthers.MatchString(name+"="+values[name]) && !(l.config.SkipApp && strings.HasPrefix(name, prefix+"APP_")) {
 			errs = append(errs, unknown(name, "", name, known, "environment"))
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/sabir-go/sabir/telemetry"
 )
 
-// live is what changes while the node runs.
+// live holds the settings that Reload changes while the node runs.
 type live struct {
 	level slog.LevelVar
 	log   *slog.Logger
@@ -75,11 +75,8 @@ func (l *Loaded) metrics() sabir.NodeOption {
 	if err != nil {
 		return sabir.WithExtension(failed{err})
 	}
-	list := []sabir.NodeOption{sabir.Use(tel.Middleware()), sabir.Serve(tel.Stats())}
-	if a := &l.Settings.Admin; a.Address != "" {
-		list = append(list, admin.Serve(a.Address, append(a.options(), admin.Metrics(tel.Handler()))...))
-	}
-	return sabir.Options(list...)
+	a := &l.Settings.Admin
+	return sabir.Options(sabir.Use(tel.Middleware()), sabir.Serve(tel.Stats()), admin.Serve(a.Address, append(a.options(), admin.Metrics(tel.Handler()))...))
 }
 
 func (a *Admin) options() []gateway.HTTPOption {

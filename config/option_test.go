@@ -103,7 +103,7 @@ func TestReloadSaysWhatItUsesAndWhatTakesARestart(t *testing.T) {
 	l := load(t, config.Config{File: file})
 	for _, c := range []struct{ text, used, later string }{
 		{"log: {level: warn}\nzone: a\npolicies: {a.*: {timeout: 1s}}", "log.level", ""},
-		{"log: {level: warn}\nzone: b\nkey: abc", "", "key policies.a.*.attempts policies.a.*.breaker policies.a.*.max_calls policies.a.*.rate policies.a.*.timeout zone"},
+		{"log: {level: warn}\nzone: b\nkey: abc\njoin: tcp://:1", "", "join key policies.a.*.attempts policies.a.*.breaker policies.a.*.max_calls policies.a.*.rate policies.a.*.timeout zone"},
 	} {
 		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"github.com/sabir-go/sabir/internal/secret"
 )
 
-// Settings are what an operator decides for a node. A setting that is not given keeps the default of the option of NewNode or
+// Settings has a field for each setting of a node that an operator may decide. A setting that is not given keeps the default of the option of NewNode or
 // Join that it stands for.
 type Settings struct {
 	ID     string            `json:"id" doc:"The name of the node. Default: made of the host's and the process's."`

@@ -170,6 +170,10 @@ func convert(v reflect.Value, raw any) error {
 	if (isList && v.Kind() != reflect.Slice) || (isMap && v.Kind() != reflect.Map) {
 		return fmt.Errorf("want one value of the kind %s", kindOf(v.Type()))
 	}
+	if _, isText := raw.(string); !isText && (v.Type() == secretType || v.Kind() == reflect.String) {
+		// 1.10 and 007 are numbers to YAML, and would come as 1.1 and 7.
+		return fmt.Errorf("want a text, and %s is none: put it between quotes", text)
+	}
 	switch {
 	case v.Type() == secretType:
 		v.Set(reflect.ValueOf(secret.New([]byte(text))))

@@ -7,7 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"unicode"
+
+	"github.com/sabir-go/sabir/internal/anchor"
 )
 
 var (
@@ -21,23 +22,14 @@ var (
 func anchorsOf(text string) map[string]bool {
 	anchors := map[string]bool{}
 	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
-		anchors[anchor(m[1])] = true
+		anchors[anchorOf(m[1])] = true
 	}
 	return anchors
 }
 
-// anchor is the anchor of one heading: its words in lower case with hyphens, without punctuation.
-func anchor(title string) string {
-	title = link.ReplaceAllString(strings.ReplaceAll(title, "[", ""), "")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == ' ':
-			return '-'
-		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, title)
+// anchorOf is the anchor of a heading in Markdown, which may have links in it.
+func anchorOf(heading string) string {
+	return anchor.Of(link.ReplaceAllString(strings.ReplaceAll(heading, "[", ""), ""))
 }
 
 func TestEveryLinkOfThePagesLeadsSomewhere(t *testing.T) {
@@ -76,7 +68,7 @@ func TestAnchorsAreThoseOfGitHub(t *testing.T) {
 		"What is no request":          "what-is-no-request",
 		"Streams: server, client (2)": "streams-server-client-2",
 	} {
-		if got := anchor(title); got != want {
+		if got := anchorOf(title); got != want {
 			t.Errorf("%q: %q, want %q", title, got, want)
 		}
 	}

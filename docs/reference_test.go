@@ -18,11 +18,25 @@ import (
 
 // The pages of docs/reference are made of doc comments: go test ./docs -run TestTheReference -update writes them.
 
-// described is the packages whose options and settings the reference lists, in its order.
-var described = []string{".", "cluster", "gateway", "web", "web/auth", "web/filter", "policy", "policy/rediscache", "channel", "actor", "actor/supervise", "actor/pool",
-	"actor/cron", "actor/grain", "actor/grain/store", "telemetry", "validate", "rpc", "mcp", "gen/openapi", "web/dashboard", "transport", "transport/compress", "sabirtest"}
+// described lists the folders of all public packages, whose options and settings the reference has, in the order of their names.
+func described(t *testing.T) (folders []string) {
+	t.Helper()
+	files, err := filepath.Glob("../api/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no files in api", err)
+	}
+	for _, file := range files {
+		folder := strings.ReplaceAll(strings.TrimSuffix(filepath.Base(file), ".txt"), "-", "/")
+		if folder == "sabir" {
+			folder = "."
+		}
+		folders = append(folders, folder)
+	}
+	slices.Sort(folders) // the root first
+	return folders
+}
 
-// optionTypes is what the result of a function that is an option is called, by where the option goes.
+// optionTypes tells options by the type that their functions return.
 var optionTypes = []struct{ where, pattern string }{
 	{"node (`sabir.NewNode`)", `\bNodeOption\b`},
 	{"service (`sabir.NewService`)", `\bServiceOption\b`},
@@ -60,7 +74,7 @@ func parsePackage(t *testing.T, folder string) (*doc.Package, *token.FileSet) {
 	return p, set
 }
 
-func source2text(set *token.FileSet, node any) string {
+func sourceText(set *token.FileSet, node any) string {
 	var b bytes.Buffer
 	if err := printer.Fprint(&b, set, node); err != nil {
 		return err.Error()
@@ -95,7 +109,7 @@ func options(t *testing.T) string {
 	for _, o := range optionTypes {
 		pattern := regexp.MustCompile(o.pattern)
 		var rows strings.Builder
-		for _, folder := range described {
+		for _, folder := range described(t) {
 			if strings.Contains(o.pattern, "Option$") && (strings.HasPrefix(o.where, "channel")) != (folder == "channel") {
 				continue
 			}
@@ -105,11 +119,11 @@ func options(t *testing.T) string {
 				if f.Recv != "" || results == nil || len(results.List) != 1 {
 					continue
 				}
-				result := source2text(set, results.List[0].Type)
+				result := sourceText(set, results.List[0].Type)
 				if !pattern.MatchString(result) || o.where == "`sabir.Join`" && result == "Option" && folder != "cluster" {
 					continue
 				}
-				parameters := strings.TrimPrefix(source2text(set, &ast.FuncType{Params: f.Decl.Type.Params}), "func")
+				parameters := strings.TrimPrefix(sourceText(set, &ast.FuncType{Params: f.Decl.Type.Params}), "func")
 				fmt.Fprintf(&rows, "| `%s.%s%s` | %s |\n", p.Name, f.Name, strings.ReplaceAll(parameters, "|", "\\|"), firstSentence(p, f.Doc))
 			}
 		}
@@ -126,7 +140,7 @@ func defaults(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("# Defaults and limits\n\nEvery default that a doc comment states, by package. What has no default here is off, empty or zero until you set it.\n" +
 		"This page is made of doc comments (`go test ./docs -run TestTheReference -update`); a test compares it with the code.\n")
-	for _, folder := range described {
+	for _, folder := range described(t) {
 		p, _ := parsePackage(t, folder)
 		var rows strings.Builder
 		row := func(name, text string) {

@@ -53,7 +53,7 @@ type Node struct {
 	LeftOut []LeftOut `json:"leftOut,omitempty"` // actions of it that get no calls for a while
 }
 
-// Check is what a check of readiness found; see sabir.Ready.
+// Check is the last result of a check of readiness; see sabir.Ready.
 type Check struct {
 	Name    string        `json:"name"`
 	Service string        `json:"service,omitempty"` // full name; "" for a check of the node or of an extension
@@ -87,7 +87,7 @@ type Load struct {
 	InFlight int     `json:"inFlight"` // calls from other nodes that it is serving
 }
 
-// Memory is what waits in a node for something slow, see sabir.BufferLimits.
+// Memory counts the bytes that wait in a node for something slow; see sabir.BufferLimits.
 type Memory struct {
 	Waiting int64 `json:"waiting"` // bytes
 	Streams int64 `json:"streams"` // bytes of them in streams and in answers over HTTP

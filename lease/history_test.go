@@ -77,7 +77,7 @@ func (n *network) Save(ctx context.Context, kind, key string, state []byte, revi
 	return revision, err
 }
 
-// register is what the holders write to. It refuses tokens below the highest that it has seen.
+// register stands for a database that the holders write to. It refuses tokens below the highest that it has seen.
 type register struct {
 	mu      sync.Mutex
 	highest uint64

@@ -73,7 +73,7 @@ func (h *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// observation is what a process that waits for a lease has seen of it.
+// observation remembers the revision of a lease that another process holds, and since when it has not changed.
 type observation struct {
 	seen     bool
 	revision uint64

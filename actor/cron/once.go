@@ -23,7 +23,8 @@ const takeWithin = 30 * time.Second
 // errRunElsewhere ends a run whose time another node has taken.
 var errRunElsewhere = sabir.NewError(sabir.CodeAlreadyExists, "RunElsewhere", "another node runs the job at this time")
 
-// work is what the process of a run does: for a job that runs once in a cluster, only if it can take the time that is due.
+// work returns the function that the process of a run calls. For a job that runs once in a cluster it first takes the time that is due, and
+// does nothing where another node has taken it.
 func (j *job) work() func(p *actor.Process) error {
 	do := j.Do.run
 	if j.Do.send != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // bridge is a node as one of a Moleculer project. As an extension it is there before the services, so that these can call Moleculer's when
-// they start; it offers actions while its door is open.
+// they start; it offers actions from the start of its gateway until that stops.
 type bridge struct {
 	config
 	node     *sabir.Node
@@ -30,7 +30,7 @@ type bridge struct {
 	running sync.WaitGroup
 	serving inFlight
 
-	open    atomic.Bool // the door: see there
+	open    atomic.Bool // calls are let in: see inbound
 	exposed atomic.Pointer[exposed]
 	changed chan struct{} // what is exposed may have changed
 
@@ -132,7 +132,7 @@ func (b *bridge) join(ctx context.Context) error {
 	return nil
 }
 
-// greet tells the other nodes of this one, and asks them what they offer.
+// greet sends the other nodes what this one offers, and asks them for what they offer.
 func (b *bridge) greet() {
 	b.sendInfo("", "")
 	for _, v := range b.versions {
@@ -196,7 +196,7 @@ func (b *bridge) appendHead(dst []byte, version string) []byte {
 	return appendText(dst, b.id)
 }
 
-// publish sends a packet. One that cannot be sent is lost, as those are that nobody hears: what waits for its answer has a time.
+// publish sends a packet. One that cannot be sent is lost, as are those that no node receives: each call that waits for an answer has a time limit.
 func (b *bridge) publish(topic string, packet []byte) {
 	if err := b.broker.Publish(b.prefix+topic, packet); err != nil && !b.down.Load() {
 		b.drops.note(b, "a packet could not be sent", topic, err)

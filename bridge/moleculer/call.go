@@ -113,7 +113,7 @@ func (p *peer) Send(ctx context.Context, r *sabir.Request) error {
 		return sabir.Errorf(sabir.ErrMessageTooLarge.Code, sabir.ErrMessageTooLarge.Name, "the call of %s has %d bytes: the broker takes %d", action, len(out), limit)
 	}
 	b.calls.add(c)
-	// A probe is told of where nobody listens: then the process of the node has ended.
+	// The broker reports a probe that nobody listens to: then the process of the node has ended.
 	err = b.broker.Probe(b.prefix+"REQ."+p.id, out)
 	putBuffer(held, out)
 	if err != nil {

@@ -81,7 +81,7 @@ type peer struct {
 	answers map[int]chan answer
 }
 
-// answer is what the process says to a line.
+// answer holds the process's reply to one line of its standard input.
 type answer struct {
 	ID     int             `json:"id"`
 	Event  json.RawMessage `json:"event"`

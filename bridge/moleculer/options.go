@@ -88,16 +88,16 @@ func Bridge(options ...Option) BridgeOption {
 		o(&c)
 	}
 	b := newBridge(c)
-	return BridgeOption{sabir.Options(sabir.WithExtension(b), sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) { return door{b}, nil }))}
+	return BridgeOption{sabir.Options(sabir.WithExtension(b), sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) { return inbound{b}, nil }))}
 }
 
-// door opens the bridge to calls when the node's services run, and closes it before they stop.
-type door struct{ *bridge }
+// inbound is the bridge as a gateway: it lets calls in when the node's services run, and no more before they stop.
+type inbound struct{ *bridge }
 
-func (d door) Start(context.Context) error {
-	d.open.Store(true)
-	d.announce()
+func (i inbound) Start(context.Context) error {
+	i.open.Store(true)
+	i.announce()
 	return nil
 }
 
-func (d door) Stop(ctx context.Context) error { return d.withdraw(ctx) }
+func (i inbound) Stop(ctx context.Context) error { return i.withdraw(ctx) }

@@ -10,13 +10,14 @@ import (
 // raw is a part of a packet that is not looked into.
 type raw = stdjson.RawMessage
 
-// head is what all packets have. A peer of another version drops a packet without an answer.
+// head holds the two fields that begin every packet. A peer of another version drops a packet without an answer, so each is sent in the
+// version of its receiver.
 type head struct {
 	Version string `json:"ver"`
 	Sender  string `json:"sender"`
 }
 
-// origin is what requests and events have of the call that they were made in.
+// origin describes the call in which a request or an event was made: its level, its metadata and its trace.
 type origin struct {
 	Meta      raw    `json:"meta"`
 	Headers   raw    `json:"headers"` // since version 5

@@ -25,6 +25,9 @@ func putBuffer(held *[]byte, used []byte) {
 	}
 }
 
+// maxTimeout bounds the timeout of a request, in milliseconds: a day. More would not fit into a time.Duration.
+const maxTimeout = 24 * 60 * 60 * 1000
+
 func (b *bridge) takeRequest(data []byte) {
 	var r request
 	if !b.read("REQ", data, &r) || r.ID == "" || len(r.ID) > maxID {
@@ -88,7 +91,7 @@ func (b *bridge) call(r *request, a *Meta, dst []byte) ([]byte, error) {
 		return dst, err
 	}
 	if r.Timeout != nil && *r.Timeout > 0 {
-		in.Limit = time.Duration(*r.Timeout * float64(time.Millisecond))
+		in.Limit = time.Duration(min(*r.Timeout, maxTimeout) * float64(time.Millisecond))
 	}
 	return action.Serve(in, format, dst, present(r.Params))
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/sabir-go/sabir/internal/brokers"
 )
 
-// manifest is what the test reads of a manifest for Kubernetes.
+// manifest has the fields of a Kubernetes manifest that the test looks at.
 type manifest struct {
 	Kind string
 	Spec struct {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -18,6 +17,8 @@ import (
 	goldhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/sabir-go/sabir/internal/anchor"
 )
 
 // repository is where links lead that leave docs.
@@ -95,7 +96,7 @@ func (p *page) render() error {
 		switch n := n.(type) {
 		case *ast.Heading:
 			title := plain(n, p.Markdown)
-			id := anchor(title)
+			id := anchor.Of(title)
 			n.SetAttributeString("id", []byte(id))
 			if p.Title == "" {
 				p.Title = title
@@ -169,19 +170,6 @@ func plain(n ast.Node, source []byte) string {
 		return ast.WalkContinue, nil
 	})
 	return b.String()
-}
-
-// anchor is the id of a heading, as GitHub makes it, so that a link works in both places.
-func anchor(title string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == ' ':
-			return '-'
-		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, title)
 }
 
 // githubIDs leaves the ids of headings to render.

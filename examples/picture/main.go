@@ -19,7 +19,7 @@ const (
 	drawn    = "docs/kill.svg"
 )
 
-// run is what record measured.
+// run holds the measurements of record, from which draw makes the picture.
 type run struct {
 	Machine  string   `json:"machine"`
 	Callers  int      `json:"callers"`

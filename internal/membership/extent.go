@@ -37,7 +37,7 @@ func (e Extent) Plus(other Extent) Extent {
 	return Extent{e.Services + other.Services, e.Actions + other.Actions, e.Subscriptions + other.Subscriptions, e.bytes + other.bytes, e.fields + other.fields}
 }
 
-// Minus is what is left without the other, which is a part of it.
+// Minus takes out the other, which must be a part of it.
 func (e Extent) Minus(other Extent) Extent {
 	return Extent{e.Services - other.Services, e.Actions - other.Actions, e.Subscriptions - other.Subscriptions, e.bytes - other.bytes, e.fields - other.fields}
 }

@@ -170,7 +170,7 @@ func (a *Account) Give(n int) {
 	}
 }
 
-// counted is what a value of n bytes counts.
+// counted returns n, and 0 for values below Small, which are too many to be worth counting.
 func counted(n int) int64 {
 	if n < Small {
 		return 0
@@ -183,7 +183,7 @@ func (b *Budget) Full() bool {
 	return b != nil && b.used.Load() > b.limits.Node+b.limits.Node/QueueShare
 }
 
-// Space is what is left of the account's limit, and of the node's: the bytes that may be asked for. It is negative where more waits.
+// Space returns how many bytes may still be asked for, by the account's limit and the node's. It is negative where more waits than may.
 func (a *Account) Space() int64 {
 	if a == nil {
 		return math.MaxInt64

@@ -10,8 +10,8 @@ import (
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// offered is what this node offers now, as the next version of its catalog. That of an observer has the events that it listens to only, for
-// which emitters do not wait: it is no part of the cluster's work.
+// offered makes the next version of this node's catalog from its services. The catalog of an observer has only the events that it listens
+// to, for which emitters do not wait: an observer is no part of the cluster's work.
 func (m *Mesh) offered() membership.Catalog {
 	c := membership.Catalog{Node: m.config.Node, Instance: m.info.Instance, Version: m.announced.Version + 1}
 	if m.config.ClientOnly {

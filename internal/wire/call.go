@@ -66,7 +66,7 @@ func (c *Call) Buf() []byte {
 // Reply is the answer's value without its schema number. It is valid until Free.
 func (c *Call) Reply() []byte { return c.reply }
 
-// Pairs is what the peer answered beside the value or the error; nil for nothing, and where Meta.TakesPairs was not set.
+// Pairs returns the names and values that came beside the value or the error; nil for none, and where Meta.TakesPairs was not set.
 func (c *Call) Pairs() []Pair { return c.pairs }
 
 // Schema is the one in which the answer was written, nil where it has none.

@@ -21,7 +21,7 @@ type User struct {
 // Get is the contract of the action users.get.
 var Get = sabir.NewAction[GetUser, User]("users.get")
 
-// ErrNoSuchUser is what Get answers for an unknown ID.
+// ErrNoSuchUser is the error of Get for an unknown ID.
 var ErrNoSuchUser = sabir.NewError(sabir.CodeNotFound, "NoSuchUser", "there is no such user")
 
 // end

@@ -30,7 +30,7 @@ func (c *Cart) Add(p *actor.Process, m Add) (int, error) {
 
 func (c *Cart) Show(_ *actor.Process, _ Show) (Items, error) { return c.Value, nil }
 
-// Kind is what a node serves and callers name.
+// Kind defines the grain: nodes serve it, and callers name it.
 var Kind = grain.Define("cart", grain.OnCall((*Cart).Add), grain.OnCall((*Cart).Show))
 
 // end
