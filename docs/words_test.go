@@ -81,7 +81,31 @@ func TestDocCommentsAreInPlainWords(t *testing.T) {
 	}
 }
 
-// docComments is the comments that go doc shows: of the package and of exported declarations.
+// itsForm is a comment that says of a name what it "is": a reader who does not know the name learns nothing from it.
+var itsForm = regexp.MustCompile(`(?m)^\s*// \w+ (is|are) what `)
+
+func TestNoCommentDefinesANameAsWhatItIs(t *testing.T) {
+	err := filepath.WalkDir("..", func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "lab" || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range itsForm.FindAllString(string(text), -1) {
+			t.Errorf("%s: %q: say what it does or holds, and why", path, strings.TrimSpace(m))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// docComments lists the comments that go doc shows: of the package and of exported declarations.
 func docComments(file *ast.File) (comments []string) {
 	add := func(group *ast.CommentGroup) {
 		if group != nil {

@@ -42,7 +42,7 @@ type Node struct {
 	RTT        time.Duration     `json:"rtt,omitempty"`    // of a ping over the link to it, in nanoseconds
 	// NotReady says why calls should rather go to other nodes, as GET /ready does; "" where they may come. $node.info has it.
 	NotReady string `json:"notReady,omitempty"`
-	// Checks are what its services and extensions need, as they were found last. $node.info has them.
+	// Checks are the last results of the checks of readiness of its services and extensions. $node.info has them.
 	Checks []Check `json:"checks,omitempty"`
 
 	// Refused counts what the node took from nobody, since its start. $node.info has it, and the node that is asked for $node.nodes of itself.

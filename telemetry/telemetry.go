@@ -264,7 +264,7 @@ func (t *Telemetry) leave(ctx context.Context, n *sabir.Node) error {
 	return t.Shutdown(ctx)
 }
 
-// refused is what all nodes have refused. It never decreases: of a node that is stopping the last numbers count.
+// refused counts the refusals of all nodes. It never decreases: of a node that is stopping the last numbers count.
 func (t *Telemetry) refused() introspect.Refused {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/sabir-go/sabir/codec/json"
 )
 
-// defaults is what the default tags of a type say, and of the types in it.
+// defaults holds the values of the default tags of a type and of the types in it.
 type defaults struct {
 	typ    reflect.Type
 	fields []defaultField // of a struct

@@ -31,7 +31,7 @@ func large() *sabir.Service {
 	return s
 }
 
-// liveHeap is what lives on the heap, in bytes.
+// liveHeap returns the bytes of the heap that are in use after a collection.
 func liveHeap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
