@@ -20,20 +20,11 @@ import (
 const prelude = `
 set -euo pipefail
 ip link set lo up
-export GOFLAGS="${GOFLAGS:-} -mod=mod" GOPROXY=off GONOSUMDB=* GOWORK=off PATH=%[2]s:$PATH HOME=$PWD
+export GOFLAGS="${GOFLAGS:-}" GOPROXY=off GONOSUMDB=* GOWORK=off PATH=%[2]s:$PATH HOME=$PWD
 unset SABIR_JOIN SABIR_KEY SABIR_URL
-go() {
-	if [ "$1" = get ]; then
-		# what go get would download is the checkout
-		sed -n '/^require/,$p' %[1]s/go.mod >>go.mod
-		cp %[1]s/go.sum .
-		command go mod edit -require github.com/sabir-go/sabir@v0.0.0 -replace github.com/sabir-go/sabir=%[1]s
-	else
-		command go "$@"
-	fi
-}
+ln -s %[1]s sabir # the checkout beside the module
 curl() { command curl -sS "$@"; echo; }
-in_checkout() { cd %[1]s; export GOFLAGS="${GOFLAGS/ -mod=mod/}"; }
+in_checkout() { cd %[1]s; }
 source() { cp %[1]s/examples/start/$1/main.go .; }
 up() { for i in {1..600}; do if command curl -sfo /dev/null $1/health; then return; fi; sleep 0.1; done; return 1; }
 `

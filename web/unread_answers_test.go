@@ -89,7 +89,8 @@ func TestReadersWhoDoNotReadCostNoMoreThanStreamsMayHold(t *testing.T) {
 			most := mostHeap(before, done)
 			usage := budget.Usage()
 			t.Logf("heap %d MiB more than before at most; %+v", most>>20, usage)
-			if most > 96<<20 { // mostly 33 to 43 MiB; what handlers have just made and not handed over yet comes to 67 on a busy machine
+			// Mostly 33 to 43 MiB. On a busy machine each of the handlers may have made a value that it has not handed over yet, of 1 MiB.
+			if most > 16<<20+150<<20 {
 				t.Errorf("the readers cost %d MiB", most>>20)
 			}
 			if usage.Ended == 0 {

@@ -4,7 +4,7 @@
 # doc: module
 mkdir hello && cd hello
 go mod init hello
-go get github.com/sabir-go/sabir
+go mod edit -require=github.com/sabir-go/sabir@v0.0.0 -replace=github.com/sabir-go/sabir=../sabir
 # end
 
 # doc: version
@@ -14,12 +14,14 @@ sabir version
 source service
 
 # doc: first-service
+go mod tidy
 go run .
 # end
 
 source web
 
 # doc: serve
+go mod tidy
 go build -o hello .
 ./hello &
 # end
@@ -45,6 +47,7 @@ wait
 source node
 
 # doc: two-nodes
+go mod tidy
 go build -o hello .
 ./hello -id one -http :3000 &
 ./hello -id two -http :3001 &

@@ -40,6 +40,7 @@ type Budget struct {
 
 	mu      sync.Mutex
 	windows map[*Window]struct{}
+	looked  time.Time // at the windows, last
 }
 
 // New makes a budget.

@@ -165,3 +165,23 @@ func TestStreamsThatStandStillAreEndedForOthersTheLongestFirst(t *testing.T) {
 		time.Sleep(4 * time.Second) // for the goroutines
 	})
 }
+
+func TestAStreamIsNotEndedForTheTimeInWhichTheProcessDidNotRun(t *testing.T) {
+	b := New(Limits{Node: 8 * mib})
+	b.relieving.Store(true) // this test looks itself
+	w, other := b.Connection().Window(func() {}), b.Connection().Window(func() {})
+	w.Add(mib)
+	other.Add(mib)
+	begun := time.Now()
+	b.look(begun)
+	late := begun.Add(10 * time.Second)
+	if over, ending := b.look(late); !over || len(ending) > 0 {
+		t.Fatalf("after ten seconds without a look %d streams are ended; more than they may hold: %v", len(ending), over)
+	}
+	for n := range 2 * int(standstill/lookEvery) {
+		if _, ending := b.look(late.Add(time.Duration(n) * lookEvery)); len(ending) > 0 {
+			return
+		}
+	}
+	t.Error("no stream was ended, though none was read for two seconds")
+}

@@ -7,7 +7,7 @@ import (
 
 const (
 	// standstill is the time for which a receiver may take nothing while streams hold more than their share, and hardStandstill the
-	// same while they hold more than twice their share.
+	// same while they hold more than twice their share. It counts from when the goroutine that ends streams has begun to look.
 	standstill     = time.Second
 	hardStandstill = 250 * time.Millisecond
 	// lookEvery is the pause between two looks at the windows.
@@ -55,11 +55,16 @@ func (b *Budget) anyOver() bool {
 func (b *Budget) look(now time.Time) (over bool, ending []*Window) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	// A process that had no processor for a while has looked late, and its streams have stood still with it: that time is nobody's fault.
+	passed := min(now.Sub(b.looked), 2*lookEvery)
+	b.looked = now
 	var still []*Window
 	excess := map[*Account]int64{nil: b.excess()} // by account; that of the node under nil
 	for w := range b.windows {
 		if taken := w.taken.Load(); taken != w.seen {
-			w.seen, w.since = taken, now
+			w.seen, w.since, w.still = taken, now, 0
+		} else {
+			w.still += passed
 		}
 		held, a := w.reported.Load(), w.account
 		if held == 0 || !a.over() {
@@ -72,7 +77,7 @@ func (b *Budget) look(now time.Time) (over bool, ending []*Window) {
 		if w.ended { // it gives back what it holds in a moment
 			excess[a] -= held
 			excess[nil] -= held
-		} else if now.Sub(w.since) >= hardStandstill {
+		} else if w.still >= hardStandstill {
 			still = append(still, w)
 		}
 	}
@@ -83,7 +88,7 @@ func (b *Budget) look(now time.Time) (over bool, ending []*Window) {
 		own := min(excess[a], a.streams.Load()-held)
 		nodes := min(excess[nil], b.streams.Load()-held)
 		hard := own > a.limit/StreamShare || nodes > b.limits.Node/StreamShare
-		if own <= 0 && nodes <= 0 || !hard && now.Sub(w.since) < standstill {
+		if own <= 0 && nodes <= 0 || !hard && w.still < standstill {
 			continue
 		}
 		w.ended = true

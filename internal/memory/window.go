@@ -24,8 +24,9 @@ type Window struct {
 	closed bool
 
 	// Guarded by Budget.mu.
-	seen  uint32 // taken, at the last look
-	since time.Time
+	seen  uint32        // taken, at the last look
+	since time.Time     // of the last change of taken that was seen
+	still time.Duration // without one, as far as it was looked at
 	ended bool
 }
 
