@@ -83,9 +83,9 @@ func (b *bridge) health() any {
 	runtime.ReadMemStats(&m)
 	info, now := b.node.Info(), time.Now()
 	return object{
-		"cpu":     object{"load1": 0, "load5": 0, "load15": 0, "cores": info.CPUs, "utilization": int(info.Load.CPU * 100)},
-		"mem":     object{"free": 0, "total": m.Sys, "percent": 0},
-		"os":      object{"hostname": host, "platform": runtime.GOOS, "type": runtime.GOOS, "arch": runtime.GOARCH, "release": "", "uptime": 0, "user": object{}},
+		"cpu":     object{"cores": info.CPUs, "utilization": int(info.Load.CPU * 100)},
+		"mem":     object{}, // of the machine, which the node does not measure
+		"os":      object{"hostname": host, "platform": runtime.GOOS, "type": runtime.GOOS, "arch": runtime.GOARCH},
 		"process": object{"pid": info.PID, "memory": object{"heapTotal": m.HeapSys, "heapUsed": m.HeapInuse, "rss": m.Sys}, "uptime": now.Sub(info.Since).Seconds(), "argv": []string{}},
 		"client":  object{"type": "sabir", "version": sabir.ModuleVersion, "langVersion": runtime.Version()},
 		"net":     object{"ip": []string{}},

@@ -1,0 +1,229 @@
+package sabir
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/internal/wire"
+	"github.com/sabir-go/sabir/validate"
+)
+
+// eventDefinition is a handler as its author wrote it.
+type eventDefinition struct {
+	pattern     string
+	where       option.Site
+	group       string
+	queue       int
+	middlewares []Middleware
+	rules       []callerRule // see Allow
+	grouped     bool         // ConsumerGroup set the group
+	bestEffort  bool
+	given       option.Given
+	problems    []error // of the options
+	open        func(n *Node, s *Service) (receiver, error)
+}
+
+// once notes an option that can be given once.
+func (d *eventDefinition) once(option string, where option.Site) {
+	if err := d.given.Again(option, where); err != nil {
+		d.problems = append(d.problems, err)
+	}
+}
+
+// receiver is a running handler of events, as the event table holds it.
+type receiver interface {
+	subscription() *Subscription
+	// receiveAny takes a payload of any type; payload points to it. The error is errGone where the service has gone.
+	receiveAny(ctx context.Context, at *delivery, payload any) error
+	// receiveEncoded takes a payload that came in from outside, in the format.
+	receiveEncoded(ctx context.Context, at *delivery, format codec.Codec, payload []byte) error
+	// receiveFrom takes a payload that came over a link, in the format.
+	receiveFrom(in *wire.Inbound, at *delivery, format string) error
+	// begin makes it ready to receive.
+	begin()
+	// finish waits until what was queued is handled and takes no more.
+	finish(ctx context.Context) error
+}
+
+// eventHandler is a running handler of events.
+type eventHandler[T any] struct {
+	fn      func(context.Context, T) error
+	node    *Node
+	sub     *Subscription
+	plan    *validate.Plan // nil where the payload has no rules
+	gate    *gate
+	direct  bool
+	chain   EventHandler
+	queue   *eventQueue[T]
+	native  *eventFormat[T]
+	formats sync.Map // format to *receiving[T]
+}
+
+func (h *eventHandler[T]) subscription() *Subscription { return h.sub }
+
+func (h *eventHandler[T]) compose(n *Node, s *Service, def *eventDefinition) error {
+	h.node, h.gate = n, s.gate
+	h.sub = &Subscription{Service: s.fullName(), Pattern: def.pattern, Group: def.group, Type: reflect.TypeFor[T](), Queued: def.queue > 0}
+	var err error
+	if h.plan, err = n.compileRules(h.sub.Type, def.where); err != nil {
+		return err
+	}
+	if n.withoutIdentities() && (s.rules != nil || def.rules != nil) {
+		return &Error{Code: CodeInvalidArgument, Name: nameBadService, Message: def.where.String() + ": the rules of the handler of " + def.pattern + " (sabir.Allow) need links with certificates: join with cluster.TLS"}
+	}
+	var own, services, nodes, ruled bool
+	chain := EventHandler(h.invoke)
+	chain, own = composeEvent(h.sub, chain, def.middlewares)
+	chain, services = composeEvent(h.sub, chain, s.middlewares)
+	h.chain, nodes = composeEvent(h.sub, chain, n.middlewares)
+	h.chain, ruled = composeEvent(h.sub, h.chain, n.allowed(s.rules, def.rules))
+	h.direct = !own && !services && !nodes && !ruled && h.gate == nil
+	h.native = newEventFormat[T](native.Name)
+	if def.queue > 0 {
+		h.queue = newEventQueue(h, def.queue)
+		h.queue.bestEffort = def.bestEffort
+	}
+	return nil
+}
+
+func (h *eventHandler[T]) begin() {
+	if h.queue != nil {
+		go h.queue.drain()
+	}
+}
+
+// receive takes an event whose payload has the handler's type.
+func (h *eventHandler[T]) receive(ctx context.Context, at *delivery, payload T) error {
+	c, failed := at.op.enter(ctx)
+	if failed != nil {
+		return failed
+	}
+	return h.receiveIn(c, ctx, at, payload)
+}
+
+func (h *eventHandler[T]) receiveIn(c *callContext, ctx context.Context, at *delivery, payload T) error {
+	if h.plan != nil {
+		var err error
+		if payload, err = h.checkRules(at, payload); err != nil {
+			return err
+		}
+	}
+	if h.queue != nil {
+		return h.queue.push(ctx, queuedEvent[T]{ctx: c.detached(), at: at, payload: payload})
+	}
+	if h.direct {
+		if err := h.run(c, c, payload); err != nil {
+			h.node.logEvent(c, at, err)
+		}
+		return nil
+	}
+	return h.handle(c, at, payload)
+}
+
+// checkRules gives a payload the defaults in its struct tags and checks it against the rules there, on the emitter's way in, so that a broken one is the emitter's error and
+// takes no place in a queue. It must not be inlined: the payload is moved to the heap here, and only for types that have rules.
+//
+//go:noinline
+func (h *eventHandler[T]) checkRules(at *delivery, payload T) (T, error) {
+	h.plan.SetDefaults(unsafe.Pointer(&payload))
+	if err := h.plan.Check(unsafe.Pointer(&payload)); err != nil {
+		return payload, invalid(h.node, "the event "+at.op.name+" for "+h.sub.Service, err)
+	}
+	return payload, nil
+}
+
+// errGroupGone means that a handler's service stopped listening a moment after the handler was chosen for an event. The
+// table of events no longer has it by then.
+var errGroupGone = &Error{Code: CodeUnavailable, Name: nameGroupGone, Retryable: true, Message: "the service is being removed"}
+
+// handle runs the handler inside gate and middlewares. Its error is errGroupGone or nil.
+func (h *eventHandler[T]) handle(c *callContext, at *delivery, payload T) error {
+	if h.gate != nil {
+		if !h.gate.enter() {
+			return errGroupGone
+		}
+		defer h.gate.leave()
+	}
+	e := &Event{Name: at.op.name, Subscription: h.sub, payload: &payload}
+	err := isolate(at.op.name, c, func(ctx context.Context) error { return h.chain(ctx, e) })
+	if err != nil {
+		h.node.logEvent(c, at, err)
+	}
+	return nil
+}
+
+// invoke is the inner end of the chain.
+func (h *eventHandler[T]) invoke(ctx context.Context, e *Event) error {
+	return h.run(ctx, callOf(ctx), *e.payload.(*T))
+}
+
+func (h *eventHandler[T]) run(ctx context.Context, c *callContext, payload T) (err error) {
+	returned := false
+	defer func() {
+		if !returned { // the error is logged, see logEvent
+			err = c.closeScope(panicError("the handler of "+c.op.name+" in "+h.sub.Service, recover()))
+		}
+	}()
+	err = h.fn(ctx, payload)
+	if c.hasScope() {
+		err = c.closeScope(err)
+	}
+	returned = true
+	return err
+}
+
+func (h *eventHandler[T]) receiveAny(ctx context.Context, at *delivery, payload any) error {
+	var typed T
+	if err := convertInto(&typed, payload); err != nil {
+		return h.unreadable(ctx, at, "a "+payloadType(payload), err)
+	}
+	return h.receive(ctx, at, typed)
+}
+
+func (h *eventHandler[T]) receiveEncoded(ctx context.Context, at *delivery, format codec.Codec, payload []byte) error {
+	var typed T
+	if err := format.Decode(payload, &typed); err != nil {
+		return h.unreadable(ctx, at, "written as "+format.Name(), err)
+	}
+	return h.receive(ctx, at, typed)
+}
+
+// unreadable is the emitter's error of a payload that cannot be read into the handler's type; other handlers still get it. It is
+// logged here too, on the handler's node, where the type may be the wrong one.
+func (h *eventHandler[T]) unreadable(ctx context.Context, at *delivery, payload string, err error) error {
+	what := fmt.Sprintf("the event %s, %s, for the handler of %s in %s on node %s, which takes %s,",
+		at.op.name, payload, h.sub.Pattern, h.sub.Service, h.node.id, h.sub.Type)
+	failed := badInput(h.node, what, err)
+	failed.Node = h.node.id
+	if failed.Name != namePanic { // which is in the log
+		h.node.logEvent(ctx, at, failed)
+	}
+	return failed
+}
+
+// payloadType returns the type of the value that payload points to, or of the value in an interface there.
+func payloadType(payload any) string {
+	v := reflect.ValueOf(payload).Elem()
+	if v.Kind() == reflect.Interface && !v.IsNil() {
+		v = v.Elem()
+	}
+	return v.Type().String()
+}
+
+func (h *eventHandler[T]) finish(ctx context.Context) error {
+	if h.queue == nil {
+		return nil
+	}
+	return h.queue.finish(ctx)
+}
+
+func (n *Node) logEvent(ctx context.Context, at *delivery, err error) {
+	n.log.ErrorContext(ctx, "event handler failed", "node", n.id, "event", at.op.name, "request", RequestIDFromContext(ctx), "service", at.op.service,
+		"pattern", at.receiver.subscription().Pattern, "error", AsError(err))
+}
