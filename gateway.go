@@ -203,7 +203,7 @@ func (s *operation) classOf(in *gateway.Inbound) admission.Class {
 }
 
 func (n *Node) tooManyCalls() *Error {
-	return &Error{Code: CodeResourceExhausted, Name: nameTooManyCalls, Node: n.id, Retryable: true, Message: "node " + n.id + " has too much to do"}
+	return &Error{Code: CodeResourceExhausted, Name: nameTooManyCalls, Node: n.id, Retryable: true, Message: "node " + n.id + " " + n.admission.TooMuch()}
 }
 
 // tooManyCalls is the error of a call that would be answered too late, by what the action does and not by the node's processors.

@@ -24,6 +24,7 @@ package admission
 import (
 	"math"
 	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -227,6 +228,15 @@ func (c *Control) Fits(timeout time.Duration, but int64) bool {
 	}
 	c.adapt(ownLongest(timeout))
 	return float64(c.came.Load()-c.begun.Load()-but) <= math.Float64frombits(bits)*c.longest(timeout).Seconds()
+}
+
+// TooMuch says why a request that does not fit is refused, in words for an error: how many wait, and how fast they begin.
+func (c *Control) TooMuch() string {
+	b := strconv.AppendInt([]byte("has too much to do: "), c.Queued(), 10)
+	b = append(b, " calls wait, of which "...)
+	b = strconv.AppendFloat(b, math.Float64frombits(c.rate.Load()), 'f', 0, 64)
+	b = append(b, " begin in a second"...)
+	return string(b)
 }
 
 // adapt moves the bound towards the quantile of the requests' own bounds: it goes down with one of ten as far as it goes up with the

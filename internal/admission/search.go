@@ -35,10 +35,19 @@ type search struct {
 	full           int     // looks that found requests waiting for a place
 	fullAt         int64   // the last look that found requests waiting, for a place or for a processor
 	rate, best     float64 // of the last window, and of those before
+	turn           turn
 	try            try
 	down, up       direction
 	careful        bool // a quarter was too little: half is tried
 	proportional   bool // the last try showed that so many times more at once finish about so many times more
+}
+
+// turn measures the rate that requests are refused by, over windows in which others waited, until all that run at its beginning may have
+// been finished: of quick and slow ones that run together the first to finish say nothing of when the other places become free. One of eight
+// in a window looked like four in a second, and had those refused that 60 s were enough for.
+type turn struct {
+	since  int64 // 0 where none waited
+	served int64 // requests, at that time
 }
 
 // try is a limit that is tried.
@@ -125,7 +134,7 @@ func (c *Control) looked() {
 		c.watching.Store(false)
 		c.crowded.Store(false)
 		c.limit.Store(max(c.limit.Load(), c.firstLimit()))
-		s.best, s.try, s.down, s.up, s.careful = 0, try{}, direction{}, direction{}, false
+		s.best, s.turn, s.try, s.down, s.up, s.careful = 0, turn{}, try{}, direction{}, direction{}, false
 		return
 	}
 	c.look(tick)
@@ -138,7 +147,7 @@ func (c *Control) raise(now int64) {
 		c.giveUp(now)
 		return
 	}
-	s.try = try{}
+	s.try, s.turn = try{}, turn{}
 	limit := c.limit.Load()
 	c.limit.Store(limit + max(1, limit/4))
 	c.beginWindow(now)
@@ -156,10 +165,7 @@ func (c *Control) endWindow(now, running int64) {
 	s := &c.search
 	s.rate = float64(c.served()-s.served) / time.Duration(now-s.since).Seconds()
 	crowded, waiting := 2*s.crowded >= s.looks, c.waiting.Load() > 0
-	// Where none waited for a moment, all that came was served, and the rate is that of what came: more could have been.
-	if rate := math.Float64frombits(c.rate.Load()); 2*s.full >= s.looks && (!c.drained.Load() || rate > 0 && s.rate > rate) {
-		c.rate.Store(math.Float64bits(s.rate))
-	}
+	c.measure(now, running)
 	c.beginWindow(now)
 	s.best = max(s.rate, s.best*forgets)
 	if s.try.settling {
@@ -201,6 +207,29 @@ func (c *Control) endWindow(now, running int64) {
 	}
 }
 
+// measure sets the rate that requests are refused by, at the end of a window.
+func (c *Control) measure(now, running int64) {
+	s, rate := &c.search, math.Float64frombits(c.rate.Load())
+	waited := 2*s.full >= s.looks
+	switch {
+	case waited && rate > 0 && s.rate > rate:
+		rate = s.rate
+	case !waited || c.drained.Load(): // none waited for a moment: all that came was served, and the rate is that of what came
+		s.turn = turn{}
+		return
+	case s.turn.since == 0:
+		s.turn = turn{s.since, s.served}
+		fallthrough
+	default:
+		if c.served()-s.turn.served < running && now-s.turn.since < int64(longestWait) {
+			return
+		}
+		rate = float64(c.served()-s.turn.served) / time.Duration(now-s.turn.since).Seconds()
+	}
+	s.turn = turn{now, c.served()}
+	c.rate.Store(math.Float64bits(rate))
+}
+
 // isProportional reports whether the rates with the limit that is tried and with the one before are as far apart as the limits, so that
 // the handlers must be waiting for something. What is known of the one before is the rate that is wanted of the other.
 func (c *Control) isProportional(limit int64) bool {
@@ -219,6 +248,6 @@ func (c *Control) giveUp(now int64) {
 	}
 	s.careful = s.careful || s.try.held == &s.down
 	c.limit.Store(s.try.before)
-	s.try = try{}
+	s.try, s.turn = try{}, turn{}
 	c.beginWindow(now)
 }

@@ -42,7 +42,7 @@ func (r *reader) request(h header, body []byte) error {
 	in.counted = true
 	in.class = classOf(route, &in.Meta)
 	if l.jobs.full(in.class, in.Timeout, r.batch.jobs) {
-		return r.refuse(in, "has too much to do")
+		return r.refuse(in, l.config.Admission.TooMuch())
 	}
 	if in.class != admission.Critical && l.memory.Full() {
 		return r.refuse(in, "holds as much for its peer as it may")

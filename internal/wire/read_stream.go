@@ -19,7 +19,7 @@ func (r *reader) open(h header, body []byte) error {
 	}
 	if l.jobs.full(classOf(route, &m), m.Timeout, r.batch.jobs) {
 		return r.refuseStream(h, &Failure{Code: codeResourceExhausted, Retryable: true, Name: NameTooManyCalls, Node: l.config.Node,
-			Message: "node " + l.config.Node + " has too much to do"})
+			Message: "node " + l.config.Node + " " + l.config.Admission.TooMuch()})
 	}
 	s := newStream(l, route, m, h.id, false)
 	ctx := l.newContext(r.now(), m.Timeout)
