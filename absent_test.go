@@ -15,7 +15,11 @@ import (
 
 // named is a service with the action get, which depends on others.
 func named(name string, needs ...string) *sabir.Service {
-	s := sabir.NewService(name, sabir.DependsOn(needs...))
+	var dependencies []sabir.Dependency
+	for _, need := range needs {
+		dependencies = append(dependencies, sabir.ServiceName(need))
+	}
+	s := sabir.NewService(name, sabir.DependsOn(dependencies...))
 	sabir.Handle(s, "get", func(context.Context, int) (string, error) { return name, nil })
 	return s
 }

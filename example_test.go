@@ -13,7 +13,7 @@ func ExampleBind() {
 	sabir.Handle(prices, "get", func(_ context.Context, item string) (int, error) { return 100 * len(item), nil })
 
 	// A service binds what it calls when it is made, before there is a node.
-	orders := sabir.NewService("orders", sabir.DependsOn("prices"))
+	orders := sabir.NewService("orders", sabir.DependsOn(sabir.ServiceName("prices")))
 	priceOf := sabir.Bind[string, int](orders, "prices.get")
 	sabir.Handle(orders, "total", func(ctx context.Context, items []string) (int, error) {
 		total := 0

@@ -20,7 +20,7 @@ func (o offering) Services() []sabir.Servable {
 
 func TestTheServicesThatAnExtensionOffersRunWithItsNode(t *testing.T) {
 	r := newRecorder()
-	user := sabir.NewService("user", sabir.DependsOn("$recorder")) // so it starts after that
+	user := sabir.NewService("user", sabir.DependsOn(sabir.ServiceName("$recorder"))) // so it starts after that
 	n := sabir.NewNode(sabir.WithExtension(offering{r}), sabir.Serve(user))
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)

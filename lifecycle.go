@@ -56,6 +56,7 @@ func (n *Node) Start(ctx context.Context) error {
 	n.state.Store(int32(StateRunning))
 	n.offers.Store(true)
 	n.announce()
+	n.watchDependencies()
 	n.log.Debug("node started", "node", n.id, "services", len(n.running))
 	return nil
 }
@@ -134,6 +135,7 @@ func (n *Node) stopAll(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s: %w", g.Name(), err))
 		}
 	}
+	n.stopWatchingDependencies()
 	m := n.mesh.Load()
 	if m != nil {
 		errs = append(errs, m.Drain(ctx))
@@ -259,6 +261,9 @@ func (n *Node) startServices(ctx context.Context, list []*Service) error {
 	defer n.publishWaiting()
 	started, err := n.startAsNeeded(ctx, order)
 	if err == nil {
+		if n.State() == StateRunning {
+			n.watchDependencies()
+		}
 		return nil
 	}
 	n.publishWaiting()
@@ -288,6 +293,9 @@ func (n *Node) startAsNeeded(ctx context.Context, order []*Service) (started []*
 					later = append(later, s)
 					continue
 				}
+			}
+			if err := n.checkDependencies(ctx, s); err != nil {
+				return started, err
 			}
 			if err := n.startService(ctx, s); err != nil {
 				return started, err

@@ -88,6 +88,8 @@ type Node struct {
 	needing   map[*Service]bool // the services that depend on others, and whether they wait for them; see needs.go
 	needsLock sync.Mutex        // may be taken under tableLock
 
+	dependencies dependencies
+
 	workers   workers
 	admission *admission.Control
 	memory    *memory.Budget // see BufferLimits

@@ -24,9 +24,9 @@ func noting(notes *[]string, name string, options ...sabir.ServiceOption) *sabir
 func TestServicesStartAfterThoseTheyNeedAndStopBefore(t *testing.T) {
 	var notes []string
 	node := sabir.NewNode(sabir.Serve(
-		noting(&notes, "orders", sabir.DependsOn("users", "stock")),
-		noting(&notes, "users", sabir.DependsOn("db")),
-		noting(&notes, "stock", sabir.DependsOn("db")),
+		noting(&notes, "orders", sabir.DependsOn(sabir.ServiceName("users"), sabir.ServiceName("stock"))),
+		noting(&notes, "users", sabir.DependsOn(sabir.ServiceName("db"))),
+		noting(&notes, "stock", sabir.DependsOn(sabir.ServiceName("db"))),
 		noting(&notes, "db"),
 	))
 	if err := node.Start(t.Context()); err != nil {
@@ -64,7 +64,7 @@ func TestANodeMayBeAskedThingsWhileItStarts(t *testing.T) {
 
 func TestServicesThatNeedEachOtherAreNamed(t *testing.T) {
 	err := sabir.NewNode(sabir.Serve(
-		sabir.NewService("a", sabir.DependsOn("b")), sabir.NewService("b", sabir.DependsOn("c")), sabir.NewService("c", sabir.DependsOn("a")),
+		sabir.NewService("a", sabir.DependsOn(sabir.ServiceName("b"))), sabir.NewService("b", sabir.DependsOn(sabir.ServiceName("c"))), sabir.NewService("c", sabir.DependsOn(sabir.ServiceName("a"))),
 	)).Start(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "a needs b needs c needs a") {
 		t.Fatalf("got %v", err)
@@ -140,7 +140,7 @@ func TestAllMistakesOfAStartAreReportedTogether(t *testing.T) {
 
 func TestAFailedStartStopsWhatHadStarted(t *testing.T) {
 	var notes []string
-	broken := sabir.NewService("broken", sabir.DependsOn("db"), sabir.OnStart(func(context.Context) error { return errors.New("no disk") }))
+	broken := sabir.NewService("broken", sabir.DependsOn(sabir.ServiceName("db")), sabir.OnStart(func(context.Context) error { return errors.New("no disk") }))
 	node := sabir.NewNode(sabir.Serve(broken, noting(&notes, "db")))
 	err := node.Start(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "no disk") || !strings.Contains(err.Error(), "service broken") {
@@ -236,7 +236,7 @@ func TestVersions(t *testing.T) {
 
 func TestGroupsComeAndGoAsOne(t *testing.T) {
 	var notes []string
-	shop := sabir.NewModule("shop", noting(&notes, "orders", sabir.DependsOn("users")), noting(&notes, "users")).Use(passing(1)...)
+	shop := sabir.NewModule("shop", noting(&notes, "orders", sabir.DependsOn(sabir.ServiceName("users"))), noting(&notes, "users")).Use(passing(1)...)
 	node := start(t)
 	if err := node.Add(t.Context(), shop); err != nil {
 		t.Fatal(err)

@@ -90,6 +90,8 @@ func newNodeService(n *Node) *Service {
 		return n.describeAction(in.Action)
 	},
 		Doc("describes an action of the node with the schemas of its types"), Idempotent())
+	Handle(s, "dependencies", func(ctx context.Context, _ Empty) ([]introspect.Dependency, error) { return n.Dependencies(ctx), nil },
+		Doc("compares what the services of the node depend on with what is offered"))
 	Handle(s, "http", func(context.Context, Empty) ([]introspect.Reachable, error) { return n.reachable(), nil },
 		Doc("lists what the node answers over HTTP, and to whom"))
 	Handle(s, "emit", func(ctx context.Context, in introspect.EmitRequest) (Empty, error) {

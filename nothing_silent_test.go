@@ -241,7 +241,7 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 }
 
 func TestOptionsThatAddUpMayBeGivenSeveralTimes(t *testing.T) {
-	a, b := sabir.NewService("a", sabir.DependsOn("b"), sabir.DependsOn("$node")), sabir.NewService("b", sabir.Use(), sabir.Use())
+	a, b := sabir.NewService("a", sabir.DependsOn(sabir.ServiceName("b")), sabir.DependsOn(sabir.ServiceName("$node"))), sabir.NewService("b", sabir.Use(), sabir.Use())
 	sabir.Handle(a, "x", none, sabir.Route("GET", "/x"), sabir.Route("GET", "/y"), sabir.Codecs(json.Codec), sabir.Codecs(native.Codec),
 		sabir.Use(), sabir.Use(), sabir.Errors(sabir.ErrBadInput), sabir.Errors(sabir.ErrPanic))
 	n := startNode(t, sabir.Serve(a), sabir.Serve(b), sabir.Use(), sabir.Use(), sabir.Codecs(json.Codec), sabir.Codecs(native.Codec),
@@ -287,7 +287,7 @@ func TestAStartThatWaitsForAServiceThatIsNotThereSaysSoEveryFiveSeconds(t *testi
 		var log bytes.Buffer
 		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
 		defer cancel()
-		s := sabir.NewService("shop", sabir.DependsOn("typo"))
+		s := sabir.NewService("shop", sabir.DependsOn(sabir.ServiceName("typo")))
 		err := sabir.NewNode(sabir.Serve(s), sabir.Logger(slog.New(slog.NewTextHandler(&log, nil)))).Start(ctx)
 		reports(t, err, context.DeadlineExceeded, "typo", "shop")
 		if lines := strings.Count(log.String(), "missing=typo"); lines != 2 {

@@ -24,8 +24,9 @@ type Service struct {
 	description string
 	where       option.Site
 	group       string
-	needs       []string
-	once        bool // see Once
+	needs       []string     // full names of services
+	contracts   []dependency // of actions of those
+	once        bool         // see Once
 	middlewares []Middleware
 	rules       []callerRule
 	definitions []*definition
@@ -79,14 +80,6 @@ func Version(n int) ServiceOption {
 // Preferred makes this version the one that names without a version reach.
 func Preferred() ServiceOption {
 	return serviceOptionOnce("Preferred", option.Caller(), func(s *Service) { s.preferred = true })
-}
-
-// DependsOn names the services that this one calls. It starts after them and stops before them. Where other nodes offer them, it
-// starts when they are there; meanwhile the rest of the node has started and its gateways listen, see [Node.Ready] and
-// [StartTimeout]. Services that depend on each other in a circle do not start, which is an error, also over several nodes. A node
-// with an Upstream (see WithUpstream) takes those it does not have to be there.
-func DependsOn(services ...string) ServiceOption {
-	return serviceOption(func(s *Service) { s.needs = append(s.needs, services...) })
 }
 
 // OnStart adds a hook that runs before the first action can be called; an error stops the start. Hooks run in order.

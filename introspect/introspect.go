@@ -109,6 +109,26 @@ type Service struct {
 	Since       time.Time `json:"since,omitzero"` // on this node; zero for one of another
 }
 
+// Dependency is something that a service of a node depends on, beside one offer of it: $node.dependencies lists them.
+type Dependency struct {
+	Service string `json:"service"`           // full name of the one that depends
+	On      string `json:"on"`                // full name of an action, or of a service
+	Node    string `json:"node,omitempty"`    // that offers the action; "" where none does, and for a service
+	Problem string `json:"problem,omitempty"` // why calls of it fail, or answer what cannot be read; "" where they can be served
+}
+
+// String is one line.
+func (d Dependency) String() string {
+	line := d.Service + " depends on " + d.On
+	if d.Node != "" {
+		line += " of node " + d.Node
+	}
+	if d.Problem != "" {
+		line += ": " + d.Problem
+	}
+	return line
+}
+
 // Action describes an action in the list of $node.actions.
 type Action struct {
 	Name        string     `json:"name"`

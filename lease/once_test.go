@@ -193,7 +193,7 @@ func TestANodeThatCannotHaveTheLeaseDoesNotStart(t *testing.T) {
 func TestAServiceThatDependsOnOneThatRunsElsewhereStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r running
-		sabirtest.Start(t, leases(memory.New()).Option(), sabir.Serve(sabir.NewService("orders", sabir.DependsOn("mailer")), r.mailer()))
+		sabirtest.Start(t, leases(memory.New()).Option(), sabir.Serve(sabir.NewService("orders", sabir.DependsOn(sabir.ServiceName("mailer"))), r.mailer()))
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -30,37 +29,10 @@ func (c *cli) showReachable(ctx context.Context, matches func(string) bool, all 
 			}
 		}
 	}
-	if g, joined := to.(*clusterClient); joined {
-		err = g.eachReachable(ctx, c, take)
-	} else {
-		var self introspect.Node
-		var found []introspect.Reachable
-		if self, err = askFor[introspect.Node](ctx, c, to, "$node.info"); err == nil {
-			found, err = askFor[[]introspect.Reachable](ctx, c, to, "$node.http")
-		}
-		take(self.ID, found)
-	}
-	if err != nil {
+	if err := eachNode(ctx, c, to, "$node.http", take); err != nil {
 		return err
 	}
 	show(c, list, []string{"METHOD", "PATH", "ACTION", "CALLERS", "NODE"}, reachableRow, "nothing is reachable over HTTP")
-	return nil
-}
-
-// eachReachable asks each node of the cluster.
-func (g *clusterClient) eachReachable(ctx context.Context, c *cli, take func(node string, found []introspect.Reachable)) error {
-	for _, n := range g.node.Nodes() {
-		if n.ClientOnly || n.ID == g.node.ID() {
-			continue
-		}
-		ctx, cancel := context.WithTimeout(ctx, c.timeout)
-		found, err := sabir.Call[[]introspect.Reachable](ctx, g.node, "$node.http", sabir.Empty{}, sabir.ToNode(n.ID))
-		cancel()
-		if err != nil {
-			return err
-		}
-		take(n.ID, found)
-	}
 	return nil
 }
 

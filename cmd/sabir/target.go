@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/web"
 )
 
@@ -111,4 +112,34 @@ func named(err error, action string) error {
 		c.Message += "; did you mean " + strings.Join(data.Nearest, ", ") + "?"
 	}
 	return &c
+}
+
+// eachNode asks each node of a cluster, or the one that is talked to, and gives each answer to take. Nodes of other frameworks have no $node.
+func eachNode[Out any](ctx context.Context, c *cli, to target, action string, take func(node string, found Out)) error {
+	g, joined := to.(*clusterClient)
+	if !joined {
+		self, err := askFor[introspect.Node](ctx, c, to, "$node.info")
+		if err != nil {
+			return err
+		}
+		found, err := askFor[Out](ctx, c, to, action)
+		if err != nil {
+			return err
+		}
+		take(self.ID, found)
+		return nil
+	}
+	for _, n := range g.node.Nodes() {
+		if n.ClientOnly || n.Framework != "" || n.ID == g.node.ID() {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, c.timeout)
+		found, err := sabir.Call[Out](ctx, g.node, action, sabir.Empty{}, sabir.ToNode(n.ID))
+		cancel()
+		if err != nil {
+			return err
+		}
+		take(n.ID, found)
+	}
+	return nil
 }

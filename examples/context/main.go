@@ -41,7 +41,7 @@ func run(ctx context.Context) error {
 }
 
 func orders() *sabir.Service {
-	s := sabir.NewService("orders", sabir.DependsOn("stock"))
+	s := sabir.NewService("orders", sabir.DependsOn(sabir.ServiceName("stock")))
 	sabir.Handle(s, "place", func(ctx context.Context, in Order) (Receipt, error) {
 		show(ctx)
 		// Pass the handler's context on, and everything goes along. A service is a caller too, so no node is needed.

@@ -22,7 +22,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	stock := service("stock")
-	orders := service("orders", sabir.DependsOn("stock")) // starts after stock and stops before it
+	orders := service("orders", sabir.DependsOn(sabir.ServiceName("stock"))) // starts after stock and stops before it
 	node := sabir.NewNode(sabir.Serve(orders, stock))
 
 	fmt.Println("start:")

@@ -71,7 +71,7 @@ func run(ctx context.Context) error {
 
 // orders runs in the shop. It does not know where the stock is.
 func orders() *sabir.Service {
-	s := sabir.NewService("orders", sabir.DependsOn("stock"))
+	s := sabir.NewService("orders", sabir.DependsOn(sabir.ServiceName("stock")))
 	sabir.Handle(s, "place", func(ctx context.Context, in Take) (Stock, error) {
 		return sabir.Call[Stock](ctx, s, "stock.take", in)
 	})

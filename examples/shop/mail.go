@@ -36,7 +36,7 @@ type mail struct {
 
 // newMail makes the service mail.
 func newMail() (*mail, *sabir.Service) {
-	s := sabir.NewService("mail", sabir.Doc("writes to customers about their orders"), sabir.DependsOn("users"))
+	s := sabir.NewService("mail", sabir.Doc("writes to customers about their orders"), sabir.DependsOn(sabir.ServiceName("users")))
 	m := &mail{getUser: sabir.Bind[GetUser, User](s, "users.get")}
 	sabir.On(s, "order.created", m.confirm, sabir.Buffered(1000))
 	sabir.On(s, "order.rejected", m.regret, sabir.Buffered(1000))

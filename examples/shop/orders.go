@@ -79,7 +79,7 @@ type orders struct {
 
 // newOrders makes the service orders.
 func newOrders() (*orders, *sabir.Service) {
-	s := sabir.NewService("orders", sabir.Doc("takes orders"), sabir.DependsOn("users", "stock"))
+	s := sabir.NewService("orders", sabir.Doc("takes orders"), sabir.DependsOn(sabir.ServiceName("users"), sabir.ServiceName("stock")))
 	o := &orders{
 		service:  s,
 		getUser:  sabir.Bind[GetUser, User](s, "users.get"),

@@ -97,7 +97,7 @@ func metrics(ctx context.Context, url string) error {
 }
 
 func orders(logger *slog.Logger) *sabir.Service {
-	s := sabir.NewService("orders", sabir.DependsOn("stock"))
+	s := sabir.NewService("orders", sabir.DependsOn(sabir.ServiceName("stock")))
 	sabir.Handle(s, "place", func(ctx context.Context, in Order) (Receipt, error) {
 		logger.InfoContext(ctx, "order placed", "item", in.Item)
 		return sabir.Call[Receipt](ctx, s, "stock.take", in)

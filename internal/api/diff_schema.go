@@ -36,28 +36,12 @@ func (c *comparison) word(input, output string) string {
 	return output
 }
 
-// anything is the schema that stands for a missing one, which allows everything. There is one of it, so that pairs with it are
-// recognized.
+// anything stands for a missing schema. There is one of it, so that pairs with it are recognized.
 var anything = &schema.Schema{}
-
-// resolve follows references.
-func resolve(types map[string]*schema.Schema, s *schema.Schema) *schema.Schema {
-	for range len(types) + 1 {
-		name := s.RefName()
-		if name == "" {
-			return s
-		}
-		if types[name] == nil {
-			return anything
-		}
-		s = types[name]
-	}
-	return anything // it refers to itself and to nothing else
-}
 
 // takesNothing reports whether {} will do.
 func (c *comparison) takesNothing(s *schema.Schema) bool {
-	s = resolve(c.after.Types, s)
+	s = s.Resolve(c.after.Types)
 	return len(s.Required) == 0 && (len(s.Type) == 0 || slices.Contains(s.Type, "object"))
 }
 
@@ -76,7 +60,7 @@ func (c *comparison) compare(where string, before, after *schema.Schema) {
 	case !wasNull && isNull && !isAnything(was):
 		c.wider(where, "may be null")
 	}
-	was, is = resolve(c.before.Types, was), resolve(c.after.Types, is)
+	was, is = was.Resolve(c.before.Types), is.Resolve(c.after.Types)
 	pair := [2]*schema.Schema{was, is}
 	if c.seen[pair] {
 		return

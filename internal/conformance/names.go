@@ -314,7 +314,7 @@ func nodeService(t *testing.T, s *suite) {
 func needs(t *testing.T, s *suite) {
 	w := s.threeNodes
 	wanted := name()
-	outer := sabir.NewService(name(), sabir.DependsOn(wanted))
+	outer := sabir.NewService(name(), sabir.DependsOn(sabir.ServiceName(wanted)))
 	sabir.Handle(outer, "it", func(ctx context.Context, in int) (string, error) {
 		return sabir.Call[string](ctx, outer, wanted+".it", in)
 	})

@@ -261,7 +261,7 @@ func TestACallOutlivesTheRestartOfTheOnlyNode(t *testing.T) {
 }
 
 func TestANodeThatWaitsForAnotherListensAndSaysWhatIsMissing(t *testing.T) {
-	gate := sabir.NewService("gate", sabir.DependsOn("work"))
+	gate := sabir.NewService("gate", sabir.DependsOn(sabir.ServiceName("work")))
 	sabir.Handle(gate, "echo", func(context.Context, sabir.Empty) (string, error) { return "through", nil })
 	free := sabir.NewService("free")
 	sabir.Handle(free, "echo", func(context.Context, sabir.Empty) (string, error) { return "free", nil })

@@ -106,3 +106,22 @@ func (s *Schema) Nullable() (rest *Schema, nullable bool) {
 	}
 	return s, false
 }
+
+// missing stands for what a reference that leads nowhere refers to, and allows everything. There is one of it, so that pairs with it
+// are recognized.
+var missing = &Schema{}
+
+// Resolve follows references to the named types, and is a schema that allows everything where one leads nowhere.
+func (s *Schema) Resolve(types map[string]*Schema) *Schema {
+	for range len(types) + 1 {
+		name := s.RefName()
+		if name == "" {
+			return s
+		}
+		if types[name] == nil {
+			return missing
+		}
+		s = types[name]
+	}
+	return missing // it refers to itself and to nothing else
+}

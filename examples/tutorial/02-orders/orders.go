@@ -62,7 +62,7 @@ type service struct {
 // New makes the service. It starts after users, wherever in the cluster that is.
 func New() *sabir.Service {
 	s := &service{
-		Service: sabir.NewService("orders", sabir.DependsOn("users")),
+		Service: sabir.NewService("orders", sabir.DependsOn(users.Get)),
 		orders:  map[string]Order{},
 		left:    map[string]int{"compass": 5, "lamp": 100},
 	}

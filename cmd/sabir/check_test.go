@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+)
+
+func TestCheckFailsWhereAServiceDoesNotFitWhatIsOffered(t *testing.T) {
+	type named struct{ Name string }
+	type keyed struct{ Key int }
+	ask, other := sabir.NewAction[named, sabir.Empty]("users.ask"), sabir.NewAction[keyed, sabir.Empty]("users.ask")
+	users := sabir.NewService("users")
+	ask.Handle(users, func(context.Context, named) (out sabir.Empty, err error) { return out, nil })
+	address := freePort(t)
+	startMember(t, "a", address, users)
+	startMember(t, "b", address, sabir.NewService("orders", sabir.DependsOn(ask)))
+	if got := sabirRun(t, "check", "--join", address); got.code != exitOK || !strings.Contains(got.out, "orders   b     users.ask   a           fits") {
+		t.Errorf("%+v", got)
+	}
+	startMember(t, "c", address, sabir.NewService("mail", sabir.DependsOn(other)))
+	got := sabirRun(t, "check", "--join", address)
+	if got.code != exitFailed || !strings.Contains(got.out, "mail     c     users.ask   a           its input: it has no member in common: Key is sent, and Name wanted") ||
+		!strings.Contains(got.errOut, "1 of the dependencies do not fit what is offered") {
+		t.Errorf("%+v", got)
+	}
+	list := oneJSON[[]dependencyOn](t, sabirRun(t, "check", "--join", address, "--json").out)
+	if len(list) != 2 || list[0].Problem == "" == (list[1].Problem == "") {
+		t.Errorf("%+v", list)
+	}
+}
