@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/gofile"
 	"github.com/sabir-go/sabir/internal/typescript"
 )
 
@@ -48,6 +49,21 @@ errors and ways to authenticate. Give it to tools that know OpenAPI.`,
 		example: `  sabir gen openapi -o openapi.json
   sabir gen openapi https://api.example.com > openapi.json`,
 		prepare: func(*cobra.Command) func(w io.Writer, a api.API) error { return writeOpenAPI },
+	},
+	{
+		name:  "go",
+		short: "Write a Go package of contracts",
+		long: `Writes one Go file for programs that call a service whose package they cannot
+import, because it is in another repository: a struct for each type with its
+validation rules, a contract for each action and stream, and a variable for each
+error. Give the contracts to sabir.DependsOn, and they are compared with what the
+cluster offers when the program starts.`,
+		example: `  sabir gen go --package shop -o shop/shop.go
+  sabir gen go https://api.example.com > contracts.go`,
+		prepare: func(command *cobra.Command) func(w io.Writer, a api.API) error {
+			pkg := command.Flags().String("package", gofile.DefaultPackage, "the name of the package")
+			return func(w io.Writer, a api.API) error { return gofile.Write(w, a, *pkg) }
+		},
 	},
 	protoGenerator,
 }
@@ -85,6 +101,7 @@ A file makes it repeatable: keep it with the sources, and compare with it before
 a release.`,
 		Example: `  sabir gen ts -o src/api.ts
   sabir gen openapi -o openapi.json
+  sabir gen go --package shop -o shop/shop.go
   sabir gen proto -o shop.proto --lock shop.proto.lock
   sabir gen diff api.json http://127.0.0.1:3000`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -45,6 +45,19 @@ func TestAnOpenAPIDocumentIsWrittenFromARunningNode(t *testing.T) {
 	}
 }
 
+func TestContractsAreWrittenFromARunningNode(t *testing.T) {
+	startDemo(t)
+	got := sabirRun(t, "gen", "go", "--package", "shop")
+	for _, want := range []string{"package shop\n", `var UsersGet = sabir.NewAction[GetUser, User]("users.get"`, "type GetUser struct {\n", "validate:"} {
+		if got.code != exitOK || !strings.Contains(got.out, want) {
+			t.Errorf("exit code %d, %s, no %q in\n%.2000s", got.code, got.errOut, want, got.out)
+		}
+	}
+	if got := sabirRun(t, "gen", "go", "--package", "my-shop"); got.code == exitOK || !strings.Contains(got.errOut, `"my-shop" is no name of a Go package`) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAClientIsWrittenFromACluster(t *testing.T) {
 	startCluster(t, &cli{})
 	got := sabirRun(t, "gen", "ts")

@@ -1,0 +1,180 @@
+package gofile_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/gofile"
+	"github.com/sabir-go/sabir/internal/gofile/testdata/contracts"
+	"github.com/sabir-go/sabir/internal/schema"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// The shop has an action for everything that a contract can have.
+type (
+	GetOrder struct {
+		ID   string        `json:"id" validate:"required,min=3" doc:"as the receipt has it"`
+		Wait time.Duration `json:"wait,omitempty" default:"1000"`
+	}
+	Item struct {
+		Name  string  `json:"name"`
+		Price float64 `json:"price"`
+		Image []byte  `json:"image,omitempty"`
+		Note  *string `json:"note"`
+		Part  *Item   `json:"part,omitempty"`
+	}
+	Order struct {
+		OrderID string          `json:"orderId"`
+		Placed  time.Time       `json:"placed"`
+		Items   []Item          `json:"items"`
+		Labels  map[string]int8 `json:"labels"`
+		Address struct {
+			City string `json:"city"`
+		} `json:"address"`
+		Extra any `json:"extra"`
+	}
+	Watch struct{}
+)
+
+var errNoOrder = sabir.NewError(sabir.CodeNotFound, "NoSuchOrder", "there is no such order")
+
+func shop() *sabir.Service {
+	s := sabir.NewService("orders", sabir.Version(2))
+	sabir.Handle(s, "get", func(_ context.Context, in GetOrder) (Order, error) {
+		if in.ID == "o-404" {
+			return Order{}, errNoOrder
+		}
+		o := Order{OrderID: in.ID, Placed: time.Unix(0, 0).UTC(), Labels: map[string]int8{"wait": int8(in.Wait / 1000)}, Items: []Item{{Name: "rope", Price: 1.5, Part: &Item{Name: "end"}}}}
+		o.Address.City = "Brest"
+		return o, nil
+	}, sabir.Doc("finds an order"), sabir.Idempotent(), sabir.Errors(errNoOrder))
+	sabir.Handle(s, "count", func(context.Context, sabir.Empty) (int, error) { return 7, nil })
+	sabir.Handle(s, "old", func(_ context.Context, in string) (string, error) { return in, nil }, sabir.Deprecated("v2.orders.get"))
+	sabir.HandleStream(s, "watch", func(_ context.Context, st *sabir.Stream[sabir.Empty, Order]) error {
+		return st.Send(Order{OrderID: "o-1"})
+	})
+	return s
+}
+
+func started(t *testing.T, services ...sabir.Servable) *sabir.Node {
+	n := sabir.NewNode(sabir.NodeID("n"), sabir.Serve(services...))
+	if err := n.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}
+
+func TestThePackageOfAnAPI(t *testing.T) {
+	actions := slices.DeleteFunc(started(t, shop()).Actions(), func(a *sabir.Action) bool { return a.Service == "$node" })
+	described, err := api.Of(api.API{Title: "the shop"}, actions, api.Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := gofile.Write(&got, described, ""); err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "contracts", "contracts.go")
+	if *update {
+		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != string(want) {
+		t.Errorf("the package is another one than %s: see whether the change is meant, then go test -run %s -update", golden, t.Name())
+	}
+}
+
+func TestTheContractsCallTheService(t *testing.T) {
+	caller := sabir.NewService("caller", sabir.DependsOn(contracts.V2OrdersGet, contracts.V2OrdersCount, contracts.V2OrdersOld, contracts.V2OrdersWatch))
+	n := started(t, shop(), caller)
+	for _, d := range n.Dependencies(t.Context()) {
+		if d.Problem != "" {
+			t.Error(d)
+		}
+	}
+	order, err := contracts.V2OrdersGet.Call(t.Context(), n, contracts.GetOrder{ID: "o-1", Wait: 5000})
+	want := contracts.Order{OrderID: "o-1", Placed: time.Unix(0, 0).UTC(), Labels: map[string]int8{"wait": 5}, Items: []contracts.Item{{Name: "rope", Price: 1.5, Part: &contracts.Item{Name: "end"}}}}
+	want.Address.City = "Brest"
+	if err != nil || !reflect.DeepEqual(order, want) {
+		t.Errorf("got %+v, %v, want %+v", order, err, want)
+	}
+	if _, err := contracts.V2OrdersGet.Call(t.Context(), n, contracts.GetOrder{ID: "o-404"}); !errors.Is(err, contracts.ErrNoSuchOrder) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := contracts.V2OrdersGet.Call(t.Context(), n, contracts.GetOrder{}); !errors.Is(err, sabir.ErrValidationFailed) {
+		t.Errorf("got %v", err)
+	}
+	if count, err := contracts.V2OrdersCount.Call(t.Context(), n, sabir.Empty{}); count != 7 || err != nil {
+		t.Errorf("got %d, %v", count, err)
+	}
+	stream, err := contracts.V2OrdersWatch.Open(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	if one, err := stream.Recv(); err != nil || one.OrderID != "o-1" {
+		t.Errorf("got %+v, %v", one, err)
+	}
+}
+
+func TestNamesThatAreNoneInGoBecomeSome(t *testing.T) {
+	text := &schema.Schema{Type: schema.Types{"string"}}
+	a := api.API{Actions: []api.Action{
+		{Name: "users.get", In: &schema.Schema{Type: schema.Types{"object"}, Properties: schema.Properties{{Name: "user-id", Schema: text}, {Name: "userId", Schema: text}, {Name: "2fa", Schema: text}, {Name: "-", Schema: text}, {Name: "a`b", Schema: text}}}},
+		{Name: "users.Get", Description: "one\n*/ func init() { panic(1) }\u2028// two"},
+		{Name: "users.none", In: &schema.Schema{Ref: "#/$defs/Missing"}, Out: &schema.Schema{Type: schema.Types{"string", "integer"}}},
+	}, Types: map[string]*schema.Schema{"UsersGet": text, "billing.User": {Type: schema.Types{"array"}}, "": nil}}
+	var out bytes.Buffer
+	if err := gofile.Write(&out, a, "shop"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"package shop\n", "UserID ", "UserID2", "X2fa", `json:"-,"`, "\"json:\\\"a`b\\\"\"", "type UsersGet string", "type BillingUser []any", "var UsersGet2 =", "var UsersGet3 =",
+		"UsersNone = sabir.NewAction[any, any]", "type X any"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in:\n%s", want, &out)
+		}
+	}
+	if err := gofile.Write(&out, a, "my shop"); err == nil {
+		t.Error("the package has a name with a space")
+	}
+}
+
+func FuzzWrite(f *testing.F) {
+	f.Add([]byte(`{"title":"a","actions":[{"name":"a.b","in":{"$ref":"#/$defs/A"},"errors":[{"name":"X","code":"NotFound"}]}],"types":{"A":{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}}}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var a api.API
+		if json.Unmarshal(text, &a) != nil {
+			return
+		}
+		if err := gofile.Write(&bytes.Buffer{}, a, ""); err != nil {
+			t.Errorf("what is written is no Go: %v", err)
+		}
+	})
+}
