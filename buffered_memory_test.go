@@ -2,12 +2,15 @@ package sabir_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/memory"
 )
 
@@ -70,5 +73,28 @@ func TestEventsForAQueueThatOnlyWatchesAreLostWhereThereIsNoMemory(t *testing.T)
 		if err := node.Remove(t.Context(), s); err != nil || handled != 5 {
 			t.Errorf("%d of 20 were handled: %v", handled, err)
 		}
+	})
+}
+
+func TestAStreamWhoseDeadlinePassesWhileItWaitsToBeOpenedSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sabir.NewService("quiet")
+		sabir.HandleStream(s, "wait", func(ctx context.Context, _ *sabir.Stream[helloRequest, helloRequest]) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		node := start(t, sabir.Serve(s), sabir.BufferLimits(8<<20, 0))
+		action := node.Action("quiet.wait")
+		for range 100 { // until those that are open may hold all that streams may
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			if _, err := action.Open(gateway.Inbound{Context: ctx}, json.Codec); err != nil {
+				if !errors.Is(err, context.DeadlineExceeded) {
+					t.Error(err)
+				}
+				return
+			}
+		}
+		t.Error("nothing waited")
 	})
 }

@@ -215,6 +215,9 @@ func openMeasured[R, S any](ctx context.Context, a *Action, open func(context.Co
 	}
 	known, _ := n.streamsHold.LoadOrStore(a.Name, &memory.Expected{})
 	opening, ok := n.accountOf(ctx).OpenExpecting(ctx, known.(*memory.Expected), heldFor<<20)
+	if ended := ctx.Err(); !ok && ended != nil {
+		return nil, AsError(ended)
+	}
 	if !ok {
 		return nil, n.tooManyWait()
 	}

@@ -14,7 +14,8 @@
 //
 // A call passes the filters, the authentication and the middlewares of its group, and the action's rules, as it does over HTTP. Errors
 // have the code of [sabir.Error], which is gRPC's, with details: google.rpc.ErrorInfo with the error's name as its reason,
-// BadRequest with the fields that broke rules, and the error's data as a Struct. See docs/doors.md for the whole table.
+// BadRequest with the fields that broke rules, and the error's data as a Struct. Data that is a generated message, or a slice of the type
+// []proto.Message, is sent as these details themselves. See docs/doors.md for the whole table.
 //
 // Deadlines (grpc-timeout, Connect-Timeout-Ms) and cancels end the context of the handler. Metadata of callers becomes metadata of
 // the call, in lower case; [sabir.SetHeader] and [sabir.SetTrailer] answer with some.

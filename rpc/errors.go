@@ -21,13 +21,19 @@ const errorDomain = "sabir"
 // toConnect is an error as clients have it: the code is the same number, and its name and data are details.
 func toConnect(e *sabir.Error) *connect.Error {
 	c := connect.NewError(connect.Code(e.Code.GRPCStatus()), errors.New(e.Message))
-	if e.Name != "" {
+	if e.Name != "" && e.Name != e.Code.String() { // which the code says already
 		addDetail(c, &errdetails.ErrorInfo{Reason: e.Name, Domain: errorDomain})
 	}
 	if e.Retryable {
 		addDetail(c, &errdetails.RetryInfo{RetryDelay: durationpb.New(retryDelay)})
 	}
 	if e.Data == nil {
+		return c
+	}
+	if messages, ok := messagesOf(e.Data); ok {
+		for _, m := range messages {
+			addDetail(c, m)
+		}
 		return c
 	}
 	if fields := violations(e); fields != nil {
@@ -87,6 +93,17 @@ func addDetail(c *connect.Error, m proto.Message) {
 	if d, err := connect.NewErrorDetail(m); err == nil {
 		c.AddDetail(d)
 	}
+}
+
+// messagesOf is data that is a generated message, or a slice of these; ok is false for other data.
+func messagesOf(data any) (messages []proto.Message, ok bool) {
+	switch data := data.(type) {
+	case proto.Message:
+		return []proto.Message{data}, true
+	case []proto.Message:
+		return data, true
+	}
+	return nil, false
 }
 
 // violations are the fields that broke rules; nil for another error.

@@ -28,3 +28,33 @@ func TestAnActionTakesAndGivesGeneratedMessages(t *testing.T) {
 		})
 	}
 }
+
+func TestDataThatIsGeneratedMessagesIsSentAsTheDetails(t *testing.T) {
+	quota := &errdetails.QuotaFailure{Violations: []*errdetails.QuotaFailure_Violation{{Subject: "ada"}}}
+	help := &errdetails.Help{Links: []*errdetails.Help_Link{{Url: "https://example.com"}}}
+	full := sabir.NewError(sabir.CodeResourceExhausted, "", "full")
+	s := sabir.NewService("quotas")
+	sabir.Handle(s, "one", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, full.WithData(quota) })
+	sabir.Handle(s, "two", func(context.Context, sabir.Empty) (sabir.Empty, error) {
+		return sabir.Empty{}, full.WithData([]proto.Message{quota, help})
+	})
+	sabir.Handle(s, "none", func(context.Context, sabir.Empty) (sabir.Empty, error) {
+		return sabir.Empty{}, full.WithData([]proto.Message{})
+	})
+	url, _ := serve(t, []sabir.Servable{s})
+	each(t, func(t *testing.T, d dialect) {
+		options := append([]connect.ClientOption{connect.WithCodec(structs{})}, d.options...)
+		for method, want := range map[string][]proto.Message{"One": {quota}, "Two": {quota, help}, "None": nil} {
+			_, err := connect.NewClient[sabir.Empty, sabir.Empty](client(t, d.http1), url+"/quotas.Quotas/"+method, options...).CallUnary(t.Context(), connect.NewRequest(&sabir.Empty{}))
+			details := wantCode(t, err, connect.CodeResourceExhausted).Details()
+			if len(details) != len(want) {
+				t.Fatalf("%s: %d details", method, len(details))
+			}
+			for i := range want {
+				if got, err := details[i].Value(); err != nil || !proto.Equal(got, want[i]) {
+					t.Errorf("%s: %v %v", method, got, err)
+				}
+			}
+		}
+	})
+}

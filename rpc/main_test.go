@@ -58,6 +58,7 @@ func calc() *sabir.Service {
 	s := sabir.NewService("calc", sabir.Use(rpc.Package("test.v1")))
 	sabir.Handle(s, "add", func(_ context.Context, in sumIn) (sumOut, error) { return sumOut{in.A + in.B}, nil }, sabir.Route("GET", "/sum"))
 	sabir.Handle(s, "set", func(_ context.Context, in sumIn) (sumOut, error) { return sumOut{in.A}, nil })
+	sabir.Handle(s, "peek", func(_ context.Context, in sumIn) (sumOut, error) { return sumOut{in.A}, nil }, sabir.Use(rpc.NoSideEffects()))
 	sabir.Handle(s, "kinds", func(_ context.Context, in kinds) (kinds, error) { return in, nil })
 	sabir.Handle(s, "sign-up", func(context.Context, signUp) (sabir.Empty, error) { return sabir.Empty{}, nil })
 	sabir.Handle(s, "buy", func(context.Context, sabir.Empty) (sabir.Empty, error) {

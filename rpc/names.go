@@ -25,19 +25,32 @@ func Package(name string) sabir.Middleware {
 	return sabir.Middleware{Name: "rpc.Package", Local: note, Stream: note}
 }
 
+type sideEffectsNote struct{}
+
+// NoSideEffects declares that an action only reads, so that Connect's clients may call it with GET, which browsers and proxies cache. An
+// action with a REST form for GET, or whose answers are cached, needs no such declaration. It is for Handle:
+//
+//	sabir.Handle(users, "find", find, sabir.Use(rpc.NoSideEffects()))
+func NoSideEffects() sabir.Middleware {
+	return sabir.Middleware{Name: "rpc.NoSideEffects", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		a.Annotate(sideEffectsNote{}, true)
+		return next
+	}}
+}
+
 // methodOf returns the name of an action.
 func methodOf(a *sabir.Action) protoname.Method {
 	pkg, _ := a.Annotation(protoname.PackageNote).(string)
 	return protoname.MethodOf(a.Service, a.Short, a.Version, pkg)
 }
 
-// readsOnly reports whether the action has no side effects, as its author says by a REST form with GET or by keeping answers. Connect's
-// clients may call it with GET.
+// readsOnly reports whether the action has no side effects, as its author says by [NoSideEffects], a REST form with GET or by keeping
+// answers. Connect's clients may call it with GET.
 func readsOnly(a *sabir.Action) bool {
 	for i := range a.Routes {
 		if m := a.Routes[i].Method; m == http.MethodGet || m == http.MethodHead {
 			return true
 		}
 	}
-	return a.Annotation(gateway.CacheNote) != nil
+	return a.Annotation(gateway.CacheNote) != nil || a.Annotation(sideEffectsNote{}) != nil
 }

@@ -71,7 +71,21 @@ func (d *dispatcher) Offer(node *sabir.Node, actions []*sabir.Action) map[*sabir
 
 // Refuse implements [protocol.Protocol].
 func (d *dispatcher) Refuse(w http.ResponseWriter, r *http.Request, why *sabir.Error) {
+	if why.Code == sabir.CodeUnimplemented && why.Name == sabir.ErrActionNotFound.Name {
+		w, why = notFound{w}, sabir.NewError(why.Code, why.Code.String(), why.Message)
+	}
 	d.errors.Write(w, r, toConnect(why)) // an error means that the caller is gone
+}
+
+// notFound answers with HTTP's status for an address that does not exist, where Connect has one for methods that are not implemented.
+type notFound struct{ http.ResponseWriter }
+
+// WriteHeader implements [http.ResponseWriter].
+func (w notFound) WriteHeader(status int) {
+	if status == http.StatusNotImplemented {
+		status = http.StatusNotFound
+	}
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // Speaks implements [protocol.Protocol].

@@ -18,6 +18,8 @@ const (
 	maxStreams = 4096
 	// streamGrace is for how long a server that stops lets streams go on, so that those with an end come to it.
 	streamGrace = 5 * time.Second
+	// requestEnd is for how long a stream that has ended waits for the end of a request over HTTP/1.
+	requestEnd = 250 * time.Millisecond
 )
 
 // streams are those that are open.
@@ -124,18 +126,32 @@ func (s *streams) serve(ctx context.Context, c *call, conn connect.StreamingHand
 	defer func() {
 		end(nil)
 		stream.Close()
-		select {
-		case <-received:
-		default: // it waits for a message that nobody wants any more
-			c.control.SetReadDeadline(time.Unix(1, 0))
-			<-received
-		}
+		c.endRead(received)
 	}()
 	err = send(c, conn, stream)
 	if cause := context.Cause(ctx); err != nil && cause != nil && ctx.Err() != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause // why it was ended here
 	}
 	return err
+}
+
+// endRead ends the reading of messages that nobody wants any more, which received signals. Over HTTP/1 it first gives the end of the
+// request time to come: it nearly always has, and net/http, which reads on behind it, would take the interruption for a caller that has
+// gone, and end the context of the connection's next request.
+func (c *call) endRead(received <-chan struct{}) {
+	if c.http1 {
+		select {
+		case <-received:
+			return
+		case <-time.After(requestEnd):
+		}
+	}
+	select {
+	case <-received:
+	default:
+		c.control.SetReadDeadline(time.Unix(1, 0))
+		<-received
+	}
 }
 
 // receive passes on what the caller sends.

@@ -191,3 +191,30 @@ func TestAnActionThatIsNoStreamRefusesTheFormOfStreams(t *testing.T) {
 		t.Errorf("%d %s", status, answer)
 	}
 }
+
+// The handler ends while the end of the request may still be on its way to it.
+func TestAStreamThatEndsAtOnceLeavesItsConnectionToTheNextCall(t *testing.T) {
+	url, _ := serve(t, []sabir.Servable{calc()})
+	for _, i := range []int{1, 4} { // over HTTP/1.1
+		d := dialects[i]
+		t.Run(d.name, func(t *testing.T) {
+			connection := client(t, true)
+			options := append([]connect.ClientOption{connect.WithCodec(structs{})}, d.options...)
+			count := connect.NewClient[sumIn, sumOut](connection, url+"/test.v1.Calc/Count", options...)
+			add := connect.NewClient[sumIn, sumOut](connection, url+"/test.v1.Calc/Add", options...)
+			for range 500 {
+				stream, err := count.CallServerStream(t.Context(), connect.NewRequest(&sumIn{2, 1}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for stream.Receive() {
+				}
+				wantCode(t, stream.Err(), connect.CodeFailedPrecondition)
+				stream.Close()
+				if _, err := add.CallUnary(t.Context(), connect.NewRequest(&sumIn{1, 2})); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}

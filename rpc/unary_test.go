@@ -352,7 +352,7 @@ func TestActionsThatAreNotPublicDoNotExist(t *testing.T) {
 	sabir.Handle(s, "inner", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil }, sabir.ClusterOnly())
 	sabir.Handle(s, "outer", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil })
 	url, _ := serve(t, []sabir.Servable{s})
-	for path, want := range map[string]int{"/calc.Calc/Inner": 501, "/calc.Calc/Outer": 200} {
+	for path, want := range map[string]int{"/calc.Calc/Inner": 404, "/calc.Calc/Outer": 200} {
 		if status, answer := post(t, url+path, "application/json", "{}"); status != want {
 			t.Errorf("%s: %d %s", path, status, answer)
 		}
@@ -362,7 +362,7 @@ func TestActionsThatAreNotPublicDoNotExist(t *testing.T) {
 func TestActionsWithoutSideEffectsTakeGET(t *testing.T) {
 	at, _ := serve(t, []sabir.Servable{calc()})
 	query := url.Values{"connect": {"v1"}, "encoding": {"json"}, "message": {`{"a":"40","b":"2"}`}}
-	for path, want := range map[string]string{"/test.v1.Calc/Add": `{"sum":"42"}`, "/test.v1.Calc/Set": ""} {
+	for path, want := range map[string]string{"/test.v1.Calc/Add": `{"sum":"42"}`, "/test.v1.Calc/Peek": `{"sum":"40"}`, "/test.v1.Calc/Set": ""} {
 		request, _ := http.NewRequestWithContext(t.Context(), "GET", at+path+"?"+query.Encode(), nil)
 		status, answer := do(t, request)
 		if want != "" && (status != 200 || answer != want) || want == "" && status != 405 {

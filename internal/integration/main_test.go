@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -8,4 +10,13 @@ import (
 	"github.com/sabir-go/sabir/internal/brokers"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
+func TestMain(m *testing.M) {
+	if protos := os.Getenv(conformanceVariable); protos != "" {
+		if err := serveConformance(protos); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(brokers.Stopping(m))
+}
