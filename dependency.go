@@ -14,7 +14,7 @@ type ServiceName string
 
 func (s ServiceName) dependency() dependency { return dependency{service: string(s)} }
 
-// dependency is what a service uses of another.
+// dependency names an action of another service, with the types that the caller has, or the service as a whole.
 type dependency struct {
 	service string
 	action  string       // full name; "" for the service as a whole

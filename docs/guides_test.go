@@ -71,9 +71,9 @@ func TestServicesOfTheGuide(t *testing.T) {
 	// doc: service
 	users := sabir.NewService("users",
 		sabir.Doc("knows who may order"),
-		sabir.DependsOn(sabir.ServiceName("db")),    // starts after db, stops before it
-		sabir.OnStart(connect),   // runs before the first call
-		sabir.OnStop(disconnect)) // runs after the last call has ended
+		sabir.DependsOn(sabir.ServiceName("db")), // starts after db, stops before it
+		sabir.OnStart(connect),                   // runs before the first call
+		sabir.OnStop(disconnect))                 // runs after the last call has ended
 	sabir.Handle(users, "get", getUser) // func(context.Context, GetUser) (UserInfo, error)
 	// end
 

@@ -9,9 +9,9 @@ import (
 	"github.com/sabir-go/sabir/introspect"
 )
 
-// dependencyOn is what a service of a node depends on.
+// dependencyOn adds the node of the service that depends.
 type dependencyOn struct {
-	By string `json:"by"` // node of the service that depends
+	By string `json:"by"`
 	introspect.Dependency
 }
 

@@ -59,7 +59,7 @@ func Write(w io.Writer, a api.API, pkg string) error {
 
 func (f *file) printf(text string, args ...any) { fmt.Fprintf(&f.out, text, args...) }
 
-// head is what stands before the declarations, which say what they import.
+// head has the package clause and the imports. It is made last, since the declarations say what they import.
 func (f *file) head(pkg string) string {
 	var b strings.Builder
 	title := oneLine(f.api.Title)
