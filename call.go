@@ -359,15 +359,20 @@ func (b *binding[In, Out]) callGeneral(ctx context.Context, in In, options []Cal
 			return h.callWith(ctx, in, o)
 		}
 	}
-	var e endpoint
-	if p := b.endpoint.Load(); p != nil {
-		e = *p
-	}
-	e, err := b.node.endpointFor(e, b.action, &o)
+	e, err := b.find(&o)
 	if a, isRemote := e.(*remoteAction); isRemote && err == nil {
 		return callRemote[Out](ctx, a, in, o)
 	}
 	return callConverted[Out](ctx, e, err, in, o)
+}
+
+// find is the endpoint for a call with options.
+func (b *binding[In, Out]) find(o *callOptions) (endpoint, error) {
+	var e endpoint
+	if p := b.endpoint.Load(); p != nil {
+		e = *p
+	}
+	return b.node.endpointFor(e, b.action, o)
 }
 
 // follow takes the endpoint that the routing table now has for the name.

@@ -27,6 +27,8 @@ type Contract[In, Out any] struct {
 	name    string
 	options []ActionOption
 	bound   atomic.Pointer[binding[In, Out]] // of the node that called last
+
+	policies []Middleware // see With
 }
 
 // NewAction makes the contract of an action that is called by its full name: "users.get", or "v2.users.get". The options
@@ -90,6 +92,9 @@ func (c *Contract[In, Out]) Call(ctx context.Context, from Caller, in In, option
 	if h := b.handler.Load(); h != nil && len(options) == 0 {
 		return h.call(ctx, in)
 	}
+	if len(c.policies) > 0 {
+		return c.callGuarded(ctx, b, in, gather(options))
+	}
 	return b.callGeneral(ctx, in, options)
 }
 
@@ -98,6 +103,11 @@ func (c *Contract[In, Out]) Bind(from Caller) Func[In, Out] {
 	if c == nil || c.name == "" {
 		return func(context.Context, In, ...CallOption) (none Out, err error) {
 			return none, errNotAContract("NewAction")
+		}
+	}
+	if len(c.policies) > 0 {
+		return func(ctx context.Context, in In, options ...CallOption) (Out, error) {
+			return c.Call(ctx, from, in, options...)
 		}
 	}
 	return Bind[In, Out](from, c.name)

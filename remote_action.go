@@ -38,6 +38,7 @@ type remoteAction struct {
 	routes     string   // REST forms, as announced by the nodes that offer it
 	visibility string   // likewise
 	callers    sync.Map // type of a remoteCaller[In, Out] to it
+	guarded    sync.Map // weak pointer to a Contract to its *guarded; see Contract.With
 }
 
 // maxRemoteNames bounds the names that a node remembers besides those in its table.
@@ -151,24 +152,29 @@ func remoteCallerOf[In, Out any](a *remoteAction) *remoteCaller[In, Out] {
 	return known.(*remoteCaller[In, Out])
 }
 
-func (c *remoteCaller[In, Out]) call(ctx context.Context, in In, o callOptions) (out Out, err error) {
+func (c *remoteCaller[In, Out]) call(ctx context.Context, in In, o callOptions) (Out, error) {
+	return c.callThrough(ctx, in, o, c.target.chain, c.target.wrapped)
+}
+
+// callThrough makes the call through middlewares, and says whether there are any.
+func (c *remoteCaller[In, Out]) callThrough(ctx context.Context, in In, o callOptions, chain Handler, wrapped bool) (out Out, err error) {
 	own, failed := c.target.op.enter(ctx)
 	if failed != nil {
 		return out, failed
 	}
-	return c.callChain(own, in, o)
+	return c.callChain(own, in, o, chain, wrapped)
 }
 
 // callChain runs the call through the middlewares. ctx is its context.
-func (c *remoteCaller[In, Out]) callChain(ctx context.Context, in In, o callOptions) (out Out, err error) {
-	if o.timeout > 0 && (c.target.wrapped || c.target.remote != nil) { // a link keeps the time itself
+func (c *remoteCaller[In, Out]) callChain(ctx context.Context, in In, o callOptions, chain Handler, wrapped bool) (out Out, err error) {
+	if o.timeout > 0 && (wrapped || c.target.remote != nil) { // a link keeps the time itself
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.timeout)
 		defer cancel()
 	}
 	f := c.takeRequest()
 	f.action, f.options, f.in = c.target.action, o, in
-	err = f.attempt(ctx, c.target.chain)
+	err = f.attempt(ctx, chain)
 	if err == nil {
 		out = f.out
 	} else {

@@ -81,7 +81,7 @@ func (w *wrappedRemoteAction) serveInbound(in gateway.Inbound, format codec.Code
 // send is the inner end of the chain.
 func (w *wrappedRemoteAction) send(ctx context.Context, r *Request) (err error) {
 	j := r.typed.(*jsonRequest)
-	j.out, err = remoteCallerOf[stdjson.RawMessage, stdjson.RawMessage](w.remoteAction).callChain(ctx, j.in, r.options)
+	j.out, err = remoteCallerOf[stdjson.RawMessage, stdjson.RawMessage](w.remoteAction).callChain(ctx, j.in, r.options, w.remoteAction.chain, w.remoteAction.wrapped)
 	return err
 }
 

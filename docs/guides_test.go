@@ -258,6 +258,11 @@ func TestPoliciesOfTheGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer caller.Stop(context.WithoutCancel(t.Context()))
+	getItem := sabir.NewAction[string, int]("shop.item")
+	// doc: with
+	guarded := getItem.With(policy.Timeout(time.Second), policy.Breaker{}) // once; calls through it are guarded
+	// end
+	_ = guarded
 	// doc: breaker-states
 	var states policy.BreakerStates
 	sabir.Handle(shop, "pay", price, sabir.Use(policy.Breaker{States: &states}))

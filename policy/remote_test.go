@@ -98,3 +98,26 @@ func TestOptionsOutOfRangeFailCallsToOtherNodes(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestABreakerOfAContractOpensForTheCallsThroughIt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		sent := 0
+		node := start(t, sabir.WithUpstream(elsewhere(func(context.Context, *sabir.Request) error {
+			sent++
+			return errBusy
+		})))
+		get := sabir.NewAction[int, int]("far.away")
+		guarded := get.With(policy.Breaker{MinCalls: 2})
+		for range 2 {
+			if _, err := guarded.Call(t.Context(), node, 1); !errors.Is(err, errBusy) {
+				t.Fatal(err)
+			}
+		}
+		if _, err := guarded.Call(t.Context(), node, 1); !errors.Is(err, sabir.ErrBreakerOpen) || sent != 2 {
+			t.Errorf("got %v after %d calls", err, sent)
+		}
+		if _, err := get.Call(t.Context(), node, 1); !errors.Is(err, errBusy) {
+			t.Errorf("without the policy: %v", err)
+		}
+	})
+}
