@@ -39,6 +39,8 @@ func (h meshHost) Waiting() (list []membership.Waiting) {
 	return list
 }
 
+func (h meshHost) Drained() bool { return h.node.drained.Load() }
+
 // mayOffer measures what a service of this node adds to what the node offers. Its error is of a service that the other nodes would not
 // take: it would make the whole node invisible to them. A node without a cluster, or that offers nothing, has no limits.
 func (n *Node) mayOffer(p *published) (membership.Extent, error) {

@@ -53,6 +53,7 @@ type Node struct {
 	shares      bool                      // see PreferLocal
 	outlier     outlier.Settings          // see cluster.Outlier
 	health      atomic.Uint64             // counts the changes of which nodes are well
+	drained     atomic.Bool               // see Drain
 	mesh        atomic.Pointer[mesh.Mesh] // nil outside a cluster, and until the node joins one
 
 	remoteNames   *recent.Cache[string, *remoteAction]      // of names that are in no table

@@ -29,7 +29,7 @@ func (n *Node) Info() introspect.Node {
 	since := n.started
 	n.tableLock.Unlock()
 	info := introspect.Node{ID: n.id, State: n.State().String(), Since: since, Codecs: n.acceptedFormats(), Host: hostname(), PID: processID,
-		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Services: len(t.byFull), Actions: actions, AdminAddr: n.AdminAddr()}
+		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Services: len(t.byFull), Actions: actions, AdminAddr: n.AdminAddr(), Drained: n.drained.Load()}
 	used := n.memory.Usage()
 	info.Memory = &introspect.Memory{Waiting: used.Bytes, Streams: used.Streams, Limit: used.Limit, Refused: used.Refused, Ended: used.Ended}
 	if m := n.mesh.Load(); m != nil {
@@ -46,8 +46,11 @@ func (n *Node) Nodes() []introspect.Node {
 	list := []introspect.Node{n.Info()}
 	leftOut := n.leftOut()
 	if m := n.mesh.Load(); m != nil {
+		view := n.table.Load().view
 		for _, other := range m.Nodes() {
-			list = append(list, remoteNodeInfo(other))
+			info := remoteNodeInfo(other)
+			info.Drained = view.Drained(other.ID)
+			list = append(list, info)
 		}
 	}
 	list = n.foreign.list(list)
@@ -94,6 +97,14 @@ func newNodeService(n *Node) *Service {
 		Doc("compares what the services of the node depend on with what is offered"))
 	Handle(s, "http", func(context.Context, Empty) ([]introspect.Reachable, error) { return n.reachable(), nil },
 		Doc("lists what the node answers over HTTP, and to whom"))
+	Handle(s, "drain", func(context.Context, Empty) (Empty, error) {
+		n.Drain()
+		return Empty{}, nil
+	}, Doc("has calls and events go to other nodes where there are some, until the node is undrained or starts anew"), ClusterOnly(), Idempotent())
+	Handle(s, "undrain", func(context.Context, Empty) (Empty, error) {
+		n.Undrain()
+		return Empty{}, nil
+	}, Doc("has calls and events come again to the node"), ClusterOnly(), Idempotent())
 	Handle(s, "emit", func(ctx context.Context, in introspect.EmitRequest) (Empty, error) {
 		if in.Broadcast {
 			return Empty{}, Broadcast(ctx, n, in.Event, in.Payload)

@@ -109,7 +109,7 @@ func (r *readiness) results(ctx context.Context, n *Node) []introspect.Check {
 
 // Ready returns nil if calls should be sent to this node, as GET /ready does. The error is [ErrServiceUnavailable] and says what is
 // wrong: the node does not run; services that its own depend on, see [DependsOn], are missing (its Data has their names as a list,
-// "missing"); or a check of the function [Ready] or of an extension failed (its Data has the names as a list, "checks"). A node that is
+// "missing"); the node is drained, see [Node.Drain]; or a check of the function [Ready] or of an extension failed (its Data has the names as a list, "checks"). A node that is
 // not ready takes calls all the same, as far as it can.
 func (n *Node) Ready(ctx context.Context) error {
 	_, err := n.checkReadiness(ctx)
@@ -130,6 +130,9 @@ func (n *Node) checkReadiness(ctx context.Context) ([]introspect.Check, error) {
 		return nil, n.notReady("the node is "+state.String(), nil)
 	}
 	list := n.readiness.results(ctx, n)
+	if n.drained.Load() {
+		return list, n.notReady("the node is drained", nil)
+	}
 	var names, texts []string
 	for _, c := range list {
 		if c.Error != "" {

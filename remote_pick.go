@@ -49,7 +49,7 @@ type providers struct {
 	well       atomic.Pointer[choice]
 }
 
-// choice is those of the providers that calls go to: neither left out nor suspected. There is always one.
+// choice is those of the providers that calls go to: neither left out nor suspected nor drained. There is always one.
 type choice struct {
 	version    uint64 // of Node.health
 	nodes      []provider
@@ -87,12 +87,17 @@ func (p *providers) known(one *provider) *outlier.Record {
 }
 
 // choose returns the present choice. It is made anew after a change only.
-func (p *providers) choose(health *atomic.Uint64) *choice {
-	version := health.Load() // before the states: a change meanwhile makes the next call choose again
+func (p *providers) choose(n *Node) *choice {
+	version := n.health.Load() // before the states: a change meanwhile makes the next call choose again
 	if c := p.well.Load(); c != nil && c.version == version {
 		return c
 	}
-	nodes := p.filter(func(one *provider) bool { return one.record.Takes() && one.reachable() && !one.suspected() })
+	nodes := p.filter(func(one *provider) bool {
+		return one.record.Takes() && one.reachable() && !one.suspected() && !n.isDrained(one)
+	})
+	if len(nodes) == 0 {
+		nodes = p.filter(func(one *provider) bool { return one.record.Takes() && one.reachable() && !one.suspected() })
+	}
 	if len(nodes) == 0 {
 		nodes = p.filter(func(one *provider) bool { return one.reachable() && !one.suspected() })
 	}
@@ -174,7 +179,7 @@ func (a *remoteAction) pick(o *callOptions, v *avoided) (provider, error) {
 	case len(all.nodes) == 1 && !v.strict:
 		return all.nodes[0], nil
 	}
-	well := all.choose(&a.op.node.health)
+	well := all.choose(a.op.node)
 	if v.none() {
 		p := well.nodes[slices.Index(well.candidates, a.balancer.Pick(well.candidates, o.key))]
 		if p.record.OnTrial() {

@@ -162,6 +162,7 @@ func (n *Node) rebuildTables() {
 	n.events.follow(view)
 	old := n.table.Load()
 	n.setTable(n.newTable(old.byFull, view, old))
+	n.health.Add(1) // since a node may have been drained: calls choose anew
 }
 
 // setTable replaces the table. The bound names must get their new endpoints first: a caller that finds a service in the

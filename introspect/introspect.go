@@ -48,6 +48,8 @@ type Node struct {
 	// Refused counts what the node took from nobody, since its start. $node.info has it, and the node that is asked for $node.nodes of itself.
 	Refused Refused `json:"refused,omitzero"`
 
+	Drained bool `json:"drained,omitempty"` // calls and events go to other nodes where there are some, see sabir.Node.Drain
+
 	// As the node that was asked sees it by its own calls; empty for itself.
 	Silent  bool      `json:"silent,omitempty"`  // it answers nothing for the moment: calls prefer others
 	LeftOut []LeftOut `json:"leftOut,omitempty"` // actions of it that get no calls for a while

@@ -92,6 +92,8 @@ func (s *surveyed) shownState() string {
 		switch {
 		case s.Silent:
 			return "silent"
+		case s.Drained:
+			return "drained"
 		case s.NotReady != "":
 			return "not ready" + s.failedChecks()
 		}
@@ -155,7 +157,7 @@ func (g *clusterClient) probe(ctx context.Context, s *surveyed, times int) {
 		if took := time.Since(start); s.RTT == 0 || took < s.RTT {
 			s.RTT = took
 		}
-		s.State, s.Load, s.Refused, s.Memory = info.State, info.Load, info.Refused, info.Memory
+		s.State, s.Load, s.Refused, s.Memory, s.Drained = info.State, info.Load, info.Refused, info.Memory, info.Drained
 		s.NotReady, s.Checks, s.AdminAddr = info.NotReady, info.Checks, info.AdminAddr
 		s.Load.InFlight = max(0, info.Load.InFlight-1) // without the question itself
 	}

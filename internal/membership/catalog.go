@@ -18,9 +18,10 @@ type Catalog struct {
 	Version  uint64    `json:"version"`            // grows with each change in one run of the node
 	Services []Service `json:"services,omitempty"`
 	Waiting  []Waiting `json:"waiting,omitempty"` // services that have not started: nobody can call them
+	Drained  bool      `json:"drained,omitempty"` // calls and events that can go to other nodes shall
 
 	// Of a difference, see Since: the version that it is to, and the services of that which are not offered any more. Services has those
-	// that came or changed, and Waiting all that wait. A whole catalog has neither.
+	// that came or changed; Waiting and Drained are as they are now. A whole catalog has neither.
 	Base uint64       `json:"base,omitempty"`
 	Gone []ServiceKey `json:"gone,omitempty"`
 

@@ -29,6 +29,7 @@ func (h *host) Rebuild(*membership.View) {
 	}
 }
 func (host) Waiting() []membership.Waiting { return nil }
+func (host) Drained() bool                 { return false }
 func (host) Members(context.Context, string) ([]membership.Member, error) {
 	return nil, errors.New("not asked")
 }

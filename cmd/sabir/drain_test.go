@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+)
+
+func TestANodeIsDrainedAndUndrained(t *testing.T) {
+	address := freePort(t)
+	serve := func(name string) *sabir.Service {
+		s := sabir.NewService(name)
+		sabir.Handle(s, "get", func(context.Context, sabir.Empty) (int, error) { return 1, nil })
+		return s
+	}
+	startMember(t, "a", address, serve("users"), serve("stock"))
+	startMember(t, "b", address, serve("users"))
+	got := sabirRun(t, "drain", "a", "--join", address)
+	if got.code != exitOK || !strings.Contains(got.out, "a is drained, with 0 calls in flight\n") || !strings.Contains(got.out, "no other node offers stock: their calls still come") {
+		t.Errorf("%+v", got)
+	}
+	if got := sabirRun(t, "nodes", "--join", address); !strings.Contains(got.out, "a     drained") {
+		t.Errorf("%+v", got)
+	}
+	if result := oneJSON[drainResult](t, sabirRun(t, "undrain", "a", "--join", address, "--json").out); result.Drained || result.Node != "a" {
+		t.Errorf("%+v", result)
+	}
+	if got := sabirRun(t, "nodes", "--join", address); strings.Contains(got.out, "drained") {
+		t.Errorf("%+v", got)
+	}
+	if got := sabirRun(t, "drain", "nobody", "--join", address); got.code == exitOK || !strings.Contains(got.errOut, "nobody") {
+		t.Errorf("%+v", got)
+	}
+	if got := sabirRun(t, "drain", "a"); got.code != exitUsage || !strings.Contains(got.errOut, "drain needs a cluster") {
+		t.Errorf("%+v", got)
+	}
+}
