@@ -224,6 +224,6 @@ func (h *eventHandler[T]) finish(ctx context.Context) error {
 }
 
 func (n *Node) logEvent(ctx context.Context, at *delivery, err error) {
-	n.log.ErrorContext(ctx, "event handler failed", "node", n.id, "event", at.op.name, "request", RequestIDFromContext(ctx), "service", at.op.service,
+	n.log.ErrorContext(ctx, "event handler failed", "node", n.id, "event", at.op.name, "request_id", RequestIDFromContext(ctx), "service", at.op.service,
 		"pattern", at.receiver.subscription().Pattern, "error", AsError(err))
 }

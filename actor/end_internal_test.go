@@ -145,7 +145,7 @@ func TestThatMessagesOfAPeerAreNotUnderstoodIsLoggedOnceASecond(t *testing.T) {
 		}
 		time.Sleep(warnEvery)
 		peer.logUnreadable(d, errMalformed)
-		if len(log.text) != 2 || !strings.Contains(log.text[0], "notLogged=0") || !strings.Contains(log.text[1], "notLogged=999") {
+		if len(log.text) != 2 || !strings.Contains(log.text[0], "not_logged=0") || !strings.Contains(log.text[1], "not_logged=999") {
 			t.Errorf("logged: %q", log.text)
 		}
 		if lost := s.Stats(); lost.NotHandled != 1001 {

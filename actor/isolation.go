@@ -119,7 +119,7 @@ func (f *faults) log(what, kind, detail, stack string) {
 		f.suppressed++
 		return
 	}
-	f.system.log.Error("code of a value failed", "in", what, "type", kind, "panic", detail, "stack", stack, "notLogged", f.suppressed)
+	f.system.log.Error("code of a value failed", "in", what, "type", kind, "panic", detail, "stack", stack, "not_logged", f.suppressed)
 	f.logged, f.suppressed = now, 0
 }
 

@@ -168,7 +168,7 @@ func (s *session) warnUnreadable(d *declared, err error) {
 		s.suppressed++
 		return
 	}
-	s.system.log.Warn("message from another node not understood", "node", s.node, "type", d.name, "error", err, "notLogged", s.suppressed)
+	s.system.log.Warn("message from another node not understood", "node", s.node, "type", d.name, "error", err, "not_logged", s.suppressed)
 	s.lastWarned, s.suppressed = now, 0
 }
 

@@ -57,7 +57,7 @@ func (r *runner) handle(d *engine.Delivery) {
 func (r *runner) goexitError(d *engine.Delivery) error {
 	err := r.broker.failure(sabir.ErrPanic, "the handler of %s in %s ended its goroutine", r.spec.Name, r.service.Name())
 	r.log.Error("channel: a handler, or code of the message, ended its goroutine",
-		"message", d.ID, "request", d.Request, "stack", string(debug.Stack()))
+		"message", d.ID, "request_id", d.Request, "stack", string(debug.Stack()))
 	return err
 }
 
@@ -80,7 +80,7 @@ func (r *runner) settle(d *engine.Delivery, err error) (done bool) {
 	default:
 		after := r.backoff(d.Attempt)
 		r.log.Warn("channel: handler failed; the message comes again",
-			"message", d.ID, "attempt", d.Attempt, "after", after, "request", d.Request, "error", sabir.AsError(err))
+			"message", d.ID, "attempt", d.Attempt, "after", after, "request_id", d.Request, "error", sabir.AsError(err))
 		r.retry(d, after)
 	}
 	return false
@@ -171,7 +171,7 @@ func (r *runner) deadLetter(d *engine.Delivery, reason error) bool {
 		}
 	}
 	r.log.Error("channel: a message became a dead letter", "message", d.ID,
-		"attempts", d.Attempt, "dead letters", r.DeadLettersTo, "request", d.Request, "error", e)
+		"attempts", d.Attempt, "dead_letters", r.DeadLettersTo, "request_id", d.Request, "error", e)
 	return true
 }
 

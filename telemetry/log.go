@@ -140,7 +140,7 @@ func (l *logs) start(ctx context.Context) time.Time {
 func (l *logs) ended(ctx context.Context, what string, start time.Time, err error) {
 	var attrs []slog.Attr
 	if !start.IsZero() {
-		attrs = append(attrs, slog.Duration("took", time.Since(start)))
+		attrs = append(attrs, slog.Float64("duration_ms", float64(time.Since(start).Microseconds())/1000))
 	}
 	if err == nil {
 		l.log.LogAttrs(ctx, l.each.Level(), what, attrs...)

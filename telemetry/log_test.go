@@ -125,7 +125,7 @@ func TestEachCallLogsEveryCallAtItsLevel(t *testing.T) {
 		if len(lines) != c.lines {
 			t.Fatalf("at %v: %d lines, want %d", c.least, len(lines), c.lines)
 		}
-		if c.lines == 4 && (lines[0]["msg"] != "call" || lines[0]["level"] != "DEBUG" || lines[0]["took"] == nil ||
+		if c.lines == 4 && (lines[0]["msg"] != "call" || lines[0]["level"] != "DEBUG" || lines[0]["duration_ms"] == nil ||
 			lines[1]["msg"] != "call failed" || lines[1]["level"] != "DEBUG" || lines[2]["level"] != "ERROR" || lines[3]["msg"] != "event") {
 			t.Errorf("the lines are %v", lines)
 		}

@@ -74,7 +74,7 @@ func (s *server) panicError(err error, id string) *sabir.Error {
 	if !ok {
 		return nil
 	}
-	s.node.Log().Error("http panicked", "request", id, "error", err.Error(), "panic", detail, "stack", string(bytes.TrimSpace(stack)))
+	s.node.Log().Error("http panicked", "request_id", id, "error", err.Error(), "panic", detail, "stack", string(bytes.TrimSpace(stack)))
 	return &sabir.Error{Code: sabir.CodeInternal, Name: sabir.ErrPanic.Name, Message: internalMessage(id)}
 }
 
@@ -108,7 +108,7 @@ func (s *server) appendProblem(dst []byte, p problem) []byte {
 		})
 		if err != nil {
 			detail, stack, _ := isolate.Panicked(err)
-			s.node.Log().Error("the data of an error cannot be written as JSON", "request", p.RequestID, "error", p.Name, "reason", err,
+			s.node.Log().Error("the data of an error cannot be written as JSON", "request_id", p.RequestID, "error", p.Name, "reason", err,
 				"panic", detail, "stack", string(stack))
 		}
 	}

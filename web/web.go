@@ -181,7 +181,7 @@ func (s *server) serve() {
 	defer close(s.served)
 	err := s.engine.Serve(s.listener)
 	if err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) && !s.stopping.Load() {
-		s.node.Log().Error("http stopped serving", "addr", s.HTTPAddr(), "error", err)
+		s.node.Log().Error("http stopped serving", "address", s.HTTPAddr(), "error", err)
 	}
 }
 

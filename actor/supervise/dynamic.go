@@ -184,7 +184,7 @@ func (s *dynamic[A]) left(p *actor.Process, pid actor.PID, reason error) {
 	}
 	again := s.each.Restart.again(reason)
 	if !peaceful(reason) {
-		p.Log().Warn("a child ended", "childPID", pid.String(), "reason", reason, "restart", again)
+		p.Log().Warn("a child ended", "child_pid", pid.String(), "reason", reason, "restart", again)
 	}
 	switch {
 	case again && s.allowed(p, reason):

@@ -171,7 +171,7 @@ func (s *supervisor) left(p *actor.Process, pid actor.PID, reason error) {
 func (s *supervisor) ended(p *actor.Process, c *child, pid actor.PID, reason error) {
 	again := c.Restart.again(reason)
 	if !peaceful(reason) {
-		p.Log().Warn("a child ended", "child", c.ID, "childPID", pid.String(), "reason", reason, "restart", again)
+		p.Log().Warn("a child ended", "child", c.ID, "child_pid", pid.String(), "reason", reason, "restart", again)
 	}
 	if again {
 		s.failed(p, c, reason, false)

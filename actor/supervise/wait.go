@@ -87,5 +87,5 @@ func endAll(p *actor.Process, children []*child) {
 }
 
 func logLost(p *actor.Process, id string, pid actor.PID) {
-	p.Log().Error("a child was killed, but a callback of it does not return: the supervisor goes on without it", "child", id, "childPID", pid.String())
+	p.Log().Error("a child was killed, but a callback of it does not return: the supervisor goes on without it", "child", id, "child_pid", pid.String())
 }

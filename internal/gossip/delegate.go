@@ -112,7 +112,7 @@ func (p *gossipDelegate) dispute(other membership.Member) {
 	const settled = time.Minute
 	if now := time.Now(); now.Sub(p.started) > settled && now.Sub(p.disputed) > settled {
 		p.disputed = now
-		p.log.Error("another node seems to use this node's id: give each its own", "node", p.self.ID, "address", p.self.Addr, "other address", other.Addr)
+		p.log.Error("another node seems to use this node's id: give each its own", "node", p.self.ID, "address", p.self.Addr, "other_address", other.Addr)
 	}
 }
 

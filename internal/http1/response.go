@@ -36,7 +36,7 @@ func (s *Server) appendResponse(out []byte, x *exchange.Exchange, last bool) (_ 
 	}
 	if status < lowestStatus || status > highestStatus {
 		x.Keep()
-		s.log.Error("http handler gave an answer with a status that cannot be", "status", status, "path", x.Path, "request", x.ID)
+		s.log.Error("http handler gave an answer with a status that cannot be", "status", status, "path", x.Path, "request_id", x.ID)
 		status, x.Out = http.StatusInternalServerError, x.Out[:0]
 	}
 	bodied := status != http.StatusNoContent && status != http.StatusNotModified // RFC 9110, sections 15.3.5 and 15.4.5
@@ -56,7 +56,7 @@ func (s *Server) appendResponse(out []byte, x *exchange.Exchange, last bool) (_ 
 	for _, f := range x.Answer.Fields() {
 		if owned(f.Name) {
 			x.Keep()
-			s.log.Warn("http handler set a header that is the server's: it was left out", "header", strings.Clone(f.Name), "path", x.Path, "request", x.ID)
+			s.log.Warn("http handler set a header that is the server's: it was left out", "header", strings.Clone(f.Name), "path", x.Path, "request_id", x.ID)
 			continue
 		}
 		out = s.appendLine(out, f.Name, f.Value, x)
@@ -97,7 +97,7 @@ func (s *Server) appendValue(out []byte, name, value string, x *exchange.Exchang
 
 func (s *Server) leftOut(name string, x *exchange.Exchange) {
 	x.Keep()
-	s.log.Warn("http handler set a header that cannot be written: it was left out", "header", strings.Clone(name), "path", x.Path, "request", x.ID)
+	s.log.Warn("http handler set a header that cannot be written: it was left out", "header", strings.Clone(name), "path", x.Path, "request_id", x.ID)
 }
 
 // owned reports whether only the server may set the header: it frames the response, or is set already.

@@ -75,7 +75,7 @@ func (m *Mesh) takeOverAddress() {
 		}
 		m.takenOver = l
 		m.mu.Unlock()
-		m.log.Info("the shared address is taken over", "node", m.config.Node, "addr", m.config.Address)
+		m.log.Info("the shared address is taken over", "node", m.config.Node, "address", m.config.Address)
 		m.acceptLoop(l)
 		return
 	}

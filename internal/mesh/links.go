@@ -43,7 +43,7 @@ func (m *Mesh) AddLink(conn net.Conn, with wire.Peer) {
 	if draining {
 		l.GoAway() // the peer may have sent calls since the handshake: it sends no more, and Drain waits for these
 	}
-	m.log.Debug("linked", "node", m.config.Node, "peer", p.ID, "addr", info.Addr)
+	m.log.Debug("linked", "node", m.config.Node, "peer", p.ID, "address", info.Addr)
 	m.sendCatalog(l)
 	wake(m.update) // its catalog may have come before
 }

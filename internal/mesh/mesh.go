@@ -83,7 +83,7 @@ func New(host Host, config Config) (*Mesh, error) {
 	m.forged = seal.NewRefusals(m.log.With("node", config.Node))
 	if config.Plain {
 		m.log.Warn("links are not encrypted: the address has plain=1, so whoever is between two nodes that both have it can read and change what they send",
-			"node", config.Node, "addr", m.redactedAddress())
+			"node", config.Node, "address", m.redactedAddress())
 	}
 	return m, nil
 }

@@ -132,7 +132,7 @@ func (p *Peer) keepLinked(ctx context.Context) {
 				m.membership.Failed(p.ID)
 			}
 		}
-		m.log.Debug("link not made", "node", m.config.Node, "peer", p.ID, "addr", addr, "error", err)
+		m.log.Debug("link not made", "node", m.config.Node, "peer", p.ID, "address", addr, "error", err)
 		sleep(ctx, pause/2+rand.N(pause/2))
 		pause = min(2*pause, maxRedialPause)
 	}

@@ -55,7 +55,7 @@ func (r *refusals) flush() {
 			delete(r.counts, cause)
 			continue
 		}
-		r.log.Warn("connections refused", "node", r.node, "cause", cause, "count", known.more, "last from", known.from, "error", known.err)
+		r.log.Warn("connections refused", "node", r.node, "cause", cause, "count", known.more, "last_from", known.from, "error", known.err)
 		r.counts[cause] = &refusal{}
 	}
 }

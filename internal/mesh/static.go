@@ -42,7 +42,7 @@ func (m *Mesh) identify(ctx context.Context, addr string) bool {
 		return true
 	}
 	if err != nil {
-		m.log.Debug("static address not reached", "node", m.config.Node, "addr", addr, "error", err)
+		m.log.Debug("static address not reached", "node", m.config.Node, "address", addr, "error", err)
 		return false
 	}
 	info, err := parseInfo(with.About)

@@ -54,7 +54,7 @@ func (s *Server) warn(ctx context.Context, name string, log *slog.Logger) {
 		return
 	}
 	if policy := settings["maxmemory-policy"]; strings.HasPrefix(policy, "allkeys") {
-		log.Warn("redis: this server throws away what it keeps when its memory is full; set maxmemory-policy noeviction", "address", name, "maxmemory-policy", policy)
+		log.Warn("redis: this server throws away what it keeps when its memory is full; set maxmemory-policy noeviction", "address", name, "maxmemory_policy", policy)
 	}
 	switch {
 	case settings["appendonly"] == "no":

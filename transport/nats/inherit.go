@@ -24,7 +24,7 @@ func (e *embedded) inherit(ctx context.Context) {
 		if err != nil {
 			continue // a port is taken, as a rule
 		}
-		slog.Info("embedded NATS server: the ports of the address are taken over", "node", e.config.Name, "addr", e.address.Name)
+		slog.Info("embedded NATS server: the ports of the address are taken over", "node", e.config.Name, "address", e.address.Name)
 		<-ctx.Done()
 		s.Shutdown()
 		s.WaitForShutdown()

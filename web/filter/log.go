@@ -68,12 +68,12 @@ func (l *accessLog) after(x *exchange.Exchange) {
 	}
 	attrs = append(attrs, slog.Int("status", code), slog.Int("bytes", len(x.Out)))
 	if began, ok := l.shard(x).end(x); ok {
-		attrs = append(attrs, slog.Duration("took", time.Since(began)))
+		attrs = append(attrs, slog.Float64("duration_ms", float64(time.Since(began).Microseconds())/1000))
 	}
 	if client := x.Client(); client.IsValid() {
 		attrs = append(attrs, slog.String("from", client.String()))
 	}
-	attrs = append(attrs, slog.String("request", x.ID))
+	attrs = append(attrs, slog.String("request_id", x.ID))
 	if action := actionOf(x); action != nil {
 		attrs = append(attrs, slog.String("action", action.Name))
 	}
