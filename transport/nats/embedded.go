@@ -151,8 +151,8 @@ func (e *embedded) try(ctx context.Context) error {
 	}
 	first, err := e.first(ctx)
 	switch {
-	case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF):
-		return errAgain
+	case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF):
+		return errAgain // it ends, wherever in the connection's beginning that showed
 	case err != nil:
 		return err
 	case strings.HasPrefix(first, storeName):
