@@ -41,7 +41,7 @@ var partOf = map[string]string{
 	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
 	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel/engine", "storetest": "actor",
 	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "isolate": "web", "browsertest": "web", "httpstream": "web", "principal": "web", "protocol": "web",
-	"gossip": "internal/membership", "typescript": "gen", "protofile": "gen", "gofile": "gen",
+	"inbound": "bridge", "gossip": "internal/membership", "typescript": "gen", "protofile": "gen", "gofile": "gen",
 }
 
 const module = "github.com/sabir-go/sabir"

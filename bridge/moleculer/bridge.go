@@ -11,6 +11,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/inbound"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -28,16 +29,16 @@ type bridge struct {
 	ctx     context.Context // ends with the bridge
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	serving inFlight
+	serving inbound.Calls
 
-	open    atomic.Bool // calls are let in: see inbound
+	open    atomic.Bool // calls are let in: see asGateway
 	exposed atomic.Pointer[exposed]
 	changed chan struct{} // what is exposed may have changed
 
 	info  ownInfo
 	peers peers
 	calls pendingCalls
-	drops drops
+	drops inbound.Drops
 }
 
 func newBridge(c config) *bridge {
@@ -170,7 +171,7 @@ func (b *bridge) checkID(ctx context.Context) error {
 func (b *bridge) withdraw(ctx context.Context) error {
 	b.open.Store(false)
 	b.announce()
-	return b.serving.wait(ctx)
+	return b.serving.Wait(ctx)
 }
 
 // Stop leaves.
@@ -199,7 +200,7 @@ func (b *bridge) appendHead(dst []byte, version string) []byte {
 // publish sends a packet. One that cannot be sent is lost, as are those that no node receives: each call that waits for an answer has a time limit.
 func (b *bridge) publish(topic string, packet []byte) {
 	if err := b.broker.Publish(b.prefix+topic, packet); err != nil && !b.down.Load() {
-		b.drops.note(b, "a packet could not be sent", topic, err)
+		b.note("a packet could not be sent", topic, err)
 	}
 }
 
@@ -242,70 +243,7 @@ func (b *bridge) beat() {
 	}
 }
 
-// inFlight counts the calls that are served.
-type inFlight struct {
-	mu    sync.Mutex
-	count int
-	idle  chan struct{} // closed when count is 0; nil while nobody waits
-}
-
-// maxServing bounds the calls and events of Moleculer nodes that are served at once.
-const maxServing = 10_000
-
-func (f *inFlight) begin() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.count >= maxServing {
-		return false
-	}
-	f.count++
-	return true
-}
-
-func (f *inFlight) end() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.count--; f.count == 0 && f.idle != nil {
-		close(f.idle)
-		f.idle = nil
-	}
-}
-
-func (f *inFlight) wait(ctx context.Context) error {
-	f.mu.Lock()
-	if f.count == 0 {
-		f.mu.Unlock()
-		return nil
-	}
-	if f.idle == nil {
-		f.idle = make(chan struct{})
-	}
-	idle := f.idle
-	f.mu.Unlock()
-	select {
-	case <-idle:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// drops logs packets that were refused, the first and then once in a while, since anybody at the broker can send them.
-type drops struct {
-	mu    sync.Mutex
-	count int
-	last  time.Time
-}
-
-const dropInterval = 10 * time.Second
-
-func (d *drops) note(b *bridge, what, topic string, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.count++
-	if time.Since(d.last) < dropInterval {
-		return
-	}
-	b.node.Log().Warn(what, "node", b.id, "topic", topic, "error", err, "count", d.count)
-	d.count, d.last = 0, time.Now()
+// note logs what was dropped of the topic.
+func (b *bridge) note(what, topic string, err error) {
+	b.drops.Note(b.node.Log(), what, "node", b.id, "topic", topic, "error", err)
 }

@@ -9,22 +9,16 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/internal/admission"
-	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/internal/inbound"
 )
 
 // Moleculer's meta has values of any kind, metadata has texts. A text stays as it is; another value is its JSON, and the key documentsKey
 // has the names of those, so that they go on to Moleculer nodes as what they were.
 const documentsKey = "moleculer-json"
 
-const (
-	maxMeta      = 64       // members of meta
-	maxMetaBytes = 32 << 10 // of its JSON
-)
-
 // reserved are the keys of metadata that only nodes of the cluster may set.
 func reserved(key string) bool {
-	return key == identity.PrincipalKey || key == admission.MetadataKey || key == documentsKey || strings.HasPrefix(key, "$")
+	return inbound.Reserved(key) || key == documentsKey
 }
 
 // metadataOf reads meta. The error is of one that is no object, or too large.
@@ -32,15 +26,15 @@ func metadataOf(meta raw) (map[string]string, error) {
 	if len(meta) == 0 || string(meta) == "{}" || string(meta) == "null" {
 		return nil, nil
 	}
-	if len(meta) > maxMetaBytes {
-		return nil, sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrHeadTooLarge.Name, "meta has %d bytes: %d is the limit", len(meta), maxMetaBytes)
+	if len(meta) > inbound.MaxMetadataBytes {
+		return nil, sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrHeadTooLarge.Name, "meta has %d bytes: %d is the limit", len(meta), inbound.MaxMetadataBytes)
 	}
 	var members map[string]raw
 	if err := json.Decode(meta, &members); err != nil {
 		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "meta cannot be read: %w", err)
 	}
-	if len(members) > maxMeta {
-		return nil, sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrHeadTooLarge.Name, "meta has %d members: %d is the limit", len(members), maxMeta)
+	if len(members) > inbound.MaxMetadata {
+		return nil, sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrHeadTooLarge.Name, "meta has %d members: %d is the limit", len(members), inbound.MaxMetadata)
 	}
 	pairs := make(map[string]string, len(members)+1)
 	var documents []string
@@ -120,7 +114,7 @@ func (m *Meta) set(name string, value raw) {
 	if m.members == nil {
 		m.members = make(map[string]raw)
 	}
-	if _, known := m.members[name]; known || len(m.members) < maxMeta {
+	if _, known := m.members[name]; known || len(m.members) < inbound.MaxMetadata {
 		m.members[name] = value
 	}
 }

@@ -88,16 +88,16 @@ func Bridge(options ...Option) BridgeOption {
 		o(&c)
 	}
 	b := newBridge(c)
-	return BridgeOption{sabir.Options(sabir.WithExtension(b), sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) { return inbound{b}, nil }))}
+	return BridgeOption{sabir.Options(sabir.WithExtension(b), sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) { return asGateway{b}, nil }))}
 }
 
-// inbound is the bridge as a gateway: it lets calls in when the node's services run, and no more before they stop.
-type inbound struct{ *bridge }
+// asGateway is the bridge as a gateway: it lets calls in when the node's services run, and no more before they stop.
+type asGateway struct{ *bridge }
 
-func (i inbound) Start(context.Context) error {
+func (i asGateway) Start(context.Context) error {
 	i.open.Store(true)
 	i.announce()
 	return nil
 }
 
-func (i inbound) Stop(ctx context.Context) error { return i.withdraw(ctx) }
+func (i asGateway) Stop(ctx context.Context) error { return i.withdraw(ctx) }

@@ -19,12 +19,12 @@ import (
 // takeInfo takes what another node offers. A forged one harms nobody but the node of its name, as for Moleculer's own nodes.
 func (b *bridge) takeInfo(data []byte) {
 	if len(data) > membership.MaxCatalog {
-		b.drops.note(b, "a packet was refused", "INFO", fmt.Errorf("it has %d bytes: %d is the limit", len(data), membership.MaxCatalog))
+		b.note("a packet was refused", "INFO", fmt.Errorf("it has %d bytes: %d is the limit", len(data), membership.MaxCatalog))
 		return
 	}
 	var info infoPacket
 	if err := decode(data, &info); err != nil {
-		b.drops.note(b, "a packet was refused", "INFO", err)
+		b.note("a packet was refused", "INFO", err)
 		return
 	}
 	if info.Sender == b.id {
@@ -60,7 +60,7 @@ func (b *bridge) putPeer(info *infoPacket) {
 	if added && len(b.peers.known) >= maxPeers {
 		b.peers.mu.Unlock()
 		p.gone()
-		b.drops.note(b, "a node was refused", "INFO", fmt.Errorf("%d nodes are known, which is all there may be", maxPeers))
+		b.note("a node was refused", "INFO", fmt.Errorf("%d nodes are known, which is all there may be", maxPeers))
 		return
 	}
 	p.version, p.seq, p.info = info.Version, info.Seq, *info

@@ -128,7 +128,7 @@ func (b *bridge) look() {
 func (b *bridge) ask(p *peer, now time.Time) {
 	packet := append(appendTime(append(b.appendHead(nil, p.version), `,"time":`...), now), `,"id":"look"}`...)
 	if err := b.broker.Probe(b.prefix+"PING."+p.id, packet); err != nil {
-		b.drops.note(b, "a packet could not be sent", "PING."+p.id, err)
+		b.note("a packet could not be sent", "PING."+p.id, err)
 	}
 }
 
@@ -187,7 +187,7 @@ func (b *bridge) takePong(data []byte) {
 // read reads a packet of another node. One that is broken, of another version, or the node's own, is not for this node.
 func (b *bridge) read(topic string, data []byte, packet interface{ sentBy() *head }) bool {
 	if err := decode(data, packet); err != nil {
-		b.drops.note(b, "a packet was refused", topic, err)
+		b.note("a packet was refused", topic, err)
 		return false
 	}
 	h := packet.sentBy()

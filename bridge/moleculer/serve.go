@@ -42,12 +42,12 @@ func (b *bridge) takeRequest(data []byte) {
 		}
 		return
 	}
-	if !b.serving.begin() {
+	if !b.serving.Begin() {
 		b.refuse(&r, sabir.NewError(sabir.ErrTooManyCalls.Code, sabir.ErrTooManyCalls.Name, "the node serves as many calls of Moleculer nodes as it takes").AsRetryable())
 		return
 	}
 	go func() {
-		defer b.serving.end()
+		defer b.serving.End()
 		b.serve(&r)
 	}()
 }
@@ -173,12 +173,12 @@ func (b *bridge) takeEvent(data []byte) {
 		return
 	}
 	b.noticed(e.Sender)
-	if !b.serving.begin() {
-		b.drops.note(b, "an event was refused", e.Event, sabir.ErrTooManyCalls)
+	if !b.serving.Begin() {
+		b.note("an event was refused", e.Event, sabir.ErrTooManyCalls)
 		return
 	}
 	go func() {
-		defer b.serving.end()
+		defer b.serving.End()
 		b.receive(&e)
 	}()
 }
@@ -203,7 +203,7 @@ func (b *bridge) receive(e *event) {
 		err = b.node.ReceiveEvent(in, e.Event, groups, e.Broadcast, format, present(e.Data))
 	}
 	if err != nil {
-		b.drops.note(b, "an event of a Moleculer node was not handled", e.Event, err)
+		b.note("an event of a Moleculer node was not handled", e.Event, err)
 	}
 }
 
