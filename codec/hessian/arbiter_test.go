@@ -2,11 +2,7 @@ package hessian_test
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -256,25 +252,10 @@ func javaArbiter(t *testing.T) func(args ...string) string {
 	if err != nil {
 		brokers.NotTested(t, "against Java: no JDK here (%v): install default-jdk-headless, 17 or later", err)
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
-	cache = filepath.Join(cache, "sabir-test-jars")
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	var path []string
-	for jar, sum := range jars {
-		file := filepath.Join(cache, filepath.Base(jar))
-		if err := ensureJar(file, jar, sum); err != nil {
-			brokers.NotTested(t, "against Java: Maven Central cannot be reached: %v", err)
-		}
-		path = append(path, file)
-	}
+	path := brokers.Jars(t, jars)
 	return func(args ...string) string {
 		t.Helper()
-		arguments := []string{"-Xshare:auto", "-cp", strings.Join(path, string(os.PathListSeparator))}
+		arguments := []string{"-Xshare:auto", "-cp", path}
 		for _, open := range []string{"java.lang", "java.math", "java.util"} {
 			arguments = append(arguments, "--add-opens", "java.base/"+open+"=ALL-UNNAMED")
 		}
@@ -287,34 +268,4 @@ func javaArbiter(t *testing.T) func(args ...string) string {
 		}
 		return string(out)
 	}
-}
-
-// ensureJar fetches a jar unless it is there with the right sum.
-func ensureJar(file, jar, sum string) error {
-	data, err := os.ReadFile(file)
-	if err == nil && sumOf(data) == sum {
-		return nil
-	}
-	client := http.Client{Timeout: 60 * time.Second}
-	reply, err := client.Get("https://repo1.maven.org/maven2/" + jar)
-	if err != nil {
-		return err
-	}
-	defer reply.Body.Close()
-	if data, err = io.ReadAll(io.LimitReader(reply.Body, 10<<20)); err != nil {
-		return err
-	}
-	if got := sumOf(data); got != sum {
-		return fmt.Errorf("%s has the SHA-256 %s (status %s), want %s", jar, got, reply.Status, sum)
-	}
-	own := fmt.Sprintf("%s.%d", file, os.Getpid())
-	if err := os.WriteFile(own, data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(own, file)
-}
-
-func sumOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }

@@ -29,7 +29,7 @@ func (d *Decoder) define() bool {
 	}
 	known := d.nextDef < len(d.defs) // the data is being read once more
 	def := definition{name: name, from: len(d.names), count: count}
-	if p := registeredAs(name, opStruct); p != nil {
+	if p := d.registered(name); p != nil {
 		// Mostly a peer has the same class with the same fields in the same order.
 		if c := p.class.Load(); c != nil && len(p.fields) == count && bytes.HasPrefix(d.data[start:], c.definition) {
 			def.plan = p

@@ -199,8 +199,8 @@ func (d *Decoder) registeredStruct(p *plan, start, class int) any {
 }
 
 func (d *Decoder) anyMap(start int) any {
-	if typ := d.peekType(); typ != "" && registeredAs(typ, opStruct) != nil {
-		return d.registeredStruct(registeredAs(typ, opStruct), start, -1)
+	if typ := d.peekType(); typ != "" && d.registered(typ) != nil {
+		return d.registeredStruct(d.registered(typ), start, -1)
 	}
 	number := d.begin(start, nil, nil)
 	typ, ok := d.mapHead()
@@ -275,7 +275,7 @@ func (d *Decoder) anyObject(start int) any {
 	if !ok {
 		return nil
 	}
-	if p := registeredAs(d.defs[class].name, opStruct); p != nil {
+	if p := d.registered(d.defs[class].name); p != nil {
 		return d.registeredStruct(p, start, class)
 	}
 	o := new(Object)

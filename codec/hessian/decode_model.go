@@ -15,7 +15,7 @@ func (d *Decoder) object(p *plan, at unsafe.Pointer, tag byte) bool {
 			return false
 		}
 		number := d.begin(start, p, at)
-		if registeredAs(d.defs[class].name, opStruct, opString) == nil {
+		if d.registered(d.defs[class].name) == nil && registeredAs(d.defs[class].name, opString) == nil {
 			d.setAny(number, o)
 		}
 		ok = d.objectFields(class, o)
@@ -109,7 +109,7 @@ func (d *Decoder) mapped(p *plan, at unsafe.Pointer, tag byte) bool {
 		return false
 	}
 	m.Type = d.keep(typ)
-	if typ != "" && registeredAs(typ, opStruct) == nil {
+	if typ != "" && d.registered(typ) == nil {
 		d.setAny(number, m)
 	}
 	ok = d.entries(m)

@@ -18,6 +18,8 @@ type Decoder struct {
 	depth    int
 	fault    *codec.Error
 
+	unregistered bool
+
 	refs     []numbered
 	next     int // the number of the next value: less than len(refs) while a value is read once more
 	views    map[view]unsafe.Pointer
@@ -68,6 +70,10 @@ func (d *Decoder) Skip() error {
 // Len returns how many bytes have not been read yet. It is 0 after the last value.
 func (d *Decoder) Len() int { return len(d.data) - d.pos }
 
+// Unregistered makes an any take each object as an [Object] until the Decoder is reset, whether a Go struct is registered for its class or
+// not: for those who look at values as the wire has them.
+func (d *Decoder) Unregistered() { d.unregistered = true }
+
 // Reset starts a new stream. It forgets all values and the error.
 func (d *Decoder) Reset(data []byte) {
 	d.clear()
@@ -97,7 +103,7 @@ func (d *Decoder) clear() {
 	if cap(d.block) > blockBytes {
 		d.block = nil
 	}
-	d.data, d.fault, d.views = nil, nil, nil
+	d.data, d.fault, d.views, d.unregistered = nil, nil, nil, false
 	d.pos, d.promised, d.depth, d.next, d.reread, d.repeated, d.nextDef, d.nextTyp = 0, 0, 0, 0, 0, 0, 0, 0
 }
 

@@ -83,6 +83,14 @@ func Register[T any](name string) {
 	known.Store(next)
 }
 
+// registered returns the plan of the Go struct that an any takes for a class; nil for none.
+func (d *Decoder) registered(name string) *plan {
+	if d.unregistered {
+		return nil
+	}
+	return registeredAs(name, opStruct)
+}
+
 // registeredAs returns the plan of the Go type for a class if it is one of ops, else nil.
 func registeredAs(name string, ops ...opcode) *plan {
 	p := known.Load().byName[name]
