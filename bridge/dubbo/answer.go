@@ -1,0 +1,180 @@
+package dubbo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec/hessian"
+	"github.com/sabir-go/sabir/gateway"
+)
+
+// consume serves a consumer until its connection ends.
+func (b *bridge) consume(c *connection, t table) {
+	ctx, gone := context.WithCancel(b.ctx) // nobody waits for answers once the connection has ended
+	defer gone()
+	defer b.serves.remove(c)
+	defer c.Close()
+	for {
+		f, err := c.next()
+		switch {
+		case err == nil:
+			b.takeRequest(ctx, c, t, f)
+			continue
+		case errors.Is(err, errNoMemory):
+			c.refuse(&f, statusExhausted, err.Error())
+			continue
+		case errors.Is(err, errTooLarge): // what follows cannot be told from the body
+			c.refuse(&f, statusBadRequest, err.Error())
+		}
+		if !isEnd(err) && b.ctx.Err() == nil {
+			b.drops.Note(b.node.Log(), "the connection of a Dubbo consumer was closed", "from", c.RemoteAddr(), "error", err)
+		}
+		return
+	}
+}
+
+// refuse answers a request with a status and a text.
+func (c *connection) refuse(f *frame, status byte, text string) {
+	if !f.is(flagTwoWay) || !f.is(flagRequest) {
+		return
+	}
+	out, err := appendTexts(appendHeader(nil, 0, status, f.id), text)
+	if err == nil {
+		c.send(setLength(out))
+	}
+}
+
+// takeRequest has a request served on a goroutine of its own.
+func (b *bridge) takeRequest(ctx context.Context, c *connection, t table, f frame) {
+	done := func() { b.bodies.free(len(f.body)) }
+	switch {
+	case !f.is(flagRequest) || f.is(flagEvent):
+		done() // an answer to a heartbeat, or to nothing
+	case f.flags&maskFormat != formatHessian:
+		done()
+		c.refuse(&f, statusFormat, fmt.Sprintf("the serialization %d is not spoken: set serialization=hessian2", f.flags&maskFormat))
+	case !b.open.Load():
+		done()
+		c.refuse(&f, statusInactive, "the node "+b.node.ID()+" is stopping")
+	case !b.serving.Begin():
+		done()
+		c.refuse(&f, statusExhausted, "the node serves as many calls of Dubbo consumers as it takes")
+	default:
+		go func() {
+			defer b.serving.End()
+			defer done()
+			b.serveRequest(ctx, c, t, &f)
+		}()
+	}
+}
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+func putBuffer(held *[]byte, used []byte) {
+	if cap(used) <= keepBody {
+		*held = used[:0]
+		buffers.Put(held)
+	}
+}
+
+// serveRequest makes the call and answers it.
+func (b *bridge) serveRequest(ctx context.Context, c *connection, t table, f *frame) {
+	inv, err := readInvocation(f.body)
+	if err != nil {
+		c.refuse(f, statusBadRequest, "the request cannot be read: "+err.Error())
+		return
+	}
+	m := t[keyOf(inv.path, inv.version, inv.attachment("group"))]
+	if m == nil {
+		c.refuse(f, statusNoService, fmt.Sprintf("Not found exported service: %s with the version %q and the group %q on the node %s", inv.path, inv.version, inv.attachment("group"), b.node.ID()))
+		return
+	}
+	held := buffers.Get().(*[]byte)
+	out := appendHeader((*held)[:0], 0, statusOK, f.id)
+	answer := new(attachments)
+	if inv.method == echoMethod && len(inv.types) == 1 {
+		out = append(appendKind(out, replyValue, inv.answersAttachments), inv.arguments...)
+	} else {
+		out, err = b.call(ctx, m, inv, answer, out)
+	}
+	if status, text := statusOf(err); status != 0 {
+		c.refuse(f, status, text)
+		putBuffer(held, out)
+		return
+	}
+	if err != nil {
+		out = appendException(out[:headerSize], m, inv, err)
+	}
+	if inv.answersAttachments {
+		out = appendAttachments(out, answer.with(protocolVersion))
+	}
+	switch {
+	case len(out) > headerSize+maxBody:
+		c.refuse(f, statusFormat, fmt.Sprintf("the answer of %s has %d bytes: %d is the limit of the protocol dubbo", inv.method, len(out)-headerSize, maxBody))
+	case f.is(flagTwoWay):
+		c.send(setLength(out))
+	}
+	putBuffer(held, out)
+}
+
+// call makes the call and appends the kind and the value of the answer.
+func (b *bridge) call(ctx context.Context, m *Mapping, inv *invocation, answer *attachments, dst []byte) ([]byte, error) {
+	name := m.service + "." + inv.method
+	if m.methods != nil {
+		one := m.method(inv.method, inv.types)
+		if one == nil {
+			return dst, notFound(m, inv, b)
+		}
+		name = one.action
+	}
+	action := b.node.Action(name)
+	if action == nil || !action.Public() || action.Node != b.node.ID() || action.Service != m.service {
+		return dst, notFound(m, inv, b)
+	}
+	metadata, err := inv.metadata()
+	if err != nil {
+		return dst, err
+	}
+	in := gateway.Inbound{Context: ctx, Metadata: metadata, Limit: inv.timeout(), Answer: answer, RequestID: gateway.NewRequestID()}
+	return action.Serve(in, inv, appendKind(dst, replyValue, inv.answersAttachments), inv.arguments)
+}
+
+func notFound(m *Mapping, inv *invocation, b *bridge) error {
+	return sabir.NewError(sabir.ErrActionNotFound.Code, sabir.ErrActionNotFound.Name, fmt.Sprintf("%s has no method %s%s on the node %s", m.name, inv.method, inv.types, b.node.ID()))
+}
+
+// maxTimeout bounds the timeout of a request, in milliseconds: a day. More would not fit into a time.Duration.
+const maxTimeout = 24 * 60 * 60 * 1000
+
+// timeout is the time that the caller waits; 0 for one that did not say it.
+func (inv *invocation) timeout() time.Duration {
+	var ms int64
+	switch v := inv.attachments["timeout"].(type) {
+	case string:
+		ms, _ = strconv.ParseInt(v, 10, 64)
+	case int32:
+		ms = int64(v)
+	case int64:
+		ms = v
+	}
+	return time.Duration(min(max(ms, 0), maxTimeout)) * time.Millisecond
+}
+
+// appendException appends the exception that an error is for Java.
+func appendException(dst []byte, m *Mapping, inv *invocation, err error) []byte {
+	x := exceptionOf(m, err)
+	if inv.generic {
+		x = genericException(x)
+	}
+	before := appendKind(dst, replyException, inv.answersAttachments)
+	out, failed := hessian.Append(before, x)
+	if failed != nil { // a field of an exception that the handler made
+		out, _ = hessian.Append(before, &hessian.Exception{Class: runtimeException, Message: "the exception " + x.Class + " cannot be written"})
+	}
+	return out
+}

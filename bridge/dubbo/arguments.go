@@ -1,0 +1,154 @@
+package dubbo
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/sabir-go/sabir/codec/hessian"
+)
+
+// positions says which fields of an action's input are the arguments of a method.
+type positions struct {
+	fields []int // by argument; nil where the input itself is the only argument
+	tagged bool  // the fields are numbered by tags, so that the input itself is never an argument
+	err    error
+}
+
+var positionsByType sync.Map // of *positions, by reflect.Type
+
+func positionsOf(t reflect.Type) *positions {
+	if known, ok := positionsByType.Load(t); ok {
+		return known.(*positions)
+	}
+	p := newPositions(t)
+	positionsByType.Store(t, p)
+	return p
+}
+
+func newPositions(t reflect.Type) *positions {
+	if t.Kind() != reflect.Struct || t.PkgPath() == reflect.TypeFor[hessian.Object]().PkgPath() {
+		return &positions{}
+	}
+	p := &positions{fields: []int{}}
+	byNumber := make(map[int]int)
+	exported := 0
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		exported++
+		tag, has := f.Tag.Lookup("dubbo")
+		if !has {
+			p.fields = append(p.fields, i)
+			continue
+		}
+		number, err := strconv.Atoi(tag)
+		if _, twice := byNumber[number]; err != nil || number < 1 || twice {
+			p.err = fmt.Errorf("the tag dubbo:%q of %s.%s: want the number of an argument, from 1, that no other field has", tag, t, f.Name)
+			return p
+		}
+		byNumber[number] = i
+	}
+	if exported == 0 && t.NumField() > 0 { // time.Time, big.Int
+		return &positions{}
+	}
+	if len(byNumber) == 0 {
+		return p
+	}
+	p.tagged, p.fields = true, nil
+	for number := 1; len(p.fields) < len(byNumber); number++ {
+		field, has := byNumber[number]
+		if !has {
+			p.err = fmt.Errorf("%s has a field for argument %d, and none for argument %d", t, slices.Max(keysOf(byNumber)), number)
+			return p
+		}
+		p.fields = append(p.fields, field)
+	}
+	return p
+}
+
+func keysOf(m map[int]int) (keys []int) {
+	for key := range m {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// decodeArguments reads arguments into the input that v points to. types are their Java types, "" for those that are not known.
+func decodeArguments(data []byte, types []string, v any) error {
+	target := reflect.ValueOf(v).Elem()
+	p := positionsOf(target.Type())
+	d := takeDecoder(data)
+	defer putDecoder(d)
+	most := len(p.fields)
+	if p.fields == nil {
+		most = 1
+	}
+	switch {
+	case p.err != nil:
+		return p.err
+	case len(types) == 0:
+		return nil
+	case len(types) == 1 && (p.fields == nil || !p.tagged && takesObject(types[0]) && startsObject(data)):
+		return d.Decode(v)
+	case len(types) > most:
+		return fmt.Errorf("%d arguments for an action that takes %d", len(types), most)
+	}
+	for i := range types {
+		field := target.Field(p.fields[i])
+		if err := d.Decode(field.Addr().Interface()); err != nil {
+			return fmt.Errorf("argument %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// arguments are the values of the arguments in the input that v points to, or is. types are those of the method's parameters; nil where
+// they are not known.
+func arguments(types []string, v any) ([]any, error) {
+	source := reflect.ValueOf(v)
+	if source.Kind() == reflect.Pointer {
+		source = source.Elem()
+	}
+	p := positionsOf(source.Type())
+	if p.err != nil {
+		return nil, p.err
+	}
+	whole := p.fields == nil || !p.tagged && len(types) == 1 && takesObject(types[0])
+	if whole {
+		return checkCount([]any{v}, types)
+	}
+	values := make([]any, len(p.fields))
+	for i, field := range p.fields {
+		f := source.Field(field)
+		if f.CanAddr() {
+			f = f.Addr() // references to what it holds stay references
+		}
+		values[i] = f.Interface()
+	}
+	return checkCount(values, types)
+}
+
+func checkCount(values []any, types []string) ([]any, error) {
+	if types != nil && len(values) != len(types) {
+		return nil, fmt.Errorf("%d arguments for a method that takes %d", len(values), len(types))
+	}
+	return values, nil
+}
+
+var decoders = sync.Pool{New: func() any { return hessian.NewDecoder(nil) }}
+
+func takeDecoder(data []byte) *hessian.Decoder {
+	d := decoders.Get().(*hessian.Decoder)
+	d.Reset(data)
+	return d
+}
+
+func putDecoder(d *hessian.Decoder) {
+	d.Reset(nil)
+	decoders.Put(d)
+}

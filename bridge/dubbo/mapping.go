@@ -1,0 +1,151 @@
+package dubbo
+
+import (
+	"fmt"
+
+	"github.com/sabir-go/sabir/internal/names"
+)
+
+// Mapping is a row of the table of interfaces: see [Interface].
+type Mapping struct {
+	name, service  string
+	version, group string
+	methods        []*method
+	exceptions     map[string]string // classes, by names of errors
+	errors         map[string]string // names of errors, by classes
+	problems       []error
+}
+
+// method is one of an interface and the action that it is.
+type method struct {
+	of           *Mapping
+	name, action string   // of the action the full name
+	types        []string // of the parameters; nil where they are not known
+}
+
+// InterfaceOption is an option of [Interface].
+type InterfaceOption func(*Mapping)
+
+// Interface maps an interface of Java to a service, by its full name: "orders", "v2.orders". Served without a [Method], each public action of the
+// service is the method of its name. A [Reference] needs the methods named.
+func Interface(name, service string, options ...InterfaceOption) *Mapping {
+	m := &Mapping{name: name, service: service, exceptions: make(map[string]string), errors: make(map[string]string)}
+	if name == "" {
+		m.problem("dubbo.Interface: the interface has no name: want one such as com.shop.OrderService")
+	}
+	if fault := names.Fault(service); fault != "" {
+		m.problem("dubbo.Interface(%q, %q): the name of the service %s", name, service, fault)
+	}
+	for _, o := range options {
+		o(m)
+	}
+	return m
+}
+
+func (m *Mapping) problem(format string, arguments ...any) {
+	m.problems = append(m.problems, fmt.Errorf(format, arguments...))
+}
+
+// Version is the version of the interface. Default: none, which Dubbo writes as 0.0.0.
+func Version(version string) InterfaceOption { return func(m *Mapping) { m.version = version } }
+
+// Group is the group of the interface. Default: none.
+func Group(group string) InterfaceOption { return func(m *Mapping) { m.group = group } }
+
+// MethodOption is an option of [Method].
+type MethodOption func(*method)
+
+// Method names a method of the interface, which is the action of that name. With one Method or more, the interface has these only. A method
+// that is named twice has two overloads, of which each needs [Parameters].
+func Method(name string, options ...MethodOption) InterfaceOption {
+	return func(m *Mapping) {
+		one := &method{of: m, name: name, action: m.service + "." + name}
+		for _, o := range options {
+			o(one)
+		}
+		if fault := names.Fault(one.action); fault != "" {
+			m.problem("dubbo.Method(%q): the name of the action %s %s: give it another by dubbo.Action", name, one.action, fault)
+		}
+		for _, other := range m.methods {
+			if other.name == name && (other.types == nil || one.types == nil || descriptorOf(other.types) == descriptorOf(one.types)) {
+				m.problem("dubbo.Method(%q) is there twice: give each a dubbo.Parameters of its own", name)
+			}
+		}
+		m.methods = append(m.methods, one)
+	}
+}
+
+// Action is the name of the action within its service. Default: that of the method.
+func Action(short string) MethodOption {
+	return func(m *method) { m.action = m.of.service + "." + short }
+}
+
+// Parameters are the Java types of the method's parameters: "int", "java.lang.String", "com.shop.Order", "long[]"; none for a method without
+// parameters. Served, they choose among overloads. In a [Reference] they make the call one of that method. Without them it is a generic one
+// ($invoke), for which the provider looks up the method by its name: that costs it more, and it can have no overloads.
+func Parameters(types ...string) MethodOption {
+	return func(m *method) {
+		m.types = append([]string{}, types...)
+		if known, err := typesOf(descriptorOf(types)); err != nil || len(known) != len(types) {
+			m.of.problem("dubbo.Parameters(%q) of %s: want types as Java's source has them, such as int, java.lang.String, long[]", types, m.name)
+		}
+	}
+}
+
+// Throws makes an error of that name an exception of the class on Java's side, which the interface declares, and an exception of the class an error
+// of that name here. Java refuses classes of exceptions that it does not know.
+func Throws(errorName, class string) InterfaceOption {
+	return func(m *Mapping) { m.exceptions[errorName], m.errors[class] = class, errorName }
+}
+
+// key holds what requests name an interface by.
+type key struct{ name, version, group string }
+
+func (m *Mapping) key() key { return keyOf(m.name, m.version, m.group) }
+
+func keyOf(name, version, group string) key {
+	if version == "0.0.0" {
+		version = ""
+	}
+	return key{name, version, group}
+}
+
+// method finds the one that is called by a name with arguments of the types; nil for none.
+func (m *Mapping) method(name string, types []string) *method {
+	var byName *method
+	for _, one := range m.methods {
+		if one.name != name {
+			continue
+		}
+		if one.types == nil || same(one.types, types) {
+			return one
+		}
+		if byName == nil && len(one.types) == len(types) && !named(types) {
+			byName = one
+		}
+	}
+	return byName
+}
+
+// same reports whether the types are those of the parameters.
+func same(parameters, types []string) bool {
+	if len(parameters) != len(types) {
+		return false
+	}
+	for i := range parameters {
+		if parameters[i] != types[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// named reports whether a caller named the types: a generic one need not.
+func named(types []string) bool {
+	for _, t := range types {
+		if t != "" {
+			return true
+		}
+	}
+	return len(types) == 0
+}

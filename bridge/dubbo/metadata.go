@@ -1,0 +1,105 @@
+package dubbo
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/inbound"
+)
+
+// ofProtocol are the attachments by which Dubbo itself says something. They are no metadata here, and metadata of these names is not sent.
+var ofProtocol = []string{"path", "interface", "version", "group", "timeout", "generic", "dubbo", "input", "output", "async", "sent", "serialization_id", "_TO", "token"}
+
+// metadata is the attachments that are texts, numbers and booleans, as metadata.
+func (inv *invocation) metadata() (map[string]string, error) {
+	pairs, size := make(map[string]string, len(inv.attachments)), 0
+	for name, value := range inv.attachments {
+		text, ok := textOf(value)
+		if !ok || slices.Contains(ofProtocol, name) || inbound.Reserved(name) {
+			continue
+		}
+		if size += len(name) + len(text); size > inbound.MaxMetadataBytes || len(pairs) == inbound.MaxMetadata {
+			return nil, sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrHeadTooLarge.Name, "the call has more attachments than %d, or than %d bytes of them", inbound.MaxMetadata, inbound.MaxMetadataBytes)
+		}
+		pairs[name] = text
+	}
+	return pairs, nil
+}
+
+func textOf(value any) (string, bool) {
+	switch v := value.(type) {
+	case string:
+		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
+	case int32, int64, float64:
+		return fmt.Sprint(v), true
+	}
+	return "", false
+}
+
+// attachmentsFor are those of a call that is made with the context.
+func attachmentsFor(ctx context.Context, m *Mapping, generic bool, application string) map[string]string {
+	sent := sabir.MetadataFromContext(ctx)
+	pairs := make(map[string]string, len(sent)+6)
+	for name, value := range sent {
+		if !inbound.Reserved(name) && !slices.Contains(ofProtocol, name) {
+			pairs[name] = value
+		}
+	}
+	pairs["path"], pairs["interface"], pairs["remote.application"] = m.name, m.name, application
+	if m.version != "" {
+		pairs["version"] = m.version
+	}
+	if m.group != "" {
+		pairs["group"] = m.group
+	}
+	if generic {
+		pairs["generic"] = "true"
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		pairs["timeout"] = strconv.FormatInt(max(time.Until(deadline).Milliseconds(), 1), 10)
+	}
+	return pairs
+}
+
+// attachments takes what a handler says beside its output, for the answer.
+type attachments struct {
+	mu    sync.Mutex
+	pairs map[string]string
+}
+
+// SetStatus implements gateway.Answer: Dubbo has no such status.
+func (a *attachments) SetStatus(int) {}
+
+// SetHeader implements gateway.Answer.
+func (a *attachments) SetHeader(name, value string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.pairs == nil {
+		a.pairs = make(map[string]string)
+	}
+	a.pairs[name] = value
+	return nil
+}
+
+// SetTrailer implements gateway.Answer.
+func (a *attachments) SetTrailer(name, value string) error { return a.SetHeader(name, value) }
+
+// with returns all, and the version of the protocol.
+func (a *attachments) with(version string) map[string]string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.pairs == nil {
+		return map[string]string{"dubbo": version}
+	}
+	pairs := maps.Clone(a.pairs)
+	pairs["dubbo"] = version
+	return pairs
+}

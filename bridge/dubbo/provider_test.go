@@ -1,0 +1,192 @@
+package dubbo_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/bridge/dubbo"
+	"github.com/sabir-go/sabir/codec/hessian"
+	"github.com/sabir-go/sabir/internal/brokers"
+)
+
+type order struct {
+	ID     string   `hessian:"id"`
+	Amount int32    `hessian:"amount"`
+	Total  float64  `hessian:"total"`
+	Tags   []string `hessian:"tags"`
+	Parent *order   `hessian:"parent"`
+}
+
+type color string
+
+func init() {
+	hessian.Register[order]("com.shop.Order")
+	hessian.Register[color]("com.shop.Color")
+}
+
+// noted gets what consumers sent by a method without an answer.
+type noted chan string
+
+// orders is com.shop.OrderService in Go.
+func orders(notes noted) *sabir.Service {
+	s := sabir.NewService("orders")
+	sabir.Handle(s, "ping", func(context.Context, sabir.Empty) (string, error) { return "pong", nil })
+	sabir.Handle(s, "add", func(_ context.Context, in struct {
+		A int
+		B int64
+	}) (int, error) {
+		return in.A + int(in.B), nil
+	})
+	sabir.Handle(s, "place", func(_ context.Context, in order) (*order, error) {
+		in.Amount++
+		in.Parent = &in
+		return &in, nil
+	})
+	sabir.Handle(s, "find", func(_ context.Context, in struct {
+		Version int32  `dubbo:"2"`
+		ID      string `dubbo:"1"`
+	}) (order, error) {
+		return order{ID: in.ID, Amount: in.Version}, nil
+	})
+	sabir.Handle(s, "list", func(_ context.Context, in struct {
+		Customer string
+		Numbers  []int32
+	}) (list []order, err error) {
+		for _, n := range in.Numbers {
+			list = append(list, order{ID: in.Customer, Amount: n})
+		}
+		return list, nil
+	})
+	sabir.Handle(s, "count", func(_ context.Context, in struct {
+		Stock map[string]int32
+		All   bool
+	}) (map[string]int32, error) {
+		in.Stock["all"] = int32(len(in.Stock))
+		return in.Stock, nil
+	})
+	sabir.Handle(s, "price", func(_ context.Context, in struct {
+		Net   hessian.Decimal
+		Since time.Time
+	}) (hessian.Decimal, error) {
+		return in.Net + hessian.Decimal(in.Since.UTC().Format("06")), nil
+	})
+	sabir.Handle(s, "favourite", func(_ context.Context, in color) (color, error) { return in, nil })
+	sabir.Handle(s, "getByNumber", func(_ context.Context, in int64) (string, error) { return "number", nil })
+	sabir.Handle(s, "getByText", func(_ context.Context, in string) (string, error) { return "text", nil })
+	sabir.Handle(s, "bytes", func(_ context.Context, in []byte) ([]byte, error) { return append(in, 255), nil })
+	sabir.Handle(s, "later", func(_ context.Context, in string) (string, error) { return in + "er", nil })
+	sabir.Handle(s, "attachments", func(ctx context.Context, in string) (string, error) {
+		sabir.SetHeader(ctx, "seen-by", "go")
+		m := sabir.MetadataFromContext(ctx)
+		return m[in] + " of " + m["remote.application"], nil
+	})
+	sabir.Handle(s, "note", func(_ context.Context, in string) (sabir.Empty, error) {
+		notes <- in
+		return sabir.Empty{}, nil
+	})
+	sabir.Handle(s, "fail", func(_ context.Context, how string) (string, error) {
+		switch how {
+		case "input":
+			return "", sabir.NewError(sabir.CodeInvalidArgument, "BadID", "no such id")
+		case "state":
+			return "", sabir.NewError(sabir.CodeFailedPrecondition, "Closed", "the shop is closed")
+		case "declared":
+			return "", sabir.NewError(sabir.CodeFailedPrecondition, "OutOfStock", "none is left")
+		case "panic":
+			panic("oh")
+		case "exception":
+			return "", &hessian.Exception{Class: "java.lang.IndexOutOfBoundsException", Message: "3"}
+		case "unknown class":
+			return "", &hessian.Exception{Class: "com.elsewhere.UnknownException", Message: "hidden"}
+		}
+		return "", errors.New("plain")
+	})
+	sabir.Handle(s, "slow", func(ctx context.Context, ms int32) (string, error) {
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(time.Duration(ms) * time.Millisecond):
+			return "done", nil
+		}
+	})
+	sabir.Handle(s, "hidden", func(context.Context, sabir.Empty) (string, error) { return "", nil }, sabir.ClusterOnly())
+	return s
+}
+
+// mapping is the table of the service, whose overloads have an action each.
+func mapping() *dubbo.Mapping {
+	options := []dubbo.InterfaceOption{dubbo.Version("1.0.0"), dubbo.Throws("OutOfStock", "com.shop.OutOfStockException"),
+		dubbo.Method("get", dubbo.Action("getByNumber"), dubbo.Parameters("long")), dubbo.Method("get", dubbo.Action("getByText"), dubbo.Parameters("java.lang.String"))}
+	for _, name := range []string{"ping", "add", "place", "find", "list", "count", "price", "favourite", "bytes", "later", "attachments", "note", "fail", "slow"} {
+		options = append(options, dubbo.Method(name))
+	}
+	return dubbo.Interface("com.shop.OrderService", "orders", options...)
+}
+
+func TestAJavaConsumerCallsANodeAsAProvider(t *testing.T) {
+	brokers.Long(t)
+	address, notes := freeAddress(t), make(noted, 1)
+	node := start(t, sabir.Serve(orders(notes)), dubbo.Bridge(dubbo.Serve("dubbo://"+address, mapping())))
+	consumer := run(t, "Consumer", asJava(address)+"/com.shop.OrderService")
+	got := consumer.until("end")
+	for name, want := range map[string]string{
+		"ping":                  "pong",
+		"add":                   "42",
+		"place":                 "a x3 1.5 [x, y] itself",
+		"find":                  "b x7 0.0 null",
+		"list":                  "[Ada x1 0.0 null, Ada x2 0.0 null]",
+		"count":                 "{a=1, all=2, b=2}",
+		"price":                 "12.5070",
+		"favourite":             "GREEN",
+		"get a long":            "number",
+		"get a text":            "text",
+		"bytes":                 "[1, 2, 3, -1]",
+		"later":                 "sooner",
+		"attachments":           "Ada of consumer, back go",
+		"note":                  "null",
+		"fail by input":         "java.lang.IllegalArgumentException: no such id",
+		"fail by state":         "java.lang.IllegalStateException: the shop is closed",
+		"fail by declared":      "com.shop.OutOfStockException: none is left",
+		"fail by plain":         "java.lang.RuntimeException: plain",
+		"fail by panic":         "java.lang.RuntimeException: orders.fail panicked",
+		"fail by exception":     "java.lang.IndexOutOfBoundsException: 3",
+		"fail by unknown class": "java.lang.RuntimeException: com.elsewhere.UnknownException: hidden",
+		"echo":                  "hello",
+		"threads":               "800",
+		"generic place":         "com.shop.Order g x2 itself",
+		"generic get":           "text",
+		"generic later":         "sooner",
+		"generic favourite":     "GREEN",
+		"generic fail":          "com.alibaba.dubbo.rpc.service.GenericException: java.lang.IllegalStateException: the shop is closed",
+	} {
+		if got[name] != want {
+			t.Errorf("%s: Java has %q, want %q", name, got[name], want)
+		}
+	}
+	for name, part := range map[string]string{"slow": "timeout", "other group": "Not found exported service"} {
+		if !strings.HasPrefix(got[name], "org.apache.dubbo.rpc.RpcException: ") || !strings.Contains(got[name], part) {
+			t.Errorf("%s: Java has %q, want an RpcException with %q", name, got[name], part)
+		}
+	}
+	select {
+	case note := <-notes:
+		if note != "a note" {
+			t.Errorf("the note is %q", note)
+		}
+	case <-time.After(waitLimit):
+		t.Error("the note did not come")
+	}
+	stop(t, node)
+	if _, err := consumer.in.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	consumer.until("failed")
+	start(t, sabir.Serve(orders(notes)), dubbo.Bridge(dubbo.Serve("dubbo://"+address, mapping())))
+	if got := consumer.until("back"); got["back"] != "after failed calls" {
+		t.Errorf("the consumer is back %s", got["back"])
+	}
+}

@@ -1,0 +1,172 @@
+package dubbo_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/bridge/dubbo"
+	"github.com/sabir-go/sabir/codec/hessian"
+	"github.com/sabir-go/sabir/internal/brokers"
+)
+
+// typed is the table of a provider by the types of parameters; generic that of the same one without.
+func typed() *dubbo.Mapping {
+	return dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0"), dubbo.Throws("OutOfStock", "com.shop.OutOfStockException"),
+		dubbo.Method("ping", dubbo.Parameters()),
+		dubbo.Method("add", dubbo.Parameters("int", "long")),
+		dubbo.Method("place", dubbo.Parameters("com.shop.Order")),
+		dubbo.Method("find", dubbo.Parameters("java.lang.String", "int")),
+		dubbo.Method("list", dubbo.Parameters("java.lang.String", "java.util.List")),
+		dubbo.Method("count", dubbo.Parameters("java.util.Map", "boolean")),
+		dubbo.Method("price", dubbo.Parameters("java.math.BigDecimal", "java.util.Date")),
+		dubbo.Method("favourite", dubbo.Parameters("com.shop.Color")),
+		dubbo.Method("get", dubbo.Action("getByNumber"), dubbo.Parameters("long")),
+		dubbo.Method("get", dubbo.Action("getByText"), dubbo.Parameters("java.lang.String")),
+		dubbo.Method("bytes", dubbo.Parameters("byte[]")),
+		dubbo.Method("later", dubbo.Parameters("java.lang.String")),
+		dubbo.Method("attachments", dubbo.Parameters("java.lang.String")),
+		dubbo.Method("fail", dubbo.Parameters("java.lang.String")),
+		dubbo.Method("slow", dubbo.Parameters("int")),
+	)
+}
+
+func generic() *dubbo.Mapping {
+	options := []dubbo.InterfaceOption{dubbo.Version("1.0.0"), dubbo.Throws("OutOfStock", "com.shop.OutOfStockException")}
+	for _, name := range []string{"ping", "add", "find", "list", "count", "price", "bytes", "later", "attachments", "fail"} {
+		options = append(options, dubbo.Method(name))
+	}
+	return dubbo.Interface("com.shop.OrderService", "anyorders", options...)
+}
+
+// ask makes a call, and reports where its answer is another one.
+func ask[Out, In any](t *testing.T, node *sabir.Node, action string, in In, want Out) {
+	t.Helper()
+	got, err := sabir.Bind[In, Out](node, action)(t.Context(), in)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: got %+v, %v, want %+v", action, got, err, want)
+	}
+}
+
+type sum struct {
+	A int32
+	B int64
+}
+
+type found struct {
+	ID      string
+	Version int32
+}
+
+type listed struct {
+	Customer string
+	Numbers  []int32
+}
+
+type counted struct {
+	Stock map[string]int32
+	All   bool
+}
+
+type priced struct {
+	Net   hessian.Decimal
+	Since time.Time
+}
+
+// ready starts a provider of Java, and a node that refers to it.
+func ready(t *testing.T) (*process, *sabir.Node) {
+	t.Helper()
+	address := freeAddress(t)
+	_, port, _ := strings.Cut(address, ":")
+	provider := run(t, "Provider", port)
+	provider.until("ready")
+	node := start(t, dubbo.Bridge(dubbo.Reference("dubbo://"+address, typed(), generic())))
+	return provider, node
+}
+
+func TestANodeCallsAJavaProviderByName(t *testing.T) {
+	brokers.Long(t)
+	provider, node := ready(t)
+	for _, service := range []string{"orders", "anyorders"} {
+		ask(t, node, service+".ping", sabir.Empty{}, "pong")
+		ask(t, node, service+".add", sum{2, 40}, int32(42))
+		ask(t, node, service+".find", found{"a", 3}, order{ID: "a", Amount: 3, Total: 0.5, Tags: []string{"t"}})
+		ask(t, node, service+".list", listed{"Ada", []int32{1, 2}}, []order{{ID: "Ada", Amount: 1}, {ID: "Ada", Amount: 2}})
+		ask(t, node, service+".count", counted{map[string]int32{"a": 1}, true}, map[string]int32{"a": 1, "all": 1})
+		ask(t, node, service+".price", priced{"1.50", time.UnixMilli(7)}, hessian.Decimal("8.50"))
+		ask(t, node, service+".bytes", []byte{1, 200}, []byte{1, 200})
+		ask(t, node, service+".later", "soon", "sooner")
+		for how, want := range map[string]*sabir.Error{
+			"input":    sabir.NewError(sabir.CodeInvalidArgument, "IllegalArgumentException", "no such id"),
+			"state":    sabir.NewError(sabir.CodeFailedPrecondition, "IllegalStateException", "closed"),
+			"declared": sabir.NewError(sabir.CodeUnknown, "OutOfStock", "none is left"),
+		} {
+			_, err := sabir.Bind[string, string](node, service+".fail")(t.Context(), how)
+			got := sabir.AsError(err)
+			if got.Code != want.Code || got.Name != want.Name || got.Message != want.Message {
+				t.Errorf("%s.fail by %s: got %v %s %q", service, how, got.Code, got.Name, got.Message)
+			}
+			if x, ok := errors.AsType[*hessian.Exception](err); !ok || x.Message != want.Message {
+				t.Errorf("%s.fail by %s: the exception is %v", service, how, x)
+			}
+		}
+		ctx := sabir.WithMetadata(t.Context(), "user", "Ada")
+		if got, err := sabir.Bind[string, string](node, service+".attachments")(ctx, "user"); got != "Ada of go" || err != nil {
+			t.Errorf("the provider saw %q, %v", got, err)
+		}
+	}
+	ask(t, node, "orders.favourite", color("RED"), color("GREEN"))
+	ask(t, node, "orders.getByNumber", int64(7), "number")
+	ask(t, node, "orders.getByText", "7", "text")
+	placed, err := sabir.Bind[order, *order](node, "orders.place")(t.Context(), order{ID: "p"})
+	if err != nil || placed.ID != "p" || placed.Amount != 1 || placed.Parent != placed {
+		t.Errorf("the order that was placed is %+v, %v", placed, err)
+	}
+
+	// A deadline bounds the call here, whatever the provider does.
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := sabir.Bind[int32, string](node, "orders.slow")(ctx, 60_000); !errors.Is(err, sabir.ErrDeadlineExceeded) {
+		t.Errorf("a call beyond its deadline: %v", err)
+	}
+
+	// A provider that stands still holds up nobody longer than that either, and goes on where it was.
+	if err := brokers.Suspend(provider.command.Process); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := sabir.Bind[sabir.Empty, string](node, "orders.ping")(ctx, sabir.Empty{}); !errors.Is(err, sabir.ErrDeadlineExceeded) {
+		t.Errorf("a call of a provider that stands still: %v", err)
+	}
+	if err := provider.command.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, node, "orders.ping", sabir.Empty{}, "pong")
+
+	// The calls in flight of one that is killed end, and new ones are refused at once.
+	failed := make(chan error)
+	go func() {
+		_, err := sabir.Bind[int32, string](node, "orders.slow")(t.Context(), 120_000)
+		failed <- err
+	}()
+	for line := range provider.lines {
+		if line == "slow = 120000" {
+			break
+		}
+	}
+	if err := provider.command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-failed; !errors.Is(err, sabir.ErrLinkLost) || sabir.AsError(err).Retryable {
+		t.Errorf("a call of a provider that was killed: %v", err)
+	}
+	if _, err := sabir.Bind[sabir.Empty, string](node, "orders.ping")(t.Context(), sabir.Empty{}); !errors.Is(err, sabir.ErrServiceUnavailable) {
+		t.Errorf("a call of a provider that has gone: %v", err)
+	}
+}

@@ -1,0 +1,3 @@
+package com.shop;
+
+public enum Color { RED, GREEN }

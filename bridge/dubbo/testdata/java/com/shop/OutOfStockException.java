@@ -1,0 +1,5 @@
+package com.shop;
+
+public class OutOfStockException extends Exception {
+    public OutOfStockException(String message) { super(message); }
+}

@@ -1,0 +1,422 @@
+package dubbo_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/bridge/dubbo"
+	"github.com/sabir-go/sabir/codec/hessian"
+)
+
+// peer is the other side of a connection, which writes and reads frames byte by byte.
+type peer struct {
+	t *testing.T
+	net.Conn
+	reader *bufio.Reader
+}
+
+func dial(t *testing.T, address string) *peer {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newPeer(t, c)
+}
+
+func newPeer(t *testing.T, c net.Conn) *peer {
+	t.Helper()
+	t.Cleanup(func() { c.Close() })
+	if err := c.SetDeadline(time.Now().Add(waitLimit)); err != nil {
+		t.Fatal(err)
+	}
+	return &peer{t, c, bufio.NewReader(c)}
+}
+
+// frame is a frame as the wire has it.
+func frame(flags, status byte, id uint64, body []byte) []byte {
+	out := append([]byte{0xda, 0xbb, flags, status}, binary.BigEndian.AppendUint64(nil, id)...)
+	return append(binary.BigEndian.AppendUint32(out, uint32(len(body))), body...)
+}
+
+func encode(t *testing.T, values ...any) []byte {
+	t.Helper()
+	e := hessian.NewEncoder(nil)
+	for _, v := range values {
+		if err := e.Encode(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return e.Bytes()
+}
+
+// call is the body of a request to OrderService.
+func call(t *testing.T, method, descriptor string, attachments map[string]any, arguments ...any) []byte {
+	t.Helper()
+	values := append([]any{"2.0.2", "com.shop.OrderService", "1.0.0", method, descriptor}, arguments...)
+	return encode(t, append(values, attachments)...)
+}
+
+func (p *peer) write(data []byte) {
+	p.t.Helper()
+	if _, err := p.Write(data); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// next reads a frame.
+func (p *peer) next() (flags, status byte, id uint64, body []byte) {
+	p.t.Helper()
+	header := make([]byte, 16)
+	if _, err := io.ReadFull(p.reader, header); err != nil {
+		p.t.Fatal(err)
+	}
+	body = make([]byte, binary.BigEndian.Uint32(header[12:]))
+	if _, err := io.ReadFull(p.reader, body); err != nil {
+		p.t.Fatal(err)
+	}
+	return header[2], header[3], binary.BigEndian.Uint64(header[4:]), body
+}
+
+// ended waits for the end of the connection.
+func (p *peer) ended() {
+	p.t.Helper()
+	if n, err := io.Copy(io.Discard, p.reader); n > 0 || err != nil && !strings.Contains(err.Error(), "reset") {
+		p.t.Errorf("the connection did not end: %d bytes, %v", n, err)
+	}
+}
+
+// serving is a node that serves orders, and its address.
+func serving(t *testing.T, options ...dubbo.Option) (*sabir.Node, string) {
+	t.Helper()
+	address := freeAddress(t)
+	node := start(t, sabir.Serve(orders(make(noted, 100))), dubbo.Bridge(append(options, dubbo.Serve("dubbo://"+address, mapping()))...))
+	return node, address
+}
+
+func TestAHeartbeatIsAnsweredAsJavaDoes(t *testing.T) {
+	_, address := serving(t)
+	p := dial(t, address)
+	p.write([]byte("\xda\xbb\xe2\x00\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x01N"))
+	want := "\xda\xbb\x22\x14\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x01N"
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(p.reader, got); err != nil || string(got) != want {
+		t.Errorf("the answer is %x, %v, want %x", got, err, want)
+	}
+}
+
+func TestAnAnswerIsByteForByteThatOfJava(t *testing.T) {
+	_, address := serving(t)
+	p := dial(t, address)
+	p.write(frame(0xc2, 0, 7, call(t, "ping", "", map[string]any{})))
+	want, _ := hex.DecodeString("dabb0214" + "0000000000000007" + "00000014" + "94" + "04706f6e67" + "48" + "05647562626f" + "05322e302e32" + "5a")
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(p.reader, got); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the answer is %x, %v, want %x", got, err, want)
+	}
+}
+
+func TestASilentConsumerGetsHeartbeatsAndIsLeft(t *testing.T) {
+	_, address := serving(t, dubbo.Heartbeat(50*time.Millisecond))
+	p := dial(t, address)
+	if flags, _, _, body := p.next(); flags != 0xe2 || string(body) != "N" {
+		t.Errorf("got the flags %x and the body %q, want a heartbeat", flags, body)
+	}
+	_, _ = io.Copy(io.Discard, p.reader) // until it ends: the deadline of the connection would be an error below
+	if _, err := p.reader.ReadByte(); err != io.EOF && !strings.Contains(err.Error(), "reset") {
+		t.Errorf("the connection did not end: %v", err)
+	}
+}
+
+func TestAStopIsAnnouncedAndCallsInFlightAreAnswered(t *testing.T) {
+	address, begun, goOn := freeAddress(t), make(chan bool), make(chan bool)
+	s := sabir.NewService("orders")
+	sabir.Handle(s, "ping", func(context.Context, sabir.Empty) (string, error) {
+		begun <- true
+		<-goOn
+		return "done", nil
+	})
+	node := start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("dubbo://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0")))))
+	p := dial(t, address)
+	p.write(frame(0xc2, 0, 1, call(t, "ping", "", nil)))
+	<-begun
+	stopped := make(chan error)
+	go func() { stopped <- node.Stop(t.Context()) }()
+	if flags, _, _, body := p.next(); flags != 0xa2 || string(body) != "\x01R" {
+		t.Errorf("got the flags %x and the body %q, want the event that no more calls are taken", flags, body)
+	}
+	p.write(frame(0xc2, 0, 3, call(t, "ping", "", nil)))
+	for i := range 2 {
+		_, status, id, body := p.next()
+		if i == 0 {
+			close(goOn)
+		}
+		if id != uint64(3-2*i) || id == 1 && (status != 20 || !strings.Contains(string(body), "done")) || id == 3 && status != 35 {
+			t.Errorf("the answer %d has the status %d and the body %q", id, status, body)
+		}
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	p.ended()
+}
+
+func TestAOneWayCallHasNoAnswer(t *testing.T) {
+	notes, address := make(noted, 1), freeAddress(t)
+	start(t, sabir.Serve(orders(notes)), dubbo.Bridge(dubbo.Serve("dubbo://"+address, mapping())))
+	p := dial(t, address)
+	p.write(frame(0x82, 0, 1, call(t, "note", "Ljava/lang/String;", nil, "one way")))
+	if note := <-notes; note != "one way" {
+		t.Errorf("got %q", note)
+	}
+	p.write(frame(0x82, 0, 2, call(t, "nothing", "", nil)))
+	p.write(frame(0xc2, 0, 3, call(t, "ping", "", nil)))
+	if _, _, id, _ := p.next(); id != 3 {
+		t.Errorf("got an answer to %d", id)
+	}
+}
+
+func TestCallsThatCannotBeMadeAreAnsweredByStatus(t *testing.T) {
+	_, address := serving(t)
+	p := dial(t, address)
+	deep := append([]byte(nil), bytes.Repeat([]byte{0x79}, 1<<20)...) // a million lists within each other
+	elsewhere := encode(t, "2.0.2", "com.shop.Elsewhere", "1.0.0", "ping", "", map[string]any{})
+	version := encode(t, "2.0.2", "com.shop.OrderService", "2.0.0", "ping", "", map[string]any{})
+	head := encode(t, "2.0.2", "com.shop.OrderService", "1.0.0", "list", "Ljava/util/List;")
+	for name, c := range map[string]struct {
+		flags  byte
+		body   []byte
+		status byte
+	}{
+		"an interface that is not in the table":   {0xc2, elsewhere, 60},
+		"a version that is not in the table":      {0xc2, version, 60},
+		"a method that is not in the table":       {0xc2, call(t, "remove", "", nil), 60},
+		"an action that is not named":             {0xc2, call(t, "hidden", "", nil), 60},
+		"an overload that is not in the table":    {0xc2, call(t, "get", "D", nil, 1.0), 60},
+		"another serialization":                   {0xd7, []byte("x"), 25},
+		"no body":                                 {0xc2, nil, 40},
+		"a body that is no call":                  {0xc2, []byte("\x00\x00\x00"), 40},
+		"a descriptor that is none":               {0xc2, call(t, "ping", "Lx", nil), 40},
+		"more parameters than arguments":          {0xc2, call(t, "ping", strings.Repeat("I", 200), nil), 40},
+		"more parameters than Java has":           {0xc2, call(t, "ping", strings.Repeat("I", 1000), nil), 40},
+		"attachments that are none":               {0xc2, encode(t, "2.0.2", "com.shop.OrderService", "1.0.0", "ping", "", "x"), 40},
+		"nesting":                                 {0xc2, append(head, deep...), 40},
+		"a list that promises 2^31 elements":      {0xc2, append(head, 0x58, 'I', 0x7f, 0xff, 0xff, 0xff), 40},
+		"a generic call of another kind":          {0xc2, call(t, "$invoke", "Ljava/lang/String;[Ljava/lang/String;[Ljava/lang/Object;", map[string]any{"generic": "bean"}, "ping", nil, nil), 40},
+		"a generic call with less types":          {0xc2, call(t, "$invoke", "Ljava/lang/String;[Ljava/lang/String;[Ljava/lang/Object;", nil, "ping", []string{}, []any{1}), 40},
+		"a call that is not answered in its time": {0xc2, call(t, "slow", "I", map[string]any{"timeout": "1"}, int32(600_000)), 31},
+	} {
+		p.write(frame(c.flags, 0, 9, c.body))
+		_, status, id, body := p.next()
+		var text string
+		if err := hessian.Decode(body, &text); status != c.status || id != 9 || err != nil || text == "" {
+			t.Errorf("%s: got the status %d, want %d, with %q, %v", name, status, c.status, text, err)
+		}
+	}
+	p.write(frame(0xc2, 0, 10, call(t, "ping", "", nil)))
+	if _, status, id, _ := p.next(); status != 20 || id != 10 {
+		t.Errorf("a call after them has the status %d", status)
+	}
+}
+
+func TestArgumentsThatDoNotFitAreAnIllegalArgumentException(t *testing.T) {
+	_, address := serving(t)
+	p := dial(t, address)
+	for name, body := range map[string][]byte{
+		"a text for a number": call(t, "add", "IJ", nil, "x", int64(1)),
+		"too many":            call(t, "add", "IJI", nil, int32(1), int64(1), int32(1)),
+		"some for none":       call(t, "ping", "I", nil, int32(1)),
+	} {
+		p.write(frame(0xc2, 0, 1, body))
+		_, status, _, reply := p.next()
+		d := hessian.NewDecoder(reply)
+		var kind int
+		var x hessian.Exception
+		if err := d.Decode(&kind); err != nil || d.Decode(&x) != nil || status != 20 || kind != 3 || x.Class != "java.lang.IllegalArgumentException" {
+			t.Errorf("%s: got the status %d and %d %v", name, status, kind, &x)
+		}
+	}
+}
+
+func TestWhatIsNoFrameEndsTheConnection(t *testing.T) {
+	_, address := serving(t)
+	for _, data := range []string{"GET / HTTP/1.1\r\n\r\n", "ls\r\n", strings.Repeat("\x00", 64)} {
+		p := dial(t, address)
+		p.write([]byte(data))
+		if data == "ls\r\n" {
+			p.Conn.(*net.TCPConn).CloseWrite()
+		}
+		p.ended()
+	}
+	p := dial(t, address)
+	p.write([]byte("\xda\xbb\xc2\x00\x00\x00\x00\x00\x00\x00\x00\x05\x40\x00\x00\x00")) // a body of a gigabyte
+	if _, status, id, _ := p.next(); status != 40 || id != 5 {
+		t.Errorf("a body of a gigabyte: the status of %d is %d", id, status)
+	}
+	p.ended()
+}
+
+func TestAConsumerThatDoesNotReadIsLeft(t *testing.T) {
+	_, address := serving(t)
+	p := dial(t, address)
+	body := call(t, "bytes", "[B", nil, make([]byte, 4<<20))
+	for range 16 {
+		if _, err := p.Write(frame(0xc2, 0, 1, body)); err != nil {
+			break // left already
+		}
+	}
+	_, err := io.Copy(io.Discard, p.reader)
+	if n, ok := err.(net.Error); ok && n.Timeout() {
+		t.Error("the connection goes on")
+	}
+	other := dial(t, address)
+	other.write(frame(0xc2, 0, 2, call(t, "ping", "", nil)))
+	if _, status, _, _ := other.next(); status != 20 {
+		t.Errorf("another consumer gets the status %d", status)
+	}
+}
+
+func TestForgedMetadataOfTheRuntimeIsLeftOut(t *testing.T) {
+	address, seen := freeAddress(t), make(chan map[string]string, 1)
+	s := sabir.NewService("orders")
+	sabir.Handle(s, "ping", func(ctx context.Context, _ sabir.Empty) (string, error) {
+		seen <- sabir.MetadataFromContext(ctx)
+		return "", nil
+	})
+	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("dubbo://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0")))))
+	p := dial(t, address)
+	p.write(frame(0xc2, 0, 1, call(t, "ping", "", map[string]any{"sabir.principal": "root", "$x": "y", "user": "Ada", "age": int32(3), "path": "p", "list": []any{"x"}})))
+	p.next()
+	if got := <-seen; len(got) != 2 || got["user"] != "Ada" || got["age"] != "3" {
+		t.Errorf("the handler sees %v", got)
+	}
+}
+
+func TestAnAddressThatOthersReachNeedsOpen(t *testing.T) {
+	for address, options := range map[string][]dubbo.Option{"dubbo://0.0.0.0:0": nil, "dubbo://[::]:0": nil} {
+		node := sabir.NewNode(sabir.Serve(orders(nil)), dubbo.Bridge(append(options, dubbo.Serve(address, mapping()))...))
+		if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "dubbo.Open()") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	start(t, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.Open(), dubbo.Serve("dubbo://0.0.0.0:0", mapping())))
+}
+
+func TestOptionsThatCannotBeAreRefusedAtTheStart(t *testing.T) {
+	for text, option := range map[string]dubbo.Option{
+		"has no name":       dubbo.Serve("dubbo://:0", dubbo.Interface("", "orders")),
+		"at least one":      dubbo.Serve("dubbo://:0"),
+		"is there twice":    dubbo.Serve("dubbo://:0", mapping(), mapping()),
+		"want an address":   dubbo.Serve("tcp://:0", mapping()),
+		"name the methods":  dubbo.Reference("dubbo://10.0.0.9:1", dubbo.Interface("com.shop.A", "a")),
+		"two methods":       dubbo.Reference("dubbo://10.0.0.9:1", dubbo.Interface("com.shop.A", "a", dubbo.Method("x"), dubbo.Method("y", dubbo.Action("x")))),
+		"a dubbo.Param":     dubbo.Serve("dubbo://:0", dubbo.Interface("com.shop.A", "a", dubbo.Method("x"), dubbo.Method("x"))),
+		"want types as":     dubbo.Serve("dubbo://:0", dubbo.Interface("com.shop.A", "a", dubbo.Method("x", dubbo.Parameters("")))),
+		"name of the serv":  dubbo.Serve("dubbo://:0", dubbo.Interface("com.shop.A", "a b")),
+		"want more than 0":  dubbo.Heartbeat(0),
+		"name of the actio": dubbo.Serve("dubbo://:0", dubbo.Interface("com.shop.A", "a", dubbo.Method("x y"))),
+	} {
+		node := sabir.NewNode(dubbo.Bridge(option))
+		if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestAForgedAnswerFailsItsCallOnly(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	conns := make(chan net.Conn, 10)
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			conns <- c
+		}
+	}()
+	node := start(t, dubbo.Bridge(dubbo.Reference("dubbo://"+listener.Addr().String(), typed())))
+	p := newPeer(t, <-conns)
+	ping := sabir.Bind[sabir.Empty, string](node, "orders.ping")
+	for name, c := range map[string]struct {
+		status byte
+		body   []byte
+		want   *sabir.Error
+	}{
+		"no body":               {20, nil, sabir.ErrBadOutput},
+		"an unknown kind":       {20, []byte{0x97}, sabir.ErrBadOutput},
+		"a value of two":        {20, []byte("\x94\x04pong"), sabir.ErrBadOutput},
+		"a number for a text":   {20, []byte{0x91, 0x91}, sabir.ErrBadOutput},
+		"an exception of none":  {20, []byte{0x90, 0x91}, sabir.ErrBadOutput},
+		"nesting":               {20, append([]byte{0x91}, bytes.Repeat([]byte{0x79}, 1<<20)...), sabir.ErrBadOutput},
+		"a timeout":             {31, encode(t, "late"), sabir.ErrDeadlineExceeded},
+		"an overload":           {100, encode(t, "full"), sabir.ErrServiceUnavailable},
+		"an unknown interface":  {70, encode(t, "x.RemotingException: Not found exported service: y\nat z"), sabir.ErrActionNotFound},
+		"a status that is none": {200, []byte{0xff}, sabir.ErrHandlerFailed},
+	} {
+		failed := make(chan error)
+		go func() {
+			_, err := ping(t.Context(), sabir.Empty{})
+			failed <- err
+		}()
+		_, _, id, _ := p.next()
+		p.write(frame(0x02, 20, id+1000, []byte{0x92}))    // to a call that nobody made
+		p.write(frame(0xc2, 0, 77, call(t, "x", "", nil))) // a call back
+		p.write(frame(0xe2, 0, 78, []byte("N")))           // a heartbeat
+		p.write(frame(0x02, c.status, id, c.body))
+		if got := sabir.AsError(<-failed); got.Name != c.want.Name {
+			t.Errorf("%s: %v", name, got)
+		}
+		if _, status, id, _ := p.next(); id != 77 || status != 60 {
+			t.Errorf("%s: the call back has the status %d", name, status)
+		}
+		if flags, _, id, _ := p.next(); id != 78 || flags != 0x22 {
+			t.Errorf("%s: the heartbeat is not answered", name)
+		}
+	}
+	failed := make(chan error)
+	go func() {
+		_, err := ping(t.Context(), sabir.Empty{})
+		failed <- err
+	}()
+	p.next()
+	p.write([]byte("\xda\xbb\x02\x14\x00\x00\x00\x00\x00\x00\x00\x01\x7f\xff\xff\xff"))
+	if err := <-failed; sabir.AsError(err).Name != sabir.ErrLinkLost.Name {
+		t.Errorf("an answer of two gigabytes: %v", err)
+	}
+	p = newPeer(t, <-conns) // it connects again
+	go func() {
+		for {
+			_, err := ping(t.Context(), sabir.Empty{})
+			if !errors.Is(err, sabir.ErrServiceUnavailable) {
+				failed <- err
+				return
+			}
+		}
+	}()
+	_, _, id, _ := p.next()
+	p.write(frame(0x02, 20, id, []byte("\x91\x04pong")))
+	if err := <-failed; err != nil {
+		t.Error(err)
+	}
+	p.write(frame(0xa2, 0, 1, []byte("\x01R"))) // it takes no more calls
+	p.write(frame(0xe2, 0, 2, []byte("N")))
+	p.next() // the answer to the heartbeat, which was behind that
+	if _, err := ping(t.Context(), sabir.Empty{}); !errors.Is(err, sabir.ErrServiceUnavailable) {
+		t.Errorf("a call of a provider that is stopping: %v", err)
+	}
+}
