@@ -1,4 +1,5 @@
-// Package rpc serves the actions of a node over gRPC, Connect and gRPC-Web, at the same address as the rest of HTTP:
+// Package rpc serves the actions of a node over gRPC, Connect and gRPC-Web, at the same address as the rest of HTTP, and calls servers of
+// these:
 //
 //	node := sabir.NewNode(sabir.Serve(users), sabir.HTTP(":3000", rpc.Serve()))
 //
@@ -22,4 +23,8 @@
 //
 // The package serves grpc.health.v1.Health, without asking for credentials, and grpc.reflection.v1 and v1alpha, behind the
 // authentication of the server.
+//
+// # Other servers
+//
+// [Dial] makes the methods of other servers of gRPC, Connect and gRPC-Web callable by name.
 package rpc

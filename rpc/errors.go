@@ -54,6 +54,7 @@ func fromConnect(err error) *sabir.Error {
 	}
 	code := sabir.Code(c.Code())
 	e := sabir.NewError(code, code.String(), c.Message())
+	var others []proto.Message
 	for _, d := range c.Details() {
 		value, err := d.Value()
 		if err != nil {
@@ -73,7 +74,12 @@ func fromConnect(err error) *sabir.Error {
 			e.Data = detail.AsMap()
 		case *structpb.Value:
 			e.Data = detail.AsInterface()
+		default:
+			others = append(others, value)
 		}
+	}
+	if e.Data == nil && others != nil {
+		e.Data = others
 	}
 	return e
 }

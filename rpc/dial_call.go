@@ -1,0 +1,89 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
+)
+
+// Send implements sabir.ForeignNode: it makes a call.
+func (p *peer) Send(ctx context.Context, r *sabir.Request) error {
+	action := r.Action().Name
+	m := p.methods.Load().byAction[action]
+	switch {
+	case m == nil:
+		return sabir.Errorf(sabir.CodeNotFound, sabir.ErrActionNotFound.Name, "the server %s has no %s any more", p.id, action).AsRetryable()
+	case m.isStream():
+		return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrStreamWanted.Name, "%s is a stream: use OpenStream or CallStream", action)
+	}
+	data, err := r.AppendInput(m.in, nil)
+	if err != nil {
+		return err
+	}
+	request := connect.NewRequest(&frame{data})
+	p.addHeaders(ctx, request.Header())
+	response, err := m.client.CallUnary(ctx, request)
+	if err != nil {
+		return p.failure(ctx, action, err)
+	}
+	return r.DecodeOutput(m.out, response.Msg.data)
+}
+
+// Emit implements sabir.ForeignNode. The protocols have no events, so none is offered.
+func (p *peer) Emit(context.Context, string, *sabir.Request) error {
+	return sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrActionNotFound.Name, "the server %s takes no events", p.id)
+}
+
+// addHeaders adds what the server is configured to get, and the metadata of the call.
+func (p *peer) addHeaders(ctx context.Context, h http.Header) {
+	for name, value := range sabir.MetadataFromContext(ctx) {
+		if !isReserved(strings.ToLower(name)) && gateway.CheckHeader(name, value) == nil {
+			h.Set(name, value)
+		}
+	}
+	if id := sabir.InfoFromContext(ctx).RequestID; id != "" {
+		h.Set("X-Request-Id", id)
+	}
+	for name, values := range p.config.Header {
+		h[http.CanonicalHeaderKey(name)] = values
+	}
+}
+
+// failure is an error of the server, or of the way to it, as callers have it.
+func (p *peer) failure(ctx context.Context, action string, err error) *sabir.Error {
+	var dialing *net.OpError
+	switch {
+	case connect.IsWireError(err):
+		e := fromConnect(err)
+		e.Node = p.id
+		if e.Code == sabir.CodeUnimplemented {
+			p.askForLook() // it may have been replaced by one that has less
+		}
+		return e
+	case ctx.Err() != nil:
+		return sabir.AsError(ctx.Err())
+	case errors.As(err, &dialing) && dialing.Op == "dial":
+		p.askForLook()
+		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "%s cannot be called: the server %s cannot be reached: %w", action, p.id, dialing).AsRetryable()
+	case connect.CodeOf(err) == connect.CodeUnavailable:
+		p.askForLook()
+		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrLinkLost.Name, "the connection to %s was lost before %s answered: %w", p.id, action, err)
+	}
+	e := fromConnect(err)
+	e.Node = p.id
+	return e
+}
+
+func (p *peer) askForLook() {
+	select {
+	case p.looks <- struct{}{}:
+	default: // one is asked for
+	}
+}
