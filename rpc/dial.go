@@ -53,7 +53,7 @@ type Foreign struct {
 }
 
 // Dial is an option of sabir.NewNode that makes the methods of a foreign server callable as actions, by [sabir.Call] and its relatives, with
-// plain structs and without generated code:
+// plain structs and without generated code. For example:
 //
 //	node := sabir.NewNode(rpc.Dial(rpc.Foreign{URL: "http://billing:50051"}))
 //	invoice, err := sabir.Call[Invoice](ctx, node, "billing.getInvoice", InvoiceRequest{ID: "7"})
