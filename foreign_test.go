@@ -20,6 +20,7 @@ type stranger struct {
 	id    string
 	calls atomic.Int32
 	fails atomic.Pointer[sabir.Error]
+	leave func() // called by each call, where it is set
 
 	mu     sync.Mutex
 	groups []string // that events were sent to
@@ -30,6 +31,9 @@ func (s *stranger) Name() string { return s.id }
 
 func (s *stranger) Send(ctx context.Context, r *sabir.Request) error {
 	s.calls.Add(1)
+	if s.leave != nil {
+		s.leave()
+	}
 	if failed := s.fails.Load(); failed != nil {
 		return failed
 	}
@@ -167,6 +171,20 @@ func TestACallThatAForeignNodeDidNotTakeGoesToAnother(t *testing.T) {
 	for range 4 {
 		if out, err := double(n, 3); err != nil || out != 6 {
 			t.Fatal(out, err)
+		}
+	}
+}
+
+func TestACallToAForeignNodeThatHasJustGoneGoesToTheLastOne(t *testing.T) {
+	n := startNode(t)
+	strangers := meet(t, n, doubling, "gone-1", "gone-2", "there")
+	for _, s := range strangers[:2] {
+		s.fails.Store(sabir.ErrServiceUnavailable.AsRetryable())
+		s.leave = func() { n.DropForeign(s) }
+	}
+	for range 10 {
+		if out, err := double(n, 4); err != nil || out != 8 {
+			t.Fatalf("got %d, %v", out, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package sabir
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -59,12 +60,22 @@ func (f *remoteRequest[In, Out]) roundTrip(ctx context.Context) error {
 			return err
 		case ok && (lost.Sent || rerouted == maxReroutes || ctx.Err() != nil):
 			return c.target.linkLost(to.peer, lost)
-		case !ok && !(c.target.notTaken(err) && f.options.node == "" && rerouted < c.target.otherProviders()):
+		case !ok && !(c.target.notTaken(err) && f.options.node == "" && c.target.hasOther(rerouted, &f.attempts.avoided)):
 			return finalError(err)
 		case !ok:
 			c.target.action.budget.Spend() // it was sent; one that was not is no further work for any node
 		}
 	}
+}
+
+// hasOther reports whether a call that its node did not take goes to another one. One that has gone in the meantime is not among the
+// nodes any more, so those that were not tried are looked at, and not only how many there are.
+func (a *remoteAction) hasOther(rerouted int, v *avoided) bool {
+	all := a.providers.Load()
+	if all == nil || rerouted >= maxReroutes {
+		return false
+	}
+	return rerouted < len(all.nodes)-1 || slices.ContainsFunc(all.nodes, func(p provider) bool { return !v.wasTried(p.id) })
 }
 
 // finalError is the error of a call that no other node is tried for: an action that is not there is no reason to try again.

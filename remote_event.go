@@ -201,6 +201,3 @@ func (a *remoteAction) notTaken(err error) bool {
 	}
 	return failure.Name == nameActionNotFound || failure.Name == nameServiceUnavailable
 }
-
-// otherProviders bounds the further nodes that are tried, one after the other, where the action has just gone from one.
-func (a *remoteAction) otherProviders() int { return min(maxReroutes, len(a.providers.Load().nodes)-1) }

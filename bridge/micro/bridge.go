@@ -1,0 +1,181 @@
+package micro
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/inbound"
+)
+
+// bridge is a node as a member of a go-micro project. As an extension it is there before the services, so that these can call go-micro's
+// when they start; it is called from the start of its gateway until that stops.
+type bridge struct {
+	config
+	node     *sabir.Node
+	instance string // of this run, in the ids under which the registry has the services
+
+	ctx     context.Context // ends with the bridge
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	listener net.Listener // nil where nobody can call
+	address  string       // that the registry names
+	server   *http.Server
+	opened   atomic.Bool
+	exposed  atomic.Pointer[exposed]
+	changed  chan struct{} // what is exposed may have changed
+	bodies   atomic.Int64  // bytes of the requests that are served
+
+	client *http.Client
+	peers  peers
+	calls  atomic.Uint64 // ids
+	mdns   *mdns         // nil without
+	drops  inbound.Drops
+}
+
+func newBridge(c config) *bridge {
+	b := &bridge{config: c, changed: make(chan struct{}, 1)}
+	b.peers.known = make(map[string]*peer)
+	b.exposed.Store(&exposed{})
+	return b
+}
+
+// Name implements sabir.Extension and gateway.Gateway.
+func (b *bridge) Name() string { return "micro" }
+
+// Start begins to listen, and finds the services of go-micro.
+func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
+	b.node, b.instance = n, gateway.NewRequestID()[:8]
+	if b.listen == "" && (len(b.expose) > 0 || len(b.endpoints) > 0) {
+		b.problem("micro.Bridge", errors.New("actions are exposed, and nobody can reach them: give it micro.Listen"))
+	}
+	if err := errors.Join(b.problems...); err != nil {
+		return err
+	}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.client = newClient()
+	if err := b.begin(ctx); err != nil {
+		b.cancel()
+		b.running.Wait()
+		if b.listener != nil {
+			err = errors.Join(err, b.listener.Close())
+		}
+		return err
+	}
+	return nil
+}
+
+func (b *bridge) begin(ctx context.Context) error {
+	if err := b.listenHTTP(); err != nil {
+		return err
+	}
+	for _, s := range b.statics {
+		for _, address := range s.addresses {
+			b.putPeer(&record{id: s.service + "@" + address, service: s.service, address: address, endpoints: s.endpoints, static: true})
+		}
+	}
+	if b.config.mdns {
+		m, err := openMDNS(b)
+		if err != nil {
+			return fmt.Errorf("micro.MDNS: %w", err)
+		}
+		b.mdns = m
+		b.running.Go(m.take)
+		b.running.Go(m.takeAnswers)
+		b.running.Go(m.ask)
+	}
+	b.running.Go(b.probe)
+	b.running.Go(b.follow)
+	b.settle(ctx)
+	return nil
+}
+
+// answerTime is that for which go-micro's own nodes wait for answers over mDNS, twice: for the names of services, and for their nodes.
+const answerTime = 200 * time.Millisecond
+
+// settle waits until those that are there have been found, so that services can call them when they start.
+func (b *bridge) settle(ctx context.Context) {
+	if b.config.mdns {
+		select {
+		case <-time.After(answerTime):
+		case <-ctx.Done():
+		}
+	}
+	for _, p := range b.peers.list() {
+		select {
+		case <-p.looked:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// open lets calls in.
+func (b *bridge) open() error {
+	b.opened.Store(true)
+	b.update()
+	if b.listener == nil {
+		return nil
+	}
+	b.node.Log().Info("serves clients of go-micro", "node", b.node.ID(), "address", b.address)
+	b.running.Go(func() {
+		if err := b.server.Serve(b.listener); !errors.Is(err, http.ErrServerClosed) {
+			b.node.Log().Error("clients of go-micro are not served any more", "node", b.node.ID(), "address", b.address, "error", err)
+		}
+	})
+	return nil
+}
+
+// close takes no more calls, and waits for those that run.
+func (b *bridge) close(ctx context.Context) error {
+	b.opened.Store(false)
+	b.update()
+	if b.listener == nil {
+		return nil
+	}
+	return b.server.Shutdown(ctx)
+}
+
+// Stop leaves.
+func (b *bridge) Stop(context.Context) error {
+	b.opened.Store(false)
+	b.update()
+	b.cancel()
+	var err error
+	if b.listener != nil {
+		err = b.server.Close()
+		b.listener.Close() // where the gateway was never started
+	}
+	if b.mdns != nil {
+		b.mdns.close()
+	}
+	b.running.Wait()
+	b.dropPeers()
+	b.client.CloseIdleConnections()
+	return err
+}
+
+// follow announces what is exposed whenever that has changed.
+func (b *bridge) follow() {
+	for {
+		next := b.node.Changed()
+		b.update()
+		select {
+		case <-next:
+		case <-b.ctx.Done():
+			return
+		}
+	}
+}
+
+// drop logs what was refused.
+func (b *bridge) drop(what, from string, err error) {
+	b.drops.Note(b.node.Log(), what, "node", b.node.ID(), "from", from, "error", err)
+}

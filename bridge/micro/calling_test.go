@@ -1,0 +1,135 @@
+package micro_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/bridge/micro"
+	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/internal/brokers"
+)
+
+type labIn struct {
+	A     int    `json:"a"`
+	B     int    `json:"b"`
+	Text  string `json:"text"`
+	Bytes []byte `json:"bytes"`
+	Code  int    `json:"code"`
+	MS    int    `json:"ms"`
+}
+
+type labOut struct {
+	Sum      int               `json:"sum"`
+	Text     string            `json:"text"`
+	Bytes    []byte            `json:"bytes"`
+	Metadata map[string]string `json:"metadata"`
+	Limit    int               `json:"limit"`
+}
+
+var labEndpoints = []string{"Lab.Add", "Lab.Info", "Lab.Fail", "Lab.Sleep", "Lab.Greet", "Lab.Nope"}
+
+func TestServicesOfGoMicroAreCalledByName(t *testing.T) {
+	versions(t, func(t *testing.T, version string) {
+		lab := startPeer(t, version)
+		n := node(t, nil, micro.Static("lab", []string{lab.address}, labEndpoints...))
+		out, err := sabir.Call[labOut](t.Context(), n, "lab.add", labIn{A: 2, B: 3, Bytes: []byte{1, 255}})
+		if err != nil || out.Sum != 5 || string(out.Bytes) != "\x01\xff" {
+			t.Errorf("the sum is %+v, %v", out, err)
+		}
+		ctx := sabir.WithMetadata(sabir.WithRequestID(t.Context(), "r-2"), "user", "Ada")
+		out, err = sabir.Call[labOut](ctx, n, "lab.info", labIn{}, sabir.WithTimeout(time.Minute))
+		if err != nil || out.Metadata["User"] != "Ada" || out.Metadata["X-Request-Id"] != "r-2" || out.Metadata["Sabir-Depth"] != "1" || out.Limit < 1 || out.Limit > 60_000 {
+			t.Errorf("a handler of go-micro got %+v, %v", out, err)
+		}
+		if _, err := sabir.Call[labOut](t.Context(), n, "lab.sleep", labIn{MS: 60_000}, sabir.WithTimeout(50*time.Millisecond)); !errors.Is(err, sabir.ErrDeadlineExceeded) {
+			t.Errorf("the error at the deadline is %v", err)
+		}
+		if nodes := n.Nodes(); len(nodes) != 2 || nodes[1].Framework != "go-micro" || nodes[1].ID != "lab@"+lab.address {
+			t.Errorf("the nodes are %+v", nodes)
+		}
+	})
+}
+
+func TestErrorsOfGoMicroHaveTheirMeaning(t *testing.T) {
+	versions(t, func(t *testing.T, version string) {
+		n := node(t, nil, micro.Static("lab", []string{startPeer(t, version).address}, labEndpoints...))
+		for _, c := range []struct {
+			action string
+			code   int
+			want   *sabir.Error
+		}{
+			{"lab.fail", 400, sabir.NewError(sabir.CodeInvalidArgument, "lab.fail", "")},
+			{"lab.fail", 401, sabir.NewError(sabir.CodeUnauthenticated, "lab.fail", "")},
+			{"lab.fail", 404, sabir.NewError(sabir.CodeNotFound, "lab.fail", "")},
+			{"lab.fail", 408, sabir.ErrDeadlineExceeded},
+			{"lab.fail", 409, sabir.NewError(sabir.CodeAborted, "lab.fail", "")},
+			{"lab.fail", 500, sabir.NewError(sabir.CodeInternal, "lab.fail", "")},
+			{"lab.fail", 503, sabir.NewError(sabir.CodeUnavailable, "lab.fail", "")},
+			{"lab.fail", 0, sabir.NewError(sabir.CodeUnknown, sabir.ErrHandlerFailed.Name, "")},
+			{"lab.nope", 0, sabir.ErrActionNotFound},
+		} {
+			_, err := sabir.Call[labOut](t.Context(), n, c.action, labIn{Code: c.code, Text: "because"})
+			if !errors.Is(err, c.want) || sabir.AsError(err).Retryable {
+				t.Errorf("%s %d: %#v", c.action, c.code, sabir.AsError(err))
+			}
+			if origin, ok := errors.AsType[*micro.Error](err); c.action == "lab.fail" && (!ok || origin.Code != int32(c.code) || origin.Detail != "because") {
+				t.Errorf("%d: go-micro's error is %+v", c.code, origin)
+			}
+		}
+	})
+}
+
+func TestCallsMayBeProtocolBuffers(t *testing.T) {
+	versions(t, func(t *testing.T, version string) {
+		n := node(t, nil, micro.Format(protobuf.Codec), micro.Static("lab", []string{startPeer(t, version).address}, labEndpoints...))
+		out, err := sabir.Call[value](t.Context(), n, "lab.greet", value{"Ada"})
+		if err != nil || out.Value != "Hello, Ada" {
+			t.Errorf("got %+v, %v", out, err)
+		}
+		if _, err := sabir.Call[labOut](t.Context(), n, "lab.add", labIn{A: 1}); err == nil {
+			t.Error("a handler whose types are no messages took Protocol Buffers")
+		}
+	})
+}
+
+// A server of go-micro loses requests that share an id on one connection: each call here has its own.
+func TestManyCallsAtOnceAreAllAnswered(t *testing.T) {
+	n := node(t, nil, micro.Static("lab", []string{startPeer(t, "v5").address}, labEndpoints...))
+	var callers sync.WaitGroup
+	for caller := range 50 {
+		callers.Go(func() {
+			for i := range 40 {
+				out, err := sabir.Call[labOut](t.Context(), n, "lab.add", labIn{A: caller, B: i}, sabir.WithTimeout(waitLimit))
+				if err != nil || out.Sum != caller+i {
+					t.Errorf("%d + %d is %d, %v", caller, i, out.Sum, err)
+					return
+				}
+			}
+		})
+	}
+	callers.Wait()
+}
+
+func TestACircleOfCallsThroughGoMicroEnds(t *testing.T) {
+	at, err := brokers.FreeAddress("tcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := node(t, []sabir.Servable{circle()}, micro.Listen(at), micro.Endpoint("again", "Circle.Turn", "circle.turn"), micro.Static("again", []string{at}, "Circle.Turn"))
+	_, err = sabir.Call[int](t.Context(), n, "circle.turn", 0)
+	if e := sabir.AsError(err); e == nil || e.Name != sabir.ErrTooManyLevels.Name {
+		t.Errorf("the circle ended with %v", err)
+	}
+}
+
+func circle() *sabir.Service {
+	s := sabir.NewService("circle")
+	sabir.Handle(s, "turn", func(ctx context.Context, in int) (int, error) {
+		return sabir.Call[int](ctx, sabir.NodeFromContext(ctx), "again.circle.turn", in+1)
+	})
+	return s
+}

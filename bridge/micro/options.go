@@ -1,0 +1,131 @@
+package micro
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/names"
+)
+
+// Option is an option of [Bridge].
+type Option func(*config)
+
+type config struct {
+	listen    string
+	advertise string
+	expose    []string
+	endpoints []endpoint
+	statics   []static
+	mdns      bool
+	format    format
+	problems  []error
+}
+
+// endpoint is an action under a name of go-micro that was given to it.
+type endpoint struct{ service, name, action string }
+
+// static is a service of go-micro whose addresses are known.
+type static struct {
+	service   string
+	addresses []string
+	endpoints []string
+}
+
+// Listen is the address where clients of go-micro reach the node, over go-micro's HTTP transport. An address without a host, ":8080", means this
+// machine only. Port 0 takes a free one. Whoever reaches the address can call what is exposed: go-micro's clients prove nothing. Default: the
+// node calls services of go-micro, and is called by none.
+func Listen(address string) Option { return func(c *config) { c.listen = address } }
+
+// Advertise is the address that the registry names to clients of go-micro, such as "10.0.0.7:8080", where it is not the one that the node
+// listens on. Default: that of Listen; if it has no certain host, as "0.0.0.0:8080" has not, the machine's address towards its network.
+func Advertise(address string) Option { return func(c *config) { c.advertise = address } }
+
+// Expose names the actions that clients of go-micro may call, by patterns of names as sabir.On has them: "orders.*", "**". Only public
+// actions of this node are exposed, and no streams. Default: nothing is exposed.
+func Expose(patterns ...string) Option {
+	return func(c *config) {
+		for _, p := range patterns {
+			c.problem("micro.Expose", names.CheckPattern(p))
+		}
+		c.expose = append(c.expose, patterns...)
+	}
+}
+
+// Endpoint exposes an action under another name than its own: as an endpoint, such as "Say.Hello", of a service of go-micro, such as
+// "go.micro.srv.greeter". Default: the action "orders.get" is the endpoint Orders.Get of the service orders, if it is exposed.
+func Endpoint(service, name, action string) Option {
+	return func(c *config) {
+		c.problem("micro.Endpoint", names.Check(service), names.Check(action))
+		if _, ok := actionOf(service, name); !ok {
+			c.problem("micro.Endpoint", fmt.Errorf("the endpoint %q has not the form Type.Method", name))
+		}
+		c.endpoints = append(c.endpoints, endpoint{service, name, action})
+	}
+}
+
+// MDNS finds services of go-micro by multicast DNS, its default registry, and announces there what is exposed. All that is found becomes
+// callable. Whoever is in the same network can announce services: names that your own nodes offer stay theirs. Default: no registry.
+func MDNS() Option { return func(c *config) { c.mdns = true } }
+
+// Static makes a service of go-micro callable that is at these addresses, without a registry. Its endpoints have to be named, as the
+// handlers have them: "Greeter.Hello" is the action "greeter.hello" here. It may be given once for each service. Default: none.
+func Static(service string, addresses []string, endpoints ...string) Option {
+	return func(c *config) {
+		c.problem("micro.Static", names.Check(service))
+		for _, a := range addresses {
+			if _, _, err := net.SplitHostPort(a); err != nil {
+				c.problem("micro.Static", err)
+			}
+		}
+		for _, e := range endpoints {
+			if _, ok := actionOf(service, e); !ok {
+				c.problem("micro.Static", fmt.Errorf("the endpoint %q has not the form Type.Method", e))
+			}
+		}
+		c.statics = append(c.statics, static{service, addresses, endpoints})
+	}
+}
+
+// Format is the codec of calls to services of go-micro: those of packages codec/json and codec/protobuf, or [Bytes]. A handler of go-micro
+// takes Protocol Buffers only where its types are generated messages, JSON always. Calls from go-micro may have any of the three. Default:
+// JSON.
+func Format(c codec.Codec) Option {
+	return func(to *config) {
+		for _, f := range formats {
+			if f.codec.Name() == c.Name() {
+				to.format = f
+				return
+			}
+		}
+		to.problem("micro.Format", fmt.Errorf("go-micro has no codec %s: take json, protobuf or micro.Bytes", c.Name()))
+	}
+}
+
+func (c *config) problem(where string, errs ...error) {
+	for _, err := range errs {
+		if err != nil {
+			c.problems = append(c.problems, fmt.Errorf("%s: %w", where, err))
+		}
+	}
+}
+
+// Bridge makes the node a service of go-micro too, and services of go-micro callable.
+func Bridge(options ...Option) sabir.NodeOption {
+	c := config{format: formats[0]}
+	for _, o := range options {
+		o(&c)
+	}
+	b := newBridge(c)
+	return sabir.Options(sabir.WithExtension(b), sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) { return served{b}, nil }))
+}
+
+// served is the bridge as a gateway: it lets calls in when the node's services run, and no more before they stop.
+type served struct{ *bridge }
+
+func (s served) Start(context.Context) error { return s.open() }
+
+func (s served) Stop(ctx context.Context) error { return s.close(ctx) }

@@ -1,0 +1,158 @@
+package micro
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
+)
+
+// peer is a node of one service of go-micro: a sabir.ForeignNode.
+type peer struct {
+	bridge    *bridge
+	record    record
+	endpoints map[string]string // by action
+	offer     sabir.ForeignOffer
+	ctx       context.Context // ends when the node has gone
+	gone      context.CancelFunc
+	looked    chan struct{} // closed when the first look has ended
+
+	up   bool      // guarded by peers.mu, as what follows
+	seen time.Time // when it answered, or the registry named it
+}
+
+func newPeer(b *bridge, r *record) *peer {
+	now := time.Now()
+	p := &peer{bridge: b, record: *r, endpoints: make(map[string]string), seen: now, looked: make(chan struct{})}
+	p.ctx, p.gone = context.WithCancel(b.ctx)
+	p.offer.Node = introspect.Node{Framework: "go-micro", Host: r.address, Since: now}
+	p.offer.Services = []introspect.Service{{Name: r.service}}
+	for _, e := range r.endpoints {
+		name, ok := actionOf(r.service, e)
+		if _, taken := p.endpoints[name]; !ok || taken {
+			continue
+		}
+		p.endpoints[name] = e
+		p.offer.Actions = append(p.offer.Actions, introspect.Action{Name: name, Service: r.service, Visibility: introspect.ClusterOnly})
+	}
+	return p
+}
+
+const (
+	dialLimit = 2 * time.Second
+	// maxPooled is how many connections to one peer are kept: each carries one call at a time.
+	maxPooled = 256
+)
+
+func newClient() *http.Client {
+	dialer := &net.Dialer{Timeout: dialLimit, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}
+	return &http.Client{
+		Transport: &http.Transport{DialContext: dialer.DialContext, DisableCompression: true, MaxIdleConns: 4 * maxPooled, MaxIdleConnsPerHost: maxPooled,
+			IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 1 << 20},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Name implements sabir.ForeignNode.
+func (p *peer) Name() string { return p.record.id }
+
+// Send implements sabir.ForeignNode: it makes a call.
+func (p *peer) Send(ctx context.Context, r *sabir.Request) error {
+	b, action := p.bridge, r.Action().Name
+	body, err := r.AppendInput(b.format.codec, nil)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.ctx, cancel)()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.record.address+"/", bytes.NewReader(body))
+	if err != nil {
+		return unreachable(action, p.Name(), err)
+	}
+	p.setHeaders(ctx, request.Header, p.endpoints[action])
+	response, err := b.client.Do(request)
+	if err == nil {
+		body, err = read(response)
+	}
+	if err != nil {
+		return p.failed(ctx, action, err)
+	}
+	if text := header(response.Header, headerError); text != "" {
+		return errorFrom(text, p.Name())
+	}
+	if response.StatusCode != http.StatusOK {
+		return sabir.Errorf(sabir.CodeInternal, sabir.ErrHandlerFailed.Name, "%s answered %s, which no service of go-micro does: %.200q", p.Name(), response.Status, body)
+	}
+	return r.DecodeOutput(b.format.codec, b.format.input(body))
+}
+
+// setHeaders sets the headers of a call. Each has an id of its own: servers of go-micro lose a request whose id another one on the same
+// connection has.
+func (p *peer) setHeaders(ctx context.Context, h http.Header, endpoint string) {
+	b, info := p.bridge, sabir.InfoFromContext(ctx)
+	setMetadata(h, sabir.MetadataFromContext(ctx))
+	h.Set(headerService, p.record.service)
+	h.Set(headerEndpoint, endpoint)
+	h.Set(headerMethod, endpoint)
+	h.Set(headerID, strconv.FormatUint(b.calls.Add(1), 10))
+	h.Set("Content-Type", b.format.contentType)
+	h.Set("Accept", b.format.contentType)
+	h.Set("User-Agent", "") // go-micro takes headers as metadata
+	h.Set(headerDepth, strconv.Itoa(max(info.Depth, 1)))
+	if validValue(info.CalledBy) && info.CalledBy != "" {
+		h.Set(headerFrom, info.CalledBy)
+	}
+	if validValue(info.RequestID) && info.RequestID != "" {
+		h.Set(headerRequest, info.RequestID)
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		h.Set(headerTimeout, strconv.FormatInt(max(time.Until(deadline).Nanoseconds(), 1), 10))
+	}
+}
+
+// read reads the body of an answer.
+func read(r *http.Response) ([]byte, error) {
+	defer r.Body.Close()
+	if r.ContentLength > maxMessage {
+		return nil, errTooLarge
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxMessage+1))
+	if len(body) > maxMessage {
+		return nil, errTooLarge
+	}
+	return body, err
+}
+
+var errTooLarge = fmt.Errorf("the answer has more than %d bytes", maxMessage)
+
+// failed is the error of a call that was not answered.
+func (p *peer) failed(ctx context.Context, action string, err error) error {
+	if errors.Is(err, errTooLarge) {
+		return sabir.Errorf(sabir.ErrMessageTooLarge.Code, sabir.ErrMessageTooLarge.Name, "%s: %w", action, err)
+	}
+	if p.ctx.Err() == nil && ctx.Err() != nil {
+		return sabir.AsError(ctx.Err())
+	}
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
+		p.bridge.setUp(p, false)
+		return unreachable(action, p.Name(), err)
+	}
+	return lost(action, p.Name(), err)
+}
+
+// Emit implements sabir.ForeignNode. No service of go-micro offers handlers of events here.
+func (p *peer) Emit(context.Context, string, *sabir.Request) error { return nil }
+
+// Open implements sabir.ForeignNode.
+func (p *peer) Open(_ context.Context, action *sabir.Action) (sabir.ForeignStream, error) {
+	return nil, noStreams(action.Name)
+}

@@ -1,0 +1,8 @@
+package main
+
+import (
+	"go-micro.dev/v5/client"
+	"go-micro.dev/v5/server"
+)
+
+var newServer, newClient = server.NewServer, client.NewClient
