@@ -58,7 +58,9 @@ func (p *peer) addHeaders(ctx context.Context, h http.Header) {
 
 // failure is an error of the server, or of the way to it, as callers have it.
 func (p *peer) failure(ctx context.Context, action string, err error) *sabir.Error {
-	var dialing *net.OpError
+	var network *net.OpError
+	errors.As(err, &network)
+	code := connect.CodeOf(err)
 	switch {
 	case connect.IsWireError(err):
 		e := fromConnect(err)
@@ -69,10 +71,10 @@ func (p *peer) failure(ctx context.Context, action string, err error) *sabir.Err
 		return e
 	case ctx.Err() != nil:
 		return sabir.AsError(ctx.Err())
-	case errors.As(err, &dialing) && dialing.Op == "dial":
+	case network != nil && network.Op == "dial":
 		p.askForLook()
-		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "%s cannot be called: the server %s cannot be reached: %w", action, p.id, dialing).AsRetryable()
-	case connect.CodeOf(err) == connect.CodeUnavailable:
+		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "%s cannot be called: the server %s cannot be reached: %w", action, p.id, network).AsRetryable()
+	case network != nil || code == connect.CodeUnavailable || code == connect.CodeCanceled: // which a reset is to connect's client
 		p.askForLook()
 		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrLinkLost.Name, "the connection to %s was lost before %s answered: %w", p.id, action, err)
 	}

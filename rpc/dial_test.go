@@ -7,9 +7,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -291,6 +293,41 @@ func TestAServerIsCalledOverTLSAndKnowsItsCallerByACertificate(t *testing.T) {
 			t.Error("it was called without a certificate")
 		}
 	})
+}
+
+func TestAConnectionThatIsCutOrResetUnderACallIsALostLink(t *testing.T) {
+	url, _ := serve(t, []sabir.Servable{calc()})
+	files := describe(t, url)
+	for name, reset := range map[string]bool{"cut": false, "reset": true} {
+		at, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var serving sync.WaitGroup
+		serving.Go(func() {
+			for {
+				c, err := at.Accept()
+				if err != nil {
+					return
+				}
+				c.Read(make([]byte, 1)) // the request comes
+				if reset {
+					c.(*net.TCPConn).SetLinger(0)
+				}
+				c.Close()
+			}
+		})
+		t.Run(name, func(t *testing.T) {
+			eachWay(t, func(t *testing.T, f rpc.Foreign) {
+				f.URL, f.Files = "http://"+at.Addr().String(), files
+				if _, err := sabir.Call[sumOut](t.Context(), dial(t, f), "calc.add", sumIn{1, 2}); !errors.Is(err, sabir.ErrLinkLost) || sabir.AsError(err).Retryable {
+					t.Error(err)
+				}
+			})
+		})
+		at.Close()
+		serving.Wait()
+	}
 }
 
 func TestAddressesThatCannotBeMeantAreRefusedAtTheStart(t *testing.T) {
