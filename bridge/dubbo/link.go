@@ -123,7 +123,7 @@ func (p *provider) Send(ctx context.Context, r *sabir.Request) error {
 	}
 	select {
 	case f := <-answered:
-		return p.finish(to, r, &f)
+		return p.finish(ctx, to, r, &f)
 	case <-l.ended:
 	case <-ctx.Done():
 		l.take(id)
@@ -131,7 +131,7 @@ func (p *provider) Send(ctx context.Context, r *sabir.Request) error {
 	}
 	select { // the answer may have come just before the end
 	case f := <-answered:
-		return p.finish(to, r, &f)
+		return p.finish(ctx, to, r, &f)
 	default:
 		return p.lost(to.action)
 	}
@@ -161,7 +161,7 @@ func (p *provider) appendRequest(ctx context.Context, to *method, r *sabir.Reque
 }
 
 // finish reads the answer of a call.
-func (p *provider) finish(to *method, r *sabir.Request, f *frame) error {
+func (p *provider) finish(ctx context.Context, to *method, r *sabir.Request, f *frame) error {
 	if f.status != statusOK {
 		var text string
 		_ = hessian.Decode(f.body, &text) // what cannot be read is left out
@@ -171,6 +171,7 @@ func (p *provider) finish(to *method, r *sabir.Request, f *frame) error {
 	if err != nil {
 		return sabir.Errorf(sabir.ErrBadOutput.Code, sabir.ErrBadOutput.Name, "the answer of %s at the Dubbo provider %s cannot be read: %w", to.action, p.id, err)
 	}
+	collect(ctx, answer.attachments)
 	if answer.exception != nil {
 		return errorOf(to.of, answer.exception, p.id)
 	}

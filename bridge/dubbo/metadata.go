@@ -69,6 +69,48 @@ func attachmentsFor(ctx context.Context, m *Mapping, generic bool, application s
 	return pairs
 }
 
+// Attachments collects the attachments of answers. Its methods may be called by several goroutines.
+type Attachments struct {
+	mu    sync.Mutex
+	pairs map[string]string
+}
+
+type attachmentsKey struct{}
+
+// CollectAttachments returns a context whose calls of Dubbo providers add to Attachments what comes back beside the answers, or change what is
+// there.
+func CollectAttachments(ctx context.Context) (context.Context, *Attachments) {
+	a := new(Attachments)
+	return context.WithValue(ctx, attachmentsKey{}, a), a
+}
+
+// Map returns a copy of what has come: texts, numbers and booleans, up to 64.
+func (a *Attachments) Map() map[string]string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return maps.Clone(a.pairs)
+}
+
+// collect adds the attachments of an answer to those of the context, if it has any.
+func collect(ctx context.Context, attachments map[string]any) {
+	to, ok := ctx.Value(attachmentsKey{}).(*Attachments)
+	if !ok {
+		return
+	}
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	for name, value := range attachments {
+		text, ok := textOf(value)
+		if _, known := to.pairs[name]; !ok || slices.Contains(ofProtocol, name) || !known && len(to.pairs) == inbound.MaxMetadata {
+			continue
+		}
+		if to.pairs == nil {
+			to.pairs = make(map[string]string)
+		}
+		to.pairs[name] = text
+	}
+}
+
 // attachments takes what a handler says beside its output, for the answer.
 type attachments struct {
 	mu    sync.Mutex

@@ -115,9 +115,12 @@ func TestANodeCallsAJavaProviderByName(t *testing.T) {
 				t.Errorf("%s.fail by %s: the exception is %v", service, how, x)
 			}
 		}
-		ctx := sabir.WithMetadata(t.Context(), "user", "Ada")
+		ctx, back := dubbo.CollectAttachments(sabir.WithMetadata(t.Context(), "user", "Ada"))
 		if got, err := sabir.Bind[string, string](node, service+".attachments")(ctx, "user"); got != "Ada of go" || err != nil {
 			t.Errorf("the provider saw %q, %v", got, err)
+		}
+		if got := back.Map(); len(got) != 1 || got["seen-by"] != "java" {
+			t.Errorf("what came back is %v", got)
 		}
 	}
 	ask(t, node, "orders.favourite", color("RED"), color("GREEN"))

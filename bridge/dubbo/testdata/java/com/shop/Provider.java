@@ -56,6 +56,7 @@ public class Provider implements OrderService {
     public CompletableFuture<String> later(String text) { return CompletableFuture.supplyAsync(() -> text + "er"); }
 
     public String attachments(String name) {
+        RpcContext.getServerContext().setAttachment("seen-by", "java");
         return RpcContext.getServerAttachment().getAttachment(name) + " of " + RpcContext.getServerAttachment().getAttachment("remote.application");
     }
 
