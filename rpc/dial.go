@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -120,6 +121,8 @@ func (p *peer) check() error {
 		return errors.New("rpc.Dial: the URL cannot be read: want one like \"http://billing:50051\"")
 	case at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "":
 		return fmt.Errorf("rpc.Dial: the URL of %q has to be like \"http://billing:50051\" or \"https://billing.example.com\", without credentials and parameters", at.Host)
+	case p.config.Protocol < GRPC || p.config.Protocol > GRPCWeb:
+		return fmt.Errorf("rpc.Dial: %d is no protocol: the protocols are GRPC, Connect and GRPCWeb", p.config.Protocol)
 	case p.config.HTTP1 && (p.config.Protocol == GRPC || at.Scheme == "https"):
 		return errors.New("rpc.Dial: HTTP1 is for Connect and gRPC-Web over http: gRPC needs HTTP/2, and over https the server chooses")
 	}
@@ -130,6 +133,9 @@ func (p *peer) check() error {
 func (p *peer) Start(ctx context.Context, n *sabir.Node) error {
 	if err := p.check(); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(n.Nodes(), func(other introspect.Node) bool { return other.ID == p.id }) {
+		return fmt.Errorf("rpc.Dial: %s is dialed twice: give one rpc.Foreign all its Services", p.id)
 	}
 	p.node, p.since, p.base = n, time.Now(), strings.TrimSuffix(p.config.URL, "/")
 	p.client = &http.Client{Transport: p.transport(p.at.Scheme == "https")}

@@ -333,7 +333,7 @@ func TestAConnectionThatIsCutOrResetUnderACallIsALostLink(t *testing.T) {
 func TestAddressesThatCannotBeMeantAreRefusedAtTheStart(t *testing.T) {
 	for name, f := range map[string]rpc.Foreign{
 		"no scheme": {URL: "billing:50051"}, "another": {URL: "dns:///billing:443"}, "credentials": {URL: "https://u:hunter2@billing"}, "unreadable": {URL: "https://u:hunter2@bil ling"},
-		"gRPC over HTTP/1.1": {URL: "http://billing", HTTP1: true},
+		"gRPC over HTTP/1.1": {URL: "http://billing", HTTP1: true}, "no protocol": {URL: "http://billing", Protocol: 3},
 	} {
 		err := sabir.NewNode(rpc.Dial(f)).Start(t.Context())
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
@@ -355,5 +355,13 @@ func TestPoliciesHoldForCallsOfAForeignServer(t *testing.T) {
 	node := startCaller(t, rpc.Dial(rpc.Foreign{URL: url}), sabir.Toward("calc.*", policy.Retry{FirstPause: time.Millisecond}))
 	if out, err := sabir.Call[text](t.Context(), node, "calc.try", text{"x"}); err != nil || out.Text != "x" || attempts.Load() != 3 {
 		t.Errorf("%v %v after %d attempts", out, err, attempts.Load())
+	}
+}
+
+func TestAServerThatIsDialedTwiceIsRefusedAtTheStart(t *testing.T) {
+	url, _ := serve(t, []sabir.Servable{calc()})
+	node := sabir.NewNode(rpc.Dial(rpc.Foreign{URL: url}), rpc.Dial(rpc.Foreign{URL: url + "/", Protocol: rpc.Connect}))
+	if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "is dialed twice") {
+		t.Error(err)
 	}
 }
