@@ -140,7 +140,8 @@ func (b *bridge) call(ctx context.Context, m *Mapping, inv *invocation, answer *
 	if err != nil {
 		return dst, err
 	}
-	in := gateway.Inbound{Context: ctx, Metadata: metadata, Limit: inv.timeout(), Answer: answer, RequestID: gateway.NewRequestID()}
+	// Consumers have timers of their own, so nobody needs to be answered at the limit while the handler still runs.
+	in := gateway.Inbound{Context: ctx, Metadata: metadata, Limit: inv.timeout(), Watched: true, Answer: answer, RequestID: gateway.NewRequestID()}
 	return action.Serve(in, inv, appendKind(dst, replyValue, inv.answersAttachments), inv.arguments)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,6 +104,9 @@ func (c *connection) send(whole []byte) error {
 	}
 	c.writing = true
 	for len(c.pending) > 0 && c.failed == nil {
+		c.mu.Unlock()
+		runtime.Gosched() // calls that end now too add their frames, which saves a write for each
+		c.mu.Lock()
 		out := c.pending
 		c.pending, c.spare = c.spare[:0], nil
 		c.mu.Unlock()
