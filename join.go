@@ -68,6 +68,7 @@ func joinMesh(ctx context.Context, n *Node, config mesh.Config) error {
 		n.mesh.Store(nil)
 		return joinError("", err)
 	}
+	n.holdHeap()
 	return nil
 }
 

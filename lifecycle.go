@@ -149,6 +149,7 @@ func (n *Node) stopAll(ctx context.Context) error {
 	}
 	n.foreign.stop()
 	n.stopForgetting()
+	n.releaseHeap()
 	n.workers.close()
 	n.admission.Close()
 	n.state.Store(int32(StateStopped))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
+	"github.com/sabir-go/sabir/internal/heap"
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/mesh"
@@ -95,6 +96,8 @@ type Node struct {
 	admission *admission.Control
 	memory    *memory.Budget // see BufferLimits
 	buffers   memory.Limits  // as they were set
+	heapFloor int64          // see HeapFloor
+	heap      *heap.Floor    // while the node is in a cluster
 
 	streamsHold sync.Map // name of an action to *memory.Expected
 
@@ -120,7 +123,7 @@ func (s State) String() string {
 }
 
 // NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [NodeID], [Logger], [Validator], [MaxDepth],
-// [StartTimeout], [StopTimeout], [Ready], [BufferLimits], [WaitForNodeByDefault], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Codecs], [WithExtension], [Options], and those
+// [StartTimeout], [StopTimeout], [Ready], [BufferLimits], [HeapFloor], [WaitForNodeByDefault], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Codecs], [WithExtension], [Options], and those
 // of packages, such as channel.Broker.
 //
 // Serve, Use, Ready, WithGateway, WithExtension, Balance and Codecs add up when they are given several times. Any
@@ -148,6 +151,7 @@ func NewNode(options ...NodeOption) *Node {
 		log:           slog.Default(),
 		maxLevel:      100,
 		stopTimeout:   10 * time.Second,
+		heapFloor:     defaultHeapFloor,
 		once:          make(map[*Service]*onceService),
 		bindings:      make(map[bindingKey]func() follower),
 		boundServices: make(map[string]int),
