@@ -151,3 +151,25 @@ func TestAmbiguousFieldsAreAnError(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestAnUnregisteredDecoderReadsObjectsAsTheWireHasThem(t *testing.T) {
+	data := encode(t, []any{square{}, &square{}})
+	d := hessian.NewDecoder(data)
+	d.Unregistered()
+	var got []any
+	if err := d.Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range got {
+		if o, ok := v.(*hessian.Object); !ok || o.Class != "com.example.Square" {
+			t.Errorf("got %#v", v)
+		}
+	}
+	d.Reset(data)
+	if err := d.Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := got[0].(*square); !ok {
+		t.Errorf("after Reset: got %#v", got[0])
+	}
+}
