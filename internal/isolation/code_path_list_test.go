@@ -42,6 +42,7 @@ var codePaths = map[string]codePath{
 	"web/auth/redissessions.Config.MarshalJSON": {fixed: "settings, for the program that prints them"},
 	"channel/engine.AppendHead":                 {fixed: "the head of a message: Sabir's own type"},
 	"channel/engine.ReadHead":                   {fixed: "the head of a message: Sabir's own type"},
+	"internal/gofile.tags":                      {fixed: "what JSON holds, without methods"},
 	"internal/membership.ParseCatalog":          {fixed: "what nodes tell each other of themselves: Sabir's own types"},
 	"internal/membership.Presence.refuseOld":    {fixed: "what nodes tell each other of themselves: Sabir's own types"},
 	"internal/membership.Presence.read":         {fixed: "what nodes tell each other of themselves: Sabir's own types"},
