@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,7 @@ type bridge struct {
 	bodies   atomic.Int64  // bytes of the requests that are served
 
 	client *http.Client
+	http2  *http.Client // for servers of gRPC
 	peers  peers
 	calls  atomic.Uint64 // ids
 	mdns   *mdns         // nil without
@@ -61,7 +63,7 @@ func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 		return err
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
-	b.client = newClient()
+	b.client, b.http2 = newClients()
 	if err := b.begin(ctx); err != nil {
 		b.cancel()
 		b.running.Wait()
@@ -79,7 +81,12 @@ func (b *bridge) begin(ctx context.Context) error {
 	}
 	for _, s := range b.statics {
 		for _, address := range s.addresses {
-			b.putPeer(&record{id: s.service + "@" + address, service: s.service, address: address, endpoints: s.endpoints, static: true})
+			address, grpc := strings.CutPrefix(address, grpcScheme)
+			r := &record{id: s.service + "@" + address, service: s.service, address: address, endpoints: s.endpoints, static: true}
+			if grpc {
+				r.metadata = map[string]string{"protocol": "grpc"}
+			}
+			b.putPeer(r)
 		}
 	}
 	if b.config.mdns {
@@ -159,6 +166,7 @@ func (b *bridge) Stop(context.Context) error {
 	b.running.Wait()
 	b.dropPeers()
 	b.client.CloseIdleConnections()
+	b.http2.CloseIdleConnections()
 	return err
 }
 

@@ -1,5 +1,5 @@
 // Package micro makes a node a service of go-micro too, of versions 4 and 5: clients of go-micro call its actions by their generated
-// code, and it calls services of go-micro by name, over go-micro's HTTP transport, which is its default. Nobody on the other side changes a line:
+// code, and it calls services of go-micro by name, over its HTTP transport, which is its default, or its gRPC. Nobody on the other side changes a line:
 //
 //	sabir.NewNode(sabir.Serve(orders), micro.Bridge(micro.MDNS(), micro.Listen("10.0.0.7:8080"), micro.Expose("orders.*")))
 //

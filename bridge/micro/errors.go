@@ -30,7 +30,7 @@ func (e *Error) Error() string {
 // codes are the codes of errors by go-micro's, which are HTTP statuses.
 var codes = map[int32]sabir.Code{
 	400: sabir.CodeInvalidArgument, 401: sabir.CodeUnauthenticated, 403: sabir.CodePermissionDenied, 404: sabir.CodeNotFound, 408: sabir.CodeDeadlineExceeded,
-	409: sabir.CodeAborted, 412: sabir.CodeFailedPrecondition, 422: sabir.CodeInvalidArgument, 429: sabir.CodeResourceExhausted, 499: sabir.CodeCanceled,
+	409: sabir.CodeAborted, 412: sabir.CodeFailedPrecondition, 413: sabir.CodeResourceExhausted, 422: sabir.CodeInvalidArgument, 429: sabir.CodeResourceExhausted, 499: sabir.CodeCanceled,
 	500: sabir.CodeInternal, 501: sabir.CodeUnimplemented, 502: sabir.CodeUnavailable, 503: sabir.CodeUnavailable, 504: sabir.CodeDeadlineExceeded,
 }
 

@@ -1,6 +1,7 @@
 package micro
 
 import (
+	"bytes"
 	"net"
 	"net/http"
 	"strings"
@@ -91,6 +92,30 @@ func FuzzHeaders(f *testing.F) {
 				B []string
 			}
 			_ = codec.Contained(f.codec).Decode(f.input([]byte(failed)), &to)
+		}
+	})
+}
+
+// FuzzFrames reads bytes as a message of gRPC, and as its timeout and path.
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x00\x02{}"), "30000m", "/orders.Orders/Place", "0", "%7B%22code%22:409%7D")
+	f.Add([]byte("\x00\xff\xff\xff\xff"), "99999999H", "/", "12", "unknown service x%")
+	f.Fuzz(func(t *testing.T, data []byte, timeout, path, status, message string) {
+		if m, err := readFrame(bytes.NewReader(data)); err == nil {
+			again, err := readFrame(bytes.NewReader(closeFrame(append(make([]byte, frameHead), m...))))
+			if err != nil || !bytes.Equal(again, m) {
+				t.Errorf("%q came back as %q, %v", m, again, err)
+			}
+		}
+		if d := grpcTimeoutOf(timeout); d < 0 || d > maxTimeout {
+			t.Errorf("the timeout %v", d)
+		}
+		(&exposed{}).find(parseGRPCPath(path))
+		if err := grpcFailure(http.Header{grpcStatus: {status}, grpcMessage: {message}}, "x"); err == nil && status != "0" && strings.Trim(status, "0") != "" {
+			t.Errorf("the status %q is success", status)
+		}
+		if text := percentEncode(message); !validValue(text) {
+			t.Errorf("a message came out as %q", text)
 		}
 	})
 }

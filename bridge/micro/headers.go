@@ -44,10 +44,10 @@ func header(h http.Header, name string) string {
 func reserved(name string) bool {
 	switch name {
 	case "accept", "accept-encoding", "connection", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent", "date", "local", "remote",
-		"timeout", "authorization", "cookie", "set-cookie", "x-request-id":
+		"timeout", "authorization", "cookie", "set-cookie", "x-request-id", "x-content-type":
 		return true
 	}
-	for _, prefix := range []string{"micro-", "x-micro-", "content-", "proxy-", "sabir", ":"} {
+	for _, prefix := range []string{"micro-", "x-micro-", "content-", "proxy-", "grpc-", "sabir", ":"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
@@ -35,7 +36,7 @@ type static struct {
 	endpoints []string
 }
 
-// Listen is the address where clients of go-micro reach the node, over go-micro's HTTP transport. An address without a host, ":8080", means this
+// Listen is the address where clients of go-micro reach the node, over its HTTP transport and its gRPC. An address without a host, ":8080", means this
 // machine only. Port 0 takes a free one. Whoever reaches the address can call what is exposed: go-micro's clients prove nothing. Default: the
 // node calls services of go-micro, and is called by none.
 func Listen(address string) Option { return func(c *config) { c.listen = address } }
@@ -72,12 +73,13 @@ func Endpoint(service, name, action string) Option {
 func MDNS() Option { return func(c *config) { c.mdns = true } }
 
 // Static makes a service of go-micro callable that is at these addresses, without a registry. Its endpoints have to be named, as the
-// handlers have them: "Greeter.Hello" is the action "greeter.hello" here. It may be given once for each service. Default: none.
+// handlers have them: "Greeter.Hello" is the action "greeter.hello" here. An address with "grpc://" before it is that of a server of
+// go-micro's gRPC. It may be given once for each service. Default: none.
 func Static(service string, addresses []string, endpoints ...string) Option {
 	return func(c *config) {
 		c.problem("micro.Static", names.Check(service))
 		for _, a := range addresses {
-			if _, _, err := net.SplitHostPort(a); err != nil {
+			if _, _, err := net.SplitHostPort(strings.TrimPrefix(a, grpcScheme)); err != nil {
 				c.problem("micro.Static", err)
 			}
 		}

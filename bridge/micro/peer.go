@@ -52,13 +52,20 @@ const (
 	maxPooled = 256
 )
 
-func newClient() *http.Client {
+// newClients returns the clients for HTTP/1.1, and for HTTP/2 without TLS.
+func newClients() (http1, http2 *http.Client) {
 	dialer := &net.Dialer{Timeout: dialLimit, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}
-	return &http.Client{
-		Transport: &http.Transport{DialContext: dialer.DialContext, DisableCompression: true, MaxIdleConns: 4 * maxPooled, MaxIdleConnsPerHost: maxPooled,
-			IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 1 << 20},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	client := func(p *http.Protocols) *http.Client {
+		return &http.Client{
+			Transport: &http.Transport{DialContext: dialer.DialContext, Protocols: p, DisableCompression: true, MaxIdleConns: 4 * maxPooled, MaxIdleConnsPerHost: maxPooled,
+				IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 1 << 20, HTTP2: &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second}},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
 	}
+	one, two := new(http.Protocols), new(http.Protocols)
+	one.SetHTTP1(true)
+	two.SetUnencryptedHTTP2(true)
+	return client(one), client(two)
 }
 
 // Name implements sabir.ForeignNode.
@@ -67,13 +74,20 @@ func (p *peer) Name() string { return p.record.id }
 // Send implements sabir.ForeignNode: it makes a call.
 func (p *peer) Send(ctx context.Context, r *sabir.Request) error {
 	b, action := p.bridge, r.Action().Name
-	body, err := r.AppendInput(b.format.codec, nil)
+	var free []byte // for the head of a frame
+	if p.record.grpc() {
+		free = make([]byte, frameHead)
+	}
+	body, err := r.AppendInput(b.format.codec, free)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
+	if p.record.grpc() {
+		return p.sendGRPC(ctx, r, body)
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.record.address+"/", bytes.NewReader(body))
 	if err != nil {
 		return unreachable(action, p.Name(), err)
@@ -90,9 +104,54 @@ func (p *peer) Send(ctx context.Context, r *sabir.Request) error {
 		return errorFrom(text, p.Name())
 	}
 	if response.StatusCode != http.StatusOK {
-		return sabir.Errorf(sabir.CodeInternal, sabir.ErrHandlerFailed.Name, "%s answered %s, which no service of go-micro does: %.200q", p.Name(), response.Status, body)
+		return p.stranger(response)
 	}
 	return r.DecodeOutput(b.format.codec, b.format.input(body))
+}
+
+// sendGRPC makes a call to a server of go-micro's gRPC.
+func (p *peer) sendGRPC(ctx context.Context, r *sabir.Request, frame []byte) error {
+	b, action := p.bridge, r.Action().Name
+	endpoint := p.endpoints[action]
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.record.address+grpcPath(p.record.service, endpoint), bytes.NewReader(closeFrame(frame)))
+	if err != nil {
+		return unreachable(action, p.Name(), err)
+	}
+	p.setHeaders(ctx, request.Header, endpoint)
+	request.Header.Set("Content-Type", grpcType+"+"+b.format.grpcName())
+	request.Header.Set("Te", "trailers")
+	request.Header.Del("Accept")
+	response, err := b.http2.Do(request)
+	if err != nil {
+		return p.failed(ctx, action, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return p.stranger(response)
+	}
+	body, failed := readFrame(response.Body)
+	if failed == nil || failed == io.EOF {
+		_, failed = io.Copy(io.Discard, io.LimitReader(response.Body, maxMessage)) // up to the trailers
+	}
+	if failed != nil {
+		return p.failed(ctx, action, failed)
+	}
+	status := response.Trailer
+	if response.Header.Get(grpcStatus) != "" {
+		status = response.Header // there is no message
+	}
+	if err := grpcFailure(status, p.Name()); err != nil {
+		if _, ok := err.(*sabir.Error); !ok {
+			return p.failed(ctx, action, err)
+		}
+		return err
+	}
+	return r.DecodeOutput(b.format.codec, b.format.input(body))
+}
+
+// stranger is the error of an answer that no service of go-micro gives.
+func (p *peer) stranger(r *http.Response) error {
+	return sabir.Errorf(sabir.CodeInternal, sabir.ErrHandlerFailed.Name, "%s answered %s, which no service of go-micro does", p.Name(), r.Status)
 }
 
 // setHeaders sets the headers of a call. Each has an id of its own: servers of go-micro lose a request whose id another one on the same

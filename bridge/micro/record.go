@@ -24,6 +24,9 @@ type record struct {
 	static    bool // from Static: it is not forgotten
 }
 
+// grpc reports whether the node is a server of go-micro's gRPC.
+func (r *record) grpc() bool { return r.metadata["protocol"] == "grpc" }
+
 func (r *record) same(other *record) bool {
 	return r.address == other.address && r.service == other.service && slices.Equal(r.endpoints, other.endpoints) && maps.Equal(r.metadata, other.metadata)
 }

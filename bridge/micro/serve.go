@@ -51,7 +51,10 @@ func (b *bridge) listenHTTP() error {
 	if b.address, err = b.advertised(l.Addr().String()); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	b.server = &http.Server{Handler: http.HandlerFunc(b.serve), ReadHeaderTimeout: headLimit, ReadTimeout: headLimit + bodyLimit, IdleTimeout: idleLimit,
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true) // of go-micro's gRPC client
+	b.server = &http.Server{Protocols: protocols, Handler: http.HandlerFunc(b.serve), ReadHeaderTimeout: headLimit, ReadTimeout: headLimit + bodyLimit, IdleTimeout: idleLimit,
 		MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}
 	return nil
 }
@@ -95,6 +98,10 @@ func (b *bridge) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "clients of go-micro send POST", http.StatusMethodNotAllowed)
 		return
 	}
+	if r.ProtoMajor == 2 && isGRPC(r.Header) {
+		b.serveGRPC(w, r)
+		return
+	}
 	out, f, err := b.call(w, r)
 	h := w.Header()
 	for _, name := range []string{headerID, headerService, headerMethod, headerEndpoint} {
@@ -131,14 +138,13 @@ func (b *bridge) call(w http.ResponseWriter, r *http.Request) ([]byte, format, e
 	}
 	f, ok := formatOf(r.Header.Get("Content-Type"))
 	if !ok {
-		return nil, f, &Error{ID: "sabir", Code: http.StatusUnsupportedMediaType, Status: http.StatusText(http.StatusUnsupportedMediaType),
-			Detail: fmt.Sprintf("unsupported Content-Type: %.100q", r.Header.Get("Content-Type"))}
+		return nil, f, unsupported(r)
 	}
 	action, missing := b.exposed.Load().find(service, endpoint)
 	if missing != nil {
 		return nil, f, missing
 	}
-	body, done, err := b.body(w, r)
+	body, done, err := b.body(w, r, io.ReadAll)
 	if err != nil {
 		return nil, f, err
 	}
@@ -147,13 +153,18 @@ func (b *bridge) call(w http.ResponseWriter, r *http.Request) ([]byte, format, e
 	return out, f, err
 }
 
-// body reads the body of a request. The memory for it counts until done is called.
-func (b *bridge) body(w http.ResponseWriter, r *http.Request) (body []byte, done func(), err error) {
+func unsupported(r *http.Request) error {
+	return &Error{ID: "sabir", Code: http.StatusUnsupportedMediaType, Status: http.StatusText(http.StatusUnsupportedMediaType),
+		Detail: fmt.Sprintf("unsupported Content-Type: %.100q", r.Header.Get("Content-Type"))}
+}
+
+// body reads the message in the body of a request. The memory for it counts until done is called.
+func (b *bridge) body(w http.ResponseWriter, r *http.Request, read func(io.Reader) ([]byte, error)) (body []byte, done func(), err error) {
 	if r.ContentLength > maxMessage {
 		return nil, nil, tooLarge(r.ContentLength)
 	}
-	c := &counted{from: http.MaxBytesReader(w, r.Body, maxMessage), all: &b.bodies}
-	body, err = io.ReadAll(c)
+	c := &counted{from: http.MaxBytesReader(w, r.Body, maxMessage+frameHead), all: &b.bodies}
+	body, err = read(c)
 	if err == nil {
 		// The deadline for the request must not end the call: the server reads on to notice when the caller goes.
 		http.NewResponseController(w).SetReadDeadline(time.Time{})

@@ -105,6 +105,7 @@ var codePaths = map[string]codePath{
 	"bridge/micro.encodeText":                   {fixed: "a description in a registry: Sabir's own types"},
 	"bridge/micro.errorFrom":                    {fixed: "an error of go-micro: numbers and texts"},
 	"bridge/micro.peer.Send":                    {entryPoints: []string{"input of a call through a client", "answer of a call through a client"}},
+	"bridge/micro.peer.sendGRPC":                {entryPoints: []string{"answer of a call through a client"}},
 	"bridge/moleculer.Headers":                  {fixed: "what JSON holds, without methods"},
 	"bridge/moleculer.Meta.Map":                 {fixed: "what JSON holds, without methods"},
 	"bridge/moleculer.SetMeta":                  {fixed: "codec/json contains panics, and its error is the handler's"},

@@ -107,7 +107,11 @@ func main() {
 	address := flag.String("address", "127.0.0.1:0", "of the server")
 	mdns := flag.Bool("mdns", false, "use mDNS, go-micro's default registry, in place of one in memory")
 	serve := flag.Bool("serve", true, "serve Lab")
+	grpc := flag.Bool("grpc", false, "use gRPC in place of the HTTP transport")
 	flag.Parse()
+	if *grpc {
+		useGRPC()
+	}
 	if err := run(*name, *address, *mdns, *serve); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
