@@ -29,6 +29,7 @@ type connection struct {
 
 	mu       sync.Mutex
 	writing  bool
+	written  sync.Cond // nobody writes any more
 	failed   error
 	pending  []byte
 	spare    []byte
@@ -39,6 +40,7 @@ var errSlow = errors.New("the other side does not read what is sent to it")
 
 func newConnection(c net.Conn, held *bodies) *connection {
 	one := &connection{Conn: c, reader: bufio.NewReaderSize(c, 32<<10), held: held}
+	one.written.L = &one.mu
 	now := time.Now().UnixNano()
 	one.lastRead.Store(now)
 	one.lastSent.Store(now)
@@ -125,7 +127,17 @@ func (c *connection) send(whole []byte) error {
 		}
 	}
 	c.writing = false
+	c.written.Broadcast()
 	return c.failed
+}
+
+// flush waits until all that was sent is written, which writeLimit bounds.
+func (c *connection) flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.writing {
+		c.written.Wait()
+	}
 }
 
 // fail ends the connection. The caller holds mu.

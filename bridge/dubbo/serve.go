@@ -158,5 +158,11 @@ func (b *bridge) withdraw(ctx context.Context) error {
 	for _, c := range b.serves.list() {
 		c.announceStop()
 	}
-	return b.serving.Wait(ctx)
+	err := b.serving.Wait(ctx)
+	if err == nil {
+		for _, c := range b.serves.list() {
+			c.flush() // an answer may wait behind those of others
+		}
+	}
+	return err
 }
