@@ -57,23 +57,6 @@ func TestCallsOfAKilledServiceEndAndOthersGoElsewhere(t *testing.T) {
 	waitFor(t, "the service that was started again", func() bool { return len(n.Nodes()) == 3 })
 }
 
-func TestAServiceThatHangsGetsNoCallsAfterSome(t *testing.T) {
-	hangs, other := startPeer(t, "v5"), startPeer(t, "v5")
-	n := node(t, nil, micro.Static("lab", []string{hangs.address, other.address}, labEndpoints...))
-	if err := brokers.Suspend(hangs.process.Process); err != nil {
-		t.Fatal(err)
-	}
-	inARow := 0
-	waitFor(t, "the time in which all calls go to the other", func() bool {
-		if _, err := sabir.Call[labOut](t.Context(), n, "lab.add", labIn{}, sabir.WithTimeout(100*time.Millisecond)); err != nil {
-			inARow = 0
-		} else {
-			inARow++
-		}
-		return inARow >= 50
-	})
-}
-
 // raw sends text to the address and returns what comes back until the connection ends or has answered once.
 func raw(t *testing.T, at, text string) (status int, h http.Header) {
 	t.Helper()
