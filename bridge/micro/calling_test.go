@@ -3,7 +3,6 @@ package micro_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -94,24 +93,6 @@ func TestCallsMayBeProtocolBuffers(t *testing.T) {
 			t.Error("a handler whose types are no messages took Protocol Buffers")
 		}
 	})
-}
-
-// A server of go-micro loses requests that share an id on one connection: each call here has its own.
-func TestManyCallsAtOnceAreAllAnswered(t *testing.T) {
-	n := node(t, nil, micro.Static("lab", []string{startPeer(t, "v5").address}, labEndpoints...))
-	var callers sync.WaitGroup
-	for caller := range 50 {
-		callers.Go(func() {
-			for i := range 40 {
-				out, err := sabir.Call[labOut](t.Context(), n, "lab.add", labIn{A: caller, B: i}, sabir.WithTimeout(waitLimit))
-				if err != nil || out.Sum != caller+i {
-					t.Errorf("%d + %d is %d, %v", caller, i, out.Sum, err)
-					return
-				}
-			}
-		})
-	}
-	callers.Wait()
 }
 
 func TestACircleOfCallsThroughGoMicroEnds(t *testing.T) {
