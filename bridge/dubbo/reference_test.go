@@ -5,7 +5,6 @@ import (
 	"errors"
 	"reflect"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -138,19 +137,7 @@ func TestANodeCallsAJavaProviderByName(t *testing.T) {
 		t.Errorf("a call beyond its deadline: %v", err)
 	}
 
-	// A provider that stands still holds up nobody longer than that either, and goes on where it was.
-	if err := brokers.Suspend(provider.command.Process); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	if _, err := sabir.Bind[sabir.Empty, string](node, "orders.ping")(ctx, sabir.Empty{}); !errors.Is(err, sabir.ErrDeadlineExceeded) {
-		t.Errorf("a call of a provider that stands still: %v", err)
-	}
-	if err := provider.command.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	ask(t, node, "orders.ping", sabir.Empty{}, "pong")
+	standStill(t, provider, node)
 
 	// The calls in flight of one that is killed end, and new ones are refused at once.
 	failed := make(chan error)

@@ -9,7 +9,7 @@ func ExampleBridge() {
 	orders := sabir.NewService("orders")
 	// doc: bridge
 	node := sabir.NewNode(sabir.Serve(orders),
-		micro.Bridge(micro.MDNS(), micro.Listen("10.0.0.7:8080"), micro.Expose("orders.*")))
+		micro.Bridge(micro.MDNS(), micro.Open(), micro.Listen("10.0.0.7:8080"), micro.Expose("orders.*")))
 	// end
 	_ = node
 }

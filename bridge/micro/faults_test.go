@@ -144,6 +144,20 @@ func TestAFloodOfLargeRequestsIsRefused(t *testing.T) {
 	sent.Wait()
 }
 
+func TestAnAddressThatOthersReachNeedsOpen(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", "[::]:0"} {
+		n := sabir.NewNode(micro.Bridge(micro.Listen(address), micro.Expose("orders.*")))
+		if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "micro.Open()") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	n := sabir.NewNode(micro.Bridge(micro.Open(), micro.Listen("0.0.0.0:0"), micro.Expose("orders.*")))
+	if err := n.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stop(t, n)
+}
+
 func TestABridgeThatNobodyCanReachDoesNotStart(t *testing.T) {
 	for _, options := range [][]micro.Option{
 		{micro.Expose("orders.*")}, {micro.Listen("nowhere"), micro.Expose("a")}, {micro.Expose("a b"), micro.Listen(":0")},

@@ -23,6 +23,7 @@ type config struct {
 	statics   []static
 	mdns      bool
 	format    format
+	insecure  bool // see Open
 	problems  []error
 }
 
@@ -37,9 +38,13 @@ type static struct {
 }
 
 // Listen is the address where clients of go-micro reach the node, over its HTTP transport and its gRPC. An address without a host, ":8080", means this
-// machine only. Port 0 takes a free one. Whoever reaches the address can call what is exposed: go-micro's clients prove nothing. Default: the
-// node calls services of go-micro, and is called by none.
+// machine only; one that other machines can reach needs [Open]. Port 0 takes a free one. Default: the node calls services of go-micro, and is
+// called by none.
 func Listen(address string) Option { return func(c *config) { c.listen = address } }
+
+// Open states that whoever reaches the address of [Listen] may call what is exposed: go-micro's clients prove nothing. Restrict who reaches it by
+// the network.
+func Open() Option { return func(c *config) { c.insecure = true } }
 
 // Advertise is the address that the registry names to clients of go-micro, such as "10.0.0.7:8080", where it is not the one that the node
 // listens on. Default: that of Listen; if it has no certain host, as "0.0.0.0:8080" has not, the machine's address towards its network.

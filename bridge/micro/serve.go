@@ -47,6 +47,10 @@ func (b *bridge) listenHTTP() error {
 	if err != nil {
 		return fmt.Errorf("micro.Listen: %w", err)
 	}
+	if own, ok := l.Addr().(*net.TCPAddr); ok && !own.IP.IsLoopback() && !b.insecure {
+		return errors.Join(l.Close(), fmt.Errorf("micro.Listen(%q): refusing to listen where other machines could call without proof: add micro.Open() where the network restricts "+
+			"who reaches it, or leave out the host (\":%s\") to be reached from this machine only", b.listen, port))
+	}
 	b.listener = netutil.LimitListener(l, maxConnections)
 	if b.address, err = b.advertised(l.Addr().String()); err != nil {
 		return errors.Join(err, l.Close())

@@ -35,7 +35,7 @@ type HelloReply struct {
 func main() {
 	name := flag.String("shop", "shop", "the name of this service")
 	greeter := flag.String("greeter", "greeting", "the name of the service of go-micro")
-	listen := flag.String("listen", ":0", "where clients of go-micro reach the shop; name a host to let in other machines")
+	listen := flag.String("listen", ":0", "where clients of go-micro on this machine reach the shop")
 	flag.Parse()
 	node := sabir.NewNode(sabir.Serve(shop(*name, *greeter)), micro.Bridge(micro.MDNS(), micro.Listen(*listen), micro.Expose(*name+".*")))
 	if err := node.Run(context.Background()); err != nil {
