@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/schema"
 	"github.com/sabir-go/sabir/introspect"
 )
@@ -160,11 +161,7 @@ func (n *Node) conflict(ctx context.Context, offer offeredContract, e endpoint) 
 		}
 		theirs, err = schema.Describe(own.info().In, own.info().Out)
 	} else {
-		ctx, cancel := context.WithTimeout(ctx, describeLimit)
-		defer cancel()
-		var d introspect.Description
-		d, err = Call[introspect.Description](ctx, n, "$node.api", introspect.DescriptionRequest{Action: info.Name}, ToNode(offer.by.id))
-		theirs = d.Described
+		theirs, err = n.describedBy(ctx, offer.by.id, info.Name)
 	}
 	if err != nil {
 		return "", err
@@ -183,6 +180,21 @@ func (n *Node) conflict(ctx context.Context, offer offeredContract, e endpoint) 
 		return "its output: " + found, nil
 	}
 	return "", nil
+}
+
+// describedBy asks another node to describe an action. It calls with JSON, since each pair of Go types that is called takes 50 KB of the program.
+func (n *Node) describedBy(ctx context.Context, node, action string) (d schema.Described, err error) {
+	ctx, cancel := context.WithTimeout(ctx, describeLimit)
+	defer cancel()
+	in, err := json.Append(nil, introspect.DescriptionRequest{Action: action})
+	if err != nil {
+		return d, err
+	}
+	text, err := CallJSON(ctx, n, "$node.api", in, ToNode(node))
+	if err != nil {
+		return d, err
+	}
+	return d, json.Decode(text, &d) // the members of a description that say no more of its types are skipped
 }
 
 // checkDependencies is the error of a service that is about to start, under StrictDependencies.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // replica is the service users on a node, which counts its calls and events.
@@ -92,14 +93,14 @@ func TestADrainedNodeGetsNoCallsAndEventsThatOthersCanTake(t *testing.T) {
 func TestTheOnlyNodeOfAServiceTakesItsCallsWhenItIsDrained(t *testing.T) {
 	var counts [3]atomic.Int32
 	caller := twoNodes(t, replica(&counts))
-	if _, err := sabir.Call[sabir.Empty](t.Context(), caller, "$node.drain", sabir.Empty{}, sabir.ToNode("other")); err != nil {
+	if _, err := sabir.Call[introspect.Node](t.Context(), caller, "$node.drain", sabir.Empty{}, sabir.ToNode("other")); err != nil {
 		t.Fatal(err)
 	}
 	awaitDrained(t, caller, "other", true)
 	if id, err := sabir.Call[string](t.Context(), caller, "users.get", sabir.Empty{}); id != "other" || err != nil {
 		t.Errorf("got %q, %v", id, err)
 	}
-	if _, err := sabir.Call[sabir.Empty](t.Context(), caller, "$node.undrain", sabir.Empty{}, sabir.ToNode("other")); err != nil {
+	if _, err := sabir.Call[introspect.Node](t.Context(), caller, "$node.undrain", sabir.Empty{}, sabir.ToNode("other")); err != nil {
 		t.Fatal(err)
 	}
 	awaitDrained(t, caller, "other", false)

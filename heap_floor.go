@@ -16,16 +16,9 @@ func HeapFloor(bytes int64) NodeOption {
 	return nodeOptionOnce("HeapFloor", option.Caller(), func(n *Node) { n.heapFloor = max(bytes, 0) })
 }
 
-// holdHeap holds the floor until the node has stopped.
+// holdHeap holds the floor until the node has stopped. Only Join leads here, so a program without it is built without package heap.
 func (n *Node) holdHeap() {
-	if n.joins[0].ClientOnly {
-		return
-	}
-	n.heap = heap.Hold(n.heapFloor)
-}
-
-func (n *Node) releaseHeap() {
-	if n.heap != nil {
-		n.heap.Release()
+	if !n.joins[0].ClientOnly {
+		n.releaseHeap = heap.Hold(n.heapFloor).Release
 	}
 }

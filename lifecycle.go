@@ -149,7 +149,9 @@ func (n *Node) stopAll(ctx context.Context) error {
 	}
 	n.foreign.stop()
 	n.stopForgetting()
-	n.releaseHeap()
+	if n.releaseHeap != nil {
+		n.releaseHeap()
+	}
 	n.workers.close()
 	n.admission.Close()
 	n.state.Store(int32(StateStopped))

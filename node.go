@@ -13,7 +13,6 @@ import (
 
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
-	"github.com/sabir-go/sabir/internal/heap"
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/mesh"
@@ -92,12 +91,12 @@ type Node struct {
 
 	dependencies dependencies
 
-	workers   workers
-	admission *admission.Control
-	memory    *memory.Budget // see BufferLimits
-	buffers   memory.Limits  // as they were set
-	heapFloor int64          // see HeapFloor
-	heap      *heap.Floor    // while the node is in a cluster
+	workers     workers
+	admission   *admission.Control
+	memory      *memory.Budget // see BufferLimits
+	buffers     memory.Limits  // as they were set
+	heapFloor   int64          // see HeapFloor
+	releaseHeap func()         // of a node in a cluster; else nil
 
 	streamsHold sync.Map // name of an action to *memory.Expected
 

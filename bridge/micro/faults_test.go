@@ -115,7 +115,7 @@ func TestAFloodOfLargeRequestsIsRefused(t *testing.T) {
 	body := bytes.Repeat([]byte{' '}, each-1)
 	refused := make(chan string, 16)
 	var sent sync.WaitGroup
-	for range 9 { // each is held up by its last byte, and all together are more than may be there at once
+	for range 9 { // each is held up by its last byte, and all together are more than may be there at once; the one that is refused may lack that alone
 		c, err := net.Dial("tcp", at)
 		if err != nil {
 			t.Fatal(err)

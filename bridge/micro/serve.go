@@ -175,6 +175,8 @@ func (b *bridge) body(w http.ResponseWriter, r *http.Request, read func(io.Reade
 		return body, c.forget, nil
 	}
 	c.forget()
+	// The server would wait for the rest of a body of which little is left before it answers, up to the deadline for the request.
+	http.NewResponseController(w).SetReadDeadline(time.Now())
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, nil, tooLarge(maxMessage + 1)
 	}

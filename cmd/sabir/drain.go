@@ -31,7 +31,7 @@ node, or look into it. Calls of what no other node offers still come; the comman
 names those services. Broadcasts, consumers of channels and processes go on. A node
 that starts anew is not drained.`,
 		Example: `  sabir drain node-3 --join tcp://:7700
-  sabir undrain node-3 --join tcp://:7700`,
+  SABIR_JOIN=tcp://:7700 sabir drain node-3 --json | jq .inFlight`,
 		Args:              takes(1, 1, "a node: sabir nodes lists them"),
 		ValidArgsFunction: c.completeNode,
 		RunE: func(command *cobra.Command, args []string) error {
@@ -46,8 +46,9 @@ func (c *cli) undrainCommand() *cobra.Command {
 		GroupID: groupUse,
 		Short:   "Have calls and events come again to a drained node",
 		Long:    `Ends what sabir drain began.`,
-		Example: `  sabir undrain node-3 --join tcp://:7700`,
-		Args:    takes(1, 1, "a node: sabir nodes lists them"),
+		Example: `  sabir undrain node-3 --join tcp://:7700
+  SABIR_JOIN=tcp://:7700 sabir undrain node-3 --json`,
+		Args: takes(1, 1, "a node: sabir nodes lists them"),
 
 		ValidArgsFunction: c.completeNode,
 		RunE: func(command *cobra.Command, args []string) error {
@@ -65,10 +66,7 @@ func (c *cli) setDrained(ctx context.Context, id string, drained bool) error {
 	defer to.Close()
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	if _, err := sabir.Call[sabir.Empty](ctx, to.node, action, sabir.Empty{}, sabir.ToNode(id)); err != nil {
-		return err
-	}
-	info, err := sabir.Call[introspect.Node](ctx, to.node, "$node.info", sabir.Empty{}, sabir.ToNode(id))
+	info, err := sabir.Call[introspect.Node](ctx, to.node, action, sabir.Empty{}, sabir.ToNode(id))
 	if err != nil {
 		return err
 	}
