@@ -134,6 +134,7 @@ var codePaths = map[string]codePath{
 	"sabir.EventReceiver.Receive":               {entryPoints: []string{"message of a channel"}},
 	"sabir.convertInto":                         {entryPoints: []string{"local call with other types", "answer of a local call with other types", "local event with another type", "local stream with other types"}},
 	"sabir.convertValue":                        {entryPoints: []string{"data of an error, read into a type"}},
+	"sabir.Node.describedBy":                    {fixed: "what nodes tell each other of themselves: Sabir's own types"},
 	"sabir.decodeJSON":                          {entryPoints: []string{"local JSON call", "JSON call from outside"}},
 	"sabir.sendToWatchers":                      {entryPoints: []string{"local event with another type"}},
 	"sabir.eventHandler.receiveAny":             {entryPoints: []string{"local event with another type"}},
