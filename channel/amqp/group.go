@@ -217,7 +217,8 @@ func (g *group) Release(_ context.Context, d *engine.Delivery) error {
 	return g.answer(d, func(d amqp091.Delivery) error { return d.Nack(false, true) })
 }
 
-// makeWait makes the queue for a delay, from which messages go to the group's queue when their time is over.
+// makeWait makes the queue for a delay, from which messages go to the group's queue when their time is over. It returns when the server will
+// not forget it, a second later where this node has not used it yet.
 func (g *group) makeWait(ctx context.Context, session *session, delay time.Duration) error {
 	name := g.waitQueue(delay)
 	g.mu.Lock()
@@ -232,7 +233,11 @@ func (g *group) makeWait(ctx context.Context, session *session, delay time.Durat
 	arguments["x-dead-letter-routing-key"] = g.queue
 	arguments["x-dead-letter-strategy"] = "at-least-once"
 	arguments[amqp091.QueueOverflowArg] = amqp091.QueueOverflowRejectPublish // at-least-once asks for it
-	err := session.createQueue(ctx, name, arguments)
+	err := session.declare(name, arguments)
+	if err == nil {
+		// One that is there may have been made a moment ago, by another handler or another node: the message leaves the group's queue for it.
+		err = wait(ctx, persistDelay)
+	}
 	if err == nil {
 		g.mu.Lock()
 		g.waits[name] = true

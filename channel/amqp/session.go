@@ -110,15 +110,19 @@ const persistDelay = time.Second
 func (s *session) createQueue(ctx context.Context, queue string, arguments amqp091.Table) error {
 	_, there, err := s.exists(queue)
 	if err == nil {
-		err = s.withChannel(func(ch *amqp091.Channel) error {
-			_, err := ch.QueueDeclare(queue, true, false, false, false, arguments)
-			return err
-		})
+		err = s.declare(queue, arguments)
 	}
 	if err != nil || there {
 		return err
 	}
 	return wait(ctx, persistDelay)
+}
+
+func (s *session) declare(queue string, arguments amqp091.Table) error {
+	return s.withChannel(func(ch *amqp091.Channel) error {
+		_, err := ch.QueueDeclare(queue, true, false, false, false, arguments)
+		return err
+	})
 }
 
 // reconnect connects again for as long as the store is open.
