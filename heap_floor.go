@@ -5,7 +5,7 @@ import (
 	"github.com/sabir-go/sabir/internal/option"
 )
 
-// defaultHeapFloor is where the gain ends: with 16, 32 and 64 MiB a call of 677 bytes takes as little.
+// defaultHeapFloor has nearly all of the gain: a call of 677 bytes took 6.6, 6.1 and 6.0 µs of processor with 16, 32 and 64 MiB.
 const defaultHeapFloor = 32 << 20
 
 // HeapFloor sets how many bytes the heap of the process may have before Go collects garbage, while the node is in a cluster. Default: 32 MiB;

@@ -105,7 +105,7 @@ func (b *bridge) begin(ctx context.Context) error {
 	return nil
 }
 
-// answerTime is that for which go-micro's own nodes wait for answers over mDNS, twice: for the names of services, and for their nodes.
+// answerTime bounds the wait for answers over mDNS. Nodes of go-micro wait for as long twice: for the names of services, and for their nodes.
 const answerTime = 200 * time.Millisecond
 
 // settle waits until those that are there have been found, so that services can call them when they start.

@@ -112,7 +112,7 @@ func (f *file) contracts() {
 		f.comment(name + ": " + about)
 		if a.Deprecated {
 			f.printf("//\n")
-			f.comment("Deprecated: " + cmpOr(a.Instead, "it will be removed."))
+			f.comment("Deprecated: " + replacement(a.Instead))
 		}
 		idempotent := ""
 		if a.Idempotent {
@@ -122,11 +122,12 @@ func (f *file) contracts() {
 	}
 }
 
-func cmpOr(text, other string) string {
-	if text == "" {
-		return other
+// replacement says what to use in place of a deprecated action.
+func replacement(instead string) string {
+	if instead == "" {
+		return "it will be removed."
 	}
-	return "use " + text + "."
+	return "use " + instead + "."
 }
 
 // message is the type of an input or an output. A struct without a name gets one.

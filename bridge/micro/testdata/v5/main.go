@@ -27,7 +27,7 @@ import (
 // Lab is exported because go-micro finds only such handlers.
 type Lab struct{ name string }
 
-// In is what the methods take as JSON.
+// In holds the input of the methods in JSON.
 type In struct {
 	A     int    `json:"a"`
 	B     int    `json:"b"`
@@ -37,7 +37,7 @@ type In struct {
 	MS    int    `json:"ms"`
 }
 
-// Out is what the methods answer as JSON.
+// Out holds the answer of the methods in JSON.
 type Out struct {
 	Sum      int               `json:"sum"`
 	Text     string            `json:"text"`
@@ -198,7 +198,7 @@ func call(c client.Client, o *order, a *answer) error {
 	return c.Call(ctx, c.NewRequest(o.Service, o.Endpoint, o.In, client.WithContentType(o.As)), &a.Out, options...)
 }
 
-// connectionTimeout is what go-micro sends as the header Timeout.
+// connectionTimeout sets the header Timeout that go-micro sends.
 func connectionTimeout(d time.Duration) client.CallOption {
 	return func(o *client.CallOptions) { o.ConnectionTimeout = d }
 }
