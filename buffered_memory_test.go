@@ -5,18 +5,18 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/memory"
 )
 
 // A queue of 1,000 large events would hold a gibibyte by its number alone.
 func TestTheEventsOfAQueueTakeAnEighthOfTheNodesMemoryAndEmittersWaitForMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		release := make(chan struct{})
 		handled := 0
 		s := sabir.NewService("slow")
@@ -54,7 +54,7 @@ func TestTheEventsOfAQueueTakeAnEighthOfTheNodesMemoryAndEmittersWaitForMore(t *
 }
 
 func TestEventsForAQueueThatOnlyWatchesAreLostWhereThereIsNoMemory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		release := make(chan struct{})
 		handled := 0
 		s := sabir.NewService("slow")
@@ -77,7 +77,7 @@ func TestEventsForAQueueThatOnlyWatchesAreLostWhereThereIsNoMemory(t *testing.T)
 }
 
 func TestAStreamWhoseDeadlinePassesWhileItWaitsToBeOpenedSaysSo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		s := sabir.NewService("quiet")
 		sabir.HandleStream(s, "wait", func(ctx context.Context, _ *sabir.Stream[helloRequest, helloRequest]) error {
 			<-ctx.Done()

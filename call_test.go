@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/race"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -40,7 +41,7 @@ func TestCallFromABareContextAllocatesNothing(t *testing.T) {
 			if out, err := call(); err != nil || out.Age != 37 {
 				t.Fatal(out, err)
 			}
-		}); n >= 1 && !raceEnabled {
+		}); n >= 1 && !race.Enabled {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
@@ -69,7 +70,7 @@ func TestCallersThatCameAndWentDoNotMakeLaterOnesSlower(t *testing.T) {
 	if err := node.Add(t.Context(), outer); err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(1000, call); n >= 1 && !raceEnabled {
+	if n := testing.AllocsPerRun(1000, call); n >= 1 && !race.Enabled {
 		t.Errorf("%v allocations", n)
 	}
 }

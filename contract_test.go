@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/compilertest"
+	"github.com/sabir-go/sabir/internal/race"
 )
 
 type (
@@ -178,7 +179,7 @@ func BenchmarkContract(b *testing.B) {
 }
 
 func TestACallOfAContractAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	contract := sabir.NewAction[helloRequest, helloReply]("greeter.hello")

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // received collects the names of the handlers that ran.
@@ -207,7 +207,7 @@ func TestQueuedHandlersDoNotHoldUpTheEmitterAndKeepOrder(t *testing.T) {
 }
 
 func TestWhatIsQueuedAtTheStopCanStillCallItsOwnService(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var sent []string
 		s := sabir.NewService("mail")
@@ -228,7 +228,7 @@ func TestWhatIsQueuedAtTheStopCanStillCallItsOwnService(t *testing.T) {
 		}
 		removed := make(chan error, 1)
 		go func() { removed <- node.Remove(t.Context(), s) }()
-		synctest.Wait()
+		bubbletest.Wait()
 		close(release)
 		if err := <-removed; err != nil || strings.Join(sent, "") != "abc" {
 			t.Errorf("sent %v, %v", sent, err)
@@ -237,7 +237,7 @@ func TestWhatIsQueuedAtTheStopCanStillCallItsOwnService(t *testing.T) {
 }
 
 func TestAFullQueueIsAClearErrorAfterAWhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		release := make(chan struct{})
 		s := sabir.NewService("slow")
 		sabir.On(s, "job", func(context.Context, int) error { <-release; return nil }, sabir.Buffered(1))
@@ -246,7 +246,7 @@ func TestAFullQueueIsAClearErrorAfterAWhile(t *testing.T) {
 		var err error
 		for range 3 {
 			err = errors.Join(err, sabir.Emit(context.Background(), node, "job", 1))
-			synctest.Wait()
+			bubbletest.Wait()
 		}
 		if e := sabir.AsError(err); e == nil || e.Name != "EventQueueFull" || !e.Retryable || time.Since(begin) != 5*time.Second {
 			t.Errorf("got %v after %v", err, time.Since(begin))
@@ -261,7 +261,7 @@ func TestAFullQueueIsAClearErrorAfterAWhile(t *testing.T) {
 }
 
 func TestARemovalWaitsForNoEmitterThatWaitsForSpace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		release := make(chan struct{})
 		s := sabir.NewService("slow")
 		sabir.On(s, "job", func(context.Context, int) error { <-release; return nil }, sabir.Buffered(1))
@@ -269,7 +269,7 @@ func TestARemovalWaitsForNoEmitterThatWaitsForSpace(t *testing.T) {
 		emitted := make(chan error, 3)
 		for range 3 { // one is handled, one is in the queue, one waits
 			go func() { emitted <- sabir.Emit(context.Background(), node, "job", 1) }()
-			synctest.Wait()
+			bubbletest.Wait()
 		}
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // joined starts nodes of one cluster in a bubble of synctest, the first with a log.
@@ -44,7 +44,7 @@ func watching(handle func(deposit)) *sabir.Service {
 }
 
 func TestAClientOnlyNodeGetsTheEventsThatItListensTo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var got []deposit
 		s := sabir.NewService("screen")
 		sabir.On(s, "account.*", func(_ context.Context, in deposit) error {
@@ -60,7 +60,7 @@ func TestAClientOnlyNodeGetsTheEventsThatItListensTo(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second)
-		synctest.Wait()
+		bubbletest.Wait()
 		if len(got) != 3 || got[0].Amount != 0 || got[2].Amount != 2 {
 			t.Errorf("got %v", got)
 		}
@@ -68,7 +68,7 @@ func TestAClientOnlyNodeGetsTheEventsThatItListensTo(t *testing.T) {
 }
 
 func TestEmittersDoNotWaitForHandlersThatOnlyWatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		stuck := make(chan struct{})
 		address := "mem://" + t.Name()
 		nodes := joined(t, nil, []sabir.NodeOption{sabir.Join(address)},
@@ -90,7 +90,7 @@ func TestEmittersDoNotWaitForHandlersThatOnlyWatch(t *testing.T) {
 }
 
 func TestWhoWatchesTooSlowlyLosesEventsAndTheLogCountsThem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var log bytes.Buffer
 		var got atomic.Int64
 		stuck := make(chan struct{})
@@ -114,7 +114,7 @@ func TestWhoWatchesTooSlowlyLosesEventsAndTheLogCountsThem(t *testing.T) {
 }
 
 func TestAGroupOfWhichOneMemberWorksIsWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		worker := sabir.NewService("watch") // the same group
 		sabir.On(worker, "account.**", func(context.Context, deposit) error {
 			time.Sleep(time.Second)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unsafe"
 
@@ -14,6 +13,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/bubbletest"
+	"github.com/sabir-go/sabir/internal/race"
 )
 
 type doubleIn struct {
@@ -60,7 +61,7 @@ func TestACallFromOutside(t *testing.T) {
 }
 
 func TestACallFromOutsideEndsAtItsLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		release := make(chan struct{})
 		s := sabir.NewService("slow")
 		sabir.Handle(s, "deaf", func(context.Context, sabir.Empty) (int, error) { <-release; return 0, nil })
@@ -227,7 +228,7 @@ func TestACallFromOutsideTakesOneAllocation(t *testing.T) {
 	lent := lender("lent")
 	in := gateway.Inbound{Context: t.Context(), RequestID: "r-1", Limit: time.Minute, Watched: true, Borrowed: &lent}
 	body, out := []byte(`{"n":21}`), make([]byte, 0, 64)
-	if n := testing.AllocsPerRun(1000, func() { double.ServeJSON(in, out, body) }); n > 1 && !raceEnabled {
+	if n := testing.AllocsPerRun(1000, func() { double.ServeJSON(in, out, body) }); n > 1 && !race.Enabled {
 		t.Errorf("%v allocations", n)
 	}
 }

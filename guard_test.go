@@ -7,10 +7,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // stuck is a service with an action that ignores its context and returns when released.
@@ -41,7 +41,7 @@ func TestCallerReturnsAtTheDeadlineAlthoughTheHandlerNeverDoes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				release := make(chan struct{})
 				node := start(t, sabir.Serve(stuck(release)))
 				begin := time.Now()
@@ -84,7 +84,7 @@ func TestCallFromAnEndedContextDoesNotRun(t *testing.T) {
 }
 
 func TestTheLateAnswerOfAnAbandonedHandlerChangesNoOtherCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		release := make(chan struct{})
 		node := start(t, sabir.Serve(stuck(release), greeter()))
 		_, _ = sabir.Call[helloReply](context.Background(), node, "stuck.wait", struct{}{}, sabir.WithTimeout(time.Second))
@@ -99,7 +99,7 @@ func TestTheLateAnswerOfAnAbandonedHandlerChangesNoOtherCall(t *testing.T) {
 }
 
 func TestStopHooksWaitForHandlersThatOutliveTheirCallers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var order []string
 		s := sabir.NewService("slow", sabir.OnStop(func(context.Context) error { order = append(order, "stop hook"); return nil }))
@@ -114,7 +114,7 @@ func TestStopHooksWaitForHandlersThatOutliveTheirCallers(t *testing.T) {
 		}
 		removed := make(chan error, 1)
 		go func() { removed <- node.Remove(context.Background(), s) }()
-		synctest.Wait()
+		bubbletest.Wait()
 		close(release)
 		if err := <-removed; err != nil || strings.Join(order, ", ") != "handler, stop hook" {
 			t.Errorf("got %v, %v", order, err)
@@ -123,7 +123,7 @@ func TestStopHooksWaitForHandlersThatOutliveTheirCallers(t *testing.T) {
 }
 
 func TestStuckHandlersAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		release := make(chan struct{})
 		node := start(t, sabir.Serve(stuck(release)))
 		var wg sync.WaitGroup
@@ -138,7 +138,7 @@ func TestStuckHandlersAreBounded(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		close(release)
-		synctest.Wait()
+		bubbletest.Wait()
 		if _, err := sabir.Call[helloReply](context.Background(), node, "stuck.wait", struct{}{}, sabir.WithTimeout(time.Second)); err != nil {
 			t.Errorf("after they returned: %v", err)
 		}
@@ -146,7 +146,7 @@ func TestStuckHandlersAreBounded(t *testing.T) {
 }
 
 func TestTheContextOfATimedCallHasItsDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		s := sabir.NewService("clock")
 		sabir.Handle(s, "left", func(ctx context.Context, _ struct{}) (time.Duration, error) {
 			deadline, ok := ctx.Deadline()

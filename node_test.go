@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -255,15 +255,15 @@ func TestGroupsComeAndGoAsOne(t *testing.T) {
 }
 
 func TestWaitForReturnsWhenTheServicesAreThere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		node := start(t)
 		waited := make(chan error, 1)
 		go func() { waited <- node.WaitFor(t.Context(), "greeter", "v2.users") }()
-		synctest.Wait()
+		bubbletest.Wait()
 		if err := node.Add(t.Context(), greeter()); err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		if len(waited) != 0 {
 			t.Fatal("did not wait for the second")
 		}
@@ -282,7 +282,7 @@ func TestWaitForReturnsWhenTheServicesAreThere(t *testing.T) {
 }
 
 func TestStopHooksRunAfterTheLastCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		release := make(chan struct{})
 		closed := false
 		s := sabir.NewService("slow", sabir.OnStop(func(context.Context) error { closed = true; return nil }))
@@ -293,10 +293,10 @@ func TestStopHooksRunAfterTheLastCall(t *testing.T) {
 			sawClosed, _ := sabir.Call[bool](context.Background(), node, "slow.call", struct{}{})
 			answer <- sawClosed
 		}()
-		synctest.Wait() // the call is inside
+		bubbletest.Wait() // the call is inside
 		removed := make(chan error, 1)
 		go func() { removed <- node.Remove(context.Background(), s) }()
-		synctest.Wait() // the removal waits for it
+		bubbletest.Wait() // the removal waits for it
 		if node.Action("slow.call") != nil || closed {
 			t.Error("the removal did not begin, or did not wait")
 		}

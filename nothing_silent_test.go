@@ -8,13 +8,13 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // The tests of this file are about programs that are wrong and used to run all the same: each mistake must be reported, by the
@@ -283,7 +283,7 @@ func TestABoundFunctionWithItsTypesSwappedIsAnErrorOfTheCall(t *testing.T) {
 }
 
 func TestAStartThatWaitsForAServiceThatIsNotThereSaysSoEveryFiveSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var log bytes.Buffer
 		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
 		defer cancel()

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -53,7 +53,7 @@ func wantReady(t *testing.T, node *sabir.Node, lacks string) {
 }
 
 func TestANodeIsReadyWhileItRunsAndItsExtensionsHaveWhatTheyNeed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		e := &needy{}
 		node := sabir.NewNode(sabir.WithExtension(e))
 		wantReady(t, node, "not started")
@@ -79,7 +79,7 @@ func TestANodeIsReadyWhileItRunsAndItsExtensionsHaveWhatTheyNeed(t *testing.T) {
 }
 
 func TestManyQuestionsAboutReadinessAreOneToTheExtension(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		e := &needy{}
 		node := sabir.NewNode(sabir.WithExtension(e))
 		if err := node.Start(t.Context()); err != nil {
@@ -98,7 +98,7 @@ func TestManyQuestionsAboutReadinessAreOneToTheExtension(t *testing.T) {
 }
 
 func TestAnExtensionThatDoesNotAnswerIsNotWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		e := &needy{ready: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
 		node := sabir.NewNode(sabir.WithExtension(e))
 		if err := node.Start(t.Context()); err != nil {
@@ -127,7 +127,7 @@ func TestAPanicOfAnExtensionIsItsReasonForNotBeingReady(t *testing.T) {
 }
 
 func TestAServiceIsCheckedWhileItRuns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var down atomic.Bool
 		check := func(context.Context) error {
 			if down.Load() {
@@ -160,7 +160,7 @@ func TestAServiceIsCheckedWhileItRuns(t *testing.T) {
 }
 
 func TestChecksRunBesideEachOtherWithinOneSecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		deaf := make(chan struct{}) // what a check waits for that does not heed its context
 		node := sabir.NewNode(sabir.Logger(quiet),
 			sabir.Ready("deaf", func(context.Context) error { <-deaf; return nil }),
@@ -195,7 +195,7 @@ func TestACheckWithoutNameOrFunctionIsAnErrorOfTheStart(t *testing.T) {
 }
 
 func TestTheLogSaysWhenANodeIsReadyNoLongerAndAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		e := &needy{}
 		var log strings.Builder
 		node := sabir.NewNode(sabir.NodeID("n"), sabir.WithExtension(e), sabir.Logger(slog.New(slog.NewTextHandler(&log, nil))))

@@ -6,11 +6,11 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 type countTo struct {
@@ -133,7 +133,7 @@ func TestStreamTypesAreConverted(t *testing.T) {
 }
 
 func TestSenderWaitsForASlowReceiver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		sent := 0
 		s := sabir.NewService("fast")
 		sabir.HandleStream(s, "all", func(_ context.Context, st *sabir.Stream[number, number]) error {
@@ -148,7 +148,7 @@ func TestSenderWaitsForASlowReceiver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		if sent != gateway.StreamWindow {
 			t.Errorf("%d values sent, the window is %d", sent, gateway.StreamWindow)
 		}
@@ -157,7 +157,7 @@ func TestSenderWaitsForASlowReceiver(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		if sent != gateway.StreamWindow+5 {
 			t.Errorf("%d values sent after 5 were taken", sent)
 		}
@@ -248,7 +248,7 @@ func TestHandlerEndsWhenItsCallerGoes(t *testing.T) {
 }
 
 func TestADeadlineEndsAStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		s := sabir.NewService("long")
 		sabir.HandleStream(s, "wait", func(ctx context.Context, _ *sabir.Stream[number, number]) error { <-ctx.Done(); return ctx.Err() })
 		node := start(t, sabir.Serve(s))

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 var errOut = errors.New("out of stock")
@@ -162,7 +163,7 @@ func TestACallOfAProcessThatIsNotThereFailsAtOnce(t *testing.T) {
 		wantError(t, err, ErrNoProcess)
 		pid := spawn(t, s, hooks{})
 		s.Kill(pid)
-		synctest.Wait()
+		bubbletest.Wait()
 		_, err = Call[any](t.Context(), s, pid, ask{})
 		wantError(t, err, ErrNoProcess)
 		_, err = Call[any](t.Context(), s, Name{Name: "nobody"}, ask{})
@@ -207,7 +208,7 @@ func TestACallThatWaitsInTheMailboxFailsWhenTheProcessEnds(t *testing.T) {
 			_, err := Call[any](t.Context(), s, pid, ask{nothing})
 			failed <- err
 		}()
-		synctest.Wait()
+		bubbletest.Wait()
 		s.Kill(pid)
 		close(g.open)
 		wantError(t, <-failed, ErrNoProcess)
@@ -233,7 +234,7 @@ func TestACallWhoseHandlerPanicsFailsWithThePanic(t *testing.T) {
 		pid := spawn(t, s, hooks{})
 		_, err := Call[any](t.Context(), s, pid, ask{func(*Process) (any, error) { panic("oh") }})
 		wantError(t, err, ErrPanic)
-		synctest.Wait()
+		bubbletest.Wait()
 		if s.Alive(pid) {
 			t.Error("it lives on")
 		}
@@ -300,7 +301,7 @@ func TestACallToAFullMailboxFails(t *testing.T) {
 					_, err := Call[any](t.Context(), s, pid, ask{nothing})
 					failed <- err
 				}()
-				synctest.Wait()
+				bubbletest.Wait()
 				if rule == DropOldest {
 					fill(s, pid, 1) // the call is the oldest
 				}
@@ -392,7 +393,7 @@ func TestACallThatNobodyWaitsForGoesToOnCanceledCall(t *testing.T) {
 			t.Fatal(err)
 		}
 		go func() { _, _ = Call[int](t.Context(), s, ref.PID(), 2*time.Second) }()
-		synctest.Wait()
+		bubbletest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := Call[int](ctx, s, ref.PID(), 3*time.Second); err == nil {

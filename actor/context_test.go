@@ -3,8 +3,9 @@ package actor
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 type key struct{}
@@ -22,7 +23,7 @@ func TestTheContextEndsWithTheProcess(t *testing.T) {
 				pid := spawn(t, s, hooks{})
 				var ctx context.Context
 				notify(t, s, pid, func(p *Process) error { ctx = p.Context(); return nil })
-				synctest.Wait()
+				bubbletest.Wait()
 				if ctx.Err() != nil {
 					t.Error("it has ended before the process")
 				}
@@ -43,7 +44,7 @@ func TestTheContextOfAKilledProcessEndsInTheCallback(t *testing.T) {
 			close(returned)
 			return nil
 		})
-		synctest.Wait()
+		bubbletest.Wait()
 		s.Kill(pid)
 		<-returned
 	})
@@ -93,12 +94,12 @@ func TestTheContextInACallEndsWhenItIsAnsweredButNotWhenItWillBe(t *testing.T) {
 		caller := context.WithValue(t.Context(), key{}, 1)
 		var ctx context.Context
 		Call[any](caller, s, pid, ask{func(p *Process) (any, error) { ctx = p.Context(); return nil, nil }})
-		synctest.Wait()
+		bubbletest.Wait()
 		if ctx.Err() == nil {
 			t.Error("it lives on after the answer")
 		}
 		go Call[any](caller, s, pid, ask{func(p *Process) (any, error) { ctx = p.Context(); return nil, ErrNoReply }})
-		synctest.Wait()
+		bubbletest.Wait()
 		if ctx.Err() != nil {
 			t.Error("it has ended before the answer")
 		}

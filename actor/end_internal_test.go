@@ -7,8 +7,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // refusal waits for an answer and does something at the moment at which the call fails.
@@ -134,7 +135,7 @@ func (l *lines) Write(b []byte) (int, error) {
 }
 
 func TestThatMessagesOfAPeerAreNotUnderstoodIsLoggedOnceASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var log lines
 		s := NewSystem(Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		defer s.Stop(context.Background())

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // twoLinked starts a puppet that is linked with another; got notes how the other ends, or what it gets.
@@ -39,7 +40,7 @@ func TestWhenOneOfTwoLinkedEndsTheOtherDoesForTheSameReason(t *testing.T) {
 					one, other = other, one
 				}
 				endWith(t, s, one, errOut)
-				synctest.Wait()
+				bubbletest.Wait()
 				if s.Alive(one) || s.Alive(other) {
 					t.Errorf("alive: %v, %v", s.Alive(one), s.Alive(other))
 				}
@@ -74,7 +75,7 @@ func TestWhoHandlesExitsGetsThemAsMessages(t *testing.T) {
 				var got notes
 				one, other := twoLinked(t, s, catchers, &got)
 				endWith(t, s, one, reason)
-				synctest.Wait()
+				bubbletest.Wait()
 				all := got.all()
 				if e, ok := all[0].(Exit); !ok || len(all) != 1 || e.From != one || !same(e.Reason, reason) || !s.Alive(other) {
 					t.Errorf("got %v; alive: %v", all, s.Alive(other))
@@ -95,7 +96,7 @@ func TestTrapExitSaysWhetherExitsComeAsMessages(t *testing.T) {
 				one, other := twoLinked(t, s, c.b, &got)
 				in(t, s, other, func(p *Process) { p.TrapExit(c.trap) })
 				endWith(t, s, one, errOut)
-				synctest.Wait()
+				bubbletest.Wait()
 				if s.Alive(other) != c.trap || len(got.all()) != 1 {
 					t.Errorf("alive: %v; got %v", s.Alive(other), got.all())
 				}
@@ -110,7 +111,7 @@ func TestAfterUnlinkNoExitComes(t *testing.T) {
 		one, other := twoLinked(t, s, catchers, &got)
 		in(t, s, other, func(p *Process) {
 			s.Kill(one)
-			synctest.Wait() // the exit is in the mailbox now
+			bubbletest.Wait() // the exit is in the mailbox now
 			if _, err := s.Info(one); err == nil {
 				t.Error("it has not ended yet")
 			}
@@ -140,7 +141,7 @@ func TestLinkingTwiceIsLinkingOnce(t *testing.T) {
 		in(t, s, other, func(p *Process) { p.Link(one) })
 		in(t, s, one, func(p *Process) { p.Link(other) })
 		s.Kill(one)
-		synctest.Wait()
+		bubbletest.Wait()
 		if all := got.all(); len(all) != 1 {
 			t.Errorf("got %v", all)
 		}
@@ -151,7 +152,7 @@ func TestLinkWithAProcessThatIsNotThereFails(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		gone, pid := spawn(t, s, hooks{}), spawn(t, s, hooks{})
 		s.Kill(gone)
-		synctest.Wait()
+		bubbletest.Wait()
 		in(t, s, pid, func(p *Process) {
 			wantError(t, p.Link(gone), ErrNoProcess)
 			if links := p.Links(); len(links) != 0 {
@@ -257,12 +258,12 @@ func TestKillEndsACallbackThatRunsWhenItReturns(t *testing.T) {
 		pid := spawn(t, s, hooks{})
 		g := busyIn(t, s, pid)
 		s.Kill(pid)
-		synctest.Wait()
+		bubbletest.Wait()
 		if !s.Alive(pid) {
 			t.Error("it has ended in the callback")
 		}
 		close(g.open)
-		synctest.Wait()
+		bubbletest.Wait()
 		if s.Alive(pid) {
 			t.Error("it lives on")
 		}
@@ -318,10 +319,10 @@ func TestAfterStopNoMoreMessagesAreHandled(t *testing.T) {
 				for i := range 6 {
 					Send(p, to, i)
 				}
-				synctest.Wait()
+				bubbletest.Wait()
 			}
 		})
-		synctest.Wait()
+		bubbletest.Wait()
 		if all := got.all(); len(all) != 6 {
 			t.Errorf("handled %v", all)
 		}
@@ -388,7 +389,7 @@ func TestStopInTerminateStopsNoOtherProcess(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		other := spawn(t, s, hooks{})
 		Stop(s, spawn(t, s, hooks{terminate: func(p *Process, _ error) { p.Stop(errOut) }}), nil)
-		synctest.Wait()
+		bubbletest.Wait()
 		for range 10 {
 			in(t, s, other, func(*Process) {})
 		}
@@ -404,7 +405,7 @@ func TestExitsGoAlongALongChain(t *testing.T) {
 			last = next
 		}
 		endWith(t, s, last, errOut)
-		synctest.Wait()
+		bubbletest.Wait()
 		if n := s.Count(); n != 0 {
 			t.Errorf("%d live", n)
 		}

@@ -5,10 +5,10 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/actor/inspect"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 func TestInfoTellsAboutAProcess(t *testing.T) {
@@ -42,12 +42,12 @@ func TestInfoTellsAboutAProcess(t *testing.T) {
 			t.Errorf("got  %+v\nwant %+v", info, want)
 		}
 		close(g.open)
-		synctest.Wait()
+		bubbletest.Wait()
 		if info, _ := s.Info(pid); info.Life != "sleeping" || info.Waiting != 0 {
 			t.Errorf("got %+v", info)
 		}
 		s.Kill(pid)
-		synctest.Wait()
+		bubbletest.Wait()
 		_, err = s.Info(pid)
 		wantError(t, err, ErrNoProcess)
 		_, err = s.Info(PID{})
@@ -142,12 +142,12 @@ func TestInspectShowsWhatTheStateSays(t *testing.T) {
 			}
 			got <- v
 		}()
-		synctest.Wait()
+		bubbletest.Wait()
 		close(g.open)
 		if v := <-got; v != 0 { // before the messages that wait
 			t.Errorf("got %v", v)
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		if v, err := s.Inspect(t.Context(), pid); v != 6 || err != nil {
 			t.Error(v, err)
 		}
@@ -182,7 +182,7 @@ func TestInspectFailsWithoutHarm(t *testing.T) {
 		close(g.open)
 
 		s.Kill(none.PID())
-		synctest.Wait()
+		bubbletest.Wait()
 		_, err = s.Inspect(t.Context(), none.PID())
 		wantError(t, err, ErrNoProcess)
 	})

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/actor/inspect"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // fill sends 0 to n-1 to a process that is busy, one by one, and returns how many were refused.
@@ -111,7 +111,7 @@ func TestAnImportantMessageWaitsForSpaceWithOthers(t *testing.T) {
 		fill(s, pid, 1)
 		sent := make(chan error)
 		go func() { sent <- SendConfirmed(t.Context(), s, pid, 1) }()
-		synctest.Wait()
+		bubbletest.Wait()
 		close(g.open)
 		if err := <-sent; err != nil {
 			t.Fatal(err)
@@ -127,7 +127,7 @@ func TestAnImportantMessageThatWaitsForSpaceIsRefusedWhenTheProcessEnds(t *testi
 		fill(s, pid, 1)
 		sent := make(chan error)
 		go func() { sent <- SendConfirmed(t.Context(), s, pid, 1) }()
-		synctest.Wait()
+		bubbletest.Wait()
 		_ = Kill(s, pid)
 		close(g.open)
 		if err := <-sent; !errors.Is(err, ErrNoProcess) {
@@ -163,7 +163,7 @@ func TestARunOfMessagesGoesInAsFarAsThereIsSpace(t *testing.T) {
 						}
 						return nil
 					})
-					synctest.Wait()
+					bubbletest.Wait()
 					close(g.open)
 					got.want(t, c.want...)
 					if c.rule == Wait && time.Since(started) >= SendTimeout {
@@ -258,7 +258,7 @@ func TestWhenMessagesWereHandledThereIsSpaceAgain(t *testing.T) {
 							SendPriority(p, pid, PriorityNormal, i)
 						}
 					})
-					synctest.Wait()
+					bubbletest.Wait()
 				}
 				if handled != 1000 {
 					t.Errorf("%d of 1000 were handled", handled)
@@ -280,11 +280,11 @@ func TestASenderWaitsForSpace(t *testing.T) {
 
 		goroutine := make(chan error, 1)
 		go func() { goroutine <- Send(s, pid, "goroutine") }()
-		synctest.Wait()
+		bubbletest.Wait()
 		from := spawn(t, s, hooks{})
 		process := make(chan error, 1)
 		notify(t, s, from, func(p *Process) error { process <- Send(p, pid, "process"); return nil })
-		synctest.Wait()
+		bubbletest.Wait()
 		if len(goroutine)+len(process) != 0 {
 			t.Fatal("a sender did not wait")
 		}
@@ -294,7 +294,7 @@ func TestASenderWaitsForSpace(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		if n := len(got.all()); n != 3 {
 			t.Errorf("%d of 3 came", n)
 		}
@@ -353,7 +353,7 @@ func TestASenderThatWaitsGetsAnErrorWhenTheProcessEnds(t *testing.T) {
 		fill(s, pid, 1)
 		sent := make(chan error, 1)
 		go func() { sent <- Send(s, pid, "late") }()
-		synctest.Wait()
+		bubbletest.Wait()
 		s.Kill(pid)
 		close(g.open)
 		wantError(t, <-sent, ErrNoProcess)
@@ -367,7 +367,7 @@ func TestMessagesToAProcessThatIsNotThereAreCounted(t *testing.T) {
 		fill(s, pid, 3)
 		s.Kill(pid)
 		close(g.open)
-		synctest.Wait()
+		bubbletest.Wait()
 		wantError(t, Send(s, pid, 4), ErrNoProcess)
 		wantError(t, Send(s, PID{}, 5), ErrNoProcess)
 		if lost := s.Stats(); lost != (inspect.Stats{Undelivered: 5}) {
@@ -384,7 +384,7 @@ func TestMessagesWithoutAHandlerAreCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		fill(s, pid.PID(), 3)
-		synctest.Wait()
+		bubbletest.Wait()
 		if lost := s.Stats(); lost != (inspect.Stats{NotHandled: 3}) || !s.Alive(pid.PID()) {
 			t.Errorf("counted as lost: %+v; alive: %v", lost, s.Alive(pid.PID()))
 		}

@@ -2,7 +2,8 @@ package actor
 
 import (
 	"testing"
-	"testing/synctest"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // watchers starts a puppet that notes the reasons of the Downs it gets.
@@ -29,7 +30,7 @@ func TestAMonitorGetsOneDownWhenTheProcessEnds(t *testing.T) {
 				in(t, s, watcher, func(p *Process) { ref = p.Monitor(pid) })
 				downs.want(t)
 				end.how(t, s, pid)
-				synctest.Wait()
+				bubbletest.Wait()
 				all := downs.all()
 				if len(all) != 1 {
 					t.Fatalf("got %v", all)
@@ -47,9 +48,9 @@ func TestAMonitorOfAProcessThatIsNotThereGetsADownAtOnce(t *testing.T) {
 		var downs notes
 		gone, watcher := spawn(t, s, hooks{}), watcherOf(t, s, &downs)
 		s.Kill(gone)
-		synctest.Wait()
+		bubbletest.Wait()
 		in(t, s, watcher, func(p *Process) { p.Monitor(gone) })
-		synctest.Wait()
+		bubbletest.Wait()
 		if all := downs.all(); len(all) != 1 || !same(all[0].(Down).Reason, ErrNoProcess) {
 			t.Errorf("got %v", all)
 		}
@@ -64,7 +65,7 @@ func TestAfterDemonitorNoDownComes(t *testing.T) {
 			p.Demonitor(p.Monitor(after))
 			ref := p.Monitor(before)
 			s.Kill(before)
-			synctest.Wait() // the Down is in the mailbox now
+			bubbletest.Wait() // the Down is in the mailbox now
 			p.Demonitor(ref)
 			p.Demonitor(ref)
 		})
@@ -85,7 +86,7 @@ func TestEachMonitorIsItsOwn(t *testing.T) {
 			p.Demonitor(p.Monitor(pid))
 		})
 		s.Kill(pid)
-		synctest.Wait()
+		bubbletest.Wait()
 		for _, d := range downs.all() {
 			delete(refs, d.(Down).Ref)
 		}
@@ -106,7 +107,7 @@ func TestManyMayMonitorOneAndOneMany(t *testing.T) {
 			in(t, s, watcher, func(p *Process) { p.Monitor(other) })
 		}
 		s.Kill(pid)
-		synctest.Wait()
+		bubbletest.Wait()
 		if got := len(downs.all()); got != n {
 			t.Errorf("%d of %d were notified", got, n)
 		}
@@ -115,7 +116,7 @@ func TestManyMayMonitorOneAndOneMany(t *testing.T) {
 				s.Kill(pid)
 			}
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		if got := len(downs.all()); got != 2*n {
 			t.Errorf("one was notified of %d of %d", got-n, n)
 		}
@@ -128,7 +129,7 @@ func TestTheMonitorsOfAProcessEndWithIt(t *testing.T) {
 		pid, watcher := spawn(t, s, hooks{}), watcherOf(t, s, &downs)
 		in(t, s, watcher, func(p *Process) { p.Monitor(pid) })
 		s.Kill(watcher)
-		synctest.Wait()
+		bubbletest.Wait()
 		if info, _ := s.Info(pid); info.Monitored != 0 {
 			t.Errorf("%d monitor it", info.Monitored)
 		}

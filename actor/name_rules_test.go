@@ -3,7 +3,8 @@ package actor
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 func TestAProcessIsFoundByItsName(t *testing.T) {
@@ -27,7 +28,7 @@ func TestANameIsFreeWhenItsProcessHasEnded(t *testing.T) {
 		watcher := spawn(t, s, hooks{any: func(p *Process, _ any) error { again = spawn(t, p, hooks{}, Named("db")); return nil }})
 		in(t, s, watcher, func(p *Process) { p.Monitor(first) })
 		s.Kill(first)
-		synctest.Wait()
+		bubbletest.Wait()
 		if pid, ok := s.Whereis("db"); !ok || pid != again || again.Zero() {
 			t.Errorf("db is %s, not %s", pid, again)
 		}
@@ -49,7 +50,7 @@ func TestANameMayBeGivenBackAndTakenByAnother(t *testing.T) {
 			}
 		})
 		s.Kill(one)
-		synctest.Wait()
+		bubbletest.Wait()
 		if pid, _ := s.Whereis("db"); pid != other {
 			t.Errorf("db is %s, not %s", pid, other)
 		}
@@ -81,7 +82,7 @@ func TestAnAliasIsAnAddressThatCanBeTakenBack(t *testing.T) {
 		Send(s, b, "b")
 		got.want(t, "a", "b", "b")
 		s.Kill(pid)
-		synctest.Wait()
+		bubbletest.Wait()
 		wantError(t, Send(s, b, "b"), ErrNoProcess)
 		wantError(t, Send(s, Alias{}, "none"), ErrNoProcess)
 	})

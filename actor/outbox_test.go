@@ -2,8 +2,9 @@ package actor
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // long is a callback that sends 1, 2 and 3 to a process and goes on until the gate is opened.
@@ -62,7 +63,7 @@ func TestWhatIsHeldBackComesThoughTheProcessHasMoreToDo(t *testing.T) {
 				}
 				Send(p, to, i)
 				time.Sleep(watchEvery)
-				synctest.Wait()
+				bubbletest.Wait()
 				return nil
 			})
 		}
@@ -88,7 +89,7 @@ func TestWhatIsHeldBackGoesBeforeAnythingElseThatTheCallbackDoes(t *testing.T) {
 				g := newGate()
 				notify(t, s, from, long(to, g, func(p *Process) { then(p, to, other) }))
 				<-g.entered
-				synctest.Wait() // and no time passes, so the watch has not seen it
+				bubbletest.Wait() // and no time passes, so the watch has not seen it
 				if n := len(got.all()); n < 3 {
 					t.Errorf("only %d messages have come", n)
 				}
@@ -124,7 +125,7 @@ func TestWhatAHandlerOfCallsSendsGoesBeforeTheAnswer(t *testing.T) {
 						return answer(p)
 					}})
 				}()
-				synctest.Wait()
+				bubbletest.Wait()
 				notify(t, s, from, g.pass) // taken out of the mailbox with the call, so that the process does not rest between them
 				close(before.open)
 				<-done

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // puppet is a process that does what the test orders.
@@ -77,10 +78,10 @@ func quiet(configs ...Config) *System {
 	return NewSystem(config)
 }
 
-// bubble runs a test with a system in a bubble of testing/synctest: time passes when all goroutines wait, and synctest.Wait
+// bubble runs a test with a system in a bubble of testing/synctest: time passes when all goroutines wait, and bubbletest.Wait
 // waits until all messages were handled.
 func bubble(t *testing.T, test func(t *testing.T, s *System), configs ...Config) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		s := quiet(configs...)
 		defer func() {
 			for pid := range s.Processes() { // some handle exits, and do not end by them
@@ -148,7 +149,7 @@ func (n *notes) all() []any {
 // want compares what was noted when nothing is left to do. Errors are compared with errors.Is.
 func (n *notes) want(t *testing.T, want ...any) {
 	t.Helper()
-	synctest.Wait()
+	bubbletest.Wait()
 	got := n.all()
 	if !slices.EqualFunc(got, want, same) {
 		t.Fatalf("noted %v, not %v", got, want)

@@ -6,10 +6,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/actor/inspect"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 func TestCallbacksThatBlockDelayNoOtherProcess(t *testing.T) {
@@ -103,7 +103,7 @@ func TestTheWorkersRestWhenThereIsNothingToDo(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		in(t, s, spawn(t, s, hooks{}), func(*Process) {})
 		time.Sleep(time.Second)
-		synctest.Wait()
+		bubbletest.Wait()
 		s.scheduler.mu.Lock()
 		defer s.scheduler.mu.Unlock()
 		if s.scheduler.watching || s.scheduler.active != 0 || len(s.scheduler.working) != 0 {

@@ -3,8 +3,9 @@ package actor
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 func TestAPIDIsNeverUsedAgain(t *testing.T) {
@@ -17,7 +18,7 @@ func TestAPIDIsNeverUsedAgain(t *testing.T) {
 			}
 			seen[pid] = true
 			s.Kill(pid)
-			synctest.Wait()
+			bubbletest.Wait()
 		}
 		if used := s.processes.used; used > 2 {
 			t.Errorf("%d slots were used for one process at a time", used)
@@ -33,11 +34,11 @@ func TestAPIDIsNeverUsedAgain(t *testing.T) {
 func TestASlotWhoseGenerationsAreUsedUpIsNotUsedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		s.Kill(spawn(t, s, hooks{}))
-		synctest.Wait()
+		bubbletest.Wait()
 		s.processes.find(0).generation = lastGeneration - 1
 		last := spawn(t, s, hooks{})
 		s.Kill(last)
-		synctest.Wait()
+		bubbletest.Wait()
 		if next := spawn(t, s, hooks{}); uint32(next.id) == uint32(last.id) {
 			t.Errorf("%s came after %s", next, last)
 		}
@@ -90,7 +91,7 @@ func TestAProcessWhoseInitFailsWasNeverThere(t *testing.T) {
 							t.Errorf("the parent is linked with %v", links)
 						}
 					})
-					synctest.Wait()
+					bubbletest.Wait()
 					if _, named := s.Whereis("child"); s.Alive(failed) || named || s.Count() != 1 {
 						t.Errorf("alive: %v; named: %v; %d live", s.Alive(failed), named, s.Count())
 					}
@@ -164,7 +165,7 @@ func TestThereAreNoMoreProcessesThanMayBe(t *testing.T) {
 		_, err := Spawn(s, puppets, hooks{})
 		wantError(t, err, ErrTooMany)
 		s.Kill(first)
-		synctest.Wait()
+		bubbletest.Wait()
 		if n := s.Count(); n != 2 {
 			t.Errorf("%d live", n)
 		}

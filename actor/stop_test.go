@@ -3,10 +3,10 @@ package actor
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 func TestStopEndsAllProcesses(t *testing.T) {
@@ -73,7 +73,7 @@ func TestStopKillsWhoHasNotEndedInTime(t *testing.T) {
 		defer cancel()
 		wantError(t, s.Stop(ctx), context.DeadlineExceeded)
 		time.Sleep(time.Second) // what is left of the workers ends
-		synctest.Wait()
+		bubbletest.Wait()
 		if s.Alive(stubborn.PID()) {
 			t.Error("it lives")
 		}
@@ -92,7 +92,7 @@ func TestStopEndsAProcessThatIsJustStarting(t *testing.T) {
 		<-g.entered
 		stopped := make(chan error, 1)
 		go func() { stopped <- s.Stop(context.Background()) }()
-		synctest.Wait()
+		bubbletest.Wait()
 		close(g.open)
 		if err := <-stopped; err != nil || <-started != nil {
 			t.Error(err)

@@ -2,8 +2,9 @@ package actor
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 func TestSendAfterSendsWhenTheTimeIsOver(t *testing.T) {
@@ -71,7 +72,7 @@ func TestTheSenderOfATimerIsTheProcess(t *testing.T) {
 		in(t, s, pid, func(p *Process) { SendAfter(p, pid, time.Second, 1) })
 		SendAfter(s, pid, time.Minute, 2)
 		time.Sleep(time.Hour)
-		synctest.Wait()
+		bubbletest.Wait()
 		got.want(t, pid, PID{})
 	})
 }

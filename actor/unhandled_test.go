@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/actor/inspect"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 type (
@@ -61,7 +61,7 @@ func TestAMessageOrCallWithoutHandlerFailsAtItsSender(t *testing.T) {
 }
 
 func TestAMessageWithoutHandlerIsCountedAndLoggedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var log lines
 		s := NewSystem(Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		defer s.Stop(context.Background())
@@ -85,7 +85,7 @@ func TestAMessageWithoutHandlerIsCountedAndLoggedOnce(t *testing.T) {
 }
 
 func TestWhatTheRuntimeSendsNeedsNoHandler(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var log lines
 		s := NewSystem(Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		defer s.Stop(context.Background())

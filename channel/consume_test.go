@@ -9,11 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // fast makes retries quick.
@@ -190,7 +190,7 @@ func TestNoMoreThanMaxInFlightRunAtOnce(t *testing.T) {
 }
 
 func TestAHandlerMayTakeLongerThanAckWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		c := parcels(t)
 		s := sabir.NewService("billing")
 		begun, release := make(chan int, 10), make(chan bool)

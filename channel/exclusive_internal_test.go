@@ -4,19 +4,20 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 func TestTheExclusiveHandlerWaitsForTheOthersAndKeepsNewOnesOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var lock handlerLock
 		lock.lockShared(t.Context())
 		exclusive, shared := make(chan bool, 1), make(chan bool, 1)
 		go func() { exclusive <- lock.lockExclusive(t.Context()) }()
-		synctest.Wait()
+		bubbletest.Wait()
 		go func() { shared <- lock.lockShared(t.Context()) }()
-		synctest.Wait()
+		bubbletest.Wait()
 		if len(exclusive)+len(shared) > 0 {
 			t.Fatal("one of them did not wait")
 		}
@@ -33,7 +34,7 @@ func TestTheExclusiveHandlerWaitsForTheOthersAndKeepsNewOnesOut(t *testing.T) {
 
 // Handlers of 20 seconds, four at any time, of which each waits in its middle for one that begins later.
 func TestTheExclusiveLockIsTakenHoweverLongHandlersRunAndNoHandlerWaitsForever(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var lock handlerLock
 		ctx, cancel := context.WithCancel(t.Context())
 		var handlers sync.WaitGroup
@@ -45,7 +46,7 @@ func TestTheExclusiveLockIsTakenHoweverLongHandlersRunAndNoHandlerWaitsForever(t
 				}
 			})
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		nested := make(chan bool)
 		lock.lockShared(ctx) // a handler that waits for another's
 		go func() {
@@ -71,7 +72,7 @@ func TestTheExclusiveLockIsTakenHoweverLongHandlersRunAndNoHandlerWaitsForever(t
 }
 
 func TestTheWaitForTheExclusiveLockEndsWithItsContextAndLeavesItOpen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var lock handlerLock
 		lock.lockShared(t.Context())
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)

@@ -4,15 +4,15 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/memory"
 )
 
 func TestAConsumerAsksForNoMoreMessagesThanThereIsMemoryFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		c := parcels(t)
 		n := startNode(t, channel.Broker("mem://"+t.Name()), sabir.BufferLimits(8<<20, 0)) // of which a consumer may hold one MiB
 		const all = 20
@@ -32,7 +32,7 @@ func TestAConsumerAsksForNoMoreMessagesThanThereIsMemoryFor(t *testing.T) {
 		if err := n.Add(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		if len(begun) != 5 {
 			t.Errorf("%d messages of 200 KiB are handled at once", len(begun))
 		}
@@ -43,7 +43,7 @@ func TestAConsumerAsksForNoMoreMessagesThanThereIsMemoryFor(t *testing.T) {
 		for range all {
 			next(t, begun)
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		if used := memory.OfNode(n).Usage().Bytes; used != 0 {
 			t.Errorf("%d bytes are still counted", used)
 		}

@@ -6,11 +6,11 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/lease"
 )
 
@@ -103,7 +103,7 @@ func (r *register) write(token uint64, by int) {
 func TestNoHistoryOfFaultsLetsTwoHoldALease(t *testing.T) {
 	refused := 0
 	for seed := range uint64(histories) {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Run(t, func(t *testing.T) {
 			refused += play(t, seed)
 		})
 		if t.Failed() {

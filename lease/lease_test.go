@@ -9,11 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/lease"
 )
 
@@ -43,7 +43,7 @@ func release(t *testing.T, h *lease.Lease) {
 }
 
 func TestALeaseIsHeldByOneAndHandedOverByRelease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		st := memory.New()
 		first := acquire(t, named(st, "first"), "bill")
 		waiting, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -126,7 +126,7 @@ func (c *cut) Save(ctx context.Context, kind, key string, state []byte, revision
 }
 
 func TestAHolderThatIsCutOffStopsBeforeAnotherBegins(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		shared := memory.New()
 		st := &cut{Store: shared}
 		held := acquire(t, leases(st), "bill")
@@ -171,7 +171,7 @@ func (l *lossy) Save(ctx context.Context, kind, key string, state []byte, revisi
 func TestARenewalWithAnUnknownOutcomeDoesNotLoseTheLease(t *testing.T) {
 	for name, done := range map[string]bool{"done": true, "not done": false} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				st := &lossy{Store: memory.New(), done: done}
 				held := acquire(t, leases(st), "bill")
 				st.n.Store(2)
@@ -186,7 +186,7 @@ func TestARenewalWithAnUnknownOutcomeDoesNotLoseTheLease(t *testing.T) {
 }
 
 func TestAnAcquisitionWithAnUnknownOutcomeIsMadeAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		st := &lossy{Store: memory.New(), done: true}
 		st.n.Store(1)
 		begun := time.Now()
@@ -202,7 +202,7 @@ func TestAnAcquisitionWithAnUnknownOutcomeIsMadeAgain(t *testing.T) {
 }
 
 func TestLeadRunsTheFunctionAgainAfterALossAndReturnsWhatItReturns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		st := &cut{Store: memory.New()}
 		finished := errors.New("finished")
 		var tokens []uint64
@@ -226,7 +226,7 @@ func TestLeadRunsTheFunctionAgainAfterALossAndReturnsWhatItReturns(t *testing.T)
 }
 
 func TestAFunctionThatPanicsUnderALeaseReleasesIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		st := memory.New()
 		func() {
 			defer func() { _ = recover() }()

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/lease"
 )
 
@@ -38,7 +38,7 @@ func spawnPrinter(t *testing.T, s *actor.System) actor.PID {
 }
 
 func TestAProcessHasItsNameUntilItEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		s, l := newSystem(t), leases(memory.New())
 		if _, err := l.WhereIs(t.Context(), "printer"); !errors.Is(err, lease.ErrNoName) {
 			t.Errorf("a name that nobody has: %v", err)
@@ -73,7 +73,7 @@ func TestAProcessHasItsNameUntilItEnds(t *testing.T) {
 }
 
 func TestAProcessThatLosesItsNameIsKilled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		st := &cut{Store: memory.New()}
 		s, l := newSystem(t), leases(st)
 		pid := spawnPrinter(t, s)
@@ -83,7 +83,7 @@ func TestAProcessThatLosesItsNameIsKilled(t *testing.T) {
 		}
 		st.cutOff()
 		<-h.Done()
-		synctest.Wait()
+		bubbletest.Wait()
 		if s.Alive(pid) {
 			t.Error("the process goes on under a name that another may have")
 		}
@@ -93,19 +93,19 @@ func TestAProcessThatLosesItsNameIsKilled(t *testing.T) {
 }
 
 func TestANameForAProcessThatHasEndedIsFreeAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		s, l := newSystem(t), leases(memory.New())
 		pid := spawnPrinter(t, s)
 		if err := actor.Send(s, pid, quit{}); err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		h, err := l.Register(t.Context(), s, pid, "printer")
 		if err != nil {
 			t.Fatal(err)
 		}
 		<-h.Done()
-		synctest.Wait()
+		bubbletest.Wait()
 		if found, err := l.WhereIs(t.Context(), "printer"); !errors.Is(err, lease.ErrNoName) {
 			t.Errorf("found %v, %v", found, err)
 		}

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/lease"
 	"github.com/sabir-go/sabir/sabirtest"
 )
@@ -78,7 +78,7 @@ func byID(nodes []*sabir.Node, id string) int {
 }
 
 func TestAServiceRunsOnOneNodeAndMovesWhenThatStops(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r running
 		st := memory.New()
 		nodes := startNodes(t, &r, st, st, st)
@@ -104,7 +104,7 @@ func TestAServiceRunsOnOneNodeAndMovesWhenThatStops(t *testing.T) {
 }
 
 func TestAServiceMovesWhenItsNodeIsCutOffFromTheStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r running
 		shared := memory.New()
 		stores := []*cut{{Store: shared}, {Store: shared}}
@@ -133,7 +133,7 @@ func TestAServiceMovesWhenItsNodeIsCutOffFromTheStore(t *testing.T) {
 }
 
 func TestHandlersThatRunWhenTheLeaseIsLostAreEndedAndNewCallsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		st := &cut{Store: memory.New()}
 		slow := sabir.NewAction[sabir.Empty, sabir.Empty]("mailer.slow")
 		mailer := sabir.NewService("mailer", sabir.Once())
@@ -166,7 +166,7 @@ func TestHandlersThatRunWhenTheLeaseIsLostAreEndedAndNewCallsRefused(t *testing.
 }
 
 func TestAServiceThatCannotStartLeavesItsLeaseToAnotherNode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r, none running
 		st := memory.New()
 		broken := none.mailer(sabir.OnStart(func(context.Context) error { return errors.New("no database here") }))
@@ -191,14 +191,14 @@ func TestANodeThatCannotHaveTheLeaseDoesNotStart(t *testing.T) {
 }
 
 func TestAServiceThatDependsOnOneThatRunsElsewhereStarts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r running
 		sabirtest.Start(t, leases(memory.New()).Option(), sabir.Serve(sabir.NewService("orders", sabir.DependsOn(sabir.ServiceName("mailer"))), r.mailer()))
 	})
 }
 
 func TestAServiceThatRunsOnceIsRemovedAndAdded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r running
 		mailer := r.mailer()
 		n := sabirtest.Start(t, leases(memory.New()).Option(), sabir.Serve(mailer))

@@ -3,14 +3,15 @@ package mcp
 import (
 	"net/http/httptest"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // A proxy in between takes a silent stream for dead.
 func TestAQuietStreamOfEventsHasAHeartbeatUntilItIsClosed(t *testing.T) {
 	for kind, want := range map[string]string{"text/event-stream": "data: 1\n\n:\n\n:\n\ndata: 2\n\n:\n\n", "application/json": "data: 1\n\ndata: 2\n\n"} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Run(t, func(t *testing.T) {
 			w := httptest.NewRecorder()
 			e := newEventWriter(w)
 			e.Header().Set("Content-Type", kind)

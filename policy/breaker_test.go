@@ -9,10 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/signal"
 )
@@ -235,7 +235,7 @@ func TestBreakerOpensOnAHandlerThatHangsPastItsCallersDeadline(t *testing.T) {
 			sabir.Use(policy.Breaker{MinCalls: 5}, policy.Timeout(time.Minute)))
 		for range 5 {
 			r.call(t.Context(), sabir.WithTimeout(time.Second))
-			synctest.Wait() // the breaker gets it just after the caller
+			bubbletest.Wait() // the breaker gets it just after the caller
 		}
 		if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrBreakerOpen) {
 			t.Errorf("got %v, want ErrBreakerOpen", err)
@@ -266,7 +266,7 @@ func TestBreakerLetsOneTrialThroughAtATime(t *testing.T) {
 				t.Errorf("the trial got %v", err)
 			}
 		})
-		synctest.Wait()
+		bubbletest.Wait()
 		for range 10 {
 			if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrBreakerOpen) {
 				t.Errorf("got %v beside the trial", err)
@@ -301,7 +301,7 @@ func TestBreakerAbandonsATrialThatNeverReturns(t *testing.T) {
 		time.Sleep(time.Second)
 		var wg sync.WaitGroup
 		wg.Go(func() { r.call(context.Background()) })
-		synctest.Wait()
+		bubbletest.Wait()
 		hangs = false
 		time.Sleep(time.Second)
 		if out, err := r.call(t.Context()); out != 1 || err != nil {

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/signal"
 )
@@ -46,7 +46,7 @@ func (w *ward) begin(ctx context.Context, n int) {
 			w.errs <- err
 		})
 	}
-	synctest.Wait()
+	bubbletest.Wait()
 }
 
 // end lets all calls go and counts those that failed with target.
@@ -106,11 +106,11 @@ func TestBulkheadServesInTheOrderOfArrival(t *testing.T) {
 		var wg sync.WaitGroup
 		for n := range 10 {
 			wg.Go(func() { sabir.Call[int](context.Background(), r.node, "test.run", n) })
-			synctest.Wait()
+			bubbletest.Wait()
 		}
 		for range 10 {
 			release <- struct{}{}
-			synctest.Wait()
+			bubbletest.Wait()
 		}
 		wg.Wait()
 		if !slices.IsSorted(order) || len(order) != 10 {
@@ -139,7 +139,7 @@ func TestBulkheadForgetsACallerThatGaveUpWaiting(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		w.begin(ctx, 1)
 		cancel()
-		synctest.Wait()
+		bubbletest.Wait()
 		if err := <-w.errs; codeOf(err) != sabir.CodeCanceled {
 			t.Errorf("the waiting call got %v", err)
 		}
@@ -164,7 +164,7 @@ func TestBulkheadInsideATimeoutHoldsThePlaceOfAHandlerThatHangs(t *testing.T) {
 			t.Errorf("got %v while two handlers hang", err)
 		}
 		close(release)
-		synctest.Wait()
+		bubbletest.Wait()
 		if _, err := r.call(t.Context()); err != nil {
 			t.Errorf("got %v after they returned", err)
 		}
@@ -244,9 +244,9 @@ func TestBulkheadRunsNoCallWhoseCallerGivesUpInTheMomentOfItsTurn(t *testing.T) 
 			ctx, cancel := context.WithCancel(context.Background())
 			var wg sync.WaitGroup
 			wg.Go(func() { sabir.Call[int](context.Background(), r.node, "test.run", 0) })
-			synctest.Wait()
+			bubbletest.Wait()
 			wg.Go(func() { sabir.Call[int](ctx, r.node, "test.run", 1) })
-			synctest.Wait()
+			bubbletest.Wait()
 			cancel()
 			close(release)
 			wg.Wait()

@@ -5,10 +5,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/policy"
 )
 
@@ -48,7 +48,7 @@ func TestCleanHoldsForAnswersThatAreBeingWorkedOut(t *testing.T) {
 				t.Errorf("the call from before got %d", out)
 			}
 		})
-		synctest.Wait()
+		bubbletest.Wait()
 		value.Store(1)
 		if err := cache.Invalidate(t.Context(), "test.*"); err != nil {
 			t.Error(err)

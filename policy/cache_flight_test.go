@@ -6,10 +6,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/policy"
 )
 
@@ -105,7 +105,7 @@ func TestCacheWaiterWaitsNoLongerThanItsOwnContext(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		synctest.Wait()
+		bubbletest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		begun := time.Now()
@@ -131,7 +131,7 @@ func TestCacheWaitersCarryOnWhenTheFirstCallerCancels(t *testing.T) {
 		first, cancel := context.WithCancel(context.Background())
 		var wg sync.WaitGroup
 		wg.Go(func() { r.call(first) })
-		synctest.Wait()
+		bubbletest.Wait()
 		for range 10 {
 			wg.Go(func() {
 				if out, err := r.call(context.Background()); out != 2 || err != nil {
@@ -139,7 +139,7 @@ func TestCacheWaitersCarryOnWhenTheFirstCallerCancels(t *testing.T) {
 				}
 			})
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		cancel()
 		wg.Wait()
 		if runs.Load() != 2 {

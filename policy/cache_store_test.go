@@ -10,12 +10,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/policy"
 )
@@ -259,7 +259,7 @@ func TestStoreCleanedByAnotherNodeHoldsForAnswersThatAreBeingWorkedOut(t *testin
 				t.Errorf("the call from before got %d", out)
 			}
 		})
-		synctest.Wait()
+		bubbletest.Wait()
 		value.Store(1)
 		if err := (&policy.Cache{Store: store}).Invalidate(t.Context(), "test.*"); err != nil {
 			t.Error(err)

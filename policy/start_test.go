@@ -6,13 +6,13 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/signal"
 )
 
@@ -95,7 +95,7 @@ func (r *rig) call(ctx context.Context, options ...sabir.CallOption) (int, error
 // inBubble runs a test with a clock of its own, which moves only while all goroutines wait.
 func inBubble(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
-	synctest.Test(t, test)
+	bubbletest.Run(t, test)
 }
 
 // refused starts a node with an action behind the policy, which must fail, and returns why.

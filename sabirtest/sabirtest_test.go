@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
 	_ "github.com/sabir-go/sabir/channel/mem"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/sabirtest"
 	_ "github.com/sabir-go/sabir/web"
@@ -186,7 +186,7 @@ func TestPoliciesSeeFaultsAsThoseOfTheAction(t *testing.T) {
 }
 
 func TestInABubbleTimePassesInAnInstant(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var faults sabirtest.Faults
 		faults.Delay("v2.users.get", sabirtest.Each, time.Hour)
 		var fakes sabirtest.Fakes
@@ -230,7 +230,7 @@ func failures(t *testing.T, check func(testing.TB)) []string {
 }
 
 func TestAWaitInVainFailsWithWhatCame(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var fakes sabirtest.Fakes
 		gets := sabirtest.Fake(&fakes, userGet, ada)
 		node := sabirtest.Start(t, fakes.Serve())

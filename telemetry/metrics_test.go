@@ -9,13 +9,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/signal"
 	"github.com/sabir-go/sabir/telemetry"
 )
@@ -138,7 +138,7 @@ func TestCallsInFlightAreCounted(t *testing.T) {
 }
 
 func TestACallWhoseCallerReturnedAtTheDeadlineIsAnError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		tel, err := telemetry.New(telemetry.Config{Prometheus: true})
 		if err != nil {
 			t.Fatal(err)
@@ -170,7 +170,7 @@ func TestACallWhoseCallerReturnedAtTheDeadlineIsAnError(t *testing.T) {
 }
 
 func TestADurationIsInTheBucketWhoseBoundItDoesNotExceed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		tel, err := telemetry.New(telemetry.Config{Prometheus: true, Buckets: []float64{0.5, 1, 2}})
 		if err != nil {
 			t.Fatal(err)

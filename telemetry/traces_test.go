@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -18,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
@@ -233,7 +233,7 @@ func TestACallWhoseCallerDecidedAgainstTracingIsNotTraced(t *testing.T) {
 }
 
 func TestTheSpanOfACallShowsThatItsCallerDidNotWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		exporter := tracetest.NewInMemoryExporter()
 		tel, err := telemetry.New(telemetry.Config{Traces: exporter})
 		if err != nil {

@@ -8,9 +8,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -164,7 +164,7 @@ func TestDefaultTimes(t *testing.T) {
 }
 
 func TestADialEndsAtItsLimitOrWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		began := time.Now()
 		limited, cancel := transport.Config{DialTimeout: time.Minute}.WithDialLimit(t.Context())
 		defer cancel()

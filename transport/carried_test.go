@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -78,7 +78,7 @@ func carried() (a, b *transport.Carried) {
 }
 
 func TestAWriteAndItsEndCross(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		a, b := carried()
 		buffers := net.Buffers{[]byte("one "), nil, []byte("two")}
 		if n, err := a.WriteBuffers(&buffers); n != 7 || err != nil || len(buffers) != 0 {
@@ -100,7 +100,7 @@ func TestAWriteAndItsEndCross(t *testing.T) {
 }
 
 func TestCloseGivesThePeerASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		x, y := carriers()
 		a := transport.Carry(x, x.below) // and no peer at y
 		start := time.Now()
@@ -115,7 +115,7 @@ func TestCloseGivesThePeerASecond(t *testing.T) {
 }
 
 func TestCloseEndsAWriteThatWaitsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		x, _ := carriers()
 		a := transport.Carry(x, x.below)
 		ended := make(chan error)
@@ -123,7 +123,7 @@ func TestCloseEndsAWriteThatWaitsAtOnce(t *testing.T) {
 			_, err := a.Write([]byte("x"))
 			ended <- err
 		}()
-		synctest.Wait()
+		bubbletest.Wait()
 		start := time.Now()
 		go a.Close()
 		if err := <-ended; !errors.Is(err, net.ErrClosed) || time.Since(start) != 0 {
@@ -133,7 +133,7 @@ func TestCloseEndsAWriteThatWaitsAtOnce(t *testing.T) {
 }
 
 func TestAWriteDeadlineBreaksTheConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		x, _ := carriers()
 		a := transport.Carry(x, x.below)
 		a.SetWriteDeadline(time.Now().Add(time.Second))
@@ -143,7 +143,7 @@ func TestAWriteDeadlineBreaksTheConnection(t *testing.T) {
 			_, err := a.Write([]byte("x"))
 			ended <- err
 		}()
-		synctest.Wait()
+		bubbletest.Wait()
 		a.SetWriteDeadline(start.Add(time.Minute)) // moved while it waits
 		if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != time.Minute {
 			t.Errorf("the write ended after %v with %v", time.Since(start), err)
@@ -157,7 +157,7 @@ func TestAWriteDeadlineBreaksTheConnection(t *testing.T) {
 }
 
 func TestAWriteDeadlineThatHasPassedLeavesTheConnectionWhole(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		a, b := carried()
 		a.SetWriteDeadline(time.Now().Add(-time.Second))
 		if _, err := a.Write([]byte("x")); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -177,7 +177,7 @@ func TestAWriteDeadlineThatHasPassedLeavesTheConnectionWhole(t *testing.T) {
 }
 
 func TestWhatIsReadAheadIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		a, b := carried()
 		var sent atomic.Int64
 		ended := make(chan struct{})
@@ -191,7 +191,7 @@ func TestWhatIsReadAheadIsBounded(t *testing.T) {
 				sent.Add(int64(len(block)))
 			}
 		}()
-		synctest.Wait() // until it waits
+		bubbletest.Wait() // until it waits
 		if total := sent.Load(); total > 128<<10 || total < 64<<10 {
 			t.Errorf("%d bytes went to a side that does not read", total)
 		}
@@ -202,7 +202,7 @@ func TestWhatIsReadAheadIsBounded(t *testing.T) {
 }
 
 func TestBytesStayInOrderWhateverTheSizes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		a, b := carried()
 		go func() {
 			defer a.Close()

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/cron"
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // runs counts when a job ran, over all nodes.
@@ -61,7 +61,7 @@ func TestOfSeveralNodesOneRunsAJobAtEachTime(t *testing.T) {
 		"jitter":     {Every: time.Minute, Jitter: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				r := &runs{at: make(map[time.Time]int)}
 				job.Name, job.Once, job.Do = "report", memory.New(), cron.Run(r.run)
 				systems, pids := schedulers(t, 3, job)
@@ -111,7 +111,7 @@ func (u *unknown) Save(ctx context.Context, kind, key string, state []byte, revi
 }
 
 func TestARunWhoseWriteWasNotAnsweredKnowsItsRecord(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		r := &runs{at: make(map[time.Time]int)}
 		schedulers(t, 2, cron.Job{Name: "report", Every: time.Minute, Once: &unknown{Store: memory.New(), lost: 5}, Do: cron.Run(r.run)})
 		time.Sleep(10 * time.Minute)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/supervise"
+	"github.com/sabir-go/sabir/internal/race"
 )
 
 func (w *world) dynamic(c supervise.Config, each supervise.Child) actor.PID {
@@ -252,7 +253,7 @@ var starting = actor.Define[starter, struct{}]("starter", nil, actor.OnCall((*st
 
 // many is the number of children in the tests of a big supervisor: a million takes half a minute, which only ./test has.
 func many(t testing.TB) int {
-	if raceDetector || os.Getenv("SABIR_TEST_ALL") == "" {
+	if race.Enabled || os.Getenv("SABIR_TEST_ALL") == "" {
 		return 50_000
 	}
 	return 1_000_000

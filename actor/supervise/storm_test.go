@@ -5,11 +5,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/supervise"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 func TestAllChildrenRunAgainAfterAStormOfKillsAndCrashes(t *testing.T) {
@@ -51,7 +51,7 @@ func TestAllChildrenRunAgainAfterAStormOfKillsAndCrashes(t *testing.T) {
 }
 
 func TestSupervisorWorksInATimeOfSynctest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		system := actor.NewSystem(actor.Config{Logger: slog.New(slog.DiscardHandler)})
 		journal := make(chan string, 100)
 		hold := make(chan struct{})
@@ -79,7 +79,7 @@ func TestSupervisorWorksInATimeOfSynctest(t *testing.T) {
 		if took := time.Since(before); took < time.Minute+supervise.KillTimeout || took > 2*time.Minute {
 			t.Errorf("the end of a came after %s", took)
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		if system.Alive(pid) {
 			t.Error("the supervisor lives")
 		}

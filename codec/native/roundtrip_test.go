@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/race"
 )
 
 type (
@@ -337,7 +338,7 @@ func TestDecodingAStructWithAliasesAllocatesNothing(t *testing.T) {
 
 func checkAllocs(t *testing.T, want float64, run func()) {
 	t.Helper()
-	if raceOn {
+	if race.Enabled {
 		return // the race detector makes pools drop what they hold
 	}
 	if got := testing.AllocsPerRun(100, run); got != want {

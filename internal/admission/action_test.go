@@ -3,8 +3,9 @@ package admission
 import (
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // pool is an action whose requests wait for one of ten connections, for 10 ms: it can do 1,000 in a second.
@@ -62,7 +63,7 @@ func TestAnActionThatIsAskedForMoreThanItCanDoIsInTime(t *testing.T) {
 	for _, timeout := range []time.Duration{20 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond, time.Second} {
 		for _, rate := range []int{1500, 3000, 10_000} {
 			t.Run(timeout.String(), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubbletest.Run(t, func(t *testing.T) {
 					p := &pool{connections: make(chan struct{}, 10)}
 					p.load(rate, 5*time.Second, timeout) // until the limit is found
 					p.load(rate, 5*time.Second, timeout)
@@ -84,7 +85,7 @@ func TestAnActionThatIsAskedForMoreThanItCanDoIsInTime(t *testing.T) {
 // The limit follows the mean of the deadlines, so those with little time get less than their share.
 func TestAnActionWhoseCallersHaveDifferentDeadlinesServesAllOfThem(t *testing.T) {
 	for _, rate := range []int{1500, 3000, 10_000} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Run(t, func(t *testing.T) {
 			p := &pool{connections: make(chan struct{}, 10)}
 			timeouts := []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, time.Second}
 			p.load(rate, 5*time.Second, timeouts...) // until the limit is found
@@ -100,7 +101,7 @@ func TestAnActionWhoseCallersHaveDifferentDeadlinesServesAllOfThem(t *testing.T)
 }
 
 func TestABurstThatIsInTimeIsNotLimited(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		p := &pool{connections: make(chan struct{}, 10_000)} // as good as no limit
 		p.load(100, time.Second, time.Second)
 		for range 10 {

@@ -7,8 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // machine is a simulated one with one processor, which runs in turn what is ready to run.
@@ -93,7 +94,7 @@ func TestAMachineThatIsAskedForMoreThanItCanDoServesAllDeadlinesAlike(t *testing
 	} {
 		for _, rate := range []int{1500, 3000, 10_000} {
 			t.Run(fmt.Sprintf("%v, %d per second", timeouts, rate), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { overload(t, rate, timeouts) })
+				bubbletest.Run(t, func(t *testing.T) { overload(t, rate, timeouts) })
 			})
 		}
 	}
@@ -127,7 +128,7 @@ func overload(t *testing.T, rate int, timeouts []time.Duration) {
 }
 
 func TestCallersThatWaitForEachAnswerAreNotRefusedWhileTheyHaveTheTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		m := newMachine()
 		defer m.control.Close()
 		g := &group{}
@@ -146,7 +147,7 @@ func TestCallersThatWaitForEachAnswerAreNotRefusedWhileTheyHaveTheTime(t *testin
 }
 
 func TestAllAreServedWithinASecondOfTheEndOfAnOverload(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		m := newMachine()
 		defer m.control.Close()
 		compute := func() { m.compute(time.Millisecond) }
@@ -161,7 +162,7 @@ func TestAllAreServedWithinASecondOfTheEndOfAnOverload(t *testing.T) {
 }
 
 func TestABurstIsServed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		m := newMachine()
 		defer m.control.Close()
 		g := &group{}
@@ -187,7 +188,7 @@ func TestHandlersThatWaitAreNotLimitedForLongWhereOthersCompute(t *testing.T) {
 	const rate = 2000
 	for _, takes := range []time.Duration{10 * time.Millisecond, 100 * time.Millisecond} {
 		t.Run(takes.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				m := newMachine()
 				defer m.control.Close()
 				busy, stop := context.WithCancel(t.Context())
@@ -212,7 +213,7 @@ func TestHandlersThatWaitAreNotLimitedForLongWhereOthersCompute(t *testing.T) {
 }
 
 func TestGoroutinesThatWaitForAProcessorLongAreLetThroughBeforeARequestIsServed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		m := newMachine()
 		defer m.control.Close()
 		time.Sleep(time.Second)
@@ -225,7 +226,7 @@ func TestGoroutinesThatWaitForAProcessorLongAreLetThroughBeforeARequestIsServed(
 		for range 10 { // connections whose requests are not read yet
 			m.requests.Go(func() { m.compute(time.Millisecond); read.Add(1) })
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		m.control.Yield()
 		if read.Load() != 10 || !m.control.Crowded() {
 			t.Errorf("%d of 10 ran first; crowded: %v", read.Load(), m.control.Crowded())

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"math"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/internal/backoff"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 func TestWaitsDoubleUpToTheLast(t *testing.T) {
@@ -39,7 +39,7 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 }
 
 func TestAttemptsEndWithTheFirstThatSucceeds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		attempts := 0
 		got, err := backoff.Until(t.Context(), backoff.Reconnect, func() (string, error) {
 			if attempts++; attempts < 4 {
@@ -54,7 +54,7 @@ func TestAttemptsEndWithTheFirstThatSucceeds(t *testing.T) {
 }
 
 func TestAttemptsEndWithTheContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err := backoff.Until(ctx, backoff.Reconnect, func() (string, error) { return "", errors.New("never") })

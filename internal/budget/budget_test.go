@@ -2,9 +2,9 @@ package budget_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/budget"
 )
 
@@ -34,7 +34,7 @@ func TestAFifthOfTheCallsAndTenASecondMayBeRetried(t *testing.T) {
 		{"no share and no reserve are nothing", 1000, 0, 0, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				b := budget.New()
 				deposit(b, test.calls)
 				if n := withdrawals(b, test.share, test.perSecond); n != test.want {
@@ -46,7 +46,7 @@ func TestAFifthOfTheCallsAndTenASecondMayBeRetried(t *testing.T) {
 }
 
 func TestCallsAndWithdrawalsOfTenSecondsCount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		b := budget.New()
 		deposit(b, 1000)
 		if n := withdrawals(b, 0.2, 0); n != 200 {
@@ -65,7 +65,7 @@ func TestCallsAndWithdrawalsOfTenSecondsCount(t *testing.T) {
 }
 
 func TestCallsOfLongAgoEarnNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		b := budget.New()
 		deposit(b, 1_000_000)
 		time.Sleep(1000 * time.Second)
@@ -76,7 +76,7 @@ func TestCallsOfLongAgoEarnNothing(t *testing.T) {
 }
 
 func TestWhatIsSpentWithoutAskingCounts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		b := budget.New()
 		for range 150 {
 			b.Spend()

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/bus"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
@@ -91,7 +91,7 @@ func TestNothingIsLostWhereTheBrokerLosesMessages(t *testing.T) {
 		size = 1 << 20
 	}
 	for _, share := range []float64{0.01, 0.2} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Run(t, func(t *testing.T) {
 			b, address := newBroker(t)
 			dialled, accepted := pair(t, address)
 			b.lose(share)
@@ -101,12 +101,12 @@ func TestNothingIsLostWhereTheBrokerLosesMessages(t *testing.T) {
 }
 
 func TestTheLastMessageIsSentAgainThoughNothingFollowsIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		b, address := newBroker(t)
 		dialled, accepted := pair(t, address)
 		b.lose(1)
 		io.WriteString(dialled, "last words")
-		synctest.Wait()
+		bubbletest.Wait()
 		b.lose(0)
 		began := time.Now()
 		got := make([]byte, 10)
@@ -120,13 +120,13 @@ func TestTheLastMessageIsSentAgainThoughNothingFollowsIt(t *testing.T) {
 }
 
 func TestWhatWasWrittenBeforeCloseArrivesThoughItIsLostAtFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		b, address := newBroker(t)
 		dialled, accepted := pair(t, address)
 		b.lose(1)
 		io.WriteString(dialled, "last words")
 		dialled.Close()
-		synctest.Wait()
+		bubbletest.Wait()
 		b.lose(0)
 		if got, err := io.ReadAll(accepted); err != nil || string(got) != "last words" {
 			t.Errorf("read %q, %v", got, err)
@@ -135,7 +135,7 @@ func TestWhatWasWrittenBeforeCloseArrivesThoughItIsLostAtFirst(t *testing.T) {
 }
 
 func TestWhatWasWrittenBeforeCloseArrivesThoughTheHubLeavesAndItIsLostAtFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		b, address := newBroker(t)
 		from, to := hub(t, address, "a"), hub(t, address, "b")
 		l := to.Listener()
@@ -153,7 +153,7 @@ func TestWhatWasWrittenBeforeCloseArrivesThoughTheHubLeavesAndItIsLostAtFirst(t 
 		accepted.SetReadDeadline(time.Now().Add(time.Minute))
 		left := make(chan error)
 		go func() { left <- from.Close() }()
-		synctest.Wait()
+		bubbletest.Wait()
 		b.lose(0)
 		if got, err := io.ReadAll(accepted); err != nil || string(got) != "last words" {
 			t.Errorf("read %q, %v", got, err)
@@ -165,7 +165,7 @@ func TestWhatWasWrittenBeforeCloseArrivesThoughTheHubLeavesAndItIsLostAtFirst(t 
 }
 
 func TestAHubThatLeavesDoesNotWaitForThoseThatLeaveToo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		_, address := newBroker(t)
 		one, other := hub(t, address, "a"), hub(t, address, "b")
 		l := other.Listener()
@@ -189,7 +189,7 @@ func TestAHubThatLeavesDoesNotWaitForThoseThatLeaveToo(t *testing.T) {
 }
 
 func TestTheOtherSideReadsTheEndThoughAllElseIsConfirmedBeforeItIsSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		b, address := newBroker(t)
 		a := hub(t, address, "a")
 		l := a.Listener()
@@ -200,15 +200,15 @@ func TestTheOtherSideReadsTheEndThoughAllElseIsConfirmedBeforeItIsSent(t *testin
 		if err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait() // until the hub's worker is in the middle of sending that the session is there
+		bubbletest.Wait() // until the hub's worker is in the middle of sending that the session is there
 		io.WriteString(conn, "last")
 		conn.Close()
 		p.send(kindOpen, 0, 0) // to have the worker send it again, in front of where the stream ends
-		synctest.Wait()
+		bubbletest.Wait()
 		accept <- struct{}{}
-		synctest.Wait() // until it does
+		bubbletest.Wait() // until it does
 		p.send(kindAck, 4, 4)
-		synctest.Wait()
+		bubbletest.Wait()
 		close(accept)
 		p.expect(kindData, 0)
 		p.expect(kindAccept, 0)
@@ -219,7 +219,7 @@ func TestTheOtherSideReadsTheEndThoughAllElseIsConfirmedBeforeItIsSent(t *testin
 }
 
 func TestASessionOutlivesARestartOfTheBroker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		b, address := newBroker(t)
 		dialled, accepted := pair(t, address)
 		exchange(t, 100, dialled, accepted)
@@ -241,7 +241,7 @@ func TestABrokerMayBeLostWhileAHubIsOpened(t *testing.T) {
 }
 
 func TestAPeerWithoutASubscriptionIsLostAfterSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		b, address := newBroker(t)
 		dialled, accepted := pair(t, address)
 		inbox := accepted.LocalAddr().String()

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/bus"
 	"github.com/sabir-go/sabir/internal/seal"
 	"github.com/sabir-go/sabir/internal/transporttest"
@@ -62,7 +62,7 @@ func TestSealedConnectionsOverABusAreAsOverAnyTransport(t *testing.T) {
 
 func TestNothingIsLostFromASealedSessionWhereTheBrokerLosesMessages(t *testing.T) {
 	for _, share := range []float64{0.01, 0.2} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Run(t, func(t *testing.T) {
 			b, address := newBroker(t)
 			dialled, accepted := sealedPair(t, sealedHub(t, address, "a"), sealedHub(t, address, "b"))
 			b.lose(share)
@@ -112,7 +112,7 @@ func newStranger(t *testing.T, address string, hubs ...*bus.Hub) *stranger {
 }
 
 func (s *stranger) to(h *bus.Hub) [][]byte {
-	synctest.Wait()
+	bubbletest.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.got[h.Inbox()])
@@ -126,7 +126,7 @@ func (s *stranger) publish(h *bus.Hub, message []byte) {
 }
 
 func TestWhatAStrangerPublishesIntoASessionIsDroppedAndTheSessionGoesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		_, address := newBroker(t)
 		var log bytes.Buffer
 		refusals := seal.NewRefusals(slog.New(slog.NewTextHandler(&log, nil)))
@@ -168,7 +168,7 @@ func TestWhatAStrangerPublishesIntoASessionIsDroppedAndTheSessionGoesOn(t *testi
 		count := uint64(0)
 		for name, message := range forgeries {
 			s.publish(b, message)
-			synctest.Wait()
+			bubbletest.Wait()
 			if name != "what was sent, for another session" && name != "what was sent in the other way" { // for these there is no session
 				count++
 			}
@@ -183,7 +183,7 @@ func TestWhatAStrangerPublishesIntoASessionIsDroppedAndTheSessionGoesOn(t *testi
 		}
 		time.Sleep(2 * time.Second) // of the test's clock
 		s.publish(b, last)
-		synctest.Wait()
+		bubbletest.Wait()
 		if lines := strings.Count(log.String(), "\n"); lines != 2 {
 			t.Errorf("%d lines are logged within three seconds: %s", lines, &log)
 		}
@@ -191,7 +191,7 @@ func TestWhatAStrangerPublishesIntoASessionIsDroppedAndTheSessionGoesOn(t *testi
 }
 
 func TestASessionBeginsThoughAStrangerAnswersFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		broker, address := newBroker(t)
 		a, b := sealedHub(t, address, "a"), sealedHub(t, address, "b")
 		s := newStranger(t, address, b)
@@ -206,7 +206,7 @@ func TestASessionBeginsThoughAStrangerAnswersFirst(t *testing.T) {
 		for _, kind := range []byte{kindRefuse, kindReset, kindData} {
 			s.publish(a, bus.Packet(kind, true, session, 0, 0, nil))
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		go func() { // the broker holds an accept of the stranger too
 			for range 2 {
 				hold <- struct{}{}
@@ -225,7 +225,7 @@ func TestASessionBeginsThoughAStrangerAnswersFirst(t *testing.T) {
 }
 
 func TestABeginningThatComesAgainIsNeverAccepted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		_, address := newBroker(t)
 		a, b := sealedHub(t, address, "a"), sealedHub(t, address, "b")
 		s := newStranger(t, address, b)
@@ -236,7 +236,7 @@ func TestABeginningThatComesAgainIsNeverAccepted(t *testing.T) {
 		accepted.Close()
 		time.Sleep(time.Minute) // of the test's clock: both have forgotten the session
 		s.publish(b, opened)
-		synctest.Wait()
+		bubbletest.Wait()
 		if b.Unproven() != 1 {
 			t.Errorf("%d sessions wait for a proof, want 1", b.Unproven())
 		}
@@ -260,7 +260,7 @@ func TestABeginningThatComesAgainIsNeverAccepted(t *testing.T) {
 func TestHubsWithOtherKeysOrNoneAreNotTaken(t *testing.T) {
 	for name, keys := range map[string]seal.Keys{"another key": seal.NewKeys("a key of somebody else"), "no key": {}} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				_, address := newBroker(t)
 				refusals := seal.NewRefusals(slog.New(slog.DiscardHandler))
 				a := sealedHub(t, address, "a", func(c *bus.Config) { c.Keys = keys })
@@ -333,7 +333,7 @@ func FuzzStranger(f *testing.F) {
 	f.Add(byte(4), bus.Packet(kindData, false, [16]byte{}, 0, 0, []byte("MALLORY"))[17:])
 	f.Add(byte(1), bus.Packet(kindOpen, false, [16]byte{}, 0, 0, []byte("stranger\x00\x01\x01\x30\x00"+strings.Repeat("x", 48)))[17:])
 	f.Fuzz(func(t *testing.T, kind byte, rest []byte) {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Run(t, func(t *testing.T) {
 			_, address := newBroker(t)
 			a, b := sealedHub(t, address, "a"), sealedHub(t, address, "b")
 			s := newStranger(t, address, b)

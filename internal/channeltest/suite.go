@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/backoff"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // Setup is the engine under test.
@@ -96,7 +96,7 @@ func Run(t *testing.T, setup Setup) {
 		}
 		t.Run(test.name, func(t *testing.T) {
 			if setup.OwnClock {
-				synctest.Test(t, run)
+				bubbletest.Run(t, run)
 				return
 			}
 			run(t)

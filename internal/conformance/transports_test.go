@@ -15,6 +15,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/conformance"
+	"github.com/sabir-go/sabir/internal/race"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	_ "github.com/sabir-go/sabir/transport/amqp"
 	"github.com/sabir-go/sabir/transport/compress"
@@ -94,14 +95,14 @@ func slow(t *testing.T, tr conformance.Transport) {
 // start all there is above the transports, and each transport has tests of its own.
 func notRaced(t *testing.T, tr conformance.Transport) {
 	brokers.Long(t)
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("under the race detector memory, TCP and Redis stand for it")
 	}
 	conformance.Run(t, tr)
 }
 
 func overBroker(t *testing.T, name string, kind brokers.Kind) {
-	if !raceEnabled || kind != brokers.Redis {
+	if !race.Enabled || kind != brokers.Redis {
 		brokers.Slow(t)
 	}
 	conformance.Run(t, broker(name, brokers.ForTest(t, kind).URL()))

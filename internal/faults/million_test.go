@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/race"
 )
 
 func TestAMillionCallsLeaveNothingBehind(t *testing.T) {
 	brokers.Slow(t)
 	calls := 1_000_000
-	if raceEnabled {
+	if race.Enabled {
 		calls = 50_000
 	}
 	server := start(t, setup{ID: "server", Works: true})

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 func TestACrashIsSeenWithinThreeSeconds(t *testing.T) {
@@ -14,7 +15,7 @@ func TestACrashIsSeenWithinThreeSeconds(t *testing.T) {
 	for name, silent := range map[string]bool{"packets are refused": false, "packets vanish": true} {
 		for size, limit := range limits {
 			t.Run(fmt.Sprintf("%s, %d nodes", name, size), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubbletest.Run(t, func(t *testing.T) {
 					net := newNetwork(t)
 					net.silent = silent
 					nodes := []*node{net.node(t, "0")}
@@ -35,13 +36,13 @@ func TestACrashIsSeenWithinThreeSeconds(t *testing.T) {
 }
 
 func TestALinksHintRemovesACrashedNodeAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a, b := net.node(t, "a"), net.node(t, "b", url("a"))
 		meet(t, time.Second, a, b)
 		b.vanish()
 		a.Failed("b")
-		synctest.Wait()
+		bubbletest.Wait()
 		if len(a.Members()) != 0 {
 			t.Error("the node is still a member")
 		}
@@ -53,13 +54,13 @@ func TestALinksHintRemovesACrashedNodeAtOnce(t *testing.T) {
 }
 
 func TestAWrongHintIsTakenBackByASignOfLife(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a, b := net.node(t, "a"), net.node(t, "b", url("a"))
 		meet(t, time.Second, a, b)
 		a.Failed("b")
 		a.Failed("nobody")
-		synctest.Wait()
+		bubbletest.Wait()
 		within(t, 2*time.Second, "b is back", func() bool { return a.last("b") == "joined" })
 		if got := a.log(); !slices.Equal(got, []string{"joined b", "failed b", "joined b"}) {
 			t.Errorf("a was notified of %v", got)
@@ -68,7 +69,7 @@ func TestAWrongHintIsTakenBackByASignOfLife(t *testing.T) {
 }
 
 func TestANodeThatStallsForASecondIsNotFailed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a, b := net.node(t, "a"), net.node(t, "b", url("a"))
 		c := net.node(t, "c", url("a"))
@@ -86,13 +87,13 @@ func TestANodeThatStallsForASecondIsNotFailed(t *testing.T) {
 }
 
 func TestAFalseFailureIsTakenBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a, b := net.node(t, "a"), net.node(t, "b", url("a"))
 		c := net.node(t, "c", url("a"))
 		meet(t, time.Second, a, b, c)
 		net.stalls(b, 6*time.Second)
-		synctest.Wait()
+		bubbletest.Wait()
 		if !slices.Contains(a.log(), "failed b") || !slices.Contains(c.log(), "failed b") {
 			t.Fatal("b was not failed: this test tests nothing")
 		}
@@ -108,7 +109,7 @@ func TestASplitClusterHeals(t *testing.T) {
 	for name, lasting := range map[string]time.Duration{"short": 10 * time.Second, "long": 3 * time.Minute} {
 		for _, silent := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, silent %v", name, silent), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubbletest.Run(t, func(t *testing.T) {
 					net := newNetwork(t)
 					nodes := []*node{net.node(t, "0")} // the only seed: the other half has none on its side
 					for i := range 5 {
@@ -137,7 +138,7 @@ func TestASplitClusterHeals(t *testing.T) {
 }
 
 func TestASplitHealsThoughTheSeedIsGone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		seed := net.node(t, "seed")
 		var nodes []*node
@@ -159,7 +160,7 @@ func TestASplitHealsThoughTheSeedIsGone(t *testing.T) {
 }
 
 func TestASplitOfHoursHealsBySeeds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a, b := net.node(t, "a"), net.node(t, "b", url("a"))
 		meet(t, time.Second, a, b)
@@ -176,7 +177,7 @@ func TestASplitOfHoursHealsBySeeds(t *testing.T) {
 }
 
 func TestFiftyNodesMeetAndSeeCrashes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		var nodes []*node
 		for i := range 50 {
@@ -197,7 +198,7 @@ func TestFiftyNodesMeetAndSeeCrashes(t *testing.T) {
 }
 
 func TestNodesMeetThoughHalfOfAllPacketsAreLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		net.loss = 0.5
 		var nodes []*node

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/gossip"
 	"github.com/sabir-go/sabir/internal/membership"
 )
 
 func TestNodesJoinBySeed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a := net.node(t, "a")
 		b := net.start(t, membership.Member{ID: "b", Addr: url("b"), Zone: "north", Labels: map[string]string{"disk": "ssd"}},
@@ -36,7 +36,7 @@ func TestNodesJoinBySeed(t *testing.T) {
 }
 
 func TestTwoSeedsThatDoNotKnowEachOtherMeetThroughAJoiner(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a, b := net.node(t, "a"), net.node(t, "b")
 		c := net.node(t, "c", url("a"), url("b"))
@@ -47,7 +47,7 @@ func TestTwoSeedsThatDoNotKnowEachOtherMeetThroughAJoiner(t *testing.T) {
 func TestASeedThatComesUpLaterIsFound(t *testing.T) {
 	for name, silent := range map[string]bool{"refused meanwhile": false, "not answering meanwhile": true} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				net := newNetwork(t)
 				net.silent = silent
 				var log logged
@@ -68,7 +68,7 @@ func TestASeedThatComesUpLaterIsFound(t *testing.T) {
 }
 
 func TestANodeMayBeAmongItsOwnSeeds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		list := []string{url("a"), "mem://alias-of-a", url("b")}
 		net.alias = map[string]string{"mem://alias-of-a": url("a")}
@@ -86,7 +86,7 @@ func TestANodeMayBeAmongItsOwnSeeds(t *testing.T) {
 }
 
 func TestEachAddressOfASeedsNameIsVisited(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		net.names = map[string][]string{"mem://cluster": {url("a"), url("gone"), url("b"), url("c")}}
 		a, b, c := net.node(t, "a", "mem://cluster"), net.node(t, "b"), net.node(t, "c")
@@ -95,7 +95,7 @@ func TestEachAddressOfASeedsNameIsVisited(t *testing.T) {
 }
 
 func TestNodesThatAreEachFirstAtTheirSeedsNameMeet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		net.names = map[string][]string{"mem://cluster": {url("a"), url("b")}}
 		a, b := net.node(t, "a", "mem://cluster"), net.node(t, "b", "mem://cluster")
@@ -104,7 +104,7 @@ func TestNodesThatAreEachFirstAtTheirSeedsNameMeet(t *testing.T) {
 }
 
 func TestASeedsNameIsLookedUpForAsLongAsTheNodeRuns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		net.names = map[string][]string{"mem://cluster": {url("a")}}
 		a, b := net.node(t, "a", "mem://cluster"), net.node(t, "b")
@@ -117,7 +117,7 @@ func TestASeedsNameIsLookedUpForAsLongAsTheNodeRuns(t *testing.T) {
 }
 
 func TestASeedThatLedBackToTheNodeIsVisitedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		var log logged
 		net.alias = map[string]string{"mem://balancer": url("a")}
@@ -136,7 +136,7 @@ func TestASeedThatLedBackToTheNodeIsVisitedAgain(t *testing.T) {
 }
 
 func TestANodeThatLeavesIsLeftAndNotFailed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a := net.node(t, "a")
 		b := net.node(t, "b", url("a"))
@@ -149,7 +149,7 @@ func TestANodeThatLeavesIsLeftAndNotFailed(t *testing.T) {
 		if took := time.Since(begin); took > time.Second {
 			t.Errorf("leaving took %v", took)
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		dialled := net.dialled("a", url("b")) + net.dialled("c", url("b"))
 		time.Sleep(10 * time.Second)
 		for _, m := range []*node{a, c} {
@@ -167,7 +167,7 @@ func TestANodeThatLeavesIsLeftAndNotFailed(t *testing.T) {
 }
 
 func TestClustersOfAnotherNameDoNotMix(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a, b := net.node(t, "a"), net.node(t, "b", url("a"))
 		c := net.start(t, membership.Member{ID: "c", Addr: url("c")}, membership.GossipConfig{Cluster: "other"}, url("a"))
@@ -180,7 +180,7 @@ func TestClustersOfAnotherNameDoNotMix(t *testing.T) {
 }
 
 func TestARestartUnderTheSameIDIsReportedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a, b := net.node(t, "a"), net.node(t, "b", url("a"))
 		c := net.node(t, "c", url("a"))
@@ -202,7 +202,7 @@ func TestARestartUnderTheSameIDIsReportedAtOnce(t *testing.T) {
 }
 
 func TestANodeThatLeftMayComeBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a, b := net.node(t, "a"), net.node(t, "b", url("a"))
 		meet(t, time.Second, a, b)
@@ -218,7 +218,7 @@ func TestANodeThatLeftMayComeBack(t *testing.T) {
 }
 
 func TestAClientOnlyNodeIsAMemberThatIsNotDialled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a := net.node(t, "a")
 		observer := net.start(t, membership.Member{ID: "cli", ClientOnly: true}, membership.GossipConfig{Cluster: "test"}, url("a"))
@@ -236,7 +236,7 @@ func TestAClientOnlyNodeIsAMemberThatIsNotDialled(t *testing.T) {
 }
 
 func TestTwoNodesWithOneIDAreReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		var log logged
 		config := membership.GossipConfig{Cluster: "test", Log: slog.New(slog.NewTextHandler(&log, nil))}
@@ -293,7 +293,7 @@ func TestAGossipWantsAWatchFunctionAndAnID(t *testing.T) {
 }
 
 func TestAGossipIsStartedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a := net.node(t, "a")
 		if err := a.Start(t.Context(), a.self, a.watch); err == nil {
@@ -312,7 +312,7 @@ func TestAGossipIsStartedOnce(t *testing.T) {
 }
 
 func TestStopEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a, b := net.node(t, "a"), net.node(t, "b", url("a"))
 		meet(t, time.Second, a, b)

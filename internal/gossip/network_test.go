@@ -12,9 +12,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/gossip"
 	"github.com/sabir-go/sabir/internal/membership"
 )
@@ -290,7 +290,7 @@ func within(t *testing.T, limit time.Duration, what string, condition func() boo
 	t.Helper()
 	begin := time.Now()
 	for {
-		synctest.Wait()
+		bubbletest.Wait()
 		if condition() {
 			return time.Since(begin)
 		}

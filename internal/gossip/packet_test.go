@@ -5,15 +5,15 @@ import (
 	"context"
 	"log/slog"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/gossip"
 	"github.com/sabir-go/sabir/internal/membership"
 )
 
 func TestPacketsAndConnectionsOutsideOfItsLifeAreDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a := net.node(t, "a")
 		if err := a.stop(); err != nil {
@@ -30,7 +30,7 @@ func TestPacketsAndConnectionsOutsideOfItsLifeAreDropped(t *testing.T) {
 }
 
 func TestGarbageFromAPeerDoesNoHarm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a, b := net.node(t, "a"), net.node(t, "b", url("a"))
 		meet(t, time.Second, a, b)
@@ -74,7 +74,7 @@ func FuzzPacket(f *testing.F) {
 }
 
 func TestThePacketsOfTheFuzzTestAreRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		net := newNetwork(t)
 		a := net.start(t, membership.Member{ID: "a", Addr: url("a")}, membership.GossipConfig{})
 		a.Packet("b", []byte(aliveB))

@@ -2,24 +2,25 @@ package httpstream
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 func TestOnlyTheTimeSpentReadingCounts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		ended := false
 		p := readTimer{set: func(time.Time) error { return nil }, expired: func() { ended = true }}
 		p.renew(time.Second)
 		p.rest()
 		time.Sleep(time.Minute) // the handler is busy
-		synctest.Wait()
+		bubbletest.Wait()
 		if ended {
 			t.Error("it ended while nobody read")
 		}
 		p.renew(time.Second)
 		time.Sleep(2 * time.Second)
-		synctest.Wait()
+		bubbletest.Wait()
 		if !ended {
 			t.Error("a read took longer than it may")
 		}

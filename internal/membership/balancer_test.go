@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/membership"
 )
 
@@ -183,7 +183,7 @@ func took(c *membership.Candidate, d time.Duration, failed bool) {
 }
 
 func TestPeakEWMARisesAtOnceAndFadesSlowly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		among := candidates(1)
 		c := among[0]
 		membership.PeakEWMA().Pick(among, "")
@@ -218,7 +218,7 @@ func TestPeakEWMAAvoidsSlowBusyAndFailingNodes(t *testing.T) {
 	}
 	for name, spoil := range tests {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				among := candidates(4)
 				b := membership.PeakEWMA()
 				picks(b, among, 100)
@@ -235,7 +235,7 @@ func TestPeakEWMAAvoidsSlowBusyAndFailingNodes(t *testing.T) {
 }
 
 func TestPeakEWMAGivesASlowNodeAnotherChance(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		among := candidates(2)
 		b := membership.PeakEWMA()
 		picks(b, among, 10)

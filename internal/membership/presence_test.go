@@ -9,9 +9,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/seal"
 )
@@ -86,7 +86,7 @@ func wantNews(t *testing.T, node string, n *news, want ...string) {
 }
 
 func TestNodesThatReceiveEachOthersMessagesAreMembers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r broker
 		a, b := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{})
 		na := startPresence(t, a, "a")
@@ -99,7 +99,7 @@ func TestNodesThatReceiveEachOthersMessagesAreMembers(t *testing.T) {
 }
 
 func TestASilentNodeFailsAfterTheLimitAndComesBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r broker
 		a, b := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{})
 		na := startPresence(t, a, "a")
@@ -117,7 +117,7 @@ func TestASilentNodeFailsAfterTheLimitAndComesBack(t *testing.T) {
 }
 
 func TestNoMemberFailsWhileTheBrokerIsLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r broker
 		a, b := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{})
 		na := startPresence(t, a, "a")
@@ -135,7 +135,7 @@ func TestNoMemberFailsWhileTheBrokerIsLost(t *testing.T) {
 }
 
 func TestAMemberThatIsSaidToHaveFailedComesBackWhenItIsThere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r broker
 		a, b := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{})
 		na := startPresence(t, a, "a")
@@ -150,7 +150,7 @@ func TestAMemberThatIsSaidToHaveFailedComesBackWhenItIsThere(t *testing.T) {
 }
 
 func TestASecondNodeOfAnIDIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r broker
 		a, b := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{})
 		startPresence(t, a, "a")
@@ -161,7 +161,7 @@ func TestASecondNodeOfAnIDIsRefused(t *testing.T) {
 }
 
 func TestMessagesWithoutTheKeyOfTheClusterAreIgnored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r broker
 		a, b := r.enter("the key of the cluster", membership.PresenceConfig{}), r.enter("another key", membership.PresenceConfig{})
 		c := r.enter("", membership.PresenceConfig{})
@@ -179,7 +179,7 @@ func TestMessagesWithoutTheKeyOfTheClusterAreIgnored(t *testing.T) {
 }
 
 func TestAnOldGoodbyeDoesNotCount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r broker
 		var bye []byte
 		a := r.enter("", membership.PresenceConfig{})
@@ -207,7 +207,7 @@ func TestAnOldGoodbyeDoesNotCount(t *testing.T) {
 }
 
 func TestAnObserverIsNotSeen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r broker
 		a, observer := r.enter("", membership.PresenceConfig{}), r.enter("", membership.PresenceConfig{Observe: true})
 		na := startPresence(t, a, "a")
@@ -220,7 +220,7 @@ func TestAnObserverIsNotSeen(t *testing.T) {
 
 // Without that, an observer would stop waiting before the others announce themselves again.
 func TestANodeWithoutAnAnswerAtItsStartSoonAsksAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		for id, config := range map[string]membership.PresenceConfig{"b": {}, "observer": {Observe: true}} {
 			var r broker
 			startPresence(t, r.enter("", membership.PresenceConfig{Interval: time.Hour}), "a")
@@ -238,7 +238,7 @@ func TestANodeWithoutAnAnswerAtItsStartSoonAsksAgain(t *testing.T) {
 
 // A hundred nodes that start at once do not each answer each.
 func TestAnswersAreShared(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r broker
 		var all []*membership.Presence
 		for range 50 {
@@ -265,7 +265,7 @@ func TestAnswersAreShared(t *testing.T) {
 
 // A message behind the goodbye would make the node a member again, up to the limit of silence.
 func TestNothingIsSentAfterTheGoodbye(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var b *membership.Presence
 		var said []string
 		b = membership.NewPresence(func(message []byte) error {
@@ -287,7 +287,7 @@ func TestNothingIsSentAfterTheGoodbye(t *testing.T) {
 
 // Otherwise the others might hear them in another order, and take the first for an old one.
 func TestMessagesAreBroadcastOneAfterTheOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var b *membership.Presence
 		var telling atomic.Int32
 		b = membership.NewPresence(func(message []byte) error {
@@ -310,7 +310,7 @@ func TestMessagesAreBroadcastOneAfterTheOther(t *testing.T) {
 // A node that has stopped no longer has a list to take the silent from, though the time for it may have come meanwhile.
 func TestStoppingWhileAMemberIsSilentForTooLong(t *testing.T) {
 	for range 20 { // the loop that ends may take any of the two that wait, the tick and the end
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Run(t, func(t *testing.T) {
 			var slow atomic.Bool
 			b := membership.NewPresence(func([]byte) error {
 				if slow.Load() {
@@ -342,7 +342,7 @@ func recorded(t *testing.T, others *broker, key, cluster string) (said [][]byte)
 	if err := p.Start(t.Context(), membership.Member{ID: "b", Addr: "bus://b#secret-inbox", Labels: map[string]string{"rack": "secret-rack"}}, func(membership.Change) {}); err != nil {
 		t.Fatal(err)
 	}
-	synctest.Wait() // else it may go before the others have taken note of it
+	bubbletest.Wait() // else it may go before the others have taken note of it
 	p.Stop(t.Context())
 	return said
 }
@@ -350,7 +350,7 @@ func recorded(t *testing.T, others *broker, key, cluster string) (said [][]byte)
 const clusterKey = "the key of the cluster"
 
 func TestWithAKeyNobodyElseReadsWhatNodesSayOfThemselves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		said := recorded(t, &broker{}, clusterKey, "")
 		if len(said) < 3 {
 			t.Fatalf("%d messages", len(said))
@@ -364,23 +364,23 @@ func TestWithAKeyNobodyElseReadsWhatNodesSayOfThemselves(t *testing.T) {
 }
 
 func TestAMessageThatComesAgainBringsNoNodeBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r broker
 		a := r.enter(clusterKey, membership.PresenceConfig{})
 		na := startPresence(t, a, "a")
 		said := recorded(t, &r, clusterKey, "")
-		synctest.Wait()
+		bubbletest.Wait()
 		wantNews(t, "a", na, "joined bus://b#secret-inbox is b", "left bus://b#secret-inbox is b")
 		for _, message := range said {
 			a.Receive(message)
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		wantNews(t, "a", na)
 	})
 }
 
 func TestAMessageOfAnotherClusterWithTheSameKeyIsNotTaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r broker
 		refusals := seal.NewRefusals(slog.New(slog.DiscardHandler))
 		na := startPresence(t, r.enter(clusterKey, membership.PresenceConfig{Cluster: "shop", Refusals: refusals}), "a")
@@ -388,7 +388,7 @@ func TestAMessageOfAnotherClusterWithTheSameKeyIsNotTaken(t *testing.T) {
 		for _, message := range said {
 			r.inside[0].Receive(message)
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		wantNews(t, "a", na)
 		if refusals.Count() != uint64(len(said)) {
 			t.Errorf("%d of %d messages are counted", refusals.Count(), len(said))
@@ -397,7 +397,7 @@ func TestAMessageOfAnotherClusterWithTheSameKeyIsNotTaken(t *testing.T) {
 }
 
 func TestAChangedMessageIsNotTaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r broker
 		a := r.enter(clusterKey, membership.PresenceConfig{})
 		na := startPresence(t, a, "a")
@@ -407,19 +407,19 @@ func TestAChangedMessageIsNotTaken(t *testing.T) {
 			changed[at] ^= 1
 			a.Receive(changed)
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		wantNews(t, "a", na)
 	})
 }
 
 func TestNodesWithOldAndNewKeysSeeEachOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var r broker
 		const next = "the next key of the cluster"
 		na := startPresence(t, r.enter(clusterKey, membership.PresenceConfig{}), "a")
 		nb := startPresence(t, r.enter(next+","+clusterKey, membership.PresenceConfig{}), "b")
 		nc := startPresence(t, r.enter(next, membership.PresenceConfig{}), "c")
-		synctest.Wait()
+		bubbletest.Wait()
 		wantNews(t, "a", na, "joined bus://b#b is b")
 		wantNews(t, "b", nb, "joined bus://b#a is a", "joined bus://b#c is c")
 		wantNews(t, "c", nc, "joined bus://b#b is b")
@@ -427,7 +427,7 @@ func TestNodesWithOldAndNewKeysSeeEachOther(t *testing.T) {
 }
 
 func TestANodeOfVersion2IsNamedAndNotTaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var b *membership.Presence
 		b = membership.NewPresence(func([]byte) error {
 			b.Receive(append(make([]byte, 32), `{"kind":"here","id":"old","when":1}`...))
@@ -446,11 +446,11 @@ func FuzzPresence(f *testing.F) {
 	f.Add(presence("\x81", "\x30\x00"+strings.Repeat("x", 48)))
 	f.Add(append(make([]byte, 32), `{"kind":"here","id":"x","when":1}`...))
 	f.Fuzz(func(t *testing.T, message []byte) {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Run(t, func(t *testing.T) {
 			p := membership.NewPresence(func([]byte) error { return nil }, membership.PresenceConfig{Keys: seal.NewKeys("nobody who fuzzes has this key.."), Log: slog.New(slog.DiscardHandler)})
 			n := startPresence(t, p, "a")
 			p.Receive(message)
-			synctest.Wait()
+			bubbletest.Wait()
 			wantNews(t, "a", n)
 		})
 	})

@@ -3,7 +3,8 @@ package membership
 import (
 	"slices"
 	"testing"
-	"testing/synctest"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 func TestTheRosterTellsOnlyTheDifferenceToASlowWatcher(t *testing.T) {
@@ -24,7 +25,7 @@ func TestTheRosterTellsOnlyTheDifferenceToASlowWatcher(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				var received []string
 				busy := make(chan struct{})
 				r := NewRoster(func(c Change) {
@@ -32,10 +33,10 @@ func TestTheRosterTellsOnlyTheDifferenceToASlowWatcher(t *testing.T) {
 					received = append(received, c.Kind.String()+" "+c.Member.ID)
 				})
 				r.Set("a", Member{ID: "a"})
-				synctest.Wait()
+				bubbletest.Wait()
 				test.while(r)
 				close(busy)
-				synctest.Wait()
+				bubbletest.Wait()
 				r.Stop()
 				if want := append([]string{"joined a"}, test.want...); !slices.Equal(received, want) {
 					t.Errorf("received %q, want %q", received, want)
@@ -46,7 +47,7 @@ func TestTheRosterTellsOnlyTheDifferenceToASlowWatcher(t *testing.T) {
 }
 
 func TestTheRosterStopsAfterTheCallUnderWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		busy, stopped := make(chan struct{}), make(chan struct{})
 		calls := 0
 		r := NewRoster(func(Change) {
@@ -55,9 +56,9 @@ func TestTheRosterStopsAfterTheCallUnderWay(t *testing.T) {
 		})
 		r.Set("a", Member{ID: "a"})
 		r.Set("b", Member{ID: "b"})
-		synctest.Wait()
+		bubbletest.Wait()
 		go func() { r.Stop(); close(stopped) }()
-		synctest.Wait()
+		bubbletest.Wait()
 		select {
 		case <-stopped:
 			t.Error("stop did not wait")

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/membership"
 )
 
@@ -28,7 +28,7 @@ func (n *news) watch(c membership.Change) {
 
 // take waits until all is reported, and returns what came since the last take.
 func (n *news) take() []string {
-	synctest.Wait()
+	bubbletest.Wait()
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	list := n.list
@@ -54,7 +54,7 @@ func startStatic(t *testing.T, self string, peers ...string) (*membership.Static
 }
 
 func TestStaticNamesItsPeersAsTheyAreIdentified(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		s, n := startStatic(t, "mem://me", "mem://1", "mem://2")
 		n.want(t, "start", "joined mem://1", "joined mem://2")
 		s.Identified("mem://1", membership.Member{ID: "a", Addr: "mem://elsewhere", Zone: "north"})
@@ -70,7 +70,7 @@ func TestStaticNamesItsPeersAsTheyAreIdentified(t *testing.T) {
 }
 
 func TestStaticKeepsTheAddressOfANodeThatFailed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		s, n := startStatic(t, "mem://me", "mem://1")
 		s.Identified("mem://1", membership.Member{ID: "a"})
 		n.take()
@@ -86,7 +86,7 @@ func TestStaticKeepsTheAddressOfANodeThatFailed(t *testing.T) {
 }
 
 func TestStaticLeavesOutItself(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		s, n := startStatic(t, "mem://me", "mem://me", "mem://me-too", "mem://1", "mem://1")
 		n.want(t, "start", "joined mem://me-too", "joined mem://1")
 		s.Identified("mem://me-too", membership.Member{ID: "me"})
@@ -97,7 +97,7 @@ func TestStaticLeavesOutItself(t *testing.T) {
 }
 
 func TestStaticShowsANodeWithTwoAddressesOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		s, n := startStatic(t, "", "mem://1", "mem://2")
 		s.Identified("mem://1", membership.Member{ID: "a"})
 		n.take()
@@ -109,7 +109,7 @@ func TestStaticShowsANodeWithTwoAddressesOnce(t *testing.T) {
 }
 
 func TestStaticTellsNothingAfterStop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		s, n := startStatic(t, "", "mem://1")
 		n.take()
 		if err := s.Stop(t.Context()); err != nil {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 const mib = 1 << 20
@@ -88,7 +89,7 @@ func TestAQueueMayHoldAnEighthOfTheNode(t *testing.T) {
 }
 
 func TestWhoCanWaitGetsWhatIsGivenBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		b := New(Limits{Node: mib})
 		c := b.Connection()
 		c.Hold(mib)
@@ -128,7 +129,7 @@ func TestNothingIsLostOfWhatManyTakeAndGiveAtOnce(t *testing.T) {
 }
 
 func TestStreamsThatStandStillAreEndedForOthersTheLongestFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		b := New(Limits{Node: 8 * mib}) // of which streams may hold one
 		c := b.Connection()
 		var ended sync.Map

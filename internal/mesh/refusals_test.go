@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/wire"
 )
@@ -35,7 +35,7 @@ func (l *lines) String() string {
 }
 
 func TestRefusalsAreLoggedOnceASecondForEachCause(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var log lines
 		a := startLogging(t, "a", &log)
 		for second := range 3 {
@@ -47,7 +47,7 @@ func TestRefusalsAreLoggedOnceASecondForEachCause(t *testing.T) {
 				defer conn.Close()
 			}
 			time.Sleep(time.Second)
-			synctest.Wait()
+			bubbletest.Wait()
 			if got := strings.Count(log.String(), "\n"); got > 2*(second+1) {
 				t.Fatalf("logged %d lines of %d refusals in %d seconds:\n%s", got, 1000*(second+1), second+1, log.String())
 			}

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/outlier"
 )
 
@@ -85,7 +85,7 @@ func TestANodeWithFailuresOneAfterTheOtherIsLeftOut(t *testing.T) {
 		{name: "not the last of two", nodes: 2, failures: 100, settings: outlier.Settings{MaxShare: 0.9}, others: func(c *cluster) { c.call(1, 5, outlier.Failure) }, out: false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				c := newCluster(test.nodes, test.settings)
 				if test.others != nil {
 					test.others(c)
@@ -102,7 +102,7 @@ func TestANodeWithFailuresOneAfterTheOtherIsLeftOut(t *testing.T) {
 func TestWhatCallersBringUponThemselvesLeavesNoNodeOut(t *testing.T) {
 	for name, o := range map[string]outlier.Outcome{"an answer": outlier.Success, "a caller that gave up": outlier.Neither, "an overload": outlier.Overload} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				c := newCluster(3, outlier.Settings{})
 				c.call(0, 100, o)
 				c.want(t)
@@ -112,7 +112,7 @@ func TestWhatCallersBringUponThemselvesLeavesNoNodeOut(t *testing.T) {
 }
 
 func TestASuccessEndsARunOfFailures(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		c := newCluster(3, outlier.Settings{})
 		for range 10 {
 			c.call(0, 4, outlier.Failure)
@@ -141,7 +141,7 @@ func TestANodeWithMoreFailuresThanTheOthersIsLeftOut(t *testing.T) {
 		{name: "others that are not called", calls: 100, share: 0.5, kind: outlier.Overload, quietBesidesThis: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				c := newCluster(3, outlier.Settings{Gap: test.gap})
 				for i := range 3 {
 					share := test.ofOthers
@@ -170,7 +170,7 @@ func TestANodeWithMoreFailuresThanTheOthersIsLeftOut(t *testing.T) {
 }
 
 func TestAnOverloadOfAllLeavesNoNodeOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		c := newCluster(3, outlier.Settings{})
 		chance := rand.New(rand.NewPCG(1, 2))
 		for range 600 { // ten minutes of deadlines that pass and calls that are refused, at all nodes alike
@@ -204,7 +204,7 @@ func TestANodeThatIsSlowerThanTheOthersIsLeftOut(t *testing.T) {
 		{name: "where times are not compared", took: 5 * time.Second, ofOthers: 50 * time.Millisecond, seconds: 5, slowFactor: -1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				c := newCluster(3, outlier.Settings{SlowFactor: test.slowFactor})
 				for range test.seconds {
 					c.measured(0, 12, test.took)
@@ -229,7 +229,7 @@ func TestNeverMoreThanTheShareOfTheNodesIsLeftOut(t *testing.T) {
 		want  int
 	}{{2, 0, 1}, {3, 0, 1}, {4, 0, 2}, {10, 0, 5}, {10, 0.25, 2}, {10, 0.05, 0}, {3, 0.99, 2}} {
 		t.Run(fmt.Sprintf("%d nodes, %v", test.nodes, test.share), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				c := newCluster(test.nodes, outlier.Settings{MaxShare: test.share})
 				for i := range test.nodes { // one after the other, while the others answer
 					for j := i + 1; j < test.nodes; j++ {
@@ -246,25 +246,25 @@ func TestNeverMoreThanTheShareOfTheNodesIsLeftOut(t *testing.T) {
 }
 
 func TestANodeComesBackByATrial(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		c := newCluster(3, outlier.Settings{})
 		sick := c.nodes[0]
 		c.call(0, 5, outlier.Failure)
 		for n, length := range []time.Duration{2 * time.Second, 4 * time.Second, 6 * time.Second} { // each time longer
 			time.Sleep(length - time.Millisecond)
-			synctest.Wait()
+			bubbletest.Wait()
 			if sick.Takes() {
 				t.Fatalf("the node takes calls before %v are over, in time %d", length, n+1)
 			}
 			time.Sleep(time.Millisecond)
-			synctest.Wait()
+			bubbletest.Wait()
 			if !sick.OnTrial() || !sick.Claim() || sick.Claim() || sick.Takes() {
 				t.Fatalf("after %v there is not exactly one trial", length)
 			}
 			sick.EndTrial(outlier.Failure, time.Millisecond)
 		}
 		time.Sleep(8 * time.Second)
-		synctest.Wait()
+		bubbletest.Wait()
 		sick.Claim()
 		sick.EndTrial(outlier.Success, time.Millisecond)
 		if c.want(t); !sick.Takes() || sick.OnTrial() {
@@ -278,14 +278,14 @@ func TestANodeComesBackByATrial(t *testing.T) {
 }
 
 func TestTheTimeOutIsBoundedAndShrinksWhileANodeIsWell(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		c := newCluster(3, outlier.Settings{Base: time.Second, Max: 3 * time.Second})
 		sick := c.nodes[0]
 		length := func() time.Duration { return c.changes[len(c.changes)-1].For }
 		c.call(0, 5, outlier.Failure)
 		for range 5 {
 			time.Sleep(length())
-			synctest.Wait()
+			bubbletest.Wait()
 			sick.Claim()
 			sick.EndTrial(outlier.Failure, 0)
 		}
@@ -293,7 +293,7 @@ func TestTheTimeOutIsBoundedAndShrinksWhileANodeIsWell(t *testing.T) {
 			t.Errorf("the sixth time lasts %v, want Max", length())
 		}
 		time.Sleep(length())
-		synctest.Wait()
+		bubbletest.Wait()
 		sick.Claim()
 		sick.EndTrial(outlier.Success, 0)
 		time.Sleep(time.Minute)
@@ -305,11 +305,11 @@ func TestTheTimeOutIsBoundedAndShrinksWhileANodeIsWell(t *testing.T) {
 }
 
 func TestATrialThatShowsNothingIsFollowedByAnother(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		c := newCluster(3, outlier.Settings{})
 		c.call(0, 5, outlier.Failure)
 		time.Sleep(2 * time.Second)
-		synctest.Wait()
+		bubbletest.Wait()
 		c.nodes[0].Claim()
 		c.nodes[0].EndTrial(outlier.Neither, 0)
 		if !c.nodes[0].OnTrial() {
@@ -319,7 +319,7 @@ func TestATrialThatShowsNothingIsFollowedByAnother(t *testing.T) {
 }
 
 func TestANodeThatWasSlowComesBackByAnAnswerInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		c := newCluster(3, outlier.Settings{})
 		for range 3 {
 			for node, took := range []time.Duration{time.Second, 10 * time.Millisecond, 10 * time.Millisecond} {
@@ -332,7 +332,7 @@ func TestANodeThatWasSlowComesBackByAnAnswerInTime(t *testing.T) {
 			out  int
 		}{{time.Second, 1}, {20 * time.Millisecond, 0}} {
 			time.Sleep(time.Minute)
-			synctest.Wait()
+			bubbletest.Wait()
 			c.nodes[0].Claim()
 			c.nodes[0].EndTrial(outlier.Success, trial.took)
 			if got := len(c.out()); got != trial.out {
@@ -343,11 +343,11 @@ func TestANodeThatWasSlowComesBackByAnAnswerInTime(t *testing.T) {
 }
 
 func TestATrialOfANodeThatIsLikeTheOthersBringsItBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		c := newCluster(3, outlier.Settings{})
 		c.call(0, 5, outlier.Failure)
 		time.Sleep(2 * time.Second)
-		synctest.Wait()
+		bubbletest.Wait()
 		c.call(1, 10, outlier.Failure) // by now all are sick
 		c.nodes[0].Claim()
 		c.nodes[0].EndTrial(outlier.Failure, 0)
@@ -356,7 +356,7 @@ func TestATrialOfANodeThatIsLikeTheOthersBringsItBack(t *testing.T) {
 }
 
 func TestNodesComeBackWhenTooManyWouldBeLeftOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		c := newCluster(4, outlier.Settings{})
 		c.call(3, 1000, outlier.Success)
 		c.call(0, 5, outlier.Failure)
@@ -371,7 +371,7 @@ func TestNodesComeBackWhenTooManyWouldBeLeftOut(t *testing.T) {
 }
 
 func TestAGroupWithoutNodesLeavesNoneOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		c := newCluster(2, outlier.Settings{})
 		c.call(0, 5, outlier.Failure)
 		c.want(t, "node-0: failures one after the other")

@@ -2,14 +2,14 @@ package ratelimit_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/ratelimit"
 )
 
 func TestABucketGivesItsBurstAndThenItsRate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		limit, problems := ratelimit.New(10, 3)
 		if problems != nil {
 			t.Fatal(problems)

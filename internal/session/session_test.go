@@ -11,11 +11,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/mem"
 )
@@ -112,7 +112,7 @@ func TestAPeerThatAnswersNoKeepAliveIsLost(t *testing.T) {
 
 // In a bubble, for a peer that a busy machine keeps from answering in time is one that does not answer.
 func TestASilentPeerThatAnswersIsKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		settings := testSettings()
 		settings.KeepAlive = time.Minute
 		l := listen(t, settings)

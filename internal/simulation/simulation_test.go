@@ -14,10 +14,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/simulation"
 )
 
@@ -114,7 +114,7 @@ func play(t *testing.T, h simulation.History, log *slog.Logger) (faults []string
 		os.Exit(3)
 	})
 	defer hangs.Stop()
-	synctest.Test(t, func(*testing.T) { faults = simulation.Run(h, log) })
+	bubbletest.Run(t, func(*testing.T) { faults = simulation.Run(h, log) })
 	return faults
 }
 

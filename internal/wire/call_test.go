@@ -13,10 +13,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/bubbletest"
+	"github.com/sabir-go/sabir/internal/race"
 )
 
 func TestACallReturnsWhatTheTargetReplied(t *testing.T) {
@@ -501,7 +502,7 @@ func (g *gated) Write(p []byte) (int, error) {
 func TestALargeCallWhoseTimeIsOverBeforeItIsSentIsForgotten(t *testing.T) {
 	for written, writes := range map[string]int{"nothing": 0, "what comes before it": 1, "a part of it": 2} {
 		t.Run(written, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				a, b := conns(t, "mem")
 				g := &gated{a, make(chan struct{})}
 				cc, sc := Config{Node: "client"}, Config{Node: "server"}
@@ -509,7 +510,7 @@ func TestALargeCallWhoseTimeIsOverBeforeItIsSentIsForgotten(t *testing.T) {
 				serving.serve["echo"] = echo
 				client, server := New(g, peerOfTest(sc, true), cc, newNode()), New(b, peerOfTest(cc, false), sc, serving)
 				client.TryPost(1, nil)
-				synctest.Wait() // the post is being written, and what follows waits
+				bubbletest.Wait() // the post is being written, and what follows waits
 				failed := make(chan error)
 				go func() {
 					_, err := call(context.Background(), client, "echo", make([]byte, 1<<20), func(c *Call) { c.Timeout = time.Second })
@@ -525,7 +526,7 @@ func TestALargeCallWhoseTimeIsOverBeforeItIsSentIsForgotten(t *testing.T) {
 				if _, err := call(context.Background(), client, "echo", []byte("after")); err != nil {
 					t.Errorf("the next call: %v", err)
 				}
-				synctest.Wait()
+				bubbletest.Wait()
 				if mine, theirs := client.InFlight(), server.inbound.serving.Load(); mine > 0 || theirs > 0 {
 					t.Errorf("%d calls are in flight, %d served", mine, theirs)
 				}
@@ -588,7 +589,7 @@ func TestCompressedValuesArriveAsTheyWere(t *testing.T) {
 }
 
 func TestCallsAllocateNothingOnEitherSide(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector makes sync.Pool drop some of what it is given")
 	}
 	for _, inline := range []bool{true, false} {

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/seal"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/mem"
@@ -319,7 +319,7 @@ func TestNothingAfterTheHandshakeIsRead(t *testing.T) {
 }
 
 func TestTheConnectionIsLeftWithoutADeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		atDialler, atAcceptor := net.Pipe()
 		defer atDialler.Close()
 		defer atAcceptor.Close()
@@ -362,7 +362,7 @@ func TestPeerThatStopsEndsAtTheTimeout(t *testing.T) {
 		{name: "called node does not read", dialled: true, deaf: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				ours, theirs := net.Pipe()
 				var peer sync.WaitGroup
 				defer peer.Wait()
@@ -423,7 +423,7 @@ func TestContextEndsTheHandshake(t *testing.T) {
 		}, ReasonTimeout, context.DeadlineExceeded, 2 * time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				ours, theirs := net.Pipe()
 				defer theirs.Close()
 				ctx, cancel := tc.ctx(t.Context())

@@ -11,8 +11,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 func TestALostLinkEndsEverythingAtOnce(t *testing.T) {
@@ -320,7 +321,7 @@ func (q *quiet) Write(p []byte) (int, error) {
 func (q *quiet) Close() error { q.once.Do(func() { close(q.closed) }); return nil }
 
 func TestASilentPeerIsLostAfterTheSilenceLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		began := time.Now()
 		n := newNode()
 		l := New(&quiet{closed: make(chan struct{})}, peerOfTest(Config{Node: "stopped"}, true), Config{Node: "here"}, n)
@@ -336,7 +337,7 @@ func TestASilentPeerIsLostAfterTheSilenceLimit(t *testing.T) {
 }
 
 func TestAPeerThatTakesNoByteIsLostAfterTheWriteTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		began := time.Now()
 		c := Config{Node: "here", SilenceLimit: time.Hour, WriteTimeout: 3 * time.Second}
 		l := New(&quiet{closed: make(chan struct{}), stuck: true}, peerOfTest(Config{Node: "stopped"}, true), c, newNode())
@@ -351,7 +352,7 @@ func TestAPeerThatTakesNoByteIsLostAfterTheWriteTimeout(t *testing.T) {
 }
 
 func TestACallOnAStuckLinkEndsByItsTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		began := time.Now()
 		l := New(&quiet{closed: make(chan struct{}), stuck: true}, peerOfTest(Config{Node: "stopped"}, true), Config{Node: "here"}, newNode())
 		var all sync.WaitGroup
@@ -400,14 +401,14 @@ func (d *deaf) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 func (d *deaf) Close() error              { d.once.Do(func() { close(d.closed) }); return nil }
 
 func TestTheLastFramesOfALeavingPeerAreReadThoughNothingCanBeSentToIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		conn := &deaf{sent: make(chan []byte, 2), closed: make(chan struct{})}
 		var received []string
 		n := newNode()
 		n.post = func(_ *Link, _ uint8, data []byte) { received = append(received, string(data)) }
 		l := New(conn, peerOfTest(Config{Node: "leaving"}, true), Config{Node: "here"}, n)
 		conn.sent <- appendFrame(nil, 0, kindGoAway, 0, nil)
-		synctest.Wait() // until the answer could not be sent
+		bubbletest.Wait() // until the answer could not be sent
 		conn.sent <- appendFrame(nil, 0, kindPost, 0, []byte("\x10last words"))
 		close(conn.sent)
 		<-l.finished
@@ -421,7 +422,7 @@ func TestTheLastFramesOfALeavingPeerAreReadThoughNothingCanBeSentToIt(t *testing
 }
 
 func TestALinkThatCannotSendToAPeerThatGoesEndsThoughThatNeverCloses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		conn := &deaf{sent: make(chan []byte, 1), closed: make(chan struct{})}
 		n := newNode()
 		began := time.Now()
@@ -438,7 +439,7 @@ func TestALinkThatCannotSendToAPeerThatGoesEndsThoughThatNeverCloses(t *testing.
 }
 
 func TestALinkThatCannotSendToAPeerThatStaysEndsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		conn := &deaf{sent: make(chan []byte), closed: make(chan struct{})}
 		n := newNode()
 		began := time.Now()

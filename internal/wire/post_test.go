@@ -9,8 +9,9 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // opening is a node that posts when a link is reported, and notes the order of the reports.
@@ -189,11 +190,11 @@ func TestPostsWhileDrainClosesAreRefusedAndDoNoHarm(t *testing.T) {
 }
 
 func TestPostWaitsForSpaceAsLongAsItsContextAndTheLinkAllow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		l := New(&quiet{closed: make(chan struct{}), stuck: true}, peerOfTest(Config{Node: "stopped"}, true), Config{Node: "here"}, newNode())
 		data := make([]byte, 60_000)
 		l.TryPost(1, data)
-		synctest.Wait() // until the writer is stuck with it
+		bubbletest.Wait() // until the writer is stuck with it
 		taken := 0
 		for l.TryPost(1, data) {
 			taken++
@@ -214,7 +215,7 @@ func TestPostWaitsForSpaceAsLongAsItsContextAndTheLinkAllow(t *testing.T) {
 				t.Errorf("a post that waits when the link ends: %v", err)
 			}
 		})
-		synctest.Wait()
+		bubbletest.Wait()
 		l.Close(why)
 		waits.Wait()
 		<-l.finished

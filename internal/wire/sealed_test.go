@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/race"
 	"github.com/sabir-go/sabir/internal/seal"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -279,7 +280,7 @@ func TestValuesOfEverySizeGoOverASealedLink(t *testing.T) {
 }
 
 func TestASealedCallAllocatesNoMoreThanAPlainOne(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	per := func(key []byte) float64 {

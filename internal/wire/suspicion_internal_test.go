@@ -3,8 +3,9 @@ package wire
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // looked is the result of one glance at a link: the bytes that have come since the last one.
@@ -55,7 +56,7 @@ func TestAPeerIsSuspectedByItsSilence(t *testing.T) {
 }
 
 func TestASilentPeerIsSuspectedLongBeforeItIsLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		began := time.Now()
 		suspected := make(chan time.Duration, 1)
 		c := Config{Node: "here", Suspicion: func(l *Link) {

@@ -10,9 +10,9 @@ import (
 	"os"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/mem"
 )
@@ -60,7 +60,7 @@ func readOne(c net.Conn) func() error {
 // waits fails the test unless the goroutine behind ended is blocked.
 func waits(t *testing.T, ended <-chan error) {
 	t.Helper()
-	synctest.Wait()
+	bubbletest.Wait()
 	select {
 	case err := <-ended:
 		t.Fatalf("it ended: %v", err)
@@ -69,7 +69,7 @@ func waits(t *testing.T, ended <-chan error) {
 }
 
 func TestCutBreaksWhatIsConnectedAndRefusesWhatIsNew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		n := mem.New()
 		l := listen(t, n, "b")
 		dialled, accepted := link(t, n, "a", "b", l)
@@ -115,7 +115,7 @@ func TestCutHoldsWhicheverSideDialled(t *testing.T) {
 }
 
 func TestStallHoldsEverythingBackAndLosesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		n := mem.New()
 		l := listen(t, n, "b")
 		dialled, accepted := link(t, n, "a", "b", l)
@@ -157,7 +157,7 @@ func TestStallHoldsEverythingBackAndLosesNothing(t *testing.T) {
 }
 
 func TestAStalledPeersCloseIsNotNoticed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		n := mem.New()
 		dialled, accepted := link(t, n, "a", "b", listen(t, n, "b"))
 		n.Stall("a", "b")
@@ -175,7 +175,7 @@ func TestAStalledPeersCloseIsNotNoticed(t *testing.T) {
 }
 
 func TestStallCanBecomeACut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		n := mem.New()
 		dialled, _ := link(t, n, "a", "b", listen(t, n, "b"))
 		n.Stall("a", "b")
@@ -196,7 +196,7 @@ func TestStallCanBecomeACut(t *testing.T) {
 }
 
 func TestDialToAStalledNameEndsWithItsTimeOrContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		n := mem.New()
 		listen(t, n, "b")
 		n.Stall("a", "b")
@@ -219,7 +219,7 @@ func TestDialToAStalledNameEndsWithItsTimeOrContext(t *testing.T) {
 }
 
 func TestDeadlinesPassAtTheirMoment(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		n := mem.New()
 		dialled, accepted := link(t, n, "a", "b", listen(t, n, "b"))
 		began := time.Now()
@@ -236,7 +236,7 @@ func TestDeadlinesPassAtTheirMoment(t *testing.T) {
 		// A later deadline counts from when it is set, and an earlier timer does not end it.
 		dialled.SetReadDeadline(time.Now().Add(time.Hour))
 		reading = start(readOne(dialled))
-		synctest.Wait()
+		bubbletest.Wait()
 		dialled.SetReadDeadline(time.Now().Add(2 * time.Hour))
 		time.Sleep(90 * time.Minute)
 		waits(t, reading)
@@ -254,7 +254,7 @@ func TestDeadlinesPassAtTheirMoment(t *testing.T) {
 }
 
 func TestTheBufferHoldsWhatConfigSays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		n := mem.New()
 		l := listen(t, n, "b")
 		dialled, err := n.Dial(t.Context(), at("b"), transport.Config{Name: "a", WriteBuffer: 1000})
@@ -280,7 +280,7 @@ func TestTheBufferHoldsWhatConfigSays(t *testing.T) {
 }
 
 func TestAnIncompleteWriteOfBuffersTellsWhatIsLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		n := mem.New()
 		listen(t, n, "b")
 		c, err := n.Dial(t.Context(), at("b"), transport.Config{WriteBuffer: 10})
@@ -301,7 +301,7 @@ func TestAnIncompleteWriteOfBuffersTellsWhatIsLeft(t *testing.T) {
 }
 
 func TestDialersWaitUntilTheListenerAccepts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		n := mem.New()
 		l := listen(t, n, "b")
 		var conns []net.Conn

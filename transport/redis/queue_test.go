@@ -4,7 +4,8 @@ import (
 	"errors"
 	"net"
 	"testing"
-	"testing/synctest"
+
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 func TestAFullQueueHoldsPublishersUpUntilABatchIsTaken(t *testing.T) {
@@ -20,14 +21,14 @@ func TestAFullQueueHoldsPublishersUpUntilABatchIsTaken(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				q := newQueue()
 				if err := fill(q); err != nil {
 					t.Fatal(err)
 				}
 				put := make(chan error, 1)
 				go func() { put <- q.put("b", []byte("y"), true) }()
-				synctest.Wait()
+				bubbletest.Wait()
 				if len(put) > 0 {
 					t.Fatal("the queue took more than its limit")
 				}
@@ -62,7 +63,7 @@ func TestAPublisherThatWaitsForAFullQueueGetsTheErrorOfItsEnd(t *testing.T) {
 		want error
 	}{"closed": {(*queue).close, net.ErrClosed}, "down": {(*queue).setDown, errDown}} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Run(t, func(t *testing.T) {
 				q := newQueue()
 				q.put("a", make([]byte, queueLimit), false)
 				put, drained := make(chan error, 1), make(chan struct{})
@@ -71,7 +72,7 @@ func TestAPublisherThatWaitsForAFullQueueGetsTheErrorOfItsEnd(t *testing.T) {
 					q.drain()
 					close(drained)
 				}()
-				synctest.Wait()
+				bubbletest.Wait()
 				test.end(q)
 				if err := <-put; !errors.Is(err, test.want) {
 					t.Errorf("put gave %v, want %v", err, test.want)

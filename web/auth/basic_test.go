@@ -8,12 +8,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -49,7 +49,7 @@ func TestMalformedBasicCredentials(t *testing.T) {
 }
 
 func TestAPasswordThatWasRightIsRememberedForAWhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		checks := 0
 		check := func(_ context.Context, name, password string) (*auth.Principal, error) {
 			checks++
@@ -86,7 +86,7 @@ func TestAPasswordThatWasRightIsRememberedForAWhile(t *testing.T) {
 }
 
 func TestABoundedNumberOfPasswordsIsCheckedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var now, most atomic.Int32
 		release := make(chan struct{})
 		a := auth.Basic(auth.BasicConfig{Check: func(_ context.Context, name, _ string) (*auth.Principal, error) {
@@ -110,7 +110,7 @@ func TestABoundedNumberOfPasswordsIsCheckedAtOnce(t *testing.T) {
 				}
 			})
 		}
-		synctest.Wait()
+		bubbletest.Wait()
 		if tooMany.Load() != 48 {
 			t.Errorf("%d were refused, want all but 2 that are checked and 100 that wait", tooMany.Load())
 		}
@@ -123,7 +123,7 @@ func TestABoundedNumberOfPasswordsIsCheckedAtOnce(t *testing.T) {
 }
 
 func TestACallerThatCancelsDoesNotWaitForAPasswordCheck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		release := make(chan struct{})
 		a := auth.Basic(auth.BasicConfig{Check: func(_ context.Context, name, _ string) (*auth.Principal, error) {
 			<-release
@@ -131,7 +131,7 @@ func TestACallerThatCancelsDoesNotWaitForAPasswordCheck(t *testing.T) {
 		}, MaxChecks: 1})
 		done := make(chan error)
 		go func() { done <- auth.Filter(a).Before(basic("ada", "x")) }()
-		synctest.Wait()
+		bubbletest.Wait()
 		x := basic("bob", "x")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -16,11 +16,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/web/auth"
 )
 
@@ -163,7 +163,7 @@ func TestWhileThereAreNoKeysTheAnswerIsTryAgain(t *testing.T) {
 }
 
 func TestANewKeyIsFoundAtOnceAndAnUnknownOneIsNotAskedForAgainAndAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		set := keySet(webKey("e", &p256().PublicKey, nil))
 		l := &login{answer: func() (int, string) { return 200, set }}
 		a := l.jwt()
@@ -197,7 +197,7 @@ func TestWhileNewKeysCannotBeFetchedATokenWithOneIsNotCalledBad(t *testing.T) {
 		}
 		return 200, keySet(webKey("e", &p256().PublicKey, nil))
 	}}
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		a := l.jwt()
 		admitted(t, a, bearer(signedBy("e", jwt.SigningMethodES256, p256())))
 		up = false
@@ -215,7 +215,7 @@ func TestWhileNewKeysCannotBeFetchedATokenWithOneIsNotCalledBad(t *testing.T) {
 // An issuer takes a new key every five seconds for two minutes, signs with it at once, and withdraws the one before after a minute. A
 // hundred callers go on meanwhile, and one more who makes up key ids.
 func TestKeysRotateWhileAHundredCallersGoOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		methods := []jwt.SigningMethod{jwt.SigningMethodES256, jwt.SigningMethodES384, jwt.SigningMethodES512}
 		keys := []*ecdsa.PrivateKey{p256(), p384(), p521()}
 		const turns = 24
@@ -289,7 +289,7 @@ func TestKeysRotateWhileAHundredCallersGoOn(t *testing.T) {
 }
 
 func TestAKeyThatIsWithdrawnStopsWorking(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		set := keySet(webKey("e", &p256().PublicKey, nil))
 		l := &login{answer: func() (int, string) { return 200, set }}
 		a := l.jwt()
@@ -298,13 +298,13 @@ func TestAKeyThatIsWithdrawnStopsWorking(t *testing.T) {
 		set = keySet(webKey("f", &p384().PublicKey, nil))
 		time.Sleep(time.Hour)
 		admitted(t, a, bearer(token)) // the old keys serve while new ones are fetched
-		synctest.Wait()
+		bubbletest.Wait()
 		refused(t, a, bearer(token), auth.ErrBadCredentials)
 	})
 }
 
 func TestKeysServeForADayWhileTheURLIsUnreachable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		up := true
 		l := &login{answer: func() (int, string) {
 			if !up {
@@ -319,7 +319,7 @@ func TestKeysServeForADayWhileTheURLIsUnreachable(t *testing.T) {
 		for range 23 {
 			time.Sleep(time.Hour)
 			admitted(t, a, bearer(token))
-			synctest.Wait()
+			bubbletest.Wait()
 		}
 		time.Sleep(time.Hour)
 		refused(t, a, bearer(token), auth.ErrKeysUnreachable)
@@ -330,7 +330,7 @@ func TestKeysServeForADayWhileTheURLIsUnreachable(t *testing.T) {
 }
 
 func TestAFetchThatHangsDoesNotHoldItsCallers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		l := &slowLogin{}
 		a := auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Client: &http.Client{Transport: l}})
 		x := bearer(signedBy("e", jwt.SigningMethodES256, p256()))

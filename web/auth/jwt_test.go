@@ -15,11 +15,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/web/auth"
 )
 
@@ -164,7 +164,7 @@ func TestKeysThatAreNotSoundAreRefused(t *testing.T) {
 }
 
 func TestTimes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		at := func(d time.Duration) any { return time.Now().Add(d).Unix() }
 		for _, c := range []struct {
 			what    string
@@ -207,7 +207,7 @@ func TestTimes(t *testing.T) {
 }
 
 func TestATokenThatWasGoodExpires(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		a := auth.JWT(auth.JWTConfig{Secret: secret, Leeway: auth.NoLeeway})
 		token := sign(hs256, secret, claims(map[string]any{"exp": time.Now().Add(time.Minute).Unix()}), nil)
 		for range 3 {

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -132,7 +132,7 @@ func TestTwoCookiesOfOnePrincipalAreDifferentAndTellNothing(t *testing.T) {
 }
 
 func TestASessionEndsWhenItIsIdleOrOld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		s := auth.Session(auth.SessionConfig{Secret: sessionSecret, Idle: time.Hour, Lifetime: 3 * time.Hour})
 		began, cookie := time.Now(), signIn(t, s, ada)
 		time.Sleep(29 * time.Minute)
@@ -174,7 +174,7 @@ func TestSecretsCanBeReplaced(t *testing.T) {
 }
 
 func TestASessionCanBeCalledOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		good := true
 		s := auth.Session(auth.SessionConfig{Secret: sessionSecret, Revalidate: func(p auth.Principal, began time.Time) bool {
 			if p.Subject != "ada" || time.Since(began) > time.Hour {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
@@ -143,7 +143,7 @@ func TestTheSessionThatABrowserCameWithIsNotTheOneAfterSignIn(t *testing.T) {
 }
 
 func TestASessionOfTheStoreEndsWhenItIsIdleOrOld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		s, _, store := twoNodes(auth.SessionConfig{Idle: time.Hour, Lifetime: 3 * time.Hour})
 		idle, cookie := signIn(t, s, ada), signIn(t, s, ada)
 		began := time.Now()
@@ -207,7 +207,7 @@ func stream(t *testing.T, s *auth.Sessions, x *exchange.Exchange) chan error {
 }
 
 func TestAStreamEndsWhenItsSessionIsEndedByAnotherNode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		a, b, _ := twoNodes(auth.SessionConfig{})
 		cookie := signIn(t, a, ada)
 		here, there := stream(t, a, with(cookie)), stream(t, b, with(cookie))
@@ -231,10 +231,10 @@ func TestAStreamEndsWhenItsSessionIsEndedByAnotherNode(t *testing.T) {
 }
 
 func TestAStreamGoesOnForAMinuteWhileTheStoreIsUnreachable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		s, _, store := twoNodes(auth.SessionConfig{})
 		ended := stream(t, s, with(signIn(t, s, ada)))
-		synctest.Wait()
+		bubbletest.Wait()
 		store.setDown(true)
 		time.Sleep(45 * time.Second)
 		store.setDown(false)

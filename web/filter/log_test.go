@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 	"github.com/sabir-go/sabir/web/filter"
@@ -16,7 +16,7 @@ import (
 
 // logged returns the line that a filter writes for x, whose answer takes 20 ms.
 func logged(t *testing.T, x *exchange.Exchange, l filter.Log) (line string) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var out bytes.Buffer
 		l.Logger = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
@@ -36,7 +36,7 @@ func from(addr string) func() *exchange.Exchange {
 }
 
 func TestRateLimitLetsABurstThroughAndThenTheRate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		f := filter.RateLimit{Rate: 10, Burst: 5}.Filter()
 		for _, c := range []struct {
 			after time.Duration
@@ -51,7 +51,7 @@ func TestRateLimitLetsABurstThroughAndThenTheRate(t *testing.T) {
 }
 
 func TestAddressesHaveLimitsOfTheirOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		f := filter.RateLimit{Rate: 1, Burst: 2}.Filter()
 		for _, c := range []struct {
 			addr string
@@ -72,7 +72,7 @@ func TestAddressesHaveLimitsOfTheirOwn(t *testing.T) {
 }
 
 func TestTheAnswerToALimitedCallSaysWhenToTryAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		f := filter.RateLimit{Rate: 0.4, Burst: 2}.Filter()
 		x := request()
 		f.Before(x)
@@ -100,7 +100,7 @@ func TestTheAnswerToALimitedCallSaysWhenToTryAgain(t *testing.T) {
 }
 
 func TestRateLimitByPrincipalRouteAndHeader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		make := func(addr, subject, path, tenant string) func() *exchange.Exchange {
 			return func() *exchange.Exchange {
 				x := from(addr)()
@@ -131,7 +131,7 @@ func TestRateLimitByPrincipalRouteAndHeader(t *testing.T) {
 }
 
 func TestOneLimitForAllCallers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		f := filter.RateLimit{Rate: 1, Burst: 3, Together: true}.Filter()
 		if a, b := passes(f, 2, from("192.0.2.1")), passes(f, 2, from("192.0.2.2")); a != 2 || b != 1 {
 			t.Errorf("%d and %d passed", a, b)
@@ -140,7 +140,7 @@ func TestOneLimitForAllCallers(t *testing.T) {
 }
 
 func TestRateLimitBehindAProxy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		f := filter.RateLimit{Rate: 1, Burst: 1}.Filter()
 		passed := 0
 		for i := range 10 { // what the client writes before the proxy's entry changes nothing
@@ -158,7 +158,7 @@ func TestRateLimitBehindAProxy(t *testing.T) {
 }
 
 func TestABoundedNumberOfCallersIsRemembered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		f := filter.RateLimit{Rate: 0.001, Burst: 1, MaxCallers: 10}.Filter()
 		passed := 0
 		for range 2 {
@@ -173,7 +173,7 @@ func TestABoundedNumberOfCallersIsRemembered(t *testing.T) {
 }
 
 func TestCallsAtOnceAreCountedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		f := filter.RateLimit{Rate: 1, Burst: 100}.Filter()
 		var passed atomic.Int32
 		var wg sync.WaitGroup
@@ -188,7 +188,7 @@ func TestCallsAtOnceAreCountedOnce(t *testing.T) {
 }
 
 func TestHeadersOfCallsThatPassedCanBeLeftOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		f := filter.RateLimit{Rate: 1, Burst: 1, OnlyWhenLimited: true, Name: "api"}.Filter()
 		x := request()
 		if f.Before(x); len(x.Answer.Fields()) != 0 {

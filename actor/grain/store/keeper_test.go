@@ -7,11 +7,11 @@ import (
 	"math"
 	"net/url"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 // fake is a backend whose answers a test makes up.
@@ -42,7 +42,7 @@ func at(version uint64) func(context.Context) (store.Slot, error) {
 }
 
 func TestAnOperationWithoutADeadlineEndsAfterFifteenSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		s := store.New(fake{
 			read:  func(ctx context.Context) (store.Slot, error) { return store.Slot{}, noAnswer(ctx) },
 			write: func(ctx context.Context, _ uint64, _ store.Slot) (uint64, error) { return 0, noAnswer(ctx) },
@@ -59,7 +59,7 @@ func TestAnOperationWithoutADeadlineEndsAfterFifteenSeconds(t *testing.T) {
 }
 
 func TestAttemptsOfOneWriteHaveOneTokenAndOneVersion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var tokens []store.Token
 		s := store.New(fake{write: func(_ context.Context, expect uint64, slot store.Slot) (uint64, error) {
 			tokens = append(tokens, slot.Token)
@@ -83,7 +83,7 @@ func TestAttemptsOfOneWriteHaveOneTokenAndOneVersion(t *testing.T) {
 }
 
 func TestARefusalThatTheStoreDoesNotBearOutIsAskedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		refusals := 3
 		s := store.New(fake{read: at(7), write: func(context.Context, uint64, store.Slot) (uint64, error) {
 			if refusals--; refusals >= 0 {
@@ -112,7 +112,7 @@ func TestAPermanentRefusalOfTheStoreIsReportedAtOnce(t *testing.T) {
 }
 
 func TestARefusalAfterALostAnswerSaysNothingOfTheFirstAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		attempts := 0
 		s := store.New(fake{write: func(context.Context, uint64, store.Slot) (uint64, error) {
 			if attempts++; attempts == 1 {
@@ -127,7 +127,7 @@ func TestARefusalAfterALostAnswerSaysNothingOfTheFirstAttempt(t *testing.T) {
 }
 
 func TestALoadSettlesWithAWriteOnlyWhereTheWriteMayStillArrive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		version, lost, writes := uint64(7), true, 0
 		s := store.New(fake{
 			read: func(ctx context.Context) (store.Slot, error) {

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,7 +32,7 @@ func near(got float64, want time.Duration) bool {
 }
 
 func TestEachCallerCallsAgainWhenItsAnswerIsThere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		r := Run(t.Context(), Plan{Concurrency: 4, Duration: 995 * time.Millisecond, Warmup: time.Second}, taking(10*time.Millisecond))
 		if r.Calls != 400 || r.CallsPerSecond != 400 || r.Bytes != 2800 || r.Timed != 400 || r.Failed != 0 || r.Interrupted {
 			t.Errorf("4 callers of 10 ms for a second: %+v, want 400 calls in 1 s", r)
@@ -46,7 +46,7 @@ func TestEachCallerCallsAgainWhenItsAnswerIsThere(t *testing.T) {
 }
 
 func TestCallsUnderWayAtTheEndAreWaitedForAndCount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		r := Run(t.Context(), Plan{Concurrency: 1, Duration: 15 * time.Millisecond}, taking(10*time.Millisecond))
 		if r.Calls != 2 || r.Seconds != 0.02 {
 			t.Errorf("%d calls in %v s, want 2 in 0.02", r.Calls, r.Seconds)
@@ -55,7 +55,7 @@ func TestCallsUnderWayAtTheEndAreWaitedForAndCount(t *testing.T) {
 }
 
 func TestWithARateCallsAreMeasuredFromWhenTheyWereDue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		plan := Plan{Concurrency: 1, Duration: 990 * time.Millisecond, Rate: 10}
 		if r := Run(t.Context(), plan, taking(50*time.Millisecond)); r.Calls != 10 || !near(r.Latency.Max, 50*time.Millisecond) {
 			t.Errorf("10 calls/s of 50 ms: %+v", r)
@@ -69,7 +69,7 @@ func TestWithARateCallsAreMeasuredFromWhenTheyWereDue(t *testing.T) {
 }
 
 func TestWhereTheClockIsDearOneCallOfManyIsTimed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		r := Run(t.Context(), Plan{Concurrency: 2, Duration: 999500 * time.Microsecond, TimeEvery: 10}, taking(time.Millisecond))
 		if r.Calls != 2000 || r.Timed != 200 {
 			t.Errorf("%d calls, %d timed; want 2000 and 200", r.Calls, r.Timed)
@@ -78,7 +78,7 @@ func TestWhereTheClockIsDearOneCallOfManyIsTimed(t *testing.T) {
 }
 
 func TestTheProgressOfALoadIsReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		var reported []Progress
 		plan := Plan{Concurrency: 2, Duration: 250 * time.Millisecond, Warmup: 150 * time.Millisecond, Watch: func(p Progress) { reported = append(reported, p) }}
 		var n atomic.Int64
@@ -100,7 +100,7 @@ func TestTheProgressOfALoadIsReported(t *testing.T) {
 }
 
 func TestFailuresAreCountedByName(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		n := 0
 		outcomes := []error{nil, sabir.ErrDeadlineExceeded, fmt.Errorf("wrapped: %w", sabir.ErrDeadlineExceeded), errors.New("plain")}
 		r := Run(t.Context(), Plan{Concurrency: 1, Duration: 7500 * time.Microsecond}, func() (int, error) {
@@ -126,7 +126,7 @@ func TestErrorNamesAreBounded(t *testing.T) {
 
 func TestAnInterruptedLoadReportsWhatItHas(t *testing.T) {
 	for _, rate := range []float64{0, 100} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Run(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 55*time.Millisecond)
 			defer cancel()
 			r := Run(ctx, Plan{Concurrency: 1, Duration: time.Hour, Rate: rate}, taking(10*time.Millisecond))
@@ -146,7 +146,7 @@ func TestStepsOfTheHistogram(t *testing.T) {
 }
 
 func TestTheBarsOfTheHistogramHoldEveryTimedCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
 		n := 0
 		r := Run(t.Context(), Plan{Concurrency: 1, Duration: time.Second}, func() (int, error) {
 			n++

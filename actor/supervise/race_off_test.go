@@ -1,5 +1,0 @@
-//go:build !race
-
-package supervise_test
-
-const raceDetector = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package sabir_test
-
-const raceEnabled = false
