@@ -14,6 +14,9 @@ import (
 // the subscription of a bridge to another system. It opens, begins and closes with its service; the package that offers it
 // adds it with [Service.Attach]. A component that hands events to a handler does so by an [EventReceiver].
 //
+// A component that receives messages may have the method Receives() (MessageType, string), with their type and the group of consumers; then the
+// descriptions of the service have them.
+//
 // A service that was stopped may be served again, so Open may be called again after Close. The methods are called one at a
 // time. A panic in one of them is its error; one in Begin is only logged.
 type Component interface {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync/atomic"
 
 	"github.com/sabir-go/sabir/internal/names"
@@ -17,25 +18,33 @@ import (
 // too. It returns an error when the name is not valid, when the context has ended, when the node does not run, when a handler
 // cannot read the payload into its type (ErrBadInput, which names both), when a queue stays full or a node was lost; the other
 // groups have got it all the same. A node that has just left in order takes no events, which is no error. What
-// handlers return is logged where they run, not returned.
+// handlers return is logged where they run, not returned. The first time that no handler of a name can read its payload is a warning in the
+// emitter's log too; that there is no handler is usual.
 func Emit[T any](ctx context.Context, from Caller, name string, payload T) error {
 	p, err := planOf(ctx, from, name)
 	if err != nil {
 		return err
 	}
+	unread := 0
 	for i := range p.groups {
 		failed := deliver(ctx, p.groups[i].pick(), payload)
 		if failed == errGroupGone {
 			failed = emitAgain(ctx, from, name, p.groups[i].name, payload)
 		}
+		unread += unreadBy(failed)
 		if failed != nil && err == nil {
 			err = failed // the other groups still get it
 		}
 	}
-	if len(p.remoteGroups) == 0 {
-		return err
+	if len(p.remoteGroups) > 0 {
+		elsewhere := sendEvent(ctx, p.remoteGroups, payload)
+		unread += unreadBy(elsewhere)
+		err = errors.Join(err, elsewhere)
 	}
-	return errors.Join(err, sendEvent(ctx, p.remoteGroups, payload))
+	if unread > 0 && unread == p.working() {
+		from.callingNode().warnUnread(ctx, name, reflect.TypeFor[T](), err)
+	}
+	return err
 }
 
 // emitAgain sends an event to another member of a group, here or on another node, when the chosen one has just gone.

@@ -25,6 +25,8 @@ type eventTable struct {
 	listeners map[string]listener // by node: all in elsewhere
 	view      *membership.View    // that elsewhere is made of
 	last      int                 // order of the last receiver
+
+	unread unreadEvents
 }
 
 // subscribed is a running handler and the service it belongs to.

@@ -90,9 +90,12 @@ func newNodeService(n *Node) *Service {
 		return list, nil
 	}, Doc("lists the actions"))
 	Handle(s, "api", func(_ context.Context, in introspect.DescriptionRequest) (introspect.Description, error) {
+		if in.Service != "" && in.Action == "" {
+			return n.describeMessages(in.Service)
+		}
 		return n.describeAction(in.Action)
 	},
-		Doc("describes an action of the node with the schemas of its types"), Idempotent())
+		Doc("describes an action, or the events and channels of a service, with the schemas of their types"), Idempotent())
 	Handle(s, "dependencies", func(ctx context.Context, _ Empty) ([]introspect.Dependency, error) { return n.Dependencies(ctx), nil },
 		Doc("compares what the services of the node depend on with what is offered"))
 	Handle(s, "http", func(context.Context, Empty) ([]introspect.Reachable, error) { return n.reachable(), nil },

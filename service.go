@@ -24,9 +24,10 @@ type Service struct {
 	description string
 	where       option.Site
 	group       string
-	needs       []string     // full names of services
-	contracts   []dependency // of actions of those
-	once        bool         // see Once
+	needs       []string      // full names of services
+	contracts   []dependency  // of actions of those
+	once        bool          // see Once
+	sends       []MessageType // see Sends
 	middlewares []Middleware
 	rules       []callerRule
 	definitions []*definition
@@ -57,8 +58,8 @@ func NewService(name string, options ...ServiceOption) *Service {
 	return s
 }
 
-// ServiceOption is an option of NewService: [Version], [Preferred], [DependsOn], [OnStart], [OnStop], [Ready], [Use], [Allow], [Doc].
-// DependsOn, OnStart, OnStop, Ready, Use and Allow add up; a service with two of another does not start.
+// ServiceOption is an option of NewService: [Version], [Preferred], [DependsOn], [Sends], [OnStart], [OnStop], [Ready], [Use], [Allow], [Doc].
+// DependsOn, Sends, OnStart, OnStop, Ready, Use and Allow add up; a service with two of another does not start.
 type ServiceOption interface{ applyService(*Service) }
 
 type serviceOption func(*Service)

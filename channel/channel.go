@@ -12,6 +12,7 @@ import (
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // Channel is a durable queue of messages of one type, kept by a broker until each group of consumers has handled them: at
@@ -81,6 +82,14 @@ func (c *Channel[T]) usable() error {
 
 // Name is the channel's name.
 func (c *Channel[T]) Name() string { return c.spec.Name }
+
+// MessageType is the channel with its messages' type, for [sabir.Sends]; the zero MessageType for one that cannot be used.
+func (c *Channel[T]) MessageType() sabir.MessageType {
+	if c.usable() != nil {
+		return sabir.MessageType{}
+	}
+	return sabir.MessageType{Kind: introspect.MessageChannel, Name: c.spec.Name, Type: reflect.TypeFor[T]()}
+}
 
 // Option is an option of New: [KeepFor], [KeepBytes], [KeepMessages], [Encoded], [MaxMessage].
 type Option func(*definition)

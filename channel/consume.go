@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // Consumer says how a service handles the messages of a channel, see [Channel.ConsumeWith]. The zero Consumer is that of
@@ -168,6 +169,11 @@ func (c *consumer) complete() (problems []error) {
 // Name identifies the component.
 func (c *consumer) Name() string {
 	return "consumer of channel " + c.spec.Name + " in group " + c.Group
+}
+
+// Receives describes what it receives.
+func (c *consumer) Receives() (sabir.MessageType, string) {
+	return sabir.MessageType{Kind: introspect.MessageChannel, Name: c.spec.Name, Type: c.payload}, c.Group
 }
 
 // Open joins the group.

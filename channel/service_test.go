@@ -7,6 +7,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 func TestANodeThatHasStoppedListsNoChannels(t *testing.T) {
@@ -56,5 +57,24 @@ func TestTheChannelsServiceListsReplaysAndDeletes(t *testing.T) {
 	awaitLetters(t, n, dead, 1) // it failed again
 	if deleted, err := sabir.Call[int](t.Context(), n, "$channels.delete", channel.DeadLettersRequest{Channel: dead, All: true}); err != nil || deleted != 1 {
 		t.Fatal(deleted, err)
+	}
+}
+
+func TestAServiceDescribesTheChannelsThatItReceivesFromAndSendsTo(t *testing.T) {
+	c := parcels(t)
+	s := sabir.NewService("billing", sabir.Sends(channel.New[article]("bills")))
+	c.ConsumeWith(s, channel.Consumer{Group: "clerks"}, func(context.Context, article) error { return nil })
+	n := channelNode(t, s)
+	got, err := sabir.Call[introspect.Description](t.Context(), n, "$node.api", introspect.DescriptionRequest{Service: "billing"})
+	if err != nil || len(got.Messages) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	received, sent := got.Messages[0], got.Messages[1]
+	if received.Kind != introspect.MessageChannel || received.Name != c.Name() || received.Group != "clerks" || received.Sent || received.Type == nil || !sent.Sent || sent.Name != "bills" {
+		t.Errorf("%+v", got.Messages)
+	}
+	err = sabir.NewNode(sabir.Serve(sabir.NewService("billing", sabir.Sends(channel.New[article]("not a name"))))).Start(t.Context())
+	if !errors.Is(err, sabir.ErrBadService) {
+		t.Error(err)
 	}
 }

@@ -258,6 +258,13 @@ func TestPoliciesOfTheGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer caller.Stop(context.WithoutCancel(t.Context()))
+	placed, mails := sabir.NewEvent[OrderEvent]("orders.placed"), channel.New[string]("mails")
+	// doc: sends
+	orders := sabir.NewService("orders", sabir.Sends(placed, mails)) // an event and a channel
+	// end
+	if err := caller.Add(t.Context(), orders); err != nil {
+		t.Fatal(err)
+	}
 	getItem := sabir.NewAction[string, int]("shop.item")
 	// doc: with
 	guarded := getItem.With(policy.Timeout(time.Second), policy.Breaker{}) // once; calls through it are guarded

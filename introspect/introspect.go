@@ -168,13 +168,33 @@ const (
 	NodeOnly    Visibility = "private" // callers on the same node
 )
 
-// DescriptionRequest is the input of $node.api.
+// DescriptionRequest is the input of $node.api: one of the two, of the node that is asked.
 type DescriptionRequest struct {
-	Action string `json:"action" validate:"required"` // full name, of an action of the node that is asked
+	Action  string `json:"action,omitempty"`  // full name
+	Service string `json:"service,omitempty"` // full name of the service whose events and channels are described
 }
 
-// Description describes one action with the schemas of its types, for generators of documents, forms and clients: the output
-// of $node.api.
+// MessageKind tells events from messages of channels.
+type MessageKind string
+
+// The kinds of messages.
+const (
+	MessageEvent   MessageKind = "event"
+	MessageChannel MessageKind = "channel"
+)
+
+// Message is an event or a channel that a service sends to, or receives from.
+type Message struct {
+	Kind    MessageKind    `json:"kind"`
+	Name    string         `json:"name"`            // of an event that is received: its pattern
+	Service string         `json:"service"`         // full name
+	Sent    bool           `json:"sent,omitempty"`  // the service sends it, see sabir.Sends; else it receives it
+	Group   string         `json:"group,omitempty"` // of consumers, where it is received
+	Type    *schema.Schema `json:"type,omitempty"`  // of the payload
+}
+
+// Description describes one action with the schemas of its types, for generators of documents, forms and clients, or the messages of a
+// service: the output of $node.api.
 type Description struct {
 	schema.Described
 	Routes     []route.Route       `json:"routes,omitempty"`
@@ -183,6 +203,7 @@ type Description struct {
 	Examples   []Example           `json:"examples,omitempty"`
 	Deprecated string              `json:"deprecated,omitempty"`
 	CacheFor   float64             `json:"cacheFor,omitempty"` // seconds that answers are kept; 0 for not
+	Messages   []Message           `json:"messages,omitempty"` // of a service
 	Notes      map[string][]string `json:"notes,omitempty"`    // annotations that are lists of words, such as roles, under the text of their keys
 }
 

@@ -1,6 +1,7 @@
 package sabirtest
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // update reports whether files are written instead of compared.
@@ -16,11 +18,11 @@ func update() bool { return os.Getenv("SABIRTEST_UPDATE") != "" }
 
 // Compatible compares what the node's own services offer with the description in a file, and fails the test for each difference that may
 // break callers that were written for the file: an action that is gone, an input that asks for more, an output that has less. Callers of
-// other nodes count, and those over HTTP. The file has the form of a node's /$api, which `sabir gen diff` reads too; where there
+// other nodes count, and those over HTTP. Events and channels that the services receive, and that they name with sabir.Sends, are compared alike. The file has the form of a node's /$api, which `sabir gen diff` reads too; where there
 // is none, SABIRTEST_UPDATE=1 writes it.
 func Compatible(t testing.TB, node *sabir.Node, file string) {
 	t.Helper()
-	now, err := describe(node)
+	now, err := describe(t.Context(), node)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,9 +52,24 @@ func Compatible(t testing.TB, node *sabir.Node, file string) {
 }
 
 // describe describes what the node offers itself, to whichever callers.
-func describe(node *sabir.Node) (api.API, error) {
+func describe(ctx context.Context, node *sabir.Node) (api.API, error) {
 	own := slices.DeleteFunc(node.Actions(), func(a *sabir.Action) bool { return a.Remote || a.Service[0] == '$' || a.NodeOnly })
-	return api.Of(api.API{Title: node.ID(), Version: "0"}, own, api.Sources{Place: func(*sabir.Action, *api.Action) bool { return true }})
+	described, err := api.Of(api.API{Title: node.ID(), Version: "0"}, own, api.Sources{Place: func(*sabir.Action, *api.Action) bool { return true }})
+	if err != nil {
+		return described, err
+	}
+	described.AddMessages(nil, nil)
+	for _, s := range node.Services() {
+		if s.Node != node.ID() || s.Name[0] == '$' {
+			continue
+		}
+		of, err := sabir.Call[introspect.Description](ctx, node, "$node.api", introspect.DescriptionRequest{Service: s.Name}, sabir.ToNode(node.ID()))
+		if err != nil {
+			return described, err
+		}
+		described.AddMessages(of.Messages, of.Defs)
+	}
+	return described, nil
 }
 
 func write(file string, text []byte) error {

@@ -268,6 +268,34 @@ func TestADescriptionTellsWhatBreaksCallers(t *testing.T) {
 	if text := strings.Join(said, "\n"); !strings.Contains(text, "orders.place") || !strings.Contains(text, "for") {
 		t.Errorf("with an answer that lost a member: %q", said)
 	}
+
+	handling := func(fn func(s *sabir.Service)) *sabir.Service {
+		s := sabir.NewService("mail")
+		fn(s)
+		return s
+	}
+	file = filepath.Join(t.TempDir(), "mail.json")
+	t.Setenv("SABIRTEST_UPDATE", "1")
+	sabirtest.Compatible(t, sabirtest.Start(t, sabir.Serve(handling(func(s *sabir.Service) {
+		sabir.On(s, "orders.placed", func(context.Context, struct {
+			User string `json:"user"`
+		}) error {
+			return nil
+		})
+	}))), file)
+	t.Setenv("SABIRTEST_UPDATE", "")
+	said = failures(t, func(f testing.TB) {
+		sabirtest.Compatible(f, sabirtest.Start(t, sabir.Serve(handling(func(s *sabir.Service) {
+			sabir.On(s, "orders.placed", func(context.Context, struct {
+				User int `json:"user"`
+			}) error {
+				return nil
+			})
+		}))), file)
+	})
+	if len(said) != 1 || !strings.Contains(said[0], "event orders.placed in mail: the payload's /user is integer instead of string") {
+		t.Errorf("with an event of another type: %q", said)
+	}
 }
 
 const golden = `### An order is placed

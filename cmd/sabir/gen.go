@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -66,6 +67,24 @@ cluster offers when the program starts.`,
 		},
 	},
 	protoGenerator,
+	{
+		name:  "api",
+		short: "Write the description itself, to compare with later",
+		long: `Writes the description that the other files are made from, as JSON. Keep it with
+the sources, and compare with it before a release: sabir gen diff. That of a cluster
+has the types of events and channels too.`,
+		example: `  sabir gen api --join tcp://:7700 -o cluster.json
+  sabir gen api http://127.0.0.1:3000 > api.json`,
+		prepare: func(*cobra.Command) func(w io.Writer, a api.API) error { return writeDescription },
+	},
+}
+
+func writeDescription(w io.Writer, a api.API) error {
+	text, err := json.MarshalIndent(a, "", "  ")
+	if err == nil {
+		_, err = w.Write(append(text, '\n'))
+	}
+	return err
 }
 
 func writeOpenAPI(w io.Writer, a api.API) error {

@@ -16,21 +16,32 @@ type genDiff struct {
 
 func (c *cli) genDiffCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "diff <old> <new> [flags]",
+		Use:   "diff <old> [new] [flags]",
 		Short: "Tell what changed for callers, and fail if something breaks them",
 		Long: `Compares two descriptions of an API and tells what changed for its callers. Each
-is a URL, a file, or - for stdin. The exit code is 1 where a change may break
-callers that were written for the old one, so that a build can refuse it.`,
+is a URL, a file, or - for stdin; without the new one it is that of the running node,
+or of the cluster with --join. The exit code is 1 where a change may break callers
+that were written for the old one, so that a build can refuse it.
+
+Descriptions of a cluster have the types of events and channels too: of those that
+services receive, and of those that they name with sabir.Sends. A type that senders
+or receivers of before cannot agree with any more is a breaking change, and so is
+one that is not sent, or not received, any more. Over HTTP there are none.`,
 		Example: `  curl -s 'http://127.0.0.1:3000/$api' > api.json
   sabir gen diff api.json http://127.0.0.1:3000
-  sabir gen diff api.json next.json --json`,
-		Args: takes(2, 2, "the old and the new description: URLs or files"),
+  sabir gen api --join tcp://:7700 -o cluster.json
+  sabir gen diff cluster.json --join tcp://:7700 --json`,
+		Args: takes(1, 2, "the old and the new description: URLs or files"),
 		RunE: func(command *cobra.Command, args []string) error {
 			before, err := c.describedAPI(command.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			after, err := c.describedAPI(command.Context(), args[1])
+			newer := ""
+			if len(args) > 1 {
+				newer = args[1]
+			}
+			after, err := c.describedAPI(command.Context(), newer)
 			if err != nil {
 				return err
 			}

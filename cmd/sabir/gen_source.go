@@ -138,7 +138,7 @@ func (c *cli) describeCluster(ctx context.Context) (api.API, error) {
 	}
 	defer g.Close()
 	var failed error
-	frame := api.API{Title: "cluster", Version: "0"}
+	frame := api.API{Title: "cluster", Version: "0", Actions: []api.Action{}}
 	described, err := api.Of(frame, g.node.Actions(), api.Sources{
 		Place: func(a *sabir.Action, _ *api.Action) bool {
 			return a.Public() && !hidden(a.Service, false)
@@ -158,30 +158,56 @@ func (c *cli) describeCluster(ctx context.Context) (api.API, error) {
 	if err != nil {
 		return api.API{}, failf("%w", err)
 	}
-	if len(described.Actions) == 0 {
-		return api.API{}, failf("the cluster at %s offers no public action", g.address)
+	if err := c.describeMessages(ctx, g, &described); err != nil {
+		return api.API{}, err
+	}
+	if len(described.Actions)+len(described.Messages) == 0 {
+		return api.API{}, failf("the cluster at %s offers no public action, and no service of it sends or receives messages", g.address)
 	}
 	return described, nil
 }
 
+// describeMessages adds the events and channels of the cluster's services, each as the first of its nodes describes it.
+func (c *cli) describeMessages(ctx context.Context, g *clusterClient, described *api.API) error {
+	described.AddMessages(nil, nil)
+	asked := make(map[string]bool)
+	for _, s := range g.node.Services() {
+		if asked[s.Name] || hidden(s.Name, false) || s.Node == g.node.ID() {
+			continue
+		}
+		asked[s.Name] = true
+		d, err := c.describeOn(ctx, g, s.Node, introspect.DescriptionRequest{Service: s.Name})
+		if err != nil {
+			return err
+		}
+		described.AddMessages(d.Messages, d.Defs)
+	}
+	return nil
+}
+
 // describeAction asks a node that has the action.
 func (c *cli) describeAction(ctx context.Context, g *clusterClient, action string) (d introspect.Description, err error) {
-	input, err := json.Marshal(introspect.DescriptionRequest{Action: action})
-	if err != nil {
-		return d, err
-	}
 	service := action[:strings.LastIndex(action, ".")]
 	for _, s := range g.node.Services() {
 		if s.Name != service {
 			continue
 		}
-		at := *g
-		at.to = s.Node
-		answer, err := c.ask(ctx, &at, "$node.api", input)
-		if err != nil {
-			return d, err
-		}
-		return d, json.Unmarshal(answer, &d)
+		return c.describeOn(ctx, g, s.Node, introspect.DescriptionRequest{Action: action})
 	}
 	return d, failf("no node offers %s any more", action)
+}
+
+// describeOn asks one node for a description.
+func (c *cli) describeOn(ctx context.Context, g *clusterClient, node string, of introspect.DescriptionRequest) (d introspect.Description, err error) {
+	input, err := json.Marshal(of)
+	if err != nil {
+		return d, err
+	}
+	at := *g
+	at.to = node
+	answer, err := c.ask(ctx, &at, "$node.api", input)
+	if err != nil {
+		return d, err
+	}
+	return d, json.Unmarshal(answer, &d)
 }

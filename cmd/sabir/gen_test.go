@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel"
 )
 
 // described is the description of an API with one action, whose input has this member besides.
@@ -131,6 +135,44 @@ func TestABreakingChangeFails(t *testing.T) {
 	}
 }
 
+func TestEventsAndChannelsOfAClusterAreCompared(t *testing.T) {
+	address := freePort(t)
+	mails := channel.New[struct {
+		To string `json:"to"`
+	}]("mails")
+	s := sabir.NewService("mail", sabir.Sends(mails))
+	sabir.On(s, "orders.made", func(context.Context, struct {
+		ID string `json:"id"`
+	}) error {
+		return nil
+	})
+	startMember(t, "a", address, s)
+	file := filepath.Join(t.TempDir(), "cluster.json")
+	if got := sabirRun(t, "gen", "api", "--join", address, "-o", file); got.code != exitOK {
+		t.Fatalf("%+v", got)
+	}
+	if got := sabirRun(t, "gen", "diff", file, "--join", address); got.code != exitOK || got.out != "nothing changed for callers\n" {
+		t.Errorf("%+v", got)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range [][2]string{{`"name": "mails"`, `"name": "letters"`}, {`"id": {`, `"number": {`}} {
+		if !strings.Contains(string(text), change[0]) {
+			t.Fatalf("no %s in %s", change[0], text)
+		}
+		text = []byte(strings.ReplaceAll(string(text), change[0], change[1]))
+	}
+	got := sabirRun(t, "gen", "diff", written(t, string(text)), "--join", address)
+	for _, want := range []string{"BREAKING event orders.made in mail: the payload's /number is not read any more.", "BREAKING channel letters of mail is not sent any more.",
+		"         channel mails of mail is new."} {
+		if got.code != exitFailed || !strings.Contains(got.out, want) {
+			t.Errorf("no %q in %+v", want, got)
+		}
+	}
+}
+
 func TestWhatCannotBeGeneratedSaysWhy(t *testing.T) {
 	elsewhere := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(elsewhere.Close)
@@ -147,7 +189,7 @@ func TestWhatCannotBeGeneratedSaysWhy(t *testing.T) {
 		"an OpenAPI document":  {[]string{"gen", "ts", written(t, `{"openapi":"3.1.0"}`)}, exitUsage, "is an OpenAPI document"},
 		"no node":              {[]string{"gen", "ts", nowhere}, exitFailed, "no node answers at " + nowhere},
 		"another server":       {[]string{"gen", "ts", elsewhere.URL}, exitFailed, "404"},
-		"one to compare":       {[]string{"gen", "diff", "a.json"}, exitUsage, "diff needs the old and the new description"},
+		"none to compare":      {[]string{"gen", "diff"}, exitUsage, "diff needs the old and the new description"},
 		"a folder that is not": {[]string{"gen", "ts", written(t, described("x")), "-o", "/no/such/folder/api.ts"}, exitFailed, "cannot be written"},
 		"a type that is not":   {[]string{"gen", "ts", written(t, strings.Replace(described("x"), `"GetUser":`, `"Other":`, 1))}, exitFailed, "#/$defs/GetUser"},
 	} {

@@ -1,4 +1,4 @@
-// Package api describes the actions that a node offers over HTTP. Everything that is generated from a node comes from it: the
+// Package api describes the actions that a node offers over HTTP, and the events and channels within a cluster. Everything that is generated from a node comes from it: the
 // OpenAPI document, the TypeScript client, the .proto file, the dashboard's forms.
 package api
 
@@ -23,6 +23,7 @@ type API struct {
 	Schemes     map[string]Scheme         `json:"schemes,omitempty"` // of authentication, by name
 	Batch       string                    `json:"batch,omitempty"`   // path of batches; "" where there are none
 	Events      *Events                   `json:"events,omitempty"`  // nil where none can be listened to
+	Messages    []Message                 `json:"messages,omitzero"` // nil where events and channels are not described, as over HTTP
 }
 
 // Action is one public action.
@@ -46,6 +47,9 @@ type Action struct {
 	Deprecated  bool           `json:"deprecated,omitempty"`
 	Instead     string         `json:"instead,omitempty"` // what to use in place of a deprecated action
 }
+
+// Message is an event or a channel that a service sends to or receives from.
+type Message = introspect.Message
 
 // Status is a status of HTTP with which an action answers, and the headers that come with it.
 type Status = introspect.Status

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,14 +9,17 @@ import (
 
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/schema"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // Change is one difference between two versions of an API.
 type Change struct {
-	Breaking bool   `json:"breaking"`         // callers written for the old version may fail with the new one
-	Action   string `json:"action,omitempty"` // full name; "" for what concerns them all
-	Where    string `json:"where,omitempty"`  // "in", "out" or "errors/Name", with the JSON Pointer of the member: "in/items/*/price"
-	Text     string `json:"text"`             // a sentence that names the action and the member
+	Breaking bool   `json:"breaking"`          // callers written for the old version may fail with the new one
+	Action   string `json:"action,omitempty"`  // full name; "" for what concerns them all
+	Event    string `json:"event,omitempty"`   // name or pattern
+	Channel  string `json:"channel,omitempty"` // name
+	Where    string `json:"where,omitempty"`   // "in", "out", "errors/Name" or "payload", with the JSON Pointer of the member: "in/items/*/price"
+	Text     string `json:"text"`              // a sentence that names the action, event or channel, and the member
 }
 
 // String is the sentence, marked where the change is breaking.
@@ -27,7 +31,8 @@ func (c Change) String() string {
 }
 
 // Diff returns the changes for callers from one version of an API to another, action by action. Inputs may become wider and
-// outputs may become narrower; the other way round is breaking. Descriptions, examples, and names of types do not count.
+// outputs may become narrower; the other way round is breaking. Descriptions, examples, and names of types do not count. Events and channels
+// are compared where both have them: what is received is an input of those who send it, and what is sent an output for those who receive it.
 //
 // Two things are judged by what callers do with them: a member of an input that is not read any more is breaking, since what
 // callers send with it is lost, and wider bounds of an output are not, since callers do not check them.
@@ -51,7 +56,10 @@ func Diff(before, after API) []Change {
 			d.note("", "is new")
 		}
 	}
-	slices.SortStableFunc(d.changes, func(a, b Change) int { return strings.Compare(a.Action, b.Action) })
+	d.messages()
+	slices.SortStableFunc(d.changes, func(a, b Change) int {
+		return cmp.Or(strings.Compare(a.Channel, b.Channel), strings.Compare(a.Event, b.Event), strings.Compare(a.Action, b.Action))
+	})
 	return d.changes
 }
 
@@ -70,7 +78,8 @@ func byName(a API) map[string]Action {
 
 type differ struct {
 	before, after API
-	name          string // of the action; "" for none
+	name          string   // of the action, or what is said of a message; "" for none
+	message       *Message // that is compared; nil while actions are
 	changes       []Change
 }
 
@@ -85,7 +94,16 @@ func (d *differ) change(breaking bool, where, format string, args ...any) {
 	case d.name != "":
 		text = d.name + " " + text
 	}
-	d.changes = append(d.changes, Change{Breaking: breaking, Action: d.name, Where: where, Text: text})
+	c := Change{Breaking: breaking, Where: where, Text: text}
+	switch {
+	case d.message == nil:
+		c.Action = d.name
+	case d.message.Kind == introspect.MessageChannel:
+		c.Channel = d.message.Name
+	default:
+		c.Event = d.message.Name
+	}
+	d.changes = append(d.changes, c)
 }
 
 // place is a place in words.
@@ -95,6 +113,8 @@ func place(where string) string {
 	switch side {
 	case "out":
 		what = "the output"
+	case "payload":
+		what = "the payload"
 	case "errors":
 		name, inner, _ := strings.Cut(pointer, "/")
 		what, pointer = "the data of "+name, inner
@@ -309,7 +329,7 @@ func (d *differ) errors(before, after []Error) {
 
 // whole compares an input, an output or the data of an error.
 func (d *differ) whole(where string, before, after *schema.Schema) {
-	c := &comparison{differ: d, input: where == "in", seen: make(map[[2]*schema.Schema]bool)}
+	c := &comparison{differ: d, input: where == "in" || d.message != nil && !d.message.Sent, seen: make(map[[2]*schema.Schema]bool)}
 	switch {
 	case before == nil && after == nil:
 	case before == nil:

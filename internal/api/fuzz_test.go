@@ -7,6 +7,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/schema"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // FuzzWhatAnotherNodeTells merges and compares two descriptions that come from other nodes.
@@ -27,6 +28,9 @@ func FuzzWhatAnotherNodeTells(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for name, d := range list {
+			got.AddMessages([]api.Message{{Kind: introspect.MessageEvent, Name: name, Sent: name == "a.b", Type: d.In}}, d.Defs)
+		}
 		check := func(s *schema.Schema) {
 			if s == nil {
 				return
@@ -39,6 +43,9 @@ func FuzzWhatAnotherNodeTells(f *testing.F) {
 		}
 		for _, s := range got.Types {
 			check(s)
+		}
+		for _, m := range got.Messages {
+			check(m.Type)
 		}
 		for _, a := range got.Actions {
 			check(a.In)

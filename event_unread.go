@@ -1,0 +1,59 @@
+package sabir
+
+import (
+	"context"
+	"reflect"
+	"sync"
+)
+
+// unreadEvents holds the names of events that no handler could read, and that were logged.
+type unreadEvents struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+// unreadBy counts the refusals of handlers that cannot read an event's payload in what delivering it failed with.
+func unreadBy(err error) int {
+	switch e := err.(type) {
+	case nil:
+	case *Error:
+		if e.Name == nameBadInput {
+			return 1
+		}
+	case interface{ Unwrap() []error }:
+		sum := 0
+		for _, one := range e.Unwrap() {
+			sum += unreadBy(one)
+		}
+		return sum
+	}
+	return 0
+}
+
+// working counts the groups of which a member does not only watch.
+func (p *eventPlan) working() int {
+	sum := len(p.groups)
+	for _, a := range p.remoteGroups {
+		if !a.watches {
+			sum++
+		}
+	}
+	return sum
+}
+
+// warnUnread logs an event that none of its handlers can read, once for each name; most probably emitter and handlers mean different types.
+func (n *Node) warnUnread(ctx context.Context, name string, payload reflect.Type, err error) {
+	u := &n.events.unread
+	u.mu.Lock()
+	logged := u.names[name] || len(u.names) == maxEventPlans
+	if !logged {
+		if u.names == nil {
+			u.names = make(map[string]bool)
+		}
+		u.names[name] = true
+	}
+	u.mu.Unlock()
+	if !logged {
+		n.log.WarnContext(ctx, "no handler can read the event", "node", n.id, "event", name, "type", payload.String(), "error", AsError(err))
+	}
+}
