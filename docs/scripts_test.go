@@ -29,6 +29,27 @@ source() { cp %[1]s/examples/start/$1/main.go .; }
 up() { for i in {1..600}; do if command curl -sfo /dev/null $1/health; then return; fi; sleep 0.1; done; return 1; }
 `
 
+// fetchModules has go mod tidy read what the pages' own tidy reads, with network: it asks for the go.mod files of modules that only tests of
+// libraries need, which a new machine does not have.
+func fetchModules(t *testing.T) {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.CopyFS(folder, os.DirFS(filepath.Join(root, "examples", "start"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "hello"}, {"edit", "-require=github.com/sabir-go/sabir@v0.0.0", "-replace=github.com/sabir-go/sabir=" + root}, {"tidy"}} {
+		command := exec.Command("go", append([]string{"mod"}, args...)...)
+		command.Dir, command.Env = folder, append(os.Environ(), "GOWORK=off", "GONOSUMDB=*")
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("go mod %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
 // buildSabir builds the command line into a folder of its own.
 func buildSabir(t *testing.T) string {
 	t.Helper()
@@ -124,6 +145,7 @@ func TestTheScriptsOfThePagesPrintWhatThePagesShow(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatal(scripts, err)
 	}
+	fetchModules(t)
 	programs := buildSabir(t)
 	for _, script := range scripts {
 		path := "docs/" + filepath.ToSlash(script)
