@@ -46,7 +46,7 @@ func list(w io.Writer, all []bench.Seed, rows bool) error {
 		}
 		fmt.Fprintf(&text, "%s\n  %s\n", s.Name, s.About)
 		for _, t := range s.Tables {
-			fmt.Fprintf(&text, "  %-20s %s (%d rows)%s\n", t.Name, t.Title, len(t.Rows), quickly(t.FullOnly))
+			fmt.Fprintf(&text, "  %-20s %s (%d rows)\n", t.Name, t.Title, len(t.Rows))
 			if !rows {
 				continue
 			}
@@ -64,21 +64,14 @@ func list(w io.Writer, all []bench.Seed, rows bool) error {
 	return err
 }
 
-func quickly(fullOnly bool) string {
-	if fullOnly {
-		return ", not in quick runs"
-	}
-	return ""
-}
-
 func remark(r bench.Row) string {
 	switch {
 	case r.Missing != "":
 		return " (cannot run: " + r.Missing + ")"
 	case r.Limit:
-		return " (limit)" + quickly(r.FullOnly)
+		return " (limit)"
 	}
-	return quickly(r.FullOnly)
+	return ""
 }
 
 func listJSON(w io.Writer, all []bench.Seed) error {

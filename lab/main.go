@@ -1,9 +1,10 @@
 // Command lab measures Sabir and its peers side by side, on this machine, in the tables of five published benchmark reports.
 //
 //	go run -C lab . list                              what there is
-//	go run -C lab . run --quick --seed ergo           a seed in under three minutes
-//	go run -C lab . run                               everything, for an hour and more
+//	go run -C lab . run --quick --seed ergo           a seed in a few minutes
+//	go run -C lab . run                               everything, for two hours and more
 //	go run -C lab . report                            the last run as Markdown and as a page
+//	go run -C lab . compare first.json second.json    how far two runs are apart
 //
 // README.md has the method.
 package main
@@ -39,6 +40,6 @@ A report is called a seed; each has tables, whose rows are the contenders. "lab 
   go run -C lab . run --quick --seed go-micro`,
 		SilenceUsage: true,
 	}
-	root.AddCommand(listCommand(), runCommand(), reportCommand(), overload.Command())
+	root.AddCommand(listCommand(), runCommand(), reportCommand(), compareCommand(), overload.Command())
 	return root
 }

@@ -24,7 +24,8 @@ func runCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Measure, and show the tables",
 		Long: `Run measures the tables one after another. The rows of a table take turns: each is measured once in every round, so that
-what disturbs the machine disturbs all alike. Programs are built, and peers installed from their registries, when they are first
+what disturbs the machine disturbs all alike. Rows whose ratio is not known well enough after that are measured in more rounds, three times
+as many at most. Programs are built, and peers installed from their registries, when they are first
 needed; what cannot be had keeps its row, with the reason.
 
 Use a machine that does nothing else. Ctrl-C ends the run and keeps what was measured. The results go to a file after each table;
@@ -48,7 +49,7 @@ Use a machine that does nothing else. Ctrl-C ends the run and keeps what was mea
 				plan = bench.Quick
 			}
 			if rounds > 0 {
-				plan.Rounds = rounds
+				plan.Rounds, plan.Most = rounds, rounds
 			}
 			if duration > 0 {
 				plan.Duration, plan.Fixed = duration, true
@@ -57,9 +58,9 @@ Use a machine that does nothing else. Ctrl-C ends the run and keeps what was mea
 		},
 	}
 	chosen.flags(c)
-	c.Flags().BoolVar(&quick, "quick", false, "three short rounds of the main rows: under three minutes for a seed")
+	c.Flags().BoolVar(&quick, "quick", false, "three short rounds of every row instead of five of a second")
 	c.Flags().StringVar(&file, "json", "", `write the results to this file (default: "last.json" in the user's cache folder)`)
-	c.Flags().IntVar(&rounds, "rounds", 0, "measure each row so many times (default 5, quick 3)")
+	c.Flags().IntVar(&rounds, "rounds", 0, "measure each row so many times, and no more (default 5 to 15, quick 3 to 9)")
 	c.Flags().DurationVar(&duration, "duration", 0, "length of each measurement, for all tables (default: the table's own)")
 	return c
 }

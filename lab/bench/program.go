@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Program is something that rows start. It is built or installed once, before what needs it is measured; where that cannot be
@@ -23,7 +22,6 @@ type Program struct {
 	Name     string // for progress, and for errors
 	Language string // "Go", "Node", "Java"; "" for a tool of the machine
 
-	jit      bool // it is compiled while it runs: it needs time to warm up
 	prepare  func(ctx context.Context, p *Program, messages io.Writer) error
 	once     sync.Once
 	err      error
@@ -95,7 +93,7 @@ func goVersion(binary, module string) string {
 
 // Node is a program of Node in a folder below peers, whose packages "npm ci" installs from its lock file.
 func Node(folder, file string, arguments ...string) *Program {
-	return &Program{Name: "node " + folder + "/" + file, Language: "Node", jit: true, prepare: func(ctx context.Context, p *Program, messages io.Writer) error {
+	return &Program{Name: "node " + folder + "/" + file, Language: "Node", prepare: func(ctx context.Context, p *Program, messages io.Writer) error {
 		for _, tool := range []string{"node", "npm"} {
 			if _, err := exec.LookPath(tool); err != nil {
 				return fmt.Errorf("%s is not here: install Node 20 or later, with npm", tool)
@@ -126,7 +124,7 @@ func nodeVersion(dir, module string) string {
 // Java is a program of Java, one source file, in a folder below peers whose pom.xml lists its libraries; Maven fetches them.
 // arguments are the virtual machine's.
 func Java(folder, file string, arguments ...string) *Program {
-	return &Program{Name: "java " + folder + "/" + file, Language: "Java", jit: true, prepare: func(ctx context.Context, p *Program, messages io.Writer) error {
+	return &Program{Name: "java " + folder + "/" + file, Language: "Java", prepare: func(ctx context.Context, p *Program, messages io.Writer) error {
 		for _, tool := range []string{"java", "javac", "mvn"} {
 			if _, err := exec.LookPath(tool); err != nil {
 				return fmt.Errorf("%s is not here: install a JDK, 17 or later, and Maven", tool)
@@ -166,17 +164,6 @@ func Tool(name, advice string, arguments ...string) *Program {
 		}
 		return nil
 	}, command: append([]string{name}, arguments...)}
-}
-
-// warm returns the time for which the program should work before it is measured.
-func (p *Program) warm(quick bool) time.Duration {
-	switch {
-	case p.jit && quick:
-		return 800 * time.Millisecond
-	case p.jit:
-		return 3 * time.Second
-	}
-	return 0
 }
 
 // Command returns the command line of the program, the folder it starts in ("" is this one), and the variables to add to its

@@ -45,20 +45,26 @@ type TableResult struct {
 
 // RowResult has the measurements of a row, or the reason why there are none.
 type RowResult struct {
-	Name      string     `json:"name"`
-	Group     string     `json:"group,omitempty"`
-	Ours      bool       `json:"ours,omitempty"`
-	Limit     bool       `json:"limit,omitempty"`
-	Version   string     `json:"version,omitempty"`
-	Settings  string     `json:"settings,omitempty"`
-	Published string     `json:"published,omitempty"`
-	Failure   string     `json:"failure,omitempty"` // why it was not measured, or not to the end
-	Rounds    []Round    `json:"rounds,omitempty"`
-	Quantiles []Quantile `json:"quantiles,omitempty"` // of the latencies of all rounds together
+	Name      string  `json:"name"`
+	Group     string  `json:"group,omitempty"`
+	Ours      bool    `json:"ours,omitempty"`
+	Limit     bool    `json:"limit,omitempty"`
+	Version   string  `json:"version,omitempty"`
+	Settings  string  `json:"settings,omitempty"`
+	Published string  `json:"published,omitempty"`
+	Failure   string  `json:"failure,omitempty"` // why it was not measured, or not to the end
+	Rounds    []Round `json:"rounds,omitempty"`
+
+	// WarmedUp is how long the row worked before it was measured; NotFlat says that its rate still grew then.
+	WarmedUp  time.Duration `json:"warmed_up,omitempty"`
+	NotFlat   bool          `json:"not_flat,omitempty"`
+	Quantiles []Quantile    `json:"quantiles,omitempty"` // of the latencies of all rounds together
 }
 
 // Round is one measurement of a row.
 type Round struct {
+	// Number tells which rows were measured one soon after the other: those with a round of the same number.
+	Number int `json:"number"`
 	// Figures by key. A table may have its own; those of the lab are
 	//
 	//   - rate: operations a second
@@ -137,6 +143,7 @@ func Load(files ...string) (*Results, error) {
 		if err := json.Unmarshal(data, &r); err != nil {
 			return nil, fmt.Errorf("%s has no results of the lab: %w", file, err)
 		}
+		r.number()
 		if all == nil {
 			all = &r
 			continue
@@ -150,6 +157,21 @@ func Load(files ...string) (*Results, error) {
 		return nil, errors.New("no file of results is given")
 	}
 	return all, nil
+}
+
+// number numbers the rounds of results that were made before rounds had numbers, when every row had the same rounds.
+func (r *Results) number() {
+	for _, s := range r.Seeds {
+		for _, t := range s.Tables {
+			for _, row := range t.Rows {
+				for i := range row.Rounds {
+					if row.Rounds[i].Number == 0 {
+						row.Rounds[i].Number = i + 1
+					}
+				}
+			}
+		}
+	}
 }
 
 func (r *Results) merge(later Results) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"runtime"
 	"time"
 
 	"github.com/sabir-go/sabir/lab/child"
@@ -15,16 +14,18 @@ import (
 // Plan says how much is measured.
 type Plan struct {
 	Rounds   int           // of each row
+	Most     int           // rounds of rows whose ratio is not known well enough after Rounds
 	Duration time.Duration // of one measurement, where the table has none of its own
 	Fixed    bool          // Duration holds for tables with their own, too
-	Quick    bool          // only rows and tables that have a part in quick runs, with their quick durations
+	Quick    bool          // with the quick durations of tables
+	Warm     time.Duration // for which a row works at most before it is measured; 0 leaves it to its language
 	Timeout  time.Duration // for a row to open, or for a measurement to end after its duration
 }
 
 // The plans of a whole run and of a quick one.
 var (
-	Whole = Plan{Rounds: 5, Duration: time.Second, Timeout: time.Minute}
-	Quick = Plan{Rounds: 3, Duration: 200 * time.Millisecond, Quick: true, Timeout: 30 * time.Second}
+	Whole = Plan{Rounds: 5, Most: 15, Duration: time.Second, Timeout: time.Minute}
+	Quick = Plan{Rounds: 3, Most: 9, Duration: 200 * time.Millisecond, Quick: true, Timeout: 30 * time.Second}
 )
 
 // Foreign load above this, in percent of the machine, has a round measured again, as often as that; the last is kept, and
@@ -47,7 +48,6 @@ type Progress interface {
 // Rows that fail do not hold up others. after is called with all results so far when a table is done.
 func (p Plan) Run(ctx context.Context, seeds []Seed, progress Progress, after func(*Results)) *Results {
 	results := &Results{Machine: ThisMachine(), Begun: time.Now(), Rounds: p.Rounds, Duration: p.Duration, Quick: p.Quick}
-	seeds = p.part(seeds)
 	progress.Begin(p.steps(seeds))
 	for _, seed := range seeds {
 		begun := time.Now()
@@ -67,42 +67,18 @@ func (p Plan) Run(ctx context.Context, seeds []Seed, progress Progress, after fu
 	return results
 }
 
-// part returns the seeds with the tables and rows that the plan measures.
-func (p Plan) part(seeds []Seed) []Seed {
-	if !p.Quick {
-		return seeds
-	}
-	var kept []Seed
-	for _, s := range seeds {
-		var tables []Table
-		for _, t := range s.Tables {
-			if t.FullOnly {
-				continue
-			}
-			var rows []Row
-			for _, r := range t.Rows {
-				if !r.FullOnly {
-					rows = append(rows, r)
-				}
-			}
-			t.Rows = rows
-			tables = append(tables, t)
-		}
-		s.Tables = tables
-		kept = append(kept, s)
-	}
-	return kept
-}
-
 func (p Plan) steps(seeds []Seed) int {
 	n := 0
 	for _, s := range seeds {
 		for _, t := range s.Tables {
-			n += len(t.Rows) * (1 + p.Rounds)
+			n += len(t.Rows) * (1 + p.rounds())
 		}
 	}
 	return n
 }
+
+// rounds are the most that a row may be measured in.
+func (p Plan) rounds() int { return max(p.Rounds, p.Most) }
 
 // durationOf is the length of one measurement.
 func (p Plan) durationOf(t Table) time.Duration {
@@ -124,7 +100,8 @@ type entry struct {
 	latencies *child.Histogram
 }
 
-// table opens all rows, then measures each once a round, so that noise hits all alike.
+// table opens all rows, then measures each once a round, so that noise hits all alike. Rows whose ratio is not known well enough
+// then take turns for some rounds more.
 func (p Plan) table(ctx context.Context, t Table, progress Progress) TableResult {
 	result := TableResult{Name: t.Name, Title: t.Title, About: t.About, Columns: t.Columns, Why: t.Why}
 	env := &Env{Quick: p.Quick}
@@ -146,18 +123,26 @@ func (p Plan) table(ctx context.Context, t Table, progress Progress) TableResult
 		progress.Step(fmt.Sprintf("%s: starting and warming %s", t.Title, r.label()))
 		if err := p.open(ctx, t, e, env, progress); err != nil {
 			e.fail(ctx, err, progress)
-			progress.Skip(p.Rounds)
+			progress.Skip(p.rounds())
 		}
 	}
-	for round := range p.Rounds {
+	for number := 1; number <= p.rounds(); number++ {
+		var more map[*entry]bool
+		if number > p.Rounds {
+			more = unsettled(t, entries)
+		}
 		for _, e := range entries {
-			if e.runner == nil || ctx.Err() != nil {
+			switch {
+			case e.runner == nil || ctx.Err() != nil:
+				continue
+			case number > p.Rounds && !more[e]:
+				progress.Skip(1)
 				continue
 			}
-			progress.Step(fmt.Sprintf("%s: round %d of %d, %s", t.Title, round+1, p.Rounds, e.row.label()))
-			if err := p.round(ctx, t, e, entries); err != nil {
-				e.fail(ctx, fmt.Errorf("round %d: %w", round+1, err), progress)
-				progress.Skip(p.Rounds - round - 1)
+			progress.Step(fmt.Sprintf("%s: round %d of %d, %s", t.Title, number, max(number, p.Rounds), e.row.label()))
+			if err := p.round(ctx, t, e, entries, number); err != nil {
+				e.fail(ctx, fmt.Errorf("round %d: %w", number, err), progress)
+				progress.Skip(p.rounds() - number)
 			}
 		}
 	}
@@ -175,12 +160,11 @@ func (r Row) label() string {
 	return r.Name + ", " + r.Group
 }
 
-// open prepares a row's programs, starts it, and works for a while without measuring.
+// open prepares a row's programs, starts it, and has it work until it is warm.
 func (p Plan) open(ctx context.Context, t Table, e *entry, env *Env, progress Progress) error {
 	if e.row.Missing != "" {
 		return errors.New(e.row.Missing)
 	}
-	warm := min(p.durationOf(t), time.Second)
 	for _, program := range e.row.Needs {
 		if err := program.Prepare(ctx, progress); err != nil {
 			return err
@@ -188,10 +172,6 @@ func (p Plan) open(ctx context.Context, t Table, e *entry, env *Env, progress Pr
 		if version := program.Version(e.row.Module); version != "" {
 			e.result.Version = version
 		}
-		warm = max(warm, program.warm(p.Quick))
-	}
-	if e.row.Warm > 0 {
-		warm = e.row.Warm
 	}
 	// What is opened lives longer than the time there is for opening it.
 	opening, opened := context.WithCancelCause(ctx)
@@ -210,11 +190,7 @@ func (p Plan) open(ctx context.Context, t Table, e *entry, env *Env, progress Pr
 	if e.row.Cold {
 		return nil
 	}
-	s, err := p.measure(ctx, e, warm)
-	if err != nil {
-		return fmt.Errorf("warming up: %w", err)
-	}
-	return s.check()
+	return p.warm(ctx, e, p.warming(e.row.Needs))
 }
 
 // measure is one measurement, with a limit to its time.
@@ -226,7 +202,7 @@ func (p Plan) measure(ctx context.Context, e *entry, d time.Duration) (sample, e
 }
 
 // round measures a row once, and again where others used the machine.
-func (p Plan) round(ctx context.Context, t Table, e *entry, all []*entry) error {
+func (p Plan) round(ctx context.Context, t Table, e *entry, all []*entry, number int) error {
 	for repeat := 0; ; repeat++ {
 		for _, process := range e.runner.Processes() {
 			forgetPeak(process.PID())
@@ -240,7 +216,7 @@ func (p Plan) round(ctx context.Context, t Table, e *entry, all []*entry) error 
 		if err != nil {
 			return err
 		}
-		r := Round{Figures: s.figures(), Foreign: foreign(before, after)}
+		r := Round{Number: number, Figures: s.figures(), Foreign: foreign(before, after)}
 		addUsage(r.Figures, e, s.Sample, before, after)
 		if r.Foreign > MuchForeign && repeat < foreignRepeats && ctx.Err() == nil {
 			continue
@@ -294,93 +270,6 @@ func (s sample) figures() map[string]float64 {
 	}
 	maps.Copy(figures, s.Figures)
 	return figures
-}
-
-// usage is the CPU time that processes and the machine have used up to a moment.
-type usage struct {
-	at     time.Time
-	own    time.Duration // of this process and of all rows'
-	busy   time.Duration // of all processes of the machine; 0 where it is not known
-	single map[*Process]time.Duration
-}
-
-func usageOf(all []*entry) usage {
-	u := usage{at: time.Now(), single: map[*Process]time.Duration{}}
-	for _, e := range all {
-		if e.runner == nil {
-			continue
-		}
-		for _, p := range e.runner.Processes() {
-			if _, read := u.single[p]; read {
-				continue // several rows have it
-			}
-			cpu, err := p.cpu()
-			if err != nil {
-				continue // no such system, or it has just ended: Measure says so
-			}
-			u.single[p] = cpu
-			u.own += cpu
-		}
-	}
-	self, err := child.CPU()
-	if err == nil {
-		u.own += self + reapedCPU()
-	}
-	if u.busy, err = busyOf(); err != nil {
-		u.busy = 0
-	}
-	return u
-}
-
-// clockError is the error that the system's figures of CPU time may have: the ticks of some processes at both ends.
-const clockError = 3 * tick
-
-// foreign is the share of the machine that others took between two moments, percent.
-func foreign(before, after usage) float64 {
-	all := after.at.Sub(before.at) * time.Duration(runtime.NumCPU())
-	if all <= 0 || after.busy == 0 {
-		return 0
-	}
-	others := (after.busy - before.busy) - (after.own - before.own) - clockError
-	return max(0, float64(others)/float64(all)*100)
-}
-
-func addUsage(figures map[string]float64, e *entry, s child.Sample, before, after usage) {
-	processes := e.runner.Processes()
-	measuring := -1
-	if s.CPU > 0 && len(processes) > 0 {
-		measuring = len(processes) - 1
-		for i, p := range processes { // the last that is not somebody else's
-			if !p.group {
-				measuring = i
-			}
-		}
-	}
-	cpu, memory := map[string]time.Duration{}, map[string]float64{}
-	for i, p := range processes {
-		used := after.single[p] - before.single[p]
-		if i == measuring {
-			used = s.CPU
-		}
-		if used > 0 {
-			cpu[p.Role] += used
-		}
-		if peak, err := peakOf(p.PID()); err == nil {
-			memory[p.Role] += peak
-		}
-	}
-	if len(processes) == 0 && s.CPU > 0 {
-		cpu["client"] = s.CPU
-	}
-	for role, used := range cpu {
-		figures["cpu"] += float64(used) / float64(s.Operations)
-		figures["cpu:"+role] = float64(used) / float64(s.Operations)
-		figures["cores:"+role] = float64(used) / float64(after.at.Sub(before.at)) * 100
-	}
-	for role, peak := range memory {
-		figures["memory"] += peak
-		figures["memory:"+role] = peak
-	}
 }
 
 // shares are the shares at which results keep quantiles.

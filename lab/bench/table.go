@@ -27,8 +27,6 @@ type Table struct {
 
 	// Duration of one measurement of a row; 0 is the plan's. Quick is the same for quick runs.
 	Duration, Quick time.Duration
-	// FullOnly tables have no part in quick runs.
-	FullOnly bool
 	// Why says why Sabir is not first in a group, or in the table under ""; shown only where that is so.
 	Why map[string]string
 }
@@ -61,13 +59,9 @@ type Row struct {
 	Limit     bool   // not a peer but a limit: it does less than any contender must
 	Settings  string // what is not the contender's default, and what must be known of it
 	Module    string // whose version is shown: a Go module, or a package of Node; see Program.Version
-	FullOnly  bool   // has no part in quick runs
 	Published string // what the report that the seed is said of it
 	Missing   string // why it cannot run on any machine
 	Cold      bool   // is not warmed up: each measurement starts from nothing, see Fresh
-
-	// Warm is the time for which the row works before it is measured; 0 leaves it to its programs and the table's duration.
-	Warm time.Duration
 
 	// Needs are the programs that Open starts, built and installed before anything is measured.
 	Needs []*Program

@@ -11,15 +11,15 @@ import (
 	"github.com/sabir-go/sabir/lab/table"
 )
 
-// What makes a tie: medians that differ by no more than tieWithin, or by no more than tieAtMost where the median of one lies within the
-// other's least and greatest. A difference beyond that is none, however much the rounds differ.
+// Two rounds or one say little: their interval is taken to be wider by so much on both sides.
 const (
-	tieWithin = 0.05
-	tieAtMost = 0.25
+	fewRounds = 3
+	fewWider  = 1.25
 )
 
-// tieWords say what tie does.
-const tieWords = "medians within 5 % of each other are ties, and so are those within 25 % where one lies within the other's least and greatest."
+// ratioWords say how rows are compared.
+const ratioWords = "A ratio is the median of the ratios of rounds, in which rows are measured one soon after the other, with its 95 % bootstrap interval. " +
+	"Sabir is first where the whole interval is above 1x, behind where it is below, and else it is a tie."
 
 // row is a row with its figure in the first column, which ranks it.
 type row struct {
@@ -34,7 +34,7 @@ type verdict int
 const (
 	none   verdict = iota // nothing to compare: no row of Sabir, or no peer with a figure
 	first                 // better than every peer
-	tied                  // no worse and no better than the best peer, as far as one can tell
+	tied                  // the interval of the ratio has 1x in it
 	behind                // worse than the best peer
 	absent                // Sabir has no figure where a peer has one
 )
@@ -50,6 +50,7 @@ type group struct {
 	verdict           verdict
 	reason            string  // why Sabir is absent
 	ratio             float64 // Sabir to the best peer, more than 1 is better; NaN where there is none
+	interval          table.Ratio
 }
 
 // groupsOf compares the rows of each group, in the order in which groups first appear.
@@ -118,13 +119,19 @@ func (g *group) judge() {
 		return
 	}
 	g.ratio = g.ratioOf(g.ours, g.peer)
+	g.interval = g.column.Ratio(g.ours.RowResult, g.peer.RowResult)
+	if g.interval.Rounds < fewRounds {
+		g.interval.Low, g.interval.High = g.interval.Low/fewWider, g.interval.High*fewWider
+	}
 	switch {
-	case tie(g.ours.figure, g.peer.figure):
-		g.verdict = tied
-	case g.better(g.ours, g.peer):
+	case math.IsNaN(g.ratio): // one of them is zero
+		g.verdict = []verdict{first, tied, behind}[1+g.rank(*g.ours, *g.peer)]
+	case g.interval.Low > 1:
 		g.verdict = first
-	default:
+	case g.interval.High < 1:
 		g.verdict = behind
+	default:
+		g.verdict = tied
 	}
 }
 
@@ -140,8 +147,6 @@ func (g *group) rank(a, b row) int {
 	return cmp.Compare(b.figure.Median, a.figure.Median)
 }
 
-func (g *group) better(a, b *row) bool { return g.rank(*a, *b) < 0 }
-
 func truth(b bool) int {
 	if b {
 		return 1
@@ -149,34 +154,28 @@ func truth(b bool) int {
 	return 0
 }
 
-// tie says whether the difference of two figures says nothing; see tieWithin.
-func tie(a, b table.Spread) bool {
-	low, high := min(a.Median, b.Median), max(a.Median, b.Median)
-	apart := high - low
-	if apart <= tieWithin*math.Abs(low) {
-		return true
-	}
-	return apart <= tieAtMost*math.Abs(low) && (within(a.Median, b) || within(b.Median, a))
-}
-
-func within(v float64, s table.Spread) bool { return s.Min <= v && v <= s.Max }
-
 // ratioOf says how many times better one row is than another by the first column; NaN where that has no answer.
 func (g *group) ratioOf(a, b *row) float64 {
 	if a == nil || b == nil || !a.known || !b.known {
 		return math.NaN()
 	}
-	over, under := a.figure.Median, b.figure.Median
-	if g.column.Less {
-		over, under = under, over
-	}
-	if over < 0 || under <= 0 {
-		return math.NaN()
-	}
-	if r := over / under; !math.IsInf(r, 0) {
-		return r
+	if r := g.column.Ratio(a.RowResult, b.RowResult); r.Rounds > 0 {
+		return r.Median
 	}
 	return math.NaN()
+}
+
+// around is the interval of the ratio in words, "(1.19x to 1.31x)"; "" where it is known from few rounds.
+func (g *group) around() string {
+	if math.IsNaN(g.ratio) || g.interval.Rounds < fewRounds {
+		return ""
+	}
+	return fmt.Sprintf(" (%s to %s)", ratioText(g.interval.Low), ratioText(g.interval.High))
+}
+
+// uncertain says that the rounds differ too much for the ratio to be known well.
+func (g *group) uncertain() bool {
+	return !math.IsNaN(g.ratio) && g.interval.Rounds >= fewRounds && g.interval.Width() > bench.Wide
 }
 
 // words are the verdict as a sentence.
@@ -201,7 +200,7 @@ func (g *group) words() string {
 func (g *group) against() string {
 	text := "beside " + g.peer.Name
 	if ratio := ratioText(g.ratio); ratio != "" {
-		text = ratio + " of " + g.peer.Name
+		text = ratio + g.around() + " of " + g.peer.Name
 	}
 	if ratio := ratioText(g.ratioOf(g.ours, g.limit)); ratio != "" {
 		text += ", " + ratio + " of the limit (" + g.limit.Name + ")"
@@ -216,7 +215,10 @@ func (g *group) loss() string {
 	}
 	text := "Sabir beside " + g.peer.Name
 	if ratio := ratioText(g.ratio); ratio != "" {
-		text = "Sabir " + ratio + " of " + g.peer.Name
+		text = "Sabir " + ratio + g.around() + " of " + g.peer.Name
+	}
+	if g.verdict == tied {
+		text = "a tie, " + text
 	}
 	return fmt.Sprintf("%s (%s against %s)", text, g.inWords(g.ours), g.inWords(g.peer))
 }
@@ -322,9 +324,12 @@ func (t tally) words() string {
 	return text + "."
 }
 
-// why says why Sabir is not first in a group; "" where it is, or nobody has said.
+// below says that Sabir is not as good as the best peer in a group, by more than the rounds differ or by less.
+func (g *group) below() bool { return g.verdict == behind || g.verdict == absent || g.ratio < 1 }
+
+// why says why Sabir is below the best peer in a group; "" where it is not, or nobody has said.
 func why(t bench.TableResult, g *group) string {
-	if g.verdict != behind && g.verdict != absent {
+	if !g.below() {
 		return ""
 	}
 	if text := t.Why[g.Name]; text != "" {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir/lab/bench"
-	"github.com/sabir-go/sabir/lab/table"
 )
 
 func TestSabirIsComparedWithItsBestPeer(t *testing.T) {
@@ -22,12 +21,14 @@ func TestSabirIsComparedWithItsBestPeer(t *testing.T) {
 		"slower":                     {rates(contender("", "Sabir", 50), contender("", "a", 100)), behind, "a", 0.5},
 		"less is better: less":       {times(contender("", "Sabir", 50), contender("", "a", 100), contender("", "b", 200)), first, "a", 2},
 		"less is better: more":       {times(contender("", "Sabir", 400), contender("", "a", 100)), behind, "a", 0.25},
-		"5 % slower":                 {rates(contender("", "Sabir", 100), contender("", "a", 105)), tied, "a", 100.0 / 105},
-		"6 % slower":                 {rates(contender("", "Sabir", 100), contender("", "a", 106)), behind, "a", 100.0 / 106},
-		"5 % faster":                 {rates(contender("", "Sabir", 105), contender("", "a", 100)), tied, "a", 1.05},
-		"median in a wide spread":    {rates(contender("", "Sabir", 80, 90, 101), contender("", "a", 99, 100, 102)), tied, "a", 0.9},
-		"spread beside the median":   {rates(contender("", "Sabir", 80, 90, 99), contender("", "a", 97, 100, 102)), behind, "a", 0.9},
-		"spread too wide to count":   {rates(contender("", "Sabir", 10, 60, 101), contender("", "a", 99, 100, 102)), behind, "a", 0.6},
+		"one round, 20 % faster":     {rates(contender("", "Sabir", 120), contender("", "a", 100)), tied, "a", 1.2},
+		"one round, 30 % faster":     {rates(contender("", "Sabir", 130), contender("", "a", 100)), first, "a", 1.3},
+		"one round, 20 % slower":     {rates(contender("", "Sabir", 100), contender("", "a", 120)), tied, "a", 100.0 / 120},
+		"always a little faster":     {rates(contender("", "Sabir", 101, 102, 103), contender("", "a", 100, 100, 100)), first, "a", 1.02},
+		"always a little slower":     {rates(contender("", "Sabir", 100, 100, 100), contender("", "a", 103, 102, 101)), behind, "a", 100.0 / 102},
+		"now faster, now slower":     {rates(contender("", "Sabir", 80, 120, 140), contender("", "a", 100, 100, 100)), tied, "a", 1.2},
+		"the machine doubles":        {rates(contender("", "Sabir", 110, 220, 55), contender("", "a", 100, 200, 50)), first, "a", 1.1},
+		"rounds of one row only":     {rates(contender("", "Sabir", 110, 110, 110, 9, 9), contender("", "a", 100, 100, 100)), first, "a", 1.1},
 		"limits are no peers":        {rates(contender("", "Sabir", 50), contender("", "raw", 100), contender("", "a", 10)), first, "a", 5},
 		"failed rows are no peers":   {rates(contender("", "Sabir", 50), contender("", "a", 10), failed("", "b", reason)), first, "a", 5},
 		"the first row of Sabir":     {rates(contender("", "Sabir", 50), contender("", "Sabir, other", 500), contender("", "a", 100)), behind, "a", 0.5},
@@ -125,8 +126,8 @@ func TestVerdictsInWords(t *testing.T) {
 }
 
 func TestALossSaysBothFigures(t *testing.T) {
-	g := groupsOf(rates(contender("", "Sabir", 82000), contender("", "ProtoBuf", 100000)))[0]
-	if got, want := g.loss(), "Sabir 0.82x of ProtoBuf (82 000/s against 100 000/s)"; got != want {
+	g := groupsOf(rates(contender("", "Sabir", 82000, 82000, 82000), contender("", "ProtoBuf", 100000, 100000, 100000)))[0]
+	if got, want := g.loss(), "Sabir 0.82x (0.82x to 0.82x) of ProtoBuf (82 000/s against 100 000/s)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -174,23 +175,34 @@ func TestATallyOfOneKindSaysAll(t *testing.T) {
 	}
 }
 
-func TestATieIsTheSameFromBothSides(t *testing.T) {
-	spreads := []table.Spread{{Median: 100, Min: 90, Max: 110}, {Median: 112, Min: 99, Max: 120}, {Median: 105, Min: 105, Max: 105}, {Median: 300, Min: 1, Max: 900}, {}}
-	for _, a := range spreads {
-		for _, b := range spreads {
-			if tie(a, b) != tie(b, a) {
-				t.Errorf("%v and %v: %v from one side only", a, b, tie(a, b))
-			}
+func TestARatioOfManyRoundsHasItsInterval(t *testing.T) {
+	g := groupsOf(rates(contender("", "Sabir", 119, 125, 131), contender("", "a", 100, 100, 100)))[0]
+	if got, want := g.words(), "Sabir is first, 1.25x (1.19x to 1.31x) of a."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestEveryRatioBelowOneIsListedWithItsCause(t *testing.T) {
+	table := rates(contender("tie", "Sabir", 90, 95, 105), contender("tie", "a", 100, 100, 100))
+	table.Why = map[string]string{"tie": "it copies"}
+	g := groupsOf(table)[0]
+	if g.verdict != tied || !g.below() || why(table, &g) != "it copies" || !strings.HasPrefix(g.loss(), "a tie, Sabir 0.95x") {
+		t.Errorf("verdict %v, below %v, why %q, %q", g.verdict, g.below(), why(table, &g), g.loss())
+	}
+}
+
+func TestRoundsThatDifferTooMuchAreSaidToBeUncertain(t *testing.T) {
+	for want, rows := range map[bool][]bench.RowResult{
+		true:  {contender("", "Sabir", 80, 100, 110), contender("", "a", 100, 100, 100)},
+		false: {contender("", "Sabir", 99, 100, 101), contender("", "a", 100, 100, 100)},
+	} {
+		if g := groupsOf(rates(rows...))[0]; g.uncertain() != want {
+			t.Errorf("%v is uncertain: %v", g.interval, g.uncertain())
 		}
 	}
 }
 
-func TestTheWordsOfATieAreItsNumbers(t *testing.T) {
-	for _, number := range []string{percentText(tieWithin), percentText(tieAtMost)} {
-		if !strings.Contains(tieWords, number) {
-			t.Errorf("%q does not say %s", tieWords, number)
-		}
-	}
+func TestTheShareOfForeignLoadIsItsNumber(t *testing.T) {
 	if muchForeign != percentText(bench.MuchForeign/100.0) {
 		t.Errorf("%s is not %v %%", muchForeign, bench.MuchForeign)
 	}

@@ -9,8 +9,8 @@ import (
 
 func ExampleText() {
 	rounds := func(values ...float64) (all []bench.Round) {
-		for _, v := range values {
-			all = append(all, bench.Round{Figures: map[string]float64{"rate": v, "p99": 1e9 / v}})
+		for i, v := range values {
+			all = append(all, bench.Round{Number: i + 1, Figures: map[string]float64{"rate": v, "p99": 1e9 / v}})
 		}
 		return all
 	}
@@ -30,8 +30,8 @@ func ExampleText() {
 	// Output:
 	// contender             calls/s       x peer  x limit      p99
 	// --------------------  -------  ---  ------  -------  -------
-	// -- 1 caller: Sabir is first, 1.60x of net/rpc, 0.80x of the limit (raw TCP echo).
-	// Sabir                  80 000  ±2%   1.60x    0.80x  12.5 µs
+	// -- 1 caller: Sabir is first, 1.60x (1.59x to 1.62x) of net/rpc, 0.79x of the limit (raw TCP echo).
+	// Sabir                  80 000  ±2%   1.60x    0.79x  12.5 µs
 	// net/rpc                50 000  ±3%   1.00x    0.50x  20.0 µs
 	// raw TCP echo (limit)  100 000  ±2%   2.00x    1.00x  10.0 µs
 	// -- thrift did not run: the server is not installed

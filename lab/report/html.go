@@ -149,7 +149,7 @@ func pageTableOf(t bench.TableResult, groups []group, ids anchors, all strip) pa
 		if g.Name != "" {
 			pg.Label += ", " + g.Name
 		}
-		if g.verdict == behind || g.verdict == absent {
+		if g.below() {
 			pg.Why = template.HTML(paragraphs(t.Why[g.Name]))
 			if g.Name == "" {
 				pg.Why = "" // the table's
@@ -208,12 +208,12 @@ func orMissing(text string) string {
 	return text
 }
 
-// lossOf a table's groups in which Sabir is not first.
+// lossOf a table's groups in which Sabir is below its best peer.
 func lossOf(t bench.TableResult, groups []group, pt pageTable) pageLoss {
 	loss := pageLoss{TableID: pt.ID, Table: pt.Title}
 	for i := range groups {
 		g := &groups[i]
-		if g.verdict != behind && g.verdict != absent {
+		if !g.below() {
 			continue
 		}
 		own := t.Why[g.Name]
@@ -232,8 +232,11 @@ func (v verdict) class() string {
 
 // badge is the verdict in two words.
 func (g *group) badge() string {
-	word := [...]string{none: "", first: "first", tied: "tie", behind: "behind", absent: "no figure"}[g.verdict]
-	return strings.TrimSpace(word + " " + ratioText(g.ratio))
+	return strings.TrimSpace(g.verdict.word() + " " + ratioText(g.ratio))
+}
+
+func (v verdict) word() string {
+	return [...]string{none: "", first: "first", tied: "tie", behind: "behind", absent: "no figure"}[v]
 }
 
 // anchors are the marks in a page that links lead to, each once.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/sabir-go/sabir/lab/bench"
@@ -20,6 +21,7 @@ func Markdown(w io.Writer, r *bench.Results) error {
 	d.head(r)
 	d.overview(r)
 	d.losses(r)
+	d.uncertain(r)
 	d.outages(r)
 	for i, s := range r.Seeds {
 		d.say("<a id=%q></a>\n\n## %s\n\n%s", d.seeds[i], md(titleOf(s.Title, s.Name)), strings.TrimSpace(s.About))
@@ -106,12 +108,12 @@ func (d *document) overview(r *bench.Results) {
 }
 
 func (d *document) losses(r *bench.Results) {
-	d.say("## Where Sabir is not first")
+	d.say("## Where Sabir is below its best peer")
 	any := false
 	for _, s := range r.Seeds {
 		for _, t := range s.Tables {
 			for _, g := range groupsOf(t) {
-				if g.verdict != behind && g.verdict != absent {
+				if !g.below() {
 					continue
 				}
 				any = true
@@ -125,7 +127,26 @@ func (d *document) losses(r *bench.Results) {
 		return
 	}
 	d.end()
-	d.say("Ties are not listed here.")
+}
+
+// uncertain lists the groups whose ratio is not known well.
+func (d *document) uncertain(r *bench.Results) {
+	begun := false
+	for _, s := range r.Seeds {
+		for _, t := range s.Tables {
+			for _, g := range groupsOf(t) {
+				if !g.uncertain() {
+					continue
+				}
+				if !begun {
+					d.say("## What is not known well\n\nThe rounds of these groups differ so much that the interval of their ratio is wider than %.0f %%.", (bench.Wide-1)*100)
+					begun = true
+				}
+				d.line(fmt.Sprintf("- %s, %s: %s%s after %d rounds", d.link(s, t), md(labelOf(g.Name)), ratioText(g.ratio), g.around(), g.interval.Rounds))
+			}
+		}
+	}
+	d.end()
 }
 
 func (d *document) outages(r *bench.Results) {
@@ -151,6 +172,35 @@ func (d *document) table(s bench.SeedResult, t bench.TableResult) {
 		d.group(t, &groups[i])
 	}
 	d.settings(t)
+	d.say("%s", warmWords(t))
+}
+
+// warmWords say how long the rows of a table worked until their rates were flat.
+func warmWords(t bench.TableResult) string {
+	var shortest, longest bench.RowResult
+	var growing []string
+	for _, r := range t.Rows {
+		if r.WarmedUp == 0 {
+			continue
+		}
+		if shortest.WarmedUp == 0 || r.WarmedUp < shortest.WarmedUp {
+			shortest = r
+		}
+		if r.WarmedUp > longest.WarmedUp {
+			longest = r
+		}
+		if name := md(r.Name); r.NotFlat && !slices.Contains(growing, name) {
+			growing = append(growing, name)
+		}
+	}
+	if longest.WarmedUp == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("Warm-up: rates were flat after %s (%s) to %s (%s).", length(shortest.WarmedUp), md(shortest.Name), length(longest.WarmedUp), md(longest.Name))
+	if len(growing) > 0 {
+		text += " They still grew at the end of the time for it: " + strings.Join(growing, ", ") + "."
+	}
+	return text
 }
 
 func (d *document) group(t bench.TableResult, g *group) {
@@ -158,7 +208,7 @@ func (d *document) group(t bench.TableResult, g *group) {
 		d.say("#### %s", md(g.Name))
 	}
 	words := md(g.words())
-	if g.verdict == behind || g.verdict == absent {
+	if g.below() {
 		words = "**" + words + "** " + oneLine(why(t, g))
 	}
 	d.say("%s", words)

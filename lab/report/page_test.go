@@ -160,22 +160,22 @@ func TestQuickAndCutRunsSaySo(t *testing.T) {
 }
 
 func TestEachFigureHasItsSpreadAndItsRatios(t *testing.T) {
-	r := resultsOf(rates(contender("100 callers", "Sabir", 9800, 10000, 10200), contender("100 callers", "a", 5000), contender("100 callers", "raw", 40000)))
+	r := resultsOf(rates(contender("100 callers", "Sabir", 9800, 10000, 10200), contender("100 callers", "a", 5000, 5000, 5000), contender("100 callers", "raw", 40000, 40000, 40000)))
 	must(t, write(t, HTML, r), "<h4>100 callers</h4>", "first 2.00x", `<tr class="o">`, "10\u202f000<small>9.80–10.2\u202fk</small>", "2.00x", "0.25x", `<tr class="p">`, `<tr class="l">`, "<i>limit</i>")
 	must(t, write(t, Markdown, r), "#### 100 callers", "| contender | calls/s | x best peer | x limit |", "| **Sabir** | **10\u202f000 ±2%** | 2.00x | 0.25x |", "| a | 5\u202f000 | 1.00x | 0.12x |", "| *raw* (limit) |")
 	var out strings.Builder
 	if err := Text(&out, r.Seeds[0].Tables[0]); err != nil {
 		t.Fatal(err)
 	}
-	must(t, out.String(), "-- 100 callers: Sabir is first, 2.00x of a, 0.25x of the limit (raw).", "Sabir         10 000  ±2%   2.00x    0.25x\n", "raw (limit)")
+	must(t, out.String(), "-- 100 callers: Sabir is first, 2.00x (1.96x to 2.04x) of a, 0.25x of the limit (raw).", "Sabir         10 000  ±2%   2.00x    0.25x\n", "raw (limit)")
 }
 
 func TestLossesAreInWordsWithTheirCause(t *testing.T) {
-	table := rates(contender("10 kB", "Sabir", 82000), contender("10 kB", "ProtoBuf", 100000), contender("1 kB", "Sabir", 2), contender("1 kB", "ProtoBuf", 1))
+	table := rates(contender("10 kB", "Sabir", 82000, 82000, 82000), contender("10 kB", "ProtoBuf", 100000, 100000, 100000), contender("1 kB", "Sabir", 2), contender("1 kB", "ProtoBuf", 1))
 	table.Why = map[string]string{"10 kB": "It copies *twice*."}
 	r := resultsOf(table)
-	must(t, write(t, HTML, r), `id="behind"`, "10 kB</a>: Sabir 0.82x of ProtoBuf (82\u0020000/s against 100\u0020000/s).", "It copies <em>twice</em>.", `id="outages"`)
-	must(t, write(t, Markdown, r), "## Where Sabir is not first", "**10 kB: Sabir 0.82x of ProtoBuf (82 000/s against 100 000/s).** It copies *twice*.", "## What could not run")
+	must(t, write(t, HTML, r), `id="behind"`, "10 kB</a>: Sabir 0.82x (0.82x to 0.82x) of ProtoBuf (82\u0020000/s against 100\u0020000/s).", "It copies <em>twice</em>.", `id="outages"`)
+	must(t, write(t, Markdown, r), "## Where Sabir is below its best peer", "**10 kB: Sabir 0.82x (0.82x to 0.82x) of ProtoBuf (82 000/s against 100 000/s).** It copies *twice*.", "## What could not run")
 }
 
 func TestATablesCauseIsShownForGroupsWithoutTheirOwn(t *testing.T) {

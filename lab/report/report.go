@@ -18,17 +18,17 @@ const method = "https://github.com/sabir-go/sabir/blob/main/lab/README.md"
 
 // methodWords are the method in short.
 const methodWords = "All rows of a table are opened, then each is measured once in every round, so that what disturbs the machine disturbs all alike. " +
-	"Each row is processes of its own, works for a while before the first round, and has every answer checked: one wrong answer, and it has failed. " +
+	"Each row is processes of its own, works until its rate is flat before the first round, and has every answer checked: one wrong answer, and it has failed. " +
 	"Figures are medians of the rounds, with the least and the greatest; ~ marks those during which others took more than " + muchForeign + " of the machine. " +
 	"Limits are no peers: they do less than any contender must, and tell how far there is to go. " +
-	"The first column of a table ranks its rows, ratios are by it, and more than 1x is better; " + tieWords
+	"The first column of a table ranks its rows, ratios are by it, and more than 1x is better. " + ratioWords
 
 // muchForeign is bench.MuchForeign in words; a test holds them together.
 const muchForeign = "10 %"
 
 // quickWords and cutWords mark results that are less than a whole run.
 const (
-	quickWords = "This was a quick run: few short rounds, and the main rows only. Its figures are less certain than those of a whole run."
+	quickWords = "This was a quick run: few short rounds. Its figures are less certain than those of a whole run."
 	cutWords   = "This run was ended before its end: what it had not measured by then is missing."
 )
 

@@ -11,8 +11,8 @@ import (
 // rounds of a row whose first column is "rate".
 func rounds(values ...float64) []bench.Round {
 	var all []bench.Round
-	for _, v := range values {
-		all = append(all, bench.Round{Figures: map[string]float64{"rate": v}})
+	for i, v := range values {
+		all = append(all, bench.Round{Number: i + 1, Figures: map[string]float64{"rate": v}})
 	}
 	return all
 }
@@ -64,7 +64,7 @@ func large() *bench.Results {
 					for j, c := range t.Columns {
 						figures[c.Key] = float64((i+2)*(j+1)*12347) * (1 + float64(round+n)/100)
 					}
-					r.Rounds = append(r.Rounds, bench.Round{Figures: figures})
+					r.Rounds = append(r.Rounds, bench.Round{Number: round + 1, Figures: figures})
 				}
 				r.Quantiles = quantiles(float64(1000 * (i + 1)))
 				t.Rows = append(t.Rows, r)

@@ -64,7 +64,7 @@ func TestEveryContenderDoesItsWorkAndLosesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds all programs")
 	}
-	plan := bench.Plan{Rounds: 1, Duration: 2 * time.Millisecond, Fixed: true, Timeout: time.Minute}
+	plan := bench.Plan{Rounds: 1, Duration: 2 * time.Millisecond, Fixed: true, Warm: 2 * time.Millisecond, Timeout: time.Minute}
 	for _, table := range seedOf(amounts{messages: 3000, processes: 300}).Tables {
 		t.Run(table.Name, func(t *testing.T) {
 			t.Parallel()

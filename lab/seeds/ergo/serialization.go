@@ -20,7 +20,7 @@ var shapes = []string{"String", "PID", "ProcessID", "Simple Struct", "Complex St
 // codecRow is a codec in both tables. Published are the report's figures, in the order of shapes.
 type codecRow struct {
 	name, module, settings string
-	ours, limit, fullOnly  bool
+	ours, limit            bool
 	encode, decode         []string
 }
 
@@ -46,12 +46,12 @@ var codecRows = []codecRow{
 	{name: "msgp", module: "github.com/tinylib/msgp", settings: "generated; fields may come and go, by their names"},
 	{name: "mus-go", module: "github.com/mus-format/mus-go", settings: "by hand for each type; fields are fixed"},
 	{name: "benc", module: "github.com/deneonet/benc", settings: "by hand for each type; fields are fixed"},
-	{name: "cbor", module: "github.com/fxamacker/cbor/v2", settings: "MarshalToBuffer; fields may come and go, by their names", fullOnly: true},
-	{name: "hamba/avro", module: "github.com/hamba/avro/v2", settings: "schema known, writer and reader reused; fields may come and go, by the writer's schema", fullOnly: true},
-	{name: "sonic", module: "github.com/bytedance/sonic", settings: "JSON, EncodeInto; fields may come and go, by their names", fullOnly: true},
+	{name: "cbor", module: "github.com/fxamacker/cbor/v2", settings: "MarshalToBuffer; fields may come and go, by their names"},
+	{name: "hamba/avro", module: "github.com/hamba/avro/v2", settings: "schema known, writer and reader reused; fields may come and go, by the writer's schema"},
+	{name: "sonic", module: "github.com/bytedance/sonic", settings: "JSON, EncodeInto; fields may come and go, by their names"},
 	{name: "Sabir", ours: true, settings: "its native codec as on a link, strings copied; fields may come and go, the schema is sent once for each link"},
 	{name: "Sabir, aliasing", ours: true, settings: "the same, strings are parts of the message"},
-	{name: "Sabir, self-describing", ours: true, settings: "the same with its schema's hash, 8 bytes, in each message", fullOnly: true},
+	{name: "Sabir, self-describing", ours: true, settings: "the same with its schema's hash, 8 bytes, in each message"},
 	{name: "memory copy", limit: true, settings: "of the bytes that Sabir's codec makes"},
 }
 
@@ -101,7 +101,7 @@ func serializationTable(direction string, t bench.Table, differs func(codecRow) 
 				processes[c.name] = &shared{order: child.Order{Role: "codec", Row: c.name}}
 			}
 			r := bench.Row{Name: c.name, Group: shape + ", " + direction, Ours: c.ours, Limit: c.limit, Settings: c.settings, Module: c.module,
-				FullOnly: c.fullOnly, Needs: []*bench.Program{codecs}, Open: processes[c.name].open(fmt.Sprintf("%s %d", direction, i))}
+				Needs: []*bench.Program{codecs}, Open: processes[c.name].open(fmt.Sprintf("%s %d", direction, i))}
 			published := map[string][]string{"encode": c.encode, "decode": c.decode}[direction]
 			if published != nil {
 				r.Published = published[i]

@@ -1,10 +1,6 @@
 package gomicro
 
-import (
-	"slices"
-
-	"github.com/sabir-go/sabir/lab/bench"
-)
+import "github.com/sabir-go/sabir/lab/bench"
 
 // frameworks are RPC libraries of Go over TCP with few and many callers.
 func frameworks() bench.Table {
@@ -31,39 +27,36 @@ func frameworkGroups() []group {
 
 func frameworkGroup(o order) group {
 	entries := []entry{
-		{name: "Sabir", contender: "sabir tcp", main: true},
+		{name: "Sabir", contender: "sabir tcp"},
 		{name: "Sabir, inline", contender: "sabir tcp, inline"},
-		{name: "Sabir, protobuf", contender: "sabir tcp, protobuf", main: true},
+		{name: "Sabir, protobuf", contender: "sabir tcp, protobuf"},
 		{name: "Sabir, protobuf, inline", contender: "sabir tcp, protobuf, inline"},
-		{name: "go-micro 1, TCP", contender: "go-micro 1, tcp", main: true},
+		{name: "go-micro 1, TCP", contender: "go-micro 1, tcp"},
 		{name: "go-micro 1, HTTP", contender: "go-micro 1, http"},
 		{name: "go-micro 1, gRPC", contender: "go-micro 1, grpc"},
-		{name: "go-micro 5, HTTP", contender: "go-micro 5, http", main: true},
+		{name: "go-micro 5, HTTP", contender: "go-micro 5, http"},
 		{name: "go-micro 6", missing: missingV6},
-		{name: "grpc-go, unary", contender: "grpc-go", main: true},
-		{name: "grpc-go, bidi stream", contender: "grpc-go bidi, 4 conns", main: true},
+		{name: "grpc-go, unary", contender: "grpc-go"},
+		{name: "grpc-go, bidi stream", contender: "grpc-go bidi, 4 conns"},
 		{name: "connect-go, HTTP/1.1", contender: "connect-go, HTTP/1.1"},
-		{name: "connect-go, h2c", contender: "connect-go, h2c", main: true},
-		{name: "kitex, mux", contender: "kitex, mux", main: true},
+		{name: "connect-go, h2c", contender: "connect-go, h2c"},
+		{name: "kitex, mux", contender: "kitex, mux"},
 		{name: "kitex, pool", contender: "kitex, pool"},
-		{name: "rpcx", contender: "rpcx", main: true},
+		{name: "rpcx", contender: "rpcx"},
 		{name: "rpcx, 4 connections", contender: "rpcx, 4 conns async"},
-		{name: "arpc", contender: "arpc", main: true},
+		{name: "arpc", contender: "arpc"},
 		{name: "arpc, 10 connections", contender: "arpc, 10 conns"},
 		{name: "arpc, async", contender: "arpc, async"},
-		{name: "drpc", contender: "drpc", main: true},
-		{name: "net/rpc", contender: "net/rpc", main: true},
-		{name: "nats.go, micro API", contender: "nats.go micro API, embedded", main: true},
-		{name: "fasthttp", contender: "fasthttp", main: true},
+		{name: "drpc", contender: "drpc"},
+		{name: "net/rpc", contender: "net/rpc"},
+		{name: "nats.go, micro API", contender: "nats.go micro API, embedded"},
+		{name: "fasthttp", contender: "fasthttp"},
 		{name: "hslam/rpc", missing: "the module proxy serves neither its list of versions nor 0.0.1, 0.0.2 or the latest"},
-		{name: "raw TCP echo", contender: "raw TCP echo", main: true},
-		{name: "bare Go mux", contender: "bare Go mux", main: true},
+		{name: "raw TCP echo", contender: "raw TCP echo"},
+		{name: "bare Go mux", contender: "bare Go mux"},
 	}
-	quick := []string{"sabir tcp", "grpc-go", "arpc", "net/rpc", "raw TCP echo", "bare Go mux"}
 	for i, e := range entries {
-		if o.callers != 100 {
-			entries[i].main = slices.Contains(quick, e.contender)
-		} else if e.contender == "go-micro 1, tcp" {
+		if o.callers == 100 && e.contender == "go-micro 1, tcp" {
 			entries[i].published = publishedTCP
 		}
 	}

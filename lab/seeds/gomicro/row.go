@@ -31,7 +31,6 @@ type entry struct {
 	contender string
 	published string
 	missing   string
-	main      bool // has part in quick runs
 }
 
 var programs = map[string]*bench.Program{calls: bench.Go(calls), gomicro: bench.Go(gomicro)}
@@ -53,7 +52,7 @@ func rows(groups ...group) []bench.Row {
 	var all []bench.Row
 	for _, g := range groups {
 		for _, e := range g.entries {
-			r := bench.Row{Name: e.name, Group: g.group, Published: e.published, FullOnly: !e.main, Missing: e.missing}
+			r := bench.Row{Name: e.name, Group: g.group, Published: e.published, Missing: e.missing}
 			if c, there := known[e.contender]; there {
 				c.fill(&r, g.order)
 			}

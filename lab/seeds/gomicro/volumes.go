@@ -5,7 +5,7 @@ import "github.com/sabir-go/sabir/lab/bench"
 // large is the echo of messages that are mostly copying.
 func large() bench.Table {
 	return bench.Table{
-		Name: "large", Title: "Messages of 1 MiB", Duration: duration, FullOnly: true,
+		Name: "large", Title: "Messages of 1 MiB", Duration: duration,
 		About: "One operation is a call that sends one field of 1 MiB over TCP and gets it back. Every reply is checked for its length and its mark, one " +
 			"in a thousand, and all while warming up, in every byte. The report has no such table. *Raw copy* sends back what comes while it " +
 			"comes; *raw TCP echo* when all of it is there.",
@@ -48,7 +48,7 @@ func largeGroups() []group {
 // streams is messages one way.
 func streams() bench.Table {
 	return bench.Table{
-		Name: "streams", Title: "Streams, messages of 1 KiB", Duration: duration, FullOnly: true,
+		Name: "streams", Title: "Streams, messages of 1 KiB", Duration: duration,
 		About: "One operation is a message of 1 KiB, sent one way over a stream that stays open. At its end the server says how many messages and bytes " +
 			"have come, which must be those that were sent. The report has no such table. *Raw TCP push* collects frames in 64 KiB buffers and " +
 			"has no flow control but TCP's.",

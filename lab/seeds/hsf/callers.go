@@ -26,7 +26,6 @@ type caller struct {
 	settings    string
 	ours, limit bool
 	connections int
-	fullOnly    bool
 	noPanic     bool              // its panics are its errors, or the end of its process
 	without     map[string]string // why it has not a codec
 }
@@ -51,15 +50,15 @@ const peersFrom = 4
 
 var callers = []caller{
 	{name: "Sabir", row: "sabir", program: goCalls, ours: true, connections: connections, settings: "tcp, sabir.Codecs, 5 connections (1 is its default)"},
-	{name: "Sabir, 1 connection", row: "sabir", program: goCalls, ours: true, connections: 1, settings: "tcp, sabir.Codecs", fullOnly: true},
+	{name: "Sabir, 1 connection", row: "sabir", program: goCalls, ours: true, connections: 1, settings: "tcp, sabir.Codecs"},
 	{name: "raw batched echo", row: "raw", program: goCalls, limit: true, connections: connections, settings: "lengths and numbers only, no codec; what waits is written in one go"},
-	{name: "raw batched echo, 1 connection", row: "raw", program: goCalls, limit: true, connections: 1, settings: "the same", fullOnly: true},
+	{name: "raw batched echo, 1 connection", row: "raw", program: goCalls, limit: true, connections: 1, settings: "the same"},
 	{name: "Apache Dubbo, Java", row: "dubbo", program: javaDubbo, module: "dubbo", connections: connections, settings: "Dubbo's protocol, 5 connections, 50 threads"},
 	{name: "dubbo-go", row: "dubbo-go", program: goCalls, module: "dubbo.apache.org/dubbo-go/v3", connections: connections, noPanic: true,
 		settings: "Dubbo's protocol, 5 connections (16 is its default)", without: map[string]string{"json": "its Dubbo protocol knows Hessian and Protocol Buffers only; its JSON is for Triple"}},
 	{name: "sofa-rpc-node", row: "bolt", program: nodeCalls, module: "sofa-rpc-node", connections: connections, noPanic: true,
 		settings: "Bolt, 5 clients with a connection each", without: map[string]string{"json": noJSONInBolt}},
-	{name: "dubbo-remoting", row: "dubbo", program: nodeCalls, module: "dubbo-remoting", connections: connections, noPanic: true, fullOnly: true,
+	{name: "dubbo-remoting", row: "dubbo", program: nodeCalls, module: "dubbo-remoting", connections: connections, noPanic: true,
 		settings: "Dubbo's protocol on sofa-rpc-node, 5 clients with a connection each", without: map[string]string{"json": noJSONInDubbo}},
 }
 

@@ -68,9 +68,7 @@ func callRows(group, codec, work, published string) []bench.Row {
 		if work == "panic" && c.noPanic {
 			continue
 		}
-		// Two machines of Java take seconds to start.
-		lesser := work == "panic" || c.program == javaDubbo && (codec == "json" || work == "noError")
-		r := bench.Row{Name: c.name, Group: group, Ours: c.ours, Limit: c.limit, Settings: c.settings, Module: c.module, FullOnly: c.fullOnly || lesser}
+		r := bench.Row{Name: c.name, Group: group, Ours: c.ours, Limit: c.limit, Settings: c.settings, Module: c.module}
 		if r.Missing = c.without[codec]; r.Missing == "" {
 			r.Needs, r.Open = []*bench.Program{c.program}, c.open(codec, work)
 		}

@@ -75,8 +75,7 @@ func coderRows(group string, coders []coder, work string) []bench.Row {
 	var rows []bench.Row
 	for _, c := range coders {
 		rows = append(rows, bench.Row{Name: c.name, Group: group, Ours: c.ours, Limit: c.limit, Settings: c.settings, Module: c.module,
-			FullOnly: c.program == javaCodecs,
-			Needs:    []*bench.Program{c.program},
+			Needs: []*bench.Program{c.program},
 			Open: func(ctx context.Context, _ *bench.Env) (bench.Runner, error) {
 				return bench.Children(ctx, bench.Child(c.program, child.Order{Role: "codec", Row: c.row, Work: work}, bench.Unpinned))
 			}})

@@ -59,6 +59,6 @@ func distributionTable() bench.Table {
 			rows[i].Published = ""
 		}
 	}
-	return bench.Table{Name: "distribution", Title: "Response times of ping", FullOnly: true, Columns: columns, Rows: rows, Duration: callsWhole, Quick: callsQuick,
+	return bench.Table{Name: "distribution", Title: "Response times of ping", Columns: columns, Rows: rows, Duration: callsWhole, Quick: callsQuick,
 		About: "The shares of calls by their response time, as the report prints them; the first five buckets are 0 ~ 5 ms there. One operation is a call of ping." + method}
 }

@@ -65,7 +65,6 @@ func siteRows(connections int, published string) []bench.Row {
 	for _, s := range sites {
 		r := bench.Row{Name: s.name, Group: fmt.Sprintf("%d connections", connections), Ours: s.ours, Limit: s.limit, Settings: s.settings,
 			Needs: []*bench.Program{s.program, loader, wrk}, Open: s.open(connections)}
-		r.FullOnly = connections == 100
 		if s.program.Language == "Node" {
 			r.Published = published
 		}

@@ -48,9 +48,9 @@ func updateUser() bench.Table {
 			"does less." + method,
 		Columns: requestColumns, Duration: second, Quick: second, Why: map[string]string{autocannonGroup: whyAutocannon},
 		Rows: slices.Concat(
-			load{ask.UpdateUser, autocannon, 10}.rows(autocannonGroup, whoever, "Sabir", "Go epoll", "http-node", "fastify", "express", "hono", "net/http", "fasthttp"),
-			load{ask.UpdateUser, wrk, 1}.rows("wrk", whoCanRun, "Sabir", "Go epoll", "http-node", "net/http", "fasthttp", "huma"),
-			load{ask.UpdateUser, wrk, 10}.rows(pipelinedGroup, leadingOrOurs, "Sabir", "Go epoll", "fasthttp"),
+			load{ask.UpdateUser, autocannon, 10}.rows(autocannonGroup, whoever),
+			load{ask.UpdateUser, wrk, 1}.rows("wrk", whoCanRun),
+			load{ask.UpdateUser, wrk, 10}.rows(pipelinedGroup, leadingOrOurs),
 		)}
 }
 
@@ -63,8 +63,8 @@ func hello() bench.Table {
 				"Where there is a body to read and to check, as in the table before, that is the smaller part, and the order is another."},
 		Rows: slices.Concat(
 			load{ask.Hello, autocannon, 10}.rows(autocannonGroup, engines),
-			load{ask.Hello, wrk, 1}.rows("wrk", leading, "Sabir", "Go epoll", "http-node", "net/http", "fasthttp"),
-			load{ask.Hello, wrk, 10}.rows(pipelinedGroup, leading),
+			load{ask.Hello, wrk, 1}.rows("wrk", leadingEngines),
+			load{ask.Hello, wrk, 10}.rows(pipelinedGroup, leadingEngines),
 		)}
 }
 
@@ -74,17 +74,18 @@ func whoCanRun(c contender) bool { return c.missing == "" }
 func engines(c contender) bool   { return !c.codecOnly }
 func leading(c contender) bool   { return c.missing == "" && !c.lesser }
 
+func leadingEngines(c contender) bool { return engines(c) && leading(c) }
+
 func leadingOrOurs(c contender) bool { return c.ours || leading(c) }
 
-// rows of a group: of the contenders that have a part in it; quick are those that have one in quick runs.
-func (l load) rows(group string, part func(contender) bool, quick ...string) []bench.Row {
+// rows of a group: of the contenders that have a part in it.
+func (l load) rows(group string, part func(contender) bool) []bench.Row {
 	var rows []bench.Row
 	for _, c := range contenders {
 		if !part(c) {
 			continue
 		}
 		r := c.row(group)
-		r.FullOnly = !slices.Contains(quick, c.name)
 		if l.action == ask.UpdateUser && l.tool.kind == ask.Autocannon {
 			r.Published = c.published
 		}

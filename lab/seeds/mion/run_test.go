@@ -74,7 +74,7 @@ func measure(t *testing.T, p bench.Plan, rows []bench.Row) map[string]bench.RowR
 	return all
 }
 
-var twoRounds = bench.Plan{Rounds: 2, Duration: time.Second, Timeout: time.Minute}
+var twoRounds = bench.Plan{Rounds: 2, Duration: time.Second, Warm: time.Millisecond, Timeout: time.Minute}
 
 func TestAServerThatFailsIsOutWithItsReasonAndOthersGoOn(t *testing.T) {
 	rows := measure(t, twoRounds, underTool(scripted(t, ""), fakes(t, fakeCrash, fakeWrong, fakeLenient, fakeMidCrash, fakeGood)...))

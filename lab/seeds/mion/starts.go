@@ -27,23 +27,22 @@ func coldStart() bench.Table {
 			manyRoutes: "Sabir finds out at the start what each route takes from path, query and body, which is two fifths of the time; net/http " +
 				"keeps a pattern and a function.",
 		}}
-	quick := []string{"Sabir", "Go epoll", "http-node", "fastify", "express", "net/http", "huma"}
 	for _, c := range contenders {
 		if c.missing == "" && !c.codecOnly {
-			t.Rows = append(t.Rows, c.coldRow(twoRoutes, !slices.Contains(quick, c.name)))
+			t.Rows = append(t.Rows, c.coldRow(twoRoutes))
 		}
 	}
 	for _, c := range contenders {
 		if slices.Contains([]string{"Sabir", "net/http", "huma"}, c.name) {
-			t.Rows = append(t.Rows, c.coldRow(manyRoutes, c.name == "huma", "5000"))
+			t.Rows = append(t.Rows, c.coldRow(manyRoutes, "5000"))
 		}
 	}
 	return t
 }
 
-func (c contender) coldRow(group string, fullOnly bool, arguments ...string) bench.Row {
+func (c contender) coldRow(group string, arguments ...string) bench.Row {
 	r := c.row(group)
-	r.Cold, r.FullOnly = true, fullOnly
+	r.Cold = true
 	r.Needs = []*bench.Program{c.program, loader}
 	r.Open = c.byLoader(ask.ColdStart, 1, arguments...)
 	return r
@@ -53,7 +52,7 @@ func (c contender) coldRow(group string, fullOnly bool, arguments ...string) ben
 const idleOnes = 10_000
 
 func idleConnections() bench.Table {
-	t := bench.Table{Name: "idle-connections", Title: "10,000 idle connections", FullOnly: true,
+	t := bench.Table{Name: "idle-connections", Title: "10,000 idle connections",
 		About: "The resident memory of a server that is started anew for each measurement, before and while 10,000 connections are open. Each was " +
 			"answered once and then does nothing. The connections themselves are the system's, not the process's, and are not counted.",
 		Columns: []bench.Column{

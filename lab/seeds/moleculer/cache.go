@@ -26,7 +26,7 @@ func cachers() bench.Table {
 		{job{group: "no cacher", work: "cache none"}, "1 180 739/s, 846 ns", "", "", plainCall},
 		{job{group: "memory", work: "cache memory"}, "611 911/s, 1 µs", "cache: true", "policy.Cached{Cache: &policy.Cache{}}", mapLookUp},
 		{job{group: "memory, keys filter", work: "cache keys"}, "893 071/s, 1 µs", `keys: ["id"]`, `policy.Cached{Keys: []string{"id"}}`, mapLookUp},
-		{job{group: "memory for 1000 answers, keys filter", work: "cache lru", fullOnly: true}, "", "MemoryLRU, max: 1000",
+		{job{group: "memory for 1000 answers, keys filter", work: "cache lru"}, "", "MemoryLRU, max: 1000",
 			"policy.Cache{MaxEntries: 1000}", mapLookUp},
 		{job{group: "Redis, keys filter", work: "cache redis", broker: brokers.Redis}, "", "ioredis", "policy/rediscache", rawRedis},
 	} {
@@ -104,7 +104,7 @@ func cacheCloning() bench.Table {
 	alone := func(j job, published string) bench.Row {
 		j.work += ", alone"
 		r := j.row("Moleculer, the cacher alone", "moleculer", inNode)
-		r.Module, r.Published, r.Settings, r.FullOnly = "moleculer", published, "cacher.get, no call", true
+		r.Module, r.Published, r.Settings = "moleculer", published, "cacher.get, no call"
 		return r
 	}
 	return bench.Table{Name: "cache-cloning", Title: "Cloning in memory",

@@ -36,17 +36,16 @@ func localColumns(operations string) []bench.Column {
 
 // job is the work of one group, for whoever does it.
 type job struct {
-	group    string
-	work     string       // as the programs call it
-	size     int          // what it counts, such as middlewares
-	extra    any          // what it knows besides
-	broker   brokers.Kind // what it needs; "" for nothing
-	fullOnly bool
+	group  string
+	work   string       // as the programs call it
+	size   int          // what it counts, such as middlewares
+	extra  any          // what it knows besides
+	broker brokers.Kind // what it needs; "" for nothing
 }
 
 // row is the work done by a contender, which a program calls by key.
 func (j job) row(name, key string, program *bench.Program) bench.Row {
-	return bench.Row{Name: name, Group: j.group, FullOnly: j.fullOnly, Needs: []*bench.Program{program},
+	return bench.Row{Name: name, Group: j.group, Needs: []*bench.Program{program},
 		Open: func(ctx context.Context, e *bench.Env) (bench.Runner, error) { return j.open(ctx, e, key, program) }}
 }
 

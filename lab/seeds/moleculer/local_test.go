@@ -25,7 +25,7 @@ func TestPeersOfNodeAnswerRight(t *testing.T) {
 	for _, tool := range []string{"npm", "redis-server"} {
 		brokers.Program(t, tool, tool)
 	}
-	plan := bench.Plan{Rounds: 1, Duration: 5 * time.Millisecond, Fixed: true, Quick: true, Timeout: time.Minute}
+	plan := bench.Plan{Rounds: 1, Duration: 5 * time.Millisecond, Fixed: true, Quick: true, Warm: 5 * time.Millisecond, Timeout: time.Minute}
 	for _, table := range slices.Concat(localTables(), middlewareTables(), telemetryTables(), cacheTables(), validatorTables(), eventTables()) {
 		t.Run(table.Name, func(t *testing.T) {
 			t.Parallel()

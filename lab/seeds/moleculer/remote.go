@@ -24,9 +24,6 @@ const manyCallers = 100
 // How long one measurement of these tables takes in a quick run; in a whole one it is as the plan has it.
 const remoteQuick = 100 * time.Millisecond
 
-// warmAgain is the warm-up of a peer of Node that has worked for another row before.
-const warmAgain = 500 * time.Millisecond
-
 // way is the transport over which two nodes meet.
 type way struct {
 	name   string       // for the reader
@@ -104,9 +101,6 @@ func (r remote) in(group string, callers int, all *shared) bench.Row {
 	row.Group, row.Needs = group, []*bench.Program{r.program}
 	if callers != 1 {
 		row.Published = ""
-		if r.program == remoteNode {
-			row.Warm = warmAgain
-		}
 	}
 	key := fmt.Sprintf("%s %s %t", r.key, r.over.name, r.tracking)
 	row.Open = func(ctx context.Context, e *bench.Env) (bench.Runner, error) {
@@ -255,7 +249,6 @@ func transporters() bench.Table {
 			}
 			for _, c := range contenders {
 				row := c.in(group, callers, all)
-				row.FullOnly = t.over == amqp || callers != 1 && t.over != nats && t.over != tcp
 				rows = append(rows, row)
 			}
 		}

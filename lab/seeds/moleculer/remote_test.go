@@ -19,16 +19,13 @@ func TestPeersOfNodeAnswerRightFromAnotherNode(t *testing.T) {
 	for _, tool := range []string{"npm", "redis-server", "rabbitmq-server"} {
 		brokers.Program(t, tool, tool)
 	}
-	plan := bench.Plan{Rounds: 1, Duration: 20 * time.Millisecond, Fixed: true, Timeout: time.Minute}
+	plan := bench.Plan{Rounds: 1, Duration: 20 * time.Millisecond, Fixed: true, Warm: time.Millisecond, Timeout: time.Minute}
 	for _, table := range append(remoteTables(), serializerTables()...) {
 		t.Run(table.Name, func(t *testing.T) {
 			t.Parallel()
 			table.Rows = slices.DeleteFunc(table.Rows, func(r bench.Row) bool {
 				return !slices.Contains(r.Needs, remoteNode) && !slices.Contains(r.Needs, serializersNode)
 			})
-			for i := range table.Rows {
-				table.Rows[i].Warm = time.Millisecond
-			}
 			results := plan.Run(t.Context(), []bench.Seed{{Tables: []bench.Table{table}}}, logged{t}, func(*bench.Results) {})
 			for _, r := range results.Seeds[0].Tables[0].Rows {
 				if r.Failure != "" || len(r.Rounds) != 1 || r.Rounds[0].Figures["rate"] <= 0 {

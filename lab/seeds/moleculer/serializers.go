@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/sabir-go/sabir/lab/bench"
@@ -25,7 +24,6 @@ var (
 const (
 	serializersDuration = 50 * time.Millisecond
 	serializersQuick    = 10 * time.Millisecond
-	serializersWarm     = 150 * time.Millisecond
 )
 
 // serializer is a contender in all groups.
@@ -38,11 +36,10 @@ type serializer struct {
 // serializerContenders returns the contenders in the order of the rows.
 func serializerContenders() []serializer {
 	node := func(name, module, settings string, published map[string]string) serializer {
-		return serializer{bench.Row{Name: "Moleculer, " + name, Module: module, Settings: settings, Needs: []*bench.Program{serializersNode},
-			Warm: serializersWarm}, name, published}
+		return serializer{bench.Row{Name: "Moleculer, " + name, Module: module, Settings: settings, Needs: []*bench.Program{serializersNode}}, name, published}
 	}
-	ours := func(key, settings string, fullOnly bool) serializer {
-		return serializer{bench.Row{Name: "Sabir, " + key, Ours: true, Settings: settings, Needs: []*bench.Program{serializersGo}, FullOnly: fullOnly}, key, nil}
+	ours := func(key, settings string) serializer {
+		return serializer{bench.Row{Name: "Sabir, " + key, Ours: true, Settings: settings, Needs: []*bench.Program{serializersGo}}, key, nil}
 	}
 	const inside, theirs = "data and meta as JSON inside", "data and meta as JSON inside, bytes as Moleculer's"
 	return []serializer{
@@ -58,17 +55,14 @@ func serializerContenders() []serializer {
 			"10 kB": "14 284/s, 70 µs, 12 699 B", "50 kB": "3 401/s, 294 µs, 61 472 B", "100 kB": "1 752/s, 570 µs, 122 849 B", "1 MB": "156/s, 6 ms, 1 227 635 B"}),
 		node("CBOR", "cbor-x", "", nil),
 		node("Notepack", "notepack.io", "", nil),
-		ours("native", "", false), ours("json", "", false), ours("avro", "the schema's fingerprint ahead", false), ours("msgpack", "", false),
-		ours("protobuf", "", false), ours("thrift", "binary protocol", false), ours("cbor", "", false),
-		ours("native, any", "data without a Go type", true), ours("json, any", "data without a Go type", true),
-		ours("avro, JSON inside", theirs+", with the schema's fingerprint ahead", true),
-		ours("protobuf, JSON inside", theirs, true), ours("thrift, JSON inside", theirs, true),
+		ours("native", ""), ours("json", ""), ours("avro", "the schema's fingerprint ahead"), ours("msgpack", ""),
+		ours("protobuf", ""), ours("thrift", "binary protocol"), ours("cbor", ""),
+		ours("native, any", "data without a Go type"), ours("json, any", "data without a Go type"),
+		ours("avro, JSON inside", theirs+", with the schema's fingerprint ahead"),
+		ours("protobuf, JSON inside", theirs), ours("thrift, JSON inside", theirs),
 		{bench.Row{Name: "Copy of the packet's JSON", Limit: true, Needs: []*bench.Program{serializersGo}}, "copy", nil},
 	}
 }
-
-// inQuickRuns are the sizes that are measured in quick runs too.
-var inQuickRuns = []string{"10 B", "1 kB", "100 kB"}
 
 func serializerTables() []bench.Table {
 	var rows []bench.Row
@@ -77,7 +71,6 @@ func serializerTables() []bench.Table {
 		for _, direction := range []string{"serialize", "deserialize"} {
 			for _, s := range serializerContenders() {
 				row := s.in(direction, size, all)
-				row.FullOnly = row.FullOnly || !slices.Contains(inQuickRuns, size)
 				rows = append(rows, row)
 			}
 		}
