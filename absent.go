@@ -297,7 +297,7 @@ func (a *remoteAction) offered(o *callOptions) endpoint {
 		}
 		return a
 	}
-	e := t.actions[a.action.Name]
+	e := usual(t.actions[a.action.Name])
 	if other, isRemote := e.(*remoteAction); e == nil || isRemote && len(other.providers.Load().nodes) == 0 {
 		return nil
 	}

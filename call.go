@@ -77,6 +77,9 @@ func (n *Node) endpointFor(e endpoint, action string, o *callOptions) (endpoint,
 		}
 		return n.remoteByName(action, o)
 	}
+	if s, split := e.(*splitName); split {
+		return s.pick(o.key), nil
+	}
 	return e, nil
 }
 

@@ -110,7 +110,7 @@ func (n *Node) noSuchAction(c dependency) string {
 
 // offersOf lists the nodes that offer an action.
 func offersOf(e endpoint) (list []provider) {
-	a, remote := e.(*remoteAction)
+	a, remote := usual(e).(*remoteAction)
 	if !remote {
 		return []provider{{id: e.info().Node}}
 	}

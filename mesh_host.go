@@ -39,7 +39,8 @@ func (h meshHost) Waiting() (list []membership.Waiting) {
 	return list
 }
 
-func (h meshHost) Drained() bool { return h.node.drained.Load() }
+// Decisions lists those of operators that this node knows.
+func (h meshHost) Decisions() []membership.Decision { return h.node.decisions.Load().All() }
 
 // mayOffer measures what a service of this node adds to what the node offers. Its error is of a service that the other nodes would not
 // take: it would make the whole node invisible to them. A node without a cluster, or that offers nothing, has no limits.

@@ -50,10 +50,11 @@ type Node struct {
 	joins       []mesh.Config
 	joinCluster func(context.Context, *Node, mesh.Config) error // of the last Join
 	balances    []balance
-	shares      bool                      // see PreferLocal
-	outlier     outlier.Settings          // see cluster.Outlier
-	health      atomic.Uint64             // counts the changes of which nodes are well
-	drained     atomic.Bool               // see Drain
+	shares      bool                                 // see PreferLocal
+	outlier     outlier.Settings                     // see cluster.Outlier
+	health      atomic.Uint64                        // counts the changes of which nodes are well
+	decisions   atomic.Pointer[membership.Decisions] // of operators, for the whole cluster; replaced under deciding
+	deciding    sync.Mutex
 	mesh        atomic.Pointer[mesh.Mesh] // nil outside a cluster, and until the node joins one
 
 	remoteNames   *recent.Cache[string, *remoteAction]      // of names that are in no table

@@ -2,6 +2,7 @@ package sabir
 
 import (
 	"context"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -28,7 +29,7 @@ func (n *Node) Info() introspect.Node {
 	since := n.started
 	n.tableLock.Unlock()
 	info := introspect.Node{ID: n.id, State: n.State().String(), Since: since, Codecs: n.acceptedFormats(), Host: hostname(), PID: processID,
-		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Services: len(t.byFull), Actions: actions, AdminAddr: n.AdminAddr(), Drained: n.drained.Load()}
+		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Services: len(t.byFull), Actions: actions, AdminAddr: n.AdminAddr(), Drained: n.decisions.Load().Drained(n.id)}
 	used := n.memory.Usage()
 	info.Memory = &introspect.Memory{Waiting: used.Bytes, Streams: used.Streams, Limit: used.Limit, Refused: used.Refused, Ended: used.Ended}
 	if m := n.mesh.Load(); m != nil {
@@ -37,6 +38,9 @@ func (n *Node) Info() introspect.Node {
 		info.Load, info.Refused.Forged = loadInfo(m.Load()), m.Forged()
 	}
 	info.Refused.HTTPHeads = n.refusedHeads()
+	if routes := n.routes(); len(routes) > 0 {
+		info.Routes = routes
+	}
 	return info
 }
 
@@ -45,10 +49,10 @@ func (n *Node) Nodes() []introspect.Node {
 	list := []introspect.Node{n.Info()}
 	leftOut := n.leftOut()
 	if m := n.mesh.Load(); m != nil {
-		view := n.table.Load().view
+		decided := n.decisions.Load()
 		for _, other := range m.Nodes() {
 			info := remoteNodeInfo(other)
-			info.Drained = view.Drained(other.ID)
+			info.Drained = decided.Drained(other.ID)
 			list = append(list, info)
 		}
 	}
@@ -103,11 +107,13 @@ func newNodeService(n *Node) *Service {
 	Handle(s, "drain", func(context.Context, Empty) (introspect.Node, error) {
 		n.Drain()
 		return n.Info(), nil
-	}, Doc("has calls and events go to other nodes where there are some, until the node is undrained or starts anew"), ClusterOnly(), Idempotent())
+	}, Doc("has calls and events go to other nodes where there are some, until the node is undrained"), ClusterOnly(), Idempotent())
 	Handle(s, "undrain", func(context.Context, Empty) (introspect.Node, error) {
 		n.Undrain()
 		return n.Info(), nil
 	}, Doc("has calls and events come again to the node"), ClusterOnly(), Idempotent())
+	Handle(s, "route", func(_ context.Context, in stdjson.RawMessage) (stdjson.RawMessage, error) { return n.route(in) }, // types of its own take 80 KB of the program
+		Doc("sets how the calls of a name are shared out in the whole cluster; without shares ends that, without a name lists what is set"), ClusterOnly(), Idempotent())
 	Handle(s, "emit", func(ctx context.Context, in introspect.EmitRequest) (Empty, error) {
 		if in.Broadcast {
 			return Empty{}, Broadcast(ctx, n, in.Event, in.Payload)

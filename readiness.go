@@ -130,7 +130,7 @@ func (n *Node) checkReadiness(ctx context.Context) ([]introspect.Check, error) {
 		return nil, n.notReady("the node is "+state.String(), nil)
 	}
 	list := n.readiness.results(ctx, n)
-	if n.drained.Load() {
+	if n.decisions.Load().Drained(n.id) {
 		return list, n.notReady("the node is drained", nil)
 	}
 	var names, texts []string

@@ -54,6 +54,7 @@ type choice struct {
 	version    uint64 // of Node.health
 	nodes      []provider
 	candidates []*membership.Candidate
+	shared     *sharedOut // nil where calls are not shared out by a route
 }
 
 func newProviders(nodes []provider, own local) *providers {
@@ -87,7 +88,8 @@ func (p *providers) known(one *provider) *outlier.Record {
 }
 
 // choose returns the present choice. It is made anew after a change only.
-func (p *providers) choose(n *Node) *choice {
+func (p *providers) choose(a *remoteAction) *choice {
+	n := a.op.node
 	version := n.health.Load() // before the states: a change meanwhile makes the next call choose again
 	if c := p.well.Load(); c != nil && c.version == version {
 		return c
@@ -104,7 +106,10 @@ func (p *providers) choose(n *Node) *choice {
 	if len(nodes) == 0 {
 		nodes = p.nodes
 	}
-	c := &choice{version, nodes, candidatesOf(nodes)}
+	c := &choice{version: version, nodes: nodes, candidates: candidatesOf(nodes)}
+	if a.kind == wire.CallRoute && len(nodes) > 1 {
+		c.shared = c.shareOut(n.decisions.Load().Shares(a.action.Name, withoutVersion(a.action.Name)))
+	}
 	p.well.Store(c)
 	return c
 }
@@ -179,9 +184,10 @@ func (a *remoteAction) pick(o *callOptions, v *avoided) (provider, error) {
 	case len(all.nodes) == 1 && !v.strict:
 		return all.nodes[0], nil
 	}
-	well := all.choose(a.op.node)
+	well := all.choose(a)
 	if v.none() {
-		p := well.nodes[slices.Index(well.candidates, a.balancer.Pick(well.candidates, o.key))]
+		among := well.share(o.key)
+		p := among.nodes[slices.Index(among.candidates, a.balancer.Pick(among.candidates, o.key))]
 		if p.record.OnTrial() {
 			p.onTrial = p.record.Claim()
 			if p.onTrial && p.reachable() {

@@ -153,6 +153,7 @@ func (n *Node) rebuild(cluster *membership.View) {
 	n.tableLock.Lock()
 	defer n.tableLock.Unlock()
 	n.clusterView = cluster
+	n.learn(cluster)
 	n.rebuildTables()
 }
 
@@ -163,7 +164,7 @@ func (n *Node) rebuildTables() {
 	n.events.follow(view)
 	old := n.table.Load()
 	n.setTable(n.newTable(old.byFull, view, old))
-	n.health.Add(1) // since a node may have been drained: calls choose anew
+	n.health.Add(1) // since an operator may have decided something: calls choose anew
 }
 
 // setTable replaces the table. The bound names must get their new endpoints first: a caller that finds a service in the
@@ -230,6 +231,7 @@ func (n *Node) newTable(all map[string]*published, view *membership.View, old *r
 		}
 	}
 	n.rememberAbsent(t, old)
+	n.splitNames(t)
 	return t
 }
 

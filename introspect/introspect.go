@@ -50,9 +50,25 @@ type Node struct {
 
 	Drained bool `json:"drained,omitempty"` // calls and events go to other nodes where there are some, see sabir.Node.Drain
 
+	Routes []Route `json:"routes,omitempty"` // how calls are shared out, as this node knows it. $node.info has it, and the node that is asked for $node.nodes of itself
+
 	// As the node that was asked sees it by its own calls; empty for itself.
 	Silent  bool      `json:"silent,omitempty"`  // it answers nothing for the moment: calls prefer others
 	LeftOut []LeftOut `json:"leftOut,omitempty"` // actions of it that get no calls for a while
+}
+
+// Route says how the calls of a name are shared out in the whole cluster: the input of $node.route, which answers with the list of all that are
+// set. Call it with sabir.CallJSON. Without shares the name's route ends, and without a name nothing changes.
+type Route struct {
+	Name   string  `json:"name"`             // of an action, or a pattern: "users.get", "users.*"
+	Shares []Share `json:"shares,omitempty"` // 100 % together at most; the rest goes where it would go without
+}
+
+// Share is a part of the calls, and where it goes: "v2", a version of the service, for calls of the name without a version; "node=a", a node; or
+// "track=canary", the nodes with that label. A route has shares of versions, or of nodes.
+type Share struct {
+	To      string  `json:"to"`
+	Percent float64 `json:"percent"`
 }
 
 // Check is the last result of a check of readiness; see sabir.Ready.

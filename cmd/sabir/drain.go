@@ -28,8 +28,8 @@ func (c *cli) drainCommand() *cobra.Command {
 streams and events to nodes that offer the same, and GET /ready answers 503, so that
 load balancers do so too. What is in flight ends as usual. Use it before you stop a
 node, or look into it. Calls of what no other node offers still come; the command
-names those services. Broadcasts, consumers of channels and processes go on. A node
-that starts anew is not drained.`,
+names those services. Broadcasts, consumers of channels and processes go on. The
+other nodes keep it: one of this name that starts anew is drained too, until undrain.`,
 		Example: `  sabir drain node-3 --join tcp://:7700
   SABIR_JOIN=tcp://:7700 sabir drain node-3 --json | jq .inFlight`,
 		Args:              takes(1, 1, "a node: sabir nodes lists them"),

@@ -167,7 +167,8 @@ func (c *cli) nodesCommand() *cobra.Command {
 how much waits in them for something slow, how far away they are, what they offer,
 and the process each runs in. A node to which others send no calls of an action for
 a while, because it answers them worse than the rest, is shown as sick; one that
-misses what it needs, such as a database, as not ready, with what it is. A node of
+misses what it needs, such as a database, as not ready, with what it is. How calls are
+shared out (sabir route) comes last. A node of
 another framework, which a bridge speaks with, has that framework for an address.
 REFUSED counts packets that no holder of the cluster key made, and HTTP requests
 whose form may be read in two ways. With --join every node is asked itself, and the
@@ -190,11 +191,26 @@ tells more: labels, host, version of Go.`,
 			}
 			list = slices.DeleteFunc(list, func(s surveyed) bool { return s.ClientOnly && !all })
 			show(c, list, nodeHeader, nodeRow, "there is no node but client-only ones")
+			for _, r := range routesOf(list) {
+				if !c.json {
+					fmt.Fprintf(c.stdout, "calls of %s: %s\n", printable(r.Name), printable(sharesText(r)))
+				}
+			}
 			return nil
 		},
 	}
 	command.Flags().BoolVar(&all, "all", false, "list client-only nodes too")
 	return command
+}
+
+// routesOf is how calls are shared out, as the first node that reports it knows it.
+func routesOf(list []surveyed) []introspect.Route {
+	for _, s := range list {
+		if s.Routes != nil {
+			return s.Routes
+		}
+	}
+	return nil
 }
 
 // probesOfList is the number of times that nodes are asked: the first call on a link costs more than those that follow.

@@ -91,7 +91,7 @@ HTTP (--url), or joins a cluster as a client-only node and talks to all of its n
 	flags.BoolVar(&c.json, "json", false, "write JSON for programs, errors too (to stderr)")
 	root.AddGroup(&cobra.Group{ID: groupTry, Title: "Try it:"}, &cobra.Group{ID: groupUse, Title: "Talk to a node or a cluster:"},
 		&cobra.Group{ID: groupMake, Title: "Make and measure:"})
-	root.AddCommand(c.demoCommand(), c.callCommand(), c.emitCommand(), c.actionsCommand(), c.servicesCommand(), c.nodesCommand(), c.checkCommand(), c.drainCommand(), c.undrainCommand(), c.channelsCommand(), c.processesCommand(), c.topCommand(), c.mcpCommand(),
+	root.AddCommand(c.demoCommand(), c.callCommand(), c.emitCommand(), c.actionsCommand(), c.servicesCommand(), c.nodesCommand(), c.checkCommand(), c.drainCommand(), c.undrainCommand(), c.routeCommand(), c.channelsCommand(), c.processesCommand(), c.topCommand(), c.mcpCommand(),
 		c.newCommand(), c.genCommand(), c.configCommand(), c.benchCommand(), c.codecsCommand(), c.versionCommand())
 	for _, command := range root.Commands() {
 		command.DisableFlagsInUseLine = true

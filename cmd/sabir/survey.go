@@ -158,7 +158,7 @@ func (g *clusterClient) probe(ctx context.Context, s *surveyed, times int) {
 			s.RTT = took
 		}
 		s.State, s.Load, s.Refused, s.Memory, s.Drained = info.State, info.Load, info.Refused, info.Memory, info.Drained
-		s.NotReady, s.Checks, s.AdminAddr = info.NotReady, info.Checks, info.AdminAddr
+		s.NotReady, s.Checks, s.AdminAddr, s.Routes = info.NotReady, info.Checks, info.AdminAddr, info.Routes
 		s.Load.InFlight = max(0, info.Load.InFlight-1) // without the question itself
 	}
 	s.sees, _ = sabir.Call[[]introspect.Node](ctx, g.node, "$node.nodes", sabir.Empty{}, sabir.ToNode(s.ID)) // or nothing

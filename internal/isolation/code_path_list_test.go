@@ -65,6 +65,8 @@ var codePaths = map[string]codePath{
 	"cmd/sabir.checkJSON":                       {fixed: "the command line's own process, which ends with the command"},
 	"cmd/sabir.cli.compareCodecs":               {fixed: "the command line's own process, which ends with the command"},
 	"cmd/sabir.writeDescription":                {fixed: "the command line's own process, which ends with the command"},
+	"cmd/sabir.cli.askRoute":                    {fixed: "the command line's own process, which ends with the command"},
+	"sabir.Node.route":                          {fixed: "types of package introspect"},
 	"cmd/sabir.cli.describeOn":                  {fixed: "the command line's own process, which ends with the command"},
 	"cmd/sabir.cli.emitCommand":                 {fixed: "the command line's own process, which ends with the command"},
 	"cmd/sabir.codecMeasure.check":              {fixed: "the command line's own process, which ends with the command"},

@@ -18,10 +18,11 @@ type Catalog struct {
 	Version  uint64    `json:"version"`            // grows with each change in one run of the node
 	Services []Service `json:"services,omitempty"`
 	Waiting  []Waiting `json:"waiting,omitempty"` // services that have not started: nobody can call them
-	Drained  bool      `json:"drained,omitempty"` // calls and events that can go to other nodes shall
+
+	Decisions []Decision `json:"decisions,omitempty"` // of operators, that the node knows: those of other nodes and of names too
 
 	// Of a difference, see Since: the version that it is to, and the services of that which are not offered any more. Services has those
-	// that came or changed; Waiting and Drained are as they are now. A whole catalog has neither.
+	// that came or changed; Waiting and Decisions are as they are now. A whole catalog has neither.
 	Base uint64       `json:"base,omitempty"`
 	Gone []ServiceKey `json:"gone,omitempty"`
 
@@ -125,6 +126,14 @@ func (c *Catalog) Check() error {
 	}
 	if len(c.Gone) > MaxServices {
 		return fmt.Errorf("%d services are gone; %d is the limit", len(c.Gone), MaxServices)
+	}
+	if len(c.Decisions) > MaxDecisions {
+		return fmt.Errorf("%d decisions of operators; %d is the limit", len(c.Decisions), MaxDecisions)
+	}
+	for i := range c.Decisions {
+		if err := c.Decisions[i].Check(); err != nil {
+			return err
+		}
 	}
 	services := make(map[ServiceKey]bool, len(c.Services))
 	names := make(map[string]bool, taken.Actions)

@@ -89,15 +89,6 @@ func (v *View) Waiting(node string) []Waiting {
 	return nil
 }
 
-// Drained reports whether calls of a node's actions shall go to other nodes. It is false for an unknown node.
-func (v *View) Drained(node string) bool {
-	if v == nil {
-		return false
-	}
-	c := v.catalogs[node]
-	return c != nil && c.Drained
-}
-
 // Action lists the nodes that offer an action, given its full name, by node; nil for none.
 func (v *View) Action(full string) []Offer { return v.actions[full] }
 

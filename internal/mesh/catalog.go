@@ -17,7 +17,7 @@ func (m *Mesh) offered() membership.Catalog {
 	if m.config.ClientOnly {
 		c.Services = watched(m.host.Services())
 	} else {
-		c.Services, c.Waiting, c.Drained = m.host.Services(), m.host.Waiting(), m.host.Drained()
+		c.Services, c.Waiting, c.Decisions = m.host.Services(), m.host.Waiting(), m.host.Decisions()
 	}
 	return c
 }

@@ -22,8 +22,8 @@ type Host interface {
 	Services() []membership.Service
 	// Waiting lists the services of the node that wait for others before they start.
 	Waiting() []membership.Waiting
-	// Drained reports whether calls of the node's actions shall go to other nodes.
-	Drained() bool
+	// Decisions lists those of operators that the node knows.
+	Decisions() []membership.Decision
 	// Rebuild makes the tables that calls go by anew, after a change of what other nodes offer.
 	Rebuild(view *membership.View)
 	// Members asks another node, which this one is linked with, for the nodes that it knows.

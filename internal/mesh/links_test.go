@@ -28,8 +28,8 @@ func (h *host) Rebuild(*membership.View) {
 		h.rebuild()
 	}
 }
-func (host) Waiting() []membership.Waiting { return nil }
-func (host) Drained() bool                 { return false }
+func (host) Waiting() []membership.Waiting    { return nil }
+func (host) Decisions() []membership.Decision { return nil }
 func (host) Members(context.Context, string) ([]membership.Member, error) {
 	return nil, errors.New("not asked")
 }

@@ -24,6 +24,8 @@ type look struct {
 	Total   point           `json:"total"`
 	Rated   bool            `json:"rated"`          // there was a look before, so there are rates
 	More    int             `json:"more,omitempty"` // actions that are left out
+
+	Routes []introspect.Route `json:"routes,omitempty"` // how calls are shared out
 }
 
 type nodeFigures struct {
@@ -48,6 +50,7 @@ type nodeFigures struct {
 	Telemetry  string    `json:"telemetry,omitempty"` // why there are no rates; "" where there are
 	Silent     bool      `json:"silent,omitempty"`    // it answers nothing for the moment
 	Sick       []string  `json:"sick,omitempty"`      // actions of which others send it no calls for a while: which, why, and who
+	Drained    bool      `json:"drained,omitempty"`   // calls go to other nodes where there are some
 	NotReady   string    `json:"notReady,omitempty"`  // why calls should rather go elsewhere
 	Checks     []check   `json:"checks,omitempty"`    // of readiness
 }
@@ -133,7 +136,7 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 	if len(o.window) > 0 {
 		last, early = o.window[len(o.window)-1], o.window[0]
 	}
-	l := look{At: time.Now().UnixMilli(), Nodes: []nodeFigures{}, Links: o.links}
+	l := look{At: time.Now().UnixMilli(), Nodes: []nodeFigures{}, Links: o.links, Routes: o.node.Info().Routes}
 	sums := make(map[string]*sum)
 	for _, id := range slices.Sorted(maps.Keys(reported)) {
 		before, ago := last[id], early[id]
@@ -178,7 +181,7 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 func figuresOf(info introspect.Node, self string, now, before stats, why string) nodeFigures {
 	f := nodeFigures{ID: info.ID, Self: info.ID == self, State: info.State, ClientOnly: info.ClientOnly, Zone: info.Zone, Addr: info.Addr, Host: info.Host, PID: info.PID,
 		Go: info.Go, CPUs: info.CPUs, Since: info.Since, Services: info.Services, Actions: info.Actions, CPU: info.Load.CPU, InFlight: int64(info.Load.InFlight),
-		RTT: float64(info.RTT.Nanoseconds()) / 1e3, Telemetry: why, Silent: info.Silent}
+		RTT: float64(info.RTT.Nanoseconds()) / 1e3, Telemetry: why, Silent: info.Silent, Drained: info.Drained}
 	sums := make(map[string]*sum)
 	add(sums, now, before, stats{})
 	if now.Node != "" {

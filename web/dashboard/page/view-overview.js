@@ -8,18 +8,19 @@ import { table } from './table.js';
 
 const what = { none: 'serves no figures', off: 'counts nothing', silent: 'does not answer' };
 
-// advice says why figures are missing, and what to do.
+// advice says why figures are missing, and what to do, and how calls are shared out.
 export function advice() {
   const list = h('div', { class: 'advice', hidden: true });
   let said = '';
   return { element: list, update() {
-    const by = silentNodes(), text = JSON.stringify(by);
+    const by = silentNodes(), routes = state.look?.routes ?? [], text = JSON.stringify([by, routes]);
     if (text === said) return;
     said = text;
     const lines = [];
     if (by.none) lines.push(h('p', {}, h('b', { text: 'No rates from ' + by.none.join(', ') + '. ' }), 'Serve ', code('telemetry.Stats()'), ' there: ', code('sabir.Serve(tel.Stats())'), '.'));
     if (by.off) lines.push(h('p', {}, h('b', { text: by.off.join(', ') + ' counts nothing. ' }), 'Give ', code('telemetry.New'), ' a ', code('telemetry.Config{Metrics: true}'), '.'));
     if (by.silent) lines.push(h('p', {}, h('b', { text: by.silent.join(', ') + ' does not answer. ' }), 'It may be overloaded, or cut off.'));
+    for (const r of routes) lines.push(h('p', {}, h('b', { text: 'Calls of ' + r.name + ' are shared out. ' }), r.shares.map(s => s.to + ' gets ' + s.percent + ' %').join(', ') + '.'));
     list.replaceChildren(...lines);
     list.hidden = !lines.length;
   } };
@@ -38,7 +39,7 @@ function drawNode(n, cell) {
 }
 
 function drawState(n, cell) {
-  const text = n.telemetry === 'silent' ? 'no answer' : n.silent ? 'silent' : n.sick ? 'sick' : n.notReady ? 'not ready' : n.state;
+  const text = n.telemetry === 'silent' ? 'no answer' : n.silent ? 'silent' : n.sick ? 'sick' : n.drained ? 'drained' : n.notReady ? 'not ready' : n.state;
   if (!cell.firstChild) cell.append(h('span', { class: 'dotted' }));
   setText(cell.firstChild, text);
   if (n.sick) setAttr(cell, 'title', 'no calls for a while: ' + n.sick.join('; ')); else if (n.notReady) setAttr(cell, 'title', n.notReady); else cell.removeAttribute('title');

@@ -1,0 +1,69 @@
+package sabir
+
+import (
+	"time"
+
+	"github.com/sabir-go/sabir/internal/membership"
+)
+
+// What operators decide for the whole cluster goes from node to node with the catalogs, and each node keeps all of it.
+
+// settle makes a decision that all nodes learn of.
+func (n *Node) settle(d membership.Decision) error {
+	n.deciding.Lock()
+	old := n.decisions.Load()
+	d.By, d.Version = n.id, old.Next(time.Now())
+	err := d.Check()
+	next := old
+	if err == nil {
+		if next, _ = old.With(time.Now(), d); !next.Has(d) {
+			err = Errorf(CodeInvalidArgument, nameBadOption, "there are %d decisions about nodes and routes already, which is the limit: end some", membership.MaxDecisions)
+		}
+	} else {
+		err = Errorf(CodeInvalidArgument, nameBadOption, "%w", err)
+	}
+	if err == nil {
+		n.decisions.Store(next)
+	}
+	n.deciding.Unlock()
+	if err != nil {
+		return err
+	}
+	n.logDecisions(old, next)
+	n.tableLock.Lock()
+	n.rebuildTables()
+	n.tableLock.Unlock()
+	n.announce()
+	return nil
+}
+
+// learn takes over what the nodes in the view know of decisions.
+func (n *Node) learn(view *membership.View) {
+	n.deciding.Lock()
+	old := n.decisions.Load()
+	next, changed := old, false
+	for _, node := range view.Nodes() {
+		more := false
+		next, more = next.With(time.Now(), view.Catalog(node).Decisions...)
+		changed = changed || more
+	}
+	n.decisions.Store(next)
+	n.deciding.Unlock()
+	if changed {
+		n.logDecisions(old, next)
+		n.announce()
+	}
+}
+
+func (n *Node) logDecisions(old, next *membership.Decisions) {
+	if was, is := old.Drained(n.id), next.Drained(n.id); !was && is {
+		n.log.Info("node is drained: calls go to other nodes", "node", n.id)
+	} else if was && !is {
+		n.log.Info("node is not drained any more", "node", n.id)
+	}
+	for _, d := range next.All() {
+		if d.Route != "" && !old.Has(d) { // shares are nil where they ended
+			n.log.Info("calls are shared out", "node", n.id, "action", d.Route, "shares", d.Shares, "by", d.By)
+		}
+	}
+}
